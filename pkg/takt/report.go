@@ -1,0 +1,169 @@
+package takt
+
+import "time"
+
+// SchemaVersion is the version of the report's JSON form. It grows when a
+// meaning changes; additions leave it as it is.
+const SchemaVersion = 1
+
+// Report is everything that one run has to say. It is plain data: formats, the
+// store, collate and verify read it and nothing else. Times in fields named _us
+// are microseconds, _s seconds, rates per second, sizes in bytes.
+type Report struct {
+	SchemaVersion    int                `json:"schema_version"`
+	ID               string             `json:"id"` // ULID
+	Tool             Tool               `json:"tool"`
+	Kind             string             `json:"kind"`
+	Command          []string           `json:"command"`           // secrets redacted
+	Labels           map[string]string  `json:"labels"`            // of the thing under test
+	Variables        map[string]any     `json:"variables"`         // every setting that shapes the load or the target
+	ComparabilityKey string             `json:"comparability_key"` // equal: the two runs can be compared
+	StartedAt        time.Time          `json:"started_at"`
+	DurationS        float64            `json:"duration_s"` // of the measured window
+	WarmupS          float64            `json:"warmup_s"`
+	IntervalS        float64            `json:"interval_s"`
+	Schedule         Schedule           `json:"schedule"`
+	Counts           Counts             `json:"counts"`
+	WarmupCounts     Counts             `json:"warmup_counts"`
+	Rate             Rate               `json:"rate_per_s"`
+	Bytes            Bytes              `json:"bytes"`
+	Latency          map[string]Latency `json:"latency"` // by name, see the Latency constants
+	Status           map[string]uint64  `json:"status"`  // by the driver's result code
+	Errors           []ErrorClass       `json:"errors"`  // most frequent first
+	Intervals        []Interval         `json:"intervals"`
+	Generator        Generator          `json:"generator"`
+	Warnings         []Warning          `json:"warnings"`
+	Verdict          Verdict            `json:"verdict"`
+	Extra            map[string]any     `json:"extra"` // the driver's own section
+}
+
+// Names of the latencies that every run with a schedule has. Drivers add more
+// by the names of their phases.
+const (
+	LatencyResponse    = "response"
+	LatencyResponseOK  = "response_ok"
+	LatencyService     = "service"
+	LatencySendDelay   = "send_delay"
+	LatencyScheduleLag = "schedule_lag"
+)
+
+// Verdict says whether the figures are the target's.
+type Verdict string
+
+// The verdicts. Invalid: the generator, not the target, shaped the figures.
+const (
+	Valid   Verdict = "valid"
+	Invalid Verdict = "invalid"
+)
+
+// Tool names the program that made a report.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Go      string `json:"go"`
+}
+
+// Schedule describes when operations were due.
+type Schedule struct {
+	Profile  string  `json:"profile"`              // constant, ramp, steps, replay or closed
+	Arrivals string  `json:"arrivals"`             // uniform, poisson or recorded
+	RatePerS float64 `json:"rate_per_s,omitempty"` // of a constant profile
+	Stages   []Stage `json:"stages,omitempty"`
+	Seed     uint64  `json:"seed,omitempty"`
+	Shard    string  `json:"shard"` // k/n
+	RunGroup string  `json:"run_group,omitempty"`
+}
+
+// Stage is a stretch of time over which the rate goes linearly from From to To.
+type Stage struct {
+	DurationS float64 `json:"duration_s"`
+	From      float64 `json:"from_per_s"`
+	To        float64 `json:"to_per_s"`
+}
+
+// Counts holds the accounting identity: Scheduled = OK + Failed + Dropped +
+// Unfinished, always.
+type Counts struct {
+	Scheduled  uint64 `json:"scheduled"`
+	Sent       uint64 `json:"sent"`
+	OK         uint64 `json:"ok"`
+	Failed     uint64 `json:"failed"`
+	Dropped    uint64 `json:"dropped"`    // never sent because a stated bound was reached
+	Unfinished uint64 `json:"unfinished"` // sent or still queued when the drain time ran out
+}
+
+// Rate compares what was asked with what was done, operations per second of the
+// measured window.
+type Rate struct {
+	Intended *float64 `json:"intended"` // nil: closed loop
+	Achieved float64  `json:"achieved"`
+}
+
+// Bytes counts bytes on the wire.
+type Bytes struct {
+	Sent     int64 `json:"sent"`
+	Received int64 `json:"received"`
+}
+
+// Latency summarises one histogram. All percentiles come from it; HDR holds the
+// histogram itself (V2 compressed encoding, nanoseconds, base64).
+type Latency struct {
+	Count  uint64  `json:"count"`
+	Min    float64 `json:"min_us"`
+	Mean   float64 `json:"mean_us"`
+	Stdev  float64 `json:"stdev_us"`
+	P50    float64 `json:"p50_us"`
+	P75    float64 `json:"p75_us"`
+	P90    float64 `json:"p90_us"`
+	P95    float64 `json:"p95_us"`
+	P99    float64 `json:"p99_us"`
+	P99_9  float64 `json:"p99_9_us"`
+	P99_99 float64 `json:"p99_99_us"`
+	Max    float64 `json:"max_us"`
+	HDR    string  `json:"hdr"`
+}
+
+// ErrorClass counts the failed operations of one class and keeps the first.
+type ErrorClass struct {
+	Class  string `json:"class"`
+	Count  uint64 `json:"count"`
+	Sample string `json:"sample,omitempty"` // at most 300 bytes
+	Body   string `json:"body,omitempty"`   // bounded, scrubbed
+}
+
+// Interval is a stretch of a run, one second long while it is live. Scheduled
+// counts by due, the rest by end.
+type Interval struct {
+	T              float64 `json:"t_s"` // its end, since the start of the run
+	Warmup         bool    `json:"warmup"`
+	Scheduled      uint64  `json:"scheduled"`
+	OK             uint64  `json:"ok"`
+	Failed         uint64  `json:"failed"`
+	Dropped        uint64  `json:"dropped"`
+	InFlightMax    int     `json:"in_flight_max"`
+	ResponseP50    float64 `json:"response_p50_us"`
+	ResponseP99    float64 `json:"response_p99_us"`
+	ResponseMax    float64 `json:"response_max_us"`
+	ScheduleLagP99 float64 `json:"schedule_lag_p99_us"`
+	HDR            string  `json:"hdr"`         // response time, as in Latency
+	ServiceHDR     string  `json:"service_hdr"` // service time
+}
+
+// Generator says what the run cost on the generator's side.
+type Generator struct {
+	Engine       string  `json:"engine"` // loop, worker or async
+	Loops        int     `json:"loops"`
+	GOMAXPROCS   int     `json:"gomaxprocs"`
+	CPUS         float64 `json:"cpu_s"`
+	MaxRSS       int64   `json:"max_rss_bytes"`
+	GCCycles     uint32  `json:"gc_cycles"`
+	GCPauseMaxUS float64 `json:"gc_pause_max_us"`
+	Cores        int     `json:"cores"`
+	NoiseFloorUS float64 `json:"noise_floor_us,omitempty"` // only when calibrated
+}
+
+// Warning is a doubt about the figures: a stable code and a sentence with numbers.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
