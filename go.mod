@@ -2,11 +2,4 @@ module github.com/taktload/takt
 
 go 1.26.0
 
-require (
-	github.com/HdrHistogram/hdrhistogram-go v1.4.0 // indirect
-	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/rogpeppe/go-internal v1.16.0 // indirect
-	github.com/spf13/cobra v1.10.2 // indirect
-	github.com/spf13/pflag v1.0.9 // indirect
-	golang.org/x/sys v0.49.0 // indirect
-)
+require github.com/HdrHistogram/hdrhistogram-go v1.4.0
