@@ -3,3 +3,5 @@ module github.com/taktload/takt
 go 1.26.0
 
 require github.com/HdrHistogram/hdrhistogram-go v1.4.0
+
+require golang.org/x/sys v0.49.0 // indirect

@@ -1,0 +1,74 @@
+package pace_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/taktload/takt/internal/pace"
+)
+
+func TestTimerIsExactUnderFakeTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := pace.Timer(time.Now())
+		defer w.Close()
+		w.Until(5300*time.Microsecond, nil)
+		if now := w.Now(); now != 5300*time.Microsecond {
+			t.Errorf("woke at %v", now)
+		}
+	})
+}
+
+func TestUntilReturnsSoonAfterStop(t *testing.T) {
+	for name, wait := range map[string]func(time.Time) pace.Waiter{"timer": pace.Timer, "precise": pace.Precise} {
+		t.Run(name, func(t *testing.T) {
+			w := wait(time.Now())
+			defer w.Close()
+			stop := make(chan struct{})
+			time.AfterFunc(30*time.Millisecond, func() { close(stop) })
+			w.Until(time.Hour, stop)
+			if w.Now() > time.Minute {
+				t.Errorf("returned only after %v", w.Now())
+			}
+		})
+	}
+}
+
+func TestNeverEarly(t *testing.T) {
+	w := pace.Precise(time.Now())
+	defer w.Close()
+	for i := 1; i <= 100; i++ {
+		due := w.Now() + time.Duration(i)*10*time.Microsecond
+		w.Until(due, nil)
+		if now := w.Now(); now < due {
+			t.Fatalf("woke %v early", due-now)
+		}
+	}
+}
+
+// lateness waits for n instants, gap apart, and returns the median lateness.
+func lateness(w pace.Waiter, n int, gap time.Duration) time.Duration {
+	defer w.Close()
+	late := make([]time.Duration, n)
+	for i := range late {
+		due := w.Now() + gap
+		w.Until(due, nil)
+		late[i] = w.Now() - due
+	}
+	slices.Sort(late)
+	return late[n/2]
+}
+
+// The reason why Precise exists: the median of a Go timer is half a millisecond.
+func TestPreciseBeatsGoTimers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real time: left out by -short")
+	}
+	precise := lateness(pace.Precise(time.Now()), 300, 1300*time.Microsecond)
+	timer := lateness(pace.Timer(time.Now()), 300, 1300*time.Microsecond)
+	t.Logf("median lateness: precise %v, timer %v", precise, timer)
+	if precise > timer/2 {
+		t.Errorf("precise is %v late at the median, a Go timer %v", precise, timer)
+	}
+}

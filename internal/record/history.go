@@ -1,0 +1,111 @@
+package record
+
+import (
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	maxIntervals = 1200 // of a report
+	mergesPerAdd = 12
+)
+
+// history keeps the intervals of a run of any length. When it is full,
+// neighbours are merged and an entry lasts twice as long. The pairs are merged a
+// few at each second: all at once would take about a second, which no interval
+// has to spare.
+type history struct {
+	merged []takt.Interval // span seconds each
+	old    []takt.Interval // half of that each, and waiting to be merged
+	open   takt.Interval   // the entry that is growing
+	held   int             // seconds that it holds
+	span   int             // 0 means 1
+}
+
+func (h *history) add(iv takt.Interval) {
+	h.grow(iv, 1)
+	switch {
+	case len(h.old) > 0 && h.held >= h.span/2:
+		h.old = append(h.old, h.open)
+		h.held = 0
+	case len(h.old) == 0 && h.held >= h.span:
+		h.merged = append(h.merged, h.open)
+		h.held = 0
+	}
+	if len(h.merged) >= maxIntervals-1 {
+		h.old, h.merged = h.merged, nil
+		h.span = 2 * max(1, h.span)
+	}
+	h.mergeOld(mergesPerAdd)
+}
+
+func (h *history) grow(iv takt.Interval, seconds int) {
+	if h.held == 0 {
+		h.open = iv
+	} else {
+		h.open = mergeIntervals(h.open, iv)
+	}
+	h.held += seconds
+}
+
+// mergeOld merges up to n pairs. A last one without a neighbour becomes the
+// beginning of the open entry.
+func (h *history) mergeOld(n int) {
+	for ; n > 0 && len(h.old) > 1; n-- {
+		h.merged = append(h.merged, mergeIntervals(h.old[0], h.old[1]))
+		h.old = h.old[2:]
+	}
+	if len(h.old) == 1 && n > 0 {
+		open, held := h.open, h.held
+		h.held = 0
+		h.grow(h.old[0], h.span/2)
+		if held > 0 {
+			h.grow(open, held)
+		}
+		h.old = nil
+	}
+}
+
+// all returns the intervals and how many seconds a full one lasts.
+func (h *history) all() ([]takt.Interval, int) {
+	h.mergeOld(maxIntervals)
+	list := h.merged
+	if h.held > 0 {
+		list = append(list, h.open)
+	}
+	return list, max(1, h.span)
+}
+
+// mergeIntervals makes one interval of two neighbours.
+func mergeIntervals(a, b takt.Interval) takt.Interval {
+	response := mergeEncoded(a.HDR, b.HDR)
+	service := mergeEncoded(a.ServiceHDR, b.ServiceHDR)
+	return takt.Interval{
+		T:           b.T,
+		Warmup:      a.Warmup && b.Warmup,
+		Scheduled:   a.Scheduled + b.Scheduled,
+		OK:          a.OK + b.OK,
+		Failed:      a.Failed + b.Failed,
+		Dropped:     a.Dropped + b.Dropped,
+		InFlightMax: max(a.InFlightMax, b.InFlightMax),
+		ResponseP50: hist.Micros(response.Quantile(0.5)),
+		ResponseP99: hist.Micros(response.Quantile(0.99)),
+		ResponseMax: hist.Micros(response.Max()),
+		// Lag histograms are not kept by interval: the worse of the two is the
+		// honest figure.
+		ScheduleLagP99: max(a.ScheduleLagP99, b.ScheduleLagP99),
+		HDR:            response.Encode(),
+		ServiceHDR:     service.Encode(),
+	}
+}
+
+func mergeEncoded(a, b string) *hist.Histogram {
+	h, err := hist.Decode(a)
+	if err != nil {
+		h = hist.New() // our own encoding: cannot happen
+	}
+	if o, err := hist.Decode(b); err == nil {
+		h.Merge(o)
+	}
+	return h
+}

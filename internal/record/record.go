@@ -1,0 +1,171 @@
+// Package record keeps what happens during a run and makes a report of it.
+// Samples go to shards, each with a mutex and a set of histograms of its own;
+// once an interval a spare set is swapped through all shards in turn, so that
+// merging and encoding happen outside the locks.
+package record
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Outcome is how an operation ended.
+type Outcome uint8
+
+// The outcomes. Whether an Ended one is ok or failed stands in its Result.
+const (
+	Ended Outcome = iota
+	Dropped
+	UnfinishedSent   // on its way when the drain time ran out
+	UnfinishedQueued // due, but never sent
+)
+
+// Event is one operation's instants, counted from the run's start. Sent and Done
+// mean nothing for Dropped; for the unfinished Done is the instant of the cut.
+type Event struct {
+	Due, Free, Sent, Done time.Duration
+	Outcome               Outcome
+}
+
+// Config says what a Recorder will see.
+type Config struct {
+	Shards int
+	Phases []string            // names of Result.Phases
+	Warmup time.Duration       // operations due before it are in no measured figure
+	Window time.Duration       // planned end of the schedule; negative: not known
+	Scrub  func(string) string // takes secrets out of samples and bodies; nil: nothing to hide
+}
+
+// Grace is how long after the window's end an operation may still be sent before
+// it counts as one that the generator did not manage.
+const Grace = 100 * time.Millisecond
+
+// Recorder collects samples from many goroutines.
+type Recorder struct {
+	cfg    Config
+	shards []shard
+	spare  *set
+	window atomic.Int64 // end of the schedule, MaxInt64 while not known
+
+	// Of the one goroutine that calls Swap and Report:
+	total     *set
+	interval  *set // of the interval under way; only what an Interval shows is merged
+	scheduled uint64
+	history   history
+}
+
+type shard struct {
+	mu  sync.Mutex
+	set *set
+	_   [40]byte // a cache line each
+}
+
+// New makes a recorder; at least one shard.
+func New(cfg Config) *Recorder {
+	if cfg.Scrub == nil {
+		cfg.Scrub = func(s string) string { return s }
+	}
+	r := &Recorder{cfg: cfg, shards: make([]shard, max(1, cfg.Shards))}
+	for i := range r.shards {
+		r.shards[i].set = newSet(&r.cfg)
+	}
+	r.spare, r.total, r.interval = newSet(&r.cfg), newSet(&r.cfg), newSet(&r.cfg)
+	r.window.Store(math.MaxInt64)
+	if cfg.Window >= 0 {
+		r.window.Store(int64(cfg.Window))
+	}
+	return r
+}
+
+// Shards is the number of shards.
+func (r *Recorder) Shards() int { return len(r.shards) }
+
+// CloseWindow says when the schedule really ended, if that is earlier than planned.
+func (r *Recorder) CloseWindow(at time.Duration) {
+	r.window.Store(min(r.window.Load(), int64(at)))
+}
+
+// Sample counts one operation. It does not allocate, but for the first of a class.
+func (r *Recorder) Sample(shard int, e Event, res *takt.Result) {
+	s := &r.shards[shard%len(r.shards)]
+	window := time.Duration(r.window.Load())
+	s.mu.Lock()
+	s.set.sample(&e, res, window)
+	s.mu.Unlock()
+}
+
+// Latency records a latency that belongs to no single operation, at the instant now.
+func (r *Recorder) Latency(shard, phase int, now, d time.Duration) {
+	s := &r.shards[shard%len(r.shards)]
+	s.mu.Lock()
+	if now >= r.cfg.Warmup {
+		s.set.phase(phase).Record(d)
+	}
+	s.mu.Unlock()
+}
+
+// Received counts a message that arrived at the instant now.
+func (r *Recorder) Received(shard int, now time.Duration, res *takt.Result) {
+	s := &r.shards[shard%len(r.shards)]
+	s.mu.Lock()
+	s.set.receive(now, res)
+	s.mu.Unlock()
+}
+
+// Tick is what the engine knows at the end of an interval.
+type Tick struct {
+	At          time.Duration
+	Scheduled   uint64 // operations due so far, in the whole run
+	InFlightMax int    // in this interval
+}
+
+// Swap ends an interval: it empties all shards into the totals and returns what
+// the interval held.
+func (r *Recorder) Swap(t Tick) takt.Interval {
+	r.collect()
+	iv := r.interval.summary()
+	iv.T = t.At.Seconds()
+	iv.Warmup = t.At <= r.cfg.Warmup
+	iv.Scheduled = t.Scheduled - r.scheduled
+	iv.InFlightMax = t.InFlightMax
+	r.scheduled = t.Scheduled
+	r.interval.reset()
+	r.history.add(iv)
+	return iv
+}
+
+// collect moves what the shards hold into the interval and the totals.
+func (r *Recorder) collect() {
+	for i := range r.shards {
+		s := &r.shards[i]
+		s.mu.Lock()
+		full := s.set
+		s.set = r.spare
+		s.mu.Unlock()
+		r.total.merge(full)
+		r.interval.mergeLive(full)
+		full.reset()
+		r.spare = full
+	}
+}
+
+// summary makes the interval that s holds: ok, other and warm-up responses are one.
+func (s *set) summary() takt.Interval {
+	response := s.ok // the interval's own set: mergeLive put everything there
+	return takt.Interval{
+		OK:             s.counts.OK,
+		Failed:         s.counts.Failed,
+		Dropped:        s.counts.Dropped,
+		ResponseP50:    hist.Micros(response.Quantile(0.5)),
+		ResponseP99:    hist.Micros(response.Quantile(0.99)),
+		ResponseMax:    hist.Micros(response.Max()),
+		ScheduleLagP99: hist.Micros(s.lag.Quantile(0.99)),
+		HDR:            response.Encode(),
+		ServiceHDR:     s.service.Encode(),
+	}
+}

@@ -1,0 +1,136 @@
+package record
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// End is what the engine knows when a run is over.
+type End struct {
+	Scheduled, WarmupScheduled uint64
+	Closed                     bool          // a closed loop: nothing was intended
+	ReceiveOnly                bool          // nothing was sent
+	Stop                       time.Duration // the instant at which the run was over
+}
+
+// Report makes the recorder's part of the report: counts, rates, latencies,
+// errors, intervals, verdict. It is called once, after the last Swap.
+func (r *Recorder) Report(e End) *takt.Report {
+	r.collect() // what came since the last interval, if anything did
+	if r.interval.counts != (takt.Counts{}) {
+		iv := r.interval.summary()
+		iv.T = e.Stop.Seconds()
+		iv.Scheduled = e.Scheduled + e.WarmupScheduled - r.scheduled
+		r.history.add(iv)
+	}
+	window := r.windowLength(e)
+	intervals, span := r.history.all()
+	rep := &takt.Report{
+		SchemaVersion: takt.SchemaVersion,
+		DurationS:     window.Seconds(),
+		WarmupS:       r.cfg.Warmup.Seconds(),
+		IntervalS:     float64(span),
+		Counts:        r.total.counts,
+		WarmupCounts:  r.total.warm,
+		Bytes:         r.total.bytes,
+		Latency:       r.latencies(e.ReceiveOnly),
+		Status:        r.total.statusMap(),
+		Errors:        r.errors(),
+		Intervals:     intervals,
+		Warnings:      []takt.Warning{},
+		Labels:        map[string]string{},
+		Variables:     map[string]any{},
+		Extra:         map[string]any{},
+	}
+	rep.Counts.Scheduled = e.Scheduled
+	rep.WarmupCounts.Scheduled = e.WarmupScheduled
+	r.rates(rep, e, window)
+	if e.ReceiveOnly {
+		r.receiveOnly(rep, e)
+	}
+	r.judge(rep, e)
+	return rep
+}
+
+// windowLength is the measured time: from the end of the warm-up to the end of
+// the schedule, or to the stop; in a closed loop to the last completion.
+func (r *Recorder) windowLength(e End) time.Duration {
+	end := time.Duration(r.window.Load())
+	if end == math.MaxInt64 {
+		end = e.Stop
+	}
+	if e.Closed && r.total.lastDone > r.cfg.Warmup {
+		end = r.total.lastDone
+	}
+	return max(0, end-r.cfg.Warmup)
+}
+
+func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
+	perSecond := func(n uint64) float64 {
+		if window <= 0 {
+			return 0
+		}
+		return float64(n) / window.Seconds()
+	}
+	achieved := r.total.achieved
+	if e.Closed { // what was sent within the time and ended after it belongs to the loop
+		achieved = r.total.counts.OK + r.total.counts.Failed
+	}
+	rep.Rate.Achieved = perSecond(achieved)
+	if !e.Closed && !e.ReceiveOnly {
+		intended := perSecond(e.Scheduled)
+		rep.Rate.Intended = &intended
+	}
+}
+
+// receiveOnly has no operations of its own: scheduled = received + still missing.
+func (r *Recorder) receiveOnly(rep *takt.Report, e End) {
+	rep.Counts.OK = r.total.received
+	rep.Counts.Scheduled = max(e.Scheduled, r.total.received+rep.Counts.Failed)
+	rep.Counts.Unfinished = rep.Counts.Scheduled - r.total.received - rep.Counts.Failed
+	rep.WarmupCounts.Scheduled = rep.WarmupCounts.OK
+	if rep.DurationS > 0 {
+		rep.Rate.Achieved = float64(r.total.received) / rep.DurationS
+	}
+}
+
+func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
+	t, m := r.total, map[string]takt.Latency{}
+	if !receiveOnly {
+		m[takt.LatencyResponseOK] = t.ok.Summary()
+		m[takt.LatencyResponse] = r.response().Summary()
+		m[takt.LatencyService] = t.service.Summary()
+		m[takt.LatencySendDelay] = t.delay.Summary()
+		m[takt.LatencyScheduleLag] = t.lag.Summary()
+	}
+	for i, h := range t.phases {
+		if h != nil && h.Count() > 0 {
+			m[r.cfg.Phases[i]] = h.Summary()
+		}
+	}
+	return m
+}
+
+// response is the response time of ok, failed and unfinished operations alike.
+func (r *Recorder) response() *hist.Histogram {
+	all := hist.New()
+	all.Merge(r.total.ok)
+	all.Merge(r.total.other)
+	return all
+}
+
+func (r *Recorder) errors() []takt.ErrorClass {
+	list := make([]takt.ErrorClass, 0, len(r.total.classes))
+	for _, c := range r.total.classes {
+		list = append(list, *c)
+	}
+	slices.SortFunc(list, func(a, b takt.ErrorClass) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class))
+	})
+	return list
+}

@@ -1,0 +1,294 @@
+package record
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	maxStatus  = 600 // result codes below it are counted in an array, without a hash
+	maxClasses = 64  // more classes than that are counted as classOther
+	maxSample  = 300 // bytes kept of the first error of a class
+	maxBody    = 256 // bytes kept of its body
+	classOther = "other"
+)
+
+// set is what is counted between two swaps. Operations due in the warm-up have
+// counts and histograms of their own: they show in intervals only.
+type set struct {
+	cfg                       *Config
+	counts, warm              takt.Counts
+	received                  uint64
+	achieved                  uint64 // sent within the window and ended
+	unsent                    uint64 // not sent in time although a slot was free
+	lastDone                  time.Duration
+	bytes                     takt.Bytes
+	ok, other                 *hist.Histogram // response time of the ok, and of failed and unfinished
+	service, delay, lag       *hist.Histogram
+	warmAll, warmSvc, warmLag *hist.Histogram
+	phases                    []*hist.Histogram // nil until the first value: most runs use few
+	status                    [maxStatus]uint64
+	statusElse                map[int]uint64
+	classes                   map[string]*takt.ErrorClass
+}
+
+func newSet(cfg *Config) *set {
+	s := &set{
+		cfg: cfg,
+		ok:  hist.New(), other: hist.New(),
+		service: hist.New(), delay: hist.New(), lag: hist.New(),
+		phases:     make([]*hist.Histogram, len(cfg.Phases)),
+		statusElse: map[int]uint64{},
+		classes:    map[string]*takt.ErrorClass{},
+	}
+	if cfg.Warmup > 0 {
+		s.warmAll, s.warmSvc, s.warmLag = hist.New(), hist.New(), hist.New()
+	}
+	return s
+}
+
+func (s *set) histograms() []*hist.Histogram {
+	return append([]*hist.Histogram{s.ok, s.other, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag}, s.phases...)
+}
+
+func (s *set) reset() {
+	for _, h := range s.histograms() {
+		if h != nil && h.Count() > 0 {
+			h.Reset()
+		}
+	}
+	clear(s.statusElse)
+	clear(s.classes)
+	s.counts, s.warm, s.bytes = takt.Counts{}, takt.Counts{}, takt.Bytes{}
+	s.received, s.achieved, s.unsent, s.lastDone = 0, 0, 0, 0
+	s.status = [maxStatus]uint64{}
+}
+
+func (s *set) phase(i int) *hist.Histogram {
+	if s.phases[i] == nil {
+		s.phases[i] = hist.New()
+	}
+	return s.phases[i]
+}
+
+func (s *set) sample(e *Event, res *takt.Result, window time.Duration) {
+	if e.Outcome != Dropped {
+		s.lastDone = max(s.lastDone, e.Done)
+	}
+	if e.Due < s.cfg.Warmup {
+		s.sampleWarm(e, res)
+		return
+	}
+	failed := res != nil && res.Class != ""
+	count(&s.counts, e.Outcome, failed)
+	s.late(e, window)
+	switch e.Outcome {
+	case Dropped:
+	case UnfinishedQueued:
+		s.other.Record(e.Done - e.Due)
+	case UnfinishedSent:
+		s.sent(e, s.other)
+	case Ended:
+		if e.Sent <= window {
+			s.achieved++
+		}
+		if failed {
+			s.sent(e, s.other)
+		} else {
+			s.sent(e, s.ok)
+		}
+		s.result(res)
+	}
+}
+
+func (s *set) sampleWarm(e *Event, res *takt.Result) {
+	count(&s.warm, e.Outcome, res != nil && res.Class != "")
+	if e.Outcome == Dropped {
+		return
+	}
+	s.warmAll.Record(e.Done - e.Due)
+	if e.Outcome != UnfinishedQueued {
+		s.warmSvc.Record(e.Done - e.Sent)
+		s.warmLag.Record(e.Sent - max(e.Due, e.Free))
+	}
+}
+
+// late counts an operation that a free slot was there for, and that was not sent
+// by the end of the window and the grace after it all the same.
+func (s *set) late(e *Event, window time.Duration) {
+	sent := e.Sent
+	if e.Outcome == UnfinishedQueued {
+		sent = e.Done
+	}
+	limit := window + Grace
+	if window < limit && e.Outcome != Dropped && sent > limit && max(e.Due, e.Free) <= limit {
+		s.unsent++
+	}
+}
+
+func (s *set) sent(e *Event, response *hist.Histogram) {
+	response.Record(e.Done - e.Due)
+	s.service.Record(e.Done - e.Sent)
+	s.delay.Record(e.Sent - e.Due)
+	s.lag.Record(e.Sent - max(e.Due, e.Free))
+}
+
+func count(c *takt.Counts, o Outcome, failed bool) {
+	switch {
+	case o == Dropped:
+		c.Dropped++
+		return
+	case o == UnfinishedQueued:
+		c.Unfinished++
+		return
+	case o == UnfinishedSent:
+		c.Unfinished++
+	case failed:
+		c.Failed++
+	default:
+		c.OK++
+	}
+	c.Sent++
+}
+
+func (s *set) receive(now time.Duration, res *takt.Result) {
+	s.lastDone = max(s.lastDone, now)
+	switch {
+	case now < s.cfg.Warmup:
+		s.warm.OK++
+		return
+	case res.Class == "":
+		s.received++
+	default:
+		s.counts.Failed++
+	}
+	s.result(res)
+}
+
+func (s *set) result(res *takt.Result) {
+	if res == nil {
+		return
+	}
+	s.bytes.Sent += res.BytesSent
+	s.bytes.Received += res.BytesReceived
+	for i := range s.phases {
+		if d := res.Phases[i]; d > 0 {
+			s.phase(i).Record(d)
+		}
+	}
+	switch {
+	case res.Status > 0 && res.Status < maxStatus:
+		s.status[res.Status]++
+	case res.Status != 0:
+		s.statusElse[res.Status]++
+	}
+	if res.Class != "" {
+		s.class(res)
+	}
+}
+
+func (s *set) class(res *takt.Result) {
+	if c := s.classes[res.Class]; c != nil {
+		c.Count++
+		return
+	}
+	c := &takt.ErrorClass{Class: res.Class, Count: 1}
+	if res.Err != nil {
+		c.Sample = clip(s.cfg.Scrub(res.Err.Error()), maxSample)
+	}
+	c.Body = clip(s.cfg.Scrub(string(res.Body)), maxBody)
+	s.addClass(c)
+}
+
+func (s *set) addClass(c *takt.ErrorClass) {
+	have := s.classes[c.Class]
+	if have == nil && len(s.classes) >= maxClasses {
+		have = s.classes[classOther]
+		c.Class = classOther
+	}
+	if have == nil {
+		s.classes[c.Class] = c
+		return
+	}
+	have.Count += c.Count
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n-1] + "…"
+}
+
+// merge adds all that o holds. Classes seen first keep their sample.
+func (s *set) merge(o *set) {
+	add(&s.counts, &o.counts)
+	add(&s.warm, &o.warm)
+	s.received += o.received
+	s.achieved += o.achieved
+	s.unsent += o.unsent
+	s.lastDone = max(s.lastDone, o.lastDone)
+	s.bytes.Sent += o.bytes.Sent
+	s.bytes.Received += o.bytes.Received
+	mine, theirs := s.histograms(), o.histograms()
+	for i, h := range theirs {
+		if h == nil || h.Count() == 0 {
+			continue
+		}
+		if mine[i] == nil { // only a phase can be
+			mine[i] = s.phase(i - (len(mine) - len(s.phases)))
+		}
+		mine[i].Merge(h)
+	}
+	for i, n := range o.status {
+		s.status[i] += n
+	}
+	for code, n := range o.statusElse {
+		s.statusElse[code] += n
+	}
+	for _, c := range o.classes {
+		copied := *c
+		s.addClass(&copied)
+	}
+}
+
+// mergeLive adds what an interval shows, the warm-up included.
+func (s *set) mergeLive(o *set) {
+	add(&s.counts, &o.counts)
+	add(&s.counts, &o.warm)
+	s.counts.OK += o.received
+	s.ok.Merge(o.ok)
+	s.ok.Merge(o.other)
+	s.service.Merge(o.service)
+	s.lag.Merge(o.lag)
+	if o.warmAll != nil {
+		s.ok.Merge(o.warmAll)
+		s.service.Merge(o.warmSvc)
+		s.lag.Merge(o.warmLag)
+	}
+}
+
+func add(a, b *takt.Counts) {
+	a.Scheduled += b.Scheduled
+	a.Sent += b.Sent
+	a.OK += b.OK
+	a.Failed += b.Failed
+	a.Dropped += b.Dropped
+	a.Unfinished += b.Unfinished
+}
+
+func (s *set) statusMap() map[string]uint64 {
+	m := map[string]uint64{}
+	for code, n := range s.status {
+		if n > 0 {
+			m[strconv.Itoa(code)] = n
+		}
+	}
+	for code, n := range s.statusElse {
+		m[strconv.Itoa(code)] = n
+	}
+	return m
+}

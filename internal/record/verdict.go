@@ -1,0 +1,88 @@
+package record
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The bounds of the verdict, as docs/exit-codes.md explains them to users.
+const (
+	lateShare    = 0.01 // of the operations may be late …
+	lateAtLeast  = 10   // … or this many, whichever is more
+	lateFloor    = time.Millisecond
+	latePart     = 0.10 // of response p99, when that is above the floor
+	unsentShare  = 0.01
+	warnLagFloor = 200 * time.Microsecond
+	warnLagPart  = 0.05
+)
+
+// judge sets the verdict and the warnings that follow from the figures alone.
+func (r *Recorder) judge(rep *takt.Report, e End) {
+	rep.Verdict = takt.Valid
+	if !r.adds(rep) {
+		r.invalid(rep, "accounting", "the accounting does not add up: scheduled %d, ok %d + failed %d + dropped %d + unfinished %d; this is a fault of takt, please report it",
+			rep.Counts.Scheduled, rep.Counts.OK, rep.Counts.Failed, rep.Counts.Dropped, rep.Counts.Unfinished)
+	}
+	if e.Closed {
+		warn(rep, "closed_loop", "closed loop: the next operation waits for the last answer, so the time in which the target stalls is missing from the percentiles; give --rate for what users feel")
+	} else if !e.ReceiveOnly {
+		r.judgeLag(rep)
+		r.judgeUnsent(rep)
+	}
+	if n := rep.Counts.Dropped; n > 0 {
+		warn(rep, "dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
+	}
+	if n := r.clamped(); n > 0 {
+		warn(rep, "clamped", "%d latencies were outside %v to %v and count as the nearer end", n, hist.Lowest, hist.Highest)
+	}
+}
+
+func (r *Recorder) adds(rep *takt.Report) bool {
+	sum := func(c takt.Counts) bool { return c.Scheduled == c.OK+c.Failed+c.Dropped+c.Unfinished }
+	return sum(rep.Counts) && sum(rep.WarmupCounts)
+}
+
+// judgeLag: more than 1 % and at least 10 of the operations were sent later than
+// max(1 ms, 10 % of response p99) by the generator's own fault.
+func (r *Recorder) judgeLag(rep *takt.Report) {
+	p99 := r.response().Quantile(0.99)
+	bound := max(lateFloor, time.Duration(latePart*float64(p99)))
+	late := r.total.lag.Above(bound)
+	share := float64(late) / float64(max(1, r.total.lag.Count()))
+	if late >= lateAtLeast && share > lateShare {
+		r.invalid(rep, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPU, or spread the run with --shard",
+			late, 100*share, bound)
+	}
+	if lag := r.total.lag.Quantile(0.99); lag > max(warnLagFloor, time.Duration(warnLagPart*float64(p99))) {
+		warn(rep, "generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", lag, p99)
+	}
+}
+
+// judgeUnsent: more than 1 % of what was due was not sent in time although a slot was free.
+func (r *Recorder) judgeUnsent(rep *takt.Report) {
+	n, due := r.total.unsent, rep.Counts.Scheduled
+	if float64(n) > unsentShare*float64(due) {
+		r.invalid(rep, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; lower the rate or spread the run with --shard", n, due)
+	}
+}
+
+func (r *Recorder) clamped() (n uint64) {
+	for _, h := range r.total.histograms() {
+		if h != nil {
+			n += h.Clamped()
+		}
+	}
+	return n
+}
+
+func (r *Recorder) invalid(rep *takt.Report, code, format string, args ...any) {
+	rep.Verdict = takt.Invalid
+	warn(rep, code, format, args...)
+}
+
+func warn(rep *takt.Report, code, format string, args ...any) {
+	rep.Warnings = append(rep.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+}
