@@ -1,0 +1,276 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// NetPhases are the phases that Blocking reports, as Driver.Phases has them. A
+// phase that did not happen (a connection that was there) is in no histogram.
+// dns, connect and tls are durations of their own; first_byte counts from sent.
+var NetPhases = []string{"dns", "connect", "tls", "first_byte"}
+
+const (
+	phaseDNS = iota
+	phaseConnect
+	phaseTLS
+	phaseFirstByte
+)
+
+const (
+	readBuffer = 16 << 10
+	maxBuffer  = 1 << 20 // no codec needs to see more than that at once
+	// idleCheck is from when a connection is looked at before it is used again.
+	// Servers close idle ones after seconds; the look costs 0.5 µs.
+	idleCheck = 100 * time.Millisecond
+)
+
+var errTooLarge = errors.New("the codec wants to see more than 1 MiB at once")
+
+// Blocking makes workers that perform l's operations one at a time over a
+// blocking connection each, and a probe whose connection the first worker takes.
+// No operation is ever sent twice: a connection that breaks fails its operation.
+func Blocking(l *takt.Loop) (probe func(context.Context) error, worker func(int) (takt.Worker, error)) {
+	b := &blocking{loop: l}
+	return b.probe, b.worker
+}
+
+type blocking struct {
+	loop  *takt.Loop
+	mu    sync.Mutex
+	first net.Conn
+}
+
+func (b *blocking) probe(ctx context.Context) error {
+	var r takt.Result
+	c, err := dial(ctx, b.loop, &r)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.first = c
+	return nil
+}
+
+func (b *blocking) worker(i int) (takt.Worker, error) {
+	c := &conn{loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.first != nil {
+		c.attach(b.first)
+		b.first = nil
+	}
+	return c, nil
+}
+
+// conn is one connection and its codec. It allocates when it dials only.
+type conn struct {
+	loop   *takt.Loop
+	codec  takt.Codec
+	mu     sync.Mutex // of net, which an interrupt reads
+	net    net.Conn   // nil: to be dialled
+	used   time.Time  // when the last operation ended
+	out    []byte
+	in     []byte
+	lo, hi int // in[lo:hi] was read and not parsed
+	ctx    context.Context
+	undo   func() bool // of the hook on ctx
+}
+
+// Do implements takt.Worker.
+func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
+	start := time.Now()
+	c.watch(ctx)
+	if err := c.ready(ctx, start, r); err != nil {
+		fail(r, err, true)
+		return
+	}
+	if err := c.exchange(op, start, r); err != nil {
+		c.drop()
+		fail(r, err, false)
+	}
+	c.used = start
+}
+
+// watch wakes a blocked read or write when ctx ends. It is hooked on once a run,
+// not once an operation.
+func (c *conn) watch(ctx context.Context) {
+	if c.ctx == ctx {
+		return
+	}
+	c.ctx = ctx
+	c.undo = context.AfterFunc(ctx, c.interrupt)
+}
+
+func (c *conn) interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.net != nil {
+		_ = c.net.SetDeadline(time.Unix(1, 0)) // fails on a closed connection only
+	}
+}
+
+// ready makes sure that there is a connection and sets its deadline.
+func (c *conn) ready(ctx context.Context, start time.Time, r *takt.Result) error {
+	if c.net != nil && start.Sub(c.used) > idleCheck && isStale(c.net) {
+		c.drop()
+	}
+	if c.net == nil {
+		n, err := dial(ctx, c.loop, r)
+		if err != nil {
+			return err
+		}
+		c.attach(n)
+	}
+	if err := c.net.SetDeadline(start.Add(c.loop.Timeout)); err != nil {
+		return err
+	}
+	return ctx.Err() // the deadline may have undone an interrupt
+}
+
+func (c *conn) attach(n net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.net, c.used = n, time.Now()
+	c.lo, c.hi = 0, 0
+	c.codec.Reset()
+}
+
+func (c *conn) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.net != nil {
+		_ = c.net.Close() // it is given up for a reason that is told elsewhere
+		c.net = nil
+	}
+}
+
+// exchange writes the request and reads until the codec has its answer.
+func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
+	c.out = c.codec.Append(c.out[:0], op)
+	n, err := c.net.Write(c.out)
+	r.BytesSent += int64(n)
+	if err != nil {
+		return err
+	}
+	for {
+		n, err := c.read()
+		if n > 0 && r.Phases[phaseFirstByte] == 0 {
+			r.Phases[phaseFirstByte] = time.Since(start)
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if done, err := c.parse(err == io.EOF, r); done || err != nil {
+			return err
+		}
+	}
+}
+
+// read reads behind what is there, in a larger buffer if need be.
+func (c *conn) read() (int, error) {
+	if c.lo == c.hi {
+		c.lo, c.hi = 0, 0
+	}
+	if c.hi == len(c.in) {
+		if c.lo == 0 && len(c.in) >= maxBuffer {
+			return 0, errTooLarge
+		}
+		if c.lo == 0 {
+			c.in = append(c.in, make([]byte, len(c.in))...)
+		}
+		c.hi = copy(c.in, c.in[c.lo:c.hi])
+		c.lo = 0
+	}
+	n, err := c.net.Read(c.in[c.hi:])
+	c.hi += n
+	return n, err
+}
+
+// parse reports whether the answer is complete. Bytes behind a complete answer
+// belong to no request: the connection cannot be trusted and is closed.
+func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
+	n, progress := c.codec.Parse(c.in[c.lo:c.hi], eof, r)
+	c.lo += n
+	switch {
+	case progress == takt.Last, progress == takt.Done && (c.lo < c.hi || eof):
+		c.drop()
+		return true, nil
+	case progress == takt.Done:
+		return true, nil
+	case eof:
+		return false, io.ErrUnexpectedEOF // a codec that wants more of nothing
+	}
+	return false, nil
+}
+
+// Close implements takt.Worker.
+func (c *conn) Close() error {
+	if c.undo != nil {
+		c.undo()
+	}
+	c.drop()
+	return nil
+}
+
+// dial connects as the loop says and notes how long each step took.
+func dial(ctx context.Context, l *takt.Loop, r *takt.Result) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.ConnectTimeout)
+	defer cancel()
+	addr, err := resolve(ctx, l, r)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	c, err := new(net.Dialer).DialContext(ctx, l.Network, addr)
+	if err != nil {
+		return nil, err
+	}
+	r.Phases[phaseConnect] = time.Since(began)
+	if l.TLS == nil {
+		return c, nil
+	}
+	return handshake(ctx, c, l.TLS, r)
+}
+
+func handshake(ctx context.Context, c net.Conn, conf *tls.Config, r *takt.Result) (net.Conn, error) {
+	began := time.Now()
+	t := tls.Client(c, conf)
+	if err := t.HandshakeContext(ctx); err != nil {
+		_ = c.Close() // the handshake's error says it all
+		return nil, &tlsError{err}
+	}
+	r.Phases[phaseTLS] = time.Since(began)
+	return t, nil
+}
+
+// resolve looks a host name up, so that the look-up is a phase of its own. With
+// several addresses the dialler tries them in turn by itself.
+func resolve(ctx context.Context, l *takt.Loop, r *takt.Result) (string, error) {
+	host, port, err := net.SplitHostPort(l.Addr)
+	if err != nil {
+		return l.Addr, nil // not TCP: a path
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return l.Addr, nil
+	}
+	began := time.Now()
+	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return "", err
+	}
+	r.Phases[phaseDNS] = time.Since(began)
+	if len(addrs) > 1 {
+		return l.Addr, nil
+	}
+	return net.JoinHostPort(addrs[0], port), nil
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Classes of failures that any protocol over TCP can have. Drivers add their own.
+const (
+	ClassTimeout        = "timeout"         // no complete answer in time
+	ClassConnectTimeout = "connect_timeout" // no connection in time
+	ClassRefused        = "refused"         // nobody listens
+	ClassReset          = "reset"           // the other side broke the connection off
+	ClassDNS            = "dns"
+	ClassTLS            = "tls"
+	ClassFiles          = "too_many_files" // the generator's own limit
+	ClassPorts          = "no_ports"       // the generator's host has no local port left
+	ClassNetwork        = "network"        // anything else
+)
+
+type tlsError struct{ err error }
+
+func (e *tlsError) Error() string { return e.err.Error() }
+func (e *tlsError) Unwrap() error { return e.err }
+
+// Fail sets r's class and error for err, which came from the network. dialling
+// says that there was no connection yet.
+func Fail(r *takt.Result, err error, dialling bool) { fail(r, err, dialling) }
+
+func fail(r *takt.Result, err error, dialling bool) {
+	r.Class, r.Err = classify(err, dialling), err
+	if r.Class == ClassFiles {
+		r.Err = filesError(err)
+	}
+}
+
+func classify(err error, dialling bool) string {
+	var dns *net.DNSError
+	var hello *tlsError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &dns):
+		return ClassDNS
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+		if dialling {
+			return ClassConnectTimeout
+		}
+		return ClassTimeout
+	case errors.As(err, &hello), errors.As(err, &record):
+		return ClassTLS
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return ClassRefused
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return ClassReset
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return ClassFiles
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return ClassPorts
+	}
+	return ClassNetwork
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// filesError names the limit and the remedy.
+func filesError(err error) error {
+	limit, _ := proc.OpenFiles()
+	return fmt.Errorf("%w: the limit is %d; run 'ulimit -n %d', or bound the connections with -c or --max-in-flight", err, limit, 4*max(limit, 1024))
+}

@@ -1,0 +1,241 @@
+// Package engine runs a schedule against a driver: it decides when an operation
+// is handed over, bounds what is in flight, and stamps the instants that the
+// recorder makes latencies of. It knows no protocol and no user interface.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Plan is everything that a run consists of.
+type Plan struct {
+	Options
+	Kind       string // Report.Kind
+	Source     takt.Source
+	Driver     *takt.Driver
+	NewWaiter  func(start time.Time) pace.Waiter // nil: pace.Precise
+	OnInterval func(takt.Interval)               // once a second; nil: nobody watches
+	Abort      <-chan struct{}                   // the second signal: end at once
+	Scrub      func(string) string               // takes secrets out of error samples and bodies
+}
+
+// ErrNothingToDo is returned for a driver that offers no way to run.
+var ErrNothingToDo = errors.New("the driver offers neither a worker, an asynchronous client nor a receiver")
+
+// handGrace is how long the engine waits, after the drain, for handlers that
+// ignore their cancelled context. They are left behind then: a handler that
+// never returns costs a goroutine, not the report.
+const handGrace = time.Second
+
+// interval is the length of the live intervals.
+const interval = time.Second
+
+// mode is one way of running: worker, async or receive.
+type mode interface {
+	name() string
+	prepare(ctx context.Context) error // before the start instant: connect what must stand
+	start(now func() time.Duration, newWaiter func() pace.Waiter)
+	stop(at time.Duration) // nothing that is due later is started any more
+	cut(at time.Duration)  // count what is open as unfinished
+	close()                // give up what the mode holds
+}
+
+// Run runs p and returns its report. ctx ends with the first signal: the run
+// stops there, drains and still gives its report. An error means that the run
+// could not be made at all.
+func Run(ctx context.Context, p Plan) (*takt.Report, error) {
+	if err := errors.Join(p.Validate()...); err != nil {
+		return nil, err
+	}
+	defer closeDriver(p.Driver)
+	p.Driver = blockingLoop(p.Driver)
+	if p.Driver.Probe != nil {
+		if err := p.Driver.Probe(ctx); err != nil {
+			return nil, fmt.Errorf("cannot reach the target: %w", err)
+		}
+	}
+	r := newRun(p)
+	if r.mode == nil {
+		return nil, ErrNothingToDo
+	}
+	defer r.restore()
+	if err := r.mode.prepare(ctx); err != nil {
+		r.mode.close()
+		return nil, err
+	}
+	return r.run(ctx)
+}
+
+// blockingLoop gives a driver that only offers a Loop the workers to run it; the
+// loop mode will take it as it is.
+func blockingLoop(d *takt.Driver) *takt.Driver {
+	if d.Loop == nil || d.Async != nil || d.Worker != nil {
+		return d
+	}
+	with := *d
+	probe, worker := Blocking(d.Loop)
+	with.Worker, with.Phases = worker, NetPhases
+	if with.Probe == nil {
+		with.Probe = probe
+	}
+	return &with
+}
+
+func closeDriver(d *takt.Driver) {
+	if d.Close != nil {
+		_ = d.Close() // what it says comes after the report, and changes nothing in it
+	}
+}
+
+// run is the state of one Run.
+type run struct {
+	plan    Plan
+	rec     *record.Recorder
+	flow    *flow
+	mode    mode
+	cancel  context.CancelFunc // ends what operations run under, after the drain
+	restore func()
+	usage   proc.Usage
+	started time.Time
+}
+
+func newRun(p Plan) *run {
+	r := &run{plan: p, restore: tune()}
+	opCtx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	r.rec = record.New(record.Config{
+		Shards: runtime.GOMAXPROCS(0),
+		Phases: p.Driver.Phases,
+		Warmup: p.Warmup,
+		Window: p.Source.End(),
+		Scrub:  p.Scrub,
+	})
+	r.flow = newFlow(p, r.rec)
+	d := p.Driver
+	switch {
+	case d.Async != nil:
+		r.mode = newAsync(opCtx, r.flow, p)
+	case d.Worker != nil:
+		r.mode = newPool(opCtx, r.flow, d.Worker, p.Options)
+	case d.Receive != nil:
+		r.mode = newReceiver(opCtx, r.flow, p)
+	}
+	return r
+}
+
+func (r *run) run(ctx context.Context) (*takt.Report, error) {
+	waitForStart(ctx, time.Time(r.plan.StartAt))
+	r.started = time.Now()
+	r.usage = proc.Self()
+	now := pace.Timer(r.started).Now
+	newWaiter := func() pace.Waiter {
+		if r.plan.NewWaiter != nil {
+			return r.plan.NewWaiter(r.started)
+		}
+		return pace.Precise(r.started)
+	}
+	r.mode.start(now, newWaiter)
+	end := r.supervise(ctx, now)
+	r.mode.cut(end)
+	used := proc.Self().Since(r.usage)
+	r.cancel()
+	r.mode.close()
+	return r.report(end, used)
+}
+
+// supervise ticks through the run and returns the instant at which it was over.
+func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Duration {
+	l := &life{run: r, now: now, stopping: ctx.Done(), abort: r.plan.Abort, exhausted: r.flow.exhausted}
+	if end := r.plan.Source.End(); end >= 0 {
+		l.end = time.After(end - now())
+	}
+	l.armTick()
+	for l.step() {
+	}
+	return now()
+}
+
+// life is the loop that watches a run: what it waits for becomes nil once it came.
+type life struct {
+	*run
+	now       func() time.Duration
+	stopping  <-chan struct{} // the first signal
+	abort     <-chan struct{} // the second
+	exhausted <-chan struct{} // the source has nothing more
+	end       <-chan time.Time
+	deadline  <-chan time.Time // of the drain
+	tick      <-chan time.Time
+	ticks     int
+}
+
+// step waits for one event and reports whether the run goes on.
+func (l *life) step() bool {
+	select {
+	case <-l.flow.finished:
+		return false
+	case <-l.abort:
+		l.finish(l.now())
+		return false
+	case <-l.deadline:
+		return false
+	case <-l.tick:
+		l.onTick()
+	case <-l.stopping:
+		l.stopping = nil
+		l.finish(l.now())
+	case <-l.end:
+		l.end = nil
+		l.finish(l.plan.Source.End())
+	case <-l.exhausted:
+		l.exhausted = nil
+		l.drain()
+	}
+	return true
+}
+
+// finish ends the schedule at the instant at and lets what is open drain.
+func (l *life) finish(at time.Duration) {
+	l.rec.CloseWindow(at)
+	l.mode.stop(at)
+	l.drain()
+}
+
+func (l *life) drain() {
+	if l.deadline == nil {
+		l.deadline = time.After(l.plan.Drain.Duration())
+	}
+}
+
+func (l *life) armTick() {
+	l.ticks++
+	l.tick = time.After(time.Duration(l.ticks)*interval - l.now())
+}
+
+func (l *life) onTick() {
+	at := time.Duration(l.ticks) * interval
+	iv := l.rec.Swap(l.flow.tick(at))
+	if l.plan.OnInterval != nil {
+		l.plan.OnInterval(iv)
+	}
+	l.armTick()
+}
+
+// waitForStart waits for the wall-clock instant at, or the first signal.
+func waitForStart(ctx context.Context, at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	select {
+	case <-time.After(time.Until(at)):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// flow is what all modes share: the source with the operation that is next, and
+// the accounting of what is in flight. Its lock is held for nanoseconds and never
+// across anything that waits. What is due and not taken stays in the source, so
+// that no backlog is ever kept in memory.
+type flow struct {
+	mu     sync.Mutex
+	rec    *record.Recorder
+	src    takt.Source
+	next   takt.Op
+	have   bool
+	cutoff time.Duration // nothing due at or after it is started; negative: none
+	warmup time.Duration
+
+	scheduled, warm uint64 // taken from the source, by due
+	busy, peak      int    // in flight, and its highest value since the last tick
+	extra           uint64 // received by a driver that also sends
+
+	exhausted chan struct{} // closed when the source has nothing more
+	finished  chan struct{} // closed when nothing is in flight either
+	stop      chan struct{} // closed when the schedule was ended
+	once      struct{ exhausted, finished, stop bool }
+}
+
+func newFlow(p Plan, rec *record.Recorder) *flow {
+	f := &flow{
+		rec: rec, src: p.Source, warmup: p.Warmup, cutoff: -1,
+		exhausted: make(chan struct{}),
+		finished:  make(chan struct{}),
+		stop:      make(chan struct{}),
+	}
+	if p.Source.End() >= 0 {
+		f.cutoff = p.Source.End()
+	}
+	return f
+}
+
+// begin reads the first operation.
+func (f *flow) begin() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance()
+	f.settle()
+}
+
+// advance reads the next operation; the caller holds the lock.
+func (f *flow) advance() {
+	f.have = f.src.Next(&f.next)
+	f.checkCutoff(0)
+}
+
+// checkCutoff forgets a next operation that comes too late. In a closed loop it
+// is due when it is taken: now.
+func (f *flow) checkCutoff(now time.Duration) {
+	due := f.next.Due
+	if due == takt.Asap {
+		due = now
+	}
+	if f.have && f.cutoff >= 0 && due >= f.cutoff {
+		f.have = false
+	}
+}
+
+// due reports whether an operation is due at now; the caller holds the lock.
+func (f *flow) due(now time.Duration) bool {
+	if f.have && f.next.Due == takt.Asap {
+		f.checkCutoff(now)
+		return f.have
+	}
+	return f.have && f.next.Due <= now
+}
+
+// take moves the next operation into op, whose Data the source may reuse, and
+// counts it; the caller holds the lock.
+func (f *flow) take(op *takt.Op, now time.Duration) {
+	*op, f.next = f.next, *op
+	if op.Due == takt.Asap {
+		op.Due = now
+	}
+	if op.Due < f.warmup {
+		f.warm++
+	} else {
+		f.scheduled++
+	}
+	f.advance()
+}
+
+// enter and leave count operations in flight; the caller holds the lock.
+func (f *flow) enter() {
+	f.busy++
+	f.peak = max(f.peak, f.busy)
+}
+
+func (f *flow) leave() {
+	f.busy--
+	f.settle()
+}
+
+// settle tells the supervisor when there is nothing more to start, and nothing
+// more in flight; the caller holds the lock.
+func (f *flow) settle() {
+	if f.have {
+		return
+	}
+	closeOnce(&f.once.exhausted, f.exhausted)
+	if f.busy == 0 {
+		closeOnce(&f.once.finished, f.finished)
+	}
+}
+
+func closeOnce(done *bool, c chan struct{}) {
+	if !*done {
+		*done = true
+		close(c)
+	}
+}
+
+// signal wakes whoever waits on c, which has room for one signal. If one is there
+// already, its receiver will see everything that this one means.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// end stops the schedule at the instant at: what is due by then is still served.
+func (f *flow) end(at time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cutoff < 0 || at < f.cutoff {
+		f.cutoff = at
+	}
+	f.checkCutoff(at)
+	f.settle()
+	closeOnce(&f.once.stop, f.stop)
+}
+
+// abandon counts everything still queued at the instant at as unfinished. free
+// is from when a slot was there for it: at, or 0 if the generator held it up.
+// The caller holds the lock.
+func (f *flow) abandon(at, free time.Duration) {
+	var op takt.Op
+	for f.have && f.next.Due != takt.Asap && f.next.Due <= at {
+		f.take(&op, at)
+		f.rec.Sample(0, record.Event{Due: op.Due, Free: free, Done: at, Outcome: record.UnfinishedQueued}, nil)
+	}
+	f.have = false
+	f.settle()
+}
+
+// tick reads what the recorder wants to know at the end of an interval.
+func (f *flow) tick(at time.Duration) record.Tick {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := record.Tick{At: at, Scheduled: f.scheduled + f.warm, InFlightMax: f.peak}
+	if c, ok := f.src.(takt.Counter); ok && (f.cutoff < 0 || at <= f.cutoff) {
+		t.Scheduled = max(t.Scheduled, c.DueBefore(at))
+	}
+	f.peak = f.busy
+	return t
+}
+
+func (f *flow) counts() (scheduled, warm uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.scheduled, f.warm
+}

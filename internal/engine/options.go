@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Options say when operations are due and what bounds a run. Every load command
+// has them.
+type Options struct {
+	Rate        string        // "500/s", "100/s..2k/s" or "max"; "": closed loop
+	Stages      string        // "30s@100/s,1m@100/s..2k/s"; instead of Rate
+	Arrivals    string        // uniform or poisson
+	Seed        uint64        // of everything random
+	Duration    time.Duration // of the measured window; 0: not bounded
+	Requests    uint64        // measured operations; 0: not bounded
+	Warmup      time.Duration // before Duration, in addition
+	MaxInFlight int           // bound of the pool that grows on demand
+	Connections int           // fixes the pool; 0: it grows on demand
+	Overflow    string        // queue or drop
+	Drain       Drain         // how long what is open may take after the schedule's end
+	Shard       string        // k/n, from 1
+	StartAt     StartAt       // wall-clock instant of the start; zero: now
+}
+
+// The names of Options.Overflow and Options.Arrivals.
+const (
+	overflowQueue = "queue"
+	overflowDrop  = "drop"
+	uniform       = "uniform"
+	poisson       = "poisson"
+)
+
+// DefaultInFlight bounds a pool that grows on demand.
+const DefaultInFlight = 10_000
+
+// Defaults are the options of a command that says nothing else.
+func Defaults() Options {
+	return Options{
+		Arrivals: uniform, Seed: 1, MaxInFlight: DefaultInFlight, Overflow: overflowQueue,
+		Drain: Drain{fallback: 20 * time.Second}, Shard: "1/1",
+	}
+}
+
+// AddFlags declares the options on fs with their present values as defaults. A
+// usage of the form "= --name" marks the one-letter form of another flag.
+func (o *Options) AddFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.Rate, "rate", o.Rate, "operations per second in all: `RATE` is 500/s, 30/m, 2k/s, a ramp 100/s..2k/s, or max (closed loop)")
+	fs.StringVar(&o.Stages, "stages", o.Stages, "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")
+	fs.StringVar(&o.Arrivals, "arrivals", o.Arrivals, "spacing of the operations, `uniform|poisson`")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "`N` determines everything random")
+	fs.Var((*schedule.DurationValue)(&o.Duration), "duration", "`TIME` of the measured load, such as 30s or 1m30s; a bare number means seconds")
+	fs.Var((*schedule.DurationValue)(&o.Duration), "z", "= --duration")
+	fs.Uint64Var(&o.Requests, "requests", o.Requests, "`N` operations in all; with --duration the first to be reached ends the run")
+	fs.Uint64Var(&o.Requests, "n", o.Requests, "= --requests")
+	fs.Var((*schedule.DurationValue)(&o.Warmup), "warmup", "`TIME` of load before --duration that is in no figure")
+	fs.IntVar(&o.MaxInFlight, "max-in-flight", o.MaxInFlight, "at most `N` operations in flight; the pool grows on demand up to it")
+	fs.IntVar(&o.Connections, "connections", o.Connections, "fix the pool at `N` connections")
+	fs.IntVar(&o.Connections, "c", o.Connections, "= --connections")
+	fs.StringVar(&o.Overflow, "overflow", o.Overflow, "at the bound `queue|drop`: wait, which counts as response time, or never send and be counted")
+	fs.Var(&o.Drain, "drain", "`TIME` that open operations may take after the end (default: the timeout)")
+	fs.StringVar(&o.Shard, "shard", o.Shard, "run every n-th operation only, from the k-th on: `k/n`")
+	fs.Var(&o.StartAt, "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
+}
+
+// Validate reports every fault at once.
+func (o *Options) Validate() []error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if o.Rate != "" && o.Stages != "" {
+		fault("both --rate and --stages are given; keep one, a rate can stand in a stage as 30s@%s", o.Rate)
+	}
+	if o.Stages != "" && o.Duration > 0 {
+		fault("both --stages and --duration are given; the stages have durations of their own")
+	}
+	if o.Arrivals != uniform && o.Arrivals != poisson {
+		fault("unknown --arrivals %q; use uniform or poisson", o.Arrivals)
+	}
+	if o.Overflow != overflowQueue && o.Overflow != overflowDrop {
+		fault("unknown --overflow %q; use queue or drop", o.Overflow)
+	}
+	if o.MaxInFlight < 1 {
+		fault("--max-in-flight is %d; at least 1 is needed to send anything", o.MaxInFlight)
+	}
+	if o.Connections < 0 {
+		fault("--connections is %d; give a number above 0, or leave it out for a pool that grows on demand", o.Connections)
+	}
+	if _, _, err := o.shard(); err != nil {
+		faults = append(faults, err)
+	}
+	if spec, err := o.Spec(); err != nil {
+		faults = append(faults, err)
+	} else if len(faults) == 0 {
+		if err := spec.Validate(); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return faults
+}
+
+// Spec makes the schedule that o describes.
+func (o *Options) Spec() (schedule.Spec, error) {
+	s := schedule.Spec{Warmup: o.Warmup, Limit: o.Requests, Poisson: o.Arrivals == poisson, Seed: o.Seed}
+	var err error
+	if s.Stages, err = o.stages(); err != nil {
+		return s, err
+	}
+	if s.Closed() {
+		s.Poisson = false
+	}
+	s.Shard, s.Shards, err = o.shard()
+	return s, err
+}
+
+func (o *Options) stages() ([]schedule.Stage, error) {
+	if o.Stages != "" {
+		return schedule.ParseStages(o.Stages)
+	}
+	from, to := math.Inf(1), math.Inf(1)
+	var err error
+	switch {
+	case strings.Contains(o.Rate, ".."):
+		from, to, err = schedule.ParseRamp(o.Rate)
+		if err == nil && o.Duration == 0 {
+			return nil, fmt.Errorf("--rate %s is a ramp without an end; say with --duration how long it takes", o.Rate)
+		}
+	case o.Rate != "":
+		from, err = schedule.ParseRate(o.Rate)
+		to = from
+	}
+	return []schedule.Stage{{Duration: o.Duration, From: from, To: to}}, err
+}
+
+// shard reads k/n, counted from 1, as schedules count it: from 0.
+func (o *Options) shard() (k, n uint64, err error) {
+	left, right, found := strings.Cut(o.Shard, "/")
+	k, errK := strconv.ParseUint(left, 10, 32)
+	n, errN := strconv.ParseUint(right, 10, 32)
+	if !found || errK != nil || errN != nil || k < 1 || k > n {
+		return 0, 0, fmt.Errorf("bad --shard %q; use k/n with 1 ≤ k ≤ n, such as 1/3", o.Shard)
+	}
+	return k - 1, n, nil
+}
+
+// Source makes the operations that o schedules, without data.
+func (o *Options) Source() (takt.Source, error) {
+	s, err := o.Spec()
+	if err != nil {
+		return nil, err
+	}
+	return s.Source()
+}
+
+// Variables are the settings that shape the load, for Report.Variables. Those of
+// the warm-up and the shard are left out: they change no figure's meaning.
+func (o *Options) Variables() map[string]any {
+	v := map[string]any{"arrivals": o.Arrivals, "overflow": o.Overflow, "max_in_flight": o.inFlight()}
+	if o.Duration > 0 {
+		v["duration_s"] = o.Duration.Seconds()
+	}
+	if o.Requests > 0 {
+		v["requests"] = o.Requests
+	}
+	if o.Connections > 0 {
+		v["connections"] = o.Connections
+	}
+	switch {
+	case o.Stages != "":
+		v["stages"] = o.Stages
+	case strings.Contains(o.Rate, ".."):
+		v["rate"] = o.Rate
+	case o.Rate != "" && o.Rate != "max":
+		if r, err := schedule.ParseRate(o.Rate); err == nil {
+			v["rate_per_s"] = r
+		}
+	default:
+		v["rate"], v["arrivals"] = "max", "closed"
+	}
+	return v
+}
+
+// Closed reports whether o asks for a closed loop.
+func (o *Options) Closed() bool { return o.Stages == "" && (o.Rate == "" || o.Rate == "max") }
+
+// inFlight is the bound that holds.
+func (o *Options) inFlight() int {
+	if o.Connections > 0 {
+		return min(o.Connections, o.MaxInFlight)
+	}
+	return o.MaxInFlight
+}
+
+// Drain is a duration that is the operation's timeout unless it was given.
+type Drain struct {
+	given    bool
+	d        time.Duration
+	fallback time.Duration
+}
+
+// DrainOf is a drain time of exactly d.
+func DrainOf(d time.Duration) Drain { return Drain{given: true, d: d} }
+
+// SetFallback says what holds when nothing was given.
+func (d *Drain) SetFallback(t time.Duration) { d.fallback = t }
+
+// Duration is the drain time that holds.
+func (d Drain) Duration() time.Duration {
+	if d.given {
+		return d.d
+	}
+	return d.fallback
+}
+
+// Set implements flag.Value.
+func (d *Drain) Set(s string) error {
+	t, err := schedule.ParseDuration(s)
+	d.given, d.d = true, t
+	return err
+}
+
+// String implements flag.Value.
+func (d *Drain) String() string {
+	if d == nil || !d.given {
+		return ""
+	}
+	return d.d.String()
+}
+
+// StartAt is a wall-clock instant given as a flag.
+type StartAt time.Time
+
+// Set implements flag.Value.
+func (t *StartAt) Set(s string) error {
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		*t = StartAt(at)
+		return nil
+	}
+	sec, err := strconv.ParseFloat(s, 64)
+	if err != nil || sec < 0 || sec > 1e11 {
+		return fmt.Errorf("not an instant: %q; use RFC 3339 (2026-11-21T10:00:00Z) or seconds since 1970", s)
+	}
+	*t = StartAt(time.UnixMicro(int64(sec * 1e6)))
+	return nil
+}
+
+// String implements flag.Value.
+func (t *StartAt) String() string {
+	if t == nil || time.Time(*t).IsZero() {
+		return ""
+	}
+	return time.Time(*t).Format(time.RFC3339Nano)
+}

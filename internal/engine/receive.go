@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// receiver is the mode of consumers: nothing is sent, what arrives is counted.
+type receiver struct {
+	*flow
+	ctx    context.Context
+	cancel context.CancelFunc
+	plan   Plan
+	now    func() time.Duration
+	count  uint64
+	closed bool
+	done   sync.WaitGroup
+}
+
+func newReceiver(ctx context.Context, f *flow, p Plan) *receiver {
+	r := &receiver{flow: f, plan: p}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	return r
+}
+
+func (r *receiver) name() string { return "async" }
+
+func (r *receiver) prepare(context.Context) error { return nil }
+
+func (r *receiver) start(now func() time.Duration, _ func() pace.Waiter) {
+	r.now = now
+	r.done.Go(func() {
+		if err := receive(r.ctx, r.plan.Driver, r); err != nil {
+			r.rec.Note("receive", err)
+		}
+		r.finish()
+	})
+}
+
+// receive runs the driver's receiver until it ends or ctx does.
+func receive(ctx context.Context, d *takt.Driver, sink takt.Sink) error {
+	err := d.Receive(ctx, sink)
+	if ctx.Err() != nil {
+		return nil // it was told to end
+	}
+	return err
+}
+
+func (r *receiver) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	closeOnce(&r.once.finished, r.finished)
+}
+
+// Done implements takt.Sink; a receiver has no operations.
+func (r *receiver) Done(uint64, *takt.Result) {}
+
+// Record implements takt.Sink.
+func (r *receiver) Record(phase int, d time.Duration) {
+	if r.open() {
+		r.rec.Latency(phase, phase, r.now(), d)
+	}
+}
+
+// Received implements takt.Sink.
+func (r *receiver) Received(res *takt.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	limit, now := r.plan.Requests, r.now()
+	if r.closed || (limit > 0 && r.count >= limit) {
+		return
+	}
+	r.rec.Received(0, now, res)
+	if now < r.warmup {
+		return
+	}
+	r.count++
+	if r.count == limit {
+		closeOnce(&r.once.finished, r.finished)
+	}
+}
+
+func (r *receiver) open() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.closed
+}
+
+func (r *receiver) stop(time.Duration) { r.finish() }
+
+func (r *receiver) cut(time.Duration) {
+	r.mu.Lock()
+	r.closed = true
+	r.scheduled = max(r.count, r.plan.Requests)
+	r.mu.Unlock()
+	r.cancel()
+}
+
+func (r *receiver) close() { leave(&r.done) }

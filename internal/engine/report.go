@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// finishTimeout bounds what a driver may take to finish its part of the report.
+const finishTimeout = 30 * time.Second
+
+// report makes the report of a run that was over at the instant end.
+func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
+	receiveOnly := r.mode.name() == "async" && r.plan.Driver.Async == nil
+	closed := !receiveOnly && r.plan.Closed()
+	r.lastInterval(end)
+	scheduled, warm := r.flow.counts()
+	rep := r.rec.Report(record.End{
+		Scheduled: scheduled, WarmupScheduled: warm,
+		Closed: closed, ReceiveOnly: receiveOnly, Stop: end,
+	})
+	rep.Kind = r.plan.Kind
+	rep.StartedAt = r.started.UTC()
+	r.describe(rep)
+	r.generator(rep, used, closed)
+	if r.flow.extra > 0 {
+		rep.Extra["received"] = r.flow.extra
+	}
+	if f := r.plan.Driver.Finish; f != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
+		defer cancel()
+		if err := f(ctx, rep); err != nil {
+			warn(rep, "finish", "the driver could not complete its part of the report: %v", err)
+		}
+	}
+	return rep, nil
+}
+
+// lastInterval shows what came after the last full second.
+func (r *run) lastInterval(end time.Duration) {
+	t := r.flow.tick(end)
+	scheduled, warm := r.flow.counts()
+	t.Scheduled = scheduled + warm
+	iv := r.rec.Swap(t)
+	if r.plan.OnInterval != nil {
+		r.plan.OnInterval(iv)
+	}
+}
+
+func (r *run) describe(rep *takt.Report) {
+	if spec, err := r.plan.Spec(); err == nil {
+		rep.Schedule = spec.Describe()
+	}
+}
+
+func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
+	rep.Generator = takt.Generator{
+		Engine:       r.mode.name(),
+		GOMAXPROCS:   runtime.GOMAXPROCS(0),
+		CPUS:         used.CPU.Seconds(),
+		MaxRSS:       used.MaxRSS,
+		GCCycles:     used.GCCycles,
+		GCPauseMaxUS: float64(used.GCPauseMax) / 1e3,
+		Cores:        runtime.NumCPU(),
+	}
+	share := func(d time.Duration) float64 {
+		return 100 * d.Seconds() / max(1e-9, used.Wall.Seconds()*float64(runtime.NumCPU()))
+	}
+	if p := share(used.CPU); closed && p > 90 {
+		warn(rep, "generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", p)
+	}
+	if p := share(used.Steal); p > 2 {
+		warn(rep, "steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", p)
+	}
+	if p := share(used.Throttled); p > 1 {
+		warn(rep, "throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled)
+	}
+	if used.GCPauseMax > time.Millisecond {
+		warn(rep, "gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)
+	}
+}
+
+func warn(rep *takt.Report, code, format string, args ...any) {
+	rep.Warnings = append(rep.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+}

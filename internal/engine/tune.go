@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+)
+
+// tuning is the process-wide state that runs change and restore: it belongs to
+// the process, so it is the one variable of a package that takt has. Runs may
+// overlap; the last to end restores.
+var tuning struct {
+	sync.Mutex
+	runs, procs, gc int
+	memory          int64
+}
+
+const (
+	// gcPercent lets the collector run a quarter as often as the default: with a
+	// live heap and 300 MB/s of garbage GOGC=100 gave a lag p99 of 13–30 ms.
+	gcPercent = 400
+	// memoryLimit keeps that from growing without bound: 256 MiB, and what a pool
+	// of 10 000 buffers of 16 KiB takes.
+	memoryLimit = 256<<20 + DefaultInFlight*16<<10
+)
+
+// tune sets GOMAXPROCS and the garbage collector for a run and returns what
+// restores them. A sleeping pacer keeps one P: with GOMAXPROCS=1 (a container of
+// one CPU) the service p50 was 4.2 ms without another one. What the user set by
+// GOGC or GOMEMLIMIT stays.
+func tune() (restore func()) {
+	tuning.Lock()
+	defer tuning.Unlock()
+	tuning.runs++
+	if tuning.runs == 1 {
+		tuning.procs = runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+		tuning.gc = collect(gcPercent)
+		tuning.memory = debug.SetMemoryLimit(-1)
+		if os.Getenv("GOMEMLIMIT") == "" && tuning.memory == math.MaxInt64 {
+			debug.SetMemoryLimit(memoryLimit)
+		}
+	}
+	return sync.OnceFunc(untune)
+}
+
+// collect sets the collector's percentage unless the environment has.
+func collect(percent int) (before int) {
+	before = debug.SetGCPercent(percent)
+	if os.Getenv("GOGC") != "" {
+		debug.SetGCPercent(before)
+	}
+	return before
+}
+
+func untune() {
+	tuning.Lock()
+	defer tuning.Unlock()
+	if tuning.runs--; tuning.runs == 0 {
+		runtime.GOMAXPROCS(tuning.procs)
+		debug.SetGCPercent(tuning.gc)
+		debug.SetMemoryLimit(tuning.memory)
+	}
+}

@@ -1,0 +1,56 @@
+// Package proc reads what the operating system says of processes: CPU time,
+// memory, limits. Where it says nothing the figures are zero.
+package proc
+
+import (
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// Usage is what this process and its machine have used so far.
+type Usage struct {
+	At        time.Time
+	CPU       time.Duration // user and system time of this process
+	MaxRSS    int64         // bytes, the highest so far
+	Steal     time.Duration // of all CPUs: taken by the hypervisor
+	Throttled time.Duration // of the cgroup: held back by its CPU quota
+	GC        debug.GCStats // cycles and pauses
+}
+
+// Self reads the usage of this process.
+func Self() Usage {
+	u := Usage{At: time.Now()}
+	u.CPU, u.MaxRSS = rusage()
+	u.Steal = steal()
+	u.Throttled = throttled()
+	debug.ReadGCStats(&u.GC)
+	return u
+}
+
+// Span is what was used between two readings.
+type Span struct {
+	Wall, CPU, Steal, Throttled time.Duration
+	MaxRSS                      int64
+	GCCycles                    uint32
+	GCPauseMax                  time.Duration
+}
+
+// Since is what was used from before to u. Pauses older than the 256 that the
+// runtime remembers are not looked at.
+func (u Usage) Since(before Usage) Span {
+	s := Span{
+		Wall: u.At.Sub(before.At), CPU: u.CPU - before.CPU,
+		Steal: u.Steal - before.Steal, Throttled: u.Throttled - before.Throttled,
+		MaxRSS: u.MaxRSS, GCCycles: uint32(u.GC.NumGC - before.GC.NumGC),
+	}
+	for i := range min(int(s.GCCycles), len(u.GC.Pause)) {
+		s.GCPauseMax = max(s.GCPauseMax, u.GC.Pause[i])
+	}
+	return s
+}
+
+// HostClass names the kind of machine: runs on different kinds are not compared.
+func HostClass() map[string]any {
+	return map[string]any{"os": runtime.GOOS, "arch": runtime.GOARCH, "cores": runtime.NumCPU(), "cpu": cpuModel()}
+}

@@ -1,0 +1,101 @@
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// jiffy is the unit of /proc/stat: USER_HZ has been 100 on every Linux for decades.
+const jiffy = 10 * time.Millisecond
+
+func rusage() (cpu time.Duration, maxRSS int64) {
+	var ru syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
+		return 0, 0
+	}
+	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano()), ru.Maxrss * 1024
+}
+
+// steal is the eighth figure of the first line of /proc/stat.
+func steal() time.Duration {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	f := strings.Fields(line)
+	if len(f) < 9 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(f[8], 10, 64) // not a number: 0, not known
+	return time.Duration(n) * jiffy
+}
+
+// throttled reads the cgroup's own account, version 2 or 1.
+func throttled() time.Duration {
+	for _, f := range []struct {
+		path, key string
+		unit      time.Duration
+	}{
+		{"/sys/fs/cgroup/cpu.stat", "throttled_usec", time.Microsecond},
+		{"/sys/fs/cgroup/cpu/cpu.stat", "throttled_time", time.Nanosecond},
+	} {
+		if n, ok := keyed(f.path, f.key, " "); ok {
+			v, _ := strconv.ParseInt(n, 10, 64)
+			return time.Duration(v) * f.unit
+		}
+	}
+	return 0
+}
+
+func cpuModel() string {
+	model, _ := keyed("/proc/cpuinfo", "model name", ":")
+	return model
+}
+
+// keyed finds the first line that begins with key and returns what follows sep.
+func keyed(path, key, sep string) (string, bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", false
+	}
+	for sc := bufio.NewScanner(bytes.NewReader(b)); sc.Scan(); {
+		name, value, ok := strings.Cut(sc.Text(), sep)
+		if ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value), true
+		}
+	}
+	return "", false
+}
+
+// OpenFiles is the limit of open files of this process, and how many are in use.
+func OpenFiles() (limit, used uint64) {
+	var r syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {
+		return 0, 0
+	}
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return r.Cur, 0
+	}
+	return r.Cur, uint64(len(entries))
+}
+
+// RSS is the memory that this process has resident now, in bytes.
+func RSS() int64 {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(f[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}

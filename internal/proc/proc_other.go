@@ -1,0 +1,16 @@
+//go:build !linux
+
+package proc
+
+import "time"
+
+func rusage() (cpu time.Duration, maxRSS int64) { return 0, 0 }
+func steal() time.Duration                      { return 0 }
+func throttled() time.Duration                  { return 0 }
+func cpuModel() string                          { return "" }
+
+// OpenFiles is not known here.
+func OpenFiles() (limit, used uint64) { return 0, 0 }
+
+// RSS is not known here.
+func RSS() int64 { return 0 }
