@@ -46,7 +46,7 @@ type slot struct {
 
 func newAsync(ctx context.Context, f *flow, p Plan) *async {
 	return &async{
-		flow: f, ctx: ctx, plan: p, max: p.inFlight(), cutAt: -1,
+		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1,
 		freed: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
 }

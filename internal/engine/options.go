@@ -28,6 +28,7 @@ type Options struct {
 	Drain       Drain         // how long what is open may take after the schedule's end
 	Shard       string        // k/n, from 1
 	StartAt     StartAt       // wall-clock instant of the start; zero: now
+	CPUs        int           // cores to use; 0: all
 }
 
 // The names of Options.Overflow and Options.Arrivals.
@@ -53,6 +54,7 @@ func Defaults() Options {
 // usage of the form "= --name" marks the one-letter form of another flag.
 func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.Rate, "rate", o.Rate, "operations per second in all: `RATE` is 500/s, 30/m, 2k/s, a ramp 100/s..2k/s, or max (closed loop)")
+	fs.StringVar(&o.Rate, "q", o.Rate, "= --rate")
 	fs.StringVar(&o.Stages, "stages", o.Stages, "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")
 	fs.StringVar(&o.Arrivals, "arrivals", o.Arrivals, "spacing of the operations, `uniform|poisson`")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "`N` determines everything random")
@@ -68,6 +70,7 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.Var(&o.Drain, "drain", "`TIME` that open operations may take after the end (default: the timeout)")
 	fs.StringVar(&o.Shard, "shard", o.Shard, "run every n-th operation only, from the k-th on: `k/n`")
 	fs.Var(&o.StartAt, "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
+	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }
 
 // Validate reports every fault at once.
@@ -91,6 +94,9 @@ func (o *Options) Validate() []error {
 	}
 	if o.Connections < 0 {
 		fault("--connections is %d; give a number above 0, or leave it out for a pool that grows on demand", o.Connections)
+	}
+	if o.CPUs < 0 {
+		fault("--cpus is %d; give a number above 0, or leave it out for all cores", o.CPUs)
 	}
 	if _, _, err := o.shard(); err != nil {
 		faults = append(faults, err)
@@ -161,7 +167,7 @@ func (o *Options) Source() (takt.Source, error) {
 // Variables are the settings that shape the load, for Report.Variables. Those of
 // the warm-up and the shard are left out: they change no figure's meaning.
 func (o *Options) Variables() map[string]any {
-	v := map[string]any{"arrivals": o.Arrivals, "overflow": o.Overflow, "max_in_flight": o.inFlight()}
+	v := map[string]any{"arrivals": o.Arrivals, "overflow": o.Overflow, "max_in_flight": o.InFlight()}
 	if o.Duration > 0 {
 		v["duration_s"] = o.Duration.Seconds()
 	}
@@ -189,8 +195,8 @@ func (o *Options) Variables() map[string]any {
 // Closed reports whether o asks for a closed loop.
 func (o *Options) Closed() bool { return o.Stages == "" && (o.Rate == "" || o.Rate == "max") }
 
-// inFlight is the bound that holds.
-func (o *Options) inFlight() int {
+// InFlight is the bound that holds on operations in flight.
+func (o *Options) InFlight() int {
 	if o.Connections > 0 {
 		return min(o.Connections, o.MaxInFlight)
 	}

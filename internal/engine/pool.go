@@ -64,7 +64,7 @@ type worker struct {
 func newPool(ctx context.Context, f *flow, factory func(int) (takt.Worker, error), o Options) *pool {
 	return &pool{
 		flow: f, ctx: ctx, create: factory, options: o,
-		max: o.inFlight(), drop: o.Overflow == overflowDrop,
+		max: o.InFlight(), drop: o.Overflow == overflowDrop,
 		freed: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
 }

@@ -29,13 +29,16 @@ const (
 // tune sets GOMAXPROCS and the garbage collector for a run and returns what
 // restores them. A sleeping pacer keeps one P: with GOMAXPROCS=1 (a container of
 // one CPU) the service p50 was 4.2 ms without another one. What the user set by
-// GOGC or GOMEMLIMIT stays.
-func tune() (restore func()) {
+// GOGC or GOMEMLIMIT stays. cpus is the number of cores for the work itself; 0: as it is.
+func tune(cpus int) (restore func()) {
 	tuning.Lock()
 	defer tuning.Unlock()
 	tuning.runs++
 	if tuning.runs == 1 {
-		tuning.procs = runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+		if cpus == 0 {
+			cpus = runtime.GOMAXPROCS(0)
+		}
+		tuning.procs = runtime.GOMAXPROCS(cpus + 1)
 		tuning.gc = collect(gcPercent)
 		tuning.memory = debug.SetMemoryLimit(-1)
 		if os.Getenv("GOMEMLIMIT") == "" && tuning.memory == math.MaxInt64 {

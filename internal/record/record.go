@@ -57,6 +57,16 @@ type Recorder struct {
 	interval  *set // of the interval under way; only what an Interval shows is merged
 	scheduled uint64
 	history   history
+
+	notesMu sync.Mutex
+	notes   []takt.Warning
+}
+
+// Note keeps a fault that belongs to no operation, as a warning of the report.
+func (r *Recorder) Note(code string, err error) {
+	r.notesMu.Lock()
+	defer r.notesMu.Unlock()
+	r.notes = append(r.notes, takt.Warning{Code: code, Message: clip(r.cfg.Scrub(err.Error()), maxSample)})
 }
 
 type shard struct {

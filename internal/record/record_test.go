@@ -186,7 +186,11 @@ func TestHistoryIsBounded(t *testing.T) {
 	for _, seconds := range []int{1, 2, 1198, 1199, 1200, 1201, 2500} {
 		var hs history
 		for i := 1; i <= seconds; i++ {
-			hs.add(takt.Interval{T: float64(i), OK: 1, HDR: one})
+			iv := takt.Interval{T: float64(i)}
+			if i%50 == 1 { // most are empty: decoding is slow under -race
+				iv.OK, iv.HDR = 1, one
+			}
+			hs.add(iv)
 			if n := len(hs.merged) + len(hs.old) + 1; n > maxIntervals+1 {
 				t.Fatalf("%d entries after %d s", n, i)
 			}
@@ -202,7 +206,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			}
 			last = iv.T
 		}
-		if ok != uint64(seconds) || count != ok || last != float64(seconds) || len(list) > maxIntervals {
+		if ok != uint64(seconds+49)/50 || count != ok || last != float64(seconds) || len(list) > maxIntervals {
 			t.Errorf("%d s: %d intervals of %d s hold %d and %d, the last ends at %v", seconds, len(list), span, ok, count, last)
 		}
 	}

@@ -21,13 +21,7 @@ type End struct {
 // Report makes the recorder's part of the report: counts, rates, latencies,
 // errors, intervals, verdict. It is called once, after the last Swap.
 func (r *Recorder) Report(e End) *takt.Report {
-	r.collect() // what came since the last interval, if anything did
-	if r.interval.counts != (takt.Counts{}) {
-		iv := r.interval.summary()
-		iv.T = e.Stop.Seconds()
-		iv.Scheduled = e.Scheduled + e.WarmupScheduled - r.scheduled
-		r.history.add(iv)
-	}
+	r.collect() // what was cut off came after the last interval
 	window := r.windowLength(e)
 	intervals, span := r.history.all()
 	rep := &takt.Report{
@@ -54,6 +48,9 @@ func (r *Recorder) Report(e End) *takt.Report {
 		r.receiveOnly(rep, e)
 	}
 	r.judge(rep, e)
+	r.notesMu.Lock()
+	rep.Warnings = append(rep.Warnings, r.notes...)
+	r.notesMu.Unlock()
 	return rep
 }
 

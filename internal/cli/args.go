@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// legacy are the single-dash long names that takt's predecessors taught people.
+// Any other one is refused with its -- spelling: pflag alone would read
+// -disable-compression as -d with a body.
+var legacy = map[string]bool{
+	// hey
+	"host": true, "cpus": true,
+	"disable-compression": true, "disable-keepalive": true, "disable-redirects": true,
+}
+
+// parseFlags sets the flags of the command that args name, reports every fault
+// at once, and returns what is left for cobra: the command and its arguments.
+func parseFlags(root *cobra.Command, args []string) ([]string, error) {
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		return args, nil
+	}
+	cmd, depth := findCommand(root, args)
+	cmd.InitDefaultHelpFlag()
+	p := &flagParser{flags: cmd.Flags(), rest: args[depth:]}
+	p.parse()
+	if p.help {
+		return append(args[:depth:depth], "--help"), nil
+	}
+	if len(p.faults) > 0 {
+		p.faults = append(p.faults, moreFaults(cmd, p.positional)...)
+		return nil, usage(cmd, p.faults)
+	}
+	return append(append(args[:depth:depth], "--"), p.positional...), nil
+}
+
+// findCommand follows the leading words of args down the tree of commands.
+func findCommand(cmd *cobra.Command, args []string) (*cobra.Command, int) {
+	for depth, arg := range args {
+		next := subcommand(cmd, arg)
+		if next == nil {
+			return cmd, depth
+		}
+		cmd = next
+	}
+	return cmd, len(args)
+}
+
+func subcommand(cmd *cobra.Command, name string) *cobra.Command {
+	for _, c := range cmd.Commands() {
+		if c.Name() == name || c.HasAlias(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// moreFaults are those that the command itself finds in flags that could be set.
+func moreFaults(cmd *cobra.Command, args []string) []error {
+	if cmd.Args == nil {
+		return nil
+	}
+	err := cmd.Args(cmd, args)
+	var all *usageError
+	if errors.As(err, &all) {
+		return all.faults
+	}
+	if err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// flagParser walks through a command line, with pflag's rules but for two: it
+// goes on after a fault, and it refuses long names with one dash.
+type flagParser struct {
+	flags      *pflag.FlagSet
+	rest       []string
+	positional []string
+	faults     []error
+	help       bool
+}
+
+func (p *flagParser) fault(format string, args ...any) {
+	p.faults = append(p.faults, fmt.Errorf(format, args...))
+}
+
+func (p *flagParser) next() string {
+	arg := p.rest[0]
+	p.rest = p.rest[1:]
+	return arg
+}
+
+func (p *flagParser) parse() {
+	for len(p.rest) > 0 {
+		switch arg := p.next(); {
+		case arg == "--":
+			p.positional = append(p.positional, p.rest...)
+			return
+		case arg == "-" || !strings.HasPrefix(arg, "-"):
+			p.positional = append(p.positional, arg)
+		case arg == "-h" || arg == "--help" || arg == "-help":
+			p.help = true
+		case strings.HasPrefix(arg, "--"):
+			p.long(arg[2:], "--")
+		default:
+			p.short(arg[1:])
+		}
+	}
+}
+
+// long handles name or name=value.
+func (p *flagParser) long(arg, dashes string) {
+	name, value, given := strings.Cut(arg, "=")
+	f := p.flags.Lookup(name)
+	switch {
+	case f == nil || len(name) == 1:
+		p.fault("unknown flag %s%s%s", dashes, name, p.suggest(name))
+	case given:
+		p.set(f, "--"+name, value)
+	case f.NoOptDefVal != "":
+		p.set(f, "--"+name, f.NoOptDefVal)
+	case len(p.rest) == 0:
+		p.fault("flag --%s needs a value", name)
+	default:
+		p.set(f, "--"+name, p.next())
+	}
+}
+
+// short handles one letter, one letter with its value, a bundle of booleans, and
+// the long names of the predecessors.
+func (p *flagParser) short(arg string) {
+	name, _, _ := strings.Cut(arg, "=")
+	f := p.flags.ShorthandLookup(arg[:1])
+	switch {
+	case legacy[name] && p.flags.Lookup(name) != nil:
+		p.long(arg, "-")
+	case len(name) > 1 && p.flags.Lookup(name) != nil:
+		p.fault("flag -%s is written --%s", name, name)
+	case f == nil:
+		p.fault("unknown flag -%s%s", name, p.suggest(name))
+	case f.NoOptDefVal != "":
+		p.bundle(arg)
+	case len(arg) == 1 && len(p.rest) == 0:
+		p.fault("flag -%s needs a value", arg)
+	case len(arg) == 1:
+		p.set(f, "-"+arg, p.next())
+	case arg[1] == '=' || !isLetter(arg[1]):
+		p.set(f, "-"+arg[:1], strings.TrimPrefix(arg[1:], "="))
+	default:
+		p.fault("unknown flag -%s; a long flag is written --%s, the value of a short one apart: -%s %s", name, name, arg[:1], arg[1:])
+	}
+}
+
+func (p *flagParser) bundle(arg string) {
+	for i := range arg {
+		f := p.flags.ShorthandLookup(arg[i : i+1])
+		if f == nil || f.NoOptDefVal == "" {
+			p.fault("unknown flag -%s; a long flag is written --%s", arg, arg)
+			return
+		}
+		p.set(f, "-"+arg[i:i+1], f.NoOptDefVal)
+	}
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func (p *flagParser) set(f *pflag.Flag, shown, value string) {
+	if err := f.Value.Set(value); err != nil {
+		p.fault("bad %s: %w", shown, err)
+		return
+	}
+	f.Changed = true
+}
+
+// suggest names the known flag that is nearest to name, if one is near.
+func (p *flagParser) suggest(name string) string {
+	best, distance := "", 3
+	p.flags.VisitAll(func(f *pflag.Flag) {
+		if d := editDistance(name, f.Name); d < distance && d < len(name) {
+			best, distance = f.Name, d
+		}
+	})
+	if best == "" {
+		return ""
+	}
+	return "; did you mean --" + best + "?"
+}
+
+// editDistance is Levenshtein's, of two short words.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// addFlags hangs the flags of a standard set on a command; "= --name" as usage
+// makes a one-letter flag the shorthand of that one.
+func addFlags(cmd *cobra.Command, declare func(*goFlagSet)) *goFlagSet {
+	fs := newGoFlagSet(cmd.Name())
+	declare(fs)
+	short := map[string]string{}
+	fs.VisitAll(func(f *goFlag) {
+		if long, ok := strings.CutPrefix(f.Usage, "= --"); ok {
+			short[long] = f.Name
+		}
+	})
+	fs.VisitAll(func(f *goFlag) {
+		if strings.HasPrefix(f.Usage, "= --") {
+			return
+		}
+		pf := pflag.PFlagFromGoFlag(f)
+		if s := short[f.Name]; len(s) == 1 {
+			pf.Shorthand = s
+		}
+		cmd.Flags().AddFlag(pf)
+	})
+	cmd.Flags().SortFlags = false
+	return fs
+}

@@ -1,0 +1,160 @@
+// Package cli is takt as a command: subcommands, flags, exit codes. Nothing here
+// touches the process itself, so Main may run twice at once in one.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Env is all that a command sees of the process it runs in.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Interrupt      context.Context // ends with the first signal; its cause is a SignalError
+	Abort          <-chan struct{} // closed by the second
+}
+
+// The exit codes, the same for every subcommand; docs/exit-codes.md explains them.
+const (
+	exitOK           = 0
+	exitFailed       = 1
+	exitUsage        = 2
+	exitAssertion    = 3
+	exitRegression   = 4
+	exitInconclusive = 5
+	exitInvalid      = 6
+	exitSignal       = 128 // and the signal's number
+)
+
+// Main runs the command that args name and returns the process's exit code.
+func Main(env Env, args []string) int {
+	root := newRoot(env)
+	args, err := parseFlags(root, args)
+	if err == nil {
+		root.SetArgs(args)
+		err = root.ExecuteContext(env.Interrupt)
+	}
+	return env.exit(err)
+}
+
+// exit says what went wrong and maps it to the exit code.
+func (e Env) exit(err error) int {
+	var code *exitError
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		for _, fault := range usage.faults {
+			fmt.Fprintln(e.Stderr, "takt:", oneLine(fault))
+		}
+		fmt.Fprintf(e.Stderr, "see '%s --help'\n", usage.command)
+		return exitUsage
+	case errors.As(err, &code):
+		if code.err != nil {
+			fmt.Fprintln(e.Stderr, "takt:", oneLine(code.err))
+		}
+		return code.code
+	}
+	fmt.Fprintln(e.Stderr, "takt:", oneLine(err))
+	return exitFailed
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// exitError ends a command with a code; err may be nil when all was said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError holds every fault of a command line.
+type usageError struct {
+	command string
+	faults  []error
+}
+
+func (e *usageError) Error() string { return errors.Join(e.faults...).Error() }
+
+// usage makes the error of a command line with faults; nil when there are none.
+func usage(cmd *cobra.Command, faults []error) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return &usageError{cmd.CommandPath(), faults}
+}
+
+func newRoot(env Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "takt",
+		Short: "a load generator that tells the truth about what users feel",
+		Long: `takt sends load on a schedule, measures every latency from the instant at which
+the operation was due, and says when it was itself the bottleneck.`,
+		Example: `  takt http --rate 1000/s --duration 30s http://127.0.0.1:8080/
+  takt target --service 1ms --freeze 1s/10s`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.AddCommand(newVersion(env), newTarget(env))
+	for _, c := range newLoads(env) {
+		root.AddCommand(c)
+	}
+	return root
+}
+
+// Version of takt; a release sets it with -ldflags -X.
+var version = "0.1.0-dev"
+
+func newVersion(env Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "version", Short: "print the version", Args: cobra.NoArgs,
+		Example: "  takt version --json",
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				_, err := fmt.Fprintf(env.Stdout, "{\"name\":\"takt\",\"version\":%q,\"go\":%q,\"revision\":%q}\n", version, runtime.Version(), revision())
+				return err
+			}
+			_, err := fmt.Fprintf(env.Stdout, "takt %s (%s)\n", version, runtime.Version())
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+// revision is the commit that the binary was built from, "" if it does not know.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// load is one load command: a row of the driver table with the flags that all share.
+type load struct {
+	env     Env
+	row     driver.Row
+	engine  engine.Options
+	driver  driver.Options
+	flags   *goFlagSet
+	outputs list
+	asserts list
+	labels  labels
+
+	progress string
+	repeat   int
+	noStore  bool
+
+	opened     []destination
+	assertions []analysis.Assertion
+	scrub      *strings.Replacer
+	group      string
+}
+
+// The names of --progress.
+const (
+	progressAuto = "auto"
+	progressLine = "line"
+	progressNone = "none"
+)
+
+func newLoads(env Env) []*cobra.Command {
+	var all []*cobra.Command
+	for _, row := range driver.Table() {
+		all = append(all, newLoad(env, row))
+	}
+	return all
+}
+
+func newLoad(env Env, row driver.Row) *cobra.Command {
+	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(), progress: progressAuto, repeat: 1}
+	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
+	l.flags = addFlags(c, func(fs *goFlagSet) {
+		l.engine.AddFlags(fs)
+		l.driver.AddFlags(fs)
+		l.addFlags(fs)
+	})
+	c.Args = func(c *cobra.Command, args []string) error { return usage(c, l.validate(args)) }
+	c.RunE = func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) }
+	return c
+}
+
+func (l *load) addFlags(fs *goFlagSet) {
+	fs.Var(&l.outputs, "output", "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", "))
+	fs.Var(&l.outputs, "o", "= --output")
+	fs.Var(&l.asserts, "assert", "`CONDITION` such as p99<250ms, errors<0.1%, rate>=99%; repeatable; exit code 3 if it does not hold")
+	fs.Var(&l.labels, "label", "`NAME=VALUE` of the thing under test, kept in the report; repeatable")
+	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `auto|line|none`")
+	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
+	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run (no store is there yet, so nothing is kept anyway)")
+}
+
+// validate reports every fault at once and prepares the run.
+func (l *load) validate(args []string) []error {
+	faults := l.driver.Validate(args)
+	l.driver.Shape(&l.engine)
+	faults = append(faults, l.engine.Validate()...)
+	if l.progress != progressAuto && l.progress != progressLine && l.progress != progressNone {
+		faults = append(faults, fmt.Errorf("unknown --progress %q; use auto, line or none", l.progress))
+	}
+	if l.repeat < 1 {
+		faults = append(faults, fmt.Errorf("--repeat is %d; give a number above 0", l.repeat))
+	}
+	l.assertions, l.opened = nil, nil
+	for _, text := range l.asserts {
+		a, err := analysis.ParseAssertion(text)
+		faults = appendError(faults, err)
+		l.assertions = append(l.assertions, a)
+	}
+	return append(faults, l.parseOutputs()...)
+}
+
+func appendError(list []error, err error) []error {
+	if err == nil {
+		return list
+	}
+	return append(list, err)
+}
+
+func (l *load) run(ctx context.Context, args []string) error {
+	l.scrub = scrubber(l.flags, l.driver)
+	l.group = newULID(time.Now())
+	var worst error
+	for i := range l.repeat {
+		err := l.once(ctx, i+1, args)
+		if worst == nil {
+			worst = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return worst
+}
+
+// once makes one run and its report, and returns what its exit code follows from.
+func (l *load) once(ctx context.Context, number int, args []string) error {
+	head := l.head(args)
+	out, err := openOutputs(l.env, l.opened, number, l.repeat, head)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	d, err := l.driver.Open(ctx, l.connections())
+	if err != nil {
+		return l.clean(err)
+	}
+	source, err := l.engine.Source()
+	if err != nil {
+		return err
+	}
+	report, err := engine.Run(ctx, engine.Plan{
+		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
+		OnInterval: l.watch(out), Abort: l.env.Abort, Scrub: l.scrub.Replace,
+	})
+	if err != nil {
+		return l.clean(err)
+	}
+	l.complete(report, head)
+	written := out.close(report)
+	judged := l.judge(report)
+	return l.outcome(ctx, report, written, judged)
+}
+
+// connections is how many the run will have at once for sure: a pool that grows
+// on demand begins with one.
+func (l *load) connections() int { return max(1, l.engine.Connections) }
+
+// clean takes secrets out of an error.
+func (l *load) clean(err error) error {
+	if s := l.scrub.Replace(err.Error()); s != err.Error() {
+		return errors.New(s)
+	}
+	return err
+}
+
+// head is what is known of a report before the run.
+func (l *load) head(args []string) takt.Report {
+	r := takt.Report{
+		SchemaVersion: takt.SchemaVersion,
+		ID:            newULID(time.Now()),
+		Tool:          takt.Tool{Name: "takt", Version: version, Go: runtime.Version()},
+		Kind:          l.row.Kind,
+		Command:       l.command(args),
+		Labels:        l.labels.values(),
+		Variables:     l.engine.Variables(),
+		StartedAt:     time.Now().UTC(),
+		WarmupS:       l.engine.Warmup.Seconds(),
+	}
+	for name, v := range l.driver.Variables() {
+		r.Variables[name] = v
+	}
+	return r
+}
+
+// command is the command line again, as the flags have it, without secrets.
+func (l *load) command(args []string) []string {
+	words := []string{"takt", l.row.Kind}
+	l.flags.VisitAll(func(f *goFlag) {
+		if v := f.Value.String(); v != f.DefValue && !strings.HasPrefix(f.Usage, "= --") {
+			words = append(words, "--"+f.Name+"="+l.scrub.Replace(v))
+		}
+	})
+	for _, a := range args {
+		words = append(words, l.scrub.Replace(a))
+	}
+	return words
+}
+
+// complete adds to the engine's report what only the command knows.
+func (l *load) complete(r *takt.Report, head takt.Report) {
+	r.ID, r.Tool, r.Command = head.ID, head.Tool, head.Command
+	r.Labels, r.Variables = head.Labels, head.Variables
+	r.Variables["engine"] = r.Generator.Engine
+	r.ComparabilityKey = comparabilityKey(r.Variables)
+	if l.repeat > 1 || r.Schedule.Shard != "1/1" {
+		r.Schedule.RunGroup = l.group
+	}
+}
+
+// judge holds the assertions against the report and shows each with its value.
+func (l *load) judge(r *takt.Report) (passed bool) {
+	passed = true
+	for _, a := range l.assertions {
+		o := a.Check(r)
+		passed = passed && o.Passed
+		fmt.Fprintln(l.env.Stderr, o)
+	}
+	return passed
+}
+
+// outcome maps a run to its exit code.
+func (l *load) outcome(ctx context.Context, r *takt.Report, written error, passed bool) error {
+	var signal *SignalError
+	switch {
+	case written != nil:
+		return &exitError{exitFailed, written}
+	case errors.As(context.Cause(ctx), &signal):
+		return &exitError{code: exitSignal + signal.Number}
+	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
+		return &exitError{exitFailed, errors.New("not one operation succeeded" + firstSample(r))}
+	case len(l.assertions) > 0 && r.Verdict == takt.Invalid:
+		return &exitError{exitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings")}
+	case !passed:
+		return &exitError{code: exitAssertion}
+	}
+	return nil
+}
+
+func firstSample(r *takt.Report) string {
+	if len(r.Errors) == 0 || r.Errors[0].Sample == "" {
+		return ""
+	}
+	return ": " + r.Errors[0].Sample
+}
+
+// newULID makes a ULID (github.com/ulid/spec): 48 bits of milliseconds and 80
+// random ones, so that identifiers sort by time.
+func newULID(now time.Time) string {
+	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	ms, high, low := uint64(now.UnixMilli()), uint64(rand.Uint32())<<8, rand.Uint64()
+	high |= low & 0xff
+	low >>= 8
+	id := make([]byte, 26)
+	for i := range 10 {
+		id[9-i] = digits[ms>>(5*i)&31]
+	}
+	for i := range 8 {
+		id[17-i] = digits[high>>(5*i)&31]
+		id[25-i] = digits[low>>(5*i)&31]
+	}
+	return string(id)
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+func formatNames() []string { return format.Names() }
+
+// destination is a format and where it goes.
+type destination struct {
+	format format.Format
+	path   string
+}
+
+// parseOutputs reads --output. Without one that goes to stdout, the text report does.
+func (l *load) parseOutputs() (faults []error) {
+	toStdout := 0
+	for _, s := range l.outputs {
+		f, path, err := format.Parse(s)
+		faults = appendError(faults, err)
+		if err == nil {
+			l.opened = append(l.opened, destination{f, path})
+		}
+		if err == nil && path == format.Stdout {
+			toStdout++
+		}
+	}
+	if toStdout > 1 {
+		faults = append(faults, errors.New("two outputs go to stdout; give all but one a path: -o json=report.json"))
+	}
+	if toStdout == 0 {
+		l.opened = append([]destination{{format.Text(colours(l.env)), format.Stdout}}, l.opened...)
+	}
+	return faults
+}
+
+// colours are for people at a terminal who did not say no.
+func colours(env Env) bool {
+	f, ok := env.Stdout.(*os.File)
+	if !ok || env.Getenv("NO_COLOR") != "" || env.Getenv("TERM") == "dumb" || env.Getenv("CI") != "" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// outputs are the open outputs of one run.
+type outputs []*output
+
+type output struct {
+	path   string
+	writer format.Writer
+	buffer *bufio.Writer
+	file   io.Closer // nil: stdout
+	err    error     // the first; nothing is written after it
+}
+
+// openOutputs opens all before the run: a path that cannot be written should not
+// cost a run first.
+func openOutputs(env Env, list []destination, number, of int, head takt.Report) (outputs, error) {
+	var all outputs
+	for _, d := range list {
+		o, err := open(env, d, number, of, head)
+		if err != nil {
+			all.discard()
+			return nil, &exitError{exitUsage, fmt.Errorf("cannot write the report: %w; check -o %s=%s", err, d.format.Name, d.path)}
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+func open(env Env, d destination, number, of int, head takt.Report) (*output, error) {
+	o := &output{path: d.path}
+	var w io.Writer = env.Stdout
+	if d.path != format.Stdout {
+		o.path = numbered(d.path, number, of)
+		f, err := os.Create(o.path)
+		if err != nil {
+			return nil, err
+		}
+		o.file, w = f, f
+	}
+	o.buffer = bufio.NewWriter(w)
+	o.writer, o.err = d.format.Open(o.buffer, head)
+	return o, nil
+}
+
+// numbered is the path of one of several runs: report.json becomes report.2.json.
+func numbered(path string, number, of int) string {
+	if of == 1 {
+		return path
+	}
+	ext := filepath.Ext(path)
+	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), number, ext)
+}
+
+// interval passes an interval on. Outputs are flushed, so that a file can be
+// followed while the run goes.
+func (all outputs) interval(iv takt.Interval) {
+	for _, o := range all {
+		if o.err == nil {
+			o.err = o.writer.Interval(iv)
+		}
+		if o.err == nil {
+			o.err = o.buffer.Flush()
+		}
+	}
+}
+
+// close writes the report to all outputs, whatever happens to some of them.
+func (all outputs) close(r *takt.Report) error {
+	var errs []error
+	for _, o := range all {
+		if err := o.close(r); err != nil {
+			errs = append(errs, fmt.Errorf("cannot write the report to %s: %w; the others are complete", o.path, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *output) close(r *takt.Report) error {
+	if o.err == nil {
+		o.err = o.writer.Close(r)
+	}
+	if o.err == nil {
+		o.err = o.buffer.Flush()
+	}
+	if o.file != nil {
+		if err := o.file.Close(); o.err == nil {
+			o.err = err
+		}
+		o.file = nil
+	}
+	return o.err
+}
+
+// discard closes the files of a run that was not made.
+func (all outputs) discard() {
+	for _, o := range all {
+		if o.file != nil {
+			_ = o.file.Close() // nothing was written that anybody needs
+		}
+	}
+}
+
+// watch is what happens once a second: outputs that are written as the run goes,
+// and the line of progress.
+func (l *load) watch(out outputs) func(takt.Interval) {
+	before := 0.0
+	return func(iv takt.Interval) {
+		length := iv.T - before
+		before = iv.T
+		out.interval(iv)
+		if whole := math.Abs(iv.T-math.Round(iv.T)) < 1e-9; l.progress != progressNone && whole {
+			fmt.Fprintln(l.env.Stderr, format.ProgressLine(iv, length))
+		}
+	}
+}

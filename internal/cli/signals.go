@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// SignalError is the cause of a run that a signal stopped.
+type SignalError struct{ Number int }
+
+func (e *SignalError) Error() string {
+	return fmt.Sprintf("stopped by signal %s", syscall.Signal(e.Number))
+}
+
+// Signals turns the process's signals into the two steps of an Env: the first
+// SIGINT or SIGTERM stops gracefully, the second at once. It is for main.
+func Signals() (interrupt context.Context, abort <-chan struct{}) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	now := make(chan struct{})
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		first := <-c
+		number, _ := first.(syscall.Signal)
+		cancel(&SignalError{int(number)})
+		<-c
+		close(now)
+		signal.Reset() // a third one kills
+	}()
+	return ctx, now
+}

@@ -1,0 +1,109 @@
+package http
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taktload/takt/internal/http1"
+)
+
+// Header is a repeatable flag of header lines.
+type Header []http1.Field
+
+// Set implements flag.Value.
+func (h *Header) Set(s string) error {
+	name, value, ok := strings.Cut(s, ":")
+	if !ok || strings.TrimSpace(name) == "" {
+		return fmt.Errorf("header %q has no colon; write it as 'Name: value'", s)
+	}
+	*h = append(*h, http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+	return nil
+}
+
+// String implements flag.Value.
+func (h *Header) String() string { return strings.Join(h.names(), ", ") }
+
+func (h *Header) names() []string {
+	names := []string{}
+	for _, f := range *h {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Secrets implements takt.Secretive: the values of headers that carry credentials.
+func (h *Header) Secrets() []string {
+	var secrets []string
+	for _, f := range *h {
+		switch strings.ToLower(f.Name) {
+		case "authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token":
+			secrets = append(secrets, f.Value)
+		}
+	}
+	return secrets
+}
+
+func (h Header) has(name string) bool {
+	return slices.ContainsFunc(h, func(f http1.Field) bool { return strings.EqualFold(f.Name, name) })
+}
+
+// FailOn says which status codes count as failed.
+type FailOn struct {
+	text  string
+	class [600]string // the failure class of a status, "" if it is none
+}
+
+// DefaultFailOn counts 4xx and 5xx as failed.
+func DefaultFailOn() FailOn {
+	var f FailOn
+	_ = f.Set("4xx,5xx") // it is well-formed
+	return f
+}
+
+// Set implements flag.Value.
+func (f *FailOn) Set(s string) error {
+	*f = FailOn{text: s}
+	if s == "none" {
+		return nil
+	}
+	for _, part := range strings.Split(s, ",") {
+		if err := f.add(strings.TrimSpace(part)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *FailOn) add(part string) error {
+	if len(part) == 3 && strings.HasSuffix(part, "xx") && part[0] >= '1' && part[0] <= '5' {
+		hundred := 100 * int(part[0]-'0')
+		for code := hundred; code < hundred+100; code++ {
+			f.class[code] = part
+		}
+		return nil
+	}
+	code, err := strconv.Atoi(part)
+	if err != nil || code < 100 || code > 599 {
+		return fmt.Errorf("bad status %q; use codes and classes such as 404,5xx, or none", part)
+	}
+	f.class[code] = part
+	return nil
+}
+
+// String implements flag.Value.
+func (f *FailOn) String() string {
+	if f == nil {
+		return ""
+	}
+	return f.text
+}
+
+// Class is the failure class of a status, "" if it does not count as failed.
+func (f *FailOn) Class(status int) string {
+	if status < 0 || status >= len(f.class) {
+		return "" // no class names it
+	}
+	return f.class[status]
+}

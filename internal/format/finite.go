@@ -1,0 +1,128 @@
+package format
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	maxDepth = 32 // of a driver's own section; a cycle ends here and fails in encoding/json
+	maxNamed = 5  // numbers that the warning names
+)
+
+// makeFinite replaces the numbers of r that JSON cannot hold by 0, or by null
+// where the type allows, and adds a warning. r shares nothing with the original
+// afterwards.
+func makeFinite(r *takt.Report) {
+	var f finite
+	fixed := f.copy(reflect.ValueOf(*r), "", 0).Interface().(takt.Report)
+	*r = fixed
+	names := strings.Join(f.paths[:min(len(f.paths), maxNamed)], ", ")
+	r.Warnings = append(r.Warnings, takt.Warning{
+		Code:    "not_finite",
+		Message: fmt.Sprintf("%d numbers were not finite and are written as 0 or null, this is a fault of takt: %s", len(f.paths), names),
+	})
+}
+
+// finite copies values without NaN and infinity and remembers where they were.
+type finite struct{ paths []string }
+
+func (f *finite) copy(v reflect.Value, path string, depth int) reflect.Value {
+	if depth > maxDepth {
+		return v
+	}
+	switch v.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return f.number(v, path)
+	case reflect.Interface:
+		return f.boxed(v, path, depth)
+	case reflect.Pointer:
+		return f.pointer(v, path, depth)
+	case reflect.Struct:
+		return f.object(v, path, depth)
+	case reflect.Map:
+		return f.dict(v, path, depth)
+	case reflect.Slice:
+		return f.list(v, path, depth)
+	default:
+		return v
+	}
+}
+
+func odd(v reflect.Value) bool {
+	return v.CanFloat() && (math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0))
+}
+
+func (f *finite) number(v reflect.Value, path string) reflect.Value {
+	if !odd(v) {
+		return v
+	}
+	f.paths = append(f.paths, strings.TrimPrefix(path, "."))
+	return reflect.Zero(v.Type())
+}
+
+// boxed is a value of type any, where null can stand for a number.
+func (f *finite) boxed(v reflect.Value, path string, depth int) reflect.Value {
+	if v.IsNil() {
+		return v
+	}
+	inner := f.copy(v.Elem(), path, depth+1)
+	if odd(v.Elem()) {
+		return reflect.Zero(v.Type())
+	}
+	return inner
+}
+
+func (f *finite) pointer(v reflect.Value, path string, depth int) reflect.Value {
+	if v.IsNil() {
+		return v
+	}
+	out := reflect.New(v.Type().Elem())
+	out.Elem().Set(f.copy(v.Elem(), path, depth+1))
+	return out
+}
+
+func (f *finite) object(v reflect.Value, path string, depth int) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	for i := range v.NumField() {
+		if field := v.Type().Field(i); field.IsExported() {
+			out.Field(i).Set(f.copy(v.Field(i), path+"."+jsonName(field), depth+1))
+		}
+	}
+	return out
+}
+
+// jsonName is the field's name in JSON.
+func jsonName(field reflect.StructField) string {
+	if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+		return name
+	}
+	return field.Name
+}
+
+func (f *finite) dict(v reflect.Value, path string, depth int) reflect.Value {
+	if v.IsNil() {
+		return v
+	}
+	out := reflect.MakeMapWithSize(v.Type(), v.Len())
+	for _, key := range v.MapKeys() {
+		out.SetMapIndex(key, f.copy(v.MapIndex(key), path+"."+fmt.Sprint(key), depth+1))
+	}
+	return out
+}
+
+func (f *finite) list(v reflect.Value, path string, depth int) reflect.Value {
+	if v.IsNil() {
+		return v
+	}
+	out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+	for i := range v.Len() {
+		out.Index(i).Set(f.copy(v.Index(i), fmt.Sprintf("%s.%d", path, i), depth+1))
+	}
+	return out
+}

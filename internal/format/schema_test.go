@@ -1,0 +1,287 @@
+package format_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+type object = map[string]any
+
+func schema(t *testing.T) object {
+	t.Helper()
+	var s object
+	if err := json.Unmarshal([]byte(format.ReportSchema()), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// validator checks values against the part of JSON Schema that ours uses. Any
+// other keyword is a fault, so that no rule goes unheeded.
+type validator struct {
+	root   object
+	faults []string
+}
+
+func (v *validator) faultf(path, format string, args ...any) {
+	v.faults = append(v.faults, path+": "+fmt.Sprintf(format, args...))
+}
+
+func (v *validator) check(s object, value any, path string) {
+	for _, keyword := range slices.Sorted(maps.Keys(s)) {
+		switch arg := s[keyword]; keyword {
+		case "$schema", "$id", "$defs", "title", "description", "format":
+		case "$ref":
+			v.check(resolve(v.root, arg.(string)), value, path)
+		case "type":
+			v.kind(arg, value, path)
+		case "enum":
+			if !slices.Contains(arg.([]any), value) {
+				v.faultf(path, "%v is none of %v", value, arg)
+			}
+		case "minimum":
+			if n, ok := value.(float64); ok && n < arg.(float64) {
+				v.faultf(path, "%v is below %v", n, arg)
+			}
+		case "required":
+			v.required(arg.([]any), value, path)
+		case "properties":
+			v.properties(arg.(object), value, path)
+		case "additionalProperties":
+			known, _ := s["properties"].(object)
+			v.others(arg, known, value, path)
+		case "items":
+			list, _ := value.([]any)
+			for i, item := range list {
+				v.check(arg.(object), item, fmt.Sprintf("%s[%d]", path, i))
+			}
+		default:
+			v.faultf(path, "the schema uses %q, which the test does not know", keyword)
+		}
+	}
+}
+
+func resolve(root object, ref string) object {
+	def, _ := root["$defs"].(object)[strings.TrimPrefix(ref, "#/$defs/")].(object)
+	return def
+}
+
+func (v *validator) kind(want, value any, path string) {
+	kinds, several := want.([]any)
+	if !several {
+		kinds = []any{want}
+	}
+	for _, kind := range kinds {
+		if is(kind.(string), value) {
+			return
+		}
+	}
+	v.faultf(path, "%v (%T) is not of type %v", value, value, want)
+}
+
+func is(kind string, value any) bool {
+	switch x := value.(type) {
+	case nil:
+		return kind == "null"
+	case string:
+		return kind == "string"
+	case bool:
+		return kind == "boolean"
+	case float64:
+		return kind == "number" || kind == "integer" && x == math.Trunc(x)
+	case []any:
+		return kind == "array"
+	default:
+		return kind == "object"
+	}
+}
+
+func (v *validator) required(names []any, value any, path string) {
+	o, isObject := value.(object)
+	for _, name := range names {
+		if _, has := o[name.(string)]; isObject && !has {
+			v.faultf(path, "%s is missing", name)
+		}
+	}
+}
+
+func (v *validator) properties(props object, value any, path string) {
+	o, _ := value.(object)
+	for name, s := range props {
+		if member, has := o[name]; has {
+			v.check(s.(object), member, path+"."+name)
+		}
+	}
+}
+
+func (v *validator) others(rule any, known object, value any, path string) {
+	o, _ := value.(object)
+	for name, member := range o {
+		if _, is := known[name]; is {
+			continue
+		}
+		if s, isSchema := rule.(object); isSchema {
+			v.check(s, member, path+"."+name)
+		} else if rule == false {
+			v.faultf(path, "%s is unknown", name)
+		}
+	}
+}
+
+func faults(t *testing.T, report any) []string {
+	s := schema(t)
+	v := validator{root: s}
+	v.check(s, report, "report")
+	return v.faults
+}
+
+func decoded(t *testing.T, s sample) object {
+	t.Helper()
+	var o object
+	if err := json.Unmarshal([]byte(replay(t, "json", s.report)), &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestSamplesFollowTheSchema(t *testing.T) {
+	for _, s := range samples() {
+		for _, fault := range faults(t, decoded(t, s)) {
+			t.Errorf("%s: %s", s.name, fault)
+		}
+	}
+}
+
+// The validator, and so the schema, refuses what is wrong.
+func TestSchemaRefuses(t *testing.T) {
+	first := func(v any) object { return v.([]any)[0].(object) }
+	for want, spoil := range map[string]func(o object){
+		"verdict is missing":        func(o object) { delete(o, "verdict") },
+		"surprise is unknown":       func(o object) { o["surprise"] = 1.0 },
+		"none of [valid invalid]":   func(o object) { o["verdict"] = "good" },
+		"none of [1]":               func(o object) { o["schema_version"] = 2.0 },
+		"-1 is below 0":             func(o object) { o["counts"].(object)["ok"] = -1.0 },
+		"not of type integer":       func(o object) { o["counts"].(object)["ok"] = 0.5 },
+		"not of type array":         func(o object) { o["errors"] = nil },
+		"not of type [number null]": func(o object) { o["rate_per_s"].(object)["intended"] = "1" },
+		"response: p98_us is unknown": func(o object) {
+			o["latency"].(object)["response"].(object)["p98_us"] = 1.0
+		},
+		"status.200":                          func(o object) { o["status"].(object)["200"] = "many" },
+		"labels.a":                            func(o object) { o["labels"].(object)["a"] = 1.0 },
+		"errors[0]: class is missing":         func(o object) { delete(first(o["errors"]), "class") },
+		"intervals[0]: service_hdr is missin": func(o object) { delete(first(o["intervals"]), "service_hdr") },
+	} {
+		o := decoded(t, samples()[0])
+		spoil(o)
+		got := faults(t, o)
+		if len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Schema and Go types have the same fields, of the same kinds, with the same ones
+// optional.
+func TestSchemaMatchesGoTypes(t *testing.T) {
+	s := schema(t)
+	m := matcher{t: t, root: s, used: map[string]bool{}}
+	m.match(reflect.TypeFor[takt.Report](), s, "report")
+	for name := range s["$defs"].(object) {
+		if !m.used[name] {
+			t.Errorf("$defs.%s is used by nothing", name)
+		}
+	}
+}
+
+type matcher struct {
+	t    *testing.T
+	root object
+	used map[string]bool
+}
+
+func (m *matcher) match(typ reflect.Type, s object, path string) {
+	if ref, is := s["$ref"].(string); is {
+		m.used[strings.TrimPrefix(ref, "#/$defs/")] = true
+		s = resolve(m.root, ref)
+	}
+	if want := jsonType(typ); !reflect.DeepEqual(s["type"], want) {
+		m.t.Errorf("%s is %v in Go, hence %v, but the schema says %v", path, typ, want, s["type"])
+	}
+	switch {
+	case typ == reflect.TypeFor[time.Time]():
+	case typ.Kind() == reflect.Struct:
+		m.fields(typ, s, path)
+	case typ.Kind() == reflect.Slice:
+		m.match(typ.Elem(), s["items"].(object), path+"[]")
+	case typ.Kind() == reflect.Map && typ.Elem().Kind() != reflect.Interface:
+		m.match(typ.Elem(), s["additionalProperties"].(object), path+".*")
+	}
+}
+
+func (m *matcher) fields(typ reflect.Type, s object, path string) {
+	props, _ := s["properties"].(object)
+	var names, required []string
+	for field := range typ.Fields() {
+		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+		if option != "omitempty" {
+			required = append(required, name)
+		}
+		if prop, has := props[name].(object); has {
+			m.match(field.Type, prop, path+"."+name)
+		}
+	}
+	m.same(path+" properties", names, slices.Collect(maps.Keys(props)))
+	var listed []string
+	for _, name := range s["required"].([]any) {
+		listed = append(listed, name.(string))
+	}
+	m.same(path+" required", required, listed)
+	if s["additionalProperties"] != false {
+		m.t.Errorf("%s is not closed", path)
+	}
+}
+
+func (m *matcher) same(what string, inGo, inSchema []string) {
+	slices.Sort(inGo)
+	slices.Sort(inSchema)
+	if !slices.Equal(inGo, inSchema) {
+		m.t.Errorf("%s: in Go %v, in the schema %v", what, inGo, inSchema)
+	}
+}
+
+// jsonType is what the schema has to say of a Go type.
+func jsonType(typ reflect.Type) any {
+	switch typ.Kind() {
+	case reflect.Pointer:
+		return []any{jsonType(typ.Elem()), "null"}
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "array"
+	case reflect.Map:
+		return "object"
+	case reflect.Struct:
+		if typ == reflect.TypeFor[time.Time]() {
+			return "string"
+		}
+		return "object"
+	default:
+		return "integer"
+	}
+}

@@ -1,0 +1,134 @@
+package format
+
+import (
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Text is the report for people, with or without colours: whoever opens it knows
+// whether w is a terminal.
+func Text(color bool) Format {
+	return Format{"text", "the report for people", func(w io.Writer, _ takt.Report) (Writer, error) {
+		return textWriter{w, color}, nil
+	}}
+}
+
+type textWriter struct {
+	w     io.Writer
+	color bool
+}
+
+func (textWriter) Interval(takt.Interval) error { return nil }
+
+func (t textWriter) Close(r *takt.Report) error {
+	p := &page{color: t.color}
+	for _, section := range []func(*page, *takt.Report) error{
+		verdict, subject, totals, percentiles, parts, distribution, failures, footer, warnings,
+	} {
+		if err := section(p, r); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(t.w, p.b.String())
+	return err
+}
+
+// verdict comes first: figures that are not the target's must not be read before
+// that is said. All doubts about an invalid run stand with its verdict.
+func verdict(p *page, r *takt.Report) error {
+	switch {
+	case r.Verdict == takt.Invalid:
+		p.linef("%s", p.paint(red, "INVALID RUN: the generator, not the target, shaped these figures."))
+		doubts(p, r)
+	case len(r.Warnings) > 0:
+		p.linef("%s", p.paint(yellow, "valid run, with "+plural(len(r.Warnings), "warning")+" at the end"))
+	default:
+		p.linef("%s", p.paint(green, "valid run"))
+	}
+	if r.Counts.OK == 0 {
+		p.linef("%s", p.paint(red, "NOT ONE OPERATION SUCCEEDED."))
+	}
+	p.linef("")
+	return nil
+}
+
+func doubts(p *page, r *takt.Report) {
+	for _, w := range r.Warnings {
+		p.bullet("- ", clean(w.Message)+" ["+clean(w.Code)+"]")
+	}
+}
+
+func warnings(p *page, r *takt.Report) error {
+	if r.Verdict != takt.Invalid && len(r.Warnings) > 0 {
+		p.linef("")
+		p.linef("%s", p.paint(yellow, "warnings"))
+		doubts(p, r)
+	}
+	return nil
+}
+
+// subject says what was run against what.
+func subject(p *page, r *takt.Report) error {
+	p.item("target", strings.TrimSpace(clean(r.Kind)+" "+target(r)))
+	command(p, r.Command)
+	when := r.StartedAt.UTC().Format(time.DateTime) + " UTC, " + span(r.DurationS) + " measured"
+	if r.WarmupS > 0 {
+		when += " after " + span(r.WarmupS) + " of warm-up"
+	}
+	p.item("started", when)
+	p.item("id", r.ID)
+	var labels []string
+	for _, key := range sorted(r.Labels) {
+		labels = append(labels, clean(key+"="+r.Labels[key]))
+	}
+	p.item("labels", strings.Join(labels, " "))
+	return nil
+}
+
+// target is what the variables say about the other side. Drivers name it in
+// words of their own; these are the ones in use.
+func target(r *takt.Report) string {
+	text := func(key string) string { s, _ := r.Variables[key].(string); return s }
+	words := []string{text("method"), text("host") + text("path")}
+	for _, key := range []string{"apm_host", "brokers", "broker", "topic", "queue", "destination"} {
+		if s := text(key); s != "" {
+			words = append(words, strings.ReplaceAll(key, "_", " ")+" "+s)
+		}
+	}
+	return clean(strings.Join(words, " "))
+}
+
+// command prints it so that it can be pasted into a shell.
+func command(p *page, args []string) {
+	var lines []string
+	for _, arg := range args {
+		arg = quote(visible(arg))
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last]+arg) < pageWidth-labelWidth-len("   \\") {
+			lines[last] += " " + arg
+		} else {
+			lines = append(lines, arg)
+		}
+	}
+	for i := range lines {
+		if i > 0 {
+			lines[i] = "  " + lines[i]
+		}
+		if i < len(lines)-1 {
+			lines[i] += " \\"
+		}
+	}
+	p.lines("command", lines)
+}
+
+// quote protects what a shell would take apart.
+func quote(arg string) string {
+	if arg != "" && !strings.ContainsAny(arg, " \"'\\$`&|;<>()*?[]{}#~!") {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}

@@ -1,0 +1,99 @@
+package format
+
+import (
+	"math"
+	"strings"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	bodyBins = 8 // up to p99
+	tailBins = 3 // beyond it: in equal steps a long tail would leave the body one bar
+	barWidth = 40
+)
+
+// bin is a bar of the histogram: what is above the bin before and at most to.
+type bin struct {
+	to    float64 // µs
+	count uint64
+}
+
+// distribution draws the primary latency.
+func distribution(p *page, r *takt.Report) error {
+	name, u := primary(r), tableUnit(r)
+	if name == "" {
+		return nil
+	}
+	h, err := hist.Decode(r.Latency[name].HDR)
+	if err != nil || h.Count() == 0 {
+		return err
+	}
+	bins := fill(edges(h, u), h)
+	var highest uint64
+	for _, b := range bins {
+		highest = max(highest, b.count)
+	}
+	p.linef("")
+	p.linef("%s", p.paint(bold, left(words(name)+", "+u.name, 15)+right("count", 10)+right("share", 11)))
+	for _, b := range bins {
+		share := percent(float64(b.count), float64(h.Count()))
+		p.linef("  ≤ %s%s%s  %s", right(u.aligned(b.to), 11), right(count(b.count), 10), right(share, 11), bar(b.count, highest))
+	}
+	return nil
+}
+
+// edges are the upper ends of the bins: in equal ratios from the fastest to p99,
+// and from there to the slowest. Edges that look the same are one. h is not empty.
+func edges(h *hist.Histogram, u unit) []float64 {
+	low, p99, high := hist.Micros(h.Buckets()[0].To), hist.Micros(h.Quantile(0.99)), hist.Micros(h.Max())
+	var list []float64
+	for _, edge := range append(steps(low, p99, bodyBins), steps(p99, high, tailBins)...) {
+		if len(list) == 0 || u.aligned(list[len(list)-1]) != u.aligned(edge) {
+			list = append(list, edge)
+		} else {
+			list[len(list)-1] = edge
+		}
+	}
+	return list
+}
+
+// steps goes from from (exclusive) to to in n equal ratios.
+func steps(from, to float64, n int) []float64 {
+	if from <= 0 || to <= from {
+		return []float64{to}
+	}
+	var list []float64
+	for i := 1; i < n; i++ {
+		list = append(list, from*math.Pow(to/from, float64(i)/float64(n)))
+	}
+	return append(list, to)
+}
+
+// fill counts the values of each bin. A bucket of h that straddles an edge, 0.1 %
+// wide, counts where its upper end lies, as it does in percentiles.
+func fill(edges []float64, h *hist.Histogram) []bin {
+	bins := make([]bin, len(edges))
+	for i, edge := range edges {
+		bins[i].to = edge
+	}
+	i := 0
+	for _, b := range h.Buckets() {
+		for i < len(bins)-1 && hist.Micros(b.To) > bins[i].to {
+			i++
+		}
+		bins[i].count += b.Count
+	}
+	return bins
+}
+
+// bar draws n in eighths of a cell. Something is never drawn as nothing.
+func bar(n, highest uint64) string {
+	if n == 0 || highest == 0 {
+		return ""
+	}
+	eighths := max(1, int(math.Round(float64(n)/float64(highest)*barWidth*8)))
+	partial := []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+	return strings.Repeat("█", eighths/8) + partial[eighths%8]
+}

@@ -1,0 +1,62 @@
+package format
+
+import (
+	"fmt"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// totals are rates, the accounting identity and bytes.
+func totals(p *page, r *takt.Report) error {
+	p.linef("")
+	p.item("rate", rates(r))
+	c := r.Counts
+	p.item("operations", fmt.Sprintf("%d scheduled = %d ok + %d failed + %d dropped + %d unfinished",
+		c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished))
+	p.item("bytes", volumes(r))
+	return nil
+}
+
+func rates(r *takt.Report) string {
+	achieved := rate(r.Rate.Achieved) + " achieved"
+	switch {
+	case r.Rate.Intended != nil:
+		asked := rate(*r.Rate.Intended) + " intended"
+		if r.Schedule.Arrivals != "" {
+			asked += " (" + clean(r.Schedule.Profile+", "+r.Schedule.Arrivals) + ")"
+		}
+		return asked + ", " + achieved + " (" + percent(r.Rate.Achieved, *r.Rate.Intended) + ")"
+	case hasResponse(r):
+		return "closed loop, " + achieved
+	case r.Counts.OK > 0:
+		return rate(r.Rate.Achieved) + " received"
+	default:
+		return achieved
+	}
+}
+
+// hasResponse tells a closed loop from a run that only received: both have no
+// intended rate, but only the latter has no response time, not even an empty one.
+func hasResponse(r *takt.Report) bool {
+	_, has := r.Latency[takt.LatencyResponse]
+	return has
+}
+
+// volumes is what went over the wire in each direction, if anything did.
+func volumes(r *takt.Report) string {
+	var list []string
+	for _, v := range []struct {
+		word string
+		n    int64
+	}{{"sent", r.Bytes.Sent}, {"received", r.Bytes.Received}} {
+		if v.n == 0 {
+			continue
+		}
+		s := size(float64(v.n)) + " " + v.word
+		if r.DurationS > 0 {
+			s += " (" + size(float64(v.n)/r.DurationS) + "/s)"
+		}
+		list = append(list, s)
+	}
+	return unbroken(list)
+}

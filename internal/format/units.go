@@ -1,0 +1,137 @@
+package format
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// unit is what a table shows its latencies in. A whole table has one, so that
+// its numbers can be compared by their look.
+type unit struct {
+	name string
+	us   float64 // microseconds in one
+}
+
+// unitFor picks the unit in which the median has about one to four digits and
+// the slowest not many more.
+func unitFor(p50, slowest float64) unit {
+	switch {
+	case p50 >= 10e6:
+		return unit{"s", 1e6}
+	case p50 >= 100 || slowest >= 100e3:
+		return unit{"ms", 1e3}
+	default:
+		return unit{"µs", 1}
+	}
+}
+
+// aligned writes a latency with four significant digits, since the histogram has
+// three, and at most three decimals. Decimals that are left out become spaces:
+// right-aligned, the points of a column stand below each other.
+func (u unit) aligned(us float64) string {
+	v := us / u.us
+	n := decimals(v)
+	s := strconv.FormatFloat(v, 'f', n, 64)
+	if n == 0 {
+		s += " "
+	}
+	return s + strings.Repeat(" ", 3-n)
+}
+
+// alignedCount puts a count above the integers of a column of latencies.
+func alignedCount(n uint64) string { return count(n) + "    " }
+
+func decimals(v float64) int {
+	switch {
+	case v < 9.9995:
+		return 3
+	case v < 99.995:
+		return 2
+	case v < 999.95:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// human writes one latency with three significant digits and a unit of its own:
+// 940ns, 1.2ms, 31s.
+func human(us float64) string {
+	if us <= 0 {
+		return "0µs"
+	}
+	digits := math.Pow10(2 - int(math.Floor(math.Log10(us))))
+	us = math.Round(us*digits) / digits
+	for _, u := range []unit{{"s", 1e6}, {"ms", 1e3}, {"µs", 1}} {
+		if us >= u.us {
+			return short(us/u.us) + u.name
+		}
+	}
+	return short(us*1e3) + "ns"
+}
+
+// short writes v with three significant digits at most, without needless zeros.
+func short(v float64) string {
+	return trimZeros(strconv.FormatFloat(v, 'f', max(0, decimals(v)-1), 64))
+}
+
+// rate writes operations per second: six digits at most, three decimals at most.
+func rate(perS float64) string {
+	n := 3
+	for limit := 1000.0; n > 0 && perS >= limit; limit *= 10 {
+		n--
+	}
+	return trimZeros(strconv.FormatFloat(perS, 'f', n, 64)) + "/s"
+}
+
+// percent writes part ÷ whole with two decimals. It cuts rather than rounds, so
+// that 100 % means all of it; what is there but less than 0.01 % says so.
+func percent(part, whole float64) string {
+	p := 0.0
+	if whole > 0 {
+		p = math.Floor(part/whole*1e4+1e-9) / 100
+	}
+	if p == 0 && part > 0 {
+		return "< 0.01 %"
+	}
+	return strconv.FormatFloat(p, 'f', 2, 64) + " %"
+}
+
+func trimZeros(s string) string {
+	if !strings.Contains(s, ".") {
+		return s
+	}
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// size writes bytes in binary units, as flags take them.
+func size(n float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for ; n >= 1024 && len(units) > 1; units = units[1:] {
+		n /= 1024
+	}
+	return short(n) + noBreak + units[0]
+}
+
+// span writes a stretch of time in seconds as flags take it: 1m30s.
+func span(s float64) string {
+	d := seconds(s).Round(time.Millisecond).String()
+	if strings.HasSuffix(d, "m0s") {
+		d = strings.TrimSuffix(d, "0s")
+	}
+	if strings.HasSuffix(d, "h0m") {
+		d = strings.TrimSuffix(d, "0m")
+	}
+	return d
+}
+
+// plural writes a count and its noun: 1 loop, 2 loops.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,180 @@
+package http1
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// endHead decides how the body ends (RFC 9112, 6.3). An interim answer has none,
+// and another head follows.
+func (c *Codec) endHead(r *takt.Result) *fault {
+	if f := c.head.settle(); f != nil {
+		return f
+	}
+	if s := c.head.status; s < 200 && s != 101 {
+		c.phase = atStatus
+		return nil
+	}
+	r.Status = c.head.status
+	if r.Status == 101 {
+		return errSwitched
+	}
+	r.Body = r.Body[:0]
+	if c.opt.Fail != nil {
+		c.class = c.opt.Fail(r.Status)
+	}
+	return c.startBody()
+}
+
+// settle applies what the headers mean together.
+//
+// A Transfer-Encoding beside a Content-Length wins, as in net/http, and one in
+// an HTTP/1.0 answer is ignored, as there. Both are signs that somebody on the
+// way counts differently, so unlike there the connection is not used again (RFC
+// 9112, 6.1 and 6.3).
+func (h *head) settle() *fault {
+	if h.old {
+		h.close = h.close || !h.keepAlive || h.codings > 0
+		h.chunked = false
+		return nil
+	}
+	if h.codings > 1 || h.codings == 1 && !h.chunked {
+		return errCoding
+	}
+	h.close = h.close || h.chunked && h.length >= 0
+	return nil
+}
+
+func (c *Codec) startBody() *fault {
+	h := &c.head
+	switch {
+	case c.sent.Head, h.status == 204, h.status == 304:
+		c.phase = complete
+	case h.chunked:
+		c.phase = atChunk
+	case h.length < 0:
+		h.close = true
+		c.phase = inRest
+	case h.length > c.bodyLeft:
+		return errLongBody
+	case h.length == 0:
+		c.phase = complete
+	default:
+		c.phase, c.left = inBody, h.length
+	}
+	return nil
+}
+
+// readBody takes what there is of the c.left bytes before the phase next.
+func (c *Codec) readBody(in []byte, next phase, r *takt.Result) (int, *fault) {
+	n := int(min(int64(len(in)), c.left))
+	c.sample(in[:n], r)
+	if c.left -= int64(n); c.left > 0 {
+		return n, starved
+	}
+	c.phase = next
+	return n, nil
+}
+
+func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
+	n := int(min(int64(len(in)), c.bodyLeft))
+	c.sample(in[:n], r)
+	c.bodyLeft -= int64(n)
+	if n < len(in) {
+		return n, errLongBody
+	}
+	return n, starved
+}
+
+// sample keeps the beginning of a failed answer's body.
+func (c *Codec) sample(b []byte, r *takt.Result) {
+	if c.class != "" && len(r.Body) < SampleBytes {
+		r.Body = append(r.Body, b[:min(len(b), SampleBytes-len(r.Body))]...)
+	}
+}
+
+// maxChunkLine is net/http's limit: 4095 bytes, CR and LF.
+const maxChunkLine = 4095 + 2
+
+func (c *Codec) readChunkSize(in []byte) (int, *fault) {
+	n, f := cutLine(in, maxChunkLine, errLongChunk)
+	if f != nil {
+		return 0, f
+	}
+	size, ok := parseChunkSize(in[:n])
+	switch {
+	case !ok:
+		return n, errChunkSize
+	case size > c.bodyLeft:
+		return n, errLongBody
+	case size == 0:
+		c.phase = atTrailer
+	default:
+		c.phase, c.left = inChunk, size
+		c.bodyLeft -= size
+	}
+	return n, nil
+}
+
+// parseChunkSize ignores extensions. Unlike a head's, these lines must end with
+// CR LF and have no other CR (RFC 9112, erratum 7633).
+func parseChunkSize(line []byte) (int64, bool) {
+	end := len(line) - 2
+	if end < 0 || bytes.IndexByte(line, '\r') != end {
+		return 0, false
+	}
+	size, _, _ := bytes.Cut(trimRightOWS(line[:end]), []byte{';'})
+	return parseHex(size)
+}
+
+// parseHex takes at most 16 digits, as net/http does, leading zeros included.
+func parseHex(s []byte) (int64, bool) {
+	var n uint64
+	for _, b := range s {
+		d, ok := hexDigit(b)
+		if !ok {
+			return 0, false
+		}
+		n = n<<4 | d
+	}
+	return int64(n), len(s) > 0 && len(s) <= 16 && n <= math.MaxInt64
+}
+
+func hexDigit(b byte) (uint64, bool) {
+	if b >= '0' && b <= '9' {
+		return uint64(b - '0'), true
+	}
+	b |= 0x20
+	return uint64(b-'a') + 10, b >= 'a' && b <= 'f'
+}
+
+func (c *Codec) readChunkEnd(in []byte) (int, *fault) {
+	if len(in) < 2 {
+		return 0, starved
+	}
+	if in[0] != '\r' || in[1] != '\n' {
+		return 0, errChunkEnd
+	}
+	c.phase = atChunk
+	return 2, nil
+}
+
+// readTrailer checks trailers and drops them. They are part of the chunked
+// framing, so a bare line feed is no line's end here either.
+func (c *Codec) readTrailer(in []byte) (int, *fault) {
+	line, n, f := c.headLine(in)
+	if f != nil {
+		return 0, f
+	}
+	if len(line) != n-2 {
+		return n, errTrailerEnd
+	}
+	if n == 2 {
+		c.phase = complete
+		return n, nil
+	}
+	_, _, f = c.splitField(line)
+	return n, f
+}

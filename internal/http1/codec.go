@@ -1,0 +1,160 @@
+// Package http1 is the client's side of HTTP/1.1 (RFC 9112) without allocations:
+// requests are rendered once, answers are counted and not kept. It reads what
+// net/http reads, and the fuzz test lists where it is stricter and why.
+package http1
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// SampleBytes is how much of a failed answer's body is kept in Result.Body.
+const SampleBytes = 256
+
+// Options is what a Codec has to know besides the request. The zero value is of use.
+type Options struct {
+	Head      bool                    // as Rendered.Head, of the request given to NewCodec
+	Close     bool                    // as Rendered.Close, of that request
+	MaxHead   int                     // bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
+	MaxFields int                     // header and trailer lines of an answer; 0: 256
+	MaxBody   int64                   // bytes of a body without its chunk framing; 0: no limit
+	Fail      func(status int) string // the failure class of a status, "" if it is none; called once an answer, when its head is complete; nil: none is
+}
+
+// Codec is a takt.Codec for one connection. It is not safe for concurrent use.
+//
+// Parse takes whole lines of a head, and of a body whatever there is: the
+// caller's buffer has to hold a line (at most MaxHead bytes), not an answer. All
+// calls for one answer get the same Result; Parse adds to its BytesReceived and Body.
+//
+// Parse never reads past the end of an answer. What it leaves in the buffer
+// after Done answers no request, and the caller should treat the connection as
+// broken. An answer that is complete when eof is set is the connection's Last.
+type Codec struct {
+	request Rendered
+	opt     Options
+	sent    Rendered // the request that is being answered, without its Bytes
+	answer
+}
+
+// answer is what is known of a half-read answer.
+type answer struct {
+	phase      phase
+	head       head
+	headLeft   int    // bytes until MaxHead
+	fieldsLeft int    // lines until MaxFields
+	bodyLeft   int64  // bytes until MaxBody
+	left       int64  // bytes of the body or chunk that are still to come
+	class      string // what Options.Fail said
+}
+
+type phase uint8
+
+const (
+	atStatus phase = iota
+	atField
+	inBody // as long as Content-Length says
+	inRest // until the connection ends
+	atChunk
+	inChunk
+	atChunkEnd
+	atTrailer
+	complete
+)
+
+// NewCodec returns a Codec that sends request, unless an operation brings a
+// *Rendered of its own. It keeps request and does not change it.
+func NewCodec(request []byte, opt Options) *Codec {
+	opt.MaxHead = cmp.Or(opt.MaxHead, 64<<10)
+	opt.MaxFields = cmp.Or(opt.MaxFields, 256)
+	opt.MaxBody = cmp.Or(opt.MaxBody, math.MaxInt64)
+	c := &Codec{request: Rendered{Bytes: request, Head: opt.Head, Close: opt.Close}, opt: opt}
+	c.Reset()
+	return c
+}
+
+// Append appends the request that op.Data holds as a *Rendered, or else the
+// codec's own.
+func (c *Codec) Append(dst []byte, op *takt.Op) []byte {
+	q, ok := op.Data.(*Rendered)
+	if !ok || q == nil {
+		q = &c.request
+	}
+	c.sent.Head, c.sent.Close = q.Head, q.Close
+	return append(dst, q.Bytes...)
+}
+
+// Reset forgets a half-read answer. What Append said of the request stays known,
+// so that a connection can be made after the request.
+func (c *Codec) Reset() {
+	c.answer = answer{headLeft: c.opt.MaxHead, fieldsLeft: c.opt.MaxFields, bodyLeft: c.opt.MaxBody}
+}
+
+// Parse reads on in an answer. Its failures are the classes of this package,
+// with Result.Err, and those of Options.Fail, without.
+func (c *Codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
+	var f *fault
+	for f == nil && c.phase != complete {
+		var used int
+		used, f = c.step(in[n:], r)
+		n += used
+	}
+	if f == starved && eof {
+		f = c.end(len(in))
+		n = len(in)
+	}
+	r.BytesReceived += int64(n)
+	if f == starved {
+		return n, takt.More
+	}
+	return n, c.finish(f, eof, r)
+}
+
+// step goes on by one line or one stretch of body.
+func (c *Codec) step(in []byte, r *takt.Result) (int, *fault) {
+	switch c.phase {
+	case atStatus:
+		return c.readStatus(in)
+	case atField:
+		return c.readField(in, r)
+	case inBody:
+		return c.readBody(in, complete, r)
+	case inRest:
+		return c.readRest(in, r)
+	case atChunk:
+		return c.readChunkSize(in)
+	case inChunk:
+		return c.readBody(in, atChunkEnd, r)
+	case atChunkEnd:
+		return c.readChunkEnd(in)
+	default:
+		return c.readTrailer(in)
+	}
+}
+
+// end says what the end of the connection means to an answer that wants more.
+func (c *Codec) end(unread int) *fault {
+	switch {
+	case c.phase == inRest:
+		return nil
+	case unread == 0 && c.headLeft == c.opt.MaxHead:
+		return errClosed
+	}
+	return errTruncated
+}
+
+func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
+	last := f != nil || eof || c.sent.Close || c.head.close
+	if f != nil {
+		r.Class, r.Err = f.class, f
+	} else {
+		r.Class = c.class
+	}
+	c.Reset()
+	if last {
+		return takt.Last
+	}
+	return takt.Done
+}

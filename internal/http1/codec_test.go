@@ -1,0 +1,316 @@
+package http1
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// outcome is all that a caller sees of one answer.
+type outcome struct {
+	used     int
+	progress takt.Progress
+	status   int
+	received int64
+	class    string
+	err      error
+	body     string
+}
+
+// feed gives answer to c in the pieces that end at cuts, as a caller with one
+// buffer does, and then the end of the connection if c still wants more.
+func feed(t testing.TB, c *Codec, answer []byte, cuts ...int) outcome {
+	t.Helper()
+	var r takt.Result
+	used, p := 0, takt.More
+	give := func(end int, eof bool) {
+		n, next := c.Parse(answer[used:end:end], eof, &r)
+		if n < 0 || n > end-used {
+			t.Fatalf("%q: used %d of %d bytes", answer, n, end-used)
+		}
+		used, p = used+n, next
+	}
+	for i := 0; i < len(cuts) && p == takt.More; i++ {
+		give(cuts[i], false)
+	}
+	if p == takt.More {
+		give(len(answer), false)
+	}
+	if p == takt.More {
+		give(len(answer), true)
+	}
+	if p == takt.More {
+		t.Fatalf("%q: wants more after the end", answer)
+	}
+	return outcome{used, p, r.Status, r.BytesReceived, r.Class, r.Err, string(r.Body)}
+}
+
+// every returns the cuts after each single byte.
+func every(n int) []int {
+	cuts := make([]int, n)
+	for i := range cuts {
+		cuts[i] = i + 1
+	}
+	return cuts
+}
+
+func failure(status int) string {
+	if status >= 400 {
+		return "bad"
+	}
+	return ""
+}
+
+const (
+	ok   = "HTTP/1.1 200 OK\r\n"
+	old  = "HTTP/1.0 200 OK\r\n"
+	oops = "HTTP/1.1 503 Service Unavailable\r\n"
+	five = "Content-Length: 5\r\n"
+	te   = "Transfer-Encoding: chunked\r\n"
+)
+
+// limits are those of the corpus, low enough to be reached.
+var limits = Options{MaxHead: 200, MaxFields: 6, MaxBody: 1000, Fail: failure}
+
+// corpus: what is after the answer's end stands in rest, not in answer.
+var corpus = []struct {
+	name, answer, rest string
+	head               bool // the request was HEAD
+	want               outcome
+}{
+	{"length", ok + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"something after it", ok + five + "\r\nhello", "HTTP/1.1", false, outcome{status: 200}},
+	{"length 0", ok + "content-LENGTH:0\r\n\r\n", "x", false, outcome{status: 200}},
+	{"no reason", "HTTP/1.1 200\r\n" + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"spaces before the status", "HTTP/1.1   200 \r\n" + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"odd status", "HTTP/1.1 799 What\r\n" + five + "\r\nhello", "", false, outcome{status: 799, class: "bad", body: "hello"}},
+	{"bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 5\nA: b\n\nhello", "", false, outcome{status: 200}},
+	{"lengths that agree", ok + five + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"empty value", ok + "A:\r\nB: \t \r\n" + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"tabs and bytes over 127", ok + "A: b\tc \xff long value, over eight bytes\r\n" + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"no content", "HTTP/1.1 204 No Content\r\n" + five + "\r\n", "", false, outcome{status: 204}},
+	{"not modified", "HTTP/1.1 304 Not Modified\r\n" + te + "\r\n", "", false, outcome{status: 304}},
+	{"HEAD", ok + five + "\r\n", "", true, outcome{status: 200}},
+	{"HEAD of a long body", ok + "Content-Length: 5000\r\n\r\n", "", true, outcome{status: 200}},
+	{"HEAD without length", ok + "\r\n", "", true, outcome{status: 200}},
+	{"HEAD chunked", ok + te + "\r\n", "", true, outcome{status: 200}},
+
+	{"close", ok + "Connection: close\r\n" + five + "\r\nhello", "", false, outcome{status: 200, progress: takt.Last}},
+	{"close in a list", ok + "Connection: keep-alive , CLOSE\r\n" + five + "\r\nhello", "", false, outcome{status: 200, progress: takt.Last}},
+	{"close in a second line", ok + "Connection: x\r\nConnection: close\r\n" + five + "\r\nhello", "", false, outcome{status: 200, progress: takt.Last}},
+	{"close in the first line", ok + "Connection: close\r\nConnection: x\r\n" + five + "\r\nhello", "", false, outcome{status: 200, progress: takt.Last}},
+	{"not quite close", ok + "Connection: closed\r\n" + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"1.0", old + five + "\r\nhello", "", false, outcome{status: 200, progress: takt.Last}},
+	{"1.0 keep-alive", old + "Connection: Keep-Alive\r\n" + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"1.0 both", old + "Connection: keep-alive, close\r\n" + five + "\r\nhello", "", false, outcome{status: 200, progress: takt.Last}},
+	{"1.0 chunked", old + "Connection: keep-alive\r\n" + te + five + "\r\nhello", "", false, outcome{status: 200, progress: takt.Last}},
+	{"until the end", ok + "\r\nhello", "", false, outcome{status: 200, progress: takt.Last}},
+	{"until the end, nothing", old + "\r\n", "", false, outcome{status: 200, progress: takt.Last}},
+
+	{"chunked", ok + te + "\r\n5\r\nhello\r\n0\r\n\r\n", "x", false, outcome{status: 200}},
+	{"chunks", ok + "transfer-encoding:\tCHUNKED \r\n\r\n3\r\nabc\r\n00A \t\r\n0123456789\r\n000\r\n\r\n", "", false, outcome{status: 200}},
+	{"extensions", ok + te + "\r\n5;a=b; c=\"d\"\r\nhello\r\n0;e\r\n\r\n", "", false, outcome{status: 200}},
+	{"trailers", ok + te + "\r\n1\r\nx\r\n0\r\nA: b\r\nContent-Length: 7\r\n\r\n", "x", false, outcome{status: 200}},
+	{"line ends inside a chunk", ok + te + "\r\n4\r\n\r\n\r\n\r\n0\r\n\r\n", "", false, outcome{status: 200}},
+	{"chunked and length", ok + five + te + "\r\n1\r\nx\r\n0\r\n\r\n", "", false, outcome{status: 200, progress: takt.Last}},
+
+	{"continue", "HTTP/1.1 100 Continue\r\n\r\n" + ok + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"hints", "HTTP/1.1 103 Early Hints\r\nConnection: close\r\nContent-Length: 3\r\n\r\nHTTP/1.1 102 P\r\n\r\n" + ok + five + "\r\nhello", "", false, outcome{status: 200}},
+	{"only hints", "HTTP/1.1 103 Early Hints\r\n\r\n", "", false, outcome{class: ClassTruncated, err: errTruncated}},
+	{"switch", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "x", false, outcome{status: 101, class: ClassMalformed, err: errSwitched}},
+
+	{"status failure", oops + five + "\r\nhello", "", false, outcome{status: 503, class: "bad", body: "hello"}},
+	{"status failure, chunked", oops + te + "\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", "", false, outcome{status: 503, class: "bad", body: "hello"}},
+	{"status failure, long", oops + "Content-Length: 300\r\n\r\n" + strings.Repeat("0123456789", 30), "", false,
+		outcome{status: 503, class: "bad", body: strings.Repeat("0123456789", 30)[:SampleBytes]}},
+	{"status failure until the end", oops + "\r\nhello", "", false, outcome{status: 503, class: "bad", body: "hello", progress: takt.Last}},
+	{"status failure of HEAD", oops + five + "\r\n", "", true, outcome{status: 503, class: "bad"}},
+	{"status failure, truncated", oops + five + "\r\nhel", "", false, outcome{status: 503, class: ClassTruncated, err: errTruncated, body: "hel"}},
+
+	{"nothing", "", "", false, outcome{class: ClassClosed, err: errClosed}},
+	{"half a protocol", "HTT", "", false, outcome{class: ClassTruncated, err: errTruncated}},
+	{"half a status line", "HTTP/1.1 200 OK\r", "", false, outcome{class: ClassTruncated, err: errTruncated}},
+	{"half a head", ok + five, "", false, outcome{class: ClassTruncated, err: errTruncated}},
+	{"half a header", ok + "Content-Le", "", false, outcome{class: ClassTruncated, err: errTruncated}},
+	{"half a body", ok + five + "\r\nhell", "", false, outcome{status: 200, class: ClassTruncated, err: errTruncated}},
+	{"no body", ok + five + "\r\n", "", false, outcome{status: 200, class: ClassTruncated, err: errTruncated}},
+	{"half a chunk size", ok + te + "\r\n5", "", false, outcome{status: 200, class: ClassTruncated, err: errTruncated}},
+	{"half a chunk", ok + te + "\r\n5\r\nhe", "", false, outcome{status: 200, class: ClassTruncated, err: errTruncated}},
+	{"half a chunk's end", ok + te + "\r\n5\r\nhello\r", "", false, outcome{status: 200, class: ClassTruncated, err: errTruncated}},
+	{"no last chunk", ok + te + "\r\n5\r\nhello\r\n", "", false, outcome{status: 200, class: ClassTruncated, err: errTruncated}},
+	{"half a trailer", ok + te + "\r\n0\r\nA: b\r\n", "", false, outcome{status: 200, class: ClassTruncated, err: errTruncated}},
+
+	{"TLS alert", "", "\x15\x03\x01\x00\x02", false, outcome{err: errNotHTTP}},
+	{"SSH greeting", "", "SSH-2.0-x\r\n", false, outcome{err: errNotHTTP}},
+	{"empty line first", "", "\r\n" + ok, false, outcome{err: errNotHTTP}},
+	{"HTTP/2", "", "HTTP/2.0 200 OK\r\n\r\n", false, outcome{err: errNotHTTP}},
+	{"HTTP/1.2", "HTTP/1.2 200 OK\r\n", "", false, outcome{err: errNotHTTP}},
+	{"no status", "HTTP/1.1 \r\n", "", false, outcome{err: errStatus}},
+	{"short status", "HTTP/1.1 20 OK\r\n", "", false, outcome{err: errStatus}},
+	{"long status", "HTTP/1.1 2000 OK\r\n", "", false, outcome{err: errStatus}},
+	{"signed status", "HTTP/1.1 +20 OK\r\n", "", false, outcome{err: errStatus}},
+	{"status under 100", "HTTP/1.1 099 OK\r\n", "", false, outcome{err: errStatus}},
+	{"tab before the status", "HTTP/1.1\t200 OK\r\n", "", false, outcome{err: errStatus}},
+	{"no colon", ok + "A\r\n", "", false, outcome{err: errNoColon}},
+	{"no name", ok + ": b\r\n", "", false, outcome{err: errName}},
+	{"blank before the colon", ok + "Content-Length : 5\r\n", "", false, outcome{err: errName}},
+	{"name not ASCII", ok + "\xc3\x89: b\r\n", "", false, outcome{err: errName}},
+	{"fold", ok + "A: b\r\n c\r\n", "", false, outcome{err: errFold}},
+	{"fold of nothing", ok + "\tA: b\r\n", "", false, outcome{err: errFold}},
+	{"NUL in a value", ok + "A: b\x00c\r\n", five + "\r\nhello", false, outcome{err: errValue}},
+	{"DEL in a long value", ok + "A: 0123456789\x7f0123456789\r\n", five + "\r\nhello", false, outcome{err: errValue}},
+	{"CR in a value", ok + "A: b\r\r\n", "", false, outcome{err: errValue}},
+	{"empty length", ok + "Content-Length:\r\n", "", false, outcome{err: errLength}},
+	{"signed length", ok + "Content-Length: +5\r\n", "", false, outcome{err: errLength}},
+	{"list of lengths", ok + "Content-Length: 5, 5\r\n", "\r\nhello", false, outcome{err: errLength}},
+	{"length over 63 bits", ok + "Content-Length: 9223372036854775808\r\n", "", false, outcome{err: errLength}},
+	{"lengths that differ", ok + five + "Content-Length: 6\r\n", "\r\nhello!", false, outcome{err: errLengths}},
+	{"other coding", ok + "Transfer-Encoding: gzip, chunked\r\n\r\n", "0\r\n\r\n", false, outcome{err: errCoding}},
+	{"two codings", ok + te + te + "\r\n", "0\r\n\r\n", false, outcome{err: errCoding}},
+	{"no chunk size", ok + te + "\r\n\r\n", "", false, outcome{status: 200, err: errChunkSize}},
+	{"chunk size not hex", ok + te + "\r\n5g\r\n", "", false, outcome{status: 200, err: errChunkSize}},
+	{"prefixed chunk size", ok + te + "\r\n0x5\r\n", "", false, outcome{status: 200, err: errChunkSize}},
+	{"chunk size of 17 digits", ok + te + "\r\n00000000000000005\r\n", "", false, outcome{status: 200, err: errChunkSize}},
+	{"chunk size over 63 bits", ok + te + "\r\n8000000000000000\r\n", "", false, outcome{status: 200, err: errChunkSize}},
+	{"bare LF for a chunk size", ok + te + "\r\n\n", "", false, outcome{status: 200, err: errChunkSize}},
+	{"chunk size and bare LF", ok + te + "\r\n5\n", "", false, outcome{status: 200, err: errChunkSize}},
+	{"chunk too long", ok + te + "\r\n5\r\nhello", "!\r\n", false, outcome{status: 200, err: errChunkEnd}},
+	{"chunk ends with CR only", ok + te + "\r\n5\r\nhello", "\r!0\r\n\r\n", false, outcome{status: 200, err: errChunkEnd}},
+	{"trailer and bare LF", ok + te + "\r\n0\r\nA: b\n", "", false, outcome{status: 200, err: errTrailerEnd}},
+	{"end of trailers and bare LF", ok + te + "\r\n0\r\n\n", "", false, outcome{status: 200, err: errTrailerEnd}},
+	{"bad trailer", ok + te + "\r\n0\r\nA b\r\n", "", false, outcome{status: 200, err: errName}},
+
+	{"endless status line", "", "HTTP/1.1 200 " + strings.Repeat("x", 300), false, outcome{err: errLongHead}},
+	{"long header", ok, "A: " + strings.Repeat("x", 300) + "\r\n", false, outcome{err: errLongHead}},
+	{"head of 200 bytes", ok + "A: " + strings.Repeat("x", 176) + "\r\n\r\nhi", "", false, outcome{status: 200, progress: takt.Last}},
+	{"head of 201 bytes", ok + "A: " + strings.Repeat("x", 177) + "\r\n", "\r\nhi", false, outcome{err: errLongHead}},
+	{"endless hints", strings.Repeat("HTTP/1.1 103 \r\n\r\n", 11), "HTTP/1.1 103 \r\n\r\n", false, outcome{err: errLongHead}},
+	{"headers", ok + strings.Repeat("A: b\r\n", 7), "", false, outcome{err: errManyFields}},
+	{"trailer after headers", ok + te + strings.Repeat("A: b\r\n", 5) + "\r\n0\r\nA: b\r\n", "", false, outcome{status: 200, err: errManyFields}},
+	{"long body", ok + "Content-Length: 1001\r\n\r\n", "x", false, outcome{status: 200, err: errLongBody}},
+	{"long chunk", ok + te + "\r\n1\r\nx\r\n3e8\r\n", "x", false, outcome{status: 200, err: errLongBody}},
+	{"long rest", ok + "\r\n" + strings.Repeat("x", 1000), "x", false, outcome{status: 200, err: errLongBody}},
+	{"rest of 1000 bytes", ok + "\r\n" + strings.Repeat("x", 1000), "", false, outcome{status: 200, progress: takt.Last}},
+	{"long chunk extension", ok + te + "\r\n", "1;" + strings.Repeat("x", 4094) + "\r\n", false, outcome{status: 200, err: errLongChunk}},
+}
+
+// expected completes what the table leaves out because it follows.
+func expected(answer string, want outcome) outcome {
+	want.used, want.received = len(answer), int64(len(answer))
+	var f *fault
+	if errors.As(want.err, &f) {
+		want.class, want.progress = f.class, takt.Last
+	} else if want.progress == takt.More {
+		want.progress = takt.Done
+	}
+	return want
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range corpus {
+		t.Run(tt.name, func(t *testing.T) {
+			want := expected(tt.answer, tt.want)
+			c := NewCodec(nil, limits)
+			c.sent.Head = tt.head
+			all := []byte(tt.answer + tt.rest)
+			if got := feed(t, c, all); got != want {
+				t.Errorf("whole: got  %+v\nwant %+v", got, want)
+			}
+			if got := feed(t, c, all, every(len(all))...); got != want {
+				t.Errorf("byte by byte: got  %+v\nwant %+v", got, want)
+			}
+			for i := range all {
+				if got := feed(t, c, all, i); got != want {
+					t.Fatalf("split at %d: got  %+v\nwant %+v", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestEndWithAnswer: no answer follows the end of the connection, so an answer
+// that comes together with it is the last.
+func TestEndWithAnswer(t *testing.T) {
+	c := NewCodec(nil, Options{})
+	var r takt.Result
+	in := []byte(ok + five + "\r\nhello")
+	if n, p := c.Parse(in, true, &r); n != len(in) || p != takt.Last || r.Class != "" || r.Err != nil {
+		t.Errorf("got %d, %v, %+v", n, p, r)
+	}
+}
+
+// TestAnswers: what is left after one answer is the beginning of the next, and
+// no state goes over from one to the other.
+func TestAnswers(t *testing.T) {
+	c := NewCodec(nil, Options{Fail: failure})
+	in := []byte(oops + te + "\r\n5\r\nhello\r\n0\r\nA: b\r\n\r\n" + ok + five + "\r\nhello" + "HTTP/1.1 204 \r\n\r\n")
+	var r takt.Result
+	for i, want := range []takt.Result{{Status: 503, Class: "bad"}, {Status: 200}, {Status: 204}} {
+		r.Reset()
+		n, p := c.Parse(in, false, &r)
+		if p != takt.Done || r.Status != want.Status || r.Class != want.Class || r.BytesReceived != int64(n) {
+			t.Errorf("answer %d: used %d, %v, %+v", i, n, p, r)
+		}
+		in = in[n:]
+	}
+	if len(in) > 0 {
+		t.Errorf("%q left over", in)
+	}
+}
+
+// TestReset: a new connection knows nothing of the old one's answer, but
+// everything of the request.
+func TestReset(t *testing.T) {
+	c := NewCodec([]byte("HEAD / HTTP/1.1\r\n\r\n"), Options{Head: true})
+	c.Append(nil, &takt.Op{})
+	var r takt.Result
+	c.Parse([]byte(ok+five), false, &r)
+	c.Reset()
+	r.Reset()
+	if _, p := c.Parse([]byte(ok+five+"\r\n"), false, &r); p != takt.Done || r.Status != 200 {
+		t.Errorf("got %v, %+v", p, r)
+	}
+}
+
+// TestTakesBodyInPieces: a body is not kept in the buffer, however long it is.
+func TestTakesBodyInPieces(t *testing.T) {
+	c := NewCodec(nil, Options{})
+	var r takt.Result
+	if n, p := c.Parse([]byte(ok+"Content-Length: 1000000000000\r\n\r\nabc"), false, &r); n != len(ok)+len("Content-Length: 1000000000000\r\n\r\nabc") || p != takt.More {
+		t.Errorf("head: used %d, %v", n, p)
+	}
+	if n, p := c.Parse(make([]byte, 4096), false, &r); n != 4096 || p != takt.More {
+		t.Errorf("body: used %d, %v", n, p)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	c := NewCodec([]byte("own"), Options{})
+	for _, tt := range []struct {
+		data any
+		want string
+		sent Rendered
+	}{
+		{nil, "own", Rendered{}},
+		{&Rendered{Bytes: []byte("listed"), Head: true, Close: true}, "listed", Rendered{Head: true, Close: true}},
+		{"something else", "own", Rendered{}},
+		{(*Rendered)(nil), "own", Rendered{}},
+	} {
+		got := string(c.Append([]byte("before "), &takt.Op{Data: tt.data}))
+		if got != "before "+tt.want || c.sent.Head != tt.sent.Head || c.sent.Close != tt.sent.Close {
+			t.Errorf("%v: got %q, %+v", tt.data, got, c.sent)
+		}
+	}
+}
+
+// TestCloseOfRequest: after a request with Connection: close nothing may be sent,
+// whatever the server says.
+func TestCloseOfRequest(t *testing.T) {
+	c := NewCodec([]byte("own"), Options{Close: true})
+	c.Append(nil, &takt.Op{})
+	if got := feed(t, c, []byte(ok+five+"\r\nhello")); got.progress != takt.Last || got.class != "" {
+		t.Errorf("got %+v", got)
+	}
+}

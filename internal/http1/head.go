@@ -1,0 +1,159 @@
+package http1
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// head is what a status line and its headers say of the connection and the body.
+type head struct {
+	status    int
+	old       bool  // HTTP/1.0
+	close     bool  // the connection ends with this answer
+	keepAlive bool  // Connection: keep-alive, which HTTP/1.0 needs
+	length    int64 // Content-Length; -1: not given
+	codings   int   // how many Transfer-Encoding lines there were
+	chunked   bool  // the last of them said so
+}
+
+const protocol = "HTTP/1."
+
+// readStatus does not wait for a line's end to see that it is no HTTP: a TLS
+// alert or an SSH greeting would otherwise end as a timeout.
+func (c *Codec) readStatus(in []byte) (int, *fault) {
+	k := min(len(in), len(protocol))
+	if string(in[:k]) != protocol[:k] {
+		return 0, errNotHTTP
+	}
+	line, n, f := c.headLine(in)
+	if f != nil {
+		return 0, f
+	}
+	c.phase = atField
+	c.head, f = parseStatus(line)
+	return n, f
+}
+
+// parseStatus takes the version, three digits and, unread, a reason.
+func parseStatus(line []byte) (head, *fault) {
+	if len(line) < len("HTTP/1.1 200") || line[8] != ' ' {
+		return head{}, errStatus
+	}
+	if line[7] != '0' && line[7] != '1' {
+		return head{}, errNotHTTP
+	}
+	code := bytes.TrimLeft(line[9:], " ")
+	if len(code) < 3 || len(code) > 3 && code[3] != ' ' {
+		return head{}, errStatus
+	}
+	status, ok := parseDecimal(code[:3])
+	if !ok || status < 100 {
+		return head{}, errStatus
+	}
+	return head{status: int(status), old: line[7] == '0', length: -1}, nil
+}
+
+func (c *Codec) readField(in []byte, r *takt.Result) (int, *fault) {
+	line, n, f := c.headLine(in)
+	if f != nil {
+		return 0, f
+	}
+	if len(line) == 0 {
+		return n, c.endHead(r)
+	}
+	name, value, f := c.splitField(line)
+	if f != nil {
+		return n, f
+	}
+	return n, c.head.note(name, value)
+}
+
+// headLine cuts a line of a head or trailer, which may end with a bare line feed
+// (RFC 9112, 2.2), and counts its bytes.
+func (c *Codec) headLine(in []byte) (line []byte, n int, f *fault) {
+	n, f = cutLine(in, c.headLeft, errLongHead)
+	if f != nil {
+		return nil, 0, f
+	}
+	c.headLeft -= n
+	line = in[:n-1]
+	if n > 1 && line[n-2] == '\r' {
+		line = line[:n-2]
+	}
+	return line, n, nil
+}
+
+// cutLine finds the first line's length with its line feed. Longer than limit
+// is long, whether the line feed has come or not.
+func cutLine(in []byte, limit int, long *fault) (int, *fault) {
+	if i := bytes.IndexByte(in[:min(len(in), limit)], '\n'); i >= 0 {
+		return i + 1, nil
+	}
+	if len(in) >= limit {
+		return 0, long
+	}
+	return 0, starved
+}
+
+// splitField refuses the folding that RFC 9112, 5.2 made obsolete, and blanks
+// before the colon, which 5.1 forbids because proxies disagree about them.
+func (c *Codec) splitField(line []byte) (name, value []byte, f *fault) {
+	if c.fieldsLeft--; c.fieldsLeft < 0 {
+		return nil, nil, errManyFields
+	}
+	if line[0] == ' ' || line[0] == '\t' {
+		return nil, nil, errFold
+	}
+	i := tokenEnd(line)
+	switch {
+	case i == len(line):
+		return nil, nil, errNoColon
+	case i == 0 || line[i] != ':':
+		return nil, nil, errName
+	}
+	if value = trimOWS(line[i+1:]); !cleanValue(value) {
+		return nil, nil, errValue
+	}
+	return line[:i], value, nil
+}
+
+// note keeps what the three headers say that matter here.
+func (h *head) note(name, value []byte) *fault {
+	switch {
+	case equalFold(name, "connection"):
+		h.close = h.close || hasWord(value, "close")
+		h.keepAlive = h.keepAlive || hasWord(value, "keep-alive")
+	case equalFold(name, "content-length"):
+		return h.noteLength(value)
+	case equalFold(name, "transfer-encoding"):
+		h.codings++
+		h.chunked = equalFold(value, "chunked")
+	}
+	return nil
+}
+
+func (h *head) noteLength(value []byte) *fault {
+	n, ok := parseDecimal(value)
+	if !ok {
+		return errLength
+	}
+	if h.length >= 0 && h.length != n {
+		return errLengths
+	}
+	h.length = n
+	return nil
+}
+
+// parseDecimal takes digits only, and no more than an int64 holds.
+func parseDecimal(s []byte) (n int64, ok bool) {
+	for _, b := range s {
+		d := int64(b) - '0'
+		if d < 0 || d > 9 || n > (math.MaxInt64-d)/10 {
+			return 0, false
+		}
+		n = n*10 + d
+	}
+	return n, len(s) > 0
+}

@@ -1,0 +1,94 @@
+package http1
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// The bytes of a token (RFC 9110, 5.6.2) as bits: below 64, and from 64 on.
+const (
+	tokenLow  uint64 = 1<<'!' | 1<<'#' | 1<<'$' | 1<<'%' | 1<<'&' | 1<<'\'' | 1<<'*' | 1<<'+' | 1<<'-' | 1<<'.' | (1<<10-1)<<'0'
+	tokenHigh uint64 = (1<<26-1)<<('A'-64) | (1<<26-1)<<('a'-64) | 1<<('^'-64) | 1<<('_'-64) | 1<<('`'-64) | 1<<('|'-64) | 1<<('~'-64)
+)
+
+// tokenEnd returns the length of the token that s begins with. It is generic, as
+// its neighbours are, over what requests and responses hold.
+func tokenEnd[T string | []byte](s T) int {
+	for i := range len(s) {
+		b := s[i]
+		if b < 64 && tokenLow>>b&1 == 0 || b >= 64 && tokenHigh>>(b-64)&1 == 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+func isToken(s string) bool { return s != "" && tokenEnd(s) == len(s) }
+
+// isValue says that s has no control character but the tab. Bytes from 0x80 on
+// are opaque (RFC 9110, 5.5).
+func isValue[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if b := s[i]; b < ' ' && b != '\t' || b == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// cleanValue is isValue eight bytes at a time. Values are three quarters of a
+// head's bytes.
+func cleanValue(s []byte) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; len(s) >= 8; s = s[8:] {
+		x := binary.LittleEndian.Uint64(s)
+		del := x ^ 0x7f*ones // a byte of zero where s has 0x7f
+		// A borrow can raise a false alarm, so isValue has the last word.
+		if ((x-' '*ones)&^x|(del-ones)&^del)&tops != 0 && !isValue(s[:8]) {
+			return false
+		}
+	}
+	return isValue(s)
+}
+
+// equalFold compares with a lower-case word of letters and hyphens. Unlike
+// bytes.EqualFold it does not take U+212A for a k. s has no control characters:
+// 0x0d would pass for a hyphen.
+func equalFold[T string | []byte](s T, lower string) bool {
+	if len(s) != len(lower) {
+		return false
+	}
+	for i := range len(s) {
+		if s[i]|0x20 != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// trimOWS cuts spaces and tabs off both ends.
+func trimOWS(s []byte) []byte {
+	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t') {
+		s = s[1:]
+	}
+	return trimRightOWS(s)
+}
+
+func trimRightOWS(s []byte) []byte {
+	for len(s) > 0 && (s[len(s)-1] == ' ' || s[len(s)-1] == '\t') {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// hasWord looks for a lower-case word in a comma-separated list.
+func hasWord(list []byte, word string) bool {
+	for more := true; more; {
+		var item []byte
+		item, list, more = bytes.Cut(list, []byte{','})
+		if equalFold(trimOWS(item), word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package http1
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Field is one header line of a request, in the spelling in which it is sent.
+type Field struct{ Name, Value string }
+
+// Request is what is rendered once and then sent as bytes any number of times.
+// Nothing is added that is not said here: no User-Agent, no Accept-Encoding.
+type Request struct {
+	Method string  // a token; not CONNECT, whose answer is a tunnel
+	Target string  // "/path?query", "http://host/path" through a proxy, or "*"
+	Host   string  // host or host:port
+	Header []Field // in this order; not Host, Content-Length or Transfer-Encoding
+	Body   []byte  // sent with Content-Length
+	Close  bool    // one request a connection: adds Connection: close
+}
+
+// Rendered is a request as it goes over the wire, with what has to be known of
+// it to read the answer. As Op.Data it takes the place of the codec's own
+// request; codecs only read it, so one can serve all connections.
+type Rendered struct {
+	Bytes []byte
+	Head  bool // the method is HEAD: the answer has no body
+	Close bool // the request says Connection: close: the answer is the last
+}
+
+// Render checks q and makes its bytes.
+func (q *Request) Render() (*Rendered, error) {
+	b, err := q.AppendTo(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Rendered{Bytes: b, Head: q.Method == "HEAD", Close: q.Close || q.saysClose()}, nil
+}
+
+// AppendTo appends q's bytes to dst. A request that would be read differently
+// from how it was meant is refused, and dst returned as it was.
+func (q *Request) AppendTo(dst []byte) ([]byte, error) {
+	if err := q.check(); err != nil {
+		return dst, err
+	}
+	dst = append(dst, q.Method+" "+q.Target+" HTTP/1.1\r\n"...)
+	dst = appendField(dst, "Host", q.Host)
+	for _, f := range q.Header {
+		dst = appendField(dst, f.Name, f.Value)
+	}
+	if q.Close && !q.saysClose() {
+		dst = appendField(dst, "Connection", "close")
+	}
+	if len(q.Body) > 0 || expectsBody(q.Method) {
+		dst = appendField(dst, "Content-Length", strconv.Itoa(len(q.Body)))
+	}
+	return append(append(dst, "\r\n"...), q.Body...), nil
+}
+
+func appendField(dst []byte, name, value string) []byte {
+	return append(dst, name+": "+value+"\r\n"...)
+}
+
+// expectsBody: without a length servers answer an empty POST with 411.
+func expectsBody(method string) bool {
+	return method == "POST" || method == "PUT" || method == "PATCH"
+}
+
+func (q *Request) saysClose() bool {
+	for _, f := range q.Header {
+		if equalFold(f.Name, "connection") && hasWord([]byte(f.Value), "close") {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *Request) check() error {
+	if !isToken(q.Method) {
+		return fmt.Errorf("method %q is not a token", q.Method)
+	}
+	if q.Method == "CONNECT" {
+		return errors.New("method CONNECT opens a tunnel and is not supported")
+	}
+	if err := checkTarget(q.Target); err != nil {
+		return err
+	}
+	if q.Host == "" || !isVisible(q.Host) || strings.ContainsAny(q.Host, `/?#@\,"`) {
+		return fmt.Errorf("host %q is not a host name with an optional port", q.Host)
+	}
+	for _, f := range q.Header {
+		if err := checkField(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTarget(t string) error {
+	if t != "*" && !strings.HasPrefix(t, "/") && !strings.Contains(t, "://") {
+		return fmt.Errorf("target %q is neither a path nor a whole URL", t)
+	}
+	if !isVisible(t) || strings.Contains(t, "#") {
+		return fmt.Errorf("target %q has a character that must be percent-encoded", t)
+	}
+	return nil
+}
+
+func checkField(f Field) error {
+	if !isToken(f.Name) {
+		return fmt.Errorf("header name %q is not a token", f.Name)
+	}
+	if !isValue(f.Value) {
+		return fmt.Errorf("header %s: value %q has a control character", f.Name, f.Value)
+	}
+	for _, own := range [...]string{"host", "content-length", "transfer-encoding"} {
+		if equalFold(f.Name, own) {
+			return fmt.Errorf("header %s is made from the request and cannot be given", f.Name)
+		}
+	}
+	return nil
+}
+
+// isVisible says that s is ASCII without spaces and control characters.
+func isVisible(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}

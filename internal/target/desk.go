@@ -1,0 +1,175 @@
+package target
+
+import (
+	"sync"
+	"time"
+)
+
+// desk is where requests queue: the virtual queue, what is due to be released,
+// and the books. All instants are since the first request.
+type desk struct {
+	settings
+	alarm *alarm
+
+	mu      sync.Mutex
+	queue   *queue
+	due     heap[ticket] // by the end of service
+	books   ledger
+	origin  time.Time     // arrival of the first request; zero: there was none
+	asleep  time.Duration // the dispatcher sleeps until then
+	closed  bool
+	elapsed time.Duration // when it was closed
+}
+
+// ticket is a request between its arrival and its release.
+type ticket struct {
+	end     time.Duration
+	number  uint64 // in order of arrival, decides between equal ends
+	record  int
+	outcome Outcome
+	conn    *conn
+}
+
+// forever is when a dispatcher with nothing to do wakes up.
+const forever = time.Duration(1<<63 - 1)
+
+func newDesk(s settings, servers int, a *alarm) *desk {
+	return &desk{
+		settings: s, alarm: a, asleep: forever,
+		queue: newQueue(servers, s.freeze.next),
+		due:   heap[ticket]{less: func(a, b ticket) bool { return a.end < b.end || a.end == b.end && a.number < b.number }},
+	}
+}
+
+// What admit says of a request.
+type admission int
+
+const (
+	queued  admission = iota // the dispatcher will release it
+	atOnce                   // its end is now: release it yourself
+	refused                  // the server is closing
+)
+
+// admit takes a request that has just arrived on c.
+func (d *desk) admit(c *conn) (admission, Outcome) {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return refused, OK
+	}
+	// Under the lock, so that the order of arrivals is the order of the queue.
+	t, arrival := d.enter(c)
+	if t.end == arrival {
+		d.books.close(t.record, t.outcome, 0)
+		d.mu.Unlock()
+		return atOnce, t.outcome
+	}
+	d.due.push(t)
+	earlier := t.end < d.asleep
+	d.asleep = min(d.asleep, t.end)
+	d.mu.Unlock()
+	if earlier {
+		d.alarm.ring()
+	}
+	return queued, t.outcome
+}
+
+// enter puts a request through the virtual queue and into the books.
+func (d *desk) enter(c *conn) (t ticket, arrival time.Duration) {
+	arrival = d.now()
+	service := d.draw(d.services)
+	start, end := d.queue.serve(arrival, service)
+	t = ticket{end: end, number: d.books.counts.Requests, outcome: d.fates.draw(), conn: c}
+	t.record = d.books.open(entry{arrival: arrival, service: service, start: start, outcome: t.outcome})
+	return t, arrival
+}
+
+// now is the time since the first request, which it begins if there was none.
+func (d *desk) now() time.Duration {
+	if d.origin.IsZero() {
+		d.origin = time.Now()
+		d.alarm.begin(d.origin)
+	}
+	return time.Since(d.origin)
+}
+
+// next takes the first ticket out whose end has come. Without one it says until
+// when the dispatcher may sleep; a ring after that call ends the sleep at once.
+func (d *desk) next() (t ticket, sleep nap, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.due.len() == 0 {
+		d.asleep = forever
+		return t, d.alarm.nap(forever), false
+	}
+	now := d.now()
+	if first := d.due.top(); first.end > now {
+		d.asleep = first.end
+		return t, d.alarm.nap(first.end), false
+	}
+	d.asleep = 0 // awake: nobody need ring
+	t = d.due.pop()
+	d.books.close(t.record, t.outcome, now-t.end)
+	return t, nap{}, true
+}
+
+// dispatch releases every request at its end, until the desk is closed.
+func (d *desk) dispatch() {
+	d.alarm.enter()
+	for !d.isClosed() {
+		if t, sleep, ok := d.next(); ok {
+			t.conn.release(t.outcome)
+		} else {
+			d.alarm.sleep(sleep)
+		}
+	}
+	for d.due.len() > 0 { // nobody is admitted any more
+		d.due.pop().conn.out <- struct{}{}
+	}
+}
+
+func (d *desk) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
+}
+
+// close ends the dispatcher; what is due later is never answered.
+func (d *desk) close() {
+	d.mu.Lock()
+	d.closed = true
+	if !d.origin.IsZero() {
+		d.elapsed = d.now()
+	}
+	d.mu.Unlock()
+	d.alarm.ring()
+}
+
+// malformed counts what was no request.
+func (d *desk) malformed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.books.counts.Malformed++
+}
+
+// acceptFailed counts a connection that could not be taken.
+func (d *desk) acceptFailed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.books.counts.AcceptErrors++
+}
+
+// truth is a copy of the books.
+func (d *desk) truth() *Truth {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := &Truth{StartedAt: d.origin, Servers: d.queue.servers, Freezes: []Window{}}
+	t.Counts, t.Skipped = d.books.counts, d.books.skipped
+	t.Records = d.books.records(d.queue.freezes)
+	if d.closed {
+		t.Freezes = d.freeze.Windows(d.elapsed)
+	} else if !d.origin.IsZero() {
+		t.Freezes = d.freeze.Windows(d.now())
+	}
+	return t
+}

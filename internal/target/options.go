@@ -1,0 +1,103 @@
+package target
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Bounds of the options. 64 MiB of body are held in memory once.
+const (
+	maxServers = 1 << 20
+	maxSize    = 64 << 20
+)
+
+// What the flags are when they are not given, and empty fields of Options too.
+const (
+	defaultAddr   = "127.0.0.1:8080"
+	defaultSize   = "100"
+	defaultStatus = 200
+)
+
+// Options are the settings of a Server, in the words of the flags. Fields left
+// empty are the flags' defaults, except Seed, whose default as a flag is 1.
+type Options struct {
+	Addr         string // HOST:PORT to listen on; port 0: any free one
+	Service      string // service time: 1ms, uniform(1ms,5ms), exp(2ms), lognormal(2ms,0.5)
+	Seed         uint64 // of the service times and of the failures
+	Servers      int    // requests served at once; 0: all
+	Freeze       string // DURATION/PERIOD, see Freeze
+	Size         string // of the body: bytes, or with a unit such as 1KiB
+	Status       int    // of a good answer, 200 to 599
+	ErrorRate    string // share of requests answered with status 500: 1% or 0.01
+	ResetRate    string // share of requests whose connection is reset instead of an answer
+	HalfOpenRate string // share of requests never answered, the connection stays open
+	Truth        string // file that the Truth is written to at the end; "": none
+}
+
+// AddFlags hangs the options on fs.
+func (o *Options) AddFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.Addr, "addr", defaultAddr, "`HOST:PORT` to listen on; port 0: any free one")
+	fs.StringVar(&o.Service, "service", "0", "service `time` of a request: 1ms, uniform(1ms,5ms), exp(2ms) by mean, lognormal(2ms,0.5) by median and sigma, or 0")
+	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
+	fs.IntVar(&o.Servers, "servers", 0, "requests served at once, the others wait in order; 0: all at once")
+	fs.StringVar(&o.Freeze, "freeze", "", "stand still for the last DURATION of every PERIOD since the first request: `DURATION/PERIOD` such as 1s/10s")
+	fs.StringVar(&o.Size, "size", defaultSize, "`bytes` of the response body, also 1KiB")
+	fs.IntVar(&o.Status, "status", defaultStatus, "status of a good answer")
+	fs.StringVar(&o.ErrorRate, "error-rate", "0", "`share` of requests answered with status 500, such as 1%")
+	fs.StringVar(&o.ResetRate, "reset-rate", "0", "`share` of requests whose connection is reset, such as 0.1%")
+	fs.StringVar(&o.HalfOpenRate, "half-open-rate", "0", "`share` of requests never answered while the connection stays open")
+	fs.StringVar(&o.Truth, "truth", "", "`file` for what the server really did, as JSON at the end")
+}
+
+// Validate reports every fault of the options at once.
+func (o Options) Validate() []error {
+	_, faults := o.settings()
+	return faults
+}
+
+// settings are the options understood.
+type settings struct {
+	addr     string
+	draw     drawer
+	freeze   Freeze
+	fates    fates
+	services *rand.Rand
+	answers  answers
+}
+
+// settings reads the options; the faults are all there are.
+func (o Options) settings() (s settings, faults []error) {
+	note := func(flag string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	var err error
+	s.addr, err = parseAddr(o.Addr)
+	note("addr", err)
+	s.draw, err = parseService(o.Service)
+	note("service", err)
+	note("servers", checkServers(o.Servers))
+	s.freeze, err = ParseFreeze(o.Freeze)
+	note("freeze", err)
+	size, err := parseSize(o.Size)
+	note("size", err)
+	status, err := parseStatus(o.Status)
+	note("status", err)
+	s.fates.errors, err = parseRate(o.ErrorRate)
+	note("error-rate", err)
+	s.fates.resets, err = parseRate(o.ResetRate)
+	note("reset-rate", err)
+	s.fates.halfOpens, err = parseRate(o.HalfOpenRate)
+	note("half-open-rate", err)
+	note("error-rate", s.fates.check())
+	if len(faults) > 0 {
+		return s, faults
+	}
+	// Two streams of one seed: the service times stay the same whatever fails.
+	s.services = rand.New(rand.NewPCG(o.Seed, 1))
+	s.fates.rand = rand.New(rand.NewPCG(o.Seed, 2))
+	s.answers = renderAnswers(status, size)
+	return s, nil
+}

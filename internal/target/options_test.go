@@ -1,0 +1,138 @@
+package target
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestValidateReportsEveryFault(t *testing.T) {
+	o := Options{
+		Addr: "nowhere", Service: "soon", Servers: -1, Freeze: "10s/1s", Size: "1TB",
+		Status: 100, ErrorRate: "101%", ResetRate: "-1", HalfOpenRate: "NaN",
+	}
+	faults := o.Validate()
+	for i, flag := range []string{"addr", "service", "servers", "freeze", "size", "status", "error-rate", "reset-rate", "half-open-rate"} {
+		if i >= len(faults) {
+			t.Fatalf("%d faults: %v", len(faults), faults)
+		}
+		if text := faults[i].Error(); !strings.HasPrefix(text, "--"+flag+": ") || !strings.Contains(text, "; write ") {
+			t.Errorf("fault %d: %q; want --%s and a hint", i, text, flag)
+		}
+	}
+	if _, err := Listen(o); err == nil {
+		t.Error("Listen took faulty options")
+	}
+	if faults := (Options{ErrorRate: "60%", ResetRate: "0.5"}).Validate(); len(faults) != 1 {
+		t.Errorf("110 %% failures: %v", faults)
+	}
+}
+
+// The flags' defaults and empty options are the same server.
+func TestDefaults(t *testing.T) {
+	var o Options
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	o.AddFlags(fs)
+	if err := fs.Parse(nil); err != nil {
+		t.Fatal(err)
+	}
+	a, faults := o.settings()
+	b, more := Options{Seed: 1}.settings()
+	if len(faults)+len(more) > 0 {
+		t.Fatal(faults, more)
+	}
+	if a.addr != b.addr || string(a.answers.ok[0]) != string(b.answers.ok[0]) || a.freeze != b.freeze {
+		t.Errorf("flags %v, empty %v", a, b)
+	}
+}
+
+func TestParsers(t *testing.T) {
+	for s, want := range map[string]int{"": 100, "0": 0, "7B": 7, "1KiB": 1024, "2MiB": 2 << 20, "3kB": 3000, "1MB": 1e6, "64MiB": 64 << 20, "65MiB": -1, "-1": -1, "1BkB": -1, "KiB": -1} {
+		if got, err := parseSize(s); got != want && want >= 0 || (err != nil) != (want < 0) {
+			t.Errorf("size %q: %d, %v; want %d", s, got, err, want)
+		}
+	}
+	for s, want := range map[string]float64{"": 0, "1%": 0.01, "0.1%": 0.001, "0.25": 0.25, "100%": 1, "1": 1, "2": -1, "%": -1, "x": -1} {
+		if got, err := parseRate(s); math.Abs(got-want) > 1e-12 && want >= 0 || (err != nil) != (want < 0) {
+			t.Errorf("rate %q: %v, %v; want %v", s, got, err, want)
+		}
+	}
+	for s, good := range map[string]bool{"": true, "0": true, "1s/10s": true, "1s": false, "1s/1s": false, "0/1s": false, "1us/1s": false, "1s/1.001s": false, "1h/25h": false} {
+		if _, err := ParseFreeze(s); (err == nil) != good {
+			t.Errorf("freeze %q: %v", s, err)
+		}
+	}
+	for _, s := range []string{"-1ms", "1", "uniform(1ms)", "uniform(2ms,1ms)", "exp(1ms", "exp()", "lognormal(1ms,-1)", "lognormal(1ms,NaN)", "gamma(1ms)", "2h", "exp(1ms)x"} {
+		if _, err := parseService(s); err == nil {
+			t.Errorf("service %q was taken", s)
+		}
+	}
+}
+
+// The moments of 200 000 draws are within 2 % of theory.
+func TestServiceMoments(t *testing.T) {
+	const n, sigma = 200_000, 0.5
+	logMean := 2 * math.Exp(sigma*sigma/2)
+	for spec, want := range map[string]struct{ mean, dev float64 }{
+		"0":                  {0, 0},
+		"":                   {0, 0},
+		"1ms":                {1, 0},
+		"uniform(1ms,5ms)":   {3, 4 / math.Sqrt(12)},
+		"exp(2ms)":           {2, 2},
+		"lognormal(2ms,0.5)": {logMean, logMean * math.Sqrt(math.Exp(sigma*sigma)-1)},
+	} {
+		draw, err := parseService(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum, squares float64
+		r := rand.New(rand.NewPCG(7, 8))
+		for range n {
+			x := float64(draw(r)) / float64(ms)
+			sum, squares = sum+x, squares+x*x
+		}
+		mean := sum / n
+		dev := math.Sqrt(max(0, squares/n-mean*mean))
+		if math.Abs(mean-want.mean) > 0.02*want.mean || math.Abs(dev-want.dev) > 0.02*want.dev+1e-6 {
+			t.Errorf("%q: mean %.4f ms, deviation %.4f; want %.4f, %.4f", spec, mean, dev, want.mean, want.dev)
+		}
+	}
+}
+
+func TestServiceIsBounded(t *testing.T) {
+	draw, err := parseService("lognormal(1h,10)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	for range 1000 {
+		if d := draw(r); d < 0 || d > maxService {
+			t.Fatalf("drew %v", d)
+		}
+	}
+}
+
+// A seed names the same requests whatever else fails.
+func TestSeed(t *testing.T) {
+	draw := func(o Options) (ds []time.Duration, fs []Outcome) {
+		s, _ := o.settings()
+		for range 1000 {
+			ds, fs = append(ds, s.draw(s.services)), append(fs, s.fates.draw())
+		}
+		return ds, fs
+	}
+	a, fa := draw(Options{Seed: 5, Service: "exp(1ms)", ErrorRate: "10%"})
+	b, fb := draw(Options{Seed: 5, Service: "exp(1ms)", ErrorRate: "20%"})
+	c, _ := draw(Options{Seed: 6, Service: "exp(1ms)"})
+	for i := range a {
+		if a[i] != b[i] || fa[i] == Error && fb[i] != Error {
+			t.Fatalf("request %d differs: %v %v, %v %v", i, a[i], fa[i], b[i], fb[i])
+		}
+	}
+	if a[0] == c[0] && a[1] == c[1] {
+		t.Error("two seeds draw the same")
+	}
+}

@@ -1,0 +1,148 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Server is a bound target. Serve it once; it ends with Serve.
+type Server struct {
+	listener *net.TCPListener
+	desk     *desk
+	conns    roster
+	file     *os.File // for the truth; nil: not wanted
+}
+
+// Listen binds the address and creates the truth file. The error joins every
+// fault of the options, or is the one of the system.
+func Listen(o Options) (*Server, error) {
+	set, faults := o.settings()
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	listener, err := net.Listen("tcp", set.addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen: %w; choose another --addr, or port 0 for any free one", err)
+	}
+	s := &Server{listener: listener.(*net.TCPListener), desk: newDesk(set, o.Servers, newAlarm())}
+	if o.Truth == "" {
+		return s, nil
+	}
+	if s.file, err = os.Create(o.Truth); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot write the truth: %w; choose another --truth", err), listener.Close())
+	}
+	return s, nil
+}
+
+// URL is where the server is reached, such as http://127.0.0.1:8080.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// Truth is what the server did so far, or in all once Serve has returned. It
+// copies up to 1<<20 records while requests wait (some 20 ms), so ask a server
+// under load at its end.
+func (s *Server) Truth() *Truth { return s.desk.truth() }
+
+// Serve serves until ctx ends. Then it closes every connection at once, also
+// those with requests under way, and writes the truth file.
+func (s *Server) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
+	defer stop()
+	var running sync.WaitGroup
+	running.Go(s.desk.dispatch)
+	err := s.accept(ctx, &running)
+	s.desk.close()
+	s.conns.close()
+	running.Wait()
+	return errors.Join(err, s.writeTruth())
+}
+
+// accept takes connections until the listener is closed.
+func (s *Server) accept(ctx context.Context, running *sync.WaitGroup) error {
+	for {
+		tcp, err := s.listener.AcceptTCP()
+		switch {
+		case err == nil:
+			s.welcome(tcp, running)
+		case ctx.Err() != nil:
+			return nil
+		case passing(err):
+			s.desk.acceptFailed()
+			pause(ctx, 10*time.Millisecond) // file descriptors come back when connections end
+		default:
+			return errors.Join(fmt.Errorf("cannot accept connections: %w", err), s.listener.Close())
+		}
+	}
+}
+
+// passing tells errors that may be over soon.
+func passing(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// welcome serves a connection in a goroutine of its own.
+func (s *Server) welcome(tcp *net.TCPConn, running *sync.WaitGroup) {
+	c, err := newConn(tcp, s.desk)
+	if err != nil || !s.conns.add(c) {
+		_ = tcp.Close()
+		return
+	}
+	running.Go(func() {
+		defer s.conns.remove(c)
+		c.serve()
+	})
+}
+
+// writeTruth writes the file that was asked for.
+func (s *Server) writeTruth() error {
+	if s.file == nil {
+		return nil
+	}
+	return errors.Join(s.Truth().write(s.file), s.file.Close())
+}
+
+// roster is the set of open connections.
+type roster struct {
+	mu     sync.Mutex
+	conns  map[*conn]bool
+	closed bool
+}
+
+// add reports false when the server is closing.
+func (r *roster) add(c *conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conns == nil {
+		r.conns = map[*conn]bool{}
+	}
+	r.conns[c] = true
+	return !r.closed
+}
+
+func (r *roster) remove(c *conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.conns, c)
+}
+
+// close closes every connection; their goroutines end by themselves.
+func (r *roster) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	for c := range r.conns {
+		_ = c.Close()
+	}
+}

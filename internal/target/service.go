@@ -1,0 +1,104 @@
+package target
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxService cuts the tail of a distribution, so that no draw overflows: one of
+// lognormal(1s,9) would take years.
+const maxService = time.Hour
+
+// drawer draws one service time.
+type drawer func(r *rand.Rand) time.Duration
+
+// serviceHint ends every complaint about --service.
+const serviceHint = "write 1ms, uniform(1ms,5ms), exp(2ms), lognormal(2ms,0.5) or 0, at most 1h"
+
+// parseService reads a service time as --service takes it; "" is 0.
+func parseService(spec string) (drawer, error) {
+	name, args := splitCall(spec)
+	var draw drawer
+	switch {
+	case name == "" && len(args) == 1:
+		draw = parseFixed(args[0])
+	case name == "exp" && len(args) == 1:
+		draw = parseExp(args[0])
+	case name == "uniform" && len(args) == 2:
+		draw = parseUniform(args[0], args[1])
+	case name == "lognormal" && len(args) == 2:
+		draw = parseLognormal(args[0], args[1])
+	}
+	if draw == nil {
+		return nil, fmt.Errorf("%q is no service time; %s", spec, serviceHint)
+	}
+	return draw, nil
+}
+
+// splitCall takes name(a,b) apart; anything else is one argument without a name.
+func splitCall(spec string) (name string, args []string) {
+	name, rest, call := strings.Cut(strings.TrimSpace(spec), "(")
+	if !call {
+		return "", []string{name}
+	}
+	rest, closed := strings.CutSuffix(rest, ")")
+	if !closed {
+		return name, nil
+	}
+	for _, a := range strings.Split(rest, ",") {
+		args = append(args, strings.TrimSpace(a))
+	}
+	return name, args
+}
+
+// parseSpan reads a duration from 0 to maxService.
+func parseSpan(s string) (time.Duration, bool) {
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d >= 0 && d <= maxService
+}
+
+func parseFixed(s string) drawer {
+	if s == "" {
+		s = "0"
+	}
+	d, ok := parseSpan(s)
+	if !ok {
+		return nil
+	}
+	return func(*rand.Rand) time.Duration { return d }
+}
+
+func parseUniform(low, high string) drawer {
+	lo, ok1 := parseSpan(low)
+	hi, ok2 := parseSpan(high)
+	if !ok1 || !ok2 || hi < lo {
+		return nil
+	}
+	return func(r *rand.Rand) time.Duration { return lo + time.Duration(r.Int64N(int64(hi-lo)+1)) }
+}
+
+func parseExp(mean string) drawer {
+	m, ok := parseSpan(mean)
+	if !ok {
+		return nil
+	}
+	return func(r *rand.Rand) time.Duration { return scaled(m, r.ExpFloat64()) }
+}
+
+func parseLognormal(median, sigma string) drawer {
+	m, ok := parseSpan(median)
+	s, err := strconv.ParseFloat(sigma, 64)
+	if !ok || err != nil || !(s >= 0 && s <= 10) {
+		return nil
+	}
+	return func(r *rand.Rand) time.Duration { return scaled(m, math.Exp(s*r.NormFloat64())) }
+}
+
+// scaled is d times x, at most maxService.
+func scaled(d time.Duration, x float64) time.Duration {
+	return time.Duration(min(float64(d)*x, float64(maxService)))
+}

@@ -1,0 +1,66 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// InputError says why an input was not understood and what would be.
+type InputError struct {
+	What  string // the kind of input: rate, ramp, stage, duration
+	Input string // as given
+	Cause string // what is wrong with it
+	Hint  string // what to give instead
+}
+
+// Error is one sentence: what, the input in quotes, the cause, the hint. Of long
+// input the first 64 bytes are shown.
+func (e *InputError) Error() string {
+	in := e.Input
+	if len(in) > 64 {
+		in = in[:64] + "…"
+	}
+	return fmt.Sprintf("%s %q: %s; %s", e.What, in, e.Cause, e.Hint)
+}
+
+const durationHint = "give seconds or a number with units, such as 30, 0.5, 500ms or 1m30s"
+
+// ParseDuration understands the durations of time.ParseDuration, and numbers
+// without a unit, which are seconds: "30" is 30 s, "0.5" is 500 ms. Negative ones
+// and ones beyond 292 years are refused with an *InputError.
+func ParseDuration(s string) (time.Duration, error) {
+	fault := func(cause, hint string) (time.Duration, error) {
+		return 0, &InputError{What: "duration", Input: s, Cause: cause, Hint: hint}
+	}
+	text := s
+	if isNumber(strings.TrimPrefix(s, "-")) {
+		text += "s"
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case s == "":
+		return fault("empty", durationHint)
+	case err != nil && isNumber(strings.Trim(text, "-s")):
+		return fault("beyond 292 years", "give a shorter one")
+	case err != nil && isNumber(s[len(s)-1:]):
+		return fault("the last number has no unit", "give "+strconv.Quote(cut(s)+"s")+" if seconds are meant")
+	case err != nil:
+		return fault("not a duration, or beyond 292 years", durationHint)
+	case d < 0:
+		return fault("negative", "give 0 or more")
+	case d == 0 && strings.ContainsAny(s, "123456789"):
+		return fault("shorter than a nanosecond", durationHint)
+	}
+	return d, nil
+}
+
+// cut bounds what a hint repeats of the input.
+func cut(s string) string { return s[max(0, len(s)-32):] }
+
+// isNumber reports whether s is a decimal number: digits, at most one point.
+func isNumber(s string) bool {
+	digits := strings.Replace(s, ".", "", 1)
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
+}

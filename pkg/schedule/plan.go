@@ -1,0 +1,146 @@
+package schedule
+
+import (
+	"math"
+	"math/big"
+	"time"
+)
+
+// plan is a Spec worked out. It does not change, so all iterations share it.
+type plan struct {
+	segs    []segment
+	warm    int    // that many of segs are the warm-up: 0 or 1
+	limit   uint64 // of measured operations; none: MaxUint64
+	stop    uint64 // number of uniform operations, warm-up included
+	end     time.Duration
+	closed  bool
+	poisson bool
+	seed    uint64
+}
+
+// endless is the end of a schedule that has none.
+const endless time.Duration = -1
+
+func newPlan(s Spec) (*plan, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	p := &plan{limit: s.Limit, end: endless, closed: s.Closed(), poisson: s.Poisson, seed: s.Seed}
+	if p.limit == 0 {
+		p.limit = math.MaxUint64
+	}
+	if p.closed {
+		if s.Stages[0].Duration > 0 {
+			p.end = s.Warmup + s.Stages[0].Duration
+		}
+		return p, nil
+	}
+	b := builder{sum: new(big.Rat)}
+	if s.Warmup > 0 {
+		p.warm = 1
+		b.add(Stage{Duration: s.Warmup, From: s.Stages[0].From, To: s.Stages[0].From})
+	}
+	for _, g := range s.Stages {
+		b.add(g)
+	}
+	p.segs, p.end = b.segs, b.at
+	p.applyLimit(&b)
+	return p, nil
+}
+
+// applyLimit finds where a Limit ends the schedule. A uniform one ends where
+// operation number Limit of the measured ones would be due, n/rate at a constant
+// rate; a Poisson one likewise, which is found by drawing it.
+func (p *plan) applyLimit(b *builder) {
+	p.stop = p.segs[len(p.segs)-1].stop
+	if p.limit == math.MaxUint64 {
+		return
+	}
+	if p.poisson {
+		p.end = newPoisson(p).drawEnd()
+		return
+	}
+	warm := b.marks[p.warm]
+	if stop := ceil(warm) + p.limit; stop >= p.limit && stop <= p.stop {
+		x := new(big.Rat).SetInt(new(big.Int).SetUint64(p.limit))
+		end := b.instant(x.Add(x, warm), stop-1)
+		if p.end == endless || end < p.end { // a warm-up of 9.5 operations shifts x by half a gap
+			p.end = end
+		}
+		p.stop = stop
+	}
+}
+
+// builder places stages one after the other.
+type builder struct {
+	segs  []segment
+	marks []*big.Rat    // Λ at the start of each segment
+	at    time.Duration // the end of what is placed; endless when it is
+	sum   *big.Rat      // Λ there
+}
+
+// add places g at the end.
+func (b *builder) add(g Stage) {
+	seg := segment{start: b.at, length: g.Duration, stop: math.MaxUint64, high: math.Inf(1)}
+	seg.low, _ = b.sum.Float64()
+	b.marks = append(b.marks, b.sum)
+	from, to := rational(g.From), rational(g.To)
+	if g.From == g.To && g.From != 0 {
+		slope := new(big.Rat).Quo(big.NewRat(1e9, 1), from) // ns an operation
+		seg.period, _ = slope.Float64()
+		seg.line = newLine(slope, b.offset(slope))
+	}
+	if g.Duration == 0 {
+		seg.length, b.at = math.MaxInt64-b.at, endless
+		b.segs = append(b.segs, seg)
+		return
+	}
+	n := from.Add(from, to).Mul(from, big.NewRat(int64(g.Duration), 2e9)) // d·(from+to)/2
+	total, _ := n.Float64()
+	seg.ramp = newRamp(g, total)
+	b.sum = short(n.Add(n, b.sum))
+	b.at += g.Duration
+	seg.stop = ceil(b.sum)
+	seg.high, _ = b.sum.Float64()
+	b.segs = append(b.segs, seg)
+}
+
+// offset shifts a line of that slope so that it meets Λ = sum at the instant at.
+func (b *builder) offset(slope *big.Rat) *big.Rat {
+	at := new(big.Rat).SetInt64(int64(b.at))
+	return at.Sub(at, new(big.Rat).Mul(b.sum, slope))
+}
+
+// instant gives the first instant at which x operations have been expected,
+// rounded up, and later than that of the whole number last < x. There is one.
+func (b *builder) instant(x *big.Rat, last uint64) time.Duration {
+	i := 0
+	for i+1 < len(b.marks) && x.Cmp(b.marks[i+1]) > 0 {
+		i++
+	}
+	seg := &b.segs[i]
+	if seg.period == 0 {
+		f, _ := x.Float64()
+		if f >= seg.high {
+			return seg.start + seg.length
+		}
+		return b.after(seg.at(f), last)
+	}
+	slope := new(big.Rat).SetFrac(new(big.Int).SetUint64(seg.line.num), new(big.Int).SetUint64(seg.line.den))
+	ns := new(big.Rat).Sub(x, b.marks[i])
+	ns.Mul(ns, slope)
+	end := uint64(seg.start) + min(ceil(ns), math.MaxInt64)
+	return b.after(time.Duration(min(end, math.MaxInt64)), last)
+}
+
+// after gives t, or the instant that follows the one of last.
+func (b *builder) after(t time.Duration, last uint64) time.Duration {
+	i := 0
+	for last >= b.segs[i].stop {
+		i++
+	}
+	if due, ok := b.segs[i].whole(last); ok && due >= t {
+		return due + 1
+	}
+	return t
+}
