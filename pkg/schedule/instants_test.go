@@ -168,13 +168,13 @@ func TestNoDrift(t *testing.T) {
 
 // Whatever the rate, n/rate is met to the nanosecond, checked by fractions.
 func TestConstantAgainstFractions(t *testing.T) {
-	for _, r := range []struct{ p, q int64 }{{1, 1}, {1, 7}, {7, 3}, {22, 3600}, {123456, 60}, {1e9, 1}, {1, 1e9}, {999999937, 1000003}, {314159265, 1e8}} {
+	for _, r := range []struct{ p, q int64 }{{1, 1}, {1, 7}, {7, 3}, {22, 3600}, {123456, 60}, {1e9, 1}, {1, 1e9}, {999999937, 1000003}, {314159265, 1e8}, {123456789, 1000}, {1234567891, 7000}, {987654321, 100}} {
 		g := Constant(float64(r.p)/float64(r.q), 0)
 		p, err := newPlan(g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range []uint64{0, 1, 2, 1e3, 1e6 + 1, 1e9 - 1, 1e12 + 7, 1e15 + 1} {
+		for _, n := range []uint64{0, 1, 2, 1e3, 1e6 + 1, 1e9 - 1, 1e12 + 7, 1e15 + 1, uint64(r.p), 3 * uint64(r.p)} { // multiples of p are on whole seconds
 			x := big.NewRat(r.q, r.p)
 			x.Mul(x, new(big.Rat).SetInt(new(big.Int).SetUint64(n))).Mul(x, big.NewRat(1e9, 1))
 			want := floor(x)
@@ -182,6 +182,24 @@ func TestConstantAgainstFractions(t *testing.T) {
 			if ok != want.IsInt64() || ok && int64(due) != want.Int64() {
 				t.Errorf("%d/%d per second: operation %d is due at %d (%v), want %v", r.p, r.q, n, due, ok, want)
 			}
+		}
+	}
+}
+
+// Two roundings, as of 71376292.4 an hour, do not hide the fraction.
+func TestRational(t *testing.T) {
+	for _, c := range []struct {
+		r    float64
+		want *big.Rat
+	}{
+		{tenths(713762924) / 3600, big.NewRat(713762924, 36000)},
+		{tenths(9) / 60, big.NewRat(9, 600)},
+		{0, new(big.Rat)},
+		{MinRate, big.NewRat(1, 1e9)},
+		{MaxRate, big.NewRat(1e9, 1)},
+	} {
+		if got := rational(c.r); got.Cmp(c.want) != 0 {
+			t.Errorf("%v means %v, want %v", c.r, got, c.want)
 		}
 	}
 }

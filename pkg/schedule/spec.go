@@ -21,6 +21,7 @@ type Spec struct {
 	Warmup time.Duration
 	// Limit ends the schedule after that many measured operations, if the stages do
 	// not end it earlier; warm-up operations do not count. 0: no limit.
+	// A closed loop has no instants to tell them apart, hence not both.
 	Limit uint64
 	// Poisson draws the arrivals at random instead of spacing them evenly.
 	Poisson bool
