@@ -164,7 +164,7 @@ func (f *flow) tick(at time.Duration) record.Tick {
 	defer f.mu.Unlock()
 	t := record.Tick{At: at, Scheduled: f.scheduled + f.warm, InFlightMax: f.peak}
 	if c, ok := f.src.(takt.Counter); ok && (f.cutoff < 0 || at <= f.cutoff) {
-		t.Scheduled = max(t.Scheduled, c.DueBefore(at))
+		t.Scheduled = c.DueBefore(at)
 	}
 	f.peak = f.busy
 	return t

@@ -13,6 +13,7 @@
 // record of what it did, the Truth.
 //
 // HTTP is spoken by a small loop of its own, a goroutine per connection and no
-// allocation per request: net/http takes about 20 µs a request, several times
-// what this one does, and would be most of what is measured on a small machine.
+// allocation per request. At saturation it takes 10 µs of CPU a request, 9 of
+// them in the kernel, where net/http takes 12 to 14; above all the dispatcher can
+// write an answer itself, which a net/http handler must be woken for.
 package target
