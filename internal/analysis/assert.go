@@ -15,7 +15,7 @@ import (
 // Assertion is a bound on one figure of a report, as --assert takes it:
 //
 //	p99<250ms  service.p99.9<=1s  connect.max<50ms   a latency, with its unit
-//	errors<0.1%                                      failed ÷ (ok + failed + unfinished)
+//	errors<0.1%                                      (failed + unfinished) ÷ (ok + failed + unfinished)
 //	ok>=1000  failed==0  dropped==0  unfinished<1%   a count, or its share of scheduled
 //	rate>=99%  rate>=990/s                           achieved ÷ intended, or achieved
 //

@@ -71,7 +71,7 @@ func (a Assertion) value(r *takt.Report) (v float64, missing string) {
 	case a.of != "":
 		return latency(r, a.of, a.metric)
 	case a.metric == "errors":
-		return share(c.Failed, c.OK+c.Failed+c.Unfinished, "no operation ended")
+		return share(c.Failed+c.Unfinished, c.OK+c.Failed+c.Unfinished, "no operation ended")
 	case a.metric == "rate":
 		return achieved(r.Rate, a.unit)
 	}

@@ -1,0 +1,42 @@
+# takt: every command that a developer needs. `make help` lists them.
+
+GO      ?= go
+BIN     := bin/takt
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# revision stamping needs git history; a tarball has none
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X github.com/taktload/takt/internal/cli.version=$(VERSION)"
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test test-real soak check check-format fmt
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/takt, static
+	$(BUILD) -o $(BIN) ./cmd/takt
+
+demo: build ## takt http against takt's own freezing target: response beside service time
+	@scripts/demo $(BIN)
+
+test: ## all tests that need Go only, with -race (at most 5 minutes)
+	@scripts/test
+
+test-real: ## suites against real servers, fetched and started by scripts/servers (at most 18 minutes)
+	@scripts/test-real
+
+soak: ## long runs and fuzzing, by hand (about 30 minutes)
+	@scripts/soak
+
+check: check-format bin/staticcheck ## gofmt, vet, staticcheck and the tests with -race
+	bin/staticcheck ./...
+	$(GO) test -race ./...
+
+bin/staticcheck: scripts/tools/go.mod scripts/tools/go.sum
+	$(GO) build -C scripts/tools -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+
+check-format:
+	@unformatted="$$(gofmt -l cmd internal pkg)"; test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+
+fmt: ## format the code
+	gofmt -w cmd internal pkg

@@ -1,0 +1,2 @@
+// Package layers is the test that imports only point down.
+package layers

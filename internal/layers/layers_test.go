@@ -1,0 +1,92 @@
+// Package layers holds the test that imports only point down.
+package layers
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// order lists the packages by layer, lowest first. A package imports only from
+// lines above its own; packages on one line are strangers to each other. A
+// trailing /* stands for the folders below.
+var order = []string{
+	"pkg/takt internal/layers",
+	"pkg/schedule pkg/hist",
+	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic",
+	"internal/engine internal/format internal/apmserver internal/store/*",
+	"internal/driver/* internal/store pkg/bench",
+	"internal/driver",
+	"internal/shell",
+	"internal/cli",
+	"cmd/takt",
+}
+
+const module = "github.com/taktload/takt/"
+
+// layer is the line of a package, 0 if it stands on none.
+func layer(pkg string) int {
+	for i, line := range order {
+		for _, name := range strings.Fields(line) {
+			below, any := strings.CutSuffix(name, "/*")
+			if pkg == name || any && strings.HasPrefix(pkg, below+"/") {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+func TestImportsPointDown(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "scripts" || strings.HasPrefix(d.Name(), ".")) {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			files++
+			checkFile(t, root, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 50 {
+		t.Errorf("only %d files were looked at: the walk missed the tree", files)
+	}
+}
+
+func checkFile(t *testing.T, root, path string) {
+	rel, err := filepath.Rel(root, filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := layer(filepath.ToSlash(rel))
+	if own == 0 {
+		t.Errorf("%s stands on no layer; give %s a line in internal/layers", path, rel)
+		return
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range f.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has accepted it
+		pkg, ours := strings.CutPrefix(imported, module)
+		if ours && layer(pkg) >= own {
+			t.Errorf("%s (layer %d) imports %s (layer %d); imports point down", rel, own, pkg, layer(pkg))
+		}
+	}
+}
