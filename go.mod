@@ -8,6 +8,8 @@ require (
 	github.com/spf13/pflag v1.0.10
 )
 
+require github.com/rogpeppe/go-internal v1.16.0 // indirect
+
 require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	golang.org/x/sys v0.49.0

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	httpdriver "github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The tests of this file measure real time, so they run one after the other and
+// beside nothing else: scripts/test sets TAKT_TIMING for a run of their own.
+// A shared machine can stand still for longer than they tolerate; each may
+// therefore try a few times, and says so.
+func timing(t *testing.T) {
+	t.Helper()
+	if os.Getenv("TAKT_TIMING") == "" {
+		t.Skip("measures real time: run by scripts/test on its own (TAKT_TIMING=1)")
+	}
+}
+
+// attempts runs try until it finds no fault, at most n times.
+func attempts(t *testing.T, n int, try func() []string) {
+	t.Helper()
+	for i := 1; ; i++ {
+		faults := try()
+		if len(faults) == 0 {
+			return
+		}
+		t.Logf("attempt %d of %d: %s", i, n, strings.Join(faults, "; "))
+		if i == n {
+			t.Fatal("no attempt was good")
+		}
+	}
+}
+
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "takt")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "takt")
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+// binary is takt without the race detector, as users run it.
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// startTarget runs takt target in a process of its own; stop ends it and waits.
+func startTarget(t *testing.T, args ...string) (url string, stop func()) {
+	t.Helper()
+	cmd := exec.Command(binary(t), append([]string{"target", "--addr", "127.0.0.1:0"}, args...)...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Wait()
+	})
+	t.Cleanup(stop)
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(line, "takt target: ")), stop
+}
+
+// load runs takt http and returns its report.
+func load(t *testing.T, args ...string) *takt.Report {
+	t.Helper()
+	cmd := exec.Command(binary(t), append([]string{"http", "--progress", "none", "-o", "json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r takt.Report
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+// TestTruthOfTheStall holds what takt says of a server that freezes against a
+// FIFO queue with as many servers as there are connections, fed with the service
+// times and freezes that the server recorded.
+func TestTruthOfTheStall(t *testing.T) {
+	timing(t)
+	for _, conns := range []int{50, 2000} {
+		t.Run(fmt.Sprint(conns), func(t *testing.T) {
+			attempts(t, 3, func() []string { return stall(t, conns) })
+		})
+	}
+}
+
+func stall(t *testing.T, conns int) (faults []string) {
+	const rate, seconds = 1000, 10
+	file := filepath.Join(t.TempDir(), "truth.json")
+	url, stop := startTarget(t, "--service", "1ms", "--freeze", "1s/10s", "--truth", file)
+	r := load(t, "--rate", fmt.Sprint(rate), "-z", fmt.Sprint(seconds), "-c", fmt.Sprint(conns), url)
+	stop()
+	want := theory(t, file, conns, rate*seconds, time.Second/rate)
+	got := r.Latency["response"]
+	service := r.Latency["service"]
+	for _, p := range []struct {
+		name string
+		got  float64
+		q    float64
+	}{{"p95", got.P95, 0.95}, {"p99", got.P99, 0.99}, {"p99.9", got.P99_9, 0.999}, {"max", got.Max, 1}} {
+		theory := hist.Micros(want.Quantile(p.q))
+		off := p.got/theory - 1
+		t.Logf("%d connections: response %s %.1f ms, in theory %.1f ms: %+.2f %%", conns, p.name, p.got/1e3, theory/1e3, 100*off)
+		if math.Abs(off) > 0.02 {
+			faults = append(faults, fmt.Sprintf("%s is %.1f %% off", p.name, 100*off))
+		}
+	}
+	t.Logf("service p99 %.2f ms; verdict %s", service.P99/1e3, r.Verdict)
+	if r.Counts.OK != rate*seconds {
+		faults = append(faults, fmt.Sprintf("counts %+v", r.Counts))
+	}
+	if r.Verdict != takt.Valid {
+		faults = append(faults, fmt.Sprint("verdict ", r.Verdict, r.Warnings))
+	}
+	return faults
+}
+
+// theory simulates the queue with the service times that the target recorded.
+func theory(t *testing.T, file string, servers, n int, gap time.Duration) *hist.Histogram {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var truth target.Truth
+	if err := json.Unmarshal(b, &truth); err != nil {
+		t.Fatal(err)
+	}
+	if len(truth.Records) != n {
+		t.Fatalf("the target recorded %d requests, want %d", len(truth.Records), n)
+	}
+	due, service := make([]time.Duration, n), make([]time.Duration, n)
+	for i, rec := range truth.Records {
+		due[i], service[i] = time.Duration(i)*gap, rec.Service
+	}
+	h := hist.New()
+	for _, d := range target.Simulate(due, service, servers, truth.Freezes...) {
+		h.Record(d)
+	}
+	return h
+}
+
+// TestTruthOfOverload: a serial server of 5 ms at 1000/s for 5 s. Four of five
+// operations are left over, all are accounted for, and it is the target's fault.
+func TestTruthOfOverload(t *testing.T) {
+	timing(t)
+	url, _ := startTarget(t, "--service", "5ms", "--servers", "1")
+	r := load(t, "--rate", "1000", "-z", "5", "--drain", "2s", url)
+	c := r.Counts
+	t.Logf("%+v, verdict %s, response p50 %.0f ms", c, r.Verdict, r.Latency["response"].P50/1e3)
+	if c.Scheduled != 5000 || c.OK+c.Failed+c.Dropped+c.Unfinished != 5000 || c.Failed+c.Dropped != 0 {
+		t.Errorf("counts %+v", c)
+	}
+	// 7 s at 200/s; a machine that stands still takes some away.
+	if c.OK < 1300 || c.OK > 1401 {
+		t.Errorf("%d ok, the server can answer 1400 in 7 s", c.OK)
+	}
+	if r.Verdict != takt.Valid {
+		t.Errorf("verdict %s: %v", r.Verdict, r.Warnings)
+	}
+}
+
+// TestRate: what is asked is done, and more exactly than with Go's timers.
+func TestRate(t *testing.T) {
+	timing(t)
+	url, _ := startTarget(t)
+	for _, rate := range []string{"1000", "5000", "10000", "20000"} {
+		t.Run(rate, func(t *testing.T) {
+			attempts(t, 3, func() []string { return exact(t, url, rate) })
+		})
+	}
+}
+
+const rounds = 3
+
+func exact(t *testing.T, url, rate string) (faults []string) {
+	var p50, p99, timer50, timer99 []float64
+	for range rounds {
+		r := paced(t, url, rate, pace.Precise)
+		if share := r.Rate.Achieved / *r.Rate.Intended; share < 0.999 {
+			faults = append(faults, fmt.Sprintf("only %.3f %% of the rate were achieved", 100*share))
+		}
+		lag := r.Latency["schedule_lag"]
+		p50, p99 = append(p50, lag.P50), append(p99, lag.P99)
+		lag = paced(t, url, rate, pace.Timer).Latency["schedule_lag"]
+		timer50, timer99 = append(timer50, lag.P50), append(timer99, lag.P99)
+	}
+	t.Logf("%s/s: schedule lag p50/p99 %.0f/%.0f µs, with Go timers %.0f/%.0f µs (medians of %d)", rate, median(p50), median(p99), median(timer50), median(timer99), rounds)
+	if median(p50) > median(timer50)/8 {
+		faults = append(faults, "the median lag is above 1/8 of a Go timer's")
+	}
+	if median(p99) > median(timer99)/2 {
+		faults = append(faults, "the p99 of the lag is above 1/2 of a Go timer's")
+	}
+	return faults
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	return v[len(v)/2]
+}
+
+// paced runs takt http within the test, with the given waiter, for 1.5 s after a
+// warm-up in which the connections are made.
+func paced(t *testing.T, url, rate string, waiter func(time.Time) pace.Waiter) *takt.Report {
+	t.Helper()
+	o, h := engine.Defaults(), httpdriver.New()
+	o.Rate, o.Duration, o.Warmup = rate, 1500*time.Millisecond, 500*time.Millisecond
+	if faults := h.Validate([]string{url}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	h.Shape(&o)
+	d, err := h.Open(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := o.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Run(context.Background(), engine.Plan{Options: o, Kind: "http", Source: src, Driver: d, NewWaiter: waiter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Counts.OK != r.Counts.Scheduled {
+		t.Errorf("%+v %+v", r.Counts, r.Errors)
+	}
+	return r
+}
