@@ -43,7 +43,7 @@ type fake struct {
 }
 
 func (f fake) Do(ctx context.Context, op *takt.Op, r *takt.Result) { f.do(ctx, op, r) }
-func (f fake) Close() error                                       { return nil }
+func (f fake) Close() error                                        { return nil }
 
 // service takes d, and is cut short by the end of the drain.
 func service(d time.Duration) func(context.Context, *takt.Op, *takt.Result) {

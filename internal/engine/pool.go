@@ -33,6 +33,7 @@ type pool struct {
 	workers []*worker // all that were ever made; guarded by flow.mu
 	idle    []*worker // last in, first out: a warm connection is a fast one
 	parked  bool      // the pacer waits for freed
+	lead    lead
 	freed   chan struct{}
 	quit    chan struct{} // closed at the cut
 	done    sync.WaitGroup
@@ -55,6 +56,7 @@ type worker struct {
 	drv   takt.Worker
 	op    takt.Op
 	free  time.Duration
+	early bool         // the pacer handed the operation over, maybe before it was due
 	sent  atomic.Int64 // notSent until the operation has begun
 	state atomic.Int32
 	wake  chan struct{} // an operation was handed over
@@ -110,6 +112,7 @@ func (p *pool) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 // pace hands over each operation at its due instant until there is none left.
 func (p *pool) pace(w pace.Waiter) {
 	defer w.Close()
+	p.lead.begin(w.Live())
 	var scratch takt.Op
 	for {
 		p.mu.Lock()
@@ -118,11 +121,14 @@ func (p *pool) pace(w pace.Waiter) {
 			p.mu.Unlock()
 			return
 		}
-		due, now := p.next.Due, w.Now()
+		due, now, lead := p.next.Due, w.Now(), time.Duration(0)
+		if len(p.idle) > 0 {
+			lead = p.lead.now()
+		}
 		switch {
-		case !p.due(now):
+		case !p.due(now + lead):
 			p.mu.Unlock()
-			w.Until(due, p.flow.stop)
+			w.Until(due-lead, p.flow.stop)
 		case len(p.idle) > 0 || len(p.workers) < p.max:
 			p.handOver(now)
 		case p.drop && due != takt.Asap:
@@ -157,6 +163,7 @@ func (p *pool) handOver(now time.Duration) {
 		w := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		w.accept(now, 0)
+		w.early = true
 		p.mu.Unlock()
 		w.wake <- struct{}{} // never blocks: an idle worker's channel is empty
 		return
@@ -217,6 +224,10 @@ func (w *worker) waitForWork() bool {
 // the target may come back.
 func (w *worker) perform() bool {
 	sent := w.p.now()
+	if w.early {
+		w.early = false
+		sent = w.p.lead.arrived(sent, w.op.Due, w.p.now)
+	}
 	w.sent.Store(int64(sent))
 	if w.state.Load() == stateCut {
 		return false

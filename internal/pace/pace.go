@@ -10,6 +10,9 @@ type Waiter interface {
 	Now() time.Duration
 	// Until returns at due, or soon (at most Piece) after stop is closed.
 	Until(due time.Duration, stop <-chan struct{})
+	// Live reports whether time passes by itself, so that a few microseconds can
+	// be waited for by looking at the clock.
+	Live() bool
 	Close()
 }
 
@@ -37,5 +40,7 @@ func (w timer) Until(due time.Duration, stop <-chan struct{}) {
 	case <-stop:
 	}
 }
+
+func (w timer) Live() bool { return false }
 
 func (w timer) Close() {}

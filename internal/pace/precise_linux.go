@@ -67,4 +67,6 @@ func (w *precise) sleepUntil(at time.Duration) {
 		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
+func (w *precise) Live() bool { return true }
+
 func (w *precise) Close() { runtime.UnlockOSThread() }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/target"
+)
+
+// docsURL stands in the documents for the target of the moment.
+const docsURL = "http://127.0.0.1:8080/"
+
+// TestDocs runs every "$ takt" line that stands in a console block of README.md
+// and docs/*.md. A line succeeds unless it ends with "; echo $?"; then the last
+// line of its output is the exit code. "$ takt target … &" starts the target of
+// the lines below it in the same file.
+func TestDocs(t *testing.T) {
+	paths, _ := filepath.Glob("../../docs/*.md") // the pattern is well-formed
+	texts := map[string]string{}
+	for _, path := range append(paths, "../../README.md") {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[filepath.Base(path)] = string(b)
+	}
+	t.Chdir(t.TempDir()) // outputs go there
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &doc{t: t}
+			for _, e := range examples(text) {
+				d.run(e)
+			}
+			d.stop()
+		})
+	}
+}
+
+// example is one line and the exit code that it should give.
+type example struct {
+	line string
+	code int
+}
+
+// examples reads the console blocks of a document.
+func examples(text string) (all []example) {
+	_, rest, found := strings.Cut(text, "\n```console\n")
+	for found {
+		var block string
+		block, rest, _ = strings.Cut(rest, "\n```")
+		for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
+			line, output, _ := strings.Cut(part, "\n")
+			if strings.HasPrefix(line, "takt ") {
+				all = append(all, newExample(line, output))
+			}
+		}
+		_, rest, found = strings.Cut(rest, "\n```console\n")
+	}
+	return all
+}
+
+func newExample(line, output string) example {
+	line, echo := strings.CutSuffix(line, "; echo $?")
+	if !echo {
+		return example{line: line}
+	}
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	code, err := strconv.Atoi(lines[len(lines)-1])
+	if err != nil {
+		code = -1 // fails, with the line
+	}
+	return example{line, code}
+}
+
+// doc runs the examples of one document.
+type doc struct {
+	t    *testing.T
+	url  string // of the target; "": none yet
+	stop func()
+}
+
+func (d *doc) run(e example) {
+	args, err := words(e.line)
+	if err != nil {
+		d.t.Errorf("%s: %v", e.line, err)
+		return
+	}
+	if args[1] == "target" && args[len(args)-1] == "&" {
+		d.listen(args[2 : len(args)-1])
+		return
+	}
+	if d.url == "" {
+		d.listen(nil)
+	}
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], docsURL, d.url)
+	}
+	// An invalid run says that this machine was busy, not that the document is
+	// wrong: it has two more tries.
+	for try := 1; ; try++ {
+		code, output := takt(d.t, args[1:])
+		if code == e.code {
+			return
+		}
+		if code != 6 || try == 3 {
+			d.t.Errorf("$ %s\n%sexit code %d, want %d", e.line, output, code, e.code)
+			return
+		}
+	}
+}
+
+func takt(t *testing.T, args []string) (code int, output string) {
+	var out bytes.Buffer
+	env := cli.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+		Getenv: func(string) string { return "" }, Interrupt: t.Context(),
+	}
+	code = cli.Main(env, args)
+	return code, out.String()
+}
+
+// listen starts a target with these flags on a port of its own, instead of the last.
+func (d *doc) listen(args []string) {
+	d.t.Helper()
+	if d.stop != nil {
+		d.stop()
+	}
+	var o target.Options
+	fs := flag.NewFlagSet("target", flag.ContinueOnError)
+	o.AddFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		d.t.Fatal(err)
+	}
+	o.Addr = "127.0.0.1:0"
+	s, err := target.Listen(o)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx) }()
+	d.url = s.URL() + "/"
+	d.stop = func() {
+		cancel()
+		if err := <-served; err != nil {
+			d.t.Error(err)
+		}
+	}
+}
+
+// words splits a line as a shell does, as far as the documents need it: at
+// spaces, but not within single quotes.
+func words(line string) (list []string, err error) {
+	parts := strings.Split(line, "'")
+	if len(parts)%2 == 0 {
+		return nil, fmt.Errorf("a quote is open")
+	}
+	for i, part := range parts {
+		if i%2 == 1 { // the inside of a quote belongs to the word before it
+			list[len(list)-1] += part
+			continue
+		}
+		if strings.ContainsAny(part, "|<>\"\\$`;*") {
+			return nil, fmt.Errorf("%q needs a shell", part)
+		}
+		list = append(list, strings.Split(part, " ")...)
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" }), nil
+}
