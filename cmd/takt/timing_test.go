@@ -266,3 +266,49 @@ func paced(t *testing.T, url, rate string, waiter func(time.Time) pace.Waiter) *
 	}
 	return r
 }
+
+// TestMemory: at 10k/s what takt holds after 60 s is what it held after 20 s.
+// The clients run beside each other, to take one minute and not two.
+func TestMemory(t *testing.T) {
+	timing(t)
+	for _, client := range []string{"own", "net"} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			url, _ := startTarget(t)
+			cmd := exec.Command(binary(t), "http", "--client", client, "--rate", "10k/s", "-z", "61", "--progress", "none", "-o", "json=/dev/null", url)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Second)
+			early := resident(t, cmd.Process.Pid)
+			time.Sleep(40 * time.Second)
+			late := resident(t, cmd.Process.Pid)
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			t.Logf("client %s: %.1f MiB after 20 s, %.1f MiB after 60 s", client, early, late)
+			if late > 1.1*early {
+				t.Errorf("the memory grew by %.0f %%", 100*(late/early-1))
+			}
+		})
+	}
+}
+
+// resident is the memory of a process in MiB.
+func resident(t *testing.T, pid int) (mib float64) {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if kb := 0.0; strings.HasPrefix(line, "VmRSS:") {
+			if _, err := fmt.Sscanf(line, "VmRSS: %f kB", &kb); err != nil {
+				t.Fatal(err)
+			}
+			return kb / 1024
+		}
+	}
+	t.Fatal("no VmRSS")
+	return 0
+}

@@ -1,0 +1,137 @@
+package drivertest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const ms = time.Millisecond
+
+func run(t *testing.T, d *takt.Driver, change func(*engine.Options)) *takt.Report {
+	t.Helper()
+	o := engine.Defaults()
+	o.Rate, o.Duration, o.Drain = "100/s", time.Second, engine.DrainOf(500*ms)
+	if change != nil {
+		change(&o)
+	}
+	src, err := o.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Run(context.Background(), engine.Plan{Options: o, Kind: "test", Source: src, Driver: d, NewWaiter: pace.Timer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
+		t.Errorf("counts do not add up: %+v", c)
+	}
+	return r
+}
+
+func TestAsync(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		client *drivertest.Async
+		change func(*engine.Options)
+		want   takt.Counts
+		max    float64 // of the response time, µs
+	}{
+		{"good", &drivertest.Async{Latency: 3300 * time.Microsecond}, nil,
+			takt.Counts{Scheduled: 100, Sent: 100, OK: 100}, 3301},
+		{"double and late completions count once", &drivertest.Async{Latency: 3300 * time.Microsecond, Double: true, Late: true}, nil,
+			takt.Counts{Scheduled: 100, Sent: 100, OK: 100}, 3301},
+		// One at a time takes 15.3 ms where one is due every 10: the last waits for 0.53 s.
+		{"busy", &drivertest.Async{Latency: 15300 * time.Microsecond, Buffer: 1}, nil,
+			takt.Counts{Scheduled: 100, Sent: 99, OK: 98, Unfinished: 2}, 530000},
+		{"at the bound", &drivertest.Async{Latency: 15300 * time.Microsecond},
+			func(o *engine.Options) { o.MaxInFlight, o.Overflow = 1, "drop" },
+			takt.Counts{Scheduled: 100, Sent: 50, OK: 50, Dropped: 50}, 15301},
+		{"lost", &drivertest.Async{Latency: ms / 3, Lose: func(seq uint64) bool { return seq%10 == 0 }}, nil,
+			takt.Counts{Scheduled: 100, Sent: 100, OK: 90, Unfinished: 10}, 1.5e6},
+		{"refused", &drivertest.Async{Refuse: errors.New("no leader")}, nil,
+			takt.Counts{Scheduled: 100, Sent: 100, Failed: 100}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := run(t, c.client.Driver(), c.change)
+				if r.Counts != c.want {
+					t.Errorf("counts %+v, want %+v", r.Counts, c.want)
+				}
+				if got := r.Latency["response"].Max; got > c.max*1.001 {
+					t.Errorf("response max %v µs, want at most %v", got, c.max)
+				}
+				if c.client.Flushed != 1 {
+					t.Errorf("flushed %d times", c.client.Flushed)
+				}
+				if c.client.Buffer > 0 && c.client.Busy == 0 {
+					t.Error("it was never busy")
+				}
+				if r.Verdict != takt.Valid {
+					t.Errorf("%s %v", r.Verdict, r.Warnings)
+				}
+			})
+		})
+	}
+}
+
+// consumer receives a message every 10 ms.
+func consumer(fail error) *takt.Driver {
+	return &takt.Driver{
+		Phases: []string{"transfer"},
+		Receive: func(ctx context.Context, sink takt.Sink) error {
+			for range 70 {
+				select {
+				case <-time.After(9700 * time.Microsecond):
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				r := &takt.Result{BytesReceived: 100}
+				r.Phases[0] = 2 * ms
+				sink.Received(r)
+			}
+			if fail != nil {
+				return fail
+			}
+			<-ctx.Done()
+			return nil
+		},
+	}
+}
+
+func TestReceiveOnly(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		requests uint64
+		fail     error
+		want     takt.Counts
+		warnings int
+	}{
+		{"for a time", 0, nil, takt.Counts{Scheduled: 70, OK: 70}, 0},
+		{"a count", 50, nil, takt.Counts{Scheduled: 50, OK: 50}, 0},
+		{"a count that is missed", 90, nil, takt.Counts{Scheduled: 90, OK: 70, Unfinished: 20}, 0},
+		{"broken off", 0, errors.New("the broker went away"), takt.Counts{Scheduled: 70, OK: 70}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := run(t, consumer(c.fail), func(o *engine.Options) { o.Rate, o.Requests = "", c.requests })
+				if r.Counts != c.want {
+					t.Errorf("counts %+v, want %+v", r.Counts, c.want)
+				}
+				if _, sends := r.Latency["response"]; sends || r.Latency["transfer"].Count != c.want.OK {
+					t.Errorf("latencies %+v", r.Latency)
+				}
+				if len(r.Warnings) != c.warnings || r.Verdict != takt.Valid || r.Rate.Intended != nil {
+					t.Errorf("%s %v", r.Verdict, r.Warnings)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package drivertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Target is what a driver's server should do.
+type Target int
+
+// The behaviours that the suite asks for.
+const (
+	Good    Target = iota
+	Failing        // every operation fails by the protocol's own code
+	Hanging        // no operation is ever answered
+	Down           // nobody is there
+)
+
+// Open makes a driver for a server that behaves like that. It belongs to the
+// test, which ends both.
+type Open func(t *testing.T, target Target) *takt.Driver
+
+// Run holds a driver against what the engine expects of all.
+func Run(t *testing.T, open Open) {
+	t.Run("good", func(t *testing.T) {
+		r := run(t, open(t, Good), 100)
+		if r.Counts.OK != 100 || r.Bytes.Sent == 0 || r.Bytes.Received == 0 {
+			t.Errorf("counts %+v, bytes %+v, errors %+v", r.Counts, r.Bytes, r.Errors)
+		}
+	})
+	t.Run("failing", func(t *testing.T) {
+		r := run(t, open(t, Failing), 10)
+		if r.Counts.Failed != 10 || len(r.Errors) == 0 || r.Errors[0].Class == "" {
+			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
+		}
+	})
+	t.Run("hanging", func(t *testing.T) {
+		began := time.Now()
+		r := run(t, open(t, Hanging), 10)
+		if r.Counts.OK > 0 || r.Counts.Failed+r.Counts.Unfinished != 10 {
+			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("the end of the drain did not end it: %v", took)
+		}
+	})
+	t.Run("down", func(t *testing.T) {
+		if _, err := engine.Run(context.Background(), plan(t, open(t, Down), 1)); err == nil {
+			t.Error("a run without a server was made")
+		}
+	})
+}
+
+func plan(t *testing.T, d *takt.Driver, n uint64) engine.Plan {
+	t.Helper()
+	o := engine.Defaults()
+	o.Rate, o.Requests, o.Drain = "200/s", n, engine.DrainOf(500*time.Millisecond)
+	src, err := o.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.Plan{Options: o, Kind: "test", Source: src, Driver: d}
+}
+
+func run(t *testing.T, d *takt.Driver, n uint64) *takt.Report {
+	t.Helper()
+	r, err := engine.Run(context.Background(), plan(t, d, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Counts; c.Scheduled != n || c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
+		t.Errorf("counts %+v, want %d scheduled", c, n)
+	}
+	return r
+}

@@ -1,0 +1,76 @@
+package http_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// serve runs a target until the test ends.
+func serve(t *testing.T, o target.Options) (url string) {
+	t.Helper()
+	o.Addr = "127.0.0.1:0"
+	s, err := target.Listen(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL()
+}
+
+// closedPort is the URL of a port that nobody listens on.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+func open(t *testing.T, o *http.Options, url string) *takt.Driver {
+	t.Helper()
+	if faults := o.Validate([]string{url}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	d, err := o.Open(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestSuite(t *testing.T) {
+	for _, client := range []string{"own", "net"} {
+		t.Run(client, func(t *testing.T) {
+			drivertest.Run(t, func(t *testing.T, behaviour drivertest.Target) *takt.Driver {
+				o := http.New()
+				o.Client, o.Timeout, o.ConnectTimeout = client, 10*time.Second, time.Second
+				switch behaviour {
+				case drivertest.Failing:
+					return open(t, o, serve(t, target.Options{Status: 503}))
+				case drivertest.Hanging:
+					return open(t, o, serve(t, target.Options{HalfOpenRate: "100%"}))
+				case drivertest.Down:
+					return open(t, o, closedPort(t))
+				}
+				return open(t, o, serve(t, target.Options{}))
+			})
+		})
+	}
+}
