@@ -109,7 +109,7 @@ type run struct {
 }
 
 func newRun(p Plan) *run {
-	r := &run{plan: p, restore: tune(p.CPUs)}
+	r := &run{plan: p, restore: tune(p.CPUs, p.Driver.Loop == nil)}
 	opCtx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.rec = record.New(record.Config{
