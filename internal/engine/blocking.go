@@ -91,12 +91,12 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := time.Now()
 	c.watch(ctx)
 	if err := c.ready(ctx, start, r); err != nil {
-		fail(r, err, true)
+		Fail(r, err, true)
 		return
 	}
 	if err := c.exchange(op, start, r); err != nil {
 		c.drop()
-		fail(r, err, false)
+		Fail(r, err, false)
 	}
 	c.used = start
 }

@@ -33,9 +33,7 @@ func (e *tlsError) Unwrap() error { return e.err }
 
 // Fail sets r's class and error for err, which came from the network. dialling
 // says that there was no connection yet.
-func Fail(r *takt.Result, err error, dialling bool) { fail(r, err, dialling) }
-
-func fail(r *takt.Result, err error, dialling bool) {
+func Fail(r *takt.Result, err error, dialling bool) {
 	r.Class, r.Err = classify(err, dialling), err
 	if r.Class == ClassFiles {
 		r.Err = filesError(err)

@@ -334,6 +334,18 @@ func TestClosedLoop(t *testing.T) {
 	})
 }
 
+// -n counts measured operations, whatever the warm-up did.
+func TestClosedLoopWithWarmupAndCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options("", 0, 3)
+		o.Warmup, o.Requests = 100*ms, 50
+		rep := run(t, t.Context(), plan(t, o, service(10300*time.Microsecond)))
+		if rep.Counts.OK != 50 || rep.WarmupCounts.OK != 30 {
+			t.Errorf("%+v, warm-up %+v", rep.Counts, rep.WarmupCounts)
+		}
+	})
+}
+
 // The generator's own lateness makes a run invalid: here it naps between the due
 // instant and the sending.
 func TestLateGeneratorIsInvalid(t *testing.T) {

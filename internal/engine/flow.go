@@ -20,6 +20,7 @@ type flow struct {
 	have   bool
 	cutoff time.Duration // nothing due at or after it is started; negative: none
 	warmup time.Duration
+	limit  uint64 // measured operations of a closed loop; 0: none
 
 	scheduled, warm uint64 // taken from the source, by due
 	busy, peak      int    // in flight, and its highest value since the last tick
@@ -38,6 +39,9 @@ func newFlow(p Plan, rec *record.Recorder) *flow {
 		finished:  make(chan struct{}),
 		stop:      make(chan struct{}),
 	}
+	if p.Closed() {
+		f.limit = p.Requests
+	}
 	if p.Source.End() >= 0 {
 		f.cutoff = p.Source.End()
 	}
@@ -54,7 +58,7 @@ func (f *flow) begin() {
 
 // advance reads the next operation; the caller holds the lock.
 func (f *flow) advance() {
-	f.have = f.src.Next(&f.next)
+	f.have = (f.limit == 0 || f.scheduled < f.limit) && f.src.Next(&f.next)
 	f.checkCutoff(0)
 }
 

@@ -119,7 +119,9 @@ func (o *Options) Spec() (schedule.Spec, error) {
 		return s, err
 	}
 	if s.Closed() {
-		s.Poisson = false
+		// Its operations bring no instants, so the schedule cannot tell which are
+		// measured ones: the engine counts them.
+		s.Poisson, s.Limit = false, 0
 	}
 	s.Shard, s.Shards, err = o.shard()
 	return s, err

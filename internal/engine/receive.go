@@ -76,9 +76,11 @@ func (r *receiver) Received(res *takt.Result) {
 	}
 	r.rec.Received(0, now, res)
 	if now < r.warmup {
+		r.warm++
 		return
 	}
 	r.count++
+	r.scheduled++
 	if r.count == limit {
 		closeOnce(&r.once.finished, r.finished)
 	}
@@ -95,7 +97,7 @@ func (r *receiver) stop(time.Duration) { r.finish() }
 func (r *receiver) cut(time.Duration) {
 	r.mu.Lock()
 	r.closed = true
-	r.scheduled = max(r.count, r.plan.Requests)
+	r.scheduled = max(r.scheduled, r.plan.Requests) // what is missing was expected
 	r.mu.Unlock()
 	r.cancel()
 }
