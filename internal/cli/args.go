@@ -25,6 +25,15 @@ func parseFlags(root *cobra.Command, args []string) ([]string, error) {
 		return args, nil
 	}
 	cmd, depth := findCommand(root, args)
+	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
+		return nil, usage(cmd, []error{unknownCommand(cmd, args[depth])})
+	}
+	if cmd.Name() == "help" {
+		// cobra's own help command exits 0 for what it does not know
+		if topic, n := findCommand(root, args[depth:]); depth+n < len(args) {
+			return nil, usage(topic, []error{unknownCommand(topic, args[depth+n])})
+		}
+	}
 	cmd.InitDefaultHelpFlag()
 	p := &flagParser{flags: cmd.Flags(), rest: args[depth:]}
 	p.parse()
@@ -48,6 +57,24 @@ func findCommand(cmd *cobra.Command, args []string) (*cobra.Command, int) {
 		cmd = next
 	}
 	return cmd, len(args)
+}
+
+// unknownCommand names the known command that is nearest to name, or all.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	var known []string
+	best, distance := "", 3
+	for _, c := range cmd.Commands() {
+		if d := editDistance(name, c.Name()); d < distance && d < len(name) {
+			best, distance = c.CommandPath(), d
+		}
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	if best != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s?", name, best)
+	}
+	return fmt.Errorf("unknown command %q; use one of %s", name, strings.Join(known, ", "))
 }
 
 func subcommand(cmd *cobra.Command, name string) *cobra.Command {
@@ -117,9 +144,15 @@ func (p *flagParser) parse() {
 func (p *flagParser) long(arg, dashes string) {
 	name, value, given := strings.Cut(arg, "=")
 	f := p.flags.Lookup(name)
+	if len(name) == 1 {
+		f = p.flags.ShorthandLookup(name)
+	}
 	switch {
-	case f == nil || len(name) == 1:
-		p.fault("unknown flag %s%s%s", dashes, name, p.suggest(name))
+	case f != nil && len(name) == 1:
+		p.fault("flag --%s is written -%s", name, name)
+		p.short(arg)
+	case f == nil:
+		p.unknown(dashes, arg)
 	case given:
 		p.set(f, "--"+name, value)
 	case f.NoOptDefVal != "":
@@ -141,8 +174,9 @@ func (p *flagParser) short(arg string) {
 		p.long(arg, "-")
 	case len(name) > 1 && p.flags.Lookup(name) != nil:
 		p.fault("flag -%s is written --%s", name, name)
+		p.long(arg, "-") // its value is no argument, and may be wrong too
 	case f == nil:
-		p.fault("unknown flag -%s%s", name, p.suggest(name))
+		p.unknown("-", arg)
 	case f.NoOptDefVal != "":
 		p.bundle(arg)
 	case len(arg) == 1 && len(p.rest) == 0:
@@ -177,18 +211,30 @@ func (p *flagParser) set(f *pflag.Flag, shown, value string) {
 	f.Changed = true
 }
 
-// suggest names the known flag that is nearest to name, if one is near.
-func (p *flagParser) suggest(name string) string {
-	best, distance := "", 3
+// unknown refuses a flag and names the known one that is meant, if one is near.
+// That one's value is taken along: as an argument it would look like another fault.
+func (p *flagParser) unknown(dashes, arg string) {
+	name, _, given := strings.Cut(arg, "=")
+	f := p.nearest(name)
+	if f == nil {
+		p.fault("unknown flag %s%s; the flags are listed by --help", dashes, name)
+		return
+	}
+	p.fault("unknown flag %s%s; did you mean --%s?", dashes, name, f.Name)
+	if !given && f.NoOptDefVal == "" && len(p.rest) > 0 {
+		p.next()
+	}
+}
+
+// nearest is the known flag whose name is nearest to name, nil if none is near.
+func (p *flagParser) nearest(name string) (best *pflag.Flag) {
+	distance := 3
 	p.flags.VisitAll(func(f *pflag.Flag) {
 		if d := editDistance(name, f.Name); d < distance && d < len(name) {
-			best, distance = f.Name, d
+			best, distance = f, d
 		}
 	})
-	if best == "" {
-		return ""
-	}
-	return "; did you mean --" + best + "?"
+	return best
 }
 
 // editDistance is Levenshtein's, of two short words.

@@ -111,7 +111,7 @@ the operation was due, and says when it was itself the bottleneck.`,
 		Example: `  takt http --rate 1000/s --duration 30s http://127.0.0.1:8080/
   takt target --service 1ms --freeze 1s/10s`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(env.Stdin)
@@ -121,7 +121,18 @@ the operation was due, and says when it was itself the bottleneck.`,
 	for _, c := range newLoads(env) {
 		root.AddCommand(c)
 	}
+	// cobra would add these in Execute, after parseFlags has looked for commands
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	return root
+}
+
+// noArgs is cobra.NoArgs as a usage error.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usage(cmd, []error{fmt.Errorf("%q takes no arguments but got %q; flags begin with --", cmd.CommandPath(), args)})
 }
 
 // Version of takt; a release sets it with -ldflags -X.
@@ -130,7 +141,7 @@ var version = "0.1.0-dev"
 func newVersion(env Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "version", Short: "print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "print the version", Args: noArgs,
 		Example: "  takt version --json",
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {

@@ -61,7 +61,7 @@ func newLoad(env Env, row driver.Row) *cobra.Command {
 		l.driver.AddFlags(fs)
 		l.addFlags(fs)
 	})
-	c.Args = func(c *cobra.Command, args []string) error { return usage(c, l.validate(args)) }
+	c.Args = func(c *cobra.Command, args []string) error { return usage(c, l.faults(args)) }
 	c.RunE = func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) }
 	return c
 }
@@ -74,6 +74,16 @@ func (l *load) addFlags(fs *goFlagSet) {
 	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `auto|line|none`")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run (no store is there yet, so nothing is kept anyway)")
+}
+
+// faults are those of validate, without secrets.
+func (l *load) faults(args []string) []error {
+	faults := l.validate(args)
+	l.scrub = scrubber(l.flags, l.driver)
+	for i, err := range faults {
+		faults[i] = l.clean(err)
+	}
+	return faults
 }
 
 // validate reports every fault at once and prepares the run.
@@ -104,7 +114,6 @@ func appendError(list []error, err error) []error {
 }
 
 func (l *load) run(ctx context.Context, args []string) error {
-	l.scrub = scrubber(l.flags, l.driver)
 	l.group = newULID(time.Now())
 	var worst error
 	for i := range l.repeat {
@@ -140,7 +149,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		OnInterval: l.watch(out), Abort: l.env.Abort, Scrub: l.scrub.Replace,
 	})
 	if err != nil {
-		return l.clean(err)
+		return l.broken(ctx, err)
 	}
 	l.complete(report, head)
 	written := out.close(report)
@@ -152,9 +161,18 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 // on demand begins with one.
 func (l *load) connections() int { return max(1, l.engine.Connections) }
 
+// broken is the error of a run that could not be made: a signal stops also those.
+func (l *load) broken(ctx context.Context, err error) error {
+	var signal *SignalError
+	if errors.As(context.Cause(ctx), &signal) {
+		return &exitError{exitSignal + signal.Number, signal}
+	}
+	return l.clean(err)
+}
+
 // clean takes secrets out of an error.
 func (l *load) clean(err error) error {
-	if s := l.scrub.Replace(err.Error()); s != err.Error() {
+	if s := hidePassword(l.scrub.Replace(err.Error())); s != err.Error() {
 		return errors.New(s)
 	}
 	return err
@@ -188,7 +206,7 @@ func (l *load) command(args []string) []string {
 		}
 	})
 	for _, a := range args {
-		words = append(words, l.scrub.Replace(a))
+		words = append(words, hidePassword(l.scrub.Replace(a)))
 	}
 	return words
 }

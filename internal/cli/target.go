@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ func newTarget(env Env) *cobra.Command {
 		Short: "serve HTTP with a known behaviour, for demos, calibration and tests",
 		Example: `  takt target --service 1ms --freeze 1s/10s
   takt target --service 'exp(2ms)' --servers 4 --truth truth.json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 	}
 	addFlags(c, o.AddFlags)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -27,7 +29,12 @@ func newTarget(env Env) *cobra.Command {
 			return err
 		}
 		fmt.Fprintf(env.Stderr, "takt target: %s\n", s.URL())
-		return s.Serve(cmd.Context())
+		err = s.Serve(cmd.Context())
+		var signal *SignalError
+		if err == nil && errors.As(context.Cause(cmd.Context()), &signal) {
+			return &exitError{code: exitSignal + signal.Number}
+		}
+		return err
 	}
 	return c
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/proc"
@@ -41,6 +43,7 @@ func (l *labels) String() string {
 	for name, value := range *l {
 		parts = append(parts, name+"="+value)
 	}
+	slices.Sort(parts)
 	return strings.Join(parts, ",")
 }
 
@@ -68,6 +71,12 @@ func scrubber(fs *goFlagSet, holders ...any) *strings.Replacer {
 	}
 	return strings.NewReplacer(pairs...)
 }
+
+// password is that of a URL, also of one that could not be parsed and of one with
+// %40 in it, which a driver knows as @.
+var password = regexp.MustCompile(`:[^/\s"]+@`)
+
+func hidePassword(s string) string { return password.ReplaceAllString(s, ":"+takt.Redacted+"@") }
 
 // comparabilityKey is equal for runs that may be compared: the same variables on
 // the same kind of host.

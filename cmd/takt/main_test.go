@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+func TestMain(m *testing.M) {
+	// The race detector makes each process wait for a second at its end: a minute
+	// in all. No goroutine of takt has to be awaited then.
+	_ = os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
+	testscript.Main(m, map[string]func(){"takt": main})
+}
+
+// TestScripts runs takt as its users see it: stdout, stderr, exit code, files left.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"target": cmdTarget,
+			"exits":  cmdExits,
+			"during": cmdDuring,
+			"report": cmdReport,
+		},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("GORACE", os.Getenv("GORACE"))
+			e.Values[runningKey{}] = &running{}
+			return nil
+		},
+	})
+}
+
+type runningKey struct{}
+
+// running is the target of a script; one at a time.
+type running struct {
+	server *target.Server
+	stop   func()
+}
+
+func targetOf(ts *testscript.TestScript) *running { return ts.Value(runningKey{}).(*running) }
+
+// cmdTarget is "target [flags]": serve as takt target does, on a free port, and
+// set $URL and $HOST. "target down" ends it: nobody listens at $URL any more.
+func cmdTarget(ts *testscript.TestScript, _ bool, args []string) {
+	r := targetOf(ts)
+	if r.stop != nil {
+		r.stop()
+	}
+	if len(args) == 1 && args[0] == "down" {
+		return
+	}
+	var o target.Options
+	fs := flag.NewFlagSet("target", flag.ContinueOnError)
+	o.AddFlags(fs)
+	ts.Check(fs.Parse(args))
+	o.Addr = "127.0.0.1:0"
+	server, err := target.Listen(o)
+	ts.Check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx) }()
+	r.server = server
+	r.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			ts.Logf("target: %v", err)
+		}
+		r.stop = nil
+	}
+	ts.Defer(func() {
+		if r.stop != nil {
+			r.stop()
+		}
+	})
+	ts.Setenv("URL", server.URL())
+	ts.Setenv("HOST", strings.TrimPrefix(server.URL(), "http://"))
+}
+
+// cmdExits is "exits CODE command…": run it and want this very exit code.
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+	checkCode(ts, args[0], ts.Exec(args[1], args[2:]...))
+}
+
+func checkCode(ts *testscript.TestScript, want string, err error) {
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != want {
+		ts.Fatalf("exit code %d, want %s", code, want)
+	}
+}
+
+// patience bounds what has to happen soon, on the slowest machine.
+const patience = 10 * time.Second
+
+// cmdDuring is "during ACTIONS CODE takt…": run takt, do something to it when the
+// target has had the first request, and want this exit code. ACTIONS are INT,
+// TERM, down (the target ends) and freeze (the generator stands still).
+func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
+	actions, code := strings.Split(args[0], ","), args[1]
+	cmd := exec.Command(args[2], args[3:]...)
+	path, err := lookTakt(ts, args[2])
+	ts.Check(err)
+	cmd.Path, cmd.Err = path, nil
+	cmd.Dir = ts.Getenv("WORK")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	before := targetOf(ts).server.Truth().Counts.Requests
+	ts.Check(cmd.Start())
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	for start := time.Now(); targetOf(ts).server.Truth().Counts.Requests == before && time.Since(start) < patience; {
+		time.Sleep(time.Millisecond)
+	}
+	for _, action := range actions {
+		ts.Check(act(targetOf(ts), cmd.Process, action))
+	}
+	err = cmd.Wait()
+	_, _ = ts.Stdout().Write(stdout.Bytes())
+	_, _ = ts.Stderr().Write(stderr.Bytes())
+	ts.Logf("[stdout]\n%s[stderr]\n%s", &stdout, &stderr)
+	checkCode(ts, code, err)
+}
+
+// lookTakt finds the command in the script's PATH, where testscript put it.
+func lookTakt(ts *testscript.TestScript, name string) (string, error) {
+	for _, dir := range strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator)) {
+		if path := dir + "/" + name; exec.Command(path).Err == nil {
+			if _, err := os.Stat(path); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("no %s in PATH", name)
+}
+
+func act(r *running, p *os.Process, action string) error {
+	switch action {
+	case "INT":
+		return p.Signal(syscall.SIGINT)
+	case "TERM":
+		return p.Signal(syscall.SIGTERM)
+	case "down":
+		r.stop()
+		return nil
+	case "freeze":
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
+			return err
+		}
+		time.Sleep(300 * time.Millisecond) // what is due meanwhile is late by the generator's fault
+		return p.Signal(syscall.SIGCONT)
+	}
+	return fmt.Errorf("unknown action %q", action)
+}
+
+// cmdReport is "report FILE [ASSERTION…]": the file holds a whole report, the laws
+// hold in it, and so do the assertions.
+func cmdReport(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	var r takt.Report
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	ts.Check(d.Decode(&r))
+	ts.Check(checkFields(text))
+	c := r.Counts
+	if c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
+		ts.Fatalf("the counts do not add up: %+v", c)
+	}
+	if n := r.Latency[takt.LatencyResponse].Count; n != c.OK+c.Failed+c.Unfinished {
+		ts.Fatalf("the response time holds %d operations of %+v", n, c)
+	}
+	for _, s := range args[1:] {
+		a, err := analysis.ParseAssertion(s)
+		ts.Check(err)
+		if o := a.Check(&r); !o.Passed {
+			ts.Fatalf("%v", o)
+		}
+	}
+}
+
+// checkFields finds every field that the schema requires of a report; package
+// format itself holds reports to the rest of the schema.
+func checkFields(text string) error {
+	var schema struct{ Required []string }
+	var fields map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal([]byte(format.ReportSchema()), &schema), json.Unmarshal([]byte(text), &fields)); err != nil {
+		return err
+	}
+	for _, name := range schema.Required {
+		if _, ok := fields[name]; !ok {
+			return fmt.Errorf("the report has no %s", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+//go:build real
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The tests of this file run takt http against the nginx of scripts/nginx.conf,
+// which scripts/test-real starts. What nginx counted itself is the truth.
+
+func nginx(t *testing.T) string {
+	t.Helper()
+	url := os.Getenv("TAKT_NGINX")
+	if url == "" {
+		t.Fatal("TAKT_NGINX is not set; run scripts/test-real")
+	}
+	return url
+}
+
+// nginxCounts are the connections and requests since nginx started.
+type nginxCounts struct{ accepted, requested uint64 }
+
+// countNginx reads them; doing so is a connection and a request itself.
+func countNginx(t *testing.T) (c nginxCounts) {
+	t.Helper()
+	body, _ := ask(t, "/status")
+	lines := strings.Split(body, "\n") // the third: accepts handled requests
+	var handled uint64
+	if _, err := fmt.Sscan(lines[2], &c.accepted, &handled, &c.requested); err != nil {
+		t.Fatalf("nginx's status is %q: %v", body, err)
+	}
+	return c
+}
+
+// ask gets a page on a connection of its own.
+func ask(t *testing.T, path string) (string, *http.Response) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(nginx(t) + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), resp
+}
+
+// wireBytes is how long the answer to takt's GET is, head and all: read by hand,
+// for Go's client does not tell.
+func wireBytes(t *testing.T, path string) int64 {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(nginx(t), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: nginx\r\nAccept-Encoding: gzip\r\n\r\n", path)
+	counter := &counter{r: c}
+	resp, err := http.ReadResponse(bufio.NewReader(counter), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return counter.n
+}
+
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// run is takt http with both clients in turn; check gets what it says and what
+// nginx counted meanwhile.
+func run(t *testing.T, args []string, path string, check func(t *testing.T, r *takt.Report, n nginxCounts)) {
+	for _, client := range []string{"own", "net"} {
+		t.Run(client, func(t *testing.T) {
+			before := countNginx(t)
+			r := takeReport(t, append(slices.Clone(args), "--client", client, nginx(t)+path))
+			after := countNginx(t)
+			c := r.Counts
+			if c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || c.Dropped+c.Unfinished > 0 {
+				t.Errorf("counts %+v do not add up, or operations were lost", c)
+			}
+			// The second look is in its own count.
+			check(t, r, nginxCounts{after.accepted - before.accepted - 1, after.requested - before.requested - 1})
+		})
+	}
+}
+
+// takeReport runs takt http; a run without one good answer ends with code 1 and
+// has its report all the same.
+func takeReport(t *testing.T, args []string) *takt.Report {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.json")
+	var out bytes.Buffer
+	code := cli.Main(cli.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+		Getenv: func(string) string { return "" }, Interrupt: t.Context(),
+	}, append([]string{"http", "--no-store", "--progress", "none", "-o", "json=" + path}, args...))
+	var r takt.Report
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		t.Fatalf("%v: exit code %d\n%s", err, code, out.String())
+	}
+	if want := r.Counts.OK == 0; (code == 1) != want || code > 1 {
+		t.Errorf("exit code %d with %d good answers\n%s", code, r.Counts.OK, out.String())
+	}
+	return &r
+}
+
+// same wants all n operations to have ended with one status.
+func same(t *testing.T, r *takt.Report, status string, n uint64) {
+	t.Helper()
+	if r.Counts.Scheduled != n || r.Status[status] != n || len(r.Status) != 1 {
+		t.Errorf("%d scheduled, status %v, errors %v; want %d, all %s", r.Counts.Scheduled, r.Status, r.Errors, n, status)
+	}
+}
+
+func warned(r *takt.Report, code string) bool {
+	return slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == code })
+}
+
+func TestRealNginxRate(t *testing.T) {
+	run(t, []string{"--rate", "2000/s", "--duration", "2s"}, "/", func(t *testing.T, r *takt.Report, n nginxCounts) {
+		same(t, r, "200", 4000)
+		if n.requested != 4000 || r.Counts.OK != 4000 || r.Counts.Sent != 4000 {
+			t.Errorf("nginx served %d, counts %+v; want 4000 everywhere", n.requested, r.Counts)
+		}
+		if want := 4000 * wireBytes(t, "/"); r.Bytes.Received != want {
+			t.Errorf("%d bytes received, want %d", r.Bytes.Received, want)
+		}
+		for _, name := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencyScheduleLag} {
+			if c := r.Latency[name].Count; c != 4000 {
+				t.Errorf("%s: %d values, want 4000", name, c)
+			}
+		}
+		var ok uint64
+		for _, iv := range r.Intervals {
+			ok += iv.OK
+		}
+		if ok != 4000 {
+			t.Errorf("the intervals hold %d, want 4000", ok)
+		}
+	})
+}
+
+func TestRealNginxClosedLoop(t *testing.T) {
+	run(t, []string{"-n", "2000", "-c", "10"}, "/", func(t *testing.T, r *takt.Report, n nginxCounts) {
+		same(t, r, "200", 2000)
+		if n.requested != 2000 || n.accepted < 10 || n.accepted > 11 { // a probe may come first
+			t.Errorf("nginx counted %+v, want 2000 requests on 10 connections", n)
+		}
+	})
+}
+
+func TestRealNginxBodies(t *testing.T) {
+	if _, resp := ask(t, "/chunked/medium.txt"); !slices.Equal(resp.TransferEncoding, []string{"chunked"}) {
+		t.Fatalf("nginx's answer is not chunked: %v", resp.Header)
+	}
+	for _, path := range []string{"/large.txt", "/chunked/medium.txt", "/slow/medium.txt"} {
+		t.Run(path[1:], func(t *testing.T) {
+			run(t, []string{"--rate", "50/s", "--duration", "1s"}, path, func(t *testing.T, r *takt.Report, n nginxCounts) {
+				same(t, r, "200", 50)
+				if n.requested != 50 {
+					t.Errorf("nginx served %d, want 50", n.requested)
+				}
+				if want := 50 * wireBytes(t, path); r.Bytes.Received != want {
+					t.Errorf("%d bytes received, want %d", r.Bytes.Received, want)
+				}
+				// limit_rate: the time ends with the last byte, not with the first.
+				if p50 := r.Latency[takt.LatencyService].P50; strings.HasPrefix(path, "/slow") && p50 < 100e3 {
+					t.Errorf("service p50 is %v µs, want at least 0.1 s", p50)
+				}
+			})
+		})
+	}
+}
+
+func TestRealNginxNotFound(t *testing.T) {
+	run(t, []string{"--rate", "200/s", "--duration", "1s"}, "/missing", func(t *testing.T, r *takt.Report, n nginxCounts) {
+		same(t, r, "404", 200)
+		if len(r.Errors) != 1 || r.Errors[0].Class != "4xx" || r.Errors[0].Count != 200 || !strings.Contains(r.Errors[0].Body, "404 Not Found") {
+			t.Errorf("errors %+v, want 200 of class 4xx with nginx's page", r.Errors)
+		}
+		if n.requested != 200 {
+			t.Errorf("nginx served %d, want 200", n.requested)
+		}
+	})
+}
+
+func TestRealNginxRedirect(t *testing.T) {
+	run(t, []string{"--rate", "200/s", "--duration", "1s"}, "/moved", func(t *testing.T, r *takt.Report, n nginxCounts) {
+		same(t, r, "302", 200)
+		if !warned(r, "redirects") || r.Counts.OK != 200 {
+			t.Errorf("counts %+v, warnings %v; want 200 good ones and a warning of redirects", r.Counts, r.Warnings)
+		}
+		if n.requested != 200 {
+			t.Errorf("nginx served %d, want 200: redirects are not followed", n.requested)
+		}
+	})
+}
+
+func TestRealNginxWithoutKeepAlive(t *testing.T) {
+	run(t, []string{"--rate", "200/s", "--duration", "1s", "--disable-keepalive"}, "/", func(t *testing.T, r *takt.Report, n nginxCounts) {
+		same(t, r, "200", 200)
+		if n.requested != 200 || n.accepted < 200 {
+			t.Errorf("nginx counted %+v, want 200 requests, each on a connection of its own", n)
+		}
+	})
+}
+
+// TestRealNginxClosing: the server ends connections, as it may at any time.
+func TestRealNginxClosing(t *testing.T) {
+	run(t, []string{"-n", "500", "-c", "5"}, "/closing", func(t *testing.T, r *takt.Report, n nginxCounts) {
+		same(t, r, "200", 500)
+		if n.requested != 500 || n.accepted < 50 {
+			t.Errorf("nginx counted %+v, want 500 requests, at most 10 a connection", n)
+		}
+	})
+}
+
+func TestRealNginxHead(t *testing.T) {
+	run(t, []string{"-n", "200", "-c", "10", "-m", "HEAD"}, "/large.txt", func(t *testing.T, r *takt.Report, n nginxCounts) {
+		same(t, r, "200", 200)
+		if r.Bytes.Received > 200*1000 {
+			t.Errorf("%d bytes received for 200 heads", r.Bytes.Received)
+		}
+		if n.requested != 200 || n.accepted > 11 {
+			t.Errorf("nginx counted %+v, want 200 requests on kept connections", n)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// Every way of writing a flag that is right, and what is said of those that are not.
+func TestFlags(t *testing.T) {
+	const url = "http://127.0.0.1:1/"
+	for args, want := range map[string]string{
+		"--rate 5/s":              "",
+		"--rate=5/s":              "",
+		"-q 5/s":                  "",
+		"-q5/s":                   "",
+		"-q=5/s":                  "",
+		"-n 5 -c 5":               "",
+		"-n5 -c5":                 "",
+		"-host example.org":       "",
+		"-disable-compression":    "",
+		"--disable-keepalive=no":  `bad --disable-keepalive: `,
+		"-cpus 2":                 "",
+		"-rate 5/s":               "flag -rate is written --rate",
+		"-rate=5/s":               "flag -rate is written --rate",
+		"-duration 3":             "flag -duration is written --duration",
+		"--conections 3":          "unknown flag --conections; did you mean --connections?",
+		"-conections=3":           "unknown flag -conections; a long flag is written --conections",
+		"--frobnicate-all":        "unknown flag --frobnicate-all; the flags are listed by --help",
+		"-y":                      "unknown flag -y",
+		"--n 5":                   "flag --n is written -n",
+		"-dbody":                  "unknown flag -dbody; a long flag is written --dbody, the value of a short one apart: -d body",
+		"--rate 5/h/s":            "rate ",
+		"--rate -5/s":             "rate ",
+		"--rate 5/s..9/s -n 5":    "--rate 5/s..9/s is a ramp without an end",
+		"-z 1x":                   `bad -z: duration "1x"`,
+		"-n -1":                   "bad -n: ",
+		"-c many":                 "bad -c: ",
+		"--stages 5s@":            "stage 1: ",
+		"--start-at tomorrow":     `bad --start-at: not an instant: "tomorrow"; use RFC 3339`,
+		"--max-in-flight 0":       "--max-in-flight is 0",
+		"--overflow leak":         `unknown --overflow "leak"; use queue or drop`,
+		"--client curl":           `unknown --client "curl"; use auto, own or net`,
+		"--timeout 0":             "--timeout and --connect-timeout must be above 0",
+		"-o json":                 "",
+		"-o report.json":          `unknown format "report.json"`,
+		"--assert p99<250":        `assertion "p99<250": "250" cannot be the bound of p99`,
+		"--assert tiger<1":        `assertion "tiger<1": unknown metric "tiger"`,
+		"--header :x":             `bad --header: header ":x" has no colon`,
+		"--fail-on 404,6xx":       `bad --fail-on: bad status "6xx"`,
+		"--stages 1s@5/s -z 5":    "both --stages and --duration are given",
+		"--label =x":              `bad --label: label "=x" has no name`,
+		"--body x --body-file /x": "both -d and -D are given",
+	} {
+		root := newRoot(Env{Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Getenv: func(string) string { return "" }})
+		rest, err := parseFlags(root, append(append([]string{"http"}, strings.Fields(args)...), url))
+		if err == nil {
+			cmd := subcommand(root, "http")
+			err = cmd.Args(cmd, rest[2:]) // without http and --
+		}
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", args, err)
+		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)):
+			t.Errorf("%s: %v, want %s…", args, err, want)
+		case want != "" && strings.Contains(err.Error(), "\n"):
+			t.Errorf("%s has two faults: %v", args, err)
+		}
+	}
+}
