@@ -21,6 +21,8 @@ type Env struct {
 	Getenv         func(string) string
 	Interrupt      context.Context // ends with the first signal; its cause is a SignalError
 	Abort          <-chan struct{} // closed by the second
+
+	args []string // as Main was given them
 }
 
 // The exit codes, the same for every subcommand; docs/exit-codes.md explains them.
@@ -37,6 +39,7 @@ const (
 
 // Main runs the command that args name and returns the process's exit code.
 func Main(env Env, args []string) int {
+	env.args = args
 	root := newRoot(env)
 	args, err := parseFlags(root, args)
 	if err == nil {

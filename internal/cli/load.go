@@ -185,7 +185,7 @@ func (l *load) head(args []string) takt.Report {
 		ID:            newULID(time.Now()),
 		Tool:          takt.Tool{Name: "takt", Version: version, Go: runtime.Version()},
 		Kind:          l.row.Kind,
-		Command:       l.command(args),
+		Command:       l.command(),
 		Labels:        l.labels.values(),
 		Variables:     l.engine.Variables(),
 		StartedAt:     time.Now().UTC(),
@@ -197,15 +197,10 @@ func (l *load) head(args []string) takt.Report {
 	return r
 }
 
-// command is the command line again, as the flags have it, without secrets.
-func (l *load) command(args []string) []string {
-	words := []string{"takt", l.row.Kind}
-	l.flags.VisitAll(func(f *goFlag) {
-		if v := f.Value.String(); v != f.DefValue && !strings.HasPrefix(f.Usage, "= --") {
-			words = append(words, "--"+f.Name+"="+l.scrub.Replace(v))
-		}
-	})
-	for _, a := range args {
+// command is the command line as it was given, without secrets.
+func (l *load) command() []string {
+	words := []string{"takt"}
+	for _, a := range l.env.args {
 		words = append(words, hidePassword(l.scrub.Replace(a)))
 	}
 	return words

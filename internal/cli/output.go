@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,7 +161,7 @@ func (l *load) watch(out outputs) func(takt.Interval) {
 		length := iv.T - before
 		before = iv.T
 		out.interval(iv)
-		if whole := math.Abs(iv.T-math.Round(iv.T)) < 1e-9; l.progress != progressNone && whole {
+		if l.progress != progressNone && length > 0.5 { // not what came after the last full second
 			fmt.Fprintln(l.env.Stderr, format.ProgressLine(iv, length))
 		}
 	}

@@ -207,6 +207,24 @@ func TestOverloadIsTheTargetsFault(t *testing.T) {
 	})
 }
 
+// A backlog that goes on being served after the end: each interval still counts
+// what fell due in it.
+func TestIntervalsAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options("100/s", time.Second, 1)
+		o.Drain = engine.DrainOf(time.Minute)
+		rep := run(t, t.Context(), plan(t, o, service(33300*time.Microsecond)))
+		for i, iv := range rep.Intervals {
+			if want := uint64(100); iv.Scheduled != 0 && (i > 0 || iv.Scheduled != want) {
+				t.Errorf("interval %d has %d operations due", i, iv.Scheduled)
+			}
+		}
+		if len(rep.Intervals) != 4 || rep.Counts.OK != 100 {
+			t.Errorf("%d intervals, %+v", len(rep.Intervals), rep.Counts)
+		}
+	})
+}
+
 func TestDropAtTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options("1000/s", 2*time.Second, 0)

@@ -167,7 +167,10 @@ func (f *flow) tick(at time.Duration) record.Tick {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := record.Tick{At: at, Scheduled: f.scheduled + f.warm, InFlightMax: f.peak}
-	if c, ok := f.src.(takt.Counter); ok && (f.cutoff < 0 || at <= f.cutoff) {
+	if c, ok := f.src.(takt.Counter); ok {
+		if f.cutoff >= 0 {
+			at = min(at, f.cutoff)
+		}
 		t.Scheduled = c.DueBefore(at)
 	}
 	f.peak = f.busy

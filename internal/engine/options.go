@@ -98,15 +98,22 @@ func (o *Options) Validate() []error {
 	if o.CPUs < 0 {
 		fault("--cpus is %d; give a number above 0, or leave it out for all cores", o.CPUs)
 	}
-	if _, _, err := o.shard(); err != nil {
-		faults = append(faults, err)
-	}
-	if spec, err := o.Spec(); err != nil {
-		faults = append(faults, err)
-	} else if len(faults) == 0 {
-		if err := spec.Validate(); err != nil {
+	_, _, errShard := o.shard()
+	_, errStages := o.stages()
+	for _, err := range []error{errShard, errStages} {
+		if err != nil {
 			faults = append(faults, err)
 		}
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	spec, err := o.Spec()
+	if err == nil {
+		err = spec.Validate()
+	}
+	if err != nil {
+		faults = append(faults, err)
 	}
 	return faults
 }

@@ -71,9 +71,7 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	share := func(d time.Duration) float64 {
 		return 100 * d.Seconds() / max(1e-9, used.Wall.Seconds()*float64(runtime.NumCPU()))
 	}
-	if p := share(used.CPU); closed && p > 90 {
-		warn(rep, "generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", p)
-	}
+	r.saturation(rep, share(used.CPU), share(used.Idle), closed)
 	if p := share(used.Steal); p > 2 {
 		warn(rep, "steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", p)
 	}
@@ -82,6 +80,25 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	}
 	if used.GCPauseMax > time.Millisecond {
 		warn(rep, "gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)
+	}
+}
+
+// saturation judges whether the rate is the generator's limit. With a full pool a
+// generator that gets no CPU looks like a slow target: every answer is read late,
+// and the wait for a connection looks like the bound's. So a rate that was not
+// reached is the generator's fault when it used nearly all of its cores, or most
+// of them while the machine had nothing left.
+func (r *run) saturation(rep *takt.Report, cpu, idle float64, closed bool) {
+	switch {
+	case closed:
+		if cpu > 90 {
+			warn(rep, "generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", cpu)
+		}
+	case rep.Rate.Intended == nil || rep.Rate.Achieved >= 0.99**rep.Rate.Intended:
+	case cpu > 90, cpu > 50 && idle < 5:
+		rep.Verdict = takt.Invalid
+		warn(rep, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
+			cpu, idle, 100*rep.Rate.Achieved / *rep.Rate.Intended)
 	}
 }
 

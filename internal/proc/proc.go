@@ -14,6 +14,7 @@ type Usage struct {
 	CPU       time.Duration // user and system time of this process
 	MaxRSS    int64         // bytes, the highest so far
 	Steal     time.Duration // of all CPUs: taken by the hypervisor
+	Idle      time.Duration // of all CPUs: nothing to do
 	Throttled time.Duration // of the cgroup: held back by its CPU quota
 	GC        debug.GCStats // cycles and pauses
 }
@@ -22,7 +23,7 @@ type Usage struct {
 func Self() Usage {
 	u := Usage{At: time.Now()}
 	u.CPU, u.MaxRSS = rusage()
-	u.Steal = steal()
+	u.Steal, u.Idle = stat()
 	u.Throttled = throttled()
 	debug.ReadGCStats(&u.GC)
 	return u
@@ -30,10 +31,10 @@ func Self() Usage {
 
 // Span is what was used between two readings.
 type Span struct {
-	Wall, CPU, Steal, Throttled time.Duration
-	MaxRSS                      int64
-	GCCycles                    uint32
-	GCPauseMax                  time.Duration
+	Wall, CPU, Steal, Idle, Throttled time.Duration
+	MaxRSS                            int64
+	GCCycles                          uint32
+	GCPauseMax                        time.Duration
 }
 
 // Since is what was used from before to u. Pauses older than the 256 that the
@@ -41,7 +42,7 @@ type Span struct {
 func (u Usage) Since(before Usage) Span {
 	s := Span{
 		Wall: u.At.Sub(before.At), CPU: u.CPU - before.CPU,
-		Steal: u.Steal - before.Steal, Throttled: u.Throttled - before.Throttled,
+		Steal: u.Steal - before.Steal, Idle: u.Idle - before.Idle, Throttled: u.Throttled - before.Throttled,
 		MaxRSS: u.MaxRSS, GCCycles: uint32(u.GC.NumGC - before.GC.NumGC),
 	}
 	for i := range min(int(s.GCCycles), len(u.GC.Pause)) {

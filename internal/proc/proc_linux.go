@@ -21,19 +21,23 @@ func rusage() (cpu time.Duration, maxRSS int64) {
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano()), ru.Maxrss * 1024
 }
 
-// steal is the eighth figure of the first line of /proc/stat.
-func steal() time.Duration {
+// stat reads the first line of /proc/stat, of all CPUs: idle and iowait are its
+// fourth and fifth figures, steal the eighth.
+func stat() (steal, idle time.Duration) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	line, _, _ := strings.Cut(string(b), "\n")
 	f := strings.Fields(line)
 	if len(f) < 9 {
-		return 0
+		return 0, 0
 	}
-	n, _ := strconv.ParseInt(f[8], 10, 64) // not a number: 0, not known
-	return time.Duration(n) * jiffy
+	figure := func(i int) time.Duration {
+		n, _ := strconv.ParseInt(f[i], 10, 64) // not a number: 0, not known
+		return time.Duration(n) * jiffy
+	}
+	return figure(8), figure(4) + figure(5)
 }
 
 // throttled reads the cgroup's own account, version 2 or 1.

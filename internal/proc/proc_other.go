@@ -5,7 +5,7 @@ package proc
 import "time"
 
 func rusage() (cpu time.Duration, maxRSS int64) { return 0, 0 }
-func steal() time.Duration                      { return 0 }
+func stat() (steal, idle time.Duration)         { return 0, 1 << 62 }
 func throttled() time.Duration                  { return 0 }
 func cpuModel() string                          { return "" }
 

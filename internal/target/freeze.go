@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"github.com/taktload/takt/pkg/schedule"
 	"strings"
 	"time"
 )
@@ -18,8 +19,8 @@ func ParseFreeze(s string) (Freeze, error) {
 		return Freeze{}, nil
 	}
 	length, period, _ := strings.Cut(s, "/")
-	d, err1 := time.ParseDuration(length)
-	p, err2 := time.ParseDuration(period)
+	d, err1 := schedule.ParseDuration(length)
+	p, err2 := schedule.ParseDuration(period)
 	f := Freeze{For: d, Every: p}
 	if err1 != nil || err2 != nil || !f.possible() {
 		return Freeze{}, fmt.Errorf("%q is no freeze; write DURATION/PERIOD such as 1s/10s, both parts of the period at least 1ms, at most 99%% frozen, at most 24h", s)

@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"github.com/taktload/takt/pkg/schedule"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -57,7 +58,7 @@ func splitCall(spec string) (name string, args []string) {
 
 // parseSpan reads a duration from 0 to maxService.
 func parseSpan(s string) (time.Duration, bool) {
-	d, err := time.ParseDuration(s)
+	d, err := schedule.ParseDuration(s)
 	return d, err == nil && d >= 0 && d <= maxService
 }
 

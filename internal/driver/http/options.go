@@ -160,15 +160,25 @@ func (o *Options) Shape(e *engine.Options) {
 	e.Drain.SetFallback(o.Timeout)
 }
 
-// Secrets implements takt.Secretive: the password of the URL.
+// Secrets implements takt.Secretive: the credentials of -a or the URL, as they
+// are given and as they go over the wire, which a server may echo.
 func (o *Options) Secrets() []string {
-	if o.url == nil || o.url.User == nil {
-		return nil
+	var secrets []string
+	add := func(s string) {
+		if s != "" {
+			secrets = append(secrets, s)
+		}
 	}
-	if p, ok := o.url.User.Password(); ok && p != "" {
-		return []string{p}
+	if o.url != nil {
+		add(strings.TrimPrefix(o.basicAuth(), "Basic "))
+		if o.url.User != nil {
+			p, _ := o.url.User.Password()
+			add(p)
+		}
 	}
-	return nil
+	_, p, _ := strings.Cut(string(o.Auth), ":")
+	add(p)
+	return secrets
 }
 
 // Variables are the settings that shape the load or the target.
