@@ -176,7 +176,7 @@ func TestRealNginxRate(t *testing.T) {
 func TestRealNginxClosedLoop(t *testing.T) {
 	run(t, []string{"-n", "2000", "-c", "10"}, "/", func(t *testing.T, r *takt.Report, n nginxCounts) {
 		same(t, r, "200", 2000)
-		if n.requested != 2000 || n.accepted < 10 || n.accepted > 11 { // a probe may come first
+		if n.requested != 2000 || n.accepted < 10 || n.accepted > 21 { // a probe, and dials of net/http that another connection overtook
 			t.Errorf("nginx counted %+v, want 2000 requests on 10 connections", n)
 		}
 	})
@@ -254,7 +254,7 @@ func TestRealNginxHead(t *testing.T) {
 		if r.Bytes.Received > 200*1000 {
 			t.Errorf("%d bytes received for 200 heads", r.Bytes.Received)
 		}
-		if n.requested != 200 || n.accepted > 11 {
+		if n.requested != 200 || n.accepted > 21 {
 			t.Errorf("nginx counted %+v, want 200 requests on kept connections", n)
 		}
 	})

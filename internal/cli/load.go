@@ -130,7 +130,7 @@ func (l *load) run(ctx context.Context, args []string) error {
 
 // once makes one run and its report, and returns what its exit code follows from.
 func (l *load) once(ctx context.Context, number int, args []string) error {
-	head := l.head(args)
+	head := l.head()
 	out, err := openOutputs(l.env, l.opened, number, l.repeat, head)
 	if err != nil {
 		return err
@@ -179,7 +179,11 @@ func (l *load) clean(err error) error {
 }
 
 // head is what is known of a report before the run.
-func (l *load) head(args []string) takt.Report {
+func (l *load) head() takt.Report {
+	start := time.Now()
+	if at := time.Time(l.engine.StartAt); at.After(start) {
+		start = at
+	}
 	r := takt.Report{
 		SchemaVersion: takt.SchemaVersion,
 		ID:            newULID(time.Now()),
@@ -188,7 +192,7 @@ func (l *load) head(args []string) takt.Report {
 		Command:       l.command(),
 		Labels:        l.labels.values(),
 		Variables:     l.engine.Variables(),
-		StartedAt:     time.Now().UTC(),
+		StartedAt:     start.UTC(),
 		WarmupS:       l.engine.Warmup.Seconds(),
 	}
 	for name, v := range l.driver.Variables() {

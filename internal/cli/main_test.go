@@ -166,7 +166,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%q: %v, %d requests, %d connections, want %v, %d, %d",
 				c.args, e.Duration, e.Requests, e.Connections, c.duration, c.requests, c.conns)
 		}
-		got, shown := l.head(nil).Variables["duration_s"]
+		got, shown := l.head().Variables["duration_s"]
 		if shown != (c.duration > 0) || shown && got != c.duration.Seconds() {
 			t.Errorf("%q: the variables have duration_s %v", c.args, got)
 		}

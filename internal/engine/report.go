@@ -86,8 +86,8 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 // saturation judges whether the rate is the generator's limit. With a full pool a
 // generator that gets no CPU looks like a slow target: every answer is read late,
 // and the wait for a connection looks like the bound's. So a rate that was not
-// reached is the generator's fault when it used nearly all of its cores, or most
-// of them while the machine had nothing left.
+// reached is the generator's fault when it used nearly all of its cores, or a third
+// of what others left while the machine had nothing more to give.
 func (r *run) saturation(rep *takt.Report, cpu, idle float64, closed bool) {
 	switch {
 	case closed:
@@ -95,7 +95,7 @@ func (r *run) saturation(rep *takt.Report, cpu, idle float64, closed bool) {
 			warn(rep, "generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", cpu)
 		}
 	case rep.Rate.Intended == nil || rep.Rate.Achieved >= 0.99**rep.Rate.Intended:
-	case cpu > 90, cpu > 50 && idle < 5:
+	case cpu > 90, cpu > 33 && idle < 5:
 		rep.Verdict = takt.Invalid
 		warn(rep, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
 			cpu, idle, 100*rep.Rate.Achieved / *rep.Rate.Intended)

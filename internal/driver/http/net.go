@@ -176,7 +176,6 @@ type trace struct {
 	dnsTook, connectTook, tlsTook atomic.Int64
 	firstByte                     atomic.Int64
 	conn                          atomic.Pointer[countedConn]
-	sentBefore, receivedBefore    int64
 	conns                         int
 	reused                        bool
 }
@@ -206,9 +205,6 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	}
 	if counted, ok := c.(*countedConn); ok {
 		t.conn.Store(counted)
-		if info.Reused {
-			t.sentBefore, t.receivedBefore = counted.sent.Load(), counted.received.Load()
-		}
 	}
 }
 
@@ -217,7 +213,8 @@ func (t *trace) finish() {
 		t.r.Phases[i] = time.Duration(d.Load())
 	}
 	if c := t.conn.Load(); c != nil {
-		t.r.BytesSent = c.sent.Load() - t.sentBefore
-		t.r.BytesReceived = c.received.Load() - t.receivedBefore
+		// Taken, not read: the transport may have given the connection to the next
+		// request already, and every byte should count once.
+		t.r.BytesSent, t.r.BytesReceived = c.sent.Swap(0), c.received.Swap(0)
 	}
 }
