@@ -114,6 +114,7 @@ func (p *pool) pace(w pace.Waiter) {
 	defer w.Close()
 	p.lead.begin(w.Live())
 	var scratch takt.Op
+	var last time.Duration // the due instant before
 	for {
 		p.mu.Lock()
 		if !p.have {
@@ -123,13 +124,14 @@ func (p *pool) pace(w pace.Waiter) {
 		}
 		due, now, lead := p.next.Due, w.Now(), time.Duration(0)
 		if len(p.idle) > 0 {
-			lead = p.lead.now()
+			lead = max(0, min(p.lead.now(), due-last)) // so that one worker at most looks at the clock
 		}
 		switch {
 		case !p.due(now + lead):
 			p.mu.Unlock()
 			w.Until(due-lead, p.flow.stop)
 		case len(p.idle) > 0 || len(p.workers) < p.max:
+			last = due
 			p.handOver(now)
 		case p.drop && due != takt.Asap:
 			p.take(&scratch, now)
