@@ -1,0 +1,126 @@
+package payload
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxRandString is the longest random string, 64 KiB: longer bodies are cut from
+// Random, at a fraction of the cost.
+const maxRandString = 64 << 10
+
+// kind is a placeholder: a row of the table of them.
+type kind struct {
+	name  string
+	usage []string
+	build func(p *parser, args []token) (part, error)
+}
+
+func kinds() []kind {
+	return []kind{
+		{".Seq", []string{`{{.Seq}}`}, plain(func(draw) part { return number{} })},
+		{"uuid", []string{`{{uuid}}`}, plain(func(d draw) part { return uuid{d} })},
+		{"randInt", []string{`{{randInt 1 100}}`}, makeRandInt},
+		{"randString", []string{`{{randString 16}}`}, makeRandString},
+		{"now", []string{`{{now}}`}, plain(func(draw) part { return now{} })},
+		{"unixMilli", []string{`{{unixMilli}}`}, plain(func(draw) part { return unixMilli{} })},
+		{"file", []string{`{{file "ids.txt"}}`, `{{file "users.csv" 2}}`}, makeFeed},
+	}
+}
+
+// braces is how literal braces are written.
+const braces = `{{"{{"}}`
+
+// Placeholders lists what a template can hold, each as an example, and as the
+// last one the way to write literal braces. It is for help texts.
+func Placeholders() []string {
+	var list []string
+	for _, k := range kinds() {
+		list = append(list, k.usage...)
+	}
+	return append(list, braces)
+}
+
+// makePart gives the part for what stands between two braces.
+func (p *parser) makePart(tokens []token) (part, error) {
+	for _, k := range kinds() {
+		if len(tokens) == 0 || tokens[0].quoted || tokens[0].text != k.name {
+			continue
+		}
+		part, err := k.build(p, tokens[1:])
+		if errors.Is(err, errArguments) {
+			return nil, fmt.Errorf("%w; write %s", err, strings.Join(k.usage, " or "))
+		}
+		return part, err
+	}
+	list := Placeholders()
+	last := len(list) - 1
+	return nil, fmt.Errorf("unknown placeholder; known are %s; literal braces are %s", strings.Join(list[:last], " "), list[last])
+}
+
+// errArguments is completed with the usage.
+var errArguments = errors.New("wrong arguments")
+
+// plain is for placeholders without arguments.
+func plain(build func(draw) part) func(*parser, []token) (part, error) {
+	return func(p *parser, args []token) (part, error) {
+		if len(args) > 0 {
+			return nil, errArguments
+		}
+		return build(p.draw()), nil
+	}
+}
+
+func makeRandInt(p *parser, args []token) (part, error) {
+	if len(args) != 2 {
+		return nil, errArguments
+	}
+	first, err1 := args[0].int()
+	last, err2 := args[1].int()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, errArguments
+	}
+	if first > last {
+		return nil, fmt.Errorf("%d is greater than %d; write the smaller number first", first, last)
+	}
+	return randInt{p.draw(), first, uint64(last) - uint64(first) + 1}, nil
+}
+
+func makeRandString(p *parser, args []token) (part, error) {
+	if len(args) != 1 {
+		return nil, errArguments
+	}
+	n, err := args[0].int()
+	if err != nil {
+		return nil, errArguments
+	}
+	if n < 1 || n > maxRandString {
+		return nil, fmt.Errorf("a random string has 1 to %d characters, not %d; choose a length within", maxRandString, n)
+	}
+	return randString{p.draw(), int(n)}, nil
+}
+
+func makeFeed(p *parser, args []token) (part, error) {
+	if len(args) < 1 || len(args) > 2 || !args[0].quoted || args[0].text == "" {
+		return nil, errArguments
+	}
+	field := int64(0)
+	if len(args) == 2 {
+		var err error
+		if field, err = args[1].int(); err != nil || field < 1 || field > MaxBytes {
+			return nil, errArguments
+		}
+	}
+	lines, err := p.env.lines(args[0].text, int(field))
+	return feed{lines}, err
+}
+
+// int reads a whole number of 64 bits.
+func (t token) int() (int64, error) {
+	if t.quoted {
+		return 0, errArguments
+	}
+	return strconv.ParseInt(t.text, 10, 64)
+}

@@ -1,0 +1,126 @@
+package payload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Env is what the templates of one command have in common. Its zero value can be
+// used. Parse is not safe for concurrent use, the templates are.
+type Env struct {
+	// Seed is that of all random values. Generators that split one schedule have the
+	// same, as their operations have different numbers; others need different ones.
+	Seed uint64
+	// Open opens a feeder by the path that stands in the template; nil: os.Open,
+	// for which a relative path starts at the working directory.
+	Open  func(path string) (io.ReadCloser, error)
+	files map[feeder]*Lines // read so far
+}
+
+// feeder is what Lines are asked for by.
+type feeder struct {
+	path  string
+	field int // 0: whole lines
+}
+
+// lines reads a feeder, unless another placeholder has done so.
+func (e *Env) lines(path string, field int) (*Lines, error) {
+	if l := e.files[feeder{path, field}]; l != nil {
+		return l, nil
+	}
+	l, err := e.read(path, field)
+	if err != nil {
+		return nil, err
+	}
+	if e.files == nil {
+		e.files = map[feeder]*Lines{}
+	}
+	e.files[feeder{path, field}] = l
+	return l, nil
+}
+
+func (e *Env) read(path string, field int) (*Lines, error) {
+	if field > 0 {
+		whole, err := e.lines(path, 0)
+		if err != nil {
+			return nil, err
+		}
+		return whole.column(field)
+	}
+	f, err := e.open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the feeder: %w; check the path, a relative one starts at the working directory", err)
+	}
+	defer f.Close()
+	return ReadLines(path, f)
+}
+
+func (e *Env) open(path string) (io.ReadCloser, error) {
+	if e.Open != nil {
+		return e.Open(path)
+	}
+	return os.Open(path)
+}
+
+// Template is a text with placeholders. It is only read, so it is safe for
+// concurrent use.
+type Template struct {
+	parts   []part
+	longest int // bytes
+}
+
+// Parse takes a text apart and reads the feeders in it. The name, as "URL" or
+// "header X-Id", stands in errors, and random values depend on it: templates of
+// one command need different ones. All faults are reported at once;
+// after 10 reading stops.
+func (e *Env) Parse(name, text string) (*Template, error) {
+	p := parser{env: e, name: name}
+	p.run(text)
+	t := &Template{parts: p.parts}
+	if err := errors.Join(p.faults...); err != nil {
+		return nil, err
+	}
+	for _, part := range t.parts {
+		if t.longest += part.longest(); t.longest > MaxBytes {
+			return nil, fmt.Errorf("%s: can become longer than %d bytes; shorten it, or the lines of its feeders", name, MaxBytes)
+		}
+	}
+	return t, nil
+}
+
+// Fixed reports whether there is no placeholder: Append always appends the same.
+func (t *Template) Fixed() bool {
+	return !slices.ContainsFunc(t.parts, func(p part) bool { _, text := p.(literal); return !text })
+}
+
+// MaxLen is how many bytes Append adds at most, not more than MaxBytes.
+func (t *Template) MaxLen() int { return t.longest }
+
+// Append appends the text of operation seq to dst. It allocates nothing if dst
+// has room for MaxLen more bytes.
+func (t *Template) Append(dst []byte, seq uint64) []byte {
+	for _, p := range t.parts {
+		dst = p.append(dst, seq)
+	}
+	return dst
+}
+
+// Check hands every line of every feeder of t to ok, and returns for each feeder
+// the first error, with the file and the line. What else t appends is its own
+// text, letters, digits, and the characters - : and . of uuid, numbers and now.
+func (t *Template) Check(ok func(line []byte) error) error {
+	var faults []error
+	var seen []*Lines
+	for _, p := range t.parts {
+		f, is := p.(feed)
+		if !is || slices.Contains(seen, f.lines) {
+			continue
+		}
+		seen = append(seen, f.lines)
+		faults = append(faults, f.lines.check(ok))
+	}
+	return errors.Join(faults...)
+}
