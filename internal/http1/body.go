@@ -10,14 +10,14 @@ import (
 // endHead decides how the body ends (RFC 9112, 6.3). An interim answer has none,
 // and another head follows.
 func (c *Codec) endHead(r *takt.Result) *fault {
-	if f := c.head.settle(); f != nil {
+	if f := c.said.settle(); f != nil {
 		return f
 	}
-	if s := c.head.status; s < 200 && s != 101 {
+	if s := c.said.status; s < 200 && s != 101 {
 		c.phase = atStatus
 		return nil
 	}
-	r.Status = c.head.status
+	r.Status = c.said.status
 	if r.Status == 101 {
 		return errSwitched
 	}
@@ -48,9 +48,9 @@ func (h *head) settle() *fault {
 }
 
 func (c *Codec) startBody() *fault {
-	h := &c.head
+	h := &c.said
 	switch {
-	case c.sent.Head, h.status == 204, h.status == 304:
+	case c.head, h.status == 204, h.status == 304:
 		c.phase = complete
 	case h.chunked:
 		c.phase = atChunk
@@ -88,10 +88,17 @@ func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
 	return n, starved
 }
 
-// sample keeps the beginning of a failed answer's body.
+// sample keeps the beginning of the body of an answer that failed or is to be checked.
 func (c *Codec) sample(b []byte, r *takt.Result) {
-	if c.class != "" && len(r.Body) < SampleBytes {
-		r.Body = append(r.Body, b[:min(len(b), SampleBytes-len(r.Body))]...)
+	limit := 0
+	switch {
+	case c.class != "":
+		limit = SampleBytes
+	case c.opt.Check != nil:
+		limit = CheckBytes
+	}
+	if len(r.Body) < limit {
+		r.Body = append(r.Body, b[:min(len(b), limit-len(r.Body))]...)
 	}
 }
 

@@ -13,14 +13,28 @@ import (
 // SampleBytes is how much of a failed answer's body is kept in Result.Body.
 const SampleBytes = 256
 
-// Options is what a Codec has to know besides the request. The zero value is of use.
+// CheckBytes is how much of a body Options.Check gets to see.
+const CheckBytes = 1 << 20
+
+// ClassBody is the failure class of an answer that Options.Check refused.
+const ClassBody = "body"
+
+// Requests makes the request of each operation. A *Rendered is one that sends the
+// same every time.
+type Requests interface {
+	// Append appends op's request to dst. head says that its answer has no body,
+	// last that its answer is the last on the connection. It is called by many
+	// connections at once.
+	Append(dst []byte, op *takt.Op) (out []byte, head, last bool)
+}
+
+// Options is what a Codec has to know besides the requests. The zero value is of use.
 type Options struct {
-	Head      bool                    // as Rendered.Head, of the request given to NewCodec
-	Close     bool                    // as Rendered.Close, of that request
 	MaxHead   int                     // bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
 	MaxFields int                     // header and trailer lines of an answer; 0: 256
 	MaxBody   int64                   // bytes of a body without its chunk framing; 0: no limit
 	Fail      func(status int) string // the failure class of a status, "" if it is none; called once an answer, when its head is complete; nil: none is
+	Check     func(body []byte) error // refuses an answer that did not fail by its first CheckBytes; nil: all are right
 }
 
 // Codec is a takt.Codec for one connection. It is not safe for concurrent use.
@@ -33,16 +47,16 @@ type Options struct {
 // after Done answers no request, and the caller should treat the connection as
 // broken. An answer that is complete when eof is set is the connection's Last.
 type Codec struct {
-	request Rendered
-	opt     Options
-	sent    Rendered // the request that is being answered, without its Bytes
+	requests   Requests
+	opt        Options
+	head, last bool // of the request that is being answered, as Requests.Append said
 	answer
 }
 
 // answer is what is known of a half-read answer.
 type answer struct {
 	phase      phase
-	head       head
+	said       head
 	headLeft   int    // bytes until MaxHead
 	fieldsLeft int    // lines until MaxFields
 	bodyLeft   int64  // bytes until MaxBody
@@ -64,26 +78,20 @@ const (
 	complete
 )
 
-// NewCodec returns a Codec that sends request, unless an operation brings a
-// *Rendered of its own. It keeps request and does not change it.
-func NewCodec(request []byte, opt Options) *Codec {
+// NewCodec returns a Codec that sends requests. One that never sends may have nil.
+func NewCodec(requests Requests, opt Options) *Codec {
 	opt.MaxHead = cmp.Or(opt.MaxHead, 64<<10)
 	opt.MaxFields = cmp.Or(opt.MaxFields, 256)
 	opt.MaxBody = cmp.Or(opt.MaxBody, math.MaxInt64)
-	c := &Codec{request: Rendered{Bytes: request, Head: opt.Head, Close: opt.Close}, opt: opt}
+	c := &Codec{requests: requests, opt: opt}
 	c.Reset()
 	return c
 }
 
-// Append appends the request that op.Data holds as a *Rendered, or else the
-// codec's own.
+// Append appends op's request to dst.
 func (c *Codec) Append(dst []byte, op *takt.Op) []byte {
-	q, ok := op.Data.(*Rendered)
-	if !ok || q == nil {
-		q = &c.request
-	}
-	c.sent.Head, c.sent.Close = q.Head, q.Close
-	return append(dst, q.Bytes...)
+	dst, c.head, c.last = c.requests.Append(dst, op)
+	return dst
 }
 
 // Reset forgets a half-read answer. What Append said of the request stays known,
@@ -146,15 +154,26 @@ func (c *Codec) end(unread int) *fault {
 }
 
 func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
-	last := f != nil || eof || c.sent.Close || c.head.close
-	if f != nil {
+	last := f != nil || eof || c.last || c.said.close
+	switch {
+	case f != nil:
 		r.Class, r.Err = f.class, f
-	} else {
+	case c.class != "":
 		r.Class = c.class
+	case c.opt.Check != nil:
+		c.check(r)
 	}
 	c.Reset()
 	if last {
 		return takt.Last
 	}
 	return takt.Done
+}
+
+// check holds the body against Options.Check and leaves what a failure shows.
+func (c *Codec) check(r *takt.Result) {
+	if err := c.opt.Check(r.Body); err != nil {
+		r.Class, r.Err = ClassBody, err
+	}
+	r.Body = r.Body[:min(len(r.Body), SampleBytes)]
 }

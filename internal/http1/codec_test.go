@@ -2,6 +2,7 @@ package http1
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -213,7 +214,7 @@ func TestParse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			want := expected(tt.answer, tt.want)
 			c := NewCodec(nil, limits)
-			c.sent.Head = tt.head
+			c.head = tt.head
 			all := []byte(tt.answer + tt.rest)
 			if got := feed(t, c, all); got != want {
 				t.Errorf("whole: got  %+v\nwant %+v", got, want)
@@ -263,7 +264,7 @@ func TestAnswers(t *testing.T) {
 // TestReset: a new connection knows nothing of the old one's answer, but
 // everything of the request.
 func TestReset(t *testing.T) {
-	c := NewCodec([]byte("HEAD / HTTP/1.1\r\n\r\n"), Options{Head: true})
+	c := NewCodec(&Rendered{Bytes: []byte("HEAD / HTTP/1.1\r\n\r\n"), Head: true}, Options{})
 	c.Append(nil, &takt.Op{})
 	var r takt.Result
 	c.Parse([]byte(ok+five), false, &r)
@@ -286,21 +287,45 @@ func TestTakesBodyInPieces(t *testing.T) {
 	}
 }
 
+// numbered sends another request for each operation; every second is a HEAD and
+// every third the connection's last.
+type numbered struct{}
+
+func (numbered) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
+	return strconv.AppendUint(dst, op.Seq, 10), op.Seq%2 == 1, op.Seq%3 == 2
+}
+
 func TestAppend(t *testing.T) {
-	c := NewCodec([]byte("own"), Options{})
-	for _, tt := range []struct {
-		data any
-		want string
-		sent Rendered
-	}{
-		{nil, "own", Rendered{}},
-		{&Rendered{Bytes: []byte("listed"), Head: true, Close: true}, "listed", Rendered{Head: true, Close: true}},
-		{"something else", "own", Rendered{}},
-		{(*Rendered)(nil), "own", Rendered{}},
+	c := NewCodec(numbered{}, Options{})
+	for seq := range uint64(6) {
+		got := string(c.Append([]byte("before "), &takt.Op{Seq: seq}))
+		if want := "before " + strconv.FormatUint(seq, 10); got != want || c.head != (seq%2 == 1) || c.last != (seq%3 == 2) {
+			t.Errorf("%d: got %q, head %v, last %v", seq, got, c.head, c.last)
+		}
+	}
+}
+
+// TestCheck: an answer that did not fail is held against its body, of which a
+// failure shows the beginning only.
+func TestCheck(t *testing.T) {
+	long := strings.Repeat("x", SampleBytes) + "hello"
+	for _, tt := range []struct{ answer, class, body string }{
+		{ok + five + "\r\nhello", "", "hello"},
+		{ok + five + "\r\nhullo", ClassBody, "hullo"},
+		{ok + te + "\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "", "hello"},
+		{ok + "Content-Length: " + strconv.Itoa(len(long)) + "\r\n\r\n" + long, "", long[:SampleBytes]},
+		{"HTTP/1.1 204 \r\n\r\n", ClassBody, ""},
+		{oops + five + "\r\nhullo", "bad", "hullo"}, // its status says it already
 	} {
-		got := string(c.Append([]byte("before "), &takt.Op{Data: tt.data}))
-		if got != "before "+tt.want || c.sent.Head != tt.sent.Head || c.sent.Close != tt.sent.Close {
-			t.Errorf("%v: got %q, %+v", tt.data, got, c.sent)
+		c := NewCodec(nil, Options{Fail: failure, Check: func(body []byte) error {
+			if !strings.Contains(string(body), "hello") {
+				return errors.New("no greeting")
+			}
+			return nil
+		}})
+		var r takt.Result
+		if _, p := c.Parse([]byte(tt.answer), false, &r); p != takt.Done || r.Class != tt.class || string(r.Body) != tt.body || (r.Err != nil) != (tt.class == ClassBody) {
+			t.Errorf("%.40q: %v, %+v, body %q", tt.answer, p, r, r.Body)
 		}
 	}
 }
@@ -308,7 +333,7 @@ func TestAppend(t *testing.T) {
 // TestCloseOfRequest: after a request with Connection: close nothing may be sent,
 // whatever the server says.
 func TestCloseOfRequest(t *testing.T) {
-	c := NewCodec([]byte("own"), Options{Close: true})
+	c := NewCodec(&Rendered{Bytes: []byte("own"), Close: true}, Options{})
 	c.Append(nil, &takt.Op{})
 	if got := feed(t, c, []byte(ok+five+"\r\nhello")); got.progress != takt.Last || got.class != "" {
 		t.Errorf("got %+v", got)

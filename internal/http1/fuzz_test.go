@@ -134,7 +134,7 @@ func FuzzParse(f *testing.F) {
 		}
 		want := peer(data, method)
 		c := NewCodec(nil, Options{MaxFields: maxFuzz, Fail: func(int) string { return "sample" }})
-		c.sent.Head = head
+		c.head = head
 		got := feed(t, c, data)
 		if got.err != nil || want.err != nil {
 			compareErrors(t, data, got.err, want)
@@ -176,7 +176,7 @@ func FuzzSplit(f *testing.F) {
 			return
 		}
 		c := NewCodec(nil, limits)
-		c.sent.Head = head
+		c.head = head
 		want := feed(t, c, data)
 		if got := feed(t, c, data, every(len(data))...); got != want {
 			t.Errorf("%q byte by byte:\ngot  %+v\nwant %+v", data, got, want)

@@ -32,7 +32,7 @@ func (c *Codec) readStatus(in []byte) (int, *fault) {
 		return 0, f
 	}
 	c.phase = atField
-	c.head, f = parseStatus(line)
+	c.said, f = parseStatus(line)
 	return n, f
 }
 
@@ -67,7 +67,7 @@ func (c *Codec) readField(in []byte, r *takt.Result) (int, *fault) {
 	if f != nil {
 		return n, f
 	}
-	return n, c.head.note(name, value)
+	return n, c.said.note(name, value)
 }
 
 // headLine cuts a line of a head or trailer, which may end with a bare line feed

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Field is one header line of a request, in the spelling in which it is sent.
@@ -22,8 +24,7 @@ type Request struct {
 }
 
 // Rendered is a request as it goes over the wire, with what has to be known of
-// it to read the answer. As Op.Data it takes the place of the codec's own
-// request; codecs only read it, so one can serve all connections.
+// it to read the answer. Codecs only read it, so one can serve all connections.
 type Rendered struct {
 	Bytes []byte
 	Head  bool // the method is HEAD: the answer has no body
@@ -36,7 +37,12 @@ func (q *Request) Render() (*Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rendered{Bytes: b, Head: q.Method == "HEAD", Close: q.Close || q.saysClose()}, nil
+	return &Rendered{Bytes: b, Head: q.Method == "HEAD", Close: q.Close || q.SaysClose()}, nil
+}
+
+// Append implements Requests: every operation sends the same.
+func (q *Rendered) Append(dst []byte, _ *takt.Op) (out []byte, head, last bool) {
+	return append(dst, q.Bytes...), q.Head, q.Close
 }
 
 // AppendTo appends q's bytes to dst. A request that would be read differently
@@ -50,10 +56,10 @@ func (q *Request) AppendTo(dst []byte) ([]byte, error) {
 	for _, f := range q.Header {
 		dst = appendField(dst, f.Name, f.Value)
 	}
-	if q.Close && !q.saysClose() {
+	if q.Close && !q.SaysClose() {
 		dst = appendField(dst, "Connection", "close")
 	}
-	if len(q.Body) > 0 || expectsBody(q.Method) {
+	if len(q.Body) > 0 || ExpectsBody(q.Method) {
 		dst = appendField(dst, "Content-Length", strconv.Itoa(len(q.Body)))
 	}
 	return append(append(dst, "\r\n"...), q.Body...), nil
@@ -63,12 +69,14 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, name+": "+value+"\r\n"...)
 }
 
-// expectsBody: without a length servers answer an empty POST with 411.
-func expectsBody(method string) bool {
+// ExpectsBody reports whether servers want to know the length of a body that is
+// empty: without it they answer a POST with 411.
+func ExpectsBody(method string) bool {
 	return method == "POST" || method == "PUT" || method == "PATCH"
 }
 
-func (q *Request) saysClose() bool {
+// SaysClose reports whether a header of q has the word close for the connection.
+func (q *Request) SaysClose() bool {
 	for _, f := range q.Header {
 		if equalFold(f.Name, "connection") && hasWord([]byte(f.Value), "close") {
 			return true
@@ -84,21 +92,22 @@ func (q *Request) check() error {
 	if q.Method == "CONNECT" {
 		return errors.New("method CONNECT opens a tunnel and is not supported")
 	}
-	if err := checkTarget(q.Target); err != nil {
+	if err := CheckTarget(q.Target); err != nil {
 		return err
 	}
 	if q.Host == "" || !isVisible(q.Host) || strings.ContainsAny(q.Host, `/?#@\,"`) {
 		return fmt.Errorf("host %q is not a host name with an optional port", q.Host)
 	}
 	for _, f := range q.Header {
-		if err := checkField(f); err != nil {
+		if err := CheckField(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkTarget(t string) error {
+// CheckTarget reports what is wrong with a request's target.
+func CheckTarget(t string) error {
 	if t != "*" && !strings.HasPrefix(t, "/") && !strings.Contains(t, "://") {
 		return fmt.Errorf("target %q is neither a path nor a whole URL", t)
 	}
@@ -108,7 +117,8 @@ func checkTarget(t string) error {
 	return nil
 }
 
-func checkField(f Field) error {
+// CheckField reports what is wrong with a header line.
+func CheckField(f Field) error {
 	if !isToken(f.Name) {
 		return fmt.Errorf("header name %q is not a token", f.Name)
 	}
