@@ -4,6 +4,8 @@ package driver
 import (
 	"context"
 	"flag"
+	"io"
+	"time"
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
@@ -14,17 +16,32 @@ import (
 // structurally.
 type Options interface {
 	AddFlags(fs *flag.FlagSet)
+	Shape(o *engine.Options)        // fills in what the user left open; before Validate
 	Validate(args []string) []error // reports every fault at once
-	Shape(o *engine.Options)        // fills in what the user left open
 	Variables() map[string]any      // for Report.Variables, after Validate
 	Open(ctx context.Context, conns int) (*takt.Driver, error)
+}
+
+// Lister is implemented by Options whose operations may come from a list. It
+// gives each operation its Data, or returns src as it is.
+type Lister interface {
+	Source(src takt.Source) (takt.Source, error)
+}
+
+// Contraster is implemented by Options that can show what another way of
+// measuring makes of the same load. It is asked after the run and puts what it
+// found into r.Extra["contrast"].
+type Contraster interface {
+	// Contrasts says for how long, 0 for not at all.
+	Contrasts() time.Duration
+	Contrast(ctx context.Context, r *takt.Report) error
 }
 
 // Row is one protocol: a subcommand.
 type Row struct {
 	Use, Short, Example string // as cobra shows them
 	Kind                string // Report.Kind
-	New                 func() Options
+	New                 func(stdin io.Reader) Options
 }
 
 // Table lists the protocols.
@@ -37,7 +54,11 @@ func Table() []Row {
 			Example: `  takt http --rate 1000/s --duration 30s http://127.0.0.1:8080/
   takt http --rate 100/s..2k/s -z 1m --assert 'p99<250ms' http://127.0.0.1:8080/
   takt http -n 200 -c 50 http://127.0.0.1:8080/            # hey's closed loop`,
-			New: func() Options { return http.New() },
+			New: func(stdin io.Reader) Options {
+				o := http.New()
+				o.Stdin = stdin
+				return o
+			},
 		},
 	}
 }

@@ -2,6 +2,7 @@ package http
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,15 @@ func (h *Header) Set(s string) error {
 
 // String implements flag.Value.
 func (h *Header) String() string { return strings.Join(h.names(), ", ") }
+
+// text is all values, for a look at what they hold.
+func (h *Header) text() string {
+	var b strings.Builder
+	for _, f := range *h {
+		b.WriteString(f.Value + "\n")
+	}
+	return b.String()
+}
 
 func (h *Header) names() []string {
 	names := []string{}
@@ -106,4 +116,39 @@ func (f *FailOn) Class(status int) string {
 		return "" // no class names it
 	}
 	return f.class[status]
+}
+
+// Pattern is a regular expression as a flag.
+type Pattern struct{ re *regexp.Regexp }
+
+// Set implements flag.Value.
+func (p *Pattern) Set(s string) error {
+	re, err := regexp.Compile(s)
+	if err != nil {
+		return fmt.Errorf("%w; Go's syntax is at https://pkg.go.dev/regexp/syntax", err)
+	}
+	p.re = re
+	return nil
+}
+
+// String implements flag.Value.
+func (p *Pattern) String() string {
+	if p == nil || p.re == nil {
+		return ""
+	}
+	return p.re.String()
+}
+
+// check is for http1.Options.Check: nil without a pattern.
+func (p *Pattern) check() func(body []byte) error {
+	if p.re == nil {
+		return nil
+	}
+	mismatch := fmt.Errorf("the body does not match %q", p.re)
+	return func(body []byte) error {
+		if p.re.Match(body) {
+			return nil
+		}
+		return mismatch
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,38 +19,87 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// Classes of failures that only this client has.
+const (
+	classProtocol = "protocol" // HTTP/2 was asked for, and the server speaks another one
+	classRequest  = "request"  // no request could be made of what the placeholders gave
+)
+
 // netClient performs requests with net/http. All workers share its transport,
-// whose idle connections are as many as there are workers.
+// whose idle connections are as many as there are workers. HTTP/2 puts all
+// requests of a transport on one connection, so it has as many transports as
+// connections are asked for.
 type netClient struct {
-	o         *Options
-	transport *http.Transport
-	retried   atomic.Uint64 // net/http sends idempotent requests again by itself
+	o       *Options
+	clients []*http.Client
+	check   func(body []byte) error
+	retried atomic.Uint64 // net/http sends idempotent requests again by itself
 }
 
 func (o *Options) openNet() (*takt.Driver, error) {
-	conf, err := o.tlsConfig()
-	if err != nil {
-		return nil, err
+	c := &netClient{o: o, check: o.ExpectBody.check()}
+	n := 1
+	if o.HTTP2 {
+		n = o.HTTP2Connections
 	}
-	c := &netClient{o: o}
-	c.transport = &http.Transport{
-		DialContext:           c.dial,
-		TLSClientConfig:       conf,
-		TLSHandshakeTimeout:   o.ConnectTimeout,
-		MaxIdleConnsPerHost:   engine.DefaultInFlight,
-		DisableKeepAlives:     o.DisableKeepAlive,
-		DisableCompression:    true, // bodies are counted as on the wire; the header is our own
-		WriteBufferSize:       4 << 10,
-		ReadBufferSize:        4 << 10,
-		ExpectContinueTimeout: time.Second,
+	for range n {
+		t, err := c.newTransport()
+		if err != nil {
+			return nil, err
+		}
+		c.clients = append(c.clients, &http.Client{Transport: t, CheckRedirect: c.checkRedirect})
 	}
 	return &takt.Driver{
 		Phases: engine.NetPhases,
 		Probe:  c.probe,
-		Worker: func(int) (takt.Worker, error) { return &netWorker{c: c}, nil },
+		Worker: func(i int) (takt.Worker, error) { return &netWorker{c: c, client: c.clients[i%n]}, nil },
 		Finish: c.finish,
-		Close:  func() error { c.transport.CloseIdleConnections(); return nil },
+		Close:  c.close,
 	}, nil
+}
+
+func (c *netClient) newTransport() (*http.Transport, error) {
+	conf, err := c.o.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	t := &http.Transport{
+		DialContext:           c.dial,
+		TLSClientConfig:       conf,
+		TLSHandshakeTimeout:   c.o.ConnectTimeout,
+		MaxIdleConnsPerHost:   engine.DefaultInFlight,
+		DisableKeepAlives:     c.o.DisableKeepAlive,
+		DisableCompression:    true, // bodies are counted as on the wire; the header is our own
+		WriteBufferSize:       4 << 10,
+		ReadBufferSize:        4 << 10,
+		ExpectContinueTimeout: time.Second,
+		Protocols:             new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(!c.o.HTTP2)
+	t.Protocols.SetHTTP2(c.o.HTTP2)
+	t.Protocols.SetUnencryptedHTTP2(c.o.HTTP2)
+	if c.o.HTTP2 {
+		t.MaxConnsPerHost = 1 // else as many are dialled at first as requests are due
+	}
+	if c.o.Proxy.url != nil {
+		t.Proxy = http.ProxyURL(c.o.Proxy.url)
+	}
+	return t, nil
+}
+
+// checkRedirect lets a redirect that must not be followed be the answer.
+func (c *netClient) checkRedirect(_ *http.Request, via []*http.Request) error {
+	if len(via) > c.o.Redirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+func (c *netClient) close() error {
+	for _, client := range c.clients {
+		client.CloseIdleConnections()
+	}
+	return c.o.close()
 }
 
 // countedConn counts the bytes on the wire of the request that uses it.
@@ -75,9 +125,8 @@ type dialError struct{ error }
 
 func (e dialError) Unwrap() error { return e.error }
 
-func (c *netClient) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: c.o.ConnectTimeout}
-	n, err := d.DialContext(ctx, network, addr)
+func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) {
+	n, err := c.o.dial(ctx, addr)
 	if err != nil {
 		return nil, dialError{err}
 	}
@@ -85,7 +134,14 @@ func (c *netClient) dial(ctx context.Context, network, addr string) (net.Conn, e
 }
 
 func (c *netClient) probe(ctx context.Context) error {
-	n, err := c.dial(ctx, "tcp", c.o.addr())
+	u, err := c.o.home()
+	if err != nil {
+		return err
+	}
+	if c.o.Proxy.url != nil {
+		u = c.o.Proxy.url
+	}
+	n, err := c.o.dial(ctx, hostPort(u))
 	if err != nil {
 		return err
 	}
@@ -98,19 +154,28 @@ func (c *netClient) finish(ctx context.Context, r *takt.Report) error {
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "retries", Message: fmt.Sprintf(
 			"net/http sent %d requests again on another connection by itself; each counts as one operation (--client own never does this)", n)})
 	}
-	return finish(ctx, r)
+	return c.o.finish(ctx, r)
 }
 
-type netWorker struct{ c *netClient }
+type netWorker struct {
+	c      *netClient
+	client *http.Client
+	body   []byte // what Options.ExpectBody gets to see
+}
 
 // Do implements takt.Worker.
-func (w *netWorker) Do(ctx context.Context, _ *takt.Op, r *takt.Result) {
+func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	ctx, cancel := context.WithTimeout(ctx, w.c.o.Timeout)
 	defer cancel()
 	t := trace{start: time.Now(), r: r}
-	req := w.c.request(httptrace.WithClientTrace(ctx, t.hooks()))
-	resp, err := w.c.transport.RoundTrip(req)
+	req, err := w.c.request(httptrace.WithClientTrace(ctx, t.hooks()), op)
+	if err != nil {
+		r.Class, r.Err = classRequest, err
+		return
+	}
+	resp, err := w.send(req)
 	if err == nil {
+		t.conns -= redirects(resp)
 		err = w.read(resp, r)
 	}
 	t.finish()
@@ -120,6 +185,21 @@ func (w *netWorker) Do(ctx context.Context, _ *takt.Op, r *takt.Result) {
 	if err != nil {
 		w.fail(r, err, t.reused)
 	}
+}
+
+func (w *netWorker) send(req *http.Request) (*http.Response, error) {
+	if w.c.o.Redirects > 0 {
+		return w.client.Do(req)
+	}
+	return w.client.Transport.RoundTrip(req)
+}
+
+// redirects is how many were followed to resp.
+func redirects(resp *http.Response) (n int) {
+	for q := resp.Request; q != nil && q.Response != nil; q = q.Response.Request {
+		n++
+	}
+	return n
 }
 
 func (w *netWorker) fail(r *takt.Result, err error, reused bool) {
@@ -133,38 +213,70 @@ func (w *netWorker) fail(r *takt.Result, err error, reused bool) {
 	}
 }
 
-// read takes the answer in and keeps the beginning of a failed one's body.
+// read takes the answer in, keeps the beginning of a failed one's body, and holds
+// the body of any other against Options.ExpectBody.
 func (w *netWorker) read(resp *http.Response, r *takt.Result) error {
 	defer resp.Body.Close()
 	r.Status = resp.StatusCode
 	r.Class = w.c.o.FailOn.Class(resp.StatusCode)
-	if r.Class != "" {
-		b := make([]byte, http1.SampleBytes)
-		n, err := io.ReadFull(resp.Body, b)
-		r.Body = append(r.Body, b[:n]...)
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	limit := 0
+	switch {
+	case w.c.o.HTTP2 && resp.ProtoMajor != 2:
+		r.Class, r.Err = classProtocol, fmt.Errorf("the server speaks %s, not HTTP/2; leave --h2 out", resp.Proto)
+	case r.Class != "":
+		limit = http1.SampleBytes
+	case w.c.check != nil:
+		limit = http1.CheckBytes
+	}
+	if err := w.keep(resp.Body, limit); err != nil {
+		return err
+	}
+	if r.Class == "" && w.c.check != nil {
+		if r.Err = w.c.check(w.body); r.Err != nil {
+			r.Class = http1.ClassBody
+		}
+	}
+	r.Body = append(r.Body, w.body[:min(len(w.body), http1.SampleBytes)]...)
+	_, err := io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+// keep reads up to limit bytes into w.body.
+func (w *netWorker) keep(from io.Reader, limit int) error {
+	w.body = w.body[:0]
+	for len(w.body) < limit {
+		w.body = slices.Grow(w.body, min(limit-len(w.body), 4<<10))
+		n, err := from.Read(w.body[len(w.body):min(cap(w.body), limit)])
+		w.body = w.body[:len(w.body)+n]
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
-	_, err := io.Copy(io.Discard, resp.Body)
-	return err
+	return nil
 }
 
 // Close implements takt.Worker; the connections are the transport's.
 func (w *netWorker) Close() error { return nil }
 
 // request makes the request that http1 would send.
-func (c *netClient) request(ctx context.Context) *http.Request {
-	q := &c.o.request
-	req := (&http.Request{Method: q.Method, URL: c.o.url, Host: q.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: q.Close}).WithContext(ctx)
-	for _, f := range q.Header {
+func (c *netClient) request(ctx context.Context, op *takt.Op) (*http.Request, error) {
+	m, err := c.o.requests.message(op)
+	if err != nil {
+		return nil, err
+	}
+	req := (&http.Request{Method: m.Method, URL: m.url, Host: m.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: m.Close}).WithContext(ctx)
+	for _, f := range m.Header {
 		req.Header.Add(f.Name, f.Value)
 	}
-	if len(q.Body) > 0 {
-		req.Body = io.NopCloser(bytes.NewReader(q.Body))
-		req.ContentLength = int64(len(q.Body))
+	if len(m.Body) > 0 {
+		req.ContentLength = int64(len(m.Body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.Body)), nil }
+		req.Body, _ = req.GetBody() // cannot fail
 	}
-	return req
+	return req, nil
 }
 
 // trace measures the phases of one request. Its hooks may run in goroutines of

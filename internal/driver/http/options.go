@@ -4,20 +4,20 @@
 package http
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
-	"net"
+	"io"
 	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/proc"
-	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -28,67 +28,69 @@ const (
 	clientNet  = "net"
 )
 
+// stdin as a file name.
+const stdin = "-"
+
 // Options are the flags of takt http beyond those of every load command.
 type Options struct {
-	Method             string
-	Header             Header
-	Accept             string
-	Body               string
-	BodyFile           string
-	ContentType        string
-	Auth               takt.Secret // user:password
-	Host               string
+	// What is sent.
+	Method       string
+	Header       Header
+	Accept       string
+	UserAgent    string
+	Body         string
+	BodyFile     string
+	BodyTemplate bool // placeholders count in BodyFile too
+	ContentType  string
+	Credentials  Credentials
+	Host         string
+	Targets      string // a file of requests instead of one
+
+	// How it gets there.
 	Timeout            time.Duration // of a request, from sent to done
 	ConnectTimeout     time.Duration
 	DisableCompression bool
 	DisableKeepAlive   bool
 	DisableRedirects   bool
-	FailOn             FailOn
+	Redirects          int
+	HTTP2              bool
+	HTTP2Connections   int
+	Proxy              Proxy
+	UnixSocket         string
+	ConnectTo          ConnectTo
 	Insecure           bool
 	CACert             string
+	Cert, Key          string
 	Client             string
 
-	url     *url.URL
-	request http1.Request
+	// What counts as failed.
+	FailOn     FailOn
+	ExpectBody Pattern
+
+	ContrastFor time.Duration // of the closed loop after the run; 0: none
+	Stdin       io.Reader     // of -D - and --targets -; nil: empty
+
+	url      *url.URL // of the argument; nil: the targets say where
+	target   string   // of a request to url: path and query, with placeholders
+	seed     uint64   // of placeholders with random values
+	conns    int      // of the contrast
+	closed   bool     // the run has no schedule
+	body     []byte   // of all requests that bring none of their own
+	requests requests
+	keep     int         // bytes of targets that are kept in memory
+	list     *targetList // nil: one request, no list
 }
 
 // New are the options with their defaults.
 func New() *Options {
 	return &Options{
-		Method: "GET", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, FailOn: DefaultFailOn(), Client: clientAuto,
+		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: DefaultFailOn(), Client: clientAuto,
+		keep: keepTargets,
 	}
 }
 
-// AddFlags declares the flags on fs.
-func (o *Options) AddFlags(fs *flag.FlagSet) {
-	both := func(long, short string, declare func(name, usage string), usage string) {
-		declare(long, usage)
-		declare(short, "= --"+long)
-	}
-	str := func(p *string) func(name, usage string) {
-		return func(name, usage string) { fs.StringVar(p, name, *p, usage) }
-	}
-	both("method", "m", str(&o.Method), "HTTP `METHOD`")
-	both("header", "H", func(n, u string) { fs.Var(&o.Header, n, u) }, "`NAME: VALUE` of a header; repeatable")
-	both("accept", "A", str(&o.Accept), "Accept `HEADER`")
-	both("body", "d", str(&o.Body), "request `BODY`")
-	both("body-file", "D", str(&o.BodyFile), "request body from `FILE`")
-	both("content-type", "T", str(&o.ContentType), "Content-Type `HEADER` of a request with a body")
-	both("auth", "a", func(n, u string) { fs.Var(&o.Auth, n, u) }, "basic authentication, `USER:PASSWORD`")
-	fs.StringVar(&o.Host, "host", o.Host, "Host `HEADER` instead of the URL's")
-	both("timeout", "t", func(n, u string) { fs.Var((*schedule.DurationValue)(&o.Timeout), n, u) }, "`TIME` that a request may take; a bare number means seconds")
-	fs.Var((*schedule.DurationValue)(&o.ConnectTimeout), "connect-timeout", "`TIME` that a connection may take, with its TLS handshake")
-	fs.BoolVar(&o.DisableCompression, "disable-compression", false, "do not send Accept-Encoding: gzip")
-	fs.BoolVar(&o.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
-	fs.BoolVar(&o.DisableRedirects, "disable-redirects", false, "accepted for hey's sake: redirects are never followed within an operation")
-	fs.Var(&o.FailOn, "fail-on", "`STATUS` codes and classes that count as failed, such as 404,5xx; none for no status")
-	fs.BoolVar(&o.Insecure, "insecure", false, "do not verify the server's certificate")
-	fs.StringVar(&o.CACert, "cacert", "", "verify the server's certificate with the authorities in this PEM `FILE`")
-	fs.StringVar(&o.Client, "client", o.Client, "`auto|own|net`: takt's codec, or Go's net/http")
-}
-
-// Validate reports every fault at once and prepares the request.
+// Validate reports every fault at once and prepares the requests.
 func (o *Options) Validate(args []string) []error {
 	var faults []error
 	add := func(err error) {
@@ -97,56 +99,109 @@ func (o *Options) Validate(args []string) []error {
 		}
 	}
 	add(o.parseURL(args))
-	add(o.checkBody())
-	if o.Client != clientAuto && o.Client != clientOwn && o.Client != clientNet {
-		add(fmt.Errorf("unknown --client %q; use auto, own or net", o.Client))
-	}
-	if o.Timeout <= 0 || o.ConnectTimeout <= 0 {
-		add(errors.New("--timeout and --connect-timeout must be above 0; a request without a bound can hang for ever"))
-	}
+	add(o.readBody())
+	add(o.Credentials.read())
+	add(o.checkBounds())
+	add(o.checkRoute())
 	if _, err := o.tlsConfig(); err != nil {
 		add(err)
 	}
 	if len(faults) == 0 {
-		add(o.build())
+		faults = o.build()
+	}
+	if len(faults) == 0 {
+		faults = append(faults, o.checkClient()...)
 	}
 	return faults
 }
 
-func (o *Options) parseURL(args []string) error {
-	switch len(args) {
-	case 1:
-	case 0:
-		return errors.New("no url is given; the last argument names the target, such as http://127.0.0.1:8080/")
-	default:
-		return fmt.Errorf("%d arguments where one url is expected: %q; flags with a value are written --name value", len(args), args)
+func (o *Options) checkBounds() error {
+	switch {
+	case o.Timeout <= 0 || o.ConnectTimeout <= 0:
+		return errors.New("--timeout and --connect-timeout must be above 0; a request without a bound can hang for ever")
+	case o.Redirects < 0:
+		return fmt.Errorf("--redirects is %d; give how many may be followed, 0 for none", o.Redirects)
+	case o.HTTP2Connections < 1:
+		return fmt.Errorf("--h2-connections is %d; give a number above 0", o.HTTP2Connections)
 	}
-	u, err := url.Parse(args[0])
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean http://%s?", args[0], strings.TrimPrefix(args[0], "//"))
-	}
-	o.url = u
 	return nil
 }
 
-func (o *Options) checkBody() error {
+// readBody reads the body of all requests.
+func (o *Options) readBody() error {
+	o.body = []byte(o.Body)
 	if o.BodyFile == "" {
 		return nil
 	}
 	if o.Body != "" {
 		return errors.New("both -d and -D are given; keep one, the body is either the argument or the file")
 	}
-	b, err := os.ReadFile(o.BodyFile)
+	var err error
+	if o.BodyFile == stdin {
+		o.body, err = io.ReadAll(o.standardInput())
+	} else {
+		o.body, err = os.ReadFile(o.BodyFile)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot read the body: %w; check -D", err)
 	}
-	o.request.Body = b
 	return nil
+}
+
+func (o *Options) standardInput() io.Reader {
+	if o.Stdin == nil {
+		return bytes.NewReader(nil)
+	}
+	return o.Stdin
+}
+
+// checkClient holds what was asked for against what the clients can do.
+func (o *Options) checkClient() (faults []error) {
+	if o.Client != clientAuto && o.Client != clientOwn && o.Client != clientNet {
+		faults = append(faults, fmt.Errorf("unknown --client %q; use auto, own or net", o.Client))
+	}
+	if why := o.needsNet(); why != "" && o.Client == clientOwn {
+		faults = append(faults, fmt.Errorf("--client own has no %s; leave --client out, or drop that flag", why))
+	}
+	if why := o.beyondHey(); why != "" && o.ContrastFor > 0 {
+		faults = append(faults, fmt.Errorf("--contrast runs hey's requester, which has no %s; drop one of the two", why))
+	}
+	return faults
+}
+
+// needsNet names what only net/http can do of what was asked for, "" if nothing.
+func (o *Options) needsNet() string {
+	switch {
+	case o.HTTP2:
+		return "HTTP/2 (--h2)"
+	case o.Proxy.url != nil:
+		return "proxies (--proxy)"
+	case o.Redirects > 0:
+		return "redirects that are followed (--redirects)"
+	case o.list != nil && !o.list.oneHost:
+		return "targets on several hosts (--targets)"
+	}
+	return ""
+}
+
+// client is the client that is used.
+func (o *Options) client() string {
+	switch {
+	case o.Client != clientAuto:
+		return o.Client
+	case o.needsNet() != "":
+		return clientNet
+	}
+	return clientOwn
 }
 
 // Shape fills in what the user left open: 200 requests over 50 connections in a
 // closed loop, as hey has it, or 10 s at a given rate.
 func (o *Options) Shape(e *engine.Options) {
+	o.seed, o.conns, o.closed = e.Seed, heyConnections, e.Closed()
+	if e.Connections > 0 {
+		o.conns = e.Connections
+	}
 	if e.Requests == 0 && e.Duration == 0 && e.Stages == "" {
 		if e.Closed() {
 			e.Requests = 200
@@ -155,48 +210,66 @@ func (o *Options) Shape(e *engine.Options) {
 		}
 	}
 	if e.Closed() && e.Connections == 0 {
-		e.Connections = 50
+		e.Connections = heyConnections
 	}
 	e.Drain.SetFallback(o.Timeout)
 }
 
-// Secrets implements takt.Secretive: the credentials of -a or the URL, as they
-// are given and as they go over the wire, which a server may echo.
+// Secrets implements takt.Secretive: credentials as they are given and as they go
+// over the wire, which a server may echo.
 func (o *Options) Secrets() []string {
-	var secrets []string
-	add := func(s string) {
-		if s != "" {
-			secrets = append(secrets, s)
+	secrets := o.Credentials.Secrets()
+	for _, u := range []*url.URL{o.url, o.Proxy.url} {
+		if u != nil && u.User != nil {
+			p, _ := u.User.Password()
+			secrets = append(secrets, p, strings.TrimPrefix(basic(u.User), "Basic "))
 		}
 	}
-	if o.url != nil {
-		add(strings.TrimPrefix(o.basicAuth(), "Basic "))
-		if o.url.User != nil {
-			p, _ := o.url.User.Password()
-			add(p)
-		}
-	}
-	_, p, _ := strings.Cut(string(o.Auth), ":")
-	add(p)
 	return secrets
 }
 
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {
-	return map[string]any{
-		"method": o.request.Method, "scheme": o.url.Scheme, "host": o.url.Host, "path": o.request.Target,
-		"body_bytes": len(o.request.Body), "headers": o.Header.names(), "client": o.client(),
+	v := map[string]any{
+		"headers": o.Header.names(), "user_agent": o.UserAgent, "client": o.client(), "protocol": o.protocol(),
 		"keepalive": !o.DisableKeepAlive, "compression": !o.DisableCompression,
-		"timeout_s": o.Timeout.Seconds(), "fail_on": o.FailOn.String(),
+		"timeout_s": o.Timeout.Seconds(), "connect_timeout_s": o.ConnectTimeout.Seconds(), "fail_on": o.FailOn.String(),
 	}
+	o.requests.describe(v)
+	scheme, _, _ := strings.Cut(o.Credentials.header, " ")
+	for name, value := range map[string]string{
+		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme),
+		"expect_body": o.ExpectBody.String(), "proxy": o.Proxy.host(),
+		"unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(), "cacert": o.CACert, "cert": o.Cert,
+	} {
+		if value != "" {
+			v[name] = value
+		}
+	}
+	if len(o.body) > 0 {
+		sum := sha256.Sum256(o.body) // as given: placeholders are not filled in
+		v["content_type"], v["body_sha256"] = o.ContentType, hex.EncodeToString(sum[:])
+	}
+	if o.Redirects > 0 {
+		v["redirects"] = o.Redirects
+	}
+	if o.HTTP2 {
+		v["h2_connections"] = o.HTTP2Connections
+	}
+	if o.Insecure {
+		v["insecure"] = true
+	}
+	return v
 }
 
-// client is the client that is used.
-func (o *Options) client() string {
-	if o.Client == clientAuto {
-		return clientOwn // everything that it cannot do is asked for by another flag
+func (o *Options) protocol() string {
+	switch {
+	case !o.HTTP2:
+		return "http/1.1"
+	case o.url != nil && o.url.Scheme == "http":
+		return "h2c"
 	}
-	return o.Client
+	return "h2"
 }
 
 // Open makes the driver for up to conns connections.
@@ -208,12 +281,4 @@ func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
 		return o.openNet()
 	}
 	return o.openOwn()
-}
-
-// addr is host:port of the target.
-func (o *Options) addr() string {
-	if o.url.Port() != "" {
-		return o.url.Host
-	}
-	return net.JoinHostPort(o.url.Hostname(), map[string]string{"http": "80", "https": "443"}[o.url.Scheme])
 }

@@ -1,0 +1,70 @@
+package http_test
+
+import (
+	"io"
+	nethttp "net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// An answer whose body does not match has failed, and its body is shown.
+func TestExpectBody(t *testing.T) {
+	e := startEcho(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if r.URL.Path == "/long" {
+			_, _ = io.WriteString(w, strings.Repeat("x", 50_000)) // chunked
+		}
+		_, _ = io.WriteString(w, "balance: "+r.URL.RawQuery)
+	})
+	both(t, func(t *testing.T, client string) {
+		for _, path := range []string{"/", "/long"} {
+			o := options(client)
+			if err := o.ExpectBody.Set(`balance: \d+$`); err != nil {
+				t.Fatal(err)
+			}
+			clean(t, load(t, o, 3, e.URL+path+"?42"), 3)
+			r := load(t, o, 3, e.URL+path+"?none")
+			if r.Counts.Failed != 3 || r.Errors[0].Class != "body" || !strings.Contains(r.Errors[0].Sample, "does not match") {
+				t.Errorf("%+v %+v", r.Counts, r.Errors)
+			}
+			if path == "/" && r.Errors[0].Body != "balance: none" {
+				t.Errorf("the body shown is %q", r.Errors[0].Body)
+			}
+		}
+		if got := e.requests()[0].Header.Get("Accept-Encoding"); got != "" {
+			t.Errorf("a body that is to be read was asked for with Accept-Encoding %q", got)
+		}
+	})
+}
+
+// Redirects are followed as often as was asked, and else are the answer.
+func TestRedirects(t *testing.T) {
+	e := startEcho(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if n, _ := strconv.Atoi(r.URL.Path[1:]); n > 0 {
+			nethttp.Redirect(w, r, "/"+strconv.Itoa(n-1), nethttp.StatusTemporaryRedirect)
+		}
+	})
+	for _, c := range []struct {
+		hops, follow int
+		status       string
+		requests     int
+	}{
+		{0, 2, "200", 1}, {1, 0, "307", 1}, {1, 1, "200", 2}, {3, 3, "200", 4}, {3, 2, "307", 3},
+	} {
+		o := options("auto")
+		o.Redirects, o.Method, o.Body = c.follow, "POST", "again"
+		r := load(t, o, 2, e.URL+"/"+strconv.Itoa(c.hops))
+		got := e.requests()
+		if r.Status[c.status] != 2 || len(got) != 2*c.requests {
+			t.Errorf("%d hops, %d followed: status %v, %d requests", c.hops, c.follow, r.Status, len(got))
+		}
+		for _, s := range got {
+			if s.Body != "again" {
+				t.Errorf("the body became %q", s.Body)
+			}
+		}
+		if warned := len(r.Warnings) > 1; warned != (c.status == "307") { // the first: closed_loop
+			t.Errorf("%d hops, %d followed: warnings %+v", c.hops, c.follow, r.Warnings)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package http
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Credentials are those of the Authorization header. At most one of the four is given.
+type Credentials struct {
+	Basic, Bearer         takt.Secret // USER:PASSWORD, and a token
+	BasicFile, BearerFile string      // files that hold them
+
+	header string // what was found, "" for nothing
+}
+
+// read finds the header.
+func (c *Credentials) read() error {
+	c.header = ""
+	given := 0
+	for _, s := range []string{string(c.Basic), string(c.Bearer), c.BasicFile, c.BearerFile} {
+		if s != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return errors.New("several of --auth, --auth-file, --bearer and --bearer-file are given; keep one, a request has one Authorization header")
+	}
+	basicAuth, err := secretFrom(string(c.Basic), c.BasicFile, "--auth-file")
+	if err != nil {
+		return err
+	}
+	token, err := secretFrom(string(c.Bearer), c.BearerFile, "--bearer-file")
+	switch {
+	case err != nil:
+		return err
+	case basicAuth != "" && !strings.Contains(basicAuth, ":"):
+		return errors.New("basic authentication has no colon; write USER:PASSWORD")
+	case basicAuth != "":
+		c.header = "Basic " + base64.StdEncoding.EncodeToString([]byte(basicAuth))
+	case token != "":
+		c.header = "Bearer " + token
+	}
+	return nil
+}
+
+// secretFrom is the value, or the content of the file without its last line break.
+func secretFrom(value, path, flag string) (string, error) {
+	if path == "" {
+		return value, nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the credentials: %w; check %s", err, flag)
+	}
+	s := strings.TrimRight(string(b), "\r\n")
+	if s == "" || strings.ContainsAny(s, "\r\n") {
+		return "", fmt.Errorf("%s %s does not hold one line with the credentials", flag, path)
+	}
+	return s, nil
+}
+
+// Secrets implements takt.Secretive.
+func (c *Credentials) Secrets() []string {
+	scheme, value, _ := strings.Cut(c.header, " ")
+	if value == "" {
+		return nil
+	}
+	secrets := []string{value}
+	if scheme == "Basic" {
+		plain, _ := base64.StdEncoding.DecodeString(value) // it was encoded here
+		_, password, _ := strings.Cut(string(plain), ":")
+		secrets = append(secrets, password)
+	}
+	return secrets
+}
+
+// authorization is the header of requests to u: what the flags say, else what
+// stands in the URL.
+func (o *Options) authorization(u *url.URL) string {
+	if o.Credentials.header == "" && u != nil && u.User != nil {
+		return basic(u.User)
+	}
+	return o.Credentials.header
+}
+
+// basic is the header for a URL's user.
+func basic(u *url.Userinfo) string {
+	password, _ := u.Password()
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password))
+}

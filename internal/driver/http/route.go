@@ -1,0 +1,184 @@
+package http
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// Proxy is an HTTP proxy as a flag.
+type Proxy struct{ url *url.URL }
+
+// Set implements flag.Value: hey's HOST:PORT, or a URL with credentials.
+func (p *Proxy) Set(s string) error {
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("not a proxy; write host:port, or http://user:password@host:port")
+	}
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), defaultPort(u))
+	}
+	p.url = u
+	return nil
+}
+
+// String implements flag.Value without the credentials.
+func (p *Proxy) String() string { return p.host() }
+
+func (p *Proxy) host() string {
+	if p == nil || p.url == nil {
+		return ""
+	}
+	return p.url.Host
+}
+
+// Secrets implements takt.Secretive.
+func (p *Proxy) Secrets() []string {
+	if p.url == nil || p.url.User == nil {
+		return nil
+	}
+	password, _ := p.url.User.Password()
+	return []string{password, strings.TrimPrefix(basic(p.url.User), "Basic ")}
+}
+
+// ConnectTo is a repeatable flag of addresses to connect to instead of others.
+type ConnectTo []detour
+
+type detour struct{ host, port, toHost, toPort string }
+
+// Set implements flag.Value: curl's HOST1:PORT1:HOST2:PORT2. An empty part of the
+// first pair stands for any, one of the second leaves that part as it is.
+func (c *ConnectTo) Set(s string) error {
+	parts := splitAddress(s)
+	if len(parts) != 4 {
+		return fmt.Errorf("%q is not of the form HOST1:PORT1:HOST2:PORT2; IPv6 addresses stand in brackets", s)
+	}
+	*c = append(*c, detour{parts[0], parts[1], parts[2], parts[3]})
+	return nil
+}
+
+// splitAddress cuts at colons, but not within brackets, which it takes off.
+func splitAddress(s string) (parts []string) {
+	start, inside := 0, false
+	cut := func(end int) { parts = append(parts, strings.Trim(s[start:end], "[]")); start = end + 1 }
+	for i, b := range s {
+		switch {
+		case b == '[' || b == ']':
+			inside = b == '['
+		case b == ':' && !inside:
+			cut(i)
+		}
+	}
+	cut(len(s))
+	return parts
+}
+
+// String implements flag.Value.
+func (c *ConnectTo) String() string {
+	var list []string
+	for _, d := range *c {
+		list = append(list, net.JoinHostPort(d.host, d.port)+":"+net.JoinHostPort(d.toHost, d.toPort))
+	}
+	return strings.Join(list, ",")
+}
+
+// detour is where to connect to for addr: the first that fits decides.
+func (c ConnectTo) detour(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	for _, d := range c {
+		if (d.host == "" || strings.EqualFold(d.host, host)) && (d.port == "" || d.port == port) {
+			return net.JoinHostPort(or(d.toHost, host), or(d.toPort, port))
+		}
+	}
+	return addr
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// checkRoute holds the ways to the target against each other.
+func (o *Options) checkRoute() error {
+	var given []string
+	for name, is := range map[string]bool{"--proxy": o.Proxy.url != nil, "--unix-socket": o.UnixSocket != "", "--connect-to": len(o.ConnectTo) > 0} {
+		if is {
+			given = append(given, name)
+		}
+	}
+	if len(given) > 1 {
+		return errors.New("more than one of --proxy, --unix-socket and --connect-to is given; keep one, a connection goes one way")
+	}
+	return nil
+}
+
+// route is the network and address to connect to for addr, a host:port.
+func (o *Options) route(addr string) (network, address string) {
+	if o.UnixSocket != "" {
+		return "unix", o.UnixSocket
+	}
+	return "tcp", o.ConnectTo.detour(addr)
+}
+
+// dial connects to where route says.
+func (o *Options) dial(ctx context.Context, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: o.ConnectTimeout}
+	network, address := o.route(addr)
+	return d.DialContext(ctx, network, address)
+}
+
+// hostPort is host:port of u.
+func hostPort(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	return net.JoinHostPort(u.Hostname(), defaultPort(u))
+}
+
+func defaultPort(u *url.URL) string {
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// tlsConfig is what connections to any https server have in common.
+func (o *Options) tlsConfig() (*tls.Config, error) {
+	conf := &tls.Config{InsecureSkipVerify: o.Insecure}
+	if o.CACert != "" {
+		pem, err := os.ReadFile(o.CACert)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the authorities: %w; check --cacert", err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("no certificate in %s; --cacert wants PEM", o.CACert)
+		}
+	}
+	if o.Key != "" && o.Cert == "" {
+		return nil, errors.New("--key is given without --cert; a client certificate needs both")
+	}
+	if o.Cert == "" {
+		return conf, nil
+	}
+	pair, err := tls.LoadX509KeyPair(o.Cert, or(o.Key, o.Cert))
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the client certificate: %w; check --cert and --key", err)
+	}
+	conf.Certificates = []tls.Certificate{pair}
+	return conf, nil
+}

@@ -1,0 +1,231 @@
+package http_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	nethttp "net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/engine"
+)
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s:1") // a colon is no port
+	e := newEcho(t, nil)
+	e.onSocket(t, path)
+	both(t, func(t *testing.T, client string) {
+		o := options(client)
+		o.UnixSocket = path
+		clean(t, load(t, o, 2, "http://service.example/x"), 2)
+		if got := e.requests(); got[0].Host != "service.example" || got[0].URI != "/x" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestConnectTo(t *testing.T) {
+	e := startEcho(t, nil)
+	here := strings.TrimPrefix(e.URL, "http://")
+	both(t, func(t *testing.T, client string) {
+		for _, rule := range []string{"service.example:80:" + here, "::" + here, ":80:" + here} {
+			o := options(client)
+			for _, r := range []string{"other.example:80:127.0.0.1:1", rule} {
+				if err := o.ConnectTo.Set(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clean(t, load(t, o, 1, "http://service.example/"), 1)
+			if got := e.requests(); got[0].Host != "service.example" {
+				t.Errorf("%s: %+v", rule, got)
+			}
+		}
+	})
+	var c http.ConnectTo
+	if err := c.Set("[::1]:80:[::2]:81"); err != nil || c.String() != "[::1]:80:[::2]:81" {
+		t.Error(c.String(), err)
+	}
+	if err := c.Set("a:b"); err == nil {
+		t.Error("two parts were accepted")
+	}
+}
+
+// authority makes the certificate of a client, signed by itself.
+func authority(t *testing.T) (cert, key string, pool *x509.CertPool) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool = x509.NewCertPool()
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.AddCert(parsed)
+	encode := func(kind string, b []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}))
+	}
+	return write(t, "cert.pem", encode("CERTIFICATE", der)), write(t, "key.pem", encode("PRIVATE KEY", keyDER)), pool
+}
+
+// startTLS serves e over TLS and returns the file of its authority.
+func (e *echo) startTLS(t *testing.T) (cacert string) {
+	e.Config.ErrorLog = quiet() // the probe connects without a handshake
+	e.StartTLS()
+	return write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: e.Certificate().Raw})))
+}
+
+// The server lets in whoever shows its certificate, and nobody else.
+func TestClientCertificate(t *testing.T) {
+	cert, key, pool := authority(t)
+	e := newEcho(t, nil)
+	e.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
+	cacert := e.startTLS(t)
+	both(t, func(t *testing.T, client string) {
+		o := options(client)
+		o.CACert, o.Cert, o.Key = cacert, cert, key
+		clean(t, load(t, o, 2, e.URL), 2)
+		o = options(client)
+		o.CACert = cacert
+		if r := load(t, o, 2, e.URL); r.Counts.OK != 0 {
+			t.Errorf("without a certificate: %+v", r.Counts)
+		}
+	})
+}
+
+// HTTP/2 over TLS and without, over as many connections as were asked for.
+func TestHTTP2(t *testing.T) {
+	secure, plain := newEcho(t, slow), newEcho(t, slow)
+	secure.EnableHTTP2 = true
+	cacert := secure.startTLS(t)
+	plain.Config.Protocols = new(nethttp.Protocols)
+	plain.Config.Protocols.SetUnencryptedHTTP2(true)
+	plain.Start()
+	for name, e := range map[string]*echo{"h2": secure, "h2c": plain} {
+		for _, conns := range []int{1, 3} {
+			o := options("auto")
+			o.HTTP2, o.HTTP2Connections, o.CACert = true, conns, cacert
+			clean(t, loadWith(t, o, engine.Options{Requests: 30, Connections: 6}, e.URL), 30)
+			got := e.requests()
+			if n := connections(got); n != conns || got[0].Proto != "HTTP/2.0" {
+				t.Errorf("%s: %d connections of %s, want %d", name, n, got[0].Proto, conns)
+			}
+			if v := o.Variables()["protocol"]; v != name {
+				t.Errorf("the protocol is %v, want %s", v, name)
+			}
+		}
+	}
+}
+
+// slow keeps six requests open at once.
+func slow(w nethttp.ResponseWriter, _ *nethttp.Request) {
+	time.Sleep(5 * time.Millisecond)
+	_, _ = io.WriteString(w, "hello")
+}
+
+// A server without HTTP/2 is not silently asked in another protocol.
+func TestHTTP2Refused(t *testing.T) {
+	secure, plain := newEcho(t, nil), startEcho(t, nil)
+	cacert := secure.startTLS(t)
+	for _, e := range []*echo{secure, plain} {
+		o := options("auto")
+		o.HTTP2, o.CACert = true, cacert
+		if r := load(t, o, 2, e.URL); r.Counts.OK != 0 || len(r.Errors) == 0 {
+			t.Errorf("%s: %+v", e.URL, r.Counts)
+		}
+	}
+}
+
+// proxy is one that asks for credentials, and counts what it passes on.
+func proxy(t *testing.T, passed *int) string {
+	s := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if !strings.HasPrefix(r.Header.Get("Proxy-Authorization"), "Basic ") {
+			w.WriteHeader(nethttp.StatusProxyAuthRequired)
+			return
+		}
+		*passed++
+		if r.Method == nethttp.MethodConnect {
+			tunnel(w, r.Host)
+			return
+		}
+		out := r.Clone(r.Context())
+		out.RequestURI = ""
+		resp, err := nethttp.DefaultTransport.RoundTrip(out)
+		if err != nil {
+			w.WriteHeader(nethttp.StatusBadGateway)
+			return
+		}
+		defer resp.Body.Close()
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func tunnel(w nethttp.ResponseWriter, host string) {
+	out, err := net.Dial("tcp", host)
+	if err != nil {
+		w.WriteHeader(nethttp.StatusBadGateway)
+		return
+	}
+	w.WriteHeader(nethttp.StatusOK)
+	in, _, err := w.(nethttp.Hijacker).Hijack()
+	if err != nil {
+		_ = out.Close()
+		return
+	}
+	go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+	go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
+}
+
+func TestProxy(t *testing.T) {
+	plain, secure := startEcho(t, nil), newEcho(t, nil)
+	cacert := secure.startTLS(t)
+	for _, e := range []*echo{plain, secure} {
+		passed := 0
+		o := options("auto")
+		o.CACert = cacert
+		if err := o.Proxy.Set(strings.Replace(proxy(t, &passed), "://", "://ann:tiger@", 1)); err != nil {
+			t.Fatal(err)
+		}
+		clean(t, load(t, o, 3, e.URL), 3)
+		if got := e.requests(); len(got) != 3 || passed == 0 {
+			t.Errorf("%s: %d requests, the proxy passed %d on", e.URL, len(got), passed)
+		}
+		if secrets := strings.Join(o.Secrets(), " "); !strings.Contains(secrets, "tiger") || strings.Contains(o.Proxy.String(), "tiger") {
+			t.Errorf("secrets %q, shown %q", secrets, &o.Proxy)
+		}
+	}
+	passed := 0
+	o := options("auto")
+	u, _ := url.Parse(proxy(t, &passed))
+	if err := o.Proxy.Set(u.Host); err != nil { // hey's form, and no credentials
+		t.Fatal(err)
+	}
+	if r := load(t, o, 1, plain.URL); r.Status["407"] != 1 {
+		t.Errorf("%+v", r.Status)
+	}
+}

@@ -1,0 +1,200 @@
+package http_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/engine"
+)
+
+// Both formats of vegeta say the same.
+func TestTargets(t *testing.T) {
+	e := startEcho(t, nil)
+	body := write(t, "body.json", `{"a":1}`)
+	formats := map[string]string{
+		"http": `# three requests
+GET @URL/one
+X-Header: 1
+X-Header: 2
+POST @URL/two?x=y
+
+PUT @URL/three
+Content-Type: application/json
+# with its body
+@` + body + `
+`,
+		"json": `{"method":"GET","url":"@URL/one","header":{"X-Header":["1","2"]}}
+{"method":"POST","url":"@URL/two?x=y"}
+
+{"method":"PUT","url":"@URL/three","body":"eyJhIjoxfQ==","header":{"Content-Type":["application/json"]}}
+`,
+	}
+	for name, text := range formats {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, client string) {
+				o := options(client)
+				o.Targets = write(t, "targets", strings.ReplaceAll(text, "@URL", e.URL))
+				if err := o.Header.Set("X-All: yes"); err != nil {
+					t.Fatal(err)
+				}
+				clean(t, load(t, o, 4), 4)
+				got := e.requests()
+				for i, want := range []string{"GET /one ", "POST /two?x=y ", `PUT /three {"a":1}`, "GET /one "} {
+					if s := got[i].Method + " " + got[i].URI + " " + got[i].Body; s != want || got[i].Header.Get("X-All") != "yes" {
+						t.Errorf("request %d: %s, want %s; %v", i, s, want, got[i].Header)
+					}
+				}
+				if h := got[0].Header.Values("X-Header"); len(h) != 2 || h[1] != "2" {
+					t.Errorf("X-Header: %q", h)
+				}
+				if h := got[2].Header.Values("Content-Type"); len(h) != 1 || h[0] != "application/json" {
+					t.Errorf("Content-Type: %q", h)
+				}
+			})
+		})
+	}
+}
+
+// Targets without a host take it from the URL, and the body of -d if they bring none.
+func TestTargetsRelative(t *testing.T) {
+	e := startEcho(t, nil)
+	both(t, func(t *testing.T, client string) {
+		o := options(client)
+		o.Targets, o.Body = write(t, "targets", "POST /a\nGET /b\n"), "all"
+		clean(t, load(t, o, 2, e.URL+"/base/"), 2)
+		if got := e.requests(); got[0].URI != "/a" || got[1].URI != "/b" || got[0].Body != "all" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Several hosts need net/http, which auto takes by itself.
+func TestTargetsOnSeveralHosts(t *testing.T) {
+	one, two := startEcho(t, nil), startEcho(t, nil)
+	path := write(t, "targets", "GET "+one.URL+"/1\nGET "+two.URL+"/2\n")
+	o := options("auto")
+	o.Targets = path
+	clean(t, load(t, o, 4), 4)
+	if a, b := one.requests(), two.requests(); len(a) != 2 || len(b) != 2 || a[0].URI != "/1" || b[0].URI != "/2" {
+		t.Errorf("%+v %+v", a, b)
+	}
+	o = options("own")
+	o.Targets = path
+	if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), "targets on several hosts") {
+		t.Error(faults)
+	}
+}
+
+// What comes from stdin is read as the run goes and ends it.
+func TestTargetsFromStdin(t *testing.T) {
+	e := startEcho(t, nil)
+	both(t, func(t *testing.T, client string) {
+		o := options(client)
+		o.Targets, o.Stdin = "-", strings.NewReader("GET /1\nGET /2\nGET /3\n")
+		r := load(t, o, 10, e.URL)
+		clean(t, r, 3)
+		if got := e.requests(); len(got) != 3 || got[2].URI != "/3" {
+			t.Errorf("%+v", got)
+		}
+	})
+	o := options("auto") // without a url: the targets say where
+	o.Targets, o.Stdin = "-", strings.NewReader("GET "+e.URL+"/1\n")
+	clean(t, load(t, o, 10), 1)
+}
+
+// A file longer than what is kept is read again and again as the run goes.
+func TestTargetsStreamed(t *testing.T) {
+	e := startEcho(t, nil)
+	both(t, func(t *testing.T, client string) {
+		o := options(client)
+		o.KeepTargets(1)
+		o.Targets = write(t, "targets", strings.ReplaceAll("POST @URL/1\nGET @URL/2\nGET @URL/3\n", "@URL", e.URL))
+		clean(t, load(t, o, 7), 7)
+		var uris []string
+		for _, s := range e.requests() {
+			uris = append(uris, s.URI)
+		}
+		if got := strings.Join(uris, " "); got != "/1 /2 /3 /1 /2 /3 /1" {
+			t.Error(got)
+		}
+	})
+}
+
+// Operation k has the same target whichever shard sends it, kept or streamed.
+func TestTargetsOfShards(t *testing.T) {
+	e := startEcho(t, nil)
+	for _, from := range []string{"file", "streamed file", "stdin"} {
+		for shard, want := range map[string]string{"1/2": "/0 /2 /4", "2/2": "/1 /3"} {
+			text := "GET /0\nGET /1\nGET /2\nGET /3\nGET /4\n"
+			o := options("auto")
+			switch from {
+			case "stdin":
+				o.Targets, o.Stdin = "-", strings.NewReader(text)
+			case "streamed file":
+				o.KeepTargets(0)
+				fallthrough
+			default:
+				o.Targets = write(t, "targets", text)
+			}
+			loadWith(t, o, engine.Options{Requests: 5, Connections: 1, Rate: "1000", Shard: shard}, e.URL)
+			var uris []string
+			for _, s := range e.requests() {
+				uris = append(uris, s.URI)
+			}
+			if got := strings.Join(uris, " "); got != want {
+				t.Errorf("%s, shard %s: %s, want %s", from, shard, got, want)
+			}
+		}
+	}
+}
+
+func TestTargetFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"GET http://x/\nnonsense\n":              ":1: line 2: \"nonsense\" is neither",
+		"\n\nGET nowhere\n":                      ":3: \"GET nowhere\" is no target",
+		"GET /path\n":                            ":1: \"/path\" has no http:// or https://",
+		"GET ftp://x/\n":                         ":1: \"ftp://x/\" has no",
+		"POST http://x/\n@/nowhere\n":            ":1: cannot read the body",
+		"{\"method\":\"GET\"}\n":                 ":1: a target needs method and url",
+		"{\"method\":\n":                         ":1: unexpected end",
+		"GET http://x/\nX Y: 1\n":                ":1: header name",
+		"GET http://x/\n\nGET http://x/\nA:\x01": ":3: header A",
+	} {
+		o := http.New()
+		o.Targets = write(t, "targets", text)
+		faults := o.Validate(nil)
+		if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), o.Targets+want) {
+			t.Errorf("%q: %v, want %s", text, faults, want)
+		}
+	}
+	// stdin is read as the run goes, so its faults end the run.
+	e := startEcho(t, nil)
+	o := options("auto")
+	o.Targets, o.Stdin = "-", strings.NewReader("GET /1\nGET http://elsewhere/\n")
+	eng := engine.Defaults()
+	eng.Requests, eng.Connections = 5, 1
+	o.Shape(&eng)
+	if faults := o.Validate([]string{e.URL}); faults != nil {
+		t.Fatal(faults)
+	}
+	src, err := eng.Source()
+	if err == nil {
+		src, err = o.Source(src)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := o.Open(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Run(t.Context(), engine.Plan{Options: eng, Kind: "http", Source: src, Driver: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r, 1)
+	if err := src.(interface{ Err() error }).Err(); err == nil || !strings.Contains(err.Error(), "stdin:2: http://elsewhere/ is not on the host of the url") {
+		t.Error(err)
+	}
+}

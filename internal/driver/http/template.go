@@ -1,0 +1,198 @@
+package http
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// placeholder begins one, in a URL, a header or a body.
+const placeholder = "{{"
+
+// parseURL takes the argument. A URL with placeholders, which may stand behind its
+// host, is kept as it is; in any other one net/url escapes what has to be.
+func (o *Options) parseURL(args []string) error {
+	o.url, o.target = nil, ""
+	switch {
+	case len(args) == 0 && o.Targets != "":
+		return nil
+	case len(args) == 0:
+		return errNoURL
+	case len(args) > 1:
+		return fmt.Errorf("%d arguments where one url is expected: %q; flags with a value are written --name value", len(args), args)
+	}
+	base, target := args[0], ""
+	if strings.Contains(base, placeholder) {
+		base, target = splitTarget(base)
+	}
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean http://%s?", args[0], strings.TrimPrefix(args[0], "//"))
+	}
+	o.url, o.target = u, or(target, u.RequestURI())
+	return nil
+}
+
+// splitTarget cuts a URL behind its host.
+func splitTarget(s string) (base, target string) {
+	from := strings.Index(s, "://") + len("://")
+	i := strings.IndexAny(s[from:], "/?{")
+	if i < 0 || s[from+i] == '{' {
+		return s, "" // no host, or one with a placeholder: not a URL
+	}
+	base, target = s[:from+i], s[from+i:]
+	if target[0] == '?' {
+		target = "/" + target
+	}
+	return base, target
+}
+
+// build makes the requests of all operations and checks them.
+func (o *Options) build() []error {
+	if o.Targets != "" {
+		return o.buildTargets()
+	}
+	m := o.newMessage(strings.ToUpper(o.Method), o.url, o.target, nil, o.body)
+	t, faults := o.newTemplated(m)
+	if len(faults) > 0 {
+		return faults
+	}
+	first, err := t.message(&takt.Op{})
+	if err != nil {
+		return []error{err}
+	}
+	f, err := newFixed(first)
+	o.requests = f
+	if !t.isFixed() {
+		o.requests = t
+	}
+	return appendError(nil, err)
+}
+
+func appendError(list []error, err error) []error {
+	if err == nil {
+		return list
+	}
+	return append(list, err)
+}
+
+// templated fills in placeholders for each operation.
+type templated struct {
+	text   *message // before anything is filled in
+	target *payload.Template
+	header []*payload.Template // the values of text.Header
+	body   *payload.Template   // nil: text.Body as it is
+	closes bool                // each request is the last on its connection
+}
+
+// newTemplated parses what may have placeholders.
+func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
+	env := &payload.Env{Seed: o.seed}
+	parse := func(where, text string, check func(line []byte) error) *payload.Template {
+		p, err := env.Parse(where, text)
+		if err == nil {
+			err = p.Check(check)
+		}
+		if err != nil {
+			faults = append(faults, err)
+		}
+		return p
+	}
+	t = &templated{text: m, closes: m.Close || m.SaysClose(), target: parse("url", m.Target, checkTarget)}
+	for _, f := range m.Header {
+		t.header = append(t.header, parse("header "+f.Name, f.Value, func(line []byte) error {
+			return http1.CheckField(http1.Field{Name: f.Name, Value: string(line)})
+		}))
+	}
+	if o.BodyFile == "" || o.BodyTemplate {
+		t.body = parse("body", string(m.Body), func([]byte) error { return nil })
+	}
+	return t, faults
+}
+
+func checkTarget(line []byte) error { return http1.CheckTarget("/" + string(line)) }
+
+func (t *templated) isFixed() bool {
+	for _, p := range t.header {
+		if !p.Fixed() {
+			return false
+		}
+	}
+	return t.target.Fixed() && (t.body == nil || t.body.Fixed())
+}
+
+// Append implements http1.Requests. It allocates nothing.
+func (t *templated) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
+	q := t.text
+	dst = append(append(dst, q.Method...), ' ')
+	dst = t.target.Append(dst, op.Seq)
+	dst = append(append(append(dst, " HTTP/1.1\r\nHost: "...), q.Host...), "\r\n"...)
+	for i, p := range t.header {
+		dst = append(append(dst, q.Header[i].Name...), ": "...)
+		dst = append(p.Append(dst, op.Seq), "\r\n"...)
+	}
+	if q.Close {
+		dst = append(dst, "Connection: close\r\n"...)
+	}
+	begin := len(dst)
+	dst = t.appendBody(dst, op.Seq)
+	if n := len(dst) - begin; n > 0 || http1.ExpectsBody(q.Method) {
+		dst = insertLength(dst, begin)
+	} else {
+		dst = append(dst, "\r\n"...)
+	}
+	return dst, q.Method == "HEAD", t.closes
+}
+
+func (t *templated) appendBody(dst []byte, seq uint64) []byte {
+	if t.body == nil {
+		return append(dst, t.text.Body...)
+	}
+	return t.body.Append(dst, seq)
+}
+
+// insertLength puts the end of the head before the body that begins at begin: its
+// length is known only when it is there, and moving it is cheaper than a buffer
+// for each connection.
+func insertLength(dst []byte, begin int) []byte {
+	var line [48]byte
+	end := append(line[:0], "Content-Length: "...)
+	end = strconv.AppendInt(end, int64(len(dst)-begin), 10)
+	end = append(end, "\r\n\r\n"...)
+	size := len(dst) - begin
+	dst = append(dst, end...)
+	copy(dst[begin+len(end):], dst[begin:begin+size])
+	copy(dst[begin:], end)
+	return dst
+}
+
+// message implements requests.
+func (t *templated) message(op *takt.Op) (*message, error) {
+	m := *t.text
+	m.Target = string(t.target.Append(nil, op.Seq))
+	m.Header = slices.Clone(m.Header)
+	for i, p := range t.header {
+		m.Header[i].Value = string(p.Append(nil, op.Seq))
+	}
+	m.Body = t.appendBody(nil, op.Seq)
+	at, err := url.ParseRequestURI(m.Target)
+	if err != nil {
+		return nil, fmt.Errorf("what the url's placeholders give is no path: %w; percent-encode it", err)
+	}
+	m.url = t.text.url.ResolveReference(at)
+	return &m, nil
+}
+
+func (t *templated) describe(v map[string]any) {
+	(&fixed{msg: t.text}).describe(v)
+	if t.body != nil && !t.body.Fixed() {
+		delete(v, "body_bytes")
+		v["body"] = string(t.text.Body)
+	}
+}
