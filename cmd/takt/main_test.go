@@ -34,6 +34,12 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
+		Condition: func(name string) (bool, error) {
+			if name != "race" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return raceDetector, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"target": cmdTarget,
 			"exits":  cmdExits,

@@ -14,16 +14,18 @@ import (
 // -disable-compression as -d with a body.
 var legacy = map[string]bool{
 	// hey
-	"host": true, "cpus": true,
+	"host": true, "cpus": true, "h2": true,
 	"disable-compression": true, "disable-keepalive": true, "disable-redirects": true,
 }
 
-// parseFlags sets the flags of the command that args name, reports every fault
-// at once, and returns what is left for cobra: the command and its arguments.
-func parseFlags(root *cobra.Command, args []string) ([]string, error) {
+// parseFlags sets the flags of the command that args name, fills in what the
+// environment and a config file say, reports every fault at once, and returns what
+// is left for cobra: the command and its arguments.
+func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
 		return args, nil
 	}
+	args = commandFirst(args)
 	cmd, depth := findCommand(root, args)
 	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
 		return nil, usage(cmd, []error{unknownCommand(cmd, args[depth])})
@@ -39,6 +41,11 @@ func parseFlags(root *cobra.Command, args []string) ([]string, error) {
 	p.parse()
 	if p.help {
 		return append(args[:depth:depth], "--help"), nil
+	}
+	if isConfigurable(cmd) {
+		p.fill(env, cmd)
+		cmd.Args = p.blaming(cmd.Args)
+		env.settings.given = p.given
 	}
 	if len(p.faults) > 0 {
 		p.faults = append(p.faults, moreFaults(cmd, p.positional)...)
@@ -108,6 +115,8 @@ type flagParser struct {
 	flags      *pflag.FlagSet
 	rest       []string
 	positional []string
+	given      []setting
+	refused    []string // flags with a value that was not understood
 	faults     []error
 	help       bool
 }
@@ -204,11 +213,7 @@ func (p *flagParser) bundle(arg string) {
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func (p *flagParser) set(f *pflag.Flag, shown, value string) {
-	if err := f.Value.Set(value); err != nil {
-		p.fault("bad %s: %w", shown, err)
-		return
-	}
-	f.Changed = true
+	p.put(f, value, origin{fromFlag, shown})
 }
 
 // unknown refuses a flag and names the known one that is meant, if one is near.
@@ -227,14 +232,10 @@ func (p *flagParser) unknown(dashes, arg string) {
 }
 
 // nearest is the known flag whose name is nearest to name, nil if none is near.
-func (p *flagParser) nearest(name string) (best *pflag.Flag) {
-	distance := 3
-	p.flags.VisitAll(func(f *pflag.Flag) {
-		if d := editDistance(name, f.Name); d < distance && d < len(name) {
-			best, distance = f, d
-		}
-	})
-	return best
+func (p *flagParser) nearest(name string) *pflag.Flag {
+	var names []string
+	p.flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return p.flags.Lookup(nearest(name, names, 2))
 }
 
 // editDistance is Levenshtein's, of two short words.
@@ -274,6 +275,7 @@ func addFlags(cmd *cobra.Command, declare func(*goFlagSet)) *goFlagSet {
 			return
 		}
 		pf := pflag.PFlagFromGoFlag(f)
+		pf.Value = &goValue{pf.Value, f.Value}
 		if s := short[f.Name]; len(s) == 1 {
 			pf.Shorthand = s
 		}

@@ -51,8 +51,9 @@ func TestFlags(t *testing.T) {
 		"--label =x":              `bad --label: label "=x" has no name`,
 		"--body x --body-file /x": "both -d and -D are given",
 	} {
-		root := newRoot(Env{Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Getenv: func(string) string { return "" }})
-		rest, err := parseFlags(root, append(append([]string{"http"}, strings.Fields(args)...), url))
+		env := Env{Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Getenv: func(string) string { return "" }, settings: &settings{}}
+		root := newRoot(env)
+		rest, err := parseFlags(env, root, append(append([]string{"http"}, strings.Fields(args)...), url))
 		if err == nil {
 			cmd := subcommand(root, "http")
 			err = cmd.Args(cmd, rest[2:]) // without http and --

@@ -19,10 +19,12 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+	Environ        func() []string // all variables, as NAME=VALUE; nil: not looked through
 	Interrupt      context.Context // ends with the first signal; its cause is a SignalError
 	Abort          <-chan struct{} // closed by the second
 
-	args []string // as Main was given them
+	args     []string // as Main was given them
+	settings *settings
 }
 
 // The exit codes, the same for every subcommand; docs/exit-codes.md explains them.
@@ -39,9 +41,9 @@ const (
 
 // Main runs the command that args name and returns the process's exit code.
 func Main(env Env, args []string) int {
-	env.args = args
+	env.args, env.settings = args, &settings{}
 	root := newRoot(env)
-	args, err := parseFlags(root, args)
+	args, err := parseFlags(env, root, args)
 	if err == nil {
 		root.SetArgs(args)
 		err = root.ExecuteContext(env.Interrupt)
@@ -120,7 +122,7 @@ the operation was due, and says when it was itself the bottleneck.`,
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newVersion(env), newTarget(env))
+	root.AddCommand(newVersion(env), newTarget(env), newConfig(env))
 	for _, c := range newLoads(env) {
 		root.AddCommand(c)
 	}

@@ -27,15 +27,20 @@ type load struct {
 	outputs list
 	asserts list
 	labels  labels
+	aborts  list
 
 	progress string
 	repeat   int
 	noStore  bool
+	strict   bool
 
 	opened     []destination
 	assertions []analysis.Assertion
+	conditions []analysis.Assertion // of --abort-on
+	abort      context.CancelCauseFunc
 	scrub      *strings.Replacer
 	group      string
+	brokeOff   error // what ended the list of operations before its time
 }
 
 // The names of --progress.
@@ -54,22 +59,25 @@ func newLoads(env Env) []*cobra.Command {
 }
 
 func newLoad(env Env, row driver.Row) *cobra.Command {
-	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(), progress: progressAuto, repeat: 1}
+	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(env.Stdin), progress: progressAuto, repeat: 1}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	l.flags = addFlags(c, func(fs *goFlagSet) {
 		l.engine.AddFlags(fs)
 		l.driver.AddFlags(fs)
 		l.addFlags(fs)
 	})
+	configurable(c)
 	c.Args = func(c *cobra.Command, args []string) error { return usage(c, l.faults(args)) }
 	c.RunE = func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) }
 	return c
 }
 
 func (l *load) addFlags(fs *goFlagSet) {
-	fs.Var(&l.outputs, "output", "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", "))
+	fs.Var(&l.outputs, "output", "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
 	fs.Var(&l.outputs, "o", "= --output")
 	fs.Var(&l.asserts, "assert", "`CONDITION` such as p99<250ms, errors<0.1%, rate>=99%; repeatable; exit code 3 if it does not hold")
+	fs.Var(&l.aborts, "abort-on", "`CONDITION` as of --assert, such as errors>50%, p99>2s, ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
+	fs.BoolVar(&l.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 	fs.Var(&l.labels, "label", "`NAME=VALUE` of the thing under test, kept in the report; repeatable")
 	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `auto|line|none`")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
@@ -88,8 +96,8 @@ func (l *load) faults(args []string) []error {
 
 // validate reports every fault at once and prepares the run.
 func (l *load) validate(args []string) []error {
-	faults := l.driver.Validate(args)
 	l.driver.Shape(&l.engine)
+	faults := l.driver.Validate(args)
 	faults = append(faults, l.engine.Validate()...)
 	if l.progress != progressAuto && l.progress != progressLine && l.progress != progressNone {
 		faults = append(faults, fmt.Errorf("unknown --progress %q; use auto, line or none", l.progress))
@@ -103,6 +111,8 @@ func (l *load) validate(args []string) []error {
 		faults = appendError(faults, err)
 		l.assertions = append(l.assertions, a)
 	}
+	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
+	l.conditions, faults = conditions, append(faults, bad...)
 	return append(faults, l.parseOutputs()...)
 }
 
@@ -115,6 +125,8 @@ func appendError(list []error, err error) []error {
 
 func (l *load) run(ctx context.Context, args []string) error {
 	l.group = newULID(time.Now())
+	ctx, l.abort = context.WithCancelCause(ctx)
+	defer l.abort(nil)
 	var worst error
 	for i := range l.repeat {
 		err := l.once(ctx, i+1, args)
@@ -136,25 +148,60 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		return err
 	}
 	defer out.discard()
+	source, err := l.source()
+	if err != nil {
+		return l.clean(err)
+	}
 	d, err := l.driver.Open(ctx, l.connections())
 	if err != nil {
 		return l.clean(err)
 	}
-	source, err := l.engine.Source()
-	if err != nil {
-		return err
-	}
 	report, err := engine.Run(ctx, engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
-		OnInterval: l.watch(out), Abort: l.env.Abort, Scrub: l.scrub.Replace,
+		OnInterval: l.guarded(ctx, l.watch(out), source, d), OnSamples: out.onSamples(), Abort: l.env.Abort, Scrub: l.scrub.Replace,
 	})
 	if err != nil {
 		return l.broken(ctx, err)
 	}
 	l.complete(report, head)
+	l.listFault(source, report)
+	noteAbort(ctx, report)
+	l.contrast(ctx, report)
 	written := out.close(report)
 	judged := l.judge(report)
 	return l.outcome(ctx, report, written, judged)
+}
+
+// source makes the operations, with what each is to do where a list says so.
+func (l *load) source() (takt.Source, error) {
+	source, err := l.engine.Source()
+	if lister, ok := l.driver.(driver.Lister); ok && err == nil {
+		return lister.Source(source)
+	}
+	return source, err
+}
+
+// listFault notes what ended a list of operations before its time.
+func (l *load) listFault(source takt.Source, r *takt.Report) {
+	l.brokeOff = nil
+	if s, ok := source.(interface{ Err() error }); ok && s.Err() != nil {
+		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", s.Err()))
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "broke_off", Message: l.brokeOff.Error()})
+	}
+}
+
+// contrast shows what a closed loop makes of the same load.
+func (l *load) contrast(ctx context.Context, r *takt.Report) {
+	c, ok := l.driver.(driver.Contraster)
+	if !ok || c.Contrasts() <= 0 || ctx.Err() != nil {
+		return
+	}
+	if l.progress != progressNone {
+		fmt.Fprintf(l.env.Stderr, "contrast: the same load from a closed loop, for %v\n", c.Contrasts())
+	}
+	if err := c.Contrast(ctx, r); err != nil {
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "contrast", Message: l.clean(err).Error()})
+	}
 }
 
 // connections is how many the run will have at once for sure: a pool that grows
@@ -240,11 +287,15 @@ func (l *load) outcome(ctx context.Context, r *takt.Report, written error, passe
 		return &exitError{exitFailed, written}
 	case errors.As(context.Cause(ctx), &signal):
 		return &exitError{code: exitSignal + signal.Number}
+	case l.brokeOff != nil:
+		return &exitError{exitFailed, l.brokeOff}
 	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
 		return &exitError{exitFailed, errors.New("not one operation succeeded" + firstSample(r))}
 	case len(l.assertions) > 0 && r.Verdict == takt.Invalid:
 		return &exitError{exitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings")}
-	case !passed:
+	case (l.strict || len(l.conditions) > 0) && r.Verdict == takt.Invalid:
+		return &exitError{exitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings")}
+	case !passed, aborted(ctx) != nil:
 		return &exitError{code: exitAssertion}
 	}
 	return nil

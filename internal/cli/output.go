@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -59,6 +61,7 @@ type outputs []*output
 type output struct {
 	path   string
 	writer format.Writer
+	rows   format.RowWriter // writer, if it takes rows: of the run's goroutine for them
 	buffer *bufio.Writer
 	file   io.Closer // nil: stdout
 	err    error     // the first; nothing is written after it
@@ -92,6 +95,7 @@ func open(env Env, d destination, number, of int, head takt.Report) (*output, er
 	}
 	o.buffer = bufio.NewWriter(w)
 	o.writer, o.err = d.format.Open(o.buffer, head)
+	o.rows, _ = o.writer.(format.RowWriter)
 	return o, nil
 }
 
@@ -108,12 +112,34 @@ func numbered(path string, number, of int) string {
 // followed while the run goes.
 func (all outputs) interval(iv takt.Interval) {
 	for _, o := range all {
-		if o.err == nil {
-			o.err = o.writer.Interval(iv)
+		if o.rows == nil {
+			o.write(func() error { return o.writer.Interval(iv) })
 		}
-		if o.err == nil {
-			o.err = o.buffer.Flush()
+	}
+}
+
+// onSamples takes the rows of a run; nil, so that none are kept, when no output
+// wants them.
+func (all outputs) onSamples() engine.OnSamples {
+	if !slices.ContainsFunc(all, func(o *output) bool { return o.rows != nil }) {
+		return nil
+	}
+	return func(phases []string, list []takt.Sample) {
+		for _, o := range all {
+			if o.rows != nil {
+				o.write(func() error { return o.rows.Samples(phases, list) })
+			}
 		}
+	}
+}
+
+// write does part and flushes, unless something went wrong before.
+func (o *output) write(part func() error) {
+	if o.err == nil {
+		o.err = part()
+	}
+	if o.err == nil {
+		o.err = o.buffer.Flush()
 	}
 }
 
@@ -129,12 +155,7 @@ func (all outputs) close(r *takt.Report) error {
 }
 
 func (o *output) close(r *takt.Report) error {
-	if o.err == nil {
-		o.err = o.writer.Close(r)
-	}
-	if o.err == nil {
-		o.err = o.buffer.Flush()
-	}
+	o.write(func() error { return o.writer.Close(r) })
 	if o.file != nil {
 		if err := o.file.Close(); o.err == nil {
 			o.err = err

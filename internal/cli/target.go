@@ -17,13 +17,17 @@ func newTarget(env Env) *cobra.Command {
 		Short: "serve HTTP with a known behaviour, for demos, calibration and tests",
 		Example: `  takt target --service 1ms --freeze 1s/10s
   takt target --service 'exp(2ms)' --servers 4 --truth truth.json`,
-		Args: noArgs,
 	}
 	addFlags(c, o.AddFlags)
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := usage(cmd, o.Validate()); err != nil {
-			return err
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		var faults []error
+		if err := noArgs(cmd, args); err != nil {
+			faults = append(faults, err)
 		}
+		return usage(cmd, append(faults, o.Validate()...))
+	}
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := target.Listen(o)
 		if err != nil {
 			return err

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// abortError is the cause of a run that a condition of --abort-on ended.
+type abortError struct {
+	condition string
+	second    int    // of the run, from 1, the warm-up included
+	reason    string // "p99 was 2.3s"
+}
+
+func (e *abortError) Error() string {
+	return fmt.Sprintf("aborted: %s was true in second %d (%s)", e.condition, e.second, e.reason)
+}
+
+// aborted is the condition that ended the run, nil if none did.
+func aborted(ctx context.Context) *abortError {
+	var e *abortError
+	if errors.As(context.Cause(ctx), &e) {
+		return e
+	}
+	return nil
+}
+
+// guarded is watch, and ends the run with the first condition that is true.
+func (l *load) guarded(ctx context.Context, watch func(takt.Interval), source takt.Source, d *takt.Driver) func(takt.Interval) {
+	g := &guard{
+		conditions: l.conditions, warmup: l.engine.Warmup, end: source.End(),
+		receives: d.Loop == nil && d.Async == nil && d.Worker == nil,
+		strike: func(e *abortError) {
+			if ctx.Err() == nil { // else it ends already, and what is open drains
+				fmt.Fprintf(l.env.Stderr, "takt: %v; the run ends here\n", e)
+				l.abort(e)
+			}
+		},
+	}
+	return func(iv takt.Interval) {
+		watch(iv)
+		g.interval(iv, time.Now())
+	}
+}
+
+// noteAbort says in the report that it is of a run which was ended.
+func noteAbort(ctx context.Context, r *takt.Report) {
+	if e := aborted(ctx); e != nil {
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "aborted", Message: "the run was " + e.Error() + "; it ended there, and is shorter than was asked for"})
+	}
+}
+
+// parseConditions reads --abort-on. A closed loop intends no rate.
+func parseConditions(texts []string, closed bool) (all []analysis.Assertion, faults []error) {
+	for _, text := range texts {
+		a, err := analysis.ParseAssertion(text)
+		if err == nil {
+			err = a.InInterval(closed)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("bad --abort-on: %w", err))
+		}
+		all = append(all, a)
+	}
+	return all, faults
+}
+
+// guard holds the conditions of --abort-on against each full second of one run:
+// against the whole run so far, a long good one would hide a target that dies.
+type guard struct {
+	conditions []analysis.Assertion
+	warmup     time.Duration
+	end        time.Duration // of the schedule; negative: not known
+	receives   bool          // nothing is sent: silence is no pause of the schedule
+	strike     func(*abortError)
+
+	from time.Duration // end of the interval before, since the run's start
+	last time.Time     // when that came
+}
+
+// interval judges one interval, and strikes with the first condition that is true.
+func (g *guard) interval(iv takt.Interval, now time.Time) {
+	to := time.Duration(iv.T * float64(time.Second))
+	whole := g.isWhole(to, now.Sub(g.last))
+	from := g.from
+	g.from, g.last = to, now
+	if len(g.conditions) == 0 || !whole || from < g.warmup || g.isPause(iv) {
+		return
+	}
+	r := analysis.OfInterval(iv, time.Second.Seconds())
+	for _, c := range g.conditions {
+		if o := c.Check(r); o.Passed {
+			g.strike(&abortError{c.Text, int(from/time.Second) + 1, o.Reason})
+			return
+		}
+	}
+}
+
+// isWhole reports whether the interval that ends at to, and came so long after the
+// one before, is a full second of the schedule. The drain is none. The schedule's
+// last second is one, though all that was due in it may have ended early. Any other
+// one that came late, or at once after a late one, is not: the generator had stood
+// still, and that is not the target's fault.
+func (g *guard) isWhole(to, since time.Duration) bool {
+	switch {
+	case g.end >= 0 && g.from+time.Second > g.end:
+		return false
+	case to-g.from < time.Second:
+		return g.end >= 0 && g.from+2*time.Second > g.end
+	}
+	return g.last.IsZero() || since > time.Second/2 && since < 3*time.Second/2
+}
+
+// isPause reports whether the schedule asked for nothing, and nothing was open.
+func (g *guard) isPause(iv takt.Interval) bool {
+	return !g.receives && iv.Scheduled+iv.OK+iv.Failed+iv.Dropped == 0 && iv.InFlightMax == 0
+}

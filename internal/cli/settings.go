@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Settings are the values of flags. They come from the command line, the
+// environment, a config file, or the defaults; the first that has one wins, also
+// for a repeatable flag as a whole.
+
+// The kinds of origin.
+const (
+	fromDefault     = "default"
+	fromEnvironment = "environment"
+	fromFile        = "file"
+	fromFlag        = "flag"
+)
+
+// origin is where a value came from.
+type origin struct {
+	kind string
+	at   string // --rate, TAKT_RATE or takt.conf:7; "" for a default
+}
+
+// bad begins the fault of a value that the named flag does not take.
+func (o origin) bad(name string) string {
+	if o.kind == fromFile {
+		return o.at + ": bad " + name
+	}
+	return "bad " + o.at
+}
+
+// setting is one value that a flag was given.
+type setting struct {
+	name, value string
+	origin      origin
+}
+
+// settings are those of the command that runs, in the order in which they were set.
+type settings struct{ given []setting }
+
+// goValue keeps a standard flag.Value within reach, which pflag's own wrapper hides.
+type goValue struct {
+	pflag.Value
+	inner flag.Value
+}
+
+// isSetting reports whether f may stand in the environment and in a config file.
+// Those that only say how to run this once (--config, --help) may not.
+func isSetting(f *pflag.Flag) bool {
+	_, ok := f.Value.(*goValue)
+	return ok
+}
+
+// isSecret reports whether what f holds is never shown.
+func isSecret(f *pflag.Flag) bool {
+	v, ok := f.Value.(*goValue)
+	if !ok {
+		return false
+	}
+	_, ok = v.inner.(takt.Secretive)
+	return ok
+}
+
+// isRepeatable reports whether f takes all of several values. Its help says so to
+// users, and there is no other sign of it.
+func isRepeatable(f *pflag.Flag) bool { return strings.Contains(f.Usage, "repeatable") }
+
+// The flag and the variable that name the config file.
+const (
+	configFlag = "config"
+	envPrefix  = "TAKT_"
+)
+
+// configurable gives a command the settings of the environment and of a config file.
+func configurable(cmd *cobra.Command) {
+	cmd.Flags().String(configFlag, "", "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
+}
+
+func isConfigurable(cmd *cobra.Command) bool { return cmd.Flags().Lookup(configFlag) != nil }
+
+// commandName is what takt calls cmd, also where takt config asks about it.
+func commandName(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return strings.TrimPrefix(name, configCommand+" ")
+}
+
+// commandFlags are the flags of every command that has settings, by its name.
+type commandFlags map[string]*pflag.FlagSet
+
+// collect adds the commands below cmd.
+func (k commandFlags) collect(cmd *cobra.Command) commandFlags {
+	for _, c := range cmd.Commands() {
+		if isConfigurable(c) {
+			k[commandName(c)] = c.Flags()
+		}
+		k.collect(c)
+	}
+	return k
+}
+
+// fill sets what the command line left open from the environment and the file.
+func (p *flagParser) fill(env Env, cmd *cobra.Command) {
+	known := commandFlags{}.collect(cmd.Root())
+	env.warnNearMisses(known)
+	file := p.config(env, known, commandName(cmd))
+	p.flags.VisitAll(func(f *pflag.Flag) {
+		if !isSetting(f) || p.isGiven(f.Name) {
+			return
+		}
+		name := envName(f.Name)
+		if v := env.Getenv(name); v != "" {
+			p.put(f, v, origin{fromEnvironment, name})
+			return
+		}
+		for _, s := range file[f.Name] {
+			p.put(f, s.value, s.origin)
+		}
+	})
+}
+
+func (p *flagParser) isGiven(name string) bool {
+	return slices.ContainsFunc(p.given, func(s setting) bool { return s.name == name })
+}
+
+// put sets f and remembers it, also a value that it refuses: no other one is
+// meant to stand in for it.
+func (p *flagParser) put(f *pflag.Flag, value string, o origin) {
+	p.given = append(p.given, setting{f.Name, value, o})
+	if err := f.Value.Set(value); err != nil {
+		p.refused = append(p.refused, f.Name)
+		p.fault("%s: %s", o.bad(f.Name), refusal(f, value, o, err))
+		return
+	}
+	f.Changed = true
+}
+
+// refusal is why f refuses value, in words. What came from a file or the environment
+// is not shown if it could be a secret; what was typed is on the screen already.
+func refusal(f *pflag.Flag, value string, o origin, err error) string {
+	text := err.Error()
+	if text == "parse error" { // all that the standard flags say
+		text = fmt.Sprintf("%q is not %s", value, expected(f.Value.Type()))
+	}
+	if o.kind != fromFlag && isSecret(f) && value != "" {
+		text = strings.NewReplacer(fmt.Sprintf("%q", value), fmt.Sprintf("%q", takt.Redacted), value, takt.Redacted).Replace(text)
+	}
+	return text
+}
+
+// expected is what a standard flag takes.
+func expected(kind string) string {
+	switch kind {
+	case "bool":
+		return "true or false"
+	case "float64":
+		return "a number"
+	default:
+		return "a whole number that fits"
+	}
+}

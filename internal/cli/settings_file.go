@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// config reads the file that --config or TAKT_CONFIG names, and returns what it
+// has for the command, by flag.
+func (p *flagParser) config(env Env, known commandFlags, command string) map[string][]setting {
+	path, from := env.Getenv(envName(configFlag)), envName(configFlag)
+	if f := p.flags.Lookup(configFlag); f.Changed {
+		path, from = f.Value.String(), "--"+configFlag
+	}
+	if path == "" {
+		return nil
+	}
+	text, err := readConfig(path, env.Stdin)
+	if err != nil {
+		p.fault("cannot read the settings: %w; check %s", err, from)
+		return nil
+	}
+	if path == configStdin {
+		path = stdinName
+	}
+	lines, faults := parseConfig(path, text)
+	c := &configFile{path: path, command: command, flags: p.flags, known: known, faults: faults}
+	mine := c.sort(lines)
+	p.faults = append(p.faults, c.faults...)
+	return mine
+}
+
+// configFile is a config file in the eyes of one command.
+type configFile struct {
+	path    string
+	command string
+	flags   *pflag.FlagSet
+	known   commandFlags
+	faults  []error
+}
+
+func (c *configFile) fault(l configLine, format string, args ...any) {
+	c.faults = append(c.faults, fmt.Errorf("%s:%d: %w", c.path, l.number, fmt.Errorf(format, args...)))
+}
+
+// sort returns the lines that are for the command, by flag. Of a flag that is not
+// repeatable the line in the command's own section counts.
+func (c *configFile) sort(lines []configLine) map[string][]setting {
+	mine, first := map[string][]setting{}, map[configLine]int{}
+	for _, l := range lines {
+		f := c.flagOf(l)
+		if f == nil {
+			continue
+		}
+		if !isRepeatable(f) {
+			mine[l.name] = nil
+			where := configLine{section: l.section, name: l.name}
+			if before := first[where]; before > 0 {
+				c.fault(l, "%s stands in line %d already; keep one", l.name, before)
+			}
+			first[where] = l.number
+		}
+		if l.bare {
+			l.value = f.NoOptDefVal
+		}
+		mine[l.name] = append(mine[l.name], setting{l.name, l.value, origin{fromFile, fmt.Sprintf("%s:%d", c.path, l.number)}})
+	}
+	return mine
+}
+
+// flagOf is the flag that l sets, nil if it sets none of the command's.
+func (c *configFile) flagOf(l configLine) *pflag.Flag {
+	if l.name == "" {
+		c.checkSection(l)
+		return nil
+	}
+	if !c.isKnown(l) || l.section != "" && l.section != c.command {
+		return nil
+	}
+	f := c.flags.Lookup(l.name)
+	if f != nil && l.bare && f.NoOptDefVal == "" {
+		c.fault(l, "%s has no value; write %s = VALUE", l.name, l.name)
+		return nil
+	}
+	return f
+}
+
+func (c *configFile) checkSection(l configLine) {
+	if c.known[l.section] == nil {
+		all := slices.Sorted(maps.Keys(c.known))
+		c.fault(l, "%s", unknown("section", l.section, all, nearest(l.section, all, 2)))
+	}
+}
+
+// isKnown reports whether l names a setting of any command, or of that of its
+// section. In a section that does not exist nothing is, and only its head is a fault.
+func (c *configFile) isKnown(l configLine) bool {
+	commands := slices.Sorted(maps.Keys(c.known))
+	if l.section != "" {
+		commands = slices.DeleteFunc(commands, func(name string) bool { return name != l.section })
+	}
+	var names []string
+	for _, command := range commands {
+		f := c.known[command].Lookup(l.name)
+		if f != nil && !isSetting(f) {
+			c.fault(l, "%s cannot stand in a config file; give it on the command line", l.name)
+		}
+		if f != nil {
+			return isSetting(f)
+		}
+		if f = c.known[command].ShorthandLookup(l.name[:1]); f != nil && len(l.name) == 1 {
+			c.fault(l, "%s", unknown("setting", l.name, nil, f.Name))
+			return false
+		}
+		names = append(names, settingNames(c.known[command])...)
+	}
+	if len(names) > 0 {
+		meant := strings.ReplaceAll(strings.TrimLeft(l.name, "-"), "_", "-")
+		c.fault(l, "%s", unknown("setting", l.name, nil, nearest(meant, names, 2)))
+	}
+	return false
+}
+
+// unknown says that there is no such thing, and which one is meant if one is near,
+// or else which ones there are.
+func unknown(thing, name string, all []string, near string) string {
+	switch {
+	case near != "":
+		return fmt.Sprintf("unknown %s %s; did you mean %s?", thing, name, near)
+	case all != nil:
+		return fmt.Sprintf("unknown %s %s; use one of %s", thing, name, strings.Join(all, ", "))
+	default:
+		return fmt.Sprintf("unknown %s %s; settings have the long names of flags, which --help lists", thing, name)
+	}
+}
+
+// settingNames are the flags that may stand in a config file.
+func settingNames(flags *pflag.FlagSet) (names []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if isSetting(f) {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// nearest is the first of the names that are least far from name, "" if all are
+// more than so many letters away.
+func nearest(name string, names []string, far int) (best string) {
+	distance := far + 1
+	for _, n := range names {
+		if d := editDistance(name, n); d < distance && d < len(name) {
+			best, distance = n, d
+		}
+	}
+	return best
+}
