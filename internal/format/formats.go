@@ -1,6 +1,7 @@
 // Package format writes reports: for people, for programs, and for the tools
 // that read HdrHistogram's files. A format works on the report alone, so every
-// output can be made again from a stored run.
+// output can be made again from a stored run; but for the row outputs, which have
+// a row for each operation, as no report has.
 package format
 
 import (
@@ -18,6 +19,7 @@ type Format struct {
 	// Open begins an output. Of head only what is known before the run is filled,
 	// see Head. A Writer does not close w.
 	Open func(w io.Writer, head takt.Report) (Writer, error)
+	Rows bool // its Writer is a RowWriter, and it cannot be replayed
 }
 
 // Writer takes a run as it goes. What it gets in Interval is written before
@@ -29,26 +31,43 @@ type Writer interface {
 	Close(*takt.Report) error
 }
 
+// RowWriter is the Writer of a row output. Its Interval does nothing.
+type RowWriter interface {
+	Writer
+	// Samples writes rows, in the order given, before it returns. phases are the
+	// names of Sample.Phases, the same for the whole run.
+	Samples(phases []string, list []takt.Sample) error
+}
+
 // Table lists the formats, in the order in which help shows them.
 func Table() []Format {
 	return []Format{
 		Text(false),
-		{"json", "the report, as schema/report-v1.schema.json describes it", openJSON},
-		{"ndjson", `{"interval":{…}} every second, {"summary":{the report}} at the end`, openNDJSON},
-		{"csv", "one row every second", openCSV},
-		{"hgrm", "percentile spectrum of the response time, ms, for hdrhistogram.org", openHGRM},
-		{"hlog", "HdrHistogram log: response and service time of every second", openHLog},
+		{Name: "json", Short: "the report, as schema/report-v1.schema.json describes it", Open: openJSON},
+		{Name: "ndjson", Short: `{"interval":{…}} every second, {"summary":{the report}} at the end`, Open: openNDJSON},
+		{Name: "csv", Short: "one row every second; without a path: samples, as in hey", Open: openCSV},
+		{Name: "hgrm", Short: "percentile spectrum of the response time, ms, for hdrhistogram.org", Open: openHGRM},
+		{Name: "quantiles", Short: "table of the response time's quantiles and counts, as in wrk3", Open: openQuantiles},
+		{Name: "hlog", Short: "HdrHistogram log: response and service time of every second", Open: openHLog},
+		{Name: samples, Short: "one row per operation, in hey's columns", Open: openSamples, Rows: true},
 	}
 }
 
 // Stdout is the path that means standard output.
 const Stdout = "-"
 
-// Parse reads FORMAT=PATH; FORMAT alone goes to Stdout.
+// samples is the format that hey calls csv.
+const samples = "samples"
+
+// Parse reads FORMAT=PATH; FORMAT alone goes to Stdout. csv alone is samples,
+// since that is what hey's users mean by it.
 func Parse(s string) (Format, string, error) {
 	name, path, given := strings.Cut(s, "=")
 	if !given {
 		path = Stdout
+	}
+	if s == "csv" {
+		name = samples
 	}
 	for _, f := range Table() {
 		switch {
@@ -100,6 +119,9 @@ func Head(r *takt.Report) takt.Report {
 // Replay makes the output f of a stored report. Its intervals last
 // report.IntervalS seconds, which is more than one after a long run.
 func Replay(f Format, w io.Writer, report *takt.Report) error {
+	if f.Rows {
+		return fmt.Errorf("%s cannot be made from a stored run, which keeps histograms and no operations; give -o %s=FILE to the run itself, or take csv=FILE for one row a second", f.Name, f.Name)
+	}
 	out, err := f.Open(w, Head(report))
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // Text is the report for people, with or without colours: whoever opens it knows
 // whether w is a terminal.
 func Text(color bool) Format {
-	return Format{"text", "the report for people", func(w io.Writer, _ takt.Report) (Writer, error) {
+	return Format{Name: "text", Short: "the report for people", Open: func(w io.Writer, _ takt.Report) (Writer, error) {
 		return textWriter{w, color}, nil
 	}}
 }
@@ -27,7 +27,7 @@ func (textWriter) Interval(takt.Interval) error { return nil }
 func (t textWriter) Close(r *takt.Report) error {
 	p := &page{color: t.color}
 	for _, section := range []func(*page, *takt.Report) error{
-		verdict, subject, totals, percentiles, parts, distribution, failures, footer, warnings,
+		verdict, subject, totals, percentiles, contrast, parts, distribution, failures, footer, warnings,
 	} {
 		if err := section(p, r); err != nil {
 			return err

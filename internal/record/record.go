@@ -28,6 +28,7 @@ const (
 // Event is one operation's instants, counted from the run's start. Sent and Done
 // mean nothing for Dropped; for the unfinished Done is the instant of the cut.
 type Event struct {
+	Seq                   uint64 // of the operation, for its row
 	Due, Free, Sent, Done time.Duration
 	Outcome               Outcome
 }
@@ -39,6 +40,9 @@ type Config struct {
 	Warmup time.Duration       // operations due before it are in no measured figure
 	Window time.Duration       // planned end of the schedule; negative: not known
 	Scrub  func(string) string // takes secrets out of samples and bodies; nil: nothing to hide
+	// Samples is how many rows each shard holds until TakeSamples, and one spare set
+	// beside them; 0: no rows are kept.
+	Samples int
 }
 
 // Grace is how long after the window's end an operation may still be sent before
@@ -51,6 +55,8 @@ type Recorder struct {
 	shards []shard
 	spare  *set
 	window atomic.Int64 // end of the schedule, MaxInt64 while not known
+
+	spareRows []takt.Sample // of the one goroutine that calls TakeSamples
 
 	// Of the one goroutine that calls Swap and Report:
 	total     *set
@@ -70,9 +76,11 @@ func (r *Recorder) Note(code string, err error) {
 }
 
 type shard struct {
-	mu  sync.Mutex
-	set *set
-	_   [40]byte // a cache line each
+	mu      sync.Mutex
+	set     *set
+	rows    []takt.Sample // nil: none are wanted
+	skipped uint64        // operations for which rows had no room
+	_       [16]byte      // a cache line each
 }
 
 // New makes a recorder; at least one shard.
@@ -83,7 +91,9 @@ func New(cfg Config) *Recorder {
 	r := &Recorder{cfg: cfg, shards: make([]shard, max(1, cfg.Shards))}
 	for i := range r.shards {
 		r.shards[i].set = newSet(&r.cfg)
+		r.shards[i].rows = newRows(cfg.Samples)
 	}
+	r.spareRows = newRows(cfg.Samples)
 	r.spare, r.total, r.interval = newSet(&r.cfg), newSet(&r.cfg), newSet(&r.cfg)
 	r.window.Store(math.MaxInt64)
 	if cfg.Window >= 0 {
@@ -106,6 +116,9 @@ func (r *Recorder) Sample(shard int, e Event, res *takt.Result) {
 	window := time.Duration(r.window.Load())
 	s.mu.Lock()
 	s.set.sample(&e, res, window)
+	if s.rows != nil {
+		s.keep(&e, res, r.cfg.Warmup)
+	}
 	s.mu.Unlock()
 }
 

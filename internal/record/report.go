@@ -48,6 +48,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 		r.receiveOnly(rep, e)
 	}
 	r.judge(rep, e)
+	r.rowsReport(rep)
 	r.notesMu.Lock()
 	rep.Warnings = append(rep.Warnings, r.notes...)
 	r.notesMu.Unlock()

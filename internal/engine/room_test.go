@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// All rows that are held, waiting or handed over, take 16 MiB at most, and there is
+// room for a disk that stands still for half a second at 100k/s.
+func TestRoomForRows(t *testing.T) {
+	if size := reflect.TypeFor[takt.Sample]().Size(); size != rowBytes {
+		t.Errorf("a row has %d bytes, not %d", size, rowBytes)
+	}
+	wanted := Plan{OnSamples: func([]string, []takt.Sample) {}}
+	for shards, want := range map[int]int{2: 26214, 3: 18724, 64: 1016} {
+		n := roomFor(wanted, shards)
+		if n != want || n*shards < 50_000 || n*(2*shards+1)*rowBytes > 16<<20 {
+			t.Errorf("%d shards: room for %d rows each, want %d", shards, n, want)
+		}
+	}
+	if n := roomFor(Plan{}, 3); n != 0 {
+		t.Errorf("room for %d rows that nobody wants", n)
+	}
+}

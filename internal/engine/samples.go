@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	// drainEvery is how often rows are handed over: 400 of them at 20k/s.
+	drainEvery = 20 * time.Millisecond
+	// rowMemory bounds all rows that wait. With three shards there is room for
+	// 0.5 s at 100k/s, 28 times what comes between two drains: so long a disk may
+	// stand still before rows are skipped.
+	rowMemory = 16 << 20
+	rowBytes  = 128 // of a takt.Sample; a test compares
+)
+
+// rows hands the rows of a run over while it goes, in a goroutine of its own: a
+// slow writer costs rows, never a late operation.
+type rows struct {
+	rec    *record.Recorder
+	phases []string
+	out    func(phases []string, list []takt.Sample) // nil: nobody wants rows
+	room   int                                       // of a shard
+	batch  []takt.Sample
+	quit   chan struct{}
+	done   chan struct{}
+}
+
+// roomFor is how many rows each shard holds: there are as many again to hand over,
+// and one spare shard.
+func roomFor(p Plan, shards int) int {
+	if p.OnSamples == nil {
+		return 0
+	}
+	return max(1, rowMemory/rowBytes/(2*shards+1))
+}
+
+func newRows(p Plan, rec *record.Recorder) *rows {
+	room := roomFor(p, rec.Shards())
+	return &rows{
+		rec: rec, phases: p.Driver.Phases, out: p.OnSamples, room: room,
+		batch: make([]takt.Sample, 0, room*rec.Shards()), // untouched pages take no memory
+		quit:  make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+func (r *rows) start() {
+	if r.out == nil {
+		close(r.done)
+		return
+	}
+	go r.live()
+}
+
+func (r *rows) live() {
+	defer close(r.done)
+	tick := time.NewTicker(drainEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			r.drain()
+		case <-r.quit:
+			return
+		}
+	}
+}
+
+func (r *rows) drain() {
+	r.batch = r.rec.TakeSamples(r.batch[:0])
+	if len(r.batch) > 0 {
+		r.out(r.phases, r.batch)
+	}
+}
+
+// finish counts what is still queued in f and hands over the last rows. Nothing is
+// in a hurry any more: a backlog of millions waits for the writer.
+func (r *rows) finish(f *flow) {
+	close(r.quit)
+	<-r.done
+	if r.out == nil {
+		f.countRest(1, func() {})
+		return
+	}
+	r.drain()
+	f.countRest(r.room, r.drain)
+	r.drain()
+}

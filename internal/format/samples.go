@@ -1,0 +1,192 @@
+package format
+
+import (
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// operation is a Sample with the times that its columns show.
+type operation struct {
+	*takt.Sample
+	response, delay                time.Duration // from due: to done, to sent
+	dialup, dns, answer, remaining time.Duration // see phaseIndex.split
+}
+
+// unknown is a time that was not measured: its cell is empty. A made-up 0 would be
+// a wrong number.
+const unknown time.Duration = -1
+
+// rowColumn is a column of the format samples.
+type rowColumn struct {
+	name string
+	cell func(dst []byte, o *operation) []byte
+}
+
+// rowColumns are hey's, and takt's own behind them.
+func rowColumns() []rowColumn {
+	return []rowColumn{
+		{"response-time", func(b []byte, o *operation) []byte { return appendSeconds(b, o.response) }},
+		{"DNS+dialup", func(b []byte, o *operation) []byte { return appendSeconds(b, o.dialup) }},
+		{"DNS", func(b []byte, o *operation) []byte { return appendSeconds(b, o.dns) }},
+		{"Request-write", func(b []byte, _ *operation) []byte { return b }}, // no client measures it
+		{"Response-delay", func(b []byte, o *operation) []byte { return appendSeconds(b, o.answer) }},
+		{"Response-read", func(b []byte, o *operation) []byte { return appendSeconds(b, o.remaining) }},
+		{"status-code", func(b []byte, o *operation) []byte { return strconv.AppendInt(b, int64(o.Status), 10) }},
+		{"offset", func(b []byte, o *operation) []byte { return appendSeconds(b, o.Due) }},
+		{"send-delay", func(b []byte, o *operation) []byte { return appendSeconds(b, o.delay) }},
+		{"class", func(b []byte, o *operation) []byte { return appendWord(b, o.Class) }},
+	}
+}
+
+// appendSeconds has all nanoseconds, so that columns add up to the last digit.
+// hey's four digits show 50 µs as 0.0001.
+func appendSeconds(dst []byte, d time.Duration) []byte {
+	if d < 0 {
+		return dst
+	}
+	dst = strconv.AppendInt(dst, int64(d/time.Second), 10)
+	dst = append(dst, '.')
+	rest := int64(d % time.Second)
+	for unit := int64(time.Second) / 10; unit > 0; unit /= 10 {
+		dst = append(dst, '0'+byte(rest/unit%10))
+	}
+	return dst
+}
+
+// appendWord quotes what a spreadsheet would take apart: classes are the drivers'.
+func appendWord(dst []byte, class string) []byte {
+	switch {
+	case class == "":
+		return append(dst, "ok"...)
+	case !strings.ContainsAny(class, "\",\r\n"):
+		return append(dst, class...)
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write([]string{class}) // a Builder takes everything
+	w.Flush()
+	return append(dst, strings.TrimSuffix(b.String(), "\n")...)
+}
+
+type samplesWriter struct {
+	w       io.Writer
+	columns []rowColumn
+	index   phaseIndex
+	op      operation // the row at hand
+	lines   []byte
+}
+
+// openSamples writes the head at once: a full disk shows before the run.
+func openSamples(w io.Writer, _ takt.Report) (Writer, error) {
+	s := &samplesWriter{w: w, columns: rowColumns()}
+	var names []string
+	for _, c := range s.columns {
+		names = append(names, c.name)
+	}
+	_, err := io.WriteString(w, strings.Join(names, ",")+"\n")
+	return s, err
+}
+
+func (*samplesWriter) Interval(takt.Interval) error { return nil }
+func (*samplesWriter) Close(*takt.Report) error     { return nil }
+
+// linesAtOnce bounds what is rendered before it is written: a row has about 90 bytes.
+const linesAtOnce = 64 << 10
+
+// Samples implements RowWriter.
+func (s *samplesWriter) Samples(phases []string, list []takt.Sample) error {
+	s.index = indexOf(phases)
+	for i := range list {
+		s.row(&list[i])
+		if len(s.lines) >= linesAtOnce || i == len(list)-1 {
+			_, err := s.w.Write(s.lines)
+			s.lines = s.lines[:0]
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *samplesWriter) row(sample *takt.Sample) {
+	s.op = s.index.operation(sample)
+	for i := range s.columns {
+		if i > 0 {
+			s.lines = append(s.lines, ',')
+		}
+		s.lines = s.columns[i].cell(s.lines, &s.op)
+	}
+	s.lines = append(s.lines, '\n')
+}
+
+// phaseIndex says where in Sample.Phases the phases are that the columns need;
+// -1: the driver has no such phase.
+type phaseIndex struct{ dns, connect, tls, firstByte int }
+
+func indexOf(phases []string) phaseIndex {
+	at := func(name string) int { return slices.Index(phases, name) }
+	return phaseIndex{dns: at("dns"), connect: at("connect"), tls: at("tls"), firstByte: at("first_byte")}
+}
+
+// operation works out the times of s. What is not sent has no send delay, and what
+// did not end says nothing about its phases.
+func (p phaseIndex) operation(s *takt.Sample) operation {
+	o := operation{s, unknown, unknown, unknown, unknown, unknown, unknown}
+	if s.Class != takt.ClassDropped {
+		o.response = s.Done - s.Due
+	}
+	if s.Sent != takt.NotSent {
+		o.delay = s.Sent - s.Due
+	}
+	if s.Class != takt.ClassDropped && s.Class != takt.ClassUnfinished {
+		p.split(&o)
+	}
+	return o
+}
+
+// split divides service time into dialup (with dns in it), answer, to the first
+// byte, and what remained from there. Without a byte sent or received it is not
+// known that there was a connection, so a phase of 0 is one that failed, not one
+// that a connection in use made needless.
+func (p phaseIndex) split(o *operation) {
+	first := p.of(o, p.firstByte)
+	connected := o.BytesSent > 0 || first > 0
+	if dns := p.of(o, p.dns); connected || dns > 0 {
+		o.dns = dns
+	}
+	if connected {
+		o.dialup = sum(p.of(o, p.dns), p.of(o, p.connect), p.of(o, p.tls))
+	}
+	if first <= 0 {
+		return
+	}
+	o.remaining = max(unknown, o.Done-o.Sent-first)
+	if o.dialup >= 0 {
+		o.answer = max(unknown, first-o.dialup)
+	}
+}
+
+func (phaseIndex) of(o *operation, i int) time.Duration {
+	if i < 0 {
+		return unknown
+	}
+	return o.Phases[i]
+}
+
+// sum adds what is known; unknown when nothing is.
+func sum(list ...time.Duration) time.Duration {
+	total := unknown
+	for _, d := range list {
+		if d >= 0 {
+			total = max(0, total) + d
+		}
+	}
+	return total
+}

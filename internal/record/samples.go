@@ -1,0 +1,92 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// newRows is nil for 0, which costs an operation one comparison.
+func newRows(n int) []takt.Sample {
+	if n == 0 {
+		return nil
+	}
+	return make([]takt.Sample, 0, n)
+}
+
+// keep copies the operation into the rows that wait to be taken, and counts it as
+// skipped when there is no room: that a writer is slow must not hold up a worker.
+// Operations of the warm-up have no row. The caller holds the lock.
+func (s *shard) keep(e *Event, res *takt.Result, warmup time.Duration) {
+	n := len(s.rows)
+	switch {
+	case e.Due < warmup:
+	case n == cap(s.rows):
+		s.skipped++
+	default:
+		s.rows = s.rows[:n+1]
+		fill(&s.rows[n], e, res)
+	}
+}
+
+// fill writes every field of row, which is an old one.
+func fill(row *takt.Sample, e *Event, res *takt.Result) {
+	*row = takt.Sample{Seq: e.Seq, Due: e.Due, Free: max(e.Due, e.Free), Sent: e.Sent, Done: e.Done}
+	switch e.Outcome {
+	case Dropped:
+		row.Sent, row.Done, row.Class = takt.NotSent, e.Due, takt.ClassDropped
+	case UnfinishedQueued:
+		row.Sent, row.Class = takt.NotSent, takt.ClassUnfinished
+	case UnfinishedSent:
+		row.Class = takt.ClassUnfinished
+	case Ended:
+		if res != nil {
+			row.Phases, row.Status, row.Class = res.Phases, res.Status, res.Class
+			row.BytesSent, row.BytesReceived = res.BytesSent, res.BytesReceived
+		}
+	}
+}
+
+// TakeSamples appends the rows that wait to into, in the order in which their
+// operations ended, and returns it. What ended while the call lasts may be in the
+// next one. It belongs to one goroutine at a time.
+func (r *Recorder) TakeSamples(into []takt.Sample) []takt.Sample {
+	before := len(into)
+	for i := range r.shards {
+		s := &r.shards[i]
+		s.mu.Lock()
+		full := s.rows
+		s.rows = r.spareRows[:0]
+		s.mu.Unlock()
+		into = append(into, full...)
+		r.spareRows = full
+	}
+	slices.SortFunc(into[before:], func(a, b takt.Sample) int { return cmp.Compare(a.Done, b.Done) })
+	return into
+}
+
+// skipped is how many operations have no row because there was no room.
+func (r *Recorder) skipped() (n uint64) {
+	for i := range r.shards {
+		s := &r.shards[i]
+		s.mu.Lock()
+		n += s.skipped
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// rowsReport says in rep how many rows are missing. Zero is said too: then there
+// is a row for every scheduled operation.
+func (r *Recorder) rowsReport(rep *takt.Report) {
+	if r.cfg.Samples == 0 {
+		return
+	}
+	n := r.skipped()
+	rep.Extra["samples_skipped"] = n
+	if n > 0 {
+		warn(rep, "samples_skipped", "%d of %d operations have no row in the outputs of one row per operation: they ended faster than the rows were written; all other figures hold them; write to a faster disk, or lower the rate", n, rep.Counts.Scheduled)
+	}
+}
