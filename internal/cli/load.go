@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"strings"
 	"time"
@@ -124,7 +123,7 @@ func appendError(list []error, err error) []error {
 }
 
 func (l *load) run(ctx context.Context, args []string) error {
-	l.group = newULID(time.Now())
+	l.group = engine.NewID(time.Now())
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
 	var worst error
@@ -233,7 +232,7 @@ func (l *load) head() takt.Report {
 	}
 	r := takt.Report{
 		SchemaVersion: takt.SchemaVersion,
-		ID:            newULID(time.Now()),
+		ID:            engine.NewID(time.Now()),
 		Tool:          takt.Tool{Name: "takt", Version: version, Go: runtime.Version()},
 		Kind:          l.row.Kind,
 		Command:       l.command(),
@@ -262,7 +261,7 @@ func (l *load) complete(r *takt.Report, head takt.Report) {
 	r.ID, r.Tool, r.Command = head.ID, head.Tool, head.Command
 	r.Labels, r.Variables = head.Labels, head.Variables
 	r.Variables["engine"] = r.Generator.Engine
-	r.ComparabilityKey = comparabilityKey(r.Variables)
+	r.ComparabilityKey = engine.ComparabilityKey(r.Variables)
 	if l.repeat > 1 || r.Schedule.Shard != "1/1" {
 		r.Schedule.RunGroup = l.group
 	}
@@ -306,22 +305,4 @@ func firstSample(r *takt.Report) string {
 		return ""
 	}
 	return ": " + r.Errors[0].Sample
-}
-
-// newULID makes a ULID (github.com/ulid/spec): 48 bits of milliseconds and 80
-// random ones, so that identifiers sort by time.
-func newULID(now time.Time) string {
-	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	ms, high, low := uint64(now.UnixMilli()), uint64(rand.Uint32())<<8, rand.Uint64()
-	high |= low & 0xff
-	low >>= 8
-	id := make([]byte, 26)
-	for i := range 10 {
-		id[9-i] = digits[ms>>(5*i)&31]
-	}
-	for i := range 8 {
-		id[17-i] = digits[high>>(5*i)&31]
-		id[25-i] = digits[low>>(5*i)&31]
-	}
-	return string(id)
 }

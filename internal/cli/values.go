@@ -1,15 +1,11 @@
 package cli
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -77,14 +73,3 @@ func scrubber(fs *goFlagSet, holders ...any) *strings.Replacer {
 var password = regexp.MustCompile(`:[^/\s"]+@`)
 
 func hidePassword(s string) string { return password.ReplaceAllString(s, ":"+takt.Redacted+"@") }
-
-// comparabilityKey is equal for runs that may be compared: the same variables on
-// the same kind of host.
-func comparabilityKey(variables map[string]any) string {
-	b, err := json.Marshal(map[string]any{"variables": variables, "host": proc.HostClass()})
-	if err != nil {
-		return "" // variables are plain values: cannot happen
-	}
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
-}

@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// What the flags are when they are not given.
+const (
+	DefaultConcurrency = 10
+	DefaultThroughput  = 10_000 // requests per second
+	DefaultDuration    = 20 * time.Second
+	DefaultDrain       = 20 * time.Second
+)
+
+// MaxConcurrency bounds Benchmark.Concurrency: a million workers take 3.3 GB.
+const MaxConcurrency = 1_000_000
+
+// Benchmark describes one run.
+type Benchmark struct {
+	Name        string         // of what is measured, for the report; "": the program's path
+	Handler     RequestHandler // is called for each request; a ContextHandler gets its context
+	Concurrency int            // calls under way at once, at most and ready from the start
+	Throughput  float64        // requests per second in all; 0 or +Inf: a closed loop, as fast as possible
+	Duration    time.Duration  // of the measured load
+	Warmup      time.Duration  // of load before it, in addition, that is in no figure
+	Drain       time.Duration  // how long requests that are open or due at the end may still take; 0: DefaultDrain, negative: none
+
+	// Tune lets the run raise GOMAXPROCS by one, for the goroutine that keeps time,
+	// and restore it afterwards. BenchmarkCmd always does so. Without it Run leaves
+	// the process alone. The garbage collector is the program's own either way.
+	Tune bool
+
+	waiter func(start time.Time) pace.Waiter // of tests under fake time; nil: the precise one
+}
+
+// Validate reports every fault of b at once.
+func (b Benchmark) Validate() error {
+	var faults []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	fault(b.Handler == nil, "there is no handler; set Benchmark.Handler")
+	fault(b.Concurrency < 1, "concurrency is %d; give at least 1", b.Concurrency)
+	fault(b.Concurrency > MaxConcurrency, "concurrency is %d; give at most %d", b.Concurrency, MaxConcurrency)
+	fault(math.IsNaN(b.Throughput) || b.Throughput < 0, "throughput is %v; give requests per second above 0, or 0 for as fast as possible", b.Throughput)
+	fault(!b.closed() && b.Throughput > schedule.MaxRate, "throughput is %v; give at most %v a second, one a nanosecond", b.Throughput, schedule.MaxRate)
+	fault(b.Throughput > 0 && b.Throughput < schedule.MinRate, "throughput is %v, less than one request in 32 years; give more, or 0 for as fast as possible", b.Throughput)
+	fault(b.Duration <= 0, "duration is %v; give a time above 0", b.Duration)
+	fault(b.Warmup < 0, "warm-up is %v; give a time above 0, or 0 for none", b.Warmup)
+	fault(b.Duration >= math.MaxInt64-max(0, b.Warmup), "warm-up and duration together reach 292 years; shorten them")
+	return errors.Join(faults...)
+}
+
+// closed reports whether b asks for a closed loop.
+func (b Benchmark) closed() bool { return b.Throughput == 0 || math.IsInf(b.Throughput, 1) }
+
+// Run runs b and says how it went. When ctx ends the run stops sending, drains
+// what is open and still gives its result. An error means that there was no run.
+//
+// Run touches neither signals nor flags nor standard output. A handler that never
+// returns costs a goroutine, not the result.
+func (b Benchmark) Run(ctx context.Context) (*Result, error) { return b.run(ctx, nil) }
+
+// run is Run, with a second way to stop: at once.
+func (b Benchmark) run(ctx context.Context, abort <-chan struct{}) (*Result, error) {
+	if err := b.Validate(); err != nil {
+		return nil, err
+	}
+	o := b.options()
+	source, err := o.Source()
+	if err != nil {
+		return nil, err
+	}
+	report, err := engine.Run(ctx, engine.Plan{
+		Options: o, Kind: "bench", Source: source, Driver: driver(b.Handler),
+		Abort: abort, NewWaiter: b.clock(), Keep: b.keep(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.complete(report, o)
+	return b.result(report), nil
+}
+
+func (b Benchmark) keep() engine.Keep {
+	if b.Tune {
+		return engine.KeepCollector
+	}
+	return engine.KeepAll
+}
+
+// clock is what waits for the due instants. The precise one sleeps on a core of
+// GOMAXPROCS: where there is one only, requests were up to 2 s late behind it.
+func (b Benchmark) clock() func(time.Time) pace.Waiter {
+	if b.waiter == nil && b.oneCore() {
+		return pace.Timer
+	}
+	return b.waiter
+}
+
+func (b Benchmark) oneCore() bool { return !b.Tune && runtime.GOMAXPROCS(0) == 1 }
+
+// options are the engine's words for b: a fixed pool, and what is due waits.
+func (b Benchmark) options() engine.Options {
+	o := engine.Defaults()
+	o.Rate = "max"
+	if !b.closed() {
+		o.Rate = schedule.FormatRate(b.Throughput)
+	}
+	o.Duration, o.Warmup = b.Duration, b.Warmup
+	o.Connections, o.MaxInFlight = b.Concurrency, b.Concurrency
+	o.Drain = engine.DrainOf(b.drain())
+	return o
+}
+
+func (b Benchmark) drain() time.Duration {
+	if b.Drain == 0 {
+		return DefaultDrain
+	}
+	return max(0, b.Drain)
+}

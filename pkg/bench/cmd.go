@@ -1,0 +1,108 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The exit codes of BenchmarkCmd, as those of takt's commands.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+	exitSignal = 128 // and the signal's number
+)
+
+// BenchmarkCmd is the main function of a benchmark: it runs h as the flags say and
+// prints the result. The flags are --concurrency, --throughput and --duration, and
+// those that DefineBenchmarkFlags names beside them. If the program has not defined
+// the flags or not parsed them, BenchmarkCmd does.
+//
+// SIGINT or SIGTERM stops the run: no more requests are sent, those under way and
+// those that were due have --drain to end, and the report comes. A second signal
+// brings the report at once.
+//
+// BenchmarkCmd returns when all is well. Otherwise it ends the program: with exit
+// code 1 when the run could not be made or not one request succeeded, 2 when the
+// flags are wrong, 130 after SIGINT and 143 after SIGTERM. A program that wants to
+// decide for itself calls Benchmark.Run.
+func BenchmarkCmd(h RequestHandler) {
+	s := define(flag.CommandLine)
+	if !flag.Parsed() {
+		flag.Parse()
+	}
+	c := command{
+		settings: s, name: filepath.Base(os.Args[0]), given: given(flag.CommandLine),
+		stdout: os.Stdout, stderr: os.Stderr,
+	}
+	c.Handler, c.Tune = h, true
+	interrupt, abort, restore := signals(c.stopping)
+	code := c.run(interrupt, abort)
+	restore()
+	if code != exitOK {
+		os.Exit(code)
+	}
+}
+
+// command is BenchmarkCmd without the process.
+type command struct {
+	*settings
+	name           string   // of the program
+	given          []string // its flags, for the report
+	stdout, stderr io.Writer
+}
+
+// run makes one run and its report and returns the exit code.
+func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
+	if err := errors.Join(c.Validate(), c.outputs.open()); err != nil {
+		c.complain(err)
+		return exitUsage
+	}
+	text := c.stdout
+	if c.outputs.toStdout() > 0 {
+		text = c.stderr // standard output is for one reader
+	}
+	fmt.Fprint(text, announcement(c.Benchmark))
+	r, err := c.Benchmark.run(interrupt, abort)
+	if err != nil {
+		c.complain(err)
+		return exitFailed
+	}
+	r.Report.Command = append([]string{c.name}, c.given...)
+	err = errors.Join(PrintResult(text, r), c.outputs.write(c.stdout, r.Report))
+	return c.outcome(interrupt, r, err)
+}
+
+// outcome maps a run to its exit code.
+func (c *command) outcome(interrupt context.Context, r *Result, written error) int {
+	var signal *signalError
+	switch {
+	case written != nil:
+		c.complain(written)
+	case errors.As(context.Cause(interrupt), &signal):
+		return exitSignal + signal.number
+	case r.failed():
+		c.complain(errors.New("not one request succeeded: " + r.reason()))
+	default:
+		return exitOK
+	}
+	return exitFailed
+}
+
+// complain writes each fault of err on a line.
+func (c *command) complain(err error) {
+	for fault := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(c.stderr, "%s: %s\n", c.name, fault)
+	}
+}
+
+// stopping says what the first signal does.
+func (c *command) stopping() {
+	fmt.Fprintf(c.stderr, "stopping: what is open may take %v more; a second signal ends the run at once\n", c.drain())
+}

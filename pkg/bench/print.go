@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// maxShown bounds how many texts of errors are printed; the report has them all.
+const maxShown = 20
+
+// PrintResult writes r in the lines of wrk3, word for word, then the texts of the
+// errors and the warnings when there are any. What makes the figures worthless, an
+// invalid run or one without a success, stands above them.
+//
+// Value in the table is the response time, from the instant at which a request was
+// due; wrk3 counts from a moment that is later when its own generator is late. The
+// table holds all requests that were sent or waited: the total, and the unfinished
+// ones at their age when the drain ended.
+func PrintResult(w io.Writer, r *Result) error {
+	table, err := format.Quantiles(r.Report)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	alarm(&b, r)
+	fmt.Fprintf(&b, "benchmark results:\n")
+	fmt.Fprintf(&b, "total duration:  %v (target duration: %v )\n", r.TotalDuration, r.Target.Duration)
+	fmt.Fprintf(&b, "total requests:  %d\n", r.TotalRequests)
+	fmt.Fprintf(&b, "errors:  %d\n", r.Errors)
+	fmt.Fprintf(&b, "omitted requests:  %d\n", r.Omitted)
+	fmt.Fprintf(&b, "throughput:  %s (target throughput: %s )\n", number(r.Throughput), target(r.Target))
+	fmt.Fprintf(&b, "latency distribution:\n%s", table)
+	failures(&b, r.Report.Errors)
+	omitted(&b, r.Report.Counts)
+	if r.Report.Verdict != takt.Invalid {
+		warnings(&b, "warnings:", r.Report.Warnings)
+	}
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+// announcement is the line that comes before the run.
+func announcement(b Benchmark) string {
+	after := ""
+	if b.Warmup > 0 {
+		after = " after " + b.Warmup.String() + " of warm-up"
+	}
+	return fmt.Sprintf("running benchmark for %v%s...\n", b.Duration, after)
+}
+
+func alarm(b *strings.Builder, r *Result) {
+	invalid := r.Report.Verdict == takt.Invalid
+	if invalid {
+		warnings(b, "INVALID RUN: the generator, not the target, shaped these figures.", r.Report.Warnings)
+	}
+	if r.failed() {
+		b.WriteString("NOT ONE REQUEST SUCCEEDED.\n")
+	}
+	if invalid || r.failed() {
+		b.WriteString("\n")
+	}
+}
+
+func warnings(b *strings.Builder, head string, list []takt.Warning) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString(head + "\n")
+	for _, w := range list {
+		fmt.Fprintf(b, "  - %s [%s]\n", w.Message, w.Code)
+	}
+}
+
+// failures are the texts of errors, most frequent first.
+func failures(b *strings.Builder, list []takt.ErrorClass) {
+	if len(list) == 0 {
+		return
+	}
+	b.WriteString("errors by text:\n")
+	var rest uint64
+	for i, e := range list {
+		if i >= maxShown {
+			rest += e.Count
+			continue
+		}
+		fmt.Fprintf(b, "%10d  %s\n", e.Count, e.Class)
+	}
+	if rest > 0 {
+		fmt.Fprintf(b, "%10d  with %d more texts, which the output json has\n", rest, len(list)-maxShown)
+	}
+}
+
+// omitted says where the requests are that were due and did not end.
+func omitted(b *strings.Builder, c takt.Counts) {
+	if c.Unfinished > 0 {
+		open := c.Sent - c.OK - c.Failed
+		fmt.Fprintf(b, "omitted requests: %d under way and %d waiting when the run ended; the table has them at their age\n", open, c.Unfinished-open)
+	}
+}
+
+func target(b Benchmark) string {
+	if b.closed() {
+		return "max"
+	}
+	return number(b.Throughput)
+}
+
+// number has all the digits, as wrk3 prints it.
+func number(perS float64) string { return strconv.FormatFloat(perS, 'f', -1, 64) }

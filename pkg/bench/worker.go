@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// driver calls h as a protocol of its own.
+func driver(h RequestHandler) *takt.Driver {
+	call := func(_ context.Context, i int) error { return h.ExecuteRequest(i) }
+	if c, ok := h.(ContextHandler); ok {
+		call = c.ExecuteRequestContext
+	}
+	return &takt.Driver{Worker: func(int) (takt.Worker, error) { return &worker{call: call}, nil }}
+}
+
+// worker numbers its calls.
+type worker struct {
+	call func(ctx context.Context, localIndex int) error
+	next int
+}
+
+// Do implements takt.Worker. A text is a class of its own, so that the recorder
+// counts it exactly, and no more than 64 of them.
+func (w *worker) Do(ctx context.Context, _ *takt.Op, r *takt.Result) {
+	i := w.next
+	w.next++
+	if err := w.call(ctx, i); err != nil {
+		r.Class = message(err)
+	}
+}
+
+// Close implements takt.Worker; there is nothing to give up.
+func (*worker) Close() error { return nil }
+
+// maxMessage bounds an error's text, in bytes, as drivers' samples are bounded.
+const maxMessage = 300
+
+// message is err's text as the report counts it: one line that cannot steer a
+// terminal, of bounded length, and never empty, which would mean success.
+func message(err error) string {
+	s := err.Error()
+	if len(s) > 2*maxMessage {
+		s = s[:2*maxMessage] // what is looked at, too
+	}
+	s = strings.Join(strings.Fields(strings.Map(visible, localPort(s))), " ")
+	if len(s) > maxMessage {
+		s = strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
+	}
+	if s == "" {
+		return fmt.Sprintf("an error of type %T without a text", err)
+	}
+	return s
+}
+
+func visible(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case r == unicode.ReplacementChar || !unicode.IsPrint(r):
+		return '·'
+	}
+	return r
+}
+
+// localPort takes the generator's own port out of a network error, as in "read tcp
+// 127.0.0.1:41412->127.0.0.1:80: …": every broken connection has another, and each
+// would be a message of its own.
+func localPort(s string) string {
+	parts := strings.Split(s, "->")
+	for i, part := range parts[:len(parts)-1] {
+		bare := strings.TrimRight(part, "0123456789")
+		if bare != part && strings.HasSuffix(bare, ":") {
+			parts[i] = bare + "*"
+		}
+	}
+	return strings.Join(parts, "->")
+}
