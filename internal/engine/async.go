@@ -41,6 +41,7 @@ type async struct {
 type slot struct {
 	generation      uint32
 	busy            bool
+	seq             uint64
 	due, free, sent time.Duration
 }
 
@@ -105,7 +106,7 @@ func (a *async) pace(w pace.Waiter) {
 		case a.plan.Overflow == overflowDrop && due != takt.Asap:
 			a.take(&op, now)
 			a.mu.Unlock()
-			a.rec.Sample(0, record.Event{Due: op.Due, Outcome: record.Dropped}, nil)
+			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Outcome: record.Dropped}, nil)
 		default:
 			a.parked = true
 			a.mu.Unlock()
@@ -182,7 +183,7 @@ func (a *async) open(op *takt.Op, free time.Duration) bool {
 	}
 	s := &a.slots[i]
 	s.generation++
-	s.busy, s.due, s.free, s.sent = true, op.Due, free, a.now()
+	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, a.now()
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 	return true
 }
@@ -230,7 +231,7 @@ func (a *async) Done(token uint64, r *takt.Result) {
 	}
 	done := a.now()
 	// Sampled under the lock, so that no completion falls between the cut and the report.
-	a.rec.Sample(int(i), record.Event{Due: s.due, Free: s.free, Sent: s.sent, Done: done}, r)
+	a.rec.Sample(int(i), record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: done}, r)
 	a.mu.Unlock()
 }
 
@@ -261,11 +262,11 @@ func (a *async) cut(at time.Duration) {
 	close(a.quit)
 	for i := range a.slots {
 		if s := &a.slots[i]; s.busy {
-			a.rec.Sample(i, record.Event{Due: s.due, Free: s.free, Sent: s.sent, Done: at, Outcome: record.UnfinishedSent}, nil)
+			a.rec.Sample(i, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: at, Outcome: record.UnfinishedSent}, nil)
 		}
 	}
 	if a.holds {
-		a.rec.Sample(0, record.Event{Due: a.held.Due, Free: at, Done: at, Outcome: record.UnfinishedQueued}, nil)
+		a.rec.Sample(0, record.Event{Seq: a.held.Seq, Due: a.held.Due, Free: at, Done: at, Outcome: record.UnfinishedQueued}, nil)
 	}
 	free := at
 	if a.busy < a.max && !a.holds {

@@ -257,8 +257,8 @@ func handshake(ctx context.Context, c net.Conn, conf *tls.Config, r *takt.Result
 // several addresses the dialler tries them in turn by itself.
 func resolve(ctx context.Context, l *takt.Loop, r *takt.Result) (string, error) {
 	host, port, err := net.SplitHostPort(l.Addr)
-	if err != nil {
-		return l.Addr, nil // not TCP: a path
+	if err != nil || l.Network == "unix" {
+		return l.Addr, nil // a path
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
 		return l.Addr, nil

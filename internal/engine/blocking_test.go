@@ -45,7 +45,7 @@ func httpLoop(t testing.TB, addr string) *takt.Loop {
 	}
 	return &takt.Loop{
 		Network: "tcp", Addr: addr, ConnectTimeout: time.Second, Timeout: 2 * time.Second,
-		Codec: func(int) takt.Codec { return http1.NewCodec(rendered.Bytes, http1.Options{}) },
+		Codec: func(int) takt.Codec { return http1.NewCodec(rendered, http1.Options{}) },
 	}
 }
 

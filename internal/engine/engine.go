@@ -24,9 +24,17 @@ type Plan struct {
 	Driver     *takt.Driver
 	NewWaiter  func(start time.Time) pace.Waiter // nil: pace.Precise
 	OnInterval func(takt.Interval)               // once a second; nil: nobody watches
+	OnSamples  OnSamples                         // while the run goes; nil: no rows are kept
 	Abort      <-chan struct{}                   // the second signal: end at once
 	Scrub      func(string) string               // takes secrets out of error samples and bodies
+	Keep       Keep                              // what the run leaves of the process as it is
 }
+
+// OnSamples takes a batch of operations in the order in which they ended, and the
+// names of their phases. It is called beside OnInterval, one call at a time, and
+// may block: what has no room meanwhile is counted as skipped. list is the engine's
+// again when it returns.
+type OnSamples func(phases []string, list []takt.Sample)
 
 // ErrNothingToDo is returned for a driver that offers no way to run.
 var ErrNothingToDo = errors.New("the driver offers neither a worker, an asynchronous client nor a receiver")
@@ -57,7 +65,9 @@ func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 		return nil, err
 	}
 	defer closeDriver(p.Driver)
-	p.Driver = blockingLoop(p.Driver)
+	if err := p.chooseEngine(); err != nil {
+		return nil, err
+	}
 	if p.Driver.Probe != nil {
 		if err := p.Driver.Probe(ctx); err != nil {
 			return nil, fmt.Errorf("cannot reach the target: %w", err)
@@ -75,21 +85,6 @@ func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 	return r.run(ctx)
 }
 
-// blockingLoop gives a driver that only offers a Loop the workers to run it; the
-// loop mode will take it as it is.
-func blockingLoop(d *takt.Driver) *takt.Driver {
-	if d.Loop == nil || d.Async != nil || d.Worker != nil {
-		return d
-	}
-	with := *d
-	probe, worker := Blocking(d.Loop)
-	with.Worker, with.Phases = worker, NetPhases
-	if with.Probe == nil {
-		with.Probe = probe
-	}
-	return &with
-}
-
 func closeDriver(d *takt.Driver) {
 	if d.Close != nil {
 		_ = d.Close() // what it says comes after the report, and changes nothing in it
@@ -101,6 +96,7 @@ type run struct {
 	plan    Plan
 	rec     *record.Recorder
 	flow    *flow
+	rows    *rows
 	mode    mode
 	cancel  context.CancelFunc // ends what operations run under, after the drain
 	restore func()
@@ -109,19 +105,24 @@ type run struct {
 }
 
 func newRun(p Plan) *run {
-	r := &run{plan: p, restore: tune(p.CPUs, p.Driver.Loop == nil)}
+	r := &run{plan: p, restore: tune(p.tuning())}
 	opCtx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
+	shards := runtime.GOMAXPROCS(0)
 	r.rec = record.New(record.Config{
-		Shards: runtime.GOMAXPROCS(0),
-		Phases: p.Driver.Phases,
-		Warmup: p.Warmup,
-		Window: p.Source.End(),
-		Scrub:  p.Scrub,
+		Shards:  shards,
+		Phases:  p.Driver.Phases,
+		Warmup:  p.Warmup,
+		Window:  p.Source.End(),
+		Scrub:   p.Scrub,
+		Samples: roomFor(p, shards),
 	})
 	r.flow = newFlow(p, r.rec)
+	r.rows = newRows(p, r.rec)
 	d := p.Driver
 	switch {
+	case p.loops():
+		r.mode = newLoops(r.flow, d.Loop, p.Options)
 	case d.Async != nil:
 		r.mode = newAsync(opCtx, r.flow, p)
 	case d.Worker != nil:
@@ -143,12 +144,14 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		}
 		return pace.Precise(r.started)
 	}
+	r.rows.start()
 	r.mode.start(now, newWaiter)
 	end := r.supervise(ctx, now)
 	r.mode.cut(end)
 	used := proc.Self().Since(r.usage)
 	r.cancel()
 	r.mode.close()
+	r.rows.finish(r.flow)
 	return r.report(end, used)
 }
 

@@ -24,7 +24,11 @@ type flow struct {
 
 	scheduled, warm uint64 // taken from the source, by due
 	busy, peak      int    // in flight, and its highest value since the last tick
+	claims          uint64 // operations that loops wait for, not counted yet
 	extra           uint64 // received by a driver that also sends
+
+	left bool         // next was abandoned and is not counted yet …
+	rest record.Event // … as this, but for its Seq and Due
 
 	exhausted chan struct{} // closed when the source has nothing more
 	finished  chan struct{} // closed when nothing is in flight either
@@ -112,7 +116,7 @@ func (f *flow) leave() {
 // settle tells the supervisor when there is nothing more to start, and nothing
 // more in flight; the caller holds the lock.
 func (f *flow) settle() {
-	if f.have {
+	if f.have || f.claims > 0 {
 		return
 	}
 	closeOnce(&f.once.exhausted, f.exhausted)
@@ -149,17 +153,38 @@ func (f *flow) end(at time.Duration) {
 	closeOnce(&f.once.stop, f.stop)
 }
 
-// abandon counts everything still queued at the instant at as unfinished. free
-// is from when a slot was there for it: at, or 0 if the generator held it up.
-// The caller holds the lock.
+// abandon leaves everything still queued at the instant at to countRest. free is
+// from when a slot was there for it: at, or 0 if the generator held it up. The
+// caller holds the lock.
 func (f *flow) abandon(at, free time.Duration) {
-	var op takt.Op
-	for f.have && f.next.Due != takt.Asap && f.next.Due <= at {
-		f.take(&op, at)
-		f.rec.Sample(0, record.Event{Due: op.Due, Free: free, Done: at, Outcome: record.UnfinishedQueued}, nil)
-	}
-	f.have = false
+	f.rest = record.Event{Free: free, Done: at, Outcome: record.UnfinishedQueued}
+	f.left, f.have = f.have, false
 	f.settle()
+}
+
+// countRest counts what was abandoned as unfinished. It may be millions of
+// operations, and their rows have to go somewhere: after every n of them comes pause.
+func (f *flow) countRest(n int, pause func()) {
+	var op takt.Op
+	for i := 1; f.countOne(&op); i++ {
+		if i%n == 0 {
+			pause()
+		}
+	}
+}
+
+func (f *flow) countOne(op *takt.Op) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.rest
+	if !f.left || f.next.Due == takt.Asap || f.next.Due > e.Done {
+		return false
+	}
+	f.take(op, e.Done)
+	f.left, f.have = f.have, false
+	e.Seq, e.Due = op.Seq, op.Due
+	f.rec.Sample(0, e, nil)
+	return true
 }
 
 // tick reads what the recorder wants to know at the end of an interval.

@@ -29,6 +29,9 @@ type Options struct {
 	Shard       string        // k/n, from 1
 	StartAt     StartAt       // wall-clock instant of the start; zero: now
 	CPUs        int           // cores to use; 0: all
+	Engine      string        // auto, loop or worker; "": auto
+	Pacing      string        // default, precise or economy, of the loop mode; "": default
+	MaxLag      time.Duration // schedule lag that the loop mode may take; 0: as Pacing says
 }
 
 // The names of Options.Overflow and Options.Arrivals.
@@ -39,6 +42,13 @@ const (
 	poisson       = "poisson"
 )
 
+// The names of Options.Pacing.
+const (
+	pacingDefault = "default"
+	pacingPrecise = "precise"
+	pacingEconomy = "economy"
+)
+
 // DefaultInFlight bounds a pool that grows on demand.
 const DefaultInFlight = 10_000
 
@@ -47,6 +57,7 @@ func Defaults() Options {
 	return Options{
 		Arrivals: uniform, Seed: 1, MaxInFlight: DefaultInFlight, Overflow: overflowQueue,
 		Drain: Drain{fallback: 20 * time.Second}, Shard: "1/1",
+		Engine: engineAuto, Pacing: pacingDefault,
 	}
 }
 
@@ -70,6 +81,9 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.Var(&o.Drain, "drain", "`TIME` that open operations may take after the end (default: the timeout)")
 	fs.StringVar(&o.Shard, "shard", o.Shard, "run every n-th operation only, from the k-th on: `k/n`")
 	fs.Var(&o.StartAt, "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
+	fs.StringVar(&o.Engine, "engine", o.Engine, "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
+	fs.StringVar(&o.Pacing, "pacing", o.Pacing, "of the loop, `default|precise|economy`: 150 µs of schedule lag at its p99, next to none for a spinning core, or up to 1 ms for least CPU")
+	fs.Var((*schedule.DurationValue)(&o.MaxLag), "max-lag", "schedule lag that the loop may take instead, `TIME` such as 250us: more of it costs less CPU")
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }
 
@@ -88,6 +102,15 @@ func (o *Options) Validate() []error {
 	}
 	if o.Overflow != overflowQueue && o.Overflow != overflowDrop {
 		fault("unknown --overflow %q; use queue or drop", o.Overflow)
+	}
+	if o.Engine != "" && o.Engine != engineAuto && o.Engine != engineLoop && o.Engine != engineWorker {
+		fault("unknown --engine %q; use auto, loop or worker", o.Engine)
+	}
+	if o.Pacing != "" && o.Pacing != pacingDefault && o.Pacing != pacingPrecise && o.Pacing != pacingEconomy {
+		fault("unknown --pacing %q; use default, precise or economy", o.Pacing)
+	}
+	if o.MaxLag < 0 {
+		fault("--max-lag is %v; give a time above 0, or leave it out", o.MaxLag)
 	}
 	if o.MaxInFlight < 1 {
 		fault("--max-in-flight is %d; at least 1 is needed to send anything", o.MaxInFlight)

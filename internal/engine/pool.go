@@ -136,7 +136,7 @@ func (p *pool) pace(w pace.Waiter) {
 		case p.drop && due != takt.Asap:
 			p.take(&scratch, now)
 			p.mu.Unlock()
-			p.rec.Sample(0, record.Event{Due: scratch.Due, Outcome: record.Dropped}, nil)
+			p.rec.Sample(0, record.Event{Seq: scratch.Seq, Due: scratch.Due, Outcome: record.Dropped}, nil)
 		default:
 			p.parked = true
 			p.mu.Unlock()
@@ -247,7 +247,7 @@ func (w *worker) perform() bool {
 	if !w.state.CompareAndSwap(stateBusy, stateDone) {
 		return false // cut off: it was counted as unfinished
 	}
-	w.p.rec.Sample(w.index, record.Event{Due: w.op.Due, Free: w.free, Sent: sent, Done: done}, &w.res)
+	w.p.rec.Sample(w.index, record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done}, &w.res)
 	w.state.Store(stateIdle)
 	return w.p.again(w, done)
 }
@@ -303,7 +303,7 @@ func (p *pool) cut(at time.Duration) {
 }
 
 func (p *pool) unfinished(w *worker, at time.Duration) {
-	e := record.Event{Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Done: at, Outcome: record.UnfinishedSent}
+	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Done: at, Outcome: record.UnfinishedSent}
 	if e.Sent == notSent {
 		e.Outcome = record.UnfinishedQueued
 	}

@@ -16,14 +16,14 @@ import (
 // trailing /* stands for the folders below.
 var order = []string{
 	"pkg/takt internal/layers",
-	"pkg/schedule pkg/hist",
+	"pkg/schedule pkg/hist internal/sock",
 	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic",
 	"internal/engine internal/format internal/apmserver internal/store/*",
 	"internal/driver/* internal/store pkg/bench",
 	"internal/driver",
 	"internal/shell",
 	"internal/cli",
-	"cmd/takt",
+	"cmd/takt pkg/bench/examples/*",
 }
 
 const module = "github.com/taktload/takt/"

@@ -1,0 +1,50 @@
+package engine
+
+import "errors"
+
+// The names of Options.Engine, and of Generator.Engine.
+const (
+	engineAuto   = "auto"
+	engineLoop   = "loop"
+	engineWorker = "worker"
+)
+
+// errNoLoop says what the loop mode is for.
+var errNoLoop = errors.New("--engine loop is for plain TCP on Linux (http, not https, without --h2, --proxy and --redirects); leave --engine out")
+
+// chooseEngine makes the driver of a loop one of workers where the loop mode is not
+// to be used, or cannot be.
+func (p *Plan) chooseEngine() error {
+	l := p.Driver.Loop
+	if p.Engine == engineLoop && !canLoop(l) {
+		return errNoLoop
+	}
+	if l == nil || p.Driver.Async != nil || p.Driver.Worker != nil {
+		return nil
+	}
+	with := *p.Driver
+	with.Phases = NetPhases
+	if p.Engine != engineLoop || !canLoop(l) || p.NewWaiter != nil { // TODO auto
+		probe := with.Probe
+		with.Probe, with.Worker = Blocking(l)
+		if probe != nil {
+			with.Probe = probe
+		}
+	}
+	p.Driver = &with
+	return nil
+}
+
+// loops reports whether the loop mode runs p.
+func (p *Plan) loops() bool {
+	d := p.Driver
+	return d.Loop != nil && d.Async == nil && d.Worker == nil
+}
+
+// tuning is what tune has to know of p.
+func (p *Plan) tuning() (cpus int, keep Keep, waiters int, allocates bool) {
+	if p.loops() {
+		return p.CPUs, p.Keep, loopCount(p.Options), false
+	}
+	return p.CPUs, p.Keep, 1, p.Driver.Loop == nil
+}

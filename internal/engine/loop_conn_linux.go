@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// lconn is one connection of a loop. Its buffers are empty but in rare cases: what
+// is sent and received stands in those of the loop.
+type lconn struct {
+	fd     int // -1: to be dialled
+	token  int32
+	state  lstate
+	codec  takt.Codec
+	op     takt.Op
+	free   time.Duration // as record.Event has it, of op
+	sent   time.Duration
+	idle   time.Duration // since when it could have been used
+	res    takt.Result
+	unread []byte // received and not parsed
+	unsent []byte // of the request, for which the socket had no room
+
+	before, after *lconn // in the list of those in flight, oldest first
+}
+
+type lstate uint8
+
+const (
+	lidle    lstate = iota
+	ldialing        // the operation waits for the connection
+	lbusy           // the request is on its way
+)
+
+// flight is a list of connections by the instant at which their operation was sent,
+// and so by the instant at which it times out.
+type flight struct {
+	head, tail *lconn
+	n          int
+}
+
+// add puts c where its instant belongs: at the end, but for one whose connection
+// took a while to come to stand.
+func (f *flight) add(c *lconn) {
+	at := f.tail
+	for at != nil && at.sent > c.sent {
+		at = at.before
+	}
+	c.before = at
+	if at == nil {
+		c.after, f.head = f.head, c
+	} else {
+		c.after, at.after = at.after, c
+	}
+	if c.after == nil {
+		f.tail = c
+	} else {
+		c.after.before = c
+	}
+	f.n++
+}
+
+func (f *flight) remove(c *lconn) {
+	if c.before == nil {
+		f.head = c.after
+	} else {
+		c.before.after = c.after
+	}
+	if c.after == nil {
+		f.tail = c.before
+	} else {
+		c.after.before = c.before
+	}
+	c.before, c.after = nil, nil
+	f.n--
+}
+
+// dial begins to connect for the operation of c.
+func (l *loop) dial(c *lconn) {
+	fd, err := sock.Connect(l.m.addr)
+	if err == nil {
+		if err = l.poll.Add(fd, c.token, true); err != nil {
+			sock.Close(fd)
+		}
+	}
+	if err != nil {
+		l.fail(c, l.m.opError("dial", err), true)
+		return
+	}
+	if l.stamps {
+		l.stamps = sock.Stamp(fd) == nil
+	}
+	c.fd, c.state = fd, ldialing
+	c.codec.Reset()
+	l.dialing.add(c)
+}
+
+// connected sends the operation that waited for the connection.
+func (l *loop) connected(c *lconn) {
+	l.dialing.remove(c)
+	c.state = lidle
+	if err := sock.Failure(c.fd); err != nil {
+		l.fail(c, l.m.opError("dial", err), true)
+		return
+	}
+	c.res.Phases[phaseConnect] = l.now() - c.sent
+	if err := l.poll.Watch(c.fd, c.token, false); err != nil {
+		l.fail(c, err, true)
+		return
+	}
+	l.send(c)
+}
+
+// send hands the request over. The connection stands.
+func (l *loop) send(c *lconn) {
+	l.out = c.codec.Append(l.out[:0], &c.op)
+	c.state = lbusy
+	l.flight.add(c)
+	n, errno := sock.Send(c.fd, l.out)
+	if errno != 0 && errno != sock.Again {
+		l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
+		return
+	}
+	c.res.BytesSent += int64(n)
+	if n < len(l.out) {
+		c.unsent = append(c.unsent[:0], l.out[n:]...)
+		l.partial++
+		if err := l.poll.Watch(c.fd, c.token, true); err != nil {
+			l.fail(c, err, false)
+		}
+	}
+}
+
+// sendRest goes on with a request for which there was no room.
+func (l *loop) sendRest(c *lconn) {
+	n, errno := sock.Send(c.fd, c.unsent)
+	if errno != 0 && errno != sock.Again {
+		l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
+		return
+	}
+	c.res.BytesSent += int64(n)
+	if c.unsent = c.unsent[n:]; len(c.unsent) == 0 {
+		l.partial--
+		if err := l.poll.Watch(c.fd, c.token, false); err != nil {
+			l.fail(c, err, false)
+		}
+	}
+}
+
+// receive reads what there is for c and reports whether there was anything.
+func (l *loop) receive(c *lconn) bool {
+	n, at, errno := l.read(c)
+	switch {
+	case errno == sock.Again:
+		return false
+	case errno != 0:
+		l.fail(c, l.m.opError("read", os.NewSyscallError("read", errno)), false)
+		return true
+	}
+	if n > 0 && c.res.Phases[phaseFirstByte] == 0 {
+		c.res.Phases[phaseFirstByte] = max(1, at-c.sent)
+	}
+	l.parse(c, l.in[:n], n == 0, at)
+	return true
+}
+
+// read gives the instant at which the bytes came: the kernel's if it stamps them,
+// else now. A stamp is of the wall clock, so it is held within [sent, now].
+func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
+	if !l.stamps {
+		n, errno = sock.Receive(c.fd, l.in)
+		if errno == 0 {
+			at = l.now()
+		}
+		return n, at, errno
+	}
+	n, stamp, errno := l.receiver.Receive(c.fd, l.in)
+	if errno != 0 {
+		return n, 0, errno
+	}
+	now := l.now()
+	if stamp == 0 {
+		return n, now, 0
+	}
+	return n, min(now, max(c.sent, time.Duration(stamp-l.wall))), 0
+}
+
+// parse goes on with the answer. Bytes behind a complete one belong to no request:
+// the connection cannot be trusted.
+func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
+	if len(c.unread) > 0 {
+		c.unread = append(c.unread, in...)
+		in = c.unread
+	}
+	n, progress := c.codec.Parse(in, eof, &c.res)
+	switch {
+	case progress == takt.More && eof:
+		l.fail(c, io.ErrUnexpectedEOF, false)
+	case progress == takt.More && len(in)-n > maxBuffer:
+		l.fail(c, errTooLarge, false)
+	case progress == takt.More:
+		c.unread = append(c.unread[:0], in[n:]...)
+	case progress == takt.Last, eof, n < len(in), len(c.unsent) > 0:
+		l.drop(c)
+		l.finish(c, at)
+	default:
+		c.unread = c.unread[:0]
+		l.finish(c, at)
+	}
+}
+
+// fail ends the operation of c with err, and its connection.
+func (l *loop) fail(c *lconn, err error, dialling bool) {
+	l.drop(c)
+	Fail(&c.res, err, dialling)
+	l.finish(c, l.now())
+}
+
+func (l *loop) drop(c *lconn) {
+	if c.fd >= 0 {
+		sock.Close(c.fd)
+		c.fd = -1
+	}
+	if len(c.unsent) > 0 {
+		l.partial--
+	}
+	c.unread, c.unsent = nil, nil
+}

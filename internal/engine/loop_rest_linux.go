@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"math"
+	"time"
+
+	"github.com/taktload/takt/internal/sock"
+)
+
+// forever is an instant that does not come.
+const forever = time.Duration(math.MaxInt64)
+
+// spinFull is how long a loop without a free connection looks for answers before it
+// lets the poller wake it.
+const spinFull = 20 * time.Microsecond
+
+// rest waits until there is something to do.
+func (l *loop) rest(now time.Duration) {
+	l.dropLate()
+	next := forever
+	if l.claimed && !l.full {
+		next = l.claim.Due
+	}
+	until := min(next, l.expiry())
+	switch {
+	case l.full || l.dialing.n > 0 || l.partial > 0:
+		l.restFull(now, until)
+	case l.pace.precise():
+		l.restPrecise(now, until)
+	case until-now >= longWait:
+		l.serve(until - now)
+	default:
+		l.restTimer(max(until, min(l.woke+l.pace.grid, now+l.pace.grid)) - now)
+	}
+	after := l.now()
+	l.rested += after - now
+}
+
+// restFull waits for an answer, a connection, or room in a socket.
+func (l *loop) restFull(now, until time.Duration) {
+	for l.flight.n > 0 && l.dialing.n == 0 && l.now()-now < spinFull {
+		if l.readSome() > 0 {
+			return
+		}
+	}
+	l.serve(until - l.now())
+}
+
+// restPrecise is woken by answers, and looks at the clock just before it is time.
+func (l *loop) restPrecise(now, until time.Duration) {
+	if until-now > spinWindow {
+		l.serve(until - now - spinWindow)
+		return
+	}
+	for l.now() < until && l.readSome() == 0 {
+	}
+}
+
+// restTimer sleeps for d; what comes meanwhile is read when the loop wakes.
+func (l *loop) restTimer(d time.Duration) {
+	if d <= l.pace.cost {
+		return // looking at the clock is cheaper than a sleep
+	}
+	sock.Sleep(d)
+	l.woke = l.now()
+}
+
+// expiry is when the next operation in flight times out.
+func (l *loop) expiry() time.Duration {
+	at := forever
+	if c := l.dialing.head; c != nil {
+		at = c.sent + l.m.net.ConnectTimeout
+	}
+	if c := l.flight.head; c != nil {
+		at = min(at, c.sent+l.m.net.Timeout)
+	}
+	return at
+}
+
+// dropLate gives the claimed operation up when the schedule was ended before it.
+func (l *loop) dropLate() {
+	end := time.Duration(l.m.stopAt.Load())
+	if end < 0 || !l.claimed || l.claim.Due < end {
+		return
+	}
+	l.m.dropClaim(&l.claim, end-1, 0)
+	l.claimed = false
+}

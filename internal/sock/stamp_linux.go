@@ -1,0 +1,71 @@
+package sock
+
+import (
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stamp makes the kernel note when bytes arrive on fd, for ReceiveStamped.
+func Stamp(fd int) error {
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
+}
+
+// Receiver reads with the kernel's stamps. It belongs to one thread.
+type Receiver struct {
+	iov     unix.Iovec
+	msg     unix.Msghdr
+	control [64]byte // a cmsghdr of 16 bytes and a timespec of 16
+}
+
+// Receive reads what is there and tells when the last of it arrived, in the wall
+// clock's nanoseconds since 1970; 0: the kernel does not say.
+func (r *Receiver) Receive(fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
+	r.iov.Base = unsafe.SliceData(b)
+	r.iov.SetLen(len(b))
+	r.msg.Iov, r.msg.Iovlen = &r.iov, 1
+	for {
+		r.msg.Control = &r.control[0]
+		r.msg.SetControllen(len(r.control))
+		got, _, e := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), unix.MSG_DONTWAIT)
+		if e == 0 {
+			return int(got), r.stamp(), 0
+		}
+		if e != unix.EINTR {
+			return 0, 0, e
+		}
+	}
+}
+
+func (r *Receiver) stamp() int64 {
+	if r.msg.Controllen < unix.SizeofCmsghdr+16 {
+		return 0
+	}
+	h := (*unix.Cmsghdr)(unsafe.Pointer(&r.control[0]))
+	if h.Level != unix.SOL_SOCKET || h.Type != unix.SO_TIMESTAMPNS {
+		return 0
+	}
+	ts := (*unix.Timespec)(unsafe.Pointer(&r.control[unix.SizeofCmsghdr]))
+	return ts.Nano()
+}
+
+// WallOffset is the wall clock's nanoseconds since 1970 at start, by the clock that
+// time.Since reads. The wall clock is adjusted all the time, so the offset has to
+// be measured anew every second. Of five readings the tightest pair counts: a
+// preemption between the clocks would shift every stamp.
+func WallOffset(start time.Time) (offset int64) {
+	tightest := time.Duration(1<<63 - 1)
+	for range 5 {
+		var ts unix.Timespec
+		before := time.Since(start)
+		if unix.ClockGettime(unix.CLOCK_REALTIME, &ts) != nil {
+			continue // cannot fail with this clock
+		}
+		if gap := time.Since(start) - before; gap < tightest {
+			tightest, offset = gap, ts.Nano()-int64(before+gap/2)
+		}
+	}
+	return offset
+}
