@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/pkg/bench"
+)
+
+// face is what users see of a command or of the library: the right side of a
+// section of docs/coming-from.md is held against it.
+type face struct {
+	flag   func(span string) error // whether a flag exists, and takes its value if it has one
+	text   string                  // all that a run prints, spaces squeezed
+	fields map[string]bool         // of its report as JSON: counts.ok
+}
+
+// faces are those that a list of facts can be against. A protocol that gets a section
+// adds its own.
+func faces(t *testing.T) map[string]*face {
+	return map[string]*face{"takt http": httpFace(t), "pkg/bench": benchFace(t)}
+}
+
+// prints reports whether a label, as a whole, or a field stands in what is printed.
+func (f *face) prints(label string) bool {
+	edge := func(i int) string {
+		if regexp.MustCompile(`\w`).MatchString(label[i : i+1]) {
+			return `\b`
+		}
+		return ""
+	}
+	whole := regexp.MustCompile(edge(0) + regexp.QuoteMeta(squeeze(label)) + edge(len(label)-1))
+	return f.fields[label] || whole.MatchString(f.text)
+}
+
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// httpFace loads a target of which a part fails, by its name, so that the report has
+// all its lines.
+func httpFace(t *testing.T) *face {
+	d := &doc{t: t, stop: func() {}}
+	d.listen([]string{"--service", "1ms", "--error-rate", "20%", "--reset-rate", "10%"})
+	defer d.stop()
+	dir := t.TempDir()
+	args := []string{"http", "--rate", "200/s", "-z", "300ms", "--label", "name=x", strings.Replace(d.url, "127.0.0.1", "localhost", 1)}
+	var paths []string
+	for _, name := range format.Names() {
+		path := filepath.Join(dir, name)
+		args, paths = append(args, "-o", name+"="+path), append(paths, path)
+	}
+	if code, out := runLine(t, args); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	f := &face{flag: httpFlag(t), fields: fieldsOf(t, readFile(t, filepath.Join(dir, "json")))}
+	for _, path := range paths {
+		f.text += squeeze(string(readFile(t, path))) + "\n"
+	}
+	return f
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// httpFlag looks a flag up in the help, and has takt config take it with its value.
+func httpFlag(t *testing.T) func(string) error {
+	_, help := runLine(t, []string{"http", "--help"})
+	known := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^ +(?:(-\w), )? *(--[\w-]+)`).FindAllStringSubmatch(help, -1) {
+		known[m[1]], known[m[2]] = true, true
+	}
+	return func(span string) error {
+		name := span[:strings.IndexAny(span+" ", " =")]
+		switch {
+		case !known[name]:
+			return errors.New("takt http has no such flag")
+		case name == span:
+			return nil
+		}
+		return checkCommand("takt http " + span + " http://127.0.0.1:8080/")
+	}
+}
+
+// checkCommand has takt config check all that a command line says.
+func checkCommand(line string) error {
+	args, err := words(line)
+	if err != nil {
+		return err
+	}
+	args[0] = "config"
+	if args[1] == "version" { // has no settings
+		args = args[1:]
+	}
+	var faults bytes.Buffer
+	env := cli.Env{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &faults,
+		Getenv: func(string) string { return "" }, Interrupt: context.Background(),
+	}
+	if code := cli.Main(env, args); code != 0 {
+		return errors.New(strings.TrimSpace(faults.String()))
+	}
+	return nil
+}
+
+// benchFace runs a handler of which every third call fails.
+func benchFace(t *testing.T) *face {
+	r, err := bench.Benchmark{
+		Concurrency: 1, Throughput: 1000, Duration: 50 * time.Millisecond,
+		Handler: bench.RequestFunc(func(i int) error {
+			if i%3 == 0 {
+				return errors.New("no")
+			}
+			return nil
+		}),
+	}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := bench.PrintResult(&text, r); err != nil {
+		t.Fatal(err)
+	}
+	report, err := json.Marshal(r.Report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &face{benchFlag, squeeze(text.String()), fieldsOf(t, report)}
+}
+
+// benchFlag parses a flag on a set of its own, which DefineBenchmarkFlags takes for
+// that of the program.
+func benchFlag(span string) error {
+	ours := flag.CommandLine
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	flag.CommandLine = fs
+	bench.DefineBenchmarkFlags()
+	flag.CommandLine = ours
+	args, err := words(span)
+	if err == nil && (len(args) > 1 || strings.Contains(span, "=")) {
+		return fs.Parse(args)
+	}
+	if err == nil && fs.Lookup(strings.TrimLeft(span, "-")) == nil {
+		err = errors.New("pkg/bench has no such flag")
+	}
+	return err
+}
+
+// fieldsOf are the paths of all values in a JSON document; elements of lists have
+// those of their list.
+func fieldsOf(t *testing.T, b []byte) map[string]bool {
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]bool{}
+	var add func(path string, v any)
+	add = func(path string, v any) {
+		fields[strings.TrimPrefix(path, ".")] = true
+		switch v := v.(type) {
+		case map[string]any:
+			for name, value := range v {
+				add(path+"."+name, value)
+			}
+		case []any:
+			for _, value := range v {
+				add(path, value)
+			}
+		}
+	}
+	add("", v)
+	return fields
+}
+
+// exported are the names of a package, with the fields and methods of its types.
+func exported(t *testing.T, dir string) map[string]bool {
+	names := map[string]bool{}
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.go")) // the pattern is well-formed
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool { return addNames(names, n) })
+	}
+	return names
+}
+
+// addNames adds what n declares and reports whether to look into it.
+func addNames(names map[string]bool, n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		name := n.Name.Name
+		if n.Recv != nil {
+			of := n.Recv.List[0].Type
+			if star, ok := of.(*ast.StarExpr); ok {
+				of = star.X
+			}
+			name = of.(*ast.Ident).Name + "." + name
+		}
+		names[name] = true
+		return false
+	case *ast.TypeSpec:
+		names[n.Name.Name] = true
+		ast.Inspect(n.Type, func(m ast.Node) bool {
+			if field, ok := m.(*ast.Field); ok {
+				for _, id := range field.Names {
+					names[n.Name.Name+"."+id.Name] = true
+				}
+			}
+			return true
+		})
+		return false
+	}
+	return true
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestComingFrom holds docs/coming-from.md to the lists of facts in
+// testdata/coming-from, one for each predecessor and so for each section, and to
+// takt: what stands at the right of a table must exist.
+//
+// A list has the commands, flags, inputs, outputs and names (api) of a predecessor,
+// one a line, and says with "against" what its right side is held against: a key of
+// faces. A section has tables with one of these kinds at the head of the left column.
+// Every fact stands there in backticks, and nothing else does.
+func TestComingFrom(t *testing.T) {
+	page, err := os.ReadFile("../../docs/coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := comparison{lists: readFacts(t), faces: faces(t), bench: exported(t, "../../pkg/bench")}
+	t.Chdir(t.TempDir())
+	for name, content := range feeders() {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, fault := range c.check(string(page)) {
+		t.Error(fault)
+	}
+	c.lists = map[string]facts{"x": {"takt http", map[string]bool{"flag -a": true, "output A:": true}}}
+	t.Run("faults", func(t *testing.T) { testFaults(t, c) })
+}
+
+// feeders are the files that the commands of the page name.
+func feeders() map[string]string {
+	return map[string]string{
+		"targets.txt":  "# two\nGET http://127.0.0.1:8080/\nX-Account-ID: 1\n\nPOST http://127.0.0.1:8080/b\n@file.txt\n",
+		"targets.json": `{"method":"POST","url":"http://127.0.0.1:8080/","body":"UHVuY2gh","header":{"Content-Type":["text/plain"]}}` + "\n",
+		"file.txt":     "hello",
+	}
+}
+
+// testFaults shows that each kind of fault is found, and found alone.
+func testFaults(t *testing.T, c comparison) {
+	const flags, outputs = "## x\n\n| flag | takt |\n|---|---|\n", "| `-a` | `-n` |\n\n| output | takt |\n|---|---|\n"
+	for _, tt := range []struct{ page, want string }{
+		{flags + outputs + "| `A:` | `rate`, `counts.ok` |\n", ""},
+		{flags + outputs, "x: output A: is not on the page"},
+		{flags + outputs + "| `A:` | |\n", "x: | `A:` | |: nothing at the right"},
+		{flags + outputs + "| `A:` | rate |\n| `B:` | rate |\n", "x: output B: is not in its list of facts"},
+		{flags + outputs + "| `A:` | rate |\n| `A:` | a | b |\n", "x: | `A:` | a | b |: not two cells"},
+		{flags + outputs + "| `A:` | rate |\n| A: | rate |\n", "x: | A: | rate |: nothing in backticks at the left"},
+		{flags + outputs + "| `A:` | `velocity` |\n", "x: velocity: takt http prints no such thing"},
+		{flags + outputs + "| `A:` | `counts.okay` |\n", "x: counts.okay: takt http prints no such thing"},
+		{flags + outputs + "| `A:` | `--max-flight` |\n", "x: --max-flight: takt http has no such flag"},
+		{flags + outputs + "| `A:` | `-t 0` |\n", "x: -t 0: takt: --timeout and --connect-timeout must be above 0"},
+		{flags + outputs + "| `A:` | `bench.Velocity` |\n", "x: bench.Velocity: no such name in pkg/bench"},
+		{flags + outputs + "| `A:` | `jq . \\| takt http --rate 5/q http://h/` |\n", "x: takt http --rate 5/q http://h/: takt: rate \"5/q\": unknown unit"},
+		{flags + outputs + "| `A:` | `takt report run.json` |\n", "x: takt report run.json: takt: unknown command"},
+		{flags + outputs + "| `A:` | rate |\n\n| switch | takt |\n|---|---|\n", "x: | switch | takt |: unknown head of a table"},
+		{flags + outputs + "| `A:` | rate |\n\n## y\n", "y: a section without a list of facts"},
+		{"", "x: a list of facts without a section"},
+	} {
+		found := c.check(tt.page)
+		if tt.want == "" && len(found) > 0 || tt.want != "" && (len(found) != 1 || !strings.HasPrefix(found[0], tt.want)) {
+			t.Errorf("%q: %q, want %q", tt.page, found, tt.want)
+		}
+	}
+}
+
+// facts are those of one predecessor.
+type facts struct {
+	against string
+	all     map[string]bool // "flag -n"
+}
+
+func readFacts(t *testing.T) map[string]facts {
+	paths, _ := filepath.Glob("testdata/coming-from/*.txt") // the pattern is well-formed
+	lists := map[string]facts{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := facts{all: map[string]bool{}}
+		for line := range strings.Lines(string(text)) {
+			kind, fact, _ := strings.Cut(strings.TrimSpace(line), " ")
+			switch {
+			case kind == "" || strings.HasPrefix(kind, "#"):
+			case kind == "against":
+				f.against = fact
+			case !slices.Contains(kinds(), kind) || fact == "" || f.all[kind+" "+fact]:
+				t.Errorf("%s: %q is no fact, or one for the second time", path, line)
+			default:
+				f.all[kind+" "+fact] = true
+			}
+		}
+		lists[strings.TrimSuffix(filepath.Base(path), ".txt")] = f
+	}
+	return lists
+}
+
+func kinds() []string { return []string{"command", "flag", "input", "output", "api"} }
