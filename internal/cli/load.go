@@ -183,6 +183,10 @@ func (l *load) source() (takt.Source, error) {
 // listFault notes what ended a list of operations before its time.
 func (l *load) listFault(source takt.Source, r *takt.Report) {
 	l.brokeOff = nil
+	if s, ok := source.(interface{ EndedEarly() bool }); ok && s.EndedEarly() {
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "list_ended", Message: fmt.Sprintf(
+			"the list of operations ended after %d of them, before the schedule did; the window ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)})
+	}
 	if s, ok := source.(interface{ Err() error }); ok && s.Err() != nil {
 		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", s.Err()))
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "broke_off", Message: l.brokeOff.Error()})

@@ -24,7 +24,7 @@ func (p *Plan) chooseEngine() error {
 	}
 	with := *p.Driver
 	with.Phases = NetPhases
-	if p.Engine != engineLoop || !canLoop(l) || p.NewWaiter != nil { // TODO auto
+	if p.Engine == engineWorker || !canLoop(l) || p.NewWaiter != nil {
 		probe := with.Probe
 		with.Probe, with.Worker = Blocking(l)
 		if probe != nil {
@@ -42,9 +42,12 @@ func (p *Plan) loops() bool {
 }
 
 // tuning is what tune has to know of p.
-func (p *Plan) tuning() (cpus int, keep Keep, waiters int, allocates bool) {
-	if p.loops() {
-		return p.CPUs, p.Keep, loopCount(p.Options), false
+func (p *Plan) tuning() (cpus int, keep Keep, waiters int, garbage garbage) {
+	switch {
+	case p.loops():
+		return p.CPUs, p.Keep, loopCount(p.Options), noGarbage
+	case p.Driver.Loop != nil:
+		return p.CPUs, p.Keep, 1, someGarbage
 	}
-	return p.CPUs, p.Keep, 1, p.Driver.Loop == nil
+	return p.CPUs, p.Keep, 1, allGarbage
 }

@@ -200,6 +200,9 @@ func (l *life) step() bool {
 		l.finish(l.plan.Source.End())
 	case <-l.exhausted:
 		l.exhausted = nil
+		if s, ok := l.plan.Source.(interface{ EndedEarly() bool }); ok && s.EndedEarly() {
+			l.finish(l.now()) // the window ends with a list that ended before the schedule
+		}
 		l.drain()
 	}
 	return true

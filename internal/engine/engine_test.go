@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -127,6 +128,14 @@ func queue(n int, gap time.Duration, servers int, service func(start time.Durati
 	return response, served
 }
 
+// doubts are the warnings but for those of the machine that the test runs on, whose
+// time is real.
+func doubts(r *takt.Report) []takt.Warning {
+	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w takt.Warning) bool {
+		return w.Code == "gc" || w.Code == "steal" || w.Code == "throttled"
+	})
+}
+
 func TestConstantRateIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dues []time.Duration
@@ -144,7 +153,7 @@ func TestConstantRateIsExact(t *testing.T) {
 		if rep.Counts.OK != 6000 || len(dues) != 6000 {
 			t.Errorf("%d operations, want 6000", rep.Counts.OK)
 		}
-		if rep.Verdict != takt.Valid || len(rep.Warnings) > 0 || rep.Rate.Achieved != 500 || *rep.Rate.Intended != 500 || rep.DurationS != 12 {
+		if rep.Verdict != takt.Valid || len(doubts(rep)) > 0 || rep.Rate.Achieved != 500 || *rep.Rate.Intended != 500 || rep.DurationS != 12 {
 			t.Errorf("%s %v %+v %v", rep.Verdict, rep.Warnings, rep.Rate, rep.DurationS)
 		}
 		if l := rep.Latency["schedule_lag"]; l.Max > 0.001 {

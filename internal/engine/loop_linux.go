@@ -41,6 +41,9 @@ func canLoop(l *takt.Loop) bool {
 // loopCount is how many threads share the work: one core is left to the rest of the
 // program, and to the target if it is on this machine.
 func loopCount(o Options) int {
+	if o.Loops > 0 {
+		return min(o.Loops, o.InFlight())
+	}
 	cpus := runtime.NumCPU()
 	if o.CPUs > 0 {
 		cpus = min(cpus, o.CPUs)
@@ -135,8 +138,22 @@ func (m *loops) close() {
 	}
 }
 
-// describe adds what only this mode knows.
-func (m *loops) describe(g *takt.Generator) { g.Loops = len(m.all) }
+// describe judges whether a loop was the bottleneck: one that hardly ever rested has
+// no time left to be punctual.
+func (m *loops) describe(rep *takt.Report, ran time.Duration, closed bool) {
+	rep.Generator.Loops = len(m.all)
+	worked := 0.0
+	for _, l := range m.all {
+		worked = max(worked, 100*(1-l.rested.Seconds()/max(1e-9, ran.Seconds())))
+	}
+	if worked <= 90 {
+		return
+	}
+	if !closed {
+		rep.Verdict = takt.Invalid
+	}
+	warn(rep, "generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", worked, len(m.all))
+}
 
 // opError is the error that package net would give.
 func (m *loops) opError(op string, err error) error {

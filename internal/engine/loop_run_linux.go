@@ -70,7 +70,7 @@ func (l *loop) live() {
 	defer runtime.UnlockOSThread()
 	sock.Unslack()
 	l.pace.measure()
-	l.stamps = l.pace.stamps()
+	l.stamps = l.pace.stamps() && !l.m.opt.Closed() // a closed loop reads at once
 	l.wall = sock.WallOffset(l.m.begun)
 	l.adopt()
 	l.claimed = l.m.claim(&l.claim)

@@ -30,6 +30,7 @@ type Options struct {
 	StartAt     StartAt       // wall-clock instant of the start; zero: now
 	CPUs        int           // cores to use; 0: all
 	Engine      string        // auto, loop or worker; "": auto
+	Loops       int           // threads of the loop mode; 0: one less than there are cores
 	Pacing      string        // default, precise or economy, of the loop mode; "": default
 	MaxLag      time.Duration // schedule lag that the loop mode may take; 0: as Pacing says
 }
@@ -48,6 +49,9 @@ const (
 	pacingPrecise = "precise"
 	pacingEconomy = "economy"
 )
+
+// maxLoops bounds Options.Loops: each has a core of its own or it is no use.
+const maxLoops = 256
 
 // DefaultInFlight bounds a pool that grows on demand.
 const DefaultInFlight = 10_000
@@ -82,6 +86,7 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.Shard, "shard", o.Shard, "run every n-th operation only, from the k-th on: `k/n`")
 	fs.Var(&o.StartAt, "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
 	fs.StringVar(&o.Engine, "engine", o.Engine, "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
+	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
 	fs.StringVar(&o.Pacing, "pacing", o.Pacing, "of the loop, `default|precise|economy`: 150 µs of schedule lag at its p99, next to none for a spinning core, or up to 1 ms for least CPU")
 	fs.Var((*schedule.DurationValue)(&o.MaxLag), "max-lag", "schedule lag that the loop may take instead, `TIME` such as 250us: more of it costs less CPU")
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
@@ -108,6 +113,9 @@ func (o *Options) Validate() []error {
 	}
 	if o.Pacing != "" && o.Pacing != pacingDefault && o.Pacing != pacingPrecise && o.Pacing != pacingEconomy {
 		fault("unknown --pacing %q; use default, precise or economy", o.Pacing)
+	}
+	if o.Loops < 0 || o.Loops > maxLoops {
+		fault("--loops is %d; give a number from 1 to %d, or leave it out for one less than there are cores", o.Loops, maxLoops)
 	}
 	if o.MaxLag < 0 {
 		fault("--max-lag is %v; give a time above 0, or leave it out", o.MaxLag)

@@ -58,6 +58,11 @@ func (r *run) describe(rep *takt.Report) {
 	}
 }
 
+// describer is a mode that has something of its own to say.
+type describer interface {
+	describe(rep *takt.Report, ran time.Duration, closed bool)
+}
+
 func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	rep.Generator = takt.Generator{
 		Engine:       r.mode.name(),
@@ -67,6 +72,9 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 		GCCycles:     used.GCCycles,
 		GCPauseMaxUS: float64(used.GCPauseMax) / 1e3,
 		Cores:        runtime.NumCPU(),
+	}
+	if m, ok := r.mode.(describer); ok {
+		m.describe(rep, used.Wall, closed)
 	}
 	share := func(d time.Duration) float64 {
 		return 100 * d.Seconds() / max(1e-9, used.Wall.Seconds()*float64(runtime.NumCPU()))

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+
+	"github.com/taktload/takt/internal/proc"
 )
 
 // tuning is the process-wide state that runs change and restore: it belongs to
@@ -16,10 +18,6 @@ var tuning struct {
 	runs int
 	undo func()
 }
-
-// memoryLimit keeps the heap from growing without bound: 256 MiB, and what a pool
-// of 10 000 buffers of 16 KiB takes.
-const memoryLimit = 256<<20 + DefaultInFlight*16<<10
 
 // Keep is what a run leaves of the process as it is. A program that has takt as a
 // library owns its settings.
@@ -33,9 +31,10 @@ const (
 )
 
 // tune sets GOMAXPROCS and the garbage collector for a run, as far as keep allows,
-// and returns what restores them. allocates says that operations make garbage;
-// cpus is the number of cores for the work itself; 0: as it is.
-func tune(cpus int, keep Keep, waiters int, allocates bool) (restore func()) {
+// and returns what restores them. garbage is what
+// operations leave; cpus is the number of cores for the work itself, 0: as it is;
+// waiters are threads that sleep with a P.
+func tune(cpus int, keep Keep, waiters int, garbage garbage) (restore func()) {
 	if keep == KeepAll {
 		return func() {}
 	}
@@ -43,7 +42,7 @@ func tune(cpus int, keep Keep, waiters int, allocates bool) (restore func()) {
 	defer tuning.Unlock()
 	tuning.runs++
 	if tuning.runs == 1 {
-		tuning.undo = set(cpus, keep, waiters, allocates)
+		tuning.undo = set(cpus, keep, waiters, garbage)
 	}
 	return sync.OnceFunc(untune)
 }
@@ -51,7 +50,7 @@ func tune(cpus int, keep Keep, waiters int, allocates bool) (restore func()) {
 // set does what tune promises. A sleeping pacer keeps one P: with GOMAXPROCS=1 (a
 // container of one CPU) the service p50 was 4.2 ms without another one. What the
 // user set by GOGC or GOMEMLIMIT stays.
-func set(cpus int, keep Keep, waiters int, allocates bool) (undo func()) {
+func set(cpus int, keep Keep, waiters int, garbage garbage) (undo func()) {
 	if cpus == 0 {
 		cpus = runtime.GOMAXPROCS(0)
 	}
@@ -60,9 +59,9 @@ func set(cpus int, keep Keep, waiters int, allocates bool) (undo func()) {
 		return func() { runtime.GOMAXPROCS(procs) }
 	}
 	gc, memory := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
-	debug.SetGCPercent(gcPercent(gc, allocates))
+	debug.SetGCPercent(gcPercent(gc, garbage))
 	if os.Getenv("GOMEMLIMIT") == "" && memory == math.MaxInt64 {
-		debug.SetMemoryLimit(memoryLimit)
+		debug.SetMemoryLimit(memoryLimit(proc.Memory()))
 	}
 	return func() {
 		runtime.GOMAXPROCS(procs)
@@ -71,16 +70,38 @@ func set(cpus int, keep Keep, waiters int, allocates bool) (undo func()) {
 	}
 }
 
-// gcPercent is what holds during a run, where now holds before it. A driver that
-// allocates for each operation gets a collector that runs a quarter as often:
-// with a live heap and 300 MB/s of garbage the default gave a lag p99 of
-// 13–30 ms. Without such garbage, 1 MB/s of encoded intervals are all there is,
-// and the default keeps the heap small.
-func gcPercent(now int, allocates bool) int {
-	if !allocates || os.Getenv("GOGC") != "" {
+// garbage is what operations leave behind.
+type garbage int
+
+const (
+	noGarbage   garbage = iota // nothing, and nobody else either: the loop mode
+	someGarbage                // nothing, beside goroutines that leave some
+	allGarbage                 // each of them some
+)
+
+// gcPercent is what holds during a run, where now holds before it. A collection
+// sends the threads of the loop mode to the back of queues with slices of 10 ms, so
+// there is none until the memory limit. A driver that allocates for each operation
+// gets one a quarter as often: with a live heap and 300 MB/s of garbage the default
+// gave a lag p99 of 13–30 ms.
+func gcPercent(now int, g garbage) int {
+	switch {
+	case os.Getenv("GOGC") != "" || g == someGarbage:
 		return now
+	case g == noGarbage:
+		return -1
 	}
 	return 400
+}
+
+// memoryLimit keeps the heap from growing without bound: 256 MiB, and what a pool
+// of 10 000 buffers of 16 KiB takes, but never more than half of what there is.
+func memoryLimit(available int64) int64 {
+	const most = 256<<20 + DefaultInFlight*16<<10
+	if available <= 0 {
+		return most // not known
+	}
+	return min(most, available/2)
 }
 
 func untune() {

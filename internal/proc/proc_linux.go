@@ -90,6 +90,22 @@ func OpenFiles() (limit, used uint64) {
 	return r.Cur, uint64(len(entries))
 }
 
+// Memory is what this process may have in all, bytes: the machine's memory, or what
+// its cgroup (version 2 or 1) leaves of it; 0: not known.
+func Memory() int64 {
+	total, _ := keyed("/proc/meminfo", "MemTotal", ":")
+	kib, _ := strconv.ParseInt(strings.TrimSuffix(total, " kB"), 10, 64)
+	least := kib << 10
+	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		b, err := os.ReadFile(path)
+		n, errParse := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64) // "max": no limit
+		if err == nil && errParse == nil && n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
 // RSS is the memory that this process has resident now, in bytes.
 func RSS() int64 {
 	b, err := os.ReadFile("/proc/self/statm")

@@ -14,3 +14,6 @@ func OpenFiles() (limit, used uint64) { return 0, 0 }
 
 // RSS is not known here.
 func RSS() int64 { return 0 }
+
+// Memory is not known here.
+func Memory() int64 { return 0 }

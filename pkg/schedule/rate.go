@@ -9,7 +9,7 @@ import (
 const rateHint = "give a rate such as 500/s, 30/m, 10/h, 2k/s, 1.5M/s, or max for as fast as possible"
 
 // ParseRate understands "500/s", "30/m", "10/h", "0.5/s", "2k/s", "1M/s", "500"
-// (per second) and "max", and gives operations per second. max is +Inf, a closed
+// (per second), vegeta's "500/1s", and "max", and gives operations per second. max is +Inf, a closed
 // loop. 0, negative numbers and rates outside of MinRate … MaxRate are refused
 // with an *InputError.
 func ParseRate(s string) (float64, error) {
@@ -43,8 +43,9 @@ func parseRate(s string) (perSecond float64, unit string, err error) {
 		return math.Inf(1), "", nil
 	}
 	number, unit, slash := strings.Cut(s, "/")
+	unit = strings.TrimPrefix(unit, "1") // vegeta's 50/1s
 	seconds := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[unit]
-	if seconds == 0 || slash && unit == "" {
+	if seconds == 0 || slash && unit == "" { // also of "5/1"
 		return fault("unknown unit after the slash", "give /s, /m or /h")
 	}
 	digits, exponent := factor(number)

@@ -24,23 +24,24 @@ const (
 // test, which ends both.
 type Open func(t *testing.T, target Target) *takt.Driver
 
-// Run holds a driver against what the engine expects of all.
-func Run(t *testing.T, open Open) {
+// Run holds a driver against what the engine expects of all, in the engine's mode
+// of that name; "": the driver's own.
+func Run(t *testing.T, mode string, open Open) {
 	t.Run("good", func(t *testing.T) {
-		r := run(t, open(t, Good), 100)
+		r := run(t, mode, open(t, Good), 100)
 		if r.Counts.OK != 100 || r.Bytes.Sent == 0 || r.Bytes.Received == 0 {
 			t.Errorf("counts %+v, bytes %+v, errors %+v", r.Counts, r.Bytes, r.Errors)
 		}
 	})
 	t.Run("failing", func(t *testing.T) {
-		r := run(t, open(t, Failing), 10)
+		r := run(t, mode, open(t, Failing), 10)
 		if r.Counts.Failed != 10 || len(r.Errors) == 0 || r.Errors[0].Class == "" {
 			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 		}
 	})
 	t.Run("hanging", func(t *testing.T) {
 		began := time.Now()
-		r := run(t, open(t, Hanging), 10)
+		r := run(t, mode, open(t, Hanging), 10)
 		if r.Counts.OK > 0 || r.Counts.Failed+r.Counts.Unfinished != 10 {
 			t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 		}
@@ -49,16 +50,16 @@ func Run(t *testing.T, open Open) {
 		}
 	})
 	t.Run("down", func(t *testing.T) {
-		if _, err := engine.Run(context.Background(), plan(t, open(t, Down), 1)); err == nil {
+		if _, err := engine.Run(context.Background(), plan(t, mode, open(t, Down), 1)); err == nil {
 			t.Error("a run without a server was made")
 		}
 	})
 }
 
-func plan(t *testing.T, d *takt.Driver, n uint64) engine.Plan {
+func plan(t *testing.T, mode string, d *takt.Driver, n uint64) engine.Plan {
 	t.Helper()
 	o := engine.Defaults()
-	o.Rate, o.Requests, o.Drain = "200/s", n, engine.DrainOf(500*time.Millisecond)
+	o.Rate, o.Requests, o.Drain, o.Engine = "200/s", n, engine.DrainOf(500*time.Millisecond), mode
 	src, err := o.Source()
 	if err != nil {
 		t.Fatal(err)
@@ -66,11 +67,14 @@ func plan(t *testing.T, d *takt.Driver, n uint64) engine.Plan {
 	return engine.Plan{Options: o, Kind: "test", Source: src, Driver: d}
 }
 
-func run(t *testing.T, d *takt.Driver, n uint64) *takt.Report {
+func run(t *testing.T, mode string, d *takt.Driver, n uint64) *takt.Report {
 	t.Helper()
-	r, err := engine.Run(context.Background(), plan(t, d, n))
+	r, err := engine.Run(context.Background(), plan(t, mode, d, n))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if mode != "" && r.Generator.Engine != mode {
+		t.Errorf("the engine was %s, want %s", r.Generator.Engine, mode)
 	}
 	if c := r.Counts; c.Scheduled != n || c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
 		t.Errorf("counts %+v, want %d scheduled", c, n)

@@ -56,9 +56,10 @@ func open(t *testing.T, o *http.Options, url string) *takt.Driver {
 }
 
 func TestSuite(t *testing.T) {
-	for _, client := range []string{"own", "net"} {
-		t.Run(client, func(t *testing.T) {
-			drivertest.Run(t, func(t *testing.T, behaviour drivertest.Target) *takt.Driver {
+	for _, c := range []struct{ client, mode string }{{"own", "loop"}, {"own", "worker"}, {"net", "worker"}} {
+		client := c.client
+		t.Run(client+" in mode "+c.mode, func(t *testing.T) {
+			drivertest.Run(t, c.mode, func(t *testing.T, behaviour drivertest.Target) *takt.Driver {
 				o := http.New()
 				o.Client, o.Timeout, o.ConnectTimeout = client, 10*time.Second, time.Second
 				switch behaviour {

@@ -50,8 +50,13 @@ func (o *Options) close() error {
 	return nil
 }
 
-// finish warns of redirects that were not followed.
+// finish warns of redirects that were not followed, and of a slip of those who come
+// from wrk, where -d is the duration.
 func (o *Options) finish(_ context.Context, r *takt.Report) error {
+	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "get_body", Message: fmt.Sprintf(
+			"each GET had a body of %d bytes; -d is the body (-z the duration), and -m the method", len(f.msg.Body))})
+	}
 	var n uint64
 	for code, count := range r.Status {
 		if strings.HasPrefix(code, "3") && code != "304" {

@@ -178,6 +178,9 @@ func (s *targetSource) Err() error {
 	return s.err
 }
 
+// EndedEarly reports whether the targets ended before the schedule did.
+func (s *targetSource) EndedEarly() bool { return s.err != nil }
+
 func (s *targetSource) next() (*fixed, error) {
 	if t := s.ahead; t != nil {
 		s.ahead = nil

@@ -1,0 +1,367 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The tests of this file hold both modes of a takt.Loop to the same.
+
+var modes = []string{"loop", "worker"}
+
+// load runs the operations that change describes in a mode; the counts add up.
+func load(t testing.TB, mode string, l *takt.Loop, change func(*engine.Options)) *takt.Report {
+	t.Helper()
+	o := engine.Defaults()
+	o.Engine, o.Drain = mode, engine.DrainOf(5*time.Second)
+	change(&o)
+	src, err := o.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Run(context.Background(), engine.Plan{Options: o, Kind: "test", Source: src, Driver: &takt.Driver{Loop: l}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Generator.Engine != mode {
+		t.Errorf("the engine was %s, want %s", r.Generator.Engine, mode)
+	}
+	if c := r.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || r.Latency["response"].Count != c.OK+c.Failed+c.Unfinished {
+		t.Errorf("counts %+v, %d response times", c, r.Latency["response"].Count)
+	}
+	var ok, failed uint64
+	for _, iv := range r.Intervals {
+		ok, failed = ok+iv.OK, failed+iv.Failed
+	}
+	if w := r.WarmupCounts; ok != r.Counts.OK+w.OK || failed != r.Counts.Failed+w.Failed {
+		t.Errorf("the intervals hold %d ok and %d failed of %+v and %+v", ok, failed, r.Counts, w)
+	}
+	return r
+}
+
+func eachMode(t *testing.T, test func(t *testing.T, mode string)) {
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) { test(t, mode) })
+	}
+}
+
+func TestModesCount(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		for name, c := range map[string]struct {
+			change func(o *engine.Options)
+			want   takt.Counts
+		}{
+			"rate":           {func(o *engine.Options) { o.Rate, o.Requests = "2000", 1000 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
+			"closed":         {func(o *engine.Options) { o.Requests, o.Connections = 1000, 7 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
+			"one connection": {func(o *engine.Options) { o.Requests, o.Connections = 100, 1 }, takt.Counts{Scheduled: 100, Sent: 100, OK: 100}},
+			"shard":          {func(o *engine.Options) { o.Rate, o.Requests, o.Shard = "2000", 100, "2/3" }, takt.Counts{Scheduled: 33, Sent: 33, OK: 33}},
+			"warm-up": {func(o *engine.Options) { o.Rate, o.Requests, o.Warmup = "1000", 200, 100*time.Millisecond },
+				takt.Counts{Scheduled: 200, Sent: 200, OK: 200}},
+		} {
+			addr, s := serve(t, target.Options{})
+			r := load(t, mode, httpLoop(t, addr), c.change)
+			if r.Counts != c.want {
+				t.Errorf("%s: %+v, want %+v; %+v", name, r.Counts, c.want, r.Errors)
+			}
+			if n := s.Truth().Counts.Requests; uint64(n) != r.Counts.Sent+r.WarmupCounts.Sent {
+				t.Errorf("%s: the server had %d requests, %+v and %+v were sent", name, n, r.Counts, r.WarmupCounts)
+			}
+			if r.Bytes.Received == 0 || r.Bytes.Sent == 0 {
+				t.Errorf("%s: %+v", name, r.Bytes)
+			}
+		}
+	})
+}
+
+// Several loops share the operations without losing or doubling one.
+func TestLoopsShare(t *testing.T) {
+	addr, s := serve(t, target.Options{})
+	for _, change := range []func(o *engine.Options){
+		func(o *engine.Options) { o.Rate, o.Requests = "5000", 2000 },
+		func(o *engine.Options) { o.Requests, o.Connections = 2000, 10 },
+	} {
+		before := s.Truth().Counts.Requests
+		r := load(t, "loop", httpLoop(t, addr), func(o *engine.Options) { o.Loops = 3; change(o) })
+		if r.Counts.OK != 2000 || r.Generator.Loops != 3 {
+			t.Errorf("%+v with %d loops", r.Counts, r.Generator.Loops)
+		}
+		if n := s.Truth().Counts.Requests - before; n != 2000 {
+			t.Errorf("the server had %d requests", n)
+		}
+	}
+}
+
+func TestModesFaults(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		for _, c := range []struct {
+			name   string
+			answer func(net.Conn)
+			class  string
+		}{
+			{"closes at once", func(net.Conn) {}, "closed|reset"},
+			{"closes without an answer", func(c net.Conn) { request(c) }, "closed"},
+			{"breaks off", func(c net.Conn) { request(c); io.WriteString(c, ok[:len(ok)-1]) }, "truncated"},
+			{"resets", func(c net.Conn) { request(c); c.(*net.TCPConn).SetLinger(0) }, "reset"},
+			{"hangs", func(c net.Conn) { request(c); io.Copy(io.Discard, c) }, "timeout"},
+			{"garbage", func(c net.Conn) { request(c); io.WriteString(c, "SSH-2.0-OpenSSH\r\n") }, "malformed"},
+			{"endless head", func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)) }, "malformed|too_large|reset"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				l := httpLoop(t, listen(t, c.answer))
+				l.Timeout = 200 * time.Millisecond
+				r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = "500", 20 })
+				if r.Counts.Failed != 20 {
+					t.Fatalf("%+v", r.Counts)
+				}
+				for _, e := range r.Errors {
+					if !strings.Contains("|"+c.class+"|", "|"+e.Class+"|") || e.Sample == "" {
+						t.Errorf("class %q (%s), want %s", e.Class, e.Sample, c.class)
+					}
+				}
+			})
+		}
+	})
+}
+
+// Answers in any pieces: whole, byte by byte, chunked, without a length, and more
+// than the buffer holds.
+func TestModesAnswers(t *testing.T) {
+	long := strings.Repeat("x", 300_000)
+	for name, answer := range map[string]string{
+		"length":   ok,
+		"chunked":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+		"long":     fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(long), long),
+		"no end":   "HTTP/1.0 200 OK\r\n\r\nok",
+		"interim":  "HTTP/1.1 100 Continue\r\n\r\n" + ok,
+		"no bytes": "HTTP/1.1 204 No Content\r\n\r\n",
+	} {
+		for _, pieces := range []bool{false, true} {
+			if pieces && name == "long" {
+				continue
+			}
+			t.Run(fmt.Sprint(name, " in pieces ", pieces), func(t *testing.T) {
+				addr := listen(t, func(c net.Conn) {
+					for request(c) {
+						for i := 0; pieces && i < len(answer); i++ {
+							if _, err := c.Write([]byte{answer[i]}); err != nil {
+								return
+							}
+						}
+						if !pieces {
+							io.WriteString(c, answer)
+						}
+						if name == "no end" {
+							return
+						}
+					}
+				})
+				eachMode(t, func(t *testing.T, mode string) {
+					r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Requests, o.Connections = 20, 2 })
+					if r.Counts.OK != 20 || r.Bytes.Received != 20*int64(len(answer)) {
+						t.Errorf("%+v, %d bytes, want %d; %+v", r.Counts, r.Bytes.Received, 20*len(answer), r.Errors)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A request that the socket has no room for is sent as there is room.
+func TestModesLargeRequests(t *testing.T) {
+	const size = 5 << 20
+	var got atomic.Int64
+	addr := listen(t, func(c net.Conn) {
+		b := make([]byte, 64<<10)
+		for n := 0; n < size; {
+			m, err := c.Read(b)
+			if err != nil {
+				return
+			}
+			n += m
+			got.Add(int64(m))
+		}
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	})
+	eachMode(t, func(t *testing.T, mode string) {
+		got.Store(0)
+		l := &takt.Loop{Network: "tcp", Addr: addr, ConnectTimeout: time.Second, Timeout: 10 * time.Second,
+			Codec: func(int) takt.Codec { return raw(make([]byte, size)) }}
+		r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 6, 2 })
+		if r.Counts.OK != 6 || r.Bytes.Sent != 6*size || got.Load() != 6*size {
+			t.Errorf("%+v, %d bytes sent, %d arrived; %+v", r.Counts, r.Bytes.Sent, got.Load(), r.Errors)
+		}
+	})
+}
+
+// raw is a codec whose answer ends with the connection.
+type raw []byte
+
+func (c raw) Append(dst []byte, _ *takt.Op) []byte { return append(dst, c...) }
+func (raw) Parse(in []byte, eof bool, r *takt.Result) (int, takt.Progress) {
+	r.BytesReceived += int64(len(in))
+	if eof {
+		return len(in), takt.Last
+	}
+	return len(in), takt.More
+}
+func (raw) Reset() {}
+
+// A connection that the server closed while it was idle is dialled again, and the
+// operation that finds out does not fail; stray bytes end a connection too.
+func TestModesRedial(t *testing.T) {
+	for name, extra := range map[string]string{"closed when idle": "", "leftover": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"} {
+		eachMode(t, func(t *testing.T, mode string) {
+			var conns atomic.Int32
+			addr := listen(t, func(c net.Conn) {
+				conns.Add(1)
+				if !request(c) {
+					return
+				}
+				io.WriteString(c, ok+extra)
+				if extra != "" {
+					io.Copy(io.Discard, c)
+				}
+			})
+			r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "5", 3, 1 })
+			if r.Counts.OK != 3 || conns.Load() != 3 {
+				t.Errorf("%s: %+v over %d connections; %+v", name, r.Counts, conns.Load(), r.Errors)
+			}
+		})
+	}
+}
+
+// A target that goes away fails what is under way, and later operations by the
+// class of the dial; the run goes on.
+func TestModesTargetGoesAway(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer c.Close()
+					for n := 0; request(c); n++ {
+						if n == 20 {
+							l.Close()
+							return
+						}
+						io.WriteString(c, ok)
+					}
+				}()
+			}
+		}()
+		r := load(t, mode, httpLoop(t, l.Addr().String()), func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "500", 100, 1 })
+		if r.Counts.OK < 20 || r.Counts.Failed < 50 {
+			t.Errorf("%+v", r.Counts)
+		}
+		refused := uint64(0)
+		for _, e := range r.Errors {
+			if e.Class == engine.ClassRefused {
+				refused = e.Count
+			}
+		}
+		if refused < 50 {
+			t.Errorf("%+v", r.Errors)
+		}
+	})
+}
+
+// At the bound operations wait or are dropped; what waits is response time, and not
+// the generator's lateness.
+func TestModesBound(t *testing.T) {
+	addr, _ := serve(t, target.Options{Service: "20ms"})
+	eachMode(t, func(t *testing.T, mode string) {
+		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "500", 50, 2 })
+		// 50 operations at 100/s: the last waits for 0.4 s.
+		if l := r.Latency["response"]; r.Counts.OK != 50 || l.Max < 350e3 {
+			t.Errorf("%+v, response max %v µs", r.Counts, l.Max)
+		}
+		if lag, delay := r.Latency["schedule_lag"].P50, r.Latency["send_delay"].P50; lag > delay/4 || r.Latency["service"].P50 > 100e3 {
+			t.Errorf("lag p50 %v µs of a send delay of %v, service %v", lag, delay, r.Latency["service"].P50)
+		}
+		r = load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
+			o.Rate, o.Requests, o.MaxInFlight, o.Overflow = "500", 50, 2, "drop"
+		})
+		if r.Counts.Dropped < 20 || r.Counts.OK+r.Counts.Dropped != 50 {
+			t.Errorf("%+v", r.Counts)
+		}
+	})
+}
+
+// What hangs until the drain is over is unfinished, and what still waits too.
+func TestModesDrain(t *testing.T) {
+	addr := listen(t, func(c net.Conn) { request(c); io.Copy(io.Discard, c) })
+	eachMode(t, func(t *testing.T, mode string) {
+		l := httpLoop(t, addr)
+		l.Timeout = time.Hour
+		r := load(t, mode, l, func(o *engine.Options) {
+			o.Rate, o.Duration, o.MaxInFlight, o.Drain = "100", 200*time.Millisecond, 5, engine.DrainOf(100*time.Millisecond)
+		})
+		if c := r.Counts; c.Unfinished != 20 || c.Sent != 5 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// A signal ends the schedule: what is due is served, what would have come is not.
+func TestModesStop(t *testing.T) {
+	addr, _ := serve(t, target.Options{})
+	eachMode(t, func(t *testing.T, mode string) {
+		for _, rate := range []string{"1000", "0.1", "max"} {
+			o := engine.Defaults()
+			o.Engine, o.Rate, o.Duration = mode, rate, time.Hour
+			if rate == "max" {
+				o.Connections = 2
+			}
+			src, err := o.Source()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(200*time.Millisecond, cancel)
+			began := time.Now()
+			r, err := engine.Run(ctx, engine.Plan{Options: o, Kind: "test", Source: src, Driver: &takt.Driver{Loop: httpLoop(t, addr)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := r.Counts; c.OK != c.Scheduled || c.OK == 0 {
+				t.Errorf("rate %s: %+v", rate, c)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("rate %s: it took %v to stop", rate, took)
+			}
+		}
+	})
+}
+
+// A target that is not there ends the run before its start.
+func TestModesDown(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		o := engine.Defaults()
+		o.Engine, o.Rate, o.Requests = mode, "10", 1
+		src, err := o.Source()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = engine.Run(context.Background(), engine.Plan{Options: o, Kind: "test", Source: src, Driver: &takt.Driver{Loop: httpLoop(t, "127.0.0.1:1")}})
+		if err == nil || err.Error() != "cannot reach the target: dial tcp 127.0.0.1:1: connect: connection refused" {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,33 @@
+package proc
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// What the kernel says of this process, which works, has files open and memory.
+func TestSelf(t *testing.T) {
+	before := Self()
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for sink := 0; time.Since(before.At) < 50*time.Millisecond; sink++ {
+		_ = sink
+	}
+	s := Self().Since(before)
+	if s.Wall < 50*time.Millisecond || s.CPU <= 0 || s.MaxRSS < 1<<20 {
+		t.Errorf("%+v", s)
+	}
+	if limit, used := OpenFiles(); limit == 0 || used < 4 || used > limit {
+		t.Errorf("%d files of %d", used, limit)
+	}
+	if rss, memory := RSS(), Memory(); rss < 1<<20 || memory < rss {
+		t.Errorf("%d bytes resident of %d", rss, memory)
+	}
+	if c := HostClass(); c["cores"].(int) < 1 || c["os"] != "linux" {
+		t.Errorf("%v", c)
+	}
+}
