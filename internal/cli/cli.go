@@ -19,9 +19,10 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	Environ        func() []string // all variables, as NAME=VALUE; nil: not looked through
-	Interrupt      context.Context // ends with the first signal; its cause is a SignalError
-	Abort          <-chan struct{} // closed by the second
+	Environ        func() []string        // all variables, as NAME=VALUE; nil: not looked through
+	Executable     func() (string, error) // takt's own program; nil: there is none to start again
+	Interrupt      context.Context        // ends with the first signal; its cause is a SignalError
+	Abort          <-chan struct{}        // closed by the second
 
 	args     []string // as Main was given them
 	settings *settings
@@ -55,10 +56,14 @@ func Main(env Env, args []string) int {
 func (e Env) exit(err error) int {
 	var code *exitError
 	var usage *usageError
+	var signal *SignalError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
+		if e.Interrupt != nil && errors.As(context.Cause(e.Interrupt), &signal) {
+			return exitSignal + signal.Number // standard input was not read to its end
+		}
 		for _, fault := range usage.faults {
 			fmt.Fprintln(e.Stderr, "takt:", oneLine(fault))
 		}
@@ -122,7 +127,7 @@ the operation was due, and says when it was itself the bottleneck.`,
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newVersion(env), newTarget(env), newConfig(env))
+	root.AddCommand(newVersion(env), newTarget(env), newCalibrate(env), newConfig(env))
 	for _, c := range newLoads(env) {
 		root.AddCommand(c)
 	}

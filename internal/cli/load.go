@@ -33,6 +33,7 @@ type load struct {
 	noStore  bool
 	strict   bool
 
+	calibrated *calibration // of this host; nil: it is not
 	opened     []destination
 	assertions []analysis.Assertion
 	conditions []analysis.Assertion // of --abort-on
@@ -58,7 +59,7 @@ func newLoads(env Env) []*cobra.Command {
 }
 
 func newLoad(env Env, row driver.Row) *cobra.Command {
-	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(env.Stdin), progress: progressAuto, repeat: 1}
+	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(interruptible{env}), progress: progressAuto, repeat: 1}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	l.flags = addFlags(c, func(fs *goFlagSet) {
 		l.engine.AddFlags(fs)
@@ -126,6 +127,10 @@ func (l *load) run(ctx context.Context, args []string) error {
 	l.group = engine.NewID(time.Now())
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
+	var unread error
+	if l.calibrated, unread = l.env.keptCalibration(); unread != nil {
+		fmt.Fprintf(l.env.Stderr, "takt: warning: %v\n", unread)
+	}
 	var worst error
 	for i := range l.repeat {
 		err := l.once(ctx, i+1, args)
@@ -147,9 +152,9 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		return err
 	}
 	defer out.discard()
-	source, err := l.source()
+	source, err := l.source(ctx)
 	if err != nil {
-		return l.clean(err)
+		return l.broken(ctx, err)
 	}
 	d, err := l.driver.Open(ctx, l.connections())
 	if err != nil {
@@ -172,10 +177,10 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 }
 
 // source makes the operations, with what each is to do where a list says so.
-func (l *load) source() (takt.Source, error) {
+func (l *load) source(ctx context.Context) (takt.Source, error) {
 	source, err := l.engine.Source()
 	if lister, ok := l.driver.(driver.Lister); ok && err == nil {
-		return lister.Source(source)
+		return lister.Source(ctx, source)
 	}
 	return source, err
 }
@@ -187,7 +192,8 @@ func (l *load) listFault(source takt.Source, r *takt.Report) {
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "list_ended", Message: fmt.Sprintf(
 			"the list of operations ended after %d of them, before the schedule did; the window ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)})
 	}
-	if s, ok := source.(interface{ Err() error }); ok && s.Err() != nil {
+	var signal *SignalError
+	if s, ok := source.(interface{ Err() error }); ok && s.Err() != nil && !errors.As(s.Err(), &signal) {
 		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", s.Err()))
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "broke_off", Message: l.brokeOff.Error()})
 	}
@@ -216,6 +222,9 @@ func (l *load) broken(ctx context.Context, err error) error {
 	var signal *SignalError
 	if errors.As(context.Cause(ctx), &signal) {
 		return &exitError{exitSignal + signal.Number, signal}
+	}
+	if errors.Is(err, engine.ErrNoLoop) {
+		return &exitError{exitUsage, err}
 	}
 	return l.clean(err)
 }
@@ -266,6 +275,7 @@ func (l *load) complete(r *takt.Report, head takt.Report) {
 	r.Labels, r.Variables = head.Labels, head.Variables
 	r.Variables["engine"] = r.Generator.Engine
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables)
+	l.calibrated.noteFloor(r)
 	if l.repeat > 1 || r.Schedule.Shard != "1/1" {
 		r.Schedule.RunGroup = l.group
 	}

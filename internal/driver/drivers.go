@@ -23,9 +23,10 @@ type Options interface {
 }
 
 // Lister is implemented by Options whose operations may come from a list. It
-// gives each operation its Data, or returns src as it is.
+// gives each operation its Data, or returns src as it is; until ctx ends it may wait
+// for the first.
 type Lister interface {
-	Source(src takt.Source) (takt.Source, error)
+	Source(ctx context.Context, src takt.Source) (takt.Source, error)
 }
 
 // Contraster is implemented by Options that can show what another way of

@@ -86,6 +86,12 @@ func (a *async) pace(w pace.Waiter) {
 	var op takt.Op
 	for {
 		a.mu.Lock()
+		a.refill(w.Now())
+		if a.starved {
+			a.mu.Unlock()
+			w.Until(w.Now()+starvedPause, a.flow.stop)
+			continue
+		}
 		if !a.have {
 			a.settle()
 			a.mu.Unlock()
@@ -99,8 +105,9 @@ func (a *async) pace(w pace.Waiter) {
 		case a.busy < a.max:
 			a.take(&op, now)
 			a.enter()
+			ready := a.ready
 			a.mu.Unlock()
-			if !a.launch(&op, 0) {
+			if !a.launch(&op, ready) {
 				return
 			}
 		case a.plan.Overflow == overflowDrop && due != takt.Asap:
@@ -167,11 +174,13 @@ func (a *async) launch(op *takt.Op, free time.Duration) bool {
 	}
 }
 
-// open gives op a slot and its token. It reports whether the run still goes on.
+// open gives op a slot and its token. It reports whether the run still goes on; an
+// operation that comes after the cut was never sent.
 func (a *async) open(op *takt.Op, free time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.cutAt >= 0 {
+		a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: free, Done: a.cutAt, Outcome: record.UnfinishedQueued}, nil)
 		return false
 	}
 	var i uint32

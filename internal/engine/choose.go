@@ -9,15 +9,15 @@ const (
 	engineWorker = "worker"
 )
 
-// errNoLoop says what the loop mode is for.
-var errNoLoop = errors.New("--engine loop is for plain TCP on Linux (http, not https, without --h2, --proxy and --redirects); leave --engine out")
+// ErrNoLoop is returned when the loop mode was asked for and cannot be used.
+var ErrNoLoop = errors.New("--engine loop is for plain TCP on Linux (http, not https; without --client net, --h2, --proxy, --redirects and --unix-socket); leave --engine out")
 
 // chooseEngine makes the driver of a loop one of workers where the loop mode is not
 // to be used, or cannot be.
 func (p *Plan) chooseEngine() error {
 	l := p.Driver.Loop
 	if p.Engine == engineLoop && !canLoop(l) {
-		return errNoLoop
+		return ErrNoLoop
 	}
 	if l == nil || p.Driver.Async != nil || p.Driver.Worker != nil {
 		return nil

@@ -9,22 +9,24 @@ import (
 
 // claim moves the next operation into op ahead of its due instant, without counting
 // it: of several loops each waits for one of its own, so that only one wakes for it,
-// and a source that exists only once is dealt out in order.
-func (f *flow) claim(op *takt.Op) bool {
+// and a source that exists only once is dealt out in order. starved says that there
+// may be one later.
+func (f *flow) claim(op *takt.Op, now time.Duration) (claimed, starved bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.refill(now)
 	if !f.have {
-		return false
+		return false, f.starved
 	}
 	*op, f.next = f.next, *op
 	f.claims++
 	f.advance()
-	return true
+	return true, false
 }
 
 // startClaim counts the claimed op, which is due, or reports that it came too late: the
-// schedule was ended before it.
-func (f *flow) startClaim(op *takt.Op, now time.Duration) bool {
+// schedule was ended before it. ready is from when it was known what to do.
+func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.claims--
@@ -33,7 +35,7 @@ func (f *flow) startClaim(op *takt.Op, now time.Duration) bool {
 	}
 	if f.cutoff >= 0 && op.Due >= f.cutoff || f.limit > 0 && f.scheduled >= f.limit {
 		f.settle()
-		return false
+		return false, 0
 	}
 	if op.Due < f.warmup {
 		f.warm++
@@ -41,7 +43,7 @@ func (f *flow) startClaim(op *takt.Op, now time.Duration) bool {
 		f.scheduled++
 	}
 	f.enter()
-	return true
+	return true, f.ready
 }
 
 // ended counts an operation in flight as over.
@@ -61,7 +63,8 @@ func (f *flow) dropClaim(op *takt.Op, at, free time.Duration) {
 		f.settle()
 		return
 	}
-	if f.startClaim(op, at) {
+	if started, ready := f.startClaim(op, at); started {
+		free = max(free, ready)
 		f.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: free, Done: at, Outcome: record.UnfinishedQueued}, nil)
 		f.ended()
 	}

@@ -22,10 +22,14 @@ type flow struct {
 	warmup time.Duration
 	limit  uint64 // measured operations of a closed loop; 0: none
 
-	scheduled, warm uint64 // taken from the source, by due
-	busy, peak      int    // in flight, and its highest value since the last tick
-	claims          uint64 // operations that loops wait for, not counted yet
-	extra           uint64 // received by a driver that also sends
+	scheduled, warm uint64        // taken from the source, by due
+	busy, peak      int           // in flight, and its highest value since the last tick
+	starved         bool          // the source has nothing yet, see Feed
+	ready           time.Duration // when it last had something again that was due before
+	late            uint64        // how often
+
+	claims uint64 // operations that loops wait for, not counted yet
+	extra  uint64 // received by a driver that also sends
 
 	left bool         // next was abandoned and is not counted yet …
 	rest record.Event // … as this, but for its Seq and Due
@@ -60,10 +64,38 @@ func (f *flow) begin() {
 	f.settle()
 }
 
+// Feed is a Source whose operations come from elsewhere as the run goes. Its Next
+// never waits: when it has no operation yet it says so, and is asked again.
+type Feed interface {
+	takt.Source
+	Starved() bool // why the last Next gave nothing: true for not yet, false for never
+}
+
+// starvedPause is how long a source that has nothing yet is left alone.
+const starvedPause = time.Millisecond
+
 // advance reads the next operation; the caller holds the lock.
 func (f *flow) advance() {
 	f.have = (f.limit == 0 || f.scheduled < f.limit) && f.src.Next(&f.next)
+	f.starved = false
+	if feed, ok := f.src.(Feed); ok && !f.have {
+		f.starved = feed.Starved() && !f.once.stop
+	}
 	f.checkCutoff(0)
+}
+
+// refill asks a source again that had nothing. What was due meanwhile waited for it,
+// and for nobody else; the caller holds the lock.
+func (f *flow) refill(now time.Duration) {
+	if !f.starved {
+		return
+	}
+	f.advance()
+	if f.have && f.next.Due >= 0 && f.next.Due < now {
+		f.ready = now
+		f.late++
+	}
+	f.settle()
 }
 
 // checkCutoff forgets a next operation that comes too late. In a closed loop it
@@ -116,7 +148,7 @@ func (f *flow) leave() {
 // settle tells the supervisor when there is nothing more to start, and nothing
 // more in flight; the caller holds the lock.
 func (f *flow) settle() {
-	if f.have || f.claims > 0 {
+	if f.have || f.claims > 0 || f.starved {
 		return
 	}
 	closeOnce(&f.once.exhausted, f.exhausted)
@@ -149,6 +181,7 @@ func (f *flow) end(at time.Duration) {
 		f.cutoff = at
 	}
 	f.checkCutoff(at)
+	f.starved = false // what has not come by now is not waited for
 	f.settle()
 	closeOnce(&f.once.stop, f.stop)
 }

@@ -25,12 +25,12 @@ type loops struct {
 	net           *takt.Loop
 	opt           Options
 	addr          netip.AddrPort // found by the probe; later connections look up no names
-	text          string         // addr, for errors
 	first         int            // socket of the probe, which the first loop takes; -1: none
 	all           []*loop
 	stopAt, cutAt atomic.Int64 // instants of the schedule's end and the cut; negative: not yet
 	done          sync.WaitGroup
 	begun         time.Time
+	started       chan struct{} // closed at the start
 }
 
 // canLoop reports whether the loop mode can speak l.
@@ -52,7 +52,7 @@ func loopCount(o Options) int {
 }
 
 func newLoops(f *flow, l *takt.Loop, o Options) *loops {
-	m := &loops{flow: f, net: l, opt: o, first: -1}
+	m := &loops{flow: f, net: l, opt: o, first: -1, started: make(chan struct{})}
 	m.stopAt.Store(-1)
 	m.cutAt.Store(-1)
 	return m
@@ -69,7 +69,6 @@ func (m *loops) prepare(ctx context.Context) error {
 	}
 	defer c.Close()
 	m.addr = c.RemoteAddr().(*net.TCPAddr).AddrPort()
-	m.text = m.addr.String()
 	if m.first, err = sock.Duplicate(c.(*net.TCPConn)); err != nil {
 		return fmt.Errorf("cannot take over the first connection: %w", err)
 	}
@@ -89,15 +88,19 @@ func (m *loops) makeLoops() error {
 		}
 		m.all = append(m.all, newLoop(m, i, share, p))
 	}
+	var ready sync.WaitGroup
+	for _, l := range m.all {
+		ready.Add(1)
+		m.done.Go(func() { l.live(ready.Done) })
+	}
+	ready.Wait()
 	return nil
 }
 
 func (m *loops) start(now func() time.Duration, _ func() pace.Waiter) {
 	m.begun = time.Now().Add(-now())
 	m.flow.begin()
-	for _, l := range m.all {
-		m.done.Go(l.live)
-	}
+	close(m.started)
 }
 
 // stop ends the schedule: what a loop has claimed may have become too late.

@@ -22,6 +22,9 @@ func (l *loop) rest(now time.Duration) {
 		next = l.claim.Due
 	}
 	until := min(next, l.expiry())
+	if l.starved {
+		until = min(until, now+starvedPause)
+	}
 	switch {
 	case l.full || l.dialing.n > 0 || l.partial > 0:
 		l.restFull(now, until)

@@ -38,6 +38,7 @@ type loop struct {
 
 	claim   takt.Op // the operation it waits for
 	claimed bool
+	starved bool // there is nothing to claim yet
 	full    bool // claim is due, and no connection is free
 	hasRoom bool // at the cut a connection was free
 
@@ -64,16 +65,18 @@ func newLoop(m *loops, index, limit int, p *sock.Poller) *loop {
 
 func (l *loop) now() time.Duration { return time.Since(l.m.begun) }
 
-// live runs the loop until the cut.
-func (l *loop) live() {
+// live runs the loop until the cut. What its thread has to find out first takes
+// milliseconds, in which no operation may be due yet.
+func (l *loop) live(ready func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	sock.Unslack()
 	l.pace.measure()
+	ready()
+	<-l.m.started
 	l.stamps = l.pace.stamps() && !l.m.opt.Closed() // a closed loop reads at once
 	l.wall = sock.WallOffset(l.m.begun)
 	l.adopt()
-	l.claimed = l.m.claim(&l.claim)
 	for {
 		if at := l.m.cutAt.Load(); at >= 0 {
 			l.cut(time.Duration(at))
@@ -118,6 +121,9 @@ func (l *loop) turn() {
 // sendDue sends all that is due while a connection is free, and returns the time.
 func (l *loop) sendDue(now time.Duration) time.Duration {
 	l.full = false
+	if !l.claimed {
+		l.take(now)
+	}
 	for l.claimed && l.claim.Due <= now { // Asap is below any instant
 		c := l.pick(now)
 		if c == nil && l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap {
@@ -172,15 +178,15 @@ func (l *loop) room() bool {
 // begin starts the claimed operation on c at the instant now and claims another.
 func (l *loop) begin(c *lconn, now time.Duration) {
 	c.op, l.claim = l.claim, c.op
-	started := l.m.startClaim(&c.op, now)
-	l.claimed = l.m.claim(&l.claim)
+	started, ready := l.m.startClaim(&c.op, now)
+	l.take(now)
 	if !started {
 		l.release(c)
 		return
 	}
-	c.free = 0
+	c.free = ready
 	if !l.room() {
-		c.free = c.idle
+		c.free = max(ready, c.idle)
 	}
 	c.sent = now
 	if c.fd < 0 {
@@ -192,11 +198,16 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 
 func (l *loop) dropClaimed(now time.Duration) {
 	op := &l.claim
-	if l.m.startClaim(op, now) {
+	if started, _ := l.m.startClaim(op, now); started {
 		l.m.rec.Sample(l.index, record.Event{Seq: op.Seq, Due: op.Due, Outcome: record.Dropped}, nil)
 		l.m.ended()
 	}
-	l.claimed = l.m.claim(op)
+	l.take(now)
+}
+
+// take claims the next operation.
+func (l *loop) take(now time.Duration) {
+	l.claimed, l.starved = l.m.claim(&l.claim, now)
 }
 
 // finish records the operation of c, which ended at the instant at.

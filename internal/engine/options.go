@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math"
@@ -120,6 +121,9 @@ func (o *Options) Validate() []error {
 	if o.MaxLag < 0 {
 		fault("--max-lag is %v; give a time above 0, or leave it out", o.MaxLag)
 	}
+	if o.MaxLag > 0 && o.Pacing != "" && o.Pacing != pacingDefault {
+		fault("both --pacing %s and --max-lag are given; keep one, each says how late the loop may be", o.Pacing)
+	}
 	if o.MaxInFlight < 1 {
 		fault("--max-in-flight is %d; at least 1 is needed to send anything", o.MaxInFlight)
 	}
@@ -217,6 +221,15 @@ func (o *Options) Variables() map[string]any {
 	if o.Connections > 0 {
 		v["connections"] = o.Connections
 	}
+	if o.paced() {
+		v["pacing"] = cmp.Or(o.Pacing, pacingDefault)
+		if o.MaxLag > 0 {
+			v["max_lag_s"] = o.MaxLag.Seconds()
+		}
+	}
+	if o.Loops > 0 {
+		v["loops"] = o.Loops
+	}
 	switch {
 	case o.Stages != "":
 		v["stages"] = o.Stages
@@ -230,6 +243,11 @@ func (o *Options) Variables() map[string]any {
 		v["rate"], v["arrivals"] = "max", "closed"
 	}
 	return v
+}
+
+// paced reports whether the loop mode is to pace in another way than by default.
+func (o *Options) paced() bool {
+	return o.MaxLag > 0 || o.Pacing != "" && o.Pacing != pacingDefault
 }
 
 // Closed reports whether o asks for a closed loop.

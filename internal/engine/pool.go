@@ -117,6 +117,12 @@ func (p *pool) pace(w pace.Waiter) {
 	var last time.Duration // the due instant before
 	for {
 		p.mu.Lock()
+		p.refill(w.Now())
+		if p.starved {
+			p.mu.Unlock()
+			w.Until(w.Now()+starvedPause, p.flow.stop)
+			continue
+		}
 		if !p.have {
 			p.settle()
 			p.mu.Unlock()
@@ -182,7 +188,7 @@ func (p *pool) handOver(now time.Duration) {
 func (w *worker) accept(now, free time.Duration) {
 	w.p.take(&w.op, now)
 	w.p.enter()
-	w.free = free
+	w.free = max(free, w.p.ready)
 	w.sent.Store(notSent)
 	w.state.Store(stateBusy)
 }

@@ -28,6 +28,9 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	rep.StartedAt = r.started.UTC()
 	r.describe(rep)
 	r.generator(rep, used, closed)
+	if n := r.flow.late; n > 0 {
+		warn(rep, "list_late", "operations waited %d times for the list that they come from: that time is in response time, and neither the target's nor the generator's", n)
+	}
 	if r.flow.extra > 0 {
 		rep.Extra["received"] = r.flow.extra
 	}
@@ -75,6 +78,9 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	}
 	if m, ok := r.mode.(describer); ok {
 		m.describe(rep, used.Wall, closed)
+	}
+	if o := &r.plan.Options; !r.plan.loops() && (o.paced() || o.Loops > 0) {
+		warn(rep, "no_loop", "--pacing, --max-lag and --loops are for the loop mode, and this run was in %s mode", rep.Generator.Engine)
 	}
 	share := func(d time.Duration) float64 {
 		return 100 * d.Seconds() / max(1e-9, used.Wall.Seconds()*float64(runtime.NumCPU()))

@@ -84,7 +84,7 @@ func loadWith(t *testing.T, o *http.Options, shape engine.Options, args ...strin
 	}
 	src, err := e.Source()
 	if err == nil {
-		src, err = o.Source(src)
+		src, err = o.Source(t.Context(), src)
 	}
 	if err != nil {
 		t.Fatal(err)

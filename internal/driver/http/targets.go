@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -24,10 +23,10 @@ type targetList struct {
 	name    string
 	kept    []*fixed // nil: the requests come with the operations
 	first   *fixed
-	count   int    // 0: not known
-	sum     string // SHA-256 of the file; "": not known
-	oneHost bool   // all have one scheme and host
-	file    *os.File
+	count   int         // 0: not known
+	sum     string      // SHA-256 of the file; "": not known
+	oneHost bool        // all have one scheme and host
+	feed    *targetFeed // of the run under way, when the targets are not kept
 }
 
 var errNoTargets = errors.New("no target in it; write 'GET http://127.0.0.1:8080/' in it, or one JSON object a line")
@@ -115,97 +114,6 @@ func (l *targetList) describe(v map[string]any) {
 	}
 }
 
-// Source gives each operation its target where these are read while the run goes.
-// In any other case src stays as it is.
-func (o *Options) Source(src takt.Source) (takt.Source, error) {
-	l := o.list
-	if l == nil || l.kept != nil {
-		return src, nil
-	}
-	s := &targetSource{Source: src, list: l}
-	if err := s.open(); err != nil {
-		return nil, err
-	}
-	if c, ok := src.(takt.Counter); ok && l.name != stdin {
-		return &countedTargets{s, c}, nil
-	}
-	return s, nil
-}
-
-// targetSource reads targets in the order of the operations. A file begins anew
-// at its end; the end of stdin is the end of the run.
-type targetSource struct {
-	takt.Source
-	list   *targetList
-	reader *targetReader
-	ahead  *fixed // read already
-	taken  uint64
-	err    error
-}
-
-// countedTargets are those of a file, which never end before the schedule.
-type countedTargets struct {
-	*targetSource
-	counter takt.Counter
-}
-
-// DueBefore implements takt.Counter.
-func (c *countedTargets) DueBefore(t time.Duration) uint64 { return c.counter.DueBefore(t) }
-
-// Next implements takt.Source. Of a shard's operations the targets between are
-// read too, so that every number has the same target on every machine.
-func (s *targetSource) Next(op *takt.Op) bool {
-	if s.err != nil || !s.Source.Next(op) {
-		return false
-	}
-	for s.taken <= op.Seq {
-		t, err := s.next()
-		if err != nil {
-			s.err = err
-			return false
-		}
-		s.taken++
-		op.Data = t
-	}
-	return true
-}
-
-// Err is what ended the targets before the schedule; nil for the end of stdin.
-func (s *targetSource) Err() error {
-	if s.err == io.EOF {
-		return nil
-	}
-	return s.err
-}
-
-// EndedEarly reports whether the targets ended before the schedule did.
-func (s *targetSource) EndedEarly() bool { return s.err != nil }
-
-func (s *targetSource) next() (*fixed, error) {
-	if t := s.ahead; t != nil {
-		s.ahead = nil
-		return t, nil
-	}
-	t, err := s.reader.next()
-	if err == io.EOF && s.list.file != nil {
-		if _, err := s.list.file.Seek(0, io.SeekStart); err != nil {
-			return nil, err
-		}
-		s.reader = newTargetReader(s.list.o, s.list.name, s.list.file)
-		t, err = s.reader.next()
-	}
-	if err == nil && s.list.oneHost && !s.list.isHere(t) {
-		return nil, fmt.Errorf("%s: %s is not on the host of the url; leave the url out for targets on several hosts", s.reader.where(), t.msg.url)
-	}
-	return t, err
-}
-
-// isHere reports whether t goes to the one host of the list.
-func (l *targetList) isHere(t *fixed) bool {
-	u := l.base()
-	return u == nil || t.msg.url.Scheme == u.Scheme && t.msg.url.Host == u.Host
-}
-
 // base is where the targets go as far as that is known.
 func (l *targetList) base() *url.URL {
 	if l.first != nil {
@@ -214,29 +122,9 @@ func (l *targetList) base() *url.URL {
 	return l.o.url
 }
 
-// open begins to read; what stdin holds first is waited for.
-func (s *targetSource) open() (err error) {
-	l := s.list
-	if l.name == stdin {
-		s.reader = newTargetReader(l.o, "stdin", l.o.standardInput())
-		s.ahead, err = s.next()
-		if err == io.EOF {
-			err = fmt.Errorf("stdin: %w", errNoTargets)
-		}
-		l.first = s.ahead
-		return err
-	}
-	l.close()
-	if l.file, err = os.Open(l.name); err != nil {
-		return fmt.Errorf("cannot read the targets: %w; check --targets", err)
-	}
-	s.reader = newTargetReader(l.o, l.name, l.file)
-	return nil
-}
-
 func (l *targetList) close() {
-	if l != nil && l.file != nil {
-		_ = l.file.Close() // it was only read
-		l.file = nil
+	if l != nil && l.feed != nil {
+		l.feed.stop()
+		l.feed = nil
 	}
 }

@@ -180,7 +180,7 @@ func TestTargetFaults(t *testing.T) {
 	}
 	src, err := eng.Source()
 	if err == nil {
-		src, err = o.Source(src)
+		src, err = o.Source(t.Context(), src)
 	}
 	if err != nil {
 		t.Fatal(err)

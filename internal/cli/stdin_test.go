@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/target"
+)
+
+// Nobody writes to standard input; the first signal ends the wait for it, before the
+// run and during it.
+func TestSignalEndsStdin(t *testing.T) {
+	url := serve(t, target.Options{})
+	for name, c := range map[string]struct {
+		first string
+		args  []string
+	}{
+		"body":           {"", []string{"http", "-D", "-", "-n", "1", url}},
+		"targets":        {"", []string{"http", "--targets", "-", "--rate", "10/s", url}},
+		"further target": {"GET /\n\n", []string{"http", "--targets", "-", "--rate", "100/s", "-z", "1h", url}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, w := io.Pipe()
+			defer w.Close()
+			go func() { _, _ = io.WriteString(w, c.first) }()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(300*time.Millisecond, func() { cancel(&SignalError{2}) })
+			var out, errs bytes.Buffer
+			began := time.Now()
+			code := Main(Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: ctx}, c.args)
+			if took := time.Since(began); code != 130 || took > 10*time.Second {
+				t.Errorf("exit code %d after %v: %s", code, took, &errs)
+			}
+			if c.first != "" && !strings.Contains(out.String(), "1 ok + 0 failed") {
+				t.Errorf("%s", &out)
+			}
+		})
+	}
+}
+
+// A slow list is neither the generator's fault nor the target's.
+func TestSlowList(t *testing.T) {
+	url := serve(t, target.Options{})
+	for _, mode := range []string{"loop", "worker"} {
+		r, w := io.Pipe()
+		go func() {
+			for range 20 {
+				_, _ = io.WriteString(w, "GET /\n\n")
+				time.Sleep(20 * time.Millisecond)
+			}
+			w.Close()
+		}()
+		var out, errs bytes.Buffer
+		code := Main(Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: t.Context()},
+			[]string{"http", "--targets", "-", "--rate", "200/s", "-z", "1h", "--engine", mode, url})
+		if code != 0 || !strings.Contains(out.String(), "20 ok + 0 failed") || !strings.Contains(out.String(), "[list_late]") ||
+			!strings.Contains(out.String(), "[list_ended]") || strings.Contains(out.String(), "INVALID") {
+			t.Errorf("%s: exit code %d: %s%s", mode, code, &out, &errs)
+		}
+	}
+}

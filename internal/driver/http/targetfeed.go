@@ -1,0 +1,199 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// feedAhead is how many targets are read ahead of their operations: 10 ms of them
+// at 100k/s.
+const feedAhead = 1024
+
+// Source gives each operation its target where these are read while the run goes;
+// until ctx ends it waits for the first. In any other case src stays as it is.
+func (o *Options) Source(ctx context.Context, src takt.Source) (takt.Source, error) {
+	l := o.list
+	if l == nil || l.kept != nil {
+		return src, nil
+	}
+	l.close()
+	f, err := newTargetFeed(l)
+	if err != nil {
+		return nil, err
+	}
+	l.feed = f
+	s := &targetSource{Source: src, feed: f}
+	select {
+	case first, ok := <-f.queue:
+		if !ok {
+			return nil, f.fault()
+		}
+		s.first, l.first = first, first
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if c, ok := src.(takt.Counter); ok && f.file != nil {
+		return &countedTargets{s, c}, nil
+	}
+	return s, nil
+}
+
+// targetFeed reads targets in a goroutine of its own: whoever writes them may take
+// his time, and the engine must not wait for him. A file begins anew at its end.
+type targetFeed struct {
+	list   *targetList
+	reader *targetReader
+	file   *os.File // nil: stdin
+	home   *url.URL // the host of them all; nil: any
+	queue  chan *fixed
+	quit   chan struct{}
+	stop   func()
+	err    error // why the queue was closed; read after that
+}
+
+func newTargetFeed(l *targetList) (*targetFeed, error) {
+	f := &targetFeed{list: l, queue: make(chan *fixed, feedAhead), quit: make(chan struct{})}
+	f.stop = sync.OnceFunc(func() { close(f.quit) })
+	if l.oneHost {
+		f.home = l.base()
+	}
+	if l.name == stdin {
+		f.reader = newTargetReader(l.o, "stdin", l.o.standardInput())
+	} else {
+		var err error
+		if f.file, err = os.Open(l.name); err != nil {
+			return nil, fmt.Errorf("cannot read the targets: %w; check --targets", err)
+		}
+		f.reader = newTargetReader(l.o, l.name, f.file)
+	}
+	go f.run()
+	return f, nil
+}
+
+// run reads until the end, a fault, or stop. A read that stop finds under way may
+// last for ever: it costs a goroutine, not the report.
+func (f *targetFeed) run() {
+	defer close(f.queue)
+	if f.file != nil {
+		defer f.file.Close()
+	}
+	for {
+		var t *fixed
+		if t, f.err = f.next(); f.err != nil {
+			return
+		}
+		select {
+		case f.queue <- t:
+		case <-f.quit:
+			return
+		}
+	}
+}
+
+func (f *targetFeed) next() (*fixed, error) {
+	t, err := f.reader.next()
+	if err == io.EOF && f.file != nil {
+		if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		f.reader = newTargetReader(f.list.o, f.list.name, f.file)
+		t, err = f.reader.next()
+	}
+	if err == nil && f.home != nil && (t.msg.url.Scheme != f.home.Scheme || t.msg.url.Host != f.home.Host) {
+		return nil, fmt.Errorf("%s: %s is not on the host of the url; leave the url out for targets on several hosts", f.reader.where(), t.msg.url)
+	}
+	return t, err
+}
+
+// fault is why not even the first target came.
+func (f *targetFeed) fault() error {
+	if f.err == io.EOF {
+		return fmt.Errorf("stdin: %w", errNoTargets)
+	}
+	return f.err
+}
+
+// targetSource gives operations their targets as they come, and never waits for
+// one: it is an engine.Feed.
+type targetSource struct {
+	takt.Source
+	feed    *targetFeed
+	op      takt.Op // of the schedule, without its target
+	have    bool    // op is there
+	first   *fixed  // read before the run
+	target  *fixed  // the last that was taken
+	taken   uint64
+	starved bool
+	ended   bool
+}
+
+// countedTargets are those of a file, which never end before the schedule.
+type countedTargets struct {
+	*targetSource
+	counter takt.Counter
+}
+
+// DueBefore implements takt.Counter.
+func (c *countedTargets) DueBefore(t time.Duration) uint64 { return c.counter.DueBefore(t) }
+
+// Next implements takt.Source. Of a shard's operations the targets between are
+// taken too, so that every number has the same target on every machine.
+func (s *targetSource) Next(op *takt.Op) bool {
+	s.starved = false
+	if !s.have {
+		s.have = !s.ended && s.Source.Next(&s.op)
+	}
+	if !s.have {
+		return false
+	}
+	for s.taken <= s.op.Seq {
+		if !s.take() {
+			return false
+		}
+	}
+	op.Seq, op.Due, op.Data = s.op.Seq, s.op.Due, s.target
+	s.have = false
+	return true
+}
+
+func (s *targetSource) take() bool {
+	if s.first != nil {
+		s.target, s.first = s.first, nil
+		s.taken++
+		return true
+	}
+	select {
+	case t, ok := <-s.feed.queue:
+		if !ok {
+			s.ended, s.have = true, false
+			return false
+		}
+		s.target = t
+		s.taken++
+		return true
+	default:
+		s.starved = true
+		return false
+	}
+}
+
+// Starved implements engine.Feed.
+func (s *targetSource) Starved() bool { return s.starved }
+
+// EndedEarly reports whether the targets ended before the schedule did.
+func (s *targetSource) EndedEarly() bool { return s.ended }
+
+// Err is what ended the targets before their time; nil for the end of stdin.
+func (s *targetSource) Err() error {
+	if !s.ended || s.feed.err == io.EOF {
+		return nil
+	}
+	return s.feed.err
+}

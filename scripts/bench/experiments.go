@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// experiment is one table.
+type experiment struct {
+	name, text string
+	server     server
+	variants   []variant // the first is takt's, the second the one that it is compared with
+	table      func(b *bench, e experiment, results [][]result)
+}
+
+// The cores: the first for the server, the last for the client.
+const serverCore, clientCore = "0", "1"
+
+func (b *bench) experiments() []experiment {
+	var all []experiment
+	for _, place := range []struct{ name, text, server, client string }{
+		{"pinned", "The server on one core, the client on another.", serverCore, clientCore},
+		{"unpinned", "Nothing is pinned: client and server share the cores.", "", ""},
+	} {
+		for _, s := range []struct{ name, text string }{
+			{"null", "`takt target --null`: the client is the bottleneck."},
+			{"nginx", "nginx with one worker, `return 200` with 100 bytes (scripts/nginx.conf)."},
+		} {
+			all = append(all, experiment{
+				name:     "Most requests per second, " + s.name + ", " + place.name,
+				text:     s.text + " " + place.text + " 50 connections, closed loop.",
+				server:   server{name: s.name, pin: place.server},
+				variants: closedLoops(place.client),
+				table:    maxTable,
+			})
+		}
+	}
+	for _, rate := range []int{1_000, 10_000, 50_000, 100_000} {
+		all = append(all, experiment{
+			name:     fmt.Sprintf("%d requests per second", rate),
+			text:     "nginx on one core, the client on another, 50 connections. Schedule lag is how late the generator itself was, as it says; wrk2 does not say.",
+			server:   server{name: "nginx", pin: serverCore},
+			variants: fixedRates(rate, clientCore),
+			table:    rateTable,
+		})
+	}
+	return all
+}
+
+func taktArgs(more ...string) []string {
+	return append([]string{"http", "--no-store", "--progress", "none", "-o", "json", "-c", "50", "-z", "SECONDSs"}, append(more, "URL")...)
+}
+
+func closedLoops(pin string) []variant {
+	return present([]variant{
+		{"takt", "takt", taktArgs(), pin},
+		{"wrk", "wrk", []string{"-t1", "-c50", "-dSECONDSs", "URL"}, pin},
+		{"takt, worker mode", "takt", taktArgs("--engine", "worker"), pin},
+		{"hey", "hey", []string{"-c", "50", "-z", "SECONDSs", "URL"}, pin},
+	})
+}
+
+func fixedRates(rate int, pin string) []variant {
+	r := fmt.Sprint(rate)
+	return present([]variant{
+		{"takt", "takt", taktArgs("--rate", r), pin},
+		{"takt --pacing precise", "takt", taktArgs("--rate", r, "--pacing", "precise"), pin},
+		{"takt --pacing economy", "takt", taktArgs("--rate", r, "--pacing", "economy"), pin},
+		{"takt, worker mode", "takt", taktArgs("--rate", r, "--engine", "worker"), pin},
+		{"wrk2", "wrk2", []string{"-t1", "-c50", "-dSECONDSs", "-R" + r, "URL"}, pin},
+	})
+}
+
+// present leaves out the variants whose program is missing.
+func present(list []variant) []variant {
+	return slices.DeleteFunc(list, func(v variant) bool { return programs[v.tool] == "" })
+}
+
+// median of one figure.
+func median(list []result, figure func(result) float64) float64 {
+	var v []float64
+	for _, r := range list {
+		v = append(v, figure(r))
+	}
+	slices.Sort(v)
+	n := len(v)
+	return (v[(n-1)/2] + v[n/2]) / 2
+}
+
+// ratio is the median of the ratios within the rounds: what the machine did in a
+// round hit both.
+func ratio(list, to []result, figure func(result) float64) float64 {
+	var v []result
+	for i := range list {
+		v = append(v, result{rate: figure(list[i]) / math.Max(1e-9, figure(to[i]))})
+	}
+	return median(v, func(r result) float64 { return r.rate })
+}
+
+func rate(r result) float64 { return r.rate }
+func cpu(r result) float64  { return float64(r.cpu) / 1e3 }
+func user(r result) float64 { return float64(r.user) / 1e3 }
+func rss(r result) float64  { return float64(r.rss) / (1 << 20) }
+
+func maxTable(b *bench, e experiment, results [][]result) {
+	base := results[min(1, len(results)-1)]
+	b.printf("| | requests/s | × %[1]s | CPU µs a request | × %[1]s | of it user | RSS MiB |\n|---|---|---|---|---|---|---|\n", e.variants[min(1, len(results)-1)].name)
+	for i, v := range e.variants {
+		b.printf("| %s | %.0f | %.2f | %.2f | %.2f | %.2f | %.1f |\n", v.name,
+			median(results[i], rate), ratio(results[i], base, rate), median(results[i], cpu), ratio(results[i], base, cpu), median(results[i], user), median(results[i], rss))
+	}
+}
+
+func rateTable(b *bench, e experiment, results [][]result) {
+	b.printf("| | achieved/s | schedule lag p50 / p99, µs | service p50 / p99, µs | CPU µs a request | × takt | RSS MiB | GC cycles |\n|---|---|---|---|---|---|---|---|\n")
+	for i, v := range e.variants {
+		of := func(f func(result) float64) float64 { return median(results[i], f) }
+		lag := fmt.Sprintf("%.0f / %.0f", of(func(r result) float64 { return r.lag.P50 }), of(func(r result) float64 { return r.lag.P99 }))
+		service := fmt.Sprintf("%.0f / %.0f", of(func(r result) float64 { return r.service.P50 }), of(func(r result) float64 { return r.service.P99 }))
+		if v.tool != "takt" {
+			lag, service = "–", "–"
+		}
+		b.printf("| %s | %.0f | %s | %s | %.2f | %.2f | %.1f | %.0f |\n", v.name, of(rate), lag, service,
+			of(cpu), ratio(results[i], results[0], cpu), of(rss), of(func(r result) float64 { return float64(r.gc) }))
+	}
+}
+
+// commands lists what was run.
+func (b *bench) commands() {
+	b.printf("\n## Commands\n\n```text\n")
+	seen := map[string]bool{}
+	for _, e := range b.experiments() {
+		for _, v := range e.variants {
+			line := strings.Join(v.command("URL", b.length), " ")
+			if !seen[line] {
+				seen[line] = true
+				b.printf("%s\n", line)
+			}
+		}
+	}
+	b.printf("```\n")
+}

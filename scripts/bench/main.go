@@ -1,0 +1,88 @@
+// Command bench measures takt beside its peers and writes docs/benchmarks.md. It is
+// run by make bench, from the root of the repository.
+//
+// Every figure is the median of paired rounds: in each round every variant runs once,
+// in an order that is shuffled anew, so that what the machine does meanwhile hits all
+// of them alike. Ratios travel to other machines, microseconds do not.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+)
+
+func main() {
+	b := &bench{}
+	flag.IntVar(&b.rounds, "rounds", 5, "paired rounds")
+	flag.DurationVar(&b.length, "time", 3*time.Second, "length of each run")
+	flag.StringVar(&b.out, "out", "docs/benchmarks.md", "page to write")
+	flag.StringVar(&b.only, "only", "", "run only the experiments whose name contains this, and print them instead")
+	flag.Parse()
+	if err := b.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	rounds    int
+	length    time.Duration
+	out, only string
+	page      strings.Builder
+}
+
+func (b *bench) run() error {
+	if err := findPeers(); err != nil {
+		return err
+	}
+	b.intro()
+	for _, e := range b.experiments() {
+		if !strings.Contains(e.name, b.only) {
+			continue
+		}
+		if err := b.experiment(e); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+	}
+	if b.only != "" {
+		return nil
+	}
+	b.commands()
+	if err := b.profile(); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	return os.WriteFile(b.out, []byte(b.page.String()), 0o644)
+}
+
+// printf writes to the page and shows what was written.
+func (b *bench) printf(format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	b.page.WriteString(s)
+	fmt.Print(s)
+}
+
+// experiment runs all variants of e in shuffled rounds and prints a table.
+func (b *bench) experiment(e experiment) error {
+	server, err := e.server.start()
+	if err != nil {
+		return err
+	}
+	defer server.stop()
+	results := make([][]result, len(e.variants))
+	for range b.rounds {
+		for _, i := range rand.Perm(len(e.variants)) {
+			r, err := e.variants[i].run(server.url, b.length)
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.variants[i].name, err)
+			}
+			results[i] = append(results[i], r)
+		}
+	}
+	b.printf("\n### %s\n\n%s\n\n", e.name, e.text)
+	e.table(b, e, results)
+	return nil
+}

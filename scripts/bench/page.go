@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/proc"
+)
+
+// output is the first line that matches of what a command prints, also on stderr.
+func output(pattern string, command ...string) string {
+	out, _ := exec.Command(command[0], command[1:]...).CombinedOutput() // wrk -v ends with 1
+	return strings.TrimSpace(regexp.MustCompile(pattern).FindString(string(out)))
+}
+
+// intro says what was measured on what.
+func (b *bench) intro() {
+	class := proc.HostClass()
+	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Ratios travel to other machines, microseconds do not.\n\n",
+		time.Now().UTC().Format(time.DateOnly), b.rounds, b.length)
+	b.printf("- machine: %v cores, %v, kernel %s, %s\n", class["cores"], class["cpu"], output(`.*`, "uname", "-r"), runtime.GOARCH)
+	b.printf("- takt: %s, %s\n", output(`.*`, programs["takt"], "version"), runtime.Version())
+	if programs["wrk"] != "" {
+		b.printf("- wrk: %s\n", output(`wrk [^ ]+`, "wrk", "-v"))
+	}
+	b.printf("- hey: %s\n", output(`v[0-9.]+`, "go", "list", "-m", "github.com/rakyll/hey"))
+	if path := programs["wrk2"]; path != "" {
+		b.printf("- wrk2: %s\n", output(`wrk [^ ]+`, path, "-v"))
+	}
+	b.printf("- nginx: %s\n", output(`nginx/[0-9.]+`, "nginx", "-v"))
+	for _, m := range missing {
+		b.printf("- not measured, because it is missing: %s\n", m)
+	}
+}
+
+// profile shows where the time of a saturated loop goes.
+func (b *bench) profile() error {
+	s, err := server{name: "null", pin: serverCore}.start()
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	dir, err := os.MkdirTemp("", "takt-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	binary, profile := filepath.Join(dir, "engine.test"), filepath.Join(dir, "cpu")
+	if out, err := exec.Command("go", "test", "-c", "-o", binary, "./internal/engine").CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	run := exec.Command("taskset", "-c", clientCore, binary, "-test.run", "^$", "-test.bench", "Modes/loop", "-test.benchtime", "1000000x", "-test.cpuprofile", profile)
+	run.Env = append(os.Environ(), "TAKT_BENCH_ADDR="+strings.Trim(strings.TrimPrefix(s.url, "http://"), "/"))
+	if out, err := run.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	top, err := exec.Command("go", "tool", "pprof", "-top", "-nodecount", "25", binary, profile).Output()
+	if err != nil {
+		return err
+	}
+	_, table, _ := strings.Cut(string(top), "Duration:")
+	b.printf("\n## CPU profile of the saturated loop\n\nThe null server, 1 000 000 requests over 50 connections, all recording on.\n\n```text\nDuration:%s```\n", table)
+	return nil
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The programs that are measured, "" for those that are missing.
+var programs = map[string]string{}
+
+// missing says what is not there, for the page.
+var missing []string
+
+const taktBinary = "bin/takt"
+
+// findPeers looks for the programs. takt and hey are built from this module.
+func findPeers() error {
+	for _, build := range [][]string{
+		{"go", "build", "-o", "bin/hey", "github.com/rakyll/hey"},
+		{"make", "-s", "build"},
+	} {
+		if out, err := exec.Command(build[0], build[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", strings.Join(build, " "), err, out)
+		}
+	}
+	programs["takt"], programs["hey"] = taktBinary, "bin/hey"
+	if path, err := exec.LookPath("wrk"); err == nil {
+		programs["wrk"] = path
+	} else {
+		missing = append(missing, "wrk (Debian package wrk)")
+	}
+	if path := os.Getenv("WRK2"); path != "" {
+		programs["wrk2"] = path
+	} else {
+		missing = append(missing, "wrk2 (give its binary with WRK2=PATH)")
+	}
+	return nil
+}
+
+// result is one run of one variant.
+type result struct {
+	rate    float64       // requests per second
+	cpu     time.Duration // per request, of the client, user and system
+	user    time.Duration // of that in the program itself
+	rss     int64         // bytes, the highest
+	lag     takt.Latency  // schedule lag; zero where the tool does not say
+	service takt.Latency
+	gc      uint32
+	valid   bool
+}
+
+// variant is a tool with its settings.
+type variant struct {
+	name string
+	tool string
+	args []string // with URL and SECONDS to be filled in
+	pin  string   // cores, as taskset takes them; "": none
+}
+
+// run runs the tool once.
+func (v variant) run(url string, length time.Duration) (result, error) {
+	args := v.command(url, length)
+	cmd := exec.Command(args[0], args[1:]...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return result{}, fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	r, requests, err := read(v.tool, stdout.Bytes())
+	if err != nil {
+		return r, fmt.Errorf("%w in %s", err, stdout.String())
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	r.cpu = time.Duration((usage.Utime.Nano() + usage.Stime.Nano()) / int64(requests))
+	r.user = time.Duration(usage.Utime.Nano() / int64(requests))
+	r.rss = usage.Maxrss << 10
+	return r, nil
+}
+
+func (v variant) command(url string, length time.Duration) []string {
+	var args []string
+	if v.pin != "" {
+		args = append(args, "taskset", "-c", v.pin)
+	}
+	args = append(args, programs[v.tool])
+	for _, a := range v.args {
+		a = strings.ReplaceAll(a, "SECONDS", strconv.Itoa(int(length.Seconds())))
+		args = append(args, strings.ReplaceAll(a, "URL", url))
+	}
+	return args
+}
+
+var (
+	wrkRate     = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
+	wrkRequests = regexp.MustCompile(`(\d+) requests in`)
+	heyRate     = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
+	heyCount    = regexp.MustCompile(`\[200\]\s+(\d+) responses`)
+)
+
+// read takes the figures from what the tool printed.
+func read(tool string, out []byte) (r result, requests uint64, err error) {
+	switch tool {
+	case "takt":
+		return readTakt(out)
+	case "wrk", "wrk2":
+		return readText(out, wrkRate, wrkRequests)
+	default:
+		return readText(out, heyRate, heyCount)
+	}
+}
+
+func readText(out []byte, rate, count *regexp.Regexp) (r result, requests uint64, err error) {
+	a, b := rate.FindSubmatch(out), count.FindSubmatch(out)
+	if a == nil || b == nil {
+		return r, 0, errors.New("no rate")
+	}
+	r.rate, err = strconv.ParseFloat(string(a[1]), 64)
+	if err == nil {
+		requests, err = strconv.ParseUint(string(b[1]), 10, 64)
+	}
+	r.valid = true
+	return r, max(1, requests), err
+}
+
+func readTakt(out []byte) (r result, requests uint64, err error) {
+	var report takt.Report
+	if err := json.Unmarshal(out, &report); err != nil {
+		return r, 0, err
+	}
+	if report.Counts.Failed > 0 {
+		return r, 0, fmt.Errorf("%d failed: %v", report.Counts.Failed, report.Errors)
+	}
+	r = result{
+		rate: report.Rate.Achieved, lag: report.Latency["schedule_lag"], service: report.Latency["service"],
+		gc: report.Generator.GCCycles, valid: report.Verdict == takt.Valid,
+	}
+	return r, max(1, report.Counts.OK), nil
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// server is what is loaded.
+type server struct {
+	name string
+	pin  string
+	url  string
+	stop func()
+}
+
+// start starts it: the null server of takt itself, or the nginx of scripts/servers.
+func (s server) start() (server, error) {
+	if s.name == "nginx" {
+		return s.startNginx()
+	}
+	args := append(s.taskset(), taktBinary, "target", "--null", "--addr", "127.0.0.1:0")
+	cmd := exec.Command(args[0], args[1:]...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return s, err
+	}
+	if err := cmd.Start(); err != nil {
+		return s, err
+	}
+	s.stop = func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait() // ends with 130
+	}
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	if err != nil {
+		s.stop()
+		return s, fmt.Errorf("the null server did not start: %w", err)
+	}
+	s.url = strings.TrimSpace(line[strings.Index(line, "http"):]) + "/"
+	return s, nil
+}
+
+func (s server) taskset() []string {
+	if s.pin == "" {
+		return nil
+	}
+	return []string{"taskset", "-c", s.pin}
+}
+
+func (s server) startNginx() (server, error) {
+	args := append(s.taskset(), "scripts/servers", "--yes", "start", "nginx")
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return s, err
+	}
+	s.url = strings.TrimSpace(string(out)) + "/"
+	s.stop = func() { _ = exec.Command("scripts/servers", "stop", "nginx").Run() }
+	return s, nil
+}
