@@ -20,6 +20,9 @@ type history struct {
 	open   takt.Interval   // the entry that is growing
 	held   int             // seconds that it holds
 	span   int             // 0 means 1
+
+	encoder hist.Encoder    // of Swap too
+	scratch *hist.Histogram // nil until something is merged
 }
 
 func (h *history) add(iv takt.Interval) {
@@ -43,7 +46,7 @@ func (h *history) grow(iv takt.Interval, seconds int) {
 	if h.held == 0 {
 		h.open = iv
 	} else {
-		h.open = mergeIntervals(h.open, iv)
+		h.open = h.mergeIntervals(h.open, iv)
 	}
 	h.held += seconds
 }
@@ -52,7 +55,7 @@ func (h *history) grow(iv takt.Interval, seconds int) {
 // beginning of the open entry.
 func (h *history) mergeOld(n int) {
 	for ; n > 0 && len(h.old) > 1; n-- {
-		h.merged = append(h.merged, mergeIntervals(h.old[0], h.old[1]))
+		h.merged = append(h.merged, h.mergeIntervals(h.old[0], h.old[1]))
 		h.old = h.old[2:]
 	}
 	if len(h.old) == 1 && n > 0 {
@@ -77,10 +80,8 @@ func (h *history) all() ([]takt.Interval, int) {
 }
 
 // mergeIntervals makes one interval of two neighbours.
-func mergeIntervals(a, b takt.Interval) takt.Interval {
-	response := mergeEncoded(a.HDR, b.HDR)
-	service := mergeEncoded(a.ServiceHDR, b.ServiceHDR)
-	return takt.Interval{
+func (h *history) mergeIntervals(a, b takt.Interval) takt.Interval {
+	iv := takt.Interval{
 		T:           b.T,
 		Warmup:      a.Warmup && b.Warmup,
 		Scheduled:   a.Scheduled + b.Scheduled,
@@ -88,24 +89,26 @@ func mergeIntervals(a, b takt.Interval) takt.Interval {
 		Failed:      a.Failed + b.Failed,
 		Dropped:     a.Dropped + b.Dropped,
 		InFlightMax: max(a.InFlightMax, b.InFlightMax),
-		ResponseP50: hist.Micros(response.Quantile(0.5)),
-		ResponseP99: hist.Micros(response.Quantile(0.99)),
-		ResponseMax: hist.Micros(response.Max()),
 		// Lag histograms are not kept by interval: the worse of the two is the
 		// honest figure.
 		ScheduleLagP99: max(a.ScheduleLagP99, b.ScheduleLagP99),
-		HDR:            response.Encode(),
-		ServiceHDR:     service.Encode(),
 	}
+	response := h.mergeEncoded(a.HDR, b.HDR)
+	iv.ResponseP50 = hist.Micros(response.Quantile(0.5))
+	iv.ResponseP99 = hist.Micros(response.Quantile(0.99))
+	iv.ResponseMax = hist.Micros(response.Max())
+	iv.HDR = h.encoder.Encode(response)
+	iv.ServiceHDR = h.encoder.Encode(h.mergeEncoded(a.ServiceHDR, b.ServiceHDR))
+	return iv
 }
 
-func mergeEncoded(a, b string) *hist.Histogram {
-	h, err := hist.Decode(a)
-	if err != nil {
-		h = hist.New() // our own encoding: cannot happen
+// mergeEncoded returns a histogram that is valid until the next call.
+func (h *history) mergeEncoded(a, b string) *hist.Histogram {
+	if h.scratch == nil {
+		h.scratch = hist.New()
 	}
-	if o, err := hist.Decode(b); err == nil {
-		h.Merge(o)
-	}
-	return h
+	h.scratch.Reset()
+	_ = h.scratch.MergeEncoded(a) // our own encoding: cannot fail
+	_ = h.scratch.MergeEncoded(b)
+	return h.scratch
 }

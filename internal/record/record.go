@@ -151,7 +151,7 @@ type Tick struct {
 // the interval held.
 func (r *Recorder) Swap(t Tick) takt.Interval {
 	r.collect()
-	iv := r.interval.summary()
+	iv := r.interval.summary(&r.history.encoder)
 	iv.T = t.At.Seconds()
 	iv.Warmup = t.At <= r.cfg.Warmup
 	iv.Scheduled = t.Scheduled - r.scheduled
@@ -178,7 +178,7 @@ func (r *Recorder) collect() {
 }
 
 // summary makes the interval that s holds: ok, other and warm-up responses are one.
-func (s *set) summary() takt.Interval {
+func (s *set) summary(e *hist.Encoder) takt.Interval {
 	response := s.ok // the interval's own set: mergeLive put everything there
 	return takt.Interval{
 		OK:             s.counts.OK,
@@ -188,7 +188,7 @@ func (s *set) summary() takt.Interval {
 		ResponseP99:    hist.Micros(response.Quantile(0.99)),
 		ResponseMax:    hist.Micros(response.Max()),
 		ScheduleLagP99: hist.Micros(s.lag.Quantile(0.99)),
-		HDR:            response.Encode(),
-		ServiceHDR:     s.service.Encode(),
+		HDR:            e.Encode(response),
+		ServiceHDR:     e.Encode(s.service),
 	}
 }
