@@ -10,7 +10,7 @@ import (
 func main() {
 	interrupt, abort := cli.Signals()
 	os.Exit(cli.Main(cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable,
 		Interrupt: interrupt, Abort: abort,
 	}, os.Args[1:]))
 }

@@ -46,3 +46,16 @@ contrast, ms       hey says    users felt
 		}
 	}
 }
+
+// A contrast whose requests all failed shows that, and no figures.
+func TestContrastFailed(t *testing.T) {
+	r := base()
+	r.Extra["contrast"] = map[string]any{"tool": "hey", "connections": 50, "duration_s": 5.0, "requests": 5536.0, "errors": 5536.0}
+	var out strings.Builder
+	if err := format.Replay(format.Text(false), &out, r); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "hey sent 5536 requests, of which 5536 failed, in 5s") || strings.Contains(text, "hey says") {
+		t.Error(text)
+	}
+}

@@ -113,8 +113,5 @@ func generator(g takt.Generator) string {
 	if g.GCCycles > 0 {
 		list = append(list, "longest pause "+human(g.GCPauseMaxUS))
 	}
-	if g.NoiseFloorUS > 0 {
-		list = append(list, "noise floor "+human(g.NoiseFloorUS))
-	}
 	return unbroken(list)
 }

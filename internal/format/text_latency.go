@@ -75,6 +75,9 @@ func percentiles(p *page, r *takt.Report) error {
 		line(row.name, func(l takt.Latency) string { return u.aligned(row.value(l)) })
 	}
 	truncated(p, r)
+	if floor := r.Generator.NoiseFloorUS; floor > 0 {
+		p.bullet("", "noise floor of the generator: "+human(floor))
+	}
 	return nil
 }
 

@@ -84,6 +84,12 @@ func (p *Poller) Watch(fd int, token int32, write bool) error {
 	return p.control(unix.EPOLL_CTL_MOD, fd, token, interest(write))
 }
 
+// Mute stops watching fd for reading, until Watch; for room still if write. Of a
+// socket that has come to its end there would be no end of events otherwise.
+func (p *Poller) Mute(fd int, token int32, write bool) error {
+	return p.control(unix.EPOLL_CTL_MOD, fd, token, interest(write)&^readable)
+}
+
 func interest(write bool) uint32 {
 	if write {
 		return readable | unix.EPOLLOUT

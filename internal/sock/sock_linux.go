@@ -98,7 +98,9 @@ func IsStale(fd int) bool {
 }
 
 // Duplicate gives c's connection a descriptor of its own, so that c can be closed.
-func Duplicate(c *net.TCPConn) (fd int, err error) {
+func Duplicate(c *net.TCPConn) (fd int, err error) { return duplicate(c) }
+
+func duplicate(c syscall.Conn) (fd int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return -1, err

@@ -27,13 +27,16 @@ const continueAnswer = "HTTP/1.1 100 Continue\r\n\r\n"
 const failure = "takt target: failed on purpose, see --error-rate\n"
 
 func renderAnswers(status, size int) (a answers) {
-	body := strings.Repeat("takt target\n", size/12+1)[:size]
+	body := filler(size)
 	for shape := range a.ok {
 		a.ok[shape] = renderAnswer(status, body, shape)
 		a.failed[shape] = renderAnswer(http.StatusInternalServerError, failure, shape)
 	}
 	return a
 }
+
+// filler is the body of an answer.
+func filler(size int) string { return strings.Repeat("takt target\n", size/12+1)[:size] }
 
 // renderAnswer leaves the Date out: it would have to be rendered anew each
 // second, and no load generator reads it. "keep-alive" is for clients of

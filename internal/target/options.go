@@ -33,6 +33,7 @@ type Options struct {
 	ResetRate    string // share of requests whose connection is reset instead of an answer
 	HalfOpenRate string // share of requests never answered, the connection stays open
 	Truth        string // file that the Truth is written to at the end; "": none
+	Null         bool   // the null server, which takes no time and keeps no record
 }
 
 // AddFlags hangs the options on fs.
@@ -47,6 +48,7 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.ErrorRate, "error-rate", "0", "`share` of requests answered with status 500, such as 1%")
 	fs.StringVar(&o.ResetRate, "reset-rate", "0", "`share` of requests whose connection is reset, such as 0.1%")
 	fs.StringVar(&o.HalfOpenRate, "half-open-rate", "0", "`share` of requests never answered while the connection stays open")
+	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
 	fs.StringVar(&o.Truth, "truth", "", "`file` for what the server really did, as JSON at the end")
 }
 
@@ -64,6 +66,7 @@ type settings struct {
 	fates    fates
 	services *rand.Rand
 	answers  answers
+	null     []byte // what the null server answers
 }
 
 // settings reads the options; the faults are all there are.
@@ -92,12 +95,13 @@ func (o Options) settings() (s settings, faults []error) {
 	s.fates.halfOpens, err = parseRate(o.HalfOpenRate)
 	note("half-open-rate", err)
 	note("error-rate", s.fates.check())
+	faults = append(faults, o.nullFaults(s)...)
 	if len(faults) > 0 {
 		return s, faults
 	}
 	// Two streams of one seed: the service times stay the same whatever fails.
 	s.services = rand.New(rand.NewPCG(o.Seed, 1))
 	s.fates.rand = rand.New(rand.NewPCG(o.Seed, 2))
-	s.answers = renderAnswers(status, size)
+	s.answers, s.null = renderAnswers(status, size), nullAnswer(size)
 	return s, nil
 }

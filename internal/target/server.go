@@ -17,6 +17,7 @@ type Server struct {
 	desk     *desk
 	conns    roster
 	file     *os.File // for the truth; nil: not wanted
+	null     *null    // serves instead of the desk; nil: not wanted
 }
 
 // Listen binds the address and creates the truth file. The error joins every
@@ -31,6 +32,9 @@ func Listen(o Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot listen: %w; choose another --addr, or port 0 for any free one", err)
 	}
 	s := &Server{listener: listener.(*net.TCPListener), desk: newDesk(set, o.Servers, newAlarm())}
+	if o.Null {
+		s.null = newNull(set.null)
+	}
 	if o.Truth == "" {
 		return s, nil
 	}
@@ -46,11 +50,20 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 // Truth is what the server did so far, or in all once Serve has returned. It
 // copies up to 1<<20 records while requests wait (some 20 ms), so ask a server
 // under load at its end.
-func (s *Server) Truth() *Truth { return s.desk.truth() }
+// Of the null server it has counts alone.
+func (s *Server) Truth() *Truth {
+	if s.null != nil {
+		return s.null.truth()
+	}
+	return s.desk.truth()
+}
 
 // Serve serves until ctx ends. Then it closes every connection at once, also
 // those with requests under way, and writes the truth file.
 func (s *Server) Serve(ctx context.Context) error {
+	if s.null != nil {
+		return s.null.serve(ctx, s.listener)
+	}
 	stop := context.AfterFunc(ctx, func() { _ = s.listener.Close() })
 	defer stop()
 	var running sync.WaitGroup

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// Bounds of --time. In less than 500 ms the p99 at 1000/s would be the worst of a
+// hundred.
+const (
+	calibrateTime    = 5 * time.Second
+	minCalibrateTime = 500 * time.Millisecond
+	maxCalibrateTime = 10 * time.Minute
+)
+
+// calibrator is one run of takt calibrate.
+type calibrator struct {
+	env    Env
+	time   time.Duration // of all measurements together
+	asJSON bool
+}
+
+func newCalibrate(env Env) *cobra.Command {
+	k := &calibrator{env: env, time: calibrateTime}
+	c := &cobra.Command{
+		Use:   "calibrate [flags]",
+		Short: "measure what takt and this host add to every latency",
+		Long: `takt calibrate measures how late this host's sleeps are, how long it stands
+still, and what takt shows of a server that takes no time. Later reports of this
+host have its noise floor, for 30 days.`,
+		Example: `  takt calibrate
+  takt calibrate --time 30s --json`,
+	}
+	addFlags(c, func(fs *goFlagSet) {
+		fs.Var((*schedule.DurationValue)(&k.time), "time", "`TIME` that the measurements take together")
+		fs.BoolVar(&k.asJSON, jsonFlag, false, "as JSON")
+	})
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		var faults []error
+		faults = appendError(faults, noArgs(cmd, args))
+		if k.time < minCalibrateTime || k.time > maxCalibrateTime {
+			faults = append(faults, fmt.Errorf("--time is %v; give a time from %v to %v", k.time, minCalibrateTime, maxCalibrateTime))
+		}
+		return usage(cmd, faults)
+	}
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return k.run(cmd.Context()) }
+	return c
+}
+
+func (k *calibrator) run(ctx context.Context) error {
+	fmt.Fprintf(k.env.Stderr, "takt calibrate: for %v; leave the machine alone meanwhile\n", k.time)
+	c, err := k.measure(ctx)
+	var signal *SignalError
+	if errors.As(context.Cause(ctx), &signal) {
+		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so nothing is kept")}
+	}
+	if err != nil {
+		return err
+	}
+	path, err := k.env.keepCalibration(c)
+	if err != nil {
+		fmt.Fprintf(k.env.Stderr, "takt: warning: not kept: %v\n", err)
+	}
+	return k.show(c, path)
+}
+
+// measure spends a tenth of the time on sleeps, a fifth on standing still, and the
+// rest on loads.
+func (k *calibrator) measure(ctx context.Context) (*calibration, error) {
+	c := &calibration{
+		SchemaVersion: calibrationVersion, Takt: version, At: time.Now().UTC().Truncate(time.Second),
+		Host: proc.HostClass(), TimeS: k.time.Seconds(),
+	}
+	c.Sleep = measureSleep(ctx, k.time/10)
+	c.Spin = measureSpin(ctx, k.time/5)
+	s, err := startServer(k.env, sock.Available)
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	c.Loads, err = measureLoads(ctx, s.url, k.env.Abort, k.time*7/10)
+	return c, err
+}
+
+func (k *calibrator) show(c *calibration, path string) error {
+	if !k.asJSON {
+		return c.write(k.env.Stdout, path)
+	}
+	e := json.NewEncoder(k.env.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(c)
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	calibrationVersion = 1
+	// calibrationAge is for how long a calibration holds: kernels and neighbours change.
+	calibrationAge = 30 * 24 * time.Hour
+	// belowFloor times the noise floor is what a p50 should be above.
+	belowFloor = 2
+)
+
+// calibration is what takt calibrate found out, and keeps for later reports.
+type calibration struct {
+	SchemaVersion int            `json:"schema_version"`
+	Takt          string         `json:"takt"` // version
+	At            time.Time      `json:"calibrated_at"`
+	TimeS         float64        `json:"time_s"`
+	Host          map[string]any `json:"host"` // class, as proc.HostClass has it
+	Sleep         sleepNoise     `json:"sleep"`
+	Spin          spinNoise      `json:"spin"`
+	Loads         []loadNoise    `json:"loads"`
+}
+
+// floor is the noise floor of an engine in µs: the p99 of response time at 1000/s
+// against a server that takes no time. What has no engine of its own here has that
+// of the workers. 0: not known.
+func (c *calibration) floor(engine string) (us float64) {
+	if c == nil {
+		return 0
+	}
+	for _, l := range c.Loads {
+		switch {
+		case l.RatePerS != floorRate:
+		case l.Engine == engine:
+			return l.ResponseP99
+		case l.Engine == "worker":
+			us = l.ResponseP99
+		}
+	}
+	return us
+}
+
+// quiet reports whether takt was in time where the noise floor was measured.
+func (c *calibration) quiet() bool {
+	return !slices.ContainsFunc(c.Loads, func(l loadNoise) bool { return l.RatePerS == floorRate && l.Verdict == takt.Invalid })
+}
+
+// holds reports whether c says something of this host today.
+func (c *calibration) holds(now time.Time, host map[string]any) bool {
+	age := now.Sub(c.At)
+	here, err := json.Marshal(host)
+	there, errThere := json.Marshal(c.Host)
+	return err == nil && errThere == nil && bytes.Equal(here, there) &&
+		c.SchemaVersion == calibrationVersion && age > -time.Hour && age <= calibrationAge
+}
+
+var errNoHome = errors.New("there is no home directory; set XDG_STATE_HOME to a directory for it")
+
+// calibrationPath is where the calibration is kept.
+func (e Env) calibrationPath() (string, error) {
+	dir := e.Getenv("XDG_STATE_HOME")
+	if home := e.Getenv("HOME"); !filepath.IsAbs(dir) && home != "" {
+		dir = filepath.Join(home, ".local", "state")
+	}
+	if !filepath.IsAbs(dir) { // the specification says to ignore a relative one
+		return "", errNoHome
+	}
+	return filepath.Join(dir, "takt", "calibration.json"), nil
+}
+
+// keepCalibration writes c in one step: a report may be reading the old one. A quiet
+// one that holds is not given up for one that was disturbed.
+func (e Env) keepCalibration(c *calibration) (path string, err error) {
+	if path, err = e.calibrationPath(); err != nil {
+		return "", err
+	}
+	if old, _ := e.keptCalibration(); old != nil && old.quiet() && !c.quiet() {
+		return "", fmt.Errorf("takt was late, and that of %s still holds; delete %s if it should not", old.At.Format(time.DateOnly), path)
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("%w; set XDG_STATE_HOME to a directory that can be written", err)
+	}
+	fresh := path + ".new"
+	if err := os.WriteFile(fresh, append(b, '\n'), 0o600); err != nil {
+		return "", fmt.Errorf("%w; set XDG_STATE_HOME to a directory that can be written", err)
+	}
+	return path, os.Rename(fresh, path)
+}
+
+// keptCalibration is what holds for this host now; nil if nothing does.
+func (e Env) keptCalibration() (*calibration, error) {
+	path, err := e.calibrationPath()
+	if err != nil {
+		return nil, nil // nothing is kept where there is no home
+	}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var c calibration
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the calibration: %w; run takt calibrate again, or delete %s", err, path)
+	}
+	if !c.holds(time.Now(), proc.HostClass()) {
+		return nil, nil
+	}
+	return &c, nil
+}
+
+// noteFloor puts the noise floor into r, and a warning if the figures are near it.
+func (c *calibration) noteFloor(r *takt.Report) {
+	floor := c.floor(r.Generator.Engine)
+	r.Generator.NoiseFloorUS = floor
+	felt := r.Latency[takt.LatencyResponse]
+	if floor == 0 || felt.Count == 0 || felt.P50 >= belowFloor*floor {
+		return
+	}
+	r.Warnings = append(r.Warnings, takt.Warning{Code: "below_floor", Message: fmt.Sprintf(
+		"response p50 is %s, less than %d times the noise floor of this host, which is %s (a server that takes no time, p99 at %d/s): takt and the host are a large part of it",
+		micros(felt.P50), belowFloor, micros(floor), floorRate)})
+}

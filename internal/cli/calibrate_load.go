@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// floorRate is the rate, per second, at which the noise floor is measured: low
+// enough that every request wakes everybody anew.
+const floorRate = 1000
+
+// loadNoise is what takt shows of a server that takes no time.
+type loadNoise struct {
+	Engine        string       `json:"engine"`
+	RatePerS      float64      `json:"rate_per_s"`
+	Operations    uint64       `json:"operations"`
+	ResponseP50   float64      `json:"response_p50_us"`
+	ResponseP99   float64      `json:"response_p99_us"`
+	ResponseP99_9 float64      `json:"response_p99_9_us"`
+	LagP50        float64      `json:"schedule_lag_p50_us"`
+	LagP99        float64      `json:"schedule_lag_p99_us"`
+	Verdict       takt.Verdict `json:"verdict"`
+}
+
+// measureLoads measures the engine that is chosen for plain HTTP, and the one that
+// all other protocols have: where they are the same, only that one.
+func measureLoads(ctx context.Context, url string, abort <-chan struct{}, d time.Duration) (all []loadNoise, err error) {
+	for _, name := range []string{"auto", "worker"} {
+		for _, l := range []struct {
+			rate float64
+			time time.Duration
+		}{{floorRate, d * 5 / 14}, {10 * floorRate, d * 2 / 14}} {
+			n, err := measureLoad(ctx, url, abort, name, l.rate, l.time)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, n)
+		}
+		if all[0].Engine == "worker" {
+			break
+		}
+	}
+	return all, nil
+}
+
+// measureLoad makes one run, of whose time a tenth is warm-up.
+func measureLoad(ctx context.Context, url string, abort <-chan struct{}, name string, rate float64, d time.Duration) (n loadNoise, err error) {
+	o, h := engine.Defaults(), http.New()
+	o.Engine, o.Rate, o.Warmup, o.Duration = name, fmt.Sprint(rate), d/10, d-d/10
+	h.Shape(&o)
+	if faults := h.Validate([]string{url}); len(faults) > 0 {
+		return n, errors.Join(faults...)
+	}
+	source, err := o.Source()
+	if err != nil {
+		return n, err
+	}
+	driver, err := h.Open(ctx, 1)
+	if err != nil {
+		return n, err
+	}
+	r, err := engine.Run(ctx, engine.Plan{Options: o, Kind: "http", Source: source, Driver: driver, Abort: abort})
+	if err != nil {
+		return n, err
+	}
+	if c := r.Counts; c.OK != c.Scheduled || c.OK == 0 {
+		return n, fmt.Errorf("the null server answered %d of %d requests at %v/s%s; run it again when nothing else runs", c.OK, c.Scheduled, rate, firstSample(r))
+	}
+	return noiseOf(r, rate), nil
+}
+
+func noiseOf(r *takt.Report, rate float64) loadNoise {
+	felt, lag := r.Latency[takt.LatencyResponse], r.Latency[takt.LatencyScheduleLag]
+	return loadNoise{
+		Engine: r.Generator.Engine, RatePerS: rate, Operations: r.Counts.OK,
+		ResponseP50: felt.P50, ResponseP99: felt.P99, ResponseP99_9: felt.P99_9,
+		LagP50: lag.P50, LagP99: lag.P99, Verdict: r.Verdict,
+	}
+}

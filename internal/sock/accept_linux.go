@@ -1,0 +1,36 @@
+package sock
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Listener takes l's socket over and closes l: its connections are for Accept now.
+func Listener(l *net.TCPListener) (fd int, err error) {
+	if fd, err = duplicate(l); err != nil {
+		return -1, err
+	}
+	if err = l.Close(); err != nil {
+		Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// Accept takes a connection that waits at the listener.
+func Accept(listener int) (fd int, errno syscall.Errno) {
+	for {
+		r, _, e := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
+		if e == unix.EINTR {
+			continue
+		}
+		if e != 0 {
+			return -1, e
+		}
+		// Fails only on a connection that is gone already, which shows when it is read.
+		_ = unix.SetsockoptInt(int(r), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+		return int(r), 0
+	}
+}
