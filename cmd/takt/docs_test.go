@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,30 @@ func TestDocs(t *testing.T) {
 			}
 			d.stop()
 		})
+	}
+}
+
+// Every class of failure that takt http can have stands in reports.md.
+func TestClassesInDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reports.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	class := regexp.MustCompile(`(?m)^(?:const)?\s+[Cc]lass\w+\s*= "(\w+)"`)
+	found := 0
+	for _, path := range []string{"engine/classify.go", "engine/pool.go", "http1/fault.go", "http1/codec.go", "driver/http/net.go"} {
+		text, err := os.ReadFile("../../internal/" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range class.FindAllStringSubmatch(string(text), -1) {
+			if found++; !strings.Contains(string(page), "`"+m[1]+"`") {
+				t.Errorf("class %s of %s is not explained", m[1], path)
+			}
+		}
+	}
+	if found < 17 {
+		t.Errorf("only %d classes were found", found)
 	}
 }
 

@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"target": cmdTarget,
 			"exits":  cmdExits,
+			"closed": cmdClosed,
 			"during": cmdDuring,
 			"report": cmdReport,
 		},
@@ -104,6 +105,19 @@ func cmdTarget(ts *testscript.TestScript, _ bool, args []string) {
 // cmdExits is "exits CODE command…": run it and want this very exit code.
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	checkCode(ts, args[0], ts.Exec(args[1], args[2:]...))
+}
+
+// cmdClosed is "closed CODE takt…": exits, with a standard output whose reader is gone.
+func cmdClosed(ts *testscript.TestScript, _ bool, args []string) {
+	path, err := lookTakt(ts, args[1])
+	ts.Check(err)
+	read, write, err := os.Pipe()
+	ts.Check(err)
+	ts.Check(read.Close())
+	defer write.Close()
+	cmd := exec.Command(path, args[2:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.Getenv("WORK"), write, ts.Stderr()
+	checkCode(ts, args[0], cmd.Run())
 }
 
 func checkCode(ts *testscript.TestScript, want string, err error) {

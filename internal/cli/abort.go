@@ -81,15 +81,16 @@ type guard struct {
 
 	from time.Duration // end of the interval before, since the run's start
 	last time.Time     // when that came
+	open int64         // what was due by then and had not ended; below 0: what ended early
 }
 
 // interval judges one interval, and strikes with the first condition that is true.
 func (g *guard) interval(iv takt.Interval, now time.Time) {
 	to := time.Duration(iv.T * float64(time.Second))
 	whole := g.isWhole(to, now.Sub(g.last))
-	from := g.from
+	from, pause := g.from, g.isPause(iv)
 	g.from, g.last = to, now
-	if len(g.conditions) == 0 || !whole || from < g.warmup || g.isPause(iv) {
+	if len(g.conditions) == 0 || !whole || from < g.warmup || pause {
 		return
 	}
 	r := analysis.OfInterval(iv, time.Second.Seconds())
@@ -116,7 +117,11 @@ func (g *guard) isWhole(to, since time.Duration) bool {
 	return g.last.IsZero() || since > time.Second/2 && since < 3*time.Second/2
 }
 
-// isPause reports whether the schedule asked for nothing, and nothing was open.
+// isPause reports whether the schedule asked for nothing in iv, and nothing was open.
+// What is in flight does not tell: an operation that is due at the end of iv is sent
+// up to 150 µs early, or the end came late, and it may even have its answer by then.
 func (g *guard) isPause(iv takt.Interval) bool {
-	return !g.receives && iv.Scheduled+iv.OK+iv.Failed+iv.Dropped == 0 && iv.InFlightMax == 0
+	due := g.open + int64(iv.Scheduled)
+	g.open = due - int64(iv.OK+iv.Failed+iv.Dropped)
+	return !g.receives && due <= 0
 }

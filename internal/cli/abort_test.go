@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,9 @@ func TestGuard(t *testing.T) {
 		"a part, end not known":     {"ok<100", 0, -1, false, nil, []takt.Interval{sec(1, 100, 0), sec(1.9, 99, 0)}, ""},
 		"end not known":             {"ok<100", 0, -1, false, nil, []takt.Interval{sec(1, 100, 0), sec(2, 99, 0)}, "ok<100 was true in second 2 (ok was 99)"},
 		"a pause":                   {"ok==0", 0, 9 * s, false, nil, []takt.Interval{pause(1), pause(2)}, ""},
+		"a pause, and one early":    {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 100, 0), {T: 2, InFlightMax: 1}, {T: 3, InFlightMax: 1}}, ""},
+		"answered before it is due": {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 101, 0), {T: 2, Scheduled: 1}}, ""},
+		"an answer is missing":      {"ok==0", 0, 9 * s, false, nil, []takt.Interval{sec(1, 99, 0), {T: 2, InFlightMax: 1}}, "ok==0 was true in second 2 (ok was 0)"},
 		"a consumer hears nothing":  {"ok==0", 0, -1, true, nil, []takt.Interval{pause(1)}, "ok==0 was true in second 1 (ok was 0)"},
 		"the generator stood still": {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 9, 0)}, ""},
 		"and goes on":               {"ok==0", 0, 9 * s, false, late, []takt.Interval{sec(1, 9, 0), sec(2, 0, 0), sec(3, 0, 0), sec(4, 0, 0), sec(5, 0, 0)}, "ok==0 was true in second 5 (ok was 0)"},
@@ -159,6 +163,24 @@ func TestAbort(t *testing.T) {
 	}
 	if c := r.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || !strings.Contains(errs, "takt: aborted: errors>20% was true in second 1 (errors was ") {
 		t.Errorf("%+v, %s", c, errs)
+	}
+}
+
+// A schedule that asks for nothing in a second aborts no healthy run, though what
+// is due at its end is sent a little early. Seconds 2 and 3 are such here.
+func TestPauseIsNoSilence(t *testing.T) {
+	url := serve(t, target.Options{})
+	for _, engine := range []string{"loop", "worker"} {
+		if engine == "loop" && runtime.GOOS != "linux" {
+			continue
+		}
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs := call(t.Context(), "http", "--engine", engine, "--stages", "1s@4,2s@0,1s@4", "--abort-on", "ok==0", url)
+			if code != exitOK || !strings.Contains(out, "8 scheduled = 8 ok") {
+				t.Errorf("exit code %d: %s", code, errs)
+			}
+		})
 	}
 }
 

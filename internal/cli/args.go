@@ -238,25 +238,30 @@ func (p *flagParser) nearest(name string) *pflag.Flag {
 	return p.flags.Lookup(nearest(name, names, 2))
 }
 
-// editDistance is Levenshtein's, of two short words.
+// editDistance is Levenshtein's, of two short words, with two letters that changed
+// places as one step.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	var before []int // the row above the last
+	last := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		row := append(make([]int, 0, len(b)+1), i+1)
 		for j := range len(b) {
-			cost := diagonal
+			cost := last[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			cost = min(cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, before[j-1]+1)
+			}
+			row = append(row, cost)
 		}
+		before, last = last, row
 	}
-	return row[len(b)]
+	return last[len(b)]
 }
 
 // addFlags hangs the flags of a standard set on a command; "= --name" as usage

@@ -113,7 +113,7 @@ func (s *settings) of(f *pflag.Flag) (list []setting) {
 
 func newRow(f *pflag.Flag, s setting) settingRow {
 	r := settingRow{Name: s.name, Value: hidePassword(s.value), Origin: s.origin.kind, At: s.origin.at}
-	if s.origin.kind != fromDefault && isSecret(f) {
+	if s.origin.kind != fromDefault && holdsSecret(f) {
 		r.Value = takt.Redacted
 	}
 	r.Secret = r.Value != s.value

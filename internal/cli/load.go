@@ -105,6 +105,7 @@ func (l *load) validate(args []string) []error {
 	if l.repeat < 1 {
 		faults = append(faults, fmt.Errorf("--repeat is %d; give a number above 0", l.repeat))
 	}
+	faults = append(faults, l.checkStdin()...)
 	l.assertions, l.opened = nil, nil
 	for _, text := range l.asserts {
 		a, err := analysis.ParseAssertion(text)
@@ -114,6 +115,24 @@ func (l *load) validate(args []string) []error {
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
 	return append(faults, l.parseOutputs()...)
+}
+
+// checkStdin counts who reads standard input: the second one would find it empty.
+func (l *load) checkStdin() (faults []error) {
+	var before, during []string
+	if r, ok := l.driver.(driver.StdinReader); ok {
+		before, during = r.StdinReaders()
+	}
+	if s := l.env.settings; s != nil && s.stdin != "" {
+		before = append([]string{s.stdin}, before...)
+	}
+	if all := append(before, during...); len(all) > 1 {
+		faults = append(faults, fmt.Errorf("%s read standard input, which can be read once; give all but one a file", strings.Join(all, " and ")))
+	}
+	if len(during) > 0 && l.repeat > 1 {
+		faults = append(faults, fmt.Errorf("--repeat is %d, but only the first run would find something in standard input; give %s a file", l.repeat, strings.Join(during, " and ")))
+	}
+	return faults
 }
 
 func appendError(list []error, err error) []error {
@@ -162,7 +181,8 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	}
 	report, err := engine.Run(ctx, engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
-		OnInterval: l.guarded(ctx, l.watch(out), source, d), OnSamples: out.onSamples(), Abort: l.env.Abort, Scrub: l.scrub.Replace,
+		OnInterval: l.guarded(ctx, l.watch(out), source, d), OnSamples: out.onSamples(), Abort: l.env.Abort,
+		Scrub: func(s string) string { return hideCredentials(l.scrub.Replace(s)) },
 	})
 	if err != nil {
 		return l.broken(ctx, err)
@@ -264,9 +284,25 @@ func (l *load) head() takt.Report {
 func (l *load) command() []string {
 	words := []string{"takt"}
 	for _, a := range l.env.args {
-		words = append(words, hidePassword(l.scrub.Replace(a)))
+		words = append(words, hidePassword(l.scrub.Replace(l.redact(a))))
 	}
 	return words
+}
+
+// redact takes out of a word of the command line what its flag does not show. The
+// word ends with the value: -H VALUE, -HVALUE or --header=VALUE.
+func (l *load) redact(word string) string {
+	for _, s := range l.env.settings.given {
+		f := l.flags.Lookup(s.name) // nil: --config
+		if f == nil || s.origin.kind != fromFlag {
+			continue
+		}
+		flag, ok := f.Value.(redacter)
+		if rest, found := strings.CutSuffix(word, s.value); ok && found {
+			return rest + flag.Redact(s.value)
+		}
+	}
+	return word
 }
 
 // complete adds to the engine's report what only the command knows.

@@ -212,12 +212,12 @@ func TestInterrupt(t *testing.T) {
 func TestCommand(t *testing.T) {
 	s := serve(t, target.Options{})
 	url := strings.Replace(s, "http://", "http://bob:lion@", 1)
-	code, out, errs := call(t.Context(), "http", "--label", "b=2", "--label", "a=1", "-n", "5", "-a", "ann:tiger", "-H", "Cookie: id=seven", "-o", "json", url)
+	code, out, errs := call(t.Context(), "http", "--label", "b=2", "--label", "a=1", "-n", "5", "-a", "ann:tiger", "-H", "Cookie: id=seven", "--header=X-Tok:seven", "-H=X-A: 1", "-o", "json", url)
 	var r takt.Report
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 {
 		t.Fatal(code, err, errs)
 	}
-	want := "takt http --label b=2 --label a=1 -n 5 -a xxxxx -H Cookie: xxxxx -o json " + strings.Replace(url, "lion", "xxxxx", 1)
+	want := "takt http --label b=2 --label a=1 -n 5 -a xxxxx -H Cookie: xxxxx --header=X-Tok: xxxxx -H=X-A: xxxxx -o json " + strings.Replace(url, "lion", "xxxxx", 1)
 	if got := strings.Join(r.Command, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

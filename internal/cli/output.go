@@ -25,21 +25,16 @@ type destination struct {
 
 // parseOutputs reads --output. Without one that goes to stdout, the text report does.
 func (l *load) parseOutputs() (faults []error) {
-	toStdout := 0
+	var paths []string
 	for _, s := range l.outputs {
 		f, path, err := format.Parse(s)
 		faults = appendError(faults, err)
 		if err == nil {
-			l.opened = append(l.opened, destination{f, path})
-		}
-		if err == nil && path == format.Stdout {
-			toStdout++
+			l.opened, paths = append(l.opened, destination{f, path}), append(paths, path)
 		}
 	}
-	if toStdout > 1 {
-		faults = append(faults, errors.New("two outputs go to stdout; give all but one a path: -o json=report.json"))
-	}
-	if toStdout == 0 {
+	faults = append(faults, format.CheckPaths(paths)...)
+	if !slices.Contains(paths, format.Stdout) {
 		l.opened = append([]destination{{format.Text(colours(l.env)), format.Stdout}}, l.opened...)
 	}
 	return faults
@@ -59,12 +54,13 @@ func colours(env Env) bool {
 type outputs []*output
 
 type output struct {
-	path   string
+	name   string // the path, in words
 	writer format.Writer
 	rows   format.RowWriter // writer, if it takes rows: of the run's goroutine for them
 	buffer *bufio.Writer
-	file   io.Closer // nil: stdout
-	err    error     // the first; nothing is written after it
+	file   *os.File // nil: stdout
+	begun  bool     // the file was emptied
+	err    error    // the first; nothing is written after it
 }
 
 // openOutputs opens all before the run: a path that cannot be written should not
@@ -83,11 +79,11 @@ func openOutputs(env Env, list []destination, number, of int, head takt.Report) 
 }
 
 func open(env Env, d destination, number, of int, head takt.Report) (*output, error) {
-	o := &output{path: d.path}
+	o := &output{name: "standard output"}
 	var w io.Writer = env.Stdout
 	if d.path != format.Stdout {
-		o.path = numbered(d.path, number, of)
-		f, err := os.Create(o.path)
+		o.name = numbered(d.path, number, of)
+		f, err := format.OpenFile(o.name)
 		if err != nil {
 			return nil, err
 		}
@@ -135,12 +131,20 @@ func (all outputs) onSamples() engine.OnSamples {
 
 // write does part and flushes, unless something went wrong before.
 func (o *output) write(part func() error) {
-	if o.err == nil {
-		o.err = part()
+	for _, step := range []func() error{o.begin, part, o.buffer.Flush} {
+		if o.err == nil {
+			o.err = step()
+		}
 	}
-	if o.err == nil {
-		o.err = o.buffer.Flush()
+}
+
+// begin takes the place of what an earlier run has written: this one is under way.
+func (o *output) begin() error {
+	if o.begun || o.file == nil {
+		return nil
 	}
+	o.begun = true
+	return format.Empty(o.file)
 }
 
 // close writes the report to all outputs, whatever happens to some of them.
@@ -148,10 +152,14 @@ func (all outputs) close(r *takt.Report) error {
 	var errs []error
 	for _, o := range all {
 		if err := o.close(r); err != nil {
-			errs = append(errs, fmt.Errorf("cannot write the report to %s: %w; the others are complete", o.path, err))
+			errs = append(errs, fmt.Errorf("cannot write the report to %s: %w", o.name, err))
 		}
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err != nil && len(errs) < len(all) {
+		err = fmt.Errorf("%w; the others are complete", err)
+	}
+	return err
 }
 
 func (o *output) close(r *takt.Report) error {

@@ -45,7 +45,10 @@ type setting struct {
 }
 
 // settings are those of the command that runs, in the order in which they were set.
-type settings struct{ given []setting }
+type settings struct {
+	given []setting
+	stdin string // the flag or variable by which they were read from standard input; "": none
+}
 
 // goValue keeps a standard flag.Value within reach, which pflag's own wrapper hides.
 type goValue struct {
@@ -60,7 +63,7 @@ func isSetting(f *pflag.Flag) bool {
 	return ok
 }
 
-// isSecret reports whether what f holds is never shown.
+// isSecret reports whether f is for secrets.
 func isSecret(f *pflag.Flag) bool {
 	v, ok := f.Value.(*goValue)
 	if !ok {
@@ -68,6 +71,17 @@ func isSecret(f *pflag.Flag) bool {
 	}
 	_, ok = v.inner.(takt.Secretive)
 	return ok
+}
+
+// holdsSecret reports whether what f holds is not to be shown: a proxy without
+// credentials is no secret, a header always is.
+func holdsSecret(f *pflag.Flag) bool {
+	if !isSecret(f) {
+		return false
+	}
+	inner := f.Value.(*goValue).inner
+	_, always := inner.(redacter)
+	return always || strings.Join(inner.(takt.Secretive).Secrets(), "") != ""
 }
 
 // isRepeatable reports whether f takes all of several values. Its help says so to

@@ -25,7 +25,7 @@ func (p *flagParser) config(env Env, known commandFlags, command string) map[str
 		return nil
 	}
 	if path == configStdin {
-		path = stdinName
+		path, env.settings.stdin = stdinName, from
 	}
 	lines, faults := parseConfig(path, text)
 	c := &configFile{path: path, command: command, flags: p.flags, known: known, faults: faults}
@@ -119,10 +119,21 @@ func (c *configFile) isKnown(l configLine) bool {
 		names = append(names, settingNames(c.known[command])...)
 	}
 	if len(names) > 0 {
-		meant := strings.ReplaceAll(strings.TrimLeft(l.name, "-"), "_", "-")
-		c.fault(l, "%s", unknown("setting", l.name, nil, nearest(meant, names, 2)))
+		c.fault(l, "%s", c.stranger(l, names))
 	}
 	return false
+}
+
+// stranger says that l names none of the settings that it could, or which command
+// has it.
+func (c *configFile) stranger(l configLine, names []string) string {
+	for _, command := range slices.Sorted(maps.Keys(c.known)) {
+		if f := c.known[command].Lookup(l.name); f != nil && isSetting(f) {
+			return fmt.Sprintf("%s is a setting of takt %s, not of takt %s; put it above all sections or below [%s]", l.name, command, l.section, command)
+		}
+	}
+	meant := strings.ReplaceAll(strings.TrimLeft(l.name, "-"), "_", "-")
+	return unknown("setting", l.name, nil, nearest(meant, names, 2))
 }
 
 // unknown says that there is no such thing, and which one is meant if one is near,

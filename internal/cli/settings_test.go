@@ -67,6 +67,9 @@ func TestPrecedence(t *testing.T) {
 			"label = a=1  # file stdin:2\nlabel = b=2  # file stdin:8\nrate = 2/s  # file stdin:7"},
 		{nil, "service = 1ms\nfreeze = 1s/10s", "", ""}, // of takt target
 		{nil, "auth = ann:tiger", "-H A:tiger", "; auth = xxxxx  # file stdin:1; a secret, to be given anew\n; header = xxxxx  # flag; a secret, to be given anew"},
+		{nil, "proxy = localhost:3128", "", "proxy = localhost:3128  # file stdin:1"},
+		{nil, "proxy = http://ann@localhost:3128", "", "; proxy = xxxxx  # file stdin:1; a secret, to be given anew"},
+		{nil, "proxy = http://ann:tiger@localhost:3128", "", "; proxy = xxxxx  # file stdin:1; a secret, to be given anew"},
 		{nil, `label = "a= # \n"`, "--label b=", `label = b=  # flag`},
 		{nil, `label = "a= # \n"`, "", `label = "a= # \n"  # file stdin:1`},
 	} {
@@ -109,8 +112,8 @@ func TestSettingFaults(t *testing.T) {
 		}},
 		{nil, "[htpp]\nrat = 5\n[http]\nservice = 1ms\n[target]\nfreeze = 5\nrate = 5\n[x-y-z]", "", []string{
 			"takt: stdin:1: unknown section htpp; did you mean http?",
-			"takt: stdin:4: unknown setting service; ", // takt target's, but not of this section
-			"takt: stdin:7: unknown setting rate; ",
+			"takt: stdin:4: service is a setting of takt target, not of takt http; put it above all sections or below [target]",
+			"takt: stdin:7: rate is a setting of takt http, not of takt target; ",
 			"takt: stdin:8: unknown section x-y-z; use one of http, target",
 		}},
 		{nil, "rate = 5/s\nlabel = a=1\nrate = 6/s\ntimeout\n[http]\nrate = 7/s", "", []string{
@@ -119,6 +122,11 @@ func TestSettingFaults(t *testing.T) {
 		}},
 		{[]string{"TAKT_HEADER=Bearer tiger"}, "", "", []string{`takt: bad TAKT_HEADER: header "xxxxx" has no colon`}},
 		{nil, `header = "a \"tiger\""`, "", []string{`takt: stdin:1: bad header: header "xxxxx" has no colon`}},
+		{nil, "", "-D -", []string{"takt: --config and -D read standard input, which can be read once; give all but one a file"}},
+		{nil, "", "-D - --targets - --repeat 2", []string{
+			"takt: --config and -D and --targets read standard input, ",
+			"takt: --repeat is 2, but only the first run would find something in standard input; give --targets a file",
+		}},
 		{nil, "header\nrate", "", []string{"takt: stdin:1: header has no value", "takt: stdin:2: rate has no value"}},
 	} {
 		for _, command := range [][]string{{"http"}, {"config", "http"}} {
@@ -165,9 +173,10 @@ func TestNearMisses(t *testing.T) {
 		"TAKT_TIMING=1", "TAKT_STORE=x", "TAKT_CACHE=x", "TAKT_NGINX=x", "TAKT_HOME=x", "TAKT_HDRHISTOGRAM_JAR=x",
 		"TAKT_RATE=5/s", "TAKT_CONFIG=", "TAKT_RATES=", "TAKT_=1", "TAKT=1", "RATES=1", "PATH=/bin", "TAKT_SERVICE=1ms",
 	}
-	loud := []string{"TAKT_RATES=5", "TAKT_DURATOIN=5s", "takt_rate=5", "TAKT_MAX-IN-FLIGHT=5", "TAKT_CONFG=x", "TAKT_SERVCE=1ms"}
+	loud := []string{"TAKT_RATES=5", "TAKT_RAET=5", "TAKT_DURATOIN=5s", "takt_rate=5", "TAKT_MAX-IN-FLIGHT=5", "TAKT_CONFG=x", "TAKT_SERVCE=1ms"}
 	code, _, errs := callWith(t, append(silent, loud...), "", "config", "http", nowhere)
 	want := `takt: warning: TAKT_RATES is no setting and not read; did you mean TAKT_RATE?
+takt: warning: TAKT_RAET is no setting and not read; did you mean TAKT_RATE?
 takt: warning: TAKT_DURATOIN is no setting and not read; did you mean TAKT_DURATION?
 takt: warning: takt_rate is no setting and not read; did you mean TAKT_RATE?
 takt: warning: TAKT_MAX-IN-FLIGHT is no setting and not read; did you mean TAKT_MAX_IN_FLIGHT?
@@ -254,12 +263,13 @@ func values(config string) string {
 }
 
 func TestConfigJSON(t *testing.T) {
-	code, out, errs := callWith(t, []string{"TAKT_AUTH=ann:tiger"}, "label = a=1", "config", "--json", "http", nowhere, "--config", "-")
+	code, out, errs := callWith(t, []string{"TAKT_AUTH=ann:tiger"}, "label = a=1\ntimeout = 7s", "config", "--json", "http", nowhere, "--config", "-")
 	for _, want := range []string{
 		`{"command":"http","settings":[`,
 		`{"name":"auth","value":"xxxxx","origin":"environment","at":"TAKT_AUTH","secret":true}`,
 		`{"name":"label","value":"a=1","origin":"file","at":"stdin:1"}`,
 		`{"name":"requests","value":"200","origin":"default"}`,
+		`{"name":"drain","value":"7s","origin":"default"}`, // as the timeout
 	} {
 		if flat := strings.NewReplacer("\n", "", "  ", "", `": `, `":`).Replace(out); code != exitOK || !strings.Contains(flat, want) {
 			t.Errorf("exit code %d, %s, no %s in %s", code, errs, want, flat)

@@ -38,6 +38,13 @@ type Contraster interface {
 	Contrast(ctx context.Context, r *takt.Report) error
 }
 
+// StdinReader is implemented by Options with flags that may name standard input,
+// which can be read once: by which flags it is to be read before all runs, and by
+// which in each of them.
+type StdinReader interface {
+	StdinReaders() (before, during []string)
+}
+
 // Row is one protocol: a subcommand.
 type Row struct {
 	Use, Short, Example string // as cobra shows them

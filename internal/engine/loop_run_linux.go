@@ -248,12 +248,19 @@ func (l *loop) gather(now time.Duration) bool {
 	return got > 0
 }
 
-// readSome reads what came and counts the answers. Of few operations in flight the
-// oldest are read until two in a row have nothing yet.
+// readSome reads what came and counts the answers.
 func (l *loop) readSome() (got int) {
 	if l.flight.n > blindMost || l.dialing.n > 0 {
 		return l.serve(0)
 	}
+	if got = l.readOldest(); got == 0 && l.flight.n > 2 {
+		return l.serve(0) // the oldest may be slow, and others not
+	}
+	return got
+}
+
+// readOldest reads the oldest in flight until two have nothing yet.
+func (l *loop) readOldest() (got int) {
 	misses := 0
 	for c := l.flight.head; c != nil && misses < 2; {
 		next := c.after
@@ -263,9 +270,6 @@ func (l *loop) readSome() (got int) {
 			misses++
 		}
 		c = next
-	}
-	if got == 0 && l.flight.n > 2 {
-		return l.serve(0) // the oldest may be slow, and others not
 	}
 	return got
 }

@@ -83,7 +83,7 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.IntVar(&o.Connections, "connections", o.Connections, "fix the pool at `N` connections")
 	fs.IntVar(&o.Connections, "c", o.Connections, "= --connections")
 	fs.StringVar(&o.Overflow, "overflow", o.Overflow, "at the bound `queue|drop`: wait, which counts as response time, or never send and be counted")
-	fs.Var(&o.Drain, "drain", "`TIME` that open operations may take after the end (default: the timeout)")
+	fs.Var(&o.Drain, "drain", "`TIME` that open operations may take after the end; without it the timeout")
 	fs.StringVar(&o.Shard, "shard", o.Shard, "run every n-th operation only, from the k-th on: `k/n`")
 	fs.Var(&o.StartAt, "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
 	fs.StringVar(&o.Engine, "engine", o.Engine, "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
@@ -291,10 +291,10 @@ func (d *Drain) Set(s string) error {
 
 // String implements flag.Value.
 func (d *Drain) String() string {
-	if d == nil || !d.given {
+	if d == nil || !d.given && d.fallback == 0 {
 		return ""
 	}
-	return d.d.String()
+	return d.Duration().String()
 }
 
 // StartAt is a wall-clock instant given as a flag.

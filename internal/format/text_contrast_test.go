@@ -50,6 +50,7 @@ contrast, ms       hey says    users felt
 // A contrast whose requests all failed shows that, and no figures.
 func TestContrastFailed(t *testing.T) {
 	r := base()
+	r.Latency[takt.LatencyResponse] = takt.Latency{Count: 5000, P50: 1_250, Max: 2_000}
 	r.Extra["contrast"] = map[string]any{"tool": "hey", "connections": 50, "duration_s": 5.0, "requests": 5536.0, "errors": 5536.0}
 	var out strings.Builder
 	if err := format.Replay(format.Text(false), &out, r); err != nil {

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -57,19 +58,24 @@ func TestAllocs(t *testing.T) {
 
 func BenchmarkParse(b *testing.B) {
 	for _, tt := range answers[:3] {
-		b.Run(tt.name, func(b *testing.B) {
-			c := NewCodec(nil, Options{Fail: failure})
-			in := []byte(tt.answer)
-			var r takt.Result
-			b.SetBytes(int64(len(in)))
-			b.ReportAllocs()
-			for b.Loop() {
-				r.Reset()
-				if n, p := c.Parse(in, false, &r); n != len(in) || p != takt.Done {
-					b.Fatal(n, p)
-				}
-			}
-		})
+		in := []byte(tt.answer)
+		b.Run(tt.name, func(b *testing.B) { parse(b, in, in) })
+	}
+	later := strings.Replace(nginx, "25:00", "25:01", 1)
+	b.Run("never known", func(b *testing.B) { parse(b, []byte(nginx), []byte(later)) })
+}
+
+func parse(b *testing.B, in, next []byte) {
+	c := NewCodec(nil, Options{Fail: failure})
+	var r takt.Result
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Reset()
+		if n, p := c.Parse(in, false, &r); n != len(in) || p != takt.Done {
+			b.Fatal(n, p)
+		}
+		in, next = next, in
 	}
 }
 

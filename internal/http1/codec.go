@@ -14,7 +14,7 @@ import (
 const SampleBytes = 256
 
 // CheckBytes is how much of a body Options.Check gets to see.
-const CheckBytes = 1 << 20
+const CheckBytes = 64 << 10
 
 // ClassBody is the failure class of an answer that Options.Check refused.
 const ClassBody = "body"
@@ -51,6 +51,7 @@ type Codec struct {
 	opt        Options
 	head, last bool // of the request that is being answered, as Requests.Append said
 	answer
+	known known // outlives answers and connections
 }
 
 // answer is what is known of a half-read answer.
@@ -69,6 +70,7 @@ type phase uint8
 const (
 	atStatus phase = iota
 	atField
+	atBody // behind a final answer's head
 	inBody // as long as Content-Length says
 	inRest // until the connection ends
 	atChunk
@@ -104,6 +106,12 @@ func (c *Codec) Reset() {
 // with Result.Err, and those of Options.Fail, without.
 func (c *Codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progress) {
 	var f *fault
+	if c.phase < atBody {
+		n, f = c.readHead(in)
+		if f == nil {
+			f = c.begin(r)
+		}
+	}
 	for f == nil && c.phase != complete {
 		var used int
 		used, f = c.step(in[n:], r)
@@ -120,13 +128,9 @@ func (c *Codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progre
 	return n, c.finish(f, eof, r)
 }
 
-// step goes on by one line or one stretch of body.
+// step goes on by one stretch of the body, or one line of its framing.
 func (c *Codec) step(in []byte, r *takt.Result) (int, *fault) {
 	switch c.phase {
-	case atStatus:
-		return c.readStatus(in)
-	case atField:
-		return c.readField(in, r)
 	case inBody:
 		return c.readBody(in, complete, r)
 	case inRest:

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -326,6 +327,24 @@ func TestCheck(t *testing.T) {
 		var r takt.Result
 		if _, p := c.Parse([]byte(tt.answer), false, &r); p != takt.Done || r.Class != tt.class || string(r.Body) != tt.body || (r.Err != nil) != (tt.class == ClassBody) {
 			t.Errorf("%.40q: %v, %+v, body %q", tt.answer, p, r, r.Body)
+		}
+	}
+}
+
+// TestCheckIsBounded: of a long body the check sees the first 64 KiB, however they
+// come, and no more is kept for the next answer.
+func TestCheckIsBounded(t *testing.T) {
+	const long = 300_000
+	answer := []byte(ok + "Content-Length: " + strconv.Itoa(long) + "\r\n\r\n" + strings.Repeat("x", long))
+	for _, size := range []int{100, 16 << 10, len(answer)} {
+		seen := 0
+		c := NewCodec(nil, Options{Check: func(body []byte) error { seen = len(body); return nil }})
+		var r takt.Result
+		for part := range slices.Chunk(answer, size) {
+			c.Parse(part, false, &r)
+		}
+		if seen != 64<<10 || cap(r.Body) > 96<<10 {
+			t.Errorf("in parts of %d: %d bytes seen, room for %d kept", size, seen, cap(r.Body))
 		}
 	}
 }

@@ -3,8 +3,6 @@ package http1
 import (
 	"bytes"
 	"math"
-
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // head is what a status line and its headers say of the connection and the body.
@@ -19,6 +17,27 @@ type head struct {
 }
 
 const protocol = "HTTP/1."
+
+// readHead goes on to the end of the final answer's head.
+func (c *Codec) readHead(in []byte) (n int, f *fault) {
+	fresh := c.headLeft == c.opt.MaxHead
+	if fresh && c.recall(in) {
+		return len(c.known.bytes), nil
+	}
+	for f == nil && c.phase != atBody {
+		var used int
+		if c.phase == atStatus {
+			used, f = c.readStatus(in[n:])
+		} else {
+			used, f = c.readField(in[n:])
+		}
+		n += used
+	}
+	if fresh && f == nil {
+		c.remember(in[:n])
+	}
+	return n, f
+}
 
 // readStatus does not wait for a line's end to see that it is no HTTP: a TLS
 // alert or an SSH greeting would otherwise end as a timeout.
@@ -55,13 +74,13 @@ func parseStatus(line []byte) (head, *fault) {
 	return head{status: int(status), old: line[7] == '0', length: -1}, nil
 }
 
-func (c *Codec) readField(in []byte, r *takt.Result) (int, *fault) {
+func (c *Codec) readField(in []byte) (int, *fault) {
 	line, n, f := c.headLine(in)
 	if f != nil {
 		return 0, f
 	}
 	if len(line) == 0 {
-		return n, c.endHead(r)
+		return n, c.endHead()
 	}
 	name, value, f := c.splitField(line)
 	if f != nil {

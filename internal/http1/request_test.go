@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 		{"no name", "is not a token", func(q *Request) { q.Header[0].Name = "" }},
 		{"name with colon", "is not a token", func(q *Request) { q.Header[0].Name = "A:" }},
 		{"name not ASCII", "is not a token", func(q *Request) { q.Header[0].Name = "É" }},
-		{"LF in a value", "control character", func(q *Request) { q.Header[0].Value = "a\nb" }},
+		{"LF in a value", "header A: byte 2 of the value is a control character", func(q *Request) { q.Header[0].Value = "a\nb" }},
 		{"NUL in a value", "control character", func(q *Request) { q.Header[0].Value = "\x00" }},
 		{"DEL in a value", "control character", func(q *Request) { q.Header[0].Value = "\x7f" }},
 		{"second host", "cannot be given", func(q *Request) { q.Header[0].Name = "host" }},

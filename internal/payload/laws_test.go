@@ -207,6 +207,23 @@ func TestWhatValuesDependOn(t *testing.T) {
 	}
 }
 
+// A template is random if another seed makes another text of it.
+func TestRandom(t *testing.T) {
+	for text, want := range map[string]bool{
+		"text": false, "{{.Seq}}": false, `{{file "ids.txt"}}`: false, `{{"{{uuid}}"}}`: false,
+		"{{uuid}}": true, "{{randInt 1 100}}": true, "{{randString 16}}": true, everything: true,
+	} {
+		one := parse(t, text)
+		two, err := files(2).Parse("body", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one.Random() != want || bytes.Equal(one.Append(nil, 3), two.Append(nil, 3)) == want {
+			t.Errorf("%s: random is %v, want %v", text, one.Random(), want)
+		}
+	}
+}
+
 // All feeders of an operation are at the same line, and every line has its turn.
 func TestFeedersGoTogether(t *testing.T) {
 	tmpl := parse(t, `{{file "users.csv"}}|{{file "users.csv" 1}}|{{file "users.csv"}}`)

@@ -91,9 +91,22 @@ func (e *Env) Parse(name, text string) (*Template, error) {
 	return t, nil
 }
 
+// Literal is a template of text alone: two braces in it begin nothing.
+func Literal(text string) *Template {
+	return &Template{parts: []part{literal(text)}, longest: len(text)}
+}
+
 // Fixed reports whether there is no placeholder: Append always appends the same.
 func (t *Template) Fixed() bool {
 	return !slices.ContainsFunc(t.parts, func(p part) bool { _, text := p.(literal); return !text })
+}
+
+// Random reports whether what is appended depends on Env.Seed.
+func (t *Template) Random() bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool {
+		_, draws := p.(interface{ at(uint64) (uint64, uint64) })
+		return draws
+	})
 }
 
 // MaxLen is how many bytes Append adds at most, not more than MaxBytes.

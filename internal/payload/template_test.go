@@ -227,6 +227,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A literal is sent as it stands.
+func TestLiteral(t *testing.T) {
+	tmpl := Literal("a{{.Seq}}")
+	if got := string(tmpl.Append(nil, 1)); got != "a{{.Seq}}" || !tmpl.Fixed() || tmpl.MaxLen() != len(got) {
+		t.Errorf("%q, fixed %v, at most %d bytes", got, tmpl.Fixed(), tmpl.MaxLen())
+	}
+}
+
 func TestMaxLen(t *testing.T) {
 	for text, want := range map[string]int{
 		"":                         0,

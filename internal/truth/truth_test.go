@@ -114,19 +114,28 @@ func load(t *testing.T, args ...string) *takt.Report {
 
 // TestTruthOfTheStall holds what takt says of a server that freezes against a
 // FIFO queue with as many servers as there are connections, fed with the service
-// times and freezes that the server recorded.
+// times and freezes that the server recorded; and both modes against one another.
 func TestTruthOfTheStall(t *testing.T) {
 	timing(t)
-	for _, mode := range []string{"loop", "worker"} {
-		for _, conns := range []int{50, 2000} {
-			t.Run(fmt.Sprint(mode, conns), func(t *testing.T) {
-				attempts(t, 3, func() []string { return stall(t, mode, conns) })
+	for _, conns := range []int{50, 2000} {
+		t.Run(fmt.Sprint(conns), func(t *testing.T) {
+			attempts(t, 3, func() []string {
+				loop, faults := stall(t, "loop", conns)
+				worker, more := stall(t, "worker", conns)
+				faults = append(faults, more...)
+				for name := range loop {
+					if d := loop[name] - worker[name]; math.Abs(d) > 0.01 {
+						faults = append(faults, fmt.Sprintf("the modes are %.1f %% apart in %s", 100*d, name))
+					}
+				}
+				return faults
 			})
-		}
+		})
 	}
 }
 
-func stall(t *testing.T, mode string, conns int) (faults []string) {
+// stall gives how far each percentile is off the theory, as a share of it.
+func stall(t *testing.T, mode string, conns int) (off map[string]float64, faults []string) {
 	const rate, seconds = 1000, 10
 	file := filepath.Join(t.TempDir(), "truth.json")
 	url, stop := startTarget(t, "--service", "1ms", "--freeze", "1s/10s", "--truth", file)
@@ -134,27 +143,28 @@ func stall(t *testing.T, mode string, conns int) (faults []string) {
 	stop()
 	want := theory(t, file, conns, rate*seconds, time.Second/rate)
 	got := r.Latency["response"]
-	service := r.Latency["service"]
+	off = map[string]float64{}
 	for _, p := range []struct {
 		name string
 		got  float64
 		q    float64
 	}{{"p95", got.P95, 0.95}, {"p99", got.P99, 0.99}, {"p99.9", got.P99_9, 0.999}, {"max", got.Max, 1}} {
 		theory := hist.Micros(want.Quantile(p.q))
-		off := p.got/theory - 1
-		t.Logf("%s, %d connections: response %s %.1f ms, in theory %.1f ms: %+.2f %%", mode, conns, p.name, p.got/1e3, theory/1e3, 100*off)
-		if math.Abs(off) > 0.02 {
-			faults = append(faults, fmt.Sprintf("%s is %.1f %% off", p.name, 100*off))
+		d := p.got/theory - 1
+		off[p.name] = d
+		t.Logf("%s, %d connections: response %s %.1f ms, in theory %.1f ms: %+.2f %%", mode, conns, p.name, p.got/1e3, theory/1e3, 100*d)
+		if math.Abs(d) > 0.02 {
+			faults = append(faults, fmt.Sprintf("%s is %.1f %% off", p.name, 100*d))
 		}
 	}
-	t.Logf("service p99 %.2f ms; verdict %s", service.P99/1e3, r.Verdict)
+	t.Logf("service p99 %.2f ms; verdict %s", r.Latency["service"].P99/1e3, r.Verdict)
 	if r.Counts.OK != rate*seconds {
 		faults = append(faults, fmt.Sprintf("counts %+v", r.Counts))
 	}
 	if r.Verdict != takt.Valid {
 		faults = append(faults, fmt.Sprint("verdict ", r.Verdict, r.Warnings))
 	}
-	return faults
+	return off, faults
 }
 
 // theory simulates the queue with the service times that the target recorded.

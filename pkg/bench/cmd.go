@@ -29,17 +29,17 @@ const (
 // brings the report at once.
 //
 // BenchmarkCmd returns when all is well. Otherwise it ends the program: with exit
-// code 1 when the run could not be made or not one request succeeded, 2 when the
-// flags are wrong, 130 after SIGINT and 143 after SIGTERM. A program that wants to
+// code 1 when the run could not be made, the report could not be written or not one
+// request succeeded, 2 when the flags or arguments are wrong, 130 after SIGINT and 143 after SIGTERM. A program that wants to
 // decide for itself calls Benchmark.Run.
 func BenchmarkCmd(h RequestHandler) {
-	s := define(flag.CommandLine)
-	if !flag.Parsed() {
+	s, theirs := define(flag.CommandLine), flag.Parsed()
+	if !theirs {
 		flag.Parse()
 	}
 	c := command{
 		settings: s, name: filepath.Base(os.Args[0]), given: given(flag.CommandLine),
-		stdout: os.Stdout, stderr: os.Stderr,
+		stray: stray(flag.CommandLine, theirs), stdout: os.Stdout, stderr: os.Stderr,
 	}
 	c.Handler, c.Tune = h, true
 	interrupt, abort, restore := signals(c.stopping)
@@ -55,17 +55,22 @@ type command struct {
 	*settings
 	name           string   // of the program
 	given          []string // its flags, for the report
+	stray          error    // of its arguments
 	stdout, stderr io.Writer
 }
 
 // run makes one run and its report and returns the exit code.
 func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
-	if err := errors.Join(c.Validate(), c.outputs.open()); err != nil {
+	err := errors.Join(c.stray, c.Validate(), c.outputs.validate())
+	if err == nil {
+		err = c.outputs.open()
+	}
+	if err != nil {
 		c.complain(err)
 		return exitUsage
 	}
 	text := c.stdout
-	if c.outputs.toStdout() > 0 {
+	if c.outputs.toStdout() {
 		text = c.stderr // standard output is for one reader
 	}
 	fmt.Fprint(text, announcement(c.Benchmark))

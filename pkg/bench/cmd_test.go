@@ -133,7 +133,8 @@ func TestExitCodes(t *testing.T) {
 		{"not one succeeded", t.Context(), bad, "", 1, "prog: not one request succeeded: no luck\n"},
 		{"none ended", t.Context(), ContextFunc(func(ctx context.Context, _ int) error { <-ctx.Done(); return nil }), "--drain=0", 1, "prog: not one request succeeded: none ended\n"},
 		{"usage, every fault", t.Context(), takes(0), "--concurrency=0 --throughput=-1", 2, "prog: concurrency is 0; give at least 1\nprog: throughput is -1; give requests per second above 0, or 0 for as fast as possible\n"},
-		{"two outputs for stdout", t.Context(), takes(0), "--output json --output text", 2, "prog: two outputs go to stdout; give all but one a path: --output json=report.json\n"},
+		{"two outputs for stdout", t.Context(), takes(0), "--output json --output text", 2, "prog: two outputs go to stdout; give each a path of its own, as in json=report.json\n"},
+		{"two outputs for one file", t.Context(), takes(0), "--output json=" + dir + "/f --output text=" + dir + "/./f", 2, "prog: two outputs go to " + dir + "/./f; give each a path of its own, as in json=report.json\n"},
 		{"no such folder", t.Context(), takes(0), "--output json=" + dir + "/no/r.json", 2, "prog: cannot write the report: open " + dir + "/no/r.json: no such file or directory; check --output json=" + dir + "/no/r.json\n"},
 		{"SIGINT", stopped(2), bad, "", 130, ""},
 		{"SIGTERM", stopped(15), takes(0), "", 143, ""},
@@ -163,6 +164,58 @@ func TestOutputs(t *testing.T) {
 	}
 	if r.Kind != "bench" || r.Counts.OK != 10 || r.WarmupCounts.OK != 5 || !strings.HasPrefix(strings.Join(r.Command, " "), "prog --duration=20ms --output=json=") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A run that is not made leaves what an earlier one has written.
+func TestOutputIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.json")
+	for _, c := range []struct {
+		args string
+		code int
+		kept bool
+	}{
+		{"--concurrency=0", 2, true},
+		{"--output=text=no/such/folder", 2, true},
+		{"", 0, false},
+	} {
+		old := strings.Repeat("x", 1<<16) // longer than a report
+		if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, _, stderr := ran(t, t.Context(), takes(0), append([]string{"--output=json=" + path}, strings.Fields(c.args)...)...)
+		b, err := os.ReadFile(path)
+		if code != c.code || err != nil || (string(b) == old) != c.kept || !c.kept && !json.Valid(b) {
+			t.Errorf("%q: exit code %d, %s; %v: %d bytes are there", c.args, code, stderr, err, len(b))
+		}
+	}
+}
+
+// Arguments that nobody reads hide the flags behind them.
+func TestStray(t *testing.T) {
+	for _, c := range []struct {
+		args   string
+		theirs bool
+		want   string // how the fault begins; "": none
+	}{
+		{"--concurrency=3", false, ""},
+		{"500", false, `unexpected argument "500"; `},
+		{"url --throughput=500", false, `unexpected argument "url"; `},
+		{"url", true, ""},
+		{"url -n --mine=3", true, ""},
+		{"url --throughput=500", true, `--throughput=500 stands behind the argument "url", `},
+		{"url -duration 5", true, `-duration stands behind `},
+	} {
+		fs := flagSet()
+		fs.Int("mine", 0, "of the program")
+		define(fs)
+		if err := fs.Parse(strings.Fields(c.args)); err != nil {
+			t.Fatal(err)
+		}
+		err := stray(fs, c.theirs)
+		if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.args, err, c.want)
+		}
 	}
 }
 

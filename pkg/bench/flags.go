@@ -2,6 +2,7 @@ package bench
 
 import (
 	"flag"
+	"fmt"
 	"strings"
 
 	"github.com/taktload/takt/internal/format"
@@ -77,11 +78,35 @@ func (o *owned) Get() any {
 	return o.String()
 }
 
+// isOurs reports whether define made f.
+func isOurs(f *flag.Flag) bool {
+	if f == nil {
+		return false
+	}
+	_, ours := f.Value.(*owned)
+	return ours
+}
+
+// stray finds an argument that nobody reads, and with it the flags behind it. Those of
+// a program that has parsed the flags are its own, but no flag of ours is one.
+func stray(fs *flag.FlagSet, theirs bool) error {
+	if fs.NArg() > 0 && !theirs {
+		return fmt.Errorf("unexpected argument %q; settings are written --name=value, as -h lists them", fs.Arg(0))
+	}
+	for _, arg := range fs.Args() {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && isOurs(fs.Lookup(name)) {
+			return fmt.Errorf("%s stands behind the argument %q, where no flag is read; put it before", arg, fs.Arg(0))
+		}
+	}
+	return nil
+}
+
 // given lists the flags of fs that were given and that define made: those of the
 // program may hold secrets.
 func given(fs *flag.FlagSet) (words []string) {
 	fs.Visit(func(f *flag.Flag) {
-		if _, ours := f.Value.(*owned); ours {
+		if isOurs(f) {
 			words = append(words, "--"+f.Name+"="+f.Value.String())
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/format"
@@ -43,34 +44,43 @@ func (l *outputs) String() string {
 	return strings.Join(texts, ",")
 }
 
-// open creates the files before the run: a path that cannot be written should not
-// cost a run first.
+// validate finds outputs that would take each other's place.
+func (l outputs) validate() error {
+	var paths []string
+	for _, o := range l {
+		paths = append(paths, o.path)
+	}
+	return errors.Join(format.CheckPaths(paths)...)
+}
+
+// open opens the files before the run: a path that cannot be written should not cost
+// a run first. Only when all are open does one lose what an earlier run has written.
 func (l outputs) open() error {
 	var errs []error
-	for i := range l {
-		if l[i].path == format.Stdout {
+	for i, o := range l {
+		if o.path == format.Stdout {
 			continue
 		}
-		f, err := os.Create(l[i].path)
+		f, err := format.OpenFile(o.path)
 		if err != nil {
-			err = fmt.Errorf("cannot write the report: %w; check --output %s", err, l[i].text)
+			errs = append(errs, fmt.Errorf("cannot write the report: %w; check --output %s", err, o.text))
 		}
-		l[i].file, errs = f, append(errs, err)
+		l[i].file = f
 	}
-	if l.toStdout() > 1 {
-		errs = append(errs, errors.New("two outputs go to stdout; give all but one a path: --output json=report.json"))
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	for _, o := range l {
+		if o.file != nil {
+			errs = append(errs, format.Empty(o.file))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// toStdout is how many outputs go to standard output.
-func (l outputs) toStdout() (n int) {
-	for _, o := range l {
-		if o.path == format.Stdout {
-			n++
-		}
-	}
-	return n
+// toStdout reports whether one goes to standard output.
+func (l outputs) toStdout() bool {
+	return slices.ContainsFunc(l, func(o output) bool { return o.path == format.Stdout })
 }
 
 // write writes r to all outputs, whatever happens to some of them.

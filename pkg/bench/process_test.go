@@ -3,12 +3,14 @@ package bench
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,6 +121,24 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
+// Who reads standard output goes away; the file is complete, and the exit code tells.
+func TestClosedPipe(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "r.json")
+	read, write, err := os.Pipe()
+	if err := errors.Join(err, read.Close()); err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "--duration=50ms", "--throughput=200", "--output=json="+path)
+	cmd.Env, cmd.Stdout = append(os.Environ(), child+"=good"), write
+	err = cmd.Run()
+	b, errFile := os.ReadFile(path)
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed || errFile != nil || !json.Valid(b) {
+		t.Errorf("exit code %d (%v), %v: %d bytes", code, err, errFile, len(b))
+	}
+}
+
 func TestBenchmarkCmd(t *testing.T) {
 	for _, c := range []struct {
 		name, handler, args string
@@ -129,6 +149,7 @@ func TestBenchmarkCmd(t *testing.T) {
 		{"not one succeeded", "fails", "", 1, "NOT ONE REQUEST SUCCEEDED.\n", "not one request succeeded: no luck\n"},
 		{"a flag that is wrong", "good", "--concurrency=x", 2, "", "invalid value \"x\" for flag -concurrency"},
 		{"a setting that is wrong", "good", "--concurrency=0", 2, "", "concurrency is 0; give at least 1\n"},
+		{"an argument that is none", "good", "fast --concurrency=20", 2, "", "unexpected argument \"fast\"; "},
 		{"help", "good", "-h", 0, "", "-throughput N\n"},
 		{"a panic is the program's", "panics", "", 2, "", "panic: out of order"},
 	} {

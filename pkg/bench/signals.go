@@ -18,12 +18,16 @@ func (e *signalError) Error() string {
 
 // signals turns the process's signals into two steps: the first SIGINT or SIGTERM
 // ends interrupt and calls first, the second closes abort, a third does what it
-// does without takt. restore gives the signals back.
+// does without takt. A pipe that nobody reads any more is an error of who writes to
+// it: as a signal it would end the program before its files are written. restore
+// gives the signals back.
 func signals(first func()) (interrupt context.Context, abort <-chan struct{}, restore func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	now, over := make(chan struct{}), make(chan struct{})
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
 	go func() {
 		select {
 		case s := <-c:
@@ -42,6 +46,7 @@ func signals(first func()) (interrupt context.Context, abort <-chan struct{}, re
 	}()
 	return ctx, now, sync.OnceFunc(func() {
 		signal.Stop(c)
+		signal.Stop(pipe)
 		close(over)
 	})
 }

@@ -51,6 +51,9 @@ func (b *bench) run() error {
 	if b.only != "" {
 		return nil
 	}
+	if err := b.sizes(); err != nil {
+		return fmt.Errorf("sizes: %w", err)
+	}
 	b.commands()
 	if err := b.profile(); err != nil {
 		return fmt.Errorf("profile: %w", err)

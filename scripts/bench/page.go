@@ -56,7 +56,7 @@ func (b *bench) profile() error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	run := exec.Command("taskset", "-c", clientCore, binary, "-test.run", "^$", "-test.bench", "Modes/loop", "-test.benchtime", "1000000x", "-test.cpuprofile", profile)
-	run.Env = append(os.Environ(), "TAKT_BENCH_ADDR="+strings.Trim(strings.TrimPrefix(s.url, "http://"), "/"))
+	run.Env = append(os.Environ(), "TAKT_BENCH_ADDR="+s.addr())
 	if out, err := run.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

@@ -62,3 +62,6 @@ func (s server) startNginx() (server, error) {
 	s.stop = func() { _ = exec.Command("scripts/servers", "stop", "nginx").Run() }
 	return s, nil
 }
+
+// addr is host:port.
+func (s server) addr() string { return strings.Trim(strings.TrimPrefix(s.url, "http://"), "/") }

@@ -3,9 +3,14 @@ package http_test
 import (
 	"io"
 	nethttp "net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // An answer whose body does not match has failed, and its body is shown.
@@ -14,13 +19,22 @@ func TestExpectBody(t *testing.T) {
 		if r.URL.Path == "/long" {
 			_, _ = io.WriteString(w, strings.Repeat("x", 50_000)) // chunked
 		}
+		if r.URL.Path == "/longer" {
+			_, _ = io.WriteString(w, strings.Repeat("x", 70_000))
+		}
 		_, _ = io.WriteString(w, "balance: "+r.URL.RawQuery)
 	})
 	both(t, func(t *testing.T, client string) {
-		for _, path := range []string{"/", "/long"} {
+		for _, path := range []string{"/", "/long", "/longer"} {
 			o := options(client)
 			if err := o.ExpectBody.Set(`balance: \d+$`); err != nil {
 				t.Fatal(err)
+			}
+			if path == "/longer" { // what matches stands behind the first 64 KiB
+				if r := load(t, o, 3, e.URL+path+"?42"); r.Counts.Failed != 3 || r.Errors[0].Class != "body" {
+					t.Errorf("%+v %+v", r.Counts, r.Errors)
+				}
+				continue
 			}
 			clean(t, load(t, o, 3, e.URL+path+"?42"), 3)
 			r := load(t, o, 3, e.URL+path+"?none")
@@ -63,8 +77,34 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("the body became %q", s.Body)
 			}
 		}
-		if warned := len(r.Warnings) > 1; warned != (c.status == "307") { // the first: closed_loop
+		warned := slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "redirects" })
+		if warned != (c.status == "307") {
 			t.Errorf("%d hops, %d followed: warnings %+v", c.hops, c.follow, r.Warnings)
+		}
+	}
+}
+
+// What net/http sends again is counted, and a redirect that is followed is not,
+// however the operation ends.
+func TestRetries(t *testing.T) {
+	var last sync.Map // the connections that had a request
+	e := startEcho(t, func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		_, again := last.LoadOrStore(r.RemoteAddr, true)
+		switch {
+		case r.URL.Path == "/again" && again:
+			panic(nethttp.ErrAbortHandler) // the connection breaks
+		case r.URL.Path == "/hang":
+			<-r.Context().Done()
+		case r.URL.Path == "/":
+			nethttp.Redirect(w, r, r.URL.RawQuery, nethttp.StatusFound)
+		}
+	})
+	for to, want := range map[string]any{"/fine": nil, "/hang": nil, "/again": uint64(1)} {
+		o := options("auto")
+		o.Redirects, o.Timeout = 1, 200*time.Millisecond
+		r := load(t, o, 1, e.URL+"/?"+to)
+		if got := r.Extra["net_retries"]; got != want {
+			t.Errorf("%s: %v retries, want %v; %+v", to, got, want, r.Errors)
 		}
 	}
 }

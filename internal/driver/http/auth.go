@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -18,6 +18,9 @@ type Credentials struct {
 
 	header string // what was found, "" for nothing
 }
+
+// maxCredentials bounds a file with credentials, in bytes.
+const maxCredentials = 64 << 10
 
 // read finds the header.
 func (c *Credentials) read() error {
@@ -54,7 +57,7 @@ func secretFrom(value, path, flag string) (string, error) {
 	if path == "" {
 		return value, nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := readFile(path, maxCredentials)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the credentials: %w; check %s", err, flag)
 	}
@@ -65,19 +68,27 @@ func secretFrom(value, path, flag string) (string, error) {
 	return s, nil
 }
 
-// Secrets implements takt.Secretive.
-func (c *Credentials) Secrets() []string {
-	scheme, value, _ := strings.Cut(c.header, " ")
-	if value == "" {
-		return nil
+// minSecret is the length from which on a secret is looked for in texts, in bytes: of
+// a shorter one too much that is none would look like it.
+const minSecret = 4
+
+func longSecrets(all ...string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return len(s) < minSecret })
+}
+
+// secretsOf are what a server may echo of an Authorization header: what stands behind
+// the scheme, and the password in that.
+func secretsOf(header string) (secrets []string) {
+	scheme, value, found := strings.Cut(header, " ")
+	if !found {
+		value = header
 	}
-	secrets := []string{value}
-	if scheme == "Basic" {
-		plain, _ := base64.StdEncoding.DecodeString(value) // it was encoded here
-		_, password, _ := strings.Cut(string(plain), ":")
-		secrets = append(secrets, password)
+	password := ""
+	if strings.EqualFold(scheme, "basic") {
+		plain, _ := base64.StdEncoding.DecodeString(value) // what is no base64 has no password
+		_, password, _ = strings.Cut(string(plain), ":")
 	}
-	return secrets
+	return longSecrets(value, password)
 }
 
 // authorization is the header of requests to u: what the flags say, else what

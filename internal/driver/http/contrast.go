@@ -35,12 +35,13 @@ func (o *Options) Contrast(ctx context.Context, r *takt.Report) error {
 	defer context.AfterFunc(ctx, stop)()
 	began := time.Now()
 	w.Run()
+	took := time.Since(began)
 	found, err := readHey(out.Bytes())
 	if err != nil {
 		return err
 	}
-	found["tool"], found["connections"], found["duration_s"] = "hey", o.conns, time.Since(began).Seconds()
-	r.Extra["contrast"] = found
+	found["tool"], found["connections"], found["duration_s"] = "hey", o.conns, took.Seconds()
+	noteHey(r, found)
 	return nil
 }
 
@@ -81,7 +82,16 @@ type heyReport struct {
 		Percentage int
 		Latency    float64
 	} `json:"percentiles"`
-	Errors map[string]int `json:"errors"`
+	Errors map[string]uint64 `json:"errors"`
+}
+
+// noteHey puts what was found into the report, and a doubt about it.
+func noteHey(r *takt.Report, found map[string]any) {
+	r.Extra["contrast"] = found
+	if n := found["errors"].(float64); n > 0 {
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "contrast", Message: fmt.Sprintf(
+			"%.0f of hey's %.0f requests failed; its latencies are those of the others, if any", n, found["requests"])})
+	}
 }
 
 // readHey gives hey's own figures takt's names and units.
@@ -90,17 +100,20 @@ func readHey(b []byte) (map[string]any, error) {
 	if err := json.Unmarshal(b, &h); err != nil {
 		return nil, fmt.Errorf("cannot read what hey reports: %w", err)
 	}
-	found := map[string]any{"requests": float64(h.Requests), "rate_per_s": h.Rate, "max_us": h.Max * 1e6}
+	found := map[string]any{"requests": float64(h.Requests), "rate_per_s": h.Rate}
 	for _, p := range h.Percentiles {
 		if p.Percentage > 0 {
 			found[fmt.Sprintf("p%d_us", p.Percentage)] = p.Latency * 1e6
 		}
 	}
-	errors := 0
+	errors := uint64(0)
 	for _, n := range h.Errors {
 		errors += n
 	}
 	found["errors"] = float64(errors)
+	if errors < h.Requests { // else it is the 0 of no figure
+		found["max_us"] = h.Max * 1e6
+	}
 	return found, nil
 }
 

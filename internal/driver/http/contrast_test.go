@@ -31,8 +31,8 @@ func TestContrast(t *testing.T) {
 		t.Fatal(faults)
 	}
 	r := takt.Report{Extra: map[string]any{}}
-	if err := o.Contrast(t.Context(), &r); err != nil {
-		t.Fatal(err)
+	if err := o.Contrast(t.Context(), &r); err != nil || len(r.Warnings) > 0 {
+		t.Fatal(err, r.Warnings)
 	}
 	got := e.requests()
 	c := r.Extra["contrast"].(map[string]any)
@@ -51,6 +51,29 @@ func TestContrast(t *testing.T) {
 	}
 	if !bodies["n=0"] || !bodies["n=9"] || len(bodies) != len(got) {
 		t.Errorf("%d bodies of %d requests", len(bodies), len(got))
+	}
+}
+
+// What hey reports of failures is told, and no figure made of them.
+func TestReadHey(t *testing.T) {
+	for _, c := range []struct {
+		report string
+		errors float64
+		max    any
+	}{
+		{`{"requests":3,"max":0.25}`, 0, 250_000.0},
+		{`{"requests":3,"max":0.25,"errors":{"EOF":1,"refused":1}}`, 2, 250_000.0},
+		{`{"requests":3,"max":0,"errors":{"EOF":1,"refused":2}}`, 3, nil},
+		{`{"requests":0,"max":0}`, 0, nil},
+	} {
+		r := takt.Report{Extra: map[string]any{}}
+		if err := http.NoteHey(&r, c.report); err != nil {
+			t.Fatal(err)
+		}
+		found := r.Extra["contrast"].(map[string]any)
+		if found["errors"] != c.errors || found["max_us"] != c.max || (len(r.Warnings) == 1) != (c.errors > 0) {
+			t.Errorf("%s: %v, %v", c.report, found, r.Warnings)
+		}
 	}
 }
 

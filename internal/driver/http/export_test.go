@@ -1,4 +1,21 @@
 package http
 
+import "github.com/taktload/takt/pkg/takt"
+
+// The classes of net/http's client.
+const (
+	ClassProtocol = classProtocol
+	ClassRequest  = classRequest
+)
+
 // KeepTargets lets tests stream a small file.
 func (o *Options) KeepTargets(bytes int) { o.keep = bytes }
+
+// NoteHey notes what hey reports.
+func NoteHey(r *takt.Report, text string) error {
+	found, err := readHey([]byte(text))
+	if err == nil {
+		noteHey(r, found)
+	}
+	return err
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Header is a repeatable flag of header lines.
@@ -26,11 +27,13 @@ func (h *Header) Set(s string) error {
 // String implements flag.Value.
 func (h *Header) String() string { return strings.Join(h.names(), ", ") }
 
-// text is all values, for a look at what they hold.
-func (h *Header) text() string {
+// text is the values of the named header, or of all for "", for a look at what they hold.
+func (h *Header) text(name string) string {
 	var b strings.Builder
 	for _, f := range *h {
-		b.WriteString(f.Value + "\n")
+		if name == "" || strings.EqualFold(f.Name, name) {
+			b.WriteString(f.Value + "\n")
+		}
 	}
 	return b.String()
 }
@@ -43,16 +46,31 @@ func (h *Header) names() []string {
 	return names
 }
 
-// Secrets implements takt.Secretive: the values of headers that carry credentials.
+// Secrets implements takt.Secretive: the values of headers that carry credentials,
+// and what follows their scheme.
 func (h *Header) Secrets() []string {
 	var secrets []string
 	for _, f := range *h {
-		switch strings.ToLower(f.Name) {
-		case "authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token":
-			secrets = append(secrets, f.Value)
+		if isSecret(f.Name) {
+			_, credentials, _ := strings.Cut(f.Value, " ")
+			secrets = append(secrets, f.Value, strings.TrimSpace(credentials))
 		}
 	}
-	return secrets
+	return longSecrets(secrets...)
+}
+
+// isSecret reports whether a header carries credentials.
+func isSecret(name string) bool {
+	return slices.Contains([]string{"authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"}, strings.ToLower(name))
+}
+
+// Redact is a header line as it may be shown: no value, for any may be a secret.
+func (h *Header) Redact(line string) string {
+	name, _, ok := strings.Cut(line, ":")
+	if !ok {
+		return takt.Redacted
+	}
+	return name + ": " + takt.Redacted
 }
 
 func (h Header) has(name string) bool {

@@ -10,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -88,9 +90,12 @@ func (c *netClient) newTransport() (*http.Transport, error) {
 }
 
 // checkRedirect lets a redirect that must not be followed be the answer.
-func (c *netClient) checkRedirect(_ *http.Request, via []*http.Request) error {
+func (c *netClient) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > c.o.Redirects {
 		return http.ErrUseLastResponse
+	}
+	if t, ok := req.Context().Value(traceKey{}).(*trace); ok { // else it is hey's
+		t.hop()
 	}
 	return nil
 }
@@ -142,6 +147,9 @@ func (c *netClient) probe(ctx context.Context) error {
 		u = c.o.Proxy.url
 	}
 	n, err := c.o.dial(ctx, hostPort(u))
+	if err != nil && c.o.Proxy.url != nil {
+		return fmt.Errorf("the proxy %s: %w; check --proxy", u.Host, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -167,21 +175,20 @@ type netWorker struct {
 func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	ctx, cancel := context.WithTimeout(ctx, w.c.o.Timeout)
 	defer cancel()
-	t := trace{start: time.Now(), r: r}
-	req, err := w.c.request(httptrace.WithClientTrace(ctx, t.hooks()), op)
+	t := &trace{start: time.Now(), r: r}
+	ctx = context.WithValue(httptrace.WithClientTrace(ctx, t.hooks()), traceKey{}, t)
+	req, err := w.c.request(ctx, op)
 	if err != nil {
 		r.Class, r.Err = classRequest, err
 		return
 	}
 	resp, err := w.send(req)
 	if err == nil {
-		t.conns -= redirects(resp)
 		err = w.read(resp, r)
 	}
+	t.hop()
 	t.finish()
-	if t.conns > 1 {
-		w.c.retried.Add(uint64(t.conns - 1))
-	}
+	w.c.retried.Add(t.retries)
 	if err != nil {
 		w.fail(r, err, t.reused)
 	}
@@ -194,14 +201,6 @@ func (w *netWorker) send(req *http.Request) (*http.Response, error) {
 	return w.client.Transport.RoundTrip(req)
 }
 
-// redirects is how many were followed to resp.
-func redirects(resp *http.Response) (n int) {
-	for q := resp.Request; q != nil && q.Response != nil; q = q.Response.Request {
-		n++
-	}
-	return n
-}
-
 func (w *netWorker) fail(r *takt.Result, err error, reused bool) {
 	var dialling dialError
 	engine.Fail(r, err, errors.As(err, &dialling))
@@ -211,6 +210,17 @@ func (w *netWorker) fail(r *takt.Result, err error, reused bool) {
 	case errors.Is(err, io.EOF), reused && r.Class == engine.ClassNetwork:
 		r.Class = http1.ClassClosed
 	}
+	if w.c.o.HTTP2 && isHTTP1(err) {
+		r.Class, r.Err = classProtocol, fmt.Errorf("the server does not speak HTTP/2: %w; leave --h2 out", err)
+	}
+}
+
+// isHTTP1 knows by its words what net/http says of a server without HTTP/2: it has
+// no errors for that. Such a server refuses the name in the TLS handshake, or reads
+// the preface as a request and answers it, and HTTP is the length of a frame of 4.7 MB.
+func isHTTP1(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "no application protocol") || strings.Contains(text, "http2: frame too large")
 }
 
 // read takes the answer in, keeps the beginning of a failed one's body, and holds
@@ -267,7 +277,8 @@ func (c *netClient) request(ctx context.Context, op *takt.Op) (*http.Request, er
 	if err != nil {
 		return nil, err
 	}
-	req := (&http.Request{Method: m.Method, URL: m.url, Host: m.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: m.Close}).WithContext(ctx)
+	req := (&http.Request{Method: m.Method, URL: c.verbatim(m), Host: m.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: m.Close}).WithContext(ctx)
+	req.Header["User-Agent"] = nil // else net/http sends one of its own
 	for _, f := range m.Header {
 		req.Header.Add(f.Name, f.Value)
 	}
@@ -279,6 +290,25 @@ func (c *netClient) request(ctx context.Context, op *takt.Op) (*http.Request, er
 	return req, nil
 }
 
+// verbatim is the URL of m with its target as it stands, also where net/url would
+// escape it. That cannot be had of two slashes at its beginning, in which a proxy
+// would see a host.
+func (c *netClient) verbatim(m *message) *url.URL {
+	proxied := c.o.Proxy.url != nil && m.url.Scheme == "http"
+	if m.url.RequestURI() == m.Target || !proxied && strings.HasPrefix(m.Target, "//") {
+		return m.url
+	}
+	u := *m.url
+	u.Opaque, _, _ = strings.Cut(m.Target, "?")
+	if proxied {
+		u.Opaque = "//" + u.Host + u.Opaque
+	}
+	return &u
+}
+
+// traceKey is that of the trace of a request, in its context.
+type traceKey struct{}
+
 // trace measures the phases of one request. Its hooks may run in goroutines of
 // the transport, also after the request is over (a dial that lost its race).
 type trace struct {
@@ -288,8 +318,15 @@ type trace struct {
 	dnsTook, connectTook, tlsTook atomic.Int64
 	firstByte                     atomic.Int64
 	conn                          atomic.Pointer[countedConn]
-	conns                         int
+	conns                         int    // since the last redirect
+	retries                       uint64 // connections beyond one for each request
 	reused                        bool
+}
+
+// hop is called when a request is over: another one follows a redirect.
+func (t *trace) hop() {
+	t.retries += uint64(max(0, t.conns-1))
+	t.conns = 0
 }
 
 func (t *trace) now() int64 { return int64(time.Since(t.start)) + 1 }

@@ -4,15 +4,15 @@
 package http
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,6 +103,7 @@ func (o *Options) Validate(args []string) []error {
 	add(o.Credentials.read())
 	add(o.checkBounds())
 	add(o.checkRoute())
+	faults = append(faults, o.checkPairs()...)
 	if _, err := o.tlsConfig(); err != nil {
 		add(err)
 	}
@@ -127,32 +128,30 @@ func (o *Options) checkBounds() error {
 	return nil
 }
 
-// readBody reads the body of all requests.
-func (o *Options) readBody() error {
-	o.body = []byte(o.Body)
-	if o.BodyFile == "" {
-		return nil
+// checkPairs refuses flags that mean nothing beside what else is given.
+func (o *Options) checkPairs() (faults []error) {
+	refuse := func(wrong bool, text string) {
+		if wrong {
+			faults = append(faults, errors.New(text))
+		}
 	}
-	if o.Body != "" {
-		return errors.New("both -d and -D are given; keep one, the body is either the argument or the file")
-	}
-	var err error
-	if o.BodyFile == stdin {
-		o.body, err = io.ReadAll(o.standardInput())
-	} else {
-		o.body, err = os.ReadFile(o.BodyFile)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read the body: %w; check -D", err)
-	}
-	return nil
+	refuse(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
+	refuse(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
+	refuse(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
+	hosts := o.Host + o.Header.text("host")
+	refuse(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
+	return faults
 }
 
-func (o *Options) standardInput() io.Reader {
-	if o.Stdin == nil {
-		return bytes.NewReader(nil)
+// StdinReaders names the flags that read standard input: before the runs, and in each.
+func (o *Options) StdinReaders() (before, during []string) {
+	if o.BodyFile == stdin {
+		before = append(before, "-D")
 	}
-	return o.Stdin
+	if o.Targets == stdin {
+		during = append(during, "--targets")
+	}
+	return before, during
 }
 
 // checkClient holds what was asked for against what the clients can do.
@@ -218,12 +217,12 @@ func (o *Options) Shape(e *engine.Options) {
 // Secrets implements takt.Secretive: credentials as they are given and as they go
 // over the wire, which a server may echo.
 func (o *Options) Secrets() []string {
-	secrets := o.Credentials.Secrets()
-	for _, u := range []*url.URL{o.url, o.Proxy.url} {
-		if u != nil && u.User != nil {
-			p, _ := u.User.Password()
-			secrets = append(secrets, p, strings.TrimPrefix(basic(u.User), "Basic "))
-		}
+	secrets := append(secretsOf(o.Credentials.header), o.Proxy.Secrets()...)
+	if o.url != nil && o.url.User != nil {
+		secrets = append(secrets, secretsOf(basic(o.url.User))...)
+	}
+	if o.list != nil {
+		secrets = append(secrets, slices.Sorted(maps.Keys(o.list.secrets))...)
 	}
 	return secrets
 }
@@ -263,10 +262,13 @@ func (o *Options) Variables() map[string]any {
 }
 
 func (o *Options) protocol() string {
+	u, _ := o.home()
 	switch {
 	case !o.HTTP2:
 		return "http/1.1"
-	case o.url != nil && o.url.Scheme == "http":
+	case u == nil:
+		return "http/2" // targets that are yet to be read say whether with TLS
+	case u.Scheme == "http":
 		return "h2c"
 	}
 	return "h2"

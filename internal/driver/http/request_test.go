@@ -88,6 +88,106 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// sparse is a file of n bytes that takes no room.
+func sparse(t *testing.T, n int64) (path string) {
+	t.Helper()
+	path = write(t, "sparse", "")
+	if err := os.Truncate(path, n); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Credentials are no templates, and what is wrong with them is said without them.
+func TestCredentialsAreLiteral(t *testing.T) {
+	e := startEcho(t, nil)
+	both(t, func(t *testing.T, client string) {
+		for _, path := range []string{"/", "/{{.Seq}}"} {
+			o := options(client)
+			o.Credentials.Bearer = "a{{.Seq}}{{b{{"
+			clean(t, load(t, o, 1, e.URL+path), 1)
+			if got := e.requests()[0].Header.Get("Authorization"); got != "Bearer a{{.Seq}}{{b{{" {
+				t.Errorf("%s: %q", path, got)
+			}
+		}
+	})
+	for name, change := range map[string]func(o *http.Options) error{
+		"bearer":    func(o *http.Options) error { return o.Credentials.Bearer.Set("tok\x01SECRET") },
+		"basic":     func(o *http.Options) error { return o.Credentials.Basic.Set("{{SECRET") },
+		"header":    func(o *http.Options) error { return o.Header.Set("Authorization: Bearer tok\x01SECRET") },
+		"a brace":   func(o *http.Options) error { return o.Header.Set("Authorization: Bearer {{SECRET}}") },
+		"of cookie": func(o *http.Options) error { return o.Header.Set("Cookie: a={{SECRET") },
+	} {
+		o := options("auto")
+		if err := change(o); err != nil {
+			t.Fatal(err)
+		}
+		if faults := o.Validate([]string{"http://x/"}); len(faults) != 1 || strings.Contains(faults[0].Error(), "SECRET") {
+			t.Errorf("%s: %v", name, faults)
+		}
+	}
+}
+
+// Both clients send a target as it stands, and no header of their own.
+func TestBothSendTheSame(t *testing.T) {
+	e := startEcho(t, nil)
+	both(t, func(t *testing.T, client string) {
+		for _, path := range []string{"/a/../b//c", "//x/.", "/%2e%2F", "/a?b=c|d?", "/a?", "/a/../{{.Seq}}", "/a|b{c}/{{.Seq}}?d|{e}"} {
+			o := options(client)
+			o.UserAgent = ""
+			clean(t, load(t, o, 1, e.URL+path), 1)
+			got := e.requests()[0]
+			if want := strings.ReplaceAll(path, "{{.Seq}}", "0"); got.URI != want {
+				t.Errorf("%s became %s", want, got.URI)
+			}
+			if agent, is := got.Header["User-Agent"]; is {
+				t.Errorf("User-Agent %q", agent)
+			}
+		}
+		o := options(client)
+		o.Targets = write(t, "targets", "GET /a/../b//c\nGET "+e.URL+"/./a\n")
+		clean(t, load(t, o, 2, e.URL), 2)
+		if got := e.requests(); got[0].URI != "/a/../b//c" || got[1].URI != "/./a" {
+			t.Errorf("of a list: %s, %s", got[0].URI, got[1].URI)
+		}
+	})
+}
+
+// Random values differ between two headers of one name, and their seed is a variable.
+func TestRandomHeaders(t *testing.T) {
+	e := startEcho(t, nil)
+	o := options("auto")
+	for range 2 {
+		if err := o.Header.Set("X-Id: {{uuid}}"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clean(t, load(t, o, 1, e.URL), 1)
+	if id := e.requests()[0].Header.Values("X-Id"); len(id) != 2 || id[0] == id[1] {
+		t.Errorf("%q", id)
+	}
+	if seed := o.Variables()["seed"]; seed != uint64(1) {
+		t.Errorf("the seed is %v", seed)
+	}
+	for _, change := range []func(o *http.Options){
+		func(o *http.Options) {}, func(o *http.Options) { o.Body = "{{.Seq}}" }, func(o *http.Options) { o.Targets = write(t, "one", "GET /") },
+	} {
+		o := options("auto")
+		change(o)
+		if faults := o.Validate([]string{"http://x/"}); faults != nil {
+			t.Fatal(faults)
+		}
+		if seed, is := o.Variables()["seed"]; is {
+			t.Errorf("nothing is random, but the seed is %v", seed)
+		}
+	}
+	o = options("auto")
+	o.Body = "{{randInt 1 9}}"
+	if faults := o.Validate([]string{"http://x/"}); faults != nil || o.Variables()["seed"] != uint64(0) {
+		t.Errorf("%v %v", faults, o.Variables())
+	}
+}
+
 // Placeholders in the URL, in headers and in the body.
 func TestPlaceholders(t *testing.T) {
 	ids := write(t, "ids", "one\ntwo\nthree\n")
@@ -141,7 +241,24 @@ func TestFaults(t *testing.T) {
 		"no auth file":       {func(o *http.Options) { o.Credentials.BearerFile = "/nowhere" }, "http://x/", "cannot read the credentials"},
 		"both bodies":        {func(o *http.Options) { o.Body, o.BodyFile = "a", "b" }, "http://x/", "both -d and -D"},
 		"placeholder":        {func(*http.Options) {}, "http://x/{{nope}}", "url: {{nope}}"},
-		"placeholder host":   {func(*http.Options) {}, "http://{{.Seq}}/", "has no http:// or https:// scheme and host"},
+		"placeholder host":   {func(*http.Options) {}, "http://{{.Seq}}/", `url "http://{{.Seq}}/" has a placeholder in its host`},
+		"behind the port":    {func(*http.Options) {}, "http://127.0.0.1:8189{{.Seq}}", `url "http://127.0.0.1:8189{{.Seq}}" has a placeholder in its host`},
+		"no scheme":          {func(*http.Options) {}, "127.0.0.1:80/", "did you mean http://127.0.0.1:80/?"},
+		"bracket":            {func(*http.Options) {}, "http://[::1/", `url "http://[::1/": missing ']' in host`},
+		"port":               {func(*http.Options) {}, "http://a:b/", `url "http://a:b/": invalid port ":b" after host`},
+		"other scheme":       {func(*http.Options) {}, "ftp://x/", `url "ftp://x/" has the scheme ftp; use http or https`},
+		"no host":            {func(*http.Options) {}, "http:///x", `url "http:///x" has no host`},
+		"password":           {func(*http.Options) {}, "http://u:p/w@x/", `url "http://xxxxx@x/" cannot be read; in a user or password`},
+		"password, no //":    {func(*http.Options) {}, "u:p/w@x/", `url "xxxxx@x/" has no http:// or https:// scheme and host; did you mean http://xxxxx@x/?`},
+		"-H host {{":         {func(o *http.Options) { _ = o.Header.Set("host: {{.Seq}}") }, "http://x/", "the Host header has a placeholder"},
+		"--host {{":          {func(o *http.Options) { o.Host = "{{.Seq}}" }, "http://x/", "the Host header has a placeholder"},
+		"h2-connections":     {func(o *http.Options) { o.HTTP2Connections = 2 }, "http://x/", "--h2-connections is given without --h2"},
+		"redirects or not":   {func(o *http.Options) { o.Redirects, o.DisableRedirects = 3, true }, "http://x/", "both --redirects and --disable-redirects"},
+		"targets and -m":     {func(o *http.Options) { o.Targets, o.Method = write(t, "one", "GET /"), "POST" }, "http://x/", "both -m and --targets"},
+		"large body":         {func(o *http.Options) { o.BodyFile = sparse(t, 256<<20+1) }, "http://x/", "is larger than 268435456 bytes, the most that is held in memory; check -D"},
+		"large credentials":  {func(o *http.Options) { o.Credentials.BearerFile = sparse(t, 64<<10+1) }, "http://x/", "is larger than 65536 bytes, the most that is held in memory; check --bearer-file"},
+		"endless file":       {func(o *http.Options) { o.Credentials.BearerFile = "/dev/zero" }, "http://x/", "/dev/zero is larger than 65536 bytes"},
+		"second header":      {func(o *http.Options) { _, _ = o.Header.Set("X: 1"), o.Header.Set("X: {{nope}}") }, "http://x/", "header X (2): {{nope}}: unknown placeholder"},
 		"feeder line in url": {func(*http.Options) {}, `http://x/{{file "` + spaced + `"}}`, spaced + ":2"},
 		"key alone":          {func(o *http.Options) { o.Key = "k" }, "https://x/", "--key is given without --cert"},
 		"no certificate":     {func(o *http.Options) { o.Cert = "/nowhere" }, "https://x/", "cannot use the client certificate"},
@@ -181,7 +298,7 @@ func TestPlaceholdersDoNotAllocate(t *testing.T) {
 		o := options("own")
 		o.Method, o.Body = "POST", c.body
 		if name == "targets" {
-			o.Targets = write(t, "targets", "GET http://x/1\nGET http://x/2\n")
+			o.Method, o.Targets = "GET", write(t, "targets", "GET http://x/1\nGET http://x/2\n")
 		} else if err := o.Header.Set(c.header); err != nil {
 			t.Fatal(err)
 		}

@@ -46,8 +46,7 @@ func (p *Proxy) Secrets() []string {
 	if p.url == nil || p.url.User == nil {
 		return nil
 	}
-	password, _ := p.url.User.Password()
-	return []string{password, strings.TrimPrefix(basic(p.url.User), "Basic ")}
+	return secretsOf(basic(p.url.User))
 }
 
 // ConnectTo is a repeatable flag of addresses to connect to instead of others.

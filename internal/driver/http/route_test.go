@@ -147,14 +147,47 @@ func slow(w nethttp.ResponseWriter, _ *nethttp.Request) {
 
 // A server without HTTP/2 is not silently asked in another protocol.
 func TestHTTP2Refused(t *testing.T) {
-	secure, plain := newEcho(t, nil), startEcho(t, nil)
-	cacert := secure.startTLS(t)
-	for _, e := range []*echo{secure, plain} {
+	secure, plain, mute := newEcho(t, nil), startEcho(t, nil), newEcho(t, nil)
+	mute.TLS = &tls.Config{NextProtos: []string{"none"}} // httptest would name http/1.1
+	for name, e := range map[string]*echo{"TLS": secure, "plain": plain, "another protocol": mute} {
 		o := options("auto")
-		o.HTTP2, o.CACert = true, cacert
-		if r := load(t, o, 2, e.URL); r.Counts.OK != 0 || len(r.Errors) == 0 {
-			t.Errorf("%s: %+v", e.URL, r.Counts)
+		o.HTTP2, o.Insecure = true, true
+		if e != plain {
+			e.startTLS(t)
 		}
+		r := load(t, o, 2, e.URL)
+		if r.Counts.OK != 0 || len(r.Errors) != 1 || r.Errors[0].Class != "protocol" || !strings.HasSuffix(r.Errors[0].Sample, "; leave --h2 out") {
+			t.Errorf("%s: %+v %+v", name, r.Counts, r.Errors)
+		}
+	}
+}
+
+// The protocol of a list follows from its URLs.
+func TestProtocolOfTargets(t *testing.T) {
+	for scheme, want := range map[string]string{"http": "h2c", "https": "h2"} {
+		o := options("auto")
+		o.HTTP2, o.Targets = true, write(t, "targets", "GET "+scheme+"://x/\n")
+		if faults := o.Validate(nil); faults != nil || o.Variables()["protocol"] != want {
+			t.Errorf("%v, %v, want %s", faults, o.Variables()["protocol"], want)
+		}
+	}
+	o := options("auto")
+	o.HTTP2, o.Targets = true, "-"
+	if faults := o.Validate(nil); faults != nil || o.Variables()["protocol"] != "http/2" {
+		t.Errorf("%v, %v", faults, o.Variables()["protocol"])
+	}
+}
+
+// A proxy that is not there is not taken for the target.
+func TestProxyDown(t *testing.T) {
+	o := options("auto")
+	proxy := strings.TrimPrefix(closedPort(t), "http://")
+	if err := o.Proxy.Set(proxy); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, o, "http://service.example/")
+	if err := d.Probe(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "the proxy "+proxy+": ") {
+		t.Error(err)
 	}
 }
 

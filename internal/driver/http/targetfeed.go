@@ -7,13 +7,14 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // feedAhead is how many targets are read ahead of their operations: 10 ms of them
-// at 100k/s.
+// at 100k/s. keepTargets bounds their bytes, but for the last.
 const feedAhead = 1024
 
 // Source gives each operation its target where these are read while the run goes;
@@ -35,6 +36,7 @@ func (o *Options) Source(ctx context.Context, src takt.Source) (takt.Source, err
 		if !ok {
 			return nil, f.fault()
 		}
+		f.queued.Add(-int64(len(first.bytes.Bytes)))
 		s.first, l.first = first, first
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -53,6 +55,7 @@ type targetFeed struct {
 	file   *os.File // nil: stdin
 	home   *url.URL // the host of them all; nil: any
 	queue  chan *fixed
+	queued atomic.Int64 // bytes on the wire of what is in the queue
 	quit   chan struct{}
 	stop   func()
 	err    error // why the queue was closed; read after that
@@ -89,11 +92,24 @@ func (f *targetFeed) run() {
 		if t, f.err = f.next(); f.err != nil {
 			return
 		}
+		for f.queued.Load() > keepTargets && f.pause() {
+		}
+		f.queued.Add(int64(len(t.bytes.Bytes)))
 		select {
 		case f.queue <- t:
 		case <-f.quit:
 			return
 		}
+	}
+}
+
+// pause waits a moment for the queue to get shorter, and reports whether to go on.
+func (f *targetFeed) pause() bool {
+	select {
+	case <-time.After(time.Millisecond):
+		return true
+	case <-f.quit:
+		return false
 	}
 }
 
@@ -175,6 +191,7 @@ func (s *targetSource) take() bool {
 			s.ended, s.have = true, false
 			return false
 		}
+		s.feed.queued.Add(-int64(len(t.bytes.Bytes)))
 		s.target = t
 		s.taken++
 		return true

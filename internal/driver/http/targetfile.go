@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -30,8 +29,10 @@ type targetReader struct {
 	o      *Options
 	name   string
 	lines  *bufio.Scanner
-	line   int
+	line   int  // that was read last
+	at     int  // the line that a fault is in
 	again  bool // the current line has not been used
+	ended  bool
 	bodies map[string][]byte
 	kept   int // bytes in bodies
 }
@@ -42,7 +43,7 @@ func newTargetReader(o *Options, name string, r io.Reader) *targetReader {
 	return t
 }
 
-func (t *targetReader) where() string { return fmt.Sprintf("%s:%d", t.name, t.line) }
+func (t *targetReader) where() string { return fmt.Sprintf("%s:%d", t.name, t.at) }
 
 // next is the next target; io.EOF after the last one.
 func (t *targetReader) next() (*fixed, error) {
@@ -51,34 +52,46 @@ func (t *targetReader) next() (*fixed, error) {
 		if text == "" || strings.HasPrefix(text, "#") {
 			continue
 		}
-		at := t.where()
 		f, err := t.parse(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", at, err)
+			return nil, fmt.Errorf("%s: %w", t.where(), err)
 		}
 		return f, nil
 	}
-	if err := t.lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w; a line has at most %d MiB", t.where(), err, maxTargetLine>>20)
+	switch err := t.lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d MiB; a body can stand in a file of its own", t.name, t.line+1, maxTargetLine>>20)
+	case err != nil:
+		return nil, fmt.Errorf("cannot read the targets: %w; check --targets", err)
 	}
 	return nil, io.EOF
 }
 
 func (t *targetReader) scan() bool {
-	if t.again {
-		t.again = false
-		return true
+	if t.ended {
+		return false // asked again, the scanner gives the beginning of a line that was too long
 	}
-	if !t.lines.Scan() {
-		return false
+	if !t.again {
+		if t.ended = !t.lines.Scan(); t.ended {
+			return false
+		}
+		t.line++
 	}
-	t.line++
+	t.again, t.at = false, t.line
 	return true
 }
 
-func (t *targetReader) text() string { return strings.TrimSpace(t.lines.Text()) }
+// text is the line; editors of Windows begin a file with a mark.
+func (t *targetReader) text() string {
+	s := t.lines.Text()
+	if t.line == 1 {
+		s = strings.TrimPrefix(s, "\ufeff")
+	}
+	return strings.TrimSpace(s)
+}
 
 func (t *targetReader) parse(text string) (*fixed, error) {
+	first := t.line
 	if text[0] == '{' {
 		return t.parseJSON(text)
 	}
@@ -90,6 +103,7 @@ func (t *targetReader) parse(text string) (*fixed, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.at = first
 	return t.target(method, at, header, body)
 }
 
@@ -112,6 +126,9 @@ func (t *targetReader) parseRest() (header []http1.Field, body []byte, err error
 			continue
 		}
 		if path, ok := strings.CutPrefix(line, "@"); ok {
+			if body != nil {
+				return nil, nil, fmt.Errorf("%.60q is a second body; a target has one", line)
+			}
 			if body, err = t.bodyFile(path); err != nil {
 				return nil, nil, err
 			}
@@ -123,9 +140,15 @@ func (t *targetReader) parseRest() (header []http1.Field, body []byte, err error
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, nil, fmt.Errorf("line %d: %.60q is neither a header nor @FILE nor the next target", t.line, line)
+			return nil, nil, fmt.Errorf("%.60q is neither a header nor @FILE nor the next target", line)
 		}
-		header = append(header, http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+		f := http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)}
+		if !strings.EqualFold(f.Name, "host") { // which newMessage takes apart
+			if err := http1.CheckField(f); err != nil {
+				return nil, nil, err
+			}
+		}
+		header = append(header, f)
 	}
 	return header, body, nil
 }
@@ -135,7 +158,7 @@ func (t *targetReader) bodyFile(path string) ([]byte, error) {
 	if b, ok := t.bodies[path]; ok {
 		return b, nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := readFile(path, maxBody)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the body: %w", err)
 	}
@@ -156,11 +179,14 @@ type jsonTarget struct {
 
 func (t *targetReader) parseJSON(text string) (*fixed, error) {
 	var j jsonTarget
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		return nil, fmt.Errorf("%w; a target is an object such as {\"method\": \"GET\", \"url\": \"http://127.0.0.1:8080/\"}, its body in base64", err)
+	if err := decode(text, &j); err != nil {
+		return nil, fmt.Errorf("%w; a target is an object such as {\"method\": \"GET\", \"url\": \"http://127.0.0.1:8080/\"}, with body in base64 and header", err)
 	}
 	if j.Method == "" || j.URL == "" {
 		return nil, errors.New("a target needs method and url")
+	}
+	if upper := strings.ToUpper(j.Method); j.Method != upper {
+		return nil, fmt.Errorf("method %q is not in capitals; write %s", j.Method, upper)
 	}
 	var header []http1.Field
 	for _, name := range slices.Sorted(maps.Keys(j.Header)) {
@@ -171,15 +197,32 @@ func (t *targetReader) parseJSON(text string) (*fixed, error) {
 	return t.target(j.Method, j.URL, header, j.Body)
 }
 
+// decode reads the one object that text is, and nothing that takt does not know.
+func decode(text string, j *jsonTarget) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(j); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something follows the object on its line")
+	}
+	return nil
+}
+
 // target completes what was read with the flags.
 func (t *targetReader) target(method, at string, header []http1.Field, body []byte) (*fixed, error) {
+	if strings.ContainsAny(at, " \t") {
+		return nil, fmt.Errorf("url %q has a space; write %%20 for it, and nothing behind the url", at)
+	}
 	u, err := url.Parse(at)
+	if err != nil && strings.Contains(at, "://") {
+		return nil, urlFault(at, u, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if t.o.url != nil {
-		u = t.o.url.ResolveReference(u)
-	}
+	u = complete(t.o.url, u)
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%q has no http:// or https:// scheme and host; write it whole, or give the url that it is relative to", at)
 	}

@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -149,29 +150,97 @@ func TestTargetsOfShards(t *testing.T) {
 	}
 }
 
+// A file may begin with the mark of an editor, and braces in a body file are no
+// placeholders.
+func TestTargetsAtTheEdge(t *testing.T) {
+	e := startEcho(t, nil)
+	o := options("auto")
+	o.Targets, o.BodyFile = write(t, "targets", "\ufeffPOST /\n"), write(t, "body", "{{")
+	clean(t, load(t, o, 1, e.URL), 1)
+	if got := e.requests()[0]; got.Method != "POST" || got.Body != "{{" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Many small targets are kept as far as they fit into memory, not as far as they
+// would fit on the wire.
+func TestTargetsTakeRoom(t *testing.T) {
+	for n, kept := range map[int]bool{12: true, 13: false} {
+		o := options("auto")
+		o.KeepTargets(10_000)
+		o.Targets = write(t, "targets", strings.Repeat("GET http://127.0.0.1:1/\n", n))
+		if faults := o.Validate(nil); faults != nil {
+			t.Fatal(faults)
+		}
+		src, err := o.Source(t.Context(), nil)
+		if err != nil || (src == nil) != kept {
+			t.Errorf("%d targets: %v, %v, want kept %v", n, src, err, kept)
+		}
+	}
+}
+
+// Credentials of a list are secrets like any other.
+func TestSecretsOfTargets(t *testing.T) {
+	o := options("auto")
+	o.Targets = write(t, "targets", `GET http://ann:hunter2@x/
+Cookie: session
+GET http://x/
+Authorization: Bearer token
+X-Count: 12345
+GET http://ann:hunter2@x/
+`)
+	if faults := o.Validate(nil); faults != nil {
+		t.Fatal(faults)
+	}
+	if got := strings.Join(o.Secrets(), " "); got != "Basic YW5uOmh1bnRlcjI= Bearer token YW5uOmh1bnRlcjI= hunter2 session token" {
+		t.Error(got)
+	}
+	var many strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&many, "GET http://x/\nX-Api-Key: key-%d\n", i)
+	}
+	o.Targets = write(t, "targets", many.String())
+	if faults := o.Validate(nil); faults != nil || len(o.Secrets()) != 1000 {
+		t.Errorf("%v, %d secrets", faults, len(o.Secrets()))
+	}
+}
+
 func TestTargetFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"GET http://x/\nnonsense\n":              ":1: line 2: \"nonsense\" is neither",
-		"\n\nGET nowhere\n":                      ":3: \"GET nowhere\" is no target",
-		"GET /path\n":                            ":1: \"/path\" has no http:// or https://",
-		"GET ftp://x/\n":                         ":1: \"ftp://x/\" has no",
-		"POST http://x/\n@/nowhere\n":            ":1: cannot read the body",
-		"{\"method\":\"GET\"}\n":                 ":1: a target needs method and url",
-		"{\"method\":\n":                         ":1: unexpected end",
-		"GET http://x/\nX Y: 1\n":                ":1: header name",
-		"GET http://x/\n\nGET http://x/\nA:\x01": ":3: header A",
+		"GET http://x/\nnonsense\n":                                 ":2: \"nonsense\" is neither",
+		"\n\nGET nowhere\n":                                         ":3: \"GET nowhere\" is no target",
+		"GET /path\n":                                               ":1: \"/path\" has no http:// or https://",
+		"GET ftp://x/\n":                                            ":1: \"ftp://x/\" has no",
+		"POST http://x/\n@/nowhere\n":                               ":2: cannot read the body",
+		"POST http://x/\nA: b\n@/dev/null\n@b\n":                    ":4: \"@b\" is a second body",
+		"GET http://x/ HTTP/1.1\n":                                  ":1: url \"http://x/ HTTP/1.1\" has a space",
+		"GET http://u:p/w@x/\nA: b\n":                               ":1: url \"http://xxxxx@x/\" cannot be read",
+		"{\"method\":\"GET\",\"url\":\"http://x/a b\"}":             ":1: url \"http://x/a b\" has a space",
+		"{\"method\":\"get\",\"url\":\"http://x/\"}":                ":1: method \"get\" is not in capitals; write GET",
+		"{\"method\":\"GET\",\"url\":\"http://x/\",\"headers\":{}}": ":1: json: unknown field \"headers\"; a target is",
+		"{\"method\":\"GET\",\"url\":\"http://x/\"} {}":             ":1: something follows the object",
+		"GET http://x/\n" + strings.Repeat("a", 16<<20+1):           ":2: the line is longer than 16 MiB",
+		"{\"method\":\"GET\"}\n":                                    ":1: a target needs method and url",
+		"{\"method\":\n":                                            ":1: unexpected EOF",
+		"GET http://x/\nX Y: 1\n":                                   ":2: header name",
+		"GET http://x/\n\nGET http://x/\nA:\x01":                    ":4: header A",
 	} {
 		o := http.New()
 		o.Targets = write(t, "targets", text)
 		faults := o.Validate(nil)
 		if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), o.Targets+want) {
-			t.Errorf("%q: %v, want %s", text, faults, want)
+			t.Errorf("%.60q: %v, want %s", text, faults, want)
 		}
+	}
+	o := http.New()
+	o.Targets = t.TempDir()
+	if faults := o.Validate(nil); len(faults) != 1 || faults[0].Error() != "cannot read the targets: read "+o.Targets+": is a directory; check --targets" {
+		t.Errorf("a folder: %v", faults)
 	}
 	// stdin is read as the run goes, so its faults end the run.
 	e := startEcho(t, nil)
-	o := options("auto")
-	o.Targets, o.Stdin = "-", strings.NewReader("GET /1\nGET http://elsewhere/\n")
+	o = options("auto")
+	o.Targets, o.Stdin = "-", strings.NewReader("GET /1\nGET http://elsewhere/\nA: b\n")
 	eng := engine.Defaults()
 	eng.Requests, eng.Connections = 5, 1
 	o.Shape(&eng)

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -29,14 +30,45 @@ func (o *Options) parseURL(args []string) error {
 	}
 	base, target := args[0], ""
 	if strings.Contains(base, placeholder) {
-		base, target = splitTarget(base)
+		if base, target = splitTarget(base); target == "" {
+			return fmt.Errorf("url %q has a placeholder in its host, where none is filled in; they may stand behind it, as in http://127.0.0.1:8080/{{.Seq}}", hideUser(args[0]))
+		}
 	}
 	u, err := url.Parse(base)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean http://%s?", args[0], strings.TrimPrefix(args[0], "//"))
+		return urlFault(args[0], u, err)
 	}
 	o.url, o.target = u, or(target, u.RequestURI())
 	return nil
+}
+
+// urlFault says why s, of which url.Parse made u and err, is no URL of a target.
+func urlFault(s string, u *url.URL, err error) error {
+	shown := hideUser(s)
+	var parsing *url.Error
+	switch {
+	case !strings.Contains(s, "://"):
+		return fmt.Errorf("url %q has no http:// or https:// scheme and host; did you mean http://%s?", shown, strings.TrimPrefix(shown, "//"))
+	case err != nil && shown != s: // the cause may show a part of the password
+		return fmt.Errorf("url %q cannot be read; in a user or password write / ? # %% @ as %%2F %%3F %%23 %%25 %%40", shown)
+	case errors.As(err, &parsing):
+		return fmt.Errorf("url %q: %w", s, parsing.Err)
+	case u.Host == "":
+		return fmt.Errorf("url %q has no host; write it as in http://127.0.0.1:8080/", s)
+	}
+	return fmt.Errorf("url %q has the scheme %s; use http or https", shown, u.Scheme)
+}
+
+// hideUser hides what stands before the last @ of a URL that may be none.
+func hideUser(s string) string {
+	i, from := strings.LastIndex(s, "@"), 0
+	if i < 0 {
+		return s
+	}
+	if scheme := strings.Index(s, "://"); scheme >= 0 && scheme < i {
+		from = scheme + len("://")
+	}
+	return s[:from] + takt.Redacted + s[i:]
 }
 
 // splitTarget cuts a URL behind its host.
@@ -44,7 +76,7 @@ func splitTarget(s string) (base, target string) {
 	from := strings.Index(s, "://") + len("://")
 	i := strings.IndexAny(s[from:], "/?{")
 	if i < 0 || s[from+i] == '{' {
-		return s, "" // no host, or one with a placeholder: not a URL
+		return s, "" // a placeholder in the host
 	}
 	base, target = s[:from+i], s[from+i:]
 	if target[0] == '?' {
@@ -89,6 +121,7 @@ type templated struct {
 	header []*payload.Template // the values of text.Header
 	body   *payload.Template   // nil: text.Body as it is
 	closes bool                // each request is the last on its connection
+	seed   uint64              // of random values
 }
 
 // newTemplated parses what may have placeholders.
@@ -104,16 +137,39 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 		}
 		return p
 	}
-	t = &templated{text: m, closes: m.Close || m.SaysClose(), target: parse("url", m.Target, checkTarget)}
-	for _, f := range m.Header {
-		t.header = append(t.header, parse("header "+f.Name, f.Value, func(line []byte) error {
+	t = &templated{text: m, closes: m.Close || m.SaysClose(), seed: o.seed, target: parse("url", m.Target, checkTarget)}
+	for i, f := range m.Header {
+		if strings.EqualFold(f.Name, "authorization") && !o.Header.has(f.Name) { // of credentials, which are no template
+			t.header = append(t.header, payload.Literal(f.Value))
+			continue
+		}
+		p := parse(headerName(m.Header, i), f.Value, func(line []byte) error {
 			return http1.CheckField(http1.Field{Name: f.Name, Value: string(line)})
-		}))
+		})
+		if p == nil && isSecret(f.Name) { // the fault quotes it
+			faults[len(faults)-1] = fmt.Errorf("header %s: cannot fill in its placeholders; the value is not shown, try them in a header of another name", f.Name)
+		}
+		t.header = append(t.header, p)
 	}
 	if o.BodyFile == "" || o.BodyTemplate {
-		t.body = parse("body", string(m.Body), func([]byte) error { return nil })
+		t.body = parse("body", o.templateBody(), func([]byte) error { return nil })
 	}
 	return t, faults
+}
+
+// headerName names the template of header i. Random values depend on the name, so
+// the second header of one name has another.
+func headerName(header []http1.Field, i int) string {
+	before := 0
+	for _, f := range header[:i] {
+		if f.Name == header[i].Name {
+			before++
+		}
+	}
+	if before == 0 {
+		return "header " + header[i].Name
+	}
+	return fmt.Sprintf("header %s (%d)", header[i].Name, before+1)
 }
 
 func checkTarget(line []byte) error { return http1.CheckTarget("/" + string(line)) }
@@ -180,12 +236,14 @@ func (t *templated) message(op *takt.Op) (*message, error) {
 	for i, p := range t.header {
 		m.Header[i].Value = string(p.Append(nil, op.Seq))
 	}
-	m.Body = t.appendBody(nil, op.Seq)
+	if t.body != nil {
+		m.Body = t.body.Append(nil, op.Seq)
+	}
 	at, err := url.ParseRequestURI(m.Target)
 	if err != nil {
 		return nil, fmt.Errorf("what the url's placeholders give is no path: %w; percent-encode it", err)
 	}
-	m.url = t.text.url.ResolveReference(at)
+	m.url = complete(t.text.url, at)
 	return &m, nil
 }
 
@@ -195,4 +253,11 @@ func (t *templated) describe(v map[string]any) {
 		delete(v, "body_bytes")
 		v["body"] = string(t.text.Body)
 	}
+	if t.isRandom() {
+		v["seed"] = t.seed
+	}
+}
+
+func (t *templated) isRandom() bool {
+	return slices.ContainsFunc(append(slices.Clone(t.header), t.target, t.body), func(p *payload.Template) bool { return p != nil && p.Random() })
 }

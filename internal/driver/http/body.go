@@ -1,0 +1,76 @@
+package http
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxBody bounds a body, which is held in memory.
+const maxBody = 256 << 20
+
+// readBody reads the body of all requests.
+func (o *Options) readBody() error {
+	o.body = []byte(o.Body)
+	if o.BodyFile == "" {
+		return nil
+	}
+	if o.Body != "" {
+		return errors.New("both -d and -D are given; keep one, the body is either the argument or the file")
+	}
+	var err error
+	if o.BodyFile == stdin {
+		o.body, err = readAtMost("stdin", o.standardInput(), 0, maxBody)
+	} else {
+		o.body, err = readFile(o.BodyFile, maxBody)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the body: %w; check -D", err)
+	}
+	return nil
+}
+
+// templateBody is the body as far as placeholders count in it.
+func (o *Options) templateBody() string {
+	if o.BodyFile != "" && !o.BodyTemplate {
+		return ""
+	}
+	return string(o.body)
+}
+
+// readFile reads a file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size := int64(0) // not known, as of a pipe
+	if info, err := f.Stat(); err == nil {
+		size = info.Size()
+	}
+	return readAtMost(path, f, size, limit)
+}
+
+// readAtMost reads all of r, about size bytes, but not more than limit.
+func readAtMost(name string, r io.Reader, size, limit int64) ([]byte, error) {
+	var b bytes.Buffer
+	var err error
+	if size <= limit {
+		b.Grow(int(size) + bytes.MinRead) // with room to see the end, for which it would double
+		size, err = b.ReadFrom(io.LimitReader(r, limit+1))
+	}
+	if size > limit {
+		return nil, fmt.Errorf("%s is larger than %d bytes, the most that is held in memory", name, limit)
+	}
+	return b.Bytes(), err
+}
+
+func (o *Options) standardInput() io.Reader {
+	if o.Stdin == nil {
+		return bytes.NewReader(nil)
+	}
+	return o.Stdin
+}
