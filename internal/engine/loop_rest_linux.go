@@ -33,7 +33,8 @@ func (l *loop) rest(now time.Duration) {
 	case until-now >= longWait:
 		l.serve(until - now)
 	default:
-		l.restTimer(max(until, min(l.woke+l.pace.grid, now+l.pace.grid)) - now)
+		// What comes meanwhile is read when the loop wakes.
+		sock.Sleep(max(until, l.sentAt+l.pace.grid) - now)
 	}
 	after := l.now()
 	l.rested += after - now
@@ -57,15 +58,6 @@ func (l *loop) restPrecise(now, until time.Duration) {
 	}
 	for l.now() < until && l.readOldest() == 0 {
 	}
-}
-
-// restTimer sleeps for d; what comes meanwhile is read when the loop wakes.
-func (l *loop) restTimer(d time.Duration) {
-	if d <= l.pace.cost {
-		return // looking at the clock is cheaper than a sleep
-	}
-	sock.Sleep(d)
-	l.woke = l.now()
 }
 
 // expiry is when the next operation in flight times out.

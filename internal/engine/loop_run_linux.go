@@ -19,6 +19,10 @@ const (
 	// blindMost is up to how many operations in flight the oldest is simply read
 	// instead of asking the poller which is ready: a 5 % cheaper request.
 	blindMost = 256
+	// mostDialing bounds the connections that are on their way at once. One costs some
+	// 50 µs on both sides: a loop that made one for every operation that is due would
+	// be later for the next one, and at 50k/s never stop.
+	mostDialing = 64
 	// longWait is from when a loop that waits for its next operation is woken by
 	// answers too. Below it, it reads them when it wakes to send: the kernel's stamps
 	// say when they came.
@@ -38,9 +42,11 @@ type loop struct {
 
 	claim   takt.Op // the operation it waits for
 	claimed bool
-	starved bool // there is nothing to claim yet
-	full    bool // claim is due, and no connection is free
-	hasRoom bool // at the cut a connection was free
+	starved bool          // there is nothing to claim yet
+	full    bool          // claim is due, and no connection is free
+	blocked time.Duration // until then operations that were due had to wait for a connection
+	looked  bool          // no answer came for those that are due now
+	hasRoom bool          // at the cut a connection was free
 
 	conns   []*lconn // by token
 	idle    []*lconn // last in, first out: a warm connection is a fast one
@@ -55,7 +61,7 @@ type loop struct {
 	stamps   bool // the kernel says when bytes came
 	wall     int64
 	wallAt   time.Duration // when wall was measured
-	woke     time.Duration // when it last woke from a sleep
+	sentAt   time.Duration // when it last sent
 	rested   time.Duration // slept or spun in all
 }
 
@@ -120,28 +126,61 @@ func (l *loop) turn() {
 
 // sendDue sends all that is due while a connection is free, and returns the time.
 func (l *loop) sendDue(now time.Duration) time.Duration {
-	l.full = false
+	l.full, l.looked = false, false
 	if !l.claimed {
 		l.take(now)
 	}
 	for l.claimed && l.claim.Due <= now { // Asap is below any instant
 		c := l.pick(now)
-		if c == nil && l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap {
+		if c == nil && l.drops() {
 			l.dropClaimed(now)
 			continue
 		}
 		if c == nil {
-			l.full = true
+			l.full, l.blocked = true, now
 			break
 		}
 		l.begin(c, now)
+		l.sentAt = now
 		now = l.now()
 	}
 	return now
 }
 
-// pick is a connection for the next operation, nil if there is none.
+// pick is a connection for the next operation, nil if there is none. Before the pool
+// grows the answers are read that may be there: a loop that is late would make ever
+// more connections, which take it ever more time.
 func (l *loop) pick(now time.Duration) *lconn {
+	c := l.pickIdle(now)
+	if c == nil && l.flight.n > 0 && !l.looked {
+		l.looked = l.readSome() == 0
+		c = l.pickIdle(now)
+	}
+	if c != nil {
+		return c
+	}
+	if l.dialing.n >= mostDialing {
+		return nil
+	}
+	if n := len(l.spare); n > 0 {
+		c := l.spare[n-1]
+		l.spare = l.spare[:n-1]
+		return c
+	}
+	if len(l.conns) < l.max {
+		return l.grow()
+	}
+	return nil
+}
+
+// drops reports whether the claimed operation, for which there is no connection, is
+// not to wait for one.
+func (l *loop) drops() bool {
+	return l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap && len(l.conns) >= l.max && len(l.spare) == 0
+}
+
+// pickIdle takes the warmest connection that stands.
+func (l *loop) pickIdle(now time.Duration) *lconn {
 	for n := len(l.idle); n > 0; n-- {
 		c := l.idle[n-1]
 		l.idle = l.idle[:n-1]
@@ -152,14 +191,6 @@ func (l *loop) pick(now time.Duration) *lconn {
 			return c
 		}
 		l.spare = append(l.spare, c)
-	}
-	if n := len(l.spare); n > 0 {
-		c := l.spare[n-1]
-		l.spare = l.spare[:n-1]
-		return c
-	}
-	if len(l.conns) < l.max {
-		return l.grow()
 	}
 	return nil
 }
@@ -175,6 +206,21 @@ func (l *loop) room() bool {
 	return len(l.idle)+len(l.spare) > 0 || len(l.conns) < l.max
 }
 
+// freeSince is from when there was a connection for an operation that is due at that
+// instant and gets c, which was just taken. What did not have to wait for one could
+// have had it all the time; else it is c, or one that has been free for longer.
+func (l *loop) freeSince(c *lconn, due time.Duration) time.Duration {
+	switch {
+	case due > l.blocked && (len(l.spare) > 0 || len(l.conns) < l.max || c.fd < 0):
+		return 0
+	case c.fd < 0:
+		return l.blocked
+	case len(l.idle) > 0:
+		return min(c.idle, l.idle[0].idle)
+	}
+	return c.idle
+}
+
 // begin starts the claimed operation on c at the instant now and claims another.
 func (l *loop) begin(c *lconn, now time.Duration) {
 	c.op, l.claim = l.claim, c.op
@@ -184,10 +230,7 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 		l.release(c)
 		return
 	}
-	c.free = ready
-	if !l.room() {
-		c.free = max(ready, c.idle)
-	}
+	c.free = max(ready, l.freeSince(c, c.op.Due))
 	c.sent = now
 	if c.fd < 0 {
 		l.dial(c)
