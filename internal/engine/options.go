@@ -88,7 +88,7 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.Var(&o.StartAt, "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
 	fs.StringVar(&o.Engine, "engine", o.Engine, "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
 	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
-	fs.StringVar(&o.Pacing, "pacing", o.Pacing, "of the loop, `default|precise|economy`: 150 µs of schedule lag at its p99, next to none for a spinning core, or up to 1 ms for least CPU")
+	fs.StringVar(&o.Pacing, "pacing", o.Pacing, "of the loop, `default|precise|economy`: about 100 µs of schedule lag at its p99, next to none for a spinning core, or up to 1 ms for least CPU")
 	fs.Var((*schedule.DurationValue)(&o.MaxLag), "max-lag", "schedule lag that the loop may take instead, `TIME` such as 250us: more of it costs less CPU")
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }
