@@ -23,6 +23,9 @@ const (
 	// 50 µs on both sides: a loop that made one for every operation that is due would
 	// be later for the next one, and at 50k/s never stop.
 	mostDialing = 64
+	// mostDialingClosed is that of a closed loop, which needs all of its connections at
+	// once; servers let 4096 wait by default.
+	mostDialingClosed = 1024
 	// longWait is from when a loop that waits for its next operation is woken by
 	// answers too. Below it, it reads them when it wakes to send: the kernel's stamps
 	// say when they came.
@@ -34,11 +37,12 @@ const (
 // loop is one thread of the loop mode. Nothing in it is shared but the flow and the
 // recorder.
 type loop struct {
-	m     *loops
-	index int
-	max   int // connections
-	poll  *sock.Poller
-	pace  pacing
+	m      *loops
+	index  int
+	max    int // connections
+	poll   *sock.Poller
+	pace   pacing
+	closed bool
 
 	claim   takt.Op // the operation it waits for
 	claimed bool
@@ -66,7 +70,7 @@ type loop struct {
 }
 
 func newLoop(m *loops, index, limit int, p *sock.Poller) *loop {
-	return &loop{m: m, index: index, max: limit, poll: p, in: make([]byte, 64<<10), pace: m.opt.pacing()}
+	return &loop{m: m, index: index, max: limit, poll: p, in: make([]byte, 64<<10), pace: m.opt.pacing(), closed: m.opt.Closed()}
 }
 
 func (l *loop) now() time.Duration { return time.Since(l.m.begun) }
@@ -80,7 +84,7 @@ func (l *loop) live(ready func()) {
 	l.pace.measure()
 	ready()
 	<-l.m.started
-	l.stamps = l.pace.stamps() && !l.m.opt.Closed() // a closed loop reads at once
+	l.stamps = l.pace.stamps() && !l.closed // a closed loop reads at once
 	l.wall = sock.WallOffset(l.m.begun)
 	l.adopt()
 	for {
@@ -151,32 +155,37 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 // grows the answers are read that may be there: a loop that is late would make ever
 // more connections, which take it ever more time.
 func (l *loop) pick(now time.Duration) *lconn {
+	if l.closed && l.grows() && l.dialing.n < mostDialingClosed {
+		return l.unconnected() // a closed loop has all its connections at work
+	}
 	c := l.pickIdle(now)
-	if c == nil && l.flight.n > 0 && !l.looked {
+	if c == nil && l.grows() && l.flight.n > 0 && !l.looked {
 		l.looked = l.readSome() == 0
 		c = l.pickIdle(now)
 	}
-	if c != nil {
+	if c != nil || l.dialing.n >= mostDialing {
 		return c
 	}
-	if l.dialing.n >= mostDialing {
+	if !l.grows() {
 		return nil
 	}
+	return l.unconnected()
+}
+
+// unconnected is a connection to be made; grows says whether there is one.
+func (l *loop) unconnected() *lconn {
 	if n := len(l.spare); n > 0 {
 		c := l.spare[n-1]
 		l.spare = l.spare[:n-1]
 		return c
 	}
-	if len(l.conns) < l.max {
-		return l.grow()
-	}
-	return nil
+	return l.grow()
 }
 
 // drops reports whether the claimed operation, for which there is no connection, is
 // not to wait for one.
 func (l *loop) drops() bool {
-	return l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap && len(l.conns) >= l.max && len(l.spare) == 0
+	return l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap && !l.grows()
 }
 
 // pickIdle takes the warmest connection that stands.
@@ -202,16 +211,17 @@ func (l *loop) grow() *lconn {
 }
 
 // room reports whether another connection is free or can be made.
-func (l *loop) room() bool {
-	return len(l.idle)+len(l.spare) > 0 || len(l.conns) < l.max
-}
+func (l *loop) room() bool { return len(l.idle) > 0 || l.grows() }
+
+// grows reports whether another connection can be made.
+func (l *loop) grows() bool { return len(l.spare) > 0 || len(l.conns) < l.max }
 
 // freeSince is from when there was a connection for an operation that is due at that
 // instant and gets c, which was just taken. What did not have to wait for one could
 // have had it all the time; else it is c, or one that has been free for longer.
 func (l *loop) freeSince(c *lconn, due time.Duration) time.Duration {
 	switch {
-	case due > l.blocked && (len(l.spare) > 0 || len(l.conns) < l.max || c.fd < 0):
+	case due > l.blocked && (l.grows() || c.fd < 0):
 		return 0
 	case c.fd < 0:
 		return l.blocked

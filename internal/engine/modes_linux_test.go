@@ -83,6 +83,23 @@ func TestModesCount(t *testing.T) {
 	})
 }
 
+// A closed loop has as many requests in flight as connections, however fast the
+// answers are.
+func TestModesClosedLoopIsFull(t *testing.T) {
+	addr, s := serve(t, target.Options{})
+	eachMode(t, func(t *testing.T, mode string) {
+		before := s.Truth().Counts.Requests
+		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Requests, o.Connections = 3000, 300 })
+		peak := 0
+		for _, iv := range r.Intervals {
+			peak = max(peak, iv.InFlightMax)
+		}
+		if peak != 300 || r.Counts.OK != 3000 || s.Truth().Counts.Requests-before != 3000 {
+			t.Errorf("%d in flight, want 300; %+v", peak, r.Counts)
+		}
+	})
+}
+
 // Several loops share the operations without losing or doubling one.
 func TestLoopsShare(t *testing.T) {
 	addr, s := serve(t, target.Options{})
