@@ -1,0 +1,185 @@
+package sock
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// pair is a connection whose one end is made here and the other by package net.
+func pair(t *testing.T, p *Poller) (fd int, other net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	fd, err = Connect(l.Addr().(*net.TCPAddr).AddrPort())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { Close(fd) })
+	if other, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Close() })
+	if err := p.Add(fd, 7, true); err != nil {
+		t.Fatal(err)
+	}
+	if ev := wait(t, p); !ev.Write || ev.Token != 7 || Failure(fd) != nil {
+		t.Fatalf("%+v, %v", ev, Failure(fd))
+	}
+	if err := p.Watch(fd, 7, false); err != nil {
+		t.Fatal(err)
+	}
+	return fd, other
+}
+
+// wait is the next event.
+func wait(t *testing.T, p *Poller) Event {
+	t.Helper()
+	var events [4]Event
+	for began := time.Now(); time.Since(began) < 10*time.Second; {
+		if n := p.Wait(time.Second, events[:]); n > 0 {
+			return events[0]
+		}
+	}
+	t.Fatal("nothing happened")
+	return Event{}
+}
+
+// Both ways of waiting: by the kernel's own nanoseconds, and by a timer for kernels
+// before 5.11.
+func pollers(t *testing.T, test func(t *testing.T, p *Poller)) {
+	for name, nanoseconds := range map[string]bool{"epoll_pwait2": true, "timerfd": false} {
+		t.Run(name, func(t *testing.T) {
+			if nanoseconds && !hasPwait2() {
+				t.Skip("this kernel has no epoll_pwait2")
+			}
+			p, err := newPoller(nanoseconds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			test(t, p)
+		})
+	}
+}
+
+func TestExchange(t *testing.T) {
+	pollers(t, func(t *testing.T, p *Poller) {
+		fd, other := pair(t, p)
+		b := make([]byte, 16)
+		if _, errno := Receive(fd, b); errno != Again {
+			t.Errorf("nothing was there: %v", errno)
+		}
+		if n, errno := Send(fd, []byte("ping")); n != 4 || errno != 0 {
+			t.Error(n, errno)
+		}
+		if n, err := other.Read(b); string(b[:n]) != "ping" || err != nil {
+			t.Error(string(b[:n]), err)
+		}
+		if IsStale(fd) {
+			t.Error("an idle connection is stale")
+		}
+		if _, err := other.Write([]byte("pong")); err != nil {
+			t.Fatal(err)
+		}
+		if ev := wait(t, p); !ev.Read || ev.Write {
+			t.Errorf("%+v", ev)
+		}
+		if !IsStale(fd) {
+			t.Error("a connection with bytes that nobody asked for is not stale")
+		}
+		if n, errno := Receive(fd, b); string(b[:n]) != "pong" || errno != 0 {
+			t.Error(string(b[:n]), errno)
+		}
+		_ = other.Close()
+		if ev := wait(t, p); !ev.Read {
+			t.Errorf("%+v", ev)
+		}
+		if n, errno := Receive(fd, b); n != 0 || errno != 0 || !IsStale(fd) {
+			t.Error("the end was not seen:", n, errno)
+		}
+	})
+}
+
+// The kernel's stamp lies between the writing and the reading, however late that is.
+// It begins to stamp some time after it was asked to.
+func TestStamps(t *testing.T) {
+	pollers(t, func(t *testing.T, p *Poller) {
+		fd, other := pair(t, p)
+		if err := Stamp(fd); err != nil {
+			t.Skip("no stamps here:", err)
+		}
+		var r Receiver
+		start := time.Now()
+		for time.Since(start) < 10*time.Second {
+			before := time.Since(start)
+			if _, err := other.Write([]byte("pong")); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, p)
+			after := time.Since(start)
+			time.Sleep(20 * time.Millisecond)
+			n, stamp, errno := r.Receive(fd, make([]byte, 16))
+			if n != 4 || errno != 0 {
+				t.Fatal(n, errno)
+			}
+			if stamp == 0 {
+				continue
+			}
+			// The clocks are compared to within a few µs; a millisecond is far from 20.
+			if at := time.Duration(stamp - WallOffset(start)); at < before-time.Millisecond || at > after+time.Millisecond {
+				t.Errorf("stamped at %v, sent from %v to %v", at, before, after)
+			}
+			return
+		}
+		t.Error("the kernel never stamped")
+	})
+}
+
+// A wait ends at its time, or when somebody wakes it.
+func TestWait(t *testing.T) {
+	pollers(t, func(t *testing.T, p *Poller) {
+		var events [1]Event
+		began := time.Now()
+		for time.Since(began) < 5*time.Millisecond { // a signal may interrupt it
+			p.Wait(5*time.Millisecond-time.Since(began), events[:])
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("5 ms took %v", took)
+		}
+		time.AfterFunc(10*time.Millisecond, p.Wake)
+		began = time.Now()
+		for n := 0; time.Since(began) < 10*time.Millisecond; n++ {
+			p.Wait(MaxWait, events[:])
+		}
+		if took := time.Since(began); took > 900*time.Millisecond {
+			t.Errorf("it was woken after %v", took)
+		}
+	})
+}
+
+func TestRefused(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().(*net.TCPAddr).AddrPort()
+	_ = l.Close()
+	pollers(t, func(t *testing.T, p *Poller) {
+		fd, err := Connect(netip.AddrPortFrom(addr.Addr(), addr.Port()))
+		if err != nil {
+			return // refused at once
+		}
+		defer Close(fd)
+		if err := p.Add(fd, 1, true); err != nil {
+			t.Fatal(err)
+		}
+		if wait(t, p); Failure(fd) == nil {
+			t.Error("a connection to nobody stands")
+		}
+	})
+}
