@@ -208,13 +208,17 @@ func (l *load) source(ctx context.Context) (takt.Source, error) {
 // listFault notes what ended a list of operations before its time.
 func (l *load) listFault(source takt.Source, r *takt.Report) {
 	l.brokeOff = nil
-	if s, ok := source.(interface{ EndedEarly() bool }); ok && s.EndedEarly() {
+	feed, ok := source.(engine.Feed)
+	if !ok {
+		return
+	}
+	if feed.EndedEarly() {
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "list_ended", Message: fmt.Sprintf(
 			"the list of operations ended after %d of them, before the schedule did; the window ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)})
 	}
 	var signal *SignalError
-	if s, ok := source.(interface{ Err() error }); ok && s.Err() != nil && !errors.As(s.Err(), &signal) {
-		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", s.Err()))
+	if err := feed.Err(); err != nil && !errors.As(err, &signal) {
+		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", err))
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "broke_off", Message: l.brokeOff.Error()})
 	}
 }

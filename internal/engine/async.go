@@ -20,6 +20,7 @@ const classStart = "start"
 // find theirs by token.
 type async struct {
 	*flow
+	parking
 	ctx     context.Context
 	plan    Plan
 	now     func() time.Duration
@@ -30,9 +31,6 @@ type async struct {
 	cutAt   time.Duration // negative: not yet
 	held    takt.Op       // taken, and refused with ErrBusy so far
 	holds   bool
-	parked  bool
-	freed   chan struct{}
-	quit    chan struct{}
 	done    sync.WaitGroup
 }
 
@@ -48,7 +46,7 @@ type slot struct {
 func newAsync(ctx context.Context, f *flow, p Plan) *async {
 	return &async{
 		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1,
-		freed: make(chan struct{}, 1), quit: make(chan struct{}),
+		parking: newParking(),
 	}
 }
 
@@ -121,15 +119,6 @@ func (a *async) pace(w pace.Waiter) {
 				return
 			}
 		}
-	}
-}
-
-func (a *async) park() bool {
-	select {
-	case <-a.freed:
-		return true
-	case <-a.quit:
-		return false
 	}
 }
 
@@ -234,10 +223,7 @@ func (a *async) Done(token uint64, r *takt.Result) {
 	s := a.slots[i]
 	a.release(i)
 	a.leave()
-	if a.parked {
-		a.parked = false
-		signal(a.freed)
-	}
+	a.unpark()
 	done := a.now()
 	// Sampled under the lock, so that no completion falls between the cut and the report.
 	a.rec.Sample(int(i), record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: done}, r)

@@ -30,18 +30,15 @@ func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready t
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.claims--
-	if op.Due == takt.Asap {
-		op.Due = now
+	due := op.Due
+	if due == takt.Asap {
+		due = now
 	}
-	if f.cutoff >= 0 && op.Due >= f.cutoff || f.limit > 0 && f.scheduled >= f.limit {
+	if f.cutoff >= 0 && due >= f.cutoff || f.limit > 0 && f.scheduled >= f.limit {
 		f.settle()
 		return false, 0
 	}
-	if op.Due < f.warmup {
-		f.warm++
-	} else {
-		f.scheduled++
-	}
+	f.count(op, now)
 	f.enter()
 	return true, f.ready
 }
@@ -53,8 +50,21 @@ func (f *flow) ended() {
 	f.leave()
 }
 
-// dropClaim ends the claim on op at the instant at. One that was due by then is counted
-// as unfinished; free is from when a slot was there for it.
+// dropLate ends the claim on op if the schedule was ended before it is due, and
+// reports whether it was.
+func (f *flow) dropLate(op *takt.Op) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cutoff < 0 || op.Due < f.cutoff {
+		return false
+	}
+	f.claims--
+	f.settle()
+	return true
+}
+
+// dropClaim ends the claim on op at the cut, at the instant at. One that was due by
+// then is counted as unfinished; free is from when a slot was there for it.
 func (f *flow) dropClaim(op *takt.Op, at, free time.Duration) {
 	if op.Due == takt.Asap || op.Due > at {
 		f.mu.Lock()

@@ -200,7 +200,7 @@ func (l *life) step() bool {
 		l.finish(l.plan.Source.End())
 	case <-l.exhausted:
 		l.exhausted = nil
-		if s, ok := l.plan.Source.(interface{ EndedEarly() bool }); ok && s.EndedEarly() {
+		if feed, ok := l.plan.Source.(Feed); ok && feed.EndedEarly() {
 			l.finish(l.now()) // the window ends with a list that ended before the schedule
 		}
 		l.drain()

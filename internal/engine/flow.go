@@ -68,7 +68,9 @@ func (f *flow) begin() {
 // never waits: when it has no operation yet it says so, and is asked again.
 type Feed interface {
 	takt.Source
-	Starved() bool // why the last Next gave nothing: true for not yet, false for never
+	Starved() bool    // why the last Next gave nothing: true for not yet, false for never
+	EndedEarly() bool // it ended before the schedule
+	Err() error       // the fault that ended it; nil when there was none
 }
 
 // starvedPause is how long a source that has nothing yet is left alone.
@@ -123,6 +125,13 @@ func (f *flow) due(now time.Duration) bool {
 // counts it; the caller holds the lock.
 func (f *flow) take(op *takt.Op, now time.Duration) {
 	*op, f.next = f.next, *op
+	f.count(op, now)
+	f.advance()
+}
+
+// count counts an operation that is taken at the instant now; the caller holds the
+// lock.
+func (f *flow) count(op *takt.Op, now time.Duration) {
 	if op.Due == takt.Asap {
 		op.Due = now
 	}
@@ -131,7 +140,6 @@ func (f *flow) take(op *takt.Op, now time.Duration) {
 	} else {
 		f.scheduled++
 	}
-	f.advance()
 }
 
 // enter and leave count operations in flight; the caller holds the lock.

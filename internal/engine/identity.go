@@ -28,8 +28,8 @@ func NewID(now time.Time) string {
 	return string(id)
 }
 
-// ComparabilityKey is Report.ComparabilityKey: equal for runs that may be compared: the same variables on
-// the same kind of host.
+// ComparabilityKey is that of a report with these variables: equal for runs that may
+// be compared, with the same variables on the same kind of host.
 func ComparabilityKey(variables map[string]any) string {
 	b, err := json.Marshal(map[string]any{"variables": variables, "host": proc.HostClass()})
 	if err != nil {

@@ -120,13 +120,8 @@ func (l *loop) send(c *lconn) {
 	l.out = c.codec.Append(l.out[:0], &c.op)
 	c.state = lbusy
 	l.flight.add(c)
-	n, errno := sock.Send(c.fd, l.out)
-	if errno != 0 && errno != sock.Again {
-		l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
-		return
-	}
-	c.res.BytesSent += int64(n)
-	if n < len(l.out) {
+	n, ok := l.write(c, l.out)
+	if ok && n < len(l.out) {
 		c.unsent = append(c.unsent[:0], l.out[n:]...)
 		l.partial++
 		if err := l.poll.Watch(c.fd, c.token, true); err != nil {
@@ -137,18 +132,28 @@ func (l *loop) send(c *lconn) {
 
 // sendRest goes on with a request for which there was no room.
 func (l *loop) sendRest(c *lconn) {
-	n, errno := sock.Send(c.fd, c.unsent)
-	if errno != 0 && errno != sock.Again {
-		l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
+	n, ok := l.write(c, c.unsent)
+	if !ok {
 		return
 	}
-	c.res.BytesSent += int64(n)
 	if c.unsent = c.unsent[n:]; len(c.unsent) == 0 {
 		l.partial--
 		if err := l.poll.Watch(c.fd, c.token, false); err != nil {
 			l.fail(c, err, false)
 		}
 	}
+}
+
+// write writes what there is room for. If that fails so does the operation, and ok is
+// false.
+func (l *loop) write(c *lconn, b []byte) (n int, ok bool) {
+	n, errno := sock.Send(c.fd, b)
+	if errno != 0 && errno != sock.Again {
+		l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
+		return 0, false
+	}
+	c.res.BytesSent += int64(n)
+	return n, true
 }
 
 // receive reads what there is for c and reports whether there was anything.

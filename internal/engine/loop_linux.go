@@ -22,15 +22,15 @@ import (
 // service p50 of 135–1000 µs at 100k/s where a loop showed 50.
 type loops struct {
 	*flow
-	net           *takt.Loop
-	opt           Options
-	addr          netip.AddrPort // found by the probe; later connections look up no names
-	first         int            // socket of the probe, which the first loop takes; -1: none
-	all           []*loop
-	stopAt, cutAt atomic.Int64 // instants of the schedule's end and the cut; negative: not yet
-	done          sync.WaitGroup
-	begun         time.Time
-	started       chan struct{} // closed at the start
+	net     *takt.Loop
+	opt     Options
+	addr    netip.AddrPort // found by the probe; later connections look up no names
+	first   int            // socket of the probe, which the first loop takes; -1: none
+	all     []*loop
+	cutAt   atomic.Int64 // instant of the cut; negative: not yet
+	done    sync.WaitGroup
+	begun   time.Time
+	started chan struct{} // closed at the start
 }
 
 // canLoop reports whether the loop mode can speak l.
@@ -53,7 +53,6 @@ func loopCount(o Options) int {
 
 func newLoops(f *flow, l *takt.Loop, o Options) *loops {
 	m := &loops{flow: f, net: l, opt: o, first: -1, started: make(chan struct{})}
-	m.stopAt.Store(-1)
 	m.cutAt.Store(-1)
 	return m
 }
@@ -106,7 +105,6 @@ func (m *loops) start(now func() time.Duration, _ func() pace.Waiter) {
 // stop ends the schedule: what a loop has claimed may have become too late.
 func (m *loops) stop(at time.Duration) {
 	m.flow.end(at)
-	m.stopAt.Store(int64(at))
 	m.wake()
 }
 

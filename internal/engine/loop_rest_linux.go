@@ -16,7 +16,9 @@ const spinFull = 20 * time.Microsecond
 
 // rest waits until there is something to do.
 func (l *loop) rest(now time.Duration) {
-	l.dropLate()
+	if l.claimed && l.m.dropLate(&l.claim) {
+		l.claimed = false
+	}
 	next := forever
 	if l.claimed && !l.full {
 		next = l.claim.Due
@@ -70,14 +72,4 @@ func (l *loop) expiry() time.Duration {
 		at = min(at, c.sent+l.m.net.Timeout)
 	}
 	return at
-}
-
-// dropLate gives the claimed operation up when the schedule was ended before it.
-func (l *loop) dropLate() {
-	end := time.Duration(l.m.stopAt.Load())
-	if end < 0 || !l.claimed || l.claim.Due < end {
-		return
-	}
-	l.m.dropClaim(&l.claim, end-1, 0)
-	l.claimed = false
 }

@@ -23,6 +23,7 @@ const classWorker = "worker"
 // demand; when it is full, operations queue in the source or are dropped.
 type pool struct {
 	*flow
+	parking
 	ctx     context.Context // ends with the drain
 	create  func(i int) (takt.Worker, error)
 	options Options
@@ -32,10 +33,7 @@ type pool struct {
 
 	workers []*worker // all that were ever made; guarded by flow.mu
 	idle    []*worker // last in, first out: a warm connection is a fast one
-	parked  bool      // the pacer waits for freed
 	lead    lead
-	freed   chan struct{}
-	quit    chan struct{} // closed at the cut
 	done    sync.WaitGroup
 }
 
@@ -67,7 +65,7 @@ func newPool(ctx context.Context, f *flow, factory func(int) (takt.Worker, error
 	return &pool{
 		flow: f, ctx: ctx, create: factory, options: o,
 		max: o.InFlight(), drop: o.Overflow == overflowDrop,
-		freed: make(chan struct{}, 1), quit: make(chan struct{}),
+		parking: newParking(),
 	}
 }
 
@@ -150,17 +148,6 @@ func (p *pool) pace(w pace.Waiter) {
 				return
 			}
 		}
-	}
-}
-
-// park waits until a worker found nothing due. Polling instead made the p99 of
-// the schedule lag 1.0 ms at 50k/s, parking 0.16 ms.
-func (p *pool) park() bool {
-	select {
-	case <-p.freed:
-		return true
-	case <-p.quit:
-		return false
 	}
 }
 
@@ -277,15 +264,6 @@ func (p *pool) again(w *worker, at time.Duration) bool {
 	p.leave()
 	p.unpark()
 	return false
-}
-
-// unpark wakes a pacer that waits for a slot; the caller holds the lock.
-func (p *pool) unpark() {
-	if !p.parked {
-		return
-	}
-	p.parked = false
-	signal(p.freed)
 }
 
 // cut counts everything that is open at the instant at as unfinished.

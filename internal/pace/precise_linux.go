@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/taktload/takt/internal/sock"
 )
 
 // Precise locks the calling goroutine to its thread until Close and waits with
@@ -16,33 +18,13 @@ import (
 // at 1000/s), so the caller raises GOMAXPROCS by one for each waiter.
 func Precise(start time.Time) Waiter {
 	runtime.LockOSThread()
-	// The kernel may add 50 µs to each sleep of an ordinary thread; ask for 1 ns.
-	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_SET_TIMERSLACK, 1, 0)
-	return &precise{timer{start}, monotonicBase(start)}
+	sock.Unslack()
+	return &precise{timer{start}, time.Duration(sock.Offset(start, unix.CLOCK_MONOTONIC))}
 }
 
 type precise struct {
 	timer
 	base time.Duration // CLOCK_MONOTONIC at start
-}
-
-// monotonicBase reads both clocks a few times and keeps the tightest pair, so
-// that a preemption between the two readings does not shift every instant.
-func monotonicBase(start time.Time) time.Duration {
-	var base time.Duration
-	tightest := time.Duration(1<<63 - 1)
-	for range 5 {
-		var ts unix.Timespec
-		before := time.Since(start)
-		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
-			continue // cannot fail with this clock
-		}
-		after := time.Since(start)
-		if gap := after - before; gap < tightest {
-			tightest, base = gap, time.Duration(ts.Nano())-before-gap/2
-		}
-	}
-	return base
 }
 
 func (w *precise) Until(due time.Duration, stop <-chan struct{}) {

@@ -51,16 +51,19 @@ func (r *Receiver) stamp() int64 {
 	return ts.Nano()
 }
 
-// WallOffset is the wall clock's nanoseconds since 1970 at start, by the clock that
-// time.Since reads. The wall clock is adjusted all the time, so the offset has to
-// be measured anew every second. Of five readings the tightest pair counts: a
-// preemption between the clocks would shift every stamp.
-func WallOffset(start time.Time) (offset int64) {
+// WallOffset is the wall clock's nanoseconds since 1970 at start. That clock is
+// adjusted all the time, so the offset has to be measured anew every second.
+func WallOffset(start time.Time) (offset int64) { return Offset(start, unix.CLOCK_REALTIME) }
+
+// Offset is what the clock showed at start, in nanoseconds, by the clock that
+// time.Since reads. Of five readings the tightest pair counts: a preemption between
+// the two clocks would shift every instant.
+func Offset(start time.Time, clock int32) (offset int64) {
 	tightest := time.Duration(1<<63 - 1)
 	for range 5 {
 		var ts unix.Timespec
 		before := time.Since(start)
-		if unix.ClockGettime(unix.CLOCK_REALTIME, &ts) != nil {
+		if unix.ClockGettime(clock, &ts) != nil {
 			continue // cannot fail with this clock
 		}
 		if gap := time.Since(start) - before; gap < tightest {
