@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
 )
 
 // docsURL stands in the documents for the target of the moment.
@@ -174,18 +174,13 @@ func (d *doc) listen(args []string) {
 	if err := fs.Parse(args); err != nil {
 		d.t.Fatal(err)
 	}
-	o.Addr = "127.0.0.1:0"
-	s, err := target.Listen(o)
+	s, stop, err := targettest.Start(o)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx) }()
 	d.url = s.URL() + "/"
 	d.stop = func() {
-		cancel()
-		if err := <-served; err != nil {
+		if err := stop(); err != nil {
 			d.t.Error(err)
 		}
 	}

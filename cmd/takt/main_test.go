@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -20,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -79,16 +79,11 @@ func cmdTarget(ts *testscript.TestScript, _ bool, args []string) {
 	fs := flag.NewFlagSet("target", flag.ContinueOnError)
 	o.AddFlags(fs)
 	ts.Check(fs.Parse(args))
-	o.Addr = "127.0.0.1:0"
-	server, err := target.Listen(o)
+	server, stop, err := targettest.Start(o)
 	ts.Check(err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ctx) }()
 	r.server = server
 	r.stop = func() {
-		cancel()
-		if err := <-done; err != nil {
+		if err := stop(); err != nil {
 			ts.Logf("target: %v", err)
 		}
 		r.stop = nil

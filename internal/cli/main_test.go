@@ -16,27 +16,14 @@ import (
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// serve starts a target on a free port, which ends with the test.
+// serve runs a target until the test ends.
 func serve(t *testing.T, o target.Options) (url string) {
 	t.Helper()
-	o.Addr = "127.0.0.1:0"
-	s, err := target.Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return s.URL()
+	return targettest.Serve(t, o).URL()
 }
 
 // call runs takt in this process.

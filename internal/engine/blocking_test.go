@@ -12,26 +12,14 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // serve runs a target until the test ends and returns its address.
 func serve(t testing.TB, o target.Options) (addr string, s *target.Server) {
 	t.Helper()
-	o.Addr = "127.0.0.1:0"
-	s, err := target.Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	s = targettest.Serve(t, o)
 	return s.URL()[len("http://"):], s
 }
 
@@ -114,19 +102,26 @@ func request(c net.Conn) bool {
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-func TestBlockingFaults(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		answer func(net.Conn)
-		class  string
-	}{
+// fault is what a server does instead of answering, and the classes that it may give.
+type fault struct {
+	name   string
+	answer func(net.Conn)
+	class  string
+}
+
+func faults() []fault {
+	return []fault{
 		{"closes at once", func(net.Conn) {}, "closed|reset"},
 		{"closes without an answer", func(c net.Conn) { request(c) }, "closed"},
 		{"breaks off", func(c net.Conn) { request(c); io.WriteString(c, ok[:len(ok)-1]) }, "truncated"},
 		{"resets", func(c net.Conn) { request(c); c.(*net.TCPConn).SetLinger(0) }, "reset"},
 		{"hangs", func(c net.Conn) { request(c); io.Copy(io.Discard, c) }, "timeout"},
 		{"garbage", func(c net.Conn) { request(c); io.WriteString(c, "SSH-2.0-OpenSSH\r\n") }, "malformed"},
-	} {
+	}
+}
+
+func TestBlockingFaults(t *testing.T) {
+	for _, c := range faults() {
 		t.Run(c.name, func(t *testing.T) {
 			l := httpLoop(t, listen(t, c.answer))
 			l.Timeout = 200 * time.Millisecond

@@ -120,19 +120,8 @@ func TestLoopsShare(t *testing.T) {
 
 func TestModesFaults(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
-		for _, c := range []struct {
-			name   string
-			answer func(net.Conn)
-			class  string
-		}{
-			{"closes at once", func(net.Conn) {}, "closed|reset"},
-			{"closes without an answer", func(c net.Conn) { request(c) }, "closed"},
-			{"breaks off", func(c net.Conn) { request(c); io.WriteString(c, ok[:len(ok)-1]) }, "truncated"},
-			{"resets", func(c net.Conn) { request(c); c.(*net.TCPConn).SetLinger(0) }, "reset"},
-			{"hangs", func(c net.Conn) { request(c); io.Copy(io.Discard, c) }, "timeout"},
-			{"garbage", func(c net.Conn) { request(c); io.WriteString(c, "SSH-2.0-OpenSSH\r\n") }, "malformed"},
-			{"endless head", func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)) }, "malformed|too_large|reset"},
-		} {
+		endless := fault{"endless head", func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)) }, "malformed|too_large|reset"}
+		for _, c := range append(faults(), endless) {
 			t.Run(c.name, func(t *testing.T) {
 				l := httpLoop(t, listen(t, c.answer))
 				l.Timeout = 200 * time.Millisecond

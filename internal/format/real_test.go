@@ -4,7 +4,6 @@ package format_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -113,22 +113,18 @@ func TestRealJavaReadsRun(t *testing.T) {
 // loadTarget runs takt http against a target that fails now and then.
 func loadTarget(t *testing.T, log, report string) *takt.Report {
 	t.Helper()
-	s, err := target.Listen(target.Options{
-		Addr: "127.0.0.1:0", Service: "exp(2ms)", ErrorRate: "5%", ResetRate: "1%", Freeze: "100ms/1s", Seed: 1,
+	s, stop, err := targettest.Start(target.Options{
+		Service: "exp(2ms)", ErrorRate: "5%", ResetRate: "1%", Freeze: "100ms/1s", Seed: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error)
-	go func() { served <- s.Serve(ctx) }()
 	var out bytes.Buffer
 	code := cli.Main(cli.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
 		Getenv: func(string) string { return "" }, Interrupt: t.Context(),
 	}, []string{"http", "--rate", "500/s", "--duration", "3s", "--no-store", "--progress", "none", "-o", "hlog=" + log, "-o", "json=" + report, s.URL()})
-	cancel()
-	if err := <-served; err != nil {
+	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 	if code != 0 {

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/taktload/takt/internal/sock"
 )
 
 // alarm wakes the dispatcher at an instant, to the precision of the kernel
@@ -49,7 +51,7 @@ func (a *alarm) begin(origin time.Time) {
 // never unlocked, so its timer slack harms nobody else.
 func (a *alarm) enter() {
 	runtime.LockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // 1 ns; the default adds 50 µs to every sleep
+	sock.Unslack()
 }
 
 // nap is to be called under the lock that admits requests: a ring afterwards

@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"cmp"
 	"io"
 	"net"
 	nethttp "net/http"
@@ -76,8 +77,14 @@ func load(t *testing.T, o *http.Options, n uint64, args ...string) *takt.Report 
 
 func loadWith(t *testing.T, o *http.Options, shape engine.Options, args ...string) *takt.Report {
 	t.Helper()
+	return run(t, plan(t, o, shape, args...))
+}
+
+// plan is the run of o with the Requests, Connections, Rate and Shard of shape.
+func plan(t *testing.T, o *http.Options, shape engine.Options, args ...string) engine.Plan {
+	t.Helper()
 	e := engine.Defaults()
-	e.Requests, e.Connections, e.Rate, e.Shard = shape.Requests, shape.Connections, shape.Rate, or(shape.Shard, e.Shard)
+	e.Requests, e.Connections, e.Rate, e.Shard = shape.Requests, shape.Connections, shape.Rate, cmp.Or(shape.Shard, e.Shard)
 	o.Shape(&e)
 	if faults := o.Validate(args); len(faults) > 0 {
 		t.Fatal(faults)
@@ -93,18 +100,16 @@ func loadWith(t *testing.T, o *http.Options, shape engine.Options, args ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := engine.Run(t.Context(), engine.Plan{Options: e, Kind: "http", Source: src, Driver: d})
+	return engine.Plan{Options: e, Kind: "http", Source: src, Driver: d}
+}
+
+func run(t *testing.T, p engine.Plan) *takt.Report {
+	t.Helper()
+	r, err := engine.Run(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // both runs a test with either client.

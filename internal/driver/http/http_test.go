@@ -1,7 +1,6 @@
 package http_test
 
 import (
-	"context"
 	"net"
 	"testing"
 	"time"
@@ -9,27 +8,14 @@ import (
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // serve runs a target until the test ends.
 func serve(t *testing.T, o target.Options) (url string) {
 	t.Helper()
-	o.Addr = "127.0.0.1:0"
-	s, err := target.Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return s.URL()
+	return targettest.Serve(t, o).URL()
 }
 
 // closedPort is the URL of a port that nobody listens on.

@@ -38,18 +38,14 @@ type netClient struct {
 	retried atomic.Uint64 // net/http sends idempotent requests again by itself
 }
 
-func (o *Options) openNet() (*takt.Driver, error) {
+func (o *Options) openNet() *takt.Driver {
 	c := &netClient{o: o, check: o.ExpectBody.check()}
 	n := 1
 	if o.HTTP2 {
 		n = o.HTTP2Connections
 	}
 	for range n {
-		t, err := c.newTransport()
-		if err != nil {
-			return nil, err
-		}
-		c.clients = append(c.clients, &http.Client{Transport: t, CheckRedirect: c.checkRedirect})
+		c.clients = append(c.clients, &http.Client{Transport: c.newTransport(), CheckRedirect: c.checkRedirect})
 	}
 	return &takt.Driver{
 		Phases: engine.NetPhases,
@@ -57,17 +53,13 @@ func (o *Options) openNet() (*takt.Driver, error) {
 		Worker: func(i int) (takt.Worker, error) { return &netWorker{c: c, client: c.clients[i%n]}, nil },
 		Finish: c.finish,
 		Close:  c.close,
-	}, nil
+	}
 }
 
-func (c *netClient) newTransport() (*http.Transport, error) {
-	conf, err := c.o.tlsConfig()
-	if err != nil {
-		return nil, err
-	}
+func (c *netClient) newTransport() *http.Transport {
 	t := &http.Transport{
 		DialContext:           c.dial,
-		TLSClientConfig:       conf,
+		TLSClientConfig:       c.o.tls.Clone(),
 		TLSHandshakeTimeout:   c.o.ConnectTimeout,
 		MaxIdleConnsPerHost:   engine.DefaultInFlight,
 		DisableKeepAlives:     c.o.DisableKeepAlive,
@@ -86,7 +78,7 @@ func (c *netClient) newTransport() (*http.Transport, error) {
 	if c.o.Proxy.url != nil {
 		t.Proxy = http.ProxyURL(c.o.Proxy.url)
 	}
-	return t, nil
+	return t
 }
 
 // checkRedirect lets a redirect that must not be followed be the answer.

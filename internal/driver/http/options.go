@@ -6,6 +6,7 @@ package http
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -70,12 +71,13 @@ type Options struct {
 	ContrastFor time.Duration // of the closed loop after the run; 0: none
 	Stdin       io.Reader     // of -D - and --targets -; nil: empty
 
-	url      *url.URL // of the argument; nil: the targets say where
-	target   string   // of a request to url: path and query, with placeholders
-	seed     uint64   // of placeholders with random values
-	conns    int      // of the contrast
-	closed   bool     // the run has no schedule
-	body     []byte   // of all requests that bring none of their own
+	url      *url.URL    // of the argument; nil: the targets say where
+	target   string      // of a request to url: path and query, with placeholders
+	seed     uint64      // of placeholders with random values
+	conns    int         // of the contrast
+	closed   bool        // the run has no schedule
+	tls      *tls.Config // what connections to any https server have in common
+	body     []byte      // of all requests that bring none of their own
 	requests requests
 	keep     int         // bytes of targets that are kept in memory
 	list     *targetList // nil: one request, no list
@@ -92,20 +94,11 @@ func New() *Options {
 
 // Validate reports every fault at once and prepares the requests.
 func (o *Options) Validate(args []string) []error {
-	var faults []error
-	add := func(err error) {
-		if err != nil {
-			faults = append(faults, err)
-		}
-	}
-	add(o.parseURL(args))
-	add(o.readBody())
-	add(o.Credentials.read())
-	add(o.checkBounds())
-	add(o.checkRoute())
-	faults = append(faults, o.checkPairs()...)
-	if _, err := o.tlsConfig(); err != nil {
-		add(err)
+	faults := o.checkPairs()
+	for _, err := range []error{
+		o.parseURL(args), o.readBody(), o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS(),
+	} {
+		faults = appendError(faults, err)
 	}
 	if len(faults) == 0 {
 		faults = o.build()
@@ -280,7 +273,7 @@ func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
 		return nil, fmt.Errorf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with -c", limit, conns, 2*uint64(conns)+64)
 	}
 	if o.client() == clientNet {
-		return o.openNet()
+		return o.openNet(), nil
 	}
 	return o.openOwn()
 }

@@ -37,9 +37,7 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 	}
 	l.Network, l.Addr = o.route(hostPort(u))
 	if u.Scheme == "https" {
-		if l.TLS, err = o.tlsConfig(); err != nil {
-			return nil, err
-		}
+		l.TLS = o.tls.Clone()
 		l.TLS.ServerName, l.TLS.NextProtos = u.Hostname(), []string{"http/1.1"}
 	}
 	return &takt.Driver{Loop: l, Finish: o.finish, Close: o.close}, nil

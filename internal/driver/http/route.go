@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -98,17 +99,10 @@ func (c ConnectTo) detour(addr string) string {
 	}
 	for _, d := range c {
 		if (d.host == "" || strings.EqualFold(d.host, host)) && (d.port == "" || d.port == port) {
-			return net.JoinHostPort(or(d.toHost, host), or(d.toPort, port))
+			return net.JoinHostPort(cmp.Or(d.toHost, host), cmp.Or(d.toPort, port))
 		}
 	}
 	return addr
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // checkRoute holds the ways to the target against each other.
@@ -155,29 +149,29 @@ func defaultPort(u *url.URL) string {
 	return "80"
 }
 
-// tlsConfig is what connections to any https server have in common.
-func (o *Options) tlsConfig() (*tls.Config, error) {
-	conf := &tls.Config{InsecureSkipVerify: o.Insecure}
+// readTLS makes what connections to any https server have in common.
+func (o *Options) readTLS() error {
+	o.tls = &tls.Config{InsecureSkipVerify: o.Insecure}
 	if o.CACert != "" {
 		pem, err := os.ReadFile(o.CACert)
 		if err != nil {
-			return nil, fmt.Errorf("cannot read the authorities: %w; check --cacert", err)
+			return fmt.Errorf("cannot read the authorities: %w; check --cacert", err)
 		}
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("no certificate in %s; --cacert wants PEM", o.CACert)
+		o.tls.RootCAs = x509.NewCertPool()
+		if !o.tls.RootCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("no certificate in %s; --cacert wants PEM", o.CACert)
 		}
 	}
 	if o.Key != "" && o.Cert == "" {
-		return nil, errors.New("--key is given without --cert; a client certificate needs both")
+		return errors.New("--key is given without --cert; a client certificate needs both")
 	}
 	if o.Cert == "" {
-		return conf, nil
+		return nil
 	}
-	pair, err := tls.LoadX509KeyPair(o.Cert, or(o.Key, o.Cert))
+	pair, err := tls.LoadX509KeyPair(o.Cert, cmp.Or(o.Key, o.Cert))
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the client certificate: %w; check --cert and --key", err)
+		return fmt.Errorf("cannot use the client certificate: %w; check --cert and --key", err)
 	}
-	conf.Certificates = []tls.Certificate{pair}
-	return conf, nil
+	o.tls.Certificates = []tls.Certificate{pair}
+	return nil
 }

@@ -241,29 +241,10 @@ func TestTargetFaults(t *testing.T) {
 	e := startEcho(t, nil)
 	o = options("auto")
 	o.Targets, o.Stdin = "-", strings.NewReader("GET /1\nGET http://elsewhere/\nA: b\n")
-	eng := engine.Defaults()
-	eng.Requests, eng.Connections = 5, 1
-	o.Shape(&eng)
-	if faults := o.Validate([]string{e.URL}); faults != nil {
-		t.Fatal(faults)
-	}
-	src, err := eng.Source()
-	if err == nil {
-		src, err = o.Source(t.Context(), src)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := o.Open(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := engine.Run(t.Context(), engine.Plan{Options: eng, Kind: "http", Source: src, Driver: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := plan(t, o, engine.Options{Requests: 5, Connections: 1}, e.URL)
+	r := run(t, p)
 	clean(t, r, 1)
-	if err := src.(interface{ Err() error }).Err(); err == nil || !strings.Contains(err.Error(), "stdin:2: http://elsewhere/ is not on the host of the url") {
+	if err := p.Source.(engine.Feed).Err(); err == nil || !strings.Contains(err.Error(), "stdin:2: http://elsewhere/ is not on the host of the url") {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -38,7 +39,7 @@ func (o *Options) parseURL(args []string) error {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return urlFault(args[0], u, err)
 	}
-	o.url, o.target = u, or(target, u.RequestURI())
+	o.url, o.target = u, cmp.Or(target, u.RequestURI())
 	return nil
 }
 
