@@ -36,7 +36,7 @@ func (l *loop) rest(now time.Duration) {
 		l.serve(until - now)
 	default:
 		// What comes meanwhile is read when the loop wakes.
-		sock.Sleep(max(until, l.sentAt+l.pace.grid) - now)
+		sock.Sleep(max(until, l.pace.woke+l.pace.grid) - now)
 	}
 	after := l.now()
 	l.rested += after - now

@@ -16,6 +16,11 @@ const (
 	// for requests that come together.
 	gatherCount = 16
 	gatherTime  = 25 * time.Microsecond
+	// gatherCountSlow and gatherTimeSlow are those of a closed loop whose target has
+	// more than half of the connections, and so is slower than the loop: nothing is due
+	// that could be late, and nginx serves 4 % more. A faster target would idle.
+	gatherCountSlow = 48
+	gatherTimeSlow  = 80 * time.Microsecond
 	// blindMost is up to how many operations in flight the oldest is simply read
 	// instead of asking the poller which is ready: a 5 % cheaper request.
 	blindMost = 256
@@ -65,7 +70,6 @@ type loop struct {
 	stamps   bool // the kernel says when bytes came
 	wall     int64
 	wallAt   time.Duration // when wall was measured
-	sentAt   time.Duration // when it last sent
 	rested   time.Duration // slept or spun in all
 }
 
@@ -131,6 +135,7 @@ func (l *loop) turn() {
 // sendDue sends all that is due while a connection is free, and returns the time.
 func (l *loop) sendDue(now time.Duration) time.Duration {
 	l.full, l.looked = false, false
+	begun, sent := now, 0
 	if !l.claimed {
 		l.take(now)
 	}
@@ -145,9 +150,10 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 			break
 		}
 		l.begin(c, now)
-		l.sentAt = now
+		sent++
 		now = l.now()
 	}
+	l.pace.sent(sent, begun)
 	return now
 }
 
@@ -293,7 +299,11 @@ func (l *loop) gather(now time.Duration) bool {
 	if !l.full {
 		return got > 0 && l.claimed && l.claim.Due <= l.now()
 	}
-	for until := now + gatherTime; got < gatherCount && l.flight.n > 0; {
+	count, length := gatherCount, gatherTime
+	if l.closed && 2*l.flight.n > l.max {
+		count, length = gatherCountSlow, gatherTimeSlow
+	}
+	for until := now + length; got < count && l.flight.n > 0; {
 		if got += l.readSome(); l.now() >= until {
 			break
 		}

@@ -3,8 +3,11 @@ package sock
 import (
 	"net"
 	"net/netip"
+	"runtime"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // pair is a connection whose one end is made here and the other by package net.
@@ -182,4 +185,42 @@ func TestRefused(t *testing.T) {
 			t.Error("a connection to nobody stands")
 		}
 	})
+}
+
+// A wait must keep its P. When one begins with syscall.Syscall the runtime's monitor
+// takes the P away and then looks every 20 µs whether it can do so again: that was
+// half of the CPU of a run at 1k/s. Each look is a sleep, and the kernel counts those.
+func TestWaitingLeavesTheMonitorAlone(t *testing.T) {
+	p, err := newPoller(true)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer p.Close()
+	var events [1]Event
+	var raw [1]unix.EpollEvent
+	const waits, length = 300, time.Millisecond
+	keeps := sleeps(t, waits, func() { p.Wait(length, events[:]) })
+	gives := sleeps(t, waits, func() { _, _ = unix.EpollWait(p.epoll, raw[:], int(length.Milliseconds())) })
+	t.Logf("sleeps of the process a wait: %.1f, and %.1f with syscall.Syscall", keeps, gives)
+	if keeps > 2 || gives < 1.5*keeps {
+		t.Errorf("the process slept %.1f times a wait, and %.1f times with syscall.Syscall", keeps, gives)
+	}
+}
+
+// sleeps is how often threads of this process went to sleep for each call of wait.
+func sleeps(t *testing.T, n int, wait func()) float64 {
+	count := func() int64 {
+		var u unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+			t.Fatal(err)
+		}
+		return u.Nvcsw
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := count()
+	for range n {
+		wait()
+	}
+	return float64(count()-before) / float64(n)
 }
