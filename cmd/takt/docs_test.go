@@ -39,7 +39,7 @@ func TestDocs(t *testing.T) {
 	for i, text := range texts {
 		t.Run(filepath.Base(paths[i]), func(t *testing.T) {
 			t.Parallel()
-			d := &doc{t: t, stop: func() {}}
+			d := &doc{t: t, home: t.TempDir(), stop: func() {}}
 			for _, e := range examples(text) {
 				d.run(e)
 			}
@@ -111,12 +111,14 @@ func newExample(line, output string) example {
 // doc runs the examples of one document.
 type doc struct {
 	t    *testing.T
+	home string // where its runs are kept
 	url  string // of the target; "": none yet
 	stop func()
 }
 
 func (d *doc) run(e example) {
-	args, err := words(e.line)
+	line, file, _ := strings.Cut(e.line, " > ")
+	args, err := words(line)
 	if err != nil {
 		d.t.Errorf("%s: %v", e.line, err)
 		return
@@ -139,7 +141,7 @@ func (d *doc) run(e example) {
 	// leave: a line has two more tries. If every run was invalid (6), the machine
 	// was too busy to decide; the exit codes themselves are tested by the scripts.
 	for try := 1; ; try++ {
-		code, output := runLine(d.t, args[1:])
+		code, output := d.runLine(args[1:], file)
 		switch {
 		case code == e.code:
 			return
@@ -154,11 +156,22 @@ func (d *doc) run(e example) {
 	}
 }
 
-func runLine(t *testing.T, args []string) (code int, output string) {
+// runLine runs takt. Standard output goes to the file, if one is named.
+func (d *doc) runLine(args []string, file string) (code int, output string) {
 	var out bytes.Buffer
 	env := cli.Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
-		Getenv: func(string) string { return "" }, Interrupt: t.Context(),
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Interrupt: d.t.Context(),
+		Getenv: func(name string) string {
+			return map[string]string{"XDG_DATA_HOME": d.home, "XDG_STATE_HOME": d.home}[name]
+		},
+	}
+	if file != "" {
+		f, err := os.Create(file)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		defer f.Close()
+		env.Stdout = f
 	}
 	code = cli.Main(env, args)
 	return code, out.String()

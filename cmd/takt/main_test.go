@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 // TestScripts runs takt as its users see it: stdout, stderr, exit code, files left.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Dir:           "testdata/script",
 		Condition: func(name string) (bool, error) {
 			if name != "race" {
 				return false, fmt.Errorf("unknown condition %q", name)
@@ -41,14 +42,18 @@ func TestScripts(t *testing.T) {
 			return raceDetector, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"target": cmdTarget,
-			"exits":  cmdExits,
-			"closed": cmdClosed,
-			"during": cmdDuring,
-			"report": cmdReport,
+			"target":  cmdTarget,
+			"beside":  cmdBeside,
+			"exits":   cmdExits,
+			"closed":  cmdClosed,
+			"during":  cmdDuring,
+			"report":  cmdReport,
+			"replace": cmdReplace,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", os.Getenv("GORACE"))
+			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/.data")
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/.state")
 			e.Values[runningKey{}] = &running{}
 			return nil
 		},
@@ -75,11 +80,7 @@ func cmdTarget(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 1 && args[0] == "down" {
 		return
 	}
-	var o target.Options
-	fs := flag.NewFlagSet("target", flag.ContinueOnError)
-	o.AddFlags(fs)
-	ts.Check(fs.Parse(args))
-	server, stop, err := targettest.Start(o)
+	server, stop, err := targettest.Start(targetOptions(ts, args))
 	ts.Check(err)
 	r.server = server
 	r.stop = func() {
@@ -95,6 +96,22 @@ func cmdTarget(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	ts.Setenv("URL", server.URL())
 	ts.Setenv("HOST", strings.TrimPrefix(server.URL(), "http://"))
+}
+
+// cmdBeside is "beside NAME [flags]": serve one more target, until the script ends,
+// and set $NAME to its URL.
+func cmdBeside(ts *testscript.TestScript, _ bool, args []string) {
+	server, stop, err := targettest.Start(targetOptions(ts, args[1:]))
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(stop()) })
+	ts.Setenv(args[0], server.URL())
+}
+
+func targetOptions(ts *testscript.TestScript, args []string) (o target.Options) {
+	fs := flag.NewFlagSet("target", flag.ContinueOnError)
+	o.AddFlags(fs)
+	ts.Check(fs.Parse(args))
+	return o
 }
 
 // cmdExits is "exits CODE command…": run it and want this very exit code.
@@ -189,6 +206,16 @@ func act(r *running, p *os.Process, action string) error {
 		return p.Signal(syscall.SIGCONT)
 	}
 	return fmt.Errorf("unknown action %q", action)
+}
+
+// cmdReplace is "replace OLD NEW FILE".
+func cmdReplace(ts *testscript.TestScript, _ bool, args []string) {
+	old := ts.ReadFile(args[2])
+	changed := strings.ReplaceAll(old, args[0], args[1])
+	if old == changed {
+		ts.Fatalf("%s is not in %s", args[0], args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(changed), 0o666))
 }
 
 // cmdReport is "report FILE [ASSERTION…]": the file holds a whole report, the laws

@@ -48,10 +48,16 @@ func (l *load) guarded(ctx context.Context, watch func(takt.Interval), source ta
 	}
 }
 
-// noteAbort says in the report that it is of a run which was ended.
-func noteAbort(ctx context.Context, r *takt.Report) {
+// noteEnd says in the report that it is of a run which was ended. One that had no
+// end of its own is complete.
+func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 	if e := aborted(ctx); e != nil {
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "aborted", Message: "the run was " + e.Error() + "; it ended there, and is shorter than was asked for"})
+	}
+	var signal *SignalError
+	if errors.As(context.Cause(ctx), &signal) && !l.engine.Endless() {
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "cancelled", Message: fmt.Sprintf(
+			"the run was %v after %.1f s; it is shorter than was asked for, and is not compared with others", signal, r.DurationS)})
 	}
 }
 

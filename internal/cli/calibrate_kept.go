@@ -68,19 +68,8 @@ func (c *calibration) holds(now time.Time, host map[string]any) bool {
 		c.SchemaVersion == calibrationVersion && age > -time.Hour && age <= calibrationAge
 }
 
-var errNoHome = errors.New("there is no home directory; set XDG_STATE_HOME to a directory for it")
-
 // calibrationPath is where the calibration is kept.
-func (e Env) calibrationPath() (string, error) {
-	dir := e.Getenv("XDG_STATE_HOME")
-	if home := e.Getenv("HOME"); !filepath.IsAbs(dir) && home != "" {
-		dir = filepath.Join(home, ".local", "state")
-	}
-	if !filepath.IsAbs(dir) { // the specification says to ignore a relative one
-		return "", errNoHome
-	}
-	return filepath.Join(dir, "takt", "calibration.json"), nil
-}
+func (e Env) calibrationPath() (string, error) { return e.underHome(stateHome, "calibration.json") }
 
 // keepCalibration writes c in one step: a report may be reading the old one. A quiet
 // one that holds is not given up for one that was disturbed.

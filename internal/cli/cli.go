@@ -127,7 +127,8 @@ the operation was due, and says when it was itself the bottleneck.`,
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newVersion(env), newTarget(env), newCalibrate(env), newConfig(env))
+	root.AddCommand(newVersion(env), newTarget(env), newCalibrate(env), newConfig(env),
+		newRuns(env), newShow(env), newStore(env), newMerge(env), newCollate(env), newCompare(env), newVerify(env))
 	for _, c := range newLoads(env) {
 		root.AddCommand(c)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,11 +26,13 @@ type load struct {
 	flags   *goFlagSet
 	outputs list
 	asserts list
-	labels  labels
 	aborts  list
+	thing   thing
+	store   storing
 
 	progress string
 	repeat   int
+	runGroup string
 	noStore  bool
 	strict   bool
 
@@ -40,7 +43,8 @@ type load struct {
 	abort      context.CancelCauseFunc
 	scrub      *strings.Replacer
 	group      string
-	brokeOff   error // what ended the list of operations before its time
+	named      map[string]string // labels of the thing under test
+	brokeOff   error             // what ended the list of operations before its time
 }
 
 // The names of --progress.
@@ -78,10 +82,12 @@ func (l *load) addFlags(fs *goFlagSet) {
 	fs.Var(&l.asserts, "assert", "`CONDITION` such as p99<250ms, errors<0.1%, rate>=99%; repeatable; exit code 3 if it does not hold")
 	fs.Var(&l.aborts, "abort-on", "`CONDITION` as of --assert, such as errors>50%, p99>2s, ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
 	fs.BoolVar(&l.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
-	fs.Var(&l.labels, "label", "`NAME=VALUE` of the thing under test, kept in the report; repeatable")
+	l.thing.addFlags(fs)
+	l.store.addFlags(fs)
 	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `auto|line|none`")
+	fs.StringVar(&l.runGroup, "run-group", "", "`NAME` of the run that the shards of --shard are parts of, the same for all; without it the instant of --start-at")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
-	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run (no store is there yet, so nothing is kept anyway)")
+	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
 }
 
 // faults are those of validate, without secrets.
@@ -106,7 +112,7 @@ func (l *load) validate(args []string) []error {
 		faults = append(faults, fmt.Errorf("--repeat is %d; give a number above 0", l.repeat))
 	}
 	faults = append(faults, l.checkStdin()...)
-	l.assertions, l.opened = nil, nil
+	l.assertions = nil
 	for _, text := range l.asserts {
 		a, err := analysis.ParseAssertion(text)
 		faults = appendError(faults, err)
@@ -114,7 +120,8 @@ func (l *load) validate(args []string) []error {
 	}
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
-	return append(faults, l.parseOutputs()...)
+	l.opened, bad = parseOutputs(l.env, l.outputs)
+	return append(faults, bad...)
 }
 
 // checkStdin counts who reads standard input: the second one would find it empty.
@@ -149,6 +156,10 @@ func (l *load) run(ctx context.Context, args []string) error {
 	var unread error
 	if l.calibrated, unread = l.env.keptCalibration(); unread != nil {
 		fmt.Fprintf(l.env.Stderr, "takt: warning: %v\n", unread)
+	}
+	var err error
+	if l.named, err = l.thing.values(ctx, l.env); err != nil {
+		return err
 	}
 	var worst error
 	for i := range l.repeat {
@@ -187,11 +198,14 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	if err != nil {
 		return l.broken(ctx, err)
 	}
-	l.complete(report, head)
+	l.complete(report, head, number)
 	l.listFault(source, report)
-	noteAbort(ctx, report)
+	l.noteEnd(ctx, report)
 	l.contrast(ctx, report)
 	written := out.close(report)
+	if !l.noStore {
+		l.store.keep(l.env, report)
+	}
 	judged := l.judge(report)
 	return l.outcome(ctx, report, written, judged)
 }
@@ -273,7 +287,7 @@ func (l *load) head() takt.Report {
 		Tool:          takt.Tool{Name: "takt", Version: version, Go: runtime.Version()},
 		Kind:          l.row.Kind,
 		Command:       l.command(),
-		Labels:        l.labels.values(),
+		Labels:        l.named,
 		Variables:     l.engine.Variables(),
 		StartedAt:     start.UTC(),
 		WarmupS:       l.engine.Warmup.Seconds(),
@@ -310,14 +324,33 @@ func (l *load) redact(word string) string {
 }
 
 // complete adds to the engine's report what only the command knows.
-func (l *load) complete(r *takt.Report, head takt.Report) {
+func (l *load) complete(r *takt.Report, head takt.Report, number int) {
 	r.ID, r.Tool, r.Command = head.ID, head.Tool, head.Command
 	r.Labels, r.Variables = head.Labels, head.Variables
 	r.Variables["engine"] = r.Generator.Engine
-	r.ComparabilityKey = engine.ComparabilityKey(r.Variables)
+	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
 	l.calibrated.noteFloor(r)
-	if l.repeat > 1 || r.Schedule.Shard != "1/1" {
-		r.Schedule.RunGroup = l.group
+	l.joinGroup(r, number)
+}
+
+// joinGroup names what the report belongs together with: the runs of --repeat, or
+// the shards of one run. Shards are other processes, so what they have in common is
+// what they were told: --run-group, or the instant of --start-at.
+func (l *load) joinGroup(r *takt.Report, number int) {
+	shard := r.Schedule.Shard != "1/1"
+	if !shard && l.repeat == 1 && l.runGroup == "" {
+		return
+	}
+	at := time.Time(l.engine.StartAt)
+	r.Schedule.RunGroup = cmp.Or(l.runGroup, l.group)
+	switch {
+	case shard && l.runGroup == "" && at.IsZero():
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "no_run_group", Message: "takt merge cannot tell which other shards belong to this one; give all of them the same --run-group or --start-at"})
+	case shard && l.runGroup == "":
+		r.Schedule.RunGroup = "start-at " + at.UTC().Format(time.RFC3339Nano)
+	}
+	if shard && l.repeat > 1 {
+		r.Schedule.RunGroup += fmt.Sprintf(" repeat %d", number)
 	}
 }
 

@@ -24,20 +24,20 @@ type destination struct {
 }
 
 // parseOutputs reads --output. Without one that goes to stdout, the text report does.
-func (l *load) parseOutputs() (faults []error) {
+func parseOutputs(env Env, given list) (opened []destination, faults []error) {
 	var paths []string
-	for _, s := range l.outputs {
+	for _, s := range given {
 		f, path, err := format.Parse(s)
 		faults = appendError(faults, err)
 		if err == nil {
-			l.opened, paths = append(l.opened, destination{f, path}), append(paths, path)
+			opened, paths = append(opened, destination{f, path}), append(paths, path)
 		}
 	}
 	faults = append(faults, format.CheckPaths(paths)...)
 	if !slices.Contains(paths, format.Stdout) {
-		l.opened = append([]destination{{format.Text(colours(l.env)), format.Stdout}}, l.opened...)
+		opened = append([]destination{{format.Text(colours(env)), format.Stdout}}, opened...)
 	}
-	return faults
+	return opened, faults
 }
 
 // colours are for people at a terminal who did not say no.

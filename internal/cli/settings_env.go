@@ -18,7 +18,7 @@ func (e Env) warnNearMisses(known commandFlags) {
 	if e.Environ == nil {
 		return
 	}
-	names := []string{envName(configFlag)}
+	names := append([]string{envName(configFlag)}, storeVariables()...)
 	for _, command := range slices.Sorted(maps.Keys(known)) {
 		for _, name := range settingNames(known[command]) {
 			names = append(names, envName(name))

@@ -102,6 +102,8 @@ func (c *configFile) isKnown(l configLine) bool {
 	commands := slices.Sorted(maps.Keys(c.known))
 	if l.section != "" {
 		commands = slices.DeleteFunc(commands, func(name string) bool { return name != l.section })
+	} else if i := slices.Index(commands, c.command); i > 0 {
+		commands = append([]string{c.command}, slices.Delete(commands, i, i+1)...) // its own letters first
 	}
 	var names []string
 	for _, command := range commands {

@@ -44,14 +44,6 @@ func (l *labels) String() string {
 	return strings.Join(parts, ",")
 }
 
-func (l *labels) values() map[string]string {
-	m := map[string]string{}
-	for name, value := range *l {
-		m[name] = value
-	}
-	return m
-}
-
 // scrubber replaces every secret that the flags and the driver hold. At one place
 // the first of the list wins, so the longest stands first: the end of a secret that
 // begins with another one would be left.

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"time"
-
-	"github.com/taktload/takt/internal/proc"
 )
 
 // NewID makes a ULID (github.com/ulid/spec): 48 bits of milliseconds and 80
@@ -28,10 +26,10 @@ func NewID(now time.Time) string {
 	return string(id)
 }
 
-// ComparabilityKey is that of a report with these variables: equal for runs that may
-// be compared, with the same variables on the same kind of host.
-func ComparabilityKey(variables map[string]any) string {
-	b, err := json.Marshal(map[string]any{"variables": variables, "host": proc.HostClass()})
+// ComparabilityKey is that of a report with these variables, made on a host of that
+// class: equal for runs that may be compared.
+func ComparabilityKey(variables map[string]any, hostClass string) string {
+	b, err := json.Marshal(map[string]any{"variables": variables, "host": hostClass})
 	if err != nil {
 		return "" // variables are plain values: cannot happen
 	}

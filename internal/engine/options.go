@@ -250,6 +250,9 @@ func (o *Options) paced() bool {
 	return o.MaxLag > 0 || o.Pacing != "" && o.Pacing != pacingDefault
 }
 
+// Endless reports whether the run has no end but a signal, or that of its list.
+func (o *Options) Endless() bool { return o.Duration == 0 && o.Stages == "" && o.Requests == 0 }
+
 // Closed reports whether o asks for a closed loop.
 func (o *Options) Closed() bool { return o.Stages == "" && (o.Rate == "" || o.Rate == "max") }
 

@@ -75,6 +75,7 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 		GCCycles:     used.GCCycles,
 		GCPauseMaxUS: float64(used.GCPauseMax) / 1e3,
 		Cores:        runtime.NumCPU(),
+		HostClass:    proc.HostClassName(),
 	}
 	if m, ok := r.mode.(describer); ok {
 		m.describe(rep, used.Wall, closed)

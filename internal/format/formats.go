@@ -49,6 +49,7 @@ func Table() []Format {
 		{Name: "hgrm", Short: "percentile spectrum of the response time, ms, for hdrhistogram.org", Open: openHGRM},
 		{Name: "quantiles", Short: "table of the response time's quantiles and counts, as in wrk3", Open: openQuantiles},
 		{Name: "hlog", Short: "HdrHistogram log: response and service time of every second", Open: openHLog},
+		{Name: "markdown", Short: "a summary for a comment on GitHub or a job's summary", Open: openMarkdown},
 		{Name: samples, Short: "one row per operation, in hey's columns", Open: openSamples, Rows: true},
 	}
 }
@@ -116,11 +117,19 @@ func Head(r *takt.Report) takt.Report {
 	}
 }
 
+// CanReplay says why the output f cannot be made from a stored run; nil if it can.
+func CanReplay(f Format) error {
+	if f.Rows {
+		return fmt.Errorf("%s cannot be made from a stored run, which keeps histograms and no operations; give -o %s=FILE to the run itself, or take csv=FILE for one row a second", f.Name, f.Name)
+	}
+	return nil
+}
+
 // Replay makes the output f of a stored report. Its intervals last
 // report.IntervalS seconds, which is more than one after a long run.
 func Replay(f Format, w io.Writer, report *takt.Report) error {
-	if f.Rows {
-		return fmt.Errorf("%s cannot be made from a stored run, which keeps histograms and no operations; give -o %s=FILE to the run itself, or take csv=FILE for one row a second", f.Name, f.Name)
+	if err := CanReplay(f); err != nil {
+		return err
 	}
 	out, err := f.Open(w, Head(report))
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 var order = []string{
 	"pkg/takt internal/layers",
 	"pkg/schedule pkg/hist internal/sock",
-	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic",
+	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/store/fault",
+	"internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/apmserver internal/store/* internal/target/*",
 	"internal/driver/* internal/store pkg/bench",
 	"internal/driver",

@@ -3,6 +3,8 @@
 package proc
 
 import (
+	"cmp"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -54,4 +56,9 @@ func (u Usage) Since(before Usage) Span {
 // HostClass names the kind of machine: runs on different kinds are not compared.
 func HostClass() map[string]any {
 	return map[string]any{"os": runtime.GOOS, "arch": runtime.GOARCH, "cores": runtime.NumCPU(), "cpu": cpuModel()}
+}
+
+// HostClassName is HostClass in a line: linux/amd64, 2 cores, AMD EPYC.
+func HostClassName() string {
+	return fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cmp.Or(cpuModel(), "unknown CPU"))
 }

@@ -18,7 +18,7 @@ func (b Benchmark) complete(rep *takt.Report, o engine.Options) {
 	rep.Command = []string{}
 	rep.Variables = b.variables(o)
 	rep.Variables["engine"] = rep.Generator.Engine
-	rep.ComparabilityKey = engine.ComparabilityKey(rep.Variables)
+	rep.ComparabilityKey = engine.ComparabilityKey(rep.Variables, rep.Generator.HostClass)
 	for i := range rep.Warnings {
 		rep.Warnings[i].Message = inOurWords.Replace(rep.Warnings[i].Message)
 	}

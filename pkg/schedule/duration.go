@@ -25,17 +25,20 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("%s %q: %s; %s", e.What, in, e.Cause, e.Hint)
 }
 
-const durationHint = "give seconds or a number with units, such as 30, 0.5, 500ms or 1m30s"
+const durationHint = "give seconds or a number with units, such as 30, 0.5, 500ms, 1m30s or 7d"
 
-// ParseDuration understands the durations of time.ParseDuration, and numbers
-// without a unit, which are seconds: "30" is 30 s, "0.5" is 500 ms. Negative ones
-// and ones beyond 292 years are refused with an *InputError.
+// ParseDuration understands the durations of time.ParseDuration, numbers without a
+// unit, which are seconds, and days of 24 hours: "30" is 30 s, "0.5" is 500 ms, "7d"
+// is 168 h. Negative ones and ones beyond 292 years are refused with an *InputError.
 func ParseDuration(s string) (time.Duration, error) {
 	fault := func(cause, hint string) (time.Duration, error) {
 		return 0, &InputError{What: "duration", Input: s, Cause: cause, Hint: hint}
 	}
 	text := s
-	if isNumber(strings.TrimPrefix(s, "-")) {
+	if days, ok := strings.CutSuffix(s, "d"); ok && isNumber(strings.TrimPrefix(days, "-")) {
+		n, _ := strconv.ParseFloat(days, 64) // a number: beyond the range it is Inf, which the next refuses
+		text = strconv.FormatFloat(n*24, 'f', -1, 64) + "h"
+	} else if isNumber(strings.TrimPrefix(s, "-")) {
 		text += "s"
 	}
 	d, err := time.ParseDuration(text)

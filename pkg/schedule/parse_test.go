@@ -118,7 +118,7 @@ func TestParseStages(t *testing.T) {
 func TestParseDuration(t *testing.T) {
 	for in, want := range map[string]time.Duration{
 		"30": 30 * time.Second, "1m30s": 90 * time.Second, "0.5": 500 * time.Millisecond, "500ms": 500 * time.Millisecond,
-		"0": 0, "1.5h": 90 * time.Minute, "0.000000001": 1, ".25": 250 * time.Millisecond, "9000000000": 9e18,
+		"0": 0, "1.5h": 90 * time.Minute, "0.000000001": 1, ".25": 250 * time.Millisecond, "9000000000": 9e18, "7d": 168 * time.Hour, "0.5d": 12 * time.Hour,
 	} {
 		if got, err := ParseDuration(in); got != want || err != nil {
 			t.Errorf("ParseDuration(%q) = %v, %v, want %v", in, got, err, want)
@@ -132,7 +132,10 @@ func TestParseDuration(t *testing.T) {
 		"10000000000":  "beyond 292 years",
 		"-99999999999": "beyond 292 years",
 		"99999999h":    "beyond 292 years",
-		"1d":           "not a duration",
+		"1y":           "not a duration",
+		"200000d":      "beyond 292 years",
+		"d":            "not a duration",
+		"-1d":          "negative",
 		"nan":          "not a duration",
 		"inf":          "not a duration",
 		"1e3":          "no unit",

@@ -159,6 +159,7 @@ type Generator struct {
 	GCCycles     uint32  `json:"gc_cycles"`
 	GCPauseMaxUS float64 `json:"gc_pause_max_us"`
 	Cores        int     `json:"cores"`
+	HostClass    string  `json:"host_class"`               // runs on hosts of one class can be compared
 	NoiseFloorUS float64 `json:"noise_floor_us,omitempty"` // only when calibrated
 }
 

@@ -1,0 +1,161 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// tabling puts runs into groups and rows.
+type tabling struct {
+	variable field
+	options  CollateOptions
+	flags    bool // are part of a group's key
+
+	settings map[string]*settingsKey // by hash: runs share their settings
+	groups   map[groupKey]*bundle
+	cells    map[cellKey]*cell
+	opens    []bool // by the index of the run
+
+	unfit   int // runs that were chosen, but nothing can be concluded from them
+	without int // runs that were chosen, but do not have the variable
+}
+
+// settingsKey is what the settings of a run add to its keys.
+type settingsKey struct {
+	group string // hash of what has to be equal
+	flags string
+	name  string // of the variable, "" where it is missing
+	value any
+}
+
+// groupKey is equal for runs that may be compared.
+type groupKey struct{ kind, settings, branch, revision, labels string }
+
+// bundle is a group in the making.
+type bundle struct {
+	key   groupKey
+	cells []*cell
+}
+
+// cellKey is equal for repeated runs. When the variable is the branch, revisions may
+// differ in a group, but not in a row.
+type cellKey struct {
+	bundle                 *bundle
+	value, flags, revision string
+}
+
+// cell is a row in the making.
+type cell struct {
+	bundle          *bundle
+	value           any
+	flags, revision string
+	runs            []*Run // the newest first
+	opens           bool
+	place           place
+}
+
+// newTabling decides what has to be equal. As in hey-apm, flags of the server matter
+// when the variable is one of them, or the revision; else they stand in a column.
+func newTabling(variable field, o CollateOptions) *tabling {
+	t := &tabling{
+		variable: variable, options: o,
+		settings: map[string]*settingsKey{}, groups: map[groupKey]*bundle{}, cells: map[cellKey]*cell{},
+	}
+	t.flags = variable.from == ofFlags || t.byRevision()
+	return t
+}
+
+// name is the variable's in reports: one of hey-apm's may stand for it.
+func (t *tabling) name() string {
+	if t.variable.from != ofLabels {
+		for _, k := range t.settings {
+			if k.name == t.variable.key {
+				return k.name
+			}
+		}
+	}
+	return t.variable.word
+}
+
+// open finds the runs that open groups.
+func (t *tabling) open(runs []Run) {
+	t.opens = make([]bool, len(runs))
+	for i := range runs {
+		r := &runs[i]
+		if isShard(r) || !t.options.Filters.Match(r) || r.StartedAt.Before(t.options.Since) {
+			continue
+		}
+		switch {
+		case r.Unfit != "" && !t.options.All:
+			t.unfit++
+		case t.value(r) == nil:
+			t.without++
+		default:
+			t.opens[i] = true
+			key := t.groupKey(r)
+			if t.groups[key] == nil {
+				t.groups[key] = &bundle{key: key}
+			}
+		}
+	}
+}
+
+func isShard(r *Run) bool { return r.Shard != "" && r.Shard != "1/1" }
+
+// fill puts all runs into the groups that are open.
+func (t *tabling) fill(runs []Run) {
+	for i := range runs {
+		r := &runs[i]
+		if isShard(r) || r.Unfit != "" && !t.options.All {
+			continue
+		}
+		if b := t.groups[t.groupKey(r)]; b != nil {
+			c := t.cell(b, r)
+			c.runs = append(c.runs, r)
+			c.opens = c.opens || t.opens[i]
+		}
+	}
+	for _, c := range t.cells {
+		slices.SortFunc(c.runs, func(a, b *Run) int { return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(b.ID, a.ID)) })
+		c.place = place{rank: t.options.Sort.rankAll(c.runs), date: c.runs[0].StartedAt, id: c.runs[0].ID}
+	}
+}
+
+// rankAll is the rank of repeated runs: of their median, or of the newest where the
+// criterion is no metric.
+func (s Sort) rankAll(runs []*Run) float64 {
+	if s.field.from != ofFigures || len(runs) == 1 {
+		return s.rank(runs[0])
+	}
+	values := figuresOf(runs, s.field.key)
+	if len(values) == 0 {
+		return s.order(0, false)
+	}
+	return s.order(median(values), true)
+}
+
+// figuresOf are the values of one metric, sorted.
+func figuresOf(runs []*Run, metric string) (values []float64) {
+	for _, r := range runs {
+		if v, ok := r.Figures.Get(metric); ok {
+			values = append(values, v)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+func (t *tabling) cell(b *bundle, r *Run) *cell {
+	value, flags := t.value(r), t.settingsKey(r.Settings).flags
+	key := cellKey{bundle: b, value: textOf(value), flags: flags}
+	if t.byBranch() {
+		key.revision = r.Labels[labelRevision]
+	}
+	c := t.cells[key]
+	if c == nil {
+		c = &cell{bundle: b, value: value, flags: flags, revision: key.revision}
+		t.cells[key] = c
+		b.cells = append(b.cells, c)
+	}
+	return c
+}

@@ -1,0 +1,111 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// value is that of the variable.
+func (t *tabling) value(r *Run) any {
+	if t.variable.from == ofLabels {
+		return orNil(t.variable.label(r))
+	}
+	return t.settingsKey(r.Settings).value
+}
+
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		return v
+	}
+	return fmt.Sprint(v)
+}
+
+func (t *tabling) settingsKey(s *Settings) *settingsKey {
+	k := t.settings[s.Hash]
+	if k == nil {
+		k = &settingsKey{}
+		variables, flags := maps.Clone(s.Variables), maps.Clone(s.Flags())
+		delete(variables, "flags")
+		if t.variable.from != ofLabels {
+			k.name, _ = t.variable.where(s)
+			k.value = t.variable.setting(s)
+		}
+		switch t.variable.from {
+		case ofVariables:
+			delete(variables, k.name)
+			delete(variables, follower(s, k.name))
+		case ofFlags:
+			delete(flags, k.name)
+		}
+		if !t.flags {
+			k.flags = flagText(flags)
+		}
+		if !t.flags || len(flags) == 0 { // no flags, or none left, are as if none could be given
+			flags = nil
+		}
+		k.group = hash(map[string]any{"variables": variables, "flags": flags}, s.Host)
+		t.settings[s.Hash] = k
+	}
+	return k
+}
+
+// follower is the variable that differs only because the named one does, "" if there is
+// none: connections are also the bound on what is in flight, unless that was given.
+func follower(s *Settings, name string) string {
+	const bound = "max_in_flight"
+	if name == "connections" && textOf(plain(s.Variables[name])) == textOf(plain(s.Variables[bound])) {
+		return bound
+	}
+	return ""
+}
+
+// flagText writes flags as -E takes them, a=1 b=2.
+func flagText(flags map[string]any) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		parts = append(parts, name+"="+textOf(plain(flags[name])))
+	}
+	return strings.Join(parts, " ")
+}
+
+func (t *tabling) byBranch() bool {
+	return t.variable.from == ofLabels && t.variable.word == labelBranch
+}
+func (t *tabling) byRevision() bool {
+	return t.variable.from == ofLabels && t.variable.word == labelRevision
+}
+
+func (t *tabling) groupKey(r *Run) groupKey {
+	key := groupKey{kind: r.Kind, settings: t.settingsKey(r.Settings).group, labels: t.otherLabels(r)}
+	if !t.byBranch() {
+		key.branch = r.Labels[labelBranch]
+		if !t.byRevision() {
+			key.revision = r.Labels[labelRevision]
+		}
+	}
+	return key
+}
+
+// otherLabels are those that have to be equal, but branch and revision. Most runs have
+// none.
+func (t *tabling) otherLabels(r *Run) string {
+	var parts []string
+	for name, value := range r.Labels {
+		switch {
+		case name == labelBranch, name == labelRevision, name == labelRevisionDate:
+		case t.variable.from == ofLabels && name == t.variable.word:
+		default:
+			parts = append(parts, strconv.Quote(name)+strconv.Quote(value))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,145 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Filters choose runs: those for which all of them hold. They remember what they saw,
+// for speed and for Unknown, so they are for one goroutine at a time.
+type Filters struct{ list []*filter }
+
+// filter is FIELD OPERATOR VALUE.
+type filter struct {
+	text  string
+	field field
+	op    string
+	value string
+
+	number  float64 // value in the unit of the field
+	numeric bool
+	period  period // value as a date
+	dated   bool
+
+	settings map[string]outcome // by hash: runs share their settings
+	figure   column
+	met      tally
+}
+
+// outcome is what came of holding a filter against a run.
+type outcome byte
+
+const (
+	absent  outcome = iota // the run does not have the field
+	foreign                // it does, with a value to which the operator or the operand does not apply
+	no
+	yes
+)
+
+// ParseFilters reads filters, each a word such as branch=main, events>=10, p99<250ms
+// or date>2026-01-31. Spaces around the operator do not matter. The error joins those
+// of all faulty words.
+func ParseFilters(words []string) (Filters, error) {
+	var all Filters
+	var faults []error
+	for _, w := range words {
+		f, err := parseFilter(w)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		all.list = append(all.list, f)
+	}
+	return all, errors.Join(faults...)
+}
+
+func parseFilter(text string) (*filter, error) {
+	i := strings.IndexAny(text, "!=<>")
+	if i < 0 {
+		return nil, fmt.Errorf("filter %q has no operator; write FIELD=VALUE, or one of != < <= > >= in quotes", text)
+	}
+	op := operatorOf(text[i:])
+	name, value := strings.TrimSpace(text[:i]), strings.TrimSpace(text[i+len(op):])
+	if op == "==" { // as in assertions
+		op = "="
+	}
+	if op == "" || name == "" || value == "" {
+		return nil, fmt.Errorf("filter %q is not of the form FIELD=VALUE; write for example branch=main or 'p99<250ms', with one of = != < <= > >=", text)
+	}
+	f := &filter{text: text, field: fieldOf(name), op: op, value: value, settings: map[string]outcome{}}
+	f.number, f.numeric = f.field.reader().parse(value)
+	f.period, f.dated = parsePeriod(value)
+	if problem := f.misfit(); problem != "" {
+		return nil, fmt.Errorf("filter %q: %s", text, problem)
+	}
+	return f, nil
+}
+
+// operatorOf is the operator at the beginning of s, "" if there is none.
+func operatorOf(s string) string {
+	for _, op := range []string{"!=", "<=", ">=", "==", "=", "<", ">"} { // the longer first
+		if strings.HasPrefix(s, op) {
+			return op
+		}
+	}
+	return ""
+}
+
+// misfit says why the operand or the operator can never apply, as far as the field's
+// name tells.
+func (f *filter) misfit() string {
+	ordered := f.op != "=" && f.op != "!="
+	switch {
+	case f.field.from == ofFigures && !f.numeric:
+		return fmt.Sprintf("%q cannot be compared with %s; give %s", f.value, f.field.key, f.field.reader().example)
+	case f.isDate() && !f.dated:
+		return fmt.Sprintf("%q is no date; give one such as 2026-01-31, or 2026-01-31T18:00:00Z", f.value)
+	case f.field.from == ofRun && !f.isDate() && ordered:
+		return fmt.Sprintf("%s is not ordered; use = or !=", f.field.text)
+	case f.isName() && ordered:
+		return fmt.Sprintf("%s is text, which is not ordered; use = or !=", f.field.text)
+	}
+	return ""
+}
+
+func (f *filter) isDate() bool {
+	return f.field.from == ofRun && f.field.key == "date" || f.field.from == ofLabels && f.field.word == labelRevisionDate
+}
+
+// isName tells of labels that are text also when they look like numbers: revision 1e10.
+func (f *filter) isName() bool {
+	return f.field.from == ofLabels && (f.field.word == labelBranch || f.field.word == labelRevision)
+}
+
+// Match reports whether all filters hold for the run. One whose field the run does not
+// have does not hold, whatever its operator.
+func (fs Filters) Match(r *Run) bool {
+	all := true
+	for _, f := range fs.list { // every one, for Unknown
+		o := f.outcome(r)
+		f.met.add(r, o)
+		all = all && o == yes
+	}
+	return all
+}
+
+// Labels are those that every run has for which the filters hold.
+func (fs Filters) Labels() map[string]string {
+	labels := map[string]string{}
+	for _, f := range fs.list {
+		if f.op == "=" && (f.isName() || f.field.from == ofLabels && f.onlyText()) {
+			labels[f.field.word] = f.value
+		}
+	}
+	return labels
+}
+
+// onlyText reports whether equal to the operand can only be the same text: it can
+// be read as nothing else.
+func (f *filter) onlyText() bool {
+	_, number := readNumber(f.value)
+	_, err := time.ParseDuration(f.value)
+	return !number && err != nil && !f.dated
+}

@@ -1,0 +1,123 @@
+package analysis
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// tally counts what a filter met. As long as no run had its field, it also collects
+// the names that there are, for the error.
+type tally struct {
+	runs   int
+	known  int // have the field
+	apt    int // with a value that could be compared
+	fields catalog
+}
+
+func (t *tally) add(r *Run, o outcome) {
+	t.runs++
+	switch o {
+	case absent:
+		if t.known == 0 {
+			t.fields.add(r, true)
+		}
+	case foreign:
+		t.known++
+	default:
+		t.known++
+		t.apt++
+	}
+}
+
+// Unknown says which filters could be held against none of the runs that Match has
+// seen: no run has the field, or none has a value that can be compared so. It is nil
+// when Match has seen no run.
+func (fs Filters) Unknown() error {
+	var faults []error
+	for _, f := range fs.list {
+		switch t := &f.met; {
+		case t.runs == 0 || t.apt > 0:
+		case t.known == 0:
+			faults = append(faults, fmt.Errorf("filter %q: no run has %q; %s", f.text, f.field.text, t.fields.advice(f.field.word)))
+		case f.op == "=" || f.op == "!=":
+			faults = append(faults, fmt.Errorf("filter %q: %q can be compared with no value of %s in these runs; give %s, or true or false where those are the values",
+				f.text, f.value, f.field.text, f.field.reader().example))
+		default:
+			faults = append(faults, fmt.Errorf("filter %q: no value of %s in these runs comes before or after %q; use = or != for text, and %s for a number",
+				f.text, f.field.text, f.value, f.field.reader().example))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// catalog is the names of the fields of runs.
+type catalog struct {
+	names    map[string]bool
+	settings map[string]bool // hashes of those that are in names
+	figures  *string         // the list that was added last
+}
+
+// add takes the names of labels, variables and flags, and if asked those of metrics.
+func (c *catalog) add(r *Run, metrics bool) {
+	if c.names == nil {
+		c.names, c.settings = map[string]bool{}, map[string]bool{}
+	}
+	for name := range r.Labels {
+		c.names[name] = true
+	}
+	if !c.settings[r.Settings.Hash] {
+		c.settings[r.Settings.Hash] = true
+		for name := range r.Settings.Variables {
+			c.names[name] = true
+		}
+		for name := range r.Settings.Flags() {
+			c.names[name] = true
+		}
+		delete(c.names, "flags")
+	}
+	if names := r.Figures.Names; metrics && len(names) > 0 && c.figures != &names[0] {
+		c.figures = &names[0]
+		for _, name := range names {
+			c.names[name] = true
+		}
+	}
+}
+
+// listed is how many names an error shows: two lines of a terminal.
+const listed = 12
+
+// advice names the fields that are spelled most like name.
+func (c *catalog) advice(name string) string {
+	if len(c.names) == 0 {
+		return "there are none in these runs"
+	}
+	names := slices.SortedFunc(maps.Keys(c.names), func(a, b string) int {
+		return cmp.Or(cmp.Compare(likeness(b, name), likeness(a, name)), cmp.Compare(a, b))
+	})
+	more := ""
+	if n := len(names) - listed; n > 0 {
+		names, more = names[:listed], fmt.Sprintf(" (and %d more)", n)
+	}
+	return "use one of " + strings.Join(names, " ") + more
+}
+
+// likeness is the share of the pairs of neighbouring letters that two words have in
+// common: Dice, Ecology 26 (1945), of bigrams. 1: all.
+func likeness(a, b string) float64 {
+	pairs := map[string]int{}
+	for i := range len(a) - 1 {
+		pairs[a[i:i+2]]++
+	}
+	common := 0
+	for i := range len(b) - 1 {
+		if pairs[b[i:i+2]] > 0 {
+			pairs[b[i:i+2]]--
+			common++
+		}
+	}
+	return 2 * float64(common) / float64(max(len(a)+len(b)-2, 1))
+}

@@ -1,0 +1,127 @@
+package analysis
+
+import (
+	"maps"
+	"math"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// MergeOptions say what the shards of a run do not.
+type MergeOptions struct {
+	ID           string // of the merged report
+	AllowMissing bool   // merge what is there, with the warning shards_missing
+}
+
+// Merge makes the report of a whole run from those of its shards, in any order. It
+// changes none of them. The errors are a *UnmergeableError with every fault of the
+// reports, and a *MissingShardsError.
+//
+// Histograms are merged exactly: all percentiles are those of one histogram of all
+// operations. Counts, bytes and the costs of the generators add up. The window is the
+// longest, and rates are all operations divided by it. What the whole is compared by,
+// ComparabilityKey, is left to the caller; Tool and Command are those of the first
+// shard.
+func Merge(reports []*takt.Report, o MergeOptions) (*takt.Report, error) {
+	list, err := shardsOf(reports)
+	if err != nil {
+		return nil, err
+	}
+	missing := missingShards(list)
+	if missing != nil && !o.AllowMissing {
+		return nil, missing
+	}
+	sums, err := mergeHistograms(list)
+	if err != nil {
+		return nil, err
+	}
+	whole := together(list)
+	whole.ID = o.ID
+	whole.Latency, whole.Intervals, whole.IntervalS = sums.latency(), sums.intervals, sums.span
+	judgeWhole(whole, list, missing, sums)
+	return whole, nil
+}
+
+// together is the report of the shards but for what comes from histograms, and for
+// its verdict.
+func together(list []shard) *takt.Report {
+	first := list[0]
+	whole := &takt.Report{
+		SchemaVersion: first.SchemaVersion,
+		Tool:          first.Tool,
+		Kind:          first.Kind,
+		Command:       first.Command,
+		Labels:        map[string]string{},
+		Variables:     wholeVariables(list),
+		WarmupS:       first.WarmupS,
+		Schedule:      first.Schedule,
+		Status:        map[string]uint64{},
+		Errors:        mergeErrors(list),
+		Generator:     mergeGenerators(list),
+		Extra:         wholeExtra(list),
+	}
+	whole.Schedule.Shard = "1/1"
+	whole.StartedAt, _ = starts(list)
+	for _, s := range list {
+		maps.Copy(whole.Labels, s.Labels)
+		whole.DurationS = max(whole.DurationS, s.DurationS)
+		addCounts(&whole.Counts, s.Counts)
+		addCounts(&whole.WarmupCounts, s.WarmupCounts)
+		whole.Bytes.Sent += s.Bytes.Sent
+		whole.Bytes.Received += s.Bytes.Received
+		for code, n := range s.Status {
+			whole.Status[code] += n
+		}
+	}
+	whole.Rate = wholeRate(list, whole.DurationS)
+	return whole
+}
+
+func addCounts(sum *takt.Counts, c takt.Counts) {
+	sum.Scheduled += c.Scheduled
+	sum.Sent += c.Sent
+	sum.OK += c.OK
+	sum.Failed += c.Failed
+	sum.Dropped += c.Dropped
+	sum.Unfinished += c.Unfinished
+}
+
+// wholeRate divides all operations by the window of the whole. A report has its rate
+// and its window, whose product is a count: rounded, it is exact again. A sum of the
+// rates would be too high where a shard, of a closed loop, was ready before the others.
+func wholeRate(list []shard, durationS float64) takt.Rate {
+	perSecond := func(n float64) float64 {
+		if durationS <= 0 {
+			return 0
+		}
+		return n / durationS
+	}
+	var due, ended float64
+	for _, s := range list {
+		ended += math.Round(s.Rate.Achieved * s.DurationS)
+		if s.Rate.Intended != nil {
+			due += math.Round(*s.Rate.Intended * s.DurationS)
+		}
+	}
+	rate := takt.Rate{Achieved: perSecond(ended)}
+	if list[0].Rate.Intended != nil { // so of all: they have one schedule
+		due = perSecond(due)
+		rate.Intended = &due
+	}
+	return rate
+}
+
+// starts are the instants at which the first and the last shard started.
+func starts(list []shard) (first, last time.Time) {
+	first, last = list[0].StartedAt, list[0].StartedAt
+	for _, s := range list {
+		if s.StartedAt.Before(first) {
+			first = s.StartedAt
+		}
+		if s.StartedAt.After(last) {
+			last = s.StartedAt
+		}
+	}
+	return first, last
+}

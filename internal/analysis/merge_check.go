@@ -1,0 +1,192 @@
+package analysis
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// UnmergeableError says why reports are not those of the shards of one run, or cannot
+// be merged exactly.
+type UnmergeableError struct {
+	Faults []string // a sentence each
+}
+
+// Error implements error; each further fault has a line of its own.
+func (e *UnmergeableError) Error() string {
+	return "the reports cannot be merged: " + strings.Join(e.Faults, "\n")
+}
+
+// maxMissing bounds the missing shards that are named: a wrong k/n can be one of a
+// billion.
+const maxMissing = 20
+
+// MissingShardsError names the shards of a run whose reports are not there.
+type MissingShardsError struct {
+	Shards []string // "2/3", at most 20
+	More   int      // beyond those
+}
+
+// Error implements error.
+func (e *MissingShardsError) Error() string {
+	return e.subject() + " missing; give all reports of the run, or --allow-missing to merge those that are there"
+}
+
+// subject is the beginning of a sentence on the shards.
+func (e *MissingShardsError) subject() string {
+	names := strings.Join(e.Shards, ", ")
+	switch {
+	case e.More > 0:
+		return fmt.Sprintf("shards %s and %d more are", names, e.More)
+	case len(e.Shards) > 1:
+		return "shards " + names + " are"
+	}
+	return "shard " + names + " is"
+}
+
+// shard is a report of operations k, k+n, k+2n … of a run.
+type shard struct {
+	*takt.Report
+	k, n int // counted from 1
+}
+
+// name is how faults name it.
+func (s shard) name() string { return "shard " + s.Schedule.Shard + " (" + s.ID + ")" }
+
+// shardsOf orders the reports by their shard, and finds all faults but those of
+// histograms.
+func shardsOf(reports []*takt.Report) ([]shard, error) {
+	var list []shard
+	var faults []string
+	for _, r := range reports {
+		k, n := shardNumber(r.Schedule.Shard)
+		if n < 2 {
+			faults = append(faults, fmt.Sprintf("%s is no shard: it is the report of a whole run; give those of runs with --shard k/n", r.ID))
+			continue
+		}
+		list = append(list, shard{r, k, n})
+	}
+	if len(reports) == 0 {
+		faults = append(faults, "there are none; give those of all shards")
+	}
+	slices.SortStableFunc(list, func(a, b shard) int { return cmp.Compare(a.k, b.k) })
+	for i, s := range list {
+		faults = append(faults, s.faults()...)
+		if i > 0 {
+			faults = append(faults, strange(s, list[0])...)
+		}
+		if i > 0 && s.k == list[i-1].k && s.n == list[i-1].n {
+			faults = append(faults, fmt.Sprintf("%s and %s are both shard %s; give each shard once", list[i-1].ID, s.ID, s.Schedule.Shard))
+		}
+	}
+	if faults = append(faults, labelFaults(list)...); len(faults) > 0 {
+		return nil, &UnmergeableError{faults}
+	}
+	return list, nil
+}
+
+// shardNumber reads k/n; 0, 0: it is none.
+func shardNumber(s string) (k, n int) {
+	left, right, _ := strings.Cut(s, "/")
+	k, errK := strconv.Atoi(left)
+	n, errN := strconv.Atoi(right)
+	if errK != nil || errN != nil || k < 1 || k > n {
+		return 0, 0
+	}
+	return k, n
+}
+
+// faults are those that a shard has by itself.
+func (s shard) faults() (faults []string) {
+	if s.Schedule.RunGroup == "" {
+		faults = append(faults, s.name()+" has no run_group, so nothing says which shards belong to it; run all of them with the same --run-group or --start-at")
+	}
+	if s.Counts.Sent > 0 && s.Latency[takt.LatencyResponse].Count == 0 {
+		faults = append(faults, s.name()+" has no histogram of response time; take the report that takt made, imported ones cannot be merged")
+	}
+	return faults
+}
+
+// strange says in what s differs from the first shard, though it must not.
+func strange(s, first shard) []string {
+	mine, its := s.common(), first.common()
+	names := maps.Clone(mine)
+	maps.Copy(names, its)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if mine[name] != its[name] {
+			list = append(list, fmt.Sprintf("%s (%s, not %s)", name, cmp.Or(mine[name], "none"), cmp.Or(its[name], "none")))
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return []string{s.name() + " does not belong to " + first.name() + ": it differs in " + strings.Join(list, ", ")}
+}
+
+// common is what all shards of a run have in common, by its name, as JSON: so a
+// report in memory equals one that was read.
+func (s shard) common() map[string]string {
+	plan := s.Schedule
+	plan.Shard, plan.RunGroup = "", ""
+	m := map[string]string{
+		"schema_version": asJSON(s.SchemaVersion), "kind": asJSON(s.Kind), "run_group": asJSON(s.Schedule.RunGroup),
+		"number of shards": asJSON(s.n), "schedule": asJSON(plan), "warmup_s": asJSON(s.WarmupS),
+	}
+	for name, v := range s.Variables {
+		m["variable "+name] = asJSON(v)
+		if _, adds := s.part(name); adds {
+			m["variable "+name] = "a bound of its own"
+		}
+	}
+	return m
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v) // reports are plain values: cannot happen
+	}
+	return string(b)
+}
+
+// labelFaults are labels on which the shards do not agree. One that only some have is
+// of all.
+func labelFaults(list []shard) (faults []string) {
+	said := map[string]shard{}
+	for _, s := range list {
+		for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+			first, known := said[name]
+			if !known {
+				said[name] = s
+			} else if first.Labels[name] != s.Labels[name] {
+				faults = append(faults, fmt.Sprintf("label %s is %q of %s but %q of %s; one run is of one thing", name, first.Labels[name], first.name(), s.Labels[name], s.name()))
+			}
+		}
+	}
+	return faults
+}
+
+// missingShards is nil when all are there. The list is in order, without doubles.
+func missingShards(list []shard) *MissingShardsError {
+	n := list[0].n
+	e := &MissingShardsError{More: n - len(list)}
+	for k, i := 1, 0; k <= n && e.More > 0 && len(e.Shards) < maxMissing; k++ {
+		if i < len(list) && list[i].k == k {
+			i++
+			continue
+		}
+		e.Shards = append(e.Shards, fmt.Sprintf("%d/%d", k, n))
+		e.More--
+	}
+	if e.Shards == nil {
+		return nil
+	}
+	return e
+}

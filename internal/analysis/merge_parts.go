@@ -1,0 +1,138 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// partVariables are bounds that each shard has for itself: 3 shards with 50
+// connections each have 150 on the target, so they add up.
+func partVariables() []string {
+	return []string{"connections", "max_in_flight", "h2_connections", "loops", "workers"}
+}
+
+// part is a variable that adds up. All others hold for the whole run; but -n counts
+// the operations of one shard in a closed loop, which has no common schedule.
+func (s shard) part(name string) (v float64, adds bool) {
+	if !slices.Contains(partVariables(), name) && (name != "requests" || s.Schedule.Profile != "closed") {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(asJSON(s.Variables[name]), 64)
+	return v, err == nil
+}
+
+// wholeVariables are those of a single process with the same load.
+func wholeVariables(list []shard) map[string]any {
+	all := maps.Clone(list[0].Variables)
+	for name := range all {
+		sum := 0.0
+		for _, s := range list {
+			v, _ := s.part(name)
+			sum += v
+		}
+		if _, adds := list[0].part(name); adds {
+			all[name] = sum
+		}
+	}
+	return all
+}
+
+// mergeGenerators adds up what the run cost on all hosts: also max_rss_bytes, which is
+// the memory that it needs at most, and cores, of which shards on one host count the
+// same ones again. Pauses and the noise floor are the worst of all.
+func mergeGenerators(list []shard) takt.Generator {
+	var all takt.Generator
+	engines, hosts := map[string]int{}, map[string]int{}
+	for _, s := range list {
+		g := s.Generator
+		engines[g.Engine]++
+		hosts[g.HostClass]++
+		all.Loops += g.Loops
+		all.GOMAXPROCS += g.GOMAXPROCS
+		all.CPUS += g.CPUS
+		all.MaxRSS += g.MaxRSS
+		all.GCCycles += g.GCCycles
+		all.Cores += g.Cores
+		all.GCPauseMaxUS = max(all.GCPauseMaxUS, g.GCPauseMaxUS)
+		all.NoiseFloorUS = max(all.NoiseFloorUS, g.NoiseFloorUS)
+	}
+	all.Engine = strings.Join(slices.Sorted(maps.Keys(engines)), "+")
+	all.HostClass = hostsClass(hosts)
+	return all
+}
+
+// hostsClass is the class of several hosts: one run on three hosts is not compared
+// with one on a single host.
+func hostsClass(hosts map[string]int) string {
+	var list []string
+	for _, class := range slices.Sorted(maps.Keys(hosts)) {
+		list = append(list, fmt.Sprintf("%d × %s", hosts[class], cmp.Or(class, "unknown host")))
+	}
+	return strings.Join(list, " + ")
+}
+
+// mergeErrors adds up the classes, most frequent first. The first shard that has a
+// message or a body of a class gives it.
+func mergeErrors(list []shard) []takt.ErrorClass {
+	all := []takt.ErrorClass{}
+	for _, s := range list {
+		for _, e := range s.Errors {
+			i := slices.IndexFunc(all, func(known takt.ErrorClass) bool { return known.Class == e.Class })
+			if i < 0 {
+				all = append(all, e)
+				continue
+			}
+			all[i].Count += e.Count
+			if all[i].Sample == "" {
+				all[i].Sample, all[i].Body = e.Sample, e.Body
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b takt.ErrorClass) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class))
+	})
+	return all
+}
+
+// wholeExtra keeps of the drivers' sections the words on which all agree. Numbers may
+// be sums, means or maxima, which only their driver knows: they stay with their shard,
+// under "parts".
+func wholeExtra(list []shard) map[string]any {
+	extra := map[string]any{"shards": list[0].n}
+	var parts []any
+	for _, s := range list {
+		part := map[string]any{
+			"shard": s.Schedule.Shard, "id": s.ID, "started_at": s.StartedAt.Format(time.RFC3339Nano),
+			"achieved_per_s": s.Rate.Achieved, "verdict": string(s.Verdict), "host_class": s.Generator.HostClass,
+		}
+		own := map[string]any{}
+		for name, v := range s.Extra {
+			if agreed(name, v, list) {
+				extra[name] = v
+			} else {
+				own[name] = v
+			}
+		}
+		if len(own) > 0 {
+			part["extra"] = own
+		}
+		parts = append(parts, part)
+	}
+	extra["parts"] = parts
+	return extra
+}
+
+func agreed(name string, v any, list []shard) bool {
+	switch v.(type) {
+	case string, bool:
+		return !slices.ContainsFunc(list, func(s shard) bool { return s.Extra[name] != v })
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Metric is a measured value of a run.
+type Metric struct {
+	Name   string // as in filters, --sort and --metric
+	Unit   Unit
+	Higher bool // more is better
+}
+
+// Unit says what a metric counts.
+type Unit int
+
+// The units. A ratio of 1 is shown as 100 %.
+const (
+	Number Unit = iota
+	Microseconds
+	Percent
+	PerSecond
+	Bytes
+	BytesPerSecond
+	Ratio
+	Milliseconds
+)
+
+// Metrics lists what is known of a figure by its name; latencies, of which drivers add
+// more, are NAME.STATISTIC, and the response time's just STATISTIC.
+func Metrics() []Metric {
+	return []Metric{
+		{Name: "errors", Unit: Percent}, // (failed + unfinished) ÷ (ok + failed + unfinished)
+		{Name: "rate", Unit: PerSecond, Higher: true},
+		{Name: "intended", Unit: PerSecond, Higher: true},
+		{Name: "scheduled"}, {Name: "ok", Higher: true}, {Name: "failed"}, {Name: "dropped"}, {Name: "unfinished"},
+		{Name: "sent_bytes", Unit: Bytes}, {Name: "received_bytes", Unit: Bytes},
+		{Name: "cpu", Unit: Microseconds}, // of the generator, an operation that ended
+		// Of a server under test, from the report's extra section:
+		{Name: "pushed", Unit: BytesPerSecond, Higher: true},   // sent to it, uncompressed
+		{Name: "accepted", Unit: BytesPerSecond, Higher: true}, // of that with an answer 202
+		{Name: "throughput", Unit: PerSecond, Higher: true},    // documents indexed
+		{Name: "latency", Unit: Milliseconds},                  // 1000 ÷ accepted requests a second, hey-apm's "ms / request"
+		{Name: "index", Unit: Ratio, Higher: true},             // documents indexed ÷ expected
+		{Name: "max_rss", Unit: Bytes},                         // of the server
+		{Name: "efficiency", Unit: Number, Higher: true},       // accepted bytes a minute ÷ max_rss
+		{Name: "accepted_requests", Unit: Number, Higher: true},
+	}
+}
+
+// MetricOf describes the metric of that name, also a latency's.
+func MetricOf(name string) (m Metric, ok bool) {
+	for _, m := range Metrics() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	if of, statistic := split(name); of != "" && statistic != "" {
+		return Metric{Name: name, Unit: Microseconds}, true
+	}
+	return Metric{}, false
+}
+
+// serverMetrics stand in a report's extra section, by these names.
+func serverMetrics() []string {
+	return []string{"pushed", "accepted", "throughput", "latency", "index", "max_rss", "efficiency", "accepted_requests"}
+}
+
+// FiguresOf are the figures of a report. Those that it does not have are left out.
+func FiguresOf(r *takt.Report) Figures {
+	var f Figures
+	add := func(name string, v float64) { f.Names, f.Values = append(f.Names, name), append(f.Values, v) }
+	c := r.Counts
+	if v, missing := share(c.Failed+c.Unfinished, c.OK+c.Failed+c.Unfinished, "none"); missing == "" {
+		add("errors", v)
+	}
+	add("rate", r.Rate.Achieved)
+	if r.Rate.Intended != nil {
+		add("intended", *r.Rate.Intended)
+	}
+	for _, count := range []struct {
+		name string
+		n    uint64
+	}{{"scheduled", c.Scheduled}, {"ok", c.OK}, {"failed", c.Failed}, {"dropped", c.Dropped}, {"unfinished", c.Unfinished}} {
+		add(count.name, float64(count.n))
+	}
+	add("sent_bytes", float64(r.Bytes.Sent))
+	add("received_bytes", float64(r.Bytes.Received))
+	if n := c.OK + c.Failed; n > 0 && r.Generator.CPUS > 0 {
+		add("cpu", r.Generator.CPUS*1e6/float64(n))
+	}
+	for _, name := range serverMetrics() {
+		if v, ok := r.Extra[name].(float64); ok {
+			add(name, v)
+		}
+	}
+	for _, of := range sortedNames(r.Latency) {
+		for _, statistic := range statistics() {
+			if v, missing := latency(r, of, statistic); missing == "" {
+				add(strings.TrimPrefix(of+"."+statistic, takt.LatencyResponse+"."), v)
+			}
+		}
+	}
+	return f
+}
+
+func sortedNames(m map[string]takt.Latency) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

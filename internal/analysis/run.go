@@ -1,0 +1,128 @@
+package analysis
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Run is a stored run as queries, collate and verify see it: its report without
+// histograms and intervals. Stores give hundreds of thousands of them in a second, so
+// what runs have in common is shared.
+type Run struct {
+	ID        string
+	Kind      string
+	StartedAt time.Time
+	Settings  *Settings // shared by runs with equal settings; not to be changed
+	Labels    map[string]string
+	Key       string // comparability_key
+	Group     string // schedule.run_group
+	Shard     string // schedule.shard
+	Unfit     string // why it cannot be judged, a sentence; "": it can
+	Figures   Figures
+}
+
+// Settings are the variables of a report and the class of its host: what has to be
+// equal for two runs to be compared.
+type Settings struct {
+	Hash      string // equal for equal settings
+	Variables map[string]any
+	Host      string // generator.host_class
+}
+
+// NewSettings makes settings with their hash. Numbers may be of any type: as JSON
+// they are equal.
+func NewSettings(variables map[string]any, host string) *Settings {
+	return &Settings{Hash: hash(variables, host), Variables: variables, Host: host}
+}
+
+func hash(variables map[string]any, host string) string {
+	b, err := json.Marshal([]any{variables, host})
+	if err != nil {
+		return "" // variables are plain values: cannot happen
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Flags are the settings of the server under test, by name.
+func (s *Settings) Flags() map[string]any {
+	flags, _ := s.Variables["flags"].(map[string]any)
+	return flags
+}
+
+// Without is the hash of s without the variables of these names, and without the
+// flags of these names: equal for runs that differ in nothing else.
+func (s *Settings) Without(names ...string) string {
+	v := maps.Clone(s.Variables)
+	flags := maps.Clone(s.Flags())
+	for _, name := range names {
+		delete(v, name)
+		delete(flags, name)
+	}
+	delete(v, "flags")
+	if len(flags) > 0 {
+		v["flags"] = flags
+	}
+	return hash(v, s.Host)
+}
+
+// RunOf is what queries see of a report.
+func RunOf(r *takt.Report) Run {
+	return Run{
+		ID: r.ID, Kind: r.Kind, StartedAt: r.StartedAt, Labels: r.Labels, Key: r.ComparabilityKey,
+		Settings: NewSettings(r.Variables, r.Generator.HostClass),
+		Group:    r.Schedule.RunGroup, Shard: r.Schedule.Shard,
+		Unfit: unfit(r), Figures: FiguresOf(r),
+	}
+}
+
+// unfit says why nothing can be concluded from a run.
+func unfit(r *takt.Report) string {
+	for _, w := range r.Warnings {
+		switch w.Code {
+		case "cancelled", "aborted", "broke_off", "shards_missing":
+			return w.Message
+		}
+	}
+	switch {
+	case r.Verdict == takt.Invalid:
+		return "the run is invalid: the generator shaped its figures"
+	case r.Schedule.Shard != "" && r.Schedule.Shard != "1/1":
+		return "it is shard " + r.Schedule.Shard + " of a run; takt merge makes one report of them"
+	case r.Counts.OK == 0:
+		return "not one operation succeeded"
+	}
+	return ""
+}
+
+// Figures are the measured values of a run, by the names of the table of metrics.
+// Runs share the list of names.
+type Figures struct {
+	Names  []string
+	Values []float64
+}
+
+// Get is the figure of that name.
+func (f Figures) Get(name string) (v float64, ok bool) {
+	for i, n := range f.Names {
+		if n == name {
+			return f.Values[i], true
+		}
+	}
+	return 0, false
+}
+
+// Query says which runs a store is to give. What is empty does not restrict.
+type Query struct {
+	IDs    []string
+	Kind   string
+	Since  time.Time         // started at it or later
+	Labels map[string]string // equal
+	Match  func(*Run) bool   // held against what is left
+	Limit  int               // the newest so many; 0: all
+}

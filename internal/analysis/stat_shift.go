@@ -1,0 +1,175 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// shift is what measured values say about how far head lies above base.
+type shift interface {
+	// estimate of the shift.
+	estimate() float64
+	// p is the smallest alpha for which theta lies outside interval(alpha).
+	p(theta float64) float64
+	// interval has the true shift in it with the probability 1 − alpha at least. Its ends
+	// are infinite when so few values cannot give that confidence.
+	interval(alpha float64) (low, high float64)
+	// least is the smallest p that so many values can give.
+	least() float64
+}
+
+// paired are differences of pairs. Their centre is estimated and tested with Wilcoxon's
+// signed ranks, which asks for differences that are symmetric about it.
+type paired []float64
+
+// estimate is that of Hodges and Lehmann: the median of the means of all pairs of
+// differences, each with itself too (Hollander et al., 3.2).
+func (d paired) estimate() float64 { return median(d.centres()) }
+
+// centres are these means, the Walsh averages, sorted.
+func (d paired) centres() []float64 {
+	var c []float64
+	for i := range d {
+		for _, v := range d[i:] {
+			c = append(c, (d[i]+v)/2)
+		}
+	}
+	slices.Sort(c)
+	return c
+}
+
+// above is the one-sided p-value of the hypothesis that the centre is theta or less,
+// below that it is theta or more.
+func (d paired) above(theta float64) float64 {
+	ranks, _, minus := d.signed(theta)
+	return signTail(ranks, minus)
+}
+func (d paired) below(theta float64) float64 {
+	ranks, plus, _ := d.signed(theta)
+	return signTail(ranks, plus)
+}
+
+// signed are the doubled ranks of the distances from theta, and their sums above and
+// below it. Differences that equal theta take part in the ranking and are then left out
+// (Pratt, Journal of the American Statistical Association 54, 1959, 655–667): leaving
+// them out before, as Wilcoxon did, can make a p-value smaller when a difference falls.
+func (d paired) signed(theta float64) (ranks []int, plus, minus int) {
+	off, distance, largest := make([]float64, len(d)), make([]float64, len(d)), math.Abs(theta)
+	for i, v := range d {
+		off[i], largest = v-theta, max(largest, math.Abs(v))
+	}
+	snap(off, largest)
+	for i, v := range off {
+		distance[i] = math.Abs(v)
+	}
+	for i, r := range doubledRanks(distance) {
+		switch {
+		case off[i] > 0:
+			plus += r
+		case off[i] < 0:
+			minus += r
+		default:
+			continue
+		}
+		ranks = append(ranks, r)
+	}
+	return ranks, plus, minus
+}
+
+// p is the two-sided p-value: twice the smaller of above and below.
+func (d paired) p(theta float64) float64 {
+	ranks, plus, minus := d.signed(theta)
+	return min(1, 2*signTail(ranks, min(plus, minus)))
+}
+
+func (d paired) least() float64 { return math.Pow(2, float64(1-len(d))) }
+
+func (d paired) interval(alpha float64) (low, high float64) {
+	return invert(d.centres(), d.above, d.below, alpha)
+}
+
+// groups are two groups of values without pairs: their shift is estimated and tested with
+// the rank-sum test of Wilcoxon, Mann and Whitney.
+type groups struct{ base, head []float64 }
+
+// estimate is that of Hodges and Lehmann: the median of all differences head − base
+// (Hollander et al., 4.2).
+func (g groups) estimate() float64 { return median(g.centres()) }
+
+// centres are these differences, sorted.
+func (g groups) centres() []float64 {
+	var c []float64
+	for _, b := range g.base {
+		for _, h := range g.head {
+			c = append(c, h-b)
+		}
+	}
+	slices.Sort(c)
+	return c
+}
+
+func (g groups) above(theta float64) float64 { return rankSum(g.base, g.head, theta) }
+
+// below is above with all signs turned round.
+func (g groups) below(theta float64) float64 { return rankSum(g.head, g.base, -theta) }
+
+// rankSum is the one-sided p-value of the hypothesis that y lies theta or less above x:
+// the probability of so high a rank sum of y, or so low a one of x. The sums of the
+// smaller group are fewer.
+func rankSum(x, y []float64, theta float64) float64 {
+	n, largest := len(x)+len(y), math.Abs(theta)
+	all := slices.Concat(x, y)
+	for i, v := range all {
+		largest = max(largest, math.Abs(v))
+		if i >= len(x) {
+			all[i] = v - theta
+		}
+	}
+	snap(all, largest)
+	ranks := doubledRanks(all)
+	if len(x) <= len(y) {
+		return chooseTail(ranks, len(x), sum(ranks[:len(x)]))
+	}
+	for i, r := range ranks { // counted from above, a high sum is a low one
+		ranks[i] = 2*(n+1) - r
+	}
+	return chooseTail(ranks, len(y), sum(ranks[len(x):]))
+}
+
+func sum(ranks []int) int {
+	var s int
+	for _, r := range ranks {
+		s += r
+	}
+	return s
+}
+
+// p is the two-sided p-value: twice the smaller of above and below.
+func (g groups) p(theta float64) float64 {
+	return min(1, 2*min(g.above(theta), g.below(theta)))
+}
+
+func (g groups) least() float64 {
+	return min(1, 2/choose(len(g.base)+len(g.head), len(g.head)))
+}
+
+func (g groups) interval(alpha float64) (low, high float64) {
+	return invert(g.centres(), g.above, g.below, alpha)
+}
+
+// invert gives the ends of the set of shifts that neither test rejects at alpha ÷ 2. The
+// p-values change at the centres only, so it is enough to look there and in between. Each
+// end alone is a one-sided limit of the confidence 1 − alpha ÷ 2. Without ties these are
+// the order statistics of the centres that Hollander et al. give in 3.3 and 4.3.
+func invert(centres []float64, above, below func(float64) float64, alpha float64) (low, high float64) {
+	last := len(centres) - 1
+	width := 1 + centres[last] - centres[0]
+	if above(centres[0]-width) > alpha/2 {
+		return math.Inf(-1), math.Inf(1)
+	}
+	at := func(i int) float64 { return (centres[i/2] + centres[(i+1)/2]) / 2 } // on a centre, or between two
+	first := sort.Search(2*last, func(i int) bool { return above(at(i)) > alpha/2 })
+	end := sort.Search(2*last+1, func(i int) bool { return below(at(i)) <= alpha/2 })
+	return centres[first/2], centres[max(end, 1)/2]
+}

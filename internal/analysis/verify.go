@@ -1,0 +1,171 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Options say how runs are judged.
+type Options struct {
+	Tolerance      float64  // a change for the worse up to this is none: 0.05 is 5 %
+	ErrorTolerance float64  // the same for metrics in percent, in percentage points
+	Confidence     float64  // that no regressed or ok of a judgement is wrong, from 0.5 up to 1: 0.95
+	Metrics        []string // that decide; none: those of GatedMetrics
+	Lift           []string // variables and flags that may differ among the runs
+}
+
+// DefaultOptions are 5 %, 0.1 percentage points and a confidence of 95 %.
+func DefaultOptions() Options {
+	return Options{Tolerance: 0.05, ErrorTolerance: 0.1, Confidence: 0.95}
+}
+
+// GatedMetrics are the metrics that decide about runs of that kind.
+func GatedMetrics(kind string) []string {
+	gated := []string{"p50", "p99", "errors", "rate"}
+	if kind == "apm" {
+		gated = append(gated, "accepted", "index", "efficiency", "max_rss")
+	}
+	return gated
+}
+
+// Word is what a comparison says about the head.
+type Word string
+
+// The words. OK: a change for the worse is smaller than the tolerance. Improved is OK, and
+// by its own interval better by more than the tolerance: a remark, which the confidence of
+// the judgement does not cover, and never the word for a whole one.
+const (
+	Regressed    Word = "regressed"
+	Inconclusive Word = "inconclusive"
+	OK           Word = "ok"
+	Improved     Word = "improved"
+)
+
+// Method is how two sides are compared.
+type Method string
+
+// The methods. Prediction: the head is one run.
+const (
+	Paired     Method = "paired"
+	Unpaired   Method = "unpaired"
+	Prediction Method = "prediction"
+)
+
+// Judgement is what verify concludes from runs.
+type Judgement struct {
+	Verdict        Word         `json:"verdict"` // regressed, inconclusive or ok
+	Tolerance      float64      `json:"tolerance"`
+	ErrorTolerance float64      `json:"error_tolerance_points"`
+	Confidence     float64      `json:"confidence"`
+	Looks          int          `json:"looks,omitempty"` // at how many numbers of pairs a conclusion was sought
+	Head           Side         `json:"head"`
+	Comparisons    []Comparison `json:"comparisons"` // one, or one for each earlier revision, the newest first
+	Advice         []string     `json:"advice"`      // sentences: what was found out and what to do
+}
+
+// Side are runs that are compared as one.
+type Side struct {
+	Name string   `json:"name"` // the revision, or base and head
+	Runs []string `json:"runs"` // their ids
+}
+
+// Comparison is the head against one base.
+type Comparison struct {
+	Base     Side      `json:"base"`
+	Method   Method    `json:"method"`
+	Verdict  Word      `json:"verdict"`
+	Findings []Finding `json:"metrics"`
+}
+
+// Finding is what a comparison says about one metric.
+type Finding struct {
+	Metric     string   `json:"metric"`
+	Unit       Unit     `json:"unit"`
+	Better     string   `json:"better"`     // lower or higher
+	Base       float64  `json:"base"`       // median of the runs
+	Head       float64  `json:"head"`       // median of the runs
+	Absolute   bool     `json:"absolute"`   // the difference is in the metric's unit; else relative: 0.1 is 10 % more
+	Difference float64  `json:"difference"` // of head from base, Hodges–Lehmann; not that of the medians
+	Low        *float64 `json:"low"`        // of the difference; nil: so few runs set no bound
+	High       *float64 `json:"high"`       // as Low
+	Confidence float64  `json:"confidence"` // of Low and High, after Holm
+	P          float64  `json:"p"`          // of a change for the worse that is just the tolerance
+	Verdict    Word     `json:"verdict"`
+	Needed     int      `json:"needed,omitempty"` // about so many pairs, or runs of each side, to conclude
+}
+
+// Verify judges head against base. In pairs, the i-th runs of both belong together: what
+// disturbs both of them does not count.
+func Verify(base, head []Run, inPairs bool, o Options) (Judgement, error) {
+	if len(base) == 0 || len(head) == 0 {
+		return Judgement{}, fmt.Errorf("there are %d base runs and %d head runs; give at least one of each", len(base), len(head))
+	}
+	if inPairs && len(base) != len(head) {
+		return Judgement{}, fmt.Errorf("%d base runs and %d head runs are no pairs; give as many of each", len(base), len(head))
+	}
+	o.Metrics = o.gated(head[0].Kind)
+	if err := errors.Join(o.Validate(), check(slices.Concat(base, head), o)); err != nil {
+		return Judgement{}, err
+	}
+	return judge([]match{{sideOf("base", base), base, head, inPairs}}, sideOf("head", head), o), nil
+}
+
+// gated are the metrics that decide, each once.
+func (o Options) gated(kind string) []string {
+	if len(o.Metrics) == 0 {
+		return GatedMetrics(kind)
+	}
+	var once []string
+	for _, name := range o.Metrics {
+		if !slices.Contains(once, name) {
+			once = append(once, name)
+		}
+	}
+	return once
+}
+
+// Validate reports every fault of the options at once.
+func (o Options) Validate() error {
+	var faults []error
+	if !(o.Tolerance > 0 && o.Tolerance <= 10) {
+		faults = append(faults, fmt.Errorf("tolerance %v is not above 0 and at most 10; 0.05 is 5 %%", o.Tolerance))
+	}
+	if !(o.ErrorTolerance > 0 && o.ErrorTolerance <= 100) {
+		faults = append(faults, fmt.Errorf("error tolerance %v is not above 0 and at most 100; 0.1 is a tenth of a percentage point", o.ErrorTolerance))
+	}
+	if !(o.Confidence >= 0.5 && o.Confidence < 1) {
+		faults = append(faults, fmt.Errorf("confidence %v is not in 0.5 to 1; 0.95 is 95 %%", o.Confidence))
+	}
+	for _, name := range o.Metrics {
+		if _, ok := MetricOf(name); !ok {
+			faults = append(faults, fmt.Errorf("unknown metric %q; use a percentile such as p99 or service.p99, or one of %s", name, strings.Join(tableNames(), " ")))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func tableNames() []string {
+	var names []string
+	for _, m := range Metrics() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// sideOf names runs by their revision, if they have one in common.
+func sideOf(name string, runs []Run) Side {
+	side := Side{Name: name}
+	revision := runs[0].Labels["revision"]
+	for _, r := range runs {
+		side.Runs = append(side.Runs, r.ID)
+		if r.Labels["revision"] != revision {
+			revision = ""
+		}
+	}
+	if revision != "" {
+		side.Name = revision
+	}
+	return side
+}

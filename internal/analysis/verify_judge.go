@@ -1,0 +1,198 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+)
+
+// fewestEarlier is how many runs a single new one is held against at least. With fewer the
+// spread of runs is hardly known: the factor of Student's t at 98.75 % is 2.7 with 10 runs,
+// 3.5 with 5.
+const fewestEarlier = 10
+
+// match is the head against one base.
+type match struct {
+	side       Side
+	base, head []Run
+	inPairs    bool
+}
+
+// judge compares all matches at once: the confidence holds for all their words together.
+func judge(matches []match, head Side, o Options) Judgement {
+	j := Judgement{Tolerance: o.Tolerance, ErrorTolerance: o.ErrorTolerance, Confidence: o.Confidence, Head: head}
+	var gates []gate
+	for _, m := range matches {
+		c := Comparison{Base: m.side, Method: m.method()}
+		for _, name := range o.Metrics {
+			g := newGate(name, m, o, false)
+			gates = append(gates, g)
+			c.Findings = append(c.Findings, g.Finding)
+		}
+		j.Comparisons = append(j.Comparisons, c)
+	}
+	decide(gates, 1-o.Confidence)
+	var all []Word
+	for i := range j.Comparisons {
+		c := &j.Comparisons[i]
+		var words []Word
+		for k := range c.Findings {
+			c.Findings[k] = gates[i*len(c.Findings)+k].show()
+			words = append(words, c.Findings[k].Verdict)
+		}
+		c.Verdict = overall(words)
+		all = append(all, c.Verdict)
+	}
+	j.Verdict = overall(all)
+	advise(&j, gates)
+	return j
+}
+
+func (m match) method() Method {
+	switch {
+	case m.inPairs:
+		return Paired
+	case len(m.head) == 1 && len(m.base) >= fewestEarlier:
+		return Prediction
+	default:
+		return Unpaired
+	}
+}
+
+// overall is regressed if any is, else inconclusive if any is, else OK.
+func overall(words []Word) Word {
+	for _, w := range []Word{Regressed, Inconclusive} {
+		if slices.Contains(words, w) {
+			return w
+		}
+	}
+	return OK
+}
+
+// gate is one metric of one match: how much worse the head is, and what is tolerated.
+type gate struct {
+	Finding
+	s     shift   // for the worse, on the scale of logarithms unless Absolute
+	bound float64 // the tolerance on that scale
+	sign  float64 // −1 if higher is better
+	level float64 // of the error that decide leaves it
+	sd    float64 // of the differences of pairs, or of the runs of one side
+}
+
+// newGate compares logarithms, and percentages as they are, since zero has none; absolute
+// asks for that with other metrics.
+func newGate(name string, m match, o Options, absolute bool) gate {
+	metric, _ := MetricOf(name)
+	g := gate{sign: 1, bound: math.Log1p(o.Tolerance)}
+	g.Metric, g.Unit, g.Better, g.Absolute = name, metric.Unit, "lower", absolute || metric.Unit == Percent
+	if metric.Higher {
+		g.sign, g.Better = -1, "higher"
+	}
+	if metric.Unit == Percent {
+		g.bound = o.ErrorTolerance
+	}
+	base, head := valuesOf(m.base, name), valuesOf(m.head, name)
+	g.Base, g.Head = medianOf(base), medianOf(head)
+	g.s, g.sd = shiftOf(m.method(), g.worse(base), g.worse(head))
+	return g
+}
+
+func valuesOf(runs []Run, name string) []float64 {
+	values := make([]float64, len(runs))
+	for i, r := range runs {
+		values[i], _ = r.Figures.Get(name)
+	}
+	return values
+}
+
+func medianOf(values []float64) float64 { return median(slices.Sorted(slices.Values(values))) }
+
+// worse puts values on the scale on which more is worse.
+func (g *gate) worse(values []float64) []float64 {
+	scaled := make([]float64, len(values))
+	for i, v := range values {
+		if !g.Absolute {
+			v = math.Log(v)
+		}
+		scaled[i] = g.sign * v
+	}
+	return scaled
+}
+
+// shiftOf is the evidence of the values, with their spread; NaN if there is none to see.
+func shiftOf(method Method, base, head []float64) (s shift, sd float64) {
+	switch method {
+	case Paired:
+		d := make(paired, len(base))
+		for i := range d {
+			d[i] = head[i] - base[i]
+		}
+		_, sd = meanAndSD(d)
+		return d, sd
+	case Prediction:
+		_, sd = meanAndSD(base)
+		return prediction{base, head[0]}, sd
+	}
+	meanBase, _ := meanAndSD(base)
+	meanHead, _ := meanAndSD(head)
+	var squares float64
+	for _, v := range base {
+		squares += (v - meanBase) * (v - meanBase)
+	}
+	for _, v := range head {
+		squares += (v - meanHead) * (v - meanHead)
+	}
+	return groups{base, head}, math.Sqrt(squares / float64(len(base)+len(head)-2))
+}
+
+// decide finds the words, so that with the probability 1 − alpha no regressed or ok is
+// wrong.
+func decide(gates []gate, alpha float64) {
+	p := make([]float64, len(gates))
+	for i, g := range gates {
+		p[i] = g.s.p(g.bound)
+	}
+	for i, level := range holm(p, alpha) {
+		gates[i].P, gates[i].level = p[i], level
+		gates[i].Verdict = gates[i].word()
+	}
+}
+
+// word is that of one gate, at the level that Holm leaves it. It is Improved if the same
+// interval lies below the inverse of the tolerance.
+func (g *gate) word() Word {
+	switch {
+	case g.P > g.level:
+		return Inconclusive
+	case g.s.estimate() > g.bound:
+		return Regressed
+	case g.s.estimate() < -g.bound && g.s.p(-g.bound) <= g.level:
+		return Improved
+	default:
+		return OK
+	}
+}
+
+// show fills in the difference and its interval.
+func (g *gate) show() Finding {
+	low, high := g.s.interval(g.level)
+	if g.sign < 0 {
+		low, high = high, low
+	}
+	g.Confidence = 1 - g.level
+	g.Difference, _ = g.shown(g.s.estimate())
+	if v, finite := g.shown(low); finite {
+		g.Low = &v
+	}
+	if v, finite := g.shown(high); finite {
+		g.High = &v
+	}
+	return g.Finding
+}
+
+// shown is a shift for the worse as a difference of head from base.
+func (g *gate) shown(v float64) (shown float64, finite bool) {
+	if finite = !math.IsInf(v, 0); g.Absolute {
+		return g.sign*v + 0, finite // + 0: no −0
+	}
+	return math.Expm1(g.sign * v), finite
+}

@@ -1,0 +1,155 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestLooks(t *testing.T) {
+	for _, c := range []struct {
+		most, metrics int
+		auto          bool
+		want          string
+	}{
+		{8, 4, false, "[8]"},
+		{8, 4, true, "[8]"}, // two looks need 9 pairs
+		{24, 4, true, "[10 16 24]"},
+		{24, 1, true, "[10 16 24]"},
+		{60, 4, true, "[17 26 40 60]"},
+	} {
+		o := DefaultOptions()
+		o.Metrics = GatedMetrics("http")[:c.metrics]
+		p, err := NewPairs(c.most, c.auto, "http", o)
+		if got := fmt.Sprint(p.Looks); err != nil || got != c.want {
+			t.Errorf("%d pairs, %d metrics: looks %s (%v), want %s", c.most, c.metrics, got, err, c.want)
+		}
+	}
+	_, err := NewPairs(8, false, "apm", DefaultOptions())
+	if want := "8 pairs can prove nothing about 8 metrics at a confidence of 95 %; make 9 pairs or more"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// series plays pairs of w until they end, and tells the word and their number.
+func (w world) series(t *testing.T, p Pairs) (Word, int) {
+	var base, head []Run
+	for _, look := range p.Looks {
+		b, h := w.pairs(look - len(head))
+		base, head = append(base, b...), append(head, h...)
+		s, err := p.Next(base, head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Done {
+			return s.Judgement.Verdict, len(head)
+		}
+	}
+	t.Fatal("the last look does not end the series")
+	return "", 0
+}
+
+// A series that ends as soon as it can conclude is wrong no more often for that, and
+// ends early where the case is clear.
+func TestLooksDoNotInflateFalseAlarms(t *testing.T) {
+	for _, c := range []struct {
+		change, sd float64
+		least, max float64 // share of Regressed
+		early      float64 // share that ends at the first look, at least
+	}{
+		{0, 0.02, 0, 0.01, 0.9},
+		{0.05, 0.02, 0, 0.05, 0},
+		{0.1, 0.02, 0.95, 1, 0.9},
+	} {
+		t.Run(fmt.Sprint(c.change), func(t *testing.T) {
+			t.Parallel()
+			p, err := NewPairs(24, true, "http", DefaultOptions())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, flagged, early := seeded(0.2, c.sd, c.change), 0.0, 0.0
+			for range 200 {
+				word, n := w.series(t, p)
+				if word == Regressed {
+					flagged++
+				}
+				if n == p.Looks[0] {
+					early++
+				}
+			}
+			if flagged /= 200; flagged < c.least || flagged > c.max || early/200 < c.early {
+				t.Errorf("%v were flagged, want %v to %v; %v ended early", flagged, c.least, c.max, early/200)
+			}
+		})
+	}
+}
+
+// The first pairs tell how many are needed: few of quiet ones, more of noisy ones.
+func TestSpreadOfFirstPairs(t *testing.T) {
+	p, err := NewPairs(60, false, "http", DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := func(sd float64, n int) int {
+		s, err := p.Next(seeded(0.2, sd, 0).pairs(n))
+		if err != nil || s.Done || s.Judgement != nil {
+			t.Fatalf("%d pairs: %+v %v", n, s, err)
+		}
+		return s.Needed
+	}
+	if n := needed(0.01, 3); n != 0 {
+		t.Errorf("3 pairs tell %d", n)
+	}
+	if quiet, noisy := needed(0.001, 4), needed(0.05, 12); quiet != 8 || noisy < 12 || noisy > 40 {
+		t.Errorf("quiet pairs need %d, noisy ones %d", quiet, noisy)
+	}
+}
+
+// An invalid run ends a series at once, not at the next look.
+func TestInvalidRunEndsTheSeries(t *testing.T) {
+	p, err := NewPairs(8, false, "http", DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := ran("b", nil)
+	bad.Unfit = "it broke"
+	_, err = p.Next([]Run{ran("a", nil)}, []Run{bad})
+	var unfit *UnfitError
+	if !errors.As(err, &unfit) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The last look ends a series without conclusion, and says what it takes.
+func TestSeriesEndsInconclusive(t *testing.T) {
+	p, err := NewPairs(8, false, "http", DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Next(seeded(0, 0.1, 0.05).pairs(8))
+	if err != nil || !s.Done || s.Judgement.Verdict != Inconclusive || s.Needed <= 8 || s.Judgement.Looks != 1 {
+		t.Errorf("%+v %v", s, err)
+	}
+}
+
+// Each look has its share of the error probability; what is told is that of the series.
+func TestLooksShareTheError(t *testing.T) {
+	p, err := NewPairs(24, true, "http", DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Next(seeded(0, 0.02, 0).pairs(10))
+	if err != nil || s.Judgement == nil {
+		t.Fatalf("%+v %v", s, err)
+	}
+	clearest := 0.0
+	for _, f := range s.Judgement.Comparisons[0].Findings {
+		clearest = max(clearest, f.Confidence)
+	}
+	near(t, "confidence of the clearest", clearest, 1-0.05/3/4) // 3 looks, 4 metrics
+	near(t, "confidence", s.Judgement.Confidence, 0.95)
+	if s.Judgement.Looks != 3 {
+		t.Errorf("%d looks", s.Judgement.Looks)
+	}
+}

@@ -1,0 +1,363 @@
+package analysis
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ran makes a run with these figures: p50, p99, errors, rate, of 1000, 5000, 0 and 500
+// when they are not given.
+func ran(id string, change func(f map[string]float64)) Run {
+	f := map[string]float64{"p50": 1000, "p99": 5000, "errors": 0, "rate": 500}
+	if change != nil {
+		change(f)
+	}
+	r := Run{ID: id, Kind: "http", Settings: nothing, Labels: map[string]string{}}
+	for _, name := range []string{"p50", "p99", "errors", "rate", "failed", "max_rss"} {
+		if v, ok := f[name]; ok {
+			r.Figures.Names, r.Figures.Values = append(r.Figures.Names, name), append(r.Figures.Values, v)
+		}
+	}
+	return r
+}
+
+// times makes n runs whose p99 is that, a thousandth more from each to the next.
+func times(name string, n int, p99 float64) []Run {
+	var runs []Run
+	for i := range n {
+		runs = append(runs, ran(fmt.Sprintf("%s%d", name, i), func(f map[string]float64) { f["p99"] = p99 * (1 + float64(i)/1000) }))
+	}
+	return runs
+}
+
+func finding(t *testing.T, c Comparison, name string) Finding {
+	t.Helper()
+	for _, f := range c.Findings {
+		if f.Metric == name {
+			return f
+		}
+	}
+	t.Fatalf("there is no finding of %s", name)
+	return Finding{}
+}
+
+// What must come of clear cases, by every method.
+func TestVerifyWords(t *testing.T) {
+	set := func(name string, v float64) func(map[string]float64) {
+		return func(f map[string]float64) { f[name] = v }
+	}
+	for _, c := range []struct {
+		name    string
+		change  func(map[string]float64)
+		metric  string
+		word    Word
+		overall Word
+	}{
+		{"nothing", nil, "p99", OK, OK},
+		{"slower", set("p99", 5600), "p99", Regressed, Regressed},
+		{"a bit slower", set("p99", 5200), "p99", OK, OK},
+		{"faster", set("p50", 900), "p50", Improved, OK},
+		{"less", set("rate", 450), "rate", Regressed, Regressed},
+		{"more", set("rate", 600), "rate", Improved, OK},
+		{"errors", set("errors", 0.5), "errors", Regressed, Regressed},
+		{"few errors", set("errors", 0.05), "errors", OK, OK},
+	} {
+		for _, m := range []struct {
+			method     Method
+			base, head int
+		}{{Paired, 8, 8}, {Unpaired, 5, 5}, {Prediction, 10, 1}} {
+			base, head := times("a", m.base, 5000), times("b", m.head, 5000)
+			for i := range head {
+				head[i] = ran(head[i].ID, c.change)
+			}
+			j, err := Verify(base, head, m.method == Paired, DefaultOptions())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := finding(t, j.Comparisons[0], c.metric)
+			if f.Verdict != c.word || j.Verdict != c.overall || j.Comparisons[0].Method != m.method {
+				t.Errorf("%s, %s: %s, overall %s by %s: %+v", c.name, m.method, f.Verdict, j.Verdict, j.Comparisons[0].Method, f)
+			}
+		}
+	}
+}
+
+// The numbers that people see, of a case that can be reckoned by hand.
+func TestFindingIsShownAsOfHead(t *testing.T) {
+	var base, head []Run
+	for i := range 8 {
+		base = append(base, ran(fmt.Sprint("a", i), nil))
+		head = append(head, ran(fmt.Sprint("b", i), func(f map[string]float64) {
+			f["rate"], f["p99"], f["errors"] = 400, 6000, 0.02
+		}))
+	}
+	j, err := Verify(base, head, true, DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		metric, better         string
+		base, head, difference float64
+	}{
+		{"p50", "lower", 1000, 1000, 0},
+		{"p99", "lower", 5000, 6000, 0.2},
+		{"rate", "higher", 500, 400, -0.2},
+		{"errors", "lower", 0, 0.02, 0.02},
+	} {
+		f := finding(t, j.Comparisons[0], c.metric)
+		near(t, c.metric, f.Difference, c.difference)
+		near(t, c.metric+" low", *f.Low, c.difference)
+		near(t, c.metric+" high", *f.High, c.difference)
+		if f.Better != c.better || f.Base != c.base || f.Head != c.head || f.P != 2.0/256 || f.Absolute != (c.metric == "errors") {
+			t.Errorf("%s: %+v", c.metric, f)
+		}
+	}
+	if want := "b0, b1, b2, b3, b4 and 3 more"; !strings.Contains(j.Advice[0], want) || !strings.Contains(j.Advice[0], "base (a0") || !strings.HasSuffix(j.Advice[0], ": p99, rate") {
+		t.Errorf("advice %q", j.Advice)
+	}
+}
+
+// Words follow intervals: regressed above the tolerance, improved below its inverse.
+func TestWordsAgreeWithIntervals(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 100 {
+		w := world{0.2, 0.005 + 0.04*r.Float64(), 0.15*r.Float64() - 0.06, r}
+		base, head := w.pairs(6 + r.IntN(10))
+		inPairs := r.IntN(2) == 0
+		if r.IntN(3) == 0 {
+			head, inPairs = head[:1], false
+		}
+		j, err := Verify(base, head, inPairs, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (j.Verdict == OK) != (len(j.Advice) == 0) {
+			t.Errorf("%s with the advice %q", j.Verdict, j.Advice)
+		}
+		for _, f := range j.Comparisons[0].Findings {
+			if want := wordOf(f, j); f.Verdict != want {
+				t.Errorf("%+v is called %s, want %s", f, f.Verdict, want)
+			}
+			if (f.Verdict == Inconclusive) != (f.Needed > min(len(base), len(head))) {
+				t.Errorf("with %d and %d runs: %+v", len(base), len(head), f)
+			}
+		}
+	}
+}
+
+func wordOf(f Finding, j Judgement) Word {
+	low, high := math.Inf(-1), math.Inf(1)
+	scale := func(v float64) float64 {
+		if f.Absolute {
+			return v / j.ErrorTolerance
+		}
+		return math.Log1p(v) / math.Log1p(j.Tolerance)
+	}
+	if f.Low != nil {
+		low = scale(*f.Low)
+	}
+	if f.High != nil {
+		high = scale(*f.High)
+	}
+	if f.Better == "higher" {
+		low, high = -high, -low
+	}
+	switch {
+	case low > 1:
+		return Regressed
+	case high < -1:
+		return Improved
+	case high < 1:
+		return OK
+	}
+	return Inconclusive
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	with := func(change func(r *Run)) []Run {
+		r := ran("x1", nil)
+		change(&r)
+		return []Run{r, ran("x2", nil)}
+	}
+	variables := func(kv ...any) *Settings {
+		return NewSettings(map[string]any{"rate_per_s": kv[0], "flags": map[string]any{"mode": kv[1]}}, "host")
+	}
+	fine := []Run{ran("a1", nil), ran("a2", nil)}
+	o := DefaultOptions()
+	for _, c := range []struct {
+		name       string
+		base, head []Run
+		inPairs    bool
+		change     func(o *Options)
+		want       []string
+	}{
+		{"no runs", nil, fine, false, nil, []string{"0 base runs and 2 head runs"}},
+		{"no pairs", fine, fine[:1], true, nil, []string{"2 base runs and 1 head runs are no pairs"}},
+		{"metric", fine, fine, true, func(o *Options) { o.Metrics = []string{"p98"} }, []string{`unknown metric "p98"`}},
+		{"all options", fine, fine, true, func(o *Options) { *o = Options{Tolerance: math.NaN(), Confidence: 1} },
+			[]string{"tolerance NaN", "error tolerance 0 ", "confidence 1 "}},
+		{"missing", fine, fine, true, func(o *Options) { o.Metrics = []string{"p99.9"} }, []string{"there is no p99.9 in these runs: a1, a2, a1, a2"}},
+		{"zero", fine, with(func(r *Run) { *r = ran("x1", func(f map[string]float64) { f["p50"] = 0 }) }), true, nil, []string{"p50 is 0 in these runs, so there is no ratio: x1"}},
+		{"unfit and settings", fine, with(func(r *Run) { r.Unfit, r.Settings, r.Kind = "it broke", variables(1, "x"), "apm" }), true, func(o *Options) { o.Metrics = []string{"p50"} },
+			[]string{"x1 (it broke)", "these variables differ among the selected runs: host_class, kind, mode, rate_per_s; add filters"}},
+		{"apm", with(func(r *Run) { r.Kind = "apm" }), with(func(r *Run) { r.Kind = "apm" }), true, nil,
+			[]string{"differ among the selected runs: kind", "there is no accepted", "there is no index", "there is no efficiency", "there is no max_rss"}},
+	} {
+		options := o
+		if c.change != nil {
+			c.change(&options)
+		}
+		_, err := Verify(c.base, c.head, c.inPairs, options)
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v\nlacks %q", c.name, err, want)
+			}
+		}
+		var unfit *UnfitError
+		if errors.As(err, &unfit) != strings.Contains(c.name, "unfit") {
+			t.Errorf("%s: UnfitError in %v", c.name, err)
+		}
+	}
+}
+
+// Numbers of any type are equal, and what is lifted may differ.
+func TestDiffering(t *testing.T) {
+	run := func(host string, flag, rate any) Run {
+		return Run{Kind: "http", Settings: NewSettings(map[string]any{"rate_per_s": rate, "flags": map[string]any{"f": flag}}, host)}
+	}
+	list := []Run{run("h", "on", 5), run("h", "on", 5.0), run("h", "off", 5), run("h2", "on", 5)}
+	if got := fmt.Sprint(Differing(list)); got != "[f host_class]" {
+		t.Errorf("differing %s", got)
+	}
+	if got := Differing(list, "f", "host_class"); len(got) != 0 {
+		t.Errorf("lifted, but differing %v", got)
+	}
+	if got := Differing(list[:2]); len(got) != 0 {
+		t.Errorf("5 and 5.0 differ: %v", got)
+	}
+}
+
+// revisionRuns are n runs of a revision of that day.
+func revisionRuns(name string, day, n int, p99 float64) []Run {
+	runs := times(name, n, p99)
+	for i := range runs {
+		runs[i].Labels = map[string]string{"revision": name}
+		runs[i].StartedAt = time.Date(2026, 1, day, i, 0, 0, 0, time.UTC)
+	}
+	return runs
+}
+
+func join(groups ...[]Run) []Run {
+	var all []Run
+	for _, g := range groups {
+		all = append(all, g...)
+	}
+	return all
+}
+
+func TestVerifyHistory(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		runs   []Run
+		word   Word
+		method Method
+		bases  string
+		advice []string
+	}{
+		{"newest is worse than all", join(revisionRuns("new", 3, 7, 6000), revisionRuns("old", 1, 7, 5000), revisionRuns("mid", 2, 7, 5000)),
+			Regressed, Unpaired, "mid old", []string{"mid (mid0, mid1", "old (old0", "outperforms new (new0"}},
+		{"only an old one is worse", join(revisionRuns("new", 3, 7, 5000), revisionRuns("old", 1, 7, 9000), revisionRuns("mid", 2, 7, 5000)), OK, Unpaired, "mid old", nil},
+		{"too few", join(revisionRuns("new", 2, 1, 5000), revisionRuns("old", 1, 3, 5000)),
+			Inconclusive, Unpaired, "old", []string{"2 more runs of old: repeat its command with --repeat 2", "4 more runs of new: repeat its command with --repeat 4"}},
+		{"one of the newest, worse", join(revisionRuns("new", 3, 1, 6000), revisionRuns("old", 1, 6, 5000), revisionRuns("mid", 2, 6, 5000)),
+			Regressed, Prediction, "all earlier revisions", []string{"all earlier revisions (mid0", "outperforms new (new0): p99"}},
+		{"one of the newest", join(revisionRuns("new", 3, 1, 5000), revisionRuns("old", 1, 12, 5000)), OK, Prediction, "old", nil},
+	} {
+		j, err := VerifyHistory(c.runs, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bases []string
+		for _, m := range j.Comparisons {
+			bases = append(bases, m.Base.Name)
+		}
+		if got := strings.Join(bases, " "); j.Verdict != c.word || j.Comparisons[0].Method != c.method || got != c.bases || j.Head.Name != "new" {
+			t.Errorf("%s: %s of %s by %s against %s", c.name, j.Verdict, j.Head.Name, j.Comparisons[0].Method, got)
+		}
+		for _, want := range c.advice {
+			if !strings.Contains(strings.Join(j.Advice, "\n"), want) {
+				t.Errorf("%s: %q lacks %q", c.name, j.Advice, want)
+			}
+		}
+		if c.advice == nil && len(j.Advice) > 0 {
+			t.Errorf("%s: %q", c.name, j.Advice)
+		}
+	}
+}
+
+// The label decides about what is newest, not when a revision was run again.
+func TestHeadOfHistory(t *testing.T) {
+	old, recent := revisionRuns("old", 9, 7, 5000), revisionRuns("recent", 1, 7, 5000)
+	for i := range old {
+		old[i].Labels["revision_date"], recent[i].Labels["revision_date"] = "2025-01-01T00:00:00Z", "2025-06-01T00:00:00+02:00"
+	}
+	again := revisionRuns("first", 30, 1, 5000)
+	for _, c := range []struct {
+		runs []Run
+		want string
+	}{
+		{join(old, recent), "recent"},
+		{join(revisionRuns("first", 1, 7, 5000), revisionRuns("second", 2, 7, 5000), again), "second"},
+	} {
+		if j, err := VerifyHistory(c.runs, DefaultOptions()); err != nil || j.Head.Name != c.want {
+			t.Errorf("head is %s (%v), want %s", j.Head.Name, err, c.want)
+		}
+	}
+}
+
+func TestHistoryRefusesAndLeavesOut(t *testing.T) {
+	bad := revisionRuns("new", 2, 7, 5000)
+	for i := range bad {
+		bad[i].Unfit = "it broke"
+	}
+	old := revisionRuns("old", 1, 7, 5000)
+	for want, runs := range map[string][]Run{
+		"none of the selected runs has a label revision":                  {ran("a", nil)},
+		"all selected runs are of one revision, old":                      old,
+		"nothing can be concluded from these runs: new0 (it broke), new1": join(bad, old),
+	} {
+		_, err := VerifyHistory(runs, DefaultOptions())
+		var unfit *UnfitError
+		if err == nil || !strings.HasPrefix(err.Error(), want) || errors.As(err, &unfit) != strings.Contains(want, "broke") {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	bad[3].Unfit, bad[4].Unfit = "", ""
+	j, err := VerifyHistory(join(bad, old, []Run{ran("a", nil)}), DefaultOptions())
+	if err != nil || len(j.Head.Runs) != 2 || !strings.Contains(j.Advice[len(j.Advice)-1], "left out: a: it has no label revision; new0: it broke") {
+		t.Errorf("%v %+v", err, j)
+	}
+}
+
+// What cannot be had has no bound in JSON, and empty lists are lists.
+func TestJudgementIsJSON(t *testing.T) {
+	j, err := Verify(times("a", 3, 5000), times("b", 3, 5000), true, DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"verdict":"inconclusive"`, `"unit":"us"`, `"low":null,"high":null`, `"advice":["p50, p99, errors, rate: about 8 pairs are needed; repeat with --pairs 8"]`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s lacks %s", b, want)
+		}
+	}
+}

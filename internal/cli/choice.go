@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// choice is which stored runs a command is about.
+type choice struct {
+	limit string // so many, or so long ago; "": all
+	since time.Duration
+
+	filters analysis.Filters
+	count   int
+	age     time.Duration // the longer of limit and since, if those are times
+}
+
+func (c *choice) addFlags(fs *goFlagSet) {
+	fs.StringVar(&c.limit, "last", c.limit, "the newest so many runs, or those of the last TIME: `N|TIME`, such as 20 or 168h")
+	fs.StringVar(&c.limit, "n", c.limit, "= --last")
+	fs.Var((*schedule.DurationValue)(&c.since), "since", "only runs that were started in the last `TIME`, such as 7d or 168h")
+}
+
+// validate reads -n and the filters.
+func (c *choice) validate(words []string) (faults []error) {
+	var err error
+	c.filters, err = analysis.ParseFilters(words)
+	faults = appendError(faults, err)
+	c.count, c.age = 0, c.since
+	if c.limit == "" {
+		return faults
+	}
+	if n, bad := strconv.Atoi(c.limit); bad == nil && n > 0 {
+		c.count = n
+		return faults
+	}
+	var d time.Duration
+	if err := (*schedule.DurationValue)(&d).Set(c.limit); err != nil || d <= 0 {
+		return append(faults, fmt.Errorf("bad --last %q; give a number of runs above 0, or a time such as 168h", c.limit))
+	}
+	c.age = max(c.age, d)
+	return faults
+}
+
+// query is what a store is asked.
+func (c *choice) query(now time.Time) analysis.Query {
+	q := analysis.Query{Labels: c.filters.Labels(), Match: c.filters.Match, Limit: c.count}
+	if c.age > 0 {
+		q.Since = now.Add(-c.age)
+	}
+	return q
+}
+
+// from gives the runs, newest first.
+func (c *choice) from(ctx context.Context, st store.Store) (list []analysis.Run, err error) {
+	for r, err := range st.Runs(ctx, c.query(time.Now())) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	if err := c.filters.Unknown(); err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	return list, nil
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// collate is the command that shows runs side by side which differ in one variable.
+type collate struct {
+	env     Env
+	store   storing
+	choice  choice
+	options analysis.CollateOptions
+	sort    string
+	output  string
+	csv     bool
+}
+
+func newCollate(env Env) *cobra.Command {
+	l := &collate{env: env, choice: choice{limit: "20"}, sort: "report_date", output: format.Collations()[0]}
+	c := &cobra.Command{
+		Use:   "collate VARIABLE [FILTER…]",
+		Short: "show runs side by side that differ in one variable, label or server flag",
+		Example: `  takt collate branch branch=main
+  takt collate revision branch=main --sort revision_date
+  takt collate rate 'p99<250ms' --since 30d -o csv`,
+	}
+	addFlags(c, func(fs *goFlagSet) {
+		l.store.addFlags(fs)
+		l.choice.addFlags(fs)
+		fs.StringVar(&l.sort, "sort", l.sort, "`CRITERION` by which the runs that open groups are sorted: report_date, revision_date, duration, or a metric such as p99 or efficiency, the best first")
+		fs.StringVar(&l.output, "output", l.output, "`FORMAT` on standard output: table|csv|json|md")
+		fs.StringVar(&l.output, "o", l.output, "= --output")
+		fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
+		fs.BoolVar(&l.options.All, "all", false, "also show runs from which nothing can be concluded: cancelled and invalid ones")
+	})
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, l.validate(args)) }
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) }
+	return c
+}
+
+func (l *collate) validate(args []string) (faults []error) {
+	if len(args) == 0 {
+		faults = append(faults, errors.New("takt collate takes the variable in which the runs may differ, then filters; as in takt collate branch kind=http"))
+	} else {
+		l.options.Variable, args = args[0], args[1:]
+	}
+	faults = append(faults, l.choice.validate(args)...)
+	if l.csv {
+		l.output = "csv"
+	}
+	faults = appendError(faults, format.CheckCollation(l.output))
+	sort, err := analysis.ParseSort(l.sort)
+	l.options.Sort, l.options.Filters, l.options.Limit = sort, l.choice.filters, l.choice.count
+	return appendError(faults, err)
+}
+
+func (l *collate) run(ctx context.Context) error {
+	if l.choice.age > 0 {
+		l.options.Since = time.Now().Add(-l.choice.age)
+	}
+	return l.store.with(ctx, l.env, func(st store.Store) error {
+		var list []analysis.Run
+		for r, err := range st.Runs(ctx, l.options.Query()) {
+			if err != nil {
+				return err
+			}
+			list = append(list, r)
+		}
+		load := func(ids ...string) ([]*takt.Report, error) { return st.Load(ctx, ids...) }
+		c, err := analysis.Collate(list, l.options, load)
+		if err != nil {
+			return err
+		}
+		if err := format.Collation(l.env.Stdout, c, l.output, colours(l.env)); err != nil {
+			return fmt.Errorf("cannot write the table: %w", err)
+		}
+		return nil
+	})
+}

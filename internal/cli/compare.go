@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// compare is the command that shows how two runs, or two groups of runs, differ.
+type compare struct {
+	env     Env
+	store   storing
+	options analysis.Options
+	vary    list
+	metrics list
+	output  string
+}
+
+func newCompare(env Env) *cobra.Command {
+	m := &compare{env: env, options: analysis.DefaultOptions(), output: "text"}
+	c := &cobra.Command{
+		Use:   "compare BASE HEAD",
+		Short: "show how two runs, or groups of runs, differ in every metric",
+		Long:  "BASE and HEAD are runs or files of reports; those of a group have commas between them. It judges nothing: its exit code is 0. takt verify judges.",
+		Example: `  takt compare @-2 @-1
+  takt compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json`,
+	}
+	addFlags(c, func(fs *goFlagSet) {
+		m.store.addFlags(fs)
+		fs.Var(&m.vary, "vary", "`VARIABLE` or flag in which the runs may differ; repeatable")
+		fs.Var(&m.metrics, "metric", "only `METRIC`; repeatable")
+		fs.Var((*percentage)(&m.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
+		fs.Var((*percentage)(&m.options.Confidence), "confidence", "`PERCENT` of the intervals hold the true difference")
+		fs.StringVar(&m.output, "output", m.output, "`FORMAT` on standard output: text|json|markdown")
+		fs.StringVar(&m.output, "o", m.output, "= --output")
+	})
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		var faults []error
+		if len(args) != 2 {
+			faults = append(faults, fmt.Errorf("takt compare takes two runs, or two groups, but got %d words; as in takt compare @-2 @-1", len(args)))
+		}
+		m.options.Lift, m.options.Metrics = m.vary, m.metrics
+		faults = appendError(faults, m.options.Validate())
+		return usage(cmd, appendError(faults, m.checkOutput()))
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) }
+	return c
+}
+
+func (m *compare) run(ctx context.Context, args []string) error {
+	base, err := m.store.reports(ctx, m.env, strings.Split(args[0], ","))
+	if err != nil {
+		return err
+	}
+	head, err := m.store.reports(ctx, m.env, strings.Split(args[1], ","))
+	if err != nil {
+		return err
+	}
+	contrast, err := analysis.Compare(runsOf(base), runsOf(head), m.options)
+	if err != nil {
+		return err
+	}
+	if contrast.Overlay, err = analysis.Overlays(base, head); err != nil {
+		return err
+	}
+	return format.Contrast(m.env.Stdout, contrast, m.output, colours(m.env))
+}
+
+func (m *compare) checkOutput() error {
+	if m.output == "junit" {
+		return errors.New("compare judges nothing, so there is no junit of it; takt verify has one")
+	}
+	return format.CheckJudgement(m.output)
+}
+
+func runsOf(reports []*takt.Report) (list []analysis.Run) {
+	for _, r := range reports {
+		list = append(list, analysis.RunOf(r))
+	}
+	return list
+}

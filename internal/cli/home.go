@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// homeDir is a folder of the user's for files of one sort, as the XDG Base Directory
+// Specification has it.
+type homeDir struct{ variable, fallback string }
+
+var (
+	dataHome  = homeDir{"XDG_DATA_HOME", ".local/share"}
+	stateHome = homeDir{"XDG_STATE_HOME", ".local/state"}
+)
+
+// underHome is the path of takt's own file of that name. The specification says to
+// ignore a variable with a relative path.
+func (e Env) underHome(d homeDir, name string) (string, error) {
+	dir := e.Getenv(d.variable)
+	if home := e.Getenv("HOME"); !filepath.IsAbs(dir) && home != "" {
+		dir = filepath.Join(home, d.fallback)
+	}
+	if !filepath.IsAbs(dir) {
+		return "", &noHomeError{d.variable}
+	}
+	return filepath.Join(dir, "takt", name), nil
+}
+
+// noHomeError says that the user has no home.
+type noHomeError struct{ variable string }
+
+func (e *noHomeError) Error() string {
+	return fmt.Sprintf("there is no home directory; set %s to a directory for it", e.variable)
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// runs is the command that lists stored runs.
+type runs struct {
+	env    Env
+	store  storing
+	choice choice
+}
+
+func newRuns(env Env) *cobra.Command {
+	r := &runs{env: env, choice: choice{limit: "20"}}
+	c := &cobra.Command{
+		Use:   "runs [FILTER…]",
+		Short: "list the runs that were kept, newest first",
+		Example: `  takt runs
+  takt runs kind=http branch=main 'p99>250ms' -n 7d`,
+	}
+	addFlags(c, func(fs *goFlagSet) {
+		r.store.addFlags(fs)
+		r.choice.addFlags(fs)
+	})
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, r.choice.validate(args)) }
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		return r.store.with(cmd.Context(), env, func(st store.Store) error { return r.list(cmd.Context(), st) })
+	}
+	return c
+}
+
+func (r *runs) list(ctx context.Context, st store.Store) error {
+	list, err := r.choice.from(ctx, st)
+	if err != nil {
+		return err
+	}
+	return format.Runs(r.env.Stdout, list)
+}
+
+// find gives the id of the run that a word of the command line means: an id, the
+// beginning of one, or @-1 for the newest, @-2 for the one before.
+func find(ctx context.Context, st store.Store, word string) (id string, err error) {
+	if back, ok := strings.CutPrefix(word, "@-"); ok {
+		return findBack(ctx, st, word, back)
+	}
+	var found []string
+	begins := func(r *analysis.Run) bool { return strings.HasPrefix(strings.ToUpper(r.ID), strings.ToUpper(word)) }
+	for r, err := range st.Runs(ctx, analysis.Query{Match: begins}) {
+		if err != nil {
+			return "", err
+		}
+		if r.ID == word {
+			return word, nil
+		}
+		found = append(found, r.ID)
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("there is no run %s; takt runs lists those that are kept", word)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%d runs begin with %s, among them %s and %s; give more of the id", len(found), word, found[0], found[1])
+}
+
+func findBack(ctx context.Context, st store.Store, word, back string) (id string, err error) {
+	n, err := strconv.Atoi(back)
+	if err != nil || n < 1 {
+		return "", fmt.Errorf("%q means no run; @-1 is the newest, @-2 the one before", word)
+	}
+	count := 0
+	for r, err := range st.Runs(ctx, analysis.Query{Limit: n}) {
+		if err != nil {
+			return "", err
+		}
+		count, id = count+1, r.ID
+	}
+	if count < n {
+		return "", fmt.Errorf("there is no run %s: %d are kept", word, count)
+	}
+	return id, nil
+}
+
+// loadRuns gives the reports that words of the command line mean.
+func loadRuns(ctx context.Context, st store.Store, words []string) ([]*takt.Report, error) {
+	var ids []string
+	for _, w := range words {
+		id, err := find(ctx, st, w)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return st.Load(ctx, ids...)
+}

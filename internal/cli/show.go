@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// show is the command that makes the outputs of a stored run again.
+type show struct {
+	env     Env
+	store   storing
+	outputs list
+	opened  []destination
+}
+
+func newShow(env Env) *cobra.Command {
+	s := &show{env: env}
+	c := &cobra.Command{
+		Use:   "show RUN",
+		Short: "show a run that was kept, in any format",
+		Long:  "RUN is an id, the beginning of one that no other has, or @-1 for the newest run, @-2 for the one before.",
+		Example: `  takt show @-1
+  takt show 01JD3 -o json -o hlog=run.hlog`,
+	}
+	addFlags(c, func(fs *goFlagSet) {
+		s.store.addFlags(fs)
+		fs.Var(&s.outputs, "output", "write `FORMAT=PATH`, as of the run itself; repeatable; all but samples can be made again")
+		fs.Var(&s.outputs, "o", "= --output")
+	})
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, s.validate(args)) }
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		return s.store.with(cmd.Context(), env, func(st store.Store) error { return s.run(cmd.Context(), st, args) })
+	}
+	return c
+}
+
+func (s *show) validate(args []string) (faults []error) {
+	if len(args) != 1 {
+		faults = append(faults, fmt.Errorf("takt show takes one run but got %d words; give an id, or @-1 for the newest", len(args)))
+	}
+	opened, bad := parseOutputs(s.env, s.outputs)
+	s.opened, faults = opened, append(faults, bad...)
+	for _, d := range s.opened {
+		faults = appendError(faults, format.CanReplay(d.format))
+	}
+	return faults
+}
+
+func (s *show) run(ctx context.Context, st store.Store, args []string) error {
+	reports, err := loadRuns(ctx, st, args)
+	if err != nil {
+		return err
+	}
+	return writeReport(s.env, s.opened, reports[0])
+}
+
+// writeReport makes the outputs of a report that is complete.
+func writeReport(env Env, opened []destination, r *takt.Report) error {
+	out, err := openOutputs(env, opened, 1, 1, format.Head(r))
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	for _, iv := range r.Intervals {
+		out.interval(iv)
+	}
+	return out.close(r)
+}

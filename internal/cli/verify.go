@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/store"
+)
+
+// verify is the command that decides whether something became slower.
+type verify struct {
+	env     Env
+	store   storing
+	choice  choice
+	options analysis.Options
+	outputs judgementOutputs
+
+	base, head list
+	metrics    list
+	vary       list
+	all        bool
+	series     series
+}
+
+func newVerify(env Env) *cobra.Command {
+	v := &verify{env: env, choice: choice{limit: "168h"}, options: analysis.DefaultOptions(), series: series{most: 24}}
+	c := &cobra.Command{
+		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --pairs N --base URL --head URL -- COMMAND…",
+		Short: "decide whether a change made the thing under test slower: exit code 0, 4 (slower) or 5 (not known)",
+		Long: `Without --base and --head the newest revision among the chosen runs is compared with
+each earlier one. With --pairs the command after -- is run in turn against both URLs.`,
+		Example: `  takt verify -n 168h branch=main duration=30s
+  takt verify --base before.json --head after.json
+  takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
+	}
+	addFlags(c, func(fs *goFlagSet) {
+		v.store.addFlags(fs)
+		v.choice.addFlags(fs)
+		v.addFlags(fs)
+		v.series.addFlags(fs)
+		v.outputs.addFlags(fs)
+	})
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, v.validate(args)) }
+	c.RunE = func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), args) }
+	return c
+}
+
+func (v *verify) addFlags(fs *goFlagSet) {
+	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILE|URL`, a stored run, a report, or with --pairs a target; repeatable")
+	fs.Var(&v.head, "head", "what is judged: `RUN|FILE|URL`; repeatable")
+	fs.Var(&v.metrics, "metric", "`METRIC` that decides, instead of p50, p99, errors and rate; repeatable")
+	fs.Var(&v.vary, "vary", "`VARIABLE` or flag in which the runs may differ; repeatable")
+	fs.Var((*percentage)(&v.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
+	fs.Var((*points)(&v.options.ErrorTolerance), "error-tolerance", "the same for rates of errors, in percentage points: `PERCENT`")
+	fs.Var((*percentage)(&v.options.Confidence), "confidence", "`PERCENT` of the time no word of the judgement is wrong")
+	fs.BoolVar(&v.all, "all", false, "also look at runs that were cancelled or are invalid: the judgement then says which, and is exit code 6")
+}
+
+func (v *verify) validate(args []string) (faults []error) {
+	v.options.Metrics, v.options.Lift = v.metrics, v.vary
+	faults = appendError(v.outputs.validate(), v.options.Validate())
+	if v.series.pairs != "" {
+		return append(faults, v.series.validate(args, v.base, v.head)...)
+	}
+	if (len(v.base) > 0) != (len(v.head) > 0) {
+		faults = append(faults, errors.New("--base and --head belong together; give both, or neither and filters"))
+	}
+	if len(v.base) > 0 && len(args) > 0 {
+		faults = append(faults, fmt.Errorf("filters choose runs of the history, and --base and --head are given; leave out %s", strings.Join(args, " ")))
+	}
+	return append(faults, v.choice.validate(args)...)
+}
+
+func (v *verify) run(ctx context.Context, args []string) error {
+	j, err := v.judge(ctx, args)
+	var unfit *analysis.UnfitError
+	if errors.As(err, &unfit) {
+		return &exitError{exitInvalid, err}
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.outputs.write(v.env, j); err != nil {
+		return err
+	}
+	switch j.Verdict {
+	case analysis.Regressed:
+		return &exitError{code: exitRegression}
+	case analysis.Inconclusive:
+		return &exitError{code: exitInconclusive}
+	}
+	return nil
+}
+
+func (v *verify) judge(ctx context.Context, args []string) (analysis.Judgement, error) {
+	switch {
+	case v.series.pairs != "":
+		return v.series.run(ctx, v, args)
+	case len(v.base) > 0:
+		base, err := v.runs(ctx, v.base)
+		if err != nil {
+			return analysis.Judgement{}, err
+		}
+		head, err := v.runs(ctx, v.head)
+		if err != nil {
+			return analysis.Judgement{}, err
+		}
+		return analysis.Verify(base, head, false, v.options)
+	}
+	return v.history(ctx)
+}
+
+// runs are those that words of the command line mean.
+func (v *verify) runs(ctx context.Context, words []string) (list []analysis.Run, err error) {
+	reports, err := v.store.reports(ctx, v.env, words)
+	return runsOf(reports), err
+}
+
+func (v *verify) history(ctx context.Context) (j analysis.Judgement, err error) {
+	err = v.store.with(ctx, v.env, func(st store.Store) error {
+		list, err := v.choice.from(ctx, st)
+		if err != nil {
+			return err
+		}
+		if !v.all {
+			list = slices.DeleteFunc(list, func(r analysis.Run) bool { return r.Unfit != "" })
+		}
+		if len(list) == 0 {
+			return errors.New("no runs were chosen; takt runs lists those that are kept, and -n 30d looks further back")
+		}
+		j, err = analysis.VerifyHistory(list, v.options)
+		return err
+	})
+	return j, err
+}
+
+// percentage is a flag of a share, such as 5%.
+type percentage float64
+
+func (p *percentage) Set(s string) error {
+	var v points
+	err := v.Set(s)
+	*p = percentage(v / 100)
+	return err
+}
+
+func (p *percentage) String() string { return (*points)(p).text(100) }
+
+// points is a flag of percentage points, such as 0.1%.
+type points float64
+
+func (p *points) Set(s string) error {
+	digits, ok := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if !ok || err != nil {
+		return fmt.Errorf("%q is no percentage; write it as 5%%", s)
+	}
+	*p = points(v)
+	return nil
+}
+
+func (p *points) String() string { return p.text(1) }
+
+func (p *points) text(factor float64) string {
+	return strconv.FormatFloat(float64(*p)*factor, 'g', 6, 64) + "%"
+}

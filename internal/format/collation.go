@@ -1,0 +1,174 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+// Collations are the formats in which Collation writes.
+func Collations() []string { return []string{"table", "csv", "json", "md"} }
+
+// CheckCollation is an error when Collation has no format of that name.
+func CheckCollation(name string) error {
+	if slices.Contains(Collations(), name) {
+		return nil
+	}
+	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(Collations(), ", "))
+}
+
+// Collation writes what collate found: as a table for people, in colours if asked, as
+// CSV (RFC 4180), JSON or Markdown.
+func Collation(w io.Writer, c analysis.Collation, name string, color bool) error {
+	switch name {
+	case "table":
+		return collationTable(w, color, c)
+	case "csv":
+		return collationCSV(w, c)
+	case "json":
+		return encode(w, c, nil, "  ")
+	case "md":
+		return collationMarkdown(w, c)
+	}
+	return CheckCollation(name)
+}
+
+func collationTable(w io.Writer, color bool, c analysis.Collation) error {
+	p := &page{color: color}
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		if i > 0 {
+			p.linef("")
+		}
+		p.linef("%s", p.paint(bold, sameLine(g)))
+		groupRows(p, c, g)
+	}
+	for _, note := range collationNotes(c) {
+		p.linef("")
+		for _, line := range wrap(note, pageWidth) {
+			p.linef("%s", line)
+		}
+	}
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+// groupRows writes columns as wide as their longest cell, two spaces apart.
+func groupRows(p *page, c analysis.Collation, g *analysis.Group) {
+	columns := collationColumns(c, g)
+	widths := make([]int, len(columns))
+	for i, col := range columns {
+		widths[i] = len([]rune(col.title))
+		for _, r := range g.Rows {
+			widths[i] = max(widths[i], len([]rune(col.cell(&r))))
+		}
+	}
+	var titles []string
+	for i, col := range columns {
+		titles = append(titles, left(col.title, widths[i]))
+	}
+	p.linef("%s", strings.Join(titles, "  "))
+	for _, r := range g.Rows {
+		var cells []string
+		for i, col := range columns {
+			cell := left(col.cell(&r), widths[i])
+			if f, ok := r.Figures[col.title]; ok && !r.Sure && col.title == "index" {
+				cell = p.paintIndex(cell, f.Value)
+			}
+			cells = append(cells, cell)
+		}
+		line := strings.TrimRight(strings.Join(cells, "  "), " ")
+		if r.Sure {
+			line = p.paint(green, line)
+		}
+		p.linef("%s", line)
+	}
+}
+
+// paintIndex warns of a server that indexed too little of what it accepted, at hey-apm's
+// bounds.
+func (p *page) paintIndex(cell string, ratio float64) string {
+	switch {
+	case ratio < 0.70:
+		return p.paint(red, cell)
+	case ratio < 0.85:
+		return p.paint(yellow, cell)
+	}
+	return cell
+}
+
+// sameLine names what the rows of a group have in common.
+func sameLine(g *analysis.Group) string {
+	var parts []string
+	for _, s := range g.Same {
+		parts = append(parts, settingName(s.Name)+" "+settingText(s.Name, s.Value))
+	}
+	if parts == nil {
+		return clean(g.Kind)
+	}
+	return strings.Join(parts, "  ")
+}
+
+// collationNotes say what the tables do not show, and what their marks mean.
+func collationNotes(c analysis.Collation) (notes []string) {
+	beside, partly, unsure := 0, 0, false
+	for _, g := range c.Groups {
+		beside += g.Hidden
+		for _, r := range g.Rows {
+			unsure = unsure || r.Wanted > 0
+			if r.Merged < len(r.IDs) {
+				partly++
+			}
+		}
+	}
+	if unsure {
+		notes = append(notes, "? marks the best so far: it and the second best need that many runs each before this can be told from chance")
+	}
+	if partly > 0 {
+		notes = append(notes, fmt.Sprintf("percentiles of the newest runs only: %s, where csv and json have fewer merged_runs than runs; add filters for those of all", plural(partly, "row")))
+	}
+	if beside > 0 {
+		notes = append(notes, fmt.Sprintf("not shown: %s of these groups; raise -n, or add filters", plural(beside, "more row")))
+	}
+	if c.Hidden > 0 {
+		notes = append(notes, fmt.Sprintf("not shown: %s of other groups; raise -n, or add filters", plural(c.Hidden, "more row")))
+	}
+	if c.Unfit > 0 {
+		notes = append(notes, fmt.Sprintf("left out: %s, cut short or invalid; --all takes such runs in", plural(c.Unfit, "run")))
+	}
+	return notes
+}
+
+func collationMarkdown(w io.Writer, c analysis.Collation) error {
+	var b strings.Builder
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		fmt.Fprintf(&b, "**%s**\n\n", markdownCell(sameLine(g)))
+		columns := collationColumns(c, g)
+		line := func(cell func(collationColumn) string) {
+			for _, col := range columns {
+				b.WriteString("| " + markdownCell(cell(col)) + " ")
+			}
+			b.WriteString("|\n")
+		}
+		line(func(col collationColumn) string { return col.title })
+		line(func(collationColumn) string { return "---" })
+		for _, r := range g.Rows {
+			line(func(col collationColumn) string { return col.cell(&r) })
+		}
+		b.WriteString("\n")
+	}
+	for _, note := range collationNotes(c) {
+		b.WriteString(note + "\n\n")
+	}
+	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
+	return err
+}
+
+// markdownCell keeps what others wrote from being read as markup.
+func markdownCell(s string) string {
+	return strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`).Replace(s)
+}

@@ -1,0 +1,226 @@
+package format
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+// collationColumn is a column of a group's table.
+type collationColumn struct {
+	title string
+	cell  func(*analysis.Row) string
+}
+
+// collationColumns are those of a group: for apm hey-apm's in its order, and then what
+// it did not have.
+func collationColumns(c analysis.Collation, g *analysis.Group) []collationColumn {
+	apm := g.Kind == "apm"
+	columns := []collationColumn{{"id", idCell}, {"date", func(r *analysis.Row) string { return date(r.StartedAt, "2006-01-02 15:04") }}}
+	if apm {
+		columns = []collationColumn{{"report id", idCell}, {"revision date", func(r *analysis.Row) string { return date(r.RevisionDate, "06-01-02 15:04") }}}
+	}
+	var percentiles []collationColumn
+	for _, m := range g.Metrics {
+		col := collationColumn{metricTitle(m), func(r *analysis.Row) string { return figureCell(m, r) }}
+		if apm && (m == "p50" || m == "p99") { // hey-apm has none
+			percentiles = append(percentiles, col)
+			continue
+		}
+		columns = append(columns, col)
+	}
+	columns = append(columns, collationColumn{c.Variable, func(r *analysis.Row) string { return settingText(c.Field, r.Value) }})
+	if revisionsDiffer(g) {
+		columns = append(columns, collationColumn{"revision", func(r *analysis.Row) string { return orDash(clean(r.Revision)) }})
+	}
+	if slices.ContainsFunc(g.Rows, func(r analysis.Row) bool { return r.Flags != "" }) {
+		columns = append(columns, collationColumn{"flags", func(r *analysis.Row) string { return orDash(clean(r.Flags)) }})
+	}
+	columns = append(columns, percentiles...)
+	columns = append(columns, collationColumn{"n", func(r *analysis.Row) string { return strconv.Itoa(len(r.IDs)) }})
+	if slices.ContainsFunc(g.Rows, func(r analysis.Row) bool { return len(r.IDs) > 1 }) {
+		columns = append(columns, collationColumn{"spread", func(r *analysis.Row) string { return spread(r, g.Criterion) }})
+	}
+	if slices.ContainsFunc(g.Rows, func(r analysis.Row) bool { return r.Sure || r.Wanted > 0 }) {
+		columns = append(columns, collationColumn{"best", bestCell})
+	}
+	return columns
+}
+
+// revisionsDiffer reports whether a branch has several revisions in the group.
+func revisionsDiffer(g *analysis.Group) bool {
+	revisions := map[any]string{}
+	for _, r := range g.Rows {
+		if other, ok := revisions[r.Value]; ok && other != r.Revision {
+			return true
+		}
+		revisions[r.Value] = r.Revision
+	}
+	return false
+}
+
+// idCell is the newest run, and how many more there are.
+func idCell(r *analysis.Row) string {
+	if n := len(r.IDs) - 1; n > 0 {
+		return fmt.Sprintf("%s +%d", r.IDs[0], n)
+	}
+	return r.IDs[0]
+}
+
+func date(t time.Time, layout string) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(layout)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func bestCell(r *analysis.Row) string {
+	switch {
+	case r.Sure:
+		return "yes"
+	case r.Wanted > 0:
+		return "? " + plural(r.Wanted, "run")
+	}
+	return ""
+}
+
+// spread is half the range of the runs by the group's criterion, in parts of the figure.
+func spread(r *analysis.Row, criterion string) string {
+	f, ok := r.Figures[criterion]
+	if !ok || len(r.IDs) < 2 || f.Value == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("±%.1f%%", (f.Max-f.Min)/2/math.Abs(f.Value)*100)
+}
+
+func metricTitle(name string) string {
+	switch name {
+	case "max_rss":
+		return "max rss"
+	case "efficiency":
+		return "effic"
+	}
+	return name
+}
+
+// figureCell writes a figure as hey-apm does, with decimal units; a latency or a rate as
+// the text report does.
+func figureCell(metric string, r *analysis.Row) string {
+	f, ok := r.Figures[metric]
+	if !ok {
+		return "-"
+	}
+	m, _ := analysis.MetricOf(metric)
+	switch {
+	case metric == "throughput":
+		return fmt.Sprintf("%.1fdps", f.Value)
+	case metric == "efficiency":
+		return fmt.Sprintf("%.3f", f.Value)
+	case m.Unit == analysis.BytesPerSecond:
+		return decimalSize(f.Value) + "ps"
+	case m.Unit == analysis.Bytes:
+		return decimalSize(f.Value)
+	case m.Unit == analysis.Milliseconds:
+		return fmt.Sprintf("%.0fms", f.Value)
+	case m.Unit == analysis.Ratio:
+		return fmt.Sprintf("%.1f%%", f.Value*100)
+	case m.Unit == analysis.Percent:
+		return percent(f.Value, 100)
+	case m.Unit == analysis.PerSecond:
+		return rate(f.Value)
+	case m.Unit == analysis.Microseconds:
+		return human(f.Value)
+	}
+	return float(f.Value)
+}
+
+// metricColumn is the metric's name with its unit.
+func metricColumn(name string) string {
+	m, _ := analysis.MetricOf(name)
+	suffix := map[analysis.Unit]string{
+		analysis.Microseconds: "_us", analysis.Milliseconds: "_ms", analysis.Percent: "_percent", analysis.Ratio: "_ratio",
+		analysis.PerSecond: "_per_s", analysis.Bytes: "_bytes", analysis.BytesPerSecond: "_bytes_per_s",
+	}
+	return name + suffix[m.Unit]
+}
+
+// decimalSize writes bytes as hey-apm does: 812b, 7.5Mb.
+func decimalSize(n float64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%.0fb", n)
+	}
+	units := "kMGTPE"
+	for n /= 1000; n >= 999.95 && len(units) > 1; units = units[1:] {
+		n /= 1000
+	}
+	return fmt.Sprintf("%.1f%cb", n, units[0])
+}
+
+// settingName is the name of a setting in a table; of three hey-apm's, which filters
+// take as well.
+func settingName(name string) string {
+	switch name {
+	case "duration_s":
+		return "duration"
+	case "workers":
+		return "concurrency"
+	case "memory_limit_bytes":
+		return "limit"
+	}
+	return clean(name)
+}
+
+// settingText writes a value exactly, in the unit that the name of its variable says, and
+// so that a filter takes it.
+func settingText(name string, v any) string {
+	n, number := v.(float64)
+	switch {
+	case v == nil:
+		return "-"
+	case !number:
+		return orDash(clean(rawText(v)))
+	case strings.HasSuffix(name, "_per_s"):
+		return float(n) + "/s"
+	case strings.HasSuffix(name, "_s") && math.Mod(n*1e3, 1) == 0: // span has milliseconds
+		return span(n)
+	case strings.HasSuffix(name, "_bytes"):
+		return exactSize(n)
+	}
+	return float(n)
+}
+
+// exactSize writes bytes in the largest unit of which they are a whole number.
+func exactSize(n float64) string {
+	for _, u := range []struct {
+		name  string
+		bytes float64
+	}{{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3}} {
+		if n > 0 && math.Mod(n, u.bytes) == 0 {
+			return float(n/u.bytes) + u.name
+		}
+	}
+	return float(n)
+}
+
+// rawText writes a value as JSON has it, but text without quotes and nothing for null.
+func rawText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return float(v)
+	}
+	return fmt.Sprint(v)
+}

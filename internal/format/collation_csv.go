@@ -1,0 +1,71 @@
+package format
+
+import (
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+// collationCSV writes one header for all groups: every metric with its unit, and the
+// range of its runs.
+func collationCSV(w io.Writer, c analysis.Collation) error {
+	metrics := allMetrics(c)
+	out := csv.NewWriter(w)
+	head := []string{"group", "kind", "same", "id", "runs", "started_at", "revision_date", "revision", c.Field, "flags"}
+	for _, m := range metrics {
+		name := metricColumn(m)
+		head = append(head, name, name+"_min", name+"_max")
+	}
+	// The writer keeps its first error for Error.
+	_ = out.Write(append(head, "merged_runs", "best", "runs_wanted"))
+	for i, g := range c.Groups {
+		for _, r := range g.Rows {
+			_ = out.Write(csvRow(i, &g, &r, metrics))
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// allMetrics are those of all groups, in the order in which they come.
+func allMetrics(c analysis.Collation) (names []string) {
+	for _, g := range c.Groups {
+		for _, m := range g.Metrics {
+			if !slices.Contains(names, m) {
+				names = append(names, m)
+			}
+		}
+	}
+	return names
+}
+
+func csvRow(group int, g *analysis.Group, r *analysis.Row, metrics []string) []string {
+	var same []string
+	for _, s := range g.Same {
+		same = append(same, s.Name+"="+rawText(s.Value))
+	}
+	date := ""
+	if !r.RevisionDate.IsZero() {
+		date = r.RevisionDate.UTC().Format(time.RFC3339)
+	}
+	row := []string{strconv.Itoa(group + 1), g.Kind, strings.Join(same, " "), r.IDs[0], strconv.Itoa(len(r.IDs)),
+		r.StartedAt.UTC().Format(time.RFC3339Nano), date, r.Revision, rawText(r.Value), r.Flags}
+	for _, m := range metrics {
+		f, ok := r.Figures[m]
+		if !ok {
+			row = append(row, "", "", "")
+			continue
+		}
+		row = append(row, float(f.Value), float(f.Min), float(f.Max))
+	}
+	best := map[bool]string{true: "sure"}[r.Sure]
+	if r.Best && !r.Sure {
+		best = "unsure"
+	}
+	return append(row, strconv.Itoa(r.Merged), best, strconv.Itoa(r.Wanted))
+}

@@ -1,0 +1,201 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+// Judgements are the formats of Judgement; those of Contrast are the same without junit.
+func Judgements() []string { return []string{"text", "json", "junit", "markdown"} }
+
+// CheckJudgement is an error when Judgement has no format of that name.
+func CheckJudgement(name string) error {
+	if slices.Contains(Judgements(), name) {
+		return nil
+	}
+	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(Judgements(), ", "))
+}
+
+// Judgement writes what verify concluded: as text for people, in colours if asked, as JSON,
+// JUnit XML or GitHub's Markdown.
+func Judgement(w io.Writer, j analysis.Judgement, name string, color bool) error {
+	switch name {
+	case "text":
+		return judgementText(w, j, color)
+	case "json":
+		return encode(w, j, nil, "  ")
+	case "junit":
+		return judgementJUnit(w, j)
+	case "markdown":
+		return judgementMarkdown(w, j)
+	}
+	return CheckJudgement(name)
+}
+
+func judgementText(w io.Writer, j analysis.Judgement, color bool) error {
+	p := &page{color: color}
+	p.linef("%s: %s", p.paintWord(j.Verdict, strings.ToUpper(string(j.Verdict))), clean(verdictLine(j)))
+	for _, c := range j.Comparisons {
+		p.linef("")
+		p.linef("%s", p.paint(bold, clean(against(j, c))))
+		findings(p, c.Findings, c.Base.Name, j.Head.Name)
+	}
+	if len(j.Advice) > 0 {
+		p.linef("")
+	}
+	for _, s := range j.Advice {
+		p.bullet("- ", clean(s))
+	}
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+// verdictLine says what was judged by what.
+func verdictLine(j analysis.Judgement) string {
+	s := fmt.Sprintf("%s, tolerance %s %%, errors %s points, confidence %s %%",
+		revision(j.Head.Name), short(j.Tolerance*100), short(j.ErrorTolerance), atLeast(j.Confidence))
+	if j.Looks > 1 {
+		s += fmt.Sprintf(", one of %d looks", j.Looks)
+	}
+	return s
+}
+
+// against says with how many runs of what a comparison was made.
+func against(j analysis.Judgement, c analysis.Comparison) string {
+	base, head := len(c.Base.Runs), len(j.Head.Runs)
+	n := fmt.Sprintf("%s against %s", plural(head, "run"), plural(base, "run"))
+	switch c.Method {
+	case analysis.Paired:
+		n = plural(head, "pair")
+	case analysis.Prediction:
+		n = "one run against " + plural(base, "run")
+	}
+	return fmt.Sprintf("%s against %s, %s: %s", revision(j.Head.Name), revision(c.Base.Name), n, c.Verdict)
+}
+
+// paintWord has the colour of the word.
+func (p *page) paintWord(w analysis.Word, s string) string {
+	switch w {
+	case analysis.Regressed:
+		return p.paint(red, s)
+	case analysis.Inconclusive:
+		return p.paint(yellow, s)
+	default:
+		return p.paint(green, s)
+	}
+}
+
+// findingHead and findingCells are the columns of a comparison.
+func findingHead(base, head string) []string {
+	return []string{"metric", revision(base), revision(head), "difference", "interval", "at", "verdict"}
+}
+
+func findingCells(f analysis.Finding) []string {
+	u := unitOf(f)
+	word := string(f.Verdict)
+	if f.Needed > 0 {
+		word += fmt.Sprintf(", needs about %d", f.Needed)
+	}
+	return []string{f.Metric, Amount(u, f.Base), Amount(u, f.Head), difference(f, f.Difference), interval(f), atLeast(f.Confidence) + " %", word}
+}
+
+// findings writes columns as wide as their longest cell, two spaces apart.
+func findings(p *page, list []analysis.Finding, base, head string) {
+	table := [][]string{findingHead(base, head)}
+	for _, f := range list {
+		table = append(table, findingCells(f))
+	}
+	widths := make([]int, len(table[0]))
+	for _, cells := range table {
+		for i := range cells {
+			cells[i] = clean(cells[i])
+			widths[i] = max(widths[i], utf8.RuneCountInString(cells[i]))
+		}
+	}
+	for row, cells := range table {
+		last := len(cells) - 1
+		for i := range cells[:last] {
+			pad := right
+			if i == 0 {
+				pad = left
+			}
+			cells[i] = pad(cells[i], widths[i])
+		}
+		if row > 0 {
+			cells[last] = p.paintWord(list[row-1].Verdict, cells[last])
+		}
+		p.linef("%s", strings.Join(cells, "  "))
+	}
+}
+
+func unitOf(f analysis.Finding) analysis.Unit {
+	m, _ := analysis.MetricOf(f.Metric)
+	return m.Unit
+}
+
+// Amount writes a figure with its unit.
+func Amount(u analysis.Unit, v float64) string {
+	switch u {
+	case analysis.Microseconds:
+		return human(v)
+	case analysis.Milliseconds:
+		return human(v * 1e3)
+	case analysis.Percent:
+		return percent(v, 100)
+	case analysis.Ratio:
+		return percent(v, 1)
+	case analysis.PerSecond:
+		return rate(v)
+	case analysis.Bytes:
+		return strings.ReplaceAll(size(v), noBreak, " ")
+	case analysis.BytesPerSecond:
+		return Amount(analysis.Bytes, v) + "/s"
+	default:
+		return short(v)
+	}
+}
+
+// difference writes one with its sign: in per cent, in percentage points, or in the
+// metric's unit.
+func difference(f analysis.Finding, v float64) string {
+	switch {
+	case !f.Absolute:
+		return signed(v*100, 1) + " %"
+	case unitOf(f) == analysis.Percent:
+		return signed(v, 2) + " points"
+	case v < 0:
+		return "-" + Amount(unitOf(f), -v)
+	}
+	return "+" + Amount(unitOf(f), v)
+}
+
+// signed writes v with its sign; what is rounded to zero has that of zero.
+func signed(v float64, decimals int) string {
+	scale := math.Pow10(decimals)
+	return fmt.Sprintf("%+.*f", decimals, math.Round(v*scale)/scale+0)
+}
+
+// interval is "none" when there are too few runs for one.
+func interval(f analysis.Finding) string {
+	if f.Low == nil || f.High == nil {
+		return "none"
+	}
+	low, high := difference(f, *f.Low), difference(f, *f.High)
+	for _, unit := range []string{" %", " points"} {
+		if strings.HasSuffix(high, unit) {
+			low = strings.TrimSuffix(low, unit)
+		}
+	}
+	return low + " to " + high
+}
+
+// atLeast writes a confidence in per cent, cut and not rounded: it is that at least.
+func atLeast(v float64) string {
+	return trimZeros(fmt.Sprintf("%.2f", math.Floor(v*1e4+1e-6)/100))
+}

@@ -1,0 +1,118 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Contrast writes what compare found: as text for people, in colours if asked, as JSON or
+// GitHub's Markdown.
+func Contrast(w io.Writer, c analysis.Contrast, name string, color bool) error {
+	switch name {
+	case "text":
+		return contrastText(w, c, color)
+	case "json":
+		return encode(w, c, nil, "  ")
+	case "markdown":
+		return contrastMarkdown(w, c)
+	}
+	return fmt.Errorf("unknown format %q; use one of text, json, markdown", name)
+}
+
+func contrastText(w io.Writer, c analysis.Contrast, color bool) error {
+	p := &page{color: color}
+	p.linef("%s", p.paint(bold, clean(contrastTitle(c))))
+	for _, note := range contrastNotes(c) {
+		p.bullet("- ", clean(note))
+	}
+	p.linef("")
+	findings(p, telling(c.Findings), c.Base.Name, c.Head.Name)
+	for _, o := range c.Overlay {
+		if o.Latency == takt.LatencyResponse || o.Latency == takt.LatencyService {
+			p.linef("")
+			overlay(p, o)
+		}
+	}
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+// telling leaves to JSON what says nothing new to people: response_ok and send delay,
+// which are mostly other latencies again, and of those beside the response time all but
+// p50, p99 and max.
+func telling(all []analysis.Finding) (some []analysis.Finding) {
+	for _, f := range all {
+		of, statistic, named := strings.Cut(f.Metric, ".")
+		switch {
+		case !named, of == "p99": // the response time's, p99.9 among them
+			some = append(some, f)
+		case of == takt.LatencyResponseOK, of == takt.LatencySendDelay:
+		case statistic == "p50", statistic == "p99", statistic == "max":
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+func contrastTitle(c analysis.Contrast) string {
+	return fmt.Sprintf("%s against %s: %s against %s, tolerance %s %%, each interval by itself at %s %%",
+		revision(c.Head.Name), revision(c.Base.Name), plural(len(c.Head.Runs), "run"), plural(len(c.Base.Runs), "run"), short(c.Tolerance*100), atLeast(c.Confidence))
+}
+
+// contrastNotes say why the sides may not be comparable.
+func contrastNotes(c analysis.Contrast) (notes []string) {
+	if len(c.Differing) > 0 {
+		notes = append(notes, "not the same in all runs: "+strings.Join(c.Differing, ", "))
+	}
+	for _, s := range c.Unfit {
+		notes = append(notes, "proves nothing: "+s)
+	}
+	return notes
+}
+
+func contrastMarkdown(w io.Writer, c analysis.Contrast) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### takt compare\n\n%s\n\n", escape(clean(contrastTitle(c))))
+	for _, note := range contrastNotes(c) {
+		fmt.Fprintf(&b, "- %s\n", escape(clean(note)))
+	}
+	if len(contrastNotes(c)) > 0 {
+		b.WriteString("\n")
+	}
+	markdownFindings(&b, telling(c.Findings), c.Base.Name, c.Head.Name)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// overlayWidth is how wide the plot of an overlay is, in columns.
+const overlayWidth = 48
+
+// overlay plots both sides of a latency against one axis, logarithmic in time: A for the
+// base, B for the head, * where they meet.
+func overlay(p *page, o analysis.Overlay) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, q := range o.Points {
+		low, high = min(low, q.Base, q.Head), max(high, q.Base, q.Head)
+	}
+	low = max(low, 1e-3) // a nanosecond, the least that a histogram holds
+	p.linef("%s", p.paint(bold, fmt.Sprintf("%s time, %s to %s, logarithmic; A base, B head, * both", clean(words(o.Latency)), human(low), human(high))))
+	at := func(v float64) int {
+		if high <= low {
+			return 0
+		}
+		return int(math.Round(math.Log(max(v, low)/low) / math.Log(high/low) * (overlayWidth - 1)))
+	}
+	for _, q := range o.Points {
+		line := []byte(strings.Repeat(" ", overlayWidth))
+		line[at(q.Base)], line[at(q.Head)] = 'A', 'B'
+		if at(q.Base) == at(q.Head) {
+			line[at(q.Base)] = '*'
+		}
+		p.linef("%s %s %s  %s", right(trimZeros(fmt.Sprintf("%.2f", q.Quantile*100)), 6)+" %", right(human(q.Base), 8), right(human(q.Head), 8), line)
+	}
+}

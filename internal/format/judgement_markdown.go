@@ -1,0 +1,47 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+func judgementMarkdown(w io.Writer, j analysis.Judgement) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### takt verify: %s\n\n%s\n", j.Verdict, escape(clean(verdictLine(j))))
+	for _, c := range j.Comparisons {
+		fmt.Fprintf(&b, "\n**%s**\n\n", escape(clean(against(j, c))))
+		markdownFindings(&b, c.Findings, c.Base.Name, j.Head.Name)
+	}
+	if len(j.Advice) > 0 {
+		b.WriteString("\n")
+	}
+	for _, s := range j.Advice {
+		fmt.Fprintf(&b, "- %s\n", escape(clean(s)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// markdownFindings prints what did not go well in bold.
+func markdownFindings(b *strings.Builder, list []analysis.Finding, base, head string) {
+	b.WriteString(markdownRow(findingHead(base, head)) + "|---|---:|---:|---:|---:|---:|---|\n")
+	for _, f := range list {
+		cells := findingCells(f)
+		line := markdownRow(cells)
+		if word := cells[len(cells)-1]; f.Verdict == analysis.Regressed || f.Verdict == analysis.Inconclusive {
+			line = strings.TrimSuffix(line, word+" |\n") + "**" + word + "** |\n"
+		}
+		b.WriteString(line)
+	}
+}
+
+func markdownRow(cells []string) string {
+	var b strings.Builder
+	for _, c := range cells {
+		b.WriteString("| " + escape(clean(c)) + " ")
+	}
+	return b.String() + "|\n"
+}

@@ -1,0 +1,175 @@
+package format_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/format"
+)
+
+// runOf is a run with these figures, of p50, p99, errors, rate and max RSS.
+func runOf(id, revision string, p50, p99, errors, rate, rss float64) analysis.Run {
+	return analysis.Run{
+		ID: id, Kind: "http", Labels: map[string]string{"revision": revision}, Settings: analysis.NewSettings(nil, ""),
+		Figures: analysis.Figures{Names: []string{"p50", "p99", "errors", "rate", "max_rss"}, Values: []float64{p50, p99, errors, rate, rss}},
+	}
+}
+
+// sides are n runs of two revisions: the head's p99 is 20 % worse, its p50 11 % better.
+func sides(n int) (base, head []analysis.Run) {
+	for i := range n {
+		v := 1 + float64(i%3)/500
+		base = append(base, runOf(fmt.Sprint("01BASE", i), "02fe43b0d3a5c0e5b0a0a6f2c7a3d6b1f4e58a90", 900, 4000*v, 0, 500, 1<<20))
+		head = append(head, runOf(fmt.Sprint("01HEAD", i), "c961d664fbe5893d523bd9077be64617f57a96e7", 800*v, 4800, 0.02*v, 500/v, 2<<20))
+	}
+	return base, head
+}
+
+func judged(t *testing.T, pairs int, change func(head []analysis.Run)) analysis.Judgement {
+	t.Helper()
+	base, head := sides(pairs)
+	if change != nil {
+		change(head)
+	}
+	j, err := analysis.Verify(base, head, true, analysis.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// judgements are one of each verdict, and one whose names are up to mischief.
+func judgements(t *testing.T) map[string]analysis.Judgement {
+	j := judged(t, 8, nil)
+	hostile := judged(t, 8, nil)
+	hostile.Head.Name, hostile.Comparisons[0].Base.Name = "<b>|@everyone\x1b[31m", "]]>\n\"&"
+	hostile.Advice = []string{"see #1 | <script>"}
+	return map[string]analysis.Judgement{
+		"regressed":    j,
+		"inconclusive": judged(t, 4, nil),
+		"ok": judged(t, 8, func(head []analysis.Run) {
+			for i := range head {
+				head[i].Figures.Values[1] = 4000
+			}
+		}),
+		"hostile": hostile,
+	}
+}
+
+func judgementAs(t *testing.T, j analysis.Judgement, name string, color bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := format.Judgement(&b, j, name, color); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestJudgementGolden(t *testing.T) {
+	for name, j := range judgements(t) {
+		for _, f := range format.Judgements() {
+			golden(t, filepath.Join("testdata", "judgement", name+"."+f), judgementAs(t, j, f, false))
+		}
+	}
+	golden(t, filepath.Join("testdata", "judgement", "regressed.color"), judgementAs(t, judgements(t)["regressed"], "text", true))
+}
+
+func TestJudgementJSONComesBack(t *testing.T) {
+	for name, j := range judgements(t) {
+		var back map[string]any
+		if err := json.Unmarshal([]byte(judgementAs(t, j, "json", false)), &back); err != nil {
+			t.Fatal(err)
+		}
+		if back["verdict"] != string(j.Verdict) || len(back["comparisons"].([]any)) != len(j.Comparisons) || reflect.TypeOf(back["advice"]).Kind() != reflect.Slice {
+			t.Errorf("%s: %v", name, back)
+		}
+	}
+}
+
+// The suite counts its cases, and everything in it is XML.
+func TestJUnitCounts(t *testing.T) {
+	for name, j := range judgements(t) {
+		var suite struct {
+			Tests    int `xml:"tests,attr"`
+			Failures int `xml:"failures,attr"`
+			Errors   int `xml:"errors,attr"`
+			Cases    []struct {
+				Failure *struct{} `xml:"failure"`
+				Error   *struct{} `xml:"error"`
+			} `xml:"testcase"`
+		}
+		if err := xml.Unmarshal([]byte(judgementAs(t, j, "junit", false)), &suite); err != nil {
+			t.Fatal(err)
+		}
+		failures, errors := 0, 0
+		for _, c := range suite.Cases {
+			if c.Failure != nil {
+				failures++
+			}
+			if c.Error != nil {
+				errors++
+			}
+		}
+		if suite.Tests != 4 || len(suite.Cases) != 4 || failures != suite.Failures || errors != suite.Errors ||
+			(failures > 0) != (j.Verdict == analysis.Regressed) || (errors > 0) != (j.Verdict == analysis.Inconclusive) {
+			t.Errorf("%s, %s: %+v", name, j.Verdict, suite)
+		}
+	}
+}
+
+// A label steers no terminal, breaks no table and mentions nobody.
+func TestJudgementOfHostileNames(t *testing.T) {
+	j := judgements(t)["hostile"]
+	if s := judgementAs(t, j, "text", false); strings.ContainsAny(s, "\x1b\r") || !utf8.ValidString(s) {
+		t.Errorf("text %q", s)
+	}
+	md := judgementAs(t, j, "markdown", false)
+	for _, bad := range []string{"<b>", "@everyone", "<script>", "#1"} {
+		if strings.Contains(md, bad) {
+			t.Errorf("markdown has %s:\n%s", bad, md)
+		}
+	}
+	for line := range strings.Lines(md) {
+		if n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"); n != 0 && n != 8 {
+			t.Errorf("a row has %d bars: %s", n, line)
+		}
+	}
+}
+
+func TestContrastGolden(t *testing.T) {
+	base, head := sides(6)
+	head[0].Unfit = "it broke off"
+	head[1].Settings = analysis.NewSettings(map[string]any{"rate_per_s": 5}, "")
+	c, err := analysis.Compare(base, head, analysis.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Overlay = []analysis.Overlay{{Latency: "response", Points: []analysis.OverlayPoint{
+		{Quantile: 0, Base: 500, Head: 500}, {Quantile: 0.5, Base: 900, Head: 800}, {Quantile: 0.99, Base: 4000, Head: 4800}, {Quantile: 0.999, Base: 8000, Head: 90e3}, {Quantile: 1, Base: 9e3, Head: 100e3},
+	}}}
+	for _, f := range []string{"text", "json", "markdown"} {
+		var b bytes.Buffer
+		if err := format.Contrast(&b, c, f, false); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, filepath.Join("testdata", "judgement", "contrast."+f), b.String())
+	}
+}
+
+func TestUnknownJudgementFormat(t *testing.T) {
+	const want = `unknown format "xml"; use one of text, json, junit, markdown`
+	if err := format.Judgement(&bytes.Buffer{}, analysis.Judgement{}, "xml", false); err == nil || err.Error() != want || format.CheckJudgement("junit") != nil {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if err := format.Contrast(&bytes.Buffer{}, analysis.Contrast{}, "junit", false); err == nil || !strings.Contains(err.Error(), "text, json, markdown") {
+		t.Errorf("contrast as junit: %v", err)
+	}
+}

@@ -1,0 +1,149 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// markdownWriter writes a summary in GitHub's Markdown: the verdict, what was run, the
+// rate, the latencies, errors and warnings.
+type markdownWriter struct{ w io.Writer }
+
+func openMarkdown(w io.Writer, _ takt.Report) (Writer, error) { return markdownWriter{w}, nil }
+
+func (markdownWriter) Interval(takt.Interval) error { return nil }
+
+func (m markdownWriter) Close(r *takt.Report) error {
+	var b strings.Builder
+	for _, section := range []func(*strings.Builder, *takt.Report){
+		markdownVerdict, markdownSubject, markdownLatency, markdownErrors, markdownWarnings,
+	} {
+		section(&b, r)
+	}
+	_, err := io.WriteString(m.w, b.String())
+	return err
+}
+
+func markdownVerdict(b *strings.Builder, r *takt.Report) {
+	word := "valid"
+	if r.Verdict == takt.Invalid {
+		word = "invalid"
+	}
+	fmt.Fprintf(b, "### takt: %s run of %s\n\n", word, codeSpan(strings.TrimSpace(r.Kind+" "+target(r))))
+	if r.Verdict == takt.Invalid {
+		b.WriteString("**The generator, not the target, shaped these figures.** The warnings say how.\n\n")
+	}
+	if r.Counts.OK == 0 {
+		b.WriteString("**Not one operation succeeded.**\n\n")
+	}
+}
+
+func markdownSubject(b *strings.Builder, r *takt.Report) {
+	c := r.Counts
+	fmt.Fprintf(b, "- %s\n", escape(rates(r)))
+	fmt.Fprintf(b, "- %d scheduled = %d ok + %d failed + %d dropped + %d unfinished\n", c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished)
+	when := span(r.DurationS) + " measured"
+	if r.WarmupS > 0 {
+		when += " after " + span(r.WarmupS) + " of warm-up"
+	}
+	fmt.Fprintf(b, "- %s, started %s UTC", when, r.StartedAt.UTC().Format(time.DateTime))
+	if r.ID != "" {
+		fmt.Fprintf(b, ", id %s", codeSpan(r.ID))
+	}
+	b.WriteString("\n")
+	var labels []string
+	for _, key := range sorted(r.Labels) {
+		labels = append(labels, codeSpan(key+"="+r.Labels[key]))
+	}
+	if labels != nil {
+		fmt.Fprintf(b, "- %s\n", strings.Join(labels, " "))
+	}
+}
+
+// markdownLatency has the latencies that the text report shows in full, and the
+// schedule lag, which says whether to believe them.
+func markdownLatency(b *strings.Builder, r *takt.Report) {
+	names, u := tableColumns(r), tableUnit(r)
+	if len(names) == 0 {
+		return
+	}
+	if r.Latency[takt.LatencyScheduleLag].Count > 0 {
+		names = append(names, takt.LatencyScheduleLag)
+	}
+	statistics := slices.DeleteFunc(rows(), func(c row) bool { return !slices.Contains([]string{"p50", "p90", "p99", "p99.9", "max"}, c.name) })
+	head, line := "| latency, "+u.name+" | count |", "|---|---:|"
+	for _, s := range statistics {
+		head, line = head+" "+s.name+" |", line+"---:|"
+	}
+	fmt.Fprintf(b, "\n%s\n%s\n", head, line)
+	for _, name := range names {
+		fmt.Fprintf(b, "| %s | %d |", escape(words(name)), r.Latency[name].Count)
+		for _, s := range statistics {
+			fmt.Fprintf(b, " %s |", strings.TrimSpace(u.aligned(s.value(r.Latency[name]))))
+		}
+		b.WriteString("\n")
+	}
+}
+
+func markdownErrors(b *strings.Builder, r *takt.Report) {
+	if len(r.Errors) == 0 {
+		return
+	}
+	b.WriteString("\n| error | count | share | first message |\n|---|---:|---:|---|\n")
+	ended := float64(r.Counts.OK + r.Counts.Failed + r.Counts.Unfinished)
+	var rest uint64
+	for i, e := range r.Errors {
+		if i >= maxClasses {
+			rest += e.Count
+			continue
+		}
+		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", cell(e.Class), e.Count, percent(float64(e.Count), ended), cell(e.Sample))
+	}
+	if rest > 0 {
+		fmt.Fprintf(b, "| and %s | %d | %s | |\n", plural(len(r.Errors)-maxClasses, "more kind"), rest, percent(float64(rest), ended))
+	}
+}
+
+func markdownWarnings(b *strings.Builder, r *takt.Report) {
+	if len(r.Warnings) > 0 {
+		b.WriteString("\n**Warnings**\n\n")
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(b, "- %s (%s)\n", escape(clean(w.Message)), codeSpan(w.Code))
+	}
+}
+
+// codeSpan shows s as it is, on one line: in it nothing is a link, an image or the
+// mention of somebody. Its fence is longer than any run of backticks in s.
+func codeSpan(s string) string {
+	s = clean(s)
+	if s == "" {
+		return ""
+	}
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " " // which are not shown
+	}
+	return fence + s + fence
+}
+
+// cell is a codeSpan in a table, where a bar ends the cell even within code.
+func cell(s string) string { return strings.ReplaceAll(codeSpan(s), "|", `\|`) }
+
+// escape shows s as it is, as text. What GitHub links in plain text, the mention of
+// somebody or the number of an issue, cannot be escaped, only broken: by a space of no
+// width.
+func escape(s string) string {
+	return strings.NewReplacer(
+		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
+		"|", `\|`, "~", `\~`, "&", `\&`, "@", "@\u200b", "#", "#\u200b",
+	).Replace(s)
+}

@@ -1,0 +1,95 @@
+package format
+
+import (
+	"cmp"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+// noRuns stands in the place of an empty table.
+const noRuns = "there is no such run; takt keeps every run unless it is told --no-store\n"
+
+// Runs writes the table of stored runs: a line each, in the order of list, with times
+// of the local zone. Values are never cut, but for hashes that name a revision.
+func Runs(w io.Writer, list []analysis.Run) error {
+	if len(list) == 0 {
+		_, err := io.WriteString(w, noRuns)
+		return err
+	}
+	table := [][]string{{"id", "date", "kind", "rate", "p50", "p99", "errors", "verdict", "branch", "revision"}}
+	for i := range list {
+		table = append(table, runCells(&list[i]))
+	}
+	_, err := io.WriteString(w, runLines(table))
+	return err
+}
+
+func runCells(r *analysis.Run) []string {
+	figure := func(name string, show func(float64) string) string {
+		if v, ok := r.Figures.Get(name); ok {
+			return show(v)
+		}
+		return "-"
+	}
+	label := func(name string) string { return cmp.Or(clean(r.Labels[name]), "-") }
+	return []string{
+		clean(r.ID), r.StartedAt.Local().Format("2006-01-02 15:04"), clean(r.Kind),
+		figure("rate", rate), figure("p50", human), figure("p99", human),
+		figure("errors", func(v float64) string { return percent(v, 100) }),
+		fitness(r), label("branch"), revision(label("revision")),
+	}
+}
+
+// runLines aligns the columns, figures to the right.
+func runLines(table [][]string) string {
+	widths := make([]int, len(table[0]))
+	for _, cells := range table {
+		for i, c := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for _, cells := range table {
+		var padded []string
+		for i, c := range cells {
+			pad := left
+			if i >= 3 && i <= 6 {
+				pad = right
+			}
+			padded = append(padded, pad(c, widths[i]))
+		}
+		b.WriteString(strings.TrimRight(strings.Join(padded, "  "), " ") + "\n")
+	}
+	return b.String()
+}
+
+// fitness is, in a word, whether something can be concluded from the run.
+func fitness(r *analysis.Run) string {
+	ok, counted := r.Figures.Get("ok")
+	switch {
+	case r.Unfit == "":
+		return "valid"
+	case strings.Contains(r.Unfit, "is invalid"):
+		return "invalid"
+	case r.Shard != "" && r.Shard != "1/1":
+		return "shard " + clean(r.Shard)
+	case counted && ok == 0:
+		return "failed"
+	default: // it was ended early, or shards of it are missing
+		return "incomplete"
+	}
+}
+
+// revision shortens a hash, as git does, and nothing else: -dirty stays, and a date
+// has no letters.
+func revision(s string) string {
+	const short = 12
+	hash, _, _ := strings.Cut(s, "-")
+	if len(hash) <= short || strings.Trim(hash, "0123456789abcdef") != "" || !strings.ContainsAny(hash, "abcdef") {
+		return s
+	}
+	return hash[:short] + s[len(hash):]
+}

@@ -1,0 +1,143 @@
+// Package elastic keeps reports in an Elasticsearch or OpenSearch cluster, which many
+// may share.
+package elastic
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	client "github.com/olivere/elastic/v7"
+
+	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/store/fault"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Store keeps reports in one index.
+type Store struct {
+	client *client.Client
+	closer interface{ CloseIdleConnections() }
+	index  string
+	where  string // the URL, without credentials
+
+	// ready is full once the index template is known to be there. A channel, not a
+	// mutex: it is held while the cluster answers.
+	ready chan bool
+}
+
+// Bounds of one request: a server refuses bodies above 100 MB (http.max_content_length).
+const (
+	bulkBytes = 8 << 20
+	bulkCount = 1000
+	loadCount = 50 // a report with 1200 intervals is about 10 MB
+)
+
+// Save keeps the reports. They are listed once it returns. A cluster has no
+// transactions: of reports that do not fit into one request, about 8 MB, the first may
+// be kept although there is an error; to save all of them again does no harm.
+func (s *Store) Save(ctx context.Context, reports ...*takt.Report) error {
+	all, err := document.Pack(reports...)
+	if err != nil {
+		return err
+	}
+	var requests []client.BulkableRequest
+	for i, r := range reports {
+		doc, err := newDoc(r, &all[i])
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(doc)
+		if err != nil {
+			return err
+		}
+		requests = append(requests, client.NewBulkIndexRequest().Id(r.ID).Doc(json.RawMessage(text)))
+	}
+	if len(requests) == 0 {
+		return ctx.Err()
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	return s.bulk(ctx, requests)
+}
+
+// bulk makes the requests. What is to be deleted and is not there is no fault.
+func (s *Store) bulk(ctx context.Context, requests []client.BulkableRequest) error {
+	for len(requests) > 0 {
+		b := s.client.Bulk().Index(s.index).Refresh("true") // not wait_for: that waits up to a second
+		for b.NumberOfActions() < min(len(requests), bulkCount) && b.EstimatedSizeInBytes() < bulkBytes {
+			b.Add(requests[b.NumberOfActions()])
+		}
+		requests = requests[b.NumberOfActions():]
+		answer, err := b.Do(ctx)
+		if err != nil {
+			return s.fault(ctx, err)
+		}
+		for _, item := range answer.Items {
+			if err := failed(item); err != nil {
+				return s.fault(ctx, err)
+			}
+		}
+	}
+	return nil
+}
+
+// failed is the error in the answer to one request of a bulk.
+func failed(item map[string]*client.BulkResponseItem) error {
+	for action, answer := range item {
+		absent := action == "delete" && answer.Status == http.StatusNotFound // the document, or the index
+		if answer.Error != nil && !absent {
+			return &client.Error{Status: answer.Status, Details: answer.Error}
+		}
+	}
+	return nil
+}
+
+// Load gives the reports whole, in the order of ids.
+func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error) {
+	reports := make([]*takt.Report, 0, len(ids))
+	for some := range slices.Chunk(ids, loadCount) {
+		get := s.client.MultiGet()
+		for _, id := range some {
+			get.Add(client.NewMultiGetItem().Index(s.index).Id(id).FetchSource(client.NewFetchSourceContext(true).Include("report")))
+		}
+		answer, err := get.Do(ctx)
+		if err != nil {
+			return nil, s.fault(ctx, err)
+		}
+		for i, found := range answer.Docs {
+			if !found.Found { // the document, or the index
+				return nil, &fault.Error{Kind: fault.ErrNotFound, Store: some[i]}
+			}
+			var d doc
+			if err := json.Unmarshal(found.Source, &d); err != nil {
+				return nil, fmt.Errorf("%s: run %s: %w", s.where, found.Id, err)
+			}
+			r, err := document.Unpack(d.Report, s.where)
+			if err != nil {
+				return nil, err
+			}
+			reports = append(reports, r)
+		}
+	}
+	return reports, nil
+}
+
+// Delete forgets the runs.
+func (s *Store) Delete(ctx context.Context, ids ...string) error {
+	var requests []client.BulkableRequest
+	for _, id := range ids { // to delete from no index does not make it
+		requests = append(requests, client.NewBulkDeleteRequest().Id(id))
+	}
+	return s.bulk(ctx, requests)
+}
+
+// Close gives the connections back.
+func (s *Store) Close() error {
+	s.client.Stop()
+	s.closer.CloseIdleConnections()
+	return nil
+}
