@@ -90,7 +90,7 @@ func (s *Store) page(ctx context.Context, q analysis.Query, after []any, size in
 // query is what the cluster can say of q.
 func query(q analysis.Query) client.Query {
 	b := client.NewBoolQuery()
-	if q.IDs != nil {
+	if len(q.IDs) > 0 {
 		b.Filter(client.NewIdsQuery().Ids(q.IDs...))
 	}
 	if q.Kind != "" {

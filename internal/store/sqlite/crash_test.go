@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +16,11 @@ import (
 	"github.com/taktload/takt/internal/store/storetest"
 )
 
-// savesInto makes of this test's binary a process that saves into that file until it
-// is killed, or savesCount reports; it prints each id once it is saved.
+// savesInto makes of this test's binary a process that saves savesCount reports into
+// that file, of ids that begin so. It says that it begins, and each id once it is saved.
 const (
 	savesInto  = "TAKT_TEST_SAVES_INTO"
+	savesIDs   = "TAKT_TEST_SAVES_IDS"
 	savesSeed  = "TAKT_TEST_SAVES_SEED"
 	savesCount = "TAKT_TEST_SAVES_COUNT"
 )
@@ -39,13 +39,14 @@ func TestMain(m *testing.M) {
 func saveOn(path string) error {
 	seed, _ := strconv.ParseUint(os.Getenv(savesSeed), 10, 64)
 	count, _ := strconv.Atoi(os.Getenv(savesCount))
+	fmt.Println("begins")
 	s, err := Open(context.Background(), path)
 	if err != nil {
 		return err
 	}
 	for i := range count {
 		r := storetest.Reports(seed<<32+uint64(i), 1)[0]
-		r.ID = fmt.Sprintf("%d-%d", seed, i)
+		r.ID = os.Getenv(savesIDs) + strconv.Itoa(i)
 		if err := s.Save(context.Background(), r); err != nil {
 			return err
 		}
@@ -54,20 +55,24 @@ func saveOn(path string) error {
 	return s.Close()
 }
 
-// saver starts such a process.
-func saver(t *testing.T, path string, seed, count int) (*exec.Cmd, *bufio.Scanner) {
+// saver starts such a process, and waits until it begins.
+func saver(t *testing.T, path, ids string, seed, count int) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), savesInto+"="+path, fmt.Sprint(savesSeed, "=", seed), fmt.Sprint(savesCount, "=", count))
+	cmd.Env = append(os.Environ(), savesInto+"="+path, savesIDs+"="+ids, fmt.Sprint(savesSeed, "=", seed), fmt.Sprint(savesCount, "=", count))
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return cmd, bufio.NewScanner(out)
+	out := bufio.NewScanner(pipe)
+	if !out.Scan() {
+		t.Fatal("the process that saves does not begin")
+	}
+	return cmd, out
 }
 
 // A process that is killed while it saves loses nothing of what it has said to be
@@ -81,30 +86,32 @@ func TestKilled(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	said := map[string]bool{}
+	said, saves := map[string]bool{}, 0
 	for kill := range kills {
-		cmd, out := saver(t, path, kill, 10_000)
-		// From the very start, when the tables are made, to some tens of reports.
-		time.AfterFunc(time.Duration(random.Int64N(int64(300*time.Millisecond))), func() { cmd.Process.Kill() })
-		for out.Scan() {
-			if id := out.Text(); strings.HasPrefix(id, fmt.Sprint(kill, "-")) {
-				said[id] = true
+		cmd, out := saver(t, path, "run ", kill, 10_000) // in the place of the runs of those before
+		// The first is killed while it makes the tables.
+		for range random.IntN(30) * min(kill, 1) {
+			if !out.Scan() {
+				t.Fatalf("process %d ended by itself", kill)
 			}
+			said[out.Text()] = true
+			saves++
+		}
+		time.AfterFunc(time.Duration(random.Int64N(int64(20*time.Millisecond))), func() { cmd.Process.Kill() })
+		for out.Scan() {
+			said[out.Text()] = true
+			saves++
 		}
 		cmd.Wait() // the error is that it was killed
-		whole(t, path, said, fmt.Sprint(kill, "-"))
-		if t.Failed() {
+		if whole(t, path, said); t.Failed() {
 			t.Fatalf("after kill %d", kill)
 		}
 	}
-	if t.Logf("%d kills, %d runs saved", kills, len(said)); len(said) == 0 {
-		t.Error("nothing was saved before the kills")
-	}
+	t.Logf("%d kills, %d saves, %d runs", kills, saves, len(said))
 }
 
-// whole says whether the store is sound and has the runs, and of each whose id begins
-// so the report.
-func whole(t *testing.T, path string, said map[string]bool, begins string) {
+// whole says whether the store is sound and has the runs, and of each the report.
+func whole(t *testing.T, path string, said map[string]bool) {
 	t.Helper()
 	s := at(t, path, pragmas...)
 	defer s.Close()
@@ -113,22 +120,20 @@ func whole(t *testing.T, path string, said map[string]bool, begins string) {
 		t.Errorf("integrity_check: %s, %v", ok, err)
 	}
 	listed := map[string]bool{}
-	var last []string
+	var ids []string
 	for r, err := range s.Runs(t.Context(), analysis.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		listed[r.ID] = true
-		if strings.HasPrefix(r.ID, begins) {
-			last = append(last, r.ID)
-		}
+		ids = append(ids, r.ID)
 	}
 	for id := range said {
 		if !listed[id] {
 			t.Errorf("run %s was saved and is lost", id)
 		}
 	}
-	if _, err := s.Load(t.Context(), last...); err != nil {
+	if _, err := s.Load(t.Context(), ids...); err != nil {
 		t.Error(err)
 	}
 }
@@ -140,7 +145,7 @@ func TestProcesses(t *testing.T) {
 	var outs []*bufio.Scanner
 	var cmds []*exec.Cmd
 	for seed := range n {
-		cmd, out := saver(t, path, seed, each)
+		cmd, out := saver(t, path, fmt.Sprint("of ", seed, " "), seed, each)
 		cmds, outs = append(cmds, cmd), append(outs, out)
 	}
 	said := map[string]bool{}
@@ -155,5 +160,5 @@ func TestProcesses(t *testing.T) {
 	if len(said) != n*each {
 		t.Errorf("%d runs were saved, want %d", len(said), n*each)
 	}
-	whole(t, path, said, "")
+	whole(t, path, said)
 }

@@ -58,7 +58,7 @@ func (s *Store) each(ctx context.Context, q analysis.Query, f func(analysis.Run)
 func conditions(q analysis.Query) (where string, args []any) {
 	all := []string{"TRUE"}
 	add := func(condition string, arg any) { all, args = append(all, condition), append(args, arg) }
-	if q.IDs != nil {
+	if len(q.IDs) > 0 {
 		ids, _ := json.Marshal(q.IDs) // strings: cannot fail
 		add("id IN (SELECT value FROM json_each(?))", string(ids))
 	}

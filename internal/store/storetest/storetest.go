@@ -201,7 +201,8 @@ func queries(t *testing.T, s *suite) {
 	}{
 		{"all", analysis.Query{}, "543210"},
 		{"ids", analysis.Query{IDs: []string{"1", "4", "9", "1"}}, "41"},
-		{"no ids", analysis.Query{IDs: []string{"9"}}, ""},
+		{"an unknown id", analysis.Query{IDs: []string{"9"}}, ""},
+		{"no ids do not restrict", analysis.Query{IDs: []string{}, Labels: map[string]string{}}, "543210"},
 		{"kind", analysis.Query{Kind: "apm"}, "2"},
 		{"since an instant that a run has", analysis.Query{Since: noon.Add(3 * time.Second)}, "543"},
 		{"since just after it", analysis.Query{Since: noon.Add(3*time.Second + 1).UTC()}, "54"},
