@@ -3,20 +3,17 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// legacy are the single-dash long names that takt's predecessors taught people.
-// Any other one is refused with its -- spelling: pflag alone would read
-// -disable-compression as -d with a body.
-var legacy = map[string]bool{
-	// hey
-	"host": true, "cpus": true, "h2": true,
-	"disable-compression": true, "disable-keepalive": true, "disable-redirects": true,
-}
+// legacyFlags marks a command with the long names that may be written with one dash,
+// because takt's predecessors taught them so. Any other one is refused with its --
+// spelling: pflag alone would read -disable-compression as -d with a body.
+const legacyFlags = "takt-legacy-flags"
 
 // parseFlags sets the flags of the command that args name, fills in what the
 // environment and a config file say, reports every fault at once, and returns what
@@ -37,7 +34,7 @@ func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		}
 	}
 	cmd.InitDefaultHelpFlag()
-	p := &flagParser{flags: cmd.Flags(), rest: args[depth:]}
+	p := &flagParser{flags: cmd.Flags(), rest: args[depth:], legacy: strings.Fields(cmd.Annotations[legacyFlags])}
 	p.parse()
 	if p.help {
 		return append(args[:depth:depth], "--help"), nil
@@ -45,7 +42,7 @@ func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if isConfigurable(cmd) {
 		p.fill(env, cmd)
 		cmd.Args = p.blaming(cmd.Args)
-		env.settings.given = p.given
+		env.settings.given, env.settings.legacy = p.given, p.old
 	}
 	if len(p.faults) > 0 {
 		p.faults = append(p.faults, moreFaults(cmd, p.positional)...)
@@ -119,6 +116,8 @@ type flagParser struct {
 	refused    []string // flags with a value that was not understood
 	faults     []error
 	help       bool
+	legacy     []string // names that may have one dash
+	old        bool     // one of them had
 }
 
 func (p *flagParser) fault(format string, args ...any) {
@@ -179,7 +178,8 @@ func (p *flagParser) short(arg string) {
 	name, _, _ := strings.Cut(arg, "=")
 	f := p.flags.ShorthandLookup(arg[:1])
 	switch {
-	case legacy[name] && p.flags.Lookup(name) != nil:
+	case slices.Contains(p.legacy, name) && p.flags.Lookup(name) != nil:
+		p.old = true
 		p.long(arg, "-")
 	case len(name) > 1 && p.flags.Lookup(name) != nil:
 		p.fault("flag -%s is written --%s", name, name)

@@ -28,16 +28,28 @@ func newConfig(env Env) *cobra.Command {
 	}
 	jsonUsage := "as JSON"
 	c.Flags().Bool(jsonFlag, false, jsonUsage)
-	for _, sub := range append(newLoads(env), newTarget(env)) {
-		sub.Short = "print the settings of takt " + sub.Name()
+	addLoads(c, env)
+	c.AddCommand(newTarget(env))
+	for _, sub := range configurables(c) {
+		sub.Short = "print the settings of takt " + commandName(sub)
 		sub.Long = sub.Short + ", as a config file. Faults are those of the command itself."
 		sub.Example = "" // those of the command run it
 		sub.Flags().Bool(jsonFlag, false, jsonUsage)
 		sub.RunE = func(cmd *cobra.Command, _ []string) error { return env.printSettings(cmd) }
-		c.AddCommand(sub)
 	}
 	c.RunE = func(*cobra.Command, []string) error { return usage(c, []error{missingCommand(c)}) }
 	return c
+}
+
+// configurables are the commands with settings below c.
+func configurables(c *cobra.Command) (all []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		if isConfigurable(sub) {
+			all = append(all, sub)
+		}
+		all = append(all, configurables(sub)...)
+	}
+	return all
 }
 
 func missingCommand(c *cobra.Command) error {

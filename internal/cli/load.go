@@ -54,17 +54,26 @@ const (
 	progressNone = "none"
 )
 
-func newLoads(env Env) []*cobra.Command {
-	var all []*cobra.Command
+// addLoads adds the load commands; those of one protocol stand below a command of its
+// name.
+func addLoads(root *cobra.Command, env Env) {
+	groups := map[string]*cobra.Command{"": root}
 	for _, row := range driver.Table() {
-		all = append(all, newLoad(env, row))
+		if groups[row.Group] == nil {
+			groups[row.Group] = &cobra.Command{
+				Use: row.Group, Short: "load " + row.GroupShort, Args: noArgs,
+				RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+			}
+			root.AddCommand(groups[row.Group])
+		}
+		groups[row.Group].AddCommand(newLoad(env, row))
 	}
-	return all
 }
 
 func newLoad(env Env, row driver.Row) *cobra.Command {
 	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(interruptible{env}), progress: progressAuto, repeat: 1}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
+	c.Annotations = map[string]string{legacyFlags: strings.Join(row.Legacy, " ")}
 	l.flags = addFlags(c, func(fs *goFlagSet) {
 		l.engine.AddFlags(fs)
 		l.driver.AddFlags(fs)

@@ -48,6 +48,8 @@ type setting struct {
 type settings struct {
 	given []setting
 	stdin string // the flag or variable by which they were read from standard input; "": none
+
+	legacy bool // a flag was written as a predecessor has it
 }
 
 // goValue keeps a standard flag.Value within reach, which pflag's own wrapper hides.

@@ -47,8 +47,10 @@ type StdinReader interface {
 
 // Row is one protocol: a subcommand.
 type Row struct {
-	Use, Short, Example string // as cobra shows them
-	Kind                string // Report.Kind
+	Group, GroupShort   string   // the command that this is a subcommand of; "": takt itself
+	Use, Short, Example string   // as cobra shows them
+	Kind                string   // Report.Kind
+	Legacy              []string // long flags that may have one dash, as a predecessor wrote them
 	New                 func(stdin io.Reader) Options
 }
 
@@ -59,6 +61,9 @@ func Table() []Row {
 			Use:   "http [flags] URL",
 			Short: "load an HTTP server at a rate, or in a closed loop",
 			Kind:  "http",
+			Legacy: []string{ // hey's
+				"host", "cpus", "h2", "disable-compression", "disable-keepalive", "disable-redirects",
+			},
 			Example: `  takt http --rate 1000/s --duration 30s http://127.0.0.1:8080/
   takt http --rate 100/s..2k/s -z 1m --assert 'p99<250ms' http://127.0.0.1:8080/
   takt http -n 200 -c 50 http://127.0.0.1:8080/            # hey's closed loop`,

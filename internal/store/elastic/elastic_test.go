@@ -198,7 +198,7 @@ func TestTLS(t *testing.T) {
 		_, err = s.Load(t.Context(), "a")
 		return err
 	}
-	for _, scheme := range []string{"elasticsearch+https", "opensearch+https", "https"} {
+	for _, scheme := range []string{"elasticsearch+tls", "opensearch+tls", "https"} {
 		if err := load(scheme, Options{CAFile: ca}); !errors.Is(err, fault.ErrNotFound) {
 			t.Errorf("%s: %v", scheme, err)
 		}
@@ -217,7 +217,7 @@ func TestURLs(t *testing.T) {
 	for _, test := range []struct{ where, address, index, shown string }{
 		{"elasticsearch://h", "http://h:9200", "takt-runs", "elasticsearch://h"},
 		{"opensearch://h:1/", "http://h:1", "takt-runs", "opensearch://h:1/"},
-		{"elasticsearch+https://u:p@h/team-a", "https://h:9200", "team-a", "elasticsearch+https://h/team-a"},
+		{"elasticsearch+tls://u:p@h/team-a", "https://h:9200", "team-a", "elasticsearch+tls://h/team-a"},
 		{"elasticsearch://[::1]", "http://[::1]:9200", "takt-runs", "elasticsearch://[::1]"},
 		{"https://es.example.com", "https://es.example.com", "takt-runs", "https://es.example.com"},
 	} {

@@ -26,7 +26,7 @@ type Options struct {
 // Schemes are those of the URLs that Open takes. http:// and https:// are taken too,
 // for URLs are copied.
 func Schemes() []string {
-	return []string{"elasticsearch", "opensearch", "elasticsearch+https", "opensearch+https", "http", "https"}
+	return []string{"elasticsearch", "opensearch", "elasticsearch+tls", "opensearch+tls", "http", "https"}
 }
 
 // Index is the index unless the URL names another: elasticsearch://HOST:PORT/INDEX.
@@ -78,7 +78,7 @@ func Open(where string, o Options) (*Store, error) {
 // address is the URL for HTTP. Without a port it is 9200, unless the scheme is HTTP's own.
 func address(u *url.URL) string {
 	a := url.URL{Scheme: "http", Host: u.Host}
-	if strings.HasSuffix(u.Scheme, "https") {
+	if u.Scheme == "https" || strings.HasSuffix(u.Scheme, "+tls") {
 		a.Scheme = "https"
 	}
 	if u.Port() == "" && u.Scheme != a.Scheme {
