@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/pkg/takt"
@@ -74,6 +75,7 @@ func spoolOf(env Env) (*spool.Spool, error) {
 func (s *storing) keep(env Env, r *takt.Report) {
 	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
 	defer cancel()
+	r = format.Finite(r)
 	err := s.with(ctx, env, func(st store.Store) error { return st.Save(ctx, r) })
 	if err == nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/heyapm"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/pkg/schedule"
@@ -76,13 +77,13 @@ func readReports(env Env, name string) (all []*takt.Report, err error) {
 		in = f
 	}
 	for d := json.NewDecoder(in); ; {
-		var document json.RawMessage
-		if err := d.Decode(&document); errors.Is(err, io.EOF) {
+		var text json.RawMessage
+		if err := d.Decode(&text); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: document %d is not JSON: %w", name, len(all)+1, err)
 		}
-		r, err := readReport(document)
+		r, err := readReport(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: document %d: %w", name, len(all)+1, err)
 		}
@@ -91,21 +92,11 @@ func readReports(env Env, name string) (all []*takt.Report, err error) {
 }
 
 // readReport reads takt's report, or hey-apm's.
-func readReport(document []byte) (*takt.Report, error) {
-	if heyapm.Is(document) {
-		return heyapm.Parse(document)
+func readReport(text []byte) (*takt.Report, error) {
+	if heyapm.Is(text) {
+		return heyapm.Parse(text)
 	}
-	var r takt.Report
-	if err := json.Unmarshal(document, &r); err != nil {
-		return nil, err
-	}
-	switch {
-	case r.SchemaVersion == 0 || r.ID == "":
-		return nil, errors.New("it is no report: it has no schema_version and id; give what -o json or takt store export wrote")
-	case r.SchemaVersion > takt.SchemaVersion:
-		return nil, fmt.Errorf("it has schema_version %d, and this takt knows %d; use a newer takt", r.SchemaVersion, takt.SchemaVersion)
-	}
-	return &r, nil
+	return document.Parse(text)
 }
 
 // newStoreExport writes reports as lines of JSON.
@@ -168,6 +159,7 @@ func newStoreSync(env Env) *cobra.Command {
 
 func send(ctx context.Context, env Env, st store.Store, waits *spool.Spool) error {
 	n := 0
+	var errs []error
 	for r, err := range waits.Each() {
 		if err == nil {
 			err = st.Save(ctx, r)
@@ -175,13 +167,12 @@ func send(ctx context.Context, env Env, st store.Store, waits *spool.Spool) erro
 		if err == nil {
 			err = waits.Remove(r.ID)
 		}
-		if err != nil {
-			return fmt.Errorf("%d runs were sent, then: %w", n, err)
+		if errs = appendError(errs, err); err == nil {
+			n++
 		}
-		n++
 	}
-	fmt.Fprintf(env.Stderr, "takt store: %d runs were sent\n", n)
-	return nil
+	fmt.Fprintf(env.Stderr, "takt store: %d runs were sent, %d still wait\n", n, len(errs))
+	return errors.Join(errs...)
 }
 
 // newStorePrune forgets old runs.

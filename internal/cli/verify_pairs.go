@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
-	"github.com/taktload/takt/pkg/takt"
+	"github.com/taktload/takt/internal/store/document"
 )
 
 // pairsAuto goes on until the pairs suffice.
@@ -140,9 +139,9 @@ func (b *block) side(name, url string) (analysis.Run, error) {
 	if code := Main(env, append(args, url)); code != exitOK {
 		return analysis.Run{}, &exitError{code, fmt.Errorf("the %s run against %s ended with exit code %d:\n%s", name, url, code, strings.TrimSpace(stderr.String()))}
 	}
-	var r takt.Report
-	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+	r, err := document.Parse(stdout.Bytes())
+	if err != nil {
 		return analysis.Run{}, fmt.Errorf("the %s run made no report: %w; is %q a load command?", name, err, b.command[0])
 	}
-	return analysis.RunOf(&r), nil
+	return analysis.RunOf(r), nil
 }

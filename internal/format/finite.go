@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -13,6 +14,18 @@ const (
 	maxDepth = 32 // of a driver's own section; a cycle ends here and fails in encoding/json
 	maxNamed = 5  // numbers that the warning names
 )
+
+// Finite is r, or if JSON cannot hold a number of it a copy that it can: NaN and
+// infinity are 0 or null there, and a warning names them.
+func Finite(r *takt.Report) *takt.Report {
+	_, err := json.Marshal(r)
+	if _, odd := err.(*json.UnsupportedValueError); !odd {
+		return r
+	}
+	c := *r
+	makeFinite(&c)
+	return &c
+}
 
 // makeFinite replaces the numbers of r that JSON cannot hold by 0, or by null
 // where the type allows, and adds a warning. r shares nothing with the original

@@ -314,8 +314,9 @@ func deletes(t *testing.T, s *suite) {
 func large(t *testing.T, s *suite) {
 	r := s.report()
 	r.Intervals = nil
+	hdr := s.text(3000)
 	for i := range 1200 {
-		r.Intervals = append(r.Intervals, takt.Interval{T: float64(i), HDR: s.text(1500), ServiceHDR: s.text(1500)})
+		r.Intervals = append(r.Intervals, takt.Interval{T: float64(i), HDR: hdr[i:], ServiceHDR: hdr[i+1:]})
 	}
 	s.save(t, r)
 	s.holds(t, r)
@@ -325,7 +326,7 @@ func large(t *testing.T, s *suite) {
 }
 
 func many(t *testing.T, s *suite) {
-	const n = 2500 // more than a page of a listing
+	const n = 1100 // more than a page of a listing
 	var all []*takt.Report
 	for range n {
 		r := s.small()
@@ -338,8 +339,8 @@ func many(t *testing.T, s *suite) {
 	if got := len(slices.Compact(ids)); got != n {
 		t.Errorf("%d runs are listed, %d were saved", got, n)
 	}
-	if got := len(s.ids(t, analysis.Query{Limit: 1700})); got != 1700 {
-		t.Errorf("limit 1700 gave %d", got)
+	if got := len(s.ids(t, analysis.Query{Limit: 1050})); got != 1050 {
+		t.Errorf("limit 1050 gave %d", got)
 	}
 	s.holds(t, all...)
 	if err := s.Delete(t.Context(), ids...); err != nil {
