@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +35,7 @@ type face struct {
 // faces are those that a list of facts can be against. A protocol that gets a section
 // adds its own.
 func faces(t *testing.T) map[string]*face {
-	return map[string]*face{"takt http": httpFace(t), "pkg/bench": benchFace(t)}
+	return map[string]*face{"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "pkg/bench": benchFace(t)}
 }
 
 // prints reports whether a label, as a whole, or a field stands in what is printed.
@@ -66,7 +68,7 @@ func httpFace(t *testing.T) *face {
 	if code, out := d.runLine(args, ""); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	f := &face{flag: httpFlag(t), fields: fieldsOf(t, readFile(t, filepath.Join(dir, "json")))}
+	f := &face{flag: flagOf(t, "http"), fields: fieldsOf(t, readFile(t, filepath.Join(dir, "json")))}
 	for _, path := range paths {
 		f.text += squeeze(string(readFile(t, path))) + "\n"
 	}
@@ -82,9 +84,23 @@ func readFile(t *testing.T, path string) []byte {
 	return b
 }
 
-// httpFlag looks a flag up in the help, and has takt config take it with its value.
-func httpFlag(t *testing.T) func(string) error {
-	_, help := (&doc{t: t}).runLine([]string{"http", "--help"}, "")
+// kafkaFace serialises for a second and a bit, without a broker.
+func kafkaFace(t *testing.T) *face {
+	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
+	path := filepath.Join(t.TempDir(), "report.json")
+	code, out := d.runLine([]string{
+		"kafka", "produce", "-noop", "-message-size=800", "-message-batch-size=500", "-interval=1", "--rate=5k/s", "-z=1200ms", "-o", "json=" + path,
+	}, "")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	return &face{flag: flagOf(t, "kafka", "produce"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
+}
+
+// flagOf looks a flag up in the help of a command, and has takt config take it with its
+// value.
+func flagOf(t *testing.T, command ...string) func(string) error {
+	_, help := (&doc{t: t}).runLine(append(slices.Clone(command), "--help"), "")
 	known := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^ +(?:(-\w), )? *(--[\w-]+)`).FindAllStringSubmatch(help, -1) {
 		known[m[1]], known[m[2]] = true, true
@@ -93,11 +109,15 @@ func httpFlag(t *testing.T) func(string) error {
 		name := span[:strings.IndexAny(span+" ", " =")]
 		switch {
 		case !known[name]:
-			return errors.New("takt http has no such flag")
+			return fmt.Errorf("takt %s has no such flag", strings.Join(command, " "))
 		case name == span:
 			return nil
 		}
-		return checkCommand("takt http " + span + " http://127.0.0.1:8080/")
+		line := "takt " + strings.Join(command, " ") + " " + span
+		if command[0] == "http" {
+			line += " http://127.0.0.1:8080/"
+		}
+		return checkCommand(line)
 	}
 }
 
@@ -109,7 +129,7 @@ func checkCommand(line string) error {
 		return err
 	}
 	args, most := args[1:], 1
-	if args[0] == "http" || args[0] == "target" {
+	if slices.Contains([]string{"http", "kafka", "target"}, args[0]) {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer

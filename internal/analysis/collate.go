@@ -32,6 +32,8 @@ type Collation struct {
 	Groups   []Group `json:"groups"`
 	Hidden   int     `json:"hidden_rows"` // of groups that are not shown because of the limit
 	Unfit    int     `json:"unfit_runs"`  // that were chosen, but nothing can be concluded from them
+	// Unreadable are the ids of runs that percentiles leave out, since their histogram is damaged.
+	Unreadable []string `json:"unreadable_runs,omitempty"`
 }
 
 // Group is rows that may be compared.
@@ -65,12 +67,13 @@ type Row struct {
 	Wanted       int               `json:"runs_wanted"`        // that both need at least before there can be confidence; 0: they have them
 }
 
-// Figure is a metric of a row: the median of its runs, but of a percentile that of
-// their merged histograms; and the range of the runs. In the metric's unit.
+// Figure is a metric of a row, in the metric's unit. Value is what is shown, sorted and
+// marked by: the median of the runs, but of a percentile that of their merged histograms.
 type Figure struct {
-	Value float64 `json:"value"`
-	Min   float64 `json:"min"`
-	Max   float64 `json:"max"`
+	Value  float64 `json:"value"`
+	Median float64 `json:"median"` // of the runs
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
 }
 
 // beside is how many rows a group shows next to those that opened it.
@@ -85,8 +88,8 @@ func (o CollateOptions) Query() Query {
 	labels := o.Filters.Labels()
 	f := settingOf(o.Variable)
 	delete(labels, f.word)
-	if f.word == labelBranch {
-		delete(labels, labelRevision)
+	if f.word == LabelBranch {
+		delete(labels, LabelRevision)
 	}
 	return Query{Labels: labels}
 }
@@ -101,19 +104,22 @@ func Collate(runs []Run, o CollateOptions, load Load) (Collation, error) {
 	}
 	t := newTabling(variable, o)
 	t.open(runs)
-	if err := cmp.Or(o.Filters.Unknown(), t.empty()); err != nil { // the first explains the second
+	if err := cmp.Or(asked(o.Filters.Unknown()), t.empty()); err != nil { // the first explains the second
 		return Collation{}, err
 	}
 	t.fill(runs)
 	c := Collation{Variable: variable.text, Field: t.name(), Sort: o.Sort.Name(), Unfit: t.unfit}
-	shown, err := t.choose(&c)
+	tables, err := t.choose(&c)
 	if err != nil {
 		return Collation{}, err
 	}
-	if err := t.rows(&c, shown, load); err != nil {
+	if c.Unreadable, err = t.rows(tables, load); err != nil {
 		return Collation{}, err
 	}
-	t.describe(&c, shown)
+	t.describe(tables)
+	for _, tb := range tables {
+		c.Groups = append(c.Groups, tb.Group)
+	}
 	return c, nil
 }
 
@@ -122,9 +128,9 @@ func pin(name string, runs []Run) (field, error) {
 	f := settingOf(strings.TrimSpace(name))
 	switch {
 	case f.text == "" || strings.ContainsAny(name, "!=<>"):
-		return f, fmt.Errorf("%q is no variable to collate by; give the name of one first, such as branch or duration, then the filters", name)
-	case f.word == labelRevisionDate:
-		return f, errors.New("cannot collate by revision_date, which belongs to its revision; use collate revision --sort revision_date")
+		return f, askedf("%q is no variable to collate by; give the name of one first, such as branch or duration, then the filters", name)
+	case f.word == LabelRevisionDate:
+		return f, askedf("cannot collate by revision_date, which belongs to its revision; use collate revision --sort revision_date")
 	case len(runs) == 0:
 		return f, fmt.Errorf("%w: the store has none that could; make some first", ErrNothingToCollate)
 	}
@@ -135,7 +141,7 @@ func pin(name string, runs []Run) (field, error) {
 	for i := range runs {
 		known.add(&runs[i], false)
 	}
-	return f, fmt.Errorf("no run has a variable, label or flag %q; %s", f.text, known.advice(f.word))
+	return f, askedf("no run has a variable, label or flag %q; %s", f.text, known.advice(f.word))
 }
 
 // located is the first of labels, variables and flags that has the field in some run.
@@ -171,19 +177,33 @@ func (t *tabling) empty() error {
 	return fmt.Errorf("%w; change the filters or --since; takt runs lists the runs that are kept", ErrNothingToCollate)
 }
 
-// rows makes the rows of the groups that are shown.
-func (t *tabling) rows(c *Collation, shown [][]*cell, load Load) error {
-	merged, err := mergeCells(slices.Concat(shown...), load)
+// rows makes the rows of the groups that are shown, and puts rows and groups in the order
+// of the figures in them.
+func (t *tabling) rows(tables []*table, load Load) (unreadable []string, err error) {
+	var all []*cell
+	for _, tb := range tables {
+		all = append(all, tb.cells...)
+	}
+	merged, unreadable, err := mergeCells(all, load)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, cells := range shown {
-		g := &c.Groups[i]
-		g.Metrics, g.Criterion = columnsOf(g.Kind, cells)
-		for _, cl := range cells {
-			g.Rows = append(g.Rows, cl.row(g.Metrics, merged[cl]))
+	sort := t.options.Sort
+	for _, tb := range tables {
+		tb.Metrics, tb.Criterion = columnsOf(tb.Kind, tb.cells, sort)
+		rows := map[*cell]Row{}
+		for _, cl := range tb.cells {
+			rows[cl] = cl.row(tb.Metrics, merged[cl])
+			if f, ok := rows[cl].Figures[sort.metric()]; ok {
+				cl.place.rank = sort.order(f.Value, true)
+			}
 		}
-		markBest(g, cells)
+		slices.SortFunc(tb.cells, byPlace)
+		for _, cl := range tb.cells {
+			tb.Rows = append(tb.Rows, rows[cl])
+		}
+		markBest(&tb.Group, tb.cells)
 	}
-	return nil
+	slices.SortFunc(tables, func(a, b *table) int { return byPlace(a.first(), b.first()) })
+	return unreadable, nil
 }

@@ -2,8 +2,20 @@ package analysis
 
 import "slices"
 
-// choose picks the rows that are shown, in their order, and makes their groups.
-func (t *tabling) choose(c *Collation) (shown [][]*cell, err error) {
+// table is a group that is shown, with its rows in the making.
+type table struct {
+	Group
+	cells []*cell // in the order of Rows
+}
+
+// first is the first row that opened the group.
+func (t *table) first() *cell {
+	return t.cells[slices.IndexFunc(t.cells, func(c *cell) bool { return c.opens })]
+}
+
+// choose picks the rows that are shown. Before histograms are read it can only go by the
+// medians of runs.
+func (t *tabling) choose(c *Collation) (shown []*table, err error) {
 	var opening []*cell
 	var order []place
 	for _, b := range t.groups {
@@ -31,8 +43,7 @@ func (t *tabling) choose(c *Collation) (shown [][]*cell, err error) {
 		case chosen[cl]:
 			groups[b] = true
 			cells, hidden := b.pick(chosen)
-			shown = append(shown, cells)
-			c.Groups = append(c.Groups, Group{Kind: b.key.kind, Hidden: hidden})
+			shown = append(shown, &table{Group{Kind: b.key.kind, Hidden: hidden}, cells})
 		default:
 			c.Hidden++
 		}

@@ -149,7 +149,7 @@ func (t *tabling) cell(b *bundle, r *Run) *cell {
 	value, flags := t.value(r), t.settingsKey(r.Settings).flags
 	key := cellKey{bundle: b, value: textOf(value), flags: flags}
 	if t.byBranch() {
-		key.revision = r.Labels[labelRevision]
+		key.revision = r.Labels[LabelRevision]
 	}
 	c := t.cells[key]
 	if c == nil {

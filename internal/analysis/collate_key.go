@@ -77,18 +77,18 @@ func flagText(flags map[string]any) string {
 }
 
 func (t *tabling) byBranch() bool {
-	return t.variable.from == ofLabels && t.variable.word == labelBranch
+	return t.variable.from == ofLabels && t.variable.word == LabelBranch
 }
 func (t *tabling) byRevision() bool {
-	return t.variable.from == ofLabels && t.variable.word == labelRevision
+	return t.variable.from == ofLabels && t.variable.word == LabelRevision
 }
 
 func (t *tabling) groupKey(r *Run) groupKey {
 	key := groupKey{kind: r.Kind, settings: t.settingsKey(r.Settings).group, labels: t.otherLabels(r)}
 	if !t.byBranch() {
-		key.branch = r.Labels[labelBranch]
+		key.branch = r.Labels[LabelBranch]
 		if !t.byRevision() {
-			key.revision = r.Labels[labelRevision]
+			key.revision = r.Labels[LabelRevision]
 		}
 	}
 	return key
@@ -100,7 +100,7 @@ func (t *tabling) otherLabels(r *Run) string {
 	var parts []string
 	for name, value := range r.Labels {
 		switch {
-		case name == labelBranch, name == labelRevision, name == labelRevisionDate:
+		case name == LabelBranch, name == LabelRevision, name == LabelRevisionDate:
 		case t.variable.from == ofLabels && name == t.variable.word:
 		default:
 			parts = append(parts, strconv.Quote(name)+strconv.Quote(value))

@@ -2,9 +2,7 @@ package analysis
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -14,17 +12,22 @@ import (
 // has about 50 kB of them, so this is 5 MB to read.
 const maxMerged = 100
 
-// columnsOf are the metrics of a kind of run, and the one that says which row is best.
-func columnsOf(kind string, cells []*cell) (names []string, criterion string) {
+// columnsOf are the metrics of a kind of run, with that of the sort, and the one that says
+// which row is best.
+func columnsOf(kind string, cells []*cell, sort Sort) (names []string, criterion string) {
 	names, judges := []string{"rate", "p50", "p99", "p99.9", "errors"}, []string{"p99", "rate"}
 	if kind == "apm" {
 		names = []string{"pushed", "accepted", "throughput", "latency", "index", "max_rss", "efficiency", "p50", "p99"}
 		judges = []string{"efficiency", "p99"}
 	}
-	for _, name := range judges {
-		if slices.ContainsFunc(cells, func(c *cell) bool { return len(figuresOf(c.runs, name)) > 0 }) {
-			return names, name
-		}
+	missing := func(name string) bool {
+		return !slices.ContainsFunc(cells, func(c *cell) bool { return len(figuresOf(c.runs, name)) > 0 })
+	}
+	if by := sort.metric(); by != "" && !slices.Contains(names, by) && !missing(by) {
+		names = append(names, by)
+	}
+	if missing(judges[0]) && !missing(judges[1]) {
+		return names, judges[1]
 	}
 	return names, judges[0]
 }
@@ -44,7 +47,7 @@ func (c *cell) row(metrics []string, whole pooled) Row {
 		if len(values) == 0 {
 			continue
 		}
-		f := Figure{Value: median(values), Min: values[0], Max: values[len(values)-1]}
+		f := Figure{Value: median(values), Median: median(values), Min: values[0], Max: values[len(values)-1]}
 		if of, statistic := split(name); of == takt.LatencyResponse {
 			var ok bool
 			if f.Value, ok = whole.percentile(newest, statistic); !ok {
@@ -56,25 +59,15 @@ func (c *cell) row(metrics []string, whole pooled) Row {
 	return row
 }
 
-// revisionDate is the zero time where the label is missing or no date.
-func revisionDate(r *Run) time.Time {
-	date, err := time.Parse(time.RFC3339, r.Labels[labelRevisionDate])
-	if err != nil {
-		return time.Time{}
-	}
-	return date.UTC()
-}
-
-// pooled is the response time of all operations of several runs.
+// pooled is the response time of all operations of several runs; empty for one run alone.
 type pooled struct {
 	runs     int
 	response takt.Latency
 }
 
-// percentile is that of the merged histogram, or of the newest run when it is of that
-// run alone.
+// percentile is that of the merged histogram, if there is one, else of the newest run.
 func (m pooled) percentile(newest *Run, statistic string) (float64, bool) {
-	if m.runs <= 1 {
+	if m.response.Count == 0 {
 		return newest.Figures.Get(statistic)
 	}
 	v, missing := latency(&takt.Report{Latency: map[string]takt.Latency{takt.LatencyResponse: m.response}}, takt.LatencyResponse, statistic)
@@ -82,10 +75,10 @@ func (m pooled) percentile(newest *Run, statistic string) (float64, bool) {
 }
 
 // mergeCells merges the histograms of repeated runs, of each row the newest ones when
-// all of them are more than maxMerged.
-func mergeCells(cells []*cell, load Load) (map[*cell]pooled, error) {
+// all of them are more than maxMerged. It leaves out those that cannot be read.
+func mergeCells(cells []*cell, load Load) (all map[*cell]pooled, unreadable []string, err error) {
 	var several []*cell
-	all := map[*cell]pooled{}
+	all = map[*cell]pooled{}
 	for _, c := range cells {
 		all[c] = pooled{runs: 1}
 		if len(c.runs) > 1 {
@@ -105,70 +98,65 @@ func mergeCells(cells []*cell, load Load) (map[*cell]pooled, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return all, nil
+		return all, nil, nil
 	}
 	reports, err := load(ids...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, c := range several {
 		if share[c] == 0 {
 			continue
 		}
-		if all[c], err = mergeResponse(reports[:share[c]]); err != nil {
-			return nil, err
-		}
+		var bad []string
+		all[c], bad = mergeResponse(reports[:share[c]])
+		unreadable = append(unreadable, bad...)
 		reports = reports[share[c]:]
 	}
-	return all, nil
+	return all, unreadable, nil
 }
 
-func mergeResponse(reports []*takt.Report) (pooled, error) {
-	h, n := hist.New(), 0
+func mergeResponse(reports []*takt.Report) (p pooled, unreadable []string) {
+	h := hist.New()
 	for _, r := range reports {
 		encoded := r.Latency[takt.LatencyResponse].HDR
 		if err := h.MergeEncoded(encoded); err != nil {
-			return pooled{}, fmt.Errorf("run %s: %w", r.ID, err)
-		}
-		if encoded != "" {
-			n++
+			unreadable = append(unreadable, r.ID)
+		} else if encoded != "" {
+			p.runs++
 		}
 	}
-	return pooled{max(n, 1), h.Summary()}, nil
+	return pooled{max(p.runs, 1), h.Summary()}, unreadable
 }
 
 // bestAlpha is the probability with which rows that are equal are told apart.
 const bestAlpha = 0.05
 
-// markBest marks the row that is best by the criterion. It is sure when the rank-sum
-// test tells its runs from those of the second best. 3 runs of each never suffice:
-// they are apart by chance once in 10 times.
+// markBest marks the row that is shown as best by the criterion. It is sure when the
+// rank-sum test tells its runs from those of the second best, the same way round. 3 runs
+// of each never suffice: they are apart by chance once in 10 times.
 func markBest(g *Group, cells []*cell) {
 	m, _ := MetricOf(g.Criterion)
+	shown := func(i int) float64 { return g.Rows[i].Figures[g.Criterion].Value }
 	var judged []int
-	values := make([][]float64, len(cells))
-	for i, c := range cells {
-		if values[i] = figuresOf(c.runs, g.Criterion); len(values[i]) > 0 {
+	for i := range g.Rows {
+		if _, ok := g.Rows[i].Figures[g.Criterion]; ok {
 			judged = append(judged, i)
 		}
 	}
-	if len(judged) < 2 {
-		return
-	}
 	slices.SortStableFunc(judged, func(a, b int) int {
-		order := cmp.Compare(median(values[a]), median(values[b]))
 		if m.Higher {
-			return -order
+			a, b = b, a
 		}
-		return order
+		return cmp.Compare(shown(a), shown(b))
 	})
-	first, second := values[judged[0]], values[judged[1]]
-	if median(first) == median(second) {
+	if len(judged) < 2 || shown(judged[0]) == shown(judged[1]) {
 		return
 	}
-	best := &g.Rows[judged[0]]
+	first, second := figuresOf(cells[judged[0]].runs, g.Criterion), figuresOf(cells[judged[1]].runs, g.Criterion)
+	best, apart := &g.Rows[judged[0]], groups{base: second, head: first}
 	best.Best, best.Wanted = true, wanted(len(first), len(second))
-	best.Sure = best.Wanted == 0 && groups{base: second, head: first}.p(0) <= bestAlpha
+	best.Sure = best.Wanted == 0 && m.Higher == (apart.estimate() > 0) && apart.p(0) <= bestAlpha
 }
 
 // wanted is the number of runs that two rows need each at least, so that the rank-sum

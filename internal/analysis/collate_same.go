@@ -15,25 +15,25 @@ func leading(kind string) []string {
 
 // describe fills in what the rows of each group have in common: the leading settings,
 // those in which the groups differ from each other, and the thing under test.
-func (t *tabling) describe(c *Collation, shown [][]*cell) {
-	all := make([]map[string]any, len(shown))
-	for i, cells := range shown {
-		all[i] = t.common(cells)
+func (t *tabling) describe(tables []*table) {
+	all := make([]map[string]any, len(tables))
+	for i, tb := range tables {
+		all[i] = t.common(tb.cells)
 	}
 	names := differing(all)
-	for i := range c.Groups {
-		first := leading(c.Groups[i].Kind)
-		last := []string{labelBranch, labelRevision}
+	for i, tb := range tables {
+		first := leading(tb.Kind)
+		last := []string{LabelBranch, LabelRevision}
 		var middle []string
 		for _, name := range names {
 			if !slices.Contains(first, name) && !slices.Contains(last, name) {
 				middle = append(middle, name)
 			}
 		}
-		c.Groups[i].Same = []Setting{} // in JSON rather than null
+		tb.Same = []Setting{} // in JSON rather than null
 		for _, name := range slices.Concat(first, middle, last) {
 			if v := all[i][name]; v != nil {
-				c.Groups[i].Same = append(c.Groups[i].Same, Setting{name, v})
+				tb.Same = append(tb.Same, Setting{name, v})
 			}
 		}
 	}
@@ -61,9 +61,9 @@ func (t *tabling) common(cells []*cell) map[string]any {
 	name := t.settingsKey(r.Settings).name
 	delete(all, name)
 	delete(all, follower(r.Settings, name))
-	delete(all, labelRevisionDate)
+	delete(all, LabelRevisionDate)
 	if t.byBranch() {
-		delete(all, labelRevision)
+		delete(all, LabelRevision)
 	}
 	return all
 }

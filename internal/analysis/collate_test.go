@@ -207,6 +207,10 @@ func TestCollateFaults(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", name, err, c.want)
 		}
+		var asked *analysis.UsageError
+		if errors.As(err, &asked) == strings.Contains(c.want, "no run matches") {
+			t.Errorf("%s: UsageError in %v", name, err)
+		}
 		if got := errors.Is(err, analysis.ErrNothingToCollate); got != strings.Contains(c.want, "no run matches") {
 			t.Errorf("%s: ErrNothingToCollate %t", name, got)
 		}
@@ -246,7 +250,7 @@ func TestCollateMerges(t *testing.T) {
 	if f := row.Figures["p99"]; f.Value != all.Summary().P99 || row.Merged != 5 || f.Min == f.Max {
 		t.Errorf("%d merged: %+v, want %v", row.Merged, f, all.Summary().P99)
 	}
-	if f, want := row.Figures["rate"], (analysis.Figure{Value: 30, Min: 10, Max: 50}); f != want {
+	if f, want := row.Figures["rate"], (analysis.Figure{Value: 30, Median: 30, Min: 10, Max: 50}); f != want {
 		t.Errorf("%+v, want %+v", f, want)
 	}
 	boom := errors.New("boom")
@@ -295,6 +299,23 @@ func TestCollateMergesWithinBound(t *testing.T) {
 	}
 }
 
+// each loads a report for each run: one operation of the latency that is its p99.
+func each(runs []analysis.Run) analysis.Load {
+	reports := map[string]*takt.Report{}
+	for _, r := range runs {
+		p99, _ := r.Figures.Get("p99")
+		h := hist.New()
+		h.Record(time.Duration(p99 * 1e3))
+		reports[r.ID] = &takt.Report{ID: r.ID, Latency: map[string]takt.Latency{"response": h.Summary()}}
+	}
+	return func(ids ...string) (list []*takt.Report, err error) {
+		for _, id := range ids {
+			list = append(list, reports[id])
+		}
+		return list, nil
+	}
+}
+
 func TestCollateBest(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows []string // p99 of the runs, µs
@@ -306,7 +327,8 @@ func TestCollateBest(t *testing.T) {
 		"four of each, apart":            {[]string{"1 2 3 4", "5 6 7 8"}, "sure -"},
 		"four of each, not quite apart":  {[]string{"1 2 3 5", "4 6 7 8"}, "best -"},
 		"against the second best only":   {[]string{"9 9 9 9", "1 2 3 4", "5 6 7 8"}, "- sure -"},
-		"equal medians":                  {[]string{"1 2 3 4", "1 2 3 4"}, "- -"},
+		"equal histograms":               {[]string{"1 2 3 4", "1 2 3 4"}, "- -"},
+		"one run spoils all operations":  {[]string{"1 1 1 1 9", "5 5 5 5 5"}, "- best"}, // though the runs are apart the other way
 		"one run lacks many of the rest": {[]string{"1", "2 3 4 5 6"}, "?3 -"},
 	} {
 		var list []analysis.Run
@@ -319,7 +341,7 @@ func TestCollateBest(t *testing.T) {
 				list = append(list, r)
 			}
 		}
-		got, err := analysis.Collate(list, options(t, "workers", "workers"), alike)
+		got, err := analysis.Collate(list, options(t, "workers", "workers"), each(list))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,6 +360,56 @@ func TestCollateBest(t *testing.T) {
 		}
 		if s := strings.Join(words, " "); s != c.want {
 			t.Errorf("%s: %s, want %s", name, s, c.want)
+		}
+	}
+}
+
+// Rows and groups are in the order of what is shown, also where medians of the runs have
+// another; a criterion without a column gets one.
+func TestCollateSortsByWhatIsShown(t *testing.T) {
+	workers := func(n int) map[string]any { return map[string]any{"workers": n} }
+	runs := stored(setup{p99: 1}, setup{p99: 1}, setup{p99: 90}, setup{variables: workers(2), p99: 5}, setup{variables: workers(2), p99: 6},
+		setup{kind: "kafka", p99: 7}, setup{kind: "kafka", variables: workers(2), p99: 8})
+	got, err := analysis.Collate(runs, options(t, "workers", "p99"), each(runs))
+	if want := "[e d | c b a] [f | g]"; err != nil || shape(got) != want {
+		t.Fatalf("%s (%v), want %s", shape(got), err, want)
+	}
+	rows := got.Groups[0].Rows
+	if f := rows[1].Figures["p99"]; f.Value < 89 || f.Median != 1 || f.Max != 90 || !rows[0].Best {
+		t.Errorf("%+v of %+v", f, rows)
+	}
+	runs = stored(setup{p99: 1}, setup{variables: workers(2), p99: 2})
+	for i := range runs {
+		runs[i].Figures = analysis.Figures{Names: []string{"p99", "service.p50"}, Values: []float64{1, float64(2 - i)}}
+	}
+	got, err = analysis.Collate(runs, options(t, "workers", "service.p50"), none)
+	if err != nil || shape(got) != "[b | a]" || !slices.Contains(got.Groups[0].Metrics, "service.p50") || got.Groups[0].Rows[1].Figures["service.p50"].Value != 2 {
+		t.Errorf("%s %+v (%v)", shape(got), got.Groups, err)
+	}
+}
+
+// A histogram that cannot be read is left out and named, whatever its place.
+func TestCollateLeavesOutDamagedHistograms(t *testing.T) {
+	for _, damaged := range []string{"a", "c", "a b", "a b c"} {
+		runs := stored(setup{p99: 10}, setup{p99: 20}, setup{p99: 30})
+		load := func(ids ...string) ([]*takt.Report, error) {
+			list, err := each(runs)(ids...)
+			for _, r := range list {
+				if strings.Contains(damaged, r.ID) {
+					r.Latency["response"] = takt.Latency{HDR: "nonsense"}
+				}
+			}
+			return list, err
+		}
+		got, err := analysis.Collate(runs, options(t, "workers", ""), load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got.Unreadable)
+		row := got.Groups[0].Rows[0]
+		want := map[string]float64{"a": 30, "c": 20, "a b": 30, "a b c": 30}[damaged] // of none it is the figure of the newest
+		if strings.Join(got.Unreadable, " ") != damaged || row.Merged != max(1, 3-len(got.Unreadable)) || math.Abs(row.Figures["p99"].Value-want) > 0.1 {
+			t.Errorf("damaged %s: left out %v, %d merged, %+v, want %v", damaged, got.Unreadable, row.Merged, row.Figures["p99"], want)
 		}
 	}
 }
@@ -372,25 +444,6 @@ func many(n int) []analysis.Run {
 		}
 	}
 	return list
-}
-
-// The cost of a run does not grow with their number: ten times the runs take less than
-// thirty times as long, where a quadratic step takes a hundred times.
-func TestCollateScales(t *testing.T) {
-	cost := func(n int) time.Duration {
-		runs, best := many(n), time.Hour
-		for range 3 {
-			start := time.Now()
-			if _, err := analysis.Collate(runs, options(t, "revision", "revision_date"), alike); err != nil {
-				t.Fatal(err)
-			}
-			best = min(best, time.Since(start))
-		}
-		return best
-	}
-	if few, lots := cost(3_000), cost(30_000); lots > 30*few {
-		t.Errorf("3 000 runs take %v, 30 000 take %v", few, lots)
-	}
 }
 
 func BenchmarkCollate(b *testing.B) {

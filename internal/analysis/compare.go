@@ -16,34 +16,49 @@ type Contrast struct {
 	Findings       []Finding `json:"metrics"`
 	Differing      []string  `json:"differing"` // variables that are not the same in all runs
 	Unfit          []string  `json:"unfit"`     // runs that prove nothing, with the reason
+	Advice         []string  `json:"advice"`    // what to know of the words
 	Overlay        []Overlay `json:"overlay"`
 }
 
 // Compare sets two sides side by side, with every metric that all runs have. Each finding
 // stands for itself: of twenty at 95 % one is wrong by chance. A metric that is zero
 // somewhere, or negative, has absolute differences and no word of judgement but
-// Inconclusive, since a tolerance of it is not known.
+// Inconclusive, since a tolerance of it is not known. A run given twice, a wanted metric
+// that a run lacks and a name to lift that no run has are a UsageError.
 func Compare(base, head []Run, o Options) (Contrast, error) {
 	if len(base) == 0 || len(head) == 0 {
 		return Contrast{}, errors.New("a side has no runs; give at least one of each")
 	}
-	o.Metrics = sharedMetrics(slices.Concat(base, head), o.Metrics)
-	if err := o.Validate(); err != nil {
+	all := slices.Concat(base, head)
+	faults := []error{o.Validate(), asked(o.together(all))}
+	for _, name := range o.Metrics {
+		faults = append(faults, asked(missing(name, all)))
+	}
+	if err := errors.Join(faults...); err != nil {
 		return Contrast{}, err
 	}
 	m := match{base: base, head: head}
 	c := Contrast{
 		Tolerance: o.Tolerance, ErrorTolerance: o.ErrorTolerance, Confidence: o.Confidence,
-		Base: sideOf("A", base), Head: sideOf("B", head), Method: m.method(), Findings: []Finding{},
-		Differing: Differing(slices.Concat(base, head), o.Lift...), Unfit: []string{}, Overlay: []Overlay{},
+		Method: m.method(), Findings: []Finding{},
+		Differing: Differing(all, o.Lift...), Unfit: []string{}, Advice: []string{}, Overlay: []Overlay{},
 	}
-	for _, r := range slices.Concat(base, head) {
+	c.Base, c.Head = sidesOf("A", base, "B", head)
+	for _, r := range all {
 		if r.Unfit != "" {
 			c.Unfit = append(c.Unfit, r.ID+": "+r.Unfit)
 		}
 	}
-	for _, name := range o.Metrics {
-		c.Findings = append(c.Findings, contrast(name, m, o))
+	reason := m.muddled(c.Base.Name, c.Head.Name, o)
+	if reason != "" {
+		c.Advice = append(c.Advice, reason)
+	}
+	for _, name := range sharedMetrics(all, o.Metrics) {
+		f := contrast(name, m, o)
+		if reason != "" && isLatency(name) {
+			f.Verdict = Inconclusive
+		}
+		c.Findings = append(c.Findings, f)
 	}
 	return c, nil
 }
@@ -61,8 +76,8 @@ func contrast(name string, m match, o Options) Finding {
 	return g.show()
 }
 
-// sharedMetrics are the metrics, of the wanted ones if there are any, that all runs have. Those
-// that are zero in all of them tell nothing.
+// sharedMetrics are the metrics that all runs have: the wanted ones, or else all but those
+// that are zero everywhere and so tell nothing.
 func sharedMetrics(runs []Run, wanted []string) []string {
 	var names []string
 	for _, name := range runs[0].Figures.Names {
@@ -71,7 +86,7 @@ func sharedMetrics(runs []Run, wanted []string) []string {
 			v, ok := r.Figures.Get(name)
 			all, some = all && ok, some || v != 0
 		}
-		if all && (some || name == "errors") && (len(wanted) == 0 || slices.Contains(wanted, name)) {
+		if all && (slices.Contains(wanted, name) || len(wanted) == 0 && (some || name == "errors")) {
 			names = append(names, name)
 		}
 	}

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,6 +68,43 @@ func TestCompareSingleRuns(t *testing.T) {
 	}
 	if c, err := Compare([]Run{a}, []Run{b}, Options{Tolerance: 1, ErrorTolerance: 1, Confidence: 0.9, Metrics: []string{"p50"}}); err != nil || len(c.Findings) != 1 {
 		t.Errorf("p50 alone: %+v %v", c.Findings, err)
+	}
+	zero := func(f map[string]float64) { f["failed"] = 0 }
+	if c, err := Compare([]Run{ran("a", zero)}, []Run{ran("b", zero)}, Options{Tolerance: 1, ErrorTolerance: 1, Confidence: 0.9, Metrics: []string{"failed"}}); err != nil || len(c.Findings) != 1 {
+		t.Errorf("what was asked for is shown, also if it is 0: %+v %v", c.Findings, err)
+	}
+}
+
+func TestCompareRefuses(t *testing.T) {
+	a, b := ran("a", func(f map[string]float64) { f["max_rss"] = 1 }), ran("b", nil)
+	o := DefaultOptions()
+	o.Metrics, o.Lift = []string{"p50", "max_rss"}, []string{"rate_per_s"}
+	_, err := Compare([]Run{a}, []Run{b, a}, o)
+	for _, want := range []string{"there is no max_rss in these runs: b;", "--vary rate_per_s: no run has such a variable", "given more than once: a;"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+	var asked *UsageError
+	if !errors.As(err, &asked) {
+		t.Errorf("%T is no UsageError", err)
+	}
+}
+
+// Lists are lists in JSON, also when nothing is in them.
+func TestContrastIsJSON(t *testing.T) {
+	c, err := Compare([]Run{ran("a", nil)}, []Run{ran("b", nil)}, DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"differing":[]`, `"unfit":[]`, `"advice":[]`, `"overlay":[]`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s lacks %s", b, want)
+		}
 	}
 }
 

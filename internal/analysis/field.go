@@ -29,13 +29,6 @@ const (
 	ofFlags
 )
 
-// The labels that name the thing under test.
-const (
-	labelBranch       = "branch"
-	labelRevision     = "revision"
-	labelRevisionDate = "revision_date" // RFC 3339
-)
-
 // aliases are hey-apm's names, and those of its later versions; and the flag --rate.
 func aliases() map[string]string {
 	return map[string]string{
@@ -80,7 +73,7 @@ func settingOf(text string) field {
 		}
 	}
 	switch text {
-	case labelBranch, labelRevision, labelRevisionDate:
+	case LabelBranch, LabelRevision, LabelRevisionDate:
 		f.from = ofLabels
 	}
 	return f

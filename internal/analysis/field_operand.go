@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/pkg/schedule"
 )
 
 // reader reads what stands behind an operator as a number in the unit of the field.
@@ -22,7 +24,7 @@ func (f field) reader() reader {
 	case strings.HasSuffix(f.key, "_per_s"):
 		return PerSecond.reader()
 	case strings.HasSuffix(f.key, "_s"):
-		return reader{readSeconds, "a time, such as 30s; a bare number is seconds"}
+		return reader{readSeconds, "a time, such as 30s or 7d; a bare number is seconds"}
 	case strings.HasSuffix(f.key, "_us"):
 		return Microseconds.reader()
 	case strings.HasSuffix(f.key, "_bytes"):
@@ -63,14 +65,23 @@ func readSeconds(s string) (float64, bool) {
 	if v, ok := readNumber(s); ok {
 		return v, true
 	}
-	d, err := time.ParseDuration(s)
-	return d.Seconds(), err == nil
+	d, ok := readDuration(s)
+	return d.Seconds(), ok
+}
+
+// readDuration reads a time with its unit, or 0.
+func readDuration(s string) (time.Duration, bool) {
+	if v, bare := readNumber(s); bare && v != 0 {
+		return 0, false
+	}
+	d, err := schedule.ParseDuration(s)
+	return d, err == nil
 }
 
 func readTime(unit time.Duration) func(string) (float64, bool) {
 	return func(s string) (float64, bool) {
-		d, err := time.ParseDuration(s)
-		return float64(d) / float64(unit), err == nil
+		d, ok := readDuration(s)
+		return float64(d) / float64(unit), ok
 	}
 }
 

@@ -44,13 +44,21 @@ func sortAdvice() string {
 // Name is the criterion as it was written.
 func (s Sort) Name() string { return s.field.text }
 
+// metric is that of the criterion, "" if it is another field.
+func (s Sort) metric() string {
+	if s.field.from != ofFigures {
+		return ""
+	}
+	return s.field.key
+}
+
 // check refuses a criterion that sorts nothing.
 func (s Sort) check(order []place) error {
 	has := func(p place) bool { return !math.IsInf(p.rank, 1) }
 	if len(order) == 0 || slices.ContainsFunc(order, has) {
 		return nil
 	}
-	return fmt.Errorf("cannot sort by %q: no run has such a number or date; %s", s.field.text, sortAdvice())
+	return askedf("cannot sort by %q: no run has such a number or date; %s", s.field.text, sortAdvice())
 }
 
 // place is where something stands in an order: low ranks first.
@@ -90,7 +98,7 @@ func numberOf(v any) (float64, bool) {
 	case time.Time:
 		return float64(v.UnixMicro()) / 1e6, true
 	case string:
-		if t, err := time.Parse(time.RFC3339, v); err == nil {
+		if t, err := ParseRevisionDate(v); err == nil {
 			return float64(t.UnixMicro()) / 1e6, true
 		}
 		return readSeconds(v) // also a bare number

@@ -18,10 +18,12 @@ type filter struct {
 	op    string
 	value string
 
-	number  float64 // value in the unit of the field
-	numeric bool
-	period  period // value as a date
-	dated   bool
+	number   float64 // value in the unit of the field
+	numeric  bool
+	period   period // value as a date
+	dated    bool
+	duration time.Duration // value as one
+	lasting  bool
 
 	settings map[string]outcome // by hash: runs share their settings
 	figure   column
@@ -71,6 +73,7 @@ func parseFilter(text string) (*filter, error) {
 	f := &filter{text: text, field: fieldOf(name), op: op, value: value, settings: map[string]outcome{}}
 	f.number, f.numeric = f.field.reader().parse(value)
 	f.period, f.dated = parsePeriod(value)
+	f.duration, f.lasting = readDuration(value)
 	if problem := f.misfit(); problem != "" {
 		return nil, fmt.Errorf("filter %q: %s", text, problem)
 	}
@@ -105,12 +108,12 @@ func (f *filter) misfit() string {
 }
 
 func (f *filter) isDate() bool {
-	return f.field.from == ofRun && f.field.key == "date" || f.field.from == ofLabels && f.field.word == labelRevisionDate
+	return f.field.from == ofRun && f.field.key == "date" || f.field.from == ofLabels && f.field.word == LabelRevisionDate
 }
 
 // isName tells of labels that are text also when they look like numbers: revision 1e10.
 func (f *filter) isName() bool {
-	return f.field.from == ofLabels && (f.field.word == labelBranch || f.field.word == labelRevision)
+	return f.field.from == ofLabels && (f.field.word == LabelBranch || f.field.word == LabelRevision)
 }
 
 // Match reports whether all filters hold for the run. One whose field the run does not
@@ -119,17 +122,19 @@ func (fs Filters) Match(r *Run) bool {
 	all := true
 	for _, f := range fs.list { // every one, for Unknown
 		o := f.outcome(r)
-		f.met.add(r, o)
+		f.tally(r, o)
 		all = all && o == yes
 	}
 	return all
 }
 
-// Labels are those that every run has for which the filters hold.
+// Labels are those that every run has for which the filters hold. The beginning of a
+// revision is none of them.
 func (fs Filters) Labels() map[string]string {
 	labels := map[string]string{}
 	for _, f := range fs.list {
-		if f.op == "=" && (f.isName() || f.field.from == ofLabels && f.onlyText()) {
+		begins := f.field.word == LabelRevision && beginsHash(f.value)
+		if f.op == "=" && !begins && (f.isName() || f.field.from == ofLabels && f.onlyText()) {
 			labels[f.field.word] = f.value
 		}
 	}
@@ -140,6 +145,5 @@ func (fs Filters) Labels() map[string]string {
 // be read as nothing else.
 func (f *filter) onlyText() bool {
 	_, number := readNumber(f.value)
-	_, err := time.ParseDuration(f.value)
-	return !number && err != nil && !f.dated
+	return !number && !f.lasting && !f.dated
 }

@@ -62,6 +62,8 @@ func (f *filter) holdText(s string) outcome {
 	switch {
 	case f.field.from == ofRun && f.field.key == "id":
 		return f.equality(strings.HasPrefix(strings.ToLower(s), strings.ToLower(f.value)))
+	case f.field.from == ofLabels && f.field.word == LabelRevision:
+		return f.equality(sameRevision(s, f.value))
 	case f.field.from == ofRun, f.isName():
 		return f.equality(s == f.value)
 	}
@@ -73,7 +75,7 @@ func (f *filter) holdText(s string) outcome {
 
 func (f *filter) compareText(s string) (c int, ok bool) {
 	if f.dated {
-		if t, err := time.Parse(time.RFC3339, s); err == nil {
+		if t, err := ParseRevisionDate(s); err == nil {
 			return f.period.compare(t), true
 		}
 	}
@@ -82,9 +84,11 @@ func (f *filter) compareText(s string) (c int, ok bool) {
 	if numberA && numberB {
 		return cmp.Compare(a, b), true
 	}
-	x, errX := time.ParseDuration(s)
-	y, errY := time.ParseDuration(f.value)
-	return cmp.Compare(x, y), errX == nil && errY == nil
+	if !f.lasting {
+		return 0, false
+	}
+	d, ok := readDuration(s)
+	return cmp.Compare(d, f.duration), ok
 }
 
 // verdict is the outcome when the value is less than (-1), equal to (0) or more than
@@ -135,7 +139,7 @@ func (c *column) get(f Figures, name string) (v float64, ok bool) {
 	if c.names != &f.Names[0] || c.count != len(f.Names) {
 		c.names, c.count, c.index = &f.Names[0], len(f.Names), slices.Index(f.Names, name)
 	}
-	if c.index < 0 {
+	if c.index < 0 || c.index >= len(f.Values) {
 		return 0, false
 	}
 	return f.Values[c.index], true

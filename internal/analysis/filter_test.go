@@ -60,6 +60,8 @@ func TestFilterMatches(t *testing.T) {
 		"flush<1m": true, "flush=10000ms": true, "auto!=4": true, "flag.events=7": true, "flag.workers!=1": false,
 		// Labels; a revision stays text.
 		"branch=main": true, "branch=mai": false, "branch!=main": false, "revision=1000": false, "revision=1e3": true, "build>2": true, "label.team=load": true, "team!=load": false,
+		// A number of days is a time.
+		"duration<1d": true, "duration_s>7d": false, "flush<1d": true, "p99<1d": true, "p99>0.5d": false,
 		// Metrics, with their units.
 		"p99=250ms": true, "p99<250ms": false, "p99<=0.25s": true, "errors<1%": true, "errors>0.5%": false, "rate>=990/s": true, "rate<990": false,
 		"index>70%": true, "index>0.7": true, "actual_expected_ratio<0.7": false, "pushed_volume=7.5MB/s": true, "pushed>7MiB/s": true, "latency<200ms": true,
@@ -140,11 +142,11 @@ func TestFilterUnknown(t *testing.T) {
 		"evnets=10":           `filter "evnets=10": no run has "evnets"; use one of events queue.mem.events `,
 		"p98=1":               `no run has "p98"; use one of p99 `,
 		"p50<1ms":             `no run has "p50"`,
-		"workers=many":        `"many" can be compared with no value of workers in these runs; give a number, or true or false`,
-		"arrivals<uniform":    `no value of arrivals in these runs comes before or after "uniform"; use = or != for text, and a number for a number`,
-		"keepalive>0":         `no value of keepalive in these runs comes before or after "0"`,
+		"workers=many":        `"many" cannot be compared with workers; give a number`,
+		"arrivals<uniform":    `arrivals is text, which is not ordered; use = or !=`,
+		"keepalive>0":         `keepalive is true or false; use = or != with one of them`,
 		"label.events=1":      `no run has "label.events"`,
-		"duration=soon":       `give a time, such as 30s; a bare number is seconds`,
+		"duration=soon":       `give a time, such as 30s or 7d; a bare number is seconds`,
 		"branch=other":        "",
 		"queue.mem.events=no": "",
 	} {
@@ -171,6 +173,59 @@ func TestFilterKnownSomewhere(t *testing.T) {
 	}
 	if err := fs.Unknown(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The beginning of a hash finds the revision, as the table of runs shortens it; the
+// beginning of a number or a date is another one.
+func TestFilterRevision(t *testing.T) {
+	const hash = "8d6a1f0c5b7e4932aa00112233445566778899ff"
+	for _, c := range []struct {
+		label, operand string
+		want           bool
+	}{
+		{hash, hash, true}, {hash, "8d6a1f0c5b7e", true}, {hash, "8d6a1f0", true}, {hash, "8d6a1f", false}, {hash, "8d6a1f1", false},
+		{hash + "-dirty", "8d6a1f0c5b7e-dirty", true}, {hash + "-dirty", "8d6a1f0c5b7e", false}, {hash, "8d6a1f0c5b7e-dirty", false}, {hash + "-dirty", hash, false},
+		{"12345678", "1234567", false}, {"20261121103000", "20261121", false}, {"v1.2.3-rc4", "v1.2.3-rc", false}, {"feedbacks", "feedbac", false},
+		{"1234567a", "1234567", true}, {hash + "00", hash, false},
+	} {
+		r := &analysis.Run{Labels: map[string]string{"revision": c.label}, Settings: analysis.NewSettings(nil, "")}
+		is, not := filters(t, "revision="+c.operand), filters(t, "label.revision!="+c.operand)
+		if is.Match(r) != c.want || not.Match(r) == c.want {
+			t.Errorf("%s is %s: %t, is not: %t", c.label, c.operand, is.Match(r), not.Match(r))
+		}
+		// A store is asked for equal labels only.
+		if asked, ok := is.Labels()["revision"]; c.want && ok && asked != c.label {
+			t.Errorf("%s: a store would not give %s", c.operand, c.label)
+		}
+	}
+}
+
+// A day is a date of a revision too.
+func TestParseRevisionDate(t *testing.T) {
+	for text, want := range map[string]string{
+		"2026-01-31": "2026-01-31T00:00:00Z", "2026-01-31T18:00:00+02:00": "2026-01-31T16:00:00Z",
+		"": "", "yesterday": "", "2026-13-01": "", "2026-01-31 18:00": "", "1769878800": "",
+	} {
+		got, err := analysis.ParseRevisionDate(text)
+		if want == "" && (err == nil || !strings.Contains(err.Error(), "give one such as")) || want != "" && got.Format(time.RFC3339) != want {
+			t.Errorf("%q: %v %v, want %s", text, got, err, want)
+		}
+	}
+	r := &analysis.Run{Labels: map[string]string{"revision_date": "2026-01-31"}, Settings: analysis.NewSettings(nil, "")}
+	if !filters(t, "revision_date<2026-02-01").Match(r) || filters(t, "revision_date>2026-01-31").Match(r) {
+		t.Error("filters do not take a day as the date of a revision")
+	}
+}
+
+// A store that was damaged may give fewer values than names.
+func TestFiguresTooShort(t *testing.T) {
+	r := &analysis.Run{Settings: analysis.NewSettings(nil, ""), Figures: analysis.Figures{Names: []string{"p50", "p99"}, Values: []float64{1}}}
+	if _, ok := r.Figures.Get("p99"); ok || filters(t, "p99<1s").Match(r) {
+		t.Error("there is a p99")
+	}
+	if v, ok := r.Figures.Get("p50"); !ok || v != 1 {
+		t.Errorf("p50 %v %t", v, ok)
 	}
 }
 

@@ -15,10 +15,12 @@ type tally struct {
 	runs   int
 	known  int // have the field
 	apt    int // with a value that could be compared
+	other  any // the first value that could not
 	fields catalog
 }
 
-func (t *tally) add(r *Run, o outcome) {
+func (f *filter) tally(r *Run, o outcome) {
+	t := &f.met
 	t.runs++
 	switch o {
 	case absent:
@@ -26,7 +28,9 @@ func (t *tally) add(r *Run, o outcome) {
 			t.fields.add(r, true)
 		}
 	case foreign:
-		t.known++
+		if t.known++; t.other == nil {
+			t.other = f.field.value(r)
+		}
 	default:
 		t.known++
 		t.apt++
@@ -43,15 +47,22 @@ func (fs Filters) Unknown() error {
 		case t.runs == 0 || t.apt > 0:
 		case t.known == 0:
 			faults = append(faults, fmt.Errorf("filter %q: no run has %q; %s", f.text, f.field.text, t.fields.advice(f.field.word)))
-		case f.op == "=" || f.op == "!=":
-			faults = append(faults, fmt.Errorf("filter %q: %q can be compared with no value of %s in these runs; give %s, or true or false where those are the values",
-				f.text, f.value, f.field.text, f.field.reader().example))
 		default:
-			faults = append(faults, fmt.Errorf("filter %q: no value of %s in these runs comes before or after %q; use = or != for text, and %s for a number",
-				f.text, f.field.text, f.value, f.field.reader().example))
+			faults = append(faults, fmt.Errorf("filter %q: %s", f.text, f.unlike(t.other)))
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// unlike says why the filter cannot be held against the value, by its type.
+func (f *filter) unlike(v any) string {
+	switch v.(type) {
+	case string:
+		return fmt.Sprintf("%s is text, which is not ordered; use = or !=", f.field.text)
+	case bool:
+		return fmt.Sprintf("%s is true or false; use = or != with one of them", f.field.text)
+	}
+	return fmt.Sprintf("%q cannot be compared with %s; give %s", f.value, f.field.text, f.field.reader().example)
 }
 
 // catalog is the names of the fields of runs.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -69,10 +70,15 @@ func serverMetrics() []string {
 	return []string{"pushed", "accepted", "throughput", "latency", "index", "max_rss", "efficiency", "accepted_requests"}
 }
 
-// FiguresOf are the figures of a report. Those that it does not have are left out.
+// FiguresOf are the figures of a report. Those that it does not have are left out, and so
+// are infinite ones, which JSON cannot hold.
 func FiguresOf(r *takt.Report) Figures {
 	var f Figures
-	add := func(name string, v float64) { f.Names, f.Values = append(f.Names, name), append(f.Values, v) }
+	add := func(name string, v float64) {
+		if !math.IsInf(v, 0) && !math.IsNaN(v) {
+			f.Names, f.Values = append(f.Names, name), append(f.Values, v)
+		}
+	}
 	c := r.Counts
 	if v, missing := share(c.Failed+c.Unfinished, c.OK+c.Failed+c.Unfinished, "none"); missing == "" {
 		add("errors", v)

@@ -110,7 +110,7 @@ type Figures struct {
 // Get is the figure of that name.
 func (f Figures) Get(name string) (v float64, ok bool) {
 	for i, n := range f.Names {
-		if n == name {
+		if n == name && i < len(f.Values) { // a damaged store may give fewer
 			return f.Values[i], true
 		}
 	}

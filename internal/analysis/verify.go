@@ -12,8 +12,8 @@ type Options struct {
 	Tolerance      float64  // a change for the worse up to this is none: 0.05 is 5 %
 	ErrorTolerance float64  // the same for metrics in percent, in percentage points
 	Confidence     float64  // that no regressed or ok of a judgement is wrong, from 0.5 up to 1: 0.95
-	Metrics        []string // that decide; none: those of GatedMetrics
-	Lift           []string // variables and flags that may differ among the runs
+	Metrics        []string // that decide, and errors; none: those of GatedMetrics
+	Lift           []string // variables, flags and, in a history, labels that may differ among the runs
 }
 
 // DefaultOptions are 5 %, 0.1 percentage points and a confidence of 95 %.
@@ -105,20 +105,22 @@ func Verify(base, head []Run, inPairs bool, o Options) (Judgement, error) {
 	if inPairs && len(base) != len(head) {
 		return Judgement{}, fmt.Errorf("%d base runs and %d head runs are no pairs; give as many of each", len(base), len(head))
 	}
-	o.Metrics = o.gated(head[0].Kind)
-	if err := errors.Join(o.Validate(), check(slices.Concat(base, head), o)); err != nil {
+	if err := o.Check(slices.Concat(base, head)...); err != nil {
 		return Judgement{}, err
 	}
-	return judge([]match{{sideOf("base", base), base, head, inPairs}}, sideOf("head", head), o), nil
+	o.Metrics = o.gated(head[0].Kind)
+	from, to := sidesOf("base", base, "head", head)
+	return judge([]match{{from, base, head, inPairs}}, to, o), nil
 }
 
-// gated are the metrics that decide, each once.
+// gated are the metrics that decide, each once. errors always do: answers that are errors
+// may be fast ones.
 func (o Options) gated(kind string) []string {
 	if len(o.Metrics) == 0 {
 		return GatedMetrics(kind)
 	}
 	var once []string
-	for _, name := range o.Metrics {
+	for _, name := range append(slices.Clone(o.Metrics), "errors") {
 		if !slices.Contains(once, name) {
 			once = append(once, name)
 		}
@@ -130,13 +132,13 @@ func (o Options) gated(kind string) []string {
 func (o Options) Validate() error {
 	var faults []error
 	if !(o.Tolerance > 0 && o.Tolerance <= 10) {
-		faults = append(faults, fmt.Errorf("tolerance %v is not above 0 and at most 10; 0.05 is 5 %%", o.Tolerance))
+		faults = append(faults, fmt.Errorf("the tolerance %s %% is not above 0 %% and at most 1000 %%; give one such as 5%%", decimal(o.Tolerance*100)))
 	}
 	if !(o.ErrorTolerance > 0 && o.ErrorTolerance <= 100) {
-		faults = append(faults, fmt.Errorf("error tolerance %v is not above 0 and at most 100; 0.1 is a tenth of a percentage point", o.ErrorTolerance))
+		faults = append(faults, fmt.Errorf("the error tolerance %s %% is not above 0 %% and at most 100 %%; give one such as 0.1%%, a tenth of a percentage point", decimal(o.ErrorTolerance)))
 	}
 	if !(o.Confidence >= 0.5 && o.Confidence < 1) {
-		faults = append(faults, fmt.Errorf("confidence %v is not in 0.5 to 1; 0.95 is 95 %%", o.Confidence))
+		faults = append(faults, fmt.Errorf("the confidence %s %% is not from 50 %% to below 100 %%; give one such as 95%%", decimal(o.Confidence*100)))
 	}
 	for _, name := range o.Metrics {
 		if _, ok := MetricOf(name); !ok {
@@ -154,13 +156,21 @@ func tableNames() []string {
 	return names
 }
 
+// sidesOf names two sides by their revisions, or as given if those are the same.
+func sidesOf(a string, base []Run, b string, head []Run) (from, to Side) {
+	if from, to = sideOf(a, base), sideOf(b, head); from.Name == to.Name {
+		from.Name, to.Name = a, b
+	}
+	return from, to
+}
+
 // sideOf names runs by their revision, if they have one in common.
 func sideOf(name string, runs []Run) Side {
 	side := Side{Name: name}
-	revision := runs[0].Labels["revision"]
+	revision := runs[0].Labels[LabelRevision]
 	for _, r := range runs {
 		side.Runs = append(side.Runs, r.ID)
-		if r.Labels["revision"] != revision {
+		if r.Labels[LabelRevision] != revision {
 			revision = ""
 		}
 	}

@@ -14,16 +14,17 @@ func advise(j *Judgement, gates []gate) {
 	for i := range j.Comparisons {
 		c := &j.Comparisons[i]
 		if c.Verdict == Regressed {
-			j.Advice = append(j.Advice, fmt.Sprintf("%s outperforms %s: %s", runsOf(c.Base), runsOf(j.Head), namesOf(c, Regressed)))
+			j.Advice = append(j.Advice, fmt.Sprintf("%s outperforms %s: %s", runsOf(c.Base), runsOf(j.Head), namesOf(c, func(f Finding) bool { return f.Verdict == Regressed })))
 		}
 		of := gates[i*len(c.Findings):]
 		for k := range c.Findings {
-			if f := &c.Findings[k]; f.Verdict == Inconclusive {
-				f.Needed = of[k].need(min(len(c.Base.Runs), len(j.Head.Runs)), c.Method, alpha)
+			if f := &c.Findings[k]; f.Verdict == Inconclusive && !of[k].muddled {
+				have := min(len(c.Base.Runs), len(j.Head.Runs))
+				f.Needed = max(have+1, of[k].need(have, c.Method, alpha)) // those that there are did not suffice
 				most = max(most, f.Needed)
 			}
 		}
-		if c.Method != Paired && namesOf(c, Inconclusive) != "" {
+		if c.Method != Paired {
 			more = max(more, neededOf(c)-len(j.Head.Runs))
 			if k := neededOf(c) - len(c.Base.Runs); k > 0 && c.Method == Unpaired {
 				j.Advice = append(j.Advice, moreRuns(k, c.Base.Name))
@@ -50,7 +51,7 @@ func moreRuns(k int, name string) string {
 }
 
 func morePairs(c *Comparison) string {
-	names, n := namesOf(c, Inconclusive), neededOf(c)
+	names, n := namesOf(c, func(f Finding) bool { return f.Needed > 0 }), neededOf(c)
 	if n >= mostNeeded {
 		return names + ": not even 999 pairs would be enough, for they vary too much or the change lies too near the tolerance; quieten the machine, make longer runs, or raise the tolerance"
 	}
@@ -66,11 +67,11 @@ func neededOf(c *Comparison) int {
 	return n
 }
 
-// namesOf lists the metrics with that verdict.
-func namesOf(c *Comparison, w Word) string {
+// namesOf lists the metrics of such findings.
+func namesOf(c *Comparison, such func(Finding) bool) string {
 	var names []string
 	for _, f := range c.Findings {
-		if f.Verdict == w {
+		if such(f) {
 			names = append(names, f.Metric)
 		}
 	}

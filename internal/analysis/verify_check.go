@@ -11,7 +11,8 @@ import (
 // UnfitError says that nothing can be concluded since runs are invalid or were not made to
 // their end: exit code 6.
 type UnfitError struct {
-	Runs []Run // with the reason in Unfit
+	Revision string // the newest one, if these are all runs of it; else ""
+	Runs     []Run  // with the reason in Unfit
 }
 
 func (e *UnfitError) Error() string {
@@ -19,52 +20,116 @@ func (e *UnfitError) Error() string {
 	for _, r := range e.Runs {
 		list = append(list, r.ID+" ("+r.Unfit+")")
 	}
+	if e.Revision != "" {
+		return fmt.Sprintf("nothing can be concluded about %s, the newest revision: every run of it failed or is invalid: %s; repeat them", e.Revision, strings.Join(list, ", "))
+	}
 	return "nothing can be concluded from these runs: " + strings.Join(list, ", ") + "; repeat them or leave them out"
 }
 
-// check lists all that keeps runs from being judged by the metrics of o.
-func check(runs []Run, o Options) error {
-	var faults []error
-	var unfit []Run
+// UsageError is a fault of what was asked for that shows only beside the runs: exit code 2.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the fault.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// asked makes a fault, unless it is nil, a UsageError.
+func asked(fault error) error {
+	if fault == nil {
+		return nil
+	}
+	return &UsageError{fault}
+}
+
+func askedf(format string, args ...any) error { return asked(fmt.Errorf(format, args...)) }
+
+// Check lists all that keeps these runs, one or more, from being judged together: faults
+// of the options, runs that are unfit (an UnfitError) or given twice, settings that differ,
+// and metrics that runs lack. What was asked for and cannot be is a UsageError.
+func (o Options) Check(runs ...Run) error { return o.check(runs, Differing(runs, o.Lift...)) }
+
+func (o Options) check(runs []Run, differing []string) error {
+	var unfit, differ error
+	if bad := slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return r.Unfit == "" }); len(bad) > 0 {
+		unfit = &UnfitError{Runs: bad}
+	}
+	if len(differing) > 0 {
+		differ = fmt.Errorf("these variables differ among the selected runs: %s; add filters, or let one differ with --vary NAME", strings.Join(differing, ", "))
+	}
+	o.Metrics = o.gated(runs[0].Kind)
+	return errors.Join(o.Validate(), unfit, asked(o.together(runs)), differ, asked(o.measured(runs)))
+}
+
+// together refuses a run that would count twice, and names to lift that no run has.
+func (o Options) together(runs []Run) error {
+	var twice []string
+	seen := map[string]int{}
 	for _, r := range runs {
-		if r.Unfit != "" {
-			unfit = append(unfit, r)
+		if seen[r.ID]++; seen[r.ID] == 2 && r.ID != "" {
+			twice = append(twice, r.ID)
 		}
 	}
-	if len(unfit) > 0 {
-		faults = append(faults, &UnfitError{unfit})
+	faults := o.unknownLifts(runs)
+	if len(twice) > 0 {
+		faults = append(faults, fmt.Errorf("these runs are given more than once: %s; give each once", strings.Join(twice, ", ")))
 	}
-	if names := Differing(runs, o.Lift...); len(names) > 0 {
-		faults = append(faults, fmt.Errorf("these variables differ among the selected runs: %s; add filters, or name those that may differ", strings.Join(names, ", ")))
+	return errors.Join(faults...)
+}
+
+// unknownLifts says which names to lift belong to nothing. The place of the target is
+// lifted for every protocol, whatever it is called there.
+func (o Options) unknownLifts(runs []Run) (faults []error) {
+	var known catalog
+	for i := range runs {
+		known.add(&runs[i], false)
 	}
+	for _, name := range o.Lift {
+		switch name {
+		case "kind", "host_class", "scheme", "host", "path", "apm_host":
+			continue
+		}
+		if !known.names[name] {
+			faults = append(faults, fmt.Errorf("--vary %s: no run has such a variable, label or flag; %s", name, known.advice(name)))
+		}
+	}
+	return faults
+}
+
+// measured says which of the runs lack a metric, or have no logarithm of it.
+func (o Options) measured(runs []Run) error {
+	var faults []error
 	for _, name := range o.Metrics {
-		if err := measured(name, runs); err != nil {
+		m, _ := MetricOf(name)
+		var zero []string
+		for _, r := range runs {
+			if v, ok := r.Figures.Get(name); ok && v <= 0 && m.Unit != Percent {
+				zero = append(zero, r.ID)
+			}
+		}
+		if err := missing(name, runs); err != nil {
 			faults = append(faults, err)
+		}
+		if len(zero) > 0 {
+			faults = append(faults, fmt.Errorf("%s is 0 in these runs, so there is no ratio: %s; choose other metrics", name, strings.Join(zero, ", ")))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// measured says which of the runs lack the metric, or have no logarithm of it.
-func measured(name string, runs []Run) error {
-	m, _ := MetricOf(name)
-	var missing, zero []string
+// missing says which of the runs lack the metric. An unknown one is a fault of the options.
+func missing(name string, runs []Run) error {
+	var without []string
+	_, known := MetricOf(name)
 	for _, r := range runs {
-		switch v, ok := r.Figures.Get(name); {
-		case !ok:
-			missing = append(missing, r.ID)
-		case v <= 0 && m.Unit != Percent:
-			zero = append(zero, r.ID)
+		if _, ok := r.Figures.Get(name); known && !ok {
+			without = append(without, r.ID)
 		}
 	}
-	var faults []error
-	if len(missing) > 0 {
-		faults = append(faults, fmt.Errorf("there is no %s in these runs: %s; choose metrics that all of them have", name, strings.Join(missing, ", ")))
+	if len(without) == 0 {
+		return nil
 	}
-	if len(zero) > 0 {
-		faults = append(faults, fmt.Errorf("%s is 0 in these runs, so there is no ratio: %s; choose other metrics", name, strings.Join(zero, ", ")))
-	}
-	return errors.Join(faults...)
+	return fmt.Errorf("there is no %s in these runs: %s; choose metrics that all of them have", name, strings.Join(without, ", "))
 }
 
 // Differing names the variables and flags, and kind and host_class, that are not the same
@@ -80,7 +145,7 @@ func Differing(runs []Run, lift ...string) []string {
 	for _, name := range lift {
 		delete(names, name)
 	}
-	return slices.Sorted(maps.Keys(names))
+	return append([]string{}, slices.Sorted(maps.Keys(names))...) // in JSON rather than null
 }
 
 // addDiffering adds the names of what is not equal in a and b.

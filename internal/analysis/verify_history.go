@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,41 +12,64 @@ import (
 
 // VerifyHistory judges the newest revision, by its label revision_date, else by when it
 // was first run, against each earlier one. A head of one run is held against all earlier
-// runs together, if these are ten or more. Invalid runs are left out; if the head has no
-// others the error is an UnfitError.
+// runs together, if these are ten or more. Unfit runs are left out and named; if the head
+// has no others, or the earlier revisions have none, the error is an UnfitError. Labels
+// that differ count as settings that do, but for those of the revision.
 func VerifyHistory(runs []Run, o Options) (Judgement, error) {
 	list, left := revisions(runs)
-	switch len(list) {
-	case 0:
+	if len(list) == 0 {
 		return Judgement{}, errors.New("none of the selected runs has a label revision; select others, or make runs with --label revision=NAME")
-	case 1:
-		return Judgement{}, fmt.Errorf("all selected runs are of one revision, %s; select runs of an earlier one too", list[0].name)
 	}
-	head := list[0]
-	if len(head.runs) == 0 {
-		return Judgement{}, &UnfitError{head.unfit}
+	head, earlier := list[0], list[1:]
+	switch {
+	case len(head.runs) == 0:
+		return Judgement{}, &UnfitError{head.name, head.unfit}
+	case len(earlier) == 0:
+		return Judgement{}, fmt.Errorf("all selected runs are of one revision, %s; select runs of an earlier one too", head.name)
 	}
-	var all []Run
+	var past, unfit []Run
 	var matches []match
-	for _, r := range list {
-		all, left = append(all, r.runs...), append(left, r.unfit...)
-		if r.name != head.name && len(r.runs) > 0 {
+	for _, r := range earlier {
+		past, unfit = append(past, r.runs...), append(unfit, r.unfit...)
+		if len(r.runs) > 0 {
 			matches = append(matches, match{side: sideOf(r.name, r.runs), base: r.runs, head: head.runs})
 		}
 	}
 	if len(matches) == 0 {
-		return Judgement{}, &UnfitError{left}
+		return Judgement{}, &UnfitError{Runs: unfit}
 	}
-	o.Metrics = o.gated(head.runs[0].Kind)
-	if err := errors.Join(o.Validate(), check(all, o)); err != nil {
+	if err := o.checkHistory(slices.Concat(head.runs, past)); err != nil {
 		return Judgement{}, err
 	}
-	if earlier := all[len(head.runs):]; len(head.runs) == 1 && len(earlier) >= fewestEarlier {
-		matches = []match{{side: sideOf("all earlier revisions", earlier), base: earlier, head: head.runs}}
+	o.Metrics = o.gated(head.runs[0].Kind)
+	if len(head.runs) == 1 && len(past) >= fewestEarlier {
+		matches = []match{{side: sideOf("all earlier revisions", past), base: past, head: head.runs}}
 	}
 	j := judge(matches, sideOf(head.name, head.runs), o)
-	j.Advice = append(j.Advice, leftOut(left)...)
+	j.Advice = append(j.Advice, leftOut(slices.Concat(left, head.unfit, unfit))...)
 	return j, nil
+}
+
+// checkHistory is Check with labels among the settings that have to be equal, so that
+// --vary lifts them too.
+func (o Options) checkHistory(runs []Run) error {
+	names := map[string]bool{}
+	for _, r := range runs {
+		for _, pair := range [][2]Run{{runs[0], r}, {r, runs[0]}} {
+			for name, value := range pair[0].Labels {
+				if other, ok := pair[1].Labels[name]; !ok || other != value {
+					names[name] = true
+				}
+			}
+		}
+	}
+	for _, name := range append(slices.Clone(o.Lift), LabelRevision, LabelRevisionDate) {
+		delete(names, name)
+	}
+	for _, name := range Differing(runs, o.Lift...) {
+		names[name] = true
+	}
+	return o.check(runs, slices.Sorted(maps.Keys(names)))
 }
 
 func leftOut(runs []Run) []string {
@@ -65,39 +90,41 @@ func leftOut(runs []Run) []string {
 // revision is what was run of one revision.
 type revision struct {
 	name        string
-	date        time.Time
+	date        time.Time // of its label, else first
+	first       time.Time // start of its first run
 	runs, unfit []Run
 }
 
 // revisions groups the runs, the newest revision first, and gives back those without one.
+// Of the same date the one that was first run later is the newer.
 func revisions(runs []Run) (list []*revision, without []Run) {
 	byName := map[string]*revision{}
 	for _, r := range runs {
-		name := r.Labels["revision"]
+		name := r.Labels[LabelRevision]
 		if name == "" {
 			without = append(without, r)
 			continue
 		}
 		v := byName[name]
 		if v == nil {
-			v = &revision{name: name, date: dateOf(r)}
+			v = &revision{name: name, date: dateOf(&r), first: r.StartedAt}
 			byName[name] = v
 			list = append(list, v)
 		}
 		v.add(r)
 	}
 	slices.SortFunc(list, func(a, b *revision) int {
-		if c := b.date.Compare(a.date); c != 0 {
-			return c
-		}
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(b.date.Compare(a.date), b.first.Compare(a.first), cmp.Compare(a.name, b.name))
 	})
 	return list, without
 }
 
 func (v *revision) add(r Run) {
-	if d := dateOf(r); d.Before(v.date) {
+	if d := dateOf(&r); d.Before(v.date) {
 		v.date = d // a revision that is run again is not newer for that
+	}
+	if r.StartedAt.Before(v.first) {
+		v.first = r.StartedAt
 	}
 	if r.Unfit != "" {
 		v.unfit = append(v.unfit, r)
@@ -107,8 +134,8 @@ func (v *revision) add(r Run) {
 }
 
 // dateOf is the date of a run's revision, or of the run if that is not known.
-func dateOf(r Run) time.Time {
-	if d, err := time.Parse(time.RFC3339, r.Labels["revision_date"]); err == nil {
+func dateOf(r *Run) time.Time {
+	if d := revisionDate(r); !d.IsZero() {
 		return d
 	}
 	return r.StartedAt

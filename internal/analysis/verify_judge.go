@@ -31,6 +31,7 @@ func judge(matches []match, head Side, o Options) Judgement {
 		j.Comparisons = append(j.Comparisons, c)
 	}
 	decide(gates, 1-o.Confidence)
+	reasons := muddle(gates, matches, head.Name, o)
 	var all []Word
 	for i := range j.Comparisons {
 		c := &j.Comparisons[i]
@@ -44,6 +45,7 @@ func judge(matches []match, head Side, o Options) Judgement {
 	}
 	j.Verdict = overall(all)
 	advise(&j, gates)
+	j.Advice = append(j.Advice, reasons...)
 	return j
 }
 
@@ -71,11 +73,12 @@ func overall(words []Word) Word {
 // gate is one metric of one match: how much worse the head is, and what is tolerated.
 type gate struct {
 	Finding
-	s     shift   // for the worse, on the scale of logarithms unless Absolute
-	bound float64 // the tolerance on that scale
-	sign  float64 // −1 if higher is better
-	level float64 // of the error that decide leaves it
-	sd    float64 // of the differences of pairs, or of the runs of one side
+	s       shift   // for the worse, on the scale of logarithms unless Absolute
+	bound   float64 // the tolerance on that scale
+	sign    float64 // −1 if higher is better
+	level   float64 // of the error that decide leaves it
+	sd      float64 // of the differences of pairs, or of the runs of one side
+	muddled bool    // by errors: more runs would not help
 }
 
 // newGate compares logarithms, and percentages as they are, since zero has none; absolute

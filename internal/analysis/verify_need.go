@@ -91,5 +91,5 @@ func (g *gate) need(have int, method Method, alpha float64) int {
 	if distance := math.Abs(g.s.estimate() - g.bound); n <= have && distance > 0 {
 		n = needed(g.sd/distance, alpha)
 	}
-	return max(n, have+1)
+	return n
 }

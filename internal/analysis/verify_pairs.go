@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 const (
@@ -21,6 +22,21 @@ type Pairs struct {
 	Looks []int
 }
 
+// CheckPairs says whether so many pairs can prove anything. For a kind that is not known
+// yet, "", it takes the metrics that are gated for all kinds. Faults of the options are
+// left to Validate.
+func (o Options) CheckPairs(most int, kind string) error {
+	if o.Validate() != nil {
+		return nil
+	}
+	names := o.gated(kind)
+	if least := leastPairs((1 - o.Confidence) / float64(len(names))); most < least {
+		return fmt.Errorf("%d pairs can prove nothing about %d metrics (%s) at a confidence of %s %%; make %d pairs or more, or gate fewer metrics",
+			most, len(names), strings.Join(names, ", "), decimal(o.Confidence*100), least)
+	}
+	return nil
+}
+
 // NewPairs plans so many pairs of runs of that kind: auto looks earlier too, and ends the
 // series when it can conclude.
 func NewPairs(most int, auto bool, kind string, o Options) (Pairs, error) {
@@ -28,11 +44,10 @@ func NewPairs(most int, auto bool, kind string, o Options) (Pairs, error) {
 	if err := o.Validate(); err != nil {
 		return Pairs{}, err
 	}
-	alpha := (1 - o.Confidence) / float64(len(o.Metrics))
-	if least := leastPairs(alpha); most < least {
-		return Pairs{}, fmt.Errorf("%d pairs can prove nothing about %d metrics at a confidence of %s %%; make %d pairs or more, or gate fewer metrics",
-			most, len(o.Metrics), decimal(o.Confidence*100), least)
+	if err := o.CheckPairs(most, kind); err != nil {
+		return Pairs{}, err
 	}
+	alpha := (1 - o.Confidence) / float64(len(o.Metrics))
 	p := Pairs{Options: o, Looks: []int{most}}
 	for auto && len(p.Looks) < mostLooks {
 		earlier := p.Looks[0] * 2 / 3
@@ -69,9 +84,9 @@ func (p Pairs) Next(base, head []Run) (Step, error) {
 	return s, nil
 }
 
-// spread says between the looks how many pairs are needed, by the metric that varies most.
+// spread says between the looks how many pairs are needed, by the metric that needs most.
 func (p Pairs) spread(base, head []Run) (Step, error) {
-	if err := check(slices.Concat(base, head), p.Options); err != nil {
+	if err := p.Options.Check(slices.Concat(base, head)...); err != nil {
 		return Step{}, err
 	}
 	s := Step{}
@@ -81,7 +96,7 @@ func (p Pairs) spread(base, head []Run) (Step, error) {
 	alpha := (1 - p.Options.Confidence) / float64(len(p.Options.Metrics)*len(p.Looks))
 	for _, name := range p.Options.Metrics {
 		g := newGate(name, match{base: base, head: head, inPairs: true}, p.Options, false)
-		s.Needed = max(s.Needed, pairsNeeded(g.sd/g.bound, alpha))
+		s.Needed = max(s.Needed, g.need(len(head), Paired, alpha))
 	}
 	return s, nil
 }

@@ -27,8 +27,26 @@ func TestLooks(t *testing.T) {
 		}
 	}
 	_, err := NewPairs(8, false, "apm", DefaultOptions())
-	if want := "8 pairs can prove nothing about 8 metrics at a confidence of 95 %; make 9 pairs or more"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "8 pairs can prove nothing about 8 metrics (p50, p99, errors, rate, accepted, index, efficiency, max_rss) at a confidence of 95 %; make 9 pairs or more"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// Before anything is measured the kind may not be known, but the metrics are.
+func TestCheckPairs(t *testing.T) {
+	for _, c := range []struct {
+		kind    string
+		metrics []string
+		least   int
+	}{{"", nil, 8}, {"http", nil, 8}, {"apm", nil, 9}, {"", []string{"p50"}, 7}, {"", []string{"errors"}, 6}} {
+		o := DefaultOptions()
+		o.Metrics = c.metrics
+		if few, enough := o.CheckPairs(c.least-1, c.kind), o.CheckPairs(c.least, c.kind); few == nil || enough != nil {
+			t.Errorf("%q %v: with %d pairs %v, with one less %v", c.kind, c.metrics, c.least, enough, few)
+		}
+	}
+	if err := (Options{Confidence: 2}).CheckPairs(1, ""); err != nil { // Validate says what is wrong
+		t.Error(err)
 	}
 }
 
@@ -101,8 +119,13 @@ func TestSpreadOfFirstPairs(t *testing.T) {
 	if n := needed(0.01, 3); n != 0 {
 		t.Errorf("3 pairs tell %d", n)
 	}
-	if quiet, noisy := needed(0.001, 4), needed(0.05, 12); quiet != 8 || noisy < 12 || noisy > 40 {
+	if quiet, noisy := needed(0.001, 4), needed(0.05, 12); quiet != 8 || noisy < 12 || noisy > 60 {
 		t.Errorf("quiet pairs need %d, noisy ones %d", quiet, noisy)
+	}
+	// Where the change is about the tolerance, quiet pairs do not suffice either.
+	s, err := p.Next(seeded(0.2, 0.02, 0.05).pairs(20))
+	if err != nil || s.Needed < 60 {
+		t.Errorf("a change of the tolerance needs %d pairs (%v)", s.Needed, err)
 	}
 }
 

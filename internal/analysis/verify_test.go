@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,7 +189,7 @@ func TestVerifyRefuses(t *testing.T) {
 	variables := func(kv ...any) *Settings {
 		return NewSettings(map[string]any{"rate_per_s": kv[0], "flags": map[string]any{"mode": kv[1]}}, "host")
 	}
-	fine := []Run{ran("a1", nil), ran("a2", nil)}
+	fine, other := []Run{ran("a1", nil), ran("a2", nil)}, []Run{ran("b1", nil), ran("b2", nil)}
 	o := DefaultOptions()
 	for _, c := range []struct {
 		name       string
@@ -199,13 +200,17 @@ func TestVerifyRefuses(t *testing.T) {
 	}{
 		{"no runs", nil, fine, false, nil, []string{"0 base runs and 2 head runs"}},
 		{"no pairs", fine, fine[:1], true, nil, []string{"2 base runs and 1 head runs are no pairs"}},
-		{"metric", fine, fine, true, func(o *Options) { o.Metrics = []string{"p98"} }, []string{`unknown metric "p98"`}},
-		{"all options", fine, fine, true, func(o *Options) { *o = Options{Tolerance: math.NaN(), Confidence: 1} },
-			[]string{"tolerance NaN", "error tolerance 0 ", "confidence 1 "}},
-		{"missing", fine, fine, true, func(o *Options) { o.Metrics = []string{"p99.9"} }, []string{"there is no p99.9 in these runs: a1, a2, a1, a2"}},
+		{"metric", fine, other, true, func(o *Options) { o.Metrics = []string{"p98"} }, []string{`unknown metric "p98"`}},
+		{"all options", fine, other, true, func(o *Options) { *o = Options{Tolerance: math.NaN(), Confidence: 1} },
+			[]string{"the tolerance NaN % is not above 0 % and at most 1000 %", "the error tolerance 0 % ", "the confidence 100 % is not from 50 % to below 100 %"}},
+		{"missing", fine, other, true, func(o *Options) { o.Metrics = []string{"p99.9"} }, []string{"there is no p99.9 in these runs: a1, a2, b1, b2"}},
+		{"on both sides", fine, fine, true, nil, []string{"these runs are given more than once: a1, a2; give each once"}},
+		{"twice on one", fine, []Run{other[0], other[0], other[0]}, false, nil, []string{"these runs are given more than once: b1; give each once"}},
+		{"to vary", with(func(r *Run) { r.Settings = variables(1, "x") }), with(func(r *Run) { r.ID = "y1" })[:1], false, func(o *Options) { o.Lift = []string{"rate_per_", "mode", "rate_per_s", "host_class", "path"} },
+			[]string{"--vary rate_per_: no run has such a variable, label or flag; use one of rate_per_s mode"}},
 		{"zero", fine, with(func(r *Run) { *r = ran("x1", func(f map[string]float64) { f["p50"] = 0 }) }), true, nil, []string{"p50 is 0 in these runs, so there is no ratio: x1"}},
 		{"unfit and settings", fine, with(func(r *Run) { r.Unfit, r.Settings, r.Kind = "it broke", variables(1, "x"), "apm" }), true, func(o *Options) { o.Metrics = []string{"p50"} },
-			[]string{"x1 (it broke)", "these variables differ among the selected runs: host_class, kind, mode, rate_per_s; add filters"}},
+			[]string{"x1 (it broke)", "these variables differ among the selected runs: host_class, kind, mode, rate_per_s; add filters, or let one differ with --vary NAME"}},
 		{"apm", with(func(r *Run) { r.Kind = "apm" }), with(func(r *Run) { r.Kind = "apm" }), true, nil,
 			[]string{"differ among the selected runs: kind", "there is no accepted", "there is no index", "there is no efficiency", "there is no max_rss"}},
 	} {
@@ -222,6 +227,10 @@ func TestVerifyRefuses(t *testing.T) {
 		var unfit *UnfitError
 		if errors.As(err, &unfit) != strings.Contains(c.name, "unfit") {
 			t.Errorf("%s: UnfitError in %v", c.name, err)
+		}
+		var asked *UsageError
+		if wants := []string{"missing", "zero", "on both sides", "twice on one", "to vary", "apm"}; errors.As(err, &asked) != slices.Contains(wants, c.name) {
+			t.Errorf("%s: UsageError in %v", c.name, err)
 		}
 	}
 }
@@ -308,12 +317,22 @@ func TestHeadOfHistory(t *testing.T) {
 		old[i].Labels["revision_date"], recent[i].Labels["revision_date"] = "2025-01-01T00:00:00Z", "2025-06-01T00:00:00+02:00"
 	}
 	again := revisionRuns("first", 30, 1, 5000)
+	again[0].ID = "again"
+	dated := func(name string, day int, date string) []Run {
+		runs := revisionRuns(name, day, 7, 5000)
+		for i := range runs {
+			runs[i].Labels["revision_date"] = date
+		}
+		return runs
+	}
 	for _, c := range []struct {
 		runs []Run
 		want string
 	}{
 		{join(old, recent), "recent"},
 		{join(revisionRuns("first", 1, 7, 5000), revisionRuns("second", 2, 7, 5000), again), "second"},
+		{join(dated("z", 1, "2025-06-01"), dated("a", 2, "2025-06-01T02:00:00+02:00")), "a"}, // at the same time: the one that was run later
+		{join(dated("a", 1, "2025-06-01"), dated("z", 2, "2025-06-01"), dated("b", 3, "2025-05-31")), "z"},
 	} {
 		if j, err := VerifyHistory(c.runs, DefaultOptions()); err != nil || j.Head.Name != c.want {
 			t.Errorf("head is %s (%v), want %s", j.Head.Name, err, c.want)
@@ -328,9 +347,11 @@ func TestHistoryRefusesAndLeavesOut(t *testing.T) {
 	}
 	old := revisionRuns("old", 1, 7, 5000)
 	for want, runs := range map[string][]Run{
-		"none of the selected runs has a label revision":                  {ran("a", nil)},
-		"all selected runs are of one revision, old":                      old,
-		"nothing can be concluded from these runs: new0 (it broke), new1": join(bad, old),
+		"none of the selected runs has a label revision": {ran("a", nil)},
+		"all selected runs are of one revision, old":     old,
+		"nothing can be concluded about new, the newest revision: every run of it failed or is invalid: new0 (it broke), new1":                  join(bad, old),
+		"nothing can be concluded about new, the newest revision: every run of it failed or is invalid: new0 (it broke), new1 (it broke), new2": bad,
+		"nothing can be concluded from these runs: new0 (it broke), new1":                                                                       join(bad, revisionRuns("newer", 3, 7, 5000), []Run{ran("a", nil)}),
 	} {
 		_, err := VerifyHistory(runs, DefaultOptions())
 		var unfit *UnfitError
@@ -342,6 +363,102 @@ func TestHistoryRefusesAndLeavesOut(t *testing.T) {
 	j, err := VerifyHistory(join(bad, old, []Run{ran("a", nil)}), DefaultOptions())
 	if err != nil || len(j.Head.Runs) != 2 || !strings.Contains(j.Advice[len(j.Advice)-1], "left out: a: it has no label revision; new0: it broke") {
 		t.Errorf("%v %+v", err, j)
+	}
+}
+
+// Labels count as settings in a history, but for those that name the revision; where runs
+// are given they do not.
+func TestLabelsOfHistory(t *testing.T) {
+	old, recent := revisionRuns("old", 1, 7, 5000), revisionRuns("new", 2, 7, 5000)
+	for i := range old {
+		old[i].Labels["branch"], recent[i].Labels["branch"], recent[i].Labels["team"] = "main", "feature", "load"
+		old[i].Labels["revision_date"], recent[i].Labels["revision_date"] = "2026-01-01", "2026-01-02"
+		recent[i].Settings = NewSettings(map[string]any{"a": 1}, "")
+	}
+	o := DefaultOptions()
+	for lift, want := range map[string]string{
+		"":                "differ among the selected runs: a, branch, team; add filters, or let one differ with --vary NAME",
+		"branch a":        "differ among the selected runs: team;",
+		"branch a team":   "",
+		"branch a team x": "--vary x: no run has such a variable, label or flag; use one of",
+	} {
+		o.Lift = strings.Fields(lift)
+		_, err := VerifyHistory(join(old, recent), o)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("lifted %q: %v, want %q", lift, err, want)
+		}
+	}
+	o.Lift = []string{"a"}
+	if _, err := Verify(old, recent, false, o); err != nil {
+		t.Error(err)
+	}
+}
+
+// Answers that are errors may be fast ones: with more than a few, or more on one side,
+// latencies say nothing, and errors are gated whatever else is.
+func TestErrorsMuddleLatencies(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		base, head float64 // % of errors
+		p99        float64
+		want       map[string]Word
+		overall    Word
+	}{
+		{"none", 0, 0, 6000, map[string]Word{"p99": Regressed, "errors": OK}, Regressed},
+		{"as many and few", 0.9, 0.95, 6000, map[string]Word{"p99": Regressed, "errors": OK}, Regressed},
+		{"fast ones", 0, 0.2, 1000, map[string]Word{"p99": Inconclusive, "errors": Regressed}, Regressed},
+		{"fast ones before", 0.2, 0, 6000, map[string]Word{"p99": Inconclusive, "errors": Improved}, Inconclusive},
+		{"as many, but not few", 1.1, 1.1, 1000, map[string]Word{"p99": Inconclusive, "errors": OK}, Inconclusive},
+	} {
+		base, head := times("a", 8, 5000), times("b", 8, c.p99)
+		for i := range base {
+			base[i].Figures.Values[2], head[i].Figures.Values[2] = c.base, c.head
+		}
+		o := DefaultOptions()
+		o.Metrics = []string{"p99"}
+		for _, inPairs := range []bool{true, false} {
+			j, err := Verify(base, head, inPairs, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range c.want {
+				if f := finding(t, j.Comparisons[0], name); f.Verdict != want || f.Needed != 0 {
+					t.Errorf("%s: %+v, want %s", c.name, f, want)
+				}
+			}
+			said := slices.ContainsFunc(j.Advice, func(s string) bool {
+				return strings.HasPrefix(s, "p99: ") && strings.Contains(s, "mend the errors first")
+			})
+			if j.Verdict != c.overall || said != (c.want["p99"] == Inconclusive) {
+				t.Errorf("%s: %s %q", c.name, j.Verdict, j.Advice)
+			}
+		}
+		seen, err := Compare(base, head, DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := finding(t, Comparison{Findings: seen.Findings}, "p99"); (f.Verdict == Inconclusive) != (c.want["p99"] == Inconclusive) || (len(seen.Advice) > 0) != (f.Verdict == Inconclusive) {
+			t.Errorf("compare, %s: %s %q", c.name, f.Verdict, seen.Advice)
+		}
+	}
+}
+
+// Two sides of the same revision are told apart.
+func TestSidesHaveTwoNames(t *testing.T) {
+	same, other := times("a", 2, 5000), times("b", 2, 5000)
+	for i := range same {
+		same[i].Labels["revision"], other[i].Labels["revision"] = "r1", "r1"
+	}
+	j, err := Verify(same, other, true, DefaultOptions())
+	if err != nil || j.Comparisons[0].Base.Name != "base" || j.Head.Name != "head" {
+		t.Errorf("%+v %v", j, err)
+	}
+	if c, err := Compare(same, other, DefaultOptions()); err != nil || c.Base.Name != "A" || c.Head.Name != "B" {
+		t.Errorf("%+v %v", c, err)
+	}
+	other[0].Labels["revision"], other[1].Labels["revision"] = "r2", "r2"
+	if c, err := Compare(same, other, DefaultOptions()); err != nil || c.Base.Name != "r1" || c.Head.Name != "r2" {
+		t.Errorf("%+v %v", c, err)
 	}
 }
 

@@ -13,38 +13,53 @@ import (
 
 // choice is which stored runs a command is about.
 type choice struct {
-	limit string // so many, or so long ago; "": all
+	last  last
 	since time.Duration
 
 	filters analysis.Filters
-	count   int
-	age     time.Duration // the longer of limit and since, if those are times
+	count   int           // 0: all
+	age     time.Duration // 0: any
 }
 
+// last is a flag of how far a choice goes back: so many runs, or so long; "": all.
+type last struct {
+	text  string
+	given bool // it is not the command's default
+}
+
+func (l *last) Set(s string) error {
+	*l = last{s, true}
+	return nil
+}
+
+func (l *last) String() string { return l.text }
+
 func (c *choice) addFlags(fs *goFlagSet) {
-	fs.StringVar(&c.limit, "last", c.limit, "the newest so many runs, or those of the last TIME: `N|TIME`, such as 20 or 168h")
-	fs.StringVar(&c.limit, "n", c.limit, "= --last")
+	fs.Var(&c.last, "last", "the newest so many runs, or those of the last TIME: `N|TIME`, such as 20 or 168h; --since alone takes the place of the default")
+	fs.Var(&c.last, "n", "= --last")
 	fs.Var((*schedule.DurationValue)(&c.since), "since", "only runs that were started in the last `TIME`, such as 7d or 168h")
 }
 
-// validate reads -n and the filters.
+// validate reads -n and the filters. Of two times the shorter counts.
 func (c *choice) validate(words []string) (faults []error) {
 	var err error
 	c.filters, err = analysis.ParseFilters(words)
 	faults = appendError(faults, err)
 	c.count, c.age = 0, c.since
-	if c.limit == "" {
+	if c.last.text == "" || c.since > 0 && !c.last.given {
 		return faults
 	}
-	if n, bad := strconv.Atoi(c.limit); bad == nil && n > 0 {
+	if n, bad := strconv.Atoi(c.last.text); bad == nil && n > 0 {
 		c.count = n
 		return faults
 	}
 	var d time.Duration
-	if err := (*schedule.DurationValue)(&d).Set(c.limit); err != nil || d <= 0 {
-		return append(faults, fmt.Errorf("bad --last %q; give a number of runs above 0, or a time such as 168h", c.limit))
+	if err := (*schedule.DurationValue)(&d).Set(c.last.text); err != nil || d <= 0 {
+		return append(faults, fmt.Errorf("bad --last %q; give a number of runs above 0, or a time such as 168h", c.last.text))
 	}
-	c.age = max(c.age, d)
+	if c.age == 0 || d < c.age {
+		c.age = d
+	}
 	return faults
 }
 

@@ -9,9 +9,12 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/analysis"
 )
 
 // Env is all that a command sees of the process it runs in.
@@ -24,7 +27,8 @@ type Env struct {
 	Interrupt      context.Context        // ends with the first signal; its cause is a SignalError
 	Abort          <-chan struct{}        // closed by the second
 
-	args     []string // as Main was given them
+	unstored io.Writer // where it is said that a run could not be kept; nil: Stderr
+	args     []string  // as Main was given them
 	settings *settings
 }
 
@@ -76,7 +80,16 @@ func (e Env) exit(err error) int {
 		return code.code
 	}
 	fmt.Fprintln(e.Stderr, "takt:", oneLine(err))
+	if asked := (*analysis.UsageError)(nil); errors.As(err, &asked) {
+		return exitUsage
+	}
 	return exitFailed
+}
+
+// typed reports whether the flag stands on the command line itself. What is set for all
+// commands, in the environment or a file, may be of no use to one.
+func (e Env) typed(name string) bool {
+	return slices.ContainsFunc(e.settings.given, func(s setting) bool { return s.name == name && s.origin.kind == fromFlag })
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ type collate struct {
 }
 
 func newCollate(env Env) *cobra.Command {
-	l := &collate{env: env, choice: choice{limit: "20"}, sort: "report_date", output: format.Collations()[0]}
+	l := &collate{env: env, choice: choice{last: last{text: "20"}}, sort: "report_date", output: format.Collations()[0]}
 	c := &cobra.Command{
 		Use:   "collate VARIABLE [FILTER…]",
 		Short: "show runs side by side that differ in one variable, label or server flag",
@@ -38,7 +39,7 @@ func newCollate(env Env) *cobra.Command {
 		l.store.addFlags(fs)
 		l.choice.addFlags(fs)
 		fs.StringVar(&l.sort, "sort", l.sort, "`CRITERION` by which the runs that open groups are sorted: report_date, revision_date, duration, or a metric such as p99 or efficiency, the best first")
-		fs.StringVar(&l.output, "output", l.output, "`FORMAT` on standard output: table|csv|json|md")
+		fs.StringVar(&l.output, "output", l.output, "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
 		fs.StringVar(&l.output, "o", l.output, "= --output")
 		fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
 		fs.BoolVar(&l.options.All, "all", false, "also show runs from which nothing can be concluded: cancelled and invalid ones")
@@ -69,7 +70,7 @@ func (l *collate) run(ctx context.Context) error {
 	if l.choice.age > 0 {
 		l.options.Since = time.Now().Add(-l.choice.age)
 	}
-	return l.store.with(ctx, l.env, func(st store.Store) error {
+	return l.store.reading(ctx, l.env, func(st store.Store) error {
 		var list []analysis.Run
 		for r, err := range st.Runs(ctx, l.options.Query()) {
 			if err != nil {

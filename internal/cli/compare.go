@@ -47,6 +47,9 @@ func newCompare(env Env) *cobra.Command {
 		if len(args) != 2 {
 			faults = append(faults, fmt.Errorf("takt compare takes two runs, or two groups, but got %d words; as in takt compare @-2 @-1", len(args)))
 		}
+		for _, words := range args {
+			faults = appendError(faults, noEmpty(strings.Split(words, ",")))
+		}
 		m.options.Lift, m.options.Metrics = m.vary, m.metrics
 		faults = appendError(faults, m.options.Validate())
 		return usage(cmd, appendError(faults, m.checkOutput()))

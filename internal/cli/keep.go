@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
-	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -22,7 +24,7 @@ type storing struct {
 }
 
 func (s *storing) addFlags(fs *goFlagSet) {
-	fs.StringVar(&s.where, "store", "", "keep runs in the file `PATH|URL`, or in the cluster of elasticsearch://HOST:PORT or opensearch://…; the default is $XDG_DATA_HOME/takt/takt.db")
+	fs.StringVar(&s.where, "store", "", "keep runs in the file `PATH|URL`, or in the cluster of elasticsearch://HOST:PORT or opensearch://…; the default is $XDG_DATA_HOME/takt/takt.db; ps shows a password in the URL, TAKT_STORE_PASSWORD it does not")
 }
 
 // place is the path or URL of the store.
@@ -33,16 +35,24 @@ func (s *storing) place(env Env) (string, error) {
 	return env.underHome(dataHome, "takt.db")
 }
 
-// open opens the store.
-func (s *storing) open(ctx context.Context, env Env) (store.Store, error) {
+// address is place as it may be written down: from any directory the same, and
+// without a password.
+func (s *storing) address(env Env) (string, error) {
 	where, err := s.place(env)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	v := storeVariables()
-	return store.Open(ctx, where, store.Options{
-		User: env.Getenv(v[0]), Password: env.Getenv(v[1]), APIKey: env.Getenv(v[2]), CAFile: env.Getenv(v[3]),
-	})
+	if !strings.Contains(where, "://") {
+		return filepath.Abs(where)
+	}
+	u, err := url.Parse(where)
+	if err != nil {
+		return hidePassword(where), nil
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	return u.String(), nil
 }
 
 // storeVariables are those of the environment that a cluster's credentials come from,
@@ -51,23 +61,31 @@ func storeVariables() []string {
 	return []string{"TAKT_STORE_USER", "TAKT_STORE_PASSWORD", "TAKT_STORE_API_KEY", "TAKT_STORE_CA"}
 }
 
-// with opens the store for f.
+// with opens the store for f, and makes it if need be.
 func (s *storing) with(ctx context.Context, env Env, f func(store.Store) error) error {
-	st, err := s.open(ctx, env)
+	return s.use(ctx, env, store.Open, f)
+}
+
+// reading opens the store for f, which only reads: a store that is not there was
+// misspelt, and is not made.
+func (s *storing) reading(ctx context.Context, env Env, f func(store.Store) error) error {
+	return s.use(ctx, env, store.OpenExisting, f)
+}
+
+func (s *storing) use(ctx context.Context, env Env, open func(context.Context, string, store.Options) (store.Store, error), f func(store.Store) error) error {
+	where, err := s.place(env)
+	if err != nil {
+		return err
+	}
+	v := storeVariables()
+	st, err := open(ctx, where, store.Options{
+		User: env.Getenv(v[0]), Password: env.Getenv(v[1]), APIKey: env.Getenv(v[2]), CAFile: env.Getenv(v[3]),
+	})
 	if err != nil {
 		return err
 	}
 	defer st.Close()
 	return f(st)
-}
-
-// spool is where runs wait that the store could not take.
-func spoolOf(env Env) (*spool.Spool, error) {
-	dir, err := env.underHome(stateHome, "spool")
-	if err != nil {
-		return nil, err
-	}
-	return spool.Open(dir), nil
 }
 
 // keep saves the run. A signal that has ended the run does not end this. Where that
@@ -80,25 +98,35 @@ func (s *storing) keep(env Env, r *takt.Report) {
 	if err == nil {
 		return
 	}
+	to := env.Stderr
+	if env.unstored != nil {
+		to = env.unstored
+	}
 	if homeless := (*noHomeError)(nil); errors.As(err, &homeless) {
-		s.sayOnce(env, "takt: the run is not stored: %v, or give --store FILE or --no-store\n", err)
+		if !s.said { // of several runs, for the first
+			fmt.Fprintf(to, "takt: the run is not stored: %v, or give --store FILE or --no-store\n", err)
+		}
+		s.said = true
 		return
 	}
-	waits, spooled := spoolOf(env)
-	if spooled == nil {
-		spooled = waits.Add(r)
-	}
+	dir, command, spooled := s.spool(env, r)
 	if spooled != nil {
-		fmt.Fprintf(env.Stderr, "takt: the run is not stored: %v; nor can it wait for the store: %v; keep it with -o json=FILE, then takt store import FILE\n", err, spooled)
+		fmt.Fprintf(to, "takt: the run is not stored: %v; nor can it wait for the store: %v; keep it with -o json=FILE, then takt store import FILE\n", err, spooled)
 		return
 	}
-	fmt.Fprintf(env.Stderr, "takt: the run %s is not stored yet: %v; its report waits in %s; when the store is back, run: takt store sync\n", r.ID, err, waits.Dir())
+	fmt.Fprintf(to, "takt: the run %s is not stored yet: %v; its report waits in %s; when the store is back, run: %s\n", r.ID, err, dir, command)
 }
 
-// sayOnce says it for the first of several runs.
-func (s *storing) sayOnce(env Env, text string, args ...any) {
-	if !s.said {
-		fmt.Fprintf(env.Stderr, text, args...)
+// spool lets the report wait for the store, and gives the folder and the command that
+// sends it.
+func (s *storing) spool(env Env, r *takt.Report) (dir, command string, err error) {
+	waits, err := spoolOf(env)
+	if err != nil {
+		return "", "", err
 	}
-	s.said = true
+	address, err := s.address(env)
+	if err != nil {
+		return "", "", err
+	}
+	return waits.Dir(), syncCommand(env, address), waits.Add(r, address)
 }

@@ -47,13 +47,6 @@ type load struct {
 	brokeOff   error             // what ended the list of operations before its time
 }
 
-// The names of --progress.
-const (
-	progressAuto = "auto"
-	progressLine = "line"
-	progressNone = "none"
-)
-
 // addLoads adds the load commands; those of one protocol stand below a command of its
 // name.
 func addLoads(root *cobra.Command, env Env) {
@@ -93,7 +86,7 @@ func (l *load) addFlags(fs *goFlagSet) {
 	fs.BoolVar(&l.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 	l.thing.addFlags(fs)
 	l.store.addFlags(fs)
-	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `auto|line|none`")
+	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`")
 	fs.StringVar(&l.runGroup, "run-group", "", "`NAME` of the run that the shards of --shard are parts of, the same for all; without it the instant of --start-at")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
@@ -114,12 +107,11 @@ func (l *load) validate(args []string) []error {
 	l.driver.Shape(&l.engine)
 	faults := l.driver.Validate(args)
 	faults = append(faults, l.engine.Validate()...)
-	if l.progress != progressAuto && l.progress != progressLine && l.progress != progressNone {
-		faults = append(faults, fmt.Errorf("unknown --progress %q; use auto, line or none", l.progress))
-	}
+	faults = appendError(faults, l.checkProgress())
 	if l.repeat < 1 {
 		faults = append(faults, fmt.Errorf("--repeat is %d; give a number above 0", l.repeat))
 	}
+	faults = appendError(faults, l.thing.validate())
 	faults = append(faults, l.checkStdin()...)
 	l.assertions = nil
 	for _, text := range l.asserts {
@@ -195,15 +187,17 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	if err != nil {
 		return l.broken(ctx, err)
 	}
+	watch, ended := l.watch(out)
 	d, err := l.driver.Open(ctx, l.connections())
 	if err != nil {
 		return l.clean(err)
 	}
 	report, err := engine.Run(ctx, engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
-		OnInterval: l.guarded(ctx, l.watch(out), source, d), OnSamples: out.onSamples(), Abort: l.env.Abort,
+		OnInterval: l.guarded(ctx, watch, source, d), OnSamples: out.onSamples(), Abort: l.env.Abort,
 		Scrub: func(s string) string { return hideCredentials(l.scrub.Replace(s)) },
 	})
+	ended()
 	if err != nil {
 		return l.broken(ctx, err)
 	}

@@ -47,7 +47,7 @@ func newMerge(env Env) *cobra.Command {
 		if len(args) == 0 {
 			faults = append(faults, errors.New("takt merge takes the shards of a run: ids of stored runs, or files that -o json wrote"))
 		}
-		return usage(cmd, faults)
+		return usage(cmd, appendError(faults, noEmpty(args)))
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) }
 	return c
@@ -67,6 +67,7 @@ func (m *merge) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !m.noStore {
+		fmt.Fprintf(m.env.Stderr, "takt: the merged run is %s\n", whole.ID)
 		m.store.keep(m.env, whole)
 	}
 	return nil
@@ -80,7 +81,7 @@ func (s *storing) reports(ctx context.Context, env Env, words []string) (all []*
 		if info, failed := os.Stat(w); failed == nil && !info.IsDir() || w == "-" {
 			list, err = readReports(env, w)
 		} else {
-			err = s.with(ctx, env, func(st store.Store) error {
+			err = s.reading(ctx, env, func(st store.Store) error {
 				list, err = loadRuns(ctx, st, []string{w})
 				return err
 			})

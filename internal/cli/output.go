@@ -181,17 +181,3 @@ func (all outputs) discard() {
 		}
 	}
 }
-
-// watch is what happens once a second: outputs that are written as the run goes,
-// and the line of progress.
-func (l *load) watch(out outputs) func(takt.Interval) {
-	before := 0.0
-	return func(iv takt.Interval) {
-		length := iv.T - before
-		before = iv.T
-		out.interval(iv)
-		if l.progress != progressNone && length > 0.5 { // not what came after the last full second
-			fmt.Fprintln(l.env.Stderr, format.ProgressLine(iv, length))
-		}
-	}
-}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -22,7 +25,7 @@ type runs struct {
 }
 
 func newRuns(env Env) *cobra.Command {
-	r := &runs{env: env, choice: choice{limit: "20"}}
+	r := &runs{env: env, choice: choice{last: last{text: "20"}}}
 	c := &cobra.Command{
 		Use:   "runs [FILTER…]",
 		Short: "list the runs that were kept, newest first",
@@ -36,17 +39,40 @@ func newRuns(env Env) *cobra.Command {
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, r.choice.validate(args)) }
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		return r.store.with(cmd.Context(), env, func(st store.Store) error { return r.list(cmd.Context(), st) })
+		err := r.store.reading(cmd.Context(), env, func(st store.Store) error { return r.list(cmd.Context(), st) })
+		if r.store.where == "" && errors.Is(err, fault.ErrAbsent) { // nobody misspelt it
+			return format.Runs(env.Stdout, nil)
+		}
+		return err
 	}
 	return c
 }
 
 func (r *runs) list(ctx context.Context, st store.Store) error {
+	most := r.choice.count
+	r.choice.count = 0 // also those that are not shown are counted
 	list, err := r.choice.from(ctx, st)
 	if err != nil {
 		return err
 	}
-	return format.Runs(r.env.Stdout, list)
+	hidden := len(list) - most
+	if most == 0 || hidden <= 0 {
+		return format.Runs(r.env.Stdout, list)
+	}
+	if err := format.Runs(r.env.Stdout, list[:most]); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.env.Stderr, "takt: %s; -n %d shows all\n", counted(hidden, "more is not shown", "more are not shown"), len(list))
+	return nil
+}
+
+// noEmpty refuses an empty word in the place of a run, as of a variable that is not set:
+// every id begins with it.
+func noEmpty(words []string) error {
+	if slices.Contains(words, "") {
+		return errors.New("a run was given as an empty word; give an id, or @-1 for the newest")
+	}
+	return nil
 }
 
 // find gives the id of the run that a word of the command line means: an id, the
@@ -78,7 +104,7 @@ func find(ctx context.Context, st store.Store, word string) (id string, err erro
 func findBack(ctx context.Context, st store.Store, word, back string) (id string, err error) {
 	n, err := strconv.Atoi(back)
 	if err != nil || n < 1 {
-		return "", fmt.Errorf("%q means no run; @-1 is the newest, @-2 the one before", word)
+		return "", &exitError{exitUsage, fmt.Errorf("%q means no run; @-1 is the newest, @-2 the one before", word)}
 	}
 	count := 0
 	for r, err := range st.Runs(ctx, analysis.Query{Limit: n}) {

@@ -36,7 +36,7 @@ func newShow(env Env) *cobra.Command {
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, s.validate(args)) }
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return s.store.with(cmd.Context(), env, func(st store.Store) error { return s.run(cmd.Context(), st, args) })
+		return s.store.reading(cmd.Context(), env, func(st store.Store) error { return s.run(cmd.Context(), st, args) })
 	}
 	return c
 }
@@ -45,6 +45,7 @@ func (s *show) validate(args []string) (faults []error) {
 	if len(args) != 1 {
 		faults = append(faults, fmt.Errorf("takt show takes one run but got %d words; give an id, or @-1 for the newest", len(args)))
 	}
+	faults = appendError(faults, noEmpty(args))
 	opened, bad := parseOutputs(s.env, s.outputs)
 	s.opened, faults = opened, append(faults, bad...)
 	for _, d := range s.opened {

@@ -12,7 +12,14 @@ import (
 type SignalError struct{ Number int }
 
 func (e *SignalError) Error() string {
-	return fmt.Sprintf("stopped by signal %s", syscall.Signal(e.Number))
+	switch s := syscall.Signal(e.Number); s {
+	case syscall.SIGINT:
+		return "stopped by SIGINT"
+	case syscall.SIGTERM:
+		return "stopped by SIGTERM"
+	default:
+		return fmt.Sprintf("stopped by signal %s", s)
+	}
 }
 
 // Signals turns the process's signals into the two steps of an Env: the first

@@ -4,35 +4,25 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os/exec"
 	"strings"
+
+	"github.com/taktload/takt/internal/analysis"
 )
 
-// The labels that name the thing under test.
-const (
-	labelBranch       = "branch"
-	labelRevision     = "revision"
-	labelRevisionDate = "revision_date" // RFC 3339
-)
-
-// ciNames are the variables in which systems for continuous integration say what is
-// built. The first that is set counts: of a pull request the branch that it is from.
-var ciNames = []struct{ label, variable string }{
-	{labelBranch, "GITHUB_HEAD_REF"},
-	{labelBranch, "GITHUB_REF_NAME"},
-	{labelRevision, "GITHUB_SHA"},
-	{labelBranch, "CI_COMMIT_REF_NAME"}, // GitLab
-	{labelRevision, "CI_COMMIT_SHA"},
-	{labelRevisionDate, "CI_COMMIT_TIMESTAMP"},
-	{labelBranch, "CHANGE_BRANCH"}, // Jenkins
-	{labelBranch, "GIT_BRANCH"},
-	{labelRevision, "GIT_COMMIT"},
-	{labelBranch, "BUILDKITE_BRANCH"},
-	{labelRevision, "BUILDKITE_COMMIT"},
-	{labelBranch, "CIRCLE_BRANCH"},
-	{labelRevision, "CIRCLE_SHA1"},
-	{labelBranch, "BUILD_SOURCEBRANCHNAME"}, // Azure Pipelines
-	{labelRevision, "BUILD_SOURCEVERSION"},
+// builds are the variables in which systems for continuous integration say what is
+// built. The first that says something counts.
+var builds = []struct {
+	branch         []string // the first that is set: of a pull request the branch that it is from
+	revision, date string
+}{
+	{[]string{"GITHUB_HEAD_REF", "GITHUB_REF_NAME"}, "GITHUB_SHA", ""},
+	{[]string{"CI_COMMIT_REF_NAME"}, "CI_COMMIT_SHA", "CI_COMMIT_TIMESTAMP"}, // GitLab
+	{[]string{"CHANGE_BRANCH", "GIT_BRANCH"}, "GIT_COMMIT", ""},              // Jenkins
+	{[]string{"BUILDKITE_BRANCH"}, "BUILDKITE_COMMIT", ""},
+	{[]string{"CIRCLE_BRANCH"}, "CIRCLE_SHA1", ""},
+	{[]string{"BUILD_SOURCEBRANCHNAME"}, "BUILD_SOURCEVERSION", ""}, // Azure Pipelines
 }
 
 // thing is what the user, the checkout or CI says of the thing under test. What is
@@ -47,47 +37,88 @@ func (t *thing) addFlags(fs *goFlagSet) {
 	fs.StringVar(&t.git, "git", "", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
 }
 
-// values are the labels of a report.
-func (t *thing) values(ctx context.Context, env Env) (map[string]string, error) {
-	all := map[string]string{}
-	for _, n := range ciNames {
-		if v := cmp.Or(all[n.label], env.Getenv(n.variable)); v != "" {
-			all[n.label] = v
-		}
+// validate checks what verify and collate go by.
+func (t *thing) validate() error {
+	date, ok := t.labels[analysis.LabelRevisionDate]
+	if !ok {
+		return nil
 	}
+	_, err := analysis.ParseRevisionDate(date)
+	return err
+}
+
+// values are the labels of a report. A date counts if who named the revision gave it, or
+// the user.
+func (t *thing) values(ctx context.Context, env Env) (map[string]string, error) {
+	all := fromBuild(env)
 	if t.git != "" {
-		if err := fromGit(ctx, t.git, all); err != nil {
+		checkout, err := fromGit(ctx, t.git)
+		if err != nil {
 			return nil, err
 		}
+		maps.Copy(all, checkout)
 	}
-	for name, value := range t.labels {
-		all[name] = value
+	if _, ok := t.labels[analysis.LabelRevision]; ok {
+		delete(all, analysis.LabelRevisionDate)
 	}
+	maps.Copy(all, t.labels)
 	return all, nil
 }
 
-// fromGit sets the labels of the checkout. What is not committed makes another thing:
-// its revision ends with -dirty.
-func fromGit(ctx context.Context, folder string, all map[string]string) error {
+// fromBuild are the labels that CI gives. A date that is none is left out: nobody could
+// mend it.
+func fromBuild(env Env) map[string]string {
+	all := map[string]string{}
+	for _, b := range builds {
+		for _, name := range b.branch {
+			put(all, analysis.LabelBranch, cmp.Or(all[analysis.LabelBranch], env.Getenv(name)))
+		}
+		put(all, analysis.LabelRevision, env.Getenv(b.revision))
+		if date := env.Getenv(b.date); b.date != "" && all[analysis.LabelRevision] != "" {
+			if _, err := analysis.ParseRevisionDate(date); err == nil {
+				all[analysis.LabelRevisionDate] = date
+			}
+		}
+		if len(all) > 0 {
+			break
+		}
+	}
+	return all
+}
+
+// put sets the label, unless there is nothing to set.
+func put(all map[string]string, label, value string) {
+	if value != "" {
+		all[label] = value
+	}
+}
+
+// fromGit are the labels of the checkout; one that is detached is on no branch. What is
+// not committed makes another thing: its revision ends with -dirty.
+func fromGit(ctx context.Context, folder string) (map[string]string, error) {
+	all := map[string]string{}
 	for _, ask := range []struct {
 		label string
 		args  []string
 	}{
-		{labelBranch, []string{"rev-parse", "--abbrev-ref", "HEAD"}},
-		{labelRevision, []string{"rev-parse", "HEAD"}},
-		{labelRevisionDate, []string{"show", "-s", "--format=%cI", "HEAD"}},
+		{analysis.LabelBranch, []string{"rev-parse", "--abbrev-ref", "HEAD"}},
+		{analysis.LabelRevision, []string{"rev-parse", "HEAD"}},
+		{analysis.LabelRevisionDate, []string{"show", "-s", "--format=%cI", "HEAD"}},
 	} {
 		out, err := git(ctx, folder, ask.args...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all[ask.label] = out
 	}
-	changed, err := git(ctx, folder, "status", "--porcelain", "--untracked-files=no")
-	if err == nil && changed != "" {
-		all[labelRevision] += "-dirty"
+	if all[analysis.LabelBranch] == "HEAD" {
+		delete(all, analysis.LabelBranch)
 	}
-	return err
+	changed, err := git(ctx, folder, "status", "--porcelain", "--untracked-files=no")
+	if changed != "" {
+		all[analysis.LabelRevision] += "-dirty"
+	}
+	return all, err
 }
 
 func git(ctx context.Context, folder string, args ...string) (string, error) {

@@ -25,12 +25,11 @@ type verify struct {
 	base, head list
 	metrics    list
 	vary       list
-	all        bool
 	series     series
 }
 
 func newVerify(env Env) *cobra.Command {
-	v := &verify{env: env, choice: choice{limit: "168h"}, options: analysis.DefaultOptions(), series: series{most: 24}}
+	v := &verify{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), series: series{most: 24}}
 	c := &cobra.Command{
 		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --pairs N --base URL --head URL -- COMMAND…",
 		Short: "decide whether a change made the thing under test slower: exit code 0, 4 (slower) or 5 (not known)",
@@ -56,19 +55,19 @@ each earlier one. With --pairs the command after -- is run in turn against both 
 func (v *verify) addFlags(fs *goFlagSet) {
 	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILE|URL`, a stored run, a report, or with --pairs a target; repeatable")
 	fs.Var(&v.head, "head", "what is judged: `RUN|FILE|URL`; repeatable")
-	fs.Var(&v.metrics, "metric", "`METRIC` that decides, instead of p50, p99, errors and rate; repeatable")
-	fs.Var(&v.vary, "vary", "`VARIABLE` or flag in which the runs may differ; repeatable")
+	fs.Var(&v.metrics, "metric", "`METRIC` that decides beside errors, instead of p50, p99 and rate; repeatable")
+	fs.Var(&v.vary, "vary", "`VARIABLE`, flag or, of a history, label in which the runs may differ; repeatable")
 	fs.Var((*percentage)(&v.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
 	fs.Var((*points)(&v.options.ErrorTolerance), "error-tolerance", "the same for rates of errors, in percentage points: `PERCENT`")
 	fs.Var((*percentage)(&v.options.Confidence), "confidence", "`PERCENT` of the time no word of the judgement is wrong")
-	fs.BoolVar(&v.all, "all", false, "also look at runs that were cancelled or are invalid: the judgement then says which, and is exit code 6")
 }
 
 func (v *verify) validate(args []string) (faults []error) {
 	v.options.Metrics, v.options.Lift = v.metrics, v.vary
 	faults = appendError(v.outputs.validate(), v.options.Validate())
+	faults = append(faults, v.idle()...)
 	if v.series.pairs != "" {
-		return append(faults, v.series.validate(args, v.base, v.head)...)
+		return append(faults, v.series.validate(v, args)...)
 	}
 	if (len(v.base) > 0) != (len(v.head) > 0) {
 		faults = append(faults, errors.New("--base and --head belong together; give both, or neither and filters"))
@@ -76,17 +75,34 @@ func (v *verify) validate(args []string) (faults []error) {
 	if len(v.base) > 0 && len(args) > 0 {
 		faults = append(faults, fmt.Errorf("filters choose runs of the history, and --base and --head are given; leave out %s", strings.Join(args, " ")))
 	}
+	faults = appendError(faults, noEmpty(slices.Concat(v.base, v.head)))
 	return append(faults, v.choice.validate(args)...)
 }
 
-func (v *verify) run(ctx context.Context, args []string) error {
-	j, err := v.judge(ctx, args)
-	var unfit *analysis.UnfitError
-	if errors.As(err, &unfit) {
-		return &exitError{exitInvalid, err}
+// idle refuses flags that would do nothing.
+func (v *verify) idle() (faults []error) {
+	if v.env.typed("max-pairs") && v.series.pairs != pairsAuto {
+		faults = append(faults, errors.New("--max-pairs bounds --pairs auto; leave it out, or give --pairs auto"))
 	}
+	if v.series.pairs == "" && len(v.base)+len(v.head) == 0 {
+		return faults
+	}
+	for _, name := range []string{"last", "since"} {
+		if v.env.typed(name) {
+			faults = append(faults, fmt.Errorf("--%s chooses runs of the history, and --base and --head are given; leave it out", name))
+		}
+	}
+	return faults
+}
+
+func (v *verify) run(ctx context.Context, args []string) error {
+	defer v.outputs.discard()
+	if err := v.outputs.open(v.env); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	j, err := v.judge(ctx, args)
 	if err != nil {
-		return err
+		return verdictOf(err)
 	}
 	if err := v.outputs.write(v.env, j); err != nil {
 		return err
@@ -98,6 +114,17 @@ func (v *verify) run(ctx context.Context, args []string) error {
 		return &exitError{code: exitInconclusive}
 	}
 	return nil
+}
+
+// verdictOf is the error of a judgement that was not made: of runs that are unfit it has
+// a code of its own, unless what was asked for is wrong anyway.
+func verdictOf(err error) error {
+	var unfit *analysis.UnfitError
+	var asked *analysis.UsageError
+	if errors.As(err, &unfit) && !errors.As(err, &asked) {
+		return &exitError{exitInvalid, err}
+	}
+	return err
 }
 
 func (v *verify) judge(ctx context.Context, args []string) (analysis.Judgement, error) {
@@ -125,13 +152,10 @@ func (v *verify) runs(ctx context.Context, words []string) (list []analysis.Run,
 }
 
 func (v *verify) history(ctx context.Context) (j analysis.Judgement, err error) {
-	err = v.store.with(ctx, v.env, func(st store.Store) error {
+	err = v.store.reading(ctx, v.env, func(st store.Store) error {
 		list, err := v.choice.from(ctx, st)
 		if err != nil {
 			return err
-		}
-		if !v.all {
-			list = slices.DeleteFunc(list, func(r analysis.Run) bool { return r.Unfit != "" })
 		}
 		if len(list) == 0 {
 			return errors.New("no runs were chosen; takt runs lists those that are kept, and -n 30d looks further back")
@@ -148,7 +172,9 @@ type percentage float64
 func (p *percentage) Set(s string) error {
 	var v points
 	err := v.Set(s)
-	*p = percentage(v / 100)
+	if err == nil {
+		*p = percentage(v / 100)
+	}
 	return err
 }
 

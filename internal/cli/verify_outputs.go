@@ -21,7 +21,11 @@ type judgementOutputs struct {
 	all   []judgementOutput
 }
 
-type judgementOutput struct{ name, path string }
+type judgementOutput struct {
+	name, path string
+	file       *os.File // nil: stdout
+	adds       bool     // to what is in the file
+}
 
 func (o *judgementOutputs) addFlags(fs *goFlagSet) {
 	usage := "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is " + strings.Join(format.Judgements(), ", ")
@@ -37,7 +41,7 @@ func (o *judgementOutputs) validate() (faults []error) {
 		name, path, _ := strings.Cut(s, "=")
 		path = cmp.Or(path, format.Stdout)
 		faults = appendError(faults, format.CheckJudgement(name))
-		o.all, paths = append(o.all, judgementOutput{name, path}), append(paths, path)
+		o.all, paths = append(o.all, judgementOutput{name: name, path: path}), append(paths, path)
 	}
 	faults = append(faults, format.CheckPaths(paths)...)
 	for _, path := range paths {
@@ -45,40 +49,65 @@ func (o *judgementOutputs) validate() (faults []error) {
 			return faults
 		}
 	}
-	o.all = append([]judgementOutput{{format.Judgements()[0], format.Stdout}}, o.all...)
+	o.all = append([]judgementOutput{{name: format.Judgements()[0], path: format.Stdout}}, o.all...)
 	return faults
+}
+
+// open opens the files: one that cannot be written should not cost a series of runs.
+func (o *judgementOutputs) open(env Env) error {
+	for i, out := range o.all {
+		if out.path == format.Stdout {
+			continue
+		}
+		f, err := format.OpenFile(out.path)
+		if err != nil {
+			return fmt.Errorf("cannot write the judgement: %w; check -o %s=%s", err, out.name, out.path)
+		}
+		o.all[i].file = f
+	}
+	path := env.Getenv(summaryVariable)
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("cannot write the step summary: %w; check %s", err, summaryVariable)
+	}
+	o.all = append(o.all, judgementOutput{"markdown", path, f, true})
+	return nil
+}
+
+// discard closes the files again.
+func (o *judgementOutputs) discard() {
+	for _, out := range o.all {
+		if out.file != nil {
+			_ = out.file.Close() // what was written is closed already
+		}
+	}
 }
 
 // write writes all of them, whatever happens to some.
 func (o *judgementOutputs) write(env Env, j analysis.Judgement) error {
 	var errs []error
 	for _, out := range o.all {
-		errs = appendError(errs, out.write(env, j))
-	}
-	if path := env.Getenv(summaryVariable); path != "" {
-		errs = appendError(errs, appendSummary(path, j))
+		if err := out.write(env, j); err != nil {
+			errs = append(errs, fmt.Errorf("cannot write the judgement to %s: %w", out.path, err))
+		}
 	}
 	return errors.Join(errs...)
 }
 
 func (o judgementOutput) write(env Env, j analysis.Judgement) error {
-	if o.path == format.Stdout {
+	if o.file == nil {
 		return format.Judgement(env.Stdout, j, o.name, colours(env))
 	}
 	var b bytes.Buffer
-	if err := format.Judgement(&b, j, o.name, false); err != nil {
-		return err
+	err := format.Judgement(&b, j, o.name, false)
+	if err == nil && !o.adds {
+		err = format.Empty(o.file)
 	}
-	if err := os.WriteFile(o.path, b.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("cannot write the judgement: %w; check -o %s=%s", err, o.name, o.path)
+	if err == nil {
+		_, err = o.file.Write(b.Bytes())
 	}
-	return nil
-}
-
-func appendSummary(path string, j analysis.Judgement) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("cannot write the step summary: %w; check %s", err, summaryVariable)
-	}
-	return errors.Join(format.Judgement(f, j, "markdown", false), f.Close())
+	return errors.Join(err, o.file.Close())
 }

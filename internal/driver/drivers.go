@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/kafka"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -45,12 +46,20 @@ type StdinReader interface {
 	StdinReaders() (before, during []string)
 }
 
+// Narrator is implemented by Options that can tell of a run in a predecessor's words,
+// instead of the line a second. It is asked before Open.
+type Narrator interface {
+	// Narrate begins to write to w; interval and end do the rest.
+	Narrate(w io.Writer) (interval func(takt.Interval), end func())
+}
+
 // Row is one protocol: a subcommand.
 type Row struct {
 	Group, GroupShort   string   // the command that this is a subcommand of; "": takt itself
 	Use, Short, Example string   // as cobra shows them
 	Kind                string   // Report.Kind
 	Legacy              []string // long flags that may have one dash, as a predecessor wrote them
+	Narration           string   // name of the progress that a Narrator makes; the default when a Legacy flag was used
 	New                 func(stdin io.Reader) Options
 }
 
@@ -72,6 +81,35 @@ func Table() []Row {
 				o.Stdin = stdin
 				return o
 			},
+		},
+		{
+			Group: "kafka", GroupShort: "Kafka: produce, consume, or both in one",
+			Use:   "produce [flags]",
+			Short: "write records to a topic at a rate, or in sangrenel's closed loop",
+			Kind:  "kafka",
+			Example: `  takt kafka produce --rate 20k/s --duration 30s --message-batch-size 500 --topic orders
+  takt kafka produce --required-acks all --transactions 1000 -n 100000 --create-topic
+  takt kafka produce -message-size=800 -message-batch-size=500      # as sangrenel`,
+			Legacy:    kafka.SeedFlags(),
+			Narration: "sangrenel",
+			New:       func(io.Reader) Options { return kafka.NewProduce() },
+		},
+		{
+			Group: "kafka",
+			Use:   "consume [flags]",
+			Short: "read records from a topic, and count what is lost, doubled or out of order",
+			Kind:  "kafka",
+			Example: `  takt kafka consume --topic orders --duration 30s
+  takt kafka consume --topic orders --group billing --from latest -n 100000`,
+			New: func(io.Reader) Options { return kafka.NewConsume() },
+		},
+		{
+			Group:   "kafka",
+			Use:     "e2e [flags]",
+			Short:   "write and read records in one process: the time from due to received",
+			Kind:    "kafka",
+			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
+			New:     func(io.Reader) Options { return kafka.NewE2E() },
 		},
 	}
 }

@@ -63,8 +63,27 @@ func (a *async) prepare(context.Context) error {
 	return nil
 }
 
+// Clocked is an AsyncWorker that sends due instants along: it is told the run's start
+// before its first operation.
+type Clocked interface {
+	Started(at time.Time)
+}
+
+// BatchSink is a Sink that takes the completions of several operations at once, of
+// which each had the result r. One clock reading and one lock serve all: at 500k/s
+// that is a quarter of what the engine costs.
+type BatchSink interface {
+	takt.Sink
+	DoneAll(tokens []uint64, r *takt.Result)
+}
+
 func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 	a.now = now
+	for _, c := range a.clients {
+		if c, ok := c.(Clocked); ok {
+			c.Started(time.Now().Add(-now()))
+		}
+	}
 	a.begin()
 	a.done.Go(func() {
 		a.pace(newWaiter())
@@ -84,7 +103,9 @@ func (a *async) pace(w pace.Waiter) {
 	var op takt.Op
 	for {
 		a.mu.Lock()
-		a.refill(w.Now())
+		if a.starved { // else there is no need to read the clock
+			a.refill(w.Now())
+		}
 		if a.starved {
 			a.mu.Unlock()
 			w.Until(w.Now()+starvedPause, a.flow.stop)
@@ -103,9 +124,9 @@ func (a *async) pace(w pace.Waiter) {
 		case a.busy < a.max:
 			a.take(&op, now)
 			a.enter()
-			ready := a.ready
+			a.assign(&op, a.ready, now)
 			a.mu.Unlock()
-			if !a.launch(&op, ready) {
+			if !a.launch(&op) {
 				return
 			}
 		case a.plan.Overflow == overflowDrop && due != takt.Asap:
@@ -139,39 +160,41 @@ func (a *async) parkFor(alone bool) bool {
 // busyPause is how long a client rests that is busy although nothing is in flight.
 const busyPause = time.Millisecond
 
-// launch starts op, if need be again after each completion until the client has
-// room for it. It reports whether the run goes on.
-func (a *async) launch(op *takt.Op, free time.Duration) bool {
+// launch starts op, which has a slot, if need be again after each completion until the
+// client has room for it. It reports whether the run goes on.
+func (a *async) launch(op *takt.Op) bool {
 	for {
-		client := a.clients[op.Seq%uint64(len(a.clients))]
-		if !a.open(op, free) {
-			return false
-		}
-		err := client.Start(op)
+		err := a.clients[op.Seq%uint64(len(a.clients))].Start(op)
 		switch {
 		case err == nil:
 			return true
-		case errors.Is(err, takt.ErrBusy):
-			if !a.retreat(op) {
-				return false
-			}
-			free = a.now()
-		default:
+		case !errors.Is(err, takt.ErrBusy):
 			a.Done(op.Token, &takt.Result{Class: classStart, Err: err})
 			return true
+		}
+		if !a.retreat(op) || !a.reopen(op) {
+			return false
 		}
 	}
 }
 
-// open gives op a slot and its token. It reports whether the run still goes on; an
-// operation that comes after the cut was never sent.
-func (a *async) open(op *takt.Op, free time.Duration) bool {
+// reopen gives op a slot again. It reports whether the run still goes on; an operation
+// that comes after the cut was never sent.
+func (a *async) reopen(op *takt.Op) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	now := a.now()
 	if a.cutAt >= 0 {
-		a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: free, Done: a.cutAt, Outcome: record.UnfinishedQueued}, nil)
+		a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: now, Done: a.cutAt, Outcome: record.UnfinishedQueued}, nil)
 		return false
 	}
+	a.assign(op, now, now)
+	return true
+}
+
+// assign gives op, which is sent at the instant now, a slot and its token; the caller
+// holds the lock.
+func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	var i uint32
 	if n := len(a.unused); n > 0 {
 		i, a.unused = a.unused[n-1], a.unused[:n-1]
@@ -181,9 +204,8 @@ func (a *async) open(op *takt.Op, free time.Duration) bool {
 	}
 	s := &a.slots[i]
 	s.generation++
-	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, a.now()
+	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, now
 	op.Token = uint64(s.generation)<<32 | uint64(i)
-	return true
 }
 
 // retreat takes op back from its slot and waits for the next completion.
@@ -214,20 +236,33 @@ func (a *async) release(i uint32) {
 
 // Done implements takt.Sink.
 func (a *async) Done(token uint64, r *takt.Result) {
-	i := uint32(token)
 	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.settled(token, a.now(), r)
+}
+
+// DoneAll implements BatchSink.
+func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	done := a.now()
+	for _, token := range tokens {
+		a.settled(token, done, r)
+	}
+}
+
+// settled ends the operation with that token. It is sampled under the lock, which the
+// caller holds, so that no completion falls between the cut and the report.
+func (a *async) settled(token uint64, done time.Duration, r *takt.Result) {
+	i := uint32(token)
 	if a.cutAt >= 0 || int(i) >= len(a.slots) || !a.slots[i].busy || a.slots[i].generation != uint32(token>>32) {
-		a.mu.Unlock()
 		return // late or double: it was counted already
 	}
 	s := a.slots[i]
 	a.release(i)
 	a.leave()
 	a.unpark()
-	done := a.now()
-	// Sampled under the lock, so that no completion falls between the cut and the report.
 	a.rec.Sample(int(i), record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: done}, r)
-	a.mu.Unlock()
 }
 
 // Record implements takt.Sink.

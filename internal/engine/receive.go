@@ -82,6 +82,7 @@ func (r *receiver) Received(res *takt.Result) {
 	r.count++
 	r.scheduled++
 	if r.count == limit {
+		r.rec.CloseWindow(now) // the window ends with what was asked for, not with --duration
 		closeOnce(&r.once.finished, r.finished)
 	}
 }

@@ -10,11 +10,14 @@ import (
 )
 
 // Collations are the formats in which Collation writes.
-func Collations() []string { return []string{"table", "csv", "json", "md"} }
+func Collations() []string { return []string{"table", "csv", "json", "markdown"} }
+
+// markdownShort is taken for markdown, too.
+const markdownShort = "md"
 
 // CheckCollation is an error when Collation has no format of that name.
 func CheckCollation(name string) error {
-	if slices.Contains(Collations(), name) {
+	if name == markdownShort || slices.Contains(Collations(), name) {
 		return nil
 	}
 	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(Collations(), ", "))
@@ -30,7 +33,7 @@ func Collation(w io.Writer, c analysis.Collation, name string, color bool) error
 		return collationCSV(w, c)
 	case "json":
 		return encode(w, c, nil, "  ")
-	case "md":
+	case "markdown", markdownShort:
 		return collationMarkdown(w, c)
 	}
 	return CheckCollation(name)
@@ -128,7 +131,10 @@ func collationNotes(c analysis.Collation) (notes []string) {
 		notes = append(notes, "? marks the best so far: it and the second best need that many runs each before this can be told from chance")
 	}
 	if partly > 0 {
-		notes = append(notes, fmt.Sprintf("percentiles of the newest runs only: %s, where csv and json have fewer merged_runs than runs; add filters for those of all", plural(partly, "row")))
+		notes = append(notes, fmt.Sprintf("percentiles of a part of the runs only: %s, where csv and json have fewer merged_runs than runs; add filters for those of all", plural(partly, "row")))
+	}
+	if len(c.Unreadable) > 0 {
+		notes = append(notes, "damaged histograms, which percentiles leave out: "+clean(strings.Join(c.Unreadable, ", ")))
 	}
 	if beside > 0 {
 		notes = append(notes, fmt.Sprintf("not shown: %s of these groups; raise -n, or add filters", plural(beside, "more row")))

@@ -21,7 +21,7 @@ type collationColumn struct {
 // it did not have.
 func collationColumns(c analysis.Collation, g *analysis.Group) []collationColumn {
 	apm := g.Kind == "apm"
-	columns := []collationColumn{{"id", idCell}, {"date", func(r *analysis.Row) string { return date(r.StartedAt, "2006-01-02 15:04") }}}
+	columns := []collationColumn{{"id", idCell}, {"date (UTC)", func(r *analysis.Row) string { return date(r.StartedAt, "2006-01-02 15:04") }}}
 	if apm {
 		columns = []collationColumn{{"report id", idCell}, {"revision date", func(r *analysis.Row) string { return date(r.RevisionDate, "06-01-02 15:04") }}}
 	}
@@ -96,13 +96,13 @@ func bestCell(r *analysis.Row) string {
 	return ""
 }
 
-// spread is half the range of the runs by the group's criterion, in parts of the figure.
+// spread is half the range of the runs by the group's criterion, in parts of their median.
 func spread(r *analysis.Row, criterion string) string {
 	f, ok := r.Figures[criterion]
-	if !ok || len(r.IDs) < 2 || f.Value == 0 {
+	if !ok || len(r.IDs) < 2 || f.Median == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("±%.1f%%", (f.Max-f.Min)/2/math.Abs(f.Value)*100)
+	return fmt.Sprintf("±%.1f%%", (f.Max-f.Min)/2/math.Abs(f.Median)*100)
 }
 
 func metricTitle(name string) string {

@@ -16,7 +16,7 @@ import (
 func collationCSV(w io.Writer, c analysis.Collation) error {
 	metrics := allMetrics(c)
 	out := csv.NewWriter(w)
-	head := []string{"group", "kind", "same", "id", "runs", "started_at", "revision_date", "revision", c.Field, "flags"}
+	head := []string{"group", "kind", "same", "id", "runs", "started_at", "revision_date", "revision", "variable", "value", "flags"}
 	for _, m := range metrics {
 		name := metricColumn(m)
 		head = append(head, name, name+"_min", name+"_max")
@@ -25,7 +25,7 @@ func collationCSV(w io.Writer, c analysis.Collation) error {
 	_ = out.Write(append(head, "merged_runs", "best", "runs_wanted"))
 	for i, g := range c.Groups {
 		for _, r := range g.Rows {
-			_ = out.Write(csvRow(i, &g, &r, metrics))
+			_ = out.Write(csvRow(i, &g, &r, c.Field, metrics))
 		}
 	}
 	out.Flush()
@@ -44,7 +44,7 @@ func allMetrics(c analysis.Collation) (names []string) {
 	return names
 }
 
-func csvRow(group int, g *analysis.Group, r *analysis.Row, metrics []string) []string {
+func csvRow(group int, g *analysis.Group, r *analysis.Row, variable string, metrics []string) []string {
 	var same []string
 	for _, s := range g.Same {
 		same = append(same, s.Name+"="+rawText(s.Value))
@@ -54,7 +54,7 @@ func csvRow(group int, g *analysis.Group, r *analysis.Row, metrics []string) []s
 		date = r.RevisionDate.UTC().Format(time.RFC3339)
 	}
 	row := []string{strconv.Itoa(group + 1), g.Kind, strings.Join(same, " "), r.IDs[0], strconv.Itoa(len(r.IDs)),
-		r.StartedAt.UTC().Format(time.RFC3339Nano), date, r.Revision, rawText(r.Value), r.Flags}
+		r.StartedAt.UTC().Format(time.RFC3339Nano), date, r.Revision, variable, rawText(r.Value), r.Flags}
 	for _, m := range metrics {
 		f, ok := r.Figures[m]
 		if !ok {

@@ -161,9 +161,11 @@ func TestCollationNotes(t *testing.T) {
 	row := analysis.Row{IDs: []string{"a", "b", "c"}, Merged: 2}
 	c := analysis.Collation{
 		Groups: []analysis.Group{{Kind: "http", Rows: []analysis.Row{row}, Hidden: 1}, {Kind: "http", Rows: []analysis.Row{row}, Hidden: 2}},
-		Hidden: 1, Unfit: 2,
+		Hidden: 1, Unfit: 2, Unreadable: []string{"a", "c\x1b"},
 	}
-	const want = `percentiles of the newest runs only: 2 rows, where csv and json have fewer merged_runs than runs; add filters for those of all
+	const want = `percentiles of a part of the runs only: 2 rows, where csv and json have fewer merged_runs than runs; add filters for those of all
+
+damaged histograms, which percentiles leave out: a, c·
 
 not shown: 3 more rows of these groups; raise -n, or add filters
 
@@ -171,12 +173,21 @@ not shown: 1 more row of other groups; raise -n, or add filters
 
 left out: 2 runs, cut short or invalid; --all takes such runs in
 `
-	if got := rendered(t, "md", false, c); !strings.HasSuffix(got, "\n\n"+want) {
+	if got := rendered(t, "markdown", false, c); !strings.HasSuffix(got, "\n\n"+want) {
 		t.Errorf("got\n%s\nwant at its end\n%s", got, want)
 	}
 	table := rendered(t, "table", false, c)
 	if got := strings.Join(strings.Fields(table), " "); !strings.HasSuffix(got, strings.Join(strings.Fields(want), " ")) {
 		t.Errorf("got\n%s", table)
+	}
+}
+
+// The spread is that of the runs beside their own median, not beside the merged figure.
+func TestCollationSpread(t *testing.T) {
+	row := analysis.Row{IDs: []string{"a", "b"}, Merged: 2, Figures: map[string]analysis.Figure{"p99": {Value: 100, Median: 50, Min: 40, Max: 60}}}
+	c := analysis.Collation{Groups: []analysis.Group{{Kind: "http", Metrics: []string{"p99"}, Criterion: "p99", Rows: []analysis.Row{row}}}}
+	if got := rendered(t, "table", false, c); !strings.Contains(got, "±20.0%") {
+		t.Errorf("got\n%s", got)
 	}
 }
 
@@ -219,7 +230,7 @@ func TestCollationOfKinds(t *testing.T) {
 		})
 	}
 	golden(t, filepath.Join("testdata", "collation", "rates.txt"), rendered(t, "table", false, collate(t, reports, "p99", 0, "rate_per_s")))
-	for _, name := range []string{"table", "csv", "md"} {
+	for _, name := range []string{"table", "csv", "markdown"} {
 		golden(t, filepath.Join("testdata", "collation", "kinds."+name), rendered(t, name, false, collate(t, reports, "", 0, "limit")))
 	}
 }
@@ -239,6 +250,36 @@ func TestCollationTruncatesNothing(t *testing.T) {
 			if cells := []rune(line); cells[at] != '1' || cells[at-1] != ' ' {
 				t.Errorf("the column n is not in line:\n%s", strings.Join(lines[:4], "\n"))
 			}
+		}
+	}
+}
+
+// Short names of formats are taken, too; columns of CSV have names of their own, also where
+// the variable has the name of one.
+func TestCollationNames(t *testing.T) {
+	c := collate(t, readme(), "", 20, "revision", "branch=master")
+	if short, long := rendered(t, "md", false, c), rendered(t, "markdown", false, c); short != long || format.CheckCollation("md") != nil {
+		t.Errorf("md is not markdown:\n%s", short)
+	}
+	for _, variable := range []string{"revision", "branch", "rate"} {
+		list := readme()
+		for i, r := range list {
+			r.Variables["rate_per_s"] = float64(i)
+		}
+		rows, err := csv.NewReader(strings.NewReader(rendered(t, "csv", false, collate(t, list, "", 20, variable)))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		for i, name := range rows[0] {
+			if _, again := seen[name]; again {
+				t.Errorf("%s: two columns are named %s", variable, name)
+			}
+			seen[name] = i
+		}
+		name, value := rows[1][seen["variable"]], rows[1][seen["value"]]
+		if !strings.HasPrefix(name, variable) || value == "" {
+			t.Errorf("%s: %s is %q", variable, name, value)
 		}
 	}
 }
@@ -263,7 +304,7 @@ func TestCollationAsData(t *testing.T) {
 	if len(rows) != want {
 		t.Errorf("%d lines, want %d", len(rows), want)
 	}
-	if err := format.Collation(&bytes.Buffer{}, c, "html", false); err == nil || err.Error() != `unknown format "html"; use one of table, csv, json, md` {
+	if err := format.Collation(&bytes.Buffer{}, c, "html", false); err == nil || err.Error() != `unknown format "html"; use one of table, csv, json, markdown` {
 		t.Error(err)
 	}
 }

@@ -139,7 +139,7 @@ func unitOf(f analysis.Finding) analysis.Unit {
 	return m.Unit
 }
 
-// Amount writes a figure with its unit.
+// Amount writes a figure with its unit; bytes in decimal ones.
 func Amount(u analysis.Unit, v float64) string {
 	switch u {
 	case analysis.Microseconds:
@@ -153,7 +153,11 @@ func Amount(u analysis.Unit, v float64) string {
 	case analysis.PerSecond:
 		return rate(v)
 	case analysis.Bytes:
-		return strings.ReplaceAll(size(v), noBreak, " ")
+		units := []string{"B", "kB", "MB", "GB", "TB"}
+		for ; v >= 999.5 && len(units) > 1; units = units[1:] {
+			v /= 1000
+		}
+		return short(v) + " " + units[0]
 	case analysis.BytesPerSecond:
 		return Amount(analysis.Bytes, v) + "/s"
 	default:

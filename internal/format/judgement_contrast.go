@@ -27,7 +27,7 @@ func Contrast(w io.Writer, c analysis.Contrast, name string, color bool) error {
 func contrastText(w io.Writer, c analysis.Contrast, color bool) error {
 	p := &page{color: color}
 	p.linef("%s", p.paint(bold, clean(contrastTitle(c))))
-	for _, note := range contrastNotes(c) {
+	for _, note := range contrastNotes(c, "; the curves: all runs merged") {
 		p.bullet("- ", clean(note))
 	}
 	p.linef("")
@@ -64,13 +64,18 @@ func contrastTitle(c analysis.Contrast) string {
 		revision(c.Head.Name), revision(c.Base.Name), plural(len(c.Head.Runs), "run"), plural(len(c.Base.Runs), "run"), short(c.Tolerance*100), atLeast(c.Confidence))
 }
 
-// contrastNotes say why the sides may not be comparable.
-func contrastNotes(c analysis.Contrast) (notes []string) {
+// contrastNotes say why the sides may not be comparable, and what the figures are; curves
+// says it of the plot, where there is one.
+func contrastNotes(c analysis.Contrast, curves string) (notes []string) {
 	if len(c.Differing) > 0 {
 		notes = append(notes, "not the same in all runs: "+strings.Join(c.Differing, ", "))
 	}
 	for _, s := range c.Unfit {
 		notes = append(notes, "proves nothing: "+s)
+	}
+	notes = append(notes, c.Advice...)
+	if len(c.Base.Runs) > 1 || len(c.Head.Runs) > 1 {
+		notes = append(notes, fmt.Sprintf("%s and %s: medians of the runs%s", revision(c.Base.Name), revision(c.Head.Name), curves))
 	}
 	return notes
 }
@@ -78,10 +83,11 @@ func contrastNotes(c analysis.Contrast) (notes []string) {
 func contrastMarkdown(w io.Writer, c analysis.Contrast) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### takt compare\n\n%s\n\n", escape(clean(contrastTitle(c))))
-	for _, note := range contrastNotes(c) {
+	notes := contrastNotes(c, "")
+	for _, note := range notes {
 		fmt.Fprintf(&b, "- %s\n", escape(clean(note)))
 	}
-	if len(contrastNotes(c)) > 0 {
+	if len(notes) > 0 {
 		b.WriteString("\n")
 	}
 	markdownFindings(&b, telling(c.Findings), c.Base.Name, c.Head.Name)

@@ -164,6 +164,18 @@ func TestContrastGolden(t *testing.T) {
 	}
 }
 
+// Bytes are decimal, as in collate and in filters.
+func TestAmountOfBytes(t *testing.T) {
+	for v, want := range map[float64]string{0: "0 B", 812: "812 B", 999.7: "1 kB", 1000: "1 kB", 1 << 20: "1.05 MB", 7.5e6: "7.5 MB", 432.9e9: "433 GB", 5e15: "5000 TB"} {
+		if got := format.Amount(analysis.Bytes, v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+		if got := format.Amount(analysis.BytesPerSecond, v); got != want+"/s" {
+			t.Errorf("%v: %s, want %s/s", v, got, want)
+		}
+	}
+}
+
 func TestUnknownJudgementFormat(t *testing.T) {
 	const want = `unknown format "xml"; use one of text, json, junit, markdown`
 	if err := format.Judgement(&bytes.Buffer{}, analysis.Judgement{}, "xml", false); err == nil || err.Error() != want || format.CheckJudgement("junit") != nil {

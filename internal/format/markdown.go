@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,6 +20,9 @@ func openMarkdown(w io.Writer, _ takt.Report) (Writer, error) { return markdownW
 func (markdownWriter) Interval(takt.Interval) error { return nil }
 
 func (m markdownWriter) Close(r *takt.Report) error {
+	if r.Kind == analysis.KindCapacity {
+		return capacityMarkdown(m.w, r)
+	}
 	var b strings.Builder
 	for _, section := range []func(*strings.Builder, *takt.Report){
 		markdownVerdict, markdownSubject, markdownLatency, markdownErrors, markdownWarnings,

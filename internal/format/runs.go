@@ -12,14 +12,13 @@ import (
 // noRuns stands in the place of an empty table.
 const noRuns = "there is no such run; takt keeps every run unless it is told --no-store\n"
 
-// Runs writes the table of stored runs: a line each, in the order of list, with times
-// of the local zone. Values are never cut, but for hashes that name a revision.
+// Runs writes the table of stored runs: a line each, in the order of list. Values are never cut, but for hashes that name a revision.
 func Runs(w io.Writer, list []analysis.Run) error {
 	if len(list) == 0 {
 		_, err := io.WriteString(w, noRuns)
 		return err
 	}
-	table := [][]string{{"id", "date", "kind", "rate", "p50", "p99", "errors", "verdict", "branch", "revision"}}
+	table := [][]string{{"id", "date (UTC)", "kind", "rate", "p50", "p99", "errors", "verdict", "branch", "revision"}}
 	for i := range list {
 		table = append(table, runCells(&list[i]))
 	}
@@ -36,7 +35,7 @@ func runCells(r *analysis.Run) []string {
 	}
 	label := func(name string) string { return cmp.Or(clean(r.Labels[name]), "-") }
 	return []string{
-		clean(r.ID), r.StartedAt.Local().Format("2006-01-02 15:04"), clean(r.Kind),
+		clean(r.ID), r.StartedAt.UTC().Format("2006-01-02 15:04"), clean(r.Kind),
 		figure("rate", rate), figure("p50", human), figure("p99", human),
 		figure("errors", func(v float64) string { return percent(v, 100) }),
 		fitness(r), label("branch"), revision(label("revision")),

@@ -38,7 +38,7 @@ func storedRuns() []analysis.Run {
 		changed(func(r *takt.Report) { warn(r, "shards_missing", "shard 2/3 is missing") }),
 		{ID: "hey-apm-1", Kind: "apm", StartedAt: base().StartedAt, Counts: takt.Counts{OK: 1}, Rate: takt.Rate{Achieved: 1234.5}},
 	} {
-		r.StartedAt = time.Date(2026, 3, 1+len(list), 12, 5, 59, 0, time.Local)
+		r.StartedAt = time.Date(2026, 3, 1+len(list), 14, 5, 59, 0, time.FixedZone("", 2*3600))
 		list = append(list, analysis.RunOf(r))
 	}
 	return list

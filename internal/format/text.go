@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -25,6 +26,9 @@ type textWriter struct {
 func (textWriter) Interval(takt.Interval) error { return nil }
 
 func (t textWriter) Close(r *takt.Report) error {
+	if r.Kind == analysis.KindCapacity {
+		return capacityText(t.w, r, t.color)
+	}
 	p := &page{color: t.color}
 	for _, section := range []func(*page, *takt.Report) error{
 		verdict, subject, totals, percentiles, contrast, parts, distribution, failures, footer, warnings,

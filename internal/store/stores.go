@@ -17,11 +17,22 @@ type Options struct {
 	CAFile         string // PEM of the authority that signed the server's certificate; "": the system's
 }
 
-// Open opens the store in the file, or of the cluster, that where names.
+// Open opens the store in the file, or of the cluster, that where names. A file that is
+// not there is made.
 func Open(ctx context.Context, where string, o Options) (Store, error) {
+	return open(ctx, where, o, sqlite.Open)
+}
+
+// OpenExisting is Open for those who only read: a file that is not there is
+// fault.ErrAbsent.
+func OpenExisting(ctx context.Context, where string, o Options) (Store, error) {
+	return open(ctx, where, o, sqlite.OpenExisting)
+}
+
+func open(ctx context.Context, where string, o Options, file func(context.Context, string) (*sqlite.Store, error)) (Store, error) {
 	scheme, _, isURL := strings.Cut(where, "://")
 	if !isURL {
-		return opened(sqlite.Open(ctx, where))
+		return opened(file(ctx, where))
 	}
 	for _, known := range elastic.Schemes() {
 		if scheme == known {

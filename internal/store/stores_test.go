@@ -1,11 +1,13 @@
 package store
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/store/fault"
 )
 
 func TestOpen(t *testing.T) {
@@ -21,6 +23,9 @@ func TestOpen(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+	if s, err := OpenExisting(t.Context(), filepath.Join(dir, "a.bd"), Options{}); s != nil || !errors.Is(err, fault.ErrAbsent) {
+		t.Errorf("a file that is not there: %v, %v", s, err)
 	}
 	for _, where := range []string{"elasticsearch://127.0.0.1", "opensearch://127.0.0.1", "https://127.0.0.1"} { // nobody is asked yet
 		s, err := Open(t.Context(), where, Options{User: "a", Password: "b"})

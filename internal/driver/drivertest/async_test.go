@@ -113,11 +113,12 @@ func TestReceiveOnly(t *testing.T) {
 		requests uint64
 		fail     error
 		want     takt.Counts
+		window   float64 // seconds
 	}{
-		{"for a time", 0, nil, takt.Counts{Scheduled: 70, OK: 70}},
-		{"a count", 50, nil, takt.Counts{Scheduled: 50, OK: 50}},
-		{"a count that is missed", 90, nil, takt.Counts{Scheduled: 90, OK: 70, Unfinished: 20}},
-		{"broken off", 0, errors.New("the broker went away"), takt.Counts{Scheduled: 70, OK: 70}},
+		{"for a time", 0, nil, takt.Counts{Scheduled: 70, OK: 70}, 1},
+		{"a count", 50, nil, takt.Counts{Scheduled: 50, OK: 50}, 50 * 0.0097},
+		{"a count that is missed", 90, nil, takt.Counts{Scheduled: 90, OK: 70, Unfinished: 20}, 1},
+		{"broken off", 0, errors.New("the broker went away"), takt.Counts{Scheduled: 70, OK: 70}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -128,6 +129,9 @@ func TestReceiveOnly(t *testing.T) {
 				if _, sends := r.Latency["response"]; sends || r.Latency["transfer"].Count != c.want.OK {
 					t.Errorf("latencies %+v", r.Latency)
 				}
+				if r.DurationS != c.window {
+					t.Errorf("the window lasted %v s, want %v", r.DurationS, c.window)
+				}
 				broken := slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "receive" })
 				if broken != (c.fail != nil) || r.Verdict != takt.Valid || r.Rate.Intended != nil {
 					t.Errorf("%s %v", r.Verdict, r.Warnings)
@@ -135,4 +139,50 @@ func TestReceiveOnly(t *testing.T) {
 			})
 		})
 	}
+}
+
+// batcher ends operations ten at a time, each batch twice.
+type batcher struct {
+	sink    takt.Sink
+	started time.Time
+	tokens  []uint64
+	wrong   []time.Duration // due instants that were not met
+}
+
+func (b *batcher) Started(at time.Time) { b.started = at }
+
+func (b *batcher) Start(op *takt.Op) error {
+	if at := time.Since(b.started); at != op.Due {
+		b.wrong = append(b.wrong, at)
+	}
+	if b.tokens = append(b.tokens, op.Token); len(b.tokens) == 10 {
+		all := b.sink.(engine.BatchSink)
+		all.DoneAll(b.tokens, &takt.Result{})
+		all.DoneAll(b.tokens, &takt.Result{Class: "double"})
+		b.tokens = nil
+	}
+	return nil
+}
+
+func (b *batcher) Flush(context.Context) error { return nil }
+func (b *batcher) Close() error                { return nil }
+
+func TestAsyncInBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b batcher
+		r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+			b.sink = sink
+			return &b, nil
+		}}, nil)
+		if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 100}); r.Counts != want {
+			t.Errorf("counts %+v, want %+v", r.Counts, want)
+		}
+		if len(b.wrong) > 0 {
+			t.Errorf("by the start that the client was told, operations were due at %v", b.wrong)
+		}
+		// The first of a batch waits for nine more: 90 ms.
+		if got := r.Latency["response"].Max; got < 90_000*0.999 || got > 90_000*1.001 {
+			t.Errorf("response max %v µs, want 90 000", got)
+		}
+	})
 }

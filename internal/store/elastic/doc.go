@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/store/document"
@@ -65,7 +66,7 @@ func newDoc(r *takt.Report, p *document.Packed) (*doc, error) {
 	d := &doc{
 		Report: p.Gzip, Run: string(text),
 		Order: started + " " + run.ID, Kind: run.Kind, StartedAt: started,
-		Branch: run.Labels["branch"], Revision: run.Labels["revision"], RevisionDate: run.Labels["revision_date"],
+		Branch: run.Labels[analysis.LabelBranch], Revision: run.Labels[analysis.LabelRevision], RevisionDate: run.Labels[analysis.LabelRevisionDate],
 		Key: run.Key, Host: run.Settings.Host, Verdict: r.Verdict,
 		DurationS: r.DurationS, Counts: r.Counts, Rate: r.Rate, Latency: map[string]takt.Latency{},
 	}
@@ -82,6 +83,9 @@ func newDoc(r *takt.Report, p *document.Packed) (*doc, error) {
 
 // run makes the run again. Runs with equal settings share them in known.
 func (l *listed) run(known map[string]*analysis.Settings) (run analysis.Run, err error) {
+	if n, m := len(l.Values), len(l.Names); n != m {
+		return run, fmt.Errorf("it has %d figures, and %d names for them", n, m)
+	}
 	s := known[l.Hash]
 	if s == nil {
 		s = &analysis.Settings{Hash: l.Hash, Host: l.Host}

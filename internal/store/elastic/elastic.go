@@ -5,7 +5,6 @@ package elastic
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -71,11 +70,15 @@ func (s *Store) bulk(ctx context.Context, requests []client.BulkableRequest) err
 		for b.NumberOfActions() < min(len(requests), bulkCount) && b.EstimatedSizeInBytes() < bulkBytes {
 			b.Add(requests[b.NumberOfActions()])
 		}
-		requests = requests[b.NumberOfActions():]
+		asked := b.NumberOfActions()
 		answer, err := b.Do(ctx)
 		if err != nil {
 			return s.fault(ctx, err)
 		}
+		if len(answer.Items) != asked {
+			return s.alien()
+		}
+		requests = requests[asked:]
 		for _, item := range answer.Items {
 			if err := failed(item); err != nil {
 				return s.fault(ctx, err)
@@ -108,13 +111,16 @@ func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
 		if err != nil {
 			return nil, s.fault(ctx, err)
 		}
+		if len(answer.Docs) != len(some) {
+			return nil, s.alien()
+		}
 		for i, found := range answer.Docs {
 			if !found.Found { // the document, or the index
 				return nil, &fault.Error{Kind: fault.ErrNotFound, Store: some[i]}
 			}
 			var d doc
 			if err := json.Unmarshal(found.Source, &d); err != nil {
-				return nil, fmt.Errorf("%s: run %s: %w", s.where, found.Id, err)
+				return nil, s.damaged(found.Id, err)
 			}
 			r, err := document.Unpack(d.Report, s.where)
 			if err != nil {

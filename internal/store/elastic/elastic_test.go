@@ -109,6 +109,28 @@ func TestDown(t *testing.T) {
 	}
 }
 
+// What answers something else has kept nothing and lists nothing.
+func TestNoElasticsearch(t *testing.T) {
+	for _, body := range []string{"<html>hello</html>", "{}", "[]", "", `{"hits":null,"docs":[],"items":[]}`} {
+		s := serve(t, 200, body)
+		for use, err := range uses(t.Context(), s) {
+			if wrong(t, use+" "+body, s, err, fault.ErrUnreachable); !strings.Contains(err.Error(), "does not answer as Elasticsearch") {
+				t.Errorf("%s %q: %v", use, body, err)
+			}
+		}
+	}
+}
+
+// A document that somebody has changed.
+func TestDocumentDamaged(t *testing.T) {
+	for _, run := range []string{`{`, `[]`, `{"started_at":"yesterday","variables":{}}`, `{"started_at":"2026-01-01T00:00:00.000000000Z","variables":{},"names":["p50"],"values":[]}`} {
+		s := serve(t, 200, fmt.Sprintf(`{"hits":{"hits":[{"_id":"a","_source":{"run":%q}}]},"docs":[{"_id":"a","found":true,"_source":{"report":"aGVsbG8="}}]}`, run))
+		use := uses(t.Context(), s)
+		wrong(t, run, s, use["runs"], fault.ErrCorrupt)
+		wrong(t, run, s, use["load"], fault.ErrCorrupt)
+	}
+}
+
 func TestNoAnswerInTime(t *testing.T) {
 	s := serve(t, 200, "{}")
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
@@ -248,8 +270,9 @@ func TestBulkIsBounded(t *testing.T) {
 		}
 		body, _ := io.ReadAll(r.Body)
 		sizes = append(sizes, len(body))
-		documents += strings.Count(string(body), "\n") / 2
-		io.WriteString(w, `{"items":[]}`)
+		n := strings.Count(string(body), "\n") / 2
+		documents += n
+		fmt.Fprintf(w, `{"items":[%s]}`, strings.TrimSuffix(strings.Repeat(`{"index":{"status":201}},`, n), ","))
 	}))
 	defer server.Close()
 	s, err := Open(server.URL, Options{})

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,6 +24,8 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.where, Cause: ctx.Err(), Hint: "it does not answer; try again later"}
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", s.where, ctx.Err())
+	case isAlien(err):
+		return s.alien()
 	case !errors.As(err, &e):
 		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.where, Cause: cause(err), Hint: "is it running, and is the URL right?"}
 	}
@@ -31,6 +34,23 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
 	return &fault.Error{Kind: kind, Store: s.where, Cause: err, Hint: hint}
+}
+
+// isAlien tells of an answer that is no JSON, or of another form than the client knows.
+func isAlien(err error) bool {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	return errors.As(err, &syntax) || errors.As(err, &kind)
+}
+
+// alien is the error of a server that answers something else, and so has kept nothing.
+func (s *Store) alien() error {
+	return &fault.Error{Kind: fault.ErrUnreachable, Store: s.where, Cause: errors.New("it does not answer as Elasticsearch"), Hint: "is the URL right?"}
+}
+
+// damaged is the error of a document that somebody else has changed.
+func (s *Store) damaged(id string, cause error) error {
+	return &fault.Error{Kind: fault.ErrCorrupt, Store: s.where, Cause: fmt.Errorf("run %s: %w", id, cause), Hint: "delete that document from the index"}
 }
 
 // cause leaves out the method and URL that package http puts before it.

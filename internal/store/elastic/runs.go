@@ -3,7 +3,6 @@ package elastic
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 
 	client "github.com/olivere/elastic/v7"
@@ -41,7 +40,7 @@ func (s *Store) each(ctx context.Context, q analysis.Query, f func(analysis.Run)
 		for _, hit := range hits {
 			run, err := runOf(hit, known)
 			if err != nil {
-				return fmt.Errorf("%s: run %s: %w", s.where, hit.Id, err)
+				return s.damaged(hit.Id, err)
 			}
 			if !document.Selects(q, &run) {
 				continue
@@ -83,6 +82,9 @@ func (s *Store) page(ctx context.Context, q analysis.Query, after []any, size in
 	}
 	if answer.Shards != nil && answer.Shards.Failed > 0 {
 		return nil, s.incomplete(answer.Shards)
+	}
+	if answer.Hits == nil {
+		return nil, s.alien()
 	}
 	return answer.Hits.Hits, nil
 }

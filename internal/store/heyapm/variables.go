@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/analysis"
 )
 
 func (d *document) labels() map[string]string {
@@ -13,7 +15,7 @@ func (d *document) labels() map[string]string {
 	if t, err := time.Parse(dateForm, date); err == nil {
 		date = t.Format(time.RFC3339)
 	}
-	for name, value := range map[string]string{"branch": d.Branch, "revision": d.Revision, "revision_date": date, "label": d.Label} {
+	for name, value := range map[string]string{analysis.LabelBranch: d.Branch, analysis.LabelRevision: d.Revision, analysis.LabelRevisionDate: date, "label": d.Label} {
 		if value != "" {
 			labels[name] = value
 		}

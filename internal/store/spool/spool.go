@@ -1,5 +1,6 @@
 // Package spool is a folder of reports that wait for a store that could not be
-// reached. Its files are the reports as -o json writes them, but for the line breaks.
+// reached. ID.json is a report as -o json writes it, but for the line breaks, and
+// ID.store says for which store it waits.
 package spool
 
 import (
@@ -17,7 +18,16 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-const extension = ".json"
+const (
+	reportFile = ".json"
+	storeFile  = ".store"
+)
+
+// Waiting is a report that waits for a store.
+type Waiting struct {
+	Report *takt.Report
+	Store  string // as Add was told; "": not known
+}
 
 // Spool is such a folder. Many processes may use one at once.
 type Spool struct{ dir string }
@@ -28,9 +38,10 @@ func Open(dir string) *Spool { return &Spool{dir} }
 // Dir is the folder.
 func (s *Spool) Dir() string { return s.dir }
 
-// Add keeps the report. Once it returns, the report survives a power failure; a
-// crash before leaves a file .tmp that nobody reads.
-func (s *Spool) Add(r *takt.Report) error {
+// Add keeps the report for the store at that place, which holds no password. Once it
+// returns, the report survives a power failure; a crash before leaves files that
+// nobody reads.
+func (s *Spool) Add(r *takt.Report, store string) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("the report of run %q cannot be kept: %w", r.ID, err)
@@ -38,19 +49,30 @@ func (s *Spool) Add(r *takt.Report) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
+	if err := s.put(s.file(r.ID, storeFile), []byte(store)); err != nil { // first: it counts for the report only
+		return err
+	}
+	if err := s.put(s.file(r.ID, reportFile), append(text, '\n')); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+// put writes a file whole or not at all.
+func (s *Spool) put(file string, text []byte) error {
 	temp, err := os.CreateTemp(s.dir, "*.tmp") // mode 0600
 	if err != nil {
 		return err
 	}
-	_, err = temp.Write(append(text, '\n'))
+	_, err = temp.Write(text)
 	err = errors.Join(err, temp.Sync(), temp.Close())
 	if err == nil {
-		err = os.Rename(temp.Name(), s.file(r.ID))
+		err = os.Rename(temp.Name(), file)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(temp.Name()))
 	}
-	return syncDir(s.dir)
+	return nil
 }
 
 // syncDir makes the names of a folder durable.
@@ -64,50 +86,59 @@ func syncDir(dir string) error {
 
 // file is the name for an id, which may have come from an imported report and so
 // from anybody: no slash gets through.
-func (s *Spool) file(id string) string {
+func (s *Spool) file(id, extension string) string {
 	return filepath.Join(s.dir, url.PathEscape(id)+extension)
 }
 
 // Each gives the reports, oldest ULID first. An error is that of one file, which
 // stays where it is; the others follow.
-func (s *Spool) Each() iter.Seq2[*takt.Report, error] {
-	return func(yield func(*takt.Report, error) bool) {
+func (s *Spool) Each() iter.Seq2[Waiting, error] {
+	return func(yield func(Waiting, error) bool) {
 		entries, err := os.ReadDir(s.dir) // sorted
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			yield(nil, err)
+			yield(Waiting{}, err)
 			return
 		}
 		for _, e := range entries {
-			if !strings.HasSuffix(e.Name(), extension) {
+			name, isReport := strings.CutSuffix(e.Name(), reportFile)
+			if !isReport {
 				continue
 			}
-			r, err := read(filepath.Join(s.dir, e.Name()))
+			w, err := s.read(name)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // another process has sent it
 			}
-			if !yield(r, err) {
+			if !yield(w, err) {
 				return
 			}
 		}
 	}
 }
 
-func read(file string) (*takt.Report, error) {
+// read reads the files of that name. A store that nobody wrote down is not known.
+func (s *Spool) read(name string) (w Waiting, err error) {
+	store, err := os.ReadFile(filepath.Join(s.dir, name+storeFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return w, err
+	}
+	w.Store = string(store)
+	file := filepath.Join(s.dir, name+reportFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
-	r, err := document.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if w.Report, err = document.Parse(text); err != nil {
+		return w, fmt.Errorf("%s: %w", file, err)
 	}
-	return r, nil
+	return w, nil
 }
 
 // Remove forgets the report of that id, if it is there.
 func (s *Spool) Remove(id string) error {
-	if err := os.Remove(s.file(id)); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, extension := range []string{reportFile, storeFile} { // in this order: see Add
+		if err := os.Remove(s.file(id, extension)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }

@@ -16,12 +16,15 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// place is a store that reports wait for.
+const place = "elasticsearch://127.0.0.1:9200/größe %2F"
+
 func fresh(t *testing.T) *Spool { return Open(filepath.Join(t.TempDir(), "state", "spool")) }
 
 func add(t *testing.T, s *Spool, reports ...*takt.Report) {
 	t.Helper()
 	for _, r := range reports {
-		if err := s.Add(r); err != nil {
+		if err := s.Add(r, place); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,11 +46,14 @@ func texts(t *testing.T, reports ...*takt.Report) map[string]string {
 
 func each(t *testing.T, s *Spool) (all []*takt.Report) {
 	t.Helper()
-	for r, err := range s.Each() {
+	for w, err := range s.Each() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, r)
+		if w.Store != place {
+			t.Errorf("report %s waits for %q, want %q", w.Report.ID, w.Store, place)
+		}
+		all = append(all, w.Report)
 	}
 	return all
 }
@@ -78,11 +84,11 @@ func TestAddEachRemove(t *testing.T) {
 	again.ID = reports[0].ID
 	add(t, s, again) // in the place of the first
 	same(t, s, append(slices.Clone(reports[1:]), again)...)
-	for r, err := range s.Each() { // as takt store sync does
+	for w, err := range s.Each() { // as takt store sync does
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Remove(r.ID); err != nil {
+		if err := s.Remove(w.Report.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,12 +126,12 @@ func TestOldestFirst(t *testing.T) {
 func TestNamesStayInTheFolder(t *testing.T) {
 	s := fresh(t)
 	var reports []*takt.Report
-	for _, id := range []string{"../../x", "/etc/x", "..", ".", "a b", "größe", "a%2Fb", "a/b", "x.tmp"} {
+	for _, id := range []string{"../../x", "/etc/x", "..", ".", "a b", "größe", "a%2Fb", "a/b", "x.tmp", "x.store", "x"} {
 		reports = append(reports, &takt.Report{SchemaVersion: 1, ID: id})
 	}
 	add(t, s, reports...)
 	same(t, s, reports...)
-	if names := list(t, s); len(names) != len(reports) {
+	if names := list(t, s); len(names) != 2*len(reports) {
 		t.Errorf("files %v", names)
 	}
 }
@@ -142,12 +148,12 @@ func TestDamaged(t *testing.T) {
 	}
 	var ids []string
 	var faults []error
-	for r, err := range s.Each() {
+	for w, err := range s.Each() {
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		ids = append(ids, r.ID)
+		ids = append(ids, w.Report.ID)
 	}
 	if !slices.Equal(ids, []string{"b"}) {
 		t.Errorf("reports %v, want b", ids)
@@ -157,10 +163,28 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// A report is more than where it is to go: what stands beside it may be missing.
+func TestStoreNotKnown(t *testing.T) {
+	s := fresh(t)
+	add(t, s, &takt.Report{SchemaVersion: 1, ID: "a"})
+	if err := os.Remove(filepath.Join(s.Dir(), "a.store")); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for w, err := range s.Each() {
+		if n++; err != nil || w.Store != "" || w.Report.ID != "a" {
+			t.Errorf("%+v, %v", w, err)
+		}
+	}
+	if err := s.Remove("a"); err != nil || n != 1 {
+		t.Errorf("%d reports, remove: %v", n, err)
+	}
+}
+
 func TestModes(t *testing.T) {
 	s := fresh(t)
 	add(t, s, &takt.Report{SchemaVersion: 1, ID: "a"})
-	for name, want := range map[string]fs.FileMode{".": 0o700, "a.json": 0o600} {
+	for name, want := range map[string]fs.FileMode{".": 0o700, "a.json": 0o600, "a.store": 0o600} {
 		info, err := os.Stat(filepath.Join(s.Dir(), name))
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v; want %v", name, info.Mode().Perm(), err, want)
@@ -174,7 +198,7 @@ func TestNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Open(filepath.Join(file, "spool"))
-	if err := s.Add(&takt.Report{ID: "a"}); err == nil || !strings.Contains(err.Error(), file) {
+	if err := s.Add(&takt.Report{ID: "a"}, place); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("add: %v", err)
 	}
 	for _, err := range s.Each() {
@@ -193,7 +217,7 @@ func TestManyAddAtOnce(t *testing.T) {
 	for half := range slices.Chunk(reports, 20) {
 		wait.Go(func() {
 			for _, r := range half {
-				if err := Open(s.Dir()).Add(r); err != nil {
+				if err := Open(s.Dir()).Add(r, place); err != nil {
 					t.Error(err)
 				}
 			}

@@ -19,7 +19,7 @@ import (
 // at opens a store in the file, with pragmas of the test instead of takt's.
 func at(t *testing.T, path string, pragmas ...string) *Store {
 	t.Helper()
-	s, err := open(t.Context(), path, pragmas)
+	s, err := open(t.Context(), path, true, pragmas)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,6 +167,53 @@ func TestReportDamaged(t *testing.T) {
 	wrong(t, path, err, fault.ErrCorrupt)
 }
 
+// Rows that do not fit together, as of a file that somebody has mended by hand.
+func TestRowsDamaged(t *testing.T) {
+	r := storetest.Reports(1, 1)[0]
+	for _, damage := range []string{
+		"UPDATE runs SET figures = zeroblob(8)",
+		"UPDATE runs SET figures = zeroblob(length(figures) + 1)",
+		"UPDATE runs SET started_at = 'yesterday'",
+		"UPDATE runs SET labels = '{'",
+		"UPDATE settings SET variables = '['",
+		"UPDATE names SET names = '{'",
+		"DELETE FROM settings",
+		"DELETE FROM names",
+		"DROP TABLE runs",
+		"DROP TABLE reports",
+	} {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		s := at(t, path)
+		if err := s.Save(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.db.Exec(damage); err != nil {
+			t.Fatal(err)
+		}
+		if err := useAll(t.Context(), path, r.ID); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", damage, err)
+		}
+	}
+}
+
+func TestAbsent(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{filepath.Join(dir, "runs.db"), filepath.Join(dir, "new", "runs.db")} {
+		_, err := OpenExisting(t.Context(), path)
+		wrong(t, path, err, fault.ErrAbsent)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("it made %v, %v", entries, err)
+	}
+	path := filepath.Join(dir, "runs.db")
+	at(t, path).Close()
+	s, err := OpenExisting(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
 func TestNewerTakt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s := at(t, path)
@@ -192,6 +239,8 @@ func TestForeign(t *testing.T) {
 	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "another program") {
 		t.Errorf("error %v", err)
 	}
+	_, err = OpenExisting(t.Context(), path)
+	wrong(t, path, err, fault.ErrForeign)
 	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 		t.Error("it was changed")
 	}
@@ -228,7 +277,7 @@ func TestModes(t *testing.T) {
 // What the queries of a listing search has an index.
 func TestIndexes(t *testing.T) {
 	s := at(t, filepath.Join(t.TempDir(), "runs.db"))
-	for _, q := range []analysis.Query{{}, {Labels: map[string]string{branch: "main"}}, {Labels: map[string]string{revision: "a"}}, {IDs: []string{"a"}}} {
+	for _, q := range []analysis.Query{{}, {Labels: map[string]string{analysis.LabelBranch: "main"}}, {Labels: map[string]string{analysis.LabelRevision: "a"}}, {IDs: []string{"a"}}} {
 		where, args := conditions(q)
 		rows, err := s.db.Query("EXPLAIN QUERY PLAN SELECT figures FROM runs WHERE "+where+" ORDER BY started_at DESC, id DESC", args...)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"math"
 	"strings"
@@ -68,7 +69,7 @@ func conditions(q analysis.Query) (where string, args []any) {
 	if !q.Since.IsZero() {
 		add("started_at >= ?", document.Stamp(q.Since))
 	}
-	for _, name := range []string{branch, revision} {
+	for _, name := range []string{analysis.LabelBranch, analysis.LabelRevision} {
 		if v, ok := q.Labels[name]; ok {
 			add(name+" = ?", v)
 		}
@@ -109,6 +110,9 @@ func (r *reader) run(ctx context.Context, rows *sql.Rows) (run analysis.Run, err
 	run.Settings, run.Key = k.settings, k.key
 	if run.Figures.Names, err = r.namesOf(ctx, names); err != nil {
 		return run, err
+	}
+	if n := len(run.Figures.Names); len(figures) != 8*n {
+		return run, fmt.Errorf("run %s has %d bytes of figures, and %d names for them", run.ID, len(figures), n)
 	}
 	run.Labels, err = labelsOf(branchOf, revisionOf, dateOf, others)
 	return run, err
@@ -151,7 +155,7 @@ func labelsOf(branchOf, revisionOf, dateOf, others sql.NullString) (map[string]s
 	for _, l := range []struct {
 		name  string
 		value sql.NullString
-	}{{branch, branchOf}, {revision, revisionOf}, {revisionDate, dateOf}} {
+	}{{analysis.LabelBranch, branchOf}, {analysis.LabelRevision, revisionOf}, {analysis.LabelRevisionDate, dateOf}} {
 		if l.value.Valid {
 			all[l.name] = l.value.String
 		}

@@ -87,7 +87,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	switch {
 	case now.tables > 0 && now.application != application:
-		return fmt.Errorf("%s is the database of another program; give another file with --store", s.path)
+		return &fault.Error{Kind: fault.ErrForeign, Store: s.path, Hint: "give another file with --store"}
 	case now.version > len(schema):
 		return &fault.Error{Kind: fault.ErrTooNew, Store: s.path, Hint: fmt.Sprintf("it has version %d, and this takt knows %d; use a newer takt", now.version, len(schema))}
 	case now.version == len(schema):

@@ -5,15 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/fault"
@@ -24,53 +15,6 @@ import (
 type Store struct {
 	db   *sql.DB
 	path string
-}
-
-// pragmas are set for each connection. Others write for a few milliseconds at a time;
-// who waits 5 s waits for something that hangs. FULL: a run that was saved survives a
-// power failure, for one fsync a Save.
-var pragmas = []string{"busy_timeout(5000)", "synchronous(FULL)"}
-
-// Open opens the store in that file, and makes it and its folder if need be, for the
-// user alone.
-func Open(ctx context.Context, path string) (*Store, error) { return open(ctx, path, pragmas) }
-
-func open(ctx context.Context, path string, pragmas []string) (*Store, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := create(path); err != nil {
-		return nil, err
-	}
-	name := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}.Encode()}
-	db, err := sql.Open("sqlite", name.String())
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{db, path}
-	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(s.fault(ctx, err), db.Close())
-	}
-	return s, nil
-}
-
-// create makes the file if it is not there. SQLite gives the files beside it the same
-// mode.
-func create(path string) error {
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	var f *os.File
-	if err == nil {
-		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	}
-	if err != nil {
-		kind := fault.ErrUnreachable
-		if errors.Is(err, fs.ErrPermission) {
-			kind = fault.ErrReadOnly
-		}
-		return &fault.Error{Kind: kind, Store: path, Cause: err, Hint: "give another file with --store"}
-	}
-	return f.Close()
 }
 
 // Save keeps the reports in one transaction.
@@ -126,35 +70,3 @@ func (s *Store) Delete(ctx context.Context, ids ...string) error {
 
 // Close gives the file back.
 func (s *Store) Close() error { return s.db.Close() }
-
-// faults are what SQLite's primary result codes mean here.
-var faults = []struct {
-	codes []int
-	kind  error
-	hint  string
-}{
-	{[]int{sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}, fault.ErrLocked, "end the program that has it open, then try again"},
-	{[]int{sqlite3.SQLITE_FULL}, fault.ErrFull, "make room on the disk, or forget old runs with takt store prune"},
-	{[]int{sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}, fault.ErrCorrupt, "move the file away: takt makes a new one; sqlite3 FILE .recover may get runs out of the old one"},
-	{[]int{sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}, fault.ErrReadOnly, "make the file and its folder writable, or give another file with --store"},
-	{[]int{sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}, fault.ErrUnreachable, "look at the disk, or give another file with --store"},
-}
-
-// fault says what an error of SQLite means. What ctx ended is the error of ctx.
-func (s *Store) fault(ctx context.Context, err error) error {
-	var e *sqlite.Error
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("%s: %w", s.path, ctx.Err())
-	case !errors.As(err, &e):
-		return err
-	}
-	for _, f := range faults {
-		if slices.Contains(f.codes, e.Code()&0xff) { // the low byte is the primary code
-			return &fault.Error{Kind: f.kind, Store: s.path, Cause: err, Hint: f.hint}
-		}
-	}
-	return fmt.Errorf("%s: %w", s.path, err)
-}

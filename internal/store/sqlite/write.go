@@ -12,13 +12,6 @@ import (
 	"github.com/taktload/takt/internal/store/document"
 )
 
-// The labels that are columns.
-const (
-	branch       = "branch"
-	revision     = "revision"
-	revisionDate = "revision_date"
-)
-
 // The statements of a Save. REPLACE takes the row of the same id away first.
 const (
 	putRun = `REPLACE INTO runs (id, kind, started_at, settings, names, figures, branch, revision, revision_date, labels, run_group, shard, unfit)
@@ -66,7 +59,7 @@ func (w *writer) put(ctx context.Context, p *document.Packed) error {
 		return err
 	}
 	_, err = w.tx.ExecContext(ctx, putRun, r.ID, r.Kind, document.Stamp(r.StartedAt), settings, names, blob(r.Figures.Values),
-		label(r.Labels, branch), label(r.Labels, revision), label(r.Labels, revisionDate), others, r.Group, r.Shard, r.Unfit)
+		label(r.Labels, analysis.LabelBranch), label(r.Labels, analysis.LabelRevision), label(r.Labels, analysis.LabelRevisionDate), others, r.Group, r.Shard, r.Unfit)
 	if err == nil {
 		_, err = w.tx.ExecContext(ctx, putReport, r.ID, p.Gzip)
 	}
@@ -121,7 +114,7 @@ func label(labels map[string]string, name string) any {
 // othersOf are the labels that are no columns, as JSON; nil: there are none.
 func othersOf(labels map[string]string) (any, error) {
 	others := maps.Clone(labels)
-	for _, name := range []string{branch, revision, revisionDate} {
+	for _, name := range []string{analysis.LabelBranch, analysis.LabelRevision, analysis.LabelRevisionDate} {
 		delete(others, name)
 	}
 	if len(others) == 0 {

@@ -1,0 +1,221 @@
+package analysis
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Capacity is the answer to "how much load does it take": the extra section of a report
+// of kind capacity.
+type Capacity struct {
+	SLO         string         `json:"slo"`
+	Sustainable float64        `json:"sustainable_per_s"` // up to this rate the SLO holds; 0: at none
+	Interval    Range          `json:"interval_per_s"`    // of Sustainable
+	Confidence  float64        `json:"confidence"`        // of Interval: 0.95
+	Ended       Ending         `json:"ended"`
+	LimitedBy   string         `json:"limited_by"` // the part of the SLO that breaks first; "": none did
+	Statistic   string         `json:"statistic"`  // of the latencies that a curve shows: p95
+	Need        float64        `json:"need_per_s"` // 0: nothing was asked for
+	Machines    *Machines      `json:"machines"`
+	Knee        *float64       `json:"knee_per_s"`
+	USL         *USL           `json:"usl"`
+	Line        *LimitLine     `json:"limit_line"`
+	Steps       []CapacityStep `json:"steps"` // in the order in which they were run
+}
+
+// Range has ends per second; nil: not known.
+type Range struct {
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
+}
+
+// Machines is how many machines like the measured one the needed rate takes, when each
+// takes an equal share of it and they share nothing. Low and High follow from the ends of
+// the interval; 0: from no end.
+type Machines struct {
+	Count int `json:"count"`
+	Low   int `json:"low"`
+	High  int `json:"high"`
+}
+
+// Ending is why a search ended.
+type Ending string
+
+// The endings.
+const (
+	EndFound   Ending = "found"   // between a rate that holds and one that breaks
+	EndMax     Ending = "max"     // the SLO held up to the highest rate asked for
+	EndNone    Ending = "none"    // it broke at the lowest
+	EndInvalid Ending = "invalid" // the generator was the bottleneck before the SLO broke
+	EndSteps   Ending = "steps"   // there were no more steps
+	EndBroken  Ending = "broken"  // a step could not be run, or a signal came
+)
+
+// CapacityStep is what one rate did.
+type CapacityStep struct {
+	Offered  float64      `json:"offered_per_s"`
+	Achieved float64      `json:"achieved_per_s"`
+	Verdict  takt.Verdict `json:"verdict"`
+	ReportID string       `json:"report_id"`
+	Met      bool         `json:"met"`     // the SLO held
+	Margin   float64      `json:"margin"`  // 1 − bound ÷ value of the part of the SLO that is nearest to breaking, from −3 up to 0.75; it breaks above 0
+	Nearest  string       `json:"nearest"` // that part: p95<300ms
+	Reason   string       `json:"reason"`  // its value: p95 was 281ms
+	Errors   float64      `json:"errors_percent"`
+	Response StepLatency  `json:"response"`
+	Service  StepLatency  `json:"service"`
+}
+
+// StepLatency are the figures of a latency that stand in a curve, µs.
+type StepLatency struct {
+	Mean  float64 `json:"mean_us"`
+	P50   float64 `json:"p50_us"`
+	P95   float64 `json:"p95_us"`
+	P99   float64 `json:"p99_us"`
+	P99_9 float64 `json:"p99_9_us"`
+}
+
+// Get is the figure of that name: mean, p50, p95, p99 or p99.9.
+func (l StepLatency) Get(statistic string) (us float64, ok bool) {
+	us, ok = map[string]float64{"mean": l.Mean, "p50": l.P50, "p95": l.P95, "p99": l.P99, "p99.9": l.P99_9}[statistic]
+	return us, ok
+}
+
+// worst is the highest margin.
+const worst = 1 - 1/mostOver
+
+// StepOf is what a run at the offered rate, per second, says about the SLO. A run that
+// was ended early because the target failed, or of which no operation succeeded, did not
+// meet it whatever its latencies are. A report without a figure that the SLO needs is an
+// error.
+func StepOf(r *takt.Report, offered float64, slo SLO) (CapacityStep, error) {
+	s := CapacityStep{
+		Offered: offered, Achieved: r.Rate.Achieved, Verdict: r.Verdict, ReportID: r.ID,
+		Response: stepLatency(r.Latency[takt.LatencyResponse]), Service: stepLatency(r.Latency[takt.LatencyService]),
+	}
+	s.Errors, _ = share(r.Counts.Failed+r.Counts.Unfinished, r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished, "")
+	for _, w := range r.Warnings {
+		if w.Code == "aborted" {
+			s.Margin, s.Reason = worst, w.Message
+			return s, nil
+		}
+	}
+	if r.Counts.OK == 0 {
+		s.Margin, s.Reason = worst, "not one operation succeeded"
+		return s, nil
+	}
+	var err error
+	s.Met, err = slo.judge(r, &s)
+	return s, err
+}
+
+func stepLatency(l takt.Latency) StepLatency {
+	return StepLatency{Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P99_9: l.P99_9}
+}
+
+// CapacityOf draws the answer from steps, which may come from a search or from a run
+// whose rate rose. ended is why there are no more of them; EndFound is only believed when
+// the SLO held at one rate and broke at another. need is per second, 0: none.
+func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capacity {
+	c := Capacity{SLO: slo.String(), Confidence: sure, Ended: ended, Statistic: slo.statistic(), Need: need, Steps: steps}
+	l := limitOf(steps)
+	switch {
+	case l.low == nil && l.high == nil:
+		c.Ended = EndInvalid
+	case l.low == nil:
+		c.Interval.High = &l.high.rate
+		if ended == EndFound {
+			c.Ended = EndNone
+		}
+	case l.high == nil:
+		c.Sustainable, c.Interval.Low = l.low.rate, &l.low.rate
+		if ended == EndFound {
+			c.Ended = EndMax
+		}
+	case ended == EndInvalid: // somewhere between
+		c.Sustainable, c.Interval = l.low.rate, Range{&l.low.rate, &l.high.rate}
+	default:
+		c.Sustainable, c.Interval = l.rate, l.interval
+	}
+	c.LimitedBy = limitedBy(steps, l)
+	c.Machines = c.MachinesFor(need)
+	c.Knee, c.USL, c.Line = knee(steps), uslOf(steps, l), limitLine(steps, c.Statistic)
+	return c
+}
+
+// limitedBy is the part of the SLO that broke at the lowest rate that breaks.
+func limitedBy(steps []CapacityStep, l limit) string {
+	for _, s := range steps {
+		if l.high != nil && s.Offered == l.high.rate && !s.Met && s.Verdict != takt.Invalid {
+			return s.Nearest
+		}
+	}
+	return ""
+}
+
+// MachinesFor is how many machines a rate per second takes; nil of rate 0, or when no
+// rate is sustainable.
+func (c Capacity) MachinesFor(need float64) *Machines {
+	if need <= 0 || c.Sustainable <= 0 {
+		return nil
+	}
+	count := func(rate *float64) int {
+		if rate == nil || *rate <= 0 {
+			return 0
+		}
+		return int(math.Ceil(need / *rate))
+	}
+	return &Machines{Count: count(&c.Sustainable), Low: count(c.Interval.High), High: count(c.Interval.Low)}
+}
+
+// ByRate are the steps by rising rate; runs at one rate in their order. Each stands for
+// itself: percentiles of several runs have no mean.
+func (c Capacity) ByRate() []CapacityStep {
+	steps := slices.Clone(c.Steps)
+	slices.SortStableFunc(steps, func(a, b CapacityStep) int { return cmp.Compare(a.Offered, b.Offered) })
+	return steps
+}
+
+// Shown are the response and the service time that a curve shows of a step, µs.
+func (c Capacity) Shown(s CapacityStep) (response, service float64) {
+	response, _ = s.Response.Get(c.Statistic)
+	service, _ = s.Service.Get(c.Statistic)
+	return response, service
+}
+
+// Extra is c as the extra section of a report.
+func (c Capacity) Extra() (map[string]any, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var extra map[string]any
+	err = json.Unmarshal(text, &extra)
+	return extra, err
+}
+
+// CapacityIn reads what Extra wrote.
+func CapacityIn(r *takt.Report) (c Capacity, err error) {
+	text, err := json.Marshal(r.Extra)
+	if err != nil {
+		return c, err
+	}
+	err = json.Unmarshal(text, &c)
+	return c, err
+}
+
+// Bound is what the SLO allows the statistic of the response time that a curve shows, µs;
+// 0: the SLO says nothing of it.
+func (c Capacity) Bound() float64 {
+	for _, part := range strings.Split(c.SLO, ",") {
+		if a, err := ParseAssertion(part); err == nil && a.of == takt.LatencyResponse && a.metric == c.Statistic {
+			return a.bound
+		}
+	}
+	return 0
+}

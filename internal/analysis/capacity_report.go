@@ -1,0 +1,81 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// KindCapacity is Report.Kind of an answer to takt capacity.
+const KindCapacity = "capacity"
+
+// CapacityReport makes the report of kind capacity from the runs of the steps, one at
+// least: counts, bytes and times are sums over all of them, variables those of the first
+// without its rate, and with settings. The caller fills in who made it when: tool, command,
+// id and comparability key. It has no latencies: percentiles over all rates say nothing.
+func CapacityReport(c Capacity, runs []*takt.Report, settings map[string]any) (*takt.Report, error) {
+	first := runs[0]
+	r := &takt.Report{
+		SchemaVersion: takt.SchemaVersion, Kind: KindCapacity, StartedAt: first.StartedAt,
+		Labels: maps.Clone(first.Labels), Variables: maps.Clone(first.Variables),
+		Schedule:  takt.Schedule{Profile: "steps", Arrivals: first.Schedule.Arrivals, Seed: first.Schedule.Seed, Shard: "1/1"},
+		Generator: first.Generator, Status: map[string]uint64{}, Latency: map[string]takt.Latency{}, Verdict: takt.Valid,
+	}
+	for _, name := range []string{"rate_per_s", "rate", "stages"} {
+		delete(r.Variables, name)
+	}
+	maps.Copy(r.Variables, settings)
+	r.Generator.CPUS, r.Generator.GCCycles = 0, 0
+	for _, run := range runs {
+		addRun(r, run)
+	}
+	if r.DurationS > 0 {
+		intended := float64(r.Counts.Scheduled) / r.DurationS
+		r.Rate = takt.Rate{Intended: &intended, Achieved: float64(r.Counts.OK+r.Counts.Failed) / r.DurationS}
+	}
+	noteInvalid(r, c)
+	var err error
+	r.Extra, err = c.Extra()
+	return r, err
+}
+
+func addRun(r, run *takt.Report) {
+	r.DurationS += run.DurationS
+	r.WarmupS += run.WarmupS
+	addCounts(&r.Counts, run.Counts)
+	addCounts(&r.WarmupCounts, run.WarmupCounts)
+	r.Bytes.Sent += run.Bytes.Sent
+	r.Bytes.Received += run.Bytes.Received
+	for code, n := range run.Status {
+		r.Status[code] += n
+	}
+	stages := run.Schedule.Stages
+	if stages == nil {
+		rate := run.Schedule.RatePerS
+		stages = []takt.Stage{{DurationS: run.DurationS, From: rate, To: rate}}
+	}
+	r.Schedule.Stages = append(r.Schedule.Stages, stages...)
+	r.Generator.CPUS += run.Generator.CPUS
+	r.Generator.GCCycles += run.Generator.GCCycles
+	r.Generator.MaxRSS = max(r.Generator.MaxRSS, run.Generator.MaxRSS)
+	r.Generator.GCPauseMaxUS = max(r.Generator.GCPauseMaxUS, run.Generator.GCPauseMaxUS)
+}
+
+// noteInvalid says what the generator spoiled.
+func noteInvalid(r *takt.Report, c Capacity) {
+	invalid := 0
+	for _, s := range c.Steps {
+		if s.Verdict == takt.Invalid {
+			invalid++
+		}
+	}
+	if invalid > 0 {
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "invalid_steps", Message: fmt.Sprintf(
+			"%d of %d steps are invalid: the generator, not the target, shaped them, so they count for nothing", invalid, len(c.Steps))})
+	}
+	if c.Ended == EndInvalid {
+		r.Verdict = takt.Invalid
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "generator_bottleneck", Message: "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine"})
+	}
+}

@@ -1,0 +1,166 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	tries       = 3 // of a rate at which the generator is the bottleneck: one may be bad luck
+	lowest      = 8 // the first rate is halved down to this part of it
+	repeatLimit = 3 // times Repeats, when the interval is still wide
+)
+
+// Search says which rates to offer, per second. It is a plain value: Next looks at all
+// that was measured so far and at nothing else.
+type Search struct {
+	Start     float64 // the first rate
+	Step      float64 // to add each time; 0: double the rate, then bisect
+	Max       float64 // the highest; 0: none
+	Precision float64 // rates this close are not bisected any more: 0.05 is 5 %
+	Repeats   int     // of the rates beside the limit; more of them while the interval is wider than ±Precision
+	Steps     int     // at most
+}
+
+// DefaultSearch begins at 10/s, bisects down to 5 %, repeats three times, and makes 60
+// steps at most.
+func DefaultSearch() Search { return Search{Start: 10, Precision: 0.05, Repeats: 3, Steps: 60} }
+
+// Validate reports every fault at once.
+func (s Search) Validate() error {
+	var faults []error
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	fault(!(s.Start > 0), "the first rate is %v/s; give one above 0, as in --start 10/s", s.Start)
+	fault(s.Max > 0 && s.Max < s.Start, "the highest rate %v/s is below the first, %v/s; raise --max or lower --start", s.Max, s.Start)
+	fault(!(s.Precision >= 0.005 && s.Precision <= 1), "--precision is %v %%; give 0.5%% to 100%%", s.Precision*100)
+	fault(s.Repeats < 1, "--repeats is %d; give a number above 0", s.Repeats)
+	fault(s.Steps < 1, "--max-steps is %d; give a number above 0", s.Steps)
+	return errors.Join(faults...)
+}
+
+// Next says which rate to offer after these steps, or why to end.
+func (s Search) Next(steps []CapacityStep) (rate float64, ended Ending) {
+	if len(steps) == 0 {
+		return s.Start, ""
+	}
+	if rate, ended = s.next(steps, limitOf(steps)); ended == "" && len(steps) >= s.Steps {
+		return 0, EndSteps
+	}
+	return rate, ended
+}
+
+func (s Search) next(steps []CapacityStep, l limit) (float64, Ending) {
+	wall := wallOf(steps, l.low)
+	if last := steps[len(steps)-1]; last.Verdict == takt.Invalid && !s.enough(steps, last.Offered) {
+		return last.Offered, "" // again
+	}
+	upper := wall
+	if l.high != nil && (wall == 0 || l.high.rate < wall) {
+		upper = l.high.rate
+	}
+	switch {
+	case l.low == nil:
+		return s.lower(steps, l)
+	case upper == 0:
+		return s.raise(l.low.rate)
+	case s.Step == 0 && upper/l.low.rate > 1+s.Precision:
+		return between(l.low.rate, upper), ""
+	case upper == wall:
+		return 0, EndInvalid
+	}
+	return s.again(steps, l)
+}
+
+// wallOf is the lowest rate above the one that holds at which the generator was the
+// bottleneck every time; 0: there is none.
+func wallOf(steps []CapacityStep, low *level) (wall float64) {
+	for _, step := range steps {
+		valid, invalid := runsAt(steps, step.Offered)
+		if valid == 0 && invalid >= tries && (low == nil || step.Offered > low.rate) && (wall == 0 || step.Offered < wall) {
+			wall = step.Offered
+		}
+	}
+	return wall
+}
+
+func runsAt(steps []CapacityStep, rate float64) (valid, invalid int) {
+	for _, s := range steps {
+		switch {
+		case s.Offered != rate:
+		case s.Verdict == takt.Invalid:
+			invalid++
+		default:
+			valid++
+		}
+	}
+	return valid, invalid
+}
+
+// lower halves the lowest rate: none has held so far.
+func (s Search) lower(steps []CapacityStep, l limit) (float64, Ending) {
+	least := steps[0].Offered
+	for _, step := range steps {
+		least = min(least, step.Offered)
+	}
+	switch half := round4(least / 2); {
+	case s.Step == 0 && half >= s.Start/lowest*0.999: // round4 may have taken a little off
+		return half, ""
+	case l.high == nil:
+		return 0, EndInvalid
+	}
+	return 0, EndNone
+}
+
+// raise goes on upwards: nothing has broken so far.
+func (s Search) raise(from float64) (float64, Ending) {
+	rate := from * 2
+	if s.Step > 0 {
+		rate = from + s.Step
+	}
+	switch {
+	case s.Max == 0 || round4(rate) < s.Max:
+		return round4(rate), ""
+	case from < s.Max:
+		return s.Max, ""
+	}
+	return 0, EndMax
+}
+
+// again repeats the rates on both sides of the limit, the one with fewer runs first.
+func (s Search) again(steps []CapacityStep, l limit) (float64, Ending) {
+	rate := l.low.rate
+	if l.high.n < l.low.n {
+		rate = l.high.rate
+	}
+	done := s.enough(steps, l.low.rate) && s.enough(steps, l.high.rate)
+	if done && (l.narrow(s.Precision) || min(l.low.n, l.high.n) >= s.Repeats*repeatLimit) {
+		return 0, EndFound
+	}
+	if _, invalid := runsAt(steps, rate); invalid >= tries {
+		return 0, EndFound
+	}
+	return rate, ""
+}
+
+// enough reports whether a rate has all its repeats, or will get no more.
+func (s Search) enough(steps []CapacityStep, rate float64) bool {
+	valid, invalid := runsAt(steps, rate)
+	return valid >= s.Repeats || invalid >= tries
+}
+
+// between is the middle on the scale of logarithms.
+func between(low, high float64) float64 { return round4(math.Sqrt(low * high)) }
+
+// round4 keeps four digits, for people who read the steps.
+func round4(v float64) float64 {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // it is a number
+	return short
+}

@@ -1,0 +1,209 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+)
+
+// USL is the universal scalability law: with N operations in the system it does
+// X(N) = γN ÷ (1 + σ(N−1) + κN(N−1)) a second (Gunther, Guerrilla Capacity Planning,
+// 2007, ch. 4). N is achieved rate × mean response time, by Little's law.
+type USL struct {
+	Gamma     float64  `json:"gamma_per_s"`          // γ: the rate of one operation at a time
+	Sigma     float64  `json:"sigma"`                // σ: the part that waits for others, contention
+	Kappa     float64  `json:"kappa"`                // κ: the cost of keeping N in step, crosstalk
+	Peak      *float64 `json:"peak_per_s"`           // the highest rate of the law; with κ = 0 it is only approached; nil: there is none
+	PeakAt    *float64 `json:"peak_concurrency"`     // N there; nil: approached
+	Deviation float64  `json:"deviation"`            // root mean square of measured X ÷ X(N) − 1
+	Measured  float64  `json:"measured_concurrency"` // the highest N that was measured; beyond it the law is a guess
+}
+
+// fewestLevels is how many rates a law of three numbers takes.
+const fewestLevels = 4
+
+// uslOf fits the law to the rates below the first that breaks: from there on a queue may
+// have grown for as long as the step went on, which is not the steady state that Little's
+// law speaks of. Least squares of the relative deviation of X is linear in p = (1−σ) ÷ γ,
+// q = σ ÷ γ and r = κ ÷ γ, none of them below 0: N ÷ X(N) = p + qN + rN(N−1).
+func uslOf(steps []CapacityStep, l limit) *USL {
+	var rows [][3]float64
+	var u USL
+	for _, v := range levelsOf(steps) {
+		x := v.mean(func(s CapacityStep) float64 { return s.Achieved })
+		r := v.mean(func(s CapacityStep) float64 { return s.Response.Mean }) / 1e6
+		if n := x * r; n > 0 && (l.high == nil || v.rate < l.high.rate) {
+			rows = append(rows, [3]float64{1 / r, n / r, n * (n - 1) / r})
+			u.Measured = max(u.Measured, n)
+		}
+	}
+	if len(rows) < fewestLevels {
+		return nil
+	}
+	c, squares := nonNegative(rows)
+	serial := c[0] + c[1]
+	if serial <= 0 {
+		return nil
+	}
+	u.Gamma, u.Sigma, u.Kappa, u.Deviation = 1/serial, c[1]/serial, c[2]/serial, math.Sqrt(squares/float64(len(rows)))
+	u.peak()
+	return &u
+}
+
+// At is X(n).
+func (u USL) At(n float64) float64 {
+	return u.Gamma * n / (1 + u.Sigma*(n-1) + u.Kappa*n*(n-1))
+}
+
+func (u *USL) peak() {
+	switch {
+	case u.Kappa > 0:
+		at := math.Sqrt((1 - u.Sigma) / u.Kappa)
+		rate := u.At(at)
+		u.Peak, u.PeakAt = &rate, &at
+	case u.Sigma > 0:
+		rate := u.Gamma / u.Sigma
+		u.Peak = &rate
+	}
+}
+
+// nonNegative finds the c ≥ 0 for which the sum of the squares of 1 − row·c is least. With
+// three unknowns each choice of those that are not 0 is tried.
+func nonNegative(rows [][3]float64) (best [3]float64, squares float64) {
+	squares = math.Inf(1)
+	for choice := 1; choice < 8; choice++ {
+		c, ok := leastSquares(rows, choice)
+		if !ok || min(c[0], c[1], c[2]) < 0 {
+			continue
+		}
+		var sum float64
+		for _, r := range rows {
+			off := 1 - r[0]*c[0] - r[1]*c[1] - r[2]*c[2]
+			sum += off * off
+		}
+		if sum < squares {
+			best, squares = c, sum
+		}
+	}
+	return best, squares
+}
+
+// leastSquares solves the normal equations of the unknowns in choice, a bit for each, by
+// Gauss's elimination. They are scaled to a diagonal of 1: N(N−1) is large.
+func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
+	var a [3][4]float64
+	var scale [3]float64
+	for i := range 3 {
+		for _, r := range rows {
+			scale[i] += r[i] * r[i]
+		}
+		scale[i] = math.Sqrt(scale[i])
+	}
+	for i := range 3 {
+		if choice>>i&1 == 0 || scale[i] == 0 {
+			a[i][i] = 1 // c[i] = 0
+			continue
+		}
+		for _, r := range rows {
+			for j := range 3 {
+				if choice>>j&1 == 1 && scale[j] > 0 {
+					a[i][j] += r[i] / scale[i] * r[j] / scale[j]
+				}
+			}
+			a[i][3] += r[i] / scale[i]
+		}
+	}
+	for i := range 3 {
+		if a[i][i] < 1e-12 { // the unknowns cannot be told apart
+			return c, false
+		}
+		for k := range 3 {
+			if f := a[k][i] / a[i][i]; k != i {
+				for j := range 4 {
+					a[k][j] -= f * a[i][j]
+				}
+			}
+		}
+	}
+	for i := range 3 {
+		if scale[i] > 0 {
+			c[i] = a[i][3] / a[i][i] / scale[i]
+		}
+	}
+	return c, true
+}
+
+// knee is the tested rate with the highest power, achieved rate ÷ mean response time: from
+// there on a rate that is 1 % higher costs more than 1 % of response time (Kleinrock,
+// Power and deterministic rules of thumb for probabilistic problems in computer
+// communications, ICC 1979). Nil with less than three rates.
+func knee(steps []CapacityStep) *float64 {
+	levels := levelsOf(steps)
+	if len(levels) < 3 {
+		return nil
+	}
+	var best, at float64
+	for _, l := range levels {
+		power := l.mean(func(s CapacityStep) float64 { return s.Achieved / max(s.Response.Mean, 1e-3) })
+		if power > best {
+			best, at = power, l.rate
+		}
+	}
+	if best == 0 {
+		return nil
+	}
+	return &at
+}
+
+// LimitLine is the straight part of a hockey stick, the blade: achieved rate =
+// Rate + Slope × response time in µs.
+type LimitLine struct {
+	Rate  float64 `json:"rate_per_s"`
+	Slope float64 `json:"slope_per_s_per_us"`
+}
+
+// limitLine is the line of Theil and Sen (Sen, JASA 63, 1968, 1379–1389) through the runs
+// whose response time is at least twice the least: the median of all slopes. Up to 29 % of
+// the runs may be outliers. The rate is taken as the function, since the blade may stand
+// upright. Nil with less than three runs.
+func limitLine(steps []CapacityStep, statistic string) *LimitLine {
+	xs, ys := blade(steps, statistic)
+	if len(xs) < 3 {
+		return nil
+	}
+	var slopes, rates []float64
+	for i := range xs {
+		for j := range i {
+			if ys[i] != ys[j] {
+				slopes = append(slopes, (xs[i]-xs[j])/(ys[i]-ys[j]))
+			}
+		}
+	}
+	if slopes == nil {
+		return nil
+	}
+	f := LimitLine{Slope: medianOf(slopes)}
+	for i := range xs {
+		rates = append(rates, xs[i]-f.Slope*ys[i])
+	}
+	f.Rate = medianOf(rates)
+	return &f
+}
+
+func blade(steps []CapacityStep, statistic string) (rates, times []float64) {
+	least := math.Inf(1)
+	var valid []CapacityStep
+	for _, l := range levelsOf(steps) {
+		valid = slices.Concat(valid, l.steps)
+	}
+	for _, s := range valid {
+		if us, _ := s.Response.Get(statistic); us > 0 {
+			least = min(least, us)
+		}
+	}
+	for _, s := range valid {
+		if us, _ := s.Response.Get(statistic); us >= 2*least {
+			rates, times = append(rates, s.Achieved), append(times, us)
+		}
+	}
+	return rates, times
+}

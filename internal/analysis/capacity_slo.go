@@ -1,0 +1,128 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// SLO is what a target has to keep: assertions, all of which hold.
+type SLO []Assertion
+
+// ParseSLO reads assertions with commas between them: p95<300ms,errors<0.1%. Fast
+// failures and operations that were never sent would make latencies look good, so it adds
+// errors<1% and dropped<1% where nothing bounds them. The error names every fault.
+func ParseSLO(text string) (slo SLO, err error) {
+	var faults []error
+	for _, part := range strings.Split(text, ",") {
+		a, err := ParseAssertion(part)
+		if err == nil {
+			err = a.breaksUnderLoad()
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		a.Text = strings.ReplaceAll(part, " ", "")
+		slo = append(slo, a)
+	}
+	for _, guard := range []struct{ text, by string }{{"errors<1%", "errors failed ok"}, {"dropped<1%", "dropped ok rate"}} {
+		if !slices.ContainsFunc(slo, func(a Assertion) bool { return slices.Contains(strings.Fields(guard.by), a.metric) }) {
+			a, err := ParseAssertion(guard.text)
+			slo, faults = append(slo, a), append(faults, err)
+		}
+	}
+	return slo, errors.Join(faults...)
+}
+
+// breaksUnderLoad refuses what says nothing about a limit: a bound that more load does
+// not break, and one that depends on how long a step is.
+func (a Assertion) breaksUnderLoad() error {
+	zero := a.op == "==" && a.bound == 0
+	upper := strings.HasPrefix(a.op, "<") || zero
+	if a.metric == "ok" || a.metric == "rate" {
+		upper = strings.HasPrefix(a.op, ">")
+	}
+	switch {
+	case !upper:
+		return fmt.Errorf("SLO %q does not break when the load rises; write an upper bound of latencies and failures, a lower one of rate and ok", a.Text)
+	case a.unit == perSecond:
+		return fmt.Errorf("SLO %q is a rate per second, but the search offers many; write a share of what is offered, as in rate>=99%%", a.Text)
+	case a.unit == number && a.bound != 0:
+		return fmt.Errorf("SLO %q is a count, which grows with the length of a step; write a share, as in %s%s1%%", a.Text, a.metric, a.op)
+	}
+	return nil
+}
+
+// String is the SLO as ParseSLO reads it.
+func (s SLO) String() string {
+	var parts []string
+	for _, a := range s {
+		parts = append(parts, a.Text)
+	}
+	return strings.Join(parts, ",")
+}
+
+// statistic is that of the response time which a curve shows: the SLO's, or p95.
+func (s SLO) statistic() string {
+	for _, a := range s {
+		if _, ok := (StepLatency{}).Get(a.metric); ok && a.of == takt.LatencyResponse {
+			return a.metric
+		}
+	}
+	return "p95"
+}
+
+// Break says in words what happens at the bound of an assertion: p95 reaches 300ms, rate
+// falls to 99 %.
+func (a Assertion) Break() string {
+	verb := " reaches "
+	if strings.HasPrefix(a.op, ">") {
+		verb = " falls to "
+	}
+	return a.name() + verb + a.unit.format(a.bound)
+}
+
+// judge holds the SLO against a report, and notes in step the part that is nearest to
+// breaking.
+func (s SLO) judge(r *takt.Report, step *CapacityStep) (met bool, err error) {
+	met, step.Margin = true, math.Inf(-1)
+	for _, a := range s {
+		v, missing := a.value(r)
+		if missing == "" && a.of != "" && v == 0 {
+			missing = fmt.Sprintf("the report has no %s", a.name())
+		}
+		if missing != "" {
+			return false, fmt.Errorf("SLO %q cannot be judged: %s", a.Text, missing)
+		}
+		if m := a.margin(v); m > step.Margin {
+			step.Margin, step.Nearest, step.Reason = m, a.Text, a.name()+" was "+a.unit.format(v)
+		}
+		met = met && a.holds(v)
+	}
+	return met, nil
+}
+
+// mostOver bounds the ratio of value and bound, so that one run does not outweigh others.
+const mostOver = 4.0
+
+// margin is 1 − bound ÷ value, or for a lower bound 1 − value ÷ bound, as if the two were
+// at most mostOver times apart: 0 at the bound, above 0 beyond it. The reciprocal of a response time falls in a straight
+// line as the rate rises (exactly in M/M/1, where every percentile is c ÷ (μ − λ), and in
+// heavy traffic in general: Kingman, Math. Proc. Camb. Phil. Soc. 57, 1961), and it
+// scatters by the same amount at every rate, for the relative error of a run of given
+// length grows as 1 ÷ (1 − utilisation) (Whitt, Management Science 35, 1989).
+func (a Assertion) margin(v float64) float64 {
+	over, under := v, a.bound
+	if strings.HasPrefix(a.op, ">") {
+		over, under = a.bound, v
+	}
+	if over == under {
+		return 0
+	}
+	return 1 - 1/min(mostOver, max(1/mostOver, over/under))
+}

@@ -1,0 +1,59 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The labels that name the thing under test.
+const (
+	LabelBranch       = "branch"
+	LabelRevision     = "revision"
+	LabelRevisionDate = "revision_date" // read by ParseRevisionDate
+)
+
+// ParseRevisionDate reads a label revision_date: RFC 3339, or a day such as 2026-01-31,
+// which is its beginning in UTC.
+func ParseRevisionDate(s string) (time.Time, error) {
+	layout := time.RFC3339
+	if len(s) == len(time.DateOnly) {
+		layout = time.DateOnly
+	}
+	t, err := time.Parse(layout, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("revision_date %q is no date; give one such as 2026-01-31T18:00:00Z, or 2026-01-31", s)
+	}
+	return t.UTC(), nil
+}
+
+// revisionDate is the date of the run's revision; the zero time where the label is missing
+// or no date.
+func revisionDate(r *Run) time.Time {
+	date, _ := ParseRevisionDate(r.Labels[LabelRevisionDate])
+	return date
+}
+
+const (
+	shortHash = 7  // digits, the fewest to which git shortens a hash
+	wholeHash = 40 // digits of SHA-1
+)
+
+// beginsHash reports whether s can be the beginning of a hash that names a revision, and
+// not the whole one. What comes after a hyphen, such as dirty, is no part of the hash.
+func beginsHash(s string) bool {
+	digits, _, _ := strings.Cut(s, "-")
+	return len(digits) >= shortHash && len(digits) < wholeHash && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// sameRevision compares a label with an operand, which may be the beginning of a hash. A
+// revision without letters is a date or a number, of which a beginning is another one.
+func sameRevision(label, operand string) bool {
+	if label == operand || !beginsHash(operand) {
+		return label == operand
+	}
+	hash, rest, _ := strings.Cut(label, "-")
+	digits, wanted, _ := strings.Cut(operand, "-")
+	return rest == wanted && strings.HasPrefix(hash, digits) &&
+		strings.Trim(hash, "0123456789abcdef") == "" && strings.ContainsAny(hash, "abcdef")
+}

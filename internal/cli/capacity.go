@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// capacity is the command that finds how much load a target takes.
+type capacity struct {
+	env     Env
+	store   storing
+	search  analysis.Search
+	outputs list
+	noStore bool
+
+	sloText string
+	need    perSecond
+	from    list
+	climb   climb
+
+	slo    analysis.SLO
+	opened []destination
+}
+
+func newCapacity(env Env) *cobra.Command {
+	k := &capacity{env: env, search: analysis.DefaultSearch(), climb: defaultClimb()}
+	c := &cobra.Command{
+		Use:   "capacity --slo SLO -- COMMAND… | capacity --slo SLO --from RUN|FILE…",
+		Short: "find the highest rate that a target takes, and how many machines a rate needs",
+		Long: `The load command after -- is run at one rate after the other until the SLO breaks;
+then the rates on both sides of the limit are repeated. Each step is a stored run.
+--from draws the same answer from runs that were made already: a ramp, steps, or
+runs at several rates.`,
+		Example: `  takt capacity --slo 'p95<300ms,errors<0.1%' --need 800/s -- http http://127.0.0.1:8080/
+  takt capacity --slo 'p99<50ms' --start 100/s --step 100/s --max 2k/s -- http http://127.0.0.1:8080/
+  takt capacity --slo 'p95<300ms' --from @-1 -o svg=curve.svg`,
+	}
+	addFlags(c, func(fs *goFlagSet) {
+		k.addFlags(fs)
+		k.climb.addFlags(fs)
+		k.store.addFlags(fs)
+	})
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, k.validate(args)) }
+	c.RunE = func(cmd *cobra.Command, args []string) error { return k.run(cmd.Context(), args) }
+	return c
+}
+
+func (k *capacity) addFlags(fs *goFlagSet) {
+	fs.StringVar(&k.sloText, "slo", "", "`CONDITIONS` that have to hold, with commas between them, as of --assert: p95<300ms,errors<0.1%; errors<1% and dropped<1% hold unless they are given")
+	fs.Var(&k.need, "need", "say how many machines `RATE` takes, such as 800/s")
+	fs.Var(&k.from, "from", "`RUN|FILE` that was run already, instead of a command; repeatable")
+	fs.Var((*perSecond)(&k.search.Start), "start", "the first `RATE`")
+	fs.Var((*perSecond)(&k.search.Step), "step", "raise the rate by `RATE` each time, instead of doubling and bisecting")
+	fs.Var((*perSecond)(&k.search.Max), "max", "the highest `RATE` to offer")
+	fs.Var((*percentage)(&k.search.Precision), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
+	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "run the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
+	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "`N` steps at most")
+	fs.Var(&k.outputs, "output", "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(formatNames(), ", "))
+	fs.Var(&k.outputs, "o", "= --output")
+	fs.BoolVar(&k.noStore, "no-store", false, "keep neither the steps nor the answer in the store")
+}
+
+// validate reports every fault at once.
+func (k *capacity) validate(args []string) (faults []error) {
+	var err error
+	switch {
+	case k.sloText != "":
+		k.slo, err = analysis.ParseSLO(k.sloText)
+		faults = append(faults, unjoin(err)...)
+	case len(k.from) == 0:
+		faults = append(faults, errors.New("takt capacity needs --slo, as in --slo 'p95<300ms,errors<0.1%'"))
+	}
+	faults = append(faults, unjoin(k.search.Validate())...)
+	var bad []error
+	k.opened, bad = k.destinations()
+	faults = append(faults, bad...)
+	switch {
+	case len(k.from) == 0:
+		return append(faults, k.climb.validate(k.env, args)...)
+	case len(args) > 0:
+		return append(faults, fmt.Errorf("--from takes runs that were made already, and %q is a command; leave one of them out", strings.Join(args, " ")))
+	}
+	return faults
+}
+
+// unjoin takes errors.Join apart.
+func unjoin(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return all.Unwrap()
+	}
+	return appendError(nil, err)
+}
+
+// destinations are the outputs of any report, and svg.
+func (k *capacity) destinations() (opened []destination, faults []error) {
+	var others list
+	var curves []destination
+	var paths []string
+	for _, o := range k.outputs {
+		name, path, given := strings.Cut(o, "=")
+		switch {
+		case name != "svg":
+			others = append(others, o)
+			continue
+		case !given:
+			path = format.Stdout
+		case path == "":
+			faults = append(faults, fmt.Errorf("output %q has no path; write svg=FILE, or svg=- for standard output", o))
+		}
+		curves = append(curves, destination{format.CapacitySVG(), path})
+	}
+	opened, bad := parseOutputs(k.env, others)
+	toStdout := func(d destination) bool { return d.path == format.Stdout }
+	if slices.ContainsFunc(curves, toStdout) && !slices.ContainsFunc(others, func(o string) bool { return !strings.Contains(o, "=") || strings.HasSuffix(o, "=-") }) {
+		opened = slices.DeleteFunc(opened, toStdout) // the text that goes there unless something else does
+	}
+	opened = append(opened, curves...)
+	for _, d := range opened {
+		paths, faults = append(paths, d.path), appendError(faults, format.CanReplay(d.format))
+	}
+	if bad == nil {
+		bad = format.CheckPaths(paths)
+	}
+	return opened, append(faults, bad...)
+}
+
+func (k *capacity) run(ctx context.Context, args []string) error {
+	if len(k.from) > 0 {
+		return k.draw(ctx)
+	}
+	id := engine.NewID(time.Now())
+	out, err := openOutputs(k.env, k.opened, 1, 1, takt.Report{SchemaVersion: takt.SchemaVersion, ID: id, Kind: analysis.KindCapacity})
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	steps, runs, ended, failed := k.climb.run(ctx, k, id, args)
+	if len(steps) == 0 {
+		return k.outcome(ctx, analysis.Capacity{}, failed)
+	}
+	answer := analysis.CapacityOf(steps, k.slo, ended, float64(k.need))
+	r, err := k.report(answer, runs, id)
+	if err == nil {
+		err = out.close(r)
+		k.keep(r)
+	}
+	return k.outcome(ctx, answer, cmp.Or(err, failed))
+}
+
+// keep stores the report.
+func (k *capacity) keep(r *takt.Report) {
+	if !k.noStore {
+		k.store.keep(k.env, r)
+	}
+}
+
+// report is that of the answer.
+func (k *capacity) report(answer analysis.Capacity, runs []*takt.Report, id string) (*takt.Report, error) {
+	r, err := analysis.CapacityReport(answer, runs, k.settings())
+	if err != nil {
+		return nil, err
+	}
+	r.ID, r.Command, r.Schedule.RunGroup = id, k.command(runs[0]), id
+	r.Tool = runs[0].Tool
+	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
+	return r, nil
+}
+
+// settings are those that shape the answer.
+func (k *capacity) settings() map[string]any {
+	if len(k.from) > 0 {
+		return map[string]any{"slo": k.slo.String()}
+	}
+	s := map[string]any{
+		"slo": k.slo.String(), "start_per_s": k.search.Start, "precision": k.search.Precision, "repeats": k.search.Repeats,
+		"step_duration_s": k.climb.duration.Seconds(), "step_warmup_s": k.climb.warmup.Seconds(), "pause_s": k.climb.pause.Seconds(),
+	}
+	if k.search.Step > 0 {
+		s["step_per_s"] = k.search.Step
+	}
+	if k.search.Max > 0 {
+		s["max_per_s"] = k.search.Max
+	}
+	return s
+}
+
+// command is the command line; what stands behind -- is taken from a step's report, in
+// which its secrets are hidden.
+func (k *capacity) command(step *takt.Report) []string {
+	words := []string{"takt"}
+	for i, word := range k.env.args {
+		if word == "--" {
+			n := min(len(step.Command), len(k.env.args)-i)
+			return append(append(words, "--"), step.Command[1:n]...)
+		}
+		words = append(words, hidePassword(word))
+	}
+	return words
+}
+
+// outcome maps the answer to the exit code. failed ended the search before its time.
+func (k *capacity) outcome(ctx context.Context, c analysis.Capacity, failed error) error {
+	var signal *SignalError
+	switch {
+	case errors.As(context.Cause(ctx), &signal):
+		return &exitError{code: exitSignal + signal.Number}
+	case failed != nil:
+		return &exitError{exitFailed, failed}
+	case c.Ended == analysis.EndInvalid:
+		return &exitError{exitInvalid, errors.New("the generator was the bottleneck, so the limit of the target is not known; see the warnings")}
+	case c.Sustainable == 0:
+		return &exitError{exitAssertion, errors.New("the SLO held at no rate")}
+	}
+	return nil
+}
+
+// draw answers from runs that were made already.
+func (k *capacity) draw(ctx context.Context) error {
+	for _, name := range k.from {
+		if err := isReport(name); err != nil {
+			return err
+		}
+	}
+	runs, err := k.store.reports(ctx, k.env, k.from)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 1 && runs[0].Kind == analysis.KindCapacity {
+		return k.again(ctx, runs[0])
+	}
+	if k.slo == nil {
+		return &exitError{exitUsage, errors.New("--from with a run that is no answer of takt capacity needs --slo, as in --slo 'p95<300ms'")}
+	}
+	return k.drawFrom(ctx, runs)
+}
+
+// drawFrom makes the answer of the runs.
+func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report) error {
+	steps, err := analysis.StepsOf(runs, k.slo)
+	if err != nil {
+		return err
+	}
+	answer := analysis.CapacityOf(steps, k.slo, analysis.EndFound, float64(k.need))
+	r, err := k.report(answer, runs, engine.NewID(time.Now()))
+	if err != nil {
+		return err
+	}
+	k.keep(r)
+	return cmp.Or(writeReport(k.env, k.opened, r), k.outcome(ctx, answer, nil))
+}
+
+// again shows an earlier answer: as it is, or of its stored steps for another SLO.
+func (k *capacity) again(ctx context.Context, r *takt.Report) error {
+	c, err := analysis.CapacityIn(r)
+	if err != nil {
+		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+	}
+	if k.slo != nil && k.slo.String() != c.SLO {
+		var ids []string
+		for _, s := range c.Steps {
+			ids = append(ids, s.ReportID)
+		}
+		runs, err := k.store.reports(ctx, k.env, slices.Compact(ids))
+		if err != nil {
+			return fmt.Errorf("another SLO needs the steps, and they are not there: %w; leave --slo out", err)
+		}
+		return k.drawFrom(ctx, runs)
+	}
+	if k.need > 0 {
+		c.Need = float64(k.need)
+		c.Machines = c.MachinesFor(c.Need)
+		if r.Extra, err = c.Extra(); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(writeReport(k.env, k.opened, r), k.outcome(ctx, c, nil))
+}
+
+// isReport refuses a file that is none. A run of the store is no file.
+func isReport(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil // the store is asked
+	}
+	defer f.Close()
+	first := make([]byte, 1)
+	if n, _ := f.Read(first); n == 1 && first[0] != '{' {
+		return fmt.Errorf("%s is no report; give a run or a file of -o json", name)
+	}
+	return nil
+}
+
+// perSecond is a flag of a rate; 0: not given.
+type perSecond float64
+
+func (p *perSecond) Set(s string) error {
+	v, err := schedule.ParseRate(s)
+	if err == nil && v > schedule.MaxRate {
+		err = fmt.Errorf("rate %q has no number; give one such as 500/s", s)
+	}
+	*p = perSecond(v)
+	return err
+}
+
+func (p *perSecond) String() string {
+	if p == nil || *p == 0 {
+		return ""
+	}
+	return schedule.FormatRate(float64(*p))
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// climb runs the load command at one rate after the other.
+type climb struct {
+	duration time.Duration // of the measured part of a step
+	warmup   time.Duration // before it, for the queues to settle
+	pause    time.Duration // between steps, for the target to come to rest
+	seed     uint64        // of the first step; each has its own, so that repeats are independent
+
+	arrivals bool // the command says itself how operations are spaced
+}
+
+func defaultClimb() climb {
+	return climb{duration: 30 * time.Second, warmup: 5 * time.Second, pause: time.Second, seed: 1}
+}
+
+func (k *climb) addFlags(fs *goFlagSet) {
+	fs.Var((*schedule.DurationValue)(&k.duration), "duration", "measure each step for `TIME`")
+	fs.Var((*schedule.DurationValue)(&k.duration), "z", "= --duration")
+	fs.Var((*schedule.DurationValue)(&k.warmup), "warmup", "`TIME` of load before each step that is in no figure, for queues to settle")
+	fs.Var((*schedule.DurationValue)(&k.pause), "pause", "`TIME` without load between steps")
+	fs.Uint64Var(&k.seed, "seed", k.seed, "`N` of the first step; the next have N+1, N+2 …")
+}
+
+// validate has takt config check the load command, whose faults it gives, and refuses
+// settings that are the search's own.
+func (k *climb) validate(env Env, command []string) (faults []error) {
+	if k.duration <= 0 {
+		faults = append(faults, fmt.Errorf("--duration is %v; give a time above 0", k.duration))
+	}
+	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
+		return append(faults, errors.New("takt capacity needs the load command to run, behind --: -- http http://127.0.0.1:8080/"))
+	}
+	given, err := settingsOf(env, command)
+	k.arrivals = slices.Contains(given, "arrivals")
+	for _, name := range given {
+		switch name {
+		case "duration", "warmup", "seed", "output", "store", "no-store":
+			faults = append(faults, fmt.Errorf("--%s stands behind --; give it to takt capacity, before --", name))
+		case "rate", "stages", "requests", "repeat", "shard", "start-at", "run-group", "progress":
+			faults = append(faults, fmt.Errorf("--%s stands behind --, but the search decides about it; leave it out", name))
+		case "assert":
+			faults = append(faults, errors.New("--assert stands behind --; say with --slo what has to hold"))
+		}
+	}
+	return appendError(faults, err)
+}
+
+// settingsOf are the names of the flags that stand in a load command.
+func settingsOf(env Env, command []string) (given []string, err error) {
+	var stdout, stderr bytes.Buffer
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &stdout, &stderr
+	if code := Main(env, slices.Concat([]string{configCommand, "--" + jsonFlag}, command)); code != exitOK {
+		return nil, fmt.Errorf("behind --: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "takt: "))
+	}
+	var shown struct {
+		Settings []settingRow `json:"settings"`
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &shown); err != nil {
+		return nil, fmt.Errorf("%q is no load command; give http, as in -- http http://127.0.0.1:8080/", command[0])
+	}
+	for _, s := range shown.Settings {
+		if s.Origin == fromFlag {
+			given = append(given, s.Name)
+		}
+	}
+	return given, nil
+}
+
+// run makes steps until the search ends, a step cannot be run, or a signal comes.
+func (k *climb) run(ctx context.Context, c *capacity, id string, command []string) (steps []analysis.CapacityStep, runs []*takt.Report, ended analysis.Ending, err error) {
+	for {
+		rate, ended := c.search.Next(steps)
+		if ended != "" {
+			return steps, runs, ended, nil
+		}
+		if len(steps) > 0 {
+			rest(ctx, k.pause)
+		}
+		var step analysis.CapacityStep
+		r, err := k.run1(ctx, c, id, len(steps), rate, command)
+		if err == nil {
+			step, err = analysis.StepOf(r, rate, c.slo)
+		}
+		if err != nil || ctx.Err() != nil { // the signal has cut the step short
+			return steps, runs, analysis.EndBroken, err
+		}
+		steps, runs = append(steps, step), append(runs, r)
+		fmt.Fprintln(c.env.Stderr, "capacity: "+stepLine(len(steps), step))
+	}
+}
+
+// rest waits, but not beyond a signal.
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+func stepLine(n int, s analysis.CapacityStep) string {
+	word := "breaks"
+	switch {
+	case s.Verdict == takt.Invalid:
+		word = "invalid, the generator was the bottleneck"
+	case s.Met:
+		word = "holds"
+	}
+	return fmt.Sprintf("step %d: %s offered, %s achieved: %s, %s", n, format.Amount(analysis.PerSecond, s.Offered), format.Amount(analysis.PerSecond, s.Achieved), s.Reason, word)
+}
+
+// run1 makes one run, in this process. One that --abort-on ended, or of which nothing
+// succeeded, is a run too.
+func (k *climb) run1(ctx context.Context, c *capacity, id string, number int, rate float64, command []string) (*takt.Report, error) {
+	var stdout, stderr bytes.Buffer
+	env := c.env
+	env.Stdin, env.Stdout, env.Stderr, env.Interrupt = strings.NewReader(""), &stdout, &stderr, ctx
+	code := Main(env, append(slices.Clone(command), k.flags(c, id, number, rate)...))
+	r, err := document.Parse(stdout.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("the step at %s ended with exit code %d: %s", schedule.FormatRate(rate), code, strings.TrimSpace(stderr.String()))
+	}
+	return r, nil
+}
+
+// flags are what the search adds to the load command.
+func (k *climb) flags(c *capacity, id string, number int, rate float64) []string {
+	flags := []string{
+		"--rate", schedule.FormatRate(rate), "--duration", k.duration.String(), "--warmup", k.warmup.String(),
+		"--seed", strconv.FormatUint(k.seed+uint64(number), 10), "--run-group", id, "-o", "json=-", "--progress", "none",
+	}
+	if !k.arrivals {
+		flags = append(flags, "--arrivals", "poisson")
+	}
+	if c.noStore {
+		flags = append(flags, "--no-store")
+	}
+	if c.store.where != "" {
+		flags = append(flags, "--store", c.store.where)
+	}
+	return flags
+}

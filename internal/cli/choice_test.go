@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"testing"
+	"time"
+)
+
+// --since takes the place of a default -n; of two times that were given the shorter
+// counts.
+func TestChoice(t *testing.T) {
+	for _, test := range []struct {
+		standard, last string
+		since          time.Duration
+		count          int
+		age            time.Duration
+	}{
+		{"20", "", 0, 20, 0},
+		{"168h", "", 0, 0, 168 * time.Hour},
+		{"", "", 0, 0, 0},
+		{"20", "", time.Hour, 0, time.Hour},
+		{"168h", "", 720 * time.Hour, 0, 720 * time.Hour},
+		{"20", "20", time.Hour, 20, time.Hour},
+		{"168h", "5", time.Hour, 5, time.Hour},
+		{"168h", "2h", time.Hour, 0, time.Hour},
+		{"168h", "1h", 2 * time.Hour, 0, time.Hour},
+		{"20", "7d", 0, 0, 168 * time.Hour},
+	} {
+		c := choice{last: last{text: test.standard}}
+		fs := newGoFlagSet("runs")
+		c.addFlags(fs)
+		var args []string
+		if test.last != "" {
+			args = append(args, "-last", test.last)
+		}
+		if test.since > 0 {
+			args = append(args, "-since", test.since.String())
+		}
+		if err := fs.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		faults := c.validate(nil)
+		if faults != nil || c.count != test.count || c.age != test.age {
+			t.Errorf("default %q, %q: %d runs of the last %v, want %d of %v; %v", test.standard, args, c.count, c.age, test.count, test.age, faults)
+		}
+	}
+}
+
+func TestBadChoice(t *testing.T) {
+	for _, text := range []string{"0", "-1", "0s", "-7d", "x", "20 runs"} {
+		c := choice{last: last{text, true}}
+		if faults := c.validate(nil); len(faults) != 1 {
+			t.Errorf("%q: %v", text, faults)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The names of --progress; a row of the driver table may have one more.
+const (
+	progressAuto = "auto"
+	progressLine = "line"
+	progressNone = "none"
+)
+
+func (l *load) progressNames() []string {
+	names := []string{progressAuto, progressLine, progressNone}
+	if l.row.Narration != "" {
+		names = append(names, l.row.Narration)
+	}
+	return names
+}
+
+func (l *load) checkProgress() error {
+	for _, name := range l.progressNames() {
+		if l.progress == name {
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown --progress %q; use one of %s", l.progress, strings.Join(l.progressNames(), ", "))
+}
+
+// watch is what happens once a second: outputs that are written as the run goes, and
+// what people see of it. ended is for after the run.
+func (l *load) watch(out outputs) (interval func(takt.Interval), ended func()) {
+	shown, ended := l.show()
+	return func(iv takt.Interval) {
+		out.interval(iv)
+		shown(iv)
+	}, ended
+}
+
+// show is what people see: nothing, a line a second, or a predecessor's words, which is
+// what those want who write its flags.
+func (l *load) show() (interval func(takt.Interval), ended func()) {
+	none := func() {}
+	narrates := l.progress == progressAuto && l.env.settings.legacy || l.progress == l.row.Narration
+	if n, ok := l.driver.(driver.Narrator); ok && narrates {
+		return n.Narrate(l.env.Stderr)
+	}
+	if l.progress == progressNone {
+		return func(takt.Interval) {}, none
+	}
+	before := 0.0
+	return func(iv takt.Interval) {
+		length := iv.T - before
+		before = iv.T
+		if length > 0.5 { // not what came after the last full second
+			fmt.Fprintln(l.env.Stderr, format.ProgressLine(iv, length))
+		}
+	}, none
+}

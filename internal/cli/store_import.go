@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/store/heyapm"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// newStoreImport reads reports of files into the store.
+func newStoreImport(env Env) *cobra.Command {
+	var s storing
+	c := &cobra.Command{
+		Use:   "import FILE…",
+		Short: "keep reports of files: of -o json, of takt store export, or hey-apm's documents",
+		Long:  "A file holds one JSON document or many, one after another; - is standard input.",
+		Example: `  takt store import report.json
+  takt store export branch=main | takt store import --store shared.db -`,
+	}
+	addFlags(c, s.addFlags)
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(cmd, []error{errors.New("takt store import takes at least one file; - is standard input")})
+		}
+		return nil
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error { return s.importFiles(cmd.Context(), env, args) }
+	return c
+}
+
+// importFiles keeps the reports of all files, or none.
+func (s *storing) importFiles(ctx context.Context, env Env, names []string) error {
+	var all []*takt.Report
+	var faults []error
+	file := map[string]string{} // by id
+	for _, name := range names {
+		list, err := readReports(env, name)
+		faults = appendError(faults, err)
+		for _, r := range list {
+			if first, twice := file[r.ID]; twice {
+				faults = append(faults, fmt.Errorf("the run %s is there twice, in %s and %s; leave one out", r.ID, first, name))
+			}
+			file[r.ID] = name
+		}
+		all = append(all, list...)
+	}
+	if len(faults) > 0 {
+		return errors.Join(faults...)
+	}
+	err := s.with(ctx, env, func(st store.Store) error { return st.Save(ctx, all...) })
+	if err == nil {
+		fmt.Fprintf(env.Stderr, "takt store: %s\n", counted(len(all), "was imported", "were imported"))
+	}
+	return err
+}
+
+// counted is a sentence about so many runs.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 run " + one
+	}
+	return fmt.Sprintf("%d runs %s", n, many)
+}
+
+// readReports reads the reports of one file, at least one, up to the first fault.
+func readReports(env Env, name string) (all []*takt.Report, err error) {
+	in := env.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	for d := json.NewDecoder(in); ; {
+		var text json.RawMessage
+		err := d.Decode(&text)
+		switch {
+		case errors.Is(err, io.EOF) && len(all) == 0:
+			return nil, fmt.Errorf("%s holds no report; give what -o json or takt store export wrote", name)
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: document %d is not JSON: %w", name, len(all)+1, err)
+		}
+		r, err := readReport(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: document %d: %w", name, len(all)+1, err)
+		}
+		all = append(all, r)
+	}
+}
+
+// readReport reads takt's report, or hey-apm's. It may be from anybody, so what only
+// shows when the run is asked for, or drawn, is checked here.
+func readReport(text []byte) (*takt.Report, error) {
+	parse := document.Parse
+	if heyapm.Is(text) {
+		parse = heyapm.Parse
+	}
+	r, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return r, errors.Join(append(badHistograms(r), badID(r.ID))...)
+}
+
+// longestID is how many bytes of an id Elasticsearch takes.
+const longestID = 512
+
+// badID refuses an id that nobody could write on a command line.
+func badID(id string) error {
+	strange := func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) || c == utf8.RuneError }
+	if id == "" || len(id) > longestID || strings.ContainsFunc(id, strange) {
+		return fmt.Errorf("%q is no id of a run; give the report one of at most %d visible characters, without spaces", id, longestID)
+	}
+	return nil
+}
+
+// badHistograms are those that cannot be read. A report may have none.
+func badHistograms(r *takt.Report) (faults []error) {
+	h := hist.New()
+	check := func(encoded, format string, args ...any) {
+		if encoded == "" {
+			return
+		}
+		if err := h.MergeEncoded(encoded); err != nil {
+			faults = append(faults, fmt.Errorf(format+": %w", append(args, err)...))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Latency)) {
+		check(r.Latency[name].HDR, "latency %s", name)
+	}
+	for _, iv := range r.Intervals {
+		check(iv.HDR, "the interval that ends at %v s", iv.T)
+		check(iv.ServiceHDR, "the service time of the interval that ends at %v s", iv.T)
+	}
+	return faults
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+// A value that is refused changes nothing: the other faults are about the default.
+func TestPercentageRefused(t *testing.T) {
+	p := percentage(0.05)
+	if err := p.Set("5"); err == nil || p != 0.05 {
+		t.Errorf("%v, %v", p, err)
+	}
+	if err := p.Set("12.5%"); err != nil || p != 0.125 {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
+func TestStopped(t *testing.T) {
+	for _, test := range []struct {
+		pairs, signal int
+		command       []string
+		want          string
+	}{
+		{0, 2, nil, "stopped by SIGINT before the first pair was made"},
+		{1, 2, nil, "stopped by SIGINT after 1 pair; their runs are kept"},
+		{7, 15, nil, "stopped by SIGTERM after 7 pairs; their runs are kept"},
+		{7, 2, []string{"http", "--no-store"}, "stopped by SIGINT after 7 pairs"},
+	} {
+		b := &block{command: test.command, base: make([]analysis.Run, test.pairs)}
+		if got := b.stopped(&SignalError{test.signal}).Error(); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
+// What was asked for wrongly goes before runs from which nothing can be concluded.
+func TestVerdictOfFaults(t *testing.T) {
+	unfit, asked := &analysis.UnfitError{Runs: []analysis.Run{{ID: "a"}}}, &analysis.UsageError{Err: errors.New("b")}
+	for _, test := range []struct {
+		err  error
+		code int
+	}{
+		{unfit, exitInvalid},
+		{asked, exitUsage},
+		{errors.Join(unfit, asked), exitUsage},
+		{errors.New("c"), exitFailed},
+	} {
+		if code := (Env{Stderr: io.Discard}).exit(verdictOf(test.err)); code != test.code {
+			t.Errorf("%v: exit code %d, want %d", test.err, code, test.code)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// The classes of failed records; docs/kafka.md explains them. Of another refusal of
+// the broker the class is Kafka's own name for it, in lower case.
+const (
+	classNotLeader    = "not_leader"
+	classTimeout      = "timeout"
+	classTooLarge     = "too_large"
+	classUnknownTopic = "unknown_topic"
+	classAuth         = "auth"
+	classReplicas     = "not_enough_replicas"
+	classRefused      = "refused"
+	classConnection   = "connection"
+	classBufferFull   = "buffer_full"
+	classTransaction  = "transaction"
+	classClosed       = "closed"
+	classOther        = "client"
+)
+
+// brokerClass are the codes that have a class of takt's.
+func brokerClass(e *kerr.Error) string {
+	switch e {
+	case kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.KafkaStorageError:
+		return classNotLeader
+	case kerr.RequestTimedOut:
+		return classTimeout
+	case kerr.MessageTooLarge, kerr.RecordListTooLarge:
+		return classTooLarge
+	case kerr.UnknownTopicOrPartition, kerr.UnknownTopicID, kerr.InvalidTopicException:
+		return classUnknownTopic
+	case kerr.TopicAuthorizationFailed, kerr.ClusterAuthorizationFailed, kerr.GroupAuthorizationFailed,
+		kerr.TransactionalIDAuthorizationFailed, kerr.SaslAuthenticationFailed:
+		return classAuth
+	case kerr.NotEnoughReplicas, kerr.NotEnoughReplicasAfterAppend:
+		return classReplicas
+	case kerr.InvalidTxnState, kerr.TransactionAbortable, kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping:
+		return classTransaction
+	}
+	return strings.ToLower(e.Message)
+}
+
+// classify is the class of an error of either client.
+func classify(err error) string {
+	var code sarama.KError
+	if errors.As(err, &code) {
+		err = kerr.ErrorForCode(int16(code))
+	}
+	var broker *kerr.Error
+	var config sarama.ConfigurationError
+	var wait net.Error
+	var transaction *transactionError
+	switch {
+	case errors.As(err, &transaction):
+		return classTransaction
+	case errors.As(err, &broker):
+		return brokerClass(broker)
+	case errors.As(err, &config) && strings.Contains(string(config), "larger than"):
+		return classTooLarge // sarama looks at the size before it sends
+	case errors.Is(err, kgo.ErrMaxBuffered), errors.Is(err, sarama.ErrProducerRetryBufferOverflow):
+		return classBufferFull
+	case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, sarama.ErrClosedClient), errors.Is(err, sarama.ErrShuttingDown):
+		return classClosed
+	case errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries), errors.Is(err, context.DeadlineExceeded):
+		return classTimeout
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, sarama.ErrOutOfBrokers):
+		return classRefused
+	case errors.As(err, &wait) && wait.Timeout():
+		return classTimeout
+	case wait != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, sarama.ErrNotConnected):
+		return classConnection
+	}
+	return classOther
+}
+
+// lasts reports whether err does not pass when a consumer tries again.
+func lasts(err error) bool {
+	class := classify(err)
+	return class == classAuth || class == classClosed
+}

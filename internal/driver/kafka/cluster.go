@@ -1,0 +1,217 @@
+// Package kafka is the driver of takt kafka: one operation is one record. The
+// clients franz-go and sarama stand behind it, and the same report comes from each.
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// Cluster says where the brokers are and how they are spoken to. The three commands
+// have it in common.
+type Cluster struct {
+	Brokers        string // host:port, separated by commas
+	Topic          string
+	APIVersion     string // "": what the brokers offer
+	Client         string
+	ConnectTimeout time.Duration
+	TLS            TLS
+	SASL           SASL
+
+	dial   func(ctx context.Context, network, addr string) (net.Conn, error)
+	wire   *wire
+	config *tls.Config // nil: no TLS
+}
+
+// TLS are the seed's flags for encrypted connections. A certificate file makes it mTLS.
+type TLS struct {
+	On       bool
+	CA       string // PEM files
+	Cert     string
+	Key      string
+	Insecure bool
+}
+
+// The names of Cluster.Client.
+const (
+	clientFranz       = "franz"
+	clientSarama      = "sarama"       // sync batches, the seed's model
+	clientSaramaAsync = "sarama-async" // of the same library
+)
+
+func newCluster() Cluster {
+	return Cluster{
+		Brokers: "localhost:9092", Topic: "sangrenel", Client: clientFranz, ConnectTimeout: 10 * time.Second,
+		dial: (&net.Dialer{}).DialContext, wire: &wire{},
+	}
+}
+
+func (c *Cluster) addFlags(fs *flag.FlagSet, clients string) {
+	fs.StringVar(&c.Brokers, "brokers", c.Brokers, "comma separated `LIST` of brokers, host:port")
+	fs.StringVar(&c.Topic, "topic", c.Topic, "`NAME` of the topic")
+	fs.StringVar(&c.Client, "client", c.Client, "client library, `"+clients+"`")
+	fs.StringVar(&c.APIVersion, "api-version", "", "speak no newer protocol than that of Kafka `VERSION`, such as 2.8.0; without it what the brokers offer")
+	fs.Var((*schedule.DurationValue)(&c.ConnectTimeout), "connect-timeout", "`TIME` that finding the brokers and the topic may take")
+	fs.BoolVar(&c.TLS.On, "tls", false, "encrypt the connections")
+	fs.StringVar(&c.TLS.CA, "tls-ca-cert", "", "verify the brokers' certificates with the authorities in this PEM `FILE`")
+	fs.StringVar(&c.TLS.Cert, "tls-cert-file", "", "client certificate, PEM `FILE`")
+	fs.StringVar(&c.TLS.Key, "tls-key-file", "", "key of the client certificate, PEM `FILE`")
+	fs.BoolVar(&c.TLS.Insecure, "tls-insecure-skip-verify", false, "do not verify the brokers' certificates")
+	c.SASL.addFlags(fs)
+}
+
+// validate reports every fault at once and reads the files that flags name.
+func (c *Cluster) validate(clients ...string) (faults []error) {
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	for _, b := range c.brokers() {
+		_, _, err := net.SplitHostPort(b)
+		fault(err != nil, "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
+	}
+	fault(c.Topic == "", "--topic is empty; name the topic")
+	fault(!slices.Contains(clients, c.Client), "unknown --client %q; use %s", c.Client, strings.Join(clients, ", "))
+	fault(c.ConnectTimeout <= 0, "--connect-timeout must be above 0; brokers that never answer would hang the run")
+	if c.APIVersion != "" {
+		_, err := sarama.ParseKafkaVersion(c.APIVersion)
+		fault(err != nil || kversion.FromString("v"+shortVersion(c.APIVersion)) == nil,
+			"unknown --api-version %q; use a version of Kafka such as 2.8.0", c.APIVersion)
+	}
+	for _, err := range []error{c.SASL.read(), c.readTLS()} {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return faults
+}
+
+func (c *Cluster) brokers() []string { return strings.Split(c.Brokers, ",") }
+
+// shortVersion is the version without its third number, which changed no protocol
+// since 1.0; before that there were four numbers.
+func shortVersion(v string) string {
+	parts := strings.Split(v, ".")
+	keep := 2
+	if parts[0] == "0" {
+		keep = 3
+	}
+	return strings.Join(parts[:min(keep, len(parts))], ".")
+}
+
+func (c *Cluster) readTLS() error {
+	t := c.TLS
+	c.config = nil
+	if !t.On {
+		if t.CA+t.Cert+t.Key != "" || t.Insecure {
+			return errors.New("flags of TLS are given without --tls; add it")
+		}
+		return nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.Insecure}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return fmt.Errorf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("--tls-ca-cert %s holds no PEM certificate; check the file", t.CA)
+		}
+	}
+	if t.Key != "" && t.Cert == "" {
+		return errors.New("--tls-key-file is given without --tls-cert-file; add the certificate")
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, cmp.Or(t.Key, t.Cert))
+		if err != nil {
+			return fmt.Errorf("cannot read the client certificate: %w; check --tls-cert-file and --tls-key-file", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	c.config = config
+	return nil
+}
+
+func (c *Cluster) variables() map[string]any {
+	v := map[string]any{"brokers": c.Brokers, "topic": c.Topic, "client": c.Client, "tls": c.TLS.On}
+	for name, value := range map[string]string{"api_version": c.APIVersion, "sasl": c.SASL.Mechanism} {
+		if value != "" {
+			v[name] = value
+		}
+	}
+	return v
+}
+
+// franz are the options that every franz-go client has.
+func (c *Cluster) franz() []kgo.Opt {
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(c.brokers()...), kgo.ClientID("takt"), kgo.Dialer(c.dialBroker),
+		kgo.DialTimeout(c.ConnectTimeout), kgo.DisableClientMetrics(),
+	}
+	if v := kversion.FromString("v" + shortVersion(c.APIVersion)); c.APIVersion != "" {
+		opts = append(opts, kgo.MaxVersions(v))
+	}
+	if m := c.SASL.mechanism(); m != nil {
+		opts = append(opts, kgo.SASL(m))
+	}
+	return opts
+}
+
+// dialBroker connects as franz-go wants it: ready to be spoken to.
+func (c *Cluster) dialBroker(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := c.count(ctx, network, addr)
+	if err != nil || c.config == nil {
+		return conn, err
+	}
+	config := c.config.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(addr) // it was dialled, so it is one
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// sarama is the configuration that every sarama client has.
+func (c *Cluster) sarama() *sarama.Config {
+	s := sarama.NewConfig()
+	s.ClientID = "takt"
+	s.Version = sarama.V2_8_0_0 // the newest that every feature used here was tested with
+	if v, err := sarama.ParseKafkaVersion(c.APIVersion); err == nil {
+		s.Version = v
+	}
+	s.Net.DialTimeout = c.ConnectTimeout
+	s.Net.Proxy.Enable, s.Net.Proxy.Dialer = true, dialer{c}
+	s.Net.TLS.Enable, s.Net.TLS.Config = c.config != nil, c.config
+	s.Metadata.AllowAutoTopicCreation = false
+	c.SASL.sarama(s)
+	return s
+}
+
+// dialer gives sarama connections that are counted; it adds TLS itself.
+type dialer struct{ *Cluster }
+
+func (d dialer) Dial(network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.ConnectTimeout)
+	defer cancel()
+	return d.count(ctx, network, addr)
+}

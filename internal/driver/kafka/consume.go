@@ -1,0 +1,227 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Consume are the flags of takt kafka consume beyond those of every load command.
+type Consume struct {
+	Cluster
+	Group     string // "": partitions are assigned
+	Partition string // a list of numbers; "": all
+	From      string // beginning, latest, or an instant
+	Committed bool
+	MinBytes  int
+	MaxWait   time.Duration // of a fetch
+
+	wanted  []int32
+	at      int64           // what From says, as Kafka's ListOffsets takes it
+	offsets map[int32]int64 // where to start, of assigned partitions
+	rated   bool
+}
+
+// The names of Consume.From.
+const (
+	fromBeginning = "beginning"
+	fromLatest    = "latest"
+)
+
+// Instants that ListOffsets understands beside milliseconds since 1970.
+const (
+	offsetLatest    = -1
+	offsetBeginning = -2
+)
+
+// NewConsume are the options with their defaults.
+func NewConsume() *Consume {
+	return &Consume{Cluster: newCluster(), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond}
+}
+
+// AddFlags declares the flags on fs.
+func (o *Consume) AddFlags(fs *flag.FlagSet) {
+	o.Cluster.addFlags(fs, clientFranz+"|"+clientSarama)
+	fs.StringVar(&o.Group, "group", "", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
+	fs.StringVar(&o.Partition, "partition", "", "consume only the partitions of this `LIST`, such as 0,2")
+	fs.StringVar(&o.From, "from", o.From, "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
+	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
+	fs.IntVar(&o.MinBytes, "fetch-min-bytes", o.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
+	fs.Var((*schedule.DurationValue)(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
+}
+
+// Shape notes what consumers cannot do.
+func (o *Consume) Shape(e *engine.Options) { o.rated = e.Rate != "" || e.Stages != "" }
+
+// Validate reports every fault at once.
+func (o *Consume) Validate(args []string) []error {
+	faults := append(noArguments(args), o.Cluster.validate(clientFranz, clientSarama)...)
+	refuse := func(wrong bool, text string) {
+		if wrong {
+			faults = append(faults, errors.New(text))
+		}
+	}
+	refuse(o.rated, "a consumer takes what there is: drop --rate and --stages, and say with --duration or -n when it ends")
+	refuse(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
+	refuse(o.MinBytes < 1 || o.MaxWait <= 0, "--fetch-min-bytes must be at least 1 and --fetch-max-wait above 0")
+	for _, err := range []error{o.readPartitions(), o.readFrom()} {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	refuse(o.Group != "" && o.Client == clientSarama && o.at >= 0, "--client sarama cannot start a group at an instant; use beginning or latest, or --client franz")
+	return faults
+}
+
+func (o *Consume) readPartitions() error {
+	o.wanted = nil
+	if o.Partition == "" {
+		return nil
+	}
+	for _, text := range strings.Split(o.Partition, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
+		if err != nil {
+			return fmt.Errorf("bad --partition %q; give numbers from 0 on, separated by commas", o.Partition)
+		}
+		o.wanted = append(o.wanted, int32(n))
+	}
+	return nil
+}
+
+func (o *Consume) readFrom() error {
+	switch o.From {
+	case fromBeginning:
+		o.at = offsetBeginning
+	case fromLatest:
+		o.at = offsetLatest
+	default:
+		var at engine.StartAt
+		if err := at.Set(o.From); err != nil {
+			return fmt.Errorf("bad --from %q; use beginning, latest, or an instant such as 2026-11-21T10:00:00Z", o.From)
+		}
+		o.at = time.Time(at).UnixMilli()
+	}
+	return nil
+}
+
+// Secrets implements takt.Secretive.
+func (o *Consume) Secrets() []string { return o.SASL.secrets() }
+
+// Variables are the settings that shape the load or the target.
+func (o *Consume) Variables() map[string]any {
+	v := o.Cluster.variables()
+	v["from"], v["read_committed"], v["fetch_min_bytes"], v["fetch_max_wait_s"] = o.From, o.Committed, o.MinBytes, o.MaxWait.Seconds()
+	if o.Group != "" {
+		v["group"] = o.Group
+	}
+	if o.Partition != "" {
+		v["partition"] = o.Partition
+	}
+	return v
+}
+
+// Open makes the driver of one run.
+func (o *Consume) Open(context.Context, int) (*takt.Driver, error) {
+	o.wire = &wire{}
+	r := newReceiver(o.wire, nil)
+	return &takt.Driver{
+		Phases: phases(),
+		Probe:  o.probe,
+		Receive: func(ctx context.Context, sink takt.Sink) error {
+			c, err := o.connect()
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			return r.receive(ctx, c, sink)
+		},
+		Finish: func(_ context.Context, rep *takt.Report) error {
+			r.describe(rep)
+			return nil
+		},
+	}, nil
+}
+
+func (o *Consume) connect() (consumer, error) {
+	switch {
+	case o.Client == clientSarama && o.Group != "":
+		return o.openSaramaGroup()
+	case o.Client == clientSarama:
+		return o.openSaramaPartitions()
+	}
+	return o.openFranzConsumer()
+}
+
+// probe finds the partitions and where to start in each.
+func (o *Consume) probe(ctx context.Context) error {
+	there, err := o.findTopic(ctx, nil)
+	if err != nil || o.Group != "" {
+		return err
+	}
+	for _, p := range o.wanted {
+		if !slices.Contains(there, p) {
+			return fmt.Errorf("topic %s has no partition %d; it has %d, counted from 0", o.Topic, p, len(there))
+		}
+	}
+	if len(o.wanted) > 0 {
+		there = o.wanted
+	}
+	o.offsets, err = o.listOffsets(ctx, there, o.at)
+	return err
+}
+
+// listOffsets are the offsets of the first records from an instant on, or where the
+// next record will come.
+func (c *Cluster) listOffsets(ctx context.Context, partitions []int32, at int64) (map[int32]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
+	cl, err := kgo.NewClient(c.franz()...)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	offsets := map[int32]int64{}
+	for ask := partitions; len(ask) > 0; at = offsetLatest {
+		resp, err := offsetRequest(c.Topic, ask, at).RequestWith(ctx, cl)
+		if err != nil {
+			return nil, fmt.Errorf("the offsets of topic %s cannot be found: %w", c.Topic, err)
+		}
+		ask = nil
+		for _, p := range resp.Topics[0].Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return nil, fmt.Errorf("the offset of partition %d of topic %s cannot be found: %w", p.Partition, c.Topic, err)
+			}
+			if offsets[p.Partition] = p.Offset; p.Offset < 0 { // nothing came after the instant
+				ask = append(ask, p.Partition)
+			}
+		}
+	}
+	return offsets, nil
+}
+
+func offsetRequest(topic string, partitions []int32, at int64) *kmsg.ListOffsetsRequest {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID = -1
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic = topic
+	for _, p := range partitions {
+		rp := kmsg.NewListOffsetsRequestTopicPartition()
+		rp.Partition, rp.Timestamp = p, at
+		t.Partitions = append(t.Partitions, rp)
+	}
+	req.Topics = append(req.Topics, t)
+	return req
+}

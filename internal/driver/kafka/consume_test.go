@@ -1,0 +1,187 @@
+package kafka
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// count is a run that ends with n records, or is broken.
+func count(n uint64) func(e *engine.Options) {
+	return func(e *engine.Options) { e.Requests, e.Duration = n, 20*time.Second }
+}
+
+// expect holds numbers of a report's extra against what they should be.
+func expect(t *testing.T, r *takt.Report, want map[string]uint64) {
+	t.Helper()
+	for name, n := range want {
+		if r.Extra[name] != n {
+			t.Errorf("%s is %v, want %d", name, r.Extra[name], n)
+		}
+	}
+}
+
+var allThere = map[string]uint64{"lost": 0, "duplicate": 0, "reordered": 0, "foreign": 0}
+
+func TestConsume(t *testing.T) {
+	c := broker(t)
+	p := producerOf(c)
+	p.BatchSize = 10
+	run(t, p, requests(300))
+	for _, client := range []string{clientFranz, clientSarama} {
+		for _, group := range []string{"", "of " + client} {
+			t.Run(client+" "+group, func(t *testing.T) {
+				o := consumerOf(c)
+				o.Client, o.Group = client, group
+				r := run(t, o, count(300))
+				if r.Counts.OK != 300 || r.Latency["transfer"].Count != 300 || r.Bytes.Received < 300*300 {
+					t.Errorf("counts %+v, transfer %+v, bytes %+v, warnings %v", r.Counts, r.Latency["transfer"].Count, r.Bytes, r.Warnings)
+				}
+				if r.Extra["lag"] != int64(0) || r.Extra["transfer_from"] != "due" {
+					t.Errorf("extra %v", r.Extra)
+				}
+				expect(t, r, allThere)
+			})
+		}
+	}
+}
+
+// put writes n records of that time, in turn to the partitions.
+func put(t *testing.T, c *kfake.Cluster, n int, at time.Time) {
+	t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	for i := range n {
+		r := &kgo.Record{Topic: "sangrenel", Partition: int32(i % 3), Value: []byte("hello"), Timestamp: at}
+		if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestConsumeFrom(t *testing.T) {
+	c := broker(t)
+	now := time.Now()
+	put(t, c, 30, now.Add(-time.Hour))
+	put(t, c, 12, now)
+	between := now.Add(-time.Minute)
+	for _, client := range []string{clientFranz, clientSarama} {
+		for _, f := range []struct {
+			name   string
+			change func(o *Consume)
+			want   uint64
+		}{
+			{"beginning", func(*Consume) {}, 42},
+			{"instant", func(o *Consume) { o.From = between.Format(time.RFC3339Nano) }, 12},
+			{"later than all", func(o *Consume) { o.From = between.Add(time.Hour).Format(time.RFC3339Nano) }, 0},
+			{"latest", func(o *Consume) { o.From = fromLatest }, 0},
+			{"one partition", func(o *Consume) { o.Partition = "1" }, 14},
+		} {
+			t.Run(client+" "+f.name, func(t *testing.T) {
+				t.Parallel()
+				o := consumerOf(c)
+				o.Client = client
+				f.change(o)
+				r := run(t, o, func(e *engine.Options) { e.Duration = time.Second })
+				if r.Counts.OK != f.want {
+					t.Errorf("%d records, want %d; extra %v", r.Counts.OK, f.want, r.Extra)
+				}
+			})
+		}
+	}
+}
+
+// Records that takt did not send count as foreign, and their way begins at their own time.
+func TestConsumeForeign(t *testing.T) {
+	c := broker(t)
+	put(t, c, 1, time.Now().Add(-time.Second))
+	r := run(t, consumerOf(c), count(1))
+	if r.Extra["transfer_from"] != "sent" || r.Latency["transfer"].Min < 1e6 {
+		t.Errorf("extra %v, transfer %+v", r.Extra, r.Latency["transfer"])
+	}
+	expect(t, r, map[string]uint64{"foreign": 1, "lost": 0})
+}
+
+func TestConsumeFails(t *testing.T) {
+	c := broker(t)
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	for _, client := range []string{clientFranz, clientSarama} {
+		o := consumerOf(c)
+		o.Client = client
+		r := run(t, o, count(1))
+		if r.Counts.OK != 0 || r.Counts.Unfinished != 1 || len(r.Warnings) == 0 || r.Warnings[0].Code != "receive" {
+			t.Errorf("%s: counts %+v, warnings %v", client, r.Counts, r.Warnings)
+		}
+	}
+	for _, f := range []struct {
+		change func(o *Consume)
+		want   string
+	}{
+		{func(o *Consume) { o.Topic = "nowhere" }, "there is no topic nowhere"},
+		{func(o *Consume) { o.Partition = "3" }, "has no partition 3"},
+	} {
+		o := consumerOf(c)
+		f.change(o)
+		if _, err := engine.Run(context.Background(), plan(t, o, count(1))); err == nil || !strings.Contains(err.Error(), f.want) {
+			t.Errorf("%v, want %q", err, f.want)
+		}
+	}
+}
+
+func e2eOf(c *kfake.Cluster) *E2E {
+	o := NewE2E()
+	o.Brokers = c.ListenAddrs()[0]
+	return o
+}
+
+func TestE2E(t *testing.T) {
+	for _, client := range clients() {
+		for _, size := range []int{300, 10} { // the stamp stands in the message, and in a header
+			t.Run(client, func(t *testing.T) {
+				c := broker(t)
+				run(t, producerOf(c), requests(5)) // of another run: not read
+				o := e2eOf(c)
+				o.Client, o.MessageSize, o.BatchSize = client, size, 5
+				r := run(t, o, func(e *engine.Options) { e.Rate, e.Requests = "2000/s", 200 })
+				if r.Counts.OK != 200 || r.Latency["ack"].Count != 200 || r.Latency["transfer"].Count != 200 {
+					t.Errorf("counts %+v, errors %+v, ack %d, transfer %d", r.Counts, r.Errors, r.Latency["ack"].Count, r.Latency["transfer"].Count)
+				}
+				expect(t, r, allThere)
+				expect(t, r, map[string]uint64{"received": 200})
+			})
+		}
+	}
+}
+
+func TestE2ETransactions(t *testing.T) {
+	o := e2eOf(broker(t))
+	o.Acks, o.Transaction = acksAll, 10
+	r := run(t, o, requests(50))
+	if r.Counts.OK != 50 || r.Latency["commit"].Count != 5 {
+		t.Errorf("counts %+v, errors %+v, %d commits", r.Counts, r.Errors, r.Latency["commit"].Count)
+	}
+}
+
+// Records that are acknowledged and never arrive are lost, not forgotten.
+func TestE2ELoses(t *testing.T) {
+	o := e2eOf(broker(t, kfake.BlackholeProduce()))
+	r := run(t, o, func(e *engine.Options) {
+		e.Rate, e.Requests, e.Drain = "1000/s", 20, engine.DrainOf(300*time.Millisecond)
+	})
+	if r.Counts.Unfinished != 20 || r.Latency["ack"].Count != 20 {
+		t.Errorf("counts %+v, %d acknowledged", r.Counts, r.Latency["ack"].Count)
+	}
+	expect(t, r, map[string]uint64{"lost": 20, "received": 0})
+}

@@ -1,0 +1,130 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// E2E are the flags of takt kafka e2e: produce and consume in one process, so that one
+// clock measures both. An operation ends when its record is received.
+type E2E struct {
+	Produce
+	consume Consume
+}
+
+// NewE2E are the options with their defaults.
+func NewE2E() *E2E {
+	o := &E2E{Produce: *NewProduce(), consume: *NewConsume()}
+	o.consume.From = fromLatest
+	return o
+}
+
+// AddFlags declares the flags on fs.
+func (o *E2E) AddFlags(fs *flag.FlagSet) {
+	o.Produce.AddFlags(fs)
+	fs.IntVar(&o.consume.MinBytes, "fetch-min-bytes", o.consume.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
+	fs.Var((*schedule.DurationValue)(&o.consume.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
+}
+
+// Shape fills in what the user left open, as produce does; the drain is for the receipt too.
+func (o *E2E) Shape(e *engine.Options) { o.Produce.Shape(e) }
+
+// Validate reports every fault at once.
+func (o *E2E) Validate(args []string) []error {
+	faults := o.Produce.Validate(args)
+	if o.Plain || o.Noop {
+		faults = append(faults, errors.New("e2e needs a broker and stamps that say which record is which; drop --plain and --noop"))
+	}
+	o.consume.Cluster = o.Cluster
+	o.consume.Committed = o.Transaction > 0
+	if o.Client == clientSaramaAsync {
+		o.consume.Client = clientSarama // which has one consumer
+	}
+	o.consume.at = offsetLatest
+	return faults
+}
+
+// Variables are the settings that shape the load or the target.
+func (o *E2E) Variables() map[string]any {
+	v := o.Produce.Variables()
+	v["fetch_min_bytes"], v["fetch_max_wait_s"] = o.consume.MinBytes, o.consume.MaxWait.Seconds()
+	return v
+}
+
+// Open makes the driver of one run.
+func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
+	o.begin()
+	o.consume.wire = o.wire
+	r := newReceiver(o.wire, &o.run)
+	var p *producer
+	var c consumer
+	return &takt.Driver{
+		Phases: phases(),
+		Probe: func(ctx context.Context) error {
+			if err := o.probe(ctx); err != nil {
+				return err
+			}
+			return o.consume.probe(ctx)
+		},
+		Async: func(_ int, sink takt.Sink) (_ takt.AsyncWorker, err error) {
+			if c, err = o.listen(); err != nil {
+				return nil, err
+			}
+			if p, err = o.open(sink); err != nil {
+				return nil, err
+			}
+			p.received = true
+			return p, nil
+		},
+		Receive: func(ctx context.Context, sink takt.Sink) error {
+			return c.consume(ctx, &r.troubles, func(m *message, at time.Time) {
+				s, ours, transfer := r.note(m, at)
+				if !ours {
+					return
+				}
+				var res takt.Result
+				o.wire.drain(&res)
+				res.Phases[phaseTransfer] = transfer
+				sink.Done(s.token, &res)
+			})
+		},
+		Finish: func(_ context.Context, rep *takt.Report) error {
+			p.describe(rep)
+			r.describe(rep)
+			rep.Extra["received"] = r.ledger.received
+			rep.Extra["lost"] = p.lost(r)
+			return nil
+		},
+		Close: sync.OnceValue(func() error {
+			if c != nil {
+				c.close()
+			}
+			return nil
+		}),
+	}, nil
+}
+
+// listen begins to consume before anything is sent.
+func (o *E2E) listen() (consumer, error) {
+	if o.consume.Client == clientSarama {
+		return o.consume.openSaramaPartitions()
+	}
+	f, err := o.consume.openFranzConsumer()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), o.ConnectTimeout)
+	defer cancel()
+	if err := f.await(ctx); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}

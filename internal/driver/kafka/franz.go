@@ -1,0 +1,116 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// franz sends records by franz-go.
+type franz struct {
+	client *kgo.Client
+	topic  string
+}
+
+// beside is what franz keeps with a batch: the records that the library sees, and for
+// each the function that takes its answer, made once.
+type beside struct {
+	records  []kgo.Record
+	headers  []kgo.RecordHeader
+	promises []func(*kgo.Record, error)
+}
+
+// openFranz connects worker number i.
+func (o *Produce) openFranz(i int) (client, error) {
+	acks, _, _ := acksOf(o.Acks)
+	compression, _ := codecOf(o.Compression)
+	opts := append(o.Cluster.franz(),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerLinger(0), // takt's own writers gather
+		kgo.MaxBufferedRecords(2*o.BatchSize*o.Writers+1),
+		kgo.ProducerBatchMaxBytes(int32(o.largest())),
+		kgo.BrokerMaxWriteBytes(int32(max(100<<20, 2*o.largest()))),
+		kgo.RecordDeliveryTimeout(o.Timeout), kgo.ProduceRequestTimeout(o.Timeout),
+		kgo.RequiredAcks(acks), kgo.ProducerBatchCompression(compression.franz()),
+	)
+	switch {
+	case o.Transaction > 0:
+		opts = append(opts, kgo.TransactionalID(fmt.Sprintf("takt-%s-%d", o.run, i)), kgo.TransactionTimeout(transactionTime))
+	case o.Idempotence:
+		opts = append(opts, kgo.AllowIdempotentProduceCancellation()) // a record that nobody answers has to fail in time
+	default:
+		opts = append(opts, kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(o.MaxOpen))
+	}
+	c, err := kgo.NewClient(opts...)
+	if err != nil {
+		return nil, err
+	}
+	f := &franz{client: c, topic: o.Topic}
+	ctx, cancel := context.WithTimeout(context.Background(), o.ConnectTimeout)
+	defer cancel()
+	err = c.Ping(ctx)
+	if err == nil && o.Transaction > 0 {
+		err = c.BeginTransaction()
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// write implements client.
+func (f *franz) write(b *batch) {
+	s, _ := b.aside.(*beside)
+	if s == nil {
+		s = &beside{}
+		b.aside = s
+	}
+	s.grow(b)
+	for i := range b.records {
+		r, out := &b.records[i], &s.records[i]
+		*out = kgo.Record{Topic: f.topic, Partition: r.partition, Key: r.key, Value: r.value, Timestamp: b.began}
+		if r.stamp != nil {
+			s.headers[i] = kgo.RecordHeader{Key: stampHeader, Value: r.stamp}
+			out.Headers = s.headers[i : i+1]
+		}
+		if fixed := b.worker.headers; len(fixed) > 0 {
+			out.Headers = append(out.Headers[:len(out.Headers):len(out.Headers)], fixed...)
+		}
+	}
+	for i := range b.records {
+		f.client.TryProduce(context.Background(), &s.records[i], s.promises[i])
+	}
+}
+
+// grow makes room for the records of b. While any are under way their number stays.
+func (s *beside) grow(b *batch) {
+	for i := len(s.promises); i < len(b.records); i++ {
+		s.promises = append(s.promises, func(_ *kgo.Record, err error) { b.end(i, err) })
+	}
+	if n := len(b.records); len(s.records) < n {
+		s.records, s.headers = make([]kgo.Record, n), make([]kgo.RecordHeader, n)
+	}
+}
+
+// commit implements client.
+func (f *franz) commit(ctx context.Context, abort bool) error {
+	var err error
+	if !abort {
+		err = f.client.EndTransaction(ctx, kgo.TryCommit)
+	}
+	if abort || err != nil {
+		if gone := f.client.EndTransaction(ctx, kgo.TryAbort); gone != nil {
+			return errors.Join(err, gone)
+		}
+	}
+	return errors.Join(err, f.client.BeginTransaction())
+}
+
+func (f *franz) close() { f.client.Close() }
+
+// transactionTime is after how long the broker aborts a transaction that nobody ends.
+const transactionTime = time.Minute

@@ -1,0 +1,132 @@
+package kafka
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// meter counts what the report, the seed's block and Graphite say of records beyond
+// operations.
+type meter struct {
+	batches, bytes, sent, failed atomic.Uint64   // bytes: of messages
+	acked                        []atomic.Uint64 // by partition
+	windows                      []*window
+	onFailure                    func(error) // nil: nobody wants them
+}
+
+func newMeter(partitions int) *meter { return &meter{acked: make([]atomic.Uint64, partitions)} }
+
+// batch counts a batch that was answered.
+func (m *meter) batch(took time.Duration) {
+	m.batches.Add(1)
+	for _, w := range m.windows {
+		w.add(took)
+	}
+}
+
+// record counts a record that was answered.
+func (m *meter) record(r *record) {
+	m.sent.Add(1)
+	m.bytes.Add(uint64(len(r.value)))
+	if r.err == nil {
+		m.acked[r.partition].Add(1)
+		return
+	}
+	m.failed.Add(1)
+	if m.onFailure != nil {
+		m.onFailure(r.err)
+	}
+}
+
+// window makes figures of the time since the last ones. Each reader has its own.
+type window struct {
+	meter               *meter
+	bytes, sent, failed uint64 // of the meter, when the last figures were made
+
+	mu      sync.Mutex
+	took    []time.Duration // of every step-th batch
+	step    int
+	batches int
+	min     time.Duration
+	max     time.Duration
+	inverse float64 // sum of 1/s
+}
+
+// maxTook bounds the batch latencies that a window holds: 8 MiB. From then on every
+// second one is kept, then every fourth, so that those of the whole window count alike.
+const maxTook = 1 << 20
+
+// watch adds a window; before the first record.
+func (m *meter) watch() *window {
+	w := &window{meter: m, step: 1}
+	m.windows = append(m.windows, w)
+	return w
+}
+
+func (w *window) add(took time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.batches == 0 || took < w.min {
+		w.min = took
+	}
+	w.max = max(w.max, took)
+	w.inverse += 1 / max(took, 1).Seconds()
+	if w.batches%w.step == 0 {
+		w.took = append(w.took, took)
+	}
+	w.batches++
+	if len(w.took) == maxTook {
+		for i := range maxTook / 2 {
+			w.took[i] = w.took[2*i]
+		}
+		w.took, w.step = w.took[:maxTook/2], 2*w.step
+	}
+}
+
+// figures are the seed's, of one stretch of time.
+type figures struct {
+	span                    time.Duration
+	bytes, sent, failed     uint64
+	batches                 int
+	p99, harmonic, min, max time.Duration
+	bins                    [binCount]int
+}
+
+const binCount = 10
+
+// cut makes the figures of the last span and begins anew.
+func (w *window) cut(span time.Duration) figures {
+	m := w.meter
+	bytes, sent, failed := m.bytes.Load(), m.sent.Load(), m.failed.Load()
+	f := figures{span: span, bytes: bytes - w.bytes, sent: sent - w.sent, failed: failed - w.failed}
+	w.bytes, w.sent, w.failed = bytes, sent, failed
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f.batches = w.batches; f.batches > 0 {
+		f.min, f.max = w.min, w.max
+		f.harmonic = time.Duration(float64(f.batches) / w.inverse * float64(time.Second))
+		slices.Sort(w.took)
+		f.p99 = w.took[int(float64(len(w.took))*0.99+0.5)-1] // tachymeter's definition, which the seed uses
+		for _, took := range w.took {
+			f.bins[binOf(took, f.min, f.max)]++
+		}
+	}
+	w.took, w.step, w.batches, w.max, w.inverse = w.took[:0], 1, 0, 0, 0
+	return f
+}
+
+// binOf is which of the equal bins between least and most holds took.
+func binOf(took, least, most time.Duration) int {
+	if most == least {
+		return 0
+	}
+	return min(int(binCount*(took-least)/(most-least)), binCount-1)
+}
+
+// perSecond is n of the figures' span.
+func (f *figures) perSecond(n uint64) float64 { return float64(n) / max(f.span.Seconds(), 1e-9) }
+
+// errorRate is the share of failed records in percent, 0 when there were none at all.
+func (f *figures) errorRate() float64 { return 100 * float64(f.failed) / float64(max(f.sent, 1)) }

@@ -1,0 +1,252 @@
+package kafka
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"flag"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taktload/takt/internal/engine"
+)
+
+// The seed's flags have its names and defaults.
+func TestSeedFlags(t *testing.T) {
+	o := NewProduce()
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	o.AddFlags(fs)
+	defaults := map[string]string{
+		"brokers": "localhost:9092", "topic": "sangrenel", "message-size": "300", "message-batch-size": "1",
+		"produce-rate": "100000000", "compression": "none", "required-acks": "local", "workers": "1",
+		"writers-per-worker": "5", "noop": "false", "interval": "5", "api-version": "", "tls": "false",
+		"tls-ca-cert": "", "tls-cert-file": "", "tls-key-file": "", "tls-insecure-skip-verify": "false",
+		"graphite-ip": "", "graphite-port": "", "graphite-metrics-prefix": hostname(), "max-open-requests": "5",
+		"emit-errors": "false", "messages-data": "", "data": "",
+	}
+	for _, name := range SeedFlags() {
+		want, known := defaults[name]
+		if f := fs.Lookup(name); !known || f == nil || f.DefValue != want {
+			t.Errorf("-%s: %+v, want the default %q", name, f, want)
+		}
+	}
+	if len(SeedFlags()) != len(defaults) {
+		t.Errorf("%d flags have one dash, want %d", len(SeedFlags()), len(defaults))
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want string // of one of the faults
+	}{
+		{"--message-size -1", "--message-size is -1"},
+		{"--message-batch-size 0", "--message-batch-size is 0"},
+		{"--workers 0", "--workers is 0"},
+		{"--writers-per-worker 0", "--writers-per-worker is 0"},
+		{"--produce-rate 0", "--produce-rate is 0"},
+		{"--timeout 0", "--timeout must be above 0"},
+		{"--compression brotli", `unknown --compression "brotli"; use none, gzip, snappy, lz4 or zstd`},
+		{"--required-acks 2", `unknown --required-acks "2"`},
+		{"--client own", `unknown --client "own"`},
+		{"--brokers localhost", `bad broker "localhost"`},
+		{"--topic=", "--topic is empty"},
+		{"--api-version 7", `unknown --api-version "7"`},
+		{"--data no-such-file", "check --data"},
+		{"--data x --messages-data y", "both --messages-data and --data"},
+		{"--key {{nothing}}", "--key"},
+		{"--idempotence", "need --required-acks all"},
+		{"--transactions 5 --required-acks all --client sarama", "--client franz only"},
+		{"--tls-insecure-skip-verify", "without --tls"},
+		{"--tls --tls-ca-cert no-such-file", "check --tls-ca-cert"},
+		{"--tls --tls-key-file x", "without --tls-cert-file"},
+		{"--sasl gssapi --sasl-user u", `unknown --sasl "gssapi"`},
+		{"--sasl plain", "without --sasl-user"},
+		{"--sasl plain --sasl-user u", "without a password"},
+		{"--sasl-user u", "without --sasl;"},
+		{"--sasl plain --sasl-user u --sasl-password p --sasl-password-file f", "keep one"},
+		{"--graphite-ip 127.0.0.1", "go together"},
+		{"host:9092", `unexpected argument "host:9092"`},
+	} {
+		o := NewProduce()
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		o.AddFlags(fs)
+		if err := fs.Parse(strings.Fields(c.args)); err != nil {
+			t.Fatal(err)
+		}
+		e := engine.Defaults()
+		o.Shape(&e)
+		faults := o.Validate(fs.Args())
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.args, faults, c.want)
+		}
+	}
+}
+
+func TestAllFaultsAtOnce(t *testing.T) {
+	o := NewProduce()
+	o.Compression, o.Acks, o.Workers, o.Client = "x", "x", 0, "x"
+	if faults := o.Validate([]string{"x"}); len(faults) != 5 {
+		t.Errorf("%d faults: %v", len(faults), faults)
+	}
+}
+
+func TestConsumeFaults(t *testing.T) {
+	for _, c := range []struct {
+		change func(o *Consume)
+		want   string
+	}{
+		{func(o *Consume) { o.From = "yesterday" }, `bad --from "yesterday"`},
+		{func(o *Consume) { o.Partition = "a" }, `bad --partition "a"`},
+		{func(o *Consume) { o.Group, o.Partition = "g", "1" }, "both --group and --partition"},
+		{func(o *Consume) { o.MinBytes = 0 }, "--fetch-min-bytes"},
+		{func(o *Consume) { o.Client = clientSaramaAsync }, "unknown --client"},
+		{func(o *Consume) { o.Client, o.Group, o.From = clientSarama, "g", "1700000000" }, "cannot start a group at an instant"},
+		{func(o *Consume) { o.Shape(&engine.Options{Rate: "1/s"}) }, "drop --rate"},
+	} {
+		o := NewConsume()
+		c.change(o)
+		if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), c.want) {
+			t.Errorf("%v, want %q", faults, c.want)
+		}
+	}
+	o := NewE2E()
+	o.Plain = true
+	if faults := o.Validate(nil); len(faults) != 1 {
+		t.Errorf("%v", faults)
+	}
+}
+
+func TestVariables(t *testing.T) {
+	o := NewProduce()
+	o.SASL = SASL{Mechanism: saslPlain, User: "u", Password: "secret"}
+	o.Shape(new(engine.Options))
+	if faults := o.Validate(nil); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for name, want := range map[string]any{
+		"client": "franz", "topic": "sangrenel", "acks": "local", "linger_s": 0.0, "batch_records": 1, "compression": "none",
+		"workers": 1, "writers_per_worker": 5, "message_bytes": 300, "sasl": "plain", "stamps": true,
+	} {
+		if got := o.Variables()[name]; got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	for name, v := range o.Variables() {
+		if v == "secret" {
+			t.Errorf("%s shows the password", name)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lines")
+	if err := os.WriteFile(file, []byte("first\nsecond line\r\n\nlast"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := NewProduce()
+	o.Data = file
+	lines, err := o.readText(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq, want := range []string{"first", "second line", "", "last", "first"} {
+		if got := string(lines.append(nil, uint64(seq))); got != want || lines.size(uint64(seq)) != len(want) {
+			t.Errorf("message %d is %q, want %q", seq, got, want)
+		}
+	}
+	if lines.longest() != len("second line") {
+		t.Errorf("the longest has %d bytes", lines.longest())
+	}
+}
+
+// Records are serialised as the protocol's own package does it.
+func TestAppendRecord(t *testing.T) {
+	fixed := []kgo.RecordHeader{{Key: "a", Value: []byte("b")}, {Key: "none"}}
+	for _, r := range []record{
+		{value: []byte("v")},
+		{key: []byte{}, value: bytes.Repeat([]byte("x"), 300)},
+		{key: []byte("k"), value: nil, stamp: make([]byte, stampBytes)},
+	} {
+		for _, i := range []int{0, 63, 64, 70_000} {
+			want := kmsg.Record{OffsetDelta: int32(i), Key: r.key, Value: r.value}
+			if r.stamp != nil {
+				want.Headers = append(want.Headers, kmsg.Header{Key: stampHeader, Value: r.stamp})
+			}
+			for _, h := range fixed {
+				want.Headers = append(want.Headers, kmsg.Header{Key: h.Key, Value: h.Value})
+			}
+			got := appendRecord([]byte("before"), &r, i, fixed)
+			want.Length = int32(len(want.AppendTo(nil)) - 1) // what follows the length, of which the 0 takes one byte
+			if !bytes.Equal(got[len("before"):], want.AppendTo(nil)) {
+				t.Errorf("record %d: %x, want %x", i, got, want.AppendTo(nil))
+			}
+		}
+	}
+}
+
+// certificate makes a certificate of 127.0.0.1 that signs itself, and its files.
+func certificate(t *testing.T) (pair tls.Certificate, certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, der []byte) string {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	certFile, keyFile = write("cert", "CERTIFICATE", cert), write("key", "PRIVATE KEY", private)
+	pair, err = tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair, certFile, keyFile
+}
+
+func TestTLS(t *testing.T) {
+	pair, certFile, keyFile := certificate(t)
+	ca := x509.NewCertPool()
+	ca.AddCert(pair.Leaf)
+	c := broker(t, kfake.TLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ca}))
+	for _, client := range clients() {
+		for name, use := range map[string]TLS{
+			"verified":     {On: true, CA: certFile, Cert: certFile, Key: keyFile},
+			"not verified": {On: true, Insecure: true, Cert: certFile, Key: keyFile},
+		} {
+			o := producerOf(c)
+			o.Client, o.TLS = client, use
+			if r := run(t, o, requests(10)); r.Counts.OK != 10 {
+				t.Errorf("%s, %s: counts %+v, errors %+v", client, name, r.Counts, r.Errors)
+			}
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Produce are the flags of takt kafka produce beyond those of every load command. Those
+// of the seed, sangrenel, have its names and defaults.
+type Produce struct {
+	Cluster
+	MessageSize int
+	BatchSize   int    // records
+	ProduceRate uint64 // records/s in all; unlimited: as --rate says
+	Compression string
+	Acks        string
+	Workers     int // sets of connections
+	Writers     int // of each
+	MaxOpen     int // requests on one connection
+	Noop        bool
+	Interval    int // seconds between two blocks of the seed's output
+	EmitErrors  bool
+	Messages    Texts
+	Data        string // a file of lines
+	Graphite    Graphite
+
+	Key         string
+	Headers     Headers
+	Plain       bool // no stamps
+	BatchBytes  int
+	Linger      time.Duration
+	Timeout     time.Duration // of a record
+	Idempotence bool
+	Transaction int // records; 0: none
+	Create      Create
+
+	run        runID
+	text       *text
+	partitions int32
+	narrator   *narrator // nil: nobody asked
+	seed       uint64    // of what is random
+	shapeFault error
+}
+
+// The names of Produce.Acks.
+const (
+	acksNone  = "none"
+	acksLocal = "local"
+	acksAll   = "all"
+)
+
+// unlimited is the seed's default of -produce-rate.
+const unlimited = 100_000_000
+
+// inFlight is how many records may be under way at a rate: at 300 bytes and 100k/s that
+// is one second.
+const inFlight = 100_000
+
+// maxBytes bounds a message, a batch, and every other number: a request of Kafka has at
+// most 2 GiB.
+const maxBytes = 1 << 30
+
+// NewProduce are the options with the seed's defaults.
+func NewProduce() *Produce {
+	return &Produce{
+		Cluster: newCluster(), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
+		Acks: acksLocal, Workers: 1, Writers: 5, MaxOpen: 5, Interval: 5, BatchBytes: 1_000_012, Timeout: 10 * time.Second,
+		Graphite: newGraphite(), Create: newCreate(),
+	}
+}
+
+// Validate reports every fault at once and makes the messages.
+func (o *Produce) Validate(args []string) []error {
+	faults := noArguments(args)
+	if o.shapeFault != nil {
+		faults = append(faults, o.shapeFault)
+	}
+	faults = append(faults, o.Cluster.validate(clientFranz, clientSarama, clientSaramaAsync)...)
+	faults = append(faults, o.checkNumbers()...)
+	faults = append(faults, o.checkWays()...)
+	faults = append(faults, o.Graphite.validate()...)
+	if len(faults) > 0 {
+		return faults
+	}
+	var err error
+	if o.text, err = o.readText(o.seed); err != nil {
+		faults = append(faults, err)
+	}
+	return faults
+}
+
+func noArguments(args []string) []error {
+	if len(args) == 0 {
+		return nil
+	}
+	return []error{fmt.Errorf("unexpected argument %q; brokers are named with --brokers, the topic with --topic", args[0])}
+}
+
+func (o *Produce) checkNumbers() (faults []error) {
+	for _, f := range []struct {
+		name         string
+		value, least int
+	}{
+		{"message-size", o.MessageSize, 0}, {"message-batch-size", o.BatchSize, 1}, {"workers", o.Workers, 1},
+		{"writers-per-worker", o.Writers, 1}, {"max-open-requests", o.MaxOpen, 1}, {"interval", o.Interval, 1},
+		{"batch-bytes", o.BatchBytes, 1}, {"transactions", o.Transaction, 0},
+		{"partitions", o.Create.Partitions, 1}, {"replication", o.Create.Replication, 1},
+	} {
+		if f.value < f.least || f.value > maxBytes {
+			faults = append(faults, fmt.Errorf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, maxBytes))
+		}
+	}
+	if o.Workers > 0 && o.Writers > maxStreams/o.Workers {
+		faults = append(faults, fmt.Errorf("--workers times --writers-per-worker is more than %d; lower one of them", maxStreams))
+	}
+	if o.ProduceRate == 0 {
+		faults = append(faults, errors.New("--produce-rate is 0; give records per second, or leave it out"))
+	}
+	if o.Timeout <= 0 || o.Linger < 0 {
+		faults = append(faults, errors.New("--timeout must be above 0 and --linger not below; a record without a bound can hang for ever"))
+	}
+	return faults
+}
+
+// checkWays holds what was asked for against what there is.
+func (o *Produce) checkWays() (faults []error) {
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	_, known := codecOf(o.Compression)
+	refuse(!known, "unknown --compression %q; use none, gzip, snappy, lz4 or zstd", o.Compression)
+	_, _, known = acksOf(o.Acks)
+	refuse(!known, "unknown --required-acks %q; use none, local or all", o.Acks)
+	refuse(len(o.Messages) > 0 && o.Data != "", "both --messages-data and --data are given; keep one")
+	refuse((o.Idempotence || o.Transaction > 0) && o.Acks != acksAll, "--idempotence and --transactions need --required-acks all; add it")
+	refuse(o.Transaction > 0 && o.Client != clientFranz, "--transactions are there with --client franz only; drop one of the two")
+	return faults
+}
+
+// Shape fills in what the user left open: without a rate the seed's closed loop, in
+// which every writer has a batch under way; with one, room for a second's records.
+func (o *Produce) Shape(e *engine.Options) {
+	o.shapeFault = nil
+	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
+		rate := strconv.FormatUint(o.ProduceRate, 10) + "/s"
+		if e.Stages != "" || e.Rate != "" && e.Rate != rate {
+			o.shapeFault = errors.New("both --produce-rate and --rate or --stages are given; keep one")
+		}
+		e.Rate = cmp.Or(e.Rate, rate)
+	}
+	o.seed = e.Seed
+	least := o.Workers * o.Transaction // else a transaction could never be filled
+	if e.MaxInFlight == engine.DefaultInFlight {
+		e.MaxInFlight = inFlight
+		if e.Closed() {
+			e.MaxInFlight = o.Workers * o.Writers * o.BatchSize
+		}
+		e.MaxInFlight = max(e.MaxInFlight, least, 1)
+	}
+	if e.InFlight() < least {
+		o.shapeFault = fmt.Errorf("at most %d records in flight cannot fill transactions of %d in %d workers; raise --max-in-flight", e.InFlight(), o.Transaction, o.Workers)
+	}
+	e.Drain.SetFallback(o.Timeout)
+}
+
+// Secrets implements takt.Secretive.
+func (o *Produce) Secrets() []string { return o.SASL.secrets() }
+
+// Variables are the settings that shape the load or the target.
+func (o *Produce) Variables() map[string]any {
+	v := o.Cluster.variables()
+	for name, value := range map[string]any{
+		"batch_records": o.BatchSize, "batch_bytes": o.BatchBytes, "compression": o.Compression, "acks": o.Acks,
+		"workers": o.Workers, "writers_per_worker": o.Writers, "max_open_requests": o.MaxOpen,
+		"linger_s": o.Linger.Seconds(), "timeout_s": o.Timeout.Seconds(), "idempotence": o.Idempotence,
+		"keys": o.Key != "", "headers": len(o.Headers), "stamps": !o.Plain,
+	} {
+		v[name] = value
+	}
+	switch {
+	case o.Data != "":
+		v["data"] = o.Data
+	case len(o.Messages) > 0:
+		v["messages"] = len(o.Messages)
+	default:
+		v["message_bytes"] = o.MessageSize
+	}
+	if o.Noop {
+		v["client"] = "noop"
+	}
+	if o.Transaction > 0 {
+		v["transaction_records"] = o.Transaction
+	}
+	return v
+}
+
+// largest is the largest batch that a client lets through: the broker is to judge a
+// message that is larger than --batch-bytes.
+func (o *Produce) largest() int {
+	return max(o.BatchBytes, batchOverhead+o.text.longest()+o.overhead())
+}
+
+// overhead is what a record takes beside its value, at most.
+func (o *Produce) overhead() int {
+	n := recordOverhead + o.text.keyBytes() + o.Headers.bytes()
+	if !o.Plain && !o.inValue() {
+		n += recordOverhead + len(stampHeader) + stampBytes
+	}
+	return n
+}
+
+func (o *Produce) inValue() bool {
+	return o.text.random != nil && o.MessageSize >= stampBytes && !o.Plain
+}
+
+// Open makes the driver of one run.
+func (o *Produce) Open(context.Context, int) (*takt.Driver, error) {
+	o.begin()
+	var p *producer
+	d := &takt.Driver{
+		Phases: phases(),
+		Probe:  o.probe,
+		Async: func(_ int, sink takt.Sink) (_ takt.AsyncWorker, err error) {
+			p, err = o.open(sink)
+			return p, err
+		},
+		Finish: func(_ context.Context, r *takt.Report) error {
+			p.describe(r)
+			return nil
+		},
+	}
+	if o.Noop {
+		d.Probe = nil
+	}
+	return d, nil
+}
+
+// begin makes what belongs to one run.
+func (o *Produce) begin() {
+	o.wire = &wire{}
+	o.partitions = 1
+	_, _ = rand.Read(o.run[:]) // it never fails
+}
+
+// probe finds the topic, and makes it when asked.
+func (o *Produce) probe(ctx context.Context) error {
+	partitions, err := o.findTopic(ctx, &o.Create)
+	o.partitions = int32(len(partitions))
+	return err
+}
+
+func (o *Produce) open(sink takt.Sink) (*producer, error) {
+	p := &producer{
+		sink: sink.(engine.BatchSink), wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), plain: o.Plain, inValue: o.inValue(),
+		unordered: o.Client == clientSarama, apart: o.text.key != nil && o.Transaction == 0, partitions: o.partitions, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
+		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
+		transaction: o.Transaction, start: time.Now(),
+	}
+	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
+		p.inline = 0 // it answers at once: only in a goroutine of its own it gathers batches
+	}
+	p.meter = newMeter(int(o.partitions))
+	o.narrator.follow(p.meter)
+	p.graphite = o.Graphite.start(p.meter, time.Duration(o.Interval)*time.Second)
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for i := range o.Workers {
+		w := newWorker(p, i)
+		var err error
+		if w.client, err = o.openClient(i); err != nil {
+			_ = p.Close() // the first error counts
+			return nil, err
+		}
+		p.workers = append(p.workers, w)
+		o.narrator.connected(i + 1)
+	}
+	return p, nil
+}
+
+func (o *Produce) openClient(i int) (client, error) {
+	switch {
+	case o.Noop:
+		return o.openNoop()
+	case o.Client == clientSarama:
+		return o.openSaramaSync()
+	case o.Client == clientSaramaAsync:
+		return o.openSaramaAsync()
+	}
+	return o.openFranz(i)
+}

@@ -1,0 +1,53 @@
+package kafka
+
+import (
+	"flag"
+
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// AddFlags declares the flags on fs.
+func (o *Produce) AddFlags(fs *flag.FlagSet) {
+	o.Cluster.addFlags(fs, clientFranz+"|"+clientSarama+"|"+clientSaramaAsync)
+	o.addSeedFlags(fs)
+	o.addOwnFlags(fs)
+}
+
+// SeedFlags are the long flags of sangrenel, which are written with one dash there.
+func SeedFlags() []string {
+	return []string{
+		"brokers", "topic", "message-size", "message-batch-size", "produce-rate", "compression", "required-acks",
+		"workers", "writers-per-worker", "noop", "interval", "api-version", "tls", "tls-ca-cert", "tls-cert-file",
+		"tls-key-file", "tls-insecure-skip-verify", "graphite-ip", "graphite-port", "graphite-metrics-prefix",
+		"max-open-requests", "emit-errors", "messages-data", "data",
+	}
+}
+
+func (o *Produce) addSeedFlags(fs *flag.FlagSet) {
+	fs.IntVar(&o.MessageSize, "message-size", o.MessageSize, "`BYTES` of a random message")
+	fs.IntVar(&o.BatchSize, "message-batch-size", o.BatchSize, "write up to `N` records that are due together")
+	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s")
+	fs.StringVar(&o.Compression, "compression", o.Compression, "compress batches by `none|gzip|snappy|lz4|zstd`")
+	fs.StringVar(&o.Acks, "required-acks", o.Acks, "a record is acknowledged by `none|local|all`: nobody, the leader, or all replicas in sync")
+	fs.IntVar(&o.Workers, "workers", o.Workers, "`N` sets of connections")
+	fs.IntVar(&o.Writers, "writers-per-worker", o.Writers, "at most `N` batches under way on each set")
+	fs.IntVar(&o.MaxOpen, "max-open-requests", o.MaxOpen, "at most `N` requests under way on one connection")
+	fs.BoolVar(&o.Noop, "noop", false, "make and serialise messages without a broker: what this machine can generate")
+	fs.IntVar(&o.Interval, "interval", o.Interval, "`SECONDS` between two blocks of --progress sangrenel")
+	fs.BoolVar(&o.EmitErrors, "emit-errors", false, "print the error of every failed record with --progress sangrenel, at most 100 an interval")
+	fs.Var(&o.Messages, "messages-data", "send this `TEXT` instead of random ones; repeatable: in turn")
+	fs.StringVar(&o.Data, "data", "", "send the lines of this `FILE` in turn")
+	o.Graphite.addFlags(fs)
+}
+
+func (o *Produce) addOwnFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.Key, "key", "", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
+	fs.Var(&o.Headers, "header", "`NAME: VALUE` of a header of every record; repeatable")
+	fs.BoolVar(&o.Plain, "plain", false, "send no stamps: consumers cannot count what is lost then")
+	fs.IntVar(&o.BatchBytes, "batch-bytes", o.BatchBytes, "a batch has at most `BYTES` before compression")
+	fs.Var((*schedule.DurationValue)(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free")
+	fs.Var((*schedule.DurationValue)(&o.Timeout), "timeout", "`TIME` from the writing of a record after which it has failed")
+	fs.BoolVar(&o.Idempotence, "idempotence", false, "let brokers drop what a retry wrote twice")
+	fs.IntVar(&o.Transaction, "transactions", 0, "write in transactions and commit every `N` records of a worker; a record ends with its commit")
+	o.Create.addFlags(fs)
+}

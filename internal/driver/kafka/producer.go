@@ -1,0 +1,204 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// phases are the latencies beside those of every run.
+func phases() []string { return []string{"batch", "commit", "ack", "transfer"} }
+
+// Positions in phases.
+const (
+	phaseBatch    = iota // from the writing of a batch to its last acknowledgement
+	phaseCommit          // of a transaction
+	phaseAck             // e2e: from due to the acknowledgement
+	phaseTransfer        // from the sender's due instant to the receipt
+)
+
+const (
+	batchOverhead = 61 // bytes of an empty batch of records
+	// recordOverhead is what a record takes beside its key, value and stamp, at most:
+	// lengths, offset and time of at most 5 bytes each, attributes, and the number of headers.
+	recordOverhead = 26
+)
+
+// producer is the load of one run on all its workers. It is the engine's AsyncWorker.
+type producer struct {
+	sink     engine.BatchSink
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+	start    time.Time // of the run
+	workers  []*worker
+	wire     *wire
+	meter    *meter
+	graphite *graphite // nil: none
+
+	run         runID
+	text        *text
+	headers     []kgo.RecordHeader // of every record
+	plain       bool               // no stamps
+	inValue     bool               // the stamp stands in the value
+	received    bool               // an operation ends with its receipt, not with its acknowledgement
+	apart       bool               // a batch goes to several partitions, so each record has an answer of its own
+	unordered   bool               // writers do not wait for each other, so each has numbers of its own
+	partitions  int32
+	byKey       kgo.TopicPartitioner
+	writers     int // batches under way for each worker
+	inline      int // records that are written by the one who finds that they may be
+	batchSize   int // records
+	batchBytes  int
+	overhead    int // bytes of a record beside its value
+	linger      time.Duration
+	transaction int // records; 0: none
+
+	failedMu sync.Mutex
+	failed   []failedRecord
+}
+
+// Started is told by the engine when the run starts.
+func (p *producer) Started(at time.Time) { p.start = at }
+
+// Start implements takt.AsyncWorker.
+func (p *producer) Start(op *takt.Op) error {
+	w := p.workers[op.Seq%uint64(len(p.workers))]
+	w.push(pending{token: op.Token, seq: op.Seq, due: op.Due})
+	return nil
+}
+
+// Flush implements takt.AsyncWorker.
+func (p *producer) Flush(ctx context.Context) error {
+	for _, w := range p.workers {
+		w.flush()
+	}
+	for _, w := range p.workers {
+		select {
+		case <-w.empty:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// closeTime is how long clients may take to end what is open after the drain.
+const closeTime = time.Second
+
+// Close implements takt.AsyncWorker. A client that hangs is left behind.
+func (p *producer) Close() error {
+	if p.received { // the last receipt may come before its acknowledgement
+		ctx, cancel := context.WithTimeout(p.ctx, closeTime)
+		_ = p.Flush(ctx) // what is not acknowledged by then never is
+		cancel()
+	}
+	p.cancel()
+	p.graphite.stop()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		for _, w := range p.workers {
+			w.close()
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+	}
+	return nil
+}
+
+// finishAll ends the operations of records that were answered now. What went over the
+// wire meanwhile is the first one's.
+func (p *producer) finishAll(records []record) {
+	now := time.Since(p.start)
+	good := make([]uint64, 0, len(records))
+	for i := range records {
+		r := &records[i]
+		p.meter.record(r)
+		switch {
+		case r.err != nil:
+			p.fail(r)
+			p.sink.Done(r.token, &takt.Result{Class: classify(r.err), Err: r.err})
+		case p.received:
+			p.sink.Record(phaseAck, now-r.due)
+		default:
+			good = append(good, r.token)
+		}
+	}
+	if len(good) == 0 {
+		return
+	}
+	var res takt.Result
+	p.wire.drain(&res)
+	p.sink.Done(good[0], &res)
+	if len(good) > 1 {
+		p.sink.DoneAll(good[1:], &takt.Result{})
+	}
+}
+
+// failedRecord is one that was not acknowledged.
+type failedRecord struct {
+	stream    uint16
+	partition int32
+	number    uint64
+}
+
+// maxFailed bounds the failed records that e2e keeps, to see whether they arrived all
+// the same.
+const maxFailed = 1 << 16
+
+func (p *producer) fail(r *record) {
+	p.failedMu.Lock()
+	defer p.failedMu.Unlock()
+	if p.received && len(p.failed) < maxFailed {
+		p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})
+	}
+}
+
+// lost is how many acknowledged records have not been received.
+func (p *producer) lost(r *receiver) uint64 {
+	acked := uint64(0)
+	for i := range p.meter.acked {
+		acked += p.meter.acked[i].Load()
+	}
+	p.failedMu.Lock()
+	defer p.failedMu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	received := r.ledger.received
+	for _, f := range p.failed {
+		n := r.ledger.streams[streamKey{p.run, f.stream, f.partition}]
+		if n != nil && !n.missing(f.number) {
+			received-- // though it was not acknowledged
+		}
+	}
+	return acked - min(acked, received)
+}
+
+func warn(r *takt.Report, code, format string, args ...any) {
+	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// describe is the driver's part of the report.
+func (p *producer) describe(r *takt.Report) {
+	extra := r.Extra
+	acked := map[string]uint64{}
+	for i := range p.meter.acked {
+		acked[strconv.Itoa(i)] = p.meter.acked[i].Load()
+	}
+	extra["run"] = p.run.String()
+	extra["partitions"] = acked
+	extra["batches"] = p.meter.batches.Load()
+	extra["payload_bytes"] = p.meter.bytes.Load()
+	if g := p.graphite; g != nil && g.lost.Load() > 0 {
+		warn(r, "graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
+	}
+}

@@ -1,0 +1,181 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+)
+
+// saramaMessages is what both ways of sarama keep with a batch.
+type saramaMessages struct {
+	list []*sarama.ProducerMessage
+	all  []sarama.ProducerMessage
+}
+
+// messages are the records of b as sarama takes them, with their place in b.
+func messages(b *batch, topic string, fixed []sarama.RecordHeader) []*sarama.ProducerMessage {
+	s, _ := b.aside.(*saramaMessages)
+	if s == nil || len(s.all) < len(b.records) {
+		s = &saramaMessages{all: make([]sarama.ProducerMessage, len(b.records))}
+		b.aside = s
+	}
+	s.list = s.list[:0]
+	for i := range b.records {
+		r, m := &b.records[i], &s.all[i]
+		*m = sarama.ProducerMessage{Topic: topic, Partition: r.partition, Value: sarama.ByteEncoder(r.value), Timestamp: b.began, Metadata: place{b, i}}
+		if r.key != nil {
+			m.Key = sarama.ByteEncoder(r.key)
+		}
+		if r.stamp != nil {
+			m.Headers = append(m.Headers, sarama.RecordHeader{Key: []byte(stampHeader), Value: r.stamp})
+		}
+		m.Headers = append(m.Headers, fixed...)
+		s.list = append(s.list, m)
+	}
+	return s.list
+}
+
+// place is a record of a batch, as Metadata of its message.
+type place struct {
+	batch *batch
+	i     int
+}
+
+func (o *Produce) saramaConfig() *sarama.Config {
+	s := o.Cluster.sarama()
+	_, acks, _ := acksOf(o.Acks)
+	compression, _ := codecOf(o.Compression)
+	p := &s.Producer
+	p.RequiredAcks, p.Compression, p.Partitioner = acks, compression.sarama, sarama.NewManualPartitioner
+	p.MaxMessageBytes = o.largest()
+	p.Flush.MaxMessages = o.BatchSize
+	p.Timeout = o.Timeout
+	s.Net.ReadTimeout, s.Net.WriteTimeout = o.Timeout, o.Timeout
+	p.Retry.Backoff = 100 * time.Millisecond
+	p.Retry.Max = max(1, int(o.Timeout/p.Retry.Backoff)) // in all about the timeout, as franz-go has it
+	p.Return.Successes, p.Return.Errors = true, true
+	s.Net.MaxOpenRequests = o.MaxOpen
+	if o.Idempotence {
+		p.Idempotent, s.Net.MaxOpenRequests = true, 1 // sarama demands it
+	}
+	return s
+}
+
+// saramaSync sends as the seed does: each writer has a producer of its own, sends one
+// batch and waits. All share the connections of one client.
+type saramaSync struct {
+	client  sarama.Client
+	topic   string
+	headers []sarama.RecordHeader
+	batches chan *batch
+	writers sync.WaitGroup
+}
+
+func (o *Produce) openSaramaSync() (client, error) {
+	c, err := sarama.NewClient(o.brokers(), o.saramaConfig())
+	if err != nil {
+		return nil, err
+	}
+	s := &saramaSync{client: c, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}
+	for range o.Writers {
+		p, err := sarama.NewSyncProducerFromClient(c)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		s.writers.Go(func() { s.run(p) })
+	}
+	return s, nil
+}
+
+func (s *saramaSync) run(p sarama.SyncProducer) {
+	defer p.Close()
+	for b := range s.batches {
+		s.send(p, b)
+	}
+}
+
+func (s *saramaSync) send(p sarama.SyncProducer, b *batch) {
+	err := p.SendMessages(messages(b, s.topic, s.headers))
+	var each sarama.ProducerErrors
+	switch {
+	case err == nil:
+	case errors.As(err, &each):
+		for _, e := range each {
+			b.records[e.Msg.Metadata.(place).i].err = e.Err
+		}
+	default:
+		for i := range b.records {
+			b.records[i].err = err
+		}
+	}
+	for i := range b.records {
+		b.end(i, b.records[i].err)
+	}
+}
+
+// write implements client: there is a writer for each batch that can be under way.
+func (s *saramaSync) write(b *batch) { s.batches <- b }
+
+func (s *saramaSync) commit(context.Context, bool) error { return nil }
+
+func (s *saramaSync) close() {
+	close(s.batches)
+	s.writers.Wait()
+	s.client.Close()
+}
+
+// saramaAsync sends by sarama's asynchronous producer.
+type saramaAsync struct {
+	producer sarama.AsyncProducer
+	topic    string
+	headers  []sarama.RecordHeader
+	batches  chan *batch
+	done     sync.WaitGroup
+}
+
+func (o *Produce) openSaramaAsync() (client, error) {
+	p, err := sarama.NewAsyncProducer(o.brokers(), o.saramaConfig())
+	if err != nil {
+		return nil, err
+	}
+	s := &saramaAsync{producer: p, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}
+	s.done.Go(s.feed)
+	s.done.Go(func() {
+		for m := range p.Successes() {
+			at := m.Metadata.(place)
+			at.batch.end(at.i, nil)
+		}
+	})
+	s.done.Go(func() {
+		for e := range p.Errors() {
+			at := e.Msg.Metadata.(place)
+			at.batch.end(at.i, e.Err)
+		}
+	})
+	return s, nil
+}
+
+// feed puts batches into the producer, whose input blocks when 256 records wait: here
+// that holds up nobody but the batches behind.
+func (s *saramaAsync) feed() {
+	for b := range s.batches {
+		for _, m := range messages(b, s.topic, s.headers) {
+			s.producer.Input() <- m
+		}
+	}
+	s.producer.AsyncClose()
+}
+
+// write implements client: there is room for each batch that can be under way.
+func (s *saramaAsync) write(b *batch) { s.batches <- b }
+
+func (s *saramaAsync) commit(context.Context, bool) error { return nil }
+
+func (s *saramaAsync) close() {
+	close(s.batches)
+	s.done.Wait()
+}

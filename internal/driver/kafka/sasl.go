@@ -1,0 +1,132 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// SASL is how takt says who it is. At most one of the passwords is given.
+type SASL struct {
+	Mechanism    string // plain, scram-sha-256 or scram-sha-512; "": none
+	User         string
+	Password     takt.Secret
+	PasswordFile string
+
+	password string // what was found
+}
+
+// The names of SASL.Mechanism.
+const (
+	saslPlain    = "plain"
+	saslScram256 = "scram-sha-256"
+	saslScram512 = "scram-sha-512"
+)
+
+func (s *SASL) addFlags(fs *flag.FlagSet) {
+	fs.StringVar(&s.Mechanism, "sasl", "", "authenticate by `plain|scram-sha-256|scram-sha-512`")
+	fs.StringVar(&s.User, "sasl-user", "", "`NAME` to authenticate with")
+	fs.Var(&s.Password, "sasl-password", "`PASSWORD` of --sasl-user; better from TAKT_SASL_PASSWORD or --sasl-password-file")
+	fs.StringVar(&s.PasswordFile, "sasl-password-file", "", "password of --sasl-user in `FILE`")
+}
+
+// read checks the flags and finds the password.
+func (s *SASL) read() error {
+	s.password = string(s.Password)
+	switch {
+	case s.Mechanism == "":
+		if s.User+s.password+s.PasswordFile != "" {
+			return errors.New("--sasl-user or a password is given without --sasl; name the mechanism: plain, scram-sha-256 or scram-sha-512")
+		}
+		return nil
+	case !slices.Contains([]string{saslPlain, saslScram256, saslScram512}, s.Mechanism):
+		return fmt.Errorf("unknown --sasl %q; use plain, scram-sha-256 or scram-sha-512", s.Mechanism)
+	case s.User == "":
+		return errors.New("--sasl is given without --sasl-user; add the name")
+	case s.password != "" && s.PasswordFile != "":
+		return errors.New("both --sasl-password and --sasl-password-file are given; keep one")
+	}
+	if s.PasswordFile != "" {
+		b, err := os.ReadFile(s.PasswordFile)
+		if err != nil {
+			return fmt.Errorf("cannot read the password: %w; check --sasl-password-file", err)
+		}
+		s.password = strings.TrimRight(string(b), "\r\n")
+	}
+	if s.password == "" {
+		return errors.New("--sasl is given without a password; add --sasl-password-file, or TAKT_SASL_PASSWORD in the environment")
+	}
+	return nil
+}
+
+// secrets is what is to be taken out of texts.
+func (s *SASL) secrets() []string {
+	if s.password == "" {
+		return nil
+	}
+	return []string{s.password}
+}
+
+// mechanism is what franz-go takes, nil for none.
+func (s *SASL) mechanism() sasl.Mechanism {
+	auth := scram.Auth{User: s.User, Pass: s.password}
+	switch s.Mechanism {
+	case saslPlain:
+		return plain.Auth{User: s.User, Pass: s.password}.AsMechanism()
+	case saslScram256:
+		return auth.AsSha256Mechanism()
+	case saslScram512:
+		return auth.AsSha512Mechanism()
+	}
+	return nil
+}
+
+func (s *SASL) sarama(c *sarama.Config) {
+	if s.Mechanism == "" {
+		return
+	}
+	c.Net.SASL.Enable, c.Net.SASL.User, c.Net.SASL.Password = true, s.User, s.password
+	c.Net.SASL.Mechanism = map[string]sarama.SASLMechanism{
+		saslPlain: sarama.SASLTypePlaintext, saslScram256: sarama.SASLTypeSCRAMSHA256, saslScram512: sarama.SASLTypeSCRAMSHA512,
+	}[s.Mechanism]
+	c.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &scramClient{mechanism: s.mechanism()} }
+}
+
+// scramClient lets sarama, which brings no SCRAM of its own, use franz-go's.
+type scramClient struct {
+	mechanism sasl.Mechanism
+	session   sasl.Session
+	first     string
+	done      bool
+}
+
+// Begin implements sarama.SCRAMClient; user and password are in the mechanism.
+func (c *scramClient) Begin(_, _, _ string) error {
+	session, first, err := c.mechanism.Authenticate(context.Background(), "")
+	c.session, c.first = session, string(first)
+	return err
+}
+
+// Step implements sarama.SCRAMClient: an empty challenge asks for the first message.
+func (c *scramClient) Step(challenge string) (string, error) {
+	if challenge == "" {
+		return c.first, nil
+	}
+	done, answer, err := c.session.Challenge([]byte(challenge))
+	c.done = done
+	return string(answer), err
+}
+
+// Done implements sarama.SCRAMClient.
+func (c *scramClient) Done() bool { return c.done }

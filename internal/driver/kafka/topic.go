@@ -1,0 +1,120 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Create says whether and how a topic is made that is not there.
+type Create struct {
+	On          bool
+	Partitions  int
+	Replication int
+}
+
+func newCreate() Create { return Create{Partitions: 3, Replication: 1} }
+
+func (c *Create) addFlags(fs *flag.FlagSet) {
+	fs.BoolVar(&c.On, "create-topic", false, "make the topic if there is none")
+	fs.IntVar(&c.Partitions, "partitions", c.Partitions, "`N` partitions of a topic that is made")
+	fs.IntVar(&c.Replication, "replication", c.Replication, "`N` replicas of each")
+}
+
+// findTopic reaches the brokers and returns the partitions of the topic, which it makes
+// if create asks for that.
+func (c *Cluster) findTopic(ctx context.Context, create *Create) ([]int32, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	defer cancel()
+	cl, err := kgo.NewClient(append(c.franz(), kgo.RequestRetries(1))...)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	if err := cl.Ping(ctx); err != nil {
+		if classify(err) == classAuth {
+			return nil, fmt.Errorf("the brokers refuse the credentials: %w; check --sasl, --sasl-user and the password", err)
+		}
+		return nil, fmt.Errorf("no broker of %s answers: %w; start one, or name others with --brokers", c.Brokers, err)
+	}
+	list, err := c.lookUp(ctx, cl)
+	if errors.Is(err, kerr.UnknownTopicOrPartition) && create != nil && create.On {
+		if err = create.make(ctx, cl, c.Topic); err == nil {
+			list, err = c.awaitTopic(ctx, cl)
+		}
+	}
+	switch classify(err) {
+	case classUnknownTopic:
+		return nil, fmt.Errorf("there is no topic %s: %w; name another with --topic, or make it with takt kafka produce --create-topic", c.Topic, err)
+	case classAuth:
+		return nil, fmt.Errorf("topic %s may not be used: %w; give the user the right to", c.Topic, err)
+	}
+	return list, err
+}
+
+// lookUp asks for the partitions of the topic.
+func (c *Cluster) lookUp(ctx context.Context, cl *kgo.Client) ([]int32, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	topic := kmsg.NewMetadataRequestTopic()
+	topic.Topic = kmsg.StringPtr(c.Topic)
+	req.Topics = append(req.Topics, topic)
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return nil, err
+	}
+	if len(resp.Topics) != 1 {
+		return nil, errors.New("the broker says nothing of the topic; check that it speaks Kafka's protocol")
+	}
+	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil {
+		return nil, err
+	}
+	var list []int32
+	for _, p := range resp.Topics[0].Partitions {
+		list = append(list, p.Partition)
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// lookAgain is how long the brokers get to learn of a new topic before they are asked again.
+const lookAgain = 50 * time.Millisecond
+
+// awaitTopic looks until every broker that answers knows the topic that was made.
+func (c *Cluster) awaitTopic(ctx context.Context, cl *kgo.Client) ([]int32, error) {
+	for {
+		list, err := c.lookUp(ctx, cl)
+		if !errors.Is(err, kerr.UnknownTopicOrPartition) && !errors.Is(err, kerr.LeaderNotAvailable) || ctx.Err() != nil {
+			return list, err
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// make makes the topic; that somebody else made it meanwhile is fine.
+func (c *Create) make(ctx context.Context, cl *kgo.Client, name string) error {
+	req := kmsg.NewPtrCreateTopicsRequest()
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, int32(c.Partitions), int16(c.Replication)
+	req.Topics = append(req.Topics, topic)
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return err
+	}
+	for _, t := range resp.Topics {
+		err := kerr.ErrorForCode(t.ErrorCode)
+		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+			return fmt.Errorf("topic %s cannot be made: %w; check --partitions and --replication", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// CapacityWords is the answer of takt capacity in sentences.
+func CapacityWords(c analysis.Capacity) []string {
+	words := []string{limitWords(c)}
+	switch c.Ended {
+	case analysis.EndSteps:
+		words = append(words, fmt.Sprintf("The search ended after %s, before it was sure; raise --max-steps.", plural(len(c.Steps), "step")))
+	case analysis.EndBroken:
+		words = append(words, "The search broke off before it was sure.")
+	}
+	if m := c.Machines; m != nil {
+		words = append(words, fmt.Sprintf("For %s you need %s%s.", rate(c.Need), plural(m.Count, "machine"), machineRange(m)))
+	}
+	if c.Knee != nil {
+		words = append(words, fmt.Sprintf("The knee is at %s: from there on response time grows faster than the rate.", rate(*c.Knee)))
+	}
+	if u := c.USL; u != nil {
+		words = append(words, uslWords(u))
+	}
+	return words
+}
+
+func limitWords(c analysis.Capacity) string {
+	switch {
+	case c.Ended == analysis.EndNone:
+		return fmt.Sprintf("%s holds at no rate: it breaks at %s already.", c.SLO, at(c.Interval.High))
+	case c.Sustainable == 0:
+		return "No valid step: the generator was the bottleneck at every rate, so nothing is known of the target."
+	case c.Ended == analysis.EndInvalid && c.Interval.High == nil:
+		return fmt.Sprintf("%s holds up to %s; above it the generator is the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable))
+	case c.Ended == analysis.EndInvalid:
+		return fmt.Sprintf("%s holds at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable), rate(*c.Interval.High))
+	case c.LimitedBy == "" && c.Interval.High == nil:
+		return fmt.Sprintf("%s holds up to %s, the highest rate that was offered; the limit is not known.", c.SLO, rate(c.Sustainable))
+	case c.LimitedBy == "":
+		return fmt.Sprintf("%s holds up to %s%s.", c.SLO, rate(round3(c.Sustainable)), intervalWords(c))
+	}
+	what := c.LimitedBy + " breaks"
+	if a, err := analysis.ParseAssertion(c.LimitedBy); err == nil {
+		what = a.Break()
+	}
+	return fmt.Sprintf("%s at %s%s.", what, rate(round3(c.Sustainable)), intervalWords(c))
+}
+
+func at(perS *float64) string {
+	if perS == nil {
+		return "an unknown rate"
+	}
+	return rate(*perS)
+}
+
+func intervalWords(c analysis.Capacity) string {
+	i := c.Interval
+	if i.Low == nil || i.High == nil {
+		return " (no interval: the runs scatter too much or are too few; make longer steps with --duration)"
+	}
+	return fmt.Sprintf(" (%s %% interval %s–%s)", short(c.Confidence*100), strings.TrimSuffix(rate(round3(*i.Low)), "/s"), strings.TrimSuffix(rate(round3(*i.High)), "/s"))
+}
+
+// machineRange is what the interval makes of a number of machines.
+func machineRange(m *analysis.Machines) string {
+	if m.Low == 0 || m.High == 0 || m.Low == m.High {
+		return ""
+	}
+	return fmt.Sprintf(" (%d to %d by the interval)", m.Low, m.High)
+}
+
+func uslWords(u *analysis.USL) string {
+	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", rate(u.Gamma), fine(u.Sigma), fine(u.Kappa))
+	switch {
+	case u.Peak == nil:
+		s += ", no contention seen"
+	case u.PeakAt == nil:
+		s += fmt.Sprintf(", at most %s", rate(round3(*u.Peak)))
+	default:
+		s += fmt.Sprintf(", at most %s with %s at once", rate(round3(*u.Peak)), short(*u.PeakAt))
+		if *u.PeakAt > u.Measured {
+			s += fmt.Sprintf(", beyond the %s measured", short(u.Measured))
+		}
+	}
+	return s + fmt.Sprintf("; measured rates deviate by %s %%.", short(u.Deviation*100))
+}
+
+// fine writes small and large coefficients with three digits.
+func fine(v float64) string { return fmt.Sprintf("%.3g", v) }
+
+// round3 keeps three digits: an interval has no more.
+func round3(v float64) float64 {
+	var r float64
+	_, _ = fmt.Sscan(fine(v), &r) // it is a number
+	return r
+}
+
+// capacityText is the report of kind capacity for people.
+func capacityText(w io.Writer, r *takt.Report, color bool) error {
+	c, err := analysis.CapacityIn(r)
+	if err != nil {
+		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+	}
+	p := &page{color: color}
+	for i, s := range CapacityWords(c) {
+		sgr := ""
+		if i == 0 {
+			sgr = capacityColour(c)
+		}
+		for _, line := range wrap(clean(s), pageWidth) {
+			p.linef("%s", p.paintIf(sgr, line))
+		}
+	}
+	doubts(p, r)
+	p.linef("")
+	if err := subject(p, r); err != nil {
+		return err
+	}
+	p.item("slo", clean(c.SLO))
+	capacityTable(p, c)
+	p.linef("")
+	capacityPlot(p, c)
+	_, err = io.WriteString(w, p.b.String())
+	return err
+}
+
+func capacityColour(c analysis.Capacity) string {
+	switch {
+	case c.Ended == analysis.EndInvalid, c.Ended == analysis.EndNone:
+		return red
+	case c.Ended == analysis.EndFound:
+		return green
+	}
+	return yellow
+}
+
+func (p *page) paintIf(sgr, s string) string {
+	if sgr == "" {
+		return s
+	}
+	return p.paint(sgr, s)
+}
+
+// capacityTable has a line for each step, by rising rate.
+func capacityTable(p *page, c analysis.Capacity) {
+	steps := c.ByRate()
+	if len(steps) == 0 {
+		return
+	}
+	var slowest float64
+	for _, s := range steps {
+		response, _ := c.Shown(s)
+		slowest = max(slowest, response)
+	}
+	first, _ := c.Shown(steps[0])
+	u := unitFor(first, slowest)
+	row := func(cells []string) string {
+		s := right(cells[0], 11) + right(cells[1], 11)
+		for _, cell := range cells[2:4] {
+			s += right(cell, 18)
+		}
+		return s + right(cells[4], 11) + "  " + cells[5]
+	}
+	p.linef("")
+	head := capacityHead(c)
+	head[2], head[3] = head[2]+", "+u.name, head[3]+", "+u.name
+	p.linef("%s", p.paint(bold, row(head)))
+	for _, s := range steps {
+		response, service := c.Shown(s)
+		p.linef("%s", row([]string{rate(s.Offered), rate(s.Achieved), u.aligned(response), u.aligned(service), percent(s.Errors, 100), stepWord(s)}))
+	}
+}
+
+func capacityHead(c analysis.Capacity) []string {
+	return []string{"offered", "achieved", "response " + c.Statistic, "service " + c.Statistic, "errors", "slo"}
+}
+
+// stepWord says whether the SLO held in a step.
+func stepWord(s analysis.CapacityStep) string {
+	switch {
+	case s.Verdict == takt.Invalid:
+		return "invalid"
+	case s.Met:
+		return "held"
+	}
+	return "broke"
+}
+
+// capacityMarkdown is the same for a comment on GitHub.
+func capacityMarkdown(w io.Writer, r *takt.Report) error {
+	c, err := analysis.CapacityIn(r)
+	if err != nil {
+		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+	}
+	var b strings.Builder
+	words := CapacityWords(c)
+	fmt.Fprintf(&b, "### takt capacity: %s\n\n", escape(clean(words[0])))
+	for _, s := range words[1:] {
+		fmt.Fprintf(&b, "- %s\n", escape(clean(s)))
+	}
+	fmt.Fprintf(&b, "- SLO %s, id %s\n\n", codeSpan(c.SLO), codeSpan(r.ID))
+	b.WriteString(markdownRow(capacityHead(c)) + "|---:|---:|---:|---:|---:|---|\n")
+	for _, s := range c.ByRate() {
+		response, service := c.Shown(s)
+		b.WriteString(markdownRow([]string{rate(s.Offered), rate(s.Achieved), human(response), human(service), percent(s.Errors, 100), stepWord(s)}))
+	}
+	markdownWarnings(&b, r)
+	_, err = io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/taktload/takt/internal/store/fault"
+)
+
+// pragmas are set for each connection. Others write for a few milliseconds at a time;
+// who waits 5 s waits for something that hangs. FULL: a run that was saved survives a
+// power failure, for one fsync a Save.
+var pragmas = []string{"busy_timeout(5000)", "synchronous(FULL)"}
+
+// Open opens the store in that file, and makes it and its folder if need be, for the
+// user alone. From a store that may only be read runs can be read: Save and Delete give
+// fault.ErrReadOnly.
+func Open(ctx context.Context, path string) (*Store, error) { return open(ctx, path, true, pragmas) }
+
+// OpenExisting is Open, but without a file the error is fault.ErrAbsent.
+func OpenExisting(ctx context.Context, path string) (*Store, error) {
+	return open(ctx, path, false, pragmas)
+}
+
+func open(ctx context.Context, path string, create bool, pragmas []string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := touch(path, create); err != nil {
+		return nil, err
+	}
+	s, err := connect(ctx, path, pragmas, "rw")
+	if !errors.Is(err, fault.ErrReadOnly) && !errors.Is(err, fault.ErrUnreachable) {
+		return s, err
+	}
+	for _, mode := range readOnlyModes(path) {
+		if s, failed := connect(ctx, path, pragmas, mode); failed == nil {
+			return s, nil
+		}
+	}
+	return nil, err
+}
+
+// readOnlyModes are those in which a store can be opened that cannot be written to. In
+// a folder that is read-only too SQLite cannot make the files that keep readers and
+// writers apart, so it has to take the database for immutable. That passes over what
+// stands in the WAL only; as long as somebody writes there is one.
+func readOnlyModes(path string) []string {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return []string{"ro"}
+	}
+	return []string{"ro", "ro&immutable=1"}
+}
+
+// touch makes the file if it is not there and create says so. SQLite gives the files
+// beside it the same mode. To be allowed to read it is enough.
+func touch(path string, create bool) (err error) {
+	flags := os.O_RDWR
+	if create {
+		flags |= os.O_CREATE
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	var f *os.File
+	if err == nil {
+		f, err = os.OpenFile(path, flags, 0o600)
+	}
+	denied := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+	if denied {
+		if readable, bad := os.Open(path); bad == nil {
+			f, err = readable, nil
+		}
+	}
+	switch {
+	case err == nil:
+		return f.Close()
+	case denied:
+		return &fault.Error{Kind: fault.ErrReadOnly, Store: path, Cause: err, Hint: "give another file with --store"}
+	case !create && errors.Is(err, fs.ErrNotExist):
+		return &fault.Error{Kind: fault.ErrAbsent, Store: path, Hint: "takt makes it with the first run"}
+	}
+	return &fault.Error{Kind: fault.ErrUnreachable, Store: path, Cause: err, Hint: "give another file with --store"}
+}
+
+func connect(ctx context.Context, path string, pragmas []string, mode string) (*Store, error) {
+	query := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
+	name := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode() + "&mode=" + mode}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{db, path}
+	if err := s.migrate(ctx); err != nil {
+		return nil, errors.Join(s.fault(ctx, err), db.Close())
+	}
+	return s, nil
+}
