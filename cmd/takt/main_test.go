@@ -36,10 +36,13 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Dir:           "testdata/script",
 		Condition: func(name string) (bool, error) {
-			if name != "race" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "race":
+				return raceDetector, nil
+			case "timing":
+				return os.Getenv("TAKT_TIMING") != "", nil
 			}
-			return raceDetector, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"target":  cmdTarget,
