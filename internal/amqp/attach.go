@@ -1,0 +1,84 @@
+package amqp
+
+import (
+	"context"
+	"fmt"
+)
+
+// attach asks for the link and waits for the broker's answer.
+func (l *link) attach(ctx context.Context, a attach) error {
+	if err := l.ask(a); err != nil {
+		return err
+	}
+	if err := await(ctx, l.ready); err != nil {
+		l.leave(false)
+		return err
+	}
+	return l.Err()
+}
+
+func (l *link) ask(a attach) error {
+	s := l.s
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if err := s.over(); err != nil {
+		return err
+	}
+	if l.name != "" && s.named(l.name, l.receives()) != nil {
+		return fmt.Errorf("the session has a link %q already; detach it or take another name", l.name)
+	}
+	handle := place(&s.links, l)
+	if handle > int(s.handleMax) {
+		s.links[handle] = nil
+		return fmt.Errorf("the broker takes %d links in a session; use more sessions", s.handleMax+1)
+	}
+	if l.name == "" {
+		l.name = fmt.Sprintf("%s-%d-%d", s.c.tag, s.channel, handle)
+	}
+	l.handle = uint32(handle)
+	a.name, a.handle, a.byReceiver = l.name, l.handle, l.receives()
+	s.c.append(s.channel, &a)
+	s.c.poke()
+	return nil
+}
+
+// attached takes the broker's attach, the answer to ours. Without a terminus of
+// its own it refuses, and a detach follows that says why (part 2, section 2.6.3).
+func (s *Session) attached(f *fields) error {
+	var a attach
+	a.read(f)
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	l := s.named(a.name, !a.byReceiver)
+	if f.bad || a.handle > handleMax || l == nil || isClosed(l.ready) {
+		return malformed("an attach of link %q that answers none", a.name)
+	}
+	placeAt(&s.remote, int(a.handle), l)
+	switch {
+	case l.sender != nil && a.target != nil:
+		l.sender.begin(&a)
+	case l.receiver != nil && a.source != nil:
+		l.receiver.begin(&a)
+	default:
+		return nil
+	}
+	close(l.ready)
+	return nil
+}
+
+func (s *Session) named(name string, receives bool) *link {
+	for _, l := range s.links {
+		if l != nil && l.name == name && l.receives() == receives {
+			return l
+		}
+	}
+	return nil
+}
+
+// at gives the link of a handle of the broker.
+func (s *Session) at(handle uint32) (*link, error) {
+	if handle >= uint32(len(s.remote)) || s.remote[handle] == nil {
+		return nil, malformed("handle %d, which no link has", handle)
+	}
+	return s.remote[handle], nil
+}

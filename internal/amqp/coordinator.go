@@ -1,0 +1,152 @@
+package amqp
+
+import (
+	"context"
+	"fmt"
+)
+
+// Coordinator begins and ends local transactions (part 4). What is sent and
+// accepted in a session may belong to any transaction of a coordinator of it.
+type Coordinator struct {
+	snd *Sender
+
+	// Under Conn.mu.
+	next    uint64
+	waiting map[uint64]func(Outcome)
+}
+
+// Transaction is one that was declared.
+type Transaction struct{ id []byte }
+
+// Coordinator attaches to the broker's coordinator and waits until it has
+// answered and given credit.
+func (s *Session) Coordinator(ctx context.Context) (*Coordinator, error) {
+	c := &Coordinator{waiting: map[uint64]func(Outcome){}}
+	ready := make(chan struct{})
+	opt := SenderOptions{
+		Address:   "the transaction coordinator",
+		OnSettled: c.settled,
+		OnCredit: func(credit uint32) {
+			if credit > 0 && !isClosed(ready) {
+				close(ready)
+			}
+		},
+	}
+	snd, err := s.sender(ctx, opt, &terminus{coordinator: true, capabilities: []string{"amqp:local-transactions"}})
+	if err != nil {
+		return nil, err
+	}
+	c.snd = snd
+	select {
+	case <-ready:
+		return c, nil
+	case <-snd.gone:
+		return nil, snd.Err()
+	case <-ctx.Done():
+		snd.leave(true)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *Coordinator) settled(token uint64, o Outcome) {
+	mu := &c.snd.s.c.mu
+	mu.Lock()
+	done := c.waiting[token]
+	delete(c.waiting, token)
+	mu.Unlock()
+	done(o)
+}
+
+// StartDeclare asks for a transaction without waiting; done is called once, in
+// the reading goroutine, if it returns nil. It buffers: see Conn.Flush.
+func (c *Coordinator) StartDeclare(done func(*Transaction, error)) error {
+	l := openList(appendDescriptor(nil, isValue), isDeclare)
+	return c.start(l.close(), func(o Outcome) {
+		tx, err := declared(o)
+		done(tx, err)
+	})
+}
+
+// mostTxn bounds the id of a transaction: it stands in each transfer.
+const mostTxn = 255
+
+func declared(o Outcome) (*Transaction, error) {
+	switch n := len(o.txn); {
+	case o.Err != nil:
+		return nil, fmt.Errorf("cannot begin a transaction: %w", o.Err)
+	case n == 0 || n > mostTxn:
+		return nil, fmt.Errorf("cannot begin a transaction: the broker names it by %d bytes, and 1 to %d were expected", n, mostTxn)
+	}
+	return &Transaction{id: append([]byte(nil), o.txn...)}, nil
+}
+
+// StartDischarge ends a transaction without waiting: its messages go out and its
+// acceptances count with commit, and never were without. done is called once, in
+// the reading goroutine, if it returns nil: Accepted is a success, and with Lost
+// nobody knows. It buffers: see Conn.Flush.
+func (c *Coordinator) StartDischarge(tx *Transaction, commit bool, done func(Outcome)) error {
+	l := openList(appendDescriptor(nil, isValue), isDischarge)
+	l.binary(tx.id)
+	l.b = appendBool(l.next(), !commit)
+	return c.start(l.close(), func(o Outcome) {
+		if o.Err != nil {
+			o.Err = fmt.Errorf("cannot end the transaction: %w", o.Err)
+		}
+		done(o)
+	})
+}
+
+func (c *Coordinator) start(message []byte, done func(Outcome)) error {
+	mu := &c.snd.s.c.mu
+	mu.Lock()
+	c.next++
+	token := c.next
+	c.waiting[token] = done
+	mu.Unlock()
+	err := c.snd.send(message, nil, token)
+	if err != nil {
+		mu.Lock()
+		delete(c.waiting, token)
+		mu.Unlock()
+	}
+	return err
+}
+
+// Declare begins a transaction and waits for it.
+func (c *Coordinator) Declare(ctx context.Context) (*Transaction, error) {
+	var tx *Transaction // written before result, read behind it
+	result := make(chan error, 1)
+	err := c.StartDeclare(func(t *Transaction, err error) {
+		tx = t
+		result <- err
+	})
+	if err = c.wait(ctx, err, result); err != nil {
+		return nil, err
+	}
+	return tx, nil
+}
+
+// Discharge ends a transaction and waits until the broker has done so: see
+// StartDischarge.
+func (c *Coordinator) Discharge(ctx context.Context, tx *Transaction, commit bool) error {
+	result := make(chan error, 1)
+	err := c.StartDischarge(tx, commit, func(o Outcome) { result <- o.Err })
+	return c.wait(ctx, err, result)
+}
+
+// wait waits for the result of what was started, if it was.
+func (c *Coordinator) wait(ctx context.Context, err error, result <-chan error) error {
+	if err != nil {
+		return err
+	}
+	c.snd.s.c.Flush()
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Detach ends the link; the broker rolls back what was not discharged.
+func (c *Coordinator) Detach(ctx context.Context) error { return c.snd.Detach(ctx, true) }

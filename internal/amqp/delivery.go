@@ -1,0 +1,119 @@
+package amqp
+
+import "fmt"
+
+// received takes a transfer: a message, or a piece of one.
+func (s *Session) received(f *fields, payload []byte) error {
+	var t transfer
+	t.read(f)
+	if f.bad {
+		return malformed("a transfer with fields that make no sense")
+	}
+	l, err := s.at(t.handle)
+	if err != nil {
+		return err
+	}
+	if l.receiver == nil {
+		return malformed("a message for link %q, which sends", l.name)
+	}
+	r := l.receiver
+	begins := !r.partial
+	if begins && !t.first || !begins && t.first && t.id != r.delivery.id {
+		return malformed("a transfer of link %q that continues no message", l.name)
+	}
+	if begins {
+		r.delivery.id, r.delivery.settled = t.id, false
+	}
+	r.delivery.settled = r.delivery.settled || t.settled
+	r.counted(begins)
+	whole, ok, err := r.assemble(&t, payload)
+	if err == nil && ok {
+		r.deliver(whole)
+	}
+	return err
+}
+
+// counted counts a transfer, and the delivery that it begins.
+func (r *Receiver) counted(begins bool) {
+	c := r.s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.s.nextIncoming++
+	if begins {
+		r.count++
+		r.credit -= min(r.credit, 1)
+	}
+}
+
+// assemble gives the whole message if t was its last piece; one of one piece
+// without copying it.
+func (r *Receiver) assemble(t *transfer, payload []byte) (whole []byte, ok bool, err error) {
+	if t.aborted {
+		r.partial, r.parts = false, r.parts[:0]
+		return nil, false, nil
+	}
+	if n, most := len(r.parts)+len(payload), r.s.c.opt.MaxMessage; n > most {
+		return nil, false, fmt.Errorf("a message of link %q has more than %d bytes; let the connection take more, or send smaller ones", r.name, most)
+	}
+	if !r.partial && !t.more {
+		return payload, true, nil
+	}
+	r.parts = append(r.parts, payload...)
+	r.partial = t.more
+	if t.more {
+		return nil, false, nil
+	}
+	whole, r.parts = r.parts, r.parts[:0]
+	return whole, true, nil
+}
+
+// deliver accepts a message and gives it to the callback. In this order, a caller
+// who detaches when it has what it wants leaves nothing unaccepted behind.
+func (r *Receiver) deliver(payload []byte) {
+	d := &r.delivery
+	if r.claim(d) {
+		d.message = message{b: payload, joined: d.joined[:0]}
+		r.opt.OnDelivery(d)
+	}
+}
+
+// claim notes what is to be said of a delivery. It reports whether somebody
+// still wants it.
+func (r *Receiver) claim(d *Delivery) bool {
+	c := r.s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.over() != nil {
+		return false
+	}
+	if !r.pending {
+		r.pending = true
+		c.pending = append(c.pending, r)
+	}
+	if d.settled || r.opt.Ack == AckManual {
+		return true
+	}
+	r.s.accept(d.id)
+	if r.opt.Ack == AckEach {
+		r.s.tellAccepted()
+	}
+	return true
+}
+
+// Delivery is a message that arrived. Its parts are looked for when they are
+// asked for, and point into a buffer that the next message uses.
+type Delivery struct {
+	message
+	r       *Receiver
+	id      uint32
+	settled bool
+}
+
+// Receiver is where it arrived.
+func (d *Delivery) Receiver() *Receiver { return d.r }
+
+// ID is the number of the delivery in its session, for Receiver.Accept.
+func (d *Delivery) ID() uint32 { return d.id }
+
+// Settled reports whether the broker has settled it already, and wants no Accept.
+func (d *Delivery) Settled() bool { return d.settled }

@@ -1,0 +1,79 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Detach ends the link and waits for the broker's answer at most until ctx ends.
+// With close the broker forgets it: a durable subscription is deleted. Without,
+// what is durable stays. What was not settled has the outcome Lost.
+func (l *link) Detach(ctx context.Context, close bool) error {
+	l.leave(close)
+	if err := await(ctx, l.gone); err != nil {
+		return err
+	}
+	if err := l.Err(); !errors.Is(err, ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// leave sends a detach, unless the link has ended or is about to.
+func (l *link) leave(close bool) {
+	c := l.s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l.err == nil && !l.asked {
+		l.asked = true
+		l.s.tellAccepted()
+		c.append(l.s.channel, &detach{handle: l.handle, closed: close})
+		c.poke()
+	}
+}
+
+// detached takes the broker's detach: the answer to ours, or its own, to be answered.
+func (s *Session) detached(f *fields) error {
+	var d detach
+	d.read(f)
+	l, err := s.at(d.handle)
+	if f.bad || err != nil {
+		return malformed("a detach of no link")
+	}
+	s.remote[d.handle] = nil
+	err = ended(fmt.Sprintf("link %q", l.name), d.err)
+	s.c.mu.Lock()
+	if l.asked {
+		if d.err == nil {
+			err = ErrClosed
+		}
+	} else {
+		s.c.append(s.channel, &detach{handle: l.handle, closed: d.closed})
+	}
+	s.links[l.handle] = nil
+	s.c.mu.Unlock()
+	l.abandon(err)
+	return nil
+}
+
+// abandon ends the link: its unsettled deliveries are lost, and who waits for it
+// is told.
+func (l *link) abandon(err error) {
+	c := l.s.c
+	c.mu.Lock()
+	l.err = err
+	told := isClosed(l.ready) // else the caller who attaches it is
+	closeOnce(l.ready)
+	if l.sender != nil {
+		l.s.settled = l.s.unsettled.takeOf(l.sender, l.s.settled[:0])
+	}
+	c.mu.Unlock()
+	if l.sender != nil {
+		l.s.tell(Outcome{State: Lost, Err: err})
+	}
+	if told && l.onDetach != nil && !errors.Is(err, ErrClosed) {
+		l.onDetach(err)
+	}
+	close(l.gone)
+}

@@ -1,0 +1,135 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Peer is what the broker said of itself.
+type Peer struct {
+	Container    string
+	MaxFrame     uint32            // bytes
+	IdleTimeout  time.Duration     // it wants a frame at least so often; 0: it does not care
+	ChannelMax   uint16            //
+	Capabilities []string          //
+	Properties   map[string]string // product, version, queue-prefix and so on
+}
+
+// Dial connects, authenticates and opens the connection. The context bounds that
+// only, and so does the idle timeout. A refusal by the broker wraps an *Error.
+func Dial(ctx context.Context, o Options) (*Conn, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.IdleTimeout, fmt.Errorf("no connection within %v; is it an AMQP 1.0 port?", o.IdleTimeout))
+	defer cancel()
+	c, err := dial(ctx, o)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("cannot connect to %s: %w", o.Addr, err)
+	}
+	return c, nil
+}
+
+func dial(ctx context.Context, o Options) (*Conn, error) {
+	nc, err := o.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := newConn(nc, o)
+	interrupt := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	err = c.greet()
+	if !interrupt() {
+		err = errors.Join(err, ctx.Err())
+	}
+	if err != nil {
+		_ = nc.Close() // nothing is open yet
+		return nil, err
+	}
+	c.start()
+	return c, nil
+}
+
+// greet speaks the connection's first words: security layer, headers, open.
+func (c *Conn) greet() error {
+	if err := c.authenticate(); err != nil {
+		return err
+	}
+	mine := open{
+		container: c.opt.Container, host: c.opt.Hostname, maxFrame: c.opt.MaxFrame, channelMax: c.opt.ChannelMax,
+		// Half, so that one late heartbeat does no harm (part 2, section 2.4.5).
+		idle:       uint32(min(c.opt.IdleTimeout/2, maxIdle) / time.Millisecond),
+		properties: map[string]string{"product": "takt"},
+	}
+	if c.opt.SoleContainer {
+		mine.desired = []string{"sole-connection-for-container"}
+	}
+	if _, err := c.net.Write(appendFrame([]byte(protocolAMQP), 0, &mine)); err != nil {
+		return err
+	}
+	if err := c.expect(protocolAMQP); err != nil {
+		return err
+	}
+	return c.readOpen()
+}
+
+// maxIdle is more than any idle timeout that makes sense, and fits the field.
+const maxIdle = 24 * time.Hour
+
+func (c *Conn) expect(header string) error {
+	got, err := c.in.header()
+	switch {
+	case errors.Is(err, io.EOF):
+		return malformed("it ended the connection in place of the header %q", header)
+	case err != nil:
+		return err
+	case got != header:
+		return malformed("it answered the header %q by %q", header, got)
+	}
+	return nil
+}
+
+func (c *Conn) readOpen() error {
+	f, err := c.in.wait()
+	if err != nil {
+		return err
+	}
+	is, l, _, err := f.performative()
+	switch {
+	case err != nil:
+		return err
+	case is == isClose:
+		return ended("the connection", readError(l.next()))
+	case is != isOpen || f.kind != frameAMQP:
+		return malformed("performative 0x%x in place of open", is)
+	}
+	var o open
+	if o.read(&l); l.bad || o.maxFrame < minFrame {
+		return malformed("an open with fields that make no sense")
+	}
+	c.peer = Peer{
+		Container: o.container, MaxFrame: o.maxFrame, IdleTimeout: time.Duration(o.idle) * time.Millisecond,
+		ChannelMax: o.channelMax, Capabilities: o.offered, Properties: o.properties,
+	}
+	if o.refused {
+		return c.readRefusal()
+	}
+	return nil
+}
+
+func (c *Conn) readRefusal() error {
+	for {
+		f, err := c.in.wait()
+		if err != nil {
+			return err
+		}
+		if is, l, _, err := f.performative(); err == nil && is == isClose {
+			return ended("the connection", readError(l.next()))
+		}
+	}
+}

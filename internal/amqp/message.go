@@ -1,0 +1,89 @@
+package amqp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Message is what all messages of a Template have in common.
+type Message struct {
+	Durable     bool
+	Priority    byte          // 0 to 9; DefaultPriority is what a message has that does not say
+	TTL         time.Duration // whole milliseconds; 0: for ever
+	Annotations []Field       // such as x-opt-jms-msg-type, an int8
+
+	MessageID     string // the number of Template.Number follows it if Numbered
+	Numbered      bool
+	To            string
+	Subject       string
+	ReplyTo       string
+	CorrelationID string
+	ContentType   string
+	GroupID       string
+	Stamped       bool // has a creation time: Template.Created
+	Expires       bool // has an absolute expiry time: Template.Expiry
+
+	Application []Field // application properties; those of type int64 can be patched
+	Text        bool    // the body is a string value, else binary data
+}
+
+// DefaultPriority is that of messages without one.
+const DefaultPriority = 4
+
+// Field is a named value: string, bool, int8, int16, int32, int64, float32 or float64.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// appendTo appends the value as a member of a map; false if its type is none of Field's.
+func (f Field) appendTo(b []byte) ([]byte, bool) {
+	switch v := f.Value.(type) {
+	case string:
+		return appendString(b, v), true
+	case bool:
+		return appendBool(b, v), true
+	case int8:
+		return append(b, codeByte, byte(v)), true
+	case int16:
+		return be.AppendUint16(append(b, codeShort), uint16(v)), true
+	case int32:
+		return be.AppendUint32(append(b, codeInt), uint32(v)), true
+	case int64:
+		return appendLong(b, codeLong, v), true
+	case float32:
+		return be.AppendUint32(append(b, codeFloat), math.Float32bits(v)), true
+	case float64:
+		return appendLong(b, codeDouble, int64(math.Float64bits(v))), true
+	}
+	return b, false
+}
+
+// check reports all faults.
+func (m *Message) check() error {
+	var faults []error
+	if m.Priority > 9 {
+		faults = append(faults, fmt.Errorf("priority %d; use 0 to 9", m.Priority))
+	}
+	if m.TTL < 0 || m.TTL%time.Millisecond != 0 || m.TTL/time.Millisecond > math.MaxUint32 {
+		faults = append(faults, fmt.Errorf("time to live of %v; use whole milliseconds, at most 49 days", m.TTL))
+	}
+	return errors.Join(append(faults, checkFields("annotation", m.Annotations), checkFields("property", m.Application))...)
+}
+
+func checkFields(kind string, fields []Field) error {
+	var faults []error
+	seen := map[string]bool{}
+	for _, f := range fields {
+		if _, ok := f.appendTo(nil); !ok {
+			faults = append(faults, fmt.Errorf("%s %q is a %T; use text, a truth value or a number", kind, f.Name, f.Value))
+		}
+		if f.Name == "" || seen[f.Name] {
+			faults = append(faults, fmt.Errorf("%s %q has no name of its own; name each once", kind, f.Name))
+		}
+		seen[f.Name] = true
+	}
+	return errors.Join(faults...)
+}

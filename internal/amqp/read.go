@@ -1,0 +1,109 @@
+package amqp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// read is the reading goroutine. It makes all callbacks, the last ones included.
+func (c *Conn) read() {
+	c.fail(c.readAll())
+	c.abandon()
+}
+
+// readAll handles what arrives, a burst at a time. It ends with an error, or when
+// the connection has one.
+func (c *Conn) readAll() error {
+	for {
+		need, err := c.burst()
+		if err != nil || isClosed(c.done) {
+			return err
+		}
+		switch err := c.in.fill(need); {
+		case errors.Is(err, io.EOF):
+			return errors.New("the broker ended the connection without a word")
+		case err != nil:
+			return fmt.Errorf("cannot read from the broker: %w", err)
+		}
+		c.heard.Store(true)
+	}
+}
+
+// burst handles the frames that are there, and then says at once what there is to
+// say to them. need is what the next frame wants.
+func (c *Conn) burst() (need int, err error) {
+	for {
+		f, need, err := c.in.frame()
+		if err != nil {
+			return 0, err
+		}
+		if need > 0 {
+			c.reply()
+			return need, nil
+		}
+		if err := c.handle(f); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (c *Conn) reply() {
+	c.mu.Lock()
+	for i, r := range c.pending {
+		r.reply()
+		c.pending[i] = nil
+	}
+	c.pending = c.pending[:0]
+	c.mu.Unlock()
+	c.Flush()
+}
+
+func (c *Conn) handle(f frame) error {
+	if len(f.body) == 0 {
+		return nil // a heartbeat
+	}
+	is, l, rest, err := f.performative()
+	switch {
+	case err != nil:
+		return err
+	case f.kind != frameAMQP:
+		return malformed("a frame of type %d", f.kind)
+	case is == isClose:
+		c.closed(readError(l.next()))
+		return nil
+	case is == isBegin:
+		return c.begun(f.channel, &l)
+	case int(f.channel) >= len(c.remote) || c.remote[f.channel] == nil:
+		return malformed("performative 0x%x on channel %d, where no session is", is, f.channel)
+	}
+	return c.remote[f.channel].handle(is, &l, rest)
+}
+
+// closed takes the broker's close: the answer to ours, or its own, to be answered.
+func (c *Conn) closed(e *Error) {
+	c.mu.Lock()
+	asked := c.asked
+	c.mu.Unlock()
+	switch {
+	case !asked:
+		c.end(ended("the connection", e), &ending{is: isClose})
+	case e != nil:
+		c.fail(ended("the connection", e))
+	default:
+		c.fail(ErrClosed)
+	}
+}
+
+// abandon tells everybody that the connection has ended.
+func (c *Conn) abandon() {
+	c.mu.Lock()
+	err, sessions := c.err, c.sessions
+	c.sessions = nil
+	c.mu.Unlock()
+	for _, s := range sessions {
+		if s != nil {
+			s.abandon(err)
+		}
+	}
+}

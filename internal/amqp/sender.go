@@ -1,0 +1,176 @@
+package amqp
+
+import (
+	"context"
+	"fmt"
+)
+
+// SenderOptions is what a Sender is asked for.
+type SenderOptions struct {
+	Name         string   // of the link; "": one that is unique in the connection
+	Address      string   // queue or topic
+	Capabilities []string // of the target: "queue" or "topic"
+	Settled      bool     // fire and forget: no message has an outcome
+
+	// OnSettled is told the outcome of each message for which Send returned nil,
+	// once, by the token given to Send; not if Settled.
+	OnSettled func(token uint64, o Outcome)
+	// OnCredit is told when the broker said how much it takes, which may be nothing.
+	OnCredit func(credit uint32)
+	// OnDetach is told when the link ends otherwise than by Detach or Close here.
+	OnDetach func(err error)
+}
+
+// Sender sends messages to one address.
+type Sender struct {
+	link
+	opt SenderOptions
+	max uint64 // bytes of a message; 0: no limit
+
+	// Under Conn.mu.
+	credit, count uint32
+	tx            *Transaction
+	head          []byte // a frame's header and transfer, to be patched
+	idAt, tagAt   int    // where in head
+	moreAt        int
+}
+
+// Sender attaches a sender and waits until the broker has answered. Credit may
+// come later. A refusal wraps an *Error.
+func (s *Session) Sender(ctx context.Context, o SenderOptions) (*Sender, error) {
+	return s.sender(ctx, o, &terminus{address: o.Address, capabilities: o.Capabilities})
+}
+
+func (s *Session) sender(ctx context.Context, o SenderOptions, target *terminus) (*Sender, error) {
+	snd := &Sender{link: newLink(s, o.Name), opt: o}
+	snd.link.sender, snd.onDetach = snd, o.OnDetach
+	a := attach{source: &terminus{}, target: target}
+	if o.Settled {
+		a.settle = 1
+	}
+	if err := snd.attach(ctx, a); err != nil {
+		return nil, fmt.Errorf("cannot send to %s: %w", o.Address, err)
+	}
+	return snd, nil
+}
+
+// begin takes the broker's answer; under mu.
+func (s *Sender) begin(a *attach) {
+	s.max = a.max
+	s.render()
+}
+
+// render makes the head of all transfers to come.
+func (s *Sender) render() {
+	b := openFrame(s.head[:0], frameAMQP, s.s.channel)
+	l := openList(b, isTransfer)
+	l.uint(s.handle)
+	l.b = append(l.next(), codeUint, 0, 0, 0, 0)
+	s.idAt = len(l.b) - 4
+	l.b = append(l.next(), codeBin8, 4, 0, 0, 0, 0)
+	s.tagAt = len(l.b) - 4
+	l.uint(0) // message format
+	l.b = appendBool(l.next(), s.opt.Settled)
+	l.b = append(l.next(), codeFalse)
+	s.moreAt = len(l.b) - 1
+	if s.tx != nil {
+		l.skip(1)
+		inner := openList(l.next(), isTransactional)
+		inner.binary(s.tx.id)
+		l.b = inner.close()
+	}
+	s.head = l.close()
+}
+
+// Join makes the messages to come part of a transaction; nil: of none.
+func (s *Sender) Join(tx *Transaction) {
+	s.s.c.mu.Lock()
+	defer s.s.c.mu.Unlock()
+	s.tx = tx
+	s.render()
+}
+
+// Credit is how many messages the broker takes now.
+func (s *Sender) Credit() uint32 {
+	s.s.c.mu.Lock()
+	defer s.s.c.mu.Unlock()
+	return s.credit
+}
+
+// Send buffers the message of t with a body, which it copies. It does not wait:
+// ErrNoCredit and ErrBusy mean that nothing was sent and that a later call may
+// succeed; other errors last. After nil OnSettled follows. Flush makes it go.
+// t must not be in use elsewhere during the call.
+func (s *Sender) Send(t *Template, body []byte, token uint64) error {
+	return s.send(t.prefix(len(body)), body, token)
+}
+
+func (s *Sender) send(prefix, body []byte, token uint64) error {
+	c := s.s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := s.check(len(prefix) + len(body)); err != nil {
+		return err
+	}
+	s.credit--
+	s.count++
+	d := sent{s, token}
+	if s.opt.Settled {
+		d.sender = nil
+	}
+	id := s.s.unsettled.push(d)
+	be.PutUint32(s.head[s.idAt:], id)
+	be.PutUint32(s.head[s.tagAt:], id)
+	s.write(prefix, body)
+	if len(c.out.waits) >= flushAt {
+		c.poke()
+	}
+	return nil
+}
+
+// check tells why a message of so many bytes cannot go, or not now.
+func (s *Sender) check(size int) error {
+	if err := s.over(); err != nil {
+		return err
+	}
+	frames := uint32((size + s.room() - 1) / s.room())
+	switch {
+	case s.max > 0 && uint64(size) > s.max:
+		return fmt.Errorf("a message of %d bytes where the broker takes %d; send smaller ones", size, s.max)
+	case frames > s.s.widest:
+		return fmt.Errorf("a message of %d frames where the session's window is %d; send smaller ones", frames, s.s.widest)
+	case s.credit == 0:
+		return ErrNoCredit
+	case frames > s.s.window || len(s.s.c.out.waits) >= s.s.c.opt.Buffer || s.s.unsettled.full():
+		return ErrBusy
+	}
+	return nil
+}
+
+// room is how many bytes of a message go into a frame.
+func (s *Sender) room() int {
+	return int(min(s.s.c.peer.MaxFrame, mostFrame)) - len(s.head)
+}
+
+// mostFrame bounds what is sent in a frame where the broker does not: other links
+// of the connection wait behind it.
+const mostFrame = 1 << 20
+
+// write buffers a message in as many frames as it needs; under mu.
+func (s *Sender) write(prefix, body []byte) {
+	out, room := &s.s.c.out.waits, s.room()
+	for more := true; more; {
+		n := min(room, len(prefix)+len(body))
+		k := min(n, len(prefix))
+		more = n < len(prefix)+len(body)
+		s.head[s.moreAt] = codeFalse
+		if more {
+			s.head[s.moreAt] = codeTrue
+		}
+		be.PutUint32(s.head, uint32(len(s.head)+n))
+		*out = append(append(append(*out, s.head...), prefix[:k]...), body[:n-k]...)
+		prefix, body = prefix[k:], body[n-k:]
+		s.s.nextOutgoing++
+		s.s.window--
+	}
+}

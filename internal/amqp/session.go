@@ -1,0 +1,189 @@
+package amqp
+
+import (
+	"context"
+	"errors"
+	"math"
+)
+
+// Session is a channel of a connection. Deliveries are numbered in it, in both
+// directions, and links of one session wait for one another's windows.
+type Session struct {
+	c       *Conn
+	channel uint16
+	ready   chan struct{} // closed when the broker has answered, or never will
+	gone    chan struct{} // closed when it has ended
+
+	// Under c.mu.
+	err       error // why it ended
+	asked     bool  // an end was sent
+	handleMax uint32
+	links     []*link // by handle; nil: free
+
+	nextOutgoing uint32 // number of the next transfer
+	window       uint32 // transfers that the broker takes yet
+	widest       uint32 // window that was ever seen
+	unsettled    ring   // what was sent
+
+	nextIncoming uint32
+	accepted     span // not yet told to the broker
+
+	// The reader's own.
+	remote  []*link // by the broker's handle
+	settled []sent
+}
+
+// incomingWindow is what the broker may send as far as the session is concerned:
+// credit is what holds it back. It is said anew with each credit.
+const incomingWindow = math.MaxInt32
+
+// handleMax bounds the links of a session.
+const handleMax = 4095
+
+// Session begins a session.
+func (c *Conn) Session(ctx context.Context) (*Session, error) {
+	s, err := c.begin()
+	if err != nil {
+		return nil, err
+	}
+	if err := await(ctx, s.ready); err != nil {
+		s.leave()
+		return nil, err
+	}
+	return s, s.Err()
+}
+
+func (c *Conn) begin() (*Session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.over(); err != nil {
+		return nil, err
+	}
+	s := &Session{c: c, ready: make(chan struct{}), gone: make(chan struct{}), handleMax: handleMax}
+	channel := place(&c.sessions, s)
+	if channel > int(min(c.opt.ChannelMax, c.peer.ChannelMax)) {
+		c.sessions[channel] = nil
+		return nil, errors.New("the connection has no channel left for a session; use more connections")
+	}
+	s.channel = uint16(channel)
+	c.append(s.channel, &begin{incoming: incomingWindow, outgoing: math.MaxInt32, handleMax: handleMax})
+	c.poke()
+	return s, nil
+}
+
+// begun takes the broker's begin, the answer to ours.
+func (c *Conn) begun(channel uint16, l *fields) error {
+	var p begin
+	p.read(l)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l.bad || !p.answers || channel > c.opt.ChannelMax || int(p.remote) >= len(c.sessions) || c.sessions[p.remote] == nil {
+		return malformed("a begin that answers none")
+	}
+	s := c.sessions[p.remote]
+	if isClosed(s.ready) {
+		return malformed("a second begin of channel %d", channel)
+	}
+	placeAt(&c.remote, int(channel), s)
+	s.nextIncoming = p.nextOutgoing
+	s.window, s.widest = p.incoming, p.incoming
+	s.handleMax = min(handleMax, p.handleMax)
+	close(s.ready)
+	return nil
+}
+
+// Err is why the session ended: ErrClosed after Close, nil as long as it lives.
+func (s *Session) Err() error {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	return s.err
+}
+
+// over is why nothing can be done in the session any more; under mu.
+func (s *Session) over() error {
+	switch {
+	case s.err != nil:
+		return s.err
+	case s.asked:
+		return ErrClosed
+	}
+	return s.c.over()
+}
+
+// Close ends the session and all its links, and waits for the broker's answer at
+// most until ctx ends. What was not settled has the outcome Lost.
+func (s *Session) Close(ctx context.Context) error {
+	s.leave()
+	return await(ctx, s.gone)
+}
+
+// leave sends an end, unless the session has ended or is about to.
+func (s *Session) leave() {
+	c := s.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.err == nil && !s.asked {
+		s.asked = true
+		s.tellAccepted()
+		c.append(s.channel, &ending{is: isEnd})
+		c.poke()
+	}
+}
+
+// handle takes a performative of the session.
+func (s *Session) handle(is uint64, l *fields, rest []byte) error {
+	switch is {
+	case isTransfer:
+		return s.received(l, rest)
+	case isDisposition:
+		return s.disposed(l)
+	case isFlow:
+		return s.flowed(l)
+	case isAttach:
+		return s.attached(l)
+	case isDetach:
+		return s.detached(l)
+	case isEnd:
+		s.ended(readError(l.next()))
+		return nil
+	}
+	return malformed("performative 0x%x in a session", is)
+}
+
+// ended takes the broker's end: the answer to ours, or its own, to be answered.
+func (s *Session) ended(e *Error) {
+	c := s.c
+	c.mu.Lock()
+	err := ended("the session", e)
+	if s.asked {
+		if e == nil {
+			err = ErrClosed
+		}
+	} else {
+		c.append(s.channel, &ending{is: isEnd})
+	}
+	c.sessions[s.channel] = nil
+	c.mu.Unlock()
+	for i, other := range c.remote {
+		if other == s {
+			c.remote[i] = nil
+		}
+	}
+	s.abandon(err)
+}
+
+// abandon tells everybody in the session that it has ended.
+func (s *Session) abandon(err error) {
+	s.c.mu.Lock()
+	s.err = err
+	links := s.links
+	s.links = nil
+	closeOnce(s.ready)
+	s.c.mu.Unlock()
+	for _, l := range links {
+		if l != nil {
+			l.abandon(err)
+		}
+	}
+	close(s.gone)
+}

@@ -1,0 +1,136 @@
+package amqp
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Template is a message encoded once. What differs from message to message is
+// patched between two calls of Send. It is not safe for concurrent use.
+type Template struct {
+	Created Slot // of Message.Stamped: milliseconds since 1970
+	Expiry  Slot // of Message.Expires: the same
+
+	b      []byte // all sections, and of the body its constructor and length
+	number int    // where the digits of the message id are; 0: nowhere
+	longs  map[string]Slot
+}
+
+// Slot is a place in a Template that holds eight bytes. The zero Slot is none.
+type Slot int
+
+// numberDigits is how many hexadecimal digits of a message id are patched.
+const numberDigits = 16
+
+// NewTemplate encodes a message. It reports all faults.
+func NewTemplate(m Message) (*Template, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	t := &Template{longs: map[string]Slot{}}
+	t.header(&m)
+	if len(m.Annotations) > 0 {
+		t.fields(isAnnotations, codeSym32, m.Annotations)
+	}
+	t.properties(&m)
+	if len(m.Application) > 0 {
+		t.fields(isApplication, codeStr32, m.Application)
+	}
+	section, code := uint64(isData), byte(codeBin32)
+	if m.Text {
+		section, code = isValue, codeStr32
+	}
+	t.b = append(appendDescriptor(t.b, section), code, 0, 0, 0, 0)
+	return t, nil
+}
+
+// header is left out where it says nothing: the defaults of the standard are those of JMS.
+func (t *Template) header(m *Message) {
+	if !m.Durable && m.Priority == DefaultPriority && m.TTL == 0 {
+		return
+	}
+	l := openList(t.b, isHeader)
+	l.bool(m.Durable)
+	l.ubyte(m.Priority)
+	l.uintSet(uint32(m.TTL / time.Millisecond))
+	t.b = l.close()
+}
+
+func (t *Template) properties(m *Message) {
+	l := openList(t.b, isProperties)
+	if m.Numbered {
+		l.string(m.MessageID + "0000000000000000")
+		t.number = len(l.b) - numberDigits
+	} else {
+		l.stringSet(m.MessageID)
+	}
+	l.skip(1) // user id
+	l.stringSet(m.To)
+	l.stringSet(m.Subject)
+	l.stringSet(m.ReplyTo)
+	l.stringSet(m.CorrelationID)
+	l.symbolSet(m.ContentType)
+	l.skip(1) // content encoding
+	t.Expiry = l.time(m.Expires)
+	t.Created = l.time(m.Stamped)
+	l.stringSet(m.GroupID)
+	t.b = l.close()
+}
+
+// time appends a timestamp to be patched, or nothing.
+func (c *compound) time(set bool) Slot {
+	if !set {
+		c.skip(1)
+		return 0
+	}
+	c.b = appendLong(c.next(), codeTimestamp, 0)
+	return Slot(len(c.b) - 8)
+}
+
+func (t *Template) fields(section uint64, nameCode byte, fields []Field) {
+	m := openCompound(appendDescriptor(t.b, section), codeMap32)
+	for _, f := range fields {
+		m.b = appendVar(m.next(), nameCode, f.Name)
+		m.b, _ = f.appendTo(m.next())
+		if _, ok := f.Value.(int64); ok && section == isApplication {
+			t.longs[f.Name] = Slot(len(m.b) - 8)
+		}
+	}
+	t.b = m.close()
+}
+
+// Long gives the slot of an application property of type int64.
+func (t *Template) Long(name string) (Slot, error) {
+	s, ok := t.longs[name]
+	if !ok {
+		return 0, fmt.Errorf("the message has no property %q of type int64", name)
+	}
+	return s, nil
+}
+
+// Set patches a slot. The zero Slot takes nothing.
+func (t *Template) Set(s Slot, v int64) {
+	if s != 0 {
+		be.PutUint64(t.b[s:], uint64(v))
+	}
+}
+
+// Number patches the number of a message id, 16 hexadecimal digits; nothing if
+// the message is not Numbered.
+func (t *Template) Number(n uint64) {
+	if t.number == 0 {
+		return
+	}
+	const digits = "0123456789abcdef"
+	for i := t.number + numberDigits - 1; i >= t.number; i-- {
+		t.b[i] = digits[n&0xf]
+		n >>= 4
+	}
+}
+
+// prefix is everything before a body of so many bytes.
+func (t *Template) prefix(body int) []byte {
+	be.PutUint32(t.b[len(t.b)-4:], uint32(min(body, math.MaxInt32)))
+	return t.b
+}
