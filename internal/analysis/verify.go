@@ -108,16 +108,20 @@ func Verify(base, head []Run, inPairs bool, o Options) (Judgement, error) {
 	if err := o.Check(slices.Concat(base, head)...); err != nil {
 		return Judgement{}, err
 	}
-	o.Metrics = o.gated(head[0].Kind)
+	o.Metrics = o.gated(head[0].Kind, slices.Concat(base, head)...)
 	from, to := sidesOf("base", base, "head", head)
 	return judge([]match{{from, base, head, inPairs}}, to, o), nil
 }
 
 // gated are the metrics that decide, each once. errors always do: answers that are errors
-// may be fast ones.
-func (o Options) gated(kind string) []string {
+// may be fast ones. Of those that nobody asked for, the ones that none of the runs has are
+// left out: imported runs have no percentiles.
+func (o Options) gated(kind string, runs ...Run) []string {
 	if len(o.Metrics) == 0 {
-		return GatedMetrics(kind)
+		return slices.DeleteFunc(GatedMetrics(kind), func(name string) bool {
+			has := func(r Run) bool { _, ok := r.Figures.Get(name); return ok }
+			return len(runs) > 0 && !slices.ContainsFunc(runs, has)
+		})
 	}
 	var once []string
 	for _, name := range append(slices.Clone(o.Metrics), "errors") {

@@ -57,7 +57,7 @@ func (o Options) check(runs []Run, differing []string) error {
 	if len(differing) > 0 {
 		differ = fmt.Errorf("these variables differ among the selected runs: %s; add filters, or let one differ with --vary NAME", strings.Join(differing, ", "))
 	}
-	o.Metrics = o.gated(runs[0].Kind)
+	o.Metrics = o.gated(runs[0].Kind, runs...)
 	return errors.Join(o.Validate(), unfit, asked(o.together(runs)), differ, asked(o.measured(runs)))
 }
 

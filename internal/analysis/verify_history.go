@@ -41,7 +41,7 @@ func VerifyHistory(runs []Run, o Options) (Judgement, error) {
 	if err := o.checkHistory(slices.Concat(head.runs, past)); err != nil {
 		return Judgement{}, err
 	}
-	o.Metrics = o.gated(head.runs[0].Kind)
+	o.Metrics = o.gated(head.runs[0].Kind, slices.Concat(head.runs, past)...)
 	if len(head.runs) == 1 && len(past) >= fewestEarlier {
 		matches = []match{{side: sideOf("all earlier revisions", past), base: past, head: head.runs}}
 	}

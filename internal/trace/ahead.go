@@ -1,0 +1,108 @@
+package trace
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// aheadRecords is how many records are read before they are wanted: 10 ms of them
+// at 100k/s.
+const aheadRecords = 1024
+
+// Ahead reads a stream in a goroutine of its own, so that neither a slow disk nor
+// whoever writes to a pipe holds up its reader. Its Next never waits.
+type Ahead struct {
+	src   Stream
+	queue chan *Record
+	free  chan *Record
+	first *Record
+	quit  chan struct{}
+	stop  func()
+	err   error // why the queue was closed; read after that
+}
+
+// NewAhead begins to read. Stop ends it.
+func NewAhead(src Stream) *Ahead {
+	a := &Ahead{src: src, queue: make(chan *Record, aheadRecords), free: make(chan *Record, aheadRecords), quit: make(chan struct{})}
+	a.stop = sync.OnceFunc(func() { close(a.quit) })
+	go a.run()
+	return a
+}
+
+// Stop ends the reading. A read that is under way may last: it costs a goroutine.
+func (a *Ahead) Stop() { a.stop() }
+
+// run reads until the end, an error, or Stop.
+func (a *Ahead) run() {
+	defer close(a.queue)
+	var shared Record
+	for {
+		if a.err = a.src.Next(&shared); a.err != nil {
+			return
+		}
+		rec := a.spare()
+		shared.CopyTo(rec)
+		select {
+		case a.queue <- rec:
+		case <-a.quit:
+			a.err = io.EOF
+			return
+		}
+	}
+}
+
+func (a *Ahead) spare() *Record {
+	select {
+	case rec := <-a.free:
+		return rec
+	default:
+		return new(Record)
+	}
+}
+
+// Wait waits until Next has something to give, or ctx ends. It is for the time
+// before a run. The error is that of the stream, io.EOF for one without records.
+func (a *Ahead) Wait(ctx context.Context) error {
+	if a.first != nil {
+		return nil
+	}
+	select {
+	case rec, ok := <-a.queue:
+		if !ok {
+			return a.err
+		}
+		a.first = rec
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Next implements Stream, but for ErrNotYet. rec gets memory of its own.
+func (a *Ahead) Next(rec *Record) error {
+	if a.first != nil {
+		a.give(rec, a.first)
+		a.first = nil
+		return nil
+	}
+	select {
+	case next, ok := <-a.queue:
+		if !ok {
+			return a.err
+		}
+		a.give(rec, next)
+		return nil
+	default:
+		return ErrNotYet
+	}
+}
+
+// give swaps, and hands the old memory back to be filled again.
+func (a *Ahead) give(rec, next *Record) {
+	*rec, *next = *next, *rec
+	select {
+	case a.free <- next:
+	default: // one too many, for the garbage collector
+	}
+}

@@ -1,0 +1,166 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// compileApache understands the string of a LogFormat, or the whole directive as it
+// stands in httpd.conf; see httpd.apache.org/docs/2.4/mod/mod_log_config.html.
+func compileApache(text string) (*pattern, error) {
+	text = apacheDirective(text)
+	text = strings.ReplaceAll(text, "%U%q", "%U") // one value
+	var pieces []piece
+	for text != "" {
+		at := strings.IndexByte(text, '%')
+		if at != 0 {
+			if at < 0 {
+				at = len(text)
+			}
+			pieces = append(pieces, piece{literal: text[:at]})
+			text = text[at:]
+			continue
+		}
+		item, rest, err := apacheItem(text)
+		if err != nil {
+			return nil, err
+		}
+		pieces, text = append(pieces, item...), rest
+	}
+	pieces, err := joinTimes(pieces)
+	if err != nil {
+		return nil, err
+	}
+	return newPattern(pieces)
+}
+
+// apacheDirective takes the string out of `LogFormat "…" name`.
+func apacheDirective(text string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "LogFormat")
+	if ok {
+		_, rest, _ = strings.Cut(rest, `"`)
+		end := endQuote([]byte(rest))
+		text = rest[:max(end, 0)]
+	}
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\t`, "\t").Replace(text)
+}
+
+// apacheItem reads %[!<>status…][{argument}]letter at the start of text.
+func apacheItem(text string) (item []piece, rest string, err error) {
+	n := 1
+	for n < len(text) && strings.IndexByte("<>!,0123456789", text[n]) >= 0 {
+		n++
+	}
+	argument := ""
+	if n < len(text) && text[n] == '{' {
+		end := strings.IndexByte(text[n:], '}')
+		if end < 0 {
+			return nil, "", fmt.Errorf("%.40q has no }; write it as Apache has it", text)
+		}
+		argument, n = text[n+1:n+end], n+end+1
+	}
+	if n < len(text) && text[n] == '^' { // %{…}^ti
+		n += 2
+	}
+	if n >= len(text) {
+		return nil, "", fmt.Errorf("%.40q is no item of a LogFormat: its letter is missing", text)
+	}
+	name, letter := text[:n+1], text[n]
+	if letter == '%' {
+		return []piece{{literal: "%"}}, text[n+1:], nil
+	}
+	if letter == 't' {
+		item, err = apacheTime(name, argument)
+		return item, text[n+1:], err
+	}
+	return []piece{{name: name, variable: apacheVariables(letter, argument)}}, text[n+1:], nil
+}
+
+// apacheVariables gives what a letter stands for; other letters are passed over.
+func apacheVariables(letter byte, argument string) variable {
+	switch letter {
+	case 'r':
+		return variable{set: setRequest, blanks: 2, kind: requestKind}
+	case 'm':
+		return variable{set: setMethod}
+	case 'U':
+		return variable{set: setURI, kind: requestKind}
+	case 'q':
+		return variable{set: setQuery}
+	case 's':
+		return variable{set: setStatus}
+	case 'b', 'B':
+		return variable{set: setSize(answerBytes, false)}
+	case 'O':
+		return variable{set: setSize(answerBytes, true)}
+	case 'I':
+		return variable{set: setSize(requestBytes, false)}
+	case 'D':
+		return variable{set: setLatency(time.Microsecond)}
+	case 'T':
+		return apacheTaken()[argument]
+	case 'h', 'a':
+		return variable{set: setClient}
+	case 'v', 'V':
+		return variable{set: setHost, kind: hostKind}
+	case 'i':
+		return map[string]variable{"referer": {set: setReferer}, "user-agent": {set: setAgent}, "host": {set: setHost, kind: hostKind}}[strings.ToLower(argument)]
+	}
+	return variable{}
+}
+
+func apacheTaken() map[string]variable {
+	second := variable{set: setLatency(time.Second)}
+	return map[string]variable{"": second, "s": second, "ms": {set: setLatency(time.Millisecond)}, "us": {set: setLatency(time.Microsecond)}}
+}
+
+// apacheTime gives %t, which has brackets of its own, or %{FORMAT}t. The time is
+// that of the request's arrival unless FORMAT begins with end:.
+func apacheTime(name, format string) ([]piece, error) {
+	v := variable{kind: timeKind, set: setStart}
+	if rest, ok := strings.CutPrefix(format, "end:"); ok {
+		format, v.set = rest, setEnd
+	}
+	format = strings.TrimPrefix(format, "begin:")
+	switch format {
+	case "":
+		v.blanks = 1
+		return []piece{{literal: "["}, {name: name, variable: v}, {literal: "]"}}, nil
+	case "sec", "msec", "usec": // whose unit shows from the number
+		v.layout = "sec"
+		return []piece{{name: name, variable: v}}, nil
+	case "msec_frac":
+		v.layout = "000"
+	case "usec_frac":
+		v.layout = "000000"
+	default:
+		layout, err := layoutOf(format)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		v.layout = layout
+	}
+	return []piece{{name: name, variable: v}}, nil
+}
+
+// joinTimes makes one value of the parts of a time: %{%T}t.%{msec_frac}t.
+func joinTimes(pieces []piece) ([]piece, error) {
+	var out []piece
+	for i := 0; i < len(pieces); i++ {
+		p := pieces[i]
+		for p.layout != "" && i+2 < len(pieces) && pieces[i+1].name == "" && pieces[i+2].layout != "" {
+			p.layout += pieces[i+1].literal + pieces[i+2].layout
+			p.name += pieces[i+1].literal + pieces[i+2].name
+			i += 2
+		}
+		if p.layout != "" && !strings.HasPrefix(p.layout, "sec") {
+			if err := checkLayout(p.layout); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+			p.blanks, p.set = strings.Count(p.layout, " "), setLayout(p.layout, p.set)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}

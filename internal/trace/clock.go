@@ -1,0 +1,253 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+	"time"
+)
+
+var errTime = errors.New("the time is not understood")
+
+// clock makes instants of stamps.
+type clock struct {
+	zone  *time.Location // of stamps that have none
+	local time.Time      // the last instant of such a stamp
+}
+
+// stamp is a reading of a calendar and a clock.
+type stamp struct {
+	year, month, day  int
+	hour, minute, sec int
+	nanos             int
+	whole             bool // there was no fraction
+}
+
+// parse understands the dates 09/Nov/2017, 2017-Nov-09, 2017-11-09 and 2017/11/09,
+// then one of ':', 'T' and ' ', then 13:12:44 with or without a fraction, then no
+// zone, Z, -0500 or -05:00, with or without a blank before. whole: there is no
+// fraction.
+func (c *clock) parse(v []byte) (at time.Time, whole bool, err error) {
+	var s stamp
+	rest, ok := s.date(v)
+	if !ok || len(rest) < 9 || rest[0] != ':' && rest[0] != 'T' && rest[0] != ' ' {
+		return at, false, errTime
+	}
+	if rest, ok = s.clock(rest[1:]); !ok {
+		return at, false, errTime
+	}
+	if len(rest) > 0 && rest[0] == ' ' {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		return c.inZone(&s), s.whole, nil
+	}
+	offset, ok := zoneOffset(rest)
+	if !ok {
+		return at, false, errTime
+	}
+	return time.Unix(s.unix()-int64(offset), int64(s.nanos)).In(c.zone), s.whole, nil
+}
+
+// date reads one of the four forms of a date.
+func (s *stamp) date(v []byte) (rest []byte, ok bool) {
+	if len(v) < 10 {
+		return nil, false
+	}
+	if v[2] == '/' { // 09/Nov/2017
+		if len(v) < 11 || v[6] != '/' {
+			return nil, false
+		}
+		s.day, s.month, s.year = digits(v[:2]), monthOf(v[3:6]), digits(v[7:11])
+		return v[11:], s.isDate()
+	}
+	sep := v[4]
+	if sep != '-' && sep != '/' {
+		return nil, false
+	}
+	s.year = digits(v[:4])
+	if v[7] == sep { // 2017-11-09
+		s.month, s.day = digits(v[5:7]), digits(v[8:10])
+		return v[10:], s.isDate()
+	}
+	if len(v) < 11 || v[8] != sep { // 2017-Nov-09
+		return nil, false
+	}
+	s.month, s.day = monthOf(v[5:8]), digits(v[9:11])
+	return v[11:], s.isDate()
+}
+
+// isDate also refuses years whose nanoseconds an int64 cannot count.
+func (s *stamp) isDate() bool {
+	return s.year >= 1700 && s.year <= 2200 && s.month >= 1 && s.month <= 12 && s.day >= 1 && s.day <= 31
+}
+
+// clock reads 13:12:44 and a fraction after a point or comma. Second 60 is a leap second.
+func (s *stamp) clock(v []byte) (rest []byte, ok bool) {
+	if len(v) < 8 || v[2] != ':' || v[5] != ':' {
+		return nil, false
+	}
+	s.hour, s.minute, s.sec, s.whole = digits(v[:2]), digits(v[3:5]), digits(v[6:8]), true
+	if s.hour < 0 || s.hour > 24 || s.minute < 0 || s.minute > 59 || s.sec < 0 || s.sec > 60 {
+		return nil, false
+	}
+	if v = v[8:]; len(v) < 2 || v[0] != '.' && v[0] != ',' {
+		return v, true
+	}
+	n, unit := 1, int(time.Second)
+	for ; n < len(v) && isDigit(v[n]); n++ {
+		unit /= 10
+		s.nanos += int(v[n]-'0') * unit
+	}
+	s.whole = false
+	return v[n:], n > 1
+}
+
+// unix is the reading in seconds since 1970 if it is one of UTC.
+func (s *stamp) unix() int64 {
+	y, m := s.year, s.month
+	if m <= 2 { // the year begins in March, so that the leap day is its last
+		y, m = y-1, m+12
+	}
+	days := 365*y + y/4 - y/100 + y/400 + (153*(m-3)+2)/5 + s.day - 1 - 719468 // days from March 1 of year 0 to 1970
+	return int64(days)*86400 + int64(s.hour*3600+s.minute*60+s.sec)
+}
+
+// inZone gives the instant of a reading in the clock's zone. Of an hour that the
+// clocks repeat in autumn it is the first, until the stamps step back by more than
+// 5 minutes: then it is the second. A reading that they skip in spring is what
+// time.Date makes of it.
+func (c *clock) inZone(s *stamp) time.Time {
+	at := time.Date(s.year, time.Month(s.month), s.day, s.hour, s.minute, s.sec, s.nanos, c.zone)
+	_, before := at.Add(-3 * time.Hour).Zone()
+	_, after := at.Add(3 * time.Hour).Zone()
+	if before > after {
+		at = c.repeated(s, at, before, after)
+	}
+	c.local = at
+	return at
+}
+
+// repeated chooses between the two instants of a reading near the end of summer time.
+func (c *clock) repeated(s *stamp, at time.Time, before, after int) time.Time {
+	first := time.Unix(s.unix()-int64(before), int64(s.nanos)).In(c.zone)
+	second := time.Unix(s.unix()-int64(after), int64(s.nanos)).In(c.zone)
+	_, one := first.Zone()
+	_, two := second.Zone()
+	if one != before || two != after {
+		return at // the reading is not in the repeated hour
+	}
+	if c.local.Sub(first) > 5*time.Minute {
+		return second
+	}
+	return first
+}
+
+// zoneOffset reads Z, -0500, -05:00 or -05 in seconds east of Greenwich.
+func zoneOffset(v []byte) (seconds int, ok bool) {
+	if len(v) == 1 && v[0] == 'Z' {
+		return 0, true
+	}
+	if len(v) < 3 || v[0] != '+' && v[0] != '-' {
+		return 0, false
+	}
+	hours, minutes := digits(v[1:3]), 0
+	rest := bytes.TrimPrefix(v[3:], []byte(":"))
+	if len(rest) > 0 {
+		minutes = digits(rest)
+	}
+	if hours < 0 || hours > 15 || len(rest) > 2 || minutes < 0 || minutes > 59 {
+		return 0, false
+	}
+	if seconds = hours*3600 + minutes*60; v[0] == '-' {
+		seconds = -seconds
+	}
+	return seconds, true
+}
+
+// number understands a time since 1970 with or without a fraction. Its unit shows
+// from its size: up to 11 digits are seconds, then ms, µs, ns.
+func (c *clock) number(v []byte) (at time.Time, whole bool, err error) {
+	n := 0
+	for n < len(v) && isDigit(v[n]) {
+		n++
+	}
+	unit := time.Second
+	switch {
+	case n > 17:
+		unit = time.Nanosecond
+	case n > 14:
+		unit = time.Microsecond
+	case n > 11:
+		unit = time.Millisecond
+	}
+	d, ok := decimal(v, unit)
+	if n == 0 || !ok {
+		return at, false, errTime
+	}
+	return time.Unix(0, int64(d)).In(c.zone), unit == time.Second && n == len(v), nil
+}
+
+// any understands whatever parse or number does.
+func (c *clock) any(v []byte) (at time.Time, whole bool, err error) {
+	if at, whole, err = c.parse(v); err == nil {
+		return at, whole, nil
+	}
+	return c.number(v)
+}
+
+// decimal reads a number of units, not negative, exactly where it has no exponent.
+func decimal(v []byte, unit time.Duration) (time.Duration, bool) {
+	var whole, part int64
+	n := 0
+	for ; n < len(v) && isDigit(v[n]); n++ {
+		if whole > math.MaxInt64/int64(unit)/10-10 {
+			return 0, false
+		}
+		whole = whole*10 + int64(v[n]-'0')
+	}
+	if n == 0 {
+		return 0, false
+	}
+	if n < len(v) && v[n] == '.' {
+		scale := int64(unit)
+		for n++; n < len(v) && isDigit(v[n]); n++ {
+			scale /= 10
+			part += int64(v[n]-'0') * scale
+		}
+	}
+	if n == len(v) {
+		return time.Duration(whole*int64(unit) + part), true
+	}
+	f, err := strconv.ParseFloat(string(v), 64) // 9.3e-05
+	if err != nil || !(f >= 0 && f*float64(unit) < math.MaxInt64) {
+		return 0, false
+	}
+	return time.Duration(f * float64(unit)), true
+}
+
+// digits is the number that v is, -1 if it is none.
+func digits(v []byte) int {
+	n := 0
+	for _, b := range v {
+		if !isDigit(b) {
+			return -1
+		}
+		n = n*10 + int(b-'0')
+	}
+	return n
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// monthOf is the number of Jan … Dec, 0 for anything else.
+func monthOf(v []byte) int {
+	const names = "JanFebMarAprMayJunJulAugSepOctNovDec"
+	for i := 0; i < len(names); i += 3 {
+		if names[i] == v[0] && names[i+1] == v[1] && names[i+2] == v[2] {
+			return i/3 + 1
+		}
+	}
+	return 0
+}

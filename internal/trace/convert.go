@@ -1,0 +1,109 @@
+package trace
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+)
+
+// Converted counts what Convert wrote.
+type Converted struct {
+	Written uint64
+	Refused uint64 // records that the format cannot hold
+	First   error  // why, of the first of these
+}
+
+var errNoHost = errors.New("the log has no hosts; give the URL that the paths are relative to")
+
+// ToLoad writes records as a load file that can be replayed: status, size and times
+// as recorded, bodies as tenth column. Times are in the zone of the log's reader.
+func ToLoad(dst io.Writer, src Stream) (Converted, error) {
+	var c Converted
+	out := bufio.NewWriterSize(dst, 64<<10)
+	_, _ = out.WriteString(loadInputHead) // an error stays until Flush
+	var row []byte
+	err := each(src, func(r *Record) (err error) {
+		if row, err = appendInputRow(row[:0], r); err != nil {
+			c.refuse(r, err)
+			return nil
+		}
+		c.Written++
+		_, err = out.Write(row)
+		return err
+	})
+	return c, errors.Join(err, out.Flush())
+}
+
+// vegetaTarget is a line of vegeta's format json (github.com/tsenart/vegeta, "-format").
+type vegetaTarget struct {
+	Method string              `json:"method"`
+	URL    string              `json:"url"`
+	Body   []byte              `json:"body,omitempty"`
+	Header map[string][]string `json:"header,omitempty"`
+}
+
+// ToVegeta writes records as targets of vegeta, one JSON object a line. base, which
+// may be nil, says where paths go; a recorded host that is another one is kept in
+// the header Host.
+func ToVegeta(dst io.Writer, src Stream, base *url.URL) (Converted, error) {
+	var c Converted
+	out := bufio.NewWriterSize(dst, 64<<10)
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	err := each(src, func(r *Record) error {
+		t, err := vegetaOf(r, base)
+		if err != nil {
+			c.refuse(r, err)
+			return nil
+		}
+		c.Written++
+		return lines.Encode(t)
+	})
+	return c, errors.Join(err, out.Flush())
+}
+
+func vegetaOf(r *Record, base *url.URL) (vegetaTarget, error) {
+	t := vegetaTarget{Method: string(r.Method), Body: r.Body}
+	scheme, host := string(r.Scheme), string(r.Host)
+	if base != nil {
+		if host != "" && host != base.Host {
+			t.Header = map[string][]string{"Host": {host}}
+		}
+		scheme, host = base.Scheme, base.Host
+	}
+	if host == "" {
+		return t, errNoHost
+	}
+	if scheme == "" {
+		scheme = "http"
+	}
+	t.URL = scheme + "://" + host + string(r.URI)
+	return t, nil
+}
+
+func (c *Converted) refuse(r *Record, err error) {
+	c.Refused++
+	if c.First == nil {
+		c.First = fmt.Errorf("%s:%d: %w", r.File, r.Line, err)
+	}
+}
+
+// each calls do for every record.
+func each(src Stream, do func(r *Record) error) error {
+	var rec Record
+	for {
+		err := src.Next(&rec)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = do(&rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package trace
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// docs/traces.md names every format, field and token.
+func TestDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/traces.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range table() {
+		names = append(names, f.name)
+	}
+	for _, f := range jsonFields() {
+		names = append(names, f.name)
+	}
+	for name := range nginxVariables() {
+		if name != "server_name" && name != "document_uri" && name != "query_string" { // other names for the same, or not read
+			names = append(names, "$"+name)
+		}
+	}
+	for _, name := range append(names, tokenNames()...) {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("%s is not in docs/traces.md", name)
+		}
+	}
+	if !strings.Contains(string(page), strings.TrimSuffix(LoadHead, "\n")) {
+		t.Error("the head of the load format is another one")
+	}
+}

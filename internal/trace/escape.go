@@ -1,0 +1,55 @@
+package trace
+
+import "bytes"
+
+// text undoes the escapes of the servers: \xHH, \", \\, \n, \t …, and \uHHHH of JSON.
+func (f *filler) text(v []byte) []byte {
+	i := bytes.IndexByte(v, '\\')
+	if i < 0 {
+		return v
+	}
+	at := len(f.rec.buf)
+	buf := append(f.rec.buf, v[:i]...)
+	for v = v[i:]; len(v) > 0; {
+		if v[0] != '\\' || len(v) == 1 {
+			buf, v = append(buf, v[0]), v[1:]
+			continue
+		}
+		buf, v = unescape(buf, v)
+	}
+	f.rec.buf = buf
+	return buf[at:]
+}
+
+// unescape appends what the escape at the start of v stands for; what is none it
+// takes as it is. v has at least two bytes.
+func unescape(buf, v []byte) (to, rest []byte) {
+	const names, controls = "nrtbfv", "\n\r\t\b\f\v"
+	switch c := v[1]; {
+	case c == 'x' && len(v) >= 4 && hexOf(v[2:4]) >= 0:
+		return append(buf, byte(hexOf(v[2:4]))), v[4:]
+	case c == 'u' && len(v) >= 6 && hexOf(v[2:6]) >= 0:
+		return appendRune(buf, v)
+	case bytes.IndexByte([]byte(names), c) >= 0:
+		return append(buf, controls[bytes.IndexByte([]byte(names), c)]), v[2:]
+	case c == '"' || c == '\\' || c == '/':
+		return append(buf, c), v[2:]
+	}
+	return append(buf, v[0]), v[1:]
+}
+
+// hexOf is the number that v is in base 16, -1 if it is none.
+func hexOf(v []byte) int {
+	n := 0
+	for _, b := range v {
+		switch {
+		case isDigit(b):
+			n = n<<4 | int(b-'0')
+		case b|0x20 >= 'a' && b|0x20 <= 'f':
+			n = n<<4 | int(b|0x20-'a'+10)
+		default:
+			return -1
+		}
+	}
+	return n
+}

@@ -1,0 +1,300 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"time"
+)
+
+var (
+	errStatus = errors.New("the status is no number of three digits")
+	errSize   = errors.New("the size is no number")
+	errTaken  = errors.New("the time taken is no number")
+	errNoTime = errors.New("no time")
+)
+
+// filler fills a record from the values of one line.
+type filler struct {
+	rec   *Record
+	clock clock
+	query []byte       // that stands apart from the path
+	rank  [fields]byte // by field: 1 + the rank of the value in use, see fieldMap
+}
+
+// setter puts a value where it belongs. An error makes the line a bad one.
+type setter func(f *filler, v []byte) error
+
+func (f *filler) begin(rec *Record) {
+	f.rec, f.query = rec, nil
+}
+
+// finish completes the record when all values are set. timed: the format has a time.
+func (f *filler) finish(timed bool) error {
+	r := f.rec
+	if len(r.URI) == 0 {
+		return errNoRequest
+	}
+	if timed && r.At.IsZero() {
+		return errNoTime
+	}
+	if len(f.query) > 0 && bytes.IndexByte(r.URI, '?') < 0 {
+		at := len(r.buf)
+		r.buf = append(append(append(r.buf, r.URI...), '?'), bytes.TrimPrefix(f.query, []byte("?"))...)
+		r.URI = f.sendable(r.buf[at:])
+	}
+	if len(r.Method) == 0 {
+		at := len(r.buf)
+		r.buf = append(r.buf, "GET"...)
+		r.Method = r.buf[at:]
+	}
+	if r.Expected == 0 && r.Status > 0 {
+		r.Expected = r.Status
+	}
+	return nil
+}
+
+// absent reports whether v stands for no value.
+func absent(v []byte) bool { return len(v) == 0 || len(v) == 1 && v[0] == '-' }
+
+func setStart(f *filler, v []byte) error {
+	at, whole, err := f.clock.any(v)
+	if err == nil {
+		f.rec.At, f.rec.Second, f.rec.Ended = at, whole, false
+	}
+	return err
+}
+
+func setEnd(f *filler, v []byte) error {
+	err := setStart(f, v)
+	f.rec.Ended = err == nil
+	return err
+}
+
+// finest keeps a time with a fraction when one without follows in the line: nginx
+// users add $msec to $time_local.
+func finest(set setter) setter {
+	return func(f *filler, v []byte) error {
+		at, second, ended := f.rec.At, f.rec.Second, f.rec.Ended
+		err := set(f, v)
+		if !at.IsZero() && !second && f.rec.Second {
+			f.rec.At, f.rec.Second, f.rec.Ended = at, second, ended
+		}
+		return err
+	}
+}
+
+// setRequest takes a request line apart: method, URI, version, as HTTP/0.9 without
+// the last. Blanks inside the URI belong to it.
+func setRequest(f *filler, v []byte) error {
+	v = bytes.TrimSpace(f.text(v))
+	method, uri, ok := bytes.Cut(v, []byte(" "))
+	if !ok || !isMethod(method) {
+		return errNoRequest
+	}
+	if i := bytes.LastIndexByte(uri, ' '); i >= 0 && bytes.HasPrefix(uri[i+1:], []byte("HTTP/")) {
+		uri = uri[:i]
+	}
+	f.rec.Method = method
+	return f.setURI(uri)
+}
+
+func setMethod(f *filler, v []byte) error {
+	if !isMethod(v) {
+		v = bytes.ToUpper(v) // as some JSON logs have it
+	}
+	if !isMethod(v) {
+		return errNoRequest
+	}
+	f.rec.Method = v
+	return nil
+}
+
+func setURI(f *filler, v []byte) error { return f.setURI(f.text(v)) }
+
+// setURI takes what a request line, or a list, has for a URI.
+func (f *filler) setURI(v []byte) error {
+	v = bytes.TrimSpace(v)
+	if i := bytes.Index(v, []byte("://")); i > 0 && isScheme(v[:i]) {
+		rest := v[i+3:]
+		end := bytes.IndexAny(rest, "/?#")
+		if end < 0 {
+			end = len(rest)
+		}
+		if end == 0 {
+			return errNoRequest
+		}
+		f.rec.Scheme, f.rec.Host = v[:i], rest[:end]
+		if at := bytes.LastIndexByte(f.rec.Host, '@'); at >= 0 {
+			f.rec.Host = f.rec.Host[at+1:] // credentials are never replayed
+		}
+		if v = rest[end:]; len(v) == 0 || v[0] != '/' {
+			at := len(f.rec.buf)
+			f.rec.buf = append(append(f.rec.buf, '/'), v...)
+			v = f.rec.buf[at:]
+		}
+	}
+	if i := bytes.IndexByte(v, '#'); i >= 0 {
+		v = v[:i] // a fragment is not sent
+	}
+	if len(v) == 0 || v[0] != '/' && string(v) != "*" {
+		return errNoRequest
+	}
+	f.rec.URI = f.sendable(v)
+	return nil
+}
+
+func isScheme(v []byte) bool { return string(v) == "http" || string(v) == "https" }
+
+// isMethod accepts 1 to 20 capitals, - and _: PROPFIND, M-SEARCH.
+func isMethod(v []byte) bool {
+	for _, b := range v {
+		if (b < 'A' || b > 'Z') && b != '-' && b != '_' {
+			return false
+		}
+	}
+	return len(v) > 0 && len(v) <= 20 && v[0] >= 'A'
+}
+
+// sendable percent-encodes what no request line can hold: blanks, control
+// characters, bytes from 0x7f on.
+func (f *filler) sendable(v []byte) []byte {
+	i := 0
+	for i < len(v) && v[i] > ' ' && v[i] < 0x7f {
+		i++
+	}
+	if i == len(v) {
+		return v
+	}
+	at := len(f.rec.buf)
+	f.rec.buf = append(f.rec.buf, v[:i]...)
+	for _, b := range v[i:] {
+		if b > ' ' && b < 0x7f {
+			f.rec.buf = append(f.rec.buf, b)
+		} else {
+			f.rec.buf = append(f.rec.buf, '%', upperHex[b>>4], upperHex[b&15])
+		}
+	}
+	return f.rec.buf[at:]
+}
+
+const upperHex = "0123456789ABCDEF"
+
+func setQuery(f *filler, v []byte) error {
+	if !absent(v) && string(v) != "?" {
+		f.query = f.text(v)
+	}
+	return nil
+}
+
+func setStatus(f *filler, v []byte) error {
+	if absent(v) {
+		return nil
+	}
+	n := digits(v)
+	if len(v) != 3 || n < 0 {
+		return errStatus
+	}
+	f.rec.Status = n
+	return nil
+}
+
+// setSize makes the setter of a size, of which - is none: Apache writes it for 0.
+// worse: it is taken for want of a better one only.
+func setSize(to func(r *Record) *int64, worse bool) setter {
+	return func(f *filler, v []byte) error {
+		p, n := to(f.rec), 0
+		if !absent(v) {
+			n = digits(v)
+		}
+		if n < 0 || len(v) > 18 {
+			return errSize
+		}
+		if !worse || *p == Unknown {
+			*p = int64(n)
+		}
+		return nil
+	}
+}
+
+func answerBytes(r *Record) *int64  { return &r.Bytes }
+func requestBytes(r *Record) *int64 { return &r.RequestBytes }
+
+// setLatency makes the setter of a time taken in units.
+func setLatency(unit time.Duration) setter {
+	return func(f *filler, v []byte) error {
+		if absent(v) {
+			return nil
+		}
+		d, ok := decimal(v, unit)
+		if !ok {
+			return errTaken
+		}
+		f.rec.Latency = d
+		return nil
+	}
+}
+
+func setHost(f *filler, v []byte) error {
+	if !absent(v) {
+		f.rec.Host = v
+	}
+	return nil
+}
+
+func setScheme(f *filler, v []byte) error {
+	if isScheme(v) {
+		f.rec.Scheme = v
+	}
+	return nil
+}
+
+func setClient(f *filler, v []byte) error {
+	if !absent(v) {
+		f.rec.Client = v
+	}
+	return nil
+}
+
+func setReferer(f *filler, v []byte) error {
+	if !absent(v) {
+		f.rec.Referer = f.text(v)
+	}
+	return nil
+}
+
+func setAgent(f *filler, v []byte) error {
+	if !absent(v) {
+		f.rec.Agent = f.text(v)
+	}
+	return nil
+}
+
+// setTail looks for the time taken at the end of a line of combined: nginx users
+// append $request_time ("0.123", seconds), and Traefik writes "12ms".
+func setTail(f *filler, v []byte) error {
+	v = bytes.TrimSpace(v)
+	v = bytes.Trim(v[bytes.LastIndexByte(v, ' ')+1:], `"`)
+	unit := time.Second
+	if ms, ok := bytes.CutSuffix(v, []byte("ms")); ok {
+		v, unit = ms, time.Millisecond
+	} else if bytes.IndexByte(v, '.') < 0 {
+		return nil // a number without a point may be anything, such as Apache's %D
+	}
+	for _, b := range v {
+		if !isDigit(b) && b != '.' {
+			return nil // 4.2.2) of a user agent is no time
+		}
+	}
+	if d, ok := decimal(v, unit); ok {
+		f.rec.Latency, f.rec.Ended = d, unit == time.Second
+	}
+	return nil
+}
+
+// setPlainTail refuses quotes: a line of combined that is cut short is none of common.
+func setPlainTail(f *filler, v []byte) error {
+	if bytes.IndexByte(v, '"') >= 0 {
+		return errShape
+	}
+	return setTail(f, v)
+}

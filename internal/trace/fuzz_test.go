@@ -1,0 +1,199 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readFuzz reads data to its end, and holds every record to what a sender relies on.
+func readFuzz(t *testing.T, data []byte, o Options, each func(r *Record)) {
+	t.Helper()
+	o.Zone = time.UTC
+	r, err := NewReader("log", bytes.NewReader(data), o)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	var rec Record
+	for n := 0; ; n++ {
+		err := r.Next(&rec)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err) // memory does not fail
+		}
+		checkRecord(t, &rec)
+		if each != nil {
+			each(&rec)
+		}
+		if n > len(data) {
+			t.Fatal("more records than bytes")
+		}
+	}
+	if c := r.Counts(); c.Lines != c.Records+c.NoRequest+c.Bad || len(c.Faults) > maxFaults || (len(c.Faults) == 0) != (c.Bad == 0) {
+		t.Fatalf("%+v", c)
+	}
+	if err := r.Next(&rec); err != io.EOF {
+		t.Fatalf("after the end comes %v", err)
+	}
+}
+
+func checkRecord(t *testing.T, r *Record) {
+	t.Helper()
+	if !isMethod(r.Method) {
+		t.Fatalf("method %q", r.Method)
+	}
+	if len(r.URI) == 0 || r.URI[0] != '/' && string(r.URI) != "*" {
+		t.Fatalf("URI %q", r.URI)
+	}
+	for _, b := range r.URI {
+		if b <= ' ' || b >= 0x7f {
+			t.Fatalf("URI %q", r.URI)
+		}
+	}
+	if r.Latency < Unknown || r.Transfer > r.Latency || r.Bytes < Unknown || r.RequestBytes < Unknown || r.Status > 999 || r.Expected < 0 || r.Offered < 0 {
+		t.Fatalf("%+v", r)
+	}
+	if len(r.Scheme) > 0 && !isScheme(r.Scheme) {
+		t.Fatalf("scheme %q", r.Scheme)
+	}
+}
+
+// addSamples gives a fuzz target the sample files that it is for.
+func addSamples(f *testing.F, files ...string) {
+	f.Helper()
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+		f.Add(bytes.SplitAfterN(text, []byte("\n"), 2)[0])
+	}
+}
+
+func fuzzFormat(f *testing.F, format string, files ...string) {
+	addSamples(f, files...)
+	f.Fuzz(func(t *testing.T, data []byte) { readFuzz(t, data, Options{Format: format}, nil) })
+}
+
+func FuzzVhost(f *testing.F)    { fuzzFormat(f, "vhost", "vhost.log") }
+func FuzzCombined(f *testing.F) { fuzzFormat(f, "combined", "nginx-timed.log", "apache-combined.log") }
+func FuzzCommon(f *testing.F)   { fuzzFormat(f, "common", "common.log") }
+func FuzzTraefik(f *testing.F)  { fuzzFormat(f, "traefik", "traefik.log") }
+func FuzzHAR(f *testing.F)      { fuzzFormat(f, "har", "browser.har") }
+func FuzzJTLXML(f *testing.F)   { fuzzFormat(f, "jtl-xml", "results.jtl") }
+func FuzzJTLCSV(f *testing.F)   { fuzzFormat(f, "jtl-csv", "results.csv") }
+func FuzzPaths(f *testing.F)    { fuzzFormat(f, "paths", "paths.txt") }
+func FuzzAuto(f *testing.F) {
+	fuzzFormat(f, auto, "nginx-combined.log", "load-input.csv", "app.json.log", "browser.har", "results.jtl", "results.csv", "paths.txt")
+}
+
+// Valid JSON is never called invalid, but for its depth.
+func FuzzJSON(f *testing.F) {
+	addSamples(f, "caddy.log", "app.json.log")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		readFuzz(t, data, Options{Format: "json"}, nil)
+		p, err := newFieldMap(commonFields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rec Record
+		rec.reset()
+		line := bytes.ReplaceAll(data, []byte("\n"), nil)
+		fl := filler{clock: clock{zone: time.UTC}}
+		fl.begin(&rec)
+		err = p.parse(line, &fl)
+		var object map[string]any
+		if json.Unmarshal(line, &object) == nil && object != nil && err == errNotJSON {
+			t.Fatalf("%q is JSON", line)
+		}
+	})
+}
+
+// What is read of a load file and written as results is read as the same again.
+func FuzzLoad(f *testing.F) {
+	addSamples(f, "seed-load.csv", "load-results.csv", "load-input.csv")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		readFuzz(t, data, Options{Format: "load"}, func(r *Record) {
+			row := AppendRow(nil, r)
+			if bytes.Count(row, []byte("\n")) != 1 || len(row) > maxLine-len(LoadHead) {
+				return // a path of 200 KB may have become longer than a line can be
+			}
+			again := 0
+			readFuzz(t, append([]byte(LoadHead), row...), Options{Format: "load"}, func(back *Record) {
+				again++
+				if second := AppendRow(nil, back); !bytes.Equal(second, row) {
+					t.Fatalf("%q became %q", row, second)
+				}
+			})
+			if again != 1 {
+				t.Fatalf("%q is not one row", row)
+			}
+		})
+	})
+}
+
+// Whatever the format string and the line are, nothing breaks.
+func FuzzPattern(f *testing.F) {
+	f.Add(`$remote_addr [$time_local] "$request" $status`, []byte(`::1 [02/Jan/2020:03:04:05 +0000] "GET / HTTP/1.1" 200`))
+	f.Add(`log_format x '$host$request_uri' "$msec";`, []byte("h/x 1.5"))
+	f.Add(`LogFormat "%v:%p %{%F %T}t.%{msec_frac}t \"%r\" %>s %D" x`, []byte(`[::1]:80 2020-01-02 03:04:05.1 "GET /" 200 1`))
+	f.Fuzz(func(t *testing.T, format string, data []byte) {
+		if strings.ContainsAny(format, "$%") {
+			readFuzz(t, data, Options{Format: format}, nil)
+		}
+	})
+}
+
+// Damage to compressed files is a counted fault.
+func FuzzCompressed(f *testing.F) {
+	f.Add(zipped(f, accessLog(3)))
+	f.Add(zstandard(f, accessLog(3)))
+	f.Fuzz(func(t *testing.T, data []byte) { readFuzz(t, data, Options{Format: "combined"}, nil) })
+}
+
+// A format of package time that the clock understands means the same to it.
+func FuzzClock(f *testing.F) {
+	for _, text := range []string{"09/Nov/2017:13:12:44 -0500", "2017-Nov-09 13:12:44", "2017-11-09T13:12:44.5+01:00", "1510233164.5"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		at, _, err := (&clock{zone: time.UTC}).any([]byte(text))
+		want, parseErr := time.Parse(time.RFC3339Nano, text)
+		if err == nil && parseErr == nil && !at.Equal(want) {
+			t.Fatalf("%q is %v, want %v", text, at, want)
+		}
+		if y := want.Year(); err != nil && parseErr == nil && y >= 1700 && y <= 2200 && want.Format(time.RFC3339Nano) == text {
+			t.Fatalf("%q: %v, want %v", text, err, want)
+		}
+	})
+}
+
+// A rewriting keeps a URI one that can be sent, and leaves no token in it.
+func FuzzRewrite(f *testing.F) {
+	f.Add("/a;jsessionid=1?token=2&b", "/a")
+	f.Add("/?sig=1", "?")
+	f.Fuzz(func(t *testing.T, uri, strip string) {
+		if !strings.HasPrefix(uri, "/") || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			return
+		}
+		var rec Record
+		w := Rewrite(&list{records: []Record{{Method: []byte("GET"), URI: []byte(uri), Latency: Unknown, Transfer: Unknown}}}, Rewriting{Strip: strip})
+		if err := w.Next(&rec); err != nil {
+			t.Fatal(err)
+		}
+		checkRecord(t, &rec)
+		again := Rewrite(&list{records: []Record{{URI: bytes.Clone(rec.URI)}}}, Rewriting{})
+		if strip == "" && (again.Next(&rec) != nil || again.Removed() != 0) {
+			t.Fatalf("%q still has a token", rec.URI)
+		}
+	})
+}

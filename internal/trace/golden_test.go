@@ -1,0 +1,140 @@
+package trace
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+// mustLoad finds a zone with summer time.
+func zone(t testing.TB, name string) *time.Location {
+	t.Helper()
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// dump shows all of a record that is set.
+func dump(r *Record) string {
+	var b strings.Builder
+	stamp := "start"
+	if r.Ended {
+		stamp = "end"
+	}
+	if r.Second {
+		stamp += " (second)"
+	}
+	fmt.Fprintf(&b, "%d: %s %s %d", r.Line, r.Method, r.URI, r.Status)
+	if r.Expected != r.Status {
+		fmt.Fprintf(&b, " expected %d", r.Expected)
+	}
+	if !r.At.IsZero() {
+		fmt.Fprintf(&b, "\n\t%s %s", stamp, r.At.Format(time.RFC3339Nano))
+	}
+	number := func(name string, v, none int64) {
+		if v != none {
+			fmt.Fprintf(&b, "\n\t%s %d", name, v)
+		}
+	}
+	number("latency ns", int64(r.Latency), Unknown)
+	number("transfer ns", int64(r.Transfer), Unknown)
+	number("bytes", r.Bytes, Unknown)
+	number("request bytes", r.RequestBytes, Unknown)
+	if r.Offered != 0 {
+		fmt.Fprintf(&b, "\n\toffered %v/s", r.Offered)
+	}
+	for i, name := range []string{"", "scheme", "host", "", "client", "referer", "agent", "body"} {
+		if v := *r.texts()[i]; name != "" && len(v) > 0 {
+			fmt.Fprintf(&b, "\n\t%s %q", name, v)
+		}
+	}
+	return b.String() + "\n"
+}
+
+func dumpAll(t *testing.T, r *Reader) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "format %s\n", r.Format())
+	var rec Record
+	for {
+		err := r.Next(&rec)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(dump(&rec))
+	}
+	c := r.Counts()
+	fmt.Fprintf(&b, "lines %d, records %d, no request %d, bad %d\n", c.Lines, c.Records, c.NoRequest, c.Bad)
+	for _, f := range c.Faults {
+		b.WriteString(f.Error() + "\n")
+	}
+	return b.String()
+}
+
+// Each sample is read with its format found by itself or given, and compared with
+// what stands beside it.
+func TestSamples(t *testing.T) {
+	for _, c := range []struct{ file, format string }{
+		{"nginx-combined.log", "auto"},
+		{"nginx-timed.log", "auto"},
+		{"nginx-parts.log", "$msec $request_time $request_method $scheme://$host$request_uri $status $bytes_sent $request_length"},
+		{"nginx-json.log", "auto"},
+		{"apache-combined.log", "auto"},
+		{"common.log", "auto"},
+		{"vhost.log", "auto"},
+		{"seed.log", "auto"},
+		{"traefik-common.log", "auto"},
+		{"seed-load.csv", "auto"},
+		{"load-results.csv", "auto"},
+		{"load-input.csv", "auto"},
+		{"caddy.log", "auto"},
+		{"traefik.log", "auto"},
+		{"app.json.log", "auto"},
+		{"browser.har", "auto"},
+		{"results.jtl", "auto"},
+		{"results.csv", "auto"},
+		{"paths.txt", "auto"},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			path := filepath.Join("testdata", c.file)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := NewReader(c.file, bytes.NewReader(text), Options{Format: c.format, Zone: zone(t, "Europe/Berlin")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got := dumpAll(t, r)
+			if counts := r.Counts(); counts.Lines != counts.Records+counts.NoRequest+counts.Bad {
+				t.Errorf("the counts do not add up: %+v", counts)
+			}
+			if *update {
+				if err := os.WriteFile(path+".golden", []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path + ".golden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}

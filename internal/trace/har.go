@@ -1,0 +1,185 @@
+package trace
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// harEntry is what is read of an entry of HAR 1.2
+// (w3c.github.io/web-performance/specs/HAR/Overview.html).
+type harEntry struct {
+	Started string  `json:"startedDateTime"`
+	Time    float64 `json:"time"` // milliseconds, all phases
+	Request struct {
+		Method   string      `json:"method"`
+		URL      string      `json:"url"`
+		Headers  []harHeader `json:"headers"`
+		BodySize int64       `json:"bodySize"`
+		PostData struct {
+			Text string `json:"text"`
+		} `json:"postData"`
+	} `json:"request"`
+	Response struct {
+		Status   int   `json:"status"`
+		BodySize int64 `json:"bodySize"`
+		Content  struct {
+			Size int64 `json:"size"`
+		} `json:"content"`
+	} `json:"response"`
+	Timings struct {
+		Receive float64 `json:"receive"` // milliseconds; -1: not known
+	} `json:"timings"`
+}
+
+type harHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+var errHAR = errors.New("no HAR: it has no list log.entries that can be read up to its end")
+
+// harDecoder reads log.entries, one entry in memory at a time.
+type harDecoder struct {
+	in     *json.Decoder
+	n      int  // of the last entry, from 1
+	begun  bool // in stands in the list
+	ended  bool
+	filler filler
+}
+
+func newHARDecoder(in *bufio.Reader, zone *time.Location) *harDecoder {
+	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
+		_, _ = in.Discard(3) // which Peek has seen
+	}
+	return &harDecoder{in: json.NewDecoder(in), filler: filler{clock: clock{zone: zone}}}
+}
+
+func (d *harDecoder) place() (int, []byte) { return d.n, nil }
+
+func (d *harDecoder) next(rec *Record) error {
+	if d.ended {
+		return io.EOF
+	}
+	var e harEntry
+	err := d.entry(&e)
+	var wrong *json.UnmarshalTypeError
+	if err != nil {
+		if errors.As(err, &wrong) { // which leaves the decoder behind the entry
+			return fmt.Errorf("the entry has a %s for %s", wrong.Value, wrong.Field)
+		}
+		d.ended = true
+		return err
+	}
+	d.filler.begin(rec)
+	return e.fill(&d.filler)
+}
+
+// entry reads the next entry, or the end of the list.
+func (d *harDecoder) entry(e *harEntry) error {
+	if !d.begun {
+		if err := d.findEntries(); err != nil {
+			return err
+		}
+		d.begun = true
+	}
+	if !d.in.More() {
+		if t, err := d.in.Token(); err != nil || t != json.Delim(']') {
+			return d.fault(err)
+		}
+		return io.EOF
+	}
+	d.n++
+	err := d.in.Decode(e)
+	var wrong *json.UnmarshalTypeError
+	if err == nil || errors.As(err, &wrong) {
+		return err
+	}
+	return d.fault(err)
+}
+
+// fault tells a file that is no HAR from one that cannot be read.
+func (d *harDecoder) fault(err error) error {
+	if isReadError(err) {
+		return err
+	}
+	return errHAR
+}
+
+// findEntries goes to the beginning of the list log.entries.
+func (d *harDecoder) findEntries() error {
+	for _, name := range []string{"log", "entries"} {
+		if t, err := d.in.Token(); err != nil || t != json.Delim('{') {
+			return d.fault(err)
+		}
+		if err := d.findKey(name); err != nil {
+			return err
+		}
+	}
+	if t, err := d.in.Token(); err != nil || t != json.Delim('[') {
+		return d.fault(err)
+	}
+	return nil
+}
+
+// findKey passes over the members of an object up to the value of name.
+func (d *harDecoder) findKey(name string) error {
+	for d.in.More() {
+		key, err := d.in.Token()
+		if err != nil {
+			return d.fault(err)
+		}
+		if key == name {
+			return nil
+		}
+		var other json.RawMessage
+		if err := d.in.Decode(&other); err != nil {
+			return d.fault(err)
+		}
+	}
+	return errHAR
+}
+
+func (e *harEntry) fill(f *filler) error {
+	r := f.rec
+	if err := setStart(f, []byte(e.Started)); err != nil {
+		return err
+	}
+	if err := setMethod(f, []byte(e.Request.Method)); err != nil {
+		return err
+	}
+	if err := f.setURI([]byte(e.Request.URL)); err != nil { // data:, blob:, wss:
+		return err
+	}
+	r.Status = max(e.Response.Status, 0)
+	r.Latency, r.Transfer = millis(e.Time), millis(e.Timings.Receive)
+	r.Transfer = min(r.Transfer, r.Latency)
+	if r.Bytes = e.Response.BodySize; r.Bytes < 0 {
+		r.Bytes = max(e.Response.Content.Size, Unknown)
+	}
+	r.RequestBytes = max(e.Request.BodySize, Unknown)
+	if e.Request.PostData.Text != "" {
+		r.Body = []byte(e.Request.PostData.Text)
+	}
+	for _, h := range e.Request.Headers {
+		switch strings.ToLower(h.Name) {
+		case "referer":
+			r.Referer = []byte(h.Value)
+		case "user-agent":
+			r.Agent = []byte(h.Value)
+		}
+	}
+	return f.finish(true)
+}
+
+// millis is Unknown for what is negative, and beyond 292 years.
+func millis(ms float64) time.Duration {
+	if !(ms >= 0 && ms < 1e12) {
+		return Unknown
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}

@@ -1,0 +1,174 @@
+package trace
+
+import (
+	"bufio"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// JMeter writes its results, JTL, as XML or as CSV
+// (jmeter.apache.org/usermanual/listeners.html). Both name the start and the elapsed
+// time in milliseconds. Of a sample that contains others, as redirects and embedded
+// files do, those inside are the requests.
+
+var (
+	errXML = errors.New("the XML is cut short or damaged: nothing behind this line can be read")
+	errCSV = errors.New("no first line with the names timeStamp, elapsed and responseCode")
+)
+
+// maxElements bounds elements within each other.
+const maxElements = 100
+
+// jtlSample is an httpSample that is open.
+type jtlSample struct {
+	line        int
+	sample      bool // else another element
+	outer       bool // others are inside
+	attr        map[string]string
+	url, method string
+}
+
+// xmlDecoder reads JTL in XML.
+type xmlDecoder struct {
+	in     *xml.Decoder
+	open   []*jtlSample
+	text   string // the element whose text is read
+	line   int    // of the last sample
+	filler filler
+	ended  bool
+}
+
+func newXMLDecoder(in *bufio.Reader, zone *time.Location) *xmlDecoder {
+	return &xmlDecoder{in: xml.NewDecoder(in), filler: filler{clock: clock{zone: zone}}}
+}
+
+func (d *xmlDecoder) place() (int, []byte) { return d.line, nil }
+
+func (d *xmlDecoder) next(rec *Record) error {
+	for !d.ended {
+		t, err := d.in.Token()
+		if err != nil {
+			d.ended = true
+			d.line, _ = d.in.InputPos()
+			return xmlFault(err, len(d.open))
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			if err := d.start(t); err != nil {
+				d.ended = true
+				d.line, _ = d.in.InputPos()
+				return err
+			}
+		case xml.CharData:
+			d.chars(t)
+		case xml.EndElement:
+			s := d.open[len(d.open)-1] // Token has checked that it is open
+			d.open, d.text = d.open[:len(d.open)-1], ""
+			if s.sample && !s.outer {
+				d.line = s.line
+				d.filler.begin(rec)
+				return s.fill(&d.filler)
+			}
+		}
+	}
+	return io.EOF
+}
+
+func xmlFault(err error, open int) error {
+	if err == io.EOF && open == 0 || isReadError(err) {
+		return err
+	}
+	return errXML
+}
+
+func (d *xmlDecoder) start(t xml.StartElement) error {
+	if len(d.open) >= maxElements {
+		return fmt.Errorf("more than %d elements within each other", maxElements)
+	}
+	s := &jtlSample{sample: t.Name.Local == "httpSample"}
+	s.line, _ = d.in.InputPos()
+	if s.sample {
+		for _, o := range d.open {
+			o.outer = true
+		}
+		s.attr = make(map[string]string, len(t.Attr))
+		for _, a := range t.Attr {
+			s.attr[a.Name.Local] = a.Value
+		}
+	}
+	d.open, d.text = append(d.open, s), t.Name.Local
+	return nil
+}
+
+// chars keeps the text of the elements that say what was requested.
+func (d *xmlDecoder) chars(text xml.CharData) {
+	if len(d.open) < 2 {
+		return
+	}
+	s := d.open[len(d.open)-2]
+	if !s.sample {
+		return
+	}
+	switch d.text {
+	case "java.net.URL":
+		s.url += string(text)
+	case "method":
+		s.method += string(text)
+	}
+}
+
+func (s *jtlSample) fill(f *filler) error {
+	url := s.url
+	if url == "" {
+		url = s.attr["lb"]
+	}
+	return fillJTL(f, func(name string) []byte {
+		switch name {
+		case "URL":
+			return []byte(url)
+		case "method":
+			return []byte(s.method)
+		}
+		short := map[string]string{"timeStamp": "ts", "elapsed": "t", "Latency": "lt", "responseCode": "rc", "bytes": "by", "sentBytes": "sby"}
+		return []byte(s.attr[short[name]])
+	})
+}
+
+// fillJTL fills a record by the names of the columns of CSV.
+func fillJTL(f *filler, get func(name string) []byte) error {
+	if err := setStart(f, get("timeStamp")); err != nil {
+		return err
+	}
+	if err := setLatency(time.Millisecond)(f, get("elapsed")); err != nil {
+		return err
+	}
+	first, ok := decimal(get("Latency"), time.Millisecond)
+	if r := f.rec; ok && first > 0 && r.Latency != Unknown {
+		r.Transfer = max(r.Latency-first, 0)
+	}
+	if v := get("responseCode"); len(v) == 3 && digits(v) >= 0 { // else "Non HTTP response code: …"
+		f.rec.Status = digits(v)
+	}
+	if v := get("bytes"); len(v) > 0 {
+		if err := setSize(answerBytes, false)(f, v); err != nil {
+			return err
+		}
+	}
+	if v := get("sentBytes"); len(v) > 0 {
+		if err := setSize(requestBytes, false)(f, v); err != nil {
+			return err
+		}
+	}
+	if v := get("method"); len(v) > 0 {
+		if err := setMethod(f, v); err != nil {
+			return err
+		}
+	}
+	if err := f.setURI(get("URL")); err != nil {
+		return err
+	}
+	return f.finish(true)
+}

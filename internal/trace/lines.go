@@ -1,0 +1,154 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"errors"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxLine bounds a line in bytes; a longer one is bad. It is also what each open
+// file takes of memory.
+const maxLine = 256 << 10
+
+// maxZstdWindow is what zstd --long=27 needs, its largest without a flag to read it.
+const maxZstdWindow = 128 << 20
+
+var (
+	errLongLine = errors.New("longer than 256 KiB")
+	errDamaged  = errors.New("the compressed file is cut short or damaged: nothing behind this line can be read")
+)
+
+// decompress finds out by the first bytes whether r is compressed. stop frees what
+// the decompression holds.
+func decompress(r io.Reader) (in *bufio.Reader, stop func(), err error) {
+	in, stop = bufio.NewReaderSize(medium{r}, maxLine), func() {}
+	magic, err := in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, nil, err
+	}
+	var inner io.Reader
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		inner, err = gzip.NewReader(in)
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		var z *zstd.Decoder
+		z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		if err == nil {
+			inner, stop = z, z.Close
+		}
+	case bytes.HasPrefix(magic, []byte("BZh")):
+		inner = bzip2.NewReader(in)
+	default:
+		return in, stop, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return bufio.NewReaderSize(damageable{inner}, maxLine), stop, nil
+}
+
+// medium tells faults of reading from all others, which are faults of the content.
+type medium struct{ r io.Reader }
+
+func (m medium) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = readError{err}
+	}
+	return n, err
+}
+
+// damageable makes one kind of all that is wrong with compressed data: the lines
+// before it are good, and so may be the other files.
+type damageable struct{ r io.Reader }
+
+func (d damageable) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	if err != nil && err != io.EOF && !isReadError(err) {
+		err = errDamaged
+	}
+	return n, err
+}
+
+// lines cuts a text into lines.
+type lines struct {
+	in    *bufio.Reader
+	n     int    // of the last line, from 1
+	text  []byte // of the last line
+	ended bool
+}
+
+func (l *lines) place() (int, []byte) { return l.n, l.text }
+
+// next gives the next line that is not blank, without its end. It belongs to the
+// caller until the next call.
+func (l *lines) next() ([]byte, error) {
+	for {
+		line, err := l.cut()
+		if err != nil || len(bytes.TrimSpace(line)) > 0 {
+			return line, err
+		}
+	}
+}
+
+func (l *lines) cut() ([]byte, error) {
+	l.text = nil
+	if l.ended {
+		return nil, io.EOF
+	}
+	line, err := l.in.ReadSlice('\n')
+	l.n++
+	long := err == bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull {
+		_, err = l.in.ReadSlice('\n')
+	}
+	switch l.ended = err != nil; {
+	case err != nil && err != io.EOF:
+		return nil, err
+	case long:
+		return nil, errLongLine
+	case err == io.EOF && len(line) == 0:
+		return nil, err
+	}
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if l.n == 1 {
+		line = bytes.TrimPrefix(line, []byte("\ufeff")) // editors of Windows begin a file with it
+	}
+	l.text = line
+	return line, nil
+}
+
+// parser understands one line, which is not blank. It returns errNoRequest or what
+// is wrong with the line.
+type parser interface {
+	parse(line []byte, f *filler) error
+}
+
+// lineDecoder is the decoder of all formats of one request a line.
+type lineDecoder struct {
+	lines
+	parser parser
+	filler filler
+}
+
+// errComment is given by a parser for a line that is not about a request at all.
+var errComment = errors.New("comment")
+
+func (d *lineDecoder) next(rec *Record) error {
+	for {
+		line, err := d.lines.next()
+		if err != nil {
+			return err
+		}
+		d.filler.begin(rec)
+		if err := d.parser.parse(line, &d.filler); err != errComment {
+			return err
+		}
+	}
+}

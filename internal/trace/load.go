@@ -1,0 +1,205 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+	"time"
+)
+
+// The load format is the predecessor's: words separated by one blank, # begins a
+// comment line.
+//
+//	date time latency xfertime sleeptime bytes path rc op [expected|body] [expectedRC=NNN]
+//
+// date time is when sending began, latency the seconds up to the answer's head,
+// xfertime those of its body. expected is the rate that was offered.
+
+var errColumns = errors.New("fewer than the 9 columns of the load format, or no status and method in the 8th and 9th")
+
+// loadParser reads the load format. It remembers what comments said.
+type loadParser struct {
+	words   [][]byte
+	offered float64 // requests per second, by the last "#request/second = N"
+	results bool    // by the head: the tenth column is the offered rate, whatever the method
+}
+
+func (p *loadParser) parse(line []byte, f *filler) error {
+	if line[0] == '#' {
+		p.comment(line)
+		return errComment
+	}
+	p.split(line)
+	at := p.status()
+	if at < 0 {
+		return errColumns
+	}
+	w, r := p.words, f.rec
+	if err := p.times(f); err != nil {
+		return err
+	}
+	if err := setSize(answerBytes, false)(f, w[5]); err != nil {
+		return err
+	}
+	status, err := strconv.Atoi(string(w[at]))
+	if err != nil || status < -9 || status > 999 { // 444: no answer, -1: not sent
+		return errStatus
+	}
+	r.Status, r.Expected, r.Method, r.Offered = status, max(status, 0), w[at+1], p.offered
+	if !isReading(r.Method) {
+		r.RequestBytes = r.Bytes
+	}
+	if err := p.rest(r, w[at+2:]); err != nil {
+		return err
+	}
+	return p.path(f, w[6:at])
+}
+
+// comment takes the two comments in that are about rows: the head, and the rate of
+// a step ("#TPS=N" in old files).
+func (p *loadParser) comment(line []byte) {
+	if bytes.HasPrefix(line, []byte("#yyy")) || bytes.HasPrefix(line, []byte("#date")) {
+		words := bytes.Fields(line)
+		p.results = len(words) > 9 && string(words[9]) == "expected"
+		return
+	}
+	name, n, ok := bytes.Cut(line[1:], []byte("="))
+	switch string(bytes.TrimSpace(name)) {
+	case "request/second", "TPS":
+		if rate, err := strconv.ParseFloat(string(bytes.TrimSpace(n)), 64); ok && err == nil && rate > 0 && !math.IsInf(rate, 0) {
+			p.offered = rate
+		}
+	}
+}
+
+// split cuts the line at blanks. A word that begins with a quote and ends with one
+// before a blank is one word with the blanks inside, as in CSV.
+func (p *loadParser) split(line []byte) {
+	p.words = p.words[:0]
+	for rest := line; ; {
+		end := -1
+		if len(rest) > 0 && rest[0] == '"' {
+			end = quotedWord(rest)
+		}
+		if end < 0 {
+			end = bytes.IndexByte(rest, ' ')
+		}
+		if end < 0 || end == len(rest) {
+			p.words = append(p.words, rest)
+			return
+		}
+		p.words, rest = append(p.words, rest[:end]), rest[end+1:]
+	}
+}
+
+// quotedWord is the length of the quoted word at the start of v, -1 if its end is
+// missing: then the quote stands for itself. Two quotes are one inside.
+func quotedWord(v []byte) int {
+	for i := 1; i < len(v); i++ {
+		if v[i] != '"' {
+			continue
+		}
+		if i+1 == len(v) || v[i+1] == ' ' {
+			return i + 1
+		}
+		if v[i+1] == '"' {
+			i++
+		}
+	}
+	return -1
+}
+
+// status is the place of the status: the eighth word, or one behind it when the
+// path has blanks.
+func (p *loadParser) status() int {
+	for i := 7; i+1 < len(p.words); i++ {
+		if v := bytes.TrimPrefix(p.words[i], []byte("-")); len(v) > 0 && len(v) <= 3 && digits(v) >= 0 && isMethod(p.words[i+1]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// times reads the columns of times. A bare 0 is a time that is not known.
+func (p *loadParser) times(f *filler) error {
+	r := f.rec
+	from := len(r.buf)
+	r.buf = append(append(append(r.buf, p.words[0]...), ' '), p.words[1]...)
+	if at := r.buf[from:]; string(at) != "- -" {
+		if err := setStart(f, at); err != nil {
+			return err
+		}
+	}
+	head, ok := decimal(p.words[2], time.Second)
+	body, too := decimal(p.words[3], time.Second)
+	if !ok || !too {
+		return errTaken
+	}
+	if string(p.words[2]) != "0" || string(p.words[3]) != "0" {
+		r.Latency = head + body
+	}
+	if string(p.words[3]) != "0" {
+		r.Transfer = body
+	}
+	return nil
+}
+
+// rest reads what follows the method: the offered rate or a body, and expectedRC=.
+func (p *loadParser) rest(r *Record, w [][]byte) error {
+	if len(w) == 0 {
+		return nil
+	}
+	for _, word := range w {
+		if code, ok := bytes.CutPrefix(word, []byte("expectedRC=")); ok {
+			if r.Expected = digits(code); r.Expected < 0 || len(code) > 3 {
+				return errStatus
+			}
+		}
+	}
+	if isReading(r.Method) || p.results {
+		if rate, err := strconv.ParseFloat(string(w[0]), 64); err == nil && rate > 0 && !math.IsInf(rate, 0) {
+			r.Offered = rate
+		}
+		return nil
+	}
+	r.Body = unquote(r, w[0])
+	if len(r.Body) > 0 {
+		r.RequestBytes = int64(len(r.Body))
+	}
+	return nil
+}
+
+func isReading(method []byte) bool { return string(method) == "GET" || string(method) == "HEAD" }
+
+// path joins the words of a path with blanks again.
+func (p *loadParser) path(f *filler, w [][]byte) error {
+	r := f.rec
+	uri := unquote(r, w[0])
+	if len(w) > 1 || len(uri) == 0 || uri[0] != '/' && string(uri) != "*" && !bytes.Contains(uri, []byte("://")) {
+		from := len(r.buf)
+		if len(uri) == 0 || uri[0] != '/' {
+			r.buf = append(r.buf, '/')
+		}
+		r.buf = append(append(r.buf, uri...), bytes.Join(append([][]byte{nil}, w[1:]...), []byte(" "))...)
+		uri = r.buf[from:]
+	}
+	if err := f.setURI(uri); err != nil {
+		return err
+	}
+	return f.finish(false)
+}
+
+// unquote takes the quotes of a quoted word off.
+func unquote(r *Record, v []byte) []byte {
+	if len(v) < 2 || v[0] != '"' || quotedWord(v) != len(v) {
+		return v
+	}
+	v = v[1 : len(v)-1]
+	if bytes.IndexByte(v, '"') < 0 {
+		return v
+	}
+	from := len(r.buf)
+	r.buf = append(r.buf, bytes.ReplaceAll(v, []byte(`""`), []byte(`"`))...)
+	return r.buf[from:]
+}

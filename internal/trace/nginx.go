@@ -1,0 +1,95 @@
+package trace
+
+import (
+	"strings"
+	"time"
+)
+
+// nginxVariables lists what is read of a line; other variables are passed over.
+// Their meaning is that of nginx.org/en/docs/varindex.html. nginx writes a line
+// when the request has ended, so its times are ends.
+func nginxVariables() map[string]variable {
+	return map[string]variable{
+		"time_local":      {set: setEnd, blanks: 1, kind: timeKind},
+		"time_iso8601":    {set: setEnd, kind: timeKind},
+		"msec":            {set: setEnd, kind: timeKind},
+		"request":         {set: setRequest, blanks: 2, kind: requestKind},
+		"request_method":  {set: setMethod},
+		"request_uri":     {set: setURI, kind: requestKind},
+		"uri":             {set: setURI, kind: requestKind},
+		"document_uri":    {set: setURI, kind: requestKind},
+		"args":            {set: setQuery},
+		"query_string":    {set: setQuery},
+		"status":          {set: setStatus},
+		"body_bytes_sent": {set: setSize(answerBytes, false)},
+		"bytes_sent":      {set: setSize(answerBytes, true)},
+		"request_length":  {set: setSize(requestBytes, false)},
+		"request_time":    {set: setLatency(time.Second)},
+		"host":            {set: setHost, kind: hostKind},
+		"http_host":       {set: setHost, kind: hostKind},
+		"server_name":     {kind: hostKind},
+		"scheme":          {set: setScheme},
+		"remote_addr":     {set: setClient},
+		"http_referer":    {set: setReferer},
+		"http_user_agent": {set: setAgent},
+	}
+}
+
+// compileNginx understands the string of a log_format, or the whole directive as it
+// stands in nginx.conf.
+func compileNginx(text string) (*pattern, error) {
+	text = nginxDirective(text)
+	// The path and its query are one value when they stand together.
+	text = strings.NewReplacer("${uri}", "$uri", "$uri$is_args$args", "$request_uri", "$uri?$args", "$request_uri").Replace(text)
+	var pieces []piece
+	for text != "" {
+		at := strings.IndexByte(text, '$')
+		if at != 0 {
+			if at < 0 {
+				at = len(text)
+			}
+			pieces = append(pieces, piece{literal: text[:at]})
+			text = text[at:]
+			continue
+		}
+		var name string
+		name, text = nginxName(text[1:])
+		pieces = append(pieces, piece{name: "$" + name, variable: nginxVariables()[name]})
+	}
+	return newPattern(pieces)
+}
+
+// nginxName cuts name or {name} off.
+func nginxName(text string) (name, rest string) {
+	if inner, ok := strings.CutPrefix(text, "{"); ok {
+		name, rest, _ = strings.Cut(inner, "}")
+		return name, rest
+	}
+	n := 0
+	for n < len(text) && (text[n] == '_' || isDigit(text[n]) || text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z') {
+		n++
+	}
+	return text[:n], text[n:]
+}
+
+// nginxDirective joins the quoted parts of "log_format name [escape=…] 'a' 'b';".
+func nginxDirective(text string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "log_format")
+	if !ok {
+		return text
+	}
+	var b strings.Builder
+	for {
+		at := strings.IndexAny(rest, `'"`)
+		if at < 0 {
+			return b.String()
+		}
+		quote, inner := rest[at], rest[at+1:]
+		end := 0
+		for end < len(inner) && (inner[end] != quote || isEscaped([]byte(inner), end)) {
+			end++
+		}
+		b.WriteString(strings.ReplaceAll(inner[:end], `\`+string(quote), string(quote)))
+		rest = inner[min(end+1, len(inner)):]
+	}
+}

@@ -1,0 +1,179 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	errPrefix = errors.New("the line does not begin as the format does")
+	errShape  = errors.New("the line does not have the shape of the format")
+)
+
+// pattern is the format of a line: literal text and values in turn.
+type pattern struct {
+	prefix []byte
+	values []value
+	timed  bool
+}
+
+// value extends to the literal that follows it.
+type value struct {
+	set     setter // nil: of no interest
+	literal []byte // empty: the value is the rest of the line
+	blanks  int    // that the value itself contains
+	quoted  bool   // literal begins with ", and the value escapes its own
+	host    bool   // it may be [::1], with colons
+	beside  bool   // a path follows without anything between: it begins with /
+	last    bool   // literal may be missing at the end of the line
+}
+
+// piece is a part of a format string: a literal or a variable.
+type piece struct {
+	literal string
+	name    string // of the variable; "": a literal
+	variable
+}
+
+// variable is what a server writes for a name.
+type variable struct {
+	set    setter
+	blanks int
+	kind   kind
+	layout string // of a time that the user has put together
+}
+
+// kind is what matters of a variable for the whole format.
+type kind int
+
+const (
+	plain kind = iota
+	timeKind
+	requestKind // has the URI
+	hostKind
+)
+
+// newPattern puts pieces together; the error has all faults. Text before the first
+// variable and after the last has to stand in every line.
+func newPattern(pieces []piece) (*pattern, error) {
+	p := &pattern{}
+	var errs []error
+	request := false
+	for i, at := range pieces {
+		if at.name == "" {
+			p.addLiteral(at.literal)
+			continue
+		}
+		request = request || at.kind == requestKind
+		if at.kind == timeKind {
+			p.timed, at.set = true, finest(at.set)
+		}
+		beside := i > 0 && pieces[i-1].name != ""
+		if beside && (pieces[i-1].kind != hostKind || at.kind != requestKind) {
+			errs = append(errs, fmt.Errorf("%s and %s stand together, so nobody can tell where the first one ends; put a blank between them in the log", pieces[i-1].name, at.name))
+		}
+		if beside {
+			p.values[len(p.values)-1].beside = true
+		}
+		p.values = append(p.values, value{set: at.set, blanks: at.blanks, host: at.kind == hostKind})
+	}
+	if !request {
+		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache)"))
+	}
+	return p, errors.Join(errs...)
+}
+
+func (p *pattern) addLiteral(text string) {
+	if len(p.values) == 0 {
+		p.prefix = append(p.prefix, text...)
+		return
+	}
+	v := &p.values[len(p.values)-1]
+	v.literal = append(v.literal, text...)
+	v.quoted = strings.HasPrefix(string(v.literal), `"`)
+}
+
+// withTail has more words follow, in which set looks for the time taken.
+func (p *pattern) withTail(set setter) *pattern {
+	last := &p.values[len(p.values)-1]
+	if len(last.literal) == 0 {
+		last.literal, last.last = []byte(" "), true
+	}
+	p.values = append(p.values, value{set: set})
+	return p
+}
+
+func (p *pattern) parse(line []byte, f *filler) error {
+	if !bytes.HasPrefix(line, p.prefix) {
+		return errPrefix
+	}
+	rest := line[len(p.prefix):]
+	for i := range p.values {
+		v := &p.values[i]
+		n := v.end(rest)
+		if n < 0 {
+			return errShape
+		}
+		text := rest[:n]
+		rest = rest[min(n+len(v.literal), len(rest)):]
+		if v.set == nil {
+			continue
+		}
+		if err := v.set(f, text); err != nil {
+			return err
+		}
+	}
+	if len(rest) > 0 {
+		return errShape
+	}
+	return f.finish(p.timed)
+}
+
+// end is the length of the value at the start of rest, or -1.
+func (v *value) end(rest []byte) int {
+	if v.beside {
+		return besideEnd(rest)
+	}
+	if len(v.literal) == 0 {
+		return len(rest)
+	}
+	from := 0
+	if v.host && len(rest) > 0 && rest[0] == '[' {
+		from = bytes.IndexByte(rest, ']') + 1
+	}
+	for blanks := v.blanks; ; {
+		n := bytes.IndexByte(rest[from:], v.literal[0])
+		if n < 0 {
+			return v.missing(rest)
+		}
+		n += from
+		from = n + 1
+		switch {
+		case blanks > 0 && v.literal[0] == ' ':
+			blanks--
+		case !bytes.HasPrefix(rest[n:], v.literal):
+		case v.quoted && isEscaped(rest, n):
+		default:
+			return n
+		}
+	}
+}
+
+// besideEnd is the length of a host with its path behind it, for which nginx writes
+// - when there was no request.
+func besideEnd(rest []byte) int {
+	n := bytes.IndexAny(rest, "/ \"")
+	if n > 0 && rest[n] != '/' && rest[n-1] == '-' {
+		return n - 1
+	}
+	return n
+}
+
+func (v *value) missing(rest []byte) int {
+	if v.last {
+		return len(rest)
+	}
+	return -1
+}

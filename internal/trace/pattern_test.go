@@ -1,0 +1,146 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPatterns(t *testing.T) {
+	for _, c := range []struct{ format, line, want string }{
+		{`$remote_addr [$time_iso8601] "$request_method $uri$is_args$args" ${status}`, `::1 [2020-01-02T03:04:05+00:00] "GET /a?b=c" 200`,
+			"1: GET /a?b=c 200\n\tend (second) 2020-01-02T03:04:05Z\n\tclient \"::1\"\n"},
+		{`log_format x escape=json '$msec "$request" '` + "\n  " + `'$status it\'s $request_time';`, `1577934245.250 "GET /\u0041 HTTP/1.1" 200 it's 0.5`,
+			"1: GET /A 200\n\tend 2020-01-02T03:04:05.25Z\n\tlatency ns 500000000\n"},
+		{`$time_local $request_uri $http_host`, `02/Jan/2020:03:04:05 +0000 /x a:80`, "1: GET /x 0\n\tend (second) 2020-01-02T03:04:05Z\n\thost \"a:80\"\n"},
+		{`$request $status`, `GET /x HTTP/1.1 200`, "1: GET /x 200\n"},
+		{`$uri $args $body_bytes_sent $bytes_sent`, `/x a=b 5 99`, "1: GET /x?a=b 0\n\tbytes 5\n"},
+		{`$uri $args $bytes_sent $body_bytes_sent`, `/x - 99 5`, "1: GET /x 0\n\tbytes 5\n"},
+		{`$host$request_uri $status`, `- 400`, "no HTTP request"},
+		{`LogFormat "%h %t \"%r\" %>s %D" timed`, `10.0.0.1 [02/Jan/2020:03:04:05 +0000] "GET /x HTTP/1.1" 200 1500`,
+			"1: GET /x 200\n\tstart (second) 2020-01-02T03:04:05Z\n\tlatency ns 1500000\n\tclient \"10.0.0.1\"\n"},
+		{`%{%Y-%m-%d %H:%M:%S}t.%{usec_frac}t %m %U%q %{ms}T`, `2020-01-02 03:04:05.250001 GET /x?y 12`, "1: GET /x?y 0\n\tstart 2020-01-02T03:04:05.250001Z\n\tlatency ns 12000000\n"},
+		{`%{end:%d/%b/%Y:%T}t.%{end:msec_frac}t %{end:%z}t "%r"`, `02/Jan/2020:03:04:05.250 +0100 "GET /x"`, "1: GET /x 0\n\tend 2020-01-02T02:04:05.25Z\n"},
+		{`%{sec}t.%{msec_frac}t %U %q`, `1577934245.250 /x ?y=z`, "1: GET /x?y=z 0\n\tstart 2020-01-02T03:04:05.25Z\n"},
+		{`%{msec}t %U`, `1577934245250 /x`, "1: GET /x 0\n\tstart 2020-01-02T03:04:05.25Z\n"},
+		{`%{c}a %v:%p %!200{X}i "%r" %{User-agent}i %{X}^ti %I %O 100%%`, `::1 [::2]:80 - "GET /x HTTP/1.1" me - 10 20 100%`,
+			"1: GET /x 0\n\tbytes 20\n\trequest bytes 10\n\thost \"[::2]\"\n\tclient \"::1\"\n\tagent \"me\"\n"},
+		{`$msec [$time_iso8601] $uri`, `1577934245.250 [2020-01-02T03:04:05Z] /x`, "1: GET /x 0\n\tend 2020-01-02T03:04:05.25Z\n"},
+		{`[$time_iso8601] $msec $uri`, `[2020-01-02T03:04:05Z] 1577934245.250 /x`, "1: GET /x 0\n\tend 2020-01-02T03:04:05.25Z\n"},
+		{`$request_uri $request_time $status`, `/x - -`, "1: GET /x 0\n"},
+		{`%{UNIT}T %U`, `seconds /x`, "1: GET /x 0\n"},
+		{`%r`, `GET http://h HTTP/1.1`, "1: GET / 0\n\tscheme \"http\"\n\thost \"h\"\n"},
+		{`%r`, `GET http://u:p@h?q#f`, "1: GET /?q 0\n\tscheme \"http\"\n\thost \"h\"\n"},
+		{`%r`, `CONNECT h:443 HTTP/1.1`, "no HTTP request"},
+		{`%r`, `GET http:///x HTTP/1.1`, "no HTTP request"},
+		{`%r`, `\x16\x03\x01`, "no HTTP request"},
+		{`%r`, `GET /a\x20b\n\t\"\\ HTTP/1.1`, `1: GET /a%20b%0A%09"\ 0` + "\n"},
+		{`%r`, `GET /\q\`, `1: GET /\q\ 0` + "\n"},
+		{`[%r] x`, `[GET / HTTP/1.1] y`, "the line does not have the shape of the format"},
+		{`[%r] x`, `GET / HTTP/1.1`, "the line does not begin as the format does"},
+		{`%U %b`, `/ x`, "the size is no number"},
+		{`%U %D`, `/ 1s`, "the time taken is no number"},
+		{`%U %>s`, `/ 2000`, "the status is no number of three digits"},
+		{`%U %{%T %F}t`, `/ 1:2:3 x`, "the time is not understood"},
+	} {
+		p, err := compile(c.format)
+		if err != nil {
+			t.Errorf("%s: %v", c.format, err)
+			continue
+		}
+		rec := Record{}
+		rec.reset()
+		rec.Line = 1
+		f := filler{clock: clock{zone: time.UTC}}
+		f.begin(&rec)
+		got := ""
+		if err := p.parse([]byte(c.line), &f); err != nil {
+			got = err.Error()
+		} else {
+			rec.At = rec.At.UTC()
+			if rec.At.Year() == 1 {
+				rec.At = time.Time{}
+			}
+			got = dump(&rec)
+		}
+		if got != c.want {
+			t.Errorf("%s\n%s\ngot  %q\nwant %q", c.format, c.line, got, c.want)
+		}
+	}
+}
+
+func TestFormatFaults(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Format: "apache"}, `the format "apache" is not known; use one of auto, vhost, combined,`},
+		{Options{Format: "$status"}, `format "$status": the format has no request; it needs`},
+		{Options{Format: "$status$request"}, "$status and $request stand together, so nobody can tell where the first one ends; put a blank"},
+		{Options{Format: "$status$args"}, "$status and $args stand together"},
+		{Options{Format: "%U %{x"}, `"%{x" has no }`},
+		{Options{Format: "%U %"}, "its letter is missing"},
+		{Options{Format: "%U %{%T}t"}, "%{%T}t: the time lacks its year, month"},
+		{Options{Format: "%U %{%F %T %j}t"}, `has a part that is not understood; known are %Y`},
+		{Options{Format: "%U %{%F at %T}t"}, `'a' stands between the parts of the time`},
+		{Options{Format: "json", Fields: "uri"}, `"uri" is no part of a field map; write FIELD=PATH`},
+		{Options{Format: "json", Fields: "url=x,uri=y"}, `"url" is no part of a field map`},
+		{Options{Format: "json", Fields: "status=x"}, "the field map has neither uri nor request"},
+		{Options{Format: "json", Fields: "uri=x,latency=y:m"}, `latency has the unknown unit "m"; use s, ms, us or ns`},
+		{Options{Format: "combined", Fields: "uri=x"}, "a field map is given for the format combined"},
+		{Options{Fields: "uri=x"}, "a field map is given without its format"},
+	} {
+		if err := CheckFormat(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %s", c.o, err, c.want)
+		}
+	}
+	if err := CheckFormat(Options{Format: "%U %{x", Fields: ""}); err == nil {
+		t.Error("no fault")
+	}
+	for _, f := range Formats() {
+		if err := CheckFormat(Options{Format: f[0]}); err != nil {
+			t.Errorf("%s: %v", f[0], err)
+		}
+	}
+}
+
+// Of a field with several names the first in the map is used, wherever it stands in
+// the line, and one that means something else does no harm.
+func TestFieldMapRanks(t *testing.T) {
+	m, err := newFieldMap("uri=a|b.c|d,start=t|u,latency=l:ms,status=s|r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		`{"d":"/3","b":{"c":"/2"},"a":"/1","t":1}`:                  "1: GET /1 0\n\tstart (second) 1970-01-01T00:00:01Z\n",
+		`{"a":"/1","b":{"c":"/2"},"u":2,"t":1.5}`:                   "1: GET /1 0\n\tstart 1970-01-01T00:00:01.5Z\n",
+		`{"b.c":"/2","d":"/3","t":"x","u":1}`:                       "the time is not understood",
+		`{"b.c":["/2","/4"],"d":null,"t":null,"u":1,"l":"2.5"}`:     "1: GET /2 0\n\tstart (second) 1970-01-01T00:00:01Z\n\tlatency ns 2500000\n",
+		`{"d":"none","b":{"c":"/2"},"t":1,"r":"good","s":201}`:      "1: GET /2 201\n\tstart (second) 1970-01-01T00:00:01Z\n",
+		`{"d":"\ud83d\ude00\ud800x/","t":1}`:                        "no HTTP request",
+		`{"d":"/\ud83d\ude00\ud800x","t":1}`:                        "1: GET /%F0%9F%98%80%EF%BF%BDx 0\n\tstart (second) 1970-01-01T00:00:01Z\n",
+		`{"a":{"a":"/1"},"d":[[],{}, true , -1e5],"t":1}`:           "no HTTP request",
+		strings.Repeat(`{"x":`, 70) + "1" + strings.Repeat("}", 70): "more than 64 objects and arrays within each other",
+		`{"a":"/1","t":1`:   "not a JSON object",
+		`{"a":"/1",,"t":1}`: "not a JSON object",
+		`{"a" "/1"}`:        "not a JSON object",
+		`{"a":"/1"]`:        "not a JSON object",
+		`{"a":{"b":{}`:      "not a JSON object",
+		`{"a":nil}`:         "not a JSON object",
+	} {
+		rec := Record{}
+		rec.reset()
+		rec.Line = 1
+		f := filler{clock: clock{zone: time.UTC}}
+		f.begin(&rec)
+		got := ""
+		if err := m.parse([]byte(line), &f); err != nil {
+			got = err.Error()
+		} else {
+			got = dump(&rec)
+		}
+		if got != want {
+			t.Errorf("%s\ngot  %q\nwant %q", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// maxFaults is how many bad lines are kept of each file; all are counted.
+const maxFaults = 10
+
+// maxExcerpt bounds what is kept of a bad line, in bytes.
+const maxExcerpt = 160
+
+// Fault is a line that could not be used.
+type Fault struct {
+	File  string
+	Line  int
+	Cause error
+	Text  string // the beginning of the line
+}
+
+// Error is file:line, the cause, and the beginning of the line.
+func (f *Fault) Error() string {
+	if f.Text == "" {
+		return fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Cause)
+	}
+	return fmt.Sprintf("%s:%d: %v: %q", f.File, f.Line, f.Cause, f.Text)
+}
+
+// Counts says what became of the lines. Lines = Records + NoRequest + Bad; blank
+// lines and comments are in none.
+type Counts struct {
+	Lines     uint64
+	Records   uint64
+	NoRequest uint64  // well-formed, but of no HTTP request: "-", bytes of a TLS handshake
+	Bad       uint64  // not understood
+	Faults    []Fault // the first 10 bad ones of each file
+}
+
+// Add adds the counts of another file.
+func (c *Counts) Add(o Counts) {
+	c.Lines += o.Lines
+	c.Records += o.Records
+	c.NoRequest += o.NoRequest
+	c.Bad += o.Bad
+	c.Faults = append(c.Faults, o.Faults...)
+}
+
+// Options says how to read a log.
+type Options struct {
+	// Format is auto (also ""), a name that Formats lists, an nginx log_format (it
+	// has a $) or an Apache LogFormat (it has a %).
+	Format string
+	// Fields is the field map of the format json, such as
+	// "end=ts,latency=duration:ms,uri=req.path"; see docs/traces.md. "": common names.
+	Fields string
+	// Zone is that of stamps without one; nil: local.
+	Zone *time.Location
+}
+
+// errNoRequest is the cause of Counts.NoRequest.
+var errNoRequest = errors.New("no HTTP request")
+
+// readError is a fault of the medium, not of a line: it ends the reading.
+type readError struct{ error }
+
+func (e readError) Unwrap() error { return e.error }
+
+func isReadError(err error) bool {
+	var broken readError
+	return errors.As(err, &broken)
+}
+
+// decoder takes one format apart. next fills rec, which is reset. It returns nil,
+// io.EOF, errNoRequest, a readError, or what is wrong with the line at place; only
+// after io.EOF and readError there is nothing more.
+type decoder interface {
+	next(rec *Record) error
+	place() (line int, text []byte)
+}
+
+// Reader gives the records of one file in the order in which they stand there.
+type Reader struct {
+	name   string
+	format string
+	dec    decoder
+	counts Counts
+	close  func()
+}
+
+// NewReader reads a log, which may be compressed by gzip or zstd. name is for the
+// places of faults. It reads the beginning at once: the format auto is decided by
+// the first lines. An error says that Options, or the beginning, make no sense.
+func NewReader(name string, r io.Reader, o Options) (*Reader, error) {
+	in, stop, err := decompress(r)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w; check the file", name, err)
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Format == "" || o.Format == auto {
+		if o.Format, err = detect(in, o); err != nil {
+			stop()
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	dec, err := open(in, o)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	return &Reader{name: name, format: o.Format, dec: dec, close: stop}, nil
+}
+
+// Format is the format in use, never auto.
+func (r *Reader) Format() string { return r.format }
+
+// Counts says what became of the lines so far.
+func (r *Reader) Counts() Counts { return r.counts }
+
+// Close frees what decompression holds; it leaves the file that NewReader got open.
+func (r *Reader) Close() { r.close() }
+
+// Next implements Stream. Bad lines are counted and passed over; an error other
+// than io.EOF is one of reading.
+func (r *Reader) Next(rec *Record) error {
+	for {
+		rec.reset()
+		err := r.dec.next(rec)
+		if err == nil {
+			r.counts.Lines++
+			r.counts.Records++
+			rec.File = r.name
+			rec.Line, _ = r.dec.place()
+			return nil
+		}
+		if err := r.note(err); err != nil {
+			return err
+		}
+	}
+}
+
+// note counts what is no record, and returns what ends the reading.
+func (r *Reader) note(err error) error {
+	switch {
+	case err == io.EOF:
+		return err
+	case isReadError(err):
+		return fmt.Errorf("cannot read %s: %w; check the file", r.name, err)
+	case errors.Is(err, errNoRequest):
+		r.counts.NoRequest++
+	default:
+		r.counts.Bad++
+		if len(r.counts.Faults) < maxFaults {
+			line, text := r.dec.place()
+			r.counts.Faults = append(r.counts.Faults, Fault{r.name, line, err, string(text[:min(len(text), maxExcerpt)])})
+		}
+	}
+	r.counts.Lines++
+	return nil
+}

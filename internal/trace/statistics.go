@@ -1,0 +1,179 @@
+package trace
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// maxMethods bounds the methods that are told apart; more count as "other".
+const maxMethods = 32
+
+// Statistics says what is in a log.
+type Statistics struct {
+	Requests    uint64
+	First, Last time.Time    // starts; zero: no times
+	PerSecond   Distribution // requests in each second from First on, those without any too
+	PeakAt      time.Time    // the first second with PerSecond.Max
+	MeanPerS    float64      // over the seconds from First to Last, both included
+	Bytes       Distribution // of the answers whose size is known
+	Latency     takt.Latency // count 0: the log has none
+	Methods     map[string]uint64
+	Statuses    map[int]uint64 // 0: not logged
+}
+
+// Distribution summarises whole numbers: three significant digits.
+type Distribution struct {
+	Count              uint64
+	Sum                uint64
+	P50, P90, P99, Max uint64
+}
+
+// tally counts whole numbers. The histogram has no 0, so that stands beside it.
+type tally struct {
+	h     *hist.Histogram
+	zeros uint64
+	sum   uint64
+	max   uint64
+}
+
+func (t *tally) add(n uint64) {
+	t.sum += n
+	t.max = max(t.max, n)
+	if n == 0 {
+		t.zeros++
+		return
+	}
+	t.h.Record(time.Duration(min(n, uint64(hist.Highest))))
+}
+
+// quantile is that of all numbers, 0 included.
+func (t *tally) quantile(q float64) uint64 {
+	total := float64(t.zeros + t.h.Count())
+	rank := math.Ceil(q*total) - float64(t.zeros)
+	if rank <= 0 {
+		return 0
+	}
+	return min(uint64(t.h.Quantile(rank/float64(t.h.Count()))), t.max)
+}
+
+func (t *tally) distribution() Distribution {
+	return Distribution{Count: t.zeros + t.h.Count(), Sum: t.sum, P50: t.quantile(0.5), P90: t.quantile(0.9), P99: t.quantile(0.99), Max: t.max}
+}
+
+// Survey reads a stream to its end. The stream has to be in order, as Timed makes it.
+func Survey(src Stream) (Statistics, error) {
+	s := Statistics{Methods: map[string]uint64{}, Statuses: map[int]uint64{}}
+	rates, sizes, latency := tally{h: hist.New()}, tally{h: hist.New()}, hist.New()
+	var second time.Time
+	var n uint64
+	count := func(next time.Time) {
+		if n > rates.max {
+			s.PeakAt = second
+		}
+		rates.add(n)
+		rates.zeros += uint64(max(next.Unix()-second.Unix()-1, 0))
+		second, n = next, 0
+	}
+	err := each(src, func(r *Record) error {
+		s.note(r)
+		if r.Bytes != Unknown {
+			sizes.add(uint64(r.Bytes))
+		}
+		if r.Latency != Unknown {
+			latency.Record(r.Latency)
+		}
+		if r.At.IsZero() {
+			return nil
+		}
+		at := r.At.Truncate(time.Second)
+		if second.IsZero() {
+			second = at
+		}
+		if at.After(second) {
+			count(at)
+		}
+		n++
+		return nil
+	})
+	if n > 0 {
+		count(second)
+		s.PerSecond = rates.distribution()
+		s.MeanPerS = float64(rates.sum) / float64(s.PerSecond.Count)
+	}
+	s.Bytes, s.Latency = sizes.distribution(), latency.Summary()
+	return s, err
+}
+
+func (s *Statistics) note(r *Record) {
+	if s.Requests == 0 {
+		s.First = r.At
+	}
+	s.Requests++
+	if r.At.After(s.Last) {
+		s.Last = r.At
+	}
+	s.Statuses[r.Status]++
+	method := string(r.Method)
+	if _, known := s.Methods[method]; !known && len(s.Methods) >= maxMethods {
+		method = "other"
+	}
+	s.Methods[method]++
+}
+
+// WriteText writes s for people, one subject a line.
+func (s *Statistics) WriteText(w io.Writer) error {
+	var b []byte
+	line := func(name, form string, args ...any) {
+		b = append(fmt.Appendf(fmt.Appendf(b, "%-12s", name), form, args...), '\n')
+	}
+	line("requests", "%d", s.Requests)
+	if s.PerSecond.Count > 0 {
+		const form = "2006-01-02 15:04:05.000 -0700"
+		line("time", "%s to %s, %v", s.First.Format(form), s.Last.Format(form), s.Last.Sub(s.First).Round(time.Millisecond))
+		p := s.PerSecond
+		line("rate", "mean %.6g/s, by the second p50 %d, p90 %d, p99 %d, max %d at %s", s.MeanPerS, p.P50, p.P90, p.P99, p.Max, s.PeakAt.Format("2006-01-02 15:04:05"))
+	}
+	line("methods", "%s", mix(s.Methods, s.Requests, func(m string) string { return m }))
+	line("status", "%s", mix(s.Statuses, s.Requests, statusName))
+	if p := s.Bytes; p.Count > 0 {
+		line("bytes", "total %d, p50 %d, p90 %d, p99 %d, max %d", p.Sum, p.P50, p.P90, p.P99, p.Max)
+	}
+	if l := s.Latency; l.Count > 0 {
+		line("latency", "mean %s, p50 %s, p90 %s, p95 %s, p99 %s, max %s ms", ms(l.Mean), ms(l.P50), ms(l.P90), ms(l.P95), ms(l.P99), ms(l.Max))
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+func ms(us float64) string { return strconv.FormatFloat(us/1e3, 'f', 3, 64) }
+
+func statusName(status int) string {
+	if status == 0 {
+		return "none"
+	}
+	return strconv.Itoa(status)
+}
+
+// mix lists counts with their shares, most frequent first.
+func mix[K cmp.Ordered](counts map[K]uint64, total uint64, name func(K) string) string {
+	keys := slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	text := ""
+	for i, k := range keys {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s %d (%.3g %%)", name(k), counts[k], 100*float64(counts[k])/float64(total))
+	}
+	return text
+}

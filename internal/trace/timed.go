@@ -1,0 +1,90 @@
+package trace
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// DefaultWindow is how far out of order a log may be: its lines stand in the order
+// in which requests ended, or a few seconds apart when a server buffers its log.
+const DefaultWindow = 30 * time.Second
+
+// Jitter says where within its second a request started whose log has no fractions.
+type Jitter int
+
+// The jitters: evenly spaced, at random like Poisson arrivals, all at once.
+const (
+	Uniform Jitter = iota
+	Poisson
+	Burst
+)
+
+var jitterNames = [...]string{"uniform", "poisson", "burst"}
+
+// String implements flag.Value.
+func (j *Jitter) String() string { return jitterNames[*j] }
+
+// Set implements flag.Value.
+func (j *Jitter) Set(s string) error {
+	for i, name := range jitterNames {
+		if s == name {
+			*j = Jitter(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("jitter %.60q is not known; use uniform, poisson or burst", s)
+}
+
+// Timing says how instants are made of stamps.
+type Timing struct {
+	Jitter Jitter
+	Seed   uint64        // of Poisson
+	Window time.Duration // 0: DefaultWindow
+}
+
+// TimedStream gives records in the order in which their requests started. At is the
+// start of each, exact to the nanosecond, Second and Ended are false.
+type TimedStream struct {
+	stamps *order
+	spread *spread
+	starts *order
+}
+
+// Timed orders a stream. At most 65 536 records wait for earlier ones on each of
+// two levels, and 131 072 of one second to be spread over it: 140 MB at worst,
+// usually a second's or a window's worth.
+func Timed(s Stream, t Timing) *TimedStream {
+	window := t.Window
+	if window == 0 {
+		window = DefaultWindow
+	}
+	o := newOrder(s, func(r *Record) time.Time { return r.At }, window)
+	p := &spread{src: o, jitter: t.Jitter, rand: rand.New(rand.NewPCG(t.Seed, stream))}
+	return &TimedStream{o, p, newOrder(p, (*Record).Start, window)}
+}
+
+// stream is the second word of the generator's seed, as in package schedule.
+const stream = 0x9e3779b97f4a7c15
+
+// Next implements Stream.
+func (t *TimedStream) Next(rec *Record) error {
+	if err := t.starts.Next(rec); err != nil {
+		return err
+	}
+	rec.At, rec.Ended = rec.Start(), false
+	return nil
+}
+
+// Late counts the records that were too far out of order.
+func (t *TimedStream) Late() Late {
+	a, b := t.stamps.late, t.starts.late
+	return Late{a.Count + b.Count, max(a.Most, b.Most)}
+}
+
+// Crowded counts the records of seconds with more than 131 072 that are due at the
+// second's end, since not so many are kept.
+func (t *TimedStream) Crowded() uint64 { return t.spread.crowded }
+
+// Spread counts the records whose stamps had no fraction.
+func (t *TimedStream) Spread() uint64 { return t.spread.count }
