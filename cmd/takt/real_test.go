@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -113,17 +114,32 @@ func run(t *testing.T, args []string, path string, check func(t *testing.T, r *t
 	}
 }
 
-// takeReport runs takt http; a run without one good answer ends with code 1 and
-// has its report all the same.
+// takeReport runs takt http.
 func takeReport(t *testing.T, args []string) *takt.Report {
+	t.Helper()
+	return reportOf(t, "http", args)
+}
+
+// reportOf runs a load command such as kafka produce; a run without one good answer
+// ends with code 1 and has its report all the same.
+func reportOf(t *testing.T, command string, args []string) *takt.Report {
+	t.Helper()
+	r, code, said := runOnce(t, t.Context(), command, args)
+	if want := r.Counts.OK == 0; (code == 1) != want || code > 1 {
+		t.Errorf("exit code %d with %d good answers\n%s", code, r.Counts.OK, said)
+	}
+	return r
+}
+
+// runOnce runs a load command that makes a report.
+func runOnce(t *testing.T, ctx context.Context, command string, args []string) (r *takt.Report, code int, said string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
 	var out bytes.Buffer
-	code := cli.Main(cli.Env{
+	code = cli.Main(cli.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
-		Getenv: func(string) string { return "" }, Interrupt: t.Context(),
-	}, append([]string{"http", "--no-store", "--progress", "none", "-o", "json=" + path}, args...))
-	var r takt.Report
+		Getenv: func(string) string { return "" }, Interrupt: ctx,
+	}, slices.Concat(strings.Fields(command), []string{"--no-store", "--progress", "none", "-o", "json=" + path}, args))
 	b, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(b, &r)
@@ -131,10 +147,7 @@ func takeReport(t *testing.T, args []string) *takt.Report {
 	if err != nil {
 		t.Fatalf("%v: exit code %d\n%s", err, code, out.String())
 	}
-	if want := r.Counts.OK == 0; (code == 1) != want || code > 1 {
-		t.Errorf("exit code %d with %d good answers\n%s", code, r.Counts.OK, out.String())
-	}
-	return &r
+	return r, code, out.String()
 }
 
 // same wants all n operations to have ended with one status.

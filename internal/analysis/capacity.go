@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -105,7 +106,10 @@ func StepOf(r *takt.Report, offered float64, slo SLO) (CapacityStep, error) {
 			return s, nil
 		}
 	}
-	if r.Counts.OK == 0 {
+	switch {
+	case r.Counts.Scheduled == 0:
+		return s, fmt.Errorf("no operation was due at %v/s; make the steps longer", offered)
+	case r.Counts.OK == 0:
 		s.Margin, s.Reason = worst, "not one operation succeeded"
 		return s, nil
 	}
@@ -119,25 +123,21 @@ func stepLatency(l takt.Latency) StepLatency {
 }
 
 // CapacityOf draws the answer from steps, which may come from a search or from a run
-// whose rate rose. ended is why there are no more of them; EndFound is only believed when
-// the SLO held at one rate and broke at another. need is per second, 0: none.
+// whose rate rose. ended is why there are no more of them; EndFound is held against what
+// the steps show. need is per second, 0: none.
 func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capacity {
 	c := Capacity{SLO: slo.String(), Confidence: sure, Ended: ended, Statistic: slo.statistic(), Need: need, Steps: steps}
 	l := limitOf(steps)
+	if ended == EndFound {
+		c.Ended = l.ending(steps)
+	}
 	switch {
 	case l.low == nil && l.high == nil:
-		c.Ended = EndInvalid
 	case l.low == nil:
 		c.Interval.High = &l.high.rate
-		if ended == EndFound {
-			c.Ended = EndNone
-		}
 	case l.high == nil:
 		c.Sustainable, c.Interval.Low = l.low.rate, &l.low.rate
-		if ended == EndFound {
-			c.Ended = EndMax
-		}
-	case ended == EndInvalid: // somewhere between
+	case c.Ended == EndInvalid: // somewhere between
 		c.Sustainable, c.Interval = l.low.rate, Range{&l.low.rate, &l.high.rate}
 	default:
 		c.Sustainable, c.Interval = l.rate, l.interval

@@ -153,5 +153,5 @@ func pool(group []Stretch) (r *takt.Report, rate float64, late int) {
 		}
 	}
 	whole.HDR, whole.ServiceHDR = response.Encode(), service.Encode()
-	return OfInterval(whole, seconds), rate / seconds, late
+	return OfInterval(whole, seconds), round4(rate / seconds), late
 }

@@ -86,6 +86,24 @@ func limitOf(steps []CapacityStep) (l limit) {
 	return l
 }
 
+// ending is what the steps show: also that nothing is known, when the limit may lie at a
+// rate of which every run is invalid.
+func (l limit) ending(steps []CapacityStep) Ending {
+	for _, s := range steps {
+		valid, _ := runsAt(steps, s.Offered)
+		if valid == 0 && (l.low == nil || s.Offered > l.low.rate) && (l.high == nil || s.Offered < l.high.rate) {
+			return EndInvalid
+		}
+	}
+	switch {
+	case l.low == nil:
+		return EndNone
+	case l.high == nil:
+		return EndMax
+	}
+	return EndFound
+}
+
 // rising is the non-decreasing sequence that is nearest to the mean margins in weighted
 // least squares: pool adjacent violators (Barlow, Bartholomew, Bremner & Brunk,
 // Statistical Inference under Order Restrictions, 1972, 1.2).

@@ -132,26 +132,25 @@ func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
 	return c, true
 }
 
-// knee is the tested rate with the highest power, achieved rate ÷ mean response time: from
-// there on a rate that is 1 % higher costs more than 1 % of response time (Kleinrock,
-// Power and deterministic rules of thumb for probabilistic problems in computer
-// communications, ICC 1979). Nil with less than three rates.
+// knee is the tested rate with the highest power, achieved rate ÷ mean response time: above
+// it a rate that is 1 % higher costs more than 1 % of response time (Kleinrock, Power and
+// deterministic rules of thumb for probabilistic problems in computer communications, ICC
+// 1979). Nil when it is the lowest or the highest rate, for then it may lie beyond.
 func knee(steps []CapacityStep) *float64 {
 	levels := levelsOf(steps)
-	if len(levels) < 3 {
-		return nil
+	power := func(l *level) float64 {
+		return l.mean(func(s CapacityStep) float64 { return s.Achieved / max(s.Response.Mean, 1e-3) })
 	}
-	var best, at float64
-	for _, l := range levels {
-		power := l.mean(func(s CapacityStep) float64 { return s.Achieved / max(s.Response.Mean, 1e-3) })
-		if power > best {
-			best, at = power, l.rate
+	best := 0
+	for i, l := range levels {
+		if power(l) > power(levels[best]) {
+			best = i
 		}
 	}
-	if best == 0 {
+	if best == 0 || best == len(levels)-1 {
 		return nil
 	}
-	return &at
+	return &levels[best].rate
 }
 
 // LimitLine is the straight part of a hockey stick, the blade: achieved rate =

@@ -211,7 +211,8 @@ func TestVerifyRefuses(t *testing.T) {
 		{"zero", fine, with(func(r *Run) { *r = ran("x1", func(f map[string]float64) { f["p50"] = 0 }) }), true, nil, []string{"p50 is 0 in these runs, so there is no ratio: x1"}},
 		{"unfit and settings", fine, with(func(r *Run) { r.Unfit, r.Settings, r.Kind = "it broke", variables(1, "x"), "apm" }), true, func(o *Options) { o.Metrics = []string{"p50"} },
 			[]string{"x1 (it broke)", "these variables differ among the selected runs: host_class, kind, mode, rate_per_s; add filters, or let one differ with --vary NAME"}},
-		{"apm", with(func(r *Run) { r.Kind = "apm" }), with(func(r *Run) { r.Kind = "apm" }), true, nil,
+		{"apm", with(func(r *Run) { r.Kind = "apm" }), with(func(r *Run) { r.Kind = "apm" }), true,
+			func(o *Options) { o.Metrics = []string{"accepted", "index", "efficiency", "max_rss"} },
 			[]string{"differ among the selected runs: kind", "there is no accepted", "there is no index", "there is no efficiency", "there is no max_rss"}},
 	} {
 		options := o

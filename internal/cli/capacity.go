@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -108,35 +107,32 @@ func unjoin(err error) []error {
 
 // destinations are the outputs of any report, and svg.
 func (k *capacity) destinations() (opened []destination, faults []error) {
-	var others list
-	var curves []destination
 	var paths []string
-	for _, o := range k.outputs {
-		name, path, given := strings.Cut(o, "=")
-		switch {
-		case name != "svg":
-			others = append(others, o)
-			continue
-		case !given:
-			path = format.Stdout
-		case path == "":
-			faults = append(faults, fmt.Errorf("output %q has no path; write svg=FILE, or svg=- for standard output", o))
+	for _, s := range k.outputs {
+		f, path, err := parseCurve(s)
+		if err == nil {
+			err = format.CanReplay(f)
 		}
-		curves = append(curves, destination{format.CapacitySVG(), path})
+		opened, paths, faults = append(opened, destination{f, path}), append(paths, path), appendError(faults, err)
 	}
-	opened, bad := parseOutputs(k.env, others)
-	toStdout := func(d destination) bool { return d.path == format.Stdout }
-	if slices.ContainsFunc(curves, toStdout) && !slices.ContainsFunc(others, func(o string) bool { return !strings.Contains(o, "=") || strings.HasSuffix(o, "=-") }) {
-		opened = slices.DeleteFunc(opened, toStdout) // the text that goes there unless something else does
+	if !slices.Contains(paths, format.Stdout) {
+		opened = append(opened, destination{format.Text(colours(k.env)), format.Stdout})
 	}
-	opened = append(opened, curves...)
-	for _, d := range opened {
-		paths, faults = append(paths, d.path), appendError(faults, format.CanReplay(d.format))
+	return opened, append(faults, format.CheckPaths(paths)...)
+}
+
+// parseCurve is format.Parse, and knows svg.
+func parseCurve(s string) (format.Format, string, error) {
+	name, path, given := strings.Cut(s, "=")
+	switch {
+	case name != "svg":
+		return format.Parse(s)
+	case !given:
+		path = format.Stdout
+	case path == "":
+		return format.Format{}, "", fmt.Errorf("output %q has no path; write svg=FILE, or svg=- for standard output", s)
 	}
-	if bad == nil {
-		bad = format.CheckPaths(paths)
-	}
-	return opened, append(faults, bad...)
+	return format.CapacitySVG(), path, nil
 }
 
 func (k *capacity) run(ctx context.Context, args []string) error {
@@ -177,6 +173,7 @@ func (k *capacity) report(answer analysis.Capacity, runs []*takt.Report, id stri
 	}
 	r.ID, r.Command, r.Schedule.RunGroup = id, k.command(runs[0]), id
 	r.Tool = runs[0].Tool
+	r.StartedAt = time.Now().UTC() // of the answer: @-1 is it, and not its last step
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
 	return r, nil
 }
@@ -225,82 +222,6 @@ func (k *capacity) outcome(ctx context.Context, c analysis.Capacity, failed erro
 		return &exitError{exitInvalid, errors.New("the generator was the bottleneck, so the limit of the target is not known; see the warnings")}
 	case c.Sustainable == 0:
 		return &exitError{exitAssertion, errors.New("the SLO held at no rate")}
-	}
-	return nil
-}
-
-// draw answers from runs that were made already.
-func (k *capacity) draw(ctx context.Context) error {
-	for _, name := range k.from {
-		if err := isReport(name); err != nil {
-			return err
-		}
-	}
-	runs, err := k.store.reports(ctx, k.env, k.from)
-	if err != nil {
-		return err
-	}
-	if len(runs) == 1 && runs[0].Kind == analysis.KindCapacity {
-		return k.again(ctx, runs[0])
-	}
-	if k.slo == nil {
-		return &exitError{exitUsage, errors.New("--from with a run that is no answer of takt capacity needs --slo, as in --slo 'p95<300ms'")}
-	}
-	return k.drawFrom(ctx, runs)
-}
-
-// drawFrom makes the answer of the runs.
-func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report) error {
-	steps, err := analysis.StepsOf(runs, k.slo)
-	if err != nil {
-		return err
-	}
-	answer := analysis.CapacityOf(steps, k.slo, analysis.EndFound, float64(k.need))
-	r, err := k.report(answer, runs, engine.NewID(time.Now()))
-	if err != nil {
-		return err
-	}
-	k.keep(r)
-	return cmp.Or(writeReport(k.env, k.opened, r), k.outcome(ctx, answer, nil))
-}
-
-// again shows an earlier answer: as it is, or of its stored steps for another SLO.
-func (k *capacity) again(ctx context.Context, r *takt.Report) error {
-	c, err := analysis.CapacityIn(r)
-	if err != nil {
-		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
-	}
-	if k.slo != nil && k.slo.String() != c.SLO {
-		var ids []string
-		for _, s := range c.Steps {
-			ids = append(ids, s.ReportID)
-		}
-		runs, err := k.store.reports(ctx, k.env, slices.Compact(ids))
-		if err != nil {
-			return fmt.Errorf("another SLO needs the steps, and they are not there: %w; leave --slo out", err)
-		}
-		return k.drawFrom(ctx, runs)
-	}
-	if k.need > 0 {
-		c.Need = float64(k.need)
-		c.Machines = c.MachinesFor(c.Need)
-		if r.Extra, err = c.Extra(); err != nil {
-			return err
-		}
-	}
-	return cmp.Or(writeReport(k.env, k.opened, r), k.outcome(ctx, c, nil))
-}
-
-// isReport refuses a file that is none. A run of the store is no file.
-func isReport(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil // the store is asked
-	}
-	defer f.Close()
-	first := make([]byte, 1)
-	if n, _ := f.Read(first); n == 1 && first[0] != '{' {
-		return fmt.Errorf("%s is no report; give a run or a file of -o json", name)
 	}
 	return nil
 }

@@ -74,8 +74,9 @@ func settingsOf(env Env, command []string) (given []string, err error) {
 	var shown struct {
 		Settings []settingRow `json:"settings"`
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &shown); err != nil {
-		return nil, fmt.Errorf("%q is no load command; give http, as in -- http http://127.0.0.1:8080/", command[0])
+	err = json.Unmarshal(stdout.Bytes(), &shown) // help, say, is no JSON
+	if err != nil || !slices.ContainsFunc(shown.Settings, func(s settingRow) bool { return s.Name == "rate" }) {
+		return nil, fmt.Errorf("%q is no load command; give one such as http, as in -- http http://127.0.0.1:8080/", command[0])
 	}
 	for _, s := range shown.Settings {
 		if s.Origin == fromFlag {

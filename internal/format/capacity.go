@@ -3,6 +3,7 @@ package format
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/taktload/takt/internal/analysis"
@@ -19,10 +20,10 @@ func CapacityWords(c analysis.Capacity) []string {
 		words = append(words, "The search broke off before it was sure.")
 	}
 	if m := c.Machines; m != nil {
-		words = append(words, fmt.Sprintf("For %s you need %s%s.", rate(c.Need), plural(m.Count, "machine"), machineRange(m)))
+		words = append(words, fmt.Sprintf("For %s you need %s.", rate(c.Need), machineWords(m)))
 	}
 	if c.Knee != nil {
-		words = append(words, fmt.Sprintf("The knee is at %s: from there on response time grows faster than the rate.", rate(*c.Knee)))
+		words = append(words, fmt.Sprintf("The knee is near %s: above it response time grows faster than the rate.", rate(*c.Knee)))
 	}
 	if u := c.USL; u != nil {
 		words = append(words, uslWords(u))
@@ -34,6 +35,8 @@ func limitWords(c analysis.Capacity) string {
 	switch {
 	case c.Ended == analysis.EndNone:
 		return fmt.Sprintf("%s holds at no rate: it breaks at %s already.", c.SLO, at(c.Interval.High))
+	case c.Sustainable == 0 && c.Interval.High != nil:
+		return fmt.Sprintf("%s breaks at %s; below it no step is valid, so the limit is not known.", c.SLO, rate(*c.Interval.High))
 	case c.Sustainable == 0:
 		return "No valid step: the generator was the bottleneck at every rate, so nothing is known of the target."
 	case c.Ended == analysis.EndInvalid && c.Interval.High == nil:
@@ -64,19 +67,37 @@ func intervalWords(c analysis.Capacity) string {
 	if i.Low == nil || i.High == nil {
 		return " (no interval: the runs scatter too much or are too few; make longer steps with --duration)"
 	}
-	return fmt.Sprintf(" (%s %% interval %s–%s)", short(c.Confidence*100), strings.TrimSuffix(rate(round3(*i.Low)), "/s"), strings.TrimSuffix(rate(round3(*i.High)), "/s"))
+	return fmt.Sprintf(" (%s %% interval %s–%s)", short(c.Confidence*100), bare(outwards(*i.Low, math.Floor)), bare(outwards(*i.High, math.Ceil)))
 }
 
-// machineRange is what the interval makes of a number of machines.
-func machineRange(m *analysis.Machines) string {
-	if m.Low == 0 || m.High == 0 || m.Low == m.High {
-		return ""
+// bare is a rate without its unit.
+func bare(perS float64) string { return strings.TrimSuffix(rate(perS), "/s") }
+
+// outwards keeps three digits of the end of an interval, which must not get narrower.
+func outwards(v float64, round func(float64) float64) float64 {
+	if v <= 0 {
+		return 0
 	}
-	return fmt.Sprintf(" (%d to %d by the interval)", m.Low, m.High)
+	digits := math.Pow10(2 - int(math.Floor(math.Log10(v))))
+	return round(v*digits) / digits
+}
+
+// round3 keeps three digits: the interval does not allow for more.
+func round3(v float64) float64 { return outwards(v, math.Round) }
+
+func machineWords(m *analysis.Machines) string {
+	n := plural(m.Count, "machine")
+	switch {
+	case m.Low == 0:
+		return "at most " + n
+	case m.High == 0 || m.Low == m.High:
+		return n
+	}
+	return fmt.Sprintf("%s (%d to %d by the interval)", n, m.Low, m.High)
 }
 
 func uslWords(u *analysis.USL) string {
-	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", rate(u.Gamma), fine(u.Sigma), fine(u.Kappa))
+	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", rate(round3(u.Gamma)), fine(u.Sigma), fine(u.Kappa))
 	switch {
 	case u.Peak == nil:
 		s += ", no contention seen"
@@ -94,13 +115,6 @@ func uslWords(u *analysis.USL) string {
 // fine writes small and large coefficients with three digits.
 func fine(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// round3 keeps three digits: an interval has no more.
-func round3(v float64) float64 {
-	var r float64
-	_, _ = fmt.Sscan(fine(v), &r) // it is a number
-	return r
-}
-
 // capacityText is the report of kind capacity for people.
 func capacityText(w io.Writer, r *takt.Report, color bool) error {
 	c, err := analysis.CapacityIn(r)
@@ -109,12 +123,11 @@ func capacityText(w io.Writer, r *takt.Report, color bool) error {
 	}
 	p := &page{color: color}
 	for i, s := range CapacityWords(c) {
-		sgr := ""
-		if i == 0 {
-			sgr = capacityColour(c)
-		}
 		for _, line := range wrap(clean(s), pageWidth) {
-			p.linef("%s", p.paintIf(sgr, line))
+			if i == 0 {
+				line = p.paint(capacityColour(c), line)
+			}
+			p.linef("%s", line)
 		}
 	}
 	doubts(p, r)
@@ -138,13 +151,6 @@ func capacityColour(c analysis.Capacity) string {
 		return green
 	}
 	return yellow
-}
-
-func (p *page) paintIf(sgr, s string) string {
-	if sgr == "" {
-		return s
-	}
-	return p.paint(sgr, s)
 }
 
 // capacityTable has a line for each step, by rising rate.

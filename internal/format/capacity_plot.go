@@ -57,74 +57,88 @@ const (
 	plotHeight = 15
 )
 
+// canvas is the picture of a text report under construction.
+type canvas struct {
+	scale
+	cells [plotHeight][plotWidth]rune
+}
+
+func newCanvas(s scale) *canvas {
+	v := &canvas{scale: s}
+	for y := range v.cells {
+		for x := range v.cells[y] {
+			v.cells[y][x] = ' '
+		}
+	}
+	return v
+}
+
+func (v *canvas) column(rate float64) int {
+	return min(plotWidth-1, max(0, int(math.Round(rate/v.rate*(plotWidth-1)))))
+}
+
+func (v *canvas) row(us float64) int {
+	return max(0, plotHeight-1-int(math.Round(us/v.time*(plotHeight-1))))
+}
+
+// mark sets a time at a rate.
+func (v *canvas) mark(step analysis.CapacityStep, us float64, mark rune) {
+	switch {
+	case step.Verdict == takt.Invalid:
+		mark = '×'
+	case us > v.time:
+		mark = '▲'
+	}
+	v.cells[v.row(us)][v.column(step.Offered)] = mark
+}
+
 // capacityPlot draws the hockey stick: response time ● and service time ○ over the offered
 // rate.
 func capacityPlot(p *page, c analysis.Capacity) {
-	s := scaleOf(c)
-	if s.rate <= 0 || s.time <= 0 {
+	v := newCanvas(scaleOf(c))
+	if v.rate <= 0 || v.time <= 0 {
 		return
 	}
-	var grid [plotHeight][plotWidth]rune
-	for y := range grid {
-		for x := range grid[y] {
-			grid[y][x] = ' '
-		}
-	}
-	column := func(rate float64) int {
-		return min(plotWidth-1, max(0, int(math.Round(rate/s.rate*(plotWidth-1)))))
-	}
-	row := func(us float64) int {
-		return max(0, plotHeight-1-int(math.Round(us/s.time*(plotHeight-1))))
-	}
-	if c.Sustainable > 0 {
-		for y := range grid {
-			grid[y][column(c.Sustainable)] = '│'
-		}
-	}
-	if s.bound > 0 {
-		for x := range grid[0] {
-			grid[row(s.bound)][x] = '╌'
-		}
-	}
-	for _, service := range []bool{true, false} { // response above service
-		for _, step := range c.Steps {
-			mark, us, other := '●', 0.0, 0.0
-			if us, other = c.Shown(step); service {
-				mark, us = '○', other
-			}
-			switch {
-			case step.Verdict == takt.Invalid:
-				mark = '×'
-			case us > s.time:
-				mark = '▲'
-			}
-			grid[row(us)][column(step.Offered)] = mark
-		}
-	}
-	plotLines(p, grid, s)
 	legend := "● response " + c.Statistic + ", ○ service " + c.Statistic + ", over the offered rate"
-	if s.bound > 0 {
-		legend += "; ╌ SLO " + human(s.bound)
+	if v.bound > 0 {
+		legend += "; ╌ SLO " + human(v.bound)
 	}
 	if c.Sustainable > 0 {
+		for y := range v.cells {
+			v.cells[y][v.column(c.Sustainable)] = '│'
+		}
 		legend += "; │ " + rate(round3(c.Sustainable))
 	}
+	for x := range v.cells[0] {
+		if v.bound > 0 {
+			v.cells[v.row(v.bound)][x] = '╌'
+		}
+	}
+	for _, step := range c.Steps {
+		_, service := c.Shown(step)
+		v.mark(step, service, '○')
+	}
+	for _, step := range c.Steps { // above the service times
+		response, _ := c.Shown(step)
+		v.mark(step, response, '●')
+	}
+	v.lines(p)
 	p.bullet("", legend+"; ▲ above the picture, × invalid")
 }
 
-func plotLines(p *page, grid [plotHeight][plotWidth]rune, s scale) {
-	for y := range grid {
+func (v *canvas) lines(p *page) {
+	for y := range v.cells {
 		label := ""
 		if y%7 == 0 {
-			label = human(s.time * float64(plotHeight-1-y) / (plotHeight - 1))
+			label = human(v.time * float64(plotHeight-1-y) / (plotHeight - 1))
 		}
-		p.linef("%s │%s", right(label, 9), string(grid[y][:]))
+		p.linef("%s │%s", right(label, 9), string(v.cells[y][:]))
 	}
 	axis, labels := []rune(strings.Repeat("─", plotWidth)), []rune(strings.Repeat(" ", plotWidth+2))
-	for _, v := range ticks(s.rate, 6) {
-		at := int(math.Round(v / s.rate * (plotWidth - 1)))
+	for _, r := range ticks(v.rate, 6) {
+		at := v.column(r)
 		axis[at] = '┴'
-		text := []rune(rate(v))
+		text := []rune(rate(r))
 		copy(labels[min(at, len(labels)-len(text)):], text)
 	}
 	p.linef("%s └%s", right("", 9), string(axis))

@@ -38,7 +38,7 @@ func (s svgWriter) Close(r *takt.Report) error {
 
 // The picture in pixels: its size, and the corners of the plot in it.
 const (
-	svgWidth, svgHeight = 760, 470
+	svgWidth, svgHeight = 760, 490
 	plotLeft, plotRight = 80.0, 740.0
 	plotTop, plotBottom = 60.0, 400.0
 )
@@ -138,12 +138,13 @@ func (d *drawing) points(c analysis.Capacity) {
 
 // legend explains the marks below the plot.
 func (d *drawing) legend(c analysis.Capacity) {
-	const first, second = plotBottom + 38, plotBottom + 58
+	const first, second, third = plotBottom + 38, plotBottom + 58, plotBottom + 78
 	d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="#1f6feb"/>`, plotLeft, first-4)
 	d.text(plotLeft+10, first, "start", "response "+c.Statistic+" over the offered rate")
 	d.linef(`<path d="M%.1f %.1fl6 6m0-6l-6 6" stroke="#1f6feb" stroke-width="1.5"/>`, plotLeft+247, first-7)
 	d.text(plotLeft+260, first, "start", "over the achieved rate")
 	d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="none" stroke="#d97706" stroke-width="1.5"/>`, plotLeft+430, first-4)
 	d.text(plotLeft+440, first, "start", "service "+c.Statistic)
-	d.text(plotLeft, second, "start", "red dashes: SLO; green: limit and its interval; grey dots: limit line; triangle: above the picture; grey mark: invalid")
+	d.text(plotLeft, second, "start", "red dashes: SLO; green: limit and its interval; grey dashes: limit line of the runs")
+	d.text(plotLeft, third, "start", "triangle: above the picture; grey mark: invalid, the generator shaped it")
 }

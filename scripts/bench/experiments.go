@@ -13,6 +13,8 @@ type experiment struct {
 	server     server
 	variants   []variant // the first is takt's, the second the one that it is compared with
 	table      func(b *bench, e experiment, results [][]result)
+	unit       string // of the figures
+	rounds     int    // 0: as the command says
 }
 
 // The cores: the first for the server, the last for the client.
@@ -34,6 +36,7 @@ func (b *bench) experiments() []experiment {
 				server:   server{name: s.name, pin: place.server},
 				variants: closedLoops(place.client),
 				table:    maxTable,
+				unit:     "request",
 			})
 		}
 	}
@@ -46,7 +49,7 @@ func (b *bench) experiments() []experiment {
 			table:    rateTable,
 		})
 	}
-	return all
+	return append(all, b.kafkaExperiments()...)
 }
 
 func taktArgs(more ...string) []string {
@@ -106,7 +109,7 @@ func rss(r result) float64  { return float64(r.rss) / (1 << 20) }
 
 func maxTable(b *bench, e experiment, results [][]result) {
 	base := results[min(1, len(results)-1)]
-	b.printf("| | requests/s | × %[1]s | CPU µs a request | × %[1]s | of it user | RSS MiB |\n|---|---|---|---|---|---|---|\n", e.variants[min(1, len(results)-1)].name)
+	b.printf("| | %[2]ss/s | × %[1]s | CPU µs a %[2]s | × %[1]s | of it user | RSS MiB |\n|---|---|---|---|---|---|---|\n", e.variants[min(1, len(results)-1)].name, e.unit)
 	for i, v := range e.variants {
 		b.printf("| %s | %.0f | %.2f | %.2f | %.2f | %.2f | %.1f |\n", v.name,
 			median(results[i], rate), ratio(results[i], base, rate), median(results[i], cpu), ratio(results[i], base, cpu), median(results[i], user), median(results[i], rss))
@@ -133,7 +136,7 @@ func (b *bench) commands() {
 	seen := map[string]bool{}
 	for _, e := range b.experiments() {
 		for _, v := range e.variants {
-			line := strings.Join(v.command("URL", b.length), " ")
+			line := strings.Join(v.command(server{url: "URL", libs: "LIBS"}, b.length), " ")
 			if !seen[line] {
 				seen[line] = true
 				b.printf("%s\n", line)

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,6 +23,7 @@ func main() {
 	flag.DurationVar(&b.length, "time", 3*time.Second, "length of each run")
 	flag.StringVar(&b.out, "out", "docs/benchmarks.md", "page to write")
 	flag.StringVar(&b.only, "only", "", "run only the experiments whose name contains this, and print them instead")
+	flag.IntVar(&b.records, "records", 20_000_000, "records of each run against Kafka; 4000000 are enough to try it")
 	gate := flag.Bool("gate", false, "fail when takt is slower or dearer than wrk on the null server, and write nothing")
 	flag.Parse()
 	run := b.run
@@ -36,6 +38,7 @@ func main() {
 
 type bench struct {
 	rounds    int
+	records   int
 	length    time.Duration
 	out, only string
 	page      strings.Builder
@@ -117,9 +120,9 @@ func (b *bench) measure(e experiment) ([][]result, error) {
 	}
 	defer server.stop()
 	results := make([][]result, len(e.variants))
-	for range b.rounds {
+	for range cmp.Or(e.rounds, b.rounds) {
 		for _, i := range rand.Perm(len(e.variants)) {
-			r, err := e.variants[i].run(server.url, b.length)
+			r, err := e.variants[i].run(server, b.length)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", e.variants[i].name, err)
 			}

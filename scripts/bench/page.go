@@ -22,7 +22,7 @@ func output(pattern string, command ...string) string {
 // intro says what was measured on what.
 func (b *bench) intro() {
 	class := proc.HostClass()
-	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Ratios travel to other machines, microseconds do not.\n\n",
+	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Where nothing else is said, every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Ratios travel to other machines, microseconds do not.\n\n",
 		time.Now().UTC().Format(time.DateOnly), b.rounds, b.length)
 	b.printf("- machine: %v cores, %v, kernel %s, %s\n", class["cores"], class["cpu"], output(`.*`, "uname", "-r"), runtime.GOARCH)
 	b.printf("- takt: %s, %s\n", output(`.*`, programs["takt"], "version"), runtime.Version())
@@ -34,6 +34,7 @@ func (b *bench) intro() {
 		b.printf("- wrk2: %s\n", output(`wrk [^ ]+`, path, "-v"))
 	}
 	b.printf("- nginx: %s\n", output(`nginx/[0-9.]+`, "nginx", "-v"))
+	b.printf("- java: %s\n", output(`version .*`, "java", "-version"))
 	for _, m := range missing {
 		b.printf("- not measured, because it is missing: %s\n", m)
 	}

@@ -34,7 +34,7 @@ func findPeers() error {
 			return fmt.Errorf("%s: %w: %s", strings.Join(build, " "), err, out)
 		}
 	}
-	programs["takt"], programs["hey"] = taktBinary, "bin/hey"
+	programs["takt"], programs["hey"], programs["java"] = taktBinary, "bin/hey", "java" // which comes with scripts/servers
 	if path, err := exec.LookPath("wrk"); err == nil {
 		programs["wrk"] = path
 	} else {
@@ -64,13 +64,16 @@ type result struct {
 type variant struct {
 	name string
 	tool string
-	args []string // with URL and SECONDS to be filled in
+	args []string // with URL, SECONDS and LIBS to be filled in
 	pin  string   // cores, as taskset takes them; "": none
 }
 
 // run runs the tool once.
-func (v variant) run(url string, length time.Duration) (result, error) {
-	args := v.command(url, length)
+func (v variant) run(s server, length time.Duration) (result, error) {
+	args := v.command(s, length)
+	if v.tool == "java" {
+		return runWarm(args)
+	}
 	cmd := exec.Command(args[0], args[1:]...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -88,15 +91,15 @@ func (v variant) run(url string, length time.Duration) (result, error) {
 	return r, nil
 }
 
-func (v variant) command(url string, length time.Duration) []string {
+func (v variant) command(s server, length time.Duration) []string {
 	var args []string
 	if v.pin != "" {
 		args = append(args, "taskset", "-c", v.pin)
 	}
 	args = append(args, programs[v.tool])
+	fill := strings.NewReplacer("SECONDS", strconv.Itoa(int(length.Seconds())), "URL", s.url, "LIBS", s.libs)
 	for _, a := range v.args {
-		a = strings.ReplaceAll(a, "SECONDS", strconv.Itoa(int(length.Seconds())))
-		args = append(args, strings.ReplaceAll(a, "URL", url))
+		args = append(args, fill.Replace(a))
 	}
 	return args
 }

@@ -12,14 +12,19 @@ import (
 type server struct {
 	name string
 	pin  string
-	url  string
+	url  string // of Kafka host:port
+	libs string // Kafka's programs
+	fill func(server) error
 	stop func()
 }
 
-// start starts it: the null server of takt itself, or the nginx of scripts/servers.
+// start starts it: the null server of takt itself, or what scripts/servers has.
 func (s server) start() (server, error) {
-	if s.name == "nginx" {
+	switch s.name {
+	case "nginx":
 		return s.startNginx()
+	case "kafka":
+		return s.startKafka()
 	}
 	args := append(s.taskset(), taktBinary, "target", "--null", "--addr", "127.0.0.1:0")
 	cmd := exec.Command(args[0], args[1:]...)

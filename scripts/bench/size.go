@@ -21,13 +21,13 @@ func (b *bench) sizes() error {
 	}
 	defer s.stop()
 	many := variant{"", "takt", []string{"http", "--no-store", "--progress", "none", "-o", "json", "-c", "10000", "-z", "SECONDSs", "URL"}, clientCore}
-	r, err := many.run(s.url, b.length)
+	r, err := many.run(s, b.length)
 	if err != nil {
 		return err
 	}
 	b.printf("| RSS with 10 000 connections, closed loop | %.1f MiB, %.1f KiB for each beyond 20 MiB |\n", rss(r), (rss(r)-20)*1024/10000)
 	long := variant{"", "takt", taktArgs("--rate", "100000"), clientCore}
-	if r, err = long.run(s.url, time.Minute); err != nil {
+	if r, err = long.run(s, time.Minute); err != nil {
 		return err
 	}
 	b.printf("| garbage collections in 60 s at 100 000/s | %d (%.0f/s achieved, RSS %.1f MiB) |\n", r.gc, r.rate, rss(r))

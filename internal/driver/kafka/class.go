@@ -52,6 +52,10 @@ func brokerClass(e *kerr.Error) string {
 	return strings.ToLower(e.Message)
 }
 
+// breakerOpen is what sarama says while it does not try to connect, since it could not
+// a moment ago. The error is of a package of its own dependencies.
+const breakerOpen = "circuit breaker is open"
+
 // classify is the class of an error of either client.
 func classify(err error) string {
 	var code sarama.KError
@@ -75,7 +79,7 @@ func classify(err error) string {
 		return classClosed
 	case errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries), errors.Is(err, context.DeadlineExceeded):
 		return classTimeout
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, sarama.ErrOutOfBrokers):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, sarama.ErrOutOfBrokers), err != nil && err.Error() == breakerOpen:
 		return classRefused
 	case errors.As(err, &wait) && wait.Timeout():
 		return classTimeout

@@ -100,6 +100,9 @@ func (s *saramaSync) run(p sarama.SyncProducer) {
 
 func (s *saramaSync) send(p sarama.SyncProducer, b *batch) {
 	err := p.SendMessages(messages(b, s.topic, s.headers))
+	if err != nil {
+		b.aside = nil // sarama still reads messages that have failed
+	}
 	var each sarama.ProducerErrors
 	switch {
 	case err == nil:
@@ -153,6 +156,7 @@ func (o *Produce) openSaramaAsync() (client, error) {
 	s.done.Go(func() {
 		for e := range p.Errors() {
 			at := e.Msg.Metadata.(place)
+			at.batch.aside = nil // sarama still reads messages that have failed
 			at.batch.end(at.i, e.Err)
 		}
 	})

@@ -42,7 +42,11 @@ func (c *Cluster) findTopic(ctx context.Context, create *Create) ([]int32, error
 		if classify(err) == classAuth {
 			return nil, fmt.Errorf("the brokers refuse the credentials: %w; check --sasl, --sasl-user and the password", err)
 		}
-		return nil, fmt.Errorf("no broker of %s answers: %w; start one, or name others with --brokers", c.Brokers, err)
+		remedy := "start one, or name others with --brokers"
+		if classify(err) != classRefused {
+			remedy = "check the port, and whether it wants --tls or --sasl"
+		}
+		return nil, fmt.Errorf("no broker of %s answers: %w; %s", c.Brokers, err, remedy)
 	}
 	list, err := c.lookUp(ctx, cl)
 	if errors.Is(err, kerr.UnknownTopicOrPartition) && create != nil && create.On {
@@ -86,11 +90,16 @@ func (c *Cluster) lookUp(ctx context.Context, cl *kgo.Client) ([]int32, error) {
 // lookAgain is how long the brokers get to learn of a new topic before they are asked again.
 const lookAgain = 50 * time.Millisecond
 
-// awaitTopic looks until every broker that answers knows the topic that was made.
+// awaitTopic looks until the topic that was made is known and each partition has its
+// leader, which says so by its offset. Before, records without acknowledgement are lost
+// in silence.
 func (c *Cluster) awaitTopic(ctx context.Context, cl *kgo.Client) ([]int32, error) {
 	for {
 		list, err := c.lookUp(ctx, cl)
-		if !errors.Is(err, kerr.UnknownTopicOrPartition) && !errors.Is(err, kerr.LeaderNotAvailable) || ctx.Err() != nil {
+		if err == nil {
+			_, err = c.listOffsets(ctx, list, offsetLatest)
+		}
+		if class := classify(err); class != classUnknownTopic && class != classNotLeader || ctx.Err() != nil {
 			return list, err
 		}
 		select {

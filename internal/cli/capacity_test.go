@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// atHome is takt with a store of its own.
+type atHome struct {
+	t    *testing.T
+	home string
+}
+
+func (a atHome) run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	a.t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Interrupt: ctx,
+		Getenv: func(name string) string {
+			return map[string]string{"XDG_DATA_HOME": a.home, "XDG_STATE_HOME": a.home}[name]
+		},
+	}, args)
+	return code, out.String(), errs.String()
+}
+
+// answer is the report of kind capacity that args write to stdout.
+func (a atHome) answer(want int, args ...string) (*takt.Report, analysis.Capacity, string) {
+	a.t.Helper()
+	code, out, errs := a.run(a.t.Context(), append([]string{"capacity", "-o", "json"}, args...)...)
+	if code != want {
+		a.t.Fatalf("exit code %d, want %d: %s", code, want, errs)
+	}
+	var r takt.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		a.t.Fatal(err)
+	}
+	c, err := analysis.CapacityIn(&r)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return &r, c, errs
+}
+
+// short are steps of at most 8 operations, of which a busy machine cannot make ten late
+// and so the step invalid.
+func short(slo, url string, more ...string) []string {
+	args := append([]string{"--slo", slo, "--start", "20/s", "--max", "40/s", "-z", "200ms", "--warmup", "0", "--pause", "0"}, more...)
+	return append(args, "--", "http", "-a", "ann:tiger", "--label", "branch=x", url)
+}
+
+// The steps and the answer are stored, and the answer is drawn again from them: as it is,
+// for another need, and for another SLO.
+func TestCapacityUpToMax(t *testing.T) {
+	a := atHome{t, t.TempDir()}
+	r, c, errs := a.answer(exitOK, short("p95<60s", serve(t, target.Options{}), "--need", "100/s", "--seed", "7")...)
+	if c.Ended != analysis.EndMax || c.Sustainable != 40 || len(c.Steps) != 2 || c.Steps[0].Offered != 20 || c.Steps[1].Offered != 40 || c.Machines.Count != 3 {
+		t.Errorf("%+v", c)
+	}
+	if r.Kind != "capacity" || r.Labels["branch"] != "x" || r.Variables["slo"] != "p95<60s,errors<1%,dropped<1%" || r.Schedule.Arrivals != "poisson" || r.Counts.OK != r.Counts.Scheduled || r.Counts.OK == 0 {
+		t.Errorf("%s %v %v %+v %+v", r.Kind, r.Labels, r.Variables, r.Schedule, r.Counts)
+	}
+	if command := strings.Join(r.Command, " "); !strings.HasPrefix(command, "takt capacity -o json --slo p95<60s") || !strings.Contains(command, "-- http -a xxxxx --label branch=x http://") || strings.Contains(command, "--rate") {
+		t.Errorf("command %s", command)
+	}
+	if n := strings.Count(errs, "capacity: step "); n != 2 || !strings.Contains(errs, "step 2: 40/s offered") {
+		t.Errorf("progress %q", errs)
+	}
+	_, runs, _ := a.run(t.Context(), "runs")
+	if strings.Count(runs, " http ") != 2 || strings.Count(runs, " capacity ") != 1 {
+		t.Errorf("stored are\n%s", runs)
+	}
+	for i, s := range c.Steps {
+		_, out, _ := a.run(t.Context(), "show", s.ReportID, "-o", "json")
+		var step takt.Report
+		if err := json.Unmarshal([]byte(out), &step); err != nil || step.Schedule.RunGroup != r.ID || step.Schedule.Seed != uint64(7+i) {
+			t.Errorf("step %d: %+v (%v)", i+1, step.Schedule, err)
+		}
+	}
+	if _, out, _ := a.run(t.Context(), "show", r.ID); !strings.HasPrefix(out, "p95<60s,errors<1%,dropped<1% holds up to 40/s") {
+		t.Errorf("shown as %s", out)
+	}
+	if _, again, _ := a.answer(exitOK, "--from", r.ID, "--need", "200/s"); again.Machines.Count != 5 || again.Sustainable != 40 {
+		t.Errorf("for 200/s %+v", again.Machines)
+	}
+	if _, other, _ := a.answer(exitAssertion, "--from", r.ID, "--slo", "p95<1us"); other.Ended != analysis.EndNone || len(other.Steps) != 2 || *other.Interval.High != 20 {
+		t.Errorf("for another SLO %+v", other)
+	}
+}
+
+// An SLO that nothing can keep: exit code 3, after the rates below the first.
+func TestCapacityNone(t *testing.T) {
+	a := atHome{t, t.TempDir()}
+	svg := filepath.Join(t.TempDir(), "curve.svg")
+	args := short("p95<1us", serve(t, target.Options{}), "--no-store", "-o", "svg="+svg)
+	_, c, errs := a.answer(exitAssertion, args...)
+	if c.Ended != analysis.EndNone || len(c.Steps) != 4 || !strings.Contains(errs, "takt: the SLO held at no rate") {
+		t.Errorf("%+v: %s", c, errs)
+	}
+	if b, err := os.ReadFile(svg); err != nil || !bytes.HasPrefix(b, []byte("<svg ")) {
+		t.Errorf("%.20q (%v)", b, err)
+	}
+	if _, runs, _ := a.run(t.Context(), "runs"); strings.Contains(runs, "capacity") {
+		t.Errorf("stored are\n%s", runs)
+	}
+}
+
+// Runs at constant rates and a ramp, which were made before, are a curve too.
+func TestCapacityFromRuns(t *testing.T) {
+	a, dir := atHome{t, t.TempDir()}, t.TempDir()
+	url := serve(t, target.Options{})
+	var from []string
+	for _, load := range []string{"10/s", "40/s", "0/s..9/s"} {
+		path := filepath.Join(dir, strings.NewReplacer("/", "", ".", "").Replace(load)+".json")
+		length := "200ms"
+		if strings.Contains(load, "..") {
+			length = "2s"
+		}
+		if code, _, errs := a.run(t.Context(), "http", "--rate", load, "-z", length, "--no-store", "-o", "json="+path, url); code != exitOK {
+			t.Fatal(errs)
+		}
+		from = append(from, path)
+	}
+	if _, c, _ := a.answer(exitOK, "--slo", "p95<60s", "--from", from[0], "--from", from[1]); c.Ended != analysis.EndMax || c.Sustainable != 40 {
+		t.Errorf("of two runs %+v", c)
+	}
+	if _, c, _ := a.answer(exitOK, "--slo", "p95<60s", "--from", from[2]); len(c.Steps) != 2 || c.Sustainable < 6 || c.Sustainable > 6.75 { // the last second ends with its last operation
+		t.Errorf("of a ramp %+v", c)
+	}
+}
+
+func TestCapacityFaults(t *testing.T) {
+	a := atHome{t, t.TempDir()}
+	rows := filepath.Join(t.TempDir(), "load.csv")
+	if err := os.WriteFile(rows, []byte("#yyy-mm-dd hh:mm:ss latency\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want []string
+	}{
+		{"--start 0/s --max 5x --precision 0.1% --repeats 0 -o yaml=x", exitUsage, []string{"bad --start", "bad --max", "--precision is 0.1 %", "--repeats is 0", `unknown format "yaml"`, "needs --slo", "needs the load command"}},
+		{"--slo p95>1s,p95<3 -- http http://127.0.0.1:1/", exitUsage, []string{`"p95>1s" does not break`, `"p95<3"`}},
+		{"--slo p95<1s -- http --rate 5/s -z 3s --assert p99<1s -o json --arrivals uniform http://127.0.0.1:1/", exitUsage,
+			[]string{"--rate stands behind --, but the search", "--duration stands behind --; give it", "--output stands", "--assert stands behind --; say with --slo"}},
+		{"--slo p95<1s -- http --nosuch http://127.0.0.1:1/", exitUsage, []string{"behind --: ", "--nosuch"}},
+		{"--slo p95<1s -- target", exitUsage, []string{`"target" is no load command`}},
+		{"--slo p95<1s -- version", exitUsage, []string{`behind --: unknown command "version"`}},
+		{"--slo p95<1s --from x -- http http://127.0.0.1:1/", exitUsage, []string{"leave one of them out"}},
+		{"--slo p95<1s -o svg= -o json=a -o svg=a -- http http://127.0.0.1:1/", exitUsage, []string{`output "svg=" has no path`, "two outputs go to a"}},
+		{"--slo p95<1s -o samples -- http http://127.0.0.1:1/", exitUsage, []string{"samples cannot be made"}},
+		{"--slo p95<1s -o json=/nosuch/dir/x -- http http://127.0.0.1:1/", exitUsage, []string{"cannot write the report"}},
+		{"--slo p95<1s -- http http://127.0.0.1:1/", exitFailed, []string{"the step at 10/s ended with exit code 1", "connection refused"}},
+		{"--from nosuch", exitFailed, []string{"nosuch"}},
+		{"--slo p95<1s --from " + rows, exitFailed, []string{"is no report"}},
+	} {
+		code, _, errs := a.run(t.Context(), append([]string{"capacity"}, strings.Fields(c.args)...)...)
+		if code != c.code {
+			t.Errorf("%s: exit code %d, want %d: %s", c.args, code, c.code, errs)
+		}
+		for _, part := range c.want {
+			if !strings.Contains(errs, part) {
+				t.Errorf("%s: %s\nlacks %q", c.args, errs, part)
+			}
+		}
+	}
+}
+
+// A signal ends the search; what was measured so far is answered.
+func TestCapacityInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a, url := atHome{t, t.TempDir()}, serve(t, target.Options{})
+	var out bytes.Buffer
+	code := Main(Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Interrupt: ctx, Getenv: func(string) string { return "" },
+		Stderr: &tripwire{text: "capacity: step 1:", spring: func() { cancel(&SignalError{2}) }},
+	}, append([]string{"capacity", "-o", "json", "--no-store"}, short("p95<60s", url)...))
+	var r takt.Report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || code != 130 {
+		t.Fatal(code, err)
+	}
+	if c, err := analysis.CapacityIn(&r); err != nil || c.Ended != analysis.EndBroken || len(c.Steps) != 1 {
+		t.Errorf("%+v (%v)", c, err)
+	}
+	if code, _, errs := a.run(ctx, append([]string{"capacity"}, short("p95<60s", url)...)...); code != 130 {
+		t.Errorf("before the first step: exit code %d: %s", code, errs)
+	}
+}
+
+// tripwire calls spring when text is written to it.
+type tripwire struct {
+	text   string
+	spring func()
+}
+
+func (w *tripwire) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), w.text) {
+		w.spring()
+	}
+	return len(b), nil
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// kafkaBatch is how many records a batch holds, as in sangrenel's example.
+const kafkaBatch = 500
+
+// kafkaExperiments are takt beside the programs that Kafka brings along. A JVM takes
+// seconds to get warm, so the runs are long and few. The broker is not pinned: on one
+// core it would be the bottleneck.
+func (b *bench) kafkaExperiments() []experiment {
+	const place = "Kafka 4.0.0 of scripts/servers, one node, 3 partitions; nothing is pinned: broker and client share the cores. "
+	var all []experiment
+	for _, size := range []int{300, 1024} {
+		all = append(all, experiment{
+			name: fmt.Sprintf("Kafka, produce, %d bytes", size),
+			text: fmt.Sprintf("%s%d records each, in one round; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests under way. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
+				place, b.records, kafkaBatch),
+			server: server{name: "kafka", fill: toProduce(size)}, rounds: 1, unit: "record", table: maxTable,
+			variants: b.producers(size),
+		})
+	}
+	return append(all, experiment{
+		name: "Kafka, consume, 300 bytes",
+		text: fmt.Sprintf("%s%d records from the beginning, in one round, by one consumer. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
+			place, b.records),
+		server: server{name: "kafka", fill: b.toConsume}, rounds: 1, unit: "record", table: maxTable,
+		variants: b.consumers(),
+	})
+}
+
+func (b *bench) producers(size int) []variant {
+	batch := strconv.Itoa(kafkaBatch * (size + 32)) // with what a record takes beside its message
+	java := []string{"--topic", "bench", "--num-records", b.count(), "--throughput", "-1", "--producer-props", "bootstrap.servers=URL",
+		"acks=1", "linger.ms=5", "batch.size=" + batch, "compression.type=none", "max.in.flight.requests.per.connection=5"}
+	takt := b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms")
+	return []variant{
+		{"takt", "takt", takt, ""},
+		{"ProducerPerformance", "java", javaArgs("ProducerPerformance", append(java, "--record-size", strconv.Itoa(size))...), ""},
+		{"ProducerPerformance, messages of a file", "java", javaArgs("ProducerPerformance", append(java, "--payload-file", payloadFile(size))...), ""},
+		{"takt --client sarama", "takt", append(takt, "--client", "sarama"), ""},
+	}
+}
+
+func (b *bench) consumers() []variant {
+	takt := []string{"kafka", "consume", "--no-store", "--progress", "none", "-o", "json", "--brokers", "URL", "--topic", "bench", "-n", b.count()}
+	return []variant{
+		{"takt", "takt", takt, ""},
+		{"ConsumerPerformance", "java", javaArgs("ConsumerPerformance", "--bootstrap-server", "URL", "--topic", "bench", "--messages", b.count(),
+			"--show-detailed-stats", "--reporting-interval", "1000"), ""},
+		{"takt --client sarama", "takt", append(takt, "--client", "sarama"), ""},
+	}
+}
+
+func (b *bench) count() string { return strconv.Itoa(b.records) }
+
+func (b *bench) taktProduce(size int, more ...string) []string {
+	return append([]string{"kafka", "produce", "--no-store", "--progress", "none", "-o", "json", "--brokers", "URL", "--topic", "bench", "-n", b.count(),
+		"--message-size", strconv.Itoa(size), "--message-batch-size", strconv.Itoa(kafkaBatch)}, more...)
+}
+
+// javaArgs has the memory and the collector of Kafka's own scripts.
+func javaArgs(class string, more ...string) []string {
+	return append([]string{"-Xmx512M", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", "LIBS/*", "org.apache.kafka.tools." + class}, more...)
+}
+
+// payloadFile names the messages of that size.
+func payloadFile(size int) string { return fmt.Sprintf("bin/messages-%d.txt", size) }
+
+// toProduce makes a topic, and 1000 messages that are not alike.
+func toProduce(size int) func(server) error {
+	return func(s server) error {
+		var text strings.Builder
+		for i := range 1000 {
+			line := strings.Repeat(fmt.Sprintf("%04d the quick brown fox jumps over the lazy dog ", i), size/48+1)
+			text.WriteString(line[:size] + "\n")
+		}
+		if err := os.WriteFile(payloadFile(size), []byte(text.String()), 0o644); err != nil {
+			return err
+		}
+		return s.makeTopic()
+	}
+}
+
+// toConsume makes a topic that keeps everything, and fills it.
+func (b *bench) toConsume(s server) error {
+	if err := s.makeTopic("--config", "retention.bytes=-1"); err != nil {
+		return err
+	}
+	_, err := variant{"", "takt", b.taktProduce(300), ""}.run(s, 0)
+	return err
+}
+
+// startKafka starts the broker with its topic.
+func (s server) startKafka() (server, error) {
+	cmd := exec.Command("scripts/servers", "--yes", "start", "kafka")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return s, err
+	}
+	addr, folder, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	s.url, s.libs = addr, folder+"/libs"
+	s.stop = func() { _ = exec.Command("scripts/servers", "stop", "kafka").Run() }
+	if err := s.fill(s); err != nil {
+		s.stop()
+		return s, err
+	}
+	return s, nil
+}
+
+func (s server) makeTopic(more ...string) error {
+	args := javaArgs("TopicCommand", append([]string{"--bootstrap-server", "URL", "--create", "--topic", "bench", "--partitions", "3"}, more...)...)
+	words := variant{"", "java", args, ""}.command(s, 0)
+	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("the topic cannot be made: %w: %s", err, out)
+	}
+	return nil
+}
