@@ -152,11 +152,11 @@ func collationMarkdown(w io.Writer, c analysis.Collation) error {
 	var b strings.Builder
 	for i := range c.Groups {
 		g := &c.Groups[i]
-		fmt.Fprintf(&b, "**%s**\n\n", markdownCell(sameLine(g)))
+		fmt.Fprintf(&b, "**%s**\n\n", escape(clean(sameLine(g))))
 		columns := collationColumns(c, g)
 		line := func(cell func(collationColumn) string) {
 			for _, col := range columns {
-				b.WriteString("| " + markdownCell(cell(col)) + " ")
+				b.WriteString("| " + escape(clean(cell(col))) + " ")
 			}
 			b.WriteString("|\n")
 		}
@@ -168,13 +168,8 @@ func collationMarkdown(w io.Writer, c analysis.Collation) error {
 		b.WriteString("\n")
 	}
 	for _, note := range collationNotes(c) {
-		b.WriteString(note + "\n\n")
+		b.WriteString(escape(clean(note)) + "\n\n")
 	}
 	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
 	return err
-}
-
-// markdownCell keeps what others wrote from being read as markup.
-func markdownCell(s string) string {
-	return strings.NewReplacer("|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", "[", `\[`).Replace(s)
 }

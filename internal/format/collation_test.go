@@ -173,7 +173,8 @@ not shown: 1 more row of other groups; raise -n, or add filters
 
 left out: 2 runs, cut short or invalid; --all takes such runs in
 `
-	if got := rendered(t, "markdown", false, c); !strings.HasSuffix(got, "\n\n"+want) {
+	markdown := strings.ReplaceAll(want, "_", `\_`)
+	if got := rendered(t, "markdown", false, c); !strings.HasSuffix(got, "\n\n"+markdown) {
 		t.Errorf("got\n%s\nwant at its end\n%s", got, want)
 	}
 	table := rendered(t, "table", false, c)
