@@ -6,19 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
-)
-
-// The bounds of the verdict on schedule lag, as for a single run: a test merges what
-// internal/record made, and compares with its verdict on the whole.
-const (
-	lateShare    = 0.01 // of the operations may be late …
-	lateAtLeast  = 10   // … or this many, whichever is more
-	lateFloor    = time.Millisecond
-	latePart     = 0.10 // of response p99, when that is above the floor
-	warnLagFloor = 200 * time.Microsecond
-	warnLagPart  = 0.05
 )
 
 // The bounds of the starts. Hosts that keep time by NTP agree to some milliseconds, so
@@ -72,18 +62,15 @@ func judgeLag(whole *takt.Report, said []takt.Warning, response, lag *hist.Histo
 	if response == nil || lag == nil {
 		return
 	}
-	p99 := response.Quantile(0.99)
-	bound := max(lateFloor, time.Duration(latePart*float64(p99)))
-	late := lag.Above(bound)
-	share := float64(late) / float64(max(1, lag.Count()))
-	if late >= lateAtLeast && share > lateShare && whole.Verdict == takt.Valid {
+	l := verdict.Of(response, lag)
+	if l.Bottleneck() && whole.Verdict == takt.Valid {
 		whole.Verdict = takt.Invalid
 		mergeWarn(whole, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
-			late, 100*share, bound)
+			l.Late, 100*l.Share, l.Bound)
 	}
 	known := slices.ContainsFunc(said, func(w takt.Warning) bool { return w.Code == "generator_late" })
-	if worst := lag.Quantile(0.99); worst > max(warnLagFloor, time.Duration(warnLagPart*float64(p99))) && !known {
-		mergeWarn(whole, "generator_late", "the generators were late: schedule lag p99 is %v beside a response p99 of %v", worst, p99)
+	if l.Doubtful() && !known {
+		mergeWarn(whole, "generator_late", "the generators were late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 var order = []string{
 	"pkg/takt internal/layers",
 	"pkg/schedule pkg/hist internal/sock",
+	"internal/verdict",
 	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/store/fault",
 	"internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/apmserver internal/store/* internal/target/*",

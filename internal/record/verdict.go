@@ -2,22 +2,14 @@ package record
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The bounds of the verdict, as docs/exit-codes.md explains them to users.
-const (
-	lateShare    = 0.01 // of the operations may be late …
-	lateAtLeast  = 10   // … or this many, whichever is more
-	lateFloor    = time.Millisecond
-	latePart     = 0.10 // of response p99, when that is above the floor
-	unsentShare  = 0.01
-	warnLagFloor = 200 * time.Microsecond
-	warnLagPart  = 0.05
-)
+// unsentShare is the part of what was due that may not be sent in time.
+const unsentShare = 0.01
 
 // judge sets the verdict and the warnings that follow from the figures alone.
 func (r *Recorder) judge(rep *takt.Report, e End) {
@@ -45,19 +37,14 @@ func (r *Recorder) adds(rep *takt.Report) bool {
 	return sum(rep.Counts) && sum(rep.WarmupCounts)
 }
 
-// judgeLag: more than 1 % and at least 10 of the operations were sent later than
-// max(1 ms, 10 % of response p99) by the generator's own fault.
 func (r *Recorder) judgeLag(rep *takt.Report) {
-	p99 := r.response().Quantile(0.99)
-	bound := max(lateFloor, time.Duration(latePart*float64(p99)))
-	late := r.total.lag.Above(bound)
-	share := float64(late) / float64(max(1, r.total.lag.Count()))
-	if late >= lateAtLeast && share > lateShare {
+	l := verdict.Of(r.response(), r.total.lag)
+	if l.Bottleneck() {
 		r.invalid(rep, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPU, or spread the run with --shard",
-			late, 100*share, bound)
+			l.Late, 100*l.Share, l.Bound)
 	}
-	if lag := r.total.lag.Quantile(0.99); lag > max(warnLagFloor, time.Duration(warnLagPart*float64(p99))) {
-		warn(rep, "generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", lag, p99)
+	if l.Doubtful() {
+		warn(rep, "generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
 	}
 }
 

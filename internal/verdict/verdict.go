@@ -1,0 +1,47 @@
+// Package verdict has the rule by which a generator's own lateness shapes its figures:
+// for one run, and for one that was merged of shards.
+package verdict
+
+import (
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+)
+
+// The bounds, as docs/exit-codes.md explains them to users.
+const (
+	lateShare    = 0.01 // of the operations may be late …
+	lateAtLeast  = 10   // … or this many, whichever is more
+	lateFloor    = time.Millisecond
+	latePart     = 0.10 // of response p99, when that is above the floor
+	warnLagFloor = 200 * time.Microsecond
+	warnLagPart  = 0.05
+)
+
+// Lateness is how late a generator was by its own fault.
+type Lateness struct {
+	Bound    time.Duration // schedule lag from which an operation is late
+	Late     uint64        // operations
+	Share    float64       // of those sent, 0 to 1
+	Lag      time.Duration // p99 of the schedule lag
+	Response time.Duration // p99 of the response time
+}
+
+// Of is the lateness that these histograms show, of response time and schedule lag.
+func Of(response, lag *hist.Histogram) Lateness {
+	l := Lateness{Lag: lag.Quantile(0.99), Response: response.Quantile(0.99)}
+	l.Bound = max(lateFloor, time.Duration(latePart*float64(l.Response)))
+	l.Late = lag.Above(l.Bound)
+	l.Share = float64(l.Late) / float64(max(1, lag.Count()))
+	return l
+}
+
+// Bottleneck reports whether the generator, not the target, shaped the figures: more
+// than 1 % and at least 10 of the operations were sent later than max(1 ms, 10 % of
+// response p99).
+func (l Lateness) Bottleneck() bool { return l.Late >= lateAtLeast && l.Share > lateShare }
+
+// Doubtful reports whether lag p99 is above max(200 µs, 5 % of response p99).
+func (l Lateness) Doubtful() bool {
+	return l.Lag > max(warnLagFloor, time.Duration(warnLagPart*float64(l.Response)))
+}
