@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -117,15 +118,10 @@ func latency(r *takt.Report, name, statistic string) (float64, string) {
 }
 
 func names(r *takt.Report) []string {
-	var list []string
-	for name := range r.Latency {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	if len(list) == 0 {
+	if len(r.Latency) == 0 {
 		return []string{"none"}
 	}
-	return list
+	return slices.Sorted(maps.Keys(r.Latency))
 }
 
 // format writes v precisely enough to tell it from a bound.

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/taktload/takt/pkg/hist"
@@ -35,7 +36,7 @@ func Overlays(base, head []*takt.Report) ([]Overlay, error) {
 	if len(base) == 0 || len(head) == 0 {
 		return list, nil
 	}
-	for _, name := range sortedNames(base[0].Latency) {
+	for _, name := range slices.Sorted(maps.Keys(base[0].Latency)) {
 		b, errBase := mergedOf(name, base)
 		h, errHead := mergedOf(name, head)
 		for _, err := range []error{errBase, errHead} {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -33,14 +34,20 @@ const (
 // Metrics lists what is known of a figure by its name; latencies, of which drivers add
 // more, are NAME.STATISTIC, and the response time's just STATISTIC.
 func Metrics() []Metric {
-	return []Metric{
+	return append([]Metric{
 		{Name: "errors", Unit: Percent}, // (failed + unfinished) ÷ (ok + failed + unfinished)
 		{Name: "rate", Unit: PerSecond, Higher: true},
 		{Name: "intended", Unit: PerSecond, Higher: true},
 		{Name: "scheduled"}, {Name: "ok", Higher: true}, {Name: "failed"}, {Name: "dropped"}, {Name: "unfinished"},
 		{Name: "sent_bytes", Unit: Bytes}, {Name: "received_bytes", Unit: Bytes},
 		{Name: "cpu", Unit: Microseconds}, // of the generator, an operation that ended
-		// Of a server under test, from the report's extra section:
+	}, serverMetrics()...)
+}
+
+// serverMetrics are of a server under test. They stand in a report's extra section, by
+// these names.
+func serverMetrics() []Metric {
+	return []Metric{
 		{Name: "pushed", Unit: BytesPerSecond, Higher: true},   // sent to it, uncompressed
 		{Name: "accepted", Unit: BytesPerSecond, Higher: true}, // of that with an answer 202
 		{Name: "throughput", Unit: PerSecond, Higher: true},    // documents indexed
@@ -63,11 +70,6 @@ func MetricOf(name string) (m Metric, ok bool) {
 		return Metric{Name: name, Unit: Microseconds}, true
 	}
 	return Metric{}, false
-}
-
-// serverMetrics stand in a report's extra section, by these names.
-func serverMetrics() []string {
-	return []string{"pushed", "accepted", "throughput", "latency", "index", "max_rss", "efficiency", "accepted_requests"}
 }
 
 // FiguresOf are the figures of a report. Those that it does not have are left out, and so
@@ -98,12 +100,12 @@ func FiguresOf(r *takt.Report) Figures {
 	if n := c.OK + c.Failed; n > 0 && r.Generator.CPUS > 0 {
 		add("cpu", r.Generator.CPUS*1e6/float64(n))
 	}
-	for _, name := range serverMetrics() {
-		if v, ok := r.Extra[name].(float64); ok {
-			add(name, v)
+	for _, m := range serverMetrics() {
+		if v, ok := r.Extra[m.Name].(float64); ok {
+			add(m.Name, v)
 		}
 	}
-	for _, of := range sortedNames(r.Latency) {
+	for _, of := range slices.Sorted(maps.Keys(r.Latency)) {
 		for _, statistic := range statistics() {
 			if v, missing := latency(r, of, statistic); missing == "" {
 				add(strings.TrimPrefix(of+"."+statistic, takt.LatencyResponse+"."), v)
@@ -111,13 +113,4 @@ func FiguresOf(r *takt.Report) Figures {
 		}
 	}
 	return f
-}
-
-func sortedNames(m map[string]takt.Latency) []string {
-	var names []string
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

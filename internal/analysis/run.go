@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -53,22 +52,6 @@ func hash(variables map[string]any, host string) string {
 func (s *Settings) Flags() map[string]any {
 	flags, _ := s.Variables["flags"].(map[string]any)
 	return flags
-}
-
-// Without is the hash of s without the variables of these names, and without the
-// flags of these names: equal for runs that differ in nothing else.
-func (s *Settings) Without(names ...string) string {
-	v := maps.Clone(s.Variables)
-	flags := maps.Clone(s.Flags())
-	for _, name := range names {
-		delete(v, name)
-		delete(flags, name)
-	}
-	delete(v, "flags")
-	if len(flags) > 0 {
-		v["flags"] = flags
-	}
-	return hash(v, s.Host)
 }
 
 // RunOf is what queries see of a report.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ type capacity struct {
 	env     Env
 	store   storing
 	search  analysis.Search
-	outputs list
+	outputs reportOutputs
 	noStore bool
 
 	sloText string
@@ -31,8 +30,7 @@ type capacity struct {
 	from    list
 	climb   climb
 
-	slo    analysis.SLO
-	opened []destination
+	slo analysis.SLO
 }
 
 func newCapacity(env Env) *cobra.Command {
@@ -69,8 +67,7 @@ func (k *capacity) addFlags(fs *goFlagSet) {
 	fs.Var((*percentage)(&k.search.Precision), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
 	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "run the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
 	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "`N` steps at most")
-	fs.Var(&k.outputs, "output", "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(formatNames(), ", "))
-	fs.Var(&k.outputs, "o", "= --output")
+	k.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(formatNames(), ", "))
 	fs.BoolVar(&k.noStore, "no-store", false, "keep neither the steps nor the answer in the store")
 }
 
@@ -85,9 +82,7 @@ func (k *capacity) validate(args []string) (faults []error) {
 		faults = append(faults, errors.New("takt capacity needs --slo, as in --slo 'p95<300ms,errors<0.1%'"))
 	}
 	faults = append(faults, unjoin(k.search.Validate())...)
-	var bad []error
-	k.opened, bad = k.destinations()
-	faults = append(faults, bad...)
+	faults = append(faults, k.outputs.validate(k.env, parseCurve)...)
 	switch {
 	case len(k.from) == 0:
 		return append(faults, k.climb.validate(k.env, args)...)
@@ -105,28 +100,12 @@ func unjoin(err error) []error {
 	return appendError(nil, err)
 }
 
-// destinations are the outputs of any report, and svg.
-func (k *capacity) destinations() (opened []destination, faults []error) {
-	var paths []string
-	for _, s := range k.outputs {
-		f, path, err := parseCurve(s)
-		if err == nil {
-			err = format.CanReplay(f)
-		}
-		opened, paths, faults = append(opened, destination{f, path}), append(paths, path), appendError(faults, err)
-	}
-	if !slices.Contains(paths, format.Stdout) {
-		opened = append(opened, destination{format.Text(colours(k.env)), format.Stdout})
-	}
-	return opened, append(faults, format.CheckPaths(paths)...)
-}
-
-// parseCurve is format.Parse, and knows svg.
+// parseCurve is parseReplayed, and knows svg.
 func parseCurve(s string) (format.Format, string, error) {
 	name, path, given := strings.Cut(s, "=")
 	switch {
 	case name != "svg":
-		return format.Parse(s)
+		return parseReplayed(s)
 	case !given:
 		path = format.Stdout
 	case path == "":
@@ -140,7 +119,7 @@ func (k *capacity) run(ctx context.Context, args []string) error {
 		return k.draw(ctx)
 	}
 	id := engine.NewID(time.Now())
-	out, err := openOutputs(k.env, k.opened, 1, 1, takt.Report{SchemaVersion: takt.SchemaVersion, ID: id, Kind: analysis.KindCapacity})
+	out, err := openOutputs(k.env, k.outputs.opened, 1, 1, takt.Report{SchemaVersion: takt.SchemaVersion, ID: id, Kind: analysis.KindCapacity})
 	if err != nil {
 		return err
 	}
@@ -230,17 +209,11 @@ func (k *capacity) outcome(ctx context.Context, c analysis.Capacity, failed erro
 type perSecond float64
 
 func (p *perSecond) Set(s string) error {
-	v, err := schedule.ParseRate(s)
-	if err == nil && v > schedule.MaxRate {
+	err := (*schedule.RateValue)(p).Set(s)
+	if err == nil && float64(*p) > schedule.MaxRate {
 		err = fmt.Errorf("rate %q has no number; give one such as 500/s", s)
 	}
-	*p = perSecond(v)
 	return err
 }
 
-func (p *perSecond) String() string {
-	if p == nil || *p == 0 {
-		return ""
-	}
-	return schedule.FormatRate(float64(*p))
-}
+func (p *perSecond) String() string { return (*schedule.RateValue)(p).String() }

@@ -46,7 +46,7 @@ func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report) error {
 		return err
 	}
 	k.keep(r)
-	return cmp.Or(writeReport(k.env, k.opened, r), k.outcome(ctx, answer, nil))
+	return cmp.Or(writeReport(k.env, k.outputs.opened, r), k.outcome(ctx, answer, nil))
 }
 
 // again shows an earlier answer: as it is, or of its stored steps for another SLO.
@@ -73,7 +73,7 @@ func (k *capacity) again(ctx context.Context, r *takt.Report) error {
 			return err
 		}
 	}
-	return cmp.Or(writeReport(k.env, k.opened, r), k.outcome(ctx, c, nil))
+	return cmp.Or(writeReport(k.env, k.outputs.opened, r), k.outcome(ctx, c, nil))
 }
 
 // isReport refuses a file that is none. A run of the store is no file.

@@ -72,20 +72,27 @@ func (s *storing) reading(ctx context.Context, env Env, f func(store.Store) erro
 	return s.use(ctx, env, store.OpenExisting, f)
 }
 
-func (s *storing) use(ctx context.Context, env Env, open func(context.Context, string, store.Options) (store.Store, error), f func(store.Store) error) error {
-	where, err := s.place(env)
-	if err != nil {
-		return err
-	}
-	v := storeVariables()
-	st, err := open(ctx, where, store.Options{
-		User: env.Getenv(v[0]), Password: env.Getenv(v[1]), APIKey: env.Getenv(v[2]), CAFile: env.Getenv(v[3]),
-	})
+func (s *storing) use(ctx context.Context, env Env, open opener, f func(store.Store) error) error {
+	st, err := s.open(ctx, env, open)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
 	return f(st)
+}
+
+// opener is store.Open or store.OpenExisting.
+type opener func(context.Context, string, store.Options) (store.Store, error)
+
+func (s *storing) open(ctx context.Context, env Env, open opener) (store.Store, error) {
+	where, err := s.place(env)
+	if err != nil {
+		return nil, err
+	}
+	v := storeVariables()
+	return open(ctx, where, store.Options{
+		User: env.Getenv(v[0]), Password: env.Getenv(v[1]), APIKey: env.Getenv(v[2]), CAFile: env.Getenv(v[3]),
+	})
 }
 
 // keep saves the run. A signal that has ended the run does not end this. Where that

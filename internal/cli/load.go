@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -24,7 +25,7 @@ type load struct {
 	engine  engine.Options
 	driver  driver.Options
 	flags   *goFlagSet
-	outputs list
+	outputs reportOutputs
 	asserts list
 	aborts  list
 	thing   thing
@@ -37,7 +38,6 @@ type load struct {
 	strict   bool
 
 	calibrated *calibration // of this host; nil: it is not
-	opened     []destination
 	assertions []analysis.Assertion
 	conditions []analysis.Assertion // of --abort-on
 	abort      context.CancelCauseFunc
@@ -79,8 +79,7 @@ func newLoad(env Env, row driver.Row) *cobra.Command {
 }
 
 func (l *load) addFlags(fs *goFlagSet) {
-	fs.Var(&l.outputs, "output", "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
-	fs.Var(&l.outputs, "o", "= --output")
+	l.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
 	fs.Var(&l.asserts, "assert", "`CONDITION` such as p99<250ms, errors<0.1%, rate>=99%; repeatable; exit code 3 if it does not hold")
 	fs.Var(&l.aborts, "abort-on", "`CONDITION` as of --assert, such as errors>50%, p99>2s, ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
 	fs.BoolVar(&l.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
@@ -121,8 +120,7 @@ func (l *load) validate(args []string) []error {
 	}
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
-	l.opened, bad = parseOutputs(l.env, l.outputs)
-	return append(faults, bad...)
+	return append(faults, l.outputs.validate(l.env, format.Parse)...)
 }
 
 // checkStdin counts who reads standard input: the second one would find it empty.
@@ -178,7 +176,7 @@ func (l *load) run(ctx context.Context, args []string) error {
 // once makes one run and its report, and returns what its exit code follows from.
 func (l *load) once(ctx context.Context, number int, args []string) error {
 	head := l.head()
-	out, err := openOutputs(l.env, l.opened, number, l.repeat, head)
+	out, err := openOutputs(l.env, l.outputs.opened, number, l.repeat, head)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,7 @@ type merge struct {
 	store        storing
 	noStore      bool
 	allowMissing bool
-	outputs      list
-	opened       []destination
+	outputs      reportOutputs
 }
 
 func newMerge(env Env) *cobra.Command {
@@ -37,13 +36,11 @@ func newMerge(env Env) *cobra.Command {
 		m.store.addFlags(fs)
 		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
 		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge what is there when shards are missing; collate and verify leave such a report out")
-		fs.Var(&m.outputs, "output", "write `FORMAT=PATH`, as of a run; repeatable")
-		fs.Var(&m.outputs, "o", "= --output")
+		m.outputs.addFlags(fs, "write `FORMAT=PATH`, as of a run; repeatable; all but samples can be made of shards")
 	})
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error {
-		opened, faults := parseOutputs(env, m.outputs)
-		m.opened = opened
+		faults := m.outputs.validate(env, parseReplayed)
 		if len(args) == 0 {
 			faults = append(faults, errors.New("takt merge takes the shards of a run: ids of stored runs, or files that -o json wrote"))
 		}
@@ -63,7 +60,7 @@ func (m *merge) run(ctx context.Context, args []string) error {
 		return err
 	}
 	whole.ComparabilityKey = engine.ComparabilityKey(whole.Variables, whole.Generator.HostClass)
-	if err := writeReport(m.env, m.opened, whole); err != nil {
+	if err := writeReport(m.env, m.outputs.opened, whole); err != nil {
 		return err
 	}
 	if !m.noStore {
@@ -74,22 +71,35 @@ func (m *merge) run(ctx context.Context, args []string) error {
 }
 
 // reports reads each word as a file of reports if there is one of that name, else as
-// a stored run. The store is opened only when it is needed.
+// a stored run. The store is opened for the first word that needs it.
 func (s *storing) reports(ctx context.Context, env Env, words []string) (all []*takt.Report, err error) {
+	var st store.Store
 	for _, w := range words {
-		var list []*takt.Report
-		if info, failed := os.Stat(w); failed == nil && !info.IsDir() || w == "-" {
-			list, err = readReports(env, w)
-		} else {
-			err = s.reading(ctx, env, func(st store.Store) error {
-				list, err = loadRuns(ctx, st, []string{w})
-				return err
-			})
+		if isFile(w) {
+			list, err := readReports(env, w)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", w, err)
+			}
+			all = append(all, list...)
+			continue
 		}
+		if st == nil {
+			if st, err = s.open(ctx, env, store.OpenExisting); err != nil {
+				return nil, fmt.Errorf("%s: %w", w, err)
+			}
+			defer st.Close()
+		}
+		r, err := loadRun(ctx, st, w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w, err)
 		}
-		all = append(all, list...)
+		all = append(all, r)
 	}
 	return all, nil
+}
+
+// isFile reports whether a word of the command line is a file; - is standard input.
+func isFile(word string) bool {
+	info, err := os.Stat(word)
+	return err == nil && !info.IsDir() || word == "-"
 }

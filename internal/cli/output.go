@@ -23,21 +23,42 @@ type destination struct {
 	path   string
 }
 
-// parseOutputs reads --output. Without one that goes to stdout, the text report does.
-func parseOutputs(env Env, given list) (opened []destination, faults []error) {
+// reportOutputs are --output of a command that writes reports.
+type reportOutputs struct {
+	given  list
+	opened []destination
+}
+
+func (o *reportOutputs) addFlags(fs *goFlagSet, usage string) {
+	fs.Var(&o.given, "output", usage)
+	fs.Var(&o.given, "o", "= --output")
+}
+
+// validate reads them. Without one that goes to stdout, the text report does.
+func (o *reportOutputs) validate(env Env, parse func(string) (format.Format, string, error)) (faults []error) {
+	o.opened = nil
 	var paths []string
-	for _, s := range given {
-		f, path, err := format.Parse(s)
+	for _, s := range o.given {
+		f, path, err := parse(s)
 		faults = appendError(faults, err)
 		if err == nil {
-			opened, paths = append(opened, destination{f, path}), append(paths, path)
+			o.opened, paths = append(o.opened, destination{f, path}), append(paths, path)
 		}
 	}
 	faults = append(faults, format.CheckPaths(paths)...)
 	if !slices.Contains(paths, format.Stdout) {
-		opened = append([]destination{{format.Text(colours(env)), format.Stdout}}, opened...)
+		o.opened = append([]destination{{format.Text(colours(env)), format.Stdout}}, o.opened...)
 	}
-	return opened, faults
+	return faults
+}
+
+// parseReplayed is format.Parse without the formats that cannot be made of a report.
+func parseReplayed(s string) (format.Format, string, error) {
+	f, path, err := format.Parse(s)
+	if err == nil {
+		err = format.CanReplay(f)
+	}
+	return f, path, err
 }
 
 // colours are for people at a terminal who did not say no.

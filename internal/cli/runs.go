@@ -81,14 +81,14 @@ func find(ctx context.Context, st store.Store, word string) (id string, err erro
 	if back, ok := strings.CutPrefix(word, "@-"); ok {
 		return findBack(ctx, st, word, back)
 	}
+	for r, err := range st.Runs(ctx, analysis.Query{IDs: []string{word}}) { // without a look at all the others
+		return r.ID, err
+	}
 	var found []string
 	begins := func(r *analysis.Run) bool { return strings.HasPrefix(strings.ToUpper(r.ID), strings.ToUpper(word)) }
 	for r, err := range st.Runs(ctx, analysis.Query{Match: begins}) {
 		if err != nil {
 			return "", err
-		}
-		if r.ID == word {
-			return word, nil
 		}
 		found = append(found, r.ID)
 	}
@@ -119,15 +119,15 @@ func findBack(ctx context.Context, st store.Store, word, back string) (id string
 	return id, nil
 }
 
-// loadRuns gives the reports that words of the command line mean.
-func loadRuns(ctx context.Context, st store.Store, words []string) ([]*takt.Report, error) {
-	var ids []string
-	for _, w := range words {
-		id, err := find(ctx, st, w)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
+// loadRun gives the report that a word of the command line means.
+func loadRun(ctx context.Context, st store.Store, word string) (*takt.Report, error) {
+	id, err := find(ctx, st, word)
+	if err != nil {
+		return nil, err
 	}
-	return st.Load(ctx, ids...)
+	reports, err := st.Load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return reports[0], nil
 }

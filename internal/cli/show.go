@@ -15,8 +15,7 @@ import (
 type show struct {
 	env     Env
 	store   storing
-	outputs list
-	opened  []destination
+	outputs reportOutputs
 }
 
 func newShow(env Env) *cobra.Command {
@@ -30,8 +29,7 @@ func newShow(env Env) *cobra.Command {
 	}
 	addFlags(c, func(fs *goFlagSet) {
 		s.store.addFlags(fs)
-		fs.Var(&s.outputs, "output", "write `FORMAT=PATH`, as of the run itself; repeatable; all but samples can be made again")
-		fs.Var(&s.outputs, "o", "= --output")
+		s.outputs.addFlags(fs, "write `FORMAT=PATH`, as of the run itself; repeatable; all but samples can be made again")
 	})
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, s.validate(args)) }
@@ -46,20 +44,15 @@ func (s *show) validate(args []string) (faults []error) {
 		faults = append(faults, fmt.Errorf("takt show takes one run but got %d words; give an id, or @-1 for the newest", len(args)))
 	}
 	faults = appendError(faults, noEmpty(args))
-	opened, bad := parseOutputs(s.env, s.outputs)
-	s.opened, faults = opened, append(faults, bad...)
-	for _, d := range s.opened {
-		faults = appendError(faults, format.CanReplay(d.format))
-	}
-	return faults
+	return append(faults, s.outputs.validate(s.env, parseReplayed)...)
 }
 
 func (s *show) run(ctx context.Context, st store.Store, args []string) error {
-	reports, err := loadRuns(ctx, st, args)
+	r, err := loadRun(ctx, st, args[0])
 	if err != nil {
 		return err
 	}
-	return writeReport(s.env, s.opened, reports[0])
+	return writeReport(s.env, s.outputs.opened, r)
 }
 
 // writeReport makes the outputs of a report that is complete.

@@ -3,7 +3,6 @@ package format
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/analysis"
@@ -17,10 +16,10 @@ const markdownShort = "md"
 
 // CheckCollation is an error when Collation has no format of that name.
 func CheckCollation(name string) error {
-	if name == markdownShort || slices.Contains(Collations(), name) {
+	if name == markdownShort {
 		return nil
 	}
-	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(Collations(), ", "))
+	return known(name, Collations())
 }
 
 // Collation writes what collate found: as a table for people, in colours if asked, as

@@ -16,10 +16,14 @@ func Judgements() []string { return []string{"text", "json", "junit", "markdown"
 
 // CheckJudgement is an error when Judgement has no format of that name.
 func CheckJudgement(name string) error {
-	if slices.Contains(Judgements(), name) {
+	return known(name, Judgements())
+}
+
+func known(name string, names []string) error {
+	if slices.Contains(names, name) {
 		return nil
 	}
-	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(Judgements(), ", "))
+	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(names, ", "))
 }
 
 // Judgement writes what verify concluded: as text for people, in colours if asked, as JSON,

@@ -21,7 +21,7 @@ func Contrast(w io.Writer, c analysis.Contrast, name string, color bool) error {
 	case "markdown":
 		return contrastMarkdown(w, c)
 	}
-	return fmt.Errorf("unknown format %q; use one of text, json, markdown", name)
+	return known(name, []string{"text", "json", "markdown"})
 }
 
 func contrastText(w io.Writer, c analysis.Contrast, color bool) error {
