@@ -25,6 +25,9 @@ type async struct {
 	plan    Plan
 	now     func() time.Duration
 	clients []takt.AsyncWorker
+	starter BatchStarter   // the only client, if it is one
+	ops     []takt.Op      // that start together; room for one, or for maxStart
+	events  []record.Event // that end together; guarded by flow.mu
 	slots   []slot
 	unused  []uint32 // indexes of free slots
 	max     int
@@ -46,7 +49,7 @@ type slot struct {
 func newAsync(ctx context.Context, f *flow, p Plan) *async {
 	return &async{
 		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1,
-		parking: newParking(),
+		parking: newParking(), ops: make([]takt.Op, 1),
 	}
 }
 
@@ -60,7 +63,22 @@ func (a *async) prepare(context.Context) error {
 		}
 		a.clients = append(a.clients, c)
 	}
+	if s, ok := a.clients[0].(BatchStarter); ok && len(a.clients) == 1 {
+		a.starter, a.ops = s, make([]takt.Op, maxStart)
+	}
 	return nil
+}
+
+// maxStart is how many operations start together at most. Handing over so many takes
+// 10 µs, by which the last one is sent later than its stamp says.
+const maxStart = 128
+
+// BatchStarter is an AsyncWorker that has always room, and takes all operations that
+// are due at once: one lock serves them all.
+type BatchStarter interface {
+	takt.AsyncWorker
+	// StartAll is Start for several. They are the engine's again when it returns.
+	StartAll(ops []takt.Op)
 }
 
 // Clocked is an AsyncWorker that sends due instants along: it is told the run's start
@@ -100,7 +118,6 @@ func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 
 func (a *async) pace(w pace.Waiter) {
 	defer w.Close()
-	var op takt.Op
 	for {
 		a.mu.Lock()
 		if a.starved { // else there is no need to read the clock
@@ -122,15 +139,14 @@ func (a *async) pace(w pace.Waiter) {
 			a.mu.Unlock()
 			w.Until(due, a.flow.stop)
 		case a.busy < a.max:
-			a.take(&op, now)
-			a.enter()
-			a.assign(&op, a.ready, now)
+			ops := a.takeDue(now)
 			a.mu.Unlock()
-			if !a.launch(&op) {
+			if !a.launch(ops) {
 				return
 			}
 		case a.plan.Overflow == overflowDrop && due != takt.Asap:
-			a.take(&op, now)
+			op := &a.ops[0]
+			a.take(op, now)
 			a.mu.Unlock()
 			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Outcome: record.Dropped}, nil)
 		default:
@@ -160,9 +176,28 @@ func (a *async) parkFor(alone bool) bool {
 // busyPause is how long a client rests that is busy although nothing is in flight.
 const busyPause = time.Millisecond
 
-// launch starts op, which has a slot, if need be again after each completion until the
-// client has room for it. It reports whether the run goes on.
-func (a *async) launch(op *takt.Op) bool {
+// takeDue takes what starts now, at least one operation, and gives each a slot; the
+// caller holds the lock.
+func (a *async) takeDue(now time.Duration) []takt.Op {
+	n := 0
+	for n < len(a.ops) && a.busy < a.max && a.due(now) {
+		op := &a.ops[n]
+		a.take(op, now)
+		a.enter()
+		a.assign(op, a.ready, now)
+		n++
+	}
+	return a.ops[:n]
+}
+
+// launch starts operations, which have slots, and reports whether the run goes on. One
+// that its client has no room for is started again after each completion.
+func (a *async) launch(ops []takt.Op) bool {
+	if a.starter != nil {
+		a.starter.StartAll(ops)
+		return true
+	}
+	op := &ops[0]
 	for {
 		err := a.clients[op.Seq%uint64(len(a.clients))].Start(op)
 		switch {
@@ -236,9 +271,7 @@ func (a *async) release(i uint32) {
 
 // Done implements takt.Sink.
 func (a *async) Done(token uint64, r *takt.Result) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.settled(token, a.now(), r)
+	a.DoneAll([]uint64{token}, r)
 }
 
 // DoneAll implements BatchSink.
@@ -246,23 +279,37 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	done := a.now()
+	a.events = a.events[:0]
 	for _, token := range tokens {
-		a.settled(token, done, r)
+		s := a.inFlight(token)
+		if s == nil {
+			continue
+		}
+		a.events = append(a.events, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: done})
+		a.release(uint32(token))
+		a.busy--
 	}
+	if len(a.events) == 0 {
+		return
+	}
+	// Under the lock, so that no completion falls between the cut and the report.
+	a.rec.SampleAll(0, a.events, r)
+	a.settle()
+	a.unpark()
 }
 
-// settled ends the operation with that token. It is sampled under the lock, which the
-// caller holds, so that no completion falls between the cut and the report.
-func (a *async) settled(token uint64, done time.Duration, r *takt.Result) {
+// inFlight is the slot of a token; nil when that came late or twice, so that its
+// operation was counted already. The caller holds the lock.
+func (a *async) inFlight(token uint64) *slot {
 	i := uint32(token)
-	if a.cutAt >= 0 || int(i) >= len(a.slots) || !a.slots[i].busy || a.slots[i].generation != uint32(token>>32) {
-		return // late or double: it was counted already
+	if a.cutAt >= 0 || int(i) >= len(a.slots) {
+		return nil
 	}
-	s := a.slots[i]
-	a.release(i)
-	a.leave()
-	a.unpark()
-	a.rec.Sample(int(i), record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: done}, r)
+	s := &a.slots[i]
+	if !s.busy || s.generation != uint32(token>>32) {
+		return nil
+	}
+	return s
 }
 
 // Record implements takt.Sink.
@@ -292,7 +339,7 @@ func (a *async) cut(at time.Duration) {
 	close(a.quit)
 	for i := range a.slots {
 		if s := &a.slots[i]; s.busy {
-			a.rec.Sample(i, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: at, Outcome: record.UnfinishedSent}, nil)
+			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: at, Outcome: record.UnfinishedSent}, nil)
 		}
 	}
 	if a.holds {

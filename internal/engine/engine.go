@@ -109,6 +109,9 @@ func newRun(p Plan) *run {
 	opCtx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	shards := runtime.GOMAXPROCS(0)
+	if p.Driver.Async != nil {
+		shards = 1 // its completions come under one lock as it is
+	}
 	r.rec = record.New(record.Config{
 		Shards:  shards,
 		Phases:  p.Driver.Phases,

@@ -115,11 +115,41 @@ func (r *Recorder) Sample(shard int, e Event, res *takt.Result) {
 	s := &r.shards[shard%len(r.shards)]
 	window := time.Duration(r.window.Load())
 	s.mu.Lock()
-	s.set.sample(&e, res, window)
+	s.set.sample(&e, 1, res, window)
 	if s.rows != nil {
 		s.keep(&e, res, r.cfg.Warmup)
 	}
 	s.mu.Unlock()
+}
+
+// SampleAll counts operations that each had the result res. Neighbours that differ in
+// nothing but their number cost as much as one.
+func (r *Recorder) SampleAll(shard int, events []Event, res *takt.Result) {
+	s := &r.shards[shard%len(r.shards)]
+	window := time.Duration(r.window.Load())
+	s.mu.Lock()
+	for rest := events; len(rest) > 0; {
+		n := alike(rest)
+		s.set.sample(&rest[0], uint64(n), res, window)
+		rest = rest[n:]
+	}
+	if s.rows != nil {
+		for i := range events {
+			s.keep(&events[i], res, r.cfg.Warmup)
+		}
+	}
+	s.mu.Unlock()
+}
+
+// alike is how many of the first events differ in nothing but their number.
+func alike(events []Event) int {
+	first := events[0]
+	for i, e := range events {
+		if e.Seq = first.Seq; e != first {
+			return i
+		}
+	}
+	return len(events)
 }
 
 // Latency records a latency that belongs to no single operation, at the instant now.

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -219,5 +220,35 @@ func BenchmarkSample(b *testing.B) {
 	for i := range b.N {
 		at := time.Duration(i)
 		r.Sample(0, ended(at, at, at+1000, at+ms), &res)
+	}
+}
+
+// Counting operations together gives the figures that counting each gives.
+func TestSampleAllIsSampleForEach(t *testing.T) {
+	res := takt.Result{Status: 404, Class: "4xx", BytesSent: 7, BytesReceived: 11}
+	res.Phases[0] = 3 * ms
+	for name, res := range map[string]*takt.Result{"failed": &res, "ok": {BytesSent: 5}} {
+		var events []Event
+		for seq := range uint64(60) {
+			at := time.Duration(seq/9) * 300 * ms // some in the warm-up, some after the window
+			e := ended(at, at, at+ms, at+5*ms)
+			e.Seq = seq
+			events = append(events, e)
+		}
+		cfg := Config{Phases: []string{"connect"}, Warmup: 500 * ms, Window: 1500 * ms, Samples: 100}
+		together, each := New(cfg), New(cfg)
+		together.SampleAll(0, events, res)
+		for _, e := range events {
+			each.Sample(0, e, res)
+		}
+		var rows [2][]takt.Sample
+		var reports [2]*takt.Report
+		for i, r := range []*Recorder{together, each} {
+			rows[i] = r.TakeSamples(nil)
+			reports[i] = r.Report(End{Scheduled: 42, WarmupScheduled: 18, Stop: 2 * time.Second})
+		}
+		if !reflect.DeepEqual(reports[0], reports[1]) || len(rows[0]) != 42 || !reflect.DeepEqual(rows[0], rows[1]) {
+			t.Errorf("%s: together %+v, each %+v; %d and %d rows", name, reports[0], reports[1], len(rows[0]), len(rows[1]))
+		}
 	}
 }

@@ -74,84 +74,85 @@ func (s *set) phase(i int) *hist.Histogram {
 	return s.phases[i]
 }
 
-func (s *set) sample(e *Event, res *takt.Result, window time.Duration) {
+// sample counts n operations that differ in nothing but their number.
+func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration) {
 	if e.Outcome != Dropped {
 		s.lastDone = max(s.lastDone, e.Done)
 	}
 	if e.Due < s.cfg.Warmup {
-		s.sampleWarm(e, res)
+		s.sampleWarm(e, n, res)
 		return
 	}
 	failed := res != nil && res.Class != ""
-	count(&s.counts, e.Outcome, failed)
-	s.late(e, window)
+	count(&s.counts, n, e.Outcome, failed)
+	s.late(e, n, window)
 	switch e.Outcome {
 	case Dropped:
 	case UnfinishedQueued:
-		s.other.Record(e.Done - e.Due)
+		s.other.RecordN(e.Done-e.Due, n)
 	case UnfinishedSent:
-		s.sent(e, s.other)
+		s.sent(e, n, s.other)
 	case Ended:
 		if e.Sent <= window {
-			s.achieved++
+			s.achieved += n
 		}
 		if failed {
-			s.sent(e, s.other)
+			s.sent(e, n, s.other)
 		} else {
-			s.sent(e, s.ok)
+			s.sent(e, n, s.ok)
 		}
-		s.result(res)
+		s.result(res, n)
 	}
 }
 
-func (s *set) sampleWarm(e *Event, res *takt.Result) {
-	count(&s.warm, e.Outcome, res != nil && res.Class != "")
+func (s *set) sampleWarm(e *Event, n uint64, res *takt.Result) {
+	count(&s.warm, n, e.Outcome, res != nil && res.Class != "")
 	if e.Outcome == Dropped {
 		return
 	}
-	s.warmAll.Record(e.Done - e.Due)
+	s.warmAll.RecordN(e.Done-e.Due, n)
 	if e.Outcome != UnfinishedQueued {
-		s.warmSvc.Record(e.Done - e.Sent)
-		s.warmLag.Record(e.Sent - max(e.Due, e.Free))
+		s.warmSvc.RecordN(e.Done-e.Sent, n)
+		s.warmLag.RecordN(e.Sent-max(e.Due, e.Free), n)
 	}
 }
 
-// late counts an operation that a free slot was there for, and that was not sent
+// late counts operations that a free slot was there for, and that were not sent
 // by the end of the window and the grace after it all the same.
-func (s *set) late(e *Event, window time.Duration) {
+func (s *set) late(e *Event, n uint64, window time.Duration) {
 	sent := e.Sent
 	if e.Outcome == UnfinishedQueued {
 		sent = e.Done
 	}
 	limit := window + Grace
 	if window < limit && e.Outcome != Dropped && sent > limit && max(e.Due, e.Free) <= limit {
-		s.unsent++
+		s.unsent += n
 	}
 }
 
-func (s *set) sent(e *Event, response *hist.Histogram) {
-	response.Record(e.Done - e.Due)
-	s.service.Record(e.Done - e.Sent)
-	s.delay.Record(e.Sent - e.Due)
-	s.lag.Record(e.Sent - max(e.Due, e.Free))
+func (s *set) sent(e *Event, n uint64, response *hist.Histogram) {
+	response.RecordN(e.Done-e.Due, n)
+	s.service.RecordN(e.Done-e.Sent, n)
+	s.delay.RecordN(e.Sent-e.Due, n)
+	s.lag.RecordN(e.Sent-max(e.Due, e.Free), n)
 }
 
-func count(c *takt.Counts, o Outcome, failed bool) {
+func count(c *takt.Counts, n uint64, o Outcome, failed bool) {
 	switch {
 	case o == Dropped:
-		c.Dropped++
+		c.Dropped += n
 		return
 	case o == UnfinishedQueued:
-		c.Unfinished++
+		c.Unfinished += n
 		return
 	case o == UnfinishedSent:
-		c.Unfinished++
+		c.Unfinished += n
 	case failed:
-		c.Failed++
+		c.Failed += n
 	default:
-		c.OK++
+		c.OK += n
 	}
-	c.Sent++
+	c.Sent += n
 }
 
 func (s *set) receive(now time.Duration, res *takt.Result) {
@@ -165,37 +166,37 @@ func (s *set) receive(now time.Duration, res *takt.Result) {
 	default:
 		s.counts.Failed++
 	}
-	s.result(res)
+	s.result(res, 1)
 }
 
-func (s *set) result(res *takt.Result) {
+func (s *set) result(res *takt.Result, n uint64) {
 	if res == nil {
 		return
 	}
-	s.bytes.Sent += res.BytesSent
-	s.bytes.Received += res.BytesReceived
+	s.bytes.Sent += int64(n) * res.BytesSent
+	s.bytes.Received += int64(n) * res.BytesReceived
 	for i := range s.phases {
 		if d := res.Phases[i]; d > 0 {
-			s.phase(i).Record(d)
+			s.phase(i).RecordN(d, n)
 		}
 	}
 	switch {
 	case res.Status > 0 && res.Status < maxStatus:
-		s.status[res.Status]++
+		s.status[res.Status] += n
 	case res.Status != 0:
-		s.statusElse[res.Status]++
+		s.statusElse[res.Status] += n
 	}
 	if res.Class != "" {
-		s.class(res)
+		s.class(res, n)
 	}
 }
 
-func (s *set) class(res *takt.Result) {
+func (s *set) class(res *takt.Result, n uint64) {
 	if c := s.classes[res.Class]; c != nil {
-		c.Count++
+		c.Count += n
 		return
 	}
-	c := &takt.ErrorClass{Class: res.Class, Count: 1}
+	c := &takt.ErrorClass{Class: res.Class, Count: n}
 	if res.Err != nil {
 		c.Sample = clip(s.cfg.Scrub(res.Err.Error()), maxSample)
 	}

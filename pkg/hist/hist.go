@@ -33,17 +33,20 @@ func New() *Histogram {
 // Record counts d. It does not allocate and takes about 5 ns. A d of zero or
 // less is recorded as 1 ns, which is not counted as clamped when it is zero: a
 // schedule lag of nothing is a true value.
-func (h *Histogram) Record(d time.Duration) {
+func (h *Histogram) Record(d time.Duration) { h.RecordN(d, 1) }
+
+// RecordN counts d n times at the cost of once.
+func (h *Histogram) RecordN(d time.Duration, n uint64) {
 	if d < Lowest || d > Highest {
-		d = h.clamp(d)
+		d = h.clamp(d, n)
 	}
 	// Inside the range the only error left is a total beyond 2^63.
-	_ = h.h.RecordValue(int64(d))
+	_ = h.h.RecordValues(int64(d), int64(n))
 }
 
-func (h *Histogram) clamp(d time.Duration) time.Duration {
+func (h *Histogram) clamp(d time.Duration, n uint64) time.Duration {
 	if d != 0 {
-		h.clamped++
+		h.clamped += n
 	}
 	return min(max(d, Lowest), Highest)
 }

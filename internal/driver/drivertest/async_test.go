@@ -186,3 +186,47 @@ func TestAsyncInBatches(t *testing.T) {
 		}
 	})
 }
+
+// gatherer takes all that is due at once, and ends it together 10 ms later.
+type gatherer struct {
+	batcher
+	batches []int
+}
+
+func (g *gatherer) StartAll(ops []takt.Op) {
+	g.batches = append(g.batches, len(ops))
+	var tokens []uint64
+	for i := range ops {
+		tokens = append(tokens, ops[i].Token)
+	}
+	time.AfterFunc(10*time.Millisecond, func() { g.sink.(engine.BatchSink).DoneAll(tokens, &takt.Result{}) })
+}
+
+// What is due together starts together, as far as there is room for it.
+func TestAsyncStartsInBatches(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(o *engine.Options)
+		want   []int
+	}{
+		{"one by one at a rate", func(o *engine.Options) { o.Requests = 3 }, []int{1, 1, 1}},
+		{"a closed loop of 7", func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "", 18, 7 }, []int{7, 7, 4}},
+		{"more than start together", func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "", 300, 500 }, []int{128, 128, 44}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g gatherer
+				r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+					g.sink = sink
+					return &g, nil
+				}}, c.change)
+				if !slices.Equal(g.batches, c.want) || r.Counts.OK != r.Counts.Scheduled || r.Counts.Failed > 0 {
+					t.Errorf("batches of %v, want %v; %+v", g.batches, c.want, r.Counts)
+				}
+				if got := r.Latency["service"].Max; got < 10_000*0.999 || got > 10_000*1.001 {
+					t.Errorf("service max %v µs, want 10 000", got)
+				}
+			})
+		})
+	}
+}

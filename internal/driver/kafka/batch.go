@@ -85,7 +85,7 @@ func (b *batch) stamp(r *record) {
 	if w.plain {
 		return
 	}
-	s := stamp{run: w.run, stream: r.stream, number: r.number, due: w.start.Add(r.due), token: r.token}
+	s := stamp{run: w.run, stream: r.stream, number: r.number, due: w.epoch + int64(r.due), token: r.token}
 	if w.inValue {
 		s.put(r.value)
 		return

@@ -26,17 +26,32 @@ func (m *meter) batch(took time.Duration) {
 	}
 }
 
-// record counts a record that was answered.
-func (m *meter) record(r *record) {
-	m.sent.Add(1)
-	m.bytes.Add(uint64(len(r.value)))
-	if r.err == nil {
-		m.acked[r.partition].Add(1)
-		return
+// answered counts records that were answered. Neighbours are of one partition most
+// often, so counting is cheap.
+func (m *meter) answered(records []record) {
+	bytes, acked, partition := 0, uint64(0), int32(0)
+	for i := range records {
+		r := &records[i]
+		bytes += len(r.value)
+		switch {
+		case r.err != nil:
+			m.failure(r.err)
+			continue
+		case r.partition != partition:
+			m.acked[partition].Add(acked)
+			acked, partition = 0, r.partition
+		}
+		acked++
 	}
+	m.acked[partition].Add(acked)
+	m.sent.Add(uint64(len(records)))
+	m.bytes.Add(uint64(bytes))
+}
+
+func (m *meter) failure(err error) {
 	m.failed.Add(1)
 	if m.onFailure != nil {
-		m.onFailure(r.err)
+		m.onFailure(err)
 	}
 }
 

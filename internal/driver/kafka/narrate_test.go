@@ -135,7 +135,7 @@ func TestEmitErrors(t *testing.T) {
 	m := newMeter(1)
 	o.narrator.follow(m)
 	for range maxEmitted + 50 {
-		m.record(&record{err: errors.New("no leader")})
+		m.answered([]record{{err: errors.New("no leader")}})
 	}
 	if n := strings.Count(out.String(), "no leader"); n != maxEmitted || strings.Count(out.String(), "more errors follow") != 1 {
 		t.Errorf("%d errors were printed:\n%s", n, out.String())

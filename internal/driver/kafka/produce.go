@@ -266,8 +266,9 @@ func (o *Produce) open(sink takt.Sink) (*producer, error) {
 		sink: sink.(engine.BatchSink), wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), plain: o.Plain, inValue: o.inValue(),
 		unordered: o.Client == clientSarama, apart: o.text.key != nil && o.Transaction == 0, partitions: o.partitions, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
-		transaction: o.Transaction, start: time.Now(),
+		transaction: o.Transaction,
 	}
+	p.Started(time.Now())
 	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
 		p.inline = 0 // it answers at once: only in a goroutine of its own it gathers batches
 	}

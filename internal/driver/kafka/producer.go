@@ -37,6 +37,7 @@ type producer struct {
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
 	start    time.Time // of the run
+	epoch    int64     // the same, in ns since 1970
 	workers  []*worker
 	wire     *wire
 	meter    *meter
@@ -65,13 +66,23 @@ type producer struct {
 }
 
 // Started is told by the engine when the run starts.
-func (p *producer) Started(at time.Time) { p.start = at }
+func (p *producer) Started(at time.Time) { p.start, p.epoch = at, at.UnixNano() }
 
 // Start implements takt.AsyncWorker.
 func (p *producer) Start(op *takt.Op) error {
-	w := p.workers[op.Seq%uint64(len(p.workers))]
-	w.push(pending{token: op.Token, seq: op.Seq, due: op.Due})
+	p.StartAll([]takt.Op{*op})
 	return nil
+}
+
+// StartAll implements engine.BatchStarter. Operations go to the workers in turn.
+func (p *producer) StartAll(ops []takt.Op) {
+	if len(ops) == 1 {
+		p.workers[ops[0].Seq%uint64(len(p.workers))].push(ops)
+		return
+	}
+	for _, w := range p.workers {
+		w.push(ops)
+	}
 }
 
 // Flush implements takt.AsyncWorker.
@@ -120,9 +131,9 @@ func (p *producer) Close() error {
 func (p *producer) finishAll(records []record) {
 	now := time.Since(p.start)
 	good := make([]uint64, 0, len(records))
+	p.meter.answered(records)
 	for i := range records {
 		r := &records[i]
-		p.meter.record(r)
 		switch {
 		case r.err != nil:
 			p.fail(r)

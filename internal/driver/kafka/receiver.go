@@ -101,7 +101,7 @@ func (r *receiver) note(m *message, at time.Time) (s stamp, ours bool, transfer 
 func (r *receiver) transfer(m *message, s *stamp, stamped bool, at time.Time) time.Duration {
 	kind, began := fromSent, m.sent
 	if stamped {
-		kind, began = fromDue, s.due
+		kind, began = fromDue, time.Unix(0, s.due)
 	}
 	if r.from == "" {
 		r.from = kind

@@ -3,7 +3,6 @@ package kafka
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"time"
 )
 
 // stamp is what a record says of itself, so that a consumer can count what is lost,
@@ -13,7 +12,7 @@ type stamp struct {
 	run    runID
 	stream uint16 // connection set, and its writer where each has an order of its own
 	number uint64
-	due    time.Time
+	due    int64  // ns since 1970
 	token  uint64 // names the operation to the process that sent it
 }
 
@@ -36,7 +35,7 @@ func (s *stamp) put(b []byte) {
 	copy(b[4:], s.run[:])
 	binary.BigEndian.PutUint16(b[12:], s.stream)
 	binary.BigEndian.PutUint64(b[14:], s.number)
-	binary.BigEndian.PutUint64(b[22:], uint64(s.due.UnixNano()))
+	binary.BigEndian.PutUint64(b[22:], uint64(s.due))
 	binary.BigEndian.PutUint64(b[30:], s.token)
 }
 
@@ -48,7 +47,7 @@ func readStamp(b []byte) (s stamp, ok bool) {
 	copy(s.run[:], b[4:])
 	s.stream = binary.BigEndian.Uint16(b[12:])
 	s.number = binary.BigEndian.Uint64(b[14:])
-	s.due = time.Unix(0, int64(binary.BigEndian.Uint64(b[22:])))
+	s.due = int64(binary.BigEndian.Uint64(b[22:]))
 	s.token = binary.BigEndian.Uint64(b[30:])
 	return s, true
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // client is a library that sends records. Its methods are called by one goroutine at
@@ -27,6 +29,7 @@ type client interface {
 type worker struct {
 	*producer
 	client client
+	id     uint64 // from 0
 
 	mu       sync.Mutex
 	queue    queue
@@ -48,7 +51,7 @@ type worker struct {
 
 func newWorker(p *producer, id int) *worker {
 	w := &worker{
-		producer: p, room: p.transaction,
+		producer: p, id: uint64(id), room: p.transaction,
 		turn: int32(id) % p.partitions, empty: make(chan struct{}), quiet: make(chan struct{}),
 	}
 	w.timer = time.AfterFunc(time.Hour, w.ripen)
@@ -74,13 +77,21 @@ type job struct {
 	commit bool
 }
 
-// push queues an operation, and writes what may be written now.
-func (w *worker) push(p pending) {
+// push queues those of the operations that are this worker's, and writes what may be
+// written now.
+func (w *worker) push(ops []takt.Op) {
 	w.mu.Lock()
-	w.queue.push(p)
+	before := w.queue.len()
+	for i := range ops {
+		if op := &ops[i]; op.Seq%uint64(len(w.workers)) == w.id {
+			w.queue.push(pending{token: op.Token, seq: op.Seq, due: op.Due})
+		}
+	}
+	added := w.queue.len() - before
 	switch {
+	case added == 0:
 	case w.linger == 0 || w.flushing:
-		w.ripe++
+		w.ripe += added
 	case !w.waits:
 		w.waits = true
 		w.timer.Reset(w.linger)
@@ -255,7 +266,8 @@ func (w *worker) route(key []byte) int32 {
 	return int32(w.byKey.Partition(&kgo.Record{Key: key}, int(w.partitions)))
 }
 
-// queue is a ring of pending operations that grows as it has to; the engine bounds it.
+// queue is a ring of pending operations, a power of two of them, that grows as it has
+// to; the engine bounds it.
 type queue struct {
 	ring []pending
 	from int
@@ -271,13 +283,13 @@ func (q *queue) push(p pending) {
 		copy(grown[copy(grown, q.ring[q.from:]):], q.ring[:q.from])
 		q.ring, q.from = grown, 0
 	}
-	q.ring[(q.from+q.n)%len(q.ring)] = p
+	q.ring[(q.from+q.n)&(len(q.ring)-1)] = p
 	q.n++
 }
 
 func (q *queue) pop() pending {
 	p := q.ring[q.from]
-	q.from = (q.from + 1) % len(q.ring)
+	q.from = (q.from + 1) & (len(q.ring) - 1)
 	q.n--
 	return p
 }
