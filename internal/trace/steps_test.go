@@ -117,7 +117,7 @@ func TestReadSeconds(t *testing.T) {
 // Every sample that was converted is converted again to the same, with all its requests.
 func TestConversionSettles(t *testing.T) {
 	for _, file := range []string{
-		"nginx-combined.log", "nginx-timed.log", "nginx-json.log", "apache-combined.log", "common.log", "vhost.log", "seed.log", "traefik-common.log", "seed-load.csv",
+		"nginx-combined.log", "nginx-timed.log", "nginx-json.log", "apache-combined.log", "apache-real.log", "caddy-real.log", "jmeter.jtl", "jmeter.csv", "common.log", "vhost.log", "seed.log", "traefik-common.log", "seed-load.csv",
 		"load-results.csv", "load-input.csv", "caddy.log", "traefik.log", "app.json.log", "browser.har", "results.jtl", "results.csv", "paths.txt",
 	} {
 		var one, two bytes.Buffer
