@@ -139,8 +139,7 @@ func (l *loadLog) report() *takt.Report {
 
 // warnings say what such a file does not tell.
 func (l *loadLog) warnings() []takt.Warning {
-	list := []takt.Warning{{Code: "times_from_sending", Message: fmt.Sprintf(
-		"the times in %s begin when a request was sent, not when it was due: by how much the generator was late is in none of them, and nobody can tell whether it was the bottleneck", l.name)}}
+	list := []takt.Warning{{Code: "generator_unknown", Message: l.name + " has nothing about the generator: whether it was the bottleneck nobody can tell, and rows of takt's predecessor count from sending, so what it was late is missing from them"}}
 	if rows := float64(l.ok + l.failed); rows < 0.99*l.asked {
 		list = append(list, takt.Warning{Code: "rows_missing", Message: fmt.Sprintf(
 			"%s has %.0f rows, but %.0f requests were offered: the rest was not sent, or had no answer at the end", l.name, rows, l.asked)})

@@ -82,7 +82,7 @@ func TestCapacityFromRows(t *testing.T) {
 		if first := got.Steps[0]; first.Offered != 20 || c.steps == 9 && (math.Abs(first.Achieved-20) > 1.2 || first.Service != first.Response || first.Errors == 0) {
 			t.Errorf("%+v", first)
 		}
-		if len(r.Warnings) != 1 || r.Warnings[0].Code != "times_from_sending" || r.Variables["from"] != c.from || r.Counts.Failed != r.Counts.Scheduled/200 || math.Abs(r.DurationS-135) > 1 {
+		if len(r.Warnings) != 1 || r.Warnings[0].Code != "generator_unknown" || r.Variables["from"] != c.from || r.Counts.Failed != r.Counts.Scheduled/200 || math.Abs(r.DurationS-135) > 1 {
 			t.Errorf("%+v %v %+v %v s", r.Warnings, r.Variables, r.Counts, r.DurationS)
 		}
 	}

@@ -11,7 +11,7 @@ type Step struct {
 	Offered    float64   // requests per second: as logged, else as many as were sent
 	Seconds    float64   // from the first request at this rate to the first at the next
 	At         time.Time // of the first request
-	OK, Failed uint64    // an answer other than 2xx and 3xx, or none, has failed
+	OK, Failed uint64    // see failed
 	HDR        string    // latency + xfertime, as hist.Histogram.Encode; of requests that have it
 }
 
@@ -67,7 +67,7 @@ func (s *stepper) record(r *Record) error {
 	p := s.part(r)
 	p.n++
 	p.offered += r.Offered
-	if isError(r) {
+	if failed(r) {
 		p.failed++
 	}
 	if r.Latency != Unknown {
@@ -75,6 +75,18 @@ func (s *stepper) record(r *Record) error {
 	}
 	s.last, s.lastAt = p, r.At
 	return nil
+}
+
+// failed reports whether the request of a row failed: no answer, which is 444 or less
+// than 1, a 5xx, or another status than was expected. A 304 or 206 that was recorded may
+// come back as 200, since a replay asks for the whole file. A row that expected nothing
+// else may have a 4xx that was recorded, so it has not failed.
+func failed(r *Record) bool {
+	if r.Status < 1 || r.Status == 444 || r.Status >= 500 {
+		return true
+	}
+	isFile := func(status int) bool { return status >= 200 && status < 300 || status == 304 }
+	return r.Expected != 0 && r.Expected != r.Status && !(isFile(r.Expected) && isFile(r.Status))
 }
 
 // part finds the part of the rate, or begins one.

@@ -24,7 +24,7 @@ func result(after time.Duration, offered float64, status int) Record {
 func TestSteps(t *testing.T) {
 	ms := time.Millisecond
 	steps, err := Steps(&list{records: []Record{
-		result(200*ms, 2, 200), result(700*ms, 2, 404),
+		result(200*ms, 2, 200), result(700*ms, 2, 503),
 		result(1100*ms, 4, 200), result(1200*ms, 2, 200), result(1350*ms, 4, 301), result(1600*ms, 4, 444),
 		result(5000*ms, 4, 200),
 	}})
@@ -45,6 +45,21 @@ func TestSteps(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A recorded 404 is no failure, an unexpected one is.
+func TestFailed(t *testing.T) {
+	for _, c := range []struct {
+		status, expected int
+		failed           bool
+	}{
+		{200, 200, false}, {404, 404, false}, {404, 0, false}, {404, 200, true}, {200, 404, true}, {200, 304, false}, {200, 206, false}, {304, 200, false},
+		{302, 200, true}, {503, 503, true}, {444, 444, true}, {-1, 0, true}, {0, 0, true},
+	} {
+		if got := failed(&Record{Status: c.status, Expected: c.expected}); got != c.failed {
+			t.Errorf("%d where %d was expected: failed is %v", c.status, c.expected, got)
+		}
 	}
 }
 
