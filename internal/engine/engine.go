@@ -160,6 +160,8 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 	l := &life{run: r, now: now, stopping: ctx.Done(), abort: r.plan.Abort, exhausted: r.flow.exhausted}
 	if end := r.plan.Source.End(); end >= 0 {
 		l.end = time.After(end - now())
+	} else {
+		l.open = true
 	}
 	l.armTick()
 	for l.step() {
@@ -175,6 +177,7 @@ type life struct {
 	abort     <-chan struct{} // the second
 	exhausted <-chan struct{} // the source has nothing more
 	end       <-chan time.Time
+	open      bool // the end was not known at the start
 	deadline  <-chan time.Time // of the drain
 	tick      <-chan time.Time
 	ticks     int
@@ -200,12 +203,23 @@ func (l *life) step() bool {
 		l.finish(l.plan.Source.End())
 	case <-l.exhausted:
 		l.exhausted = nil
-		if feed, ok := l.plan.Source.(Feed); ok && feed.EndedEarly() {
-			l.finish(l.now()) // the window ends with a list that ended before the schedule
-		}
+		l.listEnded()
 		l.drain()
 	}
 	return true
+}
+
+// listEnded ends the window with a list of operations: at once if it ended before the
+// schedule, else at the end that only now is known.
+func (l *life) listEnded() {
+	feed, ok := l.plan.Source.(Feed)
+	switch {
+	case !ok:
+	case feed.EndedEarly():
+		l.finish(l.now())
+	case l.open && feed.End() >= 0:
+		l.finish(feed.End())
+	}
 }
 
 // finish ends the schedule at the instant at and lets what is open drain.
