@@ -177,7 +177,7 @@ type life struct {
 	abort     <-chan struct{} // the second
 	exhausted <-chan struct{} // the source has nothing more
 	end       <-chan time.Time
-	open      bool // the end was not known at the start
+	open      bool             // the end was not known at the start
 	deadline  <-chan time.Time // of the drain
 	tick      <-chan time.Time
 	ticks     int
