@@ -65,6 +65,7 @@ type answer struct {
 	headLeft   int    // bytes until MaxHead
 	fieldsLeft int    // lines until MaxFields
 	bodyLeft   int64  // bytes until MaxBody
+	got        int64  // bytes of the body
 	left       int64  // bytes of the body or chunk that are still to come
 	class      string // what Options.Fail said
 }
@@ -163,7 +164,7 @@ func (c *Codec) end(unread int) *fault {
 
 func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
 	last := f != nil || eof || c.last || c.said.close
-	c.body = c.opt.MaxBody - c.bodyLeft
+	c.body = c.got
 	switch {
 	case f != nil:
 		r.Class, r.Err = f.class, f

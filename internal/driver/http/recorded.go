@@ -121,6 +121,12 @@ func (s *recorded) appendOp(dst []byte, op *takt.Op, q *Asked) (out []byte, head
 	return s.append(dst, q), string(q.Method) == "HEAD", s.o.DisableKeepAlive
 }
 
+// Endpoint is the host that recorded requests name, and the path before theirs.
+func (o *Options) Endpoint() (host, path string) {
+	s := o.requests.(*recorded)
+	return s.host, s.prefix
+}
+
 // message implements requests for net/http.
 func (s *recorded) message(op *takt.Op) (*message, error) {
 	q := s.pool.Get().(*Asked)
