@@ -150,10 +150,11 @@ func (p *Paced) Next(op *takt.Op) bool {
 // End implements takt.Source. A schedule without an end ends at the instant at which
 // the operation is due that has no record any more.
 func (p *Paced) End() time.Duration {
-	if p.ended && p.have && p.base.End() < 0 && p.op.Due >= 0 {
+	end := p.base.End()
+	if end < 0 && p.ended && p.have && p.op.Due >= 0 {
 		return p.op.Due
 	}
-	return p.base.End()
+	return end
 }
 
 // EndedEarly reports whether the log ended before the schedule, or by a fault.

@@ -70,7 +70,7 @@ func (o *Options) finish(r *takt.Report) {
 	for name, n := range map[string]uint64{
 		"lines_without_request": a.lines.NoRequest, "bad_lines": a.lines.Bad, "left_out_by_method": a.selected.Method,
 		"left_out_by_path": a.selected.Path, "left_out_by_status": a.selected.Status, "left_out_by_client": a.selected.Client,
-		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "passes": run.log.passes,
+		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "log_began_again": a.again,
 	} {
 		if n > 0 {
 			r.Extra[name] = n

@@ -16,7 +16,6 @@ type pipeline struct {
 	fits   *fitting
 	follow *trace.Follower // nil: the logs are not followed
 	before account         // of the passes that are over
-	passes uint64
 
 	reads uint64
 	mu    sync.Mutex
@@ -32,6 +31,7 @@ type account struct {
 	late     trace.Late
 	crowded  uint64
 	spread   uint64
+	again    uint64 // how often the logs began again
 }
 
 // openLogs makes the line of stages up to the due instants.
@@ -77,8 +77,8 @@ func (p *pipeline) open(o *Options, g *trace.Reading) (*trace.Log, error) {
 // again begins another pass.
 func (p *pipeline) again(o *Options, g *trace.Reading) (trace.Stream, error) {
 	p.before = p.now()
+	p.before.again++
 	p.closeLogs()
-	p.passes++
 	return p.open(o, g)
 }
 
@@ -103,7 +103,7 @@ func (p *pipeline) now() account {
 	a.refused = p.fits.refused
 	for _, l := range p.logs {
 		c, s := l.Counts(), l.Selected()
-		if p.passes > 0 {
+		if a.again > 0 {
 			c.Faults = nil // the first pass had them
 		}
 		a.lines.Faults = a.lines.Faults[:len(a.lines.Faults):len(a.lines.Faults)]
