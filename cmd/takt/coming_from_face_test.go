@@ -61,7 +61,7 @@ func httpFace(t *testing.T) *face {
 	dir := t.TempDir()
 	args := []string{"http", "--rate", "200/s", "-z", "300ms", "--label", "name=x", strings.Replace(d.url, "127.0.0.1", "localhost", 1)}
 	var paths []string
-	for _, name := range format.Names() {
+	for _, name := range slices.DeleteFunc(format.Names(), func(name string) bool { return name == format.Load().Name }) {
 		path := filepath.Join(dir, name)
 		args, paths = append(args, "-o", name+"="+path), append(paths, path)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -21,14 +23,46 @@ func (e *abortError) Error() string {
 	return fmt.Sprintf("aborted: %s was true in second %d (%s)", e.condition, e.second, e.reason)
 }
 
-// aborted is the condition that ended the run, nil if none did.
-func aborted(ctx context.Context) *abortError {
-	var e *abortError
-	if errors.As(context.Cause(ctx), &e) {
-		return e
+// crashError is the cause of a run that --crash ended.
+type crashError struct{ reason error }
+
+func (e *crashError) Error() string { return fmt.Sprintf("ended by --crash: %v", e.reason) }
+
+// aborted is the condition of --abort-on, or the bad reply, that ended the run, nil if
+// none did.
+func aborted(ctx context.Context) error {
+	var condition *abortError
+	if errors.As(context.Cause(ctx), &condition) {
+		return condition
+	}
+	if crashed(ctx) {
+		return context.Cause(ctx)
 	}
 	return nil
 }
+
+func crashed(ctx context.Context) bool {
+	var crash *crashError
+	return errors.As(context.Cause(ctx), &crash)
+}
+
+// look is what the driver sees of operations, nil if it does not look.
+func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sample) []trace.Record {
+	o, ok := l.driver.(driver.Onlooker)
+	if !ok {
+		return nil
+	}
+	show := func(text string) { fmt.Fprint(l.env.Stderr, l.hide(text)) }
+	return o.Look(show, func(reason error) {
+		if ctx.Err() == nil { // else it ends already
+			fmt.Fprintf(l.env.Stderr, "takt: ended by --crash: %s\n", l.hide(reason.Error()))
+			l.abort(&crashError{errors.New(l.hide(reason.Error()))})
+		}
+	})
+}
+
+// hide takes secrets out of what others wrote.
+func (l *load) hide(text string) string { return hideCredentials(l.scrub.Replace(text)) }
 
 // guarded is watch, and ends the run with the first condition that is true.
 func (l *load) guarded(ctx context.Context, watch func(takt.Interval), source takt.Source, d *takt.Driver) func(takt.Interval) {

@@ -156,7 +156,7 @@ func (p *flagParser) long(arg, dashes string) {
 		f = p.flags.ShorthandLookup(name)
 	}
 	switch {
-	case f != nil && len(name) == 1:
+	case f != nil && len(name) == 1 && !slices.Contains(p.legacy, name):
 		p.fault("flag --%s is written -%s", name, name)
 		p.short(arg)
 	case f == nil:

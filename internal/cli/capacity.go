@@ -40,11 +40,12 @@ func newCapacity(env Env) *cobra.Command {
 		Short: "find the highest rate that a target takes, and how many machines a rate needs",
 		Long: `The load command after -- is run at one rate after the other until the SLO breaks;
 then the rates on both sides of the limit are repeated. Each step is a stored run.
---from draws the same answer from runs that were made already: a ramp, steps, or
-runs at several rates.`,
+--from draws the same answer from what was run already: a ramp, steps, runs at
+several rates, a load file, or what takt trace seconds made of one.`,
 		Example: `  takt capacity --slo 'p95<300ms,errors<0.1%' --need 800/s -- http http://127.0.0.1:8080/
   takt capacity --slo 'p99<50ms' --start 100/s --step 100/s --max 2k/s -- http http://127.0.0.1:8080/
-  takt capacity --slo 'p95<300ms' --from @-1 -o svg=curve.svg`,
+  takt capacity --slo 'p95<300ms' --from @-1 -o svg=curve.svg
+  takt capacity --slo 'p95<300ms' --need 200/s --from raw.csv`,
 	}
 	addFlags(c, func(fs *goFlagSet) {
 		k.addFlags(fs)
@@ -60,7 +61,7 @@ runs at several rates.`,
 func (k *capacity) addFlags(fs *goFlagSet) {
 	fs.StringVar(&k.sloText, "slo", "", "`CONDITIONS` that have to hold, with commas between them, as of --assert: p95<300ms,errors<0.1%; errors<1% and dropped<1% hold unless they are given")
 	fs.Var(&k.need, "need", "say how many machines `RATE` takes, such as 800/s")
-	fs.Var(&k.from, "from", "`RUN|FILE` that was run already, instead of a command; repeatable")
+	fs.Var(&k.from, "from", "`RUN|FILE` that was run already, or a load file, instead of a command; repeatable")
 	fs.Var((*perSecond)(&k.search.Start), "start", "the first `RATE`")
 	fs.Var((*perSecond)(&k.search.Step), "step", "raise the rate by `RATE` each time, instead of doubling and bisecting")
 	fs.Var((*perSecond)(&k.search.Max), "max", "the highest `RATE` to offer")

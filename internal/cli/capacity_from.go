@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -16,34 +15,52 @@ import (
 
 // draw answers from runs that were made already.
 func (k *capacity) draw(ctx context.Context) error {
+	var words []string
+	var logs []*loadLog
 	for _, name := range k.from {
-		if err := isReport(name); err != nil {
-			return err
+		log, err := readLoadLog(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if log == nil {
+			words = append(words, name)
+		} else {
+			logs = append(logs, log)
 		}
 	}
-	runs, err := k.store.reports(ctx, k.env, k.from)
+	runs, err := k.store.reports(ctx, k.env, words)
 	if err != nil {
 		return err
 	}
-	if len(runs) == 1 && runs[0].Kind == analysis.KindCapacity {
+	if len(k.from) == 1 && len(runs) == 1 && runs[0].Kind == analysis.KindCapacity {
 		return k.again(ctx, runs[0])
 	}
 	if k.slo == nil {
 		return &exitError{exitUsage, errors.New("--from with a run that is no answer of takt capacity needs --slo, as in --slo 'p95<300ms'")}
 	}
-	return k.drawFrom(ctx, runs)
+	return k.drawFrom(ctx, runs, logs)
 }
 
-// drawFrom makes the answer of the runs.
-func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report) error {
+// drawFrom makes the answer of the runs and logs.
+func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report, logs []*loadLog) error {
 	steps, err := analysis.StepsOf(runs, k.slo)
 	if err != nil {
 		return err
+	}
+	for _, log := range logs {
+		more, err := log.steps(k.slo)
+		if err != nil {
+			return fmt.Errorf("%s: %w", log.name, err)
+		}
+		steps, runs = append(steps, more...), append(runs, log.report())
 	}
 	answer := analysis.CapacityOf(steps, k.slo, analysis.EndFound, float64(k.need))
 	r, err := k.report(answer, runs, engine.NewID(time.Now()))
 	if err != nil {
 		return err
+	}
+	for _, log := range logs {
+		r.Warnings = append(r.Warnings, log.warnings()...)
 	}
 	k.keep(r)
 	return cmp.Or(writeReport(k.env, k.outputs.opened, r), k.outcome(ctx, answer, nil))
@@ -58,13 +75,16 @@ func (k *capacity) again(ctx context.Context, r *takt.Report) error {
 	if k.slo != nil && k.slo.String() != c.SLO {
 		var ids []string
 		for _, s := range c.Steps {
+			if s.ReportID == "" {
+				return errors.New("another SLO needs the rows that this answer was drawn from, which are in no store; give their file with --from")
+			}
 			ids = append(ids, s.ReportID)
 		}
 		runs, err := k.store.reports(ctx, k.env, slices.Compact(ids))
 		if err != nil {
 			return fmt.Errorf("another SLO needs the steps, and they are not there: %w; leave --slo out", err)
 		}
-		return k.drawFrom(ctx, runs)
+		return k.drawFrom(ctx, runs, nil)
 	}
 	if k.need > 0 {
 		c.Need = float64(k.need)
@@ -74,18 +94,4 @@ func (k *capacity) again(ctx context.Context, r *takt.Report) error {
 		}
 	}
 	return cmp.Or(writeReport(k.env, k.outputs.opened, r), k.outcome(ctx, c, nil))
-}
-
-// isReport refuses a file that is none. A run of the store is no file.
-func isReport(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil // the store is asked
-	}
-	defer f.Close()
-	first := make([]byte, 1)
-	if n, _ := f.Read(first); n == 1 && first[0] != '{' {
-		return fmt.Errorf("%s is no report; give a run or a file of -o json", name)
-	}
-	return nil
 }

@@ -74,7 +74,12 @@ func newLoad(env Env, row driver.Row) *cobra.Command {
 	})
 	configurable(c)
 	c.Args = func(c *cobra.Command, args []string) error { return usage(c, l.faults(args)) }
-	c.RunE = func(c *cobra.Command, args []string) error { return l.run(c.Context(), args) }
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if f := c.Flags().Lookup("dumpflags"); f != nil && f.Changed {
+			return env.printSettings(c)
+		}
+		return l.run(c.Context(), args)
+	}
 	return c
 }
 
@@ -85,7 +90,7 @@ func (l *load) addFlags(fs *goFlagSet) {
 	fs.BoolVar(&l.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 	l.thing.addFlags(fs)
 	l.store.addFlags(fs)
-	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`")
+	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
 	fs.StringVar(&l.runGroup, "run-group", "", "`NAME` of the run that the shards of --shard are parts of, the same for all; without it the instant of --start-at")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
@@ -103,6 +108,9 @@ func (l *load) faults(args []string) []error {
 
 // validate reports every fault at once and prepares the run.
 func (l *load) validate(args []string) []error {
+	if s, ok := l.driver.(driver.Stepper); ok && s.SetStep(l.progress) {
+		l.progress = progressAuto
+	}
 	l.driver.Shape(&l.engine)
 	faults := l.driver.Validate(args)
 	faults = append(faults, l.engine.Validate()...)
@@ -120,7 +128,23 @@ func (l *load) validate(args []string) []error {
 	}
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
-	return append(faults, l.outputs.validate(l.env, format.Parse)...)
+	o, looks := l.driver.(driver.Onlooker)
+	l.outputs.rowsFirst = looks && o.ShowsRows()
+	faults = append(faults, l.outputs.validate(l.env, format.Parse)...)
+	for _, d := range l.outputs.opened {
+		if d.format.Asked && !looks {
+			faults = append(faults, fmt.Errorf("-o %s has what each request asked for, which only takt replay tells; take -o samples=%s", d.format.Name, d.path))
+		}
+	}
+	return faults
+}
+
+// plan shows what the run would do.
+func (l *load) plan(ctx context.Context, p driver.Planner, source takt.Source) error {
+	if err := p.Plan(ctx, l.env.Stdout, source); err != nil {
+		return l.broken(ctx, err)
+	}
+	return nil
 }
 
 // checkStdin counts who reads standard input: the second one would find it empty.
@@ -181,9 +205,13 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		return err
 	}
 	defer out.discard()
+	look := l.look(ctx)
 	source, err := l.source(ctx)
 	if err != nil {
 		return l.broken(ctx, err)
+	}
+	if p, ok := l.driver.(driver.Planner); ok && p.Plans() {
+		return l.plan(ctx, p, source)
 	}
 	watch, ended := l.watch(out)
 	d, err := l.driver.Open(ctx, l.connections())
@@ -192,8 +220,8 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	}
 	report, err := engine.Run(ctx, engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
-		OnInterval: l.guarded(ctx, watch, source, d), OnSamples: out.onSamples(), Abort: l.env.Abort,
-		Scrub: func(s string) string { return hideCredentials(l.scrub.Replace(s)) },
+		OnInterval: l.guarded(ctx, watch, source, d), OnSamples: out.onSamples(look), Abort: l.env.Abort,
+		Scrub: l.hide,
 	})
 	ended()
 	if err != nil {
@@ -376,6 +404,8 @@ func (l *load) outcome(ctx context.Context, r *takt.Report, written error, passe
 		return &exitError{code: exitSignal + signal.Number}
 	case l.brokeOff != nil:
 		return &exitError{exitFailed, l.brokeOff}
+	case crashed(ctx):
+		return &exitError{code: exitAssertion}
 	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
 		return &exitError{exitFailed, errors.New("not one operation succeeded" + firstSample(r))}
 	case len(l.assertions) > 0 && r.Verdict == takt.Invalid:

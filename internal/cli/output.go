@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -23,10 +24,14 @@ type destination struct {
 	path   string
 }
 
+// stderrPath means standard error; no file can have this name.
+const stderrPath = "\x00stderr"
+
 // reportOutputs are --output of a command that writes reports.
 type reportOutputs struct {
-	given  list
-	opened []destination
+	given     list
+	opened    []destination
+	rowsFirst bool // rows go to standard output and the report to standard error
 }
 
 func (o *reportOutputs) addFlags(fs *goFlagSet, usage string) {
@@ -46,7 +51,11 @@ func (o *reportOutputs) validate(env Env, parse func(string) (format.Format, str
 		}
 	}
 	faults = append(faults, format.CheckPaths(paths)...)
-	if !slices.Contains(paths, format.Stdout) {
+	switch {
+	case slices.Contains(paths, format.Stdout):
+	case o.rowsFirst:
+		o.opened = append([]destination{{format.Load(), format.Stdout}, {format.Text(false), stderrPath}}, o.opened...)
+	default:
 		o.opened = append([]destination{{format.Text(colours(env)), format.Stdout}}, o.opened...)
 	}
 	return faults
@@ -102,7 +111,11 @@ func openOutputs(env Env, list []destination, number, of int, head takt.Report) 
 func open(env Env, d destination, number, of int, head takt.Report) (*output, error) {
 	o := &output{name: "standard output"}
 	var w io.Writer = env.Stdout
-	if d.path != format.Stdout {
+	switch d.path {
+	case format.Stdout:
+	case stderrPath:
+		o.name, w = "standard error", env.Stderr
+	default:
 		o.name = numbered(d.path, number, of)
 		f, err := format.OpenFile(o.name)
 		if err != nil {
@@ -135,15 +148,23 @@ func (all outputs) interval(iv takt.Interval) {
 	}
 }
 
-// onSamples takes the rows of a run; nil, so that none are kept, when no output
-// wants them.
-func (all outputs) onSamples() engine.OnSamples {
-	if !slices.ContainsFunc(all, func(o *output) bool { return o.rows != nil }) {
+// onSamples takes the rows of a run; nil, so that none are kept, when neither an output
+// nor the driver, by look, wants them.
+func (all outputs) onSamples(look func(phases []string, list []takt.Sample) []trace.Record) engine.OnSamples {
+	if look == nil && !slices.ContainsFunc(all, func(o *output) bool { return o.rows != nil }) {
 		return nil
 	}
 	return func(phases []string, list []takt.Sample) {
+		var records []trace.Record
+		if look != nil {
+			records = look(phases, list)
+		}
 		for _, o := range all {
-			if o.rows != nil {
+			switch asked, ok := o.rows.(format.AskedWriter); {
+			case o.rows == nil:
+			case ok:
+				o.write(func() error { return asked.Records(records) })
+			default:
 				o.write(func() error { return o.rows.Samples(phases, list) })
 			}
 		}

@@ -24,6 +24,14 @@ func (l *load) progressNames() []string {
 	return names
 }
 
+// stepUsage is what --progress means besides, to a Stepper.
+func (l *load) stepUsage() string {
+	if _, ok := l.driver.(driver.Stepper); ok {
+		return "; a number N is the height of a step on the way to --tps, each as long as --duration, 10 s unless given"
+	}
+	return ""
+}
+
 func (l *load) checkProgress() error {
 	for _, name := range l.progressNames() {
 		if l.progress == name {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +22,9 @@ func (p *flagParser) config(env Env, known commandFlags, command string) map[str
 		return nil
 	}
 	text, err := readConfig(path, env.Stdin)
+	if errors.Is(err, fs.ErrNotExist) && p.isGiven("allowMissingConfig") {
+		return nil
+	}
 	if err != nil {
 		p.fault("cannot read the settings: %w; check %s", err, from)
 		return nil
@@ -30,6 +35,9 @@ func (p *flagParser) config(env Env, known commandFlags, command string) map[str
 	lines, faults := parseConfig(path, text)
 	c := &configFile{path: path, command: command, flags: p.flags, known: known, faults: faults}
 	mine := c.sort(lines)
+	if p.isGiven("allowUnknownFlags") {
+		c.faults = faults // those of the file itself
+	}
 	p.faults = append(p.faults, c.faults...)
 	return mine
 }

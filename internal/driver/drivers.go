@@ -9,7 +9,9 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/kafka"
+	"github.com/taktload/takt/internal/driver/replay"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -53,6 +55,31 @@ type Narrator interface {
 	Narrate(w io.Writer) (interval func(takt.Interval), end func())
 }
 
+// Onlooker is implemented by Options that look at every operation as it went, and know
+// what it asked for.
+type Onlooker interface {
+	// Look is asked before Source. What it gives is called as engine.OnSamples is, and
+	// makes the records that the format load writes; they are valid until its next
+	// call. show is for what people are to see, crash ends the run with its report and
+	// exit code 3.
+	Look(show func(text string), crash func(reason error)) func(phases []string, list []takt.Sample) []trace.Record
+	// ShowsRows reports whether these records go to standard output and the report to
+	// standard error, as a predecessor has it.
+	ShowsRows() bool
+}
+
+// Planner is implemented by Options that can show what a run would do.
+type Planner interface {
+	Plans() bool // whether that was asked for
+	Plan(ctx context.Context, w io.Writer, src takt.Source) error
+}
+
+// Stepper is implemented by Options for which --progress N is the height of a step, as
+// a predecessor has it. It is asked before Shape.
+type Stepper interface {
+	SetStep(text string) bool // false: it is none
+}
+
 // Row is one protocol: a subcommand.
 type Row struct {
 	Group, GroupShort   string   // the command that this is a subcommand of; "": takt itself
@@ -78,6 +105,20 @@ func Table() []Row {
   takt http -n 200 -c 50 http://127.0.0.1:8080/            # hey's closed loop`,
 			New: func(stdin io.Reader) Options {
 				o := http.New()
+				o.Stdin = stdin
+				return o
+			},
+		},
+		{
+			Use:   "replay [flags] LOG… URL",
+			Short: "send the requests of a log again, at their recorded times or at a rate",
+			Kind:  "replay",
+			Example: `  takt replay access.log http://127.0.0.1:8080/
+  takt replay --speed 10x --sample 10% access.log.1.gz access.log http://127.0.0.1:8080/
+  takt replay --tps 400 --progress 10 --duration 10 load.csv http://127.0.0.1:8080 > raw.csv`,
+			Legacy: replay.SeedFlags(),
+			New: func(stdin io.Reader) Options {
+				o := replay.New()
 				o.Stdin = stdin
 				return o
 			},

@@ -102,10 +102,11 @@ type run struct {
 	restore func()
 	usage   proc.Usage
 	started time.Time
+	end     time.Duration // of the schedule, as known before the start; negative: not
 }
 
 func newRun(p Plan) *run {
-	r := &run{plan: p, restore: tune(p.tuning())}
+	r := &run{plan: p, restore: tune(p.tuning()), end: p.Source.End()}
 	opCtx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	shards := runtime.GOMAXPROCS(0)
@@ -116,7 +117,7 @@ func newRun(p Plan) *run {
 		Shards:  shards,
 		Phases:  p.Driver.Phases,
 		Warmup:  p.Warmup,
-		Window:  p.Source.End(),
+		Window:  r.end,
 		Scrub:   p.Scrub,
 		Samples: roomFor(p, shards),
 	})
@@ -161,8 +162,8 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 // supervise ticks through the run and returns the instant at which it was over.
 func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Duration {
 	l := &life{run: r, now: now, stopping: ctx.Done(), abort: r.plan.Abort, exhausted: r.flow.exhausted}
-	if end := r.plan.Source.End(); end >= 0 {
-		l.end = time.After(end - now())
+	if r.end >= 0 {
+		l.over = time.After(r.end - now())
 	}
 	l.armTick()
 	for l.step() {
@@ -174,10 +175,10 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 type life struct {
 	*run
 	now       func() time.Duration
-	stopping  <-chan struct{} // the first signal
-	abort     <-chan struct{} // the second
-	exhausted <-chan struct{} // the source has nothing more
-	end       <-chan time.Time
+	stopping  <-chan struct{}  // the first signal
+	abort     <-chan struct{}  // the second
+	exhausted <-chan struct{}  // the source has nothing more
+	over      <-chan time.Time // the schedule has ended
 	deadline  <-chan time.Time // of the drain
 	tick      <-chan time.Time
 	ticks     int
@@ -198,17 +199,28 @@ func (l *life) step() bool {
 	case <-l.stopping:
 		l.stopping = nil
 		l.finish(l.now())
-	case <-l.end:
-		l.end = nil
-		l.finish(l.plan.Source.End())
+	case <-l.over:
+		l.over = nil
+		l.finish(l.end)
 	case <-l.exhausted:
 		l.exhausted = nil
-		if feed, ok := l.plan.Source.(Feed); ok && feed.EndedEarly() {
-			l.finish(l.now()) // the window ends with a list that ended before the schedule
-		}
+		l.listEnded()
 		l.drain()
 	}
 	return true
+}
+
+// listEnded ends the window with a list of operations: at once if it ended before the
+// schedule, else at the end that only now is known.
+func (l *life) listEnded() {
+	feed, ok := l.plan.Source.(Feed)
+	switch {
+	case !ok:
+	case feed.EndedEarly():
+		l.finish(l.now())
+	case l.end < 0 && feed.End() >= 0:
+		l.finish(feed.End())
+	}
 }
 
 // finish ends the schedule at the instant at and lets what is open drain.

@@ -34,6 +34,7 @@ type Options struct {
 	Loops       int           // threads of the loop mode; 0: one less than there are cores
 	Pacing      string        // default, precise or economy, of the loop mode; "": default
 	MaxLag      time.Duration // schedule lag that the loop mode may take; 0: as Pacing says
+	Recorded    bool          // operations bring their instants along; instead of a rate
 }
 
 // The names of Options.Overflow and Options.Arrivals.
@@ -42,6 +43,7 @@ const (
 	overflowDrop  = "drop"
 	uniform       = "uniform"
 	poisson       = "poisson"
+	recorded      = "recorded" // of Options.Recorded
 )
 
 // The names of Options.Pacing.
@@ -231,6 +233,8 @@ func (o *Options) Variables() map[string]any {
 		v["loops"] = o.Loops
 	}
 	switch {
+	case o.Recorded:
+		v["arrivals"] = recorded
 	case o.Stages != "":
 		v["stages"] = o.Stages
 	case strings.Contains(o.Rate, ".."):
@@ -254,7 +258,9 @@ func (o *Options) paced() bool {
 func (o *Options) Endless() bool { return o.Duration == 0 && o.Stages == "" && o.Requests == 0 }
 
 // Closed reports whether o asks for a closed loop.
-func (o *Options) Closed() bool { return o.Stages == "" && (o.Rate == "" || o.Rate == "max") }
+func (o *Options) Closed() bool {
+	return !o.Recorded && o.Stages == "" && (o.Rate == "" || o.Rate == "max")
+}
 
 // InFlight is the bound that holds on operations in flight.
 func (o *Options) InFlight() int {

@@ -59,6 +59,9 @@ func (r *run) describe(rep *takt.Report) {
 	if spec, err := r.plan.Spec(); err == nil {
 		rep.Schedule = spec.Describe()
 	}
+	if r.plan.Recorded {
+		rep.Schedule.Profile, rep.Schedule.Arrivals = "replay", recorded
+	}
 }
 
 // describer is a mode that has something of its own to say.

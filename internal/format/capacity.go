@@ -88,6 +88,8 @@ func round3(v float64) float64 { return outwards(v, math.Round) }
 func machineWords(m *analysis.Machines) string {
 	n := plural(m.Count, "machine")
 	switch {
+	case m.Low == 0 && m.High == 0:
+		return "about " + n // there is no interval
 	case m.Low == 0:
 		return "at most " + n
 	case m.High == 0 || m.Low == m.High:

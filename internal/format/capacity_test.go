@@ -64,7 +64,7 @@ func capacities(t *testing.T) map[string]analysis.Capacity {
 		"invalid": of(500, analysis.EndInvalid, 160, 40, 80, 160, 160, 160, 120),
 		"nothing": of(0, analysis.EndInvalid, 0, 10, 10, 10),
 		"broken":  of(0, analysis.EndBroken, 1e9, 160, 320),
-		"steps":   of(0, analysis.EndSteps, 1e9, 160, 220),
+		"steps":   of(800, analysis.EndSteps, 1e9, 160, 220),
 	}
 	hostile := all["found"]
 	hostile.LimitedBy, hostile.SLO, hostile.Statistic = "<b>\x1b[31m|@everyone", `"]]><script>#1`, "p95"
@@ -161,7 +161,7 @@ func TestCapacityWords(t *testing.T) {
 		"invalid": {"p95<100ms,errors<0.1%,dropped<1% holds up to 120/s; above it the generator is the bottleneck", "For 500/s you need at most 5 machines."},
 		"nothing": {"No valid step: the generator was the bottleneck at every rate"},
 		"broken":  {"(no interval: ", "The search broke off before it was sure."},
-		"steps":   {"p95 reaches 100ms at ", "The search ended after 2 steps, before it was sure"},
+		"steps":   {"For 800/s you need about 4 machines.", "p95 reaches 100ms at ", "The search ended after 2 steps, before it was sure"},
 	} {
 		got := strings.Join(format.CapacityWords(capacities(t)[name]), "\n")
 		for _, part := range want {

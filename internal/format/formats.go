@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -18,8 +19,9 @@ type Format struct {
 	Short string // what it is, for --help
 	// Open begins an output. Of head only what is known before the run is filled,
 	// see Head. A Writer does not close w.
-	Open func(w io.Writer, head takt.Report) (Writer, error)
-	Rows bool // its Writer is a RowWriter, and it cannot be replayed
+	Open  func(w io.Writer, head takt.Report) (Writer, error)
+	Rows  bool // its Writer is a RowWriter, and it cannot be replayed
+	Asked bool // its Writer is an AskedWriter
 }
 
 // Writer takes a run as it goes. What it gets in Interval is written before
@@ -39,6 +41,14 @@ type RowWriter interface {
 	Samples(phases []string, list []takt.Sample) error
 }
 
+// AskedWriter is the RowWriter of an output that has what each operation asked for. Its
+// Samples does nothing.
+type AskedWriter interface {
+	RowWriter
+	// Records writes rows, in the order given, before it returns.
+	Records(list []trace.Record) error
+}
+
 // Table lists the formats, in the order in which help shows them.
 func Table() []Format {
 	return []Format{
@@ -51,6 +61,7 @@ func Table() []Format {
 		{Name: "hlog", Short: "HdrHistogram log: response and service time of every second", Open: openHLog},
 		{Name: "markdown", Short: "a summary for a comment on GitHub or a job's summary", Open: openMarkdown},
 		{Name: samples, Short: "one row per operation, in hey's columns", Open: openSamples, Rows: true},
+		Load(),
 	}
 }
 

@@ -25,7 +25,7 @@ func (m markdownWriter) Close(r *takt.Report) error {
 	}
 	var b strings.Builder
 	for _, section := range []func(*strings.Builder, *takt.Report){
-		markdownVerdict, markdownSubject, markdownLatency, markdownErrors, markdownWarnings,
+		markdownVerdict, markdownSubject, markdownLatency, comparisonMarkdown, markdownErrors, markdownWarnings,
 	} {
 		section(&b, r)
 	}

@@ -78,6 +78,7 @@ func (c *Codec) startBody() *fault {
 // readBody takes what there is of the c.left bytes before the phase next.
 func (c *Codec) readBody(in []byte, next phase, r *takt.Result) (int, *fault) {
 	n := int(min(int64(len(in)), c.left))
+	c.got += int64(n)
 	c.sample(in[:n], r)
 	if c.left -= int64(n); c.left > 0 {
 		return n, starved
@@ -90,6 +91,7 @@ func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
 	n := int(min(int64(len(in)), c.bodyLeft))
 	c.sample(in[:n], r)
 	c.bodyLeft -= int64(n)
+	c.got += int64(n)
 	if n < len(in) {
 		return n, errLongBody
 	}

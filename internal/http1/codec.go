@@ -52,7 +52,11 @@ type Codec struct {
 	head, last bool // of the request that is being answered, as Requests.Append said
 	answer
 	known known // outlives answers and connections
+	body  int64 // bytes of the last answer's body
 }
+
+// BodyBytes is the length of the last answer's body, without its framing.
+func (c *Codec) BodyBytes() int64 { return c.body }
 
 // answer is what is known of a half-read answer.
 type answer struct {
@@ -61,6 +65,7 @@ type answer struct {
 	headLeft   int    // bytes until MaxHead
 	fieldsLeft int    // lines until MaxFields
 	bodyLeft   int64  // bytes until MaxBody
+	got        int64  // bytes of the body
 	left       int64  // bytes of the body or chunk that are still to come
 	class      string // what Options.Fail said
 }
@@ -159,6 +164,7 @@ func (c *Codec) end(unread int) *fault {
 
 func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
 	last := f != nil || eof || c.last || c.said.close
+	c.body = c.got
 	switch {
 	case f != nil:
 		r.Class, r.Err = f.class, f

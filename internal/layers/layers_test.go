@@ -22,6 +22,7 @@ var order = []string{
 	"internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/apmserver internal/store/* internal/target/*",
 	"internal/driver/* internal/store pkg/bench",
+	"internal/driver/replay",
 	"internal/driver",
 	"internal/shell",
 	"internal/cli",
@@ -30,17 +31,21 @@ var order = []string{
 
 const module = "github.com/taktload/takt/"
 
-// layer is the line of a package, 0 if it stands on none.
-func layer(pkg string) int {
+// layer is the line of a package, 0 if it stands on none. Its own name goes before
+// that of the folder.
+func layer(pkg string) (in int) {
 	for i, line := range order {
 		for _, name := range strings.Fields(line) {
 			below, any := strings.CutSuffix(name, "/*")
-			if pkg == name || any && strings.HasPrefix(pkg, below+"/") {
+			if pkg == name {
 				return i + 1
+			}
+			if in == 0 && any && strings.HasPrefix(pkg, below+"/") {
+				in = i + 1
 			}
 		}
 	}
-	return 0
+	return in
 }
 
 func TestImportsPointDown(t *testing.T) {

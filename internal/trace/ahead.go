@@ -33,8 +33,11 @@ func NewAhead(src Stream) *Ahead {
 // Stop ends the reading. A read that is under way may last: it costs a goroutine.
 func (a *Ahead) Stop() { a.stop() }
 
-// run reads until the end, an error, or Stop.
+// run reads until the end, an error, or Stop, and then closes what can be closed.
 func (a *Ahead) run() {
+	if c, ok := a.src.(io.Closer); ok {
+		defer c.Close()
+	}
 	defer close(a.queue)
 	var shared Record
 	for {

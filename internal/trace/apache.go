@@ -149,10 +149,12 @@ func joinTimes(pieces []piece) ([]piece, error) {
 	var out []piece
 	for i := 0; i < len(pieces); i++ {
 		p := pieces[i]
-		for p.layout != "" && i+2 < len(pieces) && pieces[i+1].name == "" && pieces[i+2].layout != "" {
-			p.layout += pieces[i+1].literal + pieces[i+2].layout
-			p.name += pieces[i+1].literal + pieces[i+2].name
-			i += 2
+		for n := timeBehind(p, pieces[i+1:]); n > 0; n = timeBehind(p, pieces[i+1:]) {
+			for _, part := range pieces[i+1 : i+1+n] {
+				p.layout += part.literal + part.layout
+				p.name += part.literal + part.name
+			}
+			i += n
 		}
 		if p.layout != "" && !strings.HasPrefix(p.layout, "sec") {
 			if err := checkLayout(p.layout); err != nil {
@@ -163,4 +165,18 @@ func joinTimes(pieces []piece) ([]piece, error) {
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// timeBehind is how many of the pieces behind a time go on with it: a further part, with
+// or without a literal before it.
+func timeBehind(p piece, rest []piece) int {
+	switch {
+	case p.layout == "" || len(rest) == 0:
+		return 0
+	case rest[0].layout != "":
+		return 1
+	case rest[0].name == "" && len(rest) > 1 && rest[1].layout != "":
+		return 2
+	}
+	return 0
 }

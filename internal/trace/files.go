@@ -17,7 +17,7 @@ import (
 // Making says how files are made.
 type Making struct {
 	Zero  bool  // files without content, which take no room on most file systems
-	Limit int64 // of all their bytes; 0: none
+	Limit int64 // of all their bytes, unless Zero; 0: none
 }
 
 // Made counts what Files did.
@@ -124,7 +124,7 @@ func (m *maker) make(name string, size int64) (bool, error) {
 			return false, err
 		}
 	}
-	if m.how.Limit > 0 && size > m.how.Limit-m.made.Bytes {
+	if !m.how.Zero && m.how.Limit > 0 && size > m.how.Limit-m.made.Bytes {
 		err = fmt.Errorf("the files would take more than %d bytes; give a higher limit, or files without content", m.how.Limit)
 	} else {
 		err = m.fill(f, size)

@@ -84,14 +84,16 @@ func fuzzFormat(f *testing.F, format string, files ...string) {
 	f.Fuzz(func(t *testing.T, data []byte) { readFuzz(t, data, Options{Format: format}, nil) })
 }
 
-func FuzzVhost(f *testing.F)    { fuzzFormat(f, "vhost", "vhost.log") }
-func FuzzCombined(f *testing.F) { fuzzFormat(f, "combined", "nginx-timed.log", "apache-combined.log") }
-func FuzzCommon(f *testing.F)   { fuzzFormat(f, "common", "common.log") }
-func FuzzTraefik(f *testing.F)  { fuzzFormat(f, "traefik", "traefik.log") }
-func FuzzHAR(f *testing.F)      { fuzzFormat(f, "har", "browser.har") }
-func FuzzJTLXML(f *testing.F)   { fuzzFormat(f, "jtl-xml", "results.jtl") }
-func FuzzJTLCSV(f *testing.F)   { fuzzFormat(f, "jtl-csv", "results.csv") }
-func FuzzPaths(f *testing.F)    { fuzzFormat(f, "paths", "paths.txt") }
+func FuzzVhost(f *testing.F) { fuzzFormat(f, "vhost", "vhost.log") }
+func FuzzCombined(f *testing.F) {
+	fuzzFormat(f, "combined", "nginx-timed.log", "apache-combined.log", "apache-real.log")
+}
+func FuzzCommon(f *testing.F)  { fuzzFormat(f, "common", "common.log") }
+func FuzzTraefik(f *testing.F) { fuzzFormat(f, "traefik", "traefik.log") }
+func FuzzHAR(f *testing.F)     { fuzzFormat(f, "har", "browser.har") }
+func FuzzJTLXML(f *testing.F)  { fuzzFormat(f, "jtl-xml", "results.jtl", "jmeter.jtl") }
+func FuzzJTLCSV(f *testing.F)  { fuzzFormat(f, "jtl-csv", "results.csv", "jmeter.csv") }
+func FuzzPaths(f *testing.F)   { fuzzFormat(f, "paths", "paths.txt") }
 func FuzzAuto(f *testing.F) {
 	fuzzFormat(f, auto, "nginx-combined.log", "load-input.csv", "app.json.log", "browser.har", "results.jtl", "results.csv", "paths.txt")
 }

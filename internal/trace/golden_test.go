@@ -107,6 +107,14 @@ func TestSamples(t *testing.T) {
 		{"results.jtl", "auto"},
 		{"results.csv", "auto"},
 		{"paths.txt", "auto"},
+		// Written by the programs themselves, with the scripts beside them.
+		{"apache-real.log", "auto"},
+		{"apache-common.log", "auto"},
+		{"apache-vhost.log", "auto"},
+		{"apache-full.log", `LogFormat "%{%Y-%m-%dT%T}t.%{usec_frac}t%{%z}t %D %a %m %U%q %>s %B %I %V \"%{User-Agent}i\"" full`},
+		{"caddy-real.log", "auto"},
+		{"jmeter.jtl", "auto"},
+		{"jmeter.csv", "auto"},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			path := filepath.Join("testdata", c.file)

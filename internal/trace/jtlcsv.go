@@ -6,17 +6,25 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"strconv"
 	"time"
 )
 
 // csvDecoder reads JTL in CSV. Its first line has the names of the columns.
 type csvDecoder struct {
-	in      *csv.Reader
-	columns map[string]int
-	row     []string
-	line    int
-	filler  filler
-	ended   bool
+	in         *csv.Reader
+	columns    map[string]int
+	row, ahead csvRow // ahead is the one after row
+	line       int
+	filler     filler
+	ended      bool
+}
+
+// csvRow is a row, or why there is none.
+type csvRow struct {
+	cells []string
+	line  int
+	err   error
 }
 
 func newCSVDecoder(in *bufio.Reader, zone *time.Location) *csvDecoder {
@@ -32,46 +40,73 @@ func (d *csvDecoder) next(rec *Record) error {
 		if err := d.head(); err != nil {
 			return err
 		}
+		d.read(&d.ahead)
 	}
-	if err := d.read(); err != nil {
-		return err
+	d.row, d.ahead = d.ahead, d.row
+	d.read(&d.ahead)
+	d.line = d.row.line
+	if d.row.err != nil {
+		return d.row.err
+	}
+	if d.outer() {
+		return errNoRequest
 	}
 	d.filler.begin(rec)
 	return fillJTL(&d.filler, func(name string) []byte {
-		i, is := d.columns[name]
-		if name == "URL" && !is {
-			i, is = d.columns["label"]
+		if _, is := d.columns[name]; name == "URL" && !is {
+			name = "label"
 		}
-		if !is || i >= len(d.row) {
-			return nil
-		}
-		return []byte(d.row[i])
+		return []byte(d.cell(&d.row, name))
 	})
 }
 
-func (d *csvDecoder) read() (err error) {
-	if d.ended {
-		return io.EOF
+// cell is the value of a column, "" if there is none.
+func (d *csvDecoder) cell(row *csvRow, name string) string {
+	if i, is := d.columns[name]; is && i < len(row.cells) {
+		return row.cells[i]
 	}
-	d.row, err = d.in.Read()
+	return ""
+}
+
+// outer reports whether the row is that of a sample around others. JMeter writes the
+// ones inside behind it and names them LABEL-0, LABEL-1 …; they begin while it lasts.
+func (d *csvDecoder) outer() bool {
+	if d.ahead.err != nil || d.cell(&d.ahead, "label") != d.cell(&d.row, "label")+"-0" {
+		return false
+	}
+	number := func(row *csvRow, name string) int64 {
+		n, _ := strconv.ParseInt(d.cell(row, name), 10, 64) // dates are 0, and so at once
+		return n
+	}
+	begin, first := number(&d.row, "timeStamp"), number(&d.ahead, "timeStamp")
+	return first >= begin && first-begin <= number(&d.row, "elapsed")
+}
+
+func (d *csvDecoder) read(row *csvRow) {
+	row.cells, row.err = row.cells[:0], io.EOF
+	if d.ended {
+		return
+	}
+	cells, err := d.in.Read()
+	row.cells, row.err = append(row.cells, cells...), err
 	var parse *csv.ParseError
 	switch {
 	case err == nil:
-		d.line, _ = d.in.FieldPos(0)
+		row.line, _ = d.in.FieldPos(0)
 	case errors.As(err, &parse):
-		d.line = parse.StartLine
+		row.line = parse.StartLine
 	case err != io.EOF:
 		d.ended = true
 	}
-	return err
 }
 
 func (d *csvDecoder) head() error {
-	if err := d.read(); err != nil {
-		return err
+	d.read(&d.row)
+	if d.line = d.row.line; d.row.err != nil {
+		return d.row.err
 	}
 	d.columns = map[string]int{}
-	for i, name := range d.row {
+	for i, name := range d.row.cells {
 		d.columns[string(bytes.TrimPrefix([]byte(name), []byte("\ufeff")))] = i
 	}
 	for _, name := range []string{"timeStamp", "elapsed", "responseCode"} {

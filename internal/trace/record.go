@@ -2,13 +2,14 @@
 // predecessor, HAR and JMeter's results. It is a line of stages, each a [Stream]
 // over the one before it, in constant memory however long the log is:
 //
+//	Reading            the flags that choose, and the first two stages at once
 //	NewReader, Merge   files to records, in the order of the files' stamps
 //	Select, Rewrite    what is kept, and how it is sent
 //	Timed              the instant at which each request started, in order
 //	Ahead              reading in a goroutine of its own
 //	NewSource, Paced   operations: at the recorded instants, or at a schedule's
 //
-// It opens nothing and sends nothing.
+// It sends nothing.
 package trace
 
 import "time"

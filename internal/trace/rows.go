@@ -29,17 +29,22 @@ func AppendStep(dst []byte, rate float64) []byte {
 // LoadHead, and expectedRC=NNN where another status than r.Status was expected. A
 // time that is not known is 0 without decimals.
 func AppendRow(dst []byte, r *Record) []byte {
-	dst = appendColumns(dst, r, r.Bytes)
-	dst = append(dst, ' ')
+	dst = append(appendColumns(dst, r, r.Bytes), ' ')
 	dst = strconv.AppendFloat(dst, r.Offered, 'f', -1, 64)
-	if r.Expected != 0 && r.Expected != r.Status {
-		dst = strconv.AppendInt(append(dst, "  expectedRC="...), int64(r.Expected), 10)
-	}
-	return append(dst, '\n')
+	return append(appendExpected(dst, r), '\n')
 }
 
-// appendInputRow appends the row of a request that was logged, with its body. The
-// size is that of the answer to a GET or HEAD, else of what has to be sent.
+// appendExpected appends the status that was expected, where it did not come.
+func appendExpected(dst []byte, r *Record) []byte {
+	if r.Expected == 0 || r.Expected == r.Status {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, "  expectedRC="...), int64(r.Expected), 10)
+}
+
+// appendInputRow appends the row of a request that was logged, with its body, or of a
+// GET or HEAD with the rate that was offered. The size is that of the answer to a GET
+// or HEAD, else of what has to be sent.
 func appendInputRow(dst []byte, r *Record) ([]byte, error) {
 	if bytes.ContainsAny(r.Body, "\r\n") || len(r.Body) > maxBody {
 		return dst, errBody
@@ -49,11 +54,13 @@ func appendInputRow(dst []byte, r *Record) ([]byte, error) {
 		n = r.RequestBytes
 	}
 	dst = appendColumns(dst, r, n)
-	if len(r.Body) > 0 {
-		dst = append(dst, ' ')
-		dst = appendWord(dst, r.Body)
+	switch {
+	case isReading(r.Method) && r.Offered > 0:
+		dst = strconv.AppendFloat(append(dst, ' '), r.Offered, 'f', -1, 64)
+	case len(r.Body) > 0:
+		dst = appendWord(append(dst, ' '), r.Body)
 	}
-	return append(dst, '\n'), nil
+	return append(appendExpected(dst, r), '\n'), nil
 }
 
 // appendColumns appends the first nine columns.
@@ -81,13 +88,16 @@ func appendColumns(dst []byte, r *Record, size int64) []byte {
 }
 
 // appendTime appends when the request started, without a fraction if the log has
-// none, and "- -" if it has no times.
+// none, and "- -" if it has no times. Of an end that is known to the second the
+// middle of this second counts: 2 ms less would otherwise always be the second before.
 func appendTime(dst []byte, r *Record) []byte {
 	switch {
 	case r.At.IsZero():
 		return append(dst, "- -"...)
+	case r.Second && r.Ended && r.Latency > 0:
+		return r.Start().Add(time.Second/2).AppendFormat(dst, "2006-01-02 15:04:05")
 	case r.Second:
-		return r.Start().AppendFormat(dst, "2006-01-02 15:04:05")
+		return r.At.AppendFormat(dst, "2006-01-02 15:04:05")
 	}
 	return r.Start().AppendFormat(dst, "2006-01-02 15:04:05.000")
 }

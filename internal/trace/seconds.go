@@ -14,6 +14,8 @@ import (
 // secondsHead names the columns: the eight of perf2seconds, then takt's own.
 const secondsHead = "#date time latency xfertime sleeptime bytes requests errors offered p50 p99\n"
 
+var errNoSeconds = errors.New("the log has no times, so it has no seconds")
+
 // SecondsCounts says what is in the rows of Seconds.
 type SecondsCounts struct {
 	Rows, Requests uint64
@@ -42,7 +44,7 @@ func Seconds(dst io.Writer, src Stream) (SecondsCounts, error) {
 	}
 	err := each(src, func(r *Record) error {
 		if r.At.IsZero() {
-			return errors.New("the log has no times, so it has no seconds")
+			return errNoSeconds
 		}
 		at := r.At.Truncate(time.Second)
 		if s.requests > 0 && at.After(s.at) {
@@ -93,9 +95,12 @@ func (s *secondRow) reset() {
 	*s = secondRow{h: h}
 }
 
+// isError reports whether the answer is other than 2xx and 3xx, or there is none.
+func isError(r *Record) bool { return r.Status < 200 || r.Status > 399 }
+
 func (s *secondRow) add(r *Record) {
 	s.requests++
-	if r.Status < 200 || r.Status > 399 {
+	if isError(r) {
 		s.errors++
 	}
 	if r.Latency != Unknown {

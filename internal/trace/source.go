@@ -147,11 +147,18 @@ func (p *Paced) Next(op *takt.Op) bool {
 	return true
 }
 
-// End implements takt.Source.
-func (p *Paced) End() time.Duration { return p.base.End() }
+// End implements takt.Source. A schedule without an end ends at the instant at which
+// the operation is due that has no record any more.
+func (p *Paced) End() time.Duration {
+	end := p.base.End()
+	if end < 0 && p.ended && p.have && p.op.Due >= 0 {
+		return p.op.Due
+	}
+	return end
+}
 
-// EndedEarly reports whether the log ended before the schedule.
-func (p *Paced) EndedEarly() bool { return p.ended }
+// EndedEarly reports whether the log ended before the schedule, or by a fault.
+func (p *Paced) EndedEarly() bool { return p.ended && (p.base.End() >= 0 || p.err != nil) }
 
 // PacedCounter is a Paced whose log never ends, so that the schedule alone says how
 // many operations are due.

@@ -19,22 +19,26 @@ const maxMethods = 32
 
 // Statistics says what is in a log.
 type Statistics struct {
-	Requests    uint64
-	First, Last time.Time    // starts; zero: no times
-	PerSecond   Distribution // requests in each second from First on, those without any too
-	PeakAt      time.Time    // the first second with PerSecond.Max
-	MeanPerS    float64      // over the seconds from First to Last, both included
-	Bytes       Distribution // of the answers whose size is known
-	Latency     takt.Latency // count 0: the log has none
-	Methods     map[string]uint64
-	Statuses    map[int]uint64 // 0: not logged
+	Requests  uint64            `json:"requests"`
+	First     time.Time         `json:"first,omitzero"` // starts; zero: no times
+	Last      time.Time         `json:"last,omitzero"`
+	PerSecond Distribution      `json:"per_second"`           // requests in each second from First on, those without any too
+	PeakAt    time.Time         `json:"peak_at,omitzero"`     // the first second with PerSecond.Max
+	MeanPerS  float64           `json:"mean_per_s,omitempty"` // over the seconds from First to Last, both included
+	Bytes     Distribution      `json:"bytes"`                // of the answers whose size is known
+	Latency   takt.Latency      `json:"latency"`              // count 0: the log has none
+	Methods   map[string]uint64 `json:"methods"`
+	Statuses  map[int]uint64    `json:"statuses"` // 0: not logged
 }
 
 // Distribution summarises whole numbers: three significant digits.
 type Distribution struct {
-	Count              uint64
-	Sum                uint64
-	P50, P90, P99, Max uint64
+	Count uint64 `json:"count"`
+	Sum   uint64 `json:"sum"`
+	P50   uint64 `json:"p50"`
+	P90   uint64 `json:"p90"`
+	P99   uint64 `json:"p99"`
+	Max   uint64 `json:"max"`
 }
 
 // tally counts whole numbers. The histogram has no 0, so that stands beside it.

@@ -26,7 +26,14 @@ type Open func(t *testing.T, target Target) *takt.Driver
 
 // Run holds a driver against what the engine expects of all, in the engine's mode
 // of that name; "": the driver's own.
-func Run(t *testing.T, mode string, open Open) {
+func Run(t *testing.T, mode string, open Open) { RunList(t, mode, open, nil) }
+
+// RunList is Run for a driver whose operations come from a list: with makes their
+// source of that of the schedule.
+func RunList(t *testing.T, mode string, open Open, with func(takt.Source) takt.Source) {
+	run := func(t *testing.T, mode string, d *takt.Driver, n uint64) *takt.Report {
+		return run(t, plan(t, mode, d, n, with), mode, n)
+	}
 	t.Run("good", func(t *testing.T) {
 		r := run(t, mode, open(t, Good), 100)
 		if r.Counts.OK != 100 || r.Bytes.Sent == 0 || r.Bytes.Received == 0 {
@@ -50,13 +57,13 @@ func Run(t *testing.T, mode string, open Open) {
 		}
 	})
 	t.Run("down", func(t *testing.T) {
-		if _, err := engine.Run(context.Background(), plan(t, mode, open(t, Down), 1)); err == nil {
+		if _, err := engine.Run(context.Background(), plan(t, mode, open(t, Down), 1, with)); err == nil {
 			t.Error("a run without a server was made")
 		}
 	})
 }
 
-func plan(t *testing.T, mode string, d *takt.Driver, n uint64) engine.Plan {
+func plan(t *testing.T, mode string, d *takt.Driver, n uint64, with func(takt.Source) takt.Source) engine.Plan {
 	t.Helper()
 	o := engine.Defaults()
 	o.Rate, o.Requests, o.Drain, o.Engine = "200/s", n, engine.DrainOf(500*time.Millisecond), mode
@@ -64,12 +71,15 @@ func plan(t *testing.T, mode string, d *takt.Driver, n uint64) engine.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if with != nil {
+		src = with(src)
+	}
 	return engine.Plan{Options: o, Kind: "test", Source: src, Driver: d}
 }
 
-func run(t *testing.T, mode string, d *takt.Driver, n uint64) *takt.Report {
+func run(t *testing.T, p engine.Plan, mode string, n uint64) *takt.Report {
 	t.Helper()
-	r, err := engine.Run(context.Background(), plan(t, mode, d, n))
+	r, err := engine.Run(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

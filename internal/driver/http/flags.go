@@ -73,6 +73,9 @@ func (h *Header) Redact(line string) string {
 	return name + ": " + takt.Redacted
 }
 
+// Lacks reports whether no line has the name.
+func (h Header) Lacks(name string) bool { return !h.has(name) }
+
 func (h Header) has(name string) bool {
 	return slices.ContainsFunc(h, func(f http1.Field) bool { return strings.EqualFold(f.Name, name) })
 }

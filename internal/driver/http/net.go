@@ -160,7 +160,7 @@ func (c *netClient) finish(ctx context.Context, r *takt.Report) error {
 type netWorker struct {
 	c      *netClient
 	client *http.Client
-	body   []byte // what Options.ExpectBody gets to see
+	body   []byte // the beginning of the answer's, for who wants to see it
 }
 
 // Do implements takt.Worker.
@@ -176,7 +176,7 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	}
 	resp, err := w.send(req)
 	if err == nil {
-		err = w.read(resp, r)
+		err = w.read(resp, op, r)
 	}
 	t.hop()
 	t.finish()
@@ -217,11 +217,11 @@ func isHTTP1(err error) bool {
 
 // read takes the answer in, keeps the beginning of a failed one's body, and holds
 // the body of any other against Options.ExpectBody.
-func (w *netWorker) read(resp *http.Response, r *takt.Result) error {
+func (w *netWorker) read(resp *http.Response, op *takt.Op, r *takt.Result) error {
 	defer resp.Body.Close()
 	r.Status = resp.StatusCode
-	r.Class = w.c.o.FailOn.Class(resp.StatusCode)
-	limit := 0
+	r.Class = w.c.o.class(op, resp.StatusCode)
+	limit, wanted := 0, w.c.wants()
 	switch {
 	case w.c.o.HTTP2 && resp.ProtoMajor != 2:
 		r.Class, r.Err = classProtocol, fmt.Errorf("the server speaks %s, not HTTP/2; leave --h2 out", resp.Proto)
@@ -229,6 +229,9 @@ func (w *netWorker) read(resp *http.Response, r *takt.Result) error {
 		limit = http1.SampleBytes
 	case w.c.check != nil:
 		limit = http1.CheckBytes
+	}
+	if wanted {
+		limit = max(limit, exchangeBytes)
 	}
 	if err := w.keep(resp.Body, limit); err != nil {
 		return err
@@ -238,8 +241,13 @@ func (w *netWorker) read(resp *http.Response, r *takt.Result) error {
 			r.Class = http1.ClassBody
 		}
 	}
-	r.Body = append(r.Body, w.body[:min(len(w.body), http1.SampleBytes)]...)
-	_, err := io.Copy(io.Discard, resp.Body)
+	if r.Class != "" {
+		r.Body = append(r.Body, w.body[:min(len(w.body), http1.SampleBytes)]...)
+	}
+	rest, err := io.Copy(io.Discard, resp.Body)
+	if err == nil && w.c.o.Recording != nil {
+		w.answered(resp, op, r, int64(len(w.body))+rest, wanted)
+	}
 	return err
 }
 

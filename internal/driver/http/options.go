@@ -68,6 +68,8 @@ type Options struct {
 	FailOn     FailOn
 	ExpectBody Pattern
 
+	Recording Recording // makes the requests instead of the flags; nil: they do
+
 	ContrastFor time.Duration // of the closed loop after the run; 0: none
 	Stdin       io.Reader     // of -D - and --targets -; nil: empty
 

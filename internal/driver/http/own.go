@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -31,9 +30,7 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 	}
 	l := &takt.Loop{
 		ConnectTimeout: o.ConnectTimeout, Timeout: o.Timeout,
-		Codec: func(int) takt.Codec {
-			return http1.NewCodec(o.requests, http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check()})
-		},
+		Codec: func(int) takt.Codec { return o.codec() },
 	}
 	l.Network, l.Addr = o.route(hostPort(u))
 	if u.Scheme == "https" {
@@ -61,7 +58,7 @@ func (o *Options) finish(_ context.Context, r *takt.Report) error {
 			n += count
 		}
 	}
-	if n > 0 {
+	if n > 0 && o.Recording == nil { // what was recorded is not followed either
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "redirects", Message: fmt.Sprintf(
 			"%d answers were redirects that were not followed; give the final URL, follow with --redirects %d, or count them as failed with --fail-on 3xx,4xx,5xx", n, o.Redirects+1)})
 	}

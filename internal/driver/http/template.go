@@ -88,7 +88,10 @@ func splitTarget(s string) (base, target string) {
 
 // build makes the requests of all operations and checks them.
 func (o *Options) build() []error {
-	if o.Targets != "" {
+	switch {
+	case o.Recording != nil:
+		return o.buildRecorded()
+	case o.Targets != "":
 		return o.buildTargets()
 	}
 	m := o.newMessage(strings.ToUpper(o.Method), o.url, o.target, nil, o.body)

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/trace"
+)
+
+// traceConvert is the command that writes a log in another format.
+type traceConvert struct {
+	tracing
+	output string
+	base   string
+
+	parsed *url.URL // base; nil: none
+}
+
+// The formats of takt trace convert.
+const (
+	toLoad   = "load"
+	toVegeta = "vegeta"
+)
+
+func newTraceConvert(env Env) *cobra.Command {
+	v := &traceConvert{tracing: newTracing(env), output: toLoad}
+	return v.command(&cobra.Command{
+		Use:   "convert LOG…",
+		Short: "write a log as a load file, or as targets of vegeta",
+		Example: `  takt trace convert /var/log/nginx/access.log > load.csv
+  takt trace convert access.log.*.gz --path '^/api/' --methods GET --from 1000 --for 500
+  takt trace convert access.log -o vegeta --base http://127.0.0.1:8080 > targets.json`,
+	}, v.addFlags, v.validate, v.write)
+}
+
+func (v *traceConvert) addFlags(fs *goFlagSet) {
+	fs.StringVar(&v.output, "output", v.output, "`FORMAT` on standard output: load, or vegeta (its format json)")
+	fs.StringVar(&v.output, "o", v.output, "= --output")
+	fs.StringVar(&v.base, "base", "", "of vegeta: the `URL` of the server to load; the hosts of the log unless given")
+}
+
+func (v *traceConvert) validate() (faults []error) {
+	if v.output != toLoad && v.output != toVegeta {
+		faults = append(faults, fmt.Errorf("unknown output %q; use load or vegeta", v.output))
+	}
+	if v.base == "" {
+		return faults
+	}
+	if v.output == toLoad {
+		faults = append(faults, errors.New("--base is of use with -o vegeta only: a load file has paths; leave it out"))
+	}
+	u, err := url.Parse(v.base)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		faults = append(faults, fmt.Errorf("--base %q is no URL; write http://127.0.0.1:8080", hidePassword(v.base)))
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
+		faults = append(faults, fmt.Errorf("--base %q has a path, but the paths are those of the log; change them with --rewrite, as in '^=>/prefix'", hidePassword(v.base)))
+	}
+	v.parsed = u
+	return faults
+}
+
+func (v *traceConvert) write(src trace.Stream) error {
+	var c trace.Converted
+	var err error
+	if v.output == toVegeta {
+		c, err = trace.ToVegeta(v.env.Stdout, src, v.parsed)
+	} else {
+		c, err = trace.ToLoad(v.env.Stdout, src)
+	}
+	if c.Refused > 0 {
+		fmt.Fprintf(v.env.Stderr, "takt trace: %d requests cannot be written in the format %s, the first: %v\n", c.Refused, v.output, c.First)
+	}
+	if err == nil && c.Written == 0 && c.Refused > 0 {
+		err = errors.New("not one request could be written")
+	}
+	return err
+}

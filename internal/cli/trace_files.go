@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/trace"
+)
+
+// traceFiles is mkLoadTestFiles: the command that makes the files that a log asks for.
+type traceFiles struct {
+	tracing
+	root   string
+	making trace.Making
+}
+
+func newTraceFiles(env Env) *cobra.Command {
+	f := &traceFiles{tracing: newTracing(env), root: ".", making: trace.Making{Limit: 10 << 30}}
+	c := &cobra.Command{
+		Use:   "files LOG…",
+		Short: "make the files that a log asks for, each of the recorded size",
+		Long:  "A row of the load format on standard output tells of each file that was made.",
+		Example: `  takt trace files load.csv --root /var/www/html
+  takt trace files access.log --root html --zero --for 1000`,
+		Annotations: map[string]string{legacyFlags: "from for zero"},
+	}
+	return f.command(c, f.addFlags, func() []error {
+		if f.making.Limit < 1 {
+			return []error{fmt.Errorf("--limit is %d; give bytes above 0", f.making.Limit)}
+		}
+		return nil
+	}, f.write)
+}
+
+func (f *traceFiles) addFlags(fs *goFlagSet) {
+	fs.StringVar(&f.root, "root", f.root, "make them below `FOLDER`, which is made too; nothing is made outside of it")
+	fs.BoolVar(&f.making.Zero, "zero", false, "files of the same sizes that take no room on the disk: all their bytes are 0")
+	fs.Int64Var(&f.making.Limit, "limit", f.making.Limit, "make at most so many `BYTES`; files of --zero do not count")
+}
+
+func (f *traceFiles) write(src trace.Stream) error {
+	if err := os.MkdirAll(f.root, 0o755); err != nil {
+		return fmt.Errorf("%w; check --root", err)
+	}
+	root, err := os.OpenRoot(f.root)
+	if err != nil {
+		return fmt.Errorf("%w; check --root", err)
+	}
+	defer root.Close()
+	rows := bufio.NewWriter(f.env.Stdout)
+	m, err := trace.Files(root, src, f.making, rows)
+	fmt.Fprintf(f.env.Stderr, "takt trace: %d files made with %d bytes; %d were there, %d requests need none, %d cannot be made\n",
+		m.Files, m.Bytes, m.Present, m.Skipped, m.Impossible)
+	return errors.Join(err, rows.Flush())
+}

@@ -1,0 +1,134 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Open makes the driver of one run.
+func (o *Options) Open(ctx context.Context, conns int) (*takt.Driver, error) {
+	d := &takt.Driver{Worker: func(int) (takt.Worker, error) { return budget{}, nil }}
+	if !o.Seed.TimeBudget {
+		var err error
+		if d, err = o.HTTP.Open(ctx, conns); err != nil {
+			o.close()
+			return nil, err
+		}
+	}
+	finish, closed := d.Finish, d.Close
+	d.Finish = func(ctx context.Context, r *takt.Report) error {
+		o.finish(r)
+		if finish == nil {
+			return nil
+		}
+		return finish(ctx, r)
+	}
+	d.Close = func() error {
+		o.close()
+		if closed == nil {
+			return nil
+		}
+		return closed()
+	}
+	return d, nil
+}
+
+// close ends the reading of a run.
+func (o *Options) close() {
+	r := o.run.Load()
+	if r == nil {
+		return
+	}
+	r.ahead.Stop()
+	if r.log.follow != nil {
+		r.log.follow.Stop()
+	}
+	r.printer.stop()
+}
+
+// stdin is standard input, empty if there is none.
+func (o *Options) stdin() io.Reader {
+	if o.Stdin == nil {
+		return bytes.NewReader(nil)
+	}
+	return o.Stdin
+}
+
+// finish says what was read, what came late, and how it compares.
+func (o *Options) finish(r *takt.Report) {
+	run := o.run.Load()
+	run.printer.stop()
+	a := run.log.seen()
+	r.Extra["lines"], r.Extra["requests_read"] = a.lines.Lines, a.lines.Records
+	for name, n := range map[string]uint64{
+		"lines_without_request": a.lines.NoRequest, "bad_lines": a.lines.Bad, "left_out_by_method": a.selected.Method,
+		"left_out_by_path": a.selected.Path, "left_out_by_status": a.selected.Status, "left_out_by_client": a.selected.Client,
+		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "log_began_again": a.again,
+	} {
+		if n > 0 {
+			r.Extra[name] = n
+		}
+	}
+	o.warn(r, &a)
+	if c := run.comparison; len(c.classes) > 0 {
+		r.Extra["comparison"] = c.report()
+	}
+}
+
+// warn adds the doubts about what was replayed.
+func (o *Options) warn(r *takt.Report, a *account) {
+	add := func(is bool, code, format string, args ...any) {
+		if is {
+			r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+		}
+	}
+	add(a.lines.Bad > 0, "bad_lines", "%d of %d lines could not be read and are not in the replay: %s", a.lines.Bad, a.lines.Lines, places(a.lines.Faults))
+	add(a.refused > 0, "not_sendable", "%d requests were left out: their bodies are above %d MiB, or their methods are not signed for S3", a.refused, maxBody>>20)
+	add(a.late.Count > 0, "log_disorder", "%d requests stood in the log more than --window behind later ones, by up to %v more: they were due at once", a.late.Count, a.late.Most)
+	add(a.crowded > 0, "crowded", "%d requests of seconds with more than 131072 were due at the end of their second", a.crowded)
+	add(o.run.Load().lost > 0, "rows_lost", "%d operations ended after 131072 later ones had begun: they have no row in -o load and are not compared; all other figures hold them", o.run.Load().lost)
+	add(o.run.Load().printer.lost.Load() > 0, "not_shown", "%d exchanges were not shown, since standard error did not keep up", o.run.Load().printer.lost.Load())
+}
+
+// placesShown is how many bad lines a warning names.
+const placesShown = 3
+
+// places names the first bad lines. Their text is not shown: it may hold a secret.
+func places(faults []trace.Fault) string {
+	var list []string
+	for _, f := range faults[:min(len(faults), placesShown)] {
+		list = append(list, fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Cause))
+	}
+	if len(faults) > placesShown {
+		list = append(list, "…")
+	}
+	return strings.Join(list, "; ")
+}
+
+// budget is the protocol of --timeBudget: what takt adds to it is takt's.
+type budget struct{}
+
+// Do implements takt.Worker.
+func (budget) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
+	rec := op.Data.(*trace.Record)
+	d := time.Second
+	if isReading(rec.Method) {
+		d = time.Second / 10
+	}
+	select {
+	case <-time.After(d):
+		r.Status = rec.Expected
+	case <-ctx.Done():
+		r.Class, r.Err = "cancelled", context.Cause(ctx)
+	}
+}
+
+// Close implements takt.Worker.
+func (budget) Close() error { return nil }

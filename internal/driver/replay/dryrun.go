@@ -1,0 +1,93 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// plannedShown is how many requests a dry run shows.
+const plannedShown = 10
+
+// Plans implements driver.Planner.
+func (o *Options) Plans() bool { return o.DryRun }
+
+// Plan implements driver.Planner: it reads the logs as a run would, and sends nothing.
+func (o *Options) Plan(ctx context.Context, w io.Writer, src takt.Source) error {
+	defer o.close()
+	host, prefix := o.HTTP.Endpoint()
+	var op takt.Op
+	var n uint64
+	var last time.Duration
+	for ctx.Err() == nil {
+		if !src.Next(&op) {
+			if feed := src.(interface{ Starved() bool }); !feed.Starved() {
+				break
+			}
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if src.End() >= 0 && op.Due >= src.End() || o.Seed.Rewind && n >= plannedShown && src.End() < 0 {
+			break
+		}
+		n++
+		last = op.Due
+		if n <= plannedShown {
+			rec := op.Data.(*trace.Record)
+			fmt.Fprintf(w, "%12s  %s %s  to %s%s  recorded %s, %s:%d\n", due(op.Due), rec.Method, rec.URI, host, prefix, status(rec.Expected), rec.File, rec.Line)
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if feed := src.(interface{ Err() error }); feed.Err() != nil {
+		return feed.Err()
+	}
+	return o.plan(w, n, last)
+}
+
+// plan says what the run would be.
+func (o *Options) plan(w io.Writer, n uint64, last time.Duration) error {
+	a := o.run.Load().log.seen()
+	pace := "at their recorded times, " + (*speed)(&o.Speed).String()
+	switch e := o.engine; {
+	case e.Stages != "":
+		pace = "in " + fmt.Sprint(len(o.stages)) + " stages"
+	case e.Rate != "":
+		pace = "at " + e.Rate
+	}
+	fmt.Fprintf(w, "plan: %d requests %s, the last due after %s", n, pace, due(last))
+	if s := last.Seconds(); s > 0 && n > 1 {
+		fmt.Fprintf(w, ", %s on average", schedule.FormatRate(float64(int(float64(n-1)/s*1000+0.5))/1000))
+	}
+	fmt.Fprintln(w)
+	if o.Seed.Rewind {
+		fmt.Fprintln(w, "log: begins again at its end")
+	} else {
+		fmt.Fprintf(w, "log: %s\n", a.text())
+	}
+	for i := range a.lines.Faults {
+		fmt.Fprintf(w, "  %v\n", &a.lines.Faults[i])
+	}
+	_, err := fmt.Fprintln(w, "nothing was sent: this was --dry-run")
+	return err
+}
+
+func due(d time.Duration) string {
+	if d == takt.Asap {
+		return "at once"
+	}
+	return d.Round(time.Microsecond).String()
+}
+
+func status(code int) string {
+	if code == 0 {
+		return "none"
+	}
+	return fmt.Sprint(code)
+}

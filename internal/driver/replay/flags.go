@@ -1,0 +1,129 @@
+package replay
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// SeedFlags are the predecessor's long flags, which may have one dash there, and its
+// short one that may have two.
+func SeedFlags() []string {
+	return strings.Fields(`tps progress start-tps duration for from rewind tail rest s3 timeBudget ro rw wo serialize strip
+		host-header headers cache akamai-debug crash v d s3-bucket s3-key s3-secret config allowMissingConfig
+		allowUnknownFlags configUpdateInterval dumpflags thunder`)
+}
+
+// AddFlags declares the flags on fs.
+func (o *Options) AddFlags(fs *flag.FlagSet) {
+	o.Reading.AddFlags(fs)
+	o.addTimingFlags(fs)
+	o.addSeedFlags(fs)
+	o.addS3Flags(fs)
+	o.HTTP.AddRecordedFlags(fs)
+}
+
+func (o *Options) addTimingFlags(fs *flag.FlagSet) {
+	fs.Var((*speed)(&o.Speed), "speed", "replay the recorded times so many times as fast, `2x`")
+	fs.Var(&o.Timing.Jitter, "jitter", "where in their second requests start whose log has whole seconds: `uniform|poisson|burst`")
+	fs.Var((*schedule.DurationValue)(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m; 30s unless given")
+	fs.BoolVar(&o.KeepHost, "keep-host", false, "send the recorded Host where the log has one")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "send nothing: show the first ten requests and what the whole log would be")
+}
+
+func (o *Options) addSeedFlags(fs *flag.FlagSet) {
+	s := &o.Seed
+	fs.Float64Var(&s.TPS, "tps", 0, "requests per second, `N`; with --progress N the highest rate of a ramp by steps; rows of the load format go to stdout, the report to stderr")
+	fs.Float64Var(&s.StartTPS, "start-tps", 0, "the ramp's first rate, `N`; the height of a step unless given")
+	fs.BoolVar(&s.Rewind, "rewind", false, "begin the log again at its end")
+	fs.BoolVar(&s.Tail, "tail", false, "follow the log: replay what is written to it from now on")
+	fs.BoolVar(&s.RO, "ro", false, "GET and HEAD only, as without it")
+	fs.Int64Var(&s.RW, "rw", 0, "POST and PUT too, with random bodies of the recorded size, but at most `BYTES`")
+	fs.Int64Var(&s.WO, "wo", 0, "PUT only, with random bodies of the recorded size, but at most `BYTES`")
+	fs.BoolVar(&s.Serialize, "serialize", false, "one request at a time: -c 1")
+	fs.BoolVar(&s.Thunder, "thunder", false, "all requests of a second are due at its beginning")
+	fs.StringVar(&o.HTTP.Host, "host-header", "", "Host `HEADER`, as --host")
+	fs.StringVar(&s.Headers, "headers", "", "headers, `K:V K2:V2`; --header takes values with blanks")
+	fs.BoolVar(&s.Cache, "cache", false, "do not send Cache-Control: no-cache")
+	fs.BoolVar(&s.Akamai, "akamai-debug", false, "send Akamai's debug header Pragma")
+	fs.BoolVar(&s.Crash, "crash", false, "end the run with the first bad reply, exit code 3")
+	fs.BoolVar(&s.Verbose, "verbose", false, "show every request with its answer on stderr")
+	fs.BoolVar(&s.Verbose, "v", false, "= --verbose")
+	fs.BoolVar(&s.Debug, "debug", false, "show a line for every request on stderr: when it was due, sent and done")
+	fs.BoolVar(&s.Debug, "d", false, "= --debug")
+	fs.BoolVar(&s.TimeBudget, "timeBudget", false, "send nothing: a GET takes 0.1 s and all else 1 s, which shows what takt adds")
+	fs.Bool("rest", false, "accepted: HTTP is the protocol unless --s3 or --timeBudget is given")
+	fs.Bool("allowMissingConfig", false, "a --config that is not there is no fault")
+	fs.Bool("allowUnknownFlags", false, "settings in --config that takt does not know are no fault")
+	fs.Bool("dumpflags", false, "print all settings as a config file and end")
+	fs.String("configUpdateInterval", "", "accepted: `TIME`; settings do not change during a run")
+}
+
+func (o *Options) addS3Flags(fs *flag.FlagSet) {
+	s := &o.Seed
+	fs.BoolVar(&s.S3, "s3", false, "sign GET, HEAD and PUT for S3, path-style, with the three below")
+	fs.StringVar((*string)(&s.Bucket), "s3-bucket", "", "`NAME` of the bucket")
+	fs.StringVar((*string)(&s.Key), "s3-key", "", "access `KEY`")
+	fs.Var((*takt.Secret)(&s.Secret), "s3-secret", "`SECRET` of the key; better from TAKT_S3_SECRET")
+	fs.StringVar(&s.Region, "s3-region", s.Region, "`REGION` that the signature is for")
+}
+
+// credential is a word for the signature.
+type credential string
+
+// checkS3 reports what is missing for a signature.
+func (o *Options) checkS3() (faults []error) {
+	s := &o.Seed
+	for name, value := range map[string]credential{"bucket": s.Bucket, "key": s.Key, "secret": s.Secret} {
+		if s.S3 && value == "" {
+			faults = append(faults, fmt.Errorf("--s3 is given without --s3-%s; a signature needs it", name))
+		}
+	}
+	return faults
+}
+
+// speed is a factor as a flag: 2x or 2.
+type speed float64
+
+// String implements flag.Value.
+func (v *speed) String() string { return strconv.FormatFloat(float64(*v), 'f', -1, 64) + "x" }
+
+// Set implements flag.Value.
+func (v *speed) Set(text string) error {
+	f, err := strconv.ParseFloat(strings.TrimSuffix(text, "x"), 64)
+	if err != nil || !(f >= 1e-6 && f <= 1e6) {
+		return fmt.Errorf("%.60q is no speed; write 2x for twice as fast, 0.5x for half", text)
+	}
+	*v = speed(f)
+	return nil
+}
+
+// takeHeaders adds what the predecessor's flags put into every request.
+func (o *Options) takeHeaders() error {
+	s := &o.Seed
+	for pair := range strings.FieldsSeq(s.Headers) {
+		name, value, ok := strings.Cut(pair, ":")
+		if !ok || name == "" {
+			return errors.New("--headers has a word without a colon; write K:V K2:V2, or --header 'K: V' for each")
+		}
+		o.HTTP.Header = append(o.HTTP.Header, http1.Field{Name: name, Value: value})
+	}
+	s.Headers = ""
+	if !s.Cache && o.HTTP.Header.Lacks("Cache-Control") {
+		o.HTTP.Header = append(o.HTTP.Header, http1.Field{Name: "Cache-Control", Value: "no-cache"})
+	}
+	if s.Akamai && o.HTTP.Header.Lacks("Pragma") {
+		o.HTTP.Header = append(o.HTTP.Header, http1.Field{Name: "Pragma", Value: akamaiDebug})
+	}
+	return nil
+}
+
+// akamaiDebug asks Akamai's servers for their seven debug headers.
+const akamaiDebug = "akamai-x-cache-on, akamai-x-cache-remote-on, akamai-x-check-cacheable, akamai-x-get-cache-key, " +
+	"akamai-x-get-extracted-values, akamai-x-get-ssl-client-session-id, akamai-x-get-true-cache-key"

@@ -1,0 +1,233 @@
+// Package replay is the driver of takt replay: one operation is one request of a log,
+// sent over package http. It says what is asked for and when, holds the answers
+// against what was recorded, and makes rows of the load format.
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// Options are the flags of takt replay beyond those of every load command.
+type Options struct {
+	Reading  trace.Reading
+	Timing   trace.Timing
+	Speed    float64 // of the recorded times
+	KeepHost bool    // send the recorded Host
+	DryRun   bool
+	HTTP     *http.Options
+	Seed     Seed
+	Stdin    io.Reader
+
+	logs    []string
+	engine  *engine.Options // as the last Shape left it
+	faults  []error         // found by Shape
+	stages  []schedule.Stage
+	made    string // the rate or stages that Shape made of the seed's flags
+	shard   uint64 // from 0
+	shards  uint64 // of the operations this machine has every shards-th: at least 1
+	random  *payload.Random
+	answers answers
+	onlook  onlooker
+	run     atomic.Pointer[run] // the last; a connection that hangs may outlast it
+}
+
+// Seed are the predecessor's flags that takt has no other word for.
+type Seed struct {
+	TPS, StartTPS float64
+	Step          float64 // --progress N
+	Rewind, Tail  bool
+	RO            bool
+	RW, WO        int64 // bytes
+	Serialize     bool
+	Thunder       bool
+	Headers       string
+	Cache, Akamai bool
+	Crash         bool
+	Verbose       bool
+	Debug         bool
+	TimeBudget    bool
+	S3            bool
+	Bucket        credential
+	Key           credential
+	Secret        credential
+	Region        string
+}
+
+// New are the options with their defaults.
+func New() *Options {
+	o := &Options{HTTP: http.New(), Speed: 1, Seed: Seed{Region: "us-east-1"}}
+	o.HTTP.ContentType, o.HTTP.Recording = "application/octet-stream", &o.answers
+	o.answers.o = o
+	return o
+}
+
+// Validate reports every fault at once.
+func (o *Options) Validate(args []string) []error {
+	faults := slices.Clone(o.faults)
+	faults = append(faults, o.Reading.Validate()...)
+	faults = append(faults, o.checkPairs()...)
+	faults = append(faults, o.checkS3()...)
+	if err := o.takeHeaders(); err != nil {
+		faults = append(faults, err)
+	}
+	faults = append(faults, o.checkArguments(args)...)
+	if o.Seed.Tail && (len(o.logs) > 1 || slices.Contains(o.logs, "-")) {
+		faults = append(faults, errors.New("--tail follows one file; standard input is read as it comes without it"))
+	}
+	o.random = payload.NewRandom(o.engine.Seed)
+	return faults
+}
+
+// checkArguments takes the logs and the URL.
+func (o *Options) checkArguments(args []string) (faults []error) {
+	switch {
+	case len(args) == 0:
+		return []error{errors.New("neither a log nor a URL is given; write takt replay access.log http://127.0.0.1:8080/")}
+	case len(args) == 1 || strings.Contains(args[0], "://"):
+		return []error{fmt.Errorf("%q is given; write the log first and the URL last: takt replay access.log http://127.0.0.1:8080/", args)}
+	}
+	o.logs = args[:len(args)-1]
+	url := args[len(args)-1]
+	if strings.Contains(url, "?") {
+		faults = append(faults, fmt.Errorf("url %q has a query; the log has those of the requests, so leave it out", url))
+	}
+	faults = append(faults, o.HTTP.Validate([]string{url})...)
+	for _, name := range o.logs {
+		if name == "-" {
+			continue
+		}
+		if info, err := os.Stat(name); err != nil {
+			faults = append(faults, fmt.Errorf("cannot read the log: %w; the arguments are logs, and last the URL", err))
+		} else if info.IsDir() {
+			faults = append(faults, fmt.Errorf("the log %s is a folder; name the files in it", name))
+		}
+	}
+	return faults
+}
+
+// checkPairs refuses flags that mean nothing beside what else is given.
+func (o *Options) checkPairs() (faults []error) {
+	refuse := func(wrong bool, text string) {
+		if wrong {
+			faults = append(faults, errors.New(text))
+		}
+	}
+	s := &o.Seed
+	recorded := o.engine.Recorded
+	refuse(s.Rewind && recorded, "--rewind needs a rate: with the recorded times a second pass would be due in the past; add --tps or --rate")
+	refuse(s.Rewind && s.Tail, "both --rewind and --tail are given; keep one, a log that is followed has no end")
+	refuse(s.Rewind && slices.Contains(o.logs, "-"), "--rewind cannot begin standard input again; give a file")
+	refuse(o.Speed != 1 && !recorded, "both --speed and a rate are given; keep one, a rate takes no times from the log")
+	refuse(o.Speed != 1 && s.Tail, "both --speed and --tail are given; a log that is followed sets the pace")
+	refuse(s.RO && (s.RW > 0 || s.WO > 0) || s.RW > 0 && s.WO > 0, "more than one of --ro, --rw and --wo is given; keep one")
+	refuse(o.Reading.Rules.Methods != nil && (s.RO || s.RW > 0 || s.WO > 0), "both --methods and one of --ro, --rw and --wo are given; keep one")
+	refuse(s.RW < 0 || s.WO < 0, "--rw and --wo take the bytes that a body may have; give a number above 0")
+	refuse(s.TimeBudget && s.S3, "both --timeBudget and --s3 are given; keep one, the first sends nothing")
+	refuse(s.Tail && o.DryRun, "both --tail and --dry-run are given; what will be written cannot be shown")
+	for _, f := range o.HTTP.Header {
+		refuse(strings.Contains(f.Value, "{{"), "header "+f.Name+" has a placeholder, and none is filled in here; write the value itself")
+	}
+	return faults
+}
+
+// reading is Reading with the predecessor's --rw and --wo.
+func (o *Options) reading() trace.Reading {
+	g := o.Reading
+	switch s := &o.Seed; {
+	case s.RW > 0:
+		g.Rules.Methods = []string{"GET", "HEAD", "POST", "PUT"}
+	case s.WO > 0:
+		g.Rules.Methods = []string{"PUT"}
+	}
+	if o.engine.Recorded && o.engine.Requests > 0 && (g.For == 0 || g.For > o.engine.Requests) {
+		g.For = o.engine.Requests
+	}
+	return g
+}
+
+// mostBody bounds a body: that of --rw and --wo, and what a connection holds.
+func (o *Options) mostBody() int64 {
+	if n := max(o.Seed.RW, o.Seed.WO); n > 0 {
+		return min(n, maxBody)
+	}
+	return maxBody
+}
+
+// maxBody bounds a body in bytes, of which each connection holds one.
+const maxBody = 64 << 20
+
+// Secrets implements takt.Secretive.
+func (o *Options) Secrets() []string { return o.HTTP.Secrets() }
+
+// StdinReaders implements driver.StdinReader.
+func (o *Options) StdinReaders() (before, during []string) {
+	if slices.Contains(o.logs, "-") {
+		during = append(during, "the log -")
+	}
+	return before, during
+}
+
+// Variables are the settings that shape the load or the target.
+func (o *Options) Variables() map[string]any {
+	v := o.HTTP.Variables()
+	v["log"] = strings.Join(o.logs, " ")
+	set := func(name string, is bool, value any) {
+		if is {
+			v[name] = value
+		}
+	}
+	g, s := &o.Reading, &o.Seed
+	if o.engine.Recorded {
+		v["speed"], v["jitter"] = o.Speed, o.Timing.Jitter.String()
+		set("window_s", o.Timing.Window != 0, o.Timing.Window.Seconds())
+	}
+	set("format", g.Options.Format != "", g.Options.Format)
+	set("from", g.From > 0, g.From)
+	set("for", g.For > 0, g.For)
+	set("methods", o.reading().Rules.Methods != nil, strings.Join(o.reading().Rules.Methods, ","))
+	set("statuses", g.Rules.Statuses != nil, g.Rules.Statuses.String())
+	set("sample", g.Rules.Share > 0, g.Rules.Share)
+	set("strip", g.Rewriting.Strip != "", g.Rewriting.Strip)
+	set("rewritings", len(g.Rewriting.Changes) > 0, len(g.Rewriting.Changes))
+	set("keep_tokens", g.Rewriting.KeepTokens, true)
+	set("keep_host", o.KeepHost, true)
+	set("step_per_s", s.Step > 0, s.Step)
+	set("rewind", s.Rewind, true)
+	set("tail", s.Tail, true)
+	set("thunder", s.Thunder, true)
+	set("s3", s.S3, true)
+	set("protocol", s.TimeBudget, "timeBudget")
+	if re := g.Rules.Path; re != nil {
+		v["path_matches"] = re.String()
+	}
+	if re := g.Rules.NotPath; re != nil {
+		v["path_matches_not"] = re.String()
+	}
+	return v
+}
+
+// timing is how instants are made of stamps.
+func (o *Options) timing() trace.Timing {
+	t := o.Timing
+	t.Seed = o.engine.Seed
+	return t
+}
+
+// zone is that of stamps that are read and written.
+func (o *Options) zone() *time.Location {
+	return cmp.Or(o.Reading.Options.Zone, time.Local)
+}

@@ -1,0 +1,194 @@
+package replay
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/taktload/takt/internal/trace"
+)
+
+// pipeline reads the logs. It belongs to one goroutine but for seen: the run may end
+// while a read is under way, and must still say what was read.
+type pipeline struct {
+	src    trace.Stream
+	logs   []*trace.Log // one, or with --rewind the last two
+	timed  *trace.TimedStream
+	fits   *fitting
+	follow *trace.Follower // nil: the logs are not followed
+	before account         // of the passes that are over
+
+	reads uint64
+	mu    sync.Mutex
+	kept  account
+}
+
+// account says what became of the lines of the logs.
+type account struct {
+	lines    trace.Counts
+	selected trace.Selected
+	removed  uint64 // parameters that are secrets
+	refused  uint64 // requests that cannot be sent, see fitting
+	late     trace.Late
+	crowded  uint64
+	spread   uint64
+	again    uint64 // how often the logs began again
+}
+
+// openLogs makes the line of stages up to the due instants.
+func (o *Options) openLogs() (*pipeline, error) {
+	p := &pipeline{}
+	g := o.reading()
+	log, err := p.open(o, &g)
+	if err != nil {
+		return nil, err
+	}
+	p.fits = &fitting{src: log, most: maxBody, s3: o.Seed.S3}
+	p.src = p.fits
+	switch {
+	case o.Seed.Rewind:
+		first := log
+		p.fits.src = trace.Again(func() (trace.Stream, error) {
+			if next := first; next != nil {
+				first = nil
+				return next, nil
+			}
+			return p.again(o, &g)
+		})
+	case o.engine.Recorded && !o.Seed.Tail:
+		p.timed = trace.Timed(p.fits, o.timing())
+		p.src = p.timed
+	}
+	return p, nil
+}
+
+func (p *pipeline) open(o *Options, g *trace.Reading) (*trace.Log, error) {
+	if o.Seed.Tail {
+		log, follow, err := g.Follow(o.logs[0])
+		p.follow, p.logs = follow, []*trace.Log{log}
+		return log, err
+	}
+	log, err := g.Open(o.logs, o.stdin())
+	if err == nil {
+		p.logs = []*trace.Log{log}
+	}
+	return log, err
+}
+
+// again begins another pass.
+func (p *pipeline) again(o *Options, g *trace.Reading) (trace.Stream, error) {
+	p.before = p.now()
+	p.before.again++
+	p.closeLogs()
+	return p.open(o, g)
+}
+
+// everyReads is how often the account is taken once the log is long.
+const everyReads = 1024
+
+// Next implements trace.Stream.
+func (p *pipeline) Next(rec *trace.Record) error {
+	err := p.src.Next(rec)
+	p.reads++
+	if err != nil || p.reads <= everyReads || p.reads%everyReads == 0 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.kept = p.now()
+	}
+	return err
+}
+
+// now is the account at this moment.
+func (p *pipeline) now() account {
+	a := p.before
+	a.refused = p.fits.refused
+	for _, l := range p.logs {
+		c, s := l.Counts(), l.Selected()
+		if a.again > 0 {
+			c.Faults = nil // the first pass had them
+		}
+		a.lines.Faults = a.lines.Faults[:len(a.lines.Faults):len(a.lines.Faults)]
+		a.lines.Add(c)
+		a.selected.Kept += s.Kept
+		a.selected.Method += s.Method
+		a.selected.Path += s.Path
+		a.selected.Status += s.Status
+		a.selected.Client += s.Client
+		a.removed += l.Removed()
+	}
+	if p.timed != nil {
+		a.late, a.crowded, a.spread = p.timed.Late(), p.timed.Crowded(), p.timed.Spread()
+	}
+	return a
+}
+
+// seen is what was read so far, to within 1024 requests while the reading goes on.
+func (p *pipeline) seen() account {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.kept
+}
+
+func (p *pipeline) closeLogs() {
+	for _, l := range p.logs {
+		l.Close()
+	}
+	p.logs = nil
+}
+
+// Close implements io.Closer; it is called when the reading is over.
+func (p *pipeline) Close() error {
+	p.closeLogs()
+	return nil
+}
+
+// text is the account on one line.
+func (a account) text() string {
+	c, s := &a.lines, &a.selected
+	text := fmt.Sprintf("%d lines, %d requests", c.Lines, c.Records)
+	for _, part := range []struct {
+		n    uint64
+		form string
+	}{
+		{c.NoRequest, ", %d without a request"}, {c.Bad, ", %d bad"}, {s.Method, ", %d left out by method"}, {s.Path, ", %d by path"},
+		{s.Status, ", %d by status"}, {s.Client, ", %d of other clients"}, {a.refused, ", %d that cannot be sent"},
+	} {
+		if part.n > 0 {
+			text += fmt.Sprintf(part.form, part.n)
+		}
+	}
+	if len(c.Faults) > 0 {
+		f := &c.Faults[0]
+		text += fmt.Sprintf("; %s:%d: %v", f.File, f.Line, f.Cause)
+	}
+	return text
+}
+
+// fitting leaves out what cannot be sent: bodies that a connection has no memory for,
+// and methods that are not signed for S3.
+type fitting struct {
+	src     trace.Stream
+	most    int64
+	s3      bool
+	refused uint64
+}
+
+// Next implements trace.Stream.
+func (f *fitting) Next(rec *trace.Record) error {
+	for {
+		err := f.src.Next(rec)
+		if err != nil || f.fits(rec) {
+			return err
+		}
+		f.refused++
+	}
+}
+
+func (f *fitting) fits(rec *trace.Record) bool {
+	if !isReading(rec.Method) && rec.RequestBytes > f.most {
+		return false
+	}
+	return !f.s3 || isReading(rec.Method) || string(rec.Method) == "PUT"
+}
+
+// isReading reports whether a method asks for something and brings nothing.
+func isReading(method []byte) bool { return string(method) == "GET" || string(method) == "HEAD" }

@@ -1,0 +1,96 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/trace"
+)
+
+// printer shows exchanges in a goroutine of its own: a terminal that stands still must
+// not make an operation late.
+type printer struct {
+	count atomic.Int64 // bad exchanges that were shown
+	lost  atomic.Int64 // for which there was no room
+	queue chan string
+	done  chan struct{}
+	stop  func()
+}
+
+// printerRoom is how many exchanges wait to be shown.
+const printerRoom = 256
+
+func newPrinter(show func(string)) *printer {
+	p := &printer{queue: make(chan string, printerRoom), done: make(chan struct{})}
+	quit := make(chan struct{})
+	p.stop = sync.OnceFunc(func() {
+		close(quit)
+		<-p.done
+	})
+	go func() {
+		defer close(p.done)
+		for {
+			select {
+			case text := <-p.queue:
+				show(text)
+				continue
+			case <-quit:
+			}
+			for len(p.queue) > 0 {
+				show(<-p.queue)
+			}
+			return
+		}
+	}()
+	return p
+}
+
+// exchange shows a request and its answer; without all only the first few.
+func (p *printer) exchange(rec *trace.Record, e *http.Exchange, all bool) {
+	head := fmt.Sprintf("%s %s (%s:%d): status %d", rec.Method, rec.URI, rec.File, rec.Line, e.Result.Status)
+	if rec.Expected > 0 {
+		head += fmt.Sprintf(", recorded %d", rec.Expected)
+	}
+	answer, body, _ := bytes.Cut(e.Answer, []byte("\r\n\r\n"))
+	text := head + "\nRequest:\n" + strings.TrimRight(printable(e.Request), "\n") + "\n\nResponse contents:\n" + printable(answer) + "\n"
+	if len(body) > 0 {
+		text += "\nBody, of " + fmt.Sprint(e.BodyBytes) + " bytes:\n" + printable(body[:min(len(body), bodyShown)]) + "\n"
+	}
+	p.say(text+"\n", all)
+}
+
+// bodyShown bounds what is shown of a body, in bytes.
+const bodyShown = 1 << 10
+
+// line shows one line about a failure.
+func (p *printer) line(text string) { p.say(text, false) }
+
+func (p *printer) say(text string, all bool) {
+	if p.count.Add(1) > shown && !all {
+		return
+	}
+	select {
+	case p.queue <- text:
+	default:
+		p.lost.Add(1)
+	}
+}
+
+// printable replaces what a terminal would act on.
+func printable(b []byte) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r':
+			return -1
+		case r < ' ' || r == 0x7f || r == '\uFFFD' || r >= 0x80 && r < 0xa0:
+			return '·'
+		}
+		return r
+	}, string(b))
+}

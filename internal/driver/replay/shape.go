@@ -1,0 +1,110 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// stepLength is how long a step of the ramp lasts unless --duration says so.
+const stepLength = 10 * time.Second
+
+// closedConnections is that of a closed loop without -c, as of takt http.
+const closedConnections = 50
+
+// SetStep takes the value of --progress if it is the height of a step.
+func (o *Options) SetStep(text string) bool {
+	step, err := schedule.ParseRate(text)
+	if err != nil || math.IsInf(step, 1) {
+		return false
+	}
+	o.Seed.Step = step
+	return true
+}
+
+// Shape makes a schedule of the predecessor's flags. Without any rate the log's own
+// times are the schedule.
+func (o *Options) Shape(e *engine.Options) {
+	o.engine, o.faults = e, nil
+	s := &o.Seed
+	if s.Serialize {
+		e.Connections = 1
+	}
+	switch given := e.Stages != "" && e.Stages != o.made || e.Rate != "" && e.Rate != o.made; {
+	case s.TPS < 0 || s.StartTPS < 0:
+		o.fault("--tps and --start-tps are requests per second; give a number above 0")
+	case given && s.TPS > 0:
+		o.fault("both --tps and --rate or --stages are given; keep one, --tps 100 is --rate 100/s")
+	case s.TPS == 0 && (s.Step > 0 || s.StartTPS > 0):
+		o.fault("--progress %v and --start-tps %v are of a ramp without an end; give its highest rate with --tps", s.Step, s.StartTPS)
+	case s.Step > 0:
+		o.ramp(e)
+	case s.StartTPS > 0:
+		o.fault("--start-tps is given without --progress; give the height of a step too")
+	case s.TPS > 0:
+		o.made = schedule.FormatRate(s.TPS)
+		e.Rate = o.made
+	}
+	e.Recorded = e.Rate == "" && e.Stages == "" && s.TPS == 0
+	if e.Closed() && e.Connections == 0 {
+		e.Connections = closedConnections
+	}
+	e.Drain.SetFallback(o.HTTP.Timeout)
+	o.stages, o.shard, o.shards = nil, 0, 1
+	if spec, err := e.Spec(); err == nil {
+		o.shard, o.shards = spec.Shard, max(1, spec.Shards)
+		if !e.Recorded && !e.Closed() {
+			o.stages = spec.Stages
+		}
+	}
+}
+
+func (o *Options) fault(format string, args ...any) {
+	o.faults = append(o.faults, fmt.Errorf(format, args...))
+}
+
+// ramp goes up by steps: the last is the highest that is not above --tps.
+func (o *Options) ramp(e *engine.Options) {
+	s := &o.Seed
+	first, length := s.StartTPS, e.Duration
+	if first == 0 {
+		first = s.Step
+	}
+	if length == 0 {
+		length = stepLength
+	}
+	steps := int((s.TPS-first)/s.Step+1e-9) + 1
+	if s.TPS < first || steps > schedule.MaxStages {
+		o.fault("a ramp from %v to %v by %v has no step, or more than %d; change --tps, --start-tps or --progress", first, s.TPS, s.Step, schedule.MaxStages)
+		return
+	}
+	if e.Stages != "" && e.Stages == o.made {
+		return // Shape was here before
+	}
+	var list []string
+	for i := range steps {
+		list = append(list, length.String()+"@"+schedule.FormatRate(math.Round((first+float64(i)*s.Step)*1e9)/1e9))
+	}
+	o.made = strings.Join(list, ",")
+	e.Stages, e.Duration = o.made, 0
+}
+
+// rateAt is the rate that is offered at the instant due, 0 for the recorded times. It
+// is asked for rising instants mostly, and there are few stages.
+func (o *Options) rateAt(due time.Duration) float64 {
+	due -= o.engine.Warmup
+	for i, g := range o.stages {
+		if due < g.Duration || i == len(o.stages)-1 {
+			if g.Duration == 0 || due < 0 {
+				return g.From
+			}
+			return g.From + (g.To-g.From)*min(1, due.Seconds()/g.Duration.Seconds())
+		}
+		due -= g.Duration
+	}
+	return 0
+}

@@ -1,0 +1,157 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// run is what belongs to one run.
+type run struct {
+	log        *pipeline
+	ahead      *trace.Ahead
+	ledger     *ledger
+	comparison *comparison
+	printer    *printer
+	begun      time.Time      // when the engine asked for the first operation: its start
+	records    []trace.Record // of the last rows
+	entries    []entry        // whose texts they have
+	lost       uint64         // rows of operations that the ledger did not know any more
+	struck     bool           // by --crash
+}
+
+// Source makes the operations of the logs; base is the schedule at a rate.
+func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, error) {
+	o.close()
+	p, err := o.openLogs()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{log: p, ahead: trace.NewAhead(p), ledger: newLedger(), comparison: newComparison(), printer: newPrinter(o.onlook.show)}
+	o.run.Store(r)
+	if !o.Seed.Tail {
+		err := r.ahead.Wait(ctx)
+		if err == io.EOF {
+			err = o.nothing()
+		}
+		if err != nil {
+			o.close()
+			return nil, err
+		}
+	}
+	return o.wrap(base), nil
+}
+
+// nothing is the error of logs without a request.
+func (o *Options) nothing() error {
+	return fmt.Errorf("not one request was taken of %s: %s; check --format, --methods and the other filters", strings.Join(o.logs, ", "), o.run.Load().log.seen().text())
+}
+
+// wrap makes the source of the run.
+func (o *Options) wrap(base takt.Source) takt.Source {
+	e := o.engine
+	s := &source{o: o, run: o.run.Load(), end: -1, shards: 1}
+	switch {
+	case e.Recorded && o.Seed.Tail:
+		s.feed = trace.NewPaced(&atOnce{}, o.run.Load().ahead)
+	case e.Recorded:
+		s.feed = trace.NewSource(o.run.Load().ahead, o.Speed)
+	default:
+		s.feed = trace.NewPaced(base, o.run.Load().ahead)
+	}
+	if e.Recorded {
+		s.shard, s.shards = o.shard, o.shards
+		if e.Duration > 0 {
+			s.end = e.Warmup + e.Duration
+		}
+	}
+	if c, ok := base.(takt.Counter); ok && o.Seed.Rewind && !o.Seed.Thunder {
+		return countedSource{s, c}
+	}
+	return s
+}
+
+// source notes each operation, and changes when it is due as the flags say.
+type source struct {
+	feed          engine.Feed
+	o             *Options
+	run           *run
+	end           time.Duration // of --duration with the recorded times; negative: that of feed
+	shard, shards uint64        // of the recorded times
+	last          time.Duration
+}
+
+// countedSource is one whose log never ends.
+type countedSource struct {
+	*source
+	counter takt.Counter
+}
+
+// DueBefore implements takt.Counter.
+func (c countedSource) DueBefore(t time.Duration) uint64 { return c.counter.DueBefore(t) }
+
+// soon is how far ahead an operation is due whose line was just read: the engine finds
+// it before that, so that what is late is the engine.
+const soon = time.Millisecond
+
+// Next implements takt.Source.
+func (s *source) Next(op *takt.Op) bool {
+	if s.run.begun.IsZero() {
+		s.run.begun = time.Now()
+	}
+	for {
+		if !s.feed.Next(op) {
+			return false
+		}
+		if op.Seq%s.shards == s.shard {
+			break
+		}
+	}
+	if s.o.Seed.Thunder && op.Due > 0 {
+		op.Due = op.Due.Truncate(time.Second)
+	}
+	if s.o.Seed.Tail && op.Due != takt.Asap {
+		op.Due = max(op.Due, s.last, time.Since(s.run.begun)+soon)
+		s.last = op.Due
+	}
+	s.run.ledger.note(op.Seq/s.o.shards, op)
+	return true
+}
+
+// End implements takt.Source.
+func (s *source) End() time.Duration {
+	if s.end >= 0 {
+		return s.end
+	}
+	return s.feed.End()
+}
+
+// Starved implements engine.Feed.
+func (s *source) Starved() bool { return s.feed.Starved() }
+
+// Err implements engine.Feed.
+func (s *source) Err() error { return s.feed.Err() }
+
+// EndedEarly implements engine.Feed.
+func (s *source) EndedEarly() bool {
+	return s.feed.EndedEarly() || s.end >= 0 && s.feed.End() >= 0 && s.feed.End() < s.end
+}
+
+// atOnce is a schedule whose operations are due when there is something to do.
+type atOnce struct{ seq uint64 }
+
+// Next implements takt.Source.
+func (a *atOnce) Next(op *takt.Op) bool {
+	op.Seq, op.Due = a.seq, 0
+	a.seq++
+	return true
+}
+
+// End implements takt.Source.
+func (a *atOnce) End() time.Duration { return -1 }

@@ -1,0 +1,118 @@
+package format
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// comparison is what takt replay puts into Report.Extra["comparison"]: recorded beside
+// replayed.
+type comparison struct {
+	classes  []map[string]any
+	statuses []map[string]any
+}
+
+// comparisonOf reads it, also from a stored report.
+func comparisonOf(r *takt.Report) (c comparison, ok bool) {
+	all, ok := r.Extra["comparison"].(map[string]any)
+	if !ok {
+		return c, false
+	}
+	c.classes, c.statuses = objects(all["classes"]), objects(all["statuses"])
+	return c, len(c.classes) > 0
+}
+
+func objects(v any) (list []map[string]any) {
+	all, _ := v.([]any)
+	for _, one := range all {
+		if m, ok := one.(map[string]any); ok {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// timed are the classes with a recorded latency.
+func (c comparison) timed() (list []map[string]any) {
+	for _, class := range c.classes {
+		if class["recorded_p50_us"] != nil {
+			list = append(list, class)
+		}
+	}
+	return list
+}
+
+// comparisonColumns are the figures of a class: recorded, then response time.
+func comparisonColumns() []string {
+	return []string{"recorded_p50_us", "recorded_p95_us", "recorded_p99_us", "response_p50_us", "response_p95_us", "response_p99_us"}
+}
+
+// statusPair says what was recorded, what came, and what to think of it.
+func statusPair(s map[string]any) (recorded, replayed, verdict string) {
+	code := func(name string) string {
+		if n := plainNumber(s[name]); n > 0 {
+			return fmt.Sprintf("%.0f", n)
+		}
+		return "none"
+	}
+	return code("recorded"), code("replayed"), clean(fmt.Sprint(s["verdict"]))
+}
+
+// comparisonText is recorded beside replayed as two tables.
+func comparisonText(p *page, r *takt.Report) error {
+	c, ok := comparisonOf(r)
+	if !ok {
+		return nil
+	}
+	if timed := c.timed(); len(timed) > 0 {
+		const width = 9
+		u := tableUnit(r)
+		p.linef("")
+		p.linef("%s", p.paint(bold, left("", 14)+right("", 8)+right("recorded", 3*width)+right("response", 3*width)))
+		head := left("latency, "+u.name, 14) + right("count", 8)
+		for range 2 {
+			head += right("p50", width) + right("p95", width) + right("p99", width)
+		}
+		p.linef("%s", p.paint(bold, head))
+		for _, class := range timed {
+			line := left("  "+clean(fmt.Sprint(class["class"])), 14) + right(count(uint64(plainNumber(class["with_latency"]))), 8)
+			for _, name := range comparisonColumns() {
+				line += right(strings.TrimRight(u.aligned(plainNumber(class[name])), " "), width)
+			}
+			p.linef("%s", line)
+		}
+	}
+	p.linef("")
+	p.linef("%s", p.paint(bold, left("status", labelWidth)+right("recorded", 10)+right("replayed", 10)+right("count", 10)))
+	for _, s := range c.statuses {
+		recorded, replayed, verdict := statusPair(s)
+		p.linef("%s%s%s%s   %s", left("", labelWidth), right(recorded, 10), right(replayed, 10), right(count(uint64(plainNumber(s["count"]))), 10), verdict)
+	}
+	return nil
+}
+
+// comparisonMarkdown is the same as Markdown.
+func comparisonMarkdown(b *strings.Builder, r *takt.Report) {
+	c, ok := comparisonOf(r)
+	if !ok {
+		return
+	}
+	if timed := c.timed(); len(timed) > 0 {
+		u := tableUnit(r)
+		fmt.Fprintf(b, "\n| recorded and replayed, %s | count | recorded p50 | p95 | p99 | response p50 | p95 | p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|\n", u.name)
+		for _, class := range timed {
+			fmt.Fprintf(b, "| %s | %.0f |", escape(clean(fmt.Sprint(class["class"]))), plainNumber(class["with_latency"]))
+			for _, name := range comparisonColumns() {
+				fmt.Fprintf(b, " %s |", strings.TrimSpace(u.aligned(plainNumber(class[name]))))
+			}
+			b.WriteString("\n")
+		}
+	}
+	b.WriteString("\n| status recorded | replayed | count | |\n|---:|---:|---:|---|\n")
+	for _, s := range c.statuses {
+		recorded, replayed, verdict := statusPair(s)
+		fmt.Fprintf(b, "| %s | %s | %.0f | %s |\n", recorded, replayed, plainNumber(s["count"]), escape(verdict))
+	}
+}

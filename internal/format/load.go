@@ -1,0 +1,56 @@
+package format
+
+import (
+	"io"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Load is the load format of Play-it-Again-Sam: a row for each operation, which takt
+// replay reads again.
+func Load() Format {
+	return Format{
+		Name: "load", Short: "one row per operation of takt replay, in the load format, which it reads again",
+		Open: openLoad, Rows: true, Asked: true,
+	}
+}
+
+type loadWriter struct {
+	w     io.Writer
+	steps bool    // the rate goes up by steps
+	rate  float64 // of the last step
+	lines []byte
+}
+
+// openLoad writes the head at once: a full disk shows before the run.
+func openLoad(w io.Writer, head takt.Report) (Writer, error) {
+	_, steps := head.Variables["step_per_s"]
+	_, err := io.WriteString(w, trace.LoadHead)
+	return &loadWriter{w: w, steps: steps}, err
+}
+
+func (*loadWriter) Interval(takt.Interval) error          { return nil }
+func (*loadWriter) Close(*takt.Report) error              { return nil }
+func (*loadWriter) Samples([]string, []takt.Sample) error { return nil }
+
+// Records implements AskedWriter. A step begins before its first row; rows of the step
+// before it may follow, and say so in their column expected.
+func (l *loadWriter) Records(list []trace.Record) error {
+	for i := range list {
+		r := &list[i]
+		if l.steps && r.Offered > l.rate {
+			l.rate = r.Offered
+			l.lines = trace.AppendStep(l.lines, l.rate)
+		}
+		l.lines = trace.AppendRow(l.lines, r)
+		if len(l.lines) >= linesAtOnce || i == len(list)-1 {
+			_, err := l.w.Write(l.lines)
+			l.lines = l.lines[:0]
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

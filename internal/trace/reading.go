@@ -1,0 +1,150 @@
+package trace
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Reading says which requests of which logs are used: the flags that all commands
+// share that read logs.
+type Reading struct {
+	Options   Options
+	From, For uint64 // requests to pass over, then to take; For 0: all that follow
+	Rules     Rules
+	Rewriting Rewriting
+}
+
+// AddFlags declares the flags on fs; what g holds is their default.
+func (g *Reading) AddFlags(fs *flag.FlagSet) {
+	var names []string
+	for _, f := range Formats() {
+		names = append(names, f[0])
+	}
+	fs.StringVar(&g.Options.Format, "format", auto, "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx or a LogFormat of Apache")
+	fs.StringVar(&g.Options.Fields, "fields", "", "`MAP` of the fields of other JSON, such as end=ts,latency=duration:ms,uri=req.path")
+	fs.Var(&zoneValue{&g.Options.Zone}, "zone", "`ZONE` of stamps without one: Europe/Berlin, UTC, or an offset such as -0500; the local one unless given")
+	fs.Uint64Var(&g.From, "from", g.From, "pass over the first `N` requests")
+	fs.Uint64Var(&g.For, "for", g.For, "take `N` requests; 0: all")
+	fs.Var((*methodsValue)(&g.Rules.Methods), "methods", "`LIST` of the methods to take, such as GET,HEAD,POST; *: all")
+	fs.Var(&patternValue{&g.Rules.Path}, "path", "take URIs that match `REGEXP`")
+	fs.Var(&patternValue{&g.Rules.NotPath}, "not-path", "leave out URIs that match `REGEXP`")
+	fs.Var(&g.Rules.Statuses, "status", "take requests with the recorded `STATUS` 200, 200-299 or 2xx, with commas between them")
+	fs.Var((*shareValue)(&g.Rules.Share), "sample", "take `PERCENT` of the clients with all their requests, the same ones each time")
+	fs.StringVar(&g.Rewriting.Strip, "strip", g.Rewriting.Strip, "remove the first occurrence of `TEXT` from each path")
+	fs.Var((*changesValue)(&g.Rewriting.Changes), "rewrite", "replace in each URI, as `REGEXP=>TEXT`; $1 is a group; repeatable")
+	fs.BoolVar(&g.Rewriting.KeepTokens, "keep-tokens", false, "do not remove query parameters such as access_token")
+}
+
+// Validate reports every fault of the settings together.
+func (g *Reading) Validate() []error {
+	if err := CheckFormat(g.Options); err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// Log is the stream of the requests that a Reading takes from its files.
+type Log struct {
+	Stream
+	readers   []*Reader
+	files     []*os.File
+	selection *Selection
+	rewritten *Rewritten
+}
+
+// Open opens all files, - being stdin, and reads their beginnings. The error names
+// every file that cannot be read.
+func (g *Reading) Open(names []string, stdin io.Reader) (*Log, error) {
+	l := &Log{}
+	var streams []Stream
+	var faults []error
+	for _, name := range names {
+		r, err := l.open(name, stdin, g.Options)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		l.readers, streams = append(l.readers, r), append(streams, r)
+	}
+	if len(faults) > 0 {
+		l.Close()
+		return nil, errors.Join(faults...)
+	}
+	l.selection = Select(Part(Merge(streams...), g.From, g.For), g.Rules)
+	l.rewritten = Rewrite(l.selection, g.Rewriting)
+	l.Stream = l.rewritten
+	return l, nil
+}
+
+func (l *Log) open(name string, stdin io.Reader, o Options) (*Reader, error) {
+	if name == "-" {
+		return NewReader("standard input", stdin, o)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; check the name of the log", err)
+	}
+	l.files = append(l.files, f)
+	return NewReader(name, f, o)
+}
+
+// Close closes the files.
+func (l *Log) Close() {
+	for _, r := range l.readers {
+		r.Close()
+	}
+	for _, f := range l.files {
+		_ = f.Close() // it was only read
+	}
+}
+
+// Counts says what became of the lines of all files.
+func (l *Log) Counts() (c Counts) {
+	for _, r := range l.readers {
+		c.Add(r.Counts())
+	}
+	return c
+}
+
+// Formats names the formats in use, each once.
+func (l *Log) Formats() string {
+	var names []string
+	for _, r := range l.readers {
+		if n := len(names); n == 0 || names[n-1] != r.Format() {
+			names = append(names, r.Format())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// WriteText says on one line what was read and left out, for people, and shows the
+// bad lines that were kept.
+func (l *Log) WriteText(w io.Writer) error {
+	c, s := l.Counts(), l.selection.Counts()
+	b := fmt.Appendf(nil, "%d lines of %s: %d requests", c.Lines, l.Formats(), c.Records)
+	for _, part := range []struct {
+		n    uint64
+		form string
+	}{
+		{c.NoRequest, ", %d without a request"}, {c.Bad, ", %d bad"},
+		{s.Method, "; %d left out by method"}, {s.Path, "; %d left out by path"}, {s.Status, "; %d left out by status"}, {s.Client, "; %d of other clients"},
+		{l.rewritten.Removed(), "; parameters that are secrets, removed: %d"},
+	} {
+		if part.n > 0 {
+			b = fmt.Appendf(b, part.form, part.n)
+		}
+	}
+	b = append(b, '\n')
+	for i := range c.Faults {
+		b = fmt.Appendf(b, "  %s\n", c.Faults[i].Error())
+	}
+	if hidden := c.Bad - uint64(len(c.Faults)); hidden > 0 {
+		b = fmt.Appendf(b, "  and %d more that are bad\n", hidden)
+	}
+	_, err := w.Write(b)
+	return err
+}
