@@ -107,6 +107,9 @@ func (f *fixed) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
 	return f.bytes.Append(dst, op)
 }
 
+// Whole implements http1.Whole.
+func (f *fixed) Whole(op *takt.Op) (request []byte, head, last bool) { return f.bytes.Whole(op) }
+
 func (f *fixed) message(*takt.Op) (*message, error) { return f.msg, nil }
 
 func (f *fixed) describe(v map[string]any) {
