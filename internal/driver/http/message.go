@@ -33,7 +33,7 @@ func (o *Options) newMessage(method string, u *url.URL, target string, own []htt
 	m.Close = o.DisableKeepAlive
 	given := Header(slices.Clone(own))
 	for _, f := range o.Header {
-		if !Header(own).has(f.Name) {
+		if !Header(own).Has(f.Name) {
 			given = append(given, f)
 		}
 	}
@@ -45,7 +45,7 @@ func (o *Options) newMessage(method string, u *url.URL, target string, own []htt
 		m.Header = append(m.Header, f)
 	}
 	for _, f := range o.defaults(u, len(body) > 0) {
-		if f.Value != "" && !given.has(f.Name) {
+		if f.Value != "" && !given.Has(f.Name) {
 			m.Header = append(m.Header, f)
 		}
 	}

@@ -149,7 +149,7 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 	}
 	t = &templated{text: m, closes: m.Close || m.SaysClose(), seed: o.seed, target: parse("url", m.Target, checkTarget)}
 	for i, f := range m.Header {
-		if strings.EqualFold(f.Name, "authorization") && !o.Header.has(f.Name) { // of credentials, which are no template
+		if strings.EqualFold(f.Name, "authorization") && !o.Header.Has(f.Name) { // of credentials, which are no template
 			t.header = append(t.header, payload.Literal(f.Value))
 			continue
 		}
