@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 )
 
 // answer is what a server says in its body, as far as one can be read: apm-server
@@ -26,13 +27,11 @@ func acceptedIn(body []byte) int {
 	}
 	rest = bytes.TrimLeft(rest, ": \t")
 	n, digits := 0, 0
-	for _, c := range rest {
-		if c < '0' || c > '9' || digits > 15 {
-			break
-		}
-		n, digits = 10*n+int(c-'0'), digits+1
+	for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' && digits <= 15 {
+		n = 10*n + int(rest[digits]-'0')
+		digits++
 	}
-	if digits == 0 {
+	if digits == 0 || digits > 15 {
 		return -1
 	}
 	return n
@@ -51,7 +50,6 @@ func readAnswer(body []byte) answer {
 		}
 	}
 	if text := bytes.TrimSpace(body); len(text) > 0 && text[0] != '{' {
-		text, _, _ = bytes.Cut(text, []byte("\n"))
 		a.message = shorten(string(text))
 	}
 	return a
@@ -77,11 +75,13 @@ func firstString(b []byte) string {
 	return shorten(string(b[1:]))
 }
 
+// shorten leaves the first line, or the beginning of it.
 func shorten(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
 	if len(s) > maxMessage {
-		return s[:maxMessage] + "…"
+		s = s[:maxMessage] + "…"
 	}
-	return s
+	return strings.ToValidUTF8(s, "·")
 }
 
 // hint is what to do about a status, "" if nothing is known.
@@ -104,11 +104,11 @@ func hint(status int, v1 bool) string {
 // sentence is the error of an operation with that answer.
 func (a answer) sentence(status int, v1 bool) string {
 	s := "answered " + strconv.Itoa(status)
+	if a.accepted > 0 {
+		s += " with " + strconv.Itoa(a.accepted) + " events accepted"
+	}
 	if a.message != "" {
 		s += ": " + a.message
-	}
-	if a.accepted > 0 {
-		s += ", but " + strconv.Itoa(a.accepted) + " events accepted"
 	}
 	return s + hint(status, v1)
 }

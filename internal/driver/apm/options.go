@@ -118,79 +118,63 @@ func (o *Options) shapeDrain(e *engine.Options) {
 // Validate reports every fault at once. args are URLs.
 func (o *Options) Validate(args []string) (faults []error) {
 	o.method = strings.ToUpper(o.Method)
-	for _, err := range []error{o.readURLs(args), o.auth.read(), o.readMix(), o.checkStream()} {
-		if err != nil {
-			faults = append(faults, err)
+	faults = append(o.readURLs(args), o.readMix()...)
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	if o.Intake != intakeV1 && o.Intake != intakeV2 {
-		faults = append(faults, fmt.Errorf("unknown --intake %q; use v2 or v1", o.Intake))
+	if err := o.auth.read(); err != nil {
+		faults = append(faults, err)
 	}
-	if o.auth.header() != "" && o.conn.Header.Has("Authorization") {
-		faults = append(faults, errors.New("both an Authorization header and --secret or --api-key are given; keep one"))
-	}
-	if o.twice {
-		faults = append(faults, errors.New("both --run and --duration are given; keep one, they are the same"))
-	}
-	if o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/") {
-		faults = append(faults, fmt.Errorf("--endpoint %q is no path; begin it with /", o.Endpoint))
-	}
+	fault(o.Intake != intakeV1 && o.Intake != intakeV2, "unknown --intake %q; use v2 or v1", o.Intake)
+	fault(o.auth.header() != "" && o.conn.Header.Has("Authorization"), "both an Authorization header and --secret or --api-key are given; keep one")
+	fault(o.twice, "both --run and --duration are given; keep one, they are the same")
+	fault(o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/"), "--endpoint %q is no path; begin it with /", o.Endpoint)
+	fault(o.Stream && o.v1(), "--stream is given with --intake v1, whose bodies are one document each; leave one out")
+	fault(o.Stream && o.Profile != "", "--stream is given with --profile, whose requests are not streamed; say what to stream with --transactions, --spans, --errors and --frames")
 	return append(faults, o.conn.Prepare()...)
 }
 
 // readURLs takes the servers.
-func (o *Options) readURLs(args []string) error {
+func (o *Options) readURLs(args []string) (faults []error) {
 	o.urls = nil
 	given := slices.Concat(o.Servers, args)
 	if len(given) == 0 {
 		given = []string{defaultURL}
 	}
-	var faults []error
 	for _, s := range given {
 		u, err := http.ParseURL(strings.TrimRight(s, "/"))
-		switch {
-		case err != nil:
+		if err == nil && (u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Path, "/intake/") || strings.Contains(u.Path, "/v1/")) {
+			err = fmt.Errorf("url %q is not that of a server alone; give the path of its intake with --endpoint", u.Redacted())
+		}
+		if err != nil {
 			faults = append(faults, err)
-		case u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Path, "/intake/"), strings.HasSuffix(u.Path, "/v1/transactions"), strings.HasSuffix(u.Path, "/v1/errors"):
-			faults = append(faults, fmt.Errorf("url %q is not that of a server alone; give the path of its intake with --endpoint", u.Redacted()))
 		}
 		o.urls = append(o.urls, u)
 	}
-	return errors.Join(faults...)
-}
-
-func (o *Options) checkStream() error {
-	switch {
-	case o.Pause < 0:
-		return fmt.Errorf("--pause is %v; give a time of 0 or more", o.Pause)
-	case o.Stream && o.v1():
-		return errors.New("--stream is given with --intake v1, whose bodies are one document each; leave one out")
-	case o.Stream && o.Profile != "":
-		return errors.New("--stream is given with --profile, whose requests are not streamed; say what to stream with --transactions, --spans, --errors and --frames")
-	}
-	return nil
+	return faults
 }
 
 // readMix decides what is sent.
-func (o *Options) readMix() error {
-	var faults []error
-	given := o.Transactions != unset || o.Errors != unset || o.Spans != unset || o.Frames != unset || o.Events != unset
+func (o *Options) readMix() (faults []error) {
 	if o.Events != unset && o.Transactions != unset {
 		faults = append(faults, errors.New("both --events and --transactions are given; keep one, events are transactions unless --spans is 0"))
 	}
 	if o.Profile == "" {
-		o.mix = o.own()
-		if len(faults) == 0 && len(o.mix.parts) == 0 {
+		if o.mix = o.own(); len(o.mix.parts) == 0 {
 			faults = append(faults, errors.New("a request without an event is asked for; give --transactions or --errors above 0"))
 		}
-		return errors.Join(faults...)
+		return faults
 	}
-	if given {
+	if o.Transactions != unset || o.Errors != unset || o.Spans != unset || o.Frames != unset || o.Events != unset {
 		faults = append(faults, errors.New("--profile is given with numbers of events, and has its own; leave one out"))
 	}
 	var err error
-	o.mix, err = profileOf(o.Profile)
-	return errors.Join(append(faults, err)...)
+	if o.mix, err = profileOf(o.Profile); err != nil {
+		faults = append(faults, err)
+	}
+	return faults
 }
 
 // own is the mix that the numbers describe. In v1 errors are requests of their own.

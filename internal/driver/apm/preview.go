@@ -47,13 +47,13 @@ func (t *target) preview(w io.Writer) {
 	}
 	fmt.Fprintf(w, "  %d bytes, %d on the wire, one of %d bodies\n", c.plain, c.wire, len(t.requests))
 	if s.transactions > 0 {
-		fmt.Fprintf(w, "  %d transactions, %s spans each, %d frames a span\n", s.transactions, s.spansText(), s.frames)
+		fmt.Fprintf(w, "  transactions: %d, spans of each: %s, frames of a span: %d\n", s.transactions, s.spansText(), s.frames)
 	}
 	if s.errors > 0 {
-		fmt.Fprintf(w, "  %d errors, %d frames each\n", s.errors, s.errorFrames)
+		fmt.Fprintf(w, "  errors: %d, frames of each: %d\n", s.errors, s.errorFrames)
 	}
 	if s.metrics > 0 {
-		fmt.Fprintf(w, "  %d metricsets\n", s.metrics)
+		fmt.Fprintf(w, "  metricsets: %d\n", s.metrics)
 	}
 }
 
@@ -83,7 +83,7 @@ func (o *Options) dump(w io.Writer, p *plan) error {
 		o.dumpTarget(&b, t)
 	}
 	name += ".yml"
-	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
 		return fmt.Errorf("cannot write the targets: %w; run in a folder where you may write", err)
 	}
 	_, err := fmt.Fprintf(w, "%s: %d bytes\n", name, b.Len())

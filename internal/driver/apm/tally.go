@@ -137,13 +137,14 @@ func (s *sender) count(status int, a answer, good bool) {
 	t.pushed.add(s.content)
 	t.events.Add(uint64(s.content.events))
 	t.refused.Add(uint64(a.refused))
-	if good {
+	taken := good && !s.target.refuses
+	if taken {
 		t.taken.add(s.content)
 	}
 	switch {
 	case a.accepted >= 0:
 		t.accepted.Add(uint64(a.accepted))
-	case good && !s.target.refuses:
+	case taken:
 		t.accepted.Add(uint64(s.content.events)) // 202 without a number is for all of them
 	}
 }
