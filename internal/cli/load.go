@@ -140,8 +140,12 @@ func (l *load) validate(args []string) []error {
 }
 
 // plan shows what the run would do.
-func (l *load) plan(ctx context.Context, p driver.Planner, source takt.Source) error {
-	if err := p.Plan(ctx, l.env.Stdout, source); err != nil {
+func (l *load) plan(ctx context.Context, p driver.Planner) error {
+	source, err := l.source(ctx)
+	if err == nil {
+		err = p.Plan(ctx, l.env.Stdout, source)
+	}
+	if err != nil {
 		return l.broken(ctx, err)
 	}
 	return nil
@@ -173,6 +177,9 @@ func appendError(list []error, err error) []error {
 }
 
 func (l *load) run(ctx context.Context, args []string) error {
+	if p, ok := l.driver.(driver.Planner); ok && p.Plans() {
+		return l.plan(ctx, p)
+	}
 	l.group = engine.NewID(time.Now())
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
@@ -209,9 +216,6 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	source, err := l.source(ctx)
 	if err != nil {
 		return l.broken(ctx, err)
-	}
-	if p, ok := l.driver.(driver.Planner); ok && p.Plans() {
-		return l.plan(ctx, p, source)
 	}
 	watch, ended := l.watch(out)
 	d, err := l.driver.Open(ctx, l.connections())

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/apm"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/kafka"
 	"github.com/taktload/takt/internal/driver/replay"
@@ -68,9 +69,10 @@ type Onlooker interface {
 	ShowsRows() bool
 }
 
-// Planner is implemented by Options that can show what a run would do.
+// Planner is implemented by Options that can show what a run would do, instead of
+// doing it.
 type Planner interface {
-	Plans() bool // whether that was asked for
+	Plans() bool // whether that was asked for; after Validate
 	Plan(ctx context.Context, w io.Writer, src takt.Source) error
 }
 
@@ -151,6 +153,16 @@ func Table() []Row {
 			Kind:    "kafka",
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New:     func(io.Reader) Options { return kafka.NewE2E() },
+		},
+		{
+			Use:   "apm [flags] [URL...]",
+			Short: "load apm-server with events, as hey-apm did",
+			Kind:  "apm",
+			Example: `  takt apm --rate 100/s --duration 30s --secret-file token http://127.0.0.1:8200
+  takt apm --events 10 --spans 10 --frames 10 -c 20 --duration 30s http://127.0.0.1:8200
+  takt apm -profile heavy -run 30s -base-url http://127.0.0.1:8200      # as hey-apm`,
+			Legacy: apm.SeedFlags(),
+			New:    func(io.Reader) Options { return apm.New() },
 		},
 	}
 }

@@ -21,6 +21,7 @@ var order = []string{
 	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/store/fault",
 	"internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/apmserver internal/store/* internal/target/*",
+	"internal/driver/http",
 	"internal/driver/* internal/store pkg/bench",
 	"internal/driver/replay",
 	"internal/driver",

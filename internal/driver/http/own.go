@@ -28,15 +28,7 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &takt.Loop{
-		ConnectTimeout: o.ConnectTimeout, Timeout: o.Timeout,
-		Codec: func(int) takt.Codec { return o.codec() },
-	}
-	l.Network, l.Addr = o.route(hostPort(u))
-	if u.Scheme == "https" {
-		l.TLS = o.tls.Clone()
-		l.TLS.ServerName, l.TLS.NextProtos = u.Hostname(), []string{"http/1.1"}
-	}
+	l := o.LoopTo(u, func(int) takt.Codec { return o.codec() })
 	return &takt.Driver{Loop: l, Finish: o.finish, Close: o.close}, nil
 }
 

@@ -115,10 +115,10 @@ func (o *Options) takeHeaders() error {
 		o.HTTP.Header = append(o.HTTP.Header, http1.Field{Name: name, Value: value})
 	}
 	s.Headers = ""
-	if !s.Cache && o.HTTP.Header.Lacks("Cache-Control") {
+	if !s.Cache && !o.HTTP.Header.Has("Cache-Control") {
 		o.HTTP.Header = append(o.HTTP.Header, http1.Field{Name: "Cache-Control", Value: "no-cache"})
 	}
-	if s.Akamai && o.HTTP.Header.Lacks("Pragma") {
+	if s.Akamai && !o.HTTP.Header.Has("Pragma") {
 		o.HTTP.Header = append(o.HTTP.Header, http1.Field{Name: "Pragma", Value: akamaiDebug})
 	}
 	return nil
