@@ -105,7 +105,10 @@ func TestSwitch(t *testing.T) {
 	if c.Location().Kind != KindCheckout || c.Location().String() != clone {
 		t.Error(c.Location())
 	}
-	hash := map[string]string{"main": command(t, clone, "git", "rev-parse", "origin/main"), "other": command(t, clone, "git", "rev-parse", "origin/other")}
+	hash := map[string]string{}
+	for _, branch := range []string{"main", "other"} {
+		hash[branch] = shell(t, `git -C "$1" rev-parse origin/$2`, clone, branch)
+	}
 	for _, test := range []struct{ words, branch string }{
 		{"main", "main"},
 		{"-fcumv origin/other", "other"},

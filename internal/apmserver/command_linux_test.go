@@ -72,18 +72,6 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The test binary with this variable starts a server and waits for ever.
-const orphanVariable = "TAKT_TEST_ORPHAN"
-
-func becomeParent() {
-	r, err := startLocal(context.Background(), os.Getenv(orphanVariable), os.TempDir(), &Options{})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(r.URLs[0])
-	select {}
-}
-
 // A takt that is killed leaves no server behind.
 func TestNoOrphan(t *testing.T) {
 	path, err := fakeServer()

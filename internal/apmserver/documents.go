@@ -3,6 +3,7 @@ package apmserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -90,11 +91,15 @@ func (d *Documents) Delete(ctx context.Context) (n int64, whole bool, err error)
 	return 0, false, d.fault(ctx, err)
 }
 
-// lacksDelete tells of a cluster whose module for it is not installed: it knows no such
-// path.
+// lacksDelete tells of a cluster whose module for it is not installed: 8 knows no such
+// path, 7 takes it for another's, which has no such parameters.
 func lacksDelete(err error) bool {
-	e, ok := err.(*client.Error)
-	return ok && e.Details == nil && (e.Status == http.StatusBadRequest || e.Status == http.StatusMethodNotAllowed)
+	var e *client.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	unknown := e.Details == nil || strings.Contains(e.Details.Reason, "unrecognized parameters")
+	return unknown && (e.Status == http.StatusBadRequest || e.Status == http.StatusMethodNotAllowed)
 }
 
 // deleteIndices names each: from version 8 on a cluster refuses to delete by a pattern.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	client "github.com/olivere/elastic/v7"
 )
 
 // elasticsearch answers by method and path, and keeps what it was asked.
@@ -85,6 +87,10 @@ func TestDelete(t *testing.T) {
 	}
 	if got := (*asked)[4:]; !slices.Equal(got, []string{"DELETE /apm-7.17.29-span ", "DELETE /_data_stream/traces-apm-default "}) {
 		t.Error(got)
+	}
+	if !lacksDelete(&client.Error{Status: 400, Details: &client.ErrorDetails{Reason: "request [/apm-*/_delete_by_query] contains unrecognized parameters: [conflicts]"}}) || // version 7
+		lacksDelete(&client.Error{Status: 400, Details: &client.ErrorDetails{Reason: "no such query"}}) || lacksDelete(io.EOF) {
+		t.Error("lacksDelete")
 	}
 	d, asked = elasticsearch(t, map[string]string{refresh: `{}`, count: `{"count":0}`})
 	if n, _, err := d.Delete(t.Context()); n != 0 || err != nil || len(*asked) != 2 { // nothing to do

@@ -15,6 +15,18 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// The test binary with this variable starts a server and waits for ever.
+const orphanVariable = "TAKT_TEST_ORPHAN"
+
+func becomeParent() {
+	r, err := startLocal(context.Background(), os.Getenv(orphanVariable), os.TempDir(), &Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(r.URLs[0])
+	select {}
+}
+
 // binaries is a folder for programs that tests build.
 var binaries string
 
@@ -34,7 +46,7 @@ func TestMain(m *testing.M) {
 
 // fakeServer builds the fake apm-server once.
 var fakeServer = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaries, program)
+	path := filepath.Join(binaries, "fakeserver")
 	out, err := exec.Command("go", "build", "-o", path, "./testdata/fakeserver").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
@@ -42,44 +54,61 @@ var fakeServer = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// command runs a command to its end.
-func command(t *testing.T, dir string, name string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
+// repository makes a bare repository with the branches main and other, whose make
+// copies the fake server. Once: it takes 20 runs of git.
+var repository = sync.OnceValues(func() (string, error) {
+	path, err := fakeServer()
+	if err != nil {
+		return "", err
+	}
+	bare := filepath.Join(binaries, "apm-server.git")
+	script := `set -e
+git init -q --bare -b main "$1"
+git init -q -b main "$2"
+cd "$2"
+for branch in main other; do
+	printf 'apm-server:\n\t@echo making %s\n\tcp %s apm-server\nupdate:\n\t@echo updating\n.PHONY: apm-server update\n' $branch "$3" >Makefile
+	git checkout -q -B $branch
+	git add Makefile
+	git commit -q -m "the server of $branch"
+	git push -q "$1" $branch
+done`
+	_, err = inShell(script, bare, filepath.Join(binaries, "seed"), path)
+	return bare, err
+})
+
+// inShell runs a script with git set up for tests.
+func inShell(script string, args ...string) (string, error) {
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
 		"GIT_COMMITTER_DATE=2026-01-31T18:00:00Z", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, args, err, out)
+		err = fmt.Errorf("%w: %s", err, out)
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), err
 }
 
-// newClone makes a bare repository with the branches main and other, whose make copies
-// the fake server, and a clone of it at main.
+// newClone makes a clone of the repository, at main.
 func newClone(t *testing.T) string {
 	t.Helper()
-	path, err := fakeServer()
+	bare, err := repository()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	bare, seed, clone := filepath.Join(dir, "apm-server.git"), filepath.Join(dir, "seed"), filepath.Join(dir, "clone")
-	command(t, dir, "git", "init", "-q", "--bare", "-b", "main", bare)
-	command(t, dir, "git", "init", "-q", "-b", "main", seed)
-	for _, branch := range []string{"main", "other"} {
-		makefile := "apm-server:\n\t@echo making " + branch + "\n\tcp " + path + " apm-server\nupdate:\n\t@echo updating\n.PHONY: apm-server update\n"
-		if err := os.WriteFile(filepath.Join(seed, "Makefile"), []byte(makefile), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		command(t, seed, "git", "checkout", "-q", "-B", branch)
-		command(t, seed, "git", "add", "Makefile")
-		command(t, seed, "git", "commit", "-q", "-m", "the server of "+branch)
-		command(t, seed, "git", "push", "-q", bare, branch)
-	}
-	command(t, dir, "git", "clone", "-q", bare, clone)
+	clone := filepath.Join(t.TempDir(), "clone")
+	shell(t, `git clone -q "$1" "$2"`, bare, clone)
 	return clone
+}
+
+// shell runs a script that has to succeed.
+func shell(t *testing.T, script string, args ...string) string {
+	t.Helper()
+	out, err := inShell(script, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // made is the checkout with the fake server in it.
