@@ -22,10 +22,18 @@ import (
 // holds it to the rules: what it names as files is below one folder, what it loads is
 // allowed.
 func (e Env) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
-	env := e
-	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), io.Discard, io.Discard
-	env.args, env.settings = args, &settings{}
-	root := newRoot(env)
+	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(""), io.Discard, io.Discard
+	e.settings = &settings{}
+	plan, err := e.confine(args, rules)
+	if err != nil {
+		return plan, err
+	}
+	return plan, e.check(plan.Args)
+}
+
+// confine holds a command line to the rules, and the one behind -- too.
+func (e Env) confine(args []string, rules shell.Rules) (shell.Plan, error) {
+	root := newRoot(e)
 	cmd, depth := findCommand(root, args)
 	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
 		return shell.Plan{}, unknownCommand(cmd, args[depth])
@@ -38,16 +46,13 @@ func (e Env) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
 	k.flags(depth)
 	plan := shell.Plan{Args: k.args, Shown: k.shown, Secret: k.secret}
 	if end < len(args) {
-		inner, err := e.planCall(args[end+1:], rules)
+		inner, err := e.confine(args[end+1:], rules)
 		k.faults = appendError(k.faults, err)
 		plan.Args = slices.Concat(plan.Args, []string{"--"}, inner.Args)
 		plan.Shown = slices.Concat(plan.Shown, []string{"--"}, inner.Shown)
 		plan.Secret = plan.Secret || inner.Secret
 	}
-	if len(k.faults) > 0 {
-		return plan, errors.Join(k.faults...)
-	}
-	return plan, e.check(env, plan.Args)
+	return plan, errors.Join(k.faults...)
 }
 
 // hasInner reports whether a command runs another one, which stands behind --.
@@ -56,10 +61,10 @@ func hasInner(cmd *cobra.Command) bool {
 }
 
 // check has takt find the faults of a command line, without running it.
-func (e Env) check(env Env, args []string) error {
-	root := newRoot(env)
-	env.args = args
-	parsed, err := parseFlags(env, root, args)
+func (e Env) check(args []string) error {
+	e.args = args
+	root := newRoot(e)
+	parsed, err := parseFlags(e, root, args)
 	if err == nil {
 		cmd, depth := findCommand(root, args)
 		err = usage(cmd, moreFaults(cmd, parsed[min(depth+1, len(parsed)):])) // the first is --, or --help

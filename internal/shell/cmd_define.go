@@ -16,7 +16,7 @@ const (
 
 func defineCommands() []command {
 	return []command{{
-		name: "define", args: "[NAME WORDS… | rm NAME | PATTERN]", short: "give words a name of their own, or list such names", prepare: prepareDefine,
+		name: "define", args: "[NAME WORDS… | rm NAME | PATTERN]", short: "give words a name of their own, or list such names", prepare: notAlone,
 		long: `A word of a line that is such a name is replaced by its words, which may be names too,
 and have commands apart by ; and places for words, $. These take the last words of the
 line in order:
@@ -27,6 +27,11 @@ line in order:
 define lists all of yours, define PATTERN those that have it in them. In quotes a word
 is no name.`,
 	}}
+}
+
+// notAlone is for a define that follows another command: its words would be that line's.
+func notAlone(*session, []string) (action, error) {
+	return action{}, errors.New("it begins a line of its own")
 }
 
 func prepareDefine(c *session, args []string) (action, error) {

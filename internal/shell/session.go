@@ -65,7 +65,7 @@ type follow struct {
 func newSession(s *Server, ctx context.Context, conn net.Conn) *session {
 	c := &session{
 		server: s, ctx: ctx, conn: conn,
-		ask: make(chan struct{}), lines: make(chan input), interrupted: make(chan struct{}, 1),
+		ask: make(chan struct{}, 1), lines: make(chan input), interrupted: make(chan struct{}, 1),
 	}
 	c.telnet = &telnet{in: bufio.NewReader(conn), answer: c.send, interrupt: c.interrupt, window: c.resize}
 	return c
