@@ -53,8 +53,8 @@ func (c *session) authenticate() (name string, ok bool) {
 	return name, true
 }
 
-// The first line of HTTP, and of TLS on a port that has none: a browser that some page
-// has sent here, which may have commands in the lines that follow.
-var foreign = regexp.MustCompile(`^(?:[A-Z]+ \S+ HTTP/\d|(?i)host:|\x16\x03)`)
+// The first line of HTTP: a browser that some page has sent here, which may have commands
+// in the lines that follow.
+var foreign = regexp.MustCompile(`^(?:[A-Z]+ \S+ HTTP/\d|(?i)host:)`)
 
 func isHTTP(line string) bool { return foreign.MatchString(line) }

@@ -134,9 +134,9 @@ func pattern(text string) *regexp.Regexp {
 
 // client is a session's other end.
 type client struct {
-	t    *testing.T
-	conn net.Conn
-	read string
+	conn  net.Conn
+	fatal func(...any)
+	read  string
 }
 
 func dial(t *testing.T, addr string) *client {
@@ -146,13 +146,12 @@ func dial(t *testing.T, addr string) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &client{t: t, conn: conn}
+	return &client{conn: conn, fatal: t.Fatal}
 }
 
 func (c *client) send(line string) {
-	c.t.Helper()
 	if _, err := fmt.Fprintf(c.conn, "%s\r\n", line); err != nil {
-		c.t.Fatal(err)
+		c.fatal(err)
 	}
 }
 
@@ -166,7 +165,6 @@ var (
 // until reads until all that was read since the last call ends so, or the session does,
 // and returns it without the prompt.
 func (c *client) until(end *regexp.Regexp) string {
-	c.t.Helper()
 	b := make([]byte, 1<<16)
 	_ = c.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	for c.read == "" || !end.MatchString(c.read) {
@@ -176,7 +174,7 @@ func (c *client) until(end *regexp.Regexp) string {
 			continue
 		}
 		if end != closed {
-			c.t.Fatalf("%v after %q", err, c.read)
+			c.fatal(fmt.Sprintf("%v after %q", err, c.read))
 		}
 		break
 	}
