@@ -134,7 +134,7 @@ func TestSlowReaders(t *testing.T) {
 	tick := make(chan struct{})
 	server := serve(t, t.TempDir(), held(tick))
 	owner := holdJob(t, server.addr)
-	const lines = 300
+	const lines = 1000
 	var readers []*client
 	for i := range 200 {
 		c := dial(t, server.addr)
@@ -143,6 +143,8 @@ func TestSlowReaders(t *testing.T) {
 		c.until(aLine)
 		if i%2 == 0 {
 			readers = append(readers, c)
+		} else if err := c.conn.(*net.TCPConn).SetReadBuffer(1 << 10); err != nil { // or the kernel would read for it
+			t.Fatal(err)
 		}
 	}
 	for range lines {

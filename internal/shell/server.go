@@ -102,7 +102,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if c, err := net.Dial("unix", path); err == nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("another server listens on %s; give another --unix", path)
-	} else if _, there := os.Lstat(path); there == nil && !errors.Is(err, syscall.ECONNREFUSED) {
+	} else if info, missing := os.Lstat(path); missing == nil && (info.Mode().Type() != os.ModeSocket || !errors.Is(err, syscall.ECONNREFUSED)) {
 		return nil, fmt.Errorf("%s is there and no socket of a shell: %w; give another --unix", path, err)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".takt-")
