@@ -15,13 +15,13 @@ import (
 // lines above its own; packages on one line are strangers to each other. A
 // trailing /* stands for the folders below.
 var order = []string{
-	"pkg/takt internal/layers",
+	"pkg/takt internal/layers docker",
 	"pkg/schedule pkg/hist internal/sock",
 	"internal/verdict",
-	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/store/fault",
+	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic internal/store/fault",
 	"internal/store/document internal/store/storetest",
-	"internal/engine internal/format internal/apmserver internal/store/* internal/target/*",
-	"internal/driver/* internal/store pkg/bench",
+	"internal/engine internal/format internal/store/* internal/target/*",
+	"internal/driver/* internal/store internal/apmserver pkg/bench",
 	"internal/driver",
 	"internal/shell",
 	"internal/cli",

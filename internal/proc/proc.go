@@ -62,3 +62,10 @@ func HostClass() map[string]any {
 func HostClassName() string {
 	return fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), cmp.Or(cpuModel(), "unknown CPU"))
 }
+
+// Process is what a process has used so far, this one or another.
+type Process struct {
+	CPU    time.Duration // user and system time of all its threads, in steps of 10 ms
+	RSS    int64         // bytes, resident now
+	MaxRSS int64         // bytes, the highest so far
+}

@@ -119,3 +119,31 @@ func RSS() int64 {
 	pages, _ := strconv.ParseInt(f[1], 10, 64)
 	return pages * int64(os.Getpagesize())
 }
+
+// Of reads what a process has used. One that has ended has no memory any more: ok is
+// false for it.
+func Of(pid int) (p Process, ok bool) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	p.RSS, p.MaxRSS = kibibytes(dir, "VmRSS"), kibibytes(dir, "VmHWM")
+	b, err := os.ReadFile(dir + "/stat")
+	if err != nil || p.MaxRSS == 0 {
+		return Process{}, false
+	}
+	// The name, in brackets, may hold anything; utime and stime are the 12th and 13th after it.
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(f) < 13 {
+		return Process{}, false
+	}
+	for _, ticks := range f[11:13] {
+		n, _ := strconv.ParseInt(ticks, 10, 64) // the kernel writes numbers
+		p.CPU += time.Duration(n) * jiffy
+	}
+	return p, true
+}
+
+// kibibytes reads such a figure of /proc/PID/status, in bytes; 0: there is none.
+func kibibytes(dir, key string) int64 {
+	v, _ := keyed(dir+"/status", key, ":")
+	n, _ := strconv.ParseInt(strings.TrimSuffix(v, " kB"), 10, 64)
+	return n << 10
+}

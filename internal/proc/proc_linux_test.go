@@ -31,3 +31,17 @@ func TestSelf(t *testing.T) {
 		t.Errorf("%v", c)
 	}
 }
+
+// Of this process there are two accounts: that by its number and its own.
+func TestOf(t *testing.T) {
+	for start := time.Now(); time.Since(start) < 30*time.Millisecond; { // above the step of the account
+	}
+	p, ok := Of(os.Getpid())
+	self := Self()
+	if !ok || p.RSS < 1<<20 || p.MaxRSS < p.RSS || p.MaxRSS > self.MaxRSS+self.MaxRSS/20 || p.CPU <= 0 || p.CPU > self.CPU+2*jiffy {
+		t.Errorf("%+v, %v; of itself %+v", p, ok, self)
+	}
+	if p, ok := Of(1 << 30); ok {
+		t.Errorf("of no process: %+v", p)
+	}
+}

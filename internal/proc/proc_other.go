@@ -17,3 +17,6 @@ func RSS() int64 { return 0 }
 
 // Memory is not known here.
 func Memory() int64 { return 0 }
+
+// Of is not known here.
+func Of(int) (Process, bool) { return Process{}, false }

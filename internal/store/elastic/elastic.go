@@ -18,7 +18,7 @@ import (
 // Store keeps reports in one index.
 type Store struct {
 	client *client.Client
-	closer interface{ CloseIdleConnections() }
+	closer interface{ Close() }
 	index  string
 	where  string // the URL, without credentials
 
@@ -143,7 +143,6 @@ func (s *Store) Delete(ctx context.Context, ids ...string) error {
 
 // Close gives the connections back.
 func (s *Store) Close() error {
-	s.client.Stop()
-	s.closer.CloseIdleConnections()
+	s.closer.Close()
 	return nil
 }

@@ -2,26 +2,13 @@ package elastic
 
 import (
 	"cmp"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/url"
-	"os"
-	"strings"
-	"time"
 
-	client "github.com/olivere/elastic/v7"
+	"github.com/taktload/takt/internal/elastic"
 )
 
 // Options are credentials and trust.
-type Options struct {
-	User, Password string
-	APIKey         string // as the server gave it, base64 of id:key; goes before user and password
-	CAFile         string // PEM; "": the system's authorities
-}
+type Options = elastic.Options
 
 // Schemes are those of the URLs that Open takes. http:// and https:// are taken too,
 // for URLs are copied.
@@ -32,79 +19,14 @@ func Schemes() []string {
 // Index is the index unless the URL names another: elasticsearch://HOST:PORT/INDEX.
 const Index = "takt-runs"
 
-// dialTime is how long a server may take to accept a connection.
-const dialTime = 5 * time.Second
-
 // Open gives the store of the cluster at that URL. It asks the cluster nothing yet.
 // User and password may stand in the URL; no error shows them.
 func Open(where string, o Options) (*Store, error) {
-	u, err := url.Parse(where)
+	c, err := elastic.Connect(where, o)
 	if err != nil {
-		// The error of url.Parse quotes the URL, password and all.
-		return nil, errors.New("the URL of the store cannot be read; give it as elasticsearch://HOST:9200, with what is special in a password escaped, or put that into TAKT_STORE_PASSWORD")
+		return nil, fmt.Errorf("the store: %w", err)
 	}
-	if u.User != nil {
-		password, _ := u.User.Password()
-		o.User, o.Password = cmp.Or(o.User, u.User.Username()), cmp.Or(o.Password, password)
-		u.User = nil
-	}
-	index := cmp.Or(strings.Trim(u.Path, "/"), Index)
-	if u.Hostname() == "" || strings.Contains(index, "/") || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%s is no URL of a store; give it as elasticsearch://HOST:9200, or with /INDEX", u)
-	}
-	transport, err := newTransport(o.CAFile)
-	if err != nil {
-		return nil, err
-	}
-	options := []client.ClientOptionFunc{
-		client.SetURL(address(u)), client.SetHttpClient(&http.Client{Transport: transport}),
-		client.SetSniff(false), client.SetHealthcheck(false), // the addresses that a cluster tells may be unreachable from here
-	}
-	switch {
-	case o.APIKey != "":
-		options = append(options, client.SetHeaders(http.Header{"Authorization": {"ApiKey " + o.APIKey}}))
-	case o.User != "":
-		options = append(options, client.SetBasicAuth(o.User, o.Password))
-	}
-	c, err := client.NewSimpleClient(options...)
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{client: c, closer: transport, index: index, where: u.String(), ready: make(chan bool, 1)}
+	s := &Store{client: c.Client, closer: c, index: cmp.Or(c.Path, Index), where: c.Where, ready: make(chan bool, 1)}
 	s.ready <- false
 	return s, nil
-}
-
-// address is the URL for HTTP. Without a port it is 9200, unless the scheme is HTTP's own.
-func address(u *url.URL) string {
-	a := url.URL{Scheme: "http", Host: u.Host}
-	if u.Scheme == "https" || strings.HasSuffix(u.Scheme, "+tls") {
-		a.Scheme = "https"
-	}
-	if u.Port() == "" && u.Scheme != a.Scheme {
-		a.Host = net.JoinHostPort(u.Hostname(), "9200")
-	}
-	return a.String()
-}
-
-func newTransport(caFile string) (*http.Transport, error) {
-	t := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: dialTime}).DialContext,
-		TLSHandshakeTimeout: dialTime,
-		IdleConnTimeout:     time.Minute,
-	}
-	if caFile == "" {
-		return t, nil
-	}
-	pem, err := os.ReadFile(caFile)
-	if err != nil {
-		return nil, fmt.Errorf("the authority of the store's certificate: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate; give the PEM file of the authority", caFile)
-	}
-	t.TLSClientConfig = &tls.Config{RootCAs: pool}
-	return t, nil
 }

@@ -1,0 +1,186 @@
+package apmserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Checkout is apm-server in a local clone of its repository.
+type Checkout struct {
+	dir      string
+	revision Revision
+}
+
+// NewCheckout is the clone in that folder.
+func NewCheckout(dir string) (*Checkout, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
+		return nil, fmt.Errorf("%s is no git clone; give the folder of a clone of apm-server", dir)
+	}
+	return &Checkout{dir: dir}, nil
+}
+
+// Location implements Server.
+func (c *Checkout) Location() Location { return Location{Kind: KindCheckout, Dir: c.dir} }
+
+// Revision implements Server.
+func (c *Checkout) Revision() Revision { return c.revision }
+
+// Switch fetches, checks out and makes, as far as s says so. What it does not do has to
+// have been done: the clone must be at the branch or revision that s names.
+func (c *Checkout) Switch(ctx context.Context, s Switch, out io.Writer) (Revision, error) {
+	c.revision = Revision{}
+	if err := s.validate(); err != nil {
+		return c.revision, err
+	}
+	remotes, err := c.git(ctx, "remote")
+	if err != nil {
+		return c.revision, err
+	}
+	remote, branch := s.split(strings.Fields(remotes))
+	for _, step := range c.steps(&s, remote) {
+		if err := step.run(ctx, c.dir, s.Verbose, out); err != nil {
+			return c.revision, err
+		}
+	}
+	r, err := c.describe(ctx, branch)
+	if err == nil {
+		err = c.isAt(ctx, &s, remote, branch, r.Hash)
+	}
+	if err != nil {
+		return c.revision, err
+	}
+	c.revision = r
+	return r, nil
+}
+
+// step is a command of Switch.
+type step []string
+
+// steps are those that s asks for, in their order.
+func (c *Checkout) steps(s *Switch, remote string) (all []step) {
+	at := s.Branch
+	if s.Revision != "" {
+		at = s.Revision
+	}
+	for _, one := range []struct {
+		wanted bool
+		step   step
+	}{
+		{s.Fetch, step{"git", "fetch", remote}},
+		{s.Checkout, step{"git", "-c", "advice.detachedHead=false", "checkout", at, "--"}},
+		{s.MakeUpdate, step{"make", "update"}},
+		{s.Make, step{"make"}},
+	} {
+		if one.wanted {
+			all = append(all, one.step)
+		}
+	}
+	return all
+}
+
+// run runs the step. Without verbose its output is shown only if it fails, the last of it.
+func (s step) run(ctx context.Context, dir string, verbose bool, out io.Writer) error {
+	if verbose {
+		fmt.Fprintf(out, "$ %s\n", strings.Join(s, " "))
+		return run(ctx, dir, out, s[0], s[1:]...)
+	}
+	last := NewLog()
+	err := run(ctx, dir, last, s[0], s[1:]...)
+	if err != nil {
+		fmt.Fprintf(out, "$ %s\n", strings.Join(s, " "))
+		Print(out, last.Tail(linesOnFailure, ""), false)
+	}
+	return err
+}
+
+// linesOnFailure are shown of a command that failed, out of up to thousands.
+const linesOnFailure = 40
+
+// git asks git a question.
+func (c *Checkout) git(ctx context.Context, args ...string) (string, error) {
+	return git(ctx, c.dir, args...)
+}
+
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaint
+	cmd.Env = append(cmd.Environ(), "GIT_TERMINAL_PROMPT=0")
+	if err := cmd.Run(); err != nil {
+		if said := strings.TrimSpace(complaint.String()); said != "" {
+			err = errors.New(said)
+		}
+		return "", fmt.Errorf("git %s in %s: %w", args[0], dir, err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// describe is what git says of what is checked out.
+func (c *Checkout) describe(ctx context.Context, branch string) (Revision, error) {
+	r := Revision{Branch: branch}
+	shown, err := c.git(ctx, "show", "-s", "--format=%H%n%cI%n%h %s", "HEAD")
+	if err != nil {
+		return r, err
+	}
+	if err := r.parse(shown); err != nil {
+		return r, err
+	}
+	difference, err := c.git(ctx, "status", "--porcelain", "--untracked-files=no")
+	r.Unstaged = difference != ""
+	return r, err
+}
+
+// parse reads git's format %H %cI and a subject, a line each.
+func (r *Revision) parse(shown string) (err error) {
+	lines := strings.SplitN(shown, "\n", 3)
+	if len(lines) < 3 {
+		return fmt.Errorf("git describes the commit as %q, not as a hash, a date and a subject", shown)
+	}
+	r.Hash, r.Subject = lines[0], lines[2]
+	r.Date, err = time.Parse(time.RFC3339, lines[1])
+	r.Date = r.Date.UTC()
+	return err
+}
+
+// isAt holds what is checked out against what was named: a wrong name would stand in
+// the report for good.
+func (c *Checkout) isAt(ctx context.Context, s *Switch, remote, branch, head string) error {
+	names := []string{s.Branch, remote + "/" + branch, branch}
+	if s.Revision != "" {
+		names = []string{s.Revision}
+	}
+	for _, name := range names {
+		if at, err := c.git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil && at == head {
+			return nil
+		}
+	}
+	hint := "add -c to check it out"
+	if s.Checkout {
+		hint = "is it the name of a revision?"
+	}
+	return fmt.Errorf("%s is at %.10s, which is not %s; %s", c.dir, head, names[0], hint)
+}
+
+// program is what make leaves in the clone.
+const program = "apm-server"
+
+// Start runs the program of the clone on a free port of this machine.
+func (c *Checkout) Start(ctx context.Context, o Options) (*Running, error) {
+	path := filepath.Join(c.dir, program)
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("there is no program %s in %s; make it, for example with: apm switch -m BRANCH", program, c.dir)
+	}
+	return startLocal(ctx, path, c.dir, &o)
+}

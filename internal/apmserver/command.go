@@ -1,0 +1,94 @@
+package apmserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// child is a process that takt started, the leader of a process group of its own. If
+// takt dies the system kills it.
+type child struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error // how it ended, once done is closed
+}
+
+// launch starts the command. What it writes goes to cmd.Stdout and cmd.Stderr.
+func launch(cmd *exec.Cmd) (*child, error) {
+	c := &child{cmd: cmd, done: make(chan struct{})}
+	cmd.SysProcAttr = ownGroup()
+	cmd.WaitDelay = time.Second // for what a grandchild says that outlives the group
+	started := make(chan error)
+	go c.watch(started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", cmd.Path, err)
+	}
+	return c, nil
+}
+
+// watch starts the process and waits for its end. Linux kills it when the thread ends
+// that has started it, hence this one stays.
+func (c *child) watch(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := c.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	if awaitExit(c.cmd.Process.Pid) {
+		signalGroup(c.cmd.Process.Pid, true) // what is left of it: until it is reaped, no other group can have its number
+	}
+	c.err = c.cmd.Wait()
+	close(c.done)
+}
+
+// end asks the group to end, kills it after the grace, and waits for the end.
+func (c *child) end(grace time.Duration) {
+	select {
+	case <-c.done:
+		return
+	default:
+	}
+	signalGroup(c.cmd.Process.Pid, false)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+		signalGroup(c.cmd.Process.Pid, true)
+		<-c.done
+	}
+}
+
+// commandStopTime is for git and make, which have nothing to save.
+const commandStopTime = 2 * time.Second
+
+// run runs a command in that folder to its end, or to that of ctx.
+func run(ctx context.Context, dir string, out io.Writer, name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), "GIT_TERMINAL_PROMPT=0") // nobody is there to type a password
+	cmd.Stdout, cmd.Stderr = out, out
+	c, err := launch(cmd)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		c.end(commandStopTime)
+		return cmp.Or(context.Cause(ctx), ctx.Err())
+	}
+	var exit *exec.ExitError
+	if errors.As(c.err, &exit) {
+		return fmt.Errorf("%s failed: %w", name, exit)
+	}
+	return c.err
+}

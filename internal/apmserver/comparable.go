@@ -1,0 +1,52 @@
+package apmserver
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// incomparable lists why a run is not to be compared with others. The rules are
+// hey-apm's; of a server that takt does not manage nobody knows the memory, and of its
+// code only what the user says.
+func (t *Trial) incomparable(r *takt.Report) (why []string) {
+	v := t.Server.Revision()
+	least := cmp.Or(t.Least, 30*time.Second)
+	managed := t.Server.Location().Kind != KindRemote
+	all := r.Counts.OK + r.Counts.Failed
+	seconds, ok := number(r.Variables["duration_s"]) // as asked for: a closed loop's last answer may come a moment before its end
+	if !ok {
+		seconds = r.DurationS
+	}
+	for _, rule := range []struct {
+		broken bool
+		reason string
+	}{
+		{warned(r, warnCancelled), "it was cancelled"},
+		{warned(r, warnBrokeOff), "it broke off"},
+		{v.Branch == "", "the branch is not known; give it with: apm switch BRANCH"},
+		{v.Hash == "", "the revision is not known; give it with: apm switch BRANCH REVISION"},
+		{managed && v.Date.IsZero(), "the date of the revision is not known"},
+		{v.Unstaged, "the clone has changes that are in no commit; commit or undo them"},
+		{managed && r.Extra["max_rss"] == nil, "the memory of the server could not be read"},
+		{seconds < least.Seconds(), fmt.Sprintf("it took %.3g s, which is less than %v; test for longer", seconds, least)},
+		{all == 0, "there was no answer"},
+		{all > 0 && r.Counts.OK == 0, "no request was accepted"},
+	} {
+		if rule.broken {
+			why = append(why, rule.reason)
+		}
+	}
+	return why
+}
+
+func warned(r *takt.Report, code string) bool {
+	for _, w := range r.Warnings {
+		if w.Code == code {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,190 @@
+package apmserver
+
+import (
+	"encoding/json"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Figures of a trial in Report.Extra, beside those in the table of metrics.
+const (
+	extraDocuments = "documents"          // counted
+	extraExpected  = "documents_expected" // accepted requests × documents per request
+	extraPer       = "documents_per_request"
+	extraDrain     = "drain_s"
+	extraCPU       = "server_cpu_s" // of the server's process, from the load's start to the end of the drain
+	extraCounters  = "server_counters"
+)
+
+// fill adds to the report of the load what the trial knows.
+func (t *Trial) fill(r *takt.Report, m *measured) {
+	t.label(r, m)
+	t.vary(r, m)
+	figures(r, m)
+	if why := t.incomparable(r); len(why) > 0 {
+		warnOnce(r, WarnIncomparable, "the run is not kept as comparable: "+strings.Join(why, "; "))
+	}
+	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
+}
+
+// figures are hey-apm's, by its formulas; e is the time of the load, the drain not in it.
+//
+//	throughput = documents counted ÷ e
+//	index      = documents counted ÷ (accepted requests × documents per request)
+//	latency    = 1000 × e ÷ accepted requests     ms; not a response time
+//	efficiency = 60 × accepted bytes a second ÷ max_rss
+//
+// The warm-up makes documents too, so its time and requests are in the first two.
+func figures(r *takt.Report, m *measured) {
+	if r.Extra == nil {
+		r.Extra = map[string]any{}
+	}
+	x := r.Extra
+	requests, ok := number(x["accepted_requests"])
+	if !ok {
+		requests = float64(r.Counts.OK)
+		x["accepted_requests"] = requests
+	}
+	put(x, "latency", 1000*r.DurationS, requests)
+	if m.counted {
+		documents := float64(m.d.indexed)
+		x[extraDocuments], x[extraDrain] = documents, m.d.took.Seconds()
+		put(x, "throughput", documents, r.DurationS+r.WarmupS)
+		if per, ok := documentsPerRequest(r); ok {
+			x[extraExpected] = per * (requests + float64(r.WarmupCounts.OK))
+			put(x, "index", documents, x[extraExpected].(float64))
+		}
+	}
+	if m.usage.maxRSS > 0 {
+		x["max_rss"], x[extraCPU] = float64(m.usage.maxRSS), m.usage.cpu.Seconds()
+		if accepted, ok := number(x["accepted"]); ok {
+			put(x, "efficiency", 60*accepted, float64(m.usage.maxRSS))
+		}
+	}
+	if len(m.counter) > 0 {
+		x[extraCounters] = m.counter
+	}
+}
+
+// put sets a ratio, unless it divides by 0.
+func put(x map[string]any, name string, dividend, divisor float64) {
+	if divisor > 0 {
+		x[name] = dividend / divisor
+	}
+}
+
+// documentsPerRequest is what the load says, else hey-apm's events + events × spans.
+func documentsPerRequest(r *takt.Report) (float64, bool) {
+	if n, ok := number(r.Extra[extraPer]); ok {
+		return n, true
+	}
+	events, ok := number(r.Variables["events"])
+	spans, _ := number(r.Variables["spans"])
+	return events * (1 + spans), ok && events > 0
+}
+
+// number is v as a float64, whichever number it is.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case json.Number:
+		n, err := v.Float64()
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// label names the code under test. What the user said by labels stands.
+func (t *Trial) label(r *takt.Report, m *measured) {
+	if r.Labels == nil {
+		r.Labels = map[string]string{}
+	}
+	v := t.Server.Revision()
+	date := ""
+	if !v.Date.IsZero() {
+		date = v.Date.Format(time.RFC3339)
+	}
+	for name, value := range map[string]string{
+		analysis.LabelBranch: v.Branch, analysis.LabelRevision: v.Hash, analysis.LabelRevisionDate: date, "server_version": m.version,
+	} {
+		if _, said := r.Labels[name]; value != "" && !said {
+			r.Labels[name] = value
+		}
+	}
+}
+
+// vary sets the variables that the load does not know.
+func (t *Trial) vary(r *takt.Report, m *measured) {
+	if r.Variables == nil {
+		r.Variables = map[string]any{}
+	}
+	for name, v := range t.Variables {
+		r.Variables[name] = v
+	}
+	if m.managed { // its port is another in each run
+		for name, v := range r.Variables {
+			r.Variables[name] = withoutPort(v, m.urls)
+		}
+	}
+	r.Variables["apm_host"] = t.host(m)
+	r.Variables["flags"] = Settings(t.Options.Flags)
+	r.Variables["memory_limit_bytes"] = int64(-1) // hey-apm's word for none
+	if t.Options.MemoryLimit > 0 {
+		r.Variables["memory_limit_bytes"] = t.Options.MemoryLimit
+	}
+	if t.Options.CPULimit > 0 {
+		r.Variables["cpu_limit"] = t.Options.CPULimit
+	}
+	if t.Documents != nil {
+		if u, err := url.Parse(t.Documents.Output().URL); err == nil {
+			r.Variables["elastic_host"] = u.Host
+		}
+	}
+}
+
+// withoutPort replaces the addresses of managed servers.
+func withoutPort(v any, urls []string) any {
+	text, ok := v.(string)
+	if !ok {
+		return v
+	}
+	for _, u := range urls {
+		_, address, _ := strings.Cut(u, "://")
+		host, _, _ := net.SplitHostPort(address)
+		text = strings.ReplaceAll(text, address, host)
+	}
+	return text
+}
+
+// host is where the servers run: as in hey-apm's reports, a server of takt's own is on
+// localhost.
+func (t *Trial) host(m *measured) string {
+	switch t.Server.Location().Kind {
+	case KindCheckout:
+		return "localhost"
+	case KindDocker:
+		return "docker"
+	}
+	var hosts []string
+	for _, text := range m.urls {
+		if u, err := url.Parse(text); err == nil {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	slices.Sort(hosts)
+	return joined(hosts)
+}

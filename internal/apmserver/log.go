@@ -1,0 +1,121 @@
+package apmserver
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Log keeps the last lines that a server said. It is an io.Writer, and blocks nobody:
+// a server whose output is not read would stop.
+type Log struct {
+	mu    sync.Mutex
+	lines []string // a ring
+	next  int      // where the next line goes
+	begun []byte   // a line without its end
+}
+
+// Bounds of a log.
+const (
+	LogLines  = 1000
+	lineBytes = 8 << 10 // longer lines are cut
+)
+
+// NewLog makes an empty log of LogLines lines.
+func NewLog() *Log { return &Log{} }
+
+// Write implements io.Writer. It never fails.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for rest := p; len(rest) > 0; {
+		part, after, ended := bytes.Cut(rest, []byte("\n"))
+		l.begun = append(l.begun, part[:min(len(part), lineBytes-len(l.begun))]...)
+		if ended {
+			l.add(strings.TrimSuffix(string(l.begun), "\r"))
+			l.begun = l.begun[:0]
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+func (l *Log) add(line string) {
+	if len(l.lines) < LogLines {
+		l.lines = append(l.lines, line)
+		return
+	}
+	l.lines[l.next] = line
+	l.next = (l.next + 1) % LogLines
+}
+
+// Tail gives the last n lines that contain the pattern, oldest first. "" is in each.
+func (l *Log) Tail(n int, pattern string) []Line {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := append(append([]string{}, l.lines[l.next:]...), l.lines[:l.next]...)
+	if len(l.begun) > 0 { // a prompt, or the last words
+		all = append(all, string(l.begun))
+	}
+	var found []Line
+	for i := len(all) - 1; i >= 0 && len(found) < n; i-- {
+		if strings.Contains(all[i], pattern) {
+			found = append(found, Line{all[i], levelOf(all[i])})
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// Line is a line of a log.
+type Line struct {
+	Text  string
+	Level Level
+}
+
+// Level says how grave a line is.
+type Level int
+
+// The levels.
+const (
+	Plain Level = iota
+	Warn
+	Error
+)
+
+// levelOf knows the lines of apm-server up to 7, with WARN and ERROR between tabs, and
+// those that are JSON.
+func levelOf(text string) Level {
+	switch {
+	case strings.Contains(text, "ERROR"), strings.Contains(text, "Error:"), strings.Contains(text, `"log.level":"error"`):
+		return Error
+	case strings.Contains(text, "WARN"), strings.Contains(text, `"log.level":"warn"`):
+		return Warn
+	}
+	return Plain
+}
+
+// colour is that of ANSI: red, yellow or grey.
+func (l Level) colour() int { return map[Level]int{Error: 31, Warn: 33, Plain: 37}[l] }
+
+// Print writes the lines, in colours if they are wanted. Control characters in them,
+// which could change the terminal, are left out.
+func Print(to io.Writer, lines []Line, colours bool) {
+	for _, line := range lines {
+		text := strings.Map(printable, line.Text)
+		if colours {
+			text = fmt.Sprintf("\x1b[%dm%s\x1b[0m", line.Level.colour(), text)
+		}
+		fmt.Fprintln(to, text)
+	}
+}
+
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f {
+		return -1
+	}
+	return r
+}

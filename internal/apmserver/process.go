@@ -1,0 +1,67 @@
+package apmserver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strings"
+)
+
+// startLocal runs the program in that folder and waits until it takes events.
+func startLocal(ctx context.Context, path, dir string, o *Options) (*Running, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	l := o.line(address)
+	cmd := exec.Command(path, l.args...)
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), l.env...)
+	var to io.Writer = io.Discard
+	if o.Log != nil {
+		to = o.Log
+	}
+	cmd.Stdout, cmd.Stderr = to, to
+	fmt.Fprintf(o.out(), "./%s %s\n", program, strings.Join(l.args, " "))
+	c, err := launch(cmd)
+	if err != nil {
+		return nil, err
+	}
+	r := &Running{
+		URLs: []string{"http://" + address}, Managed: true, Secret: o.Secret,
+		pid: cmd.Process.Pid, done: c.done,
+		err:  func() error { return fmt.Errorf("apm-server has ended: %s", cmd.ProcessState) },
+		stop: func() error { c.end(stopTime); return nil },
+	}
+	return r, r.await(ctx, o)
+}
+
+// await waits until the server takes events; if it never does it is stopped.
+func (r *Running) await(ctx context.Context, o *Options) (err error) {
+	r.Version, err = ready(ctx, r.URLs[0], o, r)
+	if err != nil {
+		_ = r.Stop() // the first error says more
+	}
+	return err
+}
+
+// freeAddress is one on loopback that nobody listens on. Until the server does somebody
+// else could; then it says so, and ends.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("there is no free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// out is where narration goes.
+func (o *Options) out() io.Writer {
+	if o.Out == nil {
+		return io.Discard
+	}
+	return o.Out
+}

@@ -1,0 +1,117 @@
+package apmserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Bounds of what a server is asked beside the load.
+const (
+	askTime   = 2 * time.Second
+	pollTime  = 50 * time.Millisecond // between two questions whether it is ready
+	askBytes  = 4 << 20               // expvar has about 16 kB
+	tailLines = 5                     // of its log are shown if it ends by itself
+)
+
+// ready asks the server until it takes events, and gives the version that it says. r is
+// what runs there, nil if nobody knows.
+func ready(ctx context.Context, base string, o *Options, r *Running) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.patience())
+	defer cancel()
+	tick := time.NewTicker(pollTime)
+	defer tick.Stop()
+	for {
+		info, err := aboutServer(ctx, base, o.Secret)
+		if err == nil && info.mayPublish() {
+			return info.Version, nil
+		}
+		select {
+		case <-tick.C:
+		case <-r.ended():
+			return "", r.failure(o.Log)
+		case <-ctx.Done():
+			return "", unready(ctx, base, err, o.patience())
+		}
+	}
+}
+
+// ended is Done, also of no server.
+func (r *Running) ended() <-chan struct{} {
+	if r == nil {
+		return nil
+	}
+	return r.done
+}
+
+// failure is the error of a server that has ended by itself, with its last words.
+func (r *Running) failure(log *Log) error {
+	var last strings.Builder
+	if log != nil {
+		Print(&last, log.Tail(tailLines, ""), false)
+	}
+	return fmt.Errorf("%w; its last words:\n%s", r.err(), strings.TrimSuffix(last.String(), "\n"))
+}
+
+// unready says why the wait was given up.
+func unready(ctx context.Context, base string, err error, patience time.Duration) error {
+	switch {
+	case ctx.Err() != context.DeadlineExceeded:
+		return cmp.Or(context.Cause(ctx), ctx.Err())
+	case err == nil:
+		return fmt.Errorf("the server at %s is up, but after %v not ready to publish; is its Elasticsearch up?", base, patience)
+	}
+	return fmt.Errorf("the server at %s does not answer after %v: %w; is the URL right?", base, patience, err)
+}
+
+// about is what apm-server says at /; nothing where it wants a token that it did not get.
+type about struct {
+	Version      string `json:"version"`
+	PublishReady *bool  `json:"publish_ready"`
+	OK           *about `json:"ok"` // version 6 wraps it
+}
+
+func (a about) mayPublish() bool { return a.PublishReady == nil || *a.PublishReady }
+
+func aboutServer(ctx context.Context, base string, secret takt.Secret) (about, error) {
+	text, err := ask(ctx, base+"/", secret)
+	if err != nil {
+		return about{}, err
+	}
+	var a about
+	_ = json.Unmarshal(text, &a) // anything that answers takes connections
+	if a.OK != nil {
+		a = *a.OK
+	}
+	return a, nil
+}
+
+// ask gives the body of the answer to a GET.
+func ask(ctx context.Context, url string, secret takt.Secret) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Close = true // the server's connections are the load's
+	if secret != "" {
+		request.Header.Set("Authorization", "Bearer "+string(secret))
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", url, answer.Status)
+	}
+	return io.ReadAll(io.LimitReader(answer.Body, askBytes))
+}

@@ -1,0 +1,84 @@
+package apmserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+)
+
+// Remote is a server, or several, that takt neither starts nor stops.
+type Remote struct {
+	urls     []string
+	revision Revision
+}
+
+// NewRemote is the server at these URLs. All that are none are in the error.
+func NewRemote(urls ...string) (*Remote, error) {
+	var faults []error
+	r := &Remote{}
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			faults = append(faults, fmt.Errorf("%q is no URL of a server; give it as http://HOST:8200", shown(u, text)))
+		case u.User != nil:
+			faults = append(faults, fmt.Errorf("%s has a password in it; give the server's token by --secret", u.Redacted()))
+		default:
+			r.urls = append(r.urls, strings.TrimSuffix(u.String(), "/"))
+		}
+	}
+	if len(urls) == 0 {
+		faults = append(faults, errors.New("there is no URL; give one, such as http://HOST:8200"))
+	}
+	return r, errors.Join(faults...)
+}
+
+// shown is what was given, unless there may be a password in it.
+func shown(u *url.URL, text string) string {
+	if u != nil {
+		return u.Redacted()
+	}
+	_, host, at := strings.Cut(text, "@")
+	if at {
+		return host
+	}
+	return text
+}
+
+// Location implements Server.
+func (r *Remote) Location() Location { return Location{Kind: KindRemote, URLs: r.urls} }
+
+// Revision implements Server.
+func (r *Remote) Revision() Revision { return r.revision }
+
+// Switch notes what runs there: nothing is fetched or made.
+func (r *Remote) Switch(_ context.Context, s Switch, _ io.Writer) (Revision, error) {
+	r.revision = Revision{}
+	if err := s.validate(); err != nil {
+		return r.revision, err
+	}
+	if s.Fetch || s.Checkout || s.Make || s.MakeUpdate {
+		return r.revision, errors.New("takt does not manage this server, and so can fetch and make nothing there; give the branch and the revision that run there, without options")
+	}
+	_, branch := s.split(nil)
+	r.revision = Revision{Branch: branch, Hash: s.Revision}
+	return r.revision, nil
+}
+
+// Start waits until each of the servers answers.
+func (r *Remote) Start(ctx context.Context, o Options) (*Running, error) {
+	running := &Running{URLs: r.urls, Secret: o.Secret}
+	for _, u := range r.urls {
+		version, err := ready(ctx, u, &o, nil)
+		if err != nil {
+			return nil, err
+		}
+		running.Version = version
+	}
+	return running, nil
+}
+
+func joined(words []string) string { return strings.Join(words, ",") }

@@ -1,0 +1,114 @@
+// Package elastic connects to an Elasticsearch or OpenSearch cluster, for the store of
+// reports and for the documents of a server under test.
+package elastic
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	client "github.com/olivere/elastic/v7"
+)
+
+// Options are credentials and trust.
+type Options struct {
+	User, Password string
+	APIKey         string // as the server gave it, base64 of id:key; goes before user and password
+	CAFile         string // PEM; "": the system's authorities
+}
+
+// Cluster is a client of a cluster.
+type Cluster struct {
+	*client.Client
+	Where     string // the URL that was given, without credentials
+	Address   string // the same for HTTP, without a path
+	Path      string // of the URL, without slashes around it
+	transport *http.Transport
+}
+
+// Close gives the connections back.
+func (c *Cluster) Close() {
+	c.Stop()
+	c.transport.CloseIdleConnections()
+}
+
+// dialTime is how long a server may take to accept a connection.
+const dialTime = 5 * time.Second
+
+// Connect gives the cluster at that URL. It asks the cluster nothing yet. User and
+// password may stand in the URL; no error shows them.
+func Connect(where string, o Options) (*Cluster, error) {
+	u, err := url.Parse(where)
+	if err != nil {
+		// The error of url.Parse quotes the URL, password and all.
+		return nil, errors.New("the URL of the cluster cannot be read; give it as elasticsearch://HOST:9200, with what is special in a password escaped")
+	}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		o.User, o.Password = cmp.Or(o.User, u.User.Username()), cmp.Or(o.Password, password)
+		u.User = nil
+	}
+	path := strings.Trim(u.Path, "/")
+	if u.Hostname() == "" || strings.Contains(path, "/") || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%s is no URL of a cluster; give it as elasticsearch://HOST:9200", u)
+	}
+	transport, err := newTransport(o.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Where: u.String(), Address: address(u), Path: path, transport: transport}
+	options := []client.ClientOptionFunc{
+		client.SetURL(c.Address), client.SetHttpClient(&http.Client{Transport: transport}),
+		client.SetSniff(false), client.SetHealthcheck(false), // the addresses that a cluster tells may be unreachable from here
+	}
+	switch {
+	case o.APIKey != "":
+		options = append(options, client.SetHeaders(http.Header{"Authorization": {"ApiKey " + o.APIKey}}))
+	case o.User != "":
+		options = append(options, client.SetBasicAuth(o.User, o.Password))
+	}
+	c.Client, err = client.NewSimpleClient(options...)
+	return c, err
+}
+
+// address is the URL for HTTP. Without a port it is 9200, unless the scheme is HTTP's own.
+func address(u *url.URL) string {
+	a := url.URL{Scheme: "http", Host: u.Host}
+	if u.Scheme == "https" || strings.HasSuffix(u.Scheme, "+tls") {
+		a.Scheme = "https"
+	}
+	if u.Port() == "" && u.Scheme != a.Scheme {
+		a.Host = net.JoinHostPort(u.Hostname(), "9200")
+	}
+	return a.String()
+}
+
+func newTransport(caFile string) (*http.Transport, error) {
+	t := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: dialTime}).DialContext,
+		TLSHandshakeTimeout: dialTime,
+		IdleConnTimeout:     time.Minute,
+	}
+	if caFile == "" {
+		return t, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, fmt.Errorf("the authority of the cluster's certificate: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate; give the PEM file of the authority", caFile)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: pool}
+	return t, nil
+}
