@@ -149,6 +149,11 @@ func appendError(list []error, err error) []error {
 }
 
 func (l *load) run(ctx context.Context, args []string) error {
+	if p, ok := l.driver.(driver.Previewer); ok {
+		if done, err := p.Preview(l.env.Stdout); done || err != nil {
+			return err
+		}
+	}
 	l.group = engine.NewID(time.Now())
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)

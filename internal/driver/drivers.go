@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/apm"
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/kafka"
 	"github.com/taktload/takt/internal/engine"
@@ -51,6 +52,13 @@ type StdinReader interface {
 type Narrator interface {
 	// Narrate begins to write to w; interval and end do the rest.
 	Narrate(w io.Writer) (interval func(takt.Interval), end func())
+}
+
+// Previewer is implemented by Options that can show what would be sent, instead of
+// sending it. It is asked after Validate, before the run.
+type Previewer interface {
+	// Preview writes to w and reports whether it was asked for.
+	Preview(w io.Writer) (done bool, err error)
 }
 
 // Row is one protocol: a subcommand.
@@ -110,6 +118,16 @@ func Table() []Row {
 			Kind:    "kafka",
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New:     func(io.Reader) Options { return kafka.NewE2E() },
+		},
+		{
+			Use:   "apm [flags] [URL...]",
+			Short: "load apm-server with events, as hey-apm did",
+			Kind:  "apm",
+			Example: `  takt apm --rate 100/s --duration 30s --secret-file token http://127.0.0.1:8200
+  takt apm --events 10 --spans 10 --frames 10 -c 20 --duration 30s http://127.0.0.1:8200
+  takt apm -profile heavy -run 30s -base-url http://127.0.0.1:8200      # as hey-apm`,
+			Legacy: apm.SeedFlags(),
+			New:    func(io.Reader) Options { return apm.New() },
 		},
 	}
 }

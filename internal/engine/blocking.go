@@ -156,8 +156,12 @@ func (c *conn) drop() {
 
 // exchange writes the request and reads until the codec has its answer.
 func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
-	c.out = c.codec.Append(c.out[:0], op)
-	n, err := c.net.Write(c.out)
+	request := rendered(c.codec, op)
+	if request == nil {
+		c.out = c.codec.Append(c.out[:0], op)
+		request = c.out
+	}
+	n, err := c.net.Write(request)
 	r.BytesSent += int64(n)
 	if err != nil {
 		return err
@@ -174,6 +178,14 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 			return err
 		}
 	}
+}
+
+// rendered is op's request if the codec has it already, else nil.
+func rendered(c takt.Codec, op *takt.Op) []byte {
+	if r, ok := c.(takt.Rendered); ok {
+		return r.Request(op)
+	}
+	return nil
 }
 
 // read reads behind what is there, in a larger buffer if need be.

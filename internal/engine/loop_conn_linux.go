@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"syscall"
@@ -117,12 +118,20 @@ func (l *loop) connected(c *lconn) {
 
 // send hands the request over. The connection stands.
 func (l *loop) send(c *lconn) {
-	l.out = c.codec.Append(l.out[:0], &c.op)
+	request := rendered(c.codec, &c.op)
+	shared := request != nil
+	if !shared {
+		l.out = c.codec.Append(l.out[:0], &c.op)
+		request = l.out
+	}
 	c.state = lbusy
 	l.flight.add(c)
-	n, ok := l.write(c, l.out)
-	if ok && n < len(l.out) {
-		c.unsent = append(c.unsent[:0], l.out[n:]...)
+	n, ok := l.write(c, request)
+	if ok && n < len(request) {
+		c.unsent = request[n:]
+		if !shared {
+			c.unsent = bytes.Clone(c.unsent)
+		}
 		l.partial++
 		if err := l.poll.Watch(c.fd, c.token, true); err != nil {
 			l.fail(c, err, false)

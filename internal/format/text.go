@@ -31,7 +31,7 @@ func (t textWriter) Close(r *takt.Report) error {
 	}
 	p := &page{color: t.color}
 	for _, section := range []func(*page, *takt.Report) error{
-		verdict, subject, totals, percentiles, contrast, parts, distribution, failures, footer, warnings,
+		verdict, subject, totals, percentiles, contrast, parts, distribution, failures, targets, footer, warnings,
 	} {
 		if err := section(p, r); err != nil {
 			return err

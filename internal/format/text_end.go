@@ -76,6 +76,9 @@ func footer(p *page, r *takt.Report) error {
 func extras(extra map[string]any) string {
 	var list []string
 	for _, key := range sorted(extra) {
+		if extra["targets"] != nil && slices.Contains(shownVolumes(), key) {
+			continue // they stand with the targets, with their units
+		}
 		switch v := extra[key].(type) {
 		case string, bool, int, int32, int64, uint, uint32, uint64:
 			list = append(list, clean(fmt.Sprintf("%s %v", words(key), v)))

@@ -101,7 +101,7 @@ func (c *Codec) sample(b []byte, r *takt.Result) {
 	limit := 0
 	switch {
 	case c.class != "":
-		limit = SampleBytes
+		limit = c.opt.Sample
 	case c.opt.Check != nil:
 		limit = CheckBytes
 	}

@@ -28,6 +28,12 @@ type Requests interface {
 	Append(dst []byte, op *takt.Op) (out []byte, head, last bool)
 }
 
+// Whole is implemented by Requests that exist before the run and need no copy.
+type Whole interface {
+	// Whole is what Append would append; see takt.Rendered.
+	Whole(op *takt.Op) (request []byte, head, last bool)
+}
+
 // Options is what a Codec has to know besides the requests. The zero value is of use.
 type Options struct {
 	MaxHead   int                     // bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
@@ -35,6 +41,7 @@ type Options struct {
 	MaxBody   int64                   // bytes of a body without its chunk framing; 0: no limit
 	Fail      func(status int) string // the failure class of a status, "" if it is none; called once an answer, when its head is complete; nil: none is
 	Check     func(body []byte) error // refuses an answer that did not fail by its first CheckBytes; nil: all are right
+	Sample    int                     // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
 }
 
 // Codec is a takt.Codec for one connection. It is not safe for concurrent use.
@@ -48,6 +55,7 @@ type Options struct {
 // broken. An answer that is complete when eof is set is the connection's Last.
 type Codec struct {
 	requests   Requests
+	whole      Whole // requests; nil: they have to be appended
 	opt        Options
 	head, last bool // of the request that is being answered, as Requests.Append said
 	answer
@@ -85,7 +93,9 @@ func NewCodec(requests Requests, opt Options) *Codec {
 	opt.MaxHead = cmp.Or(opt.MaxHead, 64<<10)
 	opt.MaxFields = cmp.Or(opt.MaxFields, 256)
 	opt.MaxBody = cmp.Or(opt.MaxBody, math.MaxInt64)
+	opt.Sample = cmp.Or(opt.Sample, SampleBytes)
 	c := &Codec{requests: requests, opt: opt}
+	c.whole, _ = requests.(Whole)
 	c.Reset()
 	return c
 }
@@ -94,6 +104,14 @@ func NewCodec(requests Requests, opt Options) *Codec {
 func (c *Codec) Append(dst []byte, op *takt.Op) []byte {
 	dst, c.head, c.last = c.requests.Append(dst, op)
 	return dst
+}
+
+// Request implements takt.Rendered.
+func (c *Codec) Request(op *takt.Op) (request []byte) {
+	if c.whole != nil {
+		request, c.head, c.last = c.whole.Whole(op)
+	}
+	return request
 }
 
 // Reset forgets a half-read answer. What Append said of the request stays known,

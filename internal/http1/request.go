@@ -45,6 +45,9 @@ func (q *Rendered) Append(dst []byte, _ *takt.Op) (out []byte, head, last bool) 
 	return append(dst, q.Bytes...), q.Head, q.Close
 }
 
+// Whole implements the interface of that name.
+func (q *Rendered) Whole(*takt.Op) (request []byte, head, last bool) { return q.Bytes, q.Head, q.Close }
+
 // AppendTo appends q's bytes to dst. A request that would be read differently
 // from how it was meant is refused, and dst returned as it was.
 func (q *Request) AppendTo(dst []byte) ([]byte, error) {

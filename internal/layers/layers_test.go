@@ -21,6 +21,7 @@ var order = []string{
 	"internal/pace internal/record internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic internal/store/fault",
 	"internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/store/* internal/target/*",
+	"internal/driver/http",
 	"internal/driver/* internal/store internal/apmserver pkg/bench",
 	"internal/driver",
 	"internal/shell",

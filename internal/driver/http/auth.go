@@ -34,11 +34,11 @@ func (c *Credentials) read() error {
 	if given > 1 {
 		return errors.New("several of --auth, --auth-file, --bearer and --bearer-file are given; keep one, a request has one Authorization header")
 	}
-	basicAuth, err := secretFrom(string(c.Basic), c.BasicFile, "--auth-file")
+	basicAuth, err := SecretFrom(string(c.Basic), c.BasicFile, "--auth-file")
 	if err != nil {
 		return err
 	}
-	token, err := secretFrom(string(c.Bearer), c.BearerFile, "--bearer-file")
+	token, err := SecretFrom(string(c.Bearer), c.BearerFile, "--bearer-file")
 	switch {
 	case err != nil:
 		return err
@@ -52,8 +52,9 @@ func (c *Credentials) read() error {
 	return nil
 }
 
-// secretFrom is the value, or the content of the file without its last line break.
-func secretFrom(value, path, flag string) (string, error) {
+// SecretFrom is the value, or the content of the file, which flag named, without its
+// last line break.
+func SecretFrom(value, path, flag string) (string, error) {
 	if path == "" {
 		return value, nil
 	}

@@ -25,7 +25,7 @@ func (h *Header) Set(s string) error {
 }
 
 // String implements flag.Value.
-func (h *Header) String() string { return strings.Join(h.names(), ", ") }
+func (h *Header) String() string { return strings.Join(h.Names(), ", ") }
 
 // text is the values of the named header, or of all for "", for a look at what they hold.
 func (h *Header) text(name string) string {
@@ -38,7 +38,8 @@ func (h *Header) text(name string) string {
 	return b.String()
 }
 
-func (h *Header) names() []string {
+// Names are those of the headers, in their order.
+func (h *Header) Names() []string {
 	names := []string{}
 	for _, f := range *h {
 		names = append(names, f.Name)
@@ -73,7 +74,8 @@ func (h *Header) Redact(line string) string {
 	return name + ": " + takt.Redacted
 }
 
-func (h Header) has(name string) bool {
+// Has reports whether there is a header of that name.
+func (h Header) Has(name string) bool {
 	return slices.ContainsFunc(h, func(f http1.Field) bool { return strings.EqualFold(f.Name, name) })
 }
 

@@ -33,7 +33,7 @@ func (o *Options) newMessage(method string, u *url.URL, target string, own []htt
 	m.Close = o.DisableKeepAlive
 	given := Header(slices.Clone(own))
 	for _, f := range o.Header {
-		if !Header(own).has(f.Name) {
+		if !Header(own).Has(f.Name) {
 			given = append(given, f)
 		}
 	}
@@ -45,7 +45,7 @@ func (o *Options) newMessage(method string, u *url.URL, target string, own []htt
 		m.Header = append(m.Header, f)
 	}
 	for _, f := range o.defaults(u, len(body) > 0) {
-		if f.Value != "" && !given.has(f.Name) {
+		if f.Value != "" && !given.Has(f.Name) {
 			m.Header = append(m.Header, f)
 		}
 	}
@@ -106,6 +106,9 @@ func newFixed(m *message) (*fixed, error) {
 func (f *fixed) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
 	return f.bytes.Append(dst, op)
 }
+
+// Whole implements http1.Whole.
+func (f *fixed) Whole(op *takt.Op) (request []byte, head, last bool) { return f.bytes.Whole(op) }
 
 func (f *fixed) message(*takt.Op) (*message, error) { return f.msg, nil }
 

@@ -29,17 +29,9 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &takt.Loop{
-		ConnectTimeout: o.ConnectTimeout, Timeout: o.Timeout,
-		Codec: func(int) takt.Codec {
-			return http1.NewCodec(o.requests, http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check()})
-		},
-	}
-	l.Network, l.Addr = o.route(hostPort(u))
-	if u.Scheme == "https" {
-		l.TLS = o.tls.Clone()
-		l.TLS.ServerName, l.TLS.NextProtos = u.Hostname(), []string{"http/1.1"}
-	}
+	l := o.LoopTo(u, func(int) takt.Codec {
+		return http1.NewCodec(o.requests, http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check()})
+	})
 	return &takt.Driver{Loop: l, Finish: o.finish, Close: o.close}, nil
 }
 

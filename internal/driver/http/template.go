@@ -35,12 +35,21 @@ func (o *Options) parseURL(args []string) error {
 			return fmt.Errorf("url %q has a placeholder in its host, where none is filled in; they may stand behind it, as in http://127.0.0.1:8080/{{.Seq}}", hideUser(args[0]))
 		}
 	}
-	u, err := url.Parse(base)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return urlFault(args[0], u, err)
+	u, err := ParseURL(base)
+	if err != nil {
+		return err
 	}
 	o.url, o.target = u, cmp.Or(target, u.RequestURI())
 	return nil
+}
+
+// ParseURL reads the URL of a target.
+func ParseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, urlFault(s, u, err)
+	}
+	return u, nil
 }
 
 // urlFault says why s, of which url.Parse made u and err, is no URL of a target.
@@ -140,7 +149,7 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 	}
 	t = &templated{text: m, closes: m.Close || m.SaysClose(), seed: o.seed, target: parse("url", m.Target, checkTarget)}
 	for i, f := range m.Header {
-		if strings.EqualFold(f.Name, "authorization") && !o.Header.has(f.Name) { // of credentials, which are no template
+		if strings.EqualFold(f.Name, "authorization") && !o.Header.Has(f.Name) { // of credentials, which are no template
 			t.header = append(t.header, payload.Literal(f.Value))
 			continue
 		}

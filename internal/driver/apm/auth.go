@@ -1,0 +1,58 @@
+package apm
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// auth is how a server knows the sender. At most one of the four is given.
+type auth struct {
+	Secret, Key         takt.Secret // the server's secret token, and an API key
+	SecretFile, KeyFile string      // files that hold them
+
+	token, key string // what was found
+}
+
+// read finds them.
+func (a *auth) read() error {
+	var err error
+	if a.Secret != "" && a.SecretFile != "" || a.Key != "" && a.KeyFile != "" ||
+		(a.Secret != "" || a.SecretFile != "") && (a.Key != "" || a.KeyFile != "") {
+		return errors.New("several of --secret, --secret-file, --api-key and --api-key-file are given; keep one, a request has one Authorization header")
+	}
+	if a.token, err = http.SecretFrom(string(a.Secret), a.SecretFile, "--secret-file"); err != nil {
+		return err
+	}
+	a.key, err = http.SecretFrom(string(a.Key), a.KeyFile, "--api-key-file")
+	if strings.Contains(a.key, ":") { // as Elasticsearch gives it: ID:KEY
+		a.key = base64.StdEncoding.EncodeToString([]byte(a.key))
+	}
+	return err
+}
+
+// header is the Authorization header, "" without one.
+func (a *auth) header() string {
+	switch {
+	case a.token != "":
+		return "Bearer " + a.token
+	case a.key != "":
+		return "ApiKey " + a.key
+	}
+	return ""
+}
+
+// secrets are what a server may echo.
+func (a *auth) secrets() (list []string) {
+	plain, _ := base64.StdEncoding.DecodeString(a.key) // one that is no base64 has no parts
+	_, key, _ := strings.Cut(string(plain), ":")
+	for _, s := range []string{a.token, a.key, key} {
+		if s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}

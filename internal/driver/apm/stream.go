@@ -1,0 +1,192 @@
+package apm
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// streamPhases are those of a streamed request: the time to connect, and that from the
+// end of the body to the answer.
+func streamPhases() []string { return []string{"connect", "answer"} }
+
+// streams makes workers that stream to one server.
+type streams struct {
+	loop   *takt.Loop
+	plan   *plan
+	server int
+	length time.Duration // of a request
+	pause  time.Duration // between its bodies
+	until  time.Duration // the end of the schedule, at which requests end too; 0: not known
+}
+
+func (s *streams) worker(int) (takt.Worker, error) {
+	return &streamWorker{streams: s, codec: newCodec(s.plan, s.server), in: make([]byte, 16<<10)}, nil
+}
+
+func (s *streams) probe(ctx context.Context) error {
+	c, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+func (s *streams) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.loop.ConnectTimeout)
+	defer cancel()
+	c, err := new(net.Dialer).DialContext(ctx, s.loop.Network, s.loop.Addr)
+	if err != nil || s.loop.TLS == nil {
+		return c, err
+	}
+	secure := tls.Client(c, s.loop.TLS)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = c.Close() // the handshake's error says it all
+		return nil, err
+	}
+	return secure, nil
+}
+
+// streamWorker streams one request at a time, each over a connection of its own: it
+// lasts for seconds, so that costs nothing.
+type streamWorker struct {
+	*streams
+	codec *codec
+	in    []byte
+}
+
+// Do implements takt.Worker.
+func (w *streamWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
+	begun := time.Now()
+	c, err := w.dial(ctx)
+	if err != nil {
+		engine.Fail(r, err, true)
+		return
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // wakes what reads and writes
+	r.Phases[0] = time.Since(begun)
+	_ = c.SetDeadline(begun.Add(w.length + w.loop.Timeout)) // fails on a closed connection only
+	t, _ := w.plan.choose(w.server, op)
+	w.codec.Reset()
+	w.codec.s.begin(t, content{}, op.Due >= w.plan.warmup)
+
+	answered := make(chan struct{})
+	var failed error
+	go func() {
+		defer close(answered)
+		failed = w.read(c, r)
+	}()
+	sent := w.write(c, t, int(op.Seq), begun.Add(w.lasts(op.Due)), answered)
+	ended := time.Now()
+	<-answered
+	r.BytesSent, r.Phases[1] = sent, time.Since(ended)
+	if failed != nil {
+		engine.Fail(r, failed, false)
+		return
+	}
+	w.codec.s.ended(r)
+}
+
+// lasts is how long the request that is due then goes on.
+func (w *streamWorker) lasts(due time.Duration) time.Duration {
+	if w.until == 0 {
+		return w.length
+	}
+	return max(0, min(w.length, w.until-due))
+}
+
+// read takes the answer in, which may come before the request is over: it is counted
+// after that.
+func (w *streamWorker) read(c net.Conn, r *takt.Result) error {
+	held := 0
+	for {
+		n, err := c.Read(w.in[held:])
+		if err != nil && err != io.EOF {
+			return err
+		}
+		used, progress := w.codec.Codec.Parse(w.in[:held+n], err == io.EOF, r)
+		held = copy(w.in, w.in[used:held+n])
+		switch {
+		case progress != takt.More:
+			return nil
+		case err == io.EOF:
+			return io.ErrUnexpectedEOF
+		case held == len(w.in):
+			return fmt.Errorf("the head of the answer is longer than %d bytes", len(w.in))
+		}
+	}
+}
+
+// write sends the bodies of t in turn, from the given one on, until the instant end or
+// until the answer is there, and returns how many bytes that took. What goes wrong is
+// seen by who reads.
+func (w *streamWorker) write(c net.Conn, t *target, first int, end time.Time, answered <-chan struct{}) (sent int64) {
+	put := func(b []byte) bool {
+		n, err := c.Write(b)
+		sent += int64(n)
+		return err == nil
+	}
+	body := func(k int) *request { return &t.requests[(first+k)%len(t.requests)] }
+	if !put(body(0).stream.head) {
+		return sent
+	}
+	for begun, k := time.Now(), 0; ; k++ {
+		next := begun.Add(time.Duration(k) * w.pause) // computed, not accumulated
+		if k > 0 && (!next.Before(end) || !time.Now().Before(end)) {
+			break
+		}
+		if !wait(next, answered) || !put(body(k).stream.chunk) {
+			return sent
+		}
+		w.codec.s.flushed(body(k).content)
+	}
+	put([]byte(endOfChunks))
+	return sent
+}
+
+// wait waits for an instant and reports whether it came before stop.
+func wait(at time.Time, stop <-chan struct{}) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-stop:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// Close implements takt.Worker.
+func (w *streamWorker) Close() error { return nil }
+
+// stream is a request in parts, each as chunks of its body.
+type stream struct{ head, chunk []byte }
+
+const endOfChunks = "0\r\n\r\n"
+
+// newStream makes the parts of one: the metadata go once, then come the events of the
+// body, again and again. Compressed they are members of gzip, which may follow one
+// another.
+func newStream(rendered []byte, b packed, compress bool) stream {
+	// Without a body the request says that its length is 0.
+	head, _ := bytes.CutSuffix(rendered, []byte("Content-Length: 0\r\n\r\n"))
+	head = append(bytes.Clone(head), "Transfer-Encoding: chunked\r\n\r\n"...)
+	metadata, events := b.text[:b.head], b.text[b.head:]
+	if compress {
+		var p packer
+		metadata, events = p.pack(metadata), p.pack(events)
+	}
+	return stream{head: append(head, chunk(metadata)...), chunk: chunk(events)}
+}
+
+func chunk(b []byte) []byte {
+	return append(append(fmt.Appendf(nil, "%x\r\n", len(b)), b...), "\r\n"...)
+}

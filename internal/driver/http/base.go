@@ -1,0 +1,34 @@
+package http
+
+import (
+	"net/url"
+
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Prepare checks the options of connections for a protocol on top of HTTP, which makes
+// its requests by Render and sends them by LoopTo. It reports every fault at once.
+func (o *Options) Prepare() (faults []error) {
+	for _, err := range []error{o.checkBounds(), o.checkRoute(), o.readTLS()} {
+		faults = appendError(faults, err)
+	}
+	return faults
+}
+
+// LoopTo describes connections to the host of u, each with a codec.
+func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop {
+	l := &takt.Loop{ConnectTimeout: o.ConnectTimeout, Timeout: o.Timeout, Codec: codec}
+	l.Network, l.Addr = o.route(hostPort(u))
+	if u.Scheme == "https" {
+		l.TLS = o.tls.Clone()
+		l.TLS.ServerName, l.TLS.NextProtos = u.Hostname(), []string{"http/1.1"}
+	}
+	return l
+}
+
+// Render makes a request to u of what the flags say and the header own, which goes
+// before that of the flags.
+func (o *Options) Render(method string, u *url.URL, own []http1.Field, body []byte) (*http1.Rendered, error) {
+	return o.newMessage(method, u, u.RequestURI(), own, body).Render()
+}
