@@ -22,7 +22,7 @@ func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
 		return args, nil
 	}
-	args = commandFirst(args)
+	args = commandFirst(asServer(args))
 	cmd, depth := findCommand(root, args)
 	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
 		return nil, usage(cmd, []error{unknownCommand(cmd, args[depth])})
@@ -118,6 +118,8 @@ type flagParser struct {
 	help       bool
 	legacy     []string // names that may have one dash
 	old        bool     // one of them had
+
+	seen func(f *pflag.Flag, value string) // is told of each flag; the value ends the last word that was read; nil: nobody is
 }
 
 func (p *flagParser) fault(format string, args ...any) {
@@ -214,6 +216,9 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func (p *flagParser) set(f *pflag.Flag, shown, value string) {
 	p.put(f, value, origin{fromFlag, shown})
+	if p.seen != nil {
+		p.seen(f, value)
+	}
 }
 
 // unknown refuses a flag and names the known one that is meant, if one is near.

@@ -21,3 +21,10 @@ func threadCPU() time.Duration {
 func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
+
+// ownGroup is dieWithParent, and keeps a Ctrl-C at the parent's terminal from the child:
+// the parent tells it to stop, and twice would be at once.
+func ownGroup(cmd *exec.Cmd) {
+	dieWithParent(cmd)
+	cmd.SysProcAttr.Setpgid = true
+}

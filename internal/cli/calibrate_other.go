@@ -12,3 +12,6 @@ func threadCPU() time.Duration { return 0 }
 
 // dieWithParent is for Linux: elsewhere a child outlives a parent that is killed.
 func dieWithParent(*exec.Cmd) {}
+
+// ownGroup is for Linux.
+func ownGroup(*exec.Cmd) {}

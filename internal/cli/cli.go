@@ -142,6 +142,7 @@ the operation was due, and says when it was itself the bottleneck.`,
 	root.SetErr(env.Stderr)
 	root.AddCommand(newVersion(env), newTarget(env), newCalibrate(env), newConfig(env),
 		newRuns(env), newShow(env), newStore(env), newMerge(env), newCollate(env), newCompare(env), newVerify(env), newCapacity(env), newTrace(env))
+	root.AddCommand(newServer(env), newJob(env))
 	addLoads(root, env)
 	// cobra would add these in Execute, after parseFlags has looked for commands
 	root.InitDefaultHelpCmd()

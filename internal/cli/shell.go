@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/shell"
+)
+
+// serverCommand is the shell's; hey-apm's name for it was a flag, and so were those of
+// its later versions.
+const serverCommand = "server"
+
+// asServer takes the flag of a predecessor for the command.
+func asServer(args []string) []string {
+	if len(args) > 0 && slices.Contains([]string{"server", "interactive", "cli"}, strings.TrimLeft(args[0], "-")) && args[0][0] == '-' {
+		return append([]string{serverCommand}, args[1:]...)
+	}
+	return args
+}
+
+func newServer(env Env) *cobra.Command {
+	var o shell.Options
+	c := &cobra.Command{
+		Use:   serverCommand + " [flags]",
+		Short: "serve a shell over TCP that defines, queues, runs and compares loads",
+		Long: `Connect with rlwrap telnet 127.0.0.1 8234, a plain telnet (then say edit on), or from
+scripts with nc. takt -server is the same. The commands of a session:
+
+` + shell.Help(),
+		Example: `  takt server
+  takt server --unix ~/.takt.sock --addr none
+  takt server --addr 0.0.0.0:8234 --token-file tokens --cert cert.pem --key key.pem --allow-target 10.0.0.0/8`,
+	}
+	addFlags(c, o.AddFlags)
+	configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		return usage(cmd, append(appendError(nil, noArgs(cmd, args)), o.Validate()...))
+	}
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return env.serveShell(cmd.Context(), o) }
+	return c
+}
+
+// serveShell serves until a signal comes.
+func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
+	if o.DumpDir == "" {
+		if o.DumpDir, err = e.underHome(dataHome, "dumps"); err != nil {
+			return err
+		}
+	}
+	if o.DumpDir, err = filepath.Abs(o.DumpDir); err != nil {
+		return err
+	}
+	if o.StateDir, err = e.underHome(stateHome, "shell"); err != nil {
+		return err
+	}
+	s, err := shell.Listen(o, ShellHost(e))
+	if err != nil {
+		return err
+	}
+	for _, addr := range s.Addrs() {
+		fmt.Fprintf(e.Stderr, "takt server: %s\n", addr)
+	}
+	err = s.Serve(ctx, e.Abort)
+	var signal *SignalError
+	if errors.As(err, &signal) {
+		return &exitError{code: exitSignal + signal.Number}
+	}
+	return err
+}
+
+// ShellHost is what the shell needs of takt. Its Run starts this program again.
+func ShellHost(env Env) shell.Host {
+	return shell.Host{Run: env.runChild, Plan: env.planCall, Version: version}
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/shell"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// planCall checks a command line of a session, as takt itself would when it begins, and
+// holds it to the rules: what it names as files is below one folder, what it loads is
+// allowed.
+func (e Env) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
+	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(""), io.Discard, io.Discard
+	e.settings = &settings{}
+	plan, err := e.confine(args, rules)
+	if err != nil {
+		return plan, err
+	}
+	return plan, e.check(plan.Args)
+}
+
+// confine holds a command line to the rules, and the one behind -- too.
+func (e Env) confine(args []string, rules shell.Rules) (shell.Plan, error) {
+	root := newRoot(e)
+	cmd, depth := findCommand(root, args)
+	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
+		return shell.Plan{}, unknownCommand(cmd, args[depth])
+	}
+	end := len(args) // of the words of this command; behind -- stands another one, or none
+	if i := slices.Index(args, "--"); i >= 0 && hasInner(cmd) {
+		end = i
+	}
+	k := &confined{rules: rules, cmd: cmd, args: slices.Clone(args[:end]), shown: slices.Clone(args[:end]), words: args[:end]}
+	k.flags(depth)
+	plan := shell.Plan{Args: k.args, Shown: k.shown, Secret: k.secret}
+	if end < len(args) {
+		inner, err := e.confine(args[end+1:], rules)
+		k.faults = appendError(k.faults, err)
+		plan.Args = slices.Concat(plan.Args, []string{"--"}, inner.Args)
+		plan.Shown = slices.Concat(plan.Shown, []string{"--"}, inner.Shown)
+		plan.Secret = plan.Secret || inner.Secret
+	}
+	return plan, errors.Join(k.faults...)
+}
+
+// hasInner reports whether a command runs another one, which stands behind --.
+func hasInner(cmd *cobra.Command) bool {
+	return slices.Contains([]string{"capacity", "verify"}, cmd.Name())
+}
+
+// check has takt find the faults of a command line, without running it.
+func (e Env) check(args []string) error {
+	e.args = args
+	root := newRoot(e)
+	parsed, err := parseFlags(e, root, args)
+	if err == nil {
+		cmd, depth := findCommand(root, args)
+		err = usage(cmd, moreFaults(cmd, parsed[min(depth+1, len(parsed)):])) // the first is --, or --help
+	}
+	var all *usageError
+	if errors.As(err, &all) {
+		return errors.Join(all.faults...)
+	}
+	return err
+}
+
+// confined is the command line of one command, word by word.
+type confined struct {
+	rules  shell.Rules
+	cmd    *cobra.Command
+	words  []string // as they were typed
+	args   []string // as they are run
+	shown  []string // without secrets
+	secret bool
+	faults []error
+}
+
+func (k *confined) fault(format string, args ...any) {
+	k.faults = append(k.faults, fmt.Errorf(format, args...))
+}
+
+// flags looks at each flag and each argument.
+func (k *confined) flags(depth int) {
+	k.cmd.InitDefaultHelpFlag()
+	p := &flagParser{flags: k.cmd.Flags(), rest: k.words[depth:], legacy: strings.Fields(k.cmd.Annotations[legacyFlags])}
+	p.seen = func(f *pflag.Flag, value string) { k.flag(f, value, len(k.words)-len(p.rest)-1, p.refused) }
+	p.parse()
+	k.faults = append(k.faults, p.faults...)
+	if len(p.faults) > 0 || p.help {
+		return
+	}
+	for i, word := range p.positional {
+		k.argument(word, i, len(p.positional))
+	}
+	for i, word := range k.words {
+		k.show(i, hidePassword(k.shown[i]))
+		if strings.Contains(word, "{{") && strings.Contains(word, "file ") {
+			k.fault("%s reads a file of the server's; name one with --body-file or --targets", word)
+		}
+	}
+	if k.rules.Allow != nil {
+		k.cmd.Flags().VisitAll(k.target)
+	}
+}
+
+// show changes how a word is shown.
+func (k *confined) show(i int, text string) {
+	if k.shown[i] != text {
+		k.shown[i], k.secret = text, true
+	}
+}
+
+// flag looks at a flag whose value ends the word with that index.
+func (k *confined) flag(f *pflag.Flag, value string, at int, refused []string) {
+	if at < 0 || !strings.HasSuffix(k.words[at], value) || value == "" {
+		return
+	}
+	before := strings.TrimSuffix(k.words[at], value)
+	if v, ok := f.Value.(*goValue); ok && isSecret(f) {
+		hidden := takt.Redacted
+		if r, ok := v.inner.(redacter); ok {
+			hidden = r.Redact(value)
+		} else if !holdsSecret(f) && !slices.Contains(refused, f.Name) { // a proxy without credentials
+			hidden = value
+		}
+		k.show(at, before+hidden)
+	}
+	if path, ok := pathIn(f, value); ok {
+		safe, err := k.below(path)
+		if err != nil {
+			k.fault("--%s %s: %w", f.Name, value, err)
+		}
+		k.args[at] = before + strings.TrimSuffix(value, path) + safe
+	}
+}
+
+// pathIn is the name of a file in the value of a flag, which its help says by what it
+// calls the value.
+func pathIn(f *pflag.Flag, value string) (path string, ok bool) {
+	kind, _ := pflag.UnquoteUsage(f)
+	switch {
+	case kind == "FORMAT=PATH":
+		_, path, ok = strings.Cut(value, "=")
+		return path, ok && path != "-"
+	case kind == "PATH|URL" || kind == "RUN|FILE|URL":
+		return value, !strings.Contains(value, "://")
+	case kind == "RUN|FILE":
+		return value, strings.ContainsAny(value, "/.")
+	case f.Name == "git", f.Name == configFlag:
+		return value, true
+	}
+	return value, fileKind.MatchString(kind) && value != "-"
+}
+
+// fileKind is what the help calls values that name files.
+var fileKind = regexp.MustCompile(`\b(FILE|FILES|PATH|FOLDER|DIR|DIRECTORY|SOCKET)\b`)
+
+// below is the path of a name below the folder of sessions.
+func (k *confined) below(name string) (string, error) {
+	if !filepath.IsLocal(name) {
+		return name, errors.New("sessions have files below the server's folder for them only; give a name without a leading / or ..")
+	}
+	return filepath.Join(k.rules.Dir, name), nil
+}
+
+// argument looks at a word that is no flag: of a load the target, else a run or a filter.
+func (k *confined) argument(word string, i, of int) {
+	switch name := k.cmd.Name(); {
+	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
+		name == "replay" && i < of-1:
+		if !strings.ContainsAny(word, "=<>") && !filepath.IsLocal(word) && word != "" {
+			k.fault("%s: sessions have files below the server's folder for them only; give a name without a leading / or ..", word)
+		}
+	case k.rules.Allow != nil:
+		k.allowed(word)
+	}
+}
+
+// targetKind is what the help calls values that name other machines.
+var targetKind = regexp.MustCompile(`\b(URL|URLS|HOST|HOST1|ADDRESS|LIST|BROKERS)\b|HOST:PORT`)
+
+// target holds a flag to the targets that are allowed, also by its default: what is
+// loaded must be known before the run.
+func (k *confined) target(f *pflag.Flag) {
+	value := f.Value.String()
+	kind, _ := pflag.UnquoteUsage(f)
+	switch {
+	case value == "" || f.Name == "pairs":
+	case f.Name == "targets" || f.Name == "redirects" && value != "0" || f.Name == "unix-socket":
+		k.fault("--%s leads to targets that --allow-target of the server does not know; leave it out", f.Name)
+	case f.Name == "connect-to":
+		for one := range strings.SplitSeq(value, ",") {
+			parts := strings.Split(one, ":")
+			k.allowed(strings.Join(parts[min(len(parts), 2):], ":"))
+		}
+	case kind == "PATH|URL" && !strings.Contains(value, "://"), strings.HasPrefix(kind, "RUN|") && !strings.Contains(value, "://"):
+	case targetKind.MatchString(kind):
+		for one := range strings.SplitSeq(value, ",") {
+			k.allowed(one)
+		}
+	}
+}
+
+// allowed holds a URL, host or host:port to the list.
+func (k *confined) allowed(target string) {
+	if !strings.Contains(target, "://") {
+		target = "//" + target
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" || strings.Contains(u.Host, "{{") {
+		k.fault("%s is no target that --allow-target of the server can be held against; give a plain URL", hidePassword(target))
+		return
+	}
+	if host := u.Host; !k.rules.Allow(host) {
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		k.fault("%s may not be loaded; the server allows what --allow-target lists", host)
+	}
+}

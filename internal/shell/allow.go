@@ -1,0 +1,57 @@
+package shell
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// targets are the hosts that may be loaded.
+type targets struct {
+	all      bool
+	networks []netip.Prefix
+	hosts    []string // host, or host:port
+}
+
+func parseTargets(list []string) (t targets, err error) {
+	for _, text := range list {
+		network, notNetwork := netip.ParsePrefix(text)
+		switch {
+		case text == "*":
+			t.all = true
+		case notNetwork == nil:
+			t.networks = append(t.networks, network)
+		case text == "" || strings.ContainsAny(text, "/*@ "):
+			return t, fmt.Errorf("bad --allow-target %q; give a host, host:port, a network such as 10.0.0.0/8, or *", text)
+		default:
+			t.hosts = append(t.hosts, strings.ToLower(text))
+		}
+	}
+	return t, nil
+}
+
+// allows reports whether host or host:port is one of them. A name is not looked up: it
+// could point elsewhere when the load begins.
+func (t targets) allows(target string) bool {
+	target = strings.ToLower(target)
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		host = strings.Trim(target, "[]")
+	}
+	if t.all {
+		return true
+	}
+	for _, h := range t.hosts {
+		if h == target || h == host {
+			return true
+		}
+	}
+	ip, err := netip.ParseAddr(host)
+	for _, n := range t.networks {
+		if err == nil && n.Contains(ip.Unmap()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// jobCommands are those about the queue and what is in it.
+func jobCommands() []command {
+	return []command{
+		{name: "queue", args: "[rm ID | clear]", short: "list the jobs of all sessions, or remove those that wait", prepare: prepareQueue,
+			long: "queue rm 7 removes job 7, queue clear all that wait and all that a restart interrupted. What runs is stopped by cancel."},
+		{name: "cancel", args: "[ID]", short: "stop the job that runs, with its report; again: at once", prepare: prepareCancel,
+			long: "cancel 7 stops or removes job 7, whoever it belongs to."},
+		{name: "attach", args: "[ID]", short: "show a job's output from here on; Ctrl-C shows it no more", prepare: prepareAttach},
+		{name: "log", args: "[ID]", short: "show what a job has written so far", prepare: prepareLog,
+			long: fmt.Sprintf("Without ID that of the job that runs, else of the last one. The logs of the last %d jobs are kept, of each the newest %d MiB.", maxEnded, maxLog>>20)},
+	}
+}
+
+// oneID reads at most one number of a job; 0: none is given.
+func oneID(args []string) (int, error) {
+	if len(args) == 0 {
+		return 0, nil
+	}
+	id, err := strconv.Atoi(args[0])
+	if err != nil || id <= 0 || len(args) > 1 {
+		return 0, fmt.Errorf("%q is no number of a job; queue lists them", strings.Join(args, " "))
+	}
+	return id, nil
+}
+
+func prepareQueue(_ *session, args []string) (action, error) {
+	switch {
+	case len(args) == 0:
+		return action{now: (*session).listQueue}, nil
+	case args[0] == "clear" && len(args) == 1:
+		return action{now: (*session).clearQueue}, nil
+	case args[0] == "rm" && len(args) == 2:
+		id, err := oneID(args[1:])
+		return action{now: func(c *session) { c.answer(c.server.queue.remove(id)) }}, err
+	}
+	return action{}, errors.New("write queue, queue rm ID or queue clear")
+}
+
+// answer says what came of something.
+func (c *session) answer(text string, err error) {
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.say(text)
+}
+
+func (c *session) clearQueue() {
+	jobs, interrupted := c.server.queue.clear()
+	c.say(fmt.Sprintf("%d jobs are removed", jobs))
+	if interrupted > 0 {
+		c.say(fmt.Sprintf("%d interrupted ones are forgotten", interrupted))
+	}
+}
+
+func (c *session) listQueue() {
+	current, line, interrupted := c.server.queue.list()
+	if current == nil && len(line)+len(interrupted) == 0 {
+		c.say("the queue is empty")
+		return
+	}
+	c.listJobs(current, line, interrupted)
+}
+
+func (c *session) listJobs(current *entry, line []entry, interrupted []string) {
+	if current != nil {
+		c.say(fmt.Sprintf("running  job %d of %s, for %v: %s", current.id, current.owner, current.runs.Round(time.Second), current.shown))
+	}
+	for i, e := range line {
+		c.say(fmt.Sprintf("%7d  job %d of %s: %s", i+1, e.id, e.owner, e.shown))
+	}
+	for _, shown := range interrupted {
+		c.say("interrupted by a restart, not run: " + shown)
+	}
+}
+
+func prepareCancel(_ *session, args []string) (action, error) {
+	id, err := oneID(args)
+	return action{now: func(c *session) { c.answer(c.server.queue.cancel(id)) }}, err
+}
+
+func prepareAttach(_ *session, args []string) (action, error) {
+	id, err := oneID(args)
+	return action{now: func(c *session) {
+		if j := c.job(id); j != nil {
+			c.attach(j, j.log.end())
+		}
+	}}, err
+}
+
+func prepareLog(_ *session, args []string) (action, error) {
+	id, err := oneID(args)
+	return action{now: func(c *session) {
+		if j := c.job(id); j != nil {
+			c.showLog(j)
+		}
+	}}, err
+}
+
+// job finds a job, and says so if there is none.
+func (c *session) job(id int) *job {
+	j := c.server.queue.find(id)
+	switch {
+	case j == nil && id == 0:
+		c.fail(errors.New("no job has run yet"))
+	case j == nil:
+		c.fail(fmt.Errorf("job %d is not known, or its log is no longer kept; the last %d are", id, maxEnded))
+	}
+	return j
+}
+
+// showLog writes what there is of a log now.
+func (c *session) showLog(j *job) {
+	for at, end := int64(0), j.log.end(); at < end && !c.broken.Load(); {
+		p := j.log.read(at)
+		c.write(p.text)
+		at = p.next
+	}
+}

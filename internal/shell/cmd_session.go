@@ -1,0 +1,89 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// sessionCommands are those about the session itself.
+func sessionCommands() []command {
+	return []command{
+		{name: "help", args: "[COMMAND]", short: "list the commands, or explain one", prepare: prepareHelp},
+		{name: "status", short: "what runs, what waits, and what is loaded", prepare: do((*session).status)},
+		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit,
+			long: "Without it a line is edited where you are, as by rlwrap telnet. edit on is for a plain telnet."},
+		{name: "auth", args: "TOKEN", short: "say who you are; the first line where tokens are asked for", prepare: prepareAuth},
+		{name: "quit", args: "[--cancel]", short: "leave; jobs go on, unless --cancel ends yours", prepare: prepareQuit},
+		{name: "exit", args: "[--cancel]", short: "= quit", prepare: prepareQuit},
+	}
+}
+
+func prepareEdit(_ *session, args []string) (action, error) {
+	if len(args) != 1 || args[0] != "on" && args[0] != "off" {
+		return action{}, errors.New("write edit on or edit off")
+	}
+	return action{now: func(c *session) { c.edit(args[0] == "on") }}, nil
+}
+
+func prepareAuth(*session, []string) (action, error) {
+	return action{secret: true, shown: "auth", now: func(c *session) { c.say("you are " + c.user.name) }}, nil
+}
+
+func prepareQuit(_ *session, args []string) (action, error) {
+	cancel := len(args) == 1 && args[0] == "--cancel"
+	if len(args) > 0 && !cancel {
+		return action{}, fmt.Errorf("it takes --cancel only, not %q", strings.Join(args, " "))
+	}
+	return action{now: func(c *session) {
+		if cancel {
+			c.server.queue.cancelOf(c)
+		}
+		c.say("bye!")
+		c.ending = true
+	}}, nil
+}
+
+func prepareHelp(c *session, args []string) (action, error) {
+	if len(args) == 0 {
+		return action{now: (*session).listCommands}, nil
+	}
+	cmd, ok := find(args[0])
+	switch {
+	case !ok:
+		return action{}, unknown(args[0])
+	case cmd.isTakt():
+		return runNow(c, append([]string{"help"}, args...))
+	}
+	return action{now: func(c *session) {
+		c.say(strings.TrimSpace("usage: "+cmd.name+" "+cmd.args) + "\n" + cmd.short)
+		if cmd.long != "" {
+			c.say(cmd.long)
+		}
+	}}, nil
+}
+
+func (c *session) listCommands() {
+	c.say(Help())
+}
+
+// Help lists the commands, a line each, and says how lines are read.
+func Help() string {
+	var b strings.Builder
+	for _, cmd := range commands() {
+		fmt.Fprintf(&b, "  %-34s %s\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.short)
+	}
+	b.WriteString(`
+help COMMAND explains one. Commands on one line stand apart by ; and a line with a
+fault in it runs nothing. 'quotes' and "quotes" keep words together; # begins a comment.
+Loads wait in one queue for all sessions; everything else answers at once. Names of
+files are below the server's folder for them.`)
+	return b.String()
+}
+
+// status has what is under test, and the queue.
+func (c *session) status() {
+	current, line, interrupted := c.server.queue.list()
+	c.say(fmt.Sprintf("%d commands queued", len(line)))
+	c.listJobs(current, line, interrupted)
+}

@@ -1,0 +1,101 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// taktCommands are those of takt itself.
+func taktCommands() []command {
+	list := []command{
+		{name: "http", args: "[FLAGS] URL", short: "load HTTP"},
+		{name: "kafka", args: "produce|consume|e2e …", short: "load Kafka"},
+		{name: "capacity", args: "--slo SLO … -- COMMAND", short: "find the highest rate that a target takes"},
+		{name: "verify", args: "FILTER… | --pairs …", short: "decide whether a change made the thing under test slower"},
+		{name: "collate", args: "VARIABLE [FILTER…]", short: "see what one variable changes"},
+		{name: "compare", args: "RUN RUN…", short: "two runs or more, side by side"},
+		{name: "runs", args: "[FILTER…]", short: "list the runs that were kept"},
+		{name: "show", args: "RUN", short: "show a report again"},
+	}
+	for i := range list {
+		name := list[i].name
+		list[i].prepare = func(c *session, args []string) (action, error) {
+			return prepareTakt(c, append([]string{name}, args...))
+		}
+	}
+	return list
+}
+
+func (c command) isTakt() bool {
+	return slices.ContainsFunc(taktCommands(), func(t command) bool { return t.name == c.name })
+}
+
+// makesLoad reports whether a command line of takt loads something, and so waits for its
+// turn. The others read what is there.
+func makesLoad(args []string) bool {
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(args, func(w string) bool { return slices.Contains(names, w) })
+	}
+	switch {
+	case has("-h", "--help", "-help"):
+		return false
+	case args[0] == "verify" || args[0] == "capacity":
+		return has("--") // what stands behind it is a load
+	}
+	return !slices.Contains([]string{"collate", "compare", "runs", "show", "help"}, args[0]) && !has("--dry-run", "--describe", "-describe", "--dump", "-dump")
+}
+
+func prepareTakt(c *session, args []string) (action, error) {
+	plan, err := c.server.host.Plan(args, c.server.rules())
+	if err != nil {
+		return action{secret: plan.Secret}, err
+	}
+	a := action{shown: join(plan.Shown), secret: plan.Secret}
+	if makesLoad(args) {
+		a.task = c.server.task(plan.Args)
+		return a, nil
+	}
+	a.now = func(c *session) { c.run(plan.Args) }
+	return a, nil
+}
+
+// runNow runs a command line of takt beside the queue.
+func runNow(c *session, args []string) (action, error) {
+	return action{now: func(c *session) { c.run(args) }}, nil
+}
+
+// run runs a command that makes no load, and waits for it.
+func (c *session) run(args []string) {
+	select {
+	case c.server.immediate <- struct{}{}:
+		defer func() { <-c.server.immediate }()
+	case <-c.ctx.Done():
+		return
+	}
+	call := c.server.call(args)
+	call.Out = c
+	if code := c.server.host.Run(c.ctx, nil, call); code != 0 {
+		c.say(fmt.Sprintf("exit code %d", code))
+	}
+}
+
+// task runs a command line as a job.
+func (s *Server) task(args []string) task {
+	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
+		call := s.call(args)
+		call.Out = log
+		return s.host.Run(ctx, abort, call)
+	}
+}
+
+func (s *Server) call(args []string) Call {
+	call := Call{Args: args, Dir: s.options.DumpDir}
+	if s.options.Store != "" {
+		call.Env = append(call.Env, "TAKT_STORE="+s.options.Store)
+	}
+	return call
+}
+
+// rules are those of every command line.
+func (s *Server) rules() Rules { return Rules{Dir: s.options.DumpDir, Allow: s.allow} }

@@ -1,0 +1,306 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Bounds of the queue: jobs that wait, and jobs that ended and whose logs are kept.
+const (
+	maxWaiting = 1000
+	maxEnded   = 20
+)
+
+// task is what a job does. It writes to its log and returns an exit code.
+type task func(ctx context.Context, abort <-chan struct{}, log *log) int
+
+// job is one command that waits for its turn, runs, or has ended.
+type job struct {
+	id    int
+	from  *session // that gave it
+	owner string
+	shown string // the command, without secrets
+	task  task
+	log   *log
+
+	// Of the queue's lock:
+	state  jobState
+	began  time.Time
+	ended  time.Time
+	code   int
+	cancel context.CancelCauseFunc
+	abort  chan struct{}
+	stops  int // how often it was told to stop
+}
+
+type jobState string
+
+const (
+	waiting jobState = "waiting"
+	running jobState = "running"
+	done    jobState = "done"
+	removed jobState = "removed"
+)
+
+// errCancelled is the cause of a job that a session has cancelled.
+var errCancelled = errors.New("cancelled")
+
+// queue runs the jobs of all sessions, one at a time.
+type queue struct {
+	ctx      context.Context // ends with the server
+	jobs     sync.WaitGroup
+	changed  func(pending []string) // is told what waits or runs, whenever that changes
+	mu       sync.Mutex
+	last     int // the newest id
+	current  *job
+	line     []*job // in the order of their turns
+	past     []*job // the newest last
+	lostWork []string
+	closed   bool
+}
+
+func newQueue(ctx context.Context, lost []string, changed func([]string)) *queue {
+	return &queue{ctx: ctx, lostWork: lost, changed: changed}
+}
+
+// add puts a job at the end of the queue, and starts it if nothing else runs. It returns
+// how many are before it.
+func (q *queue) add(from *session, shown string, t task) (j *job, before int, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return nil, 0, errors.New("the server ends and takes no more jobs")
+	case len(q.line) >= maxWaiting:
+		return nil, 0, fmt.Errorf("the queue is full with %d jobs; wait, or queue rm some", maxWaiting)
+	}
+	q.last++
+	j = &job{id: q.last, from: from, owner: from.user.name, shown: shown, task: t, log: newLog(), state: waiting}
+	before = len(q.line)
+	if q.current != nil {
+		before++
+	}
+	q.line = append(q.line, j)
+	q.startNext()
+	q.save()
+	return j, before, nil
+}
+
+// startNext starts the first job that waits, if none runs. The lock is held.
+func (q *queue) startNext() {
+	if q.current != nil || len(q.line) == 0 || q.closed {
+		return
+	}
+	j := q.line[0]
+	q.line = q.line[1:]
+	q.current = j
+	ctx, cancel := context.WithCancelCause(q.ctx)
+	j.state, j.began, j.cancel, j.abort = running, time.Now(), cancel, make(chan struct{})
+	q.jobs.Go(func() {
+		code := j.task(ctx, j.abort, j.log)
+		q.finish(j, code)
+		cancel(nil)
+	})
+}
+
+// finish makes room for the next job before anybody hears that this one has ended.
+func (q *queue) finish(j *job, code int) {
+	q.mu.Lock()
+	j.state, j.ended, j.code = done, time.Now(), code
+	fmt.Fprintln(j.log, j.outcome())
+	q.current = nil
+	q.keep(j)
+	q.startNext()
+	q.save()
+	q.mu.Unlock()
+	j.log.close()
+}
+
+// outcome is the last line of a job's log.
+func (j *job) outcome() string {
+	took := j.ended.Sub(j.began).Round(100 * time.Millisecond)
+	switch {
+	case j.stops > 0:
+		return fmt.Sprintf("job %d was cancelled after %v, exit code %d", j.id, took, j.code)
+	case j.code != 0:
+		return fmt.Sprintf("job %d ended after %v with exit code %d", j.id, took, j.code)
+	}
+	return fmt.Sprintf("job %d done in %v", j.id, took)
+}
+
+func (q *queue) keep(j *job) {
+	q.past = append(q.past, j)
+	q.past = q.past[max(0, len(q.past)-maxEnded):]
+}
+
+// save tells what would be lost if the server ended now. The lock is held, which keeps
+// the order.
+func (q *queue) save() {
+	pending := append([]string{}, q.lostWork...)
+	if q.current != nil {
+		pending = append(pending, q.current.shown)
+	}
+	for _, j := range q.line {
+		pending = append(pending, j.shown)
+	}
+	q.changed(pending)
+}
+
+// cancel stops the job with that id, or the one that runs if id is 0: gracefully at
+// first, and at once when it is told again. One that waits is removed.
+func (q *queue) cancel(id int) (string, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if j := q.current; j != nil && (id == 0 || id == j.id) {
+		if j.stops++; j.stops == 1 {
+			j.cancel(errCancelled)
+			return fmt.Sprintf("job %d is told to stop; cancel again to end it at once", j.id), nil
+		}
+		if j.stops == 2 {
+			close(j.abort)
+		}
+		return fmt.Sprintf("job %d is ended at once", j.id), nil
+	}
+	if id == 0 {
+		return "", errors.New("nothing runs")
+	}
+	return q.drop(id)
+}
+
+// remove takes a job that waits out of the queue.
+func (q *queue) remove(id int) (string, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.current != nil && q.current.id == id {
+		return "", fmt.Errorf("job %d runs already; cancel it", id)
+	}
+	return q.drop(id)
+}
+
+// cancelOf stops and removes all jobs of a session.
+func (q *queue) cancelOf(c *session) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range slices.Clone(q.line) {
+		if j.from == c {
+			_, _ = q.drop(j.id) // it is there: the lock is held
+		}
+	}
+	if j := q.current; j != nil && j.from == c && j.stops == 0 {
+		j.stops++
+		j.cancel(errCancelled)
+	}
+}
+
+// drop takes out the job that waits under that id. The lock is held.
+func (q *queue) drop(id int) (string, error) {
+	i := slices.IndexFunc(q.line, func(j *job) bool { return j.id == id })
+	if i < 0 {
+		return "", fmt.Errorf("no job %d waits or runs; queue lists those that do", id)
+	}
+	q.forget(q.line[i])
+	q.line = slices.Delete(q.line, i, i+1)
+	q.save()
+	return fmt.Sprintf("job %d is removed", id), nil
+}
+
+// forget ends a job that never ran. The lock is held.
+func (q *queue) forget(j *job) {
+	j.state = removed
+	fmt.Fprintf(j.log, "job %d was removed before its turn\n", j.id)
+	j.log.close()
+	q.keep(j)
+}
+
+// clear removes all that waits, also what a restart has interrupted, and returns how
+// many jobs these were.
+func (q *queue) clear() (jobs, interrupted int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	jobs, interrupted = len(q.line), len(q.lostWork)
+	for _, j := range q.line {
+		q.forget(j)
+	}
+	q.line, q.lostWork = nil, nil
+	q.save()
+	return jobs, interrupted
+}
+
+// find gives the job with that id, if it still is known; 0 is the one that runs, else
+// the last one that did.
+func (q *queue) find(id int) *job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if id == 0 && q.current != nil {
+		return q.current
+	}
+	for _, j := range slices.Concat(q.line, []*job{q.current}, q.past) {
+		if j != nil && j.id == id {
+			return j
+		}
+	}
+	if id == 0 && len(q.past) > 0 {
+		return q.past[len(q.past)-1]
+	}
+	return nil
+}
+
+// entry is a job as it is listed.
+type entry struct {
+	id           int
+	owner, shown string
+	runs         time.Duration // so long already
+}
+
+// list gives the job that runs, nil if none does, those that wait, and what a restart
+// has interrupted.
+func (q *queue) list() (current *entry, line []entry, interrupted []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if j := q.current; j != nil {
+		current = &entry{j.id, j.owner, j.shown, time.Since(j.began)}
+	}
+	for _, j := range q.line {
+		line = append(line, entry{id: j.id, owner: j.owner, shown: j.shown})
+	}
+	return current, line, slices.Clone(q.lostWork)
+}
+
+// isRunning reports whether the job has its turn now.
+func (q *queue) isRunning(j *job) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return j.state == running
+}
+
+// close stops the job that runs, gracefully, and starts no other one. What waits stays
+// written down as interrupted.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.changed = func([]string) {}
+	if j := q.current; j != nil && j.stops == 0 {
+		j.stops++
+		j.cancel(errCancelled)
+	}
+	for _, j := range q.line {
+		fmt.Fprintf(j.log, "job %d was not run: the server ends\n", j.id)
+		j.log.close()
+	}
+}
+
+// kill ends the job that runs at once.
+func (q *queue) kill() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if j := q.current; j != nil && j.stops < 2 {
+		j.stops = 2
+		j.cancel(errCancelled)
+		close(j.abort)
+	}
+}

@@ -1,0 +1,226 @@
+package shell
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Bounds of what all sessions use together.
+const (
+	maxSessions  = 256
+	maxImmediate = 4 // commands of takt that run beside the queue
+)
+
+// Server is a shell that serves.
+type Server struct {
+	options   Options
+	host      Host
+	tokens    tokens // nil: nobody has to say who they are
+	tries     tries
+	allow     func(string) bool // nil: all targets
+	state     *state
+	queue     *queue
+	listeners []net.Listener
+	immediate chan struct{}
+	open      chan struct{} // a place for each session
+}
+
+// Listen makes a server that listens already. The faults of Options.Validate are not
+// looked for again.
+func Listen(o Options, h Host) (*Server, error) {
+	s := &Server{
+		options: o, host: h, tries: tries{all: map[string][]time.Time{}},
+		immediate: make(chan struct{}, maxImmediate), open: make(chan struct{}, maxSessions),
+	}
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	if err := s.listen(); err != nil {
+		s.closeListeners()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) prepare() (err error) {
+	if s.options.TokenFile != "" {
+		if s.tokens, err = readTokens(s.options.TokenFile); err != nil {
+			return err
+		}
+	}
+	if !s.options.local() || len(s.options.Allow) > 0 {
+		t, err := parseTargets(s.options.Allow)
+		if err != nil {
+			return err
+		}
+		s.allow = t.allows
+	}
+	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
+		return fmt.Errorf("the folder for files cannot be made: %w; give another one with --dump-dir", err)
+	}
+	s.state, err = openState(s.options.StateDir)
+	return err
+}
+
+func (s *Server) listen() error {
+	if s.options.Addr != "" {
+		l, err := net.Listen("tcp", s.options.Addr)
+		if err != nil {
+			return fmt.Errorf("%w; give another --addr", err)
+		}
+		s.listeners = append(s.listeners, l)
+		if s.options.Cert != "" {
+			pair, err := tls.LoadX509KeyPair(s.options.Cert, s.options.Key)
+			if err != nil {
+				return fmt.Errorf("the certificate cannot be read: %w; check --cert and --key", err)
+			}
+			s.listeners[0] = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
+		}
+	}
+	if s.options.Unix != "" {
+		l, err := listenUnix(s.options.Unix)
+		if err != nil {
+			return err
+		}
+		s.listeners = append(s.listeners, l)
+	}
+	return nil
+}
+
+// listenUnix makes a socket that nobody else can open, at no moment: it is made in a
+// folder of its own and moved when it has its rights. One that a killed server has left
+// behind is replaced.
+func listenUnix(path string) (net.Listener, error) {
+	if c, err := net.Dial("unix", path); err == nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("another server listens on %s; give another --unix", path)
+	} else if info, missing := os.Lstat(path); missing == nil && (info.Mode().Type() != os.ModeSocket || !errors.Is(err, syscall.ECONNREFUSED)) {
+		return nil, fmt.Errorf("%s is there and no socket of a shell: %w; give another --unix", path, err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".takt-")
+	if err != nil {
+		return nil, fmt.Errorf("%w; give another --unix", err)
+	}
+	defer os.RemoveAll(dir)
+	hidden := filepath.Join(dir, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: hidden, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("%w; give another --unix", err)
+	}
+	l.SetUnlinkOnClose(false)
+	err = os.Chmod(hidden, 0o600)
+	if err == nil {
+		err = os.Rename(hidden, path)
+	}
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return &unixListener{l, path}, nil
+}
+
+// unixListener takes its socket away at its end.
+type unixListener struct {
+	net.Listener
+	path string
+}
+
+func (l *unixListener) Close() error {
+	_ = os.Remove(l.path) // a second Close finds none
+	return l.Listener.Close()
+}
+
+func (s *Server) closeListeners() {
+	for _, l := range s.listeners {
+		_ = l.Close() // nothing is lost with it
+	}
+}
+
+// Addrs are where it listens, in the order of TCP and Unix.
+func (s *Server) Addrs() (list []string) {
+	for _, l := range s.listeners {
+		if u, ok := l.(*unixListener); ok {
+			list = append(list, u.path)
+			continue
+		}
+		list = append(list, l.Addr().String())
+	}
+	return list
+}
+
+// Serve serves until the context ends, then stops the job that runs, gracefully, and
+// waits for it; abort, when it is closed, ends it at once.
+func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
+	jobs, stop := context.WithCancel(context.WithoutCancel(ctx)) // these end by the queue
+	defer stop()
+	s.queue = newQueue(jobs, s.state.interrupted(), s.state.savePending)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for _, l := range s.listeners {
+		all.Go(func() { cancel(s.accept(ctx, l, &all)) })
+	}
+	<-ctx.Done()
+	s.closeListeners()
+	s.queue.close()
+	all.Wait()
+	ended := make(chan struct{})
+	go func() {
+		s.queue.jobs.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-abort:
+		s.queue.kill()
+		<-ended
+	}
+	return context.Cause(ctx)
+}
+
+// accept takes connections until the listener is closed. Where there are no file
+// descriptors left it waits for some.
+func (s *Server) accept(ctx context.Context, l net.Listener, all *sync.WaitGroup) error {
+	for {
+		conn, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = conn.Close()
+			}
+			return context.Cause(ctx)
+		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED):
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		select {
+		case s.open <- struct{}{}:
+			all.Go(func() {
+				newSession(s, ctx, conn).serve()
+				<-s.open
+			})
+		default:
+			turnAway(conn)
+		}
+	}
+}
+
+// turnAway says why, as far as that can be said without waiting.
+func turnAway(conn net.Conn) {
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+	fmt.Fprintf(conn, "there are %d sessions already; try again later\r\n", maxSessions)
+	_ = conn.Close()
+}

@@ -1,0 +1,194 @@
+package shell
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// The commands and options of telnet that matter here (RFC 854, 857, 858, 860, 1073).
+const (
+	telnetIAC  = 255
+	telnetDONT = 254
+	telnetDO   = 253
+	telnetWONT = 252
+	telnetWILL = 251
+	telnetSB   = 250 // an option's own data, up to IAC SE
+	telnetIP   = 244 // interrupt process: Ctrl-C of a client in line mode
+	telnetBRK  = 243
+	telnetSE   = 240
+
+	optionEcho       = 1
+	optionGoAhead    = 3 // suppressed, it makes a client send every key at once
+	optionTimingMark = 6
+	optionWindow     = 31
+
+	keyCtrlC = 3
+)
+
+// maxSub bounds the data of an option; that of a window has 4 bytes.
+const maxSub = 64
+
+// telnet takes the commands of the telnet protocol out of what a client sends. It
+// offers nothing by itself: a client that was offered server echo stops its own
+// editing, and rlwrap would give up. What a client asks for is refused, which it may
+// wait for: telnet shows nothing after Ctrl-C until its timing mark is answered.
+type telnet struct {
+	in        *bufio.Reader
+	answer    func([]byte) // sends to the client
+	interrupt func()       // the client sent Ctrl-C
+	window    func(width, height int)
+	agreed    [256]bool // options that takt itself has proposed
+	pressed   bool      // the last byte was a carriage return
+}
+
+// propose asks the client to let takt do the editing, or to take it back.
+func (t *telnet) propose(editing bool) {
+	verb, ask := byte(telnetWONT), byte(telnetDONT)
+	if editing {
+		verb, ask = telnetWILL, telnetDO
+	}
+	t.agreed[optionEcho], t.agreed[optionGoAhead], t.agreed[optionWindow] = true, true, true
+	t.answer([]byte{telnetIAC, verb, optionEcho, telnetIAC, verb, optionGoAhead, telnetIAC, ask, optionWindow})
+}
+
+// next is the next byte that a person typed, a line's end as \n however it was sent:
+// CR LF, CR NUL, CR or LF.
+func (t *telnet) next() (byte, error) {
+	for {
+		b, err := t.in.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		pressed := t.pressed
+		t.pressed = b == '\r'
+		switch {
+		case b == telnetIAC:
+			b, literal, err := t.command()
+			if err != nil {
+				return 0, err
+			}
+			if literal {
+				return b, nil
+			}
+		case b == '\r':
+			return '\n', nil
+		case pressed && (b == '\n' || b == 0):
+		default:
+			return b, nil
+		}
+	}
+}
+
+// command reads what follows an IAC. Two of them are a byte of that value.
+func (t *telnet) command() (b byte, literal bool, err error) {
+	b, err = t.in.ReadByte()
+	switch {
+	case err != nil:
+	case b == telnetIAC:
+		return b, true, nil
+	case b == telnetIP || b == telnetBRK:
+		return keyCtrlC, true, nil
+	case b == telnetSB:
+		err = t.option()
+	case b >= telnetWILL:
+		var option byte
+		if option, err = t.in.ReadByte(); err == nil {
+			t.refuse(b, option)
+		}
+	}
+	return 0, false, err
+}
+
+// refuse answers a request. What takt proposed itself needs no answer, nor does a
+// refusal: that would go on for ever.
+func (t *telnet) refuse(verb, option byte) {
+	switch {
+	case t.agreed[option]:
+	case verb == telnetDO:
+		t.answer([]byte{telnetIAC, telnetWONT, option})
+	case verb == telnetWILL:
+		t.answer([]byte{telnetIAC, telnetDONT, option})
+	}
+}
+
+// option reads the data of an option: the size of the window, or something to pass by.
+func (t *telnet) option() error {
+	var data []byte
+	for {
+		b, err := t.in.ReadByte()
+		if err != nil {
+			return err
+		}
+		if b == telnetIAC {
+			if b, err = t.in.ReadByte(); err != nil {
+				return err
+			}
+			if b == telnetSE {
+				break
+			}
+		}
+		if len(data) == maxSub {
+			return errors.New("a telnet option is too long")
+		}
+		data = append(data, b)
+	}
+	if size, ok := bytes.CutPrefix(data, []byte{optionWindow}); ok && len(size) == 4 {
+		t.window(int(binary.BigEndian.Uint16(size)), int(binary.BigEndian.Uint16(size[2:])))
+	}
+	return nil
+}
+
+// maxLine bounds a line.
+const maxLine = 64 << 10
+
+var errLongLine = errors.New("the line is longer than 64 KiB and was not read; use a definition, or a file of targets")
+
+// line reads a line in plain mode. A longer one than maxLine is read to its end and
+// lost. What stands before the end of the connection is no line: it may have been cut.
+func (t *telnet) line() (string, error) {
+	var text []byte
+	var fault error
+	for {
+		b, err := t.next()
+		switch {
+		case err != nil:
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = io.EOF
+			}
+			return "", err
+		case b == '\n':
+			return string(text), fault
+		case b == keyCtrlC:
+			text, fault = nil, nil
+			t.interrupt()
+		case len(text) == maxLine:
+			fault = errLongLine
+		default:
+			text = append(text, b)
+		}
+	}
+}
+
+// Read implements io.Reader for the editor, a key at a time. Its Ctrl-C would end the
+// session; here it empties the line.
+func (t *telnet) Read(b []byte) (int, error) {
+	if len(b) == 0 { // the editor waits for the end of an endless escape sequence
+		return 0, io.ErrShortBuffer
+	}
+	key, err := t.next()
+	switch {
+	case err != nil:
+		return 0, err
+	case key == '\n':
+		key = '\r' // Enter, to the editor
+	case key == keyCtrlC:
+		t.interrupt()
+		const end, killLine = 5, 21
+		return copy(b, []byte{end, killLine}), nil
+	}
+	b[0] = key
+	return 1, nil
+}

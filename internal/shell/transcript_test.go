@@ -1,0 +1,222 @@
+package shell_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/shell"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
+)
+
+// TestTranscripts holds sessions to the files of testdata/transcripts: what is typed
+// behind NAME>>> in the session of that name, and what comes back up to the next prompt.
+// Jobs run in this process.
+//
+//	NAME>>>& LINE  does not wait for the prompt, only for the first line
+//	NAME>>>        waits for the prompt
+//	NAME>>>. LINE  waits for the end of the session
+//	NAME<<< LINES  what the server says first
+//	RESTART        ends the server and starts another one
+//
+// … stands for any text, alone on a line for any lines. $URL is a target's.
+func TestTranscripts(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/transcripts/*.txt") // the pattern is well-formed
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr := &transcript{t: t, home: t.TempDir(), clients: map[string]*client{}}
+			tr.url = targettest.Serve(t, target.Options{}).URL() + "/"
+			tr.play(string(text))
+		})
+	}
+}
+
+// transcript is one file as it is played.
+type transcript struct {
+	t       *testing.T
+	home    string
+	url     string
+	flags   []string
+	server  *running
+	clients map[string]*client
+}
+
+var step = regexp.MustCompile(`(?m)^(?:(\w*)(>>>|<<<)([&.]?)(?: (.*))?|RESTART|FLAGS (.*))\n`)
+
+func (tr *transcript) play(text string) {
+	steps := step.FindAllStringSubmatchIndex(text, -1)
+	for i, at := range steps {
+		end := len(text)
+		if i+1 < len(steps) {
+			end = steps[i+1][0]
+		}
+		part := func(n int) string {
+			if at[2*n] < 0 {
+				return ""
+			}
+			return text[at[2*n]:at[2*n+1]]
+		}
+		want := text[at[1]:end]
+		switch line := strings.TrimSpace(part(0)); {
+		case line == "RESTART":
+			tr.stop()
+		case part(5) != "":
+			tr.flags = strings.Fields(strings.ReplaceAll(part(5), "$HOME", tr.home))
+		default:
+			tr.step(line, part(1), part(2), part(3), part(4), want)
+		}
+	}
+	tr.stop()
+}
+
+func (tr *transcript) stop() {
+	if tr.server != nil {
+		tr.server.stop()
+	}
+	for _, c := range tr.clients {
+		_ = c.conn.Close()
+	}
+	tr.server, tr.clients = nil, map[string]*client{}
+}
+
+func (tr *transcript) step(where, name, kind, mode, line, want string) {
+	if tr.server == nil {
+		tr.server = serve(tr.t, tr.home, inProcess, tr.flags...)
+	}
+	c := tr.clients[name]
+	if c == nil {
+		c = dial(tr.t, tr.server.addr)
+		tr.clients[name] = c
+		if kind != "<<<" {
+			c.until(prompted)
+		}
+	}
+	if line != "" {
+		c.send(strings.ReplaceAll(line, "$URL", tr.url))
+	}
+	ends := prompted
+	switch {
+	case mode == "&":
+		ends = aLine
+	case mode == "." || kind == "<<<" && !strings.Contains(want, "help"):
+		ends = closed
+		if kind == "<<<" {
+			ends = aLine
+		}
+	}
+	got := strings.ReplaceAll(c.until(ends), tr.url, "$URL")
+	got = strings.ReplaceAll(got, tr.home, "$HOME")
+	if !pattern(want).MatchString(got) {
+		tr.t.Fatalf("%s\n%s\nwant\n%s", where, got, want)
+	}
+}
+
+// pattern is what … makes of a text.
+func pattern(text string) *regexp.Regexp {
+	p := regexp.QuoteMeta(strings.TrimRight(text, "\n"))
+	p = regexp.MustCompile(`(?m)^…(\n|$)`).ReplaceAllString(p, `(?:.*\n)*`)
+	p = strings.ReplaceAll(p, "…", ".*")
+	return regexp.MustCompile(`^` + p + `\n*$`)
+}
+
+// client is a session's other end.
+type client struct {
+	conn  net.Conn
+	fatal func(...any)
+	read  string
+}
+
+func dial(t *testing.T, addr string) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &client{conn: conn, fatal: t.Fatal}
+}
+
+func (c *client) send(line string) {
+	if _, err := fmt.Fprintf(c.conn, "%s\r\n", line); err != nil {
+		c.fatal(err)
+	}
+}
+
+// What until waits for.
+var (
+	prompted = regexp.MustCompile(`(?:^|\n)>>> $`)
+	aLine    = regexp.MustCompile(`\n$`)
+	closed   = regexp.MustCompile(`$^`) // nothing
+)
+
+// until reads until all that was read since the last call ends so, or the session does,
+// and returns it without the prompt.
+func (c *client) until(end *regexp.Regexp) string {
+	b := make([]byte, 1<<16)
+	_ = c.conn.SetReadDeadline(time.Now().Add(time.Minute))
+	for c.read == "" || !end.MatchString(c.read) {
+		n, err := c.conn.Read(b)
+		c.read += strings.ReplaceAll(string(b[:n]), "\r", "")
+		if err == nil {
+			continue
+		}
+		if end != closed {
+			c.fatal(fmt.Sprintf("%v after %q", err, c.read))
+		}
+		break
+	}
+	text := strings.TrimSuffix(strings.TrimPrefix(c.read, "\n"), ">>> ")
+	c.read = ""
+	return text
+}
+
+// running is a shell that serves.
+type running struct {
+	addr string
+	stop func()
+}
+
+// serve runs a shell until stop, or the end of the test.
+func serve(t testing.TB, home string, run shell.Run, flags ...string) *running {
+	t.Helper()
+	o := shell.Options{Addr: "127.0.0.1:0", DumpDir: filepath.Join(home, "dumps"), StateDir: filepath.Join(home, "state")}
+	fs := newFlags(&o)
+	if err := fs.Parse(flags); err != nil {
+		t.Fatal(err)
+	}
+	host := cli.ShellHost(environment(t.Context(), home))
+	host.Version = "test"
+	if run != nil {
+		host.Run = run
+	}
+	host.Run = withHome(host.Run, home)
+	s, err := shell.Listen(o, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.Serve(ctx, nil) // "context canceled"
+	}()
+	r := &running{addr: s.Addrs()[0], stop: func() {
+		cancel()
+		<-ended
+	}}
+	t.Cleanup(r.stop)
+	return r
+}

@@ -1,0 +1,124 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// word is one word of a line. Quoted ones stand for themselves: they are no
+// definition, no $ and no separator.
+type word struct {
+	text   string
+	quoted bool
+	given  bool // typed behind a command, not the text of a definition
+}
+
+const (
+	separator = ";"
+	variable  = "$"
+)
+
+func (w word) is(text string) bool { return !w.quoted && w.text == text }
+
+// split cuts a line into words as a POSIX shell does, as far as quotes and backslashes
+// go. A ; stands alone or at the end of a word; within one, as in a URL, it is an
+// ordinary character.
+func split(line string) ([]word, error) {
+	if err := printable(line); err != nil {
+		return nil, err
+	}
+	var words []word
+	rest := strings.TrimLeftFunc(line, unicode.IsSpace)
+	for rest != "" {
+		w, n, err := nextWord(rest)
+		if err != nil {
+			return nil, err
+		}
+		text, ends := strings.CutSuffix(w.text, separator)
+		switch {
+		case w.quoted || !ends || text == "":
+			words = append(words, w)
+		default:
+			words = append(words, word{text: text}, word{text: separator})
+		}
+		rest = strings.TrimLeftFunc(rest[n:], unicode.IsSpace)
+	}
+	return words, nil
+}
+
+// printable refuses what would write on other people's terminals when they look at the
+// queue.
+func printable(line string) error {
+	if !utf8.ValidString(line) {
+		return errors.New("the line is not UTF-8")
+	}
+	for _, r := range line {
+		if r != '\t' && unicode.IsControl(r) {
+			return fmt.Errorf("the line has the control character %U; leave it out", r)
+		}
+	}
+	return nil
+}
+
+// nextWord reads the word that s begins with and its length in s.
+func nextWord(s string) (w word, n int, err error) {
+	var text strings.Builder
+	quote := rune(0) // the one that is open
+	escaped := false
+	for i, r := range s {
+		switch {
+		case escaped:
+			text.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, w.quoted = true, true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			text.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, w.quoted = r, true
+		case unicode.IsSpace(r):
+			w.text = text.String()
+			return w, i, nil
+		default:
+			text.WriteRune(r)
+		}
+	}
+	switch {
+	case quote != 0:
+		return w, 0, fmt.Errorf("a quote %c is not closed; close it, or write \\%c", quote, quote)
+	case escaped:
+		return w, 0, errors.New(`the line ends with \; write \\ for a backslash`)
+	}
+	w.text = text.String()
+	return w, len(s), nil
+}
+
+// texts are the words as a command gets them.
+func texts(words []word) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = w.text
+	}
+	return list
+}
+
+// join writes words so that split reads the same ones again.
+func join(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quote(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
+func quote(w string) string {
+	if w != "" && w != variable && !strings.HasSuffix(w, separator) && !strings.ContainsAny(w, " \t'\"\\") {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
