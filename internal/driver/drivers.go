@@ -53,6 +53,13 @@ type Narrator interface {
 	Narrate(w io.Writer) (interval func(takt.Interval), end func())
 }
 
+// Follower is a Narrator that may have more to do with intervals than to tell of them:
+// then it is asked, with a writer that discards, also when nobody wants its words.
+type Follower interface {
+	Narrator
+	Follows() bool
+}
+
 // Row is one protocol: a subcommand.
 type Row struct {
 	Group, GroupShort   string   // the command that this is a subcommand of; "": takt itself
@@ -60,6 +67,7 @@ type Row struct {
 	Kind                string   // Report.Kind
 	Legacy              []string // long flags that may have one dash, as a predecessor wrote them
 	Narration           string   // name of the progress that a Narrator makes; the default when a Legacy flag was used
+	Narrates            bool     // … and without one
 	New                 func(stdin io.Reader) Options
 }
 

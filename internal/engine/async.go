@@ -25,13 +25,17 @@ type async struct {
 	plan    Plan
 	now     func() time.Duration
 	clients []takt.AsyncWorker
-	slots   []slot
-	unused  []uint32 // indexes of free slots
-	max     int
-	cutAt   time.Duration // negative: not yet
-	held    takt.Op       // taken, and refused with ErrBusy so far
-	holds   bool
-	done    sync.WaitGroup
+
+	pausers  []Pauser
+	drainers []Drainer
+
+	slots  []slot
+	unused []uint32 // indexes of free slots
+	max    int
+	cutAt  time.Duration // negative: not yet
+	held   takt.Op       // taken, and refused with ErrBusy so far
+	holds  bool
+	done   sync.WaitGroup
 }
 
 // slot is an operation in flight. Its generation makes a token good for one
@@ -77,6 +81,24 @@ type BatchSink interface {
 	DoneAll(tokens []uint64, r *takt.Result)
 }
 
+// Pauser is an AsyncWorker that may keep what it was given until it is told that
+// nothing follows now: full says that something is due and has to wait, since as much
+// is in flight as may be.
+type Pauser interface {
+	Pause(full bool)
+}
+
+// Drainer is an AsyncWorker with something to wait for behind the last completion: the
+// run goes on until Drain returns, or the drain time is over, when ctx ends.
+type Drainer interface {
+	Drain(ctx context.Context)
+}
+
+// Ender is a Sink by which a client that cannot go on ends the schedule at once.
+type Ender interface {
+	End()
+}
+
 func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 	a.now = now
 	for _, c := range a.clients {
@@ -84,10 +106,20 @@ func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 			c.Started(time.Now().Add(-now()))
 		}
 	}
+	for _, c := range a.clients {
+		if c, ok := c.(Drainer); ok {
+			a.drainers = append(a.drainers, c)
+		}
+		if c, ok := c.(Pauser); ok {
+			a.pausers = append(a.pausers, c)
+		}
+	}
+	a.lingers = len(a.drainers) > 0
 	a.begin()
 	a.done.Go(func() {
 		a.pace(newWaiter())
 		a.flush()
+		a.drain()
 	})
 	if a.plan.Driver.Receive != nil {
 		a.done.Go(func() {
@@ -108,6 +140,7 @@ func (a *async) pace(w pace.Waiter) {
 		}
 		if a.starved {
 			a.mu.Unlock()
+			a.pause(false)
 			w.Until(w.Now()+starvedPause, a.flow.stop)
 			continue
 		}
@@ -120,6 +153,7 @@ func (a *async) pace(w pace.Waiter) {
 		switch {
 		case !a.due(now):
 			a.mu.Unlock()
+			a.pause(false)
 			w.Until(due, a.flow.stop)
 		case a.busy < a.max:
 			a.take(&op, now)
@@ -136,12 +170,33 @@ func (a *async) pace(w pace.Waiter) {
 		default:
 			a.parked = true
 			a.mu.Unlock()
+			a.pause(true)
 			if !a.park() {
 				return
 			}
 		}
 	}
 }
+
+func (a *async) pause(full bool) {
+	for _, c := range a.pausers {
+		c.Pause(full)
+	}
+}
+
+// drain lets the run end when every client has.
+func (a *async) drain() {
+	for _, c := range a.drainers {
+		c.Drain(a.ctx)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lingers = false
+	a.settle()
+}
+
+// End implements Ender.
+func (a *async) End() { a.breakOff() }
 
 // parkFor waits for a completion; alone, with nothing in flight that could
 // complete, it only gives the client a moment.

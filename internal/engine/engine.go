@@ -157,7 +157,7 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 
 // supervise ticks through the run and returns the instant at which it was over.
 func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Duration {
-	l := &life{run: r, now: now, stopping: ctx.Done(), abort: r.plan.Abort, exhausted: r.flow.exhausted}
+	l := &life{run: r, now: now, stopping: ctx.Done(), abort: r.plan.Abort, broken: r.flow.broken, exhausted: r.flow.exhausted}
 	if end := r.plan.Source.End(); end >= 0 {
 		l.end = time.After(end - now())
 	}
@@ -173,6 +173,7 @@ type life struct {
 	now       func() time.Duration
 	stopping  <-chan struct{} // the first signal
 	abort     <-chan struct{} // the second
+	broken    <-chan struct{} // the driver cannot go on
 	exhausted <-chan struct{} // the source has nothing more
 	end       <-chan time.Time
 	deadline  <-chan time.Time // of the drain
@@ -194,6 +195,9 @@ func (l *life) step() bool {
 		l.onTick()
 	case <-l.stopping:
 		l.stopping = nil
+		l.finish(l.now())
+	case <-l.broken:
+		l.broken = nil
 		l.finish(l.now())
 	case <-l.end:
 		l.end = nil
