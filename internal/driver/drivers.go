@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/jms"
 	"github.com/taktload/takt/internal/driver/kafka"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
@@ -118,6 +119,35 @@ func Table() []Row {
 			Kind:    "kafka",
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
 			New:     func(io.Reader) Options { return kafka.NewE2E() },
+		},
+		{
+			Group: "jms", GroupShort: "a JMS broker by AMQP 1.0: send, receive, or both in one",
+			Use:   "client [flags] [DESTINATION ...]",
+			Short: "send messages and receive them in one process, as artemis perf client",
+			Kind:  "jms",
+			Example: `  takt jms client --max-pending 100 --duration 30s --show-latency queue://TEST_QUEUE
+  takt jms client --rate 30000 --warmup 5 --duration 30 --max-pending 100 queue://TEST_QUEUE
+  takt jms client --producers 3 --consumers 2 --num-destinations 10 --durable --persistent --clientID load topic://ORDERS`,
+			Narration: "perf", Narrates: true,
+			New: func(io.Reader) Options { return jms.NewClient() },
+		},
+		{
+			Group:     "jms",
+			Use:       "producer [flags] [DESTINATION ...]",
+			Short:     "send messages at a rate, or with so many pending, as artemis perf producer",
+			Kind:      "jms",
+			Example:   `  takt jms producer --rate 5000 --duration 30s --max-pending 100 --persistent queue://ORDERS`,
+			Narration: "perf", Narrates: true,
+			New: func(io.Reader) Options { return jms.NewProducer() },
+		},
+		{
+			Group:     "jms",
+			Use:       "consumer [flags] [DESTINATION ...]",
+			Short:     "receive messages, and count what is lost, doubled or out of order, as artemis perf consumer",
+			Kind:      "jms",
+			Example:   `  takt jms consumer --message-count 100000 --consumers 4 queue://ORDERS`,
+			Narration: "perf", Narrates: true,
+			New: func(io.Reader) Options { return jms.NewConsumer() },
 		},
 	}
 }
