@@ -33,9 +33,12 @@ type async struct {
 	unused []uint32 // indexes of free slots
 	max    int
 	cutAt  time.Duration // negative: not yet
-	held   takt.Op       // taken, and refused with ErrBusy so far
-	holds  bool
-	done   sync.WaitGroup
+	// When as much as may be was last in flight: what was due before waited for the
+	// bound until then, and for the generator behind it.
+	fullUntil time.Duration
+	held      takt.Op // taken, and refused with ErrBusy so far
+	holds     bool
+	done      sync.WaitGroup
 }
 
 // slot is an operation in flight. Its generation makes a token good for one
@@ -158,7 +161,7 @@ func (a *async) pace(w pace.Waiter) {
 		case a.busy < a.max:
 			a.take(&op, now)
 			a.enter()
-			a.assign(&op, a.ready, now)
+			a.assign(&op, max(a.ready, a.fullUntil), now)
 			a.mu.Unlock()
 			if !a.launch(&op) {
 				return
@@ -315,6 +318,9 @@ func (a *async) settled(token uint64, done time.Duration, r *takt.Result) {
 	}
 	s := a.slots[i]
 	a.release(i)
+	if a.busy == a.max {
+		a.fullUntil = done
+	}
 	a.leave()
 	a.unpark()
 	a.rec.Sample(int(i), record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: done}, r)

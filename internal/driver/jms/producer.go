@@ -70,6 +70,10 @@ func (r *run) Start(op *takt.Op) error {
 			return nil
 		}
 	}
+	if err := r.why(); err != nil { // no room will come
+		r.sink.Done(op.Token, &takt.Result{Class: classConnection, Err: err})
+		return nil
+	}
 	if dry > 0 {
 		r.credit.begin(now)
 	}
