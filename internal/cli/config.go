@@ -33,7 +33,7 @@ func newConfig(env Env) *cobra.Command {
 	for _, sub := range configurables(c) {
 		sub.Short = "print the settings of takt " + commandName(sub)
 		sub.Long = sub.Short + ", as a config file. Faults are those of the command itself."
-		sub.Example = "" // those of the command run it
+		sub.Example = ""                         // those of the command run it
 		if sub.Flags().Lookup(jsonFlag) == nil { // takt jms has one, of artemis perf: its settings come as text
 			sub.Flags().Bool(jsonFlag, false, jsonUsage)
 		}

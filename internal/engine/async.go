@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/pace"
@@ -38,6 +39,7 @@ type async struct {
 	fullUntil time.Duration
 	held      takt.Op // taken, and refused with ErrBusy so far
 	holds     bool
+	wakes     atomic.Uint64 // see Waker
 	done      sync.WaitGroup
 }
 
@@ -95,6 +97,20 @@ type Pauser interface {
 // run goes on until Drain returns, or the drain time is over, when ctx ends.
 type Drainer interface {
 	Drain(ctx context.Context)
+}
+
+// Waker is a Sink by which a client says that it has room again after ErrBusy where no
+// completion says so: it is asked again at once.
+type Waker interface {
+	Wake()
+}
+
+// Wake implements Waker.
+func (a *async) Wake() {
+	a.wakes.Add(1)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unpark()
 }
 
 // Ender is a Sink by which a client that cannot go on ends the schedule at once.
@@ -222,6 +238,7 @@ const busyPause = time.Millisecond
 // client has room for it. It reports whether the run goes on.
 func (a *async) launch(op *takt.Op) bool {
 	for {
+		wakes := a.wakes.Load()
 		err := a.clients[op.Seq%uint64(len(a.clients))].Start(op)
 		switch {
 		case err == nil:
@@ -230,7 +247,7 @@ func (a *async) launch(op *takt.Op) bool {
 			a.Done(op.Token, &takt.Result{Class: classStart, Err: err})
 			return true
 		}
-		if !a.retreat(op) || !a.reopen(op) {
+		if !a.retreat(op, wakes) || !a.reopen(op) {
 			return false
 		}
 	}
@@ -266,18 +283,20 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
 
-// retreat takes op back from its slot and waits for the next completion.
-func (a *async) retreat(op *takt.Op) bool {
+// retreat takes op back from its slot and waits for the next completion, unless the
+// client had more wakes meanwhile than those.
+func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 	a.mu.Lock()
 	if a.cutAt >= 0 {
 		a.mu.Unlock()
 		return false // the cut has counted it
 	}
 	a.release(uint32(op.Token))
-	a.held, a.holds, a.parked = *op, true, true
-	alone := a.busy == 1
+	a.held, a.holds = *op, true
+	a.parked = a.wakes.Load() == wakes
+	alone, parks := a.busy == 1, a.parked
 	a.mu.Unlock()
-	ok := a.parkFor(alone)
+	ok := !parks || a.parkFor(alone)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.cutAt >= 0 {

@@ -121,7 +121,7 @@ func (r *run) produce(ctx context.Context, on *conn, d destination, stream int) 
 		return nil, err
 	}
 	p.snd, err = session.Sender(ctx, amqp.SenderOptions{
-		Address: r.o.address(d), Capabilities: []string{d.kind()}, OnSettled: p.settled, OnDetach: p.detached,
+		Address: r.o.address(d), Capabilities: []string{d.kind()}, OnSettled: p.settled, OnCredit: func(uint32) { r.wake() }, OnDetach: p.detached,
 	})
 	if err == nil && r.o.CommitInterval > 0 {
 		err = p.transact(ctx, session)

@@ -30,7 +30,6 @@ type follower struct {
 
 	before counts
 	last   float64 // when the last interval ended, seconds
-	broken func() error
 	failed bool
 }
 

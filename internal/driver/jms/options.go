@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/ledger"
 )
 
 // Options are the flags of a command of takt jms beyond those of every load command.
@@ -242,9 +241,6 @@ func (o *Options) Variables() map[string]any {
 	}
 	return v
 }
-
-// streams is how many producers there are, each of which numbers its messages.
-func (o *Options) streams() int { return min(o.Producers*len(o.destinations), ledger.MaxStreams) }
 
 // Follows implements driver.Follower.
 func (o *Options) Follows() bool { return o.JSON != "" || o.HDR != "" }

@@ -35,6 +35,7 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 	for _, fault := range r.disconnect(ctx) {
 		warn(rep, "subscription", "%v; remove it by hand", fault)
 	}
+	r.rest(rep)
 	rep.Extra["run"] = r.id.String()
 	c := r.meter.counts()
 	if r.o.sends {
@@ -52,6 +53,17 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 		r.o.follower.fail()
 	}
 	return nil
+}
+
+// rest adds the bytes that belong to no operation: what came behind the last one.
+func (r *run) rest(rep *takt.Report) {
+	rep.Bytes.Sent += r.wireSent.Swap(0)
+	rep.Bytes.Received += r.wireReceived.Swap(0)
+	for _, c := range r.conns {
+		sent, received := c.bytes() // its reader has ended
+		rep.Bytes.Sent += sent
+		rep.Bytes.Received += received
+	}
 }
 
 // settle waits until what was received is committed.

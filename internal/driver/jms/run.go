@@ -158,6 +158,16 @@ func (r *run) release() {
 	}
 }
 
+// wake tells the engine that a producer has room again.
+func (r *run) wake() {
+	r.mu.Lock()
+	sink := r.sink
+	r.mu.Unlock()
+	if w, ok := sink.(engine.Waker); ok {
+		w.Wake()
+	}
+}
+
 // fail notes that the run cannot go on, and ends it.
 func (r *run) fail(err error) {
 	r.mu.Lock()

@@ -83,6 +83,7 @@ func (t *transactions) ended(tokens []uint64, outcome error, next *amqp.Transact
 	for _, token := range tokens {
 		t.p.end(token, outcome, classTransaction)
 	}
+	t.p.run.wake()
 }
 
 // abandon gives the operations that nobody will end any more.
