@@ -134,6 +134,11 @@ func (b *broker) handle(nc net.Conn) {
 	close(done)
 	pumping.Wait()
 	c.write()
+	c.release()
+}
+
+// release gives what was not settled to others.
+func (c *serving) release() {
 	for _, s := range c.sessions {
 		for _, l := range s.links {
 			l.release()
@@ -367,6 +372,7 @@ func (c *serving) frame(f frame) bool {
 	switch is {
 	case isClose:
 		c.note("close")
+		c.release() // before the client goes on
 		c.out = appendFrame(c.out, 0, &ending{is: isClose})
 		c.over = true
 	case isBegin:

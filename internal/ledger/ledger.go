@@ -33,8 +33,17 @@ func New[K comparable](fromStart bool) *Ledger[K] {
 
 // numbers are those of one stream that have arrived: all below next but the gaps.
 type numbers struct {
-	next uint64
-	gaps []gap // in rising order
+	next   uint64
+	joined uint64 // what is below it was sent before anybody listened, perhaps
+	gaps   []gap  // in rising order
+}
+
+// lost is how much of a gap is missing.
+func (n *numbers) lost(g gap) uint64 {
+	if g.to <= n.joined {
+		return 0
+	}
+	return g.to - g.from
 }
 
 // gap is a stretch of missing numbers, without to.
@@ -49,8 +58,8 @@ func (l *Ledger[K]) Note(stream K, number uint64) {
 			return
 		}
 		n = &numbers{}
-		if !l.fromStart {
-			n.next = number
+		if !l.fromStart && number > 0 { // others may come late, and none of them is missing
+			n.next, n.joined, n.gaps = number, number, []gap{{0, number}}
 		}
 		l.streams[stream] = n
 	}
@@ -78,7 +87,7 @@ func (l *Ledger[K]) Has(stream K, number uint64) bool {
 func (l *Ledger[K]) open(n *numbers, g gap) {
 	n.gaps = append(n.gaps, g)
 	if len(n.gaps) > maxGaps {
-		l.gone += n.gaps[0].to - n.gaps[0].from
+		l.gone += n.lost(n.gaps[0])
 		n.gaps = slices.Delete(n.gaps, 0, 1)
 	}
 }
@@ -117,7 +126,7 @@ func (l *Ledger[K]) Lost() uint64 {
 	lost := l.gone
 	for _, n := range l.streams {
 		for _, g := range n.gaps {
-			lost += g.to - g.from
+			lost += n.lost(g)
 		}
 	}
 	return lost

@@ -14,6 +14,7 @@ func TestLedger(t *testing.T) {
 	}{
 		{"in order", true, []uint64{0, 1, 2}, 3, 0, 0, 0},
 		{"joined in the middle", false, []uint64{5, 6}, 2, 0, 0, 0},
+		{"joined in the middle, the rest late", false, []uint64{5, 2, 6, 2, 8}, 4, 1, 1, 1},
 		{"beginning missed", true, []uint64{2, 3}, 2, 0, 0, 2},
 		{"lost", true, []uint64{0, 3, 7}, 3, 0, 0, 5},
 		{"twice", true, []uint64{0, 1, 1, 0}, 2, 2, 0, 0},

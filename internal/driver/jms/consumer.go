@@ -21,7 +21,7 @@ type consumer struct {
 	rcv     *amqp.Receiver
 	tx      *acceptances // nil: what is received is accepted at once
 
-	// The reader's own.
+	mu          sync.Mutex
 	waits       bool // first to last are to be accepted
 	first, last uint32
 }
@@ -30,6 +30,8 @@ type consumer struct {
 // has it again when the link ends.
 func (c *consumer) deliver(d *amqp.Delivery) {
 	r := c.run
+	c.mu.Lock() // nothing is counted and not accepted: see finish
+	defer c.mu.Unlock()
 	if r.over.Load() {
 		return
 	}
@@ -85,6 +87,8 @@ func (c *consumer) accept() {
 
 // burst accepts what arrived at once.
 func (c *consumer) burst() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
 	case c.tx == nil:
 		c.accept()

@@ -203,11 +203,17 @@ func (f *follower) block(s *sample) {
 func (f *follower) summary(s *sample) {
 	fmt.Fprintf(f.out, "\n--- SUMMARY\n--- result:              %s\n", s.result)
 	for _, n := range f.o.figures(s.counts) {
-		fmt.Fprintf(f.out, "--- %-16s%12d\n", "total "+n.name+":", n.value)
+		space := ""
+		if n.name == "received" {
+			space = " "
+		}
+		fmt.Fprintf(f.out, "--- %-16s%12d%s\n", "total "+n.name+":", n.value, space)
 	}
+	var lines []string
 	for _, l := range s.latencies {
-		fmt.Fprintf(f.out, "--- aggregated %s %s\n", l.total, spread(l.h))
+		lines = append(lines, "--- aggregated "+l.total+" "+spread(l.h))
 	}
+	fmt.Fprintln(f.out, strings.Join(lines, " \n"))
 }
 
 // quantiles are those that artemis perf shows.

@@ -30,8 +30,12 @@ func warn(r *takt.Report, code, format string, args ...any) {
 // finish implements takt.Driver.Finish: it ends the links, and gives the driver's part
 // of the report.
 func (r *run) finish(ctx context.Context, rep *takt.Report) error {
-	r.settle(ctx)
 	r.over.Store(true)
+	for _, c := range r.consumers {
+		c.burst()
+		c.conn.Flush()
+	}
+	r.settle(ctx)
 	for _, fault := range r.disconnect(ctx) {
 		warn(rep, "subscription", "%v; remove it by hand", fault)
 	}

@@ -132,7 +132,7 @@ func TestOutcomes(t *testing.T) {
 
 // A consumer takes what it counts, and leaves the rest to others.
 func TestConsumer(t *testing.T) {
-	for _, change := range []func(*Options){
+	for i, change := range []func(*Options){
 		func(*Options) {},
 		func(o *Options) { o.Ack, o.Consumers = ackBatch, 3 },
 		func(o *Options) { o.Tx = true },
@@ -148,7 +148,7 @@ func TestConsumer(t *testing.T) {
 		all(t, r, 120)
 		extra(t, r, map[string]uint64{"foreign": 0, "duplicate": 0})
 		if n := f.Depth("TEST"); n != 180 {
-			t.Errorf("%d messages are left of 300 less 120", n)
+			t.Errorf("case %d: %d messages are left of 300 less 120; %v", i, n, r.Warnings)
 		}
 		if r.Extra["transfer_from"] != fromDue || r.Latency[latencyTransfer].Count != 120 || len(r.Extra["runs"].(map[string]uint64)) != 1 {
 			t.Errorf("extra %v, latencies %v", r.Extra, r.Latency)
