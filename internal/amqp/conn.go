@@ -38,6 +38,8 @@ type Conn struct {
 
 	heard atomic.Bool // something arrived since the last tick
 
+	sentBytes, receivedBytes atomic.Int64 // bytes, from the open on; those of TLS are not counted
+
 	// The reader's own.
 	in      inbox
 	remote  []*Session  // by the broker's channel
@@ -68,6 +70,10 @@ func (c *Conn) Err() error {
 	defer c.mu.Unlock()
 	return c.err
 }
+
+// Bytes tells how many bytes of AMQP were sent and received since the connection
+// was opened.
+func (c *Conn) Bytes() (sent, received int64) { return c.sentBytes.Load(), c.receivedBytes.Load() }
 
 // over is why nothing can be done on the connection any more; under mu.
 func (c *Conn) over() error {

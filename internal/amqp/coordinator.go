@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -13,6 +14,14 @@ type Coordinator struct {
 	// Under Conn.mu.
 	next    uint64
 	waiting map[uint64]func(Outcome)
+	held    []heldMessage // for want of credit, in order
+	sending bool          // somebody sends the first of them
+}
+
+// heldMessage is a declare or discharge that could not go yet.
+type heldMessage struct {
+	body  []byte
+	token uint64
 }
 
 // Transaction is one that was declared.
@@ -30,7 +39,9 @@ func (s *Session) Coordinator(ctx context.Context) (*Coordinator, error) {
 			if credit > 0 && !isClosed(ready) {
 				close(ready)
 			}
+			c.resumed(s)
 		},
+		OnDetach: func(error) { c.resumed(s) },
 	}
 	snd, err := s.sender(ctx, opt, &terminus{coordinator: true, capabilities: []string{"amqp:local-transactions"}})
 	if err != nil {
@@ -102,14 +113,51 @@ func (c *Coordinator) start(message []byte, done func(Outcome)) error {
 	c.next++
 	token := c.next
 	c.waiting[token] = done
+	c.held = append(c.held, heldMessage{message, token})
 	mu.Unlock()
-	err := c.snd.send(message, nil, token)
-	if err != nil {
-		mu.Lock()
-		delete(c.waiting, token)
+	return c.resume(token)
+}
+
+// resume sends what is held as far as it can; without credit that goes on when some
+// comes. An error is that of token; others are told that theirs is lost.
+func (c *Coordinator) resume(token uint64) (failed error) {
+	mu := &c.snd.s.c.mu
+	mu.Lock()
+	defer mu.Unlock()
+	for len(c.held) > 0 && !c.sending {
+		h := c.held[0]
+		c.sending = true // nobody else may overtake it
 		mu.Unlock()
+		err := c.snd.send(h.body, nil, h.token)
+		mu.Lock()
+		c.sending = false
+		if errors.Is(err, ErrNoCredit) || errors.Is(err, ErrBusy) {
+			break
+		}
+		c.held = c.held[1:]
+		switch done := c.waiting[h.token]; {
+		case err == nil:
+		case h.token == token:
+			delete(c.waiting, token)
+			failed = err
+		default:
+			delete(c.waiting, h.token)
+			mu.Unlock()
+			done(Outcome{State: Lost, Err: err})
+			mu.Lock()
+		}
 	}
-	return err
+	return failed
+}
+
+// resumed goes on when the broker said something.
+func (c *Coordinator) resumed(s *Session) {
+	s.c.mu.Lock()
+	held := len(c.held) > 0
+	s.c.mu.Unlock()
+	if held {
+		_ = c.resume(0) // no token is 0: everybody is told
+	}
 }
 
 // Declare begins a transaction and waits for it.

@@ -30,6 +30,9 @@ var (
 	ErrBusy = errors.New("the connection's buffer or the session's window is full")
 )
 
+// ErrTooLarge: no message of this size can be sent here.
+var ErrTooLarge = errors.New("the message is too large; send smaller ones")
+
 // ErrClosed is the error of what this side closed.
 var ErrClosed = errors.New("closed")
 

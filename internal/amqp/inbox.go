@@ -16,8 +16,9 @@ const (
 	mostInbox  = 256 << 10 // unless a frame needs more
 )
 
-// fill reads once, behind what is there, with room for need bytes in all.
-func (in *inbox) fill(need int) error {
+// fill reads once, behind what is there, with room for need bytes in all. It tells
+// how many bytes came.
+func (in *inbox) fill(need int) (int, error) {
 	if in.at > 0 {
 		in.end = copy(in.b, in.b[in.at:in.end])
 		in.at = 0
@@ -31,9 +32,9 @@ func (in *inbox) fill(need int) error {
 		in.grow(2 * len(in.b)) // more was there than it could hold
 	}
 	if n > 0 {
-		return nil // an error comes again
+		return n, nil // an error comes again
 	}
-	return err
+	return 0, err
 }
 
 func (in *inbox) grow(size int) {
@@ -65,7 +66,7 @@ func (in *inbox) wait() (frame, error) {
 		if err != nil || need == 0 {
 			return f, err
 		}
-		if err := in.fill(need); err != nil {
+		if _, err := in.fill(need); err != nil {
 			return frame{}, err
 		}
 	}
@@ -74,7 +75,7 @@ func (in *inbox) wait() (frame, error) {
 // header takes a protocol header.
 func (in *inbox) header() (string, error) {
 	for in.end-in.at < protocolBytes {
-		if err := in.fill(protocolBytes); err != nil {
+		if _, err := in.fill(protocolBytes); err != nil {
 			return "", err
 		}
 	}

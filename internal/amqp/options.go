@@ -27,6 +27,10 @@ type Options struct {
 	ChannelMax    uint16        // highest channel number, which is one less than the sessions; 0: 255
 	Buffer        int           // bytes that may wait to be written before Send returns ErrBusy; 0: 1 MiB
 
+	// OnBurst is a callback too: all that had arrived at once was handled. What it
+	// sends and accepts goes with the answer to the burst.
+	OnBurst func()
+
 	// Dial makes the connection; nil: net.Dialer's.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }

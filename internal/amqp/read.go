@@ -20,7 +20,8 @@ func (c *Conn) readAll() error {
 		if err != nil || isClosed(c.done) {
 			return err
 		}
-		switch err := c.in.fill(need); {
+		n, err := c.in.fill(need)
+		switch c.receivedBytes.Add(int64(n)); {
 		case errors.Is(err, io.EOF):
 			return errors.New("the broker ended the connection without a word")
 		case err != nil:
@@ -49,6 +50,9 @@ func (c *Conn) burst() (need int, err error) {
 }
 
 func (c *Conn) reply() {
+	if c.opt.OnBurst != nil {
+		c.opt.OnBurst()
+	}
 	c.mu.Lock()
 	for i, r := range c.pending {
 		r.reply()
@@ -105,5 +109,8 @@ func (c *Conn) abandon() {
 		if s != nil {
 			s.abandon(err)
 		}
+	}
+	if c.opt.OnBurst != nil {
+		c.opt.OnBurst()
 	}
 }

@@ -30,6 +30,7 @@ type ReceiverOptions struct {
 	Settled      bool     // the broker settles what it sends; nothing is accepted then
 	Credit       uint32   // messages that may be underway; 0: DefaultCredit. Topped up at half
 	Ack          Ack
+	Held         bool // nothing comes before Receiver.Release
 
 	// OnDelivery gets each message. d is good during the call only.
 	OnDelivery func(d *Delivery)
@@ -91,12 +92,26 @@ func (s *Session) Unsubscribe(ctx context.Context, name string) error {
 // begin takes the broker's answer: messages may come; under mu.
 func (r *Receiver) begin(a *attach) {
 	r.count = a.first
-	if r.over() != nil || r.opt.OnDelivery == nil {
-		return
+	if r.over() == nil && r.opt.OnDelivery != nil && !r.opt.Held {
+		r.open()
 	}
+}
+
+// open gives the first credit; under mu.
+func (r *Receiver) open() {
 	r.credit = r.opt.Credit
 	r.flow()
 	r.s.c.poke()
+}
+
+// Release lets messages come to a receiver that is Held. It is called once.
+func (r *Receiver) Release() {
+	r.s.c.mu.Lock()
+	defer r.s.c.mu.Unlock()
+	if r.over() == nil {
+		r.opt.Held = false
+		r.open()
+	}
 }
 
 // Accept accepts the deliveries first to last, which may be one and the same, as
@@ -149,7 +164,7 @@ func (s *Session) tellAccepted() {
 func (r *Receiver) reply() {
 	r.pending = false
 	r.s.tellAccepted()
-	if r.credit <= r.opt.Credit/2 && r.over() == nil {
+	if r.credit <= r.opt.Credit/2 && !r.opt.Held && r.over() == nil {
 		r.credit = r.opt.Credit
 		r.flow()
 	}

@@ -75,7 +75,7 @@ func (r *rig) feed(frames []byte) {
 func (r *rig) try(frames []byte) error {
 	r.in.Reset(frames)
 	for r.in.Len() > 0 {
-		if err := r.c.in.fill(len(frames)); err != nil {
+		if _, err := r.c.in.fill(len(frames)); err != nil {
 			return err
 		}
 	}

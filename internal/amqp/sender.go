@@ -136,9 +136,9 @@ func (s *Sender) check(size int) error {
 	frames := uint32((size + s.room() - 1) / s.room())
 	switch {
 	case s.max > 0 && uint64(size) > s.max:
-		return fmt.Errorf("a message of %d bytes where the broker takes %d; send smaller ones", size, s.max)
+		return fmt.Errorf("%d bytes where the broker takes %d: %w", size, s.max, ErrTooLarge)
 	case frames > s.s.widest:
-		return fmt.Errorf("a message of %d frames where the session's window is %d; send smaller ones", frames, s.s.widest)
+		return fmt.Errorf("%d frames where the session's window is %d: %w", frames, s.s.widest, ErrTooLarge)
 	case s.credit == 0:
 		return ErrNoCredit
 	case frames > s.s.window || len(s.s.c.out.waits) >= s.s.c.opt.Buffer || s.s.unsettled.full():

@@ -190,7 +190,7 @@ func TestWindow(t *testing.T) {
 	snd := sender(t, session(t, c), SenderOptions{Address: "q", OnSettled: func(_ uint64, o Outcome) { settled <- o }})
 	waitCredit(t, snd)
 	tpl := template(t)
-	if err := snd.Send(tpl, make([]byte, 2000), 1); !strings.Contains(errorText(err), "where the session's window is 3; send smaller ones") {
+	if err := snd.Send(tpl, make([]byte, 2000), 1); !strings.Contains(errorText(err), "where the session's window is 3: the message is too large; send smaller ones") {
 		t.Error(err)
 	}
 	if err := snd.Send(tpl, make([]byte, 1000), 1); err != nil {
@@ -211,7 +211,7 @@ func TestSendLimits(t *testing.T) {
 	snd := sender(t, session(t, c), SenderOptions{Address: "q"})
 	waitCredit(t, snd)
 	tpl := template(t)
-	if err := snd.Send(tpl, make([]byte, 1000), 1); !strings.Contains(errorText(err), "where the broker takes 1000; send smaller ones") {
+	if err := snd.Send(tpl, make([]byte, 1000), 1); !strings.Contains(errorText(err), "where the broker takes 1000: the message is too large; send smaller ones") {
 		t.Error(err)
 	}
 	for i, want := range []error{nil, nil, ErrBusy} {

@@ -78,6 +78,7 @@ func (c *Conn) poke() {
 
 // wrote ends a write, or leaves the rest of it and what came since to the writer.
 func (c *Conn) wrote(n int) {
+	c.sentBytes.Add(int64(n))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.wrote(n)

@@ -33,8 +33,10 @@ func newConfig(env Env) *cobra.Command {
 	for _, sub := range configurables(c) {
 		sub.Short = "print the settings of takt " + commandName(sub)
 		sub.Long = sub.Short + ", as a config file. Faults are those of the command itself."
-		sub.Example = "" // those of the command run it
-		sub.Flags().Bool(jsonFlag, false, jsonUsage)
+		sub.Example = ""                         // those of the command run it
+		if sub.Flags().Lookup(jsonFlag) == nil { // takt jms has one, of artemis perf: its settings come as text
+			sub.Flags().Bool(jsonFlag, false, jsonUsage)
+		}
 		sub.RunE = func(cmd *cobra.Command, _ []string) error { return env.printSettings(cmd) }
 	}
 	c.RunE = func(*cobra.Command, []string) error { return usage(c, []error{missingCommand(c)}) }
@@ -76,7 +78,7 @@ func commandFirst(args []string) []string {
 
 func (e Env) printSettings(cmd *cobra.Command) error {
 	rows := e.settings.effective(cmd.Flags())
-	if cmd.Flags().Lookup(jsonFlag).Changed {
+	if f := cmd.Flags().Lookup(jsonFlag); f.Changed && !isSetting(f) {
 		return writeSettingsJSON(e.Stdout, commandName(cmd), rows)
 	}
 	return writeSettings(e.Stdout, rows)

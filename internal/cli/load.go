@@ -233,6 +233,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	}
 	l.complete(report, head, number)
 	l.listFault(source, report)
+	l.driverFault(report)
 	l.noteEnd(ctx, report)
 	l.contrast(ctx, report)
 	written := out.close(report)
@@ -267,6 +268,15 @@ func (l *load) listFault(source takt.Source, r *takt.Report) {
 	if err := feed.Err(); err != nil && !errors.As(err, &signal) {
 		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", err))
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "broke_off", Message: l.brokeOff.Error()})
+	}
+}
+
+// driverFault notes that the driver could not go on, which it says by a warning.
+func (l *load) driverFault(r *takt.Report) {
+	for _, w := range r.Warnings {
+		if w.Code == "broke_off" && l.brokeOff == nil {
+			l.brokeOff = l.clean(errors.New(w.Message))
+		}
 	}
 }
 

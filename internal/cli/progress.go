@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/taktload/takt/internal/driver"
@@ -54,13 +55,22 @@ func (l *load) watch(out outputs) (interval func(takt.Interval), ended func()) {
 // show is what people see: nothing, a line a second, or a predecessor's words, which is
 // what those want who write its flags.
 func (l *load) show() (interval func(takt.Interval), ended func()) {
-	none := func() {}
-	narrates := l.progress == progressAuto && l.env.settings.legacy || l.progress == l.row.Narration
+	narrates := l.progress == progressAuto && (l.row.Narrates || l.env.settings.legacy) || l.progress == l.row.Narration
 	if n, ok := l.driver.(driver.Narrator); ok && narrates {
 		return n.Narrate(l.env.Stderr)
 	}
+	line := l.lines()
+	if f, ok := l.driver.(driver.Follower); ok && f.Follows() {
+		follow, ended := f.Narrate(io.Discard)
+		return func(iv takt.Interval) { follow(iv); line(iv) }, ended
+	}
+	return line, func() {}
+}
+
+// lines prints a line a second, if anybody wants it.
+func (l *load) lines() func(takt.Interval) {
 	if l.progress == progressNone {
-		return func(takt.Interval) {}, none
+		return func(takt.Interval) {}
 	}
 	before := 0.0
 	return func(iv takt.Interval) {
@@ -69,5 +79,5 @@ func (l *load) show() (interval func(takt.Interval), ended func()) {
 		if length > 0.5 { // not what came after the last full second
 			fmt.Fprintln(l.env.Stderr, format.ProgressLine(iv, length))
 		}
-	}, none
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/apm"
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/jms"
 	"github.com/taktload/takt/internal/driver/kafka"
 	"github.com/taktload/takt/internal/driver/replay"
 	"github.com/taktload/takt/internal/engine"
@@ -82,6 +83,13 @@ type Stepper interface {
 	SetStep(text string) bool // false: it is none
 }
 
+// Follower is a Narrator that may have more to do with intervals than to tell of them:
+// then it is asked, with a writer that discards, also when nobody wants its words.
+type Follower interface {
+	Narrator
+	Follows() bool
+}
+
 // Row is one protocol: a subcommand.
 type Row struct {
 	Group, GroupShort   string   // the command that this is a subcommand of; "": takt itself
@@ -89,6 +97,7 @@ type Row struct {
 	Kind                string   // Report.Kind
 	Legacy              []string // long flags that may have one dash, as a predecessor wrote them
 	Narration           string   // name of the progress that a Narrator makes; the default when a Legacy flag was used
+	Narrates            bool     // … and without one
 	New                 func(stdin io.Reader) Options
 }
 
@@ -163,6 +172,35 @@ func Table() []Row {
   takt apm -profile heavy -run 30s -base-url http://127.0.0.1:8200      # as hey-apm`,
 			Legacy: apm.SeedFlags(),
 			New:    func(io.Reader) Options { return apm.New() },
+		},
+		{
+			Group: "jms", GroupShort: "a JMS broker by AMQP 1.0: send, receive, or both in one",
+			Use:   "client [flags] [DESTINATION ...]",
+			Short: "send messages and receive them in one process, as artemis perf client",
+			Kind:  "jms",
+			Example: `  takt jms client --max-pending 100 --duration 30s --show-latency queue://TEST_QUEUE
+  takt jms client --rate 30000 --warmup 5 --duration 30 --max-pending 100 queue://TEST_QUEUE
+  takt jms client --producers 3 --consumers 2 --num-destinations 10 --durable --persistent --clientID load topic://ORDERS`,
+			Narration: "perf", Narrates: true,
+			New: func(io.Reader) Options { return jms.NewClient() },
+		},
+		{
+			Group:     "jms",
+			Use:       "producer [flags] [DESTINATION ...]",
+			Short:     "send messages at a rate, or with so many pending, as artemis perf producer",
+			Kind:      "jms",
+			Example:   `  takt jms producer --rate 5000 --duration 30s --max-pending 100 --persistent queue://ORDERS`,
+			Narration: "perf", Narrates: true,
+			New: func(io.Reader) Options { return jms.NewProducer() },
+		},
+		{
+			Group:     "jms",
+			Use:       "consumer [flags] [DESTINATION ...]",
+			Short:     "receive messages, and count what is lost, doubled or out of order, as artemis perf consumer",
+			Kind:      "jms",
+			Example:   `  takt jms consumer --message-count 100000 --consumers 4 queue://ORDERS`,
+			Narration: "perf", Narrates: true,
+			New: func(io.Reader) Options { return jms.NewConsumer() },
 		},
 	}
 }

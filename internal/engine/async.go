@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/pace"
@@ -25,16 +26,24 @@ type async struct {
 	plan    Plan
 	now     func() time.Duration
 	clients []takt.AsyncWorker
-	starter BatchStarter   // the only client, if it is one
-	ops     []takt.Op      // that start together; room for one, or for maxStart
-	events  []record.Event // that end together; guarded by flow.mu
-	slots   []slot
-	unused  []uint32 // indexes of free slots
-	max     int
-	cutAt   time.Duration // negative: not yet
-	held    takt.Op       // taken, and refused with ErrBusy so far
-	holds   bool
-	done    sync.WaitGroup
+
+	pausers  []Pauser
+	drainers []Drainer
+	starter  BatchStarter // the only client, if it is one
+
+	ops    []takt.Op      // that start together; room for one, or for maxStart
+	events []record.Event // that end together; guarded by flow.mu
+	slots  []slot
+	unused []uint32 // indexes of free slots
+	max    int
+	cutAt  time.Duration // negative: not yet
+	// When as much as may be was last in flight: what was due before waited for the
+	// bound until then, and for the generator behind it.
+	fullUntil time.Duration
+	held      takt.Op // taken, and refused with ErrBusy so far
+	holds     bool
+	wakes     atomic.Uint64 // see Waker
+	done      sync.WaitGroup
 }
 
 // slot is an operation in flight. Its generation makes a token good for one
@@ -95,6 +104,38 @@ type BatchSink interface {
 	DoneAll(tokens []uint64, r *takt.Result)
 }
 
+// Pauser is an AsyncWorker that may keep what it was given until it is told that
+// nothing follows now: full says that something is due and has to wait, since as much
+// is in flight as may be.
+type Pauser interface {
+	Pause(full bool)
+}
+
+// Drainer is an AsyncWorker with something to wait for behind the last completion: the
+// run goes on until Drain returns, or the drain time is over, when ctx ends.
+type Drainer interface {
+	Drain(ctx context.Context)
+}
+
+// Waker is a Sink by which a client says that it has room again after ErrBusy where no
+// completion says so: it is asked again at once.
+type Waker interface {
+	Wake()
+}
+
+// Wake implements Waker.
+func (a *async) Wake() {
+	a.wakes.Add(1)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unpark()
+}
+
+// Ender is a Sink by which a client that cannot go on ends the schedule at once.
+type Ender interface {
+	End()
+}
+
 func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 	a.now = now
 	for _, c := range a.clients {
@@ -102,10 +143,20 @@ func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 			c.Started(time.Now().Add(-now()))
 		}
 	}
+	for _, c := range a.clients {
+		if c, ok := c.(Drainer); ok {
+			a.drainers = append(a.drainers, c)
+		}
+		if c, ok := c.(Pauser); ok {
+			a.pausers = append(a.pausers, c)
+		}
+	}
+	a.lingers = len(a.drainers) > 0
 	a.begin()
 	a.done.Go(func() {
 		a.pace(newWaiter())
 		a.flush()
+		a.drain()
 	})
 	if a.plan.Driver.Receive != nil {
 		a.done.Go(func() {
@@ -125,6 +176,7 @@ func (a *async) pace(w pace.Waiter) {
 		}
 		if a.starved {
 			a.mu.Unlock()
+			a.pause(false)
 			w.Until(w.Now()+starvedPause, a.flow.stop)
 			continue
 		}
@@ -137,6 +189,7 @@ func (a *async) pace(w pace.Waiter) {
 		switch {
 		case !a.due(now):
 			a.mu.Unlock()
+			a.pause(false)
 			w.Until(due, a.flow.stop)
 		case a.busy < a.max:
 			ops := a.takeDue(now)
@@ -152,12 +205,33 @@ func (a *async) pace(w pace.Waiter) {
 		default:
 			a.parked = true
 			a.mu.Unlock()
+			a.pause(true)
 			if !a.park() {
 				return
 			}
 		}
 	}
 }
+
+func (a *async) pause(full bool) {
+	for _, c := range a.pausers {
+		c.Pause(full)
+	}
+}
+
+// drain lets the run end when every client has.
+func (a *async) drain() {
+	for _, c := range a.drainers {
+		c.Drain(a.ctx)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lingers = false
+	a.settle()
+}
+
+// End implements Ender.
+func (a *async) End() { a.breakOff() }
 
 // parkFor waits for a completion; alone, with nothing in flight that could
 // complete, it only gives the client a moment.
@@ -184,7 +258,7 @@ func (a *async) takeDue(now time.Duration) []takt.Op {
 		op := &a.ops[n]
 		a.take(op, now)
 		a.enter()
-		a.assign(op, a.ready, now)
+		a.assign(op, max(a.ready, a.fullUntil), now)
 		n++
 	}
 	return a.ops[:n]
@@ -199,6 +273,7 @@ func (a *async) launch(ops []takt.Op) bool {
 	}
 	op := &ops[0]
 	for {
+		wakes := a.wakes.Load()
 		err := a.clients[op.Seq%uint64(len(a.clients))].Start(op)
 		switch {
 		case err == nil:
@@ -207,7 +282,7 @@ func (a *async) launch(ops []takt.Op) bool {
 			a.Done(op.Token, &takt.Result{Class: classStart, Err: err})
 			return true
 		}
-		if !a.retreat(op) || !a.reopen(op) {
+		if !a.retreat(op, wakes) || !a.reopen(op) {
 			return false
 		}
 	}
@@ -243,18 +318,20 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
 
-// retreat takes op back from its slot and waits for the next completion.
-func (a *async) retreat(op *takt.Op) bool {
+// retreat takes op back from its slot and waits for the next completion, unless the
+// client had more wakes meanwhile than those.
+func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 	a.mu.Lock()
 	if a.cutAt >= 0 {
 		a.mu.Unlock()
 		return false // the cut has counted it
 	}
 	a.release(uint32(op.Token))
-	a.held, a.holds, a.parked = *op, true, true
-	alone := a.busy == 1
+	a.held, a.holds = *op, true
+	a.parked = a.wakes.Load() == wakes
+	alone, parks := a.busy == 1, a.parked
 	a.mu.Unlock()
-	ok := a.parkFor(alone)
+	ok := !parks || a.parkFor(alone)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.cutAt >= 0 {
@@ -287,6 +364,9 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		}
 		a.events = append(a.events, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: done})
 		a.release(uint32(token))
+		if a.busy == a.max {
+			a.fullUntil = done
+		}
 		a.busy--
 	}
 	if len(a.events) == 0 {

@@ -143,8 +143,13 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 	r.usage = proc.Self()
 	now := pace.Timer(r.started).Now
 	newWaiter := func() pace.Waiter {
-		if r.plan.NewWaiter != nil {
+		switch {
+		case r.plan.NewWaiter != nil:
 			return r.plan.NewWaiter(r.started)
+		case r.plan.Closed() && r.mode.name() == "async":
+			// Nothing is ever waited for by the clock, and a goroutine that is locked to
+			// its thread costs a switch of threads with every wake-up.
+			return pace.Timer(r.started)
 		}
 		return pace.Precise(r.started)
 	}
@@ -161,7 +166,7 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 
 // supervise ticks through the run and returns the instant at which it was over.
 func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Duration {
-	l := &life{run: r, now: now, stopping: ctx.Done(), abort: r.plan.Abort, exhausted: r.flow.exhausted}
+	l := &life{run: r, now: now, stopping: ctx.Done(), abort: r.plan.Abort, broken: r.flow.broken, exhausted: r.flow.exhausted}
 	if r.end >= 0 {
 		l.over = time.After(r.end - now())
 	}
@@ -177,6 +182,7 @@ type life struct {
 	now       func() time.Duration
 	stopping  <-chan struct{}  // the first signal
 	abort     <-chan struct{}  // the second
+	broken    <-chan struct{}  // the driver cannot go on
 	exhausted <-chan struct{}  // the source has nothing more
 	over      <-chan time.Time // the schedule has ended
 	deadline  <-chan time.Time // of the drain
@@ -198,6 +204,9 @@ func (l *life) step() bool {
 		l.onTick()
 	case <-l.stopping:
 		l.stopping = nil
+		l.finish(l.now())
+	case <-l.broken:
+		l.broken = nil
 		l.finish(l.now())
 	case <-l.over:
 		l.over = nil

@@ -34,10 +34,13 @@ type flow struct {
 	left bool         // next was abandoned and is not counted yet …
 	rest record.Event // … as this, but for its Seq and Due
 
+	lingers bool // the driver waits for something behind the last completion
+
 	exhausted chan struct{} // closed when the source has nothing more
 	finished  chan struct{} // closed when nothing is in flight either
 	stop      chan struct{} // closed when the schedule was ended
-	once      struct{ exhausted, finished, stop bool }
+	broken    chan struct{} // closed when the driver cannot go on
+	once      struct{ exhausted, finished, stop, broken bool }
 }
 
 func newFlow(p Plan, rec *record.Recorder) *flow {
@@ -46,6 +49,7 @@ func newFlow(p Plan, rec *record.Recorder) *flow {
 		exhausted: make(chan struct{}),
 		finished:  make(chan struct{}),
 		stop:      make(chan struct{}),
+		broken:    make(chan struct{}),
 	}
 	if p.Closed() {
 		f.limit = p.Requests
@@ -160,9 +164,16 @@ func (f *flow) settle() {
 		return
 	}
 	closeOnce(&f.once.exhausted, f.exhausted)
-	if f.busy == 0 {
+	if f.busy == 0 && !f.lingers {
 		closeOnce(&f.once.finished, f.finished)
 	}
+}
+
+// breakOff ends the schedule as a signal does.
+func (f *flow) breakOff() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	closeOnce(&f.once.broken, f.broken)
 }
 
 func closeOnce(done *bool, c chan struct{}) {

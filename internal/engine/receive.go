@@ -66,18 +66,27 @@ func (r *receiver) Record(phase int, d time.Duration) {
 	}
 }
 
+// Taker is a Sink of a receive-only run that tells whether it wanted a message, so
+// that a consumer does not accept what nobody counts.
+type Taker interface {
+	Take(r *takt.Result) bool // Sink.Received; false: the run has what it wants, or is over
+}
+
 // Received implements takt.Sink.
-func (r *receiver) Received(res *takt.Result) {
+func (r *receiver) Received(res *takt.Result) { r.Take(res) }
+
+// Take implements Taker.
+func (r *receiver) Take(res *takt.Result) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	limit, now := r.plan.Requests, r.now()
 	if r.closed || (limit > 0 && r.count >= limit) {
-		return
+		return false
 	}
 	r.rec.Received(0, now, res)
 	if now < r.warmup {
 		r.warm++
-		return
+		return true
 	}
 	r.count++
 	r.scheduled++
@@ -85,6 +94,7 @@ func (r *receiver) Received(res *takt.Result) {
 		r.rec.CloseWindow(now) // the window ends with what was asked for, not with --duration
 		closeOnce(&r.once.finished, r.finished)
 	}
+	return true
 }
 
 func (r *receiver) open() bool {

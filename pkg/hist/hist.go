@@ -108,6 +108,9 @@ func (h *Histogram) Max() time.Duration {
 	return time.Duration(h.h.Max())
 }
 
+// Mean is the mean of all recorded values, 0 when there are none.
+func (h *Histogram) Mean() time.Duration { return time.Duration(h.h.Mean()) }
+
 // Above is how many values lie in buckets wholly above d.
 func (h *Histogram) Above(d time.Duration) uint64 {
 	var n int64

@@ -98,7 +98,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 		Finish: func(_ context.Context, rep *takt.Report) error {
 			p.describe(rep)
 			r.describe(rep)
-			rep.Extra["received"] = r.ledger.received
+			rep.Extra["received"] = r.ledger.Received
 			rep.Extra["lost"] = p.lost(r)
 			return nil
 		},

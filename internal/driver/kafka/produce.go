@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/ledger"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -120,8 +121,8 @@ func (o *Produce) checkNumbers() (faults []error) {
 			faults = append(faults, fmt.Errorf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, maxBytes))
 		}
 	}
-	if o.Workers > 0 && o.Writers > maxStreams/o.Workers {
-		faults = append(faults, fmt.Errorf("--workers times --writers-per-worker is more than %d; lower one of them", maxStreams))
+	if o.Workers > 0 && o.Writers > ledger.MaxStreams/o.Workers {
+		faults = append(faults, fmt.Errorf("--workers times --writers-per-worker is more than %d; lower one of them", ledger.MaxStreams))
 	}
 	if o.ProduceRate == 0 {
 		faults = append(faults, errors.New("--produce-rate is 0; give records per second, or leave it out"))

@@ -184,10 +184,9 @@ func (p *producer) lost(r *receiver) uint64 {
 	defer p.failedMu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	received := r.ledger.received
+	received := r.ledger.Received
 	for _, f := range p.failed {
-		n := r.ledger.streams[streamKey{p.run, f.stream, f.partition}]
-		if n != nil && !n.missing(f.number) {
+		if r.ledger.Has(streamKey{p.run, f.stream, f.partition}, f.number) {
 			received-- // though it was not acknowledged
 		}
 	}

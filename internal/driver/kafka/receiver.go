@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/ledger"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -33,7 +34,7 @@ type receiver struct {
 	own  *runID // e2e: only records of this run count; nil: those of all
 
 	mu         sync.Mutex
-	ledger     *ledger
+	ledger     *ledger.Ledger[streamKey]
 	from       string // what transfer counts from: due, sent, or "" for nothing yet
 	skewed     uint64 // arrived before they were due: the clocks differ
 	partitions map[int32]*partition
@@ -69,7 +70,7 @@ type partition struct {
 }
 
 func newReceiver(w *wire, own *runID) *receiver {
-	return &receiver{wire: w, own: own, ledger: newLedger(own != nil), partitions: map[int32]*partition{}}
+	return &receiver{wire: w, own: own, ledger: ledger.New[streamKey](own != nil), partitions: map[int32]*partition{}}
 }
 
 // What transfer latencies count from.
@@ -89,9 +90,9 @@ func (r *receiver) note(m *message, at time.Time) (s stamp, ours bool, transfer 
 	defer r.mu.Unlock()
 	r.place(m)
 	if ours {
-		r.ledger.note(&s, m.partition)
+		r.ledger.Note(streamKey{s.run, s.stream, m.partition}, s.number)
 	} else {
-		r.ledger.foreign++
+		r.ledger.Foreign++
 	}
 	return s, ours, r.transfer(m, &s, stamped, at)
 }
@@ -150,7 +151,7 @@ func (r *receiver) describe(rep *takt.Report) {
 	if r.from != "" {
 		rep.Extra["transfer_from"] = r.from
 	}
-	r.ledger.describe(rep.Extra)
+	r.ledger.Describe(rep.Extra)
 	r.troubles.describe(rep)
 	if r.skewed > 0 {
 		warn(rep, "clock_skew", "%d records arrived before they were due: the clocks of sender and receiver differ, and transfer times are wrong by as much", r.skewed)

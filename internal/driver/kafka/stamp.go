@@ -16,6 +16,13 @@ type stamp struct {
 	token  uint64 // names the operation to the process that sent it
 }
 
+// streamKey is where numbers run without a gap.
+type streamKey struct {
+	run       runID
+	stream    uint16
+	partition int32
+}
+
 // runID tells the records of one run from those of others.
 type runID [8]byte
 

@@ -9,21 +9,71 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
-// broker is a small AMQP 1.0 broker for tests, with queues in memory. It numbers
+// TB is what a Fake wants of a test.
+type TB interface {
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Cleanup(func())
+	Context() context.Context
+}
+
+// Fake is a small AMQP 1.0 broker for the tests of other packages, with queues in
+// memory; topics are queues to it. Set before Serve how it behaves.
+type Fake struct {
+	Outcome func(n int) (s State, settled bool) // of a link's n-th message; nil: all are accepted
+	Credit  uint32                              // of a sender; 0: 100
+	Die     int                                 // it ends the connection at its n-th transfer; 0: never
+	Refuse  *Error                              // of every link
+	b       *broker
+}
+
+// Serve gives the address of a broker that lives as long as the test.
+func (f *Fake) Serve(t TB) string {
+	f.b = &broker{t: t, script: script{credit: f.Credit, refuse: f.Refuse}}
+	if f.Die > 0 {
+		f.b.script.atTransfer = func(c *serving, n int) {
+			if n == f.Die {
+				c.die()
+			}
+		}
+	}
+	if f.Outcome != nil {
+		is := [...]uint64{Accepted: isAccepted, Rejected: isRejected, Released: isReleased, Modified: isModified}
+		f.b.script.outcome = func(n int) (uint64, *Error, bool) {
+			s, settled := f.Outcome(n)
+			if s == Lost { // it never says
+				return isReceived, nil, false
+			}
+			return is[s], nil, settled
+		}
+	}
+	return f.b.serve()
+}
+
+// Depth is how many messages a queue has.
+func (f *Fake) Depth(queue string) int { return len(f.b.messages(queue)) }
+
+// Push puts encoded messages into a queue, for receivers that come later.
+func (f *Fake) Push(queue string, messages ...[]byte) { f.b.push(queue, messages...) }
+
+// Saw is how often a performative came that begins like what, such as "attach sender Q".
+func (f *Fake) Saw(what string) int { return f.b.saw(what) }
+
+// broker is a small AMQP 1.0 broker, with queues in memory. It numbers
 // channels and handles in another way than the client, so that a client that
 // mixes up the two sides fails. go-amqp, which knows nothing of this package,
 // speaks with it too: see peer_test.go.
 type broker struct {
-	t      *testing.T
+	t      TB
 	script script
 
-	mu     sync.Mutex
-	queues map[string][][]byte
-	seen   []string // performatives that came, and what they said
+	mu      sync.Mutex
+	queues  map[string][][]byte
+	clients []*serving
+	seen    []string // performatives that came, and what they said
 }
 
 // script is how a broker behaves. The zero script is a friendly one.
@@ -70,30 +120,90 @@ func (b *broker) serve() string {
 // handle speaks with one client until its connection ends.
 func (b *broker) handle(nc net.Conn) {
 	defer func() { _ = nc.Close() }()
-	c := &serving{broker: b, nc: nc, in: inbox{from: nc, max: 1 << 20}, sessions: map[uint16]*served{}}
+	c := &serving{broker: b, nc: nc, in: inbox{from: nc, max: 1 << 20}, sessions: map[uint16]*served{}, wake: make(chan struct{}, 1)}
 	if !c.greet() {
 		return
 	}
-	for !c.over {
-		f, err := c.in.wait()
-		if err != nil || !c.frame(f) {
-			break
-		}
-		for !c.over && c.in.at < c.in.end { // the rest of the burst
-			f, need, err := c.in.frame()
-			if err != nil || need > 0 || !c.frame(f) {
-				break
-			}
-		}
-		c.pump()
-		c.write()
+	b.join(c)
+	done := make(chan struct{})
+	var pumping sync.WaitGroup
+	pumping.Go(func() { c.pumpWhenWoken(done) })
+	for c.serve() {
 	}
+	b.leave(c)
+	close(done)
+	pumping.Wait()
 	c.write()
+	c.release()
+}
+
+// release gives what was not settled to others.
+func (c *serving) release() {
 	for _, s := range c.sessions {
 		for _, l := range s.links {
 			l.release()
 		}
 	}
+}
+
+// serve handles a burst of frames; false when there are no more.
+func (c *serving) serve() bool {
+	f, err := c.in.wait()
+	if err != nil {
+		return false
+	}
+	c.state.Lock()
+	defer c.state.Unlock()
+	if !c.frame(f) {
+		return false
+	}
+	for !c.over && c.in.at < c.in.end { // the rest of the burst
+		f, need, err := c.in.frame()
+		if err != nil || need > 0 || !c.frame(f) {
+			break
+		}
+	}
+	c.pump()
+	c.write()
+	return !c.over
+}
+
+// pumpWhenWoken sends what others put into the queues.
+func (c *serving) pumpWhenWoken(done <-chan struct{}) {
+	for {
+		select {
+		case <-c.wake:
+			c.state.Lock()
+			if !c.over {
+				c.pump()
+				c.write()
+			}
+			c.state.Unlock()
+		case <-done:
+			return
+		}
+	}
+}
+
+// die ends all connections at once.
+func (b *broker) die() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.clients {
+		_ = c.nc.Close() // whatever it says, it is closed
+	}
+}
+
+func (b *broker) join(c *serving) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clients = append(b.clients, c)
+}
+
+func (b *broker) leave(c *serving) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clients = slices.DeleteFunc(b.clients, func(o *serving) bool { return o == c })
 }
 
 // push puts messages into a queue; depth tells how many there are.
@@ -104,6 +214,12 @@ func (b *broker) push(queue string, messages ...[]byte) {
 		b.queues = map[string][][]byte{}
 	}
 	b.queues[queue] = append(b.queues[queue], messages...)
+	for _, c := range b.clients {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
 }
 
 func (b *broker) pop(queue string) ([]byte, bool) {
@@ -146,7 +262,9 @@ func (b *broker) saw(what string) int {
 type serving struct {
 	*broker
 	nc        net.Conn
+	wake      chan struct{} // a queue has got messages; holds one
 	in        inbox
+	state     sync.Mutex // of what follows
 	out       []byte
 	clientMax uint32
 	sessions  map[uint16]*served // by the client's channel
@@ -254,6 +372,7 @@ func (c *serving) frame(f frame) bool {
 	switch is {
 	case isClose:
 		c.note("close")
+		c.release() // before the client goes on
 		c.out = appendFrame(c.out, 0, &ending{is: isClose})
 		c.over = true
 	case isBegin:
@@ -494,7 +613,7 @@ func (s *served) coordinate(id uint32, message []byte) {
 func (s *served) disposed(f *fields) {
 	var p disposition
 	p.read(f)
-	if p.byReceiver != true {
+	if !p.byReceiver {
 		s.c.note("settled by the sender")
 		return
 	}
@@ -568,35 +687,4 @@ func (s *served) transfer(l *servedLink, id uint32, first, more bool, piece []by
 	list.bool(more)
 	s.c.out = closeFrame(append(list.close(), piece...), at)
 	s.outgoing++
-}
-
-// connected gives a connection to a broker that behaves as the script says, which is closed in the end.
-func connected(t *testing.T, s script, o Options) (*broker, *Conn) {
-	t.Helper()
-	b := &broker{t: t, script: s}
-	o.Addr = b.serve()
-	c, err := Dial(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { hangUp(t, c) })
-	return b, c
-}
-
-// hangUp closes a connection if the test has not; t.Context has ended by then.
-func hangUp(t *testing.T, c *Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := c.Close(ctx); err != nil {
-		t.Error(err)
-	}
-}
-
-func session(t *testing.T, c *Conn) *Session {
-	t.Helper()
-	s, err := c.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

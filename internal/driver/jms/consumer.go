@@ -1,0 +1,240 @@
+package jms
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/ledger"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// consumer receives from one queue or subscription.
+type consumer struct {
+	run     *run
+	conn    *conn
+	source  source
+	session *amqp.Session
+	rcv     *amqp.Receiver
+	tx      *acceptances // nil: what is received is accepted at once
+
+	mu          sync.Mutex
+	waits       bool // first to last are to be accepted
+	first, last uint32
+}
+
+// deliver is the callback of a message. What nobody counts is not accepted: the broker
+// has it again when the link ends.
+func (c *consumer) deliver(d *amqp.Delivery) {
+	r := c.run
+	c.mu.Lock() // nothing is counted and not accepted: see finish
+	defer c.mu.Unlock()
+	if r.over.Load() {
+		return
+	}
+	now := r.now()
+	s := readStamp(d)
+	if r.taker != nil {
+		var res takt.Result
+		res.BytesSent, res.BytesReceived = c.conn.bytes()
+		if !r.taker.Take(&res) {
+			return
+		}
+	}
+	if r.tally.note(r, c.source.feed, &s, now, d.Header().Deliveries > 0) {
+		r.meter.received.Add(1)
+		r.time(&s, now)
+	}
+	if d.Settled() {
+		return
+	}
+	if !c.waits {
+		c.waits, c.first = true, d.ID()
+	}
+	c.last = d.ID()
+	if r.o.Ack == ackEach && c.tx == nil {
+		c.accept()
+	}
+}
+
+// time records how long a message was under way.
+func (r *run) time(s *stamp, now time.Duration) {
+	at := r.epoch + now
+	if s.sent > 0 {
+		r.meter.transfer.add(at-s.sent, now >= r.meter.warmup)
+	}
+	if s.due > 0 {
+		measured := now >= r.meter.warmup
+		if r.o.sends { // an operation belongs to the warm-up by its due instant
+			measured = s.due >= (r.epoch + r.meter.warmup).Truncate(time.Microsecond)
+		}
+		r.meter.arrival.add(at-s.due, measured)
+	}
+}
+
+func (c *consumer) accept() {
+	if !c.waits {
+		return
+	}
+	c.waits = false
+	if err := c.rcv.Accept(c.first, c.last, nil); err != nil {
+		c.run.lostLink(err)
+	}
+}
+
+// burst accepts what arrived at once.
+func (c *consumer) burst() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.tx == nil:
+		c.accept()
+	case c.waits:
+		c.waits = false
+		c.tx.add(c.first, c.last)
+	}
+}
+
+// idle reports whether everything that was received is committed.
+func (c *consumer) idle() bool { return c.tx == nil || c.tx.idle() }
+
+// acceptances are the transactions in which a consumer accepts, one at a time.
+type acceptances struct {
+	c  *consumer
+	co *amqp.Coordinator
+
+	mu          sync.Mutex
+	current     *amqp.Transaction // nil: one is being ended and begun
+	waits       bool              // first to last were received and are in no transaction
+	first, last uint32
+}
+
+func newAcceptances(ctx context.Context, c *consumer) (*acceptances, error) {
+	co, err := c.session.Coordinator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &acceptances{c: c, co: co}
+	a.current, err = co.Declare(ctx)
+	return a, err
+}
+
+func (a *acceptances) add(first, last uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.waits {
+		a.waits, a.first = true, first
+	}
+	a.last = last
+	a.step()
+}
+
+// step commits what was received, or the first message of it; the caller holds the lock.
+func (a *acceptances) step() {
+	if a.current == nil || !a.waits {
+		return
+	}
+	to := a.last
+	if a.c.run.o.Ack == ackEach {
+		to = a.first
+	}
+	tx := a.current
+	a.current = nil
+	err := a.c.rcv.Accept(a.first, to, tx)
+	if err == nil {
+		err = a.co.StartDischarge(tx, true, func(o amqp.Outcome) {
+			if o.Err != nil {
+				a.c.run.lostLink(o.Err)
+			}
+		})
+	}
+	if err == nil {
+		err = a.co.StartDeclare(a.begin)
+	}
+	if err != nil {
+		a.c.run.lostLink(fmt.Errorf("what was received cannot be committed: %w", err))
+		return
+	}
+	a.waits = to != a.last
+	a.first = to + 1
+}
+
+// begin takes the next transaction; in the reader's goroutine.
+func (a *acceptances) begin(tx *amqp.Transaction, err error) {
+	if err != nil {
+		a.c.run.lostLink(err)
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.current = tx
+	a.step()
+}
+
+func (a *acceptances) idle() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.current != nil && !a.waits
+}
+
+// tally tells the messages that arrive apart.
+type tally struct {
+	mu          sync.Mutex
+	own         bool // only messages of this run count
+	ledger      *ledger.Ledger[streamKey]
+	runs        map[runID]uint64 // received of each
+	redelivered uint64
+	skewed      uint64        // arrived before they were sent: the clocks differ
+	least       time.Duration // the shortest way of all
+}
+
+// streamKey is where numbers run without a gap.
+type streamKey struct {
+	run          runID
+	stream, feed int
+}
+
+// maxRuns bounds the runs that a consumer keeps apart.
+const maxRuns = 100
+
+func newTally(own bool) tally {
+	return tally{own: own, ledger: ledger.New[streamKey](own), runs: map[runID]uint64{}, least: math.MaxInt64}
+}
+
+// note counts a message and reports whether it counts as received.
+func (t *tally) note(r *run, feed int, s *stamp, now time.Duration, again bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if again {
+		t.redelivered++
+	}
+	if !s.ours || t.own && s.run != r.id {
+		t.ledger.Foreign++
+		if t.own {
+			return false
+		}
+	} else {
+		t.ledger.Note(streamKey{s.run, s.stream, feed}, s.number)
+	}
+	if _, known := t.runs[s.run]; s.ours && (known || len(t.runs) < maxRuns) {
+		t.runs[s.run]++
+	}
+	if s.sent > 0 {
+		way := r.epoch + now - s.sent
+		t.least = min(t.least, way)
+		if way < 0 {
+			t.skewed++
+		}
+	}
+	return true
+}
+
+// arrived is how many different messages of this run were received.
+func (t *tally) arrived() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ledger.Received
+}

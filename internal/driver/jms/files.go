@@ -1,0 +1,154 @@
+package jms
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/pkg/hist"
+)
+
+// lines is a file that is written a line at a time. The first fault is kept.
+type lines struct {
+	f   *os.File
+	w   *bufio.Writer
+	err error
+}
+
+func openLines(path, flag string) (lines, error) {
+	f, err := format.OpenFile(path)
+	if err == nil {
+		err = format.Empty(f)
+	}
+	if err != nil {
+		return lines{}, fmt.Errorf("cannot write --%s: %w; name another file", flag, err)
+	}
+	return lines{f: f, w: bufio.NewWriter(f)}, nil
+}
+
+func (l *lines) printf(format string, args ...any) {
+	if l.err == nil {
+		_, l.err = fmt.Fprintf(l.w, format, args...)
+	}
+	if l.err == nil {
+		l.err = l.w.Flush()
+	}
+}
+
+func (l *lines) end() error {
+	if err := l.f.Close(); l.err == nil {
+		l.err = err
+	}
+	return l.err
+}
+
+// jsonFile is artemis perf's --json: an array of an object for each interval and one
+// for the whole run.
+type jsonFile struct {
+	lines
+	o *Options
+}
+
+func openJSON(o *Options) (*jsonFile, error) {
+	l, err := openLines(o.JSON, "json")
+	if err != nil {
+		return nil, err
+	}
+	j := &jsonFile{l, o}
+	j.printf("[\n")
+	return j, nil
+}
+
+func (j *jsonFile) interval(s *sample) {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"sampleType":"interval","warmup":%t,"time":%d`, s.warmup, s.at.UnixMilli())
+	for _, f := range j.o.figures(s.counts) {
+		name := f.name
+		if name == "blocked" {
+			name = "delayed" // as artemis perf calls it here
+		}
+		fmt.Fprintf(&b, `,"%s":%d`, name, s.perSecond(f.value))
+	}
+	for _, l := range s.latencies {
+		fmt.Fprintf(&b, `,"%s":%s`, strings.ToLower(l.field[:1])+l.field[1:], distribution(l.h))
+	}
+	j.printf("%s},\n", b.String())
+}
+
+func (j *jsonFile) close(s *sample) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"sampleType":"summary","time":%d,"result":"%s"`, s.at.UnixMilli(), s.result)
+	for _, f := range j.o.figures(s.counts) {
+		fmt.Fprintf(&b, `,"total%s":%d`, strings.ToUpper(f.name[:1])+f.name[1:], f.value)
+	}
+	for _, l := range s.latencies {
+		fmt.Fprintf(&b, `,"total%s":%s`, l.field, distribution(l.h))
+	}
+	j.printf("%s}\n]\n", b.String())
+	return j.end()
+}
+
+// distribution is a latency in whole microseconds, but for its mean, which is a text.
+func distribution(h *hist.Histogram) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"mean":"%.2f"`, hist.Micros(h.Mean()))
+	for _, q := range quantiles() {
+		fmt.Fprintf(&b, `,"%v":%d`, math.Round(q*1e6)/1e4, h.Quantile(q).Microseconds())
+	}
+	fmt.Fprintf(&b, `,"max":%d,"count":%d}`, h.Max().Microseconds(), h.Count())
+	return b.String()
+}
+
+// hdrFile is artemis perf's --hdr: a histogram log with values in microseconds and
+// times since 1970.
+type hdrFile struct {
+	lines
+	spaces bool
+}
+
+func openHDR(o *Options) (*hdrFile, error) {
+	l, err := openLines(o.HDR, "hdr")
+	if err != nil {
+		return nil, err
+	}
+	h := &hdrFile{l, o.HDRSpaces}
+	h.printf("#[Histogram log format version 1.3]\n" + `"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"` + "\n")
+	return h, nil
+}
+
+func (f *hdrFile) interval(s *sample) {
+	for _, l := range s.latencies {
+		tag := l.tag
+		if s.warmup {
+			tag = "warmup " + tag
+		}
+		if !f.spaces {
+			tag = strings.ReplaceAll(tag, " ", "-")
+		}
+		begin := s.at.Add(-s.took)
+		text, err := encodeMicros(l.h)
+		if err != nil && f.err == nil {
+			f.err = err
+		}
+		f.printf("Tag=%s,%.3f,%.3f,%.3f,%s\n", tag, float64(begin.UnixMilli())/1e3, s.took.Seconds(), l.h.Max().Seconds(), text)
+	}
+}
+
+func (f *hdrFile) close(*sample) error { return f.end() }
+
+// encodeMicros encodes h with microseconds in place of nanoseconds.
+func encodeMicros(h *hist.Histogram) ([]byte, error) {
+	out := hdrhistogram.New(1, hist.Highest.Microseconds(), hist.Digits)
+	for _, b := range h.Buckets() {
+		if err := out.RecordValues(int64(b.To/time.Microsecond), int64(b.Count)); err != nil {
+			return nil, err
+		}
+	}
+	return out.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+}

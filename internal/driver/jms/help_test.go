@@ -1,0 +1,99 @@
+package jms
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// reach makes o speak with the broker at addr.
+func reach(o *Options, addr string) *Options {
+	o.URL = "amqp://" + addr
+	return o
+}
+
+// served is a broker and options that reach it.
+func served(t *testing.T, f *amqp.Fake, o *Options) *Options {
+	t.Helper()
+	return reach(o, f.Serve(t))
+}
+
+// nobody is an address at which nothing listens.
+func nobody(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ln.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ln.Addr().String()
+}
+
+// plan prepares a run; change sets what is not the default.
+func plan(t *testing.T, o *Options, change func(e *engine.Options)) engine.Plan {
+	t.Helper()
+	e := engine.Defaults()
+	e.Drain = engine.DrainOf(5 * time.Second)
+	if change != nil {
+		change(&e)
+	}
+	o.Shape(&e)
+	for _, err := range append(o.Validate(nil), e.Validate()...) {
+		t.Fatal(err)
+	}
+	src, err := e.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := o.Open(context.Background(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.Plan{Options: e, Kind: "jms", Source: src, Driver: d}
+}
+
+func makeRun(t *testing.T, o *Options, change func(e *engine.Options)) *takt.Report {
+	t.Helper()
+	r, err := engine.Run(context.Background(), plan(t, o, change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
+		t.Errorf("counts do not add up: %+v", c)
+	}
+	return r
+}
+
+// extra holds numbers of a report's extra against what they should be.
+func extra(t *testing.T, r *takt.Report, want map[string]uint64) {
+	t.Helper()
+	for name, n := range want {
+		if r.Extra[name] != n {
+			t.Errorf("extra %s is %v, want %d", name, r.Extra[name], n)
+		}
+	}
+}
+
+func warned(r *takt.Report, code string) bool {
+	for _, w := range r.Warnings {
+		if w.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// all wants n operations, all good.
+func all(t *testing.T, r *takt.Report, n uint64) {
+	t.Helper()
+	if r.Counts.Scheduled != n || r.Counts.OK != n {
+		t.Errorf("counts %+v, want %d, all good; errors %v", r.Counts, n, r.Errors)
+	}
+}

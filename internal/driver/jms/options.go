@@ -1,0 +1,248 @@
+// Package jms is the driver of takt jms: what artemis perf does, for any broker that
+// speaks AMQP 1.0. One operation is one message sent.
+package jms
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+)
+
+// Options are the flags of a command of takt jms beyond those of every load command.
+// Those of artemis perf have its names and defaults.
+type Options struct {
+	sends, receives bool // which of its parts a command has
+
+	Broker
+	Produce
+	Consume
+	Print
+
+	MessageCount    uint64
+	NumDestinations int
+
+	destinations []destination
+	window       window
+	shapeFault   []error
+	follower     *follower // nil: nobody wants to know of intervals
+}
+
+// Produce are the flags of whatever sends.
+type Produce struct {
+	Producers         int // of each destination
+	Threads           int
+	SharedConnections bool
+	MaxPending        int // of each producer; 0: as many as may be in flight
+	MessageSize       int
+	Persistent        bool
+	TTL               int // ms
+	Group             string
+	EnableMsgID       bool
+	EnableTimestamp   bool
+	CommitInterval    int // messages of a transaction; 0: none
+	TxSize            int // the same by its old name
+	Priority          int
+	Plain             bool // no stamps
+}
+
+// Consume are the flags of whatever receives.
+type Consume struct {
+	Consumers         int // of each destination or shared subscription
+	Shared            int // subscriptions of each topic; 0: none are shared
+	Durable           bool
+	Tx                bool
+	Connections       int // 0: see connectionsOf
+	ConsumerURL       string
+	ConsumerProtocol  string
+	KeepSubscriptions bool
+	Ack               string
+	Selector          string
+	Credit            int
+
+	broker broker
+}
+
+// window is what the driver has to know of the schedule.
+type window struct {
+	rated   bool
+	warmup  time.Duration
+	pending int // of each producer
+}
+
+// The names of Consume.Ack.
+const (
+	ackEach  = "each"
+	ackBatch = "batch"
+)
+
+// mostInFlight bounds what is in flight where --max-pending does not: at 1 KiB and
+// 100k/s that is one second.
+const mostInFlight = 100_000
+
+// The bounds of what one command asks for: each link and connection has goroutines and
+// buffers of its own.
+const (
+	maxLinks = 10_000
+	maxBytes = 100 << 20
+)
+
+func newOptions(sends, receives bool) *Options {
+	return &Options{
+		sends: sends, receives: receives,
+		Broker:          newBroker(),
+		Produce:         Produce{Producers: 1, Threads: 1, MaxPending: 1, MessageSize: 1024, Priority: 4},
+		Consume:         Consume{Consumers: 1, Ack: ackEach, Credit: 1000},
+		NumDestinations: 1,
+	}
+}
+
+// NewProducer are the options of takt jms producer with their defaults.
+func NewProducer() *Options { return newOptions(true, false) }
+
+// NewConsumer are those of takt jms consumer.
+func NewConsumer() *Options { return newOptions(false, true) }
+
+// NewClient are those of takt jms client, which does both in one process.
+func NewClient() *Options { return newOptions(true, true) }
+
+// Shape fills in what the user left open: in flight may be what all producers together
+// may have pending.
+func (o *Options) Shape(e *engine.Options) {
+	o.shapeFault = nil
+	fault := func(wrong bool, text string) {
+		if wrong {
+			o.shapeFault = append(o.shapeFault, errors.New(text))
+		}
+	}
+	fault(e.Connections > 0, "--connections says nothing here; use --producers and --consumers, and --shared-connections")
+	fault(o.MessageCount > 0 && e.Requests > 0 && o.MessageCount != e.Requests, "both --message-count and --requests are given; keep one")
+	e.Requests = cmp.Or(e.Requests, o.MessageCount)
+	rated := !e.Closed()
+	fault(!o.sends && (e.Rate != "" || e.Stages != ""), "a consumer takes what there is: drop --rate and --stages, and say with --duration or --message-count when it ends")
+	fault(o.CommitInterval > 0 && o.TxSize > 0 && o.CommitInterval != o.TxSize, "both --commit-interval and --tx-size are given, which mean the same; keep the first")
+	o.CommitInterval = cmp.Or(o.CommitInterval, o.TxSize)
+	o.window = window{rated: rated, warmup: e.Warmup, pending: o.MaxPending}
+	if !o.sends {
+		return
+	}
+	all := max(1, o.Producers*o.NumDestinations)
+	if o.MaxPending > 0 {
+		o.window.pending = max(o.MaxPending, o.CommitInterval)
+		all = min(all*o.window.pending, mostInFlight)
+	} else {
+		o.window.pending, all = mostInFlight, mostInFlight
+	}
+	if e.MaxInFlight == engine.DefaultInFlight {
+		e.MaxInFlight = all
+	}
+	fault(e.MaxInFlight < o.CommitInterval*o.Producers*o.NumDestinations, fmt.Sprintf(
+		"at most %d messages in flight cannot fill transactions of %d in all producers; raise --max-in-flight", e.MaxInFlight, o.CommitInterval))
+}
+
+// Validate reports every fault at once.
+func (o *Options) Validate(args []string) []error {
+	faults := append([]error(nil), o.shapeFault...)
+	faults = append(faults, o.Broker.validate(o.sends)...)
+	faults = append(faults, o.checkNumbers()...)
+	list, bad := parseDestinations(args, o.Durable && o.sends, o.NumDestinations)
+	o.destinations, faults = list, append(faults, bad...)
+	if o.receives {
+		faults = append(faults, o.checkConsumers()...)
+	}
+	return faults
+}
+
+func (o *Options) checkNumbers() (faults []error) {
+	for _, f := range []struct {
+		on                 bool
+		name               string
+		value, least, most int
+	}{
+		{true, "num-destinations", o.NumDestinations, 1, maxLinks},
+		{o.sends, "producers", o.Producers, 1, maxLinks}, {o.sends, "threads", o.Threads, 1, maxLinks},
+		{o.sends, "max-pending", o.MaxPending, 0, mostInFlight}, {o.sends, "message-size", o.MessageSize, 0, maxBytes},
+		{o.sends, "ttl", o.TTL, 0, 1<<32 - 1}, {o.sends, "priority", o.Priority, 0, 9},
+		{o.sends, "commit-interval", o.CommitInterval, 0, mostInFlight},
+		{o.receives, "consumers", o.Consumers, 1, maxLinks}, {o.receives, "shared", o.Shared, 0, maxLinks},
+		{o.receives, o.connectionsFlag(), o.Consume.Connections, 0, maxLinks}, {o.receives, "credit", o.Credit, 1, 1 << 20},
+	} {
+		if f.on && (f.value < f.least || f.value > f.most) {
+			faults = append(faults, fmt.Errorf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, f.most))
+		}
+	}
+	if o.sends && o.Producers > 0 && o.NumDestinations > maxLinks/o.Producers {
+		faults = append(faults, fmt.Errorf("more than %d producers in all; lower --producers or --num-destinations", maxLinks))
+	}
+	if o.receives && o.Consumers > 0 && max(1, o.Shared) > maxLinks/o.Consumers/max(1, o.NumDestinations) {
+		faults = append(faults, fmt.Errorf("more than %d consumers in all; lower --consumers, --shared or --num-destinations", maxLinks))
+	}
+	return faults
+}
+
+// connectionsFlag is what a command calls the number of its consumers' connections.
+func (o *Options) connectionsFlag() string {
+	if o.sends {
+		return "consumer-connections"
+	}
+	return "num-connections"
+}
+
+func (o *Options) checkConsumers() (faults []error) {
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	refuse(o.Ack != ackEach && o.Ack != ackBatch, "unknown --ack %q; use each or batch", o.Ack)
+	refuse(o.Durable && o.ClientID == "", "client ID has not been set: add --clientID PREFIX")
+	for _, d := range o.destinations {
+		refuse(!d.topic && (o.Durable || o.Shared > 0), "%s is a queue, and --durable and --shared are for subscriptions; name it topic://%s", d.name, d.name)
+	}
+	o.Consume.broker = o.Broker.broker
+	if o.ConsumerURL != "" || o.ConsumerProtocol != "" {
+		b := o.Broker
+		b.URL, b.Protocol = cmp.Or(o.ConsumerURL, o.URL), cmp.Or(o.ConsumerProtocol, o.Protocol)
+		b.flag = "--consumer-url"
+		faults = append(faults, b.validate(false)...)
+		o.Consume.broker = b.broker
+	}
+	return faults
+}
+
+// Secrets implements takt.Secretive.
+func (o *Options) Secrets() []string {
+	list := append(o.Password.Secrets(), o.Broker.broker.secrets()...)
+	return append(list, o.Consume.broker.secrets()...)
+}
+
+// Variables are the settings that shape the load or the target.
+func (o *Options) Variables() map[string]any {
+	v := map[string]any{"url": o.Broker.broker.shown(), "destinations": names(o.destinations)}
+	if o.sends {
+		for name, value := range map[string]any{
+			"producers": o.Producers, "threads": o.Threads, "shared_connections": o.SharedConnections, "max_pending": o.MaxPending,
+			"message_bytes": o.MessageSize, "persistent": o.Persistent, "ttl_ms": o.TTL, "priority": o.Priority, "group": o.Group,
+			"message_id": o.EnableMsgID, "timestamp": o.EnableTimestamp, "commit_interval": o.CommitInterval, "stamps": !o.Plain,
+		} {
+			v[name] = value
+		}
+	}
+	if o.receives {
+		for name, value := range map[string]any{
+			"consumers": o.Consumers, "shared": o.Shared, "durable": o.Durable, "tx": o.Tx, "ack": o.Ack, "selector": o.Selector,
+			"credit": o.Credit, "consumer_connections": o.Consume.Connections, "consumer_url": o.Consume.broker.shown(),
+		} {
+			v[name] = value
+		}
+	}
+	return v
+}
+
+// Follows implements driver.Follower.
+func (o *Options) Follows() bool { return o.JSON != "" || o.HDR != "" }
+
+func itoa(n int) string { return strconv.Itoa(n) }

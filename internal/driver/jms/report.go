@@ -1,0 +1,165 @@
+package jms
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Names of latencies beside those of every run.
+const (
+	latencyTransfer     = "transfer"      // from due to received
+	latencyTransferSent = "transfer_sent" // from sent to received
+)
+
+// What the transfer latency counts from.
+const (
+	fromDue  = "due"
+	fromSent = "sent"
+)
+
+func warn(r *takt.Report, code, format string, args ...any) {
+	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// finish implements takt.Driver.Finish: it ends the links, and gives the driver's part
+// of the report.
+func (r *run) finish(ctx context.Context, rep *takt.Report) error {
+	r.over.Store(true)
+	for _, c := range r.consumers {
+		c.burst()
+		c.conn.Flush()
+	}
+	r.settle(ctx)
+	for _, fault := range r.disconnect(ctx) {
+		warn(rep, "subscription", "%v; remove it by hand", fault)
+	}
+	r.rest(rep)
+	rep.Extra["run"] = r.id.String()
+	c := r.meter.counts()
+	if r.o.sends {
+		rep.Extra["completed"], rep.Extra["blocked"] = c.completed, c.blocked
+		r.describeCredit(rep)
+	}
+	if r.o.receives {
+		r.describeReceipt(rep, c)
+	}
+	if names := r.ignored(); len(names) > 0 {
+		warn(rep, "url_options", "options of the URL that only CORE knows were ignored: %s", strings.Join(names, ", "))
+	}
+	if err := r.why(); err != nil {
+		warn(rep, "broke_off", "the run ended before its time: %v", err)
+		r.o.follower.fail()
+	}
+	return nil
+}
+
+// rest adds the bytes that belong to no operation: what came behind the last one.
+func (r *run) rest(rep *takt.Report) {
+	rep.Bytes.Sent += r.wireSent.Swap(0)
+	rep.Bytes.Received += r.wireReceived.Swap(0)
+	for _, c := range r.conns {
+		sent, received := c.bytes() // its reader has ended
+		rep.Bytes.Sent += sent
+		rep.Bytes.Received += received
+	}
+}
+
+// settle waits until what was received is committed.
+func (r *run) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	for !r.committed() {
+		select {
+		case <-r.moved:
+		case <-r.broke:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (f *follower) fail() {
+	if f != nil {
+		f.failed = true
+	}
+}
+
+// ignored are the options of both URLs.
+func (r *run) ignored() []string {
+	list := r.o.Broker.broker.ignored
+	if r.o.receives && r.o.ConsumerURL != "" {
+		list = append(list[:len(list):len(list)], r.o.Consume.broker.ignored...)
+	}
+	return list
+}
+
+// describeCredit says how long the broker took nothing.
+func (r *run) describeCredit(rep *takt.Report) {
+	r.credit.end(r.now())
+	if r.credit.spells == 0 {
+		return
+	}
+	rep.Extra["no_credit"] = map[string]any{"spells": r.credit.spells, "total_s": r.credit.total.Seconds()}
+	if r.credit.total > time.Second/10 {
+		warn(rep, "no_credit", "the broker gave no credit %d times, for %.3f s in all: it took no messages then, and they waited for it",
+			r.credit.spells, r.credit.total.Seconds())
+	}
+}
+
+// describeReceipt says what arrived.
+func (r *run) describeReceipt(rep *takt.Report, c counts) {
+	t := &r.tally
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ledger.Describe(rep.Extra)
+	rep.Extra["redelivered"] = t.redelivered
+	r.describeTransfer(rep)
+	if r.o.sends {
+		rep.Extra["received"] = c.received
+		expected := r.expected.Load()
+		lost := expected - min(expected, t.ledger.Received)
+		rep.Extra["lost"] = lost
+		if lost > 0 {
+			warn(rep, "lost", "%d messages were acknowledged and not received by the end of the drain; --drain makes it longer, and a message with a --ttl may have expired", lost)
+		}
+		return
+	}
+	runs := map[string]uint64{}
+	for id, n := range t.runs {
+		runs[id.String()] = n
+	}
+	rep.Extra["runs"] = runs
+	t.describeSkew(rep)
+}
+
+func (r *run) describeTransfer(rep *takt.Report) {
+	due, sent := r.meter.arrival.total, r.meter.transfer.total
+	switch {
+	case due.Count() > 0:
+		rep.Extra["transfer_from"] = fromDue
+		rep.Latency[latencyTransfer], rep.Latency[latencyTransferSent] = due.Summary(), sent.Summary()
+	case sent.Count() > 0:
+		rep.Extra["transfer_from"] = fromSent
+		rep.Latency[latencyTransfer] = sent.Summary()
+	}
+}
+
+// describeSkew says what the shortest way tells of the clocks of two hosts: nothing
+// arrives before it was sent.
+func (t *tally) describeSkew(rep *takt.Report) {
+	if t.least == math.MaxInt64 {
+		return
+	}
+	rep.Extra["clock_skew_max_us"] = hist.Micros(t.least)
+	if t.skewed > 0 {
+		warn(rep, "clock_skew", "%d messages arrived before they were sent: this clock is behind the sender's by at least %v, and transfer times are too short by as much",
+			t.skewed, -t.least)
+	}
+}

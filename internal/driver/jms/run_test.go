@@ -1,0 +1,247 @@
+package jms
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+func TestDriver(t *testing.T) {
+	drivertest.Run(t, "", func(t *testing.T, target drivertest.Target) *takt.Driver {
+		f := &amqp.Fake{}
+		switch target {
+		case drivertest.Failing:
+			f.Outcome = func(int) (amqp.State, bool) { return amqp.Rejected, true }
+		case drivertest.Hanging:
+			f.Outcome = func(int) (amqp.State, bool) { return amqp.Lost, false }
+		}
+		o := served(t, f, NewProducer())
+		o.MaxPending = 100
+		if target == drivertest.Down {
+			reach(o, nobody(t))
+		}
+		return plan(t, o, func(e *engine.Options) { e.Requests = 1 }).Driver
+	})
+}
+
+// Everything that is sent arrives once, in every way to send and to receive.
+func TestClient(t *testing.T) {
+	for i, change := range []func(*Options){
+		func(*Options) {},
+		func(o *Options) { o.MaxPending, o.Ack = 100, ackBatch },
+		func(o *Options) { o.MaxPending = 0 },
+		func(o *Options) { o.Producers, o.Consumers, o.MaxPending = 7, 3, 3 },
+		func(o *Options) { o.Producers, o.Threads, o.SharedConnections, o.NumDestinations = 3, 2, true, 2 },
+		func(o *Options) { o.MaxPending, o.CommitInterval = 5, 8 },
+		func(o *Options) { o.Tx = true },
+		func(o *Options) { o.Tx, o.Ack, o.MaxPending = true, ackBatch, 20 },
+		func(o *Options) { o.MessageSize, o.MaxPending = 300_000, 2 },
+		func(o *Options) {
+			o.Persistent, o.TTL, o.Group, o.EnableMsgID, o.EnableTimestamp = true, 60_000, "g", true, true
+		},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			f := &amqp.Fake{}
+			o := served(t, f, NewClient())
+			o.MessageCount = 203
+			change(o)
+			r := makeRun(t, o, nil)
+			all(t, r, 203)
+			extra(t, r, map[string]uint64{"received": 203, "completed": 203, "lost": 0, "duplicate": 0, "foreign": 0, "redelivered": 0})
+			for _, d := range o.destinations {
+				if n := f.Depth(d.name); n != 0 {
+					t.Errorf("%d messages are left on %s", n, d.name)
+				}
+			}
+			for _, name := range []string{latencyTransfer, latencyTransferSent} {
+				if n := r.Latency[name].Count; n != 203 {
+					t.Errorf("%d values of %s", n, name)
+				}
+			}
+			if r.Bytes.Sent < 203*int64(o.MessageSize) || r.Bytes.Received < r.Bytes.Sent/2 || warned(r, "lost") {
+				t.Errorf("bytes %+v, warnings %v", r.Bytes, r.Warnings)
+			}
+		})
+	}
+}
+
+// A rate that the producers cannot divide is met exactly: of messages 0.999 ms apart 101
+// are due within the warm-up of 100 ms, 500 in the 500 ms behind it.
+func TestRate(t *testing.T) {
+	o := served(t, &amqp.Fake{}, NewClient())
+	o.Producers, o.MaxPending = 3, 10
+	r := makeRun(t, o, func(e *engine.Options) {
+		e.Rate, e.Duration, e.Warmup = "1001", 500*time.Millisecond, 100*time.Millisecond
+	})
+	if r.Counts.OK != 500 || r.WarmupCounts.OK != 101 {
+		t.Errorf("counts %+v, warm-up %+v", r.Counts, r.WarmupCounts)
+	}
+	extra(t, r, map[string]uint64{"received": r.Counts.OK + r.WarmupCounts.OK})
+	if n := r.Latency[latencyTransfer].Count; n != r.Counts.OK {
+		t.Errorf("%d transfer times of %d measured messages", n, r.Counts.OK)
+	}
+}
+
+// A transaction is committed when it is full, and at the end what is in it.
+func TestCommitInterval(t *testing.T) {
+	f := &amqp.Fake{}
+	o := served(t, f, NewProducer())
+	o.CommitInterval, o.MessageCount = 10, 25
+	all(t, makeRun(t, o, nil), 25)
+	if n, held := f.Depth("TEST"), f.Saw("transacted"); n != 25 || held != 25 {
+		t.Errorf("%d messages, %d of them by transactions", n, held)
+	}
+}
+
+// A message that is rejected takes its transaction with it.
+func TestRollback(t *testing.T) {
+	f := &amqp.Fake{Outcome: func(n int) (amqp.State, bool) {
+		if n == 13 {
+			return amqp.Rejected, true
+		}
+		return amqp.Accepted, true
+	}}
+	o := served(t, f, NewProducer())
+	o.CommitInterval, o.MessageCount = 10, 30
+	r := makeRun(t, o, nil)
+	if r.Counts.OK != 20 || r.Counts.Failed != 10 || r.Errors[0].Class != classTransaction || f.Depth("TEST") != 20 {
+		t.Errorf("counts %+v, errors %v, %d messages", r.Counts, r.Errors, f.Depth("TEST"))
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	f := &amqp.Fake{Outcome: func(n int) (amqp.State, bool) { return amqp.State(n % 4), true }}
+	o := served(t, f, NewProducer())
+	o.MessageCount = 40
+	r := makeRun(t, o, nil)
+	if r.Counts.OK != 10 || r.Counts.Failed != 30 || len(r.Errors) != 3 || warned(r, "broke_off") {
+		t.Fatalf("counts %+v, errors %v", r.Counts, r.Errors)
+	}
+	for _, e := range r.Errors {
+		if e.Count != 10 || e.Class != classRejected && e.Class != classReleased && e.Class != classModified {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// A consumer takes what it counts, and leaves the rest to others.
+func TestConsumer(t *testing.T) {
+	for i, change := range []func(*Options){
+		func(*Options) {},
+		func(o *Options) { o.Ack, o.Consumers = ackBatch, 3 },
+		func(o *Options) { o.Tx = true },
+	} {
+		f := &amqp.Fake{}
+		p := served(t, f, NewProducer())
+		p.MessageCount, p.MaxPending = 300, 50
+		all(t, makeRun(t, p, nil), 300)
+		o := reach(NewConsumer(), p.Broker.broker.addr)
+		o.MessageCount = 120
+		change(o)
+		r := makeRun(t, o, nil)
+		all(t, r, 120)
+		extra(t, r, map[string]uint64{"foreign": 0, "duplicate": 0})
+		if n := f.Depth("TEST"); n != 180 {
+			t.Errorf("case %d: %d messages are left of 300 less 120; %v", i, n, r.Warnings)
+		}
+		if r.Extra["transfer_from"] != fromDue || r.Latency[latencyTransfer].Count != 120 || len(r.Extra["runs"].(map[string]uint64)) != 1 {
+			t.Errorf("extra %v, latencies %v", r.Extra, r.Latency)
+		}
+	}
+}
+
+// A count that is missed is unfinished.
+func TestConsumerMisses(t *testing.T) {
+	f := &amqp.Fake{}
+	p := served(t, f, NewProducer())
+	p.MessageCount, p.Plain = 30, true
+	all(t, makeRun(t, p, nil), 30)
+	o := reach(NewConsumer(), p.Broker.broker.addr)
+	o.MessageCount = 50
+	r := makeRun(t, o, func(e *engine.Options) { e.Duration = 300 * time.Millisecond })
+	if r.Counts.OK != 30 || r.Counts.Unfinished != 20 {
+		t.Errorf("counts %+v", r.Counts)
+	}
+	extra(t, r, map[string]uint64{"foreign": 30})
+	if r.Extra["transfer_from"] != fromSent {
+		t.Errorf("extra %v", r.Extra)
+	}
+}
+
+// Messages of an earlier run are told apart, and out of the way afterwards.
+func TestLeftovers(t *testing.T) {
+	f := &amqp.Fake{}
+	p := served(t, f, NewProducer())
+	p.MessageCount = 17
+	all(t, makeRun(t, p, nil), 17)
+	o := reach(NewClient(), p.Broker.broker.addr)
+	o.MessageCount = 20
+	r := makeRun(t, o, nil)
+	all(t, r, 20)
+	extra(t, r, map[string]uint64{"received": 20, "foreign": 17, "lost": 0})
+	if n := f.Depth("TEST"); n != 0 {
+		t.Errorf("%d messages are left", n)
+	}
+}
+
+// A broker that goes away ends the run, and every message has its fate.
+func TestBrokerDies(t *testing.T) {
+	for _, change := range []func(*Options){
+		func(*Options) {},
+		func(o *Options) { o.MaxPending = 100 },
+		func(o *Options) { o.CommitInterval = 20 },
+		func(o *Options) { o.Tx = true },
+	} {
+		o := served(t, &amqp.Fake{Die: 203}, NewClient())
+		change(o)
+		began := time.Now()
+		r := makeRun(t, o, func(e *engine.Options) { e.Duration, e.Drain = time.Minute, engine.DrainOf(30*time.Second) })
+		if !warned(r, "broke_off") || r.Counts.Failed == 0 || r.Counts.Unfinished > 0 {
+			t.Errorf("counts %+v, warnings %v", r.Counts, r.Warnings)
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Error("the run went on without a broker")
+		}
+	}
+}
+
+// Credit that does not come is named.
+func TestNoCredit(t *testing.T) {
+	o := served(t, &amqp.Fake{Credit: 1}, NewProducer())
+	o.MaxPending, o.MessageCount = 10, 200
+	r := makeRun(t, o, nil)
+	all(t, r, 200)
+	if _, ok := r.Extra["no_credit"]; !ok {
+		t.Errorf("extra %v", r.Extra)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	o := served(t, &amqp.Fake{Refuse: &amqp.Error{Condition: "amqp:not-found", Description: "no such queue"}}, NewClient())
+	_, err := engine.Run(t.Context(), plan(t, o, func(e *engine.Options) { e.Requests = 1 }))
+	const want = "cannot reach the target: cannot receive from TEST: the broker ended link"
+	if err == nil || err.Error()[:len(want)] != want {
+		t.Error(err)
+	}
+}
+
+// Nothing is left running.
+func TestGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	t.Run("run", func(t *testing.T) {
+		o := served(t, &amqp.Fake{}, NewClient())
+		o.MessageCount, o.Consumers, o.Producers = 100, 3, 3
+		all(t, makeRun(t, o, nil), 100)
+	})
+	for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines are left of %d", runtime.NumGoroutine(), before)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package jms
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Broker says where the broker is and how it is spoken to.
+type Broker struct {
+	URL            string // "": the acceptor's, or DefaultURL
+	Acceptor       string
+	User           string
+	Password       takt.Secret
+	Protocol       string
+	ClientID       string
+	ConnectTimeout time.Duration
+	QueuePrefix    string
+	TopicPrefix    string
+	CA             string // a PEM file
+	Insecure       bool
+
+	flag   string // that names the URL
+	broker broker
+}
+
+// DefaultURL is artemis perf's.
+const DefaultURL = "tcp://localhost:61616"
+
+func newBroker() Broker {
+	return Broker{ConnectTimeout: 10 * time.Second, flag: "--url"}
+}
+
+// broker is what a URL says.
+type broker struct {
+	addr           string
+	tls            *tls.Config // nil: plain TCP
+	user, password string
+	ignored        []string // names of options that only CORE knows
+	scheme         string
+}
+
+// shown is the URL without what the broker does not get from it.
+func (b broker) shown() string { return b.scheme + "://" + b.addr }
+
+func (b broker) secrets() []string {
+	if b.password == "" {
+		return nil
+	}
+	return []string{b.password}
+}
+
+// validate reports every fault at once and reads the files that flags name.
+func (b *Broker) validate(producer bool) (faults []error) {
+	fault := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if !strings.EqualFold(cmp.Or(b.Protocol, "AMQP"), "AMQP") {
+		fault(fmt.Errorf("takt speaks AMQP 1.0, which an acceptor of Artemis takes on the same port, and not %s; drop --protocol", b.Protocol))
+	}
+	if b.ConnectTimeout <= 0 {
+		fault(errors.New("--connect-timeout must be above 0; a broker that never answers would hang the run"))
+	}
+	if b.User == "" && b.Password != "" {
+		fault(errors.New("--password is given without --user; add the user"))
+	}
+	url, err := b.url()
+	fault(err)
+	if err == nil {
+		fault(b.parse(url))
+	}
+	fault(b.readTLS())
+	return faults
+}
+
+func (b *Broker) url() (string, error) {
+	if b.URL != "" || b.Acceptor == "" {
+		return cmp.Or(b.URL, DefaultURL), nil
+	}
+	for _, path := range []string{"etc/broker.xml", "../etc/broker.xml"} {
+		text, err := os.ReadFile(filepath.FromSlash(path))
+		if err == nil {
+			return acceptorURL(text, b.Acceptor, path)
+		}
+	}
+	return "", fmt.Errorf("--acceptor %s is looked for in etc/broker.xml of the instance, which is neither here nor in the folder above; go there, or give --url", b.Acceptor)
+}
+
+// acceptorURL finds the URL of an acceptor in the configuration of an instance. What it
+// listens on may be every interface, which is none to connect to.
+func acceptorURL(text []byte, name, path string) (string, error) {
+	var config struct {
+		Core struct {
+			Acceptors []struct {
+				Name string `xml:"name,attr"`
+				URL  string `xml:",chardata"`
+			} `xml:"acceptors>acceptor"`
+		} `xml:"core"`
+	}
+	if err := xml.Unmarshal(text, &config); err != nil {
+		return "", fmt.Errorf("cannot read %s: %w; give --url", path, err)
+	}
+	for _, a := range config.Core.Acceptors {
+		if a.Name == name {
+			url, _, _ := strings.Cut(strings.TrimSpace(a.URL), "?")
+			return strings.Replace(url, "//0.0.0.0:", "//localhost:", 1), nil
+		}
+	}
+	return "", fmt.Errorf("%s has no acceptor %q; name another with --acceptor, or give --url", path, name)
+}
+
+// schemes are those of brokers' URLs with the ports that they have without one.
+func schemes() map[string]string {
+	return map[string]string{"tcp": "61616", "amqp": "5672", "amqps": "5671"}
+}
+
+// parse reads tcp://, amqp:// or amqps://HOST:PORT.
+func (b *Broker) parse(text string) error {
+	b.broker = broker{}
+	u, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("bad %s: it is no URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag)
+	}
+	port, known := schemes()[u.Scheme]
+	if !known || u.Hostname() == "" {
+		return fmt.Errorf("bad %s %q; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag, u.Redacted())
+	}
+	port = cmp.Or(u.Port(), port)
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("bad port in %s %q; give one from 1 to 65535", b.flag, u.Redacted())
+	}
+	password, _ := u.User.Password()
+	b.broker = broker{
+		scheme: u.Scheme, addr: net.JoinHostPort(u.Hostname(), port), user: cmp.Or(b.User, u.User.Username()), password: cmp.Or(string(b.Password), password),
+	}
+	secure := u.Scheme == "amqps"
+	for name, value := range u.Query() {
+		if name == "sslEnabled" {
+			secure = secure || slices.Contains(value, "true")
+			continue
+		}
+		b.broker.ignored = append(b.broker.ignored, name)
+	}
+	slices.Sort(b.broker.ignored)
+	if secure {
+		b.broker.tls = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: b.Insecure}
+	}
+	return nil
+}
+
+func (b *Broker) readTLS() error {
+	config := b.broker.tls
+	if config == nil {
+		if b.CA != "" || b.Insecure {
+			return fmt.Errorf("flags of TLS are given with %s, which is plain TCP; write amqps://, or tcp://…?sslEnabled=true", b.flag)
+		}
+		return nil
+	}
+	if b.CA == "" {
+		return nil
+	}
+	pem, err := os.ReadFile(b.CA)
+	if err != nil {
+		return fmt.Errorf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
+	}
+	return nil
+}
+
+// dial connects. A container is a client ID; "": none.
+func (b broker) dial(ctx context.Context, container string, onBurst func()) (*amqp.Conn, error) {
+	c, err := amqp.Dial(ctx, amqp.Options{
+		Addr: b.addr, TLS: b.tls, User: b.user, Password: b.password, Container: container, SoleContainer: container != "", OnBurst: onBurst,
+	})
+	switch {
+	case errors.Is(err, amqp.ErrRefused):
+		return nil, fmt.Errorf("%w: --user and --password", err)
+	case err != nil:
+		return nil, fmt.Errorf("%w; start a broker there, or name another with --url", err)
+	}
+	return c, nil
+}
+
+// address is what a broker calls a destination.
+func (b *Broker) address(d destination) string {
+	if d.topic {
+		return b.TopicPrefix + d.name
+	}
+	return b.QueuePrefix + d.name
+}
