@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +139,9 @@ func TestRequests(t *testing.T) {
 			if o.Profile == "" && o.Frames == unset {
 				o.Frames = 1 // large bodies take long to make
 			}
+			if o.Profile == "" && o.Events == unset && tt.name != "defaults" {
+				o.Events, o.Spans = 1, 0
+			}
 			r := load(t, o, 2, nil, s.URL+"/")
 			if len(s.requests()) != 2 || r.Counts.Scheduled != 2 {
 				t.Fatalf("%d requests, %+v", len(s.requests()), r.Counts)
@@ -193,6 +199,47 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// Bodies for which a socket has no room arrive whole, though several connections send
+// them from one place.
+func TestLargeBodies(t *testing.T) {
+	o := New()
+	o.Events, o.Spans, o.Frames, o.DisableCompression = 20, 10, 23, true
+	e := engine.Defaults()
+	e.Requests, e.Connections = 12, 4
+	o.Shape(&e)
+	got := make(chan string, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body) // what is cut off is not whole
+		got <- string(text)
+		w.WriteHeader(202)
+	}))
+	defer s.Close()
+	if faults := o.Validate([]string{s.URL}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	p, err := o.newPlan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := map[string]bool{}
+	for _, q := range p.servers[0].targets[0].requests {
+		whole[string(q.bytes.Bytes[len(q.bytes.Bytes)-q.content.wire:])] = true
+	}
+	src, err := e.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Run(context.Background(), engine.Plan{Options: e, Kind: "apm", Source: src, Driver: o.driver(p)})
+	if err != nil || len(got) != 12 || r.Counts.OK != 12 {
+		t.Fatalf("%v: %d bodies arrived, %+v", err, len(got), r)
+	}
+	for range 12 {
+		if text := <-got; !whole[text] || len(text) < 3_000_000 {
+			t.Errorf("a body of %d bytes is none that was made", len(text))
+		}
+	}
+}
+
 // What is not 202 has failed, with what the server said and what to do.
 func TestFailures(t *testing.T) {
 	for _, tt := range []struct {
@@ -225,7 +272,7 @@ func TestFailures(t *testing.T) {
 func TestHang(t *testing.T) {
 	s := startIntake(t, func(s *intake) { s.hang = true })
 	o := New()
-	o.Frames = 1
+	o.Events, o.Spans, o.Frames = 1, 0, 1
 	o.conn.Timeout = 50 * time.Millisecond
 	r := load(t, o, 2, nil, s.URL)
 	if r.Counts.Failed != 2 || r.Errors[0].Class != "timeout" || r.Extra["pushed"] != 0.0 {
@@ -333,7 +380,7 @@ func TestStream(t *testing.T) {
 func TestStreamRefused(t *testing.T) {
 	s := startIntake(t, func(s *intake) { s.status, s.body = 401, `{"error":"authentication failed"}` })
 	o := New()
-	o.Frames, o.Stream, o.Pause, o.conn.Timeout = 1, true, time.Millisecond, 20*time.Second
+	o.Events, o.Spans, o.Frames, o.Stream, o.Pause, o.conn.Timeout = 1, 0, 1, true, time.Millisecond, 20*time.Second
 	began := time.Now()
 	r := load(t, o, 1, nil, s.URL)
 	if r.Counts.Failed != 1 || r.Errors[0].Class != "401" || time.Since(began) > 15*time.Second {
@@ -366,7 +413,7 @@ func TestAllocatesNothing(t *testing.T) {
 
 // A failing server is told of with few allocations: the same sentence is the same error.
 func TestFailuresShareErrors(t *testing.T) {
-	c := newCodec(planOf(t, func(o *Options) { o.Frames = 1 }), 0)
+	c := newCodec(planOf(t, func(o *Options) { o.Events, o.Spans, o.Frames = 1, 0, 1 }), 0)
 	var before error
 	for range 3 {
 		c.Request(&takt.Op{})
