@@ -155,3 +155,11 @@ func FuzzReadAnswer(f *testing.F) {
 		}
 	})
 }
+
+// A server without the old protocol is known by its 404.
+func TestHintOfV1(t *testing.T) {
+	got := readAnswer([]byte("404 page not found\n")).sentence(404, true)
+	if want := "answered 404: 404 page not found; apm-server has no intake v1 since 7.0, leave --intake out"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -54,8 +54,8 @@ func (f *fleet) probe(ctx context.Context) error {
 
 func (f *fleet) worker(i int) (takt.Worker, error) {
 	w := &fleetWorker{plan: f.plan}
-	for _, make := range f.makers {
-		one, err := make(i)
+	for _, newWorker := range f.makers {
+		one, err := newWorker(i)
 		if err != nil {
 			_ = w.Close() // the worker is not made, which is told
 			return nil, err

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -81,12 +84,7 @@ func TestSuite(t *testing.T) {
 				}
 				o := New()
 				o.Events, o.Spans, o.Frames, o.Stream, o.Pause = 1, 1, 1, way.stream, time.Millisecond
-				if way.stream {
-					o.conn.Timeout = 10 * time.Millisecond
-					if behaviour == drivertest.Hanging {
-						o.conn.Timeout = 10 * time.Second
-					}
-				}
+				o.until = 1 // a stream ends after its first body
 				if faults := o.Validate(urls); len(faults) > 0 {
 					t.Fatal(faults)
 				}
@@ -140,6 +138,9 @@ func TestRequests(t *testing.T) {
 			}
 			if o.Profile == "" && o.Frames == unset {
 				o.Frames = 1 // large bodies take long to make
+			}
+			if o.Profile == "" && o.Events == unset && tt.name != "defaults" {
+				o.Events, o.Spans = 1, 0
 			}
 			r := load(t, o, 2, nil, s.URL+"/")
 			if len(s.requests()) != 2 || r.Counts.Scheduled != 2 {
@@ -198,6 +199,47 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// Bodies for which a socket has no room arrive whole, though several connections send
+// them from one place.
+func TestLargeBodies(t *testing.T) {
+	o := New()
+	o.Events, o.Spans, o.Frames, o.DisableCompression = 20, 10, 23, true
+	e := engine.Defaults()
+	e.Requests, e.Connections = 12, 4
+	o.Shape(&e)
+	got := make(chan string, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body) // what is cut off is not whole
+		got <- string(text)
+		w.WriteHeader(202)
+	}))
+	defer s.Close()
+	if faults := o.Validate([]string{s.URL}); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	p, err := o.newPlan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := map[string]bool{}
+	for _, q := range p.servers[0].targets[0].requests {
+		whole[string(q.bytes.Bytes[len(q.bytes.Bytes)-q.content.wire:])] = true
+	}
+	src, err := e.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Run(context.Background(), engine.Plan{Options: e, Kind: "apm", Source: src, Driver: o.driver(p)})
+	if err != nil || len(got) != 12 || r.Counts.OK != 12 {
+		t.Fatalf("%v: %d bodies arrived, %+v", err, len(got), r)
+	}
+	for range 12 {
+		if text := <-got; !whole[text] || len(text) < 3_000_000 {
+			t.Errorf("a body of %d bytes is none that was made", len(text))
+		}
+	}
+}
+
 // What is not 202 has failed, with what the server said and what to do.
 func TestFailures(t *testing.T) {
 	for _, tt := range []struct {
@@ -215,7 +257,7 @@ func TestFailures(t *testing.T) {
 	} {
 		s := startIntake(t, func(s *intake) { s.status, s.body = tt.status, tt.body })
 		o := New()
-		o.Events, o.Spans = 3, 0
+		o.Events, o.Spans, o.Frames = 3, 0, 1
 		r := load(t, o, 10, nil, s.URL)
 		if r.Counts.Failed != 10 || len(r.Errors) != 1 || r.Errors[0].Class != tt.class || r.Errors[0].Sample != tt.want {
 			t.Errorf("%d: %+v, %+v", tt.status, r.Counts, r.Errors)
@@ -230,7 +272,7 @@ func TestFailures(t *testing.T) {
 func TestHang(t *testing.T) {
 	s := startIntake(t, func(s *intake) { s.hang = true })
 	o := New()
-	o.Frames = 1
+	o.Events, o.Spans, o.Frames = 1, 0, 1
 	o.conn.Timeout = 50 * time.Millisecond
 	r := load(t, o, 2, nil, s.URL)
 	if r.Counts.Failed != 2 || r.Errors[0].Class != "timeout" || r.Extra["pushed"] != 0.0 {
@@ -242,7 +284,7 @@ func TestHang(t *testing.T) {
 func TestSeveralServers(t *testing.T) {
 	good, bad := startIntake(t, nil), startIntake(t, func(s *intake) { s.status = 503 })
 	o := New()
-	o.Events, o.Spans = 3, 0
+	o.Events, o.Spans, o.Frames = 3, 0, 1
 	r := load(t, o, 101, nil, good.URL, bad.URL)
 	if r.Counts.OK != 51 || r.Counts.Failed != 50 || len(good.requests()) != 51 {
 		t.Errorf("%+v", r.Counts)
@@ -311,8 +353,8 @@ func TestStream(t *testing.T) {
 		s := startIntake(t, nil)
 		o := New()
 		o.Events, o.Spans, o.Frames, o.Stream, o.DisableCompression = 2, 3, 1, true, plain
-		o.Pause, o.conn.Timeout = 5*time.Millisecond, 60*time.Millisecond
-		r := load(t, o, 2, nil, s.URL)
+		o.Pause = 5 * time.Millisecond
+		r := load(t, o, 2, func(e *engine.Options) { e.Connections, e.Duration = 2, 60*time.Millisecond }, s.URL)
 		if r.Counts.OK != 2 {
 			t.Fatalf("%+v %+v", r.Counts, r.Errors)
 		}
@@ -338,7 +380,7 @@ func TestStream(t *testing.T) {
 func TestStreamRefused(t *testing.T) {
 	s := startIntake(t, func(s *intake) { s.status, s.body = 401, `{"error":"authentication failed"}` })
 	o := New()
-	o.Frames, o.Stream, o.Pause, o.conn.Timeout = 1, true, time.Millisecond, 20*time.Second
+	o.Events, o.Spans, o.Frames, o.Stream, o.Pause, o.conn.Timeout = 1, 0, 1, true, time.Millisecond, 20*time.Second
 	began := time.Now()
 	r := load(t, o, 1, nil, s.URL)
 	if r.Counts.Failed != 1 || r.Errors[0].Class != "401" || time.Since(began) > 15*time.Second {
@@ -348,9 +390,9 @@ func TestStreamRefused(t *testing.T) {
 
 // Nothing is allocated for a request and its good answer.
 func TestAllocatesNothing(t *testing.T) {
-	p := planOf(t, func(o *Options) { o.Profile = "heavy" })
+	p := planOf(t, func(o *Options) { o.Profile = "tiny" })
 	c := newCodec(p, 0)
-	answer := httpText(202, "application/json", `{"accepted":24}`)
+	answer := httpText(202, "application/json", `{"accepted":1}`)
 	health := httpText(200, "application/json", `{}`)
 	var r takt.Result
 	op := takt.Op{}
@@ -371,7 +413,7 @@ func TestAllocatesNothing(t *testing.T) {
 
 // A failing server is told of with few allocations: the same sentence is the same error.
 func TestFailuresShareErrors(t *testing.T) {
-	c := newCodec(planOf(t, func(o *Options) { o.Frames = 1 }), 0)
+	c := newCodec(planOf(t, func(o *Options) { o.Events, o.Spans, o.Frames = 1, 0, 1 }), 0)
 	var before error
 	for range 3 {
 		c.Request(&takt.Op{})

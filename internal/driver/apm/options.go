@@ -85,7 +85,7 @@ func (o *Options) v1() bool { return o.Intake == intakeV1 }
 // Shape fills in what the user left open: the rate and workers of a profile, else
 // hey-apm's closed loop of one worker, for 10 s.
 func (o *Options) Shape(e *engine.Options) {
-	o.seed, o.warmup, o.twice = e.Seed, e.Warmup, o.Run > 0 && e.Duration > 0
+	o.seed, o.warmup, o.twice = e.Seed, e.Warmup, o.Run > 0 && e.Duration > 0 && e.Duration != o.Run
 	if o.Run > 0 && e.Stages == "" {
 		e.Duration = o.Run
 	}
@@ -203,7 +203,13 @@ func (o *Options) own() profile {
 }
 
 // Secrets implements takt.Secretive.
-func (o *Options) Secrets() []string { return o.auth.secrets() }
+func (o *Options) Secrets() []string {
+	secrets := o.auth.secrets()
+	for _, u := range o.urls {
+		secrets = append(secrets, http.SecretsIn(u)...)
+	}
+	return secrets
+}
 
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {

@@ -168,11 +168,11 @@ func TestVariables(t *testing.T) {
 
 // Secrets are known, so that they are nowhere shown, in each form that a server may echo.
 func TestSecrets(t *testing.T) {
-	o, _ := parse(t, "--api-key", "my-id:my-key")
-	if faults := o.Validate(nil); len(faults) > 0 {
+	o, args := parse(t, "--api-key", "my-id:my-key", "http://ann:pass-word@h:1")
+	if faults := o.Validate(args); len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	if got := o.Secrets(); !slices.Equal(got, []string{"bXktaWQ6bXkta2V5", "my-key"}) {
+	if got := o.Secrets(); !slices.Equal(got, []string{"bXktaWQ6bXkta2V5", "my-key", "YW5uOnBhc3Mtd29yZA==", "pass-word"}) {
 		t.Errorf("%q", got)
 	}
 }

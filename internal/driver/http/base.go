@@ -16,6 +16,15 @@ func (o *Options) Prepare() (faults []error) {
 	return faults
 }
 
+// SecretsIn are the credentials of a URL as they go over the wire, which a server may
+// echo.
+func SecretsIn(u *url.URL) []string {
+	if u == nil || u.User == nil {
+		return nil
+	}
+	return secretsOf(basic(u.User))
+}
+
 // LoopTo describes connections to the host of u, each with a codec.
 func (o *Options) LoopTo(u *url.URL, codec func(conn int) takt.Codec) *takt.Loop {
 	l := &takt.Loop{ConnectTimeout: o.ConnectTimeout, Timeout: o.Timeout, Codec: codec}

@@ -213,9 +213,7 @@ func (o *Options) Shape(e *engine.Options) {
 // over the wire, which a server may echo.
 func (o *Options) Secrets() []string {
 	secrets := append(secretsOf(o.Credentials.header), o.Proxy.Secrets()...)
-	if o.url != nil && o.url.User != nil {
-		secrets = append(secrets, secretsOf(basic(o.url.User))...)
-	}
+	secrets = append(secrets, SecretsIn(o.url)...)
 	if o.list != nil {
 		secrets = append(secrets, slices.Sorted(maps.Keys(o.list.secrets))...)
 	}
