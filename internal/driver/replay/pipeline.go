@@ -156,10 +156,6 @@ func (a account) text() string {
 			text += fmt.Sprintf(part.form, part.n)
 		}
 	}
-	if len(c.Faults) > 0 {
-		f := &c.Faults[0]
-		text += fmt.Sprintf("; %s:%d: %v", f.File, f.Line, f.Cause)
-	}
 	return text
 }
 

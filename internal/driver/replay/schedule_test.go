@@ -185,7 +185,7 @@ func TestNothing(t *testing.T) {
 	if len(faults) > 0 || err != nil {
 		t.Fatal(faults, err)
 	}
-	if _, err = o.Source(t.Context(), base); err == nil || !strings.Contains(err.Error(), "2 lines, 1 requests, 1 bad, 1 by status; ") {
+	if _, err = o.Source(t.Context(), base); err == nil || !strings.Contains(err.Error(), "2 lines, 1 requests, 1 bad, 1 by status, such as ") {
 		t.Error(err)
 	}
 }
