@@ -174,6 +174,7 @@ func appendError(list []error, err error) []error {
 
 func (l *load) run(ctx context.Context, args []string) error {
 	l.group = engine.NewID(time.Now())
+	l.env = l.env.serial()
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
 	var unread error
