@@ -27,7 +27,7 @@ test-real: ## suites against real servers, fetched and started by scripts/server
 bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka; writes docs/benchmarks.md (about 35 minutes)
 	@$(GO) run ./scripts/bench
 
-soak: ## long runs and fuzzing, by hand (about 30 minutes)
+soak: ## long runs and fuzzing, by hand (about 3 hours; FUZZTIME=60s for 45 minutes)
 	@scripts/soak
 
 check: check-format bin/staticcheck ## gofmt, vet, staticcheck and the tests with -race

@@ -75,7 +75,7 @@ func newLoad(env Env, row driver.Row) *cobra.Command {
 	configurable(c)
 	c.Args = func(c *cobra.Command, args []string) error { return usage(c, l.faults(args)) }
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if f := c.Flags().Lookup("dumpflags"); f != nil && f.Changed {
+		if f := c.Flags().Lookup(dumpFlag); f != nil && f.Value.String() == "true" {
 			return env.printSettings(c)
 		}
 		return l.run(c.Context(), args)
@@ -181,6 +181,7 @@ func (l *load) run(ctx context.Context, args []string) error {
 		return l.plan(ctx, p)
 	}
 	l.group = engine.NewID(time.Now())
+	l.env = l.env.serial()
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
 	var unread error

@@ -358,3 +358,23 @@ func TestCloseOfRequest(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// BodyBytes is the length of the body alone, however it is framed.
+func TestBodyBytes(t *testing.T) {
+	c := NewCodec(nil, Options{})
+	for _, tt := range []struct {
+		answer string
+		eof    bool
+		want   int64
+	}{
+		{ok + five + "\r\nhello", false, 5}, {ok + "Content-Length: 0\r\n\r\n", false, 0},
+		{ok + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: r\r\n\r\n", false, 5},
+		{ok + "\r\nuntil the end", true, 13}, {"HTTP/1.1 100 Continue\r\n\r\n" + ok + five + "\r\nhello", false, 5},
+	} {
+		var r takt.Result
+		if _, p := c.Parse([]byte(tt.answer), tt.eof, &r); p == takt.More || c.BodyBytes() != tt.want || r.Class != "" {
+			t.Errorf("%q: %d, want %d; %+v", tt.answer, c.BodyBytes(), tt.want, r)
+		}
+		c.Reset()
+	}
+}

@@ -64,7 +64,7 @@ func (a *answers) sign(q *http.Asked) {
 	if len(q.Host) > 0 {
 		host = string(q.Host)
 	}
-	signer := trace.Signer{Key: string(s.Key), Secret: takt.Secret(s.Secret), Region: s.Region}
+	signer := trace.Signer{Key: s.Key, Secret: s.Secret, Region: s.Region}
 	signed := signer.Sign(trace.SignRequest{
 		Method: string(q.Method), Host: host, URI: prefix + string(q.URI), PayloadHash: trace.PayloadHash(q.Body), At: time.Now(),
 	})

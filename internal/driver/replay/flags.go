@@ -9,7 +9,6 @@ import (
 
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/pkg/schedule"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // SeedFlags are the predecessor's long flags, which may have one dash there, and its
@@ -68,19 +67,16 @@ func (o *Options) addSeedFlags(fs *flag.FlagSet) {
 func (o *Options) addS3Flags(fs *flag.FlagSet) {
 	s := &o.Seed
 	fs.BoolVar(&s.S3, "s3", false, "sign GET, HEAD and PUT for S3, path-style, with the three below")
-	fs.StringVar((*string)(&s.Bucket), "s3-bucket", "", "`NAME` of the bucket")
-	fs.StringVar((*string)(&s.Key), "s3-key", "", "access `KEY`")
-	fs.Var((*takt.Secret)(&s.Secret), "s3-secret", "`SECRET` of the key; better from TAKT_S3_SECRET")
+	fs.StringVar(&s.Bucket, "s3-bucket", "", "`NAME` of the bucket")
+	fs.StringVar(&s.Key, "s3-key", "", "access `KEY`")
+	fs.Var(&s.Secret, "s3-secret", "`SECRET` of the key; better from TAKT_S3_SECRET")
 	fs.StringVar(&s.Region, "s3-region", s.Region, "`REGION` that the signature is for")
 }
-
-// credential is a word for the signature.
-type credential string
 
 // checkS3 reports what is missing for a signature.
 func (o *Options) checkS3() (faults []error) {
 	s := &o.Seed
-	for name, value := range map[string]credential{"bucket": s.Bucket, "key": s.Key, "secret": s.Secret} {
+	for name, value := range map[string]string{"bucket": s.Bucket, "key": s.Key, "secret": string(s.Secret)} {
 		if s.S3 && value == "" {
 			faults = append(faults, fmt.Errorf("--s3 is given without --s3-%s; a signature needs it", name))
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/payload"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Options are the flags of takt replay beyond those of every load command.
@@ -61,9 +62,8 @@ type Seed struct {
 	Debug         bool
 	TimeBudget    bool
 	S3            bool
-	Bucket        credential
-	Key           credential
-	Secret        credential
+	Bucket, Key   string
+	Secret        takt.Secret
 	Region        string
 }
 

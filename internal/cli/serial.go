@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"io"
+	"sync"
+)
+
+// serial is e for a run, whose parts write from several goroutines: each write is one
+// piece. Two streams wait for each other only if they are one.
+func (e Env) serial() Env {
+	one := e.Stdout == e.Stderr
+	e.Stdout = &serialWriter{w: e.Stdout}
+	if one {
+		e.Stderr = e.Stdout
+	} else {
+		e.Stderr = &serialWriter{w: e.Stderr}
+	}
+	return e
+}
+
+type serialWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (s *serialWriter) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(b)
+}
