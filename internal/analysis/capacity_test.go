@@ -309,3 +309,20 @@ func TestCapacityReport(t *testing.T) {
 		t.Errorf("came back as %+v (%v), want %+v", b, err, a)
 	}
 }
+
+// A target that breaks at a wall, as one behind a limiter does: rates far from the limit
+// on either side do not move it to the one that broke.
+func TestLimitAtAWall(t *testing.T) {
+	s := slo(t, "p95<300ms")
+	var steps []CapacityStep
+	for _, at := range []struct{ rate, p95 float64 }{{200, 3e3}, {225, 4e3}, {250, 6e3}, {300, 575e3}, {350, 1746e3}, {360, 3517e3}} {
+		step, err := StepOf(stepRun(at.p95, at.p95, 100, 0, 0), at.rate, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	if a := CapacityOf(steps, s, EndFound, 0); a.Sustainable < 280 || a.Sustainable > 299 || a.Interval.Low != nil {
+		t.Errorf("the limit between 250/s and 300/s is %v/s, %v", a.Sustainable, a.Interval)
+	}
+}
