@@ -23,11 +23,7 @@ func TestComingFrom(t *testing.T) {
 	}
 	c := comparison{lists: readFacts(t), faces: faces(t), bench: exported(t, "../../pkg/bench")}
 	t.Chdir(t.TempDir())
-	for name, content := range feeders() {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeFeeders(t)
 	for _, fault := range c.check(string(page)) {
 		t.Error(fault)
 	}
@@ -35,12 +31,27 @@ func TestComingFrom(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { testFaults(t, c) })
 }
 
-// feeders are the files that the commands of the page name.
+// feeders are the files that the commands of the documents name.
 func feeders() map[string]string {
 	return map[string]string{
 		"targets.txt":  "# two\nGET http://127.0.0.1:8080/\nX-Account-ID: 1\n\nPOST http://127.0.0.1:8080/b\n@file.txt\n",
 		"targets.json": `{"method":"POST","url":"http://127.0.0.1:8080/","body":"UHVuY2gh","header":{"Content-Type":["text/plain"]}}` + "\n",
 		"file.txt":     "hello",
+		"load.csv":     "2026-11-20 10:00:00 0.03 0 0 4 a 200 GET\n2026-11-20 10:00:00 0 0 0 4 b 200 GET\n",
+		"access.log": `10.0.0.1 - - [20/Nov/2026:10:00:00.030 +0000] "GET /a HTTP/1.1" 200 6 "-" "x" 0.030
+10.0.0.1 - - [20/Nov/2026:10:00:00.250 +0000] "GET /b?token=1&x=1 HTTP/1.1" 304 0 "-" "x" -
+10.0.0.1 - - [20/Nov/2026:10:00:00.300 +0000] "POST /p HTTP/1.1" 201 0 "-" "x" -
+10.0.0.2 - - [20/Nov/2026:10:00:00.500 +0000] "GET /c HTTP/1.1" 404 0 "-" "x" -
+rubbish
+`,
+	}
+}
+
+func writeFeeders(t *testing.T) {
+	for name, content := range feeders() {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ func TestDocs(t *testing.T) {
 		texts = append(texts, string(b))
 	}
 	t.Chdir(t.TempDir()) // outputs go there
+	writeFeeders(t)
 	for i, text := range texts {
 		t.Run(filepath.Base(paths[i]), func(t *testing.T) {
 			t.Parallel()

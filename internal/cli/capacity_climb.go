@@ -69,8 +69,21 @@ func (k *climb) validate(env Env, command []string) (faults []error) {
 	return appendError(faults, err)
 }
 
-// settingsOf are the names of the flags that stand in a load command.
+// settingsOf are the names of the flags that stand in a load command. It may be one
+// that is right with a rate only, which the search gives it.
 func settingsOf(env Env, command []string) (given []string, err error) {
+	if given, err = askConfig(env, command); err == nil {
+		return given, nil
+	}
+	rated, also := askConfig(env, slices.Concat(command, []string{"--rate", "1/s"}))
+	if also != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(rated, func(name string) bool { return name == "rate" }), nil
+}
+
+// askConfig has takt config read the command.
+func askConfig(env Env, command []string) (given []string, err error) {
 	var stdout, stderr bytes.Buffer
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &stdout, &stderr
 	if code := Main(env, slices.Concat([]string{configCommand, "--" + jsonFlag}, command)); code != exitOK {

@@ -19,6 +19,9 @@ const (
 	jsonFlag      = "json"
 )
 
+// dumpFlag is a predecessor's: the command itself shows its settings and ends.
+const dumpFlag = "dumpflags"
+
 func newConfig(env Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   configCommand + " [--json] COMMAND [flags]",
@@ -76,7 +79,7 @@ func commandFirst(args []string) []string {
 
 func (e Env) printSettings(cmd *cobra.Command) error {
 	rows := e.settings.effective(cmd.Flags())
-	if cmd.Flags().Lookup(jsonFlag).Changed {
+	if f := cmd.Flags().Lookup(jsonFlag); f != nil && f.Changed {
 		return writeSettingsJSON(e.Stdout, commandName(cmd), rows)
 	}
 	return writeSettings(e.Stdout, rows)

@@ -75,7 +75,7 @@ func newLoad(env Env, row driver.Row) *cobra.Command {
 	configurable(c)
 	c.Args = func(c *cobra.Command, args []string) error { return usage(c, l.faults(args)) }
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if f := c.Flags().Lookup("dumpflags"); f != nil && f.Changed {
+		if f := c.Flags().Lookup(dumpFlag); f != nil && f.Value.String() == "true" {
 			return env.printSettings(c)
 		}
 		return l.run(c.Context(), args)

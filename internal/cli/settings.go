@@ -62,7 +62,7 @@ type goValue struct {
 // Those that only say how to run this once (--config, --help) may not.
 func isSetting(f *pflag.Flag) bool {
 	_, ok := f.Value.(*goValue)
-	return ok
+	return ok && f.Name != dumpFlag
 }
 
 // isSecret reports whether f is for secrets.

@@ -11,7 +11,7 @@ import (
 // while a read is under way, and must still say what was read.
 type pipeline struct {
 	src    trace.Stream
-	logs   []*trace.Log // one, or with --rewind the last two
+	logs   []*trace.Log // the one that is open
 	timed  *trace.TimedStream
 	fits   *fitting
 	follow *trace.Follower // nil: the logs are not followed
@@ -46,14 +46,7 @@ func (o *Options) openLogs() (*pipeline, error) {
 	p.src = p.fits
 	switch {
 	case o.Seed.Rewind:
-		first := log
-		p.fits.src = trace.Again(func() (trace.Stream, error) {
-			if next := first; next != nil {
-				first = nil
-				return next, nil
-			}
-			return p.again(o, &g)
-		})
+		p.src = &rewound{src: p.fits, again: func(reopen bool) error { return p.again(o, &g, reopen) }}
 	case o.engine.Recorded && !o.Seed.Tail:
 		p.timed = trace.Timed(p.fits, o.timing())
 		p.src = p.timed
@@ -74,12 +67,17 @@ func (p *pipeline) open(o *Options, g *trace.Reading) (*trace.Log, error) {
 	return log, err
 }
 
-// again begins another pass.
-func (p *pipeline) again(o *Options, g *trace.Reading) (trace.Stream, error) {
+// again begins another pass, for which the logs are opened anew if they are needed.
+func (p *pipeline) again(o *Options, g *trace.Reading, reopen bool) error {
 	p.before = p.now()
 	p.before.again++
 	p.closeLogs()
-	return p.open(o, g)
+	if !reopen {
+		return nil
+	}
+	log, err := p.open(o, g)
+	p.fits.src = log
+	return err
 }
 
 // everyReads is how often the account is taken once the log is long.
@@ -155,10 +153,6 @@ func (a account) text() string {
 		if part.n > 0 {
 			text += fmt.Sprintf(part.form, part.n)
 		}
-	}
-	if len(c.Faults) > 0 {
-		f := &c.Faults[0]
-		text += fmt.Sprintf("; %s:%d: %v", f.File, f.Line, f.Cause)
 	}
 	return text
 }

@@ -3,12 +3,14 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // printer shows exchanges in a goroutine of its own: a terminal that stands still must
@@ -19,13 +21,15 @@ type printer struct {
 	queue chan string
 	done  chan struct{}
 	stop  func()
+
+	hidden *regexp.Regexp
 }
 
 // printerRoom is how many exchanges wait to be shown.
 const printerRoom = 256
 
 func newPrinter(show func(string)) *printer {
-	p := &printer{queue: make(chan string, printerRoom), done: make(chan struct{})}
+	p := &printer{queue: make(chan string, printerRoom), done: make(chan struct{}), hidden: credentials()}
 	quit := make(chan struct{})
 	p.stop = sync.OnceFunc(func() {
 		close(quit)
@@ -56,7 +60,7 @@ func (p *printer) exchange(rec *trace.Record, e *http.Exchange, all bool) {
 		head += fmt.Sprintf(", recorded %d", rec.Expected)
 	}
 	answer, body, _ := bytes.Cut(e.Answer, []byte("\r\n\r\n"))
-	text := head + "\nRequest:\n" + strings.TrimRight(printable(e.Request), "\n") + "\n\nResponse contents:\n" + printable(answer) + "\n"
+	text := head + "\nRequest:\n" + strings.TrimRight(p.headOf(e.Request), "\n") + "\n\nResponse contents:\n" + p.headOf(answer) + "\n"
 	if len(body) > 0 {
 		text += "\nBody, of " + fmt.Sprint(e.BodyBytes) + " bytes:\n" + printable(body[:min(len(body), bodyShown)]) + "\n"
 	}
@@ -78,6 +82,16 @@ func (p *printer) say(text string, all bool) {
 	default:
 		p.lost.Add(1)
 	}
+}
+
+// credentials are the header lines whose values are not shown.
+func credentials() *regexp.Regexp {
+	return regexp.MustCompile(`(?mi)^((?:proxy-)?authorization|(?:set-)?cookie|x-amz-security-token): .*$`)
+}
+
+// headOf shows a head without its credentials.
+func (p *printer) headOf(b []byte) string {
+	return p.hidden.ReplaceAllString(printable(b), "$1: "+takt.Redacted)
 }
 
 // printable replaces what a terminal would act on.

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -185,7 +186,7 @@ func TestNothing(t *testing.T) {
 	if len(faults) > 0 || err != nil {
 		t.Fatal(faults, err)
 	}
-	if _, err = o.Source(t.Context(), base); err == nil || !strings.Contains(err.Error(), "2 lines, 1 requests, 1 bad, 1 by status; ") {
+	if _, err = o.Source(t.Context(), base); err == nil || !strings.Contains(err.Error(), "2 lines, 1 requests, 1 bad, 1 by status, such as ") {
 		t.Error(err)
 	}
 }
@@ -308,5 +309,44 @@ func TestLedger(t *testing.T) {
 	}
 	if !l.take(2, 6, &e) || string(e.uri) != "/2" || e.answer != 0 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A log begins again at its end, whether it is kept in memory or read again.
+func TestRewound(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		log := rows(t, 0, 1, 2)
+		o, e, faults := command(t, "--rate 1000/s --rewind --for 3", log, "http://127.0.0.1:1")
+		if _, err := e.Source(); len(faults) > 0 || err != nil {
+			t.Fatal(faults, err)
+		}
+		p, err := o.openLogs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.src.(*rewound).long = long
+		var rec trace.Record
+		var got string
+		for range 8 {
+			if err := p.Next(&rec); err != nil {
+				t.Fatal(err)
+			}
+			got += string(rec.URI)
+		}
+		a := p.seen()
+		want := uint64(3)
+		if long {
+			want = 8
+		}
+		if got != "/0/1/2/0/1/2/0/1" || a.again != 2 || a.lines.Records != want {
+			t.Errorf("%s, %+v", got, a)
+		}
+		_ = p.Close() // it gives no error
+	}
+	o, _, _ := command(t, "--rate 1000/s --rewind", write(t, "# nothing\n"), "http://127.0.0.1:1")
+	p, err := o.openLogs()
+	var rec trace.Record
+	if err != nil || p.Next(&rec) != io.EOF || p.Next(&rec) != io.EOF {
+		t.Error("an empty log goes on")
 	}
 }

@@ -50,7 +50,12 @@ func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, er
 
 // nothing is the error of logs without a request.
 func (o *Options) nothing() error {
-	return fmt.Errorf("not one request was taken of %s: %s; check --format, --methods and the other filters", strings.Join(o.logs, ", "), o.run.Load().log.seen().text())
+	a := o.run.Load().log.seen()
+	text := a.text()
+	if len(a.lines.Faults) > 0 {
+		text += ", such as " + places(a.lines.Faults[:1])
+	}
+	return fmt.Errorf("not one request was taken of %s: %s; check --format, --methods and the other filters", strings.Join(o.logs, ", "), text)
 }
 
 // wrap makes the source of the run.
