@@ -47,6 +47,9 @@ func TestRealTutorial(t *testing.T) {
 		for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
 			command, shown := cutCommand(part)
 			out, decided := s.run(command)
+			if testing.Verbose() {
+				t.Logf("$ %s\n%s", command, out)
+			}
 			if decided && !shownAs(shown).MatchString(out) {
 				t.Errorf("$ %s\n%s\nis not what the page shows:\n%s", command, out, shown)
 			}
