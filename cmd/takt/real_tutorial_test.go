@@ -59,12 +59,13 @@ func TestRealTutorial(t *testing.T) {
 			}
 		}
 	}
-	// 250/s by the limiter; a backlog of 75 requests, which makes 300 ms, is not there at once.
+	// 250/s by the limiter. A backlog of 75 requests, which makes 300 ms, is not there at
+	// once, so short steps find more; other load on the machine makes it less.
 	if len(limits) < 2 {
 		t.Errorf("only the limits %v were found", limits)
 	}
 	for _, limit := range limits {
-		if limit < 225 || limit > 300 {
+		if limit < 200 || limit > 300 {
 			t.Errorf("the limits %v are far from 250/s", limits)
 		}
 	}
@@ -150,8 +151,7 @@ func (s *reader) stop() {
 }
 
 // shownAs makes an expression of what a page shows: figures, months, units and the number
-// of blanks may be others, but not the number of machines; a line … is any lines, and
-// within a line any text.
+// of blanks may be others; a line … is any lines, and within a line any text.
 func shownAs(shown string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`\A`)
@@ -163,9 +163,7 @@ func shownAs(shown string) *regexp.Regexp {
 			continue
 		}
 		text := regexp.QuoteMeta(line)
-		if !strings.Contains(line, "machines") {
-			text = figures.ReplaceAllString(text, `[\d.:]+(?:[nµm]?s\b)?`)
-		}
+		text = figures.ReplaceAllString(text, `[\d.:]+(?:[nµm]?s\b)?`)
 		text = regexp.MustCompile(`/[A-Z][a-z]{2}/`).ReplaceAllString(text, `/[A-Z][a-z]{2}/`)
 		text = regexp.MustCompile(` +`).ReplaceAllString(text, ` +`)
 		b.WriteString(strings.ReplaceAll(text, "…", ".*") + `\n`)

@@ -326,3 +326,21 @@ func TestLimitAtAWall(t *testing.T) {
 		t.Errorf("the limit between 250/s and 300/s is %v/s, %v", a.Sustainable, a.Interval)
 	}
 }
+
+// Where the rates below one that broke were all spoiled by the generator, it is not known
+// that the SLO holds at none.
+func TestNoneIsNotInvalid(t *testing.T) {
+	s := slo(t, "p95<300ms")
+	broke, err := StepOf(stepRun(400e3, 400e3, 100, 0, 0), 50, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoiled := broke
+	spoiled.Offered, spoiled.Verdict = 25, takt.Invalid
+	if a := CapacityOf([]CapacityStep{broke, spoiled}, s, EndNone, 0); a.Ended != EndInvalid || a.Sustainable != 0 {
+		t.Errorf("%s at %v", a.Ended, a.Sustainable)
+	}
+	if a := CapacityOf([]CapacityStep{broke}, s, EndNone, 0); a.Ended != EndNone {
+		t.Errorf("%s", a.Ended)
+	}
+}
