@@ -193,7 +193,6 @@ func checkCommand(line string) error {
 	return nil
 }
 
-
 // benchFace runs a handler of which every third call fails.
 func benchFace(t *testing.T) *face {
 	r, err := bench.Benchmark{

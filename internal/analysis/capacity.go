@@ -123,12 +123,12 @@ func stepLatency(l takt.Latency) StepLatency {
 }
 
 // CapacityOf draws the answer from steps, which may come from a search or from a run
-// whose rate rose. ended is why there are no more of them; EndFound is held against what
-// the steps show. need is per second, 0: none.
+// whose rate rose. ended is why there are no more of them; EndFound and EndNone are held
+// against what the steps show. need is per second, 0: none.
 func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capacity {
 	c := Capacity{SLO: slo.String(), Confidence: sure, Ended: ended, Statistic: slo.statistic(), Need: need, Steps: steps}
 	l := limitOf(steps)
-	if ended == EndFound {
+	if ended == EndFound || ended == EndNone {
 		c.Ended = l.ending(steps)
 	}
 	switch {

@@ -128,13 +128,15 @@ func rising(levels []*level) (fitted []float64) {
 	return fitted
 }
 
-// neighbours are the levels about the limit, which lies below levels[at].
+// neighbours are the levels about the limit, which lies below levels[at]. Beyond the two
+// on its sides none is taken whose margin is at its bound: it says only that the limit is
+// far, and would bend the line of a target that breaks at a wall.
 func neighbours(levels []*level, at int) []*level {
 	from, to := at-1, at
-	for from > 0 && at-from-1 < nearLevels && levels[from-1].rate*nearby >= levels[at-1].rate {
+	for from > 0 && at-from-1 < nearLevels && levels[from-1].rate*nearby >= levels[at-1].rate && levels[from-1].margin > 1-mostOver {
 		from--
 	}
-	for to < len(levels)-1 && to-at < nearLevels && levels[to+1].rate <= levels[at].rate*nearby {
+	for to < len(levels)-1 && to-at < nearLevels && levels[to+1].rate <= levels[at].rate*nearby && levels[to+1].margin < worst {
 		to++
 	}
 	return levels[from : to+1]

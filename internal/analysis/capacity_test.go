@@ -309,3 +309,38 @@ func TestCapacityReport(t *testing.T) {
 		t.Errorf("came back as %+v (%v), want %+v", b, err, a)
 	}
 }
+
+// A target that breaks at a wall, as one behind a limiter does: rates far from the limit
+// on either side do not move it to the one that broke.
+func TestLimitAtAWall(t *testing.T) {
+	s := slo(t, "p95<300ms")
+	var steps []CapacityStep
+	for _, at := range []struct{ rate, p95 float64 }{{200, 3e3}, {225, 4e3}, {250, 6e3}, {300, 575e3}, {350, 1746e3}, {360, 3517e3}} {
+		step, err := StepOf(stepRun(at.p95, at.p95, 100, 0, 0), at.rate, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	if a := CapacityOf(steps, s, EndFound, 0); a.Sustainable < 280 || a.Sustainable > 299 || a.Interval.Low != nil {
+		t.Errorf("the limit between 250/s and 300/s is %v/s, %v", a.Sustainable, a.Interval)
+	}
+}
+
+// Where the rates below one that broke were all spoiled by the generator, it is not known
+// that the SLO holds at none.
+func TestNoneIsNotInvalid(t *testing.T) {
+	s := slo(t, "p95<300ms")
+	broke, err := StepOf(stepRun(400e3, 400e3, 100, 0, 0), 50, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoiled := broke
+	spoiled.Offered, spoiled.Verdict = 25, takt.Invalid
+	if a := CapacityOf([]CapacityStep{broke, spoiled}, s, EndNone, 0); a.Ended != EndInvalid || a.Sustainable != 0 {
+		t.Errorf("%s at %v", a.Ended, a.Sustainable)
+	}
+	if a := CapacityOf([]CapacityStep{broke}, s, EndNone, 0); a.Ended != EndNone {
+		t.Errorf("%s", a.Ended)
+	}
+}

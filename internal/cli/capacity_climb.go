@@ -50,6 +50,11 @@ func (k *climb) validate(env Env, command []string) (faults []error) {
 		return append(faults, errors.New("takt capacity needs the load command to run, behind --: -- http http://127.0.0.1:8080/"))
 	}
 	given, err := settingsOf(env, command)
+	if err != nil { // it may be that it needs the rate, which the search will give it
+		if more, again := settingsOf(env, append(slices.Clone(command), "--rate", "1/s")); again == nil {
+			given, err = slices.DeleteFunc(more, func(name string) bool { return name == "rate" }), nil
+		}
+	}
 	k.arrivals = slices.Contains(given, "arrivals")
 	for _, name := range given {
 		switch name {

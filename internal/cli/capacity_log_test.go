@@ -108,14 +108,14 @@ func TestCapacityFromRows(t *testing.T) {
 func TestRowsMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raw.csv")
 	text := trace.LoadHead
-	for i := range 20 {
+	for i := range 60 {
 		text += fmt.Sprintf("2026-11-20 10:00:%02d.500 0.001 0 0 1 a 200 GET 2\n", i)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r, c, _ := atHome{t, t.TempDir()}.answer(exitOK, "--slo", "p95<1s", "--from", path, "--no-store")
-	want := takt.Warning{Code: "rows_missing", Message: path + " has 20 rows, but 39 requests were offered: the rest was not sent, or had no answer at the end"}
+	want := takt.Warning{Code: "rows_missing", Message: path + " has 60 rows, but 119 requests were offered: the rest was not sent, or had no answer at the end"}
 	if len(r.Warnings) != 2 || r.Warnings[1] != want || math.Abs(c.Steps[0].Achieved-1) > 0.03 || c.Steps[0].Offered != 2 {
 		t.Errorf("%+v %+v", r.Warnings, c.Steps)
 	}

@@ -53,7 +53,8 @@ func (f *traceFiles) write(src trace.Stream) error {
 	defer root.Close()
 	rows := bufio.NewWriter(f.env.Stdout)
 	m, err := trace.Files(root, src, f.making, rows)
+	err = errors.Join(err, rows.Flush())
 	fmt.Fprintf(f.env.Stderr, "takt trace: %d files made with %d bytes; %d were there, %d requests need none, %d cannot be made\n",
 		m.Files, m.Bytes, m.Present, m.Skipped, m.Impossible)
-	return errors.Join(err, rows.Flush())
+	return err
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func ToLoad(dst io.Writer, src Stream) (Converted, error) {
 		_, err = out.Write(row)
 		return err
 	})
-	return c, errors.Join(err, out.Flush())
+	return c, cmp.Or(err, out.Flush())
 }
 
 // vegetaTarget is a line of vegeta's format json (github.com/tsenart/vegeta, "-format").
@@ -62,7 +63,7 @@ func ToVegeta(dst io.Writer, src Stream, base *url.URL) (Converted, error) {
 		c.Written++
 		return lines.Encode(t)
 	})
-	return c, errors.Join(err, out.Flush())
+	return c, cmp.Or(err, out.Flush())
 }
 
 func vegetaOf(r *Record, base *url.URL) (vegetaTarget, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -114,8 +115,12 @@ func (l *Log) Counts() (c Counts) {
 func (l *Log) Formats() string {
 	var names []string
 	for _, r := range l.readers {
-		if n := len(names); n == 0 || names[n-1] != r.Format() {
-			names = append(names, r.Format())
+		name := r.Format()
+		if strings.ContainsAny(name, "$%") {
+			name = "the given format"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return strings.Join(names, ", ")

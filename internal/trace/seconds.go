@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"io"
 	"math"
@@ -62,7 +63,7 @@ func Seconds(dst io.Writer, src Stream) (SecondsCounts, error) {
 	if s.requests > 0 {
 		flush()
 	}
-	return c, errors.Join(err, out.Flush())
+	return c, cmp.Or(err, out.Flush())
 }
 
 // secondRow sums up one second.
