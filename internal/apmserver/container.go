@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/moby/moby/client"
-
-	"github.com/taktload/takt/docker"
 )
 
 // Docker is apm-server in a container, of an image that is built per revision. The
@@ -21,8 +19,8 @@ import (
 type Docker struct {
 	location Location
 	engine   *client.Client
-	revision Revision
-	image    string // of revision
+	image    string // of the revision
+	current
 }
 
 // elasticRepository is where apm-server comes from unless a location says otherwise.
@@ -56,39 +54,40 @@ func (d *Docker) Close() error { return d.engine.Close() }
 // Location implements Server.
 func (d *Docker) Location() Location { return d.location }
 
-// Revision implements Server.
-func (d *Docker) Revision() Revision { return d.revision }
-
 // Switch finds out which commit is meant, and builds its image unless there is one of
 // the same Dockerfile. To fetch, check out and make is what a build does; only
 // MakeUpdate changes it.
 func (d *Docker) Switch(ctx context.Context, s Switch, out io.Writer) (Revision, error) {
-	d.revision, d.image = Revision{}, ""
+	d.set(Revision{})
+	r, image, err := d.change(ctx, &s, out)
+	if err != nil {
+		return Revision{}, err
+	}
+	d.image = image
+	d.set(r)
+	return r, nil
+}
+
+func (d *Docker) change(ctx context.Context, s *Switch, out io.Writer) (r Revision, image string, err error) {
 	if err := s.validate(); err != nil {
-		return d.revision, err
+		return r, "", err
 	}
 	remote, branch := s.split(nil)
 	b := build{repository: ofRemote(cmp.Or(d.location.Repository, elasticRepository), remote), remote: remote, make: "make"}
 	if s.MakeUpdate {
 		b.make = "make update && make"
 	}
-	r, err := commit(ctx, b.repository, cmp.Or(s.Revision, branch))
-	if err != nil {
-		return d.revision, err
+	if r, err = commit(ctx, b.repository, cmp.Or(s.Revision, branch)); err != nil {
+		return r, "", err
 	}
 	r.Branch = branch
 	if b.context, err = buildContext(d.location.Dockerfile); err != nil {
-		return d.revision, err
+		return r, "", err
 	}
-	if err := d.reach(ctx); err != nil {
-		return d.revision, err
+	if err = d.reach(ctx); err == nil {
+		image, err = d.imageOf(ctx, b, r, s.Verbose, out)
 	}
-	image, err := d.imageOf(ctx, b, r, s.Verbose, out)
-	if err != nil {
-		return d.revision, err
-	}
-	d.revision, d.image = r, image
-	return r, nil
+	return r, image, err
 }
 
 // reach says whether the engine answers.
@@ -128,6 +127,3 @@ func commit(ctx context.Context, repository, ref string) (r Revision, err error)
 	}
 	return r, err
 }
-
-// ownDockerfile is takt's, if the user gave none.
-func ownDockerfile() string { return docker.APMServer() }

@@ -20,6 +20,7 @@ import (
 	"github.com/moby/moby/api/types/jsonstream"
 	"github.com/moby/moby/client"
 
+	"github.com/taktload/takt/docker"
 	"github.com/taktload/takt/internal/analysis"
 )
 
@@ -121,7 +122,7 @@ func buildContext(dockerfile string) ([]byte, error) {
 	var b bytes.Buffer
 	t := tar.NewWriter(&b)
 	if dockerfile == "" {
-		text := ownDockerfile()
+		text := docker.APMServer()
 		_ = t.WriteHeader(&tar.Header{Name: "Dockerfile", Mode: 0o644, Size: int64(len(text))})
 		_, _ = io.WriteString(t, text)
 		return b.Bytes(), t.Close()

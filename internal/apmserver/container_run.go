@@ -18,7 +18,7 @@ const labelOwner = "takt.owner"
 // Start runs the image on a free port of this machine. Containers of takts that were
 // killed are removed first: an engine does not know who started one.
 func (d *Docker) Start(ctx context.Context, o Options) (*Running, error) {
-	if d.image == "" {
+	if d.Revision().Hash == "" {
 		return nil, errors.New("no image is built; build it with: apm switch BRANCH")
 	}
 	if err := d.sweep(ctx); err != nil {
@@ -42,7 +42,7 @@ func (d *Docker) Start(ctx context.Context, o Options) (*Running, error) {
 		_, _ = d.engine.ContainerRemove(context.WithoutCancel(ctx), created.ID, client.ContainerRemoveOptions{Force: true}) // the first error says more
 		return nil, err
 	}
-	r.URLs, r.Secret = []string{"http://" + address}, o.Secret
+	r.URLs, r.secret = []string{"http://" + address}, o.Secret
 	return r, r.await(ctx, &o)
 }
 

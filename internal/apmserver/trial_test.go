@@ -193,6 +193,9 @@ func TestTrialWithout(t *testing.T) {
 	if err != nil || r.Warnings[0].Code != WarnUncounted || r.Extra["index"] != nil || r.Extra["max_rss"] == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
+	if why := analysis.RunOf(r).Unfit; !strings.Contains(why, "not kept as comparable: it took 2 s") {
+		t.Errorf("collate and verify take it: %q", why)
+	}
 	if trial.Documents, err = OpenDocuments(Output{URL: "http://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -261,14 +264,14 @@ func TestNotReady(t *testing.T) {
 func TestIncomparable(t *testing.T) {
 	good := func() (*Trial, *takt.Report) {
 		r := &takt.Report{DurationS: 29.99, Variables: map[string]any{"duration_s": json.Number("30")}, Extra: map[string]any{"max_rss": 1e6}, Counts: takt.Counts{OK: 1}}
-		return &Trial{Server: &Checkout{revision: Revision{Branch: "b", Hash: "h", Date: time.Unix(1, 0)}}}, r
+		return &Trial{Server: &Checkout{current: current{r: Revision{Branch: "b", Hash: "h", Date: time.Unix(1, 0)}}}}, r
 	}
 	for want, change := range map[string]func(*Trial, *takt.Report){
 		"":                          func(*Trial, *takt.Report) {},
-		"the branch is not known":   func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).revision.Branch = "" },
-		"the revision is not known": func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).revision.Hash = "" },
-		"the date of the revision":  func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).revision.Date = time.Time{} },
-		"the clone has changes":     func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).revision.Unstaged = true },
+		"the branch is not known":   func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).r.Branch = "" },
+		"the revision is not known": func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).r.Hash = "" },
+		"the date of the revision":  func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).r.Date = time.Time{} },
+		"the clone has changes":     func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).r.Unstaged = true },
 		"the memory of the server":  func(_ *Trial, r *takt.Report) { delete(r.Extra, "max_rss") },
 		"it took 29 s, which is less than 30s; test for longer": func(_ *Trial, r *takt.Report) { r.Variables["duration_s"] = 29 },
 		"it took 20 s":            func(_ *Trial, r *takt.Report) { r.DurationS = 20; delete(r.Variables, "duration_s") },
