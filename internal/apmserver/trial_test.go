@@ -239,24 +239,31 @@ func TestUnmanaged(t *testing.T) {
 	}
 }
 
-func TestNotReady(t *testing.T) {
-	answer := `{"publish_ready":false}`
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, answer) }))
+// A server that answers is asked again until it is ready to publish.
+func TestReady(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"version":"9.5.2","publish_ready":%v}`, asked.Add(1) == 3)
+	}))
 	remote, err := NewRemote(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Patience: time.Millisecond}
-	if _, err := remote.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "not ready to publish; is its Elasticsearch up?") {
-		t.Error(err)
+	if r, err := remote.Start(t.Context(), Options{}); err != nil || r.Version != "9.5.2" || asked.Load() != 3 {
+		t.Errorf("%+v, %v, asked %d times", r, err, asked.Load())
 	}
 	server.Close()
-	if _, err := remote.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "does not answer after 1ms: ") {
+	if _, err := remote.Start(t.Context(), Options{Patience: time.Millisecond}); err == nil || !strings.Contains(err.Error(), "does not answer after 1ms: ") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := remote.Start(ctx, Options{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if err := unready(late, "http://h", nil, time.Minute); !strings.Contains(err.Error(), "at http://h is up, but after 1m0s not ready to publish; is its Elasticsearch up?") {
 		t.Error(err)
 	}
 }
