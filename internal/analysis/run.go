@@ -68,7 +68,7 @@ func RunOf(r *takt.Report) Run {
 func unfit(r *takt.Report) string {
 	for _, w := range r.Warnings {
 		switch w.Code {
-		case "cancelled", "aborted", "broke_off", "shards_missing":
+		case "cancelled", "aborted", "broke_off", "shards_missing", "not_comparable":
 			return w.Message
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 // Checkout is apm-server in a local clone of its repository.
 type Checkout struct {
-	dir      string
-	revision Revision
+	dir string
+	current
 }
 
 // NewCheckout is the clone in that folder.
@@ -34,42 +34,43 @@ func NewCheckout(dir string) (*Checkout, error) {
 // Location implements Server.
 func (c *Checkout) Location() Location { return Location{Kind: KindCheckout, Dir: c.dir} }
 
-// Revision implements Server.
-func (c *Checkout) Revision() Revision { return c.revision }
-
 // Switch fetches, checks out and makes, as far as s says so. What it does not do has to
 // have been done: the clone must be at the branch or revision that s names.
 func (c *Checkout) Switch(ctx context.Context, s Switch, out io.Writer) (Revision, error) {
-	c.revision = Revision{}
-	if err := s.validate(); err != nil {
-		return c.revision, err
-	}
-	remotes, err := c.git(ctx, "remote")
+	c.set(Revision{})
+	r, err := c.change(ctx, &s, out)
 	if err != nil {
-		return c.revision, err
+		return Revision{}, err
+	}
+	c.set(r)
+	return r, nil
+}
+
+func (c *Checkout) change(ctx context.Context, s *Switch, out io.Writer) (r Revision, err error) {
+	if err := s.validate(); err != nil {
+		return r, err
+	}
+	remotes, err := git(ctx, c.dir, "remote")
+	if err != nil {
+		return r, err
 	}
 	remote, branch := s.split(strings.Fields(remotes))
-	for _, step := range c.steps(&s, remote) {
+	for _, step := range steps(s, remote) {
 		if err := step.run(ctx, c.dir, s.Verbose, out); err != nil {
-			return c.revision, err
+			return r, err
 		}
 	}
-	r, err := c.describe(ctx, branch)
-	if err == nil {
-		err = c.isAt(ctx, &s, remote, branch, r.Hash)
+	if r, err = c.describe(ctx, branch); err != nil {
+		return r, err
 	}
-	if err != nil {
-		return c.revision, err
-	}
-	c.revision = r
-	return r, nil
+	return r, c.isAt(ctx, s, remote, branch, r.Hash)
 }
 
 // step is a command of Switch.
 type step []string
 
 // steps are those that s asks for, in their order.
-func (c *Checkout) steps(s *Switch, remote string) (all []step) {
+func steps(s *Switch, remote string) (all []step) {
 	at := s.Branch
 	if s.Revision != "" {
 		at = s.Revision
@@ -109,10 +110,6 @@ func (s step) run(ctx context.Context, dir string, verbose bool, out io.Writer) 
 const linesOnFailure = 40
 
 // git asks git a question.
-func (c *Checkout) git(ctx context.Context, args ...string) (string, error) {
-	return git(ctx, c.dir, args...)
-}
-
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", args...)
@@ -130,14 +127,14 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 // describe is what git says of what is checked out.
 func (c *Checkout) describe(ctx context.Context, branch string) (Revision, error) {
 	r := Revision{Branch: branch}
-	shown, err := c.git(ctx, "show", "-s", "--format=%H%n%cI%n%h %s", "HEAD")
+	shown, err := git(ctx, c.dir, "show", "-s", "--format=%H%n%cI%n%h %s", "HEAD")
 	if err != nil {
 		return r, err
 	}
 	if err := r.parse(shown); err != nil {
 		return r, err
 	}
-	difference, err := c.git(ctx, "status", "--porcelain", "--untracked-files=no")
+	difference, err := git(ctx, c.dir, "status", "--porcelain", "--untracked-files=no")
 	r.Unstaged = difference != ""
 	return r, err
 }
@@ -162,7 +159,7 @@ func (c *Checkout) isAt(ctx context.Context, s *Switch, remote, branch, head str
 		names = []string{s.Revision}
 	}
 	for _, name := range names {
-		if at, err := c.git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil && at == head {
+		if at, err := git(ctx, c.dir, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil && at == head {
 			return nil
 		}
 	}

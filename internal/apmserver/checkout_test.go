@@ -87,7 +87,7 @@ func TestSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, step := range (&Checkout{}).steps(&s, "axw") {
+		for _, step := range steps(&s, "axw") {
 			got = append(got, strings.Join(step, " "))
 		}
 		if strings.Join(got, "|") != want {

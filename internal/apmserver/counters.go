@@ -44,7 +44,7 @@ func (c Counters) add(name string, v any) {
 func (r *Running) counters(ctx context.Context) (sum Counters, ok bool) {
 	sum = Counters{}
 	for _, u := range r.URLs {
-		c, err := ReadCounters(ctx, u+"/debug/vars", r.Secret)
+		c, err := ReadCounters(ctx, u+"/debug/vars", r.secret)
 		if err != nil {
 			return nil, false
 		}

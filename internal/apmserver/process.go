@@ -30,7 +30,7 @@ func startLocal(ctx context.Context, path, dir string, o *Options) (*Running, er
 		return nil, err
 	}
 	r := &Running{
-		URLs: []string{"http://" + address}, Managed: true, Secret: o.Secret,
+		URLs: []string{"http://" + address}, Managed: true, secret: o.Secret,
 		pid: cmd.Process.Pid, done: c.done,
 		err:  func() error { return fmt.Errorf("apm-server has ended: %s", cmd.ProcessState) },
 		stop: func() error { c.end(stopTime); return nil },

@@ -11,8 +11,8 @@ import (
 
 // Remote is a server, or several, that takt neither starts nor stops.
 type Remote struct {
-	urls     []string
-	revision Revision
+	urls []string
+	current
 }
 
 // NewRemote is the server at these URLs. All that are none are in the error.
@@ -51,26 +51,23 @@ func shown(u *url.URL, text string) string {
 // Location implements Server.
 func (r *Remote) Location() Location { return Location{Kind: KindRemote, URLs: r.urls} }
 
-// Revision implements Server.
-func (r *Remote) Revision() Revision { return r.revision }
-
 // Switch notes what runs there: nothing is fetched or made.
 func (r *Remote) Switch(_ context.Context, s Switch, _ io.Writer) (Revision, error) {
-	r.revision = Revision{}
+	r.set(Revision{})
 	if err := s.validate(); err != nil {
-		return r.revision, err
+		return Revision{}, err
 	}
 	if s.Fetch || s.Checkout || s.Make || s.MakeUpdate {
-		return r.revision, errors.New("takt does not manage this server, and so can fetch and make nothing there; give the branch and the revision that run there, without options")
+		return Revision{}, errors.New("takt does not manage this server, and so can fetch and make nothing there; give the branch and the revision that run there, without options")
 	}
 	_, branch := s.split(nil)
-	r.revision = Revision{Branch: branch, Hash: s.Revision}
-	return r.revision, nil
+	r.set(Revision{Branch: branch, Hash: s.Revision})
+	return r.Revision(), nil
 }
 
 // Start waits until each of the servers answers.
 func (r *Remote) Start(ctx context.Context, o Options) (*Running, error) {
-	running := &Running{URLs: r.urls, Secret: o.Secret}
+	running := &Running{URLs: r.urls, secret: o.Secret}
 	for _, u := range r.urls {
 		version, err := ready(ctx, u, &o, nil)
 		if err != nil {

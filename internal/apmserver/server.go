@@ -6,6 +6,7 @@ package apmserver
 import (
 	"context"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -24,6 +25,25 @@ type Server interface {
 	// Start starts it, and returns once it takes events. The end of ctx ends the start,
 	// and no server that has started.
 	Start(ctx context.Context, o Options) (*Running, error)
+}
+
+// current is the revision of a server. Sessions ask for it while a job switches.
+type current struct {
+	mu sync.Mutex
+	r  Revision
+}
+
+// Revision implements Server.
+func (c *current) Revision() Revision {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.r
+}
+
+func (c *current) set(r Revision) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.r = r
 }
 
 // Kinds of locations.
@@ -93,12 +113,12 @@ type Running struct {
 	URLs    []string // without a slash at the end
 	Managed bool     // takt started it, and knows its process
 	Version string   // as it says itself; "": it did not say
-	Secret  takt.Secret
 
-	pid  int             // 0: not known
-	done <-chan struct{} // closed when it has ended; nil: nobody knows
-	err  func() error    // why it ended, once done is closed
-	stop func() error
+	secret takt.Secret
+	pid    int             // 0: not known
+	done   <-chan struct{} // closed when it has ended; nil: nobody knows
+	err    func() error    // why it ended, once done is closed
+	stop   func() error
 }
 
 // Done is closed when the server has ended. It is nil, which never is, for a server that

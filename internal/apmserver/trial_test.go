@@ -193,6 +193,9 @@ func TestTrialWithout(t *testing.T) {
 	if err != nil || r.Warnings[0].Code != WarnUncounted || r.Extra["index"] != nil || r.Extra["max_rss"] == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
+	if why := analysis.RunOf(r).Unfit; !strings.Contains(why, "not kept as comparable: it took 2 s") {
+		t.Errorf("collate and verify take it: %q", why)
+	}
 	if trial.Documents, err = OpenDocuments(Output{URL: "http://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -236,19 +239,21 @@ func TestUnmanaged(t *testing.T) {
 	}
 }
 
-func TestNotReady(t *testing.T) {
-	answer := `{"publish_ready":false}`
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, answer) }))
+// A server that answers is asked again until it is ready to publish.
+func TestReady(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"version":"9.5.2","publish_ready":%v}`, asked.Add(1) == 3)
+	}))
 	remote, err := NewRemote(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Patience: time.Millisecond}
-	if _, err := remote.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "not ready to publish; is its Elasticsearch up?") {
-		t.Error(err)
+	if r, err := remote.Start(t.Context(), Options{}); err != nil || r.Version != "9.5.2" || asked.Load() != 3 {
+		t.Errorf("%+v, %v, asked %d times", r, err, asked.Load())
 	}
 	server.Close()
-	if _, err := remote.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "does not answer after 1ms: ") {
+	if _, err := remote.Start(t.Context(), Options{Patience: time.Millisecond}); err == nil || !strings.Contains(err.Error(), "does not answer after 1ms: ") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -256,19 +261,24 @@ func TestNotReady(t *testing.T) {
 	if _, err := remote.Start(ctx, Options{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if err := unready(late, "http://h", nil, time.Minute); !strings.Contains(err.Error(), "at http://h is up, but after 1m0s not ready to publish; is its Elasticsearch up?") {
+		t.Error(err)
+	}
 }
 
 func TestIncomparable(t *testing.T) {
 	good := func() (*Trial, *takt.Report) {
 		r := &takt.Report{DurationS: 29.99, Variables: map[string]any{"duration_s": json.Number("30")}, Extra: map[string]any{"max_rss": 1e6}, Counts: takt.Counts{OK: 1}}
-		return &Trial{Server: &Checkout{revision: Revision{Branch: "b", Hash: "h", Date: time.Unix(1, 0)}}}, r
+		return &Trial{Server: &Checkout{current: current{r: Revision{Branch: "b", Hash: "h", Date: time.Unix(1, 0)}}}}, r
 	}
 	for want, change := range map[string]func(*Trial, *takt.Report){
 		"":                          func(*Trial, *takt.Report) {},
-		"the branch is not known":   func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).revision.Branch = "" },
-		"the revision is not known": func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).revision.Hash = "" },
-		"the date of the revision":  func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).revision.Date = time.Time{} },
-		"the clone has changes":     func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).revision.Unstaged = true },
+		"the branch is not known":   func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).r.Branch = "" },
+		"the revision is not known": func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).r.Hash = "" },
+		"the date of the revision":  func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).r.Date = time.Time{} },
+		"the clone has changes":     func(t *Trial, _ *takt.Report) { t.Server.(*Checkout).r.Unstaged = true },
 		"the memory of the server":  func(_ *Trial, r *takt.Report) { delete(r.Extra, "max_rss") },
 		"it took 29 s, which is less than 30s; test for longer": func(_ *Trial, r *takt.Report) { r.Variables["duration_s"] = 29 },
 		"it took 20 s":            func(_ *Trial, r *takt.Report) { r.DurationS = 20; delete(r.Variables, "duration_s") },
@@ -299,7 +309,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%s %v, want %v", name, got, want)
 		}
 	}
-	warm := &takt.Report{DurationS: 10, WarmupS: 5, Counts: takt.Counts{OK: 20}, WarmupCounts: takt.Counts{OK: 10}, Extra: map[string]any{"documents_per_request": 3.0}}
+	warm := &takt.Report{DurationS: 10, WarmupS: 5, Counts: takt.Counts{OK: 20}, WarmupCounts: takt.Counts{OK: 10}, Extra: map[string]any{"events_accepted": uint64(60)}}
 	figures(warm, &measured{counted: true, d: drained{state: state{indexed: 90}}})
 	if x := warm.Extra; x["index"] != 1.0 || x["throughput"] != 6.0 || x["latency"] != 500.0 {
 		t.Errorf("with a warm-up: %v", x)
@@ -324,6 +334,10 @@ func TestBlock(t *testing.T) {
 		},
 		Warnings: []takt.Warning{{Code: WarnIncomparable, Message: "the run is not kept as comparable: why"}, {Code: "closed_loop", Message: "shown elsewhere"}},
 	}
+	targets := []any{
+		map[string]any{"url": "http://a:8200/intake/v2/events", "index": 0.0, "status": map[string]any{"202": 6474.0, "503": 3.0}, "responses": 6477.0, "responses_per_s": 215.9},
+		map[string]any{"url": "http://b:8200/intake/v2/events", "index": 0.0, "status": map[string]any{}, "responses": 0.0, "responses_per_s": 0.0},
+	}
 	want := `on branch trace-apm-server , cmd = [30s 1 2 3 4]
 
 pushed 1.6Mb / sec , accepted 1.6Mb / sec (uncompressed)
@@ -343,6 +357,19 @@ the run is not kept as comparable: why
 `
 	var b strings.Builder
 	if err := Block(&b, r, strings.Fields("30s 1 2 3 4")); err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	r.Extra["targets"] = targets
+	want = `http://a:8200/intake/v2/events 0
+  [202]	6474 responses (99.95%)
+  [503]	3 responses (0.05%)
+  total	6477 responses (215.90 rps)
+http://b:8200/intake/v2/events 0
+  total	0 responses (0.00 rps)
+  [2]	timeout: no answer in 10s
+`
+	if err := Block(&b, r, nil); err != nil || !strings.Contains(b.String(), want) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()
