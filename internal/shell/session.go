@@ -37,15 +37,16 @@ type session struct {
 	lines       chan input
 	interrupted chan struct{} // Ctrl-C
 
-	editor  *term.Terminal // nil: plain line mode
-	follows []*follow      // the first is shown, the others after it
-	fresh   bool           // a prompt stands on the last line, and nothing behind it
-	spoken  bool           // a line was read
-	ending  bool
-	broken  atomic.Bool // nobody reads
-	recent  history
-	width   int
-	height  int
+	editor   *term.Terminal      // nil: plain line mode
+	follows  []*follow           // the first is shown, the others after it
+	fresh    bool                // a prompt stands on the last line, and nothing behind it
+	spoken   bool                // a line was read
+	question func(answer string) // that the next line answers; nil: none
+	ending   bool
+	broken   atomic.Bool // nobody reads
+	recent   history
+	width    int
+	height   int
 }
 
 var errNobody = errors.New("nobody reads any more")
@@ -153,6 +154,10 @@ func (c *session) input(l input) {
 		c.ending = len(c.follows) == 0
 	case c.first() && isHTTP(l.text):
 		c.ending = true
+	case c.question != nil:
+		ask := c.question
+		c.question = nil
+		ask(strings.TrimSpace(l.text))
 	default:
 		c.execute(l.text)
 	}
