@@ -7,7 +7,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X github.com/taktload/takt/internal/cli.version=$(VERSION)"
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-real bench soak check check-format fmt
+.PHONY: help build demo test test-real docker bench soak check check-format fmt
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,12 @@ test: ## all tests that need Go only, with -race (at most 5 minutes)
 test-real: ## suites against real servers, fetched and started by scripts/servers (at most 18 minutes)
 	@scripts/test-real
 
+docker: ## build the image takt: FROM scratch, the static binary, run as a user without rights
+	rm -rf bin/image && mkdir -p bin/image/data
+	GOOS=linux $(BUILD) -o bin/image/takt ./cmd/takt
+	cp /etc/ssl/certs/ca-certificates.crt bin/image/
+	docker build -q -t takt -f docker/Dockerfile bin/image
+
 bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka; writes docs/benchmarks.md (about 35 minutes)
 	@$(GO) run ./scripts/bench
 
@@ -38,8 +44,8 @@ bin/staticcheck: scripts/tools/go.mod scripts/tools/go.sum
 	$(GO) build -C scripts/tools -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 
 check-format:
-	@unformatted="$$(gofmt -l cmd internal pkg scripts)"; test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
+	@unformatted="$$(gofmt -l cmd docker internal pkg scripts)"; test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 
 fmt: ## format the code
-	gofmt -w cmd internal pkg scripts
+	gofmt -w cmd docker internal pkg scripts

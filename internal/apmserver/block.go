@@ -45,19 +45,15 @@ func Block(to io.Writer, r *takt.Report, words []string) error {
 	return err
 }
 
-// responses are the answers by status, and the response times.
+// responses are the answers by target and status, then what had no good answer, and the
+// response times.
 func responses(b *strings.Builder, r *takt.Report) {
-	fmt.Fprintln(b, orUnknown(r.Variables["apm_host"]))
-	var all uint64
-	for _, n := range r.Status {
-		all += n
-	}
-	for _, code := range slices.Sorted(maps.Keys(r.Status)) {
-		n := r.Status[code]
-		fmt.Fprintf(b, "  [%s]\t%d responses (%.2f%%)\n", code, n, 100*float64(n)/float64(all))
-	}
-	if r.DurationS > 0 {
-		fmt.Fprintf(b, "  total\t%d responses (%.2f rps)\n", all, float64(all)/r.DurationS)
+	for _, t := range targetsOf(r) {
+		fmt.Fprintln(b, t.name)
+		for _, code := range slices.Sorted(maps.Keys(t.status)) {
+			fmt.Fprintf(b, "  [%s]\t%.0f responses (%.2f%%)\n", code, t.status[code], 100*t.status[code]/t.all)
+		}
+		fmt.Fprintf(b, "  total\t%.0f responses (%.2f rps)\n", t.all, t.perS)
 	}
 	for _, e := range r.Errors {
 		fmt.Fprintf(b, "  [%d]\t%s: %s\n", e.Count, e.Class, e.Sample)
@@ -67,6 +63,43 @@ func responses(b *strings.Builder, r *takt.Report) {
 			fmt.Fprintf(b, "  %s time  p50 %s  p90 %s  p99 %s  max %s\n", name, ms(l.P50), ms(l.P90), ms(l.P99), ms(l.Max))
 		}
 	}
+}
+
+// answered is what one target has answered.
+type answered struct {
+	name      string
+	status    map[string]float64
+	all, perS float64
+}
+
+// targetsOf are those of takt apm's report; one for all where a report has none.
+func targetsOf(r *takt.Report) (all []answered) {
+	list, _ := r.Extra["targets"].([]any)
+	for _, one := range list {
+		m, _ := one.(map[string]any)
+		t := answered{status: map[string]float64{}}
+		index, _ := number(m["index"])
+		t.name = fmt.Sprintf("%s %.0f", orUnknown(m["url"]), index)
+		t.all, _ = number(m["responses"])
+		t.perS, _ = number(m["responses_per_s"])
+		status, _ := m["status"].(map[string]any)
+		for code, n := range status {
+			t.status[code], _ = number(n)
+		}
+		all = append(all, t)
+	}
+	if len(all) > 0 {
+		return all
+	}
+	t := answered{name: orUnknown(r.Variables["apm_host"]), status: map[string]float64{}}
+	for code, n := range r.Status {
+		t.status[code] = float64(n)
+		t.all += float64(n)
+	}
+	if r.DurationS > 0 {
+		t.perS = t.all / r.DurationS
+	}
+	return []answered{t}
 }
 
 // documentLine says what has arrived of what was accepted, and below 90 % why it may

@@ -16,8 +16,7 @@ import (
 // Figures of a trial in Report.Extra, beside those in the table of metrics.
 const (
 	extraDocuments = "documents"          // counted
-	extraExpected  = "documents_expected" // accepted requests × documents per request
-	extraPer       = "documents_per_request"
+	extraExpected  = "documents_expected" // of what was accepted
 	extraDrain     = "drain_s"
 	extraCPU       = "server_cpu_s" // of the server's process, from the load's start to the end of the drain
 	extraCounters  = "server_counters"
@@ -37,11 +36,11 @@ func (t *Trial) fill(r *takt.Report, m *measured) {
 // figures are hey-apm's, by its formulas; e is the time of the load, the drain not in it.
 //
 //	throughput = documents counted ÷ e
-//	index      = documents counted ÷ (accepted requests × documents per request)
+//	index      = documents counted ÷ documents expected
 //	latency    = 1000 × e ÷ accepted requests     ms; not a response time
 //	efficiency = 60 × accepted bytes a second ÷ max_rss
 //
-// The warm-up makes documents too, so its time and requests are in the first two.
+// The warm-up makes documents too, so its time and its requests are in the first two.
 func figures(r *takt.Report, m *measured) {
 	if r.Extra == nil {
 		r.Extra = map[string]any{}
@@ -57,9 +56,9 @@ func figures(r *takt.Report, m *measured) {
 		documents := float64(m.d.indexed)
 		x[extraDocuments], x[extraDrain] = documents, m.d.took.Seconds()
 		put(x, "throughput", documents, r.DurationS+r.WarmupS)
-		if per, ok := documentsPerRequest(r); ok {
-			x[extraExpected] = per * (requests + float64(r.WarmupCounts.OK))
-			put(x, "index", documents, x[extraExpected].(float64))
+		if n, ok := expected(r, requests); ok {
+			x[extraExpected] = n
+			put(x, "index", documents, n)
 		}
 	}
 	if m.usage.maxRSS > 0 {
@@ -80,14 +79,19 @@ func put(x map[string]any, name string, dividend, divisor float64) {
 	}
 }
 
-// documentsPerRequest is what the load says, else hey-apm's events + events × spans.
-func documentsPerRequest(r *takt.Report) (float64, bool) {
-	if n, ok := number(r.Extra[extraPer]); ok {
-		return n, true
+// expected is the number of documents that the server owes: each event is one. A load
+// that counts the accepted events says it, also of a request of which only a part was
+// taken; of others it is hey-apm's accepted requests × (events + events × spans).
+func expected(r *takt.Report, requests float64) (n float64, ok bool) {
+	if n, ok = number(r.Extra["events_accepted"]); !ok {
+		events, said := number(r.Variables["events"])
+		spans, _ := number(r.Variables["spans"])
+		n, ok = requests*events*(1+spans), said
 	}
-	events, ok := number(r.Variables["events"])
-	spans, _ := number(r.Variables["spans"])
-	return events * (1 + spans), ok && events > 0
+	if r.WarmupCounts.OK > 0 && r.Counts.OK > 0 { // neither has those of the warm-up
+		n *= 1 + float64(r.WarmupCounts.OK)/float64(r.Counts.OK)
+	}
+	return n, ok
 }
 
 // number is v as a float64, whichever number it is.

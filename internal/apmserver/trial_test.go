@@ -299,7 +299,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%s %v, want %v", name, got, want)
 		}
 	}
-	warm := &takt.Report{DurationS: 10, WarmupS: 5, Counts: takt.Counts{OK: 20}, WarmupCounts: takt.Counts{OK: 10}, Extra: map[string]any{"documents_per_request": 3.0}}
+	warm := &takt.Report{DurationS: 10, WarmupS: 5, Counts: takt.Counts{OK: 20}, WarmupCounts: takt.Counts{OK: 10}, Extra: map[string]any{"events_accepted": uint64(60)}}
 	figures(warm, &measured{counted: true, d: drained{state: state{indexed: 90}}})
 	if x := warm.Extra; x["index"] != 1.0 || x["throughput"] != 6.0 || x["latency"] != 500.0 {
 		t.Errorf("with a warm-up: %v", x)
@@ -324,6 +324,10 @@ func TestBlock(t *testing.T) {
 		},
 		Warnings: []takt.Warning{{Code: WarnIncomparable, Message: "the run is not kept as comparable: why"}, {Code: "closed_loop", Message: "shown elsewhere"}},
 	}
+	targets := []any{
+		map[string]any{"url": "http://a:8200/intake/v2/events", "index": 0.0, "status": map[string]any{"202": 6474.0, "503": 3.0}, "responses": 6477.0, "responses_per_s": 215.9},
+		map[string]any{"url": "http://b:8200/intake/v2/events", "index": 0.0, "status": map[string]any{}, "responses": 0.0, "responses_per_s": 0.0},
+	}
 	want := `on branch trace-apm-server , cmd = [30s 1 2 3 4]
 
 pushed 1.6Mb / sec , accepted 1.6Mb / sec (uncompressed)
@@ -343,6 +347,19 @@ the run is not kept as comparable: why
 `
 	var b strings.Builder
 	if err := Block(&b, r, strings.Fields("30s 1 2 3 4")); err != nil || b.String() != want {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	r.Extra["targets"] = targets
+	want = `http://a:8200/intake/v2/events 0
+  [202]	6474 responses (99.95%)
+  [503]	3 responses (0.05%)
+  total	6477 responses (215.90 rps)
+http://b:8200/intake/v2/events 0
+  total	0 responses (0.00 rps)
+  [2]	timeout: no answer in 10s
+`
+	if err := Block(&b, r, nil); err != nil || !strings.Contains(b.String(), want) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()

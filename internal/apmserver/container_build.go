@@ -1,0 +1,167 @@
+package apmserver
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	api "github.com/moby/moby/api/types/build"
+	"github.com/moby/moby/api/types/jsonstream"
+	"github.com/moby/moby/client"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+// Labels of takt's images and containers.
+const (
+	labelKey     = "takt.key"     // of an image: what it was built from
+	labelSubject = "takt.subject" // of an image: short hash and subject of the commit
+	labelPrefix  = "takt."        // before branch, revision and revision_date
+)
+
+// build is what an image is made from.
+type build struct {
+	repository, remote, make string
+	context                  []byte // a tar with the Dockerfile in it
+}
+
+// args are the build arguments.
+func (b *build) args(r *Revision) map[string]*string {
+	return map[string]*string{"repository": &b.repository, "remote": &b.remote, "ref": &r.Hash, "make": &b.make}
+}
+
+// key is equal for what makes equal images.
+func (b *build) key(r *Revision) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %q ", b.repository, b.remote, b.make, r.Hash)
+	h.Write(b.context)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// imageOf gives the image of the revision, and builds it if there is none.
+func (d *Docker) imageOf(ctx context.Context, b build, r Revision, verbose bool, out io.Writer) (string, error) {
+	key := b.key(&r)
+	there, err := d.engine.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("label", labelKey+"="+key)})
+	if err != nil {
+		return "", err
+	}
+	if len(there.Items) > 0 {
+		fmt.Fprintf(out, "the image of %.12s is there\n", r.Hash)
+		return append(there.Items[0].RepoTags, there.Items[0].ID)[0], nil
+	}
+	tag := "takt-apm-server:" + tagOf(r.Branch) + "-" + r.Hash[:12]
+	fmt.Fprintf(out, "building %s\n", tag)
+	answer, err := d.engine.ImageBuild(ctx, bytes.NewReader(b.context), client.ImageBuildOptions{
+		Version: api.BuilderV1, // the other needs a session, and a plugin of the command docker
+		Tags:    []string{tag}, BuildArgs: b.args(&r), Remove: true, ForceRemove: true,
+		Labels: map[string]string{
+			labelKey: key, labelSubject: r.Subject, labelPrefix + analysis.LabelBranch: r.Branch,
+			labelPrefix + analysis.LabelRevision: r.Hash, labelPrefix + analysis.LabelRevisionDate: r.Date.Format(time.RFC3339),
+		},
+	})
+	if err != nil {
+		return "", fmt.Errorf("the image was not built: %w", err)
+	}
+	defer answer.Body.Close()
+	return tag, follow(answer.Body, verbose, out)
+}
+
+// tagOf makes a branch's name fit for a tag.
+func tagOf(branch string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, fmt.Sprintf("%.80s", strings.TrimLeft(branch, ".-")))
+}
+
+// follow shows what the build says. The engine answers 200 before it begins: an error
+// is a message like the others.
+func follow(body io.Reader, verbose bool, out io.Writer) error {
+	last := NewLog()
+	to := io.Writer(last)
+	if verbose {
+		to = out
+	}
+	for messages := json.NewDecoder(body); ; {
+		var m jsonstream.Message
+		err := messages.Decode(&m)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the build broke off: %w", err)
+		case m.Error != nil:
+			Print(out, last.Tail(linesOnFailure, ""), false)
+			return fmt.Errorf("the image was not built: %w", m.Error)
+		}
+		fmt.Fprint(to, m.Stream)
+	}
+}
+
+// contextBytes bounds what is sent to the engine with a Dockerfile: somebody's home is
+// not meant to be.
+const contextBytes = 256 << 20
+
+// buildContext is the folder of the Dockerfile; of takt's own it is that alone. Files
+// have no times, so that equal ones give equal bytes.
+func buildContext(dockerfile string) ([]byte, error) {
+	var b bytes.Buffer
+	t := tar.NewWriter(&b)
+	if dockerfile == "" {
+		text := ownDockerfile()
+		_ = t.WriteHeader(&tar.Header{Name: "Dockerfile", Mode: 0o644, Size: int64(len(text))})
+		_, _ = io.WriteString(t, text)
+		return b.Bytes(), t.Close()
+	}
+	dir := filepath.Dir(dockerfile)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if path == dockerfile {
+			name = "Dockerfile"
+		}
+		return addFile(t, &b, path, filepath.ToSlash(name))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the folder of %s cannot be sent to the engine: %w", dockerfile, err)
+	}
+	return b.Bytes(), t.Close()
+}
+
+func addFile(t *tar.Writer, b *bytes.Buffer, path, name string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if int64(b.Len())+info.Size() > contextBytes {
+		return fmt.Errorf("it holds more than %d MiB; put the Dockerfile and what it copies into a folder of their own", contextBytes>>20)
+	}
+	if err := t.WriteHeader(&tar.Header{Name: name, Mode: int64(info.Mode().Perm()), Size: info.Size()}); err != nil {
+		return err
+	}
+	_, err = io.Copy(t, f)
+	return err
+}
