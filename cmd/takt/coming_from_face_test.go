@@ -35,7 +35,7 @@ type face struct {
 // faces are those that a list of facts can be against. A protocol that gets a section
 // adds its own.
 func faces(t *testing.T) map[string]*face {
-	return map[string]*face{"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "pkg/bench": benchFace(t)}
+	return map[string]*face{"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt apm": apmFace(t), "pkg/bench": benchFace(t)}
 }
 
 // prints reports whether a label, as a whole, or a field stands in what is printed.
@@ -97,6 +97,25 @@ func kafkaFace(t *testing.T) *face {
 	return &face{flag: flagOf(t, "kafka", "produce"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
 }
 
+// apmFace sends a profile to a target of which a part fails, and streams.
+func apmFace(t *testing.T) *face {
+	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
+	d.listen([]string{"--service", "1ms", "--status", "202", "--reset-rate", "10%"})
+	defer d.stop()
+	path := filepath.Join(t.TempDir(), "report.json")
+	text := ""
+	for _, args := range [][]string{
+		{"-profile", "tiny", "--intake", "v1", "-run", "300ms"}, {"-stream", "-p", "10ms", "-timeout", "100ms", "-n", "4", "-f", "1"},
+	} {
+		code, out := d.runLine(append([]string{"apm", "-base-url", d.url, "--progress", "none", "-o", "json=" + path}, args...), "")
+		if code != 0 {
+			t.Fatalf("exit code %d: %s", code, out)
+		}
+		text += out + "\n"
+	}
+	return &face{flag: flagOf(t, "apm"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(text)}
+}
+
 // flagOf looks a flag up in the help of a command, and has takt config take it with its
 // value.
 func flagOf(t *testing.T, command ...string) func(string) error {
@@ -129,7 +148,7 @@ func checkCommand(line string) error {
 		return err
 	}
 	args, most := args[1:], 1
-	if slices.Contains([]string{"http", "kafka", "target"}, args[0]) {
+	if slices.Contains([]string{"apm", "http", "kafka", "target"}, args[0]) {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer

@@ -113,8 +113,8 @@ func TestSettingFaults(t *testing.T) {
 		{nil, "[htpp]\nrat = 5\n[http]\nservice = 1ms\n[target]\nfreeze = 5\nrate = 5\n[x-y-z]", "", []string{
 			"takt: stdin:1: unknown section htpp; did you mean http?",
 			"takt: stdin:4: service is a setting of takt target, not of takt http; put it above all sections or below [target]",
-			"takt: stdin:7: rate is a setting of takt http, not of takt target; ",
-			"takt: stdin:8: unknown section x-y-z; use one of capacity, collate, compare, http, ",
+			"takt: stdin:7: rate is a setting of takt apm, not of takt target; ",
+			"takt: stdin:8: unknown section x-y-z; use one of apm, capacity, collate, compare, http, ",
 		}},
 		{nil, "rate = 5/s\nlabel = a=1\nrate = 6/s\ntimeout\n[http]\nrate = 7/s", "", []string{
 			"takt: stdin:3: rate stands in line 1 already; keep one",
@@ -279,10 +279,10 @@ func TestConfigJSON(t *testing.T) {
 
 func TestConfigUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"config":              "takt: no command is given; use one of http, kafka, target",
-		"config --json":       "takt: no command is given; use one of http, kafka, target",
+		"config":              "takt: no command is given; use one of apm, http, kafka, target",
+		"config --json":       "takt: no command is given; use one of apm, http, kafka, target",
 		"config htpp":         `takt: unknown command "htpp"; did you mean takt config http?`,
-		"config version":      `takt: unknown command "version"; use one of http, kafka, target`,
+		"config version":      `takt: unknown command "version"; use one of apm, http, kafka, target`,
 		"config --jsn http":   "takt: unknown flag --jsn; did you mean --json?",
 		"config --json htpp":  `takt: unknown command "htpp"; did you mean takt config http?`,
 		"config http":         "takt: no url is given; ",

@@ -81,12 +81,7 @@ func TestSuite(t *testing.T) {
 				}
 				o := New()
 				o.Events, o.Spans, o.Frames, o.Stream, o.Pause = 1, 1, 1, way.stream, time.Millisecond
-				if way.stream {
-					o.conn.Timeout = 10 * time.Millisecond
-					if behaviour == drivertest.Hanging {
-						o.conn.Timeout = 10 * time.Second
-					}
-				}
+				o.until = 1 // a stream ends after its first body
 				if faults := o.Validate(urls); len(faults) > 0 {
 					t.Fatal(faults)
 				}
@@ -215,7 +210,7 @@ func TestFailures(t *testing.T) {
 	} {
 		s := startIntake(t, func(s *intake) { s.status, s.body = tt.status, tt.body })
 		o := New()
-		o.Events, o.Spans = 3, 0
+		o.Events, o.Spans, o.Frames = 3, 0, 1
 		r := load(t, o, 10, nil, s.URL)
 		if r.Counts.Failed != 10 || len(r.Errors) != 1 || r.Errors[0].Class != tt.class || r.Errors[0].Sample != tt.want {
 			t.Errorf("%d: %+v, %+v", tt.status, r.Counts, r.Errors)
@@ -242,7 +237,7 @@ func TestHang(t *testing.T) {
 func TestSeveralServers(t *testing.T) {
 	good, bad := startIntake(t, nil), startIntake(t, func(s *intake) { s.status = 503 })
 	o := New()
-	o.Events, o.Spans = 3, 0
+	o.Events, o.Spans, o.Frames = 3, 0, 1
 	r := load(t, o, 101, nil, good.URL, bad.URL)
 	if r.Counts.OK != 51 || r.Counts.Failed != 50 || len(good.requests()) != 51 {
 		t.Errorf("%+v", r.Counts)
@@ -311,8 +306,8 @@ func TestStream(t *testing.T) {
 		s := startIntake(t, nil)
 		o := New()
 		o.Events, o.Spans, o.Frames, o.Stream, o.DisableCompression = 2, 3, 1, true, plain
-		o.Pause, o.conn.Timeout = 5*time.Millisecond, 60*time.Millisecond
-		r := load(t, o, 2, nil, s.URL)
+		o.Pause = 5 * time.Millisecond
+		r := load(t, o, 2, func(e *engine.Options) { e.Connections, e.Duration = 2, 60*time.Millisecond }, s.URL)
 		if r.Counts.OK != 2 {
 			t.Fatalf("%+v %+v", r.Counts, r.Errors)
 		}
@@ -348,9 +343,9 @@ func TestStreamRefused(t *testing.T) {
 
 // Nothing is allocated for a request and its good answer.
 func TestAllocatesNothing(t *testing.T) {
-	p := planOf(t, func(o *Options) { o.Profile = "heavy" })
+	p := planOf(t, func(o *Options) { o.Profile = "tiny" })
 	c := newCodec(p, 0)
-	answer := httpText(202, "application/json", `{"accepted":24}`)
+	answer := httpText(202, "application/json", `{"accepted":1}`)
 	health := httpText(200, "application/json", `{}`)
 	var r takt.Result
 	op := takt.Op{}
