@@ -30,6 +30,8 @@ func apm(t *testing.T) (url string) {
 			fmt.Fprintf(w, `{"deleted":%d}`, documents.Swap(0)*4/5)
 		case strings.HasPrefix(path, "/_cluster/health"):
 			fmt.Fprint(w, `{"status":"yellow"}`)
+		case path == "/debug/vars":
+			fmt.Fprint(w, `{"libbeat.pipeline.events.active":0,"libbeat.output.events.active":0}`)
 		case path == "/":
 			fmt.Fprint(w, `{"version":"7.17.29"}`)
 		case strings.HasSuffix(path, "/_refresh"):

@@ -60,13 +60,13 @@ func (b *bench) switched(server apmserver.Server, r apmserver.Revision) {
 }
 
 // restore gives a user what they used last. A password was not kept.
-func (u *user) restore() error {
+func (u *user) restore(engine string) error {
 	u.mu.Lock()
 	last := u.kept.Use
 	u.mu.Unlock()
 	var faults []error
 	if last.Location.Kind != "" {
-		server, err := serverAt(last.Location)
+		server, err := serverAt(last.Location, engine)
 		if err == nil {
 			u.bench.use(server)
 		}
@@ -82,15 +82,17 @@ func (u *user) restore() error {
 	return errors.Join(faults...)
 }
 
-// serverAt is the server of a location.
-func serverAt(l apmserver.Location) (apmserver.Server, error) {
+// serverAt is the server of a location; engine is that of containers, as in DOCKER_HOST.
+func serverAt(l apmserver.Location, engine string) (apmserver.Server, error) {
 	switch l.Kind {
 	case apmserver.KindRemote:
 		return apmserver.NewRemote(l.URLs...)
 	case apmserver.KindCheckout:
 		return apmserver.NewCheckout(l.Dir)
+	case apmserver.KindDocker:
+		return apmserver.NewDocker(l, engine)
 	}
-	return nil, fmt.Errorf("apm-server at %s: it cannot be used here; choose another one with apm use", l)
+	return nil, fmt.Errorf("%q is no kind of server that is known here; choose another one with apm use", l.Kind)
 }
 
 // askTime is how long a cluster may take to answer status.

@@ -24,12 +24,15 @@ its documents are counted, and the store of your reports, unless the server was 
 --store. local is http://localhost:9200; last is the one used last. The password is
 kept while the server runs, and is written nowhere.
 elasticsearch reset deletes the documents that apm-server wrote, and asks first.`},
-		{name: "apm", args: "use … | switch … | tail … | FLAGS URL…", short: "choose apm-server and its revision, or load one", prepare: prepareAPM,
+		{name: "apm", args: "use … | switch … | list | tail … | FLAGS URL…", short: "choose apm-server and its revision, or load one", prepare: prepareAPM,
 			long: `apm use URL…                  servers that run already, in turn
 apm use FOLDER                a clone of apm-server on the machine of this shell
+apm use docker                containers, of images made from revisions;
+                              --dockerfile /FILE for another way to make them
 apm use local | last          $GOPATH/src/github.com/elastic/apm-server | the last one
 ` + apmserver.SwitchUsage + `
                               fetch, check out, make update, make, verbose; -fcmv too
+apm list                      the images that were made
 apm tail [-n N | -N] [TEXT]   the last lines of the server's log, 10, with TEXT in them
 apm FLAGS URL…                load it, as takt apm does; help apm-load has the flags`},
 		{name: "test", args: "DURATION EVENTS SPANS FRAMES WORKERS", short: "test apm-server: start it, load it, count, stop it, keep the report", prepare: prepareTest, long: testHelp},
@@ -167,6 +170,8 @@ func prepareAPM(c *session, args []string) (action, error) {
 		return prepareUse(c, args[1:])
 	case "switch":
 		return prepareSwitch(args[1:])
+	case "list":
+		return action{now: (*session).listImages}, nil
 	case "tail":
 		return prepareTail(args[1:])
 	}
@@ -177,11 +182,18 @@ func prepareUse(c *session, args []string) (action, error) {
 	var l apmserver.Location
 	switch {
 	case len(args) == 0:
-		return action{}, errors.New("write apm use URL…, apm use FOLDER, apm use local or apm use last")
+		return action{}, errors.New("write apm use URL…, apm use FOLDER, apm use docker, apm use local or apm use last")
 	case strings.Contains(args[0], "://"):
 		l = apmserver.Location{Kind: apmserver.KindRemote, URLs: args}
 		if err := c.server.loadable(args...); err != nil {
 			return action{secret: slices.ContainsFunc(args, hasPassword)}, err
+		}
+	case args[0] == "docker":
+		l.Kind = apmserver.KindDocker
+		if len(args) == 3 && args[1] == "--dockerfile" && filepath.IsAbs(args[2]) {
+			l.Dockerfile = args[2]
+		} else if len(args) > 1 {
+			return action{}, errors.New("write apm use docker, or apm use docker --dockerfile /FILE")
 		}
 	case len(args) > 1:
 		return action{}, fmt.Errorf("it takes one folder, not %q", strings.Join(args, " "))
@@ -196,7 +208,7 @@ func prepareUse(c *session, args []string) (action, error) {
 	default:
 		l = apmserver.Location{Kind: apmserver.KindCheckout, Dir: args[0]}
 	}
-	server, err := serverAt(l)
+	server, err := serverAt(l, c.server.host.Docker)
 	if err != nil {
 		return action{secret: slices.ContainsFunc(args, hasPassword)}, err
 	}
@@ -232,6 +244,23 @@ func prepareSwitch(args []string) (action, error) {
 }
 
 var errNoServer = errors.New("no apm-server is chosen; write apm use URL, or apm use FOLDER")
+
+// listImages lists those that takt has made.
+func (c *session) listImages() {
+	ctx, cancel := context.WithTimeout(c.ctx, askTime)
+	defer cancel()
+	d, err := apmserver.NewDocker(apmserver.Location{}, c.server.host.Docker)
+	if err == nil {
+		defer d.Close()
+		var images []apmserver.Image
+		if images, err = d.Images(ctx); err == nil {
+			err = apmserver.PrintImages(c, images)
+		}
+	}
+	if err != nil {
+		c.fail(err)
+	}
+}
 
 // prepareTail reads -n N, -N and a text, in any order.
 func prepareTail(args []string) (action, error) {

@@ -151,7 +151,7 @@ func (c *session) input(l input) {
 		c.fail(l.err)
 	case l.err != nil:
 		c.lines = nil
-		c.ending = len(c.follows) == 0
+		c.ending = len(c.follows) == 0 || !errors.Is(l.err, io.EOF)
 	case c.first() && isHTTP(l.text):
 		c.ending = true
 	case c.question != nil:
@@ -220,7 +220,7 @@ func (c *session) interrupt() {
 
 // prompt asks for a line, unless the output of a job goes on. The editor has its own.
 func (c *session) prompt() {
-	busy := len(c.follows) > 0 && c.server.queue.isRunning(c.follows[0].job)
+	busy := len(c.follows) > 0 && c.server.queue.begun(c.follows[0].job)
 	if c.editor != nil || c.fresh || c.inputEnded() || busy || c.ending {
 		return
 	}

@@ -40,5 +40,6 @@ type Host struct {
 	Run     Run
 	Plan    func(args []string, r Rules) (Plan, error) // checks a command line; the error has every fault
 	Version string
+	Docker  string // the engine of containers, as in DOCKER_HOST; "": the usual one
 	GoPath  string // where Go programs have their sources; "": not known
 }

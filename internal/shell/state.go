@@ -20,13 +20,15 @@ type state struct {
 	mu    sync.Mutex
 	users map[string]*user
 	lost  []string
+
+	docker string // the engine of containers, as in DOCKER_HOST
 }
 
 // pendingFile has the jobs that wait or run, without secrets.
 const pendingFile = "pending.json"
 
-func openState(dir string) (*state, error) {
-	s := &state{dir: dir, users: map[string]*user{}}
+func openState(dir, docker string) (*state, error) {
+	s := &state{dir: dir, docker: docker, users: map[string]*user{}}
 	if dir == "" {
 		return s, nil
 	}
@@ -53,7 +55,7 @@ func (s *state) user(name string) (*user, error) {
 	err := s.read(u.file(), &u.kept)
 	s.users[name] = u
 	if err == nil {
-		err = u.restore()
+		err = u.restore(s.docker)
 	}
 	return u, err
 }
