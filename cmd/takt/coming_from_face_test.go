@@ -30,12 +30,13 @@ type face struct {
 	flag   func(span string) error // whether a flag exists, and takes its value if it has one
 	text   string                  // all that a run prints, spaces squeezed
 	fields map[string]bool         // of its report as JSON: counts.ok
+	typed  bool                    // text has what is typed, too: tables of flags and inputs are held against it
 }
 
 // faces are those that a list of facts can be against. A protocol that gets a section
 // adds its own.
 func faces(t *testing.T) map[string]*face {
-	return map[string]*face{"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt apm": apmFace(t), "pkg/bench": benchFace(t)}
+	return map[string]*face{"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt apm": apmFace(t), "takt server": shellFace(t), "pkg/bench": benchFace(t)}
 }
 
 // prints reports whether a label, as a whole, or a field stands in what is printed.
@@ -116,6 +117,18 @@ func apmFace(t *testing.T) *face {
 	return &face{flag: flagOf(t, "apm"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(text)}
 }
 
+// shellFace is what the transcripts of the shell type and get, which tests of their own
+// hold, and its help.
+func shellFace(t *testing.T) *face {
+	_, help := (&doc{t: t}).runLine([]string{"server", "--help"}, "")
+	f := &face{flag: func(string) error { return nil }, text: squeeze(help) + "\n", typed: true}
+	paths, _ := filepath.Glob("../../internal/shell/testdata/transcripts/*.txt") // the pattern is well-formed
+	for _, path := range paths {
+		f.text += squeeze(string(readFile(t, path))) + "\n"
+	}
+	return f
+}
+
 // flagOf looks a flag up in the help of a command, and has takt config take it with its
 // value.
 func flagOf(t *testing.T, command ...string) func(string) error {
@@ -148,7 +161,7 @@ func checkCommand(line string) error {
 		return err
 	}
 	args, most := args[1:], 1
-	if slices.Contains([]string{"apm", "http", "kafka", "target"}, args[0]) {
+	if slices.Contains([]string{"apm", "http", "kafka", "server", "target"}, args[0]) {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer
@@ -184,7 +197,7 @@ func benchFace(t *testing.T) *face {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &face{benchFlag, squeeze(text.String()), fieldsOf(t, report)}
+	return &face{flag: benchFlag, text: squeeze(text.String()), fields: fieldsOf(t, report)}
 }
 
 // benchFlag parses a flag on a set of its own, which DefineBenchmarkFlags takes for
