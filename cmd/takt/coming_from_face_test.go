@@ -32,13 +32,14 @@ type face struct {
 	flag   func(span string) error // whether a flag exists, and takes its value if it has one
 	text   string                  // all that a run prints, spaces squeezed
 	fields map[string]bool         // of its report as JSON: counts.ok
+	typed  bool                    // text has what is typed, too: tables of flags and inputs are held against it
 }
 
 // faces are those that a list of facts can be against. A protocol that gets a section
 // adds its own.
 func faces(t *testing.T) map[string]*face {
 	return map[string]*face{
-		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt apm": apmFace(t), "takt replay": replayFace(t), "pkg/bench": benchFace(t),
+		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt apm": apmFace(t), "takt server": shellFace(t), "takt replay": replayFace(t), "pkg/bench": benchFace(t),
 	}
 }
 
@@ -143,6 +144,18 @@ func replayFace(t *testing.T) *face {
 	return &face{flag: flagOf(t, "replay"), fields: fieldsOf(t, readFile(t, report)), text: squeeze(out)}
 }
 
+// shellFace is what the transcripts of the shell type and get, which tests of their own
+// hold, and its help.
+func shellFace(t *testing.T) *face {
+	_, help := (&doc{t: t}).runLine([]string{"server", "--help"}, "")
+	f := &face{flag: func(string) error { return nil }, text: squeeze(help) + "\n", typed: true}
+	paths, _ := filepath.Glob("../../internal/shell/testdata/transcripts/*.txt") // the pattern is well-formed
+	for _, path := range paths {
+		f.text += squeeze(string(readFile(t, path))) + "\n"
+	}
+	return f
+}
+
 // flagOf looks a flag up in the help of a command, and has takt config take it with its
 // value.
 func flagOf(t *testing.T, command ...string) func(string) error {
@@ -179,7 +192,7 @@ func checkCommand(line string) error {
 		return err
 	}
 	args, most := args[1:], 1
-	if slices.Contains([]string{"apm", "http", "kafka", "replay", "target"}, args[0]) {
+	if slices.Contains([]string{"apm", "http", "kafka", "replay", "server", "target"}, args[0]) {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer
@@ -215,7 +228,7 @@ func benchFace(t *testing.T) *face {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &face{benchFlag, squeeze(text.String()), fieldsOf(t, report)}
+	return &face{flag: benchFlag, text: squeeze(text.String()), fields: fieldsOf(t, report)}
 }
 
 // benchFlag parses a flag on a set of its own, which DefineBenchmarkFlags takes for

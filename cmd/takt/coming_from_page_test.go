@@ -130,6 +130,10 @@ func (s *section) right(kind, span string) {
 		if !s.bench[name] {
 			s.fault("%s: no such name in pkg/bench", span)
 		}
+	case s.face.typed:
+		if !s.face.prints(span) && !strings.HasPrefix(span, "make ") {
+			s.fault("%s: no transcript or help of the shell has it", span)
+		}
 	case strings.HasPrefix(span, "-"):
 		if err := s.face.flag(span); err != nil {
 			s.fault("%s: %v", span, err)

@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 			"during":  cmdDuring,
 			"report":  cmdReport,
 			"replace": cmdReplace,
+			"type":    cmdType,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", os.Getenv("GORACE"))

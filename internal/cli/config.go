@@ -32,7 +32,7 @@ func newConfig(env Env) *cobra.Command {
 	jsonUsage := "as JSON"
 	c.Flags().Bool(jsonFlag, false, jsonUsage)
 	addLoads(c, env)
-	c.AddCommand(newTarget(env))
+	c.AddCommand(newTarget(env), newServer(env))
 	for _, sub := range configurables(c) {
 		sub.Short = "print the settings of takt " + commandName(sub)
 		sub.Long = sub.Short + ", as a config file. Faults are those of the command itself."

@@ -77,5 +77,9 @@ func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
 
 // ShellHost is what the shell needs of takt. Its Run starts this program again.
 func ShellHost(env Env) shell.Host {
-	return shell.Host{Run: env.runChild, Plan: env.planCall, Version: version}
+	h := shell.Host{Run: env.runChild, Plan: env.planCall, Version: version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+	if home := env.Getenv("HOME"); h.GoPath == "" && home != "" {
+		h.GoPath = filepath.Join(home, "go")
+	}
+	return h
 }

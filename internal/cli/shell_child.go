@@ -99,9 +99,12 @@ func (e Env) child(call shell.Call) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(path, jobCommand)
+	cmd := &exec.Cmd{Path: path, Args: []string{"takt", jobCommand}}
 	cmd.Dir, cmd.Env = call.Dir, slices.Concat(e.Environ(), call.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(line)), call.Out, call.Out
+	if call.Report != nil {
+		cmd.Stdout = call.Report
+	}
 	ownGroup(cmd)
 	return cmd, nil
 }

@@ -158,8 +158,8 @@ func pathIn(f *pflag.Flag, value string) (path string, ok bool) {
 		return value, !strings.Contains(value, "://")
 	case kind == "RUN|FILE":
 		return value, strings.ContainsAny(value, "/.")
-	case f.Name == "git", f.Name == configFlag:
-		return value, true
+	case f.Name == "endpoint": // the path of a URL
+		return value, false
 	}
 	return value, fileKind.MatchString(kind) && value != "-"
 }
@@ -189,7 +189,7 @@ func (k *confined) argument(word string, i, of int) {
 }
 
 // targetKind is what the help calls values that name other machines.
-var targetKind = regexp.MustCompile(`\b(URL|URLS|HOST|HOST1|ADDRESS|LIST|BROKERS)\b|HOST:PORT`)
+var targetKind = regexp.MustCompile(`\b(URL|HOST|HOST1|ADDRESS)\b`)
 
 // target holds a flag to the targets that are allowed, also by its default: what is
 // loaded must be known before the run.
@@ -206,7 +206,7 @@ func (k *confined) target(f *pflag.Flag) {
 			k.allowed(strings.Join(parts[min(len(parts), 2):], ":"))
 		}
 	case kind == "PATH|URL" && !strings.Contains(value, "://"), strings.HasPrefix(kind, "RUN|") && !strings.Contains(value, "://"):
-	case targetKind.MatchString(kind):
+	case targetKind.MatchString(kind) || f.Name == "brokers":
 		for one := range strings.SplitSeq(value, ",") {
 			k.allowed(one)
 		}

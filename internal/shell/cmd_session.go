@@ -48,6 +48,9 @@ func prepareHelp(c *session, args []string) (action, error) {
 	if len(args) == 0 {
 		return action{now: (*session).listCommands}, nil
 	}
+	if args[0] == "apm-load" { // apm is the shell's, too
+		return runNow(c, []string{"help", "apm"})
+	}
 	cmd, ok := find(args[0])
 	switch {
 	case !ok:
@@ -79,11 +82,4 @@ fault in it runs nothing. 'quotes' and "quotes" keep words together; # begins a 
 Loads wait in one queue for all sessions; everything else answers at once. Names of
 files are below the server's folder for them.`)
 	return b.String()
-}
-
-// status has what is under test, and the queue.
-func (c *session) status() {
-	current, line, interrupted := c.server.queue.list()
-	c.say(fmt.Sprintf("%d commands queued", len(line)))
-	c.listJobs(current, line, interrupted)
 }

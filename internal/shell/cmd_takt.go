@@ -53,7 +53,7 @@ func prepareTakt(c *session, args []string) (action, error) {
 	}
 	a := action{shown: join(plan.Shown), secret: plan.Secret}
 	if makesLoad(args) {
-		a.task = c.server.task(plan.Args)
+		a.queued = func(c *session) (task, error) { return c.task(plan.Args), nil }
 		return a, nil
 	}
 	a.now = func(c *session) { c.run(plan.Args) }
@@ -73,7 +73,7 @@ func (c *session) run(args []string) {
 	case <-c.ctx.Done():
 		return
 	}
-	call := c.server.call(args)
+	call := c.call(args)
 	call.Out = c
 	if code := c.server.host.Run(c.ctx, nil, call); code != 0 {
 		c.say(fmt.Sprintf("exit code %d", code))
@@ -81,20 +81,17 @@ func (c *session) run(args []string) {
 }
 
 // task runs a command line as a job.
-func (s *Server) task(args []string) task {
+func (c *session) task(args []string) task {
+	call, run := c.call(args), c.server.host.Run
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
-		call := s.call(args)
 		call.Out = log
-		return s.host.Run(ctx, abort, call)
+		return run(ctx, abort, call)
 	}
 }
 
-func (s *Server) call(args []string) Call {
-	call := Call{Args: args, Dir: s.options.DumpDir}
-	if s.options.Store != "" {
-		call.Env = append(call.Env, "TAKT_STORE="+s.options.Store)
-	}
-	return call
+// call is a command line with the store of the user.
+func (c *session) call(args []string) Call {
+	return Call{Args: args, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.bench.now().cluster)}
 }
 
 // rules are those of every command line.

@@ -22,13 +22,14 @@ type command struct {
 type action struct {
 	now    func(c *session)
 	task   task
-	shown  string // the command, without secrets
-	secret bool   // the line has some
+	queued func(c *session) (task, error) // makes the task when the commands before it are done
+	shown  string                         // the command, without secrets
+	secret bool                           // the line has some
 }
 
 // commands is the table of all commands, in the order of help.
 func commands() []command {
-	return slices.Concat(sessionCommands(), jobCommands(), defineCommands(), taktCommands())
+	return slices.Concat(sessionCommands(), jobCommands(), defineCommands(), benchCommands(), taktCommands())
 }
 
 func find(name string) (command, bool) {
@@ -125,6 +126,13 @@ func unknown(name string) error {
 
 // perform runs one command of a line, or puts it into the queue.
 func (c *session) perform(a action) {
+	if a.queued != nil {
+		var err error
+		if a.task, err = a.queued(c); err != nil {
+			c.fail(err)
+			return
+		}
+	}
 	if a.task == nil {
 		a.now(c)
 		return

@@ -55,6 +55,17 @@ func inProcess(ctx context.Context, abort <-chan struct{}, call shell.Call) int 
 	defer context.AfterFunc(ctx, func() { cancel(&cli.SignalError{Number: 2}) })()
 	env := environment(interrupt, ctx.Value(homeKey{}).(string))
 	env.Stdout, env.Stderr, env.Abort = call.Out, call.Out, abort
+	if call.Report != nil {
+		env.Stdout = call.Report
+	}
+	env.Getenv = func(name string) string {
+		for _, v := range call.Env {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return environment(interrupt, ctx.Value(homeKey{}).(string)).Getenv(name)
+	}
 	return cli.Main(env, call.Args)
 }
 

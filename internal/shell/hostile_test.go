@@ -219,7 +219,7 @@ func TestScript(t *testing.T) {
 	fmt.Fprint(c.conn, "http http://127.0.0.1:1/a ; http http://127.0.0.1:1/b\nstatus\nhalf a li")
 	_ = c.conn.(*net.TCPConn).CloseWrite()
 	text := c.until(closed)
-	for _, want := range []string{"\nhttp://127.0.0.1:1/a\njob 1 ended after", " with exit code 3\n", "\nhttp://127.0.0.1:1/b\njob 2 ended after", "commands queued\n"} {
+	for _, want := range []string{"\nhttp://127.0.0.1:1/a\n", "\njob 1 ended after", " with exit code 3\n", "\nhttp://127.0.0.1:1/b\n", "\njob 2 ended after", "commands queued\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
 		}

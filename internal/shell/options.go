@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 )
 
 // DefaultAddr is where the shell listens unless it is told otherwise.
@@ -23,6 +24,8 @@ type Options struct {
 	StateDir  string   // for what outlives the server; "": nothing does
 	Edit      bool     // sessions begin with the server's editing
 	Store     string   // of all runs; "": each user's choice
+
+	Least time.Duration // a shorter test is not kept; 0: 30 s
 }
 
 type list []string

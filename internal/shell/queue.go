@@ -270,11 +270,11 @@ func (q *queue) list() (current *entry, line []entry, interrupted []string) {
 	return current, line, slices.Clone(q.lostWork)
 }
 
-// isRunning reports whether the job has its turn now.
-func (q *queue) isRunning(j *job) bool {
+// begun reports whether the job has its turn now, or had it.
+func (q *queue) begun(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return j.state == running
+	return j.state != waiting
 }
 
 // close stops the job that runs, gracefully, and starts no other one. What waits stays

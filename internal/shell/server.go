@@ -66,7 +66,7 @@ func (s *Server) prepare() (err error) {
 	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
 		return fmt.Errorf("the folder for files cannot be made: %w; give another one with --dump-dir", err)
 	}
-	s.state, err = openState(s.options.StateDir)
+	s.state, err = openState(s.options.StateDir, s.host.Docker)
 	return err
 }
 

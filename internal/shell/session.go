@@ -37,15 +37,16 @@ type session struct {
 	lines       chan input
 	interrupted chan struct{} // Ctrl-C
 
-	editor  *term.Terminal // nil: plain line mode
-	follows []*follow      // the first is shown, the others after it
-	fresh   bool           // a prompt stands on the last line, and nothing behind it
-	spoken  bool           // a line was read
-	ending  bool
-	broken  atomic.Bool // nobody reads
-	recent  history
-	width   int
-	height  int
+	editor   *term.Terminal      // nil: plain line mode
+	follows  []*follow           // the first is shown, the others after it
+	fresh    bool                // a prompt stands on the last line, and nothing behind it
+	spoken   bool                // a line was read
+	question func(answer string) // that the next line answers; nil: none
+	ending   bool
+	broken   atomic.Bool // nobody reads
+	recent   history
+	width    int
+	height   int
 }
 
 var errNobody = errors.New("nobody reads any more")
@@ -150,9 +151,13 @@ func (c *session) input(l input) {
 		c.fail(l.err)
 	case l.err != nil:
 		c.lines = nil
-		c.ending = len(c.follows) == 0
+		c.ending = len(c.follows) == 0 || !errors.Is(l.err, io.EOF)
 	case c.first() && isHTTP(l.text):
 		c.ending = true
+	case c.question != nil:
+		ask := c.question
+		c.question = nil
+		ask(strings.TrimSpace(l.text))
 	default:
 		c.execute(l.text)
 	}
@@ -215,7 +220,7 @@ func (c *session) interrupt() {
 
 // prompt asks for a line, unless the output of a job goes on. The editor has its own.
 func (c *session) prompt() {
-	busy := len(c.follows) > 0 && c.server.queue.isRunning(c.follows[0].job)
+	busy := len(c.follows) > 0 && c.server.queue.begun(c.follows[0].job)
 	if c.editor != nil || c.fresh || c.inputEnded() || busy || c.ending {
 		return
 	}

@@ -13,7 +13,9 @@ type Call struct {
 	Args []string  // without the program's name; may hold secrets
 	Env  []string  // NAME=VALUE, on top of the server's own environment
 	Dir  string    // the folder in which relative names of files are
-	Out  io.Writer // gets standard output and standard error
+	Out  io.Writer // gets standard error, and standard output
+	// Report gets standard output instead, unless it is nil.
+	Report io.Writer
 }
 
 // Run runs a command line and returns its exit code. The context's end asks it to stop
@@ -38,4 +40,6 @@ type Host struct {
 	Run     Run
 	Plan    func(args []string, r Rules) (Plan, error) // checks a command line; the error has every fault
 	Version string
+	Docker  string // the engine of containers, as in DOCKER_HOST; "": the usual one
+	GoPath  string // where Go programs have their sources; "": not known
 }

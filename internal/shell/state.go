@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/taktload/takt/internal/apmserver"
 )
 
 // state is what outlives the server, in a folder of files that only its user can read:
@@ -18,13 +20,15 @@ type state struct {
 	mu    sync.Mutex
 	users map[string]*user
 	lost  []string
+
+	docker string // the engine of containers, as in DOCKER_HOST
 }
 
 // pendingFile has the jobs that wait or run, without secrets.
 const pendingFile = "pending.json"
 
-func openState(dir string) (*state, error) {
-	s := &state{dir: dir, users: map[string]*user{}}
+func openState(dir, docker string) (*state, error) {
+	s := &state{dir: dir, docker: docker, users: map[string]*user{}}
 	if dir == "" {
 		return s, nil
 	}
@@ -50,6 +54,9 @@ func (s *state) user(name string) (*user, error) {
 	u := &user{name: name, state: s, kept: kept{Definitions: map[string]string{}}}
 	err := s.read(u.file(), &u.kept)
 	s.users[name] = u
+	if err == nil {
+		err = u.restore(s.docker)
+	}
 	return u, err
 }
 
@@ -101,12 +108,14 @@ type user struct {
 	state *state
 	mu    sync.Mutex
 	kept  kept
+	bench bench
 }
 
 // kept is the content of a user's file.
 type kept struct {
 	Definitions map[string]string `json:"definitions,omitempty"`
 	History     []string          `json:"history,omitempty"` // the newest last
+	Use         apmserver.Use     `json:"use"`
 }
 
 func (u *user) file() string { return "user-" + u.name + ".json" }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,8 @@ import (
 //	NAME<<< LINES  what the server says first
 //	RESTART        ends the server and starts another one
 //
-// … stands for any text, alone on a line for any lines. $URL is a target's.
+// … stands for any text, alone on a line for any lines. $URL is a target's, $APM
+// an apm-server that is its own cluster, where four documents of five arrive.
 func TestTranscripts(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/transcripts/*.txt") // the pattern is well-formed
 	for _, path := range paths {
@@ -38,7 +40,8 @@ func TestTranscripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			tr := &transcript{t: t, home: t.TempDir(), clients: map[string]*client{}}
-			tr.url = targettest.Serve(t, target.Options{}).URL() + "/"
+			tr.replace = []string{"$APM", apm(t), "$HOME", tr.home}
+			tr.replace = append(tr.replace, "$URL", targettest.Serve(t, target.Options{}).URL()+"/")
 			tr.play(string(text))
 		})
 	}
@@ -48,7 +51,7 @@ func TestTranscripts(t *testing.T) {
 type transcript struct {
 	t       *testing.T
 	home    string
-	url     string
+	replace []string // what stands in the files for what
 	flags   []string
 	server  *running
 	clients map[string]*client
@@ -74,7 +77,7 @@ func (tr *transcript) play(text string) {
 		case line == "RESTART":
 			tr.stop()
 		case part(5) != "":
-			tr.flags = strings.Fields(strings.ReplaceAll(part(5), "$HOME", tr.home))
+			tr.flags = strings.Fields(strings.NewReplacer(tr.replace...).Replace(part(5)))
 		default:
 			tr.step(line, part(1), part(2), part(3), part(4), want)
 		}
@@ -105,7 +108,7 @@ func (tr *transcript) step(where, name, kind, mode, line, want string) {
 		}
 	}
 	if line != "" {
-		c.send(strings.ReplaceAll(line, "$URL", tr.url))
+		c.send(strings.NewReplacer(tr.replace...).Replace(line))
 	}
 	ends := prompted
 	switch {
@@ -117,8 +120,9 @@ func (tr *transcript) step(where, name, kind, mode, line, want string) {
 			ends = aLine
 		}
 	}
-	got := strings.ReplaceAll(c.until(ends), tr.url, "$URL")
-	got = strings.ReplaceAll(got, tr.home, "$HOME")
+	back := slices.Clone(tr.replace)
+	slices.Reverse(back)
+	got := strings.NewReplacer(back...).Replace(c.until(ends))
 	if !pattern(want).MatchString(got) {
 		tr.t.Fatalf("%s\n%s\nwant\n%s", where, got, want)
 	}
@@ -192,7 +196,7 @@ type running struct {
 // serve runs a shell until stop, or the end of the test.
 func serve(t testing.TB, home string, run shell.Run, flags ...string) *running {
 	t.Helper()
-	o := shell.Options{Addr: "127.0.0.1:0", DumpDir: filepath.Join(home, "dumps"), StateDir: filepath.Join(home, "state")}
+	o := shell.Options{Addr: "127.0.0.1:0", DumpDir: filepath.Join(home, "dumps"), StateDir: filepath.Join(home, "state"), Least: 100 * time.Millisecond}
 	fs := newFlags(&o)
 	if err := fs.Parse(flags); err != nil {
 		t.Fatal(err)

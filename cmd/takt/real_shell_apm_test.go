@@ -1,0 +1,122 @@
+//go:build real
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The whole way through the shell, on real Elasticsearch: a server is made from a branch,
+// tested, its report kept in Elasticsearch, collated and verified; of another branch 80 %
+// of the documents arrive.
+func TestRealShell(t *testing.T) {
+	cluster := os.Getenv("TAKT_ELASTICSEARCH")
+	if cluster == "" {
+		t.Fatal("TAKT_ELASTICSEARCH is not set; run scripts/test-real")
+	}
+	clone := intakeClone(t)
+	x := atShell(t, serveShell(t, built(t)))
+	x.says("elasticsearch use "+cluster, "using "+cluster)
+	x.says("elasticsearch reset", "delete .* documents of apm-server")
+	x.says("yes", "documents are deleted")
+	x.says("apm use "+clone, "using "+clone)
+	x.says("define co apm switch -fcmv $", "ok")
+	x.says("define load test 31s 10 4 3 2 -E queue.mem.events=8192", "ok")
+	x.says("co origin/lossy ; load",
+		`on branch lossy , cmd = \[31s 10 4 3 2 -E`, `docs indexed .* \((79|80)\.\d\d% of expected\)`,
+		"apm-server produces more than Elasticsearch ingests", `Mb \(max RSS\)`, "memory efficiency", "report indexed in elasticsearch")
+	x.says("co origin/main ; load", "on branch main", `\(100\.00% of expected\)`, "report indexed in elasticsearch")
+	x.says("status", `ElasticSearch \[`+cluster+`\]: (green|yellow) ,  \d+ docs`, "not running", "Using "+regexp.QuoteMeta(clone)+": main, ", "0 commands queued")
+	x.says("collate branch branch=main", `report id .*index .*branch`, ` 100\.0% `, ` 80\.0% `)
+	x.says("verify branch=main duration=31s", "all selected runs are of one revision")
+	x.says("apm tail -n 5", `\d`)
+	x.says("elasticsearch reset", "delete .* documents")
+	x.says("yes", "documents are deleted")
+}
+
+// intakeClone is a clone of a bare repository with the intake server, which loses a part
+// on the branch lossy. Each branch has a commit of its own.
+func intakeClone(t *testing.T) string {
+	t.Helper()
+	clone := filepath.Join(t.TempDir(), "clone")
+	out, err := exec.Command("sh", "-c", `set -e
+export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.com GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.com
+git init -q --bare -b main "$2.git"
+git init -q -b main "$2.seed"
+cp -r "$1"/. "$2.seed"
+cd "$2.seed"
+rm -f apm-server
+git add -A
+git commit -q -m "the server"
+git push -q "$2.git" main
+git checkout -q -b lossy
+sed -i 's/^const dropPercent = 0/const dropPercent = 20/' drop.go
+git commit -q -a -m "the server that loses a part"
+git push -q "$2.git" lossy
+git clone -q "$2.git" "$2"`, "-", "../../scripts/intake", clone).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return clone
+}
+
+// shellClient is a session.
+type shellClient struct {
+	t    *testing.T
+	conn net.Conn
+}
+
+func atShell(t *testing.T, port string) *shellClient {
+	t.Helper()
+	conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	x := &shellClient{t, conn}
+	x.answer()
+	return x
+}
+
+// says types a line, and wants each pattern in the answer, in this order.
+func (x *shellClient) says(line string, want ...string) {
+	x.t.Helper()
+	if _, err := fmt.Fprintf(x.conn, "%s\r\n", line); err != nil {
+		x.t.Fatal(err)
+	}
+	text := x.answer()
+	x.t.Logf(">>> %s\n%s", line, text)
+	rest := text
+	for _, w := range want {
+		at := regexp.MustCompile(w).FindStringIndex(rest)
+		if at == nil {
+			x.t.Fatalf(">>> %s\n%s\nhas no %q", line, text, w)
+		}
+		rest = rest[at[1]:]
+	}
+}
+
+// answer reads up to the next prompt.
+func (x *shellClient) answer() string {
+	x.t.Helper()
+	var text strings.Builder
+	b := make([]byte, 4096)
+	for !strings.HasSuffix(text.String(), ">>> ") {
+		_ = x.conn.SetReadDeadline(time.Now().Add(5 * time.Minute))
+		n, err := x.conn.Read(b)
+		text.Write(b[:n])
+		if err != nil && (err != io.EOF || n == 0) {
+			x.t.Fatalf("%v after %q", err, text.String())
+		}
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(text.String(), ">>> "), "\r", "")
+}

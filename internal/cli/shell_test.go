@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/shell"
+)
+
+// Neither the arguments nor the environment of a job show its command line, which may
+// have secrets.
+func TestChildHidesItsCommandLine(t *testing.T) {
+	env := Env{Executable: func() (string, error) { return "/bin/takt", nil }, Environ: func() []string { return []string{"A=1"} }}
+	cmd, err := env.child(shell.Call{Args: []string{"http", "-a", "ann:tigerlily"}, Env: []string{"TAKT_STORE=x"}, Dir: "/d", Out: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(cmd.Args, []string{"takt", jobCommand}) || !slices.Equal(cmd.Env, []string{"A=1", "TAKT_STORE=x"}) || cmd.Dir != "/d" {
+		t.Errorf("%q %q %q", cmd.Args, cmd.Env, cmd.Dir)
+	}
+	said, err := io.ReadAll(cmd.Stdin)
+	if string(said) != `["http","-a","ann:tigerlily"]` || err != nil {
+		t.Errorf("%s, %v", said, err)
+	}
+}
+
+// A job runs what stands on its standard input, and has the exit code of that.
+func TestJob(t *testing.T) {
+	for in, want := range map[string]int{`["version"]`: exitOK, `["htpp"]`: exitUsage, `x`: exitFailed, ``: exitFailed} {
+		var out bytes.Buffer
+		env := Env{Stdin: strings.NewReader(in), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Interrupt: t.Context()}
+		if got := Main(env, []string{jobCommand}); got != want {
+			t.Errorf("%s: exit code %d, want %d: %s", in, got, want, &out)
+		}
+	}
+}
+
+// Every flag that names a file, a folder or another machine is known as one to the
+// shell, by what its help calls the value. A new flag that is one belongs in these lists.
+func TestFlagsOfSessions(t *testing.T) {
+	var files, targets []string
+	for name, flags := range (commandFlags{}).collect(newRoot(Env{})) {
+		if slices.Contains([]string{"target", "server"}, name) || strings.HasPrefix(name, "config") || strings.HasPrefix(name, "store") {
+			continue
+		}
+		flags.VisitAll(func(f *pflag.Flag) {
+			if _, ok := pathIn(f, "json=a/b"); ok {
+				files = append(files, f.Name)
+			}
+			if kind, _ := pflag.UnquoteUsage(f); targetKind.MatchString(kind) || slices.Contains([]string{"brokers", "targets", "redirects", "unix-socket"}, f.Name) {
+				targets = append(targets, f.Name)
+			}
+		})
+	}
+	slices.Sort(files)
+	slices.Sort(targets)
+	wantFiles := "api-key-file auth-file base bearer-file body-file cacert cert config data from git head key output sasl-password-file secret-file store targets tls-ca-cert tls-cert-file tls-key-file unix-socket"
+	wantTargets := "base base-url brokers connect-to graphite-ip head proxy redirects store targets unix-socket"
+	if got := strings.Join(slices.Compact(files), " "); got != wantFiles {
+		t.Errorf("files\n%s\nwant\n%s", got, wantFiles)
+	}
+	if got := strings.Join(slices.Compact(targets), " "); got != wantTargets {
+		t.Errorf("targets\n%s\nwant\n%s", got, wantTargets)
+	}
+}

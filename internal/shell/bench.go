@@ -1,0 +1,193 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/apmserver"
+)
+
+// bench is what a user tests: a server, and the cluster that it writes to. Its fields
+// are replaced, never changed, so that a job keeps those of the moment it was given.
+type bench struct {
+	mu       sync.Mutex
+	server   apmserver.Server // nil: none is chosen
+	revision apmserver.Revision
+	log      *apmserver.Log // of the server
+	cluster  *apmserver.Documents
+	testing  bool
+}
+
+// setting is a bench at one moment.
+type setting struct {
+	server   apmserver.Server
+	revision apmserver.Revision
+	log      *apmserver.Log
+	cluster  *apmserver.Documents
+	testing  bool
+}
+
+func (b *bench) now() setting {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return setting{b.server, b.revision, b.log, b.cluster, b.testing}
+}
+
+func (b *bench) change(do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	do()
+}
+
+// use makes server the one under test.
+func (b *bench) use(server apmserver.Server) {
+	b.change(func() {
+		b.server, b.revision, b.log = server, apmserver.Revision{}, apmserver.NewLog()
+	})
+}
+
+// switched notes what runs now, unless another server was chosen meanwhile.
+func (b *bench) switched(server apmserver.Server, r apmserver.Revision) {
+	b.change(func() {
+		if b.server == server {
+			b.revision = r
+		}
+	})
+}
+
+// restore gives a user what they used last. A password was not kept.
+func (u *user) restore(engine string) error {
+	u.mu.Lock()
+	last := u.kept.Use
+	u.mu.Unlock()
+	var faults []error
+	if last.Location.Kind != "" {
+		server, err := serverAt(last.Location, engine)
+		if err == nil {
+			u.bench.use(server)
+		}
+		faults = append(faults, err)
+	}
+	if last.ElasticURL != "" {
+		cluster, err := apmserver.OpenDocuments(apmserver.Output{URL: last.ElasticURL, User: last.ElasticUser})
+		if err == nil {
+			u.bench.change(func() { u.bench.cluster = cluster })
+		}
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// serverAt is the server of a location; engine is that of containers, as in DOCKER_HOST.
+func serverAt(l apmserver.Location, engine string) (apmserver.Server, error) {
+	switch l.Kind {
+	case apmserver.KindRemote:
+		return apmserver.NewRemote(l.URLs...)
+	case apmserver.KindCheckout:
+		return apmserver.NewCheckout(l.Dir)
+	case apmserver.KindDocker:
+		return apmserver.NewDocker(l, engine)
+	}
+	return nil, fmt.Errorf("%q is no kind of server that is known here; choose another one with apm use", l.Kind)
+}
+
+// askTime is how long a cluster may take to answer status.
+const askTime = 5 * time.Second
+
+// status has the seed's four parts, and where reports go.
+func (c *session) status() {
+	s := c.user.bench.now()
+	c.clusterStatus(s.cluster)
+	c.serverStatus(s)
+	c.say("Reports are kept in " + c.reportStore(s.cluster))
+	current, line, interrupted := c.server.queue.list()
+	c.say(fmt.Sprintf("%d commands queued", len(line)))
+	c.listJobs(current, line, interrupted)
+}
+
+func (c *session) clusterStatus(d *apmserver.Documents) {
+	if d == nil {
+		c.say("ElasticSearch: not configured (hint: elasticsearch use <url>)")
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, askTime)
+	defer cancel()
+	where := d.Output().URL
+	health, err := d.Health(ctx)
+	var n int64
+	if err == nil {
+		n, err = d.Count(ctx)
+	}
+	if err != nil {
+		c.say(c.red(fmt.Sprintf("ElasticSearch [%s]: %v", where, err)))
+		return
+	}
+	c.say(fmt.Sprintf("ElasticSearch [%s]: %s ,  %d docs", where, health, n))
+}
+
+func (c *session) serverStatus(s setting) {
+	if s.server == nil {
+		c.say("ApmServer: not configured (hint: apm use <url>, apm use <folder of a clone>)")
+		return
+	}
+	l := s.server.Location()
+	state := "not running"
+	switch {
+	case l.Kind == apmserver.KindRemote:
+		state = "not managed by takt"
+	case s.testing:
+		state = "running"
+	}
+	c.say(fmt.Sprintf("ApmServer [%s]: %s", l, state))
+	if s.revision.Branch == "" {
+		c.say(fmt.Sprintf("Using %s: unknown branch (hint: apm switch <branch>)", l))
+		return
+	}
+	c.say(fmt.Sprintf("Using %s: %s, %s", l, s.revision.Branch, describe(s.revision)))
+}
+
+// describe is the commit in a line, as far as it is known.
+func describe(r apmserver.Revision) string {
+	text := r.Subject
+	if text == "" {
+		text = r.Hash
+	}
+	if r.Unstaged {
+		text += ", with changes that are in no commit"
+	}
+	return text
+}
+
+// reportStore is where the runs of this user go.
+func (c *session) reportStore(cluster *apmserver.Documents) string {
+	switch {
+	case c.server.options.Store != "":
+		return withoutPassword(c.server.options.Store)
+	case cluster != nil:
+		return cluster.Output().URL
+	}
+	return "the store of takt on this machine"
+}
+
+func withoutPassword(where string) string {
+	if u, err := url.Parse(where); err == nil {
+		return u.Redacted()
+	}
+	return where
+}
+
+// storeEnv tells jobs where their runs go.
+func (s *Server) storeEnv(cluster *apmserver.Documents) []string {
+	switch {
+	case s.options.Store != "":
+		return []string{"TAKT_STORE=" + s.options.Store}
+	case cluster == nil:
+		return nil
+	}
+	o := cluster.Output()
+	return []string{"TAKT_STORE=" + o.URL, "TAKT_STORE_USER=" + o.User, "TAKT_STORE_PASSWORD=" + string(o.Password)}
+}

@@ -1,0 +1,289 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/apmserver"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// benchCommands are those about apm-server and its cluster.
+func benchCommands() []command {
+	return []command{
+		{name: "elasticsearch", args: "use URL [USER [PASSWORD]] | reset", short: "choose the cluster, or delete what apm-server wrote there", prepare: prepareElastic,
+			long: `elasticsearch use URL makes URL the output of the server under test, the cluster where
+its documents are counted, and the store of your reports, unless the server was given
+--store. local is http://localhost:9200; last is the one used last. The password is
+kept while the server runs, and is written nowhere.
+elasticsearch reset deletes the documents that apm-server wrote, and asks first.`},
+		{name: "apm", args: "use … | switch … | list | tail … | FLAGS URL…", short: "choose apm-server and its revision, or load one", prepare: prepareAPM,
+			long: `apm use URL…                  servers that run already, in turn
+apm use FOLDER                a clone of apm-server on the machine of this shell
+apm use docker                containers, of images made from revisions;
+                              --dockerfile /FILE for another way to make them
+apm use local | last          $GOPATH/src/github.com/elastic/apm-server | the last one
+` + apmserver.SwitchUsage + `
+                              fetch, check out, make update, make, verbose; -fcmv too
+apm list                      the images that were made
+apm tail [-n N | -N] [TEXT]   the last lines of the server's log, 10, with TEXT in them
+apm FLAGS URL…                load it, as takt apm does; help apm-load has the flags`},
+		{name: "test", args: "DURATION EVENTS SPANS FRAMES WORKERS", short: "test apm-server: start it, load it, count, stop it, keep the report", prepare: prepareTest, long: testHelp},
+		{name: "dump", args: "FILE EVENTS SPANS FRAMES", short: "write the body of a request of such a test to a file", prepare: prepareDump},
+	}
+}
+
+func prepareElastic(c *session, args []string) (action, error) {
+	switch {
+	case len(args) >= 2 && len(args) <= 4 && args[0] == "use":
+		return prepareCluster(c, args[1:])
+	case len(args) == 1 && args[0] == "reset":
+		return action{now: (*session).askReset}, nil
+	}
+	return action{secret: len(args) > 3 && args[0] == "use", shown: "elasticsearch"}, errors.New("write elasticsearch use URL [USER [PASSWORD]], or elasticsearch reset")
+}
+
+func prepareCluster(c *session, args []string) (action, error) {
+	o := apmserver.Output{URL: args[0]}
+	switch args[0] {
+	case "local":
+		o.URL = "http://localhost:9200"
+	case "last":
+		u := c.user.lastUse()
+		if o.URL, o.User = u.ElasticURL, u.ElasticUser; o.URL == "" {
+			return action{}, errors.New("none was used before; write elasticsearch use URL")
+		}
+	}
+	if len(args) > 1 {
+		o.User = args[1]
+	}
+	if len(args) > 2 {
+		o.Password = takt.Secret(args[2])
+	}
+	a := action{secret: len(args) > 2 || hasPassword(o.URL), shown: "elasticsearch use"}
+	if err := c.server.loadable(o.URL); err != nil {
+		return a, err
+	}
+	cluster, err := apmserver.OpenDocuments(o)
+	if err != nil {
+		return a, err
+	}
+	a.now = func(c *session) { c.useCluster(cluster) }
+	return a, nil
+}
+
+func hasPassword(text string) bool {
+	u, err := url.Parse(text)
+	return err != nil || u.User != nil
+}
+
+// loadable holds URLs to the targets that are allowed.
+func (s *Server) loadable(urls ...string) error {
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" {
+			continue // what uses it says what is wrong
+		}
+		if s.allow != nil && !s.allow(u.Host) {
+			return fmt.Errorf("%s may not be used; the server allows what --allow-target lists", u.Host)
+		}
+	}
+	return nil
+}
+
+// useCluster asks a cluster whether it is there, and takes it: one that cannot be
+// reached leaves the last one.
+func (c *session) useCluster(d *apmserver.Documents) {
+	ctx, cancel := context.WithTimeout(c.ctx, askTime)
+	defer cancel()
+	if _, err := d.Health(ctx); err != nil {
+		c.fail(fmt.Errorf("elasticsearch: %w", err))
+		return
+	}
+	c.user.bench.change(func() { c.user.bench.cluster = d })
+	c.say("using " + d.Output().URL)
+	o := d.Output()
+	c.keepUse(func(u *apmserver.Use) { u.ElasticURL, u.ElasticUser = o.URL, o.User })
+}
+
+func (c *session) keepUse(set func(*apmserver.Use)) {
+	err := c.user.change(func(k *kept) {
+		set(&k.Use)
+		k.Use.LastUsed = time.Now().UTC()
+	})
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+func (u *user) lastUse() apmserver.Use {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.kept.Use
+}
+
+// askReset counts, and deletes in its turn when the next line says yes.
+func (c *session) askReset() {
+	d := c.user.bench.now().cluster
+	if d == nil {
+		c.fail(errors.New("no cluster is chosen; write elasticsearch use URL"))
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, askTime)
+	defer cancel()
+	n, err := d.Count(ctx)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.say(fmt.Sprintf("delete %d documents of apm-server in %s? yes or no", n, d.Output().URL))
+	c.question = func(answer string) {
+		if answer != "yes" {
+			c.say("nothing is deleted")
+			return
+		}
+		c.perform(action{shown: "elasticsearch reset", task: func(ctx context.Context, _ <-chan struct{}, log *log) int {
+			n, whole, err := d.Delete(ctx)
+			if err != nil {
+				fmt.Fprintln(log, "error:", err)
+				return 1
+			}
+			fmt.Fprintf(log, "%d documents are deleted%s\n", n, map[bool]string{true: ", with their indices"}[whole])
+			return 0
+		}})
+	}
+}
+
+func prepareAPM(c *session, args []string) (action, error) {
+	if len(args) == 0 {
+		return action{}, errors.New("write apm use, apm switch, apm tail, or apm FLAGS URL; help apm explains them")
+	}
+	switch args[0] {
+	case "use":
+		return prepareUse(c, args[1:])
+	case "switch":
+		return prepareSwitch(args[1:])
+	case "list":
+		return action{now: (*session).listImages}, nil
+	case "tail":
+		return prepareTail(args[1:])
+	}
+	return prepareTakt(c, append([]string{"apm"}, args...))
+}
+
+func prepareUse(c *session, args []string) (action, error) {
+	var l apmserver.Location
+	switch {
+	case len(args) == 0:
+		return action{}, errors.New("write apm use URL…, apm use FOLDER, apm use docker, apm use local or apm use last")
+	case strings.Contains(args[0], "://"):
+		l = apmserver.Location{Kind: apmserver.KindRemote, URLs: args}
+		if err := c.server.loadable(args...); err != nil {
+			return action{secret: slices.ContainsFunc(args, hasPassword)}, err
+		}
+	case args[0] == "docker":
+		l.Kind = apmserver.KindDocker
+		if len(args) == 3 && args[1] == "--dockerfile" && filepath.IsAbs(args[2]) {
+			l.Dockerfile = args[2]
+		} else if len(args) > 1 {
+			return action{}, errors.New("write apm use docker, or apm use docker --dockerfile /FILE")
+		}
+	case len(args) > 1:
+		return action{}, fmt.Errorf("it takes one folder, not %q", strings.Join(args, " "))
+	case args[0] == "last":
+		if l = c.user.lastUse().Location; l.Kind == "" {
+			return action{}, errors.New("none was used before; write apm use URL")
+		}
+	case args[0] == "local":
+		l = apmserver.Location{Kind: apmserver.KindCheckout, Dir: filepath.Join(c.server.host.GoPath, "src/github.com/elastic/apm-server")}
+	case !filepath.IsAbs(args[0]):
+		return action{}, fmt.Errorf("%s is no URL and no whole path of a folder; write http://HOST:8200 or /FOLDER", args[0])
+	default:
+		l = apmserver.Location{Kind: apmserver.KindCheckout, Dir: args[0]}
+	}
+	server, err := serverAt(l, c.server.host.Docker)
+	if err != nil {
+		return action{secret: slices.ContainsFunc(args, hasPassword)}, err
+	}
+	return action{now: func(c *session) {
+		c.user.bench.use(server)
+		c.say("using " + server.Location().String())
+		c.keepUse(func(u *apmserver.Use) { u.Location = server.Location() })
+	}}, nil
+}
+
+func prepareSwitch(args []string) (action, error) {
+	s, err := apmserver.ParseSwitch(args)
+	if err != nil {
+		return action{}, err
+	}
+	return action{queued: func(c *session) (task, error) {
+		now := c.user.bench.now()
+		if now.server == nil {
+			return nil, errNoServer
+		}
+		bench := &c.user.bench
+		return func(ctx context.Context, _ <-chan struct{}, log *log) int {
+			r, err := now.server.Switch(ctx, s, log)
+			bench.switched(now.server, r)
+			if err != nil {
+				fmt.Fprintln(log, "error:", err)
+				return 1
+			}
+			fmt.Fprintf(log, "Using %s: %s, %s\n", now.server.Location(), r.Branch, describe(r))
+			return 0
+		}, nil
+	}}, nil
+}
+
+var errNoServer = errors.New("no apm-server is chosen; write apm use URL, or apm use FOLDER")
+
+// listImages lists those that takt has made.
+func (c *session) listImages() {
+	ctx, cancel := context.WithTimeout(c.ctx, askTime)
+	defer cancel()
+	d, err := apmserver.NewDocker(apmserver.Location{}, c.server.host.Docker)
+	if err == nil {
+		defer d.Close()
+		var images []apmserver.Image
+		if images, err = d.Images(ctx); err == nil {
+			err = apmserver.PrintImages(c, images)
+		}
+	}
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+// prepareTail reads -n N, -N and a text, in any order.
+func prepareTail(args []string) (action, error) {
+	n, text := 10, ""
+	for i := 0; i < len(args); i++ {
+		number := strings.TrimPrefix(args[i], "-")
+		switch {
+		case args[i] == "-n" && i+1 < len(args):
+			i++
+			number = args[i]
+		case !strings.HasPrefix(args[i], "-"):
+			text = args[i]
+			continue
+		}
+		var err error
+		if n, err = strconv.Atoi(number); err != nil || n < 1 || n > apmserver.LogLines {
+			return action{}, fmt.Errorf("%q is no number of lines from 1 to %d", number, apmserver.LogLines)
+		}
+	}
+	return action{now: func(c *session) {
+		if log := c.user.bench.now().log; log != nil {
+			apmserver.Print(c, log.Tail(n, text), c.editor != nil)
+		}
+		c.say("\n" + time.Now().Format(time.RFC1123Z))
+	}}, nil
+}

@@ -1,0 +1,330 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/apmserver"
+	"github.com/taktload/takt/internal/driver/apm"
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const testHelp = `test 30s 1 2 3 4 -E apm-server.tracing.enabled=true: for 30 s requests of 1 event with
+2 spans of 3 frames, by 4 workers; without spans the events are errors. Each worker
+sends its next request when the last one is answered, unless a rate is given.
+  -E NAME=VALUE        a setting of apm-server; repeatable
+  --rate, --throttle R so many requests a second, of all workers together
+  --mem 4g, --cpu 2    limits, of a container
+  --label TEXT         a label of the report, or NAME=VALUE
+  --cooldown 10s       rest after the load; in no figure
+  --repeat N           so many tests, one after the other
+  --intake v1|v2       protocol; v2 unless given
+  --errors N           errors in each request besides
+  --agents N           = WORKERS, which may be left out then
+  --stream, --pause T, --timeout T, --secret TOKEN, --api-key KEY    as of takt apm`
+
+// trial is one test command.
+type trial struct {
+	words    []string // as they were typed, without secrets
+	duration time.Duration
+	numbers  [4]int // events, spans, frames, workers
+	flags    list   // of apm-server
+	rate     float64
+	memory   size
+	cpu      float64
+	label    list
+	cooldown time.Duration
+	repeat   int
+	secret   string
+	load     []string // flags of takt apm as they were given
+}
+
+// size is a flag of bytes with hey-apm's decimal units.
+type size int64
+
+func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
+
+func (s *size) Set(text string) error {
+	units := map[string]int64{"": 1, "b": 1, "k": 1e3, "m": 1e6, "g": 1e9}
+	digits := strings.TrimRight(strings.ToLower(text), "bkmg")
+	unit, known := units[strings.ToLower(text[len(digits):])]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !known || n < 1 || n > 1<<50/unit {
+		return fmt.Errorf("%q is no size; give one such as 4g", text)
+	}
+	*s = size(n * unit)
+	return nil
+}
+
+// flagSet declares the options.
+func (t *trial) flagSet() *flag.FlagSet {
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Var(&t.flags, "E", "")
+	fs.Var((*schedule.RateValue)(&t.rate), "rate", "")
+	fs.Var((*schedule.RateValue)(&t.rate), "throttle", "")
+	fs.Var(&t.memory, "mem", "")
+	fs.Float64Var(&t.cpu, "cpu", 0, "")
+	fs.Var(&t.label, "label", "")
+	fs.Var((*schedule.DurationValue)(&t.cooldown), "cooldown", "")
+	fs.IntVar(&t.repeat, "repeat", 1, "")
+	fs.IntVar(&t.numbers[3], "agents", 0, "")
+	for _, name := range []string{"errors", "pause", "timeout", "intake", "secret", "api-key"} {
+		fs.Func(name, "", func(value string) error {
+			t.load = append(t.load, "--"+name, value)
+			if name == "secret" {
+				t.secret = value
+			}
+			return nil
+		})
+	}
+	fs.BoolFunc("stream", "", func(string) error {
+		t.load = append(t.load, "--stream")
+		return nil
+	})
+	return fs
+}
+
+// parse reads the numbers in front, then the options.
+func (t *trial) parse(args []string) (faults []error) {
+	n := 0
+	for n < len(args) && !strings.HasPrefix(args[n], "-") {
+		n++
+	}
+	fs := t.flagSet()
+	if err := fs.Parse(args[n:]); err != nil {
+		faults = append(faults, fmt.Errorf("%w; help test lists the options", err))
+	} else if fs.NArg() > 0 {
+		faults = append(faults, fmt.Errorf("%q stands behind the options; quote what has spaces", fs.Arg(0)))
+	}
+	if n != 5 && (n != 4 || t.numbers[3] == 0) {
+		return append(faults, errors.New("write test DURATION EVENTS SPANS FRAMES WORKERS, as in test 30s 1 2 3 4"))
+	}
+	if err := (*schedule.DurationValue)(&t.duration).Set(args[0]); err != nil || t.duration <= 0 {
+		faults = append(faults, fmt.Errorf("bad DURATION %q; give one such as 30s", args[0]))
+	}
+	for i, name := range []string{"EVENTS", "SPANS", "FRAMES", "WORKERS"}[:n-1] {
+		v, err := strconv.Atoi(args[i+1])
+		if err != nil || v < 0 || v == 0 && (i == 0 || i == 3) {
+			faults = append(faults, fmt.Errorf("bad %s %q; give a whole number", name, args[i+1]))
+		}
+		t.numbers[i] = v
+	}
+	if t.repeat < 1 || t.repeat > 1000 {
+		faults = append(faults, fmt.Errorf("--repeat is %d; give a number from 1 to 1000", t.repeat))
+	}
+	return faults
+}
+
+// args is the load as a command line of takt, without the servers.
+func (t *trial) args() []string {
+	n := t.numbers
+	args := []string{
+		"apm", "--no-store", "-o", "json=-", "--events", strconv.Itoa(n[0]), "--spans", strconv.Itoa(n[1]), "--frames", strconv.Itoa(n[2]),
+		"--connections", strconv.Itoa(n[3]), "--duration", t.duration.String(),
+	}
+	if t.rate > 0 {
+		args = append(args, "--rate", schedule.FormatRate(t.rate))
+	}
+	for _, l := range t.label {
+		if !strings.Contains(l, "=") {
+			l = "label=" + l
+		}
+		args = append(args, "--label", l)
+	}
+	return append(args, t.load...)
+}
+
+func prepareTest(c *session, args []string) (action, error) {
+	t := &trial{}
+	faults := t.parse(args)
+	t.words = hideValues(args, "secret", "api-key")
+	a := action{shown: join(append([]string{"test"}, t.words...)), secret: !slices.Equal(t.words, args) || slices.ContainsFunc(t.flags, isSecretFlag)}
+	if len(faults) == 0 {
+		if _, err := c.server.host.Plan(append(t.args(), "http://127.0.0.1:8200"), Rules{Dir: c.server.options.DumpDir}); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(faults) > 0 {
+		return a, errors.Join(faults...)
+	}
+	a.queued = t.task
+	return a, nil
+}
+
+// hideValues takes the values of secret options, and of settings with a password, out
+// of words.
+func hideValues(words []string, names ...string) []string {
+	shown := slices.Clone(words)
+	for i, w := range shown {
+		name, _, inOne := strings.Cut(strings.TrimLeft(w, "-"), "=")
+		switch {
+		case strings.HasPrefix(w, "-") && slices.Contains(names, name) && inOne:
+			shown[i] = w[:strings.Index(w, "=")+1] + takt.Redacted
+		case strings.HasPrefix(w, "-") && slices.Contains(names, name) && i+1 < len(shown):
+			shown[i+1] = takt.Redacted
+		case isSecretFlag(w):
+			shown[i] = w[:strings.Index(w, "=")+1] + takt.Redacted
+		}
+	}
+	return shown
+}
+
+// isSecretFlag knows the settings of apm-server with a secret by their names.
+func isSecretFlag(setting string) bool {
+	name, value, ok := strings.Cut(strings.ToLower(setting), "=")
+	return ok && value != "" && slices.ContainsFunc([]string{"password", "token", "secret", "api_key", "apikey"}, func(s string) bool { return strings.Contains(name, s) })
+}
+
+// task makes the job, with the server and the cluster of now.
+func (t *trial) task(c *session) (task, error) {
+	now := c.user.bench.now()
+	if now.server == nil {
+		return nil, errNoServer
+	}
+	s, bench := c.server, &c.user.bench
+	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
+		bench.change(func() { bench.testing = true })
+		defer bench.change(func() { bench.testing = false })
+		for i := range t.repeat {
+			if t.repeat > 1 {
+				fmt.Fprintf(log, "test %d of %d\n", i+1, t.repeat)
+			}
+			if err := t.run(ctx, abort, s, now, log); err != nil {
+				fmt.Fprintln(log, "error:", err)
+				return 1
+			}
+		}
+		return 0
+	}, nil
+}
+
+// run makes one test.
+func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now setting, log *log) error {
+	var flags []string
+	for _, f := range t.flags {
+		flags = append(flags, "-E", f)
+	}
+	one := apmserver.Trial{
+		Server: now.server, Documents: now.cluster, Cooldown: t.cooldown, Least: s.options.Least, Out: log,
+		Options: apmserver.Options{Flags: flags, MemoryLimit: int64(t.memory), CPULimit: t.cpu, Secret: takt.Secret(t.secret), Log: now.log},
+		Variables: map[string]any{
+			"events": t.numbers[0], "spans": t.numbers[1], "frames": t.numbers[2], "workers": t.numbers[3], "duration_s": t.duration.Seconds(),
+		},
+		Load: func(ctx context.Context, urls ...string) (*takt.Report, error) {
+			return t.loadNow(ctx, abort, s, log, urls)
+		},
+	}
+	r, err := one.Run(ctx)
+	if r != nil {
+		fmt.Fprintln(log)
+		err = errors.Join(err, apmserver.Block(log, r, t.words))
+	}
+	if ctx.Err() != nil {
+		return errors.New("work cancelled; nothing was saved")
+	}
+	if err != nil {
+		return err
+	}
+	return t.save(ctx, s, now, r, log)
+}
+
+// loadNow runs takt apm, and reads the report that it writes.
+func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, log *log, urls []string) (*takt.Report, error) {
+	var report bytes.Buffer
+	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: log, Report: &report}
+	code := s.host.Run(ctx, abort, call)
+	r := &takt.Report{}
+	if err := json.Unmarshal(report.Bytes(), r); err != nil {
+		return nil, fmt.Errorf("the load ended with exit code %d and without a report", code)
+	}
+	return r, nil
+}
+
+// save keeps the report, unless it says itself why it is not to be compared.
+func (t *trial) save(ctx context.Context, s *Server, now setting, r *takt.Report, log *log) error {
+	if slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == apmserver.WarnIncomparable }) {
+		fmt.Fprintln(log, "report not saved")
+		return nil
+	}
+	fmt.Fprintln(log, "saving report")
+	f, err := os.CreateTemp(s.options.DumpDir, ".report-*.json")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	err = errors.Join(json.NewEncoder(f).Encode(r), f.Close())
+	if err != nil {
+		return err
+	}
+	call := Call{Args: []string{"store", "import", f.Name()}, Env: s.storeEnv(now.cluster), Dir: s.options.DumpDir, Out: log}
+	if code := s.host.Run(ctx, nil, call); code != 0 {
+		return fmt.Errorf("the report was not saved, exit code %d", code)
+	}
+	where := "the store"
+	if s.options.Store == "" && now.cluster != nil {
+		where = "elasticsearch"
+	}
+	fmt.Fprintf(log, "report indexed in %s: takt show %s\n", where, r.ID)
+	return nil
+}
+
+// prepareDump writes a body below the folder of files.
+func prepareDump(c *session, args []string) (action, error) {
+	if len(args) != 4 {
+		return action{}, errors.New("write dump FILE EVENTS SPANS FRAMES")
+	}
+	var numbers [3]int
+	for i, text := range args[1:] {
+		v, err := strconv.Atoi(text)
+		if err != nil || v < 0 || v > 100_000 {
+			return action{}, fmt.Errorf("%q is no number from 0 to 100000", text)
+		}
+		numbers[i] = v
+	}
+	if !filepath.IsLocal(args[0]) {
+		return action{}, fmt.Errorf("%s: files are written below the server's folder for them only; give a name without a leading / or ..", args[0])
+	}
+	return action{now: func(c *session) { c.dump(args[0], numbers) }}, nil
+}
+
+// maxDump bounds what a dump may take.
+const maxDump = 256 << 20
+
+func (c *session) dump(name string, n [3]int) {
+	if n[0]*(1+n[1])*(1+n[2]) > maxDump/100 { // a frame has more than 100 bytes
+		c.fail(fmt.Errorf("dump: the body would have more than %d MiB; ask for less", maxDump>>20))
+		return
+	}
+	body, err := apm.Sample(n[0], n[1], n[2])
+	if err == nil {
+		err = writeBelow(c.server.options.DumpDir, name, body)
+	}
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.say(fmt.Sprintf("%d bytes written to disk: %s", len(body), filepath.Join(c.server.options.DumpDir, name)))
+}
+
+// writeBelow writes a file in a folder; no link leads out of it.
+func writeBelow(dir, name string, content []byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.WriteFile(name, content, 0o600)
+}
