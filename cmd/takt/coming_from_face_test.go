@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/amqp"
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/pkg/bench"
@@ -35,7 +36,7 @@ type face struct {
 // faces are those that a list of facts can be against. A protocol that gets a section
 // adds its own.
 func faces(t *testing.T) map[string]*face {
-	return map[string]*face{"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "pkg/bench": benchFace(t)}
+	return map[string]*face{"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt jms client": jmsFace(t), "pkg/bench": benchFace(t)}
 }
 
 // prints reports whether a label, as a whole, or a field stands in what is printed.
@@ -97,6 +98,19 @@ func kafkaFace(t *testing.T) *face {
 	return &face{flag: flagOf(t, "kafka", "produce"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
 }
 
+// jmsFace sends and receives for a second and a bit.
+func jmsFace(t *testing.T) *face {
+	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
+	path := filepath.Join(t.TempDir(), "report.json")
+	code, out := d.runLine([]string{
+		"jms", "client", "--url", "tcp://" + (&amqp.Fake{}).Serve(t), "--show-latency", "--rate", "500", "--duration", "1200ms", "--max-pending", "10", "-o", "json=" + path,
+	}, "")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	return &face{flag: flagOf(t, "jms", "client"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
+}
+
 // flagOf looks a flag up in the help of a command, and has takt config take it with its
 // value.
 func flagOf(t *testing.T, command ...string) func(string) error {
@@ -129,7 +143,7 @@ func checkCommand(line string) error {
 		return err
 	}
 	args, most := args[1:], 1
-	if slices.Contains([]string{"http", "kafka", "target"}, args[0]) {
+	if slices.Contains([]string{"http", "kafka", "jms", "target"}, args[0]) {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer
