@@ -24,7 +24,7 @@ test: ## all tests that need Go only, with -race (at most 5 minutes)
 test-real: ## suites against real servers, fetched and started by scripts/servers (at most 18 minutes)
 	@scripts/test-real
 
-bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka; writes docs/benchmarks.md (about 35 minutes)
+bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka, takt jms beside artemis perf; writes docs/benchmarks.md (about 40 minutes)
 	@$(GO) run ./scripts/bench
 
 soak: ## long runs and fuzzing, by hand (about 30 minutes)
