@@ -30,7 +30,7 @@ docker: ## build the image takt: FROM scratch, the static binary, run as a user 
 	cp /etc/ssl/certs/ca-certificates.crt bin/image/
 	docker build -q -t takt -f docker/Dockerfile bin/image
 
-bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka; writes docs/benchmarks.md (about 35 minutes)
+bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka, takt jms beside artemis perf; writes docs/benchmarks.md (about 40 minutes)
 	@$(GO) run ./scripts/bench
 
 soak: ## long runs and fuzzing, by hand (about 3 hours; FUZZTIME=60s for 45 minutes)

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/amqp"
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/pkg/bench"
@@ -39,7 +40,8 @@ type face struct {
 // adds its own.
 func faces(t *testing.T) map[string]*face {
 	return map[string]*face{
-		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt apm": apmFace(t), "takt server": shellFace(t), "takt replay": replayFace(t), "pkg/bench": benchFace(t),
+		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt jms client": jmsFace(t), "takt apm": apmFace(t),
+		"takt server": shellFace(t), "takt replay": replayFace(t), "pkg/bench": benchFace(t),
 	}
 }
 
@@ -100,6 +102,19 @@ func kafkaFace(t *testing.T) *face {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	return &face{flag: flagOf(t, "kafka", "produce"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
+}
+
+// jmsFace sends and receives for a second and a bit.
+func jmsFace(t *testing.T) *face {
+	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
+	path := filepath.Join(t.TempDir(), "report.json")
+	code, out := d.runLine([]string{
+		"jms", "client", "--url", "tcp://" + (&amqp.Fake{}).Serve(t), "--show-latency", "--rate", "500", "--duration", "1200ms", "--max-pending", "10", "-o", "json=" + path,
+	}, "")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	return &face{flag: flagOf(t, "jms", "client"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
 }
 
 // apmFace sends a profile to a target of which a part fails, and streams.
@@ -192,7 +207,7 @@ func checkCommand(line string) error {
 		return err
 	}
 	args, most := args[1:], 1
-	if slices.Contains([]string{"apm", "http", "kafka", "replay", "server", "target"}, args[0]) {
+	if slices.Contains([]string{"apm", "http", "jms", "kafka", "replay", "server", "target"}, args[0]) {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer

@@ -49,7 +49,7 @@ func (b *bench) experiments() []experiment {
 			table:    rateTable,
 		})
 	}
-	return append(all, b.kafkaExperiments()...)
+	return append(append(all, b.kafkaExperiments()...), b.jmsExperiments()...)
 }
 
 func taktArgs(more ...string) []string {

@@ -56,6 +56,8 @@ type result struct {
 	rss     int64         // bytes, the highest
 	lag     takt.Latency  // schedule lag; zero where the tool does not say
 	service takt.Latency
+	delay50 float64 // µs of send delay, at the median and the p99
+	delay99 float64
 	gc      uint32
 	valid   bool
 }
@@ -71,8 +73,11 @@ type variant struct {
 // run runs the tool once.
 func (v variant) run(s server, length time.Duration) (result, error) {
 	args := v.command(s, length)
-	if v.tool == "java" {
+	switch v.tool {
+	case "java":
 		return runWarm(args)
+	case "artemis":
+		return runPerf(args)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	var stdout, stderr bytes.Buffer
@@ -96,7 +101,11 @@ func (v variant) command(s server, length time.Duration) []string {
 	if v.pin != "" {
 		args = append(args, "taskset", "-c", v.pin)
 	}
-	args = append(args, programs[v.tool])
+	program := programs[v.tool]
+	if v.tool == "artemis" {
+		program = s.libs + "/bin/artemis" // which comes with the broker
+	}
+	args = append(args, program)
 	fill := strings.NewReplacer("SECONDS", strconv.Itoa(int(length.Seconds())), "URL", s.url, "LIBS", s.libs)
 	for _, a := range v.args {
 		args = append(args, fill.Replace(a))
@@ -146,7 +155,8 @@ func readTakt(out []byte) (r result, requests uint64, err error) {
 	}
 	r = result{
 		rate: report.Rate.Achieved, lag: report.Latency["schedule_lag"], service: report.Latency["service"],
+		delay50: report.Latency["send_delay"].P50, delay99: report.Latency["send_delay"].P99,
 		gc: report.Generator.GCCycles, valid: report.Verdict == takt.Valid,
 	}
-	return r, max(1, report.Counts.OK), nil
+	return r, max(1, report.Counts.OK+report.WarmupCounts.OK), nil
 }

@@ -25,6 +25,8 @@ func (s server) start() (server, error) {
 		return s.startNginx()
 	case "kafka":
 		return s.startKafka()
+	case "artemis":
+		return s.startArtemis()
 	}
 	args := append(s.taskset(), taktBinary, "target", "--null", "--addr", "127.0.0.1:0")
 	cmd := exec.Command(args[0], args[1:]...)

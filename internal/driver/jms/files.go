@@ -14,27 +14,29 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// lines is a file that is written a line at a time. The first fault is kept.
+// lines is a file that is written a line at a time, and emptied before the first. The
+// first fault is kept.
 type lines struct {
-	f   *os.File
-	w   *bufio.Writer
-	err error
+	f     *os.File
+	w     *bufio.Writer
+	begun bool
+	err   error
 }
 
 func openLines(path, flag string) (lines, error) {
 	f, err := format.OpenFile(path)
-	if err == nil {
-		err = format.Empty(f)
-	}
 	if err != nil {
 		return lines{}, fmt.Errorf("cannot write --%s: %w; name another file", flag, err)
 	}
 	return lines{f: f, w: bufio.NewWriter(f)}, nil
 }
 
-func (l *lines) printf(format string, args ...any) {
+func (l *lines) printf(text string, args ...any) {
+	if !l.begun {
+		l.begun, l.err = true, format.Empty(l.f)
+	}
 	if l.err == nil {
-		_, l.err = fmt.Fprintf(l.w, format, args...)
+		_, l.err = fmt.Fprintf(l.w, text, args...)
 	}
 	if l.err == nil {
 		l.err = l.w.Flush()
@@ -60,13 +62,14 @@ func openJSON(o *Options) (*jsonFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &jsonFile{l, o}
-	j.printf("[\n")
-	return j, nil
+	return &jsonFile{l, o}, nil
 }
 
 func (j *jsonFile) interval(s *sample) {
 	var b strings.Builder
+	if !j.begun {
+		b.WriteString("[\n")
+	}
 	fmt.Fprintf(&b, `{"sampleType":"interval","warmup":%t,"time":%d`, s.warmup, s.at.UnixMilli())
 	for _, f := range j.o.figures(s.counts) {
 		name := f.name
@@ -117,12 +120,15 @@ func openHDR(o *Options) (*hdrFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &hdrFile{l, o.HDRSpaces}
-	h.printf("#[Histogram log format version 1.3]\n" + `"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"` + "\n")
-	return h, nil
+	return &hdrFile{l, o.HDRSpaces}, nil
 }
 
+const hdrHead = "#[Histogram log format version 1.3]\n" + `"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"` + "\n"
+
 func (f *hdrFile) interval(s *sample) {
+	if !f.begun {
+		f.printf(hdrHead)
+	}
 	for _, l := range s.latencies {
 		tag := l.tag
 		if s.warmup {

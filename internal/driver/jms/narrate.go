@@ -25,11 +25,12 @@ type Print struct {
 type follower struct {
 	o     *Options
 	out   io.Writer
-	meter *meter // nil: the run could not be made
+	meter *meter
 	files []file
 
 	before counts
 	last   float64 // when the last interval ended, seconds
+	began  bool    // there was one: the run could be made
 	failed bool
 }
 
@@ -37,6 +38,7 @@ type follower struct {
 type file interface {
 	interval(s *sample)
 	close(s *sample) error
+	end() error // without a summary
 }
 
 // sample is an interval, or with final the whole run. Totals have the warm-up in them,
@@ -120,7 +122,7 @@ func (f *follower) follow(m *meter) {
 // interval is told of every second, and of what came after the last.
 func (f *follower) interval(iv takt.Interval) {
 	s := &sample{warmup: iv.Warmup, at: time.Now(), took: time.Duration((iv.T - f.last) * float64(time.Second))}
-	f.last = iv.T
+	f.last, f.began = iv.T, true
 	now := f.meter.counts()
 	s.counts, f.before = now.minus(f.before), now
 	s.latencies = f.latencies(func(k *kind) *hist.Histogram { return k.cut() })
@@ -134,7 +136,10 @@ func (f *follower) interval(iv takt.Interval) {
 
 // end prints the summary and ends the files.
 func (f *follower) end() {
-	if f.meter == nil {
+	if !f.began {
+		for _, file := range f.files {
+			_ = file.end() // nothing was written
+		}
 		return
 	}
 	s := &sample{final: true, at: time.Now(), counts: f.meter.counts(), result: "success"}

@@ -108,10 +108,10 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 		return nil, err
 	}
 	r := o.newRun()
+	o.follower.follow(r.meter)
 	d := &takt.Driver{Probe: r.connect, Finish: r.finish, Close: r.close}
 	if o.sends {
 		d.Async = func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-			o.follower.follow(r.meter)
 			return r, r.give(sink.(engine.BatchSink))
 		}
 		return d, nil
@@ -119,7 +119,6 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	d.Receive = func(ctx context.Context, sink takt.Sink) error {
 		r.begin(time.Now())
 		r.taker = sink.(engine.Taker)
-		o.follower.follow(r.meter)
 		r.release()
 		select {
 		case <-ctx.Done():

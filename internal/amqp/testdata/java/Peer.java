@@ -81,7 +81,7 @@ public class Peer {
         }
         Collections.sort(names);
         for (String name : names) {
-            if (name.equals("JMSXGroupID") || name.startsWith("t_")) {
+            if (name.equals("JMSXGroupID") || name.equals("time") || name.startsWith("t_") || name.startsWith("takt_")) {
                 Object value = m.getObjectProperty(name);
                 out.append(" ").append(name).append("=").append(value).append(":").append(value.getClass().getSimpleName());
             }
