@@ -279,10 +279,10 @@ func TestConfigJSON(t *testing.T) {
 
 func TestConfigUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"config":              "takt: no command is given; use one of apm, http, jms, kafka, replay, target",
-		"config --json":       "takt: no command is given; use one of apm, http, jms, kafka, replay, target",
+		"config":              "takt: no command is given; use one of apm, http, jms, kafka, replay, server, target",
+		"config --json":       "takt: no command is given; use one of apm, http, jms, kafka, replay, server, target",
 		"config htpp":         `takt: unknown command "htpp"; did you mean takt config http?`,
-		"config version":      `takt: unknown command "version"; use one of apm, http, jms, kafka, replay, target`,
+		"config version":      `takt: unknown command "version"; use one of apm, http, jms, kafka, replay, server, target`,
 		"config --jsn http":   "takt: unknown flag --jsn; did you mean --json?",
 		"config --json htpp":  `takt: unknown command "htpp"; did you mean takt config http?`,
 		"config http":         "takt: no url is given; ",
