@@ -279,10 +279,10 @@ func TestConfigJSON(t *testing.T) {
 
 func TestConfigUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"config":              "takt: no command is given; use one of http, kafka, target",
-		"config --json":       "takt: no command is given; use one of http, kafka, target",
+		"config":              "takt: no command is given; use one of http, jms, kafka, target",
+		"config --json":       "takt: no command is given; use one of http, jms, kafka, target",
 		"config htpp":         `takt: unknown command "htpp"; did you mean takt config http?`,
-		"config version":      `takt: unknown command "version"; use one of http, kafka, target`,
+		"config version":      `takt: unknown command "version"; use one of http, jms, kafka, target`,
 		"config --jsn http":   "takt: unknown flag --jsn; did you mean --json?",
 		"config --json htpp":  `takt: unknown command "htpp"; did you mean takt config http?`,
 		"config http":         "takt: no url is given; ",
