@@ -36,7 +36,7 @@ scripts with nc. takt -server is the same. The commands of a session:
 ` + shell.Help(),
 		Example: `  takt server
   takt server --unix ~/.takt.sock --addr none
-  takt server --addr 0.0.0.0:8234 --token-file tokens --cert cert.pem --key key.pem --allow-target 10.0.0.0/8`,
+  takt server --addr 0.0.0.0:8234 --token-file tokens --tls-cert cert.pem --tls-key key.pem --allow-target 10.0.0.0/8`,
 	}
 	addFlags(c, o.AddFlags)
 	configurable(c)

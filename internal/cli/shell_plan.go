@@ -170,7 +170,7 @@ var fileKind = regexp.MustCompile(`\b(FILE|FILES|PATH|FOLDER|DIR|DIRECTORY|SOCKE
 // below is the path of a name below the folder of sessions.
 func (k *confined) below(name string) (string, error) {
 	if !filepath.IsLocal(name) {
-		return name, errors.New("sessions have files below the server's folder for them only; give a name without a leading / or ..")
+		return name, errors.New("sessions have files below the server's folder for them only; give a name without .. and a leading /")
 	}
 	return filepath.Join(k.rules.Dir, name), nil
 }
@@ -181,7 +181,7 @@ func (k *confined) argument(word string, i, of int) {
 	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
 		name == "replay" && i < of-1:
 		if !strings.ContainsAny(word, "=<>") && !filepath.IsLocal(word) && word != "" {
-			k.fault("%s: sessions have files below the server's folder for them only; give a name without a leading / or ..", word)
+			k.fault("%s: sessions have files below the server's folder for them only; give a name without .. and a leading /", word)
 		}
 	case k.rules.Allow != nil:
 		k.allowed(word)

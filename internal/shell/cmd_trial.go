@@ -295,7 +295,7 @@ func prepareDump(c *session, args []string) (action, error) {
 		numbers[i] = v
 	}
 	if !filepath.IsLocal(args[0]) {
-		return action{}, fmt.Errorf("%s: files are written below the server's folder for them only; give a name without a leading / or ..", args[0])
+		return action{}, fmt.Errorf("%s: files are written below the server's folder for them only; give a name without .. and a leading /", args[0])
 	}
 	return action{now: func(c *session) { c.dump(args[0], numbers) }}, nil
 }

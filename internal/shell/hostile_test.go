@@ -134,7 +134,7 @@ func TestSlowReaders(t *testing.T) {
 	tick := make(chan struct{})
 	server := serve(t, t.TempDir(), held(tick))
 	owner := holdJob(t, server.addr)
-	const lines = 1000
+	const lines = 300
 	var readers []*client
 	for i := range 200 {
 		c := dial(t, server.addr)

@@ -42,8 +42,8 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.Addr, "addr", DefaultAddr, "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none listens on --unix alone")
 	fs.StringVar(&o.Unix, "unix", "", "listen on the socket `PATH` too, which only you can open")
 	fs.StringVar(&o.TokenFile, "token-file", "", "users have to say auth TOKEN first; lines of NAME TOKEN in `FILE`")
-	fs.StringVar(&o.Cert, "cert", "", "serve TLS with this certificate, PEM `FILE`")
-	fs.StringVar(&o.Key, "key", "", "key of the certificate, PEM `FILE`")
+	fs.StringVar(&o.Cert, "tls-cert", "", "serve TLS with this certificate, PEM `FILE`")
+	fs.StringVar(&o.Key, "tls-key", "", "key of the certificate, PEM `FILE`")
 	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: tokens can be read on the way")
 	fs.Var((*list)(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; without it all on loopback, and none beyond it")
 	fs.StringVar(&o.DumpDir, "dump-dir", "", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
@@ -68,13 +68,13 @@ func (o *Options) Validate() (faults []error) {
 		local = isLoopback(host)
 	}
 	if (o.Cert == "") != (o.Key == "") {
-		faults = append(faults, errors.New("--cert and --key belong together; give both"))
+		faults = append(faults, errors.New("--tls-cert and --tls-key belong together; give both"))
 	}
 	if !local && o.TokenFile == "" {
 		faults = append(faults, fmt.Errorf("--addr %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", o.Addr))
 	}
 	if !local && o.Cert == "" && !o.Insecure {
-		faults = append(faults, fmt.Errorf("--addr %s without TLS shows tokens to whoever listens on the way; give --cert and --key, or --insecure", o.Addr))
+		faults = append(faults, fmt.Errorf("--addr %s without TLS shows tokens to whoever listens on the way; give --tls-cert and --tls-key, or --insecure", o.Addr))
 	}
 	_, err := parseTargets(o.Allow)
 	if err != nil {

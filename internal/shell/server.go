@@ -80,7 +80,7 @@ func (s *Server) listen() error {
 		if s.options.Cert != "" {
 			pair, err := tls.LoadX509KeyPair(s.options.Cert, s.options.Key)
 			if err != nil {
-				return fmt.Errorf("the certificate cannot be read: %w; check --cert and --key", err)
+				return fmt.Errorf("the certificate cannot be read: %w; check --tls-cert and --tls-key", err)
 			}
 			s.listeners[0] = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 		}

@@ -87,10 +87,8 @@ type tries struct {
 func (t *tries) take(address string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for a, times := range t.all {
-		if now.Sub(times[len(times)-1]) >= tryTime {
-			delete(t.all, a)
-		}
+	if len(t.all) >= maxAddresses {
+		t.sweep(now)
 	}
 	var recent []time.Time
 	for _, at := range t.all[address] {
@@ -103,6 +101,15 @@ func (t *tries) take(address string, now time.Time) bool {
 	}
 	t.all[address] = append(recent, now)
 	return true
+}
+
+// sweep forgets addresses that have not tried for a minute. The lock is held.
+func (t *tries) sweep(now time.Time) {
+	for a, times := range t.all {
+		if now.Sub(times[len(times)-1]) >= tryTime {
+			delete(t.all, a)
+		}
+	}
 }
 
 // forgive forgets the tries of an address: it had the right token.

@@ -135,7 +135,7 @@ func TestUnix(t *testing.T) {
 func TestTLS(t *testing.T) {
 	home := t.TempDir()
 	cert, key := certificate(t, home)
-	server := serve(t, home, inProcess, "--cert", cert, "--key", key)
+	server := serve(t, home, inProcess, "--tls-cert", cert, "--tls-key", key)
 	conn, err := tls.Dial("tcp", server.addr, &tls.Config{InsecureSkipVerify: true}) // its own
 	if err != nil {
 		t.Fatal(err)
