@@ -166,10 +166,3 @@ func TestPrintImages(t *testing.T) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
-
-func TestAlive(t *testing.T) {
-	mine := self()
-	if !alive(mine) || alive(mine+"0") || alive("") || alive(namespace()+" 99999999 1") || !alive("pid:[1] 2 3") {
-		t.Error(mine)
-	}
-}

@@ -28,17 +28,21 @@ func ready(ctx context.Context, base string, o *Options, r *Running) (version st
 	defer cancel()
 	tick := time.NewTicker(pollTime)
 	defer tick.Stop()
+	var last error // of a question that had its time
 	for {
 		info, err := aboutServer(ctx, base, o.Secret)
 		if err == nil && info.mayPublish() {
 			return info.Version, nil
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err
 		}
 		select {
 		case <-tick.C:
 		case <-r.ended():
 			return "", r.failure(o.Log)
 		case <-ctx.Done():
-			return "", unready(ctx, base, err, o.patience())
+			return "", unready(ctx, base, last, o.patience())
 		}
 	}
 }

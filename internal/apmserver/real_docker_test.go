@@ -57,8 +57,8 @@ func TestRealDocker(t *testing.T) {
 					t.Fatalf("%+v, %v\n%s", r, err, out.String())
 				}
 			}
-			o := Options{Log: NewLog(), MemoryLimit: 1 << 30, CPULimit: 1.5, Flags: roomy()}
-			trial := Trial{Server: d, Documents: documents, Load: closedLoop(10, 4, 2, 3*time.Second), Options: o, Out: t.Output(), Least: time.Second}
+			o := Options{Log: NewLog(), MemoryLimit: 1 << 30, CPULimit: 1.5, Flags: roomy(), Patience: patience}
+			trial := Trial{Server: d, Documents: documents, Load: closedLoop(10, 4, 2, time.Second), Options: o, Out: t.Output(), Least: time.Second}
 			r, err := trial.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRealDocker(t *testing.T) {
 
 // limits: the engine has them, and a server that breaks one is killed, and says so.
 func limits(t *testing.T, d *Docker, documents *Documents) {
-	r, err := d.Start(t.Context(), Options{Output: documents.Output(), MemoryLimit: 100e6, CPULimit: 0.5, Log: NewLog()})
+	r, err := d.Start(t.Context(), Options{Output: documents.Output(), MemoryLimit: 100e6, CPULimit: 0.5, Log: NewLog(), Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func limits(t *testing.T, d *Docker, documents *Documents) {
 	if err := r.Stop(); err != nil {
 		t.Error(err)
 	}
-	trial := Trial{Server: d, Documents: documents, Load: closedLoop(100, 10, 4, 10*time.Second), Options: Options{MemoryLimit: 6 << 20}}
+	trial := Trial{Server: d, Documents: documents, Load: closedLoop(100, 10, 4, 10*time.Second), Options: Options{MemoryLimit: 6 << 20, Patience: patience}}
 	report, err := trial.Run(t.Context())
 	if err == nil || report == nil || !strings.Contains(err.Error(), "by the memory limit?") {
 		t.Errorf("with 6 MiB: %v", err)
