@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/driver/jms"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -183,7 +184,7 @@ func (k *confined) argument(word string, i, of int) {
 		if !strings.ContainsAny(word, "=<>") && !filepath.IsLocal(word) && word != "" {
 			k.fault("%s: sessions have files below the server's folder for them only; give a name without .. and a leading /", word)
 		}
-	case k.rules.Allow != nil:
+	case k.rules.Allow != nil && k.cmd.Parent().Name() != "jms": // its arguments are queues and topics
 		k.allowed(word)
 	}
 }
@@ -197,8 +198,10 @@ func (k *confined) target(f *pflag.Flag) {
 	value := f.Value.String()
 	kind, _ := pflag.UnquoteUsage(f)
 	switch {
+	case value == "" && f.Name == "url": // of takt jms, when nothing else is said
+		k.allowed(jms.DefaultURL)
 	case value == "" || f.Name == "pairs":
-	case f.Name == "targets" || f.Name == "redirects" && value != "0" || f.Name == "unix-socket":
+	case f.Name == "targets" || f.Name == "redirects" && value != "0" || f.Name == "unix-socket" || f.Name == "acceptor":
 		k.fault("--%s leads to targets that --allow-target of the server does not know; leave it out", f.Name)
 	case f.Name == "connect-to":
 		for one := range strings.SplitSeq(value, ",") {

@@ -52,15 +52,15 @@ func TestFlagsOfSessions(t *testing.T) {
 			if _, ok := pathIn(f, "json=a/b"); ok {
 				files = append(files, f.Name)
 			}
-			if kind, _ := pflag.UnquoteUsage(f); targetKind.MatchString(kind) || slices.Contains([]string{"brokers", "targets", "redirects", "unix-socket"}, f.Name) {
+			if kind, _ := pflag.UnquoteUsage(f); targetKind.MatchString(kind) || slices.Contains([]string{"brokers", "targets", "redirects", "unix-socket", "acceptor"}, f.Name) {
 				targets = append(targets, f.Name)
 			}
 		})
 	}
 	slices.Sort(files)
 	slices.Sort(targets)
-	wantFiles := "api-key-file auth-file base bearer-file body-file cacert cert config data from git head key output sasl-password-file secret-file store targets tls-ca-cert tls-cert-file tls-key-file unix-socket"
-	wantTargets := "base base-url brokers connect-to graphite-ip head proxy redirects store targets unix-socket"
+	wantFiles := "api-key-file auth-file base bearer-file body-file cacert cert config data from git hdr head json key output root sasl-password-file secret-file store targets tls-ca-cert tls-cert-file tls-key-file unix-socket"
+	wantTargets := "acceptor base base-url brokers connect-to consumer-url graphite-ip head proxy redirects store targets unix-socket url"
 	if got := strings.Join(slices.Compact(files), " "); got != wantFiles {
 		t.Errorf("files\n%s\nwant\n%s", got, wantFiles)
 	}

@@ -11,6 +11,8 @@ func taktCommands() []command {
 	list := []command{
 		{name: "http", args: "[FLAGS] URL", short: "load HTTP"},
 		{name: "kafka", args: "produce|consume|e2e …", short: "load Kafka"},
+		{name: "jms", args: "client|producer|consumer …", short: "load a JMS broker by AMQP 1.0"},
+		{name: "replay", args: "[FLAGS] LOG… URL", short: "send the requests of a log again"},
 		{name: "capacity", args: "--slo SLO … -- COMMAND", short: "find the highest rate that a target takes"},
 		{name: "verify", args: "FILTER… | --pairs …", short: "decide whether a change made the thing under test slower"},
 		{name: "collate", args: "VARIABLE [FILTER…]", short: "see what one variable changes"},
