@@ -152,6 +152,7 @@ func mm1(r *rand.Rand, rate, mu float64, n int) CapacityStep {
 // λ = μ − ln 20 ÷ bound (Gross, Shortle, Thompson & Harris, Fundamentals of Queueing
 // Theory, 4th ed., 2.2).
 func TestCoverage(t *testing.T) {
+	withoutDetector(t)
 	const searches, length, mu = 40, 8000, 100.0
 	for _, bound := range []float64{0.08, 0.3} { // at 63 % and at 90 % of the capacity
 		truth := mu - math.Log(20)/bound

@@ -139,6 +139,7 @@ func powerTable() string {
 
 // The table of the docs is what the simulation gives, to 2 points.
 func TestPowerTableOfDocs(t *testing.T) {
+	withoutDetector(t)
 	t.Parallel()
 	const path = "../../docs/verify.md"
 	doc, err := os.ReadFile(path)
@@ -174,6 +175,7 @@ func sameNumbers(t *testing.T, text, wanted string) {
 
 // So do two groups of 5 runs, which do not drift.
 func TestPowerOfGroupsInDocs(t *testing.T) {
+	withoutDetector(t)
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/verify.md")
 	if err != nil {

@@ -114,7 +114,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaint
-	cmd.Env = append(cmd.Environ(), "GIT_TERMINAL_PROMPT=0")
+	cmd.Env = environment(cmd)
 	if err := cmd.Run(); err != nil {
 		if said := strings.TrimSpace(complaint.String()); said != "" {
 			err = errors.New(said)

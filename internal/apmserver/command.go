@@ -8,6 +8,8 @@ import (
 	"io"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -70,11 +72,22 @@ func (c *child) end(grace time.Duration) {
 // commandStopTime is for git and make, which have nothing to save.
 const commandStopTime = 2 * time.Second
 
+// environment is this process's for git and make: nobody is there to type a password,
+// and a make that runs takt has nothing to say to this one: its flags and its jobs are
+// its own.
+func environment(cmd *exec.Cmd) []string {
+	env := slices.DeleteFunc(cmd.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return name == "MAKEFLAGS" || name == "MFLAGS" || name == "MAKELEVEL"
+	})
+	return append(env, "GIT_TERMINAL_PROMPT=0")
+}
+
 // run runs a command in that folder to its end, or to that of ctx.
 func run(ctx context.Context, dir string, out io.Writer, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "GIT_TERMINAL_PROMPT=0") // nobody is there to type a password
+	cmd.Env = environment(cmd)
 	cmd.Stdout, cmd.Stderr = out, out
 	c, err := launch(cmd)
 	if err != nil {

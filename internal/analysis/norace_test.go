@@ -1,0 +1,7 @@
+//go:build !race
+
+package analysis
+
+import "testing"
+
+func withoutDetector(*testing.T) {}
