@@ -29,7 +29,7 @@ type run struct {
 // Source makes the operations of the logs; base is the schedule at a rate.
 func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, error) {
 	o.close()
-	p, err := o.openLogs()
+	p, err := o.openLogs(ctx)
 	if err != nil {
 		return nil, err
 	}
