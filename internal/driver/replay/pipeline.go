@@ -12,8 +12,9 @@ import (
 // while a read is under way, and must still say what was read.
 type pipeline struct {
 	src    trace.Stream
-	logs   []*trace.Log // the one that is open
-	timed  *trace.TimedStream
+	logs   []*trace.Log       // the one that is open
+	timed  *trace.TimedStream // nil with a rate
+	rewind *rewound           // nil without --rewind
 	fits   *fitting
 	follow *trace.Follower // nil: the logs are not followed
 	before account         // of the passes that are over
@@ -33,6 +34,7 @@ type account struct {
 	crowded  uint64
 	spread   uint64
 	again    uint64 // how often the logs began again
+	pass     uint64 // requests of one pass; 0: not known
 }
 
 // openLogs makes the line of stages up to the due instants.
@@ -47,7 +49,8 @@ func (o *Options) openLogs(ctx context.Context) (*pipeline, error) {
 	p.src = p.fits
 	switch {
 	case o.Seed.Rewind:
-		p.src = &rewound{src: p.fits, again: func(reopen bool) error { return p.again(ctx, o, &g, reopen) }}
+		p.rewind = &rewound{src: p.fits, again: func(reopen bool) error { return p.again(ctx, o, &g, reopen) }}
+		p.src = p.rewind
 	case o.engine.Recorded && !o.Seed.Tail:
 		p.timed = trace.Timed(p.fits, o.timing())
 		p.src = p.timed
@@ -113,6 +116,9 @@ func (p *pipeline) now() account {
 		a.selected.Status += s.Status
 		a.selected.Client += s.Client
 		a.removed += l.Removed()
+	}
+	if p.rewind != nil && p.rewind.passed {
+		a.pass = uint64(len(p.rewind.kept))
 	}
 	if p.timed != nil {
 		a.late, a.crowded, a.spread = p.timed.Late(), p.timed.Crowded(), p.timed.Spread()

@@ -353,3 +353,17 @@ func TestRewound(t *testing.T) {
 		t.Error("an empty log goes on")
 	}
 }
+
+// What is told of --rewind is what was sent: of a short log the reading is hundreds of
+// passes ahead.
+func TestRewoundOften(t *testing.T) {
+	s := newServer(t)
+	for flags, want := range map[string]any{
+		"-n 7": uint64(2), "-n 3": nil, "-n 4": uint64(1), "-n 30 --shard 3/3": uint64(9), "-n 2 --for 1": uint64(1),
+	} {
+		r := replay(t, "--rate 2000/s --rewind "+flags, rows(t, 0, 1, 2), s.URL)
+		if got := r.report.Extra["log_began_again"]; got != want {
+			t.Errorf("%s: %v, not %v", flags, got, want)
+		}
+	}
+}
