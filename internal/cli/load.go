@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -132,11 +133,27 @@ func (l *load) validate(args []string) []error {
 	l.outputs.rowsFirst = looks && o.ShowsRows()
 	faults = append(faults, l.outputs.validate(l.env, format.Parse)...)
 	for _, d := range l.outputs.opened {
+		faults = appendError(faults, overwrites(d, args))
 		if d.format.Asked && !looks {
 			faults = append(faults, fmt.Errorf("-o %s has what each request asked for, which only takt replay tells; take -o samples=%s", d.format.Name, d.path))
 		}
 	}
 	return faults
+}
+
+// overwrites is the fault of an output that goes to a file that is also an argument,
+// such as the log that is replayed: it is emptied while it is read.
+func overwrites(d destination, args []string) error {
+	out, err := os.Stat(d.path)
+	if err != nil || d.path == format.Stdout || !out.Mode().IsRegular() {
+		return nil
+	}
+	for _, name := range args {
+		if in, err := os.Stat(name); err == nil && os.SameFile(in, out) {
+			return fmt.Errorf("-o %s=%s would overwrite %s, which is read; write to another file", d.format.Name, d.path, name)
+		}
+	}
+	return nil
 }
 
 // plan shows what the run would do.

@@ -55,7 +55,7 @@ func (t *tracing) command(c *cobra.Command, flags func(*goFlagSet), faults func(
 // run reads the logs, and says on stderr what was in them. A signal ends them; what
 // was read by then is used. Of a log without a single request nothing can be made.
 func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream) error) error {
-	l, err := t.reading.Open(logs, interruptible{t.env})
+	l, err := t.reading.Open(ctx, logs, interruptible{t.env})
 	var n uint64
 	if err == nil {
 		defer l.Close()

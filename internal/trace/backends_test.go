@@ -133,7 +133,7 @@ func TestSurvey(t *testing.T) {
 	if err != nil || s.Requests != 14 || !s.First.Equal(start) || !s.Last.Equal(start.Add(9004*time.Millisecond)) {
 		t.Errorf("%+v %v", s, err)
 	}
-	if want := (Distribution{Count: 10, Sum: 14, P50: 0, P90: 5, P99: 5, Max: 5}); s.PerSecond != want || !s.PeakAt.Equal(start.Add(time.Second)) || s.MeanPerS != 1.4 {
+	if want := (Distribution{Count: 10, Sum: 14, P50: 0, P90: 5, P99: 5, Max: 5}); s.PerSecond != want || !s.PeakAt.Equal(start.Add(time.Second)) || s.MeanPerS != 13/9.004 {
 		t.Errorf("%+v at %v", s.PerSecond, s.PeakAt)
 	}
 	if s.Bytes.Count != 13 || s.Bytes.Sum != 2200 || s.Bytes.Max != 400 || s.Latency.Count != 13 {
@@ -145,7 +145,7 @@ func TestSurvey(t *testing.T) {
 	}
 	const want = `requests    14
 time        2024-03-04 05:06:07.000 +0000 to 2024-03-04 05:06:16.004 +0000, 9.004s
-rate        mean 1.4/s, by the second p50 0, p90 5, p99 5, max 5 at 2024-03-04 05:06:08
+rate        mean 1.4438/s, by the second p50 0, p90 5, p99 5, max 5 at 2024-03-04 05:06:08
 methods     GET 13 (92.9 %), POST 1 (7.14 %)
 status      200 4 (28.6 %), 201 3 (21.4 %), 202 3 (21.4 %), 203 2 (14.3 %), 204 2 (14.3 %)
 bytes       total 2200, p50 200, p90 400, p99 400, max 400

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"io"
 	"os"
 	"sync"
@@ -90,7 +91,7 @@ func (g *Reading) Follow(name string) (*Log, *Follower, error) {
 	o := g.Options
 	head := &Log{}
 	defer head.Close()
-	r, err := head.open(name, nil, o)
+	r, err := head.open(context.Background(), name, nil, o)
 	if err != nil {
 		return nil, nil, err
 	}

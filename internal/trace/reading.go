@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Reading says which requests of which logs are used: the flags that all commands
@@ -53,18 +55,20 @@ type Log struct {
 	Stream
 	readers   []*Reader
 	files     []*os.File
+	waits     []func() bool // end the waiting for the end of ctx
 	selection *Selection
 	rewritten *Rewritten
 }
 
 // Open opens all files, - being stdin, and reads their beginnings. The error names
-// every file that cannot be read.
-func (g *Reading) Open(names []string, stdin io.Reader) (*Log, error) {
+// every file that cannot be read. The end of ctx ends the wait for a named pipe, now
+// and while it is read.
+func (g *Reading) Open(ctx context.Context, names []string, stdin io.Reader) (*Log, error) {
 	l := &Log{}
 	var streams []Stream
 	var faults []error
 	for _, name := range names {
-		r, err := l.open(name, stdin, g.Options)
+		r, err := l.open(ctx, name, stdin, g.Options)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -81,20 +85,45 @@ func (g *Reading) Open(names []string, stdin io.Reader) (*Log, error) {
 	return l, nil
 }
 
-func (l *Log) open(name string, stdin io.Reader, o Options) (*Reader, error) {
+func (l *Log) open(ctx context.Context, name string, stdin io.Reader, o Options) (*Reader, error) {
 	if name == "-" {
 		return NewReader("standard input", stdin, o)
 	}
-	f, err := os.Open(name)
+	f, err := openFile(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("%w; check the name of the log", err)
 	}
-	l.files = append(l.files, f)
+	l.files, l.waits = append(l.files, f), append(l.waits, context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(longAgo()) }))
 	return NewReader(name, f, o)
 }
 
+// openFile opens a file. A named pipe opens when somebody writes to it.
+func openFile(ctx context.Context, name string) (*os.File, error) {
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		f, err := os.Open(name)
+		done <- opened{f, err}
+	}()
+	select {
+	case o := <-done:
+		return o.f, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// longAgo is a deadline that ends a read of a pipe; files have none, and need none.
+func longAgo() time.Time { return time.Unix(1, 0) }
+
 // Close closes the files.
 func (l *Log) Close() {
+	for _, stop := range l.waits {
+		stop()
+	}
 	for _, r := range l.readers {
 		r.Close()
 	}

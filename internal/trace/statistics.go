@@ -24,7 +24,7 @@ type Statistics struct {
 	Last      time.Time         `json:"last,omitzero"`
 	PerSecond Distribution      `json:"per_second"`           // requests in each second from First on, those without any too
 	PeakAt    time.Time         `json:"peak_at,omitzero"`     // the first second with PerSecond.Max
-	MeanPerS  float64           `json:"mean_per_s,omitempty"` // over the seconds from First to Last, both included
+	MeanPerS  float64           `json:"mean_per_s,omitempty"` // from First to Last: one less than the requests over that time; 0 if it is none
 	Bytes     Distribution      `json:"bytes"`                // of the answers whose size is known
 	Latency   takt.Latency      `json:"latency"`              // count 0: the log has none
 	Methods   map[string]uint64 `json:"methods"`
@@ -111,7 +111,9 @@ func Survey(src Stream) (Statistics, error) {
 	if n > 0 {
 		count(second)
 		s.PerSecond = rates.distribution()
-		s.MeanPerS = float64(rates.sum) / float64(s.PerSecond.Count)
+	}
+	if span := s.Last.Sub(s.First).Seconds(); span > 0 {
+		s.MeanPerS = float64(rates.sum-1) / span
 	}
 	s.Bytes, s.Latency = sizes.distribution(), latency.Summary()
 	return s, err
@@ -144,7 +146,11 @@ func (s *Statistics) WriteText(w io.Writer) error {
 		const form = "2006-01-02 15:04:05.000 -0700"
 		line("time", "%s to %s, %v", s.First.Format(form), s.Last.Format(form), s.Last.Sub(s.First).Round(time.Millisecond))
 		p := s.PerSecond
-		line("rate", "mean %.6g/s, by the second p50 %d, p90 %d, p99 %d, max %d at %s", s.MeanPerS, p.P50, p.P90, p.P99, p.Max, s.PeakAt.Format("2006-01-02 15:04:05"))
+		mean := ""
+		if s.MeanPerS > 0 {
+			mean = fmt.Sprintf("mean %.6g/s, ", s.MeanPerS)
+		}
+		line("rate", "%sby the second p50 %d, p90 %d, p99 %d, max %d at %s", mean, p.P50, p.P90, p.P99, p.Max, s.PeakAt.Format("2006-01-02 15:04:05"))
 	}
 	line("methods", "%s", mix(s.Methods, s.Requests, func(m string) string { return m }))
 	line("status", "%s", mix(s.Statuses, s.Requests, statusName))

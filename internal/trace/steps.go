@@ -78,15 +78,25 @@ func (s *stepper) record(r *Record) error {
 }
 
 // failed reports whether the request of a row failed: no answer, which is 444 or less
-// than 1, a 5xx, or another status than was expected. A 304 or 206 that was recorded may
-// come back as 200, since a replay asks for the whole file. A row that expected nothing
-// else may have a 4xx that was recorded, so it has not failed.
+// than 1, a 5xx, or another status than was expected. A row that expected nothing else
+// may have a 4xx that was recorded, so it has not failed.
 func failed(r *Record) bool {
 	if r.Status < 1 || r.Status == 444 || r.Status >= 500 {
 		return true
 	}
-	isFile := func(status int) bool { return status >= 200 && status < 300 || status == 304 }
-	return r.Expected != 0 && r.Expected != r.Status && !(isFile(r.Expected) && isFile(r.Status))
+	return IsAnswer(r.Expected) && !IsExpected(r.Expected, r.Status)
+}
+
+// IsAnswer reports whether a recorded status is one that a replay can get: 408, 444 and
+// 499 say that no answer came to the client.
+func IsAnswer(status int) bool {
+	return status >= 100 && status != 408 && status != 444 && status != 499
+}
+
+// IsExpected reports whether got is right where want was recorded. A log has neither the
+// condition that made a 304 nor the range that made a 206: without them comes 200.
+func IsExpected(want, got int) bool {
+	return got == want || got == 200 && (want == 304 || want == 206)
 }
 
 // part finds the part of the rate, or begins one.

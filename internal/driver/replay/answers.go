@@ -78,24 +78,12 @@ func (a *answers) sign(q *http.Asked) {
 func (a *answers) Class(op *takt.Op, status int) string {
 	want := op.Data.(*trace.Record).Expected
 	switch {
-	case !isAnswer(want):
+	case !trace.IsAnswer(want):
 		return a.o.HTTP.FailOn.Class(status)
-	case isExpected(want, status):
+	case trace.IsExpected(want, status):
 		return ""
 	}
 	return classUnexpected
-}
-
-// isAnswer reports whether a recorded status is one that a replay can get: 408, 444
-// and 499 say that no answer came to the client.
-func isAnswer(status int) bool {
-	return status >= 100 && status != 408 && status != 444 && status != 499
-}
-
-// isExpected reports whether got is right where want was recorded. A log has neither
-// the condition that made a 304 nor the range that made a 206: without them comes 200.
-func isExpected(want, got int) bool {
-	return got == want || got == 200 && (want == 304 || want == 206)
 }
 
 // isBad is what the predecessor calls a bad reply, as far as it is a failure: 404 to a

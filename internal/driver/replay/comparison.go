@@ -97,11 +97,11 @@ func (c *comparison) report() map[string]any {
 		switch {
 		case p[1] == 0:
 			verdict = "no answer"
-		case !isAnswer(p[0]):
+		case !trace.IsAnswer(p[0]):
 			verdict = "not comparable"
 		case p[0] == p[1]:
 			verdict = "same"
-		case isExpected(p[0], p[1]):
+		case trace.IsExpected(p[0], p[1]):
 			verdict = "as good"
 		}
 		statuses = append(statuses, map[string]any{"recorded": float64(p[0]), "replayed": float64(p[1]), "count": float64(c.statuses[p]), "verdict": verdict})

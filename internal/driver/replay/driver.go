@@ -66,6 +66,9 @@ func (o *Options) finish(r *takt.Report) {
 	run := o.run.Load()
 	run.printer.stop()
 	a := run.log.seen()
+	if a.pass > 0 {
+		a.again = run.last / a.pass // the reading is ahead by many passes of a short log
+	}
 	r.Extra["lines"], r.Extra["requests_read"] = a.lines.Lines, a.lines.Records
 	for name, n := range map[string]uint64{
 		"lines_without_request": a.lines.NoRequest, "bad_lines": a.lines.Bad, "left_out_by_method": a.selected.Method,

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -11,8 +12,9 @@ import (
 // while a read is under way, and must still say what was read.
 type pipeline struct {
 	src    trace.Stream
-	logs   []*trace.Log // the one that is open
-	timed  *trace.TimedStream
+	logs   []*trace.Log       // the one that is open
+	timed  *trace.TimedStream // nil with a rate
+	rewind *rewound           // nil without --rewind
 	fits   *fitting
 	follow *trace.Follower // nil: the logs are not followed
 	before account         // of the passes that are over
@@ -32,13 +34,14 @@ type account struct {
 	crowded  uint64
 	spread   uint64
 	again    uint64 // how often the logs began again
+	pass     uint64 // requests of one pass; 0: not known
 }
 
 // openLogs makes the line of stages up to the due instants.
-func (o *Options) openLogs() (*pipeline, error) {
+func (o *Options) openLogs(ctx context.Context) (*pipeline, error) {
 	p := &pipeline{}
 	g := o.reading()
-	log, err := p.open(o, &g)
+	log, err := p.open(ctx, o, &g)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +49,8 @@ func (o *Options) openLogs() (*pipeline, error) {
 	p.src = p.fits
 	switch {
 	case o.Seed.Rewind:
-		p.src = &rewound{src: p.fits, again: func(reopen bool) error { return p.again(o, &g, reopen) }}
+		p.rewind = &rewound{src: p.fits, again: func(reopen bool) error { return p.again(ctx, o, &g, reopen) }}
+		p.src = p.rewind
 	case o.engine.Recorded && !o.Seed.Tail:
 		p.timed = trace.Timed(p.fits, o.timing())
 		p.src = p.timed
@@ -54,13 +58,13 @@ func (o *Options) openLogs() (*pipeline, error) {
 	return p, nil
 }
 
-func (p *pipeline) open(o *Options, g *trace.Reading) (*trace.Log, error) {
+func (p *pipeline) open(ctx context.Context, o *Options, g *trace.Reading) (*trace.Log, error) {
 	if o.Seed.Tail {
 		log, follow, err := g.Follow(o.logs[0])
 		p.follow, p.logs = follow, []*trace.Log{log}
 		return log, err
 	}
-	log, err := g.Open(o.logs, o.stdin())
+	log, err := g.Open(ctx, o.logs, o.stdin())
 	if err == nil {
 		p.logs = []*trace.Log{log}
 	}
@@ -68,14 +72,14 @@ func (p *pipeline) open(o *Options, g *trace.Reading) (*trace.Log, error) {
 }
 
 // again begins another pass, for which the logs are opened anew if they are needed.
-func (p *pipeline) again(o *Options, g *trace.Reading, reopen bool) error {
+func (p *pipeline) again(ctx context.Context, o *Options, g *trace.Reading, reopen bool) error {
 	p.before = p.now()
 	p.before.again++
 	p.closeLogs()
 	if !reopen {
 		return nil
 	}
-	log, err := p.open(o, g)
+	log, err := p.open(ctx, o, g)
 	p.fits.src = log
 	return err
 }
@@ -112,6 +116,9 @@ func (p *pipeline) now() account {
 		a.selected.Status += s.Status
 		a.selected.Client += s.Client
 		a.removed += l.Removed()
+	}
+	if p.rewind != nil && p.rewind.passed {
+		a.pass = uint64(len(p.rewind.kept))
 	}
 	if p.timed != nil {
 		a.late, a.crowded, a.spread = p.timed.Late(), p.timed.Crowded(), p.timed.Spread()

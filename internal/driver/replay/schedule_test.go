@@ -147,6 +147,9 @@ func TestFaults(t *testing.T) {
 		{"--tps 10 --start-tps 20 --progress 1", []string{log, url}, "has no step"},
 		{"--tps 1000000 --progress 1", []string{log, url}, "more than 10000"},
 		{"--tps -1", []string{log, url}, "give a number above 0"},
+		{"--tps NaN", []string{log, url}, "give a number above 0"},
+		{"--tps Inf", []string{log, url}, "give a number above 0"},
+		{"--tps 1 --start-tps NaN", []string{log, url}, "give a number above 0"},
 		{"--tps 1 --rate 2/s", []string{log, url}, "both --tps and --rate"},
 		{"--rewind", []string{log, url}, "--rewind needs a rate"},
 		{"--rewind --tail --tps 1", []string{log, url}, "both --rewind and --tail"},
@@ -320,7 +323,7 @@ func TestRewound(t *testing.T) {
 		if _, err := e.Source(); len(faults) > 0 || err != nil {
 			t.Fatal(faults, err)
 		}
-		p, err := o.openLogs()
+		p, err := o.openLogs(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,9 +347,23 @@ func TestRewound(t *testing.T) {
 		_ = p.Close() // it gives no error
 	}
 	o, _, _ := command(t, "--rate 1000/s --rewind", write(t, "# nothing\n"), "http://127.0.0.1:1")
-	p, err := o.openLogs()
+	p, err := o.openLogs(t.Context())
 	var rec trace.Record
 	if err != nil || p.Next(&rec) != io.EOF || p.Next(&rec) != io.EOF {
 		t.Error("an empty log goes on")
+	}
+}
+
+// What is told of --rewind is what was sent: of a short log the reading is hundreds of
+// passes ahead.
+func TestRewoundOften(t *testing.T) {
+	s := newServer(t)
+	for flags, want := range map[string]any{
+		"-n 7": uint64(2), "-n 3": nil, "-n 4": uint64(1), "-n 30 --shard 3/3": uint64(9), "-n 2 --for 1": uint64(1),
+	} {
+		r := replay(t, "--rate 2000/s --rewind "+flags, rows(t, 0, 1, 2), s.URL)
+		if got := r.report.Extra["log_began_again"]; got != want {
+			t.Errorf("%s: %v, not %v", flags, got, want)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func (o *Options) Shape(e *engine.Options) {
 		e.Connections = 1
 	}
 	switch given := e.Stages != "" && e.Stages != o.made || e.Rate != "" && e.Rate != o.made; {
-	case s.TPS < 0 || s.StartTPS < 0:
+	case !isRate(s.TPS) || !isRate(s.StartTPS):
 		o.fault("--tps and --start-tps are requests per second; give a number above 0")
 	case given && s.TPS > 0:
 		o.fault("both --tps and --rate or --stages are given; keep one, --tps 100 is --rate 100/s")
@@ -62,6 +62,10 @@ func (o *Options) Shape(e *engine.Options) {
 		}
 	}
 }
+
+// isRate reports whether a flag is a number of requests per second, 0 for none: NaN is
+// not, and --tps NaN would be a replay of the recorded times.
+func isRate(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
 
 func (o *Options) fault(format string, args ...any) {
 	o.faults = append(o.faults, fmt.Errorf(format, args...))

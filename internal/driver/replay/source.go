@@ -24,12 +24,13 @@ type run struct {
 	entries    []entry        // whose texts they have
 	lost       uint64         // rows of operations that the ledger did not know any more
 	struck     bool           // by --crash
+	last       uint64         // number of the last operation
 }
 
 // Source makes the operations of the logs; base is the schedule at a rate.
 func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, error) {
 	o.close()
-	p, err := o.openLogs()
+	p, err := o.openLogs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +126,7 @@ func (s *source) Next(op *takt.Op) bool {
 		op.Due = max(op.Due, s.last, time.Since(s.run.begun)+soon)
 		s.last = op.Due
 	}
+	s.run.last = op.Seq
 	s.run.ledger.note(op.Seq/s.o.shards, op)
 	return true
 }
