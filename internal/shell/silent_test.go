@@ -49,3 +49,35 @@ func TestSilent(t *testing.T) {
 		turnAway(encrypted(conn))
 	})
 }
+
+// A command that hangs gives its place back, also if it does not hear SIGINT.
+func TestHangs(t *testing.T) {
+	for deaf, want := range map[bool]time.Duration{false: immediateTime, true: immediateTime + immediateGrace} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &Server{immediate: make(chan struct{}, 1)}
+			s.host.Run = func(ctx context.Context, abort <-chan struct{}, _ Call) int {
+				if !deaf {
+					<-ctx.Done()
+				} else {
+					<-abort
+				}
+				return 130
+			}
+			client, conn := net.Pipe()
+			defer client.Close()
+			said := make(chan string, 1)
+			go func() {
+				b := make([]byte, 200)
+				n, _ := client.Read(b)
+				said <- string(b[:n])
+			}()
+			c := newSession(s, t.Context(), conn)
+			c.user = &user{}
+			begun := time.Now()
+			c.run([]string{"runs"})
+			if took, text := time.Since(begun), <-said; took != want || text != "error: it took longer than 2m0s and was ended; does its store answer?\r\n" || len(s.immediate) != 0 {
+				t.Errorf("deaf %t: it took %v, want %v: %q", deaf, took, want, text)
+			}
+		})
+	}
+}
