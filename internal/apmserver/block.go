@@ -20,6 +20,9 @@ const producesMore = 0.9
 func Block(to io.Writer, r *takt.Report, words []string) error {
 	var b strings.Builder
 	x := r.Extra
+	if r.Verdict == takt.Invalid {
+		b.WriteString("INVALID RUN: the generator, not the target, shaped these figures.\n")
+	}
 	fmt.Fprintf(&b, "on branch %s , cmd = %v\n\n", orUnknown(r.Labels[analysis.LabelBranch]), words)
 	fmt.Fprintf(&b, "pushed %s / sec , accepted %s / sec (uncompressed)\n", sizeOf(x["pushed"]), sizeOf(x["accepted"]))
 	responses(&b, r)
@@ -36,10 +39,8 @@ func Block(to io.Writer, r *takt.Report, words []string) error {
 	if v, ok := number(x["efficiency"]); ok {
 		fmt.Fprintf(&b, "%.3f memory efficiency (accepted data volume per minute / memory used)\n", v)
 	}
-	for _, w := range r.Warnings {
-		if w.Code == WarnUncounted || w.Code == WarnUndrained || w.Code == WarnIncomparable {
-			fmt.Fprintln(&b, w.Message)
-		}
+	for _, w := range r.Warnings { // the load's too: no other text of it is shown
+		fmt.Fprintln(&b, w.Message)
 	}
 	_, err := io.WriteString(to, b.String())
 	return err

@@ -26,7 +26,7 @@ func (o *Options) line(address string) line {
 			continue
 		}
 		i += skip
-		if isSecret(name) {
+		if IsSecret(name) {
 			value = l.hide(fmt.Sprintf("TAKT_SECRET_%d", len(l.env)+1), value)
 		}
 		l.set(name, value)
@@ -68,10 +68,10 @@ func setting(words []string) (name, value string, skip int) {
 	return name, value, skip
 }
 
-// isSecret says whether a setting of that name is to be hidden.
-func isSecret(name string) bool {
+// IsSecret says whether a setting of that name is to be hidden.
+func IsSecret(name string) bool {
 	name = strings.ToLower(name)
-	for _, part := range []string{"password", "secret", "token", "api_key", "passphrase"} {
+	for _, part := range []string{"password", "secret", "token", "api_key", "apikey", "passphrase"} {
 		if strings.Contains(name, part) {
 			return true
 		}
@@ -88,7 +88,7 @@ func Settings(flags []string) map[string]any {
 		i += skip
 		switch {
 		case name == "" || strings.HasPrefix(name, "apm-server.host") || strings.HasPrefix(name, "output.elasticsearch"):
-		case isSecret(name):
+		case IsSecret(name):
 			all[name] = takt.Redacted
 		default:
 			all[name] = value

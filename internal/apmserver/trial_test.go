@@ -332,7 +332,7 @@ func TestBlock(t *testing.T) {
 			"pushed": 1.6e6, "accepted": 1.59e6, "documents": 15385.0, "throughput": 512.8333, "index": 0.7918, "latency": 4.6339,
 			"max_rss": 157.66e6, "efficiency": 0.5962,
 		},
-		Warnings: []takt.Warning{{Code: WarnIncomparable, Message: "the run is not kept as comparable: why"}, {Code: "closed_loop", Message: "shown elsewhere"}},
+		Warnings: []takt.Warning{{Code: WarnIncomparable, Message: "the run is not kept as comparable: why"}, {Code: "closed_loop", Message: "of the load"}},
 	}
 	targets := []any{
 		map[string]any{"url": "http://a:8200/intake/v2/events", "index": 0.0, "status": map[string]any{"202": 6474.0, "503": 3.0}, "responses": 6477.0, "responses_per_s": 215.9},
@@ -354,6 +354,7 @@ apm-server produces more than Elasticsearch ingests: its settings of the output 
 157.7Mb (max RSS)
 0.596 memory efficiency (accepted data volume per minute / memory used)
 the run is not kept as comparable: why
+of the load
 `
 	var b strings.Builder
 	if err := Block(&b, r, strings.Fields("30s 1 2 3 4")); err != nil || b.String() != want {
@@ -370,6 +371,11 @@ http://b:8200/intake/v2/events 0
   [2]	timeout: no answer in 10s
 `
 	if err := Block(&b, r, nil); err != nil || !strings.Contains(b.String(), want) {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	r.Verdict = takt.Invalid
+	if err := Block(&b, r, nil); err != nil || !strings.HasPrefix(b.String(), "INVALID RUN: the generator, not the target, shaped these figures.\non branch trace") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	b.Reset()

@@ -92,7 +92,12 @@ func prepareCancel(_ *session, args []string) (action, error) {
 func prepareAttach(_ *session, args []string) (action, error) {
 	id, err := oneID(args)
 	return action{now: func(c *session) {
-		if j := c.job(id); j != nil {
+		j := c.job(id)
+		switch {
+		case j == nil:
+		case j.log.read(j.log.end()).ended:
+			c.fail(fmt.Errorf("job %d has ended; log %d shows what it wrote", j.id, j.id))
+		default:
 			c.attach(j, j.log.end())
 		}
 	}}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // taktCommands are those of takt itself.
@@ -77,10 +78,24 @@ func (c *session) run(args []string) {
 	}
 	call := c.call(args)
 	call.Out = c
-	if code := c.server.host.Run(c.ctx, nil, call); code != 0 {
+	ctx, cancel := context.WithTimeout(c.ctx, immediateTime)
+	defer cancel()
+	abort := make(chan struct{})
+	kill := time.AfterFunc(immediateTime+immediateGrace, func() { close(abort) })
+	defer kill.Stop()
+	if code := c.server.host.Run(ctx, abort, call); ctx.Err() == context.DeadlineExceeded {
+		c.fail(fmt.Errorf("it took longer than %v and was ended; does its store answer?", immediateTime))
+	} else if code != 0 {
 		c.say(fmt.Sprintf("exit code %d", code))
 	}
 }
+
+// What runs beside the queue has one of maxImmediate places, and a store that never
+// answers must not keep it: SIGINT after the first time, SIGKILL after the second.
+const (
+	immediateTime  = 2 * time.Minute
+	immediateGrace = 5 * time.Second
+)
 
 // task runs a command line as a job.
 func (c *session) task(args []string) task {

@@ -151,7 +151,7 @@ func prepareTest(c *session, args []string) (action, error) {
 	t := &trial{}
 	faults := t.parse(args)
 	t.words = hideValues(args, "secret", "api-key")
-	a := action{shown: join(append([]string{"test"}, t.words...)), secret: !slices.Equal(t.words, args) || slices.ContainsFunc(t.flags, isSecretFlag)}
+	a := action{shown: join(append([]string{"test"}, t.words...)), secret: !slices.Equal(t.words, args)}
 	if len(faults) == 0 {
 		if _, err := c.server.host.Plan(append(t.args(), "http://127.0.0.1:8200"), Rules{Dir: c.server.options.DumpDir}); err != nil {
 			faults = append(faults, err)
@@ -175,17 +175,21 @@ func hideValues(words []string, names ...string) []string {
 			shown[i] = w[:strings.Index(w, "=")+1] + takt.Redacted
 		case strings.HasPrefix(w, "-") && slices.Contains(names, name) && i+1 < len(shown):
 			shown[i+1] = takt.Redacted
-		case isSecretFlag(w):
-			shown[i] = w[:strings.Index(w, "=")+1] + takt.Redacted
+		case secretIn(w) != "":
+			shown[i] = strings.TrimSuffix(w, secretIn(w)) + takt.Redacted
 		}
 	}
 	return shown
 }
 
-// isSecretFlag knows the settings of apm-server with a secret by their names.
-func isSecretFlag(setting string) bool {
-	name, value, ok := strings.Cut(strings.ToLower(setting), "=")
-	return ok && value != "" && slices.ContainsFunc([]string{"password", "token", "secret", "api_key", "apikey"}, func(s string) bool { return strings.Contains(name, s) })
+// secretIn is the value of a setting of apm-server whose name tells that it is secret; ""
+// if the word is none. -E= may stand before it.
+func secretIn(word string) string {
+	name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(word, "-"), "E="), "=")
+	if !apmserver.IsSecret(name) {
+		return ""
+	}
+	return value
 }
 
 // task makes the job, with the server and the cluster of now.

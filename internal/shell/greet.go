@@ -10,6 +10,8 @@ import (
 
 // greet says hello, learns who it is, and reports whether the session may begin.
 func (c *session) greet() bool {
+	// Of TLS the first write waits for the client's part of the handshake.
+	_ = c.conn.SetReadDeadline(time.Now().Add(authTime)) // fails only on a connection that is closed
 	name := localUser
 	if c.server.tokens != nil {
 		var ok bool
@@ -23,7 +25,8 @@ func (c *session) greet() bool {
 	}
 	c.recent.lines = c.user.history()
 	c.say("takt " + c.server.host.Version + ": type 'help' for help")
-	return true
+	_ = c.conn.SetReadDeadline(time.Time{})
+	return !c.broken.Load()
 }
 
 // authenticate wants auth TOKEN as the first line.
@@ -32,7 +35,6 @@ func (c *session) authenticate() (name string, ok bool) {
 		c.say("warning: this connection is not encrypted: your token and all you type can be read on the way")
 	}
 	c.say("takt: say auth TOKEN")
-	_ = c.conn.SetReadDeadline(time.Now().Add(authTime)) // fails only on a connection that is closed
 	line, err := c.telnet.line()
 	if err != nil || isHTTP(line) {
 		return "", false
@@ -49,7 +51,6 @@ func (c *session) authenticate() (name string, ok bool) {
 		return "", false
 	}
 	c.server.tries.forgive(address)
-	_ = c.conn.SetReadDeadline(time.Time{})
 	return name, true
 }
 

@@ -220,7 +220,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, all *sync.WaitGroup
 
 // turnAway says why, as far as that can be said without waiting.
 func turnAway(conn net.Conn) {
-	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Second)) // TLS reads, too
 	fmt.Fprintf(conn, "there are %d sessions already; try again later\r\n", maxSessions)
 	_ = conn.Close()
 }

@@ -22,6 +22,8 @@ const (
 	authTime = 30 * time.Second
 	// writeTime is how long a client may take nothing: then it is gone.
 	writeTime = 2 * time.Minute
+	// endTime is the same once the server ends, which waits for all sessions.
+	endTime = time.Second
 )
 
 // session is one connection. Its main goroutine runs commands and writes; a second one
@@ -80,6 +82,7 @@ func (c *session) serve() {
 	defer reader.Wait()
 	defer cancel()
 	defer c.conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Now().Add(endTime)) })() // wakes who waits for the client
 	if !c.greet() {
 		return
 	}
@@ -239,9 +242,7 @@ func (c *session) Write(b []byte) (int, error) {
 
 func (c *session) write(b []byte) {
 	if c.editor != nil {
-		if _, err := c.editor.Write(b); err != nil {
-			c.broken.Store(true)
-		}
+		_, _ = c.editor.Write(b) // wire notes that nobody reads
 		return
 	}
 	if c.fresh {
@@ -252,11 +253,7 @@ func (c *session) write(b []byte) {
 }
 
 // send writes bytes as they are. It may be called by both goroutines.
-func (c *session) send(b []byte) {
-	if _, err := (wire{c.conn}).Write(b); err != nil {
-		c.broken.Store(true)
-	}
-}
+func (c *session) send(b []byte) { _, _ = wire{c}.Write(b) }
 
 // say writes a line.
 func (c *session) say(text string) { c.write([]byte(text + "\n")) }
@@ -276,14 +273,25 @@ func (c *session) red(text string) string {
 	return string(c.editor.Escape.Red) + text + string(c.editor.Escape.Reset)
 }
 
-// wire bounds how long a write may take.
-type wire struct{ net.Conn }
+// wire bounds how long a write may take. After one that failed there is none: each would
+// wait as long.
+type wire struct{ *session }
 
-func (w wire) Write(b []byte) (int, error) {
-	if err := w.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
-		return 0, err
+func (w wire) Write(b []byte) (n int, err error) {
+	if w.broken.Load() {
+		return 0, errNobody
 	}
-	return w.Conn.Write(b)
+	err = w.conn.SetWriteDeadline(time.Now().Add(writeTime))
+	if w.ctx.Err() != nil { // looked at second: the end sets its deadline before or after both
+		err = w.conn.SetWriteDeadline(time.Now().Add(endTime))
+	}
+	if err == nil {
+		n, err = w.conn.Write(b)
+	}
+	if err != nil {
+		w.broken.Store(true)
+	}
+	return n, err
 }
 
 // edit turns the server's own editing on or off.
@@ -299,7 +307,7 @@ func (c *session) edit(on bool) {
 	c.editor = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{c.telnet, wire{c.conn}}, prompt)
+	}{c.telnet, wire{c}}, prompt)
 	c.editor.History = &c.recent
 	c.editor.AutoCompleteCallback = c.complete
 	c.resize(c.width, c.height)

@@ -376,6 +376,18 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// A stream whose next body would come after its end lasts to that end: a closed loop does
+// not fill the rest of the schedule with requests of one body.
+func TestStreamLasts(t *testing.T) {
+	s := startIntake(t, nil)
+	o := New()
+	o.Events, o.Spans, o.Frames, o.Stream, o.Pause = 1, 0, 1, true, 10*time.Second
+	r := load(t, o, 0, func(e *engine.Options) { e.Connections, e.Duration = 1, 50*time.Millisecond }, s.URL)
+	if r.Counts.OK != 1 || r.Counts.Scheduled != 1 || r.Extra["flushes"] != uint64(1) {
+		t.Errorf("%+v %v", r.Counts, r.Extra)
+	}
+}
+
 // A server that answers before the end of a stream ends it.
 func TestStreamRefused(t *testing.T) {
 	s := startIntake(t, func(s *intake) { s.status, s.body = 401, `{"error":"authentication failed"}` })

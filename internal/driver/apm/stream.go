@@ -141,6 +141,9 @@ func (w *streamWorker) write(c net.Conn, t *target, first int, end time.Time, an
 	for begun, k := time.Now(), 0; ; k++ {
 		next := begun.Add(time.Duration(k) * w.pause) // computed, not accumulated
 		if k > 0 && (!next.Before(end) || !time.Now().Before(end)) {
+			if !wait(end, answered) { // else a closed loop would fill the last pause with requests of one body
+				return sent
+			}
 			break
 		}
 		if !wait(next, answered) || !put(body(k).stream.chunk) {
