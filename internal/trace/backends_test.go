@@ -108,7 +108,7 @@ func TestToVegeta(t *testing.T) {
 		if err != nil || b.String() != c.want || int(got.Written) != strings.Count(c.want, "\n") || got.Written+got.Refused != 6 {
 			t.Errorf("%s %+v %v", &b, got, err)
 		}
-		if c.base == nil && (got.First == nil || got.First.Error() != "paths.txt:2: the log has no hosts; give the URL that the paths are relative to") {
+		if c.base == nil && (got.First == nil || got.First.Error() != "paths.txt:2: the log has no hosts; give the server that the paths are of with --base") {
 			t.Error(got.First)
 		}
 	}

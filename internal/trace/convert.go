@@ -17,7 +17,7 @@ type Converted struct {
 	First   error  // why, of the first of these
 }
 
-var errNoHost = errors.New("the log has no hosts; give the URL that the paths are relative to")
+var errNoHost = errors.New("the log has no hosts; give the server that the paths are of with --base")
 
 // ToLoad writes records as a load file that can be replayed: status, size and times
 // as recorded, bodies as tenth column. Times are in the zone of the log's reader.
