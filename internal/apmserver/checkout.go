@@ -63,7 +63,18 @@ func (c *Checkout) change(ctx context.Context, s *Switch, out io.Writer) (r Revi
 	if r, err = c.describe(ctx, branch); err != nil {
 		return r, err
 	}
+	if s.Fetch && s.Revision == "" {
+		c.tellStale(ctx, remote+"/"+branch, r.Hash, out)
+	}
 	return r, c.isAt(ctx, s, remote, branch, r.Hash)
+}
+
+// tellStale says when what was fetched is not what is checked out: git fetch leaves a local
+// branch where it is.
+func (c *Checkout) tellStale(ctx context.Context, fetched, head string, out io.Writer) {
+	if at, err := git(ctx, c.dir, "rev-parse", "--verify", "--quiet", fetched+"^{commit}"); err == nil && at != head {
+		fmt.Fprintf(out, "the clone is at %.10s, and %s at %.10s; for that one: apm switch -c %s\n", head, fetched, at, fetched)
+	}
 }
 
 // step is a command of Switch.

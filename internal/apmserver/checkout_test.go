@@ -96,6 +96,26 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// A local branch that is not what was fetched is said, and so is how to get that.
+func TestSwitchStale(t *testing.T) {
+	clone := newClone(t)
+	shell(t, `git -C "$1" checkout -q -B main origin/other`, clone)
+	c, err := NewCheckout(clone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for words, said := range map[string]bool{"-fc main": true, "-c main": false, "-fc origin/main": false, "-fc main origin/other": false} {
+		s, err := ParseSwitch(strings.Fields(words))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if _, err := c.Switch(t.Context(), s, &out); err != nil || said != strings.HasSuffix(out.String(), "; for that one: apm switch -c origin/main\n") {
+			t.Errorf("%s: %v, %q", words, err, out.String())
+		}
+	}
+}
+
 func TestSwitch(t *testing.T) {
 	clone := newClone(t)
 	c, err := NewCheckout(clone)
