@@ -163,7 +163,9 @@ func (c *serving) serve() bool {
 			break
 		}
 	}
-	c.pump()
+	if !c.over { // what was released is others' by now
+		c.pump()
+	}
 	c.write()
 	return !c.over
 }
