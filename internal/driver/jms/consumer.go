@@ -113,7 +113,7 @@ type acceptances struct {
 }
 
 func newAcceptances(ctx context.Context, c *consumer) (*acceptances, error) {
-	co, err := c.session.Coordinator(ctx)
+	co, err := coordinator(ctx, c.session, "--tx")
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 		lost := expected - min(expected, t.ledger.Received)
 		rep.Extra["lost"] = lost
 		if lost > 0 {
-			warn(rep, "lost", "%d messages were acknowledged and not received by the end of the drain; --drain makes it longer, and a message with a --ttl may have expired", lost)
+			warn(rep, "lost", "%d messages were acknowledged and not received by the end of the %s", lost, r.lossEnd())
 		}
 		return
 	}
@@ -137,6 +137,14 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 	}
 	rep.Extra["runs"] = runs
 	t.describeSkew(rep)
+}
+
+// lossEnd is when a message has to be there, and what may help.
+func (r *run) lossEnd() string {
+	if r.why() != nil {
+		return "run, which broke off; the broker may have them"
+	}
+	return "drain; --drain makes it longer, and a message with a --ttl may have expired"
 }
 
 func (r *run) describeTransfer(rep *takt.Report) {

@@ -2,6 +2,8 @@ package jms
 
 import (
 	"fmt"
+
+	"regexp"
 	"runtime"
 	"testing"
 	"time"
@@ -231,6 +233,46 @@ func TestRefused(t *testing.T) {
 	const want = "cannot reach the target: cannot receive from TEST: the broker ended link"
 	if err == nil || err.Error()[:len(want)] != want {
 		t.Error(err)
+	}
+}
+
+// What the broker does not support ends the command before the run, with the flag that
+// it is about.
+func TestUnfit(t *testing.T) {
+	rabbit := map[string]string{"product": "RabbitMQ", "version": "3.10.8"}
+	no := &amqp.Error{Condition: "amqp:not-implemented", Description: "Transactions not supported"}
+	for _, c := range []struct {
+		fake   amqp.Fake
+		change func(*Options)
+		want   string
+	}{
+		{amqp.Fake{}, func(o *Options) { o.Shared = 1 }, "test does not support --shared; leave that out"},
+		{amqp.Fake{Is: rabbit}, func(o *Options) { o.Durable, o.ClientID, o.Selector = true, "c", "a = 1" },
+			"RabbitMQ 3.10.8 does not support --durable and --selector; leave that out"},
+		{amqp.Fake{Is: rabbit}, func(*Options) {}, "RabbitMQ 3.10.8 would take topic://T for a queue; add --topic-prefix /topic/"},
+		{amqp.Fake{Refuse: no}, func(o *Options) { o.Tx = true },
+			"cannot send to the transaction coordinator: the broker ended link *: amqp:not-implemented: Transactions not supported; " +
+				"the broker may not support transactions: leave out --tx"},
+	} {
+		o := served(t, &c.fake, NewClient())
+		c.change(o)
+		_, err := engine.Run(t.Context(), plan(t, o, func(e *engine.Options) { e.Requests = 1 }, "topic://T"))
+		if err == nil || regexp.MustCompile(`"[^"]*"`).ReplaceAllString(err.Error(), "*") != "cannot reach the target: "+c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+// A prefix is the flag's, else the one that the broker says it has.
+func TestPrefixes(t *testing.T) {
+	f := &amqp.Fake{Is: map[string]string{"queue-prefix": "queue://", "topic-prefix": "topic://"}}
+	o := served(t, f, NewProducer())
+	o.MessageCount, o.QueuePrefix = 10, "/q/"
+	if _, err := engine.Run(t.Context(), plan(t, o, nil, "A", "topic://B")); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := f.Depth("/q/A"), f.Depth("topic://B"); a != 5 || b != 5 {
+		t.Errorf("%d and %d messages, want 5 of each", a, b)
 	}
 }
 
