@@ -121,7 +121,9 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 	t.ledger.Describe(rep.Extra)
 	rep.Extra["redelivered"] = t.redelivered
 	r.describeTransfer(rep)
+	r.describeOpen(rep)
 	if r.o.sends {
+		r.describeBacklog(rep)
 		rep.Extra["received"] = c.received
 		expected := r.expected.Load()
 		lost := expected - min(expected, t.ledger.Received)

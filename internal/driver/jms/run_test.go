@@ -276,6 +276,40 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// Consumers that are more than a second behind are named, and so is what they did not
+// commit.
+func TestBacklog(t *testing.T) {
+	for _, c := range []struct {
+		expected, received, open int
+		messages, uncommitted    uint64
+		slow                     bool
+	}{
+		{1000, 1000, 0, 0, 0, false},
+		{1000, 667, 0, 333, 0, false}, // of 2 s of work 0.999
+		{1000, 666, 0, 334, 0, true},
+		{1000, 1000, 400, 400, 400, true},
+		{1000, 0, 0, 1000, 0, false}, // lost says that
+	} {
+		o := NewClient()
+		o.Tx = true
+		r := o.newRun()
+		r.expected.Store(uint64(c.expected))
+		for i := range c.received {
+			r.tally.note(r, 0, &stamp{ours: true, run: r.id, number: uint64(i)}, 0, false)
+		}
+		k := &consumer{tx: &acceptances{}}
+		k.tx.open.Store(int64(c.open))
+		r.consumers = []*consumer{k}
+		r.behind(2 * time.Second)
+		rep := &takt.Report{Extra: map[string]any{}}
+		r.describeReceipt(rep, counts{})
+		extra(t, rep, map[string]uint64{"backlog": c.messages, "uncommitted": c.uncommitted})
+		if warned(rep, "slow_consumer") != c.slow || warned(rep, "uncommitted") != (c.open > 0) {
+			t.Errorf("%+v: %+v", c, rep.Warnings)
+		}
+	}
+}
+
 // Nothing is left running.
 func TestGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
