@@ -27,12 +27,14 @@ type Fake struct {
 	Credit  uint32                              // of a sender; 0: 100
 	Die     int                                 // it ends the connection at its n-th transfer; 0: never
 	Refuse  *Error                              // of every link
+	Is      map[string]string                   // properties of its open, beside those of every fake
 	b       *broker
 }
 
 // Serve gives the address of a broker that lives as long as the test.
 func (f *Fake) Serve(t TB) string {
 	f.b = &broker{t: t, script: script{credit: f.Credit, refuse: f.Refuse}}
+	f.b.script.open = func(o *open) { maps.Copy(o.properties, f.Is) }
 	if f.Die > 0 {
 		f.b.script.atTransfer = func(c *serving, n int) {
 			if n == f.Die {
@@ -163,7 +165,9 @@ func (c *serving) serve() bool {
 			break
 		}
 	}
-	c.pump()
+	if !c.over { // what was released is others' by now
+		c.pump()
+	}
 	c.write()
 	return !c.over
 }

@@ -36,7 +36,7 @@ func (r *run) dial(ctx context.Context, b broker, container string) (*conn, erro
 	}
 	close(ready)
 	r.conns = append(r.conns, c)
-	return c, nil
+	return c, r.o.unfit(c.Peer())
 }
 
 func (r *run) connectConsumers(ctx context.Context) error {
@@ -52,7 +52,7 @@ func (r *run) connectConsumers(ctx context.Context) error {
 	for _, s := range list {
 		c, err := r.consume(ctx, conns[s.conn], s)
 		if err != nil {
-			return explain(err, s.dest)
+			return err
 		}
 		r.consumers = append(r.consumers, c)
 		r.o.follower.say("receiving from %s, link %s, client ID %q", s.dest, c.rcv.Name(), r.o.clientID(s.conn, n))
@@ -72,12 +72,12 @@ func (r *run) consume(ctx context.Context, on *conn, s source) (*consumer, error
 		}
 	}
 	c.rcv, err = session.Receiver(ctx, amqp.ReceiverOptions{
-		Name: s.name, Address: r.o.address(s.dest), Capabilities: s.capabilities, Durable: s.durable, Expiry: s.expiry,
+		Name: s.name, Address: on.address(s.dest), Capabilities: s.capabilities, Durable: s.durable, Expiry: s.expiry,
 		Distribution: s.distribution, Selector: r.o.Selector, Credit: uint32(r.o.Credit), Ack: amqp.AckManual, Held: true,
 		OnDelivery: c.deliver, OnDetach: r.lostLink,
 	})
 	if err != nil {
-		return nil, err
+		return nil, explain(err, s.dest)
 	}
 	on.add(c)
 	return c, nil
@@ -99,7 +99,7 @@ func (r *run) connectProducers(ctx context.Context) error {
 			i := len(r.producers)
 			p, err := r.produce(ctx, conns[i%n], d, i)
 			if err != nil {
-				return explain(err, d)
+				return err
 			}
 			r.producers = append(r.producers, p)
 			r.o.follower.say("sending to %s", d)
@@ -117,16 +117,25 @@ func (r *run) produce(ctx context.Context, on *conn, d destination, stream int) 
 	if r.o.receives {
 		p.copies = r.o.copies(d)
 	}
-	if p.tpl, p.at, err = r.o.template(d, r.id, stream%(1<<streamBits)); err != nil {
+	if p.tpl, p.at, err = r.o.template(d, on.address(d), r.id, stream%(1<<streamBits)); err != nil {
 		return nil, err
 	}
 	p.snd, err = session.Sender(ctx, amqp.SenderOptions{
-		Address: r.o.address(d), Capabilities: []string{d.kind()}, OnSettled: p.settled, OnCredit: func(uint32) { r.wake() }, OnDetach: p.detached,
+		Address: on.address(d), Capabilities: []string{d.kind()}, OnSettled: p.settled, OnCredit: func(uint32) { r.wake() }, OnDetach: p.detached,
 	})
 	if err == nil && r.o.CommitInterval > 0 {
-		err = p.transact(ctx, session)
+		return p, p.transact(ctx, session)
 	}
-	return p, err
+	return p, explain(err, d)
+}
+
+// coordinator attaches to the broker's coordinator of transactions, which a flag needs.
+func coordinator(ctx context.Context, s *amqp.Session, flag string) (*amqp.Coordinator, error) {
+	co, err := s.Coordinator(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w; the broker may not support transactions: leave out %s", err, flag)
+	}
+	return co, nil
 }
 
 // explain adds to a refusal of the broker what to do about it.
@@ -137,7 +146,7 @@ func explain(err error, d destination) error {
 	}
 	hint := "see the broker's log"
 	switch e.Condition {
-	case "amqp:not-found":
+	case "amqp:not-found", "amqp:invalid-field": // the second is RabbitMQ 3's of an address that it cannot read
 		hint = "make it, or see --queue-prefix and --topic-prefix"
 	case "amqp:unauthorized-access":
 		hint = "give --user the right to"

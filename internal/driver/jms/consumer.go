@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
@@ -103,8 +104,9 @@ func (c *consumer) idle() bool { return c.tx == nil || c.tx.idle() }
 
 // acceptances are the transactions in which a consumer accepts, one at a time.
 type acceptances struct {
-	c  *consumer
-	co *amqp.Coordinator
+	c    *consumer
+	co   *amqp.Coordinator
+	open atomic.Int64 // received and not committed
 
 	mu          sync.Mutex
 	current     *amqp.Transaction // nil: one is being ended and begun
@@ -113,7 +115,7 @@ type acceptances struct {
 }
 
 func newAcceptances(ctx context.Context, c *consumer) (*acceptances, error) {
-	co, err := c.session.Coordinator(ctx)
+	co, err := coordinator(ctx, c.session, "--tx")
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +131,7 @@ func (a *acceptances) add(first, last uint32) {
 		a.waits, a.first = true, first
 	}
 	a.last = last
+	a.open.Add(int64(last-first) + 1)
 	a.step()
 }
 
@@ -143,12 +146,15 @@ func (a *acceptances) step() {
 	}
 	tx := a.current
 	a.current = nil
+	n := int64(to-a.first) + 1
 	err := a.c.rcv.Accept(a.first, to, tx)
 	if err == nil {
 		err = a.co.StartDischarge(tx, true, func(o amqp.Outcome) {
 			if o.Err != nil {
 				a.c.run.lostLink(o.Err)
+				return
 			}
+			a.open.Add(-n)
 		})
 	}
 	if err == nil {

@@ -39,8 +39,8 @@ func (b *Broker) addFlags(fs *flag.FlagSet) {
 	fs.StringVar(&b.Protocol, "protocol", "", "`AMQP`, which is spoken anyway; there is no CORE")
 	fs.StringVar(&b.ClientID, "clientID", "", "`PREFIX` of the client IDs of the consumers' connections: PREFIX0, PREFIX1, …")
 	fs.Var((*schedule.DurationValue)(&b.ConnectTimeout), "connect-timeout", "`TIME` that connecting may take, all links included")
-	fs.StringVar(&b.QueuePrefix, "queue-prefix", "", "`TEXT` before the address of a queue, such as /queues/ for RabbitMQ 4")
-	fs.StringVar(&b.TopicPrefix, "topic-prefix", "", "`TEXT` before the address of a topic, such as topic:// for ActiveMQ Classic")
+	fs.StringVar(&b.QueuePrefix, "queue-prefix", "", "`TEXT` before the address of a queue, such as /queue/ for RabbitMQ 3; \"\": what the broker says")
+	fs.StringVar(&b.TopicPrefix, "topic-prefix", "", "`TEXT` before the address of a topic, such as /topic/ for RabbitMQ 3; \"\": what the broker says")
 	fs.StringVar(&b.CA, "tls-ca-cert", "", "verify the broker's certificate with the authorities in this PEM `FILE`")
 	fs.BoolVar(&b.Insecure, "tls-insecure-skip-verify", false, "do not verify the broker's certificate")
 }

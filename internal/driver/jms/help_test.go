@@ -37,7 +37,7 @@ func nobody(t *testing.T) string {
 }
 
 // plan prepares a run; change sets what is not the default.
-func plan(t *testing.T, o *Options, change func(e *engine.Options)) engine.Plan {
+func plan(t *testing.T, o *Options, change func(e *engine.Options), destinations ...string) engine.Plan {
 	t.Helper()
 	e := engine.Defaults()
 	e.Drain = engine.DrainOf(5 * time.Second)
@@ -45,7 +45,7 @@ func plan(t *testing.T, o *Options, change func(e *engine.Options)) engine.Plan 
 		change(&e)
 	}
 	o.Shape(&e)
-	for _, err := range append(o.Validate(nil), e.Validate()...) {
+	for _, err := range append(o.Validate(destinations), e.Validate()...) {
 		t.Fatal(err)
 	}
 	src, err := e.Source()

@@ -121,13 +121,15 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 	t.ledger.Describe(rep.Extra)
 	rep.Extra["redelivered"] = t.redelivered
 	r.describeTransfer(rep)
+	r.describeOpen(rep)
 	if r.o.sends {
+		r.describeBacklog(rep)
 		rep.Extra["received"] = c.received
 		expected := r.expected.Load()
 		lost := expected - min(expected, t.ledger.Received)
 		rep.Extra["lost"] = lost
 		if lost > 0 {
-			warn(rep, "lost", "%d messages were acknowledged and not received by the end of the drain; --drain makes it longer, and a message with a --ttl may have expired", lost)
+			warn(rep, "lost", "%d messages were acknowledged and not received by the end of the %s", lost, r.lossEnd())
 		}
 		return
 	}
@@ -137,6 +139,14 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 	}
 	rep.Extra["runs"] = runs
 	t.describeSkew(rep)
+}
+
+// lossEnd is when a message has to be there, and what may help.
+func (r *run) lossEnd() string {
+	if r.why() != nil {
+		return "run, which broke off; the broker may have them"
+	}
+	return "drain; --drain makes it longer, and a message with a --ttl may have expired"
 }
 
 func (r *run) describeTransfer(rep *takt.Report) {

@@ -35,6 +35,7 @@ type run struct {
 	tally    tally
 	open     atomic.Int64  // operations that were begun and have not ended
 	expected atomic.Uint64 // messages that are to arrive
+	backlog  backlog
 	// Bytes over the connections of consumers, beside operations of this process.
 	wireSent, wireReceived atomic.Int64
 
@@ -269,6 +270,7 @@ func (r *run) Flush(context.Context) error {
 
 // Drain implements engine.Drainer: it waits for what was sent to arrive.
 func (r *run) Drain(ctx context.Context) {
+	r.behind(r.now())
 	for !r.drained() {
 		select {
 		case <-r.moved:

@@ -2,6 +2,8 @@ package jms
 
 import (
 	"fmt"
+
+	"regexp"
 	"runtime"
 	"testing"
 	"time"
@@ -192,17 +194,20 @@ func TestLeftovers(t *testing.T) {
 
 // A broker that goes away ends the run, and every message has its fate.
 func TestBrokerDies(t *testing.T) {
-	for _, change := range []func(*Options){
-		func(*Options) {},
-		func(o *Options) { o.MaxPending = 100 },
-		func(o *Options) { o.CommitInterval = 20 },
-		func(o *Options) { o.Tx = true },
+	for _, c := range []struct {
+		change func(*Options)
+		failed uint64 // at least
+	}{
+		{func(*Options) {}, 1},
+		{func(o *Options) { o.MaxPending = 100 }, 1},
+		{func(o *Options) { o.CommitInterval = 20 }, 1},
+		{func(o *Options) { o.Tx = true }, 0}, // it dies of a commit, when every message may have its answer
 	} {
 		o := served(t, &amqp.Fake{Die: 203}, NewClient())
-		change(o)
+		c.change(o)
 		began := time.Now()
 		r := makeRun(t, o, func(e *engine.Options) { e.Duration, e.Drain = time.Minute, engine.DrainOf(30*time.Second) })
-		if !warned(r, "broke_off") || r.Counts.Failed == 0 || r.Counts.Unfinished > 0 {
+		if !warned(r, "broke_off") || r.Counts.OK == 0 || r.Counts.Failed < c.failed || r.Counts.Unfinished > 0 {
 			t.Errorf("counts %+v, warnings %v", r.Counts, r.Warnings)
 		}
 		if time.Since(began) > 20*time.Second {
@@ -228,6 +233,80 @@ func TestRefused(t *testing.T) {
 	const want = "cannot reach the target: cannot receive from TEST: the broker ended link"
 	if err == nil || err.Error()[:len(want)] != want {
 		t.Error(err)
+	}
+}
+
+// What the broker does not support ends the command before the run, with the flag that
+// it is about.
+func TestUnfit(t *testing.T) {
+	rabbit := map[string]string{"product": "RabbitMQ", "version": "3.10.8"}
+	no := &amqp.Error{Condition: "amqp:not-implemented", Description: "Transactions not supported"}
+	for _, c := range []struct {
+		fake   amqp.Fake
+		change func(*Options)
+		want   string
+	}{
+		{amqp.Fake{}, func(o *Options) { o.Shared = 1 }, "test does not support --shared; leave that out"},
+		{amqp.Fake{Is: rabbit}, func(o *Options) { o.Durable, o.ClientID, o.Selector = true, "c", "a = 1" },
+			"RabbitMQ 3.10.8 does not support --durable and --selector; leave that out"},
+		{amqp.Fake{Is: rabbit}, func(*Options) {}, "RabbitMQ 3.10.8 would take topic://T for a queue; add --topic-prefix /topic/"},
+		{amqp.Fake{Refuse: no}, func(o *Options) { o.Tx = true },
+			"cannot send to the transaction coordinator: the broker ended link *: amqp:not-implemented: Transactions not supported; " +
+				"the broker may not support transactions: leave out --tx"},
+	} {
+		o := served(t, &c.fake, NewClient())
+		c.change(o)
+		_, err := engine.Run(t.Context(), plan(t, o, func(e *engine.Options) { e.Requests = 1 }, "topic://T"))
+		if err == nil || regexp.MustCompile(`"[^"]*"`).ReplaceAllString(err.Error(), "*") != "cannot reach the target: "+c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+// A prefix is the flag's, else the one that the broker says it has.
+func TestPrefixes(t *testing.T) {
+	f := &amqp.Fake{Is: map[string]string{"queue-prefix": "queue://", "topic-prefix": "topic://"}}
+	o := served(t, f, NewProducer())
+	o.MessageCount, o.QueuePrefix = 10, "/q/"
+	if _, err := engine.Run(t.Context(), plan(t, o, nil, "A", "topic://B")); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := f.Depth("/q/A"), f.Depth("topic://B"); a != 5 || b != 5 {
+		t.Errorf("%d and %d messages, want 5 of each", a, b)
+	}
+}
+
+// Consumers that are more than a second behind are named, and so is what they did not
+// commit.
+func TestBacklog(t *testing.T) {
+	for _, c := range []struct {
+		expected, received, open int
+		messages, uncommitted    uint64
+		slow                     bool
+	}{
+		{1000, 1000, 0, 0, 0, false},
+		{1000, 667, 0, 333, 0, false}, // of 2 s of work 0.999
+		{1000, 666, 0, 334, 0, true},
+		{1000, 1000, 400, 400, 400, true},
+		{1000, 0, 0, 1000, 0, false}, // lost says that
+	} {
+		o := NewClient()
+		o.Tx = true
+		r := o.newRun()
+		r.expected.Store(uint64(c.expected))
+		for i := range c.received {
+			r.tally.note(r, 0, &stamp{ours: true, run: r.id, number: uint64(i)}, 0, false)
+		}
+		k := &consumer{tx: &acceptances{}}
+		k.tx.open.Store(int64(c.open))
+		r.consumers = []*consumer{k}
+		r.behind(2 * time.Second)
+		rep := &takt.Report{Extra: map[string]any{}}
+		r.describeReceipt(rep, counts{})
+		extra(t, rep, map[string]uint64{"backlog": c.messages, "uncommitted": c.uncommitted})
+		if warned(rep, "slow_consumer") != c.slow || warned(rep, "uncommitted") != (c.open > 0) {
+			t.Errorf("%+v: %+v", c, rep.Warnings)
+		}
 	}
 }
 

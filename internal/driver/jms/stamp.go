@@ -52,12 +52,12 @@ func readStamp(d *amqp.Delivery) (s stamp) {
 // slots are the places of a template that differ from message to message.
 type slots struct{ time, number, due amqp.Slot }
 
-// template makes the message of one producer.
-func (o *Options) template(d destination, run runID, stream int) (*amqp.Template, slots, error) {
+// template makes the message of one producer to d, which the broker calls to.
+func (o *Options) template(d destination, to string, run runID, stream int) (*amqp.Template, slots, error) {
 	m := amqp.Message{
 		Durable: o.Persistent, Priority: byte(o.Priority), TTL: time.Duration(o.TTL) * time.Millisecond, Expires: o.TTL > 0,
 		Annotations: []amqp.Field{{Name: "x-opt-jms-dest", Value: int8(0)}, {Name: "x-opt-jms-msg-type", Value: int8(3)}}, // a BytesMessage
-		To:          o.address(d), ContentType: "application/octet-stream", GroupID: o.Group, Stamped: o.EnableTimestamp,
+		To:          to, ContentType: "application/octet-stream", GroupID: o.Group, Stamped: o.EnableTimestamp,
 		Application: []amqp.Field{{Name: propertyTime, Value: int64(0)}},
 	}
 	if d.topic {

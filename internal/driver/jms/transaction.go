@@ -22,7 +22,7 @@ type transactions struct {
 
 // transact begins the producer's first transaction.
 func (p *producer) transact(ctx context.Context, s *amqp.Session) error {
-	co, err := s.Coordinator(ctx)
+	co, err := coordinator(ctx, s, "--commit-interval")
 	if err != nil {
 		return err
 	}

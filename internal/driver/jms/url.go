@@ -200,11 +200,3 @@ func (b broker) dial(ctx context.Context, container string, onBurst func()) (*am
 	}
 	return c, nil
 }
-
-// address is what a broker calls a destination.
-func (b *Broker) address(d destination) string {
-	if d.topic {
-		return b.TopicPrefix + d.name
-	}
-	return b.QueuePrefix + d.name
-}

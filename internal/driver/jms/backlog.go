@@ -1,0 +1,60 @@
+package jms
+
+import (
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// backlog is what consumers have to do when the schedule ends.
+type backlog struct {
+	messages uint64        // acknowledged, and not received or not committed
+	work     time.Duration // that they are at the consumers' mean rate; 0: it is not known
+}
+
+// mostWork is how far consumers may be behind at the end: what was sent last had to
+// wait as long, and a longer run would show longer transfer times.
+const mostWork = time.Second
+
+// behind notes the backlog of consumers who had that much time.
+func (r *run) behind(took time.Duration) {
+	if !r.o.receives {
+		return
+	}
+	expected := r.expected.Load()
+	done := min(expected, r.tally.arrived()-min(r.tally.arrived(), r.uncommitted()))
+	r.backlog.messages = expected - done
+	if done > 0 {
+		r.backlog.work = time.Duration(float64(took) * float64(r.backlog.messages) / float64(done))
+	}
+}
+
+// uncommitted is how many messages were received in transactions that have not ended.
+func (r *run) uncommitted() (n uint64) {
+	for _, c := range r.consumers {
+		if c.tx != nil {
+			n += uint64(c.tx.open.Load())
+		}
+	}
+	return n
+}
+
+func (r *run) describeBacklog(rep *takt.Report) {
+	rep.Extra["backlog"] = r.backlog.messages
+	if r.backlog.work > mostWork {
+		warn(rep, "slow_consumer", "consumers fell behind: when the schedule ended %d messages waited for them, %.1f s of their work, and transfer times grow with the run; send fewer, or raise --consumers or --credit",
+			r.backlog.messages, r.backlog.work.Seconds())
+	}
+}
+
+// describeOpen says what the broker has again although it counts as received.
+func (r *run) describeOpen(rep *takt.Report) {
+	if !r.o.Tx {
+		return
+	}
+	n := r.uncommitted()
+	rep.Extra["uncommitted"] = n
+	if n > 0 {
+		warn(rep, "uncommitted", "%d messages were received and not committed when the run ended: the broker has them again, perhaps; --ack batch commits more at once, and --drain waits longer", n)
+	}
+}
