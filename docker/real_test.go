@@ -4,10 +4,13 @@ package docker
 
 import (
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -52,7 +55,42 @@ func TestRealImage(t *testing.T) {
 	if out, code := takt("verify", "branch=main"); code != 5 {
 		t.Errorf("takt verify: exit code %d\n%s", code, out)
 	}
+	serveShell(t)
 	if out, _ := engine(t, "docker", "inspect", "-f", "{{.Config.User}} {{.Config.WorkingDir}} {{.Config.Entrypoint}} {{len .RootFS.Layers}}", "takt"); out != "10001:10001 /data [/takt] 3\n" {
 		t.Error(out)
+	}
+}
+
+// serveShell is takt -server in a container, with a port of it on this machine. Beyond
+// the container's loopback it wants a token, and TLS or to be told that there is none.
+func serveShell(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("ann correct-horse\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, code := engine(t, "docker", "run", "-d", "--rm", "-p", "127.0.0.1:0:8234", "-v", tokens+":/tokens:ro", "takt",
+		"-server", "--addr", "0.0.0.0:8234", "--token-file", "/tokens", "--insecure")
+	if code != 0 {
+		t.Fatal(out)
+	}
+	id := strings.TrimSpace(out)
+	defer engine(t, "docker", "kill", id)
+	for log := ""; !strings.Contains(log, "takt server: "); { // the engine takes connections before takt does
+		if log, code = engine(t, "docker", "logs", id); code != 0 {
+			t.Fatal(log)
+		}
+	}
+	address, _ := engine(t, "docker", "port", id, "8234/tcp")
+	conn, err := net.Dial("tcp", strings.TrimSpace(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "auth correct-horse\nstatus\nquit\n"); err != nil {
+		t.Fatal(err)
+	}
+	said, err := io.ReadAll(conn)
+	if err != nil || !strings.Contains(string(said), "0 commands queued") || !strings.Contains(string(said), "bye!") {
+		t.Errorf("%v\n%s", err, said)
 	}
 }

@@ -43,6 +43,32 @@ func TestRealShell(t *testing.T) {
 	x.says("yes", "documents are deleted")
 }
 
+// The same in a container FROM scratch. The server's programs are made before, since
+// without a registry nothing can be built in a container.
+func TestRealShellContainer(t *testing.T) {
+	clone := intakeClone(t)
+	folder := t.TempDir()
+	out, err := exec.Command("sh", "-c", `set -e
+cd "$1"
+make -s
+mv apm-server "$2/$(git rev-parse HEAD)"
+printf 'FROM scratch\nARG ref\nCOPY ${ref} /apm-server\nENTRYPOINT ["/apm-server"]\n' >"$2/Dockerfile"`, "-", clone, folder).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	x := atShell(t, serveShell(t, built(t)))
+	x.says("elasticsearch use "+os.Getenv("TAKT_ELASTICSEARCH"), "using ")
+	x.says("apm use docker --dockerfile "+folder+"/Dockerfile --repository "+clone+".git", "using ")
+	x.says("apm switch -v origin/main", "building takt-apm-server:main-")
+	x.says("test 31s 10 4 3 2 --mem 1g --cpu 1.5 -E queue.mem.events=8192",
+		"on branch main", `\(100\.00% of expected\)`, `Mb \(max RSS\)`, "report indexed in elasticsearch")
+	x.says("apm list", "main")
+	x.says("collate branch branch=main duration=31s", ` 100\.0% `)
+	x.says("verify branch=main duration=31s", "all selected runs are of one revision")
+	x.says("elasticsearch reset", "delete .* documents")
+	x.says("yes", "documents are deleted")
+}
+
 // intakeClone is a clone of a bare repository with the intake server, which loses a part
 // on the branch lossy. Each branch has a commit of its own.
 func intakeClone(t *testing.T) string {

@@ -28,7 +28,8 @@ elasticsearch reset deletes the documents that apm-server wrote, and asks first.
 			long: `apm use URL…                  servers that run already, in turn
 apm use FOLDER                a clone of apm-server on the machine of this shell
 apm use docker                containers, of images made from revisions;
-                              --dockerfile /FILE for another way to make them
+                              --dockerfile /FILE for another way to make them,
+                              --repository URL for another origin than Elastic's
 apm use local | last          $GOPATH/src/github.com/elastic/apm-server | the last one
 ` + apmserver.SwitchUsage + `
                               fetch, check out, make update, make, verbose; -fcmv too
@@ -190,10 +191,8 @@ func prepareUse(c *session, args []string) (action, error) {
 		}
 	case args[0] == "docker":
 		l.Kind = apmserver.KindDocker
-		if len(args) == 3 && args[1] == "--dockerfile" && filepath.IsAbs(args[2]) {
-			l.Dockerfile = args[2]
-		} else if len(args) > 1 {
-			return action{}, errors.New("write apm use docker, or apm use docker --dockerfile /FILE")
+		if err := containerFlags(&l, args[1:]); err != nil {
+			return action{secret: slices.ContainsFunc(args, hasPassword)}, err
 		}
 	case len(args) > 1:
 		return action{}, fmt.Errorf("it takes one folder, not %q", strings.Join(args, " "))
@@ -244,6 +243,26 @@ func prepareSwitch(args []string) (action, error) {
 }
 
 var errNoServer = errors.New("no apm-server is chosen; write apm use URL, or apm use FOLDER")
+
+// containerFlags reads what stands behind apm use docker.
+func containerFlags(l *apmserver.Location, args []string) error {
+	for ; len(args) > 1; args = args[2:] {
+		switch {
+		case args[0] == "--dockerfile" && filepath.IsAbs(args[1]):
+			l.Dockerfile = args[1]
+		case args[0] == "--repository" && !hasPassword(args[1]):
+			l.Repository = args[1]
+		default:
+			return errContainerFlags
+		}
+	}
+	if len(args) > 0 {
+		return errContainerFlags
+	}
+	return nil
+}
+
+var errContainerFlags = errors.New("write apm use docker, with --dockerfile /FILE for one of your own, and --repository URL, without a password, for another than that of Elastic")
 
 // listImages lists those that takt has made.
 func (c *session) listImages() {
