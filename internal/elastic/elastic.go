@@ -43,6 +43,10 @@ func (c *Cluster) Close() {
 // dialTime is how long a server may take to accept a connection.
 const dialTime = 5 * time.Second
 
+// responseTime is how long a cluster may take to begin an answer: the longest calls
+// delete what a test wrote, or refresh under load.
+const responseTime = 5 * time.Minute
+
 // Connect gives the cluster at that URL. It asks the cluster nothing yet. User and
 // password may stand in the URL; no error shows them.
 func Connect(where string, o Options) (*Cluster, error) {
@@ -97,6 +101,8 @@ func newTransport(caFile string) (*http.Transport, error) {
 		DialContext:         (&net.Dialer{Timeout: dialTime}).DialContext,
 		TLSHandshakeTimeout: dialTime,
 		IdleConnTimeout:     time.Minute,
+
+		ResponseHeaderTimeout: responseTime,
 	}
 	if caFile == "" {
 		return t, nil
