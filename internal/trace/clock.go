@@ -157,7 +157,7 @@ func zoneOffset(v []byte) (seconds int, ok bool) {
 	if len(rest) > 0 {
 		minutes = digits(rest)
 	}
-	if hours < 0 || hours > 15 || len(rest) > 2 || minutes < 0 || minutes > 59 {
+	if hours < 0 || hours > 23 || len(rest) > 2 || minutes < 0 || minutes > 59 {
 		return 0, false
 	}
 	if seconds = hours*3600 + minutes*60; v[0] == '-' {
