@@ -71,6 +71,12 @@ func (a *async) prepare(context.Context) error {
 			return fmt.Errorf("cannot make client %d: %w", i, err)
 		}
 		a.clients = append(a.clients, c)
+		if c, ok := c.(Drainer); ok {
+			a.drainers, a.lingers = append(a.drainers, c), true
+		}
+		if c, ok := c.(Pauser); ok {
+			a.pausers = append(a.pausers, c)
+		}
 	}
 	if s, ok := a.clients[0].(BatchStarter); ok && len(a.clients) == 1 {
 		a.starter, a.ops = s, make([]takt.Op, maxStart)
@@ -82,58 +88,12 @@ func (a *async) prepare(context.Context) error {
 // 10 µs, by which the last one is sent later than its stamp says.
 const maxStart = 128
 
-// BatchStarter is an AsyncWorker that has always room, and takes all operations that
-// are due at once: one lock serves them all.
-type BatchStarter interface {
-	takt.AsyncWorker
-	// StartAll is Start for several. They are the engine's again when it returns.
-	StartAll(ops []takt.Op)
-}
-
-// Clocked is an AsyncWorker that sends due instants along: it is told the run's start
-// before its first operation.
-type Clocked interface {
-	Started(at time.Time)
-}
-
-// BatchSink is a Sink that takes the completions of several operations at once, of
-// which each had the result r. One clock reading and one lock serve all: at 500k/s
-// that is a quarter of what the engine costs.
-type BatchSink interface {
-	takt.Sink
-	DoneAll(tokens []uint64, r *takt.Result)
-}
-
-// Pauser is an AsyncWorker that may keep what it was given until it is told that
-// nothing follows now: full says that something is due and has to wait, since as much
-// is in flight as may be.
-type Pauser interface {
-	Pause(full bool)
-}
-
-// Drainer is an AsyncWorker with something to wait for behind the last completion: the
-// run goes on until Drain returns, or the drain time is over, when ctx ends.
-type Drainer interface {
-	Drain(ctx context.Context)
-}
-
-// Waker is a Sink by which a client says that it has room again after ErrBusy where no
-// completion says so: it is asked again at once.
-type Waker interface {
-	Wake()
-}
-
 // Wake implements Waker.
 func (a *async) Wake() {
 	a.wakes.Add(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.unpark()
-}
-
-// Ender is a Sink by which a client that cannot go on ends the schedule at once.
-type Ender interface {
-	End()
 }
 
 func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
@@ -143,15 +103,6 @@ func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 			c.Started(time.Now().Add(-now()))
 		}
 	}
-	for _, c := range a.clients {
-		if c, ok := c.(Drainer); ok {
-			a.drainers = append(a.drainers, c)
-		}
-		if c, ok := c.(Pauser); ok {
-			a.pausers = append(a.pausers, c)
-		}
-	}
-	a.lingers = len(a.drainers) > 0
 	a.begin()
 	a.done.Go(func() {
 		a.pace(newWaiter())
