@@ -35,6 +35,6 @@ func ExampleRandom_Append() {
 	}
 	// Output:
 	// BzlAJyeLKEnxujlFajr7eVlM77uoTi
-	// sGoB1D_lRQ3L_rpn7LGSMwOuahnQUe
-	// Czf_Puj44ok8BW8mCa0SJhuVWvI_ah
+	// ksQuDphBH5WbARjNV7GAKQFQ-_CNNl
+	// jNXzG7ZC1V4JS8wunXo2jf14NGXkWe
 }

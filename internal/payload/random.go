@@ -19,16 +19,10 @@ const (
 	perWord    = 10      // characters from one 64-bit number, six bits each
 )
 
-// stride is the odd number next to blockBytes over the golden ratio. As it is
-// odd, the offsets of blockBytes operations in a row all differ. And it spreads
-// them evenly: bodies of 10 B or more do not overlap within 240 000 B of text,
-// while gzip looks back 32 KiB, snappy and lz4 64 KiB.
-const stride = 648055
-
-// Random holds a block of printable random text from which bodies are cut at
-// arbitrary offsets, so that a body costs a copy and not a generator's step for
-// each byte. It compresses to three quarters, by its 64 characters; zstd, which
-// looks back further, can find repetitions after 240 000 B of bodies.
+// Random holds a block of printable random text from which bodies are cut, so that a
+// body costs a copy and not a generator's step for each byte. It compresses to three
+// quarters, by its 64 characters; compressors that look back further than 1 MiB, as
+// zstd does, can find repetitions.
 type Random struct{ block []byte }
 
 // NewRandom makes the block, of 1 MiB, in about 2 ms. It is only read from then
@@ -46,15 +40,17 @@ func NewRandom(seed uint64) *Random {
 	return &Random{block[:blockBytes]}
 }
 
-// Append appends n bytes to dst, and none if n is negative. Which ones follows
-// from at, for example the operation's Seq; n is no part of it, so that a shorter
-// body is the beginning of a longer one. After 1 MiB the text repeats.
+// Append appends n bytes to dst, and none if n is negative. Which ones follows from n
+// and at, for example the operation's Seq. Bodies of one length with successive at lie one
+// behind the other in the block, which the processor reads ahead, and overlap only after
+// 1 MiB of text; as the distance is odd, 1<<20 of them begin at different places. Within
+// one body the text repeats after 1 MiB.
 func (r *Random) Append(dst []byte, n int, at uint64) []byte {
 	if n <= 0 {
 		return dst
 	}
 	dst = slices.Grow(dst, n)
-	from := r.block[at*stride%blockBytes:]
+	from := r.block[at*uint64(n|1)%blockBytes:]
 	for n > len(from) {
 		dst = append(dst, from...)
 		n -= len(from)
