@@ -30,6 +30,8 @@ type async struct {
 	pausers  []Pauser
 	drainers []Drainer
 	starter  BatchStarter // the only client, if it is one
+	relays   bool         // all clients are Relayers
+	turn     sync.Mutex   // held by who may start operations: the pacer, or goOn while that is parked
 
 	ops    []takt.Op      // that start together; room for one, or for maxStart
 	events []record.Event // that end together; guarded by flow.mu
@@ -71,6 +73,8 @@ func (a *async) prepare(context.Context) error {
 			return fmt.Errorf("cannot make client %d: %w", i, err)
 		}
 		a.clients = append(a.clients, c)
+		_, relays := c.(Relayer)
+		a.relays = relays && (i == 0 || a.relays)
 		if c, ok := c.(Drainer); ok {
 			a.drainers, a.lingers = append(a.drainers, c), true
 		}
@@ -120,6 +124,8 @@ func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 
 func (a *async) pace(w pace.Waiter) {
 	defer w.Close()
+	a.turn.Lock()
+	defer a.turn.Unlock()
 	for {
 		a.mu.Lock()
 		if a.starved { // else there is no need to read the clock
@@ -157,7 +163,7 @@ func (a *async) pace(w pace.Waiter) {
 			a.parked = true
 			a.mu.Unlock()
 			a.pause(true)
-			if !a.park() {
+			if !a.lend() {
 				return
 			}
 		}
@@ -218,25 +224,31 @@ func (a *async) takeDue(now time.Duration) []takt.Op {
 // launch starts operations, which have slots, and reports whether the run goes on. One
 // that its client has no room for is started again after each completion.
 func (a *async) launch(ops []takt.Op) bool {
+	for {
+		wakes := a.wakes.Load()
+		if a.offer(ops) {
+			return true
+		}
+		if op := &ops[0]; !a.retreat(op, wakes) || !a.reopen(op) {
+			return false
+		}
+	}
+}
+
+// offer hands operations to their clients. It reports false for a single one that its
+// client has no room for.
+func (a *async) offer(ops []takt.Op) bool {
 	if a.starter != nil {
 		a.starter.StartAll(ops)
 		return true
 	}
 	op := &ops[0]
-	for {
-		wakes := a.wakes.Load()
-		err := a.clients[op.Seq%uint64(len(a.clients))].Start(op)
-		switch {
-		case err == nil:
-			return true
-		case !errors.Is(err, takt.ErrBusy):
-			a.Done(op.Token, &takt.Result{Class: classStart, Err: err})
-			return true
-		}
-		if !a.retreat(op, wakes) || !a.reopen(op) {
-			return false
-		}
+	err := a.clients[op.Seq%uint64(len(a.clients))].Start(op)
+	if err != nil && !errors.Is(err, takt.ErrBusy) {
+		a.Done(op.Token, &takt.Result{Class: classStart, Err: err})
+		return true
 	}
+	return err == nil
 }
 
 // reopen gives op a slot again. It reports whether the run still goes on; an operation
@@ -269,16 +281,25 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
 
+// takeBack takes op, which was refused, back from its slot, unless the cut has counted
+// it; the caller holds the lock.
+func (a *async) takeBack(op *takt.Op) bool {
+	if a.cutAt >= 0 {
+		return false
+	}
+	a.release(uint32(op.Token))
+	a.held, a.holds = *op, true
+	return true
+}
+
 // retreat takes op back from its slot and waits for the next completion, unless the
 // client had more wakes meanwhile than those.
 func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 	a.mu.Lock()
-	if a.cutAt >= 0 {
+	if !a.takeBack(op) {
 		a.mu.Unlock()
-		return false // the cut has counted it
+		return false
 	}
-	a.release(uint32(op.Token))
-	a.held, a.holds = *op, true
 	a.parked = a.wakes.Load() == wakes
 	alone, parks := a.busy == 1, a.parked
 	a.mu.Unlock()
@@ -290,6 +311,24 @@ func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 	}
 	a.holds = false
 	return ok
+}
+
+// lend parks the pacer until it has to go on by itself: meanwhile the clients are
+// goOn's. It reports false when the run is over.
+func (a *async) lend() bool {
+	a.turn.Unlock()
+	ok := a.park()
+	a.turn.Lock()
+	a.mu.Lock()
+	op, refused := a.held, a.holds && a.cutAt < 0
+	if refused {
+		a.holds = false
+	}
+	a.mu.Unlock()
+	if !ok || !refused {
+		return ok
+	}
+	return a.reopen(&op) && a.launch([]takt.Op{op})
 }
 
 func (a *async) release(i uint32) {
@@ -324,9 +363,44 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		return
 	}
 	// Under the lock, so that no completion falls between the cut and the report.
-	a.rec.SampleAll(0, a.events, r)
+	a.rec.SampleAll(0, a.events[:1], r)
+	if len(a.events) > 1 {
+		rest := *r
+		rest.BytesSent, rest.BytesReceived = 0, 0
+		a.rec.SampleAll(0, a.events[1:], &rest)
+	}
 	a.settle()
-	a.unpark()
+	a.goOn(len(a.events))
+}
+
+// goOn starts what waited for the room that n completions have made: here, if the
+// clients allow it and the pacer is parked, since to wake that takes longer. What is left
+// is the pacer's. The caller holds the lock, which is given up meanwhile.
+func (a *async) goOn(n int) {
+	if !a.relays || !a.parked || !a.turn.TryLock() {
+		a.unpark()
+		return
+	}
+	for now := a.now(); n > 0 && a.busy < a.max && a.due(now); now = a.now() {
+		ops := a.takeDue(now)
+		n -= len(ops)
+		a.mu.Unlock()
+		started := a.offer(ops)
+		a.mu.Lock()
+		if !started {
+			a.takeBack(&ops[0])
+			break
+		}
+	}
+	if a.busy == a.max && !a.holds {
+		a.mu.Unlock()
+		a.pause(true)
+		a.mu.Lock()
+	}
+	a.turn.Unlock()
+	if a.busy < a.max || a.holds {
+		a.unpark()
+	}
 }
 
 // inFlight is the slot of a token; nil when that came late or twice, so that its

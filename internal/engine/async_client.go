@@ -31,6 +31,13 @@ type Pauser interface {
 	Pause(full bool)
 }
 
+// Relayer is an AsyncWorker of which Start and Pause may be called within Done and
+// DoneAll, though never by two goroutines at once: what waits for room is started by the
+// goroutine that made it.
+type Relayer interface {
+	Relays()
+}
+
 // Drainer is an AsyncWorker with something to wait for behind the last completion: the
 // run goes on until Drain returns, or the drain time is over, when ctx ends.
 type Drainer interface {
@@ -38,7 +45,7 @@ type Drainer interface {
 }
 
 // BatchSink is a Sink that takes the completions of several operations at once, of
-// which each had the result r. One clock reading and one lock serve all: at 500k/s
+// which each had the result r, and all together its bytes. One clock reading and one lock serve all: at 500k/s
 // that is a quarter of what the engine costs.
 type BatchSink interface {
 	takt.Sink

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -225,6 +226,77 @@ func TestAsyncStartsInBatches(t *testing.T) {
 				}}, c.change)
 				if !slices.Equal(g.batches, c.want) || r.Counts.OK != r.Counts.Scheduled || r.Counts.Failed > 0 {
 					t.Errorf("batches of %v, want %v; %+v", g.batches, c.want, r.Counts)
+				}
+				if got := r.Latency["service"].Max; got < 10_000*0.999 || got > 10_000*1.001 {
+					t.Errorf("service max %v µs, want 10 000", got)
+				}
+			})
+		})
+	}
+}
+
+// relayer ends each operation after 10 ms, and may be given the next one meanwhile.
+type relayer struct {
+	sink             takt.Sink
+	busyEach         int // so many starts are refused once; 0: none
+	calls            atomic.Int32
+	starts, relayed  int
+	ending, together atomic.Int32 // calls of Done under way, and of Start at once
+}
+
+func (r *relayer) Relays() {}
+
+func (r *relayer) Start(op *takt.Op) error {
+	if n := r.calls.Add(1); n > r.together.Load() {
+		r.together.Store(n)
+	}
+	defer r.calls.Add(-1)
+	if r.starts++; r.busyEach > 0 && r.starts%r.busyEach == 0 {
+		return takt.ErrBusy
+	}
+	if r.ending.Load() > 0 {
+		r.relayed++
+	}
+	token := op.Token
+	time.AfterFunc(10*time.Millisecond, func() {
+		r.ending.Add(1)
+		r.sink.Done(token, &takt.Result{})
+		r.ending.Add(-1)
+	})
+	return nil
+}
+
+func (r *relayer) Flush(context.Context) error { return nil }
+func (r *relayer) Close() error                { return nil }
+
+// What waits for room is started where that is made, and never twice at once.
+func TestAsyncRelays(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		inFlight int
+		busyEach int
+		relayed  int // negative: not told
+	}{
+		{"one at a time", 1, 0, 99},
+		{"several", 7, 0, -1},
+		{"one at a time, some refused", 1, 10, -1},
+		{"several, some refused", 7, 10, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := relayer{busyEach: c.busyEach}
+				r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+					client.sink = sink
+					return &client, nil
+				}}, func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "", 100, c.inFlight })
+				if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 100}); r.Counts != want {
+					t.Errorf("counts %+v, want %+v", r.Counts, want)
+				}
+				if n := client.together.Load(); n != 1 {
+					t.Errorf("%d operations were started at once", n)
+				}
+				if c.relayed >= 0 && client.relayed != c.relayed {
+					t.Errorf("%d were started where another ended, want %d", client.relayed, c.relayed)
 				}
 				if got := r.Latency["service"].Max; got < 10_000*0.999 || got > 10_000*1.001 {
 					t.Errorf("service max %v µs, want 10 000", got)

@@ -81,6 +81,10 @@ func (r *run) Start(op *takt.Op) error {
 	return takt.ErrBusy
 }
 
+// Relays implements engine.Relayer: operations end in the reader's goroutine, which holds
+// no lock then.
+func (r *run) Relays() {}
+
 func (r *run) sent(p *producer, op *takt.Op, now time.Duration) {
 	r.credit.end(now)
 	p.conn.dirty = true

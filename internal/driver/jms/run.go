@@ -216,8 +216,7 @@ func (c *conn) burst() {
 	}
 }
 
-// finish ends the operations that were acknowledged in this burst. What went over the
-// wire meanwhile is the first one's.
+// finish ends the operations that were acknowledged in this burst.
 func (c *conn) finish() {
 	r := c.run
 	if len(c.acks) > 0 {
@@ -234,10 +233,7 @@ func (c *conn) finish() {
 		return
 	}
 	r.open.Add(-int64(len(c.good)))
-	r.sink.Done(c.good[0], c.result())
-	if len(c.good) > 1 {
-		r.sink.DoneAll(c.good[1:], &takt.Result{})
-	}
+	r.sink.DoneAll(c.good, c.result())
 	c.good = c.good[:0]
 }
 

@@ -126,8 +126,7 @@ func (p *producer) Close() error {
 	return nil
 }
 
-// finishAll ends the operations of records that were answered now. What went over the
-// wire meanwhile is the first one's.
+// finishAll ends the operations of records that were answered now.
 func (p *producer) finishAll(records []record) {
 	now := time.Since(p.start)
 	good := make([]uint64, 0, len(records))
@@ -149,10 +148,7 @@ func (p *producer) finishAll(records []record) {
 	}
 	var res takt.Result
 	p.wire.drain(&res)
-	p.sink.Done(good[0], &res)
-	if len(good) > 1 {
-		p.sink.DoneAll(good[1:], &takt.Result{})
-	}
+	p.sink.DoneAll(good, &res)
 }
 
 // failedRecord is one that was not acknowledged.
