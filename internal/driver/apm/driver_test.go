@@ -21,31 +21,12 @@ import (
 // load makes a run of n operations over one connection as the command does.
 func load(t *testing.T, o *Options, n uint64, change func(*engine.Options), urls ...string) *takt.Report {
 	t.Helper()
-	e := engine.Defaults()
-	e.Requests = n
-	if change != nil {
-		change(&e)
-	}
-	o.Shape(&e)
-	for _, err := range append(o.Validate(urls), e.Validate()...) {
-		t.Fatal(err)
-	}
-	src, err := e.Source()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := o.Open(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := engine.Run(context.Background(), engine.Plan{Options: e, Kind: "apm", Source: src, Driver: d})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := r.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
-		t.Errorf("counts do not add up: %+v", c)
-	}
-	return r
+	return drivertest.Make(t, drivertest.Plan(t, "apm", o, func(e *engine.Options) {
+		e.Requests = n
+		if change != nil {
+			change(e)
+		}
+	}, urls...))
 }
 
 func closedPort(t *testing.T) string {

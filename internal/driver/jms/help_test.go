@@ -1,12 +1,12 @@
 package jms
 
 import (
-	"context"
 	"net"
 	"testing"
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -36,39 +36,20 @@ func nobody(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// plan prepares a run; change sets what is not the default.
+// plan prepares a run that may drain for 5 s; change sets what is not the default.
 func plan(t *testing.T, o *Options, change func(e *engine.Options), destinations ...string) engine.Plan {
 	t.Helper()
-	e := engine.Defaults()
-	e.Drain = engine.DrainOf(5 * time.Second)
-	if change != nil {
-		change(&e)
-	}
-	o.Shape(&e)
-	for _, err := range append(o.Validate(destinations), e.Validate()...) {
-		t.Fatal(err)
-	}
-	src, err := e.Source()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := o.Open(context.Background(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engine.Plan{Options: e, Kind: "jms", Source: src, Driver: d}
+	return drivertest.Plan(t, "jms", o, func(e *engine.Options) {
+		e.Drain = engine.DrainOf(5 * time.Second)
+		if change != nil {
+			change(e)
+		}
+	}, destinations...)
 }
 
 func makeRun(t *testing.T, o *Options, change func(e *engine.Options)) *takt.Report {
 	t.Helper()
-	r, err := engine.Run(context.Background(), plan(t, o, change))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := r.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
-		t.Errorf("counts do not add up: %+v", c)
-	}
-	return r
+	return drivertest.Make(t, plan(t, o, change))
 }
 
 // extra holds numbers of a report's extra against what they should be.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
@@ -20,16 +21,17 @@ func (o *Options) Plans() bool { return o.DryRun }
 // Plan implements driver.Planner: it reads the logs as a run would, and sends nothing.
 func (o *Options) Plan(ctx context.Context, w io.Writer, src takt.Source) error {
 	defer o.close()
+	feed := src.(engine.Feed)
 	host, prefix := o.HTTP.Endpoint()
 	var op takt.Op
 	var n uint64
 	var last time.Duration
 	for ctx.Err() == nil {
 		if !src.Next(&op) {
-			if feed := src.(interface{ Starved() bool }); !feed.Starved() {
+			if !feed.Starved() {
 				break
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // as the engine does
 			continue
 		}
 		if src.End() >= 0 && op.Due >= src.End() || o.Seed.Rewind && n >= plannedShown && src.End() < 0 {
@@ -45,8 +47,8 @@ func (o *Options) Plan(ctx context.Context, w io.Writer, src takt.Source) error 
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if feed := src.(interface{ Err() error }); feed.Err() != nil {
-		return feed.Err()
+	if err := feed.Err(); err != nil {
+		return err
 	}
 	return o.plan(w, n, last)
 }
