@@ -91,30 +91,26 @@ func readFile(t *testing.T, path string) []byte {
 	return b
 }
 
-// kafkaFace serialises for a second and a bit, without a broker.
-func kafkaFace(t *testing.T) *face {
+// ranFace is the face of a command of so many words that ran once.
+func ranFace(t *testing.T, words int, args ...string) *face {
+	t.Helper()
 	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
 	path := filepath.Join(t.TempDir(), "report.json")
-	code, out := d.runLine([]string{
-		"kafka", "produce", "-noop", "-message-size=800", "-message-batch-size=500", "-interval=1", "--rate=5k/s", "-z=1200ms", "-o", "json=" + path,
-	}, "")
+	code, out := d.runLine(append(args, "-o", "json="+path), "")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	return &face{flag: flagOf(t, "kafka", "produce"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
+	return &face{flag: flagOf(t, args[:words]...), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
+}
+
+// kafkaFace serialises for a second and a bit, without a broker.
+func kafkaFace(t *testing.T) *face {
+	return ranFace(t, 2, "kafka", "produce", "-noop", "-message-size=800", "-message-batch-size=500", "-interval=1", "--rate=5k/s", "-z=1200ms")
 }
 
 // jmsFace sends and receives for a second and a bit.
 func jmsFace(t *testing.T) *face {
-	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
-	path := filepath.Join(t.TempDir(), "report.json")
-	code, out := d.runLine([]string{
-		"jms", "client", "--url", "tcp://" + (&amqp.Fake{}).Serve(t), "--show-latency", "--rate", "500", "--duration", "1200ms", "--max-pending", "10", "-o", "json=" + path,
-	}, "")
-	if code != 0 {
-		t.Fatalf("exit code %d: %s", code, out)
-	}
-	return &face{flag: flagOf(t, "jms", "client"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
+	return ranFace(t, 2, "jms", "client", "--url", "tcp://"+(&amqp.Fake{}).Serve(t), "--show-latency", "--rate", "500", "--duration", "1200ms", "--max-pending", "10")
 }
 
 // apmFace sends a profile to a target of which a part fails, and streams.
@@ -141,22 +137,15 @@ func apmFace(t *testing.T) *face {
 func replayFace(t *testing.T) *face {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello\n")) }))
 	defer s.Close()
-	dir := t.TempDir()
-	log, report := filepath.Join(dir, "load.csv"), filepath.Join(dir, "report.json")
+	log := filepath.Join(t.TempDir(), "load.csv")
 	text := "2026-11-20 10:00:00 0 0 0 4 a 200 GET\n2026-11-20 10:00:00 0 0 0 4 b 404 GET\n2026-11-20 10:00:00 0 0 0 4 c 201 POST\n"
 	if err := os.WriteFile(log, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
-	code, out := d.runLine([]string{
-		"replay", "-v", "--tps", "40", "--progress", "20", "--duration", "0.2", "--rewind", "-o", "json=" + report, log, s.URL,
-	}, "")
-	if code != 0 {
-		t.Fatalf("exit code %d: %s", code, out)
-	}
+	f := ranFace(t, 1, "replay", "-v", "--tps", "40", "--progress", "20", "--duration", "0.2", "--rewind", log, s.URL)
 	// A row expects 404; the page names no numbers of its own but that of the example.
-	out = strings.ReplaceAll(out, "expectedRC=404", "expectedRC=200")
-	return &face{flag: flagOf(t, "replay"), fields: fieldsOf(t, readFile(t, report)), text: squeeze(out)}
+	f.text = strings.ReplaceAll(f.text, "expectedRC=404", "expectedRC=200")
+	return f
 }
 
 // shellFace is what the transcripts of the shell type and get, which tests of their own

@@ -25,20 +25,7 @@ import (
 func newRealClone(t *testing.T) string {
 	t.Helper()
 	clone := filepath.Join(t.TempDir(), "clone")
-	shell(t, `set -e
-git init -q --bare -b main "$2.git"
-git init -q -b main "$2.seed"
-cp -r "$1"/. "$2.seed"
-cd "$2.seed"
-rm -f apm-server
-for branch in main lossy; do
-	git checkout -q -B $branch
-	[ $branch = main ] || sed -i 's/^const dropPercent = 0/const dropPercent = 20/' drop.go
-	git add -A
-	git commit -q -m "the server of $branch"
-	git push -q "$2.git" $branch
-done
-git clone -q "$2.git" "$2"`, "../../scripts/intake", clone)
+	shell(t, `../../scripts/intake/clone "$1"`, clone)
 	return clone
 }
 
