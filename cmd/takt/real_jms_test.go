@@ -28,15 +28,17 @@ import (
 type jmsBroker struct {
 	addr   string
 	folder string // of its programs
+	secure string // its address for TLS
+	cert   string // file with the certificate that it has there
 }
 
 func artemis(t *testing.T) jmsBroker {
 	t.Helper()
-	addr, folder, ok := strings.Cut(os.Getenv("TAKT_ARTEMIS"), " ")
-	if !ok {
-		t.Fatal("TAKT_ARTEMIS is not 'HOST:PORT FOLDER'; run scripts/test-real")
+	where := strings.Fields(os.Getenv("TAKT_ARTEMIS"))
+	if len(where) != 4 {
+		t.Fatal("TAKT_ARTEMIS is not what scripts/servers start artemis prints; run scripts/test-real")
 	}
-	return jmsBroker{addr, folder}
+	return jmsBroker{where[0], where[1], where[2], where[3]}
 }
 
 // said is a run of takt jms as a user sees it.
@@ -231,6 +233,28 @@ func TestRealJMSWays(t *testing.T) {
 	for name, q := range b.queues(t) {
 		if strings.HasPrefix(name, "WAYS.") && (q.left != 0 || q.added != q.acked) || strings.HasPrefix(name, "sh") {
 			t.Errorf("%s is left: %+v", name, q)
+		}
+	}
+}
+
+// Over TLS the broker's certificate is verified, unless the user says otherwise.
+func TestRealJMSTLS(t *testing.T) {
+	b := artemis(t)
+	for _, c := range []struct{ line, says string }{
+		{"amqps://" + b.secure + " --tls-ca-cert " + b.cert, ""},
+		{"tcp://" + b.secure + "?sslEnabled=true --tls-ca-cert " + b.cert, ""},
+		{"amqps://" + b.secure + " --tls-insecure-skip-verify", ""},
+		{"amqps://" + b.secure, "certificate signed by unknown authority"},
+		{"amqps://" + b.addr + " --connect-timeout 2s", "over TLS"},
+		{"amqp://" + b.secure + " --connect-timeout 2s", "TLS"},
+	} {
+		s := b.run(t, strings.Fields("client --message-count 1009 --max-pending 100 queue://TLS --url "+c.line)...)
+		if c.says == "" {
+			if r := s.good(t); received(t, r) != 1009 {
+				t.Errorf("%s: %v", c.line, r.Extra)
+			}
+		} else if s.code != 1 || !strings.Contains(s.stderr, c.says) {
+			t.Errorf("%s: exit code %d\n%s", c.line, s.code, s.stderr)
 		}
 	}
 }

@@ -24,11 +24,14 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.IdleTimeout, fmt.Errorf("no connection within %v; is it an AMQP 1.0 port?", o.IdleTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, o.IdleTimeout, fmt.Errorf("no connection within %v", o.IdleTimeout))
 	defer cancel()
 	c, err := dial(ctx, o)
 	if err != nil {
-		if ctx.Err() != nil {
+		switch ctx.Err() {
+		case context.DeadlineExceeded:
+			err = fmt.Errorf("no answer by AMQP 1.0 %s TLS: %w", map[bool]string{true: "over", false: "without"}[o.TLS != nil], context.Cause(ctx))
+		case context.Canceled:
 			err = context.Cause(ctx)
 		}
 		return nil, fmt.Errorf("cannot connect to %s: %w", o.Addr, err)
@@ -84,10 +87,14 @@ const maxIdle = 24 * time.Hour
 func (c *Conn) expect(header string) error {
 	got, err := c.in.header()
 	switch {
+	case errors.Is(err, io.EOF) && c.opt.TLS == nil:
+		return malformed("it ended the connection in place of the header %q, as a port for TLS does", header)
 	case errors.Is(err, io.EOF):
 		return malformed("it ended the connection in place of the header %q", header)
 	case err != nil:
 		return err
+	case got[:2] == "\x15\x03": // the head of an alert
+		return errors.New("the broker speaks TLS at this port")
 	case got != header:
 		return malformed("it answered the header %q by %q", header, got)
 	}

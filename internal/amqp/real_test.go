@@ -19,11 +19,11 @@ import (
 // artemis gives its address, and the folder of its programs.
 func artemis(t *testing.T) (addr, folder string) {
 	t.Helper()
-	addr, folder, ok := strings.Cut(os.Getenv("TAKT_ARTEMIS"), " ")
-	if !ok {
+	where := strings.Fields(os.Getenv("TAKT_ARTEMIS"))
+	if len(where) < 2 {
 		t.Fatal("TAKT_ARTEMIS is not set; run scripts/test-real")
 	}
-	return addr, folder
+	return where[0], where[1]
 }
 
 func artemisConn(t *testing.T, o Options) *Conn {

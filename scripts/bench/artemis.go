@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -70,8 +71,8 @@ func (s server) startArtemis() (server, error) {
 	if err != nil {
 		return s, err
 	}
-	addr, folder, _ := bytes.Cut(bytes.TrimSpace(out), []byte(" "))
-	s.url, s.libs = string(addr), string(folder)
+	where := strings.Fields(string(out))
+	s.url, s.libs = where[0], where[1]
 	s.stop = func() { _ = exec.Command("scripts/servers", "stop", "artemis").Run() }
 	for _, pending := range []string{"100", "1"} {
 		if _, err := taktJMS("", "--max-pending", pending).run(s, 0); err != nil {
