@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -40,7 +41,7 @@ func (c *Cluster) findTopic(ctx context.Context, create *Create) ([]int32, error
 	defer cl.Close()
 	if err := cl.Ping(ctx); err != nil {
 		if classify(err) == classAuth {
-			return nil, fmt.Errorf("the brokers refuse the credentials: %w; check --sasl, --sasl-user and the password", err)
+			return nil, fmt.Errorf("the brokers refuse the credentials: %s; check --sasl, --sasl-user and the password", sentence(err))
 		}
 		remedy := "start one, or name others with --brokers"
 		if classify(err) != classRefused {
@@ -56,12 +57,15 @@ func (c *Cluster) findTopic(ctx context.Context, create *Create) ([]int32, error
 	}
 	switch classify(err) {
 	case classUnknownTopic:
-		return nil, fmt.Errorf("there is no topic %s: %w; name another with --topic, or make it with takt kafka produce --create-topic", c.Topic, err)
+		return nil, fmt.Errorf("there is no topic %s; name another with --topic, or make it with takt kafka produce --create-topic", c.Topic)
 	case classAuth:
-		return nil, fmt.Errorf("topic %s may not be used: %w; give the user the right to", c.Topic, err)
+		return nil, fmt.Errorf("topic %s may not be used: %s; give the user the right to", c.Topic, sentence(err))
 	}
 	return list, err
 }
+
+// sentence is an error in a broker's words, which end in a full stop, for one that goes on.
+func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") }
 
 // lookUp asks for the partitions of the topic.
 func (c *Cluster) lookUp(ctx context.Context, cl *kgo.Client) ([]int32, error) {
