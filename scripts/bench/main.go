@@ -19,8 +19,8 @@ import (
 
 func main() {
 	b := &bench{}
-	flag.IntVar(&b.rounds, "rounds", 5, "paired rounds")
-	flag.DurationVar(&b.length, "time", 3*time.Second, "length of each run")
+	flag.IntVar(&b.rounds, "rounds", 9, "paired rounds")
+	flag.DurationVar(&b.length, "time", 2*time.Second, "length of each run")
 	flag.StringVar(&b.out, "out", "docs/benchmarks.md", "page to write")
 	flag.StringVar(&b.only, "only", "", "run only the experiments whose name contains this, and print them instead")
 	flag.IntVar(&b.records, "records", 20_000_000, "records of each run against Kafka; 4000000 are enough to try it")
