@@ -29,9 +29,9 @@ type async struct {
 
 	pausers  []Pauser
 	drainers []Drainer
-	starter  BatchStarter // the only client, if it is one
-	relays   bool         // all clients are Relayers
-	turn     sync.Mutex   // held by who may start operations: the pacer, or goOn while that is parked
+	starter  BatchStarter  // the only client, if it is one
+	relays   bool          // all clients are Relayers
+	turn     chan struct{} // has a token while the pacer is parked; who takes it may start operations
 
 	ops    []takt.Op      // that start together; room for one, or for maxStart
 	events []record.Event // that end together; guarded by flow.mu
@@ -60,7 +60,7 @@ type slot struct {
 func newAsync(ctx context.Context, f *flow, p Plan) *async {
 	return &async{
 		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1,
-		parking: newParking(), ops: make([]takt.Op, 1),
+		parking: newParking(), ops: make([]takt.Op, 1), turn: make(chan struct{}, 1),
 	}
 }
 
@@ -124,8 +124,6 @@ func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 
 func (a *async) pace(w pace.Waiter) {
 	defer w.Close()
-	a.turn.Lock()
-	defer a.turn.Unlock()
 	for {
 		a.mu.Lock()
 		if a.starved { // else there is no need to read the clock
@@ -316,9 +314,9 @@ func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 // lend parks the pacer until it has to go on by itself: meanwhile the clients are
 // goOn's. It reports false when the run is over.
 func (a *async) lend() bool {
-	a.turn.Unlock()
+	a.turn <- struct{}{}
 	ok := a.park()
-	a.turn.Lock()
+	<-a.turn
 	a.mu.Lock()
 	op, refused := a.held, a.holds && a.cutAt < 0
 	if refused {
@@ -377,7 +375,13 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 // clients allow it and the pacer is parked, since to wake that takes longer. What is left
 // is the pacer's. The caller holds the lock, which is given up meanwhile.
 func (a *async) goOn(n int) {
-	if !a.relays || !a.parked || !a.turn.TryLock() {
+	if !a.relays || !a.parked {
+		a.unpark()
+		return
+	}
+	select {
+	case <-a.turn:
+	default: // another goroutine's, or this one's further up
 		a.unpark()
 		return
 	}
@@ -397,7 +401,7 @@ func (a *async) goOn(n int) {
 		a.pause(true)
 		a.mu.Lock()
 	}
-	a.turn.Unlock()
+	a.turn <- struct{}{}
 	if a.busy < a.max || a.holds {
 		a.unpark()
 	}

@@ -198,20 +198,26 @@ func theory(t *testing.T, file string, servers, n int, gap time.Duration) *hist.
 // operations are left over, all are accounted for, and it is the target's fault.
 func TestTruthOfOverload(t *testing.T) {
 	timing(t)
-	url, _ := startTarget(t, "--service", "5ms", "--servers", "1")
-	r := load(t, "--rate", "1000", "-z", "5", "--drain", "2s", url)
-	c := r.Counts
-	t.Logf("%+v, verdict %s, response p50 %.0f ms", c, r.Verdict, r.Latency["response"].P50/1e3)
-	if c.Scheduled != 5000 || c.OK+c.Failed+c.Dropped+c.Unfinished != 5000 || c.Failed+c.Dropped != 0 {
-		t.Errorf("counts %+v", c)
-	}
-	// 7 s at 200/s; a machine that stands still takes some away.
-	if c.OK < 1300 || c.OK > 1401 {
-		t.Errorf("%d ok, the server can answer 1400 in 7 s", c.OK)
-	}
-	if r.Verdict != takt.Valid {
-		t.Errorf("verdict %s: %v", r.Verdict, r.Warnings)
-	}
+	attempts(t, 3, func() (faults []string) {
+		url, stop := startTarget(t, "--service", "5ms", "--servers", "1")
+		defer stop()
+		r := load(t, "--rate", "1000", "-z", "5", "--drain", "2s", url)
+		c := r.Counts
+		t.Logf("%+v, verdict %s, response p50 %.0f ms", c, r.Verdict, r.Latency["response"].P50/1e3)
+		if c.Scheduled != 5000 || c.OK+c.Failed+c.Dropped+c.Unfinished != 5000 || c.Failed+c.Dropped != 0 {
+			t.Errorf("counts %+v", c)
+		}
+		if c.OK > 1401 {
+			t.Errorf("%d ok, the server can answer 1400 in 7 s", c.OK)
+		}
+		if c.OK < 1300 { // a machine that stands still takes some away
+			faults = append(faults, fmt.Sprintf("%d ok of 1400", c.OK))
+		}
+		if r.Verdict != takt.Valid {
+			faults = append(faults, fmt.Sprintf("verdict %s: %v", r.Verdict, r.Warnings))
+		}
+		return faults
+	})
 }
 
 // TestRate: what is asked is done, and more exactly than Go's timers can, in either
