@@ -11,6 +11,11 @@ import (
 // kafkaBatch is how many records a batch holds, as in sangrenel's example.
 const kafkaBatch = 500
 
+// kafkaWriters is how many batches takt has under way. ProducerPerformance may have 5
+// requests of 1 MiB and 32 MiB that wait; 30 batches of 1 KiB are half of that. With its
+// default of 5, sangrenel's, takt waits for the broker.
+const kafkaWriters = "30"
+
 // kafkaExperiments are takt beside the programs that Kafka brings along. A JVM takes
 // seconds to get warm, so the runs are long and few. The broker is not pinned: on one
 // core it would be the bottleneck.
@@ -20,8 +25,8 @@ func (b *bench) kafkaExperiments() []experiment {
 	for _, size := range []int{300, 1024} {
 		all = append(all, experiment{
 			name: fmt.Sprintf("Kafka, produce, %d bytes", size),
-			text: fmt.Sprintf("%s%d records each, in one round; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests under way. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
-				place, b.records, kafkaBatch),
+			text: fmt.Sprintf("%s%d records each, in one round; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests under way; of takt at most %s batches, of ProducerPerformance what its 32 MiB hold. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
+				place, b.records, kafkaBatch, kafkaWriters),
 			server: server{name: "kafka", fill: toProduce(size)}, rounds: 1, unit: "record", table: maxTable,
 			variants: b.producers(size),
 		})
@@ -39,7 +44,7 @@ func (b *bench) producers(size int) []variant {
 	batch := strconv.Itoa(kafkaBatch * (size + 32)) // with what a record takes beside its message
 	java := []string{"--topic", "bench", "--num-records", b.count(), "--throughput", "-1", "--producer-props", "bootstrap.servers=URL",
 		"acks=1", "linger.ms=5", "batch.size=" + batch, "compression.type=none", "max.in.flight.requests.per.connection=5"}
-	takt := b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms")
+	takt := b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms", "--writers-per-worker", kafkaWriters)
 	return []variant{
 		{"takt", "takt", takt, ""},
 		{"ProducerPerformance", "java", javaArgs("ProducerPerformance", append(java, "--record-size", strconv.Itoa(size))...), ""},
