@@ -31,7 +31,7 @@ type async struct {
 	drainers []Drainer
 	starter  BatchStarter  // the only client, if it is one
 	relays   bool          // all clients are Relayers
-	turn     chan struct{} // has a token while the pacer is parked; who takes it may start operations
+	turn     chan struct{} // has a token while the pacer lends it; who takes it may start operations
 
 	ops    []takt.Op      // that start together; room for one, or for maxStart
 	events []record.Event // that end together; guarded by flow.mu
@@ -312,8 +312,11 @@ func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 }
 
 // lend parks the pacer until it has to go on by itself: meanwhile the clients are
-// goOn's. It reports false when the run is over.
+// goOn's, if they allow that. It reports false when the run is over.
 func (a *async) lend() bool {
+	if !a.relays {
+		return a.park()
+	}
 	a.turn <- struct{}{}
 	ok := a.park()
 	<-a.turn
@@ -371,17 +374,13 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	a.goOn(len(a.events))
 }
 
-// goOn starts what waited for the room that n completions have made: here, if the
-// clients allow it and the pacer is parked, since to wake that takes longer. What is left
-// is the pacer's. The caller holds the lock, which is given up meanwhile.
+// goOn starts what waited for the room that n completions have made: here, if the pacer
+// has lent its turn, since to wake that takes longer. What is left is the pacer's. The
+// caller holds the lock, which is given up meanwhile.
 func (a *async) goOn(n int) {
-	if !a.relays || !a.parked {
-		a.unpark()
-		return
-	}
 	select {
 	case <-a.turn:
-	default: // another goroutine's, or this one's further up
+	default: // the pacer's, another goroutine's, or this one's further up
 		a.unpark()
 		return
 	}

@@ -45,8 +45,8 @@ type Drainer interface {
 }
 
 // BatchSink is a Sink that takes the completions of several operations at once, of
-// which each had the result r, and all together its bytes. One clock reading and one lock serve all: at 500k/s
-// that is a quarter of what the engine costs.
+// which each had the result r, and all together its bytes. One clock reading and one
+// lock serve all: at 500k/s that is a quarter of what the engine costs.
 type BatchSink interface {
 	takt.Sink
 	DoneAll(tokens []uint64, r *takt.Result)
