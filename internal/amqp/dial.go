@@ -93,8 +93,6 @@ func (c *Conn) expect(header string) error {
 		return malformed("it ended the connection in place of the header %q", header)
 	case err != nil:
 		return err
-	case got[:2] == "\x15\x03": // the head of an alert
-		return errors.New("the broker speaks TLS at this port")
 	case got != header:
 		return malformed("it answered the header %q by %q", header, got)
 	}
