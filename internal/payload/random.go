@@ -41,16 +41,13 @@ func NewRandom(seed uint64) *Random {
 }
 
 // Append appends n bytes to dst, and none if n is negative. Which ones follows from n
-// and at, for example the operation's Seq. Bodies of one length with successive at lie one
-// behind the other in the block, which the processor reads ahead, and overlap only after
-// 1 MiB of text; as the distance is odd, 1<<20 of them begin at different places. Within
-// one body the text repeats after 1 MiB.
+// and at, for example the operation's Seq. Within one body the text repeats after 1 MiB.
 func (r *Random) Append(dst []byte, n int, at uint64) []byte {
 	if n <= 0 {
 		return dst
 	}
 	dst = slices.Grow(dst, n)
-	from := r.block[at*uint64(n|1)%blockBytes:]
+	from := r.block[offset(n, at):]
 	for n > len(from) {
 		dst = append(dst, from...)
 		n -= len(from)
@@ -58,3 +55,8 @@ func (r *Random) Append(dst []byte, n int, at uint64) []byte {
 	}
 	return append(dst, from[:n]...)
 }
+
+// offset is where in the block a body begins. Bodies of one length with successive at lie
+// one behind the other, which the processor reads ahead, and overlap only after 1 MiB of
+// text; as the distance is odd, 1<<20 of them begin at different places.
+func offset(n int, at uint64) uint64 { return at * uint64(n|1) % blockBytes }

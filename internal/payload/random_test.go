@@ -64,24 +64,25 @@ func checkUniform(t *testing.T, counts []int) {
 	}
 }
 
-// offset is where in the block the body of an operation begins.
-func offset(t *testing.T, r *Random, n int, at uint64) int {
-	t.Helper()
-	body := r.Append(nil, n, at)
-	i := bytes.Index(r.block, body[:min(n, 20)])
-	if i < 0 {
-		t.Fatalf("body %d of %d B does not lie in the block", at, n)
+// 2²⁰ operations in a row have different bodies, whatever their length.
+func TestRandomOffsetsDiffer(t *testing.T) {
+	for _, n := range []int{1, 2, 300, 1024, 64 << 10, blockBytes} {
+		seen := make([]bool, blockBytes)
+		for at := range uint64(blockBytes) {
+			if off := offset(n, at); seen[off] {
+				t.Fatalf("operation %d begins where an earlier one of %d B began", at, n)
+			} else {
+				seen[off] = true
+			}
+		}
 	}
-	return i
 }
 
 // Whatever their length, bodies overlap only after nearly 1 MiB of text.
 func TestRandomBodiesDoNotOverlap(t *testing.T) {
-	r := NewRandom(5)
-	for n := 20; n < blockBytes/2; n += 1 + n/3 {
-		first, fit := offset(t, r, n, 0), uint64(blockBytes/(n+1))
-		for at := uint64(1); at < fit; at += max(1, fit/50) {
-			if d := offset(t, r, n, at) - first; min(d, blockBytes-d) < n {
+	for n := 10; n < blockBytes; n += 1 + n/50 {
+		for at := uint64(1); at < uint64(blockBytes/(n+1)); at++ {
+			if d := int(offset(n, at)); min(d, blockBytes-d) < n {
 				t.Fatalf("bodies of %d B overlap after %d operations", n, at)
 			}
 		}
