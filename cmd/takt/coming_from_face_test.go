@@ -118,18 +118,10 @@ func apmFace(t *testing.T) *face {
 	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
 	d.listen([]string{"--service", "1ms", "--status", "202", "--reset-rate", "10%"})
 	defer d.stop()
-	path := filepath.Join(t.TempDir(), "report.json")
-	text := ""
-	for _, args := range [][]string{
-		{"-profile", "tiny", "--intake", "v1", "-run", "300ms"}, {"-stream", "-p", "10ms", "-timeout", "100ms", "-n", "4", "-f", "1"},
-	} {
-		code, out := d.runLine(append([]string{"apm", "-base-url", d.url, "--progress", "none", "-o", "json=" + path}, args...), "")
-		if code != 0 {
-			t.Fatalf("exit code %d: %s", code, out)
-		}
-		text += out + "\n"
-	}
-	return &face{flag: flagOf(t, "apm"), fields: fieldsOf(t, readFile(t, path)), text: squeeze(text)}
+	tiny := ranFace(t, 1, "apm", "-base-url", d.url, "--progress", "none", "-profile", "tiny", "--intake", "v1", "-run", "300ms")
+	f := ranFace(t, 1, "apm", "-base-url", d.url, "--progress", "none", "-stream", "-p", "10ms", "-timeout", "100ms", "-n", "4", "-f", "1")
+	f.text = tiny.text + " " + f.text
+	return f
 }
 
 // replayFace replays a log by steps, of which a part comes back otherwise and a line is

@@ -181,8 +181,8 @@ func (k *confined) argument(word string, i, of int) {
 	switch name := k.cmd.Name(); {
 	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
 		name == "replay" && i < of-1:
-		if !strings.ContainsAny(word, "=<>") && !filepath.IsLocal(word) && word != "" {
-			k.fault("%s: sessions have files below the server's folder for them only; give a name without .. and a leading /", word)
+		if _, err := k.below(word); err != nil && !strings.ContainsAny(word, "=<>") && word != "" {
+			k.fault("%s: %v", word, err)
 		}
 	case k.rules.Allow != nil && k.cmd.Parent().Name() != "jms": // its arguments are queues and topics
 		k.allowed(word)

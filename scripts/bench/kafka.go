@@ -12,8 +12,8 @@ import (
 const kafkaBatch = 500
 
 // kafkaWriters is how many batches takt has under way. ProducerPerformance may have 5
-// requests of 1 MiB and 32 MiB that wait; 30 batches of 1 KiB are half of that. With its
-// default of 5, sangrenel's, takt waits for the broker.
+// requests of 1 MiB and 32 MiB that wait; 30 batches of messages of 1 KiB are half of
+// that. With its default of 5, sangrenel's, takt waits for the broker.
 const kafkaWriters = "30"
 
 // kafkaExperiments are takt beside the programs that Kafka brings along. A JVM takes
