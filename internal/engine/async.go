@@ -384,7 +384,8 @@ func (a *async) goOn(n int) {
 		a.unpark()
 		return
 	}
-	for now := a.now(); n > 0 && a.busy < a.max && a.due(now); now = a.now() {
+	// One that was refused is the pacer's before any other is taken.
+	for now := a.now(); n > 0 && !a.holds && a.busy < a.max && a.due(now); now = a.now() {
 		ops := a.takeDue(now)
 		n -= len(ops)
 		a.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -235,13 +236,15 @@ func TestAsyncStartsInBatches(t *testing.T) {
 	}
 }
 
-// relayer ends each operation after 10 ms, and may be given the next one meanwhile.
+// relayer ends operations together, 10 ms after the first of them, and may be given the next one meanwhile.
 type relayer struct {
 	sink             takt.Sink
-	busyEach         int // so many starts are refused once; 0: none
+	busyEach         int // each so many'th of relayed is refused; 0: none
 	calls            atomic.Int32
-	starts, relayed  int
-	ending, together atomic.Int32 // calls of Done under way, and of Start at once
+	relayed          int          // operations that were started where another ended
+	ending, together atomic.Int32 // calls of end under way, and of Start at once
+	mu               sync.Mutex
+	open             []uint64 // tokens; guarded by mu
 }
 
 func (r *relayer) Relays() {}
@@ -251,19 +254,31 @@ func (r *relayer) Start(op *takt.Op) error {
 		r.together.Store(n)
 	}
 	defer r.calls.Add(-1)
-	if r.starts++; r.busyEach > 0 && r.starts%r.busyEach == 0 {
-		return takt.ErrBusy
-	}
 	if r.ending.Load() > 0 {
-		r.relayed++
+		if r.relayed++; r.busyEach > 0 && r.relayed%r.busyEach == 0 {
+			return takt.ErrBusy
+		}
 	}
-	token := op.Token
-	time.AfterFunc(10*time.Millisecond, func() {
-		r.ending.Add(1)
-		r.sink.Done(token, &takt.Result{})
-		r.ending.Add(-1)
-	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open = append(r.open, op.Token); len(r.open) == 1 {
+		time.AfterFunc(10*time.Millisecond, r.end)
+	}
 	return nil
+}
+
+// end ends what is open, one after another in one goroutine, as the reader of a
+// connection does.
+func (r *relayer) end() {
+	r.mu.Lock()
+	open := r.open
+	r.open = nil
+	r.mu.Unlock()
+	r.ending.Add(1)
+	defer r.ending.Add(-1)
+	for _, token := range open {
+		r.sink.Done(token, &takt.Result{})
+	}
 }
 
 func (r *relayer) Flush(context.Context) error { return nil }
@@ -281,6 +296,7 @@ func TestAsyncRelays(t *testing.T) {
 		{"several", 7, 0, -1},
 		{"one at a time, some refused", 1, 10, -1},
 		{"several, some refused", 7, 10, -1},
+		{"several, many refused", 7, 3, -1}, // also while one that was refused waits for the pacer
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -99,8 +99,15 @@ func (c *consumer) burst() {
 	}
 }
 
-// idle reports whether everything that was received is committed.
+// idle reports whether nothing is left to commit, or with lastCommit under way.
 func (c *consumer) idle() bool { return c.tx == nil || c.tx.idle() }
+
+// lastCommit lets no further commit begin.
+func (c *consumer) lastCommit() {
+	if c.tx != nil {
+		c.tx.end()
+	}
+}
 
 // acceptances are the transactions in which a consumer accepts, one at a time.
 type acceptances struct {
@@ -112,6 +119,7 @@ type acceptances struct {
 	current     *amqp.Transaction // nil: one is being ended and begun
 	waits       bool              // first to last were received and are in no transaction
 	first, last uint32
+	ended       bool // nothing is committed after what is being
 }
 
 func newAcceptances(ctx context.Context, c *consumer) (*acceptances, error) {
@@ -137,7 +145,7 @@ func (a *acceptances) add(first, last uint32) {
 
 // step commits what was received, or the first message of it; the caller holds the lock.
 func (a *acceptances) step() {
-	if a.current == nil || !a.waits {
+	if a.current == nil || !a.waits || a.ended {
 		return
 	}
 	to := a.last
@@ -183,7 +191,13 @@ func (a *acceptances) begin(tx *amqp.Transaction, err error) {
 func (a *acceptances) idle() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.current != nil && !a.waits
+	return a.current != nil && (!a.waits || a.ended)
+}
+
+func (a *acceptances) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
 }
 
 // tally tells the messages that arrive apart.

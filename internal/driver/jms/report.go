@@ -70,8 +70,17 @@ func (r *run) rest(rep *takt.Report) {
 	}
 }
 
-// settle waits until what was received is committed.
+// settle waits until what was received is committed; if that takes too long, for the
+// commits under way alone, so that it is known of each message whether it is.
 func (r *run) settle(ctx context.Context) {
+	r.awaitCommits(ctx)
+	for _, c := range r.consumers {
+		c.lastCommit()
+	}
+	r.awaitCommits(ctx)
+}
+
+func (r *run) awaitCommits(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	for !r.committed() {
