@@ -66,35 +66,45 @@ func (r *receiver) Record(phase int, d time.Duration) {
 	}
 }
 
-// Taker is a Sink of a receive-only run that tells whether it wanted a message, so
-// that a consumer does not accept what nobody counts.
+// Taker is a Sink of a receive-only run that takes messages which arrived together. One
+// clock reading and one lock serve all, and it tells how many it wanted, so that a
+// consumer does not accept what nobody counts.
 type Taker interface {
-	Take(r *takt.Result) bool // Sink.Received; false: the run has what it wants, or is over
+	// Take is Sink.Received for several. It returns how many of the first were taken:
+	// fewer than all when the run has what it wants, or is over.
+	Take(all []takt.Result) int
 }
 
 // Received implements takt.Sink.
-func (r *receiver) Received(res *takt.Result) { r.Take(res) }
+func (r *receiver) Received(res *takt.Result) { r.Take([]takt.Result{*res}) }
 
 // Take implements Taker.
-func (r *receiver) Take(res *takt.Result) bool {
+func (r *receiver) Take(all []takt.Result) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	limit, now := r.plan.Requests, r.now()
-	if r.closed || (limit > 0 && r.count >= limit) {
-		return false
+	if r.closed {
+		return 0
 	}
-	r.rec.Received(0, now, res)
+	n := uint64(len(all))
+	if limit > 0 {
+		n = min(n, limit-r.count)
+	}
+	if n == 0 {
+		return 0
+	}
+	r.rec.Received(0, now, all[:n])
 	if now < r.warmup {
-		r.warm++
-		return true
+		r.warm += n
+		return int(n)
 	}
-	r.count++
-	r.scheduled++
+	r.count += n
+	r.scheduled += n
 	if r.count == limit {
 		r.rec.CloseWindow(now) // the window ends with what was asked for, not with --duration
 		closeOnce(&r.once.finished, r.finished)
 	}
-	return true
+	return int(n)
 }
 
 func (r *receiver) open() bool {

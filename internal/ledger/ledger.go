@@ -15,6 +15,8 @@ type Ledger[K comparable] struct {
 	Foreign              uint64 // without a number; the caller counts them
 
 	streams   map[K]*numbers
+	last      K // stream of latest: messages of one come one after the other
+	latest    *numbers
 	gone      uint64 // missing, and no longer looked for
 	fromStart bool
 }
@@ -51,17 +53,13 @@ type gap struct{ from, to uint64 }
 
 // Note counts a message.
 func (l *Ledger[K]) Note(stream K, number uint64) {
-	n := l.streams[stream]
-	if n == nil {
-		if len(l.streams) >= MaxStreams {
+	n := l.latest
+	if n == nil || stream != l.last {
+		if n = l.stream(stream, number); n == nil {
 			l.Foreign++
 			return
 		}
-		n = &numbers{}
-		if !l.fromStart && number > 0 { // others may come late, and none of them is missing
-			n.next, n.joined, n.gaps = number, number, []gap{{0, number}}
-		}
-		l.streams[stream] = n
+		l.last, l.latest = stream, n
 	}
 	switch {
 	case number >= n.next:
@@ -76,6 +74,20 @@ func (l *Ledger[K]) Note(stream K, number uint64) {
 	default:
 		l.Duplicate++
 	}
+}
+
+// stream is that of a message with that number; nil if there are too many.
+func (l *Ledger[K]) stream(stream K, number uint64) *numbers {
+	n := l.streams[stream]
+	if n != nil || len(l.streams) >= MaxStreams {
+		return n
+	}
+	n = &numbers{}
+	if !l.fromStart && number > 0 { // others may come late, and none of them is missing
+		n.next, n.joined, n.gaps = number, number, []gap{{0, number}}
+	}
+	l.streams[stream] = n
+	return n
 }
 
 // Has reports whether a message has arrived.

@@ -162,11 +162,13 @@ func (r *Recorder) Latency(shard, phase int, now, d time.Duration) {
 	s.mu.Unlock()
 }
 
-// Received counts a message that arrived at the instant now.
-func (r *Recorder) Received(shard int, now time.Duration, res *takt.Result) {
+// Received counts messages that arrived at the instant now.
+func (r *Recorder) Received(shard int, now time.Duration, all []takt.Result) {
 	s := &r.shards[shard%len(r.shards)]
 	s.mu.Lock()
-	s.set.receive(now, res)
+	for i := range all {
+		s.set.receive(now, &all[i])
+	}
 	s.mu.Unlock()
 }
 

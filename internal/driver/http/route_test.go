@@ -231,12 +231,12 @@ func tunnel(w nethttp.ResponseWriter, host string) {
 		return
 	}
 	w.WriteHeader(nethttp.StatusOK)
-	in, _, err := w.(nethttp.Hijacker).Hijack()
+	in, early, err := w.(nethttp.Hijacker).Hijack() // whose first byte the server may have read
 	if err != nil {
 		_ = out.Close()
 		return
 	}
-	go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+	go func() { _, _ = io.Copy(out, early); _ = out.Close() }()
 	go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
 }
 

@@ -84,15 +84,19 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 			return p, nil
 		},
 		Receive: func(ctx context.Context, sink takt.Sink) error {
-			return c.consume(ctx, &r.troubles, func(m *message, at time.Time) {
-				s, ours, transfer := r.note(m, at)
-				if !ours {
-					return
+			return c.consume(ctx, &r.troubles, func(all []message, at time.Time) {
+				r.read(all, at)
+				r.count(all)
+				for i := range all {
+					m := &all[i]
+					if !r.ours(m) {
+						continue
+					}
+					var res takt.Result
+					o.wire.drain(&res)
+					res.Phases[phaseTransfer] = m.transfer
+					sink.Done(m.stamp.token, &res)
 				}
-				var res takt.Result
-				o.wire.drain(&res)
-				res.Phases[phaseTransfer] = transfer
-				sink.Done(s.token, &res)
 			})
 		},
 		Finish: func(_ context.Context, rep *takt.Report) error {

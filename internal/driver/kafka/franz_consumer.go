@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,7 +69,8 @@ func (f *franzConsumer) await(ctx context.Context) error {
 }
 
 // consume implements consumer.
-func (f *franzConsumer) consume(ctx context.Context, t *troubles, take func(m *message, at time.Time)) error {
+func (f *franzConsumer) consume(ctx context.Context, t *troubles, take func(all []message, at time.Time)) error {
+	all := make([]message, 0, maxTogether)
 	for {
 		fetches := f.client.PollFetches(ctx)
 		if ctx.Err() != nil {
@@ -82,17 +84,25 @@ func (f *franzConsumer) consume(ctx context.Context, t *troubles, take func(m *m
 			t.add(e.Err)
 		}
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-			for _, r := range p.Records {
-				m := message{partition: r.Partition, offset: r.Offset, value: r.Value, sent: r.Timestamp, end: p.HighWatermark}
-				for i := range r.Headers {
-					if r.Headers[i].Key == stampHeader {
-						m.stamp = r.Headers[i].Value
-					}
+			for records := range slices.Chunk(p.Records, maxTogether) {
+				all = all[:0]
+				for _, r := range records {
+					all = append(all, message{partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: p.HighWatermark})
 				}
-				take(&m, now)
+				take(all, now)
 			}
 		})
 	}
+}
+
+// franzStamp is the header with the stamp; nil: there is none.
+func franzStamp(r *kgo.Record) []byte {
+	for i := range r.Headers {
+		if r.Headers[i].Key == stampHeader {
+			return r.Headers[i].Value
+		}
+	}
+	return nil
 }
 
 func (f *franzConsumer) close() { f.client.Close() }

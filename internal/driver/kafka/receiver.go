@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/ledger"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -15,16 +16,25 @@ type message struct {
 	partition int32
 	offset    int64
 	value     []byte
-	stamp     []byte    // of the header; nil: none
+	header    []byte    // with the stamp; nil: none
 	sent      time.Time // the record's time, in whole milliseconds
 	end       int64     // offset after the partition's last record, as far as the client knows
+
+	// What the receiver finds out.
+	stamp    stamp
+	stamped  bool
+	transfer time.Duration // how long it was under way
 }
+
+// maxTogether bounds how many messages a consumer hands over at once.
+const maxTogether = 512
 
 // consumer is a library that receives records.
 type consumer interface {
-	// consume hands over what arrives, with the instant, until ctx ends, or an error
-	// comes that does not pass; others go to t. take may be called by several goroutines.
-	consume(ctx context.Context, t *troubles, take func(m *message, at time.Time)) error
+	// consume hands over what arrives together from a partition, with the instant, until
+	// ctx ends, or an error comes that does not pass; others go to t. take may be called
+	// by several goroutines.
+	consume(ctx context.Context, t *troubles, take func(all []message, at time.Time)) error
 	close()
 }
 
@@ -79,62 +89,91 @@ const (
 	fromSent = "sent"
 )
 
-// note counts a message, and returns its stamp and how long it was under way.
-func (r *receiver) note(m *message, at time.Time) (s stamp, ours bool, transfer time.Duration) {
-	s, stamped := readStamp(m.stamp)
-	if !stamped {
-		s, stamped = readStamp(m.value)
+// read finds out what messages say of themselves.
+func (r *receiver) read(all []message, at time.Time) {
+	for i := range all {
+		m := &all[i]
+		if m.stamp, m.stamped = readStamp(m.header); !m.stamped {
+			m.stamp, m.stamped = readStamp(m.value)
+		}
 	}
-	ours = stamped && (r.own == nil || s.run == *r.own)
+	now := at.UnixNano()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.place(m)
-	if ours {
-		r.ledger.Note(streamKey{s.run, s.stream, m.partition}, s.number)
-	} else {
-		r.ledger.Foreign++
+	for i := range all {
+		all[i].transfer = r.transfer(&all[i], now)
 	}
-	return s, ours, r.transfer(m, &s, stamped, at)
 }
 
 // transfer is how long a message was under way. The first message decides from when:
-// figures of two kinds would be none.
-func (r *receiver) transfer(m *message, s *stamp, stamped bool, at time.Time) time.Duration {
-	kind, began := fromSent, m.sent
-	if stamped {
-		kind, began = fromDue, time.Unix(0, s.due)
+// figures of two kinds would be none. The caller holds the lock.
+func (r *receiver) transfer(m *message, now int64) time.Duration {
+	kind, began := fromDue, m.stamp.due
+	if !m.stamped {
+		if m.sent.IsZero() {
+			return 0
+		}
+		kind, began = fromSent, m.sent.UnixNano()
 	}
 	if r.from == "" {
 		r.from = kind
 	}
-	if kind != r.from || began.IsZero() {
+	if kind != r.from {
 		return 0
 	}
-	took := at.Sub(began)
-	if took < 0 {
+	if now < began {
 		r.skewed++
 	}
-	return max(0, took)
+	return time.Duration(max(0, now-began))
 }
 
-// place counts a message for its partition; the caller holds the lock.
-func (r *receiver) place(m *message) {
-	p := r.partitions[m.partition]
+// ours reports whether a message counts, and is not a foreign one.
+func (r *receiver) ours(m *message) bool {
+	return m.stamped && (r.own == nil || m.stamp.run == *r.own)
+}
+
+// count counts messages of one partition that were read.
+func (r *receiver) count(all []message) {
+	if len(all) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.place(all)
+	for i := range all {
+		if m := &all[i]; r.ours(m) {
+			r.ledger.Note(streamKey{m.stamp.run, m.stamp.stream, m.partition}, m.stamp.number)
+		} else {
+			r.ledger.Foreign++
+		}
+	}
+}
+
+// place counts messages for their partition; the caller holds the lock.
+func (r *receiver) place(all []message) {
+	last := &all[len(all)-1]
+	p := r.partitions[last.partition]
 	if p == nil {
 		p = &partition{}
-		r.partitions[m.partition] = p
+		r.partitions[last.partition] = p
 	}
-	p.received++
-	p.next, p.end = m.offset+1, max(p.end, m.end, m.offset+1)
+	p.received += uint64(len(all))
+	p.next, p.end = last.offset+1, max(p.end, last.end, last.offset+1)
 }
 
 // receive is takt.Driver.Receive of consumers.
 func (r *receiver) receive(ctx context.Context, c consumer, sink takt.Sink) error {
-	return c.consume(ctx, &r.troubles, func(m *message, at time.Time) {
-		var res takt.Result
-		r.wire.drain(&res)
-		_, _, res.Phases[phaseTransfer] = r.note(m, at)
-		sink.Received(&res)
+	taker := sink.(engine.Taker)
+	pool := sync.Pool{New: func() any { return new([maxTogether]takt.Result) }}
+	return c.consume(ctx, &r.troubles, func(all []message, at time.Time) {
+		r.read(all, at)
+		results := pool.Get().(*[maxTogether]takt.Result)
+		defer pool.Put(results)
+		for i := range all {
+			results[i].Phases[phaseTransfer] = all[i].transfer
+		}
+		r.wire.drain(&results[0])
+		r.count(all[:taker.Take(results[:len(all)])])
 	})
 }
 

@@ -29,10 +29,26 @@ func messageOf(m *sarama.ConsumerMessage, end int64) message {
 	out := message{partition: m.Partition, offset: m.Offset, value: m.Value, sent: m.Timestamp, end: end}
 	for _, h := range m.Headers {
 		if string(h.Key) == stampHeader {
-			out.stamp = h.Value
+			out.header = h.Value
 		}
 	}
 	return out
+}
+
+// gather appends first to all, and what is there behind it.
+func gather(all []message, first *sarama.ConsumerMessage, from <-chan *sarama.ConsumerMessage, end int64) []message {
+	for m := first; m != nil; {
+		all = append(all, messageOf(m, end))
+		if len(all) == maxTogether {
+			break
+		}
+		select {
+		case m = <-from: // nil: closed, which the next receive tells
+		default:
+			return all
+		}
+	}
+	return all
 }
 
 // saramaPartitions receives by sarama from partitions that are assigned.
@@ -59,20 +75,21 @@ func (o *Consume) openSaramaPartitions() (consumer, error) {
 }
 
 // consume implements consumer.
-func (s *saramaPartitions) consume(ctx context.Context, t *troubles, take func(m *message, at time.Time)) error {
+func (s *saramaPartitions) consume(ctx context.Context, t *troubles, take func(all []message, at time.Time)) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var all sync.WaitGroup
 	for _, pc := range s.partitions {
 		all.Go(func() {
+			var all []message
 			for {
 				select {
 				case m, open := <-pc.Messages():
 					if !open {
 						return
 					}
-					out := messageOf(m, pc.HighWaterMarkOffset())
-					take(&out, time.Now())
+					all = gather(all[:0], m, pc.Messages(), pc.HighWaterMarkOffset())
+					take(all, time.Now())
 				case err := <-pc.Errors():
 					if err == nil {
 						continue // closed, and Messages too
@@ -109,7 +126,7 @@ func (s *saramaPartitions) close() {
 type saramaGroup struct {
 	group sarama.ConsumerGroup
 	topic string
-	take  func(m *message, at time.Time)
+	take  func(all []message, at time.Time)
 }
 
 func (o *Consume) openSaramaGroup() (consumer, error) {
@@ -121,7 +138,7 @@ func (o *Consume) openSaramaGroup() (consumer, error) {
 }
 
 // consume implements consumer.
-func (s *saramaGroup) consume(ctx context.Context, t *troubles, take func(m *message, at time.Time)) error {
+func (s *saramaGroup) consume(ctx context.Context, t *troubles, take func(all []message, at time.Time)) error {
 	s.take = take
 	go func() {
 		for err := range s.group.Errors() {
@@ -148,15 +165,17 @@ func (s *saramaGroup) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 
 // ConsumeClaim implements sarama.ConsumerGroupHandler.
 func (s *saramaGroup) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
+	var all []message
 	for {
 		select {
 		case m, open := <-claim.Messages():
 			if !open {
 				return nil
 			}
-			out := messageOf(m, claim.HighWaterMarkOffset())
-			s.take(&out, time.Now())
-			session.MarkMessage(m, "")
+			all = gather(all[:0], m, claim.Messages(), claim.HighWaterMarkOffset())
+			s.take(all, time.Now())
+			last := &all[len(all)-1]
+			session.MarkOffset(s.topic, last.partition, last.offset+1, "")
 		case <-session.Context().Done():
 			return nil
 		}
