@@ -49,7 +49,7 @@ func (d *Documents) Close() { d.cluster.Close() }
 
 // Health is the cluster's: green, yellow or red.
 func (d *Documents) Health(ctx context.Context) (string, error) {
-	h, err := d.cluster.ClusterHealth().Do(ctx)
+	h, err := elastic.API(d.cluster).ClusterHealth().Do(ctx)
 	if err != nil {
 		return "", d.fault(ctx, err)
 	}
@@ -59,10 +59,10 @@ func (d *Documents) Health(ctx context.Context) (string, error) {
 // Count refreshes the indices and counts the documents of transactions, spans and
 // errors. Those in which apm-server tells of itself are not counted.
 func (d *Documents) Count(ctx context.Context) (int64, error) {
-	if _, err := d.cluster.Refresh(indices()...).Do(ctx); err != nil {
+	if _, err := elastic.API(d.cluster).Refresh(indices()...).Do(ctx); err != nil {
 		return 0, d.fault(ctx, err)
 	}
-	n, err := d.cluster.Count(indices()...).Query(events()).IgnoreUnavailable(true).AllowNoIndices(true).Do(ctx)
+	n, err := elastic.API(d.cluster).Count(indices()...).Query(events()).IgnoreUnavailable(true).AllowNoIndices(true).Do(ctx)
 	return n, d.fault(ctx, err)
 }
 
@@ -80,7 +80,7 @@ func (d *Documents) Delete(ctx context.Context) (n int64, whole bool, err error)
 	if err != nil || n == 0 {
 		return n, false, err
 	}
-	answer, err := d.cluster.DeleteByQuery(indices()...).Query(events()).
+	answer, err := elastic.API(d.cluster).DeleteByQuery(indices()...).Query(events()).
 		IgnoreUnavailable(true).AllowNoIndices(true).ProceedOnVersionConflict().Refresh("true").Do(ctx)
 	switch {
 	case err == nil:
@@ -112,18 +112,18 @@ func (d *Documents) deleteIndices(ctx context.Context) error {
 		Indices []named `json:"indices"`
 		Streams []named `json:"data_streams"`
 	}
-	answer, err := d.cluster.PerformRequest(ctx, client.PerformRequestOptions{Method: http.MethodGet, Path: "/_resolve/index/" + strings.Join(indices(), ",")})
+	answer, err := elastic.API(d.cluster).PerformRequest(ctx, client.PerformRequestOptions{Method: http.MethodGet, Path: "/_resolve/index/" + strings.Join(indices(), ",")})
 	if err == nil {
 		err = json.Unmarshal(answer.Body, &there)
 	}
 	for _, index := range there.Indices {
 		if err == nil && index.DataStream == "" {
-			_, err = d.cluster.DeleteIndex(index.Name).Do(ctx)
+			_, err = elastic.API(d.cluster).DeleteIndex(index.Name).Do(ctx)
 		}
 	}
 	for _, stream := range there.Streams {
 		if err == nil {
-			_, err = d.cluster.PerformRequest(ctx, client.PerformRequestOptions{Method: http.MethodDelete, Path: "/_data_stream/" + stream.Name})
+			_, err = elastic.API(d.cluster).PerformRequest(ctx, client.PerformRequestOptions{Method: http.MethodDelete, Path: "/_data_stream/" + stream.Name})
 		}
 	}
 	return d.fault(ctx, err)

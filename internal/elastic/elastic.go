@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unsafe"
 
 	client "github.com/olivere/elastic/v7"
 )
@@ -27,16 +28,21 @@ type Options struct {
 
 // Cluster is a client of a cluster.
 type Cluster struct {
-	*client.Client
 	Where     string // the URL that was given, without credentials
 	Address   string // the same for HTTP, without a path
 	Path      string // of the URL, without slashes around it
 	transport *http.Transport
+	client    unsafe.Pointer // *client.Client: see API
 }
+
+// API is the client of a cluster. It is no method, and no field has its type: a cluster
+// that stands in an interface would otherwise bring all 300 methods of the client into
+// the binary, 2 MiB, since text/template, of hey, may call methods by their names.
+func API(c *Cluster) *client.Client { return (*client.Client)(c.client) }
 
 // Close gives the connections back.
 func (c *Cluster) Close() {
-	c.Stop()
+	API(c).Stop()
 	c.transport.CloseIdleConnections()
 }
 
@@ -79,7 +85,8 @@ func Connect(where string, o Options) (*Cluster, error) {
 	case o.User != "":
 		options = append(options, client.SetBasicAuth(o.User, o.Password))
 	}
-	c.Client, err = client.NewSimpleClient(options...)
+	api, err := client.NewSimpleClient(options...)
+	c.client = unsafe.Pointer(api)
 	return c, err
 }
 

@@ -28,7 +28,7 @@ func (b *bench) jmsExperiments() []experiment {
 	for _, pending := range []string{"100", "1"} {
 		all = append(all, experiment{
 			name: "JMS, --max-pending " + pending, text: text + "As fast as " + pending + " pending allow.",
-			server: server{name: "artemis"}, rounds: 1, unit: "message", table: maxTable,
+			server: server{name: "artemis"}, rounds: 3, unit: "message", table: maxTable,
 			variants: []variant{
 				taktJMS("takt --ack each", "--max-pending", pending),
 				perf("artemis perf, CORE", "CORE", "--max-pending", pending),

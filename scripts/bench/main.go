@@ -24,7 +24,7 @@ func main() {
 	flag.StringVar(&b.out, "out", "docs/benchmarks.md", "page to write")
 	flag.StringVar(&b.only, "only", "", "run only the experiments whose name contains this, and print them instead")
 	flag.IntVar(&b.records, "records", 20_000_000, "records of each run against Kafka; 4000000 are enough to try it")
-	gate := flag.Bool("gate", false, "fail when takt is slower or dearer than wrk on the null server, and write nothing")
+	gate := flag.Bool("gate", false, "fail when takt is slower or dearer than wrk on the null server, or too large, and write nothing")
 	flag.Parse()
 	run := b.run
 	if *gate {
@@ -71,9 +71,9 @@ func (b *bench) run() error {
 }
 
 // gate compares takt with wrk where the client is the bottleneck. It asks for less
-// than the page shows, because the machines of CI are busy.
+// than the page shows, because the machines of CI are busy. And the binary is bounded.
 func (b *bench) gate() error {
-	const leastRate, mostCPU = 0.95, 1.0
+	const leastRate, mostCPU, mostMiB = 0.95, 1.0, 30
 	if err := findPeers(); err != nil {
 		return err
 	}
@@ -91,7 +91,11 @@ func (b *bench) gate() error {
 	if faster < leastRate || dearer > mostCPU {
 		return fmt.Errorf("takt makes %.2f x wrk's requests (at least %.2f) for %.2f x its CPU (at most %.2f)", faster, leastRate, dearer, mostCPU)
 	}
-	return nil
+	size, err := binarySize()
+	if err == nil && size > mostMiB {
+		err = fmt.Errorf("the binary has %.1f MiB (at most %d); go build -ldflags=-dumpdep says what holds what", size, mostMiB)
+	}
+	return err
 }
 
 // printf writes to the page and shows what was written.

@@ -45,12 +45,21 @@ func (b *bench) startUp() error {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	info, err := os.Stat(taktBinary)
+	size, err := binarySize()
 	if err != nil {
 		return err
 	}
-	b.printf("| `takt version`, median of 21 | %.1f ms |\n| binary | %.1f MiB |\n", took[10].Seconds()*1e3, float64(info.Size())/(1<<20))
+	b.printf("| `takt version`, median of 21 | %.1f ms |\n| binary | %.1f MiB |\n", took[10].Seconds()*1e3, size)
 	return nil
+}
+
+// binarySize is that of takt, in MiB.
+func binarySize() (float64, error) {
+	info, err := os.Stat(taktBinary)
+	if err != nil {
+		return 0, err
+	}
+	return float64(info.Size()) / (1 << 20), nil
 }
 
 // allocations are those of a request, all of the loop mode's path.

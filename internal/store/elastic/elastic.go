@@ -10,6 +10,7 @@ import (
 
 	client "github.com/olivere/elastic/v7"
 
+	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
@@ -17,10 +18,8 @@ import (
 
 // Store keeps reports in one index.
 type Store struct {
-	client *client.Client
-	closer interface{ Close() }
-	index  string
-	where  string // the URL, without credentials
+	cluster *elastic.Cluster
+	index   string
 
 	// ready is full once the index template is known to be there. A channel, not a
 	// mutex: it is held while the cluster answers.
@@ -66,7 +65,7 @@ func (s *Store) Save(ctx context.Context, reports ...*takt.Report) error {
 // bulk makes the requests. What is to be deleted and is not there is no fault.
 func (s *Store) bulk(ctx context.Context, requests []client.BulkableRequest) error {
 	for len(requests) > 0 {
-		b := s.client.Bulk().Index(s.index).Refresh("true") // not wait_for: that waits up to a second
+		b := elastic.API(s.cluster).Bulk().Index(s.index).Refresh("true") // not wait_for: that waits up to a second
 		for b.NumberOfActions() < min(len(requests), bulkCount) && b.EstimatedSizeInBytes() < bulkBytes {
 			b.Add(requests[b.NumberOfActions()])
 		}
@@ -103,7 +102,7 @@ func failed(item map[string]*client.BulkResponseItem) error {
 func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error) {
 	reports := make([]*takt.Report, 0, len(ids))
 	for some := range slices.Chunk(ids, loadCount) {
-		get := s.client.MultiGet()
+		get := elastic.API(s.cluster).MultiGet()
 		for _, id := range some {
 			get.Add(client.NewMultiGetItem().Index(s.index).Id(id).FetchSource(client.NewFetchSourceContext(true).Include("report")))
 		}
@@ -122,7 +121,7 @@ func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
 			if err := json.Unmarshal(found.Source, &d); err != nil {
 				return nil, s.damaged(found.Id, err)
 			}
-			r, err := document.Unpack(d.Report, s.where)
+			r, err := document.Unpack(d.Report, s.cluster.Where)
 			if err != nil {
 				return nil, err
 			}
@@ -143,6 +142,6 @@ func (s *Store) Delete(ctx context.Context, ids ...string) error {
 
 // Close gives the connections back.
 func (s *Store) Close() error {
-	s.closer.Close()
+	s.cluster.Close()
 	return nil
 }

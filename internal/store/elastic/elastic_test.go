@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 	"github.com/taktload/takt/pkg/takt"
@@ -86,7 +87,7 @@ func TestAnswersWithErrors(t *testing.T) {
 // wrong says whether err is of that kind, names the store and what to do, and no secret.
 func wrong(t *testing.T, what string, s *Store, err, kind error) {
 	t.Helper()
-	if !errors.Is(err, kind) || !strings.Contains(err.Error(), s.where) || !strings.Contains(err.Error(), "; ") || strings.Contains(err.Error(), "secret") {
+	if !errors.Is(err, kind) || !strings.Contains(err.Error(), s.cluster.Where) || !strings.Contains(err.Error(), "; ") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%s: %v, want %v with the store and what to do", what, err, kind)
 	}
 }
@@ -247,8 +248,8 @@ func TestURLs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.index != test.index || s.where != test.shown || !strings.Contains(s.client.String(), test.address+" ") {
-			t.Errorf("%s: index %s of %s, shown as %s", test.where, s.index, s.client, s.where)
+		if s.index != test.index || s.cluster.Where != test.shown || !strings.Contains(elastic.API(s.cluster).String(), test.address+" ") {
+			t.Errorf("%s: index %s of %s, shown as %s", test.where, s.index, elastic.API(s.cluster), s.cluster.Where)
 		}
 		s.Close()
 	}

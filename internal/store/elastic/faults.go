@@ -21,19 +21,19 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.where, Cause: ctx.Err(), Hint: "it does not answer; try again later"}
+		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: ctx.Err(), Hint: "it does not answer; try again later"}
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s: %w", s.where, ctx.Err())
+		return fmt.Errorf("%s: %w", s.cluster.Where, ctx.Err())
 	case isAlien(err):
 		return s.alien()
 	case !errors.As(err, &e):
-		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.where, Cause: cause(err), Hint: "is it running, and is the URL right?"}
+		return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: cause(err), Hint: "is it running, and is the URL right?"}
 	}
 	hint, kind := answered(e)
 	if kind == nil {
-		return fmt.Errorf("%s: %w", s.where, err)
+		return fmt.Errorf("%s: %w", s.cluster.Where, err)
 	}
-	return &fault.Error{Kind: kind, Store: s.where, Cause: err, Hint: hint}
+	return &fault.Error{Kind: kind, Store: s.cluster.Where, Cause: err, Hint: hint}
 }
 
 // isAlien tells of an answer that is no JSON, or of another form than the client knows.
@@ -45,12 +45,12 @@ func isAlien(err error) bool {
 
 // alien is the error of a server that answers something else, and so has kept nothing.
 func (s *Store) alien() error {
-	return &fault.Error{Kind: fault.ErrUnreachable, Store: s.where, Cause: errors.New("it does not answer as Elasticsearch"), Hint: "is the URL right?"}
+	return &fault.Error{Kind: fault.ErrUnreachable, Store: s.cluster.Where, Cause: errors.New("it does not answer as Elasticsearch"), Hint: "is the URL right?"}
 }
 
 // damaged is the error of a document that somebody else has changed.
 func (s *Store) damaged(id string, cause error) error {
-	return &fault.Error{Kind: fault.ErrCorrupt, Store: s.where, Cause: fmt.Errorf("run %s: %w", id, cause), Hint: "delete that document from the index"}
+	return &fault.Error{Kind: fault.ErrCorrupt, Store: s.cluster.Where, Cause: fmt.Errorf("run %s: %w", id, cause), Hint: "delete that document from the index"}
 }
 
 // cause leaves out the method and URL that package http puts before it.
@@ -91,7 +91,7 @@ func answered(e *client.Error) (hint string, kind error) {
 // incomplete is the error of a search in which shards are missing.
 func (s *Store) incomplete(shards *client.ShardsInfo) error {
 	return &fault.Error{
-		Kind: fault.ErrUnreachable, Store: s.where,
+		Kind: fault.ErrUnreachable, Store: s.cluster.Where,
 		Cause: fmt.Errorf("%d of %d shards did not answer", shards.Failed, shards.Total), Hint: "look at the health of the cluster",
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	client "github.com/olivere/elastic/v7"
 
+	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -91,18 +92,18 @@ func (s *Store) prepare(ctx context.Context) error {
 }
 
 func (s *Store) putTemplate(ctx context.Context) error {
-	there, err := s.client.IndexGetIndexTemplate(s.index).Do(ctx)
+	there, err := elastic.API(s.cluster).IndexGetIndexTemplate(s.index).Do(ctx)
 	if err != nil && !client.IsNotFound(err) {
 		return s.fault(ctx, err)
 	}
 	if err == nil {
 		if t, ok := there.IndexTemplates.ByName(s.index); ok && t.IndexTemplate != nil {
 			if v := t.IndexTemplate.Version; v > version {
-				return &fault.Error{Kind: fault.ErrTooNew, Store: s.where, Hint: fmt.Sprintf("its index template has version %d, and this takt knows %d; use a newer takt", v, version)}
+				return &fault.Error{Kind: fault.ErrTooNew, Store: s.cluster.Where, Hint: fmt.Sprintf("its index template has version %d, and this takt knows %d; use a newer takt", v, version)}
 			}
 			return nil
 		}
 	}
-	_, err = s.client.IndexPutIndexTemplate(s.index).BodyJson(template(s.index)).Do(ctx)
+	_, err = elastic.API(s.cluster).IndexPutIndexTemplate(s.index).BodyJson(template(s.index)).Do(ctx)
 	return s.fault(ctx, err)
 }

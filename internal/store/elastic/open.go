@@ -26,7 +26,7 @@ func Open(where string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the store: %w", err)
 	}
-	s := &Store{client: c.Client, closer: c, index: cmp.Or(c.Path, Index), where: c.Where, ready: make(chan bool, 1)}
+	s := &Store{cluster: c, index: cmp.Or(c.Path, Index), ready: make(chan bool, 1)}
 	s.ready <- false
 	return s, nil
 }

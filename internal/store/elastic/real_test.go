@@ -13,6 +13,7 @@ import (
 	client "github.com/olivere/elastic/v7"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 )
@@ -88,7 +89,7 @@ func TestRealMapping(t *testing.T) {
 	if err := s.Save(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.client.PerformRequest(t.Context(), client.PerformRequestOptions{Method: "GET", Path: "/" + s.index + "/_mapping"})
+	answer, err := elastic.API(s.cluster).PerformRequest(t.Context(), client.PerformRequestOptions{Method: "GET", Path: "/" + s.index + "/_mapping"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestRealMapping(t *testing.T) {
 		}
 	}
 	for _, q := range []string{`branch:main`, `latency.response.count:100`, `counts.ok:[0 TO *]`, `started_at:[1970 TO 2100]`} {
-		found, err := s.client.Search(s.index).Query(client.NewQueryStringQuery(q)).Do(t.Context())
+		found, err := elastic.API(s.cluster).Search(s.index).Query(client.NewQueryStringQuery(q)).Do(t.Context())
 		if err != nil || found.TotalHits() != 1 {
 			t.Errorf("%s finds %d runs, %v", q, found.TotalHits(), err)
 		}
@@ -157,7 +158,7 @@ func TestRealTemplate(t *testing.T) {
 		body := template(s.index)
 		body["version"] = version
 		body["_meta"] = object{"description": "by hand"}
-		if _, err := s.client.IndexPutIndexTemplate(s.index).BodyJson(body).Do(t.Context()); err != nil {
+		if _, err := elastic.API(s.cluster).IndexPutIndexTemplate(s.index).BodyJson(body).Do(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -169,7 +170,7 @@ func TestRealTemplate(t *testing.T) {
 	if err := s.Save(t.Context(), report); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.client.IndexGetIndexTemplate(s.index).Do(t.Context())
+	got, err := elastic.API(s.cluster).IndexGetIndexTemplate(s.index).Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	client "github.com/olivere/elastic/v7"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/elastic"
 	"github.com/taktload/takt/internal/store/document"
 )
 
@@ -70,7 +71,7 @@ func runOf(hit *client.SearchHit, known map[string]*analysis.Settings) (run anal
 }
 
 func (s *Store) page(ctx context.Context, q analysis.Query, after []any, size int) ([]*client.SearchHit, error) {
-	search := s.client.Search(s.index).IgnoreUnavailable(true).TrackTotalHits(false).
+	search := elastic.API(s.cluster).Search(s.index).IgnoreUnavailable(true).TrackTotalHits(false).
 		Query(query(q)).FetchSourceContext(client.NewFetchSourceContext(true).Include("run")).
 		Sort("order", false).Size(size)
 	if after != nil {
