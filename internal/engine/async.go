@@ -39,12 +39,12 @@ type async struct {
 	unused []uint32 // indexes of free slots
 	max    int
 	cutAt  time.Duration // negative: not yet
-	// When as much as may be was last in flight: what was due before waited for the
-	// bound until then, and for the generator behind it.
+	// When as much as may be was last in flight, or the client had no room: what was due
+	// before waited for that until then, and for the generator behind it.
 	fullUntil time.Duration
 	held      takt.Op // taken, and refused with ErrBusy so far
 	holds     bool
-	wakes     atomic.Uint64 // see Waker
+	wakes     atomic.Uint64 // completions, and what Waker says
 	done      sync.WaitGroup
 }
 
@@ -259,6 +259,7 @@ func (a *async) reopen(op *takt.Op) bool {
 		a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: now, Done: a.cutAt, Outcome: record.UnfinishedQueued}, nil)
 		return false
 	}
+	a.fullUntil = now // the client had no room
 	a.assign(op, now, now)
 	return true
 }
@@ -363,6 +364,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	if len(a.events) == 0 {
 		return
 	}
+	a.wakes.Add(1) // there is room, should the client have refused one meanwhile
 	// Under the lock, so that no completion falls between the cut and the report.
 	a.rec.SampleAll(0, a.events[:1], r)
 	if len(a.events) > 1 {
@@ -402,7 +404,7 @@ func (a *async) goOn(n int) {
 		a.mu.Lock()
 	}
 	a.turn <- struct{}{}
-	if a.busy < a.max || a.holds {
+	if a.busy < a.max || a.holds || !a.have { // the pacer also ends the schedule, or looks for more
 		a.unpark()
 	}
 }

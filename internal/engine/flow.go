@@ -9,7 +9,7 @@ import (
 )
 
 // flow is what all modes share: the source with the operation that is next, and
-// the accounting of what is in flight. Its lock is held for nanoseconds and never
+// the accounting of what is in flight. Its lock is held for microseconds and never
 // across anything that waits. What is due and not taken stays in the source, so
 // that no backlog is ever kept in memory.
 type flow struct {

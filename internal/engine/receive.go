@@ -87,6 +87,11 @@ func (r *receiver) Take(all []takt.Result) int {
 		return 0
 	}
 	n := uint64(len(all))
+	if now < r.warmup {
+		r.rec.Received(0, now, all)
+		r.warm += n
+		return len(all)
+	}
 	if limit > 0 {
 		n = min(n, limit-r.count)
 	}
@@ -94,10 +99,6 @@ func (r *receiver) Take(all []takt.Result) int {
 		return 0
 	}
 	r.rec.Received(0, now, all[:n])
-	if now < r.warmup {
-		r.warm += n
-		return int(n)
-	}
 	r.count += n
 	r.scheduled += n
 	if r.count == limit {

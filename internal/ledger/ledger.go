@@ -15,8 +15,8 @@ type Ledger[K comparable] struct {
 	Foreign              uint64 // without a number; the caller counts them
 
 	streams   map[K]*numbers
-	last      K // stream of latest: messages of one come one after the other
-	latest    *numbers
+	lastKey   K // of last: messages of a stream come one after the other
+	last      *numbers
 	gone      uint64 // missing, and no longer looked for
 	fromStart bool
 }
@@ -53,13 +53,13 @@ type gap struct{ from, to uint64 }
 
 // Note counts a message.
 func (l *Ledger[K]) Note(stream K, number uint64) {
-	n := l.latest
-	if n == nil || stream != l.last {
-		if n = l.stream(stream, number); n == nil {
+	n := l.last
+	if n == nil || stream != l.lastKey {
+		if n = l.find(stream, number); n == nil {
 			l.Foreign++
 			return
 		}
-		l.last, l.latest = stream, n
+		l.lastKey, l.last = stream, n
 	}
 	switch {
 	case number >= n.next:
@@ -76,8 +76,9 @@ func (l *Ledger[K]) Note(stream K, number uint64) {
 	}
 }
 
-// stream is that of a message with that number; nil if there are too many.
-func (l *Ledger[K]) stream(stream K, number uint64) *numbers {
+// find gives the numbers of a stream, which begins with number if it is new; nil if there
+// are too many.
+func (l *Ledger[K]) find(stream K, number uint64) *numbers {
 	n := l.streams[stream]
 	if n != nil || len(l.streams) >= MaxStreams {
 		return n

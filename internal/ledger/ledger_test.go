@@ -31,6 +31,27 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// Streams do not mix, and those beyond the bound are foreign.
+func TestStreams(t *testing.T) {
+	l := New[int](true)
+	for n := range uint64(3) {
+		for stream := range 3 {
+			l.Note(stream, n)
+		}
+	}
+	if l.Received != 9 || l.Lost() != 0 || l.Reordered != 0 {
+		t.Errorf("%+v, %d lost", l, l.Lost())
+	}
+	for stream := 3; stream <= MaxStreams; stream++ {
+		l.Note(stream, 0)
+	}
+	l.Note(MaxStreams, 1)
+	l.Note(MaxStreams-1, 1)
+	if l.Foreign != 2 || l.Received != 9+MaxStreams-3+1 {
+		t.Errorf("%d foreign, %d received", l.Foreign, l.Received)
+	}
+}
+
 // Whatever is lost, doubled and shuffled: the counts are those of a plain set.
 func TestLedgerLaws(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

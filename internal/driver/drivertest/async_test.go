@@ -112,6 +112,44 @@ func consumer(fail error) *takt.Driver {
 	}
 }
 
+// What arrives together is counted as far as it is wanted, and in the warm-up all of it.
+func TestReceiveTogether(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		requests uint64
+		warmup   time.Duration
+		taken    []int // of ten each, every 30 ms
+		want     takt.Counts
+		warm     uint64
+	}{
+		{"for a time", 0, 0, []int{10, 10, 10}, takt.Counts{Scheduled: 30, OK: 30}, 0},
+		{"a count", 24, 0, []int{10, 10, 4, 0}, takt.Counts{Scheduled: 24, OK: 24}, 0},
+		{"a count after a warm-up", 4, 70 * ms, []int{10, 10, 4, 0}, takt.Counts{Scheduled: 4, OK: 4}, 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &takt.Driver{Receive: func(ctx context.Context, sink takt.Sink) error {
+					for i, want := range c.taken {
+						time.Sleep(30 * ms)
+						if n := sink.(engine.Taker).Take(make([]takt.Result, 10)); n != want {
+							t.Errorf("batch %d: %d were taken, want %d", i, n, want)
+						}
+					}
+					<-ctx.Done()
+					if n := sink.(engine.Taker).Take(make([]takt.Result, 10)); n != 0 {
+						t.Errorf("%d were taken after the end", n)
+					}
+					return nil
+				}}
+				r := run(t, d, func(o *engine.Options) { o.Rate, o.Requests, o.Warmup = "", c.requests, c.warmup })
+				if r.Counts != c.want || r.WarmupCounts.OK != c.warm {
+					t.Errorf("counts %+v, want %+v; warm-up %+v", r.Counts, c.want, r.WarmupCounts)
+				}
+			})
+		})
+	}
+}
+
 func TestReceiveOnly(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -239,7 +277,8 @@ func TestAsyncStartsInBatches(t *testing.T) {
 // relayer ends operations together, 10 ms after the first of them, and may be given the next one meanwhile.
 type relayer struct {
 	sink             takt.Sink
-	busyEach         int // each so many'th of relayed is refused; 0: none
+	mute             uint64 // the operation of this number never ends; 0: all do
+	busyEach         int    // each so many'th of relayed is refused; 0: none
 	calls            atomic.Int32
 	relayed          int          // operations that were started where another ended
 	ending, together atomic.Int32 // calls of end under way, and of Start at once
@@ -258,6 +297,9 @@ func (r *relayer) Start(op *takt.Op) error {
 		if r.relayed++; r.busyEach > 0 && r.relayed%r.busyEach == 0 {
 			return takt.ErrBusy
 		}
+	}
+	if r.mute > 0 && op.Seq == r.mute {
+		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -320,4 +362,96 @@ func TestAsyncRelays(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A run ends though its last operation, which was started where another ended, does not.
+func TestAsyncLastIsMute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := relayer{mute: 99}
+		r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+			client.sink = sink
+			return &client, nil
+		}}, func(o *engine.Options) { o.Rate, o.Requests, o.Duration, o.MaxInFlight = "", 100, 0, 1 })
+		if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 99, Unfinished: 1}); r.Counts != want {
+			t.Errorf("counts %+v, want %+v", r.Counts, want)
+		}
+	})
+}
+
+// closed has no room for 500 ms, and says so with Wake when it has.
+type closed struct {
+	sink  takt.Sink
+	until time.Time
+}
+
+func (c *closed) Start(op *takt.Op) error {
+	if time.Now().Before(c.until) {
+		return takt.ErrBusy
+	}
+	token := op.Token
+	time.AfterFunc(ms, func() { c.sink.Done(token, &takt.Result{}) })
+	return nil
+}
+
+func (c *closed) Flush(context.Context) error { return nil }
+func (c *closed) Close() error                { return nil }
+
+// What waits for a client without room is not late by the generator's fault.
+func TestAsyncWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+			c := &closed{sink: sink, until: time.Now().Add(500 * ms)}
+			time.AfterFunc(500*ms, sink.(engine.Waker).Wake)
+			return c, nil
+		}}, func(o *engine.Options) { o.Rate = "1000/s" })
+		if want := (takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}); r.Counts != want {
+			t.Errorf("counts %+v, want %+v", r.Counts, want)
+		}
+		if lag, response := r.Latency["schedule_lag"].Max, r.Latency["response"].Max; lag > 1000 || response < 499_000 || r.Verdict != takt.Valid {
+			t.Errorf("schedule lag max %v µs, response max %v µs, verdict %+v", lag, response, r.Verdict)
+		}
+	})
+}
+
+// pair has room for two. While it refuses the third the second ends; the first takes 1 s.
+type pair struct {
+	sink   takt.Sink
+	tokens []uint64
+	third  time.Time // when it was taken
+}
+
+func (p *pair) Start(op *takt.Op) error {
+	switch {
+	case len(p.tokens) < 2:
+		p.tokens = append(p.tokens, op.Token)
+		if len(p.tokens) == 1 {
+			time.AfterFunc(time.Second, func() { p.sink.Done(p.tokens[0], &takt.Result{}) })
+		}
+		return nil
+	case p.tokens[1] != 0:
+		p.sink.Done(p.tokens[1], &takt.Result{})
+		p.tokens[1] = 0
+		return takt.ErrBusy
+	}
+	p.third = time.Now()
+	p.sink.Done(op.Token, &takt.Result{})
+	return nil
+}
+
+func (p *pair) Flush(context.Context) error { return nil }
+func (p *pair) Close() error                { return nil }
+
+// A completion between a refusal and the wait for one is not missed.
+func TestAsyncRoomMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pair
+		began := time.Now()
+		r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+			p.sink = sink
+			return &p, nil
+		}}, func(o *engine.Options) { o.Requests, o.Drain = 3, engine.DrainOf(2*time.Second) })
+		if took := p.third.Sub(began); r.Counts.OK != 3 || took > 30*ms {
+			t.Errorf("the third operation was taken after %v, due after 20 ms; counts %+v", took, r.Counts)
+		}
+	})
 }

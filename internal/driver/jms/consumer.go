@@ -99,7 +99,8 @@ func (c *consumer) burst() {
 	}
 }
 
-// idle reports whether nothing is left to commit, or with lastCommit under way.
+// idle reports whether nothing is left to commit or, after lastCommit, no commit is under
+// way.
 func (c *consumer) idle() bool { return c.tx == nil || c.tx.idle() }
 
 // lastCommit lets no further commit begin.

@@ -167,9 +167,11 @@ func (p *producer) settled(token uint64, o amqp.Outcome) {
 	if o.Err == nil {
 		p.conn.acks = append(p.conn.acks, f.sent)
 	}
-	if p.tx == nil {
-		p.end(f.token, o.Err, classOf(o.State))
+	if p.tx != nil {
+		p.run.wake() // there is room, though no operation ended
+		return
 	}
+	p.end(f.token, o.Err, classOf(o.State))
 }
 
 // end ends an operation; in the reader's goroutine.

@@ -101,6 +101,13 @@ func TestCommitInterval(t *testing.T) {
 	}
 }
 
+// In a transaction that is not full the outcome of a message makes room for the next one.
+func TestCommitLarge(t *testing.T) {
+	o := served(t, &amqp.Fake{}, NewProducer())
+	o.CommitInterval, o.MessageSize, o.MessageCount = 10, 2_000_000, 20
+	all(t, makeRun(t, o, nil), 20)
+}
+
 // A message that is rejected takes its transaction with it.
 func TestRollback(t *testing.T) {
 	f := &amqp.Fake{Outcome: func(n int) (amqp.State, bool) {

@@ -32,7 +32,8 @@ type Consume struct {
 	wanted  []int32
 	at      int64           // what From says, as Kafka's ListOffsets takes it
 	offsets map[int32]int64 // where to start, of assigned partitions
-	rated   bool
+	rated   bool            // --rate or --stages were given
+	pooled  bool            // --connections was
 }
 
 // The names of Consume.From.
@@ -64,7 +65,9 @@ func (o *Consume) AddFlags(fs *flag.FlagSet) {
 }
 
 // Shape notes what consumers cannot do.
-func (o *Consume) Shape(e *engine.Options) { o.rated = e.Rate != "" || e.Stages != "" }
+func (o *Consume) Shape(e *engine.Options) {
+	o.rated, o.pooled = e.Rate != "" || e.Stages != "", e.Connections > 0
+}
 
 // Validate reports every fault at once.
 func (o *Consume) Validate(args []string) []error {
@@ -75,6 +78,7 @@ func (o *Consume) Validate(args []string) []error {
 		}
 	}
 	refuse(o.rated, "a consumer takes what there is: drop --rate and --stages, and say with --duration or -n when it ends")
+	refuse(o.pooled, "--connections says nothing here; one client reads all partitions")
 	refuse(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
 	refuse(o.MinBytes < 1 || o.MaxWait <= 0, "--fetch-min-bytes must be at least 1 and --fetch-max-wait above 0")
 	for _, err := range []error{o.readPartitions(), o.readFrom()} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -51,6 +52,88 @@ func TestConsume(t *testing.T) {
 				}
 				expect(t, r, allThere)
 			})
+		}
+	}
+}
+
+// A run that has what it wants counts no more, and commits no more: the next one of its
+// group goes on there.
+func TestConsumeCount(t *testing.T) {
+	c := broker(t)
+	p := producerOf(c)
+	p.BatchSize = 10
+	run(t, p, requests(300))
+	for _, client := range []string{clientFranz, clientSarama} {
+		t.Run(client, func(t *testing.T) {
+			for _, n := range []uint64{100, 200} {
+				o := consumerOf(c)
+				o.Client, o.Group = client, "counts by "+client
+				r := run(t, o, count(n))
+				received, _ := partitions(r)
+				if r.Counts.OK != n || received != n || r.Latency["transfer"].Count != n {
+					t.Errorf("%d: counts %+v, %d of the partitions, %d transfers", n, r.Counts, received, r.Latency["transfer"].Count)
+				}
+				expect(t, r, allThere)
+			}
+		})
+	}
+}
+
+// partitions sums what a report has of them.
+func partitions(r *takt.Report) (received uint64, lag int64) {
+	for _, p := range r.Extra["partitions_received"].(map[string]any) {
+		p := p.(map[string]any)
+		received += p["received"].(uint64)
+		lag += p["lag"].(int64)
+	}
+	return received, lag
+}
+
+func offsets(from, to int) (all []message) {
+	for i := from; i < to; i++ {
+		all = append(all, message{partition: 1, offset: int64(i)})
+	}
+	return all
+}
+
+// What nobody wanted is still to be read.
+func TestLag(t *testing.T) {
+	r := newReceiver(&wire{}, nil)
+	for _, c := range []struct {
+		batch    []message
+		wanted   int
+		received uint64
+		lag      int64
+	}{
+		{offsets(10, 15), 0, 0, 5},
+		{offsets(10, 15), 3, 3, 2},
+		{offsets(13, 20), 7, 10, 0},
+		{append(offsets(20, 21), message{partition: 1, offset: 21, end: 40}), 2, 12, 18},
+		{offsets(22, 24), 2, 14, 16},
+	} {
+		r.count(c.batch, c.wanted)
+		rep := &takt.Report{Extra: map[string]any{}}
+		r.describe(rep)
+		if received, lag := partitions(rep); received != c.received || lag != c.lag || rep.Extra["lag"] != lag {
+			t.Errorf("%d received, lag %d, want %d and %d", received, lag, c.received, c.lag)
+		}
+	}
+}
+
+func TestGather(t *testing.T) {
+	for _, c := range []struct{ there, want int }{{0, 1}, {5, 6}, {maxBatch + 5, maxBatch}} {
+		for _, closed := range []bool{false, true} {
+			from := make(chan *sarama.ConsumerMessage, c.there)
+			for i := range c.there {
+				from <- &sarama.ConsumerMessage{Offset: int64(i + 1)}
+			}
+			if closed {
+				close(from)
+			}
+			batch := gather(nil, &sarama.ConsumerMessage{}, from)
+			if len(batch) != c.want || batch[c.want-1].offset != int64(c.want-1) {
+				t.Errorf("%d behind the first, closed %v: %d messages, want %d", c.there, closed, len(batch), c.want)
+			}
 		}
 	}
 }

@@ -84,19 +84,20 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 			return p, nil
 		},
 		Receive: func(ctx context.Context, sink takt.Sink) error {
-			return c.consume(ctx, &r.troubles, func(all []message, at time.Time) {
-				r.read(all, at)
-				r.count(all)
-				for i := range all {
-					m := &all[i]
+			return c.consume(ctx, &r.troubles, func(batch []message, at time.Time) int {
+				r.decode(batch, at)
+				for i := range batch {
+					m := &batch[i]
+					r.count(batch[i:i+1], 1)
 					if !r.ours(m) {
 						continue
 					}
 					var res takt.Result
 					o.wire.drain(&res)
-					res.Phases[phaseTransfer] = m.transfer
+					res.Phases[phaseTransfer] = max(0, m.transfer)
 					sink.Done(m.stamp.token, &res)
 				}
+				return len(batch)
 			})
 		},
 		Finish: func(_ context.Context, rep *takt.Report) error {

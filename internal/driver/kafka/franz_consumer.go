@@ -15,20 +15,21 @@ import (
 // franzConsumer receives by franz-go.
 type franzConsumer struct {
 	client   *kgo.Client
+	group    bool
 	fetching chan struct{} // closed when the first fetch is on its way
 	once     sync.Once
 }
 
 func (o *Consume) openFranzConsumer() (*franzConsumer, error) {
-	f := &franzConsumer{fetching: make(chan struct{})}
+	f := &franzConsumer{group: o.Group != "", fetching: make(chan struct{})}
 	isolation := kgo.ReadUncommitted()
 	if o.Committed {
 		isolation = kgo.ReadCommitted()
 	}
 	opts := append(o.Cluster.franz(), kgo.FetchIsolationLevel(isolation), kgo.FetchMinBytes(int32(o.MinBytes)),
 		kgo.FetchMaxWait(o.MaxWait), kgo.WithHooks(f))
-	if o.Group != "" {
-		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(o.offset()))
+	if f.group {
+		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.AutoCommitMarks(), kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(o.offset()))
 	} else {
 		at := map[int32]kgo.Offset{}
 		for p, offset := range o.offsets {
@@ -69,8 +70,8 @@ func (f *franzConsumer) await(ctx context.Context) error {
 }
 
 // consume implements consumer.
-func (f *franzConsumer) consume(ctx context.Context, t *troubles, take func(all []message, at time.Time)) error {
-	all := make([]message, 0, maxTogether)
+func (f *franzConsumer) consume(ctx context.Context, t *troubles, take taking) error {
+	batch := make([]message, 0, maxBatch)
 	for {
 		fetches := f.client.PollFetches(ctx)
 		if ctx.Err() != nil {
@@ -84,12 +85,14 @@ func (f *franzConsumer) consume(ctx context.Context, t *troubles, take func(all 
 			t.add(e.Err)
 		}
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-			for records := range slices.Chunk(p.Records, maxTogether) {
-				all = all[:0]
+			for records := range slices.Chunk(p.Records, maxBatch) {
+				batch = batch[:0]
 				for _, r := range records {
-					all = append(all, message{partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: p.HighWatermark})
+					batch = append(batch, message{partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: p.HighWatermark})
 				}
-				take(all, now)
+				if n := take(batch, now); n > 0 && f.group {
+					f.client.MarkCommitRecords(records[n-1])
+				}
 			}
 		})
 	}

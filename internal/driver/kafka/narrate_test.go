@@ -232,6 +232,7 @@ func TestShape(t *testing.T) {
 		{"the seed's rate", func(o *Produce, e *engine.Options) { o.ProduceRate = 3 }, "3/s", inFlight, ""},
 		{"both", func(o *Produce, e *engine.Options) { o.ProduceRate, e.Rate = 3, "7/s" }, "7/s", inFlight, "both --produce-rate and --rate"},
 		{"a bound of the user's", func(o *Produce, e *engine.Options) { e.MaxInFlight = 17 }, "", 17, ""},
+		{"connections", func(_ *Produce, e *engine.Options) { e.Connections = 2 }, "", 2, "--connections says nothing"},
 		{"transactions larger than the loop", func(o *Produce, e *engine.Options) { o.Transaction = 1000 }, "", 1000, ""},
 		{"transactions larger than the bound", func(o *Produce, e *engine.Options) { o.Transaction, e.MaxInFlight = 1000, 10 }, "", 10, "cannot fill transactions"},
 	} {

@@ -161,6 +161,9 @@ func (o *Produce) Shape(e *engine.Options) {
 		}
 		e.Rate = cmp.Or(e.Rate, rate)
 	}
+	if e.Connections > 0 {
+		o.shapeFault = errors.New("--connections says nothing here; use --workers, which have connections of their own")
+	}
 	o.seed = e.Seed
 	least := o.Workers * o.Transaction // else a transaction could never be filled
 	if e.MaxInFlight == engine.DefaultInFlight {

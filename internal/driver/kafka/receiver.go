@@ -18,23 +18,27 @@ type message struct {
 	value     []byte
 	header    []byte    // with the stamp; nil: none
 	sent      time.Time // the record's time, in whole milliseconds
-	end       int64     // offset after the partition's last record, as far as the client knows
+	end       int64     // offset after the partition's last record, as far as the client knows; 0: see others
 
 	// What the receiver finds out.
 	stamp    stamp
 	stamped  bool
-	transfer time.Duration // how long it was under way
+	transfer time.Duration // how long it was under way; negative: the clocks differ
 }
 
-// maxTogether bounds how many messages a consumer hands over at once.
-const maxTogether = 512
+// maxBatch bounds how many messages a consumer hands over at once.
+const maxBatch = 512
+
+// taking takes messages of one partition that arrived together at that instant, and
+// tells how many of the first the run wanted: the others are not to be committed. It
+// does not keep them.
+type taking func(batch []message, at time.Time) int
 
 // consumer is a library that receives records.
 type consumer interface {
-	// consume hands over what arrives together from a partition, with the instant, until
-	// ctx ends, or an error comes that does not pass; others go to t. take may be called
-	// by several goroutines.
-	consume(ctx context.Context, t *troubles, take func(all []message, at time.Time)) error
+	// consume hands over what arrives until ctx ends, or an error comes that does not
+	// pass; others go to t. take may be called by several goroutines.
+	consume(ctx context.Context, t *troubles, take taking) error
 	close()
 }
 
@@ -89,42 +93,35 @@ const (
 	fromSent = "sent"
 )
 
-// read finds out what messages say of themselves.
-func (r *receiver) read(all []message, at time.Time) {
-	for i := range all {
-		m := &all[i]
+// decode finds out what messages say of themselves.
+func (r *receiver) decode(batch []message, at time.Time) {
+	for i := range batch {
+		m := &batch[i]
 		if m.stamp, m.stamped = readStamp(m.header); !m.stamped {
 			m.stamp, m.stamped = readStamp(m.value)
 		}
 	}
-	now := at.UnixNano()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range all {
-		all[i].transfer = r.transfer(&all[i], now)
+	for i := range batch {
+		batch[i].transfer = r.transfer(&batch[i], at)
 	}
 }
 
 // transfer is how long a message was under way. The first message decides from when:
 // figures of two kinds would be none. The caller holds the lock.
-func (r *receiver) transfer(m *message, now int64) time.Duration {
-	kind, began := fromDue, m.stamp.due
-	if !m.stamped {
-		if m.sent.IsZero() {
-			return 0
-		}
-		kind, began = fromSent, m.sent.UnixNano()
+func (r *receiver) transfer(m *message, at time.Time) time.Duration {
+	kind, began := fromSent, m.sent
+	if m.stamped {
+		kind, began = fromDue, time.Unix(0, m.stamp.due)
 	}
 	if r.from == "" {
 		r.from = kind
 	}
-	if kind != r.from {
+	if kind != r.from || began.IsZero() {
 		return 0
 	}
-	if now < began {
-		r.skewed++
-	}
-	return time.Duration(max(0, now-began))
+	return at.Sub(began)
 }
 
 // ours reports whether a message counts, and is not a foreign one.
@@ -132,16 +129,17 @@ func (r *receiver) ours(m *message) bool {
 	return m.stamped && (r.own == nil || m.stamp.run == *r.own)
 }
 
-// count counts messages of one partition that were read.
-func (r *receiver) count(all []message) {
-	if len(all) == 0 {
-		return
-	}
+// count counts the first messages of a batch, which the run wanted.
+func (r *receiver) count(batch []message, wanted int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.place(all)
-	for i := range all {
-		if m := &all[i]; r.ours(m) {
+	r.place(batch, wanted)
+	for i := range wanted {
+		m := &batch[i]
+		if m.transfer < 0 {
+			r.skewed++
+		}
+		if r.ours(m) {
 			r.ledger.Note(streamKey{m.stamp.run, m.stamp.stream, m.partition}, m.stamp.number)
 		} else {
 			r.ledger.Foreign++
@@ -149,31 +147,36 @@ func (r *receiver) count(all []message) {
 	}
 }
 
-// place counts messages for their partition; the caller holds the lock.
-func (r *receiver) place(all []message) {
-	last := &all[len(all)-1]
-	p := r.partitions[last.partition]
+// place counts a batch for its partition; the caller holds the lock.
+func (r *receiver) place(batch []message, wanted int) {
+	first, last := &batch[0], &batch[len(batch)-1]
+	p := r.partitions[first.partition]
 	if p == nil {
-		p = &partition{}
-		r.partitions[last.partition] = p
+		p = &partition{next: first.offset}
+		r.partitions[first.partition] = p
 	}
-	p.received += uint64(len(all))
-	p.next, p.end = last.offset+1, max(p.end, last.end, last.offset+1)
+	p.end = max(p.end, last.end, last.offset+1)
+	if wanted > 0 {
+		p.received += uint64(wanted)
+		p.next = batch[wanted-1].offset + 1
+	}
 }
 
 // receive is takt.Driver.Receive of consumers.
 func (r *receiver) receive(ctx context.Context, c consumer, sink takt.Sink) error {
 	taker := sink.(engine.Taker)
-	pool := sync.Pool{New: func() any { return new([maxTogether]takt.Result) }}
-	return c.consume(ctx, &r.troubles, func(all []message, at time.Time) {
-		r.read(all, at)
-		results := pool.Get().(*[maxTogether]takt.Result)
+	pool := sync.Pool{New: func() any { return new([maxBatch]takt.Result) }}
+	return c.consume(ctx, &r.troubles, func(batch []message, at time.Time) int {
+		r.decode(batch, at)
+		results := pool.Get().(*[maxBatch]takt.Result)
 		defer pool.Put(results)
-		for i := range all {
-			results[i].Phases[phaseTransfer] = all[i].transfer
+		for i := range batch {
+			results[i].Phases[phaseTransfer] = max(0, batch[i].transfer)
 		}
 		r.wire.drain(&results[0])
-		r.count(all[:taker.Take(results[:len(all)])])
+		wanted := taker.Take(results[:len(batch)])
+		r.count(batch, wanted)
+		return wanted
 	})
 }
 

@@ -25,8 +25,8 @@ func (o *Consume) saramaConsumerConfig() *sarama.Config {
 }
 
 // messageOf is m as takt sees it.
-func messageOf(m *sarama.ConsumerMessage, end int64) message {
-	out := message{partition: m.Partition, offset: m.Offset, value: m.Value, sent: m.Timestamp, end: end}
+func messageOf(m *sarama.ConsumerMessage) message {
+	out := message{partition: m.Partition, offset: m.Offset, value: m.Value, sent: m.Timestamp}
 	for _, h := range m.Headers {
 		if string(h.Key) == stampHeader {
 			out.header = h.Value
@@ -35,20 +35,20 @@ func messageOf(m *sarama.ConsumerMessage, end int64) message {
 	return out
 }
 
-// gather appends first to all, and what is there behind it.
-func gather(all []message, first *sarama.ConsumerMessage, from <-chan *sarama.ConsumerMessage, end int64) []message {
-	for m := first; m != nil; {
-		all = append(all, messageOf(m, end))
-		if len(all) == maxTogether {
-			break
-		}
+// gather appends first to batch, and what is there behind it.
+func gather(batch []message, first *sarama.ConsumerMessage, from <-chan *sarama.ConsumerMessage) []message {
+	for batch = append(batch, messageOf(first)); len(batch) < maxBatch; {
 		select {
-		case m = <-from: // nil: closed, which the next receive tells
+		case m, open := <-from:
+			if !open {
+				return batch
+			}
+			batch = append(batch, messageOf(m))
 		default:
-			return all
+			return batch
 		}
 	}
-	return all
+	return batch
 }
 
 // saramaPartitions receives by sarama from partitions that are assigned.
@@ -75,21 +75,22 @@ func (o *Consume) openSaramaPartitions() (consumer, error) {
 }
 
 // consume implements consumer.
-func (s *saramaPartitions) consume(ctx context.Context, t *troubles, take func(all []message, at time.Time)) error {
+func (s *saramaPartitions) consume(ctx context.Context, t *troubles, take taking) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	var all sync.WaitGroup
+	var readers sync.WaitGroup
 	for _, pc := range s.partitions {
-		all.Go(func() {
-			var all []message
+		readers.Go(func() {
+			var batch []message
 			for {
 				select {
 				case m, open := <-pc.Messages():
 					if !open {
 						return
 					}
-					all = gather(all[:0], m, pc.Messages(), pc.HighWaterMarkOffset())
-					take(all, time.Now())
+					batch = gather(batch[:0], m, pc.Messages())
+					batch[len(batch)-1].end = pc.HighWaterMarkOffset()
+					take(batch, time.Now())
 				case err := <-pc.Errors():
 					if err == nil {
 						continue // closed, and Messages too
@@ -105,7 +106,7 @@ func (s *saramaPartitions) consume(ctx context.Context, t *troubles, take func(a
 			}
 		})
 	}
-	all.Wait()
+	readers.Wait()
 	return context.Cause(ctx)
 }
 
@@ -126,7 +127,7 @@ func (s *saramaPartitions) close() {
 type saramaGroup struct {
 	group sarama.ConsumerGroup
 	topic string
-	take  func(all []message, at time.Time)
+	take  taking
 }
 
 func (o *Consume) openSaramaGroup() (consumer, error) {
@@ -138,7 +139,7 @@ func (o *Consume) openSaramaGroup() (consumer, error) {
 }
 
 // consume implements consumer.
-func (s *saramaGroup) consume(ctx context.Context, t *troubles, take func(all []message, at time.Time)) error {
+func (s *saramaGroup) consume(ctx context.Context, t *troubles, take taking) error {
 	s.take = take
 	go func() {
 		for err := range s.group.Errors() {
@@ -165,17 +166,18 @@ func (s *saramaGroup) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 
 // ConsumeClaim implements sarama.ConsumerGroupHandler.
 func (s *saramaGroup) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
-	var all []message
+	var batch []message
 	for {
 		select {
 		case m, open := <-claim.Messages():
 			if !open {
 				return nil
 			}
-			all = gather(all[:0], m, claim.Messages(), claim.HighWaterMarkOffset())
-			s.take(all, time.Now())
-			last := &all[len(all)-1]
-			session.MarkOffset(s.topic, last.partition, last.offset+1, "")
+			batch = gather(batch[:0], m, claim.Messages())
+			batch[len(batch)-1].end = claim.HighWaterMarkOffset()
+			if n := s.take(batch, time.Now()); n > 0 {
+				session.MarkOffset(s.topic, m.Partition, batch[n-1].offset+1, "")
+			}
 		case <-session.Context().Done():
 			return nil
 		}
