@@ -47,6 +47,7 @@ func (s *Session) Coordinator(ctx context.Context) (*Coordinator, error) {
 	if err != nil {
 		return nil, err
 	}
+	snd.urgent = true
 	c.snd = snd
 	select {
 	case <-ready:

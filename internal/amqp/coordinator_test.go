@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func coordinator(t *testing.T, s *Session) *Coordinator {
@@ -23,6 +24,36 @@ func declare(t *testing.T, c *Coordinator) *Transaction {
 		t.Fatal(err)
 	}
 	return tx
+}
+
+// The end of a transaction goes also when the buffer is full: nobody else asks for it
+// again once that is empty.
+func TestDischargeBehindFullBuffer(t *testing.T) {
+	_, c := connected(t, script{}, Options{Buffer: 1200})
+	s := session(t, c)
+	co := coordinator(t, s)
+	tx := declare(t, co)
+	snd := sender(t, s, SenderOptions{Address: "q"})
+	waitCredit(t, snd)
+	tpl := template(t)
+	for err := error(nil); !errors.Is(err, ErrBusy); {
+		if err = snd.Send(tpl, make([]byte, 900), 1); err != nil && !errors.Is(err, ErrBusy) {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan Outcome, 1)
+	if err := co.StartDischarge(tx, true, func(o Outcome) { done <- o }); err != nil {
+		t.Fatal(err)
+	}
+	c.Flush()
+	select {
+	case o := <-done:
+		if o.Err != nil {
+			t.Error(o.Err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the transaction did not end")
+	}
 }
 
 func TestTransactedSends(t *testing.T) {

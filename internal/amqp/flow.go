@@ -57,8 +57,13 @@ func (l *link) flowed(w *flow) {
 	if w.echo || w.drain && l.sender != nil {
 		l.flow()
 	}
+	all := l.s.narrow // others than l may have waited for the window
+	l.s.narrow = false
 	c.mu.Unlock()
-	if l.sender != nil && l.sender.opt.OnCredit != nil {
+	switch {
+	case all:
+		l.s.roomy()
+	case l.sender != nil && l.sender.opt.OnCredit != nil:
 		l.sender.opt.OnCredit(l.sender.Credit())
 	}
 }

@@ -30,6 +30,7 @@ type Sender struct {
 	// Under Conn.mu.
 	credit, count uint32
 	tx            *Transaction
+	urgent        bool   // also with a full buffer: nobody would come back for it
 	head          []byte // a frame's header and transfer, to be patched
 	idAt, tagAt   int    // where in head
 	moreAt        int
@@ -137,11 +138,14 @@ func (s *Sender) check(size int) error {
 	switch {
 	case s.max > 0 && uint64(size) > s.max:
 		return fmt.Errorf("%d bytes where the broker takes %d: %w", size, s.max, ErrTooLarge)
-	case frames > s.s.widest:
+	case s.s.widest > 0 && frames > s.s.widest: // one that was never open may come to be
 		return fmt.Errorf("%d frames where the session's window is %d: %w", frames, s.s.widest, ErrTooLarge)
 	case s.credit == 0:
 		return ErrNoCredit
-	case frames > s.s.window || len(s.s.c.out.waits) >= s.s.c.opt.Buffer || s.s.unsettled.full():
+	case frames > s.s.window:
+		s.s.narrow = true
+		return ErrBusy
+	case !s.urgent && len(s.s.c.out.waits) >= s.s.c.opt.Buffer || s.s.unsettled.full():
 		return ErrBusy
 	}
 	return nil

@@ -23,6 +23,7 @@ type Session struct {
 	nextOutgoing uint32 // number of the next transfer
 	window       uint32 // transfers that the broker takes yet
 	widest       uint32 // window that was ever seen
+	narrow       bool   // a message did not go for it, and nobody was told since
 	unsettled    ring   // what was sent
 
 	nextIncoming uint32

@@ -51,6 +51,8 @@ func stepsOfRun(r *takt.Report, slo SLO) ([]CapacityStep, error) {
 // stretches are the measured intervals of r up to the end of its schedule, but for pauses.
 func stretches(r *takt.Report) (all []Stretch) {
 	before := 0.0
+	// Of other causes than lateness no second says whether it had them.
+	spoiled := r.Verdict == takt.Invalid && !slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "generator_bottleneck" })
 	for _, iv := range r.Intervals {
 		s := Stretch{Interval: iv, Seconds: iv.T - before}
 		middle := before + s.Seconds/2 - r.WarmupS
@@ -63,7 +65,7 @@ func stretches(r *takt.Report) (all []Stretch) {
 			s.Offered = float64(iv.Scheduled) / s.Seconds
 		}
 		// The rule that makes a whole run invalid (record.judgeLag), held to its seconds.
-		s.Late = r.Verdict == takt.Invalid && iv.ScheduleLagP99 > max(1e3, 0.1*iv.ResponseP99)
+		s.Late = spoiled || r.Verdict == takt.Invalid && iv.ScheduleLagP99 > max(1e3, 0.1*iv.ResponseP99)
 		if s.Offered > 0 {
 			all = append(all, s)
 		}

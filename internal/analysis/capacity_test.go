@@ -219,7 +219,11 @@ func TestStepsOfRamp(t *testing.T) {
 	if len(steps) != curveSteps || math.Abs(a.Sustainable/want-1) > 0.03 || a.LimitedBy != "p95<100ms" || a.Interval.Low == nil {
 		t.Errorf("%d steps, %v limited by %q, want %v", len(steps), a.Sustainable, a.LimitedBy, want)
 	}
-	r.Verdict = takt.Invalid // of which only the last 19 s were late
+	r.Verdict, r.Warnings = takt.Invalid, []takt.Warning{{Code: "generator_saturated"}}
+	if steps, err = StepsOf([]*takt.Report{r}, s); err != nil || steps[0].Verdict != takt.Invalid {
+		t.Errorf("%v of a run that is invalid for no single second (%v)", steps[0].Verdict, err)
+	}
+	r.Warnings = []takt.Warning{{Code: "generator_bottleneck"}} // of which only the last 19 s were late
 	for i := range r.Intervals {
 		if i > 90 {
 			r.Intervals[i].ScheduleLagP99 = 1e7

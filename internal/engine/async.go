@@ -117,6 +117,7 @@ func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 		a.done.Go(func() {
 			if err := receive(a.ctx, a.plan.Driver, a); err != nil {
 				a.rec.Note("receive", err)
+				a.breakOff() // what was sent would never end
 			}
 		})
 	}

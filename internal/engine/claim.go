@@ -40,6 +40,7 @@ func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready t
 	}
 	f.count(op, now)
 	f.enter()
+	f.settle()
 	return true, f.ready
 }
 
@@ -50,14 +51,16 @@ func (f *flow) ended() {
 	f.leave()
 }
 
-// dropLate ends the claim on op if the schedule was ended before it is due, and
-// reports whether it was.
+// dropLate ends the claim on op if the schedule was ended before it is due, or others
+// have made its limit full, and reports whether it was.
 func (f *flow) dropLate(op *takt.Op) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.cutoff < 0 || op.Due < f.cutoff {
+	full := f.limit > 0 && f.scheduled >= f.limit
+	if !full && (f.cutoff < 0 || op.Due < f.cutoff) {
 		return false
 	}
+	f.have = f.have && !full
 	f.claims--
 	f.settle()
 	return true

@@ -52,7 +52,8 @@ type loop struct {
 	claim   takt.Op // the operation it waits for
 	claimed bool
 	starved bool          // there is nothing to claim yet
-	full    bool          // claim is due, and no connection is free
+	full    bool          // claim is due, and no connection is free …
+	freed   bool          // … but one was since
 	blocked time.Duration // until then operations that were due had to wait for a connection
 	looked  bool          // no answer came for those that are due now
 	hasRoom bool          // at the cut a connection was free
@@ -110,7 +111,7 @@ func (l *loop) adopt() {
 	if l.stamps {
 		l.stamps = sock.Stamp(c.fd) == nil
 	}
-	if l.poll.Add(c.fd, c.token, false) != nil {
+	if l.poll.Add(c.fd, c.token, false) != nil || sock.IsStale(c.fd) {
 		l.drop(c)
 		l.spare = append(l.spare, c)
 		return
@@ -127,7 +128,7 @@ func (l *loop) turn() {
 	if now-l.wallAt >= wallEvery {
 		l.wall, l.wallAt = sock.WallOffset(l.m.begun), now
 	}
-	if !busy {
+	if !busy && !(l.full && l.freed) {
 		l.rest(now)
 	}
 }
@@ -142,16 +143,23 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 	for l.claimed && l.claim.Due <= now { // Asap is below any instant
 		c := l.pick(now)
 		if c == nil && l.drops() {
-			l.dropClaimed(now)
+			if !l.looked && l.flight.n > 0 { // an answer may be there and hold its connection
+				l.looked = l.readSome() == 0
+			} else {
+				l.dropClaimed(now)
+			}
 			continue
 		}
 		if c == nil {
-			l.full, l.blocked = true, now
+			l.full, l.freed, l.blocked = true, false, now
 			break
 		}
 		l.begin(c, now)
 		sent++
 		now = l.now()
+		if c.fd < 0 { // not even dialled: the others are to have their turn
+			break
+		}
 	}
 	l.pace.sent(sent, begun)
 	return now
@@ -230,7 +238,7 @@ func (l *loop) freeSince(c *lconn, due time.Duration) time.Duration {
 	case due > l.blocked && (l.grows() || c.fd < 0):
 		return 0
 	case c.fd < 0:
-		return l.blocked
+		return max(l.blocked, c.idle)
 	case len(l.idle) > 0:
 		return min(c.idle, l.idle[0].idle)
 	}
@@ -285,6 +293,7 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 }
 
 func (l *loop) release(c *lconn) {
+	l.freed = true
 	if c.fd < 0 {
 		l.spare = append(l.spare, c)
 	} else {
@@ -361,18 +370,17 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 		}
 		return false
 	}
-	if ev.Write && len(c.unsent) > 0 {
-		l.sendRest(c)
-	}
-	switch {
-	case c.fd < 0 || !ev.Read:
-		return false
+	switch { // before the rest is sent, which fails if the target has answered and gone
+	case !ev.Read:
 	case c.state == lbusy:
-		return l.receive(c)
+		received = l.receive(c)
 	case sock.IsStale(c.fd): // an idle one has come to its end
 		l.drop(c)
 	}
-	return false
+	if c.fd >= 0 && ev.Write && len(c.unsent) > 0 {
+		l.sendRest(c)
+	}
+	return received
 }
 
 // expire fails what has taken too long.

@@ -373,3 +373,93 @@ func TestModesDown(t *testing.T) {
 		}
 	})
 }
+
+// A closed loop whose target refuses goes on with the next operation at once.
+func TestModesRefused(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			c, err := l.Accept() // the probe
+			l.Close()
+			if err == nil {
+				request(c)
+				c.Close()
+			}
+		}()
+		r := load(t, mode, httpLoop(t, l.Addr().String()), func(o *engine.Options) { o.Duration, o.Connections = time.Second, 10 })
+		if r.Counts.Failed < 500 {
+			t.Errorf("%+v", r.Counts)
+		}
+	})
+}
+
+// What waits for the only connection, which has to be made anew each time, is not late
+// by the generator's fault.
+func TestModesRedialIsNoLag(t *testing.T) {
+	addr := listen(t, func(c net.Conn) {
+		if request(c) {
+			time.Sleep(5 * time.Millisecond)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+		}
+	})
+	eachMode(t, func(t *testing.T, mode string) {
+		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
+			o.Rate, o.Requests, o.Connections, o.Arrivals, o.Seed = "120", 100, 1, "poisson", 1
+		})
+		if lag, service := r.Latency["schedule_lag"].P50, r.Latency["service"].P50; r.Counts.OK != 100 || lag > service/4 {
+			t.Errorf("lag p50 %v µs beside a service time of %v; %+v", lag, service, r.Counts)
+		}
+	})
+}
+
+// An answer that is there is read before the next operation is dropped for its connection.
+func TestModesDropLast(t *testing.T) {
+	addr, _ := serve(t, target.Options{})
+	eachMode(t, func(t *testing.T, mode string) {
+		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
+			o.Rate, o.Requests, o.MaxInFlight, o.Overflow = "1100", 500, 1, "drop"
+		})
+		if r.Counts.Dropped > 150 {
+			t.Errorf("%+v", r.Counts)
+		}
+	})
+}
+
+// The drain begins when the last operation is sent, though it waited for the first.
+func TestModesLastHangs(t *testing.T) {
+	addr := listen(t, func(c net.Conn) {
+		request(c)
+		io.WriteString(c, ok)
+		io.Copy(io.Discard, c)
+	})
+	for loops := range 3 {
+		eachMode(t, func(t *testing.T, mode string) {
+			l := httpLoop(t, addr)
+			l.Timeout = 10 * time.Second
+			r := load(t, mode, l, func(o *engine.Options) {
+				o.Requests, o.Connections, o.Loops, o.Drain = uint64(2*max(1, loops)), max(1, loops), loops, engine.DrainOf(300*time.Millisecond)
+			})
+			if n := r.Counts.Scheduled; r.Counts.Unfinished != n/2 || r.Counts.OK != n/2 {
+				t.Errorf("%d loops: %+v", loops, r.Counts)
+			}
+		})
+	}
+}
+
+// --max-in-flight holds for a fixed pool that is larger.
+func TestModesBoundBelowPool(t *testing.T) {
+	addr, _ := serve(t, target.Options{Service: "5ms"})
+	eachMode(t, func(t *testing.T, mode string) {
+		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Requests, o.Connections, o.MaxInFlight = 300, 30, 10 })
+		peak := 0
+		for _, iv := range r.Intervals {
+			peak = max(peak, iv.InFlightMax)
+		}
+		if peak != 10 || r.Counts.OK != 300 {
+			t.Errorf("%d in flight, want 10; %+v", peak, r.Counts)
+		}
+	})
+}

@@ -78,7 +78,7 @@ func (p *pool) prepare(context.Context) error {
 		return fmt.Errorf("cannot make the first worker: %w", err)
 	}
 	var rest []<-chan error
-	for i := 1; i < p.options.Connections; i++ {
+	for i := 1; i < min(p.options.Connections, p.max); i++ {
 		rest = append(rest, p.make1())
 	}
 	for _, made := range rest {
@@ -258,6 +258,7 @@ func (p *pool) again(w *worker, at time.Duration) bool {
 		}
 		p.busy--
 		w.accept(at, free)
+		p.settle() // it may be the last, and the pacer waits for a worker
 		return true
 	}
 	p.idle = append(p.idle, w)

@@ -23,6 +23,9 @@ type End struct {
 func (r *Recorder) Report(e End) *takt.Report {
 	r.collect() // what was cut off came after the last interval
 	window := r.windowLength(e)
+	if r.cfg.Window < 0 {
+		r.total.achieved, r.total.unsent = r.total.course.until(r.cfg.Warmup + window)
+	}
 	intervals, span := r.history.all()
 	rep := &takt.Report{
 		SchemaVersion: takt.SchemaVersion,

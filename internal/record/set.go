@@ -24,6 +24,7 @@ type set struct {
 	received                  uint64
 	achieved                  uint64 // sent within the window and ended
 	unsent                    uint64 // not sent in time although a slot was free
+	course                    course // of both, while the window's end is not known
 	lastDone                  time.Duration
 	bytes                     takt.Bytes
 	ok, other                 *hist.Histogram // response time of the ok, and of failed and unfinished
@@ -64,6 +65,7 @@ func (s *set) reset() {
 	clear(s.classes)
 	s.counts, s.warm, s.bytes = takt.Counts{}, takt.Counts{}, takt.Bytes{}
 	s.received, s.achieved, s.unsent, s.lastDone = 0, 0, 0, 0
+	s.course.reset()
 	s.status = [maxStatus]uint64{}
 }
 
@@ -93,7 +95,10 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 	case UnfinishedSent:
 		s.sent(e, n, s.other)
 	case Ended:
-		if e.Sent <= window {
+		switch {
+		case s.cfg.Window < 0:
+			s.course.at(e.Sent).ended += n
+		case e.Sent <= window:
 			s.achieved += n
 		}
 		if failed {
@@ -125,7 +130,12 @@ func (s *set) late(e *Event, n uint64, window time.Duration) {
 		sent = e.Done
 	}
 	limit := window + Grace
-	if window < limit && e.Outcome != Dropped && sent > limit && max(e.Due, e.Free) <= limit {
+	switch {
+	case e.Outcome == Dropped:
+	case s.cfg.Window < 0:
+		s.course.at(max(e.Due, e.Free)).ready += n
+		s.course.at(sent).sent += n
+	case sent > limit && max(e.Due, e.Free) <= limit:
 		s.unsent += n
 	}
 }
@@ -231,6 +241,7 @@ func (s *set) merge(o *set) {
 	s.received += o.received
 	s.achieved += o.achieved
 	s.unsent += o.unsent
+	s.course.merge(&o.course)
 	s.lastDone = max(s.lastDone, o.lastDone)
 	s.bytes.Sent += o.bytes.Sent
 	s.bytes.Received += o.bytes.Received

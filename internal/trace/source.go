@@ -100,12 +100,22 @@ func scale(d time.Duration, speed float64) time.Duration {
 	return time.Duration(min(float64(d)/speed, math.MaxInt64/2))
 }
 
-// End implements takt.Source: just behind the last operation once that is known.
+// End implements takt.Source, once the last operation is known: see Behind.
 func (s *Source) End() time.Duration {
 	if !s.ended || s.seq == 0 {
 		return -1
 	}
-	return s.last + 1
+	return Behind(s.last, s.seq)
+}
+
+// Behind is when a schedule of n operations is over, the last of which is due then: as
+// much later as they are apart on average, so that n in that time is their rate. Of
+// operations that are all due at once it is a second.
+func Behind(last time.Duration, n uint64) time.Duration {
+	if n < 2 || last <= 0 {
+		return last + time.Second
+	}
+	return last + max(1, last/time.Duration(n-1))
 }
 
 // EndedEarly reports whether a fault ended the log.

@@ -120,7 +120,7 @@ func Survey(src Stream) (Statistics, error) {
 }
 
 func (s *Statistics) note(r *Record) {
-	if s.Requests == 0 {
+	if s.First.IsZero() {
 		s.First = r.At
 	}
 	s.Requests++

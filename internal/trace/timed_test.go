@@ -96,7 +96,7 @@ func TestSource(t *testing.T) {
 		if got := due(t, src); got != want {
 			t.Errorf("at %v: %s, want %s", speed, got, want)
 		}
-		if src.End() != time.Duration(2e9/speed)+1 || src.Err() != nil || src.EndedEarly() || src.Starved() {
+		if src.End() != time.Duration(2e9/speed)+time.Duration(2e9/speed/3) || src.Err() != nil || src.EndedEarly() || src.Starved() {
 			t.Errorf("%v %v %v %v", src.End(), src.Err(), src.EndedEarly(), src.Starved())
 		}
 	}
@@ -370,7 +370,7 @@ func TestAhead(t *testing.T) {
 	}
 	for src.Next(&op) || src.Starved() {
 	}
-	if src.End() != 1 || src.Err() != nil || a.Wait(t.Context()) != io.EOF {
+	if src.End() != time.Second || src.Err() != nil || a.Wait(t.Context()) != io.EOF {
 		t.Error(src.End(), src.Err())
 	}
 }

@@ -455,3 +455,20 @@ func TestAsyncRoomMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// A receiver that fails ends the schedule: what is sent after it would never end.
+func TestAsyncReceiveFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, &takt.Driver{
+			Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) { return &closed{sink: sink}, nil },
+			Receive: func(context.Context, takt.Sink) error {
+				time.Sleep(95 * ms)
+				return errors.New("not authorised")
+			},
+		}, nil)
+		named := slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "receive" })
+		if want := (takt.Counts{Scheduled: 10, Sent: 10, OK: 10}); r.Counts != want || !named {
+			t.Errorf("counts %+v, want %+v; warnings %v", r.Counts, want, r.Warnings)
+		}
+	})
+}

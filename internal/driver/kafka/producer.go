@@ -39,6 +39,7 @@ type producer struct {
 	start    time.Time // of the run
 	epoch    int64     // the same, in ns since 1970
 	workers  []*worker
+	dealt    uint64 // operations that the workers got; the pacer's
 	wire     *wire
 	meter    *meter
 	graphite *graphite // nil: none
@@ -76,12 +77,14 @@ func (p *producer) Start(op *takt.Op) error {
 
 // StartAll implements engine.BatchStarter. Operations go to the workers in turn.
 func (p *producer) StartAll(ops []takt.Op) {
+	first := p.dealt // not the operations' numbers, of which a shard has each so many'th
+	p.dealt += uint64(len(ops))
 	if len(ops) == 1 {
-		p.workers[ops[0].Seq%uint64(len(p.workers))].push(ops)
+		p.workers[first%uint64(len(p.workers))].push(ops, first)
 		return
 	}
 	for _, w := range p.workers {
-		w.push(ops)
+		w.push(ops, first)
 	}
 }
 

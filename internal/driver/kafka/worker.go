@@ -78,12 +78,12 @@ type job struct {
 }
 
 // push queues those of the operations that are this worker's, and writes what may be
-// written now.
-func (w *worker) push(ops []takt.Op) {
+// written now. first is how many all workers had before.
+func (w *worker) push(ops []takt.Op, first uint64) {
 	w.mu.Lock()
 	before := w.queue.len()
 	for i := range ops {
-		if op := &ops[i]; op.Seq%uint64(len(w.workers)) == w.id {
+		if op := &ops[i]; (first+uint64(i))%uint64(len(w.workers)) == w.id {
 			w.queue.push(pending{token: op.Token, seq: op.Seq, due: op.Due})
 		}
 	}

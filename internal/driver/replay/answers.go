@@ -24,26 +24,27 @@ func (a *answers) Ask(op *takt.Op, q *http.Asked) {
 	if o.KeepHost && isHost(rec.Host) {
 		q.Host = rec.Host
 	}
-	switch n := bodySize(rec); {
+	switch n := o.bodySize(rec); {
 	case len(rec.Body) > 0:
 		q.Body = append(q.Body, rec.Body...)
 	case n > 0:
-		q.Body = o.random.Append(q.Body, int(min(n, o.mostBody())), op.Seq)
+		q.Body = o.random.Append(q.Body, int(n), op.Seq)
 	}
 	if o.Seed.S3 {
 		a.sign(q)
 	}
 }
 
-// bodySize is how many bytes a request has to bring along.
-func bodySize(rec *trace.Record) int64 {
+// bodySize is how many bytes a request brings along: those that were recorded, or as many
+// random ones as there may be.
+func (o *Options) bodySize(rec *trace.Record) int64 {
 	switch {
 	case isReading(rec.Method):
 		return 0
 	case len(rec.Body) > 0:
 		return int64(len(rec.Body))
 	}
-	return max(0, rec.RequestBytes)
+	return min(max(0, rec.RequestBytes), o.mostBody())
 }
 
 // isHost reports whether a recorded host can stand in a header.

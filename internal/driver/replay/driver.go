@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -127,7 +128,7 @@ func (budget) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	}
 	select {
 	case <-time.After(d):
-		r.Status = rec.Expected
+		r.Status = cmp.Or(rec.Expected, 200)
 	case <-ctx.Done():
 		r.Class, r.Err = "cancelled", context.Cause(ctx)
 	}

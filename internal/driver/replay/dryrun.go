@@ -34,7 +34,7 @@ func (o *Options) Plan(ctx context.Context, w io.Writer, src takt.Source) error 
 			time.Sleep(time.Millisecond) // as the engine does
 			continue
 		}
-		if src.End() >= 0 && op.Due >= src.End() || o.Seed.Rewind && n >= plannedShown && src.End() < 0 {
+		if src.End() >= 0 && op.Due >= src.End() || o.enough(op.Due, n, src.End()) {
 			break
 		}
 		n++
@@ -51,6 +51,13 @@ func (o *Options) Plan(ctx context.Context, w io.Writer, src takt.Source) error 
 		return err
 	}
 	return o.plan(w, n, last)
+}
+
+// enough reports whether a plan of n requests, of which the next is due then, has to end
+// there: a closed loop has no instants, and a log that begins again no end.
+func (o *Options) enough(next time.Duration, n uint64, end time.Duration) bool {
+	closed, limit := next == takt.Asap, o.engine.Requests
+	return closed && limit > 0 && n >= limit || o.Seed.Rewind && n >= plannedShown && (closed || end < 0)
 }
 
 // plan says what the run would be.

@@ -35,15 +35,15 @@ type entry struct {
 
 func newLedger() *ledger { return &ledger{entries: make([]entry, ledgerSize)} }
 
-// note opens the entry of op, the n-th of this machine.
-func (l *ledger) note(n uint64, op *takt.Op) {
+// note opens the entry of op, the n-th of this machine, with a body of so many bytes.
+func (l *ledger) note(n uint64, op *takt.Op, body int64) {
 	rec := op.Data.(*trace.Record)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := &l.entries[n%ledgerSize]
 	*e = entry{
 		seq: op.Seq, open: true, uri: append(e.uri[:0], rec.URI...), status: rec.Status, expected: rec.Expected,
-		latency: int64(rec.Latency), body: bodySize(rec), file: rec.File, line: rec.Line,
+		latency: int64(rec.Latency), body: body, file: rec.File, line: rec.Line,
 	}
 	copy(e.method[:], rec.Method)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -153,9 +154,6 @@ func (o *Options) reading() trace.Reading {
 	case s.WO > 0:
 		g.Rules.Methods = []string{"PUT"}
 	}
-	if o.engine.Recorded && o.engine.Requests > 0 && (g.For == 0 || g.For > o.engine.Requests) {
-		g.For = o.engine.Requests
-	}
 	return g
 }
 
@@ -163,6 +161,14 @@ func (o *Options) reading() trace.Reading {
 func (o *Options) mostBody() int64 {
 	if n := max(o.Seed.RW, o.Seed.WO); n > 0 {
 		return min(n, maxBody)
+	}
+	return maxBody
+}
+
+// longestBody bounds what may have been recorded: with --rw and --wo it is cut.
+func (o *Options) longestBody() int64 {
+	if o.Seed.RW > 0 || o.Seed.WO > 0 {
+		return math.MaxInt64
 	}
 	return maxBody
 }

@@ -45,7 +45,7 @@ func (o *Options) openLogs(ctx context.Context) (*pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.fits = &fitting{src: log, most: maxBody, s3: o.Seed.S3}
+	p.fits = &fitting{src: log, most: o.longestBody(), s3: o.Seed.S3}
 	p.src = p.fits
 	switch {
 	case o.Seed.Rewind:

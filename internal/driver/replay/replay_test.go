@@ -375,6 +375,38 @@ func TestRowsWithoutAnswer(t *testing.T) {
 	}
 }
 
+// What was never sent has no latency: 0 would be the best of all. And the size of a row
+// is that of the body that was sent, however long it was when it was recorded.
+func TestRowsSayWhatWas(t *testing.T) {
+	s := newServer(t)
+	log := write(t, "2026-11-20 10:00:00.000 0 0 0 0 x 200 PUT\n2026-11-20 10:00:00.100 0 0 0 100000000 y 200 PUT\n")
+	r := replay(t, "--rw 1000 --rate 100/s", log, s.URL)
+	if r.report.Counts.OK != 2 || !strings.Contains("\n"+untimed(r.rows), "\n1000 y ") {
+		t.Errorf("%+v\n%s", r.report.Counts, untimed(r.rows))
+	}
+	o := &Options{engine: &engine.Options{}}
+	e := &entry{uri: []byte("/a")}
+	copy(e.method[:], "GET")
+	dropped := o.row(e, &takt.Sample{Due: time.Second, Sent: takt.NotSent, Done: time.Second, Class: takt.ClassDropped}, time.Time{}, -1)
+	if dropped.Latency != trace.Unknown || dropped.Status != statusNotSent {
+		t.Errorf("%+v", dropped)
+	}
+}
+
+// A replay that cannot keep up with the log did not achieve its rate: what is sent after
+// the log's end counts as sent late.
+func TestSlowReplay(t *testing.T) {
+	s := targettest.Serve(t, target.Options{Service: "50ms"})
+	var at []int
+	for i := range 50 {
+		at = append(at, 10*i)
+	}
+	r := replay(t, "-c 1", rows(t, at...), s.URL())
+	if a, i := r.report.Rate.Achieved, *r.report.Rate.Intended; r.report.Counts.OK != 50 || i < 99 || i > 101 || a > 40 {
+		t.Errorf("%v/s achieved of %v/s, %+v", a, i, r.report.Counts)
+	}
+}
+
 // Only the first exchanges are shown, but all with --verbose.
 func TestShown(t *testing.T) {
 	s := newServer(t)

@@ -59,6 +59,9 @@ func (o *Options) row(e *entry, s *takt.Sample, begun time.Time, firstByte int) 
 		At: begun.Add(s.Due).In(o.zone()), Latency: s.Done - s.Due, Transfer: trace.Unknown,
 		Status: s.Status, Expected: e.expected, Bytes: e.answer, Offered: o.rateAt(s.Due), Method: e.name(), URI: e.uri,
 	}
+	if s.Class == takt.ClassDropped {
+		rec.Latency = trace.Unknown // it has none: 0 would be the best of all
+	}
 	switch {
 	case s.Sent == takt.NotSent:
 		rec.Status = statusNotSent

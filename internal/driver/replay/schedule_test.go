@@ -62,16 +62,18 @@ func TestDues(t *testing.T) {
 		end   time.Duration
 		early bool
 	}{
-		{"", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2, 3 1.2s /3", 1200*time.Millisecond + 1, false},
-		{"--speed 10x", []string{log}, "0 0s /0, 1 25ms /1, 2 110ms /2, 3 120ms /3", 120*time.Millisecond + 1, false},
-		{"--speed 0.5", []string{log}, "0 0s /0, 1 500ms /1, 2 2.2s /2, 3 2.4s /3", 2400*time.Millisecond + 1, false},
-		{"", []string{log, other}, "0 0s /0, 1 200ms /0, 2 250ms /1, 3 1.1s /2, 4 1.15s /1, 5 1.2s /3", 1200*time.Millisecond + 1, false},
-		{"-n 3", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2", 1100*time.Millisecond + 1, false},
+		{"", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2, 3 1.2s /3", 1600 * time.Millisecond, false},
+		{"--speed 10x", []string{log}, "0 0s /0, 1 25ms /1, 2 110ms /2, 3 120ms /3", 160 * time.Millisecond, false},
+		{"--speed 0.5", []string{log}, "0 0s /0, 1 500ms /1, 2 2.2s /2, 3 2.4s /3", 3200 * time.Millisecond, false},
+		{"", []string{log, other}, "0 0s /0, 1 200ms /0, 2 250ms /1, 3 1.1s /2, 4 1.15s /1, 5 1.2s /3", 1440 * time.Millisecond, false},
+		{"-n 3", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2", 1650 * time.Millisecond, false},
+		{"-n 2 --warmup 200ms", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2", 1650 * time.Millisecond, false},
+		{"-n 2 --path /[03]", []string{log}, "0 0s /0, 1 1.2s /3", 2400 * time.Millisecond, false},
 		{"--duration 1s", []string{log}, "0 0s /0, 1 250ms /1", time.Second, false},
 		{"--duration 1s --warmup 150ms", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2", 1150 * time.Millisecond, false},
 		{"--duration 5s", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2, 3 1.2s /3", 5 * time.Second, true},
-		{"--shard 2/2", []string{log}, "1 250ms /1, 3 1.2s /3", 1200*time.Millisecond + 1, false},
-		{"--thunder", []string{log}, "0 0s /0, 1 0s /1, 2 1s /2, 3 1s /3", 1200*time.Millisecond + 1, false},
+		{"--shard 2/2", []string{log}, "1 250ms /1, 3 1.2s /3", 1600 * time.Millisecond, false},
+		{"--thunder", []string{log}, "0 0s /0, 1 0s /1, 2 1s /2, 3 1s /3", 1600 * time.Millisecond, false},
 		{"--tps 10", []string{log}, "0 0s /0, 1 100ms /1, 2 200ms /2, 3 300ms /3", 400 * time.Millisecond, false},
 		{"--tps 2.5", []string{log}, "0 0s /0, 1 400ms /1, 2 800ms /2, 3 1.2s /3", 1600 * time.Millisecond, false},
 		{"--tps 10 --duration 300ms", []string{log}, "0 0s /0, 1 100ms /1, 2 200ms /2", 300 * time.Millisecond, false},
@@ -296,7 +298,7 @@ func TestS3(t *testing.T) {
 func TestLedger(t *testing.T) {
 	l := newLedger()
 	for n := range uint64(ledgerSize + 2) {
-		l.note(n, &takt.Op{Seq: 3 * n, Data: &trace.Record{Method: []byte("GET"), URI: fmt.Appendf(nil, "/%d", n)}})
+		l.note(n, &takt.Op{Seq: 3 * n, Data: &trace.Record{Method: []byte("GET"), URI: fmt.Appendf(nil, "/%d", n)}}, 0)
 	}
 	var e entry
 	if l.take(0, 0, &e) || l.take(ledgerSize, 5, &e) {

@@ -72,7 +72,7 @@ func (o *Options) wrap(base takt.Source) takt.Source {
 		s.feed = trace.NewPaced(base, o.run.Load().ahead)
 	}
 	if e.Recorded {
-		s.shard, s.shards = o.shard, o.shards
+		s.shard, s.shards, s.limit = o.shard, o.shards, e.Requests
 		if e.Duration > 0 {
 			s.end = e.Warmup + e.Duration
 		}
@@ -90,7 +90,10 @@ type source struct {
 	run           *run
 	end           time.Duration // of --duration with the recorded times; negative: that of feed
 	shard, shards uint64        // of the recorded times
-	last          time.Duration
+	limit         uint64        // of measured operations of all shards, of the recorded times; 0: none
+	taken         uint64        // of all shards
+	measured      uint64        // of those
+	last          time.Duration // when the last of them is due
 }
 
 // countedSource is one whose log never ends.
@@ -112,42 +115,60 @@ func (s *source) Next(op *takt.Op) bool {
 		s.run.begun = time.Now()
 	}
 	for {
-		if !s.feed.Next(op) {
+		if s.full() || !s.feed.Next(op) {
 			return false
+		}
+		s.move(op)
+		s.last = max(s.last, op.Due)
+		s.taken++
+		if op.Due >= s.o.engine.Warmup {
+			s.measured++
 		}
 		if op.Seq%s.shards == s.shard {
 			break
 		}
 	}
+	s.run.last = op.Seq
+	s.run.ledger.note(op.Seq/s.o.shards, op, s.o.bodySize(op.Data.(*trace.Record)))
+	return true
+}
+
+// move changes when an operation is due as the flags say.
+func (s *source) move(op *takt.Op) {
 	if s.o.Seed.Thunder && op.Due > 0 {
 		op.Due = op.Due.Truncate(time.Second)
 	}
 	if s.o.Seed.Tail && op.Due != takt.Asap {
 		op.Due = max(op.Due, s.last, time.Since(s.run.begun)+soon)
-		s.last = op.Due
 	}
-	s.run.last = op.Seq
-	s.run.ledger.note(op.Seq/s.o.shards, op)
-	return true
 }
+
+// full reports whether -n operations of the recorded times were taken.
+func (s *source) full() bool { return s.limit > 0 && s.measured >= s.limit }
 
 // End implements takt.Source.
 func (s *source) End() time.Duration {
-	if s.end >= 0 {
+	end := s.feed.End()
+	switch {
+	case s.end >= 0:
 		return s.end
+	case s.full():
+		return trace.Behind(s.last, s.taken)
+	case s.o.Seed.Tail && end >= 0: // lines may come later than the schedule wants them
+		return max(end, s.last+1)
 	}
-	return s.feed.End()
+	return end
 }
 
 // Starved implements engine.Feed.
-func (s *source) Starved() bool { return s.feed.Starved() }
+func (s *source) Starved() bool { return !s.full() && s.feed.Starved() }
 
 // Err implements engine.Feed.
 func (s *source) Err() error { return s.feed.Err() }
 
 // EndedEarly implements engine.Feed.
 func (s *source) EndedEarly() bool {
-	return s.feed.EndedEarly() || s.end >= 0 && s.feed.End() >= 0 && s.feed.End() < s.end
+	return s.feed.EndedEarly() || s.end >= 0 && !s.full() && s.feed.End() >= 0 && s.feed.End() < s.end
 }
 
 // atOnce is a schedule whose operations are due when there is something to do.
