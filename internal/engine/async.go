@@ -44,6 +44,7 @@ type async struct {
 	fullUntil time.Duration
 	held      takt.Op // taken, and refused with ErrBusy so far
 	holds     bool
+	room      time.Duration // since when the client may have room for it; negative: it has not said so
 	wakes     atomic.Uint64 // completions, and what Waker says
 	done      sync.WaitGroup
 }
@@ -97,6 +98,9 @@ func (a *async) Wake() {
 	a.wakes.Add(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.holds {
+		a.madeRoom(a.now())
+	}
 	a.unpark()
 }
 
@@ -260,8 +264,12 @@ func (a *async) reopen(op *takt.Op) bool {
 		a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: now, Done: a.cutAt, Outcome: record.UnfinishedQueued}, nil)
 		return false
 	}
-	a.fullUntil = now // the client had no room
-	a.assign(op, now, now)
+	free := now
+	if a.room >= 0 {
+		free = a.room
+	}
+	a.fullUntil = free // the client had no room until then
+	a.assign(op, free, now)
 	return true
 }
 
@@ -288,8 +296,16 @@ func (a *async) takeBack(op *takt.Op) bool {
 		return false
 	}
 	a.release(uint32(op.Token))
-	a.held, a.holds = *op, true
+	a.held, a.holds, a.room = *op, true, -1
 	return true
+}
+
+// madeRoom notes that the client may have room again since that instant; the caller holds
+// the lock.
+func (a *async) madeRoom(at time.Duration) {
+	if a.room < 0 {
+		a.room = at
+	}
 }
 
 // retreat takes op back from its slot and waits for the next completion, unless the
@@ -366,6 +382,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		return
 	}
 	a.wakes.Add(1) // there is room, should the client have refused one meanwhile
+	a.madeRoom(done)
 	// Under the lock, so that no completion falls between the cut and the report.
 	a.rec.SampleAll(0, a.events[:1], r)
 	if len(a.events) > 1 {

@@ -227,7 +227,7 @@ func (l *life) listEnded() {
 	case !ok:
 	case feed.EndedEarly():
 		l.finish(l.now())
-	case l.end < 0 && feed.End() >= 0:
+	case feed.End() >= 0 && (l.end < 0 || feed.End() < l.end):
 		l.finish(feed.End())
 	}
 }

@@ -82,9 +82,10 @@ const starvedPause = time.Millisecond
 
 // advance reads the next operation; the caller holds the lock.
 func (f *flow) advance() {
-	f.have = (f.limit == 0 || f.scheduled < f.limit) && f.src.Next(&f.next)
+	more := f.limit == 0 || f.scheduled < f.limit
+	f.have = more && f.src.Next(&f.next)
 	f.starved = false
-	if feed, ok := f.src.(Feed); ok && !f.have {
+	if feed, ok := f.src.(Feed); ok && more && !f.have {
 		f.starved = feed.Starved() && !f.once.stop
 	}
 	f.checkCutoff(0)

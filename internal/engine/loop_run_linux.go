@@ -143,11 +143,13 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 	for l.claimed && l.claim.Due <= now { // Asap is below any instant
 		c := l.pick(now)
 		if c == nil && l.drops() {
-			if !l.looked && l.flight.n > 0 { // an answer may be there and hold its connection
-				l.looked = l.readSome() == 0
-			} else {
+			if l.looked || l.flight.n == 0 {
 				l.dropClaimed(now)
+				continue
 			}
+			l.freed = false // an answer may be there and hold its connection
+			l.readSome()
+			l.looked, now = !l.freed, l.now()
 			continue
 		}
 		if c == nil {
@@ -158,6 +160,7 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 		sent++
 		now = l.now()
 		if c.fd < 0 { // not even dialled: the others are to have their turn
+			l.full = true
 			break
 		}
 	}

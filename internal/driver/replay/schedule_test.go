@@ -67,6 +67,8 @@ func TestDues(t *testing.T) {
 		{"--speed 0.5", []string{log}, "0 0s /0, 1 500ms /1, 2 2.2s /2, 3 2.4s /3", 3200 * time.Millisecond, false},
 		{"", []string{log, other}, "0 0s /0, 1 200ms /0, 2 250ms /1, 3 1.1s /2, 4 1.15s /1, 5 1.2s /3", 1440 * time.Millisecond, false},
 		{"-n 3", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2", 1650 * time.Millisecond, false},
+		{"-n 3 --duration 5s", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2", 1650 * time.Millisecond, false},
+		{"-n 3 --duration 1.2s", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2", 1200 * time.Millisecond, false},
 		{"-n 2 --warmup 200ms", []string{log}, "0 0s /0, 1 250ms /1, 2 1.1s /2", 1650 * time.Millisecond, false},
 		{"-n 2 --path /[03]", []string{log}, "0 0s /0, 1 1.2s /3", 2400 * time.Millisecond, false},
 		{"--duration 1s", []string{log}, "0 0s /0, 1 250ms /1", time.Second, false},
