@@ -158,10 +158,6 @@ func same(t *testing.T, r *takt.Report, status string, n uint64) {
 	}
 }
 
-func warned(r *takt.Report, code string) bool {
-	return slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == code })
-}
-
 func TestRealNginxRate(t *testing.T) {
 	run(t, []string{"--rate", "2000/s", "--duration", "2s"}, "/", func(t *testing.T, r *takt.Report, n nginxCounts) {
 		same(t, r, "200", 4000)
@@ -233,7 +229,7 @@ func TestRealNginxNotFound(t *testing.T) {
 func TestRealNginxRedirect(t *testing.T) {
 	run(t, []string{"--rate", "200/s", "--duration", "1s"}, "/moved", func(t *testing.T, r *takt.Report, n nginxCounts) {
 		same(t, r, "302", 200)
-		if !warned(r, "redirects") || r.Counts.OK != 200 {
+		if !r.Warned("redirects") || r.Counts.OK != 200 {
 			t.Errorf("counts %+v, warnings %v; want 200 good ones and a warning of redirects", r.Counts, r.Warnings)
 		}
 		if n.requested != 200 {

@@ -94,7 +94,7 @@ func TestRealNginxFollowsRedirects(t *testing.T) {
 	r := takeReport(t, []string{"-n", "100", "-c", "5", "--redirects", "1", nginx(t) + "/moved"})
 	after := countNginx(t)
 	same(t, r, "200", 100)
-	if n := after.requested - before.requested - 1; n != 200 || warned(r, "redirects") || warned(r, "retries") {
+	if n := after.requested - before.requested - 1; n != 200 || r.Warned("redirects") || r.Warned("retries") {
 		t.Errorf("nginx served %d, want 200; warnings %v", n, r.Warnings)
 	}
 }

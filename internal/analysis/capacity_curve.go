@@ -52,7 +52,7 @@ func stepsOfRun(r *takt.Report, slo SLO) ([]CapacityStep, error) {
 func stretches(r *takt.Report) (all []Stretch) {
 	before := 0.0
 	// Of other causes than lateness no second says whether it had them.
-	spoiled := r.Verdict == takt.Invalid && !slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "generator_bottleneck" })
+	spoiled := r.Verdict == takt.Invalid && !r.Warned("generator_bottleneck")
 	for _, iv := range r.Intervals {
 		s := Stretch{Interval: iv, Seconds: iv.T - before}
 		middle := before + s.Seconds/2 - r.WarmupS

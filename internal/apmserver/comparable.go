@@ -24,8 +24,8 @@ func (t *Trial) incomparable(r *takt.Report) (why []string) {
 		broken bool
 		reason string
 	}{
-		{warned(r, warnCancelled), "it was cancelled"},
-		{warned(r, warnBrokeOff), "it broke off"},
+		{r.Warned(warnCancelled), "it was cancelled"},
+		{r.Warned(warnBrokeOff), "it broke off"},
 		{v.Branch == "", "the branch is not known; give it with: apm switch BRANCH"},
 		{v.Hash == "", "the revision is not known; give it with: apm switch BRANCH REVISION"},
 		{managed && v.Date.IsZero(), "the date of the revision is not known"},
@@ -40,13 +40,4 @@ func (t *Trial) incomparable(r *takt.Report) (why []string) {
 		}
 	}
 	return why
-}
-
-func warned(r *takt.Report, code string) bool {
-	for _, w := range r.Warnings {
-		if w.Code == code {
-			return true
-		}
-	}
-	return false
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -175,7 +174,7 @@ func (t *Trial) out() io.Writer {
 
 // warnOnce adds a warning unless the report has one of that code.
 func warnOnce(r *takt.Report, code, message string) {
-	if r == nil || slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == code }) {
+	if r == nil || r.Warned(code) {
 		return
 	}
 	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: strings.ReplaceAll(message, "\n", " | ")})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -50,6 +49,14 @@ func load(t testing.TB, mode string, l *takt.Loop, change func(*engine.Options))
 	return r
 }
 
+// peakOf is how many operations were in flight at most.
+func peakOf(r *takt.Report) (peak int) {
+	for _, iv := range r.Intervals {
+		peak = max(peak, iv.InFlightMax)
+	}
+	return peak
+}
+
 func eachMode(t *testing.T, test func(t *testing.T, mode string)) {
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) { test(t, mode) })
@@ -91,11 +98,7 @@ func TestModesClosedLoopIsFull(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
 		before := s.Truth().Counts.Requests
 		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Requests, o.Connections = 3000, 300 })
-		peak := 0
-		for _, iv := range r.Intervals {
-			peak = max(peak, iv.InFlightMax)
-		}
-		if peak != 300 || r.Counts.OK != 3000 || s.Truth().Counts.Requests-before != 3000 {
+		if peak := peakOf(r); peak != 300 || r.Counts.OK != 3000 || s.Truth().Counts.Requests-before != 3000 {
 			t.Errorf("%d in flight, want 300; %+v", peak, r.Counts)
 		}
 	})
@@ -437,7 +440,7 @@ func TestModesDropLast(t *testing.T) {
 		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
 			o.Rate, o.Requests, o.MaxInFlight, o.Overflow = "1100", 500, 1, "drop"
 		})
-		clamped := slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "clamped" }) // sent before it was free
+		clamped := r.Warned("clamped") // sent before it was free
 		if r.Counts.Dropped > 200 || clamped {
 			t.Errorf("%+v, warnings %v", r.Counts, r.Warnings)
 		}
@@ -470,11 +473,7 @@ func TestModesBoundBelowPool(t *testing.T) {
 	addr, _ := serve(t, target.Options{Service: "5ms"})
 	eachMode(t, func(t *testing.T, mode string) {
 		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Requests, o.Connections, o.MaxInFlight = 300, 30, 10 })
-		peak := 0
-		for _, iv := range r.Intervals {
-			peak = max(peak, iv.InFlightMax)
-		}
-		if peak != 10 || r.Counts.OK != 300 {
+		if peak := peakOf(r); peak != 10 || r.Counts.OK != 300 {
 			t.Errorf("%d in flight, want 10; %+v", peak, r.Counts)
 		}
 	})

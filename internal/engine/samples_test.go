@@ -142,7 +142,7 @@ func TestSlowWriterSkipsRows(t *testing.T) {
 		if rep.Counts.OK != 40000 || rep.Latency["response"].Max > 0.001 || rep.Verdict != takt.Valid {
 			t.Errorf("%s: %+v, response %+v", rep.Verdict, rep.Counts, short(rep.Latency["response"]))
 		}
-		said := slices.ContainsFunc(rep.Warnings, func(w takt.Warning) bool { return w.Code == "samples_skipped" })
+		said := rep.Warned("samples_skipped")
 		if len(k.rows) < 10000 || len(k.rows) == 40000 || !said {
 			t.Errorf("%d rows, warnings %v", len(k.rows), rep.Warnings)
 		}

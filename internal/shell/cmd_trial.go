@@ -259,7 +259,7 @@ func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, l
 
 // save keeps the report, unless it says itself why it is not to be compared.
 func (t *trial) save(ctx context.Context, s *Server, now setting, r *takt.Report, log *log) error {
-	if slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == apmserver.WarnIncomparable }) {
+	if r.Warned(apmserver.WarnIncomparable) {
 		fmt.Fprintln(log, "report not saved")
 		return nil
 	}

@@ -399,7 +399,7 @@ func TestOneCore(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkLaws(t, r)
-		said := slices.ContainsFunc(r.Report.Warnings, func(w takt.Warning) bool { return w.Code == "one_core" })
+		said := r.Report.Warned("one_core")
 		if said != want {
 			t.Errorf("tune %v: %+v", tune, r.Report.Warnings)
 		}

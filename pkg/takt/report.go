@@ -1,6 +1,9 @@
 package takt
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // SchemaVersion is the version of the report's JSON form. It grows when a
 // meaning changes; additions leave it as it is.
@@ -167,4 +170,9 @@ type Generator struct {
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+}
+
+// Warned reports whether r has a warning of that code.
+func (r *Report) Warned(code string) bool {
+	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })
 }

@@ -77,8 +77,11 @@ func (b *bench) gate() error {
 	if err := findPeers(); err != nil {
 		return err
 	}
-	if size, err := binarySize(); err != nil || size > mostMiB {
-		return fmt.Errorf("the binary has %.1f MiB (at most %d), %w; go build -ldflags=-dumpdep says what holds what", size, mostMiB, err)
+	switch size, err := binarySize(); {
+	case err != nil:
+		return err
+	case size > mostMiB:
+		return fmt.Errorf("the binary has %.1f MiB (at most %d); go build -ldflags=-dumpdep says what holds what", size, mostMiB)
 	}
 	if programs["wrk"] == "" {
 		return errors.New("there is no wrk; apt-get install wrk")

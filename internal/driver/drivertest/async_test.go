@@ -29,14 +29,25 @@ func run(t *testing.T, d *takt.Driver, change func(*engine.Options)) *takt.Repor
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := engine.Run(context.Background(), engine.Plan{Options: o, Kind: "test", Source: src, Driver: d, NewWaiter: pace.Timer})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := r.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
-		t.Errorf("counts do not add up: %+v", c)
-	}
-	return r
+	return drivertest.Make(t, engine.Plan{Options: o, Kind: "test", Source: src, Driver: d, NewWaiter: pace.Timer})
+}
+
+// sinks is the part of an AsyncWorker that all of this file have.
+type sinks struct{ sink takt.Sink }
+
+func (s *sinks) give(sink takt.Sink)       { s.sink = sink }
+func (*sinks) Flush(context.Context) error { return nil }
+func (*sinks) Close() error                { return nil }
+
+// of is the driver with that client alone.
+func of(client interface {
+	takt.AsyncWorker
+	give(sink takt.Sink)
+}) *takt.Driver {
+	return &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+		client.give(sink)
+		return client, nil
+	}}
 }
 
 func TestAsync(t *testing.T) {
@@ -175,7 +186,7 @@ func TestReceiveOnly(t *testing.T) {
 				if r.DurationS != c.window {
 					t.Errorf("the window lasted %v s, want %v", r.DurationS, c.window)
 				}
-				broken := slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "receive" })
+				broken := r.Warned("receive")
 				if broken != (c.fail != nil) || r.Verdict != takt.Valid || r.Rate.Intended != nil {
 					t.Errorf("%s %v", r.Verdict, r.Warnings)
 				}
@@ -186,7 +197,7 @@ func TestReceiveOnly(t *testing.T) {
 
 // batcher ends operations ten at a time, each batch twice.
 type batcher struct {
-	sink    takt.Sink
+	sinks
 	started time.Time
 	tokens  []uint64
 	wrong   []time.Duration // due instants that were not met
@@ -207,16 +218,10 @@ func (b *batcher) Start(op *takt.Op) error {
 	return nil
 }
 
-func (b *batcher) Flush(context.Context) error { return nil }
-func (b *batcher) Close() error                { return nil }
-
 func TestAsyncInBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b batcher
-		r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-			b.sink = sink
-			return &b, nil
-		}}, nil)
+		r := run(t, of(&b), nil)
 		if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 100}); r.Counts != want {
 			t.Errorf("counts %+v, want %+v", r.Counts, want)
 		}
@@ -259,10 +264,7 @@ func TestAsyncStartsInBatches(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var g gatherer
-				r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-					g.sink = sink
-					return &g, nil
-				}}, c.change)
+				r := run(t, of(&g), c.change)
 				if !slices.Equal(g.batches, c.want) || r.Counts.OK != r.Counts.Scheduled || r.Counts.Failed > 0 {
 					t.Errorf("batches of %v, want %v; %+v", g.batches, c.want, r.Counts)
 				}
@@ -274,9 +276,10 @@ func TestAsyncStartsInBatches(t *testing.T) {
 	}
 }
 
-// relayer ends operations together, 10 ms after the first of them, and may be given the next one meanwhile.
+// relayer ends operations together, 10 ms after the first of them, and may be given the
+// next one meanwhile.
 type relayer struct {
-	sink             takt.Sink
+	sinks
 	mute             uint64 // the operation of this number never ends; 0: all do
 	busyEach         int    // each so many'th of relayed is refused; 0: none
 	calls            atomic.Int32
@@ -323,9 +326,6 @@ func (r *relayer) end() {
 	}
 }
 
-func (r *relayer) Flush(context.Context) error { return nil }
-func (r *relayer) Close() error                { return nil }
-
 // What waits for room is started where that is made, and never twice at once.
 func TestAsyncRelays(t *testing.T) {
 	for _, c := range []struct {
@@ -343,10 +343,7 @@ func TestAsyncRelays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := relayer{busyEach: c.busyEach}
-				r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-					client.sink = sink
-					return &client, nil
-				}}, func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "", 100, c.inFlight })
+				r := run(t, of(&client), func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "", 100, c.inFlight })
 				if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 100}); r.Counts != want {
 					t.Errorf("counts %+v, want %+v", r.Counts, want)
 				}
@@ -368,10 +365,7 @@ func TestAsyncRelays(t *testing.T) {
 func TestAsyncLastIsMute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := relayer{mute: 99}
-		r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-			client.sink = sink
-			return &client, nil
-		}}, func(o *engine.Options) { o.Rate, o.Requests, o.Duration, o.MaxInFlight = "", 100, 0, 1 })
+		r := run(t, of(&client), func(o *engine.Options) { o.Rate, o.Requests, o.Duration, o.MaxInFlight = "", 100, 0, 1 })
 		if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 99, Unfinished: 1}); r.Counts != want {
 			t.Errorf("counts %+v, want %+v", r.Counts, want)
 		}
@@ -380,7 +374,7 @@ func TestAsyncLastIsMute(t *testing.T) {
 
 // closed has no room for 500 ms, and says so with Wake when it has.
 type closed struct {
-	sink  takt.Sink
+	sinks
 	until time.Time
 }
 
@@ -393,17 +387,12 @@ func (c *closed) Start(op *takt.Op) error {
 	return nil
 }
 
-func (c *closed) Flush(context.Context) error { return nil }
-func (c *closed) Close() error                { return nil }
-
 // What waits for a client without room is not late by the generator's fault.
 func TestAsyncWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-			c := &closed{sink: sink, until: time.Now().Add(500 * ms)}
-			time.AfterFunc(500*ms, sink.(engine.Waker).Wake)
-			return c, nil
-		}}, func(o *engine.Options) { o.Rate = "1000/s" })
+		c := closed{until: time.Now().Add(500 * ms)}
+		time.AfterFunc(500*ms, func() { c.sink.(engine.Waker).Wake() })
+		r := run(t, of(&c), func(o *engine.Options) { o.Rate = "1000/s" })
 		if want := (takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}); r.Counts != want {
 			t.Errorf("counts %+v, want %+v", r.Counts, want)
 		}
@@ -415,7 +404,7 @@ func TestAsyncWithoutRoom(t *testing.T) {
 
 // pair has room for two. While it refuses the third the second ends; the first takes 1 s.
 type pair struct {
-	sink   takt.Sink
+	sinks
 	tokens []uint64
 	third  time.Time // when it was taken
 }
@@ -438,18 +427,12 @@ func (p *pair) Start(op *takt.Op) error {
 	return nil
 }
 
-func (p *pair) Flush(context.Context) error { return nil }
-func (p *pair) Close() error                { return nil }
-
 // A completion between a refusal and the wait for one is not missed.
 func TestAsyncRoomMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pair
 		began := time.Now()
-		r := run(t, &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-			p.sink = sink
-			return &p, nil
-		}}, func(o *engine.Options) { o.Requests, o.Drain = 3, engine.DrainOf(2*time.Second) })
+		r := run(t, of(&p), func(o *engine.Options) { o.Requests, o.Drain = 3, engine.DrainOf(2*time.Second) })
 		if took := p.third.Sub(began); r.Counts.OK != 3 || took > 30*ms {
 			t.Errorf("the third operation was taken after %v, due after 20 ms; counts %+v", took, r.Counts)
 		}
@@ -459,14 +442,13 @@ func TestAsyncRoomMeanwhile(t *testing.T) {
 // A receiver that fails ends the schedule: what is sent after it would never end.
 func TestAsyncReceiveFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, &takt.Driver{
-			Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) { return &closed{sink: sink}, nil },
-			Receive: func(context.Context, takt.Sink) error {
-				time.Sleep(95 * ms)
-				return errors.New("not authorised")
-			},
-		}, nil)
-		named := slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "receive" })
+		d := of(&closed{})
+		d.Receive = func(context.Context, takt.Sink) error {
+			time.Sleep(95 * ms)
+			return errors.New("not authorised")
+		}
+		r := run(t, d, nil)
+		named := r.Warned("receive")
 		if want := (takt.Counts{Scheduled: 10, Sent: 10, OK: 10}); r.Counts != want || !named {
 			t.Errorf("counts %+v, want %+v; warnings %v", r.Counts, want, r.Warnings)
 		}

@@ -3,14 +3,12 @@ package http_test
 import (
 	"io"
 	nethttp "net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // An answer whose body does not match has failed, and its body is shown.
@@ -77,7 +75,7 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("the body became %q", s.Body)
 			}
 		}
-		warned := slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "redirects" })
+		warned := r.Warned("redirects")
 		if warned != (c.status == "307") {
 			t.Errorf("%d hops, %d followed: warnings %+v", c.hops, c.follow, r.Warnings)
 		}

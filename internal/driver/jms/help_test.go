@@ -62,15 +62,6 @@ func extra(t *testing.T, r *takt.Report, want map[string]uint64) {
 	}
 }
 
-func warned(r *takt.Report, code string) bool {
-	for _, w := range r.Warnings {
-		if w.Code == code {
-			return true
-		}
-	}
-	return false
-}
-
 // all wants n operations, all good.
 func all(t *testing.T, r *takt.Report, n uint64) {
 	t.Helper()

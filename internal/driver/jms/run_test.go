@@ -66,7 +66,7 @@ func TestClient(t *testing.T) {
 					t.Errorf("%d values of %s", n, name)
 				}
 			}
-			if r.Bytes.Sent < 203*int64(o.MessageSize) || r.Bytes.Received < r.Bytes.Sent/2 || warned(r, "lost") {
+			if r.Bytes.Sent < 203*int64(o.MessageSize) || r.Bytes.Received < r.Bytes.Sent/2 || r.Warned("lost") {
 				t.Errorf("bytes %+v, warnings %v", r.Bytes, r.Warnings)
 			}
 		})
@@ -129,7 +129,7 @@ func TestOutcomes(t *testing.T) {
 	o := served(t, f, NewProducer())
 	o.MessageCount = 40
 	r := makeRun(t, o, nil)
-	if r.Counts.OK != 10 || r.Counts.Failed != 30 || len(r.Errors) != 3 || warned(r, "broke_off") {
+	if r.Counts.OK != 10 || r.Counts.Failed != 30 || len(r.Errors) != 3 || r.Warned("broke_off") {
 		t.Fatalf("counts %+v, errors %v", r.Counts, r.Errors)
 	}
 	for _, e := range r.Errors {
@@ -214,7 +214,7 @@ func TestBrokerDies(t *testing.T) {
 		c.change(o)
 		began := time.Now()
 		r := makeRun(t, o, func(e *engine.Options) { e.Duration, e.Drain = time.Minute, engine.DrainOf(30*time.Second) })
-		if !warned(r, "broke_off") || r.Counts.OK == 0 || r.Counts.Failed < c.failed || r.Counts.Unfinished > 0 {
+		if !r.Warned("broke_off") || r.Counts.OK == 0 || r.Counts.Failed < c.failed || r.Counts.Unfinished > 0 {
 			t.Errorf("counts %+v, warnings %v", r.Counts, r.Warnings)
 		}
 		if time.Since(began) > 20*time.Second {
@@ -311,7 +311,7 @@ func TestBacklog(t *testing.T) {
 		rep := &takt.Report{Extra: map[string]any{}}
 		r.describeReceipt(rep, counts{})
 		extra(t, rep, map[string]uint64{"backlog": c.messages, "uncommitted": c.uncommitted})
-		if warned(rep, "slow_consumer") != c.slow || warned(rep, "uncommitted") != (c.open > 0) {
+		if rep.Warned("slow_consumer") != c.slow || rep.Warned("uncommitted") != (c.open > 0) {
 			t.Errorf("%+v: %+v", c, rep.Warnings)
 		}
 	}

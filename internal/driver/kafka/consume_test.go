@@ -33,11 +33,18 @@ func expect(t *testing.T, r *takt.Report, want map[string]uint64) {
 
 var allThere = map[string]uint64{"lost": 0, "duplicate": 0, "reordered": 0, "foreign": 0}
 
-func TestConsume(t *testing.T) {
+// filled is a broker with 300 records.
+func filled(t *testing.T) *kfake.Cluster {
+	t.Helper()
 	c := broker(t)
 	p := producerOf(c)
 	p.BatchSize = 10
 	run(t, p, requests(300))
+	return c
+}
+
+func TestConsume(t *testing.T) {
+	c := filled(t)
 	for _, client := range []string{clientFranz, clientSarama} {
 		for _, group := range []string{"", "of " + client} {
 			t.Run(client+" "+group, func(t *testing.T) {
@@ -59,10 +66,7 @@ func TestConsume(t *testing.T) {
 // A run that has what it wants counts no more, and commits no more: the next one of its
 // group goes on there.
 func TestConsumeCount(t *testing.T) {
-	c := broker(t)
-	p := producerOf(c)
-	p.BatchSize = 10
-	run(t, p, requests(300))
+	c := filled(t)
 	for _, client := range []string{clientFranz, clientSarama} {
 		t.Run(client, func(t *testing.T) {
 			for _, n := range []uint64{100, 200} {

@@ -15,20 +15,19 @@ import (
 // franzConsumer receives by franz-go.
 type franzConsumer struct {
 	client   *kgo.Client
-	group    bool
 	fetching chan struct{} // closed when the first fetch is on its way
 	once     sync.Once
 }
 
 func (o *Consume) openFranzConsumer() (*franzConsumer, error) {
-	f := &franzConsumer{group: o.Group != "", fetching: make(chan struct{})}
+	f := &franzConsumer{fetching: make(chan struct{})}
 	isolation := kgo.ReadUncommitted()
 	if o.Committed {
 		isolation = kgo.ReadCommitted()
 	}
 	opts := append(o.Cluster.franz(), kgo.FetchIsolationLevel(isolation), kgo.FetchMinBytes(int32(o.MinBytes)),
 		kgo.FetchMaxWait(o.MaxWait), kgo.WithHooks(f))
-	if f.group {
+	if o.Group != "" {
 		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.AutoCommitMarks(), kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(o.offset()))
 	} else {
 		at := map[int32]kgo.Offset{}
@@ -90,8 +89,8 @@ func (f *franzConsumer) consume(ctx context.Context, t *troubles, take taking) e
 				for _, r := range records {
 					batch = append(batch, message{partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: p.HighWatermark})
 				}
-				if n := take(batch, now); n > 0 && f.group {
-					f.client.MarkCommitRecords(records[n-1])
+				if n := take(batch, now); n > 0 {
+					f.client.MarkCommitRecords(records[n-1]) // nothing without a group
 				}
 			}
 		})

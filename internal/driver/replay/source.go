@@ -150,14 +150,15 @@ func (s *source) full() bool { return s.limit > 0 && s.measured >= s.limit }
 func (s *source) End() time.Duration {
 	end := s.feed.End()
 	switch {
-	case s.full() && s.end >= 0:
-		return min(s.end, trace.Behind(s.last, s.taken))
 	case s.full():
-		return trace.Behind(s.last, s.taken)
+		end = trace.Behind(s.last, s.taken)
+		if s.end >= 0 {
+			end = min(end, s.end)
+		}
 	case s.end >= 0:
-		return s.end
+		end = s.end
 	case s.o.Seed.Tail && end >= 0: // lines may come later than the schedule wants them
-		return max(end, s.last+1)
+		end = max(end, s.last+1)
 	}
 	return end
 }
