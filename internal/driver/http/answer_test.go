@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
 )
 
 // An answer whose body does not match has failed, and its body is shown.
