@@ -22,7 +22,7 @@ import (
 // behind NAME>>> in the session of that name, and what comes back up to the next prompt.
 // Jobs run in this process.
 //
-//	NAME>>>& LINE  does not wait for the prompt, only for the first line
+//	NAME>>>& LINE  does not wait for the prompt, only for the next line
 //	NAME>>>        waits for the prompt
 //	NAME>>>. LINE  waits for the end of the session
 //	NAME<<< LINES  what the server says first
