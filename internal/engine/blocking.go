@@ -161,11 +161,21 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 		c.out = c.codec.Append(c.out[:0], op)
 		request = c.out
 	}
-	n, err := c.net.Write(request)
+	n, failure := c.net.Write(request)
 	r.BytesSent += int64(n)
-	if err != nil {
+	err := c.receive(start, r)
+	if failure == nil {
 		return err
 	}
+	c.drop()
+	if err != nil || r.Phases[phaseFirstByte] == 0 { // else the target had answered, and gone before it had read everything
+		err = failure
+	}
+	return err
+}
+
+// receive reads until the codec has its answer.
+func (c *conn) receive(start time.Time, r *takt.Result) error {
 	for {
 		n, err := c.read()
 		if n > 0 && r.Phases[phaseFirstByte] == 0 {

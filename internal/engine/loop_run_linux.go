@@ -141,15 +141,10 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 		l.take(now)
 	}
 	for l.claimed && l.claim.Due <= now { // Asap is below any instant
-		c := l.pick(now)
+		var c *lconn
+		c, now = l.pick(now)
 		if c == nil && l.drops() {
-			if l.looked || l.flight.n == 0 {
-				l.dropClaimed(now)
-				continue
-			}
-			l.freed = false // an answer may be there and hold its connection
-			l.readSome()
-			l.looked, now = !l.freed, l.now()
+			l.dropClaimed(now)
 			continue
 		}
 		if c == nil {
@@ -168,25 +163,24 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 	return now
 }
 
-// pick is a connection for the next operation, nil if there is none. Before the pool
-// grows the answers are read that may be there: a loop that is late would make ever
-// more connections, which take it ever more time.
-func (l *loop) pick(now time.Duration) *lconn {
+// pick is a connection for the next operation, nil if there is none, and the time.
+// Before the pool grows, or the operation is dropped, the answers are read that may be
+// there and hold a connection: a loop that is late would make ever more connections,
+// which take it ever more time.
+func (l *loop) pick(now time.Duration) (*lconn, time.Duration) {
 	if l.closed && l.grows() && l.dialing.n < mostDialingClosed {
-		return l.unconnected() // a closed loop has all its connections at work
+		return l.unconnected(), now // a closed loop has all its connections at work
 	}
 	c := l.pickIdle(now)
-	if c == nil && l.grows() && l.flight.n > 0 && !l.looked {
+	if c == nil && l.flight.n > 0 && !l.looked && (l.grows() || l.drops()) {
 		l.looked = l.readSome() == 0
+		now = l.now()
 		c = l.pickIdle(now)
 	}
-	if c != nil || l.dialing.n >= mostDialing {
-		return c
+	if c != nil || l.dialing.n >= mostDialing || !l.grows() {
+		return c, now
 	}
-	if !l.grows() {
-		return nil
-	}
-	return l.unconnected()
+	return l.unconnected(), now
 }
 
 // unconnected is a connection to be made; grows says whether there is one.
@@ -241,9 +235,15 @@ func (l *loop) freeSince(c *lconn, due time.Duration) time.Duration {
 	case due > l.blocked && (l.grows() || c.fd < 0):
 		return 0
 	case c.fd < 0:
-		return max(l.blocked, c.idle)
-	case len(l.idle) > 0:
-		return min(c.idle, l.idle[0].idle)
+		return max(l.blocked, freest(c, l.spare))
+	}
+	return freest(c, l.idle)
+}
+
+// freest is since when c, or the one of the others that was released first, is free.
+func freest(c *lconn, others []*lconn) time.Duration {
+	if len(others) > 0 {
+		return min(c.idle, others[0].idle)
 	}
 	return c.idle
 }

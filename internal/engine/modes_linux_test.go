@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -211,6 +212,28 @@ func TestModesLargeRequests(t *testing.T) {
 		r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 6, 2 })
 		if r.Counts.OK != 6 || r.Bytes.Sent != 6*size || got.Load() != 6*size {
 			t.Errorf("%+v, %d bytes sent, %d arrived; %+v", r.Counts, r.Bytes.Sent, got.Load(), r.Errors)
+		}
+	})
+}
+
+// A target that answers and goes before it has read the request has answered.
+func TestModesEarlyAnswer(t *testing.T) {
+	addr := listen(t, func(c net.Conn) {
+		request(c)
+		io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		time.Sleep(20 * time.Millisecond) // until the sockets are full
+	})
+	q := http1.Request{Method: "POST", Target: "/", Host: addr, Body: make([]byte, 20<<20)}
+	rendered, err := q.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachMode(t, func(t *testing.T, mode string) {
+		l := httpLoop(t, addr)
+		l.Codec = func(int) takt.Codec { return http1.NewCodec(rendered, http1.Options{}) }
+		r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 6, 2 })
+		if len(r.Status) != 1 || r.Status["413"] != 6 {
+			t.Errorf("%+v, %v, %+v", r.Counts, r.Status, r.Errors)
 		}
 	})
 }
