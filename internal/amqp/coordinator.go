@@ -15,7 +15,8 @@ type Coordinator struct {
 	next    uint64
 	waiting map[uint64]func(Outcome)
 	held    []heldMessage // for want of credit, in order
-	sending bool          // somebody sends the first of them
+	sending bool          // somebody sends the first of them …
+	missed  bool          // … and has to look again, since the broker said something meanwhile
 }
 
 // heldMessage is a declare or discharge that could not go yet.
@@ -125,14 +126,18 @@ func (c *Coordinator) resume(token uint64) (failed error) {
 	mu := &c.snd.s.c.mu
 	mu.Lock()
 	defer mu.Unlock()
+	c.missed = c.sending
 	for len(c.held) > 0 && !c.sending {
 		h := c.held[0]
-		c.sending = true // nobody else may overtake it
+		c.sending, c.missed = true, false // nobody else may overtake it
 		mu.Unlock()
 		err := c.snd.send(h.body, nil, h.token)
 		mu.Lock()
 		c.sending = false
 		if errors.Is(err, ErrNoCredit) || errors.Is(err, ErrBusy) {
+			if c.missed {
+				continue
+			}
 			break
 		}
 		c.held = c.held[1:]
