@@ -246,7 +246,7 @@ func whole(t *testing.T, list []found, n int) {
 // Every way to write: what the report says is ok is what the topic holds.
 func TestRealKafkaProduce(t *testing.T) {
 	b := kafka(t)
-	for _, client := range []string{"franz", "sarama", "sarama-async"} {
+	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
 		for _, acks := range []string{"none", "local", "all"} {
 			for codec, compression := range []string{"none", "gzip", "snappy", "lz4", "zstd"} {
 				t.Run(client+"/"+acks+"/"+compression, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestRealKafkaProduce(t *testing.T) {
 // At a rate records leave evenly, also those of several workers with keys and headers.
 func TestRealKafkaRate(t *testing.T) {
 	b := kafka(t)
-	for _, client := range []string{"franz", "sarama", "sarama-async"} {
+	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
 		t.Run(client, func(t *testing.T) {
 			r := b.produce(t, "--client", client, "--rate", "1000/s", "--duration", "2s", "--workers", "3", "--required-acks", "all", "--idempotence",
 				"--key", "user-{{randInt 1 100}}", "--header", "by: takt", "--messages-data", "short")
@@ -342,7 +342,7 @@ func TestRealKafkaConsume(t *testing.T) {
 // One process sends and receives.
 func TestRealKafkaE2E(t *testing.T) {
 	b := kafka(t)
-	for _, client := range []string{"franz", "sarama", "sarama-async"} {
+	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
 		t.Run(client, func(t *testing.T) {
 			b.produce(t, "-n", "100") // of another run: nobody waits for them
 			r := b.run(t, "e2e", "--client", client, "--rate", "1000/s", "--duration", "2s", "--required-acks", "all")

@@ -39,12 +39,12 @@ func (b broker) secure() map[string][]string {
 func TestRealKafkaSecure(t *testing.T) {
 	b := kafka(t)
 	for name, way := range b.secure() {
-		for _, client := range []string{"franz", "sarama", "sarama-async"} {
+		for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
 			t.Run(name+"/"+client, func(t *testing.T) {
 				all(t, b.produce(t, append(way, "--client", client, "-n", "500")...), 500)
 				list, _ := b.read(t, 500, kgo.ReadUncommitted())
 				whole(t, list, 500)
-				if client != "sarama-async" { // a producer only
+				if client == "franz" || client == "sarama" { // the others only produce
 					all(t, b.run(t, "consume", append(way, "--client", client, "-n", "500")...), 500)
 				}
 			})
@@ -75,7 +75,7 @@ func TestRealKafkaFaults(t *testing.T) {
 		{"compression", []string{"--compression", "rar"}, 2, `unknown --compression "rar"`},
 		{"too large", []string{"--message-size", "2000000"}, 1, "not one operation succeeded: "},
 	} {
-		for _, client := range []string{"franz", "sarama", "sarama-async"} {
+		for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
 			code, said := b.fail(t, append([]string{"--client", client, "-n", "10", "--connect-timeout", "5s"}, f.args...))
 			said = strings.TrimSuffix(said, "see 'takt kafka produce --help'\n")
 			if lines := strings.Count(said, "\n"); code != f.code || lines != 1 || !strings.Contains(said, f.says) || strings.Contains(said, "secret") {
@@ -87,7 +87,7 @@ func TestRealKafkaFaults(t *testing.T) {
 
 func TestRealKafkaTooLarge(t *testing.T) {
 	b := kafka(t)
-	for _, client := range []string{"franz", "sarama", "sarama-async"} {
+	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
 		r := b.produce(t, "--client", client, "-n", "10", "--message-size", "2000000")
 		if r.Counts.Failed != 10 || len(r.Errors) != 1 || r.Errors[0].Class != "too_large" {
 			t.Errorf("%s: counts %+v, errors %v; want 10 too large ones", client, r.Counts, r.Errors)
@@ -114,6 +114,7 @@ func TestRealKafkaKilled(t *testing.T) {
 		name string
 		args []string
 	}{
+		{"takt", []string{"--timeout", "1s"}},
 		{"franz", []string{"--client", "franz", "--timeout", "1s"}},
 		{"franz, idempotent", []string{"--client", "franz", "--idempotence"}},
 		{"sarama", []string{"--client", "sarama", "--timeout", "1s"}},

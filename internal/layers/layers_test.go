@@ -18,7 +18,7 @@ var order = []string{
 	"pkg/takt internal/layers docker",
 	"pkg/schedule pkg/hist internal/sock",
 	"internal/verdict",
-	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic internal/store/fault",
+	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/kwire internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic internal/store/fault",
 	"internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/store/* internal/target/*",
 	"internal/driver/http internal/apmserver",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,10 +12,13 @@ import (
 // kafkaBatch is how many records a batch holds, as in sangrenel's example.
 const kafkaBatch = 500
 
-// kafkaWriters is how many batches takt has under way. ProducerPerformance may have 5
-// requests of 1 MiB and 32 MiB that wait; 30 batches of messages of 1 KiB are half of
-// that. With its default of 5, sangrenel's, takt waits for the broker.
-const kafkaWriters = "30"
+const (
+	// kafkaWriters is how many batches takt has under way: 5 requests of a batch for each
+	// partition, and some to be filled meanwhile. ProducerPerformance has as many requests,
+	// and 32 MiB that wait. With its default of 5, sangrenel's, takt waits for the broker.
+	kafkaWriters = "18"
+	kafkaRounds  = 3
+)
 
 // kafkaExperiments are takt beside the programs that Kafka brings along. A JVM takes
 // seconds to get warm, so the runs are long and few. The broker is not pinned: on one
@@ -25,9 +29,9 @@ func (b *bench) kafkaExperiments() []experiment {
 	for _, size := range []int{300, 1024} {
 		all = append(all, experiment{
 			name: fmt.Sprintf("Kafka, produce, %d bytes", size),
-			text: fmt.Sprintf("%s%d records each, in one round; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests under way; of takt at most %s batches, of ProducerPerformance what its 32 MiB hold. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
-				place, b.records, kafkaBatch, kafkaWriters),
-			server: server{name: "kafka", fill: toProduce(size)}, rounds: 1, unit: "record", table: maxTable,
+			text: fmt.Sprintf("%s%d records each, in %d rounds, once the broker has had as many; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests under way; of takt at most %s batches, of ProducerPerformance what its 32 MiB hold. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
+				place, b.records, kafkaRounds, kafkaBatch, kafkaWriters),
+			server: server{name: "kafka", fill: b.toProduce(size)}, rounds: kafkaRounds, unit: "record", table: maxTable,
 			variants: b.producers(size),
 		})
 	}
@@ -49,7 +53,8 @@ func (b *bench) producers(size int) []variant {
 		{"takt", "takt", takt, ""},
 		{"ProducerPerformance", "java", javaArgs("ProducerPerformance", append(java, "--record-size", strconv.Itoa(size))...), ""},
 		{"ProducerPerformance, messages of a file", "java", javaArgs("ProducerPerformance", append(java, "--payload-file", payloadFile(size))...), ""},
-		{"takt --client sarama", "takt", append(takt, "--client", "sarama"), ""},
+		{"takt --client franz", "takt", append(slices.Clone(takt), "--client", "franz"), ""},
+		{"takt --client sarama", "takt", append(slices.Clone(takt), "--client", "sarama"), ""},
 	}
 }
 
@@ -79,8 +84,8 @@ func javaArgs(class string, more ...string) []string {
 // payloadFile names the messages of that size.
 func payloadFile(size int) string { return fmt.Sprintf("bin/messages-%d.txt", size) }
 
-// toProduce makes a topic, and 1000 messages that are not alike.
-func toProduce(size int) func(server) error {
+// toProduce makes a topic, and 1000 messages that are not alike, and warms the broker.
+func (b *bench) toProduce(size int) func(server) error {
 	return func(s server) error {
 		var text strings.Builder
 		for i := range 1000 {
@@ -90,7 +95,11 @@ func toProduce(size int) func(server) error {
 		if err := os.WriteFile(payloadFile(size), []byte(text.String()), 0o644); err != nil {
 			return err
 		}
-		return s.makeTopic()
+		if err := s.makeTopic(); err != nil {
+			return err
+		}
+		_, err := b.producers(size)[0].run(s, 0)
+		return err
 	}
 }
 

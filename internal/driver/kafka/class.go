@@ -26,6 +26,7 @@ const (
 	classConnection   = "connection"
 	classBufferFull   = "buffer_full"
 	classTransaction  = "transaction"
+	classLost         = "lost"
 	classClosed       = "closed"
 	classOther        = "client"
 )
@@ -77,7 +78,7 @@ func classify(err error) string {
 		return classBufferFull
 	case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, sarama.ErrClosedClient), errors.Is(err, sarama.ErrShuttingDown):
 		return classClosed
-	case errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errTooLate), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries), errors.Is(err, context.DeadlineExceeded):
 		return classTimeout
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, sarama.ErrOutOfBrokers), err != nil && err.Error() == breakerOpen:
 		return classRefused

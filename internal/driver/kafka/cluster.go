@@ -18,8 +18,10 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
+	"github.com/taktload/takt/internal/kwire"
 	"github.com/taktload/takt/pkg/schedule"
 )
 
@@ -50,14 +52,15 @@ type TLS struct {
 
 // The names of Cluster.Client.
 const (
+	clientOwn         = "takt" // own batches and connections; franz-go finds the leaders
 	clientFranz       = "franz"
 	clientSarama      = "sarama"       // sync batches, the seed's model
 	clientSaramaAsync = "sarama-async" // of the same library
 )
 
-func newCluster() Cluster {
+func newCluster(client string) Cluster {
 	return Cluster{
-		Brokers: "localhost:9092", Topic: "sangrenel", Client: clientFranz, ConnectTimeout: 10 * time.Second,
+		Brokers: "localhost:9092", Topic: "sangrenel", Client: client, ConnectTimeout: 10 * time.Second,
 		dial: (&net.Dialer{}).DialContext, wire: &wire{},
 	}
 }
@@ -92,7 +95,7 @@ func (c *Cluster) validate(clients ...string) (faults []error) {
 	fault(c.ConnectTimeout <= 0, "--connect-timeout must be above 0; brokers that never answer would hang the run")
 	if c.APIVersion != "" {
 		_, err := sarama.ParseKafkaVersion(c.APIVersion)
-		fault(err != nil || kversion.FromString("v"+shortVersion(c.APIVersion)) == nil,
+		fault(err != nil || c.versions() == nil,
 			"unknown --api-version %q; use a version of Kafka such as 2.8.0", c.APIVersion)
 	}
 	for _, err := range []error{c.SASL.read(), c.readTLS()} {
@@ -114,6 +117,21 @@ func shortVersion(v string) string {
 		keep = 3
 	}
 	return strings.Join(parts[:min(keep, len(parts))], ".")
+}
+
+// versions are those of all requests in --api-version; nil if there is no such version.
+func (c *Cluster) versions() *kversion.Versions {
+	return kversion.FromString("v" + shortVersion(c.APIVersion))
+}
+
+// newestProduce is the newest version of the produce request that may be spoken.
+func (c *Cluster) newestProduce() int16 {
+	newest := int16(kwire.Newest)
+	if v := c.versions(); c.APIVersion != "" && v != nil {
+		has, _ := v.LookupMaxKeyVersion(int16(kmsg.Produce)) // every version has it
+		newest = min(newest, has)
+	}
+	return newest
 }
 
 func (c *Cluster) readTLS() error {
@@ -160,14 +178,17 @@ func (c *Cluster) variables() map[string]any {
 	return v
 }
 
+// clientID is takt's name in the brokers' logs and quotas.
+const clientID = "takt"
+
 // franz are the options that every franz-go client has.
 func (c *Cluster) franz() []kgo.Opt {
 	opts := []kgo.Opt{
-		kgo.SeedBrokers(c.brokers()...), kgo.ClientID("takt"), kgo.Dialer(c.dialBroker),
+		kgo.SeedBrokers(c.brokers()...), kgo.ClientID(clientID), kgo.Dialer(c.dialBroker),
 		kgo.DialTimeout(c.ConnectTimeout), kgo.DisableClientMetrics(),
 	}
-	if v := kversion.FromString("v" + shortVersion(c.APIVersion)); c.APIVersion != "" {
-		opts = append(opts, kgo.MaxVersions(v))
+	if c.APIVersion != "" {
+		opts = append(opts, kgo.MaxVersions(c.versions()))
 	}
 	if m := c.SASL.mechanism(); m != nil {
 		opts = append(opts, kgo.SASL(m))

@@ -28,6 +28,15 @@ func codecOf(name string) (codec, bool) {
 	return codec{}, false
 }
 
+// compressor is what compresses takt's own batches; nil: nothing does.
+func (o *Produce) compressor() (kgo.Compressor, error) {
+	if o.Compression == "none" {
+		return nil, nil
+	}
+	c, _ := codecOf(o.Compression)
+	return kgo.DefaultCompressor(c.franz())
+}
+
 // acksOf is how many replicas have to have a record, in the words of both clients.
 func acksOf(name string) (kgo.Acks, sarama.RequiredAcks, bool) {
 	switch name {

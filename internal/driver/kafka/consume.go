@@ -50,7 +50,7 @@ const (
 
 // NewConsume are the options with their defaults.
 func NewConsume() *Consume {
-	return &Consume{Cluster: newCluster(), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond}
+	return &Consume{Cluster: newCluster(clientFranz), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond}
 }
 
 // AddFlags declares the flags on fs.

@@ -272,3 +272,14 @@ func TestE2ELoses(t *testing.T) {
 	}
 	expect(t, r, map[string]uint64{"lost": 20, "received": 0})
 }
+
+// A closed loop does not wait for ever for records that do not come.
+func TestE2EGivesUp(t *testing.T) {
+	o := e2eOf(broker(t, kfake.BlackholeProduce()))
+	o.Timeout = 50 * time.Millisecond
+	r := run(t, o, requests(20)) // five at a time
+	if r.Counts.Failed != 20 || len(r.Errors) != 1 || r.Errors[0].Class != classLost {
+		t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
+	}
+	expect(t, r, map[string]uint64{"lost": 20, "received": 0})
+}

@@ -71,10 +71,10 @@ func (f *franz) write(b *batch) {
 	}
 	s.grow(b)
 	for i := range b.records {
-		r, out := &b.records[i], &s.records[i]
-		*out = kgo.Record{Topic: f.topic, Partition: r.partition, Key: r.key, Value: r.value, Timestamp: b.began}
-		if r.stamp != nil {
-			s.headers[i] = kgo.RecordHeader{Key: stampHeader, Value: r.stamp}
+		m, out := &b.contents[i], &s.records[i]
+		*out = kgo.Record{Topic: f.topic, Partition: b.records[i].partition, Key: m.key, Value: m.value, Timestamp: b.began}
+		if m.stamp != nil {
+			s.headers[i] = kgo.RecordHeader{Key: stampHeader, Value: m.stamp}
 			out.Headers = s.headers[i : i+1]
 		}
 		if fixed := b.worker.headers; len(fixed) > 0 {
@@ -107,7 +107,8 @@ func (f *franz) commit(ctx context.Context, abort bool) error {
 			return errors.Join(err, gone)
 		}
 	}
-	return errors.Join(err, f.client.BeginTransaction())
+	_ = f.client.BeginTransaction() // if it fails, the records of the next one say so: these are committed
+	return err
 }
 
 func (f *franz) close() { f.client.Close() }

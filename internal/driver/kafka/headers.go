@@ -38,11 +38,3 @@ func (h Headers) sarama() (list []sarama.RecordHeader) {
 	}
 	return list
 }
-
-// bytes is the room that the headers take in a record, at most.
-func (h Headers) bytes() (n int) {
-	for _, header := range h {
-		n += 2*5 + len(header.Key) + len(header.Value)
-	}
-	return n
-}

@@ -32,7 +32,7 @@ func (m *meter) answered(records []record) {
 	bytes, acked, partition := 0, uint64(0), int32(0)
 	for i := range records {
 		r := &records[i]
-		bytes += len(r.value)
+		bytes += int(r.bytes)
 		switch {
 		case r.err != nil:
 			m.failure(r.err)

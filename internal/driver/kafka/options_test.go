@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -18,8 +17,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taktload/takt/internal/engine"
 )
@@ -138,7 +135,7 @@ func TestVariables(t *testing.T) {
 		t.Fatal(faults)
 	}
 	for name, want := range map[string]any{
-		"client": "franz", "topic": "sangrenel", "acks": "local", "linger_s": 0.0, "batch_records": 1, "compression": "none",
+		"client": "takt", "topic": "sangrenel", "acks": "local", "linger_s": 0.0, "batch_records": 1, "compression": "none",
 		"workers": 1, "writers_per_worker": 5, "message_bytes": 300, "sasl": "plain", "stamps": true,
 	} {
 		if got := o.Variables()[name]; got != want {
@@ -170,31 +167,6 @@ func TestMessages(t *testing.T) {
 	}
 	if lines.longest() != len("second line") {
 		t.Errorf("the longest has %d bytes", lines.longest())
-	}
-}
-
-// Records are serialised as the protocol's own package does it.
-func TestAppendRecord(t *testing.T) {
-	fixed := []kgo.RecordHeader{{Key: "a", Value: []byte("b")}, {Key: "none"}}
-	for _, r := range []record{
-		{value: []byte("v")},
-		{key: []byte{}, value: bytes.Repeat([]byte("x"), 300)},
-		{key: []byte("k"), value: nil, stamp: make([]byte, stampBytes)},
-	} {
-		for _, i := range []int{0, 63, 64, 70_000} {
-			want := kmsg.Record{OffsetDelta: int32(i), Key: r.key, Value: r.value}
-			if r.stamp != nil {
-				want.Headers = append(want.Headers, kmsg.Header{Key: stampHeader, Value: r.stamp})
-			}
-			for _, h := range fixed {
-				want.Headers = append(want.Headers, kmsg.Header{Key: h.Key, Value: h.Value})
-			}
-			got := appendRecord([]byte("before"), &r, i, fixed)
-			want.Length = int32(len(want.AppendTo(nil)) - 1) // what follows the length, of which the 0 takes one byte
-			if !bytes.Equal(got[len("before"):], want.AppendTo(nil)) {
-				t.Errorf("record %d: %x, want %x", i, got, want.AppendTo(nil))
-			}
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -12,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/kwire"
 	"github.com/taktload/takt/internal/ledger"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -74,7 +76,7 @@ const maxBytes = 1 << 30
 // NewProduce are the options with the seed's defaults.
 func NewProduce() *Produce {
 	return &Produce{
-		Cluster: newCluster(), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
+		Cluster: newCluster(clientOwn), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
 		Acks: acksLocal, Workers: 1, Writers: 5, MaxOpen: 5, Interval: 5, BatchBytes: 1_000_012, Timeout: 10 * time.Second,
 		Graphite: newGraphite(), Create: newCreate(),
 	}
@@ -86,7 +88,7 @@ func (o *Produce) Validate(args []string) []error {
 	if o.shapeFault != nil {
 		faults = append(faults, o.shapeFault)
 	}
-	faults = append(faults, o.Cluster.validate(clientFranz, clientSarama, clientSaramaAsync)...)
+	faults = append(faults, o.Cluster.validate(clientOwn, clientFranz, clientSarama, clientSaramaAsync)...)
 	faults = append(faults, o.checkNumbers()...)
 	faults = append(faults, o.checkWays()...)
 	faults = append(faults, o.Graphite.validate()...)
@@ -154,6 +156,9 @@ func (o *Produce) checkWays() (faults []error) {
 // which every writer has a batch under way; with one, room for a second's records.
 func (o *Produce) Shape(e *engine.Options) {
 	o.shapeFault = nil
+	if o.Client == clientOwn && (o.Idempotence || o.Transaction > 0 || o.newestProduce() < kwire.Oldest) {
+		o.Client = clientFranz
+	}
 	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
 		rate := strconv.FormatUint(o.ProduceRate, 10) + "/s"
 		if e.Stages != "" || e.Rate != "" && e.Rate != rate {
@@ -213,16 +218,26 @@ func (o *Produce) Variables() map[string]any {
 // largest is the largest batch that a client lets through: the broker is to judge a
 // message that is larger than --batch-bytes.
 func (o *Produce) largest() int {
-	return max(o.BatchBytes, batchOverhead+o.text.longest()+o.overhead())
+	return max(o.BatchBytes, kwire.Overhead+o.text.longest()+o.overhead())
 }
 
 // overhead is what a record takes beside its value, at most.
 func (o *Produce) overhead() int {
-	n := recordOverhead + o.text.keyBytes() + o.Headers.bytes()
-	if !o.Plain && !o.inValue() {
-		n += recordOverhead + len(stampHeader) + stampBytes
+	n := kwire.RecordOverhead + o.text.keyBytes()
+	tail, _ := o.tail()
+	return n + len(tail)
+}
+
+// tail is what stands behind the value of every record, its headers, and where in it
+// there is room for the stamp, which is the first of them; 0: nowhere.
+func (o *Produce) tail() (tail []byte, stampAt int) {
+	list := o.Headers.franz()
+	if o.Plain || o.inValue() {
+		return kwire.AppendHeaders(nil, list), 0
 	}
-	return n
+	room := kgo.RecordHeader{Key: stampHeader, Value: make([]byte, stampBytes)}
+	tail = kwire.AppendHeaders(nil, append([]kgo.RecordHeader{room}, list...))
+	return tail, bytes.Index(tail, room.Value)
 }
 
 func (o *Produce) inValue() bool {
@@ -267,12 +282,13 @@ func (o *Produce) probe(ctx context.Context) error {
 
 func (o *Produce) open(sink takt.Sink) (*producer, error) {
 	p := &producer{
-		sink: sink.(engine.BatchSink), wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), plain: o.Plain, inValue: o.inValue(),
+		sink: sink.(engine.BatchSink), wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != clientOwn, plain: o.Plain, inValue: o.inValue(),
 		unordered: o.Client == clientSarama, apart: o.text.key != nil && o.Transaction == 0, partitions: o.partitions, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
-		transaction: o.Transaction,
+		transaction: o.Transaction, timeout: o.Timeout,
 	}
 	p.Started(time.Now())
+	p.tail, p.stampAt = o.tail()
 	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
 		p.inline = 0 // it answers at once: only in a goroutine of its own it gathers batches
 	}
@@ -301,6 +317,8 @@ func (o *Produce) openClient(i int) (client, error) {
 		return o.openSaramaSync()
 	case o.Client == clientSaramaAsync:
 		return o.openSaramaAsync()
+	case o.Client == clientFranz:
+		return o.openFranz(i)
 	}
-	return o.openFranz(i)
+	return o.openOwn()
 }

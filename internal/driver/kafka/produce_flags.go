@@ -8,7 +8,7 @@ import (
 
 // AddFlags declares the flags on fs.
 func (o *Produce) AddFlags(fs *flag.FlagSet) {
-	o.Cluster.addFlags(fs, clientFranz+"|"+clientSarama+"|"+clientSaramaAsync)
+	o.Cluster.addFlags(fs, clientOwn+"|"+clientFranz+"|"+clientSarama+"|"+clientSaramaAsync)
 	o.addSeedFlags(fs)
 	o.addOwnFlags(fs)
 }

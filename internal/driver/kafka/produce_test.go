@@ -20,7 +20,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-func clients() []string { return []string{clientFranz, clientSarama, clientSaramaAsync} }
+func clients() []string { return []string{clientOwn, clientFranz, clientSarama, clientSaramaAsync} }
 
 func TestDriver(t *testing.T) {
 	for _, client := range clients() {
@@ -307,6 +307,24 @@ func TestTransactionFails(t *testing.T) {
 	}
 	if got := read(t, c, 40, kgo.FetchIsolationLevel(kgo.ReadCommitted())); len(got) == 0 {
 		t.Error("nothing was committed")
+	}
+}
+
+// A broker that does not answer one worker's commit holds up no other worker.
+func TestCommitHangs(t *testing.T) {
+	c := broker(t)
+	c.ControlKey(kmsg.EndTxn.Int16(), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		if strings.HasSuffix(req.(*kmsg.EndTxnRequest).TransactionalID, "-0") {
+			c.SleepControl(func() { <-t.Context().Done() })
+		}
+		return nil, nil, false
+	})
+	o := producerOf(c)
+	o.Acks, o.Transaction, o.BatchSize, o.Workers = acksAll, 60, 10, 2
+	r := run(t, o, func(e *engine.Options) { e.Rate, e.Requests, e.Drain = "100/s", 40, engine.DrainOf(time.Second) })
+	if r.Counts.OK != 20 || r.Counts.Unfinished != 20 {
+		t.Errorf("counts %+v, errors %+v; want the 20 records of the other worker", r.Counts, r.Errors)
 	}
 }
 

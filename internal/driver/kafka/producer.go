@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -24,13 +25,6 @@ const (
 	phaseTransfer        // from the sender's due instant to the receipt
 )
 
-const (
-	batchOverhead = 61 // bytes of an empty batch of records
-	// recordOverhead is what a record takes beside its key, value and stamp, at most:
-	// lengths, offset and time of at most 5 bytes each, attributes, and the number of headers.
-	recordOverhead = 26
-)
-
 // producer is the load of one run on all its workers. It is the engine's AsyncWorker.
 type producer struct {
 	sink     engine.BatchSink
@@ -47,6 +41,9 @@ type producer struct {
 	run         runID
 	text        *text
 	headers     []kgo.RecordHeader // of every record
+	tail        []byte             // what stands behind the value of every record: its headers
+	stampAt     int                // where in tail there is room for the stamp; 0: nowhere
+	library     bool               // the client takes messages, not batches as they are sent
 	plain       bool               // no stamps
 	inValue     bool               // the stamp stands in the value
 	received    bool               // an operation ends with its receipt, not with its acknowledgement
@@ -61,13 +58,24 @@ type producer struct {
 	overhead    int // bytes of a record beside its value
 	linger      time.Duration
 	transaction int // records; 0: none
+	timeout     time.Duration
+
+	awaitedMu sync.Mutex
+	awaited   ring[awaited] // where an operation ends with its receipt
 
 	failedMu sync.Mutex
+	closing  bool   // what is acknowledged from now on nobody has to have received
+	acked    uint64 // before that, of an e2e run
 	failed   []failedRecord
 }
 
 // Started is told by the engine when the run starts.
-func (p *producer) Started(at time.Time) { p.start, p.epoch = at, at.UnixNano() }
+func (p *producer) Started(at time.Time) {
+	p.start, p.epoch = at, at.UnixNano()
+	if p.received {
+		go p.giveUp()
+	}
+}
 
 // Start implements takt.AsyncWorker.
 func (p *producer) Start(op *takt.Op) error {
@@ -91,7 +99,7 @@ func (p *producer) StartAll(ops []takt.Op) {
 // Flush implements takt.AsyncWorker.
 func (p *producer) Flush(ctx context.Context) error {
 	for _, w := range p.workers {
-		w.flush()
+		go w.flush() // a commit may take its time
 	}
 	for _, w := range p.workers {
 		select {
@@ -108,6 +116,9 @@ const closeTime = time.Second
 
 // Close implements takt.AsyncWorker. A client that hangs is left behind.
 func (p *producer) Close() error {
+	p.failedMu.Lock()
+	p.closing = true
+	p.failedMu.Unlock()
 	if p.received { // the last receipt may come before its acknowledgement
 		ctx, cancel := context.WithTimeout(p.ctx, closeTime)
 		_ = p.Flush(ctx) // what is not acknowledged by then never is
@@ -134,14 +145,17 @@ func (p *producer) finishAll(records []record) {
 	now := time.Since(p.start)
 	good := make([]uint64, 0, len(records))
 	p.meter.answered(records)
+	if p.received {
+		p.tally(records)
+	}
 	for i := range records {
 		r := &records[i]
 		switch {
 		case r.err != nil:
-			p.fail(r)
 			p.sink.Done(r.token, &takt.Result{Class: classify(r.err), Err: r.err})
 		case p.received:
 			p.sink.Record(phaseAck, now-r.due)
+			p.await(r.token, now)
 		default:
 			good = append(good, r.token)
 		}
@@ -154,7 +168,49 @@ func (p *producer) finishAll(records []record) {
 	p.sink.DoneAll(good, &res)
 }
 
-// failedRecord is one that was not acknowledged.
+// awaited is a record that was acknowledged, and may have been received meanwhile.
+type awaited struct {
+	token uint64
+	acked time.Duration // since the run's start
+}
+
+func (p *producer) await(token uint64, now time.Duration) {
+	p.awaitedMu.Lock()
+	defer p.awaitedMu.Unlock()
+	p.awaited.push(awaited{token, now})
+}
+
+// giveUp fails the operations whose record does not come, until the producer is closed: a
+// closed loop would wait for them for ever.
+func (p *producer) giveUp() {
+	tick := time.NewTicker(max(p.timeout/10, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-p.ctx.Done():
+			return
+		}
+		for _, token := range p.overdue(time.Since(p.start)) {
+			p.sink.Done(token, &takt.Result{Class: classLost, Err: errLost})
+		}
+	}
+}
+
+// overdue are the operations whose record should have come by now. Those whose record
+// came are over: they end only once.
+func (p *producer) overdue(now time.Duration) (tokens []uint64) {
+	p.awaitedMu.Lock()
+	defer p.awaitedMu.Unlock()
+	for p.awaited.len() > 0 && now-p.awaited.head().acked >= p.timeout {
+		tokens = append(tokens, p.awaited.pop().token)
+	}
+	return tokens
+}
+
+var errLost = errors.New("acknowledged, and not received in time")
+
+// failedRecord is one that was not acknowledged while the run went on.
 type failedRecord struct {
 	stream    uint16
 	partition int32
@@ -165,20 +221,22 @@ type failedRecord struct {
 // the same.
 const maxFailed = 1 << 16
 
-func (p *producer) fail(r *record) {
+// tally counts what was acknowledged, and keeps what was not.
+func (p *producer) tally(records []record) {
 	p.failedMu.Lock()
 	defer p.failedMu.Unlock()
-	if p.received && len(p.failed) < maxFailed {
-		p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})
+	for i := range records {
+		r := &records[i]
+		if r.err == nil && !p.closing {
+			p.acked++
+		} else if len(p.failed) < maxFailed {
+			p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})
+		}
 	}
 }
 
 // lost is how many acknowledged records have not been received.
 func (p *producer) lost(r *receiver) uint64 {
-	acked := uint64(0)
-	for i := range p.meter.acked {
-		acked += p.meter.acked[i].Load()
-	}
 	p.failedMu.Lock()
 	defer p.failedMu.Unlock()
 	r.mu.Lock()
@@ -189,7 +247,7 @@ func (p *producer) lost(r *receiver) uint64 {
 			received-- // though it was not acknowledged
 		}
 	}
-	return acked - min(acked, received)
+	return p.acked - min(p.acked, received)
 }
 
 func warn(r *takt.Report, code, format string, args ...any) {

@@ -24,13 +24,13 @@ func messages(b *batch, topic string, fixed []sarama.RecordHeader) []*sarama.Pro
 	}
 	s.list = s.list[:0]
 	for i := range b.records {
-		r, m := &b.records[i], &s.all[i]
-		*m = sarama.ProducerMessage{Topic: topic, Partition: r.partition, Value: sarama.ByteEncoder(r.value), Timestamp: b.began, Metadata: place{b, i}}
-		if r.key != nil {
-			m.Key = sarama.ByteEncoder(r.key)
+		own, m := &b.contents[i], &s.all[i]
+		*m = sarama.ProducerMessage{Topic: topic, Partition: b.records[i].partition, Value: sarama.ByteEncoder(own.value), Timestamp: b.began, Metadata: place{b, i}}
+		if own.key != nil {
+			m.Key = sarama.ByteEncoder(own.key)
 		}
-		if r.stamp != nil {
-			m.Headers = append(m.Headers, sarama.RecordHeader{Key: []byte(stampHeader), Value: r.stamp})
+		if own.stamp != nil {
+			m.Headers = append(m.Headers, sarama.RecordHeader{Key: []byte(stampHeader), Value: own.stamp})
 		}
 		m.Headers = append(m.Headers, fixed...)
 		s.list = append(s.list, m)

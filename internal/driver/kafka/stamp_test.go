@@ -23,7 +23,7 @@ func TestStamp(t *testing.T) {
 
 func TestQueue(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	var q queue
+	var q ring[pending]
 	var want []uint64
 	for i := range uint64(20_000) {
 		if random.IntN(5) < 3 {

@@ -69,6 +69,20 @@ func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") }
 
 // lookUp asks for the partitions of the topic.
 func (c *Cluster) lookUp(ctx context.Context, cl *kgo.Client) ([]int32, error) {
+	resp, err := c.metadata(ctx, cl)
+	if err != nil {
+		return nil, err
+	}
+	var list []int32
+	for _, p := range resp.Topics[0].Partitions {
+		list = append(list, p.Partition)
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// metadata is what the brokers say of the topic and of themselves.
+func (c *Cluster) metadata(ctx context.Context, cl *kgo.Client) (*kmsg.MetadataResponse, error) {
 	req := kmsg.NewPtrMetadataRequest()
 	topic := kmsg.NewMetadataRequestTopic()
 	topic.Topic = kmsg.StringPtr(c.Topic)
@@ -80,15 +94,7 @@ func (c *Cluster) lookUp(ctx context.Context, cl *kgo.Client) ([]int32, error) {
 	if len(resp.Topics) != 1 {
 		return nil, errors.New("the broker says nothing of the topic; check that it speaks Kafka's protocol")
 	}
-	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil {
-		return nil, err
-	}
-	var list []int32
-	for _, p := range resp.Topics[0].Partitions {
-		list = append(list, p.Partition)
-	}
-	slices.Sort(list)
-	return list, nil
+	return resp, kerr.ErrorForCode(resp.Topics[0].ErrorCode)
 }
 
 // lookAgain is how long the brokers get to learn of a new topic before they are asked again.

@@ -36,6 +36,13 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// WriteBuffers writes pieces in one call, if the connection can do that.
+func (c *counted) WriteBuffers(b *net.Buffers) (int64, error) {
+	n, err := b.WriteTo(c.Conn)
+	c.wire.sent.Add(n)
+	return n, err
+}
+
 func (c *Cluster) count(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := c.dial(ctx, network, addr)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/taktload/takt/internal/kwire"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -32,7 +33,7 @@ type worker struct {
 	id     uint64 // from 0
 
 	mu       sync.Mutex
-	queue    queue
+	queue    ring[pending]
 	idle     []*batch // of the writers that have nothing under way
 	ripe     int      // so many at the head of the queue have lingered long enough
 	waits    bool     // the timer runs
@@ -175,7 +176,7 @@ func (w *worker) take() *batch {
 	last := len(w.idle) - 1
 	b := w.idle[last]
 	w.idle = w.idle[:last]
-	bytes := batchOverhead
+	bytes := kwire.Overhead
 	b.records = b.records[:0]
 	for range n {
 		bytes += w.text.size(w.queue.head().seq) + w.overhead
@@ -264,32 +265,4 @@ func (w *worker) close() {
 // route is the partition of a key, as Kafka's own producers choose it: murmur2.
 func (w *worker) route(key []byte) int32 {
 	return int32(w.byKey.Partition(&kgo.Record{Key: key}, int(w.partitions)))
-}
-
-// queue is a ring of pending operations, a power of two of them, that grows as it has
-// to; the engine bounds it.
-type queue struct {
-	ring []pending
-	from int
-	n    int
-}
-
-func (q *queue) len() int       { return q.n }
-func (q *queue) head() *pending { return &q.ring[q.from] }
-
-func (q *queue) push(p pending) {
-	if q.n == len(q.ring) {
-		grown := make([]pending, max(64, 2*q.n))
-		copy(grown[copy(grown, q.ring[q.from:]):], q.ring[:q.from])
-		q.ring, q.from = grown, 0
-	}
-	q.ring[(q.from+q.n)&(len(q.ring)-1)] = p
-	q.n++
-}
-
-func (q *queue) pop() pending {
-	p := q.ring[q.from]
-	q.from = (q.from + 1) & (len(q.ring) - 1)
-	q.n--
-	return p
 }

@@ -1,0 +1,338 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/kwire"
+)
+
+// own sends batches as takt makes them, over a connection to each leader. franz-go says
+// who the leaders are.
+//
+// What goes to one partition keeps its order: batches are written in the order in which
+// they come, to a new leader only when the old one has answered, and while one of them is
+// astray, those that follow wait behind it. Those that are under way together cannot be
+// called back, so a refusal of one changes the order, unless MaxOpen is 1.
+type own struct {
+	*Produce
+	protocol kwire.Producer
+	client   *kgo.Client
+	compress kgo.Compressor // nil: none
+	ctx      context.Context
+	cancel   context.CancelFunc
+	tasks    sync.WaitGroup
+
+	mu      sync.Mutex
+	links   map[int32]*link // by broker
+	lanes   []lane          // by partition
+	astray  []*part         // whose leader is not known, or did not take them
+	looking bool
+	looked  time.Time // when the leaders were asked for last; of look alone
+	written uint64    // parts
+}
+
+// lane is the way to one partition.
+type lane struct {
+	leader *link // nil: none
+	last   *link // that got a part …
+	onWay  int   // … and so many it has not answered
+	astray int   // parts: what follows waits behind them
+}
+
+// openOwn connects to all leaders.
+func (o *Produce) openOwn() (client, error) {
+	compress, err := o.compressor()
+	if err != nil {
+		return nil, err
+	}
+	_, acks, _ := acksOf(o.Acks)
+	c := &own{Produce: o, compress: compress, links: map[int32]*link{}, lanes: make([]lane, o.partitions), protocol: kwire.Producer{
+		ClientID: clientID, Topic: o.Topic, Acks: int16(acks), Timeout: o.Timeout, Oldest: kwire.Oldest, Newest: o.newestProduce(), SASL: o.SASL.mechanism(),
+	}}
+	if o.Compression == "zstd" {
+		c.protocol.Oldest = kwire.OldestZstd
+	}
+	if c.client, err = kgo.NewClient(append(o.franz(), kgo.RequestRetries(1))...); err != nil {
+		return nil, err
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(c.ctx, o.ConnectTimeout)
+	defer cancel()
+	if err = c.find(ctx); err == nil {
+		err = c.connect(ctx)
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect makes the connections, so that no record has to wait for that.
+func (c *own) connect(ctx context.Context) error {
+	for _, l := range c.links {
+		if err := l.connect(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find asks who the leaders are.
+func (c *own) find(ctx context.Context) error {
+	resp, err := c.metadata(ctx, c.client)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	addrs := map[int32]string{}
+	for _, b := range resp.Brokers {
+		addrs[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+	}
+	for i := range c.lanes {
+		c.lanes[i].leader = nil
+	}
+	for _, p := range resp.Topics[0].Partitions {
+		addr, known := addrs[p.Leader]
+		if !known || p.Partition >= c.partitions {
+			continue
+		}
+		l := c.links[p.Leader]
+		if l == nil {
+			l = newLink(c)
+			c.links[p.Leader] = l
+			c.tasks.Go(l.serve)
+		}
+		l.moveTo(addr)
+		c.lanes[p.Partition].leader = l
+	}
+	return nil
+}
+
+// write implements client.
+func (c *own) write(b *batch) {
+	deadline := b.began.Add(c.Timeout)
+	for _, p := range b.parts {
+		p.deadline = deadline
+		p.Seal(b.began, c.compress)
+	}
+	c.mu.Lock()
+	for _, p := range b.parts {
+		c.written++
+		p.turn = c.written
+		c.route(p)
+	}
+	c.mu.Unlock()
+}
+
+// route gives p to the link of its leader, unless it would come before others of its
+// partition; the caller holds the lock.
+func (c *own) route(p *part) {
+	lane := &c.lanes[p.Partition()]
+	if lane.leader == nil || lane.astray > 0 || lane.onWay > 0 && lane.last != lane.leader {
+		c.stray(p)
+		return
+	}
+	lane.last = lane.leader
+	lane.onWay++
+	lane.leader.push(p)
+}
+
+// stray keeps p until its leader is found; the caller holds the lock.
+func (c *own) stray(p *part) {
+	c.astray = append(c.astray, p)
+	c.lanes[p.Partition()].astray++
+	c.search()
+}
+
+// done ends a part that was acknowledged.
+func (c *own) done(p *part) {
+	c.mu.Lock()
+	c.lanes[p.Partition()].onWay--
+	c.mu.Unlock()
+	p.end(nil)
+}
+
+// refused takes a part that the leader which l leads to did not take, or did not get. If
+// it may try again, so does what waits behind it: its turn comes later.
+func (c *own) refused(l *link, p *part, err error) {
+	c.mu.Lock()
+	list := []*part{p}
+	if passes(err) {
+		list = append(list, l.withdraw(p.Partition())...)
+	}
+	over := c.again(list, err)
+	c.mu.Unlock()
+	c.end(over)
+}
+
+// late ends a part whose time was over before it was sent.
+func (c *own) late(p *part) {
+	c.mu.Lock()
+	c.lanes[p.Partition()].onWay--
+	c.mu.Unlock()
+	p.err = os.ErrDeadlineExceeded
+	c.end([]*part{p})
+}
+
+// broken takes what l had to do when its connection broke.
+func (c *own) broken(l *link, err error) {
+	c.mu.Lock()
+	over := c.again(l.hangUp(), err)
+	if c.protocol.Acks == 0 && c.ctx.Err() == nil {
+		// That is all that a broker says of records without acknowledgement when it is
+		// not their leader any more.
+		for i := range c.lanes {
+			if lane := &c.lanes[i]; lane.leader == l {
+				lane.leader = nil
+			}
+		}
+		c.search()
+	}
+	c.mu.Unlock()
+	c.end(over)
+}
+
+// again lets parts that were not acknowledged try it again, and returns those that may
+// not. The caller holds the lock.
+func (c *own) again(list []*part, err error) (over []*part) {
+	for _, p := range list {
+		c.lanes[p.Partition()].onWay--
+		p.err = err
+		if c.ctx.Err() == nil && passes(err) && time.Now().Before(p.deadline) {
+			c.stray(p)
+		} else {
+			over = append(over, p)
+		}
+	}
+	return over
+}
+
+// passes reports whether it may go better when a record is sent again.
+func passes(err error) bool {
+	var broker *kerr.Error
+	return !errors.As(err, &broker) || broker.Retriable
+}
+
+// end ends parts with the errors that they had last.
+func (c *own) end(list []*part) {
+	for _, p := range list {
+		err := p.err
+		switch {
+		case c.ctx.Err() != nil:
+			err = kgo.ErrClientClosed
+		case err == nil:
+			err = fmt.Errorf("%w: the partition has no leader", errTooLate)
+		case passes(err):
+			err = fmt.Errorf("%w: %w", errTooLate, err)
+		}
+		p.end(err)
+	}
+}
+
+// errTooLate is of records that clients gave up after --timeout.
+var errTooLate = errors.New("not acknowledged in time")
+
+const (
+	lookEvery  = 100 * time.Millisecond // that the leaders are asked for
+	lookTime   = time.Second            // that an answer may take
+	redialTime = 2 * time.Second        // that a new connection may take; meanwhile the leader may be another
+)
+
+// search begins to look for leaders, unless somebody does; the caller holds the lock.
+func (c *own) search() {
+	if !c.looking {
+		c.looking = true
+		c.tasks.Go(c.look)
+	}
+}
+
+// look finds the leaders of what is astray until nothing is.
+func (c *own) look() {
+	for done := false; !done; {
+		select {
+		case <-c.ctx.Done():
+		case <-time.After(lookEvery - time.Since(c.looked)):
+		}
+		ctx, cancel := context.WithDeadline(c.ctx, c.patience())
+		err := c.find(ctx)
+		cancel()
+		c.looked = time.Now()
+		var over []*part
+		over, done = c.reroute(err)
+		c.end(over)
+	}
+}
+
+// patience is until when an answer may take.
+func (c *own) patience() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return earliest(time.Now().Add(lookTime), c.astray)
+}
+
+// earliest is the first of the deadlines of parts and of that one.
+func earliest(deadline time.Time, parts []*part) time.Time {
+	for _, p := range parts {
+		if p.deadline.Before(deadline) {
+			deadline = p.deadline
+		}
+	}
+	return deadline
+}
+
+// reroute sends on what is astray, now that the leaders were asked for, with that
+// outcome. It returns what is too late, and whether nothing is astray any more.
+func (c *own) reroute(err error) (over []*part, done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.astray
+	c.astray = nil
+	slices.SortFunc(list, func(a, b *part) int { return cmp.Compare(a.turn, b.turn) })
+	for i := range c.lanes {
+		c.lanes[i].astray = 0
+	}
+	for _, p := range list {
+		switch {
+		case c.ctx.Err() != nil || !time.Now().Before(p.deadline):
+			over = append(over, p)
+			if p.err == nil {
+				p.err = err
+			}
+		case err != nil:
+			c.stray(p)
+		default:
+			c.route(p)
+		}
+	}
+	c.looking = len(c.astray) > 0
+	return over, !c.looking
+}
+
+// commit implements client: there are no transactions.
+func (c *own) commit(context.Context, bool) error { return nil }
+
+// close implements client.
+func (c *own) close() {
+	c.cancel()
+	c.mu.Lock()
+	for _, l := range c.links {
+		l.close()
+	}
+	c.mu.Unlock()
+	c.tasks.Wait()
+	c.client.Close()
+}
