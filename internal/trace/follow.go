@@ -63,7 +63,8 @@ func (f *Follower) Read(p []byte) (int, error) {
 // turn goes over to the file that has taken the place of the one that is read, and to
 // the beginning of one that was emptied.
 func (f *Follower) turn() error {
-	old, err := f.file.Stat()
+	now, missing := os.Stat(f.name)
+	old, err := f.file.Stat() // after the new one: servers write to the old one until they open that
 	if err != nil {
 		return err
 	}
@@ -72,9 +73,8 @@ func (f *Follower) turn() error {
 		_, err = f.file.Seek(0, io.SeekStart)
 		return err
 	}
-	now, err := os.Stat(f.name)
-	if err != nil || os.SameFile(old, now) || old.Size() > f.at {
-		return nil // the new one is not there yet, or the old one not read to its end
+	if missing != nil || os.SameFile(old, now) || now.Size() == 0 || old.Size() > f.at {
+		return nil // nothing was written to a new one yet, or the old one is not read to its end
 	}
 	file, err := os.Open(f.name)
 	if err != nil {
