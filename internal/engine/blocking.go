@@ -164,14 +164,14 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	n, failure := c.net.Write(request)
 	r.BytesSent += int64(n)
 	err := c.receive(start, r)
-	if failure == nil {
+	switch {
+	case failure == nil:
 		return err
+	case err != nil || r.Phases[phaseFirstByte] == 0:
+		return failure
 	}
-	c.drop()
-	if err != nil || r.Phases[phaseFirstByte] == 0 { // else the target had answered, and gone before it had read everything
-		err = failure
-	}
-	return err
+	c.drop() // the target had answered, and gone before it had read everything
+	return nil
 }
 
 // receive reads until the codec has its answer.

@@ -21,8 +21,6 @@ const (
 	// headers, at most: its length, offset and time, the lengths of key and value of at
 	// most 5 bytes each, and its attributes.
 	RecordOverhead = 26
-	// HeaderOverhead is how many bytes a header has beside its key and its value, at most.
-	HeaderOverhead = 10
 
 	placeBytes = 8 // partition, and length of the batch
 	headBytes  = placeBytes + Overhead

@@ -3,6 +3,8 @@ package kafka
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -155,7 +157,7 @@ func (l *link) reconnect() {
 	}
 	deadline := time.Now().Add(redialTime)
 	for i := range l.queue.len() {
-		deadline = earliest(deadline, []*part{l.queue.at(i)})
+		deadline = earliest(deadline, l.queue.at(i))
 	}
 	l.mu.Unlock()
 	ctx, cancel := context.WithDeadline(l.ctx, deadline)
@@ -202,14 +204,14 @@ func (l *link) send() {
 		l.sendParts(parts)
 	}
 	for _, p := range late {
-		l.late(p)
+		l.done(p, fmt.Errorf("%w: %w", errTooLate, os.ErrDeadlineExceeded))
 	}
 }
 
 // sendParts sends parts in one request; the caller holds the lock, which is given up.
 func (l *link) sendParts(parts []*part) {
 	conn, silent := l.conn, l.protocol.Acks == 0
-	deadline := earliest(parts[0].deadline, parts[1:])
+	deadline := earliest(parts[0].deadline, parts[1:]...)
 	if !silent {
 		l.flight, l.sending = append(l.flight, request{parts, deadline}), true
 		l.await()
@@ -235,7 +237,7 @@ func (l *link) sendParts(parts []*part) {
 		if err != nil {
 			l.refused(l, p, err)
 		} else {
-			l.done(p)
+			l.done(p, nil)
 		}
 	}
 }
@@ -332,7 +334,7 @@ func (l *link) settle(parts []*part, resp *kmsg.ProduceResponse) {
 		l.poke()
 	}
 	for _, p := range good {
-		l.done(p)
+		l.done(p, nil)
 	}
 }
 

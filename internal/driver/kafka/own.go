@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -48,7 +47,7 @@ type lane struct {
 	leader *link // nil: none
 	last   *link // that got a part …
 	onWay  int   // … and so many it has not answered
-	astray int   // parts: what follows waits behind them
+	astray bool  // a part is: what follows waits behind it
 }
 
 // openOwn connects to all leaders.
@@ -142,7 +141,7 @@ func (c *own) write(b *batch) {
 // partition; the caller holds the lock.
 func (c *own) route(p *part) {
 	lane := &c.lanes[p.Partition()]
-	if lane.leader == nil || lane.astray > 0 || lane.onWay > 0 && lane.last != lane.leader {
+	if lane.leader == nil || lane.astray || lane.onWay > 0 && lane.last != lane.leader {
 		c.stray(p)
 		return
 	}
@@ -154,16 +153,16 @@ func (c *own) route(p *part) {
 // stray keeps p until its leader is found; the caller holds the lock.
 func (c *own) stray(p *part) {
 	c.astray = append(c.astray, p)
-	c.lanes[p.Partition()].astray++
+	c.lanes[p.Partition()].astray = true
 	c.search()
 }
 
-// done ends a part that was acknowledged.
-func (c *own) done(p *part) {
+// done ends a part that its link has done with: err is nil when it was acknowledged.
+func (c *own) done(p *part, err error) {
 	c.mu.Lock()
 	c.lanes[p.Partition()].onWay--
 	c.mu.Unlock()
-	p.end(nil)
+	p.end(err)
 }
 
 // refused takes a part that the leader which l leads to did not take, or did not get. If
@@ -177,15 +176,6 @@ func (c *own) refused(l *link, p *part, err error) {
 	over := c.again(list, err)
 	c.mu.Unlock()
 	c.end(over)
-}
-
-// late ends a part whose time was over before it was sent.
-func (c *own) late(p *part) {
-	c.mu.Lock()
-	c.lanes[p.Partition()].onWay--
-	c.mu.Unlock()
-	p.err = os.ErrDeadlineExceeded
-	c.end([]*part{p})
 }
 
 // broken takes what l had to do when its connection broke.
@@ -281,11 +271,11 @@ func (c *own) look() {
 func (c *own) patience() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return earliest(time.Now().Add(lookTime), c.astray)
+	return earliest(time.Now().Add(lookTime), c.astray...)
 }
 
 // earliest is the first of the deadlines of parts and of that one.
-func earliest(deadline time.Time, parts []*part) time.Time {
+func earliest(deadline time.Time, parts ...*part) time.Time {
 	for _, p := range parts {
 		if p.deadline.Before(deadline) {
 			deadline = p.deadline
@@ -303,7 +293,7 @@ func (c *own) reroute(err error) (over []*part, done bool) {
 	c.astray = nil
 	slices.SortFunc(list, func(a, b *part) int { return cmp.Compare(a.turn, b.turn) })
 	for i := range c.lanes {
-		c.lanes[i].astray = 0
+		c.lanes[i].astray = false
 	}
 	for _, p := range list {
 		switch {

@@ -60,13 +60,12 @@ type producer struct {
 	transaction int // records; 0: none
 	timeout     time.Duration
 
-	awaitedMu sync.Mutex
-	awaited   ring[awaited] // where an operation ends with its receipt
-
-	failedMu sync.Mutex
-	closing  bool   // what is acknowledged from now on nobody has to have received
-	acked    uint64 // before that, of an e2e run
-	failed   []failedRecord
+	// What became of the records where an operation ends with its receipt.
+	fateMu  sync.Mutex
+	awaited ring[awaited]
+	closing bool   // what is acknowledged from now on nobody has to have received
+	acked   uint64 // before that
+	failed  []failedRecord
 }
 
 // Started is told by the engine when the run starts.
@@ -116,9 +115,9 @@ const closeTime = time.Second
 
 // Close implements takt.AsyncWorker. A client that hangs is left behind.
 func (p *producer) Close() error {
-	p.failedMu.Lock()
+	p.fateMu.Lock()
 	p.closing = true
-	p.failedMu.Unlock()
+	p.fateMu.Unlock()
 	if p.received { // the last receipt may come before its acknowledgement
 		ctx, cancel := context.WithTimeout(p.ctx, closeTime)
 		_ = p.Flush(ctx) // what is not acknowledged by then never is
@@ -146,7 +145,7 @@ func (p *producer) finishAll(records []record) {
 	good := make([]uint64, 0, len(records))
 	p.meter.answered(records)
 	if p.received {
-		p.tally(records)
+		p.tally(records, now)
 	}
 	for i := range records {
 		r := &records[i]
@@ -155,7 +154,6 @@ func (p *producer) finishAll(records []record) {
 			p.sink.Done(r.token, &takt.Result{Class: classify(r.err), Err: r.err})
 		case p.received:
 			p.sink.Record(phaseAck, now-r.due)
-			p.await(r.token, now)
 		default:
 			good = append(good, r.token)
 		}
@@ -172,12 +170,6 @@ func (p *producer) finishAll(records []record) {
 type awaited struct {
 	token uint64
 	acked time.Duration // since the run's start
-}
-
-func (p *producer) await(token uint64, now time.Duration) {
-	p.awaitedMu.Lock()
-	defer p.awaitedMu.Unlock()
-	p.awaited.push(awaited{token, now})
 }
 
 // giveUp fails the operations whose record does not come, until the producer is closed: a
@@ -200,8 +192,8 @@ func (p *producer) giveUp() {
 // overdue are the operations whose record should have come by now. Those whose record
 // came are over: they end only once.
 func (p *producer) overdue(now time.Duration) (tokens []uint64) {
-	p.awaitedMu.Lock()
-	defer p.awaitedMu.Unlock()
+	p.fateMu.Lock()
+	defer p.fateMu.Unlock()
 	for p.awaited.len() > 0 && now-p.awaited.head().acked >= p.timeout {
 		tokens = append(tokens, p.awaited.pop().token)
 	}
@@ -221,14 +213,15 @@ type failedRecord struct {
 // the same.
 const maxFailed = 1 << 16
 
-// tally counts what was acknowledged, and keeps what was not.
-func (p *producer) tally(records []record) {
-	p.failedMu.Lock()
-	defer p.failedMu.Unlock()
+// tally counts and keeps what was acknowledged by now, and keeps what was not.
+func (p *producer) tally(records []record, now time.Duration) {
+	p.fateMu.Lock()
+	defer p.fateMu.Unlock()
 	for i := range records {
 		r := &records[i]
 		if r.err == nil && !p.closing {
 			p.acked++
+			p.awaited.push(awaited{r.token, now})
 		} else if len(p.failed) < maxFailed {
 			p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})
 		}
@@ -237,8 +230,8 @@ func (p *producer) tally(records []record) {
 
 // lost is how many acknowledged records have not been received.
 func (p *producer) lost(r *receiver) uint64 {
-	p.failedMu.Lock()
-	defer p.failedMu.Unlock()
+	p.fateMu.Lock()
+	defer p.fateMu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	received := r.ledger.Received
