@@ -16,6 +16,9 @@ func Listener(l *net.TCPListener) (fd int, err error) {
 		Close(fd)
 		return -1, err
 	}
+	if l.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		plainPath(fd)
+	}
 	return fd, nil
 }
 
