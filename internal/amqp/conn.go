@@ -22,7 +22,7 @@ import (
 // called from any goroutine. It owns two goroutines, which end with it.
 type Conn struct {
 	net    net.Conn
-	direct *direct // writes without waiting; nil: TLS, or no socket
+	direct trier // the same; nil: one of TLS, or no socket
 	opt    Options
 	peer   Peer
 	tag    string        // begins the names of links that have none
@@ -46,9 +46,13 @@ type Conn struct {
 	pending []*Receiver // have something to say at the end of the burst
 }
 
+// trier is a connection that can be written to without waiting.
+type trier interface{ TryWrite(b []byte) int }
+
 func newConn(nc net.Conn, o Options) *Conn {
+	direct, _ := nc.(trier)
 	return &Conn{
-		net: nc, direct: newDirect(nc), opt: o, tag: "takt-" + rand.Text()[:10], wake: make(chan struct{}, 1), done: make(chan struct{}),
+		net: nc, direct: direct, opt: o, tag: "takt-" + rand.Text()[:10], wake: make(chan struct{}, 1), done: make(chan struct{}),
 		in: inbox{from: nc, max: o.MaxFrame},
 	}
 }

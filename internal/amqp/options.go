@@ -10,6 +10,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/sock"
 )
 
 // Options is how a connection is made. Only Addr is needed.
@@ -73,8 +75,12 @@ func (o *Options) complete() error {
 // connect dials, with TLS if asked.
 func (o *Options) connect(ctx context.Context) (net.Conn, error) {
 	nc, err := o.Dial(ctx, "tcp", o.Addr)
-	if err != nil || o.TLS == nil {
-		return nc, err
+	if err != nil {
+		return nil, err
+	}
+	nc = sock.Quiet(nc)
+	if o.TLS == nil {
+		return nc, nil
 	}
 	config := o.TLS.Clone()
 	config.ServerName = cmp.Or(config.ServerName, o.Hostname)

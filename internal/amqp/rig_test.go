@@ -156,46 +156,6 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// Writing straight to a socket does not allocate either, and what it does not
-// take is left to the writer, in order.
-func TestDirect(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	here, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = here.Close() }()
-	there, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = there.Close() }()
-	d := newDirect(here)
-	if d == nil {
-		t.Skip("the writer writes everything here")
-	}
-	small, back := []byte("12345678"), make([]byte, 8)
-	n := testing.AllocsPerRun(100, func() {
-		if n := d.write(small); n != len(small) {
-			t.Fatalf("wrote %d", n)
-		}
-		if _, err := there.Read(back); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if n != 0 || !bytes.Equal(back, small) {
-		t.Errorf("%v allocations, read %q", n, back)
-	}
-	huge := make([]byte, 64<<20)
-	if n := d.write(huge); n <= 0 || n >= len(huge) {
-		t.Errorf("wrote %d of %d bytes that nobody reads", n, len(huge))
-	}
-}
-
 func TestOutbox(t *testing.T) {
 	o := outbox{waits: []byte("first")}
 	if got := o.take(); string(got) != "first" || o.take() != nil {

@@ -61,7 +61,7 @@ func (c *Conn) Flush() {
 	batch := c.out.take()
 	c.mu.Unlock()
 	if batch != nil {
-		c.wrote(c.direct.write(batch))
+		c.wrote(c.direct.TryWrite(batch))
 	}
 }
 

@@ -50,13 +50,12 @@ type Conn struct {
 	answer  []byte
 	head    []byte
 	pieces  [][]byte
-	out     net.Buffers
 	joined  []byte
 }
 
-// gatherer is a connection that sends pieces together without making one of them.
-type gatherer interface {
-	WriteBuffers(*net.Buffers) (int64, error)
+// Gatherer is a connection that sends pieces together without making one of them.
+type Gatherer interface {
+	WriteBuffers(pieces [][]byte) (int64, error)
 }
 
 // mostAnswer bounds the bytes of an answer: a program that does not speak Kafka's
@@ -210,9 +209,8 @@ func (c *Conn) Send(list []*Batch) (err error) {
 	c.head = c.appendHead(c.head[:0], len(list))
 	c.pieces[0] = c.head
 	c.next = after(c.next)
-	if w, ok := c.Conn.(gatherer); ok {
-		c.out = c.pieces
-		_, err = w.WriteBuffers(&c.out)
+	if w, ok := c.Conn.(Gatherer); ok {
+		_, err = w.WriteBuffers(c.pieces)
 		return err
 	}
 	c.joined = c.joined[:0]

@@ -24,8 +24,8 @@ func (w written) Read(b []byte) (int, error)  { return w.Buffer.Read(b) }
 // gathering is one that takes pieces.
 type gathering struct{ written }
 
-func (g *gathering) WriteBuffers(b *net.Buffers) (n int64, err error) {
-	for _, piece := range *b {
+func (g *gathering) WriteBuffers(pieces [][]byte) (n int64, err error) {
+	for _, piece := range pieces {
 		m, _ := g.Buffer.Write(piece) // it never fails
 		n += int64(m)
 	}

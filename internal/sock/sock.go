@@ -2,9 +2,10 @@
 // by itself: what net does with a goroutine a connection, without the goroutines.
 // Every call is one raw system call: nothing tells the Go scheduler, so that its
 // monitor does not take the P away and poll (70 against 120 µs of CPU a wake-up at
-// 1000/s). The caller raises GOMAXPROCS by one for each such thread.
+// 1000/s). The caller raises GOMAXPROCS by one for each such thread. Quiet gives the same
+// to a connection of package net.
 //
-// It is there on Linux; elsewhere Available is false and nothing else may be called.
+// It is there on Linux; elsewhere Available is false, and nothing but Quiet may be called.
 package sock
 
 import "time"

@@ -80,7 +80,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 			if p, err = o.open(sink); err != nil {
 				return nil, err
 			}
-			p.received = true
+			p.received, p.uniform = true, false
 			return p, nil
 		},
 		Receive: func(ctx context.Context, sink takt.Sink) error {

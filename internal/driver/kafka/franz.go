@@ -70,7 +70,7 @@ func (f *franz) write(b *batch) {
 		b.aside = s
 	}
 	s.grow(b)
-	for i := range b.records {
+	for i := range b.contents {
 		m, out := &b.contents[i], &s.records[i]
 		*out = kgo.Record{Topic: f.topic, Partition: b.records[i].partition, Key: m.key, Value: m.value, Timestamp: b.began}
 		if m.stamp != nil {
@@ -81,17 +81,17 @@ func (f *franz) write(b *batch) {
 			out.Headers = append(out.Headers[:len(out.Headers):len(out.Headers)], fixed...)
 		}
 	}
-	for i := range b.records {
+	for i := range b.contents {
 		f.client.TryProduce(context.Background(), &s.records[i], s.promises[i])
 	}
 }
 
 // grow makes room for the records of b. While any are under way their number stays.
 func (s *beside) grow(b *batch) {
-	for i := len(s.promises); i < len(b.records); i++ {
+	for i := len(s.promises); i < len(b.contents); i++ {
 		s.promises = append(s.promises, func(_ *kgo.Record, err error) { b.end(i, err) })
 	}
-	if n := len(b.records); len(s.records) < n {
+	if n := len(b.contents); len(s.records) < n {
 		s.records, s.headers = make([]kgo.Record, n), make([]kgo.RecordHeader, n)
 	}
 }

@@ -26,6 +26,13 @@ func (m *meter) batch(took time.Duration) {
 	}
 }
 
+// acknowledged counts records of one partition with so many bytes in all.
+func (m *meter) acknowledged(partition int32, records, bytes int) {
+	m.acked[partition].Add(uint64(records))
+	m.sent.Add(uint64(records))
+	m.bytes.Add(uint64(bytes))
+}
+
 // answered counts records that were answered. Neighbours are of one partition most
 // often, so counting is cheap.
 func (m *meter) answered(records []record) {

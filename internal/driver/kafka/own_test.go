@@ -129,7 +129,7 @@ func TestTogether(t *testing.T) {
 		return nil, nil, false
 	})
 	o := producerOf(c)
-	o.Key, o.BatchSize, o.Writers, o.Linger = "key-{{.Seq}}", 100, 1, 10*time.Millisecond
+	o.Key, o.BatchSize, o.Writers, o.Linger = "key-{{.Seq}}", 100, 1, 10*time.Second
 	if r := run(t, o, requests(1000)); r.Counts.OK != 1000 {
 		t.Fatalf("counts %+v, errors %+v", r.Counts, r.Errors)
 	}

@@ -288,6 +288,7 @@ func (o *Produce) open(sink takt.Sink) (*producer, error) {
 		transaction: o.Transaction, timeout: o.Timeout,
 	}
 	p.Started(time.Now())
+	p.uniform = !p.library && !p.apart && o.Transaction == 0
 	p.tail, p.stampAt = o.tail()
 	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
 		p.inline = 0 // it answers at once: only in a goroutine of its own it gathers batches

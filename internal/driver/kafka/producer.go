@@ -47,6 +47,7 @@ type producer struct {
 	plain       bool               // no stamps
 	inValue     bool               // the stamp stands in the value
 	received    bool               // an operation ends with its receipt, not with its acknowledgement
+	uniform     bool               // the records of a batch share their partition and their fate
 	apart       bool               // a batch goes to several partitions, so each record has an answer of its own
 	unordered   bool               // writers do not wait for each other, so each has numbers of its own
 	partitions  int32
@@ -158,12 +159,23 @@ func (p *producer) finishAll(records []record) {
 			good = append(good, r.token)
 		}
 	}
-	if len(good) == 0 {
-		return
+	if len(good) > 0 {
+		p.finishGood(good)
 	}
+}
+
+// finishGood ends operations that went well.
+func (p *producer) finishGood(tokens []uint64) {
 	var res takt.Result
 	p.wire.drain(&res)
-	p.sink.DoneAll(good, &res)
+	p.sink.DoneAll(tokens, &res)
+}
+
+// finishUniform ends the operations of a uniform batch that was acknowledged now.
+func (p *producer) finishUniform(b *batch) {
+	part := b.parts[0]
+	p.meter.acknowledged(part.Partition(), len(b.tokens), part.bytes)
+	p.finishGood(b.tokens)
 }
 
 // awaited is a record that was acknowledged, and may have been received meanwhile.

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync/atomic"
 
+	"github.com/taktload/takt/internal/kwire"
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -37,8 +39,13 @@ func (c *counted) Write(b []byte) (int, error) {
 }
 
 // WriteBuffers writes pieces in one call, if the connection can do that.
-func (c *counted) WriteBuffers(b *net.Buffers) (int64, error) {
-	n, err := b.WriteTo(c.Conn)
+func (c *counted) WriteBuffers(pieces [][]byte) (n int64, err error) {
+	if g, ok := c.Conn.(kwire.Gatherer); ok {
+		n, err = g.WriteBuffers(pieces)
+	} else {
+		b := net.Buffers(pieces)
+		n, err = b.WriteTo(c.Conn)
+	}
 	c.wire.sent.Add(n)
 	return n, err
 }
@@ -48,5 +55,5 @@ func (c *Cluster) count(ctx context.Context, network, addr string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	return &counted{conn, c.wire}, nil
+	return &counted{sock.Quiet(conn), c.wire}, nil
 }

@@ -105,7 +105,7 @@ func (w *worker) push(ops []takt.Op, first uint64) {
 // begin does j, but in another goroutine if that takes longer: the caller is the
 // engine's pacer, or brings answers, and others wait for both.
 func (w *worker) begin(j job) {
-	if j.batch != nil && len(j.batch.records) <= w.inline {
+	if j.batch != nil && len(j.batch.ops) <= w.inline {
 		j = w.do(j)
 	}
 	if j != (job{}) {
@@ -177,16 +177,17 @@ func (w *worker) take() *batch {
 	b := w.idle[last]
 	w.idle = w.idle[:last]
 	bytes := kwire.Overhead
-	b.records = b.records[:0]
+	b.ops, b.tokens = b.ops[:0], b.tokens[:0]
 	for range n {
 		bytes += w.text.size(w.queue.head().seq) + w.overhead
-		if bytes > w.batchBytes && len(b.records) > 0 {
+		if bytes > w.batchBytes && len(b.ops) > 0 {
 			break
 		}
-		b.records = append(b.records, record{pending: w.queue.pop()})
+		op := w.queue.pop()
+		b.ops, b.tokens = append(b.ops, op), append(b.tokens, op.token)
 	}
-	w.ripe = max(0, w.ripe-len(b.records))
-	w.room -= len(b.records)
+	w.ripe = max(0, w.ripe-len(b.ops))
+	w.room -= len(b.ops)
 	return b
 }
 
@@ -195,7 +196,11 @@ func (w *worker) ended(b *batch) {
 	took := time.Since(b.began)
 	w.meter.batch(took)
 	w.sink.Record(phaseBatch, took)
-	if w.transaction == 0 && !w.apart {
+	switch {
+	case w.transaction > 0 || w.apart:
+	case len(b.records) == 0:
+		w.finishUniform(b)
+	default:
 		w.finishAll(b.records)
 	}
 	w.mu.Lock()

@@ -1,0 +1,175 @@
+package sock
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Quiet is c, for which goroutines wait as for any other connection, but whose reads and
+// writes are raw system calls. From a thread that is in any other call Go takes the P
+// away after 20 µs, and polls for that: with half a megabyte to send at a time this was a
+// tenth of a Kafka producer's CPU, and waking that monitor a quarter of the time between
+// two messages over AMQP. What is no TCP socket is given back as it is.
+//
+// It is for a few connections with much to do. Where goroutines of many of them keep
+// every P busy, nobody looks for what arrives until that monitor does, after 10 ms: 50
+// connections in a closed loop had a p99 of 8 ms instead of 2.
+func Quiet(c net.Conn) net.Conn {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return c
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return c
+	}
+	q := &quiet{
+		TCPConn: t,
+		in:      way{name: "read", number: unix.SYS_READV, wait: raw.Read},
+		out:     way{name: "write", number: unix.SYS_WRITEV, wait: raw.Write},
+	}
+	// Made here: each would allocate.
+	q.in.try, q.out.try = q.in.once, q.out.once
+	q.now = func(fd uintptr) bool { q.out.once(fd); return true }
+	return q
+}
+
+type quiet struct {
+	*net.TCPConn
+	in, out way
+	now     func(fd uintptr) bool // writes what there is room for
+}
+
+// way is one direction, and the bytes that go there.
+type way struct {
+	name   string
+	number uintptr
+	wait   func(try func(fd uintptr) bool) error
+	try    func(fd uintptr) bool
+
+	mu     sync.Mutex
+	pieces []unix.Iovec
+	from   int // the first that is not done with
+	n      int // bytes of the last call …
+	errno  syscall.Errno
+}
+
+// mostPieces is how many one call takes: IOV_MAX.
+const mostPieces = 1024
+
+// once makes the call, and reports false if it would have had to wait.
+func (w *way) once(fd uintptr) bool {
+	for {
+		p := w.pieces[w.from:min(len(w.pieces), w.from+mostPieces)]
+		n, _, errno := syscall.RawSyscall(w.number, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		if errno != unix.EINTR {
+			w.n, w.errno = int(n), errno
+			return errno != Again
+		}
+	}
+}
+
+// call makes the call as soon as it need not wait.
+func (w *way) call() (int, error) {
+	err := w.wait(w.try)
+	if err == nil && w.errno == 0 {
+		return w.n, nil
+	}
+	if err == nil {
+		err = &net.OpError{Net: "tcp", Err: os.NewSyscallError(w.name, w.errno)}
+	}
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		op.Op = w.name
+	}
+	return 0, err
+}
+
+func (w *way) add(b []byte) {
+	v := unix.Iovec{Base: unsafe.SliceData(b)}
+	v.SetLen(len(b))
+	w.pieces = append(w.pieces, v)
+}
+
+// pass says that n more bytes are done with.
+func (w *way) pass(n int) {
+	for ; w.from < len(w.pieces); w.from++ {
+		v := &w.pieces[w.from]
+		size := int(v.Len)
+		if n < size {
+			v.Base = (*byte)(unsafe.Add(unsafe.Pointer(v.Base), n))
+			v.SetLen(size - n)
+			return
+		}
+		n -= size
+	}
+}
+
+// end forgets the bytes, which the caller may free.
+func (w *way) end() {
+	clear(w.pieces)
+	w.pieces, w.from = w.pieces[:0], 0
+}
+
+// Read implements net.Conn.
+func (q *quiet) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	w := &q.in
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.end()
+	w.add(b)
+	n, err := w.call()
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (q *quiet) Write(b []byte) (int, error) {
+	n, err := q.WriteBuffers([][]byte{b})
+	return int(n), err
+}
+
+// WriteBuffers writes all pieces, together as far as there is room.
+func (q *quiet) WriteBuffers(pieces [][]byte) (sum int64, err error) {
+	w := &q.out
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.end()
+	for _, b := range pieces {
+		w.add(b)
+	}
+	for w.pass(0); w.from < len(w.pieces); {
+		n, err := w.call()
+		if err != nil {
+			return sum, err
+		}
+		sum += int64(n)
+		w.pass(n)
+	}
+	return sum, nil
+}
+
+// TryWrite writes what there is room for, which may be nothing. An error shows in the next
+// Write.
+func (q *quiet) TryWrite(b []byte) int {
+	w := &q.out
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.end()
+	w.add(b)
+	if w.wait(q.now) != nil || w.errno != 0 {
+		return 0
+	}
+	return w.n
+}
