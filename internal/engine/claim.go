@@ -24,6 +24,14 @@ func (f *flow) claim(op *takt.Op, now time.Duration) (claimed, starved bool) {
 	return true, false
 }
 
+// peek tells when the next operation is due, if there is one; starved as claim says it.
+func (f *flow) peek(now time.Duration) (due time.Duration, have, starved bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refill(now)
+	return f.next.Due, f.have, f.starved
+}
+
 // startClaim counts the claimed op, which is due, or reports that it came too late: the
 // schedule was ended before it. ready is from when it was known what to do.
 func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready time.Duration) {
@@ -34,15 +42,19 @@ func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready t
 	if due == takt.Asap {
 		due = now
 	}
-	if f.cutoff >= 0 && due >= f.cutoff || f.limit > 0 && f.scheduled >= f.limit {
+	if f.cutoff >= 0 && due >= f.cutoff || f.isFull() {
 		f.settle()
 		return false, 0
 	}
 	f.count(op, now)
 	f.enter()
+	f.have = f.have && !f.isFull() // nobody may have a connection to claim that one
 	f.settle()
 	return true, f.ready
 }
+
+// isFull reports whether a closed loop has had its limit; the caller holds the lock.
+func (f *flow) isFull() bool { return f.limit > 0 && f.scheduled >= f.limit }
 
 // ended counts an operation in flight as over.
 func (f *flow) ended() {
@@ -56,7 +68,7 @@ func (f *flow) ended() {
 func (f *flow) dropLate(op *takt.Op) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	full := f.limit > 0 && f.scheduled >= f.limit
+	full := f.isFull()
 	if !full && (f.cutoff < 0 || op.Due < f.cutoff) {
 		return false
 	}

@@ -82,11 +82,12 @@ const starvedPause = time.Millisecond
 
 // advance reads the next operation; the caller holds the lock.
 func (f *flow) advance() {
-	more := f.limit == 0 || f.scheduled < f.limit
+	more := !f.isFull()
 	f.have = more && f.src.Next(&f.next)
 	f.starved = false
-	if feed, ok := f.src.(Feed); ok && more && !f.have {
-		f.starved = feed.Starved() && !f.once.stop
+	if more && !f.have {
+		feed, ok := f.src.(Feed)
+		f.starved = ok && feed.Starved() && !f.once.stop
 	}
 	f.checkCutoff(0)
 }

@@ -27,6 +27,7 @@ type loops struct {
 	addr    netip.AddrPort // found by the probe; later connections look up no names
 	first   int            // socket of the probe, which the first loop takes; -1: none
 	all     []*loop
+	crowded atomic.Int32 // loops without a free connection
 	cutAt   atomic.Int64 // instant of the cut; negative: not yet
 	done    sync.WaitGroup
 	begun   time.Time

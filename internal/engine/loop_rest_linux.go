@@ -23,7 +23,7 @@ func (l *loop) rest(now time.Duration) {
 	if l.claimed && !l.full {
 		next = l.claim.Due
 	}
-	until := min(next, l.expiry())
+	until := min(next, l.expiry(), l.dropAt)
 	if l.starved {
 		until = min(until, now+starvedPause)
 	}

@@ -51,8 +51,11 @@ type loop struct {
 
 	claim   takt.Op // the operation it waits for
 	claimed bool
+	passed  bool          // it left the next one to others
+	dropAt  time.Duration // when the next one is dropped, if no loop has a connection for it then
+	crowded bool          // it has no connection for another one; m.crowded counts these loops
 	starved bool          // there is nothing to claim yet
-	full    bool          // claim is due, and no connection is free …
+	full    bool          // claim is due, or was passed, and no connection is free …
 	freed   bool          // … but one was since
 	blocked time.Duration // until then operations that were due had to wait for a connection
 	looked  bool          // no answer came for those that are due now
@@ -158,6 +161,9 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 			l.full = true
 			break
 		}
+	}
+	if l.passed {
+		l.full, l.freed, l.blocked = true, l.room(), now // a send that failed frees one at once
 	}
 	l.pace.sent(sent, begun)
 	return now
@@ -275,9 +281,46 @@ func (l *loop) dropClaimed(now time.Duration) {
 	l.take(now)
 }
 
-// take claims the next operation.
+// take claims the next operation, unless it leaves that to others.
 func (l *loop) take(now time.Duration) {
-	l.claimed, l.starved = l.m.claim(&l.claim, now)
+	l.claimed, l.starved, l.dropAt = false, false, forever
+	if l.passed = l.passes(now); !l.passed {
+		l.claimed, l.starved = l.m.claim(&l.claim, now)
+	}
+}
+
+// passes reports whether the next operation is for another loop: for the first that has
+// a connection, so that with several loops none waits for one while another is free. One
+// that is not to wait is for this loop if it is due and nobody has a connection: to be
+// dropped.
+func (l *loop) passes(now time.Duration) bool {
+	if len(l.m.all) == 1 {
+		return false
+	}
+	l.countRoom()
+	switch {
+	case !l.crowded:
+		return false
+	case l.closed || l.m.opt.Overflow != overflowDrop || int(l.m.crowded.Load()) < len(l.m.all):
+		return true
+	}
+	due, have, starved := l.m.peek(now)
+	if l.starved = starved; have {
+		l.dropAt = due
+	}
+	return l.dropAt > now
+}
+
+// countRoom tells the others whether the loop has a connection for another operation.
+func (l *loop) countRoom() {
+	crowded := !l.room()
+	switch {
+	case crowded && !l.crowded:
+		l.m.crowded.Add(1)
+	case !crowded && l.crowded:
+		l.m.crowded.Add(-1)
+	}
+	l.crowded = crowded
 }
 
 // finish records the operation of c, which ended at the instant at.
@@ -302,6 +345,7 @@ func (l *loop) release(c *lconn) {
 	} else {
 		l.idle = append(l.idle, c)
 	}
+	l.countRoom()
 }
 
 // gather reads answers and reports whether the loop has something to do at once. A
@@ -386,13 +430,16 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 	return received
 }
 
-// expire fails what has taken too long.
+// expire fails what has taken too long, unless its answer is there: the loop may have stood
+// still meanwhile.
 func (l *loop) expire(now time.Duration) {
 	for c := l.dialing.head; c != nil && now-c.sent >= l.m.net.ConnectTimeout; c = l.dialing.head {
 		l.fail(c, l.m.opError("dial", os.ErrDeadlineExceeded), true)
 	}
 	for c := l.flight.head; c != nil && now-c.sent >= l.m.net.Timeout; c = l.flight.head {
-		l.fail(c, l.m.opError("read", os.ErrDeadlineExceeded), false)
+		if l.receive(c); l.flight.head == c {
+			l.fail(c, l.m.opError("read", os.ErrDeadlineExceeded), false)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -120,6 +121,59 @@ func TestLoopsShare(t *testing.T) {
 		if n := s.Truth().Counts.Requests - before; n != 2000 {
 			t.Errorf("the server had %d requests", n)
 		}
+	}
+}
+
+// stalling is a codec that stands still over the first answer of all.
+type stalling struct {
+	takt.Codec
+	once *sync.Once
+	long time.Duration
+}
+
+func (s stalling) Parse(in []byte, eof bool, r *takt.Result) (int, takt.Progress) {
+	s.once.Do(func() { time.Sleep(s.long) })
+	return s.Codec.Parse(in, eof, r)
+}
+
+// What was answered in time is no timeout, though the loop stood still meanwhile.
+func TestLoopStall(t *testing.T) {
+	addr, _ := serve(t, target.Options{Service: "100ms"})
+	l := httpLoop(t, addr)
+	codec, once := l.Codec, new(sync.Once)
+	l.Timeout = time.Second
+	l.Codec = func(i int) takt.Codec { return stalling{codec(i), once, l.Timeout * 11 / 10} }
+	r := load(t, "loop", l, func(o *engine.Options) { o.Requests, o.Connections = 600, 600 })
+	if r.Counts.OK != 600 {
+		t.Errorf("%+v, %+v", r.Counts, r.Errors)
+	}
+}
+
+// An operation does not wait for the connections of one loop while another has some, and
+// is not dropped for it.
+func TestLoopsLendEachOther(t *testing.T) {
+	for _, overflow := range []string{"queue", "drop"} {
+		t.Run(overflow, func(t *testing.T) {
+			const slow = 1500 * time.Millisecond
+			var served atomic.Int32
+			addr := listen(t, func(c net.Conn) {
+				for request(c) {
+					if served.Add(1) == 1 {
+						time.Sleep(slow)
+					}
+					io.WriteString(c, ok)
+				}
+			})
+			l := httpLoop(t, addr)
+			l.Timeout = time.Minute
+			r := load(t, "loop", l, func(o *engine.Options) {
+				o.Loops, o.MaxInFlight, o.Rate, o.Requests, o.Overflow = 2, 2, "20", 20, overflow
+			})
+			// A machine that stands still for 50 ms makes it drop one; it was every second.
+			if response := r.Latency["response"]; r.Counts.OK < 17 || response.P95 > 700_000 {
+				t.Errorf("%+v, response %+v", r.Counts, response)
+			}
+		})
 	}
 }
 
