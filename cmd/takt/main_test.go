@@ -154,7 +154,8 @@ const patience = 10 * time.Second
 
 // cmdDuring is "during ACTIONS CODE takt…": run takt, do something to it when the
 // target has had the first request, and want this exit code. ACTIONS are INT,
-// TERM, down (the target ends) and freeze (the generator stands still).
+// TERM, down (the target ends) and freeze (the generator stands still). What follows a
+// signal waits until that is seen: signals that are pending together have no order.
 func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	actions, code := strings.Split(args[0], ","), args[1]
 	cmd := exec.Command(args[2], args[3:]...)
@@ -164,14 +165,18 @@ func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Dir = ts.Getenv("WORK")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	before := targetOf(ts).server.Truth().Counts.Requests
+	requests := func() uint64 { return targetOf(ts).server.Truth().Counts.Requests }
+	before := requests()
 	ts.Check(cmd.Start())
 	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
-	for start := time.Now(); targetOf(ts).server.Truth().Counts.Requests == before && time.Since(start) < patience; {
+	for start := time.Now(); requests() == before && time.Since(start) < patience; {
 		time.Sleep(time.Millisecond)
 	}
-	for _, action := range actions {
+	for i, action := range actions {
+		for seen := before; i > 0 && requests() != seen; time.Sleep(time.Second) {
+			seen = requests()
+		}
 		ts.Check(act(targetOf(ts), cmd.Process, action))
 	}
 	err = cmd.Wait()
