@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,7 @@ import (
 // called from any goroutine. It owns two goroutines, which end with it.
 type Conn struct {
 	net    net.Conn
-	direct trier // the same; nil: one of TLS, or no socket
+	direct prompt // the same; nil: one of TLS, or no socket
 	opt    Options
 	peer   Peer
 	tag    string        // begins the names of links that have none
@@ -35,6 +36,7 @@ type Conn struct {
 	sessions []*Session // by channel; nil: free
 	err      error      // why it ended
 	asked    bool       // a close was sent
+	messages uint64     // that were sent
 
 	heard atomic.Bool // something arrived since the last tick
 
@@ -44,17 +46,26 @@ type Conn struct {
 	in      inbox
 	remote  []*Session  // by the broker's channel
 	pending []*Receiver // have something to say at the end of the burst
+	eager   *eager      // what in reads from; nil: it sleeps at once
 }
 
-// trier is a connection that can be written to without waiting.
-type trier interface{ TryWrite(b []byte) int }
+// prompt is a connection that can be used without sleeping.
+type prompt interface {
+	TryWrite(b []byte) int
+	Look(b []byte, most time.Duration) int
+}
 
 func newConn(nc net.Conn, o Options) *Conn {
-	direct, _ := nc.(trier)
-	return &Conn{
+	direct, _ := nc.(prompt)
+	c := &Conn{
 		net: nc, direct: direct, opt: o, tag: "takt-" + rand.Text()[:10], wake: make(chan struct{}, 1), done: make(chan struct{}),
 		in: inbox{from: nc, max: o.MaxFrame},
 	}
+	if o.Eager && direct != nil && runtime.GOMAXPROCS(0) > 1 {
+		c.eager = &eager{Reader: nc, direct: direct}
+		c.in.from = c.eager
+	}
+	return c
 }
 
 func (c *Conn) start() {

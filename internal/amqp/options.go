@@ -28,6 +28,7 @@ type Options struct {
 	MaxMessage    int           // bytes of a message that arrives; 0: 128 MiB
 	ChannelMax    uint16        // highest channel number, which is one less than the sessions; 0: 255
 	Buffer        int           // bytes that may wait to be written before Send returns ErrBusy; 0: 1 MiB
+	Eager         bool          // look for the answer to what callbacks sent before going to sleep, see eager; not over TLS
 
 	// OnBurst is a callback too: all that had arrived at once was handled. What it
 	// sends and accepts goes with the answer to the burst.

@@ -50,10 +50,16 @@ func (c *Conn) burst() (need int, err error) {
 }
 
 func (c *Conn) reply() {
+	c.mu.Lock()
+	before := c.messages
+	c.mu.Unlock()
 	if c.opt.OnBurst != nil {
 		c.opt.OnBurst()
 	}
 	c.mu.Lock()
+	if c.eager != nil {
+		c.eager.expects = c.messages > before
+	}
 	for i, r := range c.pending {
 		r.reply()
 		c.pending[i] = nil

@@ -28,11 +28,14 @@ func (nowhere) SetWriteDeadline(time.Time) error { return nil }
 
 // newRig gives a rig whose links are attached.
 func newRig(t testing.TB, onSettled func(uint64, Outcome)) *rig {
-	o := Options{Addr: "rig:1"}
+	return rigOf(t, nowhere{}, Options{Addr: "rig:1"}, onSettled)
+}
+
+func rigOf(t testing.TB, nc net.Conn, o Options, onSettled func(uint64, Outcome)) *rig {
 	if err := o.complete(); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, c: newConn(nowhere{}, o)}
+	r := &rig{t: t, c: newConn(nc, o)}
 	r.c.peer = Peer{MaxFrame: 4096, ChannelMax: 10}
 	r.c.in.from = &r.in
 	s, err := r.c.begin()

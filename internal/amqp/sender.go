@@ -115,6 +115,7 @@ func (s *Sender) send(prefix, body []byte, token uint64) error {
 	}
 	s.credit--
 	s.count++
+	c.messages++
 	d := sent{s, token}
 	if s.opt.Settled {
 		d.sender = nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -37,14 +38,14 @@ func Quiet(c net.Conn) net.Conn {
 	}
 	// Made here: each would allocate.
 	q.in.try, q.out.try = q.in.once, q.out.once
-	q.now = func(fd uintptr) bool { q.out.once(fd); return true }
+	q.in.now = func(fd uintptr) bool { q.in.once(fd); return true }
+	q.out.now = func(fd uintptr) bool { q.out.once(fd); return true }
 	return q
 }
 
 type quiet struct {
 	*net.TCPConn
 	in, out way
-	now     func(fd uintptr) bool // writes what there is room for
 }
 
 // way is one direction, and the bytes that go there.
@@ -53,6 +54,7 @@ type way struct {
 	number uintptr
 	wait   func(try func(fd uintptr) bool) error
 	try    func(fd uintptr) bool
+	now    func(fd uintptr) bool // the same, whether it would have to wait or not
 
 	mu     sync.Mutex
 	pieces []unix.Iovec
@@ -160,6 +162,27 @@ func (q *quiet) WriteBuffers(pieces [][]byte) (sum int64, err error) {
 	return sum, nil
 }
 
+// Look reads what arrives within most, looking again and again instead of sleeping, and
+// lets other threads have the core between two looks. It returns 0 if nothing came; an
+// error or the end shows in the next Read. b is not empty.
+func (q *quiet) Look(b []byte, most time.Duration) int {
+	w := &q.in
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.end()
+	w.add(b)
+	for start := time.Now(); time.Since(start) < most; {
+		switch err := w.wait(w.now); {
+		case err != nil || w.errno != 0 && w.errno != Again:
+			return 0
+		case w.errno == 0:
+			return w.n
+		}
+		_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // never fails
+	}
+	return 0
+}
+
 // TryWrite writes what there is room for, which may be nothing. An error shows in the next
 // Write.
 func (q *quiet) TryWrite(b []byte) int {
@@ -168,7 +191,7 @@ func (q *quiet) TryWrite(b []byte) int {
 	defer w.mu.Unlock()
 	defer w.end()
 	w.add(b)
-	if w.wait(q.now) != nil || w.errno != 0 {
+	if w.wait(w.now) != nil || w.errno != 0 {
 		return 0
 	}
 	return w.n

@@ -100,6 +100,24 @@ func TestQuietTryWrite(t *testing.T) {
 	}
 }
 
+func TestQuietLook(t *testing.T) {
+	q, other := quietPair(t)
+	b := make([]byte, 8)
+	if n := q.Look(b, time.Millisecond); n != 0 {
+		t.Errorf("%d bytes of nothing", n)
+	}
+	time.AfterFunc(10*time.Millisecond, func() { _, _ = other.Write([]byte("1234")) })
+	if n := q.Look(b, time.Minute); string(b[:n]) != "1234" {
+		t.Errorf("found %q", b[:n])
+	}
+	for _, end := range []net.Conn{other, q} {
+		end.Close()
+		if n := q.Look(b, time.Minute); n != 0 {
+			t.Errorf("%d bytes of a connection that has ended", n)
+		}
+	}
+}
+
 func TestQuietErrors(t *testing.T) {
 	q, other := quietPair(t)
 	_ = other.(*net.TCPConn).SetLinger(0)

@@ -26,11 +26,14 @@ func (r *run) connect(ctx context.Context) error {
 	return nil
 }
 
+// dial connects to b. A container is a client ID; "": none.
 func (r *run) dial(ctx context.Context, b broker, container string) (*conn, error) {
 	c := &conn{run: r}
 	ready := make(chan struct{})
 	var err error
-	c.Conn, err = b.dial(ctx, container, func() { <-ready; c.burst() })
+	c.Conn, err = b.dial(ctx, amqp.Options{
+		Container: container, SoleContainer: container != "", Eager: r.o.window.single, OnBurst: func() { <-ready; c.burst() },
+	})
 	if err != nil {
 		return nil, err
 	}

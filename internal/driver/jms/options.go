@@ -70,7 +70,8 @@ type Consume struct {
 type window struct {
 	rated   bool
 	warmup  time.Duration
-	pending int // of each producer
+	pending int  // of each producer
+	single  bool // never is more than one message under way
 }
 
 // The names of Consume.Ack.
@@ -139,6 +140,7 @@ func (o *Options) Shape(e *engine.Options) {
 	if e.MaxInFlight == engine.DefaultInFlight {
 		e.MaxInFlight = all
 	}
+	o.window.single = e.MaxInFlight == 1
 	fault(e.MaxInFlight < o.CommitInterval*o.Producers*o.NumDestinations, fmt.Sprintf(
 		"at most %d messages in flight cannot fill transactions of %d in all producers; raise --max-in-flight", e.MaxInFlight, o.CommitInterval))
 }

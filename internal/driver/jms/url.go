@@ -187,11 +187,10 @@ func (b *Broker) readTLS() error {
 	return nil
 }
 
-// dial connects. A container is a client ID; "": none.
-func (b broker) dial(ctx context.Context, container string, onBurst func()) (*amqp.Conn, error) {
-	c, err := amqp.Dial(ctx, amqp.Options{
-		Addr: b.addr, TLS: b.tls, User: b.user, Password: b.password, Container: container, SoleContainer: container != "", OnBurst: onBurst,
-	})
+// dial connects to the broker, else as o says.
+func (b broker) dial(ctx context.Context, o amqp.Options) (*amqp.Conn, error) {
+	o.Addr, o.TLS, o.User, o.Password = b.addr, b.tls, b.user, b.password
+	c, err := amqp.Dial(ctx, o)
 	switch {
 	case errors.Is(err, amqp.ErrRefused):
 		return nil, fmt.Errorf("%w: --user and --password", err)
