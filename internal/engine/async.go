@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -365,13 +366,15 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	done := a.now()
-	a.events = a.events[:0]
+	a.events = slices.Grow(a.events[:0], len(tokens))
 	for _, token := range tokens {
 		s := a.inFlight(token)
 		if s == nil {
 			continue
 		}
-		a.events = append(a.events, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: done})
+		a.events = a.events[:len(a.events)+1]
+		e := &a.events[len(a.events)-1] // filled where it stands: see flow.move
+		e.Seq, e.Due, e.Free, e.Sent, e.Done, e.Outcome = s.seq, s.due, s.free, s.sent, done, record.Ended
 		a.release(uint32(token))
 		if a.busy == a.max {
 			a.fullUntil = done

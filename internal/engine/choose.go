@@ -48,6 +48,8 @@ func (p *Plan) tuning() (cpus int, keep Keep, waiters int, garbage garbage) {
 		return p.CPUs, p.Keep, loopCount(p.Options), noGarbage
 	case p.Driver.Loop != nil:
 		return p.CPUs, p.Keep, 1, someGarbage
+	case p.Driver.Async != nil && p.Closed():
+		return p.CPUs, p.Keep, 0, allGarbage // the pacer waits for completions only
 	}
 	return p.CPUs, p.Keep, 1, allGarbage
 }

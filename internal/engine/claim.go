@@ -18,7 +18,7 @@ func (f *flow) claim(op *takt.Op, now time.Duration) (claimed, starved bool) {
 	if !f.have {
 		return false, f.starved
 	}
-	*op, f.next = f.next, *op
+	f.move(op)
 	f.claims++
 	f.advance()
 	return true, false

@@ -127,12 +127,19 @@ func (f *flow) due(now time.Duration) bool {
 	return f.have && f.next.Due <= now
 }
 
-// take moves the next operation into op, whose Data the source may reuse, and
-// counts it; the caller holds the lock.
+// take moves the next operation into op and counts it; the caller holds the lock.
 func (f *flow) take(op *takt.Op, now time.Duration) {
-	*op, f.next = f.next, *op
+	f.move(op)
 	f.count(op, now)
 	f.advance()
+}
+
+// move moves the next operation into op, whose Data the source may reuse. It goes a word
+// at a time: a copy of the whole reads two words at once, and the processor waits for
+// those that were written one by one just now.
+func (f *flow) move(op *takt.Op) {
+	op.Seq, op.Due = f.next.Seq, f.next.Due
+	op.Data, f.next.Data = f.next.Data, op.Data
 }
 
 // count counts an operation that is taken at the instant now; the caller holds the

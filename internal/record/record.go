@@ -143,9 +143,10 @@ func (r *Recorder) SampleAll(shard int, events []Event, res *takt.Result) {
 
 // alike is how many of the first events differ in nothing but their number.
 func alike(events []Event) int {
-	first := events[0]
-	for i, e := range events {
-		if e.Seq = first.Seq; e != first {
+	first := &events[0]
+	for i := 1; i < len(events); i++ {
+		e := &events[i]
+		if e.Done != first.Done || e.Sent != first.Sent || e.Free != first.Free || e.Due != first.Due || e.Outcome != first.Outcome {
 			return i
 		}
 	}

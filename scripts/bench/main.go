@@ -24,6 +24,7 @@ func main() {
 	flag.StringVar(&b.out, "out", "docs/benchmarks.md", "page to write")
 	flag.StringVar(&b.only, "only", "", "run only the experiments whose name contains this, and print them instead")
 	flag.IntVar(&b.records, "records", 20_000_000, "records of each run against Kafka; 4000000 are enough to try it")
+	flag.BoolVar(&b.renew, "renew", false, "with -only: put their tables into the page, in the place of the old ones")
 	gate := flag.Bool("gate", false, "fail when takt is slower or dearer than wrk on the null server, or too large, and write nothing")
 	flag.Parse()
 	run := b.run
@@ -41,6 +42,7 @@ type bench struct {
 	records   int
 	length    time.Duration
 	out, only string
+	renew     bool
 	page      strings.Builder
 }
 
@@ -53,8 +55,14 @@ func (b *bench) run() error {
 		if !strings.Contains(e.name, b.only) {
 			continue
 		}
+		from := b.page.Len()
 		if err := b.experiment(e); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		if b.only != "" && b.renew {
+			if err := b.replace(b.page.String()[from:]); err != nil {
+				return fmt.Errorf("%s: %w", e.name, err)
+			}
 		}
 	}
 	if b.only != "" {
@@ -112,6 +120,9 @@ func (b *bench) experiment(e experiment) error {
 	results, err := b.measure(e)
 	if err != nil {
 		return err
+	}
+	if b.only != "" {
+		e.text += fmt.Sprintf(" Measured by itself on %s, %s.", time.Now().UTC().Format(time.DateOnly), measured())
 	}
 	b.printf("\n### %s\n\n%s\n\n", e.name, e.text)
 	e.table(b, e, results)

@@ -25,7 +25,7 @@ func (b *bench) intro() {
 	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Where nothing else is said, every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Ratios travel to other machines, microseconds do not.\n\n",
 		time.Now().UTC().Format(time.DateOnly), b.rounds, b.length)
 	b.printf("- machine: %v cores, %v, kernel %s, %s\n", class["cores"], class["cpu"], output(`.*`, "uname", "-r"), runtime.GOARCH)
-	b.printf("- takt: %s, %s\n", output(`.*`, programs["takt"], "version"), runtime.Version())
+	b.printf("- takt: %s, %s\n", measured(), runtime.Version())
 	if programs["wrk"] != "" {
 		b.printf("- wrk: %s\n", output(`wrk [^ ]+`, "wrk", "-v"))
 	}
@@ -38,6 +38,27 @@ func (b *bench) intro() {
 	for _, m := range missing {
 		b.printf("- not measured, because it is missing: %s\n", m)
 	}
+}
+
+// measured is the version that is measured.
+func measured() string { return output(`.*`, programs["takt"], "version") }
+
+// replace puts the section of an experiment into the page, where it stood before.
+func (b *bench) replace(section string) error {
+	old, err := os.ReadFile(b.out)
+	if err != nil {
+		return err
+	}
+	title, _, _ := strings.Cut(section[1:], "\n")
+	before, rest, found := strings.Cut(string(old), "\n"+title+"\n")
+	if !found {
+		return fmt.Errorf("%s has no %q; make bench writes it anew", b.out, title)
+	}
+	end := regexp.MustCompile(`\n##+ `).FindStringIndex(rest)
+	if end == nil {
+		return fmt.Errorf("nothing follows %q in %s; make bench writes it anew", title, b.out)
+	}
+	return os.WriteFile(b.out, []byte(before+section+rest[end[0]:]), 0o644)
 }
 
 // profile shows where the time of a saturated loop goes.

@@ -37,10 +37,11 @@ type content struct {
 // operation of a uniform batch the client took 19 % more CPU.
 type batch struct {
 	worker   *worker
-	stream   uint16   // of its records, in stamps
+	stamp    stamp    // of the last record; the run and the stream are those of all
 	numbers  []uint64 // of the next record, by partition
 	ops      []pending
 	tokens   []uint64  // of ops: all that an answer needs of a uniform batch
+	room     int       // bytes that the records of ops take, at most
 	records  []record  // of ops; of a uniform batch none, unless it fails
 	contents []content // of ops, for a client that is a library
 	keys     []byte    // of the records
@@ -83,7 +84,7 @@ func (b *batch) fill() {
 	}
 	turn := w.turn
 	w.turn = (w.turn + 1) % w.partitions
-	p := b.part(turn, b.room())
+	p := b.part(turn, b.room)
 	p.first, p.bytes = b.numbers[turn], 0
 	for i := range b.ops {
 		p.bytes += b.render(p, &b.ops[i], nil)
@@ -126,15 +127,6 @@ func (b *batch) part(partition int32, room int) *part {
 	return p
 }
 
-// room is what the records take, at most, in bytes.
-func (b *batch) room() (n int) {
-	w := b.worker
-	for i := range b.ops {
-		n += w.text.size(b.ops[i].seq)
-	}
-	return n + len(b.ops)*w.overhead
-}
-
 // render writes the record of op, which has that key, into p, and returns the size of its
 // message.
 func (b *batch) render(p *part, op *pending, key []byte) (size int) {
@@ -147,7 +139,8 @@ func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 		m.stamp = tail[w.stampAt : w.stampAt+stampBytes]
 	}
 	if !w.plain {
-		s := stamp{run: w.run, stream: b.stream, number: *number, due: w.epoch + int64(op.due), token: op.token}
+		s := &b.stamp
+		s.number, s.due, s.token = *number, w.epoch+int64(op.due), op.token
 		if w.inValue {
 			s.put(value)
 		} else {
@@ -175,7 +168,7 @@ func (b *batch) detail() {
 
 // keep makes the record of op, which is in p and has a message of so many bytes.
 func (b *batch) keep(p *part, op *pending, number uint64, bytes int) {
-	b.records = append(b.records, record{pending: *op, partition: p.Partition(), stream: b.stream, number: number, bytes: int32(bytes)})
+	b.records = append(b.records, record{pending: *op, partition: p.Partition(), stream: b.stamp.stream, number: number, bytes: int32(bytes)})
 }
 
 // end says what became of record i: err is nil when it is acknowledged. A client

@@ -59,9 +59,9 @@ func newWorker(p *producer, id int) *worker {
 	w.timer.Stop()
 	numbers := make([]uint64, p.partitions)
 	for i := range p.writers {
-		b := &batch{worker: w, stream: uint16(id), numbers: numbers}
+		b := &batch{worker: w, stamp: stamp{run: p.run, stream: uint16(id)}, numbers: numbers}
 		if p.unordered {
-			b.stream, b.numbers = uint16(id*p.writers+i), make([]uint64, p.partitions)
+			b.stamp.stream, b.numbers = uint16(id*p.writers+i), make([]uint64, p.partitions)
 		}
 		w.idle = append(w.idle, b)
 	}
@@ -82,11 +82,10 @@ type job struct {
 // written now. first is how many all workers had before.
 func (w *worker) push(ops []takt.Op, first uint64) {
 	w.mu.Lock()
-	before := w.queue.len()
-	for i := range ops {
-		if op := &ops[i]; (first+uint64(i))%uint64(len(w.workers)) == w.id {
-			w.queue.push(pending{token: op.Token, seq: op.Seq, due: op.Due})
-		}
+	before, all := w.queue.len(), uint64(len(w.workers))
+	for i := (w.id + all - first%all) % all; i < uint64(len(ops)); i += all {
+		op := &ops[i]
+		w.queue.push(pending{token: op.Token, seq: op.Seq, due: op.Due})
 	}
 	added := w.queue.len() - before
 	switch {
@@ -176,13 +175,13 @@ func (w *worker) take() *batch {
 	last := len(w.idle) - 1
 	b := w.idle[last]
 	w.idle = w.idle[:last]
-	bytes := kwire.Overhead
-	b.ops, b.tokens = b.ops[:0], b.tokens[:0]
+	b.ops, b.tokens, b.room = b.ops[:0], b.tokens[:0], 0
 	for range n {
-		bytes += w.text.size(w.queue.head().seq) + w.overhead
-		if bytes > w.batchBytes && len(b.ops) > 0 {
+		size := w.text.size(w.queue.head().seq) + w.overhead
+		if kwire.Overhead+b.room+size > w.batchBytes && len(b.ops) > 0 {
 			break
 		}
+		b.room += size
 		op := w.queue.pop()
 		b.ops, b.tokens = append(b.ops, op), append(b.tokens, op.token)
 	}
