@@ -154,8 +154,9 @@ const patience = 10 * time.Second
 
 // cmdDuring is "during ACTIONS CODE takt…": run takt, do something to it when the
 // target has had the first request, and want this exit code. ACTIONS are INT,
-// TERM, down (the target ends) and freeze (the generator stands still). What follows a
-// signal waits until that is seen: signals that are pending together have no order.
+// TERM, down (the target ends) and freeze (the generator stands still). Between two
+// of them no request comes for a second, so that a signal is seen before the next one:
+// those that are pending together have no order.
 func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	actions, code := strings.Split(args[0], ","), args[1]
 	cmd := exec.Command(args[2], args[3:]...)

@@ -50,9 +50,12 @@ func (c *Conn) burst() (need int, err error) {
 }
 
 func (c *Conn) reply() {
-	c.mu.Lock()
-	before := c.messages
-	c.mu.Unlock()
+	var before uint64
+	if c.eager != nil {
+		c.mu.Lock()
+		before = c.messages
+		c.mu.Unlock()
+	}
 	if c.opt.OnBurst != nil {
 		c.opt.OnBurst()
 	}

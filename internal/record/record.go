@@ -26,7 +26,8 @@ const (
 )
 
 // Event is one operation's instants, counted from the run's start. Sent and Done
-// mean nothing for Dropped; for the unfinished Done is the instant of the cut.
+// mean nothing for Dropped; for the unfinished Done is the instant of the cut. What is
+// added here belongs in alike, too.
 type Event struct {
 	Seq                   uint64 // of the operation, for its row
 	Due, Free, Sent, Done time.Duration

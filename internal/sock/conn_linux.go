@@ -36,10 +36,10 @@ func Quiet(c net.Conn) net.Conn {
 		in:      way{name: "read", number: unix.SYS_READV, wait: raw.Read},
 		out:     way{name: "write", number: unix.SYS_WRITEV, wait: raw.Write},
 	}
-	// Made here: each would allocate.
-	q.in.try, q.out.try = q.in.once, q.out.once
-	q.in.now = func(fd uintptr) bool { q.in.once(fd); return true }
-	q.out.now = func(fd uintptr) bool { q.out.once(fd); return true }
+	for _, w := range []*way{&q.in, &q.out} { // made here: each would allocate
+		w.try = w.once
+		w.now = func(fd uintptr) bool { w.once(fd); return true }
+	}
 	return q
 }
 
