@@ -1,6 +1,10 @@
 package engine
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/taktload/takt/internal/proc"
+)
 
 // The names of Options.Engine, and of Generator.Engine.
 const (
@@ -41,15 +45,18 @@ func (p *Plan) loops() bool {
 	return d.Loop != nil && d.Async == nil && d.Worker == nil
 }
 
-// tuning is what tune has to know of p.
-func (p *Plan) tuning() (cpus int, keep Keep, waiters int, garbage garbage) {
+// needs is what p asks of the process.
+func (p *Plan) needs() needs {
+	n := needs{keep: p.Keep, cpus: p.CPUs, waiters: 1, garbage: allGarbage}
 	switch {
 	case p.loops():
-		return p.CPUs, p.Keep, loopCount(p.Options), noGarbage
+		n.waiters, n.garbage = loopCount(p.Options), noGarbage
 	case p.Driver.Loop != nil:
-		return p.CPUs, p.Keep, 1, someGarbage
+		n.garbage = someGarbage
 	case p.Driver.Async != nil && p.Closed():
-		return p.CPUs, p.Keep, 0, allGarbage // the pacer waits for completions only
+		// The pacer waits for completions only. A client that may have one operation in
+		// flight may look for its end without a pause, on a core of its own.
+		n.waiters, n.few = 0, p.InFlight() > 1 && proc.CPU() > 0
 	}
-	return p.CPUs, p.Keep, 1, allGarbage
+	return n
 }

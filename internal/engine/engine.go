@@ -99,6 +99,7 @@ type run struct {
 	rows    *rows
 	mode    mode
 	cancel  context.CancelFunc // ends what operations run under, after the drain
+	crew    crew
 	restore func()
 	usage   proc.Usage
 	started time.Time
@@ -106,7 +107,8 @@ type run struct {
 }
 
 func newRun(p Plan) *run {
-	r := &run{plan: p, restore: tune(p.tuning()), end: p.Source.End()}
+	r := &run{plan: p, crew: crew{needs: p.needs()}, end: p.Source.End()}
+	r.restore = tune(r.crew.needs)
 	opCtx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	shards := runtime.GOMAXPROCS(0)
@@ -170,6 +172,7 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 	if r.end >= 0 {
 		l.over = time.After(r.end - now())
 	}
+	l.busy = l.crew.next()
 	l.armTick()
 	for l.step() {
 	}
@@ -186,6 +189,7 @@ type life struct {
 	exhausted <-chan struct{}  // the source has nothing more
 	over      <-chan time.Time // the schedule has ended
 	deadline  <-chan time.Time // of the drain
+	busy      <-chan time.Time // nil: the crew is complete
 	tick      <-chan time.Time
 	ticks     int
 }
@@ -200,6 +204,9 @@ func (l *life) step() bool {
 		return false
 	case <-l.deadline:
 		return false
+	case <-l.busy:
+		l.crew.look()
+		l.busy = l.crew.next()
 	case <-l.tick:
 		l.onTick()
 	case <-l.stopping:

@@ -31,6 +31,12 @@ func Self() Usage {
 	return u
 }
 
+// CPU is the user and system time of this process so far; 0: not known.
+func CPU() time.Duration {
+	cpu, _ := rusage()
+	return cpu
+}
+
 // Span is what was used between two readings.
 type Span struct {
 	Wall, CPU, Steal, Idle, Throttled time.Duration

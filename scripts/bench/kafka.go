@@ -18,6 +18,7 @@ const (
 	// partition, and some to be filled meanwhile. ProducerPerformance has as many requests,
 	// and 32 MiB that wait. With its default of 5, sangrenel's, takt waits for the broker.
 	kafkaWriters = "18"
+	kafkaShare   = "6" // of them each of 3 workers has
 	kafkaRounds  = 3
 	// kafkaWarm is how many runs the broker has before the first that counts: its JVM
 	// serves the third twice as fast as the first.
@@ -53,7 +54,7 @@ func (b *bench) kafkaExperiments() []experiment {
 	for _, size := range []int{300, 1024} {
 		all = append(all, experiment{
 			name: fmt.Sprintf("Kafka, produce, %d bytes", size),
-			text: fmt.Sprintf("%s%d records each, in %d rounds, once the broker has had %d times as many; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests under way; of takt at most %s batches, of ProducerPerformance what its 32 MiB hold. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
+			text: fmt.Sprintf("%s%d records each, in %d rounds, once the broker has had %d times as many; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests under way on a connection; of takt at most %s batches, of ProducerPerformance what its 32 MiB hold. A broker serves one request of a connection at a time; takt has one connection, or one for each worker. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
 				place, b.records, kafkaRounds, kafkaWarm, kafkaBatch, kafkaWriters),
 			server: server{name: "kafka", fill: b.toProduce(size)}, rounds: kafkaRounds, unit: "record", table: maxTable,
 			variants: b.producers(size),
@@ -75,6 +76,7 @@ func (b *bench) producers(size int) []variant {
 	takt := b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms", "--writers-per-worker", kafkaWriters)
 	return []variant{
 		{"takt", "takt", takt, ""},
+		{"takt --workers 3", "takt", b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms", "--workers", "3", "--writers-per-worker", kafkaShare), ""},
 		{"ProducerPerformance", "java", javaArgs("ProducerPerformance", append(java, "--record-size", strconv.Itoa(size))...), ""},
 		{"ProducerPerformance, messages of a file", "java", javaArgs("ProducerPerformance", append(java, "--payload-file", payloadFile(size))...), ""},
 		{"takt --client franz", "takt", append(slices.Clone(takt), "--client", "franz"), ""},
