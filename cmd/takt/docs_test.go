@@ -118,6 +118,8 @@ type doc struct {
 	home string // where its runs are kept
 	url  string // of the target; "": none yet
 	stop func()
+
+	undecided bool // a line was
 }
 
 func (d *doc) run(e example) {
@@ -147,8 +149,9 @@ func (d *doc) run(e example) {
 			return
 		case try < 3:
 			continue
-		case code == 6:
-			d.t.Logf("$ %s\nundecided: three invalid runs", e.line)
+		case code == 6 || d.undecided: // what follows may need the valid run
+			d.undecided = true
+			d.t.Logf("$ %s\n%sundecided, after three invalid runs", e.line, output)
 			return
 		}
 		d.t.Errorf("$ %s\n%sexit code %d, want %d", e.line, output, code, e.code)
