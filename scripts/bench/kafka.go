@@ -76,9 +76,9 @@ func (b *bench) producers(size int) []variant {
 	takt := b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms", "--writers-per-worker", kafkaWriters)
 	return []variant{
 		{"takt", "takt", takt, ""},
-		{"takt --workers 3", "takt", b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms", "--workers", "3", "--writers-per-worker", kafkaShare), ""},
 		{"ProducerPerformance", "java", javaArgs("ProducerPerformance", append(java, "--record-size", strconv.Itoa(size))...), ""},
 		{"ProducerPerformance, messages of a file", "java", javaArgs("ProducerPerformance", append(java, "--payload-file", payloadFile(size))...), ""},
+		{"takt --workers 3", "takt", b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms", "--workers", "3", "--writers-per-worker", kafkaShare), ""},
 		{"takt --client franz", "takt", append(slices.Clone(takt), "--client", "franz"), ""},
 		{"takt --client sarama", "takt", append(slices.Clone(takt), "--client", "sarama"), ""},
 	}
