@@ -69,7 +69,8 @@ func (n needs) procs() int {
 	return n.most()
 }
 
-// most is what it may become. The caller holds the lock, or a run.
+// most is what it may become. The caller holds the lock, or has a run, for which
+// tuning.procs stays.
 func (n needs) most() int {
 	if n.cpus == 0 {
 		return tuning.procs + n.waiters
@@ -124,11 +125,11 @@ func (c *crew) next() <-chan time.Time {
 
 // look takes on another core if those that there are were busy.
 func (c *crew) look() {
-	procs := runtime.GOMAXPROCS(0)
-	if c.busy(procs, time.Since(c.at), proc.CPU()-c.cpu) {
-		tuning.Lock()
-		defer tuning.Unlock()
-		runtime.GOMAXPROCS(min(procs+1, c.most()))
+	tuning.Lock()
+	defer tuning.Unlock()
+	procs := runtime.GOMAXPROCS(0) // another run may have raised it
+	if procs < c.most() && c.busy(procs, time.Since(c.at), proc.CPU()-c.cpu) {
+		runtime.GOMAXPROCS(procs + 1)
 	}
 }
 
