@@ -511,16 +511,26 @@ func TestModesRedialIsNoLag(t *testing.T) {
 }
 
 // An answer that is there is read before the next operation is dropped for its connection.
+// On a machine that is too busy answers come late themselves: such a run decides nothing.
 func TestModesDropLast(t *testing.T) {
 	addr, _ := serve(t, target.Options{})
 	eachMode(t, func(t *testing.T, mode string) {
-		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
-			o.Rate, o.Requests, o.MaxInFlight, o.Overflow = "1100", 500, 1, "drop"
-		})
-		clamped := r.Warned("clamped") // sent before it was free
-		if r.Counts.Dropped > 200 || clamped {
-			t.Errorf("%+v, warnings %v", r.Counts, r.Warnings)
+		for range 5 {
+			r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
+				o.Rate, o.Requests, o.MaxInFlight, o.Overflow = "1100", 500, 1, "drop"
+			})
+			switch {
+			case r.Warned("clamped"):
+				t.Errorf("one was sent before the connection was free: %v", r.Warnings)
+			case r.Counts.Dropped > 200 && r.Warned("generator_bottleneck"):
+				t.Logf("undecided: %+v, warnings %v", r.Counts, r.Warnings)
+				continue
+			case r.Counts.Dropped > 200:
+				t.Errorf("%+v, warnings %v", r.Counts, r.Warnings)
+			}
+			return
 		}
+		t.Skip("undecided: the generator was the bottleneck of every run, on a machine that is too busy")
 	})
 }
 
