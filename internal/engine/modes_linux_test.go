@@ -511,26 +511,23 @@ func TestModesRedialIsNoLag(t *testing.T) {
 }
 
 // An answer that is there is read before the next operation is dropped for its connection.
-// On a machine that is too busy answers come late themselves: such a run decides nothing.
+// On a busy machine answers come late themselves: there are a few tries.
 func TestModesDropLast(t *testing.T) {
 	addr, _ := serve(t, target.Options{})
 	eachMode(t, func(t *testing.T, mode string) {
-		for range 5 {
+		for try := 1; ; try++ {
 			r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
 				o.Rate, o.Requests, o.MaxInFlight, o.Overflow = "1100", 500, 1, "drop"
 			})
-			switch {
-			case r.Warned("clamped"):
-				t.Errorf("one was sent before the connection was free: %v", r.Warnings)
-			case r.Counts.Dropped > 200 && r.Warned("generator_bottleneck"):
-				t.Logf("undecided: %+v, warnings %v", r.Counts, r.Warnings)
+			clamped := r.Warned("clamped") // sent before it was free
+			if r.Counts.Dropped > 200 && !clamped && r.Warned("generator_bottleneck") && try < 5 {
 				continue
-			case r.Counts.Dropped > 200:
+			}
+			if r.Counts.Dropped > 200 || clamped {
 				t.Errorf("%+v, warnings %v", r.Counts, r.Warnings)
 			}
 			return
 		}
-		t.Skip("undecided: the generator was the bottleneck of every run, on a machine that is too busy")
 	})
 }
 

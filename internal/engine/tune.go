@@ -80,9 +80,9 @@ func (n needs) most() int {
 
 // set does what tune promises. What the user set by GOGC or GOMEMLIMIT stays.
 func set(n needs) (undo func()) {
-	procs := runtime.GOMAXPROCS(n.procs())
+	runtime.GOMAXPROCS(n.procs())
 	if n.keep == KeepCollector {
-		return func() { runtime.GOMAXPROCS(procs) }
+		return func() { runtime.GOMAXPROCS(tuning.procs) }
 	}
 	gc, memory := debug.SetGCPercent(-1), debug.SetMemoryLimit(-1)
 	debug.SetGCPercent(gcPercent(gc, n.garbage))
@@ -90,7 +90,7 @@ func set(n needs) (undo func()) {
 		debug.SetMemoryLimit(memoryLimit(proc.Memory()))
 	}
 	return func() {
-		runtime.GOMAXPROCS(procs)
+		runtime.GOMAXPROCS(tuning.procs)
 		debug.SetGCPercent(gc)
 		debug.SetMemoryLimit(memory)
 	}

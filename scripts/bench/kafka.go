@@ -73,12 +73,13 @@ func (b *bench) producers(size int) []variant {
 	batch := strconv.Itoa(kafkaBatch * (size + 32)) // with what a record takes beside its message
 	java := []string{"--topic", "bench", "--num-records", b.count(), "--throughput", "-1", "--producer-props", "bootstrap.servers=URL",
 		"acks=1", "linger.ms=5", "batch.size=" + batch, "compression.type=none", "max.in.flight.requests.per.connection=5"}
-	takt := b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms", "--writers-per-worker", kafkaWriters)
+	common := b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms")
+	takt := append(slices.Clone(common), "--writers-per-worker", kafkaWriters)
 	return []variant{
 		{"takt", "takt", takt, ""},
 		{"ProducerPerformance", "java", javaArgs("ProducerPerformance", append(java, "--record-size", strconv.Itoa(size))...), ""},
 		{"ProducerPerformance, messages of a file", "java", javaArgs("ProducerPerformance", append(java, "--payload-file", payloadFile(size))...), ""},
-		{"takt --workers 3", "takt", b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms", "--workers", "3", "--writers-per-worker", kafkaShare), ""},
+		{"takt --workers 3", "takt", append(common, "--workers", "3", "--writers-per-worker", kafkaShare), ""},
 		{"takt --client franz", "takt", append(slices.Clone(takt), "--client", "franz"), ""},
 		{"takt --client sarama", "takt", append(slices.Clone(takt), "--client", "sarama"), ""},
 	}
