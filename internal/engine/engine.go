@@ -47,6 +47,9 @@ const handGrace = time.Second
 // interval is the length of the live intervals.
 const interval = time.Second
 
+// swapRest is between the pieces of the work at an interval's end, some thirty.
+const swapRest = time.Millisecond
+
 // mode is one way of running: worker, async or receive.
 type mode interface {
 	name() string
@@ -176,7 +179,11 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 	l.armTick()
 	for l.step() {
 	}
-	return now()
+	end := now()
+	if l.swapped != nil {
+		<-l.swapped
+	}
+	return end
 }
 
 // life is the loop that watches a run: what it waits for becomes nil once it came.
@@ -190,7 +197,8 @@ type life struct {
 	over      <-chan time.Time // the schedule has ended
 	deadline  <-chan time.Time // of the drain
 	busy      <-chan time.Time // nil: the crew is complete
-	tick      <-chan time.Time
+	tick      <-chan time.Time // nil while an interval is being swapped …
+	swapped   <-chan struct{}  // … and closed then; nil else
 	ticks     int
 }
 
@@ -209,6 +217,9 @@ func (l *life) step() bool {
 		l.busy = l.crew.next()
 	case <-l.tick:
 		l.onTick()
+	case <-l.swapped:
+		l.swapped = nil
+		l.armTick()
 	case <-l.stopping:
 		l.stopping = nil
 		l.finish(l.now())
@@ -257,13 +268,20 @@ func (l *life) armTick() {
 	l.tick = time.After(time.Duration(l.ticks)*interval - l.now())
 }
 
+// onTick ends an interval, beside what else there is to watch.
 func (l *life) onTick() {
-	at := time.Duration(l.ticks) * interval
-	iv := l.rec.Swap(l.flow.tick(at))
-	if l.plan.OnInterval != nil {
-		l.plan.OnInterval(iv)
+	t, swapped := l.flow.tick(time.Duration(l.ticks)*interval), make(chan struct{})
+	if l.plan.NewWaiter == nil { // time passes by itself
+		t.Rest = func() { time.Sleep(swapRest) }
 	}
-	l.armTick()
+	l.tick, l.swapped = nil, swapped
+	go func() {
+		defer close(swapped)
+		iv := l.rec.Swap(t)
+		if l.plan.OnInterval != nil {
+			l.plan.OnInterval(iv)
+		}
+	}()
 }
 
 // waitForStart waits for the wall-clock instant at, or the first signal.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -390,6 +391,39 @@ type sleepy struct{ pace.Waiter }
 
 func (s sleepy) Until(due time.Duration, stop <-chan struct{}) {
 	s.Waiter.Until(due+3300*time.Microsecond, stop)
+}
+
+// A generator that stood still for 20 ms at 5000/s has 100 operations to catch up with. Its
+// workers are done sooner than new ones are made, which would make it later still.
+func TestPoolAfterAStandstill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(t, options("5k/s", 200*ms, 0), service(7300*time.Nanosecond))
+		p.NewWaiter = func(start time.Time) pace.Waiter { return &napping{Waiter: pace.Timer(start)} }
+		var made atomic.Int32
+		worker := p.Driver.Worker
+		p.Driver.Worker = func(i int) (takt.Worker, error) {
+			made.Add(1)
+			return worker(i)
+		}
+		rep := run(t, t.Context(), p)
+		if late := rep.Latency["schedule_lag"].Max; late < 19e3 || made.Load() > 30 {
+			t.Errorf("%d workers were made, the latest operation was %.0f µs late", made.Load(), late)
+		}
+	})
+}
+
+// napping returns once 20 ms late.
+type napping struct {
+	pace.Waiter
+	napped bool
+}
+
+func (n *napping) Until(due time.Duration, stop <-chan struct{}) {
+	if due > 100*ms && !n.napped {
+		n.napped = true
+		due += 20 * ms
+	}
+	n.Waiter.Until(due, stop)
 }
 
 func TestErrors(t *testing.T) {

@@ -33,6 +33,7 @@ type pool struct {
 
 	workers []*worker // all that were ever made; guarded by flow.mu
 	idle    []*worker // last in, first out: a warm connection is a fast one
+	ended   uint64    // operations, of all workers; guarded by flow.mu
 	lead    lead
 	done    sync.WaitGroup
 }
@@ -47,6 +48,14 @@ const (
 )
 
 const notSent = -1
+
+// A pacer that is late by more than lookLate while operations end looks for lookTime
+// whether a worker becomes free before it makes another one, which takes 100 µs of CPU:
+// else a machine that stood still for 5 ms made a hundred, and the pacer ever later.
+const (
+	lookLate = 200 * time.Microsecond
+	lookTime = 20 * time.Microsecond
+)
 
 type worker struct {
 	p     *pool
@@ -113,6 +122,8 @@ func (p *pool) pace(w pace.Waiter) {
 	p.lead.begin(w.Live())
 	var scratch takt.Op
 	var last time.Duration // the due instant before
+	var ended uint64       // when it last looked for a worker …
+	looked := false        // … and it was for the next operation
 	for {
 		p.mu.Lock()
 		p.refill(w.Now())
@@ -134,8 +145,12 @@ func (p *pool) pace(w pace.Waiter) {
 		case !p.due(now + lead):
 			p.mu.Unlock()
 			w.Until(due-lead, p.flow.stop)
+		case !looked && p.ended != ended && p.late(now):
+			looked, ended = true, p.ended
+			p.mu.Unlock()
+			w.Until(now+lookTime, p.flow.stop)
 		case len(p.idle) > 0 || len(p.workers) < p.max:
-			last = due
+			last, looked = due, false
 			p.handOver(now)
 		case p.drop && due != takt.Asap:
 			p.take(&scratch, now)
@@ -149,6 +164,12 @@ func (p *pool) pace(w pace.Waiter) {
 			}
 		}
 	}
+}
+
+// late reports whether the next operation is late and would need a new worker.
+func (p *pool) late(now time.Duration) bool {
+	due := p.next.Due
+	return len(p.idle) == 0 && len(p.workers) < p.max && due != takt.Asap && now-due > lookLate
 }
 
 // handOver gives the next operation to an idle or a new worker. It is called with
@@ -250,6 +271,7 @@ func (w *worker) perform() bool {
 func (p *pool) again(w *worker, at time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.ended++
 	full := len(p.idle) == 0 && len(p.workers) >= p.max
 	if p.due(p.now()) {
 		free := at

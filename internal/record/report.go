@@ -21,7 +21,7 @@ type End struct {
 // Report makes the recorder's part of the report: counts, rates, latencies,
 // errors, intervals, verdict. It is called once, after the last Swap.
 func (r *Recorder) Report(e End) *takt.Report {
-	r.collect() // what was cut off came after the last interval
+	r.collect(func() {}) // what was cut off came after the last interval
 	window := r.windowLength(e)
 	if r.cfg.Window < 0 {
 		r.total.achieved, r.total.unsent = r.total.course.until(r.cfg.Warmup + window)

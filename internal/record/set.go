@@ -55,6 +55,15 @@ func (s *set) histograms() []*hist.Histogram {
 	return append([]*hist.Histogram{s.ok, s.other, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag}, s.phases...)
 }
 
+// touch makes the pages of the histograms that nearly every run fills.
+func (s *set) touch() {
+	for _, h := range []*hist.Histogram{s.ok, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag} {
+		if h != nil {
+			h.Reset()
+		}
+	}
+}
+
 func (s *set) reset() {
 	for _, h := range s.histograms() {
 		if h != nil && h.Count() > 0 {
@@ -234,8 +243,9 @@ func clip(s string, n int) string {
 	return s[:n-1] + "…"
 }
 
-// merge adds all that o holds. Classes seen first keep their sample.
-func (s *set) merge(o *set) {
+// merge adds all that o holds, and calls rest between the pieces of it. Classes seen first
+// keep their sample.
+func (s *set) merge(o *set, rest func()) {
 	add(&s.counts, &o.counts)
 	add(&s.warm, &o.warm)
 	s.received += o.received
@@ -254,6 +264,7 @@ func (s *set) merge(o *set) {
 			mine[i] = s.phase(i - (len(mine) - len(s.phases)))
 		}
 		mine[i].Merge(h)
+		rest()
 	}
 	for i, n := range o.status {
 		s.status[i] += n
@@ -267,19 +278,20 @@ func (s *set) merge(o *set) {
 	}
 }
 
-// mergeLive adds what an interval shows, the warm-up included.
-func (s *set) mergeLive(o *set) {
+// mergeLive adds what an interval shows, the warm-up included, and calls rest as merge does.
+func (s *set) mergeLive(o *set, rest func()) {
 	add(&s.counts, &o.counts)
 	add(&s.counts, &o.warm)
 	s.counts.OK += o.received
-	s.ok.Merge(o.ok)
-	s.ok.Merge(o.other)
-	s.service.Merge(o.service)
-	s.lag.Merge(o.lag)
-	if o.warmAll != nil {
-		s.ok.Merge(o.warmAll)
-		s.service.Merge(o.warmSvc)
-		s.lag.Merge(o.warmLag)
+	for _, m := range [...]struct{ into, from *hist.Histogram }{
+		{s.ok, o.ok}, {s.ok, o.other}, {s.ok, o.warmAll},
+		{s.service, o.service}, {s.service, o.warmSvc},
+		{s.lag, o.lag}, {s.lag, o.warmLag},
+	} {
+		if m.from != nil && m.from.Count() > 0 {
+			m.into.Merge(m.from)
+			rest()
+		}
 	}
 }
 

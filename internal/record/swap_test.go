@@ -54,6 +54,20 @@ func TestSwapMakesLittleGarbage(t *testing.T) {
 	}
 }
 
+// What a swap does is in pieces, each of one histogram: a second of work in the shards is
+// at least three of them for the interval and four for the totals.
+func TestSwapRests(t *testing.T) {
+	r := New(Config{Shards: 3, Phases: []string{"first_byte"}, Window: math.MaxInt64})
+	second(r, rand.New(rand.NewPCG(1, 2)), 0)
+	rests := 0
+	if iv := r.Swap(Tick{At: time.Second, Rest: func() { rests++ }}); iv.OK != 3000 {
+		t.Errorf("%d ok", iv.OK)
+	}
+	if rests < 3*(3+4) {
+		t.Errorf("%d rests", rests)
+	}
+}
+
 func BenchmarkSwap(b *testing.B) {
 	fill, swap := swaps()
 	fill()
