@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/pace"
@@ -180,6 +181,7 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 	for l.step() {
 	}
 	end := now()
+	l.ended.Store(true)
 	if l.swapped != nil {
 		<-l.swapped
 	}
@@ -199,6 +201,7 @@ type life struct {
 	busy      <-chan time.Time // nil: the crew is complete
 	tick      <-chan time.Time // nil while an interval is being swapped …
 	swapped   <-chan struct{}  // … and closed then; nil else
+	ended     atomic.Bool      // nobody is disturbed any more
 	ticks     int
 }
 
@@ -272,7 +275,11 @@ func (l *life) armTick() {
 func (l *life) onTick() {
 	t, swapped := l.flow.tick(time.Duration(l.ticks)*interval), make(chan struct{})
 	if l.plan.NewWaiter == nil { // time passes by itself
-		t.Rest = func() { time.Sleep(swapRest) }
+		t.Rest = func() {
+			if !l.ended.Load() {
+				time.Sleep(swapRest)
+			}
+		}
 	}
 	l.tick, l.swapped = nil, swapped
 	go func() {
