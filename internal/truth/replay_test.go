@@ -39,7 +39,7 @@ func TestTruthOfReplay(t *testing.T) {
 			if err := os.WriteFile(log, []byte(recording(ideal)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			attempts(t, 3, func() (faults []string) {
+			attempts(t, 6, func() (faults []string) {
 				var ours, timers []float64
 				for range rounds {
 					p99, more := replayed(t, log, ideal, speed)
