@@ -39,15 +39,11 @@ func TestTruthOfReplay(t *testing.T) {
 			if err := os.WriteFile(log, []byte(recording(ideal)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			attempts(t, 6, func() (faults []string) {
-				var ours, timers []float64
-				for range rounds {
-					p99, more := replayed(t, log, ideal, speed)
-					ours, timers = append(ours, p99), append(timers, goReplay(t, ideal, speed))
-					faults = append(faults, more...)
-				}
-				t.Logf("at %dx: deviation p99 %.0f µs, with Go's timers %.0f µs (medians of %d)", speed, median(ours), median(timers), rounds)
-				if median(ours) > median(timers)/4 {
+			wants(t, rounds, 6*rounds, settle, func() []string {
+				ours, faults := replayed(t, log, ideal, speed)
+				timers := goReplay(t, ideal, speed)
+				t.Logf("at %dx: deviation p99 %.0f µs, with Go's timers %.0f µs", speed, ours, timers)
+				if ours > timers/4 {
 					faults = append(faults, "the p99 of the deviation is above 1/4 of a Go-timer replay's")
 				}
 				return faults
