@@ -70,9 +70,10 @@ func read(ctx context.Context, from interface {
 		text string
 		to   *int
 	}{
+		// First: another process may be making them, and then the others say that it has.
+		{"SELECT count(*) FROM sqlite_schema", &s.tables},
 		{"PRAGMA application_id", &s.application},
 		{"PRAGMA user_version", &s.version},
-		{"SELECT count(*) FROM sqlite_schema", &s.tables},
 	} {
 		err = errors.Join(err, from.QueryRowContext(ctx, q.text).Scan(q.to))
 	}
