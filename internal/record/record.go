@@ -104,26 +104,15 @@ func New(cfg Config) *Recorder {
 	return r
 }
 
-// rehearse touches the memory that the first Swap and the samples after it need: 2000
-// page faults then took two cores 5 ms, in which operations were late.
+// rehearse makes the encoder's buffers, which the first Swap would make: as with the
+// histograms' pages, operations were late meanwhile.
 func (r *Recorder) rehearse() {
-	for _, s := range append([]*set{r.spare, r.total, r.interval}, r.sets()...) {
-		s.touch()
-	}
 	h := r.interval.ok
 	for d := range time.Millisecond / time.Microsecond { // a thousand buckets
 		h.Record(d * time.Microsecond)
 	}
 	r.history.encoder.Encode(h)
 	h.Reset()
-}
-
-// sets are those of the shards.
-func (r *Recorder) sets() (all []*set) {
-	for i := range r.shards {
-		all = append(all, r.shards[i].set)
-	}
-	return all
 }
 
 // Shards is the number of shards.

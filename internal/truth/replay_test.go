@@ -101,14 +101,14 @@ func replayed(t *testing.T, log string, ideal []time.Duration, speed int) (p99 f
 	}
 	n := uint64(len(ideal))
 	if r.Counts.OK != n || r.Counts.Scheduled != n || truth.Counts.Requests != n {
-		faults = append(faults, fmt.Sprintf("%d requests: %+v, at the target %d", n, r.Counts, truth.Counts.Requests))
+		t.Errorf("%d requests: %+v, at the target %d", n, r.Counts, truth.Counts.Requests)
 	}
 	sent := sends(t, filepath.Join(dir, "rows.csv"))
 	h := hist.New()
 	for i, s := range sent {
 		due := time.Duration(float64(ideal[i]) / float64(speed))
 		if d := s.due - due; d < -1 || d > 1 { // of rounding
-			return 0, append(faults, fmt.Sprintf("request %d is due at %v, not %v", i, s.due, due))
+			t.Fatalf("request %d is due at %v, not %v", i, s.due, due)
 		}
 		if i > 0 && s.at < sent[i-1].at {
 			faults = append(faults, fmt.Sprintf("request %d was sent before the one that came before it", i))
