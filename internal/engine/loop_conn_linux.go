@@ -82,6 +82,7 @@ func (f *flight) remove(c *lconn) {
 
 // dial begins to connect for the operation of c.
 func (l *loop) dial(c *lconn) {
+	l.watch()
 	fd, err := sock.Connect(l.m.addr)
 	if err == nil {
 		if err = l.poll.Add(fd, c.token, true); err != nil {
@@ -128,6 +129,9 @@ func (l *loop) send(c *lconn) {
 	l.flight.add(c)
 	n, ok := l.write(c, request)
 	if ok && n < len(request) {
+		if l.watch(); c.fd < 0 {
+			return // the poller did not take it
+		}
 		c.unsent = request[n:]
 		if !shared {
 			c.unsent = bytes.Clone(c.unsent)

@@ -68,6 +68,9 @@ type loop struct {
 	dialing flight
 	partial int // requests for which a socket had no room
 
+	unwatched bool          // the poller knows no socket
+	waited    time.Duration // when it last waited for the poller
+
 	in, out  []byte
 	events   [128]sock.Event
 	receiver sock.Receiver
@@ -134,6 +137,7 @@ func (l *loop) turn() {
 	if !busy && !(l.full && l.freed) {
 		l.rest(now)
 	}
+	l.unwatch(now)
 }
 
 // sendDue sends all that is due while a connection is free, and returns the time.
@@ -375,7 +379,7 @@ func (l *loop) readSome() (got int) {
 	if l.flight.n > blindMost || l.dialing.n > 0 {
 		return l.serve(0)
 	}
-	if got = l.readOldest(); got == 0 && l.flight.n > 2 {
+	if got = l.readOldest(); got == 0 && l.flight.n > 2 && !l.unwatched {
 		return l.serve(0) // the oldest may be slow, and others not
 	}
 	return got
@@ -398,7 +402,11 @@ func (l *loop) readOldest() (got int) {
 
 // serve waits up to d for sockets that are ready and serves them.
 func (l *loop) serve(d time.Duration) (got int) {
+	l.watch()
 	n := l.poll.Wait(d, l.events[:])
+	if d > 0 {
+		l.waited = l.now()
+	}
 	for _, ev := range l.events[:n] {
 		if l.ready(l.conns[ev.Token], ev) {
 			got++

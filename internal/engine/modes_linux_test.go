@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -59,10 +60,16 @@ func peakOf(r *takt.Report) (peak int) {
 	return peak
 }
 
+// eachMode runs the test in each mode, and in a loop that has its sockets out of the
+// poller whenever it can.
 func eachMode(t *testing.T, test func(t *testing.T, mode string)) {
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) { test(t, mode) })
 	}
+	t.Run("unwatched loop", func(t *testing.T) {
+		defer engine.Unwatch(-time.Minute)() // however lately it waited there
+		test(t, "loop")
+	})
 }
 
 func TestModesCount(t *testing.T) {
@@ -177,6 +184,28 @@ func TestLoopsLendEachOther(t *testing.T) {
 	}
 }
 
+// Connections whose answers are long in coming do not hold up those behind them.
+func TestModesSlowOnes(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		const slow, hang = 3, 300 * time.Millisecond
+		var served, meanwhile atomic.Int32
+		addr := listen(t, func(c net.Conn) {
+			for request(c) {
+				if n := served.Add(1); n > 100 && n <= 100+slow {
+					before := served.Load()
+					time.Sleep(hang)
+					meanwhile.Store(served.Load() - before)
+				}
+				io.WriteString(c, ok)
+			}
+		})
+		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Duration, o.Connections = 2*hang, 8 })
+		if r.Counts.Failed > 0 || r.Latency["service"].Max < float64(hang/time.Microsecond) || meanwhile.Load() < 100 {
+			t.Errorf("%d served while %d hung; %+v, %+v", meanwhile.Load(), slow, r.Counts, r.Latency["service"])
+		}
+	})
+}
+
 func TestModesFaults(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
 		endless := fault{"endless head", func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)) }, "malformed|too_large|reset"}
@@ -248,16 +277,13 @@ func TestModesLargeRequests(t *testing.T) {
 	const size = 5 << 20
 	var got atomic.Int64
 	addr := listen(t, func(c net.Conn) {
-		b := make([]byte, 64<<10)
-		for n := 0; n < size; {
-			m, err := c.Read(b)
-			if err != nil {
+		for {
+			n, err := io.CopyN(io.Discard, c, size)
+			if got.Add(n); err != nil {
 				return
 			}
-			n += m
-			got.Add(int64(m))
+			io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
 		}
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 	})
 	eachMode(t, func(t *testing.T, mode string) {
 		got.Store(0)
@@ -292,16 +318,16 @@ func TestModesEarlyAnswer(t *testing.T) {
 	})
 }
 
-// raw is a codec whose answer ends with the connection.
+// raw is a codec whose answers have no body.
 type raw []byte
 
 func (c raw) Append(dst []byte, _ *takt.Op) []byte { return append(dst, c...) }
-func (raw) Parse(in []byte, eof bool, r *takt.Result) (int, takt.Progress) {
-	r.BytesReceived += int64(len(in))
-	if eof {
-		return len(in), takt.Last
+func (raw) Parse(in []byte, _ bool, r *takt.Result) (int, takt.Progress) {
+	if !bytes.HasSuffix(in, []byte("\r\n\r\n")) {
+		return 0, takt.More
 	}
-	return len(in), takt.More
+	r.BytesReceived += int64(len(in))
+	return len(in), takt.Done
 }
 func (raw) Reset() {}
 

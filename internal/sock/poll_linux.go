@@ -90,6 +90,9 @@ func (p *Poller) Mute(fd int, token int32, write bool) error {
 	return p.control(unix.EPOLL_CTL_MOD, fd, token, interest(write)&^readable)
 }
 
+// Remove undoes Add. It cannot fail for what was added.
+func (p *Poller) Remove(fd int) { _ = p.control(unix.EPOLL_CTL_DEL, fd, 0, 0) }
+
 func interest(write bool) uint32 {
 	if write {
 		return readable | unix.EPOLLOUT
