@@ -156,6 +156,35 @@ func TestLoopStall(t *testing.T) {
 	}
 }
 
+// dreaming is a codec that stands still over the request of one operation.
+type dreaming struct {
+	takt.Codec
+	seq  uint64
+	long time.Duration
+}
+
+func (d dreaming) Append(dst []byte, op *takt.Op) []byte {
+	if op.Seq == d.seq {
+		time.Sleep(d.long)
+	}
+	return d.Codec.Append(dst, op)
+}
+
+// Answers that came while the loop was elsewhere came when the kernel says.
+func TestLoopStamps(t *testing.T) {
+	addr, _ := serve(t, target.Options{Service: "40ms"})
+	for _, pacing := range []string{"default", "precise", "economy"} {
+		l := httpLoop(t, addr)
+		codec := l.Codec
+		l.Codec = func(i int) takt.Codec { return dreaming{codec(i), 10, 300 * time.Millisecond} }
+		r := load(t, "loop", l, func(o *engine.Options) { o.Rate, o.Requests, o.Pacing = "100", 30, pacing })
+		// Four were in flight besides it.
+		if service := r.Latency["service"]; r.Counts.OK != 30 || service.Max < 300_000 || service.P90 > 200_000 {
+			t.Errorf("%s: %+v, service %+v", pacing, r.Counts, service)
+		}
+	}
+}
+
 // An operation does not wait for the connections of one loop while another has some, and
 // is not dropped for it.
 func TestLoopsLendEachOther(t *testing.T) {

@@ -42,10 +42,6 @@ func (o Options) pacing() pacing { return pacing{name: cmp.Or(o.Pacing, pacingDe
 
 func (p *pacing) precise() bool { return p.name == pacingPrecise }
 
-// stamps reports whether answers are read later than they come, so that the kernel
-// has to say when that was.
-func (p *pacing) stamps() bool { return !p.precise() }
-
 // measure finds the grid: what the lag that is allowed leaves beside the lateness of
 // this machine's sleeps, which takes 3 ms to find out.
 func (p *pacing) measure() {
