@@ -387,7 +387,7 @@ func (l *loop) readSome() (got int) {
 	if l.flight.n > blindMost || l.dialing.n > 0 {
 		return l.serve(0)
 	}
-	if got = l.readOldest(); got == 0 && l.flight.n > 2 && !l.unwatched {
+	if got = l.readOldest(); got == 0 && l.flight.n > 2 && !(l.unwatched && l.full) {
 		return l.serve(0) // the oldest may be slow, and others not
 	}
 	return got

@@ -8,7 +8,8 @@ var unwatchAfter = 20 * time.Millisecond
 
 // unwatch takes the sockets out of the poller of a closed loop that does not wait there:
 // whoever sends to a socket pays for telling its poller, 3 % of what a request costs a
-// server. Until watch only the oldest in flight are read.
+// server. Only the oldest in flight are read then, until those have nothing for a while or
+// the loop is not full.
 func (l *loop) unwatch(now time.Duration) {
 	if !l.closed || l.unwatched || now-l.waited < unwatchAfter || l.dialing.n > 0 || l.partial > 0 || l.flight.n > blindMost {
 		return
