@@ -27,9 +27,6 @@ func (l *loop) rest(now time.Duration) {
 	if l.starved {
 		until = min(until, now+starvedPause)
 	}
-	if l.hold.on {
-		until = min(until, now+holdTime)
-	}
 	switch {
 	case l.full || l.dialing.n > 0 || l.partial > 0:
 		l.restFull(now, until)

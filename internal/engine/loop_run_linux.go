@@ -59,7 +59,6 @@ type loop struct {
 	freed   bool          // … but one was since
 	blocked time.Duration // until then operations that were due had to wait for a connection
 	looked  bool          // no answer came for those that are due now
-	hold    hold          // whether those wait for an answer rather than a new connection
 	hasRoom bool          // at the cut a connection was free
 
 	conns   []*lconn // by token
@@ -143,7 +142,7 @@ func (l *loop) turn() {
 
 // sendDue sends all that is due while a connection is free, and returns the time.
 func (l *loop) sendDue(now time.Duration) time.Duration {
-	l.full, l.looked, l.hold.on = false, false, false
+	l.full, l.looked = false, false
 	begun, sent := now, 0
 	if !l.claimed {
 		l.take(now)
@@ -156,10 +155,7 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 			continue
 		}
 		if c == nil {
-			l.full, l.freed = true, false
-			if !l.hold.on || l.blocked > l.hold.punctual {
-				l.blocked = now
-			}
+			l.full, l.freed, l.blocked = true, false, now
 			break
 		}
 		l.begin(c, now)
@@ -172,9 +168,6 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 	}
 	if l.passed {
 		l.full, l.freed, l.blocked = true, l.room(), now // a send that failed frees one at once
-	}
-	if !l.full {
-		l.hold.punctual = now
 	}
 	l.pace.sent(sent, begun)
 	return now
@@ -194,7 +187,7 @@ func (l *loop) pick(now time.Duration) (*lconn, time.Duration) {
 		now = l.now()
 		c = l.pickIdle(now)
 	}
-	if c != nil || l.dialing.n >= mostDialing || !l.grows() || l.hold.holds(now, now-l.claim.Due, len(l.conns)) {
+	if c != nil || l.dialing.n >= mostDialing || !l.grows() {
 		return c, now
 	}
 	return l.unconnected(), now
@@ -345,7 +338,6 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 	l.m.rec.Sample(l.index, record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at}, &c.res)
 	c.res.Reset()
 	c.state, c.idle = lidle, at
-	l.hold.answers++
 	l.release(c)
 	l.m.ended()
 }
