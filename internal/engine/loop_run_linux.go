@@ -379,7 +379,7 @@ func (l *loop) readSome() (got int) {
 	if l.flight.n > blindMost || l.dialing.n > 0 {
 		return l.serve(0)
 	}
-	if got = l.readOldest(); got == 0 && l.flight.n > 2 && !(l.unwatched && l.full) {
+	if got = l.readOldest(); got == 0 && l.flight.n > 2 && !l.unwatched {
 		return l.serve(0) // the oldest may be slow, and others not
 	}
 	return got
@@ -402,7 +402,9 @@ func (l *loop) readOldest() (got int) {
 
 // serve waits up to d for sockets that are ready and serves them.
 func (l *loop) serve(d time.Duration) (got int) {
-	l.watch()
+	if l.watch() {
+		d = 0
+	}
 	n := l.poll.Wait(d, l.events[:])
 	if d > 0 {
 		l.waited = l.now()

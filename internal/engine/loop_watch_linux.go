@@ -8,10 +8,9 @@ var unwatchAfter = 20 * time.Millisecond
 
 // unwatch takes the sockets out of the poller of a closed loop that does not wait there:
 // whoever sends to a socket pays for telling its poller, 3 % of what a request costs a
-// server. Only the oldest in flight are read then, until those have nothing for a while or
-// the loop is not full.
+// server. Only the oldest in flight are read then, until those have nothing for a while.
 func (l *loop) unwatch(now time.Duration) {
-	if !l.closed || l.unwatched || now-l.waited < unwatchAfter || l.dialing.n > 0 || l.partial > 0 || l.flight.n > blindMost {
+	if !l.closed || l.unwatched || now-l.waited < unwatchAfter || l.dialing.n > 0 || l.partial > 0 || len(l.conns) > blindMost {
 		return
 	}
 	l.unwatched = true
@@ -22,21 +21,25 @@ func (l *loop) unwatch(now time.Duration) {
 	}
 }
 
-// watch puts them back. One that the poller does not take is given up.
-func (l *loop) watch() {
+// watch puts them back. One that the poller does not take is given up, and lost is true.
+func (l *loop) watch() (lost bool) {
 	if !l.unwatched {
-		return
+		return false
 	}
 	l.unwatched, l.waited = false, l.now()
 	for _, c := range l.conns {
 		if c.fd < 0 {
 			continue
 		}
-		switch err := l.poll.Add(c.fd, c.token, false); {
-		case err != nil && c.state == lbusy:
+		err := l.poll.Add(c.fd, c.token, false)
+		if err == nil {
+			continue
+		}
+		if lost = true; c.state == lbusy {
 			l.fail(c, err, false)
-		case err != nil:
+		} else {
 			l.drop(c)
 		}
 	}
+	return lost
 }

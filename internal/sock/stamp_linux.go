@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stamp makes the kernel note when bytes arrive on fd, for ReceiveStamped.
+// Stamp makes the kernel note when bytes arrive on fd, for a Receiver.
 func Stamp(fd int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 }
