@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -88,7 +89,7 @@ func TestTrial(t *testing.T) {
 	if !reflect.DeepEqual(r.Labels, labels) {
 		t.Errorf("%v, want %v", r.Labels, labels)
 	}
-	if len(r.Warnings) > 0 || !strings.HasPrefix(r.ComparabilityKey, "sha256:") {
+	if len(drivertest.Doubts(r)) > 0 || !strings.HasPrefix(r.ComparabilityKey, "sha256:") {
 		t.Errorf("%v %s", r.Warnings, r.ComparabilityKey)
 	}
 	if f := analysis.RunOf(r).Figures; !has(f, "index", "throughput", "max_rss", "efficiency", "latency", "accepted_requests") {
@@ -231,7 +232,7 @@ func TestUnmanaged(t *testing.T) {
 	if err != nil || r.Variables["apm_host"] != "127.0.0.1,127.0.0.1" || r.Extra["max_rss"] != nil || r.Labels["revision"] != "abc" || r.Labels["server_version"] != "6.8.23" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if len(r.Warnings) != 1 || r.Warnings[0].Code != WarnUncounted { // comparable all the same
+	if w := drivertest.Doubts(r); len(w) != 1 || w[0].Code != WarnUncounted { // comparable all the same
 		t.Errorf("%v", r.Warnings)
 	}
 	if url := r.Variables["url"]; url != server.URL+"/intake/v2/events" { // its port stays the same

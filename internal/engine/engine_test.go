@@ -3,13 +3,13 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/hist"
@@ -129,14 +129,6 @@ func queue(n int, gap time.Duration, servers int, service func(start time.Durati
 	return response, served
 }
 
-// doubts are the warnings but for those of the machine that the test runs on, whose
-// time is real.
-func doubts(r *takt.Report) []takt.Warning {
-	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w takt.Warning) bool {
-		return w.Code == "gc" || w.Code == "steal" || w.Code == "throttled"
-	})
-}
-
 func TestConstantRateIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dues []time.Duration
@@ -154,7 +146,7 @@ func TestConstantRateIsExact(t *testing.T) {
 		if rep.Counts.OK != 6000 || len(dues) != 6000 {
 			t.Errorf("%d operations, want 6000", rep.Counts.OK)
 		}
-		if rep.Verdict != takt.Valid || len(doubts(rep)) > 0 || rep.Rate.Achieved != 500 || *rep.Rate.Intended != 500 || rep.DurationS != 12 {
+		if rep.Verdict != takt.Valid || len(drivertest.Doubts(rep)) > 0 || rep.Rate.Achieved != 500 || *rep.Rate.Intended != 500 || rep.DurationS != 12 {
 			t.Errorf("%s %v %+v %v", rep.Verdict, rep.Warnings, rep.Rate, rep.DurationS)
 		}
 		if l := rep.Latency["schedule_lag"]; l.Max > 0.001 {
@@ -248,7 +240,7 @@ func TestDropAtTheBound(t *testing.T) {
 		if l := rep.Latency["response"]; l.Max > 9600 {
 			t.Errorf("response max %v µs: nothing ever queues", l.Max)
 		}
-		if rep.Verdict != takt.Valid || len(rep.Warnings) != 1 || rep.Warnings[0].Code != "dropped" {
+		if w := drivertest.Doubts(rep); rep.Verdict != takt.Valid || len(w) != 1 || w[0].Code != "dropped" {
 			t.Errorf("%s %v", rep.Verdict, rep.Warnings)
 		}
 	})

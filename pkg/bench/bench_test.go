@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -34,10 +35,7 @@ func fake(t *testing.T, ctx context.Context, b Benchmark) *Result {
 		t.Fatal(err)
 	}
 	checkLaws(t, r)
-	// Some doubts come from the machine, whose time is real.
-	r.Report.Warnings = slices.DeleteFunc(r.Report.Warnings, func(w takt.Warning) bool {
-		return slices.Contains([]string{"gc", "steal", "throttled"}, w.Code)
-	})
+	r.Report.Warnings = drivertest.Doubts(r.Report)
 	return r
 }
 

@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,6 +24,14 @@ const (
 // Open makes a driver for a server that behaves like that. It belongs to the
 // test, which ends both.
 type Open func(t *testing.T, target Target) *takt.Driver
+
+// Doubts are the warnings of r but for those of the machine that the test runs on, whose
+// time is real.
+func Doubts(r *takt.Report) []takt.Warning {
+	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w takt.Warning) bool {
+		return w.Code == "gc" || w.Code == "steal" || w.Code == "throttled"
+	})
+}
 
 // Run holds a driver against what the engine expects of all, in the engine's mode
 // of that name; "": the driver's own.
