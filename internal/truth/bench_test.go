@@ -15,7 +15,7 @@ func TestRateOfTheLibrary(t *testing.T) {
 	timing(t)
 	for _, concurrency := range []int{1, 20} {
 		t.Run(fmt.Sprint(concurrency), func(t *testing.T) {
-			attempts(t, 5, func() []string { return benched(t, concurrency) })
+			wants(t, 1, 5, func(*sleepers) []string { return benched(t, concurrency) })
 		})
 	}
 }

@@ -205,7 +205,7 @@ func TestTruthOfCapacity(t *testing.T) {
 	timing(t)
 	url, _ := startTarget(t, "--service", "exp(2ms)", "--servers", "4")
 	want := limitMMc(4, 500, 0.012)
-	attempts(t, 5, func() []string {
+	wants(t, 1, 5, func(*sleepers) []string {
 		cmd := exec.Command(binary(t), "capacity", "--slo", "p95<12ms", "--start", "500/s", "-z", "2s", "--warmup", "300ms", "--pause", "200ms",
 			"--no-store", "-o", "json", "--", "http", url)
 		cmd.Stderr = os.Stderr
