@@ -13,8 +13,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/proc"
 )
 
 func main() {
@@ -96,16 +100,21 @@ func (b *bench) gate() error {
 	}
 	e := b.experiments()[0]
 	e.variants = e.variants[:2]
-	results, err := b.measure(e)
+	results, stolen, err := b.measure(e)
 	if err != nil {
 		return err
 	}
 	e.table(b, e, results)
 	faster, dearer := ratio(results[0], results[1], rate), ratio(results[0], results[1], cpu)
-	if faster < leastRate || dearer > mostCPU {
-		return fmt.Errorf("takt makes %.2f x wrk's requests (at least %.2f) for %.2f x its CPU (at most %.2f)", faster, leastRate, dearer, mostCPU)
+	if faster >= leastRate && dearer <= mostCPU {
+		return nil
 	}
-	return nil
+	fault := fmt.Errorf("takt makes %.2f x wrk's requests (at least %.2f) for %.2f x its CPU (at most %.2f)", faster, leastRate, dearer, mostCPU)
+	if stolen > 2*mostStolen {
+		fmt.Printf("NOT JUDGED: %v; but the hypervisor took %.0f %% of the CPU away\n", fault, 100*stolen)
+		return nil
+	}
+	return fault
 }
 
 // printf writes to the page and shows what was written.
@@ -117,9 +126,12 @@ func (b *bench) printf(format string, args ...any) {
 
 // experiment prints a table of e.
 func (b *bench) experiment(e experiment) error {
-	results, err := b.measure(e)
+	results, stolen, err := b.measure(e)
 	if err != nil {
 		return err
+	}
+	if stolen > mostStolen {
+		e.text += fmt.Sprintf(" The hypervisor took %.0f %% of the CPU away.", 100*stolen)
 	}
 	if b.only != "" {
 		e.text += fmt.Sprintf(" Measured by itself on %s, %s.", time.Now().UTC().Format(time.DateOnly), measured())
@@ -129,22 +141,49 @@ func (b *bench) experiment(e experiment) error {
 	return nil
 }
 
-// measure gives the results of each variant of e, by rounds.
-func (b *bench) measure(e experiment) ([][]result, error) {
+// round is one run of each variant.
+type round struct {
+	results []result
+	stolen  float64 // the share of the CPU that the hypervisor took away meanwhile
+}
+
+// mostStolen is what may be stolen in a round that counts.
+const mostStolen = 0.05
+
+// measure gives the results of each variant of e, by rounds, and what was stolen in the
+// median one. Rounds in which more was stolen than may be are made again, each once at most;
+// those count then in which it was least.
+func (b *bench) measure(e experiment) (results [][]result, stolen float64, err error) {
 	server, err := e.server.start()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer server.stop()
-	results := make([][]result, len(e.variants))
-	for range cmp.Or(e.rounds, b.rounds) {
+	want, most := e.rounds, e.rounds
+	if want == 0 {
+		want, most = b.rounds, 2*b.rounds
+	}
+	var rounds []round
+	for quiet := 0; quiet < want && len(rounds) < most; {
+		before := proc.Self()
+		r := round{results: make([]result, len(e.variants))}
 		for _, i := range rand.Perm(len(e.variants)) {
-			r, err := e.variants[i].run(server, b.length)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", e.variants[i].name, err)
+			if r.results[i], err = e.variants[i].run(server, b.length); err != nil {
+				return nil, 0, fmt.Errorf("%s: %w", e.variants[i].name, err)
 			}
-			results[i] = append(results[i], r)
+		}
+		used := proc.Self().Since(before)
+		r.stolen = used.Steal.Seconds() / used.Wall.Seconds() / float64(runtime.NumCPU())
+		if rounds = append(rounds, r); r.stolen <= mostStolen {
+			quiet++
 		}
 	}
-	return results, nil
+	slices.SortStableFunc(rounds, func(a, b round) int { return cmp.Compare(a.stolen, b.stolen) })
+	results = make([][]result, len(e.variants))
+	for _, r := range rounds[:want] {
+		for i := range results {
+			results[i] = append(results[i], r.results[i])
+		}
+	}
+	return results, rounds[want/2].stolen, nil
 }

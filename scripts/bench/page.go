@@ -22,8 +22,8 @@ func output(pattern string, command ...string) string {
 // intro says what was measured on what.
 func (b *bench) intro() {
 	class := proc.HostClass()
-	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Where nothing else is said, every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Ratios travel to other machines, microseconds do not.\n\n",
-		time.Now().UTC().Format(time.DateOnly), b.rounds, b.length)
+	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Where nothing else is said, every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Rounds in which the hypervisor took more than %.0f %% of the CPU away were made again, and the quietest count. Ratios travel to other machines, microseconds do not.\n\n",
+		time.Now().UTC().Format(time.DateOnly), b.rounds, b.length, 100*mostStolen)
 	b.printf("- machine: %v cores, %v, kernel %s, %s\n", class["cores"], class["cpu"], output(`.*`, "uname", "-r"), runtime.GOARCH)
 	b.printf("- takt: %s, %s\n", measured(), runtime.Version())
 	if programs["wrk"] != "" {
