@@ -52,6 +52,10 @@ func TestRealTutorial(t *testing.T) {
 			if decided && !shownAs(shown).MatchString(out) {
 				t.Errorf("$ %s\n%s\nis not what the page shows:\n%s", command, out, shown)
 			}
+			if strings.Contains(out, "limit may be higher") { // nothing but disturbed steps
+				t.Logf("$ %s\n%sundecided: the hypervisor disturbed it", command, out)
+				decided = false
+			}
 			if m := regexp.MustCompile(`p95 reaches 300ms at ([\d.]+)/s`).FindStringSubmatch(out); decided && m != nil {
 				limit, _ := strconv.ParseFloat(m[1], 64)
 				limits = append(limits, limit)

@@ -62,6 +62,7 @@ type CapacityStep struct {
 	Offered  float64      `json:"offered_per_s"`
 	Achieved float64      `json:"achieved_per_s"`
 	Verdict  takt.Verdict `json:"verdict"`
+	Stolen   float64      `json:"stolen_percent,omitempty"` // of the CPU, by the hypervisor
 	ReportID string       `json:"report_id"`
 	Met      bool         `json:"met"`     // the SLO held
 	Margin   float64      `json:"margin"`  // 1 − bound ÷ value of the part of the SLO that is nearest to breaking, from −3 up to 0.75; it breaks above 0
@@ -96,7 +97,7 @@ const worst = 1 - 1/mostOver
 // error.
 func StepOf(r *takt.Report, offered float64, slo SLO) (CapacityStep, error) {
 	s := CapacityStep{
-		Offered: offered, Achieved: r.Rate.Achieved, Verdict: r.Verdict, ReportID: r.ID,
+		Offered: offered, Achieved: r.Rate.Achieved, Verdict: r.Verdict, Stolen: r.Generator.Stolen, ReportID: r.ID,
 		Response: stepLatency(r.Latency[takt.LatencyResponse]), Service: stepLatency(r.Latency[takt.LatencyService]),
 	}
 	s.Errors, _ = share(r.Counts.Failed+r.Counts.Unfinished, r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished, "")
@@ -142,16 +143,19 @@ func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capac
 	default:
 		c.Sustainable, c.Interval = l.rate, l.interval
 	}
-	c.LimitedBy = limitedBy(steps, l)
+	c.LimitedBy = limitedBy(l)
 	c.Machines = c.MachinesFor(need)
 	c.Knee, c.USL, c.Line = knee(steps), uslOf(steps, l), limitLine(steps, c.Statistic)
 	return c
 }
 
 // limitedBy is the part of the SLO that broke at the lowest rate that breaks.
-func limitedBy(steps []CapacityStep, l limit) string {
-	for _, s := range steps {
-		if l.high != nil && s.Offered == l.high.rate && !s.Met && s.Verdict != takt.Invalid {
+func limitedBy(l limit) string {
+	if l.high == nil {
+		return ""
+	}
+	for _, s := range l.high.steps {
+		if !s.Met {
 			return s.Nearest
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // sure is the confidence of the interval.
@@ -18,7 +16,7 @@ const (
 	nearby     = 1.25
 )
 
-// level is all that was measured, validly, at one rate.
+// level is all that counts of what was measured at one rate.
 type level struct {
 	rate   float64
 	margin float64 // of the mean value
@@ -30,10 +28,7 @@ type level struct {
 // whose mean in short runs is too good (by 1.4 % of the rate in runs of 4000 operations at
 // 90 % utilisation, against 0.3 %).
 func levelsOf(steps []CapacityStep) (all []*level) {
-	for _, s := range steps {
-		if s.Verdict == takt.Invalid {
-			continue
-		}
+	for _, s := range counted(steps) {
 		i := slices.IndexFunc(all, func(l *level) bool { return l.rate == s.Offered })
 		if i < 0 {
 			i, all = len(all), append(all, &level{rate: s.Offered})
@@ -90,8 +85,7 @@ func limitOf(steps []CapacityStep) (l limit) {
 // rate of which every run is invalid.
 func (l limit) ending(steps []CapacityStep) Ending {
 	for _, s := range steps {
-		valid, _ := runsAt(steps, s.Offered)
-		if valid == 0 && (l.low == nil || s.Offered > l.low.rate) && (l.high == nil || s.Offered < l.high.rate) {
+		if verdictsAt(steps, s.Offered).valid() == 0 && (l.low == nil || s.Offered > l.low.rate) && (l.high == nil || s.Offered < l.high.rate) {
 			return EndInvalid
 		}
 	}

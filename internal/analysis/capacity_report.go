@@ -26,7 +26,7 @@ func CapacityReport(c Capacity, runs []*takt.Report, settings map[string]any) (*
 		delete(r.Variables, name)
 	}
 	maps.Copy(r.Variables, settings)
-	r.Generator.CPUS, r.Generator.GCCycles = 0, 0
+	r.Generator.CPUS, r.Generator.GCCycles, r.Generator.Stolen = 0, 0, 0
 	for _, run := range runs {
 		addRun(r, run)
 	}
@@ -35,6 +35,7 @@ func CapacityReport(c Capacity, runs []*takt.Report, settings map[string]any) (*
 		r.Rate = takt.Rate{Intended: &intended, Achieved: float64(r.Counts.OK+r.Counts.Failed) / r.DurationS}
 	}
 	noteInvalid(r, c)
+	noteStolen(r, c)
 	var err error
 	r.Extra, err = c.Extra()
 	return r, err
@@ -60,6 +61,7 @@ func addRun(r, run *takt.Report) {
 	r.Generator.GCCycles += run.Generator.GCCycles
 	r.Generator.MaxRSS = max(r.Generator.MaxRSS, run.Generator.MaxRSS)
 	r.Generator.GCPauseMaxUS = max(r.Generator.GCPauseMaxUS, run.Generator.GCPauseMaxUS)
+	r.Generator.Stolen = max(r.Generator.Stolen, run.Generator.Stolen)
 }
 
 // noteInvalid says what the generator spoiled.
@@ -78,4 +80,28 @@ func noteInvalid(r *takt.Report, c Capacity) {
 		r.Verdict = takt.Invalid
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "generator_bottleneck", Message: "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine"})
 	}
+}
+
+// noteStolen says what the hypervisor disturbed.
+func noteStolen(r *takt.Report, c Capacity) {
+	disturbed, count, most := 0, 0, 0.0
+	for _, s := range c.Steps {
+		if !s.Disturbed() {
+			continue
+		}
+		disturbed, most = disturbed+1, max(most, s.Stolen)
+		if c.Counts(s) {
+			count++
+		}
+	}
+	text := fmt.Sprintf("in %d of %d steps the hypervisor took more than %d %% of the CPU time away, up to %.0f %%", disturbed, len(c.Steps), mostStolen, most)
+	switch {
+	case disturbed == 0:
+		return
+	case count == 0:
+		text += "; there are better runs at their rates, so they count for nothing"
+	default:
+		text += fmt.Sprintf("; %d of them count, for there is no better run at their rates: the limit may be higher", count)
+	}
+	r.Warnings = append(r.Warnings, takt.Warning{Code: "steal", Message: text})
 }

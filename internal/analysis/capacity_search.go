@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"github.com/taktload/takt/pkg/takt"
 )
 
 const (
-	tries       = 3 // of a rate at which the generator is the bottleneck: one may be bad luck
+	tries       = 3 // of a rate at which no step is sound: one may be bad luck
 	lowest      = 8 // the first rate is halved down to this part of it
 	repeatLimit = 3 // times Repeats, when the interval is still wide
 )
@@ -59,7 +57,7 @@ func (s Search) Next(steps []CapacityStep) (rate float64, ended Ending) {
 
 func (s Search) next(steps []CapacityStep, l limit) (float64, Ending) {
 	wall := wallOf(steps, l.low)
-	if last := steps[len(steps)-1]; last.Verdict == takt.Invalid && !s.enough(steps, last.Offered) {
+	if last := steps[len(steps)-1]; !last.sound() && !s.enough(steps, last.Offered) {
 		return last.Offered, "" // again
 	}
 	upper := wall
@@ -83,25 +81,12 @@ func (s Search) next(steps []CapacityStep, l limit) (float64, Ending) {
 // bottleneck every time; 0: there is none.
 func wallOf(steps []CapacityStep, low *level) (wall float64) {
 	for _, step := range steps {
-		valid, invalid := runsAt(steps, step.Offered)
-		if valid == 0 && invalid >= tries && (low == nil || step.Offered > low.rate) && (wall == 0 || step.Offered < wall) {
+		n := verdictsAt(steps, step.Offered)
+		if n.valid() == 0 && n.invalid >= tries && (low == nil || step.Offered > low.rate) && (wall == 0 || step.Offered < wall) {
 			wall = step.Offered
 		}
 	}
 	return wall
-}
-
-func runsAt(steps []CapacityStep, rate float64) (valid, invalid int) {
-	for _, s := range steps {
-		switch {
-		case s.Offered != rate:
-		case s.Verdict == takt.Invalid:
-			invalid++
-		default:
-			valid++
-		}
-	}
-	return valid, invalid
 }
 
 // lower halves the lowest rate: none has held so far.
@@ -144,7 +129,7 @@ func (s Search) again(steps []CapacityStep, l limit) (float64, Ending) {
 	if done && (l.narrow(s.Precision) || min(l.low.n, l.high.n) >= s.Repeats*repeatLimit) {
 		return 0, EndFound
 	}
-	if _, invalid := runsAt(steps, rate); invalid >= tries {
+	if verdictsAt(steps, rate).wasted() >= tries {
 		return 0, EndFound
 	}
 	return rate, ""
@@ -152,8 +137,8 @@ func (s Search) again(steps []CapacityStep, l limit) (float64, Ending) {
 
 // enough reports whether a rate has all its repeats, or will get no more.
 func (s Search) enough(steps []CapacityStep, rate float64) bool {
-	valid, invalid := runsAt(steps, rate)
-	return valid >= s.Repeats || invalid >= tries
+	n := verdictsAt(steps, rate)
+	return n.sound >= s.Repeats || n.wasted() >= tries
 }
 
 // between is the middle on the scale of logarithms.

@@ -116,6 +116,65 @@ func TestInvalidStepsDoNotCount(t *testing.T) {
 	}
 }
 
+// A step in which the hypervisor took too much is made again, whether it held or not, and
+// does not count beside a sound one.
+func TestDisturbedStepsDoNotCount(t *testing.T) {
+	good := until(33, math.Inf(1))
+	all, ended := searched(t, DefaultSearch(), func(rate float64, i int) CapacityStep {
+		s := good(rate, i)
+		if i%3 != 2 {
+			s.Stolen, s.Margin, s.Met = 6, worst, false
+		}
+		return s
+	})
+	a := CapacityOf(all, nil, ended, 0)
+	if ended != EndFound || math.Abs(a.Sustainable-33) > 0.1 {
+		t.Errorf("%s at %v after %v", ended, a.Sustainable, offered(all))
+	}
+	if w := stolenNote(t, a); !strings.Contains(w, "count for nothing") || !strings.Contains(w, fmt.Sprintf("of %d steps", len(all))) {
+		t.Errorf("%q", w)
+	}
+}
+
+// Where the hypervisor takes as much all the time its steps are all there is: each rate has
+// three, the answer comes, and says what it is worth.
+func TestAllStepsDisturbed(t *testing.T) {
+	good := until(33, math.Inf(1))
+	all, ended := searched(t, DefaultSearch(), func(rate float64, i int) CapacityStep {
+		s := good(rate, i)
+		s.Stolen = 6
+		return s
+	})
+	a := CapacityOf(all, nil, ended, 0)
+	want := "[10 10 10 20 20 20 40 40 40 28.28 28.28 28.28 33.63 33.63 33.63 30.84 30.84 30.84 32.2 32.2 32.2]"
+	if got := fmt.Sprint(offered(all)); got != want || ended != EndFound || math.Abs(a.Sustainable-33) > 0.1 {
+		t.Errorf("%s, %s at %v", got, ended, a.Sustainable)
+	}
+	if w := stolenNote(t, a); !strings.Contains(w, "in 21 of 21 steps") || !strings.Contains(w, "21 of them count") {
+		t.Errorf("%q", w)
+	}
+	for _, s := range a.Steps {
+		if !a.Counts(s) {
+			t.Errorf("%v does not count", s)
+		}
+	}
+}
+
+// stolenNote is the warning of an answer.
+func stolenNote(t *testing.T, a Capacity) string {
+	t.Helper()
+	r, err := CapacityReport(a, []*takt.Report{{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range r.Warnings {
+		if w.Code == "steal" {
+			return w.Message
+		}
+	}
+	return ""
+}
+
 func TestSearchValidate(t *testing.T) {
 	if err := DefaultSearch().Validate(); err != nil {
 		t.Error(err)

@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // USL is the universal scalability law: with N operations in the system it does
 // X(N) = γN ÷ (1 + σ(N−1) + κN(N−1)) a second (Gunther, Guerrilla Capacity Planning,
@@ -190,10 +187,7 @@ func limitLine(steps []CapacityStep, statistic string) *LimitLine {
 
 func blade(steps []CapacityStep, statistic string) (rates, times []float64) {
 	least := math.Inf(1)
-	var valid []CapacityStep
-	for _, l := range levelsOf(steps) {
-		valid = slices.Concat(valid, l.steps)
-	}
+	valid := counted(steps)
 	for _, s := range valid {
 		if us, _ := s.Response.Get(statistic); us > 0 {
 			least = min(least, us)

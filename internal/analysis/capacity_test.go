@@ -63,6 +63,15 @@ func stepRun(p50, p95 float64, ok, failed, dropped uint64) *takt.Report {
 	}
 }
 
+func step(t *testing.T, r *takt.Report) CapacityStep {
+	t.Helper()
+	s, err := StepOf(r, 100, slo(t, "p95<300ms"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestStepOf(t *testing.T) {
 	aborted := stepRun(1e3, 2e3, 100, 0, 0)
 	aborted.Warnings = []takt.Warning{{Code: "aborted", Message: "errors>50% was true"}}
@@ -93,6 +102,13 @@ func TestStepOf(t *testing.T) {
 	}
 	if step, err := StepOf(stepRun(0, 0, 0, 0, 0), 100, slo(t, "p95<1s")); err == nil {
 		t.Errorf("a step without operations was judged: %+v", step)
+	}
+	stolen := stepRun(1e3, 2e3, 9, 0, 0)
+	if stolen.Generator.Stolen = 5.1; !step(t, stolen).Disturbed() {
+		t.Error("with 5.1 % stolen the step is not disturbed")
+	}
+	if stolen.Generator.Stolen = 5; step(t, stolen).Disturbed() {
+		t.Error("with 5 % stolen the step is disturbed")
 	}
 	for _, s := range []string{"p99<1s", "service.p50<1s"} { // which the report does not have
 		if step, err := StepOf(stepRun(1e3, 2e3, 9, 0, 0), 100, slo(t, s)); err == nil {

@@ -61,6 +61,7 @@ func mergeGenerators(list []shard) takt.Generator {
 		all.GCCycles += g.GCCycles
 		all.Cores += g.Cores
 		all.GCPauseMaxUS = max(all.GCPauseMaxUS, g.GCPauseMaxUS)
+		all.Stolen = max(all.Stolen, g.Stolen)
 		all.NoiseFloorUS = max(all.NoiseFloorUS, g.NoiseFloorUS)
 	}
 	all.Engine = strings.Join(slices.Sorted(maps.Keys(engines)), "+")

@@ -143,6 +143,9 @@ func stepLine(n int, s analysis.CapacityStep) string {
 	case s.Met:
 		word = "holds"
 	}
+	if s.Disturbed() {
+		word += fmt.Sprintf(", but the hypervisor took %.0f %% of the CPU time", s.Stolen)
+	}
 	return fmt.Sprintf("step %d: %s offered, %s achieved: %s, %s", n, format.Amount(analysis.PerSecond, s.Offered), format.Amount(analysis.PerSecond, s.Achieved), s.Reason, word)
 }
 

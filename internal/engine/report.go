@@ -90,7 +90,8 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 		return 100 * d.Seconds() / max(1e-9, used.Wall.Seconds()*float64(runtime.NumCPU()))
 	}
 	r.saturation(rep, share(used.CPU), share(used.Idle), closed)
-	if p := share(used.Steal); p > 2 {
+	rep.Generator.Stolen = share(used.Steal)
+	if p := rep.Generator.Stolen; p > 2 {
 		warn(rep, "steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", p)
 	}
 	if p := share(used.Throttled); p > 1 {

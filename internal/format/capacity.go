@@ -181,7 +181,7 @@ func capacityTable(p *page, c analysis.Capacity) {
 	p.linef("%s", p.paint(bold, row(head)))
 	for _, s := range steps {
 		response, service := c.Shown(s)
-		p.linef("%s", row([]string{rate(s.Offered), rate(s.Achieved), u.aligned(response), u.aligned(service), percent(s.Errors, 100), stepWord(s)}))
+		p.linef("%s", row([]string{rate(s.Offered), rate(s.Achieved), u.aligned(response), u.aligned(service), percent(s.Errors, 100), stepWord(c, s)}))
 	}
 }
 
@@ -190,10 +190,12 @@ func capacityHead(c analysis.Capacity) []string {
 }
 
 // stepWord says whether the SLO held in a step.
-func stepWord(s analysis.CapacityStep) string {
+func stepWord(c analysis.Capacity, s analysis.CapacityStep) string {
 	switch {
 	case s.Verdict == takt.Invalid:
 		return "invalid"
+	case !c.Counts(s):
+		return "disturbed"
 	case s.Met:
 		return "held"
 	}
@@ -216,7 +218,7 @@ func capacityMarkdown(w io.Writer, r *takt.Report) error {
 	b.WriteString(markdownRow(capacityHead(c)) + "|---:|---:|---:|---:|---:|---|\n")
 	for _, s := range c.ByRate() {
 		response, service := c.Shown(s)
-		b.WriteString(markdownRow([]string{rate(s.Offered), rate(s.Achieved), human(response), human(service), percent(s.Errors, 100), stepWord(s)}))
+		b.WriteString(markdownRow([]string{rate(s.Offered), rate(s.Achieved), human(response), human(service), percent(s.Errors, 100), stepWord(c, s)}))
 	}
 	markdownWarnings(&b, r)
 	_, err = io.WriteString(w, b.String())

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/analysis"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // scale are the ends of the picture: rates from 0 to rate, times from 0 to time µs. What
@@ -81,10 +80,10 @@ func (v *canvas) row(us float64) int {
 	return max(0, plotHeight-1-int(math.Round(us/v.time*(plotHeight-1))))
 }
 
-// mark sets a time at a rate.
-func (v *canvas) mark(step analysis.CapacityStep, us float64, mark rune) {
+// mark sets the time of a step at its rate.
+func (v *canvas) mark(c analysis.Capacity, step analysis.CapacityStep, us float64, mark rune) {
 	switch {
-	case step.Verdict == takt.Invalid:
+	case !c.Counts(step):
 		mark = '×'
 	case us > v.time:
 		mark = '▲'
@@ -116,14 +115,14 @@ func capacityPlot(p *page, c analysis.Capacity) {
 	}
 	for _, step := range c.Steps {
 		_, service := c.Shown(step)
-		v.mark(step, service, '○')
+		v.mark(c, step, service, '○')
 	}
 	for _, step := range c.Steps { // above the service times
 		response, _ := c.Shown(step)
-		v.mark(step, response, '●')
+		v.mark(c, step, response, '●')
 	}
 	v.lines(p)
-	p.bullet("", legend+"; ▲ above the picture, × invalid")
+	p.bullet("", legend+"; ▲ above the picture, × does not count")
 }
 
 func (v *canvas) lines(p *page) {

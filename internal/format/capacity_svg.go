@@ -122,7 +122,7 @@ func (d *drawing) points(c analysis.Capacity) {
 	for _, s := range c.ByRate() {
 		response, service := c.Shown(s)
 		fill, hollow := "#1f6feb", "#d97706"
-		if s.Verdict == takt.Invalid {
+		if !c.Counts(s) {
 			fill, hollow = "#bbb", "#bbb"
 		}
 		d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="none" stroke="%s" stroke-width="1.5"/>`, d.x(s.Offered), d.y(service), hollow)

@@ -66,6 +66,11 @@ func capacities(t *testing.T) map[string]analysis.Capacity {
 		"broken":  of(0, analysis.EndBroken, 1e9, 160, 320),
 		"steps":   of(800, analysis.EndSteps, 1e9, 160, 220),
 	}
+	disturbed := capacitySteps(t, slo, 80, 160, 160, 220, 220, 220)
+	for _, i := range []int{1, 3, 4, 5} { // there is a better run at 160/s, and none at 220/s
+		disturbed[i].Stolen = 10 + float64(i)
+	}
+	all["disturbed"] = analysis.CapacityOf(disturbed, slo, analysis.EndSteps, 800)
 	hostile := all["found"]
 	hostile.LimitedBy, hostile.SLO, hostile.Statistic = "<b>\x1b[31m|@everyone", `"]]><script>#1`, "p95"
 	all["hostile"] = hostile

@@ -161,6 +161,7 @@ type Generator struct {
 	MaxRSS       int64   `json:"max_rss_bytes"`
 	GCCycles     uint32  `json:"gc_cycles"`
 	GCPauseMaxUS float64 `json:"gc_pause_max_us"`
+	Stolen       float64 `json:"stolen_percent,omitempty"` // of the CPU time of all cores, by the hypervisor
 	Cores        int     `json:"cores"`
 	HostClass    string  `json:"host_class"`               // runs on hosts of one class can be compared
 	NoiseFloorUS float64 `json:"noise_floor_us,omitempty"` // only when calibrated
