@@ -1,7 +1,11 @@
 package truth_test
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -38,7 +42,7 @@ func init() { patience.Store(int64(90 * time.Second)) }
 func wants(t *testing.T, good, n int, try func(*sleepers) []string) {
 	t.Helper()
 	for judged := 1; judged <= n; {
-		begun, s := time.Now(), sleep()
+		begun, s := time.Now(), sleep(t)
 		faults := try(s)
 		late := s.stop()
 		if len(faults) == 0 {
@@ -69,7 +73,7 @@ func wants(t *testing.T, good, n int, try func(*sleepers) []string) {
 func settle(t *testing.T) {
 	t.Helper()
 	for begun := time.Now(); patience.Load() > 0; begun = time.Now() {
-		s := sleep()
+		s := sleep(t)
 		time.Sleep(time.Second)
 		late := s.stop()
 		t.Logf("plain sleeps end %v late (p99)", late)
@@ -82,45 +86,93 @@ func settle(t *testing.T) {
 }
 
 // sleepers are threads, as many as there are cores, that wake at each millisecond and do
-// nothing: no pacer can be more punctual on this machine just then.
+// nothing: no pacer can be more punctual on this machine just then. They have a process of
+// their own, for a thread that sleeps so keeps a P of Go's scheduler, and the worker mode and
+// Go's timers, which are measured beside them, would have none.
 type sleepers struct {
-	mu     sync.Mutex
-	h      *hist.Histogram // how late they woke
-	ended  chan struct{}
-	asleep sync.WaitGroup
+	t       *testing.T
+	process *exec.Cmd
+	ask     io.WriteCloser
+	answers *bufio.Scanner
 }
 
-func sleep() *sleepers {
-	s := &sleepers{h: hist.New(), ended: make(chan struct{})}
-	for range runtime.NumCPU() {
-		s.asleep.Go(func() {
-			w := pace.Precise(time.Now())
-			defer w.Close()
-			for due := time.Millisecond; ; due += time.Millisecond {
-				w.Until(due, s.ended)
-				select {
-				case <-s.ended:
-					return
-				default:
-				}
-				s.mu.Lock()
-				s.h.Record(w.Now() - due)
-				s.mu.Unlock()
-			}
-		})
+// asSleepers has the test binary be that process.
+const asSleepers = "TAKT_SLEEPERS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asSleepers) != "" {
+		sleepUntilClosed(os.Stdin, os.Stdout)
+		return
 	}
+	os.Exit(m.Run())
+}
+
+func sleep(t *testing.T) *sleepers {
+	t.Helper()
+	s := &sleepers{t: t, process: exec.Command(os.Args[0])}
+	s.process.Env, s.process.Stderr = append(os.Environ(), asSleepers+"=1"), os.Stderr
+	out, err := s.process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.answers = bufio.NewScanner(out)
+	if s.ask, err = s.process.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // of a test that ended within an attempt
+		_ = s.ask.Close()
+		_ = s.process.Wait()
+	})
 	return s
 }
 
 // late is the p99 of how late they woke until now.
 func (s *sleepers) late() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.h.Quantile(0.99)
+	s.t.Helper()
+	if _, err := io.WriteString(s.ask, "\n"); err != nil {
+		s.t.Fatalf("the sleepers are gone: %v", err)
+	}
+	if !s.answers.Scan() {
+		s.t.Fatalf("the sleepers are gone: %v", s.answers.Err())
+	}
+	late, err := time.ParseDuration(s.answers.Text())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return late
 }
 
 func (s *sleepers) stop() (late time.Duration) {
-	close(s.ended)
-	s.asleep.Wait()
-	return s.late()
+	s.t.Helper()
+	late = s.late()
+	_ = s.ask.Close()
+	_ = s.process.Wait()
+	return late
+}
+
+// sleepUntilClosed sleeps until in ends, and answers each line with how late it woke.
+func sleepUntilClosed(in io.Reader, out io.Writer) {
+	runtime.GOMAXPROCS(2*runtime.NumCPU() + 1)
+	var mu sync.Mutex
+	h := hist.New()
+	for range runtime.NumCPU() {
+		go func() {
+			w := pace.Precise(time.Now())
+			for due := time.Millisecond; ; due += time.Millisecond {
+				w.Until(due, nil)
+				mu.Lock()
+				h.Record(w.Now() - due)
+				mu.Unlock()
+			}
+		}()
+	}
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		mu.Lock()
+		late := h.Quantile(0.99)
+		mu.Unlock()
+		fmt.Fprintln(out, late)
+	}
 }
