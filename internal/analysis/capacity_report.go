@@ -94,13 +94,13 @@ func noteStolen(r *takt.Report, c Capacity) {
 			count++
 		}
 	}
-	text := fmt.Sprintf("in %d of %d steps the hypervisor took more than %d %% of the CPU time away, up to %.0f %%", disturbed, len(c.Steps), mostStolen, most)
-	switch {
-	case disturbed == 0:
+	if disturbed == 0 {
 		return
-	case count == 0:
+	}
+	text := fmt.Sprintf("in %d of %d steps the hypervisor took more than %d %% of the CPU time away, up to %.0f %%", disturbed, len(c.Steps), mostStolen, most)
+	if count == 0 {
 		text += "; there are better runs at their rates, so they count for nothing"
-	default:
+	} else {
 		text += fmt.Sprintf("; %d of them count, for there is no better run at their rates: the limit may be higher", count)
 	}
 	r.Warnings = append(r.Warnings, takt.Warning{Code: "steal", Message: text})

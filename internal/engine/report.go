@@ -86,9 +86,7 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	if o := &r.plan.Options; !r.plan.loops() && (o.paced() || o.Loops > 0) {
 		warn(rep, "no_loop", "--pacing, --max-lag and --loops are for the loop mode, and this run was in %s mode", rep.Generator.Engine)
 	}
-	share := func(d time.Duration) float64 {
-		return 100 * d.Seconds() / max(1e-9, used.Wall.Seconds()*float64(runtime.NumCPU()))
-	}
+	share := func(d time.Duration) float64 { return 100 * used.Share(d) }
 	r.saturation(rep, share(used.CPU), share(used.Idle), closed)
 	rep.Generator.Stolen = share(used.Steal)
 	if p := rep.Generator.Stolen; p > 2 {

@@ -59,6 +59,11 @@ func (u Usage) Since(before Usage) Span {
 	return s
 }
 
+// Share is d as a part of the time that all cores had: 0.5 is half of the machine.
+func (s Span) Share(d time.Duration) float64 {
+	return d.Seconds() / max(1e-9, s.Wall.Seconds()*float64(runtime.NumCPU()))
+}
+
 // HostClass names the kind of machine: runs on different kinds are not compared.
 func HostClass() map[string]any {
 	return map[string]any{"os": runtime.GOOS, "arch": runtime.GOARCH, "cores": runtime.NumCPU(), "cpu": cpuModel()}

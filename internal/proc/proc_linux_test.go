@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -43,5 +44,15 @@ func TestOf(t *testing.T) {
 	}
 	if p, ok := Of(1 << 30); ok {
 		t.Errorf("of no process: %+v", p)
+	}
+}
+
+func TestShare(t *testing.T) {
+	s := Span{Wall: 2 * time.Second, Steal: time.Duration(runtime.NumCPU()) * time.Second}
+	if got := s.Share(s.Steal); got != 0.5 {
+		t.Errorf("a second of each core is %v of two", got)
+	}
+	if got := (Span{}).Share(0); got != 0 {
+		t.Errorf("nothing is %v of no time", got)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -173,7 +172,7 @@ func (b *bench) measure(e experiment) (results [][]result, stolen float64, err e
 			}
 		}
 		used := proc.Self().Since(before)
-		r.stolen = used.Steal.Seconds() / used.Wall.Seconds() / float64(runtime.NumCPU())
+		r.stolen = used.Share(used.Steal)
 		if rounds = append(rounds, r); r.stolen <= mostStolen {
 			quiet++
 		}
