@@ -45,7 +45,7 @@ func (l *loop) rest(now time.Duration) {
 // restFull waits for an answer, a connection, or room in a socket.
 func (l *loop) restFull(now, until time.Duration) {
 	for l.flight.n > 0 && l.dialing.n == 0 && l.now()-now < spinFull {
-		if l.readOldest() > 0 {
+		if l.readOldest(forever) > 0 {
 			return
 		}
 	}
@@ -58,7 +58,7 @@ func (l *loop) restPrecise(now, until time.Duration) {
 		l.serve(until - now - spinWindow)
 		return
 	}
-	for l.now() < until && l.readOldest() == 0 {
+	for l.now() < until && l.readOldest(forever) == 0 {
 	}
 }
 
