@@ -226,12 +226,14 @@ func (r *Recorder) collect(rest func()) {
 		r.total.merge(full, rest)
 		r.interval.mergeLive(full, rest)
 		full.reset()
+		rest()
 		r.spare = full
 	}
 }
 
 // summary makes the interval that s holds: ok, other and warm-up responses are one.
 func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
+	e.Rest = rest
 	response := s.ok // the interval's own set: mergeLive put everything there
 	iv := takt.Interval{
 		OK:             s.counts.OK,
