@@ -2,19 +2,13 @@ package cli
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/hist"
 )
 
-const (
-	sleepRate = 1000 // a second
-	// longGap is from when standing still is worth counting: 1/10 of the lag from
-	// which a run is invalid.
-	longGap = 100 * time.Microsecond
-)
+const sleepRate = 1000 // a second
 
 // sleepNoise is how late the pacer's sleeps end, 1000 a second.
 type sleepNoise struct {
@@ -42,27 +36,17 @@ func measureSleep(ctx context.Context, d time.Duration) sleepNoise {
 	}
 }
 
-// spinNoise is for how long a thread stood still that only looks at the clock: other
-// programs, the hypervisor, and Go's scheduler, which interrupts it every 10 ms.
+// spinNoise is pace.Stillness in figures.
 type spinNoise struct {
 	DurationS float64 `json:"duration_s"`
 	WorstGap  float64 `json:"worst_gap_us"`
 	LongGaps  uint64  `json:"gaps_above_100_us"`
+	P99       float64 `json:"late_p99_us"`
 }
 
-func measureSpin(ctx context.Context, d time.Duration) (s spinNoise) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	start, last, worst := time.Now(), time.Duration(0), time.Duration(0)
-	for i := 0; last < d && (i%4096 != 0 || ctx.Err() == nil); i++ {
-		now := time.Since(start)
-		gap := now - last
-		worst = max(worst, gap)
-		if gap > longGap {
-			s.LongGaps++
-		}
-		last = now
+func measureSpin(ctx context.Context, d time.Duration) spinNoise {
+	s := pace.Still(ctx, d)
+	return spinNoise{
+		DurationS: s.Time.Seconds(), WorstGap: hist.Micros(s.Worst), LongGaps: s.Long, P99: hist.Micros(s.Late.Quantile(0.99)),
 	}
-	s.DurationS, s.WorstGap = last.Seconds(), hist.Micros(worst)
-	return s
 }

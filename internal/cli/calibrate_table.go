@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -30,7 +31,7 @@ func (c *calibration) write(w io.Writer, path string) error {
 	line("host", "%v/%v, %v cores, %v", c.Host["os"], c.Host["arch"], c.Host["cores"], c.Host["cpu"])
 	s := c.Sleep
 	line("sleep", "%d at %d/s woke late by p50 %s, p99 %s, max %s; %s of CPU each", s.WakeUps, sleepRate, micros(s.P50), micros(s.P99), micros(s.Max), micros(s.CPU))
-	line("spin", "stood still for up to %s in %.1f s, %d times for more than %v", micros(c.Spin.WorstGap), c.Spin.DurationS, c.Spin.LongGaps, longGap)
+	line("spin", "stood still for up to %s in %.1f s, %d times for more than %v; saw %d/s late by p99 %s", micros(c.Spin.WorstGap), c.Spin.DurationS, c.Spin.LongGaps, pace.LongGap, pace.StillRate, micros(c.Spin.P99))
 	b.WriteString("\n")
 	c.writeLoads(&b)
 	b.WriteString("\n")

@@ -22,7 +22,7 @@ func calibrated() *calibration {
 		SchemaVersion: calibrationVersion, Takt: "1.2.3", At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), TimeS: 5,
 		Host:  map[string]any{"os": "linux", "arch": "amd64", "cores": 2, "cpu": "Z80"},
 		Sleep: sleepNoise{WakeUps: 500, P50: 39.4, P99: 166.2, Max: 1400.4, CPU: 5.126},
-		Spin:  spinNoise{DurationS: 1, WorstGap: 1912.3, LongGaps: 50},
+		Spin:  spinNoise{DurationS: 1, WorstGap: 1912.3, LongGaps: 50, P99: 43.7},
 		Loads: []loadNoise{
 			{Engine: "loop", RatePerS: 1000, Operations: 1125, ResponseP50: 89, ResponseP99: 134.82, ResponseP99_9: 2770.9, LagP50: 50.6, LagP99: 533, Verdict: takt.Valid},
 			{Engine: "loop", RatePerS: 10000, Operations: 4500, ResponseP50: 88.25, ResponseP99: 135.5, ResponseP99_9: 341.4, LagP50: 63, LagP99: 173.8, Verdict: takt.Valid},
@@ -34,7 +34,7 @@ func calibrated() *calibration {
 func TestCalibrationTable(t *testing.T) {
 	const want = `host         linux/amd64, 2 cores, Z80
 sleep        500 at 1000/s woke late by p50 39µs, p99 166µs, max 1.4ms; 5.13µs of CPU each
-spin         stood still for up to 1.91ms in 1.0 s, 50 times for more than 100µs
+spin         stood still for up to 1.91ms in 1.0 s, 50 times for more than 100µs; saw 100000/s late by p99 44µs
 
 null server, µs     response                  schedule lag
                          p50       p99     p99.9       p50       p99
@@ -203,7 +203,7 @@ func TestSleepNoise(t *testing.T) {
 	if s.WakeUps != 50 || s.P50 > s.P99 || s.P99 > s.Max || s.Max <= 0 || s.CPU < 0 {
 		t.Errorf("%+v", s)
 	}
-	if s := measureSpin(t.Context(), 20*time.Millisecond); s.DurationS < 0.02 || s.WorstGap <= 0 || s.WorstGap > 1e6*s.DurationS {
+	if s := measureSpin(t.Context(), 20*time.Millisecond); s.DurationS < 0.02 || s.WorstGap <= 0 || s.WorstGap > 1e6*s.DurationS || s.P99 <= 0 || s.P99 > s.WorstGap {
 		t.Errorf("%+v", s)
 	}
 }
