@@ -35,6 +35,7 @@ func findPeers() error {
 		}
 	}
 	programs["takt"], programs["hey"], programs["java"] = taktBinary, "bin/hey", "java" // which comes with scripts/servers
+	programs["clock"] = os.Args[0]                                                      // see runClock
 	if path, err := exec.LookPath("wrk"); err == nil {
 		programs["wrk"] = path
 	} else {
@@ -74,6 +75,8 @@ type variant struct {
 func (v variant) run(s server, length time.Duration) (result, error) {
 	args := v.command(s, length)
 	switch v.tool {
+	case "clock":
+		return runClock(length)
 	case "java":
 		return runWarm(args)
 	case "artemis":
