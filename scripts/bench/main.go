@@ -58,15 +58,12 @@ func (b *bench) run() error {
 		if !strings.Contains(e.name, b.only) {
 			continue
 		}
-		from := b.page.Len()
-		if err := b.experiment(e); err != nil {
+		if err := b.section(func() error { return b.experiment(e) }); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
-		if b.only != "" && b.renew {
-			if err := b.replace(b.page.String()[from:]); err != nil {
-				return fmt.Errorf("%s: %w", e.name, err)
-			}
-		}
+	}
+	if b.only != "" && b.renew {
+		return b.section(b.commands)
 	}
 	if b.only != "" {
 		return nil
@@ -74,7 +71,9 @@ func (b *bench) run() error {
 	if err := b.sizes(); err != nil {
 		return fmt.Errorf("sizes: %w", err)
 	}
-	b.commands()
+	if err := b.commands(); err != nil {
+		return err
+	}
 	if err := b.profile(); err != nil {
 		return fmt.Errorf("profile: %w", err)
 	}
@@ -116,6 +115,15 @@ func (b *bench) gate() error {
 	return fault
 }
 
+// section prints one, and with -only and -renew puts it into the page.
+func (b *bench) section(print func() error) error {
+	from := b.page.Len()
+	if err := print(); err != nil || b.only == "" || !b.renew {
+		return err
+	}
+	return b.replace(b.page.String()[from:])
+}
+
 // printf writes to the page and shows what was written.
 func (b *bench) printf(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
@@ -133,7 +141,7 @@ func (b *bench) experiment(e experiment) error {
 		e.text += fmt.Sprintf(" The hypervisor took %.0f %% of the CPU away.", 100*stolen)
 	}
 	if b.only != "" {
-		e.text += fmt.Sprintf(" Measured by itself on %s, %s.", time.Now().UTC().Format(time.DateOnly), measured())
+		e.text += fmt.Sprintf(" Measured by itself on %s, kernel %s, %s.", time.Now().UTC().Format(time.DateOnly), kernel(), measured())
 	}
 	b.printf("\n### %s\n\n%s\n\n", e.name, e.text)
 	e.table(b, e, results)

@@ -24,7 +24,7 @@ func (b *bench) intro() {
 	class := proc.HostClass()
 	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Where nothing else is said, every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Rounds in which the hypervisor took more than %.0f %% of the CPU away were made again, and the quietest count. Ratios travel to other machines, microseconds do not.\n\n",
 		time.Now().UTC().Format(time.DateOnly), b.rounds, b.length, 100*mostStolen)
-	b.printf("- machine: %v cores, %v, kernel %s, %s\n", class["cores"], class["cpu"], output(`.*`, "uname", "-r"), runtime.GOARCH)
+	b.printf("- machine: %v cores, %v, kernel %s, %s\n", class["cores"], class["cpu"], kernel(), runtime.GOARCH)
 	b.printf("- takt: %s, %s\n", measured(), runtime.Version())
 	if programs["wrk"] != "" {
 		b.printf("- wrk: %s\n", output(`wrk [^ ]+`, "wrk", "-v"))
@@ -42,6 +42,8 @@ func (b *bench) intro() {
 
 // measured is the version that is measured.
 func measured() string { return output(`.*`, programs["takt"], "version") }
+
+func kernel() string { return output(`.*`, "uname", "-r") }
 
 // replace puts the section of an experiment into the page, where it stood before.
 func (b *bench) replace(section string) error {
