@@ -163,7 +163,11 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 			break
 		}
 		l.begin(c, now)
-		sent++
+		if sent++; sent == 1 && l.stamps && l.pace.grid > 0 {
+			// The first of several wakes the target, for which the others would queue:
+			// they are sent once the answers to the last ones are read.
+			l.readEarlier(begun)
+		}
 		now = l.now()
 		if c.fd < 0 { // not even dialled: the others are to have their turn
 			l.full = true

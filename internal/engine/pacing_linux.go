@@ -11,13 +11,12 @@ import (
 const (
 	// economyGrid is the longest grid of the economy.
 	economyGrid = time.Millisecond
-	// economyLeast is the shortest: five operations share the cost of a wake-up at 50k/s
-	// and ten at 100k/s. More would queue at the target: of nginx the service p50 was 13 µs
-	// longer with it at 50k/s, with 140 µs 20, and with 1 ms 75.
-	economyLeast = 100 * time.Microsecond
+	// economyLeast is the shortest: seven operations share the cost of a wake-up at 50k/s
+	// and fourteen at 100k/s. More would queue at the target.
+	economyLeast = 140 * time.Microsecond
 	// economyGap is the time between operations that makes one more in a burst worth its
 	// while.
-	economyGap = 8 * time.Microsecond
+	economyGap = 6 * time.Microsecond
 	// spinWindow is from when the precise pacing looks at the clock instead of
 	// sleeping: more than a sleep is late at its p99.
 	spinWindow = 60 * time.Microsecond

@@ -11,7 +11,7 @@ func TestEconomyGrid(t *testing.T) {
 		{time.Hour, economyGrid},
 		{2 * time.Millisecond, economyGrid},
 		{100 * time.Microsecond, economyGrid},
-		{42 * time.Microsecond, 210 * time.Microsecond},
+		{45 * time.Microsecond, 315 * time.Microsecond},
 		{20 * time.Microsecond, economyLeast},
 		{5 * time.Microsecond, economyLeast},
 	} {
