@@ -58,7 +58,7 @@ func taktArgs(more ...string) []string {
 
 // sameRequest: two headers more are 7 % of the instructions that nginx needs for a
 // request, so wrk gets takt's.
-const sameRequest = "wrk and wrk2 send the same two headers as takt, so that nginx has as much to read."
+const sameRequest = "wrk and wrk2 send the same two headers as takt, so that servers have as much to read."
 
 func wrkArgs(more ...string) []string {
 	return append([]string{"-t1", "-c50", "-dSECONDSs", "-H", "User-Agent: takt", "-H", "Accept-Encoding: gzip"}, append(more, "URL")...)
