@@ -387,16 +387,18 @@ func (l *loop) gather(begun, now time.Duration) bool {
 // kernel says when it did: then answers can wait, and to look for those to what was just
 // sent, in vain, is 3 % of what a request costs.
 func (l *loop) readEarlier(begun time.Duration) int {
-	if !l.stamps || l.flight.n > blindMost || l.dialing.n > 0 ||
-		l.flight.n > 0 && begun-l.flight.head.sent > hiddenMost {
+	if !l.stamps || !l.blind() || l.flight.n > 0 && begun-l.flight.head.sent > hiddenMost {
 		return l.readSome()
 	}
 	return l.readOldest(begun)
 }
 
+// blind reports whether the oldest are read without asking the poller.
+func (l *loop) blind() bool { return l.flight.n <= blindMost && l.dialing.n == 0 }
+
 // readSome reads what came and counts the answers.
 func (l *loop) readSome() (got int) {
-	if l.flight.n > blindMost || l.dialing.n > 0 {
+	if !l.blind() {
 		return l.serve(0)
 	}
 	if got = l.readOldest(forever); got == 0 && l.flight.n > 2 && !l.unwatched {

@@ -203,6 +203,7 @@ func (r *Recorder) Swap(t Tick) takt.Interval {
 	if t.Rest == nil {
 		t.Rest = func() {}
 	}
+	r.history.encoder.Rest = t.Rest
 	r.collect(t.Rest)
 	iv := r.interval.summary(&r.history.encoder, t.Rest)
 	iv.T = t.At.Seconds()
@@ -233,7 +234,6 @@ func (r *Recorder) collect(rest func()) {
 
 // summary makes the interval that s holds: ok, other and warm-up responses are one.
 func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
-	e.Rest = rest
 	response := s.ok // the interval's own set: mergeLive put everything there
 	iv := takt.Interval{
 		OK:             s.counts.OK,

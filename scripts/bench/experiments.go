@@ -144,7 +144,7 @@ func rateTable(b *bench, e experiment, results [][]result) {
 }
 
 // commands lists what was run.
-func (b *bench) commands() error {
+func (b *bench) commands() {
 	b.printf("\n## Commands\n\n```text\n")
 	seen := map[string]bool{}
 	for _, e := range b.experiments() {
@@ -157,7 +157,6 @@ func (b *bench) commands() error {
 		}
 	}
 	b.printf("```\n")
-	return nil
 }
 
 // shown is a command as a shell takes it.

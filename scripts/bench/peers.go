@@ -76,7 +76,7 @@ func (v variant) run(s server, length time.Duration) (result, error) {
 	args := v.command(s, length)
 	switch v.tool {
 	case "clock":
-		return runClock(length)
+		return runClock(length), nil
 	case "java":
 		return runWarm(args)
 	case "artemis":
