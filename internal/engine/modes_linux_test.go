@@ -243,6 +243,28 @@ func TestLoopStamps(t *testing.T) {
 	}
 }
 
+// A loop that stood still for 100 ms at 1000/s has 100 operations to catch up with. The
+// answers to the first come while it makes the next connection, and free theirs: it needs
+// fewer than the 64 that it may make at a time.
+func TestLoopPoolAfterAStandstill(t *testing.T) {
+	const stop, long = 10, 100 * time.Millisecond
+	addr, _ := serve(t, target.Options{})
+	l := httpLoop(t, addr)
+	codec, before, made := l.Codec, []uint64{}, 0
+	var answered atomic.Int32 // nobody waits for it
+	answered.Store(stop)
+	l.Codec = func(i int) takt.Codec {
+		if made++; made > 1 {
+			time.Sleep(2 * time.Millisecond)
+		}
+		return dreaming{codec(i), stop, long, &before, &answered}
+	}
+	r := load(t, "loop", l, func(o *engine.Options) { o.Rate, o.Requests = "1k", 200 })
+	if late := r.Latency["schedule_lag"].Max; r.Counts.OK != 200 || late < 50e3 || made > 40 {
+		t.Errorf("%d connections were made, the latest operation was %.0f µs late; %+v", made, late, r.Counts)
+	}
+}
+
 // An operation does not wait for the connections of one loop while another has some, and
 // is not dropped for it.
 func TestLoopsLendEachOther(t *testing.T) {
