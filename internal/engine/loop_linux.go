@@ -148,9 +148,23 @@ func (m *loops) describe(rep *takt.Report, ran time.Duration, closed bool) {
 	for _, l := range m.all {
 		worked = max(worked, 100*(1-l.rested.Seconds()/max(1e-9, ran.Seconds())))
 	}
-	if worked <= 90 {
-		return
+	if worked > 90 {
+		m.saturated(rep, worked, closed)
 	}
+	if n := m.connections(); rep.Verdict == takt.Invalid && m.opt.Connections == 0 && n > blindMost {
+		warn(rep, "many_connections", "the pool grew to %d connections, which take generator and target time to make and to serve; bound it with --connections: operations wait for one then, and the wait counts as response time", n)
+	}
+}
+
+// connections is how many there were at once, at most.
+func (m *loops) connections() (n int) {
+	for _, l := range m.all {
+		n += len(l.conns)
+	}
+	return n
+}
+
+func (m *loops) saturated(rep *takt.Report, worked float64, closed bool) {
 	if !closed {
 		rep.Verdict = takt.Invalid
 	}
