@@ -386,6 +386,11 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	}
 	a.wakes.Add(1) // there is room, should the client have refused one meanwhile
 	a.madeRoom(done)
+	if r.Class != "" {
+		failed := *r // the driver's is the driver's
+		blameHost(&failed)
+		r = &failed
+	}
 	// Under the lock, so that no completion falls between the cut and the report.
 	a.rec.SampleAll(0, a.events[:1], r)
 	if len(a.events) > 1 {

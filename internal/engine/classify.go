@@ -4,12 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"syscall"
 
-	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -21,9 +20,10 @@ const (
 	ClassReset          = "reset"           // the other side broke the connection off
 	ClassDNS            = "dns"
 	ClassTLS            = "tls"
-	ClassFiles          = "too_many_files" // the generator's own limit
-	ClassPorts          = "no_ports"       // the generator's host has no local port left
-	ClassNetwork        = "network"        // anything else
+	ClassFiles          = verdict.ClassFiles
+	ClassPorts          = verdict.ClassPorts
+	ClassMemory         = verdict.ClassMemory
+	ClassNetwork        = "network" // anything else
 )
 
 type tlsError struct{ err error }
@@ -35,9 +35,7 @@ func (e *tlsError) Unwrap() error { return e.err }
 // says that there was no connection yet.
 func Fail(r *takt.Result, err error, dialling bool) {
 	r.Class, r.Err = classify(err, dialling), err
-	if r.Class == ClassFiles {
-		r.Err = filesError(err)
-	}
+	blameHost(r)
 }
 
 func classify(err error, dialling bool) string {
@@ -58,10 +56,6 @@ func classify(err error, dialling bool) string {
 		return ClassRefused
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return ClassReset
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return ClassFiles
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return ClassPorts
 	}
 	return ClassNetwork
 }
@@ -69,10 +63,4 @@ func classify(err error, dialling bool) string {
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
-}
-
-// filesError names the limit and the remedy.
-func filesError(err error) error {
-	limit, _ := proc.OpenFiles()
-	return fmt.Errorf("%w: the limit is %d; run 'ulimit -n %d', or bound the connections with -c or --max-in-flight", err, limit, 4*max(limit, 1024))
 }

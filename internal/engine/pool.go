@@ -258,6 +258,7 @@ func (w *worker) perform() bool {
 		w.drv.Do(w.p.ctx, &w.op, &w.res)
 	}
 	done := w.p.now()
+	blameHost(&w.res)
 	if !w.state.CompareAndSwap(stateBusy, stateDone) {
 		return false // cut off: it was counted as unfinished
 	}

@@ -3,6 +3,7 @@ package proc
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -88,6 +89,18 @@ func OpenFiles() (limit, used uint64) {
 		return r.Cur, 0
 	}
 	return r.Cur, uint64(len(entries))
+}
+
+// LocalPorts is the range that connections get their local port from; 0, 0: not known.
+func LocalPorts() (low, high int) {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return 0, 0
+	}
+	if n, err := fmt.Sscan(string(b), &low, &high); n != 2 || err != nil {
+		return 0, 0
+	}
+	return low, high
 }
 
 // Memory is what this process may have in all, bytes: the machine's memory, or what

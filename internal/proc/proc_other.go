@@ -12,6 +12,9 @@ func cpuModel() string                          { return "" }
 // OpenFiles is not known here.
 func OpenFiles() (limit, used uint64) { return 0, 0 }
 
+// LocalPorts is not known here.
+func LocalPorts() (low, high int) { return 0, 0 }
+
 // RSS is not known here.
 func RSS() int64 { return 0 }
 

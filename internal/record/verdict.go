@@ -24,6 +24,7 @@ func (r *Recorder) judge(rep *takt.Report, e End) {
 		r.judgeLag(rep)
 		r.judgeUnsent(rep)
 	}
+	r.judgeLimits(rep)
 	if n := rep.Counts.Dropped; n > 0 {
 		warn(rep, "dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
 	}
@@ -53,6 +54,18 @@ func (r *Recorder) judgeUnsent(rep *takt.Report) {
 	n, due := r.total.unsent, rep.Counts.Scheduled
 	if float64(n) > unsentShare*float64(due) {
 		r.invalid(rep, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; lower the rate or spread the run with --shard", n, due)
+	}
+}
+
+// judgeLimits: operations that the generator or its host could not even try say nothing of
+// the target, in a closed loop neither.
+func (r *Recorder) judgeLimits(rep *takt.Report) {
+	l := verdict.OfLimits(rep.Errors, rep.Counts.Scheduled)
+	if l.Bottleneck() {
+		rep.Verdict = takt.Invalid
+	}
+	if l.Failed > 0 {
+		warn(rep, "host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 	}
 }
 
