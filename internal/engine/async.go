@@ -26,6 +26,7 @@ type async struct {
 	ctx     context.Context
 	plan    Plan
 	now     func() time.Duration
+	begun   time.Time // the run's start
 	clients []takt.AsyncWorker
 
 	pausers  []Pauser
@@ -106,10 +107,10 @@ func (a *async) Wake() {
 }
 
 func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
-	a.now = now
+	a.now, a.begun = now, time.Now().Add(-now())
 	for _, c := range a.clients {
 		if c, ok := c.(Clocked); ok {
-			c.Started(time.Now().Add(-now()))
+			c.Started(a.begun)
 		}
 	}
 	a.begin()
@@ -365,7 +366,7 @@ func (a *async) Done(token uint64, r *takt.Result) {
 func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	done := a.now()
+	read := a.now()
 	a.events = slices.Grow(a.events[:0], len(tokens))
 	for _, token := range tokens {
 		s := a.inFlight(token)
@@ -374,10 +375,11 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		}
 		a.events = a.events[:len(a.events)+1]
 		e := &a.events[len(a.events)-1] // filled where it stands: see flow.move
-		e.Seq, e.Due, e.Free, e.Sent, e.Done, e.Outcome = s.seq, s.due, s.free, s.sent, done, record.Ended
+		e.Seq, e.Due, e.Free, e.Sent, e.Read, e.Outcome = s.seq, s.due, s.free, s.sent, read, record.Ended
+		e.Done = arrival(r, a.begun, s.sent, read)
 		a.release(uint32(token))
 		if a.busy == a.max {
-			a.fullUntil = done
+			a.fullUntil = e.Done
 		}
 		a.busy--
 	}
@@ -385,7 +387,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		return
 	}
 	a.wakes.Add(1) // there is room, should the client have refused one meanwhile
-	a.madeRoom(done)
+	a.madeRoom(read)
 	if r.Class != "" {
 		failed := *r // the driver's is the driver's
 		blameHost(&failed)
@@ -476,7 +478,7 @@ func (a *async) cut(at time.Duration) {
 	close(a.quit)
 	for i := range a.slots {
 		if s := &a.slots[i]; s.busy {
-			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: at, Outcome: record.UnfinishedSent}, nil)
+			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Outcome: record.UnfinishedSent}, nil)
 		}
 	}
 	if a.holds {

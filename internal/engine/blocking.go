@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -140,7 +141,7 @@ func (c *conn) ready(ctx context.Context, start time.Time, r *takt.Result) error
 func (c *conn) attach(n net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.net, c.used = n, time.Now()
+	c.net, c.used = sock.Stamped(n), time.Now()
 	c.lo, c.hi = 0, 0
 	c.codec.Reset()
 }
@@ -179,15 +180,25 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 	for {
 		n, err := c.read()
 		if n > 0 && r.Phases[phaseFirstByte] == 0 {
-			r.Phases[phaseFirstByte] = time.Since(start)
+			r.Phases[phaseFirstByte] = max(1, c.arrived().Sub(start))
 		}
 		if err != nil && err != io.EOF {
 			return err
 		}
+		at := sock.Arrived(c.net)
 		if done, err := c.parse(err == io.EOF, r); done || err != nil {
+			r.Arrived = at
 			return err
 		}
 	}
+}
+
+// arrived is when the last bytes came.
+func (c *conn) arrived() time.Time {
+	if at := sock.Arrived(c.net); !at.IsZero() {
+		return at
+	}
+	return time.Now()
 }
 
 // rendered is op's request if the codec has it already, else nil.
@@ -261,7 +272,7 @@ func dial(ctx context.Context, l *takt.Loop, r *takt.Result) (net.Conn, error) {
 	if l.TLS == nil {
 		return c, nil
 	}
-	return handshake(ctx, c, l.TLS, r)
+	return handshake(ctx, sock.Stamped(c), l.TLS, r)
 }
 
 func handshake(ctx context.Context, c net.Conn, conf *tls.Config, r *takt.Result) (net.Conn, error) {

@@ -193,6 +193,7 @@ func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 		n, errno = sock.Receive(c.fd, l.in)
 		if errno == 0 {
 			at = l.now()
+			l.readAt = at
 		}
 		return n, at, errno
 	}
@@ -201,6 +202,7 @@ func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 		return n, 0, errno
 	}
 	now := l.now()
+	l.readAt = now
 	if stamp == 0 {
 		return n, now, 0
 	}

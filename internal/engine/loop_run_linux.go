@@ -80,6 +80,7 @@ type loop struct {
 	stamps   bool // the kernel says when bytes came
 	wall     int64
 	wallAt   time.Duration // when wall was measured
+	readAt   time.Duration // when it last read anything
 	rested   time.Duration // slept or spun in all
 }
 
@@ -346,7 +347,7 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 	case lbusy:
 		l.flight.remove(c)
 	}
-	l.m.rec.Sample(l.index, record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at}, &c.res)
+	l.m.rec.Sample(l.index, record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: l.readAt}, &c.res)
 	c.res.Reset()
 	c.state, c.idle = lidle, at
 	l.release(c)

@@ -30,6 +30,7 @@ type pool struct {
 	max     int
 	drop    bool
 	now     func() time.Duration
+	begun   time.Time // the run's start
 
 	workers []*worker // all that were ever made; guarded by flow.mu
 	idle    []*worker // last in, first out: a warm connection is a fast one
@@ -110,7 +111,7 @@ func (p *pool) newWorker() *worker {
 }
 
 func (p *pool) start(now func() time.Duration, newWaiter func() pace.Waiter) {
-	p.now = now
+	p.now, p.begun = now, time.Now().Add(-now())
 	p.idle = slices.Clone(p.workers)
 	p.begin()
 	p.done.Go(func() { p.pace(newWaiter()) })
@@ -257,14 +258,27 @@ func (w *worker) perform() bool {
 	if w.drv != nil {
 		w.drv.Do(w.p.ctx, &w.op, &w.res)
 	}
-	done := w.p.now()
+	read := w.p.now()
 	blameHost(&w.res)
 	if !w.state.CompareAndSwap(stateBusy, stateDone) {
 		return false // cut off: it was counted as unfinished
 	}
-	w.p.rec.Sample(w.index, record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done}, &w.res)
+	done := arrival(&w.res, w.p.begun, sent, read)
+	w.p.rec.Sample(w.index, record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read}, &w.res)
 	w.state.Store(stateIdle)
 	return w.p.again(w, done)
+}
+
+// arrival is when the answer came, of an operation that was sent and read at those
+// instants: as its driver says, if that can be.
+func arrival(r *takt.Result, begun time.Time, sent, read time.Duration) time.Duration {
+	if r.Arrived.IsZero() {
+		return read
+	}
+	if at := r.Arrived.Sub(begun); sent <= at && at <= read {
+		return at
+	}
+	return read
 }
 
 // again gives w, free since the instant at, the next operation if one is due;
@@ -311,7 +325,8 @@ func (p *pool) cut(at time.Duration) {
 }
 
 func (p *pool) unfinished(w *worker, at time.Duration) {
-	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Done: at, Outcome: record.UnfinishedSent}
+	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Outcome: record.UnfinishedSent}
+	e.Done = max(at, e.Sent) // it may have been sent just after the cut began
 	if e.Sent == notSent {
 		e.Outcome = record.UnfinishedQueued
 	}

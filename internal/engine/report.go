@@ -87,25 +87,35 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 		warn(rep, "no_loop", "--pacing, --max-lag and --loops are for the loop mode, and this run was in %s mode", rep.Generator.Engine)
 	}
 	share := func(d time.Duration) float64 { return 100 * used.Share(d) }
-	r.saturation(rep, share(used.CPU), share(used.Idle), closed)
+	r.saturation(rep, used, closed)
 	rep.Generator.Stolen = share(used.Steal)
 	if p := rep.Generator.Stolen; p > 2 {
 		warn(rep, "steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", p)
 	}
 	if p := share(used.Throttled); p > 1 {
-		warn(rep, "throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled)
+		warn(rep, "throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled.Round(time.Millisecond))
 	}
 	if used.GCPauseMax > time.Millisecond {
 		warn(rep, "gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)
 	}
 }
 
+// throttledMost is the part of the time that a quota may hold the generator back, and
+// starvedMost the part that its threads together may wait for a core.
+const (
+	throttledMost = 0.1
+	starvedMost   = 0.5
+)
+
 // saturation judges whether the rate is the generator's limit. With a full pool a
 // generator that gets no CPU looks like a slow target: every answer is read late,
 // and the wait for a connection looks like the bound's. So a rate that was not
 // reached is the generator's fault when it used nearly all of its cores, or a third
-// of what others left while the machine had nothing more to give.
-func (r *run) saturation(rep *takt.Report, cpu, idle float64, closed bool) {
+// of what others left while the machine had nothing more to give. Where operations do not
+// tell by themselves how long their answers were not read, so it is when the generator
+// did not get the cores that it wanted.
+func (r *run) saturation(rep *takt.Report, used proc.Span, closed bool) {
+	cpu, idle := 100*used.Share(used.CPU), 100*used.Share(used.Idle)
 	switch {
 	case closed:
 		if cpu > 90 {
@@ -116,6 +126,15 @@ func (r *run) saturation(rep *takt.Report, cpu, idle float64, closed bool) {
 		rep.Verdict = takt.Invalid
 		warn(rep, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
 			cpu, idle, 100*rep.Rate.Achieved / *rep.Rate.Intended)
+	case r.rec.Stamped(), r.plan.NewWaiter != nil: // told already; time may be a test's
+	case used.Throttled.Seconds() > throttledMost*used.Wall.Seconds():
+		rep.Verdict = takt.Invalid
+		warn(rep, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
+			used.Throttled.Round(time.Millisecond), 100*rep.Rate.Achieved / *rep.Rate.Intended)
+	case used.Waited > used.CPU && used.Waited.Seconds() > starvedMost*used.Wall.Seconds():
+		rep.Verdict = takt.Invalid
+		warn(rep, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
+			used.Waited.Round(time.Millisecond), used.CPU.Round(time.Millisecond), 100*rep.Rate.Achieved / *rep.Rate.Intended)
 	}
 }
 

@@ -17,7 +17,8 @@ type Usage struct {
 	MaxRSS    int64         // bytes, the highest so far
 	Steal     time.Duration // of all CPUs: taken by the hypervisor
 	Idle      time.Duration // of all CPUs: nothing to do
-	Throttled time.Duration // of the cgroup: held back by its CPU quota
+	Throttled time.Duration // of the cgroups: held back by their CPU quotas
+	Waited    time.Duration // of this process's threads: ready to run, without a core
 	GC        debug.GCStats // cycles and pauses
 }
 
@@ -26,7 +27,8 @@ func Self() Usage {
 	u := Usage{At: time.Now()}
 	u.CPU, u.MaxRSS = rusage()
 	u.Steal, u.Idle = stat()
-	u.Throttled = throttled()
+	u.Throttled = throttled("/")
+	u.Waited = waited()
 	debug.ReadGCStats(&u.GC)
 	return u
 }
@@ -39,10 +41,10 @@ func CPU() time.Duration {
 
 // Span is what was used between two readings.
 type Span struct {
-	Wall, CPU, Steal, Idle, Throttled time.Duration
-	MaxRSS                            int64
-	GCCycles                          uint32
-	GCPauseMax                        time.Duration
+	Wall, CPU, Steal, Idle, Throttled, Waited time.Duration
+	MaxRSS                                    int64
+	GCCycles                                  uint32
+	GCPauseMax                                time.Duration
 }
 
 // Since is what was used from before to u. Pauses older than the 256 that the
@@ -51,6 +53,7 @@ func (u Usage) Since(before Usage) Span {
 	s := Span{
 		Wall: u.At.Sub(before.At), CPU: u.CPU - before.CPU,
 		Steal: u.Steal - before.Steal, Idle: u.Idle - before.Idle, Throttled: u.Throttled - before.Throttled,
+		Waited: u.Waited - before.Waited,
 		MaxRSS: u.MaxRSS, GCCycles: uint32(u.GC.NumGC - before.GC.NumGC),
 	}
 	for i := range min(int(s.GCCycles), len(u.GC.Pause)) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,21 +42,17 @@ func stat() (steal, idle time.Duration) {
 	return figure(8), figure(4) + figure(5)
 }
 
-// throttled reads the cgroup's own account, version 2 or 1.
-func throttled() time.Duration {
-	for _, f := range []struct {
-		path, key string
-		unit      time.Duration
-	}{
-		{"/sys/fs/cgroup/cpu.stat", "throttled_usec", time.Microsecond},
-		{"/sys/fs/cgroup/cpu/cpu.stat", "throttled_time", time.Nanosecond},
-	} {
-		if n, ok := keyed(f.path, f.key, " "); ok {
-			v, _ := strconv.ParseInt(n, 10, 64)
-			return time.Duration(v) * f.unit
+// waited adds up the second figure of each thread's schedstat.
+func waited() (sum time.Duration) {
+	files, _ := filepath.Glob("/proc/self/task/*/schedstat") // the pattern is a good one
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if f := strings.Fields(string(b)); err == nil && len(f) > 1 {
+			n, _ := strconv.ParseInt(f[1], 10, 64) // the kernel writes numbers
+			sum += time.Duration(n)
 		}
 	}
-	return 0
+	return sum
 }
 
 func cpuModel() string {
@@ -108,15 +105,10 @@ func LocalPorts() (low, high int) {
 func Memory() int64 {
 	total, _ := keyed("/proc/meminfo", "MemTotal", ":")
 	kib, _ := strconv.ParseInt(strings.TrimSuffix(total, " kB"), 10, 64)
-	least := kib << 10
-	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		b, err := os.ReadFile(path)
-		n, errParse := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64) // "max": no limit
-		if err == nil && errParse == nil && n > 0 && (least == 0 || n < least) {
-			least = n
-		}
+	if n := memoryLimit("/"); n > 0 && (kib == 0 || n < kib<<10) {
+		return n
 	}
-	return least
+	return kib << 10
 }
 
 // RSS is the memory that this process has resident now, in bytes.

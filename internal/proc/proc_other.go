@@ -6,7 +6,8 @@ import "time"
 
 func rusage() (cpu time.Duration, maxRSS int64) { return 0, 0 }
 func stat() (steal, idle time.Duration)         { return 0, 1 << 62 }
-func throttled() time.Duration                  { return 0 }
+func waited() time.Duration                     { return 0 }
+func throttled(string) time.Duration            { return 0 }
 func cpuModel() string                          { return "" }
 
 // OpenFiles is not known here.

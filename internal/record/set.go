@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -24,6 +25,7 @@ type set struct {
 	received                  uint64
 	achieved                  uint64 // sent within the window and ended
 	unsent                    uint64 // not sent in time although a slot was free
+	queued, all               verdict.Held
 	course                    course // of both, while the window's end is not known
 	lastDone                  time.Duration
 	bytes                     takt.Bytes
@@ -76,6 +78,7 @@ func (s *set) reset() {
 	clear(s.classes)
 	s.counts, s.warm, s.bytes = takt.Counts{}, takt.Counts{}, takt.Bytes{}
 	s.received, s.achieved, s.unsent, s.lastDone = 0, 0, 0, 0
+	s.queued, s.all = verdict.Held{}, verdict.Held{}
 	s.course.reset()
 	s.status = [maxStatus]uint64{}
 }
@@ -156,6 +159,18 @@ func (s *set) sent(e *Event, n uint64, response *hist.Histogram) {
 	s.service.RecordN(e.Done-e.Sent, n)
 	s.delay.RecordN(e.Sent-e.Due, n)
 	s.lag.RecordN(e.Sent-max(e.Due, e.Free), n)
+	s.held(e, n)
+}
+
+// held adds up who held the operation's connection: the target from sent to done, the
+// generator while it had not read the answer, and until it sent what waited for that
+// connection.
+func (s *set) held(e *Event, n uint64) {
+	service := e.Done - e.Sent
+	s.all.Add(max(0, e.Read-e.Done), service, n)
+	if e.Free > e.Due {
+		s.queued.Add(e.Sent-e.Free, service, n)
+	}
 }
 
 func count(c *takt.Counts, n uint64, o Outcome, failed bool) {
@@ -253,6 +268,8 @@ func (s *set) merge(o *set, rest func()) {
 	s.received += o.received
 	s.achieved += o.achieved
 	s.unsent += o.unsent
+	s.queued.Merge(o.queued)
+	s.all.Merge(o.all)
 	s.course.merge(&o.course)
 	s.lastDone = max(s.lastDone, o.lastDone)
 	s.bytes.Sent += o.bytes.Sent

@@ -23,6 +23,7 @@ func (r *Recorder) judge(rep *takt.Report, e End) {
 	} else if !e.ReceiveOnly {
 		r.judgeLag(rep)
 		r.judgeUnsent(rep)
+		r.judgeHeld(rep)
 	}
 	r.judgeLimits(rep)
 	if n := rep.Counts.Dropped; n > 0 {
@@ -56,6 +57,23 @@ func (r *Recorder) judgeUnsent(rep *takt.Report) {
 		r.invalid(rep, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; lower the rate or spread the run with --shard", n, due)
 	}
 }
+
+// judgeHeld: a rate that was not reached for want of connections is the generator's fault
+// if the generator held them.
+func (r *Recorder) judgeHeld(rep *takt.Report) {
+	held := r.total.queued
+	if rep.Counts.Dropped > 0 { // what found no connection did not wait for one
+		held = r.total.all
+	}
+	if held.Bottleneck(rep.Rate.Achieved, *rep.Rate.Intended) {
+		r.invalid(rep, "generator_held", "the generator was the bottleneck: %.1f %% of the rate were achieved, and while operations waited for a connection the generator held the connections for %.0f %% of the time, with answers that it had not read and requests that it had not sent; lower the rate, free the CPU, or spread the run with --shard",
+			100*rep.Rate.Achieved / *rep.Rate.Intended, 100*held.Share())
+	}
+}
+
+// Stamped reports whether answers had been there before they were read, of operations so
+// far: then the operations tell themselves whether the generator was slow.
+func (r *Recorder) Stamped() bool { return r.total.all.Generator > 0 }
 
 // judgeLimits: operations that the generator or its host could not even try say nothing of
 // the target, in a closed loop neither.

@@ -2,22 +2,20 @@ package sock
 
 import (
 	"errors"
-	"io"
 	"net"
 	"os"
 	"sync"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Quiet is c, for which goroutines wait as for any other connection, but whose reads and
-// writes are raw system calls. From a thread that is in any other call Go takes the P
-// away after 20 µs, and polls for that: with half a megabyte to send at a time this was a
-// tenth of a Kafka producer's CPU, and waking that monitor a quarter of the time between
-// two messages over AMQP. What is no TCP socket is given back as it is.
+// Quiet is a Stamped c whose reads and writes are raw system calls. From a thread that is in
+// any other call Go takes the P away after 20 µs, and polls for that: with half a megabyte
+// to send at a time this was a tenth of a Kafka producer's CPU, and waking that monitor a
+// quarter of the time between two messages over AMQP. What is no TCP socket is given back as
+// it is.
 //
 // It is for a few connections with much to do. Where goroutines of many of them keep
 // every P busy, nobody looks for what arrives until that monitor does, after 10 ms: 50
@@ -31,30 +29,22 @@ func Quiet(c net.Conn) net.Conn {
 	if err != nil {
 		return c
 	}
-	q := &quiet{
-		TCPConn: t,
-		in:      way{name: "read", number: unix.SYS_READV, wait: raw.Read},
-		out:     way{name: "write", number: unix.SYS_WRITEV, wait: raw.Write},
-	}
-	for _, w := range []*way{&q.in, &q.out} { // made here: each would allocate
-		w.try = w.once
-		w.now = func(fd uintptr) bool { w.once(fd); return true }
-	}
+	q := &quiet{stamped: newStamped(t, raw, syscall.RawSyscall), out: way{wait: raw.Write}}
+	q.out.try = q.out.once // made here: each would allocate
+	q.out.now = func(fd uintptr) bool { q.out.once(fd); return true }
 	return q
 }
 
 type quiet struct {
-	*net.TCPConn
-	in, out way
+	*stamped
+	out way
 }
 
-// way is one direction, and the bytes that go there.
+// way is the way out, and the bytes that go there.
 type way struct {
-	name   string
-	number uintptr
-	wait   func(try func(fd uintptr) bool) error
-	try    func(fd uintptr) bool
-	now    func(fd uintptr) bool // the same, whether it would have to wait or not
+	wait func(try func(fd uintptr) bool) error
+	try  func(fd uintptr) bool
+	now  func(fd uintptr) bool // the same, whether it would have to wait or not
 
 	mu     sync.Mutex
 	pieces []unix.Iovec
@@ -70,7 +60,7 @@ const mostPieces = 1024
 func (w *way) once(fd uintptr) bool {
 	for {
 		p := w.pieces[w.from:min(len(w.pieces), w.from+mostPieces)]
-		n, _, errno := syscall.RawSyscall(w.number, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		n, _, errno := syscall.RawSyscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 		if errno != unix.EINTR {
 			w.n, w.errno = int(n), errno
 			return errno != Again
@@ -85,10 +75,10 @@ func (w *way) call() (int, error) {
 		return w.n, nil
 	}
 	if err == nil {
-		err = &net.OpError{Net: "tcp", Err: os.NewSyscallError(w.name, w.errno)}
+		err = &net.OpError{Net: "tcp", Err: os.NewSyscallError("write", w.errno)}
 	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
-		op.Op = w.name
+		op.Op = "write"
 	}
 	return 0, err
 }
@@ -119,23 +109,6 @@ func (w *way) end() {
 	w.pieces, w.from = w.pieces[:0], 0
 }
 
-// Read implements net.Conn.
-func (q *quiet) Read(b []byte) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
-	w := &q.in
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.end()
-	w.add(b)
-	n, err := w.call()
-	if n == 0 && err == nil {
-		err = io.EOF
-	}
-	return n, err
-}
-
 // Write implements net.Conn.
 func (q *quiet) Write(b []byte) (int, error) {
 	n, err := q.WriteBuffers([][]byte{b})
@@ -160,27 +133,6 @@ func (q *quiet) WriteBuffers(pieces [][]byte) (sum int64, err error) {
 		w.pass(n)
 	}
 	return sum, nil
-}
-
-// Look reads what arrives within most, looking again and again instead of sleeping, and
-// lets other threads have the core between two looks. It returns 0 if nothing came; an
-// error or the end shows in the next Read. b is not empty.
-func (q *quiet) Look(b []byte, most time.Duration) int {
-	w := &q.in
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.end()
-	w.add(b)
-	for start := time.Now(); time.Since(start) < most; {
-		switch err := w.wait(w.now); {
-		case err != nil || w.errno != 0 && w.errno != Again:
-			return 0
-		case w.errno == 0:
-			return w.n
-		}
-		_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // never fails
-	}
-	return 0
 }
 
 // TryWrite writes what there is room for, which may be nothing. An error shows in the next

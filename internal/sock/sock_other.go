@@ -2,10 +2,19 @@
 
 package sock
 
-import "net"
+import (
+	"net"
+	"time"
+)
 
 // Available reports whether this system has what the package needs.
 const Available = false
 
 // Quiet is c.
 func Quiet(c net.Conn) net.Conn { return c }
+
+// Stamped is c.
+func Stamped(c net.Conn) net.Conn { return c }
+
+// Arrived is not known here.
+func Arrived(net.Conn) time.Time { return time.Time{} }

@@ -23,13 +23,18 @@ type Receiver struct {
 // Receive reads what is there and tells when the last of it arrived, in the wall
 // clock's nanoseconds since 1970; 0: the kernel does not say.
 func (r *Receiver) Receive(fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
+	return r.receive(syscall.RawSyscall, fd, b)
+}
+
+// receive makes the system call so.
+func (r *Receiver) receive(call func(trap, a1, a2, a3 uintptr) (uintptr, uintptr, syscall.Errno), fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
 	r.iov.Base = unsafe.SliceData(b)
 	r.iov.SetLen(len(b))
 	r.msg.Iov, r.msg.Iovlen = &r.iov, 1
 	for {
 		r.msg.Control = &r.control[0]
 		r.msg.SetControllen(len(r.control))
-		got, _, e := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), unix.MSG_DONTWAIT)
+		got, _, e := call(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), unix.MSG_DONTWAIT)
 		if e == 0 {
 			return int(got), r.stamp(), 0
 		}

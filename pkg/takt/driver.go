@@ -15,6 +15,7 @@ type Result struct {
 	Phases        [MaxPhases]time.Duration // in the order of Driver.Phases; 0: did not happen
 	Class         string                   // "": ok; else a constant such as "timeout" or "5xx"
 	Err           error                    // what went wrong; the first of a class is its sample
+	Arrived       time.Time                // when the answer's last byte came to this host; zero: when the driver says that the operation ended
 	Body          []byte                   // of a failed operation, at most a few hundred bytes; copied by the recorder
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -117,6 +118,9 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// NetConn is the connection below, for sock.Arrived.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
 // dialError marks what went wrong before there was a connection.
 type dialError struct{ error }
 
@@ -127,7 +131,7 @@ func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) 
 	if err != nil {
 		return nil, dialError{err}
 	}
-	return &countedConn{Conn: n}, nil
+	return &countedConn{Conn: sock.Stamped(n)}, nil
 }
 
 func (c *netClient) probe(ctx context.Context) error {
@@ -179,7 +183,7 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 		err = w.read(resp, op, r)
 	}
 	t.hop()
-	t.finish()
+	t.finish(err == nil)
 	w.c.retried.Add(t.retries)
 	if err != nil {
 		w.fail(r, err, t.reused)
@@ -357,7 +361,9 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	}
 }
 
-func (t *trace) finish() {
+// finish fills the result. Bytes that came for other requests of the connection since the
+// answer was complete, as HTTP/2 has them, make it seem to have come later; never earlier.
+func (t *trace) finish(answered bool) {
 	for i, d := range []*atomic.Int64{&t.dnsTook, &t.connectTook, &t.tlsTook, &t.firstByte} {
 		t.r.Phases[i] = time.Duration(d.Load())
 	}
@@ -365,5 +371,8 @@ func (t *trace) finish() {
 		// Taken, not read: the transport may have given the connection to the next
 		// request already, and every byte should count once.
 		t.r.BytesSent, t.r.BytesReceived = c.sent.Swap(0), c.received.Swap(0)
+		if answered {
+			t.r.Arrived = sock.Arrived(c)
+		}
 	}
 }

@@ -1,0 +1,150 @@
+package sock
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Stamped is c, whose reads note when the bytes came to this host: how long they then lay
+// in the socket, because nothing here had time to read them, is not the other side's time.
+// Arrived tells the instant. What is no TCP socket, or gets no stamps, is given back as it
+// is.
+func Stamped(c net.Conn) net.Conn {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return c
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return c
+	}
+	s := newStamped(t, raw, syscall.Syscall)
+	if !s.stamps {
+		return c
+	}
+	return s
+}
+
+// syscaller is syscall.Syscall, or RawSyscall, of which Go's scheduler knows nothing.
+type syscaller func(trap, a1, a2, a3 uintptr) (r1, r2 uintptr, errno syscall.Errno)
+
+type stamped struct {
+	*net.TCPConn
+	raw    syscall.RawConn
+	call   syscaller
+	try    func(fd uintptr) bool // reads, and reports false if it would have had to wait
+	now    func(fd uintptr) bool // the same, and never waits
+	stamps bool                  // the kernel makes them
+	made   time.Time
+	at     atomic.Int64 // of the last bytes, ns since made; 0: none came
+
+	mu       sync.Mutex // of one reader at a time
+	receiver Receiver
+	in       []byte
+	n        int // bytes of the last call …
+	stamp    int64
+	errno    syscall.Errno
+}
+
+func newStamped(t *net.TCPConn, raw syscall.RawConn, call syscaller) *stamped {
+	s := &stamped{TCPConn: t, raw: raw, call: call, made: time.Now()}
+	s.try = s.receive // made here: each would allocate
+	s.now = func(fd uintptr) bool { s.receive(fd); return true }
+	// Where the kernel refuses, bytes come when they are read.
+	_ = raw.Control(func(fd uintptr) { s.stamps = Stamp(int(fd)) == nil })
+	return s
+}
+
+func (s *stamped) receive(fd uintptr) bool {
+	s.n, s.stamp, s.errno = s.receiver.receive(s.call, int(fd), s.in)
+	return s.errno != Again
+}
+
+// Read implements net.Conn.
+func (s *stamped) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in = b
+	err := s.raw.Read(s.try)
+	s.in = nil
+	switch {
+	case err == nil && s.errno != 0:
+		return 0, &net.OpError{Op: "read", Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: os.NewSyscallError("read", s.errno)}
+	case err != nil:
+		if op := (*net.OpError)(nil); errors.As(err, &op) {
+			op.Op = "read"
+		}
+		return 0, err
+	}
+	s.arrive()
+	if s.n == 0 {
+		return 0, io.EOF
+	}
+	return s.n, nil
+}
+
+// Look reads what arrives within most, looking again and again instead of sleeping, and
+// lets other threads have the core between two looks. It returns 0 if nothing came; an
+// error or the end shows in the next Read. b is not empty.
+func (s *stamped) Look(b []byte, most time.Duration) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in = b
+	defer func() { s.in = nil }()
+	for start := time.Now(); time.Since(start) < most; {
+		switch err := s.raw.Read(s.now); {
+		case err != nil || s.errno != 0 && s.errno != Again:
+			return 0
+		case s.errno == 0:
+			s.arrive()
+			return s.n
+		}
+		_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // never fails
+	}
+	return 0
+}
+
+// arrive notes when the bytes of the last call came: now, less the time since their stamp.
+// Both are of the wall clock, and of one reading of it, so that only a step between the
+// two can shift the instant. The end of a stream has no stamp.
+func (s *stamped) arrive() {
+	now := time.Now()
+	age := time.Duration(0)
+	if s.n > 0 && s.stamp != 0 {
+		age = max(0, time.Duration(now.UnixNano()-s.stamp))
+	}
+	s.at.Store(int64(now.Sub(s.made) - age))
+}
+
+func (s *stamped) arrived() time.Time {
+	if d := s.at.Load(); d > 0 {
+		return s.made.Add(time.Duration(d))
+	}
+	return time.Time{}
+}
+
+// Arrived is when the last bytes that were read from c came to this host; the zero time:
+// not known. It looks below TLS, and below what has a method NetConn.
+func Arrived(c net.Conn) time.Time {
+	for {
+		switch of := c.(type) {
+		case interface{ arrived() time.Time }:
+			return of.arrived()
+		case interface{ NetConn() net.Conn }:
+			c = of.NetConn()
+		default:
+			return time.Time{}
+		}
+	}
+}
