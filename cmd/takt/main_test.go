@@ -247,7 +247,7 @@ func cmdReport(ts *testscript.TestScript, _ bool, args []string) {
 	for _, s := range args[1:] {
 		a, err := analysis.ParseAssertion(s)
 		ts.Check(err)
-		if o := a.Check(&r); !o.Passed {
+		if o := a.Check(&r); o.Result != takt.Pass {
 			ts.Fatalf("%v", o)
 		}
 	}

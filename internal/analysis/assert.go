@@ -27,18 +27,8 @@ type Assertion struct {
 	of     string  // the latency; "" for other figures
 	op     string  // < <= > >= ==
 	bound  float64 // in unit
-	unit   unit
+	unit   takt.Unit
 }
-
-// unit says what a bound counts.
-type unit int
-
-const (
-	number       unit = iota
-	microseconds      // of a latency
-	percent
-	perSecond
-)
 
 // ParseAssertion reads METRIC OPERATOR BOUND. Spaces do not matter.
 func ParseAssertion(text string) (Assertion, error) {
@@ -115,7 +105,7 @@ func (a *Assertion) parseDuration(s string) error {
 	if err != nil || d < 0 {
 		return errBound
 	}
-	a.bound, a.unit = float64(d)/1e3, microseconds
+	a.bound, a.unit = float64(d)/1e3, takt.UnitMicroseconds
 	return nil
 }
 
@@ -128,13 +118,13 @@ func (a *Assertion) parseNumber(s string) error {
 	a.bound = v
 	switch suffix := s[len(digits):]; {
 	case suffix == "%":
-		a.unit = percent
+		a.unit = takt.UnitPercent
 	case suffix == "/s" && a.metric == "rate":
-		a.unit = perSecond
+		a.unit = takt.UnitPerSecond
 	case suffix == "" && a.metric == "errors" && v == 0:
-		a.unit = percent
+		a.unit = takt.UnitPercent
 	case suffix == "" && a.metric != "errors" && a.metric != "rate":
-		a.unit = number
+		a.unit = takt.UnitCount
 	default:
 		return errBound
 	}

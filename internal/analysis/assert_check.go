@@ -12,34 +12,43 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Outcome is what came of an assertion.
-type Outcome struct {
-	Assertion string // as it was written
-	Passed    bool
-	Reason    string // "p99 was 12.3ms", or why there is no such figure
-}
-
-// String is the line that people see: PASS p99<250ms (p99 was 12.3ms).
-func (o Outcome) String() string {
-	word := "FAIL"
-	if o.Passed {
-		word = "PASS"
+// Judge checks the assertions and writes the results into the report.
+func Judge(r *takt.Report, list []Assertion) {
+	r.Assertions = nil
+	for _, a := range list {
+		r.Assertions = append(r.Assertions, void(a.Check(r), r))
 	}
-	return fmt.Sprintf("%s %s (%s)", word, o.Assertion, o.Reason)
 }
 
-// Check holds the assertion against a report. A figure that the report does not
-// have fails it: nothing was shown to be fast.
-func (a Assertion) Check(r *takt.Report) Outcome {
+// void is a, unless the run cannot prove it. A failure stays a failure when nothing
+// succeeded: the target did that.
+func void(a takt.Assertion, r *takt.Report) takt.Assertion {
+	switch {
+	case r.Verdict == takt.Invalid:
+		a.Result, a.Reason = takt.Void, a.Reason+", but the run is invalid"
+	case r.Counts.OK == 0 && a.Result == takt.Pass:
+		a.Result, a.Reason = takt.Void, a.Reason+", but nothing succeeded"
+	}
+	return a
+}
+
+// Check compares one figure of the report with the bound. A figure that the report
+// does not have fails: it proves nothing.
+func (a Assertion) Check(r *takt.Report) takt.Assertion {
+	c := takt.Assertion{Expression: a.Text, Result: takt.Fail, Unit: a.unit}
 	v, missing := a.value(r)
 	if missing != "" {
-		return Outcome{a.Text, false, missing}
+		c.Reason = missing
+		return c
 	}
-	reason := a.name() + " was " + a.unit.format(v)
+	c.Value, c.Reason = &v, a.name()+" was "+figure(a.unit, v)
 	if n := r.Counts.Dropped; n > 0 && a.of != "" {
-		reason += fmt.Sprintf("; %d dropped operations are not in it", n)
+		c.Reason += fmt.Sprintf("; %d dropped operations are not in it", n)
 	}
-	return Outcome{a.Text, a.holds(v), reason}
+	if a.holds(v) {
+		c.Result = takt.Pass
+	}
+	return c
 }
 
 // name is the metric as the user may write it.
@@ -77,7 +86,7 @@ func (a Assertion) value(r *takt.Report) (v float64, missing string) {
 		return achieved(r.Rate, a.unit)
 	}
 	n := map[string]uint64{"ok": c.OK, "failed": c.Failed, "dropped": c.Dropped, "unfinished": c.Unfinished}[a.metric]
-	if a.unit == percent {
+	if a.unit == takt.UnitPercent {
 		return share(n, c.Scheduled, "no operation was scheduled")
 	}
 	return float64(n), ""
@@ -90,9 +99,9 @@ func share(part, whole uint64, none string) (float64, string) {
 	return float64(part) * 100 / float64(whole), ""
 }
 
-func achieved(rate takt.Rate, u unit) (float64, string) {
+func achieved(rate takt.Rate, u takt.Unit) (float64, string) {
 	switch {
-	case u == perSecond:
+	case u == takt.UnitPerSecond:
 		return rate.Achieved, ""
 	case rate.Intended == nil:
 		return 0, "the run had no intended rate; assert rate>=N/s"
@@ -124,14 +133,14 @@ func names(r *takt.Report) []string {
 	return slices.Sorted(maps.Keys(r.Latency))
 }
 
-// format writes v precisely enough to tell it from a bound.
-func (u unit) format(v float64) string {
+// figure writes v precisely enough to tell it from a bound.
+func figure(u takt.Unit, v float64) string {
 	switch u {
-	case microseconds:
+	case takt.UnitMicroseconds:
 		return time.Duration(math.Round(v * 1e3)).String()
-	case percent:
+	case takt.UnitPercent:
 		return decimal(v) + " %"
-	case perSecond:
+	case takt.UnitPerSecond:
 		return decimal(v) + "/s"
 	default:
 		return decimal(v)

@@ -71,6 +71,46 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A report has the results. No assertion passes on a run that proves nothing.
+func TestJudge(t *testing.T) {
+	var list []analysis.Assertion
+	for _, text := range []string{"p99<250ms", "errors<1%", "tls.p99<1s"} {
+		a, err := analysis.ParseAssertion(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, a)
+	}
+	const passes = `p99<250ms (p99 was 12.3ms`
+	for _, test := range []struct {
+		name    string
+		verdict takt.Verdict
+		ok      uint64
+		want    []string
+	}{
+		{"valid", takt.Valid, 970, []string{"PASS " + passes + ")", "FAIL errors<1% (errors was 2.0202 %)", "FAIL tls.p99<1s (the report has no latency"}},
+		{"invalid", takt.Invalid, 970, []string{"VOID " + passes + ", but the run is invalid)", "VOID errors<1% (errors was 2.0202 %, but the run is invalid)", "VOID tls.p99<1s (the"}},
+		{"all failed", takt.Valid, 0, []string{"VOID " + passes + ", but nothing succeeded)", "FAIL errors<1% (errors was 100 %)", "FAIL tls.p99<1s (the"}},
+	} {
+		r := report()
+		r.Verdict, r.Counts.OK, r.Counts.Dropped = test.verdict, test.ok, 0
+		for range 2 { // again: the results replace those of the first time
+			analysis.Judge(r, list)
+		}
+		if len(r.Assertions) != len(test.want) {
+			t.Fatalf("%s: %v", test.name, r.Assertions)
+		}
+		for i, a := range r.Assertions {
+			if !strings.HasPrefix(a.String(), test.want[i]) {
+				t.Errorf("%s: %s, want %s", test.name, a, test.want[i])
+			}
+		}
+		if first, last := r.Assertions[0], r.Assertions[2]; *first.Value != 12300 || first.Unit != takt.UnitMicroseconds || last.Value != nil {
+			t.Errorf("%s: %+v, %+v", test.name, first, last)
+		}
+	}
+}
+
 // What was not measured passes nothing.
 func TestNothingMeasuredFails(t *testing.T) {
 	for _, text := range []string{"p99<1s", "errors==0", "rate>=1%", "dropped<1%"} {
@@ -78,7 +118,7 @@ func TestNothingMeasuredFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := a.Check(&takt.Report{}); o.Passed || o.Reason == "" {
+		if o := a.Check(&takt.Report{}); o.Result == takt.Pass || o.Reason == "" {
 			t.Errorf("%s", o)
 		}
 	}

@@ -50,9 +50,9 @@ func (a Assertion) breaksUnderLoad() error {
 	switch {
 	case !upper:
 		return fmt.Errorf("SLO %q does not break when the load rises; write an upper bound of latencies and failures, a lower one of rate and ok", a.Text)
-	case a.unit == perSecond:
+	case a.unit == takt.UnitPerSecond:
 		return fmt.Errorf("SLO %q is a rate per second, but the search offers many; write a share of what is offered, as in rate>=99%%", a.Text)
-	case a.unit == number && a.bound != 0:
+	case a.unit == takt.UnitCount && a.bound != 0:
 		return fmt.Errorf("SLO %q is a count, which grows with the length of a step; write a share, as in %s%s1%%", a.Text, a.metric, a.op)
 	}
 	return nil
@@ -84,7 +84,7 @@ func (a Assertion) Break() string {
 	if strings.HasPrefix(a.op, ">") {
 		verb = " falls to "
 	}
-	return a.name() + verb + a.unit.format(a.bound)
+	return a.name() + verb + figure(a.unit, a.bound)
 }
 
 // judge holds the SLO against a report, and notes in step the part that is nearest to
@@ -100,7 +100,7 @@ func (s SLO) judge(r *takt.Report, step *CapacityStep) (met bool, err error) {
 			return false, fmt.Errorf("SLO %q cannot be judged: %s", a.Text, missing)
 		}
 		if m := a.margin(v); m > step.Margin {
-			step.Margin, step.Nearest, step.Reason = m, a.Text, a.name()+" was "+a.unit.format(v)
+			step.Margin, step.Nearest, step.Reason = m, a.Text, a.name()+" was "+figure(a.unit, v)
 		}
 		met = met && a.holds(v)
 	}

@@ -45,7 +45,7 @@ func (a Assertion) InInterval(closed bool) error {
 		return fmt.Errorf("condition %q: a single second has no %s time; use response or service", a.Text, a.of)
 	case a.metric == "unfinished":
 		return fmt.Errorf("condition %q: what is unfinished is known at the end only; use failed, or ok==0 for a target that does not answer", a.Text)
-	case a.metric == "rate" && a.unit == percent && closed:
+	case a.metric == "rate" && a.unit == takt.UnitPercent && closed:
 		return fmt.Errorf("condition %q: a closed loop has no intended rate; use rate with a number, as in rate<100/s", a.Text)
 	}
 	return nil

@@ -78,7 +78,7 @@ func TestOfIntervalWithoutAnEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := a.Check(analysis.OfInterval(silent, 1)); o.Passed != want || o.Reason == "" {
+		if o := a.Check(analysis.OfInterval(silent, 1)); (o.Result == takt.Pass) != want || o.Reason == "" {
 			t.Errorf("%s: %s", text, o)
 		}
 	}

@@ -135,7 +135,7 @@ func (g *guard) interval(iv takt.Interval, now time.Time) {
 	}
 	r := analysis.OfInterval(iv, time.Second.Seconds())
 	for _, c := range g.conditions {
-		if o := c.Check(r); o.Passed {
+		if o := c.Check(r); o.Result == takt.Pass {
 			g.strike(&abortError{c.Text, int(from/time.Second) + 1, o.Reason})
 			return
 		}

@@ -137,8 +137,8 @@ func TestOutcomeOfJudgements(t *testing.T) {
 		{"a signal before it goes before it", after, valid, true, 1, 143, ""},
 	} {
 		var errs bytes.Buffer
-		l := &load{strict: c.strict, conditions: make([]analysis.Assertion, c.conditions)}
-		got := Env{Stderr: &errs}.exit(l.outcome(c.ctx, &c.report, nil, true))
+		l := &load{demands: demands{strict: c.strict}, conditions: make([]analysis.Assertion, c.conditions)}
+		got := Env{Stderr: &errs}.exit(l.outcome(c.ctx, &c.report, nil))
 		if got != c.code || !strings.HasPrefix(errs.String(), c.says) || c.says == "" && errs.Len() > 0 {
 			t.Errorf("%s: exit code %d, want %d, %q", c.name, got, c.code, &errs)
 		}

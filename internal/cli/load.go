@@ -27,7 +27,7 @@ type load struct {
 	driver  driver.Options
 	flags   *goFlagSet
 	outputs reportOutputs
-	asserts list
+	demands demands
 	aborts  list
 	thing   thing
 	store   storing
@@ -36,10 +36,8 @@ type load struct {
 	repeat   int
 	runGroup string
 	noStore  bool
-	strict   bool
 
 	calibrated *calibration // of this host; nil: it is not
-	assertions []analysis.Assertion
 	conditions []analysis.Assertion // of --abort-on
 	abort      context.CancelCauseFunc
 	scrub      *strings.Replacer
@@ -86,9 +84,8 @@ func newLoad(env Env, row driver.Row) *cobra.Command {
 
 func (l *load) addFlags(fs *goFlagSet) {
 	l.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
-	fs.Var(&l.asserts, "assert", "`CONDITION` such as p99<250ms, errors<0.1%, rate>=99%; repeatable; exit code 3 if it does not hold")
+	l.demands.addFlags(fs)
 	fs.Var(&l.aborts, "abort-on", "`CONDITION` as of --assert, such as errors>50%, p99>2s, ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
-	fs.BoolVar(&l.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 	l.thing.addFlags(fs)
 	l.store.addFlags(fs)
 	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
@@ -121,12 +118,7 @@ func (l *load) validate(args []string) []error {
 	}
 	faults = appendError(faults, l.thing.validate())
 	faults = append(faults, l.checkStdin()...)
-	l.assertions = nil
-	for _, text := range l.asserts {
-		a, err := analysis.ParseAssertion(text)
-		faults = appendError(faults, err)
-		l.assertions = append(l.assertions, a)
-	}
+	faults = append(faults, l.demands.validate()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
 	o, looks := l.driver.(driver.Onlooker)
@@ -254,12 +246,13 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	l.driverFault(report)
 	l.noteEnd(ctx, report)
 	l.contrast(ctx, report)
+	l.demands.judge(report)
 	written := out.close(report)
 	if !l.noStore {
 		l.store.keep(l.env, report)
 	}
-	judged := l.judge(report)
-	return l.outcome(ctx, report, written, judged)
+	l.demands.show(l.env, report)
+	return l.outcome(ctx, report, written)
 }
 
 // source makes the operations, with what each is to do where a list says so.
@@ -415,19 +408,8 @@ func (l *load) joinGroup(r *takt.Report, number int) {
 	}
 }
 
-// judge holds the assertions against the report and shows each with its value.
-func (l *load) judge(r *takt.Report) (passed bool) {
-	passed = true
-	for _, a := range l.assertions {
-		o := a.Check(r)
-		passed = passed && o.Passed
-		fmt.Fprintln(l.env.Stderr, o)
-	}
-	return passed
-}
-
 // outcome maps a run to its exit code.
-func (l *load) outcome(ctx context.Context, r *takt.Report, written error, passed bool) error {
+func (l *load) outcome(ctx context.Context, r *takt.Report, written error) error {
 	var signal *SignalError
 	switch {
 	case written != nil:
@@ -438,21 +420,10 @@ func (l *load) outcome(ctx context.Context, r *takt.Report, written error, passe
 		return &exitError{exitFailed, l.brokeOff}
 	case crashed(ctx):
 		return &exitError{code: exitAssertion}
-	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
-		return &exitError{exitFailed, errors.New("not one operation succeeded" + firstSample(r))}
-	case len(l.assertions) > 0 && r.Verdict == takt.Invalid:
-		return &exitError{exitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings")}
-	case (l.strict || len(l.conditions) > 0) && r.Verdict == takt.Invalid:
-		return &exitError{exitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings")}
-	case !passed, aborted(ctx) != nil:
+	}
+	err := l.demands.outcome(r, len(l.conditions) > 0)
+	if err == nil && aborted(ctx) != nil {
 		return &exitError{code: exitAssertion}
 	}
-	return nil
-}
-
-func firstSample(r *takt.Report) string {
-	if len(r.Errors) == 0 || r.Errors[0].Sample == "" {
-		return ""
-	}
-	return ": " + r.Errors[0].Sample
+	return err
 }

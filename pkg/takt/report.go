@@ -1,7 +1,9 @@
 package takt
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -37,7 +39,8 @@ type Report struct {
 	Generator        Generator          `json:"generator"`
 	Warnings         []Warning          `json:"warnings"`
 	Verdict          Verdict            `json:"verdict"`
-	Extra            map[string]any     `json:"extra"` // the driver's own section
+	Assertions       []Assertion        `json:"assertions,omitempty"` // in the order in which they were given
+	Extra            map[string]any     `json:"extra"`                // the driver's own section
 }
 
 // Names of the latencies that every run with a schedule has. Drivers add more
@@ -177,3 +180,39 @@ type Warning struct {
 func (r *Report) Warned(code string) bool {
 	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })
 }
+
+// Assertion is a condition that the report had to meet, and its result.
+type Assertion struct {
+	Expression string   `json:"expression"` // as it was given: p99<250ms
+	Result     Outcome  `json:"result"`
+	Value      *float64 `json:"value"` // nil: the report has no such figure
+	Unit       Unit     `json:"unit"`  // of the value
+	Reason     string   `json:"reason"`
+}
+
+// String is the line that people see: PASS p99<250ms (p99 was 12.3ms).
+func (a Assertion) String() string {
+	return fmt.Sprintf("%s %s (%s)", strings.ToUpper(string(a.Result)), a.Expression, a.Reason)
+}
+
+// Outcome says whether a report met an assertion.
+type Outcome string
+
+// The outcomes. Void: the condition says nothing about the target, because the run is
+// invalid or nothing succeeded.
+const (
+	Pass Outcome = "pass"
+	Fail Outcome = "fail"
+	Void Outcome = "void"
+)
+
+// Unit is what the value of an assertion counts.
+type Unit string
+
+// The units.
+const (
+	UnitCount        Unit = "count"
+	UnitMicroseconds Unit = "us"
+	UnitPercent      Unit = "percent"
+	UnitPerSecond    Unit = "per_s"
+)

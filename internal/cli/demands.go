@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// demands are what the user requires of a report: --assert and --strict.
+type demands struct {
+	texts  list
+	strict bool
+
+	assertions []analysis.Assertion
+}
+
+func (d *demands) addFlags(fs *goFlagSet) {
+	fs.Var(&d.texts, "assert", "`CONDITION` such as p99<250ms, errors<0.1%, rate>=99%; repeatable; exit code 3 if it does not hold")
+	fs.BoolVar(&d.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
+}
+
+func (d *demands) validate() (faults []error) {
+	d.assertions = nil
+	for _, text := range d.texts {
+		a, err := analysis.ParseAssertion(text)
+		faults = appendError(faults, err)
+		d.assertions = append(d.assertions, a)
+	}
+	return faults
+}
+
+// judge writes the results into the report. It comes before the outputs are written,
+// which contain the results.
+func (d *demands) judge(r *takt.Report) { analysis.Judge(r, d.assertions) }
+
+// show prints a line for each assertion of a report that was judged.
+func (d *demands) show(env Env, r *takt.Report) {
+	for _, a := range r.Assertions {
+		fmt.Fprintln(env.Stderr, a)
+	}
+}
+
+// outcome maps a report that was judged to its exit code. asked: something else than
+// --assert and --strict asked for a judgement.
+func (d *demands) outcome(r *takt.Report, asked bool) error {
+	switch {
+	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
+		return &exitError{exitFailed, errors.New("not one operation succeeded" + firstSample(r))}
+	case len(d.assertions) > 0 && r.Verdict == takt.Invalid:
+		return &exitError{exitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings")}
+	case (d.strict || asked) && r.Verdict == takt.Invalid:
+		return &exitError{exitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings")}
+	case failedAssertion(r):
+		return &exitError{code: exitAssertion}
+	}
+	return nil
+}
+
+func failedAssertion(r *takt.Report) bool {
+	return slices.ContainsFunc(r.Assertions, func(a takt.Assertion) bool { return a.Result == takt.Fail })
+}
+
+func firstSample(r *takt.Report) string {
+	if len(r.Errors) == 0 || r.Errors[0].Sample == "" {
+		return ""
+	}
+	return ": " + r.Errors[0].Sample
+}
