@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -64,17 +65,21 @@ func RunOf(r *takt.Report) Run {
 	}
 }
 
-// unfit says why nothing can be concluded from a run.
+// invalidRun begins Run.Unfit of an invalid run.
+const invalidRun = "the run is invalid: the generator shaped its figures"
+
+// unfit says why nothing can be concluded from a run. A run can be invalid and cut short.
 func unfit(r *takt.Report) string {
-	for _, w := range r.Warnings {
-		switch w.Code {
-		case "cancelled", "aborted", "broke_off", "shards_missing", "not_comparable":
-			return w.Message
-		}
+	var why []string
+	if r.Verdict == takt.Invalid {
+		why = append(why, invalidRun)
+	}
+	if s := CutShort(r); s != "" {
+		why = append(why, s)
 	}
 	switch {
-	case r.Verdict == takt.Invalid:
-		return "the run is invalid: the generator shaped its figures"
+	case why != nil:
+		return strings.Join(why, "; ")
 	case r.Schedule.Shard != "" && r.Schedule.Shard != "1/1":
 		return "it is shard " + r.Schedule.Shard + " of a run; takt merge makes one report of them"
 	case r.Counts.OK == 0:
@@ -82,6 +87,23 @@ func unfit(r *takt.Report) string {
 	}
 	return ""
 }
+
+// CutShort says why the report is not that of the whole run; "" if it is.
+func CutShort(r *takt.Report) string {
+	for _, w := range r.Warnings {
+		switch w.Code {
+		case "cancelled", "aborted", "broke_off", "shards_missing", "not_comparable":
+			return w.Message
+		}
+	}
+	return ""
+}
+
+// Invalid reports whether the verdict of the run is invalid.
+func (r *Run) Invalid() bool { return strings.HasPrefix(r.Unfit, invalidRun) }
+
+// InvalidOnly reports whether nothing but its verdict is wrong with the run.
+func (r *Run) InvalidOnly() bool { return r.Unfit == invalidRun }
 
 // Figures are the measured values of a run, by the names of the table of metrics.
 // Runs share the list of names.

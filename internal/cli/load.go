@@ -37,7 +37,7 @@ type load struct {
 	runGroup string
 	noStore  bool
 
-	calibrated *calibration // of this host; nil: it is not
+	calibrated *calibration         // of this host; nil: it is not
 	conditions []analysis.Assertion // of --abort-on
 	abort      context.CancelCauseFunc
 	scrub      *strings.Replacer

@@ -104,9 +104,9 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"xml=x":    `unknown format "xml"; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, samples, load, as in json=out.json`,
-		"":         `unknown format ""; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, samples, load, as in json=out.json`,
-		"out.hlog": `unknown format "out.hlog"; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, samples, load; did you mean hlog=out.hlog?`,
+		"xml=x":    `unknown format "xml"; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, junit, samples, load, as in json=out.json`,
+		"":         `unknown format ""; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, junit, samples, load, as in json=out.json`,
+		"out.hlog": `unknown format "out.hlog"; use one of text, json, ndjson, csv, hgrm, quantiles, hlog, markdown, junit, samples, load; did you mean hlog=out.hlog?`,
 		"json=":    `output "json=" has no path; write json=FILE, or json=- for standard output`,
 	} {
 		if _, _, err := format.Parse(in); err == nil || err.Error() != want {

@@ -60,6 +60,7 @@ func Table() []Format {
 		{Name: "quantiles", Short: "table of the response time's quantiles and counts, as in wrk3", Open: openQuantiles},
 		{Name: "hlog", Short: "HdrHistogram log: response and service time of every second", Open: openHLog},
 		{Name: "markdown", Short: "a summary for a comment on GitHub or a job's summary", Open: openMarkdown},
+		{Name: "junit", Short: "JUnit XML for CI: a test case for the verdict and for each assertion", Open: openJUnit},
 		{Name: samples, Short: "one row per operation, in hey's columns", Open: openSamples, Rows: true},
 		Load(),
 	}

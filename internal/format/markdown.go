@@ -25,7 +25,7 @@ func (m markdownWriter) Close(r *takt.Report) error {
 	}
 	var b strings.Builder
 	for _, section := range []func(*strings.Builder, *takt.Report){
-		markdownVerdict, markdownSubject, markdownLatency, comparisonMarkdown, markdownErrors, markdownWarnings,
+		markdownVerdict, markdownAssertions, markdownSubject, markdownLatency, comparisonMarkdown, markdownErrors, markdownWarnings,
 	} {
 		section(&b, r)
 	}
@@ -34,17 +34,32 @@ func (m markdownWriter) Close(r *takt.Report) error {
 }
 
 func markdownVerdict(b *strings.Builder, r *takt.Report) {
-	word := "valid"
-	if r.Verdict == takt.Invalid {
+	word, but := "valid", ""
+	switch {
+	case r.Verdict == takt.Invalid:
 		word = "invalid"
+	case r.Counts.OK == 0:
+		but = ", but nothing succeeded"
 	}
-	fmt.Fprintf(b, "### takt: %s run of %s\n\n", word, codeSpan(strings.TrimSpace(r.Kind+" "+target(r))))
+	fmt.Fprintf(b, "### takt: %s run of %s%s\n\n", word, codeSpan(strings.TrimSpace(r.Kind+" "+target(r))), but)
 	if r.Verdict == takt.Invalid {
 		b.WriteString("**The generator, not the target, shaped these figures.** The warnings say how.\n\n")
+		if r.Counts.OK == 0 {
+			b.WriteString("**Not one operation succeeded.**\n\n")
+		}
 	}
-	if r.Counts.OK == 0 {
-		b.WriteString("**Not one operation succeeded.**\n\n")
+}
+
+// markdownAssertions come before the figures: they are what a job waits for.
+func markdownAssertions(b *strings.Builder, r *takt.Report) {
+	if len(r.Assertions) == 0 {
+		return
 	}
+	b.WriteString("| assertion | result | |\n|---|---|---|\n")
+	for _, a := range r.Assertions {
+		fmt.Fprintf(b, "| %s | **%s** | %s |\n", cell(a.Expression), escape(clean(strings.ToUpper(string(a.Result)))), escape(clean(a.Reason)))
+	}
+	b.WriteString("\n")
 }
 
 func markdownSubject(b *strings.Builder, r *takt.Report) {

@@ -71,8 +71,10 @@ func fitness(r *analysis.Run) string {
 	switch {
 	case r.Unfit == "":
 		return "valid"
-	case strings.Contains(r.Unfit, "is invalid"):
+	case r.InvalidOnly():
 		return "invalid"
+	case r.Invalid():
+		return "invalid, incomplete"
 	case r.Shard != "" && r.Shard != "1/1":
 		return "shard " + clean(r.Shard)
 	case counted && ok == 0:

@@ -36,6 +36,10 @@ func storedRuns() []analysis.Run {
 			r.Schedule.RunGroup = "nightly"
 		}),
 		changed(func(r *takt.Report) { warn(r, "shards_missing", "shard 2/3 is missing") }),
+		changed(func(r *takt.Report) {
+			warn(r, "cancelled", "the run was stopped by SIGINT after 2.0 s")
+			r.Verdict = takt.Invalid
+		}),
 		{ID: "hey-apm-1", Kind: "apm", StartedAt: base().StartedAt, Counts: takt.Counts{OK: 1}, Rate: takt.Rate{Achieved: 1234.5}},
 	} {
 		r.StartedAt = time.Date(2026, 3, 1+len(list), 14, 5, 59, 0, time.FixedZone("", 2*3600))

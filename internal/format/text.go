@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"io"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func (t textWriter) Close(r *takt.Report) error {
 	}
 	p := &page{color: t.color}
 	for _, section := range []func(*page, *takt.Report) error{
-		verdict, subject, totals, percentiles, comparisonText, contrast, parts, distribution, failures, targets, footer, warnings,
+		verdict, subject, totals, percentiles, comparisonText, contrast, parts, distribution, failures, targets, footer, warnings, conclusion,
 	} {
 		if err := section(p, r); err != nil {
 			return err
@@ -41,22 +42,60 @@ func (t textWriter) Close(r *takt.Report) error {
 	return err
 }
 
-// verdict comes first: figures that are not the target's must not be read before
-// that is said. All doubts about an invalid run stand with its verdict.
+// verdict comes first: nobody should read figures that are not the target's before the
+// report says so. An invalid run has all its warnings here.
 func verdict(p *page, r *takt.Report) error {
-	switch {
-	case r.Verdict == takt.Invalid:
-		p.linef("%s", p.paint(red, "INVALID RUN: the generator, not the target, shaped these figures."))
+	colour, words := verdictWords(r)
+	if r.Verdict != takt.Invalid && len(r.Warnings) > 0 {
+		words += " at the end"
+	}
+	p.linef("%s", p.paint(colour, words))
+	if r.Verdict == takt.Invalid {
 		doubts(p, r)
-	case len(r.Warnings) > 0:
-		p.linef("%s", p.paint(yellow, "valid run, with "+plural(len(r.Warnings), "warning")+" at the end"))
-	default:
-		p.linef("%s", p.paint(green, "valid run"))
+		if r.Counts.OK == 0 {
+			p.linef("%s", p.paint(red, "NOT ONE OPERATION SUCCEEDED."))
+		}
+	}
+	assertions(p, r)
+	p.linef("")
+	return nil
+}
+
+// verdictWords are the verdict in one sentence, and its colour.
+func verdictWords(r *takt.Report) (colour, words string) {
+	if r.Verdict == takt.Invalid {
+		return red, "INVALID RUN: the generator, not the target, shaped these figures."
+	}
+	colour, words = green, "valid run"
+	if len(r.Warnings) > 0 {
+		colour = yellow
 	}
 	if r.Counts.OK == 0 {
-		p.linef("%s", p.paint(red, "NOT ONE OPERATION SUCCEEDED."))
+		colour, words = red, words+", but nothing succeeded"
 	}
+	if len(r.Warnings) > 0 {
+		words += ", with " + plural(len(r.Warnings), "warning")
+	}
+	return colour, words
+}
+
+func assertions(p *page, r *takt.Report) {
+	for _, a := range r.Assertions {
+		colour := map[takt.Outcome]string{takt.Pass: green, takt.Fail: red}[a.Result]
+		for i, line := range wrap(clean(a.String()), pageWidth-len("PASS ")) {
+			if i > 0 {
+				line = "     " + line
+			}
+			p.linef("%s", p.paint(cmp.Or(colour, yellow), line))
+		}
+	}
+}
+
+// conclusion repeats the verdict as the last line, since the first one scrolls off.
+func conclusion(p *page, r *takt.Report) error {
+	colour, words := verdictWords(r)
 	p.linef("")
+	p.linef("%s", p.paint(colour, words))
 	return nil
 }
 

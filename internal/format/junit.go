@@ -1,0 +1,147 @@
+package format
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// junitSuite is a test suite of JUnit XML.
+type junitSuite struct {
+	XMLName  xml.Name    `xml:"testsuite"`
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr,omitempty"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Failure *junitWhat `xml:"failure"`
+	Error   *junitWhat `xml:"error"`
+	Skipped *junitWhat `xml:"skipped"`
+	Out     string     `xml:"system-out,omitempty"`
+}
+
+type junitWhat struct {
+	Type    string `xml:"type,attr,omitempty"`
+	Message string `xml:"message,attr"`
+}
+
+// count adds a case to the suite and its totals.
+func (s *junitSuite) count(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+func (s *junitSuite) write(w io.Writer) error {
+	b, err := xml.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, b)
+	return err
+}
+
+// junitWriter writes a test case for the verdict of a run and one for each assertion.
+type junitWriter struct{ w io.Writer }
+
+func openJUnit(w io.Writer, _ takt.Report) (Writer, error) { return junitWriter{w}, nil }
+
+func (junitWriter) Interval(takt.Interval) error { return nil }
+
+func (j junitWriter) Close(r *takt.Report) error {
+	s := &junitSuite{Name: "takt " + clean(r.Kind+" "+target(r))}
+	class := "takt " + clean(r.Kind)
+	if r.Kind == analysis.KindCapacity {
+		c, err := capacityCase(class, r)
+		if err != nil {
+			return err
+		}
+		s.count(c)
+		return s.write(j.w)
+	}
+	s.count(verdictCase(class, r))
+	for _, a := range r.Assertions {
+		s.count(assertionCase(class, a))
+	}
+	return s.write(j.w)
+}
+
+// verdictCase is an error when nothing can be concluded from the run.
+func verdictCase(class string, r *takt.Report) junitCase {
+	_, words := verdictWords(r)
+	c := junitCase{Class: class, Name: "verdict"}
+	switch short := analysis.CutShort(r); {
+	case r.Verdict == takt.Invalid:
+		c.Error = &junitWhat{"invalid", strings.TrimSuffix(words, ".") + doubtsIn(r)}
+	case r.Counts.OK == 0:
+		c.Failure = &junitWhat{"failed", words + firstError(r)}
+	case short != "":
+		c.Error = &junitWhat{"incomplete", clean(short)}
+	default:
+		c.Out = words + doubtsIn(r)
+	}
+	return c
+}
+
+func doubtsIn(r *takt.Report) (list string) {
+	for _, w := range r.Warnings {
+		list += "; " + clean(w.Message)
+	}
+	return list
+}
+
+func firstError(r *takt.Report) string {
+	if len(r.Errors) == 0 {
+		return ""
+	}
+	return "; " + clean(r.Errors[0].Class+": "+r.Errors[0].Sample)
+}
+
+func assertionCase(class string, a takt.Assertion) junitCase {
+	c := junitCase{Class: class, Name: clean(a.Expression)}
+	switch reason := clean(a.Reason); a.Result {
+	case takt.Pass:
+		c.Out = reason
+	case takt.Fail:
+		c.Failure = &junitWhat{"assertion", reason}
+	default:
+		c.Skipped = &junitWhat{Message: reason}
+	}
+	return c
+}
+
+// capacityCase is that of the answer to takt capacity.
+func capacityCase(class string, r *takt.Report) (junitCase, error) {
+	a, err := analysis.CapacityIn(r)
+	if err != nil {
+		return junitCase{}, fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+	}
+	c := junitCase{Class: class, Name: clean(a.SLO)}
+	words := clean(strings.Join(CapacityWords(a), " "))
+	switch {
+	case a.Ended == analysis.EndInvalid:
+		c.Error = &junitWhat{"invalid", words}
+	case a.Sustainable == 0:
+		c.Failure = &junitWhat{"slo", words}
+	default:
+		c.Out = words
+	}
+	return c, nil
+}
