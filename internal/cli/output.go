@@ -12,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -88,9 +89,8 @@ type output struct {
 	writer format.Writer
 	rows   format.RowWriter // writer, if it takes rows: of the run's goroutine for them
 	buffer *bufio.Writer
-	file   *os.File // nil: stdout
-	begun  bool     // the file was emptied
-	err    error    // the first; nothing is written after it
+	file   *outfile.File // nil: stdout
+	err    error         // the first; nothing is written after it
 }
 
 // openOutputs opens all before the run: a path that cannot be written should not
@@ -117,7 +117,7 @@ func open(env Env, d destination, number, of int, head takt.Report) (*output, er
 		o.name, w = "standard error", env.Stderr
 	default:
 		o.name = numbered(d.path, number, of)
-		f, err := format.OpenFile(o.name)
+		f, err := outfile.Open(o.name)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +143,7 @@ func numbered(path string, number, of int) string {
 func (all outputs) interval(iv takt.Interval) {
 	for _, o := range all {
 		if o.rows == nil {
-			o.write(func() error { return o.writer.Interval(iv) })
+			o.live(func() error { return o.writer.Interval(iv) })
 		}
 	}
 }
@@ -163,30 +163,29 @@ func (all outputs) onSamples(look func(phases []string, list []takt.Sample) []tr
 			switch asked, ok := o.rows.(format.AskedWriter); {
 			case o.rows == nil:
 			case ok:
-				o.write(func() error { return asked.Records(records) })
+				o.live(func() error { return asked.Records(records) })
 			default:
-				o.write(func() error { return o.rows.Samples(phases, list) })
+				o.live(func() error { return o.rows.Samples(phases, list) })
 			}
 		}
 	}
 }
 
+// live does part while the run goes. A file shows it at once, so that it can be followed.
+func (o *output) live(part func() error) {
+	o.write(part)
+	if o.err == nil && o.file != nil {
+		o.err = o.file.Show()
+	}
+}
+
 // write does part and flushes, unless something went wrong before.
 func (o *output) write(part func() error) {
-	for _, step := range []func() error{o.begin, part, o.buffer.Flush} {
+	for _, step := range []func() error{part, o.buffer.Flush} {
 		if o.err == nil {
 			o.err = step()
 		}
 	}
-}
-
-// begin takes the place of what an earlier run has written: this one is under way.
-func (o *output) begin() error {
-	if o.begun || o.file == nil {
-		return nil
-	}
-	o.begun = true
-	return format.Empty(o.file)
 }
 
 // close writes the report to all outputs, whatever happens to some of them.
@@ -206,20 +205,17 @@ func (all outputs) close(r *takt.Report) error {
 
 func (o *output) close(r *takt.Report) error {
 	o.write(func() error { return o.writer.Close(r) })
-	if o.file != nil {
-		if err := o.file.Close(); o.err == nil {
-			o.err = err
-		}
-		o.file = nil
+	if o.file != nil && o.err == nil {
+		o.err = o.file.Close()
 	}
 	return o.err
 }
 
-// discard closes the files of a run that was not made.
+// discard closes the files of a run that was not made, and those with an error.
 func (all outputs) discard() {
 	for _, o := range all {
 		if o.file != nil {
-			_ = o.file.Close() // nothing was written that anybody needs
+			o.file.Discard()
 		}
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // summaryVariable names the file that GitHub shows below a workflow's run.
@@ -23,8 +25,7 @@ type judgementOutputs struct {
 
 type judgementOutput struct {
 	name, path string
-	file       *os.File // nil: stdout
-	adds       bool     // to what is in the file
+	file       io.WriteCloser // nil: stdout
 }
 
 func (o *judgementOutputs) addFlags(fs *goFlagSet) {
@@ -59,7 +60,7 @@ func (o *judgementOutputs) open(env Env) error {
 		if out.path == format.Stdout {
 			continue
 		}
-		f, err := format.OpenFile(out.path)
+		f, err := outfile.Open(out.path)
 		if err != nil {
 			return fmt.Errorf("cannot write the judgement: %w; check -o %s=%s", err, out.name, out.path)
 		}
@@ -73,15 +74,15 @@ func (o *judgementOutputs) open(env Env) error {
 	if err != nil {
 		return fmt.Errorf("cannot write the step summary: %w; check %s", err, summaryVariable)
 	}
-	o.all = append(o.all, judgementOutput{"markdown", path, f, true})
+	o.all = append(o.all, judgementOutput{"markdown", path, f})
 	return nil
 }
 
-// discard closes the files again.
+// discard gives up the files of a judgement that was not made.
 func (o *judgementOutputs) discard() {
 	for _, out := range o.all {
-		if out.file != nil {
-			_ = out.file.Close() // what was written is closed already
+		if f, ok := out.file.(*outfile.File); ok {
+			f.Discard()
 		}
 	}
 }
@@ -103,11 +104,11 @@ func (o judgementOutput) write(env Env, j analysis.Judgement) error {
 	}
 	var b bytes.Buffer
 	err := format.Judgement(&b, j, o.name, false)
-	if err == nil && !o.adds {
-		err = format.Empty(o.file)
-	}
 	if err == nil {
 		_, err = o.file.Write(b.Bytes())
 	}
-	return errors.Join(err, o.file.Close())
+	if err == nil {
+		err = o.file.Close()
+	}
+	return err
 }

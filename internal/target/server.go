@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/taktload/takt/internal/outfile"
 )
 
 // Server is a bound target. Serve it once; it ends with Serve.
@@ -16,11 +17,11 @@ type Server struct {
 	listener *net.TCPListener
 	desk     *desk
 	conns    roster
-	file     *os.File // for the truth; nil: not wanted
-	null     *null    // serves instead of the desk; nil: not wanted
+	file     *outfile.File // for the truth; nil: not wanted
+	null     *null         // serves instead of the desk; nil: not wanted
 }
 
-// Listen binds the address and creates the truth file. The error joins every
+// Listen binds the address and opens the truth file. The error joins every
 // fault of the options, or is the one of the system.
 func Listen(o Options) (*Server, error) {
 	set, faults := o.settings()
@@ -38,7 +39,7 @@ func Listen(o Options) (*Server, error) {
 	if o.Truth == "" {
 		return s, nil
 	}
-	if s.file, err = os.Create(o.Truth); err != nil {
+	if s.file, err = outfile.Open(o.Truth); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the truth: %w; choose another --truth", err), listener.Close())
 	}
 	return s, nil
@@ -123,7 +124,11 @@ func (s *Server) writeTruth() error {
 	if s.file == nil {
 		return nil
 	}
-	return errors.Join(s.Truth().write(s.file), s.file.Close())
+	if err := s.Truth().write(s.file); err != nil {
+		s.file.Discard()
+		return err
+	}
+	return s.file.Close()
 }
 
 // roster is the set of open connections.

@@ -61,6 +61,7 @@ type command struct {
 
 // run makes one run and its report and returns the exit code.
 func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
+	defer c.outputs.discard()
 	err := errors.Join(c.stray, c.Validate(), c.outputs.validate())
 	if err == nil {
 		err = c.outputs.open()

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,7 +19,7 @@ type output struct {
 	text   string // as it was given
 	format format.Format
 	path   string
-	file   *os.File // nil: standard output
+	file   *outfile.File // nil: standard output
 }
 
 // Set implements flag.Value.
@@ -54,28 +54,29 @@ func (l outputs) validate() error {
 }
 
 // open opens the files before the run: a path that cannot be written should not cost
-// a run first. Only when all are open does one lose what an earlier run has written.
+// a run first.
 func (l outputs) open() error {
 	var errs []error
 	for i, o := range l {
 		if o.path == format.Stdout {
 			continue
 		}
-		f, err := format.OpenFile(o.path)
+		f, err := outfile.Open(o.path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot write the report: %w; check --output %s", err, o.text))
 		}
 		l[i].file = f
 	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
-	}
+	return errors.Join(errs...)
+}
+
+// discard gives up the files of a run that was not made, and those with an error.
+func (l outputs) discard() {
 	for _, o := range l {
 		if o.file != nil {
-			errs = append(errs, format.Empty(o.file))
+			o.file.Discard()
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // toStdout reports whether one goes to standard output.
@@ -98,5 +99,8 @@ func (o output) write(stdout io.Writer, r *takt.Report) error {
 	if o.file == nil {
 		return format.Replay(o.format, stdout, r)
 	}
-	return errors.Join(format.Replay(o.format, o.file, r), o.file.Close())
+	if err := format.Replay(o.format, o.file, r); err != nil {
+		return err
+	}
+	return o.file.Close()
 }

@@ -4,27 +4,25 @@ import (
 	"bufio"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// lines is a file that is written a line at a time, and emptied before the first. The
-// first fault is kept.
+// lines is a file that is written a line at a time. The first fault is kept.
 type lines struct {
-	f     *os.File
+	f     *outfile.File
 	w     *bufio.Writer
 	begun bool
 	err   error
 }
 
 func openLines(path, flag string) (lines, error) {
-	f, err := format.OpenFile(path)
+	f, err := outfile.Open(path)
 	if err != nil {
 		return lines{}, fmt.Errorf("cannot write --%s: %w; name another file", flag, err)
 	}
@@ -32,21 +30,25 @@ func openLines(path, flag string) (lines, error) {
 }
 
 func (l *lines) printf(text string, args ...any) {
-	if !l.begun {
-		l.begun, l.err = true, format.Empty(l.f)
-	}
+	l.begun = true
 	if l.err == nil {
 		_, l.err = fmt.Fprintf(l.w, text, args...)
 	}
 	if l.err == nil {
 		l.err = l.w.Flush()
 	}
+	if l.err == nil {
+		l.err = l.f.Show() // so that the file can be followed
+	}
 }
 
+func (l *lines) discard() { l.f.Discard() }
+
 func (l *lines) end() error {
-	if err := l.f.Close(); l.err == nil {
-		l.err = err
+	if l.err == nil {
+		l.err = l.f.Close()
 	}
+	l.f.Discard()
 	return l.err
 }
 

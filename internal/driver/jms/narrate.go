@@ -38,7 +38,7 @@ type follower struct {
 type file interface {
 	interval(s *sample)
 	close(s *sample) error
-	end() error // without a summary
+	discard() // nothing was written
 }
 
 // sample is an interval, or with final the whole run. Totals have the warm-up in them,
@@ -105,11 +105,19 @@ func (f *follower) open(o *Options) error {
 	if o.HDR != "" {
 		h, err := openHDR(o)
 		if err != nil {
+			f.discard()
 			return err
 		}
 		f.files = append(f.files, h)
 	}
 	return nil
+}
+
+// discard ends the files of a run that could not be made.
+func (f *follower) discard() {
+	for _, file := range f.files {
+		file.discard()
+	}
 }
 
 // follow takes the figures of m from now on.
@@ -137,9 +145,7 @@ func (f *follower) interval(iv takt.Interval) {
 // end prints the summary and ends the files.
 func (f *follower) end() {
 	if !f.began {
-		for _, file := range f.files {
-			_ = file.end() // nothing was written
-		}
+		f.discard()
 		return
 	}
 	s := &sample{final: true, at: time.Now(), counts: f.meter.counts(), result: "success"}
