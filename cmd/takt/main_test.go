@@ -132,7 +132,7 @@ func cmdClosed(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(read.Close())
 	defer write.Close()
 	cmd := exec.Command(path, args[2:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.Getenv("WORK"), write, ts.Stderr()
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = ts.Getenv("WORK"), environ(ts), write, ts.Stderr()
 	checkCode(ts, args[0], cmd.Run())
 }
 
@@ -154,7 +154,7 @@ const patience = 10 * time.Second
 
 // cmdDuring is "during ACTIONS CODE takt…": run takt, do something to it when the
 // target has had the first request, and want this exit code. ACTIONS are INT,
-// TERM, down (the target ends) and freeze (the generator stands still). Between two
+// TERM, HUP, QUIT, KILL (exit code -1), down (the target ends) and freeze (the generator stands still). Between two
 // of them no request comes for a second, so that a signal is seen before the next one:
 // those that are pending together have no order.
 func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
@@ -163,7 +163,7 @@ func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	path, err := lookTakt(ts, args[2])
 	ts.Check(err)
 	cmd.Path, cmd.Err = path, nil
-	cmd.Dir = ts.Getenv("WORK")
+	cmd.Dir, cmd.Env = ts.Getenv("WORK"), environ(ts)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	requests := func() uint64 { return targetOf(ts).server.Truth().Counts.Requests }
@@ -187,6 +187,16 @@ func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	checkCode(ts, code, err)
 }
 
+// environ is the environment of a command that the script does not start by exec: runs
+// belong into the script's own store.
+func environ(ts *testscript.TestScript) []string {
+	list := os.Environ()
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_STATE_HOME", "PATH", "URL"} {
+		list = append(list, name+"="+ts.Getenv(name))
+	}
+	return list
+}
+
 // lookTakt finds the command in the script's PATH, where testscript put it.
 func lookTakt(ts *testscript.TestScript, name string) (string, error) {
 	for _, dir := range strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator)) {
@@ -205,6 +215,12 @@ func act(r *running, p *os.Process, action string) error {
 		return p.Signal(syscall.SIGINT)
 	case "TERM":
 		return p.Signal(syscall.SIGTERM)
+	case "HUP":
+		return p.Signal(syscall.SIGHUP)
+	case "QUIT":
+		return p.Signal(syscall.SIGQUIT)
+	case "KILL":
+		return p.Kill()
 	case "down":
 		r.stop()
 		return nil

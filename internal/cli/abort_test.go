@@ -111,7 +111,7 @@ func TestOutcomeOfJudgements(t *testing.T) {
 	struck, cancel := context.WithCancelCause(t.Context())
 	cancel(&abortError{"ok<1", 2, "ok was 0"})
 	interrupted, cancel := context.WithCancelCause(t.Context())
-	cancel(&SignalError{15})
+	cancel(&SignalError{Number: 15})
 	after, cancel := context.WithCancelCause(interrupted)
 	cancel(&abortError{"ok<1", 2, "ok was 0"})
 	valid := takt.Report{Counts: takt.Counts{Scheduled: 2, OK: 1, Failed: 1}, Verdict: takt.Valid}

@@ -211,7 +211,7 @@ func TestSleepNoise(t *testing.T) {
 // A signal ends it at once; nothing is kept.
 func TestCalibrateStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(&SignalError{2})
+	cancel(&SignalError{Number: 2})
 	dir := t.TempDir()
 	var out, errs bytes.Buffer
 	e := home(map[string]string{"XDG_STATE_HOME": dir})

@@ -182,7 +182,7 @@ func TestCapacityInterrupted(t *testing.T) {
 	var out bytes.Buffer
 	code := Main(Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Interrupt: ctx, Getenv: func(string) string { return "" },
-		Stderr: &tripwire{text: "capacity: step 1:", spring: func() { cancel(&SignalError{2}) }},
+		Stderr: &tripwire{text: "capacity: step 1:", spring: func() { cancel(&SignalError{Number: 2}) }},
 	}, append([]string{"capacity", "-o", "json", "--no-store"}, short("p95<60s", url)...))
 	var r takt.Report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil || code != 130 {

@@ -93,7 +93,7 @@ func TestExitCodes(t *testing.T) {
 // Which reason decides when there are several.
 func TestOutcome(t *testing.T) {
 	interrupted, cancel := context.WithCancelCause(t.Context())
-	cancel(&SignalError{15})
+	cancel(&SignalError{Number: 15})
 	good := takt.Report{Counts: takt.Counts{Scheduled: 2, OK: 1, Failed: 1}, Verdict: takt.Valid}
 	invalid := good
 	invalid.Verdict = takt.Invalid
@@ -186,7 +186,7 @@ func parsed(t *testing.T, args ...string) *load {
 func TestInterrupt(t *testing.T) {
 	for _, number := range []int{2, 15} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(&SignalError{number})
+		cancel(&SignalError{Number: number})
 		code, _, errs := call(ctx, "http", "--rate", "10/s", "-z", "30s", serve(t, target.Options{}))
 		if code != 128+number {
 			t.Errorf("signal %d: exit code %d: %s", number, code, errs)

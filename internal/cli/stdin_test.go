@@ -30,7 +30,7 @@ func TestSignalEndsStdin(t *testing.T) {
 			defer w.Close()
 			go func() { _, _ = io.WriteString(w, c.first) }()
 			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(300*time.Millisecond, func() { cancel(&SignalError{2}) })
+			time.AfterFunc(300*time.Millisecond, func() { cancel(&SignalError{Number: 2}) })
 			var out, errs bytes.Buffer
 			began := time.Now()
 			code := Main(Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: ctx}, c.args)

@@ -36,7 +36,7 @@ func TestSignalEndsPipe(t *testing.T) {
 				defer f.Close()
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(100*time.Millisecond, func() { cancel(&SignalError{2}) })
+			time.AfterFunc(100*time.Millisecond, func() { cancel(&SignalError{Number: 2}) })
 			ended := make(chan int, 1)
 			var errs bytes.Buffer
 			go func() {

@@ -31,7 +31,7 @@ func TestStopped(t *testing.T) {
 		{7, 2, []string{"http", "--no-store"}, "stopped by SIGINT after 7 pairs"},
 	} {
 		b := &block{command: test.command, base: make([]analysis.Run, test.pairs)}
-		if got := b.stopped(&SignalError{test.signal}).Error(); got != test.want {
+		if got := b.stopped(&SignalError{Number: test.signal}).Error(); got != test.want {
 			t.Errorf("%s, want %s", got, test.want)
 		}
 	}

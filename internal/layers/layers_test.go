@@ -16,7 +16,7 @@ import (
 // trailing /* stands for the folders below.
 var order = []string{
 	"pkg/takt internal/layers docker",
-	"pkg/schedule pkg/hist internal/sock internal/outfile",
+	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop",
 	"internal/verdict",
 	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/kwire internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic internal/store/fault",
 	"internal/store/document internal/store/storetest",

@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
+
+	"github.com/taktload/takt/internal/stop"
 )
 
 // The exit codes of BenchmarkCmd, as those of takt's commands.
@@ -24,13 +28,14 @@ const (
 // those that DefineBenchmarkFlags names beside them. If the program has not defined
 // the flags or not parsed them, BenchmarkCmd does.
 //
-// SIGINT or SIGTERM stops the run: no more requests are sent, those under way and
+// SIGINT, SIGTERM, SIGHUP or SIGQUIT stops the run: no more requests are sent, those under way and
 // those that were due have --drain to end, and the report comes. A second signal
 // brings the report at once.
 //
 // BenchmarkCmd returns when all is well. Otherwise it ends the program: with exit
 // code 1 when the run could not be made, the report could not be written or not one
-// request succeeded, 2 when the flags or arguments are wrong, 130 after SIGINT and 143 after SIGTERM. A program that wants to
+// request succeeded, 2 when the flags or arguments are wrong, and 128
+// plus the number of the signal after one: 130 after SIGINT. A program that wants to
 // decide for itself calls Benchmark.Run.
 func BenchmarkCmd(h RequestHandler) {
 	s, theirs := define(flag.CommandLine), flag.Parsed()
@@ -42,9 +47,12 @@ func BenchmarkCmd(h RequestHandler) {
 		stray: stray(flag.CommandLine, theirs), stdout: os.Stdout, stderr: os.Stderr,
 	}
 	c.Handler, c.Tune = h, true
-	interrupt, abort, restore := signals(c.stopping)
-	code := c.run(interrupt, abort)
-	restore()
+	steps := stop.Signals(c.stopping)
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE) // as a signal it would end the program before its files are written
+	code := c.run(steps.Interrupt, steps.Abort)
+	steps.Restore()
+	signal.Stop(pipe)
 	if code != exitOK {
 		os.Exit(code)
 	}
@@ -87,12 +95,12 @@ func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
 
 // outcome maps a run to its exit code.
 func (c *command) outcome(interrupt context.Context, r *Result, written error) int {
-	var signal *signalError
+	var signal *stop.SignalError
 	switch {
 	case written != nil:
 		c.complain(written)
 	case errors.As(context.Cause(interrupt), &signal):
-		return exitSignal + signal.number
+		return exitSignal + signal.Number
 	case r.failed():
 		c.complain(errors.New("not one request succeeded: " + r.reason()))
 	default:

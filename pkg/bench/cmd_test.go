@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/stop"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -117,7 +118,7 @@ func TestExitCodes(t *testing.T) {
 	bad := RequestFunc(func(int) error { return errors.New("no luck") })
 	stopped := func(number int) context.Context {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(&signalError{number})
+		cancel(&stop.SignalError{Number: number})
 		return ctx
 	}
 	dir := t.TempDir()

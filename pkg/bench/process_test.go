@@ -85,7 +85,7 @@ func (p *process) end() (stdout, stderr string, code int) {
 }
 
 func TestSignalBringsTheReport(t *testing.T) {
-	for s, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	for s, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129, syscall.SIGQUIT: 131} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			p := start(t, "slow", "--concurrency=5", "--throughput=100", "--duration=1m")
