@@ -9,8 +9,10 @@ import (
 
 func main() {
 	interrupt, abort := cli.Signals()
-	os.Exit(cli.Main(cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable,
+	stdout := cli.NewStdout(os.Stdout)
+	code := cli.Main(cli.Env{
+		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable,
 		Interrupt: interrupt, Abort: abort,
-	}, os.Args[1:]))
+	}, os.Args[1:])
+	os.Exit(stdout.Exit(code, os.Stderr))
 }

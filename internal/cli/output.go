@@ -73,7 +73,7 @@ func parseReplayed(s string) (format.Format, string, error) {
 
 // colours are for people at a terminal who did not say no.
 func colours(env Env) bool {
-	f, ok := env.Stdout.(*os.File)
+	f, ok := env.Stdout.(interface{ Stat() (os.FileInfo, error) })
 	if !ok || env.Getenv("NO_COLOR") != "" || env.Getenv("TERM") == "dumb" || env.Getenv("CI") != "" {
 		return false
 	}
@@ -188,11 +188,12 @@ func (o *output) write(part func() error) {
 	}
 }
 
-// close writes the report to all outputs, whatever happens to some of them.
+// close writes the report to all outputs, whatever happens to some of them. Who closes
+// standard output and names a file wants the file alone.
 func (all outputs) close(r *takt.Report) error {
 	var errs []error
 	for _, o := range all {
-		if err := o.close(r); err != nil {
+		if err := o.close(r); err != nil && !(errors.Is(err, errClosed) && len(all) > 1) {
 			errs = append(errs, fmt.Errorf("cannot write the report to %s: %w", o.name, err))
 		}
 	}
