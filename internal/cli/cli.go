@@ -80,8 +80,12 @@ func (e Env) exit(err error) int {
 		return code.code
 	}
 	fmt.Fprintln(e.Stderr, "takt:", oneLine(err))
-	if asked := (*analysis.UsageError)(nil); errors.As(err, &asked) {
+	asked := (*analysis.UsageError)(nil)
+	switch {
+	case errors.As(err, &asked):
 		return exitUsage
+	case errors.Is(err, context.Canceled) && e.Interrupt != nil && errors.As(context.Cause(e.Interrupt), &signal), errors.As(err, &signal):
+		return exitSignal + signal.Number
 	}
 	return exitFailed
 }

@@ -14,8 +14,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// saveTime is how long a store may take to keep a run; after it the run is spooled.
-const saveTime = 10 * time.Second
+// How long a store may take to open and to keep a run; then the run is spooled.
+const (
+	saveTime  = 10 * time.Second
+	abortTime = 2 * time.Second // after the second signal
+)
 
 // storing is where runs are kept.
 type storing struct {
@@ -77,8 +80,10 @@ func (s *storing) use(ctx context.Context, env Env, open opener, f func(store.St
 	if err != nil {
 		return err
 	}
-	defer st.Close()
-	return f(st)
+	return patient(ctx, func() error {
+		defer st.Close()
+		return f(st)
+	})
 }
 
 // opener is store.Open or store.OpenExisting.
@@ -90,18 +95,33 @@ func (s *storing) open(ctx context.Context, env Env, open opener) (store.Store, 
 		return nil, err
 	}
 	v := storeVariables()
-	return open(ctx, where, store.Options{
-		User: env.Getenv(v[0]), Password: env.Getenv(v[1]), APIKey: env.Getenv(v[2]), CAFile: env.Getenv(v[3]),
+	options := store.Options{User: env.Getenv(v[0]), Password: env.Getenv(v[1]), APIKey: env.Getenv(v[2]), CAFile: env.Getenv(v[3])}
+	ctx, cancel := saving(ctx, nil)
+	defer cancel()
+	var opened store.Store
+	err = patient(ctx, func() (err error) {
+		opened, err = open(ctx, where, options)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
+}
+
+// keep saves the run. A signal that has ended the run does not end this. Where saving
+// is not possible, or takes too long, the report goes to the spool; it never costs the
+// run its exit code.
+func (s *storing) keep(env Env, r *takt.Report) {
+	r = format.Finite(r)
+	s.keepBy(env, r, func(ctx context.Context) error {
+		return s.with(ctx, env, func(st store.Store) error { return st.Save(ctx, r) })
 	})
 }
 
-// keep saves the run. A signal that has ended the run does not end this. Where that
-// is not possible the report goes to the spool; it never costs the run its exit code.
-func (s *storing) keep(env Env, r *takt.Report) {
-	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
-	defer cancel()
-	r = format.Finite(r)
-	err := s.with(ctx, env, func(st store.Store) error { return st.Save(ctx, r) })
+// keepBy is keep, by that way to save r.
+func (s *storing) keepBy(env Env, r *takt.Report, save func(context.Context) error) {
+	err := inTime(env.Abort, save)
 	if err == nil {
 		return
 	}
@@ -116,7 +136,11 @@ func (s *storing) keep(env Env, r *takt.Report) {
 		s.said = true
 		return
 	}
-	dir, command, spooled := s.spool(env, r)
+	var dir, command string
+	spooled := inTime(env.Abort, func(context.Context) (err error) {
+		dir, command, err = s.spool(env, r)
+		return err
+	})
 	if spooled != nil {
 		fmt.Fprintf(to, "takt: the run is not stored: %v; nor can it wait for the store: %v; keep it with -o json=FILE, then takt store import FILE\n", err, spooled)
 		return

@@ -23,7 +23,8 @@ func TestFullDisk(t *testing.T) {
 	f := open(t, path)
 	_, err := f.Write([]byte(strings.Repeat("new", 64<<10)))
 	f.Discard()
-	if !errors.Is(err, syscall.ENOSPC) || read(t, path) != old {
+	var e *fs.PathError
+	if !errors.Is(err, syscall.ENOSPC) || !errors.As(err, &e) || e.Path != path || read(t, path) != old {
 		t.Errorf("%v, %q", err, read(t, path))
 	}
 	alone(t, dir)

@@ -5,6 +5,7 @@ package outfile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -96,7 +97,17 @@ func (f *File) Write(b []byte) (int, error) {
 		}
 	}
 	f.begun = true
-	return f.f.Write(b)
+	n, err := f.f.Write(b)
+	return n, f.named(err)
+}
+
+// named is err with the path that the user knows.
+func (f *File) named(err error) error {
+	var e *fs.PathError
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &fs.PathError{Op: e.Op, Path: f.path, Err: e.Err}
 }
 
 // truncate empties a regular file; pipes and devices have nothing to lose.
@@ -160,7 +171,7 @@ func (f *File) finish() error {
 		_, err = f.Write(nil)
 	}
 	if err == nil && f.temp != "" {
-		err = f.f.Sync()
+		err = f.named(f.f.Sync())
 	}
 	if err == nil {
 		err = f.Show()

@@ -39,7 +39,7 @@ func TestOpen(t *testing.T) {
 	for where, want := range map[string]string{
 		"postgres://u:secret@h/db": "elasticsearch://",
 		"elasticsearch://":         "give it as",
-		dir:                        "is a directory",
+		dir:                        "it is a directory",
 	} {
 		s, err := Open(t.Context(), where, Options{})
 		if err == nil || s != nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {

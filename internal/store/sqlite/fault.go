@@ -12,8 +12,11 @@ import (
 	"github.com/taktload/takt/internal/store/fault"
 )
 
-// damagedHint is what to do about fault.ErrCorrupt.
-const damagedHint = "move the file away: takt makes a new one; sqlite3 FILE .recover may get runs out of the old one"
+// What to do about fault.ErrCorrupt and fault.ErrFull.
+const (
+	damagedHint = "move the file away: takt makes a new one; sqlite3 FILE .recover may get runs out of the old one"
+	fullHint    = "make room on the disk, or forget old runs with takt store prune"
+)
 
 // faults are what SQLite's primary result codes mean here. ERROR is that of a table or
 // column that is not there.
@@ -23,7 +26,7 @@ var faults = []struct {
 	hint  string
 }{
 	{[]int{sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}, fault.ErrLocked, "end the program that has it open, then try again"},
-	{[]int{sqlite3.SQLITE_FULL}, fault.ErrFull, "make room on the disk, or forget old runs with takt store prune"},
+	{[]int{sqlite3.SQLITE_FULL}, fault.ErrFull, fullHint},
 	{[]int{sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}, fault.ErrCorrupt, damagedHint},
 	{[]int{sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}, fault.ErrReadOnly, "make the file and its folder writable, or give another file with --store"},
 	{[]int{sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}, fault.ErrUnreachable, "look at the disk, or give another file with --store"},
@@ -46,8 +49,19 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	}
 	for _, f := range faults {
 		if slices.Contains(f.codes, e.Code()&0xff) { // the low byte is the primary code
-			return &fault.Error{Kind: f.kind, Store: s.path, Cause: err, Hint: f.hint}
+			return s.orFull(&fault.Error{Kind: f.kind, Store: s.path, Cause: err, Hint: f.hint})
 		}
 	}
 	return fmt.Errorf("%s: %w", s.path, err)
+}
+
+// orFull is e, or that the disk is full where SQLite takes that for something else.
+func (s *Store) orFull(e *fault.Error) error {
+	if e.Kind != fault.ErrReadOnly && e.Kind != fault.ErrUnreachable {
+		return e
+	}
+	if err := diskFull(s.path); err != nil {
+		return &fault.Error{Kind: fault.ErrFull, Store: s.path, Cause: err, Hint: fullHint}
+	}
+	return e
 }

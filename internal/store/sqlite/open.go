@@ -19,8 +19,8 @@ import (
 var pragmas = []string{"busy_timeout(5000)", "synchronous(FULL)"}
 
 // Open opens the store in that file, and makes it and its folder if need be, for the
-// user alone. From a store that may only be read runs can be read: Save and Delete give
-// fault.ErrReadOnly.
+// user alone. From a store that may only be read, or on a full disk, runs can be read:
+// Save and Delete give fault.ErrReadOnly or fault.ErrFull.
 func Open(ctx context.Context, path string) (*Store, error) { return open(ctx, path, true, pragmas) }
 
 // OpenExisting is Open, but without a file the error is fault.ErrAbsent.
@@ -37,7 +37,7 @@ func open(ctx context.Context, path string, create bool, pragmas []string) (*Sto
 		return nil, err
 	}
 	s, err := connect(ctx, path, pragmas, "rw")
-	if !errors.Is(err, fault.ErrReadOnly) && !errors.Is(err, fault.ErrUnreachable) {
+	if !errors.Is(err, fault.ErrReadOnly) && !errors.Is(err, fault.ErrUnreachable) && !errors.Is(err, fault.ErrFull) {
 		return s, err
 	}
 	for _, mode := range readOnlyModes(path) {
@@ -63,6 +63,9 @@ func readOnlyModes(path string) []string {
 // beside it the same mode. To be allowed to read it is enough.
 func touch(path string, create bool) (err error) {
 	flags := os.O_RDWR
+	if err := notAFile(path); err != nil {
+		return &fault.Error{Kind: fault.ErrUnreachable, Store: path, Cause: err, Hint: "give a file with --store"}
+	}
 	if create {
 		flags |= os.O_CREATE
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -80,6 +83,8 @@ func touch(path string, create bool) (err error) {
 	switch {
 	case err == nil:
 		return f.Close()
+	case noRoom(err):
+		return &fault.Error{Kind: fault.ErrFull, Store: path, Cause: err, Hint: fullHint}
 	case denied:
 		return &fault.Error{Kind: fault.ErrReadOnly, Store: path, Cause: err, Hint: "give another file with --store"}
 	case !create && errors.Is(err, fs.ErrNotExist):

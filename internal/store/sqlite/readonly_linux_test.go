@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -92,4 +94,65 @@ func readOnly(t *testing.T, path, id string, runs int) {
 	}
 	wrong(t, path, s.Save(t.Context(), storetest.Reports(2, 1)...), fault.ErrReadOnly)
 	wrong(t, path, s.Delete(t.Context(), id), fault.ErrReadOnly)
+}
+
+// A disk that is full is called full, also where SQLite says that the database is
+// read-only, since it cannot make its files beside it. The runs can still be read.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=600k"); err != nil {
+		t.Skipf("only root can mount a small disk: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	path, reports := filepath.Join(dir, "runs.db"), storetest.Reports(1, 2)
+	s := at(t, path)
+	if err := s.Save(t.Context(), reports[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	fill(t, filepath.Join(dir, "fill"))
+	again, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if _, err := again.Load(t.Context(), reports[0].ID); err != nil {
+		t.Error(err)
+	}
+	err = again.Save(t.Context(), reports[1])
+	wrong(t, path, err, fault.ErrFull)
+	if errors.Is(err, fault.ErrReadOnly) || !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	_, err = Open(t.Context(), filepath.Join(dir, "new.db"))
+	wrong(t, "new.db", err, fault.ErrFull)
+}
+
+// fill writes a file until the disk is full.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+}
+
+// SQLite would wait for a pipe, without an end.
+func TestNotAFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for path, what := range map[string]string{pipe: "named pipe", os.DevNull: "device", t.TempDir(): "directory"} {
+		for _, open := range []func(context.Context, string) (*Store, error){Open, OpenExisting} {
+			_, err := open(t.Context(), path)
+			wrong(t, path+" (it is a "+what+")", err, fault.ErrUnreachable)
+		}
+	}
 }
