@@ -194,6 +194,8 @@ func (p *flagParser) short(arg string) {
 		p.fault("flag -%s needs a value", arg)
 	case len(arg) == 1:
 		p.set(f, "-"+arg, p.next())
+	case arg[1] != '=' && isLetter(arg[1]) && isSecret(f):
+		p.fault("the value of -%s stands apart: -%s VALUE", arg[:1], arg[:1])
 	case arg[1] == '=' || !isLetter(arg[1]):
 		p.set(f, "-"+arg[:1], strings.TrimPrefix(arg[1:], "="))
 	default:

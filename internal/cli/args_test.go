@@ -45,7 +45,7 @@ func TestFlags(t *testing.T) {
 		"-o report.json":          `unknown format "report.json"`,
 		"--assert p99<250":        `assertion "p99<250": "250" cannot be the bound of p99`,
 		"--assert tiger<1":        `assertion "tiger<1": unknown metric "tiger"`,
-		"--header :x":             `bad --header: header ":x" has no colon`,
+		"--header :x":             `bad --header: not a header`,
 		"--fail-on 404,6xx":       `bad --fail-on: bad status "6xx"`,
 		"--stages 1s@5/s -z 5":    "both --stages and --duration are given",
 		"--label =x":              `bad --label: label "=x" has no name`,

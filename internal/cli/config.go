@@ -105,7 +105,7 @@ func (s *settings) effective(flags *pflag.FlagSet) (rows []settingRow) {
 		}
 		given := s.of(f)
 		if len(given) == 0 { // the command may have filled it in
-			given = []setting{{f.Name, f.Value.String(), origin{kind: fromDefault}}}
+			given = []setting{{name: f.Name, value: f.Value.String(), origin: origin{kind: fromDefault}}}
 		}
 		for _, g := range given {
 			rows = append(rows, newRow(f, g))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ type load struct {
 	calibrated *calibration         // of this host; nil: it is not
 	conditions []analysis.Assertion // of --abort-on
 	abort      context.CancelCauseFunc
-	scrub      *strings.Replacer
+	scrub      *scrubber
 	group      string
 	named      map[string]string // labels of the thing under test
 	brokeOff   error             // what ended the list of operations before its time
@@ -58,11 +59,12 @@ func addLoads(root *cobra.Command, env Env) {
 			}
 			root.AddCommand(groups[row.Group])
 		}
-		groups[row.Group].AddCommand(newLoad(env, row))
+		_, c := newLoad(env, row)
+		groups[row.Group].AddCommand(c)
 	}
 }
 
-func newLoad(env Env, row driver.Row) *cobra.Command {
+func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(interruptible{env}), progress: progressAuto, repeat: 1}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	c.Annotations = map[string]string{legacyFlags: strings.Join(row.Legacy, " ")}
@@ -79,7 +81,7 @@ func newLoad(env Env, row driver.Row) *cobra.Command {
 		}
 		return l.run(c.Context(), args)
 	}
-	return c
+	return l, c
 }
 
 func (l *load) addFlags(fs *goFlagSet) {
@@ -97,7 +99,7 @@ func (l *load) addFlags(fs *goFlagSet) {
 // faults are those of validate, without secrets.
 func (l *load) faults(args []string) []error {
 	faults := l.validate(args)
-	l.scrub = scrubber(l.flags, l.driver)
+	l.scrub = newScrubber(l.flags, l.words(), l.driver)
 	for i, err := range faults {
 		faults[i] = l.clean(err)
 	}
@@ -355,26 +357,29 @@ func (l *load) head() takt.Report {
 // command is the command line as it was given, without secrets.
 func (l *load) command() []string {
 	words := []string{"takt"}
-	for _, a := range l.env.args {
-		words = append(words, hidePassword(l.scrub.Replace(l.redact(a))))
+	for _, w := range l.words() {
+		words = append(words, l.scrub.Replace(w))
 	}
 	return words
 }
 
-// redact takes out of a word of the command line what its flag does not show. The
-// word ends with the value: -H VALUE, -HVALUE or --header=VALUE.
-func (l *load) redact(word string) string {
+// words is the command line without the values of flags that are secret, and without
+// the passwords of URLs.
+func (l *load) words() []string {
+	words := slices.Clone(l.env.args)
 	for _, s := range l.env.settings.given {
-		f := l.flags.Lookup(s.name) // nil: --config
-		if f == nil || s.origin.kind != fromFlag {
+		f, at := l.flags.Lookup(s.name), len(words)-1-s.after // nil: --config
+		if f == nil || s.origin.kind != fromFlag || at < 0 {
 			continue
 		}
-		flag, ok := f.Value.(redacter)
-		if rest, found := strings.CutSuffix(word, s.value); ok && found {
-			return rest + flag.Redact(s.value)
+		if before, found := strings.CutSuffix(words[at], s.value); found {
+			words[at] = before + hidden(f.Value, s.value)
 		}
 	}
-	return word
+	for i, w := range words {
+		words[i] = hidePassword(w)
+	}
+	return words
 }
 
 // complete adds to the engine's report what only the command knows.

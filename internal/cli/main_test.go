@@ -167,7 +167,7 @@ func TestDefaults(t *testing.T) {
 func parsed(t *testing.T, args ...string) *load {
 	t.Helper()
 	row := driver.Table()[0]
-	l := &load{env: Env{Stdout: &bytes.Buffer{}}, row: row, engine: engine.Defaults(), driver: row.New(nil), progress: progressAuto, repeat: 1}
+	l := &load{env: Env{Stdout: &bytes.Buffer{}, settings: &settings{}}, row: row, engine: engine.Defaults(), driver: row.New(nil), progress: progressAuto, repeat: 1}
 	l.flags = newGoFlagSet("http")
 	l.engine.AddFlags(l.flags)
 	l.driver.AddFlags(l.flags)

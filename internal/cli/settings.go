@@ -42,6 +42,7 @@ func (o origin) bad(name string) string {
 type setting struct {
 	name, value string
 	origin      origin
+	after       int // words of the command line after the one that ends with the value
 }
 
 // settings are those of the command that runs, in the order in which they were set.
@@ -150,24 +151,20 @@ func (p *flagParser) isGiven(name string) bool {
 // put sets f and remembers it, also a value that it refuses: no other one is
 // meant to stand in for it.
 func (p *flagParser) put(f *pflag.Flag, value string, o origin) {
-	p.given = append(p.given, setting{f.Name, value, o})
+	p.given = append(p.given, setting{f.Name, value, o, len(p.rest)})
 	if err := f.Value.Set(value); err != nil {
 		p.refused = append(p.refused, f.Name)
-		p.fault("%s: %s", o.bad(f.Name), refusal(f, value, o, err))
+		p.fault("%s: %s", o.bad(f.Name), refusal(f, value, err))
 		return
 	}
 	f.Changed = true
 }
 
-// refusal is why f refuses value, in words. What came from a file or the environment
-// is not shown if it could be a secret; what was typed is on the screen already.
-func refusal(f *pflag.Flag, value string, o origin, err error) string {
+// refusal is why f refuses value, in words. Flags for secrets do not show it.
+func refusal(f *pflag.Flag, value string, err error) string {
 	text := err.Error()
 	if text == "parse error" { // all that the standard flags say
 		text = fmt.Sprintf("%q is not %s", value, expected(f.Value.Type()))
-	}
-	if o.kind != fromFlag && isSecret(f) && value != "" {
-		text = strings.NewReplacer(fmt.Sprintf("%q", value), fmt.Sprintf("%q", takt.Redacted), value, takt.Redacted).Replace(text)
 	}
 	return text
 }

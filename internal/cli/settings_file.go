@@ -75,7 +75,7 @@ func (c *configFile) sort(lines []configLine) map[string][]setting {
 		if l.bare {
 			l.value = f.NoOptDefVal
 		}
-		mine[l.name] = append(mine[l.name], setting{l.name, l.value, origin{fromFile, fmt.Sprintf("%s:%d", c.path, l.number)}})
+		mine[l.name] = append(mine[l.name], setting{name: l.name, value: l.value, origin: origin{fromFile, fmt.Sprintf("%s:%d", c.path, l.number)}})
 	}
 	return mine
 }

@@ -120,8 +120,8 @@ func TestSettingFaults(t *testing.T) {
 			"takt: stdin:3: rate stands in line 1 already; keep one",
 			"takt: stdin:4: timeout has no value; write timeout = VALUE",
 		}},
-		{[]string{"TAKT_HEADER=Bearer tiger"}, "", "", []string{`takt: bad TAKT_HEADER: header "xxxxx" has no colon`}},
-		{nil, `header = "a \"tiger\""`, "", []string{`takt: stdin:1: bad header: header "xxxxx" has no colon`}},
+		{[]string{"TAKT_HEADER=Bearer tiger"}, "", "", []string{`takt: bad TAKT_HEADER: not a header`}},
+		{nil, `header = "a \"tiger\""`, "", []string{`takt: stdin:1: bad header: not a header`}},
 		{nil, "", "-D -", []string{"takt: --config and -D read standard input, which can be read once; give all but one a file"}},
 		{nil, "", "-D - --targets - --repeat 2", []string{
 			"takt: --config and -D and --targets read standard input, ",

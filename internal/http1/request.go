@@ -123,7 +123,7 @@ func CheckTarget(t string) error {
 // CheckField reports what is wrong with a header line.
 func CheckField(f Field) error {
 	if !isToken(f.Name) {
-		return fmt.Errorf("header name %q is not a token", f.Name)
+		return badName(f.Name)
 	}
 	for i := range len(f.Value) {
 		if !isValue(f.Value[i : i+1]) { // the value is not shown: it may be a secret
@@ -136,6 +136,16 @@ func CheckField(f Field) error {
 		}
 	}
 	return nil
+}
+
+// badName shows the name as far as it is one: a secret may follow.
+func badName(name string) error {
+	for i := range len(name) {
+		if !isToken(name[i : i+1]) {
+			return fmt.Errorf("header name %q is not a token: it has a space or another character that no name has", name[:i]+"…")
+		}
+	}
+	return errors.New("a header name is not a token: it is empty")
 }
 
 // isVisible says that s is ASCII without spaces and control characters.

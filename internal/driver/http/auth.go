@@ -69,12 +69,9 @@ func SecretFrom(value, path, flag string) (string, error) {
 	return s, nil
 }
 
-// minSecret is the length from which on a secret is looked for in texts, in bytes: of
-// a shorter one too much that is none would look like it.
-const minSecret = 4
-
-func longSecrets(all ...string) []string {
-	return slices.DeleteFunc(all, func(s string) bool { return len(s) < minSecret })
+// present are those that are not empty.
+func present(all ...string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
 // secretsOf are what a server may echo of an Authorization header: what stands behind
@@ -89,7 +86,7 @@ func secretsOf(header string) (secrets []string) {
 		plain, _ := base64.StdEncoding.DecodeString(value) // what is no base64 has no password
 		_, password, _ = strings.Cut(string(plain), ":")
 	}
-	return longSecrets(value, password)
+	return present(value, password)
 }
 
 // authorization is the header of requests to u: what the flags say, else what

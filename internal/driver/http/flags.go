@@ -1,6 +1,7 @@
 package http
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,7 +19,7 @@ type Header []http1.Field
 func (h *Header) Set(s string) error {
 	name, value, ok := strings.Cut(s, ":")
 	if !ok || strings.TrimSpace(name) == "" {
-		return fmt.Errorf("header %q has no colon; write it as 'Name: value'", s)
+		return errors.New("not a header; write it as 'Name: value'") // the text may be a secret
 	}
 	*h = append(*h, http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
 	return nil
@@ -57,7 +58,7 @@ func (h *Header) Secrets() []string {
 			secrets = append(secrets, f.Value, strings.TrimSpace(credentials))
 		}
 	}
-	return longSecrets(secrets...)
+	return present(secrets...)
 }
 
 // isSecret reports whether a header carries credentials.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/taktload/takt/internal/http1"
 )
@@ -97,7 +98,7 @@ func (t *targetReader) parse(text string) (*fixed, error) {
 	}
 	method, at, ok := startOfTarget(text)
 	if !ok {
-		return nil, fmt.Errorf("%.60q is no target; write METHOD URL, such as GET http://127.0.0.1:8080/", text)
+		return nil, fmt.Errorf("%s is no target; write METHOD URL, such as GET http://127.0.0.1:8080/", begin(text))
 	}
 	header, body, err := t.parseRest()
 	if err != nil {
@@ -113,6 +114,20 @@ func startOfTarget(line string) (method, at string, ok bool) {
 	at = strings.TrimSpace(at)
 	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (strings.Contains(at, "://") || strings.HasPrefix(at, "/"))
 	return method, at, ok
+}
+
+// begin names a line by its beginning, as far as that cannot be a secret: a URL, or a
+// word without digits.
+func begin(line string) string {
+	word, _, _ := strings.Cut(line, " ")
+	if strings.Contains(word, "://") || strings.HasPrefix(word, "/") {
+		return fmt.Sprintf("%.60q", word)
+	}
+	word, _, _ = strings.Cut(word, ":")
+	if other := strings.TrimFunc(word, func(r rune) bool { return unicode.IsLetter(r) || r == '-' }); word == "" || other != "" || len(word) > 30 {
+		return "the line"
+	}
+	return fmt.Sprintf("the line that begins with %q", word)
 }
 
 // parseRest reads header lines and the body's file.
@@ -140,7 +155,7 @@ func (t *targetReader) parseRest() (header []http1.Field, body []byte, err error
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, nil, fmt.Errorf("%.60q is neither a header nor @FILE nor the next target", line)
+			return nil, nil, fmt.Errorf("%s is neither a header nor @FILE nor the next target", begin(line))
 		}
 		f := http1.Field{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)}
 		if !strings.EqualFold(f.Name, "host") { // which newMessage takes apart

@@ -207,8 +207,8 @@ GET http://ann:hunter2@x/
 
 func TestTargetFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"GET http://x/\nnonsense\n":                                 ":2: \"nonsense\" is neither",
-		"\n\nGET nowhere\n":                                         ":3: \"GET nowhere\" is no target",
+		"GET http://x/\nnonsense\n":                                 ":2: the line that begins with \"nonsense\" is neither",
+		"\n\nGET nowhere\n":                                         ":3: the line that begins with \"GET\" is no target",
 		"GET /path\n":                                               ":1: \"/path\" has no http:// or https://",
 		"GET ftp://x/\n":                                            ":1: \"ftp://x/\" has no",
 		"POST http://x/\n@/nowhere\n":                               ":2: cannot read the body",
@@ -222,13 +222,18 @@ func TestTargetFaults(t *testing.T) {
 		"GET http://x/\n" + strings.Repeat("a", 16<<20+1):           ":2: the line is longer than 16 MiB",
 		"{\"method\":\"GET\"}\n":                                    ":1: a target needs method and url",
 		"{\"method\":\n":                                            ":1: unexpected EOF",
-		"GET http://x/\nX Y: 1\n":                                   ":2: header name",
+		"GET http://x/\nX Y: 1\n":                                   ":2: header name \"X…\" is not a token: it has a space",
+		"GET http://x/\nAuthorization tiger\n":                      ":2: the line that begins with \"Authorization\" is neither",
+		"GET http://x/\n\nCookie: tiger\n":                          ":3: the line that begins with \"Cookie\" is no target",
+		"GET http://x/\ntiger1234tiger\n":                           ":2: the line is neither a header",
+		"tiger1234tiger\n":                                          ":1: the line is no target",
+		"http://x/\n":                                               ":1: \"http://x/\" is no target",
 		"GET http://x/\n\nGET http://x/\nA:\x01":                    ":4: header A",
 	} {
 		o := http.New()
 		o.Targets = write(t, "targets", text)
 		faults := o.Validate(nil)
-		if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), o.Targets+want) {
+		if len(faults) != 1 || !strings.HasPrefix(faults[0].Error(), o.Targets+want) || strings.Contains(faults[0].Error(), "tiger") {
 			t.Errorf("%.60q: %v, want %s", text, faults, want)
 		}
 	}

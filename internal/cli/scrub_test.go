@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+func scrubberOf(public []string, secrets ...takt.Secret) *scrubber {
+	var holders []any
+	for _, s := range secrets {
+		holders = append(holders, s)
+	}
+	return newScrubber(newGoFlagSet("x"), public, holders...)
+}
+
+const random = "pL0vQ2zX8mT4nB6wR1yC3sD5fG7hJ9kA_uE-iOqZ" // 40 characters
+
+// A secret is hidden as a whole, where it can stand; ordinary text stays as it is.
+func TestScrubber(t *testing.T) {
+	for _, c := range []struct{ secret, text, want string }{
+		{"t", "cannot reach the target: dial tcp 127.0.0.1:1: connect: connection refused", ""},
+		{"a", "a run of a target", ""},
+		{"t", "t", "xxxxx"}, // nothing else
+		{"t", "unit t is not known", ""},
+		{"t", `login failed: password=t`, "login failed: password=xxxxx"},
+		{"t", `{"user":"u","password": "t","x":"t"}`, `{"user":"u","password": "xxxxx","x":"t"}`},
+		{"t", "sasl.password: 't'", "sasl.password: 'xxxxx'"},
+		{"t", "password=tiger", ""}, // another one
+		{"t", "Authorization: Bearer t", "Authorization: Bearer xxxxx"},
+		{"t", "?api_key=t&x=t", "?api_key=xxxxx&x=t"},
+		{"a", "basic a, bearer a.", "basic xxxxx, bearer xxxxx."},
+		{"pass", "the password of the passenger passes", ""},
+		{"pass", "bypass; pass_1; compass", ""},
+		{"pass", "refused: pass (user u)", "refused: xxxxx (user u)"},
+		{"pass", "é is a letter: épass, passé", ""},
+		{"password", "passwords; the password is wrong", "passwords; the xxxxx is wrong"},
+		{"tiger", `body "a\ntiger\n"`, `body "a\nxxxxx\n"`},
+		{"tiger", "/?next=u%3Atiger", "/?next=u%3Axxxxx"},
+		{random, "x" + random + "y", "x" + "xxxxx" + "y"},
+		{random, "token " + random, "token xxxxx"},
+		{random, random[:39], ""}, // not whole
+		{`q"u\o`, fmt.Sprintf("%q", `q"u\o`), `"xxxxx"`},
+		{"a&b/c@d", "pw a&b/c@d.", "pw xxxxx."},
+	} {
+		want := c.want
+		if want == "" {
+			want = c.text
+		}
+		if got := scrubberOf(nil, takt.Secret(c.secret)).Replace(c.text); got != want {
+			t.Errorf("%q: %q became %q, want %q", c.secret, c.text, got, want)
+		}
+	}
+}
+
+// Every way in which a program writes a secret is known.
+func TestScrubberForms(t *testing.T) {
+	for _, secret := range []string{"pass", "pa ss&/é?@:", random, `back\slash"quote`} {
+		s := scrubberOf(nil, takt.Secret(secret))
+		inJSON, err := json.Marshal(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{
+			"plain": secret, "Go": fmt.Sprintf("%q", secret), "JSON": string(inJSON),
+			"path": url.PathEscape(secret), "query": url.QueryEscape(secret), "lower": lowerEscapes(url.QueryEscape(secret)),
+			"URL":    (&url.URL{Scheme: "http", Host: "h", User: url.UserPassword("u", secret)}).String(),
+			"base64": base64.StdEncoding.EncodeToString([]byte(secret)),
+		} {
+			if got := s.Replace("<" + text + ">"); !strings.Contains(got, takt.Redacted) || strings.Contains(got, text) {
+				t.Errorf("%s as %s: %s", secret, name, got)
+			}
+		}
+	}
+}
+
+// The longest one first: the end of a secret that begins with another must not be left.
+func TestScrubberOfSeveral(t *testing.T) {
+	s := scrubberOf(nil, "tige", "tiger-lily", "tiger", "t", "")
+	if got := s.Replace("tiger-lily, tiger and tige: not t"); got != "xxxxx, xxxxx and xxxxx: not t" {
+		t.Error(got)
+	}
+	if got := scrubberOf(nil, "").Replace("10 of 20"); got != "10 of 20" {
+		t.Error(got)
+	}
+}
+
+// What everybody sees on the command line is no secret, but a password beside its name is.
+func TestScrubberOfPublicWords(t *testing.T) {
+	s := scrubberOf([]string{"--user", "artemis", "amqp://artemis:61616", "--label", random}, "artemis", random)
+	text := "cannot reach artemis:61616 as artemis, password=artemis, token " + random
+	if got := s.Replace(text); got != "cannot reach artemis:61616 as artemis, password=xxxxx, token xxxxx" {
+		t.Error(got)
+	}
+}
+
+// No value of a secret flag is in the command that a report shows, however short it is,
+// and no other word loses a letter.
+func TestCommandWithoutSecrets(t *testing.T) {
+	for _, secret := range []string{"t", "a", "pass", random} {
+		for _, c := range []struct {
+			args []string
+			want string
+		}{
+			{[]string{"http", "-a", "ann:" + secret, "--label", "start=at", "http://target/a"}, "takt http -a xxxxx --label start=at http://target/a"},
+			{[]string{"http", "-a", secret + ":" + secret, "http://target/" + secret}, "takt http -a xxxxx http://target/" + secret},
+			{[]string{"http", "--bearer=" + secret, "http://target/a"}, "takt http --bearer=xxxxx http://target/a"},
+			{[]string{"http", "-H", "X-Tok: " + secret, "-H", "Accept: text", "http://target/at"}, "takt http -H X-Tok: xxxxx -H Accept: xxxxx http://target/at"},
+			{[]string{"http", "-n", "1", "http://u:" + secret + "@target/t"}, "takt http -n 1 http://u:xxxxx@target/t"},
+			{[]string{"http", "-x", "http://u:" + secret + "@proxy:3128", "http://target/"}, "takt http -x http://u:xxxxx@proxy:3128 http://target/"},
+			{[]string{"jms", "producer", "--user", "test", "--password", secret, "queue://test"}, "takt jms producer --user test --password xxxxx queue://test"},
+			{[]string{"kafka", "produce", "--sasl", "plain", "--sasl-user", "at", "--sasl-password", secret, "--topic", "t"}, "takt kafka produce --sasl plain --sasl-user at --sasl-password xxxxx --topic t"},
+		} {
+			if secret == random && strings.HasSuffix(c.want, random) {
+				continue // so long a one is looked for anywhere
+			}
+			if got := strings.Join(commandOf(t, c.args), " "); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		}
+	}
+}
+
+// commandOf is the command line as a report shows it.
+func commandOf(t *testing.T, args []string) []string {
+	t.Helper()
+	env := Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }, args: args, settings: &settings{}}
+	root, loads := &cobra.Command{Use: "takt"}, map[*cobra.Command]*load{}
+	for _, row := range driver.Table() {
+		group := root
+		if row.Group != "" {
+			if group = subcommand(root, row.Group); group == nil {
+				group = &cobra.Command{Use: row.Group}
+				root.AddCommand(group)
+			}
+		}
+		l, c := newLoad(env, row)
+		loads[c] = l
+		group.AddCommand(c)
+	}
+	rest, err := parseFlags(env, root, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, depth := findCommand(root, rest)
+	if err := cmd.Args(cmd, rest[depth+1:]); err != nil {
+		t.Fatal(err)
+	}
+	return loads[cmd].command()
+}
