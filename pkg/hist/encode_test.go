@@ -59,14 +59,6 @@ func random(scale float64, n int) *Histogram {
 // power of two from 2¹⁰ on and as many below; the last ones are beyond the hour.
 const buckets = 33 * 1024
 
-// valueAt is the lowest value of a bucket, the inverse of index.
-func valueAt(i int) time.Duration {
-	if i < 2048 {
-		return time.Duration(i)
-	}
-	return time.Duration(1024+i&1023) << (i>>10 - 1)
-}
-
 // The library iterates from bucket 0 to the last in use, so it tells its index.
 func TestIndexIsTheLibrarys(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -58,7 +58,8 @@ func (h *Histogram) Merge(o *Histogram) {
 }
 
 // MergeEncoded is Merge with what Decode reads in s, at a quarter of the garbage:
-// 74 KB against 319 KB for 2000 buckets in use.
+// 74 KB against 319 KB for 2000 buckets in use. What comes from outside goes through a
+// Decoder. After an error h may have a part of it.
 func (h *Histogram) MergeEncoded(s string) error {
 	if s == "" {
 		return nil
@@ -67,7 +68,9 @@ func (h *Histogram) MergeEncoded(s string) error {
 	if err != nil {
 		return notEncoded(err)
 	}
-	p.MergeInto(h.h)
+	if dropped := p.MergeInto(h.h); dropped > 0 {
+		return notEncoded(fmt.Errorf("%d of its values are beyond %v, or more than 2^63 with the others", dropped, Highest))
+	}
 	return nil
 }
 

@@ -1,0 +1,157 @@
+package hist
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+)
+
+// The sizes of the V2 encoding: its headers, and at most nine bytes for each count up to
+// that of Highest, which is below 2⁴².
+const (
+	compressedHeader = 8
+	header           = 40
+	mostCounts       = 33 << 10
+	longestCount     = 9
+	mostPlain        = header + mostCounts*longestCount
+)
+
+// Decoder reads histograms that come from outside: only those of takt's own range and
+// precision, in bounded memory, and no count or sum beyond 2⁶³. One decoder reads one
+// histogram after the other with the same buffers. The zero value is ready. It is not
+// safe for concurrent use.
+type Decoder struct {
+	text  []byte // base64 without its letters
+	plain bytes.Buffer
+	unzip io.ReadCloser
+}
+
+// Merge adds the histogram that s encodes to h. An error leaves h with a part of it, or
+// nothing.
+func (d *Decoder) Merge(h *Histogram, s string) error {
+	if s == "" {
+		return nil
+	}
+	if err := d.merge(h, s); err != nil {
+		return notEncoded(err)
+	}
+	return nil
+}
+
+func (d *Decoder) merge(h *Histogram, s string) error {
+	if len(s) > base64.StdEncoding.EncodedLen(compressedHeader+mostPlain) {
+		return fmt.Errorf("it has %d bytes, more than any histogram of takt", len(s))
+	}
+	var err error
+	if d.text, err = base64.StdEncoding.AppendDecode(d.text[:0], []byte(s)); err != nil {
+		return err
+	}
+	if err := d.inflate(); err != nil {
+		return err
+	}
+	counts, err := checkHeader(d.plain.Bytes())
+	if err != nil {
+		return err
+	}
+	return mergeCounts(h, counts)
+}
+
+// inflate unpacks the text into plain, and stops at more than a histogram can have.
+func (d *Decoder) inflate() error {
+	if len(d.text) < compressedHeader {
+		return fmt.Errorf("it has %d bytes, less than its header", len(d.text))
+	}
+	if got := binary.BigEndian.Uint32(d.text); got != compressedCookie {
+		return fmt.Errorf("it begins with %#x, not %#x", got, uint32(compressedCookie))
+	}
+	packed := bytes.NewReader(d.text[compressedHeader:])
+	if n := binary.BigEndian.Uint32(d.text[4:]); int64(n) != packed.Size() {
+		return fmt.Errorf("it has %d bytes of the %d that its header promises", packed.Size(), n)
+	}
+	var err error
+	if reset, ok := d.unzip.(zlib.Resetter); ok {
+		err = reset.Reset(packed, nil)
+	} else {
+		d.unzip, err = zlib.NewReader(packed)
+	}
+	if err != nil {
+		return err
+	}
+	d.plain.Reset()
+	_, err = d.plain.ReadFrom(io.LimitReader(d.unzip, mostPlain+1)) // its end checks the sum
+	return err
+}
+
+// checkHeader gives the counts behind a header that says takt's own range.
+func checkHeader(plain []byte) (counts []byte, err error) {
+	var own [header]byte
+	appendHeader(own[:0])
+	switch {
+	case len(plain) < header:
+		return nil, fmt.Errorf("it unpacks to %d bytes, less than its header", len(plain))
+	case len(plain) > mostPlain:
+		return nil, fmt.Errorf("it unpacks to more than %d bytes, the most that a histogram has", mostPlain)
+	case binary.BigEndian.Uint32(plain) != cookie:
+		return nil, fmt.Errorf("its counts begin with %#x, not %#x", plain[:4], uint32(cookie))
+	case binary.BigEndian.Uint32(plain[4:]) != uint32(len(plain)-header):
+		return nil, fmt.Errorf("it has %d bytes of counts, and its header promises %d", len(plain)-header, binary.BigEndian.Uint32(plain[4:]))
+	case !bytes.Equal(plain[12:32], own[12:32]): // the 4 bytes before mean nothing in this encoding
+		return nil, fmt.Errorf("its range or precision is not %v to %v with %d digits", Lowest, Highest, Digits)
+	}
+	return plain[header:], nil
+}
+
+// errTooMany is of counts whose sum no histogram can hold.
+var errTooMany = errors.New("its counts make more than 2^63 values")
+
+func mergeCounts(h *Histogram, counts []byte) error {
+	for i := int64(0); len(counts) > 0; {
+		n, size := readCount(counts)
+		if size == 0 {
+			return errors.New("its last count is cut off")
+		}
+		counts = counts[size:]
+		switch {
+		case n < 0 && n < -mostCounts, i-min(n, 0) > mostCounts, n >= 0 && i >= mostCounts:
+			return fmt.Errorf("it has more than %d counts", mostCounts)
+		case n < 0:
+			i -= n
+			continue
+		case n > math.MaxInt64-h.h.TotalCount():
+			return errTooMany
+		case n > 0:
+			if err := h.h.RecordValues(int64(valueAt(int(i))), n); err != nil {
+				return err
+			}
+		}
+		i++
+	}
+	return nil
+}
+
+// readCount is the inverse of appendCount; size 0: b ends too early.
+func readCount(b []byte) (n int64, size int) {
+	var u uint64
+	for i, c := range b[:min(len(b), longestCount)] {
+		if i == longestCount-1 || c < 0x80 {
+			u |= uint64(c) << (7 * i)
+			return int64(u>>1) ^ -int64(u&1), i + 1
+		}
+		u |= uint64(c&0x7f) << (7 * i)
+	}
+	return 0, 0
+}
+
+// valueAt is the lowest value of a bucket, the inverse of index.
+func valueAt(i int) time.Duration {
+	if i < 2048 {
+		return time.Duration(i)
+	}
+	return time.Duration(1024+i&1023) << (i>>10 - 1)
+}
