@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/fault"
@@ -119,7 +120,8 @@ func findBack(ctx context.Context, st store.Store, word, back string) (id string
 	return id, nil
 }
 
-// loadRun gives the report that a word of the command line means.
+// loadRun gives the report that a word of the command line means. Others may have written
+// it, so whether it can be true is checked.
 func loadRun(ctx context.Context, st store.Store, word string) (*takt.Report, error) {
 	id, err := find(ctx, st, word)
 	if err != nil {
@@ -128,6 +130,9 @@ func loadRun(ctx context.Context, st store.Store, word string) (*takt.Report, er
 	reports, err := st.Load(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if err := audit.Check(reports[0]); err != nil {
+		return nil, fmt.Errorf("the run %s: %w", id, err)
 	}
 	return reports[0], nil
 }

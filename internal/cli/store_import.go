@@ -2,23 +2,20 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/heyapm"
-	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -89,18 +86,18 @@ func readReports(env Env, name string) (all []*takt.Report, err error) {
 		defer f.Close()
 		in = f
 	}
-	for d := json.NewDecoder(in); ; {
-		var text json.RawMessage
-		err := d.Decode(&text)
+	for d := audit.NewDocuments(in); ; {
+		text, err := d.Next()
 		switch {
 		case errors.Is(err, io.EOF) && len(all) == 0:
 			return nil, fmt.Errorf("%s holds no report; give what -o json or takt store export wrote", name)
 		case errors.Is(err, io.EOF):
 			return all, nil
-		case err != nil:
-			return nil, fmt.Errorf("%s: document %d is not JSON: %w", name, len(all)+1, err)
 		}
-		r, err := readReport(text)
+		var r *takt.Report
+		if err == nil {
+			r, err = readReport(text)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: document %d: %w", name, len(all)+1, err)
 		}
@@ -108,8 +105,8 @@ func readReports(env Env, name string) (all []*takt.Report, err error) {
 	}
 }
 
-// readReport reads takt's report, or hey-apm's. It may be from anybody, so what only
-// shows when the run is asked for, or drawn, is checked here.
+// readReport reads takt's report, or hey-apm's. It may be from anybody, so whether it can
+// be true is checked here.
 func readReport(text []byte) (*takt.Report, error) {
 	parse := document.Parse
 	if heyapm.Is(text) {
@@ -119,7 +116,7 @@ func readReport(text []byte) (*takt.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, errors.Join(append(badHistograms(r), badID(r.ID))...)
+	return r, errors.Join(audit.Check(r), badID(r.ID))
 }
 
 // longestID is how many bytes of an id Elasticsearch takes.
@@ -132,25 +129,4 @@ func badID(id string) error {
 		return fmt.Errorf("%q is no id of a run; give the report one of at most %d visible characters, without spaces", id, longestID)
 	}
 	return nil
-}
-
-// badHistograms are those that cannot be read. A report may have none.
-func badHistograms(r *takt.Report) (faults []error) {
-	h := hist.New()
-	check := func(encoded, format string, args ...any) {
-		if encoded == "" {
-			return
-		}
-		if err := h.MergeEncoded(encoded); err != nil {
-			faults = append(faults, fmt.Errorf(format+": %w", append(args, err)...))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Latency)) {
-		check(r.Latency[name].HDR, "latency %s", name)
-	}
-	for _, iv := range r.Intervals {
-		check(iv.HDR, "the interval that ends at %v s", iv.T)
-		check(iv.ServiceHDR, "the service time of the interval that ends at %v s", iv.T)
-	}
-	return faults
 }

@@ -5,10 +5,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-const (
-	maxIntervals = 1200 // of a report
-	mergesPerAdd = 12
-)
+const mergesPerAdd = 12
 
 // history keeps the intervals of a run of any length. When it is full,
 // neighbours are merged and an entry lasts twice as long. The pairs are merged a
@@ -35,7 +32,7 @@ func (h *history) add(iv takt.Interval) {
 		h.merged = append(h.merged, h.open)
 		h.held = 0
 	}
-	if len(h.merged) >= maxIntervals-1 {
+	if len(h.merged) >= takt.MaxIntervals-1 {
 		h.old, h.merged = h.merged, nil
 		h.span = 2 * max(1, h.span)
 	}
@@ -71,7 +68,7 @@ func (h *history) mergeOld(n int) {
 
 // all returns the intervals and how many seconds a full one lasts.
 func (h *history) all() ([]takt.Interval, int) {
-	h.mergeOld(maxIntervals)
+	h.mergeOld(takt.MaxIntervals)
 	list := h.merged
 	if h.held > 0 {
 		list = append(list, h.open)

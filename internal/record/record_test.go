@@ -192,7 +192,7 @@ func TestHistoryIsBounded(t *testing.T) {
 				iv.OK, iv.HDR = 1, one
 			}
 			hs.add(iv)
-			if n := len(hs.merged) + len(hs.old) + 1; n > maxIntervals+1 {
+			if n := len(hs.merged) + len(hs.old) + 1; n > takt.MaxIntervals+1 {
 				t.Fatalf("%d entries after %d s", n, i)
 			}
 		}
@@ -207,7 +207,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			}
 			last = iv.T
 		}
-		if ok != uint64(seconds+49)/50 || count != ok || last != float64(seconds) || len(list) > maxIntervals {
+		if ok != uint64(seconds+49)/50 || count != ok || last != float64(seconds) || len(list) > takt.MaxIntervals {
 			t.Errorf("%d s: %d intervals of %d s hold %d and %d, the last ends at %v", seconds, len(list), span, ok, count, last)
 		}
 	}

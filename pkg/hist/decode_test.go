@@ -81,8 +81,8 @@ func TestDecoderRefuses(t *testing.T) {
 		{"sum", plain(list(0, most, 1)), "more than 2^63"},
 		{"sum that wraps", plain(list(0, most, most, 5)), "more than 2^63"},
 		{"counts", plain(list(-mostCounts, 1)), "more than 33792 counts"},
-		{"zeros", plain(list(-mostCounts-1)), "more than 33792 counts"},
-		{"zeros of 2^63", plain(list(-most-1)), "more than 33792 counts"},
+		{"zeros", plain(list(-mostCounts - 1)), "more than 33792 counts"},
+		{"zeros of 2^63", plain(list(-most - 1)), "more than 33792 counts"},
 		{"cut count", plain([]byte{0x80}), "its last count is cut off"},
 	} {
 		var d Decoder

@@ -11,6 +11,10 @@ import (
 // meaning changes; additions leave it as it is.
 const SchemaVersion = 1
 
+// MaxIntervals is how many intervals a report has at most: in longer runs neighbours
+// are merged.
+const MaxIntervals = 1200
+
 // Report is everything that one run has to say. It is plain data: formats, the
 // store, collate and verify read it and nothing else. Times in fields named _us
 // are microseconds, _s seconds, rates per second, sizes in bytes.

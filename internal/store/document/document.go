@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -53,9 +54,12 @@ func Unpack(packed []byte, where string) (*takt.Report, error) {
 	if err != nil {
 		return nil, damaged(where, err)
 	}
-	text, err := io.ReadAll(z)
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(z, audit.MaxDocument+1))
+	switch {
+	case err != nil:
 		return nil, damaged(where, err)
+	case len(text) > audit.MaxDocument:
+		return nil, damaged(where, fmt.Errorf("a report of more than %d MiB", audit.MaxDocument>>20))
 	}
 	r, err := Parse(text)
 	if err != nil && !errors.Is(err, fault.ErrTooNew) {

@@ -1,0 +1,150 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The largest figures. JSON has no exact integers above 2^53, and thousands of such
+// counts can be added without overflow. Times in nanoseconds end after 292 years.
+const (
+	maxCount   = 1 << 53
+	maxSeconds = 9.2e9
+	maxMicros  = 9.2e15
+)
+
+// maxNames bounds what has names: latencies, status codes, classes of failure.
+const maxNames = 1000
+
+// ranges refuses numbers that are negative, or too large to be calculated with.
+func (c *checker) ranges() {
+	r := c.r
+	c.seconds("duration_s", r.DurationS)
+	c.seconds("warmup_s", r.WarmupS)
+	c.seconds("interval_s", r.IntervalS)
+	c.within("schedule.rate_per_s", r.Schedule.RatePerS, math.MaxFloat64)
+	for i, s := range r.Schedule.Stages {
+		c.seconds(fmt.Sprintf("schedule.stages.%d.duration_s", i), s.DurationS)
+		c.within(fmt.Sprintf("schedule.stages.%d.from_per_s", i), s.From, math.MaxFloat64)
+		c.within(fmt.Sprintf("schedule.stages.%d.to_per_s", i), s.To, math.MaxFloat64)
+	}
+	c.within("rate_per_s.achieved", r.Rate.Achieved, math.MaxFloat64)
+	if r.Rate.Intended != nil {
+		c.within("rate_per_s.intended", *r.Rate.Intended, math.MaxFloat64)
+	}
+	c.within("bytes.sent", float64(r.Bytes.Sent), maxCount)
+	c.within("bytes.received", float64(r.Bytes.Received), maxCount)
+	g := r.Generator
+	c.seconds("generator.cpu_s", g.CPUS)
+	c.within("generator.loops", float64(g.Loops), maxCount)
+	c.within("generator.gomaxprocs", float64(g.GOMAXPROCS), maxCount)
+	c.within("generator.cores", float64(g.Cores), maxCount)
+	c.within("generator.max_rss_bytes", float64(g.MaxRSS), maxCount)
+	c.within("generator.gc_pause_max_us", g.GCPauseMaxUS, maxMicros)
+	c.within("generator.stolen_percent", g.Stolen, math.MaxFloat64)
+	c.within("generator.noise_floor_us", g.NoiseFloorUS, maxMicros)
+}
+
+func (c *checker) seconds(field string, v float64) { c.within(field, v, maxSeconds) }
+
+func (c *checker) within(field string, v, most float64) {
+	switch {
+	case v < 0:
+		c.fault("%s is %v, below 0", field, v)
+	case !(v <= most):
+		c.fault("%s is %v, above %v", field, v, most)
+	}
+}
+
+func (c *checker) count(field string, n uint64) {
+	if n > maxCount {
+		c.fault("%s is %d, above 2^53", field, n)
+	}
+}
+
+// counts holds the accounting identity, and the sums that are parts of it.
+func (c *checker) counts() {
+	c.ended = c.accounting("counts", c.r.Counts)
+	c.warm = c.accounting("warmup_counts", c.r.WarmupCounts)
+	if n := len(c.r.Status); n > maxNames {
+		c.fault("status has %d codes, more than %d", n, maxNames)
+		return
+	}
+	all := c.r.Counts.OK + c.r.Counts.Failed
+	if n := c.sum("status", c.r.Status); n > all {
+		c.fault("status counts %d answers, but counts.ok + counts.failed are %d", n, all)
+	}
+	if n := len(c.r.Errors); n > maxNames {
+		c.fault("errors has %d classes, more than %d", n, maxNames)
+		return
+	}
+	classes := map[string]uint64{}
+	for _, e := range c.r.Errors {
+		if _, twice := classes[e.Class]; twice {
+			c.fault("errors has the class %.40q twice", e.Class)
+		}
+		classes[e.Class] = e.Count
+	}
+	if n := c.sum("errors", classes); n > c.r.Counts.Failed {
+		c.fault("errors counts %d operations, but counts.failed is %d", n, c.r.Counts.Failed)
+	}
+}
+
+// accounting is how many operations ended or were cut off.
+func (c *checker) accounting(field string, n takt.Counts) uint64 {
+	for _, part := range []struct {
+		name string
+		n    uint64
+	}{{"scheduled", n.Scheduled}, {"sent", n.Sent}, {"ok", n.OK}, {"failed", n.Failed}, {"dropped", n.Dropped}, {"unfinished", n.Unfinished}} {
+		c.count(field+"."+part.name, part.n)
+	}
+	if c.faults != nil {
+		return 0 // the sums may overflow
+	}
+	ended := n.OK + n.Failed + n.Unfinished
+	if sum := ended + n.Dropped; sum != n.Scheduled && !c.confessed() {
+		c.fault("%s.scheduled is %d, but ok + failed + dropped + unfinished are %d", field, n.Scheduled, sum)
+	}
+	if n.Sent > ended {
+		c.fault("%s.sent is %d, but ok + failed + unfinished are %d", field, n.Sent, ended)
+	}
+	return ended
+}
+
+// confessed reports whether r says itself that its accounting does not add up, which is
+// a fault of takt, and shown.
+func (c *checker) confessed() bool {
+	return c.r.Verdict == takt.Invalid && c.r.Warned("accounting")
+}
+
+// sum adds up counts that are each at most 2^53.
+func (c *checker) sum(field string, counts map[string]uint64) (sum uint64) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		c.count(fmt.Sprintf("%s.%.40s", field, name), counts[name])
+		sum += min(counts[name], maxCount)
+	}
+	return sum
+}
+
+// rounding is the part of a rate by which floating point may be off.
+const rounding = 1e-9
+
+// rates holds the rates against the counts that they come from.
+func (c *checker) rates() {
+	r := c.r
+	most := float64(r.Counts.OK + r.Counts.Failed)
+	if n := r.Rate.Achieved * r.DurationS; n > most*(1+rounding)+0.5 {
+		c.fault("rate_per_s.achieved is %v, %.0f operations in duration_s, but counts.ok + counts.failed are %.0f", r.Rate.Achieved, n, most)
+	}
+	least := float64(r.Counts.Scheduled)
+	if i := r.Rate.Intended; i != nil && r.DurationS > 0 && *i*r.DurationS < least*(1-rounding)-0.5 {
+		c.fault("rate_per_s.intended is %v, %.0f operations in duration_s, but counts.scheduled is %.0f", *i, *i*r.DurationS, least)
+	}
+	if _, sends := r.Latency[takt.LatencyResponse]; sends && r.Rate.Intended == nil && r.Schedule.Profile != "closed" {
+		c.fault("rate_per_s.intended is missing, but schedule.profile is %.40q", r.Schedule.Profile)
+	}
+}

@@ -1,0 +1,83 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// intervals holds each against its histograms, and their sums against those of the run.
+func (c *checker) intervals() {
+	list := c.r.Intervals
+	if len(list) > takt.MaxIntervals {
+		c.fault("intervals are %d, more than %d", len(list), takt.MaxIntervals)
+		return
+	}
+	var sum takt.Counts
+	before := 0.0
+	for i, iv := range list {
+		field := fmt.Sprintf("intervals.%d", i)
+		c.seconds(field+".t_s", iv.T)
+		if iv.T < before {
+			c.fault("%s.t_s is %v, but the interval before ends at %v", field, iv.T, before)
+		}
+		before = iv.T
+		c.interval(field, iv)
+		sum.Scheduled += min(iv.Scheduled, maxCount)
+		sum.OK += min(iv.OK, maxCount)
+		sum.Failed += min(iv.Failed, maxCount)
+		sum.Dropped += min(iv.Dropped, maxCount)
+	}
+	if len(list) > 0 {
+		c.intervalSums(sum)
+	}
+}
+
+func (c *checker) interval(field string, iv takt.Interval) {
+	c.count(field+".scheduled", iv.Scheduled)
+	c.count(field+".ok", iv.OK)
+	c.count(field+".failed", iv.Failed)
+	c.count(field+".dropped", iv.Dropped)
+	c.within(field+".in_flight_max", float64(iv.InFlightMax), maxCount)
+	c.within(field+".schedule_lag_p99_us", iv.ScheduleLagP99, maxMicros)
+	h, err := c.reader.read(iv.ServiceHDR)
+	if err != nil {
+		c.fault("%s.service_hdr: %v", field, err)
+	}
+	c.service += min(h.Count(), maxCount)
+	if h, err = c.reader.read(iv.HDR); err != nil {
+		c.fault("%s.hdr: %v", field, err)
+		return
+	}
+	c.responses += min(h.Count(), maxCount)
+	c.same(field+".response_p50_us", iv.ResponseP50, hist.Micros(h.Quantile(0.5)))
+	c.same(field+".response_p99_us", iv.ResponseP99, hist.Micros(h.Quantile(0.99)))
+	c.same(field+".response_max_us", iv.ResponseMax, hist.Micros(h.Max()))
+}
+
+// intervalSums: an operation is in the interval in which it ended, those of the warm-up
+// too.
+func (c *checker) intervalSums(sum takt.Counts) {
+	n, w := c.r.Counts, c.r.WarmupCounts
+	for _, s := range []struct {
+		field     string
+		got, want uint64
+	}{
+		{"scheduled", sum.Scheduled, n.Scheduled + w.Scheduled}, {"ok", sum.OK, n.OK + w.OK},
+		{"failed", sum.Failed, n.Failed + w.Failed}, {"dropped", sum.Dropped, n.Dropped + w.Dropped},
+	} {
+		if s.got != s.want && !c.confessed() {
+			c.fault("the %s of intervals are %d together, but those of counts and warmup_counts are %d", s.field, s.got, s.want)
+		}
+	}
+	if c.r.Latency[takt.LatencyResponse].Count == 0 {
+		return
+	}
+	if want := c.ended + c.warm; c.responses != want {
+		c.fault("the histograms of intervals hold %d response times, but counts and warmup_counts say %d", c.responses, want)
+	}
+	if want := n.Sent + w.Sent; c.service != want {
+		c.fault("the histograms of intervals hold %d service times, but counts.sent and warmup_counts.sent are %d", c.service, want)
+	}
+}

@@ -1,0 +1,126 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// reader decodes one histogram after the other into the same memory.
+type reader struct {
+	decoder hist.Decoder
+	scratch *hist.Histogram
+}
+
+// read gives a histogram that is good until the next call.
+func (r *reader) read(encoded string) (*hist.Histogram, error) {
+	if r.scratch == nil {
+		r.scratch = hist.New()
+	}
+	r.scratch.Reset()
+	return r.scratch, r.decoder.Merge(r.scratch, encoded)
+}
+
+// latencies holds each against its histogram, and the number of its values against the
+// counts.
+func (c *checker) latencies() {
+	if n := len(c.r.Latency); n > maxNames {
+		c.fault("latency has %d names, more than %d", n, maxNames)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.r.Latency)) {
+		c.latency(fmt.Sprintf("latency.%.40s", name), c.r.Latency[name])
+	}
+	n := c.r.Counts
+	response := c.r.Latency[takt.LatencyResponse]
+	if response.Count == 0 { // received, not sent; or imported
+		return
+	}
+	c.holds(takt.LatencyResponse, c.ended, "ok + failed + unfinished")
+	c.holds(takt.LatencyResponseOK, n.OK, "ok")
+	for _, name := range []string{takt.LatencyService, takt.LatencySendDelay, takt.LatencyScheduleLag} {
+		c.holds(name, n.Sent, "sent")
+	}
+	if n.OK+n.Failed > n.Sent {
+		c.fault("counts.sent is %d, but ok + failed are %d", n.Sent, n.OK+n.Failed)
+	}
+}
+
+// holds compares the values of a latency with a count.
+func (c *checker) holds(name string, want uint64, what string) {
+	if l, ok := c.r.Latency[name]; ok && l.Count != want {
+		c.fault("latency.%s.count is %d, but the %s of counts are %d", name, l.Count, what, want)
+	}
+}
+
+func (c *checker) latency(field string, l takt.Latency) {
+	c.count(field+".count", l.Count)
+	if l.HDR == "" {
+		c.summary(field, l)
+		return
+	}
+	h, err := c.reader.read(l.HDR)
+	if err != nil {
+		c.fault("%s.hdr: %v", field, err)
+		return
+	}
+	if h.Count() != l.Count {
+		c.fault("%s.count is %d, but its histogram holds %d values", field, l.Count, h.Count())
+		return
+	}
+	own := figures(h.Figures())
+	for i, f := range figures(l) {
+		c.same(field+"."+f.name, f.v, own[i].v)
+	}
+}
+
+// figure is a figure of a latency, with the name of its field.
+type figure struct {
+	name string
+	v    float64
+}
+
+// figures are those of l; from min_us to max_us none is below the one before, and the
+// last two are the mean and the deviation.
+func figures(l takt.Latency) []figure {
+	return []figure{
+		{"min_us", l.Min}, {"p50_us", l.P50}, {"p75_us", l.P75}, {"p90_us", l.P90}, {"p95_us", l.P95},
+		{"p99_us", l.P99}, {"p99_9_us", l.P99_9}, {"p99_99_us", l.P99_99}, {"max_us", l.Max},
+		{"mean_us", l.Mean}, {"stdev_us", l.Stdev},
+	}
+}
+
+// summary holds a latency without a histogram against itself.
+func (c *checker) summary(field string, l takt.Latency) {
+	list := figures(l)
+	for _, f := range list {
+		c.within(field+"."+f.name, f.v, maxMicros)
+	}
+	if l.Count == 0 && l.Max > 0 {
+		c.fault("%s.max_us is %v, but its count is 0", field, l.Max)
+	}
+	const ordered = 9
+	for i, f := range list[1:ordered] {
+		c.above(field, f, list[i])
+	}
+	c.above(field, figure{"mean_us", l.Mean}, figure{"min_us", l.Min})
+	c.above(field, figure{"max_us", l.Max}, figure{"mean_us", l.Mean})
+}
+
+func (c *checker) above(field string, high, low figure) {
+	if high.v < low.v*(1-rounding) {
+		c.fault("%s.%s is %v, but %s is %v", field, high.name, high.v, low.name, low.v)
+	}
+}
+
+// same compares a figure with that of the histogram. The sums of floating point may
+// differ in their last digits between versions.
+func (c *checker) same(field string, got, want float64) {
+	if math.Abs(got-want) > 1e-6*math.Abs(want) {
+		c.fault("%s is %v, but its histogram says %v", field, got, want)
+	}
+}

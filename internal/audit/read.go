@@ -1,0 +1,93 @@
+package audit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The bounds of what is read. A report of 1200 intervals has about 10 MiB and 20 000
+// values; a value of one byte takes up to 140 in memory.
+const (
+	MaxDocument = 64 << 20 // bytes of one report
+	MaxFile     = 1 << 30  // bytes of all reports of a file
+	maxValues   = 1 << 19  // of one report
+)
+
+// Documents reads JSON documents one after the other, in bounded memory.
+type Documents struct {
+	in      bounded
+	decoder *json.Decoder
+}
+
+// NewDocuments reads documents of r.
+func NewDocuments(r io.Reader) *Documents { return newDocuments(r, MaxDocument, MaxFile) }
+
+func newDocuments(r io.Reader, one, all int) *Documents {
+	d := &Documents{in: bounded{in: r, mostOne: one, all: all, mostAll: all}}
+	d.decoder = json.NewDecoder(&d.in)
+	return d
+}
+
+// Next gives the next document, and io.EOF after the last.
+func (d *Documents) Next() ([]byte, error) {
+	d.in.one = d.in.mostOne
+	var text json.RawMessage
+	err := d.decoder.Decode(&text)
+	var large *TooLargeError
+	switch {
+	case errors.As(err, &large):
+		return nil, err
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	case err != nil:
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	if n := values(text); n > maxValues {
+		return nil, &TooLargeError{fmt.Sprintf("it has %d values, and no report has more than %d", n, maxValues)}
+	}
+	return text, nil
+}
+
+// TooLargeError says that something is larger than any report of takt.
+type TooLargeError struct{ reason string }
+
+// Error implements error.
+func (e *TooLargeError) Error() string { return e.reason }
+
+// bounded fails where a document, or all of them, are too long.
+type bounded struct {
+	in               io.Reader
+	one, all         int // bytes that may still come
+	mostOne, mostAll int
+}
+
+func (b *bounded) Read(p []byte) (n int, err error) {
+	switch {
+	case b.one <= 0:
+		return 0, &TooLargeError{fmt.Sprintf("it is longer than %d MiB, and no report is", b.mostOne>>20)}
+	case b.all <= 0:
+		return 0, &TooLargeError{fmt.Sprintf("the file is longer than %d MiB; give the reports in several files", b.mostAll>>20)}
+	}
+	n, err = b.in.Read(p[:min(len(p), b.one, b.all)])
+	b.one -= n
+	b.all -= n
+	return n, err
+}
+
+// values is how many values a JSON document has, at most.
+func values(text []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
+}

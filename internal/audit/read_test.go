@@ -1,0 +1,52 @@
+package audit
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// endless gives the same bytes for ever.
+type endless struct{ text string }
+
+func (e endless) Read(p []byte) (int, error) { return copy(p, e.text), nil }
+
+func TestDocumentsAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   io.Reader
+		want string
+	}{
+		"endless text":   {io.MultiReader(strings.NewReader(`{"id":"`), endless{strings.Repeat("x", 4096)}), "it is longer than 1 MiB, and no report is"},
+		"endless blanks": {endless{strings.Repeat(" ", 4096)}, "it is longer than 1 MiB, and no report is"},
+		"many values":    {strings.NewReader(`{"intervals":[` + strings.Repeat("{},", 1<<18) + `{}]}`), "it has 524291 values, and no report has more than 524288"},
+		"cut off":        {strings.NewReader(`{"id":`), "it is not JSON: unexpected EOF"},
+		"text":           {strings.NewReader("hello"), "it is not JSON: invalid character 'h' looking for beginning of value"},
+	} {
+		if _, err := newDocuments(c.in, 1<<20, 4<<20).Next(); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	d := NewDocuments(strings.NewReader(`{"a":"\",[{"} {}`))
+	for range 2 {
+		if _, err := d.Next(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := d.Next(); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
+
+// So are all documents of a file together.
+func TestFilesAreBounded(t *testing.T) {
+	d := newDocuments(strings.NewReader(strings.Repeat(`{"a":"`+strings.Repeat("x", 1000)+`"} `, 6000)), 1<<20, 4<<20)
+	var err error
+	n := 0
+	for ; err == nil; n++ {
+		_, err = d.Next()
+	}
+	if err.Error() != "the file is longer than 4 MiB; give the reports in several files" || n < 4000 {
+		t.Errorf("%d documents, then %v", n, err)
+	}
+}

@@ -1,0 +1,49 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// verdict holds the verdict against the warnings, and judges the lateness anew.
+func (c *checker) verdict() {
+	r := c.r
+	switch r.Verdict {
+	case takt.Invalid:
+		return
+	case takt.Valid:
+	default:
+		c.fault("verdict is %.40q, neither %q nor %q", string(r.Verdict), takt.Valid, takt.Invalid)
+		return
+	}
+	for _, code := range []string{"accounting", "generator_bottleneck", "generator_behind"} {
+		if r.Warned(code) {
+			c.fault("verdict is %q, but a run with the warning %s is invalid", r.Verdict, code)
+		}
+	}
+	if r.Rate.Intended != nil && c.faults == nil {
+		c.rejudge()
+	}
+}
+
+// rejudge makes a run invalid whose generator was late by the rule of today.
+func (c *checker) rejudge() {
+	response, lag := c.histogram(takt.LatencyResponse), c.histogram(takt.LatencyScheduleLag)
+	l := verdict.Of(response, lag)
+	if !l.Bottleneck() {
+		return
+	}
+	c.r.Verdict = takt.Invalid
+	c.r.Warnings = append(c.r.Warnings, takt.Warning{Code: "rejudged", Message: fmt.Sprintf(
+		"the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)})
+}
+
+// histogram is a latency that was checked; empty where there is none.
+func (c *checker) histogram(name string) *hist.Histogram {
+	h := hist.New()
+	_ = c.reader.decoder.Merge(h, c.r.Latency[name].HDR) // it was read before
+	return h
+}
