@@ -144,7 +144,8 @@ func (c *checker) rates() {
 	if i := r.Rate.Intended; i != nil && r.DurationS > 0 && *i*r.DurationS < least*(1-rounding)-0.5 {
 		c.fault("rate_per_s.intended is %v, %.0f operations in duration_s, but counts.scheduled is %.0f", *i, *i*r.DurationS, least)
 	}
-	if _, sends := r.Latency[takt.LatencyResponse]; sends && r.Rate.Intended == nil && r.Schedule.Profile != "closed" {
-		c.fault("rate_per_s.intended is missing, but schedule.profile is %.40q", r.Schedule.Profile)
+	_, sends := r.Latency[takt.LatencyResponse]
+	if p := r.Schedule.Profile; sends && r.Rate.Intended == nil && p != "closed" && p != "" {
+		c.fault("rate_per_s.intended is missing, but schedule.profile is %.40q", p)
 	}
 }

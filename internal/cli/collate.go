@@ -78,7 +78,7 @@ func (l *collate) run(ctx context.Context) error {
 			}
 			list = append(list, r)
 		}
-		load := func(ids ...string) ([]*takt.Report, error) { return st.Load(ctx, ids...) }
+		load := func(ids ...string) ([]*takt.Report, error) { return loadReports(ctx, st, ids...) }
 		c, err := analysis.Collate(list, l.options, load)
 		if err != nil {
 			return err

@@ -118,6 +118,9 @@ func (l *load) validate(args []string) []error {
 	if l.repeat < 1 {
 		faults = append(faults, fmt.Errorf("--repeat is %d; give a number above 0", l.repeat))
 	}
+	if l.repeat > 1 && !time.Time(l.engine.StartAt).IsZero() {
+		faults = append(faults, fmt.Errorf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
+	}
 	faults = appendError(faults, l.thing.validate())
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.demands.validate()...)
@@ -190,6 +193,9 @@ func appendError(list []error, err error) []error {
 func (l *load) run(ctx context.Context, args []string) error {
 	if p, ok := l.driver.(driver.Planner); ok && p.Plans() {
 		return l.plan(ctx, p)
+	}
+	if err := l.engine.StartAt.Passed(); err != nil {
+		return &exitError{exitUsage, err}
 	}
 	l.group = engine.NewID(time.Now())
 	l.env = l.env.serial()
@@ -317,7 +323,7 @@ func (l *load) broken(ctx context.Context, err error) error {
 	if errors.As(context.Cause(ctx), &signal) {
 		return &exitError{exitSignal + signal.Number, signal}
 	}
-	if errors.Is(err, engine.ErrNoLoop) {
+	if passed := (*engine.StartPassedError)(nil); errors.Is(err, engine.ErrNoLoop) || errors.As(err, &passed) {
 		return &exitError{exitUsage, err}
 	}
 	return l.clean(err)

@@ -78,7 +78,7 @@ func (s *storing) reports(ctx context.Context, env Env, words []string) (all []*
 		if isFile(w) {
 			list, err := readReports(env, w)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w, err)
+				return nil, err
 			}
 			all = append(all, list...)
 			continue

@@ -120,19 +120,26 @@ func findBack(ctx context.Context, st store.Store, word, back string) (id string
 	return id, nil
 }
 
-// loadRun gives the report that a word of the command line means. Others may have written
-// it, so whether it can be true is checked.
+// loadRun gives the report that a word of the command line means.
 func loadRun(ctx context.Context, st store.Store, word string) (*takt.Report, error) {
 	id, err := find(ctx, st, word)
 	if err != nil {
 		return nil, err
 	}
-	reports, err := st.Load(ctx, id)
+	reports, err := loadReports(ctx, st, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := audit.Check(reports[0]); err != nil {
-		return nil, fmt.Errorf("the run %s: %w", id, err)
-	}
 	return reports[0], nil
+}
+
+// loadReports gives stored reports, which others may have written: each is checked.
+func loadReports(ctx context.Context, st store.Store, ids ...string) ([]*takt.Report, error) {
+	reports, err := st.Load(ctx, ids...)
+	for _, r := range reports {
+		if lie := audit.Check(r); lie != nil {
+			err = errors.Join(err, fmt.Errorf("the run %s: %w", r.ID, lie))
+		}
+	}
+	return reports, err
 }

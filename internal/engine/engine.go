@@ -65,7 +65,7 @@ type mode interface {
 // stops there, drains and still gives its report. An error means that the run
 // could not be made at all.
 func Run(ctx context.Context, p Plan) (*takt.Report, error) {
-	if err := errors.Join(p.Validate()...); err != nil {
+	if err := errors.Join(append(p.Validate(), p.StartAt.Passed())...); err != nil {
 		return nil, err
 	}
 	defer closeDriver(p.Driver)
@@ -144,8 +144,11 @@ func newRun(p Plan) *run {
 }
 
 func (r *run) run(ctx context.Context) (*takt.Report, error) {
-	waitForStart(ctx, time.Time(r.plan.StartAt))
-	r.started = time.Now()
+	var err error
+	if r.started, err = r.origin(ctx); err != nil {
+		r.abandon()
+		return nil, err
+	}
 	r.usage = proc.Self()
 	now := pace.Timer(r.started).Now
 	newWaiter := func() pace.Waiter {
@@ -180,7 +183,7 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 	l.armTick()
 	for l.step() {
 	}
-	end := now()
+	end := l.at()
 	l.ended.Store(true)
 	if l.swapped != nil {
 		<-l.swapped
@@ -211,7 +214,7 @@ func (l *life) step() bool {
 	case <-l.flow.finished:
 		return false
 	case <-l.abort:
-		l.finish(l.now())
+		l.finish(l.at())
 		return false
 	case <-l.deadline:
 		return false
@@ -225,10 +228,10 @@ func (l *life) step() bool {
 		l.armTick()
 	case <-l.stopping:
 		l.stopping = nil
-		l.finish(l.now())
+		l.finish(l.at())
 	case <-l.broken:
 		l.broken = nil
-		l.finish(l.now())
+		l.finish(l.at())
 	case <-l.over:
 		l.over = nil
 		l.finish(l.end)
@@ -240,6 +243,9 @@ func (l *life) step() bool {
 	return true
 }
 
+// at is now, but not before the start: until the instant of --start-at it is below 0.
+func (l *life) at() time.Duration { return max(0, l.now()) }
+
 // listEnded ends the window with a list of operations: at once if it ended before the
 // schedule, else at the end that only now is known.
 func (l *life) listEnded() {
@@ -247,7 +253,7 @@ func (l *life) listEnded() {
 	switch {
 	case !ok:
 	case feed.EndedEarly():
-		l.finish(l.now())
+		l.finish(l.at())
 	case feed.End() >= 0 && (l.end < 0 || feed.End() < l.end):
 		l.finish(feed.End())
 	}
@@ -289,15 +295,4 @@ func (l *life) onTick() {
 			l.plan.OnInterval(iv)
 		}
 	}()
-}
-
-// waitForStart waits for the wall-clock instant at, or the first signal.
-func waitForStart(ctx context.Context, at time.Time) {
-	if at.IsZero() {
-		return
-	}
-	select {
-	case <-time.After(time.Until(at)):
-	case <-ctx.Done():
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -701,6 +702,60 @@ func TestModesBoundBelowPool(t *testing.T) {
 		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Requests, o.Connections, o.MaxInFlight = 300, 30, 10 })
 		if peak := peakOf(r); peak != 10 || r.Counts.OK != 300 {
 			t.Errorf("%d in flight, want 10; %+v", peak, r.Counts)
+		}
+	})
+}
+
+// In both modes the schedule counts from the instant of --start-at, not from the one at
+// which the process woke; a signal before it ends the run, and one that is over sends nothing.
+func TestModesStartAt(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		addr, s := serve(t, target.Options{})
+		at := time.Now().Add(100 * time.Millisecond)
+		r, rows := loadRows(t, mode, httpLoop(t, addr), func(o *engine.Options) {
+			o.Rate, o.Requests, o.Shard, o.StartAt = "1000", 100, "2/4", engine.StartAt(at)
+		})
+		if !r.StartedAt.Equal(at) || len(rows) != 25 {
+			t.Errorf("started %v after the instant, %d rows", r.StartedAt.Sub(at), len(rows))
+		}
+		for i, row := range rows {
+			if want := time.Duration(4*i+1) * time.Millisecond; row.Due != want || row.Sent < row.Due {
+				t.Fatalf("row %d is due at %v and sent at %v, want %v", i, row.Due, row.Sent, want)
+			}
+		}
+		if early := at.Add(time.Millisecond).Sub(s.Truth().StartedAt); early > 0 {
+			t.Errorf("the first arrived %v early", early)
+		}
+	})
+}
+
+func TestModesBeforeStartAt(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		for name, c := range map[string]struct{ signal, probe time.Duration }{
+			"signal": {signal: 50 * time.Millisecond}, "at the last moment": {signal: 92 * time.Millisecond}, "over": {probe: 110 * time.Millisecond},
+		} {
+			addr, s := serve(t, target.Options{})
+			o := engine.Defaults()
+			o.Engine, o.Rate, o.StartAt = mode, "1", engine.StartAt(time.Now().Add(100*time.Millisecond))
+			o.Duration = time.Hour
+			ctx, cancel := context.WithCancel(t.Context())
+			src, err := o.Source()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.signal > 0 {
+				time.AfterFunc(c.signal, cancel)
+			}
+			r, err := engine.Run(ctx, engine.Plan{Options: o, Kind: "test", Source: src, Driver: &takt.Driver{
+				Loop: httpLoop(t, addr), Probe: func(context.Context) error { time.Sleep(c.probe); return nil },
+			}})
+			cancel()
+			if passed := (*engine.StartPassedError)(nil); errors.As(err, &passed) != (c.probe > 0) || err == nil && r.Counts.Scheduled > 1 {
+				t.Errorf("%s: %v", name, err)
+			}
+			if n := s.Truth().Counts.Requests; n > 1 || c.probe > 0 && n > 0 {
+				t.Errorf("%s: %d requests", name, n)
+			}
 		}
 	})
 }

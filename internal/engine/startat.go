@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/taktload/takt/internal/pace"
+)
+
+// startLead is how long before the instant of --start-at the mode starts: it waits for its
+// first operation as for any other, to some µs. A Go timer ends up to 1 ms late.
+const startLead = 20 * time.Millisecond
+
+// StartPassedError says that the instant of --start-at was over before the run could begin.
+type StartPassedError struct {
+	At      time.Time
+	Ago     time.Duration
+	Readied bool // it passed while takt made itself ready
+}
+
+// Error implements error.
+func (e *StartPassedError) Error() string {
+	why := fmt.Sprintf("--start-at %s was %v ago by this host's clock", e.At.UTC().Format(time.RFC3339Nano), e.Ago.Round(time.Microsecond))
+	if e.Readied {
+		why += ", when takt had connected"
+	}
+	return why + "; give all shards one later instant, and let NTP keep their clocks"
+}
+
+// Passed is a *StartPassedError if the instant is over; nil if it is still to come, or
+// none was given.
+func (t StartAt) Passed() error {
+	at := t.instant()
+	if ago := time.Since(at); ago > 0 && !at.IsZero() {
+		return &StartPassedError{At: at, Ago: ago}
+	}
+	return nil
+}
+
+// instant is t by the wall clock, which the shards have in common.
+func (t StartAt) instant() time.Time { return time.Time(t).Round(0) }
+
+// origin waits for the instant of --start-at, and is the instant from which the schedule
+// counts: that one itself, not the one at which this process woke. So operations of all
+// shards are due where the schedule of the whole has them.
+func (r *run) origin(ctx context.Context) (time.Time, error) {
+	at := r.plan.StartAt.instant()
+	if at.IsZero() {
+		return time.Now(), nil
+	}
+	if ago := time.Since(at); ago > 0 {
+		return at, &StartPassedError{At: at, Ago: ago, Readied: true}
+	}
+	lead := startLead
+	if r.plan.Closed() || r.plan.Driver.Receive != nil {
+		lead = 0 // they begin at once
+	}
+	select {
+	case <-time.After(time.Until(at) - lead):
+	case <-ctx.Done():
+		return time.Now(), nil
+	}
+	now := time.Now()
+	return now.Add(at.Sub(now)), nil // with a reading of the monotonic clock, which at lacks
+}
+
+// abandon ends a mode that is prepared before it has sent anything.
+func (r *run) abandon() {
+	r.mode.stop(0)
+	r.mode.start(func() time.Duration { return 0 }, func() pace.Waiter { return pace.Timer(time.Now()) })
+	r.mode.cut(0)
+	r.cancel()
+	r.mode.close()
+}
