@@ -20,7 +20,8 @@ type MergeOptions struct {
 //
 // Histograms are merged exactly: all percentiles are those of one histogram of all
 // operations. Counts, bytes and the costs of the generators add up. The window is the
-// longest, and rates are all operations divided by it. What the whole is compared by,
+// longest, and rates are all operations divided by it; what was intended is the schedule,
+// of which a shard that was cut short did less. What the whole is compared by,
 // ComparabilityKey, is left to the caller; Tool and Command are those of the first
 // shard.
 func Merge(reports []*takt.Report, o MergeOptions) (*takt.Report, error) {
@@ -97,19 +98,30 @@ func wholeRate(list []shard, durationS float64) takt.Rate {
 		}
 		return n / durationS
 	}
-	var due, ended float64
+	var ended float64
 	for _, s := range list {
 		ended += math.Round(s.Rate.Achieved * s.DurationS)
-		if s.Rate.Intended != nil {
-			due += math.Round(*s.Rate.Intended * s.DurationS)
-		}
 	}
 	rate := takt.Rate{Achieved: perSecond(ended)}
 	if list[0].Rate.Intended != nil { // so of all: they have one schedule
-		due = perSecond(due)
+		due := perSecond(scheduleDue(list, durationS))
 		rate.Intended = &due
 	}
 	return rate
+}
+
+// scheduleDue is how many operations the schedule has in the window of the whole, also
+// those of shards that are missing or were cut short: they deal the schedule out one
+// operation each in turn, so every shard has as many as any other, give or take one.
+func scheduleDue(list []shard, durationS float64) float64 {
+	var due, shards float64
+	for _, s := range list {
+		if s.DurationS >= durationS {
+			due += math.Round(*s.Rate.Intended * s.DurationS)
+			shards++
+		}
+	}
+	return due + math.Round(due/shards*(float64(list[0].n)-shards))
 }
 
 // starts are the instants at which the first and the last shard started.

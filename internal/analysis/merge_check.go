@@ -134,10 +134,11 @@ func strange(s, first shard) []string {
 // report in memory equals one that was read.
 func (s shard) common() map[string]string {
 	plan := s.Schedule
-	plan.Shard, plan.RunGroup = "", ""
 	m := map[string]string{
-		"schema_version": asJSON(s.SchemaVersion), "kind": asJSON(s.Kind), "run_group": asJSON(s.Schedule.RunGroup),
-		"number of shards": asJSON(s.n), "schedule": asJSON(plan), "warmup_s": asJSON(s.WarmupS),
+		"schema_version": asJSON(s.SchemaVersion), "kind": asJSON(s.Kind), "run_group": asJSON(plan.RunGroup),
+		"number of shards": asJSON(s.n), "warmup_s": asJSON(s.WarmupS),
+		"schedule.profile": asJSON(plan.Profile), "schedule.arrivals": asJSON(plan.Arrivals), "schedule.rate_per_s": asJSON(plan.RatePerS),
+		"schedule.stages": asJSON(plan.Stages), "schedule.seed": asJSON(plan.Seed),
 	}
 	for name, v := range s.Variables {
 		m["variable "+name] = asJSON(v)

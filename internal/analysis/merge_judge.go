@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,10 +28,13 @@ func judgeWhole(whole *takt.Report, list []shard, missing *MissingShardsError, s
 	whole.Verdict = takt.Valid
 	whole.Warnings = []takt.Warning{}
 	if missing != nil {
+		whole.Verdict = takt.Invalid
 		mergeWarn(whole, "shards_missing", "%s missing: these are the figures of %d of %d parts of the load, and are not compared with others", missing.subject(), len(list), list[0].n)
 	}
 	first, last := starts(list)
 	judgeStarts(whole, last.Sub(first))
+	judgeEnds(whole, list)
+	warnDifferent(whole, list)
 	for _, s := range list {
 		if s.Verdict == takt.Invalid {
 			whole.Verdict = takt.Invalid
@@ -56,6 +60,78 @@ func judgeStarts(whole *takt.Report, apart time.Duration) {
 		whole.Verdict = takt.Invalid
 	}
 	mergeWarn(whole, "shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", apart.Round(time.Millisecond))
+}
+
+// judgeEnds: the target bears the whole load only until the first shard ends. The rule is
+// that of the starts, but a signal or --abort-on that ended some shards and not the others
+// always makes the whole invalid. Windows of closed loops differ by nature.
+func judgeEnds(whole *takt.Report, list []shard) {
+	var cut []string
+	ended, shortest := 0, whole.DurationS
+	for _, s := range list {
+		short := whole.Rate.Intended != nil && whole.DurationS-s.DurationS > apartWarn.Seconds()
+		if s.ended() {
+			ended++
+		}
+		if short || s.ended() {
+			cut = append(cut, s.Schedule.Shard)
+			shortest = min(shortest, s.DurationS)
+		}
+	}
+	apart := whole.DurationS - shortest
+	some := ended > 0 && ended < len(list)
+	switch {
+	case some, apart > apartWarn.Seconds() && apart > apartPart*whole.DurationS:
+		whole.Verdict = takt.Invalid
+	case apart <= apartWarn.Seconds():
+		return // none was, or all at one instant: each says so by itself
+	}
+	subject := "shard " + cut[0] + " was"
+	if len(cut) > 1 {
+		subject = "shards " + strings.Join(cut, ", ") + " were"
+	}
+	mergeWarn(whole, "shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(whole.DurationS))
+}
+
+func inSeconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
+}
+
+// ended reports whether the shard says that it did not come to its end.
+func (s shard) ended() bool {
+	return s.Warned("cancelled") || s.Warned("aborted") || s.Warned("broke_off")
+}
+
+// warnDifferent names what the shards of a run should have in common though no figure
+// depends on it: the version of takt, and labels that only some of them have.
+func warnDifferent(whole *takt.Report, list []shard) {
+	versions := map[string][]string{}
+	for _, s := range list {
+		v := s.Tool.Name + " " + s.Tool.Version
+		versions[v] = append(versions[v], s.Schedule.Shard)
+	}
+	if len(versions) > 1 {
+		mergeWarn(whole, "shards_differ", "the shards are of several versions, which may count in different ways: %s", withShards(versions))
+	}
+	labels := map[string][]string{}
+	for _, s := range list {
+		for name := range s.Labels {
+			labels[name] = append(labels[name], s.Schedule.Shard)
+		}
+	}
+	maps.DeleteFunc(labels, func(_ string, names []string) bool { return len(names) == len(list) })
+	if len(labels) > 0 {
+		mergeWarn(whole, "shards_differ", "the whole has labels that only some of the shards have: %s", withShards(labels))
+	}
+}
+
+// withShards lists things with the shards that have each.
+func withShards(shards map[string][]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(shards)) {
+		all = append(all, fmt.Sprintf("%s (%s)", name, strings.Join(shards[name], ", ")))
+	}
+	return strings.Join(all, ", ")
 }
 
 func judgeLag(whole *takt.Report, said []takt.Warning, response, lag *hist.Histogram) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -237,6 +238,7 @@ func TestMergeAlignsIntervals(t *testing.T) {
 	})
 	want := coarser(t, recordRun(kept, 0, 1, long, false))
 	got := mustMerge(t, parts, analysis.MergeOptions{})
+	*want.Rate.Intended = 4 // of the schedule, not of what the shards had time for
 	sameRun(t, got, want)
 	var peaks []int
 	for _, iv := range got.Intervals {
@@ -256,6 +258,7 @@ func TestMergeDescribesTheWhole(t *testing.T) {
 	parts[2].StartedAt = parts[0].StartedAt.Add(-3 * time.Millisecond)
 	parts[2].Generator.HostClass = "linux/arm64"
 	for i, p := range parts {
+		p.Tool = takt.Tool{Name: "takt", Version: []string{"0.1.0", "0.2.0", "0.1.0"}[i]}
 		p.Extra = map[string]any{"transfer_from": "due", "lost": 2.0, "mode": fmt.Sprint(i)}
 		p.Counts.Dropped, p.Warnings = 2, []takt.Warning{{Code: "dropped", Message: "2 were dropped"}, {Code: "closed_loop", Message: "closed"}, {Code: "gc", Message: "in 3 cycles"}}
 	}
@@ -298,6 +301,8 @@ func TestMergeDescribesTheWhole(t *testing.T) {
 			HostClass: "2 × linux/amd64 + 1 × linux/arm64",
 		}},
 		{"warnings", got.Warnings, []takt.Warning{
+			{Code: "shards_differ", Message: "the shards are of several versions, which may count in different ways: takt 0.1.0 (1/3, 3/3), takt 0.2.0 (2/3)"},
+			{Code: "shards_differ", Message: "the whole has labels that only some of the shards have: branch (1/3, 2/3), rack (2/3)"},
 			{Code: "dropped", Message: "6 operations were dropped at the in-flight bound and are in no percentile: the tail is truncated"},
 			{Code: "closed_loop", Message: "closed"},
 			{Code: "gc", Message: "each of the shards 1/3, 2/3, 3/3: in 3 cycles"},
@@ -311,6 +316,41 @@ func TestMergeDescribesTheWhole(t *testing.T) {
 		if !reflect.DeepEqual(c.got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
 		}
+	}
+}
+
+// What was intended is the schedule, not what a shard had time for: four shards of 100/s
+// each, of which one ends at half time, achieve 87.5 % of 400/s.
+func TestMergeIntendsTheSchedule(t *testing.T) {
+	var list []recordedOp
+	for i := range 400 * 12 {
+		due := time.Duration(i) * time.Second / 400
+		list = append(list, recordedOp{record.Event{Due: due, Free: due, Sent: due, Done: due + time.Millisecond}, &takt.Result{}})
+	}
+	parts := recordShards(list, 4, 12, false)
+	parts[2] = recordRun(list, 2, 4, 7, false)
+	parts[2].Warnings = append(parts[2].Warnings, takt.Warning{Code: "cancelled", Message: "ended"})
+	got := mustMerge(t, parts, analysis.MergeOptions{})
+	if *got.Rate.Intended != 400 || got.Rate.Achieved != 350 || got.Verdict != takt.Invalid || got.Counts.Scheduled != 3500 {
+		t.Errorf("%v of %v/s, %s, %+v", got.Rate.Achieved, *got.Rate.Intended, got.Verdict, got.Counts)
+	}
+	got = mustMerge(t, parts[1:3], analysis.MergeOptions{AllowMissing: true})
+	if *got.Rate.Intended != 400 || got.Rate.Achieved != 150 || got.Verdict != takt.Invalid {
+		t.Errorf("%v of %v/s, %s", got.Rate.Achieved, *got.Rate.Intended, got.Verdict)
+	}
+	if err := audit.Check(got); err != nil {
+		t.Error(err)
+	}
+}
+
+// In a closed loop one that was cut short is told by its warning only.
+func TestMergeOfACutClosedLoop(t *testing.T) {
+	list := recordedOps(rand.New(rand.NewPCG(7, 8)), 6, 100, 0)
+	parts := []*takt.Report{recordRun(list, 0, 2, 6, true), recordRun(list, 1, 2, 4, true)}
+	parts[1].Warnings = append(parts[1].Warnings, takt.Warning{Code: "cancelled", Message: "ended"})
+	got := mustMerge(t, parts, analysis.MergeOptions{})
+	if got.Verdict != takt.Invalid || !got.Warned("shards_cut") {
+		t.Errorf("%s %v", got.Verdict, got.Warnings)
 	}
 }
 
@@ -370,6 +410,9 @@ func TestMergeMissing(t *testing.T) {
 		if unfit := analysis.RunOf(got).Unfit; unfit != want {
 			t.Errorf("unfit: %q, want %q", unfit, want)
 		}
+		if got.Verdict != takt.Invalid || *got.Rate.Intended != 300 {
+			t.Errorf("%s, %v/s intended; want an invalid part of 300/s", got.Verdict, *got.Rate.Intended)
+		}
 	}
 	if unfit := analysis.RunOf(mustMerge(t, parts, analysis.MergeOptions{})).Unfit; unfit != "" {
 		t.Errorf("all shards are there, but %s", unfit)
@@ -405,7 +448,7 @@ func TestMergeRefuses(t *testing.T) {
 		{func(p []*takt.Report) { p[2].Kind, p[2].SchemaVersion = "kafka", 2 }, []string{`shard 3/3 (01R3) does not belong to shard 1/3 (01R1): it differs in kind ("kafka", not "http"), schema_version (2, not 1)`}},
 		{func(p []*takt.Report) { p[2].WarmupS = 5 }, []string{"shard 3/3 (01R3) does not belong to shard 1/3 (01R1): it differs in warmup_s (5, not 2)"}},
 		{func(p []*takt.Report) { p[1].Schedule.Seed = 7 }, []string{
-			`shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in schedule ({"profile":"constant","arrivals":"uniform","rate_per_s":100,"seed":7,"shard":""}, not {"profile":"constant","arrivals":"uniform","rate_per_s":100,"shard":""})`}},
+			`shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in schedule.seed (7, not 0)`}},
 		{func(p []*takt.Report) { p[1].Variables["rate_per_s"] = 50; p[2].Variables["path"] = "/x" }, []string{
 			"shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in variable rate_per_s (50, not 100)",
 			`shard 3/3 (01R3) does not belong to shard 1/3 (01R1): it differs in variable path ("/x", not none)`,
@@ -444,6 +487,16 @@ func TestMergeRefuses(t *testing.T) {
 }
 
 func TestMergeVerdict(t *testing.T) {
+	// cut ends the window of shard i at that second, for a reason that its warning has.
+	cut := func(i int, at float64, why string) func([]*takt.Report) {
+		return func(p []*takt.Report) {
+			p[i].Rate.Achieved *= (at - p[i].WarmupS) / p[i].DurationS
+			p[i].DurationS = at - p[i].WarmupS
+			if why != "" {
+				p[i].Warnings = append([]takt.Warning{{Code: why, Message: "ended"}}, p[i].Warnings...)
+			}
+		}
+	}
 	quiet := recordShards(recordedOps(rand.New(rand.NewPCG(13, 14)), 4, 200, 0), 2, 4, false)
 	const ms = time.Millisecond
 	for _, c := range []struct {
@@ -465,6 +518,12 @@ func TestMergeVerdict(t *testing.T) {
 		}, takt.Valid, "shards_apart", "the shards started up to 1s apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree"},
 		{"started more apart", func(p []*takt.Report) { p[1].StartedAt = p[0].StartedAt.Add(101 * ms) },
 			takt.Invalid, "shards_apart", "the shards started up to 101ms apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree"},
+		{"one was cut short", cut(1, 3.3, "cancelled"), takt.Invalid, "shards_cut", "shard 2/2 was cut short, after 1.3s of 2s: from then on the target did not bear the whole load; run all shards again"},
+		{"one ended early without a word", cut(0, 3.85, ""), takt.Invalid, "shards_cut", "shard 1/2 was cut short, after 1.85s of 2s: from then on the target did not bear the whole load; run all shards again"},
+		{"one was cut short at the last moment", cut(1, 3.99, "aborted"), takt.Invalid, "shards_cut", "shard 2/2 was cut short, after 1.99s of 2s: from then on the target did not bear the whole load; run all shards again"},
+		{"all were at once", func(p []*takt.Report) { cut(0, 3.5, "cancelled")(p); cut(1, 3.51, "cancelled")(p) }, takt.Valid, "cancelled", "ended"},
+		{"all were, not at once", func(p []*takt.Report) { cut(0, 3, "cancelled")(p); cut(1, 3.9, "cancelled")(p) },
+			takt.Invalid, "shards_cut", "shards 1/2, 2/2 were cut short, after 1s of 1.9s: from then on the target did not bear the whole load; run all shards again"},
 	} {
 		parts := copied(t, quiet)
 		c.change(parts)

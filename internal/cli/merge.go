@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -21,37 +20,47 @@ type merge struct {
 	store        storing
 	noStore      bool
 	allowMissing bool
+	runGroup     string
 	outputs      reportOutputs
+	judgement    judgement
 }
 
 func newMerge(env Env) *cobra.Command {
 	m := &merge{env: env}
 	c := &cobra.Command{
-		Use:   "merge RUN|FILE…",
+		Use:   "merge RUN|FILE|FOLDER… | merge --run-group NAME",
 		Short: "make one report of the shards of a run",
+		Long: `A FOLDER stands for the shards in its *.json files. --run-group alone takes the newest
+run of that group from the store. A shard that is missing or was cut short makes the
+whole invalid; --strict and --assert make that exit code 6.`,
 		Example: `  takt merge shard1.json shard2.json shard3.json
-  takt merge 01JD3A 01JD3B -o json=whole.json`,
+  takt merge --strict --assert 'p99<250ms' reports/
+  takt merge --run-group nightly -o json=whole.json`,
 	}
 	addFlags(c, func(fs *goFlagSet) {
 		m.store.addFlags(fs)
 		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
-		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge what is there when shards are missing; collate and verify leave such a report out")
+		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge what is there when shards are missing; the report is invalid, and collate and verify leave it out")
+		fs.StringVar(&m.runGroup, "run-group", "", "only shards of the run group `NAME`; alone the newest in the store")
+		m.judgement.addFlags(fs)
 		m.outputs.addFlags(fs, "write `FORMAT=PATH`, as of a run; repeatable; all but samples can be made of shards")
 	})
 	configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error {
-		faults := m.outputs.validate(env, parseReplayed)
-		if len(args) == 0 {
-			faults = append(faults, errors.New("takt merge takes the shards of a run: ids of stored runs, or files that -o json wrote"))
-		}
-		return usage(cmd, appendError(faults, noEmpty(args)))
-	}
+	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, m.validate(args)) }
 	c.RunE = func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) }
 	return c
 }
 
+func (m *merge) validate(args []string) []error {
+	faults := append(m.outputs.validate(m.env, parseReplayed), m.judgement.validate()...)
+	if len(args) == 0 && m.runGroup == "" {
+		faults = append(faults, errors.New("takt merge takes the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
+	}
+	return appendError(faults, noEmpty(args))
+}
+
 func (m *merge) run(ctx context.Context, args []string) error {
-	shards, err := m.store.reports(ctx, m.env, args)
+	shards, err := m.shards(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -60,46 +69,28 @@ func (m *merge) run(ctx context.Context, args []string) error {
 		return err
 	}
 	whole.ComparabilityKey = engine.ComparabilityKey(whole.Variables, whole.Generator.HostClass)
-	if err := writeReport(m.env, m.outputs.opened, whole); err != nil {
-		return err
-	}
+	written := writeReport(m.env, m.outputs.opened, whole)
 	if !m.noStore {
-		fmt.Fprintf(m.env.Stderr, "takt: the merged run is %s\n", whole.ID)
 		m.store.keep(m.env, whole)
 	}
-	return nil
-}
-
-// reports reads each word as a file of reports if there is one of that name, else as
-// a stored run. The store is opened for the first word that needs it.
-func (s *storing) reports(ctx context.Context, env Env, words []string) (all []*takt.Report, err error) {
-	var st store.Store
-	for _, w := range words {
-		if isFile(w) {
-			list, err := readReports(env, w)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, list...)
-			continue
-		}
-		if st == nil {
-			if st, err = s.open(ctx, env, store.OpenExisting); err != nil {
-				return nil, fmt.Errorf("%s: %w", w, err)
-			}
-			defer st.Close()
-		}
-		r, err := loadRun(ctx, st, w)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w, err)
-		}
-		all = append(all, r)
+	m.tell(whole)
+	judged := m.judgement.outcome(m.env, whole)
+	if written != nil {
+		return written
 	}
-	return all, nil
+	return judged
 }
 
-// isFile reports whether a word of the command line is a file; - is standard input.
-func isFile(word string) bool {
-	info, err := os.Stat(word)
-	return err == nil && !info.IsDir() || word == "-"
+// tell says what became of the shards, where a report in a file does not show it.
+func (m *merge) tell(whole *takt.Report) {
+	var said []string
+	if !m.noStore {
+		said = append(said, whole.ID)
+	}
+	if whole.Verdict == takt.Invalid {
+		said = append(said, "invalid; see its warnings")
+	}
+	if said != nil {
+		fmt.Fprintln(m.env.Stderr, "takt: the merged run is", strings.Join(said, ", "))
+	}
 }

@@ -59,6 +59,7 @@ func (r *run) describe(rep *takt.Report) {
 	if spec, err := r.plan.Spec(); err == nil {
 		rep.Schedule = spec.Describe()
 	}
+	rep.Schedule.Seed = r.plan.Seed
 	if r.plan.Recorded {
 		rep.Schedule.Profile, rep.Schedule.Arrivals = "replay", recorded
 	}

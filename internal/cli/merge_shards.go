@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// wholeShard is the shard of a run that is not sharded.
+const wholeShard = "1/1"
+
+// shards are those that the words name, of the run group if one is given.
+func (m *merge) shards(ctx context.Context, words []string) (all []*takt.Report, err error) {
+	if len(words) == 0 {
+		return m.ofGroup(ctx)
+	}
+	var runs []string
+	for _, word := range words {
+		if info, err := os.Stat(word); err != nil || !info.IsDir() {
+			runs = append(runs, word)
+			continue
+		}
+		list, err := m.inFolder(word)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	list, err := m.store.reports(ctx, m.env, runs)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, list...)
+	if m.runGroup == "" {
+		return all, nil
+	}
+	all = slices.DeleteFunc(all, func(r *takt.Report) bool { return r.Schedule.RunGroup != m.runGroup })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("none of the reports is of the run group %q", m.runGroup)
+	}
+	return all, nil
+}
+
+// inFolder are the shards of a folder's *.json files. A whole run, such as an earlier
+// merge has put there, is left out.
+func (m *merge) inFolder(dir string) (all []*takt.Report, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		list, err := readReports(m.env, path)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			if r.Schedule.Shard == wholeShard {
+				fmt.Fprintf(m.env.Stderr, "takt: %s is left out: it is the report of a whole run\n", path)
+				continue
+			}
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no *.json file with the report of a shard", dir)
+	}
+	return all, nil
+}
+
+// ofGroup are the shards of the newest run of the group in the store.
+func (m *merge) ofGroup(ctx context.Context) (all []*takt.Report, err error) {
+	err = m.store.reading(ctx, m.env, func(st store.Store) error {
+		ids, err := m.newest(ctx, st)
+		if err == nil {
+			all, err = loadReports(ctx, st, ids...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all = ofOneRun(all)
+	for _, r := range all {
+		fmt.Fprintf(m.env.Stderr, "takt: shard %s of %s is %s\n", r.Schedule.Shard, m.runGroup, r.ID)
+	}
+	return all, nil
+}
+
+// newest are the ids of the group's newest shards, each once: a name such as nightly has
+// those of many nights.
+func (m *merge) newest(ctx context.Context, st store.Store) (ids []string, err error) {
+	have := map[string]bool{}
+	of := func(r *analysis.Run) bool { return r.Group == m.runGroup && r.Shard != wholeShard }
+	for r, err := range st.Runs(ctx, analysis.Query{Match: of}) {
+		if err != nil {
+			return nil, err
+		}
+		if have[r.Shard] {
+			break
+		}
+		have[r.Shard] = true
+		ids = append(ids, r.ID)
+	}
+	if ids == nil {
+		return nil, fmt.Errorf("there is no shard of the run group %q; takt runs lists what is kept", m.runGroup)
+	}
+	return ids, nil
+}
+
+// longAgo is how long before the newest shard began one of an earlier run was over. One
+// that was not, but did not run beside it either, makes the whole invalid.
+const longAgo = time.Hour
+
+// ofOneRun are the reports, newest first, up to one of an earlier run.
+func ofOneRun(all []*takt.Report) []*takt.Report {
+	for i, r := range all {
+		over := r.StartedAt.Add(time.Duration((r.WarmupS + r.DurationS) * float64(time.Second)))
+		if all[0].StartedAt.Sub(over) > longAgo {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// reports reads each word as a file of reports if there is one of that name, else as
+// a stored run. The store is opened for the first word that needs it.
+func (s *storing) reports(ctx context.Context, env Env, words []string) (all []*takt.Report, err error) {
+	var st store.Store
+	for _, w := range words {
+		if isFile(w) {
+			list, err := readReports(env, w)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
+			continue
+		}
+		if st == nil {
+			if st, err = s.open(ctx, env, store.OpenExisting); err != nil {
+				return nil, fmt.Errorf("%s: %w", w, err)
+			}
+			defer st.Close()
+		}
+		r, err := loadRun(ctx, st, w)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// isFile reports whether a word of the command line is a file; - is standard input.
+func isFile(word string) bool {
+	info, err := os.Stat(word)
+	return err == nil && !info.IsDir() || word == "-"
+}
