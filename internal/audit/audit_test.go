@@ -3,6 +3,7 @@ package audit_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -126,6 +127,12 @@ func TestLies(t *testing.T) {
 		{func(r *takt.Report) { r.Generator.CPUS = -1 }, "generator.cpu_s is -1, below 0"},
 		{func(r *takt.Report) { r.Rate.Achieved = 300 }, "rate_per_s.achieved is 300, 900 operations in duration_s, but counts.ok + counts.failed are 600"},
 		{func(r *takt.Report) { *r.Rate.Intended = 100 }, "rate_per_s.intended is 100, 300 operations in duration_s, but counts.scheduled is 600"},
+		{func(r *takt.Report) { *r.Rate.Intended = 1e300 }, "rate_per_s.intended is 1e+300, above 1e+12"},
+		{func(r *takt.Report) { r.DurationS = 0 }, "rate_per_s.achieved is 200, +Inf operations in duration_s, but counts.ok + counts.failed are 600"},
+		{func(r *takt.Report) { r.WarmupS = 0 }, "warmup_s is 0, but warmup_counts.scheduled is 200"},
+		{func(r *takt.Report) { r.IntervalS = 1.5 }, "interval_s is 1.5, not a whole number of seconds"},
+		{func(r *takt.Report) { r.IntervalS = 1e-300 }, "interval_s is 1e-300, not a whole number of seconds"},
+		{func(r *takt.Report) { r.Schedule.Profile, r.Rate.Achieved = "closed", 100 }, "rate_per_s.achieved is 100, 300 operations in duration_s, but counts.ok + counts.failed are 600"},
 		{func(r *takt.Report) { r.Rate.Intended = nil }, `rate_per_s.intended is missing, but schedule.profile is "constant"`},
 		{func(r *takt.Report) { r.Status["200"] = 999 }, "status counts 1014 answers, but counts.ok + counts.failed are 600"},
 		{func(r *takt.Report) { r.Status["200"] = most }, "status.200 is 18446744073709551615, above 2^53"},
@@ -213,5 +220,57 @@ func TestRejudged(t *testing.T) {
 	again := len(r.Warnings)
 	if err := audit.Check(r); err != nil || len(r.Warnings) != again {
 		t.Errorf("%v %v", err, r.Warnings)
+	}
+}
+
+// No number of a report may be negative, wherever it stands, but in what the driver and the
+// user say.
+func TestNothingIsNegative(t *testing.T) {
+	all, err := documents()
+	var doc map[string]any
+	if err == nil {
+		err = json.Unmarshal(all["warm"], &doc)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(doc, "variables")
+	delete(doc, "extra")
+	delete(doc, "schema_version") // document.Parse looks at it
+	fine := func() bool {
+		text, err := json.Marshal(doc)
+		var r takt.Report
+		return err == nil && json.Unmarshal(text, &r) == nil && audit.Check(&r) == nil
+	}
+	if !fine() {
+		t.Fatal("the report is refused as it is")
+	}
+	numbers := 0
+	eachNumber("", doc, func(path string, set func(float64)) {
+		numbers++
+		if set(-1); fine() {
+			t.Errorf("%s is -1, and nobody minds", path)
+		}
+	})
+	if numbers < 100 {
+		t.Errorf("only %d numbers", numbers)
+	}
+}
+
+// eachNumber calls f for each number below v, and puts it back afterwards.
+func eachNumber(path string, v any, f func(path string, set func(float64))) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if n, ok := inner.(float64); ok {
+				f(path+"."+name, func(n float64) { v[name] = n })
+				v[name] = n
+			}
+			eachNumber(path+"."+name, inner, f)
+		}
+	case []any:
+		for i, inner := range v {
+			eachNumber(fmt.Sprintf("%s.%d", path, i), inner, f)
+		}
 	}
 }

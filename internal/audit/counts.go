@@ -13,6 +13,7 @@ import (
 // counts can be added without overflow. Times in nanoseconds end after 292 years.
 const (
 	maxCount   = 1 << 53
+	maxRate    = 1e12 // per second; a schedule has 10^9 at most
 	maxSeconds = 9.2e9
 	maxMicros  = 9.2e15
 )
@@ -26,15 +27,15 @@ func (c *checker) ranges() {
 	c.seconds("duration_s", r.DurationS)
 	c.seconds("warmup_s", r.WarmupS)
 	c.seconds("interval_s", r.IntervalS)
-	c.within("schedule.rate_per_s", r.Schedule.RatePerS, math.MaxFloat64)
+	c.within("schedule.rate_per_s", r.Schedule.RatePerS, maxRate)
 	for i, s := range r.Schedule.Stages {
 		c.seconds(fmt.Sprintf("schedule.stages.%d.duration_s", i), s.DurationS)
-		c.within(fmt.Sprintf("schedule.stages.%d.from_per_s", i), s.From, math.MaxFloat64)
-		c.within(fmt.Sprintf("schedule.stages.%d.to_per_s", i), s.To, math.MaxFloat64)
+		c.within(fmt.Sprintf("schedule.stages.%d.from_per_s", i), s.From, maxRate)
+		c.within(fmt.Sprintf("schedule.stages.%d.to_per_s", i), s.To, maxRate)
 	}
-	c.within("rate_per_s.achieved", r.Rate.Achieved, math.MaxFloat64)
+	c.within("rate_per_s.achieved", r.Rate.Achieved, maxRate)
 	if r.Rate.Intended != nil {
-		c.within("rate_per_s.intended", *r.Rate.Intended, math.MaxFloat64)
+		c.within("rate_per_s.intended", *r.Rate.Intended, maxRate)
 	}
 	c.within("bytes.sent", float64(r.Bytes.Sent), maxCount)
 	c.within("bytes.received", float64(r.Bytes.Received), maxCount)
@@ -136,16 +137,31 @@ const rounding = 1e-9
 // rates holds the rates against the counts that they come from.
 func (c *checker) rates() {
 	r := c.r
-	most := float64(r.Counts.OK + r.Counts.Failed)
-	if n := r.Rate.Achieved * r.DurationS; n > most*(1+rounding)+0.5 {
-		c.fault("rate_per_s.achieved is %v, %.0f operations in duration_s, but counts.ok + counts.failed are %.0f", r.Rate.Achieved, n, most)
-	}
-	least := float64(r.Counts.Scheduled)
-	if i := r.Rate.Intended; i != nil && r.DurationS > 0 && *i*r.DurationS < least*(1-rounding)-0.5 {
-		c.fault("rate_per_s.intended is %v, %.0f operations in duration_s, but counts.scheduled is %.0f", *i, *i*r.DurationS, least)
-	}
 	_, sends := r.Latency[takt.LatencyResponse]
-	if p := r.Schedule.Profile; sends && r.Rate.Intended == nil && p != "closed" && p != "" {
-		c.fault("rate_per_s.intended is missing, but schedule.profile is %.40q", p)
+	ended, closed := r.Counts.OK+r.Counts.Failed, r.Schedule.Profile == "closed"
+	n := c.product(r.Rate.Achieved)
+	switch {
+	case above(n, ended), closed && sends && below(n, ended) && r.DurationS > 0:
+		c.fault("rate_per_s.achieved is %v, %.0f operations in duration_s, but counts.ok + counts.failed are %d", r.Rate.Achieved, n, ended)
+	}
+	if i := r.Rate.Intended; i != nil && r.DurationS > 0 && below(c.product(*i), r.Counts.Scheduled) {
+		c.fault("rate_per_s.intended is %v, %.0f operations in duration_s, but counts.scheduled is %d", *i, c.product(*i), r.Counts.Scheduled)
+	}
+	if sends && r.Rate.Intended == nil && !closed && r.Schedule.Profile != "" {
+		c.fault("rate_per_s.intended is missing, but schedule.profile is %.40q", r.Schedule.Profile)
+	}
+	if n := r.WarmupCounts.Scheduled; n > 0 && r.WarmupS == 0 {
+		c.fault("warmup_s is 0, but warmup_counts.scheduled is %d", n)
 	}
 }
+
+// product is how many operations a rate makes in the window; without a window there is none.
+func (c *checker) product(rate float64) float64 {
+	if c.r.DurationS == 0 && rate > 0 {
+		return math.Inf(1)
+	}
+	return rate * c.r.DurationS
+}
+
+func above(n float64, count uint64) bool { return n > float64(count)*(1+rounding)+0.5 }
+func below(n float64, count uint64) bool { return n < float64(count)*(1-rounding)-0.5 }

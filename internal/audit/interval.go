@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -13,6 +14,9 @@ func (c *checker) intervals() {
 	if len(list) > takt.MaxIntervals {
 		c.fault("intervals are %d, more than %d", len(list), takt.MaxIntervals)
 		return
+	}
+	if span := c.r.IntervalS; len(list) > 0 && (span < 1 || span != math.Trunc(span)) {
+		c.fault("interval_s is %v, not a whole number of seconds", span)
 	}
 	var sum takt.Counts
 	before := 0.0
