@@ -148,7 +148,7 @@ func (m *loops) describe(rep *takt.Report, ran time.Duration, closed bool) {
 	for _, l := range m.all {
 		worked = max(worked, 100*(1-l.rested.Seconds()/max(1e-9, ran.Seconds())))
 	}
-	if worked > 90 {
+	if worked > 90 && rep.Counts.Scheduled > 0 {
 		m.saturated(rep, worked, closed)
 	}
 	if n := m.connections(); rep.Verdict == takt.Invalid && m.opt.Connections == 0 && n > blindMost {

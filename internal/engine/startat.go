@@ -21,11 +21,19 @@ type StartPassedError struct {
 
 // Error implements error.
 func (e *StartPassedError) Error() string {
-	why := fmt.Sprintf("--start-at %s was %v ago by this host's clock", e.At.UTC().Format(time.RFC3339Nano), e.Ago.Round(time.Microsecond))
+	why := fmt.Sprintf("--start-at %s was %v ago by this host's clock", e.At.UTC().Format(time.RFC3339Nano), rounded(e.Ago))
 	if e.Readied {
 		why += ", when takt had connected"
 	}
 	return why + "; give all shards one later instant, and let NTP keep their clocks"
+}
+
+// rounded is a time of which people see what matters.
+func rounded(d time.Duration) time.Duration {
+	if d > time.Minute {
+		return d.Round(time.Second)
+	}
+	return d.Round(time.Millisecond)
 }
 
 // Passed is a *StartPassedError if the instant is over; nil if it is still to come, or
@@ -59,6 +67,8 @@ func (r *run) origin(ctx context.Context) (time.Time, error) {
 	select {
 	case <-time.After(time.Until(at) - lead):
 	case <-ctx.Done():
+		r.rec.CloseWindow(0)
+		r.mode.stop(0)
 		return time.Now(), nil
 	}
 	now := time.Now()
