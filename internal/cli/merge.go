@@ -87,7 +87,7 @@ func (m *merge) tell(whole *takt.Report) {
 	if !m.noStore {
 		said = append(said, whole.ID)
 	}
-	if whole.Verdict == takt.Invalid {
+	if whole.Verdict == takt.Invalid && !m.judgement.asked() { // else it is said with the exit code
 		said = append(said, "invalid; see its warnings")
 	}
 	if said != nil {

@@ -30,6 +30,9 @@ func (j *judgement) validate() (faults []error) {
 	return faults
 }
 
+// asked reports whether an invalid run is a failure.
+func (j *judgement) asked() bool { return j.strict || len(j.assertions) > 0 }
+
 // outcome shows each assertion with its value, and is the error of the exit code, as of a
 // run. Without --assert and --strict nothing is judged.
 func (j *judgement) outcome(env Env, r *takt.Report) error {
@@ -39,10 +42,10 @@ func (j *judgement) outcome(env Env, r *takt.Report) error {
 		passed = passed && o.Passed
 		fmt.Fprintln(env.Stderr, o)
 	}
-	switch asked := j.strict || len(j.assertions) > 0; {
+	switch {
 	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
 		return &exitError{exitFailed, errors.New("not one operation succeeded" + firstSample(r))}
-	case asked && r.Verdict == takt.Invalid:
+	case j.asked() && r.Verdict == takt.Invalid:
 		return &exitError{exitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings")}
 	case !passed:
 		return &exitError{code: exitAssertion}
