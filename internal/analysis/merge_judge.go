@@ -44,6 +44,7 @@ func judgeWhole(whole *takt.Report, list []shard, missing *MissingShardsError, s
 		mergeWarn(whole, "dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
 	}
 	said := unitedWarnings(list)
+	judgeLimits(whole, said)
 	if whole.Rate.Intended != nil {
 		judgeLag(whole, said, sums.histograms[takt.LatencyResponse], sums.histograms[takt.LatencyScheduleLag])
 	}
@@ -132,6 +133,17 @@ func withShards(shards map[string][]string) string {
 		all = append(all, fmt.Sprintf("%s (%s)", name, strings.Join(shards[name], ", ")))
 	}
 	return strings.Join(all, ", ")
+}
+
+// judgeLimits: a few failures at a limit in each of many shards are many together.
+func judgeLimits(whole *takt.Report, said []takt.Warning) {
+	known := slices.ContainsFunc(said, func(w takt.Warning) bool { return w.Code == "host_limit" })
+	l := verdict.OfLimits(whole.Errors, whole.Counts.Scheduled)
+	if !l.Bottleneck() || whole.Verdict == takt.Invalid && known {
+		return
+	}
+	whole.Verdict = takt.Invalid
+	mergeWarn(whole, "host_limit", "%d operations (%.2g %%) failed at limits of the generators' hosts, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 }
 
 func judgeLag(whole *takt.Report, said []takt.Warning, response, lag *hist.Histogram) {

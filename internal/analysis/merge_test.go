@@ -407,7 +407,7 @@ func TestMergeMissing(t *testing.T) {
 		if len(got.Warnings) == 0 || got.Warnings[0] != (takt.Warning{Code: "shards_missing", Message: want}) || got.Counts.Scheduled != scheduled {
 			t.Errorf("%+v with %+v, want %s", got.Warnings, got.Counts, want)
 		}
-		if unfit := analysis.RunOf(got).Unfit; unfit != want {
+		if unfit := analysis.RunOf(got).Unfit; unfit != "the run is invalid: the shards did not put the whole load on the target at once; "+want {
 			t.Errorf("unfit: %q, want %q", unfit, want)
 		}
 		if got.Verdict != takt.Invalid || *got.Rate.Intended != 300 {
@@ -521,6 +521,12 @@ func TestMergeVerdict(t *testing.T) {
 		{"one was cut short", cut(1, 3.3, "cancelled"), takt.Invalid, "shards_cut", "shard 2/2 was cut short, after 1.3s of 2s: from then on the target did not bear the whole load; run all shards again"},
 		{"one ended early without a word", cut(0, 3.85, ""), takt.Invalid, "shards_cut", "shard 1/2 was cut short, after 1.85s of 2s: from then on the target did not bear the whole load; run all shards again"},
 		{"one was cut short at the last moment", cut(1, 3.99, "aborted"), takt.Invalid, "shards_cut", "shard 2/2 was cut short, after 1.99s of 2s: from then on the target did not bear the whole load; run all shards again"},
+		{"a few failed at a limit in each", func(p []*takt.Report) {
+			for _, r := range p {
+				r.Errors = []takt.ErrorClass{{Class: "no_ports", Count: 9, Sample: "no ports"}}
+				r.Warnings = []takt.Warning{{Code: "host_limit", Message: "9 operations failed"}}
+			}
+		}, takt.Invalid, "host_limit", "18 operations (4.5 %) failed at limits of the generators' hosts, not at the target: no ports"},
 		{"all were at once", func(p []*takt.Report) { cut(0, 3.5, "cancelled")(p); cut(1, 3.51, "cancelled")(p) }, takt.Valid, "cancelled", "ended"},
 		{"all were, not at once", func(p []*takt.Report) { cut(0, 3, "cancelled")(p); cut(1, 3.9, "cancelled")(p) },
 			takt.Invalid, "shards_cut", "shards 1/2, 2/2 were cut short, after 1s of 1.9s: from then on the target did not bear the whole load; run all shards again"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -65,21 +66,25 @@ func RunOf(r *takt.Report) Run {
 	}
 }
 
-// invalidRun begins Run.Unfit of an invalid run.
-const invalidRun = "the run is invalid: the generator shaped its figures"
+// invalidRun begins Run.Unfit of an invalid run; what follows bothIs says what else is
+// wrong with it.
+const (
+	invalidRun = "the run is invalid"
+	bothIs     = "; "
+)
 
 // unfit says why nothing can be concluded from a run. A run can be invalid and cut short.
 func unfit(r *takt.Report) string {
 	var why []string
 	if r.Verdict == takt.Invalid {
-		why = append(why, invalidRun)
+		why = append(why, invalidRun+": "+verdict.Reason(r.Warnings))
 	}
 	if s := CutShort(r); s != "" {
 		why = append(why, s)
 	}
 	switch {
 	case why != nil:
-		return strings.Join(why, "; ")
+		return strings.Join(why, bothIs)
 	case r.Schedule.Shard != "" && r.Schedule.Shard != "1/1":
 		return "it is shard " + r.Schedule.Shard + " of a run; takt merge makes one report of them"
 	case r.Counts.OK == 0:
@@ -103,7 +108,7 @@ func CutShort(r *takt.Report) string {
 func (r *Run) Invalid() bool { return strings.HasPrefix(r.Unfit, invalidRun) }
 
 // InvalidOnly reports whether nothing but its verdict is wrong with the run.
-func (r *Run) InvalidOnly() bool { return r.Unfit == invalidRun }
+func (r *Run) InvalidOnly() bool { return r.Invalid() && !strings.Contains(r.Unfit, bothIs) }
 
 // Figures are the measured values of a run, by the names of the table of metrics.
 // Runs share the list of names.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -21,7 +22,7 @@ func Block(to io.Writer, r *takt.Report, words []string) error {
 	var b strings.Builder
 	x := r.Extra
 	if r.Verdict == takt.Invalid {
-		b.WriteString("INVALID RUN: the generator, not the target, shaped these figures.\n")
+		b.WriteString(verdict.Headline(r.Warnings) + "\n")
 	}
 	fmt.Fprintf(&b, "on branch %s , cmd = %v\n\n", orUnknown(r.Labels[analysis.LabelBranch]), words)
 	fmt.Fprintf(&b, "pushed %s / sec , accepted %s / sec (uncompressed)\n", sizeOf(x["pushed"]), sizeOf(x["accepted"]))

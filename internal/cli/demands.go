@@ -43,6 +43,9 @@ func (d *demands) show(env Env, r *takt.Report) {
 	}
 }
 
+// asked reports whether an invalid run is a failure.
+func (d *demands) asked() bool { return d.strict || len(d.assertions) > 0 }
+
 // outcome maps a report that was judged to its exit code. asked: something else than
 // --assert and --strict asked for a judgement.
 func (d *demands) outcome(r *takt.Report, asked bool) error {

@@ -22,7 +22,7 @@ type merge struct {
 	allowMissing bool
 	runGroup     string
 	outputs      reportOutputs
-	judgement    judgement
+	demands      demands
 }
 
 func newMerge(env Env) *cobra.Command {
@@ -42,7 +42,7 @@ whole invalid; --strict and --assert make that exit code 6.`,
 		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
 		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge what is there when shards are missing; the report is invalid, and collate and verify leave it out")
 		fs.StringVar(&m.runGroup, "run-group", "", "only shards of the run group `NAME`; alone the newest in the store")
-		m.judgement.addFlags(fs)
+		m.demands.addFlags(fs)
 		m.outputs.addFlags(fs, "write `FORMAT=PATH`, as of a run; repeatable; all but samples can be made of shards")
 	})
 	configurable(c)
@@ -52,7 +52,7 @@ whole invalid; --strict and --assert make that exit code 6.`,
 }
 
 func (m *merge) validate(args []string) []error {
-	faults := append(m.outputs.validate(m.env, parseReplayed), m.judgement.validate()...)
+	faults := append(m.outputs.validate(m.env, parseReplayed), m.demands.validate()...)
 	if len(args) == 0 && m.runGroup == "" {
 		faults = append(faults, errors.New("takt merge takes the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
 	}
@@ -69,16 +69,17 @@ func (m *merge) run(ctx context.Context, args []string) error {
 		return err
 	}
 	whole.ComparabilityKey = engine.ComparabilityKey(whole.Variables, whole.Generator.HostClass)
+	m.demands.judge(whole)
 	written := writeReport(m.env, m.outputs.opened, whole)
 	if !m.noStore {
 		m.store.keep(m.env, whole)
 	}
 	m.tell(whole)
-	judged := m.judgement.outcome(m.env, whole)
+	m.demands.show(m.env, whole)
 	if written != nil {
 		return written
 	}
-	return judged
+	return m.demands.outcome(whole, false)
 }
 
 // tell says what became of the shards, where a report in a file does not show it.
@@ -87,7 +88,7 @@ func (m *merge) tell(whole *takt.Report) {
 	if !m.noStore {
 		said = append(said, whole.ID)
 	}
-	if whole.Verdict == takt.Invalid && !m.judgement.asked() { // else it is said with the exit code
+	if whole.Verdict == takt.Invalid && !m.demands.asked() { // else it is said with the exit code
 		said = append(said, "invalid; see its warnings")
 	}
 	if said != nil {

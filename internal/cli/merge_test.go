@@ -31,7 +31,7 @@ func TestMergeJudges(t *testing.T) {
 
 		{cutShards, exitOK, []string{`80/s intended \(constant, uniform\), 70/s achieved \(87.50 %\)`, "shard 3/4 was cut short, after 1.018s of 2s", "takt: the merged run is invalid; see its warnings"}},
 		{"--strict " + cutShards, exitInvalid, []string{"the run is invalid, so it proves nothing"}},
-		{"--assert p99<1s " + cutShards, exitInvalid, []string{"PASS p99<1s", "the run is invalid, so it proves nothing"}},
+		{"--assert p99<1s " + cutShards, exitInvalid, []string{"VOID p99<1s", "the run is invalid, so the assertions prove nothing", "^INVALID RUN: the shards did not put the whole load on the target at once"}},
 
 		{wholeShards + "/1.json " + wholeShards + "/3.json", exitFailed, []string{"^takt: shard 2/3 is missing; give all reports of the run, or --allow-missing"}},
 		{"--allow-missing " + wholeShards + "/1.json " + wholeShards + "/3.json", exitOK, []string{"shard 2/3 is missing", `300/s intended \(constant, uniform\), 200/s achieved \(66.66 %\)`, "the merged run is invalid"}},

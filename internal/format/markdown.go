@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -43,7 +44,7 @@ func markdownVerdict(b *strings.Builder, r *takt.Report) {
 	}
 	fmt.Fprintf(b, "### takt: %s run of %s%s\n\n", word, codeSpan(strings.TrimSpace(r.Kind+" "+target(r))), but)
 	if r.Verdict == takt.Invalid {
-		b.WriteString("**The generator, not the target, shaped these figures.** The warnings say how.\n\n")
+		fmt.Fprintf(b, "**%s** The warnings say how.\n\n", verdict.Sentence(r.Warnings))
 		if r.Counts.OK == 0 {
 			b.WriteString("**Not one operation succeeded.**\n\n")
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -32,7 +33,7 @@ func (t textWriter) Close(r *takt.Report) error {
 	}
 	p := &page{color: t.color}
 	for _, section := range []func(*page, *takt.Report) error{
-		verdict, subject, totals, percentiles, comparisonText, contrast, parts, distribution, failures, targets, footer, warnings, conclusion,
+		opening, subject, totals, percentiles, comparisonText, contrast, parts, distribution, failures, targets, footer, warnings, conclusion,
 	} {
 		if err := section(p, r); err != nil {
 			return err
@@ -42,9 +43,9 @@ func (t textWriter) Close(r *takt.Report) error {
 	return err
 }
 
-// verdict comes first: nobody should read figures that are not the target's before the
+// opening is the verdict: nobody should read figures that are not the target's before the
 // report says so. An invalid run has all its warnings here.
-func verdict(p *page, r *takt.Report) error {
+func opening(p *page, r *takt.Report) error {
 	colour, words := verdictWords(r)
 	if r.Verdict != takt.Invalid && len(r.Warnings) > 0 {
 		words += " at the end"
@@ -64,7 +65,7 @@ func verdict(p *page, r *takt.Report) error {
 // verdictWords are the verdict in one sentence, and its colour.
 func verdictWords(r *takt.Report) (colour, words string) {
 	if r.Verdict == takt.Invalid {
-		return red, "INVALID RUN: the generator, not the target, shaped these figures."
+		return red, verdict.Headline(r.Warnings)
 	}
 	colour, words = green, "valid run"
 	if len(r.Warnings) > 0 {

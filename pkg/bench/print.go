@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -56,7 +57,7 @@ func announcement(b Benchmark) string {
 func alarm(b *strings.Builder, r *Result) {
 	invalid := r.Report.Verdict == takt.Invalid
 	if invalid {
-		warnings(b, "INVALID RUN: the generator, not the target, shaped these figures.", r.Report.Warnings)
+		warnings(b, verdict.Headline(r.Report.Warnings), r.Report.Warnings)
 	}
 	if r.failed() {
 		b.WriteString("NOT ONE REQUEST SUCCEEDED.\n")
