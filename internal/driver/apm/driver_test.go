@@ -89,7 +89,7 @@ func TestRequests(t *testing.T) {
 		kinds  map[string]int
 	}{
 		{"defaults", nil, "POST /intake/v2/events?verbose",
-			map[string]string{"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip", "User-Agent": "takt", "Authorization": "", "Accept-Encoding": ""},
+			map[string]string{"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip", "User-Agent": "takt", "Authorization": "", "Accept-Encoding": "", "Accept": "application/json"},
 			map[string]int{"metadata": 1, "transaction": 6, "span": 42, "error": 3}},
 		{"events with spans", func(o *Options) { o.Events, o.Spans, o.Frames, o.Errors = 4, 2, 1, 5 }, "POST /intake/v2/events?verbose", nil,
 			map[string]int{"metadata": 1, "transaction": 4, "span": 8, "error": 5}},
@@ -103,7 +103,8 @@ func TestRequests(t *testing.T) {
 			o.Endpoint, o.Method = "/x?y", "put"
 			_ = o.conn.Header.Set("User-Agent: me")
 			_ = o.conn.Header.Set("Content-Type: a/b")
-		}, "PUT /x?y", map[string]string{"User-Agent": "me", "Content-Type": "a/b"}, nil},
+			_ = o.conn.Header.Set("Accept: text/plain")
+		}, "PUT /x?y", map[string]string{"User-Agent": "me", "Content-Type": "a/b", "Accept": "text/plain"}, nil},
 		{"v1", func(o *Options) { o.Intake, o.Events, o.Spans = "v1", 4, 2 }, "POST /v1/transactions",
 			map[string]string{"Content-Type": "application/json"}, map[string]int{"transactions": 4}},
 		{"v1 errors", func(o *Options) { o.Intake, o.Events, o.Spans = "v1", 4, 0 }, "POST /v1/errors", nil, map[string]int{"errors": 4}},
@@ -419,5 +420,27 @@ func TestFailuresShareErrors(t *testing.T) {
 	}
 	if !strings.Contains(before.Error(), "queue is full") {
 		t.Error(before)
+	}
+}
+
+// With its queue full apm-server 6 accepts a part of a request, and says so only to who
+// asks for JSON: these events become documents, too.
+func TestPartlyAccepted(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Connection", "close")
+		said := "queue is full"
+		if r.Header.Get("Accept") == "application/json" {
+			said = `{"accepted":3,"errors":[{"message":"queue is full"}]}`
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, said)
+	}))
+	defer server.Close()
+	o := New()
+	o.Events, o.Spans = 5, 0
+	r := load(t, o, 4, nil, server.URL)
+	if n := r.Extra["events_accepted"]; n != uint64(12) || r.Counts.Failed != 4 {
+		t.Errorf("%v events are accepted, of %+v", n, r.Counts)
 	}
 }

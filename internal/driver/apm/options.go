@@ -76,7 +76,8 @@ func New() *Options {
 		Pause: 100 * time.Millisecond, conn: *http.New(),
 	}
 	o.conn.Timeout = 10 * time.Second
-	o.conn.DisableCompression = true // of answers: they are read
+	o.conn.DisableCompression = true   // of answers: they are read
+	o.conn.Accept = "application/json" // else apm-server 6 says nothing of the events that it accepted beside an error
 	return o
 }
 

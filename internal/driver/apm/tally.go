@@ -32,8 +32,8 @@ func (v *volume) add(c content) {
 // content is what a body holds.
 type content struct{ plain, wire, events int }
 
-// sampleBytes is how much of a failed answer is read: one of 6.8 is its message, in
-// the others the count and the first message stand before the first event.
+// sampleBytes is how much of a failed answer is read: the count and the first message
+// stand before the first event.
 const sampleBytes = 4 << 10
 
 // sender gives one connection its requests, and counts their answers.
