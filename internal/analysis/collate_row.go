@@ -134,13 +134,15 @@ const bestAlpha = 0.05
 
 // markBest marks the row that is shown as best by the criterion. It is sure when the
 // rank-sum test tells its runs from those of the second best, the same way round. 3 runs
-// of each never suffice: they are apart by chance once in 10 times.
+// of each never suffice: they are apart by chance once in 10 times. A row with a run from
+// which nothing can be concluded, which --all shows, is not judged: a server that drops
+// its events is the most efficient.
 func markBest(g *Group, cells []*cell) {
 	m, _ := MetricOf(g.Criterion)
 	shown := func(i int) float64 { return g.Rows[i].Figures[g.Criterion].Value }
 	var judged []int
 	for i := range g.Rows {
-		if _, ok := g.Rows[i].Figures[g.Criterion]; ok {
+		if _, ok := g.Rows[i].Figures[g.Criterion]; ok && !slices.ContainsFunc(cells[i].runs, isUnfit) {
 			judged = append(judged, i)
 		}
 	}
@@ -158,6 +160,8 @@ func markBest(g *Group, cells []*cell) {
 	best.Best, best.Wanted = true, wanted(len(first), len(second))
 	best.Sure = best.Wanted == 0 && m.Higher == (apart.estimate() > 0) && apart.p(0) <= bestAlpha
 }
+
+func isUnfit(r *Run) bool { return r.Unfit != "" }
 
 // wanted is the number of runs that two rows need each at least, so that the rank-sum
 // test can tell them apart at all; 0: they have them.

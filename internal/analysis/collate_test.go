@@ -330,6 +330,8 @@ func TestCollateBest(t *testing.T) {
 		"equal histograms":               {[]string{"1 2 3 4", "1 2 3 4"}, "- -"},
 		"one run spoils all operations":  {[]string{"1 1 1 1 9", "5 5 5 5 5"}, "- best"}, // though the runs are apart the other way
 		"one run lacks many of the rest": {[]string{"1", "2 3 4 5 6"}, "?3 -"},
+		"an unfit row is not judged":     {[]string{"-1", "2", "3"}, "- ?4 -"},
+		"nor one with an unfit run":      {[]string{"1 -1 1 1", "2"}, "- -"},
 	} {
 		var list []analysis.Run
 		for row, text := range c.rows {
@@ -338,10 +340,15 @@ func TestCollateBest(t *testing.T) {
 				fmt.Sscan(word, &p99)
 				r := stored(setup{variables: map[string]any{"workers": -row}, p99: p99})[0] // the first row first
 				r.ID = fmt.Sprintf("%d/%d", row, i)
+				if p99 < 0 {
+					r.Unfit = "it dropped events"
+				}
 				list = append(list, r)
 			}
 		}
-		got, err := analysis.Collate(list, options(t, "workers", "workers"), each(list))
+		o := options(t, "workers", "workers")
+		o.All = true
+		got, err := analysis.Collate(list, o, each(list))
 		if err != nil {
 			t.Fatal(err)
 		}
