@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,8 +48,8 @@ func fieldOf(text string) field {
 	if f.from != anywhere {
 		return f
 	}
-	switch f.key {
-	case "id", "kind", "date", "run_group", "host_class", "unfit":
+	switch {
+	case slices.Contains(ownFields(), f.key):
 		f.from = ofRun
 	default:
 		for _, name := range []string{f.key, f.word} { // the second: rate is a metric, too

@@ -31,6 +31,7 @@ func newCollate(env Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "collate VARIABLE [FILTER…]",
 		Short: "show runs side by side that differ in one variable, label or server flag",
+		Long:  analysis.Help(),
 		Example: `  takt collate branch branch=main
   takt collate revision branch=main --sort revision_date
   takt collate rate 'p99<250ms' --since 30d -o csv`,

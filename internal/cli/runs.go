@@ -30,6 +30,7 @@ func newRuns(env Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs [FILTER…]",
 		Short: "list the runs that were kept, newest first",
+		Long:  "takt help collate says what a FILTER is, and which fields there are.",
 		Example: `  takt runs
   takt runs kind=http branch=main 'p99>250ms' -n 7d`,
 	}

@@ -1,0 +1,94 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// KindVariables names the variables that reports of a kind have, those by which people
+// collate. Others are in the report itself.
+type KindVariables struct {
+	Kind  string // "": every load
+	Names []string
+}
+
+// HelpVariables are the variables that the help lists.
+func HelpVariables() []KindVariables {
+	list := func(kind, names string) KindVariables { return KindVariables{kind, strings.Fields(names)} }
+	return []KindVariables{
+		list("", "duration_s requests rate_per_s rate stages arrivals overflow connections max_in_flight"),
+		list("http", "method scheme host path protocol client keepalive compression timeout_s user_agent headers content_type body_bytes"),
+		list("replay", "log speed jitter sample methods tail"),
+		list("kafka", "brokers topic acks compression message_bytes batch_records batch_bytes linger_s workers idempotence"),
+		list("jms", "url destinations producers consumers threads max_pending message_bytes persistent ack"),
+		list("apm", "events transactions errors spans frames workers profile intake stream apm_host apm_servers"),
+		list("test in the shell", "memory_limit_bytes cpu_limit elastic_host"),
+	}
+}
+
+// ownFields are those of the run itself.
+func ownFields() []string {
+	return []string{"id", "kind", "date", "run_group", "host_class", "unfit"}
+}
+
+// Help says what a VARIABLE of collate is, and what a FILTER of any command.
+func Help() string {
+	var b strings.Builder
+	b.WriteString("It shows stored runs side by side, in groups in which all is equal but VARIABLE. That is\n\n")
+	b.WriteString(paragraph("a label", "branch, revision, server_version, or NAME of --label NAME=VALUE"))
+	for i, kind := range HelpVariables() {
+		what := map[bool]string{true: "a variable"}[i == 0]
+		of := "of every load: "
+		if kind.Kind != "" {
+			of = "of " + kind.Kind + ": "
+		}
+		b.WriteString(paragraph(what, of+strings.Join(kind.Names, " ")))
+	}
+	b.WriteString(paragraph("a flag", "of the server under test, such as apm-server.tracing.enabled"))
+	b.WriteString("\ntakt show RUN -o json has all variables and labels of a run. label.NAME, variable.NAME\nand flag.NAME say which is meant. hey-apm's names:\n\n")
+	b.WriteString(paragraph("", aliasText()))
+	b.WriteString("\nFILTER is FIELD OPERATOR VALUE in one word, with one of = != < <= > >= between them.\nAll filters have to hold. FIELD is one of the above, or\n\n")
+	b.WriteString(paragraph("of the run", strings.Join(append(ownFields(), LabelRevisionDate), " ")))
+	b.WriteString(paragraph("a metric", metricText()))
+	b.WriteString(paragraph("a latency", "of the response time: "+strings.Join(statistics(), " ")+"; of others with their name, such as service.p99"))
+	b.WriteString("\nValues have units: 'p99<250ms' 'errors<=0.1%' 'index>90%' 'accepted>4MB/s' 'date>=2026-01-31'\nduration=30s memory_limit_bytes=4GB. Quote < > and ! from a command shell. Text has no order.")
+	return b.String()
+}
+
+// paragraph is text with a heading beside it, in 86 columns.
+func paragraph(heading, text string) string {
+	const left, width = 14, 72
+	var b strings.Builder
+	line := ""
+	flush := func() {
+		fmt.Fprintf(&b, "  %-*s%s\n", left-2, heading, line)
+		heading, line = "", ""
+	}
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			flush()
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	flush()
+	return b.String()
+}
+
+func aliasText() string {
+	all := aliases()
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, name+"="+all[name])
+	}
+	return strings.Join(list, " ")
+}
+
+func metricText() string {
+	var list []string
+	for _, m := range Metrics() {
+		list = append(list, m.Name)
+	}
+	return strings.Join(list, " ")
+}
