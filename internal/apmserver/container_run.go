@@ -66,6 +66,7 @@ func (d *Docker) begin(ctx context.Context, id string, o *Options) (*Running, er
 		output.Close()
 		return nil, fmt.Errorf("the container does not start: %w; has the image an ENTRYPOINT that is apm-server?", err)
 	}
+	o.Log.started()
 	c := &contained{done: make(chan struct{})}
 	go c.watch(output, ended, o.Log)
 	there, err := d.engine.ContainerInspect(ctx, id, client.ContainerInspectOptions{})

@@ -9,20 +9,19 @@ import (
 	"sync"
 )
 
-// Log keeps the last lines that a server said. It is an io.Writer, and blocks nobody:
-// a server whose output is not read would stop.
+// Log keeps the last lines that a server said, and the first fatal line and the first
+// errors since it was started. It is an io.Writer, and blocks nobody: a server whose
+// output is not read would stop.
 type Log struct {
 	mu    sync.Mutex
 	lines []string // a ring
 	next  int      // where the next line goes
-	begun []byte   // a line without its end
+	begun longLine // a line without its end
+	first firsts
 }
 
-// Bounds of a log.
-const (
-	LogLines  = 1000
-	lineBytes = 8 << 10 // longer lines are cut
-)
+// LogLines is how many lines a log keeps.
+const LogLines = 1000
 
 // NewLog makes an empty log of LogLines lines.
 func NewLog() *Log { return &Log{} }
@@ -33,10 +32,10 @@ func (l *Log) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	for rest := p; len(rest) > 0; {
 		part, after, ended := bytes.Cut(rest, []byte("\n"))
-		l.begun = append(l.begun, part[:min(len(part), lineBytes-len(l.begun))]...)
+		l.begun.add(part)
 		if ended {
-			l.add(strings.TrimSuffix(string(l.begun), "\r"))
-			l.begun = l.begun[:0]
+			l.add(strings.TrimSuffix(l.begun.String(), "\r"))
+			l.begun.reset()
 		}
 		rest = after
 	}
@@ -44,6 +43,7 @@ func (l *Log) Write(p []byte) (int, error) {
 }
 
 func (l *Log) add(line string) {
+	l.first.add(line)
 	if len(l.lines) < LogLines {
 		l.lines = append(l.lines, line)
 		return
@@ -57,8 +57,8 @@ func (l *Log) Tail(n int, pattern string) []Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := append(append([]string{}, l.lines[l.next:]...), l.lines[:l.next]...)
-	if len(l.begun) > 0 { // a prompt, or the last words
-		all = append(all, string(l.begun))
+	if text := l.begun.String(); text != "" { // a prompt, or the last words
+		all = append(all, text)
 	}
 	var found []Line
 	for i := len(all) - 1; i >= 0 && len(found) < n; i-- {
@@ -86,11 +86,11 @@ const (
 	Error
 )
 
-// levelOf knows the lines of apm-server up to 7, with WARN and ERROR between tabs, and
-// those that are JSON.
+// levelOf knows the lines of apm-server up to 7, with WARN and ERROR between tabs, those
+// that are JSON, and those of a crash.
 func levelOf(text string) Level {
 	switch {
-	case strings.Contains(text, "ERROR"), strings.Contains(text, "Error:"), strings.Contains(text, `"log.level":"error"`):
+	case isFatal(text), strings.Contains(text, "ERROR"), strings.Contains(text, "Error:"), strings.Contains(text, `"log.level":"error"`):
 		return Error
 	case strings.Contains(text, "WARN"), strings.Contains(text, `"log.level":"warn"`):
 		return Warn
@@ -111,6 +111,17 @@ func Print(to io.Writer, lines []Line, colours bool) {
 		}
 		fmt.Fprintln(to, text)
 	}
+}
+
+// PrintTail writes what Tail gives. Without a pattern the first fatal line stands before
+// it, if it is not among those lines.
+func (l *Log) PrintTail(to io.Writer, n int, pattern string, colours bool) {
+	if lines, after := l.Fatal(); pattern == "" && len(lines) > 0 && after >= n {
+		fmt.Fprintf(to, "the first fatal line, %d lines before the last one:\n", after)
+		Print(to, lines, colours)
+		fmt.Fprintln(to, "…")
+	}
+	Print(to, l.Tail(n, pattern), colours)
 }
 
 func printable(r rune) rune {

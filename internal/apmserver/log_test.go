@@ -35,18 +35,108 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Lines come in pieces, with or without an end, and may be very long.
+// Lines come in pieces, with or without an end, and may be very long: then the beginning
+// and the end are kept.
 func TestLogPieces(t *testing.T) {
 	l := NewLog()
-	for _, piece := range []string{"a", "b\r\nc\n", "\n", strings.Repeat("x", 3*lineBytes), "y\nend"} {
+	for _, piece := range []string{"a", "b\r\nc\n", "\n", strings.Repeat("x", headBytes+2*tailBytes) + "\n", strings.Repeat("x", 20_000), "why", "\n", "end"} {
 		if n, err := l.Write([]byte(piece)); n != len(piece) || err != nil {
 			t.Error(n, err)
 		}
 	}
 	var out strings.Builder
 	Print(&out, l.Tail(10, ""), false)
-	if want := "ab\nc\n\n" + strings.Repeat("x", lineBytes) + "\nend\n"; out.String() != want {
-		t.Errorf("%.100q", out.String())
+	want := "ab\nc\n\n" + strings.Repeat("x", headBytes+2*tailBytes) + "\n" + strings.Repeat("x", headBytes) + " … " + strings.Repeat("x", tailBytes) + "why\nend\n"
+	if out.String() != want {
+		t.Errorf("%d bytes, want %d: %.100q", out.Len(), len(want), out.String())
+	}
+	for i := range 20_000 {
+		fmt.Fprint(l, i%10)
+	}
+	if n := len(l.begun.head) + len(l.begun.tail); n > headBytes+2*tailBytes {
+		t.Errorf("%d bytes of a line without an end", n)
+	}
+}
+
+// What explains a crash stays, however many lines of stacks and registers follow it, and
+// until the server is started again.
+func TestFirstFatalLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"INFO a\npanic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3 +0x1d\nexit\nmore\n": "panic: runtime error: index out of range [5] with length 3|goroutine 1 [running]:|main.main()|\t/x.go:3 +0x1d|exit|more",
+		"runtime/cgo: pthread_create failed: Operation not permitted\nSIGABRT: abort\n":                                                            "runtime/cgo: pthread_create failed: Operation not permitted|SIGABRT: abort",
+		"fatal error: concurrent map writes\n":                   "fatal error: concurrent map writes",
+		"SIGSEGV: segmentation violation\n":                      "SIGSEGV: segmentation violation",
+		"ERROR x\nExiting: error loading config file\n":          "Exiting: error loading config file",
+		"2026\tFATAL\tx.go:1\tno\n":                              "2026\tFATAL\tx.go:1\tno",
+		`{"log.level":"fatal","message":"no"}` + "\n":            `{"log.level":"fatal","message":"no"}`,
+		"SIGNING a: b\nhttp: panic serving 1\nERROR: SIG x: y\n": "",
+	} {
+		l := NewLog()
+		fmt.Fprint(l, text)
+		fmt.Fprint(l, strings.Repeat("r15 0x0\n", 2*LogLines))
+		var got []string
+		lines, _ := l.Fatal()
+		for _, line := range lines {
+			if line.Text != "r15 0x0" {
+				got = append(got, line.Text)
+			}
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%q: %q", text, got)
+		}
+		l.started()
+		if lines, _ := l.Fatal(); len(lines) > 0 {
+			t.Errorf("%q after another start: %v", text, lines)
+		}
+	}
+}
+
+func TestPrintTail(t *testing.T) {
+	l := NewLog()
+	tail := func(n int, pattern string) string {
+		var out strings.Builder
+		l.PrintTail(&out, n, pattern, false)
+		return out.String()
+	}
+	fmt.Fprint(l, "INFO\npanic: no\n\nrip 0x7\ngs 0x0\n")
+	if got, want := tail(2, ""), "the first fatal line, 3 lines before the last one:\npanic: no\nrip 0x7\ngs 0x0\n…\nrip 0x7\ngs 0x0\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := tail(4, ""), "panic: no\n\nrip 0x7\ngs 0x0\n"; got != want { // it is there anyway
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := tail(1, "INFO"), "INFO\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What a server said first of why events are lost: of the refusals the first, as libbeat
+// and go-docappender say it, without the event.
+func TestFirstError(t *testing.T) {
+	const (
+		info    = "2026-11-23T23:33:26.7Z\tINFO\tx.go:1\tfine\n"
+		connect = "2026-11-23T23:33:26.771Z\tERROR\t[output]\tpipeline/output.go:100\tFailed to connect to backoff(elasticsearch(http://h)):\x1b[2J no\n"
+		libbeat = "2026-11-23T23:24:03.023Z\tWARN\telasticsearch/client.go:539\tCannot index event publisher.Event{Content:beat.Event{Error: \"a (status=1): b\"}} (status=400): {\"reason\":\"no\"}\n"
+		append9 = `{"log.level":"error","message":"failed to index documents in 'traces-apm' (mapper_parsing_exception)","error":{"message":"no field"}}` + "\n"
+	)
+	for _, test := range []struct {
+		text    string
+		refused bool
+		want    string
+	}{
+		{info, true, ""},
+		{info + connect + connect, false, "Failed to connect to backoff(elasticsearch(http://h)):[2J no"},
+		{connect + libbeat, false, "Failed to connect to backoff(elasticsearch(http://h)):[2J no"},
+		{connect + libbeat, true, `Cannot index event (status=400): {"reason":"no"}`},
+		{libbeat, false, `Cannot index event (status=400): {"reason":"no"}`},
+		{append9 + libbeat, true, "failed to index documents in 'traces-apm' (mapper_parsing_exception): no field"},
+		{"ERROR " + strings.Repeat("é", 1000) + "\n", false, "ERROR " + strings.Repeat("é", (gistBytes-6)/2) + " …"},
+	} {
+		l := NewLog()
+		fmt.Fprint(l, test.text, strings.Repeat("2026\tERROR\tx.go:1\tlater\n", 2*LogLines*min(1, strings.Count(test.text, "ERROR"))))
+		if got := l.firstError(test.refused); got != test.want {
+			t.Errorf("%.80q: %q, want %q", test.text, got, test.want)
+		}
 	}
 }
 

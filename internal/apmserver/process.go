@@ -23,6 +23,7 @@ func startLocal(ctx context.Context, path, dir string, o *Options) (*Running, er
 	if o.Log != nil {
 		to = o.Log
 	}
+	o.Log.started()
 	cmd.Stdout, cmd.Stderr = to, to
 	fmt.Fprintf(o.out(), "./%s %s\n", program, strings.Join(l.args, " "))
 	c, err := launch(cmd)

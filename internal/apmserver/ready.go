@@ -55,13 +55,20 @@ func (r *Running) ended() <-chan struct{} {
 	return r.done
 }
 
-// failure is the error of a server that has ended by itself, with its last words.
+// failure is the error of a server that has ended by itself, with the first fatal line
+// that it said, else its last words: a crash of Go ends with registers.
 func (r *Running) failure(log *Log) error {
-	var last strings.Builder
-	if log != nil {
-		Print(&last, log.Tail(tailLines, ""), false)
+	if log == nil {
+		return r.err()
 	}
-	return fmt.Errorf("%w; its last words:\n%s", r.err(), strings.TrimSuffix(last.String(), "\n"))
+	var said strings.Builder
+	what := "its first fatal line"
+	lines, _ := log.Fatal()
+	if len(lines) == 0 {
+		what, lines = "its last words", log.Tail(tailLines, "")
+	}
+	Print(&said, lines, false)
+	return fmt.Errorf("%w; %s:\n%s", r.err(), what, strings.TrimSuffix(said.String(), "\n"))
 }
 
 // unready says why the wait was given up.

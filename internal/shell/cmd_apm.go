@@ -34,7 +34,8 @@ apm use local | last          $GOPATH/src/github.com/elastic/apm-server | the la
 ` + apmserver.SwitchUsage + `
                               fetch, check out, make update, make, verbose; -fcmv too
 apm list                      the images that were made
-apm tail [-n N | -N] [TEXT]   the last lines of the server's log, 10, with TEXT in them
+apm tail [-n N | -N] [TEXT]   the last lines of the server's log, 10, with TEXT in them;
+                              after a crash the first fatal line stands before them
 apm FLAGS URL…                load it, as takt apm does; help apm-load has the flags`},
 		{name: "test", args: "DURATION EVENTS SPANS FRAMES WORKERS", short: "test apm-server: start it, load it, count, stop it, keep the report", prepare: prepareTest, long: testHelp},
 		{name: "dump", args: "FILE EVENTS SPANS FRAMES", short: "write the body of a request of such a test to a file", prepare: prepareDump},
@@ -301,7 +302,7 @@ func prepareTail(args []string) (action, error) {
 	}
 	return action{now: func(c *session) {
 		if log := c.user.bench.now().log; log != nil {
-			apmserver.Print(c, log.Tail(n, text), c.editor != nil)
+			log.PrintTail(c, n, text, c.editor != nil)
 		}
 		c.say("\n" + time.Now().Format(time.RFC1123Z))
 	}}, nil
