@@ -186,6 +186,9 @@ const program = "apm-server"
 
 // Start runs the program of the clone on a free port of this machine.
 func (c *Checkout) Start(ctx context.Context, o Options) (*Running, error) {
+	if err := c.Location().CheckLimits(&o); err != nil {
+		return nil, err
+	}
 	path := filepath.Join(c.dir, program)
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("there is no program %s in %s; make it, for example with: apm switch -m BRANCH", program, c.dir)

@@ -221,6 +221,11 @@ func TestNoClone(t *testing.T) {
 	if _, err := c.Start(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "apm switch -m") {
 		t.Error(err)
 	}
+	for _, o := range []Options{{MemoryLimit: 4e9}, {CPULimit: 2}} { // nothing would hold it to them
+		if _, err := c.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "--mem and --cpu limit a container, which the server of /") {
+			t.Error(err)
+		}
+	}
 }
 
 func TestRemote(t *testing.T) {
@@ -237,6 +242,9 @@ func TestRemote(t *testing.T) {
 	}
 	_, err = NewRemote("http://", "ftp://h", "http://u:secret@h", "http://u:secret@h:port", "a b")
 	if lines := strings.Split(errors.Join(err).Error(), "\n"); len(lines) != 5 || strings.Contains(err.Error(), "secret\"") || strings.Contains(err.Error(), "secret@") {
+		t.Error(err)
+	}
+	if _, err := r.Start(t.Context(), Options{MemoryLimit: 4e9}); err == nil || !strings.Contains(err.Error(), "the server of http://a:8200,https://b.example.com is not") {
 		t.Error(err)
 	}
 	if _, err := NewRemote(); err == nil {

@@ -67,6 +67,9 @@ func (r *Remote) Switch(_ context.Context, s Switch, _ io.Writer) (Revision, err
 
 // Start waits until each of the servers answers.
 func (r *Remote) Start(ctx context.Context, o Options) (*Running, error) {
+	if err := r.Location().CheckLimits(&o); err != nil {
+		return nil, err
+	}
 	running := &Running{URLs: r.urls, secret: o.Secret}
 	for _, u := range r.urls {
 		version, err := ready(ctx, u, &o, nil)

@@ -5,6 +5,7 @@ package apmserver
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -71,6 +72,15 @@ func (l Location) String() string {
 		return "docker"
 	}
 	return l.Dir
+}
+
+// CheckLimits refuses limits that nothing would hold the server to: only the engine of
+// containers can. A limit that did nothing would stand in the report.
+func (l Location) CheckLimits(o *Options) error {
+	if l.Kind == KindDocker || o.MemoryLimit == 0 && o.CPULimit == 0 {
+		return nil
+	}
+	return fmt.Errorf("--mem and --cpu limit a container, which the server of %s is not; leave them out, or test in one: apm use docker", l)
 }
 
 // Output is the cluster that the server writes to, and where its documents are counted.

@@ -26,7 +26,7 @@ const testHelp = `test 30s 1 2 3 4 -E apm-server.tracing.enabled=true: for 30 s 
 sends its next request when the last one is answered, unless a rate is given.
   -E NAME=VALUE        a setting of apm-server; repeatable
   --rate, --throttle R so many requests a second, of all workers together
-  --mem 4g, --cpu 2    limits, of a container
+  --mem 4g, --cpu 2    limits, of a container only
   --label TEXT         a label of the report, or NAME=VALUE
   --cooldown 10s       rest after the load; in no figure
   --repeat N           so many tests, one after the other
@@ -122,6 +122,9 @@ func (t *trial) parse(args []string) (faults []error) {
 		}
 		t.numbers[i] = v
 	}
+	if !(t.cpu >= 0 && t.cpu <= 1<<20) {
+		faults = append(faults, fmt.Errorf("--cpu is %g; give a number of cores, such as 0.5", t.cpu))
+	}
 	if t.repeat < 1 || t.repeat > 1000 {
 		faults = append(faults, fmt.Errorf("--repeat is %d; give a number from 1 to 1000", t.repeat))
 	}
@@ -197,6 +200,9 @@ func (t *trial) task(c *session) (task, error) {
 	now := c.user.bench.now()
 	if now.server == nil {
 		return nil, errNoServer
+	}
+	if err := now.server.Location().CheckLimits(&apmserver.Options{MemoryLimit: int64(t.memory), CPULimit: t.cpu}); err != nil {
+		return nil, fmt.Errorf("test: %w", err)
 	}
 	s, bench := c.server, &c.user.bench
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
