@@ -28,7 +28,7 @@ func Block(to io.Writer, r *takt.Report, words []string) error {
 	fmt.Fprintf(&b, "pushed %s / sec , accepted %s / sec (uncompressed)\n", sizeOf(x["pushed"]), sizeOf(x["accepted"]))
 	responses(&b, r)
 	b.WriteString("\n")
-	documentLine(&b, x)
+	documentLine(&b, r)
 	if v, ok := number(x["latency"]); ok {
 		fmt.Fprintf(&b, "%.2f ms / request (1000 / accepted requests per second; no response time)\n", v)
 	}
@@ -104,9 +104,13 @@ func targetsOf(r *takt.Report) (all []answered) {
 	return []answered{t}
 }
 
-// documentLine says what has arrived of what was accepted, and below 90 % why it may
-// be less.
-func documentLine(b *strings.Builder, x map[string]any) {
+// documentLine says what has arrived of what was accepted, what became of the rest, and,
+// below 90 % of a server whose queue had not gone out, why it is less.
+func documentLine(b *strings.Builder, r *takt.Report) {
+	x := r.Extra
+	if line := accountLine(x); line != "" {
+		defer fmt.Fprintln(b, line)
+	}
 	n, counted := number(x[extraDocuments])
 	if !counted {
 		b.WriteString("docs were not counted\n")
@@ -119,7 +123,8 @@ func documentLine(b *strings.Builder, x map[string]any) {
 		fmt.Fprintf(b, "  (%.2f%% of expected)", 100*index)
 	}
 	b.WriteString("\n")
-	if ok && index < producesMore {
+	account, _ := x[extraAccount].(map[string]any)
+	if queued, _ := number(account["queued"]); ok && index < producesMore && n > 0 && queued > 0 {
 		b.WriteString("apm-server produces more than Elasticsearch ingests: its settings of the output or of the queue, the cluster, or the network between them bound it\n")
 	}
 }

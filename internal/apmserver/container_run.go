@@ -24,11 +24,11 @@ func (d *Docker) Start(ctx context.Context, o Options) (*Running, error) {
 	if err := d.sweep(ctx); err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, stats, err := freeAddresses()
 	if err != nil {
 		return nil, err
 	}
-	l := o.line(address)
+	l := o.line(address, stats)
 	fmt.Fprintf(o.out(), "%s %s\n", d.image, strings.Join(l.args, " "))
 	created, err := d.engine.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Config:     &container.Config{Image: d.image, Cmd: l.args, Env: l.env, AttachStdout: true, AttachStderr: true, Labels: map[string]string{labelOwner: self()}},
@@ -42,7 +42,7 @@ func (d *Docker) Start(ctx context.Context, o Options) (*Running, error) {
 		_, _ = d.engine.ContainerRemove(context.WithoutCancel(ctx), created.ID, client.ContainerRemoveOptions{Force: true}) // the first error says more
 		return nil, err
 	}
-	r.URLs, r.secret = []string{"http://" + address}, o.Secret
+	r.URLs, r.stats, r.secret = []string{"http://" + address}, "http://"+stats+"/stats", o.Secret
 	return r, r.await(ctx, &o)
 }
 

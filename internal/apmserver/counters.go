@@ -40,11 +40,33 @@ func (c Counters) add(name string, v any) {
 	}
 }
 
-// counters of all servers, each the sum. ok is false if one of them shows none.
+// counters of all servers, each the sum. ok is false if one of them shows none. A managed
+// server shows libbeat's own: expvar has none of the output's, up to 7.4 at least. Those
+// that were read first are read again, since the two cannot be compared.
 func (r *Running) counters(ctx context.Context) (sum Counters, ok bool) {
-	sum = Counters{}
+	if r.shown != nil {
+		return r.read(ctx, r.shown)
+	}
+	if r.stats != "" {
+		if sum, ok = r.read(ctx, []string{r.stats}); ok {
+			return sum, ok
+		}
+	}
+	var expvar []string
 	for _, u := range r.URLs {
-		c, err := ReadCounters(ctx, u+"/debug/vars", r.secret)
+		expvar = append(expvar, u+"/debug/vars")
+	}
+	return r.read(ctx, expvar)
+}
+
+func (r *Running) read(ctx context.Context, urls []string) (sum Counters, ok bool) {
+	sum = Counters{}
+	for _, u := range urls {
+		secret := r.secret
+		if u == r.stats {
+			secret = "" // it asks for none
+		}
+		c, err := ReadCounters(ctx, u, secret)
 		if err != nil {
 			return nil, false
 		}
@@ -52,18 +74,48 @@ func (r *Running) counters(ctx context.Context) (sum Counters, ok bool) {
 			sum[name] += v
 		}
 	}
-	return sum, len(sum) > 0
+	if len(sum) == 0 {
+		return nil, false
+	}
+	r.shown = urls
+	return sum, true
 }
 
-// inFlight is the number of events that the server has taken and not yet written or
-// given up. The pipeline counts those in the output too, but old versions do not.
-func (c Counters) inFlight() (n float64, ok bool) {
-	for _, name := range []string{"libbeat.pipeline.events.active", "libbeat.output.events.active"} {
-		if v, there := c[name]; there {
-			n, ok = max(n, v), true
-		}
+// flow is what a server says of the way of its events, since its start.
+type flow struct {
+	accepted float64 // by intake v2 alone
+	acked    float64 // by the cluster
+	dropped  float64 // given up, most of them since the cluster refused them
+	filtered float64 // by processors that the user has set
+	queued   float64 // now; those in the output too
+}
+
+// flow reads the counters of both kinds of outputs: libbeat's, up to version 7, sends
+// what has failed again, and go-docappender, from 8 on, gives it up.
+func (c Counters) flow() (f flow, told bool) {
+	const pipeline, output = "libbeat.pipeline.events.", "libbeat.output.events."
+	_, told = c[output+"acked"]
+	_, queue := c[pipeline+"active"]
+	f = flow{
+		accepted: c["apm-server.processor.stream.accepted"],
+		acked:    c[output+"acked"] + c[output+"duplicates"],
+		dropped:  c[output+"dropped"] + c[pipeline+"dropped"] + c[pipeline+"failed"],
+		filtered: c[pipeline+"filtered"],
+		queued:   max(c.gauge(pipeline+"active"), c.gauge(output+"active")),
 	}
-	return n, ok
+	if !queue {
+		f.dropped += c[output+"failed"]
+	}
+	return f, told
+}
+
+// gauge is a counter that goes down, too. Some versions of libbeat take away more than
+// they added, which makes 2⁶⁴−1 of 0.
+func (c Counters) gauge(name string) float64 {
+	if v := c[name]; v > 0 && v < 1<<63 {
+		return v
+	}
+	return 0
 }
 
 // since is what has happened from before to c, of what counts events and answers.

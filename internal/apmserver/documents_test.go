@@ -2,12 +2,14 @@ package apmserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	client "github.com/olivere/elastic/v7"
@@ -132,16 +134,70 @@ func TestCounters(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(c, want) {
 			t.Errorf("%s: %v, %v", path, c, err)
 		}
-		if n, ok := c.inFlight(); n != 9 || !ok {
-			t.Error(n, ok)
-		}
 		changed := c.since(Counters{"libbeat.output.events.active": 9, "memstats.HeapAlloc": 1})
 		if want := map[string]any{"apm-server.processor.stream.accepted": 30.0, "libbeat.pipeline.events.active": 4.0}; !reflect.DeepEqual(changed, want) {
 			t.Errorf("%v, want %v", changed, want)
 		}
 		server.Close()
 	}
-	if n, ok := (Counters{}).inFlight(); n != 0 || ok {
-		t.Error(n, ok)
+}
+
+// The output's counters mean different things in libbeat and in go-docappender.
+func TestFlow(t *testing.T) {
+	const pipeline, output = "libbeat.pipeline.events.", "libbeat.output.events."
+	for name, test := range map[string]struct {
+		c    Counters
+		want flow
+		told bool
+	}{
+		"libbeat": {
+			Counters{
+				"apm-server.processor.stream.accepted": 100, output + "acked": 60, output + "duplicates": 1, output + "dropped": 7, output + "failed": 500, output + "active": 20,
+				pipeline + "dropped": 2, pipeline + "failed": 3, pipeline + "filtered": 4, pipeline + "active": 30,
+			},
+			flow{accepted: 100, acked: 61, dropped: 12, filtered: 4, queued: 30}, true,
+		},
+		"docappender": {
+			Counters{"apm-server.processor.stream.accepted": 100, output + "acked": 60, output + "failed": 7, output + "active": 33, pipeline + "total": 100},
+			flow{accepted: 100, acked: 60, dropped: 7, queued: 33}, true,
+		},
+		"below 0":       {Counters{output + "acked": 1, output + "active": -3, pipeline + "active": 1<<64 - 2}, flow{acked: 1}, true},
+		"expvar of 6.8": {Counters{"apm-server.server.request.count": 5}, flow{}, false},
+	} {
+		if f, told := test.c.flow(); f != test.want || told != test.told {
+			t.Errorf("%s: %+v, %v", name, f, told)
+		}
+	}
+}
+
+// libbeat's counters go before expvar's, and the choice stays.
+func TestWhereCountersAre(t *testing.T) {
+	var down atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/debug/vars":
+			fmt.Fprintf(w, `{"from":1,"token":%d}`, len(r.Header.Get("Authorization")))
+		case down.Load():
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			fmt.Fprintf(w, `{"from":2,"token":%d}`, len(r.Header.Get("Authorization")))
+		}
+	}))
+	defer server.Close()
+	managed := Running{URLs: []string{server.URL}, stats: server.URL + "/stats", secret: "t"}
+	if c, ok := managed.counters(t.Context()); !ok || c["from"] != 2 || c["token"] != 0 {
+		t.Error(c, ok)
+	}
+	down.Store(true)
+	if c, ok := managed.counters(t.Context()); ok {
+		t.Errorf("%v come from elsewhere than those before", c)
+	}
+	managed.shown = nil
+	if c, ok := managed.counters(t.Context()); !ok || c["from"] != 1 || c["token"] != 8 {
+		t.Error(c, ok)
+	}
+	two := Running{URLs: []string{server.URL, server.URL}}
+	if c, ok := two.counters(t.Context()); !ok || c["from"] != 2 {
+		t.Error(c, ok)
 	}
 }

@@ -20,6 +20,7 @@ const (
 	extraDrain     = "drain_s"
 	extraCPU       = "server_cpu_s" // of the server's process, from the load's start to the end of the drain
 	extraCounters  = "server_counters"
+	extraAccount   = "account" // of the events
 )
 
 // fill adds to the report of the load what the trial knows.
@@ -27,6 +28,7 @@ func (t *Trial) fill(r *takt.Report, m *measured) {
 	t.label(r, m)
 	t.vary(r, m)
 	figures(r, m)
+	m.d.warn(r, m.said)
 	if why := t.incomparable(r); len(why) > 0 {
 		warnOnce(r, WarnIncomparable, "the run is not kept as comparable: "+strings.Join(why, "; "))
 	}
@@ -46,20 +48,26 @@ func figures(r *takt.Report, m *measured) {
 		r.Extra = map[string]any{}
 	}
 	x := r.Extra
-	requests, ok := number(x["accepted_requests"])
-	if !ok {
-		requests = float64(r.Counts.OK)
-		x["accepted_requests"] = requests
-	}
+	requests := acceptedRequests(r)
+	x["accepted_requests"] = requests
 	put(x, "latency", 1000*r.DurationS, requests)
-	if m.counted {
-		documents := float64(m.d.indexed)
-		x[extraDocuments], x[extraDrain] = documents, m.d.took.Seconds()
-		put(x, "throughput", documents, r.DurationS+r.WarmupS)
-		if n, ok := expected(r, requests); ok {
-			x[extraExpected] = n
-			put(x, "index", documents, n)
+	if m.d.counted {
+		x[extraDocuments] = m.d.indexed
+		put(x, "throughput", m.d.indexed, r.DurationS+r.WarmupS)
+		n, ok := m.d.accepted, m.d.known
+		if !ok {
+			n, ok = expected(r, requests)
 		}
+		if ok {
+			x[extraExpected] = n
+			put(x, "index", m.d.indexed, n)
+		}
+	}
+	if m.d.told || m.d.counted {
+		x[extraDrain] = m.d.took.Seconds()
+	}
+	if m.d.known && (m.d.told || m.d.counted) {
+		x[extraAccount] = m.d.extra()
 	}
 	if m.usage.maxRSS > 0 {
 		x["max_rss"], x[extraCPU] = float64(m.usage.maxRSS), m.usage.cpu.Seconds()
@@ -77,6 +85,14 @@ func put(x map[string]any, name string, dividend, divisor float64) {
 	if divisor > 0 {
 		x[name] = dividend / divisor
 	}
+}
+
+// acceptedRequests are those with an answer 202.
+func acceptedRequests(r *takt.Report) float64 {
+	if n, ok := number(r.Extra["accepted_requests"]); ok {
+		return n
+	}
+	return float64(r.Counts.OK)
 }
 
 // expected is the number of documents that the server owes: each event is one. A load

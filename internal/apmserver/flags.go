@@ -2,6 +2,7 @@ package apmserver
 
 import (
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -16,9 +17,14 @@ type line struct {
 // line puts together what the user gave and what takt needs. apm-server takes the last
 // of what is given twice, so takt's own come last; what only helps takt comes first.
 // Secrets go through the environment: everybody on the machine can read arguments.
-func (o *Options) line(address string) line {
+func (o *Options) line(address, stats string) line {
 	var l line
-	l.set("apm-server.expvar.enabled", "true") // the counters that tell when nothing is in flight
+	l.set("apm-server.expvar.enabled", "true")
+	if host, port, err := net.SplitHostPort(stats); err == nil { // libbeat's counters, which tell what became of events
+		l.set("http.enabled", "true")
+		l.set("http.host", host)
+		l.set("http.port", port)
+	}
 	for i := 0; i < len(o.Flags); i++ {
 		name, value, skip := setting(o.Flags[i:])
 		if name == "" {

@@ -11,11 +11,11 @@ import (
 
 // startLocal runs the program in that folder and waits until it takes events.
 func startLocal(ctx context.Context, path, dir string, o *Options) (*Running, error) {
-	address, err := freeAddress()
+	address, stats, err := freeAddresses()
 	if err != nil {
 		return nil, err
 	}
-	l := o.line(address)
+	l := o.line(address, stats)
 	cmd := exec.Command(path, l.args...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), l.env...)
@@ -31,7 +31,7 @@ func startLocal(ctx context.Context, path, dir string, o *Options) (*Running, er
 		return nil, err
 	}
 	r := &Running{
-		URLs: []string{"http://" + address}, Managed: true, secret: o.Secret,
+		URLs: []string{"http://" + address}, Managed: true, stats: "http://" + stats + "/stats", secret: o.Secret,
 		pid: cmd.Process.Pid, done: c.done,
 		err:  func() error { return fmt.Errorf("apm-server has ended: %s", cmd.ProcessState) },
 		stop: func() error { c.end(stopTime); return nil },
@@ -48,15 +48,20 @@ func (r *Running) await(ctx context.Context, o *Options) (err error) {
 	return err
 }
 
-// freeAddress is one on loopback that nobody listens on. Until the server does somebody
-// else could; then it says so, and ends.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// freeAddresses are two on loopback that nobody listens on, for events and for counters.
+// Until the server does somebody else could; then it says so, and ends.
+func freeAddresses() (events, stats string, err error) {
+	a, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", fmt.Errorf("there is no free port: %w", err)
+		return "", "", fmt.Errorf("there is no free port: %w", err)
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	defer a.Close()
+	b, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", "", fmt.Errorf("there is no free port: %w", err)
+	}
+	defer b.Close()
+	return a.Addr().String(), b.Addr().String(), nil
 }
 
 // out is where narration goes.

@@ -114,7 +114,7 @@ func orphans(t *testing.T, d *Docker, documents *Documents) {
 	ids := map[string]string{}
 	for name, owner := range map[string]string{"gone": namespace() + " 99999999 1", "mine": self()} {
 		c, err := d.engine.ContainerCreate(t.Context(), client.ContainerCreateOptions{
-			Config:     &container.Config{Image: d.image, Cmd: (&Options{Output: documents.Output()}).line("127.0.0.1:0").args, Labels: map[string]string{labelOwner: owner}},
+			Config:     &container.Config{Image: d.image, Cmd: (&Options{Output: documents.Output()}).line("127.0.0.1:0", "").args, Labels: map[string]string{labelOwner: owner}},
 			HostConfig: &container.HostConfig{NetworkMode: "host", AutoRemove: true},
 		})
 		if err != nil {

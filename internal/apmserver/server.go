@@ -125,6 +125,8 @@ type Running struct {
 	Version string   // as it says itself; "": it did not say
 
 	secret takt.Secret
+	stats  string          // URL of libbeat's counters; "": not known
+	shown  []string        // the URLs at which counters were found
 	pid    int             // 0: not known
 	done   <-chan struct{} // closed when it has ended; nil: nobody knows
 	err    func() error    // why it ended, once done is closed

@@ -24,16 +24,19 @@ type Trial struct {
 	Variables map[string]any // of the load, as the user said it: events, spans, frames, workers
 	Load      Load
 	Cooldown  time.Duration // between the load and the first count; in no figure
-	DrainTime time.Duration // for the events to arrive; 0: 5 minutes
+	DrainTime time.Duration // for the events to arrive, as long as they do; 0: 15 minutes
 	Least     time.Duration // a shorter run is not comparable; 0: 30 s
 	Out       io.Writer     // narration; nil: none
 }
 
 // Warnings of a trial, beside those of the load.
 const (
-	WarnIncomparable = "not_comparable" // with the reasons
-	WarnUncounted    = "not_counted"    // the documents could not be counted
-	WarnUndrained    = "not_drained"    // events were still in flight when they were counted
+	WarnIncomparable = "not_comparable"    // with the reasons
+	WarnUncounted    = "not_counted"       // the documents could not be counted
+	WarnUndrained    = "not_drained"       // events were still in flight when they were counted
+	WarnDropped      = "events_dropped"    // the server gave events up
+	WarnMissing      = "documents_missing" // of events that the server did not give up
+	WarnSurplus      = "documents_surplus" // of no accepted event
 	warnBrokeOff     = "broke_off"
 	warnCancelled    = "cancelled"
 )
@@ -44,9 +47,9 @@ type measured struct {
 	managed bool
 	version string
 	usage   usage
-	counted bool    // d holds
-	d       drained // documents
+	d       drained
 	counter map[string]any
+	said    string // the server's first error, of events that were lost
 }
 
 // Run makes the trial. With the error of a trial that broke off there is the report of
@@ -77,23 +80,34 @@ func (t *Trial) Run(ctx context.Context) (*takt.Report, error) {
 // on makes the trial on a server that runs.
 func (t *Trial) on(ctx context.Context, running *Running, log *Log) (*takt.Report, *measured, error) {
 	m := &measured{urls: running.URLs, managed: running.Managed, version: running.Version}
-	before, err := t.count(ctx)
-	if err != nil {
+	var before start
+	var err error
+	if before.documents, err = t.count(ctx); err != nil {
 		return nil, m, err
 	}
-	counters, known := running.counters(ctx)
+	before.counters, before.known = running.counters(ctx)
 	w := watch(running)
 	r, err := t.load(ctx, running, log)
 	if r == nil || err != nil {
 		m.usage = w.usage()
 		return r, m, err
 	}
-	t.arrive(ctx, running, before, r, m)
+	err = t.arrive(ctx, running, log, before, r, m)
 	m.usage = w.usage()
-	if after, ok := running.counters(ctx); ok && known {
-		m.counter = after.since(counters)
+	if !m.d.complete() {
+		m.said = log.firstError(m.d.dropped > 0)
 	}
-	return r, m, ctx.Err()
+	if after, ok := running.counters(ctx); ok && before.known {
+		m.counter = after.since(before.counters)
+	}
+	return r, m, cmp.Or(err, ctx.Err())
+}
+
+// start is what there was before the load.
+type start struct {
+	documents int64
+	counters  Counters
+	known     bool // counters
 }
 
 func (t *Trial) count(ctx context.Context) (int64, error) {
@@ -130,40 +144,81 @@ func (t *Trial) load(ctx context.Context, running *Running, log *Log) (*takt.Rep
 	return r, err
 }
 
-// arrive waits until the events of the load are in the cluster.
-func (t *Trial) arrive(ctx context.Context, running *Running, before int64, r *takt.Report, m *measured) {
+// arrive waits until the events of the load are in the cluster. The error is that of a
+// server that ended meanwhile.
+func (t *Trial) arrive(ctx context.Context, running *Running, log *Log, before start, r *takt.Report, m *measured) error {
 	select {
 	case <-time.After(t.Cooldown):
 	case <-ctx.Done():
 	}
 	if t.Documents == nil {
 		warnOnce(r, WarnUncounted, "the documents were not counted: no cluster is known; give it with: elasticsearch use URL")
-		return
+		if !before.known {
+			return nil
+		}
 	}
 	fmt.Fprintln(t.out(), "waiting until no event is in flight")
-	var err error
-	m.d, err = drain(ctx, cmp.Or(t.DrainTime, 5*time.Minute), func(ctx context.Context) (state, error) {
-		return t.look(ctx, running, before)
-	})
-	if err == nil && m.d.indexed < 0 {
-		err = fmt.Errorf("somebody deleted %d of them during the run", -m.d.indexed)
+	l := looker{t: t, running: running, log: log, before: before, load: accountOf(r)}
+	m.d, _ = drain(ctx, cmp.Or(t.DrainTime, drainLong), l.look) // its error is in l, or that of ctx
+	if l.failed != nil {
+		warnOnce(r, WarnUncounted, "the documents were not counted: "+l.failed.Error())
 	}
-	if m.counted = err == nil; err != nil {
-		warnOnce(r, WarnUncounted, "the documents were not counted: "+err.Error())
+	switch {
+	case l.died != nil:
+		warnOnce(r, warnBrokeOff, l.died.Error())
+	case ctx.Err() != nil:
+		warnOnce(r, warnCancelled, "the trial was cancelled before its end")
 	}
-	if m.d.gaveUp {
-		warnOnce(r, WarnUndrained, fmt.Sprintf("after %.0f s documents still arrived, or events were still in the server (%.0f); the count is too low", m.d.took.Seconds(), m.d.inFlight))
-	}
+	return l.died
+}
+
+// looker reads the account of a trial.
+type looker struct {
+	t       *Trial
+	running *Running
+	log     *Log
+	before  start
+	load    account
+	failed  error // why the documents cannot be counted
+	died    error // how the server ended
+	looks   int
 }
 
 // look reads the counters before the documents: what is in flight in neither was lost.
-func (t *Trial) look(ctx context.Context, running *Running, before int64) (s state, err error) {
-	c, _ := running.counters(ctx)
-	s.inFlight, s.known = c.inFlight()
-	n, err := t.Documents.Count(ctx)
-	s.indexed = n - before
-	return s, err
+func (l *looker) look(ctx context.Context) (account, error) {
+	a := l.load
+	select {
+	case <-l.running.Done():
+		l.died = l.running.failure(l.log)
+		return a, l.died
+	default:
+	}
+	if c, ok := l.running.counters(ctx); ok && l.before.known {
+		a.tell(l.before.counters, c)
+	}
+	if l.t.Documents != nil {
+		var n int64
+		n, l.failed = l.t.Documents.Count(ctx)
+		a.indexed = float64(n - l.before.documents)
+		if l.failed == nil && a.indexed < 0 {
+			l.failed = fmt.Errorf("somebody deleted %.0f of them during the run", -a.indexed)
+		}
+		a.counted = l.failed == nil
+	}
+	if l.looks++; l.looks%narrated == 0 && a.pending() > 0 {
+		fmt.Fprintf(l.t.out(), "%.0f events have not arrived yet\n", a.pending())
+	}
+	if !a.counted {
+		a.indexed = 0
+	}
+	if !a.told {
+		return a, l.failed
+	}
+	return a, nil
 }
+
+// narrated is how many looks, a second each, are between two lines about the wait.
+const narrated = 10
 
 func (t *Trial) out() io.Writer {
 	if t.Out == nil {

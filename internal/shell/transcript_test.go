@@ -29,7 +29,7 @@ import (
 //	RESTART        ends the server and starts another one
 //
 // … stands for any text, alone on a line for any lines. $URL is a target's, $APM
-// an apm-server that is its own cluster, where four documents of five arrive.
+// an apm-server that is its own cluster.
 func TestTranscripts(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/transcripts/*.txt") // the pattern is well-formed
 	for _, path := range paths {

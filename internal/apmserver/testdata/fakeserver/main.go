@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -42,8 +43,11 @@ func main() {
 		fmt.Fprintf(w, `{"version":"fake-%d","publish_ready":true}`, len(ballast))
 	})
 	http.HandleFunc("/debug/vars", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, `{"libbeat.pipeline.events.active":0,"libbeat.output.events.acked":%d,"memstats":{"HeapAlloc":1}}`, events.Load())
+		fmt.Fprint(w, `{"apm-server.server.request.count":1,"memstats":{"HeapAlloc":1}}`) // as of 6 and 7.4: nothing of the output
 	})
+	if settings["http.enabled"] == "true" {
+		go serveStats(settings, &events)
+	}
 	http.HandleFunc("/settings", func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range settings {
 			fmt.Fprintf(w, "%s=%s\n", name, value)
@@ -51,13 +55,46 @@ func main() {
 		fmt.Fprintln(w, "argv", os.Args)
 	})
 	http.HandleFunc("/intake/v2/events", func(w http.ResponseWriter, r *http.Request) {
-		if events.Add(1) == 3 && settings["fake"] == "dies" {
+		switch n := events.Add(eventsPerRequest) / eventsPerRequest; {
+		case n == 3 && settings["fake"] == "dies":
 			fmt.Fprintln(os.Stderr, "ERROR out of luck")
 			os.Exit(4)
+		case n == 3 && settings["fake"] == "crashes":
+			crash()
+		case settings["fake"] == "refused":
+			fmt.Fprintf(os.Stderr, "2026-11-23T23:24:03.023Z\tWARN\telasticsearch/client.go:539\tCannot index event publisher.Event{Content:%s} (status=400): {\"reason\":\"no mapping %d\"}\n", strings.Repeat("x", 10_000), n)
 		}
 		time.Sleep(time.Millisecond) // as if it did something
 		w.WriteHeader(http.StatusAccepted)
 	})
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(settings["apm-server.host"], nil))
 	os.Exit(1)
+}
+
+// eventsPerRequest is what the load of the tests sends.
+const eventsPerRequest = 50
+
+// serveStats is libbeat's server of counters: all events are acknowledged, or refused.
+func serveStats(settings map[string]string, events *atomic.Int64) {
+	err := http.ListenAndServe(net.JoinHostPort(settings["http.host"], settings["http.port"]), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		acked, dropped := events.Load(), int64(0)
+		if acked > 0 && settings["fake"] == "dies later" {
+			fmt.Fprintln(os.Stderr, "ERROR out of luck")
+			os.Exit(4)
+		}
+		if settings["fake"] == "refused" {
+			acked, dropped = 0, acked
+		}
+		fmt.Fprintf(w, `{"libbeat":{"output":{"events":{"acked":%d,"dropped":%d,"active":0},"type":"elasticsearch"},"pipeline":{"events":{"active":0}}}}`, acked, dropped)
+	}))
+	fmt.Fprintln(os.Stderr, err)
+}
+
+// crash ends as a Go program with cgo does: its first line says why, hundreds more follow.
+func crash() {
+	fmt.Fprintln(os.Stderr, "runtime/cgo: pthread_create failed: Operation not permitted\nSIGABRT: abort\nPC=0x7fc1f6479eec m=4\n\ngoroutine 0 [idle]:")
+	for i := range 1500 {
+		fmt.Fprintf(os.Stderr, "r%d 0x0\n", i)
+	}
+	os.Exit(2)
 }

@@ -1,0 +1,165 @@
+package apmserver
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// account is what became of the events of a trial, since its begin. What the server tells
+// holds the events of everybody who sends to it, and its own.
+type account struct {
+	sent     float64 // events of requests that were answered; 0: the load does not say
+	accepted float64 // by what the answers say, or by the server if requests had no answer
+	known    bool    // accepted is known
+	guessed  bool    // not all requests were answered or counted: the server knows better
+
+	told     bool // by the server: acked, dropped, filtered, queued
+	acked    float64
+	dropped  float64
+	filtered float64
+	queued   float64 // at the end
+	before   float64 // queued at the begin
+
+	counted bool
+	indexed float64 // documents
+}
+
+// accountOf is what the report of a load says of its events. Those of a warm-up are in no
+// figure of it, so only the server can tell how many were accepted.
+func accountOf(r *takt.Report) (a account) {
+	a.sent, _ = number(r.Extra["events"])
+	a.accepted, a.known = expected(r, acceptedRequests(r))
+	answered := uint64(0)
+	for _, n := range r.Status {
+		answered += n
+	}
+	a.guessed = r.WarmupS > 0 || r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished > answered
+	a.known = a.known && r.WarmupS == 0
+	return a
+}
+
+// tell adds what the server's counters say, unless it was started anew meanwhile.
+func (a *account) tell(before, after Counters) {
+	b, told := before.flow()
+	f, still := after.flow()
+	if !told || !still || f.acked < b.acked || f.dropped < b.dropped || f.accepted < b.accepted {
+		return
+	}
+	a.told, a.before, a.queued = true, b.queued, f.queued
+	a.acked, a.dropped, a.filtered = f.acked-b.acked, f.dropped-b.dropped, f.filtered-b.filtered
+	if n := f.accepted - b.accepted; a.guessed && n > 0 {
+		a.accepted, a.known = n, true
+	}
+}
+
+// unaccounted are the accepted events that are in none of the server's counters:
+//
+//	accepted + queued before = acked + dropped + filtered + queued + unaccounted
+//
+// Version 6 has up to one request of each connection between its intake and its queue.
+func (a account) unaccounted() float64 {
+	if !a.told || !a.known {
+		return 0
+	}
+	return max(0, a.accepted+a.before-a.acked-a.dropped-a.filtered-a.queued)
+}
+
+// others are the events that the server has accounted for beyond those of the load: its
+// own, and those of other clients.
+func (a account) others() float64 {
+	if !a.told || !a.known {
+		return 0
+	}
+	return max(0, a.acked+a.dropped+a.filtered+a.queued-a.before-a.accepted)
+}
+
+// pending are the events that may still arrive.
+func (a account) pending() float64 {
+	if a.told {
+		return a.queued + a.unaccounted()
+	}
+	return a.missing()
+}
+
+// missing are the accepted events that are not documents, although nothing says that
+// they were dropped or wait.
+func (a account) missing() float64 {
+	if !a.counted || !a.known {
+		return 0
+	}
+	return max(0, a.accepted-a.indexed-a.dropped-a.filtered-a.queued-a.unaccounted())
+}
+
+// complete reports whether each accepted event is a document, as far as anybody tells.
+func (a account) complete() bool { return a.dropped == 0 && a.pending() == 0 && a.missing() == 0 }
+
+// warn says which events were lost, or may be. said is the server's first error.
+func (d drained) warn(r *takt.Report, said string) {
+	quoted := ""
+	if said != "" {
+		quoted = "; its first error: " + said
+	}
+	if d.dropped > 0 {
+		warnOnce(r, WarnDropped, fmt.Sprintf("apm-server dropped %.0f events, of %.0f accepted%s", d.dropped, d.accepted, quoted))
+		quoted = "" // once is enough
+	}
+	if d.gaveUp {
+		warnOnce(r, WarnUndrained, fmt.Sprintf("after %.0f s ", d.took.Seconds())+d.undrained()+quoted)
+	}
+	if n := d.missing(); n > 0 && !d.gaveUp {
+		warnOnce(r, WarnMissing, fmt.Sprintf("%.0f of %.0f accepted events are no documents, although the cluster acknowledged them; look for a pipeline that drops them, or for another index%s", n, d.accepted, quoted))
+	}
+	if n := d.indexed - d.accepted; d.counted && d.known && n > 0 {
+		warnOnce(r, WarnSurplus, fmt.Sprintf("the cluster has %.0f documents more than events were accepted; another client writes there, or requests without an answer were accepted", n))
+	}
+}
+
+// undrained says what had not arrived when the wait was given up.
+func (d drained) undrained() string {
+	switch {
+	case d.pending() == 0:
+		return "documents still arrived; the count is too low"
+	case d.told:
+		return fmt.Sprintf("%.0f events had not left apm-server (%.0f in its queue, %.0f not yet there), of %.0f accepted", d.pending(), d.queued, d.unaccounted(), d.accepted)
+	}
+	return fmt.Sprintf("%.0f of %.0f accepted events were no documents; apm-server shows no counters, so nobody knows whether it dropped them or still has them", d.pending(), d.accepted)
+}
+
+// extra is the account in a report: plain values, as a stored one has them.
+func (a account) extra() map[string]any {
+	x := map[string]any{"accepted": a.accepted}
+	if a.sent > 0 {
+		x["sent"] = a.sent
+	}
+	if a.told {
+		x["queued"], x["acked"], x["dropped"], x["filtered"] = a.queued, a.acked, a.dropped, a.filtered
+		x["unaccounted"], x["others"] = a.unaccounted(), a.others()
+	}
+	if a.counted {
+		x["indexed"], x["missing"] = a.indexed, a.missing()
+	}
+	return x
+}
+
+// accountLine is the account of a report in a line, "" if it has none.
+func accountLine(x map[string]any) string {
+	a, _ := x[extraAccount].(map[string]any)
+	if a == nil {
+		return ""
+	}
+	var parts []string
+	for _, name := range []string{"sent", "accepted", "acked", "dropped", "filtered", "queued", "unaccounted", "indexed", "missing"} {
+		n, ok := number(a[name])
+		if rare := name == "filtered" || name == "unaccounted" || name == "missing"; !ok || rare && n == 0 {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%.0f %s", n, name))
+	}
+	line := "events: " + strings.Join(parts, ", ")
+	if n, _ := number(a["others"]); n > 0 {
+		line += fmt.Sprintf(" (%.0f of them not of this load)", n)
+	}
+	return line
+}
