@@ -78,10 +78,11 @@ func firstString(b []byte) string {
 // shorten leaves the first line, or the beginning of it.
 func shorten(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
+	s = strings.ToValidUTF8(s, "·") // which may be longer
 	if len(s) > maxMessage {
-		s = s[:maxMessage] + "…"
+		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
 	}
-	return strings.ToValidUTF8(s, "·")
+	return s
 }
 
 // hint is what to do about a status, "" if nothing is known.

@@ -141,6 +141,7 @@ func FuzzReadAnswer(f *testing.F) {
 		f.Add([]byte(a.Body))
 	}
 	f.Add([]byte(`{"errors":[{"message":"\`))
+	f.Add([]byte(strings.Repeat("x", maxMessage-3) + "\xebxyz")) // one bad byte becomes two
 	f.Fuzz(func(t *testing.T, body []byte) {
 		a := readAnswer(body)
 		if a.accepted < -1 || a.refused < 0 || len(a.message) > maxMessage+len("…") {
