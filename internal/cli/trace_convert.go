@@ -74,6 +74,9 @@ func (v *traceConvert) write(src trace.Stream) error {
 	if c.Refused > 0 {
 		fmt.Fprintf(v.env.Stderr, "takt trace: %d requests cannot be written in the format %s, the first: %v\n", c.Refused, v.output, c.First)
 	}
+	if c.Bare > 0 {
+		fmt.Fprintf(v.env.Stderr, "takt trace: the headers of %d requests are left out, which the load format cannot hold; -o vegeta can\n", c.Bare)
+	}
 	if err == nil && c.Written == 0 && c.Refused > 0 {
 		err = errors.New("not one request could be written")
 	}

@@ -100,6 +100,8 @@ func apacheVariables(letter byte, argument string) variable {
 		return variable{set: setLatency(time.Microsecond)}
 	case 'T':
 		return apacheTaken()[argument]
+	case 'u':
+		return variable{set: setUser}
 	case 'h', 'a':
 		return variable{set: setClient}
 	case 'v', 'V':

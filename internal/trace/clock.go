@@ -8,7 +8,10 @@ import (
 	"time"
 )
 
-var errTime = errors.New("the time is not understood")
+var (
+	errTime = errors.New("the time is not understood")
+	errDate = errors.New("there is no such date, or it is not between 1970 and 2200")
+)
 
 // clock makes instants of stamps.
 type clock struct {
@@ -24,8 +27,8 @@ type stamp struct {
 	whole             bool // there was no fraction
 }
 
-// parse understands the dates 09/Nov/2017, 2017-Nov-09, 2017-11-09 and 2017/11/09,
-// then one of ':', 'T' and ' ', then 13:12:44 with or without a fraction, then no
+// parse understands the dates 09/Nov/2017, 09-Nov-2017, 2017-Nov-09, 2017-11-09 and
+// 2017/11/09, then one of ':', 'T' and ' ', then 13:12:44 with or without a fraction, then no
 // zone, Z, -0500 or -05:00, with or without a blank before. whole: there is no
 // fraction.
 func (c *clock) parse(v []byte) (at time.Time, whole bool, err error) {
@@ -33,6 +36,9 @@ func (c *clock) parse(v []byte) (at time.Time, whole bool, err error) {
 	rest, ok := s.date(v)
 	if !ok || len(rest) < 9 || rest[0] != ':' && rest[0] != 'T' && rest[0] != ' ' {
 		return at, false, errTime
+	}
+	if !s.isDate() {
+		return at, false, errDate
 	}
 	if rest, ok = s.clock(rest[1:]); !ok {
 		return at, false, errTime
@@ -50,17 +56,17 @@ func (c *clock) parse(v []byte) (at time.Time, whole bool, err error) {
 	return time.Unix(s.unix()-int64(offset), int64(s.nanos)).In(c.zone), s.whole, nil
 }
 
-// date reads one of the four forms of a date.
+// date reads one of the five forms of a date.
 func (s *stamp) date(v []byte) (rest []byte, ok bool) {
 	if len(v) < 10 {
 		return nil, false
 	}
-	if v[2] == '/' { // 09/Nov/2017
-		if len(v) < 11 || v[6] != '/' {
+	if v[2] == '/' || v[2] == '-' { // 09/Nov/2017
+		if len(v) < 11 || v[6] != v[2] {
 			return nil, false
 		}
 		s.day, s.month, s.year = digits(v[:2]), monthOf(v[3:6]), digits(v[7:11])
-		return v[11:], s.isDate()
+		return v[11:], s.isNumber()
 	}
 	sep := v[4]
 	if sep != '-' && sep != '/' {
@@ -69,18 +75,34 @@ func (s *stamp) date(v []byte) (rest []byte, ok bool) {
 	s.year = digits(v[:4])
 	if v[7] == sep { // 2017-11-09
 		s.month, s.day = digits(v[5:7]), digits(v[8:10])
-		return v[10:], s.isDate()
+		return v[10:], s.isNumber()
 	}
 	if len(v) < 11 || v[8] != sep { // 2017-Nov-09
 		return nil, false
 	}
 	s.month, s.day = monthOf(v[5:8]), digits(v[9:11])
-	return v[11:], s.isDate()
+	return v[11:], s.isNumber()
 }
 
-// isDate also refuses years whose nanoseconds an int64 cannot count.
+// isNumber reports whether all of the date are numbers, and the month has a name.
+func (s *stamp) isNumber() bool { return s.year >= 0 && s.month >= 0 && s.day >= 0 }
+
+// isDate refuses the 30th of February, and years in which nobody wrote a log: one such
+// line would make a replay wait for centuries.
 func (s *stamp) isDate() bool {
-	return s.year >= 1700 && s.year <= 2200 && s.month >= 1 && s.month <= 12 && s.day >= 1 && s.day <= 31
+	return s.year >= 1970 && s.year <= 2200 && s.month >= 1 && s.month <= 12 && s.day >= 1 && s.day <= daysIn(s.year, s.month)
+}
+
+func daysIn(year, month int) int {
+	switch leap := year%4 == 0 && (year%100 != 0 || year%400 == 0); {
+	case month == 2 && leap:
+		return 29
+	case month == 2:
+		return 28
+	case month == 4 || month == 6 || month == 9 || month == 11:
+		return 30
+	}
+	return 31
 }
 
 // clock reads 13:12:44 and a fraction after a point or comma. Second 60 is a leap second.
@@ -89,7 +111,7 @@ func (s *stamp) clock(v []byte) (rest []byte, ok bool) {
 		return nil, false
 	}
 	s.hour, s.minute, s.sec, s.whole = digits(v[:2]), digits(v[3:5]), digits(v[6:8]), true
-	if s.hour < 0 || s.hour > 24 || s.minute < 0 || s.minute > 59 || s.sec < 0 || s.sec > 60 {
+	if s.hour < 0 || s.hour > 24 || s.hour == 24 && s.minute+s.sec > 0 || s.minute < 0 || s.minute > 59 || s.sec < 0 || s.sec > 60 {
 		return nil, false
 	}
 	if v = v[8:]; len(v) < 2 || v[0] != '.' && v[0] != ',' {
@@ -191,8 +213,8 @@ func (c *clock) number(v []byte) (at time.Time, whole bool, err error) {
 
 // any understands whatever parse or number does.
 func (c *clock) any(v []byte) (at time.Time, whole bool, err error) {
-	if at, whole, err = c.parse(v); err == nil {
-		return at, whole, nil
+	if at, whole, err = c.parse(v); err != errTime {
+		return at, whole, err
 	}
 	return c.number(v)
 }
@@ -241,7 +263,7 @@ func digits(v []byte) int {
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-// monthOf is the number of Jan … Dec, 0 for anything else.
+// monthOf is the number of Jan … Dec, -1 for anything else.
 func monthOf(v []byte) int {
 	const names = "JanFebMarAprMayJunJulAugSepOctNovDec"
 	for i := 0; i < len(names); i += 3 {
@@ -249,5 +271,5 @@ func monthOf(v []byte) int {
 			return i/3 + 1
 		}
 	}
-	return 0
+	return -1
 }

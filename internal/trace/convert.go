@@ -15,6 +15,7 @@ type Converted struct {
 	Written uint64
 	Refused uint64 // records that the format cannot hold
 	First   error  // why, of the first of these
+	Bare    uint64 // of Written: without the header that the log has, which the format cannot hold
 }
 
 var errNoHost = errors.New("the log has no hosts; give the server that the paths are of with --base")
@@ -32,6 +33,9 @@ func ToLoad(dst io.Writer, src Stream) (Converted, error) {
 			return nil
 		}
 		c.Written++
+		if len(r.Header) > 0 {
+			c.Bare++
+		}
 		_, err = out.Write(row)
 		return err
 	})
@@ -67,11 +71,12 @@ func ToVegeta(dst io.Writer, src Stream, base *url.URL) (Converted, error) {
 }
 
 func vegetaOf(r *Record, base *url.URL) (vegetaTarget, error) {
-	t := vegetaTarget{Method: string(r.Method), Body: r.Body}
+	t := vegetaTarget{Method: string(r.Method), Body: r.Body, Header: map[string][]string{}}
+	r.Fields(func(name, value string) { t.Header[name] = append(t.Header[name], value) })
 	scheme, host := string(r.Scheme), string(r.Host)
 	if base != nil {
 		if host != "" && host != base.Host {
-			t.Header = map[string][]string{"Host": {host}}
+			t.Header["Host"] = []string{host}
 		}
 		scheme, host = base.Scheme, base.Host
 	}

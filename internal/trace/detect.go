@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 )
 
 // sampleLines is how many lines of a log auto looks at.
@@ -20,27 +21,33 @@ func detect(in *bufio.Reader, o Options) (string, error) {
 	}
 	first := firstLine(sample)
 	if len(first) == 0 {
-		return "paths", nil // an empty file has no requests, whatever its format
+		return nothing, nil
 	}
 	best, most := "", 0
 	for _, f := range table() {
-		if f.looks == nil || !f.looks(first) {
+		if !f.looks(f.text(first)) || f.last && best != "" {
 			continue
 		}
 		if f.stream != nil {
 			return f.name, nil
 		}
-		if f.anything && best != "" {
-			continue
-		}
-		if n := goodLines(f, sample, o); n > most {
+		n, bad := goodLines(f, sample, o)
+		if n > most && !(f.last && bad > 0) {
 			best, most = f.name, n
 		}
 	}
 	if best == "" {
-		return "", fmt.Errorf("the format cannot be told from the first lines, such as %.100q; give it, by name or as a log_format or LogFormat", first)
+		return "", fmt.Errorf("the format cannot be told from the first lines, such as %.100q; %s", first, advice(first))
 	}
 	return best, nil
+}
+
+// text is what the server wrote of a line.
+func (f *format) text(line []byte) []byte {
+	if f.headed {
+		return behindHead(line)
+	}
+	return line
 }
 
 // beginning waits for the first line that is no blank or comment, and gives what of
@@ -69,21 +76,30 @@ func firstLine(text []byte) []byte {
 	return nil
 }
 
-// goodLines counts the lines at the beginning that f understands.
-func goodLines(f format, sample []byte, o Options) (n int) {
+// goodLines counts the lines at the beginning that f understands, and those that it does
+// not.
+func goodLines(f format, sample []byte, o Options) (n, bad int) {
+	o.guessed, o.counts = true, &Counts{}
+	o.NoTimes = true // a load file with odd dates is one all the same
 	p, err := f.line(o)
 	if err != nil {
-		return 0
+		return 0, 1
 	}
 	var rec Record
 	d := newLineDecoder(bufio.NewReaderSize(bytes.NewReader(sample), len(sample)+1), p, o)
+	d.headed = f.headed
 	for range sampleLines {
 		rec.reset()
-		if d.next(&rec) == nil {
+		switch err := d.next(&rec); {
+		case err == io.EOF:
+			return n, bad
+		case err != nil, f.status && rec.Status == 0:
+			bad++
+		default:
 			n++
 		}
 	}
-	return n
+	return n, bad
 }
 
 func isText(first []byte) bool   { return first[0] != '{' && first[0] != '<' }
@@ -99,16 +115,4 @@ func isJTL(first []byte) bool {
 func isHAR(first []byte) bool {
 	start := bytes.Join(bytes.Fields(first[:min(len(first), 100)]), nil)
 	return string(start) == "{" || bytes.HasPrefix(start, []byte(`{"log":{`)) || string(start) == `{"log":`
-}
-
-// isPath accepts what can only be a list: paths, URLs, and methods before them.
-func isPath(first []byte) bool {
-	method, rest, ok := bytes.Cut(first, []byte(" "))
-	if ok && isMethod(method) {
-		first = bytes.TrimSpace(rest)
-	}
-	if !isText(first) {
-		return false
-	}
-	return first[0] == '/' || bytes.HasPrefix(first, []byte("http://")) || bytes.HasPrefix(first, []byte("https://")) || !bytes.ContainsAny(first, " \t,;")
 }

@@ -44,7 +44,7 @@ func jsonFields() []jsonField {
 		{"status", fieldStatus, setStatus},
 		{"bytes", fieldBytes, setSize(answerBytes, false)},
 		{"request_bytes", fieldRequestBytes, setSize(requestBytes, false)},
-		{"latency", fieldLatency, setLatency(time.Second)},
+		{"latency", fieldLatency, setOwnLatency(time.Second)},
 		{"host", fieldHost, setHost},
 		{"scheme", fieldScheme, setScheme},
 		{"client", fieldClient, setClient},
@@ -55,11 +55,13 @@ func jsonFields() []jsonField {
 
 // Field maps of servers whose logs are documented. Caddy's ts is when the request
 // was handled (caddyserver.com/docs/logging), Traefik's StartUTC when it came
-// (doc.traefik.io, access logs). The last one are names in common use, those of
+// (doc.traefik.io, access logs), as that of Envoy and of Google Cloud. The last one are names in common use, those of
 // nginx's variables among them.
 const (
 	caddyFields   = "end=ts,latency=duration,method=request.method,uri=request.uri,host=request.host,client=request.client_ip|request.remote_ip,status=status,bytes=size,request_bytes=bytes_read,referer=request.headers.Referer,agent=request.headers.User-Agent"
 	traefikFields = "start=StartUTC|StartLocal,latency=Duration:ns,method=RequestMethod,uri=RequestPath,host=RequestHost,scheme=RequestScheme,client=ClientHost,status=DownstreamStatus,bytes=DownstreamContentSize,request_bytes=RequestContentSize,referer=request_Referer,agent=request_User-Agent"
+	envoyFields   = "start=start_time,latency=duration:ms,method=method,uri=x_envoy_original_path|path,host=authority,status=response_code,bytes=bytes_sent,request_bytes=bytes_received,client=downstream_remote_address,agent=user_agent"
+	gcpFields     = "start=timestamp,latency=httpRequest.latency,method=httpRequest.requestMethod,uri=httpRequest.requestUrl,client=httpRequest.remoteIp,status=httpRequest.status,bytes=httpRequest.responseSize,request_bytes=httpRequest.requestSize,referer=httpRequest.referer,agent=httpRequest.userAgent"
 	commonFields  = "end=msec|time_iso8601|time_local|@timestamp|timestamp|time|ts|date,latency=request_time,method=request_method|method|verb|http.request.method,request=request,uri=request_uri|uri|url|path|url.original|url.path,query=query_string|args|query|url.query,status=status|status_code|code|response|http.response.status_code,bytes=body_bytes_sent|bytes_sent|bytes|size|response_size,request_bytes=request_length|request_size|bytes_read,host=http_host|host|server_name|vhost|url.domain,scheme=scheme|url.scheme,client=remote_addr|client_ip|clientip|remote_ip|ip|client|client.ip,referer=http_referer|referer|referrer,agent=http_user_agent|user_agent|agent"
 )
 
@@ -74,8 +76,9 @@ type node struct {
 
 // fieldMap reads objects, one a line.
 type fieldMap struct {
-	root  node
-	timed bool
+	root   node
+	timed  bool
+	strict bool // an object is of a request only if it says more than its URI
 }
 
 // newFieldMap compiles FIELD=PATH[|PATH…][:UNIT],… where a path has points between
@@ -128,7 +131,7 @@ func withUnit(f jsonField, paths *string) (jsonField, error) {
 	if !known {
 		return f, fmt.Errorf("latency has the unknown unit %.20q; use s, ms, us or ns", unit)
 	}
-	*paths, f.set = list, setLatency(d)
+	*paths, f.set = list, setOwnLatency(d)
 	return f, nil
 }
 

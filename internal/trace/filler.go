@@ -10,6 +10,7 @@ var (
 	errStatus = errors.New("the status is no number of three digits")
 	errSize   = errors.New("the size is no number")
 	errTaken  = errors.New("the time taken is no number")
+	errUnit   = errors.New("the time taken has no fraction, as $request_time of nginx always has; write $request_time_ms in the format if it is milliseconds, $request_time_us if microseconds")
 	errNoTime = errors.New("no time")
 )
 
@@ -18,7 +19,13 @@ type filler struct {
 	rec   *Record
 	clock clock
 	query []byte       // that stands apart from the path
+	any   bool         // times that are not understood are no fault
+	left  *Counts      // counts what a record leaves out
 	rank  [fields]byte // by field: 1 + the rank of the value in use, see fieldMap
+}
+
+func newFiller(o Options) filler {
+	return filler{clock: clock{zone: o.Zone}, any: o.NoTimes, left: o.counts}
 }
 
 // setter puts a value where it belongs. An error makes the line a bad one.
@@ -187,7 +194,7 @@ func setQuery(f *filler, v []byte) error {
 }
 
 func setStatus(f *filler, v []byte) error {
-	if absent(v) {
+	if absent(v) || string(v) == "0" { // of Envoy and Caddy: no answer
 		return nil
 	}
 	n := digits(v)
@@ -221,17 +228,65 @@ func requestBytes(r *Record) *int64 { return &r.RequestBytes }
 
 // setLatency makes the setter of a time taken in units.
 func setLatency(unit time.Duration) setter {
+	return func(f *filler, v []byte) error { return f.latency(v, unit) }
+}
+
+// setOwnLatency is setLatency for values that may have their unit at their end, as "0.5s".
+func setOwnLatency(unit time.Duration) setter {
 	return func(f *filler, v []byte) error {
-		if absent(v) {
-			return nil
-		}
-		d, ok := decimal(v, unit)
-		if !ok {
-			return errTaken
-		}
-		f.rec.Latency = d
+		number, own := ownUnit(v, unit)
+		return f.latency(number, own)
+	}
+}
+
+func (f *filler) latency(v []byte, unit time.Duration) error {
+	if absent(v) {
 		return nil
 	}
+	d, ok := decimal(v, unit)
+	if !ok {
+		return errTaken
+	}
+	f.rec.Latency = d
+	return nil
+}
+
+// ownUnit cuts the unit off that a value has at its end.
+func ownUnit(v []byte, unit time.Duration) ([]byte, time.Duration) {
+	n := len(v)
+	for n > 0 && !isDigit(v[n-1]) && v[n-1] != '.' {
+		n--
+	}
+	switch string(v[n:]) {
+	case "s":
+		return v[:n], time.Second
+	case "ms":
+		return v[:n], time.Millisecond
+	case "us", "µs":
+		return v[:n], time.Microsecond
+	case "ns":
+		return v[:n], time.Nanosecond
+	}
+	return v, unit
+}
+
+// setFraction is the setter of $request_time, which nginx writes with three decimals. What
+// has none is of another program, which may mean milliseconds.
+func setFraction(f *filler, v []byte) error {
+	if !absent(v) && digits(v) >= 0 {
+		return errUnit
+	}
+	return f.latency(v, time.Second)
+}
+
+// setCommonLatency is setFraction for a name in common use: a value without a unit is not
+// known.
+func setCommonLatency(f *filler, v []byte) error {
+	if digits(v) >= 0 {
+		return nil
+	}
+	number, unit := ownUnit(v, time.Second)
+	return f.latency(number, unit)
 }
 
 func setHost(f *filler, v []byte) error {
@@ -248,10 +303,41 @@ func setScheme(f *filler, v []byte) error {
 	return nil
 }
 
-func setClient(f *filler, v []byte) error {
-	if !absent(v) {
-		f.rec.Client = v
+// setVhost takes host:port or host.
+func setVhost(f *filler, v []byte) error {
+	if at := bytes.LastIndexByte(v, ':'); at > 0 && digits(v[at+1:]) >= 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
+		v = v[:at]
 	}
+	return setHost(f, v)
+}
+
+// setVhostClient refuses a line that begins with the client: what stands there is then
+// the identity, which is never known.
+func setVhostClient(f *filler, v []byte) error {
+	if absent(v) {
+		return errShape
+	}
+	return setClient(f, v)
+}
+
+// setUser refuses what is no user, but the client, its identity and its user: there is
+// more before the time than the format has.
+func setUser(_ *filler, v []byte) error {
+	if i := bytes.IndexByte(v, ' '); i == 1 && v[0] == '-' || i > 0 && bytes.Contains(v[i:], []byte(" - ")) {
+		return errShape
+	}
+	return nil
+}
+
+// setClient takes an address, without the port of an IPv4 address or of one in brackets.
+func setClient(f *filler, v []byte) error {
+	if absent(v) {
+		return nil
+	}
+	if at := bytes.LastIndexByte(v, ':'); at > 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
+		v = v[:at]
+	}
+	f.rec.Client = bytes.Trim(v, "[]")
 	return nil
 }
 

@@ -86,7 +86,8 @@ func (f *Follower) turn() error {
 }
 
 // Follow is Open for one log that is still written: of what it has already only the
-// format is taken. The caller stops the Follower.
+// format is taken; that of an empty file shows when lines come. The caller stops the
+// Follower.
 func (g *Reading) Follow(name string) (*Log, *Follower, error) {
 	o := g.Options
 	head := &Log{}
@@ -96,7 +97,9 @@ func (g *Reading) Follow(name string) (*Log, *Follower, error) {
 		return nil, nil, err
 	}
 	head.readers = []*Reader{r}
-	o.Format = r.Format()
+	if r.Format() != nothing {
+		o.Format, o.guessed, o.columns = r.Format(), r.guessed, r.columns
+	}
 	f, err := Follow(name)
 	if err != nil {
 		return nil, nil, err

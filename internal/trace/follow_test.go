@@ -55,3 +55,37 @@ func TestFollowRotation(t *testing.T) {
 	want("late")
 	want("new")
 }
+
+// An empty file is of no format: the lines that come say which. Columns that W3C names at
+// the file's head hold for what comes.
+func TestFollowFormat(t *testing.T) {
+	for name, c := range map[string]struct{ before, then, uri, format string }{
+		"empty": {"", accessLog(1), "/0", "combined"},
+		"list":  {"", "/a\n", "/a", "paths"},
+		"w3c":   {"#Fields: date time cs-uri-stem\n2026-11-24 10:00:00 /a\n", "2026-11-24 10:00:01 /b\n", "/b", "w3c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "log")
+			if err := os.WriteFile(file, []byte(c.before), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			l, f, err := (&Reading{}).Follow(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Stop()
+			out, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			if _, err := out.WriteString(c.then); err != nil {
+				t.Fatal(err)
+			}
+			var rec Record
+			if err := l.Next(&rec); err != nil || string(rec.URI) != c.uri || l.Formats() != c.format {
+				t.Errorf("%v, %s, %s", err, rec.URI, l.Formats())
+			}
+		})
+	}
+}

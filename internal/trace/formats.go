@@ -7,43 +7,56 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 const auto = "auto"
 
 // format is a row of the table of formats.
 type format struct {
-	name     string
-	about    string
-	line     func(o Options) (parser, error)                     // one request a line
-	stream   func(in *bufio.Reader, zone *time.Location) decoder // else
-	looks    func(first []byte) bool                             // the beginning can be of this format; nil: never by itself
-	anything bool                                                // nearly every line is one of this format
+	name   string
+	about  string
+	line   func(o Options) (parser, error)           // one request a line
+	stream func(in *bufio.Reader, o Options) decoder // else
+	looks  func(first []byte) bool                   // the beginning can be of this format; nil: never by itself
+	last   bool                                      // nearly every line is one: taken if no other format is right, and all lines are
+	status bool                                      // auto takes it only for lines with a status
+	headed bool                                      // syslog or a container's runtime may have written a head before each line
 }
 
 // The shapes of the access logs that need no description.
 const (
-	combinedShape = `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`
-	commonShape   = `%h %l %u %t "%r" %>s %b`
-	vhostShape    = `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`
+	combinedShape    = `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`
+	commonShape      = `%h %l %u %t "%r" %>s %b`
+	vhostShape       = `%v %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`
+	vhostCommonShape = `%v %h %l %u %t "%r" %>s %b`
 )
+
+// nothing stands for the format of a log that has no line yet.
+const nothing = "an empty file"
 
 // table lists the formats. auto takes of those that look right the one with most
 // good lines at the beginning, the first of equals.
 func table() []format {
 	return []format{
-		{"vhost", "Apache's vhost_combined: combined after host:port", shape(vhostShape, setTail), nil, isText, false},
-		{"combined", "nginx and Apache combined, with or without the time taken as last word", shape(combinedShape, setTail), nil, isText, false},
-		{"common", "the Common Log Format, with or without the time taken as last word", shape(commonShape, setPlainTail), nil, isText, false},
-		{"load", "the load format of Play-it-Again-Sam, in and out", func(Options) (parser, error) { return &loadParser{}, nil }, nil, isText, false},
-		{"caddy", "Caddy's JSON", fieldMapOf(caddyFields), nil, isObject, false},
-		{"traefik", "Traefik's JSON", fieldMapOf(traefikFields), nil, isObject, false},
-		{"json", "other JSON, one object a line, by a field map or common names", fieldMapOf(commonFields), nil, isObject, false},
-		{"har", "HTTP Archive of a browser or proxy", nil, func(in *bufio.Reader, zone *time.Location) decoder { return newHARDecoder(in, zone) }, isHAR, false},
-		{"jtl-xml", "JMeter's results in XML", nil, func(in *bufio.Reader, zone *time.Location) decoder { return newXMLDecoder(in, zone) }, isXML, false},
-		{"jtl-csv", "JMeter's results in CSV", nil, func(in *bufio.Reader, zone *time.Location) decoder { return newCSVDecoder(in, zone) }, isJTL, false},
-		{"paths", "a list of paths or URLs, each with or without a method before it", func(Options) (parser, error) { return pathParser{}, nil }, nil, isPath, true},
+		{name: "vhost", about: "Apache's vhost_combined: combined after host:port or host", line: vhost(vhostShape, setTail), looks: isText, headed: true},
+		{name: "combined", about: "nginx and Apache combined, with or without the time taken as last word", line: shape(combinedShape, setTail), looks: isText, headed: true},
+		{name: "vhost-common", about: "the Common Log Format after host:port or host", line: vhost(vhostCommonShape, setPlainTail), looks: isText, headed: true},
+		{name: "common", about: "the Common Log Format, with or without the time taken as last word", line: shape(commonShape, setPlainTail), looks: isText, headed: true},
+		{name: "load", about: "the load format of Play-it-Again-Sam, in and out", line: func(Options) (parser, error) { return &loadParser{}, nil }, looks: isText},
+		{name: "haproxy", about: "HAProxy's option httplog", line: haproxy(haproxyShape), looks: isText, headed: true},
+		{name: "envoy", about: "Envoy's default", line: envoy(envoyShape), looks: isText, headed: true},
+		{name: "istio", about: "Istio's default", line: envoy(istioShape), looks: isText, headed: true},
+		{name: "alb", about: "AWS Application Load Balancer", line: func(Options) (parser, error) { return newALB() }, looks: isText},
+		{name: "w3c", about: "W3C extended: IIS, CloudFront", line: func(o Options) (parser, error) { return newW3C(o.columns), nil }, looks: isText},
+		{name: "caddy", about: "Caddy's JSON", line: fieldMapOf(caddyFields), looks: isObject, status: true, headed: true},
+		{name: "traefik", about: "Traefik's JSON", line: fieldMapOf(traefikFields), looks: isObject, status: true, headed: true},
+		{name: "envoy-json", about: "Envoy's and Istio's JSON", line: fieldMapOf(envoyFields), looks: isObject, status: true, headed: true},
+		{name: "gcp", about: "JSON of Google Cloud's load balancers", line: fieldMapOf(gcpFields), looks: isObject, status: true},
+		{name: "json", about: "other JSON, one object a line, by a field map or common names", line: fieldMapOf(commonFields), looks: isObject, headed: true},
+		{name: "har", about: "HTTP Archive of a browser or proxy", stream: func(in *bufio.Reader, o Options) decoder { return newHARDecoder(in, o) }, looks: isHAR},
+		{name: "jtl-xml", about: "JMeter's results in XML", stream: func(in *bufio.Reader, o Options) decoder { return newXMLDecoder(in, o.Zone) }, looks: isXML},
+		{name: "jtl-csv", about: "JMeter's results in CSV", stream: func(in *bufio.Reader, o Options) decoder { return newCSVDecoder(in, o.Zone) }, looks: isJTL},
+		{name: "paths", about: "a list of paths or URLs, each with or without a method before it", line: func(o Options) (parser, error) { return pathParser{strict: o.guessed}, nil }, looks: isText, last: true},
 	}
 }
 
@@ -67,10 +80,30 @@ func shape(text string, tail setter) func(Options) (parser, error) {
 	}
 }
 
+// vhost is shape for a string that begins with the host, which has a port or not, and the
+// client.
+func vhost(text string, tail setter) func(Options) (parser, error) {
+	return func(Options) (parser, error) {
+		p, err := compileApache(text)
+		if err != nil {
+			return nil, err
+		}
+		p.values[0].set, p.values[1].set = setVhost, setVhostClient
+		return p.withTail(tail), nil
+	}
+}
+
 // fieldMapOf makes a format of a field map; one that the user gives comes first.
 func fieldMapOf(text string) func(Options) (parser, error) {
 	return func(o Options) (parser, error) {
-		return newFieldMap(cmp.Or(o.Fields, text))
+		m, err := newFieldMap(cmp.Or(o.Fields, text))
+		if err == nil {
+			m.strict = o.guessed
+		}
+		if o.Fields == "" && text == commonFields {
+			m.root.at("request_time").set = setCommonLatency
+		}
+		return m, err
 	}
 }
 
@@ -84,28 +117,39 @@ func open(in *bufio.Reader, o Options) (decoder, error) {
 			return nil, fmt.Errorf("a field map is given for the format %s; it belongs to the format json", f.name)
 		}
 		if f.stream != nil {
-			return f.stream(in, o.Zone), nil
+			return f.stream(in, o), nil
 		}
 		p, err := f.line(o)
 		if err != nil {
 			return nil, err
 		}
-		return newLineDecoder(in, p, o), nil
+		d := newLineDecoder(in, p, o)
+		d.headed = f.headed
+		return d, nil
+	}
+	if o.Format == nothing {
+		return newLineDecoder(in, pathParser{strict: true}, o), nil
 	}
 	p, err := compile(o.Format)
 	if err != nil {
 		return nil, err
 	}
-	return newLineDecoder(in, p, o), nil
+	d := newLineDecoder(in, p, o)
+	d.headed = isHAProxy(o.Format)
+	return d, nil
 }
 
 func newLineDecoder(in *bufio.Reader, p parser, o Options) *lineDecoder {
-	return &lineDecoder{lines: lines{in: in}, parser: p, filler: filler{clock: clock{zone: o.Zone}}}
+	return &lineDecoder{lines: lines{in: in}, parser: p, filler: newFiller(o)}
 }
 
 // compile understands a format string.
 func compile(text string) (p *pattern, err error) {
 	switch {
+	case isEnvoy(text):
+		p, err = compileEnvoy(text)
+	case isHAProxy(text):
+		p, err = compileHAProxy(text)
 	case strings.Contains(text, "$"):
 		p, err = compileNginx(text)
 	case strings.Contains(text, "%"):
@@ -115,7 +159,7 @@ func compile(text string) (p *pattern, err error) {
 		for _, f := range Formats() {
 			names = append(names, f[0])
 		}
-		return nil, fmt.Errorf("the format %.60q is not known; use one of %s, or give a log_format of nginx or a LogFormat of Apache", text, strings.Join(names, ", "))
+		return nil, fmt.Errorf("the format %.60q is not known; use one of %s, or give a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format string of Envoy", text, strings.Join(names, ", "))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("format %.200q: %w", text, err)

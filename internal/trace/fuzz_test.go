@@ -94,8 +94,22 @@ func FuzzHAR(f *testing.F)     { fuzzFormat(f, "har", "browser.har") }
 func FuzzJTLXML(f *testing.F)  { fuzzFormat(f, "jtl-xml", "results.jtl", "jmeter.jtl") }
 func FuzzJTLCSV(f *testing.F)  { fuzzFormat(f, "jtl-csv", "results.csv", "jmeter.csv") }
 func FuzzPaths(f *testing.F)   { fuzzFormat(f, "paths", "paths.txt") }
+func FuzzW3C(f *testing.F)     { fuzzFormat(f, "w3c", "iis.log", "cloudfront.log") }
+func FuzzProxies(f *testing.F) {
+	formats := []string{"haproxy", "envoy", "istio", "alb"}
+	for i, format := range formats {
+		text, err := os.ReadFile(filepath.Join("testdata", format+".log"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(byte(i), text)
+	}
+	f.Fuzz(func(t *testing.T, format byte, data []byte) {
+		readFuzz(t, data, Options{Format: formats[int(format)%len(formats)]}, nil)
+	})
+}
 func FuzzAuto(f *testing.F) {
-	fuzzFormat(f, auto, "nginx-combined.log", "load-input.csv", "app.json.log", "browser.har", "results.jtl", "results.csv", "paths.txt")
+	fuzzFormat(f, auto, "nginx-combined.log", "load-input.csv", "app.json.log", "browser.har", "results.jtl", "results.csv", "urls.txt", "syslog.log", "iis.log")
 }
 
 // Valid JSON is never called invalid, but for its depth.
@@ -148,6 +162,8 @@ func FuzzPattern(f *testing.F) {
 	f.Add(`$remote_addr [$time_local] "$request" $status`, []byte(`::1 [02/Jan/2020:03:04:05 +0000] "GET / HTTP/1.1" 200`))
 	f.Add(`log_format x '$host$request_uri' "$msec";`, []byte("h/x 1.5"))
 	f.Add(`LogFormat "%v:%p %{%F %T}t.%{msec_frac}t \"%r\" %>s %D" x`, []byte(`[::1]:80 2020-01-02 03:04:05.1 "GET /" 200 1`))
+	f.Add(haproxyShape, []byte(`10.0.1.2:3 [06/Feb/2026:12:14:14.655] f b/s 1/0/3/6/9 200 5 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1"`))
+	f.Add(`%START_TIME(%Y/%m/%dT%H:%M:%S%z)% %REQ(:PATH):80% %DURATION%`, []byte("2026/11/24T10:00:00+0000 / 5"))
 	f.Fuzz(func(t *testing.T, format string, data []byte) {
 		if strings.ContainsAny(format, "$%") {
 			readFuzz(t, data, Options{Format: format}, nil)
@@ -175,7 +191,7 @@ func FuzzClock(f *testing.F) {
 		}
 		_, offset := want.Zone()
 		strange := offset <= -24*3600 || offset >= 24*3600 // RFC 3339 ends at 23:59
-		if y := want.Year(); err != nil && parseErr == nil && y >= 1700 && y <= 2200 && !strange && want.Format(time.RFC3339Nano) == text {
+		if y := want.Year(); err != nil && parseErr == nil && y >= 1970 && y <= 2200 && !strange && want.Format(time.RFC3339Nano) == text {
 			t.Fatalf("%q: %v, want %v", text, err, want)
 		}
 	})

@@ -53,7 +53,7 @@ func dump(r *Record) string {
 	if r.Offered != 0 {
 		fmt.Fprintf(&b, "\n\toffered %v/s", r.Offered)
 	}
-	for i, name := range []string{"", "scheme", "host", "", "client", "referer", "agent", "body"} {
+	for i, name := range []string{"", "scheme", "host", "", "client", "referer", "agent", "body", "header"} {
 		if v := *r.texts()[i]; name != "" && len(v) > 0 {
 			fmt.Fprintf(&b, "\n\t%s %q", name, v)
 		}
@@ -106,7 +106,20 @@ func TestSamples(t *testing.T) {
 		{"browser.har", "auto"},
 		{"results.jtl", "auto"},
 		{"results.csv", "auto"},
-		{"paths.txt", "auto"},
+		{"paths.txt", "paths"},
+		{"urls.txt", "auto"},
+		{"vhost-bare.log", "auto"},
+		{"vhost-common.log", "auto"},
+		{"syslog.log", "auto"},
+		{"haproxy.log", "auto"},
+		{"envoy.log", "auto"},
+		{"istio.log", "auto"},
+		{"envoy.json.log", "auto"},
+		{"alb.log", "auto"},
+		{"iis.log", "auto"},
+		{"cloudfront.log", "auto"},
+		{"gcp.json.log", "auto"},
+		{"seed-put.csv", "auto"},
 		// Written by the programs themselves, with the scripts beside them.
 		{"apache-real.log", "auto"},
 		{"apache-common.log", "auto"},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 )
 
@@ -20,9 +19,7 @@ type harEntry struct {
 		URL      string      `json:"url"`
 		Headers  []harHeader `json:"headers"`
 		BodySize int64       `json:"bodySize"`
-		PostData struct {
-			Text string `json:"text"`
-		} `json:"postData"`
+		PostData harBody     `json:"postData"`
 	} `json:"request"`
 	Response struct {
 		Status   int   `json:"status"`
@@ -34,6 +31,12 @@ type harEntry struct {
 	Timings struct {
 		Receive float64 `json:"receive"` // milliseconds; -1: not known
 	} `json:"timings"`
+}
+
+type harBody struct {
+	MimeType string      `json:"mimeType"`
+	Text     string      `json:"text"`
+	Params   []harHeader `json:"params"` // of a form; browsers give the text, too, but not all programs
 }
 
 type harHeader struct {
@@ -52,11 +55,11 @@ type harDecoder struct {
 	filler filler
 }
 
-func newHARDecoder(in *bufio.Reader, zone *time.Location) *harDecoder {
+func newHARDecoder(in *bufio.Reader, o Options) *harDecoder {
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
 		_, _ = in.Discard(3) // which Peek has seen
 	}
-	return &harDecoder{in: json.NewDecoder(in), filler: filler{clock: clock{zone: zone}}}
+	return &harDecoder{in: json.NewDecoder(in), filler: newFiller(o)}
 }
 
 func (d *harDecoder) place() (int, []byte) { return d.n, nil }
@@ -162,17 +165,10 @@ func (e *harEntry) fill(f *filler) error {
 		r.Bytes = max(e.Response.Content.Size, Unknown)
 	}
 	r.RequestBytes = max(e.Request.BodySize, Unknown)
-	if e.Request.PostData.Text != "" {
-		r.Body = []byte(e.Request.PostData.Text)
+	if body := e.Request.PostData.body(); len(body) > 0 {
+		r.Body = body
 	}
-	for _, h := range e.Request.Headers {
-		switch strings.ToLower(h.Name) {
-		case "referer":
-			r.Referer = []byte(h.Value)
-		case "user-agent":
-			r.Agent = []byte(h.Value)
-		}
-	}
+	f.header(e.Request.Headers, e.Request.PostData.MimeType)
 	return f.finish(true)
 }
 

@@ -27,7 +27,10 @@ var (
 // the decompression holds.
 func decompress(r io.Reader) (in *bufio.Reader, stop func(), err error) {
 	in, stop = bufio.NewReaderSize(medium{r}, maxLine), func() {}
-	magic, err := in.Peek(4)
+	magic, err := in.Peek(1)
+	if err == nil && bytes.IndexByte([]byte{0x1f, 0x28, 'B'}, magic[0]) >= 0 {
+		magic, err = in.Peek(4) // a text may be shorter, and who writes it may wait
+	}
 	if err != nil && err != io.EOF {
 		return nil, nil, err
 	}
@@ -135,6 +138,7 @@ type lineDecoder struct {
 	lines
 	parser parser
 	filler filler
+	headed bool // see format
 }
 
 // errComment is given by a parser for a line that is not about a request at all.
@@ -145,6 +149,9 @@ func (d *lineDecoder) next(rec *Record) error {
 		line, err := d.lines.next()
 		if err != nil {
 			return err
+		}
+		if d.headed {
+			line = behindHead(line)
 		}
 		d.filler.begin(rec)
 		if err := d.parser.parse(line, &d.filler); err != errComment {

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -36,8 +37,12 @@ func (p *loadParser) parse(line []byte, f *filler) error {
 		return errColumns
 	}
 	w, r := p.words, f.rec
-	if err := p.times(f); err != nil {
-		return err
+	untimed := p.times(f)
+	if err := untimed; err != nil {
+		if !f.any {
+			return fmt.Errorf("%w; a replay at a rate, as with --tps, does without it", err)
+		}
+		r.At, r.Second, r.Latency, r.Transfer = time.Time{}, false, Unknown, Unknown
 	}
 	if err := setSize(answerBytes, false)(f, w[5]); err != nil {
 		return err
@@ -53,7 +58,11 @@ func (p *loadParser) parse(line []byte, f *filler) error {
 	if err := p.rest(r, w[at+2:]); err != nil {
 		return err
 	}
-	return p.path(f, w[6:at])
+	err = p.path(f, w[6:at])
+	if err == nil && untimed != nil {
+		f.left.Untimed++
+	}
+	return err
 }
 
 // comment takes the two comments in that are about rows: the head, and the rate of

@@ -24,12 +24,15 @@ func nginxVariables() map[string]variable {
 		"body_bytes_sent": {set: setSize(answerBytes, false)},
 		"bytes_sent":      {set: setSize(answerBytes, true)},
 		"request_length":  {set: setSize(requestBytes, false)},
-		"request_time":    {set: setLatency(time.Second)},
+		"request_time":    {set: setFraction},
+		"request_time_ms": {set: setLatency(time.Millisecond)}, // not nginx's own: of a log that somebody describes
+		"request_time_us": {set: setLatency(time.Microsecond)},
 		"host":            {set: setHost, kind: hostKind},
 		"http_host":       {set: setHost, kind: hostKind},
 		"server_name":     {kind: hostKind},
 		"scheme":          {set: setScheme},
 		"remote_addr":     {set: setClient},
+		"remote_user":     {set: setUser},
 		"http_referer":    {set: setReferer},
 		"http_user_agent": {set: setAgent},
 	}

@@ -1,12 +1,19 @@
 package trace
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+)
 
 // pathParser reads a list of requests: [METHOD] PATH or [METHOD] URL; what follows
 // on the line is passed over. A path may lack its first slash.
-type pathParser struct{}
+type pathParser struct {
+	strict bool // a line has a method, a path with its slash or a URL, and a version; nothing else
+}
 
-func (pathParser) parse(line []byte, f *filler) error {
+var errPath = errors.New("neither a path that begins with / nor a URL, alone or after a method")
+
+func (p pathParser) parse(line []byte, f *filler) error {
 	if line[0] == '#' {
 		return errComment
 	}
@@ -15,7 +22,10 @@ func (pathParser) parse(line []byte, f *filler) error {
 	if ok && isMethod(method) {
 		f.rec.Method, words = method, bytes.TrimSpace(rest)
 	}
-	uri, _, _ := bytes.Cut(words, []byte(" "))
+	uri, behind, _ := bytes.Cut(words, []byte(" "))
+	if p.strict && !isListed(uri, behind) {
+		return errPath
+	}
 	if len(uri) > 0 && uri[0] != '/' && !bytes.Contains(uri, []byte("://")) {
 		from := len(f.rec.buf)
 		f.rec.buf = append(append(f.rec.buf, '/'), uri...)
@@ -25,4 +35,10 @@ func (pathParser) parse(line []byte, f *filler) error {
 		return err
 	}
 	return f.finish(false)
+}
+
+// isListed reports whether a line with this and that behind it can only be one of a list.
+func isListed(uri, behind []byte) bool {
+	scheme, _, ok := bytes.Cut(uri, []byte("://"))
+	return (ok && isScheme(scheme) || len(uri) > 0 && uri[0] == '/') && (len(behind) == 0 || bytes.HasPrefix(behind, []byte("HTTP/")))
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -37,6 +40,9 @@ type Counts struct {
 	NoRequest uint64  // well-formed, but of no HTTP request: "-", bytes of a TLS handshake
 	Bad       uint64  // not understood
 	Faults    []Fault // the first 10 bad ones of each file
+
+	Untimed uint64            // of Records: rows of the load format whose times were not understood, see Options.NoTimes
+	Headers map[string]uint64 // header lines of requests that are left out, by name
 }
 
 // Add adds the counts of another file.
@@ -46,18 +52,49 @@ func (c *Counts) Add(o Counts) {
 	c.NoRequest += o.NoRequest
 	c.Bad += o.Bad
 	c.Faults = append(c.Faults, o.Faults...)
+	c.Untimed += o.Untimed
+	if len(o.Headers) == 0 {
+		return
+	}
+	sum := maps.Clone(o.Headers)
+	for name, n := range c.Headers {
+		sum[name] += n
+	}
+	c.Headers = sum
+}
+
+// LeftOut says in words what records lack although the log has it; "": nothing.
+func (c *Counts) LeftOut() (text string) {
+	if c.Untimed > 0 {
+		text += fmt.Sprintf("; the times of %d are not understood, and not needed", c.Untimed)
+	}
+	if len(c.Headers) == 0 {
+		return text
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		parts = append(parts, fmt.Sprintf("%s %d", name, c.Headers[name]))
+	}
+	return text + "; headers left out: " + strings.Join(parts, ", ")
 }
 
 // Options says how to read a log.
 type Options struct {
 	// Format is auto (also ""), a name that Formats lists, an nginx log_format (it
-	// has a $) or an Apache LogFormat (it has a %).
+	// has a $), an Apache LogFormat (it has a %), or a format of HAProxy or Envoy.
 	Format string
 	// Fields is the field map of the format json, such as
 	// "end=ts,latency=duration:ms,uri=req.path"; see docs/traces.md. "": common names.
 	Fields string
 	// Zone is that of stamps without one; nil: local.
 	Zone *time.Location
+	// NoTimes: nobody asks when a request was sent. A row of the load format whose times
+	// are not understood is a record without times then, and no bad line.
+	NoTimes bool
+
+	guessed bool    // the format was found, and not given
+	columns []byte  // of w3c: the line #Fields that stands before what is read
+	counts  *Counts // where the decoder counts what it leaves out of a record
 }
 
 // errNoRequest is the cause of Counts.NoRequest.
@@ -88,6 +125,9 @@ type Reader struct {
 	dec    decoder
 	counts Counts
 	close  func()
+
+	guessed bool   // the format was found
+	columns []byte // of w3c: the last line #Fields of the beginning
 }
 
 // NewReader reads a log, which may be compressed by gzip or zstd. name is for the
@@ -106,13 +146,15 @@ func NewReader(name string, r io.Reader, o Options) (*Reader, error) {
 			stop()
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		o.guessed = o.Fields == ""
 	}
-	dec, err := open(in, o)
-	if err != nil {
+	rd := &Reader{name: name, format: o.Format, close: stop, guessed: o.guessed, columns: lastFields(in)}
+	o.counts = &rd.counts
+	if rd.dec, err = open(in, o); err != nil {
 		stop()
 		return nil, err
 	}
-	return &Reader{name: name, format: o.Format, dec: dec, close: stop}, nil
+	return rd, nil
 }
 
 // Format is the format in use, never auto.

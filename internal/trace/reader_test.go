@@ -159,36 +159,70 @@ func TestBadLines(t *testing.T) {
 
 func TestAuto(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                               "paths",
-		"\n# nothing\n":                  "paths",
+		"":                               nothing,
+		"\n# nothing\n":                  nothing,
 		accessLog(1):                     "combined",
 		"nonsense\n" + accessLog(3):      "combined",
 		"# a comment\n\n" + accessLog(1): "combined",
 		"/a\n/b\n":                       "paths",
 		"HEAD http://x/\n":               "paths",
-		"images/a.png\n":                 "paths",
+		"/a HTTP/1.1\nGET /b HTTP/1.1\n": "paths",
 		`{"log":{"version":"1.2","entries":[` + strings.Repeat(" ", 3*maxLine) + "]}}": "har",
 		"{\n":                       "har",
 		"<testResults>":             "jtl-xml",
 		"timeStamp,elapsed,label\n": "jtl-csv",
-		`{"uri":"/a","time":"2024-01-01 00:00:00"}`:              "json",
-		`{"request":{"uri":"/a"},"ts":1}`:                        "caddy",
-		`{"RequestPath":"/a","StartUTC":"2024-01-01T00:00:00Z"}`: "traefik",
+		`{"uri":"/a","status":200,"time":"2024-01-01 00:00:00"}`:                        "json",
+		`{"url":"/a","method":"GET","time":"2024-01-01 00:00:00"}`:                      "json",
+		`{"request":{"uri":"/a"},"status":200,"ts":1}`:                                  "caddy",
+		`{"RequestPath":"/a","DownstreamStatus":200,"StartUTC":"2024-01-01T00:00:00Z"}`: "traefik",
 	} {
 		r, err := NewReader("log", strings.NewReader(text), Options{})
 		if err != nil || r.Format() != want {
 			t.Errorf("%.40q: %v, want %s", text, err, want)
 		}
 	}
-	for _, text := range []string{"this is no log\n", "{}\n", "a;b;c\n"} {
-		if _, err := NewReader("log", strings.NewReader(text), Options{}); err == nil || !strings.HasPrefix(err.Error(), "log: the format cannot be told from the first lines, such as") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
 	r, err := NewReader("log", strings.NewReader(`{"p":"/x"}`), Options{Format: "json", Fields: "uri=p"})
 	var rec Record
 	if err != nil || r.Next(&rec) != nil || string(rec.URI) != "/x" {
 		t.Errorf("%v, %s", err, rec.URI)
+	}
+}
+
+// What is no log of requests is none, whatever stands in it; the error says what to do.
+func TestAutoRefuses(t *testing.T) {
+	const list = "--format paths"
+	for text, advice := range map[string]string{
+		"this is no log\n": "give it by --format",
+		"a;b;c\n":          "give it by --format",
+		"web1\nweb2\n":     list,
+		"images/a.png\n":   list,
+		"root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n": "give it by --format",
+		"/a\n/b\nc\n": list,
+		"/usr/sbin/cron[12]: (root) CMD (run-parts)\n":                        list,
+		"GET /users/1 200 5.214 ms - 12\n":                                    list,
+		"Feb  6 12:14:14 web1 systemd[1]: Started Session 12 of user root.\n": "a log of the system",
+		"2026/11/24 10:00:00 [error] 7#7: *1 open() \"/x\" failed\n":          "it is an error log",
+		"{}\n": "--format json --fields",
+		`{"level":"info","time":"2026-11-24T10:00:00Z","msg":"opened","path":"/var/lib/x"}` + "\n": "--format json --fields",
+		`{"log":"1.2.3.4 - - [24/Nov/2026:10:00:00 +0000] \"GET /a","stream":"stdout"}` + "\n":     "jq -r .log",
+		"[\n{\"uri\":\"/a\"}\n": "jq -c '.[]'",
+	} {
+		_, err := NewReader("log", strings.NewReader(text), Options{})
+		if err == nil || !strings.HasPrefix(err.Error(), "log: the format cannot be told from the first lines, such as") || !strings.Contains(err.Error(), advice) {
+			t.Errorf("%q: %v, want %s", text, err, advice)
+		}
+	}
+}
+
+// A list that was taken for one has only requests: what comes later is held to that.
+func TestListGoesOn(t *testing.T) {
+	uris, c, err := readAll(t, strings.NewReader(strings.Repeat("/a\n", sampleLines)+"root:x:0:0:root:/root:/bin/bash\n"), Options{})
+	if err != io.EOF || len(uris) != sampleLines || c.Bad != 1 || c.Faults[0].Cause != errPath {
+		t.Errorf("%d, %+v, %v", len(uris), c, err)
+	}
+	uris, _, _ = readAll(t, strings.NewReader("a b\n"), Options{Format: "paths"})
+	if len(uris) != 1 || uris[0] != "/a" {
+		t.Errorf("%q", uris)
 	}
 }
 

@@ -27,7 +27,7 @@ func (g *Reading) AddFlags(fs *flag.FlagSet) {
 	for _, f := range Formats() {
 		names = append(names, f[0])
 	}
-	fs.StringVar(&g.Options.Format, "format", auto, "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx or a LogFormat of Apache")
+	fs.StringVar(&g.Options.Format, "format", auto, "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
 	fs.StringVar(&g.Options.Fields, "fields", "", "`MAP` of the fields of other JSON, such as end=ts,latency=duration:ms,uri=req.path")
 	fs.Var(&zoneValue{&g.Options.Zone}, "zone", "`ZONE` of stamps without one: Europe/Berlin, UTC, or an offset such as -0500; the local one unless given")
 	fs.Uint64Var(&g.From, "from", g.From, "pass over the first `N` requests")
@@ -172,7 +172,7 @@ func (l *Log) WriteText(w io.Writer) error {
 			b = fmt.Appendf(b, part.form, part.n)
 		}
 	}
-	b = append(b, '\n')
+	b = append(append(b, c.LeftOut()...), '\n')
 	for i := range c.Faults {
 		b = fmt.Appendf(b, "  %s\n", c.Faults[i].Error())
 	}

@@ -38,7 +38,9 @@ type Record struct {
 	Client  []byte // address
 	Referer []byte
 	Agent   []byte
+	Header  []byte // further lines of the request's header, fit to be sent, each with its CR LF
 	Body    []byte
+	Typed   bool // Header has a Content-Type
 
 	File string // as named to NewReader
 	Line int    // from 1; of HAR the number of the entry
@@ -61,8 +63,8 @@ func (r *Record) reset() {
 }
 
 // texts lists the fields that point into memory of somebody else.
-func (r *Record) texts() [8]*[]byte {
-	return [8]*[]byte{&r.Method, &r.Scheme, &r.Host, &r.URI, &r.Client, &r.Referer, &r.Agent, &r.Body}
+func (r *Record) texts() [9]*[]byte {
+	return [9]*[]byte{&r.Method, &r.Scheme, &r.Host, &r.URI, &r.Client, &r.Referer, &r.Agent, &r.Body, &r.Header}
 }
 
 // CopyTo makes dst, another Record, equal to r and independent of it. It allocates

@@ -59,10 +59,13 @@ func (f *feed) Err() error { return f.err }
 // Source makes operations of a log at its own instants. Each has a *Record as Data.
 type Source struct {
 	feed
+	Gaps   Gaps
 	speed  float64
 	anchor time.Time
 	seq    uint64
 	last   time.Duration
+	place  Place         // of the last
+	cut    time.Duration // by which gaps were shortened
 }
 
 // NewSource makes the operations of records that are in order, such as those of
@@ -84,9 +87,16 @@ func (s *Source) Next(op *takt.Op) bool {
 		return false
 	}
 	if s.seq == 0 {
-		s.anchor = rec.At
+		s.anchor, s.place = rec.At, placeOf(rec)
 	}
-	s.last = max(s.last, scale(rec.At.Sub(s.anchor), s.speed))
+	natural := max(s.last, scale(rec.At.Sub(s.anchor), s.speed)-s.cut)
+	due, err := s.Gaps.bound(s.place, placeOf(rec), s.last, natural)
+	if err != nil {
+		s.ended, s.err = true, err
+		return false
+	}
+	s.cut += natural - due
+	s.last, s.place = due, placeOf(rec)
 	op.Seq, op.Due = s.seq, s.last
 	s.seq++
 	return true

@@ -25,8 +25,10 @@ type Statistics struct {
 	PerSecond Distribution      `json:"per_second"`           // requests in each second from First on, those without any too
 	PeakAt    time.Time         `json:"peak_at,omitzero"`     // the first second with PerSecond.Max
 	MeanPerS  float64           `json:"mean_per_s,omitempty"` // from First to Last: one less than the requests over that time; 0 if it is none
-	Bytes     Distribution      `json:"bytes"`                // of the answers whose size is known
-	Latency   takt.Latency      `json:"latency"`              // count 0: the log has none
+	Gap       *Gap              `json:"-"`                    // the longest time without a request; nil: there are no two
+	GapS      float64           `json:"longest_gap_s,omitempty"`
+	Bytes     Distribution      `json:"bytes"`   // of the answers whose size is known
+	Latency   takt.Latency      `json:"latency"` // count 0: the log has none
 	Methods   map[string]uint64 `json:"methods"`
 	Statuses  map[int]uint64    `json:"statuses"` // 0: not logged
 }
@@ -79,6 +81,7 @@ func Survey(src Stream) (Statistics, error) {
 	rates, sizes, latency := tally{h: hist.New()}, tally{h: hist.New()}, hist.New()
 	var second time.Time
 	var n uint64
+	var before Place
 	count := func(next time.Time) {
 		if n > rates.max {
 			s.PeakAt = second
@@ -98,6 +101,8 @@ func Survey(src Stream) (Statistics, error) {
 		if r.At.IsZero() {
 			return nil
 		}
+		s.noteGap(before, r)
+		before = placeOf(r)
 		at := r.At.Truncate(time.Second)
 		if second.IsZero() {
 			second = at
@@ -117,6 +122,12 @@ func Survey(src Stream) (Statistics, error) {
 	}
 	s.Bytes, s.Latency = sizes.distribution(), latency.Summary()
 	return s, err
+}
+
+func (s *Statistics) noteGap(before Place, r *Record) {
+	if d := r.At.Sub(before.At); !before.At.IsZero() && d > 0 && (s.Gap == nil || d > s.Gap.Length) {
+		s.Gap, s.GapS = &Gap{before, placeOf(r), d}, d.Seconds()
+	}
 }
 
 func (s *Statistics) note(r *Record) {
@@ -151,6 +162,9 @@ func (s *Statistics) WriteText(w io.Writer) error {
 			mean = fmt.Sprintf("mean %.6g/s, ", s.MeanPerS)
 		}
 		line("rate", "%sby the second p50 %d, p90 %d, p99 %d, max %d at %s", mean, p.P50, p.P90, p.P99, p.Max, s.PeakAt.Format("2006-01-02 15:04:05"))
+	}
+	if s.Gap != nil && s.Gap.Length >= time.Minute {
+		line("longest gap", "%v", s.Gap)
 	}
 	line("methods", "%s", mix(s.Methods, s.Requests, func(m string) string { return m }))
 	line("status", "%s", mix(s.Statuses, s.Requests, statusName))

@@ -134,7 +134,7 @@ func TestReadSeconds(t *testing.T) {
 func TestConversionSettles(t *testing.T) {
 	for _, file := range []string{
 		"nginx-combined.log", "nginx-timed.log", "nginx-json.log", "apache-combined.log", "apache-real.log", "caddy-real.log", "jmeter.jtl", "jmeter.csv", "common.log", "vhost.log", "seed.log", "traefik-common.log", "seed-load.csv",
-		"load-results.csv", "load-input.csv", "caddy.log", "traefik.log", "app.json.log", "browser.har", "results.jtl", "results.csv", "paths.txt",
+		"load-results.csv", "load-input.csv", "caddy.log", "traefik.log", "app.json.log", "browser.har", "results.jtl", "results.csv", "paths.txt", "syslog.log", "haproxy.log", "envoy.log", "istio.log", "envoy.json.log", "alb.log", "iis.log", "cloudfront.log", "gcp.json.log", "seed-put.csv", "vhost-bare.log",
 	} {
 		var one, two bytes.Buffer
 		c, err := ToLoad(&one, sample(t, file))

@@ -28,6 +28,9 @@ func (m *fieldMap) parse(line []byte, f *filler) error {
 	if w.blanks(); w.pos != len(w.in) {
 		return errNotJSON
 	}
+	if m.strict && len(f.rec.Method) == 0 && f.rec.Status == 0 {
+		return errNoRequest // "path" and "url" may be of anything
+	}
 	return f.finish(m.timed)
 }
 

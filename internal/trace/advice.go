@@ -1,0 +1,31 @@
+package trace
+
+import "bytes"
+
+// advice says what to do with a log whose format nobody has told, by its first line.
+func advice(first []byte) string {
+	line := behindHead(first)
+	headed := len(line) < len(first)
+	words := bytes.Fields(line)
+	has := func(text string) bool { return bytes.Contains(line, []byte(text)) }
+	switch {
+	case has(`"log":"`) && has(`"stream":"`):
+		return "it is Docker's JSON around a log: give takt what jq -r .log makes of it"
+	case line[0] == '[' && (len(line) == 1 || line[1] == '{' || line[1] == ' '):
+		return "it is an array of JSON: give takt one object a line, as jq -c '.[]' makes them"
+	case line[0] == '{':
+		return "say where the fields are, as in --format json --fields 'end=time,method=req.method,uri=req.path,status=res.code'"
+	case has(" [error] ") || has(" [warn] ") || has(" [notice] ") || has("[error]"):
+		return "it is an error log; the access log has the requests"
+	case headed:
+		return "it is a log of the system; cut out what a web server has written"
+	case isListedWord(words):
+		return "for a list of paths without their first slash, or with something behind them, give --format paths"
+	}
+	return "give it by --format: a name that --help lists, a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format string of Envoy"
+}
+
+// isListedWord reports whether the words of a line may be a path and what is known of it.
+func isListedWord(words [][]byte) bool {
+	return len(words) == 1 && !bytes.ContainsAny(words[0], ":;,") || len(words) > 1 && (words[0][0] == '/' || isMethod(words[0]) && words[1][0] == '/')
+}

@@ -1,0 +1,113 @@
+package trace
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+)
+
+// body is the body that was sent: of a form without a text it is made of the parameters.
+// That of a form with files is not in the archive.
+func (b *harBody) body() []byte {
+	if b.Text != "" || !strings.HasPrefix(b.MimeType, "application/x-www-form-urlencoded") {
+		return []byte(b.Text)
+	}
+	var pairs []string
+	for _, p := range b.Params {
+		pairs = append(pairs, url.QueryEscape(p.Name)+"="+url.QueryEscape(p.Value))
+	}
+	return []byte(strings.Join(pairs, "&"))
+}
+
+// The headers of an archive that are not sent again.
+const (
+	// ownHeaders are of one connection (RFC 9110, 7.6.1), or takt says them itself.
+	ownHeaders = " connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings expect host content-length accept-encoding "
+	// privateHeaders are those of the person whose browser it was.
+	privateHeaders = " authorization cookie proxy-authorization referer user-agent "
+)
+
+// unfitHeader is the name under which headers are counted that no request can have.
+const unfitHeader = "not fit for a request"
+
+// header keeps the lines of a header that are sent again, and counts those that are
+// left out.
+func (f *filler) header(list []harHeader, bodyType string) {
+	r := f.rec
+	at := len(r.buf)
+	for _, h := range list {
+		name := " " + strings.ToLower(h.Name) + " "
+		switch {
+		case strings.HasPrefix(h.Name, ":") || strings.Contains(ownHeaders, name):
+		case name == " referer ":
+			r.Referer = []byte(h.Value)
+			f.leaveOut("referer")
+		case name == " user-agent ":
+			r.Agent = []byte(h.Value)
+			f.leaveOut("user-agent")
+		case strings.Contains(privateHeaders, name):
+			f.leaveOut(strings.TrimSpace(name))
+		case !isField(h.Name, h.Value):
+			f.leaveOut(unfitHeader)
+		default:
+			r.Typed = r.Typed || name == " content-type "
+			r.buf = appendField(r.buf, h.Name, h.Value)
+		}
+	}
+	if !r.Typed && bodyType != "" && len(r.Body) > 0 && isField("Content-Type", bodyType) {
+		r.Typed = true
+		r.buf = appendField(r.buf, "Content-Type", bodyType)
+	}
+	r.Header = r.buf[at:]
+}
+
+func (f *filler) leaveOut(name string) {
+	if f.left.Headers == nil {
+		f.left.Headers = map[string]uint64{}
+	}
+	f.left.Headers[name]++
+}
+
+func appendField(buf []byte, name, value string) []byte {
+	return append(append(append(append(buf, name...), ": "...), value...), "\r\n"...)
+}
+
+// isField reports whether a request can have this line in its header (RFC 9110, 5).
+func isField(name, value string) bool {
+	const signs = "!#$%&'*+-.^_`|~"
+	for _, c := range []byte(name) {
+		if !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') && strings.IndexByte(signs, c) < 0 {
+			return false
+		}
+	}
+	for _, c := range []byte(value) {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// Fields calls do for each line of Header.
+func (r *Record) Fields(do func(name, value string)) {
+	for line := range bytes.SplitAfterSeq(r.Header, []byte("\r\n")) {
+		if name, value, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\r\n")), []byte(": ")); ok {
+			do(string(name), string(value))
+		}
+	}
+}
+
+// DropFields removes the lines of Header whose names, in small letters, are to be dropped.
+func (r *Record) DropFields(drop func(name string) bool) {
+	kept := r.Header[:0]
+	for line := range bytes.SplitAfterSeq(r.Header, []byte("\r\n")) {
+		name, _, _ := bytes.Cut(line, []byte(": "))
+		lower := strings.ToLower(string(name))
+		if !drop(lower) {
+			kept = append(kept, line...)
+		} else if lower == "content-type" {
+			r.Typed = false
+		}
+	}
+	r.Header = kept
+}

@@ -1,0 +1,121 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"time"
+)
+
+// w3cParser reads the W3C Extended Log File Format (w3.org/TR/WD-logfile): the line #Fields
+// names the columns, which have a blank between them, or a tab as CloudFront has it. Stamps
+// are in UTC, of the end of a request.
+type w3cParser struct {
+	columns []setter // nil: of no interest
+	date    int      // the places of the stamp; -1: not there
+	time    int
+}
+
+var (
+	errFields = errors.New("no line #Fields before it that names date, time, cs-uri-stem and the other columns")
+	errW3CRow = errors.New("not as many columns as the line #Fields names")
+)
+
+const w3cTag = "#Fields:"
+
+func newW3C(fields []byte) *w3cParser {
+	p := &w3cParser{date: -1, time: -1}
+	p.directive(fields)
+	return p
+}
+
+// w3cColumns lists what is read of a row. time-taken is in milliseconds (IIS), with a
+// fraction in seconds (CloudFront).
+func w3cColumns() map[string]setter {
+	return map[string]setter{
+		"cs-method": setMethod, "cs-uri-stem": setURI, "cs-uri-query": setQuery, "cs-uri": setURI,
+		"sc-status": setStatus, "sc-bytes": setSize(answerBytes, true), "cs-bytes": setSize(requestBytes, false),
+		"c-ip": setClient, "cs-host": setHost, "cs(Host)": setHost, "x-host-header": setHost, "cs-protocol": setScheme,
+		"cs(Referer)": setReferer, "cs(User-Agent)": setAgent, "time-taken": setTimeTaken,
+	}
+}
+
+func setTimeTaken(f *filler, v []byte) error {
+	if bytes.IndexByte(v, '.') >= 0 {
+		return f.latency(v, time.Second)
+	}
+	return f.latency(v, time.Millisecond)
+}
+
+// directive reads a line that begins with #.
+func (p *w3cParser) directive(line []byte) {
+	names, ok := bytes.CutPrefix(line, []byte(w3cTag))
+	if !ok {
+		return
+	}
+	known := w3cColumns()
+	p.columns, p.date, p.time = p.columns[:0], -1, -1
+	for i, name := range bytes.Fields(names) {
+		p.columns = append(p.columns, known[string(name)])
+		switch string(name) {
+		case "date":
+			p.date = i
+		case "time":
+			p.time = i
+		}
+	}
+}
+
+// lastFields is the last line #Fields of what is in memory of a log.
+func lastFields(in *bufio.Reader) (last []byte) {
+	sample, _ := in.Peek(in.Buffered()) // which is there
+	for line := range bytes.Lines(sample) {
+		if bytes.HasPrefix(line, []byte(w3cTag)) {
+			last = bytes.TrimSpace(bytes.Clone(line))
+		}
+	}
+	return last
+}
+
+func (p *w3cParser) parse(line []byte, f *filler) error {
+	if line[0] == '#' {
+		p.directive(line)
+		return errComment
+	}
+	if p.date < 0 || p.time < 0 {
+		return errFields
+	}
+	var date, clock []byte
+	rest, n := line, 0
+	for ; n < len(p.columns) && rest != nil; n++ {
+		word, behind := cutWord(rest)
+		rest = behind
+		switch {
+		case n == p.date:
+			date = word
+		case n == p.time:
+			clock = word
+		case p.columns[n] != nil && !absent(word):
+			if err := p.columns[n](f, word); err != nil {
+				return err
+			}
+		}
+	}
+	if n < len(p.columns) || len(bytes.TrimSpace(rest)) > 0 {
+		return errW3CRow
+	}
+	at := len(f.rec.buf)
+	f.rec.buf = append(append(append(append(f.rec.buf, date...), ' '), clock...), 'Z')
+	if err := setEnd(f, f.rec.buf[at:]); err != nil {
+		return err
+	}
+	return f.finish(true)
+}
+
+// cutWord cuts the first column off; rest is nil when it is the last.
+func cutWord(v []byte) (word, rest []byte) {
+	if i := bytes.IndexAny(v, " \t"); i >= 0 {
+		return v[:i], v[i+1:]
+	}
+	return v, nil
+}
