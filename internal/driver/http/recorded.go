@@ -30,6 +30,8 @@ type Asked struct {
 	Method, URI []byte // the URI is fit for a request line
 	Host        []byte // empty: that of the flags
 	Header      []http1.Field
+	Lines       []byte // more of the header, each line with its CR LF; of names that SendsHeader does not know
+	Typed       bool   // Lines has a Content-Type
 	Body        []byte // may be appended to, its memory is kept
 }
 
@@ -40,8 +42,9 @@ type recorded struct {
 	o        *Options
 	prefix   string // path of the URL, before each URI
 	host     string
-	bare     []byte // header lines without Host and Content-Length
-	withBody []byte // the same for a request with a body
+	bare     []byte          // header lines without Host and Content-Length
+	withBody []byte          // the same for a request with a body
+	names    map[string]bool // of the lines in bare, in small letters
 	pool     sync.Pool
 }
 
@@ -53,11 +56,23 @@ func (o *Options) buildRecorded() []error {
 		return []error{err}
 	}
 	o.requests = &recorded{
-		o: o, host: m.Host, prefix: strings.TrimRight(o.url.EscapedPath(), "/"), bare: m.lines(), withBody: full.lines(),
+		o: o, names: namesOf(m.Header), host: m.Host, prefix: strings.TrimRight(o.url.EscapedPath(), "/"), bare: m.lines(), withBody: full.lines(),
 		pool: sync.Pool{New: func() any { return new(Asked) }},
 	}
 	return nil
 }
+
+func namesOf(header []http1.Field) map[string]bool {
+	names := map[string]bool{}
+	for _, f := range header {
+		names[strings.ToLower(f.Name)] = true
+	}
+	return names
+}
+
+// SendsHeader reports whether the flags put a header of this name, in small letters, into
+// each recorded request.
+func (o *Options) SendsHeader(name string) bool { return o.requests.(*recorded).names[name] }
 
 // check reports what is wrong with what the flags say.
 func (m *message) check() error {
@@ -94,11 +109,12 @@ func (s *recorded) append(dst []byte, q *Asked) []byte {
 		dst = append(dst, s.host...)
 	}
 	dst = append(dst, "\r\n"...)
-	if len(q.Body) > 0 {
+	if len(q.Body) > 0 && !q.Typed {
 		dst = append(dst, s.withBody...)
 	} else {
 		dst = append(dst, s.bare...)
 	}
+	dst = append(dst, q.Lines...)
 	for _, f := range q.Header {
 		dst = append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
 	}
@@ -138,11 +154,21 @@ func (s *recorded) message(op *takt.Op) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := s.o.newMessage(string(q.Method), u, target, append([]http1.Field(nil), q.Header...), append([]byte(nil), q.Body...))
+	m := s.o.newMessage(string(q.Method), u, target, append(fieldsIn(q.Lines), q.Header...), append([]byte(nil), q.Body...))
 	if len(q.Host) > 0 {
 		m.Host = string(q.Host)
 	}
 	return m, nil
+}
+
+// fieldsIn takes header lines apart.
+func fieldsIn(lines []byte) (fields []http1.Field) {
+	for line := range strings.SplitSeq(string(lines), "\r\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			fields = append(fields, http1.Field{Name: name, Value: value})
+		}
+	}
+	return fields
 }
 
 func (s *recorded) describe(v map[string]any) {

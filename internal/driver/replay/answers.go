@@ -20,7 +20,7 @@ type answers struct{ o *Options }
 // Ask implements http.Recording.
 func (a *answers) Ask(op *takt.Op, q *http.Asked) {
 	o, rec := a.o, op.Data.(*trace.Record)
-	q.Method, q.URI = rec.Method, rec.URI
+	q.Method, q.URI, q.Lines, q.Typed = rec.Method, rec.URI, rec.Header, rec.Typed
 	if o.KeepHost && isHost(rec.Host) {
 		q.Host = rec.Host
 	}

@@ -75,10 +75,18 @@ func (o *Options) finish(r *takt.Report) {
 		"lines_without_request": a.lines.NoRequest, "bad_lines": a.lines.Bad, "left_out_by_method": a.selected.Method,
 		"left_out_by_path": a.selected.Path, "left_out_by_status": a.selected.Status, "left_out_by_client": a.selected.Client,
 		"secrets_removed": a.removed, "spread_over_seconds": a.spread, "log_began_again": a.again,
+		"without_times": a.lines.Untimed, "without_host": a.hostless, "gaps_shortened": run.shortened(),
 	} {
 		if n > 0 {
 			r.Extra[name] = n
 		}
+	}
+	if len(a.lines.Headers) > 0 {
+		left := map[string]any{}
+		for name, n := range a.lines.Headers {
+			left[name] = n
+		}
+		r.Extra["headers_left_out"] = left
 	}
 	o.warn(r, &a)
 	if c := run.comparison; len(c.classes) > 0 {
@@ -96,6 +104,8 @@ func (o *Options) warn(r *takt.Report, a *account) {
 	add(a.lines.Bad > 0, "bad_lines", "%d of %d lines could not be read and are not in the replay: %s", a.lines.Bad, a.lines.Lines, places(a.lines.Faults))
 	add(a.refused > 0, "not_sendable", "%d requests were left out: their bodies are above %d MiB, or their methods are not signed for S3", a.refused, maxBody>>20)
 	add(a.late.Count > 0, "log_disorder", "%d requests stood in the log more than --window behind later ones, by up to %v more: they were due at once", a.late.Count, a.late.Most)
+	add(o.run.Load().shortened() > 0, "gaps_shortened", "%s", o.run.Load().gapsText())
+	add(a.hostless > 0, "without_host", "%d requests have no recorded host that can be sent: they went to that of the URL", a.hostless)
 	add(a.crowded > 0, "crowded", "%d requests of seconds with more than 131072 were due at the end of their second", a.crowded)
 	add(o.run.Load().lost > 0, "rows_lost", "%d operations ended after 131072 later ones had begun: they have no row in -o load and are not compared; all other figures hold them", o.run.Load().lost)
 	add(o.run.Load().printer.lost.Load() > 0, "not_shown", "%d exchanges were not shown, since standard error did not keep up", o.run.Load().printer.lost.Load())

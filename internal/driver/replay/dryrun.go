@@ -80,6 +80,9 @@ func (o *Options) plan(w io.Writer, n uint64, last time.Duration) error {
 	} else {
 		fmt.Fprintf(w, "log: %s\n", a.text())
 	}
+	if o.foundGaps.Count > 0 {
+		fmt.Fprintf(w, "gaps: %s\n", shortened(o.foundGaps))
+	}
 	for i := range a.lines.Faults {
 		fmt.Fprintf(w, "  %v\n", &a.lines.Faults[i])
 	}

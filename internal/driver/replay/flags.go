@@ -32,6 +32,7 @@ func (o *Options) addTimingFlags(fs *flag.FlagSet) {
 	fs.Var((*speed)(&o.Speed), "speed", "replay the recorded times so many times as fast, `2x`")
 	fs.Var(&o.Timing.Jitter, "jitter", "where in their second requests start whose log has whole seconds: `uniform|poisson|burst`")
 	fs.Var((*schedule.DurationValue)(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m; 30s unless given")
+	fs.Var((*maxGap)(&o.MaxGap), "max-gap", "shorten a longer `TIME` without a request in the log to this; without it takt refuses a log with a gap above 1h")
 	fs.BoolVar(&o.KeepHost, "keep-host", false, "send the recorded Host where the log has one")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "send nothing: show the first ten requests and what the whole log would be")
 }

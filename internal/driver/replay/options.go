@@ -27,24 +27,26 @@ import (
 type Options struct {
 	Reading  trace.Reading
 	Timing   trace.Timing
-	Speed    float64 // of the recorded times
-	KeepHost bool    // send the recorded Host
+	Speed    float64       // of the recorded times
+	MaxGap   time.Duration // the longest time without a request; 0: usualGap, and no run with a longer one
+	KeepHost bool          // send the recorded Host
 	DryRun   bool
 	HTTP     *http.Options
 	Seed     Seed
 	Stdin    io.Reader
 
-	logs    []string
-	engine  *engine.Options // as the last Shape left it
-	faults  []error         // found by Shape
-	stages  []schedule.Stage
-	made    string // the rate or stages that Shape made of the seed's flags
-	shard   uint64 // from 0
-	shards  uint64 // of the operations this machine has every shards-th: at least 1
-	random  *payload.Random
-	answers answers
-	onlook  onlooker
-	run     atomic.Pointer[run] // the last; a connection that hangs may outlast it
+	logs      []string
+	engine    *engine.Options // as the last Shape left it
+	faults    []error         // found by Shape
+	stages    []schedule.Stage
+	made      string // the rate or stages that Shape made of the seed's flags
+	shard     uint64 // from 0
+	shards    uint64 // of the operations this machine has every shards-th: at least 1
+	random    *payload.Random
+	answers   answers
+	onlook    onlooker
+	foundGaps trace.Gaps          // in the logs, before the run
+	run       atomic.Pointer[run] // the last; a connection that hangs may outlast it
 }
 
 // Seed are the predecessor's flags that takt has no other word for.
@@ -71,10 +73,13 @@ type Seed struct {
 // New are the options with their defaults.
 func New() *Options {
 	o := &Options{HTTP: http.New(), Speed: 1, Seed: Seed{Region: "us-east-1"}}
-	o.HTTP.ContentType, o.HTTP.Recording = "application/octet-stream", &o.answers
+	o.HTTP.ContentType, o.HTTP.Recording = randomType, &o.answers
 	o.answers.o = o
 	return o
 }
+
+// randomType is the Content-Type of a body whose own is not known.
+const randomType = "application/octet-stream"
 
 // Validate reports every fault at once.
 func (o *Options) Validate(args []string) []error {
@@ -133,6 +138,8 @@ func (o *Options) checkPairs() (faults []error) {
 	refuse(s.Rewind && s.Tail, "both --rewind and --tail are given; keep one, a log that is followed has no end")
 	refuse(s.Rewind && slices.Contains(o.logs, "-"), "--rewind cannot begin standard input again; give a file")
 	refuse(o.Speed != 1 && !recorded, "both --speed and a rate are given; keep one, a rate takes no times from the log")
+	refuse(o.MaxGap > 0 && !recorded, "both --max-gap and a rate are given; keep one, a rate takes no times from the log")
+	refuse(o.MaxGap > 0 && s.Tail, "both --max-gap and --tail are given; a log that is followed sets the pace")
 	refuse(o.Speed != 1 && s.Tail, "both --speed and --tail are given; a log that is followed sets the pace")
 	refuse(s.RO && (s.RW > 0 || s.WO > 0) || s.RW > 0 && s.WO > 0, "more than one of --ro, --rw and --wo is given; keep one")
 	refuse(o.Reading.Rules.Methods != nil && (s.RO || s.RW > 0 || s.WO > 0), "both --methods and one of --ro, --rw and --wo are given; keep one")
@@ -148,6 +155,7 @@ func (o *Options) checkPairs() (faults []error) {
 // reading is Reading with the predecessor's --rw and --wo.
 func (o *Options) reading() trace.Reading {
 	g := o.Reading
+	g.Options.NoTimes = !o.engine.Recorded || o.Seed.Tail
 	switch s := &o.Seed; {
 	case s.RW > 0:
 		g.Rules.Methods = []string{"GET", "HEAD", "POST", "PUT"}
@@ -199,6 +207,7 @@ func (o *Options) Variables() map[string]any {
 	g, s := &o.Reading, &o.Seed
 	if o.engine.Recorded {
 		v["speed"], v["jitter"] = o.Speed, o.Timing.Jitter.String()
+		set("max_gap_s", o.MaxGap > 0, o.MaxGap.Seconds())
 		set("window_s", o.Timing.Window != 0, o.Timing.Window.Seconds())
 	}
 	set("format", g.Options.Format != "", g.Options.Format)

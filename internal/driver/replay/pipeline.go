@@ -30,6 +30,7 @@ type account struct {
 	selected trace.Selected
 	removed  uint64 // parameters that are secrets
 	refused  uint64 // requests that cannot be sent, see fitting
+	hostless uint64 // requests that go to the URL's host, see fitting
 	late     trace.Late
 	crowded  uint64
 	spread   uint64
@@ -45,7 +46,7 @@ func (o *Options) openLogs(ctx context.Context) (*pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.fits = &fitting{src: log, most: o.longestBody(), s3: o.Seed.S3}
+	p.fits = &fitting{src: log, most: o.longestBody(), s3: o.Seed.S3, keepHost: o.KeepHost, drops: o.dropsHeader}
 	p.src = p.fits
 	switch {
 	case o.Seed.Rewind:
@@ -102,7 +103,7 @@ func (p *pipeline) Next(rec *trace.Record) error {
 // now is the account at this moment.
 func (p *pipeline) now() account {
 	a := p.before
-	a.refused = p.fits.refused
+	a.refused, a.hostless = p.fits.refused, p.fits.hostless
 	for _, l := range p.logs {
 		c, s := l.Counts(), l.Selected()
 		if a.again > 0 {
@@ -156,32 +157,55 @@ func (a account) text() string {
 	}{
 		{c.NoRequest, ", %d without a request"}, {c.Bad, ", %d bad"}, {s.Method, ", %d left out by method"}, {s.Path, ", %d by path"},
 		{s.Status, ", %d by status"}, {s.Client, ", %d of other clients"}, {a.refused, ", %d that cannot be sent"},
+		{a.hostless, ", %d without a host to keep"},
 	} {
 		if part.n > 0 {
 			text += fmt.Sprintf(part.form, part.n)
 		}
 	}
-	return text
+	return text + c.LeftOut()
 }
 
 // fitting leaves out what cannot be sent: bodies that a connection has no memory for,
 // and methods that are not signed for S3.
 type fitting struct {
-	src     trace.Stream
-	most    int64
-	s3      bool
-	refused uint64
+	src      trace.Stream
+	most     int64
+	s3       bool
+	keepHost bool
+	drops    func(header string) bool // it is given by the flags
+	refused  uint64
+	hostless uint64 // with keepHost: without a host that can be sent
 }
 
 // Next implements trace.Stream.
 func (f *fitting) Next(rec *trace.Record) error {
 	for {
 		err := f.src.Next(rec)
-		if err != nil || f.fits(rec) {
+		if err != nil {
 			return err
+		}
+		if f.fits(rec) {
+			f.fit(rec)
+			return nil
 		}
 		f.refused++
 	}
+}
+
+// fit takes out of a record what the flags say otherwise.
+func (f *fitting) fit(rec *trace.Record) {
+	if f.keepHost && !isHost(rec.Host) {
+		f.hostless++
+	}
+	if len(rec.Header) > 0 {
+		rec.DropFields(f.drops)
+	}
+}
+
+// dropsHeader reports whether a recorded header has to go, for the flags give another one.
+func (o *Options) dropsHeader(name string) bool {
+	return o.HTTP.SendsHeader(name) || name == "content-type" && o.HTTP.ContentType != randomType
 }
 
 func (f *fitting) fits(rec *trace.Record) bool {

@@ -364,7 +364,7 @@ func TestRoundTrip(t *testing.T) {
 // A row without an answer says so.
 func TestRowsWithoutAnswer(t *testing.T) {
 	s := targettest.Serve(t, target.Options{HalfOpenRate: "100%"})
-	r := replay(t, "--rate 100/s -c 1 --timeout 50ms --overflow drop", write(t, "/a 200\n/b\n/c\n"), s.URL())
+	r := replay(t, "--rate 100/s -c 1 --timeout 50ms --overflow drop", write(t, "/a\n/b\n/c\n"), s.URL())
 	got := untimed(r.rows)
 	if !strings.Contains(got, "0 a 444 GET 100\n") || !strings.Contains(got, " -1 GET 100\n") {
 		t.Error(got)

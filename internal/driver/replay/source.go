@@ -25,11 +25,15 @@ type run struct {
 	lost       uint64         // rows of operations that the ledger did not know any more
 	struck     bool           // by --crash
 	last       uint64         // number of the last operation
+	gaps       *trace.Gaps    // of the recorded times; else nil
 }
 
 // Source makes the operations of the logs; base is the schedule at a rate.
 func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, error) {
 	o.close()
+	if err := o.surveyGaps(ctx); err != nil {
+		return nil, err
+	}
 	p, err := o.openLogs(ctx)
 	if err != nil {
 		return nil, err
@@ -52,6 +56,9 @@ func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, er
 // nothing is the error of logs without a request.
 func (o *Options) nothing() error {
 	a := o.run.Load().log.seen()
+	if a.lines.Lines == 0 {
+		return fmt.Errorf("%s has no lines; give another log, or --tail to wait for what will be written", strings.Join(o.logs, ", "))
+	}
 	text := a.text()
 	if len(a.lines.Faults) > 0 {
 		text += ", such as " + places(a.lines.Faults[:1])
@@ -67,7 +74,7 @@ func (o *Options) wrap(base takt.Source) takt.Source {
 	case e.Recorded && o.Seed.Tail:
 		s.feed = trace.NewPaced(&atOnce{}, o.run.Load().ahead)
 	case e.Recorded:
-		s.feed = trace.NewSource(o.run.Load().ahead, o.Speed)
+		s.feed = s.recorded()
 	default:
 		s.feed = trace.NewPaced(base, o.run.Load().ahead)
 	}
@@ -94,6 +101,17 @@ type source struct {
 	taken         uint64        // of all shards
 	measured      uint64        // of those
 	last          time.Duration // when the last of them is due
+}
+
+// recorded makes the operations at the recorded times.
+func (s *source) recorded() *trace.Source {
+	src := trace.NewSource(s.run.ahead, s.o.Speed)
+	src.Gaps = s.o.gaps()
+	if !s.o.canReadAgain() {
+		src.Gaps.Passed = func() time.Duration { return time.Since(s.run.begun) }
+	}
+	s.run.gaps = &src.Gaps
+	return src
 }
 
 // countedSource is one whose log never ends.
@@ -167,7 +185,13 @@ func (s *source) End() time.Duration {
 func (s *source) Starved() bool { return !s.full() && s.feed.Starved() }
 
 // Err implements engine.Feed.
-func (s *source) Err() error { return s.feed.Err() }
+func (s *source) Err() error {
+	err := s.feed.Err()
+	if g := s.run.gaps; err != nil && g != nil && g.Refuse && g.Count > 0 {
+		return fmt.Errorf("%w; give --max-gap 10s to make it 10 s long, or a longer --max-gap to wait", err)
+	}
+	return err
+}
 
 // EndedEarly implements engine.Feed.
 func (s *source) EndedEarly() bool {
