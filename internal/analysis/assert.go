@@ -30,6 +30,25 @@ type Assertion struct {
 	unit   takt.Unit
 }
 
+// ParseAssertions reads texts of assertions with commas between them: p99<250ms,errors<1%.
+// It is the grammar of --assert, --abort-on and --slo. Each fault is one of the list.
+func ParseAssertions(texts ...string) (all []Assertion, faults []error) {
+	for _, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			a, err := ParseAssertion(strings.TrimSpace(part))
+			if part == "" && part != text {
+				err = fmt.Errorf("%q has nothing between its commas; leave the comma out", text)
+			}
+			if err != nil {
+				faults = append(faults, err)
+				continue
+			}
+			all = append(all, a)
+		}
+	}
+	return all, faults
+}
+
 // ParseAssertion reads METRIC OPERATOR BOUND. Spaces do not matter.
 func ParseAssertion(text string) (Assertion, error) {
 	s := strings.ReplaceAll(text, " ", "")

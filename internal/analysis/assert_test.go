@@ -153,11 +153,28 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// One grammar: commas and repeats mean the same, and every fault is named.
+func TestParseAssertions(t *testing.T) {
+	all, faults := analysis.ParseAssertions("p99 < 250ms, errors<1%", "ok>=5")
+	var texts []string
+	for _, a := range all {
+		texts = append(texts, a.Text)
+	}
+	if got := strings.Join(texts, "|"); len(faults) > 0 || got != "p99 < 250ms|errors<1%|ok>=5" {
+		t.Errorf("%s %v", got, faults)
+	}
+	all, faults = analysis.ParseAssertions("p99<1s,p98<1s,", "x<1")
+	if len(all) != 1 || len(faults) != 3 || !strings.Contains(faults[1].Error(), `"p99<1s,p98<1s," has nothing between its commas`) {
+		t.Errorf("%v %v", all, faults)
+	}
+}
+
 func FuzzParseAssertion(f *testing.F) {
 	f.Add("service.p99.9<=250ms")
 	f.Add("rate>=99%")
 	f.Fuzz(func(t *testing.T, text string) {
-		if a, err := analysis.ParseAssertion(text); err == nil {
+		all, _ := analysis.ParseAssertions(text)
+		for _, a := range all {
 			_ = a.Check(report()).String()
 		}
 	})

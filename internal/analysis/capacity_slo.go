@@ -13,21 +13,17 @@ import (
 // SLO is what a target has to keep: assertions, all of which hold.
 type SLO []Assertion
 
-// ParseSLO reads assertions with commas between them: p95<300ms,errors<0.1%. Fast
+// ParseSLO reads assertions as ParseAssertions does: p95<300ms,errors<0.1%. Fast
 // failures and operations that were never sent would make latencies look good, so it adds
 // errors<1% and dropped<1% where nothing bounds them. The error names every fault.
-func ParseSLO(text string) (slo SLO, err error) {
-	var faults []error
-	for _, part := range strings.Split(text, ",") {
-		a, err := ParseAssertion(part)
-		if err == nil {
-			err = a.breaksUnderLoad()
-		}
-		if err != nil {
+func ParseSLO(texts ...string) (slo SLO, err error) {
+	all, faults := ParseAssertions(texts...)
+	for _, a := range all {
+		if err := a.breaksUnderLoad(); err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		a.Text = strings.ReplaceAll(part, " ", "")
+		a.Text = strings.ReplaceAll(a.Text, " ", "")
 		slo = append(slo, a)
 	}
 	for _, guard := range []struct{ text, by string }{{"errors<1%", "errors failed ok"}, {"dropped<1%", "dropped ok rate"}} {

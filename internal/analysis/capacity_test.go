@@ -37,6 +37,9 @@ func TestParseSLO(t *testing.T) {
 			t.Errorf("%s: %s (%v), want %s", in, got, err, want)
 		}
 	}
+	if got, err := ParseSLO("p95<300ms", "errors<0.1%,dropped==0"); err != nil || got.String() != "p95<300ms,errors<0.1%,dropped==0" {
+		t.Error(got, err)
+	}
 	for in, want := range map[string]string{
 		"":                   "is not of the form",
 		"p95<300":            "write a time with its unit",

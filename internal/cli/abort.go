@@ -97,15 +97,12 @@ func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 
 // parseConditions reads --abort-on. A closed loop intends no rate.
 func parseConditions(texts []string, closed bool) (all []analysis.Assertion, faults []error) {
-	for _, text := range texts {
-		a, err := analysis.ParseAssertion(text)
-		if err == nil {
-			err = a.InInterval(closed)
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("bad --abort-on: %w", err))
-		}
-		all = append(all, a)
+	all, faults = analysis.ParseAssertions(texts...)
+	for _, a := range all {
+		faults = appendError(faults, a.InInterval(closed))
+	}
+	for i, err := range faults {
+		faults[i] = fmt.Errorf("bad --abort-on: %w", err)
 	}
 	return all, faults
 }

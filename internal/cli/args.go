@@ -22,7 +22,7 @@ func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
 		return args, nil
 	}
-	args = commandFirst(asServer(args))
+	args = commandFirst(meant(root, args))
 	cmd, depth := findCommand(root, args)
 	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
 		return nil, usage(cmd, []error{unknownCommand(cmd, args[depth])})

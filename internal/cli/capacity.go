@@ -25,10 +25,10 @@ type capacity struct {
 	outputs reportOutputs
 	noStore bool
 
-	sloText string
-	need    perSecond
-	from    list
-	climb   climb
+	slos  list
+	need  perSecond
+	from  list
+	climb climb
 
 	slo analysis.SLO
 }
@@ -59,7 +59,7 @@ several rates, a load file, or what takt trace seconds made of one.`,
 }
 
 func (k *capacity) addFlags(fs *goFlagSet) {
-	fs.StringVar(&k.sloText, "slo", "", "`CONDITIONS` that have to hold, with commas between them, as of --assert: p95<300ms,errors<0.1%; errors<1% and dropped<1% hold unless they are given")
+	fs.Var(&k.slos, "slo", "`CONDITIONS` that have to hold, with commas between them, as of --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% hold unless they are given")
 	fs.Var(&k.need, "need", "say how many machines `RATE` takes, such as 800/s")
 	fs.Var(&k.from, "from", "`RUN|FILE` that was run already, or a load file, instead of a command; repeatable")
 	fs.Var((*perSecond)(&k.search.Start), "start", "the first `RATE`")
@@ -76,8 +76,8 @@ func (k *capacity) addFlags(fs *goFlagSet) {
 func (k *capacity) validate(args []string) (faults []error) {
 	var err error
 	switch {
-	case k.sloText != "":
-		k.slo, err = analysis.ParseSLO(k.sloText)
+	case len(k.slos) > 0:
+		k.slo, err = analysis.ParseSLO(k.slos...)
 		faults = append(faults, unjoin(err)...)
 	case len(k.from) == 0:
 		faults = append(faults, errors.New("takt capacity needs --slo, as in --slo 'p95<300ms,errors<0.1%'"))

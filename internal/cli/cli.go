@@ -134,7 +134,8 @@ func newRoot(env Env) *cobra.Command {
 		Use:   "takt",
 		Short: "a load generator that tells the truth about what users feel",
 		Long: `takt sends load on a schedule, measures every latency from the instant at which
-the operation was due, and says when it was itself the bottleneck.`,
+the operation was due, and says when it was itself the bottleneck.
+takt URL is takt http URL; takt --version (-V) is takt version.`,
 		Example: `  takt http --rate 1000/s --duration 30s http://127.0.0.1:8080/
   takt target --service 1ms --freeze 1s/10s`,
 		SilenceErrors: true, SilenceUsage: true,

@@ -18,17 +18,12 @@ type demands struct {
 }
 
 func (d *demands) addFlags(fs *goFlagSet) {
-	fs.Var(&d.texts, "assert", "`CONDITION` such as p99<250ms, errors<0.1%, rate>=99%; repeatable; exit code 3 if it does not hold")
+	fs.Var(&d.texts, "assert", "`CONDITION` such as p99<250ms, or several with commas between them, as p99<250ms,errors<0.1%,rate>=99%; repeatable; exit code 3 if it does not hold")
 	fs.BoolVar(&d.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 }
 
 func (d *demands) validate() (faults []error) {
-	d.assertions = nil
-	for _, text := range d.texts {
-		a, err := analysis.ParseAssertion(text)
-		faults = appendError(faults, err)
-		d.assertions = append(d.assertions, a)
-	}
+	d.assertions, faults = analysis.ParseAssertions(d.texts...)
 	return faults
 }
 

@@ -87,7 +87,7 @@ func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 func (l *load) addFlags(fs *goFlagSet) {
 	l.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
 	l.demands.addFlags(fs)
-	fs.Var(&l.aborts, "abort-on", "`CONDITION` as of --assert, such as errors>50%, p99>2s, ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
+	fs.Var(&l.aborts, "abort-on", "`CONDITION` as of --assert, such as errors>50%,p99>2s,ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
 	l.thing.addFlags(fs)
 	l.store.addFlags(fs)
 	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())

@@ -96,6 +96,9 @@ func find(ctx context.Context, st store.Store, word string) (id string, err erro
 	}
 	switch len(found) {
 	case 0:
+		if strings.ContainsAny(word, "./") {
+			return "", fmt.Errorf("there is no file %s, and no run either; takt runs lists those that are kept", word)
+		}
 		return "", fmt.Errorf("there is no run %s; takt runs lists those that are kept", word)
 	case 1:
 		return found[0], nil

@@ -21,10 +21,12 @@ type show struct {
 func newShow(env Env) *cobra.Command {
 	s := &show{env: env}
 	c := &cobra.Command{
-		Use:   "show RUN",
-		Short: "show a run that was kept, in any format",
-		Long:  "RUN is an id, the beginning of one that no other has, or @-1 for the newest run, @-2 for the one before.",
+		Use:   "show RUN|FILE",
+		Short: "show a run that was kept, or a report of a file, in any format",
+		Long: `RUN is an id, the beginning of one that no other has, or @-1 for the newest run, @-2 for the one before.
+FILE is what -o json wrote; - is standard input.`,
 		Example: `  takt show @-1
+  takt show report.json
   takt show 01JD3 -o json -o hlog=run.hlog`,
 	}
 	addFlags(c, func(fs *goFlagSet) {
@@ -34,6 +36,9 @@ func newShow(env Env) *cobra.Command {
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, s.validate(args)) }
 	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if isFile(args[0]) {
+			return s.showFile(cmd.Context(), args[0])
+		}
 		return s.store.reading(cmd.Context(), env, func(st store.Store) error { return s.run(cmd.Context(), st, args) })
 	}
 	return c
@@ -41,7 +46,7 @@ func newShow(env Env) *cobra.Command {
 
 func (s *show) validate(args []string) (faults []error) {
 	if len(args) != 1 {
-		faults = append(faults, fmt.Errorf("takt show takes one run but got %d words; give an id, or @-1 for the newest", len(args)))
+		faults = append(faults, fmt.Errorf("takt show takes one run but got %d words; give an id, @-1 for the newest, or a file", len(args)))
 	}
 	faults = appendError(faults, noEmpty(args))
 	return append(faults, s.outputs.validate(s.env, parseReplayed)...)
@@ -53,6 +58,18 @@ func (s *show) run(ctx context.Context, st store.Store, args []string) error {
 		return err
 	}
 	return writeReport(s.env, s.outputs.opened, r)
+}
+
+// showFile shows the one report of a file.
+func (s *show) showFile(ctx context.Context, name string) error {
+	list, err := s.store.reports(ctx, s.env, []string{name})
+	if err != nil {
+		return err
+	}
+	if len(list) > 1 {
+		return fmt.Errorf("%s holds %d reports; keep them with takt store import, and show one by its id, such as %s", name, len(list), list[0].ID)
+	}
+	return writeReport(s.env, s.outputs.opened, list[0])
 }
 
 // writeReport makes the outputs of a report that is complete.

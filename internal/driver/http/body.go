@@ -2,10 +2,12 @@ package http
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // maxBody bounds a body, which is held in memory.
@@ -14,6 +16,9 @@ const maxBody = 256 << 20
 // readBody reads the body of all requests.
 func (o *Options) readBody() error {
 	o.body = []byte(o.Body)
+	if file, ok := strings.CutPrefix(o.Body, "@"); ok {
+		return fmt.Errorf("-d %.60q would send these characters, not what is in the file; give -D %.60s for the file, also to send a text that begins with @", o.Body, cmp.Or(file, "FILE"))
+	}
 	if o.BodyFile == "" {
 		return nil
 	}

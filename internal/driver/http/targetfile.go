@@ -23,9 +23,9 @@ const keepBodies = 64 << 20
 
 // targetReader reads the formats of vegeta (github.com/tsenart/vegeta, README,
 // "-format"). http: METHOD URL, then header lines and at most one @FILE with the
-// body, until a blank line or the next METHOD URL; # begins a comment. json: an
-// object a line with method, url, body (base64) and header. The first character
-// tells which.
+// body, until a blank line or the next METHOD URL; # begins a comment. A URL alone is a
+// GET, so that a list of them is read, too. json: an object a line with method, url,
+// body (base64) and header. The first character tells which.
 type targetReader struct {
 	o      *Options
 	name   string
@@ -98,7 +98,7 @@ func (t *targetReader) parse(text string) (*fixed, error) {
 	}
 	method, at, ok := startOfTarget(text)
 	if !ok {
-		return nil, fmt.Errorf("%s is no target; write METHOD URL, such as GET http://127.0.0.1:8080/", begin(text))
+		return nil, fmt.Errorf("%s is no target; write a URL, or METHOD URL such as GET http://127.0.0.1:8080/", begin(text))
 	}
 	header, body, err := t.parseRest()
 	if err != nil {
@@ -110,6 +110,9 @@ func (t *targetReader) parse(text string) (*fixed, error) {
 
 // startOfTarget takes METHOD URL apart.
 func startOfTarget(line string) (method, at string, ok bool) {
+	if isPlainTarget(line) {
+		return "GET", line, true
+	}
 	method, at, _ = strings.Cut(line, " ")
 	at = strings.TrimSpace(at)
 	ok = method == strings.ToUpper(method) && !strings.ContainsAny(method, ":@") && (strings.Contains(at, "://") || strings.HasPrefix(at, "/"))
@@ -128,6 +131,11 @@ func begin(line string) string {
 		return "the line"
 	}
 	return fmt.Sprintf("the line that begins with %q", word)
+}
+
+// isPlainTarget reports whether a line is a URL, or the path of one.
+func isPlainTarget(line string) bool {
+	return strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "/")
 }
 
 // parseRest reads header lines and the body's file.

@@ -38,7 +38,7 @@ type targetList struct {
 	secrets map[string]bool // of the targets, see maxSecrets
 }
 
-var errNoTargets = errors.New("no target in it; write 'GET http://127.0.0.1:8080/' in it, or one JSON object a line")
+var errNoTargets = errors.New("no target in it; write URLs such as http://127.0.0.1:8080/ in it, METHOD URL, or one JSON object a line")
 
 // buildTargets reads the whole file once: a fault in its last line should not
 // show after an hour. What comes from stdin can only be read as it comes.

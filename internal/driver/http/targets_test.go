@@ -70,6 +70,23 @@ func TestTargetsRelative(t *testing.T) {
 	})
 }
 
+// A URL alone is a GET, and so is a path where a URL is given.
+func TestTargetsArePlainURLs(t *testing.T) {
+	e := startEcho(t, nil)
+	both(t, func(t *testing.T, client string) {
+		o := options(client)
+		o.Targets = write(t, "urls.txt", strings.ReplaceAll("# a list\n@URL/a?x=1\n@URL/b\nX-B: 1\n/c\nPOST @URL/d\n@URL/e\n", "@URL", e.URL))
+		clean(t, load(t, o, 5, e.URL), 5)
+		var got []string
+		for _, s := range e.requests() {
+			got = append(got, s.Method+" "+s.URI+" "+s.Header.Get("X-B"))
+		}
+		if text := strings.Join(got, "|"); text != "GET /a?x=1 |GET /b 1|GET /c |POST /d |GET /e " {
+			t.Error(text)
+		}
+	})
+}
+
 // Several hosts need net/http, which auto takes by itself.
 func TestTargetsOnSeveralHosts(t *testing.T) {
 	one, two := startEcho(t, nil), startEcho(t, nil)

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// meant is the command line with the command that its words leave out: version, server, or
+// http for a URL.
+func meant(root *cobra.Command, args []string) []string {
+	switch {
+	case len(args) == 0:
+		return args
+	case args[0] == "-V" || args[0] == "--version" || args[0] == "-version":
+		return append([]string{"version"}, args[1:]...)
+	case isURL(args[0]) || lacksCommand(root, args):
+		return append([]string{"http"}, args...)
+	}
+	return asServer(args)
+}
+
+// lacksCommand reports whether a line begins with a flag, has a URL, and names no command.
+func lacksCommand(root *cobra.Command, args []string) bool {
+	isCommand := func(word string) bool { return subcommand(root, word) != nil }
+	return strings.HasPrefix(args[0], "-") && slices.ContainsFunc(args, isURL) && !slices.ContainsFunc(asServer(args), isCommand)
+}
+
+// isURL reports whether a word is one that takt http takes.
+func isURL(word string) bool {
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
+}
