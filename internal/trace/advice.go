@@ -11,7 +11,7 @@ func advice(first []byte) string {
 	switch {
 	case has(`"log":"`) && has(`"stream":"`):
 		return "it is Docker's JSON around a log: give takt what jq -r .log makes of it"
-	case line[0] == '[' && (len(line) == 1 || line[1] == '{' || line[1] == ' '):
+	case line[0] == '[' && (len(line) == 1 || line[1] == '{'):
 		return "it is an array of JSON: give takt one object a line, as jq -c '.[]' makes them"
 	case line[0] == '{':
 		return "say where the fields are, as in --format json --fields 'end=time,method=req.method,uri=req.path,status=res.code'"

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"strings"
@@ -44,7 +43,7 @@ func TestHARHeader(t *testing.T) {
 	var own Record
 	rec.CopyTo(&own)
 	own.DropFields(func(name string) bool { return name == "x-two" })
-	if got := fmt.Sprintf("%s", own.Header); got != "Content-Type: application/json\r\n" || !own.Typed {
+	if got := string(own.Header); got != "Content-Type: application/json\r\n" || !own.Typed {
 		t.Errorf("%q", got)
 	}
 	own.DropFields(func(name string) bool { return name == "content-type" })

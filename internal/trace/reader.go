@@ -68,14 +68,19 @@ func (c *Counts) LeftOut() (text string) {
 	if c.Untimed > 0 {
 		text += fmt.Sprintf("; the times of %d are not understood, and not needed", c.Untimed)
 	}
-	if len(c.Headers) == 0 {
-		return text
+	if len(c.Headers) > 0 {
+		text += "; headers left out: " + c.HeadersText()
 	}
+	return text
+}
+
+// HeadersText lists Headers: cookie 2, referer 1.
+func (c *Counts) HeadersText() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		parts = append(parts, fmt.Sprintf("%s %d", name, c.Headers[name]))
 	}
-	return text + "; headers left out: " + strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // Options says how to read a log.

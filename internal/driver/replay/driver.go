@@ -105,6 +105,7 @@ func (o *Options) warn(r *takt.Report, a *account) {
 	add(a.refused > 0, "not_sendable", "%d requests were left out: their bodies are above %d MiB, or their methods are not signed for S3", a.refused, maxBody>>20)
 	add(a.late.Count > 0, "log_disorder", "%d requests stood in the log more than --window behind later ones, by up to %v more: they were due at once", a.late.Count, a.late.Most)
 	add(o.run.Load().shortened() > 0, "gaps_shortened", "%s", o.run.Load().gapsText())
+	add(len(a.lines.Headers) > 0, "headers_left_out", "headers of the log that are not sent: %s; give what the server needs with -H", a.lines.HeadersText())
 	add(a.hostless > 0, "without_host", "%d requests have no recorded host that can be sent: they went to that of the URL", a.hostless)
 	add(a.crowded > 0, "crowded", "%d requests of seconds with more than 131072 were due at the end of their second", a.crowded)
 	add(o.run.Load().lost > 0, "rows_lost", "%d operations ended after 131072 later ones had begun: they have no row in -o load and are not compared; all other figures hold them", o.run.Load().lost)

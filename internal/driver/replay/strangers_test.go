@@ -51,7 +51,7 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%q", s.body)
 		}
 		left, _ := r.report.Extra["headers_left_out"].(map[string]any)
-		if len(left) != 1 || left["cookie"] != uint64(2) {
+		if len(left) != 1 || left["cookie"] != uint64(2) || !has(r, "headers_left_out") {
 			t.Errorf("%v", r.report.Extra)
 		}
 	}
