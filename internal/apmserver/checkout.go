@@ -15,12 +15,13 @@ import (
 
 // Checkout is apm-server in a local clone of its repository.
 type Checkout struct {
-	dir string
+	place
 	current
 }
 
-// NewCheckout is the clone in that folder.
-func NewCheckout(dir string) (*Checkout, error) {
+// NewCheckout is the clone in that folder. What is run there sees the plain variables of
+// the environment, and those named in also.
+func NewCheckout(dir string, also ...string) (*Checkout, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func NewCheckout(dir string) (*Checkout, error) {
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
 		return nil, fmt.Errorf("%s is no git clone; give the folder of a clone of apm-server", dir)
 	}
-	return &Checkout{dir: dir}, nil
+	return &Checkout{place: place{dir, also}}, nil
 }
 
 // Location implements Server.
@@ -50,13 +51,13 @@ func (c *Checkout) change(ctx context.Context, s *Switch, out io.Writer) (r Revi
 	if err := s.validate(); err != nil {
 		return r, err
 	}
-	remotes, err := git(ctx, c.dir, "remote")
+	remotes, err := c.git(ctx, "remote")
 	if err != nil {
 		return r, err
 	}
 	remote, branch := s.split(strings.Fields(remotes))
 	for _, step := range steps(s, remote) {
-		if err := step.run(ctx, c.dir, s.Verbose, out); err != nil {
+		if err := step.run(ctx, c.place, s.Verbose, out); err != nil {
 			return r, err
 		}
 	}
@@ -72,7 +73,7 @@ func (c *Checkout) change(ctx context.Context, s *Switch, out io.Writer) (r Revi
 // tellStale says when what was fetched is not what is checked out: git fetch leaves a local
 // branch where it is.
 func (c *Checkout) tellStale(ctx context.Context, fetched, head string, out io.Writer) {
-	if at, err := git(ctx, c.dir, "rev-parse", "--verify", "--quiet", fetched+"^{commit}"); err == nil && at != head {
+	if at, err := c.git(ctx, "rev-parse", "--verify", "--quiet", fetched+"^{commit}"); err == nil && at != head {
 		fmt.Fprintf(out, "the clone is at %.10s, and %s at %.10s; for that one: apm switch -c %s\n", head, fetched, at, fetched)
 	}
 }
@@ -103,13 +104,13 @@ func steps(s *Switch, remote string) (all []step) {
 }
 
 // run runs the step. Without verbose its output is shown only if it fails, the last of it.
-func (s step) run(ctx context.Context, dir string, verbose bool, out io.Writer) error {
+func (s step) run(ctx context.Context, at place, verbose bool, out io.Writer) error {
 	if verbose {
 		fmt.Fprintf(out, "$ %s\n", strings.Join(s, " "))
-		return run(ctx, dir, out, s[0], s[1:]...)
+		return at.run(ctx, out, s[0], s[1:]...)
 	}
 	last := NewLog()
-	err := run(ctx, dir, last, s[0], s[1:]...)
+	err := at.run(ctx, last, s[0], s[1:]...)
 	if err != nil {
 		fmt.Fprintf(out, "$ %s\n", strings.Join(s, " "))
 		Print(out, last.Tail(linesOnFailure, ""), false)
@@ -121,16 +122,16 @@ func (s step) run(ctx context.Context, dir string, verbose bool, out io.Writer) 
 const linesOnFailure = 40
 
 // git asks git a question.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
+func (p place) git(ctx context.Context, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaint
-	cmd.Env = environment(cmd)
+	p.settle(cmd)
+	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
 		if said := strings.TrimSpace(complaint.String()); said != "" {
 			err = errors.New(said)
 		}
-		return "", fmt.Errorf("git %s in %s: %w", args[0], dir, err)
+		return "", fmt.Errorf("git %s in %s: %w", args[0], p.dir, err)
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -138,14 +139,14 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 // describe is what git says of what is checked out.
 func (c *Checkout) describe(ctx context.Context, branch string) (Revision, error) {
 	r := Revision{Branch: branch}
-	shown, err := git(ctx, c.dir, "show", "-s", "--format=%H%n%cI%n%h %s", "HEAD")
+	shown, err := c.git(ctx, "show", "-s", "--format=%H%n%cI%n%h %s", "HEAD")
 	if err != nil {
 		return r, err
 	}
 	if err := r.parse(shown); err != nil {
 		return r, err
 	}
-	difference, err := git(ctx, c.dir, "status", "--porcelain", "--untracked-files=no")
+	difference, err := c.git(ctx, "status", "--porcelain", "--untracked-files=no")
 	r.Unstaged = difference != ""
 	return r, err
 }
@@ -170,7 +171,7 @@ func (c *Checkout) isAt(ctx context.Context, s *Switch, remote, branch, head str
 		names = []string{s.Revision}
 	}
 	for _, name := range names {
-		if at, err := git(ctx, c.dir, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil && at == head {
+		if at, err := c.git(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}"); err == nil && at == head {
 			return nil
 		}
 	}
@@ -193,5 +194,5 @@ func (c *Checkout) Start(ctx context.Context, o Options) (*Running, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("there is no program %s in %s; make it, for example with: apm switch -m BRANCH", program, c.dir)
 	}
-	return startLocal(ctx, path, c.dir, &o)
+	return startLocal(ctx, path, c.place, &o)
 }

@@ -9,8 +9,9 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/proc"
 )
 
 // child is a process that takt started, the leader of a process group of its own. If
@@ -72,22 +73,32 @@ func (c *child) end(grace time.Duration) {
 // commandStopTime is for git and make, which have nothing to save.
 const commandStopTime = 2 * time.Second
 
-// environment is this process's for git and make: nobody is there to type a password,
-// and a make that runs takt has nothing to say to this one: its flags and its jobs are
-// its own.
-func environment(cmd *exec.Cmd) []string {
-	env := slices.DeleteFunc(cmd.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return name == "MAKEFLAGS" || name == "MFLAGS" || name == "MAKELEVEL"
-	})
-	return append(env, "GIT_TERMINAL_PROMPT=0")
+// place is where commands run, and the names of variables that they see besides the
+// plain ones.
+type place struct {
+	dir  string
+	also []string
 }
 
-// run runs a command in that folder to its end, or to that of ctx.
-func run(ctx context.Context, dir string, out io.Writer, name string, args ...string) error {
+// sshVariables are for git fetch alone: with the agent a Makefile could be anybody.
+func sshVariables() []string { return []string{"SSH_AUTH_SOCK", "GIT_SSH", "GIT_SSH_COMMAND"} }
+
+// settle gives the command its folder and its environment. What is made and started was
+// written by others, so it sees no secrets of this process. Nobody is there to type a
+// password.
+func (p place) settle(cmd *exec.Cmd) {
+	cmd.Dir = p.dir
+	also := p.also
+	if len(cmd.Args) > 1 && cmd.Args[0] == "git" && cmd.Args[1] == "fetch" {
+		also = slices.Concat(also, sshVariables())
+	}
+	cmd.Env = append(proc.PlainEnvironment(cmd.Environ(), also...), "GIT_TERMINAL_PROMPT=0")
+}
+
+// run runs a command to its end, or to that of ctx.
+func (p place) run(ctx context.Context, out io.Writer, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	cmd.Env = environment(cmd)
+	p.settle(cmd)
 	cmd.Stdout, cmd.Stderr = out, out
 	c, err := launch(cmd)
 	if err != nil {

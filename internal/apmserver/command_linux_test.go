@@ -60,7 +60,7 @@ func TestGroupThatIsDeaf(t *testing.T) {
 func TestRunIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancelling := writer(func() { cancel() })
-	if err := run(ctx, t.TempDir(), cancelling, "sh", "-c", "echo a; exec sleep 600"); err != context.Canceled {
+	if err := (place{dir: t.TempDir()}).run(ctx, cancelling, "sh", "-c", "echo a; exec sleep 600"); err != context.Canceled {
 		t.Error(err)
 	}
 }

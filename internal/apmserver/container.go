@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/moby/moby/client"
@@ -19,7 +20,8 @@ import (
 type Docker struct {
 	location Location
 	engine   *client.Client
-	image    string // of the revision
+	also     []string // variables that git sees besides the plain ones
+	image    string   // of the revision
 	current
 }
 
@@ -27,25 +29,53 @@ type Docker struct {
 const elasticRepository = "https://github.com/elastic/apm-server"
 
 // NewDocker is apm-server in containers of the engine at host, as in DOCKER_HOST; "" is
-// the usual socket. It asks the engine nothing yet.
-func NewDocker(l Location, host string) (*Docker, error) {
+// the usual socket. It asks the engine nothing yet. git sees the plain variables of the
+// environment, and those named in also.
+func NewDocker(l Location, host string, also ...string) (*Docker, error) {
 	host = cmp.Or(host, client.DefaultDockerHost)
 	if !strings.HasPrefix(host, "unix://") {
 		return nil, fmt.Errorf("the Docker engine at %s is not on this machine, where the memory of a container can be read; give a unix:// socket as DOCKER_HOST", host)
 	}
 	l.Kind = KindDocker
-	if l.Dockerfile != "" {
-		path, err := filepath.Abs(l.Dockerfile)
-		if err != nil {
-			return nil, err
-		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("there is no file %s; give a Dockerfile, or none for takt's own", path)
-		}
-		l.Dockerfile = path
+	if l.Repository != "" && !repositoryURL.MatchString(l.Repository) {
+		return nil, fmt.Errorf("%q is no repository; give a URL such as https://github.com/elastic/apm-server", l.Repository)
+	}
+	var err error
+	if l.Dockerfile, err = dockerfile(l.Dockerfile); err != nil {
+		return nil, err
 	}
 	engine, err := client.New(client.WithHost(host))
-	return &Docker{location: l, engine: engine}, err
+	return &Docker{location: l, engine: engine, also: also}, err
+}
+
+// repositoryURL is what git takes for a repository elsewhere or for a folder, and never
+// for an option or for a program to run.
+var repositoryURL = regexp.MustCompile(`^(?:(?:https?|ssh|git|file)://[^-]|/|[\w.]+@[\w.-]+:)[^\s]*$`)
+
+// stage is the instruction that every Dockerfile has.
+var stage = regexp.MustCompile(`(?mi)^\s*FROM\s+\S`)
+
+// dockerfile is the whole path of one. Its folder goes to the engine, so another file is
+// refused here.
+func dockerfile(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return "", fmt.Errorf("there is no file %s; give a Dockerfile, or none for takt's own", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if !stage.Match(text) {
+		return "", fmt.Errorf("%s is no Dockerfile: no line of it begins with FROM", path)
+	}
+	return path, nil
 }
 
 // Close gives the connections to the engine back.
@@ -73,11 +103,11 @@ func (d *Docker) change(ctx context.Context, s *Switch, out io.Writer) (r Revisi
 		return r, "", err
 	}
 	remote, branch := s.split(nil)
-	b := build{repository: ofRemote(cmp.Or(d.location.Repository, elasticRepository), remote), remote: remote, make: "make"}
+	b := build{repository: Repository(d.location, *s), remote: remote, make: "make"}
 	if s.MakeUpdate {
 		b.make = "make update && make"
 	}
-	if r, err = commit(ctx, b.repository, cmp.Or(s.Revision, branch)); err != nil {
+	if r, err = commit(ctx, b.repository, cmp.Or(s.Revision, branch), d.also...); err != nil {
 		return r, "", err
 	}
 	r.Branch = branch
@@ -98,6 +128,12 @@ func (d *Docker) reach(ctx context.Context) error {
 	return nil
 }
 
+// Repository is where the revision of a container comes from.
+func Repository(l Location, s Switch) string {
+	remote, _ := s.split(nil)
+	return ofRemote(cmp.Or(l.Repository, elasticRepository), remote)
+}
+
 // ofRemote is the repository of that name beside the given one: on hosts such as GitHub
 // the folder above it is its owner.
 func ofRemote(repository, remote string) string {
@@ -110,18 +146,19 @@ func ofRemote(repository, remote string) string {
 }
 
 // commit asks a repository for a commit, without a clone of it.
-func commit(ctx context.Context, repository, ref string) (r Revision, err error) {
+func commit(ctx context.Context, repository, ref string, also ...string) (r Revision, err error) {
 	dir, err := os.MkdirTemp("", "takt-commit-")
 	if err != nil {
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	for _, args := range [][]string{{"init", "-q", "--bare"}, {"fetch", "-q", "--depth", "1", "--filter=tree:0", repository, ref}} {
-		if _, err := git(ctx, dir, args...); err != nil {
+	at := place{dir, also}
+	for _, args := range [][]string{{"init", "-q", "--bare"}, {"fetch", "-q", "--depth", "1", "--filter=tree:0", "--", repository, ref}} {
+		if _, err := at.git(ctx, args...); err != nil {
 			return r, fmt.Errorf("%s has no %s that can be fetched: %w; give a branch, or the whole hash of a commit", repository, ref, errors.Unwrap(err))
 		}
 	}
-	shown, err := git(ctx, dir, "show", "-s", "--format=%H%n%cI%n%h %s", "FETCH_HEAD")
+	shown, err := at.git(ctx, "show", "-s", "--format=%H%n%cI%n%h %s", "FETCH_HEAD")
 	if err == nil {
 		err = r.parse(shown)
 	}

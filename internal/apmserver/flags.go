@@ -85,6 +85,12 @@ func IsSecret(name string) bool {
 	return false
 }
 
+// SettingName is the name of the setting that -E with this text sets, "" if it sets none.
+func SettingName(text string) string {
+	name, _, _ := setting([]string{"-E", text})
+	return name
+}
+
 // Settings are the settings in flags, for a report: secrets redacted, without those of
 // where the server listens and writes, which are takt's own or variables by themselves.
 func Settings(flags []string) map[string]any {

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// startLocal runs the program in that folder and waits until it takes events.
-func startLocal(ctx context.Context, path, dir string, o *Options) (*Running, error) {
+// startLocal runs the program at that place and waits until it takes events.
+func startLocal(ctx context.Context, path string, at place, o *Options) (*Running, error) {
 	address, stats, err := freeAddresses()
 	if err != nil {
 		return nil, err
 	}
 	l := o.line(address, stats)
 	cmd := exec.Command(path, l.args...)
-	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), l.env...)
+	at.settle(cmd)
+	cmd.Env = append(cmd.Env, l.env...)
 	var to io.Writer = io.Discard
 	if o.Log != nil {
 		to = o.Log

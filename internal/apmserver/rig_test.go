@@ -19,7 +19,7 @@ import (
 const orphanVariable = "TAKT_TEST_ORPHAN"
 
 func becomeParent() {
-	r, err := startLocal(context.Background(), os.Getenv(orphanVariable), os.TempDir(), &Options{})
+	r, err := startLocal(context.Background(), os.Getenv(orphanVariable), place{dir: os.TempDir()}, &Options{})
 	if err != nil {
 		panic(err)
 	}
