@@ -36,7 +36,8 @@ scripts with nc. takt -server is the same. The commands of a session:
 ` + shell.Help(),
 		Example: `  takt server
   takt server --unix ~/.takt.sock --addr none
-  takt server --addr 0.0.0.0:8234 --token-file tokens --tls-cert cert.pem --tls-key key.pem --allow-target 10.0.0.0/8`,
+  takt server --addr 0.0.0.0:8234 --token-file tokens --tls-cert cert.pem --tls-key key.pem --allow-target 10.0.0.0/8
+  takt server --token-file tokens --apm-folder main=/src/apm-server --audit-log audit.ndjson`,
 	}
 	addFlags(c, o.AddFlags)
 	configurable(c)
@@ -66,6 +67,9 @@ func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
 	}
 	for _, addr := range s.Addrs() {
 		fmt.Fprintf(e.Stderr, "takt server: %s\n", addr)
+	}
+	for _, note := range o.Notes() {
+		fmt.Fprintf(e.Stderr, "takt server: %s\n", note)
 	}
 	err = s.Serve(ctx, e.Abort)
 	var signal *SignalError

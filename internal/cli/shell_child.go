@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/shell"
 )
 
@@ -87,6 +89,16 @@ func (e Env) runChild(ctx context.Context, abort <-chan struct{}, call shell.Cal
 	return exitSignal + 9 // it was killed
 }
 
+// environOf is what a job sees of this process's environment. Somebody else's job sees no
+// credentials, with which it could go to any target, but those of the store: --store of
+// such a session is no URL. Its git looks for no repository above the folder for files.
+func (e Env) environOf(call shell.Call) []string {
+	if !call.Plain {
+		return e.Environ()
+	}
+	return append(proc.PlainEnvironment(e.Environ(), storeVariables()...), "GIT_CEILING_DIRECTORIES="+filepath.Dir(call.Dir))
+}
+
 func (e Env) child(call shell.Call) (*exec.Cmd, error) {
 	if e.Executable == nil || e.Environ == nil {
 		return nil, errors.New("takt does not know its own program")
@@ -100,7 +112,7 @@ func (e Env) child(call shell.Call) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := &exec.Cmd{Path: path, Args: []string{"takt", jobCommand}}
-	cmd.Dir, cmd.Env = call.Dir, slices.Concat(e.Environ(), call.Env)
+	cmd.Dir, cmd.Env = call.Dir, slices.Concat(e.environOf(call), call.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(line)), call.Out, call.Out
 	if call.Report != nil {
 		cmd.Stdout = call.Report

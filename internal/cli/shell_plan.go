@@ -43,7 +43,7 @@ func (e Env) confine(args []string, rules shell.Rules) (shell.Plan, error) {
 	if i := slices.Index(args, "--"); i >= 0 && hasInner(cmd) {
 		end = i
 	}
-	k := &confined{rules: rules, cmd: cmd, args: slices.Clone(args[:end]), shown: slices.Clone(args[:end]), words: args[:end]}
+	k := &confined{env: e, rules: rules, cmd: cmd, args: slices.Clone(args[:end]), shown: slices.Clone(args[:end]), words: args[:end]}
 	k.flags(depth)
 	plan := shell.Plan{Args: k.args, Shown: k.shown, Secret: k.secret}
 	if end < len(args) {
@@ -79,6 +79,7 @@ func (e Env) check(args []string) error {
 
 // confined is the command line of one command, word by word.
 type confined struct {
+	env    Env
 	rules  shell.Rules
 	cmd    *cobra.Command
 	words  []string // as they were typed
@@ -88,8 +89,8 @@ type confined struct {
 	faults []error
 }
 
-func (k *confined) fault(format string, args ...any) {
-	k.faults = append(k.faults, fmt.Errorf(format, args...))
+func (k *confined) deny(format string, args ...any) {
+	k.faults = append(k.faults, shell.Denied(fmt.Sprintf(format, args...)))
 }
 
 // flags looks at each flag and each argument.
@@ -98,6 +99,9 @@ func (k *confined) flags(depth int) {
 	p := &flagParser{flags: k.cmd.Flags(), rest: k.words[depth:], legacy: strings.Fields(k.cmd.Annotations[legacyFlags])}
 	p.seen = func(f *pflag.Flag, value string) { k.flag(f, value, len(k.words)-len(p.rest)-1, p.refused) }
 	p.parse()
+	if len(p.faults) == 0 {
+		k.settings(p)
+	}
 	k.faults = append(k.faults, p.faults...)
 	if len(p.faults) > 0 || p.help {
 		return
@@ -105,14 +109,45 @@ func (k *confined) flags(depth int) {
 	for i, word := range p.positional {
 		k.argument(word, i, len(p.positional))
 	}
-	for i, word := range k.words {
+	for i := range k.words {
 		k.show(i, hidePassword(k.shown[i]))
-		if strings.Contains(word, "{{") && strings.Contains(word, "file ") {
-			k.fault("%s reads a file of the server's; name one with --body-file or --targets", word)
-		}
 	}
+	k.template(strings.Join(k.words, " "))
 	if k.rules.Allow != nil {
 		k.cmd.Flags().VisitAll(k.target)
+	}
+}
+
+// settings looks at what the file of --config says, as if it had been typed: it may be one
+// that a session has written.
+func (k *confined) settings(p *flagParser) {
+	f := k.cmd.Flags().Lookup(configFlag)
+	if f == nil || !f.Changed || len(k.faults) > 0 {
+		return
+	}
+	safe, err := k.below(f.Value.String())
+	if err != nil {
+		return // flag has said so
+	}
+	_ = f.Value.Set(safe) // of a text
+	env := k.env
+	env.Getenv, env.Environ = func(string) string { return "" }, nil
+	p.fill(env, k.cmd)
+	for _, s := range p.given {
+		if s.origin.kind == fromFile {
+			k.path(k.cmd.Flags().Lookup(s.name), s.value)
+			k.template(s.value)
+		}
+	}
+}
+
+// fileTemplate is a placeholder that reads a file.
+var fileTemplate = regexp.MustCompile("\\{\\{\\s*file\\s*[\"`][^}]{0,100}}{0,2}")
+
+// template refuses a text that reads a file.
+func (k *confined) template(text string) {
+	if at := fileTemplate.FindString(text); at != "" {
+		k.deny("%s reads a file of the server's; name one with --body-file or --targets", at)
 	}
 }
 
@@ -138,13 +173,29 @@ func (k *confined) flag(f *pflag.Flag, value string, at int, refused []string) {
 		}
 		k.show(at, before+hidden)
 	}
-	if path, ok := pathIn(f, value); ok {
-		safe, err := k.below(path)
-		if err != nil {
-			k.fault("--%s %s: %w", f.Name, value, err)
-		}
-		k.args[at] = before + strings.TrimSuffix(value, path) + safe
+	k.args[at] = before + k.path(f, value)
+}
+
+// path is the value of a flag with the file that it names below the folder of sessions.
+func (k *confined) path(f *pflag.Flag, value string) string {
+	kind, _ := pflag.UnquoteUsage(f)
+	path, ok := pathIn(f, value)
+	switch {
+	case !k.rules.Own && f.Name == "store" && !ok:
+		k.deny("--store %s: a session chooses a cluster with elasticsearch use URL [USER [PASSWORD]]", hidePassword(value))
+	case k.rules.Look && ok && (kind == "FORMAT=PATH" || kind == "PATH|URL"):
+		k.deny("--%s %s: the role look writes no files", f.Name, value)
+	case !k.rules.Own && f.Name == "acceptor":
+		k.deny("--acceptor looks for a file above the folder of sessions; give --url")
 	}
+	if !ok {
+		return value
+	}
+	safe, err := k.below(path)
+	if err != nil {
+		k.deny("--%s %s: %v", f.Name, value, err)
+	}
+	return strings.TrimSuffix(value, path) + safe
 }
 
 // pathIn is the name of a file in the value of a flag, which its help says by what it
@@ -181,13 +232,16 @@ func (k *confined) argument(word string, i, of int) {
 	switch name := k.cmd.Name(); {
 	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
 		name == "replay" && i < of-1:
-		if _, err := k.below(word); err != nil && !strings.ContainsAny(word, "=<>") && word != "" {
-			k.fault("%s: %v", word, err)
+		if _, err := k.below(word); err != nil && !filter.MatchString(word) && word != "" {
+			k.deny("%s: %v", word, err)
 		}
 	case k.rules.Allow != nil && k.cmd.Parent().Name() != "jms": // its arguments are queues and topics
 		k.allowed(word)
 	}
 }
+
+// filter is a condition on runs: it names no file, whatever it is compared with.
+var filter = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*(?:!=|[=<>])`)
 
 // targetKind is what the help calls values that name other machines.
 var targetKind = regexp.MustCompile(`\b(URL|HOST|HOST1|ADDRESS)\b`)
@@ -202,7 +256,7 @@ func (k *confined) target(f *pflag.Flag) {
 		k.allowed(jms.DefaultURL)
 	case value == "" || f.Name == "pairs":
 	case f.Name == "targets" || f.Name == "redirects" && value != "0" || f.Name == "unix-socket" || f.Name == "acceptor":
-		k.fault("--%s leads to targets that --allow-target of the server does not know; leave it out", f.Name)
+		k.deny("--%s leads to targets that --allow-target of the server does not know; leave it out", f.Name)
 	case f.Name == "connect-to":
 		for one := range strings.SplitSeq(value, ",") {
 			parts := strings.Split(one, ":")
@@ -223,13 +277,13 @@ func (k *confined) allowed(target string) {
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || strings.Contains(u.Host, "{{") {
-		k.fault("%s is no target that --allow-target of the server can be held against; give a plain URL", hidePassword(target))
+		k.deny("%s is no target that --allow-target of the server can be held against; give a plain URL", hidePassword(target))
 		return
 	}
 	if host := u.Host; !k.rules.Allow(host) {
 		if h, _, err := net.SplitHostPort(host); err == nil {
 			host = h
 		}
-		k.fault("%s may not be loaded; the server allows what --allow-target lists", host)
+		k.deny("%s may not be loaded; the server allows what --allow-target lists", host)
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +28,54 @@ func TestChildHidesItsCommandLine(t *testing.T) {
 	said, err := io.ReadAll(cmd.Stdin)
 	if string(said) != `["http","-a","ann:tigerlily"]` || err != nil {
 		t.Errorf("%s, %v", said, err)
+	}
+}
+
+// A job of somebody who is not the server's own user sees none of its credentials but
+// those of the store, and its git looks for no repository above its folder.
+func TestChildOfSomebodyElse(t *testing.T) {
+	environ := []string{"PATH=/bin", "TAKT_BEARER=tigerlily", "TAKT_CONFIG=/etc/takt.conf", "TAKT_STORE_PASSWORD=storepw", "GITHUB_TOKEN=tigerlily", "XDG_DATA_HOME=/data"}
+	env := Env{Executable: func() (string, error) { return "/bin/takt", nil }, Environ: func() []string { return environ }}
+	cmd, err := env.child(shell.Call{Args: []string{"runs"}, Env: []string{"TAKT_STORE=x"}, Dir: "/data/dumps", Out: io.Discard, Plain: true})
+	want := []string{"PATH=/bin", "TAKT_STORE_PASSWORD=storepw", "XDG_DATA_HOME=/data", "GIT_CEILING_DIRECTORIES=/data", "TAKT_STORE=x"}
+	if err != nil || !slices.Equal(cmd.Env, want) {
+		t.Errorf("%q, %v", cmd.Env, err)
+	}
+}
+
+// What a config file says is held to the same rules as what is typed: sessions can write
+// files.
+func TestConfigOfSessions(t *testing.T) {
+	dir := t.TempDir()
+	env := Env{Getenv: func(string) string { return "" }}
+	only := func(host string) bool { return host == "127.0.0.1:1" }
+	for text, fault := range map[string]string{
+		"rate = 5/s":                               "",
+		"body-file = mine":                         "",
+		"body-file = /etc/passwd":                  "--body-file /etc/passwd: sessions have files below",
+		"[http]\ncacert = ../x":                    "--cacert ../x: sessions have files below",
+		"output = json=/tmp/x":                     "--output json=/tmp/x: sessions have files below",
+		"body = {{file \"/etc/passwd\"}}":          "reads a file of the server's",
+		"store = elasticsearch://127.0.0.1:1":      "a session chooses a cluster with elasticsearch use",
+		"connect-to = 127.0.0.1:1:10.0.0.1:2":      "10.0.0.1 may not be loaded",
+		"targets = mine":                           "--targets leads to targets that --allow-target",
+		"raet = 5/s":                               "unknown setting raet",
+		"[kafka produce]\ndata = /etc/passwd":      "", // of another command
+		"[http]\nunix-socket = /run/docker.sock":   "--unix-socket /run/docker.sock: sessions have files below",
+		"proxy = http://ann:tigerlily@10.0.0.1:80": "10.0.0.1 may not be loaded",
+	} {
+		for _, name := range []string{"c", "mine"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := env.planCall([]string{"http", "-n", "1", "--config", "c", "http://127.0.0.1:1"}, shell.Rules{Dir: dir, Allow: only})
+		if fault == "" && err != nil && !strings.Contains(err.Error(), "mine") || fault != "" && (err == nil || !strings.Contains(err.Error(), fault)) {
+			t.Errorf("%q: %v, want %q", text, err, fault)
+		}
+		if err != nil && strings.Contains(err.Error(), "tigerlily") {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 

@@ -59,20 +59,21 @@ func (b *bench) switched(server apmserver.Server, r apmserver.Revision) {
 	})
 }
 
-// restore gives a user what they used last. A password was not kept.
-func (u *user) restore(engine string) error {
+// restore gives a user what they used last, unless the server may use it no more. A
+// password was not kept.
+func (u *user) restore(s *state) error {
 	u.mu.Lock()
 	last := u.kept.Use
 	u.mu.Unlock()
 	var faults []error
-	if last.Location.Kind != "" {
-		server, err := serverAt(last.Location, engine)
+	if last.Location.Kind != "" && s.usable(last.Location.URLs...) == nil {
+		server, err := serverAt(last.Location, s.docker, s.variables)
 		if err == nil {
 			u.bench.use(server)
 		}
 		faults = append(faults, err)
 	}
-	if last.ElasticURL != "" {
+	if last.ElasticURL != "" && s.usable(last.ElasticURL) == nil {
 		cluster, err := apmserver.OpenDocuments(apmserver.Output{URL: last.ElasticURL, User: last.ElasticUser})
 		if err == nil {
 			u.bench.change(func() { u.bench.cluster = cluster })
@@ -83,14 +84,15 @@ func (u *user) restore(engine string) error {
 }
 
 // serverAt is the server of a location; engine is that of containers, as in DOCKER_HOST.
-func serverAt(l apmserver.Location, engine string) (apmserver.Server, error) {
+// variables are those that make, git and the server see besides the plain ones.
+func serverAt(l apmserver.Location, engine string, variables []string) (apmserver.Server, error) {
 	switch l.Kind {
 	case apmserver.KindRemote:
 		return apmserver.NewRemote(l.URLs...)
 	case apmserver.KindCheckout:
-		return apmserver.NewCheckout(l.Dir)
+		return apmserver.NewCheckout(l.Dir, variables...)
 	case apmserver.KindDocker:
-		return apmserver.NewDocker(l, engine)
+		return apmserver.NewDocker(l, engine, variables...)
 	}
 	return nil, fmt.Errorf("%q is no kind of server that is known here; choose another one with apm use", l.Kind)
 }
@@ -181,7 +183,7 @@ func withoutPassword(where string) string {
 }
 
 // storeEnv tells jobs where their runs go.
-func (s *Server) storeEnv(cluster *apmserver.Documents) []string {
+func (s *Server) storeEnv(cluster *apmserver.Documents, own bool) []string {
 	switch {
 	case s.options.Store != "":
 		return []string{"TAKT_STORE=" + s.options.Store}
@@ -189,5 +191,9 @@ func (s *Server) storeEnv(cluster *apmserver.Documents) []string {
 		return nil
 	}
 	o := cluster.Output()
-	return []string{"TAKT_STORE=" + o.URL, "TAKT_STORE_USER=" + o.User, "TAKT_STORE_PASSWORD=" + string(o.Password)}
+	env := []string{"TAKT_STORE=" + o.URL, "TAKT_STORE_USER=" + o.User, "TAKT_STORE_PASSWORD=" + string(o.Password)}
+	if !own {
+		env = append(env, "TAKT_STORE_API_KEY=") // the owner's is for no cluster of somebody else
+	}
+	return env
 }

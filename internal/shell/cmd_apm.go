@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,13 +23,16 @@ its documents are counted, and the store of your reports, unless the server was 
 --store. local is http://localhost:9200; last is the one used last. The password is
 kept while the server runs, and is written nowhere.
 elasticsearch reset deletes the documents that apm-server wrote, and asks first.`},
-		{name: "apm", args: "use … | switch … | list | tail … | FLAGS URL…", short: "choose apm-server and its revision, or load one", prepare: prepareAPM,
+		{name: "apm", args: "use … | switch … | list | tail … | FLAGS URL…", short: "choose apm-server and its revision, or load one", prepare: prepareAPM, look: looksAtAPM,
 			long: `apm use URL…                  servers that run already, in turn
-apm use FOLDER                a clone of apm-server on the machine of this shell
+apm use FOLDER                a clone of apm-server on the machine of this shell; of a
+                              server with tokens the name of one that it has been given
+                              with --apm-folder
 apm use docker                containers, of images made from revisions;
-                              --dockerfile /FILE for another way to make them,
+                              --dockerfile FILE for another way to make them,
                               --repository URL for another origin than Elastic's
-apm use local | last          $GOPATH/src/github.com/elastic/apm-server | the last one
+apm use local | last          the folder local of --apm-folder, without that
+                              $GOPATH/src/github.com/elastic/apm-server | the last one
 ` + apmserver.SwitchUsage + `
                               fetch, check out, make update, make, verbose; -fcmv too
 apm list                      the images that were made
@@ -77,6 +79,7 @@ func prepareCluster(c *session, args []string) (action, error) {
 	if err != nil {
 		return a, err
 	}
+	a.shown += " " + cluster.Output().URL
 	a.now = func(c *session) { c.useCluster(cluster) }
 	return a, nil
 }
@@ -94,7 +97,7 @@ func (s *Server) loadable(urls ...string) error {
 			continue // what uses it says what is wrong
 		}
 		if s.allow != nil && !s.allow(u.Host) {
-			return fmt.Errorf("%s may not be used; the server allows what --allow-target lists", u.Host)
+			return denied("%s may not be used; the server allows what --allow-target lists", u.Host)
 		}
 	}
 	return nil
@@ -163,6 +166,11 @@ func (c *session) askReset() {
 	}
 }
 
+// looksAtAPM reports whether these words of apm change nothing.
+func looksAtAPM(args []string) bool {
+	return len(args) > 0 && (args[0] == "list" || args[0] == "tail")
+}
+
 func prepareAPM(c *session, args []string) (action, error) {
 	if len(args) == 0 {
 		return action{}, errors.New("write apm use, apm switch, apm tail, or apm FLAGS URL; help apm explains them")
@@ -192,7 +200,7 @@ func prepareUse(c *session, args []string) (action, error) {
 		}
 	case args[0] == "docker":
 		l.Kind = apmserver.KindDocker
-		if err := containerFlags(&l, args[1:]); err != nil {
+		if err := c.containerFlags(&l, args[1:]); err != nil {
 			return action{secret: slices.ContainsFunc(args, hasPassword)}, err
 		}
 	case len(args) > 1:
@@ -201,14 +209,17 @@ func prepareUse(c *session, args []string) (action, error) {
 		if l = c.user.lastUse().Location; l.Kind == "" {
 			return action{}, errors.New("none was used before; write apm use URL")
 		}
-	case args[0] == "local":
-		l = apmserver.Location{Kind: apmserver.KindCheckout, Dir: filepath.Join(c.server.host.GoPath, "src/github.com/elastic/apm-server")}
-	case !filepath.IsAbs(args[0]):
-		return action{}, fmt.Errorf("%s is no URL and no whole path of a folder; write http://HOST:8200 or /FOLDER", args[0])
 	default:
-		l = apmserver.Location{Kind: apmserver.KindCheckout, Dir: args[0]}
+		dir, err := c.folder(args[0])
+		if err != nil {
+			return action{}, err
+		}
+		l = apmserver.Location{Kind: apmserver.KindCheckout, Dir: dir}
 	}
-	server, err := serverAt(l, c.server.host.Docker)
+	if err := c.mayUse(l); err != nil {
+		return action{secret: slices.ContainsFunc(args, hasPassword)}, err
+	}
+	server, err := serverAt(l, c.server.host.Docker, c.server.options.Variables)
 	if err != nil {
 		return action{secret: slices.ContainsFunc(args, hasPassword)}, err
 	}
@@ -229,6 +240,10 @@ func prepareSwitch(args []string) (action, error) {
 		if now.server == nil {
 			return nil, errNoServer
 		}
+		l := now.server.Location()
+		if err := errors.Join(c.mayUse(l), c.mayBuild(l, s)); err != nil {
+			return nil, err
+		}
 		bench := &c.user.bench
 		return func(ctx context.Context, _ <-chan struct{}, log *log) int {
 			r, err := now.server.Switch(ctx, s, log)
@@ -246,11 +261,13 @@ func prepareSwitch(args []string) (action, error) {
 var errNoServer = errors.New("no apm-server is chosen; write apm use URL, or apm use FOLDER")
 
 // containerFlags reads what stands behind apm use docker.
-func containerFlags(l *apmserver.Location, args []string) error {
+func (c *session) containerFlags(l *apmserver.Location, args []string) (err error) {
 	for ; len(args) > 1; args = args[2:] {
 		switch {
-		case args[0] == "--dockerfile" && filepath.IsAbs(args[1]):
-			l.Dockerfile = args[1]
+		case args[0] == "--dockerfile":
+			if l.Dockerfile, err = c.dockerfile(args[1]); err != nil {
+				return err
+			}
 		case args[0] == "--repository" && !hasPassword(args[1]):
 			l.Repository = args[1]
 		default:
@@ -263,7 +280,7 @@ func containerFlags(l *apmserver.Location, args []string) error {
 	return nil
 }
 
-var errContainerFlags = errors.New("write apm use docker, with --dockerfile /FILE for one of your own, and --repository URL, without a password, for another than that of Elastic")
+var errContainerFlags = errors.New("write apm use docker, with --dockerfile FILE for one of your own, and --repository URL, without a password, for another than that of Elastic")
 
 // listImages lists those that takt has made.
 func (c *session) listImages() {

@@ -11,12 +11,14 @@ import (
 // jobCommands are those about the queue and what is in it.
 func jobCommands() []command {
 	return []command{
-		{name: "queue", args: "[rm ID | clear]", short: "list the jobs of all sessions, or remove those that wait", prepare: prepareQueue,
-			long: "queue rm 7 removes job 7, queue clear all that wait and all that a restart interrupted. What runs is stopped by cancel."},
-		{name: "cancel", args: "[ID]", short: "stop the job that runs, with its report; again: at once", prepare: prepareCancel,
-			long: "cancel 7 stops or removes job 7, whoever it belongs to."},
-		{name: "attach", args: "[ID]", short: "show a job's output from here on; Ctrl-C shows it no more", prepare: prepareAttach},
-		{name: "log", args: "[ID]", short: "show what a job has written so far", prepare: prepareLog,
+		{name: "queue", args: "[rm ID | clear [all]]", short: "list the jobs of all sessions, or remove those that wait", prepare: prepareQueue, look: alone,
+			long: `queue rm 7 removes job 7, queue clear those of this session that wait, and what a
+restart has interrupted; queue clear all removes those of others, too, who are told.
+What runs is stopped by cancel.`},
+		{name: "cancel", args: "[ID]", short: "stop the job of this session that runs, with its report; again: at once", prepare: prepareCancel,
+			long: "cancel 7 stops or removes job 7, also if it belongs to another session, which is told who did it."},
+		{name: "attach", args: "[ID]", short: "show a job's output from here on; Ctrl-C shows it no more", prepare: prepareAttach, look: always},
+		{name: "log", args: "[ID]", short: "show what a job has written so far", prepare: prepareLog, look: always,
 			long: fmt.Sprintf("Without ID that of the job that runs, else of the last one. The logs of the last %d jobs are kept, of each the newest %d MiB.", maxEnded, maxLog>>20)},
 	}
 }
@@ -38,12 +40,14 @@ func prepareQueue(_ *session, args []string) (action, error) {
 	case len(args) == 0:
 		return action{now: (*session).listQueue}, nil
 	case args[0] == "clear" && len(args) == 1:
-		return action{now: (*session).clearQueue}, nil
+		return action{now: func(c *session) { c.clearQueue(false) }}, nil
+	case args[0] == "clear" && len(args) == 2 && args[1] == "all":
+		return action{now: func(c *session) { c.clearQueue(true) }}, nil
 	case args[0] == "rm" && len(args) == 2:
 		id, err := oneID(args[1:])
-		return action{now: func(c *session) { c.answer(c.server.queue.remove(id)) }}, err
+		return action{now: func(c *session) { c.answer(c.server.queue.remove(c, id)) }}, err
 	}
-	return action{}, errors.New("write queue, queue rm ID or queue clear")
+	return action{}, errors.New("write queue, queue rm ID, queue clear or queue clear all")
 }
 
 // answer says what came of something.
@@ -55,9 +59,12 @@ func (c *session) answer(text string, err error) {
 	c.say(text)
 }
 
-func (c *session) clearQueue() {
-	jobs, interrupted := c.server.queue.clear()
+func (c *session) clearQueue(all bool) {
+	jobs, others, interrupted := c.server.queue.clear(c, all)
 	c.say(fmt.Sprintf("%d jobs are removed", jobs))
+	if others > 0 {
+		c.say(fmt.Sprintf("%d jobs of other sessions still wait; queue clear all removes them too", others))
+	}
 	if interrupted > 0 {
 		c.say(fmt.Sprintf("%d interrupted ones are forgotten", interrupted))
 	}
@@ -86,7 +93,7 @@ func (c *session) listJobs(current *entry, line []entry, interrupted []string) {
 
 func prepareCancel(_ *session, args []string) (action, error) {
 	id, err := oneID(args)
-	return action{now: func(c *session) { c.answer(c.server.queue.cancel(id)) }}, err
+	return action{now: func(c *session) { c.answer(c.server.queue.cancel(c, id)) }}, err
 }
 
 func prepareAttach(_ *session, args []string) (action, error) {

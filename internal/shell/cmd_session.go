@@ -9,13 +9,14 @@ import (
 // sessionCommands are those about the session itself.
 func sessionCommands() []command {
 	return []command{
-		{name: "help", args: "[COMMAND]", short: "list the commands, or explain one", prepare: prepareHelp},
-		{name: "status", short: "what runs, what waits, and what is loaded", prepare: do((*session).status)},
-		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit,
+		{name: "help", args: "[COMMAND]", short: "list the commands, or explain one", prepare: prepareHelp, look: always,
+			long: "help look says what the role look may do."},
+		{name: "status", short: "what runs, what waits, and what is loaded", prepare: do((*session).status), look: always},
+		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always,
 			long: "Without it a line is edited where you are, as by rlwrap telnet. edit on is for a plain telnet."},
-		{name: "auth", args: "TOKEN", short: "say who you are; the first line where tokens are asked for", prepare: prepareAuth},
-		{name: "quit", args: "[--cancel]", short: "leave; jobs go on, unless --cancel ends yours", prepare: prepareQuit},
-		{name: "exit", args: "[--cancel]", short: "= quit", prepare: prepareQuit},
+		{name: "auth", args: "TOKEN", short: "say who you are; the first line where tokens are asked for", prepare: prepareAuth, look: always},
+		{name: "quit", args: "[--cancel]", short: "leave; jobs go on, unless --cancel ends yours", prepare: prepareQuit, look: always},
+		{name: "exit", args: "[--cancel]", short: "= quit", prepare: prepareQuit, look: always},
 	}
 }
 
@@ -27,7 +28,15 @@ func prepareEdit(_ *session, args []string) (action, error) {
 }
 
 func prepareAuth(*session, []string) (action, error) {
-	return action{secret: true, shown: "auth", now: func(c *session) { c.say("you are " + c.user.name) }}, nil
+	return action{secret: true, shown: "auth", now: func(c *session) { c.say("you are " + c.user.name + roleNote(c.role)) }}, nil
+}
+
+// roleNote says a role that is not the usual one.
+func roleNote(r role) string {
+	if r == roleLook {
+		return ", with the role look"
+	}
+	return ""
 }
 
 func prepareQuit(_ *session, args []string) (action, error) {
@@ -53,6 +62,8 @@ func prepareHelp(c *session, args []string) (action, error) {
 	}
 	cmd, ok := find(args[0])
 	switch {
+	case args[0] == string(roleLook):
+		return action{now: func(c *session) { c.say(lookHelp) }}, nil
 	case !ok:
 		return action{}, unknown(args[0])
 	case cmd.isTakt():
@@ -65,6 +76,10 @@ func prepareHelp(c *session, args []string) (action, error) {
 		}
 	}}, nil
 }
+
+const lookHelp = `Users with the role look read what is there: help, status, queue, attach, log, runs, show,
+collate, compare, verify without --, apm list and apm tail, auth, edit and quit. They
+write no files, and start, stop and choose nothing.`
 
 func (c *session) listCommands() {
 	c.say(Help())

@@ -23,11 +23,20 @@ func taktCommands() []command {
 	}
 	for i := range list {
 		name := list[i].name
+		if readsRuns(name) {
+			list[i].look = func(args []string) bool { return !makesLoad(append([]string{name}, args...)) }
+		}
 		list[i].prepare = func(c *session, args []string) (action, error) {
 			return prepareTakt(c, append([]string{name}, args...))
 		}
 	}
 	return list
+}
+
+// readsRuns reports whether a command of takt is about runs that were kept, unless a load
+// stands behind its --.
+func readsRuns(name string) bool {
+	return slices.Contains([]string{"verify", "collate", "compare", "runs", "show"}, name)
 }
 
 func (c command) isTakt() bool {
@@ -50,7 +59,7 @@ func makesLoad(args []string) bool {
 }
 
 func prepareTakt(c *session, args []string) (action, error) {
-	plan, err := c.server.host.Plan(args, c.server.rules())
+	plan, err := c.server.host.Plan(args, c.rules())
 	if err != nil {
 		return action{secret: plan.Secret}, err
 	}
@@ -108,8 +117,10 @@ func (c *session) task(args []string) task {
 
 // call is a command line with the store of the user.
 func (c *session) call(args []string) Call {
-	return Call{Args: args, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.bench.now().cluster)}
+	return Call{Args: args, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.bench.now().cluster, c.own), Plain: !c.own}
 }
 
 // rules are those of every command line.
-func (s *Server) rules() Rules { return Rules{Dir: s.options.DumpDir, Allow: s.allow} }
+func (c *session) rules() Rules {
+	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.allow, Own: c.own, Look: c.role == roleLook}
+}

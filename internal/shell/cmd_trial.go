@@ -49,6 +49,7 @@ type trial struct {
 	repeat   int
 	secret   string
 	load     []string // flags of takt apm as they were given
+	plain    bool     // its jobs see no secrets of the server's environment
 }
 
 // size is a flag of bytes with hey-apm's decimal units.
@@ -155,6 +156,9 @@ func prepareTest(c *session, args []string) (action, error) {
 	faults := t.parse(args)
 	t.words = hideValues(args, "secret", "api-key")
 	a := action{shown: join(append([]string{"test"}, t.words...)), secret: !slices.Equal(t.words, args)}
+	if err := c.maySet(t.flags); err != nil {
+		faults = append(faults, err)
+	}
 	if len(faults) == 0 {
 		if _, err := c.server.host.Plan(append(t.args(), "http://127.0.0.1:8200"), Rules{Dir: c.server.options.DumpDir}); err != nil {
 			faults = append(faults, err)
@@ -201,9 +205,14 @@ func (t *trial) task(c *session) (task, error) {
 	if now.server == nil {
 		return nil, errNoServer
 	}
-	if err := now.server.Location().CheckLimits(&apmserver.Options{MemoryLimit: int64(t.memory), CPULimit: t.cpu}); err != nil {
+	l := now.server.Location()
+	if err := c.mayUse(l); err != nil {
+		return nil, err
+	}
+	if err := l.CheckLimits(&apmserver.Options{MemoryLimit: int64(t.memory), CPULimit: t.cpu}); err != nil {
 		return nil, fmt.Errorf("test: %w", err)
 	}
+	t.plain = !c.own
 	s, bench := c.server, &c.user.bench
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
 		bench.change(func() { bench.testing = true })
@@ -254,7 +263,7 @@ func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now s
 // loadNow runs takt apm, and reads the report that it writes.
 func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, log *log, urls []string) (*takt.Report, error) {
 	var report bytes.Buffer
-	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: log, Report: &report}
+	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: log, Report: &report, Plain: t.plain}
 	code := s.host.Run(ctx, abort, call)
 	r := &takt.Report{}
 	if err := json.Unmarshal(report.Bytes(), r); err != nil {
@@ -279,7 +288,7 @@ func (t *trial) save(ctx context.Context, s *Server, now setting, r *takt.Report
 	if err != nil {
 		return err
 	}
-	call := Call{Args: []string{"store", "import", f.Name()}, Env: s.storeEnv(now.cluster), Dir: s.options.DumpDir, Out: log}
+	call := Call{Args: []string{"store", "import", f.Name()}, Env: s.storeEnv(now.cluster, !t.plain), Dir: s.options.DumpDir, Out: log, Plain: t.plain}
 	if code := s.host.Run(ctx, nil, call); code != 0 {
 		return fmt.Errorf("the report was not saved, exit code %d", code)
 	}
@@ -305,7 +314,7 @@ func prepareDump(c *session, args []string) (action, error) {
 		numbers[i] = v
 	}
 	if !filepath.IsLocal(args[0]) {
-		return action{}, fmt.Errorf("%s: files are written below the server's folder for them only; give a name without .. and a leading /", args[0])
+		return action{}, denied("%s: files are written below the server's folder for them only; give a name without .. and a leading /", args[0])
 	}
 	return action{now: func(c *session) { c.dump(args[0], numbers) }}, nil
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,15 +17,26 @@ type command struct {
 	// prepare checks the words behind the name and says what they will do. It changes
 	// nothing: if another command of the line is wrong, none runs.
 	prepare func(c *session, args []string) (action, error)
+	// look reports whether the role look may do it with these words; nil: it may not.
+	look func(args []string) bool
 }
+
+// always is for commands that only look, whatever their words.
+func always([]string) bool { return true }
+
+// alone is for those that only look without words.
+func alone(args []string) bool { return len(args) == 0 }
 
 // action is what a command will do: now, or as a task in the queue.
 type action struct {
+	name   string // of the command
 	now    func(c *session)
 	task   task
 	queued func(c *session) (task, error) // makes the task when the commands before it are done
 	shown  string                         // the command, without secrets
 	secret bool                           // the line has some
+
+	harmless bool // it changes nothing, or ends something
 }
 
 // commands is the table of all commands, in the order of help.
@@ -58,6 +70,7 @@ func (c *session) execute(line string) {
 		c.remember(line, err == nil)
 	}
 	if err != nil {
+		c.refuse(namesOf(actions), err)
 		c.fail(err)
 		return
 	}
@@ -65,8 +78,20 @@ func (c *session) execute(line string) {
 		if c.ending || c.broken.Load() {
 			return
 		}
+		if err := c.allow(a); err != nil {
+			c.fail(err)
+			return
+		}
 		c.perform(a)
 	}
+}
+
+// namesOf are the names of the commands of a line, "?" of those that are none.
+func namesOf(actions []action) (names []string) {
+	for _, a := range actions {
+		names = append(names, cmp.Or(a.name, "?"))
+	}
+	return names
 }
 
 func (c *session) prepareLine(line string) (actions []action, err error) {
@@ -75,6 +100,10 @@ func (c *session) prepareLine(line string) (actions []action, err error) {
 	}
 	if isDefine(line) {
 		a, err := c.prepareDefinition(line)
+		a.name, a.shown = "define", strings.TrimSpace(line)
+		if c.role == roleLook {
+			err = prefixed(a.name, errLook)
+		}
 		return []action{a}, err
 	}
 	parts, err := expand(line, c.user.definitions())
@@ -97,7 +126,12 @@ func (c *session) prepare(words []string) (action, error) {
 	if !ok {
 		return action{}, unknown(words[0])
 	}
+	looks := cmd.look != nil && cmd.look(words[1:])
+	if c.role == roleLook && !looks {
+		return action{name: cmd.name}, prefixed(cmd.name, errLook)
+	}
 	a, err := cmd.prepare(c, words[1:])
+	a.name, a.harmless = cmd.name, looks || cmd.name == "cancel"
 	if err != nil {
 		return a, prefixed(cmd.name, err)
 	}
@@ -107,14 +141,24 @@ func (c *session) prepare(words []string) (action, error) {
 	return a, nil
 }
 
+// errLook is for what the role look may not do.
+const errLook = Denied("your role is look, which may not do this; see help look")
+
 // prefixed names the command in each of its faults.
-func prefixed(name string, err error) error {
-	var lines []error
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		lines = append(lines, errors.New(name+": "+line))
-	}
-	return errors.Join(lines...)
+func prefixed(name string, err error) error { return &prefixedError{name, err} }
+
+type prefixedError struct {
+	name string
+	err  error
 }
+
+// Error implements error.
+func (p *prefixedError) Error() string {
+	return p.name + ": " + strings.ReplaceAll(p.err.Error(), "\n", "\n"+p.name+": ")
+}
+
+// Unwrap gives what was wrong.
+func (p *prefixedError) Unwrap() error { return p.err }
 
 func unknown(name string) error {
 	var names []string
@@ -129,12 +173,17 @@ func (c *session) perform(a action) {
 	if a.queued != nil {
 		var err error
 		if a.task, err = a.queued(c); err != nil {
+			c.refuse([]string{a.name}, err)
 			c.fail(err)
 			return
 		}
 	}
 	if a.task == nil {
+		c.failed = false
 		a.now(c)
+		if c.failed {
+			_ = c.note(eventCommand, 0, a.shown, "failed") // that it was allowed is there already
+		}
 		return
 	}
 	j, before, err := c.server.queue.add(c, a.shown, a.task)

@@ -2,56 +2,104 @@ package shell
 
 import (
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"regexp"
 	"strings"
 	"time"
 )
 
-// greet says hello, learns who it is, and reports whether the session may begin.
-func (c *session) greet() bool {
+// greet says hello, learns who it is, and reports whether the session may begin. leave
+// gives its place back.
+func (c *session) greet() (leave func(), ok bool) {
 	// Of TLS the first write waits for the client's part of the handshake.
 	_ = c.conn.SetReadDeadline(time.Now().Add(authTime)) // fails only on a connection that is closed
-	name := localUser
-	if c.server.tokens != nil {
-		var ok bool
-		if name, ok = c.authenticate(); !ok {
-			return false
-		}
+	name, address, err := c.identify()
+	if err == nil {
+		err = c.server.seats.take(address)
 	}
-	var err error
+	if err != nil {
+		c.failUnlessSilent(err)
+		return nil, false
+	}
 	if c.user, err = c.server.state.user(name); err != nil {
 		c.fail(err)
 	}
 	c.recent.lines = c.user.history()
 	c.say("takt " + c.server.host.Version + ": type 'help' for help")
 	_ = c.conn.SetReadDeadline(time.Time{})
-	return !c.broken.Load()
+	_ = c.note(eventSession, 0, "", "begins") // what it does is refused if this cannot be written
+	return func() {
+		_ = c.note(eventSession, 0, "", "ends")
+		c.server.seats.give(address)
+	}, !c.broken.Load()
+}
+
+// errSilent is for who is not worth an answer: a browser, or one that has gone.
+var errSilent = errors.New("")
+
+func (c *session) failUnlessSilent(err error) {
+	if !errors.Is(err, errSilent) {
+		c.fail(err)
+	}
+}
+
+// identify says who it is. With tokens address bounds how many there are from one place;
+// without them all sessions are of one user.
+func (c *session) identify() (name, address string, err error) {
+	if c.server.tokens == nil {
+		return localUser, "", c.admitLocal()
+	}
+	address = addressOf(c.conn.RemoteAddr())
+	g := c.server.lobby.enter(address, func() { _ = c.conn.SetReadDeadline(time.Now()) })
+	name, err = c.authenticate(address)
+	if c.server.lobby.leave(g) {
+		err = errors.New("too many sessions wait to give their token; connect again and give it at once")
+	}
+	return name, address, err
+}
+
+// admitLocal is for a server without tokens, which only this machine can reach: there
+// are other users on it.
+func (c *session) admitLocal() error {
+	switch c.server.peer(c.conn) {
+	case peerSelf:
+		c.own = true
+	case peerStranger:
+		err := denied("this server is for the user that runs it; others need a token, which its owner gives with --token-file")
+		if c.server.tries.take(string(peerStranger), time.Now()) { // or they could fill the disk
+			_ = c.note(eventSession, 0, "", "refused: "+err.Error())
+		}
+		return err
+	}
+	return nil
 }
 
 // authenticate wants auth TOKEN as the first line.
-func (c *session) authenticate() (name string, ok bool) {
+func (c *session) authenticate(address string) (name string, err error) {
 	if _, plain := c.conn.(*net.TCPConn); plain && !c.server.options.local() {
 		c.say("warning: this connection is not encrypted: your token and all you type can be read on the way")
 	}
 	c.say("takt: say auth TOKEN")
 	line, err := c.telnet.line()
-	if err != nil || isHTTP(line) {
-		return "", false
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "", fmt.Errorf("there was no auth TOKEN within %v", authTime)
+	case err != nil || isHTTP(line):
+		return "", errSilent
+	case !c.server.tries.take(address, time.Now()):
+		return "", errors.New("too many wrong tokens; wait for a minute")
 	}
-	address, _, _ := net.SplitHostPort(c.conn.RemoteAddr().String()) // "" of a unix socket: one address for all
-	if !c.server.tries.take(address, time.Now()) {
-		c.fail(errors.New("too many wrong tokens; wait for a minute"))
-		return "", false
-	}
-	token, said := strings.CutPrefix(strings.TrimSpace(line), "auth ")
-	name = c.server.tokens.user(strings.TrimSpace(token))
-	if !said || name == "" {
-		c.fail(errors.New("no token of anybody; the server's owner has them"))
-		return "", false
+	text, said := strings.CutPrefix(strings.TrimSpace(line), "auth ")
+	token := c.server.tokens.find(strings.TrimSpace(text))
+	if !said || token == nil {
+		_ = c.note(eventSession, 0, "", "refused: wrong token") // maxTries a minute: no more are looked at
+		return "", errors.New("no token of anybody; the server's owner has them")
 	}
 	c.server.tries.forgive(address)
-	return name, true
+	c.role = token.role
+	return token.user, nil
 }
 
 // The first line of HTTP: a browser that some page has sent here, which may have commands

@@ -171,7 +171,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		c.until(prompted)
 		list = append(list, c)
 	}
-	if text := dial(t, server.addr).until(closed); text != "there are 256 sessions already; try again later\n" {
+	if text := dial(t, server.addr).until(closed); text != "error: there are 256 sessions already; try again later\n" {
 		t.Errorf("%q", text)
 	}
 	list[0].send("quit")

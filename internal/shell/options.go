@@ -4,7 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,10 +23,18 @@ type Options struct {
 	Cert, Key string   // PEM files
 	Insecure  bool     // tokens go over the network in clear text
 	Allow     []string // hosts that may be loaded
-	DumpDir   string   // for files that sessions name
-	StateDir  string   // for what outlives the server; "": nothing does
-	Edit      bool     // sessions begin with the server's editing
-	Store     string   // of all runs; "": each user's choice
+	AuditLog  string   // file; "": there is none
+
+	// What sessions that are not the owner's own may have takt build and run:
+	Folders      folders  // by name: clones of apm-server
+	Repositories []string // for containers
+	Settings     []string // of apm-server, besides the usual ones; * at the end: all that begin so
+	Variables    []string // that make, git and apm-server see of the environment, in all sessions
+
+	DumpDir  string // for files that sessions name
+	StateDir string // for what outlives the server; "": nothing does
+	Edit     bool   // sessions begin with the server's editing
+	Store    string // of all runs; "": each user's choice
 
 	Least time.Duration // a shorter test is not kept; 0: 30 s
 }
@@ -41,9 +52,14 @@ func (l *list) String() string { return strings.Join(*l, ",") }
 func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.Addr, "addr", DefaultAddr, "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none listens on --unix alone")
 	fs.StringVar(&o.Unix, "unix", "", "listen on the socket `PATH` too, which only you can open")
-	fs.StringVar(&o.TokenFile, "token-file", "", "users have to say auth TOKEN first; lines of NAME TOKEN in `FILE`")
+	fs.StringVar(&o.TokenFile, "token-file", "", "users have to say auth TOKEN first; lines of NAME TOKEN ROLE in `FILE`, with the role look or run, which is the default")
 	fs.StringVar(&o.Cert, "tls-cert", "", "serve TLS with this certificate, PEM `FILE`")
 	fs.StringVar(&o.Key, "tls-key", "", "key of the certificate, PEM `FILE`")
+	fs.Var(&o.Folders, "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, make and run; repeatable; without tokens, on your own socket or port, any folder may be used")
+	fs.Var((*list)(&o.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
+	fs.Var((*list)(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; * at the end for all that begin so; repeatable")
+	fs.Var((*list)(&o.Variables), "apm-env", "`NAME` of a variable of the environment that make, git and apm-server see, besides PATH, HOME and the like; repeatable")
+	fs.StringVar(&o.AuditLog, "audit-log", "", "append who typed what, and what came of it, to `FILE`, as lines of JSON")
 	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: tokens can be read on the way")
 	fs.Var((*list)(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; without it all on loopback, and none beyond it")
 	fs.StringVar(&o.DumpDir, "dump-dir", "", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
@@ -80,7 +96,34 @@ func (o *Options) Validate() (faults []error) {
 	if err != nil {
 		faults = append(faults, err)
 	}
-	return faults
+	return append(faults, checkSettings(o.Settings)...)
+}
+
+// checkApart refuses a folder for sessions' files that has something in it that sessions
+// may not read or change.
+func (o *Options) checkApart() error {
+	var faults []error
+	apart := slices.Collect(maps.Values(o.Folders))
+	for _, path := range append(apart, o.TokenFile, o.Key, o.AuditLog, o.StateDir) {
+		if path != "" && o.dumpsHold(path) {
+			faults = append(faults, fmt.Errorf("%s is in the folder of sessions' files %s, which every session can read and write; move it, or give another --dump-dir", path, o.DumpDir))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// dumpsHold reports whether a path is in the folder of sessions' files.
+func (o *Options) dumpsHold(path string) bool {
+	path, err := filepath.Abs(path)
+	return err == nil && isBelow(filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), realPath(o.DumpDir))
+}
+
+// Notes are what somebody who starts such a server may want to know.
+func (o *Options) Notes() (notes []string) {
+	if !o.local() && len(o.Allow) == 0 {
+		notes = append(notes, "nothing may be loaded: --allow-target has to list what may, since this address can be reached from other machines")
+	}
+	return notes
 }
 
 // local reports whether only this machine can reach the shell.

@@ -101,6 +101,7 @@ func (q *queue) startNext() {
 	ctx, cancel := context.WithCancelCause(q.ctx)
 	j.state, j.began, j.cancel, j.abort = running, time.Now(), cancel, make(chan struct{})
 	q.jobs.Go(func() {
+		_ = j.from.note(eventJob, j.id, j.shown, "begins") // the command is in the audit log already
 		code := j.task(ctx, j.abort, j.log)
 		q.finish(j, code)
 		cancel(nil)
@@ -111,12 +112,14 @@ func (q *queue) startNext() {
 func (q *queue) finish(j *job, code int) {
 	q.mu.Lock()
 	j.state, j.ended, j.code = done, time.Now(), code
-	fmt.Fprintln(j.log, j.outcome())
+	outcome := j.outcome()
+	fmt.Fprintln(j.log, outcome)
 	q.current = nil
 	q.keep(j)
 	q.startNext()
 	q.save()
 	q.mu.Unlock()
+	_ = j.from.note(eventJob, j.id, j.shown, outcome)
 	j.log.close()
 }
 
@@ -150,35 +153,72 @@ func (q *queue) save() {
 	q.changed(pending)
 }
 
-// cancel stops the job with that id, or the one that runs if id is 0: gracefully at
-// first, and at once when it is told again. One that waits is removed.
-func (q *queue) cancel(id int) (string, error) {
+// cancel stops the job with that id, or that of the session that runs if id is 0:
+// gracefully at first, and at once when it is told again. One that waits is removed.
+func (q *queue) cancel(by *session, id int) (string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if j := q.current; j != nil && (id == 0 || id == j.id) {
-		if j.stops++; j.stops == 1 {
-			j.cancel(errCancelled)
-			return fmt.Sprintf("job %d is told to stop; cancel again to end it at once", j.id), nil
-		}
-		if j.stops == 2 {
-			close(j.abort)
-		}
-		return fmt.Sprintf("job %d is ended at once", j.id), nil
+	j := q.current
+	switch {
+	case id == 0 && (j == nil || j.from != by):
+		return "", q.nothingOf(by)
+	case j == nil || id != 0 && id != j.id:
+		return q.drop(by, id)
 	}
-	if id == 0 {
-		return "", errors.New("nothing runs")
+	if j.stops++; j.stops == 1 {
+		j.cancel(errCancelled)
+		return q.told(by, j, "told to stop", fmt.Sprintf("; cancel %sagain to end it at once", j.nameFor(by))), nil
 	}
-	return q.drop(id)
+	if j.stops == 2 {
+		close(j.abort)
+	}
+	return q.told(by, j, "ended at once", ""), nil
+}
+
+// nothingOf says why there is nothing to cancel, and what could be meant. The lock is held.
+func (q *queue) nothingOf(by *session) error {
+	if i := slices.IndexFunc(q.line, func(j *job) bool { return j.from == by }); i >= 0 {
+		return fmt.Errorf("no job of this session is running; its job %d waits: cancel %d removes it", q.line[i].id, q.line[i].id)
+	}
+	if j := q.current; j != nil {
+		return fmt.Errorf("no job of this session is running; job %d belongs to another session, of %s: cancel %d stops it and tells that session", j.id, j.owner, j.id)
+	}
+	return errors.New("nothing runs")
+}
+
+// nameFor is what stands behind cancel to mean this job.
+func (j *job) nameFor(by *session) string {
+	if j.from == by {
+		return ""
+	}
+	return fmt.Sprintf("%d ", j.id)
+}
+
+// told answers who did something to a job. If the job is another session's, that session
+// hears of it, and so do all who follow the job. The lock is held.
+func (q *queue) told(by *session, j *job, what, hint string) string {
+	if j.from == by {
+		return fmt.Sprintf("job %d is %s%s", j.id, what, hint)
+	}
+	text := fmt.Sprintf("job %d is %s by %s", j.id, what, by.who())
+	fmt.Fprintln(j.log, text)
+	j.from.tell(notice{j, text})
+	return fmt.Sprintf("job %d of %s is %s, and that session is told who did it%s", j.id, j.owner, what, hint)
+}
+
+// who names a session to others.
+func (c *session) who() string {
+	return fmt.Sprintf("%s, in session %d from %s", c.user.name, c.number, c.from)
 }
 
 // remove takes a job that waits out of the queue.
-func (q *queue) remove(id int) (string, error) {
+func (q *queue) remove(by *session, id int) (string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.current != nil && q.current.id == id {
 		return "", fmt.Errorf("job %d runs already; cancel it", id)
 	}
-	return q.drop(id)
+	return q.drop(by, id)
 }
 
 // cancelOf stops and removes all jobs of a session.
@@ -187,7 +227,7 @@ func (q *queue) cancelOf(c *session) {
 	defer q.mu.Unlock()
 	for _, j := range slices.Clone(q.line) {
 		if j.from == c {
-			_, _ = q.drop(j.id) // it is there: the lock is held
+			_, _ = q.drop(c, j.id) // it is there: the lock is held
 		}
 	}
 	if j := q.current; j != nil && j.from == c && j.stops == 0 {
@@ -197,37 +237,46 @@ func (q *queue) cancelOf(c *session) {
 }
 
 // drop takes out the job that waits under that id. The lock is held.
-func (q *queue) drop(id int) (string, error) {
+func (q *queue) drop(by *session, id int) (string, error) {
 	i := slices.IndexFunc(q.line, func(j *job) bool { return j.id == id })
 	if i < 0 {
 		return "", fmt.Errorf("no job %d waits or runs; queue lists those that do", id)
 	}
-	q.forget(q.line[i])
+	text := q.forget(by, q.line[i])
 	q.line = slices.Delete(q.line, i, i+1)
 	q.save()
-	return fmt.Sprintf("job %d is removed", id), nil
+	return text, nil
 }
 
 // forget ends a job that never ran. The lock is held.
-func (q *queue) forget(j *job) {
+func (q *queue) forget(by *session, j *job) (answer string) {
 	j.state = removed
+	answer = q.told(by, j, "removed", "")
 	fmt.Fprintf(j.log, "job %d was removed before its turn\n", j.id)
 	j.log.close()
 	q.keep(j)
+	return answer
 }
 
-// clear removes all that waits, also what a restart has interrupted, and returns how
-// many jobs these were.
-func (q *queue) clear() (jobs, interrupted int) {
+// clear removes what waits of a session, or of all, and what a restart has interrupted.
+// It returns how many jobs were removed, how many of other sessions are left, and how
+// many were interrupted.
+func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	jobs, interrupted = len(q.line), len(q.lostWork)
+	var left []*job
 	for _, j := range q.line {
-		q.forget(j)
+		if !all && j.from != by {
+			left = append(left, j)
+			continue
+		}
+		q.forget(by, j)
+		jobs++
 	}
-	q.line, q.lostWork = nil, nil
+	interrupted = len(q.lostWork)
+	q.line, q.lostWork = left, nil
 	q.save()
-	return jobs, interrupted
+	return jobs, len(left), interrupted
 }
 
 // find gives the job with that id, if it still is known; 0 is the one that runs, else

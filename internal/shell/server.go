@@ -9,15 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// Bounds of what all sessions use together.
-const (
-	maxSessions  = 256
-	maxImmediate = 4 // commands of takt that run beside the queue
-)
+// Bound of what all sessions use together.
+const maxImmediate = 4 // commands of takt that run beside the queue
 
 // Server is a shell that serves.
 type Server struct {
@@ -30,7 +28,11 @@ type Server struct {
 	queue     *queue
 	listeners []net.Listener
 	immediate chan struct{}
-	open      chan struct{} // a place for each session
+	sessions  atomic.Int64 // so far
+	lobby     lobby
+	seats     seats
+	peer      func(net.Conn) peer // whose the other end of a connection is
+	audit     *audit              // nil: nothing is written down
 }
 
 // Listen makes a server that listens already. The faults of Options.Validate are not
@@ -38,13 +40,15 @@ type Server struct {
 func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
 		options: o, host: h, tries: tries{all: map[string][]time.Time{}},
-		immediate: make(chan struct{}, maxImmediate), open: make(chan struct{}, maxSessions),
+		immediate: make(chan struct{}, maxImmediate),
+		peer:      func(c net.Conn) peer { return peerOf(c, os.DirFS("/proc/self")) },
 	}
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
 		s.closeListeners()
+		_ = s.audit.close() // nothing was written
 		return nil, err
 	}
 	return s, nil
@@ -66,7 +70,14 @@ func (s *Server) prepare() (err error) {
 	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
 		return fmt.Errorf("the folder for files cannot be made: %w; give another one with --dump-dir", err)
 	}
-	s.state, err = openState(s.options.StateDir, s.host.Docker)
+	if s.state, err = openState(s.options.StateDir); err != nil {
+		return err
+	}
+	s.state.docker, s.state.variables, s.state.usable = s.host.Docker, s.options.Variables, s.loadable
+	if err := s.options.checkApart(); err != nil {
+		return err
+	}
+	s.audit, err = openAudit(s.options.AuditLog)
 	return err
 }
 
@@ -78,7 +89,7 @@ func (s *Server) listen() error {
 		}
 		s.listeners = append(s.listeners, l)
 		if s.options.Cert != "" {
-			pair, err := tls.LoadX509KeyPair(s.options.Cert, s.options.Key)
+			pair, err := s.certificate()
 			if err != nil {
 				return fmt.Errorf("the certificate cannot be read: %w; check --tls-cert and --tls-key", err)
 			}
@@ -93,6 +104,18 @@ func (s *Server) listen() error {
 		s.listeners = append(s.listeners, l)
 	}
 	return nil
+}
+
+func (s *Server) certificate() (tls.Certificate, error) {
+	cert, err := os.ReadFile(s.options.Cert)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := readPrivate(s.options.Key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
 
 // listenUnix makes a socket that nobody else can open, at no moment: it is made in a
@@ -183,7 +206,7 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 		s.queue.kill()
 		<-ended
 	}
-	return context.Cause(ctx)
+	return errors.Join(context.Cause(ctx), s.audit.close())
 }
 
 // accept takes connections until the listener is closed. Where there are no file
@@ -206,21 +229,6 @@ func (s *Server) accept(ctx context.Context, l net.Listener, all *sync.WaitGroup
 		case err != nil:
 			return err
 		}
-		select {
-		case s.open <- struct{}{}:
-			all.Go(func() {
-				newSession(s, ctx, conn).serve()
-				<-s.open
-			})
-		default:
-			turnAway(conn)
-		}
+		all.Go(func() { newSession(s, ctx, conn).serve() })
 	}
-}
-
-// turnAway says why, as far as that can be said without waiting.
-func turnAway(conn net.Conn) {
-	_ = conn.SetDeadline(time.Now().Add(time.Second)) // TLS reads, too
-	fmt.Fprintf(conn, "there are %d sessions already; try again later\r\n", maxSessions)
-	_ = conn.Close()
 }

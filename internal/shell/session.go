@@ -18,8 +18,8 @@ import (
 
 const (
 	prompt = ">>> "
-	// authTime is how long somebody may take to say who they are.
-	authTime = 30 * time.Second
+	// authTime is how long somebody may take to say who they are, TLS included.
+	authTime = 5 * time.Second
 	// writeTime is how long a client may take nothing: then it is gone.
 	writeTime = 2 * time.Minute
 	// endTime is the same once the server ends, which waits for all sessions.
@@ -33,14 +33,21 @@ type session struct {
 	ctx    context.Context // ends with the session
 	conn   net.Conn
 	telnet *telnet
-	user   *user
+	number int64  // of the server's sessions
+	from   string // the client's address
+	user   *user  // nil: nobody knows yet
+	role   role
+	own    bool // it is the owner's of the server: whoever it is can do all this without takt
 
 	ask         chan struct{} // for the next line
 	lines       chan input
 	interrupted chan struct{} // Ctrl-C
+	notices     chan notice   // what others did to jobs of this session
 
 	editor   *term.Terminal      // nil: plain line mode
 	follows  []*follow           // the first is shown, the others after it
+	shown    map[int]bool        // jobs that were followed to their end
+	failed   bool                // the command that runs has said an error
 	fresh    bool                // a prompt stands on the last line, and nothing behind it
 	spoken   bool                // a line was read
 	question func(answer string) // that the next line answers; nil: none
@@ -59,6 +66,15 @@ type input struct {
 	err  error
 }
 
+// notice is what somebody else did to a job.
+type notice struct {
+	job  *job
+	text string
+}
+
+// maxNotices that were not shown yet are kept; the log of the job has all.
+const maxNotices = 16
+
 // follow is a job whose log a session shows.
 type follow struct {
 	job *job
@@ -67,8 +83,9 @@ type follow struct {
 
 func newSession(s *Server, ctx context.Context, conn net.Conn) *session {
 	c := &session{
-		server: s, ctx: ctx, conn: conn,
-		ask: make(chan struct{}, 1), lines: make(chan input), interrupted: make(chan struct{}, 1),
+		server: s, ctx: ctx, conn: conn, number: s.sessions.Add(1), from: conn.RemoteAddr().String(), role: roleRun,
+		ask: make(chan struct{}, 1), lines: make(chan input), interrupted: make(chan struct{}, 1), notices: make(chan notice, maxNotices),
+		shown: map[int]bool{},
 	}
 	c.telnet = &telnet{in: bufio.NewReader(conn), answer: c.send, interrupt: c.interrupt, window: c.resize}
 	return c
@@ -83,9 +100,11 @@ func (c *session) serve() {
 	defer cancel()
 	defer c.conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Now().Add(endTime)) })() // wakes who waits for the client
-	if !c.greet() {
+	leave, ok := c.greet()
+	if !ok {
 		return
 	}
+	defer leave()
 	reader.Go(c.read)
 	if c.server.options.Edit {
 		c.edit(true)
@@ -114,6 +133,8 @@ func (c *session) loop() {
 		case <-more:
 		case <-c.interrupted:
 			c.detach()
+		case n := <-c.notices:
+			c.notify(n)
 		case <-c.ctx.Done():
 			c.say("the server ends")
 			return
@@ -192,9 +213,26 @@ func (c *session) followed() (more <-chan struct{}, ready bool) {
 		return p.more, len(p.text) > 0
 	}
 	c.follows = c.follows[1:]
+	c.shown[f.job.id] = true
 	c.ending = c.ending || len(c.follows) == 0 && c.inputEnded()
 	c.prompt()
 	return nil, true
+}
+
+// tell has the session say what somebody else did to a job of its. It does not wait.
+func (c *session) tell(n notice) {
+	select {
+	case c.notices <- n:
+	default: // the job's log has it
+	}
+}
+
+// notify says it, unless the job's log, which says it too, is shown here.
+func (c *session) notify(n notice) {
+	if !c.shown[n.job.id] && !slices.ContainsFunc(c.follows, func(f *follow) bool { return f.job == n.job }) {
+		c.say(n.text)
+		c.prompt()
+	}
 }
 
 // attach shows a job from a position of its log on.
@@ -260,6 +298,7 @@ func (c *session) say(text string) { c.write([]byte(text + "\n")) }
 
 // fail writes an error, or each of several that are joined.
 func (c *session) fail(err error) {
+	c.failed = true
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		c.say(c.red("error: " + line))
 	}
@@ -281,7 +320,11 @@ func (w wire) Write(b []byte) (n int, err error) {
 	if w.broken.Load() {
 		return 0, errNobody
 	}
-	err = w.conn.SetWriteDeadline(time.Now().Add(writeTime))
+	patience := writeTime
+	if w.user == nil {
+		patience = authTime
+	}
+	err = w.conn.SetWriteDeadline(time.Now().Add(patience))
 	if w.ctx.Err() != nil { // looked at second: the end sets its deadline before or after both
 		err = w.conn.SetWriteDeadline(time.Now().Add(endTime))
 	}

@@ -14,6 +14,8 @@ type Call struct {
 	Env  []string  // NAME=VALUE, on top of the server's own environment
 	Dir  string    // the folder in which relative names of files are
 	Out  io.Writer // gets standard error, and standard output
+	// Plain leaves out of the server's environment all that could be a secret.
+	Plain bool
 	// Report gets standard output instead, unless it is nil.
 	Report io.Writer
 }
@@ -33,6 +35,8 @@ type Plan struct {
 type Rules struct {
 	Dir   string                 // all files that it names are below
 	Allow func(host string) bool // whether it may load host or host:port; nil: all
+	Own   bool                   // the session is of the server's own user
+	Look  bool                   // it may write nothing
 }
 
 // Host is the program that the shell is part of.

@@ -21,14 +21,16 @@ type state struct {
 	users map[string]*user
 	lost  []string
 
-	docker string // the engine of containers, as in DOCKER_HOST
+	docker    string   // the engine of containers, as in DOCKER_HOST
+	variables []string // that servers under test see besides the plain ones
+	usable    func(urls ...string) error
 }
 
 // pendingFile has the jobs that wait or run, without secrets.
 const pendingFile = "pending.json"
 
-func openState(dir, docker string) (*state, error) {
-	s := &state{dir: dir, docker: docker, users: map[string]*user{}}
+func openState(dir string) (*state, error) {
+	s := &state{dir: dir, users: map[string]*user{}, usable: func(...string) error { return nil }}
 	if dir == "" {
 		return s, nil
 	}
@@ -55,7 +57,7 @@ func (s *state) user(name string) (*user, error) {
 	err := s.read(u.file(), &u.kept)
 	s.users[name] = u
 	if err == nil {
-		err = u.restore(s.docker)
+		err = u.restore(s)
 	}
 	return u, err
 }

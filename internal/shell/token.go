@@ -1,11 +1,10 @@
 package shell
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,8 +19,17 @@ type tokens []token
 
 type token struct {
 	user string
+	role role
 	sum  [sha256.Size]byte
 }
+
+// role is what a user may do.
+type role string
+
+const (
+	roleLook role = "look" // read what is there: reports, the queue, logs
+	roleRun  role = "run"  // everything
+)
 
 // A user's name is a part of paths.
 var userName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -30,40 +38,58 @@ var userName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // and 200 addresses, 8 letters still last for centuries.
 const minToken = 8
 
-// readTokens reads lines of NAME TOKEN; # begins a comment.
+// readTokens reads lines of NAME TOKEN ROLE; # begins a comment. A line without a role is
+// for the role run.
 func readTokens(path string) (all tokens, err error) {
-	f, err := os.Open(path)
+	text, err := readPrivate(path)
 	if err != nil {
 		return nil, fmt.Errorf("the tokens cannot be read: %w; check --token-file", err)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		fields := strings.Fields(lines.Text())
-		switch {
-		case len(fields) == 0 || strings.HasPrefix(fields[0], "#"):
-		case len(fields) != 2 || !userName.MatchString(fields[0]):
-			return nil, fmt.Errorf("%s:%d is no line of NAME TOKEN", path, n)
-		case len(fields[1]) < minToken:
-			return nil, fmt.Errorf("%s:%d: the token of %s is shorter than %d characters; make a longer one", path, n, fields[0], minToken)
-		default:
-			all = append(all, token{fields[0], sha256.Sum256([]byte(fields[1]))})
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
 		}
+		one, err := parseToken(fields)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		all = append(all, one)
 	}
-	if lines.Err() == nil && len(all) == 0 {
-		return nil, fmt.Errorf("%s has no tokens; write lines of NAME TOKEN", path)
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no tokens; write lines of NAME TOKEN, or NAME TOKEN ROLE", path)
 	}
-	return all, lines.Err()
+	return all, nil
 }
 
-// user is whose token it is, "" if nobody's. It takes as long for a wrong one as for a
-// right one.
-func (t tokens) user(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	found := ""
-	for _, one := range t {
-		if subtle.ConstantTimeCompare(sum[:], one.sum[:]) == 1 {
-			found = one.user
+// parseToken reads the words of a line. Its errors do not show the token.
+func parseToken(fields []string) (token, error) {
+	as := roleRun
+	if len(fields) == 3 {
+		as = role(fields[2])
+	}
+	switch {
+	case len(fields) < 2 || len(fields) > 3 || !userName.MatchString(fields[0]):
+		return token{}, errors.New("write NAME TOKEN, or NAME TOKEN ROLE; a name has letters, digits, dots and dashes")
+	case len(fields[1]) < minToken:
+		return token{}, fmt.Errorf("the token of %s is shorter than %d characters; make a longer one", fields[0], minToken)
+	case as != roleLook && as != roleRun:
+		return token{}, fmt.Errorf("the third word of %s is no role; write %s or %s", fields[0], roleLook, roleRun)
+	}
+	return token{fields[0], as, sumOf(fields[1])}, nil
+}
+
+func sumOf(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
+
+// find is the line of that token, nil if there is none. It takes as long for a wrong
+// token as for a right one.
+func (t tokens) find(text string) (found *token) {
+	sum := sumOf(text)
+	for i := range t {
+		if subtle.ConstantTimeCompare(sum[:], t[i].sum[:]) == 1 {
+			found = &t[i]
 		}
 	}
 	return found

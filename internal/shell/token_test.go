@@ -12,9 +12,11 @@ import (
 func TestTokens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	for _, c := range []struct{ text, fault string }{
-		{"# ours\n\nann 12345678\nbob  abcdefgh\n", ""},
-		{"ann\n", ":1 is no line of NAME TOKEN"},
-		{"../ann 12345678\n", ":1 is no line"},
+		{"# ours\n\nann 12345678\nbob  abcdefgh run\r\neve ABCDEFGH look\nbob 87654321 look", ""},
+		{"ann\n", ":1: write NAME TOKEN"},
+		{"../ann 12345678\n", ":1: write NAME TOKEN"},
+		{"ann 12345678 look more\n", ":1: write NAME TOKEN"},
+		{"\nann 12345678 admin\n", ":2: the third word of ann is no role; write look or run"},
 		{"ann 1234567\n", ":1: the token of ann is shorter than 8"},
 		{"# none\n", "has no tokens"},
 	} {
@@ -28,10 +30,20 @@ func TestTokens(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || all.user("12345678") != "ann" || all.user("abcdefgh") != "bob" || all.user("") != "" || all.user("12345679") != "" {
+		if err != nil || !is(all, "12345678", "ann", roleRun) || !is(all, "abcdefgh", "bob", roleRun) || !is(all, "ABCDEFGH", "eve", roleLook) || !is(all, "87654321", "bob", roleLook) {
 			t.Errorf("%q: %v, %v", c.text, all, err)
 		}
+		for _, wrong := range []string{"", "12345679", "look", "ann"} {
+			if one := all.find(wrong); one != nil {
+				t.Errorf("%q is the token of %v", wrong, one)
+			}
+		}
 	}
+}
+
+func is(all tokens, text, user string, r role) bool {
+	one := all.find(text)
+	return one != nil && one.user == user && one.role == r
 }
 
 // Three tries a minute for each address; what is remembered of addresses is bounded.

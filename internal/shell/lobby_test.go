@@ -1,0 +1,167 @@
+package shell
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A new session is let in at all times, and the oldest of the address that has too many
+// goes for it; from many addresses, the oldest of the one that has most.
+func TestLobby(t *testing.T) {
+	l := &lobby{}
+	var ended []string
+	enter := func(address, name string) *guest {
+		return l.enter(address, func() { ended = append(ended, name) })
+	}
+	honest := enter("192.0.2.1", "honest")
+	var flood []*guest
+	for i := range 1000 {
+		flood = append(flood, enter("198.51.100.9", fmt.Sprint(i)))
+	}
+	if len(l.waiting) != 1+maxGuestsOfAddress || len(ended) != 1000-maxGuestsOfAddress || ended[0] != "0" || slices.Contains(ended, "honest") {
+		t.Errorf("%d wait, %d ended, %v first", len(l.waiting), len(ended), ended[0])
+	}
+	if !l.leave(flood[0]) || l.leave(flood[999]) || l.leave(honest) {
+		t.Error("who left early has to hear of it, and nobody else")
+	}
+	ended = nil
+	honest = enter("192.0.2.1", "honest")
+	for a := range 10 {
+		for i := range maxGuestsOfAddress {
+			enter(fmt.Sprint("flood ", a), fmt.Sprint(a, ".", i))
+		}
+	}
+	if len(l.waiting) != maxGuests || slices.Contains(ended, "honest") || l.leave(honest) {
+		t.Errorf("%d wait; %v", len(l.waiting), ended)
+	}
+	l, ended = &lobby{}, nil
+	for i := range maxGuests + 3 {
+		enter(fmt.Sprint(i), fmt.Sprint(i))
+	}
+	if !slices.Equal(ended, []string{"0", "1", "2"}) {
+		t.Errorf("of one from each address %v ended", ended)
+	}
+}
+
+func TestSeats(t *testing.T) {
+	s := &seats{}
+	for range maxSessionsOfAddress {
+		if err := s.take("192.0.2.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.take("192.0.2.1"); err == nil || err.Error() != "there are 64 sessions from 192.0.2.1 already; end some" {
+		t.Error(err)
+	}
+	for i := range maxSessions - maxSessionsOfAddress {
+		if err := s.take(map[bool]string{true: "", false: fmt.Sprint(i)}[i < 100]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.take("192.0.2.2"); err == nil || err.Error() != "there are 256 sessions already; try again later" {
+		t.Error(err)
+	}
+	s.give("192.0.2.1")
+	if err := s.take("192.0.2.2"); err != nil {
+		t.Error(err)
+	}
+	for range maxSessionsOfAddress - 1 {
+		s.give("192.0.2.1")
+	}
+	if _, left := s.of["192.0.2.1"]; left {
+		t.Error("an address without sessions is remembered")
+	}
+}
+
+// One host has 2^64 addresses of IPv6: they count as one.
+func TestAddressOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"192.0.2.1:5":              "192.0.2.1",
+		"[::ffff:192.0.2.1]:5":     "192.0.2.1",
+		"[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64",
+		"[2001:db8:1:2::1]:9":      "2001:db8:1:2::/64",
+		"[fe80::1%eth0]:9":         "fe80::/64",
+	} {
+		if got := addressOf(at(text)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	if got := addressOf(&net.UnixAddr{Name: "/run/x", Net: "unix"}); got != "unix" {
+		t.Error(got)
+	}
+}
+
+func at(text string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text)) }
+
+// from gives a pipe an address.
+type from struct {
+	net.Conn
+	address string
+}
+
+func (f from) RemoteAddr() net.Addr { return at(f.address) }
+
+// 1000 connections that say nothing lock nobody out, from their own address or another
+// one, and are gone after 5 s. Each hears why.
+func TestFloodOfSilence(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{tokens: tokens{{user: "ann", role: roleRun, sum: sumOf("correct-horse")}}, tries: tries{all: map[string][]time.Time{}}}
+		s.options.DumpDir = dir
+		s.state, _ = openState("")
+		s.queue = newQueue(t.Context(), nil, func([]string) {})
+		said := make(chan string, 1000)
+		begun := time.Now()
+		connect := func(address string) net.Conn {
+			client, conn := net.Pipe()
+			go newSession(s, t.Context(), from{conn, address}).serve()
+			return client
+		}
+		for range 1000 {
+			client := connect("198.51.100.9:1")
+			go func() {
+				var text strings.Builder
+				_, _ = bufio.NewReader(client).WriteTo(&text)
+				said <- text.String()
+			}()
+			synctest.Wait()
+		}
+		for _, address := range []string{"192.0.2.1:1", "198.51.100.9:2"} {
+			client := connect(address)
+			in := bufio.NewReader(client)
+			expect(t, in, "takt: say auth TOKEN\r\n")
+			_, _ = client.Write([]byte("auth correct-horse\r\nquit\r\n"))
+			expect(t, in, "takt : type 'help' for help\r\n")
+			_ = client.Close()
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("who has a token waited for %v", took)
+		}
+		count := map[string]int{}
+		for range 1000 {
+			text := <-said
+			count[text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:]]++
+		}
+		early, late := count["error: too many sessions wait to give their token; connect again and give it at once\r\n"], count["error: there was no auth TOKEN within 5s\r\n"]
+		if took := time.Since(begun); took != authTime || early != 1000-maxGuestsOfAddress+1 || late != maxGuestsOfAddress-1 {
+			t.Errorf("after %v: %v", took, count)
+		}
+		if len(s.lobby.waiting) != 0 || s.seats.all != 0 {
+			t.Errorf("%d wait, %d have a seat", len(s.lobby.waiting), s.seats.all)
+		}
+	})
+}
+
+func expect(t *testing.T, in *bufio.Reader, want string) {
+	t.Helper()
+	if got, err := in.ReadString('\n'); got != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}

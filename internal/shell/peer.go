@@ -1,0 +1,92 @@
+package shell
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+)
+
+// peer is whose process is at the other end of a connection.
+type peer string
+
+const (
+	peerSelf     peer = "self"     // the user that takt runs as, or root
+	peerStranger peer = "stranger" // another user, or a process that nobody can be asked about any more
+	peerUnknown  peer = "unknown"  // this system does not say
+)
+
+// tables are where Linux lists TCP sockets with their users. A client that writes IPv4
+// addresses as IPv6 ones is in the second.
+func tables() []string { return []string{"net/tcp", "net/tcp6"} }
+
+// peerOf says whose the other end of a connection over loopback is: every user of a
+// machine can connect there. proc is the folder /proc/self.
+func peerOf(conn net.Conn, proc fs.FS) peer {
+	if conn.LocalAddr().Network() == "unix" {
+		return peerSelf // the socket has the mode 0600
+	}
+	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	if err != nil {
+		return peerUnknown
+	}
+	remote, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	if err != nil {
+		return peerUnknown
+	}
+	known := false
+	for _, name := range tables() {
+		text, err := fs.ReadFile(proc, name)
+		if err != nil {
+			continue
+		}
+		known = true
+		if owner, found := ownerIn(string(text), remote, local); found {
+			return owner
+		}
+	}
+	if known {
+		return peerStranger // it is gone
+	}
+	return peerUnknown
+}
+
+// ownerIn looks for the socket from one address to the other.
+func ownerIn(table string, from, to netip.AddrPort) (owner peer, found bool) {
+	port := fmt.Sprintf(":%04X ", from.Port())
+	for line := range strings.Lines(table) {
+		if !strings.Contains(line, port) { // there may be 100 000 lines
+			continue
+		}
+		// sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …
+		f := strings.Fields(line)
+		if len(f) < 10 || !isAddress(f[1], from) || !isAddress(f[2], to) {
+			continue
+		}
+		// A socket that its process has closed has no inode, and the user 0.
+		if own := fmt.Sprint(os.Geteuid()); f[9] != "0" && (f[7] == own || f[7] == "0") {
+			return peerSelf, true
+		}
+		return peerStranger, true
+	}
+	return "", false
+}
+
+// isAddress reports whether the text is the address as Linux writes it: words of 32 bits
+// in the order of the machine's bytes, a colon, and the port.
+func isAddress(text string, a netip.AddrPort) bool {
+	address, port, _ := strings.Cut(text, ":")
+	bytes, err := hex.DecodeString(address)
+	if err != nil || len(bytes)%4 != 0 || port != fmt.Sprintf("%04X", a.Port()) {
+		return false
+	}
+	for i := 0; i < len(bytes); i += 4 {
+		binary.NativeEndian.PutUint32(bytes[i:], binary.BigEndian.Uint32(bytes[i:]))
+	}
+	ip, ok := netip.AddrFromSlice(bytes)
+	return ok && ip.Unmap() == a.Addr().Unmap()
+}

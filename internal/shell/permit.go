@@ -1,0 +1,220 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/taktload/takt/internal/apmserver"
+)
+
+// Who can have takt run a Makefile or a program can do all that takt's user can. So a
+// session may do that freely only if it is that user's own; any other one may use what
+// the server's owner has named: folders, repositories and settings.
+
+// Denied is the error of what a session may not do. It holds no secret.
+type Denied string
+
+// Error implements error.
+func (d Denied) Error() string { return string(d) }
+
+func denied(format string, args ...any) error { return Denied(fmt.Sprintf(format, args...)) }
+
+// folders are the folders that sessions may use, by name.
+type folders map[string]string
+
+// Set implements flag.Value.
+func (f *folders) Set(text string) error {
+	name, path, ok := strings.Cut(text, "=")
+	switch {
+	case !ok || path == "" || !userName.MatchString(name):
+		return fmt.Errorf("bad folder %q; write NAME=PATH, such as main=/src/apm-server", text)
+	case name == apmserver.KindDocker || name == "last":
+		return fmt.Errorf("a folder cannot have the name %s, which apm use knows already; choose another name", name)
+	}
+	path, err := filepath.Abs(path)
+	if *f == nil {
+		*f = folders{}
+	}
+	(*f)[name] = path
+	return err
+}
+
+// String implements flag.Value.
+func (f *folders) String() string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(*f)) {
+		all = append(all, name+"="+(*f)[name])
+	}
+	return strings.Join(all, ",")
+}
+
+// names lists the names, for errors.
+func (f folders) names() string {
+	if len(f) == 0 {
+		return "it names none"
+	}
+	return "it names " + strings.Join(slices.Sorted(maps.Keys(f)), ", ")
+}
+
+// folder is the folder that a session means by a name or by a whole path.
+func (c *session) folder(word string) (string, error) {
+	o := &c.server.options
+	if path, ok := o.Folders[word]; ok {
+		return path, nil
+	}
+	path := filepath.Clean(word)
+	switch {
+	case slices.Contains(slices.Collect(maps.Values(o.Folders)), path):
+	case !c.own:
+		return "", denied("%s is no folder that --apm-folder of the server names; %s", word, o.Folders.names())
+	case word == "local" && c.server.host.GoPath != "":
+		path = filepath.Join(c.server.host.GoPath, "src/github.com/elastic/apm-server")
+	case !filepath.IsAbs(word):
+		return "", fmt.Errorf("%s is no URL, no whole path of a folder and no name of --apm-folder; write http://HOST:8200 or /FOLDER", word)
+	}
+	return path, nil
+}
+
+// dockerfile is the file that a session means: NAME/FILE of a folder of the server's, or
+// any whole path in a session of the owner's own.
+func (c *session) dockerfile(word string) (string, error) {
+	name, rest, _ := strings.Cut(word, "/")
+	if folder, ok := c.server.options.Folders[name]; ok && filepath.IsLocal(rest) {
+		path, err := filepath.EvalSymlinks(filepath.Join(folder, rest))
+		if err != nil {
+			return "", err
+		}
+		if real, err := filepath.EvalSymlinks(folder); err != nil || !isBelow(path, real) {
+			return "", denied("%s leads out of the folder %s", word, name)
+		}
+		return path, nil
+	}
+	switch {
+	case c.own && filepath.IsAbs(word):
+		return word, nil
+	case c.own:
+		return "", errContainerFlags
+	}
+	return "", denied("--dockerfile %s: write NAME/FILE of a folder that --apm-folder of the server names; %s", word, c.server.options.Folders.names())
+}
+
+// isBelow reports whether a whole path is in the folder, or is the folder.
+func isBelow(path, folder string) bool {
+	inside, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(inside)
+}
+
+// mayUse holds a server to what the session may use. It is asked again when a job begins:
+// what a user used last is remembered, and may come from another time.
+func (c *session) mayUse(l apmserver.Location) error {
+	switch o := &c.server.options; {
+	case c.own || l.Kind == apmserver.KindRemote: // URLs were held to --allow-target
+		return nil
+	case l.Kind == apmserver.KindCheckout:
+		_, err := c.folder(l.Dir)
+		return err
+	case len(o.Repositories) == 0:
+		return denied("apm use docker builds and runs what a repository holds; the server has to name some by --apm-repository")
+	case l.Dockerfile != "" && !slices.ContainsFunc(slices.Collect(maps.Values(o.Folders)), func(f string) bool { return isBelow(l.Dockerfile, realPath(f)) }):
+		return denied("%s is in no folder that --apm-folder of the server names", l.Dockerfile)
+	}
+	return nil
+}
+
+// realPath is the path without links, or the path itself.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// mayBuild holds what a container is built from to the repositories that are named.
+func (c *session) mayBuild(l apmserver.Location, s apmserver.Switch) error {
+	if c.own || l.Kind != apmserver.KindDocker {
+		return nil
+	}
+	all := c.server.options.Repositories
+	if from := apmserver.Repository(l, s); !slices.Contains(all, from) {
+		return denied("%s is no repository that --apm-repository of the server names; it names %s", from, strings.Join(all, ", "))
+	}
+	return nil
+}
+
+// tuning are the settings of apm-server that a session may give: what shapes its work,
+// and neither a path, a program nor another host.
+func tuning() []string {
+	return []string{
+		"max_procs", "logging.level", "logging.metrics.*", "queue.mem.*",
+		"apm-server.tracing.enabled", "apm-server.instrumentation.enabled", "apm-server.secret_token",
+		"apm-server.auth.secret_token", "apm-server.auth.anonymous.*", "apm-server.auth.api_key.enabled", "apm-server.auth.api_key.limit",
+		"apm-server.max_*", "apm-server.concurrent_requests", "apm-server.read_timeout", "apm-server.write_timeout",
+		"apm-server.idle_timeout", "apm-server.shutdown_timeout", "apm-server.capture_personal_data",
+		"apm-server.frontend.enabled", "apm-server.frontend.rate_limit", "apm-server.frontend.event_rate.*",
+		"apm-server.rum.enabled", "apm-server.rum.rate_limit", "apm-server.rum.event_rate.*",
+		"apm-server.aggregation.*", "apm-server.sampling.keep_unsampled", "apm-server.sampling.tail.enabled",
+		"apm-server.sampling.tail.interval", "apm-server.data_streams.enabled",
+		"output.elasticsearch.worker", "output.elasticsearch.workers", "output.elasticsearch.bulk_max_size",
+		"output.elasticsearch.flush_bytes", "output.elasticsearch.flush_interval", "output.elasticsearch.compression_level",
+		"output.elasticsearch.max_retries", "output.elasticsearch.max_requests", "output.elasticsearch.timeout",
+		"output.elasticsearch.backoff.*", "output.elasticsearch.username", "output.elasticsearch.password", "output.elasticsearch.api_key",
+	}
+}
+
+// untouchable are settings that only the owner's own sessions may give, whatever
+// --apm-setting says: files and folders that apm-server reads or writes, and what it sets
+// up elsewhere.
+var untouchable = regexp.MustCompile(`(?i)^(path|setup|keystore|apm-server\.register|output\.(file|console)|logging\.files|queue\.(spool|disk))(\.|$)` +
+	`|(^|[._])(paths?|files?|filename|dir|directory|folder)(\.|$)|(^|\.)ssl(\.|$)`)
+
+// settingName is what a name of apm-server's looks like.
+var settingName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+// settingPattern is a name, or the beginning of names that ends in *.
+var settingPattern = regexp.MustCompile(`^[a-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\.\*|\*)?$`)
+
+// checkSettings holds what --apm-setting names to what can be allowed.
+func checkSettings(patterns []string) (faults []error) {
+	for _, p := range patterns {
+		switch {
+		case !settingPattern.MatchString(p):
+			faults = append(faults, fmt.Errorf("bad --apm-setting %q; write a name such as output.elasticsearch.pipeline, or the beginning of names such as apm-server.kibana.*", p))
+		case untouchable.MatchString(strings.TrimRight(p, ".*")):
+			faults = append(faults, fmt.Errorf("--apm-setting %s: settings that name files or set something up are for the server's owner alone; write them into apm-server.yml", p))
+		}
+	}
+	return faults
+}
+
+// maySet holds the settings of a test, as they stand behind -E, to those allowed.
+func (c *session) maySet(settings []string) error {
+	if c.own {
+		return nil
+	}
+	allowed := slices.Concat(tuning(), c.server.options.Settings)
+	var faults []error
+	for _, text := range settings {
+		name := apmserver.SettingName(text)
+		switch {
+		case !settingName.MatchString(name):
+			faults = append(faults, errors.New("-E takes NAME=VALUE"))
+		case untouchable.MatchString(name) || !slices.ContainsFunc(allowed, func(p string) bool { return covers(p, name) }):
+			faults = append(faults, denied("-E %s: sessions may not give this setting; the server's owner can allow it with --apm-setting", name))
+		case strings.Contains(text, "${") || strings.Contains(text, "{") && !apmserver.IsSecret(name):
+			// ${ is a variable of the server's; { begins an object, with settings under other names.
+			faults = append(faults, denied("-E %s: write a plain value, without {", name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// covers reports whether a pattern of --apm-setting is for that name.
+func covers(pattern, name string) bool {
+	beginning, open := strings.CutSuffix(pattern, "*")
+	return name == pattern || open && strings.HasPrefix(name, beginning)
+}

@@ -1,0 +1,76 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// maxPrivate bounds a file of tokens or of a key: a wrong path should not fill memory.
+const maxPrivate = 1 << 20
+
+// readPrivate reads a file of secrets, unless somebody else on this machine can read or
+// change it.
+func readPrivate(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w; takt runs as user %d, so give the file to that user, or in a container run takt as the file's owner with docker run --user", err, os.Geteuid())
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = checkPrivate(path, info.Mode())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, maxPrivate))
+}
+
+// checkPrivate refuses the mode of a file that others can read or change. A pipe belongs
+// to who made it, and Windows has no such modes.
+func checkPrivate(path string, mode fs.FileMode) error {
+	switch perm := mode.Perm(); {
+	case !mode.IsRegular() || runtime.GOOS == "windows":
+		return nil
+	case perm&0o022 != 0:
+		return fmt.Errorf("%s can be changed by others, its mode is %04o; run chmod 600 %s", path, perm, path)
+	case perm&0o004 != 0 && !isSheltered(path):
+		return fmt.Errorf("%s can be read by every user of this machine, its mode is %04o; run chmod 600 %s", path, perm, path)
+	}
+	return nil
+}
+
+// containerSecrets is where container engines show secrets, to the one container that is
+// to have them and with a mode that takt cannot choose: 0444.
+const containerSecrets = "/run/secrets/"
+
+// isSheltered reports whether others cannot come to the file, whatever its own mode is.
+func isSheltered(path string) bool {
+	path, err := filepath.Abs(path)
+	if err == nil && !strings.HasPrefix(path, containerSecrets) {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return false
+	}
+	if strings.HasPrefix(path, containerSecrets) {
+		return true
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o001 == 0 {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package shell
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Secrets that others can read or change are refused with what to do, unless no one
+// else comes to the file.
+func TestPrivate(t *testing.T) {
+	open, closed := t.TempDir(), t.TempDir()
+	for dir := open; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dir   string
+		mode  fs.FileMode
+		fault string
+	}{
+		{open, 0o600, ""},
+		{open, 0o400, ""},
+		{open, 0o640, ""},
+		{open, 0o644, "can be read by every user of this machine, its mode is 0644; run chmod 600 "},
+		{open, 0o444, "can be read by every user"},
+		{open, 0o660, "can be changed by others, its mode is 0660; run chmod 600 "},
+		{open, 0o602, "can be changed by others"},
+		{closed, 0o644, ""},
+		{closed, 0o666, "can be changed by others"},
+	} {
+		path := filepath.Join(c.dir, "tokens")
+		if err := os.WriteFile(path, []byte("ann 12345678\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		all, err := readTokens(path)
+		switch {
+		case c.fault == "" && (err != nil || len(all) != 1):
+			t.Errorf("%s of mode %o: %v", path, c.mode, err)
+		case c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault) || !strings.Contains(err.Error(), "check --token-file")):
+			t.Errorf("%s of mode %o: %v, want %s", path, c.mode, err, c.fault)
+		}
+		os.Remove(path)
+	}
+}
+
+// A link leads to where the file is: its own folder says nothing. What an engine shows a
+// container as a secret is fine with the mode that the engine chooses.
+func TestSheltered(t *testing.T) {
+	hidden, shown := t.TempDir(), t.TempDir()
+	for dir := shown; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret := filepath.Join(shown, "tokens")
+	if err := os.WriteFile(secret, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(hidden, "tokens")
+	if err := os.Symlink(secret, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(hidden, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{link: false, secret: false, "/run/secrets/tokens": true, "/run/secrets/../passwd": false, "/run/secretstokens": false, "/nowhere/tokens": false} {
+		if isSheltered(path) != want {
+			t.Errorf("%s: %t", path, !want)
+		}
+	}
+	if err := checkPrivate("/run/secrets/tokens", 0o444); err != nil {
+		t.Error(err)
+	}
+	if err := checkPrivate("/run/secrets/tokens", 0o666); err == nil {
+		t.Error("a secret that others can change is taken")
+	}
+}
+
+// A pipe, such as <(pass show tokens), is its maker's.
+func TestPrivatePipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o644); err != nil {
+		t.Skip(err)
+	}
+	go func() { _ = os.WriteFile(path, []byte("ann 12345678\n"), 0) }()
+	if all, err := readTokens(path); err != nil || len(all) != 1 {
+		t.Error(all, err)
+	}
+}
