@@ -25,10 +25,10 @@ test-real: ## suites against real servers, fetched and started by scripts/server
 	@scripts/test-real
 
 docker: ## build the image takt: FROM scratch, the static binary, run as a user without rights
-	rm -rf bin/image && mkdir -p bin/image/data
-	GOOS=linux $(BUILD) -o bin/image/takt ./cmd/takt
-	cp /etc/ssl/certs/ca-certificates.crt bin/image/
-	docker build -q -t takt -f docker/Dockerfile bin/image
+	rm -rf bin/image && mkdir -p bin/image/out/data bin/image/etc/ssl/certs
+	GOOS=linux $(BUILD) -o bin/image/out/takt ./cmd/takt
+	cp /etc/ssl/certs/ca-certificates.crt bin/image/etc/ssl/certs/
+	sed -n -e '/^FROM scratch/,$$s/--from=build //' -e '/^FROM scratch/,$$p' docker/Dockerfile | docker build -q -t takt -f - bin/image
 
 bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka, takt jms beside artemis perf; writes docs/benchmarks.md (about 40 minutes)
 	@$(GO) run ./scripts/bench
