@@ -4,6 +4,7 @@ package docker
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -55,21 +56,55 @@ func TestRealImage(t *testing.T) {
 	if out, code := takt("verify", "branch=main"); code != 5 {
 		t.Errorf("takt verify: exit code %d\n%s", code, out)
 	}
-	serveShell(t)
+	serveShell(t, false)
+	serveShell(t, true)
 	if out, _ := engine(t, "docker", "inspect", "-f", "{{.Config.User}} {{.Config.WorkingDir}} {{.Config.Entrypoint}} {{len .RootFS.Layers}}", "takt"); out != "10001:10001 /data [/takt] 3\n" {
 		t.Error(out)
 	}
 }
 
-// serveShell is takt -server in a container, with a port of it on this machine. Beyond
-// the container's loopback it wants a token, and TLS or to be told that there is none.
-func serveShell(t *testing.T) {
-	tokens := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(tokens, []byte("ann correct-horse\n"), 0o644); err != nil {
+// The image from a clone alone, as docker build -f docker/Dockerfile . makes it.
+func TestRealImageOfClone(t *testing.T) {
+	from := strings.Fields(stages(t, "Dockerfile")[0][0])[1]
+	if _, code := engine(t, "docker", "image", "inspect", from); code != 0 {
+		if out, code := engine(t, "docker", "pull", "-q", from); code != 0 {
+			t.Skip("the image of Go cannot be had: " + out)
+		}
+	}
+	clone := filepath.Join(t.TempDir(), "clone")
+	if out, code := engine(t, "git", "clone", "-q", ".", clone); code != 0 {
+		t.Fatal(out)
+	}
+	defer engine(t, "docker", "rmi", "-f", "takt-of-clone")
+	if out, code := engine(t, "docker", "build", "-q", "-t", "takt-of-clone", "-f", clone+"/docker/Dockerfile", clone); code != 0 {
+		t.Fatal(out)
+	}
+	revision, _ := engine(t, "git", "describe", "--tags", "--always")
+	if out, code := engine(t, "docker", "run", "--rm", "takt-of-clone", "version"); code != 0 || !strings.HasPrefix(out, "takt "+strings.TrimSpace(revision)+" ") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if out, _ := engine(t, "docker", "inspect", "-f", "{{.Config.User}} {{.Config.WorkingDir}} {{.Config.Entrypoint}} {{len .RootFS.Layers}}", "takt-of-clone"); out != "10001:10001 /data [/takt] 3\n" {
+		t.Error(out)
+	}
+}
+
+// serveShell is takt -server in a container, with a port of it on this machine, as docs say
+// to run it. Beyond the container's loopback it wants a token, and TLS or to be told that
+// there is none; the tokens are readable for their owner alone, or a container's secret.
+func serveShell(t *testing.T, secret bool) {
+	dir := t.TempDir()
+	tokens, mode, at := filepath.Join(dir, "tokens"), os.FileMode(0o600), "/tokens"
+	if secret {
+		mode, at = 0o444, "/run/secrets/tokens"
+	}
+	const owner = 12345
+	err := errors.Join(os.WriteFile(tokens, []byte("ann correct-horse\n"), mode), os.Mkdir(filepath.Join(dir, "data"), 0o700))
+	if err = errors.Join(err, os.Chown(tokens, owner, owner), os.Chown(filepath.Join(dir, "data"), owner, owner), os.Chmod(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	out, code := engine(t, "docker", "run", "-d", "--rm", "-p", "127.0.0.1:0:8234", "-v", tokens+":/tokens:ro", "takt",
-		"-server", "--addr", "0.0.0.0:8234", "--token-file", "/tokens", "--insecure")
+	out, code := engine(t, "docker", "run", "-d", "--rm", "--user", fmt.Sprintf("%d:%d", owner, owner), "-p", "127.0.0.1:0:8234",
+		"-v", dir+"/data:/data", "-v", tokens+":"+at+":ro", "takt",
+		"-server", "--addr", "0.0.0.0:8234", "--token-file", at, "--insecure", "--allow-target", "127.0.0.1")
 	if code != 0 {
 		t.Fatal(out)
 	}
@@ -86,11 +121,11 @@ func serveShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "auth correct-horse\nstatus\nquit\n"); err != nil {
+	if _, err := io.WriteString(conn, "auth correct-horse\nstatus\nhttp --dry-run -n 1 http://127.0.0.1:8080/\nhttp -n 1 http://10.0.0.1/\nquit\n"); err != nil {
 		t.Fatal(err)
 	}
 	said, err := io.ReadAll(conn)
-	if err != nil || !strings.Contains(string(said), "0 commands queued") || !strings.Contains(string(said), "bye!") {
+	if err != nil || !strings.Contains(string(said), "0 commands queued") || strings.Contains(string(said), "127.0.0.1 may not") || !strings.Contains(string(said), "10.0.0.1 may not be loaded") || !strings.Contains(string(said), "bye!") {
 		t.Errorf("%v\n%s", err, said)
 	}
 }
