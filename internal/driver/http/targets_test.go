@@ -244,7 +244,6 @@ func TestTargetFaults(t *testing.T) {
 		"GET http://x/\n\nCookie: tiger\n":                          ":3: the line that begins with \"Cookie\" is no target",
 		"GET http://x/\ntiger1234tiger\n":                           ":2: the line is neither a header",
 		"tiger1234tiger\n":                                          ":1: the line is no target",
-		"http://x/\n":                                               ":1: \"http://x/\" is no target",
 		"GET http://x/\n\nGET http://x/\nA:\x01":                    ":4: header A",
 	} {
 		o := http.New()
