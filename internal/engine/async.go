@@ -478,6 +478,7 @@ func (a *async) cut(at time.Duration) {
 	close(a.quit)
 	for i := range a.slots {
 		if s := &a.slots[i]; s.busy {
+			// Operations start until the lock is taken here, also after the instant at.
 			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Outcome: record.UnfinishedSent}, nil)
 		}
 	}
