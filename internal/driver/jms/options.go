@@ -68,10 +68,11 @@ type Consume struct {
 
 // window is what the driver has to know of the schedule.
 type window struct {
-	rated   bool
-	warmup  time.Duration
-	pending int  // of each producer
-	single  bool // never is more than one message under way
+	rated    bool
+	warmup   time.Duration
+	pending  int  // of each producer
+	inFlight int  // messages of all producers, as the engine bounds them
+	single   bool // never is more than one message under way
 }
 
 // The names of Consume.Ack.
@@ -140,7 +141,7 @@ func (o *Options) Shape(e *engine.Options) {
 	if e.MaxInFlight == engine.DefaultInFlight {
 		e.MaxInFlight = all
 	}
-	o.window.single = e.MaxInFlight == 1
+	o.window.inFlight, o.window.single = e.MaxInFlight, e.MaxInFlight == 1
 	fault(e.MaxInFlight < o.CommitInterval*o.Producers*o.NumDestinations, fmt.Sprintf(
 		"at most %d messages in flight cannot fill transactions of %d in all producers; raise --max-in-flight", e.MaxInFlight, o.CommitInterval))
 }

@@ -17,7 +17,6 @@ const (
 	classConnection  = "connection"
 	classTransaction = "transaction"
 	classTooLarge    = "too_large"
-	classOther       = "client"
 )
 
 // producer sends to one destination. Its messages are numbered in the order in which
@@ -197,16 +196,13 @@ func classOf(s amqp.State) string {
 	return classConnection
 }
 
-// classify is the class of an error of Send.
+// classify is the class of a lasting error of Send: the message is too large, or its
+// link, session or connection is over.
 func classify(err error) string {
-	var e *amqp.Error
-	switch {
-	case errors.Is(err, amqp.ErrTooLarge):
+	if errors.Is(err, amqp.ErrTooLarge) {
 		return classTooLarge
-	case errors.As(err, &e):
-		return classConnection
 	}
-	return classOther
+	return classConnection
 }
 
 // detached is told when the link ends. Transactions that it had open are rolled back.

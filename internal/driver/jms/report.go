@@ -45,6 +45,7 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 	if r.o.sends {
 		rep.Extra["completed"], rep.Extra["blocked"] = c.completed, c.blocked
 		r.describeCredit(rep)
+		r.describeBound(rep)
 	}
 	if r.o.receives {
 		r.describeReceipt(rep, c)

@@ -1,0 +1,49 @@
+package jms
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// reachedShare is the part of the intended rate from which a rate counts as reached.
+const reachedShare = 0.99
+
+// describeBound names the setting that held messages back when the rate was not reached.
+func (r *run) describeBound(rep *takt.Report) {
+	bound, ack := r.o.inFlight(), rep.Latency[takt.LatencyService].Mean/1e6
+	if rep.Rate.Intended == nil || ack == 0 || !r.waitedForRoom(rep) {
+		return
+	}
+	intended := *rep.Rate.Intended
+	warn(rep, "pending_bound", "%.3g %% of the rate was sent: %s, and an acknowledgement took %.3g ms on average, which allows about %.0f/s; %.0f/s needs at least %.0f pending messages: raise --max-pending or --producers, or lower the rate",
+		100*rep.Rate.Achieved/intended, r.o.boundWords(), 1e3*ack, float64(bound)/ack, intended, math.Ceil(intended*ack))
+}
+
+// waitedForRoom reports whether the rate was missed since messages waited until fewer
+// were pending. Messages that the broker gave no credit for waited for the broker.
+func (r *run) waitedForRoom(rep *takt.Report) bool {
+	missed := rep.Rate.Achieved < reachedShare**rep.Rate.Intended
+	lag := rep.Latency[takt.LatencyScheduleLag].Mean
+	wait := rep.Latency[takt.LatencySendDelay].Mean - lag
+	return missed && wait > lag && r.credit.total.Seconds() < rep.DurationS/2
+}
+
+// boundWords says how many messages may be pending, and by which flags.
+func (o *Options) boundWords() string {
+	all, producers := o.inFlight(), o.Producers*len(o.destinations)
+	messages := "messages"
+	if all == 1 {
+		messages = "message"
+	}
+	if all < producers*o.window.pending {
+		return fmt.Sprintf("at most %d %s may be pending (--max-in-flight)", all, messages)
+	}
+	return fmt.Sprintf("at most %d %s may be pending (--max-pending %d, producers in all: %d)", all, messages, o.window.pending, producers)
+}
+
+// inFlight is how many messages may be pending in all.
+func (o *Options) inFlight() int {
+	return min(o.window.inFlight, o.Producers*len(o.destinations)*o.window.pending)
+}

@@ -1,0 +1,79 @@
+package jms
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// A rate beyond what the pending messages allow: the report names the setting that held
+// messages back. Where the bound held nothing back it says nothing.
+func TestPendingBound(t *testing.T) {
+	slow := func(int) (amqp.State, bool) {
+		time.Sleep(time.Millisecond) // so one pending message allows less than 1000/s
+		return amqp.Accepted, true
+	}
+	for _, c := range []struct {
+		name   string
+		change func(o *Options, e *engine.Options)
+		want   []string // nil: no warning
+	}{
+		{"one pending", func(*Options, *engine.Options) {}, []string{"at most 1 message may be pending (--max-pending 1, producers in all: 1)", "raise --max-pending"}},
+		{"two producers", func(o *Options, _ *engine.Options) { o.Producers, o.MaxPending = 2, 3 }, []string{"at most 6 messages may be pending (--max-pending 3, producers in all: 2)"}},
+		{"in flight", func(o *Options, e *engine.Options) { o.MaxPending, e.MaxInFlight = 100, 2 }, []string{"at most 2 messages may be pending (--max-in-flight)"}},
+		{"closed loop", func(_ *Options, e *engine.Options) { e.Rate, e.Duration, e.Requests = "", 0, 20 }, nil},
+		{"reached", func(_ *Options, e *engine.Options) { e.Rate = "20/s" }, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := served(t, &amqp.Fake{Outcome: slow}, NewProducer())
+			r := makeRun(t, o, func(e *engine.Options) {
+				e.Rate, e.Duration, e.Drain = "20000/s", 100*time.Millisecond, engine.DrainOf(10*time.Millisecond)
+				c.change(o, e)
+			})
+			said := message(r, "pending_bound")
+			if (said != "") != (c.want != nil) {
+				t.Errorf("the report warns %q, want %q; rate %+v", said, c.want, r.Rate)
+			}
+			for _, part := range c.want {
+				if !strings.Contains(said, part) {
+					t.Errorf("the report warns %q, want %q in it", said, part)
+				}
+			}
+		})
+	}
+}
+
+// message is that of the first warning of a code; "": there is none.
+func message(r *takt.Report, code string) string {
+	for _, w := range r.Warnings {
+		if w.Code == code {
+			return w.Message
+		}
+	}
+	return ""
+}
+
+// Whatever ended a connection, the messages that can no more be sent have its class.
+func TestClassesOfALostConnection(t *testing.T) {
+	for _, err := range []error{
+		errors.New("the broker ended the connection without a word"),
+		fmt.Errorf("cannot read from the broker: %w", syscall.ECONNRESET),
+		fmt.Errorf("cannot write to the broker: %w", syscall.EPIPE),
+		fmt.Errorf("the broker ended the link: %w", &amqp.Error{Condition: "amqp:internal-error"}),
+		amqp.ErrClosed,
+	} {
+		if class := classify(err); class != classConnection {
+			t.Errorf("%v has the class %s, want %s", err, class, classConnection)
+		}
+	}
+	if class := classify(fmt.Errorf("9 bytes where the broker takes 5: %w", amqp.ErrTooLarge)); class != classTooLarge {
+		t.Errorf("a message that is too large has the class %s", class)
+	}
+}
