@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,19 +25,25 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.IdleTimeout, fmt.Errorf("no connection within %v", o.IdleTimeout))
+	ctx, cancel := context.WithTimeout(ctx, o.IdleTimeout)
 	defer cancel()
-	c, err := dial(ctx, o)
+	began := time.Now()
+	attempt, fail := context.WithCancelCause(ctx)
+	go o.suspect(attempt, fail)
+	c, err := dial(attempt, o)
 	if err != nil {
-		switch ctx.Err() {
-		case context.DeadlineExceeded:
-			err = fmt.Errorf("no answer by AMQP 1.0 %s TLS: %w", map[bool]string{true: "over", false: "without"}[o.TLS != nil], context.Cause(ctx))
-		case context.Canceled:
-			err = context.Cause(ctx)
+		switch {
+		case ctx.Err() == context.DeadlineExceeded:
+			err = fmt.Errorf("%w, within %v", ErrSilent, time.Since(began).Round(time.Millisecond))
+		case attempt.Err() != nil:
+			err = context.Cause(attempt)
+		case hungUp(err):
+			err = cmp.Or(o.tryOtherWay(ctx), err)
 		}
-		return nil, fmt.Errorf("cannot connect to %s: %w", o.Addr, err)
+		err = fmt.Errorf("cannot connect to %s: %w", o.Addr, err)
 	}
-	return c, nil
+	fail(nil) // ends suspect
+	return c, err
 }
 
 func dial(ctx context.Context, o Options) (*Conn, error) {
@@ -87,6 +94,8 @@ const maxIdle = 24 * time.Hour
 func (c *Conn) expect(header string) error {
 	got, err := c.in.header()
 	switch {
+	case isTLS([]byte(got)) && c.opt.TLS == nil:
+		return ErrWantsTLS
 	case errors.Is(err, io.EOF) && c.opt.TLS == nil:
 		return malformed("it ended the connection in place of the header %q, as a port for TLS does", header)
 	case errors.Is(err, io.EOF):

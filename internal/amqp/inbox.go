@@ -72,13 +72,17 @@ func (in *inbox) wait() (frame, error) {
 	}
 }
 
-// header takes a protocol header.
+// header takes a protocol header, or the first bytes of what is none: an alert of TLS is
+// shorter than a header.
 func (in *inbox) header() (string, error) {
-	for in.end-in.at < protocolBytes {
+	for {
+		got := string(in.b[in.at:min(in.end, in.at+protocolBytes)])
+		if len(got) == protocolBytes || len(got) > 1 && !isAMQP(got) {
+			in.at += len(got)
+			return got, nil
+		}
 		if _, err := in.fill(protocolBytes); err != nil {
-			return "", err
+			return got, err
 		}
 	}
-	in.at += protocolBytes
-	return string(in.b[in.at-protocolBytes : in.at]), nil
 }

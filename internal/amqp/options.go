@@ -88,7 +88,7 @@ func (o *Options) connect(ctx context.Context) (net.Conn, error) {
 	secure := tls.Client(nc, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = nc.Close() // the handshake's error is the one to tell
-		return nil, err
+		return nil, handshakeFault(err)
 	}
 	return secure, nil
 }

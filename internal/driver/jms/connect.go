@@ -13,7 +13,7 @@ import (
 // nothing until they are released.
 func (r *run) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.ConnectTimeout,
-		fmt.Errorf("not all links stood within %v; raise --connect-timeout, or ask for fewer", r.o.ConnectTimeout))
+		fmt.Errorf("not all links were made within %v; raise --connect-timeout, or ask for fewer", r.o.ConnectTimeout))
 	defer cancel()
 	if r.o.receives {
 		if err := r.connectConsumers(ctx); err != nil {
@@ -34,7 +34,10 @@ func (r *run) dial(ctx context.Context, b broker, container string) (*conn, erro
 	c.Conn, err = b.dial(ctx, amqp.Options{
 		Container: container, SoleContainer: container != "", Eager: r.o.window.single, OnBurst: func() { <-ready; c.burst() },
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, amqp.ErrSilent) && len(r.conns) > 0: // it did answer before
+		return nil, context.Cause(ctx)
+	case err != nil:
 		return nil, err
 	}
 	close(ready)

@@ -194,6 +194,10 @@ func (b broker) dial(ctx context.Context, o amqp.Options) (*amqp.Conn, error) {
 	switch {
 	case errors.Is(err, amqp.ErrRefused):
 		return nil, fmt.Errorf("%w: --user and --password", err)
+	case errors.Is(err, amqp.ErrWantsTLS):
+		return nil, fmt.Errorf("%w; write amqps://%s", err, b.addr)
+	case errors.Is(err, amqp.ErrNoTLS):
+		return nil, fmt.Errorf("%w; write amqp://%s", err, b.addr)
 	case err != nil:
 		return nil, fmt.Errorf("%w; start a broker there, or name another with --url", err)
 	}

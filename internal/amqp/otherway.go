@@ -1,0 +1,126 @@
+package amqp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// What a port answers to a client that speaks to it in the wrong way.
+var (
+	// ErrWantsTLS: the port speaks TLS, and Options has none.
+	ErrWantsTLS = errors.New("the port wants TLS")
+	// ErrNoTLS: the port speaks AMQP without TLS, and Options has TLS.
+	ErrNoTLS = errors.New("the port speaks AMQP without TLS")
+	// ErrSilent: the port accepts connections and answers nothing in time.
+	ErrSilent = errors.New("the port does not answer, neither over TLS nor without")
+)
+
+// A broker may take the other way's first bytes for the beginning of something long, and
+// say nothing. Artemis does so both ways. A port that has been silent for silenceTime is
+// tried the other way, and gets graceTime more to answer: some ports speak both.
+const (
+	silenceTime = 300 * time.Millisecond
+	graceTime   = 700 * time.Millisecond
+	otherTime   = 2 * time.Second // that the other way may take
+)
+
+// suspect ends the attempt to connect, by fail, when the port turns out to speak the other
+// way. The attempt is over when ctx ends.
+func (o *Options) suspect(ctx context.Context, fail context.CancelCauseFunc) {
+	if !pause(ctx, silenceTime) {
+		return
+	}
+	if err := o.tryOtherWay(ctx); err != nil && pause(ctx, graceTime) {
+		fail(err)
+	}
+}
+
+// pause waits, and reports whether ctx has not ended meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// tryOtherWay connects once more, with TLS if Options has none and the other way round. It
+// returns nil unless the port understands that.
+func (o *Options) tryOtherWay(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, otherTime)
+	defer cancel()
+	nc, err := o.Dial(ctx, "tcp", o.Addr)
+	if err != nil {
+		return nil
+	}
+	defer nc.Close()
+	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if o.TLS == nil {
+		heard := &firstBytes{Conn: nc}
+		// Only the answer's first bytes count, so nothing needs to be verified.
+		_ = tls.Client(heard, &tls.Config{ServerName: o.Hostname, InsecureSkipVerify: true}).HandshakeContext(ctx)
+		if isTLS(heard.b) {
+			return ErrWantsTLS
+		}
+		return nil
+	}
+	answer := make([]byte, protocolBytes)
+	if _, err := nc.Write([]byte(protocolSASL)); err != nil {
+		return nil
+	}
+	if _, err := io.ReadFull(nc, answer); err != nil || !isAMQP(string(answer)) {
+		return nil
+	}
+	return ErrNoTLS
+}
+
+// hungUp reports whether the broker ended the connection, or said what is no AMQP.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errMalformed)
+}
+
+// firstBytes keeps the first bytes that are read.
+type firstBytes struct {
+	net.Conn
+	b []byte
+}
+
+func (f *firstBytes) Read(b []byte) (int, error) {
+	n, err := f.Conn.Read(b)
+	if len(f.b) < protocolBytes {
+		f.b = append(f.b, b[:n]...)
+	}
+	return n, err
+}
+
+// isTLS reports whether an answer begins as a record of TLS: an alert or a handshake.
+func isTLS(b []byte) bool { return len(b) >= 2 && (b[0] == 21 || b[0] == 22) && b[1] == 3 }
+
+// isAMQP reports whether an answer is the beginning of a protocol header.
+func isAMQP(s string) bool {
+	const magic = "AMQP"
+	return strings.HasPrefix(magic, s) || strings.HasPrefix(s, magic)
+}
+
+// handshakeFault says what a failed TLS handshake means, if the port does not speak TLS.
+func handshakeFault(err error) error {
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &record) && isAMQP(string(record.RecordHeader[:4])):
+		return ErrNoTLS
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the connection was ended in place of the TLS handshake: %w; is it a port for TLS?", err)
+	}
+	return err
+}
