@@ -114,7 +114,10 @@ func achieved(rate takt.Rate, u takt.Unit) (float64, string) {
 
 func latency(r *takt.Report, name, statistic string) (float64, string) {
 	l, ok := r.Latency[name]
+	_, oneWay := r.Latency[takt.LatencySend]
 	switch {
+	case !ok && oneWay && answered(name):
+		return 0, fmt.Sprintf("nobody acknowledged the operations, so there is no %s time; %s is from due until they were written", strings.ReplaceAll(name, "_", " "), takt.LatencySend)
 	case !ok:
 		return 0, fmt.Sprintf("the report has no latency %q; it has %s", name, strings.Join(names(r), ", "))
 	case l.Count == 0:
@@ -125,6 +128,14 @@ func latency(r *takt.Report, name, statistic string) (float64, string) {
 		"p95": l.P95, "p99": l.P99, "p99.9": l.P99_9, "p99.99": l.P99_99, "max": l.Max,
 	}[statistic], ""
 }
+
+// answered reports whether a latency ends with an answer.
+func answered(name string) bool {
+	return name == takt.LatencyResponse || name == takt.LatencyResponseOK || name == takt.LatencyService
+}
+
+// NeedsAnswer reports whether the assertion is about a time that ends with an answer.
+func (a Assertion) NeedsAnswer() bool { return answered(a.of) }
 
 func names(r *takt.Report) []string {
 	if len(r.Latency) == 0 {

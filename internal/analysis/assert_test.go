@@ -179,3 +179,33 @@ func FuzzParseAssertion(f *testing.F) {
 		}
 	})
 }
+
+// Where nobody answers no assertion on a time that ends with an answer can pass, and each
+// says why.
+func TestOneWay(t *testing.T) {
+	r := &takt.Report{Latency: map[string]takt.Latency{"send": {Count: 5, P99: 40}, "schedule_lag": {Count: 5, P99: 10}}}
+	for text, passes := range map[string]bool{
+		"p99<1s": false, "p99>0s": false, "service.max<1s": false, "response_ok.p50<1s": false, "send.p99<1ms": true, "schedule_lag.p99<1ms": true,
+	} {
+		a, err := analysis.ParseAssertion(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := a.Check(r)
+		if o.Passed != passes || !passes && !strings.Contains(o.Reason, "nobody acknowledged the operations") || a.NeedsAnswer() == passes {
+			t.Errorf("%v, needs an answer: %v", o, a.NeedsAnswer())
+		}
+	}
+}
+
+// A second in which nobody answered has a schedule lag all the same.
+func TestOneWayInterval(t *testing.T) {
+	r := analysis.OfInterval(takt.Interval{OK: 7, ScheduleLagP99: 30}, 1)
+	a, err := analysis.ParseAssertion("schedule_lag.p99>20us")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := a.Check(r); !o.Passed {
+		t.Error(o)
+	}
+}

@@ -27,8 +27,12 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 			r.Latency[name] = h.Summary()
 		}
 	}
-	// What was sent has a lag and a service time.
-	r.Latency[takt.LatencyScheduleLag] = takt.Latency{Count: r.Latency[takt.LatencyService].Count, P99: iv.ScheduleLagP99}
+	// What was sent has a lag, and a service time if somebody answers.
+	sent := r.Latency[takt.LatencyService].Count
+	if sent == 0 && iv.ScheduleLagP99 > 0 {
+		sent = ended
+	}
+	r.Latency[takt.LatencyScheduleLag] = takt.Latency{Count: sent, P99: iv.ScheduleLagP99}
 	return r
 }
 

@@ -107,7 +107,7 @@ func (s shard) faults() (faults []string) {
 	if s.Schedule.RunGroup == "" {
 		faults = append(faults, s.name()+" has no run_group, so nothing says which shards belong to it; run all of them with the same --run-group or --start-at")
 	}
-	if s.Counts.Sent > 0 && s.Latency[takt.LatencyResponse].Count == 0 {
+	if s.Counts.Sent > 0 && s.Latency[takt.LatencyResponse].Count+s.Latency[takt.LatencySend].Count == 0 {
 		faults = append(faults, s.name()+" has no histogram of response time; take the report that takt made, imported ones cannot be merged")
 	}
 	return faults

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,7 +47,7 @@ func judgeWhole(whole *takt.Report, list []shard, missing *MissingShardsError, s
 	said := unitedWarnings(list)
 	judgeLimits(whole, said)
 	if whole.Rate.Intended != nil {
-		judgeLag(whole, said, sums.histograms[takt.LatencyResponse], sums.histograms[takt.LatencyScheduleLag])
+		judgeLag(whole, said, cmp.Or(sums.histograms[takt.LatencyResponse], sums.histograms[takt.LatencySend]), sums.histograms[takt.LatencyScheduleLag])
 	}
 	whole.Warnings = append(whole.Warnings, said...)
 }

@@ -126,6 +126,7 @@ func (l *load) validate(args []string) []error {
 	faults = append(faults, l.demands.validate()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
+	faults = append(faults, l.checkAnswers()...)
 	o, looks := l.driver.(driver.Onlooker)
 	l.outputs.rowsFirst = looks && o.ShowsRows()
 	faults = append(faults, l.outputs.validate(l.env, format.Parse)...)
@@ -133,6 +134,29 @@ func (l *load) validate(args []string) []error {
 		faults = appendError(faults, overwrites(d, args))
 		if d.format.Asked && !looks {
 			faults = append(faults, fmt.Errorf("-o %s has what each request asked for, which only takt replay tells; take -o samples=%s", d.format.Name, d.path))
+		}
+	}
+	return faults
+}
+
+// checkAnswers refuses conditions on times that the run will not have.
+func (l *load) checkAnswers() (faults []error) {
+	u, ok := l.driver.(driver.Unanswered)
+	if !ok {
+		return nil
+	}
+	why, instead := u.NoAnswer()
+	if why == "" {
+		return nil
+	}
+	for _, a := range l.assertions {
+		if a.NeedsAnswer() {
+			faults = append(faults, fmt.Errorf("assertion %q cannot be judged: %s; assert %s", a.Text, why, instead))
+		}
+	}
+	for _, a := range l.conditions {
+		if a.NeedsAnswer() {
+			faults = append(faults, fmt.Errorf("condition %q of --abort-on cannot be judged: %s; use ok, failed, errors or rate", a.Text, why))
 		}
 	}
 	return faults

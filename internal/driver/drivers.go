@@ -90,6 +90,12 @@ type Follower interface {
 	Follows() bool
 }
 
+// Unanswered is implemented by Options whose runs may have no response time.
+type Unanswered interface {
+	// NoAnswer says why there is none, and what there is instead; "": there is one.
+	NoAnswer() (why, instead string)
+}
+
 // Row is one protocol: a subcommand.
 type Row struct {
 	Group, GroupShort   string   // the command that this is a subcommand of; "": takt itself

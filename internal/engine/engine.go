@@ -124,6 +124,7 @@ func newRun(p Plan) *run {
 		Phases:  p.Driver.Phases,
 		Warmup:  p.Warmup,
 		Window:  r.end,
+		OneWay:  p.Driver.OneWay,
 		Scrub:   p.Scrub,
 		Samples: roomFor(p, shards),
 	})

@@ -13,11 +13,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// primary names the latency that a report is about: the response time, or for a
-// run that only received what it has instead (the transfer time). "" when
-// nothing was measured.
+// primary names the latency that a report is about: the response time, or what a run
+// without answers (the send time) or without operations of its own (the transfer time) has
+// instead. "" when nothing was measured.
 func primary(r *takt.Report) string {
-	for _, name := range append([]string{takt.LatencyResponse, "transfer"}, sorted(r.Latency)...) {
+	for _, name := range append([]string{takt.LatencyResponse, takt.LatencySend, "transfer"}, sorted(r.Latency)...) {
 		if r.Latency[name].Count > 0 {
 			return name
 		}

@@ -139,7 +139,7 @@ func indexOf(phases []string) phaseIndex {
 // did not end says nothing about its phases.
 func (p phaseIndex) operation(s *takt.Sample) operation {
 	o := operation{s, unknown, unknown, unknown, unknown, unknown, unknown}
-	if s.Class != takt.ClassDropped {
+	if s.Class != takt.ClassDropped && s.Done != takt.NoAnswer {
 		o.response = s.Done - s.Due
 	}
 	if s.Sent != takt.NotSent {

@@ -26,7 +26,7 @@ func rates(r *takt.Report) string {
 			asked += " (" + clean(r.Schedule.Profile+", "+r.Schedule.Arrivals) + ")"
 		}
 		return asked + ", " + achieved + " (" + percent(r.Rate.Achieved, *r.Rate.Intended) + ")"
-	case hasResponse(r):
+	case sends(r):
 		return "closed loop, " + achieved
 	case r.Counts.OK > 0:
 		return rate(r.Rate.Achieved) + " received"
@@ -35,11 +35,12 @@ func rates(r *takt.Report) string {
 	}
 }
 
-// hasResponse tells a closed loop from a run that only received: both have no
-// intended rate, but only the latter has no response time, not even an empty one.
-func hasResponse(r *takt.Report) bool {
-	_, has := r.Latency[takt.LatencyResponse]
-	return has
+// sends tells a closed loop from a run that only received: both have no intended rate,
+// but only the latter has no response or send time, not even an empty one.
+func sends(r *takt.Report) bool {
+	_, answered := r.Latency[takt.LatencyResponse]
+	_, oneWay := r.Latency[takt.LatencySend]
+	return answered || oneWay
 }
 
 // volumes is what went over the wire in each direction, if anything did.

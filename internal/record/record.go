@@ -41,6 +41,7 @@ type Config struct {
 	Phases []string            // names of Result.Phases
 	Warmup time.Duration       // operations due before it are in no measured figure
 	Window time.Duration       // planned end of the schedule; negative: not known
+	OneWay bool                // as in takt.Driver
 	Scrub  func(string) string // takes secrets out of samples and bodies; nil: nothing to hide
 	// Samples is how many rows each shard holds until TakeSamples, and one spare set
 	// beside them; 0: no rows are kept.

@@ -102,10 +102,16 @@ func (r *Recorder) receiveOnly(rep *takt.Report, e End) {
 
 func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
 	t, m := r.total, map[string]takt.Latency{}
-	if !receiveOnly {
+	switch {
+	case receiveOnly:
+	case r.cfg.OneWay:
+		m[takt.LatencySend] = r.response().Summary()
+	default:
 		m[takt.LatencyResponseOK] = t.ok.Summary()
 		m[takt.LatencyResponse] = r.response().Summary()
 		m[takt.LatencyService] = t.service.Summary()
+	}
+	if !receiveOnly {
 		m[takt.LatencySendDelay] = t.delay.Summary()
 		m[takt.LatencyScheduleLag] = t.lag.Summary()
 	}

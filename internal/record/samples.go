@@ -64,6 +64,11 @@ func (r *Recorder) TakeSamples(into []takt.Sample) []takt.Sample {
 		r.spareRows = full
 	}
 	slices.SortFunc(into[before:], func(a, b takt.Sample) int { return cmp.Compare(a.Done, b.Done) })
+	if r.cfg.OneWay {
+		for i := range into[before:] {
+			into[before+i].Done = takt.NoAnswer
+		}
+	}
 	return into
 }
 

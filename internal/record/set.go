@@ -298,6 +298,7 @@ func (s *set) merge(o *set, rest func()) {
 }
 
 // mergeLive adds what an interval shows, the warm-up included, and calls rest as merge does.
+// Where nobody answers that is no response and service time.
 func (s *set) mergeLive(o *set, rest func()) {
 	add(&s.counts, &o.counts)
 	add(&s.counts, &o.warm)
@@ -307,7 +308,7 @@ func (s *set) mergeLive(o *set, rest func()) {
 		{s.service, o.service}, {s.service, o.warmSvc},
 		{s.lag, o.lag}, {s.lag, o.warmLag},
 	} {
-		if m.from != nil && m.from.Count() > 0 {
+		if m.from != nil && m.from.Count() > 0 && (m.into == s.lag || !s.cfg.OneWay) {
 			m.into.Merge(m.from)
 			rest()
 		}

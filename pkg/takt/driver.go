@@ -26,6 +26,7 @@ func (r *Result) Reset() { *r = Result{Body: r.Body[:0]} }
 // ways to perform an operation the engine prefers Loop, then Async, then Worker.
 type Driver struct {
 	Phases  []string                        // names of Result.Phases, at most MaxPhases
+	OneWay  bool                            // nobody answers: an operation ends when it is written, and has no response and service time
 	Probe   func(ctx context.Context) error // reach the target without an operation; an error ends the run before its start
 	Loop    *Loop
 	Async   func(i int, sink Sink) (AsyncWorker, error)

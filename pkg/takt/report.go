@@ -57,6 +57,10 @@ const (
 	LatencyScheduleLag = "schedule_lag"
 )
 
+// LatencySend is what operations have in place of the response and service time where
+// nobody answers them: from due until the operation was written. See Driver.OneWay.
+const LatencySend = "send"
+
 // Verdict says whether the figures are the target's.
 type Verdict string
 

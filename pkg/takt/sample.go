@@ -9,7 +9,7 @@ type Sample struct {
 	Seq           uint64                   // position in the whole schedule
 	Due, Free     time.Duration            // as the package comment has them
 	Sent          time.Duration            // NotSent: it never was
-	Done          time.Duration            // unfinished: the instant of the cut; dropped: Due
+	Done          time.Duration            // unfinished: the instant of the cut; dropped: Due; NoAnswer: see there
 	Phases        [MaxPhases]time.Duration // in the order of Driver.Phases; 0: did not happen
 	BytesSent     int64                    // on the wire
 	BytesReceived int64
@@ -19,6 +19,9 @@ type Sample struct {
 
 // NotSent as Sample.Sent: the operation was dropped, or still queued at the cut.
 const NotSent time.Duration = -1
+
+// NoAnswer as Sample.Done: nobody answers, see Driver.OneWay.
+const NoAnswer time.Duration = -1
 
 // Classes of operations that did not end. Drivers have others.
 const (

@@ -13,7 +13,7 @@ const reachedShare = 0.99
 // describeBound names the setting that held messages back when the rate was not reached.
 func (r *run) describeBound(rep *takt.Report) {
 	bound, ack := r.o.inFlight(), rep.Latency[takt.LatencyService].Mean/1e6
-	if rep.Rate.Intended == nil || ack == 0 || !r.waitedForRoom(rep) {
+	if rep.Rate.Intended == nil || ack == 0 || r.why() != nil || !r.waitedForRoom(rep) {
 		return
 	}
 	intended := *rep.Rate.Intended

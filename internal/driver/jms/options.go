@@ -222,6 +222,14 @@ func (o *Options) Secrets() []string {
 	return append(list, o.Consume.broker.secrets()...)
 }
 
+// NoAnswer implements driver.Unanswered.
+func (o *Options) NoAnswer() (why, instead string) {
+	if o.sends {
+		return "", ""
+	}
+	return "a consumer sends nothing, so there is no response time", "transfer.p99"
+}
+
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {
 	v := map[string]any{"url": o.Broker.broker.shown(), "destinations": names(o.destinations)}

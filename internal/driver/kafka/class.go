@@ -27,6 +27,7 @@ const (
 	classBufferFull   = "buffer_full"
 	classTransaction  = "transaction"
 	classLost         = "lost"
+	classNotStored    = "not_stored"
 	classClosed       = "closed"
 	classOther        = "client"
 )

@@ -137,6 +137,11 @@ func (o *Consume) Variables() map[string]any {
 	return v
 }
 
+// NoAnswer implements driver.Unanswered.
+func (o *Consume) NoAnswer() (why, instead string) {
+	return "a consumer sends nothing, so there is no response time", "transfer.p99"
+}
+
 // Open makes the driver of one run.
 func (o *Consume) Open(context.Context, int) (*takt.Driver, error) {
 	o.wire = &wire{}

@@ -58,6 +58,9 @@ func (o *E2E) Variables() map[string]any {
 	return v
 }
 
+// NoAnswer implements driver.Unanswered: the receipt is the answer.
+func (o *E2E) NoAnswer() (why, instead string) { return "", "" }
+
 // Open makes the driver of one run.
 func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 	o.begin()

@@ -55,6 +55,16 @@ func (m *meter) answered(records []record) {
 	m.bytes.Add(uint64(bytes))
 }
 
+// written is how many records were acknowledged, or written where nobody acknowledges, by
+// partition.
+func (m *meter) written() []uint64 {
+	list := make([]uint64, len(m.acked))
+	for i := range m.acked {
+		list[i] = m.acked[i].Load()
+	}
+	return list
+}
+
 func (m *meter) failure(err error) {
 	m.failed.Add(1)
 	if m.onFailure != nil {

@@ -48,6 +48,7 @@ type Produce struct {
 	Create      Create
 
 	run        runID
+	before     *logEnds // nil: somebody acknowledges, or there is no broker
 	text       *text
 	partitions int32
 	narrator   *narrator // nil: nobody asked
@@ -250,13 +251,18 @@ func (o *Produce) Open(context.Context, int) (*takt.Driver, error) {
 	var p *producer
 	d := &takt.Driver{
 		Phases: phases(),
+		OneWay: o.oneWay(),
 		Probe:  o.probe,
 		Async: func(_ int, sink takt.Sink) (_ takt.AsyncWorker, err error) {
 			p, err = o.open(sink)
+			if err == nil && o.before != nil {
+				p.await = o.awaitStored
+			}
 			return p, err
 		},
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.describe(r)
+			p.describeStored(r)
 			return nil
 		},
 	}
@@ -268,7 +274,7 @@ func (o *Produce) Open(context.Context, int) (*takt.Driver, error) {
 
 // begin makes what belongs to one run.
 func (o *Produce) begin() {
-	o.wire = &wire{}
+	o.wire, o.before = &wire{}, nil
 	o.partitions = 1
 	_, _ = rand.Read(o.run[:]) // it never fails
 }
@@ -277,12 +283,29 @@ func (o *Produce) begin() {
 func (o *Produce) probe(ctx context.Context) error {
 	partitions, err := o.findTopic(ctx, &o.Create)
 	o.partitions = int32(len(partitions))
+	if err == nil && o.Acks == acksNone {
+		o.before = o.findEnds(ctx, partitions)
+	}
 	return err
+}
+
+// oneWay reports whether nobody acknowledges records.
+func (o *Produce) oneWay() bool { return o.Noop || o.Acks == acksNone }
+
+// NoAnswer implements driver.Unanswered.
+func (o *Produce) NoAnswer() (why, instead string) {
+	switch {
+	case o.Noop:
+		return "with --noop nobody acknowledges a record, so there is no response time", "send.p99, from due until the record was made"
+	case o.Acks == acksNone:
+		return "with --required-acks none nobody acknowledges a record, so there is no response time", "send.p99, from due until the record was written, or use --required-acks local"
+	}
+	return "", ""
 }
 
 func (o *Produce) open(sink takt.Sink) (*producer, error) {
 	p := &producer{
-		sink: sink.(engine.BatchSink), wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != clientOwn, plain: o.Plain, inValue: o.inValue(),
+		sink: sink.(engine.BatchSink), wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != clientOwn, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
 		unordered: o.Client == clientSarama, apart: o.text.key != nil && o.Transaction == 0, partitions: o.partitions, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
 		transaction: o.Transaction, timeout: o.Timeout,

@@ -44,6 +44,7 @@ type producer struct {
 	tail        []byte             // what stands behind the value of every record: its headers
 	stampAt     int                // where in tail there is room for the stamp; 0: nowhere
 	library     bool               // the client takes messages, not batches as they are sent
+	oneWay      bool               // nobody acknowledges: records are over when they are written
 	plain       bool               // no stamps
 	inValue     bool               // the stamp stands in the value
 	received    bool               // an operation ends with its receipt, not with its acknowledgement
@@ -60,6 +61,9 @@ type producer struct {
 	linger      time.Duration
 	transaction int // records; 0: none
 	timeout     time.Duration
+
+	await  func(ctx context.Context, written []uint64) stored // nil: somebody says what is stored
+	stored stored
 
 	// What became of the records where an operation ends with its receipt.
 	fateMu  sync.Mutex
@@ -124,6 +128,9 @@ func (p *producer) Close() error {
 		_ = p.Flush(ctx) // what is not acknowledged by then never is
 		cancel()
 	}
+	if p.await != nil { // and brokers have time to end connections
+		p.stored = p.await(p.ctx, p.meter.written())
+	}
 	p.cancel()
 	p.graphite.stop()
 	closed := make(chan struct{})
@@ -153,6 +160,7 @@ func (p *producer) finishAll(records []record) {
 		switch {
 		case r.err != nil:
 			p.sink.Done(r.token, &takt.Result{Class: classify(r.err), Err: r.err})
+		case p.received && p.oneWay:
 		case p.received:
 			p.sink.Record(phaseAck, now-r.due)
 		default:
@@ -196,7 +204,7 @@ func (p *producer) giveUp() {
 			return
 		}
 		for _, token := range p.overdue(time.Since(p.start)) {
-			p.sink.Done(token, &takt.Result{Class: classLost, Err: errLost})
+			p.sink.Done(token, &takt.Result{Class: classLost, Err: p.errLost()})
 		}
 	}
 }
@@ -212,7 +220,12 @@ func (p *producer) overdue(now time.Duration) (tokens []uint64) {
 	return tokens
 }
 
-var errLost = errors.New("acknowledged, and not received in time")
+func (p *producer) errLost() error {
+	if p.oneWay {
+		return errors.New("written, and not received in time")
+	}
+	return errors.New("acknowledged, and not received in time")
+}
 
 // failedRecord is one that was not acknowledged while the run went on.
 type failedRecord struct {
@@ -270,6 +283,9 @@ func (p *producer) describe(r *takt.Report) {
 	extra["partitions"] = acked
 	extra["batches"] = p.meter.batches.Load()
 	extra["payload_bytes"] = p.meter.bytes.Load()
+	if n := p.wire.closed.Load(); n > 0 {
+		extra["connections_closed"] = n
+	}
 	if g := p.graphite; g != nil && g.lost.Load() > 0 {
 		warn(r, "graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
 	}

@@ -2,8 +2,11 @@ package kafka
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/taktload/takt/internal/kwire"
 	"github.com/taktload/takt/internal/sock"
@@ -12,7 +15,10 @@ import (
 
 // wire counts what goes over the connections of a run: with compression and
 // protocol, which no record knows of itself.
-type wire struct{ sent, received atomic.Int64 }
+type wire struct {
+	sent, received atomic.Int64 // bytes
+	closed         atomic.Int64 // connections that a broker closed
+}
 
 // drain moves what was counted since the last call into r, so that the sum of all
 // results is what went over the wire.
@@ -24,18 +30,39 @@ func (w *wire) drain(r *takt.Result) {
 type counted struct {
 	net.Conn
 	wire *wire
+	over atomic.Bool // closed, by either side
 }
 
 func (c *counted) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.wire.received.Add(int64(n))
+	c.look(err)
 	return n, err
 }
 
 func (c *counted) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	c.wire.sent.Add(int64(n))
+	c.look(err)
 	return n, err
+}
+
+// Close closes the connection, which is then not one that a broker closed.
+func (c *counted) Close() error {
+	c.over.Store(true)
+	return c.Conn.Close()
+}
+
+// look counts the connection once if err says that the broker closed it.
+func (c *counted) look(err error) {
+	if err != nil && hungUp(err) && c.over.CompareAndSwap(false, true) {
+		c.wire.closed.Add(1)
+	}
+}
+
+// hungUp reports whether the other side ended the connection.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // WriteBuffers writes pieces in one call, if the connection can do that.
@@ -47,6 +74,7 @@ func (c *counted) WriteBuffers(pieces [][]byte) (n int64, err error) {
 		n, err = b.WriteTo(c.Conn)
 	}
 	c.wire.sent.Add(n)
+	c.look(err)
 	return n, err
 }
 
@@ -55,5 +83,5 @@ func (c *Cluster) count(ctx context.Context, network, addr string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	return &counted{sock.Quiet(conn), c.wire}, nil
+	return &counted{Conn: sock.Quiet(conn), wire: c.wire}, nil
 }

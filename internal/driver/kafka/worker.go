@@ -194,7 +194,9 @@ func (w *worker) take() *batch {
 func (w *worker) ended(b *batch) {
 	took := time.Since(b.began)
 	w.meter.batch(took)
-	w.sink.Record(phaseBatch, took)
+	if !w.oneWay {
+		w.sink.Record(phaseBatch, took)
+	}
 	switch {
 	case w.transaction > 0 || w.apart:
 	case len(b.records) == 0:

@@ -1,0 +1,134 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// logEnds is where the partitions of the topic ended before the run. Where nobody
+// acknowledges records, how far the ends moved is all that brokers say of them.
+type logEnds struct {
+	at  map[int32]int64
+	err error // why they are not known
+}
+
+func (o *Produce) findEnds(ctx context.Context, partitions []int32) *logEnds {
+	at, err := o.listOffsets(ctx, partitions, offsetLatest)
+	return &logEnds{at, err}
+}
+
+// gained is how many records the partitions have gained until they ended at now, and how
+// many of those written are not among them, at least: others may write, too.
+func (e *logEnds) gained(written []uint64, now map[int32]int64) (gained, missing uint64) {
+	for i, n := range written {
+		p := int32(i)
+		more := uint64(max(0, now[p]-e.at[p])) // a partition of a topic that was made anew begins at 0
+		gained += more
+		missing += n - min(n, more)
+	}
+	return gained, missing
+}
+
+// Brokers read what was written only after it has been written.
+const (
+	storedEvery = 20 * time.Millisecond // that the ends are looked for
+	storedTime  = time.Second           // that they may stand still while something is missing
+)
+
+// stored is what the topic has of what was written without acknowledgement.
+type stored struct {
+	gained, missing uint64 // records; see logEnds.gained
+	err             error  // why that is not known
+}
+
+// describeStored holds what was written without acknowledgement against what the topic has
+// gained. Records that are not there have failed.
+func (p *producer) describeStored(rep *takt.Report) {
+	if p.await == nil {
+		return
+	}
+	s, closed, written := p.stored, p.wire.closed.Load(), total(p.meter.written())
+	if s.err != nil {
+		warn(rep, "stored", "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", written, s.err)
+	} else {
+		rep.Extra["stored"] = s.gained
+	}
+	if s.missing > 0 {
+		failOK(rep, s.missing, "written without acknowledgement, and not in the topic at the end"+closings(closed))
+	}
+	if closed > 0 {
+		warn(rep, "connections_closed", "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; use --required-acks local to see why", connections(closed))
+	}
+	if s.gained > written {
+		warn(rep, "stored", "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", s.gained, written)
+	}
+}
+
+func closings(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return "; the brokers closed " + connections(n)
+}
+
+func connections(n int64) string {
+	if n == 1 {
+		return "1 connection"
+	}
+	return fmt.Sprintf("%d connections", n)
+}
+
+func total(list []uint64) (n uint64) {
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
+
+// awaitStored looks at the ends until everything is there, or nothing more comes.
+func (o *Produce) awaitStored(ctx context.Context, written []uint64) (s stored) {
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	if s.err = o.before.err; s.err != nil {
+		return s
+	}
+	partitions := make([]int32, len(written))
+	for i := range partitions {
+		partitions[i] = int32(i)
+	}
+	for last := time.Now(); ; {
+		var now map[int32]int64
+		if now, s.err = o.listOffsets(ctx, partitions, offsetLatest); s.err == nil {
+			before := s.gained
+			if s.gained, s.missing = o.before.gained(written, now); s.gained != before {
+				last = time.Now()
+			}
+		}
+		if s.err == nil && s.missing == 0 || time.Since(last) >= storedTime || ctx.Err() != nil {
+			return s
+		}
+		select {
+		case <-time.After(storedEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// failOK makes n of the operations that were ok failed ones; those of the warm-up last.
+func failOK(rep *takt.Report, n uint64, why string) {
+	warm := n - min(n, rep.Counts.OK)
+	n -= warm
+	rep.Counts.OK, rep.Counts.Failed = rep.Counts.OK-n, rep.Counts.Failed+n
+	warm = min(warm, rep.WarmupCounts.OK)
+	rep.WarmupCounts.OK, rep.WarmupCounts.Failed = rep.WarmupCounts.OK-warm, rep.WarmupCounts.Failed+warm
+	if n == 0 {
+		return
+	}
+	rep.Errors = append(rep.Errors, takt.ErrorClass{Class: classNotStored, Count: n, Sample: why})
+	slices.SortStableFunc(rep.Errors, func(a, b takt.ErrorClass) int { return cmp.Compare(b.Count, a.Count) })
+}

@@ -1,0 +1,114 @@
+package kafka
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// A broker refuses records without acknowledgement by ending the connection. What is not
+// in the topic at the end has failed, whatever client wrote it.
+func TestRefusedWithoutAcks(t *testing.T) {
+	for _, every := range []int{1, 3} {
+		for _, client := range clients() {
+			t.Run(client, func(t *testing.T) {
+				t.Parallel()
+				c := broker(t)
+				n := 0
+				c.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+					c.KeepControl()
+					n++
+					return nil, errors.New("refused"), n%every == 0
+				})
+				o := producerOf(c)
+				o.Client, o.Acks, o.BatchSize = client, acksNone, 10
+				r := run(t, o, requests(200))
+				there := ends(t, c)
+				if r.Counts.OK != min(there, 200) || every == 1 && there > 0 || r.Counts.Failed == 0 {
+					t.Errorf("counts %+v, the topic holds %d records", r.Counts, there)
+				}
+				if len(r.Errors) != 1 || r.Errors[0].Class != classNotStored || r.Errors[0].Count != r.Counts.Failed || r.Errors[0].Sample == "" {
+					t.Errorf("errors %+v, counts %+v", r.Errors, r.Counts)
+				}
+				reads := client == clientOwn || client == clientFranz // sarama looks at the next write only
+				if closed, _ := r.Extra["connections_closed"].(int64); reads && (closed == 0 || !r.Warned("connections_closed")) {
+					t.Errorf("extra %v, warnings %v", r.Extra, r.Warnings)
+				}
+			})
+		}
+	}
+}
+
+// Without acknowledgement there is no response time, in no client, and neither is there
+// with --noop. Who reads what was written has one all the same.
+func TestOneWay(t *testing.T) {
+	c := broker(t)
+	for _, client := range append(clients(), "noop") {
+		o := producerOf(c)
+		o.Acks, o.Client = acksNone, client
+		if client == "noop" {
+			o.Acks, o.Client, o.Noop = acksLocal, clientOwn, true
+		}
+		r := run(t, o, requests(50))
+		for _, name := range []string{takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService, "batch"} {
+			if _, has := r.Latency[name]; has {
+				t.Errorf("%s: the report has a %s time", client, name)
+			}
+		}
+		if r.Latency[takt.LatencySend].Count != 50 || r.Counts.OK != 50 {
+			t.Errorf("%s: send %+v, counts %+v", client, r.Latency[takt.LatencySend], r.Counts)
+		}
+		if why, _ := o.NoAnswer(); why == "" {
+			t.Errorf("%s: nothing says why there is no response time", client)
+		}
+	}
+	o := e2eOf(c)
+	o.Acks = acksNone
+	r := run(t, o, requests(50))
+	if why, _ := o.NoAnswer(); why != "" || r.Latency[takt.LatencyResponse].Count != 50 || r.Latency["ack"].Count != 0 {
+		t.Errorf("e2e: %q, response %+v, ack %+v", why, r.Latency[takt.LatencyResponse], r.Latency["ack"])
+	}
+}
+
+func TestGained(t *testing.T) {
+	before := &logEnds{at: map[int32]int64{0: 10, 1: 5}}
+	for _, c := range []struct {
+		name            string
+		written         []uint64
+		now             map[int32]int64
+		gained, missing uint64
+	}{
+		{"all there", []uint64{3, 2}, map[int32]int64{0: 13, 1: 7}, 5, 0},
+		{"some missing", []uint64{3, 2}, map[int32]int64{0: 11, 1: 7}, 3, 2},
+		{"others write", []uint64{3, 2}, map[int32]int64{0: 20, 1: 5}, 10, 2},
+		{"a partition that came later", []uint64{3, 2, 4}, map[int32]int64{0: 13, 1: 7, 2: 4}, 9, 0},
+		{"a topic that was made anew", []uint64{3, 2}, map[int32]int64{0: 2, 1: 0}, 0, 5},
+	} {
+		if gained, missing := before.gained(c.written, c.now); gained != c.gained || missing != c.missing {
+			t.Errorf("%s: %d gained and %d missing, want %d and %d", c.name, gained, missing, c.gained, c.missing)
+		}
+	}
+}
+
+// Records that turn out to have failed leave the accounting as it was; those of the
+// warm-up come last.
+func TestFailOK(t *testing.T) {
+	rep := &takt.Report{
+		Counts: takt.Counts{Scheduled: 10, OK: 7, Failed: 2, Unfinished: 1}, WarmupCounts: takt.Counts{Scheduled: 4, OK: 4},
+		Errors: []takt.ErrorClass{{Class: "timeout", Count: 2}},
+	}
+	failOK(rep, 9, "why")
+	if want := (takt.Counts{Scheduled: 10, Failed: 9, Unfinished: 1}); rep.Counts != want {
+		t.Errorf("counts %+v, want %+v", rep.Counts, want)
+	}
+	if want := (takt.Counts{Scheduled: 4, OK: 2, Failed: 2}); rep.WarmupCounts != want {
+		t.Errorf("warm-up %+v, want %+v", rep.WarmupCounts, want)
+	}
+	if want := []takt.ErrorClass{{Class: classNotStored, Count: 7, Sample: "why"}, {Class: "timeout", Count: 2}}; !slices.Equal(rep.Errors, want) {
+		t.Errorf("errors %+v, want %+v", rep.Errors, want)
+	}
+}
