@@ -122,7 +122,7 @@ func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
 	if a.plan.Driver.Receive != nil {
 		a.done.Go(func() {
 			if err := receive(a.ctx, a.plan.Driver, a); err != nil {
-				a.rec.Note("receive", err)
+				a.breakOffFor(err)
 				a.breakOff() // what was sent would never end
 			}
 		})

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ type receiver struct {
 	plan   Plan
 	now    func() time.Duration
 	count  uint64
+	last   time.Duration // when the last message came; 0: none has
 	closed bool
 	done   sync.WaitGroup
 }
@@ -34,11 +36,32 @@ func (r *receiver) prepare(context.Context) error { return nil }
 func (r *receiver) start(now func() time.Duration, _ func() pace.Waiter) {
 	r.now = now
 	r.done.Go(func() {
-		if err := receive(r.ctx, r.plan.Driver, r); err != nil {
-			r.rec.Note("receive", err)
+		err := receive(r.ctx, r.plan.Driver, r)
+		switch {
+		case err != nil:
+			r.breakOffFor(err)
+			r.rec.CloseWindow(r.now())
+		case r.ctx.Err() == nil: // it has read everything
+			r.closeWindow(r.now())
 		}
 		r.finish()
 	})
+}
+
+// closeWindow ends the window of a run that has all that it will get with its last message,
+// or at the instant at if none came: the silence behind it is not the target's rate.
+func (r *receiver) closeWindow(at time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last > r.warmup {
+		at = r.last
+	}
+	r.rec.CloseWindow(at)
+}
+
+// breakOffFor notes why the driver cannot go on; the command ends with exit code 1 then.
+func (f *flow) breakOffFor(err error) {
+	f.rec.Note("broke_off", fmt.Errorf("the run ended before its time: %w", err))
 }
 
 // receive runs the driver's receiver until it ends or ctx does.
@@ -99,6 +122,7 @@ func (r *receiver) Take(all []takt.Result) int {
 		return 0
 	}
 	r.rec.Received(0, now, all[:n])
+	r.last = now
 	r.count += n
 	r.scheduled += n
 	if r.count == limit {
@@ -116,12 +140,17 @@ func (r *receiver) open() bool {
 
 func (r *receiver) stop(time.Duration) { r.finish() }
 
-func (r *receiver) cut(time.Duration) {
+func (r *receiver) cut(at time.Duration) {
 	r.mu.Lock()
 	r.closed = true
 	r.scheduled = max(r.scheduled, r.plan.Requests) // what is missing was expected
+	count := r.count
 	r.mu.Unlock()
 	r.cancel()
+	if count > 0 && count < r.plan.Requests {
+		r.closeWindow(at)
+		r.rec.Note("short_count", fmt.Errorf("%d of %d messages came, the last one after %.1f s; the silence behind it is not in the rate", count, r.plan.Requests, r.last.Seconds()))
+	}
 }
 
 func (r *receiver) close() { leave(&r.done) }

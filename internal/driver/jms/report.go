@@ -54,7 +54,9 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 		warn(rep, "url_options", "options of the URL that only CORE knows were ignored: %s", strings.Join(names, ", "))
 	}
 	if err := r.why(); err != nil {
-		warn(rep, "broke_off", "the run ended before its time: %v", err)
+		if r.o.sends { // else the engine says it
+			warn(rep, "broke_off", "the run ended before its time: %v", err)
+		}
 		r.o.follower.fail()
 	}
 	return nil

@@ -123,9 +123,10 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 		r.release()
 		select {
 		case <-ctx.Done():
-		case <-r.broke: // Finish says why
+			return nil
+		case <-r.broke:
+			return r.why()
 		}
-		return nil
 	}
 	return d, nil
 }

@@ -38,7 +38,7 @@ type content struct {
 type batch struct {
 	worker   *worker
 	stamp    stamp    // of the last record; the run and the stream are those of all
-	numbers  []uint64 // of the next record, by partition
+	numbers  *numbers // of the next records
 	ops      []pending
 	tokens   []uint64  // of ops: all that an answer needs of a uniform batch
 	room     int       // bytes that the records of ops take, at most
@@ -51,6 +51,16 @@ type batch struct {
 	began    time.Time
 	left     atomic.Int32 // records without an answer
 	aside    any          // what the client keeps with it
+}
+
+// numbers are those of the next records, by partition. Only whoever writes uses them.
+type numbers []uint64
+
+// grow makes room for so many partitions.
+func (n *numbers) grow(partitions int32) {
+	for int32(len(*n)) < partitions {
+		*n = append(*n, 0)
+	}
 }
 
 // part is what of a batch goes to one partition.
@@ -78,24 +88,26 @@ func (b *batch) fill() {
 	}
 	b.spare, b.parts = append(b.spare, b.parts...), b.parts[:0]
 	b.records, b.contents = b.records[:0], b.contents[:0]
+	partitions := w.partitions.Load() // somebody may add some
+	b.numbers.grow(partitions)
 	if w.text.key != nil {
-		b.fillByKey()
+		b.fillByKey(partitions)
 		return
 	}
 	turn := w.turn
-	w.turn = (w.turn + 1) % w.partitions
+	w.turn = (w.turn + 1) % partitions
 	p := b.part(turn, b.room)
-	p.first, p.bytes = b.numbers[turn], 0
+	p.first, p.bytes = (*b.numbers)[turn], 0
 	for i := range b.ops {
 		p.bytes += b.render(p, &b.ops[i], nil)
 	}
 }
 
-// fillByKey is fill where each record's key says which partition it goes to.
-func (b *batch) fillByKey() {
+// fillByKey is fill where each record's key says to which of so many partitions it goes.
+func (b *batch) fillByKey(partitions int32) {
 	w := b.worker
-	if b.byPlace == nil {
-		b.byPlace = make([]*part, w.partitions)
+	if missing := int(partitions) - len(b.byPlace); missing > 0 {
+		b.byPlace = append(b.byPlace, make([]*part, missing)...)
 	}
 	b.keys = slices.Grow(b.keys[:0], len(b.ops)*w.text.keyBytes())
 	for i := range b.ops {
@@ -103,7 +115,7 @@ func (b *batch) fillByKey() {
 		from := len(b.keys)
 		b.keys = w.text.key.Append(b.keys, op.seq)
 		key := b.keys[from:len(b.keys):len(b.keys)]
-		partition := w.route(key)
+		partition := w.route(key, partitions)
 		p := b.byPlace[partition]
 		if p == nil {
 			p = b.part(partition, 0)
@@ -133,7 +145,7 @@ func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	w := b.worker
 	size = w.text.size(op.seq)
 	value, tail := p.End(w.text.append(p.Begin(key, size, w.tail), op.seq), w.tail)
-	number := &b.numbers[p.Partition()]
+	number := &(*b.numbers)[p.Partition()]
 	m := content{key: key, value: value}
 	if w.stampAt > 0 {
 		m.stamp = tail[w.stampAt : w.stampAt+stampBytes]
@@ -181,6 +193,19 @@ func (b *batch) end(i int, err error) {
 	}
 	if b.left.Add(-1) == 0 {
 		b.worker.ended(b)
+	}
+}
+
+// fail ends all records of b, which was not written.
+func (b *batch) fail(err error) {
+	if !b.worker.library {
+		for _, p := range b.parts {
+			p.end(err)
+		}
+		return
+	}
+	for i := range b.records {
+		b.end(i, err)
 	}
 }
 

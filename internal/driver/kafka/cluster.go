@@ -224,6 +224,7 @@ func (c *Cluster) sarama() *sarama.Config {
 	s.Net.Proxy.Enable, s.Net.Proxy.Dialer = true, dialer{c}
 	s.Net.TLS.Enable, s.Net.TLS.Config = c.config != nil, c.config
 	s.Metadata.AllowAutoTopicCreation = false
+	s.Metadata.RefreshFrequency = watchEvery // so groups find the partitions that were added
 	c.SASL.sarama(s)
 	return s
 }

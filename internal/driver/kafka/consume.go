@@ -29,6 +29,10 @@ type Consume struct {
 	MinBytes  int
 	MaxWait   time.Duration // of a fetch
 
+	Exit bool // at the end that the log has at the start
+
+	known   int32 // partitions of the topic
+	ends    map[int32]int64
 	wanted  []int32
 	at      int64           // what From says, as Kafka's ListOffsets takes it
 	offsets map[int32]int64 // where to start, of assigned partitions
@@ -60,6 +64,8 @@ func (o *Consume) AddFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.Partition, "partition", "", "consume only the partitions of this `LIST`, such as 0,2")
 	fs.StringVar(&o.From, "from", o.From, "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
+	fs.BoolVar(&o.Exit, "exit", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
+	fs.BoolVar(&o.Exit, "e", false, "= --exit")
 	fs.IntVar(&o.MinBytes, "fetch-min-bytes", o.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
 	fs.Var((*schedule.DurationValue)(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
@@ -80,6 +86,7 @@ func (o *Consume) Validate(args []string) []error {
 	refuse(o.rated, "a consumer takes what there is: drop --rate and --stages, and say with --duration or -n when it ends")
 	refuse(o.pooled, "--connections says nothing here; one client reads all partitions")
 	refuse(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
+	refuse(o.Exit && o.Client == clientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
 	refuse(o.MinBytes < 1 || o.MaxWait <= 0, "--fetch-min-bytes must be at least 1 and --fetch-max-wait above 0")
 	for _, err := range []error{o.readPartitions(), o.readFrom()} {
 		if err != nil {
@@ -134,6 +141,9 @@ func (o *Consume) Variables() map[string]any {
 	if o.Partition != "" {
 		v["partition"] = o.Partition
 	}
+	if o.Exit {
+		v["exit"] = true
+	}
 	return v
 }
 
@@ -147,38 +157,104 @@ func (o *Consume) Open(context.Context, int) (*takt.Driver, error) {
 	o.wire = &wire{}
 	r := newReceiver(o.wire, nil)
 	return &takt.Driver{
-		Phases: phases(),
-		Probe:  o.probe,
-		Receive: func(ctx context.Context, sink takt.Sink) error {
-			c, err := o.connect()
-			if err != nil {
-				return err
-			}
-			defer c.close()
-			return r.receive(ctx, c, sink)
-		},
-		Finish: func(_ context.Context, rep *takt.Report) error {
+		Phases:  phases(),
+		Probe:   o.probe,
+		Receive: func(ctx context.Context, sink takt.Sink) error { return o.receive(ctx, r, sink) },
+		Finish: func(ctx context.Context, rep *takt.Report) error {
+			o.findLag(ctx, r, rep)
 			r.describe(rep)
+			o.wire.describeTopic(rep)
 			return nil
 		},
 	}, nil
 }
 
-func (o *Consume) connect() (consumer, error) {
+// errRead ends a run with --exit.
+var errRead = errors.New("everything was read")
+
+func (o *Consume) receive(ctx context.Context, r *receiver, sink takt.Sink) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.until, r.full = o.ends, func() { stop(errRead) }
+	c, err := o.connect(r)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	unwatch, err := o.watch(c, func(err error) { stop(err) })
+	if err != nil {
+		return err
+	}
+	defer unwatch()
+	err = r.receive(ctx, c, sink)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errRead):
+		return nil
+	case cause != nil:
+		return cause
+	}
+	return err
+}
+
+// watch looks at the topic for c.
+func (o *Consume) watch(c consumer, gone func(error)) (stop func(), err error) {
+	from := o.known
+	return o.watchTopic(from, func(_ context.Context, partitions int32) bool {
+		if len(o.wanted) == 0 {
+			c.follow(from, partitions)
+		}
+		from = partitions
+		return true
+	}, gone)
+}
+
+// lagTime is how long brokers may take to say where the log ends.
+const lagTime = 2 * time.Second
+
+// findLag asks where the log ends when the run does: a client knows that of the partitions
+// that it has just read.
+func (o *Consume) findLag(ctx context.Context, r *receiver, rep *takt.Report) {
+	ctx, cancel := context.WithTimeout(ctx, lagTime)
+	defer cancel()
+	if o.Group == "" && len(o.wanted) == 0 {
+		if there, err := o.partitions(ctx); err == nil {
+			for p := o.known; p < int32(len(there)); p++ {
+				r.add(p)
+			}
+		}
+	}
+	ends, err := o.listOffsets(ctx, r.read(), offsetLatest, o.Committed)
+	if err != nil {
+		warn(rep, "lag", "the end of the log cannot be found, so lag is as of the last records that came: %v", err)
+		return
+	}
+	r.setEnds(ends)
+}
+
+func (o *Consume) connect(r *receiver) (consumer, error) {
 	switch {
 	case o.Client == clientSarama && o.Group != "":
-		return o.openSaramaGroup()
+		return o.openSaramaGroup(r)
 	case o.Client == clientSarama:
-		return o.openSaramaPartitions()
+		return o.openSaramaPartitions(r)
 	}
-	return o.openFranzConsumer()
+	return o.openFranzConsumer(r)
 }
 
 // probe finds the partitions and where to start in each.
 func (o *Consume) probe(ctx context.Context) error {
 	there, err := o.findTopic(ctx, nil)
-	if err != nil || o.Group != "" {
+	if err != nil {
 		return err
+	}
+	o.known, o.ends = int32(len(there)), nil
+	if o.Exit {
+		if o.ends, err = o.listOffsets(ctx, there, offsetLatest, o.Committed); err != nil {
+			return err
+		}
+	}
+	if o.Group != "" {
+		return nil
 	}
 	for _, p := range o.wanted {
 		if !slices.Contains(there, p) {
@@ -188,13 +264,13 @@ func (o *Consume) probe(ctx context.Context) error {
 	if len(o.wanted) > 0 {
 		there = o.wanted
 	}
-	o.offsets, err = o.listOffsets(ctx, there, o.at)
+	o.offsets, err = o.listOffsets(ctx, there, o.at, o.Committed)
 	return err
 }
 
 // listOffsets are the offsets of the first records from an instant on, or where the
-// next record will come.
-func (c *Cluster) listOffsets(ctx context.Context, partitions []int32, at int64) (map[int32]int64, error) {
+// next record will come; with committed where the first open transaction begins.
+func (c *Cluster) listOffsets(ctx context.Context, partitions []int32, at int64, committed bool) (map[int32]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 	defer cancel()
 	cl, err := kgo.NewClient(c.franz()...)
@@ -204,7 +280,7 @@ func (c *Cluster) listOffsets(ctx context.Context, partitions []int32, at int64)
 	defer cl.Close()
 	offsets := map[int32]int64{}
 	for ask := partitions; len(ask) > 0; at = offsetLatest {
-		resp, err := offsetRequest(c.Topic, ask, at).RequestWith(ctx, cl)
+		resp, err := offsetRequest(c.Topic, ask, at, committed).RequestWith(ctx, cl)
 		if err != nil {
 			return nil, fmt.Errorf("the offsets of topic %s cannot be found: %w", c.Topic, err)
 		}
@@ -221,9 +297,12 @@ func (c *Cluster) listOffsets(ctx context.Context, partitions []int32, at int64)
 	return offsets, nil
 }
 
-func offsetRequest(topic string, partitions []int32, at int64) *kmsg.ListOffsetsRequest {
+func offsetRequest(topic string, partitions []int32, at int64, committed bool) *kmsg.ListOffsetsRequest {
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID = -1
+	if committed {
+		req.IsolationLevel = 1
+	}
 	t := kmsg.NewListOffsetsRequestTopic()
 	t.Topic = topic
 	for _, p := range partitions {

@@ -69,12 +69,15 @@ func TestConsumeCount(t *testing.T) {
 	c := filled(t)
 	for _, client := range []string{clientFranz, clientSarama} {
 		t.Run(client, func(t *testing.T) {
-			for _, n := range []uint64{100, 200} {
-				o := consumerOf(c)
+			for _, step := range []struct {
+				n   uint64
+				lag int64
+			}{{100, 200}, {200, 0}} {
+				n, o := step.n, consumerOf(c)
 				o.Client, o.Group = client, "counts by "+client
 				r := run(t, o, count(n))
-				received, _ := partitions(r)
-				if r.Counts.OK != n || received != n || r.Latency["transfer"].Count != n {
+				received, lag := partitions(r)
+				if r.Counts.OK != n || received != n || lag != step.lag || r.Latency["transfer"].Count != n {
 					t.Errorf("%d: counts %+v, %d of the partitions, %d transfers", n, r.Counts, received, r.Latency["transfer"].Count)
 				}
 				expect(t, r, allThere)
@@ -208,7 +211,7 @@ func TestConsumeFails(t *testing.T) {
 		o := consumerOf(c)
 		o.Client = client
 		r := run(t, o, count(1))
-		if r.Counts.OK != 0 || r.Counts.Unfinished != 1 || len(r.Warnings) == 0 || r.Warnings[0].Code != "receive" {
+		if r.Counts.OK != 0 || r.Counts.Unfinished != 1 || len(r.Warnings) == 0 || r.Warnings[0].Code != "broke_off" {
 			t.Errorf("%s: counts %+v, warnings %v", client, r.Counts, r.Warnings)
 		}
 	}
@@ -282,4 +285,51 @@ func TestE2EGivesUp(t *testing.T) {
 		t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 	}
 	expect(t, r, map[string]uint64{"lost": 20, "received": 0})
+}
+
+// With --exit a run ends when it has read what the log holds at the start, and its window
+// with the last record. What Kafka writes into the log for transactions counts as read.
+func TestConsumeExit(t *testing.T) {
+	c := broker(t)
+	p := producerOf(c)
+	p.Acks, p.Transaction, p.BatchSize = acksAll, 30, 10
+	run(t, p, requests(100))
+	for _, f := range []struct {
+		name   string
+		change func(o *Consume)
+		want   uint64
+	}{
+		{"all", func(*Consume) {}, 100},
+		{"committed", func(o *Consume) { o.Committed = true }, 100},
+		{"latest", func(o *Consume) { o.From = fromLatest }, 0},
+		{"group", func(o *Consume) { o.Group = "exit" }, 100},
+		{"group again", func(o *Consume) { o.Group = "exit" }, 0},
+		{"a partition", func(o *Consume) { o.Partition = "1" }, 30},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			o := consumerOf(c)
+			o.Exit = true
+			f.change(o)
+			r := run(t, o, func(e *engine.Options) { e.Duration = 20 * time.Second })
+			if r.Counts.Scheduled != f.want || r.Counts.OK != f.want || r.DurationS > 10 || r.Extra["lag"] != int64(0) {
+				t.Errorf("counts %+v after %v s, want %d; extra %v", r.Counts, r.DurationS, f.want, r.Extra)
+			}
+		})
+	}
+}
+
+// What nobody fetched is lag, too: that of a partition from which nothing came before the
+// run had what it wanted.
+func TestLagOfAll(t *testing.T) {
+	c := broker(t)
+	put(t, c, 300, time.Now())
+	for _, client := range []string{clientFranz, clientSarama} {
+		for _, group := range []string{"", "lag of " + client} {
+			o := consumerOf(c)
+			o.Client, o.Group = client, group
+			if r := run(t, o, count(1)); r.Extra["lag"] != int64(299) {
+				t.Errorf("%s %s: lag is %v, want 299; %v", client, group, r.Extra["lag"], r.Extra["partitions_received"])
+			}
+		}
+	}
 }

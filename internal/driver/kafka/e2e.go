@@ -77,17 +77,17 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 			return o.consume.probe(ctx)
 		},
 		Async: func(_ int, sink takt.Sink) (_ takt.AsyncWorker, err error) {
-			if c, err = o.listen(); err != nil {
+			if c, err = o.listen(r); err != nil {
 				return nil, err
 			}
 			if p, err = o.open(sink); err != nil {
 				return nil, err
 			}
 			p.received, p.uniform = true, false
-			return p, nil
+			return p, o.watch(p, o.grow(p, c))
 		},
 		Receive: func(ctx context.Context, sink takt.Sink) error {
-			return c.consume(ctx, &r.troubles, func(batch []message, at time.Time) int {
+			return c.consume(ctx, func(batch []message, at time.Time) int {
 				r.decode(batch, at)
 				for i := range batch {
 					m := &batch[i]
@@ -103,8 +103,9 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 				return len(batch)
 			})
 		},
-		Finish: func(_ context.Context, rep *takt.Report) error {
+		Finish: func(ctx context.Context, rep *takt.Report) error {
 			p.describe(rep)
+			o.consume.findLag(ctx, r, rep)
 			r.describe(rep)
 			rep.Extra["received"] = r.ledger.Received
 			rep.Extra["lost"] = p.lost(r)
@@ -119,12 +120,26 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 	}, nil
 }
 
-// listen begins to consume before anything is sent.
-func (o *E2E) listen() (consumer, error) {
-	if o.consume.Client == clientSarama {
-		return o.consume.openSaramaPartitions()
+// grow lets records go to the partitions that were added once they are read: that begins
+// with the fetch behind the one under way, and is so at the next look.
+func (o *E2E) grow(p *producer, c consumer) func(context.Context, int32) bool {
+	from := o.partitions
+	return func(ctx context.Context, partitions int32) bool {
+		if partitions > from {
+			c.follow(from, partitions)
+			from = partitions
+			return false
+		}
+		return p.grow(ctx, partitions)
 	}
-	f, err := o.consume.openFranzConsumer()
+}
+
+// listen begins to consume before anything is sent.
+func (o *E2E) listen(r *receiver) (consumer, error) {
+	if o.consume.Client == clientSarama {
+		return o.consume.openSaramaPartitions(r)
+	}
+	f, err := o.consume.openFranzConsumer(r)
 	if err != nil {
 		return nil, err
 	}

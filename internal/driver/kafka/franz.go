@@ -34,7 +34,7 @@ func (o *Produce) openFranz(i int) (client, error) {
 		kgo.ProducerBatchMaxBytes(int32(o.largest())),
 		kgo.BrokerMaxWriteBytes(int32(max(100<<20, 2*o.largest()))),
 		kgo.RecordDeliveryTimeout(o.Timeout), kgo.ProduceRequestTimeout(o.Timeout),
-		kgo.RequiredAcks(acks), kgo.ProducerBatchCompression(compression.franz()),
+		kgo.MetadataMinAge(freshness), kgo.RequiredAcks(acks), kgo.ProducerBatchCompression(compression.franz()),
 	)
 	switch {
 	case o.Transaction > 0:
@@ -110,6 +110,20 @@ func (f *franz) commit(ctx context.Context, abort bool) error {
 	_ = f.client.BeginTransaction() // if it fails, the records of the next one say so: these are committed
 	return err
 }
+
+// knows implements client.
+func (f *franz) knows(_ context.Context, partitions int32) bool {
+	for p := range partitions {
+		if leader, _, err := f.client.PartitionLeader(f.topic, p); leader < 0 || err != nil {
+			f.client.ForceMetadataRefresh()
+			return false
+		}
+	}
+	return true
+}
+
+// forsake implements client.
+func (f *franz) forsake(error) { f.client.PurgeTopicsFromProducing(f.topic) }
 
 func (f *franz) close() { f.client.Close() }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,25 +15,34 @@ import (
 
 // franzConsumer receives by franz-go.
 type franzConsumer struct {
+	*Consume
+	r        *receiver
 	client   *kgo.Client
 	fetching chan struct{} // closed when the first fetch is on its way
 	once     sync.Once
+	over     atomic.Bool // nothing is consumed any more
+
+	take  taking
+	batch []message
+	data  []*kgo.Record // of batch
 }
 
-func (o *Consume) openFranzConsumer() (*franzConsumer, error) {
-	f := &franzConsumer{fetching: make(chan struct{})}
+func (o *Consume) openFranzConsumer(r *receiver) (*franzConsumer, error) {
+	f := &franzConsumer{Consume: o, r: r, fetching: make(chan struct{})}
 	isolation := kgo.ReadUncommitted()
 	if o.Committed {
 		isolation = kgo.ReadCommitted()
 	}
 	opts := append(o.Cluster.franz(), kgo.FetchIsolationLevel(isolation), kgo.FetchMinBytes(int32(o.MinBytes)),
-		kgo.FetchMaxWait(o.MaxWait), kgo.WithHooks(f))
+		kgo.FetchMaxWait(o.MaxWait), kgo.KeepControlRecords(), kgo.MetadataMinAge(freshness), kgo.WithHooks(f))
 	if o.Group != "" {
-		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.AutoCommitMarks(), kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(o.offset()))
+		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.AutoCommitMarks(), kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(o.offset()),
+			kgo.MetadataMaxAge(watchEvery), kgo.AdjustFetchOffsetsFn(f.assigned), kgo.OnPartitionsRevoked(f.revoked), kgo.OnPartitionsLost(f.lost))
 	} else {
 		at := map[int32]kgo.Offset{}
 		for p, offset := range o.offsets {
 			at[p] = kgo.NewOffset().At(offset)
+			r.begin(p, offset)
 		}
 		opts = append(opts, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.Topic: at}))
 	}
@@ -49,6 +59,72 @@ func (o *Consume) offset() kgo.Offset {
 		return kgo.NewOffset().AtEnd()
 	}
 	return kgo.NewOffset().AfterMilli(o.at)
+}
+
+// assigned says where to start in the partitions that the group gave this member: where it
+// has committed nothing, as --from says, but in partitions that were added during the run
+// at their beginning.
+func (f *franzConsumer) assigned(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	var old, added []int32
+	nowhere := f.offset().EpochOffset().Offset
+	for p, offset := range offsets[f.Topic] {
+		switch at := offset.EpochOffset().Offset; {
+		case at >= 0 && at != nowhere:
+			f.r.begin(p, at)
+		case p >= f.known:
+			added = append(added, p)
+		default:
+			old = append(old, p)
+		}
+	}
+	for _, ask := range []struct {
+		partitions []int32
+		at         int64
+	}{{old, f.at}, {added, offsetBeginning}} {
+		starts, err := f.listOffsets(ctx, ask.partitions, ask.at, f.Committed)
+		if err != nil {
+			return nil, err
+		}
+		for p, at := range starts {
+			offsets[f.Topic][p] = kgo.NewOffset().At(at)
+			f.r.begin(p, at)
+		}
+	}
+	return offsets, nil
+}
+
+// revoked commits what was read, before other members of the group go on there.
+func (f *franzConsumer) revoked(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) {
+	commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime) // the group may be over
+	defer cancel()
+	if err := cl.CommitMarkedOffsets(commit); err != nil {
+		f.r.troubles.add(fmt.Errorf("what was read cannot be committed: %w", err))
+	}
+	f.lost(ctx, cl, partitions)
+}
+
+// lost notes what other members of the group read from now on. At the end of the run the
+// group takes everything from this one; nobody asks any more then.
+func (f *franzConsumer) lost(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
+	if f.over.Load() {
+		return
+	}
+	for _, p := range partitions[f.Topic] {
+		f.r.leave(p)
+	}
+}
+
+// follow implements consumer; a group looks for partitions itself.
+func (f *franzConsumer) follow(from, to int32) {
+	if f.Group != "" {
+		return
+	}
+	at := map[int32]kgo.Offset{}
+	for p := from; p < to; p++ {
+		at[p] = kgo.NewOffset().AtStart()
+		f.r.begin(p, 0)
+	}
+	f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{f.Topic: at})
 }
 
 // OnBrokerWrite implements kgo.HookBrokerWrite.
@@ -69,11 +145,12 @@ func (f *franzConsumer) await(ctx context.Context) error {
 }
 
 // consume implements consumer.
-func (f *franzConsumer) consume(ctx context.Context, t *troubles, take taking) error {
-	batch := make([]message, 0, maxBatch)
+func (f *franzConsumer) consume(ctx context.Context, take taking) error {
+	f.take = take
 	for {
 		fetches := f.client.PollFetches(ctx)
 		if ctx.Err() != nil {
+			f.over.Store(true)
 			return ctx.Err()
 		}
 		now := time.Now()
@@ -81,19 +158,39 @@ func (f *franzConsumer) consume(ctx context.Context, t *troubles, take taking) e
 			if lasts(e.Err) {
 				return fmt.Errorf("partition %d cannot be read: %w", e.Partition, e.Err)
 			}
-			t.add(e.Err)
+			f.r.troubles.add(e.Err)
 		}
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			for records := range slices.Chunk(p.Records, maxBatch) {
-				batch = batch[:0]
-				for _, r := range records {
-					batch = append(batch, message{partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: p.HighWatermark})
-				}
-				if n := take(batch, now); n > 0 {
-					f.client.MarkCommitRecords(records[n-1]) // nothing without a group
-				}
+				f.hand(records, p.HighWatermark, now)
 			}
 		})
+	}
+}
+
+// hand hands over records of one partition, which ends there, and passes what Kafka wrote
+// for itself.
+func (f *franzConsumer) hand(records []*kgo.Record, end int64, now time.Time) {
+	f.batch, f.data = f.batch[:0], f.data[:0]
+	for _, r := range records {
+		if !r.Attrs.IsControl() {
+			f.data = append(f.data, r)
+			f.batch = append(f.batch, message{partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: end})
+		}
+	}
+	wanted := 0
+	if len(f.batch) > 0 {
+		wanted = f.take(f.batch, now)
+	}
+	var read *kgo.Record
+	if wanted == len(f.batch) {
+		read = records[len(records)-1]
+		f.r.pass(read.Partition, read.Offset+1)
+	} else if wanted > 0 {
+		read = f.data[wanted-1]
+	}
+	if read != nil {
+		f.client.MarkCommitRecords(read) // nothing without a group
 	}
 }
 

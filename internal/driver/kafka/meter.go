@@ -10,13 +10,31 @@ import (
 // meter counts what the report, the seed's block and Graphite say of records beyond
 // operations.
 type meter struct {
-	batches, bytes, sent, failed atomic.Uint64   // bytes: of messages
-	acked                        []atomic.Uint64 // by partition
+	batches, bytes, sent, failed atomic.Uint64                    // bytes: of messages
+	acked                        atomic.Pointer[[]*atomic.Uint64] // by partition
 	windows                      []*window
 	onFailure                    func(error) // nil: nobody wants them
 }
 
-func newMeter(partitions int) *meter { return &meter{acked: make([]atomic.Uint64, partitions)} }
+func newMeter(partitions int32) *meter {
+	m := &meter{}
+	m.acked.Store(new([]*atomic.Uint64))
+	m.grow(partitions)
+	return m
+}
+
+// grow makes room for so many partitions. One goroutine at a time calls it, and others
+// count meanwhile.
+func (m *meter) grow(partitions int32) {
+	list := slices.Clone(*m.acked.Load())
+	for int32(len(list)) < partitions {
+		list = append(list, new(atomic.Uint64))
+	}
+	m.acked.Store(&list)
+}
+
+// of counts the acknowledged records of a partition.
+func (m *meter) of(partition int32) *atomic.Uint64 { return (*m.acked.Load())[partition] }
 
 // batch counts a batch that was answered.
 func (m *meter) batch(took time.Duration) {
@@ -28,7 +46,7 @@ func (m *meter) batch(took time.Duration) {
 
 // acknowledged counts records of one partition with so many bytes in all.
 func (m *meter) acknowledged(partition int32, records, bytes int) {
-	m.acked[partition].Add(uint64(records))
+	m.of(partition).Add(uint64(records))
 	m.sent.Add(uint64(records))
 	m.bytes.Add(uint64(bytes))
 }
@@ -45,12 +63,12 @@ func (m *meter) answered(records []record) {
 			m.failure(r.err)
 			continue
 		case r.partition != partition:
-			m.acked[partition].Add(acked)
+			m.of(partition).Add(acked)
 			acked, partition = 0, r.partition
 		}
 		acked++
 	}
-	m.acked[partition].Add(acked)
+	m.of(partition).Add(acked)
 	m.sent.Add(uint64(len(records)))
 	m.bytes.Add(uint64(bytes))
 }
@@ -58,9 +76,9 @@ func (m *meter) answered(records []record) {
 // written is how many records were acknowledged, or written where nobody acknowledges, by
 // partition.
 func (m *meter) written() []uint64 {
-	list := make([]uint64, len(m.acked))
-	for i := range m.acked {
-		list[i] = m.acked[i].Load()
+	var list []uint64
+	for _, n := range *m.acked.Load() {
+		list = append(list, n.Load())
 	}
 	return list
 }

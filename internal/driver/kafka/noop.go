@@ -27,5 +27,7 @@ func (n *noop) write(b *batch) {
 	}
 }
 
+func (n *noop) knows(context.Context, int32) bool  { return true }
+func (n *noop) forsake(error)                      {}
 func (n *noop) commit(context.Context, bool) error { return nil }
 func (n *noop) close()                             {}

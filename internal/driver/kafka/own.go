@@ -37,6 +37,7 @@ type own struct {
 	links   map[int32]*link // by broker
 	lanes   []lane          // by partition
 	astray  []*part         // whose leader is not known, or did not take them
+	gone    error           // why there are no leaders to look for; nil: there are
 	looking bool
 	looked  time.Time // when the leaders were asked for last; of look alone
 	written uint64    // parts
@@ -101,12 +102,15 @@ func (c *own) find(ctx context.Context) error {
 	for _, b := range resp.Brokers {
 		addrs[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 	}
+	if more := len(resp.Topics[0].Partitions) - len(c.lanes); more > 0 {
+		c.lanes = append(c.lanes, make([]lane, more)...)
+	}
 	for i := range c.lanes {
 		c.lanes[i].leader = nil
 	}
 	for _, p := range resp.Topics[0].Partitions {
 		addr, known := addrs[p.Leader]
-		if !known || p.Partition >= c.partitions {
+		if !known {
 			continue
 		}
 		l := c.links[p.Leader]
@@ -202,7 +206,7 @@ func (c *own) again(list []*part, err error) (over []*part) {
 	for _, p := range list {
 		c.lanes[p.Partition()].onWay--
 		p.err = err
-		if c.ctx.Err() == nil && passes(err) && time.Now().Before(p.deadline) {
+		if c.ctx.Err() == nil && c.gone == nil && passes(err) && time.Now().Before(p.deadline) {
 			c.stray(p)
 		} else {
 			over = append(over, p)
@@ -297,7 +301,7 @@ func (c *own) reroute(err error) (over []*part, done bool) {
 	}
 	for _, p := range list {
 		switch {
-		case c.ctx.Err() != nil || !time.Now().Before(p.deadline):
+		case c.ctx.Err() != nil || c.gone != nil || !time.Now().Before(p.deadline):
 			over = append(over, p)
 			if p.err == nil {
 				p.err = err
@@ -310,6 +314,24 @@ func (c *own) reroute(err error) (over []*part, done bool) {
 	}
 	c.looking = len(c.astray) > 0
 	return over, !c.looking
+}
+
+// knows implements client.
+func (c *own) knows(ctx context.Context, partitions int32) bool {
+	if err := c.find(ctx); err != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.lanes) >= int(partitions) && !slices.ContainsFunc(c.lanes, func(l lane) bool { return l.leader == nil })
+}
+
+// forsake implements client: what is astray ends with the next look.
+func (c *own) forsake(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = err
+	c.search()
 }
 
 // commit implements client: there are no transactions.

@@ -254,11 +254,13 @@ func (o *Produce) Open(context.Context, int) (*takt.Driver, error) {
 		OneWay: o.oneWay(),
 		Probe:  o.probe,
 		Async: func(_ int, sink takt.Sink) (_ takt.AsyncWorker, err error) {
-			p, err = o.open(sink)
-			if err == nil && o.before != nil {
+			if p, err = o.open(sink); err != nil {
+				return nil, err
+			}
+			if o.before != nil {
 				p.await = o.awaitStored
 			}
-			return p, err
+			return p, o.watch(p, p.grow)
 		},
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.describe(r)
@@ -270,6 +272,14 @@ func (o *Produce) Open(context.Context, int) (*takt.Driver, error) {
 		d.Probe = nil
 	}
 	return d, nil
+}
+
+// watch looks at the topic for p.
+func (o *Produce) watch(p *producer, grown func(context.Context, int32) bool) (err error) {
+	if !o.Noop {
+		p.unwatch, err = o.watchTopic(o.partitions, grown, p.forsake)
+	}
+	return err
 }
 
 // begin makes what belongs to one run.
@@ -306,17 +316,18 @@ func (o *Produce) NoAnswer() (why, instead string) {
 func (o *Produce) open(sink takt.Sink) (*producer, error) {
 	p := &producer{
 		sink: sink.(engine.BatchSink), wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != clientOwn, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
-		unordered: o.Client == clientSarama, apart: o.text.key != nil && o.Transaction == 0, partitions: o.partitions, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
+		unordered: o.Client == clientSarama, apart: o.text.key != nil && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
 		transaction: o.Transaction, timeout: o.Timeout,
 	}
+	p.partitions.Store(o.partitions)
 	p.Started(time.Now())
 	p.uniform = !p.library && !p.apart && o.Transaction == 0
 	p.tail, p.stampAt = o.tail()
 	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
 		p.inline = 0 // it answers at once: only in a goroutine of its own it gathers batches
 	}
-	p.meter = newMeter(int(o.partitions))
+	p.meter = newMeter(o.partitions)
 	o.narrator.follow(p.meter)
 	p.graphite = o.Graphite.start(p.meter, time.Duration(o.Interval)*time.Second)
 	p.ctx, p.cancel = context.WithCancel(context.Background())

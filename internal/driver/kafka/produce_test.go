@@ -75,7 +75,7 @@ func read(t *testing.T, c *kfake.Cluster, n uint64, opts ...kgo.Opt) map[int32][
 func ends(t *testing.T, c *kfake.Cluster) (n uint64) {
 	t.Helper()
 	o := consumerOf(c)
-	offsets, err := o.listOffsets(t.Context(), []int32{0, 1, 2}, offsetLatest)
+	offsets, err := o.listOffsets(t.Context(), []int32{0, 1, 2}, offsetLatest, false)
 	if err != nil {
 		t.Fatal(err)
 	}

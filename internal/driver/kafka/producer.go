@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -51,7 +52,7 @@ type producer struct {
 	uniform     bool               // the records of a batch share their partition and their fate
 	apart       bool               // a batch goes to several partitions, so each record has an answer of its own
 	unordered   bool               // writers do not wait for each other, so each has numbers of its own
-	partitions  int32
+	partitions  atomic.Int32
 	byKey       kgo.TopicPartitioner
 	writers     int // batches under way for each worker
 	inline      int // records that are written by the one who finds that they may be
@@ -61,6 +62,9 @@ type producer struct {
 	linger      time.Duration
 	transaction int // records; 0: none
 	timeout     time.Duration
+
+	unwatch func()                // ends the look at the topic
+	gone    atomic.Pointer[error] // why the topic is not there any more; nil: it is
 
 	await  func(ctx context.Context, written []uint64) stored // nil: somebody says what is stored
 	stored stored
@@ -120,6 +124,9 @@ const closeTime = time.Second
 
 // Close implements takt.AsyncWorker. A client that hangs is left behind.
 func (p *producer) Close() error {
+	if p.unwatch != nil {
+		p.unwatch()
+	}
 	p.fateMu.Lock()
 	p.closing = true
 	p.fateMu.Unlock()
@@ -159,7 +166,8 @@ func (p *producer) finishAll(records []record) {
 		r := &records[i]
 		switch {
 		case r.err != nil:
-			p.sink.Done(r.token, &takt.Result{Class: classify(r.err), Err: r.err})
+			err := p.reason(r.err)
+			p.sink.Done(r.token, &takt.Result{Class: classify(err), Err: err})
 		case p.received && p.oneWay:
 		case p.received:
 			p.sink.Record(phaseAck, now-r.due)
@@ -169,6 +177,38 @@ func (p *producer) finishAll(records []record) {
 	}
 	if len(good) > 0 {
 		p.finishGood(good)
+	}
+}
+
+// reason is why a record failed, which had that error: when the topic is gone, clients say
+// much of it.
+func (p *producer) reason(err error) error {
+	if gone := p.gone.Load(); gone != nil {
+		return *gone
+	}
+	return err
+}
+
+// grow lets records go to the partitions that were added, once each client knows them.
+func (p *producer) grow(ctx context.Context, partitions int32) bool {
+	for _, w := range p.workers {
+		if !w.client.knows(ctx, partitions) {
+			return false
+		}
+	}
+	p.meter.grow(partitions)
+	p.partitions.Store(partitions)
+	return true
+}
+
+// forsake ends the run, whose topic is gone.
+func (p *producer) forsake(err error) {
+	p.gone.Store(&err)
+	if e, ok := p.sink.(engine.Ender); ok {
+		e.End()
+	}
+	for _, w := range p.workers {
+		w.client.forsake(err)
 	}
 }
 
@@ -209,12 +249,13 @@ func (p *producer) giveUp() {
 	}
 }
 
-// overdue are the operations whose record should have come by now. Those whose record
+// overdue are the operations whose record should have come by now, or comes no more. Those whose record
 // came are over: they end only once.
 func (p *producer) overdue(now time.Duration) (tokens []uint64) {
 	p.fateMu.Lock()
 	defer p.fateMu.Unlock()
-	for p.awaited.len() > 0 && now-p.awaited.head().acked >= p.timeout {
+	gone := p.gone.Load() != nil
+	for p.awaited.len() > 0 && (gone || now-p.awaited.head().acked >= p.timeout) {
 		tokens = append(tokens, p.awaited.pop().token)
 	}
 	return tokens
@@ -276,8 +317,8 @@ func warn(r *takt.Report, code, format string, args ...any) {
 func (p *producer) describe(r *takt.Report) {
 	extra := r.Extra
 	acked := map[string]uint64{}
-	for i := range p.meter.acked {
-		acked[strconv.Itoa(i)] = p.meter.acked[i].Load()
+	for i, n := range p.meter.written() {
+		acked[strconv.Itoa(i)] = n
 	}
 	extra["run"] = p.run.String()
 	extra["partitions"] = acked
@@ -286,6 +327,10 @@ func (p *producer) describe(r *takt.Report) {
 	if n := p.wire.closed.Load(); n > 0 {
 		extra["connections_closed"] = n
 	}
+	if gone := p.gone.Load(); gone != nil {
+		warn(r, "broke_off", "the run ended before its time: %v", *gone)
+	}
+	p.wire.describeTopic(r)
 	if g := p.graphite; g != nil && g.lost.Load() > 0 {
 		warn(r, "graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
 	}

@@ -34,11 +34,15 @@ const maxBatch = 512
 // does not keep them.
 type taking func(batch []message, at time.Time) int
 
-// consumer is a library that receives records.
+// consumer is a library that receives records. It tells its receiver where it reads, and
+// its troubles.
 type consumer interface {
 	// consume hands over what arrives until ctx ends, or an error comes that does not
-	// pass; others go to t. take may be called by several goroutines.
-	consume(ctx context.Context, t *troubles, take taking) error
+	// pass. take may be called by several goroutines.
+	consume(ctx context.Context, take taking) error
+	// follow reads also the partitions that were added, from a number to another, unless
+	// the library finds them by itself. Other methods may be under way.
+	follow(from, to int32)
 	close()
 }
 
@@ -46,6 +50,9 @@ type consumer interface {
 type receiver struct {
 	wire *wire
 	own  *runID // e2e: only records of this run count; nil: those of all
+
+	until map[int32]int64 // the ends that are to be reached, by partition; nil: the run has another end
+	full  func()          // is called when they are
 
 	mu         sync.Mutex
 	ledger     *ledger.Ledger[streamKey]
@@ -81,6 +88,7 @@ func (t *troubles) describe(rep *takt.Report) {
 type partition struct {
 	received  uint64
 	next, end int64 // offsets
+	left      bool  // another member of the group reads it now
 }
 
 func newReceiver(w *wire, own *runID) *receiver {
@@ -160,13 +168,96 @@ func (r *receiver) place(batch []message, wanted int) {
 		p.received += uint64(wanted)
 		p.next = batch[wanted-1].offset + 1
 	}
+	r.checkEnds()
+}
+
+// begin notes that a partition is read from an offset on.
+func (r *receiver) begin(number int32, offset int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.partitions[number]
+	if p == nil {
+		p = &partition{}
+		r.partitions[number] = p
+	}
+	p.next, p.end, p.left = offset, max(p.end, offset), false
+	r.checkEnds()
+}
+
+// add notes a partition that was added too late to be read.
+func (r *receiver) add(number int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.partitions[number] == nil {
+		r.partitions[number] = &partition{}
+	}
+}
+
+// leave notes that another member of the group reads a partition from now on.
+func (r *receiver) leave(number int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.partitions[number]; p != nil {
+		p.left = true
+	}
+}
+
+// pass notes that a partition was read up to an offset: what Kafka writes into it for
+// itself is no message.
+func (r *receiver) pass(number int32, offset int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.partitions[number]; p != nil {
+		p.next, p.end = max(p.next, offset), max(p.end, offset)
+	}
+	r.checkEnds()
+}
+
+// checkEnds tells when all partitions were read to the end; the caller holds the lock.
+func (r *receiver) checkEnds() {
+	if r.until == nil {
+		return
+	}
+	reads := false
+	for number, p := range r.partitions {
+		if !p.left && p.next < r.until[number] {
+			return
+		}
+		reads = reads || !p.left
+	}
+	if reads {
+		r.full()
+	}
+}
+
+// read are the partitions that this consumer reads.
+func (r *receiver) read() (list []int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number, p := range r.partitions {
+		if !p.left {
+			list = append(list, number)
+		}
+	}
+	return list
+}
+
+// setEnds notes where partitions end.
+func (r *receiver) setEnds(ends map[int32]int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number, end := range ends {
+		if p := r.partitions[number]; p != nil {
+			p.end = max(p.next, end)
+		}
+	}
 }
 
 // receive is takt.Driver.Receive of consumers.
 func (r *receiver) receive(ctx context.Context, c consumer, sink takt.Sink) error {
 	taker := sink.(engine.Taker)
 	pool := sync.Pool{New: func() any { return new([maxBatch]takt.Result) }}
-	return c.consume(ctx, &r.troubles, func(batch []message, at time.Time) int {
+	return c.consume(ctx, func(batch []message, at time.Time) int {
 		r.decode(batch, at)
 		results := pool.Get().(*[maxBatch]takt.Result)
 		defer pool.Put(results)
@@ -186,8 +277,12 @@ func (r *receiver) describe(rep *takt.Report) {
 	defer r.mu.Unlock()
 	all, lag := map[string]any{}, int64(0)
 	for i, p := range r.partitions {
-		all[strconv.Itoa(int(i))] = map[string]any{"received": p.received, "lag": p.end - p.next}
-		lag += p.end - p.next
+		rest := p.end - p.next
+		if p.left {
+			rest = 0
+		}
+		all[strconv.Itoa(int(i))] = map[string]any{"received": p.received, "lag": rest}
+		lag += rest
 	}
 	rep.Extra["partitions_received"], rep.Extra["lag"] = all, lag
 	if r.from != "" {

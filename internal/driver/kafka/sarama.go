@@ -123,6 +123,22 @@ func (s *saramaSync) send(p sarama.SyncProducer, b *batch) {
 // write implements client: there is a writer for each batch that can be under way.
 func (s *saramaSync) write(b *batch) { s.batches <- b }
 
+func (s *saramaSync) knows(_ context.Context, partitions int32) bool {
+	return saramaKnows(s.client, s.topic, partitions)
+}
+
+// saramaKnows asks for the topic and reports whether it has so many partitions by now.
+func saramaKnows(c sarama.Client, topic string, partitions int32) bool {
+	if err := c.RefreshMetadata(topic); err != nil {
+		return false
+	}
+	list, err := c.WritablePartitions(topic)
+	return err == nil && len(list) >= int(partitions)
+}
+
+// forsake has nothing to do: sarama gives up after its tries.
+func (s *saramaSync) forsake(error) {}
+
 func (s *saramaSync) commit(context.Context, bool) error { return nil }
 
 func (s *saramaSync) close() {
@@ -133,6 +149,7 @@ func (s *saramaSync) close() {
 
 // saramaAsync sends by sarama's asynchronous producer.
 type saramaAsync struct {
+	client   sarama.Client
 	producer sarama.AsyncProducer
 	topic    string
 	headers  []sarama.RecordHeader
@@ -141,11 +158,16 @@ type saramaAsync struct {
 }
 
 func (o *Produce) openSaramaAsync() (client, error) {
-	p, err := sarama.NewAsyncProducer(o.brokers(), o.saramaConfig())
+	c, err := sarama.NewClient(o.brokers(), o.saramaConfig())
 	if err != nil {
 		return nil, err
 	}
-	s := &saramaAsync{producer: p, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}
+	p, err := sarama.NewAsyncProducerFromClient(c)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	s := &saramaAsync{client: c, producer: p, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}
 	s.done.Go(s.feed)
 	s.done.Go(func() {
 		for m := range p.Successes() {
@@ -177,9 +199,17 @@ func (s *saramaAsync) feed() {
 // write implements client: there is room for each batch that can be under way.
 func (s *saramaAsync) write(b *batch) { s.batches <- b }
 
+func (s *saramaAsync) knows(_ context.Context, partitions int32) bool {
+	return saramaKnows(s.client, s.topic, partitions)
+}
+
+// forsake has nothing to do: sarama gives up after its tries.
+func (s *saramaAsync) forsake(error) {}
+
 func (s *saramaAsync) commit(context.Context, bool) error { return nil }
 
 func (s *saramaAsync) close() {
 	close(s.batches)
 	s.done.Wait()
+	s.client.Close()
 }

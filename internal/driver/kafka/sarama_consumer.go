@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ func (o *Consume) saramaConsumerConfig() *sarama.Config {
 	s := o.Cluster.sarama()
 	c := &s.Consumer
 	c.Fetch.Min, c.MaxWaitTime, c.Return.Errors = int32(o.MinBytes), o.MaxWait, true
+	c.Retry.Backoff = freshness // its own, 2 s, is how long a new leader was not read
 	c.Offsets.Initial = sarama.OffsetOldest
 	if o.at == offsetLatest {
 		c.Offsets.Initial = sarama.OffsetNewest
@@ -53,64 +55,111 @@ func gather(batch []message, first *sarama.ConsumerMessage, from <-chan *sarama.
 
 // saramaPartitions receives by sarama from partitions that are assigned.
 type saramaPartitions struct {
-	consumer   sarama.Consumer
+	*Consume
+	r        *receiver
+	consumer sarama.Consumer
+
+	mu         sync.Mutex
 	partitions []sarama.PartitionConsumer
+	read       func(sarama.PartitionConsumer) // begins to read; nil: not yet, or not any more
 }
 
-func (o *Consume) openSaramaPartitions() (consumer, error) {
+func (o *Consume) openSaramaPartitions(r *receiver) (consumer, error) {
 	c, err := sarama.NewConsumer(o.brokers(), o.saramaConsumerConfig())
 	if err != nil {
 		return nil, err
 	}
-	s := &saramaPartitions{consumer: c}
+	s := &saramaPartitions{Consume: o, r: r, consumer: c}
 	for p, offset := range o.offsets {
-		pc, err := c.ConsumePartition(o.Topic, p, offset)
-		if err != nil {
+		r.begin(p, offset)
+		if err := s.open(p, offset); err != nil {
 			s.close()
 			return nil, fmt.Errorf("partition %d cannot be read: %w", p, err)
 		}
-		s.partitions = append(s.partitions, pc)
 	}
 	return s, nil
 }
 
+// open begins to fetch a partition.
+func (s *saramaPartitions) open(partition int32, offset int64) error {
+	pc, err := s.consumer.ConsumePartition(s.Topic, partition, offset)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.partitions = append(s.partitions, pc)
+	if s.read != nil {
+		s.read(pc)
+	}
+	return nil
+}
+
+// follow implements consumer.
+func (s *saramaPartitions) follow(from, to int32) {
+	for p := from; p < to; p++ {
+		s.r.begin(p, 0)
+		if err := s.open(p, sarama.OffsetOldest); err != nil {
+			s.r.troubles.add(fmt.Errorf("partition %d, which was added, cannot be read: %w", p, err))
+		}
+	}
+}
+
 // consume implements consumer.
-func (s *saramaPartitions) consume(ctx context.Context, t *troubles, take taking) error {
+func (s *saramaPartitions) consume(ctx context.Context, take taking) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var readers sync.WaitGroup
-	for _, pc := range s.partitions {
+	s.mu.Lock()
+	s.read = func(pc sarama.PartitionConsumer) {
 		readers.Go(func() {
-			var batch []message
-			for {
-				select {
-				case m, open := <-pc.Messages():
-					if !open {
-						return
-					}
-					batch = gather(batch[:0], m, pc.Messages())
-					batch[len(batch)-1].end = pc.HighWaterMarkOffset()
-					take(batch, time.Now())
-				case err := <-pc.Errors():
-					if err == nil {
-						continue // closed, and Messages too
-					}
-					if lasts(err) {
-						fail(err)
-						return
-					}
-					t.add(err)
-				case <-ctx.Done():
-					return
-				}
+			if err := s.readPartition(ctx, pc, take); err != nil {
+				fail(err)
 			}
 		})
 	}
+	for _, pc := range s.partitions {
+		s.read(pc)
+	}
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.mu.Lock()
+	s.read = nil
+	s.mu.Unlock()
 	readers.Wait()
 	return context.Cause(ctx)
 }
 
+// readPartition hands over what arrives from pc until ctx ends, or an error comes that does
+// not pass.
+func (s *saramaPartitions) readPartition(ctx context.Context, pc sarama.PartitionConsumer, take taking) error {
+	var batch []message
+	for {
+		select {
+		case m, open := <-pc.Messages():
+			if !open {
+				return nil
+			}
+			batch = gather(batch[:0], m, pc.Messages())
+			batch[len(batch)-1].end = pc.HighWaterMarkOffset()
+			take(batch, time.Now())
+		case err := <-pc.Errors():
+			if err == nil {
+				continue // closed, and Messages too
+			}
+			if lasts(err) {
+				return err
+			}
+			s.r.troubles.add(err)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 func (s *saramaPartitions) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, pc := range s.partitions {
 		pc.AsyncClose()
 	}
@@ -125,29 +174,33 @@ func (s *saramaPartitions) close() {
 
 // saramaGroup receives by sarama as a member of a group.
 type saramaGroup struct {
+	*Consume
+	r     *receiver
 	group sarama.ConsumerGroup
-	topic string
 	take  taking
 }
 
-func (o *Consume) openSaramaGroup() (consumer, error) {
+func (o *Consume) openSaramaGroup(r *receiver) (consumer, error) {
 	g, err := sarama.NewConsumerGroup(o.brokers(), o.Group, o.saramaConsumerConfig())
 	if err != nil {
 		return nil, err
 	}
-	return &saramaGroup{group: g, topic: o.Topic}, nil
+	return &saramaGroup{Consume: o, r: r, group: g}, nil
 }
 
+// follow implements consumer: a group looks for partitions itself.
+func (s *saramaGroup) follow(int32, int32) {}
+
 // consume implements consumer.
-func (s *saramaGroup) consume(ctx context.Context, t *troubles, take taking) error {
+func (s *saramaGroup) consume(ctx context.Context, take taking) error {
 	s.take = take
 	go func() {
 		for err := range s.group.Errors() {
-			t.add(err)
+			s.r.troubles.add(err)
 		}
 	}()
 	for ctx.Err() == nil {
-		err := s.group.Consume(ctx, []string{s.topic}, s)
+		err := s.group.Consume(ctx, []string{s.Topic}, s)
 		if errors.Is(err, sarama.ErrClosedConsumerGroup) {
 			break
 		}
@@ -158,8 +211,22 @@ func (s *saramaGroup) consume(ctx context.Context, t *troubles, take taking) err
 	return ctx.Err()
 }
 
-// Setup implements sarama.ConsumerGroupHandler.
-func (s *saramaGroup) Setup(sarama.ConsumerGroupSession) error { return nil }
+// Setup implements sarama.ConsumerGroupHandler. A partition that was added during the run,
+// and in which the group has committed nothing, is read from its beginning.
+func (s *saramaGroup) Setup(session sarama.ConsumerGroupSession) error {
+	mine := session.Claims()[s.Topic]
+	for _, p := range s.r.read() {
+		if !slices.Contains(mine, p) {
+			s.r.leave(p)
+		}
+	}
+	for _, p := range mine {
+		if p >= s.known {
+			session.MarkOffset(s.Topic, p, 0, "") // does nothing where more was committed
+		}
+	}
+	return nil
+}
 
 // Cleanup implements sarama.ConsumerGroupHandler.
 func (s *saramaGroup) Cleanup(sarama.ConsumerGroupSession) error { return nil }
@@ -167,6 +234,9 @@ func (s *saramaGroup) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 // ConsumeClaim implements sarama.ConsumerGroupHandler.
 func (s *saramaGroup) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
 	var batch []message
+	if err := s.claimed(session.Context(), claim); err != nil {
+		s.r.troubles.add(err)
+	}
 	for {
 		select {
 		case m, open := <-claim.Messages():
@@ -176,12 +246,26 @@ func (s *saramaGroup) ConsumeClaim(session sarama.ConsumerGroupSession, claim sa
 			batch = gather(batch[:0], m, claim.Messages())
 			batch[len(batch)-1].end = claim.HighWaterMarkOffset()
 			if n := s.take(batch, time.Now()); n > 0 {
-				session.MarkOffset(s.topic, m.Partition, batch[n-1].offset+1, "")
+				session.MarkOffset(s.Topic, m.Partition, batch[n-1].offset+1, "")
 			}
 		case <-session.Context().Done():
 			return nil
 		}
 	}
+}
+
+// claimed notes where a claim begins.
+func (s *saramaGroup) claimed(ctx context.Context, claim sarama.ConsumerGroupClaim) error {
+	p, at := claim.Partition(), claim.InitialOffset()
+	if at < 0 { // sarama's words for the ends are Kafka's
+		starts, err := s.listOffsets(ctx, []int32{p}, at, s.Committed)
+		if err != nil {
+			return err
+		}
+		at = starts[p]
+	}
+	s.r.begin(p, at)
+	return nil
 }
 
 func (s *saramaGroup) close() { s.group.Close() }

@@ -17,10 +17,10 @@ import (
 )
 
 // virtual starts a fake cluster under fake time and gives o its network.
-func virtual(t *testing.T, o *Produce) *kfake.Cluster {
+func virtual(t *testing.T, o *Cluster, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
 	var net kfake.VirtualNetwork
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(3, "sangrenel"), kfake.Ports(19092), kfake.ListenFn(net.Listen))
+	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1), kfake.SeedTopics(3, "sangrenel"), kfake.Ports(19092), kfake.ListenFn(net.Listen)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestStall(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := NewProduce()
 				o.BatchSize, o.Writers, o.Linger = c.batch, c.writers, c.linger
-				cluster := virtual(t, o)
+				cluster := virtual(t, &o.Cluster)
 				defer cluster.Close()
 				p := plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = "100/s", 2*time.Second })
 				start := time.Now()
@@ -113,7 +113,7 @@ func TestEvenRates(t *testing.T) {
 		t.Run(c.rate, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := NewProduce()
-				cluster := virtual(t, o)
+				cluster := virtual(t, &o.Cluster)
 				defer cluster.Close()
 				all, r := rows(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = c.rate, 10*time.Second }))
 				if len(all) != c.n || r.Counts.OK != uint64(c.n) {

@@ -18,7 +18,7 @@ type logEnds struct {
 }
 
 func (o *Produce) findEnds(ctx context.Context, partitions []int32) *logEnds {
-	at, err := o.listOffsets(ctx, partitions, offsetLatest)
+	at, err := o.listOffsets(ctx, partitions, offsetLatest, false)
 	return &logEnds{at, err}
 }
 
@@ -103,7 +103,7 @@ func (o *Produce) awaitStored(ctx context.Context, written []uint64) (s stored) 
 	}
 	for last := time.Now(); ; {
 		var now map[int32]int64
-		if now, s.err = o.listOffsets(ctx, partitions, offsetLatest); s.err == nil {
+		if now, s.err = o.listOffsets(ctx, partitions, offsetLatest, false); s.err == nil {
 			before := s.gained
 			if s.gained, s.missing = o.before.gained(written, now); s.gained != before {
 				last = time.Now()

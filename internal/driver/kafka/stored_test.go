@@ -4,7 +4,9 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -13,34 +15,57 @@ import (
 // A broker refuses records without acknowledgement by ending the connection. What is not
 // in the topic at the end has failed, whatever client wrote it.
 func TestRefusedWithoutAcks(t *testing.T) {
-	for _, every := range []int{1, 3} {
-		for _, client := range clients() {
+	for _, client := range []string{clientOwn, clientFranz} {
+		for _, every := range []int{1, 3} {
 			t.Run(client, func(t *testing.T) {
-				t.Parallel()
-				c := broker(t)
-				n := 0
-				c.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
-					c.KeepControl()
-					n++
-					return nil, errors.New("refused"), n%every == 0
+				synctest.Test(t, func(t *testing.T) {
+					o := NewProduce()
+					c := virtual(t, &o.Cluster)
+					defer c.Close()
+					o.Client = client
+					r := refuse(t, c, o, every)
+					if closed, _ := r.Extra["connections_closed"].(int64); closed == 0 || !r.Warned("connections_closed") {
+						t.Errorf("extra %v, warnings %v", r.Extra, r.Warnings)
+					}
 				})
-				o := producerOf(c)
-				o.Client, o.Acks, o.BatchSize = client, acksNone, 10
-				r := run(t, o, requests(200))
-				there := ends(t, c)
-				if r.Counts.OK != min(there, 200) || every == 1 && there > 0 || r.Counts.Failed == 0 {
-					t.Errorf("counts %+v, the topic holds %d records", r.Counts, there)
-				}
-				if len(r.Errors) != 1 || r.Errors[0].Class != classNotStored || r.Errors[0].Count != r.Counts.Failed || r.Errors[0].Sample == "" {
-					t.Errorf("errors %+v, counts %+v", r.Errors, r.Counts)
-				}
-				reads := client == clientOwn || client == clientFranz // sarama looks at the next write only
-				if closed, _ := r.Extra["connections_closed"].(int64); reads && (closed == 0 || !r.Warned("connections_closed")) {
-					t.Errorf("extra %v, warnings %v", r.Extra, r.Warnings)
-				}
 			})
 		}
 	}
+	for _, client := range []string{clientSarama, clientSaramaAsync} { // which see at the next write that a connection is over
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			c := broker(t)
+			o := producerOf(c)
+			o.Client = client
+			refuse(t, c, o, 3)
+		})
+	}
+}
+
+// refuse makes a run of which the broker refuses every n-th request, and holds the report
+// against what the topic has.
+func refuse(t *testing.T, c *kfake.Cluster, o *Produce, every int) *takt.Report {
+	t.Helper()
+	n := 0
+	c.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		n++
+		return nil, errors.New("refused"), n%every == 0
+	})
+	o.Acks, o.BatchSize = acksNone, 10
+	r := run(t, o, requests(200))
+	at, err := o.listOffsets(t.Context(), []int32{0, 1, 2}, offsetLatest, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := uint64(at[0] + at[1] + at[2])
+	if r.Counts.OK != min(there, 200) || every == 1 && there > 0 || r.Counts.Failed == 0 {
+		t.Errorf("counts %+v, the topic holds %d records", r.Counts, there)
+	}
+	if len(r.Errors) != 1 || r.Errors[0].Class != classNotStored || r.Errors[0].Count != r.Counts.Failed || r.Errors[0].Sample == "" {
+		t.Errorf("errors %+v, counts %+v", r.Errors, r.Counts)
+	}
+	return r
 }
 
 // Without acknowledgement there is no response time, in no client, and neither is there

@@ -67,6 +67,16 @@ func (c *Cluster) findTopic(ctx context.Context, create *Create) ([]int32, error
 // sentence is an error in a broker's words, which end in a full stop, for one that goes on.
 func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") }
 
+// partitions asks for the partitions of the topic, with a client of its own.
+func (c *Cluster) partitions(ctx context.Context) ([]int32, error) {
+	cl, err := kgo.NewClient(append(c.franz(), kgo.RequestRetries(1))...)
+	if err != nil {
+		return nil, err
+	}
+	defer cl.Close()
+	return c.lookUp(ctx, cl)
+}
+
 // lookUp asks for the partitions of the topic.
 func (c *Cluster) lookUp(ctx context.Context, cl *kgo.Client) ([]int32, error) {
 	resp, err := c.metadata(ctx, cl)
@@ -107,7 +117,7 @@ func (c *Cluster) awaitTopic(ctx context.Context, cl *kgo.Client) ([]int32, erro
 	for {
 		list, err := c.lookUp(ctx, cl)
 		if err == nil {
-			_, err = c.listOffsets(ctx, list, offsetLatest)
+			_, err = c.listOffsets(ctx, list, offsetLatest, false)
 		}
 		if class := classify(err); class != classUnknownTopic && class != classNotLeader || ctx.Err() != nil {
 			return list, err

@@ -14,10 +14,11 @@ import (
 )
 
 // wire counts what goes over the connections of a run: with compression and
-// protocol, which no record knows of itself.
+// protocol, which no record knows of itself. It also counts what happens to the topic.
 type wire struct {
 	sent, received atomic.Int64 // bytes
 	closed         atomic.Int64 // connections that a broker closed
+	added          atomic.Int32 // partitions, by somebody else
 }
 
 // drain moves what was counted since the last call into r, so that the sum of all

@@ -13,7 +13,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// client is a library that sends records. Its methods are called by one goroutine at
+// client is a library that sends records. write and commit are called by one goroutine at
 // a time.
 type client interface {
 	// write sends the records of b and does not wait for the answers, of which each
@@ -21,6 +21,11 @@ type client interface {
 	write(b *batch)
 	// commit commits or aborts the transaction under way and begins the next.
 	commit(ctx context.Context, abort bool) error
+	// knows reports whether the client can send to so many partitions; if it cannot yet, it
+	// finds out about them.
+	knows(ctx context.Context, partitions int32) bool
+	// forsake fails what is under way: the topic is gone, as err says.
+	forsake(err error)
 	close()
 }
 
@@ -51,17 +56,18 @@ type worker struct {
 }
 
 func newWorker(p *producer, id int) *worker {
+	partitions := p.partitions.Load()
 	w := &worker{
 		producer: p, id: uint64(id), room: p.transaction,
-		turn: int32(id) % p.partitions, empty: make(chan struct{}), quiet: make(chan struct{}),
+		turn: int32(id) % partitions, empty: make(chan struct{}), quiet: make(chan struct{}),
 	}
 	w.timer = time.AfterFunc(time.Hour, w.ripen)
 	w.timer.Stop()
-	numbers := make([]uint64, p.partitions)
+	shared := &numbers{}
 	for i := range p.writers {
-		b := &batch{worker: w, stamp: stamp{run: p.run, stream: uint16(id)}, numbers: numbers}
+		b := &batch{worker: w, stamp: stamp{run: p.run, stream: uint16(id)}, numbers: shared}
 		if p.unordered {
-			b.stamp.stream, b.numbers = uint16(id*p.writers+i), make([]uint64, p.partitions)
+			b.stamp.stream, b.numbers = uint16(id*p.writers+i), &numbers{}
 		}
 		w.idle = append(w.idle, b)
 	}
@@ -131,9 +137,13 @@ func (w *worker) work(j job) {
 
 // do does j and returns what is to be done next.
 func (w *worker) do(j job) job {
-	if j.commit {
+	switch gone := w.gone.Load(); {
+	case j.commit:
 		w.commit()
-	} else {
+	case gone != nil:
+		j.batch.fill()
+		j.batch.fail(*gone)
+	default:
 		j.batch.fill()
 		w.client.write(j.batch)
 	}
@@ -268,7 +278,7 @@ func (w *worker) close() {
 	w.client.close()
 }
 
-// route is the partition of a key, as Kafka's own producers choose it: murmur2.
-func (w *worker) route(key []byte) int32 {
-	return int32(w.byKey.Partition(&kgo.Record{Key: key}, int(w.partitions)))
+// route is the partition of a key among so many, as Kafka's own producers choose it: murmur2.
+func (w *worker) route(key []byte, partitions int32) int32 {
+	return int32(w.byKey.Partition(&kgo.Record{Key: key}, int(partitions)))
 }
