@@ -100,7 +100,7 @@ type settingRow struct {
 // and of a repeatable one for each value.
 func (s *settings) effective(flags *pflag.FlagSet) (rows []settingRow) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !isSetting(f) {
+		if !isSetting(f) || f.Hidden {
 			return
 		}
 		given := s.of(f)

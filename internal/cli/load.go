@@ -66,6 +66,9 @@ func addLoads(root *cobra.Command, env Env) {
 
 func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(interruptible{env}), progress: progressAuto, repeat: 1}
+	if d, ok := l.driver.(driver.Defaulter); ok {
+		d.Defaults(&l.engine)
+	}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	c.Annotations = map[string]string{legacyFlags: strings.Join(row.Legacy, " ")}
 	l.flags = addFlags(c, func(fs *goFlagSet) {
@@ -73,6 +76,9 @@ func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 		l.driver.AddFlags(fs)
 		l.addFlags(fs)
 	})
+	for _, name := range l.unused() {
+		c.Flags().Lookup(name).Hidden = true
+	}
 	configurable(c)
 	c.Args = func(c *cobra.Command, args []string) error { return usage(c, l.faults(args)) }
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -127,6 +133,7 @@ func (l *load) validate(args []string) []error {
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)
+	faults = append(faults, l.checkUnused()...)
 	o, looks := l.driver.(driver.Onlooker)
 	l.outputs.rowsFirst = looks && o.ShowsRows()
 	faults = append(faults, l.outputs.validate(l.env, format.Parse)...)
@@ -134,6 +141,35 @@ func (l *load) validate(args []string) []error {
 		faults = appendError(faults, overwrites(d, args))
 		if d.format.Asked && !looks {
 			faults = append(faults, fmt.Errorf("-o %s has what each request asked for, which only takt replay tells; take -o samples=%s", d.format.Name, d.path))
+		}
+	}
+	return faults
+}
+
+// unused are the flags that the driver has no use for.
+func (l *load) unused() []string {
+	u, ok := l.driver.(driver.Unuser)
+	if !ok {
+		return nil
+	}
+	names, _ := u.Unused()
+	return names
+}
+
+// checkUnused refuses flags that the driver has no use for, unless they have their
+// defaults, as in a file that takt config has written. Those of the environment may be
+// meant for other commands.
+func (l *load) checkUnused() (faults []error) {
+	u, ok := l.driver.(driver.Unuser)
+	if !ok || l.env.settings == nil {
+		return nil
+	}
+	names, why := u.Unused()
+	for _, s := range l.env.settings.given {
+		f := l.flags.Lookup(s.name) // nil: --config
+		given := f != nil && s.origin.kind != fromEnvironment && f.Value.String() != f.DefValue
+		if given && why != "" && slices.Contains(names, s.name) {
+			faults = append(faults, fmt.Errorf("--%s has no use here: %s", s.name, why))
 		}
 	}
 	return faults

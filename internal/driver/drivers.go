@@ -96,6 +96,18 @@ type Unanswered interface {
 	NoAnswer() (why, instead string)
 }
 
+// Unuser is implemented by Options that have no use for some of the flags that load
+// commands share. Help does not list those.
+type Unuser interface {
+	// Unused names the flags, and says why they are refused; "": they are not.
+	Unused() (flags []string, why string)
+}
+
+// Defaulter is implemented by Options for which other defaults of the engine hold.
+type Defaulter interface {
+	Defaults(o *engine.Options)
+}
+
 // Row is one protocol: a subcommand.
 type Row struct {
 	Group, GroupShort   string   // the command that this is a subcommand of; "": takt itself

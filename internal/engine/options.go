@@ -95,6 +95,15 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }
 
+// LoopFlags are the flags of plain http/1.1, whose sockets takt owns.
+func LoopFlags() []string { return []string{"connections", "engine", "loops", "pacing", "max-lag"} }
+
+// SendFlags are the flags that say how operations are sent. Who only receives has no use
+// for them.
+func SendFlags() []string {
+	return append(LoopFlags(), "rate", "stages", "arrivals", "seed", "max-in-flight", "overflow", "drain", "shard")
+}
+
 // Validate reports every fault at once.
 func (o *Options) Validate() []error {
 	var faults []error

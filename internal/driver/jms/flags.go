@@ -11,6 +11,9 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	o.Broker.addFlags(fs)
 	fs.Uint64Var(&o.MessageCount, "message-count", 0, "`N` messages in all, as --requests")
 	fs.IntVar(&o.NumDestinations, "num-destinations", o.NumDestinations, "`N` destinations of each one named: NAME0, NAME1, …")
+	if f := fs.Lookup("max-in-flight"); f != nil {
+		f.Usage = "at most `N` messages in flight; 0: as many as all producers may have pending"
+	}
 	if o.sends {
 		o.Produce.addFlags(fs)
 	} else {

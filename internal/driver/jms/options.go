@@ -111,6 +111,21 @@ func NewConsumer() *Options { return newOptions(false, true) }
 // NewClient are those of takt jms client, which does both in one process.
 func NewClient() *Options { return newOptions(true, true) }
 
+// Defaults implements driver.Defaulter: 0 is what Shape fills in.
+func (o *Options) Defaults(e *engine.Options) {
+	if o.sends {
+		e.MaxInFlight = 0
+	}
+}
+
+// Unused implements driver.Unuser; Shape refuses --connections of who sends.
+func (o *Options) Unused() (flags []string, why string) {
+	if o.sends {
+		return engine.LoopFlags(), ""
+	}
+	return append(engine.SendFlags(), "run-group"), "a consumer sends nothing and takes what there is; say with --duration or --message-count when it ends"
+}
+
 // Shape fills in what the user left open: in flight may be what all producers together
 // may have pending.
 func (o *Options) Shape(e *engine.Options) {
@@ -120,11 +135,10 @@ func (o *Options) Shape(e *engine.Options) {
 			o.shapeFault = append(o.shapeFault, errors.New(text))
 		}
 	}
-	fault(e.Connections > 0, "--connections says nothing here; use --producers and --consumers, and --shared-connections")
+	fault(o.sends && e.Connections > 0, "--connections says nothing here; use --producers and --consumers, and --shared-connections")
 	fault(o.MessageCount > 0 && e.Requests > 0 && o.MessageCount != e.Requests, "both --message-count and --requests are given; keep one")
 	e.Requests = cmp.Or(e.Requests, o.MessageCount)
 	rated := !e.Closed()
-	fault(!o.sends && (e.Rate != "" || e.Stages != ""), "a consumer takes what there is: drop --rate and --stages, and say with --duration or --message-count when it ends")
 	fault(o.CommitInterval > 0 && o.TxSize > 0 && o.CommitInterval != o.TxSize, "both --commit-interval and --tx-size are given, which mean the same; keep the first")
 	o.CommitInterval = cmp.Or(o.CommitInterval, o.TxSize)
 	o.window = window{rated: rated, warmup: e.Warmup, pending: o.MaxPending}
@@ -138,7 +152,7 @@ func (o *Options) Shape(e *engine.Options) {
 	} else {
 		o.window.pending, all = mostInFlight, mostInFlight
 	}
-	if e.MaxInFlight == engine.DefaultInFlight {
+	if e.MaxInFlight == engine.DefaultInFlight || e.MaxInFlight == 0 {
 		e.MaxInFlight = all
 	}
 	o.window.inFlight, o.window.single = e.MaxInFlight, e.MaxInFlight == 1

@@ -36,8 +36,6 @@ type Consume struct {
 	wanted  []int32
 	at      int64           // what From says, as Kafka's ListOffsets takes it
 	offsets map[int32]int64 // where to start, of assigned partitions
-	rated   bool            // --rate or --stages were given
-	pooled  bool            // --connections was
 }
 
 // The names of Consume.From.
@@ -70,9 +68,12 @@ func (o *Consume) AddFlags(fs *flag.FlagSet) {
 	fs.Var((*schedule.DurationValue)(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
-// Shape notes what consumers cannot do.
-func (o *Consume) Shape(e *engine.Options) {
-	o.rated, o.pooled = e.Rate != "" || e.Stages != "", e.Connections > 0
+// Shape has nothing to fill in.
+func (o *Consume) Shape(*engine.Options) {}
+
+// Unused implements driver.Unuser.
+func (o *Consume) Unused() (flags []string, why string) {
+	return append(engine.SendFlags(), "run-group"), "a consumer sends nothing and takes what there is; say with --duration, -n or --exit when it ends"
 }
 
 // Validate reports every fault at once.
@@ -83,8 +84,6 @@ func (o *Consume) Validate(args []string) []error {
 			faults = append(faults, errors.New(text))
 		}
 	}
-	refuse(o.rated, "a consumer takes what there is: drop --rate and --stages, and say with --duration or -n when it ends")
-	refuse(o.pooled, "--connections says nothing here; one client reads all partitions")
 	refuse(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
 	refuse(o.Exit && o.Client == clientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
 	refuse(o.MinBytes < 1 || o.MaxWait <= 0, "--fetch-min-bytes must be at least 1 and --fetch-max-wait above 0")

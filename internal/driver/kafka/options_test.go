@@ -112,7 +112,7 @@ func TestConsumeFaults(t *testing.T) {
 		{func(o *Consume) { o.MinBytes = 0 }, "--fetch-min-bytes"},
 		{func(o *Consume) { o.Client = clientSaramaAsync }, "unknown --client"},
 		{func(o *Consume) { o.Client, o.Group, o.From = clientSarama, "g", "1700000000" }, "cannot start a group at an instant"},
-		{func(o *Consume) { o.Shape(&engine.Options{Rate: "1/s"}) }, "drop --rate"},
+		{func(o *Consume) { o.Client, o.Exit = clientSarama, true }, "use --client franz"},
 	} {
 		o := NewConsume()
 		c.change(o)

@@ -153,6 +153,12 @@ func (o *Produce) checkWays() (faults []error) {
 	return faults
 }
 
+// Defaults implements driver.Defaulter.
+func (o *Produce) Defaults(e *engine.Options) { e.MaxInFlight = inFlight }
+
+// Unused implements driver.Unuser; Shape refuses --connections.
+func (o *Produce) Unused() (flags []string, why string) { return engine.LoopFlags(), "" }
+
 // Shape fills in what the user left open: without a rate the seed's closed loop, in
 // which every writer has a batch under way; with one, room for a second's records.
 func (o *Produce) Shape(e *engine.Options) {
@@ -172,7 +178,7 @@ func (o *Produce) Shape(e *engine.Options) {
 	}
 	o.seed = e.Seed
 	least := o.Workers * o.Transaction // else a transaction could never be filled
-	if e.MaxInFlight == engine.DefaultInFlight {
+	if e.MaxInFlight == engine.DefaultInFlight || e.MaxInFlight == inFlight {
 		e.MaxInFlight = inFlight
 		if e.Closed() {
 			e.MaxInFlight = o.Workers * o.Writers * o.BatchSize

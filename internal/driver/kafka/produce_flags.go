@@ -11,6 +11,9 @@ func (o *Produce) AddFlags(fs *flag.FlagSet) {
 	o.Cluster.addFlags(fs, clientOwn+"|"+clientFranz+"|"+clientSarama+"|"+clientSaramaAsync)
 	o.addSeedFlags(fs)
 	o.addOwnFlags(fs)
+	if f := fs.Lookup("max-in-flight"); f != nil {
+		f.Usage = "at most `N` records in flight at a rate; without a rate each writer has a batch"
+	}
 }
 
 // SeedFlags are the long flags of sangrenel, which are written with one dash there.
