@@ -48,7 +48,8 @@ type Produce struct {
 	Create      Create
 
 	run        runID
-	before     *logEnds // nil: somebody acknowledges, or there is no broker
+	until      time.Duration // end of the schedule; 0: not known, or a closed loop
+	before     *logEnds      // nil: somebody acknowledges, or there is no broker
 	text       *text
 	partitions int32
 	narrator   *narrator // nil: nobody asked
@@ -176,7 +177,10 @@ func (o *Produce) Shape(e *engine.Options) {
 	if e.Connections > 0 {
 		o.shapeFault = errors.New("--connections says nothing here; use --workers, which have connections of their own")
 	}
-	o.seed = e.Seed
+	o.seed, o.until = e.Seed, 0
+	if s, err := e.Source(); err == nil && !e.Closed() {
+		o.until = max(0, s.End())
+	}
 	least := o.Workers * o.Transaction // else a transaction could never be filled
 	if e.MaxInFlight == engine.DefaultInFlight || e.MaxInFlight == inFlight {
 		e.MaxInFlight = inFlight
@@ -328,6 +332,8 @@ func (o *Produce) open(sink takt.Sink) (*producer, error) {
 	}
 	p.partitions.Store(o.partitions)
 	p.Started(time.Now())
+	p.until = o.until
+	p.backlog.Store(-1)
 	p.uniform = !p.library && !p.apart && o.Transaction == 0
 	p.tail, p.stampAt = o.tail()
 	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {

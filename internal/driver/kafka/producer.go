@@ -63,6 +63,9 @@ type producer struct {
 	transaction int // records; 0: none
 	timeout     time.Duration
 
+	until   time.Duration         // end of the schedule; 0: not known, or a closed loop
+	atEnd   *time.Timer           // notes the backlog then; nil: nobody does
+	backlog atomic.Int64          // records that waited for a writer when the schedule ended; -1: not known yet
 	unwatch func()                // ends the look at the topic
 	gone    atomic.Pointer[error] // why the topic is not there any more; nil: it is
 
@@ -80,6 +83,9 @@ type producer struct {
 // Started is told by the engine when the run starts.
 func (p *producer) Started(at time.Time) {
 	p.start, p.epoch = at, at.UnixNano()
+	if p.until > 0 {
+		p.atEnd = time.AfterFunc(p.until-time.Since(at), p.noteBacklog)
+	}
 	if p.received {
 		go p.giveUp()
 	}
@@ -106,6 +112,7 @@ func (p *producer) StartAll(ops []takt.Op) {
 
 // Flush implements takt.AsyncWorker.
 func (p *producer) Flush(ctx context.Context) error {
+	p.noteBacklog() // it may end before its time
 	for _, w := range p.workers {
 		go w.flush() // a commit may take its time
 	}
@@ -126,6 +133,9 @@ const closeTime = time.Second
 func (p *producer) Close() error {
 	if p.unwatch != nil {
 		p.unwatch()
+	}
+	if p.atEnd != nil {
+		p.atEnd.Stop()
 	}
 	p.fateMu.Lock()
 	p.closing = true
@@ -330,6 +340,7 @@ func (p *producer) describe(r *takt.Report) {
 	if gone := p.gone.Load(); gone != nil {
 		warn(r, "broke_off", "the run ended before its time: %v", *gone)
 	}
+	p.describeBacklog(r)
 	p.wire.describeTopic(r)
 	if g := p.graphite; g != nil && g.lost.Load() > 0 {
 		warn(r, "graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
