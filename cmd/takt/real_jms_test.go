@@ -245,8 +245,9 @@ func TestRealJMSTLS(t *testing.T) {
 		{"tcp://" + b.secure + "?sslEnabled=true --tls-ca-cert " + b.cert, ""},
 		{"amqps://" + b.secure + " --tls-insecure-skip-verify", ""},
 		{"amqps://" + b.secure, "certificate signed by unknown authority"},
-		{"amqps://" + b.addr + " --connect-timeout 2s", "over TLS"},
-		{"amqp://" + b.secure + " --connect-timeout 2s", "TLS"},
+		{"amqps://" + b.addr, "the port speaks AMQP without TLS; write amqp://" + b.addr},
+		{"amqp://" + b.secure, "the port wants TLS; write amqps://" + b.secure},
+		{"tcp://" + b.secure, "the port wants TLS"},
 	} {
 		s := b.run(t, strings.Fields("client --message-count 1009 --max-pending 100 queue://TLS --url "+c.line)...)
 		if c.says == "" {
@@ -337,6 +338,11 @@ func TestRealJMSKilled(t *testing.T) {
 		t.Fatalf("exit code %d\n%s\n%s", s.code, s.out, s.stderr)
 	}
 	r := s.report
+	for _, e := range r.Errors {
+		if e.Class != "connection" {
+			t.Errorf("%d failures of class %s: %s", e.Count, e.Class, e.Sample)
+		}
+	}
 	if r.Counts.OK == 0 || r.DurationS > 30 || r.Extra["completed"] != float64(r.Counts.OK) || float64(received(t, r)) > float64(r.Counts.Sent) {
 		t.Errorf("counts %+v after %v s, extra %v", r.Counts, r.DurationS, r.Extra)
 	}

@@ -100,8 +100,12 @@ func checkLaws(t *testing.T, r *takt.Report) {
 	if c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
 		t.Errorf("counts %+v do not add up", c)
 	}
-	if n := r.Latency[takt.LatencyResponse].Count; n != c.OK+c.Failed+c.Unfinished {
-		t.Errorf("%d response times, counts %+v", n, c)
+	of := takt.LatencyResponse
+	if _, oneWay := r.Latency[takt.LatencySend]; oneWay {
+		of = takt.LatencySend
+	}
+	if n := r.Latency[of].Count; n != c.OK+c.Failed+c.Unfinished {
+		t.Errorf("%d %s times, counts %+v", n, of, c)
 	}
 	var failed uint64
 	for _, e := range r.Errors {
