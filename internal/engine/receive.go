@@ -149,7 +149,7 @@ func (r *receiver) cut(at time.Duration) {
 	r.cancel()
 	if count > 0 && count < r.plan.Requests {
 		r.closeWindow(at)
-		r.rec.Note("short_count", fmt.Errorf("%d of %d messages came, the last one after %.1f s; the silence behind it is not in the rate", count, r.plan.Requests, r.last.Seconds()))
+		r.rec.Note("short_count", fmt.Errorf("%d of %d messages came, the last one after %v; the silence behind it is not in the rate", count, r.plan.Requests, r.last.Round(time.Millisecond)))
 	}
 }
 

@@ -61,9 +61,9 @@ func (c *counted) look(err error) {
 	}
 }
 
-// hungUp reports whether the other side ended the connection.
+// hungUp reports whether the other side ended the connection, which may be a pipe in tests.
 func hungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }
 
 // WriteBuffers writes pieces in one call, if the connection can do that.
