@@ -185,7 +185,7 @@ func (l *load) checkAnswers() (faults []error) {
 	if why == "" {
 		return nil
 	}
-	for _, a := range l.assertions {
+	for _, a := range l.demands.assertions {
 		if a.NeedsAnswer() {
 			faults = append(faults, fmt.Errorf("assertion %q cannot be judged: %s; assert %s", a.Text, why, instead))
 		}
