@@ -60,7 +60,7 @@ func TestClassesInDocs(t *testing.T) {
 	}
 	class := regexp.MustCompile(`(?m)^(?:const)?\s+[Cc]lass\w+\s*= "(\w+)"`)
 	found := 0
-	for _, path := range []string{"engine/classify.go", "engine/pool.go", "http1/fault.go", "http1/codec.go", "driver/http/net.go"} {
+	for _, path := range []string{"engine/classify.go", "verdict/limit.go", "engine/pool.go", "http1/fault.go", "http1/codec.go", "driver/http/net.go"} {
 		text, err := os.ReadFile("../../internal/" + path)
 		if err != nil {
 			t.Fatal(err)
