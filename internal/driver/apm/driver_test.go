@@ -256,7 +256,7 @@ func TestHang(t *testing.T) {
 	o := New()
 	o.Events, o.Spans, o.Frames = 1, 0, 1
 	o.conn.Timeout = 50 * time.Millisecond
-	r := load(t, o, 2, nil, s.URL)
+	r := load(t, o, 2, func(e *engine.Options) { e.Drain = engine.DrainOf(10 * time.Second) }, s.URL)
 	if r.Counts.Failed != 2 || r.Errors[0].Class != "timeout" || r.Extra["pushed"] != 0.0 {
 		t.Errorf("%+v %+v %v", r.Counts, r.Errors, r.Extra)
 	}

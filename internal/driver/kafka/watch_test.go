@@ -61,7 +61,7 @@ func TestConsumePartitionsAdded(t *testing.T) {
 				c := virtual(t, &o.Cluster, seeded())
 				defer c.Close()
 				o.Group = group
-				consumeAdded(t, o)
+				consumeAdded(t, o, func() { time.Sleep(105 * time.Millisecond) })
 			})
 		})
 	}
@@ -72,20 +72,27 @@ func TestConsumePartitionsAdded(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
+		reads, once := make(chan struct{}), sync.Once{}
+		c.ControlKey(kmsg.Fetch.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+			c.KeepControl()
+			once.Do(func() { close(reads) })
+			return nil, nil, false
+		})
 		o := consumerOf(c)
 		o.Client = clientSarama
-		consumeAdded(t, o)
+		consumeAdded(t, o, func() { <-reads })
 	})
 }
 
-// consumeAdded runs a consumer while two partitions are added and filled.
-func consumeAdded(t *testing.T, o *Consume) {
+// consumeAdded runs a consumer while two partitions are added and filled, once it reads.
+func consumeAdded(t *testing.T, o *Consume, reads func()) {
 	t.Helper()
 	o.From = fromLatest
 	p := plan(t, o, count(60))
 	cl := admin(t, &o.Cluster)
 	defer cl.Close()
-	r := fakeTime(t, p, 105*time.Millisecond, func() {
+	r := fakeTime(t, p, 0, func() {
+		reads()
 		grow(t, cl, 3)
 		for i := range 60 {
 			r := &kgo.Record{Topic: "sangrenel", Partition: int32(1 + i%2), Value: []byte("hello")}
