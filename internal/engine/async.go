@@ -44,7 +44,8 @@ type async struct {
 	// When as much as may be was last in flight, or the client had no room: what was due
 	// before waited for that until then, and for the generator behind it.
 	fullUntil time.Duration
-	held      takt.Op // taken, and refused with ErrBusy so far
+	prior     time.Duration // service time of the last operation that ended
+	held      takt.Op       // taken, and refused with ErrBusy so far
 	holds     bool
 	room      time.Duration // since when the client may have room for it; negative: it has not said so
 	wakes     atomic.Uint64 // completions, and what Waker says
@@ -58,6 +59,7 @@ type slot struct {
 	busy            bool
 	seq             uint64
 	due, free, sent time.Duration
+	prior           time.Duration
 }
 
 func newAsync(ctx context.Context, f *flow, p Plan) *async {
@@ -287,7 +289,7 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	}
 	s := &a.slots[i]
 	s.generation++
-	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, now
+	s.busy, s.seq, s.due, s.free, s.sent, s.prior = true, op.Seq, op.Due, free, now, a.prior
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
 
@@ -376,7 +378,8 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		a.events = a.events[:len(a.events)+1]
 		e := &a.events[len(a.events)-1] // filled where it stands: see flow.move
 		e.Seq, e.Due, e.Free, e.Sent, e.Read, e.Outcome = s.seq, s.due, s.free, s.sent, read, record.Ended
-		e.Done = arrival(r, a.begun, s.sent, read)
+		e.Done, e.Prior = arrival(r, a.begun, s.sent, read), s.prior
+		a.prior = e.Done - e.Sent
 		a.release(uint32(token))
 		if a.busy == a.max {
 			a.fullUntil = e.Done
@@ -479,7 +482,7 @@ func (a *async) cut(at time.Duration) {
 	for i := range a.slots {
 		if s := &a.slots[i]; s.busy {
 			// Operations start until the lock is taken here, also after the instant at.
-			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Outcome: record.UnfinishedSent}, nil)
+			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Prior: s.prior, Outcome: record.UnfinishedSent}, nil)
 		}
 	}
 	if a.holds {

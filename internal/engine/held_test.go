@@ -84,6 +84,36 @@ func TestHeldByTheGenerator(t *testing.T) {
 	}
 }
 
+// A target that stood still is why operations could not be sent, also where the generator is
+// a little late with each answer: the few that stood still held the connections of all others.
+func TestHeldByAFrozenTarget(t *testing.T) {
+	for _, mode := range []string{"worker", "async"} {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				answer := func(ctx context.Context, op *takt.Op, r *takt.Result) {
+					wire := ms
+					if at := time.Since(begin); at > 850*ms && at < 1050*ms {
+						wire = 1050*ms - at
+					}
+					answers(wire, ms/4)(ctx, op, r)
+				}
+				o := options("997/s", time.Second, 2)
+				o.MaxInFlight = 2
+				p := plan(t, o, answer)
+				if mode == "async" {
+					p.Driver = &takt.Driver{Async: func(_ int, s takt.Sink) (takt.AsyncWorker, error) {
+						return &lateClient{sink: s, answer: answer}, nil
+					}}
+				}
+				if rep := run(t, t.Context(), p); rep.Verdict != takt.Valid || rep.Rate.Achieved > 0.9*997 {
+					t.Errorf("%s, %.0f/s of 997/s, %v", rep.Verdict, rep.Rate.Achieved, rep.Warnings)
+				}
+			})
+		})
+	}
+}
+
 // An arrival that cannot be, before the operation was sent or after it ended, is not
 // believed.
 func TestArrivalThatCannotBe(t *testing.T) {

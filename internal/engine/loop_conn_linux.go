@@ -22,6 +22,7 @@ type lconn struct {
 	free   time.Duration // as record.Event has it, of op
 	sent   time.Duration
 	idle   time.Duration // since when it could have been used
+	prior  time.Duration // service time of the operation before op
 	res    takt.Result
 	unread []byte // received and not parsed
 	unsent []byte // of the request, for which the socket had no room

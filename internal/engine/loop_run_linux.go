@@ -347,9 +347,9 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 	case lbusy:
 		l.flight.remove(c)
 	}
-	l.m.rec.Sample(l.index, record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: l.readAt}, &c.res)
+	l.m.rec.Sample(l.index, record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: l.readAt, Prior: c.prior}, &c.res)
 	c.res.Reset()
-	c.state, c.idle = lidle, at
+	c.state, c.idle, c.prior = lidle, at, at-c.sent
 	l.release(c)
 	l.m.ended()
 }
@@ -493,7 +493,7 @@ func (l *loop) cut(at time.Duration) {
 	for _, c := range l.conns {
 		if c.state != lidle {
 			l.m.rec.Sample(l.index, record.Event{
-				Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: max(at, c.sent), Outcome: record.UnfinishedSent,
+				Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: max(at, c.sent), Prior: c.prior, Outcome: record.UnfinishedSent,
 			}, nil)
 			l.m.ended()
 		}

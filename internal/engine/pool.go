@@ -64,8 +64,9 @@ type worker struct {
 	drv   takt.Worker
 	op    takt.Op
 	free  time.Duration
-	early bool         // the pacer handed the operation over, maybe before it was due
-	sent  atomic.Int64 // notSent until the operation has begun
+	prior time.Duration // service time of the operation before
+	early bool          // the pacer handed the operation over, maybe before it was due
+	sent  atomic.Int64  // notSent until the operation has begun
 	state atomic.Int32
 	wake  chan struct{} // an operation was handed over
 	res   takt.Result
@@ -264,7 +265,8 @@ func (w *worker) perform() bool {
 		return false // cut off: it was counted as unfinished
 	}
 	done := arrival(&w.res, w.p.begun, sent, read)
-	w.p.rec.Sample(w.index, record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read}, &w.res)
+	w.p.rec.Sample(w.index, record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Prior: w.prior}, &w.res)
+	w.prior = done - sent
 	w.state.Store(stateIdle)
 	return w.p.again(w, done)
 }
@@ -325,7 +327,7 @@ func (p *pool) cut(at time.Duration) {
 }
 
 func (p *pool) unfinished(w *worker, at time.Duration) {
-	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Outcome: record.UnfinishedSent}
+	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Prior: w.prior, Outcome: record.UnfinishedSent}
 	e.Done = max(at, e.Sent) // it may have been sent just after the cut began
 	if e.Sent == notSent {
 		e.Outcome = record.UnfinishedQueued

@@ -27,11 +27,13 @@ const (
 
 // Event is one operation's instants, counted from the run's start. Sent and Done
 // mean nothing for Dropped; for the unfinished Done is the instant of the cut. Read is when
-// the generator had read the answer that came at Done, 0 if then. What is added here
-// belongs in alike, too.
+// the generator had read the answer that came at Done, 0 if then. Prior is the service time
+// of the operation that had the connection before; 0: none had. What is added here belongs
+// in alike, too.
 type Event struct {
 	Seq                         uint64 // of the operation, for its row
 	Due, Free, Sent, Done, Read time.Duration
+	Prior                       time.Duration
 	Outcome                     Outcome
 }
 
@@ -161,7 +163,7 @@ func alike(events []Event) int {
 	first := &events[0]
 	for i := 1; i < len(events); i++ {
 		e := &events[i]
-		if e.Done != first.Done || e.Sent != first.Sent || e.Read != first.Read || e.Free != first.Free || e.Due != first.Due || e.Outcome != first.Outcome {
+		if e.Done != first.Done || e.Sent != first.Sent || e.Read != first.Read || e.Free != first.Free || e.Prior != first.Prior || e.Due != first.Due || e.Outcome != first.Outcome {
 			return i
 		}
 	}

@@ -162,14 +162,14 @@ func (s *set) sent(e *Event, n uint64, response *hist.Histogram) {
 	s.held(e, n)
 }
 
-// held adds up who held the operation's connection: the target from sent to done, the
-// generator while it had not read the answer, and until it sent what waited for that
-// connection.
+// held adds up who held connections: of all operations their own, the target from sent to
+// done and the generator until it had read the answer; of those that waited for a connection
+// that one, the target for as long as it served the operation before, and the generator from
+// then until it sent the one that waited.
 func (s *set) held(e *Event, n uint64) {
-	service := e.Done - e.Sent
-	s.all.Add(max(0, e.Read-e.Done), service, n)
+	s.all.Add(max(0, e.Read-e.Done), e.Done-e.Sent, n)
 	if e.Free > e.Due {
-		s.queued.Add(e.Sent-e.Free, service, n)
+		s.queued.Add(e.Sent-e.Free, e.Prior, n)
 	}
 }
 
