@@ -711,7 +711,7 @@ func TestModesBoundBelowPool(t *testing.T) {
 func TestModesStartAt(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
 		addr, s := serve(t, target.Options{})
-		at := time.Now().Add(100 * time.Millisecond)
+		at := time.Now().Add(time.Second) // busy machines took 126 ms to connect
 		r, rows := loadRows(t, mode, httpLoop(t, addr), func(o *engine.Options) {
 			o.Rate, o.Requests, o.Shard, o.StartAt = "1000", 100, "2/4", engine.StartAt(at)
 		})
@@ -732,11 +732,11 @@ func TestModesStartAt(t *testing.T) {
 func TestModesBeforeStartAt(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
 		for name, c := range map[string]struct{ signal, probe time.Duration }{
-			"signal": {signal: 50 * time.Millisecond}, "at the last moment": {signal: 92 * time.Millisecond}, "over": {probe: 110 * time.Millisecond},
+			"signal": {signal: 250 * time.Millisecond}, "at the last moment": {signal: 492 * time.Millisecond}, "over": {probe: 510 * time.Millisecond},
 		} {
 			addr, s := serve(t, target.Options{})
 			o := engine.Defaults()
-			o.Engine, o.Rate, o.StartAt = mode, "1", engine.StartAt(time.Now().Add(100*time.Millisecond))
+			o.Engine, o.Rate, o.StartAt = mode, "1", engine.StartAt(time.Now().Add(500*time.Millisecond))
 			o.Duration = time.Hour
 			ctx, cancel := context.WithCancel(t.Context())
 			src, err := o.Source()

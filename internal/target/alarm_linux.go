@@ -44,7 +44,7 @@ func newAlarm() *alarm { return &alarm{} }
 
 // begin says what instants count from.
 func (a *alarm) begin(origin time.Time) {
-	a.origin = monotonic() - int64(time.Since(origin))
+	a.origin = sock.Offset(origin, unix.CLOCK_MONOTONIC)
 }
 
 // enter prepares the dispatcher's goroutine. Its thread ends with it, for it is
