@@ -109,7 +109,7 @@ func (a *async) Wake() {
 }
 
 func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
-	a.now, a.begun = now, time.Now().Add(-now())
+	a.now, a.begun = now, beginning(now)
 	for _, c := range a.clients {
 		if c, ok := c.(Clocked); ok {
 			c.Started(a.begun)
@@ -378,7 +378,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		a.events = a.events[:len(a.events)+1]
 		e := &a.events[len(a.events)-1] // filled where it stands: see flow.move
 		e.Seq, e.Due, e.Free, e.Sent, e.Read, e.Outcome = s.seq, s.due, s.free, s.sent, read, record.Ended
-		e.Done, e.Prior = arrival(r, a.begun, s.sent, read), s.prior
+		e.Done, e.Prior = a.arrival(r, a.begun, s.sent, read), s.prior
 		a.prior = e.Done - e.Sent
 		a.release(uint32(token))
 		if a.busy == a.max {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"time"
 
@@ -29,9 +30,6 @@ const (
 const (
 	readBuffer = 16 << 10
 	maxBuffer  = 1 << 20 // no codec needs to see more than that at once
-	// idleCheck is from when a connection is looked at before it is used again.
-	// Servers close idle ones after seconds; the look costs 0.5 µs.
-	idleCheck = 100 * time.Millisecond
 )
 
 var errTooLarge = errors.New("the codec wants to see more than 1 MiB at once")
@@ -48,6 +46,8 @@ type blocking struct {
 	loop  *takt.Loop
 	mu    sync.Mutex
 	first net.Conn
+
+	caution caution
 }
 
 func (b *blocking) probe(ctx context.Context) error {
@@ -63,7 +63,7 @@ func (b *blocking) probe(ctx context.Context) error {
 }
 
 func (b *blocking) worker(i int) (takt.Worker, error) {
-	c := &conn{loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}
+	c := &conn{loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer), caution: &b.caution}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.first != nil {
@@ -79,19 +79,25 @@ type conn struct {
 	codec  takt.Codec
 	mu     sync.Mutex // of net, which an interrupt reads
 	net    net.Conn   // nil: to be dialled
-	used   time.Time  // when the last operation ended
+	below  *below     // of net; nil: no TLS
+	looker looker     // of the socket
+	used   time.Time  // when the last operation began
+	wrote  time.Time  // instant before the request was written
 	out    []byte
 	in     []byte
 	lo, hi int // in[lo:hi] was read and not parsed
 	ctx    context.Context
 	undo   func() bool // of the hook on ctx
+
+	caution     *caution // of all connections
+	unsolicited *Unsolicited
 }
 
 // Do implements takt.Worker.
 func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	start := time.Now()
 	c.watch(ctx)
-	if err := c.ready(ctx, start, r); err != nil {
+	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)
 		return
 	}
@@ -108,7 +114,7 @@ func (c *conn) watch(ctx context.Context) {
 	if c.ctx == ctx {
 		return
 	}
-	c.ctx = ctx
+	c.ctx, c.unsolicited = ctx, UnsolicitedOf(ctx)
 	c.undo = context.AfterFunc(ctx, c.interrupt)
 }
 
@@ -120,9 +126,11 @@ func (c *conn) interrupt() {
 	}
 }
 
-// ready makes sure that there is a connection and sets its deadline.
-func (c *conn) ready(ctx context.Context, start time.Time, r *takt.Result) error {
-	if c.net != nil && start.Sub(c.used) > idleCheck && isStale(c.net) {
+// ready makes sure that there is a connection on which nothing came yet, and sets its
+// deadline.
+func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.Result) error {
+	c.wrote = start
+	if c.net != nil && !c.reusable(start, seq) {
 		c.drop()
 	}
 	if c.net == nil {
@@ -131,17 +139,85 @@ func (c *conn) ready(ctx context.Context, start time.Time, r *takt.Result) error
 			return err
 		}
 		c.attach(n)
-	}
-	if err := c.net.SetDeadline(start.Add(c.loop.Timeout)); err != nil {
-		return err
+		if err := c.net.SetDeadline(start.Add(c.loop.Timeout)); err != nil {
+			return err
+		}
+		if in, err := c.look(); err != nil {
+			c.drop()
+			r.Body = append(r.Body, in...)
+			return err
+		}
+		c.wrote = time.Now()
 	}
 	return ctx.Err() // the deadline may have undone an interrupt
 }
+
+// reusable reports whether the connection can be used again, and sets its deadline.
+func (c *conn) reusable(start time.Time, seq uint64) bool {
+	if c.net.SetDeadline(start.Add(c.loop.Timeout)) != nil {
+		return false
+	}
+	if !c.caution.wants(start.Sub(c.used), seq) {
+		return true
+	}
+	in, err := c.look()
+	if c.caution.looked(err == nil); len(in) > 0 {
+		c.unsolicited.Add(in)
+	}
+	return err == nil
+}
+
+// look is looker.look. Bytes below TLS may be TLS's own, such as session tickets: these
+// are read.
+func (c *conn) look() ([]byte, error) {
+	in, err := c.looker.look()
+	if err != ErrUnsolicited || c.below == nil {
+		return in, err
+	}
+	c.below.hurried = true
+	n, err := c.net.Read(c.in)
+	c.below.hurried = false
+	switch {
+	case n > 0:
+		return firstBytes(c.in[:n]), ErrUnsolicited
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, nil
+	case err == io.EOF:
+		return nil, errEnded
+	}
+	return nil, err
+}
+
+// below is the connection below TLS.
+type below struct {
+	net.Conn
+	looker  looker
+	hurried bool // a read that would have to wait fails
+}
+
+// Read implements net.Conn.
+func (b *below) Read(p []byte) (int, error) {
+	if b.hurried {
+		if _, err := b.looker.look(); err == nil {
+			return 0, os.ErrDeadlineExceeded
+		}
+	}
+	return b.Conn.Read(p)
+}
+
+// NetConn is the connection itself, for sock.Arrived.
+func (b *below) NetConn() net.Conn { return b.Conn }
 
 func (c *conn) attach(n net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.net, c.used = sock.Stamped(n), time.Now()
+	c.below = nil
+	if t, ok := n.(*tls.Conn); ok {
+		c.below = t.NetConn().(*below) // dial made it so
+		n = c.below.Conn
+	}
+	c.looker.attach(n)
 	c.lo, c.hi = 0, 0
 	c.codec.Reset()
 }
@@ -165,8 +241,11 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	n, failure := c.net.Write(request)
 	r.BytesSent += int64(n)
 	err := c.receive(start, r)
+	if r.Phases[phaseFirstByte] == 0 {
+		c.caution.alarm()
+	}
 	switch {
-	case failure == nil:
+	case failure == nil, err == ErrUnsolicited:
 		return err
 	case err != nil || r.Phases[phaseFirstByte] == 0:
 		return failure
@@ -180,7 +259,13 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 	for {
 		n, err := c.read()
 		if n > 0 && r.Phases[phaseFirstByte] == 0 {
-			r.Phases[phaseFirstByte] = max(1, c.arrived().Sub(start))
+			at := c.arrived()
+			if at.Before(c.wrote.Add(-sock.Doubt)) {
+				r.BytesReceived += int64(n)
+				r.Body = append(r.Body, firstBytes(c.in[c.lo:c.hi])...)
+				return ErrUnsolicited
+			}
+			r.Phases[phaseFirstByte] = max(1, at.Sub(start))
 		}
 		if err != nil && err != io.EOF {
 			return err
@@ -236,6 +321,10 @@ func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
 	c.lo += n
 	switch {
 	case progress == takt.Last, progress == takt.Done && (c.lo < c.hi || eof):
+		if progress == takt.Done && c.lo < c.hi {
+			c.caution.alarm()
+			c.unsolicited.Add(c.in[c.lo:c.hi])
+		}
 		c.drop()
 		return true, nil
 	case progress == takt.Done:
@@ -272,7 +361,9 @@ func dial(ctx context.Context, l *takt.Loop, r *takt.Result) (net.Conn, error) {
 	if l.TLS == nil {
 		return c, nil
 	}
-	return handshake(ctx, sock.Stamped(c), l.TLS, r)
+	b := &below{Conn: sock.Stamped(c)}
+	b.looker.attach(c)
+	return handshake(ctx, b, l.TLS, r)
 }
 
 func handshake(ctx context.Context, c net.Conn, conf *tls.Config, r *takt.Result) (net.Conn, error) {

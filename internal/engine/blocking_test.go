@@ -173,7 +173,7 @@ func TestBlockingRedials(t *testing.T) {
 				if r.Class != "" || r.Status != 200 || r.Phases[1] == 0 {
 					t.Fatalf("%+v", r)
 				}
-				time.Sleep(150 * time.Millisecond) // longer than idleCheck
+				time.Sleep(20 * time.Millisecond) // until the end has come
 			}
 			if n := conns.Load(); n != 2 {
 				t.Errorf("%d connections", n)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -18,6 +20,8 @@ const (
 	ClassConnectTimeout = "connect_timeout" // no connection in time
 	ClassRefused        = "refused"         // nobody listens
 	ClassReset          = "reset"           // the other side broke the connection off
+	ClassClosed         = "closed"          // the other side ended it
+	ClassUnsolicited    = "unsolicited"     // bytes came before the request was written
 	ClassDNS            = "dns"
 	ClassTLS            = "tls"
 	ClassFiles          = verdict.ClassFiles
@@ -25,6 +29,9 @@ const (
 	ClassMemory         = verdict.ClassMemory
 	ClassNetwork        = "network" // anything else
 )
+
+// errEnded is the error of a new connection that the other side ended at once.
+var errEnded = fmt.Errorf("connection closed before the request: %w", io.EOF)
 
 type tlsError struct{ err error }
 
@@ -56,6 +63,10 @@ func classify(err error, dialling bool) string {
 		return ClassRefused
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return ClassReset
+	case errors.Is(err, io.EOF):
+		return ClassClosed
+	case errors.Is(err, ErrUnsolicited):
+		return ClassUnsolicited
 	}
 	return ClassNetwork
 }

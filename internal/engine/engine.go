@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -107,14 +108,13 @@ type run struct {
 	restore func()
 	usage   proc.Usage
 	started time.Time
+	wall    sock.Wall
 	end     time.Duration // of the schedule, as known before the start; negative: not
 }
 
 func newRun(p Plan) *run {
 	r := &run{plan: p, crew: crew{needs: p.needs()}, end: p.Source.End()}
 	r.restore = tune(r.crew.needs)
-	opCtx, cancel := context.WithCancel(context.Background())
-	r.cancel = cancel
 	shards := runtime.GOMAXPROCS(0)
 	if p.Driver.Async != nil {
 		shards = 1 // its completions come under one lock as it is
@@ -129,6 +129,8 @@ func newRun(p Plan) *run {
 		Samples: roomFor(p, shards),
 	})
 	r.flow = newFlow(p, r.rec)
+	opCtx, cancel := context.WithCancel(context.WithValue(context.Background(), unsolicitedKey{}, &r.flow.unsolicited))
+	r.cancel = cancel
 	r.rows = newRows(p, r.rec)
 	d := p.Driver
 	switch {
@@ -150,6 +152,7 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		r.abandon()
 		return nil, err
 	}
+	r.wall = sock.NewWall(r.started)
 	r.usage = proc.Self()
 	now := pace.Timer(r.started).Now
 	newWaiter := func() pace.Waiter {
@@ -223,6 +226,7 @@ func (l *life) step() bool {
 		l.crew.look()
 		l.busy = l.crew.next()
 	case <-l.tick:
+		l.wall.Look(time.Now())
 		l.onTick()
 	case <-l.swapped:
 		l.swapped = nil

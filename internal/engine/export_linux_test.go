@@ -9,3 +9,10 @@ func Unwatch(after time.Duration) (undo func()) {
 	unwatchAfter = after
 	return func() { unwatchAfter = before }
 }
+
+// Trust makes runs look at no connection that was idle for less than an hour, until undo.
+func Trust() (undo func()) {
+	idle, after := idleCheck, trustAfter
+	idleCheck, trustAfter = time.Hour, 0
+	return func() { idleCheck, trustAfter = idle, after }
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taktload/takt/internal/record"
@@ -33,6 +34,9 @@ type flow struct {
 
 	left bool         // next was abandoned and is not counted yet …
 	rest record.Event // … as this, but for its Seq and Due
+
+	unsolicited Unsolicited
+	disbelieved atomic.Uint64 // instants of arrival that cannot be
 
 	lingers bool // the driver waits for something behind the last completion
 

@@ -130,6 +130,9 @@ func TestArrivalThatCannotBe(t *testing.T) {
 					want[i] = 2300 * time.Microsecond
 				}
 				exactly(t, rep, "service", want)
+				if !slices.ContainsFunc(rep.Warnings, func(w takt.Warning) bool { return w.Code == "arrived" }) {
+					t.Errorf("warnings %v", rep.Warnings)
+				}
 			})
 		})
 	}

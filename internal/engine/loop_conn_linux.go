@@ -21,6 +21,7 @@ type lconn struct {
 	op     takt.Op
 	free   time.Duration // as record.Event has it, of op
 	sent   time.Duration
+	wrote  time.Duration // instant before the first byte of the request was written
 	idle   time.Duration // since when it could have been used
 	prior  time.Duration // service time of the operation before op
 	res    takt.Result
@@ -110,12 +111,38 @@ func (l *loop) connected(c *lconn) {
 		l.fail(c, l.m.opError("dial", err), true)
 		return
 	}
-	c.res.Phases[phaseConnect] = l.now() - c.sent
+	c.wrote = l.now()
+	c.res.Phases[phaseConnect] = c.wrote - c.sent
 	if err := l.poll.Watch(c.fd, c.token, false); err != nil {
 		l.fail(c, err, true)
 		return
 	}
-	l.send(c)
+	n, errno := sock.Peek(c.fd, l.in)
+	switch { // what came already is not the answer
+	case errno == sock.Again:
+		l.send(c)
+	case errno != 0:
+		l.broken(c, errno)
+	case n == 0:
+		l.fail(c, errEnded, false)
+	default:
+		l.unsolicited(c, l.in[:n])
+	}
+}
+
+// look reports whether an idle connection can be used. One that has come to its end, or
+// holds bytes, is closed.
+func (l *loop) look(c *lconn) bool {
+	n, errno := sock.Peek(c.fd, l.in)
+	well := errno == sock.Again
+	if l.caution.looked(well); well {
+		return true
+	}
+	if n > 0 {
+		l.m.unsolicited.Add(l.in[:n])
+	}
+	l.drop(c)
+	return false
 }
 
 // send hands the request over. The connection stands.
@@ -163,6 +190,7 @@ func (l *loop) sendRest(c *lconn) {
 func (l *loop) write(c *lconn, b []byte) (n int, ok bool) {
 	n, errno := sock.Send(c.fd, b)
 	if errno != 0 && errno != sock.Again {
+		l.caution.alarm()
 		l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
 		return 0, false
 	}
@@ -177,18 +205,41 @@ func (l *loop) receive(c *lconn) bool {
 	case errno == sock.Again:
 		return false
 	case errno != 0:
-		l.fail(c, l.m.opError("read", os.NewSyscallError("read", errno)), false)
+		l.broken(c, errno)
 		return true
 	}
-	if n > 0 && c.res.Phases[phaseFirstByte] == 0 {
-		c.res.Phases[phaseFirstByte] = max(1, at-c.sent)
+	if c.res.Phases[phaseFirstByte] == 0 {
+		switch {
+		case n == 0:
+			l.caution.alarm()
+		case at < c.wrote-sock.Doubt:
+			l.unsolicited(c, l.in[:n])
+			return true
+		}
+		if n > 0 {
+			c.res.Phases[phaseFirstByte] = max(1, at-c.sent)
+		}
 	}
 	l.parse(c, l.in[:n], n == 0, at)
 	return true
 }
 
-// read gives the instant at which the bytes came: the kernel's if it stamps them,
-// else now. A stamp is of the wall clock, so it is held within [sent, now].
+// broken ends the operation of c, whose connection was broken off.
+func (l *loop) broken(c *lconn, errno syscall.Errno) {
+	l.caution.alarm()
+	l.fail(c, l.m.opError("read", os.NewSyscallError("read", errno)), false)
+}
+
+// unsolicited ends the operation of c, to which bytes came before its request was sent.
+func (l *loop) unsolicited(c *lconn, in []byte) {
+	l.caution.alarm()
+	c.res.BytesReceived += int64(len(in))
+	c.res.Body = append(c.res.Body, firstBytes(in)...)
+	l.fail(c, ErrUnsolicited, false)
+}
+
+// read gives the instant at which the bytes came: the kernel's if it stamps them, else
+// now. Only bytes that came before the request of c can have one before c.wrote.
 func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	if !l.stamps {
 		n, errno = sock.Receive(c.fd, l.in)
@@ -204,10 +255,11 @@ func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	}
 	now := l.now()
 	l.readAt = now
-	if stamp == 0 {
-		return n, now, 0
+	if at = l.wall.At(stamp, now); at < c.wrote {
+		l.wall.Check()
+		at = l.wall.At(stamp, now)
 	}
-	return n, min(now, max(c.sent, time.Duration(stamp-l.wall))), 0
+	return n, at, 0
 }
 
 // parse goes on with the answer. Bytes behind a complete one belong to no request:
@@ -226,6 +278,10 @@ func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
 	case progress == takt.More:
 		c.unread = append(c.unread[:0], in[n:]...)
 	case progress == takt.Last, eof, n < len(in), len(c.unsent) > 0:
+		if progress == takt.Done && n < len(in) {
+			l.caution.alarm()
+			l.m.unsolicited.Add(in[n:])
+		}
 		l.drop(c)
 		l.finish(c, at)
 	default:

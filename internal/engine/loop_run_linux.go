@@ -38,8 +38,6 @@ const (
 	// hiddenMost is how long an operation without an answer may hide those of later ones
 	// from an open loop that is not short of connections.
 	hiddenMost = time.Millisecond
-	// wallEvery is how often the wall clock is compared with the run's.
-	wallEvery = time.Second
 )
 
 // loop is one thread of the loop mode. Nothing in it is shared but the flow and the
@@ -78,9 +76,9 @@ type loop struct {
 	events   [128]sock.Event
 	receiver sock.Receiver
 	stamps   bool // the kernel says when bytes came
-	wall     int64
-	wallAt   time.Duration // when wall was measured
+	wall     sock.Wall
 	readAt   time.Duration // when it last read anything
+	caution  caution
 	rested   time.Duration // slept or spun in all
 }
 
@@ -100,7 +98,7 @@ func (l *loop) live(ready func()) {
 	ready()
 	<-l.m.started
 	l.stamps = !l.closed // a closed loop reads at once
-	l.wall = sock.WallOffset(l.m.begun)
+	l.wall = sock.NewWall(l.m.begun)
 	l.adopt()
 	for {
 		if at := l.m.cutAt.Load(); at >= 0 {
@@ -121,8 +119,10 @@ func (l *loop) adopt() {
 	if l.stamps {
 		l.stamps = sock.Stamp(c.fd) == nil
 	}
-	if l.poll.Add(c.fd, c.token, false) != nil || sock.IsStale(c.fd) {
+	if l.poll.Add(c.fd, c.token, false) != nil {
 		l.drop(c)
+	}
+	if c.fd < 0 || !l.look(c) {
 		l.spare = append(l.spare, c)
 		return
 	}
@@ -131,18 +131,25 @@ func (l *loop) adopt() {
 
 // turn sends what is due, reads what came, and rests if there was nothing to do.
 func (l *loop) turn() {
-	begun := l.now()
+	begun := l.lookAtClock()
 	now := l.sendDue(begun)
 	busy := l.gather(begun, now)
 	now = l.now()
 	l.expire(now)
-	if now-l.wallAt >= wallEvery {
-		l.wall, l.wallAt = sock.WallOffset(l.m.begun), now
-	}
 	if !busy && !(l.full && l.freed) {
 		l.rest(now)
 	}
 	l.unwatch(now)
+}
+
+// lookAtClock is now. Where the kernel stamps answers, it sees whether the wall clock was set.
+func (l *loop) lookAtClock() time.Duration {
+	if !l.stamps {
+		return l.now()
+	}
+	now := time.Now()
+	l.wall.Look(now)
+	return now.Sub(l.m.begun)
 }
 
 // sendDue sends all that is due while a connection is free, and returns the time.
@@ -226,10 +233,7 @@ func (l *loop) pickIdle(now time.Duration) *lconn {
 	for n := len(l.idle); n > 0; n-- {
 		c := l.idle[n-1]
 		l.idle = l.idle[:n-1]
-		if c.fd >= 0 && now-c.idle > idleCheck && sock.IsStale(c.fd) {
-			l.drop(c)
-		}
-		if c.fd >= 0 {
+		if c.fd >= 0 && (!l.caution.wants(now-c.idle, l.claim.Seq) || l.look(c)) {
 			return c
 		}
 		l.spare = append(l.spare, c)
@@ -280,7 +284,7 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 		return
 	}
 	c.free = max(ready, l.freeSince(c, c.op.Due))
-	c.sent = now
+	c.sent, c.wrote = now, now
 	if c.fd < 0 {
 		l.dial(c)
 		return
@@ -458,8 +462,8 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 	case !ev.Read:
 	case c.state == lbusy:
 		received = l.receive(c)
-	case sock.IsStale(c.fd): // an idle one has come to its end
-		l.drop(c)
+	default:
+		l.look(c)
 	}
 	if c.fd >= 0 && ev.Write && len(c.unsent) > 0 {
 		l.sendRest(c)

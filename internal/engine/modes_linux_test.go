@@ -463,7 +463,7 @@ func TestModesRedial(t *testing.T) {
 					io.Copy(io.Discard, c)
 				}
 			})
-			r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "2", 3, 1 })
+			r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "20", 3, 1 })
 			if r.Counts.OK != 3 || conns.Load() != 3 {
 				t.Errorf("%s: %+v over %d connections; %+v", name, r.Counts, conns.Load(), r.Errors)
 			}

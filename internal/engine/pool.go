@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -112,7 +114,7 @@ func (p *pool) newWorker() *worker {
 }
 
 func (p *pool) start(now func() time.Duration, newWaiter func() pace.Waiter) {
-	p.now, p.begun = now, time.Now().Add(-now())
+	p.now, p.begun = now, beginning(now)
 	p.idle = slices.Clone(p.workers)
 	p.begin()
 	p.done.Go(func() { p.pace(newWaiter()) })
@@ -264,7 +266,7 @@ func (w *worker) perform() bool {
 	if !w.state.CompareAndSwap(stateBusy, stateDone) {
 		return false // cut off: it was counted as unfinished
 	}
-	done := arrival(&w.res, w.p.begun, sent, read)
+	done := w.p.arrival(&w.res, w.p.begun, sent, read)
 	w.p.rec.Sample(w.index, record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Prior: w.prior}, &w.res)
 	w.prior = done - sent
 	w.state.Store(stateIdle)
@@ -273,14 +275,30 @@ func (w *worker) perform() bool {
 
 // arrival is when the answer came, of an operation that was sent and read at those
 // instants: as its driver says, if that can be.
-func arrival(r *takt.Result, begun time.Time, sent, read time.Duration) time.Duration {
+func (f *flow) arrival(r *takt.Result, begun time.Time, sent, read time.Duration) time.Duration {
 	if r.Arrived.IsZero() {
 		return read
 	}
-	if at := r.Arrived.Sub(begun); sent <= at && at <= read {
-		return at
+	at := r.Arrived.Sub(begun)
+	if at < sent-sock.Doubt || at > read+sock.Doubt {
+		f.disbelieved.Add(1)
+		return read
 	}
-	return read
+	return min(max(sent, at), read)
+}
+
+// beginning is when the clock now began. Of five readings the tightest pair counts: a thread
+// that loses its core between the two would shift every arrival.
+func beginning(now func() time.Duration) (begun time.Time) {
+	tightest := time.Duration(math.MaxInt64)
+	for range 5 {
+		before := time.Now()
+		since := now()
+		if gap := time.Since(before); gap < tightest {
+			tightest, begun = gap, before.Add(-since)
+		}
+	}
+	return begun
 }
 
 // again gives w, free since the instant at, the next operation if one is due;

@@ -31,6 +31,11 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	if n := r.flow.late; n > 0 {
 		warn(rep, "list_late", "operations waited %d times for the list that they come from: that time is in response time, and neither the target's nor the generator's", n)
 	}
+	r.flow.unsolicited.warn(rep, r.plan.Scrub)
+	r.clock(rep)
+	if n := r.flow.disbelieved.Load(); n > 0 {
+		warn(rep, "arrived", "of %d operations the driver says that the answer came before they were sent, or after it was read: that cannot be, and is not believed; correct what sets Result.Arrived", n)
+	}
 	if r.flow.extra > 0 {
 		rep.Extra["received"] = r.flow.extra
 	}
@@ -42,6 +47,16 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 		}
 	}
 	return rep, nil
+}
+
+// clock warns of a wall clock that was set during the run. Under fake time nothing is
+// stamped.
+func (r *run) clock(rep *takt.Report) {
+	r.wall.Look(time.Now())
+	if r.wall.Steps == 0 || r.plan.NewWaiter != nil {
+		return
+	}
+	warn(rep, "clock_step", "the wall clock was set during the run, by %v: answers that came just then count as received when takt read them; durations do not depend on that clock, dates do", r.wall.Moved.Round(time.Microsecond))
 }
 
 // lastInterval shows what came after the last full second.

@@ -98,12 +98,9 @@ func receive(fd int, b []byte, flags uintptr) (n int, errno syscall.Errno) {
 	}
 }
 
-// IsStale reports whether an idle connection has come to its end, or holds bytes
-// that nobody asked for.
-func IsStale(fd int) bool {
-	var b [1]byte
-	_, errno := receive(fd, b[:], unix.MSG_DONTWAIT|unix.MSG_PEEK)
-	return errno != Again
+// Peek is Receive that leaves the bytes in the socket.
+func Peek(fd int, b []byte) (n int, errno syscall.Errno) {
+	return receive(fd, b, unix.MSG_DONTWAIT|unix.MSG_PEEK)
 }
 
 // Duplicate gives c's connection a descriptor of its own, so that c can be closed.

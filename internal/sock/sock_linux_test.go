@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -83,8 +84,8 @@ func TestExchange(t *testing.T) {
 		if n, err := other.Read(b); string(b[:n]) != "ping" || err != nil {
 			t.Error(string(b[:n]), err)
 		}
-		if IsStale(fd) {
-			t.Error("an idle connection is stale")
+		if n, errno := Peek(fd, b); errno != Again {
+			t.Error("an idle connection has something:", n, errno)
 		}
 		if _, err := other.Write([]byte("pong")); err != nil {
 			t.Fatal(err)
@@ -92,8 +93,8 @@ func TestExchange(t *testing.T) {
 		if ev := wait(t, p); !ev.Read || ev.Write {
 			t.Errorf("%+v", ev)
 		}
-		if !IsStale(fd) {
-			t.Error("a connection with bytes that nobody asked for is not stale")
+		if n, errno := Peek(fd, b); string(b[:n]) != "pong" || errno != 0 {
+			t.Error("a look at the bytes:", n, errno)
 		}
 		if n, errno := Receive(fd, b); string(b[:n]) != "pong" || errno != 0 {
 			t.Error(string(b[:n]), errno)
@@ -102,8 +103,10 @@ func TestExchange(t *testing.T) {
 		if ev := wait(t, p); !ev.Read {
 			t.Errorf("%+v", ev)
 		}
-		if n, errno := Receive(fd, b); n != 0 || errno != 0 || !IsStale(fd) {
-			t.Error("the end was not seen:", n, errno)
+		for name, call := range map[string]func(int, []byte) (int, syscall.Errno){"look": Peek, "read": Receive} {
+			if n, errno := call(fd, b); n != 0 || errno != 0 {
+				t.Errorf("the end was not seen by a %s: %d, %v", name, n, errno)
+			}
 		}
 	})
 }
@@ -134,7 +137,8 @@ func TestStamps(t *testing.T) {
 				continue
 			}
 			// The clocks are compared to within a few µs; a millisecond is far from 20.
-			if at := time.Duration(stamp - WallOffset(start)); at < before-time.Millisecond || at > after+time.Millisecond {
+			w := NewWall(start)
+			if at := w.At(stamp, time.Since(start)); at < before-time.Millisecond || at > after+time.Millisecond {
 				t.Errorf("stamped at %v, sent from %v to %v", at, before, after)
 			}
 			return

@@ -53,12 +53,8 @@ func (r *Receiver) stamp() int64 {
 		return 0
 	}
 	ts := (*unix.Timespec)(unsafe.Pointer(&r.control[unix.SizeofCmsghdr]))
-	return ts.Nano()
+	return pretend(ts.Nano())
 }
-
-// WallOffset is the wall clock's nanoseconds since 1970 at start. That clock is
-// adjusted all the time, so the offset has to be measured anew every second.
-func WallOffset(start time.Time) (offset int64) { return Offset(start, unix.CLOCK_REALTIME) }
 
 // Offset is what the clock showed at start, in nanoseconds, by the clock that
 // time.Since reads. Of five readings the tightest pair counts: a preemption between

@@ -47,6 +47,7 @@ type stamped struct {
 	at     atomic.Int64 // of the last bytes, ns since made; 0: none came
 
 	mu       sync.Mutex // of one reader at a time
+	wall     Wall       // since made
 	receiver Receiver
 	in       []byte
 	n        int // bytes of the last call …
@@ -56,6 +57,7 @@ type stamped struct {
 
 func newStamped(t *net.TCPConn, raw syscall.RawConn, call syscaller) *stamped {
 	s := &stamped{TCPConn: t, raw: raw, call: call, made: time.Now()}
+	s.wall = NewWall(s.made)
 	s.try = s.receive // made here: each would allocate
 	s.now = func(fd uintptr) bool { s.receive(fd); return true }
 	// Where the kernel refuses, bytes come when they are read.
@@ -115,16 +117,15 @@ func (s *stamped) Look(b []byte, most time.Duration) int {
 	return 0
 }
 
-// arrive notes when the bytes of the last call came: now, less the time since their stamp.
-// Both are of the wall clock, and of one reading of it, so that only a step between the
-// two can shift the instant. The end of a stream has no stamp.
+// arrive notes when the bytes of the last call came. The end of a stream has no stamp.
 func (s *stamped) arrive() {
 	now := time.Now()
-	age := time.Duration(0)
-	if s.n > 0 && s.stamp != 0 {
-		age = max(0, time.Duration(now.UnixNano()-s.stamp))
+	at := now.Sub(s.made)
+	if s.n > 0 {
+		s.wall.Look(now)
+		at = s.wall.At(s.stamp, at)
 	}
-	s.at.Store(int64(now.Sub(s.made) - age))
+	s.at.Store(int64(at))
 }
 
 func (s *stamped) arrived() time.Time {

@@ -1,0 +1,54 @@
+//go:build unix
+
+package engine
+
+import (
+	"net"
+	"os"
+	"syscall"
+)
+
+// looker looks into the socket of an idle connection.
+type looker struct {
+	raw  syscall.RawConn
+	peek func(fd uintptr) // made once: each would allocate
+	n    int              // bytes that the last look found
+	err  error            // of the last look
+	b    [sampleBytes]byte
+}
+
+// attach makes l look into the socket of c; where there is none it sees nothing.
+func (l *looker) attach(c net.Conn) {
+	l.raw = nil
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return
+	}
+	if raw, err := s.SyscallConn(); err == nil {
+		l.raw = raw
+	}
+	if l.peek == nil {
+		l.peek = func(fd uintptr) {
+			l.n, _, l.err = syscall.Recvfrom(int(fd), l.b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		}
+	}
+}
+
+// look returns nothing if the connection is as an idle one should be: open, and nothing
+// to read. Else it says why not, and what lies in the socket.
+func (l *looker) look() ([]byte, error) {
+	if l.raw == nil {
+		return nil, nil // the next read or write tells
+	}
+	switch err := l.raw.Control(l.peek); {
+	case err != nil:
+		return nil, err
+	case l.err == syscall.EAGAIN:
+		return nil, nil
+	case l.err != nil:
+		return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", l.err)}
+	case l.n == 0:
+		return nil, errEnded
+	}
+	return l.b[:l.n], ErrUnsolicited
+}

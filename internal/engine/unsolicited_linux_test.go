@@ -1,0 +1,173 @@
+package engine_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const timedOut = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+// eachWire runs the test in each mode, and in worker mode over TLS also, against a server
+// that answers each connection so.
+func eachWire(t *testing.T, answer func(net.Conn), test func(t *testing.T, mode string, l *takt.Loop)) {
+	eachMode(t, func(t *testing.T, mode string) { test(t, mode, httpLoop(t, listen(t, answer))) })
+	t.Run("worker over TLS", func(t *testing.T) {
+		s := httptest.NewTLSServer(nil) // its certificate
+		defer s.Close()
+		l := httpLoop(t, listen(t, func(c net.Conn) {
+			secured := tls.Server(c, s.TLS)
+			answer(secured)
+			secured.Close()
+		}))
+		roots := x509.NewCertPool()
+		roots.AddCert(s.Certificate())
+		l.TLS = &tls.Config{RootCAs: roots, ServerName: "example.com"}
+		test(t, "worker", l)
+	})
+}
+
+func warned(r *takt.Report, code string) string {
+	for _, w := range r.Warnings {
+		if w.Code == code {
+			return w.Message
+		}
+	}
+	return ""
+}
+
+// A server that closes each connection after its answer, and does not say so, fails nothing:
+// the end lies in the socket before the next request is written. Of the first connection it
+// comes while operations wait for it.
+func TestSilentClose(t *testing.T) {
+	answer := func(c net.Conn) {
+		if request(c) {
+			io.WriteString(c, ok)
+		}
+	}
+	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
+		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "500", 250, 20 })
+		// What is closed between the look and the write still fails, or the end is late on a
+		// busy machine.
+		if r.Counts.OK < 240 {
+			t.Errorf("%+v; %+v", r.Counts, r.Errors)
+		}
+	})
+}
+
+// What a server sends to an idle connection is the answer to nothing.
+func TestSpeaksWhenIdle(t *testing.T) {
+	answer := func(c net.Conn) {
+		for request(c) {
+			io.WriteString(c, ok)
+			time.Sleep(time.Millisecond)
+			io.WriteString(c, timedOut)
+		}
+	}
+	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
+		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "20", 10, 1 })
+		if r.Counts.OK != 10 || len(r.Status) != 1 {
+			t.Errorf("%+v, %v; %+v", r.Counts, r.Status, r.Errors)
+		}
+		if w := warned(r, "unsolicited"); !strings.Contains(w, "408 Request Timeout") {
+			t.Errorf("warnings %+v", r.Warnings)
+		}
+	})
+}
+
+// What a server sends before the request is no answer to it, and fails it.
+func TestSpeaksFirst(t *testing.T) {
+	answer := func(c net.Conn) {
+		io.WriteString(c, timedOut)
+		io.Copy(io.Discard, c)
+	}
+	var late atomic.Int32 // greetings that came when the request had been written
+	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
+		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "100", 50, 1 })
+		for _, e := range r.Errors {
+			if e.Class == engine.ClassUnsolicited {
+				late.Add(50 - int32(e.Count))
+				if !strings.Contains(e.Body, "408 Request Timeout") {
+					t.Errorf("%+v", e)
+				}
+				return
+			}
+		}
+		late.Add(50)
+		if l.TLS != nil {
+			t.Errorf("%+v, %v; %+v", r.Counts, r.Status, r.Errors)
+		}
+	})
+	if n := late.Load(); n > 150 {
+		t.Errorf("%d of 200 were taken for answers", n)
+	}
+}
+
+// Bytes that came before the request was written are told by the kernel's stamp also where
+// nobody looked: a connection that was used just before.
+func TestSpeaksUnseen(t *testing.T) {
+	defer engine.Trust()()
+	answer := func(c net.Conn) {
+		for i := 0; request(c); i++ {
+			if io.WriteString(c, ok); i == 4 {
+				io.WriteString(c, ok)
+			}
+		}
+	}
+	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
+		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "100", 63, 1 })
+		var unsolicited uint64
+		for _, e := range r.Errors {
+			if e.Class == engine.ClassUnsolicited {
+				unsolicited = e.Count
+			}
+		}
+		// Both answers may be read at once, and the second is then seen at the end of the first.
+		if unsolicited == 0 && warned(r, "unsolicited") == "" || r.Counts.OK+unsolicited != 63 {
+			t.Errorf("%+v, %v; %+v, %+v", r.Counts, r.Status, r.Errors, r.Warnings)
+		}
+	})
+}
+
+// A wall clock that is set during the run, by which the kernel stamps answers, fails no
+// operation and spoils no duration; the report says it.
+func TestClockStep(t *testing.T) {
+	for name, step := range map[string]time.Duration{"back": -time.Second, "a little back": -5 * time.Millisecond, "forth": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			answer := func(c net.Conn) {
+				for request(c) {
+					time.Sleep(3 * time.Millisecond)
+					io.WriteString(c, ok)
+				}
+			}
+			eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
+				at := time.Now().Add(150 * time.Millisecond).UnixNano()
+				defer sock.Pretend(func(ns int64) int64 {
+					if ns >= at {
+						ns += int64(step)
+					}
+					return ns
+				})()
+				r, rows := loadRows(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "200", 60, 4 })
+				if r.Counts.OK != 60 || warned(r, "clock_step") == "" {
+					t.Errorf("%+v; %+v, %+v", r.Counts, r.Errors, r.Warnings)
+				}
+				for _, row := range rows {
+					if service := row.Done - row.Sent; service < 3*time.Millisecond-sock.Doubt {
+						t.Errorf("operation %d took %v", row.Seq, service)
+					}
+				}
+			})
+		})
+	}
+}
