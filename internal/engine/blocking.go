@@ -35,7 +35,7 @@ const (
 var errTooLarge = errors.New("the codec wants to see more than 1 MiB at once")
 
 // Blocking makes workers that perform l's operations one at a time over a
-// blocking connection each, and a probe whose connection the first worker takes.
+// blocking connection each, and a probe whose connection the first operation takes.
 // No operation is ever sent twice: a connection that breaks fails its operation.
 func Blocking(l *takt.Loop) (probe func(context.Context) error, worker func(int) (takt.Worker, error)) {
 	b := &blocking{loop: l}
@@ -63,18 +63,21 @@ func (b *blocking) probe(ctx context.Context) error {
 }
 
 func (b *blocking) worker(i int) (takt.Worker, error) {
-	c := &conn{loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer), caution: &b.caution}
+	return &conn{all: b, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}, nil
+}
+
+// takeFirst is the probe's connection, if no operation has had it yet: a target that serves
+// one connection at a time would keep any other waiting for it.
+func (b *blocking) takeFirst() (first net.Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.first != nil {
-		c.attach(b.first)
-		b.first = nil
-	}
-	return c, nil
+	first, b.first = b.first, nil
+	return first
 }
 
 // conn is one connection and its codec. It allocates when it dials only.
 type conn struct {
+	all    *blocking
 	loop   *takt.Loop
 	codec  takt.Codec
 	mu     sync.Mutex // of net, which an interrupt reads
@@ -89,7 +92,6 @@ type conn struct {
 	ctx    context.Context
 	undo   func() bool // of the hook on ctx
 
-	caution     *caution // of all connections
 	unsolicited *Unsolicited
 }
 
@@ -130,6 +132,11 @@ func (c *conn) interrupt() {
 // deadline.
 func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.Result) error {
 	c.wrote = start
+	if c.net == nil {
+		if first := c.all.takeFirst(); first != nil {
+			c.attach(first)
+		}
+	}
 	if c.net != nil && !c.reusable(start, seq) {
 		c.drop()
 	}
@@ -157,11 +164,11 @@ func (c *conn) reusable(start time.Time, seq uint64) bool {
 	if c.net.SetDeadline(start.Add(c.loop.Timeout)) != nil {
 		return false
 	}
-	if !c.caution.wants(start.Sub(c.used), seq) {
+	if !c.all.caution.wants(start.Sub(c.used), seq) {
 		return true
 	}
 	in, err := c.look()
-	if c.caution.looked(err == nil); len(in) > 0 {
+	if c.all.caution.looked(err == nil); len(in) > 0 {
 		c.unsolicited.Add(in)
 	}
 	return err == nil
@@ -242,7 +249,7 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	r.BytesSent += int64(n)
 	err := c.receive(start, r)
 	if r.Phases[phaseFirstByte] == 0 {
-		c.caution.alarm()
+		c.all.caution.alarm()
 	}
 	switch {
 	case failure == nil, err == ErrUnsolicited:
@@ -322,7 +329,7 @@ func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
 	switch {
 	case progress == takt.Last, progress == takt.Done && (c.lo < c.hi || eof):
 		if progress == takt.Done && c.lo < c.hi {
-			c.caution.alarm()
+			c.all.caution.alarm()
 			c.unsolicited.Add(c.in[c.lo:c.hi])
 		}
 		c.drop()
@@ -341,6 +348,9 @@ func (c *conn) Close() error {
 		c.undo()
 	}
 	c.drop()
+	if first := c.all.takeFirst(); first != nil {
+		_ = first.Close() // the run is over
+	}
 	return nil
 }
 

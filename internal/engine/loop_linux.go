@@ -25,7 +25,7 @@ type loops struct {
 	net     *takt.Loop
 	opt     Options
 	addr    netip.AddrPort // found by the probe; later connections look up no names
-	first   int            // socket of the probe, which the first loop takes; -1: none
+	first   atomic.Int64   // socket of the probe, which the first operation takes; -1: none
 	all     []*loop
 	crowded atomic.Int32 // loops without a free connection
 	cutAt   atomic.Int64 // instant of the cut; negative: not yet
@@ -53,7 +53,8 @@ func loopCount(o Options) int {
 }
 
 func newLoops(f *flow, l *takt.Loop, o Options) *loops {
-	m := &loops{flow: f, net: l, opt: o, first: -1, started: make(chan struct{})}
+	m := &loops{flow: f, net: l, opt: o, started: make(chan struct{})}
+	m.first.Store(-1)
 	m.cutAt.Store(-1)
 	return m
 }
@@ -69,9 +70,11 @@ func (m *loops) prepare(ctx context.Context) error {
 	}
 	defer c.Close()
 	m.addr = c.RemoteAddr().(*net.TCPAddr).AddrPort()
-	if m.first, err = sock.Duplicate(c.(*net.TCPConn)); err != nil {
+	first, err := sock.Duplicate(c.(*net.TCPConn))
+	if err != nil {
 		return fmt.Errorf("cannot take over the first connection: %w", err)
 	}
+	m.first.Store(int64(first))
 	return m.makeLoops()
 }
 
@@ -98,7 +101,7 @@ func (m *loops) makeLoops() error {
 }
 
 func (m *loops) start(now func() time.Duration, _ func() pace.Waiter) {
-	m.begun = time.Now().Add(-now())
+	m.begun = beginning(now)
 	m.flow.begin()
 	close(m.started)
 }
@@ -135,8 +138,8 @@ func (m *loops) close() {
 	for _, l := range m.all {
 		l.poll.Close()
 	}
-	if m.first >= 0 {
-		sock.Close(m.first)
+	if first := m.first.Swap(-1); first >= 0 {
+		sock.Close(int(first))
 	}
 }
 

@@ -99,7 +99,6 @@ func (l *loop) live(ready func()) {
 	<-l.m.started
 	l.stamps = !l.closed // a closed loop reads at once
 	l.wall = sock.NewWall(l.m.begun)
-	l.adopt()
 	for {
 		if at := l.m.cutAt.Load(); at >= 0 {
 			l.cut(time.Duration(at))
@@ -109,24 +108,27 @@ func (l *loop) live(ready func()) {
 	}
 }
 
-// adopt takes the probe's connection over.
-func (l *loop) adopt() {
-	if l.index > 0 || l.m.first < 0 {
-		return
+// adopt gives c the probe's connection, if that has not been used: a target that serves one
+// connection at a time would keep any other waiting for it.
+func (l *loop) adopt(c *lconn) bool {
+	if l.m.first.Load() < 0 {
+		return false
 	}
-	c := l.grow()
-	c.fd, l.m.first = l.m.first, -1
+	first := l.m.first.Swap(-1)
+	if first < 0 {
+		return false // another loop's
+	}
+	l.watch()
+	c.fd = int(first)
 	if l.stamps {
 		l.stamps = sock.Stamp(c.fd) == nil
 	}
+	c.codec.Reset()
 	if l.poll.Add(c.fd, c.token, false) != nil {
 		l.drop(c)
+		return false
 	}
-	if c.fd < 0 || !l.look(c) {
-		l.spare = append(l.spare, c)
-		return
-	}
-	l.idle = append(l.idle, c)
+	return l.look(c)
 }
 
 // turn sends what is due, reads what came, and rests if there was nothing to do.
@@ -285,7 +287,7 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 	}
 	c.free = max(ready, l.freeSince(c, c.op.Due))
 	c.sent, c.wrote = now, now
-	if c.fd < 0 {
+	if c.fd < 0 && !l.adopt(c) {
 		l.dial(c)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,6 +36,31 @@ func eachWire(t *testing.T, answer func(net.Conn), test func(t *testing.T, mode 
 		l.TLS = &tls.Config{RootCAs: roots, ServerName: "example.com"}
 		test(t, "worker", l)
 	})
+}
+
+// A server that serves one connection after the other answers the first operation: on the
+// connection of the probe, which would keep any other waiting.
+func TestOneConnectionAtATime(t *testing.T) {
+	for _, requests := range []uint64{1, 2} {
+		var serving sync.Mutex
+		answer := func(c net.Conn) {
+			serving.Lock()
+			defer serving.Unlock()
+			if request(c) {
+				io.WriteString(c, ok)
+				c.Close()
+			}
+		}
+		eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
+			l.ConnectTimeout, l.Timeout = 20*time.Second, 20*time.Second
+			for _, rate := range []string{"", "50"} {
+				r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = rate, requests })
+				if r.Counts.OK != requests {
+					t.Errorf("%d at rate %q: %+v; %+v", requests, rate, r.Counts, r.Errors)
+				}
+			}
+		})
+	}
 }
 
 func warned(r *takt.Report, code string) string {
