@@ -389,9 +389,9 @@ func (l *load) broken(ctx context.Context, err error) error {
 	return l.clean(err)
 }
 
-// clean takes secrets out of an error.
+// clean takes secrets out of an error of the target, and says how to trust its certificate.
 func (l *load) clean(err error) error {
-	if s := hidePassword(l.scrub.Replace(err.Error())); s != err.Error() {
+	if s := l.trust(hidePassword(l.scrub.Replace(err.Error()))); s != err.Error() {
 		return errors.New(s)
 	}
 	return err
@@ -493,6 +493,9 @@ func (l *load) outcome(ctx context.Context, r *takt.Report, written error) error
 		return &exitError{code: exitAssertion}
 	}
 	err := l.demands.outcome(r, len(l.conditions) > 0)
+	if code := (*exitError)(nil); errors.As(err, &code) && code.err != nil {
+		code.err = errors.New(l.trust(code.err.Error()))
+	}
 	if err == nil && aborted(ctx) != nil {
 		return &exitError{code: exitAssertion}
 	}

@@ -149,7 +149,23 @@ func (c *netClient) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return n.Close()
+	defer n.Close()
+	if u.Scheme != "https" || c.o.Proxy.url != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.o.ConnectTimeout)
+	defer cancel()
+	return c.explain(tls.Client(n, c.offer(u)).HandshakeContext(ctx))
+}
+
+// offer is what the transport will offer to the target in its handshake.
+func (c *netClient) offer(u *url.URL) *tls.Config {
+	conf := c.o.tls.Clone()
+	conf.ServerName, conf.NextProtos = u.Hostname(), []string{"http/1.1"}
+	if c.o.HTTP2 {
+		conf.NextProtos = []string{"h2"}
+	}
+	return conf
 }
 
 func (c *netClient) finish(ctx context.Context, r *takt.Report) error {
@@ -206,9 +222,17 @@ func (w *netWorker) fail(r *takt.Result, err error, reused bool) {
 	case errors.Is(err, io.EOF), reused && r.Class == engine.ClassNetwork:
 		r.Class = http1.ClassClosed
 	}
-	if w.c.o.HTTP2 && isHTTP1(err) {
-		r.Class, r.Err = classProtocol, fmt.Errorf("the server does not speak HTTP/2: %w; leave --h2 out", err)
+	if told := w.c.explain(err); told != err {
+		r.Class, r.Err = classProtocol, told
 	}
+}
+
+// explain says of an error that the server does not speak HTTP/2, if that is why.
+func (c *netClient) explain(err error) error {
+	if err == nil || !c.o.HTTP2 || !isHTTP1(err) {
+		return err
+	}
+	return fmt.Errorf("the server does not speak HTTP/2: %w; leave --h2 out", err)
 }
 
 // isHTTP1 knows by its words what net/http says of a server without HTTP/2: it has
