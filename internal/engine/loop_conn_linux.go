@@ -28,6 +28,9 @@ type lconn struct {
 	unread []byte // received and not parsed
 	unsent []byte // of the request, for which the socket had no room
 
+	patience patience
+	pauses   time.Duration // until then
+
 	before, after *lconn // in the list of those in flight, oldest first
 }
 

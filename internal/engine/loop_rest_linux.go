@@ -27,6 +27,9 @@ func (l *loop) rest(now time.Duration) {
 	if l.starved {
 		until = min(until, now+starvedPause)
 	}
+	for _, c := range l.pausing {
+		until = min(until, c.pauses)
+	}
 	switch {
 	case l.full || l.dialing.n > 0 || l.partial > 0:
 		l.restFull(now, until)

@@ -3,6 +3,7 @@ package engine
 import (
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/taktload/takt/internal/record"
@@ -64,6 +65,7 @@ type loop struct {
 
 	conns   []*lconn // by token
 	idle    []*lconn // last in, first out: a warm connection is a fast one
+	pausing []*lconn // of a closed loop, after failures
 	spare   []*lconn // without a socket
 	flight  flight
 	dialing flight
@@ -138,6 +140,9 @@ func (l *loop) turn() {
 	busy := l.gather(begun, now)
 	now = l.now()
 	l.expire(now)
+	if len(l.pausing) > 0 {
+		l.resume(now)
+	}
 	if !busy && !(l.full && l.freed) {
 		l.rest(now)
 	}
@@ -354,10 +359,31 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 		l.flight.remove(c)
 	}
 	l.m.rec.Sample(l.index, record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: l.readAt, Prior: c.prior}, &c.res)
+	var pause time.Duration
+	if l.closed {
+		pause = c.patience.after(&c.res)
+	}
 	c.res.Reset()
 	c.state, c.idle, c.prior = lidle, at, at-c.sent
-	l.release(c)
+	if pause > 0 {
+		c.pauses = at + pause
+		l.pausing = append(l.pausing, c)
+	} else {
+		l.release(c)
+	}
 	l.m.ended()
+}
+
+// resume releases the connections that have paused until now.
+func (l *loop) resume(now time.Duration) {
+	l.pausing = slices.DeleteFunc(l.pausing, func(c *lconn) bool {
+		over := c.pauses <= now
+		if over {
+			c.idle = now
+			l.release(c)
+		}
+		return over
+	})
 }
 
 func (l *loop) release(c *lconn) {

@@ -31,6 +31,7 @@ type pool struct {
 	options Options
 	max     int
 	drop    bool
+	closed  bool // the loop
 	now     func() time.Duration
 	begun   time.Time // the run's start
 
@@ -72,12 +73,14 @@ type worker struct {
 	state atomic.Int32
 	wake  chan struct{} // an operation was handed over
 	res   takt.Result
+
+	patience patience
 }
 
 func newPool(ctx context.Context, f *flow, factory func(int) (takt.Worker, error), o Options) *pool {
 	return &pool{
 		flow: f, ctx: ctx, create: factory, options: o,
-		max: o.InFlight(), drop: o.Overflow == overflowDrop,
+		max: o.InFlight(), drop: o.Overflow == overflowDrop, closed: o.Closed(),
 		parking: newParking(),
 	}
 }
@@ -270,7 +273,25 @@ func (w *worker) perform() bool {
 	w.p.rec.Sample(w.index, record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Prior: w.prior}, &w.res)
 	w.prior = done - sent
 	w.state.Store(stateIdle)
+	if w.p.closed {
+		if pause := w.patience.after(&w.res); pause > 0 {
+			done = w.pause(pause)
+		}
+	}
 	return w.p.again(w, done)
+}
+
+// pause pauses, but not beyond the run's end, and says when that was over.
+func (w *worker) pause(d time.Duration) time.Duration {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-w.p.exhausted:
+	case <-w.p.flow.stop:
+	case <-w.p.quit:
+	}
+	return w.p.now()
 }
 
 // arrival is when the answer came, of an operation that was sent and read at those
