@@ -45,7 +45,7 @@ func (h *head) settle() *fault {
 func (c *Codec) begin(r *takt.Result) *fault {
 	r.Status = c.said.status
 	if r.Status == 101 {
-		return errSwitched
+		return ErrSwitched
 	}
 	r.Body = r.Body[:0]
 	if c.opt.Fail != nil {

@@ -16,6 +16,9 @@ const SampleBytes = 256
 // CheckBytes is how much of a body Options.Check gets to see.
 const CheckBytes = 64 << 10
 
+// MaxHead is the default of Options.MaxHead.
+const MaxHead = 64 << 10
+
 // ClassBody is the failure class of an answer that Options.Check refused.
 const ClassBody = "body"
 
@@ -95,7 +98,7 @@ const (
 
 // NewCodec returns a Codec that sends requests. One that never sends may have nil.
 func NewCodec(requests Requests, opt Options) *Codec {
-	opt.MaxHead = cmp.Or(opt.MaxHead, 64<<10)
+	opt.MaxHead = cmp.Or(opt.MaxHead, MaxHead)
 	opt.MaxFields = cmp.Or(opt.MaxFields, 256)
 	opt.MaxBody = cmp.Or(opt.MaxBody, math.MaxInt64)
 	opt.Sample = cmp.Or(opt.Sample, SampleBytes)

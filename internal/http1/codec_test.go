@@ -121,7 +121,7 @@ var corpus = []struct {
 	{"continue", "HTTP/1.1 100 Continue\r\n\r\n" + ok + five + "\r\nhello", "", false, outcome{status: 200}},
 	{"hints", "HTTP/1.1 103 Early Hints\r\nConnection: close\r\nContent-Length: 3\r\n\r\nHTTP/1.1 102 P\r\n\r\n" + ok + five + "\r\nhello", "", false, outcome{status: 200}},
 	{"only hints", "HTTP/1.1 103 Early Hints\r\n\r\n", "", false, outcome{class: ClassTruncated, err: errTruncated}},
-	{"switch", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "x", false, outcome{status: 101, class: ClassMalformed, err: errSwitched}},
+	{"switch", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "x", false, outcome{status: 101, class: ClassMalformed, err: ErrSwitched}},
 
 	{"status failure", oops + five + "\r\nhello", "", false, outcome{status: 503, class: "bad", body: "hello"}},
 	{"status failure, chunked", oops + te + "\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", "", false, outcome{status: 503, class: "bad", body: "hello"}},

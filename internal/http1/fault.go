@@ -18,11 +18,12 @@ func (f *fault) Error() string { return f.text }
 var starved = &fault{}
 
 var (
-	errClosed     = &fault{ClassClosed, "connection closed before a response"}
-	errTruncated  = &fault{ClassTruncated, "connection closed in the middle of a response"}
-	errNotHTTP    = &fault{ClassMalformed, "not an HTTP/1.0 or HTTP/1.1 response"}
-	errStatus     = &fault{ClassMalformed, "malformed status line"}
-	errSwitched   = &fault{ClassMalformed, "server switched to another protocol (101)"}
+	errClosed    = &fault{ClassClosed, "connection closed before a response"}
+	errTruncated = &fault{ClassTruncated, "connection closed in the middle of a response"}
+	errNotHTTP   = &fault{ClassMalformed, "not an HTTP/1.0 or HTTP/1.1 response"}
+	errStatus    = &fault{ClassMalformed, "malformed status line"}
+	// ErrSwitched is for clients that do not parse with this package, too.
+	ErrSwitched   = &fault{ClassMalformed, "server switched to another protocol (101)"}
 	errNoColon    = &fault{ClassMalformed, "header line without a colon"}
 	errName       = &fault{ClassMalformed, "invalid header name"}
 	errValue      = &fault{ClassMalformed, "control character in a header value"}

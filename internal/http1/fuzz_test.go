@@ -89,7 +89,7 @@ func stricter(data []byte, err error, r reading) bool {
 		return fold.Match(data)
 	case errLength:
 		return foldLength.Match(data)
-	case errSwitched:
+	case ErrSwitched:
 		return r.status == 101
 	case errTrailerEnd:
 		return bareInTail.Match(data)

@@ -39,8 +39,8 @@ func TestKnownHead(t *testing.T) {
 		{"interim answers", []step{hello, {"HTTP/1.1 100 Continue\r\n\r\n" + hello.answer, false, outcome{status: 200}},
 			{"HTTP/1.1 100 Continue\r\n\r\n" + hello.answer, false, outcome{status: 200}}, hello,
 			{"HTTP/1.1 103 Early Hints\r\n\r\n" + hello.answer, false, outcome{status: 200}}}},
-		{"another protocol", []step{{"HTTP/1.1 101 X\r\n\r\n", false, outcome{status: 101, err: errSwitched}},
-			{"HTTP/1.1 101 X\r\n\r\n", false, outcome{status: 101, err: errSwitched}}, hello}},
+		{"another protocol", []step{{"HTTP/1.1 101 X\r\n\r\n", false, outcome{status: 101, err: ErrSwitched}},
+			{"HTTP/1.1 101 X\r\n\r\n", false, outcome{status: 101, err: ErrSwitched}}, hello}},
 		{"cut short", []step{hello, {ok + five + "\r\nhell", false, outcome{status: 200, err: errTruncated}},
 			{ok + five, false, outcome{err: errTruncated}}, {"", false, outcome{err: errClosed}}, hello}},
 	}

@@ -20,9 +20,9 @@ func TestClassesAreDocumented(t *testing.T) {
 	list, _, _ = strings.Cut(list, "\n")
 	for _, class := range []string{
 		engine.ClassTimeout, engine.ClassConnectTimeout, engine.ClassRefused, engine.ClassReset, engine.ClassDNS,
-		engine.ClassTLS, engine.ClassFiles, engine.ClassPorts, engine.ClassNetwork,
+		engine.ClassTLS, engine.ClassUnsolicited, engine.ClassFiles, engine.ClassPorts, engine.ClassNetwork,
 		http1.ClassClosed, http1.ClassTruncated, http1.ClassMalformed, http1.ClassTooLarge, http1.ClassBody,
-		http.ClassProtocol, http.ClassRequest,
+		http.ClassProtocol, http.ClassRequest, http.ClassRefusedStream,
 	} {
 		if !strings.Contains(list, "`"+class+"`") {
 			t.Errorf("%s is not in: %s", class, list)

@@ -1,11 +1,17 @@
 package http
 
-import "github.com/taktload/takt/pkg/takt"
+import (
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
 
 // The classes of net/http's client.
 const (
 	ClassProtocol = classProtocol
 	ClassRequest  = classRequest
+
+	ClassRefusedStream = classRefusedStream
 )
 
 // KeepTargets lets tests stream a small file.
@@ -18,4 +24,11 @@ func NoteHey(r *takt.Report, text string) error {
 		noteHey(r, found)
 	}
 	return err
+}
+
+// IdleFor lets connections of net/http wait for so long, until undo.
+func IdleFor(d time.Duration) (undo func()) {
+	before := idleTimeout
+	idleTimeout = d
+	return func() { idleTimeout = before }
 }

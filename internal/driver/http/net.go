@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,6 +26,10 @@ const (
 	classProtocol = "protocol" // HTTP/2 was asked for, and the server speaks another one
 	classRequest  = "request"  // no request could be made of what the placeholders gave
 )
+
+// idleTimeout is how long connections wait for another request. After a stall of the target
+// there may be thousands, of 80 KB each, which the schedule never needs again.
+var idleTimeout = 30 * time.Second
 
 // netClient performs requests with net/http. All workers share its transport,
 // whose idle connections are as many as there are workers. HTTP/2 puts all
@@ -59,16 +62,18 @@ func (o *Options) openNet() *takt.Driver {
 
 func (c *netClient) newTransport() *http.Transport {
 	t := &http.Transport{
-		DialContext:           c.dial,
-		TLSClientConfig:       c.o.tls.Clone(),
-		TLSHandshakeTimeout:   c.o.ConnectTimeout,
-		MaxIdleConnsPerHost:   engine.DefaultInFlight,
-		DisableKeepAlives:     c.o.DisableKeepAlive,
-		DisableCompression:    true, // bodies are counted as on the wire; the header is our own
-		WriteBufferSize:       4 << 10,
-		ReadBufferSize:        4 << 10,
-		ExpectContinueTimeout: time.Second,
-		Protocols:             new(http.Protocols),
+		DialContext:            c.dial,
+		TLSClientConfig:        c.o.tls.Clone(),
+		TLSHandshakeTimeout:    c.o.ConnectTimeout,
+		MaxIdleConnsPerHost:    engine.DefaultInFlight,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: http1.MaxHead,
+		DisableKeepAlives:      c.o.DisableKeepAlive,
+		DisableCompression:     true, // bodies are counted as on the wire; the header is our own
+		WriteBufferSize:        4 << 10,
+		ReadBufferSize:         4 << 10,
+		ExpectContinueTimeout:  time.Second,
+		Protocols:              new(http.Protocols),
 	}
 	t.Protocols.SetHTTP1(!c.o.HTTP2)
 	t.Protocols.SetHTTP2(c.o.HTTP2)
@@ -104,11 +109,15 @@ func (c *netClient) close() error {
 type countedConn struct {
 	net.Conn
 	sent, received atomic.Int64
+	ended          atomic.Bool // the other side's half
 }
 
 func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.received.Add(int64(n))
+	if err == io.EOF {
+		c.ended.Store(true)
+	}
 	return n, err
 }
 
@@ -187,7 +196,7 @@ type netWorker struct {
 func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	ctx, cancel := context.WithTimeout(ctx, w.c.o.Timeout)
 	defer cancel()
-	t := &trace{start: time.Now(), r: r}
+	t := &trace{start: time.Now(), r: r, cancel: cancel, h2: w.c.o.HTTP2}
 	ctx = context.WithValue(httptrace.WithClientTrace(ctx, t.hooks()), traceKey{}, t)
 	req, err := w.c.request(ctx, op)
 	if err != nil {
@@ -202,7 +211,7 @@ func (w *netWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	t.finish(err == nil)
 	w.c.retried.Add(t.retries)
 	if err != nil {
-		w.fail(r, err, t.reused)
+		w.fail(r, err, t)
 	}
 }
 
@@ -213,41 +222,14 @@ func (w *netWorker) send(req *http.Request) (*http.Response, error) {
 	return w.client.Transport.RoundTrip(req)
 }
 
-func (w *netWorker) fail(r *takt.Result, err error, reused bool) {
-	var dialling dialError
-	engine.Fail(r, err, errors.As(err, &dialling))
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		r.Class = http1.ClassTruncated
-	case errors.Is(err, io.EOF), reused && r.Class == engine.ClassNetwork:
-		r.Class = http1.ClassClosed
-	}
-	if told := w.c.explain(err); told != err {
-		r.Class, r.Err = classProtocol, told
-	}
-}
-
-// explain says of an error that the server does not speak HTTP/2, if that is why.
-func (c *netClient) explain(err error) error {
-	if err == nil || !c.o.HTTP2 || !isHTTP1(err) {
-		return err
-	}
-	return fmt.Errorf("the server does not speak HTTP/2: %w; leave --h2 out", err)
-}
-
-// isHTTP1 knows by its words what net/http says of a server without HTTP/2: it has
-// no errors for that. Such a server refuses the name in the TLS handshake, or reads
-// the preface as a request and answers it, and HTTP is the length of a frame of 4.7 MB.
-func isHTTP1(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "no application protocol") || strings.Contains(text, "http2: frame too large")
-}
-
 // read takes the answer in, keeps the beginning of a failed one's body, and holds
 // the body of any other against Options.ExpectBody.
 func (w *netWorker) read(resp *http.Response, op *takt.Op, r *takt.Result) error {
 	defer resp.Body.Close()
 	r.Status = resp.StatusCode
+	if r.Status == http.StatusSwitchingProtocols {
+		return http1.ErrSwitched // what comes now would have no time limit
+	}
 	r.Class = w.c.o.class(op, resp.StatusCode)
 	limit, wanted := 0, w.c.wants()
 	switch {
@@ -349,6 +331,9 @@ type trace struct {
 	conns                         int    // since the last redirect
 	retries                       uint64 // connections beyond one for each request
 	reused                        bool
+	h2                            bool
+	refused                       bool   // the stream
+	cancel                        func() // the request
 }
 
 // hop is called when a request is over: another one follows a redirect.
@@ -380,9 +365,23 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	if s, ok := c.(*tls.Conn); ok {
 		c = s.NetConn()
 	}
-	if counted, ok := c.(*countedConn); ok {
-		t.conn.Store(counted)
+	counted, ok := c.(*countedConn)
+	if !ok {
+		return
 	}
+	// net/http sends a refused request again on the same connection, at once and then after
+	// 1, 2, 4 … seconds, which nobody could tell from a server that hangs.
+	if before := t.conn.Swap(counted); t.h2 && before == counted && t.conns > 1 {
+		t.refused = true
+		t.conns--
+		t.cancel()
+	}
+}
+
+// ended reports whether the server had ended the connection.
+func (t *trace) ended() bool {
+	c := t.conn.Load()
+	return c != nil && c.ended.Load()
 }
 
 // finish fills the result. Bytes that came for other requests of the connection since the

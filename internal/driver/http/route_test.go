@@ -156,6 +156,10 @@ func TestHTTP2Refused(t *testing.T) {
 		o.HTTP2, o.Insecure = true, true
 		if e != plain {
 			e.startTLS(t)
+			if err := open(t, o, e.URL).Probe(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "; leave --h2 out") {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
 		}
 		r := load(t, o, 20, e.URL)
 		// One that finds the connection already given up says only that; of 20 not all do.

@@ -1,0 +1,89 @@
+package http
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// classRefusedStream is the class of an HTTP/2 request that the server did not take.
+const classRefusedStream = "refused_stream"
+
+var errRefusedStream = errors.New("the server refused the stream (REFUSED_STREAM)")
+
+// netWords are what net/http says, which has no errors for it, and what that is.
+var netWords = []struct{ text, class string }{
+	{"response headers exceeded", http1.ClassTooLarge},
+	{"header list larger than advertised limit", http1.ClassTooLarge},
+	{"server closed idle connection", http1.ClassClosed},
+	{"server sent GOAWAY and closed the connection", http1.ClassClosed},
+	{"client connection lost", http1.ClassClosed},
+	{"client connection force closed", http1.ClassClosed},
+	{"; received from peer", engine.ClassReset}, // RST_STREAM
+}
+
+// fail gives a request that failed with err the class that takt's own client would. t has
+// seen the request.
+func (w *netWorker) fail(r *takt.Result, err error, t *trace) {
+	var dialling dialError
+	engine.Fail(r, err, errors.As(err, &dialling))
+	switch {
+	case t.refused:
+		r.Class, r.Err = classRefusedStream, errRefusedStream
+	case errors.Is(err, http1.ErrSwitched):
+		r.Class = http1.ClassMalformed
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && t.firstByte.Load() == 0:
+		r.Class = http1.ClassClosed
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		r.Class = http1.ClassTruncated
+	case r.Class == engine.ClassNetwork:
+		r.Class = netClass(err, t)
+	}
+	if told := w.c.explain(err); told != err {
+		r.Class, r.Err = classProtocol, told
+	}
+}
+
+// netClass is the class of an error that is none of the network's by its type.
+func netClass(err error, t *trace) string {
+	for _, w := range netWords {
+		if strings.Contains(err.Error(), w.text) {
+			return w.class
+		}
+	}
+	var op *net.OpError
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &op), errors.As(err, &errno):
+		if t.reused {
+			return http1.ClassClosed
+		}
+		return engine.ClassNetwork
+	case t.ended():
+		return http1.ClassTruncated // net/http takes half a line for a whole one
+	}
+	return http1.ClassMalformed // what is left is what it says of bytes that it does not like
+}
+
+// explain says of an error that the server does not speak HTTP/2, if that is why.
+func (c *netClient) explain(err error) error {
+	if err == nil || !c.o.HTTP2 || !isHTTP1(err) {
+		return err
+	}
+	return fmt.Errorf("the server does not speak HTTP/2: %w; leave --h2 out", err)
+}
+
+// isHTTP1 knows by its words what net/http says of a server without HTTP/2: it has
+// no errors for that. Such a server refuses the name in the TLS handshake, or reads
+// the preface as a request and answers it, and HTTP is the length of a frame of 4.7 MB.
+func isHTTP1(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "no application protocol") || strings.Contains(text, "http2: frame too large")
+}
