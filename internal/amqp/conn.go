@@ -17,6 +17,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/taktload/takt/internal/sock"
 )
 
 // Conn is a connection to a broker. Its methods, and those of what it gives, may be
@@ -85,6 +87,9 @@ func (c *Conn) Err() error {
 	defer c.mu.Unlock()
 	return c.err
 }
+
+// Arrived is when the last bytes that were read came to this host; the zero time: not known.
+func (c *Conn) Arrived() time.Time { return sock.Arrived(c.net) }
 
 // Bytes tells how many bytes of AMQP were sent and received since the connection
 // was opened.

@@ -234,7 +234,9 @@ func (c *conn) finish() {
 		return
 	}
 	r.open.Add(-int64(len(c.good)))
-	r.sink.DoneAll(c.good, c.result())
+	res := c.result()
+	res.Arrived = c.Arrived()
+	r.sink.DoneAll(c.good, res)
 	c.good = c.good[:0]
 }
 

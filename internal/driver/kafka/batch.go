@@ -50,6 +50,7 @@ type batch struct {
 	byPlace  []*part // the same by partition, where records have keys
 	began    time.Time
 	left     atomic.Int32 // records without an answer
+	arrived  atomic.Int64 // when the last answer came to this host, in ns since began; 0: not known
 	aside    any          // what the client keeps with it
 }
 
@@ -80,6 +81,7 @@ type part struct {
 func (b *batch) fill() {
 	w := b.worker
 	b.began = time.Now()
+	b.arrived.Store(0)
 	b.left.Store(int32(len(b.ops)))
 	for _, p := range b.parts {
 		if b.byPlace != nil {
@@ -183,13 +185,28 @@ func (b *batch) keep(p *part, op *pending, number uint64, bytes int) {
 	b.records = append(b.records, record{pending: *op, partition: p.Partition(), stream: b.stamp.stream, number: number, bytes: int32(bytes)})
 }
 
+// arrive notes when an answer came to this host.
+func (b *batch) arrive(at time.Time) {
+	if !at.IsZero() {
+		b.arrived.Store(int64(at.Sub(b.began)))
+	}
+}
+
+// lastArrival is when the last answer came; the zero time: not known.
+func (b *batch) lastArrival() time.Time {
+	if at := b.arrived.Load(); at > 0 {
+		return b.began.Add(time.Duration(at))
+	}
+	return time.Time{}
+}
+
 // end says what became of record i: err is nil when it is acknowledged. A client
 // calls it once for each.
 func (b *batch) end(i int, err error) {
 	r := &b.records[i]
 	r.err = err
 	if b.worker.apart {
-		b.worker.finishAll(b.records[i : i+1])
+		b.worker.finishAll(b.records[i:i+1], b.lastArrival())
 	}
 	if b.left.Add(-1) == 0 {
 		b.worker.ended(b)
@@ -221,7 +238,7 @@ func (p *part) end(err error) {
 				p.answered = append(p.answered, *r)
 			}
 		}
-		b.worker.finishAll(p.answered)
+		b.worker.finishAll(p.answered, b.lastArrival())
 	case err != nil: // and p is all of the batch
 		if b.worker.uniform {
 			b.detail()

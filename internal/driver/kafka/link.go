@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taktload/takt/internal/kwire"
+	"github.com/taktload/takt/internal/sock"
 )
 
 // link is the connection to one broker: one goroutine writes and makes it anew, another
@@ -289,6 +290,7 @@ func (l *link) fail(conn *kwire.Conn, err error) {
 func (l *link) read(conn *kwire.Conn) {
 	for {
 		resp, err := conn.Receive()
+		arrived := sock.Arrived(conn.Conn)
 		if err != nil {
 			l.fail(conn, err)
 			return
@@ -307,7 +309,7 @@ func (l *link) read(conn *kwire.Conn) {
 		l.settles++
 		l.await()
 		l.mu.Unlock()
-		l.settle(parts, resp)
+		l.settle(parts, resp, arrived)
 	}
 }
 
@@ -317,7 +319,7 @@ var (
 )
 
 // settle ends what was acknowledged, once what was refused is on its way again.
-func (l *link) settle(parts []*part, resp *kmsg.ProduceResponse) {
+func (l *link) settle(parts []*part, resp *kmsg.ProduceResponse, arrived time.Time) {
 	good := parts[:0]
 	for _, p := range parts {
 		if err := verdict(resp, p.Partition()); err != nil {
@@ -334,6 +336,7 @@ func (l *link) settle(parts []*part, resp *kmsg.ProduceResponse) {
 		l.poke()
 	}
 	for _, p := range good {
+		p.batch.arrive(arrived)
 		l.done(p, nil)
 	}
 }

@@ -164,8 +164,9 @@ func (p *producer) Close() error {
 	return nil
 }
 
-// finishAll ends the operations of records that were answered now.
-func (p *producer) finishAll(records []record) {
+// finishAll ends the operations of records that were answered now; their answer came to this
+// host at the instant arrived, if that is known.
+func (p *producer) finishAll(records []record, arrived time.Time) {
 	now := time.Since(p.start)
 	good := make([]uint64, 0, len(records))
 	p.meter.answered(records)
@@ -186,7 +187,7 @@ func (p *producer) finishAll(records []record) {
 		}
 	}
 	if len(good) > 0 {
-		p.finishGood(good)
+		p.finishGood(good, arrived)
 	}
 }
 
@@ -223,8 +224,8 @@ func (p *producer) forsake(err error) {
 }
 
 // finishGood ends operations that went well.
-func (p *producer) finishGood(tokens []uint64) {
-	var res takt.Result
+func (p *producer) finishGood(tokens []uint64, arrived time.Time) {
+	res := takt.Result{Arrived: arrived}
 	p.wire.drain(&res)
 	p.sink.DoneAll(tokens, &res)
 }
@@ -233,7 +234,7 @@ func (p *producer) finishGood(tokens []uint64) {
 func (p *producer) finishUniform(b *batch) {
 	part := b.parts[0]
 	p.meter.acknowledged(part.Partition(), len(b.tokens), part.bytes)
-	p.finishGood(b.tokens)
+	p.finishGood(b.tokens, b.lastArrival())
 }
 
 // awaited is a record that was acknowledged, and may have been received meanwhile.

@@ -48,6 +48,9 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// NetConn is the connection below, for sock.Arrived.
+func (c *counted) NetConn() net.Conn { return c.Conn }
+
 // Close closes the connection, which is then not one that a broker closed.
 func (c *counted) Close() error {
 	c.over.Store(true)

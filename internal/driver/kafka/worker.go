@@ -212,7 +212,7 @@ func (w *worker) ended(b *batch) {
 	case len(b.records) == 0:
 		w.finishUniform(b)
 	default:
-		w.finishAll(b.records)
+		w.finishAll(b.records, b.lastArrival())
 	}
 	w.mu.Lock()
 	if w.transaction > 0 { // no consumer that reads committed records sees them yet
@@ -245,7 +245,7 @@ func (w *worker) commit() {
 			r.err = &transactionError{err}
 		}
 	}
-	w.finishAll(w.answered)
+	w.finishAll(w.answered, time.Time{})
 	w.answered, w.room = w.answered[:0], w.transaction
 }
 
