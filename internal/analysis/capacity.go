@@ -17,7 +17,7 @@ type Capacity struct {
 	SLO         string         `json:"slo"`
 	Sustainable float64        `json:"sustainable_per_s"` // up to this rate the SLO holds; 0: at none
 	Interval    Range          `json:"interval_per_s"`    // of Sustainable
-	Confidence  float64        `json:"confidence"`        // of Interval: 0.95
+	Confidence  float64        `json:"confidence"`        // of Interval: 0.95; 0: its ends were measured, and the limit lies between
 	Ended       Ending         `json:"ended"`
 	LimitedBy   string         `json:"limited_by"` // the part of the SLO that breaks first; "": none did
 	Statistic   string         `json:"statistic"`  // of the latencies that a curve shows: p95
@@ -127,7 +127,7 @@ func stepLatency(l takt.Latency) StepLatency {
 // whose rate rose. ended is why there are no more of them; EndFound and EndNone are held
 // against what the steps show. need is per second, 0: none.
 func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capacity {
-	c := Capacity{SLO: slo.String(), Confidence: sure, Ended: ended, Statistic: slo.statistic(), Need: need, Steps: steps}
+	c := Capacity{SLO: slo.String(), Ended: ended, Statistic: slo.statistic(), Need: need, Steps: steps}
 	l := limitOf(steps)
 	if ended == EndFound || ended == EndNone {
 		c.Ended = l.ending(steps)
@@ -138,10 +138,10 @@ func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capac
 		c.Interval.High = &l.high.rate
 	case l.high == nil:
 		c.Sustainable, c.Interval.Low = l.low.rate, &l.low.rate
-	case c.Ended == EndInvalid: // somewhere between
+	case c.Ended == EndInvalid || l.interval == Range{}: // somewhere between
 		c.Sustainable, c.Interval = l.low.rate, Range{&l.low.rate, &l.high.rate}
 	default:
-		c.Sustainable, c.Interval = l.rate, l.interval
+		c.Sustainable, c.Interval, c.Confidence = l.rate, l.interval, sure
 	}
 	c.LimitedBy = limitedBy(l)
 	c.Machines = c.MachinesFor(need)

@@ -14,6 +14,7 @@ const sure = 0.95
 const (
 	nearLevels = 2
 	nearby     = 1.25
+	farOff     = 2 // times beyond the rates that held and broke no interval may go
 )
 
 // level is all that counts of what was measured at one rate.
@@ -55,7 +56,7 @@ func (l *level) mean(figure func(CapacityStep) float64) float64 {
 type limit struct {
 	low, high *level // neighbours: at low it holds, at high it breaks; nil: nowhere
 	rate      float64
-	interval  Range
+	interval  Range // empty: too few runs, or they scatter too much
 }
 
 // limitOf fits margins that never fall as the rate rises. The limit lies between the two
@@ -140,7 +141,8 @@ func neighbours(levels []*level, at int) []*level {
 // with its interval: all rates at which the confidence band of the line holds 0 (Fieller's
 // theorem for inverse regression: Draper & Smith, Applied Regression Analysis, 3rd ed.,
 // 3.2). The line may be wrong where the SLO breaks at a step, so the interval is never
-// narrower than from the rate that held to the one that broke.
+// narrower than from the rate that held to the one that broke. One that goes far beyond
+// them says nothing: what was measured there says more.
 func (l *limit) cross(levels []*level) {
 	line := newLine(levels)
 	l.rate = math.Sqrt(l.low.rate * l.high.rate)
@@ -151,7 +153,10 @@ func (l *limit) cross(levels []*level) {
 	if !ok {
 		return
 	}
-	low, high = max(0, min(low, l.low.rate)), max(high, l.high.rate)
+	low, high = min(low, l.low.rate), max(high, l.high.rate)
+	if low < l.low.rate/farOff || high > l.high.rate*farOff {
+		return
+	}
 	l.interval = Range{Low: &low, High: &high}
 }
 

@@ -72,7 +72,7 @@ func TestSearchOrder(t *testing.T) {
 		{"the generator goes first, at 40", d, 1000, 40, "[10 20 40 40 40 28.28 33.63 36.68 38.3]", EndInvalid, 38.3},
 		{"the limit is below the wall", d, 25, 40, "[10 20 40 40 40 28.28 23.78 25.93 24.83 24.83 25.93 24.83 25.93]", EndFound, 25},
 		{"at no rate", d, 1000, 0, "[10 10 10 5 5 5 2.5 2.5 2.5 1.25 1.25 1.25]", EndInvalid, 0},
-		{"no more steps", few, 33, never, "[10 20 40]", EndSteps, 33},
+		{"no more steps", few, 33, never, "[10 20 40]", EndSteps, 20},
 	} {
 		all, ended := searched(t, c.search, until(c.limit, c.wall))
 		a := CapacityOf(all, nil, ended, 0)

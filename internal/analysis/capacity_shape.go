@@ -1,6 +1,9 @@
 package analysis
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // USL is the universal scalability law: with N operations in the system it does
 // X(N) = γN ÷ (1 + σ(N−1) + κN(N−1)) a second (Gunther, Guerrilla Capacity Planning,
@@ -9,41 +12,103 @@ type USL struct {
 	Gamma     float64  `json:"gamma_per_s"`          // γ: the rate of one operation at a time
 	Sigma     float64  `json:"sigma"`                // σ: the part that waits for others, contention
 	Kappa     float64  `json:"kappa"`                // κ: the cost of keeping N in step, crosstalk
-	Peak      *float64 `json:"peak_per_s"`           // the highest rate of the law; with κ = 0 it is only approached; nil: there is none
+	Peak      *float64 `json:"peak_per_s"`           // the highest rate of the law; with κ = 0 it is only approached; nil: there is none, or it is not known
+	Interval  Range    `json:"peak_interval_per_s"`  // 95 %, of Peak
 	PeakAt    *float64 `json:"peak_concurrency"`     // N there; nil: approached
 	Deviation float64  `json:"deviation"`            // root mean square of measured X ÷ X(N) − 1
 	Measured  float64  `json:"measured_concurrency"` // the highest N that was measured; beyond it the law is a guess
 }
 
-// fewestLevels is how many rates a law of three numbers takes.
-const fewestLevels = 4
+// fewestLevels is how many rates a law of three numbers takes, and one more to tell how far
+// it is off.
+const fewestLevels = 5
 
 // uslOf fits the law to the rates below the first that breaks: from there on a queue may
 // have grown for as long as the step went on, which is not the steady state that Little's
 // law speaks of. Least squares of the relative deviation of X is linear in p = (1−σ) ÷ γ,
-// q = σ ÷ γ and r = κ ÷ γ, none of them below 0: N ÷ X(N) = p + qN + rN(N−1).
+// q = σ ÷ γ and r = κ ÷ γ, none of them below 0: N ÷ X(N) = p + qN + rN(N−1). A law that
+// says less than was achieved, at any rate, is none.
 func uslOf(steps []CapacityStep, l limit) *USL {
 	var rows [][3]float64
-	var u USL
+	var most, measured float64
 	for _, v := range levelsOf(steps) {
 		x := v.mean(func(s CapacityStep) float64 { return s.Achieved })
+		for _, s := range v.steps {
+			most = max(most, s.Achieved)
+		}
 		r := v.mean(func(s CapacityStep) float64 { return s.Response.Mean }) / 1e6
 		if n := x * r; n > 0 && (l.high == nil || v.rate < l.high.rate) {
 			rows = append(rows, [3]float64{1 / r, n / r, n * (n - 1) / r})
-			u.Measured = max(u.Measured, n)
+			measured = max(measured, n)
 		}
 	}
 	if len(rows) < fewestLevels {
 		return nil
 	}
+	u := fitUSL(rows)
+	if u == nil {
+		return nil
+	}
+	u.Measured = measured
+	if !u.doubt(rows, most) {
+		return nil
+	}
+	return u
+}
+
+// fitUSL is the law of these rows; nil: there is none.
+func fitUSL(rows [][3]float64) *USL {
 	c, squares := nonNegative(rows)
 	serial := c[0] + c[1]
 	if serial <= 0 {
 		return nil
 	}
-	u.Gamma, u.Sigma, u.Kappa, u.Deviation = 1/serial, c[1]/serial, c[2]/serial, math.Sqrt(squares/float64(len(rows)))
+	u := &USL{Gamma: 1 / serial, Sigma: c[1] / serial, Kappa: c[2] / serial, Deviation: math.Sqrt(squares / float64(len(rows)))}
 	u.peak()
-	return &u
+	return u
+}
+
+// widestPeak is how many times its lower end the upper one of the peak's interval may be.
+const widestPeak = 2.0
+
+// doubt gives the peak its interval, from the laws of all rows but one (the jackknife:
+// Efron & Tibshirani, An Introduction to the Bootstrap, 1993, 11.2), on the scale of
+// logarithms, and from how far the rows are off the law: few rows agree with each other by luck.
+// It forgets a peak that stands on one row, or may be anywhere. most was
+// achieved, which no peak and no end of its interval is below; it reports false if the whole
+// interval would be.
+func (u *USL) doubt(rows [][3]float64, most float64) bool {
+	if u.Peak == nil {
+		return true
+	}
+	var logs []float64
+	for i := range rows {
+		v := fitUSL(slices.Delete(slices.Clone(rows), i, i+1))
+		if v == nil || v.Peak == nil {
+			u.Peak, u.PeakAt = nil, nil
+			return true
+		}
+		logs = append(logs, math.Log(*v.Peak))
+	}
+	n := float64(len(rows))
+	var mean, squares float64
+	for _, l := range logs {
+		mean += l / n
+	}
+	for _, l := range logs {
+		squares += (l - mean) * (l - mean)
+	}
+	off := math.Exp(studentQuantile(0.5+sure/2, n-3) * math.Sqrt(squares*(n-1)/n+u.Deviation*u.Deviation))
+	peak, low, high := max(*u.Peak, most), max(*u.Peak/off, most), *u.Peak*off
+	switch {
+	case high < most:
+		return false
+	case high > low*widestPeak:
+		u.Peak, u.PeakAt = nil, nil
+		return true
+	}
+	u.Peak, u.Interval = &peak, Range{&low, &high}
+	return true
 }
 
 // At is X(n).
@@ -132,7 +197,8 @@ func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
 // knee is the tested rate with the highest power, achieved rate ÷ mean response time: above
 // it a rate that is 1 % higher costs more than 1 % of response time (Kleinrock, Power and
 // deterministic rules of thumb for probabilistic problems in computer communications, ICC
-// 1979). Nil when it is the lowest or the highest rate, for then it may lie beyond.
+// 1979). Nil when it is the lowest or the highest rate, for then it may lie beyond, or of
+// fewer than five.
 func knee(steps []CapacityStep) *float64 {
 	levels := levelsOf(steps)
 	power := func(l *level) float64 {
@@ -144,7 +210,7 @@ func knee(steps []CapacityStep) *float64 {
 			best = i
 		}
 	}
-	if best == 0 || best == len(levels)-1 {
+	if best == 0 || best == len(levels)-1 || len(levels) < fewestLevels {
 		return nil
 	}
 	return &levels[best].rate
@@ -160,10 +226,10 @@ type LimitLine struct {
 // limitLine is the line of Theil and Sen (Sen, JASA 63, 1968, 1379–1389) through the runs
 // whose response time is at least twice the least: the median of all slopes. Up to 29 % of
 // the runs may be outliers. The rate is taken as the function, since the blade may stand
-// upright. Nil with less than three runs.
+// upright. Nil with less than five runs.
 func limitLine(steps []CapacityStep, statistic string) *LimitLine {
 	xs, ys := blade(steps, statistic)
-	if len(xs) < 3 {
+	if len(xs) < fewestLevels {
 		return nil
 	}
 	var slopes, rates []float64

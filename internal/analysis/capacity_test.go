@@ -333,8 +333,8 @@ func TestCapacityReport(t *testing.T) {
 	}
 }
 
-// A target that breaks at a wall, as one behind a limiter does: rates far from the limit
-// on either side do not move it to the one that broke.
+// A target that breaks at a wall, as one behind a limiter does: the limit is between the last
+// rate that held and the first that broke, and rates far from it do not move it.
 func TestLimitAtAWall(t *testing.T) {
 	s := slo(t, "p95<300ms")
 	var steps []CapacityStep
@@ -345,7 +345,7 @@ func TestLimitAtAWall(t *testing.T) {
 		}
 		steps = append(steps, step)
 	}
-	if a := CapacityOf(steps, s, EndFound, 0); a.Sustainable < 280 || a.Sustainable > 299 || a.Interval.Low != nil {
+	if a := CapacityOf(steps, s, EndFound, 0); a.Sustainable != 250 || *a.Interval.High != 300 || a.Confidence != 0 {
 		t.Errorf("the limit between 250/s and 300/s is %v/s, %v", a.Sustainable, a.Interval)
 	}
 }

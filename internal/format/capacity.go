@@ -20,7 +20,7 @@ func CapacityWords(c analysis.Capacity) []string {
 		words = append(words, "The search broke off before it was sure.")
 	}
 	if m := c.Machines; m != nil {
-		words = append(words, fmt.Sprintf("For %s you need %s.", rate(c.Need), machineWords(m)))
+		words = append(words, fmt.Sprintf("For %s you need %s.", rate(c.Need), machineWords(m, c.Confidence)))
 	}
 	if c.Knee != nil {
 		words = append(words, fmt.Sprintf("The knee is near %s: above it response time grows faster than the rate.", rate(*c.Knee)))
@@ -45,6 +45,8 @@ func limitWords(c analysis.Capacity) string {
 		return fmt.Sprintf("%s holds at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable), rate(*c.Interval.High))
 	case c.LimitedBy == "" && c.Interval.High == nil:
 		return fmt.Sprintf("%s holds up to %s, the highest rate that was offered; the limit is not known.", c.SLO, rate(c.Sustainable))
+	case c.Confidence == 0:
+		return fmt.Sprintf("%s holds at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, rate(c.Sustainable), at(c.Interval.High))
 	case c.LimitedBy == "":
 		return fmt.Sprintf("%s holds up to %s%s.", c.SLO, rate(round3(c.Sustainable)), intervalWords(c))
 	}
@@ -64,9 +66,6 @@ func at(perS *float64) string {
 
 func intervalWords(c analysis.Capacity) string {
 	i := c.Interval
-	if i.Low == nil || i.High == nil {
-		return " (no interval: the runs scatter too much or are too few; make longer steps with --duration)"
-	}
 	return fmt.Sprintf(" (%s %% interval %s–%s)", short(c.Confidence*100), bare(outwards(*i.Low, math.Floor)), bare(outwards(*i.High, math.Ceil)))
 }
 
@@ -85,7 +84,7 @@ func outwards(v float64, round func(float64) float64) float64 {
 // round3 keeps three digits: the interval does not allow for more.
 func round3(v float64) float64 { return outwards(v, math.Round) }
 
-func machineWords(m *analysis.Machines) string {
+func machineWords(m *analysis.Machines, confidence float64) string {
 	n := plural(m.Count, "machine")
 	switch {
 	case m.Low == 0 && m.High == 0:
@@ -95,23 +94,35 @@ func machineWords(m *analysis.Machines) string {
 	case m.High == 0 || m.Low == m.High:
 		return n
 	}
+	if confidence == 0 {
+		return fmt.Sprintf("%s (%d to %d by the rates that were measured)", n, m.Low, m.High)
+	}
 	return fmt.Sprintf("%s (%d to %d by the interval)", n, m.Low, m.High)
 }
 
 func uslWords(u *analysis.USL) string {
 	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", rate(round3(u.Gamma)), fine(u.Sigma), fine(u.Kappa))
 	switch {
-	case u.Peak == nil:
+	case u.Peak == nil && u.Sigma == 0 && u.Kappa == 0:
 		s += ", no contention seen"
+	case u.Peak == nil:
+		s += "; for its highest rate the runs are too few, or scatter too much"
 	case u.PeakAt == nil:
-		s += fmt.Sprintf(", at most %s", rate(round3(*u.Peak)))
+		s += fmt.Sprintf(", at most %s%s", rate(round3(*u.Peak)), peakWords(u))
 	default:
-		s += fmt.Sprintf(", at most %s with %s at once", rate(round3(*u.Peak)), short(*u.PeakAt))
+		s += fmt.Sprintf(", at most %s%s with %s at once", rate(round3(*u.Peak)), peakWords(u), short(*u.PeakAt))
 		if *u.PeakAt > u.Measured {
 			s += fmt.Sprintf(", beyond the %s measured", short(u.Measured))
 		}
 	}
 	return s + fmt.Sprintf("; measured rates deviate by %s %%.", short(u.Deviation*100))
+}
+
+func peakWords(u *analysis.USL) string {
+	if u.Interval.Low == nil || u.Interval.High == nil {
+		return "" // of a report from before
+	}
+	return fmt.Sprintf(" (95 %% interval %s–%s)", bare(outwards(*u.Interval.Low, math.Floor)), bare(outwards(*u.Interval.High, math.Ceil)))
 }
 
 // fine writes small and large coefficients with three digits.

@@ -165,8 +165,8 @@ func TestCapacityWords(t *testing.T) {
 		"none":    {"p95<100ms,errors<0.1%,dropped<1% holds at no rate: it breaks at 280/s already."},
 		"invalid": {"p95<100ms,errors<0.1%,dropped<1% holds up to 120/s; above it the generator is the bottleneck", "For 500/s you need at most 5 machines."},
 		"nothing": {"No valid step: the generator was the bottleneck at every rate"},
-		"broken":  {"(no interval: ", "The search broke off before it was sure."},
-		"steps":   {"For 800/s you need about 4 machines.", "p95 reaches 100ms at ", "The search ended after 2 steps, before it was sure"},
+		"broken":  {"holds at 160/s and breaks at 320/s: the limit is between them.", "The search broke off before it was sure."},
+		"steps":   {"For 800/s you need 5 machines (4 to 5 by the rates that were measured).", "holds at 160/s and breaks at 220/s: the limit is between them.", "The search ended after 2 steps, before it was sure"},
 	} {
 		got := strings.Join(format.CapacityWords(capacities(t)[name]), "\n")
 		for _, part := range want {

@@ -78,10 +78,14 @@ func (s *stepper) record(r *Record) error {
 }
 
 // failed reports whether the request of a row failed: no answer, which is 444 or less
-// than 1, a 5xx, or another status than was expected. A row that expected nothing else
-// may have a 4xx that was recorded, so it has not failed.
+// than 1, an answer of a server that has too much to do, or another status than was
+// expected. A row that expected nothing else may have a 4xx that was recorded, so it has
+// not failed.
 func failed(r *Record) bool {
-	if r.Status < 1 || r.Status == 444 || r.Status >= 500 {
+	switch {
+	case r.Status < 1 || r.Status == 444 || r.Status == 499 || r.Status >= 500:
+		return true
+	case r.Status == 408 || r.Status == 429: // whatever was recorded
 		return true
 	}
 	return IsAnswer(r.Expected) && !IsExpected(r.Expected, r.Status)

@@ -57,6 +57,7 @@ func TestFailed(t *testing.T) {
 		{200, 200, false}, {404, 404, false}, {404, 0, false}, {404, 200, true}, {200, 404, true}, {200, 304, false}, {200, 206, false}, {304, 200, true},
 		{204, 200, true}, {200, 201, true}, {200, 499, false}, {404, 408, false},
 		{302, 200, true}, {503, 503, true}, {444, 444, true}, {-1, 0, true}, {0, 0, true},
+		{429, 0, true}, {429, 429, true}, {408, 0, true}, {499, 0, true},
 	} {
 		if got := failed(&Record{Status: c.status, Expected: c.expected}); got != c.failed {
 			t.Errorf("%d where %d was expected: failed is %v", c.status, c.expected, got)
