@@ -59,10 +59,17 @@ type Judgement struct {
 	Tolerance      float64      `json:"tolerance"`
 	ErrorTolerance float64      `json:"error_tolerance_points"`
 	Confidence     float64      `json:"confidence"`
-	Looks          int          `json:"looks,omitempty"` // at how many numbers of pairs a conclusion was sought
+	Looks          int          `json:"looks,omitempty"`     // at how many numbers of pairs a conclusion was sought
+	Disturbed      *Disturbed   `json:"disturbed,omitempty"` // pairs that were replaced; nil: none were made
 	Head           Side         `json:"head"`
 	Comparisons    []Comparison `json:"comparisons"` // one, or one for each earlier revision, the newest first
 	Advice         []string     `json:"advice"`      // sentences: what was found out and what to do
+}
+
+// Note adds what became of the disturbed pairs of a series.
+func (j *Judgement) Note(d Disturbed) {
+	j.Disturbed = &d
+	j.Advice = append(j.Advice, d.advice()...)
 }
 
 // Side are runs that are compared as one.

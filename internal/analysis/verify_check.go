@@ -11,6 +11,7 @@ import (
 // UnfitError says that nothing can be concluded since runs are invalid or were not made to
 // their end: exit code 6.
 type UnfitError struct {
+	Why      string // these runs were not replaced; ""
 	Revision string // the newest one, if these are all runs of it; else ""
 	Runs     []Run  // with the reason in Unfit
 }
@@ -19,6 +20,9 @@ func (e *UnfitError) Error() string {
 	var list []string
 	for _, r := range e.Runs {
 		list = append(list, r.ID+" ("+r.Unfit+")")
+	}
+	if e.Why != "" {
+		return e.Why + "; the last one: " + strings.Join(list, ", ")
 	}
 	if e.Revision != "" {
 		return fmt.Sprintf("nothing can be concluded about %s, the newest revision: every run of it failed or is invalid: %s; repeat them", e.Revision, strings.Join(list, ", "))

@@ -23,7 +23,7 @@ func VerifyHistory(runs []Run, o Options) (Judgement, error) {
 	head, earlier := list[0], list[1:]
 	switch {
 	case len(head.runs) == 0:
-		return Judgement{}, &UnfitError{head.name, head.unfit}
+		return Judgement{}, &UnfitError{Revision: head.name, Runs: head.unfit}
 	case len(earlier) == 0:
 		return Judgement{}, fmt.Errorf("all selected runs are of one revision, %s; select runs of an earlier one too", head.name)
 	}

@@ -84,6 +84,9 @@ func (v *verify) idle() (faults []error) {
 	if v.env.typed("max-pairs") && v.series.pairs != pairsAuto {
 		faults = append(faults, errors.New("--max-pairs bounds --pairs auto; leave it out, or give --pairs auto"))
 	}
+	if v.env.typed("max-disturbed") && v.series.pairs == "" {
+		faults = append(faults, errors.New("--max-disturbed bounds the pairs of --pairs; leave it out, or give --pairs"))
+	}
 	if v.series.pairs == "" && len(v.base)+len(v.head) == 0 {
 		return faults
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,9 +16,12 @@ type block struct {
 	ctx     context.Context
 	verify  *verify
 	command []string
+	run     func(side, url string) (analysis.Run, error)
 
 	warm       bool // the pair to warm up was made
 	base, head []analysis.Run
+	fit        int // pairs that were not disturbed, with the one to warm up
+	disturbed  analysis.Disturbed
 	said       bool // that a run is not stored
 }
 
@@ -29,38 +31,62 @@ func (b *block) stopped(signal *SignalError) error {
 	if setsFlag(b.command, "no-store") {
 		kept = ""
 	}
-	switch n := len(b.base); n {
-	case 0:
+	if len(b.base) == 0 {
 		return fmt.Errorf("%w before the first pair was made", signal)
-	case 1:
-		return fmt.Errorf("%w after 1 pair%s", signal, kept)
-	default:
-		return fmt.Errorf("%w after %d pairs%s", signal, n, kept)
 	}
+	return fmt.Errorf("%w after %s%s", signal, pairsOf(len(b.base)), kept)
 }
 
-// fitPair makes the i-th pair, and makes it once more when nothing can be concluded
-// from a run of it: a stall of the machine should not cost all pairs before.
+func pairsOf(n int) string {
+	if n == 1 {
+		return "1 pair"
+	}
+	return fmt.Sprintf("%d pairs", n)
+}
+
+// fitPair makes the i-th pair. A pair with an invalid run is replaced: a stall of the
+// machine should not cost the pairs before. What else keeps a run from being judged is no
+// chance, and ends the series.
 func (b *block) fitPair(i int) (base, head analysis.Run, err error) {
-	base, head, err = b.pair(i)
-	if why := cmp.Or(base.Unfit, head.Unfit); err == nil && why != "" {
-		fmt.Fprintf(b.verify.env.Stderr, "verify: %s; this pair is made again\n", why)
+	for {
 		base, head, err = b.pair(i)
+		if err == nil && !base.InvalidOnly() && !head.InvalidOnly() {
+			err = b.verify.options.Check(base, head)
+			b.fit++
+			return base, head, err
+		}
+		if err == nil {
+			err = b.disturb(base, head)
+		}
+		if err != nil {
+			return base, head, err
+		}
 	}
-	if err == nil {
-		err = b.verify.options.Check(base, head)
-	}
-	return base, head, err
 }
 
-// pair makes the i-th pair: base first when i is even, head first when it is odd.
+// disturb counts a disturbed pair. It is an UnfitError when that pair is not replaced.
+func (b *block) disturb(base, head analysis.Run) error {
+	side, run, counted := "base", base, &b.disturbed.Base
+	if head.InvalidOnly() {
+		side, run, counted = "head", head, &b.disturbed.Head
+	}
+	*counted++
+	if why := b.disturbed.GiveUp(b.fit); why != "" {
+		return &analysis.UnfitError{Why: why, Runs: []analysis.Run{run}}
+	}
+	fmt.Fprintf(b.verify.env.Stderr, "verify: %s: %s; this pair is made again (%d of at most %d)\n", side, run.Unfit, b.disturbed.Total(), b.disturbed.Most)
+	return nil
+}
+
+// pair makes the i-th pair: base first when i is even, head first when it is odd. An
+// invalid first run is not worth a second one.
 func (b *block) pair(i int) (base, head analysis.Run, err error) {
-	first := func() error { base, err = b.side("base", b.verify.base[0]); return err }
-	second := func() error { head, err = b.side("head", b.verify.head[0]); return err }
+	first := func() error { base, err = b.run("base", b.verify.base[0]); return err }
+	second := func() error { head, err = b.run("head", b.verify.head[0]); return err }
 	if i%2 == 1 {
 		first, second = second, first
 	}
-	if err := first(); err != nil {
+	if err := first(); err != nil || base.InvalidOnly() || head.InvalidOnly() {
 		return base, head, err
 	}
 	return base, head, second()
@@ -76,7 +102,7 @@ func (b *block) side(name, url string) (analysis.Run, error) {
 		b.said = true
 		fmt.Fprint(b.verify.env.Stderr, unstored.String())
 	}
-	if code != exitOK {
+	if code != exitOK && (code != exitInvalid || stdout.Len() == 0) { // --strict of an invalid run
 		return analysis.Run{}, &exitError{code, fmt.Errorf("the %s run against %s ended with exit code %d:\n%s", name, hidePassword(url), code, strings.TrimSpace(stderr.String()))}
 	}
 	r, err := document.Parse(stdout.Bytes())

@@ -20,13 +20,16 @@ const pairsAuto = "auto"
 type series struct {
 	pairs string // N or auto; "": none are made
 	most  int    // of auto
+	spare string // N disturbed pairs are replaced at most; "": the default
 
-	count int
+	count     int
+	disturbed int // spare as a number
 }
 
 func (s *series) addFlags(fs *goFlagSet) {
 	fs.StringVar(&s.pairs, "pairs", "", "make `N|auto` pairs of runs with the command after --, against the URLs of --base and --head in turn")
 	fs.IntVar(&s.most, "max-pairs", s.most, "`N` pairs at most, with --pairs auto")
+	fs.StringVar(&s.spare, "max-disturbed", "", "replace at most `N` pairs that have an invalid run (default: three times as many as pairs)")
 }
 
 func (s *series) validate(v *verify, command []string) (faults []error) {
@@ -37,6 +40,12 @@ func (s *series) validate(v *verify, command []string) (faults []error) {
 		faults = append(faults, fmt.Errorf("bad --pairs %q; give a number above 0, or auto", s.pairs))
 	} else {
 		s.count = n
+	}
+	s.disturbed = analysis.MayDisturb(s.count)
+	if n, err := strconv.Atoi(s.spare); s.spare != "" && (err != nil || n < 0) {
+		faults = append(faults, fmt.Errorf("bad --max-disturbed %q; give a number from 0 on", s.spare))
+	} else if s.spare != "" {
+		s.disturbed = n
 	}
 	if len(v.base) != 1 || len(v.head) != 1 {
 		faults = append(faults, errors.New("--pairs needs one --base URL and one --head URL"))
@@ -64,7 +73,7 @@ func setsFlag(command []string, name string) bool {
 // run makes the pairs. A signal ends them with how many there are.
 func (s *series) run(ctx context.Context, v *verify, command []string) (analysis.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), "scheme", "host", "path", "apm_host")
-	b := &block{ctx: ctx, verify: v, command: command}
+	b := s.block(ctx, v, command)
 	j, err := s.judge(b)
 	var signal *SignalError
 	if err != nil && errors.As(context.Cause(ctx), &signal) {
@@ -73,11 +82,17 @@ func (s *series) run(ctx context.Context, v *verify, command []string) (analysis
 	return j, err
 }
 
+func (s *series) block(ctx context.Context, v *verify, command []string) *block {
+	b := &block{ctx: ctx, verify: v, command: command, disturbed: analysis.Disturbed{Most: s.disturbed}}
+	b.run = b.side
+	return b
+}
+
 // judge makes pairs until they can be judged. The first of all is thrown away: caches
 // are cold in it. But it shows whether the others could be judged.
 func (s *series) judge(b *block) (analysis.Judgement, error) {
 	v := b.verify
-	fmt.Fprintln(v.env.Stderr, "verify: a pair to warm up, which does not count")
+	s.announce(b)
 	warm, _, err := b.fitPair(0)
 	if err != nil {
 		return analysis.Judgement{}, err
@@ -99,8 +114,21 @@ func (s *series) judge(b *block) (analysis.Judgement, error) {
 		}
 		s.progress(b, step.Needed)
 		if step.Done {
+			step.Judgement.Note(b.disturbed)
 			return *step.Judgement, nil
 		}
+	}
+}
+
+// announce says before the first run what will be made.
+func (s *series) announce(b *block) {
+	pairs := "exactly"
+	if s.pairs == pairsAuto {
+		pairs = "at most"
+	}
+	fmt.Fprintf(b.verify.env.Stderr, "verify: a pair to warm up, which does not count, then %s %s; at most %d with an invalid run are replaced\n", pairs, pairsOf(s.count), b.disturbed.Most)
+	if few := b.verify.options.CheckPairs(s.count, ""); few != nil {
+		fmt.Fprintf(b.verify.env.Stderr, "verify: %v\n", few)
 	}
 }
 

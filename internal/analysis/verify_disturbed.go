@@ -1,0 +1,75 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+)
+
+// disturbedPerPair times as many disturbed pairs as were asked for are replaced by default:
+// a machine that disturbs half of all pairs exceeds that in 2 of 1000 series of 8 pairs.
+const disturbedPerPair = 3
+
+// mostHopeless is how many pairs a series makes when each of them is disturbed: a machine
+// that disturbs half of them ends 2 of 100 series this way.
+const mostHopeless = 6
+
+// Disturbed counts the pairs of a series that were replaced since a run was invalid, by
+// the side of that run.
+type Disturbed struct {
+	Base int `json:"base"`
+	Head int `json:"head"`
+	Most int `json:"most"` // so many may be replaced
+}
+
+// MayDisturb is how many disturbed pairs a series of so many pairs replaces by default.
+func MayDisturb(pairs int) int { return disturbedPerPair * pairs }
+
+// Total is how many pairs were disturbed.
+func (d Disturbed) Total() int { return d.Base + d.Head }
+
+// GiveUp says why no more pairs are replaced, after so many pairs that were not
+// disturbed; "": the next one is replaced too.
+func (d Disturbed) GiveUp(fit int) string {
+	switch {
+	case fit == 0 && d.Total() >= mostHopeless:
+		return fmt.Sprintf("all of the first %d pairs were disturbed (base %d, head %d), so the load itself is too much for this machine: lower the rate, or free the machine", d.Total(), d.Base, d.Head)
+	case d.Total() > d.Most:
+		return fmt.Sprintf("%s disturbed (base %d, head %d) beside %d good ones, and at most %d are replaced: quieten the machine, lower the rate, or raise --max-disturbed", count(d.Total(), "pair was", "pairs were"), d.Base, d.Head, fit, d.Most)
+	}
+	return ""
+}
+
+// advice says what was replaced, and whether chance explains on which side.
+func (d Disturbed) advice() (list []string) {
+	if d.Total() == 0 {
+		return nil
+	}
+	list = append(list, fmt.Sprintf("%s replaced, since a run was invalid: base %d, head %d; at most %d are", count(d.Total(), "pair was", "pairs were"), d.Base, d.Head, d.Most))
+	if side := d.oneSided(); side != "" {
+		list = append(list, "chance does not explain why nearly all invalid runs are of "+side+": it disturbs the generator, and the pairs that were kept may flatter it")
+	}
+	return list
+}
+
+// oneSided is the side of which more runs were invalid than chance explains, by the sign
+// test at 5 %.
+func (d Disturbed) oneSided() string {
+	var tail float64
+	for i := range min(d.Base, d.Head) + 1 {
+		tail += choose(d.Total(), i) / math.Pow(2, float64(d.Total()))
+	}
+	switch {
+	case 2*tail > 0.05:
+		return ""
+	case d.Base > d.Head:
+		return "base"
+	}
+	return "head"
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

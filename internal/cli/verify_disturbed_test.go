@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/analysis"
+)
+
+// busy is a machine that disturbs each run of a side with that chance.
+func busy(seed uint64, base, head float64) func(side, url string) (analysis.Run, error) {
+	r := rand.New(rand.NewPCG(seed, 8))
+	chance := map[string]float64{"base": base, "head": head}
+	return func(side, _ string) (analysis.Run, error) {
+		run := analysis.Run{Kind: "http", Settings: analysis.NewSettings(nil, ""), Figures: analysis.Figures{
+			Names: []string{"p50", "p99", "errors", "rate"}, Values: []float64{1000, 5000, 0, 500},
+		}}
+		if r.Float64() < chance[side] {
+			run.Unfit = "the run is invalid: the generator shaped its figures"
+		}
+		return run, nil
+	}
+}
+
+// played plays a series of 8 pairs on that machine.
+func played(t *testing.T, run func(side, url string) (analysis.Run, error), most string) (analysis.Judgement, string, error) {
+	t.Helper()
+	var said strings.Builder
+	v := &verify{env: Env{Stderr: &said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: list{"a"}, head: list{"b"}}
+	s := &series{pairs: "8", most: 24, spare: most}
+	if faults := s.validate(v, []string{"http"}); faults != nil {
+		t.Fatal(faults)
+	}
+	b := s.block(context.Background(), v, []string{"http"})
+	b.run = run
+	j, err := s.judge(b)
+	return j, said.String(), err
+}
+
+// On a machine that disturbs half of all pairs, nearly every series ends well, and chance
+// is not taken for a side that disturbs.
+func TestDisturbedPairsAreReplaced(t *testing.T) {
+	const series = 300
+	ended, oneSided := 0, 0
+	for seed := range uint64(series) {
+		j, _, err := played(t, busy(seed, 0.29, 0.29), "") // 1 − 0.71² = 0.5 of the pairs
+		if err != nil {
+			continue
+		}
+		ended++
+		if j.Verdict != analysis.OK || len(j.Head.Runs) != 8 {
+			t.Fatalf("%+v", j)
+		}
+		if strings.Contains(strings.Join(j.Advice, "\n"), "chance does not explain") {
+			oneSided++
+		}
+	}
+	t.Logf("%d of %d series ended well; chance looked like a side in %d", ended, series, oneSided)
+	if ended < series*95/100 || oneSided > series*5/100 {
+		t.Errorf("%d of %d series ended well; chance looked like a side in %d", ended, series, oneSided)
+	}
+}
+
+// What is replaced, and how often at most, is said at the start, at each pair and in the
+// judgement; that only the head's runs are invalid is said too.
+func TestDisturbedPairsAreTold(t *testing.T) {
+	n := 0
+	run := func(side, url string) (analysis.Run, error) {
+		chance := 0.0
+		if side == "head" {
+			n++
+			chance = float64(n % 2) // every second run of it
+		}
+		return busy(1, 0, chance)(side, url)
+	}
+	j, said, err := played(t, run, "9")
+	if err != nil || j.Disturbed == nil || j.Disturbed.Base != 0 || j.Disturbed.Head < 6 || j.Disturbed.Most != 9 {
+		t.Fatalf("%+v, %v", j.Disturbed, err)
+	}
+	for _, want := range []string{"at most 9 with an invalid run are replaced\n", "verify: head: the run is invalid: the generator shaped its figures; this pair is made again (1 of at most 9)\n"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s\nwant in it %s", said, want)
+		}
+	}
+	for _, want := range []string{"pairs were replaced, since a run was invalid: base 0, head ", "nearly all invalid runs are of head"} {
+		if !strings.Contains(strings.Join(j.Advice, "\n"), want) {
+			t.Errorf("%q, want in it %s", j.Advice, want)
+		}
+	}
+}
+
+// The bound ends a series with exit code 6, and says whose runs were invalid.
+func TestDisturbedPairsHaveABound(t *testing.T) {
+	for _, c := range []struct {
+		name, most string
+		base, head float64
+		want       string
+	}{
+		{"all of them", "", 1, 0, "all of the first 6 pairs were disturbed (base 6, head 0)"},
+		{"none may be", "0", 0, 1, "1 pair was disturbed (base 0, head 1) beside 0 good ones, and at most 0 are replaced"},
+		{"nearly all", "3", 0.4, 0.4, "4 pairs were disturbed"},
+	} {
+		_, _, err := played(t, busy(2, c.base, c.head), c.most)
+		var unfit *analysis.UnfitError
+		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+		if code := (Env{Stderr: io.Discard}).exit(verdictOf(err)); code != exitInvalid {
+			t.Errorf("%s: exit code %d", c.name, code)
+		}
+	}
+}
+
+// A run that no repetition can mend ends the series at once.
+func TestOnlyInvalidRunsAreReplaced(t *testing.T) {
+	made := 0
+	_, _, err := played(t, func(side, url string) (analysis.Run, error) {
+		made++
+		run, err := busy(1, 0, 0)(side, url)
+		run.Unfit = "not one operation succeeded"
+		return run, err
+	}, "")
+	var unfit *analysis.UnfitError
+	if !errors.As(err, &unfit) || made != 2 {
+		t.Errorf("%v after %d runs", err, made)
+	}
+}
