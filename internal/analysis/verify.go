@@ -61,6 +61,7 @@ type Judgement struct {
 	Confidence     float64      `json:"confidence"`
 	Looks          int          `json:"looks,omitempty"`     // at how many numbers of pairs a conclusion was sought
 	Disturbed      *Disturbed   `json:"disturbed,omitempty"` // pairs that were replaced; nil: none were made
+	Futile         bool         `json:"futile,omitempty"`    // the series ended early, since all of its pairs would not have sufficed
 	Head           Side         `json:"head"`
 	Comparisons    []Comparison `json:"comparisons"` // one, or one for each earlier revision, the newest first
 	Advice         []string     `json:"advice"`      // sentences: what was found out and what to do
@@ -101,6 +102,7 @@ type Finding struct {
 	P          float64  `json:"p"`          // of a change for the worse that is just the tolerance
 	Verdict    Word     `json:"verdict"`
 	Needed     int      `json:"needed,omitempty"` // about so many pairs, or runs of each side, to conclude
+	Least      bool     `json:"least,omitempty"`  // Needed is no forecast: with fewer nothing can be proved
 }
 
 // Verify judges head against base. In pairs, the i-th runs of both belong together: what

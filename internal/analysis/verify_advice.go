@@ -10,33 +10,76 @@ import (
 func advise(j *Judgement, gates []gate) {
 	alpha := (1 - j.Confidence) / float64(len(gates))
 	j.Advice = []string{}
-	more, most := 0, 0 // runs of the head
+	more := 0 // runs of the head
+	var few []string
 	for i := range j.Comparisons {
 		c := &j.Comparisons[i]
 		if c.Verdict == Regressed {
 			j.Advice = append(j.Advice, fmt.Sprintf("%s outperforms %s: %s", runsOf(c.Base), runsOf(j.Head), namesOf(c, func(f Finding) bool { return f.Verdict == Regressed })))
 		}
-		of := gates[i*len(c.Findings):]
-		for k := range c.Findings {
-			if f := &c.Findings[k]; f.Verdict == Inconclusive && !of[k].muddled {
-				have := min(len(c.Base.Runs), len(j.Head.Runs))
-				f.Needed = max(have+1, of[k].need(have, c.Method, alpha)) // those that there are did not suffice
-				most = max(most, f.Needed)
-			}
+		have := min(len(c.Base.Runs), len(j.Head.Runs))
+		clearly := fill(c, gates[i*len(c.Findings):], have, alpha)
+		if n := leastOf(c); n > 0 && few == nil {
+			few = []string{tooFew(c, have, n, len(gates), j.Confidence, clearly)}
 		}
 		if c.Method != Paired {
 			more = max(more, neededOf(c)-len(j.Head.Runs))
 			if k := neededOf(c) - len(c.Base.Runs); k > 0 && c.Method == Unpaired {
 				j.Advice = append(j.Advice, moreRuns(k, c.Base.Name))
 			}
+		} else if neededOf(c) > 0 {
+			j.Advice = append(j.Advice, morePairs(c))
 		}
 	}
 	if more > 0 {
 		j.Advice = append(j.Advice, moreRuns(more, j.Head.Name))
 	}
-	if most > 0 && j.Comparisons[0].Method == Paired {
-		j.Advice = append(j.Advice, morePairs(&j.Comparisons[0]))
+	j.Advice = append(few, j.Advice...)
+	for i := range j.Comparisons {
+		j.Advice = append(j.Advice, opposed(&j.Comparisons[i])...)
 	}
+}
+
+// fill fills in what the inconclusive findings of c need, and gives the metrics for whose
+// difference the least number is enough.
+func fill(c *Comparison, gates []gate, have int, alpha float64) (clearly []string) {
+	for k := range c.Findings {
+		f, g := &c.Findings[k], &gates[k]
+		if f.Verdict != Inconclusive || g.muddled {
+			continue
+		}
+		need := g.need(have, c.Method, alpha)
+		f.Needed, f.Least = max(have+1, need.n), need.least // those that there are did not suffice
+		if need.clear {
+			clearly = append(clearly, f.Metric)
+		}
+	}
+	return clearly
+}
+
+// leastOf is the least number that can prove anything of those findings that so far
+// prove nothing; 0: there are none.
+func leastOf(c *Comparison) int {
+	for _, f := range c.Findings {
+		if f.Least {
+			return f.Needed
+		}
+	}
+	return 0
+}
+
+// tooFew says that no forecast can be made.
+func tooFew(c *Comparison, have, least, words int, confidence float64, clearly []string) string {
+	noun, each := "pair", ""
+	if c.Method != Paired {
+		noun, each = "run", " of each side"
+	}
+	s := fmt.Sprintf("%s%s can prove nothing about %s at a confidence of %s %%: %d are the least that can",
+		count(have, noun, noun+"s"), each, count(words, "metric", "metrics"), decimal(confidence*100), least)
+	if clearly != nil {
+		s += fmt.Sprintf(", and enough for a difference as large as that of %s so far", strings.Join(clearly, ", "))
+	}
+	return s
 }
 
 func moreRuns(k int, name string) string {
@@ -54,6 +97,9 @@ func morePairs(c *Comparison) string {
 	names, n := namesOf(c, func(f Finding) bool { return f.Needed > 0 }), neededOf(c)
 	if n >= mostNeeded {
 		return names + ": not even 999 pairs would be enough, for they vary too much or the change lies too near the tolerance; quieten the machine, make longer runs, or raise the tolerance"
+	}
+	if leastOf(c) == n {
+		return fmt.Sprintf("%s: repeat with --pairs %d", names, n)
 	}
 	return fmt.Sprintf("%s: about %d pairs are needed; repeat with --pairs %d", names, n, n)
 }

@@ -76,20 +76,29 @@ func byEfficiency(variance, alpha, part float64) int {
 	return int(min(mostNeeded, math.Ceil(both*both*variance*math.Pi/3+z*z/part)))
 }
 
-// need finds how many pairs, or runs of each side, g wants for a conclusion if the true
-// change is nothing or twice the tolerance; if there are as many already, for the change
-// that was estimated.
-func (g *gate) need(have int, method Method, alpha float64) int {
-	needed, least := runsNeeded, leastRuns
+// need is how many pairs, or runs of each side, a conclusion takes.
+type need struct {
+	n     int
+	least bool // n is the least number that can prove anything, since those that there are cannot
+	clear bool // least, and enough for a difference as large as the one so far
+}
+
+// need is a forecast for the difference that was estimated, but no nearer to the tolerance
+// than its standard error: what lies nearer may lie there by chance. So few pairs or runs
+// that can prove nothing at the level alpha give no forecast.
+func (g *gate) need(have int, method Method, alpha float64) need {
+	needed, least, se := runsNeeded, leastRuns, g.sd*math.Sqrt(2/float64(have))
 	if method == Paired {
-		needed, least = pairsNeeded, leastPairs
+		needed, least, se = pairsNeeded, leastPairs, g.sd/math.Sqrt(float64(have))
 	}
-	if math.IsNaN(g.sd) {
-		return least(alpha)
+	off := math.Abs(g.s.estimate() - g.bound)
+	if g.s.least() > alpha {
+		n := least(alpha)
+		sure := off - se // NaN with one pair
+		return need{n, true, have >= spreadPairs && sure > 0 && g.s.estimate() > g.bound && needed(g.sd/sure, alpha) <= n}
 	}
-	n := needed(g.sd/g.bound, alpha)
-	if distance := math.Abs(g.s.estimate() - g.bound); n <= have && distance > 0 {
-		n = needed(g.sd/distance, alpha)
+	if distance := max(off, se); distance > 0 {
+		return need{n: needed(g.sd/distance, alpha)}
 	}
-	return n
+	return need{n: mostNeeded} // all lie on the tolerance
 }

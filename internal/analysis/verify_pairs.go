@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	spreadPairs = 4 // after so many pairs their spread is told
+	spreadPairs = 4 // with fewer pairs their spread says nothing
 	mostLooks   = 4
 )
 
@@ -63,40 +63,84 @@ func NewPairs(most int, auto bool, kind string, o Options) (Pairs, error) {
 type Step struct {
 	Done      bool       // no more pairs
 	Judgement *Judgement // at a look, else nil
-	Needed    int        // about so many pairs in all; 0: not known yet
+	Forecast  string     // how many pairs a conclusion takes, a phrase; "": it is there
 }
 
 // Next says how to go on after these pairs, as many of each side. Once their number is
 // that of a look it may end the series, so it is to be called after every pair.
 func (p Pairs) Next(base, head []Run) (Step, error) {
-	if !slices.Contains(p.Looks, len(head)) {
-		return p.spread(base, head)
+	look := slices.Index(p.Looks, len(head))
+	if look < 0 {
+		if err := p.Options.Check(slices.Concat(base, head)...); err != nil || len(base) != len(head) {
+			return Step{}, err
+		}
+		return Step{Forecast: p.forecast(base, head)}, nil
 	}
 	o := p.Options
-	o.Confidence = 1 - (1-o.Confidence)/float64(len(p.Looks))
+	o.Confidence = 1 - p.share()
 	j, err := Verify(base, head, true, o)
 	if err != nil {
 		return Step{}, err
 	}
 	j.Confidence, j.Looks = p.Options.Confidence, len(p.Looks)
-	s := Step{Judgement: &j, Done: j.Verdict != Inconclusive || len(head) >= p.Looks[len(p.Looks)-1]}
-	s.Needed = neededOf(&j.Comparisons[0])
+	s := Step{Judgement: &j, Done: j.Verdict != Inconclusive || look == len(p.Looks)-1}
+	if j.Verdict == Inconclusive {
+		s.Forecast = p.forecast(base, head)
+	}
+	if stuck := p.stuck(base, head); !s.Done && stuck != nil {
+		s.Done, j.Futile = true, true
+		j.Advice = append([]string{p.futility(len(head), stuck)}, j.Advice...)
+	}
 	return s, nil
 }
 
-// spread says between the looks how many pairs are needed, by the metric that needs most.
-func (p Pairs) spread(base, head []Run) (Step, error) {
-	if err := p.Options.Check(slices.Concat(base, head)...); err != nil {
-		return Step{}, err
-	}
-	s := Step{}
-	if len(head) < spreadPairs || len(base) != len(head) {
-		return s, nil
-	}
-	alpha := (1 - p.Options.Confidence) / float64(len(p.Options.Metrics)*len(p.Looks))
+// share is the part of the error probability that each look has.
+func (p Pairs) share() float64 { return (1 - p.Options.Confidence) / float64(len(p.Looks)) }
+
+// gates are the metrics of these pairs.
+func (p Pairs) gates(base, head []Run) (list []gate) {
 	for _, name := range p.Options.Metrics {
-		g := newGate(name, match{base: base, head: head, inPairs: true}, p.Options, false)
-		s.Needed = max(s.Needed, g.need(len(head), Paired, alpha))
+		list = append(list, newGate(name, match{base: base, head: head, inPairs: true}, p.Options, false))
 	}
-	return s, nil
+	return list
+}
+
+// forecast says how many pairs a verdict takes: ok wants every metric, regressed only the
+// clearest of those that seem to be worse.
+func (p Pairs) forecast(base, head []Run) string {
+	var all, first need
+	for _, g := range p.gates(base, head) {
+		n := g.need(len(head), Paired, p.share()/float64(len(p.Options.Metrics)))
+		clear := all.clear || n.clear
+		if n.n > all.n {
+			all = n
+		}
+		all.clear = clear
+		if g.s.estimate() > g.bound && (first.n == 0 || n.n < first.n) {
+			first = n
+		}
+	}
+	if first.n > 0 && first.n < all.n {
+		all = first
+	}
+	n := p.lookFor(max(all.n, len(head)+1))
+	switch {
+	case all.least && all.clear:
+		return fmt.Sprintf("%d pairs are the least that can prove anything, and enough for a difference like this", n)
+	case all.least:
+		return fmt.Sprintf("at least %d pairs are needed to prove anything", n)
+	case n >= mostNeeded:
+		return fmt.Sprintf("not even %d pairs would be enough", mostNeeded)
+	}
+	return fmt.Sprintf("about %d pairs are needed", n)
+}
+
+// lookFor is the first of several looks after which a series with so many pairs ends; the
+// number itself, if there is none.
+func (p Pairs) lookFor(n int) int {
+	i, _ := slices.BinarySearch(p.Looks, n)
+	if i == len(p.Looks) || len(p.Looks) == 1 {
+		return n
+	}
+	return p.Looks[i]
 }

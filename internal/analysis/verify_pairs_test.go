@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -103,29 +104,35 @@ func TestLooksDoNotInflateFalseAlarms(t *testing.T) {
 	}
 }
 
-// The first pairs tell how many are needed: few of quiet ones, more of noisy ones.
-func TestSpreadOfFirstPairs(t *testing.T) {
-	p, err := NewPairs(60, false, "http", DefaultOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	needed := func(sd float64, n int) int {
-		s, err := p.Next(seeded(0.2, sd, 0).pairs(n))
-		if err != nil || s.Done || s.Judgement != nil {
-			t.Fatalf("%d pairs: %+v %v", n, s, err)
+// The forecast: the least number as long as fewer pairs can prove nothing, then one that
+// agrees with the difference and the spread.
+func TestForecast(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		most  int
+		auto  bool
+		sd    float64
+		p99   float64 // how much worse
+		pairs int
+		want  string
+	}{
+		{"few pairs say nothing", 60, false, 0.05, 0, 3, "at least 8 pairs are needed to prove anything"},
+		{"nor do noisy ones", 60, false, 0.4, 0, 6, "at least 8 pairs are needed to prove anything"},
+		{"the first look of several", 24, true, 0.05, 0, 3, "at least 10 pairs are needed to prove anything"},
+		{"11 times slower", 24, false, 0.3, 10, 4, "8 pairs are the least that can prove anything, and enough for a difference like this"},
+		{"11 times slower, in looks", 24, true, 0.3, 10, 4, "10 pairs are the least that can prove anything, and enough for a difference like this"},
+		{"quiet pairs", 60, false, 0.001, 0, 8, "about 9 pairs are needed"},
+		{"noisy pairs", 60, false, 0.05, 0, 12, `about (1[3-9]|[2-5]\d) pairs are needed`},
+		{"the tolerance itself", 60, false, 0.02, 0.05, 20, `about ([6-9]\d|\d{3}) pairs are needed`},
+	} {
+		p, err := NewPairs(c.most, c.auto, "http", DefaultOptions())
+		if err != nil {
+			t.Fatal(err)
 		}
-		return s.Needed
-	}
-	if n := needed(0.01, 3); n != 0 {
-		t.Errorf("3 pairs tell %d", n)
-	}
-	if quiet, noisy := needed(0.001, 4), needed(0.05, 12); quiet != 8 || noisy < 12 || noisy > 60 {
-		t.Errorf("quiet pairs need %d, noisy ones %d", quiet, noisy)
-	}
-	// Where the change is about the tolerance, quiet pairs do not suffice either.
-	s, err := p.Next(seeded(0.2, 0.02, 0.05).pairs(20))
-	if err != nil || s.Needed < 60 {
-		t.Errorf("a change of the tolerance needs %d pairs (%v)", s.Needed, err)
+		s, err := p.Next(seeded(0.2, c.sd, c.p99).pairs(c.pairs))
+		if err != nil || s.Done || s.Judgement != nil || !regexp.MustCompile("^"+c.want+"$").MatchString(s.Forecast) {
+			t.Errorf("%s: %q, want %s (%v)", c.name, s.Forecast, c.want, err)
+		}
 	}
 }
 
@@ -151,7 +158,7 @@ func TestSeriesEndsInconclusive(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := p.Next(seeded(0, 0.1, 0.05).pairs(8))
-	if err != nil || !s.Done || s.Judgement.Verdict != Inconclusive || s.Needed <= 8 || s.Judgement.Looks != 1 {
+	if err != nil || !s.Done || s.Judgement.Verdict != Inconclusive || neededOf(&s.Judgement.Comparisons[0]) <= 8 || s.Forecast == "" || s.Judgement.Looks != 1 {
 		t.Errorf("%+v %v", s, err)
 	}
 }

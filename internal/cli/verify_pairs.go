@@ -112,7 +112,7 @@ func (s *series) judge(b *block) (analysis.Judgement, error) {
 		if err != nil {
 			return analysis.Judgement{}, err
 		}
-		s.progress(b, step.Needed)
+		s.progress(b, step.Forecast)
 		if step.Done {
 			step.Judgement.Note(b.disturbed)
 			return *step.Judgement, nil
@@ -145,7 +145,7 @@ func (s *series) step(b *block, plan analysis.Pairs, few error) (analysis.Step, 
 	return analysis.Step{Done: true, Judgement: &j}, err
 }
 
-func (s *series) progress(b *block, needed int) {
+func (s *series) progress(b *block, forecast string) {
 	metric := "p50"
 	if len(b.verify.metrics) > 0 {
 		metric = b.verify.metrics[0]
@@ -155,8 +155,8 @@ func (s *series) progress(b *block, needed int) {
 	head, _ := b.head[n-1].Figures.Get(metric)
 	m, _ := analysis.MetricOf(metric)
 	line := fmt.Sprintf("verify: pair %d of %d: %s %s, %s", n, s.count, metric, format.Amount(m.Unit, base), format.Amount(m.Unit, head))
-	if needed > 0 {
-		line += fmt.Sprintf("; about %d pairs are needed", needed)
+	if forecast != "" {
+		line += "; " + forecast
 	}
 	fmt.Fprintln(b.verify.env.Stderr, line)
 }

@@ -103,7 +103,10 @@ func findingHead(base, head string) []string {
 func findingCells(f analysis.Finding) []string {
 	u := unitOf(f)
 	word := string(f.Verdict)
-	if f.Needed > 0 {
+	switch {
+	case f.Least:
+		word += fmt.Sprintf(", needs at least %d", f.Needed)
+	case f.Needed > 0:
 		word += fmt.Sprintf(", needs about %d", f.Needed)
 	}
 	return []string{f.Metric, Amount(u, f.Base), Amount(u, f.Head), difference(f, f.Difference), interval(f), atLeast(f.Confidence) + " %", word}

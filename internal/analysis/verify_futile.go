@@ -1,0 +1,72 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+const (
+	futileChance = 0.1 // a conclusion that is less likely is not waited for
+	futileDoubt  = 0.3 // the true difference lies in the interval of 1 − futileDoubt
+	futileTrials = 200
+)
+
+// stuck are the metrics that would most probably be inconclusive after all pairs too, if
+// that keeps the series from a verdict: no other metric may still become regressed. To end
+// it then is no conclusion, and so no false alarm: it costs power only.
+func (p Pairs) stuck(base, head []Run) (names []string) {
+	most := p.Looks[len(p.Looks)-1]
+	for _, g := range p.gates(base, head) {
+		d, ok := g.s.(paired)
+		if !ok || d.mayLieAbove(g.bound, most, p.share()) {
+			return nil
+		}
+		if !d.turned().mayLieAbove(-g.bound, most, p.share()) {
+			names = append(names, g.Metric)
+		}
+	}
+	return names
+}
+
+// turned are the differences with all signs turned round.
+func (d paired) turned() paired {
+	t := make(paired, len(d))
+	for i, v := range d {
+		t[i] = -v
+	}
+	return t
+}
+
+// mayLieAbove reports whether the differences may be proved to lie above theta, at the
+// level alpha, once there are so many of them. It is a simulation with the test itself: the
+// missing ones are drawn from those that there are, moved to the upper end of the interval
+// of their centre. The seed is fixed.
+func (d paired) mayLieAbove(theta float64, most int, alpha float64) bool {
+	_, high := d.interval(futileDoubt)
+	if math.IsInf(high, 1) {
+		return true
+	}
+	move := high - d.estimate()
+	r := rand.New(rand.NewPCG(uint64(len(d)), 2))
+	all := make(paired, most)
+	copy(all, d)
+	for found, trial := 0, 0; trial < futileTrials; trial++ {
+		for i := len(d); i < most; i++ {
+			all[i] = d[r.IntN(len(d))] + move
+		}
+		if all.above(theta) <= alpha/2 {
+			if found++; float64(found) >= futileChance*futileTrials {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// futility says why a series ends after so many pairs.
+func (p Pairs) futility(pairs int, stuck []string) string {
+	return fmt.Sprintf("ended after %s, for the %d of --max-pairs would most probably not conclude about %s either",
+		count(pairs, "pair", "pairs"), p.Looks[len(p.Looks)-1], strings.Join(stuck, ", "))
+}

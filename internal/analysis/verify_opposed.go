@@ -1,0 +1,45 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// opposedShare of the tolerance is what the medians and the difference may contradict each
+// other by without a word.
+const opposedShare = 0.2
+
+// opposed explains differences whose sign is not that of the difference of the medians.
+func opposed(c *Comparison) []string {
+	return opposedOf(c.Findings, c.Method)
+}
+
+func opposedOf(findings []Finding, method Method) []string {
+	var names []string
+	for _, f := range findings {
+		if f.opposed() {
+			names = append(names, f.Metric)
+		}
+	}
+	why := "every base run with every head run"
+	switch {
+	case names == nil || method == Prediction:
+		return nil
+	case method == Paired:
+		why = "the two runs of each pair"
+	}
+	return []string{fmt.Sprintf("%s: the difference has another sign than that of the two medians, for it compares %s, and the median of such differences is not the difference of medians when the runs of one side vary more than the sides differ", strings.Join(names, ", "), why)}
+}
+
+func (f *Finding) opposed() bool {
+	medians, least := f.Head-f.Base, 0.0
+	if !f.Absolute {
+		if f.Base == 0 {
+			return false
+		}
+		medians = f.Head/f.Base - 1
+		least = opposedShare * DefaultOptions().Tolerance
+	}
+	return medians*f.Difference < 0 && max(math.Abs(medians), math.Abs(f.Difference)) >= least
+}
