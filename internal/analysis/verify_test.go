@@ -138,7 +138,8 @@ func TestWordsAgreeWithIntervals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (j.Verdict == OK) != (len(j.Advice) == 0) {
+		told := slices.DeleteFunc(slices.Clone(j.Advice), func(s string) bool { return strings.Contains(s, "has another sign") })
+		if (j.Verdict == OK) != (len(told) == 0) {
 			t.Errorf("%s with the advice %q", j.Verdict, j.Advice)
 		}
 		for _, f := range j.Comparisons[0].Findings {
@@ -473,7 +474,7 @@ func TestJudgementIsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"verdict":"inconclusive"`, `"unit":"us"`, `"low":null,"high":null`, `"advice":["p50, p99, errors, rate: about 8 pairs are needed; repeat with --pairs 8"]`} {
+	for _, want := range []string{`"verdict":"inconclusive"`, `"unit":"us"`, `"low":null,"high":null`, `"advice":["3 pairs can prove nothing about 4 metrics at a confidence of 95 %: 8 are the least that can","p50, p99, errors, rate: repeat with --pairs 8"]`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s lacks %s", b, want)
 		}
