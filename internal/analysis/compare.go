@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -13,6 +14,7 @@ type Contrast struct {
 	Base           Side      `json:"base"`
 	Head           Side      `json:"head"`
 	Method         Method    `json:"method"`
+	Verdict        Word      `json:"verdict,omitempty"` // of all metrics together, where none has a word of its own: inconclusive, of single runs
 	Findings       []Finding `json:"metrics"`
 	Differing      []string  `json:"differing"` // variables that are not the same in all runs
 	Unfit          []string  `json:"unfit"`     // runs that prove nothing, with the reason
@@ -60,7 +62,22 @@ func Compare(base, head []Run, o Options) (Contrast, error) {
 		}
 		c.Findings = append(c.Findings, f)
 	}
+	c.tooFew(m)
 	return c, nil
+}
+
+// tooFew says once, where the runs are too few for any interval, what every finding would
+// have to say.
+func (c *Contrast) tooFew(m match) {
+	if slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.Low != nil || f.High != nil || f.Verdict != Inconclusive }) {
+		return
+	}
+	c.Verdict = Inconclusive
+	for i := range c.Findings {
+		c.Findings[i].Verdict = ""
+	}
+	c.Advice = append([]string{fmt.Sprintf("inconclusive: %s against %s show a difference, and not whether it is chance; compare groups of %d runs each, or let takt verify --pairs auto make them in turn",
+		count(len(m.head), "run", "runs"), count(len(m.base), "run", "runs"), leastRuns(1-c.Confidence))}, c.Advice...)
 }
 
 func contrast(name string, m match, o Options) Finding {

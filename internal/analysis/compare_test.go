@@ -57,8 +57,8 @@ func TestCompareSingleRuns(t *testing.T) {
 	}
 	f := finding(t, Comparison{Findings: c.Findings}, "p99")
 	near(t, "difference", f.Difference, 0.1)
-	if f.Low != nil || f.High != nil || f.Verdict != Inconclusive {
-		t.Errorf("one run of each: %+v", f)
+	if f.Low != nil || f.High != nil || f.Verdict != "" || c.Verdict != Inconclusive || !strings.Contains(c.Advice[0], "groups of 4 runs each") {
+		t.Errorf("one run of each: %+v, %s, %q", f, c.Verdict, c.Advice)
 	}
 	if got := strings.Join(slices.Concat(c.Differing, c.Unfit), " "); got != "rate_per_s b: it broke" {
 		t.Errorf("notes %q", got)
@@ -101,7 +101,7 @@ func TestContrastIsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"differing":[]`, `"unfit":[]`, `"advice":[]`, `"overlay":[]`} {
+	for _, want := range []string{`"differing":[]`, `"unfit":[]`, `"advice":["inconclusive: 1 run against 1 run show`, `"overlay":[]`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s lacks %s", b, want)
 		}

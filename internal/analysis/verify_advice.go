@@ -34,7 +34,7 @@ func advise(j *Judgement, gates []gate) {
 	if more > 0 {
 		j.Advice = append(j.Advice, moreRuns(more, j.Head.Name))
 	}
-	j.Advice = append(few, j.Advice...)
+	j.Advice = append(append([]string{}, few...), j.Advice...)
 	for i := range j.Comparisons {
 		j.Advice = append(j.Advice, opposed(&j.Comparisons[i])...)
 	}

@@ -17,6 +17,7 @@ import (
 type compare struct {
 	env     Env
 	store   storing
+	choice  choice
 	options analysis.Options
 	vary    list
 	metrics list
@@ -24,16 +25,20 @@ type compare struct {
 }
 
 func newCompare(env Env) *cobra.Command {
-	m := &compare{env: env, options: analysis.DefaultOptions(), output: "text"}
+	m := &compare{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), output: "text"}
 	c := &cobra.Command{
 		Use:   "compare BASE HEAD",
 		Short: "show how two runs, or groups of runs, differ in every metric",
-		Long:  "BASE and HEAD are runs or files of reports; those of a group have commas between them. It judges nothing: its exit code is 0. takt verify judges.",
+		Long: `BASE and HEAD are runs, files of reports, or filters such as branch=main, which choose
+among the stored runs that -n reaches; those of a group have commas between them. It judges
+nothing: its exit code is 0. takt verify judges. The fields of filters are in takt help collate.`,
 		Example: `  takt compare @-2 @-1
+  takt compare version=1.2 version=1.3,target=http://127.0.0.1:8080/
   takt compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json`,
 	}
 	addFlags(c, func(fs *goFlagSet) {
 		m.store.addFlags(fs)
+		m.choice.addFlags(fs)
 		fs.Var(&m.vary, "vary", "`VARIABLE` or flag in which the runs may differ; repeatable")
 		fs.Var(&m.metrics, "metric", "only `METRIC`; repeatable")
 		fs.Var((*percentage)(&m.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
@@ -49,6 +54,8 @@ func newCompare(env Env) *cobra.Command {
 		}
 		for _, words := range args {
 			faults = appendError(faults, noEmpty(strings.Split(words, ",")))
+			_, _, bad := chosen(m.choice, strings.Split(words, ","))
+			faults = append(faults, bad...)
 		}
 		m.options.Lift, m.options.Metrics = m.vary, m.metrics
 		faults = appendError(faults, m.options.Validate())
@@ -59,11 +66,11 @@ func newCompare(env Env) *cobra.Command {
 }
 
 func (m *compare) run(ctx context.Context, args []string) error {
-	base, err := m.store.reports(ctx, m.env, strings.Split(args[0], ","))
+	base, err := m.store.side(ctx, m.env, m.choice, strings.Split(args[0], ","))
 	if err != nil {
 		return err
 	}
-	head, err := m.store.reports(ctx, m.env, strings.Split(args[1], ","))
+	head, err := m.store.side(ctx, m.env, m.choice, strings.Split(args[1], ","))
 	if err != nil {
 		return err
 	}

@@ -206,10 +206,12 @@ func pathIn(f *pflag.Flag, value string) (path string, ok bool) {
 	case kind == "FORMAT=PATH":
 		_, path, ok = strings.Cut(value, "=")
 		return path, ok && path != "-"
-	case kind == "PATH|URL" || kind == "RUN|FILE|URL":
+	case kind == "PATH|URL":
 		return value, !strings.Contains(value, "://")
 	case kind == "RUN|FILE":
 		return value, strings.ContainsAny(value, "/.")
+	case kind == "RUN|FILTER|FILE|URL":
+		return value, strings.ContainsAny(value, "/.") && !strings.Contains(value, "://") && (!filter.MatchString(value) || !filepath.IsLocal(value))
 	case f.Name == "endpoint": // the path of a URL
 		return value, false
 	}
@@ -232,16 +234,15 @@ func (k *confined) argument(word string, i, of int) {
 	switch name := k.cmd.Name(); {
 	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
 		name == "replay" && i < of-1:
-		if _, err := k.below(word); err != nil && !filter.MatchString(word) && word != "" {
-			k.deny("%s: %v", word, err)
+		for one := range strings.SplitSeq(word, ",") { // of a group
+			if _, err := k.below(one); err != nil && one != "" {
+				k.deny("%s: %v", one, err)
+			}
 		}
 	case k.rules.Allow != nil && k.cmd.Parent().Name() != "jms": // its arguments are queues and topics
 		k.allowed(word)
 	}
 }
-
-// filter is a condition on runs: it names no file, whatever it is compared with.
-var filter = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*(?:!=|[=<>])`)
 
 // targetKind is what the help calls values that name other machines.
 var targetKind = regexp.MustCompile(`\b(URL|HOST|HOST1|ADDRESS)\b`)

@@ -79,6 +79,28 @@ func TestConfigOfSessions(t *testing.T) {
 	}
 }
 
+// Runs of a group, and filters, name no file outside of the folder of sessions.
+func TestGroupsOfSessions(t *testing.T) {
+	env := Env{Getenv: func(string) string { return "" }}
+	for line, fault := range map[string]bool{
+		"compare version=1.2 version=1.3,path=/api/v1": false,
+		"compare a.json,b.json @-1":                    false,
+		"verify --base version=1.2 --head branch=x":    false,
+		"runs path=/api":                               false,
+		"compare x,../y @-1":                           true,
+		"compare version=1,/etc/passwd @-1":            true,
+		"compare version=1,../../y @-1":                true,
+		"compare a=/../../y @-1":                       true,
+		"verify --base a=/../../y --head @-1":          true,
+		"verify --base /etc/passwd --head @-1":         true,
+	} {
+		_, err := env.planCall(strings.Fields(line), shell.Rules{Dir: "/data/dumps", Allow: func(string) bool { return false }})
+		if denied := err != nil && strings.Contains(err.Error(), "sessions have files below"); denied != fault || err != nil && !fault {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 // A job runs what stands on its standard input, and has the exit code of that.
 func TestJob(t *testing.T) {
 	for in, want := range map[string]int{`["version"]`: exitOK, `["htpp"]`: exitUsage, `x`: exitFailed, ``: exitFailed} {
@@ -99,7 +121,8 @@ func TestFlagsOfSessions(t *testing.T) {
 			continue
 		}
 		flags.VisitAll(func(f *pflag.Flag) {
-			if _, ok := pathIn(f, "json=a/b"); ok {
+			_, ok := pathIn(f, "json=a/b")
+			if _, alone := pathIn(f, "a/b"); ok || alone {
 				files = append(files, f.Name)
 			}
 			if kind, _ := pflag.UnquoteUsage(f); targetKind.MatchString(kind) || slices.Contains([]string{"brokers", "targets", "redirects", "unix-socket", "acceptor"}, f.Name) {

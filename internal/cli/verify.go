@@ -34,9 +34,11 @@ func newVerify(env Env) *cobra.Command {
 		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --pairs N --base URL --head URL -- COMMAND…",
 		Short: "decide whether a change made the thing under test slower: exit code 0, 4 (slower) or 5 (not known)",
 		Long: `Without --base and --head the newest revision among the chosen runs is compared with
-each earlier one. With --pairs the command after -- is run in turn against both URLs.`,
+each earlier one. With --pairs the command after -- is run in turn against both URLs.
+The fields of filters are in takt help collate.`,
 		Example: `  takt verify -n 168h branch=main duration=30s
   takt verify --base before.json --head after.json
+  takt verify --base version=1.2 --head version=1.3
   takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
 	}
 	addFlags(c, func(fs *goFlagSet) {
@@ -53,8 +55,8 @@ each earlier one. With --pairs the command after -- is run in turn against both 
 }
 
 func (v *verify) addFlags(fs *goFlagSet) {
-	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILE|URL`, a stored run, a report, or with --pairs a target; repeatable")
-	fs.Var(&v.head, "head", "what is judged: `RUN|FILE|URL`; repeatable")
+	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with --pairs a target; repeatable")
+	fs.Var(&v.head, "head", "what is judged: `RUN|FILTER|FILE|URL`; repeatable")
 	fs.Var(&v.metrics, "metric", "`METRIC` that decides beside errors, instead of p50, p99 and rate; repeatable")
 	fs.Var(&v.vary, "vary", "`VARIABLE`, flag or, of a history, label in which the runs may differ; repeatable")
 	fs.Var((*percentage)(&v.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
@@ -76,6 +78,10 @@ func (v *verify) validate(args []string) (faults []error) {
 		faults = append(faults, fmt.Errorf("filters choose runs of the history, and --base and --head are given; leave out %s", strings.Join(args, " ")))
 	}
 	faults = appendError(faults, noEmpty(slices.Concat(v.base, v.head)))
+	for _, words := range [][]string{v.base, v.head} {
+		_, _, bad := chosen(v.choice, words)
+		faults = append(faults, bad...)
+	}
 	return append(faults, v.choice.validate(args)...)
 }
 
@@ -87,7 +93,8 @@ func (v *verify) idle() (faults []error) {
 	if v.env.typed("max-disturbed") && v.series.pairs == "" {
 		faults = append(faults, errors.New("--max-disturbed bounds the pairs of --pairs; leave it out, or give --pairs"))
 	}
-	if v.series.pairs == "" && len(v.base)+len(v.head) == 0 {
+	sides := slices.Concat(v.base, v.head)
+	if v.series.pairs == "" && (len(sides) == 0 || slices.ContainsFunc(sides, isFilter)) {
 		return faults
 	}
 	for _, name := range []string{"last", "since"} {
@@ -150,7 +157,7 @@ func (v *verify) judge(ctx context.Context, args []string) (analysis.Judgement, 
 
 // runs are those that words of the command line mean.
 func (v *verify) runs(ctx context.Context, words []string) (list []analysis.Run, err error) {
-	reports, err := v.store.reports(ctx, v.env, words)
+	reports, err := v.store.side(ctx, v.env, v.choice, words)
 	return runsOf(reports), err
 }
 

@@ -256,7 +256,9 @@ func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	if errno != 0 {
 		return n, 0, errno
 	}
-	now := l.now()
+	clock := time.Now()
+	l.wall.Look(clock) // it may have been set since the last answer
+	now := clock.Sub(l.m.begun)
 	l.readAt = now
 	if at = l.wall.At(stamp, now); at < c.wrote {
 		l.wall.Check()

@@ -135,7 +135,7 @@ func (l *loop) adopt(c *lconn) bool {
 
 // turn sends what is due, reads what came, and rests if there was nothing to do.
 func (l *loop) turn() {
-	begun := l.lookAtClock()
+	begun := l.now()
 	now := l.sendDue(begun)
 	busy := l.gather(begun, now)
 	now = l.now()
@@ -147,16 +147,6 @@ func (l *loop) turn() {
 		l.rest(now)
 	}
 	l.unwatch(now)
-}
-
-// lookAtClock is now. Where the kernel stamps answers, it sees whether the wall clock was set.
-func (l *loop) lookAtClock() time.Duration {
-	if !l.stamps {
-		return l.now()
-	}
-	now := time.Now()
-	l.wall.Look(now)
-	return now.Sub(l.m.begun)
 }
 
 // sendDue sends all that is due while a connection is free, and returns the time.

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"math"
 	"net"
 	"net/http/httptest"
 	"strings"
@@ -170,16 +171,21 @@ func TestSpeaksUnseen(t *testing.T) {
 func TestClockStep(t *testing.T) {
 	for name, step := range map[string]time.Duration{"back": -time.Second, "a little back": -5 * time.Millisecond, "forth": time.Hour} {
 		t.Run(name, func(t *testing.T) {
+			var requests, at atomic.Int64 // the clock is set at the 30th request
 			answer := func(c net.Conn) {
 				for request(c) {
+					if requests.Add(1) == 30 {
+						at.Store(time.Now().UnixNano())
+					}
 					time.Sleep(3 * time.Millisecond)
 					io.WriteString(c, ok)
 				}
 			}
 			eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
-				at := time.Now().Add(150 * time.Millisecond).UnixNano()
+				requests.Store(0)
+				at.Store(math.MaxInt64)
 				defer sock.Pretend(func(ns int64) int64 {
-					if ns >= at {
+					if ns >= at.Load() {
 						ns += int64(step)
 					}
 					return ns
