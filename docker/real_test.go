@@ -121,7 +121,7 @@ func serveShell(t *testing.T, secret bool) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "auth correct-horse\nstatus\nhttp --dry-run -n 1 http://127.0.0.1:8080/\nhttp -n 1 http://10.0.0.1/\nquit\n"); err != nil {
+	if _, err := io.WriteString(conn, "auth correct-horse\nstatus\nhttp -n 1 http://127.0.0.1:1/\nhttp -n 1 http://10.0.0.1/\nquit\n"); err != nil {
 		t.Fatal(err)
 	}
 	said, err := io.ReadAll(conn)

@@ -109,8 +109,11 @@ func shortened(text string) string {
 // note writes what came of something that this session did. job is 0 outside of jobs.
 func (c *session) note(event string, job int, command, outcome string) error {
 	r := record{Time: time.Now().UTC(), Session: c.number, Role: c.role, From: c.from, Event: event, Job: job, Command: command, Outcome: outcome}
-	if c.user != nil {
+	switch {
+	case c.user != nil:
 		r.User = c.user.name
+	case c.server.tokens != nil:
+		r.Role = "" // nobody yet
 	}
 	return c.server.audit.write(r)
 }
