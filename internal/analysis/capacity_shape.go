@@ -116,10 +116,12 @@ func (u USL) At(n float64) float64 {
 	return u.Gamma * n / (1 + u.Sigma*(n-1) + u.Kappa*n*(n-1))
 }
 
+// peak is the highest rate of the law from one operation at a time on: below that it says
+// nothing, and with σ = 1 its peak by the formula is 0.
 func (u *USL) peak() {
 	switch {
 	case u.Kappa > 0:
-		at := math.Sqrt((1 - u.Sigma) / u.Kappa)
+		at := max(1, math.Sqrt((1-u.Sigma)/u.Kappa))
 		rate := u.At(at)
 		u.Peak, u.PeakAt = &rate, &at
 	case u.Sigma > 0:

@@ -170,6 +170,15 @@ func TestUSL(t *testing.T) {
 	}
 }
 
+// With σ = 1 the formula of the peak gives 0 operations at once: the peak is at one then.
+func TestUSLOfOneAtATime(t *testing.T) {
+	u := USL{Gamma: 100, Sigma: 1, Kappa: 0.1}
+	u.peak()
+	if u.Peak == nil || *u.Peak != 100 || *u.PeakAt != 1 {
+		t.Errorf("%+v", u)
+	}
+}
+
 // The line of the blade is that of most points: one outlier, or two beside each other at
 // the right edge, do not move it by 1 %.
 func TestLimitLineOfOutliers(t *testing.T) {
