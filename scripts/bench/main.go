@@ -81,7 +81,7 @@ func (b *bench) run() error {
 // gate compares takt with wrk where the client is the bottleneck. It asks for less
 // than the page shows, because the machines of CI are busy. And the binary is bounded.
 func (b *bench) gate() error {
-	const leastRate, mostCPU, mostMiB = 0.95, 1.0, 30
+	const leastRate, mostCPU, mostMiB = 0.95, 1.0, 32
 	if err := findPeers(); err != nil {
 		return err
 	}
