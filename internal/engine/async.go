@@ -108,8 +108,8 @@ func (a *async) Wake() {
 	a.unpark()
 }
 
-func (a *async) start(now func() time.Duration, newWaiter func() pace.Waiter) {
-	a.now, a.begun = now, beginning(now)
+func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter) {
+	a.now, a.begun = now, begun
 	for _, c := range a.clients {
 		if c, ok := c.(Clocked); ok {
 			c.Started(a.begun)
@@ -165,7 +165,7 @@ func (a *async) pace(w pace.Waiter) {
 			op := &a.ops[0]
 			a.take(op, now)
 			a.mu.Unlock()
-			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Outcome: record.Dropped}, nil)
+			a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped}, nil)
 		default:
 			a.parked = true
 			a.mu.Unlock()

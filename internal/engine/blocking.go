@@ -141,7 +141,9 @@ func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.R
 		c.drop()
 	}
 	if c.net == nil {
-		n, err := dial(ctx, c.loop, r)
+		within, cancel := context.WithDeadline(ctx, start.Add(connectTimeout(c.loop)))
+		n, err := dial(within, c.loop, r)
+		cancel()
 		if err != nil {
 			return err
 		}
@@ -266,8 +268,8 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 	for {
 		n, err := c.read()
 		if n > 0 && r.Phases[phaseFirstByte] == 0 {
-			at := c.arrived()
-			if at.Before(c.wrote.Add(-sock.Doubt)) {
+			at, off := c.arrived()
+			if at.Before(c.wrote.Add(-off)) {
 				r.BytesReceived += int64(n)
 				r.Body = append(r.Body, firstBytes(c.in[c.lo:c.hi])...)
 				return ErrUnsolicited
@@ -285,13 +287,17 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 	}
 }
 
-// arrived is when the last bytes came.
-func (c *conn) arrived() time.Time {
-	if at := sock.Arrived(c.net); !at.IsZero() {
-		return at
+// arrived is when the last bytes came, and how far that may be off.
+func (c *conn) arrived() (at time.Time, off time.Duration) {
+	if at, off := sock.ArrivedOff(c.net); !at.IsZero() {
+		return at, off
 	}
-	return time.Now()
+	return time.Now(), 0
 }
+
+// connectTimeout is how long a connection may take: the operation that waits for it ends with
+// Timeout at the latest, which counts from sent.
+func connectTimeout(l *takt.Loop) time.Duration { return min(l.ConnectTimeout, l.Timeout) }
 
 // rendered is op's request if the codec has it already, else nil.
 func rendered(c takt.Codec, op *takt.Op) []byte {

@@ -30,6 +30,7 @@ type Plan struct {
 	Abort      <-chan struct{}                   // the second signal: end at once
 	Scrub      func(string) string               // takes secrets out of error samples and bodies
 	Keep       Keep                              // what the run leaves of the process as it is
+	World      World                             // where it takes place; nil: on this machine
 }
 
 // OnSamples takes a batch of operations in the order in which they ended, and the
@@ -56,7 +57,7 @@ const swapRest = time.Millisecond
 type mode interface {
 	name() string
 	prepare(ctx context.Context) error // before the start instant: connect what must stand
-	start(now func() time.Duration, newWaiter func() pace.Waiter)
+	start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter)
 	stop(at time.Duration) // nothing that is due later is started any more
 	cut(at time.Duration)  // count what is open as unfinished
 	close()                // give up what the mode holds
@@ -99,6 +100,7 @@ func closeDriver(d *takt.Driver) {
 // run is the state of one Run.
 type run struct {
 	plan    Plan
+	world   World
 	rec     *record.Recorder
 	flow    *flow
 	rows    *rows
@@ -113,7 +115,7 @@ type run struct {
 }
 
 func newRun(p Plan) *run {
-	r := &run{plan: p, crew: crew{needs: p.needs()}, end: p.Source.End()}
+	r := &run{plan: p, world: p.world(), crew: crew{needs: p.needs()}, end: p.Source.End()}
 	r.restore = tune(r.crew.needs)
 	shards := runtime.GOMAXPROCS(0)
 	if p.Driver.Async != nil {
@@ -135,7 +137,7 @@ func newRun(p Plan) *run {
 	d := p.Driver
 	switch {
 	case p.loops():
-		r.mode = newLoops(r.flow, d.Loop, p.Options)
+		r.mode = newLoops(r.flow, r.world, d.Loop, p.Options)
 	case d.Async != nil:
 		r.mode = newAsync(opCtx, r.flow, p)
 	case d.Worker != nil:
@@ -152,9 +154,9 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		r.abandon()
 		return nil, err
 	}
-	r.wall = sock.NewWall(r.started)
-	r.usage = proc.Self()
-	now := pace.Timer(r.started).Now
+	r.wall = sock.NewWall(r.world, r.started)
+	r.usage = r.world.Usage()
+	now := func() time.Duration { return r.world.Since(r.started) }
 	newWaiter := func() pace.Waiter {
 		switch {
 		case r.plan.NewWaiter != nil:
@@ -167,10 +169,10 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		return pace.Precise(r.started)
 	}
 	r.rows.start()
-	r.mode.start(now, newWaiter)
+	r.mode.start(r.started, now, newWaiter)
 	end := r.supervise(ctx, now)
 	r.mode.cut(end)
-	used := proc.Self().Since(r.usage)
+	used := r.world.Usage().Since(r.usage)
 	r.cancel()
 	r.mode.close()
 	r.rows.finish(r.flow)
@@ -179,18 +181,18 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 
 // supervise ticks through the run and returns the instant at which it was over.
 func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Duration {
-	l := &life{run: r, now: now, stopping: ctx.Done(), abort: r.plan.Abort, broken: r.flow.broken, exhausted: r.flow.exhausted}
+	l := &life{run: r, now: now, stopping: ctx.Done(), broken: r.flow.broken, exhausted: r.flow.exhausted}
 	if r.end >= 0 {
-		l.over = time.After(r.end - now())
+		l.over = r.world.After(r.end - now())
 	}
-	l.busy = l.crew.next()
+	l.busy = l.crew.next(r.world.After)
 	l.armTick()
 	for l.step() {
 	}
 	end := l.at()
 	l.ended.Store(true)
 	if l.swapped != nil {
-		<-l.swapped
+		r.world.First(l.swapped)
 	}
 	return end
 }
@@ -199,53 +201,44 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 type life struct {
 	*run
 	now       func() time.Duration
-	stopping  <-chan struct{}  // the first signal
-	abort     <-chan struct{}  // the second
-	broken    <-chan struct{}  // the driver cannot go on
-	exhausted <-chan struct{}  // the source has nothing more
-	over      <-chan time.Time // the schedule has ended
-	deadline  <-chan time.Time // of the drain
-	busy      <-chan time.Time // nil: the crew is complete
-	tick      <-chan time.Time // nil while an interval is being swapped …
-	swapped   <-chan struct{}  // … and closed then; nil else
-	ended     atomic.Bool      // nobody is disturbed any more
+	stopping  <-chan struct{} // the first signal
+	broken    <-chan struct{} // the driver cannot go on
+	exhausted <-chan struct{} // the source has nothing more
+	over      <-chan struct{} // the schedule has ended
+	deadline  <-chan struct{} // of the drain
+	busy      <-chan struct{} // nil: the crew is complete
+	tick      <-chan struct{} // nil while an interval is being swapped …
+	swapped   <-chan struct{} // … and closed then; nil else
+	ended     atomic.Bool     // nobody is disturbed any more
 	ticks     int
 }
 
 // step waits for one event and reports whether the run goes on.
 func (l *life) step() bool {
-	select {
-	case <-l.flow.finished:
-		return false
-	case <-l.abort:
-		l.finish(l.at())
-		return false
-	case <-l.deadline:
-		return false
-	case <-l.busy:
-		l.crew.look()
-		l.busy = l.crew.next()
-	case <-l.tick:
-		l.wall.Look(time.Now())
-		l.onTick()
-	case <-l.swapped:
-		l.swapped = nil
-		l.armTick()
-	case <-l.stopping:
-		l.stopping = nil
-		l.finish(l.at())
-	case <-l.broken:
-		l.broken = nil
-		l.finish(l.at())
-	case <-l.over:
-		l.over = nil
-		l.finish(l.end)
-	case <-l.exhausted:
-		l.exhausted = nil
-		l.listEnded()
-		l.drain()
+	events := [...]struct {
+		c    <-chan struct{}
+		then func()
+	}{
+		{l.flow.finished, nil},
+		{l.plan.Abort, func() { l.finish(l.at()) }},
+		{l.deadline, nil},
+		{l.stopping, func() { l.stopping = nil; l.finish(l.at()) }},
+		{l.broken, func() { l.broken = nil; l.finish(l.at()) }},
+		{l.over, func() { l.over = nil; l.finish(l.end) }},
+		{l.exhausted, func() { l.exhausted = nil; l.listEnded(); l.drain() }},
+		{l.busy, func() { l.crew.look(); l.busy = l.crew.next(l.world.After) }},
+		{l.tick, l.onTick},
+		{l.swapped, func() { l.swapped = nil; l.armTick() }},
 	}
-	return true
+	var list [len(events)]<-chan struct{}
+	for i, e := range events {
+		list[i] = e.c
+	}
+	i := l.world.First(list[:]...)
+	if then := events[i].then; then != nil {
+		then()
+	}
+	return i > 2
 }
 
 // at is now, but not before the start: until the instant of --start-at it is below 0.
@@ -273,31 +266,32 @@ func (l *life) finish(at time.Duration) {
 
 func (l *life) drain() {
 	if l.deadline == nil {
-		l.deadline = time.After(l.plan.Drain.Duration())
+		l.deadline = l.world.After(l.plan.Drain.Duration())
 	}
 }
 
 func (l *life) armTick() {
 	l.ticks++
-	l.tick = time.After(time.Duration(l.ticks)*interval - l.now())
+	l.tick = l.world.After(time.Duration(l.ticks)*interval - l.now())
 }
 
 // onTick ends an interval, beside what else there is to watch.
 func (l *life) onTick() {
+	_, _ = l.wall.Look()
 	t, swapped := l.flow.tick(time.Duration(l.ticks)*interval), make(chan struct{})
 	if l.plan.NewWaiter == nil { // time passes by itself
 		t.Rest = func() {
 			if !l.ended.Load() {
-				time.Sleep(swapRest)
+				l.world.First(l.world.After(swapRest))
 			}
 		}
 	}
 	l.tick, l.swapped = nil, swapped
-	go func() {
+	l.world.Go(func() {
 		defer close(swapped)
 		iv := l.rec.Swap(t)
 		if l.plan.OnInterval != nil {
 			l.plan.OnInterval(iv)
 		}
-	}()
+	})
 }

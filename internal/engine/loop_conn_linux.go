@@ -88,10 +88,10 @@ func (f *flight) remove(c *lconn) {
 // dial begins to connect for the operation of c.
 func (l *loop) dial(c *lconn) {
 	l.watch()
-	fd, err := sock.Connect(l.m.addr)
+	fd, err := l.sys.Connect(l.m.addr)
 	if err == nil {
-		if err = l.poll.Add(fd, c.token, true); err != nil {
-			sock.Close(fd)
+		if err = l.sys.Add(fd, c.token, true); err != nil {
+			l.sys.Close(fd)
 		}
 	}
 	if err != nil {
@@ -99,7 +99,7 @@ func (l *loop) dial(c *lconn) {
 		return
 	}
 	if l.stamps {
-		l.stamps = sock.Stamp(fd) == nil
+		l.stamps = l.sys.Stamp(fd) == nil
 	}
 	c.fd, c.state = fd, ldialing
 	c.codec.Reset()
@@ -110,17 +110,17 @@ func (l *loop) dial(c *lconn) {
 func (l *loop) connected(c *lconn) {
 	l.dialing.remove(c)
 	c.state = lidle
-	if err := sock.Failure(c.fd); err != nil {
+	if err := l.sys.Failure(c.fd); err != nil {
 		l.fail(c, l.m.opError("dial", err), true)
 		return
 	}
 	c.wrote = l.now()
 	c.res.Phases[phaseConnect] = c.wrote - c.sent
-	if err := l.poll.Watch(c.fd, c.token, false); err != nil {
+	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
 		l.fail(c, err, true)
 		return
 	}
-	n, errno := sock.Peek(c.fd, l.in)
+	n, errno := l.sys.Peek(c.fd, l.in)
 	switch { // what came already is not the answer
 	case errno == sock.Again:
 		l.send(c)
@@ -136,7 +136,7 @@ func (l *loop) connected(c *lconn) {
 // look reports whether an idle connection can be used. One that has come to its end, or
 // holds bytes, is closed.
 func (l *loop) look(c *lconn) bool {
-	n, errno := sock.Peek(c.fd, l.in)
+	n, errno := l.sys.Peek(c.fd, l.in)
 	well := errno == sock.Again
 	if l.caution.looked(well); well {
 		return true
@@ -168,7 +168,7 @@ func (l *loop) send(c *lconn) {
 			c.unsent = bytes.Clone(c.unsent)
 		}
 		l.partial++
-		if err := l.poll.Watch(c.fd, c.token, true); err != nil {
+		if err := l.sys.Watch(c.fd, c.token, true); err != nil {
 			l.fail(c, err, false)
 		}
 	}
@@ -182,7 +182,7 @@ func (l *loop) sendRest(c *lconn) {
 	}
 	if c.unsent = c.unsent[n:]; len(c.unsent) == 0 {
 		l.partial--
-		if err := l.poll.Watch(c.fd, c.token, false); err != nil {
+		if err := l.sys.Watch(c.fd, c.token, false); err != nil {
 			l.fail(c, err, false)
 		}
 	}
@@ -191,7 +191,7 @@ func (l *loop) sendRest(c *lconn) {
 // write writes what there is room for. If that fails so does the operation, and ok is
 // false.
 func (l *loop) write(c *lconn, b []byte) (n int, ok bool) {
-	n, errno := sock.Send(c.fd, b)
+	n, errno := l.sys.Send(c.fd, b)
 	if errno != 0 && errno != sock.Again {
 		l.caution.alarm()
 		l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
@@ -215,10 +215,11 @@ func (l *loop) receive(c *lconn) bool {
 		switch {
 		case n == 0:
 			l.caution.alarm()
-		case at < c.wrote-sock.Doubt:
+		case at < c.wrote-l.wall.Error():
 			l.unsolicited(c, l.in[:n])
 			return true
 		}
+		at = max(at, c.wrote) // the clocks are no more exact
 		if n > 0 {
 			c.res.Phases[phaseFirstByte] = max(1, at-c.sent)
 		}
@@ -245,20 +246,18 @@ func (l *loop) unsolicited(c *lconn, in []byte) {
 // now. Only bytes that came before the request of c can have one before c.wrote.
 func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	if !l.stamps {
-		n, errno = sock.Receive(c.fd, l.in)
+		n, errno = l.sys.Receive(c.fd, l.in)
 		if errno == 0 {
 			at = l.now()
 			l.readAt = at
 		}
 		return n, at, errno
 	}
-	n, stamp, errno := l.receiver.Receive(c.fd, l.in)
+	n, stamp, errno := l.sys.ReceiveStamped(c.fd, l.in)
 	if errno != 0 {
 		return n, 0, errno
 	}
-	clock := time.Now()
-	l.wall.Look(clock) // it may have been set since the last answer
-	now := clock.Sub(l.m.begun)
+	now, _ := l.wall.Look() // it may have been set since the last answer
 	l.readAt = now
 	if at = l.wall.At(stamp, now); at < c.wrote {
 		l.wall.Check()
@@ -304,7 +303,7 @@ func (l *loop) fail(c *lconn, err error, dialling bool) {
 
 func (l *loop) drop(c *lconn) {
 	if c.fd >= 0 {
-		sock.Close(c.fd)
+		l.sys.Close(c.fd)
 		c.fd = -1
 	}
 	if len(c.unsent) > 0 {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 // service p50 of 135–1000 µs at 100k/s where a loop showed 50.
 type loops struct {
 	*flow
+	world   World
 	net     *takt.Loop
 	opt     Options
 	addr    netip.AddrPort // found by the probe; later connections look up no names
@@ -29,7 +29,6 @@ type loops struct {
 	all     []*loop
 	crowded atomic.Int32 // loops without a free connection
 	cutAt   atomic.Int64 // instant of the cut; negative: not yet
-	done    sync.WaitGroup
 	begun   time.Time
 	started chan struct{} // closed at the start
 }
@@ -52,8 +51,8 @@ func loopCount(o Options) int {
 	return max(1, min(cpus-1, o.InFlight()))
 }
 
-func newLoops(f *flow, l *takt.Loop, o Options) *loops {
-	m := &loops{flow: f, net: l, opt: o, started: make(chan struct{})}
+func newLoops(f *flow, w World, l *takt.Loop, o Options) *loops {
+	m := &loops{flow: f, world: w, net: l, opt: o, started: make(chan struct{})}
 	m.first.Store(-1)
 	m.cutAt.Store(-1)
 	return m
@@ -63,17 +62,11 @@ func (m *loops) name() string { return engineLoop }
 
 // prepare connects once: an error ends the run before its start.
 func (m *loops) prepare(ctx context.Context) error {
-	var r takt.Result
-	c, err := dial(ctx, m.net, &r)
+	addr, first, err := m.world.Dial(ctx, m.net)
 	if err != nil {
-		return fmt.Errorf("cannot reach the target: %w", err)
+		return err
 	}
-	defer c.Close()
-	m.addr = c.RemoteAddr().(*net.TCPAddr).AddrPort()
-	first, err := sock.Duplicate(c.(*net.TCPConn))
-	if err != nil {
-		return fmt.Errorf("cannot take over the first connection: %w", err)
-	}
+	m.addr = addr
 	m.first.Store(int64(first))
 	return m.makeLoops()
 }
@@ -81,7 +74,7 @@ func (m *loops) prepare(ctx context.Context) error {
 func (m *loops) makeLoops() error {
 	count, limit := loopCount(m.opt), m.opt.InFlight()
 	for i := range count {
-		p, err := sock.NewPoller()
+		sys, err := m.world.System()
 		if err != nil {
 			return fmt.Errorf("cannot make the poller: %w; --engine worker does without", err)
 		}
@@ -89,19 +82,19 @@ func (m *loops) makeLoops() error {
 		if i < limit%count {
 			share++
 		}
-		m.all = append(m.all, newLoop(m, i, share, p))
+		m.all = append(m.all, newLoop(m, i, share, sys))
 	}
-	var ready sync.WaitGroup
 	for _, l := range m.all {
-		ready.Add(1)
-		m.done.Go(func() { l.live(ready.Done) })
+		m.world.Thread(l.live)
 	}
-	ready.Wait()
+	for _, l := range m.all {
+		m.world.First(l.readied)
+	}
 	return nil
 }
 
-func (m *loops) start(now func() time.Duration, _ func() pace.Waiter) {
-	m.begun = beginning(now)
+func (m *loops) start(begun time.Time, _ func() time.Duration, _ func() pace.Waiter) {
+	m.begun = begun
 	m.flow.begin()
 	close(m.started)
 }
@@ -114,7 +107,7 @@ func (m *loops) stop(at time.Duration) {
 
 func (m *loops) wake() {
 	for _, l := range m.all {
-		l.poll.Wake()
+		l.sys.Wake()
 	}
 }
 
@@ -122,9 +115,9 @@ func (m *loops) wake() {
 func (m *loops) cut(at time.Duration) {
 	m.cutAt.Store(int64(at))
 	m.wake()
-	m.done.Wait() // no loop ever waits for anything but its sockets
 	free := at
 	for _, l := range m.all {
+		m.world.First(l.ended) // no loop ever waits for anything but its sockets
 		if l.hasRoom {
 			free = 0
 		}
@@ -136,10 +129,10 @@ func (m *loops) cut(at time.Duration) {
 
 func (m *loops) close() {
 	for _, l := range m.all {
-		l.poll.Close()
+		l.sys.End()
 	}
 	if first := m.first.Swap(-1); first >= 0 {
-		sock.Close(int(first))
+		m.world.Close(int(first))
 	}
 }
 

@@ -9,4 +9,4 @@ func canLoop(*takt.Loop) bool { return false }
 
 func loopCount(Options) int { return 0 }
 
-func newLoops(*flow, *takt.Loop, Options) mode { return nil }
+func newLoops(*flow, World, *takt.Loop, Options) mode { return nil }

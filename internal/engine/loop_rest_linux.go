@@ -3,8 +3,6 @@ package engine
 import (
 	"math"
 	"time"
-
-	"github.com/taktload/takt/internal/sock"
 )
 
 // forever is an instant that does not come.
@@ -39,7 +37,7 @@ func (l *loop) rest(now time.Duration) {
 		l.serve(until - now)
 	default:
 		// What comes meanwhile is read when the loop wakes.
-		sock.Sleep(max(until, l.pace.woke+l.pace.grid) - now)
+		l.sys.Sleep(max(until, l.pace.woke+l.pace.grid) - now)
 	}
 	after := l.now()
 	l.rested += after - now
@@ -69,7 +67,7 @@ func (l *loop) restPrecise(now, until time.Duration) {
 func (l *loop) expiry() time.Duration {
 	at := forever
 	if c := l.dialing.head; c != nil {
-		at = c.sent + l.m.net.ConnectTimeout
+		at = c.sent + connectTimeout(l.m.net)
 	}
 	if c := l.flight.head; c != nil {
 		at = min(at, c.sent+l.m.net.Timeout)

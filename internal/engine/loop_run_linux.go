@@ -2,7 +2,6 @@ package engine
 
 import (
 	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -47,7 +46,7 @@ type loop struct {
 	m      *loops
 	index  int
 	max    int // connections
-	poll   *sock.Poller
+	sys    sock.System
 	pace   pacing
 	closed bool
 
@@ -74,33 +73,36 @@ type loop struct {
 	unwatched bool          // the poller knows no socket
 	waited    time.Duration // when it last waited for the poller
 
-	in, out  []byte
-	events   [128]sock.Event
-	receiver sock.Receiver
-	stamps   bool // the kernel says when bytes came
-	wall     sock.Wall
-	readAt   time.Duration // when it last read anything
-	caution  caution
-	rested   time.Duration // slept or spun in all
+	in, out []byte
+	events  [128]sock.Event
+	stamps  bool // the kernel says when bytes came
+	wall    sock.Wall
+	readAt  time.Duration // when it last read anything
+	caution caution
+	rested  time.Duration // slept or spun in all
+
+	readied chan struct{} // closed when it can begin
+	ended   chan struct{} // closed after the cut
 }
 
-func newLoop(m *loops, index, limit int, p *sock.Poller) *loop {
-	return &loop{m: m, index: index, max: limit, poll: p, in: make([]byte, 64<<10), pace: m.opt.pacing(), closed: m.opt.Closed()}
+func newLoop(m *loops, index, limit int, sys sock.System) *loop {
+	return &loop{
+		m: m, index: index, max: limit, sys: sys, in: make([]byte, 64<<10), pace: m.opt.pacing(), closed: m.opt.Closed(),
+		readied: make(chan struct{}), ended: make(chan struct{}),
+	}
 }
 
-func (l *loop) now() time.Duration { return time.Since(l.m.begun) }
+func (l *loop) now() time.Duration { return l.sys.Since(l.m.begun) }
 
 // live runs the loop until the cut. What its thread has to find out first takes
 // milliseconds, in which no operation may be due yet.
-func (l *loop) live(ready func()) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	sock.Unslack()
-	l.pace.measure()
-	ready()
-	<-l.m.started
+func (l *loop) live() {
+	defer close(l.ended)
+	l.pace.measure(l.sys, l.m.world.Now())
+	close(l.readied)
+	l.m.world.First(l.m.started)
 	l.stamps = !l.closed // a closed loop reads at once
-	l.wall = sock.NewWall(l.m.begun)
+	l.wall = sock.NewWall(l.sys, l.m.begun)
 	for {
 		if at := l.m.cutAt.Load(); at >= 0 {
 			l.cut(time.Duration(at))
@@ -123,10 +125,10 @@ func (l *loop) adopt(c *lconn) bool {
 	l.watch()
 	c.fd = int(first)
 	if l.stamps {
-		l.stamps = sock.Stamp(c.fd) == nil
+		l.stamps = l.sys.Stamp(c.fd) == nil
 	}
 	c.codec.Reset()
-	if l.poll.Add(c.fd, c.token, false) != nil {
+	if l.sys.Add(c.fd, c.token, false) != nil {
 		l.drop(c)
 		return false
 	}
@@ -289,10 +291,12 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 	l.send(c)
 }
 
+// dropClaimed drops the operation for which pick found no connection: it has looked for answers
+// on those of this loop.
 func (l *loop) dropClaimed(now time.Duration) {
 	op := &l.claim
 	if started, _ := l.m.startClaim(op, now); started {
-		l.m.rec.Sample(l.index, record.Event{Seq: op.Seq, Due: op.Due, Outcome: record.Dropped}, nil)
+		l.m.rec.Sample(l.index, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped, Looked: len(l.m.all) == 1}, nil)
 		l.m.ended()
 	}
 	l.take(now)
@@ -454,7 +458,7 @@ func (l *loop) serve(d time.Duration) (got int) {
 	if l.watch() {
 		d = 0
 	}
-	n := l.poll.Wait(d, l.events[:])
+	n := l.sys.Wait(d, l.events[:])
 	if d > 0 {
 		l.waited = l.now()
 	}
@@ -492,7 +496,7 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 // expire fails what has taken too long, unless its answer is there: the loop may have stood
 // still meanwhile.
 func (l *loop) expire(now time.Duration) {
-	for c := l.dialing.head; c != nil && now-c.sent >= l.m.net.ConnectTimeout; c = l.dialing.head {
+	for c := l.dialing.head; c != nil && now-c.sent >= connectTimeout(l.m.net); c = l.dialing.head {
 		l.fail(c, l.m.opError("dial", os.ErrDeadlineExceeded), true)
 	}
 	for c := l.flight.head; c != nil && now-c.sent >= l.m.net.Timeout; c = l.flight.head {

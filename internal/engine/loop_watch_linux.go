@@ -16,7 +16,7 @@ func (l *loop) unwatch(now time.Duration) {
 	l.unwatched = true
 	for _, c := range l.conns {
 		if c.fd >= 0 {
-			l.poll.Remove(c.fd)
+			l.sys.Remove(c.fd)
 		}
 	}
 }
@@ -31,7 +31,7 @@ func (l *loop) watch() (lost bool) {
 		if c.fd < 0 {
 			continue
 		}
-		err := l.poll.Add(c.fd, c.token, false)
+		err := l.sys.Add(c.fd, c.token, false)
 		if err == nil {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// economyGrid is the longest grid of the economy.
+	// economyGrid is how late an operation of the economy may be.
 	economyGrid = time.Millisecond
 	// economyLeast is the shortest: seven operations share the cost of a wake-up at 50k/s
 	// and fourteen at 100k/s. More would queue at the target.
@@ -33,6 +33,7 @@ type pacing struct {
 	grid time.Duration // at least between two wake-ups
 
 	fits bool          // the grid follows the rate
+	most time.Duration // to this
 	woke time.Duration // when it last began to send
 	gap  time.Duration // between operations, smoothed
 }
@@ -43,18 +44,20 @@ func (p *pacing) precise() bool { return p.name == pacingPrecise }
 
 // measure finds the grid: what the lag that is allowed leaves beside the lateness of
 // this machine's sleeps, which takes 3 ms to find out.
-func (p *pacing) measure() {
+func (p *pacing) measure(sys sock.System, start time.Time) {
 	switch {
 	case p.lag > 0:
-		p.grid = max(0, p.lag-lateness())
+		p.grid = max(0, p.lag-lateness(sys, start))
 	case p.name == pacingEconomy:
-		p.grid, p.fits = economyGrid, true
+		p.most = max(economyLeast, economyGrid-lateness(sys, start))
+		p.grid, p.fits = p.most, true
 	}
 }
 
 // sent tells how many operations were sent from the instant now on. The grid counts
-// from there. That of the economy is 1 ms to 10k/s and shrinks above: a long one
-// would send bursts that queue at the target.
+// from there. That of the economy is nearly 1 ms to 10k/s and shrinks above: a long one
+// would send bursts that queue at the target. What a sleep is late is taken off, for
+// operations that are sent more than 1 ms late make a run invalid.
 func (p *pacing) sent(n int, now time.Duration) {
 	if n == 0 {
 		return
@@ -62,20 +65,20 @@ func (p *pacing) sent(n int, now time.Duration) {
 	if p.fits {
 		n := time.Duration(n)
 		p.gap += (now - p.woke - n*p.gap) / (32 + n)
-		gap := min(p.gap, economyGrid) // which has no use of more
-		p.grid = min(economyGrid, max(economyLeast, gap*(gap/economyGap)))
+		gap := min(p.gap, p.most) // which has no use of more
+		p.grid = min(p.most, max(economyLeast, gap*(gap/economyGap)))
 	}
 	p.woke = now
 }
 
 // lateness is how late a sleep ends at its p90.
-func lateness() time.Duration {
+func lateness(sys sock.System, start time.Time) time.Duration {
 	const n, length = 20, 100 * time.Microsecond
 	var late []time.Duration
 	for range n {
-		began := time.Now()
-		sock.Sleep(length)
-		late = append(late, time.Since(began)-length)
+		began := sys.Since(start)
+		sys.Sleep(length)
+		late = append(late, sys.Since(start)-began-length)
 	}
 	slices.Sort(late)
 	return late[n-2]

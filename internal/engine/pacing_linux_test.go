@@ -16,7 +16,7 @@ func TestEconomyGrid(t *testing.T) {
 		{5 * time.Microsecond, economyLeast},
 	} {
 		for _, burst := range []int{1, 10} {
-			p := pacing{fits: true}
+			p := pacing{fits: true, most: economyGrid}
 			for now := time.Duration(0); now < time.Duration(1000*burst)*c.gap; now += time.Duration(burst) * c.gap {
 				p.sent(burst, now)
 			}

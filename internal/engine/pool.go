@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -116,8 +115,8 @@ func (p *pool) newWorker() *worker {
 	return w
 }
 
-func (p *pool) start(now func() time.Duration, newWaiter func() pace.Waiter) {
-	p.now, p.begun = now, beginning(now)
+func (p *pool) start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter) {
+	p.now, p.begun = now, begun
 	p.idle = slices.Clone(p.workers)
 	p.begin()
 	p.done.Go(func() { p.pace(newWaiter()) })
@@ -162,7 +161,7 @@ func (p *pool) pace(w pace.Waiter) {
 		case p.drop && due != takt.Asap:
 			p.take(&scratch, now)
 			p.mu.Unlock()
-			p.rec.Sample(0, record.Event{Seq: scratch.Seq, Due: scratch.Due, Outcome: record.Dropped}, nil)
+			p.rec.Sample(0, record.Event{Seq: scratch.Seq, Due: scratch.Due, Done: now, Outcome: record.Dropped}, nil)
 		default:
 			p.parked = true
 			p.mu.Unlock()
@@ -306,20 +305,6 @@ func (f *flow) arrival(r *takt.Result, begun time.Time, sent, read time.Duration
 		return read
 	}
 	return min(max(sent, at), read)
-}
-
-// beginning is when the clock now began. Of five readings the tightest pair counts: a thread
-// that loses its core between the two would shift every arrival.
-func beginning(now func() time.Duration) (begun time.Time) {
-	tightest := time.Duration(math.MaxInt64)
-	for range 5 {
-		before := time.Now()
-		since := now()
-		if gap := time.Since(before); gap < tightest {
-			tightest, begun = gap, before.Add(-since)
-		}
-	}
-	return begun
 }
 
 // again gives w, free since the instant at, the next operation if one is due;

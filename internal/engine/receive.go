@@ -33,7 +33,7 @@ func (r *receiver) name() string { return "async" }
 
 func (r *receiver) prepare(context.Context) error { return nil }
 
-func (r *receiver) start(now func() time.Duration, _ func() pace.Waiter) {
+func (r *receiver) start(_ time.Time, now func() time.Duration, _ func() pace.Waiter) {
 	r.now = now
 	r.done.Go(func() {
 		err := receive(r.ctx, r.plan.Driver, r)

@@ -20,6 +20,7 @@ const (
 // rows hands the rows of a run over while it goes, in a goroutine of its own: a
 // slow writer costs rows, never a late operation.
 type rows struct {
+	world  World
 	rec    *record.Recorder
 	phases []string
 	out    func(phases []string, list []takt.Sample) // nil: nobody wants rows
@@ -41,7 +42,7 @@ func roomFor(p Plan, shards int) int {
 func newRows(p Plan, rec *record.Recorder) *rows {
 	room := roomFor(p, rec.Shards())
 	return &rows{
-		rec: rec, phases: p.Driver.Phases, out: p.OnSamples, room: room,
+		world: p.world(), rec: rec, phases: p.Driver.Phases, out: p.OnSamples, room: room,
 		batch: make([]takt.Sample, 0, room*rec.Shards()), // untouched pages take no memory
 		quit:  make(chan struct{}), done: make(chan struct{}),
 	}
@@ -52,20 +53,13 @@ func (r *rows) start() {
 		close(r.done)
 		return
 	}
-	go r.live()
+	r.world.Go(r.live)
 }
 
 func (r *rows) live() {
 	defer close(r.done)
-	tick := time.NewTicker(drainEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			r.drain()
-		case <-r.quit:
-			return
-		}
+	for r.world.First(r.world.After(drainEvery), r.quit) == 0 {
+		r.drain()
 	}
 }
 
@@ -80,7 +74,7 @@ func (r *rows) drain() {
 // in a hurry any more: a backlog of millions waits for the writer.
 func (r *rows) finish(f *flow) {
 	close(r.quit)
-	<-r.done
+	r.world.First(r.done)
 	if r.out == nil {
 		f.countRest(1, func() {})
 		return

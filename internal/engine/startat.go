@@ -55,30 +55,28 @@ func (t StartAt) instant() time.Time { return time.Time(t).Round(0) }
 func (r *run) origin(ctx context.Context) (time.Time, error) {
 	at := r.plan.StartAt.instant()
 	if at.IsZero() {
-		return time.Now(), nil
+		return r.world.Now(), nil
 	}
-	if ago := time.Since(at); ago > 0 {
+	if ago := r.world.Now().Sub(at); ago > 0 {
 		return at, &StartPassedError{At: at, Ago: ago, Readied: true}
 	}
 	lead := startLead
 	if r.plan.Closed() || r.plan.Driver.Receive != nil {
 		lead = 0 // they begin at once
 	}
-	select {
-	case <-time.After(time.Until(at) - lead):
-	case <-ctx.Done():
+	if r.world.First(r.world.After(at.Sub(r.world.Now())-lead), ctx.Done()) == 1 {
 		r.rec.CloseWindow(0)
 		r.mode.stop(0)
-		return time.Now(), nil
+		return r.world.Now(), nil
 	}
-	now := time.Now()
+	now := r.world.Now()
 	return now.Add(at.Sub(now)), nil // with a reading of the monotonic clock, which at lacks
 }
 
 // abandon ends a mode that is prepared before it has sent anything.
 func (r *run) abandon() {
 	r.mode.stop(0)
-	r.mode.start(func() time.Duration { return 0 }, func() pace.Waiter { return pace.Timer(time.Now()) })
+	r.mode.start(r.world.Now(), func() time.Duration { return 0 }, func() pace.Waiter { return pace.Timer(time.Now()) })
 	r.mode.cut(0)
 	r.cancel()
 	r.mode.close()

@@ -115,12 +115,12 @@ const (
 )
 
 // next is when the crew is to be looked after; nil: never again.
-func (c *crew) next() <-chan time.Time {
+func (c *crew) next(after func(time.Duration) <-chan struct{}) <-chan struct{} {
 	if !c.few || c.keep == KeepAll || runtime.GOMAXPROCS(0) >= c.most() {
 		return nil
 	}
 	c.at, c.cpu = time.Now(), proc.CPU()
-	return time.After(crewEvery)
+	return after(crewEvery)
 }
 
 // look takes on another core if those that there are were busy.

@@ -58,7 +58,7 @@ func TestCrew(t *testing.T) {
 		c1 := crew{needs: needs{cpus: c.cpus, few: true}}
 		restore := tune(c1.needs)
 		for want := 1; want < c.most; want++ {
-			if n := runtime.GOMAXPROCS(0); n != want || c1.next() == nil {
+			if n := runtime.GOMAXPROCS(0); n != want || c1.next(machine{}.After) == nil {
 				t.Fatalf("--cpus %d: %d cores, want %d and a look at them", c.cpus, n, want)
 			}
 			c1.cpu += time.Hour // nothing was done since
@@ -69,7 +69,7 @@ func TestCrew(t *testing.T) {
 			c1.cpu -= 2 * time.Hour
 			c1.look()
 		}
-		if n := runtime.GOMAXPROCS(0); n != c.most || c1.next() != nil {
+		if n := runtime.GOMAXPROCS(0); n != c.most || c1.next(machine{}.After) != nil {
 			t.Errorf("--cpus %d: %d cores in the end, want %d, and no look any more", c.cpus, n, c.most)
 		}
 		restore()

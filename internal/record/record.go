@@ -25,8 +25,8 @@ const (
 	UnfinishedQueued // due, but never sent
 )
 
-// Event is one operation's instants, counted from the run's start. Sent and Done
-// mean nothing for Dropped; for the unfinished Done is the instant of the cut. Read is when
+// Event is one operation's instants, counted from the run's start. For the unfinished Done is
+// the instant of the cut, and for Dropped that of the drop; Sent means nothing there. Read is when
 // the generator had read the answer that came at Done, 0 if then. Prior is the service time
 // of the operation that had the connection before; 0: none had. What is added here belongs
 // in alike, too.
@@ -35,6 +35,7 @@ type Event struct {
 	Due, Free, Sent, Done, Read time.Duration
 	Prior                       time.Duration
 	Outcome                     Outcome
+	Looked                      bool // of Dropped: every connection had been looked at for an answer just before
 }
 
 // Config says what a Recorder will see.

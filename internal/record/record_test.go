@@ -144,12 +144,30 @@ func TestVerdict(t *testing.T) {
 			}
 		}
 	}
+	// 960 in time, whose answers lay unread for a twentieth of the time, and 40 dropped.
+	dropped := func(after time.Duration, looked bool) func(*Recorder) {
+		return func(r *Recorder) {
+			for i := range 1000 {
+				at := time.Duration(i) * ms
+				if i%25 == 24 {
+					r.Sample(0, Event{Due: at, Done: at + after, Outcome: Dropped, Looked: looked}, nil)
+					continue
+				}
+				e := ended(at, at, at, at+5*ms)
+				e.Read = e.Done + 300*time.Microsecond
+				r.Sample(0, e, &takt.Result{})
+			}
+		}
+	}
 	for _, c := range []struct {
 		name    string
 		fill    func(*Recorder)
 		verdict takt.Verdict
 		code    string
 	}{
+		{"dropped though an unread answer may have freed a connection", dropped(0, false), takt.Invalid, "generator_held"},
+		{"dropped after a look at all connections", dropped(0, true), takt.Valid, "dropped"},
+		{"dropped late, after a look", dropped(5*ms, true), takt.Invalid, "generator_behind"},
 		{"on time", late(0, 0), takt.Valid, ""},
 		{"nine late ones", late(9, 50*ms), takt.Valid, ""},
 		{"eleven late ones are 1.1 %", late(11, 50*ms), takt.Invalid, "generator_bottleneck"},

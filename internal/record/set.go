@@ -26,6 +26,8 @@ type set struct {
 	achieved                  uint64 // sent within the window and ended
 	unsent                    uint64 // not sent in time although a slot was free
 	queued, all               verdict.Held
+	drops                     verdict.Drops
+	blind                     uint64 // dropped, though an answer that was not read may have freed a connection
 	course                    course // of both, while the window's end is not known
 	lastDone                  time.Duration
 	bytes                     takt.Bytes
@@ -79,6 +81,7 @@ func (s *set) reset() {
 	s.counts, s.warm, s.bytes = takt.Counts{}, takt.Counts{}, takt.Bytes{}
 	s.received, s.achieved, s.unsent, s.lastDone = 0, 0, 0, 0
 	s.queued, s.all = verdict.Held{}, verdict.Held{}
+	s.drops, s.blind = verdict.Drops{}, 0
 	s.course.reset()
 	s.status = [maxStatus]uint64{}
 }
@@ -104,6 +107,10 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 	s.late(e, n, window)
 	switch e.Outcome {
 	case Dropped:
+		s.drops.Add(e.Done-e.Due, n)
+		if !e.Looked {
+			s.blind += n
+		}
 	case UnfinishedQueued:
 		s.other.RecordN(e.Done-e.Due, n)
 	case UnfinishedSent:
@@ -270,6 +277,8 @@ func (s *set) merge(o *set, rest func()) {
 	s.unsent += o.unsent
 	s.queued.Merge(o.queued)
 	s.all.Merge(o.all)
+	s.drops.Merge(&o.drops)
+	s.blind += o.blind
 	s.course.merge(&o.course)
 	s.lastDone = max(s.lastDone, o.lastDone)
 	s.bytes.Sent += o.bytes.Sent

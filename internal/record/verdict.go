@@ -45,6 +45,9 @@ func (r *Recorder) judgeLag(rep *takt.Report) {
 		r.invalid(rep, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPU, or spread the run with --shard",
 			l.Late, 100*l.Share, l.Bound)
 	}
+	if n, due := r.total.drops.Above(l.Bound), rep.Counts.Scheduled; verdict.Many(n, due) {
+		r.invalid(rep, "generator_behind", "the generator fell behind: %d of %d operations were dropped more than %v after they were due, so the generator held them up, not the bound; lower the rate, free the CPU, or spread the run with --shard", n, due, l.Bound)
+	}
 	if l.Doubtful() {
 		warn(rep, "generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
 	}
@@ -62,7 +65,7 @@ func (r *Recorder) judgeUnsent(rep *takt.Report) {
 // if the generator held them.
 func (r *Recorder) judgeHeld(rep *takt.Report) {
 	held := r.total.queued
-	if rep.Counts.Dropped > 0 { // what found no connection did not wait for one
+	if r.total.blind > 0 { // what found no connection did not wait for one
 		held = r.total.all
 	}
 	if held.Bottleneck(rep.Rate.Achieved, *rep.Rate.Intended) {

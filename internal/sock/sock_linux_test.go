@@ -137,7 +137,7 @@ func TestStamps(t *testing.T) {
 				continue
 			}
 			// The clocks are compared to within a few µs; a millisecond is far from 20.
-			w := NewWall(start)
+			w := NewWall(HostClock{}, start)
 			if at := w.At(stamp, time.Since(start)); at < before-time.Millisecond || at > after+time.Millisecond {
 				t.Errorf("stamped at %v, sent from %v to %v", at, before, after)
 			}

@@ -16,5 +16,8 @@ func Quiet(c net.Conn) net.Conn { return c }
 // Stamped is c.
 func Stamped(c net.Conn) net.Conn { return c }
 
+// ArrivedOff is not known here.
+func ArrivedOff(net.Conn) (at time.Time, off time.Duration) { return time.Time{}, 0 }
+
 // Arrived is not known here.
 func Arrived(net.Conn) time.Time { return time.Time{} }

@@ -45,6 +45,7 @@ type stamped struct {
 	stamps bool                  // the kernel makes them
 	made   time.Time
 	at     atomic.Int64 // of the last bytes, ns since made; 0: none came
+	off    atomic.Int64 // how far that may be off, ns
 
 	mu       sync.Mutex // of one reader at a time
 	wall     Wall       // since made
@@ -57,7 +58,7 @@ type stamped struct {
 
 func newStamped(t *net.TCPConn, raw syscall.RawConn, call syscaller) *stamped {
 	s := &stamped{TCPConn: t, raw: raw, call: call, made: time.Now()}
-	s.wall = NewWall(s.made)
+	s.wall = NewWall(HostClock{}, s.made)
 	s.try = s.receive // made here: each would allocate
 	s.now = func(fd uintptr) bool { s.receive(fd); return true }
 	// Where the kernel refuses, bytes come when they are read.
@@ -119,33 +120,38 @@ func (s *stamped) Look(b []byte, most time.Duration) int {
 
 // arrive notes when the bytes of the last call came. The end of a stream has no stamp.
 func (s *stamped) arrive() {
-	now := time.Now()
-	at := now.Sub(s.made)
+	at, _ := s.wall.Look()
 	if s.n > 0 {
-		s.wall.Look(now)
 		at = s.wall.At(s.stamp, at)
 	}
+	s.off.Store(int64(s.wall.Error()))
 	s.at.Store(int64(at))
 }
 
-func (s *stamped) arrived() time.Time {
+func (s *stamped) arrived() (at time.Time, off time.Duration) {
 	if d := s.at.Load(); d > 0 {
-		return s.made.Add(time.Duration(d))
+		return s.made.Add(time.Duration(d)), time.Duration(s.off.Load())
 	}
-	return time.Time{}
+	return time.Time{}, 0
 }
 
 // Arrived is when the last bytes that were read from c came to this host; the zero time:
 // not known. It looks below TLS, and below what has a method NetConn.
 func Arrived(c net.Conn) time.Time {
+	at, _ := ArrivedOff(c)
+	return at
+}
+
+// ArrivedOff is Arrived, and how far the instant may be off.
+func ArrivedOff(c net.Conn) (at time.Time, off time.Duration) {
 	for {
 		switch of := c.(type) {
-		case interface{ arrived() time.Time }:
+		case interface{ arrived() (time.Time, time.Duration) }:
 			return of.arrived()
 		case interface{ NetConn() net.Conn }:
 			c = of.NetConn()
 		default:
-			return time.Time{}
+			return time.Time{}, 0
 		}
 	}
 }

@@ -12,6 +12,7 @@ type Wall struct {
 	Steps int           // how often the clock was set
 	Moved time.Duration // by how much in all, without its sign
 
+	clock  Clock
 	start  time.Time
 	offset int64         // the wall clock at start, in nanoseconds since 1970
 	gap    int64         // time between the readings that offset was measured with
@@ -19,17 +20,17 @@ type Wall struct {
 }
 
 const (
-	// Doubt is how far an instant of Wall may be off, and the change of the offset from
+	// Doubt is how far an instant of Wall may be off at most, and the change of the offset from
 	// which that is measured with care. One reading of both clocks is that far off when its
 	// thread loses the core in between.
 	Doubt = 20 * time.Microsecond
 	// apart is how far the clocks of two cores may be from each other.
-	apart = int64(time.Microsecond)
+	apart = int64(2 * time.Microsecond)
 )
 
-// NewWall measures the distance between the clocks. start has a monotonic reading.
-func NewWall(start time.Time) Wall {
-	w := Wall{start: start}
+// NewWall measures the distance between the clocks of c. start has a monotonic reading.
+func NewWall(c Clock, start time.Time) Wall {
+	w := Wall{clock: c, start: start}
 	w.offset, w.gap = w.measure()
 	return w
 }
@@ -44,13 +45,17 @@ func (w *Wall) At(stamp int64, now time.Duration) time.Duration {
 	return at
 }
 
-// Look reports whether the wall clock was set since the last look. now is the time. It
-// costs nothing unless there is doubt.
-func (w *Wall) Look(now time.Time) bool {
-	if d := wallOf(now) - int64(now.Sub(w.start)) - w.offset; -int64(Doubt) < d && d < int64(Doubt) {
-		return false
+// Error is how far an instant of Wall may be off: mostly 2 µs, at most Doubt.
+func (w *Wall) Error() time.Duration { return min(Doubt, time.Duration(w.gap+apart)) }
+
+// Look is the instant now, and reports whether the wall clock was set since the last look.
+// It costs as much as to read the clock, unless there is doubt.
+func (w *Wall) Look() (now time.Duration, stepped bool) {
+	now, wall := w.clock.Both(w.start)
+	if d := wall - int64(now) - w.offset; -int64(Doubt) < d && d < int64(Doubt) {
+		return now, false
 	}
-	return w.Check()
+	return now, w.Check()
 }
 
 // Check is Look with more care.
@@ -65,7 +70,7 @@ func (w *Wall) Check() bool {
 	}
 	w.Steps++
 	w.Moved += time.Duration(max(moved, -moved))
-	w.offset, w.gap, w.since = offset, gap, time.Since(w.start)
+	w.offset, w.gap, w.since = offset, gap, w.clock.Since(w.start)
 	return true
 }
 
@@ -74,10 +79,10 @@ func (w *Wall) Check() bool {
 func (w *Wall) measure() (offset, gap int64) {
 	gap = 1<<63 - 1
 	for range 5 {
-		before := time.Since(w.start)
-		now := time.Now()
-		if g := int64(time.Since(w.start) - before); g < gap {
-			gap, offset = g, wallOf(now)-int64(now.Sub(w.start))
+		before := w.clock.Since(w.start)
+		now, wall := w.clock.Both(w.start)
+		if g := int64(w.clock.Since(w.start) - before); g < gap {
+			gap, offset = g, wall-int64(now)
 		}
 	}
 	return offset, gap

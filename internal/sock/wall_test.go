@@ -10,7 +10,7 @@ import (
 func TestWall(t *testing.T) {
 	for _, step := range []time.Duration{-time.Hour, -time.Millisecond, time.Millisecond, time.Hour} {
 		start := time.Now()
-		w := NewWall(start)
+		w := NewWall(HostClock{}, start)
 		before := time.Now()
 		stamp := before.UnixNano()
 		near := func(name string, got, want time.Duration) {
@@ -20,7 +20,7 @@ func TestWall(t *testing.T) {
 			}
 		}
 		near("before", w.At(stamp, time.Since(start)), before.Sub(start))
-		if w.Look(time.Now()) || w.Check() || w.Steps != 0 {
+		if looked(&w) || w.Check() || w.Steps != 0 {
 			t.Errorf("%d steps before the step", w.Steps)
 		}
 		at := time.Now().UnixNano()
@@ -31,7 +31,7 @@ func TestWall(t *testing.T) {
 			return ns
 		})
 		time.Sleep(2 * time.Millisecond)
-		if !w.Look(time.Now()) || w.Steps != 1 || w.Moved.Round(100*time.Microsecond) != step.Abs() {
+		if !looked(&w) || w.Steps != 1 || w.Moved.Round(100*time.Microsecond) != step.Abs() {
 			t.Errorf("step of %v: %d were seen, of %v", step, w.Steps, w.Moved)
 		}
 		now := time.Since(start)
@@ -41,7 +41,7 @@ func TestWall(t *testing.T) {
 		after := time.Now()
 		time.Sleep(2 * time.Millisecond)
 		near("after", w.At(pretend(after.UnixNano()), time.Since(start)), after.Sub(start))
-		if w.Look(time.Now()) || w.Check() || w.Steps != 1 {
+		if looked(&w) || w.Check() || w.Steps != 1 {
 			t.Errorf("step of %v: it was seen %d times", step, w.Steps)
 		}
 		undo()
@@ -51,18 +51,23 @@ func TestWall(t *testing.T) {
 // The clocks keep their distance while nobody sets the wall clock, and to see that costs
 // as much as to read them.
 func TestWallStands(t *testing.T) {
-	w := NewWall(time.Now())
+	w := NewWall(HostClock{}, time.Now())
 	for range 100_000 {
-		if w.Look(time.Now()) {
+		if looked(&w) {
 			t.Fatalf("the wall clock was set by %v", w.Moved)
 		}
 	}
 }
 
+func looked(w *Wall) (stepped bool) {
+	_, stepped = w.Look()
+	return stepped
+}
+
 func BenchmarkWallLook(b *testing.B) {
-	w := NewWall(time.Now())
+	w := NewWall(HostClock{}, time.Now())
 	for b.Loop() {
-		w.Look(time.Now())
+		w.Look()
 	}
 }
 
@@ -70,5 +75,16 @@ func BenchmarkNow(b *testing.B) {
 	start := time.Now()
 	for b.Loop() {
 		_ = time.Since(start)
+	}
+}
+
+// An instant is as exact as the two clocks were read together, and never less than Doubt.
+func TestWallError(t *testing.T) {
+	w := NewWall(HostClock{}, time.Now())
+	if e := w.Error(); e < time.Duration(apart) || e > Doubt {
+		t.Errorf("off by %v", e)
+	}
+	if w.gap = int64(time.Second); w.Error() != Doubt {
+		t.Errorf("off by %v, want %v at most", w.Error(), Doubt)
 	}
 }

@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime"
+
+	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+func (machine) Thread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		sock.Unslack()
+		f()
+	}()
+}
+
+func (machine) Dial(ctx context.Context, l *takt.Loop) (addr netip.AddrPort, first int, err error) {
+	var r takt.Result
+	c, err := dial(ctx, l, &r)
+	if err != nil {
+		return addr, -1, fmt.Errorf("cannot reach the target: %w", err)
+	}
+	defer c.Close()
+	tcp := c.(*net.TCPConn)
+	if first, err = sock.Duplicate(tcp); err != nil {
+		return addr, -1, fmt.Errorf("cannot take over the first connection: %w", err)
+	}
+	return tcp.RemoteAddr().(*net.TCPAddr).AddrPort(), first, nil
+}
+
+func (machine) Close(fd int) { sock.Close(fd) }
