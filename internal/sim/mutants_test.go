@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Faults that somebody might make are found within 1000 seeds. Each is put into a copy of one
+// file, and the tests of this package are built with the copy. It takes minutes.
+func TestMutants(t *testing.T) {
+	if os.Getenv("TAKT_MUTANTS") == "" {
+		t.Skip("builds the engine with seven faults, which takes minutes: TAKT_MUTANTS=1, and make soak")
+	}
+	for _, m := range []struct{ name, file, from, to string }{
+		{"a clamp put back", "engine/loop_conn_linux.go",
+			"case at < c.wrote-l.wall.Error():", "case false:"},
+		{"the idle look removed", "engine/loop_run_linux.go",
+			"if c.fd >= 0 && (!l.caution.wants(now-c.idle, l.claim.Seq) || l.look(c)) {", "if c.fd >= 0 {"},
+		{"an off-by-one in the bound", "engine/loop_run_linux.go",
+			"len(l.conns) < l.max }", "len(l.conns) <= l.max }"},
+		{"a lost wake-up", "engine/loop_linux.go",
+			"m.cutAt.Store(int64(at))\n\tm.wake()\n", "m.cutAt.Store(int64(at))\n"},
+		{"a leaked descriptor", "engine/loop_conn_linux.go",
+			"\t\t\tl.sys.Close(fd)\n", ""},
+		{"a double send", "engine/loop_conn_linux.go",
+			"n, ok := l.write(c, request)\n", "n, ok := l.write(c, request)\n\tif c.op.Seq%64 == 63 && ok {\n\t\tl.write(c, request)\n\t}\n"},
+		{"a percentile of the wrong window", "record/set.go",
+			"if e.Due < s.cfg.Warmup {", "if e.Done < s.cfg.Warmup {"},
+	} {
+		t.Run(m.name, func(t *testing.T) { mutant(t, m.file, m.from, m.to) })
+	}
+}
+
+func mutant(t *testing.T, file, from, to string) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(source), from) != 1 {
+		t.Fatalf("%s has not one place with %q: the code moved, and the mutant has to follow", file, from)
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(source), from, to, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlay, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^TestSeeds$", ".")
+	cmd.Env = append(os.Environ(), "TAKT_SEEDS=1000", "TAKT_MUTANTS=")
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	at := strings.Index(text, "seed ")
+	if err == nil || at < 0 {
+		t.Fatalf("1000 seeds did not find it: %v\n%s", err, text)
+	}
+	t.Log(text[at:min(len(text), at+600)])
+}

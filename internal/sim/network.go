@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+type connState int
+
+const (
+	connecting connState = iota
+	up
+	refused
+)
+
+// conn is one connection, as the client's kernel sees it.
+type conn struct {
+	fd          int
+	opened      time.Duration
+	state       connState
+	err         error
+	in          []chunk         // arrived and not read
+	ended       time.Duration   // when the FIN arrived; -1: it did not
+	reset       time.Duration   // when the RST arrived; -1: it did not
+	room        int             // bytes that can be sent now
+	gone        bool            // closed by the client
+	strange     []time.Duration // when bytes arrived that no request had asked for
+	faults      int             // injected on it
+	out         []byte          // of the request that is being sent
+	begun       time.Duration   // when its first byte was
+	there, back time.Duration   // when the last bytes arrive at the target, and at the client
+	requests    []*request      // that were sent on it
+	peer        *session
+}
+
+// chunk is bytes that arrived together.
+type chunk struct {
+	at    time.Duration
+	stamp int64
+	bytes []byte
+}
+
+// network has the sockets of the process.
+type network struct {
+	w     *world
+	conns map[int]*conn // open descriptors
+	free  []int         // descriptors below the highest that are free, lowest first
+	next  int
+	most  int // open at once
+	dials int
+	srv   *server
+}
+
+func newNetwork(w *world) *network {
+	n := &network{w: w, conns: map[int]*conn{}, next: 3}
+	n.srv = newServer(w)
+	return n
+}
+
+// descriptor is the lowest that is free, as a kernel has it: a descriptor that is used after
+// it was closed is another connection's.
+func (n *network) descriptor() int {
+	if len(n.free) > 0 {
+		fd := n.free[0]
+		n.free = n.free[1:]
+		return fd
+	}
+	n.next++
+	return n.next - 1
+}
+
+func (n *network) connect() (*conn, error) {
+	sc, w := n.w.sc, n.w
+	if n.dials++; n.dials > 1 && (sc.Files > 0 && len(n.conns) >= sc.Files || w.chance("too many files", sc.NoFiles)) {
+		w.report.injected["EMFILE"]++
+		w.report.dialFaults++
+		return nil, os.NewSyscallError("socket", syscall.EMFILE)
+	}
+	c := &conn{fd: n.descriptor(), opened: w.cur.at, ended: -1, reset: -1, room: sc.Room}
+	n.conns[c.fd] = c
+	n.most = max(n.most, len(n.conns))
+	first := n.dials == 1
+	delay := w.oneWay() + w.oneWay()
+	switch {
+	case !first && w.chance("lost SYN", sc.LostSYN):
+		w.report.dialFaults++
+		delay += time.Second
+	case !first && w.chance("refused", sc.Refused):
+		w.report.dialFaults++
+		w.at(w.cur.at+delay, func() {
+			c.state, c.err = refused, os.NewSyscallError("connect", syscall.ECONNREFUSED)
+		})
+		return c, nil
+	}
+	w.at(w.cur.at+delay, func() {
+		c.state = up
+		if !c.gone {
+			n.srv.accept(c)
+		}
+	})
+	return c, nil
+}
+
+func (n *network) close(fd int) {
+	c := n.conns[fd]
+	if c == nil {
+		n.w.report.fault("descriptor", "closed %d, which is not open", fd)
+		return
+	}
+	delete(n.conns, fd)
+	c.gone = true
+	if _, known := seqOf(c.out); len(c.out) > 0 && !known && c.faults > 0 {
+		n.w.report.dialFaults++ // of a request whose number was not sent
+	}
+	i, _ := slices.BinarySearch(n.free, fd)
+	n.free = slices.Insert(n.free, i, fd)
+	if c.peer != nil {
+		c.peer.gone = true
+	}
+}
+
+// deliver has b arrive at the client of c at the instant at.
+func (n *network) deliver(c *conn, at time.Duration, b []byte, unasked bool) {
+	c.back = max(c.back, at)
+	n.w.at(c.back, func() {
+		if c.gone || c.reset >= 0 || c.ended >= 0 {
+			return
+		}
+		if unasked {
+			c.strange = append(c.strange, n.w.now)
+		}
+		c.in = append(c.in, chunk{n.w.now, n.w.wallAt(n.w.now), b})
+	})
+}
+
+func (n *network) end(c *conn, at time.Duration) {
+	c.back = max(c.back, at)
+	n.w.at(c.back, func() {
+		if c.reset < 0 && c.ended < 0 {
+			c.ended = n.w.now
+		}
+	})
+}
+
+func (n *network) breakOff(c *conn, at time.Duration) {
+	c.back = max(c.back, at)
+	n.w.at(c.back, func() {
+		if c.reset < 0 {
+			c.reset = n.w.now
+		}
+	})
+}
+
+// readable reports whether a read would not have to wait.
+func (c *conn) readable() bool {
+	return c.state == up && (len(c.in) > 0 || c.ended >= 0 || c.reset >= 0) || c.state == refused
+}
+
+// writable reports whether a write would not have to wait, or the attempt to connect is over.
+func (c *conn) writable() bool {
+	return c.state == refused || c.state == up && (c.room > 0 || c.reset >= 0)
+}
+
+// oneWay is how long bytes take to the other side.
+func (w *world) oneWay() time.Duration {
+	return time.Duration(2+w.rng.IntN(8)) * time.Microsecond
+}
+
+// chance decides whether a fault of that name is injected.
+func (w *world) chance(name string, p float64) bool {
+	if p == 0 || w.rng.Float64() >= p {
+		return false
+	}
+	w.report.injected[name]++
+	return true
+}

@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+)
+
+// unbounded is Scenario.Room of sockets that take whatever is sent.
+const unbounded = math.MaxInt32
+
+// Scenario is one run and the world around it. The zero value of what is a fault injects none;
+// those of type float64 are probabilities of each occasion.
+type Scenario struct {
+	// The run.
+	Rate                    float64 // a second; 0: a closed loop
+	Poisson                 bool
+	Duration, Warmup        time.Duration
+	Requests                uint64
+	Connections             int // 0: the pool grows
+	InFlight                int
+	Drop                    bool
+	Loops                   int
+	Pacing                  string
+	MaxLag                  time.Duration
+	Drain                   time.Duration
+	Timeout, ConnectTimeout time.Duration
+	Cancel, Abort           time.Duration // instants of the first and the second signal; 0: none
+
+	// The target.
+	Service     time.Duration // from half of it to one and a half
+	Workers     int           // requests that it serves at once; 0: any number
+	Body        int           // bytes of an answer's body, at most
+	Freezes     []freeze
+	Refuses     float64 // answers 503
+	Silence     float64 // no answer
+	Resets      float64 // RST instead of an answer
+	Cuts        float64 // an answer that ends at any byte
+	Garbage     float64 // no HTTP
+	Drips       float64 // an answer in pieces
+	Closes      float64 // FIN behind an answer, without a word
+	Stray       float64 // bytes behind an answer
+	SpeaksFirst float64 // bytes on a new connection
+
+	// The host.
+	Room       int     // bytes that a socket takes at once
+	Files      int     // open sockets, at most; 0: any number
+	NoFiles    float64 // EMFILE
+	LostSYN    float64
+	Refused    float64
+	FullPoller float64       // ENOSPC
+	Interrupts float64       // a wait that ends early
+	LateWakes  float64       // a wake-up that is late by up to 3 ms
+	Stalls     float64       // of a thread, in a call
+	StallMost  time.Duration // its length
+	ClockSteps []clockStep   // of the wall clock
+
+	Verbose bool // keep what threads asked of the world
+
+	spoil func(*checker) // changes what the oracle sees: it has to notice
+}
+
+type freeze struct{ From, To time.Duration }
+
+type clockStep struct{ At, By time.Duration }
+
+// generate is the scenario of a seed. One of four injects no fault at all: there nothing may
+// fail, and the run is valid.
+func generate(seed uint64) *Scenario {
+	r := rand.New(rand.NewPCG(seed, 0x73696d))
+	sc := &Scenario{
+		Duration: between(r, 5*time.Millisecond, 300*time.Millisecond),
+		Loops:    1 + r.IntN(3), InFlight: 10_000, Room: unbounded,
+		Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: 5 * time.Second,
+		Service: between(r, 20*time.Microsecond, 5*time.Millisecond), Body: r.IntN(3000),
+	}
+	if r.IntN(24) == 0 {
+		sc.trusted(r)
+		return sc
+	}
+	sc.run(r)
+	if r.IntN(4) > 0 {
+		for range 1 + r.IntN(4) {
+			sc.inject(r)
+		}
+	}
+	return sc
+}
+
+// trusted is a run so long that the engine no longer looks at each connection before it uses it,
+// and a target that then speaks unasked.
+func (sc *Scenario) trusted(r *rand.Rand) {
+	sc.Rate, sc.Duration, sc.Loops = 20_000, between(r, 250*time.Millisecond, 400*time.Millisecond), 1
+	sc.Connections, sc.Service = 3+r.IntN(10), between(r, 40*time.Microsecond, 100*time.Microsecond)
+	sc.Pacing = []string{"default", "precise"}[r.IntN(2)]
+	sc.Stray = between(r, 1e-4, 5e-4)
+}
+
+// run chooses the load. What comes of it is at most a few thousand operations.
+func (sc *Scenario) run(r *rand.Rand) {
+	if r.IntN(4) == 0 {
+		sc.Connections, sc.Requests = 1+r.IntN(60), uint64(1+r.IntN(1000))
+	} else {
+		sc.Rate = math.Round(math.Exp(between(r, math.Log(50), math.Log(20_000))))
+		sc.Duration = min(sc.Duration, time.Duration(2000/sc.Rate*1e9))
+		sc.Poisson = r.IntN(2) == 0
+		if r.IntN(3) > 0 {
+			sc.Connections = 1 + r.IntN(60)
+		}
+		if r.IntN(4) == 0 {
+			sc.Warmup = sc.Duration / 4
+		}
+		sc.Drop = r.IntN(3) == 0
+		sc.Pacing = []string{"default", "default", "precise", "economy"}[r.IntN(4)]
+		if sc.Pacing == "default" && r.IntN(4) == 0 {
+			sc.MaxLag = between(r, 100*time.Microsecond, time.Millisecond)
+		}
+	}
+	if r.IntN(3) == 0 {
+		sc.Workers = 1 + r.IntN(20)
+	}
+}
+
+// inject adds one kind of fault.
+func (sc *Scenario) inject(r *rand.Rand) {
+	often := math.Exp(between(r, math.Log(0.005), math.Log(0.5)))
+	end := sc.Duration + sc.Warmup
+	kinds := []func(){
+		func() { sc.Refuses = often },
+		func() { sc.Silence, sc.Timeout = min(often, 0.2), between(r, 2*time.Millisecond, 50*time.Millisecond) },
+		func() { sc.Resets = often },
+		func() { sc.Cuts = often },
+		func() { sc.Garbage = often },
+		func() { sc.Drips = often },
+		func() { sc.Closes = often },
+		func() { sc.Stray = often },
+		func() { sc.SpeaksFirst = often },
+		func() { sc.Room = 1 + r.IntN(40) },
+		func() { sc.Files = 1 + r.IntN(40) },
+		func() { sc.NoFiles = often },
+		func() { sc.LostSYN, sc.ConnectTimeout = often, between(r, 100*time.Millisecond, 3*time.Second) },
+		func() { sc.Refused = often },
+		func() { sc.FullPoller = often },
+		func() { sc.Interrupts = often },
+		func() { sc.LateWakes = often },
+		func() { sc.Stalls, sc.StallMost = often/500, between(r, time.Millisecond, 40*time.Millisecond) },
+		func() {
+			sc.ClockSteps = append(sc.ClockSteps, clockStep{between(r, 0, end), between(r, -time.Second, time.Second)})
+		},
+		func() {
+			from := between(r, 0, end)
+			sc.Freezes = append(sc.Freezes, freeze{from, from + between(r, time.Millisecond, 100*time.Millisecond)})
+		},
+		func() { sc.Cancel = between(r, 1, end) },
+		func() { sc.Cancel = between(r, 1, end); sc.Abort = sc.Cancel + between(r, 1, 10*time.Millisecond) },
+		func() { sc.Drain = between(r, 0, 5*time.Millisecond) },
+	}
+	kinds[r.IntN(len(kinds))]()
+}
+
+func between[T time.Duration | float64](r *rand.Rand, low, high T) T {
+	return low + T(r.Float64()*float64(high-low))
+}
+
+// options are those of the run.
+func (sc *Scenario) options() engine.Options {
+	o := engine.Defaults()
+	o.Engine, o.Loops, o.Connections, o.MaxInFlight = "loop", sc.Loops, sc.Connections, sc.InFlight
+	o.Duration, o.Warmup, o.Requests = sc.Duration, sc.Warmup, sc.Requests
+	o.Drain = engine.DrainOf(sc.Drain)
+	if sc.Rate > 0 {
+		o.Rate = rateText(sc.Rate)
+		o.Pacing, o.MaxLag = sc.Pacing, sc.MaxLag
+	}
+	if sc.Poisson {
+		o.Arrivals = "poisson"
+	}
+	if sc.Drop {
+		o.Overflow = "drop"
+	}
+	return o
+}
+
+// String shows what is set.
+func (sc *Scenario) String() string {
+	var words []string
+	v := reflect.ValueOf(sc).Elem()
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		if f := v.Field(i); v.Type().Field(i).IsExported() && !f.IsZero() && (name != "Room" || sc.Room != unbounded) {
+			words = append(words, fmt.Sprintf("%s=%v", name, f.Interface()))
+		}
+	}
+	return strings.Join(words, " ")
+}

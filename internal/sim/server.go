@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// server is the target: an HTTP/1.1 server of known service times, with the faults of the
+// scenario.
+type server struct {
+	w        *world
+	sessions []*session
+	busy     int        // requests that it serves now
+	waiting  []*request // for a worker
+	requests map[uint64]*request
+	looks    int // of the client, at idle connections
+}
+
+// session is one connection, as the server sees it.
+type session struct {
+	c    *conn
+	in   []byte
+	gone bool // closed by the client
+	over bool // ended by the server
+}
+
+// request is one that arrived whole, and what became of it.
+type request struct {
+	seq      uint64
+	s        *session
+	c        *conn
+	begun    time.Duration // when its first byte was sent
+	arrived  int           // how often it came
+	answered time.Duration // when the last byte of its whole answer reached the client; -1: it never does
+	status   int
+	fault    string // what was injected
+}
+
+func newServer(w *world) *server { return &server{w: w, requests: map[uint64]*request{}} }
+
+func (v *server) accept(c *conn) {
+	s := &session{c: c}
+	c.peer = s
+	v.sessions = append(v.sessions, s)
+	if v.w.chance("speaks first", v.w.sc.SpeaksFirst) {
+		v.w.report.dialFaults++ // the operation that waits for it may not even be sent
+		v.unasked(s, v.w.now)
+	}
+}
+
+// unasked sends bytes that are no answer: a whole one by its looks, or a part.
+func (v *server) unasked(s *session, at time.Duration) {
+	b := []byte("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	if v.w.rng.IntN(2) == 0 {
+		b = []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	}
+	s.c.faults++
+	v.w.net.deliver(s.c, at+v.w.oneWay(), b, true)
+	if v.w.rng.IntN(2) == 0 {
+		s.over = true
+		v.w.net.end(s.c, at+v.w.oneWay()+10*time.Microsecond)
+	}
+}
+
+// sent takes bytes that the client of c sends.
+func (v *server) sent(c *conn, b []byte, t *thread) {
+	w, s := v.w, c.peer
+	if len(c.out) == 0 {
+		v.firstByte(c, t)
+	}
+	c.out = append(c.out, b...)
+	if seq, ok := seqOf(c.out); ok {
+		if r := v.of(seq); r.c == nil {
+			r.begun, r.c = c.begun, c
+			c.requests = append(c.requests, r)
+		}
+	}
+	if bytes.HasSuffix(c.out, endOfHead) {
+		c.out = nil
+	}
+	got := bytes.Clone(b)
+	c.there = max(c.there, w.cur.at+w.oneWay())
+	w.at(c.there, func() {
+		if s.over { // nobody reads any more
+			w.net.breakOff(c, w.now+w.oneWay())
+			return
+		}
+		s.in = append(s.in, got...)
+		v.read(s)
+	})
+}
+
+var endOfHead = []byte("\r\n\r\n")
+
+// firstByte notes when a request begins, and whether the client should have known better: it
+// looks at a connection before it uses it.
+func (v *server) firstByte(c *conn, t *thread) {
+	w := v.w
+	c.begun = w.cur.at
+	before := lookBefore
+	if v.looks >= trusted {
+		before += trustedFor
+	}
+	known := func(what string, at time.Duration) {
+		stood := t.stalled.from <= w.cur.at && t.stalled.to >= at
+		if at >= 0 && at < w.cur.at-before && !stood {
+			w.report.fault("blind send", "a request was sent on %d, where %s had arrived %v before", c.fd, what, w.cur.at-at)
+		}
+	}
+	known("the end", c.ended)
+	known("a reset", c.reset)
+	if len(c.in) > 0 {
+		known("something unasked", c.in[0].at)
+	}
+}
+
+const (
+	// lookBefore is how long before it sends a request the client may have looked at the
+	// connection.
+	lookBefore = 100 * time.Microsecond
+	// trusted is after how many looks it may use one without, that was idle for less than
+	// trustedFor: docs/engine.md.
+	trusted    = 4096
+	trustedFor = time.Millisecond
+)
+
+func (v *server) of(seq uint64) *request {
+	r := v.requests[seq]
+	if r == nil {
+		r = &request{seq: seq, answered: -1}
+		v.requests[seq] = r
+	}
+	return r
+}
+
+// seqOf is the number in the head of a request, once that is known.
+func seqOf(b []byte) (seq uint64, ok bool) {
+	rest, ok := bytes.CutPrefix(b, []byte("GET /"))
+	if !ok {
+		return 0, false
+	}
+	digits, _, ok := bytes.Cut(rest, []byte(" "))
+	if !ok {
+		return 0, false
+	}
+	seq, err := strconv.ParseUint(string(digits), 10, 64)
+	return seq, err == nil
+}
+
+// read takes whole requests out of what arrived.
+func (v *server) read(s *session) {
+	for {
+		head, rest, whole := bytes.Cut(s.in, endOfHead)
+		if !whole {
+			return
+		}
+		seq, ok := seqOf(head)
+		if !ok {
+			v.w.report.fault("request", "a request that is none: %q", head)
+			s.in = nil
+			return
+		}
+		s.in = rest
+		r := v.of(seq)
+		r.s = s
+		if r.arrived++; r.arrived > 1 {
+			v.w.report.fault("double send", "request %d arrived %d times", seq, r.arrived)
+			return
+		}
+		v.serve(r)
+	}
+}
+
+// serve begins with a request, or lets it wait for a worker.
+func (v *server) serve(r *request) {
+	if v.w.sc.Workers > 0 && v.busy >= v.w.sc.Workers {
+		v.waiting = append(v.waiting, r)
+		return
+	}
+	v.busy++
+	w := v.w
+	took := w.sc.Service/2 + time.Duration(w.rng.Int64N(int64(w.sc.Service)+1))
+	done := w.now + took
+	for _, f := range w.sc.Freezes {
+		if w.now < f.To && done > f.From {
+			done += f.To - max(w.now, f.From)
+			w.report.injected["frozen"]++
+		}
+	}
+	w.at(done, func() {
+		v.answer(r)
+		v.busy--
+		if len(v.waiting) > 0 {
+			next := v.waiting[0]
+			v.waiting = v.waiting[1:]
+			v.serve(next)
+		}
+	})
+}
+
+// answer sends the answer of r, or what the scenario has in its place.
+func (v *server) answer(r *request) {
+	w, sc, s := v.w, v.w.sc, r.s
+	if s.gone || s.over {
+		return
+	}
+	fault := func(name string, p float64) bool {
+		if !w.chance(name, p) {
+			return false
+		}
+		r.fault = name
+		s.c.faults++
+		return true
+	}
+	r.status = 200
+	if w.rng.Float64() < sc.Refuses {
+		r.status = 503
+		w.report.injected["503"]++
+	}
+	body := bytes.Repeat([]byte{'x'}, w.rng.IntN(sc.Body+1))
+	b := fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\nX-Seq: %d\r\nContent-Length: %d\r\n\r\n%s", r.status, r.seq, len(body), body)
+	if w.rng.IntN(4) == 0 {
+		b = fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%sx\r\n0\r\n\r\n", r.status, len(body)+1, body)
+	}
+	at := w.now + w.oneWay()
+	switch {
+	case fault("silence", sc.Silence):
+		return
+	case fault("reset", sc.Resets):
+		s.over = true
+		w.net.breakOff(s.c, at)
+		return
+	case fault("cut", sc.Cuts): // at each byte, the first one included
+		s.over = true
+		n := w.rng.IntN(len(b))
+		if n > 0 {
+			w.net.deliver(s.c, at, b[:n], false)
+		}
+		w.net.end(s.c, at+time.Microsecond)
+		return
+	case fault("garbage", sc.Garbage):
+		w.net.deliver(s.c, at, []byte("\x00\xff nothing\r\n\r\n"), false)
+		return
+	}
+	last := v.write(s.c, at, b, r)
+	switch {
+	case fault("silent close", sc.Closes):
+		s.over = true
+		w.net.end(s.c, last+time.Duration(1+w.rng.Int64N(int64(sc.Service)))) // no word of it in the answer
+	case fault("bytes behind", sc.Stray):
+		v.unasked(s, last+time.Duration(w.rng.Int64N(int64(2*sc.Service))))
+	}
+}
+
+// write sends b, in pieces if the scenario drips, and returns when the last one arrives.
+func (v *server) write(c *conn, at time.Duration, b []byte, r *request) (last time.Duration) {
+	w := v.w
+	if w.chance("drip", w.sc.Drips) {
+		for len(b) > 1 {
+			n := 1 + w.rng.IntN(len(b))
+			if n == len(b) {
+				break
+			}
+			w.net.deliver(c, at, b[:n], false)
+			b = b[n:]
+			at += time.Duration(1 + w.rng.Int64N(int64(500*time.Microsecond)))
+		}
+	}
+	w.net.deliver(c, at, b, false)
+	w.at(c.back, func() {
+		if !c.gone && c.reset < 0 && c.ended < 0 {
+			r.answered = w.now
+		}
+	})
+	return c.back
+}

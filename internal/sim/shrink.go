@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"reflect"
+	"time"
+)
+
+// mostTries bounds the runs that Shrink makes.
+const mostTries = 200
+
+// Shrink looks for a simpler scenario that fails in the same way: with fewer kinds of faults,
+// fewer threads and connections, and a shorter schedule.
+func Shrink(o *Outcome) *Outcome {
+	best, tries := o, 0
+	try := func(change func(*Scenario) bool) bool {
+		sc := *best.Scenario
+		if tries >= mostTries || !change(&sc) {
+			return false
+		}
+		tries++
+		next := run(best.Seed, &sc)
+		if len(next.Faults) == 0 || next.Faults[0].Kind != o.Faults[0].Kind {
+			return false
+		}
+		best = next
+		return true
+	}
+	for again := true; again; {
+		again = false
+		for _, change := range simpler() {
+			for try(change) {
+				again = true
+			}
+		}
+	}
+	return best
+}
+
+// simpler are changes of a scenario; each reports whether there was something to change.
+func simpler() (list []func(*Scenario) bool) {
+	for i := range reflect.TypeFor[Scenario]().NumField() {
+		switch reflect.TypeFor[Scenario]().Field(i).Name {
+		case "spoil", "Duration", "InFlight", "Drain", "Timeout", "ConnectTimeout", "Service", "StallMost", "Rate", "Loops", "Requests", "Connections":
+			continue // zero is no simpler, or means something else
+		}
+		list = append(list, func(sc *Scenario) bool {
+			f := reflect.ValueOf(sc).Elem().Field(i)
+			zero := reflect.Zero(f.Type())
+			if f.Addr().Interface() == any(&sc.Room) {
+				zero = reflect.ValueOf(unbounded)
+			}
+			if reflect.DeepEqual(f.Interface(), zero.Interface()) {
+				return false
+			}
+			f.Set(zero)
+			return true
+		})
+	}
+	return append(list,
+		func(sc *Scenario) bool { sc.Loops--; return sc.Loops > 0 },
+		func(sc *Scenario) bool { sc.Duration /= 2; return sc.Duration > time.Millisecond },
+		func(sc *Scenario) bool { sc.Requests /= 2; return sc.Requests > 0 },
+		func(sc *Scenario) bool { sc.Connections /= 2; return sc.Connections > 0 },
+	)
+}

@@ -1,0 +1,169 @@
+// Package sim runs the load engine in a world that a seed decides: its clocks, its threads, its
+// sockets and the target behind them, with faults. The code of the engine is the one that runs
+// on real machines; only what it asks of the system is answered by the simulator. An oracle
+// knows what was injected and what the target saw, and holds every operation and the report
+// against that.
+//
+// A seed decides everything, so a run that went wrong goes wrong again.
+package sim
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Available reports whether there is a simulator on this system: it runs the loop mode.
+const Available = runtime.GOOS == "linux"
+
+// Outcome is what came of one scenario.
+type Outcome struct {
+	Seed       uint64
+	Scenario   *Scenario
+	Operations int
+	Calls      uint64         // what the engine asked of the world
+	Injected   map[string]int // faults of the world, by kind
+	Virtual    time.Duration  // how long the run took in its world
+	Trace      uint64         // fingerprint of all calls: the same for the same seed
+	Log        []string       // the calls themselves, if they were kept
+	Faults     []Fault        // of the engine
+}
+
+// mostShown is how many faults String shows.
+const mostShown = 3
+
+// String is the seed, its scenario and the first faults.
+func (o *Outcome) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %s", o.Seed, o.Scenario)
+	for _, f := range o.Faults[:min(mostShown, len(o.Faults))] {
+		fmt.Fprintf(&b, "\n  %s: %s", f.Kind, f.Text)
+	}
+	return b.String()
+}
+
+// Sum is what came of many.
+type Sum struct {
+	Seeds, Failed, Operations int
+	Calls                     uint64
+	Virtual                   time.Duration
+	Injected                  map[string]int
+}
+
+// Add adds one.
+func (s *Sum) Add(o *Outcome) {
+	s.Seeds++
+	if len(o.Faults) > 0 {
+		s.Failed++
+	}
+	s.Operations += o.Operations
+	s.Calls += o.Calls
+	s.Virtual += o.Virtual
+	if s.Injected == nil {
+		s.Injected = map[string]int{}
+	}
+	for kind, n := range o.Injected {
+		s.Injected[kind] += n
+	}
+}
+
+// Faults is how many were injected.
+func (s *Sum) Faults() (n int) {
+	for _, k := range s.Injected {
+		n += k
+	}
+	return n
+}
+
+// String has the figures on one line.
+func (s *Sum) String() string {
+	return fmt.Sprintf("%d seeds, %d failed; %d operations, %d calls, %v of virtual time; %d faults injected: %v",
+		s.Seeds, s.Failed, s.Operations, s.Calls, s.Virtual.Round(time.Millisecond), s.Faults(), s.Injected)
+}
+
+// Run runs the scenario of a seed.
+func Run(seed uint64) *Outcome { return run(seed, generate(seed)) }
+
+func run(seed uint64, sc *Scenario) *Outcome {
+	w := newWorld(sc, seed)
+	k := w.report
+	var rep *takt.Report
+	var err error
+	w.run(func() { rep, err = w.load() })
+	switch {
+	case len(k.faults) > 0 && rep == nil: // told already
+	case err != nil:
+		k.fault("error", "the run ended with an error: %v", err)
+	case rep == nil:
+		k.fault("deadlock", "the run does not go on: nothing can happen any more, at %v", w.now)
+	default:
+		if sc.spoil != nil && len(k.rows) > 0 {
+			sc.spoil(k)
+		}
+		w.origin = rep.StartedAt.Sub(w.base)
+		k.check(w, rep)
+	}
+	return &Outcome{
+		Seed: seed, Scenario: sc, Operations: len(k.rows), Calls: w.trace.calls, Injected: k.injected,
+		Virtual: w.over, Trace: w.trace.sum, Log: w.trace.log, Faults: k.faults,
+	}
+}
+
+// load runs the engine, in the world's first thread.
+func (w *world) load() (*takt.Report, error) {
+	o := w.sc.options()
+	src, err := o.Source()
+	if err != nil {
+		return nil, fmt.Errorf("the scenario has no schedule: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	abort := make(chan struct{})
+	p := engine.Plan{
+		Options: o, Kind: "http", Source: src, Keep: engine.KeepAll, World: w, Abort: abort,
+		OnInterval: func(takt.Interval) {},
+		OnSamples:  func(_ []string, list []takt.Sample) { w.report.rows = append(w.report.rows, list...) },
+		Driver: &takt.Driver{Loop: &takt.Loop{
+			Network: "tcp", Addr: address.String(), Timeout: w.sc.Timeout, ConnectTimeout: w.sc.ConnectTimeout,
+			Codec: func(int) takt.Codec {
+				return http1.NewCodec(requests{}, http1.Options{Fail: failed})
+			},
+		}},
+	}
+	w.signals(cancel, abort)
+	return engine.Run(ctx, p)
+}
+
+func failed(status int) string {
+	if status >= 500 {
+		return "5xx"
+	}
+	return ""
+}
+
+func (w *world) signals(cancel func(), abort chan struct{}) {
+	if w.sc.Cancel > 0 {
+		w.at(w.sc.Cancel, func() { w.report.injected["signal"]++; cancel() })
+	}
+	if w.sc.Abort > 0 {
+		w.at(w.sc.Abort, func() { close(abort) })
+	}
+}
+
+// requests has the number of each operation in its request.
+type requests struct{}
+
+func (requests) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
+	dst = append(dst, "GET /"...)
+	dst = strconv.AppendUint(dst, op.Seq, 10)
+	return append(dst, " HTTP/1.1\r\nHost: sim\r\n\r\n"...), false, false
+}
+
+func rateText(perSecond float64) string { return strconv.FormatFloat(perSecond, 'f', -1, 64) + "/s" }

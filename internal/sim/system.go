@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/taktload/takt/internal/sock"
+)
+
+// system is what one thread uses.
+type system struct {
+	*world
+	watched map[int]*watch // by descriptor
+	order   []int          // of the descriptors, so that events have one
+	woken   bool
+	over    bool
+}
+
+// watch is a connection in the poller.
+type watch struct {
+	c     *conn
+	token int32
+	write bool
+}
+
+// What system calls take.
+const (
+	callSend    = 1500 * time.Nanosecond
+	callRead    = 700 * time.Nanosecond
+	callMiss    = 300 * time.Nanosecond
+	callConnect = 20 * time.Microsecond
+	callOther   = 500 * time.Nanosecond
+)
+
+// open is the connection of a descriptor. A call with one that is closed is a fault of the
+// engine's: it may be another connection's already.
+func (s *system) open(call string, fd int) *conn {
+	c := s.net.conns[fd]
+	if c == nil {
+		s.report.fault("descriptor", "%s of %d, which is not open", call, fd)
+	}
+	return c
+}
+
+func (s *system) Sleep(d time.Duration) {
+	s.note("sleep", 0, int(d))
+	if d = min(d, sock.MaxWait); d <= 0 {
+		return
+	}
+	if s.chance("interrupted sleep", s.sc.Interrupts) {
+		d = time.Duration(s.rng.Int64N(int64(d)))
+	}
+	s.cur.at += d + s.wakeUp()
+	s.sync()
+}
+
+func (s *system) Connect(netip.AddrPort) (fd int, err error) {
+	s.spend(callConnect)
+	c, err := s.net.connect()
+	if err != nil {
+		s.note("connect", -1, 0)
+		return -1, err
+	}
+	s.note("connect", c.fd, 0)
+	return c.fd, nil
+}
+
+func (s *system) Failure(fd int) error {
+	s.spend(callOther)
+	c := s.open("failure", fd)
+	if c == nil {
+		return syscall.EBADF
+	}
+	if c.reset >= 0 {
+		return syscall.ECONNRESET
+	}
+	return c.err
+}
+
+func (s *system) Stamp(fd int) error {
+	s.spend(callOther)
+	s.open("stamp", fd)
+	return nil
+}
+
+func (s *system) Send(fd int, b []byte) (n int, errno syscall.Errno) {
+	s.spend(callSend)
+	defer func() { s.note("send", fd, n) }()
+	c := s.open("send", fd)
+	switch {
+	case c == nil:
+		return 0, syscall.EBADF
+	case c.state != up:
+		s.report.fault("early send", "send on %d, which is not connected", fd)
+		return 0, syscall.ENOTCONN
+	case c.reset >= 0:
+		if len(c.out) == 0 {
+			s.report.dialFaults++ // after the look
+		}
+		return 0, syscall.ECONNRESET
+	case c.room == 0:
+		return 0, sock.Again
+	}
+	n = min(len(b), c.room)
+	if n < len(b) {
+		s.report.injected["partial write"]++
+	}
+	if c.room != unbounded {
+		c.room -= n
+		s.at(s.cur.at+time.Duration(20+s.rng.IntN(300))*time.Microsecond, func() { c.room += n })
+	}
+	s.net.srv.sent(c, b[:n], s.cur)
+	return n, 0
+}
+
+func (s *system) Receive(fd int, b []byte) (n int, errno syscall.Errno) {
+	n, _, errno = s.receive("receive", fd, b, true)
+	return n, errno
+}
+
+func (s *system) ReceiveStamped(fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
+	return s.receive("receive", fd, b, true)
+}
+
+func (s *system) Peek(fd int, b []byte) (n int, errno syscall.Errno) {
+	s.net.srv.looks++
+	n, _, errno = s.receive("peek", fd, b, false)
+	return n, errno
+}
+
+// receive reads what has arrived; the stamp is that of the last bytes. What came before a RST
+// can still be read.
+func (s *system) receive(call string, fd int, b []byte, take bool) (n int, stamp int64, errno syscall.Errno) {
+	c := s.open(call, fd)
+	if c != nil && c.readable() {
+		s.spend(callRead)
+	} else {
+		s.spend(callMiss)
+	}
+	defer func() { s.note(call, fd, n<<8+int(errno)) }()
+	switch {
+	case c == nil:
+		return 0, 0, syscall.EBADF
+	case c.state == refused:
+		return 0, 0, syscall.ECONNREFUSED
+	case c.state == connecting:
+		return 0, 0, sock.Again
+	}
+	for i := range c.in {
+		k := &c.in[i]
+		got := copy(b[n:], k.bytes)
+		n += got
+		if got > 0 {
+			stamp = k.stamp
+		}
+		if !take {
+			continue
+		}
+		if k.bytes = k.bytes[got:]; len(k.bytes) > 0 {
+			c.in = c.in[i:]
+			return n, stamp, 0
+		}
+	}
+	switch {
+	case n > 0:
+		if take {
+			c.in = nil
+		}
+		return n, stamp, 0
+	case c.reset >= 0:
+		return 0, 0, syscall.ECONNRESET
+	case c.ended >= 0:
+		return 0, 0, 0
+	}
+	return 0, 0, sock.Again
+}
+
+func (s *system) Close(fd int) {
+	s.spend(callOther)
+	s.note("close", fd, 0)
+	s.Remove(fd)
+	s.net.close(fd)
+}
+
+func (s *system) Add(fd int, token int32, write bool) error {
+	s.spend(callOther)
+	s.note("add", fd, int(token))
+	c := s.open("add", fd)
+	switch {
+	case c == nil:
+		return syscall.EBADF
+	case s.watched[fd] != nil:
+		s.report.fault("poller", "descriptor %d was added twice", fd)
+		return syscall.EEXIST
+	case s.chance("full poller", s.sc.FullPoller):
+		c.faults++
+		s.report.dialFaults++
+		return syscall.ENOSPC
+	}
+	s.watched[fd] = &watch{c, token, write}
+	s.order = append(s.order, fd)
+	return nil
+}
+
+func (s *system) Watch(fd int, token int32, write bool) error {
+	s.spend(callOther)
+	s.note("watch", fd, int(token))
+	v := s.watched[fd]
+	if v == nil {
+		s.report.fault("poller", "descriptor %d is watched before it was added", fd)
+		return syscall.ENOENT
+	}
+	v.token, v.write = token, write
+	return nil
+}
+
+func (s *system) Remove(fd int) {
+	if s.watched[fd] == nil {
+		return
+	}
+	delete(s.watched, fd)
+	for i, o := range s.order {
+		if o == fd {
+			s.order = append(s.order[:i], s.order[i+1:]...)
+			break
+		}
+	}
+}
+
+func (s *system) Wait(d time.Duration, list []sock.Event) (n int) {
+	s.spend(callOther)
+	defer func() { s.note("wait", 0, n) }()
+	if d = min(d, sock.MaxWait); d > 0 {
+		if s.chance("interrupted wait", s.sc.Interrupts) {
+			d = time.Duration(1 + s.rng.Int64N(int64(d)))
+		}
+		until := s.cur.at + d
+		s.block(until, s.any)
+		if s.cur.at >= until { // nothing came
+			s.cur.at += s.wakeUp()
+			s.sync()
+		}
+	}
+	s.woken = false
+	for _, fd := range s.order {
+		v := s.watched[fd]
+		if read, write := v.c.readable(), v.write && v.c.writable(); (read || write) && n < len(list) {
+			list[n] = sock.Event{Token: v.token, Read: read, Write: write}
+			n++
+		}
+	}
+	return n
+}
+
+// any reports whether a wait is over.
+func (s *system) any() bool {
+	if s.woken {
+		return true
+	}
+	for _, v := range s.watched {
+		if v.c.readable() || v.write && v.c.writable() {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *system) Wake() {
+	s.woken = true
+}
+
+func (s *system) End() {
+	if s.over {
+		s.report.fault("descriptor", "a poller was closed twice")
+	}
+	s.over = true
+}

@@ -1,0 +1,374 @@
+package sim
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// never is an instant that does not come.
+const never = time.Duration(math.MaxInt64)
+
+// mostSteps ends a world in which nothing comes to an end.
+const mostSteps = 20_000_000
+
+// world is an engine.World in which a seed decides everything. Its threads are coroutines,
+// each with a clock of its own. The one whose clock is furthest behind goes on, until it is
+// ahead of another thread or of an event: so all of them seem to run at once, each on a core
+// of its own, and what one of them does is always done before what others do later.
+type world struct {
+	rng     *rand.Rand
+	sc      *Scenario
+	base    time.Time     // instant 0, with the clock that nobody sets
+	origin  time.Duration // instant at which the run began, known at its end
+	over    time.Duration // instant at which it had ended
+	wall    int64         // what the wall clock shows at instant 0
+	now     time.Duration // of the event or thread that goes on
+	events  events
+	order   uint64    // of events at the same instant
+	threads []*thread // that have not ended
+	spawned int
+	cur     *thread
+	steps   int
+	net     *network
+	trace   trace
+	report  *checker
+}
+
+func newWorld(sc *Scenario, seed uint64) *world {
+	w := &world{
+		rng: rand.New(rand.NewPCG(seed, 0x7a6b74)), sc: sc,
+		base: time.Now(), wall: 1_800_000_000_000_000_000, report: newChecker(sc),
+	}
+	w.net = newNetwork(w)
+	for _, s := range sc.ClockSteps {
+		w.at(s.At, func() { w.report.injected["clock step"]++ })
+	}
+	return w
+}
+
+// thread is one coroutine.
+type thread struct {
+	id      int
+	at      time.Duration // its clock
+	ready   func() bool   // what it waits for; nil: it can go on
+	until   time.Duration // when it goes on at the latest
+	next    func() (struct{}, bool)
+	stop    func()
+	yield   func(struct{}) bool
+	loop    bool // it sends
+	stalled span // when it last stood still
+}
+
+type span struct{ from, to time.Duration }
+
+// event is something that happens at an instant, outside of all threads.
+type event struct {
+	at    time.Duration
+	order uint64
+	do    func()
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].order < e[j].order
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// at has do done at that instant, or now if it is over.
+func (w *world) at(t time.Duration, do func()) {
+	w.order++
+	heap.Push(&w.events, event{max(t, w.now), w.order, do})
+}
+
+// errStopped unwinds a thread that the world gave up.
+var errStopped = errors.New("stopped")
+
+// spawn begins a thread.
+func (w *world) spawn(at time.Duration, f func()) *thread {
+	t := &thread{id: w.spawned, at: at, until: never}
+	w.spawned++
+	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+		t.yield = yield
+		defer func() {
+			if r := recover(); r != nil && r != errStopped { //nolint:errorlint // it is that value
+				w.report.fault("panic", "thread %d: %v\n%s", t.id, r, debug.Stack())
+			}
+		}()
+		f()
+	})
+	w.threads = append(w.threads, t)
+	return t
+}
+
+// run runs main and all that it starts, until main and the others have ended.
+func (w *world) run(main func()) {
+	w.spawn(0, func() { main(); w.over = w.cur.at })
+	for len(w.threads) > 0 && w.step() {
+	}
+	for _, t := range w.threads {
+		w.report.fault("thread left", "thread %d still runs or waits after the run", t.id)
+		t.stop()
+	}
+}
+
+// step lets the event or the thread go on that is next. It reports false when nothing ever will.
+func (w *world) step() bool {
+	if w.steps++; w.steps > mostSteps {
+		w.report.fault("no end", "the run does not end: %d steps, instant %v", w.steps, w.now)
+		return false
+	}
+	next, at := w.earliest()
+	switch {
+	case len(w.events) > 0 && w.events[0].at <= at:
+		ev := heap.Pop(&w.events).(event)
+		w.now = max(w.now, ev.at)
+		ev.do()
+		w.look()
+		return true
+	case next == nil:
+		return false
+	}
+	w.now = max(w.now, at)
+	next.at, next.ready, next.until = at, nil, never
+	w.cur = next
+	_, running := next.next()
+	if w.cur = nil; !running {
+		w.threads = slices.DeleteFunc(w.threads, func(t *thread) bool { return t == next })
+	}
+	w.look()
+	return true
+}
+
+// earliest is the thread that goes on next, and when. Of those at the same instant the rng
+// decides.
+func (w *world) earliest() (next *thread, at time.Duration) {
+	at = never
+	same := 0
+	for _, t := range w.threads {
+		when := t.at
+		if t.ready != nil {
+			when = t.until
+		}
+		switch {
+		case when == never || when > at:
+		case when < at:
+			next, at, same = t, when, 1
+		default:
+			if same++; w.rng.IntN(same) == 0 {
+				next = t
+			}
+		}
+	}
+	return next, at
+}
+
+// look wakes threads whose wait is over.
+func (w *world) look() {
+	for _, t := range w.threads {
+		if t.ready != nil && t.ready() {
+			t.at, t.ready, t.until = max(t.at, w.now)+w.wakeUp(), nil, never
+		}
+	}
+}
+
+// wakeUp is how long a thread takes to run once it can.
+func (w *world) wakeUp() time.Duration {
+	d := time.Duration(5+w.rng.IntN(40)) * time.Microsecond
+	if w.sc.LateWakes > 0 && w.rng.Float64() < w.sc.LateWakes {
+		d += time.Duration(w.rng.Int64N(int64(3 * time.Millisecond)))
+		w.report.injected["late wake-up"]++
+	}
+	return d
+}
+
+// spend lets the current thread take d, in which others may go on.
+func (w *world) spend(d time.Duration) {
+	t := w.cur
+	t.at += d
+	if w.sc.Stalls > 0 && w.rng.Float64() < w.sc.Stalls {
+		from := t.at
+		t.at += time.Duration(1 + w.rng.Int64N(int64(w.sc.StallMost)))
+		t.stalled = span{from, t.at}
+		if t.loop {
+			w.report.stalls = append(w.report.stalls, t.stalled)
+		}
+		w.report.injected["stall"]++
+	}
+	w.sync()
+}
+
+// sync lets all go on that is before the current thread.
+func (w *world) sync() {
+	t := w.cur
+	for _, o := range w.threads {
+		if o != t && (o.ready == nil && o.at <= t.at || o.ready != nil && o.until <= t.at) {
+			w.pause()
+			return
+		}
+	}
+	if len(w.events) > 0 && w.events[0].at <= t.at {
+		w.pause()
+		return
+	}
+	w.now = max(w.now, t.at)
+}
+
+// pause lets the others go on; the current thread goes on when it is the earliest again.
+func (w *world) pause() {
+	t := w.cur
+	if !t.yield(struct{}{}) {
+		panic(errStopped)
+	}
+}
+
+// block lets the current thread wait until ready reports true, at most until that instant.
+func (w *world) block(until time.Duration, ready func() bool) {
+	t := w.cur
+	if ready() {
+		return
+	}
+	t.ready, t.until = ready, until
+	w.pause()
+}
+
+// Since implements sock.Clock. Reading a clock takes 30 ns.
+func (w *world) Since(start time.Time) time.Duration {
+	w.spend(30 * time.Nanosecond)
+	return w.cur.at - start.Sub(w.base)
+}
+
+// Both implements sock.Clock.
+func (w *world) Both(start time.Time) (since time.Duration, wall int64) {
+	w.spend(30 * time.Nanosecond)
+	return w.cur.at - start.Sub(w.base), w.wallAt(w.cur.at)
+}
+
+// wallAt is what the wall clock shows, which somebody may have set.
+func (w *world) wallAt(at time.Duration) int64 {
+	shown := w.wall + int64(at)
+	for _, s := range w.sc.ClockSteps {
+		if at >= s.At {
+			shown += int64(s.By)
+		}
+	}
+	return shown
+}
+
+// Now implements engine.World.
+func (w *world) Now() time.Time {
+	w.spend(30 * time.Nanosecond)
+	return w.base.Add(w.cur.at)
+}
+
+// After implements engine.World. A timer of Go's is up to a millisecond late.
+func (w *world) After(d time.Duration) <-chan struct{} {
+	c := make(chan struct{})
+	late := time.Duration(w.rng.Int64N(int64(200 * time.Microsecond)))
+	w.at(w.cur.at+max(0, d)+late, func() { close(c) })
+	return c
+}
+
+// First implements engine.World. Of several that are ready the first counts.
+func (w *world) First(list ...<-chan struct{}) (first int) {
+	w.spend(100 * time.Nanosecond)
+	first = -1
+	w.block(never, func() bool {
+		for i, c := range list {
+			select {
+			case <-c:
+				first = i
+				return true
+			default:
+			}
+		}
+		return false
+	})
+	return first
+}
+
+// Go implements engine.World.
+func (w *world) Go(f func()) { w.spawn(w.cur.at+w.wakeUp(), f) }
+
+// Thread implements engine.World.
+func (w *world) Thread(f func()) { w.spawn(w.cur.at+w.wakeUp(), f).loop = true }
+
+// System implements engine.World.
+func (w *world) System() (sock.System, error) {
+	return &system{world: w, watched: map[int]*watch{}}, nil
+}
+
+// address is the target's.
+var address = netip.MustParseAddrPort("10.0.0.1:80")
+
+// Dial implements engine.World.
+func (w *world) Dial(context.Context, *takt.Loop) (netip.AddrPort, int, error) {
+	w.spend(100 * time.Microsecond)
+	c, err := w.net.connect()
+	if err != nil {
+		return address, -1, fmt.Errorf("cannot reach the target: %w", err)
+	}
+	w.block(never, func() bool { return c.state != connecting })
+	if c.state == refused {
+		fd := c.fd
+		w.net.close(fd)
+		return address, -1, fmt.Errorf("cannot reach the target: %w", c.err)
+	}
+	return address, c.fd, nil
+}
+
+// Close implements engine.World.
+func (w *world) Close(fd int) { w.net.close(fd) }
+
+// Usage implements engine.World. What this machine's clocks and counters say has no place here.
+func (w *world) Usage() proc.Usage {
+	w.spend(50 * time.Microsecond)
+	return proc.Usage{At: w.base.Add(w.cur.at)}
+}
+
+var _ engine.World = (*world)(nil)
+
+// trace is a fingerprint of all that threads asked of the world, in order.
+type trace struct {
+	sum   uint64
+	calls uint64
+	log   []string // the calls, where somebody wants to read them
+}
+
+// add mixes numbers into the fingerprint, as FNV-1a does with bytes.
+func (t *trace) add(numbers ...uint64) {
+	for _, n := range numbers {
+		t.sum = (t.sum ^ n) * 0x100000001b3
+		t.sum ^= t.sum >> 29
+	}
+}
+
+// note adds a call of the current thread to the trace.
+func (w *world) note(call string, fd, n int) {
+	w.trace.calls++
+	w.trace.add(uint64(w.cur.id), uint64(w.cur.at), uint64(call[0])<<8|uint64(call[len(call)-1]), uint64(fd), uint64(n))
+	if w.sc.Verbose {
+		w.trace.log = append(w.trace.log, fmt.Sprintf("%12.3fus thread %d %s fd %d: %d", float64(w.cur.at)/1e3, w.cur.id, call, fd, n))
+	}
+}
