@@ -82,7 +82,11 @@ func (k *calibrator) measure(ctx context.Context) (*calibration, error) {
 	}
 	c.Sleep = measureSleep(ctx, k.time/10)
 	c.Spin = measureSpin(ctx, k.time/5)
-	s, err := startServer(k.env, sock.Available)
+	var flags []string
+	if sock.Available {
+		flags = []string{"--null"}
+	}
+	s, err := startServer(k.env, flags...)
 	if err != nil {
 		return nil, err
 	}

@@ -51,21 +51,9 @@ func measureLoads(ctx context.Context, url string, abort <-chan struct{}, d time
 
 // measureLoad makes one run, of whose time a tenth is warm-up.
 func measureLoad(ctx context.Context, url string, abort <-chan struct{}, name string, rate float64, d time.Duration) (n loadNoise, err error) {
-	o, h := engine.Defaults(), http.New()
-	o.Engine, o.Rate, o.Warmup, o.Duration = name, fmt.Sprint(rate), d/10, d-d/10
-	h.Shape(&o)
-	if faults := h.Validate([]string{url}); len(faults) > 0 {
-		return n, errors.Join(faults...)
-	}
-	source, err := o.Source()
-	if err != nil {
-		return n, err
-	}
-	driver, err := h.Open(ctx, 1)
-	if err != nil {
-		return n, err
-	}
-	r, err := engine.Run(ctx, engine.Plan{Options: o, Kind: "http", Source: source, Driver: driver, Abort: abort})
+	r, err := loadHTTP(ctx, url, abort, func(o *engine.Options) {
+		o.Engine, o.Rate, o.Warmup, o.Duration = name, fmt.Sprint(rate), d/10, d-d/10
+	})
 	if err != nil {
 		return n, err
 	}
@@ -73,6 +61,25 @@ func measureLoad(ctx context.Context, url string, abort <-chan struct{}, name st
 		return n, fmt.Errorf("the null server answered %d of %d requests at %v/s%s; run it again when nothing else runs", c.OK, c.Scheduled, rate, firstSample(r))
 	}
 	return noiseOf(r, rate), nil
+}
+
+// loadHTTP makes one run of takt http with its defaults, but for what change says.
+func loadHTTP(ctx context.Context, url string, abort <-chan struct{}, change func(*engine.Options)) (*takt.Report, error) {
+	o, h := engine.Defaults(), http.New()
+	change(&o)
+	h.Shape(&o)
+	if faults := h.Validate([]string{url}); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	source, err := o.Source()
+	if err != nil {
+		return nil, err
+	}
+	driver, err := h.Open(ctx, 1)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Run(ctx, engine.Plan{Options: o, Kind: "http", Source: source, Driver: driver, Abort: abort})
 }
 
 func noiseOf(r *takt.Report, rate float64) loadNoise {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 // startTime bounds how long the server may take to come up.
 const startTime = 10 * time.Second
 
-var errNoSelf = errors.New("cannot start the null server: takt does not know its own program")
+var errNoSelf = errors.New("cannot start the server: takt does not know its own program")
 
 // server is takt target in a process of its own: that is how loads meet servers,
 // and a thread that shared the Go scheduler with the generator would disturb it.
@@ -22,9 +23,8 @@ type server struct {
 	url string
 }
 
-// startServer starts the null server, or where there is none the ordinary target.
-// It gets no environment: TAKT_… is for loads.
-func startServer(env Env, null bool) (*server, error) {
+// startServer starts takt target with these flags. It gets no environment: TAKT_… is for loads.
+func startServer(env Env, flags ...string) (*server, error) {
 	if env.Executable == nil {
 		return nil, errNoSelf
 	}
@@ -32,10 +32,7 @@ func startServer(env Env, null bool) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSelf, err)
 	}
-	args := []string{"takt", "target", "--addr", "127.0.0.1:0"}
-	if null {
-		args = append(args, "--null")
-	}
+	args := append([]string{"takt", "target", "--addr", "127.0.0.1:0"}, flags...)
 	s := &server{cmd: &exec.Cmd{Path: path, Args: args, Env: []string{}}}
 	dieWithParent(s.cmd)
 	said, err := s.cmd.StderrPipe()
@@ -43,7 +40,7 @@ func startServer(env Env, null bool) (*server, error) {
 		err = s.cmd.Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot start the null server: %w", err)
+		return nil, fmt.Errorf("cannot start takt target: %w", err)
 	}
 	if err := s.await(said); err != nil {
 		s.stop()
@@ -59,10 +56,16 @@ func (s *server) await(said io.Reader) error {
 	line, _ := bufio.NewReader(said).ReadString('\n') // without a URL in it the line says why
 	url, ok := strings.CutPrefix(strings.TrimSpace(line), "takt target: ")
 	if !ok {
-		return fmt.Errorf("cannot start the null server: it said %q instead of where it listens; try takt target --null", line)
+		return fmt.Errorf("takt target said %q instead of where it listens; try takt target by hand", line)
 	}
 	s.url = url
 	return nil
+}
+
+// end asks the server to end, and waits: it writes down what it did.
+func (s *server) end() {
+	_ = s.cmd.Process.Signal(os.Interrupt) // fails only when it has ended
+	_ = s.cmd.Wait()                       // "exit code 130"
 }
 
 // stop ends the server at once: it has nothing to say at its end.

@@ -183,7 +183,7 @@ func TestCalibrationIsKept(t *testing.T) {
 }
 
 func TestServerDoesNotStart(t *testing.T) {
-	if _, err := startServer(Env{}, true); !errors.Is(err, errNoSelf) {
+	if _, err := startServer(Env{}, "--null"); !errors.Is(err, errNoSelf) {
 		t.Errorf("no program: %v", err)
 	}
 	for _, program := range []string{"true", "false", "echo"} {
@@ -191,8 +191,8 @@ func TestServerDoesNotStart(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		_, err = startServer(Env{Executable: func() (string, error) { return path, nil }}, true)
-		if err == nil || !strings.HasPrefix(err.Error(), "cannot start the null server: it said \"\" instead of where it listens; ") {
+		_, err = startServer(Env{Executable: func() (string, error) { return path, nil }}, "--null")
+		if err == nil || !strings.HasPrefix(err.Error(), "takt target said \"\" instead of where it listens; ") {
 			t.Errorf("%s: %v", program, err)
 		}
 	}

@@ -145,7 +145,7 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newVersion(env), newTarget(env), newCalibrate(env), newConfig(env),
+	root.AddCommand(newVersion(env), newTarget(env), newCalibrate(env), newSelftest(env), newConfig(env),
 		newRuns(env), newShow(env), newStore(env), newMerge(env), newCollate(env), newCompare(env), newVerify(env), newCapacity(env), newTrace(env))
 	root.AddCommand(newServer(env), newJob(env))
 	addLoads(root, env)

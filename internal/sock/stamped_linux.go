@@ -146,7 +146,9 @@ func Arrived(c net.Conn) time.Time {
 func ArrivedOff(c net.Conn) (at time.Time, off time.Duration) {
 	for {
 		switch of := c.(type) {
-		case interface{ arrived() (time.Time, time.Duration) }:
+		case interface {
+			arrived() (time.Time, time.Duration)
+		}:
 			return of.arrived()
 		case interface{ NetConn() net.Conn }:
 			c = of.NetConn()

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/sim"
+)
+
+// selftest is one run of takt selftest.
+type selftest struct {
+	env   Env
+	seeds uint64
+	seed  uint64 // the only one; 0: all
+}
+
+func newSelftest(env Env) *cobra.Command {
+	s := &selftest{env: env, seeds: 300}
+	c := &cobra.Command{
+		Use:   "selftest [flags]",
+		Short: "prove takt's figures on this machine: in a simulator, and against a server that freezes",
+		Long: `takt selftest runs this binary's load engine in a simulator: a seed decides the
+network, the clocks, the threads and their faults, and every operation, percentile
+and verdict is compared with what really happened there. After that it sends load
+to a server on this machine that freezes, and compares its percentiles with the
+theory. Exit code 1: it found a fault.`,
+		Example: `  takt selftest
+  takt selftest --seeds 10000
+  takt selftest --seed 4711`,
+	}
+	addFlags(c, func(fs *goFlagSet) {
+		fs.Uint64Var(&s.seeds, "seeds", s.seeds, "simulate `N` seeds; 0: none")
+		fs.Uint64Var(&s.seed, "seed", 0, "simulate only seed `N`, and show what it does")
+	})
+	c.Args = noArgs
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }
+	return c
+}
+
+// errFault is what a fault of takt's own is called.
+var errFault = errors.New("selftest found a fault of takt; please report it, with this output and takt version --json")
+
+func (s *selftest) run(ctx context.Context) error {
+	good, err := s.simulate(ctx)
+	if s.seed == 0 && err == nil {
+		var judged bool
+		judged, err = s.clock(ctx)
+		good = good && judged
+	}
+	var signal *SignalError
+	switch {
+	case errors.As(context.Cause(ctx), &signal):
+		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so nothing is proven")}
+	case err != nil:
+		return err
+	case !good:
+		return errFault
+	}
+	fmt.Fprintln(s.env.Stdout, "PASS")
+	return nil
+}
+
+// simulate runs the seeds on all cores, and reports whether none found a fault.
+func (s *selftest) simulate(ctx context.Context) (good bool, err error) {
+	switch {
+	case s.seeds == 0 && s.seed == 0:
+		return true, nil
+	case !sim.Available:
+		fmt.Fprintf(s.env.Stdout, "simulator    left out: it runs the loop mode, which is for Linux\n")
+		return true, nil
+	case s.seed > 0:
+		o := sim.Run(s.seed)
+		fmt.Fprintln(s.env.Stdout, o)
+		s.shrunk(o)
+		return len(o.Faults) == 0, nil
+	}
+	begun := time.Now()
+	var next atomic.Uint64
+	var mu sync.Mutex
+	var sum sim.Sum
+	var lanes sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		lanes.Go(func() {
+			for seed := next.Add(1); seed <= s.seeds && ctx.Err() == nil; seed = next.Add(1) {
+				o := sim.Run(seed)
+				mu.Lock()
+				sum.Add(o)
+				if len(o.Faults) > 0 && sum.Failed <= 3 {
+					fmt.Fprintln(s.env.Stdout, o)
+					s.shrunk(o)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	lanes.Wait()
+	s.summary(&sum, time.Since(begun))
+	return sum.Failed == 0, nil
+}
+
+// shrunk shows the simplest scenario in which the fault shows.
+func (s *selftest) shrunk(o *sim.Outcome) {
+	if len(o.Faults) > 0 {
+		fmt.Fprintf(s.env.Stdout, "at its simplest\n%v\n", sim.Shrink(o))
+	}
+}
+
+func (s *selftest) summary(sum *sim.Sum, took time.Duration) {
+	fmt.Fprintf(s.env.Stdout, "simulator    %d seeds, %d failed: %d operations, %d system calls, %d faults injected, in %v\n",
+		sum.Seeds, sum.Failed, sum.Operations, sum.Calls, sum.Faults(), took.Round(100*time.Millisecond))
+	kinds := make([]string, 0, len(sum.Injected))
+	for _, kind := range slices.Sorted(maps.Keys(sum.Injected)) {
+		kinds = append(kinds, fmt.Sprintf("%s %d", kind, sum.Injected[kind]))
+	}
+	for len(kinds) > 0 {
+		n := 1
+		for n < len(kinds) && len(strings.Join(kinds[:n+1], ", ")) < 66 {
+			n++
+		}
+		fmt.Fprintf(s.env.Stdout, "             %s\n", strings.Join(kinds[:n], ", "))
+		kinds = kinds[n:]
+	}
+}
