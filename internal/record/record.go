@@ -40,15 +40,17 @@ type Event struct {
 
 // Config says what a Recorder will see.
 type Config struct {
-	Shards int
+	Shards int                 `json:"-"`
 	Phases []string            // names of Result.Phases
 	Warmup time.Duration       // operations due before it are in no measured figure
 	Window time.Duration       // planned end of the schedule; negative: not known
 	OneWay bool                // as in takt.Driver
-	Scrub  func(string) string // takes secrets out of samples and bodies; nil: nothing to hide
+	Scrub  func(string) string `json:"-"` // takes secrets out of samples and bodies; nil: nothing to hide
 	// Samples is how many rows each shard holds until TakeSamples, and one spare set
 	// beside them; 0: no rows are kept.
-	Samples int
+	Samples int `json:"-"`
+	// Journal says that Second and Before are wanted: then what is open is counted by due.
+	Journal bool `json:"-"`
 }
 
 // Grace is how long after the window's end an operation may still be sent before
@@ -66,7 +68,10 @@ type Recorder struct {
 
 	// Of the one goroutine that calls Swap and Report:
 	total     *set
+	second    *set // what the last Swap took from the shards
 	interval  *set // of the interval under way; only what an Interval shows is merged
+	last      Tick // of the last Swap
+	open      open // nil: nobody keeps a journal
 	scheduled uint64
 	history   history
 
@@ -100,7 +105,10 @@ func New(cfg Config) *Recorder {
 		r.shards[i].rows = newRows(cfg.Samples)
 	}
 	r.spareRows = newRows(cfg.Samples)
-	r.spare, r.total, r.interval = newSet(&r.cfg), newSet(&r.cfg), newSet(&r.cfg)
+	r.spare, r.total, r.second, r.interval = newSet(&r.cfg), newSet(&r.cfg), newSet(&r.cfg), newSet(&r.cfg)
+	if cfg.Journal {
+		r.open = open{}
+	}
 	r.window.Store(math.MaxInt64)
 	if cfg.Window >= 0 {
 		r.window.Store(int64(cfg.Window))
@@ -196,6 +204,10 @@ type Tick struct {
 	At          time.Duration
 	Scheduled   uint64 // operations due so far, in the whole run
 	InFlightMax int    // in this interval
+	// For a journal only:
+	Taken       *Steps        // by due, of the operations that were taken since the last tick; nil: no journal
+	Backlog     uint64        // operations that were due and not taken …
+	BacklogFrom time.Duration // … and from when on they were due
 	// Rest is called between pieces of the work, which take 0.1 ms each; nil: all is done
 	// at once. The work of 3 ms in one piece made operations that late on two cores.
 	Rest func()
@@ -210,6 +222,8 @@ func (r *Recorder) Swap(t Tick) takt.Interval {
 	}
 	r.history.encoder.Rest = t.Rest
 	r.collect(t.Rest)
+	r.open.update(t.Taken, &r.second.due)
+	r.last = t
 	iv := r.interval.summary(&r.history.encoder, t.Rest)
 	iv.T = t.At.Seconds()
 	iv.Warmup = t.At <= r.cfg.Warmup
@@ -221,20 +235,24 @@ func (r *Recorder) Swap(t Tick) takt.Interval {
 	return iv
 }
 
-// collect moves what the shards hold into the interval and the totals.
+// collect moves what the shards hold into the second, and that into the interval and the
+// totals.
 func (r *Recorder) collect(rest func()) {
+	r.second.reset()
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
 		full := s.set
 		s.set = r.spare
 		s.mu.Unlock()
-		r.total.merge(full, rest)
-		r.interval.mergeLive(full, rest)
+		r.second.merge(full, rest)
+		r.second.due.merge(&full.due) // not into the totals: it would grow for ever
 		full.reset()
 		rest()
 		r.spare = full
 	}
+	r.total.merge(r.second, rest)
+	r.interval.mergeLive(r.second, rest)
 }
 
 // summary makes the interval that s holds: ok, other and warm-up responses are one.

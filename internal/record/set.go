@@ -29,7 +29,9 @@ type set struct {
 	drops                     verdict.Drops
 	blind                     uint64 // dropped, though an answer that was not read may have freed a connection
 	course                    course // of both, while the window's end is not known
+	due                       Steps  // of all operations, for a journal
 	lastDone                  time.Duration
+	lost                      uint64 // values clamped before a journal, which does not keep that in its histograms
 	bytes                     takt.Bytes
 	ok, other                 *hist.Histogram // response time of the ok, and of failed and unfinished
 	service, delay, lag       *hist.Histogram
@@ -79,10 +81,11 @@ func (s *set) reset() {
 	clear(s.statusElse)
 	clear(s.classes)
 	s.counts, s.warm, s.bytes = takt.Counts{}, takt.Counts{}, takt.Bytes{}
-	s.received, s.achieved, s.unsent, s.lastDone = 0, 0, 0, 0
+	s.received, s.achieved, s.unsent, s.lastDone, s.lost = 0, 0, 0, 0, 0
 	s.queued, s.all = verdict.Held{}, verdict.Held{}
 	s.drops, s.blind = verdict.Drops{}, 0
 	s.course.reset()
+	s.due.reset()
 	s.status = [maxStatus]uint64{}
 }
 
@@ -97,6 +100,9 @@ func (s *set) phase(i int) *hist.Histogram {
 func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration) {
 	if e.Outcome != Dropped {
 		s.lastDone = max(s.lastDone, e.Done)
+	}
+	if s.cfg.Journal {
+		s.due.Add(e.Due, n)
 	}
 	if e.Due < s.cfg.Warmup {
 		s.sampleWarm(e, n, res)
@@ -223,14 +229,18 @@ func (s *set) result(res *takt.Result, n uint64) {
 			s.phase(i).RecordN(d, n)
 		}
 	}
-	switch {
-	case res.Status > 0 && res.Status < maxStatus:
-		s.status[res.Status] += n
-	case res.Status != 0:
-		s.statusElse[res.Status] += n
-	}
+	s.addStatus(res.Status, n)
 	if res.Class != "" {
 		s.class(res, n)
+	}
+}
+
+func (s *set) addStatus(code int, n uint64) {
+	switch {
+	case code > 0 && code < maxStatus:
+		s.status[code] += n
+	case code != 0:
+		s.statusElse[code] += n
 	}
 }
 
@@ -281,6 +291,7 @@ func (s *set) merge(o *set, rest func()) {
 	s.blind += o.blind
 	s.course.merge(&o.course)
 	s.lastDone = max(s.lastDone, o.lastDone)
+	s.lost += o.lost
 	s.bytes.Sent += o.bytes.Sent
 	s.bytes.Received += o.bytes.Received
 	mine, theirs := s.histograms(), o.histograms()
@@ -294,8 +305,8 @@ func (s *set) merge(o *set, rest func()) {
 		mine[i].Merge(h)
 		rest()
 	}
-	for i, n := range o.status {
-		s.status[i] += n
+	for code, n := range o.status {
+		s.status[code] += n
 	}
 	for code, n := range o.statusElse {
 		s.statusElse[code] += n
@@ -331,6 +342,17 @@ func add(a, b *takt.Counts) {
 	a.Failed += b.Failed
 	a.Dropped += b.Dropped
 	a.Unfinished += b.Unfinished
+}
+
+// clamped is how many values were outside of the range of a histogram.
+func (s *set) clamped() uint64 {
+	n := s.lost
+	for _, h := range s.histograms() {
+		if h != nil {
+			n += h.Clamped()
+		}
+	}
+	return n
 }
 
 func (s *set) statusMap() map[string]uint64 {

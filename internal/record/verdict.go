@@ -29,7 +29,7 @@ func (r *Recorder) judge(rep *takt.Report, e End) {
 	if n := rep.Counts.Dropped; n > 0 {
 		warn(rep, "dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
 	}
-	if n := r.clamped(); n > 0 {
+	if n := r.total.clamped(); n > 0 {
 		warn(rep, "clamped", "%d latencies were outside %v to %v and count as the nearer end", n, hist.Lowest, hist.Highest)
 	}
 }
@@ -88,15 +88,6 @@ func (r *Recorder) judgeLimits(rep *takt.Report) {
 	if l.Failed > 0 {
 		warn(rep, "host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 	}
-}
-
-func (r *Recorder) clamped() (n uint64) {
-	for _, h := range r.total.histograms() {
-		if h != nil {
-			n += h.Clamped()
-		}
-	}
-	return n
 }
 
 func (r *Recorder) invalid(rep *takt.Report, code, format string, args ...any) {

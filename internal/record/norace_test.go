@@ -1,0 +1,7 @@
+//go:build !race
+
+package record
+
+import "testing"
+
+func withoutDetector(*testing.T) {}
