@@ -1,0 +1,147 @@
+package spool
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxJournal bounds a journal that is read. Who writes one makes it shorter from 64 MiB on.
+const maxJournal = 512 << 20
+
+var errLive = errors.New("its run goes on")
+
+// Orphan is a journal whose process has ended. Until Close nobody else takes it.
+type Orphan struct {
+	Path string
+	Head []byte
+	f    *os.File
+	in   *bufio.Reader
+	rest int64 // bytes that were not read yet
+}
+
+// Orphans gives the journals whose processes have ended, oldest ULID first. An error is
+// that of one file, which stays where it is; the others follow.
+func (s *Spool) Orphans() iter.Seq2[*Orphan, error] {
+	return func(yield func(*Orphan, error) bool) {
+		entries, err := os.ReadDir(s.dir) // sorted
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			yield(nil, err)
+			return
+		}
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), journalFile) {
+				continue
+			}
+			o, err := adopt(filepath.Join(s.dir, e.Name()))
+			if errors.Is(err, errLive) || errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+}
+
+// Has reports whether the report of that id waits here.
+func (s *Spool) Has(id string) bool {
+	_, err := os.Stat(s.file(id, reportFile))
+	return err == nil
+}
+
+// adopt opens and locks a journal, and reads its head.
+func adopt(path string) (*Orphan, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|openNow, 0)
+	if err != nil {
+		return nil, err
+	}
+	o := &Orphan{Path: path, f: f}
+	if err = o.open(); err != nil {
+		_ = f.Close() // it was read only
+		if !errors.Is(err, errLive) && !errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *Orphan) open() error {
+	info, err := o.f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("it is no file")
+	case info.Size() > maxJournal:
+		return fmt.Errorf("it has %d MiB, and no journal has more than %d", info.Size()>>20, maxJournal>>20)
+	}
+	if err := lock(o.f); err != nil {
+		return err
+	}
+	named, err := os.Stat(o.Path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(info, named) {
+		return fs.ErrNotExist // it was replaced, or another process has taken it, until the lock came
+	}
+	if info, err = o.f.Stat(); err != nil { // what was written until then
+		return err
+	}
+	o.in, o.rest = bufio.NewReader(o.f), info.Size()
+	mark := make([]byte, len(journalMark))
+	if _, err := io.ReadFull(o.in, mark); err != nil || string(mark) != journalMark {
+		return errors.New("it is no journal of takt")
+	}
+	o.rest -= int64(len(mark))
+	head, ok := o.Next()
+	if !ok {
+		return errors.New("its head is damaged")
+	}
+	o.Head = head
+	return nil
+}
+
+// Next gives the next record, and false behind the last that is whole.
+func (o *Orphan) Next() ([]byte, bool) {
+	if o.rest < frameHead {
+		return nil, false
+	}
+	head, err := o.in.Peek(frameHead)
+	if err != nil {
+		return nil, false
+	}
+	n, sum := binary.LittleEndian.Uint32(head), binary.LittleEndian.Uint32(head[4:])
+	// The zeros that a power failure leaves would be empty records, with the right sum.
+	if n == 0 || n > maxRecord || int64(n) > o.rest-frameHead {
+		return nil, false
+	}
+	record := make([]byte, n)
+	if _, err := o.in.Discard(frameHead); err != nil {
+		return nil, false
+	}
+	if _, err := io.ReadFull(o.in, record); err != nil || crc32.Checksum(record, castagnoli) != sum {
+		return nil, false
+	}
+	o.rest -= frameHead + int64(n)
+	return record, true
+}
+
+// Rest is how many bytes behind the last whole record there are.
+func (o *Orphan) Rest() int64 { return o.rest }
+
+// Remove removes the journal, which Close still has to close.
+func (o *Orphan) Remove() error { return os.Remove(o.Path) }
+
+// Close gives the journal back.
+func (o *Orphan) Close() error { return o.f.Close() }
