@@ -26,6 +26,7 @@ type Plan struct {
 	Driver     *takt.Driver
 	NewWaiter  func(start time.Time) pace.Waiter // nil: pace.Precise
 	OnInterval func(takt.Interval)               // once a second; nil: nobody watches
+	Journal    Journal                           // nil: none is kept
 	OnSamples  OnSamples                         // while the run goes; nil: no rows are kept
 	Abort      <-chan struct{}                   // the second signal: end at once
 	Scrub      func(string) string               // takes secrets out of error samples and bodies
@@ -102,6 +103,7 @@ type run struct {
 	plan    Plan
 	world   World
 	rec     *record.Recorder
+	config  record.Config // of rec
 	flow    *flow
 	rows    *rows
 	mode    mode
@@ -121,7 +123,7 @@ func newRun(p Plan) *run {
 	if p.Driver.Async != nil {
 		shards = 1 // its completions come under one lock as it is
 	}
-	r.rec = record.New(record.Config{
+	r.config = record.Config{
 		Shards:  shards,
 		Phases:  p.Driver.Phases,
 		Warmup:  p.Warmup,
@@ -129,7 +131,9 @@ func newRun(p Plan) *run {
 		OneWay:  p.Driver.OneWay,
 		Scrub:   p.Scrub,
 		Samples: roomFor(p, shards),
-	})
+		Journal: p.Journal != nil,
+	}
+	r.rec = record.New(r.config)
 	r.flow = newFlow(p, r.rec)
 	opCtx, cancel := context.WithCancel(context.WithValue(context.Background(), unsolicitedKey{}, &r.flow.unsolicited))
 	r.cancel = cancel
@@ -149,6 +153,7 @@ func newRun(p Plan) *run {
 }
 
 func (r *run) run(ctx context.Context) (*takt.Report, error) {
+	beginning := r.beginning()
 	var err error
 	if r.started, err = r.origin(ctx); err != nil {
 		r.abandon()
@@ -170,6 +175,10 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 	}
 	r.rows.start()
 	r.mode.start(r.started, now, newWaiter)
+	if r.plan.Journal != nil {
+		beginning.Report.StartedAt = r.started.UTC()
+		r.plan.Journal.Begin(beginning)
+	}
 	end := r.supervise(ctx, now)
 	r.mode.cut(end)
 	used := r.world.Usage().Since(r.usage)
@@ -289,9 +298,6 @@ func (l *life) onTick() {
 	l.tick, l.swapped = nil, swapped
 	l.world.Go(func() {
 		defer close(swapped)
-		iv := l.rec.Swap(t)
-		if l.plan.OnInterval != nil {
-			l.plan.OnInterval(iv)
-		}
+		l.swap(t)
 	})
 }

@@ -24,6 +24,7 @@ type flow struct {
 	limit  uint64 // measured operations of a closed loop; 0: none
 
 	scheduled, warm uint64        // taken from the source, by due
+	taken           *record.Steps // the same, since the last tick, for a journal; nil: none is kept
 	busy, peak      int           // in flight, and its highest value since the last tick
 	starved         bool          // the source has nothing yet, see Feed
 	ready           time.Duration // when it last had something again that was due before
@@ -57,6 +58,9 @@ func newFlow(p Plan, rec *record.Recorder) *flow {
 	}
 	if p.Closed() {
 		f.limit = p.Requests
+	}
+	if p.Journal != nil {
+		f.taken = new(record.Steps)
 	}
 	if p.Source.End() >= 0 {
 		f.cutoff = p.Source.End()
@@ -156,6 +160,9 @@ func (f *flow) count(op *takt.Op, now time.Duration) {
 		f.warm++
 	} else {
 		f.scheduled++
+	}
+	if f.taken != nil {
+		f.taken.Add(op.Due, 1)
 	}
 }
 
@@ -262,6 +269,12 @@ func (f *flow) tick(at time.Duration) record.Tick {
 			at = min(at, f.cutoff)
 		}
 		t.Scheduled = c.DueBefore(at)
+	}
+	if f.taken != nil {
+		t.Taken, f.taken = f.taken, new(record.Steps)
+		if due := f.scheduled + f.warm; due < t.Scheduled {
+			t.Backlog, t.BacklogFrom = t.Scheduled-due, f.next.Due
+		}
 	}
 	f.peak = f.busy
 	return t

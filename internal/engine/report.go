@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/taktload/takt/internal/proc"
@@ -16,28 +15,23 @@ const finishTimeout = 30 * time.Second
 
 // report makes the report of a run that was over at the instant end.
 func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
-	receiveOnly := r.mode.name() == "async" && r.plan.Driver.Async == nil
-	closed := !receiveOnly && r.plan.Closed()
+	closed := r.closed()
 	r.lastInterval(end)
 	scheduled, warm := r.flow.counts()
 	rep := r.rec.Report(record.End{
 		Scheduled: scheduled, WarmupScheduled: warm,
-		Closed: closed, ReceiveOnly: receiveOnly, Stop: end,
+		Closed: closed, ReceiveOnly: r.receiveOnly(), Stop: end,
 	})
 	rep.Kind = r.plan.Kind
 	rep.StartedAt = r.started.UTC()
 	r.describe(rep)
 	r.generator(rep, used, closed)
-	if n := r.flow.late; n > 0 {
-		warn(rep, "list_late", "operations waited %d times for the list that they come from: that time is in response time, and neither the target's nor the generator's", n)
-	}
+	late, received := r.flow.asides()
+	asides(rep, late, received)
 	r.flow.unsolicited.warn(rep, r.plan.Scrub)
 	r.clock(rep)
 	if n := r.flow.disbelieved.Load(); n > 0 {
 		warn(rep, "arrived", "of %d operations the driver says that the answer came before they were sent, or after it was read: that cannot be, and is not believed; correct what sets Result.Arrived", n)
-	}
-	if r.flow.extra > 0 {
-		rep.Extra["received"] = r.flow.extra
 	}
 	if f := r.plan.Driver.Finish; f != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
@@ -47,6 +41,20 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 		}
 	}
 	return rep, nil
+}
+
+func (r *run) receiveOnly() bool { return r.mode.name() == "async" && r.plan.Driver.Async == nil }
+
+func (r *run) closed() bool { return !r.receiveOnly() && r.plan.Closed() }
+
+// asides reports what the flow counts beside the operations.
+func asides(rep *takt.Report, late, received uint64) {
+	if late > 0 {
+		warn(rep, "list_late", "operations waited %d times for the list that they come from: that time is in response time, and neither the target's nor the generator's", late)
+	}
+	if received > 0 {
+		rep.Extra["received"] = received
+	}
 }
 
 // clock warns of a wall clock that was set during the run. Under fake time nothing is
@@ -63,11 +71,8 @@ func (r *run) clock(rep *takt.Report) {
 func (r *run) lastInterval(end time.Duration) {
 	t := r.flow.tick(end)
 	scheduled, warm := r.flow.counts()
-	t.Scheduled = scheduled + warm
-	iv := r.rec.Swap(t)
-	if r.plan.OnInterval != nil {
-		r.plan.OnInterval(iv)
-	}
+	t.Scheduled, t.Backlog, t.Over = scheduled+warm, 0, true
+	r.swap(t)
 }
 
 func (r *run) describe(rep *takt.Report) {
@@ -86,24 +91,23 @@ type describer interface {
 }
 
 func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
-	rep.Generator = takt.Generator{
-		Engine:       r.mode.name(),
-		GOMAXPROCS:   runtime.GOMAXPROCS(0),
-		CPUS:         used.CPU.Seconds(),
-		MaxRSS:       used.MaxRSS,
-		GCCycles:     used.GCCycles,
-		GCPauseMaxUS: float64(used.GCPauseMax) / 1e3,
-		Cores:        runtime.NumCPU(),
-		HostClass:    proc.HostClassName(),
-	}
+	rep.Generator = r.host()
 	if m, ok := r.mode.(describer); ok {
 		m.describe(rep, used.Wall, closed)
 	}
 	if o := &r.plan.Options; !r.plan.loops() && (o.paced() || o.Loops > 0) {
 		warn(rep, "no_loop", "--pacing, --max-lag and --loops are for the loop mode, and this run was in %s mode", rep.Generator.Engine)
 	}
+	spent(rep, used, closed, r.rec.Stamped() || r.plan.NewWaiter != nil) // time may be a test's
+}
+
+// spent says what the run cost, and judges whether that was too much. told: operations told
+// already whether the generator was slow.
+func spent(rep *takt.Report, used proc.Span, closed, told bool) {
+	g := &rep.Generator
+	g.CPUS, g.MaxRSS, g.GCCycles, g.GCPauseMaxUS = used.CPU.Seconds(), used.MaxRSS, used.GCCycles, float64(used.GCPauseMax)/1e3
 	share := func(d time.Duration) float64 { return 100 * used.Share(d) }
-	r.saturation(rep, used, closed)
+	saturation(rep, used, closed, told)
 	rep.Generator.Stolen = share(used.Steal)
 	if p := rep.Generator.Stolen; p > 2 {
 		warn(rep, "steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", p)
@@ -130,7 +134,7 @@ const (
 // of what others left while the machine had nothing more to give. Where operations do not
 // tell by themselves how long their answers were not read, so it is when the generator
 // did not get the cores that it wanted.
-func (r *run) saturation(rep *takt.Report, used proc.Span, closed bool) {
+func saturation(rep *takt.Report, used proc.Span, closed, told bool) {
 	cpu, idle := 100*used.Share(used.CPU), 100*used.Share(used.Idle)
 	switch {
 	case closed:
@@ -142,7 +146,7 @@ func (r *run) saturation(rep *takt.Report, used proc.Span, closed bool) {
 		rep.Verdict = takt.Invalid
 		warn(rep, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
 			cpu, idle, 100*rep.Rate.Achieved / *rep.Rate.Intended)
-	case r.rec.Stamped(), r.plan.NewWaiter != nil: // told already; time may be a test's
+	case told:
 	case used.Throttled.Seconds() > throttledMost*used.Wall.Seconds():
 		rep.Verdict = takt.Invalid
 		warn(rep, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",

@@ -205,6 +205,7 @@ type Tick struct {
 	Scheduled   uint64 // operations due so far, in the whole run
 	InFlightMax int    // in this interval
 	// For a journal only:
+	Over        bool          // the run is over, and nothing is open
 	Taken       *Steps        // by due, of the operations that were taken since the last tick; nil: no journal
 	Backlog     uint64        // operations that were due and not taken …
 	BacklogFrom time.Duration // … and from when on they were due

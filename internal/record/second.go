@@ -19,7 +19,8 @@ type Second struct {
 	At          time.Duration `json:"at"`        // as in Tick
 	Scheduled   uint64        `json:"scheduled"` // as in Tick
 	InFlightMax int           `json:"in_flight_max"`
-	Window      time.Duration `json:"window"` // end of the schedule, math.MaxInt64 while not known
+	Window      time.Duration `json:"window"`         // end of the schedule, math.MaxInt64 while not known
+	Over        bool          `json:"over,omitempty"` // as in Tick
 	Counted     Counted       `json:"counted"`
 	Open        []Open        `json:"open,omitempty"` // taken and not ended
 	Backlog     uint64        `json:"backlog,omitempty"`
@@ -61,7 +62,7 @@ type Counted struct {
 func (r *Recorder) Second() Second {
 	t := r.last
 	return Second{
-		At: t.At, Scheduled: t.Scheduled, InFlightMax: t.InFlightMax, Window: time.Duration(r.window.Load()),
+		At: t.At, Scheduled: t.Scheduled, InFlightMax: t.InFlightMax, Window: time.Duration(r.window.Load()), Over: t.Over,
 		Counted: r.second.counted(&r.history.encoder),
 		Open:    r.open.before(t.At), Backlog: t.Backlog, BacklogFrom: t.BacklogFrom,
 	}
@@ -249,7 +250,7 @@ func (p *Replay) Report(closed, receiveOnly bool) *takt.Report {
 	s.Scheduled = p.scheduled()
 	r.CloseWindow(s.Window)
 	stop := p.stop(s, known, length)
-	if !closed {
+	if !closed && !s.Over {
 		r.CloseWindow(stop)
 	}
 	p.swap()
