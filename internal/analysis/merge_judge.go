@@ -101,7 +101,7 @@ func inSeconds(s float64) time.Duration {
 
 // ended reports whether the shard says that it did not come to its end.
 func (s shard) ended() bool {
-	return s.Warned("cancelled") || s.Warned("aborted") || s.Warned("broke_off")
+	return s.Warned("cancelled") || s.Warned("aborted") || s.Warned("broke_off") || s.Warned("recovered")
 }
 
 // warnDifferent names what the shards of a run should have in common though no figure

@@ -97,7 +97,7 @@ func unfit(r *takt.Report) string {
 func CutShort(r *takt.Report) string {
 	for _, w := range r.Warnings {
 		switch w.Code {
-		case "cancelled", "aborted", "broke_off", "shards_missing", "not_comparable":
+		case "cancelled", "aborted", "broke_off", "recovered", "shards_missing", "not_comparable":
 			return w.Message
 		}
 	}

@@ -70,8 +70,10 @@ func (s *storing) with(ctx context.Context, env Env, f func(store.Store) error) 
 }
 
 // reading opens the store for f, which only reads: a store that is not there was
-// misspelt, and is not made.
+// misspelt, and is not made. Runs whose processes ended without a report are recovered
+// first.
 func (s *storing) reading(ctx context.Context, env Env, f func(store.Store) error) error {
+	s.recover(ctx, env, false)
 	return s.use(ctx, env, store.OpenExisting, f)
 }
 

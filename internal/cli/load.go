@@ -300,13 +300,19 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	if err != nil {
 		return l.clean(err)
 	}
-	report, err := engine.Run(ctx, engine.Plan{
+	plan := engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
 		OnInterval: l.guarded(ctx, watch, source, d), OnSamples: out.onSamples(look), Abort: l.env.Abort,
 		Scrub: l.hide,
-	})
+	}
+	journal := l.journal(head, number)
+	if journal != nil {
+		plan.Journal = journal
+	}
+	report, err := engine.Run(ctx, plan)
 	ended()
 	if err != nil {
+		journal.end()
 		return l.broken(ctx, err)
 	}
 	l.complete(report, head, number)
@@ -319,6 +325,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	if !l.noStore {
 		l.store.keep(l.env, report)
 	}
+	journal.end()
 	l.demands.show(l.env, report)
 	return l.outcome(ctx, report, written)
 }

@@ -77,7 +77,7 @@ func (y *syncing) run(ctx context.Context) (err error) {
 	if y.address, err = y.store.address(y.env); err != nil {
 		return err
 	}
-	others := map[string]int{}
+	others := y.store.recover(ctx, y.env, y.all)
 	mine := 0
 	for w := range y.waits.Each() {
 		if y.isMine(w) {

@@ -94,6 +94,9 @@ func (j *Journal) Sync() error { return j.f.Sync() }
 // Size is how many bytes the journal has.
 func (j *Journal) Size() int64 { return j.size }
 
+// Close leaves the journal to whoever finds it.
+func (j *Journal) Close() error { return j.f.Close() }
+
 // Remove ends the journal.
 func (j *Journal) Remove() error { return errors.Join(os.Remove(j.path), j.f.Close()) }
 

@@ -33,7 +33,7 @@ func begin(t *testing.T, s *Spool, id string) *Journal {
 // leave ends the process of a journal, as far as others can see.
 func leave(t *testing.T, j *Journal) {
 	t.Helper()
-	if err := j.f.Close(); err != nil {
+	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/store/spool"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// left is a journal whose process ended without a report.
+type left struct {
+	*spool.Orphan
+	head journalHead
+}
+
+// recovery stores the runs whose processes ended without a report.
+type recovery struct {
+	env    Env
+	waits  *spool.Spool
+	mine   []left
+	others map[string]int // journals for other stores, by place
+}
+
+// recover stores the runs that were left for this store, or all, as their journals have
+// them, and tells for which stores the others are. It never is why a command fails.
+func (s *storing) recover(ctx context.Context, env Env, all bool) (others map[string]int) {
+	r := &recovery{env: env, others: map[string]int{}}
+	address, err := s.address(env)
+	if err == nil {
+		r.waits, err = spoolOf(env)
+	}
+	if err != nil {
+		return r.others // no home, no journals
+	}
+	defer r.close()
+	r.find(address, all)
+	if len(r.mine) == 0 {
+		return r.others
+	}
+	err = s.with(ctx, env, func(st store.Store) error {
+		for _, l := range r.mine {
+			if err := r.keep(ctx, st, l); err != nil {
+				r.warn(fmt.Errorf("%s: %w", l.Path, err))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.warn(fmt.Errorf("%s in %s: %w", counted(len(r.mine), "run waits", "runs wait"), r.waits.Dir(), err))
+	}
+	return r.others
+}
+
+func (r *recovery) warn(err error) {
+	fmt.Fprintf(r.env.Stderr, "takt: warning: a run that ended without its report is not recovered: %v\n", oneLine(err))
+}
+
+func (r *recovery) close() {
+	for _, l := range r.mine {
+		_ = l.Close() // it was read only
+	}
+}
+
+func (r *recovery) find(address string, all bool) {
+	for o, err := range r.waits.Orphans() {
+		var head journalHead
+		if err == nil {
+			if head, err = readHead(o.Head); err != nil {
+				err = fmt.Errorf("%s: %w", o.Path, errors.Join(err, o.Close()))
+			}
+		}
+		switch {
+		case err != nil:
+			r.warn(fmt.Errorf("%w; remove the file if it is of no use", err))
+		case all || head.Store == address:
+			r.mine = append(r.mine, left{o, head})
+		default:
+			r.others[head.Store]++
+			_ = o.Close()
+		}
+	}
+}
+
+// readHead reads the first record of a journal, which anybody may have written.
+func readHead(text []byte) (h journalHead, err error) {
+	var version struct {
+		Version int `json:"journal_version"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return h, fmt.Errorf("its head is none: %w", err)
+	}
+	if version.Version != journalVersion {
+		return h, fmt.Errorf("it has version %d, and this takt reads version %d; use the takt that wrote it", version.Version, journalVersion)
+	}
+	if err := json.Unmarshal(text, &h); err != nil {
+		return h, fmt.Errorf("its head is none: %w", err)
+	}
+	var report struct {
+		Run struct {
+			Report json.RawMessage `json:"report"`
+		} `json:"run"`
+	}
+	_ = json.Unmarshal(text, &report) // it is the same text
+	known, err := document.Parse(report.Run.Report)
+	if err != nil {
+		return h, err
+	}
+	h.Run.Report = *known // with exact integers
+	return h, nil
+}
+
+// keep stores one run, unless it is stored: its process may have ended just behind that.
+func (r *recovery) keep(ctx context.Context, st store.Store, l left) error {
+	id := l.head.Run.Report.ID
+	stored, err := isStored(ctx, st, id)
+	if err != nil {
+		return err
+	}
+	if stored || r.waits.Has(id) {
+		return l.Remove()
+	}
+	report, ran, err := l.report()
+	if err != nil {
+		return err
+	}
+	if ran == 0 {
+		fmt.Fprintf(r.env.Stderr, "takt: the run %s ended before its first second was over; nothing of it is known\n", id)
+		return l.Remove()
+	}
+	if err := st.Save(ctx, report); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.env.Stderr, "takt: the run %s ended without its report; the first %v are recovered from its journal, and marked as cut short\n", id, ran)
+	return l.Remove()
+}
+
+func isStored(ctx context.Context, st store.Store, id string) (bool, error) {
+	for _, err := range st.Runs(ctx, analysis.Query{IDs: []string{id}, Limit: 1}) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// report is that of the run as far as the journal has it, held against itself as any that
+// comes from outside.
+func (l left) report() (*takt.Report, time.Duration, error) {
+	r, ran, err := engine.Recover(l.head.Run, l.seconds())
+	if err != nil || ran == 0 {
+		return nil, ran, err
+	}
+	message := fmt.Sprintf("the process ended without a report, and this one is recovered from the journal of the run: it is cut short after %v, and operations that ended later are not in it", ran)
+	if n := l.Rest(); n > 0 {
+		message += fmt.Sprintf("; the last %d bytes of the journal are not whole", n)
+	}
+	r.Warnings = append(r.Warnings, takt.Warning{Code: "recovered", Message: message})
+	return r, ran, audit.Check(r)
+}
+
+// seconds are the records behind the head.
+func (l left) seconds() iter.Seq2[engine.Second, error] {
+	return func(yield func(engine.Second, error) bool) {
+		for {
+			text, more := l.Next()
+			if !more {
+				return
+			}
+			var s engine.Second
+			if err := json.Unmarshal(text, &s); !yield(s, err) {
+				return
+			}
+		}
+	}
+}
