@@ -68,7 +68,7 @@ func (l *load) journal(head takt.Report, number int) *journal {
 			l.complete(r, head, number)
 		},
 		warn: func(err error) {
-			fmt.Fprintf(l.env.Stderr, "takt: warning: the run has no journal: %v; if takt is killed now, the run is lost\n", err)
+			fmt.Fprintf(l.env.Stderr, "takt: warning: the journal of the run cannot be written: %v; if takt is killed, the run is lost from here on\n", err)
 		},
 		seconds: make(chan engine.Second, journalRoom),
 	}

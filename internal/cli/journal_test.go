@@ -52,13 +52,18 @@ func kill(t *testing.T) (home, id string) {
 	t.Helper()
 	live, home := t.TempDir(), t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	var run sync.WaitGroup
-	run.Go(func() {
-		at(ctx, live, "http", "--rate", "200/s", "-z", "1m", "--label", "branch=main", serve(t, target.Options{}))
-	})
+	url, ended := serve(t, target.Options{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		at(ctx, live, "http", "--rate", "200/s", "-z", "1m", "--label", "branch=main", url)
+	}()
 	var text []byte
 	for seconds := 0; seconds < 2; {
-		time.Sleep(20 * time.Millisecond)
+		select {
+		case <-ended:
+			t.Fatal("the run ended before its second second")
+		case <-time.After(20 * time.Millisecond):
+		}
 		list := journalsAt(t, live)
 		if len(list) == 0 {
 			continue
@@ -74,7 +79,7 @@ func kill(t *testing.T) (home, id string) {
 		t.Errorf("while the run goes: exit code %d, %s%s", code, out, errs)
 	}
 	cancel()
-	run.Wait()
+	<-ended
 	if list := journalsAt(t, live); len(list) > 0 {
 		t.Errorf("behind the run: %v", list)
 	}
@@ -252,7 +257,7 @@ func TestJournalWithoutAPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := at(t.Context(), home, "http", "--rate", "50/s", "-z", "2500ms", "--progress", "none", url)
-	if code != exitOK || strings.Count(errs, "takt: warning: the run has no journal") != 1 {
+	if code != exitOK || strings.Count(errs, "takt: warning: the journal of the run cannot be written") != 1 {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if code, out, _ := at(t.Context(), home, "runs"); code != exitOK || !strings.Contains(out, "http") {
