@@ -82,3 +82,14 @@ func BenchmarkSwap(b *testing.B) {
 		swap()
 	}
 }
+
+// What a journal wants beside the Swap: five histograms more are encoded.
+func BenchmarkSecond(b *testing.B) {
+	r := New(Config{Shards: 3, Phases: []string{"first_byte"}, Window: math.MaxInt64, Journal: true})
+	second(r, rand.New(rand.NewPCG(1, 2)), 0)
+	r.Swap(Tick{At: time.Second, Scheduled: 3000, Taken: new(Steps)})
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Second()
+	}
+}
