@@ -279,12 +279,14 @@ func (s *set) over() uint64 { return over(s.counts) + over(s.warm) + s.received 
 
 func over(c takt.Counts) uint64 { return c.OK + c.Failed + c.Dropped + c.Unfinished }
 
-// stop is the instant by which as many operations were due as were counted: at the end of
-// the second known ones were, and length before that those of the seconds before.
+// stop is the instant by which as many operations were due as were counted: known of them
+// were at the second's end, and the next ones follow at the rate of that second, which is
+// length long. None that is counted was due behind the last completion.
 func (p *Replay) stop(s *Second, known uint64, length time.Duration) time.Duration {
 	if s.Scheduled <= known || known <= p.rec.scheduled || length <= 0 {
 		return s.At
 	}
-	more := float64(s.Scheduled-known) / float64(known-p.rec.scheduled) * float64(length)
-	return max(s.At, min(s.At+time.Duration(min(more, float64(maxAhead))), p.rec.shards[0].set.lastDone))
+	gap := float64(length) / float64(known-p.rec.scheduled)
+	ahead := min(float64(s.Scheduled-known)*gap, max(0, float64(p.rec.shards[0].set.lastDone-s.At))+gap, float64(maxAhead))
+	return s.At + time.Duration(ahead)
 }

@@ -161,7 +161,7 @@ func TestReplayCountsWhatWasOpen(t *testing.T) {
 	if rep.Counts != want || rep.Intervals[0].Scheduled != 1320 {
 		t.Errorf("%+v, want %+v; the interval has %d", rep.Counts, want, rep.Intervals[0].Scheduled)
 	}
-	if got := rep.Rate.Intended; *got < 1299 || *got > 1301 {
+	if got := rep.Rate.Intended; math.Abs(*got-1300) > 1e-5 {
 		t.Errorf("%v/s intended, want 1300/s", *got)
 	}
 	l := rep.Latency[takt.LatencyResponse]
