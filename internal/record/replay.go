@@ -1,0 +1,205 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// maxAhead is how far behind the end of a second the instants in it may be: so late a
+// machine that stood still can be.
+const maxAhead = 24 * time.Hour
+
+// restore puts c into s, which is empty. at is the end of the second.
+func (s *set) restore(c Counted, at time.Duration) error {
+	s.counts, s.warm, s.received, s.achieved, s.unsent = c.Counts, c.Warm, c.Received, c.Achieved, c.Unsent
+	s.queued, s.all, s.lastDone, s.bytes, s.lost = c.Queued, c.All, c.LastDone, c.Bytes, c.Clamped
+	for _, step := range c.Course {
+		if step[0] > uint64((at+maxAhead)/Grace) {
+			return fmt.Errorf("it counts operations at %d × %v, long after its end", step[0], Grace)
+		}
+		to := s.course.at(time.Duration(step[0]) * Grace)
+		to.ready, to.sent, to.ended = to.ready+step[1], to.sent+step[2], to.ended+step[3]
+	}
+	if err := s.restoreHistograms(c.Histograms); err != nil {
+		return err
+	}
+	for text, n := range c.Status {
+		code, err := strconv.Atoi(text)
+		if err != nil {
+			return fmt.Errorf("its status %.40q is no number", text)
+		}
+		s.addStatus(code, n)
+	}
+	for _, class := range c.Classes {
+		s.addClass(&class)
+	}
+	return nil
+}
+
+func (s *set) restoreHistograms(texts []string) error {
+	into := s.histograms()
+	if len(texts) != len(into) {
+		return fmt.Errorf("it has %d histograms, and the head says %d", len(texts), len(into))
+	}
+	var d hist.Decoder
+	for i, text := range texts {
+		if text == "" {
+			continue
+		}
+		if phase := i - (len(into) - len(s.phases)); phase >= 0 {
+			into[i] = s.phase(phase)
+		}
+		if into[i] == nil { // of a warm-up that the head does not have
+			return errors.New("it has a warm-up, and the head has none")
+		}
+		if err := d.Merge(into[i], text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Replay makes the report of a run of what its recorder said: Before at most once, and
+// first, then Second after Second, then Report.
+type Replay struct {
+	rec  *Recorder
+	last *Second // restored, and not swapped yet: what was open is still to be counted
+}
+
+// NewReplay makes a Replay of a run with that configuration.
+func NewReplay(cfg Config) (*Replay, error) {
+	if len(cfg.Phases) > takt.MaxPhases {
+		return nil, fmt.Errorf("it has %d phases, more than %d", len(cfg.Phases), takt.MaxPhases)
+	}
+	cfg.Shards, cfg.Samples, cfg.Scrub, cfg.Journal = 1, 0, nil, false
+	return &Replay{rec: New(cfg)}, nil
+}
+
+// Before restores the state between two seconds.
+func (p *Replay) Before(b Before) error {
+	r, h := p.rec, &p.rec.history
+	switch {
+	case p.last != nil || r.last.At > 0:
+		return errors.New("seconds stand before the state that replaced them")
+	case b.At < 0 || len(b.Merged) > takt.MaxIntervals || len(b.Old) > takt.MaxIntervals || b.Held < 0 || b.Span < 0 || b.Span > math.MaxInt32 || b.Growing == nil && b.Held > 0:
+		return errors.New("its history is none")
+	}
+	r.last.At, r.scheduled = b.At, b.Scheduled
+	h.merged, h.old, h.held, h.span = b.Merged, b.Old, b.Held, b.Span
+	if b.Growing != nil {
+		h.open = *b.Growing
+	}
+	return r.total.restore(b.Counted, b.At)
+}
+
+// Second restores one second, which follows the one before.
+func (p *Replay) Second(s Second) error {
+	p.swap()
+	if before := p.rec.last.At; s.At < before || s.At > before+time.Second || s.InFlightMax < 0 {
+		return fmt.Errorf("a second that ends at %v does not follow one that ended at %v", s.At, before)
+	}
+	if s.Backlog > maxOpen || slices.ContainsFunc(s.Open, func(o Open) bool { return o.N > maxOpen }) {
+		return fmt.Errorf("more than %d operations were open at %v", uint64(maxOpen), s.At)
+	}
+	p.last = &s
+	return p.rec.shards[0].set.restore(s.Counted, s.At)
+}
+
+// Ran is where the last second ended.
+func (p *Replay) Ran() time.Duration {
+	if p.last != nil {
+		return p.last.At
+	}
+	return p.rec.last.At
+}
+
+// Stamped is that of the run's recorder.
+func (p *Replay) Stamped() bool { return p.rec.Stamped() }
+
+func (p *Replay) swap() {
+	if s := p.last; s != nil {
+		p.rec.Swap(Tick{At: s.At, Scheduled: s.Scheduled, InFlightMax: s.InFlightMax})
+		p.last = nil
+	}
+}
+
+// maxOpen is more operations than can be open: JSON has no exact integers above it.
+const maxOpen = 1 << 53
+
+// backlogParts is in how many steps a backlog is counted: its operations were due one
+// after the other.
+const backlogParts = 100
+
+// Report makes the recorder's part of the report. What was open at the end of the last
+// second is unfinished, at the age that it had.
+func (p *Replay) Report(closed, receiveOnly bool) *takt.Report {
+	if p.last == nil { // a journal has a second behind the state
+		p.last = &Second{At: p.rec.last.At, Scheduled: p.rec.scheduled, Window: math.MaxInt64}
+	}
+	s, r := p.last, p.rec
+	p.countOpen(s)
+	known, length := s.Scheduled, s.At-r.last.At
+	s.Scheduled = p.scheduled()
+	r.CloseWindow(s.Window)
+	stop := p.stop(s, known, length)
+	if !closed && !s.Over {
+		r.CloseWindow(stop)
+	}
+	p.swap()
+	return r.Report(End{
+		Scheduled: over(r.total.counts), WarmupScheduled: over(r.total.warm),
+		Closed: closed, ReceiveOnly: receiveOnly, Stop: stop,
+	})
+}
+
+// countOpen counts what was open at the end of the second.
+func (p *Replay) countOpen(s *Second) {
+	for _, o := range s.Open {
+		p.unfinished(o.Due, o.N)
+	}
+	// What is claimed was due before the first that is not.
+	from, due := max(0, min(s.BacklogFrom, s.At-StepLength)), uint64(0)
+	for i := range uint64(backlogParts) {
+		n := s.Backlog*(i+1)/backlogParts - due
+		due += n
+		p.unfinished(from+(s.At-from)*time.Duration(2*i+1)/(2*backlogParts), n)
+	}
+}
+
+func (p *Replay) unfinished(due time.Duration, n uint64) {
+	if n == 0 || due < 0 || due > p.last.At {
+		return
+	}
+	e := Event{Due: due, Free: due, Done: p.last.At, Outcome: UnfinishedQueued}
+	p.rec.shards[0].set.sample(&e, n, nil, time.Duration(p.rec.window.Load()))
+}
+
+// scheduled is how many operations the run had, as its shards say: they are emptied a few
+// ms after the second's end, and what was due since then and has ended is in them.
+func (p *Replay) scheduled() uint64 {
+	return p.rec.total.over() + p.rec.shards[0].set.over()
+}
+
+// over is how many operations ended, were cut or dropped, or messages came.
+func (s *set) over() uint64 { return over(s.counts) + over(s.warm) + s.received }
+
+func over(c takt.Counts) uint64 { return c.OK + c.Failed + c.Dropped + c.Unfinished }
+
+// stop is the instant by which as many operations were due as were counted: known of them
+// were at the second's end, and the next ones follow at the rate of that second, which is
+// length long. None that is counted was due behind the last completion.
+func (p *Replay) stop(s *Second, known uint64, length time.Duration) time.Duration {
+	if s.Scheduled <= known || known <= p.rec.scheduled || length <= 0 {
+		return s.At
+	}
+	gap := float64(length) / float64(known-p.rec.scheduled)
+	ahead := min(float64(s.Scheduled-known)*gap, max(0, float64(p.rec.shards[0].set.lastDone-s.At))+gap, float64(maxAhead))
+	return s.At + time.Duration(ahead)
+}
