@@ -65,7 +65,7 @@ func (r *run) swap(t record.Tick) {
 	if r.plan.Journal == nil {
 		return
 	}
-	s.Record, s.Used = r.rec.Second(), proc.Self().Since(r.usage)
+	s.Record, s.Used = r.rec.Second(), r.world.Usage().Since(r.usage)
 	s.Late, s.Received = r.flow.asides()
 	r.plan.Journal.Second(s)
 }

@@ -19,6 +19,7 @@ const maxAhead = 24 * time.Hour
 // restore puts c into s, which is empty. at is the end of the second.
 func (s *set) restore(c Counted, at time.Duration) error {
 	s.counts, s.warm, s.received, s.achieved, s.unsent = c.Counts, c.Warm, c.Received, c.Achieved, c.Unsent
+	s.drops, s.blind = c.Drops, c.Blind
 	s.queued, s.all, s.lastDone, s.bytes, s.lost = c.Queued, c.All, c.LastDone, c.Bytes, c.Clamped
 	for _, step := range c.Course {
 		if step[0] > uint64((at+maxAhead)/Grace) {

@@ -44,6 +44,8 @@ type Counted struct {
 	Unsent     uint64            `json:"unsent,omitempty"`
 	Queued     verdict.Held      `json:"queued"`
 	All        verdict.Held      `json:"all"`
+	Drops      verdict.Drops     `json:"drops,omitzero"`
+	Blind      uint64            `json:"blind,omitempty"` // dropped without a look at all connections
 	Course     [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
 	LastDone   time.Duration     `json:"last_done"`
 	Bytes      takt.Bytes        `json:"bytes"`
@@ -79,7 +81,7 @@ func (r *Recorder) Before() Before {
 func (s *set) counted(e *hist.Encoder) Counted {
 	c := Counted{
 		Counts: s.counts, Warm: s.warm, Received: s.received, Achieved: s.achieved, Unsent: s.unsent,
-		Queued: s.queued, All: s.all, LastDone: s.lastDone, Bytes: s.bytes, Status: s.statusMap(), Clamped: s.clamped(),
+		Queued: s.queued, All: s.all, Drops: s.drops, Blind: s.blind, LastDone: s.lastDone, Bytes: s.bytes, Status: s.statusMap(), Clamped: s.clamped(),
 	}
 	for i, step := range s.course.steps {
 		if step.ready+step.sent+step.ended > 0 {

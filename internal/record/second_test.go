@@ -45,7 +45,7 @@ func run(t *testing.T, cfg Config, seconds, perSecond int, before ...int) *journ
 		from, taken := time.Duration(n)*time.Second, new(Steps)
 		for i := range perSecond {
 			due := from + time.Second*time.Duration(i)/time.Duration(perSecond)
-			e := Event{Due: due, Free: due, Sent: due + time.Duration(rnd.IntN(1e5)), Outcome: Outcome(rnd.IntN(40) / 37)}
+			e := Event{Due: due, Free: due, Sent: due + time.Duration(rnd.IntN(1e5)), Outcome: Outcome(rnd.IntN(40) / 37), Looked: i%3 == 0}
 			e.Done = e.Sent + time.Duration(rnd.ExpFloat64()*float64(ms))
 			res := takt.Result{Status: []int{200, 200, 503, 999}[rnd.IntN(4)], BytesSent: 10, BytesReceived: 100}
 			res.Phases[0] = time.Duration(rnd.IntN(1e6))
