@@ -32,7 +32,12 @@ type Plan struct {
 	Scrub      func(string) string               // takes secrets out of error samples and bodies
 	Keep       Keep                              // what the run leaves of the process as it is
 	World      World                             // where it takes place; nil: on this machine
+	Meet       Meet                              // the start of runs that begin together; nil: now, or at --start-at
 }
+
+// Meet is called when a run is ready, and gives the instant from which its schedule counts,
+// with a reading of the monotonic clock. It may wait for other runs until ctx ends.
+type Meet func(ctx context.Context) (time.Time, error)
 
 // OnSamples takes a batch of operations in the order in which they ended, and the
 // names of their phases. It is called beside OnInterval, one call at a time, and

@@ -54,23 +54,45 @@ func (t StartAt) instant() time.Time { return time.Time(t).Round(0) }
 // shards are due where the schedule of the whole has them.
 func (r *run) origin(ctx context.Context) (time.Time, error) {
 	at := r.plan.StartAt.instant()
-	if at.IsZero() {
+	switch {
+	case r.plan.Meet != nil:
+		return r.meet(ctx)
+	case at.IsZero():
 		return r.world.Now(), nil
 	}
 	if ago := r.world.Now().Sub(at); ago > 0 {
 		return at, &StartPassedError{At: at, Ago: ago, Readied: true}
 	}
-	lead := startLead
-	if r.plan.Closed() || r.plan.Driver.Receive != nil {
-		lead = 0 // they begin at once
-	}
-	if r.world.First(r.world.After(at.Sub(r.world.Now())-lead), ctx.Done()) == 1 {
-		r.rec.CloseWindow(0)
-		r.mode.stop(0)
+	if !r.await(ctx, at) {
 		return r.world.Now(), nil
 	}
 	now := r.world.Now()
 	return now.Add(at.Sub(now)), nil // with a reading of the monotonic clock, which at lacks
+}
+
+// meet is the start that this run has in common with others. If ctx ends first, nothing of
+// the schedule is sent.
+func (r *run) meet(ctx context.Context) (time.Time, error) {
+	at, err := r.plan.Meet(ctx)
+	if err == nil && !r.await(ctx, at) {
+		return r.world.Now(), nil
+	}
+	return at, err
+}
+
+// await waits until the mode has to start for the instant at, and reports whether it came;
+// else the run is stopped.
+func (r *run) await(ctx context.Context, at time.Time) bool {
+	lead := startLead
+	if r.plan.Closed() || r.plan.Driver.Receive != nil {
+		lead = 0 // they begin at once
+	}
+	if r.world.First(r.world.After(at.Sub(r.world.Now())-lead), ctx.Done()) == 0 {
+		return true
+	}
+	r.rec.CloseWindow(0)
+	r.mode.stop(0)
+	return false
 }
 
 // abandon ends a mode that is prepared before it has sent anything.
