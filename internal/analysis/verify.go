@@ -61,6 +61,7 @@ type Judgement struct {
 	Confidence     float64      `json:"confidence"`
 	Looks          int          `json:"looks,omitempty"`     // at how many numbers of pairs a conclusion was sought
 	Disturbed      *Disturbed   `json:"disturbed,omitempty"` // pairs that were replaced; nil: none were made
+	Duet           *DuetFacts   `json:"duet,omitempty"`      // how the blocks of both sides were made; nil: runs were compared
 	Futile         bool         `json:"futile,omitempty"`    // the series ended early, since all of its pairs would not have sufficed
 	Head           Side         `json:"head"`
 	Comparisons    []Comparison `json:"comparisons"` // one, or one for each earlier revision, the newest first

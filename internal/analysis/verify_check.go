@@ -21,6 +21,9 @@ func (e *UnfitError) Error() string {
 	for _, r := range e.Runs {
 		list = append(list, r.ID+" ("+r.Unfit+")")
 	}
+	if e.Why != "" && len(list) == 0 {
+		return e.Why
+	}
 	if e.Why != "" {
 		return e.Why + "; the last one: " + strings.Join(list, ", ")
 	}

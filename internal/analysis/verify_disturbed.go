@@ -54,9 +54,13 @@ func (d Disturbed) advice() (list []string) {
 // oneSided is the side of which more runs were invalid than chance explains, by the sign
 // test at 5 %.
 func (d Disturbed) oneSided() string {
-	var tail float64
-	for i := range min(d.Base, d.Head) + 1 {
-		tail += choose(d.Total(), i) / math.Pow(2, float64(d.Total()))
+	n := float64(d.Total())
+	tail := normalCDF((2*float64(min(d.Base, d.Head)) + 1 - n) / math.Sqrt(n))
+	if d.Total() <= maxSigned { // above it the powers overflow at last
+		tail = 0
+		for i := range min(d.Base, d.Head) + 1 {
+			tail += choose(d.Total(), i) / math.Pow(2, n)
+		}
 	}
 	switch {
 	case 2*tail > 0.05:

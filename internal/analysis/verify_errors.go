@@ -15,6 +15,11 @@ const mostErrors = 1
 func (m match) muddled(base, head string, o Options) string {
 	b, _ := meanAndSD(valuesOf(m.base, "errors"))
 	h, _ := meanAndSD(valuesOf(m.head, "errors"))
+	return muddled(b, h, base, head, o)
+}
+
+// muddled is that of match, for the errors of both sides in percent.
+func muddled(b, h float64, base, head string, o Options) string {
 	if math.Abs(b-h) <= o.ErrorTolerance && max(b, h) <= mostErrors {
 		return ""
 	}
@@ -32,17 +37,23 @@ func isLatency(name string) bool {
 // each match.
 func muddle(gates []gate, matches []match, head string, o Options) (reasons []string) {
 	for i, m := range matches {
-		reason := m.muddled(m.side.Name, head, o)
-		var names []string
-		for k := range o.Metrics {
-			if g := &gates[i*len(o.Metrics)+k]; reason != "" && isLatency(g.Metric) {
-				g.Verdict, g.muddled = Inconclusive, true
-				names = append(names, g.Metric)
-			}
-		}
-		if names != nil {
-			reasons = append(reasons, strings.Join(names, ", ")+": "+reason)
-		}
+		n := len(o.Metrics)
+		reasons = append(reasons, muddleBy(gates[i*n:(i+1)*n], m.muddled(m.side.Name, head, o))...)
 	}
 	return reasons
+}
+
+// muddleBy is muddle for one match and its reason.
+func muddleBy(gates []gate, reason string) []string {
+	var names []string
+	for k := range gates {
+		if g := &gates[k]; reason != "" && isLatency(g.Metric) {
+			g.Verdict, g.muddled = Inconclusive, true
+			names = append(names, g.Metric)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []string{strings.Join(names, ", ") + ": " + reason}
 }

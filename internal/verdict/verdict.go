@@ -8,10 +8,12 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
+// LateShare is the part of the operations that may be late.
+const LateShare = 0.01
+
 // The bounds, as docs/exit-codes.md explains them to users.
 const (
-	lateShare    = 0.01 // of the operations may be late …
-	lateAtLeast  = 10   // … or this many, whichever is more
+	lateAtLeast  = 10 // operations may be late, or the share, whichever is more
 	lateFloor    = time.Millisecond
 	latePart     = 0.10 // of response p99, when that is above the floor
 	warnLagFloor = 200 * time.Microsecond
@@ -39,7 +41,7 @@ func Of(response, lag *hist.Histogram) Lateness {
 // Bottleneck reports whether the generator, not the target, shaped the figures: more
 // than 1 % and at least 10 of the operations were sent later than max(1 ms, 10 % of
 // response p99).
-func (l Lateness) Bottleneck() bool { return l.Late >= lateAtLeast && l.Share > lateShare }
+func (l Lateness) Bottleneck() bool { return l.Late >= lateAtLeast && l.Share > LateShare }
 
 // Many reports whether n late operations of so many are more than 1 %, and at least 10.
 func Many(n, of uint64) bool { return n >= lateAtLeast && float64(n) > lateShare*float64(of) }

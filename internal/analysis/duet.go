@@ -1,0 +1,269 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Sided: both sides take turns block by block within one run.
+const Sided Method = "duet"
+
+// The bounds of a duet's block. In shorter ones the guard is most of it; in longer ones the
+// machine changes between the two of a pair.
+const (
+	BlockLeast = 20 * time.Millisecond
+	BlockMost  = 200 * time.Millisecond
+)
+
+// duetLooks is how often a duet looks at most. Each look has half the slices of the next.
+const duetLooks = 3
+
+// Duet is the plan of a duet and what came of it so far.
+type Duet struct {
+	Options Options
+	Block   time.Duration
+	Guard   time.Duration
+	Looks   []int // numbers of slices, ascending; they share the error as those of Pairs do
+
+	pairs  []duetPair
+	counts DuetCounts
+	looked int
+}
+
+// DuetFacts is how a duet was made, for its judgement.
+type DuetFacts struct {
+	BlockMS float64 `json:"block_ms"`
+	GuardMS float64 `json:"guard_ms"` // at the begin of each block, whose operations are in no figure
+	Slices  int     `json:"slices"`
+	PerEach int     `json:"pairs_per_slice"`
+	Seconds float64 `json:"load_s"` // of both sides, that counts
+	DuetCounts
+}
+
+// NewDuet plans a duet of so much load at most.
+func NewDuet(block, budget time.Duration, kind string, o Options) (*Duet, error) {
+	if err := o.CheckDuet(block, budget, kind); err != nil {
+		return nil, err
+	}
+	o.Metrics = o.gated(kind)
+	d := &Duet{Options: o, Block: block, Looks: []int{slicesOf(block, budget)}}
+	for len(d.Looks) < duetLooks {
+		earlier := d.Looks[0] / 2
+		if earlier < leastPairs((1-o.Confidence)/float64((len(d.Looks)+1)*len(o.Metrics))) {
+			break
+		}
+		d.Looks = slices.Insert(d.Looks, 0, earlier)
+	}
+	return d, nil
+}
+
+// slicesOf is how many slices that much load makes.
+func slicesOf(block, load time.Duration) int {
+	return int(load / (2 * block * time.Duration(slicePairsOf(block))))
+}
+
+// CheckDuet says what keeps these options from a duet. Faults that Validate finds are left
+// to it.
+func (o Options) CheckDuet(block, budget time.Duration, kind string) error {
+	if o.Validate() != nil {
+		return nil
+	}
+	var faults []error
+	names := o.gated(kind)
+	for _, name := range names {
+		if _, ok := percentileOf(name); !ok && name != "errors" && name != "rate" {
+			faults = append(faults, fmt.Errorf("a duet cannot gate %s: it knows percentiles of the response time such as p99, errors and rate; use --pairs for the others", name))
+		}
+	}
+	if block < BlockLeast || block > BlockMost {
+		faults = append(faults, fmt.Errorf("the block %v is not from %v to %v; give one such as 50ms", block, BlockLeast, BlockMost))
+		return errors.Join(faults...)
+	}
+	least := leastPairs((1 - o.Confidence) / float64(len(names)))
+	if n := slicesOf(block, budget); n < least {
+		faults = append(faults, fmt.Errorf("a budget of %v gives %s, which can prove nothing about %s at a confidence of %s %%: give %v or more",
+			budget, count(n, "slice", "slices"), count(len(names), "metric", "metrics"), decimal(o.Confidence*100), loadOf(block, least)))
+	}
+	return errors.Join(faults...)
+}
+
+// loadOf is the load that so many slices take.
+func loadOf(block time.Duration, slices int) time.Duration {
+	return time.Duration(slices*slicePairsOf(block)) * 2 * block
+}
+
+// LoadOf is the load that so many slices take.
+func (d *Duet) LoadOf(slices int) time.Duration { return loadOf(d.Block, slices) }
+
+// Add adds what a round gave, and says how many pairs of its blocks count.
+func (d *Duet) Add(r DuetRound) int {
+	kept, c := r.pairs()
+	d.pairs = append(d.pairs, kept...)
+	d.counts.add(c)
+	return c.Pairs
+}
+
+// slices are the whole ones that there are so far.
+func (d *Duet) slices() (all []duetSlice) {
+	n := slicePairsOf(d.Block)
+	for i := n; i <= len(d.pairs); i += n {
+		all = append(all, d.pairs[i-n:i])
+	}
+	return all
+}
+
+// Load is how much load counts so far.
+func (d *Duet) Load() time.Duration { return time.Duration(len(d.pairs)) * 2 * d.Block }
+
+// Counts are those of all rounds so far.
+func (d *Duet) Counts() DuetCounts { return d.counts }
+
+// Next says how to go on after a round; last: none can follow, so this is the last look.
+func (d *Duet) Next(last bool) Step {
+	all := d.slices()
+	have := len(all)
+	due := 0
+	for _, n := range d.Looks {
+		if n <= have {
+			due++
+		}
+	}
+	last = last || due == len(d.Looks)
+	if have < 2 {
+		return Step{Forecast: d.forecast(nil, have)}
+	}
+	gates := d.gates(all)
+	if due <= d.looked && !last {
+		return Step{Forecast: d.forecast(gates, have)}
+	}
+	d.looked = due
+	j := d.judge(gates, all)
+	s := Step{Judgement: &j, Done: last || j.Verdict != Inconclusive}
+	if s.Done {
+		return s
+	}
+	s.Forecast = d.forecast(gates, have)
+	if stuck := d.stuck(gates, have); stuck != "" {
+		s.Done, j.Futile = true, true
+		j.Advice = append([]string{fmt.Sprintf("ended after %v of load, for the %v of --budget would most probably not conclude about %s either",
+			d.load(have), d.load(d.Looks[len(d.Looks)-1]), stuck)}, j.Advice...)
+	}
+	return s
+}
+
+// share is the part of the error probability that each look has.
+func (d *Duet) share() float64 { return (1 - d.Options.Confidence) / float64(len(d.Looks)) }
+
+func (d *Duet) gates(all []duetSlice) (gates []gate) {
+	for _, name := range d.Options.Metrics {
+		gates = append(gates, d.gate(name, all))
+	}
+	return gates
+}
+
+func (d *Duet) gate(name string, all []duetSlice) gate {
+	metric, _ := MetricOf(name)
+	g := gate{sign: 1, bound: math.Log1p(d.Options.Tolerance)}
+	g.Metric, g.Unit, g.Better, g.Absolute = name, metric.Unit, "lower", metric.Unit == Percent
+	if metric.Higher {
+		g.sign, g.Better = -1, "higher"
+	}
+	if metric.Unit == Percent {
+		g.bound = d.Options.ErrorTolerance
+	}
+	g.s, g.Base, g.Head = shiftOfSlices(name, all)
+	if name == "rate" {
+		per := d.offered(all)
+		g.Base, g.Head = g.Base*per[DuetBase], g.Head*per[DuetHead]
+	}
+	g.sd = spreadOf(g.s, len(all))
+	return g
+}
+
+// offered is how many operations a second each side got while it had its turn.
+func (d *Duet) offered(all []duetSlice) (per [2]float64) {
+	var pairs float64
+	for _, s := range all {
+		for k := range s {
+			pairs++
+			for side := range per {
+				per[side] += float64(s[k][side].scheduled())
+			}
+		}
+	}
+	for side := range per {
+		per[side] /= pairs * (d.Block - d.Guard).Seconds()
+	}
+	return per
+}
+
+// spreadOf is the standard deviation of n values with the standard error that s has.
+func spreadOf(s shift, n int) float64 {
+	if p, ok := s.(resampled); ok {
+		return p.se * math.Sqrt(float64(n))
+	}
+	low, high := s.interval(0.32) // ± one standard error, whatever the tails
+	if math.IsInf(low, 0) || math.IsInf(high, 0) {
+		return math.NaN()
+	}
+	return (high - low) / 2 * math.Sqrt(float64(n))
+}
+
+// judge is Verify for slices.
+func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
+	o := d.Options
+	j := Judgement{
+		Tolerance: o.Tolerance, ErrorTolerance: o.ErrorTolerance, Confidence: o.Confidence, Looks: len(d.Looks),
+		Head: Side{"head", []string{}}, Duet: d.facts(all), Advice: []string{},
+	}
+	decide(gates, d.share())
+	reasons := muddleDuet(gates, o)
+	c := Comparison{Base: Side{"base", []string{}}, Method: Sided}
+	var words []Word
+	for i := range gates {
+		g := &gates[i]
+		if g.Verdict == Inconclusive && !g.muddled {
+			g.Needed = max(len(all)+1, d.need(*g, len(all)))
+		}
+		c.Findings, words = append(c.Findings, g.show()), append(words, g.Verdict)
+	}
+	c.Verdict = overall(words)
+	j.Verdict, j.Comparisons = c.Verdict, []Comparison{c}
+	j.Advice = append(d.advice(&c), reasons...)
+	return j
+}
+
+func (d *Duet) facts(all []duetSlice) *DuetFacts {
+	ms := func(t time.Duration) float64 { return float64(t) / float64(time.Millisecond) }
+	return &DuetFacts{
+		BlockMS: ms(d.Block), GuardMS: ms(d.Guard), Slices: len(all), PerEach: slicePairsOf(d.Block),
+		Seconds: loadOf(d.Block, len(all)).Seconds(), DuetCounts: d.counts,
+	}
+}
+
+// muddleDuet takes the words from latencies when errors may have made them.
+func muddleDuet(gates []gate, o Options) (reasons []string) {
+	i := slices.IndexFunc(gates, func(g gate) bool { return g.Metric == "errors" })
+	if i < 0 {
+		return nil
+	}
+	return muddleBy(gates, muddled(gates[i].Base, gates[i].Head, "base", "head", o))
+}
+
+// DuetRunOf is what a duet sees of the report of a side. That the generator was late is no
+// fault of the whole run: the blocks in which it was are left out.
+func DuetRunOf(r *takt.Report) Run {
+	late := func(w takt.Warning) bool { return w.Code == "generator_bottleneck" }
+	others := []string{"accounting", "generator_behind", "generator_held", "generator_saturated", "host_limit"}
+	if slices.ContainsFunc(r.Warnings, late) && !slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return slices.Contains(others, w.Code) }) {
+		valid := *r
+		valid.Verdict = takt.Valid
+		r = &valid
+	}
+	return RunOf(r)
+}

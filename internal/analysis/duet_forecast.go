@@ -1,0 +1,159 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// duetPower is the chance to conclude that the forecast of a duet gives.
+const duetPower = 0.95
+
+// need is how many slices conclude about a metric at its part of one look, if the difference
+// stays: as need of Pairs has it, with the normal approximation.
+func (d *Duet) need(g gate, have int) int {
+	alpha := d.share() / float64(len(d.Options.Metrics))
+	least := leastPairs(alpha)
+	distance := max(math.Abs(g.s.estimate()-g.bound), g.sd/math.Sqrt(float64(have)))
+	switch {
+	case math.IsNaN(distance) || math.IsInf(distance, 0) || distance == 0:
+		return mostNeeded
+	case g.sd == 0:
+		return least
+	}
+	z := normalQuantile(1 - alpha/2)
+	both := (z + normalQuantile(duetPower)) * g.sd / distance
+	return max(least, int(min(mostNeeded, math.Ceil(both*both*math.Pi/3+z*z/2))))
+}
+
+// needed is how many slices a verdict takes: ok wants every metric, regressed only the
+// clearest of those that seem to be worse.
+func (d *Duet) needed(gates []gate, have int) int {
+	most, first := 0, 0
+	for _, g := range gates {
+		n := d.need(g, have)
+		most = max(most, n)
+		if g.s.estimate() > g.bound && (first == 0 || n < first) {
+			first = n
+		}
+	}
+	if first > 0 {
+		most = min(most, first)
+	}
+	return most
+}
+
+// fewSlices do not show how much slices vary.
+const fewSlices = 5
+
+// forecast says how much load a verdict takes.
+func (d *Duet) forecast(gates []gate, have int) string {
+	if have < fewSlices {
+		return fmt.Sprintf("at least %v of load is needed to prove anything", d.load(d.Looks[0]))
+	}
+	n := max(d.needed(gates, have), have+1)
+	if n >= mostNeeded {
+		return fmt.Sprintf("not even %v of load would be enough", d.load(mostNeeded))
+	}
+	for _, look := range d.Looks {
+		if n <= look {
+			return fmt.Sprintf("about %v of load is needed", d.load(look))
+		}
+	}
+	return fmt.Sprintf("about %v of load is needed, more than --budget", d.load(n))
+}
+
+// load is loadOf in whole seconds.
+func (d *Duet) load(slices int) time.Duration {
+	return (loadOf(d.Block, slices) + time.Second - 1).Truncate(time.Second)
+}
+
+// stuck names the metrics about which the whole budget would most probably not conclude
+// either, if that keeps the duet from a verdict; "": go on. As with pairs, the true
+// difference is taken to lie at the favourable end of its interval of 70 %.
+func (d *Duet) stuck(gates []gate, have int) string {
+	most := d.Looks[len(d.Looks)-1]
+	z := normalQuantile(1 - d.share()/2)
+	var names []string
+	for _, g := range gates {
+		if g.muddled {
+			names = append(names, g.Metric)
+			continue
+		}
+		if g.mayEnd(have, most, z, 1) {
+			return ""
+		}
+		if !g.mayEnd(have, most, z, -1) {
+			names = append(names, g.Metric)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// mayEnd reports whether the metric may still be proved to lie above the tolerance, or with
+// the way −1 below it, once there are most slices: the estimate then is the mean of the
+// present one and of what the missing slices give.
+func (g *gate) mayEnd(have, most int, z, way float64) bool {
+	if !(g.sd > 0) || math.IsInf(g.sd, 1) { // nothing varies, or that is not known
+		return true
+	}
+	n, m := float64(have), float64(most)
+	now := way * (g.s.estimate() - g.bound)
+	best := now + normalQuantile(1-futileDoubt/2)*g.sd/math.Sqrt(n)
+	then := n/m*now + (1-n/m)*best
+	moves := g.sd * math.Sqrt(m-n) / m
+	return normalCDF((then-z*g.sd/math.Sqrt(m))/moves) >= futileChance
+}
+
+// mostOverlapped is the share of operations beside which the other side still worked that
+// is not worth a word.
+const mostOverlapped = 0.1
+
+// advice says what was found out and what to do.
+func (d *Duet) advice(c *Comparison) []string {
+	list := []string{}
+	if c.Verdict == Regressed {
+		list = append(list, "base outperforms head: "+namesOf(c, func(f Finding) bool { return f.Verdict == Regressed }))
+	}
+	if n := neededOf(c); n > 0 {
+		names := namesOf(c, func(f Finding) bool { return f.Needed > 0 })
+		if n >= mostNeeded {
+			list = append(list, names+": no reasonable time would be enough, for the slices vary too much or the change lies too near the tolerance; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance")
+		} else {
+			list = append(list, fmt.Sprintf("%s: about %v of load is needed; repeat with --budget %v", names, d.load(n), d.load(n)))
+		}
+	}
+	return append(list, d.counts.advice()...)
+}
+
+func (c DuetCounts) advice() (list []string) {
+	if c.LatePairs > 0 {
+		list = append(list, fmt.Sprintf("%s left out of %d, since the generator was late in a block of base (%d) or of head (%d)",
+			count(c.LatePairs, "pair of blocks was", "pairs of blocks were"), c.LatePairs+c.Pairs+c.EmptyPairs, c.LateBase, c.LateHead))
+		if side := c.only.oneSided(); side != "" {
+			list = append(list, "chance does not explain why the generator was late mostly in blocks of "+side+": this side disturbs it, and the blocks that count may flatter this side")
+		}
+	}
+	if c.EmptyPairs > 0 {
+		list = append(list, fmt.Sprintf("%s left out, since no answer came to a block; raise --block", count(c.EmptyPairs, "pair of blocks was", "pairs of blocks were")))
+	}
+	if share := float64(c.Overlapped) / math.Max(1, float64(c.Operations)); share > mostOverlapped {
+		list = append(list, fmt.Sprintf("%.0f %% of the operations began while the other side was still busy, which makes a difference look smaller; raise --block, lower the rate, or use --pairs", 100*share))
+	}
+	return list
+}
+
+// GiveUp says why the duet ends without a judgement, "" if it goes on: spent is the load of
+// all rounds so far.
+func (d *Duet) GiveUp(spent time.Duration) string {
+	c := d.counts
+	all := c.Pairs + c.LatePairs + c.EmptyPairs
+	if spent < 6*sliceLength || float64(c.Pairs) >= fewestKept*float64(all) {
+		return ""
+	}
+	return fmt.Sprintf("the generator was late in %d of %d pairs of blocks (base %d, head %d), so the load is too much for this machine: lower the rate, or free the machine", c.LatePairs, all, c.LateBase, c.LateHead)
+}
+
+// fewestKept is the share of pairs of blocks that has to count.
+const fewestKept = 0.1

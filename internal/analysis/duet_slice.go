@@ -1,0 +1,221 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	sliceLength = time.Second
+	slicePairs  = 4 // of blocks, at least
+)
+
+// slicePairsOf is how many pairs of such blocks make a slice: those of a second. Slices, not
+// blocks, are what conclusions are drawn from: neighbouring blocks depend on each other.
+func slicePairsOf(block time.Duration) int { return max(slicePairs, int(sliceLength/(2*block))) }
+
+// duetSlice are pairs of blocks that follow each other, but for those left out between.
+type duetSlice []duetPair
+
+// percentileOf is the share that p50 or p99.9 of the response time names.
+func percentileOf(metric string) (q float64, ok bool) {
+	digits, found := strings.CutPrefix(metric, "p")
+	v, err := strconv.ParseFloat(digits, 64)
+	return v / 100, found && err == nil && v > 0 && v < 100
+}
+
+// mostPaired is up to which percentile the blocks of a pair are held against each other.
+// Above it too few operations of a block lie to tell it: there all blocks are pooled. A
+// median of the p99 of blocks would not see a pause that only every tenth block has.
+const mostPaired = 0.75
+
+// shiftOfSlices is the evidence about a metric, with the figures of both sides. More is
+// worse: in logarithms, of errors in percentage points.
+func shiftOfSlices(metric string, all []duetSlice) (s shift, base, head float64) {
+	if q, ok := percentileOf(metric); ok {
+		return shiftOfLatency(q, all)
+	}
+	whole := ones(len(all))
+	if metric == "errors" {
+		t := tallySlices(all, func(b *duetBlock) (float64, float64) { return float64(b.failed), float64(len(b.response)) })
+		s = resample(len(all), func(w []int) float64 { return 100 * (t[DuetHead].share(w) - t[DuetBase].share(w)) })
+		return s, 100 * t[DuetBase].share(whole), 100 * t[DuetHead].share(whole)
+	}
+	t := tallySlices(all, func(b *duetBlock) (float64, float64) { return float64(b.achieved), float64(b.scheduled()) })
+	s = resample(len(all), func(w []int) float64 { return -math.Log(t[DuetHead].some(w) / t[DuetBase].some(w)) })
+	return s, t[DuetBase].share(whole), t[DuetHead].share(whole)
+}
+
+func shiftOfLatency(q float64, all []duetSlice) (s shift, base, head float64) {
+	if q > mostPaired {
+		all = cleanOnly(all)
+	}
+	a := answersOf(all, q)
+	whole := ones(len(all))
+	base, head = a[DuetBase].quantile(whole), a[DuetHead].quantile(whole)
+	if q <= mostPaired {
+		return newSerial(pairedSlices(all, q)), base, head
+	}
+	return resample(len(all), a.worse), base, head
+}
+
+// cleanOnly are the slices without the pairs in which the generator shaped the tail.
+func cleanOnly(all []duetSlice) (some []duetSlice) {
+	for _, s := range all {
+		var kept duetSlice
+		for k := range s {
+			if s[k].clean() {
+				kept = append(kept, s[k])
+			}
+		}
+		if kept != nil {
+			some = append(some, kept)
+		}
+	}
+	return some
+}
+
+// resample is newResampled with the dependence that of shows between slices.
+func resample(n int, of func(weight []int) float64) resampled {
+	values := each(n, of)
+	if !slices.ContainsFunc(values, func(v float64) bool { return v != 0 }) {
+		return resampled{n: n, draws: []float64{0}} // as without errors: no draw differs
+	}
+	return newResampled(n, stretchOf(values), of)
+}
+
+func ones(n int) []int {
+	w := make([]int, n)
+	for i := range w {
+		w[i] = 1
+	}
+	return w
+}
+
+// each is the figure of every slice by itself.
+func each(n int, of func(weight []int) float64) []float64 {
+	w, list := make([]int, n), make([]float64, n)
+	for i := range w {
+		w[i] = 1
+		list[i] = of(w)
+		w[i] = 0
+	}
+	return list
+}
+
+// pairedSlices is how much worse head is in each slice: the centre, after Hodges and
+// Lehmann, of the differences of its pairs of blocks.
+func pairedSlices(all []duetSlice, q float64) []float64 {
+	list := make([]float64, len(all))
+	for i, s := range all {
+		d := make(paired, len(s))
+		for k := range s {
+			d[k] = math.Log(quantileOf(s[k][DuetHead].response, q) / quantileOf(s[k][DuetBase].response, q))
+		}
+		list[i] = d.estimate()
+	}
+	return list
+}
+
+// quantileOf is that of ascending values, between the two nearest ones: with the ten values
+// of a block, nearest rank moves in steps of a tenth of the distribution.
+func quantileOf(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	low := int(at)
+	high := min(low+1, len(sorted)-1)
+	return max(sorted[low]+(at-float64(low))*(sorted[high]-sorted[low]), 1e-3)
+}
+
+// answers are those to the operations of all slices of each side.
+type answers [2]answersSide
+
+type answersSide struct {
+	q      float64
+	values []answer // descending, those that a quantile may fall on
+	counts []int    // of each slice
+}
+
+type answer struct {
+	v     float64
+	slice int
+}
+
+func answersOf(all []duetSlice, q float64) *answers {
+	var a answers
+	for side := range a {
+		s := answersSide{q: q, counts: make([]int, len(all))}
+		for i, slice := range all {
+			for k := range slice {
+				for _, v := range slice[k][side].response {
+					s.values = append(s.values, answer{v, i})
+				}
+				s.counts[i] += len(slice[k][side].response)
+			}
+		}
+		slices.SortFunc(s.values, func(x, y answer) int { return cmp.Compare(y.v, x.v) })
+		a[side] = s
+	}
+	return &a
+}
+
+func (a *answers) worse(weight []int) float64 {
+	return math.Log(a[DuetHead].quantile(weight) / a[DuetBase].quantile(weight))
+}
+
+// quantile is by nearest rank, counted from the top, where the high percentiles are near.
+func (s *answersSide) quantile(weight []int) float64 {
+	n := 0
+	for i, w := range weight {
+		n += w * s.counts[i]
+	}
+	above := n - int(math.Ceil(s.q*float64(n)))
+	for _, v := range s.values {
+		if above -= weight[v.slice]; above < 0 {
+			return max(v.v, 1e-3)
+		}
+	}
+	return 1e-3 // of no operations: cannot be
+}
+
+// duetTally are the counts of all slices of each side, such as the failed ones of all.
+type duetTally [2]tallySide
+
+type tallySide struct{ of, all []float64 }
+
+func tallySlices(list []duetSlice, of func(*duetBlock) (n, all float64)) *duetTally {
+	var t duetTally
+	for side := range t {
+		t[side] = tallySide{make([]float64, len(list)), make([]float64, len(list))}
+		for i, s := range list {
+			for k := range s {
+				n, all := of(&s[k][side])
+				t[side].of[i] += n
+				t[side].all[i] += all
+			}
+		}
+	}
+	return &t
+}
+
+func (t *tallySide) sums(weight []int) (of, all float64) {
+	for i, w := range weight {
+		of += float64(w) * t.of[i]
+		all += float64(w) * t.all[i]
+	}
+	return of, all
+}
+
+func (t *tallySide) share(weight []int) float64 {
+	of, all := t.sums(weight)
+	return of / math.Max(all, 1)
+}
+
+// some is share with half an operation at least, of which there is a logarithm.
+func (t *tallySide) some(weight []int) float64 {
+	of, all := t.sums(weight)
+	return math.Max(of, 0.5) / math.Max(all, 1)
+}
