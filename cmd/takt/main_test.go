@@ -118,9 +118,18 @@ func targetOptions(ts *testscript.TestScript, args []string) (o target.Options) 
 	return o
 }
 
-// cmdExits is "exits CODE command…": run it and want this very exit code.
-func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
-	checkCode(ts, args[0], ts.Exec(args[1], args[2:]...))
+// cmdExits is "exits CODE command…": run it and want this very exit code, or with "!"
+// any other.
+func cmdExits(ts *testscript.TestScript, other bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	if !other {
+		checkCode(ts, args[0], err)
+		return
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && strconv.Itoa(exit.ExitCode()) == args[0] {
+		ts.Fatalf("exit code %s", args[0])
+	}
 }
 
 // cmdClosed is "closed CODE takt…": exits, with a standard output whose reader is gone.

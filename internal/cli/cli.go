@@ -28,6 +28,7 @@ type Env struct {
 	Abort          <-chan struct{}        // closed by the second
 
 	unstored io.Writer // where it is said that a run could not be kept; nil: Stderr
+	duet     *duetSide // of a run that is one side of a duet; nil: it has all its schedule
 	args     []string  // as Main was given them
 	settings *settings
 }

@@ -309,6 +309,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	if journal != nil {
 		plan.Journal = journal
 	}
+	l.env.duet.join(&plan)
 	report, err := engine.Run(ctx, plan)
 	ended()
 	if err != nil {
@@ -321,6 +322,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	l.noteEnd(ctx, report)
 	l.contrast(ctx, report)
 	l.demands.judge(report)
+	l.env.duet.over(report)
 	written := out.close(report)
 	if !l.noStore {
 		l.store.keep(l.env, report)
@@ -333,6 +335,9 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 // source makes the operations, with what each is to do where a list says so.
 func (l *load) source(ctx context.Context) (takt.Source, error) {
 	source, err := l.engine.Source()
+	if d := l.env.duet; d != nil && err == nil {
+		source, err = d.source(source, l.engine.Warmup)
+	}
 	if lister, ok := l.driver.(driver.Lister); ok && err == nil {
 		return lister.Source(ctx, source)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,26 +27,30 @@ type verify struct {
 	metrics    list
 	vary       list
 	series     series
+	duet       duet
 }
 
 func newVerify(env Env) *cobra.Command {
-	v := &verify{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), series: series{most: 24}}
+	v := &verify{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond, budget: time.Minute}}
 	c := &cobra.Command{
-		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --pairs N --base URL --head URL -- COMMAND…",
+		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --pairs N|--duet --base URL --head URL -- COMMAND…",
 		Short: "decide whether a change made the thing under test slower: exit code 0, 4 (slower) or 5 (not known)",
 		Long: `Without --base and --head the newest revision among the chosen runs is compared with
 each earlier one. With --pairs the command after -- is run in turn against both URLs.
+With --duet both URLs get its load in turn, block by block, which tells more in less time.
 The fields of filters are in takt help collate.`,
 		Example: `  takt verify -n 168h branch=main duration=30s
   takt verify --base before.json --head after.json
   takt verify --base version=1.2 --head version=1.3
-  takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
+  takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
+  takt verify --duet --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
 	}
 	addFlags(c, func(fs *goFlagSet) {
 		v.store.addFlags(fs)
 		v.choice.addFlags(fs)
 		v.addFlags(fs)
 		v.series.addFlags(fs)
+		v.duet.addFlags(fs)
 		v.outputs.addFlags(fs)
 	})
 	configurable(c)
@@ -55,7 +60,7 @@ The fields of filters are in takt help collate.`,
 }
 
 func (v *verify) addFlags(fs *goFlagSet) {
-	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with --pairs a target; repeatable")
+	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with --pairs and --duet a target; repeatable")
 	fs.Var(&v.head, "head", "what is judged: `RUN|FILTER|FILE|URL`; repeatable")
 	fs.Var(&v.metrics, "metric", "`METRIC` that decides beside errors, instead of p50, p99 and rate; repeatable")
 	fs.Var(&v.vary, "vary", "`VARIABLE`, flag or, of a history, label in which the runs may differ; repeatable")
@@ -68,6 +73,9 @@ func (v *verify) validate(args []string) (faults []error) {
 	v.options.Metrics, v.options.Lift = v.metrics, v.vary
 	faults = appendError(v.outputs.validate(), v.options.Validate())
 	faults = append(faults, v.idle()...)
+	if v.duet.on {
+		return append(faults, v.duet.validate(v, args)...)
+	}
 	if v.series.pairs != "" {
 		return append(faults, v.series.validate(v, args)...)
 	}
@@ -93,8 +101,13 @@ func (v *verify) idle() (faults []error) {
 	if v.env.typed("max-disturbed") && v.series.pairs == "" {
 		faults = append(faults, errors.New("--max-disturbed bounds the pairs of --pairs; leave it out, or give --pairs"))
 	}
+	for _, name := range []string{"block", "budget"} {
+		if v.env.typed(name) && !v.duet.on {
+			faults = append(faults, fmt.Errorf("--%s is for --duet; leave it out, or give --duet", name))
+		}
+	}
 	sides := slices.Concat(v.base, v.head)
-	if v.series.pairs == "" && (len(sides) == 0 || slices.ContainsFunc(sides, isFilter)) {
+	if v.series.pairs == "" && !v.duet.on && (len(sides) == 0 || slices.ContainsFunc(sides, isFilter)) {
 		return faults
 	}
 	for _, name := range []string{"last", "since"} {
@@ -139,6 +152,8 @@ func verdictOf(err error) error {
 
 func (v *verify) judge(ctx context.Context, args []string) (analysis.Judgement, error) {
 	switch {
+	case v.duet.on:
+		return v.duet.run(ctx, v, args)
 	case v.series.pairs != "":
 		return v.series.run(ctx, v, args)
 	case len(v.base) > 0:

@@ -72,7 +72,7 @@ func setsFlag(command []string, name string) bool {
 
 // run makes the pairs. A signal ends them with how many there are.
 func (s *series) run(ctx context.Context, v *verify, command []string) (analysis.Judgement, error) {
-	v.options.Lift = append(slices.Clone(v.options.Lift), "scheme", "host", "path", "apm_host")
+	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
 	b := s.block(ctx, v, command)
 	j, err := s.judge(b)
 	var signal *SignalError
@@ -81,6 +81,9 @@ func (s *series) run(ctx context.Context, v *verify, command []string) (analysis
 	}
 	return j, err
 }
+
+// placeVariables are those of the place of the target, in which the sides differ.
+func placeVariables() []string { return []string{"scheme", "host", "path", "apm_host"} }
 
 func (s *series) block(ctx context.Context, v *verify, command []string) *block {
 	b := &block{ctx: ctx, verify: v, command: command, disturbed: analysis.Disturbed{Most: s.disturbed}}

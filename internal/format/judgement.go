@@ -48,6 +48,9 @@ func judgementText(w io.Writer, j analysis.Judgement, color bool) error {
 	for _, c := range j.Comparisons {
 		p.linef("")
 		p.linef("%s", p.paint(bold, clean(against(j, c))))
+		if j.Duet != nil {
+			p.linef("%s", duetLine(j.Duet))
+		}
 		findings(p, c.Findings, c.Base.Name, j.Head.Name)
 	}
 	if len(j.Advice) > 0 {
@@ -77,10 +80,22 @@ func against(j analysis.Judgement, c analysis.Comparison) string {
 	switch c.Method {
 	case analysis.Paired:
 		n = plural(head, "pair")
+	case analysis.Sided:
+		n = duetSlices(j.Duet)
 	case analysis.Prediction:
 		n = "one run against " + plural(base, "run")
 	}
 	return fmt.Sprintf("%s against %s, %s: %s", revision(j.Head.Name), revision(c.Base.Name), n, c.Verdict)
+}
+
+// duetSlices says how much of a duet counts.
+func duetSlices(d *analysis.DuetFacts) string {
+	return fmt.Sprintf("duet of %s of %d pairs of blocks of %s ms", plural(d.Slices, "slice"), d.PerEach, short(d.BlockMS))
+}
+
+// duetLine says what of a duet is in no figure.
+func duetLine(d *analysis.DuetFacts) string {
+	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", human(d.Seconds*1e6), d.Operations, d.Guarded, short(d.GuardMS))
 }
 
 // paintWord has the colour of the word.

@@ -44,7 +44,7 @@ func Of(response, lag *hist.Histogram) Lateness {
 func (l Lateness) Bottleneck() bool { return l.Late >= lateAtLeast && l.Share > LateShare }
 
 // Many reports whether n late operations of so many are more than 1 %, and at least 10.
-func Many(n, of uint64) bool { return n >= lateAtLeast && float64(n) > lateShare*float64(of) }
+func Many(n, of uint64) bool { return n >= lateAtLeast && float64(n) > LateShare*float64(of) }
 
 // Doubtful reports whether lag p99 is above max(200 µs, 5 % of response p99).
 func (l Lateness) Doubtful() bool {

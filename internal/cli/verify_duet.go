@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+const (
+	duetWarmup = 2 * time.Second // of load before the first round: it shows how long a guard has to be
+	// duetSpend times its budget is what a duet sends at most, when blocks are left out.
+	duetSpend = 2
+	// fewestPerBlock is how many operations a block has to have on average: of fewer, many
+	// blocks have none.
+	fewestPerBlock = 3
+)
+
+// duet sends one schedule to both sides in turn, block by block.
+type duet struct {
+	on     bool
+	block  time.Duration
+	budget time.Duration
+}
+
+func (d *duet) addFlags(fs *goFlagSet) {
+	fs.BoolVar(&d.on, "duet", false, "send the load of the command after -- to base and head in turn, in blocks of some milliseconds, so that both see the same machine")
+	fs.Var((*schedule.DurationValue)(&d.block), "block", "`TIME` of a block of --duet, 20ms to 200ms")
+	fs.Var((*schedule.DurationValue)(&d.budget), "budget", "`TIME` of load that --duet may use; it ends earlier when it can conclude")
+}
+
+func (d *duet) validate(v *verify, command []string) (faults []error) {
+	if v.series.pairs != "" {
+		faults = append(faults, errors.New("--duet and --pairs are two ways to compare; give one of them"))
+	}
+	faults = append(faults, unjoin(v.options.CheckDuet(d.block, d.budget, ""))...)
+	if len(v.base) != 1 || len(v.head) != 1 {
+		faults = append(faults, errors.New("--duet needs one --base URL and one --head URL"))
+	}
+	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
+		faults = append(faults, errors.New("--duet needs the command to run, behind --, without the URL: -- http --rate 500/s -z 5s"))
+	}
+	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
+		if setsFlag(command, name) {
+			faults = append(faults, fmt.Errorf("--%s has no use in a duet, which decides itself when each side sends what; leave it out", name))
+		}
+	}
+	return faults
+}
+
+// run plays the duet. A signal ends it without a judgement.
+func (d *duet) run(ctx context.Context, v *verify, command []string) (analysis.Judgement, error) {
+	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
+	p := &play{duet: d, ctx: ctx, verify: v, command: command}
+	p.run = p.round
+	j, err := p.judge()
+	var signal *SignalError
+	if err != nil && errors.As(context.Cause(ctx), &signal) {
+		err = &exitError{exitSignal + signal.Number, fmt.Errorf("%w after %v of load; a duet keeps no runs", signal, p.spent.Round(time.Second))}
+	}
+	return j, err
+}
+
+// play is a duet under way.
+type play struct {
+	*duet
+	ctx     context.Context
+	verify  *verify
+	command []string
+	run     func(number uint64, most time.Duration) (analysis.DuetRound, [2]*analysis.Run, error)
+
+	plan     *analysis.Duet
+	rounds   int
+	spent    time.Duration // of load, without that to warm up
+	replaced analysis.Disturbed
+}
+
+// judge plays rounds until they can be judged.
+func (p *play) judge() (analysis.Judgement, error) {
+	if err := p.warmUp(); err != nil {
+		return analysis.Judgement{}, err
+	}
+	for {
+		p.rounds++
+		r, sides, err := p.run(uint64(p.rounds), 0)
+		if err != nil {
+			return analysis.Judgement{}, err
+		}
+		p.spent += r.End - r.Warmup
+		last := p.spent >= duetSpend*p.budget
+		if fit, err := p.fit(sides); err != nil {
+			return analysis.Judgement{}, err
+		} else if fit {
+			r.Guard = p.plan.Guard
+			p.plan.Add(r)
+		}
+		if why := p.plan.GiveUp(p.spent); why != "" {
+			return analysis.Judgement{}, &analysis.UnfitError{Why: why}
+		}
+		step := p.plan.Next(last)
+		p.progress(step.Forecast)
+		switch {
+		case step.Done:
+			step.Judgement.Note(p.replaced)
+			return *step.Judgement, nil
+		case last:
+			return analysis.Judgement{}, &analysis.UnfitError{Why: fmt.Sprintf("of %v of load only %v counts, too little to tell anything: quieten the machine, lower the rate, or raise --budget", p.spent, p.plan.Load())}
+		}
+	}
+}
+
+// warmUp plays a round that does not count: caches are cold in it. It shows how long the
+// guard has to be, and whether the others could be judged.
+func (p *play) warmUp() error {
+	r, sides, err := p.run(0, duetWarmup)
+	if err != nil {
+		return err
+	}
+	for _, run := range sides {
+		if run.InvalidOnly() {
+			run.Unfit = "" // it does not count
+		}
+	}
+	if err := p.verify.options.Check(*sides[0], *sides[1]); err != nil {
+		return err
+	}
+	if p.plan, err = analysis.NewDuet(p.block, p.budget, sides[0].Kind, p.verify.options); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	r.Guard = r.GuardOf()
+	p.plan.Guard = r.Guard
+	if n := r.PerBlock(); n < fewestPerBlock {
+		return &exitError{exitUsage, fmt.Errorf("a block of %v has %.2g operations behind its guard of %v, and %d are the least; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock)}
+	}
+	if r.End-r.Warmup < 2*p.block {
+		return &exitError{exitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration behind --", r.End-r.Warmup, 2*p.block)}
+	}
+	p.announce()
+	return nil
+}
+
+func (p *play) announce() {
+	var looks []string
+	for _, n := range p.plan.Looks {
+		looks = append(looks, p.plan.LoadOf(n).String())
+	}
+	fmt.Fprintf(p.verify.env.Stderr, "verify: blocks of %v in turn, the first %v of each not counted; looks after %s of load\n",
+		p.block, p.plan.Guard.Round(10*time.Microsecond), strings.Join(looks, ", "))
+}
+
+func (p *play) progress(forecast string) {
+	c := p.plan.Counts()
+	line := fmt.Sprintf("verify: round %d: %v of load count", p.rounds, p.plan.Load().Round(10*time.Millisecond))
+	if c.LatePairs > 0 {
+		line += fmt.Sprintf(", the generator was late in %d of %d pairs of blocks", c.LatePairs, c.LatePairs+c.Pairs+c.EmptyPairs)
+	}
+	if forecast != "" {
+		line += "; " + forecast
+	}
+	fmt.Fprintln(p.verify.env.Stderr, line)
+}
+
+// fit reports whether a round counts. One that is invalid for another reason than a late
+// generator, which pairs of blocks are left out for, is replaced.
+func (p *play) fit(sides [2]*analysis.Run) (bool, error) {
+	base, head := sides[0], sides[1]
+	if !base.InvalidOnly() && !head.InvalidOnly() {
+		return true, p.verify.options.Check(*base, *head)
+	}
+	side, run, counted := "base", base, &p.replaced.Base
+	if head.InvalidOnly() {
+		side, run, counted = "head", head, &p.replaced.Head
+	}
+	*counted++
+	if p.replaced.Total() > 2+p.rounds/2 {
+		return false, &analysis.UnfitError{Why: fmt.Sprintf("%d of %d rounds were invalid", p.replaced.Total(), p.rounds), Runs: []analysis.Run{*run}}
+	}
+	fmt.Fprintf(p.verify.env.Stderr, "verify: %s: %s; this round does not count\n", side, run.Unfit)
+	return false, nil
+}
+
+// round runs both sides at once, in this process.
+func (p *play) round(number uint64, most time.Duration) (r analysis.DuetRound, runs [2]*analysis.Run, err error) {
+	ctx, fail := context.WithCancelCause(p.ctx)
+	defer fail(nil)
+	both := newMeeting()
+	r.Deal = analysis.Deal{Block: p.block, Seed: number}
+	var sides [2]*duetSide
+	var all sync.WaitGroup
+	for i, url := range []string{p.verify.base[0], p.verify.head[0]} {
+		d := &duetSide{side: i, deal: r.Deal, most: most, meet: both}
+		sides[i] = d
+		all.Go(func() {
+			if err := p.side(ctx, d, url); err != nil {
+				fail(err) // the other side must not wait for this one
+			}
+		})
+	}
+	all.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return r, runs, err
+	}
+	r.Warmup, r.End = sides[0].warmup, sides[0].end
+	for i, d := range sides {
+		run := analysis.DuetRunOf(d.report)
+		runs[i], r.Ops[i] = &run, d.ops
+	}
+	return r, runs, nil
+}
+
+// side runs one side.
+func (p *play) side(ctx context.Context, d *duetSide, url string) error {
+	name := []string{"base", "head"}[d.side]
+	var stderr bytes.Buffer
+	env := p.verify.env
+	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.duet = strings.NewReader(""), io.Discard, &stderr, ctx, d
+	words := append(slices.Clone(p.command), "--progress", "none", "--no-store", "--label", "side="+name, url)
+	code := Main(env, words)
+	if code != exitOK && code != exitInvalid { // --strict of an invalid run
+		return &exitError{code, fmt.Errorf("the %s run against %s ended with exit code %d:\n%s", name, hidePassword(url), code, strings.TrimSpace(stderr.String()))}
+	}
+	if d.report == nil {
+		return fmt.Errorf("the %s run made no report; is %q a load command?", name, p.command[0])
+	}
+	return d.complete()
+}
