@@ -108,6 +108,16 @@ func (d *Duet) Add(r DuetRound) int {
 	return c.Pairs
 }
 
+// LeaveOut counts a round that is not added, since the run of that side was invalid.
+func (d *Duet) LeaveOut(side int) {
+	d.counts.Rounds++
+	if side == DuetHead {
+		d.counts.BadHead++
+	} else {
+		d.counts.BadBase++
+	}
+}
+
 // slices are the whole ones that there are so far.
 func (d *Duet) slices() (all []duetSlice) {
 	n := slicePairsOf(d.Block)
@@ -192,12 +202,12 @@ func (d *Duet) offered(all []duetSlice) (per [2]float64) {
 		for k := range s {
 			pairs++
 			for side := range per {
-				per[side] += float64(s[k][side].scheduled())
+				per[side] += float64(s[k][side].scheduled() + s[k][side].guarded)
 			}
 		}
 	}
 	for side := range per {
-		per[side] /= pairs * (d.Block - d.Guard).Seconds()
+		per[side] /= pairs * d.Block.Seconds()
 	}
 	return per
 }

@@ -135,6 +135,9 @@ func (c DuetCounts) advice() (list []string) {
 			list = append(list, "chance does not explain why the generator was late mostly in blocks of "+side+": this side disturbs it, and the blocks that count may flatter this side")
 		}
 	}
+	if n := c.BadBase + c.BadHead; n > 0 {
+		list = append(list, fmt.Sprintf("%s left out, since a run was invalid: base %d, head %d", count(n, "round was", "rounds were"), c.BadBase, c.BadHead))
+	}
 	if c.EmptyPairs > 0 {
 		list = append(list, fmt.Sprintf("%s left out, since no answer came to a block; raise --block", count(c.EmptyPairs, "pair of blocks was", "pairs of blocks were")))
 	}

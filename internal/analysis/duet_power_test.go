@@ -96,30 +96,42 @@ func TestDuetFalseAlarmsAndPower(t *testing.T) {
 	dependent.serial, dependent.tails = 0.9, false // over 10 blocks, half a second to a second
 	busy.block, busy.spikes, busy.serial, busy.op = 0.3, 3, 0.5, 0.3
 	for _, m := range []struct {
-		name  string
-		stage stage
-		found float64 // of +13 %, at least
+		name   string
+		stage  stage
+		found  float64 // of +13 %, at least
+		ok     float64 // of the same by p50, at least
+		within float64 // seconds of load, on average
 	}{
-		{"quiet", quiet, 0.95},
-		{"dependent", dependent, 0.95},
-		{"busy", busy, 0.1},
+		{"quiet", quiet, 0.95, 0.95, 30},
+		{"dependent", dependent, 0.95, 0.6, 50},
+		{"busy", busy, 0, 0, 60},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range []struct {
-				change float64
-				ok     float64 // at most
-				least  float64 // regressed
-				most   float64
+				metrics []string
+				change  float64
+				right   Word
+				wrong   []Word
+				least   float64
 			}{
-				{0, 1, 0, 0.05},
-				{0.05, 0.05, 0, 0.05},
-				{0.13, 0.05, m.found, 1},
+				{nil, 0, OK, []Word{Regressed}, 0}, // p99 stays open
+				{nil, 0.05, Inconclusive, []Word{Regressed, OK}, 0},
+				{nil, 0.13, Regressed, []Word{OK}, m.found},
+				{[]string{"p50"}, 0, OK, []Word{Regressed}, m.ok},
+				{[]string{"p50"}, 0.13, Regressed, []Word{OK}, m.found},
 			} {
-				got, load := m.stage.words(t, c.change, *duetSeries)
-				t.Logf("%+.0f %%: %.1f %% ok, %.1f %% regressed, after %.0f s", 100*c.change, 100*got[OK], 100*got[Regressed], load)
-				if got[Regressed] < c.least || got[Regressed] > c.most || got[OK] > c.ok {
-					t.Errorf("%+.0f %%: %v; want regressed %v to %v, ok %v at most", 100*c.change, got, c.least, c.most, c.ok)
+				o := DefaultOptions()
+				o.Metrics = c.metrics
+				got, load := m.stage.words(t, c.change, *duetSeries, o)
+				t.Logf("%v %+.0f %%: %.1f %% ok, %.1f %% regressed, after %.0f s", c.metrics, 100*c.change, 100*got[OK], 100*got[Regressed], load)
+				for _, word := range c.wrong {
+					if got[word] > 0.05 {
+						t.Errorf("%v %+.0f %%: %v are %s", c.metrics, 100*c.change, got[word], word)
+					}
+				}
+				if got[c.right] < c.least || c.least > 0 && load > m.within {
+					t.Errorf("%v %+.0f %%: %v are %s, want %v, after %v s, want %v", c.metrics, 100*c.change, got[c.right], c.right, c.least, load, m.within)
 				}
 			}
 		})
@@ -127,11 +139,11 @@ func TestDuetFalseAlarmsAndPower(t *testing.T) {
 }
 
 // words are the shares of the words of so many duets, and the load that one took.
-func (w stage) words(t *testing.T, change float64, series int) (share map[Word]float64, load float64) {
+func (w stage) words(t *testing.T, change float64, series int, o Options) (share map[Word]float64, load float64) {
 	count := map[Word]int{}
 	for i := range uint64(series) {
 		w.r, w.change, w.own, w.shared = rand.New(rand.NewPCG(i, math.Float64bits(change))), change, [2]float64{}, 0
-		j := w.play(t, time.Minute, DefaultOptions())
+		j := w.play(t, time.Minute, o)
 		count[j.Verdict]++
 		load += j.Duet.Seconds / float64(series)
 	}

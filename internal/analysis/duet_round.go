@@ -58,15 +58,17 @@ type DuetRound struct {
 // DuetCounts say what became of the blocks and operations of a duet.
 type DuetCounts struct {
 	Rounds     int    `json:"rounds"`
-	Pairs      int    `json:"pairs"`       // of blocks, that count
-	CleanPairs int    `json:"clean_pairs"` // of them, that count for percentiles above p75 too
-	LatePairs  int    `json:"late_pairs"`  // of blocks left out, since the generator was late in them
-	LateBase   int    `json:"late_base"`   // blocks of base in which the generator was late
-	LateHead   int    `json:"late_head"`   // blocks of head in which it was
-	EmptyPairs int    `json:"empty_pairs"` // of blocks left out, since no answer came to a block
-	Operations uint64 `json:"operations"`  // that count
-	Guarded    uint64 `json:"guarded"`     // operations sent in the guard, which are not counted
-	Overlapped uint64 `json:"overlapped"`  // operations that count, due while the other side was still busy
+	BadBase    int    `json:"invalid_base"` // rounds left out, since the run of base was invalid
+	BadHead    int    `json:"invalid_head"` // rounds left out, since only that of head was
+	Pairs      int    `json:"pairs"`        // of blocks, that count
+	CleanPairs int    `json:"clean_pairs"`  // of them, that count for percentiles above p75 too
+	LatePairs  int    `json:"late_pairs"`   // of blocks left out, since the generator was late in them
+	LateBase   int    `json:"late_base"`    // blocks of base in which the generator was late
+	LateHead   int    `json:"late_head"`    // blocks of head in which it was
+	EmptyPairs int    `json:"empty_pairs"`  // of blocks left out, since no answer came to a block
+	Operations uint64 `json:"operations"`   // that count
+	Guarded    uint64 `json:"guarded"`      // operations sent in the guard, which are not counted
+	Overlapped uint64 `json:"overlapped"`   // operations that count, due while the other side was still busy
 
 	only Disturbed // pairs with one late block, by its side
 }
@@ -74,6 +76,8 @@ type DuetCounts struct {
 // add adds those of a round.
 func (c *DuetCounts) add(o DuetCounts) {
 	c.Rounds += o.Rounds
+	c.BadBase += o.BadBase
+	c.BadHead += o.BadHead
 	c.Pairs += o.Pairs
 	c.CleanPairs += o.CleanPairs
 	c.LatePairs += o.LatePairs
@@ -119,36 +123,42 @@ func (p *duetPair) clean() bool {
 	return !p[DuetBase].isLate(verdict.LateShare) && !p[DuetHead].isLate(verdict.LateShare)
 }
 
-// pairs are the pairs of blocks that count, in order. A pair with a block in which the
+// pairs are the pairs of blocks that count, in order, and what became of all. A pair with a block in which the
 // generator was late is left out, and so is a pair with a block without an answer. What of an operation
 // comes later than its block still belongs to it: it goes by the instant at which it was due.
 func (r DuetRound) pairs() (kept []duetPair, c DuetCounts) {
 	all := r.deal()
 	c.Rounds = 1
 	for i := range all {
-		p := &all[i]
-		late := c.late(p)
-		c.Guarded += uint64(p[DuetBase].guarded + p[DuetHead].guarded)
-		switch {
-		case late:
-			c.LatePairs++
-			continue
-		case len(p[DuetBase].response) == 0 || len(p[DuetHead].response) == 0:
-			c.EmptyPairs++
-			continue
+		if p := &all[i]; c.count(p) {
+			kept = append(kept, *p)
 		}
-		c.Pairs++
-		if p.clean() {
-			c.CleanPairs++
-		}
-		for side := range p {
-			c.Operations += uint64(p[side].scheduled())
-			c.Overlapped += uint64(p[side].overlapped)
-			slices.Sort(p[side].response)
-		}
-		kept = append(kept, *p)
 	}
 	return kept, c
+}
+
+// count counts a pair of blocks, and reports whether it counts for the figures.
+func (c *DuetCounts) count(p *duetPair) bool {
+	late := c.late(p)
+	c.Guarded += uint64(p[DuetBase].guarded + p[DuetHead].guarded)
+	switch {
+	case late:
+		c.LatePairs++
+		return false
+	case len(p[DuetBase].response) == 0 || len(p[DuetHead].response) == 0:
+		c.EmptyPairs++
+		return false
+	}
+	c.Pairs++
+	if p.clean() {
+		c.CleanPairs++
+	}
+	for side := range p {
+		c.Operations += uint64(p[side].scheduled())
+		c.Overlapped += uint64(p[side].overlapped)
+		slices.Sort(p[side].response)
+	}
+	return true
 }
 
 // late counts a pair in which the generator was late, and reports whether it was.

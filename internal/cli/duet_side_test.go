@@ -162,8 +162,8 @@ func TestPlayLeavesOutInvalidRounds(t *testing.T) {
 		}
 		j, err := p.judge()
 		switch {
-		case c.want == "" && (err != nil || j.Disturbed.Head != 2 || !strings.Contains(said.String(), "verify: head: the run is invalid")):
-			t.Errorf("%+v, %v, %s", j.Disturbed, err, said)
+		case c.want == "" && (err != nil || j.Duet.BadHead != 2 || j.Duet.BadBase != 0 || j.Duet.Rounds != 5 || !strings.Contains(said.String(), "verify: head: the run is invalid")):
+			t.Errorf("%+v, %v, %s", j.Duet, err, said)
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%v, want %s", err, c.want)
 		}

@@ -53,6 +53,9 @@ func (d *duet) validate(v *verify, command []string) (faults []error) {
 			faults = append(faults, fmt.Errorf("--%s has no use in a duet, which decides itself when each side sends what; leave it out", name))
 		}
 	}
+	if slices.ContainsFunc(command, func(word string) bool { return strings.HasPrefix(word, "-o") || strings.HasPrefix(word, "--output") }) {
+		faults = append(faults, errors.New("-o stands behind --, and both sides would write to the same file; leave it out"))
+	}
 	return faults
 }
 
@@ -77,10 +80,9 @@ type play struct {
 	command []string
 	run     func(number uint64, most time.Duration) (analysis.DuetRound, [2]*analysis.Run, error)
 
-	plan     *analysis.Duet
-	rounds   int
-	spent    time.Duration // of load, without that to warm up
-	replaced analysis.Disturbed
+	plan   *analysis.Duet
+	rounds int
+	spent  time.Duration // of load, without that to warm up
 }
 
 // judge plays rounds until they can be judged.
@@ -109,7 +111,6 @@ func (p *play) judge() (analysis.Judgement, error) {
 		p.progress(step.Forecast)
 		switch {
 		case step.Done:
-			step.Judgement.Note(p.replaced)
 			return *step.Judgement, nil
 		case last:
 			return analysis.Judgement{}, &analysis.UnfitError{Why: fmt.Sprintf("of %v of load only %v counts, too little to tell anything: quieten the machine, lower the rate, or raise --budget", p.spent, p.plan.Load())}
@@ -175,16 +176,24 @@ func (p *play) fit(sides [2]*analysis.Run) (bool, error) {
 	if !base.InvalidOnly() && !head.InvalidOnly() {
 		return true, p.verify.options.Check(*base, *head)
 	}
-	side, run, counted := "base", base, &p.replaced.Base
-	if head.InvalidOnly() {
-		side, run, counted = "head", head, &p.replaced.Head
+	side := analysis.DuetBase
+	if !base.InvalidOnly() {
+		side = analysis.DuetHead
 	}
-	*counted++
-	if p.replaced.Total() > 2+p.rounds/2 {
-		return false, &analysis.UnfitError{Why: fmt.Sprintf("%d of %d rounds were invalid", p.replaced.Total(), p.rounds), Runs: []analysis.Run{*run}}
+	p.plan.LeaveOut(side)
+	if c := p.plan.Counts(); c.BadBase+c.BadHead > 2+p.rounds/2 {
+		return false, &analysis.UnfitError{Why: fmt.Sprintf("%d of %d rounds were invalid", c.BadBase+c.BadHead, p.rounds), Runs: []analysis.Run{*sides[side]}}
 	}
-	fmt.Fprintf(p.verify.env.Stderr, "verify: %s: %s; this round does not count\n", side, run.Unfit)
+	fmt.Fprintf(p.verify.env.Stderr, "verify: %s: %s; this round does not count\n", sideName(side), sides[side].Unfit)
 	return false, nil
+}
+
+// sideName is that of analysis.DuetBase or DuetHead.
+func sideName(side int) string {
+	if side == analysis.DuetHead {
+		return "head"
+	}
+	return "base"
 }
 
 // round runs both sides at once, in this process.
@@ -218,7 +227,7 @@ func (p *play) round(number uint64, most time.Duration) (r analysis.DuetRound, r
 
 // side runs one side.
 func (p *play) side(ctx context.Context, d *duetSide, url string) error {
-	name := []string{"base", "head"}[d.side]
+	name := sideName(d.side)
 	var stderr bytes.Buffer
 	env := p.verify.env
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.duet = strings.NewReader(""), io.Discard, &stderr, ctx, d
