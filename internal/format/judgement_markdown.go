@@ -13,6 +13,9 @@ func judgementMarkdown(w io.Writer, j analysis.Judgement) error {
 	fmt.Fprintf(&b, "### takt verify: %s\n\n%s\n", j.Verdict, escape(clean(verdictLine(j))))
 	for _, c := range j.Comparisons {
 		fmt.Fprintf(&b, "\n**%s**\n\n", escape(clean(against(j, c))))
+		if j.Duet != nil {
+			fmt.Fprintf(&b, "%s\n\n", escape(clean(duetLine(j.Duet))))
+		}
 		markdownFindings(&b, c.Findings, c.Base.Name, j.Head.Name)
 	}
 	if len(j.Advice) > 0 {

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/analysis"
@@ -61,7 +62,30 @@ func judgements(t *testing.T) map[string]analysis.Judgement {
 			}
 		}),
 		"hostile": hostile,
+		"duet":    duetted(t),
 	}
+}
+
+// duetted is a duet whose head takes 1.1 ms and base 1 ms.
+func duetted(t *testing.T) analysis.Judgement {
+	t.Helper()
+	const ms = time.Millisecond
+	d, err := analysis.NewDuet(50*ms, time.Minute, "http", analysis.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Guard = 5 * ms
+	r := analysis.DuetRound{Deal: analysis.Deal{Block: 50 * ms, Seed: 1}, Guard: d.Guard, End: 15 * time.Second}
+	for due := time.Duration(0); due < r.End; due += 10 * ms {
+		side := r.Side(r.Number(due))
+		op := analysis.DuetOp{Due: due, Done: due + ms + time.Duration(side)*ms/10}
+		if side == analysis.DuetHead && due < 100*ms {
+			op.Lag = 2 * ms
+		}
+		r.Ops[side] = append(r.Ops[side], op)
+	}
+	d.Add(r)
+	return *d.Next(true).Judgement
 }
 
 func judgementAs(t *testing.T, j analysis.Judgement, name string, color bool) string {
