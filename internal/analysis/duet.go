@@ -100,12 +100,11 @@ func loadOf(block time.Duration, slices int) time.Duration {
 // LoadOf is the load that so many slices take.
 func (d *Duet) LoadOf(slices int) time.Duration { return loadOf(d.Block, slices) }
 
-// Add adds what a round gave, and says how many pairs of its blocks count.
-func (d *Duet) Add(r DuetRound) int {
+// Add adds a round.
+func (d *Duet) Add(r DuetRound) {
 	kept, c := r.pairs()
 	d.pairs = append(d.pairs, kept...)
 	d.counts.add(c)
-	return c.Pairs
 }
 
 // LeaveOut counts a round that is not added, since the run of that side was invalid.
@@ -118,7 +117,7 @@ func (d *Duet) LeaveOut(side int) {
 	}
 }
 
-// slices are the whole ones that there are so far.
+// slices are the complete ones so far.
 func (d *Duet) slices() (all []duetSlice) {
 	n := slicePairsOf(d.Block)
 	for i := n; i <= len(d.pairs); i += n {
@@ -127,41 +126,48 @@ func (d *Duet) slices() (all []duetSlice) {
 	return all
 }
 
-// Load is how much load counts so far.
+// Load is the load that counts so far.
 func (d *Duet) Load() time.Duration { return time.Duration(len(d.pairs)) * 2 * d.Block }
 
 // Counts are those of all rounds so far.
 func (d *Duet) Counts() DuetCounts { return d.counts }
 
-// Next says how to go on after a round; last: none can follow, so this is the last look.
+// Next says how to go on after a round; last: no other round can follow.
 func (d *Duet) Next(last bool) Step {
 	all := d.slices()
-	have := len(all)
-	due := 0
-	for _, n := range d.Looks {
-		if n <= have {
-			due++
-		}
-	}
+	due := d.due(len(all))
 	last = last || due == len(d.Looks)
-	if have < 2 {
-		return Step{Forecast: d.forecast(nil, have)}
+	if len(all) < 2 {
+		return Step{Forecast: d.forecast(nil, len(all))}
 	}
 	gates := d.gates(all)
 	if due <= d.looked && !last {
-		return Step{Forecast: d.forecast(gates, have)}
+		return Step{Forecast: d.forecast(gates, len(all))}
 	}
 	d.looked = due
+	return d.look(gates, all, last)
+}
+
+// due is how many of the looks so many slices are enough for.
+func (d *Duet) due(have int) (n int) {
+	for n < len(d.Looks) && d.Looks[n] <= have {
+		n++
+	}
+	return n
+}
+
+// look seeks a conclusion, or whether to give up.
+func (d *Duet) look(gates []gate, all []duetSlice, last bool) Step {
 	j := d.judge(gates, all)
 	s := Step{Judgement: &j, Done: last || j.Verdict != Inconclusive}
 	if s.Done {
 		return s
 	}
-	s.Forecast = d.forecast(gates, have)
-	if stuck := d.stuck(gates, have); stuck != "" {
+	s.Forecast = d.forecast(gates, len(all))
+	if stuck := d.stuck(gates, len(all)); stuck != "" {
 		s.Done, j.Futile = true, true
 		j.Advice = append([]string{fmt.Sprintf("ended after %v of load, for the %v of --budget would most probably not conclude about %s either",
-			d.load(have), d.load(d.Looks[len(d.Looks)-1]), stuck)}, j.Advice...)
+			d.load(len(all)), d.load(d.Looks[len(d.Looks)-1]), stuck)}, j.Advice...)
 	}
 	return s
 }
@@ -177,15 +183,7 @@ func (d *Duet) gates(all []duetSlice) (gates []gate) {
 }
 
 func (d *Duet) gate(name string, all []duetSlice) gate {
-	metric, _ := MetricOf(name)
-	g := gate{sign: 1, bound: math.Log1p(d.Options.Tolerance)}
-	g.Metric, g.Unit, g.Better, g.Absolute = name, metric.Unit, "lower", metric.Unit == Percent
-	if metric.Higher {
-		g.sign, g.Better = -1, "higher"
-	}
-	if metric.Unit == Percent {
-		g.bound = d.Options.ErrorTolerance
-	}
+	g := gateOf(name, d.Options, false)
 	g.s, g.Base, g.Head = shiftOfSlices(name, all)
 	if name == "rate" {
 		per := d.offered(all)
@@ -265,8 +263,8 @@ func muddleDuet(gates []gate, o Options) (reasons []string) {
 	return muddleBy(gates, muddled(gates[i].Base, gates[i].Head, "base", "head", o))
 }
 
-// DuetRunOf is what a duet sees of the report of a side. That the generator was late is no
-// fault of the whole run: the blocks in which it was are left out.
+// DuetRunOf is what a duet sees of the report of a side. A late generator does not make the
+// whole run invalid: Add leaves out the blocks in which the generator was late.
 func DuetRunOf(r *takt.Report) Run {
 	late := func(w takt.Warning) bool { return w.Code == "generator_bottleneck" }
 	others := []string{"accounting", "generator_behind", "generator_held", "generator_saturated", "host_limit"}

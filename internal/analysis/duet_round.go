@@ -123,9 +123,9 @@ func (p *duetPair) clean() bool {
 	return !p[DuetBase].isLate(verdict.LateShare) && !p[DuetHead].isLate(verdict.LateShare)
 }
 
-// pairs are the pairs of blocks that count, in order, and what became of all. A pair with a block in which the
-// generator was late is left out, and so is a pair with a block without an answer. What of an operation
-// comes later than its block still belongs to it: it goes by the instant at which it was due.
+// pairs are the pairs of blocks that count, in order, and what became of all pairs. A pair
+// is left out if the generator was late in one of its blocks, or one has no answer at all.
+// The due instant decides to which block an operation belongs, however late it ends.
 func (r DuetRound) pairs() (kept []duetPair, c DuetCounts) {
 	all := r.deal()
 	c.Rounds = 1

@@ -81,9 +81,18 @@ type gate struct {
 	muddled bool    // by errors: more runs would not help
 }
 
-// newGate compares logarithms, and percentages as they are, since zero has none; absolute
-// asks for that with other metrics.
+// newGate is gateOf with the evidence of runs.
 func newGate(name string, m match, o Options, absolute bool) gate {
+	g := gateOf(name, o, absolute)
+	base, head := valuesOf(m.base, name), valuesOf(m.head, name)
+	g.Base, g.Head = medianOf(base), medianOf(head)
+	g.s, g.sd = shiftOf(m.method(), g.worse(base), g.worse(head))
+	return g
+}
+
+// gateOf compares logarithms, and percentages as they are, since zero has none; absolute
+// asks for that with other metrics.
+func gateOf(name string, o Options, absolute bool) gate {
 	metric, _ := MetricOf(name)
 	g := gate{sign: 1, bound: math.Log1p(o.Tolerance)}
 	g.Metric, g.Unit, g.Better, g.Absolute = name, metric.Unit, "lower", absolute || metric.Unit == Percent
@@ -93,9 +102,6 @@ func newGate(name string, m match, o Options, absolute bool) gate {
 	if metric.Unit == Percent {
 		g.bound = o.ErrorTolerance
 	}
-	base, head := valuesOf(m.base, name), valuesOf(m.head, name)
-	g.Base, g.Head = medianOf(base), medianOf(head)
-	g.s, g.sd = shiftOf(m.method(), g.worse(base), g.worse(head))
 	return g
 }
 
