@@ -40,7 +40,7 @@ func recordedOps(rnd *rand.Rand, seconds, n int, late time.Duration) []recordedO
 		o.result.Phases[0] = time.Duration(rnd.IntN(3)) * time.Millisecond
 		switch rnd.IntN(50) {
 		case 0:
-			o.event.Outcome = record.Dropped
+			o.event.Outcome, o.event.Done = record.Dropped, o.event.Due // in time
 			o.result = nil
 		case 1:
 			o.event.Outcome = record.UnfinishedQueued

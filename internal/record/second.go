@@ -45,7 +45,7 @@ type Counted struct {
 	Queued     verdict.Held      `json:"queued"`
 	All        verdict.Held      `json:"all"`
 	Drops      verdict.Drops     `json:"drops,omitzero"`
-	Blind      uint64            `json:"blind,omitempty"` // dropped without a look at all connections
+	Blind      uint64            `json:"blind,omitempty"`  // dropped without a look at all connections
 	Course     [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
 	LastDone   time.Duration     `json:"last_done"`
 	Bytes      takt.Bytes        `json:"bytes"`
