@@ -13,7 +13,7 @@ import (
 // file, and the tests of this package are built with the copy. It takes minutes.
 func TestMutants(t *testing.T) {
 	if os.Getenv("TAKT_MUTANTS") == "" {
-		t.Skip("builds the engine with seven faults, which takes minutes: TAKT_MUTANTS=1, and make soak")
+		t.Skip("builds the engine with eight faults, which takes minutes: TAKT_MUTANTS=1, and make soak")
 	}
 	for _, m := range []struct{ name, file, from, to string }{
 		{"a clamp put back", "engine/loop_conn_linux.go",
@@ -30,6 +30,8 @@ func TestMutants(t *testing.T) {
 			"n, ok := l.write(c, request)\n", "n, ok := l.write(c, request)\n\tif c.op.Seq%64 == 63 && ok {\n\t\tl.write(c, request)\n\t}\n"},
 		{"a percentile of the wrong window", "record/set.go",
 			"if e.Due < s.cfg.Warmup {", "if e.Done < s.cfg.Warmup {"},
+		{"a journal that counts a second twice", "record/second.go",
+			"s.counts, Warm: s.warm, Received", "takt.Counts{OK: 2 * s.counts.OK, Failed: s.counts.Failed}, Warm: s.warm, Received"},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant(t, m.file, m.from, m.to) })
 	}

@@ -79,11 +79,16 @@ func generate(seed uint64) *Scenario {
 		Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: 5 * time.Second,
 		Service: between(r, 20*time.Microsecond, 5*time.Millisecond), Body: r.IntN(3000),
 	}
-	if r.IntN(24) == 0 {
+	switch r.IntN(24) {
+	case 0:
 		sc.trusted(r)
 		return sc
+	case 1:
+		sc.run(r)
+		sc.long(r)
+	default:
+		sc.run(r)
 	}
-	sc.run(r)
 	if r.IntN(4) > 0 {
 		for range 1 + r.IntN(4) {
 			sc.inject(r)
@@ -99,6 +104,20 @@ func (sc *Scenario) trusted(r *rand.Rand) {
 	sc.Connections, sc.Service = 3+r.IntN(10), between(r, 40*time.Microsecond, 100*time.Microsecond)
 	sc.Pacing = []string{"default", "precise"}[r.IntN(2)]
 	sc.Stray = between(r, 1e-4, 5e-4)
+}
+
+// long makes it a run of some seconds, which are what a journal keeps.
+func (sc *Scenario) long(r *rand.Rand) {
+	if sc.Rate == 0 {
+		sc.Requests = uint64(2000 + r.IntN(2000))
+		sc.Service = between(r, 2*time.Millisecond, 10*time.Millisecond)
+		sc.Connections = 1 + sc.Connections/6
+	}
+	sc.Rate = min(sc.Rate, 400)
+	sc.Duration = between(r, 2*time.Second, 5*time.Second)
+	if sc.Warmup > 0 {
+		sc.Warmup = between(r, 0, 2*time.Second)
+	}
 }
 
 // run chooses the load. What comes of it is at most a few thousand operations.

@@ -109,6 +109,7 @@ func run(seed uint64, sc *Scenario) *Outcome {
 		}
 		w.origin = rep.StartedAt.Sub(w.base)
 		k.check(w, rep)
+		k.journal(w, rep)
 	}
 	return &Outcome{
 		Seed: seed, Scenario: sc, Operations: len(k.rows), Calls: w.trace.calls, Injected: k.injected,
@@ -137,6 +138,8 @@ func (w *world) load() (*takt.Report, error) {
 			},
 		}},
 	}
+	w.journal.wantsAll = func() bool { return w.rng.IntN(3) == 0 }
+	p.Journal = &w.journal
 	w.signals(cancel, abort)
 	return engine.Run(ctx, p)
 }

@@ -46,6 +46,7 @@ type world struct {
 	net     *network
 	trace   trace
 	report  *checker
+	journal journal
 }
 
 func newWorld(sc *Scenario, seed uint64) *world {

@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"iter"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// journal is an engine.Journal in memory: whatever it was told by some instant is what is left
+// of a run whose process ended there.
+type journal struct {
+	wantsAll func() bool
+	begin    engine.Beginning
+	seconds  []engine.Second
+}
+
+func (j *journal) Begin(b engine.Beginning) { j.begin = b }
+func (j *journal) WantsAll() bool           { return j.wantsAll() }
+func (j *journal) Second(s engine.Second)   { j.seconds = append(j.seconds, s) }
+
+// upTo is what a reader of the journal gets that ends after the n-th second: a state between two
+// seconds takes the place of those before it.
+func (j *journal) upTo(n int) iter.Seq2[engine.Second, error] {
+	first := 0
+	for i := range n {
+		if j.seconds[i].All != nil {
+			first = i
+		}
+	}
+	return func(yield func(engine.Second, error) bool) {
+		for i, s := range j.seconds[first:n] {
+			if i > 0 {
+				s.All = nil
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// journal ends the process after each second: the run is recovered up to it, to the operation.
+func (k *checker) journal(w *world, rep *takt.Report) {
+	j := &w.journal
+	for n := 1; n <= len(j.seconds); n++ {
+		got, ran, err := engine.Recover(j.begin, j.upTo(n))
+		if err != nil {
+			k.fault("journal", "after %d seconds: %v", n, err)
+			return
+		}
+		at := j.seconds[n-1].Record.At
+		c := got.Counts
+		if ran != at || c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
+			k.fault("journal", "after %d seconds, at %v: it ran %v, counts %+v", n, at, ran, c)
+		}
+		least, most := k.endedBy(at), k.endedBy(at+slack)
+		if ended := c.OK + c.Failed; k.sc.Stalls == 0 && (ended < least || ended > most) {
+			k.fault("journal", "after %d seconds, at %v: %d operations had ended, %d to %d by the rows", n, at, ended, least, most)
+		}
+		if n == len(j.seconds) && (c != rep.Counts || got.Latency[takt.LatencyResponse] != rep.Latency[takt.LatencyResponse]) {
+			k.fault("journal", "the whole journal has the counts %+v, the report %+v", c, rep.Counts)
+		}
+	}
+}
+
+// endedBy is how many rows of operations that ended say that they had by then.
+func (k *checker) endedBy(at time.Duration) (n uint64) {
+	for _, r := range k.rows {
+		if r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished && r.Done <= at {
+			n++
+		}
+	}
+	return n
+}
