@@ -22,6 +22,7 @@ type Capacity struct {
 	LimitedBy   string         `json:"limited_by"` // the part of the SLO that breaks first; "": none did
 	Statistic   string         `json:"statistic"`  // of the latencies that a curve shows: p95
 	Need        float64        `json:"need_per_s"` // 0: nothing was asked for
+	Headroom    float64        `json:"headroom"`   // part of each machine's limit that Machines.Planned leaves free
 	Machines    *Machines      `json:"machines"`
 	Knee        *float64       `json:"knee_per_s"`
 	USL         *USL           `json:"usl"`
@@ -37,12 +38,18 @@ type Range struct {
 
 // Machines is how many machines like the measured one the needed rate takes, when each
 // takes an equal share of it and they share nothing. Low and High follow from the ends of
-// the interval; 0: from no end.
+// the interval; 0: from no end. Planned is how many to plan: each keeps the headroom below the low
+// end of the interval, and one more lets one of them fail (N+1).
 type Machines struct {
-	Count int `json:"count"`
-	Low   int `json:"low"`
-	High  int `json:"high"`
+	Count   int `json:"count"`
+	Low     int `json:"low"`
+	High    int `json:"high"`
+	Planned int `json:"planned"`
 }
+
+// DefaultHeadroom is the part of its limit that a planned machine leaves free: near the limit a
+// small peak makes a long queue.
+const DefaultHeadroom = 0.2
 
 // Ending is why a search ended.
 type Ending string
@@ -144,7 +151,7 @@ func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capac
 		c.Sustainable, c.Interval, c.Confidence = l.rate, l.interval, sure
 	}
 	c.LimitedBy = limitedBy(l)
-	c.Machines = c.MachinesFor(need)
+	c.Plan(need, DefaultHeadroom)
 	c.Knee, c.USL, c.Line = knee(steps), uslOf(steps, l), limitLine(steps, c.Statistic)
 	return c
 }
@@ -162,19 +169,27 @@ func limitedBy(l limit) string {
 	return ""
 }
 
-// MachinesFor is how many machines a rate per second takes; nil of rate 0, or when no
-// rate is sustainable.
-func (c Capacity) MachinesFor(need float64) *Machines {
+// Plan finds how many machines a rate per second takes; none of rate 0, or when no rate is
+// sustainable. headroom is from 0 to below 1.
+func (c *Capacity) Plan(need, headroom float64) {
+	c.Need, c.Headroom, c.Machines = need, headroom, nil
 	if need <= 0 || c.Sustainable <= 0 {
-		return nil
+		return
 	}
-	count := func(rate *float64) int {
+	count := func(rate *float64, part float64) int {
 		if rate == nil || *rate <= 0 {
 			return 0
 		}
-		return int(math.Ceil(need / *rate))
+		return int(math.Ceil(need / (*rate * part)))
 	}
-	return &Machines{Count: count(&c.Sustainable), Low: count(c.Interval.High), High: count(c.Interval.Low)}
+	safe := c.Interval.Low
+	if safe == nil || *safe <= 0 {
+		safe = &c.Sustainable
+	}
+	c.Machines = &Machines{
+		Count: count(&c.Sustainable, 1), Low: count(c.Interval.High, 1), High: count(c.Interval.Low, 1),
+		Planned: count(safe, 1-headroom) + 1,
+	}
 }
 
 // ByRate are the steps by rising rate; runs at one rate in their order. Each stands for

@@ -150,7 +150,7 @@ func TestCapacityOfOneStep(t *testing.T) {
 		"one each": {held, broke}, "scattered": {held, held, broke, {Offered: 100, Achieved: 100, Verdict: takt.Valid, Margin: -0.1, Met: true, Nearest: "p95<50ms"}},
 	} {
 		a := CapacityOf(steps, slo(t, "p95<50ms"), EndSteps, 1000)
-		if a.Sustainable != 100 || a.Confidence != 0 || *a.Interval.Low != 100 || *a.Interval.High != 800 || *a.Machines != (Machines{10, 2, 10}) {
+		if a.Sustainable != 100 || a.Confidence != 0 || *a.Interval.Low != 100 || *a.Interval.High != 800 || *a.Machines != (Machines{10, 2, 10, 14}) {
 			t.Errorf("%s: %v in %v–%v, machines %+v", name, a.Sustainable, *a.Interval.Low, *a.Interval.High, a.Machines)
 		}
 	}

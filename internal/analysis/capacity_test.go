@@ -141,7 +141,7 @@ func TestCapacityOfTheory(t *testing.T) {
 	if math.Abs(a.Sustainable-want) > 1e-6 || *a.Interval.Low != 68 || *a.Interval.High != 72 {
 		t.Errorf("%v in %v–%v, want %v", a.Sustainable, *a.Interval.Low, *a.Interval.High, want)
 	}
-	if m := *a.Machines; m != (Machines{8, 7, 8}) {
+	if m := *a.Machines; m != (Machines{8, 7, 8, 11}) {
 		t.Errorf("machines %+v", m)
 	}
 	if u := a.USL; math.Abs(u.Gamma-mu/2) > 1e-6 || math.Abs(u.Sigma-0.5) > 1e-6 || u.Kappa > 1e-9 || math.Abs(*u.Peak-mu) > 1e-6 || u.PeakAt != nil || u.Deviation > 1e-9 {

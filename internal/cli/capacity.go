@@ -27,6 +27,7 @@ type capacity struct {
 
 	slos  list
 	need  perSecond
+	spare percentage // headroom of the machines to plan
 	from  list
 	climb climb
 
@@ -34,7 +35,7 @@ type capacity struct {
 }
 
 func newCapacity(env Env) *cobra.Command {
-	k := &capacity{env: env, search: analysis.DefaultSearch(), climb: defaultClimb()}
+	k := &capacity{env: env, search: analysis.DefaultSearch(), spare: analysis.DefaultHeadroom, climb: defaultClimb()}
 	c := &cobra.Command{
 		Use:   "capacity --slo SLO -- COMMAND… | capacity --slo SLO --from RUN|FILE…",
 		Short: "find the highest rate that a target takes, and how many machines a rate needs",
@@ -61,6 +62,7 @@ several rates, a load file, or what takt trace seconds made of one.`,
 func (k *capacity) addFlags(fs *goFlagSet) {
 	fs.Var(&k.slos, "slo", "`CONDITIONS` that have to hold, with commas between them, as of --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% hold unless they are given")
 	fs.Var(&k.need, "need", "say how many machines `RATE` takes, such as 800/s")
+	fs.Var(&k.spare, "headroom", "of the machines to plan, leave `PERCENT` of each one's limit free; one more machine lets one fail")
 	fs.Var(&k.from, "from", "`RUN|FILE` that was run already, or a load file, instead of a command; repeatable")
 	fs.Var((*perSecond)(&k.search.Start), "start", "the first `RATE`")
 	fs.Var((*perSecond)(&k.search.Step), "step", "raise the rate by `RATE` each time, instead of doubling and bisecting")
@@ -83,6 +85,9 @@ func (k *capacity) validate(args []string) (faults []error) {
 		faults = append(faults, errors.New("takt capacity needs --slo, as in --slo 'p95<300ms,errors<0.1%'"))
 	}
 	faults = append(faults, unjoin(k.search.Validate())...)
+	if k.spare < 0 || k.spare > 0.9 {
+		faults = append(faults, fmt.Errorf("--headroom is %v; give a percentage from 0%% to 90%%", &k.spare))
+	}
 	faults = append(faults, k.outputs.validate(k.env, parseCurve)...)
 	switch {
 	case len(k.from) == 0:
@@ -129,7 +134,8 @@ func (k *capacity) run(ctx context.Context, args []string) error {
 	if len(steps) == 0 {
 		return k.outcome(ctx, analysis.Capacity{}, failed)
 	}
-	answer := analysis.CapacityOf(steps, k.slo, ended, float64(k.need))
+	answer := analysis.CapacityOf(steps, k.slo, ended, 0)
+	answer.Plan(float64(k.need), float64(k.spare))
 	r, err := k.report(answer, runs, id)
 	if err == nil {
 		err = out.close(r)

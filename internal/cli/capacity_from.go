@@ -54,7 +54,8 @@ func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report, logs []*lo
 		}
 		steps, runs = append(steps, more...), append(runs, log.report())
 	}
-	answer := analysis.CapacityOf(steps, k.slo, analysis.EndFound, float64(k.need))
+	answer := analysis.CapacityOf(steps, k.slo, analysis.EndFound, 0)
+	answer.Plan(float64(k.need), float64(k.spare))
 	r, err := k.report(answer, runs, engine.NewID(time.Now()))
 	if err != nil {
 		return err
@@ -86,9 +87,8 @@ func (k *capacity) again(ctx context.Context, r *takt.Report) error {
 		}
 		return k.drawFrom(ctx, runs, nil)
 	}
-	if k.need > 0 {
-		c.Need = float64(k.need)
-		c.Machines = c.MachinesFor(c.Need)
+	if need := cmp.Or(float64(k.need), c.Need); need > 0 {
+		c.Plan(need, float64(k.spare))
 		if r.Extra, err = c.Extra(); err != nil {
 			return err
 		}

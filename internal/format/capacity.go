@@ -20,7 +20,7 @@ func CapacityWords(c analysis.Capacity) []string {
 		words = append(words, "The search broke off before it was sure.")
 	}
 	if m := c.Machines; m != nil {
-		words = append(words, fmt.Sprintf("For %s you need %s.", rate(c.Need), machineWords(m, c.Confidence)))
+		words = append(words, fmt.Sprintf("For %s you need %s. Plan %d: %s %% headroom, and one more so that one may fail.", rate(c.Need), machineWords(m, c.Confidence), m.Planned, short(100*c.Headroom)))
 	}
 	if c.Knee != nil {
 		words = append(words, fmt.Sprintf("The knee is near %s: above it response time grows faster than the rate.", rate(*c.Knee)))
