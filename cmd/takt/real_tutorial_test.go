@@ -197,6 +197,7 @@ func shownAs(shown string) *regexp.Regexp {
 		text := regexp.QuoteMeta(line)
 		text = figures.ReplaceAllString(text, `[\d.:]+(?:[nµm]?s\b)?`)
 		text = regexp.MustCompile(`/[A-Z][a-z]{2}/`).ReplaceAllString(text, `/[A-Z][a-z]{2}/`)
+		text = regexp.MustCompile(`, (ms|µs)\b`).ReplaceAllString(text, `, [nµm]?s`) // of a table
 		text = regexp.MustCompile(` +`).ReplaceAllString(text, ` +`)
 		b.WriteString(strings.ReplaceAll(text, "…", ".*") + `\n`)
 	}
