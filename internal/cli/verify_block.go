@@ -103,7 +103,7 @@ func (b *block) side(name, url string) (analysis.Run, error) {
 		fmt.Fprint(b.verify.env.Stderr, unstored.String())
 	}
 	if code != exitOK && (code != exitInvalid || stdout.Len() == 0) { // --strict of an invalid run
-		return analysis.Run{}, &exitError{code, fmt.Errorf("the %s run against %s ended with exit code %d:\n%s", name, hidePassword(url), code, strings.TrimSpace(stderr.String()))}
+		return analysis.Run{}, sideFailed(name, url, code, stderr.String())
 	}
 	r, err := document.Parse(stdout.Bytes())
 	if err != nil {
@@ -122,4 +122,10 @@ func (b *block) words(side string) []string {
 		words = append(words, "--store", b.verify.store.where)
 	}
 	return words
+}
+
+// sideFailed is the error of a run of base or head that could not be made. said is what it wrote.
+func sideFailed(name, url string, code int, said string) error {
+	why := strings.TrimPrefix(strings.TrimSpace(said), "takt: ")
+	return &exitError{code, fmt.Errorf("the %s run against %s ended with exit code %d: %s", name, hidePassword(url), code, why)}
 }

@@ -234,7 +234,7 @@ func (p *play) side(ctx context.Context, d *duetSide, url string) error {
 	words := append(slices.Clone(p.command), "--progress", "none", "--no-store", "--label", "side="+name, url)
 	code := Main(env, words)
 	if code != exitOK && code != exitInvalid { // --strict of an invalid run
-		return &exitError{code, fmt.Errorf("the %s run against %s ended with exit code %d:\n%s", name, hidePassword(url), code, strings.TrimSpace(stderr.String()))}
+		return sideFailed(name, url, code, stderr.String())
 	}
 	if d.report == nil {
 		return fmt.Errorf("the %s run made no report; is %q a load command?", name, p.command[0])
