@@ -90,13 +90,8 @@ func theoryOf(file string) (*hist.Histogram, error) {
 	if err := json.Unmarshal(b, &truth); err != nil {
 		return nil, fmt.Errorf("what the server wrote down cannot be read: %w", err)
 	}
-	n := len(truth.Records)
-	due, service := make([]time.Duration, n), make([]time.Duration, n)
-	for i, rec := range truth.Records {
-		due[i], service[i] = time.Duration(i)*time.Second/clockRate, rec.Service+rec.Released-rec.End
-	}
 	h := hist.New()
-	for _, d := range target.Simulate(due, service, clockConnections, truth.Freezes...) {
+	for _, d := range truth.Theory(clockConnections, time.Second/clockRate) {
 		h.Record(d)
 	}
 	return h, nil

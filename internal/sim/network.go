@@ -18,7 +18,6 @@ const (
 // conn is one connection, as the client's kernel sees it.
 type conn struct {
 	fd          int
-	opened      time.Duration
 	state       connState
 	err         error
 	in          []chunk         // arrived and not read
@@ -78,7 +77,7 @@ func (n *network) connect() (*conn, error) {
 		w.report.dialFaults++
 		return nil, os.NewSyscallError("socket", syscall.EMFILE)
 	}
-	c := &conn{fd: n.descriptor(), opened: w.cur.at, ended: -1, reset: -1, room: sc.Room}
+	c := &conn{fd: n.descriptor(), ended: -1, reset: -1, room: sc.Room}
 	n.conns[c.fd] = c
 	n.most = max(n.most, len(n.conns))
 	first := n.dials == 1

@@ -113,7 +113,7 @@ func (w *world) spawn(at time.Duration, f func()) *thread {
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
 		defer func() {
-			if r := recover(); r != nil && r != errStopped { //nolint:errorlint // it is that value
+			if r := recover(); r != nil && r != errStopped {
 				w.report.fault("panic", "thread %d: %v\n%s", t.id, r, debug.Stack())
 			}
 		}()

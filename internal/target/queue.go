@@ -101,3 +101,14 @@ func (q *queue) earliest() time.Duration {
 	}
 	return q.free.pop()
 }
+
+// Theory is the response time of each recorded request, had they been due one after another gap
+// apart at a queue with that many servers. Each service is longer by what the server was late
+// with the answer.
+func (t *Truth) Theory(servers int, gap time.Duration) []time.Duration {
+	due, service := make([]time.Duration, len(t.Records)), make([]time.Duration, len(t.Records))
+	for i, r := range t.Records {
+		due[i], service[i] = time.Duration(i)*gap, r.Service+r.Released-r.End
+	}
+	return Simulate(due, service, servers, t.Freezes...)
+}

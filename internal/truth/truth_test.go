@@ -166,12 +166,8 @@ func theory(t *testing.T, file string, servers, n int, gap time.Duration) *hist.
 	if len(truth.Records) != n {
 		t.Fatalf("the target recorded %d requests, want %d", len(truth.Records), n)
 	}
-	due, service := make([]time.Duration, n), make([]time.Duration, n)
-	for i, rec := range truth.Records {
-		due[i], service[i] = time.Duration(i)*gap, rec.Service+rec.Released-rec.End
-	}
 	h := hist.New()
-	for _, d := range target.Simulate(due, service, servers, truth.Freezes...) {
+	for _, d := range truth.Theory(servers, gap) {
 		h.Record(d)
 	}
 	return h
