@@ -36,6 +36,10 @@ type Range struct {
 	High *float64 `json:"high"`
 }
 
+// Wide reports whether the upper end is more than twice the lower: a figure between such ends
+// says less than the ends.
+func (r Range) Wide() bool { return r.Low != nil && r.High != nil && *r.High > widest**r.Low }
+
 // Machines is how many machines like the measured one the needed rate takes, when each
 // takes an equal share of it and they share nothing. Low and High follow from the ends of
 // the interval; 0: from no end. Planned is how many to plan: each keeps the headroom below the low
@@ -145,7 +149,7 @@ func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capac
 		c.Interval.High = &l.high.rate
 	case l.high == nil:
 		c.Sustainable, c.Interval.Low = l.low.rate, &l.low.rate
-	case c.Ended == EndInvalid || l.interval == Range{}: // somewhere between
+	case c.Ended == EndInvalid || l.interval == Range{} || l.interval.Wide(): // somewhere between
 		c.Sustainable, c.Interval = l.low.rate, Range{&l.low.rate, &l.high.rate}
 	default:
 		c.Sustainable, c.Interval, c.Confidence = l.rate, l.interval, sure

@@ -147,7 +147,7 @@ func TestCapacityOfOneStep(t *testing.T) {
 	held := CapacityStep{Offered: 100, Achieved: 100, Verdict: takt.Valid, Margin: 1 - mostOver, Met: true, Nearest: "p95<50ms"}
 	broke := CapacityStep{Offered: 800, Achieved: 500, Verdict: takt.Valid, Margin: worst, Nearest: "p95<50ms"}
 	for name, steps := range map[string][]CapacityStep{
-		"one each": {held, broke}, "scattered": {held, held, broke, {Offered: 100, Achieved: 100, Verdict: takt.Valid, Margin: -0.1, Met: true, Nearest: "p95<50ms"}},
+		"one each": {held, broke}, "three of each, which agree": {held, held, held, broke, broke, broke}, "scattered": {held, held, broke, {Offered: 100, Achieved: 100, Verdict: takt.Valid, Margin: -0.1, Met: true, Nearest: "p95<50ms"}},
 	} {
 		a := CapacityOf(steps, slo(t, "p95<50ms"), EndSteps, 1000)
 		if a.Sustainable != 100 || a.Confidence != 0 || *a.Interval.Low != 100 || *a.Interval.High != 800 || *a.Machines != (Machines{10, 2, 10, 14}) {

@@ -15,6 +15,7 @@ const (
 	nearLevels = 2
 	nearby     = 1.25
 	farOff     = 2 // times beyond the rates that held and broke no interval may go
+	widest     = 2 // times its lower end the upper one of an interval with a figure may be
 )
 
 // level is all that counts of what was measured at one rate.

@@ -68,9 +68,6 @@ func fitUSL(rows [][3]float64) *USL {
 	return u
 }
 
-// widestPeak is how many times its lower end the upper one of the peak's interval may be.
-const widestPeak = 2.0
-
 // doubt gives the peak its interval, from the laws of all rows but one (the jackknife:
 // Efron & Tibshirani, An Introduction to the Bootstrap, 1993, 11.2), on the scale of
 // logarithms, and from how far the rows are off the law: few rows agree with each other by luck.
@@ -103,7 +100,7 @@ func (u *USL) doubt(rows [][3]float64, most float64) bool {
 	switch {
 	case high < most:
 		return false
-	case high > low*widestPeak:
+	case high > low*widest:
 		u.Peak, u.PeakAt = nil, nil
 		return true
 	}

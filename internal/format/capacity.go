@@ -45,6 +45,8 @@ func limitWords(c analysis.Capacity) string {
 		return fmt.Sprintf("%s holds at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable), rate(*c.Interval.High))
 	case c.LimitedBy == "" && c.Interval.High == nil:
 		return fmt.Sprintf("%s holds up to %s, the highest rate that was offered; the limit is not known.", c.SLO, rate(c.Sustainable))
+	case c.Confidence == 0 && c.Interval.Wide():
+		return fmt.Sprintf("%s holds at %s and breaks at %s: the limit is between them. They are too far apart for a figure; try rates between them, with a smaller --step or --precision.", c.SLO, rate(c.Sustainable), at(c.Interval.High))
 	case c.Confidence == 0:
 		return fmt.Sprintf("%s holds at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, rate(c.Sustainable), at(c.Interval.High))
 	case c.LimitedBy == "":
