@@ -59,6 +59,7 @@ func together(list []shard) *takt.Report {
 		Schedule:      first.Schedule,
 		Status:        map[string]uint64{},
 		Errors:        mergeErrors(list),
+		Attribution:   mergeAttributions(list),
 		Generator:     mergeGenerators(list),
 		Extra:         wholeExtra(list),
 	}

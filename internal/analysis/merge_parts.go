@@ -61,11 +61,35 @@ func mergeGenerators(list []shard) takt.Generator {
 		all.GCCycles += g.GCCycles
 		all.Cores += g.Cores
 		all.GCPauseMaxUS = max(all.GCPauseMaxUS, g.GCPauseMaxUS)
+		all.WaitedS += g.WaitedS
+		all.ThrottledS += g.ThrottledS
 		all.Stolen = max(all.Stolen, g.Stolen)
 		all.NoiseFloorUS = max(all.NoiseFloorUS, g.NoiseFloorUS)
 	}
 	all.Engine = strings.Join(slices.Sorted(maps.Keys(engines)), "+")
 	all.HostClass = hostsClass(hosts)
+	return all
+}
+
+// mergeAttributions adds up the slices; there are none if a shard has none.
+func mergeAttributions(list []shard) (all takt.Attribution) {
+	for _, s := range list {
+		a := s.Attribution
+		if len(a.Slices) == 0 && s.Latency[takt.LatencyResponse].Count > 0 {
+			return takt.Attribution{}
+		}
+		if all.RTT == 0 || a.RTT > 0 && a.RTT < all.RTT {
+			all.RTT = a.RTT
+		}
+		for _, slice := range a.Slices {
+			i, known := slices.BinarySearchFunc(all.Slices, slice.Below, func(s takt.Slice, below float64) int { return cmp.Compare(s.Below, below) })
+			if !known {
+				all.Slices = slices.Insert(all.Slices, i, takt.Slice{Below: slice.Below})
+			}
+			to := &all.Slices[i]
+			to.Operations, to.Parts = to.Operations+slice.Operations, to.Plus(slice.Parts)
+		}
+	}
 	return all
 }
 

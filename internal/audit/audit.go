@@ -38,6 +38,7 @@ func Check(r *takt.Report) error {
 	if c.faults == nil { // else the sums overflow, and are all wrong
 		c.rates()
 		c.latencies()
+		c.attribution()
 		c.intervals()
 		c.verdict()
 	}

@@ -46,6 +46,8 @@ func (c *checker) ranges() {
 	c.within("generator.cores", float64(g.Cores), maxCount)
 	c.within("generator.max_rss_bytes", float64(g.MaxRSS), maxCount)
 	c.within("generator.gc_pause_max_us", g.GCPauseMaxUS, maxMicros)
+	c.seconds("generator.waited_s", g.WaitedS)
+	c.seconds("generator.throttled_s", g.ThrottledS)
 	c.within("generator.stolen_percent", g.Stolen, math.MaxFloat64)
 	c.within("generator.noise_floor_us", g.NoiseFloorUS, maxMicros)
 }

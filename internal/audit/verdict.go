@@ -19,7 +19,7 @@ func (c *checker) verdict() {
 		c.fault("verdict is %.40q, neither %q nor %q", string(r.Verdict), takt.Valid, takt.Invalid)
 		return
 	}
-	for _, code := range []string{"accounting", "generator_bottleneck", "generator_behind"} {
+	for _, code := range []string{"accounting", "generator_bottleneck", "generator_behind", "generator_backlog"} {
 		if r.Warned(code) {
 			c.fault("verdict is %q, but a run with the warning %s is invalid", r.Verdict, code)
 		}

@@ -44,8 +44,9 @@ type async struct {
 	// When as much as may be was last in flight, or the client had no room: what was due
 	// before waited for that until then, and for the generator behind it.
 	fullUntil time.Duration
-	prior     time.Duration // service time of the last operation that ended
-	held      takt.Op       // taken, and refused with ErrBusy so far
+	backlog   record.Backlog
+	last      record.Slot // behind the operation whose end made room
+	held      takt.Op     // taken, and refused with ErrBusy so far
 	holds     bool
 	room      time.Duration // since when the client may have room for it; negative: it has not said so
 	wakes     atomic.Uint64 // completions, and what Waker says
@@ -59,12 +60,13 @@ type slot struct {
 	busy            bool
 	seq             uint64
 	due, free, sent time.Duration
-	prior           time.Duration
+	ready           time.Duration // as record.Event has it
+	before          record.Slot
 }
 
 func newAsync(ctx context.Context, f *flow, p Plan) *async {
 	return &async{
-		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1,
+		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1, backlog: record.Backlog{Size: p.InFlight()},
 		parking: newParking(), ops: make([]takt.Op, 1), turn: make(chan struct{}, 1),
 	}
 }
@@ -289,7 +291,8 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	}
 	s := &a.slots[i]
 	s.generation++
-	s.busy, s.seq, s.due, s.free, s.sent, s.prior = true, op.Seq, op.Due, free, now, a.prior
+	s.busy, s.seq, s.due, s.free, s.sent = true, op.Seq, op.Due, free, now
+	s.ready, s.before = a.ready, a.last
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
 
@@ -378,12 +381,13 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 		a.events = a.events[:len(a.events)+1]
 		e := &a.events[len(a.events)-1] // filled where it stands: see flow.move
 		e.Seq, e.Due, e.Free, e.Sent, e.Read, e.Outcome = s.seq, s.due, s.free, s.sent, read, record.Ended
-		e.Done, e.Prior = a.arrival(r, a.begun, s.sent, read), s.prior
-		a.prior = e.Done - e.Sent
+		e.Ready, e.Before = s.ready, s.before
+		e.Done = a.arrival(r, a.begun, s.sent, read)
 		a.release(uint32(token))
-		if a.busy == a.max {
+		if a.backlog.Note(e); a.busy == a.max {
 			a.fullUntil = e.Done
 		}
+		a.last = e.After()
 		a.busy--
 	}
 	if len(a.events) == 0 {
@@ -482,7 +486,7 @@ func (a *async) cut(at time.Duration) {
 	for i := range a.slots {
 		if s := &a.slots[i]; s.busy {
 			// Operations start until the lock is taken here, also after the instant at.
-			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Prior: s.prior, Outcome: record.UnfinishedSent}, nil)
+			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Ready: s.ready, Before: s.before, Outcome: record.UnfinishedSent}, nil)
 		}
 	}
 	if a.holds {

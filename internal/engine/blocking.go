@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/taktload/takt/internal/sock"
@@ -17,14 +18,17 @@ import (
 
 // NetPhases are the phases that Blocking reports, as Driver.Phases has them. A
 // phase that did not happen (a connection that was there) is in no histogram.
-// dns, connect and tls are durations of their own; first_byte counts from sent.
-var NetPhases = []string{"dns", "connect", "tls", "first_byte"}
+// dns, connect and tls are durations of their own; first_byte counts from sent. client is
+// the time from sent until the request is written, without the first three: that much of the
+// service time is takt's.
+var NetPhases = []string{"dns", "connect", "tls", "first_byte", "client"}
 
 const (
 	phaseDNS = iota
 	phaseConnect
 	phaseTLS
 	phaseFirstByte
+	phaseClient
 )
 
 const (
@@ -63,7 +67,7 @@ func (b *blocking) probe(ctx context.Context) error {
 }
 
 func (b *blocking) worker(i int) (takt.Worker, error) {
-	return &conn{all: b, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}, nil
+	return &conn{all: b, index: i, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}, nil
 }
 
 // takeFirst is the probe's connection, if no operation has had it yet: a target that serves
@@ -78,6 +82,7 @@ func (b *blocking) takeFirst() (first net.Conn) {
 // conn is one connection and its codec. It allocates when it dials only.
 type conn struct {
 	all    *blocking
+	index  int
 	loop   *takt.Loop
 	codec  takt.Codec
 	mu     sync.Mutex // of net, which an interrupt reads
@@ -131,7 +136,6 @@ func (c *conn) interrupt() {
 // ready makes sure that there is a connection on which nothing came yet, and sets its
 // deadline.
 func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.Result) error {
-	c.wrote = start
 	if c.net == nil {
 		if first := c.all.takeFirst(); first != nil {
 			c.attach(first)
@@ -156,7 +160,6 @@ func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.R
 			r.Body = append(r.Body, in...)
 			return err
 		}
-		c.wrote = time.Now()
 	}
 	return ctx.Err() // the deadline may have undone an interrupt
 }
@@ -227,6 +230,9 @@ func (c *conn) attach(n net.Conn) {
 		n = c.below.Conn
 	}
 	c.looker.attach(n)
+	if s, ok := n.(syscall.Conn); ok && c.index < pathsMeasured {
+		c.unsolicited.Path(sock.PathRTT(s))
+	}
 	c.lo, c.hi = 0, 0
 	c.codec.Reset()
 }
@@ -247,6 +253,8 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 		c.out = c.codec.Append(c.out[:0], op)
 		request = c.out
 	}
+	c.wrote = time.Now()
+	r.Phases[phaseClient] = max(1, c.wrote.Sub(start)-r.Phases[phaseDNS]-r.Phases[phaseConnect]-r.Phases[phaseTLS])
 	n, failure := c.net.Write(request)
 	r.BytesSent += int64(n)
 	err := c.receive(start, r)

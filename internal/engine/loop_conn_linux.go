@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -23,7 +24,8 @@ type lconn struct {
 	sent   time.Duration
 	wrote  time.Duration // instant before the first byte of the request was written
 	idle   time.Duration // since when it could have been used
-	prior  time.Duration // service time of the operation before op
+	ready  time.Duration // as record.Event has it, of op
+	slot   record.Slot
 	res    takt.Result
 	unread []byte // received and not parsed
 	unsent []byte // of the request, for which the socket had no room
@@ -114,6 +116,7 @@ func (l *loop) connected(c *lconn) {
 		l.fail(c, l.m.opError("dial", err), true)
 		return
 	}
+	l.measurePath(c)
 	c.wrote = l.now()
 	c.res.Phases[phaseConnect] = c.wrote - c.sent
 	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
@@ -130,6 +133,13 @@ func (l *loop) connected(c *lconn) {
 		l.fail(c, errEnded, false)
 	default:
 		l.unsolicited(c, l.in[:n])
+	}
+}
+
+func (l *loop) measurePath(c *lconn) {
+	if l.paths < pathsMeasured {
+		l.paths++
+		l.m.unsolicited.Path(l.sys.RTT(c.fd))
 	}
 }
 

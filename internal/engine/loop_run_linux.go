@@ -68,6 +68,8 @@ type loop struct {
 	spare   []*lconn // without a socket
 	flight  flight
 	dialing flight
+	backlog record.Backlog
+	paths   int // connections whose round trip was measured
 	partial int // requests for which a socket had no room
 
 	unwatched bool          // the poller knows no socket
@@ -88,6 +90,7 @@ type loop struct {
 func newLoop(m *loops, index, limit int, sys sock.System) *loop {
 	return &loop{
 		m: m, index: index, max: limit, sys: sys, in: make([]byte, 64<<10), pace: m.opt.pacing(), closed: m.opt.Closed(),
+		backlog: record.Backlog{Size: limit},
 		readied: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
@@ -127,6 +130,7 @@ func (l *loop) adopt(c *lconn) bool {
 	if l.stamps {
 		l.stamps = l.sys.Stamp(c.fd) == nil
 	}
+	l.measurePath(c)
 	c.codec.Reset()
 	if l.sys.Add(c.fd, c.token, false) != nil {
 		l.drop(c)
@@ -282,7 +286,7 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 		l.release(c)
 		return
 	}
-	c.free = max(ready, l.freeSince(c, c.op.Due))
+	c.ready, c.free = ready, max(ready, l.freeSince(c, c.op.Due))
 	c.sent, c.wrote = now, now
 	if c.fd < 0 && !l.adopt(c) {
 		l.dial(c)
@@ -352,13 +356,17 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 	case lbusy:
 		l.flight.remove(c)
 	}
-	l.m.rec.Sample(l.index, record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: l.readAt, Prior: c.prior}, &c.res)
+	e := record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: max(at, l.readAt), Ready: c.ready, Before: c.slot}
+	if !l.closed {
+		l.backlog.Note(&e)
+	}
+	l.m.rec.Sample(l.index, e, &c.res)
 	var pause time.Duration
 	if l.closed {
 		pause = c.patience.after(&c.res)
 	}
 	c.res.Reset()
-	c.state, c.idle, c.prior = lidle, at, at-c.sent
+	c.state, c.idle, c.slot = lidle, at, e.After()
 	if pause > 0 {
 		c.pauses = at + pause
 		l.pausing = append(l.pausing, c)
@@ -519,7 +527,7 @@ func (l *loop) cut(at time.Duration) {
 	for _, c := range l.conns {
 		if c.state != lidle {
 			l.m.rec.Sample(l.index, record.Event{
-				Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: max(at, c.sent), Prior: c.prior, Outcome: record.UnfinishedSent,
+				Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: max(at, c.sent), Ready: c.ready, Before: c.slot, Outcome: record.UnfinishedSent,
 			}, nil)
 			l.m.ended()
 		}

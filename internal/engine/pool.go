@@ -39,6 +39,8 @@ type pool struct {
 	ended   uint64    // operations, of all workers; guarded by flow.mu
 	lead    lead
 	done    sync.WaitGroup
+	backlog record.Backlog // guarded by flow.mu
+	behind  atomic.Bool    // the last operation was late
 }
 
 // The states of a worker's operation. Whoever swaps it away from stateBusy, the
@@ -66,9 +68,10 @@ type worker struct {
 	drv   takt.Worker
 	op    takt.Op
 	free  time.Duration
-	prior time.Duration // service time of the operation before
-	early bool          // the pacer handed the operation over, maybe before it was due
-	sent  atomic.Int64  // notSent until the operation has begun
+	ready time.Duration // as record.Event has it
+	slot  record.Slot
+	early bool         // the pacer handed the operation over, maybe before it was due
+	sent  atomic.Int64 // notSent until the operation has begun
 	state atomic.Int32
 	wake  chan struct{} // an operation was handed over
 	res   takt.Result
@@ -80,7 +83,7 @@ func newPool(ctx context.Context, f *flow, factory func(int) (takt.Worker, error
 	return &pool{
 		flow: f, ctx: ctx, create: factory, options: o,
 		max: o.InFlight(), drop: o.Overflow == overflowDrop, closed: o.Closed(),
-		parking: newParking(),
+		parking: newParking(), backlog: record.Backlog{Size: o.InFlight()},
 	}
 }
 
@@ -202,7 +205,8 @@ func (p *pool) handOver(now time.Duration) {
 func (w *worker) accept(now, free time.Duration) {
 	w.p.take(&w.op, now)
 	w.p.enter()
-	w.free = max(free, w.p.ready)
+	w.ready = w.p.ready
+	w.free = max(free, w.ready)
 	w.sent.Store(notSent)
 	w.state.Store(stateBusy)
 }
@@ -269,8 +273,10 @@ func (w *worker) perform() bool {
 		return false // cut off: it was counted as unfinished
 	}
 	done := w.p.arrival(&w.res, w.p.begun, sent, read)
-	w.p.rec.Sample(w.index, record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Prior: w.prior}, &w.res)
-	w.prior = done - sent
+	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Ready: w.ready, Before: w.slot}
+	w.p.note(&e)
+	w.p.rec.Sample(w.index, e, &w.res)
+	w.slot = e.After()
 	w.state.Store(stateIdle)
 	if w.p.closed {
 		if pause := w.patience.after(&w.res); pause > 0 {
@@ -278,6 +284,22 @@ func (w *worker) perform() bool {
 		}
 	}
 	return w.p.again(w, done)
+}
+
+// lagNoted is from which delay on an operation is told to the backlog.
+const lagNoted = 100 * time.Microsecond
+
+// note tells the backlog of an operation that was not sent when it was due, and of the next
+// one that was.
+func (p *pool) note(e *record.Event) {
+	late := e.Sent-e.Due > lagNoted
+	if p.closed || !late && !p.behind.Load() {
+		return
+	}
+	p.mu.Lock()
+	p.backlog.Note(e)
+	p.mu.Unlock()
+	p.behind.Store(late)
 }
 
 // pause pauses, but not beyond the run's end, and says when that was over.
@@ -351,7 +373,7 @@ func (p *pool) cut(at time.Duration) {
 }
 
 func (p *pool) unfinished(w *worker, at time.Duration) {
-	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Prior: w.prior, Outcome: record.UnfinishedSent}
+	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Ready: w.ready, Before: w.slot, Outcome: record.UnfinishedSent}
 	e.Done = max(at, e.Sent) // it may have been sent just after the cut began
 	if e.Sent == notSent {
 		e.Outcome = record.UnfinishedQueued

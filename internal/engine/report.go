@@ -20,7 +20,7 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	scheduled, warm := r.flow.counts()
 	rep := r.rec.Report(record.End{
 		Scheduled: scheduled, WarmupScheduled: warm,
-		Closed: closed, ReceiveOnly: r.receiveOnly(), Stop: end,
+		Closed: closed, ReceiveOnly: r.receiveOnly(), Stop: end, RTT: time.Duration(r.flow.unsolicited.rtt.Load()),
 	})
 	rep.Kind = r.plan.Kind
 	rep.StartedAt = r.started.UTC()
@@ -28,6 +28,7 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	r.generator(rep, used, closed)
 	late, received := r.flow.asides()
 	asides(rep, late, received)
+	clientTime(rep)
 	r.flow.unsolicited.warn(rep, r.plan.Scrub)
 	r.clock(rep)
 	if n := r.flow.disbelieved.Load(); n > 0 {
@@ -54,6 +55,17 @@ func asides(rep *takt.Report, late, received uint64) {
 	}
 	if received > 0 {
 		rep.Extra["received"] = received
+	}
+}
+
+// clientMost is how much of the service time takt's own client may take, at the median,
+// without a word.
+const clientMost = 15 // µs
+
+// clientTime warns of a client that is slow to write a request.
+func clientTime(rep *takt.Report) {
+	if p50 := rep.Latency[NetPhases[phaseClient]].P50; p50 > clientMost {
+		warn(rep, "client_time", "service time includes %.0f µs of takt's own client at the median, from sent until the request is written; --engine loop and --client own need less", p50)
 	}
 }
 
@@ -105,6 +117,7 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 // already whether the generator was slow.
 func spent(rep *takt.Report, used proc.Span, closed, told bool) {
 	g := &rep.Generator
+	g.WaitedS, g.ThrottledS = used.Waited.Seconds(), used.Throttled.Seconds()
 	g.CPUS, g.MaxRSS, g.GCCycles, g.GCPauseMaxUS = used.CPU.Seconds(), used.MaxRSS, used.GCCycles, float64(used.GCPauseMax)/1e3
 	share := func(d time.Duration) float64 { return 100 * used.Share(d) }
 	saturation(rep, used, closed, told)

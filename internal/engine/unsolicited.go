@@ -24,6 +24,21 @@ type Unsolicited struct {
 	mu     sync.Mutex
 	n      uint64
 	sample string
+	rtt    atomic.Int64 // ns, the least; 0: not known
+}
+
+// pathsMeasured is of how many connections the kernel is asked for the round trip.
+const pathsMeasured = 16
+
+// Path tells how long a round trip to the target takes, as the kernel measured it while it
+// connected; 0: not known.
+func (u *Unsolicited) Path(rtt time.Duration) {
+	for {
+		least := u.rtt.Load()
+		if rtt <= 0 || least > 0 && least <= int64(rtt) || u.rtt.CompareAndSwap(least, int64(rtt)) {
+			return
+		}
+	}
 }
 
 // Add counts a connection. sample is how the bytes begin.

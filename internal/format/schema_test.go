@@ -232,10 +232,13 @@ func (m *matcher) match(typ reflect.Type, s object, path string) {
 func (m *matcher) fields(typ reflect.Type, s object, path string) {
 	props, _ := s["properties"].(object)
 	var names, required []string
-	for field := range typ.Fields() {
+	for _, field := range reflect.VisibleFields(typ) { // those of embedded structs, too
+		if field.Anonymous {
+			continue
+		}
 		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
 		names = append(names, name)
-		if option != "omitempty" {
+		if option == "" {
 			required = append(required, name)
 		}
 		if prop, has := props[name].(object); has {

@@ -33,7 +33,7 @@ func (t textWriter) Close(r *takt.Report) error {
 	}
 	p := &page{color: t.color}
 	for _, section := range []func(*page, *takt.Report) error{
-		opening, subject, totals, percentiles, comparisonText, contrast, parts, distribution, failures, targets, footer, warnings, conclusion,
+		opening, subject, totals, percentiles, comparisonText, contrast, shares, parts, distribution, failures, targets, footer, warnings, conclusion,
 	} {
 		if err := section(p, r); err != nil {
 			return err

@@ -26,14 +26,14 @@ const (
 )
 
 // Event is one operation's instants, counted from the run's start. For the unfinished Done is
-// the instant of the cut, and for Dropped that of the drop; Sent means nothing there. Read is when
-// the generator had read the answer that came at Done, 0 if then. Prior is the service time
-// of the operation that had the connection before; 0: none had. What is added here belongs
-// in alike, too.
+// the instant of the cut, and for Dropped that of the drop; Sent means nothing there. What is
+// added here belongs in alike, too.
 type Event struct {
-	Seq                         uint64 // of the operation, for its row
-	Due, Free, Sent, Done, Read time.Duration
-	Prior                       time.Duration
+	Seq                         uint64        // of the operation, for its row
+	Due, Free, Sent, Done, Read time.Duration // Read: the generator had read the answer; 0: at Done
+	Ready                       time.Duration // until then the list of operations had nothing; 0: it had
+	Behind                      time.Duration // it waited so long behind the generator's backlog, see Backlog
+	Before                      Slot          // what served the operation, before it
 	Outcome                     Outcome
 	Looked                      bool // of Dropped: every connection had been looked at for an answer just before
 }
@@ -51,6 +51,10 @@ type Config struct {
 	Samples int `json:"-"`
 	// Journal says that Second and Before are wanted: then what is open is counted by due.
 	Journal bool `json:"-"`
+
+	network  []int // indexes of the phases that are the network's
+	connects bool  // there are some
+	client   int   // index of clientPhase; negative: there is none
 }
 
 // Grace is how long after the window's end an operation may still be sent before
@@ -99,6 +103,7 @@ func New(cfg Config) *Recorder {
 	if cfg.Scrub == nil {
 		cfg.Scrub = func(s string) string { return s }
 	}
+	cfg.findPhases()
 	r := &Recorder{cfg: cfg, shards: make([]shard, max(1, cfg.Shards))}
 	for i := range r.shards {
 		r.shards[i].set = newSet(&r.cfg)
@@ -172,7 +177,7 @@ func alike(events []Event) int {
 	first := &events[0]
 	for i := 1; i < len(events); i++ {
 		e := &events[i]
-		if e.Done != first.Done || e.Sent != first.Sent || e.Read != first.Read || e.Free != first.Free || e.Prior != first.Prior || e.Due != first.Due || e.Outcome != first.Outcome {
+		if e.Done != first.Done || e.Sent != first.Sent || e.Read != first.Read || e.Free != first.Free || e.Before != first.Before || e.Behind != first.Behind || e.Ready != first.Ready || e.Due != first.Due || e.Outcome != first.Outcome {
 			return i
 		}
 	}

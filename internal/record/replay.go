@@ -19,7 +19,13 @@ const maxAhead = 24 * time.Hour
 // restore puts c into s, which is empty. at is the end of the second.
 func (s *set) restore(c Counted, at time.Duration) error {
 	s.counts, s.warm, s.received, s.achieved, s.unsent = c.Counts, c.Warm, c.Received, c.Achieved, c.Unsent
-	s.drops, s.blind = c.Drops, c.Blind
+	s.drops, s.behind, s.blind = c.Drops, c.Behind, c.Blind
+	for i, p := range c.Parts {
+		if i < 0 || i >= len(s.parts) {
+			return fmt.Errorf("it has a slice %d of response times, and there are %d", i, len(s.parts))
+		}
+		s.parts[i] = p
+	}
 	s.queued, s.all, s.lastDone, s.bytes, s.lost = c.Queued, c.All, c.LastDone, c.Bytes, c.Clamped
 	for _, step := range c.Course {
 		if step[0] > uint64((at+maxAhead)/Grace) {

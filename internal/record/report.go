@@ -16,6 +16,7 @@ type End struct {
 	Closed                     bool          // a closed loop: nothing was intended
 	ReceiveOnly                bool          // nothing was sent
 	Stop                       time.Duration // the instant at which the run was over
+	RTT                        time.Duration // least round trip to the target; 0: not known
 }
 
 // Report makes the recorder's part of the report: counts, rates, latencies,
@@ -47,8 +48,11 @@ func (r *Recorder) Report(e End) *takt.Report {
 	rep.Counts.Scheduled = e.Scheduled
 	rep.WarmupCounts.Scheduled = e.WarmupScheduled
 	r.rates(rep, e, window)
-	if e.ReceiveOnly {
+	switch {
+	case e.ReceiveOnly:
 		r.receiveOnly(rep, e)
+	case !r.cfg.OneWay:
+		rep.Attribution = r.total.attribution(e.RTT)
 	}
 	r.judge(rep, e)
 	r.rowsReport(rep)

@@ -45,7 +45,9 @@ type Counted struct {
 	Queued     verdict.Held      `json:"queued"`
 	All        verdict.Held      `json:"all"`
 	Drops      verdict.Drops     `json:"drops,omitzero"`
-	Blind      uint64            `json:"blind,omitempty"`  // dropped without a look at all connections
+	Blind      uint64            `json:"blind,omitempty"` // dropped without a look at all connections
+	Behind     verdict.Drops     `json:"behind,omitzero"`
+	Parts      map[int]part      `json:"parts,omitempty"`  // by slice
 	Course     [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
 	LastDone   time.Duration     `json:"last_done"`
 	Bytes      takt.Bytes        `json:"bytes"`
@@ -81,11 +83,19 @@ func (r *Recorder) Before() Before {
 func (s *set) counted(e *hist.Encoder) Counted {
 	c := Counted{
 		Counts: s.counts, Warm: s.warm, Received: s.received, Achieved: s.achieved, Unsent: s.unsent,
-		Queued: s.queued, All: s.all, Drops: s.drops, Blind: s.blind, LastDone: s.lastDone, Bytes: s.bytes, Status: s.statusMap(), Clamped: s.clamped(),
+		Queued: s.queued, All: s.all, Drops: s.drops, Behind: s.behind, Blind: s.blind, LastDone: s.lastDone, Bytes: s.bytes, Status: s.statusMap(), Clamped: s.clamped(),
 	}
 	for i, step := range s.course.steps {
 		if step.ready+step.sent+step.ended > 0 {
 			c.Course = append(c.Course, [4]uint64{uint64(s.course.first + i), step.ready, step.sent, step.ended})
+		}
+	}
+	for i, p := range s.parts {
+		if p.N > 0 {
+			if c.Parts == nil {
+				c.Parts = map[int]part{}
+			}
+			c.Parts[i] = p
 		}
 	}
 	for _, h := range s.histograms() {

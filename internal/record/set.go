@@ -27,6 +27,8 @@ type set struct {
 	unsent                    uint64 // not sent in time although a slot was free
 	queued, all               verdict.Held
 	drops                     verdict.Drops
+	behind                    verdict.Drops // sent late, or queued behind what was sent late, by how long
+	parts                     [sliceCount]part
 	blind                     uint64 // dropped, though an answer that was not read may have freed a connection
 	course                    course // of both, while the window's end is not known
 	due                       Steps  // of all operations, for a journal
@@ -83,7 +85,8 @@ func (s *set) reset() {
 	s.counts, s.warm, s.bytes = takt.Counts{}, takt.Counts{}, takt.Bytes{}
 	s.received, s.achieved, s.unsent, s.lastDone, s.lost = 0, 0, 0, 0, 0
 	s.queued, s.all = verdict.Held{}, verdict.Held{}
-	s.drops, s.blind = verdict.Drops{}, 0
+	s.drops, s.behind, s.blind = verdict.Drops{}, verdict.Drops{}, 0
+	s.parts = [sliceCount]part{}
 	s.course.reset()
 	s.due.reset()
 	s.status = [maxStatus]uint64{}
@@ -119,8 +122,10 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 		}
 	case UnfinishedQueued:
 		s.other.RecordN(e.Done-e.Due, n)
+		s.attributeUnsent(e, n)
 	case UnfinishedSent:
 		s.sent(e, n, s.other)
+		s.attribute(e, n, nil)
 	case Ended:
 		switch {
 		case s.cfg.Window < 0:
@@ -133,6 +138,7 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 		} else {
 			s.sent(e, n, s.ok)
 		}
+		s.attribute(e, n, res)
 		s.result(res, n)
 	}
 }
@@ -182,7 +188,7 @@ func (s *set) sent(e *Event, n uint64, response *hist.Histogram) {
 func (s *set) held(e *Event, n uint64) {
 	s.all.Add(max(0, e.Read-e.Done), e.Done-e.Sent, n)
 	if e.Free > e.Due {
-		s.queued.Add(e.Sent-e.Free, e.Prior, n)
+		s.queued.Add(e.Sent-e.Free, e.Before.Service, n)
 	}
 }
 
@@ -288,6 +294,12 @@ func (s *set) merge(o *set, rest func()) {
 	s.queued.Merge(o.queued)
 	s.all.Merge(o.all)
 	s.drops.Merge(&o.drops)
+	s.behind.Merge(&o.behind)
+	for i := range o.parts {
+		if p := &o.parts[i]; p.N > 0 {
+			s.parts[i].merge(p)
+		}
+	}
 	s.blind += o.blind
 	s.course.merge(&o.course)
 	s.lastDone = max(s.lastDone, o.lastDone)

@@ -48,6 +48,9 @@ func (r *Recorder) judgeLag(rep *takt.Report) {
 	if n, due := r.total.drops.Above(l.Bound), rep.Counts.Scheduled; verdict.Many(n, due) {
 		r.invalid(rep, "generator_behind", "the generator fell behind: %d of %d operations were dropped more than %v after they were due, so the generator held them up, not the bound; lower the rate, free the CPU, or spread the run with --shard", n, due, l.Bound)
 	}
+	if n, due := r.total.behind.Above(l.Bound), rep.Counts.Scheduled; verdict.Many(n, due) {
+		r.invalid(rep, "generator_backlog", "the generator was the bottleneck: %d of %d operations waited more than %v for connections that were late because the generator had sent earlier operations late; lower the rate, free the CPU, or spread the run with --shard", n, due, l.Bound)
+	}
 	if l.Doubtful() {
 		warn(rep, "generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
 	}

@@ -50,6 +50,7 @@ func (k *checker) check(w *world, rep *takt.Report) {
 	}
 	k.percentiles(rep)
 	k.verdict(w, rep)
+	k.attribution(rep)
 	k.bounds(w)
 	k.end(w, rep)
 	if n := len(w.net.conns); n > 0 {

@@ -86,6 +86,9 @@ func generate(seed uint64) *Scenario {
 	case 1:
 		sc.run(r)
 		sc.long(r)
+	case 2:
+		sc.standstill(r)
+		return sc
 	default:
 		sc.run(r)
 	}
@@ -104,6 +107,14 @@ func (sc *Scenario) trusted(r *rand.Rand) {
 	sc.Connections, sc.Service = 3+r.IntN(10), between(r, 40*time.Microsecond, 100*time.Microsecond)
 	sc.Pacing = []string{"default", "precise"}[r.IntN(2)]
 	sc.Stray = between(r, 1e-4, 5e-4)
+}
+
+// standstill is a run over a fixed number of connections whose threads stand still: more
+// operations become due meanwhile than there are connections, so most of them wait for one.
+func (sc *Scenario) standstill(r *rand.Rand) {
+	sc.Rate, sc.Duration, sc.Loops = between(r, 2000.0, 5000), between(r, 200*time.Millisecond, 400*time.Millisecond), 1
+	sc.Connections, sc.Service = 4+r.IntN(20), between(r, 20*time.Microsecond, time.Millisecond)
+	sc.Stalls, sc.StallMost = between(r, 0.0002, 0.002), between(r, 10*time.Millisecond, 60*time.Millisecond)
 }
 
 // long makes it a run of some seconds, which are what a journal keeps.

@@ -78,6 +78,9 @@ func (s *system) Failure(fd int) error {
 	return c.err
 }
 
+// RTT implements sock.System: this kernel does not say.
+func (s *system) RTT(int) time.Duration { return 0 }
+
 func (s *system) Stamp(fd int) error {
 	s.spend(callOther)
 	s.open("stamp", fd)

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +60,24 @@ func Failure(fd int) error {
 		return os.NewSyscallError("connect", err)
 	}
 	return nil
+}
+
+// RTT is the least round trip that the kernel has measured on fd; 0: it does not say. The
+// handshake is the first, so it does not depend on how fast anybody answers.
+func RTT(fd int) time.Duration {
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil || info.Min_rtt == ^uint32(0) {
+		return 0
+	}
+	return time.Duration(info.Min_rtt) * time.Microsecond
+}
+
+// PathRTT is RTT of a connection.
+func PathRTT(c syscall.Conn) (rtt time.Duration) {
+	if raw, err := c.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { rtt = RTT(int(fd)) }) // a closed one has none
+	}
+	return rtt
 }
 
 // Close closes the socket. What it says comes too late for anybody.

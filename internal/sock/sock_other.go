@@ -4,11 +4,15 @@ package sock
 
 import (
 	"net"
+	"syscall"
 	"time"
 )
 
 // Available reports whether this system has what the package needs.
 const Available = false
+
+// Again says that a call would have had to wait.
+const Again = syscall.EAGAIN
 
 // Quiet is c.
 func Quiet(c net.Conn) net.Conn { return c }
@@ -18,6 +22,12 @@ func Stamped(c net.Conn) net.Conn { return c }
 
 // ArrivedOff is not known here.
 func ArrivedOff(net.Conn) (at time.Time, off time.Duration) { return time.Time{}, 0 }
+
+// RTT is not known here.
+func RTT(int) time.Duration { return 0 }
+
+// PathRTT is not known here.
+func PathRTT(syscall.Conn) time.Duration { return 0 }
 
 // Arrived is not known here.
 func Arrived(net.Conn) time.Time { return time.Time{} }

@@ -28,6 +28,8 @@ type System interface {
 	// that the attempt is over, and Failure why it failed; nil: it did not.
 	Connect(addr netip.AddrPort) (fd int, err error)
 	Failure(fd int) error
+	// RTT is the least round trip that the kernel has measured on fd; 0: it does not say.
+	RTT(fd int) time.Duration
 	// Stamp makes the kernel note when bytes arrive on fd, for ReceiveStamped.
 	Stamp(fd int) error
 	// Send sends what there is room for.

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Drops counts dropped operations by how long after its due instant each was dropped, in
-// buckets of powers of two, in microseconds. A generator that stood still drops what became
-// due meanwhile: the target had no part in it.
+// Drops counts operations by how late they were dropped, or sent, in buckets of powers of
+// two, in microseconds. A generator that stood still drops what became due meanwhile: the
+// target had no part in it.
 type Drops [40]uint64
 
 // Add counts an operation that was dropped so long after it was due.

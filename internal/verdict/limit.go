@@ -25,7 +25,7 @@ type Limited struct {
 // OfLimits looks for such failures among the classes of a run, most frequent first.
 func OfLimits(classes []takt.ErrorClass, scheduled uint64) (l Limited) {
 	for _, c := range classes {
-		if !isLimit(c.Class) {
+		if !IsLimit(c.Class) {
 			continue
 		}
 		l.Failed += c.Count
@@ -41,7 +41,8 @@ func OfLimits(classes []takt.ErrorClass, scheduled uint64) (l Limited) {
 // more than 0.1 % of all, failed through it.
 func (l Limited) Bottleneck() bool { return l.Failed >= limitAtLeast && l.Share > limitShare }
 
-func isLimit(class string) bool {
+// IsLimit reports whether the class is one of those.
+func IsLimit(class string) bool {
 	switch class {
 	case ClassFiles, ClassPorts, ClassMemory:
 		return true

@@ -13,7 +13,7 @@ func Reason(warnings []takt.Warning) string {
 	reason := generator
 	for _, w := range warnings {
 		switch w.Code {
-		case "generator_bottleneck", "generator_behind", "generator_held", "generator_saturated", "host_limit", "rejudged":
+		case "generator_bottleneck", "generator_behind", "generator_backlog", "generator_held", "generator_saturated", "host_limit", "rejudged":
 			return generator
 		case "shards_missing", "shards_cut", "shards_apart":
 			reason = "the shards did not put the whole load on the target at once"

@@ -40,6 +40,7 @@ type Report struct {
 	Status           map[string]uint64  `json:"status"`  // by the driver's result code
 	Errors           []ErrorClass       `json:"errors"`  // most frequent first
 	Intervals        []Interval         `json:"intervals"`
+	Attribution      Attribution        `json:"attribution,omitzero"` // none where nobody answers, or of an older takt
 	Generator        Generator          `json:"generator"`
 	Warnings         []Warning          `json:"warnings"`
 	Verdict          Verdict            `json:"verdict"`
@@ -173,6 +174,8 @@ type Generator struct {
 	GCCycles     uint32  `json:"gc_cycles"`
 	GCPauseMaxUS float64 `json:"gc_pause_max_us"`
 	Stolen       float64 `json:"stolen_percent,omitempty"` // of the CPU time of all cores, by the hypervisor
+	WaitedS      float64 `json:"waited_s,omitempty"`       // its threads were ready and waited for a core, together
+	ThrottledS   float64 `json:"throttled_s,omitempty"`    // its cgroup had used up its CPU quota
 	Cores        int     `json:"cores"`
 	HostClass    string  `json:"host_class"`               // runs on hosts of one class can be compared
 	NoiseFloorUS float64 `json:"noise_floor_us,omitempty"` // only when calibrated

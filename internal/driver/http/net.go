@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
@@ -94,6 +95,7 @@ func (c *netClient) checkRedirect(req *http.Request, via []*http.Request) error 
 	}
 	if t, ok := req.Context().Value(traceKey{}).(*trace); ok { // else it is hey's
 		t.hop()
+		t.followed = true
 	}
 	return nil
 }
@@ -109,8 +111,12 @@ func (c *netClient) close() error {
 type countedConn struct {
 	net.Conn
 	sent, received atomic.Int64
-	ended          atomic.Bool // the other side's half
+	wrote          atomic.Int64 // when its request was handed over, ns since epoch; 0: not yet
+	ended          atomic.Bool  // the other side's half
 }
+
+// epoch is where the instants of all connections count from.
+var epoch = time.Now()
 
 func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
@@ -122,6 +128,9 @@ func (c *countedConn) Read(b []byte) (int, error) {
 }
 
 func (c *countedConn) Write(b []byte) (int, error) {
+	if c.wrote.Load() == 0 {
+		c.wrote.Store(int64(time.Since(epoch)))
+	}
 	n, err := c.Conn.Write(b)
 	c.sent.Add(int64(n))
 	return n, err
@@ -139,6 +148,9 @@ func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) 
 	n, err := c.o.dial(ctx, addr)
 	if err != nil {
 		return nil, dialError{err}
+	}
+	if s, ok := n.(syscall.Conn); ok {
+		engine.UnsolicitedOf(ctx).Path(sock.PathRTT(s))
 	}
 	return &countedConn{Conn: sock.Stamped(n)}, nil
 }
@@ -326,13 +338,14 @@ type trace struct {
 	r                             *takt.Result
 	dns, connect, tls             atomic.Int64 // ns when the phase began, then how long it took
 	dnsTook, connectTook, tlsTook atomic.Int64
-	firstByte                     atomic.Int64
+	firstByte, headers            atomic.Int64 // headers: the stream's were written
 	conn                          atomic.Pointer[countedConn]
 	conns                         int    // since the last redirect
 	retries                       uint64 // connections beyond one for each request
 	reused                        bool
 	h2                            bool
 	refused                       bool   // the stream
+	followed                      bool   // a redirect
 	cancel                        func() // the request
 }
 
@@ -354,6 +367,7 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		TLSHandshakeStart:    func() { t.tls.Store(t.now()) },
 		TLSHandshakeDone:     func(tls.ConnectionState, error) { took(&t.tlsTook, &t.tls) },
 		GotConn:              t.gotConn,
+		WroteHeaders:         func() { t.headers.Store(t.now()) },
 		GotFirstResponseByte: func() { t.firstByte.Store(t.now()) },
 	}
 }
@@ -369,6 +383,7 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	if !ok {
 		return
 	}
+	counted.wrote.Store(0)
 	// net/http sends a refused request again on the same connection, at once and then after
 	// 1, 2, 4 … seconds, which nobody could tell from a server that hangs.
 	if before := t.conn.Swap(counted); t.h2 && before == counted && t.conns > 1 {
@@ -387,7 +402,8 @@ func (t *trace) ended() bool {
 // finish fills the result. Bytes that came for other requests of the connection since the
 // answer was complete, as HTTP/2 has them, make it seem to have come later; never earlier.
 func (t *trace) finish(answered bool) {
-	for i, d := range []*atomic.Int64{&t.dnsTook, &t.connectTook, &t.tlsTook, &t.firstByte} {
+	phases := []*atomic.Int64{&t.dnsTook, &t.connectTook, &t.tlsTook, &t.firstByte}
+	for i, d := range phases {
 		t.r.Phases[i] = time.Duration(d.Load())
 	}
 	if c := t.conn.Load(); c != nil {
@@ -396,6 +412,21 @@ func (t *trace) finish(answered bool) {
 		t.r.BytesSent, t.r.BytesReceived = c.sent.Swap(0), c.received.Swap(0)
 		if answered {
 			t.r.Arrived = sock.Arrived(c)
+			t.r.Phases[len(phases)] = t.client(c)
 		}
 	}
+}
+
+// client is the phase of that name: from the start until the request was written, without the
+// making of its connection. Streams of HTTP/2 share a connection: of them it is known when the
+// header had been written. 0: not known.
+func (t *trace) client(c *countedConn) time.Duration {
+	wrote := time.Duration(c.wrote.Load()) - t.start.Sub(epoch)
+	if t.h2 {
+		wrote = time.Duration(t.headers.Load())
+	}
+	if t.followed {
+		return 0
+	}
+	return max(0, wrote-time.Duration(t.dnsTook.Load()+t.connectTook.Load()+t.tlsTook.Load()))
 }

@@ -1,0 +1,230 @@
+package record
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Slot is what a connection, or another place for one operation at a time, remembers of the
+// operation that it served last.
+type Slot struct {
+	Service time.Duration // of that operation; 0: there was none
+	Read    time.Duration // when the generator had read the answer
+}
+
+// After is the slot behind the operation.
+func (e *Event) After() Slot { return Slot{Service: e.Done - e.Sent, Read: e.Read} }
+
+// Backlog finds the operations that wait for a connection because the generator stood still:
+// while nearly all connections were free and operations were due, the target had nothing to do,
+// and all that is sent from then on is late for it until the backlog is gone. Gaps on single
+// connections delay nothing, since a busy target serves the others sooner. It belongs to one
+// goroutine at a time.
+type Backlog struct {
+	Size int // connections
+
+	from, to time.Duration // in which connections were free while operations were due …
+	n        int           // … and how many
+	debt     time.Duration // the latest operations could have been sent so much earlier
+}
+
+// starved is the part of the connections that have to be free.
+const starved = 0.75
+
+// Note sets e.Behind. It is called once for each operation that was sent, roughly in the order
+// in which they were.
+func (b *Backlog) Note(e *Event) {
+	e.Behind = 0
+	delay := e.Sent - e.Due
+	if delay <= 0 {
+		b.debt, b.n = 0, 0
+		return
+	}
+	if free := max(e.Due, e.Free); free < e.Sent {
+		if b.n > 0 && free < b.to && b.from < e.Sent {
+			b.from, b.to, b.n = max(b.from, free), min(b.to, e.Sent), b.n+1
+		} else {
+			b.from, b.to, b.n = free, e.Sent, 1
+		}
+		if float64(b.n) >= starved*float64(b.Size) {
+			b.debt, b.n = b.debt+b.to-b.from, 0
+		}
+	}
+	e.Behind = min(max(0, e.Free-max(e.Due, e.Ready)), b.debt)
+	b.debt = min(b.debt, delay)
+}
+
+// lag is the schedule lag.
+func (e *Event) lag() time.Duration { return e.Sent - max(e.Due, e.Free) }
+
+// input is how long the operation waited for the list that it comes from.
+func (e *Event) input() time.Duration { return max(0, min(e.Ready, e.Free)-e.Due) }
+
+// ringShare is from which part on of a connection's time, between an answer and the next one,
+// the generator's is why operations wait for connections. It is the quarter of verdict.Held.
+const ringShare = 0.25
+
+// behind is how long the operation waited for a connection by the generator's fault: behind its
+// backlog, or because it held connections for long between an answer and the next request.
+func (e *Event) behind() time.Duration {
+	wait, lag := max(0, e.Free-max(e.Due, e.Ready)), e.lag()
+	if share := float64(lag) / float64(max(1, lag+e.Before.Service)); share > ringShare {
+		return max(e.Behind, time.Duration(share*float64(wait)))
+	}
+	return e.Behind
+}
+
+// unread is the part of the schedule lag in which the answer before lay unread.
+func (e *Event) unread() time.Duration {
+	if e.Free <= e.Due {
+		return 0
+	}
+	return min(max(0, e.Before.Read-e.Free), e.lag())
+}
+
+// sliceCount is how many slices response times have, each twice as long as the one before;
+// the last begins at 146 years.
+const sliceCount = 54
+
+// sliceOf is the slice of a response time.
+func sliceOf(response time.Duration) int {
+	return bits.Len64(uint64(max(0, response) / time.Microsecond))
+}
+
+// part adds up nanoseconds of operations with a similar response time, as takt.Parts has them.
+type part struct {
+	N       uint64  `json:"n"`
+	Sent    uint64  `json:"sent"` // of N, those that were sent
+	Late    float64 `json:"late"`
+	Unread  float64 `json:"unread"`
+	Input   float64 `json:"input"`
+	Host    float64 `json:"host"`
+	Queue   float64 `json:"queue"`
+	Network float64 `json:"network"` // without the round trips of requests
+	Target  float64 `json:"target"`  // with them
+	Unsent  float64 `json:"unsent"`  // waiting for a connection until the cut
+	Own     float64 `json:"own"`     // the generator's part of the waiting for connections that ended
+}
+
+func (p *part) merge(o *part) {
+	p.N += o.N
+	p.Sent += o.Sent
+	p.Late += o.Late
+	p.Unread += o.Unread
+	p.Input += o.Input
+	p.Host += o.Host
+	p.Queue += o.Queue
+	p.Network += o.Network
+	p.Target += o.Target
+	p.Unsent += o.Unsent
+	p.Own += o.Own
+}
+
+// attribute divides the response time of n operations that were sent.
+func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
+	k := float64(n)
+	p := &s.parts[sliceOf(e.Done-e.Due)]
+	p.N += n
+	p.Sent += n
+	service := e.Done - e.Sent
+	if res != nil {
+		if res.Class != "" && verdict.IsLimit(res.Class) {
+			p.Host += k * float64(service)
+			service = 0
+		}
+		if s.cfg.connects {
+			var network time.Duration
+			for _, i := range s.cfg.network {
+				network += res.Phases[i]
+			}
+			network = min(network, service)
+			p.Network += k * float64(network)
+			service -= network
+		}
+		if i := s.cfg.client; i >= 0 {
+			client := min(res.Phases[i], service)
+			p.Late += k * float64(client)
+			service -= client
+		}
+	}
+	p.Target += k * float64(service)
+	late := e.lag()
+	if e.Free > e.Due {
+		unread, input, behind := e.unread(), e.input(), e.behind()
+		if e.Behind > 0 {
+			s.behind.Add(late+e.Behind, n)
+		}
+		p.Own += k * float64(late+behind)
+		p.Unread += k * float64(unread)
+		p.Input += k * float64(input)
+		p.Queue += k * float64(e.Free-e.Due-input-behind)
+		late += behind - unread
+	}
+	p.Late += k * float64(late)
+}
+
+// attributeUnsent adds n operations that were due and never sent.
+func (s *set) attributeUnsent(e *Event, n uint64) {
+	p := &s.parts[sliceOf(e.Done-e.Due)]
+	p.N += n
+	waited, k := float64(e.Done-e.Due), float64(n)
+	if e.Free <= e.Due { // a connection was there
+		p.Late += k * waited
+		return
+	}
+	late := float64(e.Done - min(e.Free, e.Done))
+	p.Late += k * late
+	p.Unsent += k * (waited - late)
+}
+
+// networkPhases are the phases of drivers that are the network's, and clientPhase that of the
+// generator's own code before the first byte of the request.
+var networkPhases = []string{"dns", "connect", "tls"}
+
+const clientPhase = "client"
+
+// findPhases notes where the phases are.
+func (c *Config) findPhases() {
+	c.network, c.client = nil, slices.Index(c.Phases, clientPhase)
+	for i, name := range c.Phases {
+		if slices.Contains(networkPhases, name) {
+			c.network = append(c.network, i)
+		}
+	}
+	c.connects = len(c.network) > 0
+}
+
+// attribution is the report's. What waited until the cut belongs to whom the others waited for.
+func (s *set) attribution(rtt time.Duration) (a takt.Attribution) {
+	var sum part
+	for i := range s.parts {
+		sum.merge(&s.parts[i])
+	}
+	if sum.N == 0 {
+		return a
+	}
+	own := s.all.Share()
+	if waited := sum.Queue + sum.Own; waited > 0 {
+		own = sum.Own / waited
+	}
+	a.RTT = float64(rtt) / 1e3
+	for i := range s.parts {
+		p := &s.parts[i]
+		if p.N == 0 {
+			continue
+		}
+		network := min(float64(p.Sent)*float64(rtt), p.Target)
+		a.Slices = append(a.Slices, takt.Slice{
+			Below: float64(uint64(1) << i), Operations: p.N,
+			Parts: takt.Parts{
+				Late: (p.Late + own*p.Unsent) / 1e9, Unread: p.Unread / 1e9, Input: p.Input / 1e9, Host: p.Host / 1e9,
+				Queue: (p.Queue + (1-own)*p.Unsent) / 1e9, Network: (p.Network + network) / 1e9, Target: (p.Target - network) / 1e9,
+			},
+		})
+	}
+	return a
+}

@@ -1,0 +1,124 @@
+package record
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Each operation's response time belongs to who caused it, and the parts add up to it.
+func TestParts(t *testing.T) {
+	const ms = time.Millisecond
+	cfg := Config{Shards: 1, Window: time.Second, Phases: []string{"dns", "connect", "tls", "first_byte", "client"}}
+	limit := &takt.Result{Class: "too_many_files"}
+	dialled := &takt.Result{Phases: [takt.MaxPhases]time.Duration{ms, 2 * ms, 3 * ms, 9 * ms, ms / 2}}
+	for name, c := range map[string]struct {
+		e    Event
+		res  *takt.Result
+		rtt  time.Duration
+		want takt.Parts
+	}{
+		"the target's": {Event{Due: ms, Sent: ms, Done: 5 * ms}, nil, 0, takt.Parts{Target: 4}},
+		"sent late":    {Event{Due: ms, Sent: 3 * ms, Done: 5 * ms}, nil, 0, takt.Parts{Late: 2, Target: 2}},
+		"the target had the connection": {Event{Due: ms, Free: 4 * ms, Sent: 4 * ms, Done: 5 * ms, Before: Slot{Service: 9 * ms, Read: 4 * ms}}, nil, 0,
+			takt.Parts{Queue: 3, Target: 1}},
+		"behind late operations": {Event{Due: ms, Free: 4 * ms, Sent: 4 * ms, Done: 5 * ms, Before: Slot{Service: ms}, Behind: 2 * ms}, nil, 0,
+			takt.Parts{Queue: 1, Late: 2, Target: 1}},
+		"an unread answer": {Event{Due: ms, Free: 4 * ms, Sent: 7 * ms, Done: 8 * ms, Before: Slot{Service: ms, Read: 6 * ms}}, nil, 0,
+			takt.Parts{Queue: 0.75, Unread: 2, Late: 3.25, Target: 1}}, // it held the connection for 3 of 4 ms
+		"an unread answer on another connection": {Event{Due: 4 * ms, Free: 2 * ms, Sent: 7 * ms, Done: 8 * ms, Before: Slot{Service: ms, Read: 6 * ms}}, nil, 0,
+			takt.Parts{Late: 3, Target: 1}},
+		"a list without operations": {Event{Due: ms, Free: 4 * ms, Ready: 4 * ms, Sent: 5 * ms, Done: 6 * ms}, nil, 0,
+			takt.Parts{Input: 3, Late: 1, Target: 1}},
+		"a list, then the target": {Event{Due: ms, Free: 6 * ms, Ready: 4 * ms, Sent: 6 * ms, Done: 7 * ms, Before: Slot{Service: ms}, Behind: 2 * ms}, nil, 0,
+			takt.Parts{Input: 3, Late: 2, Target: 1}},
+		"a limit of the host":      {Event{Due: ms, Sent: 2 * ms, Done: 5 * ms}, limit, 0, takt.Parts{Late: 1, Host: 3}},
+		"connecting":               {Event{Due: ms, Sent: ms, Done: 11 * ms}, dialled, ms / 2, takt.Parts{Network: 6.5, Late: 0.5, Target: 3}},
+		"faster than a round trip": {Event{Due: ms, Sent: ms, Done: 2 * ms}, nil, 5 * ms, takt.Parts{Network: 1}},
+		"unfinished":               {Event{Due: ms, Sent: ms, Done: 9 * ms, Outcome: UnfinishedSent}, nil, 0, takt.Parts{Target: 8}},
+		"never sent, and the target had all connections": {Event{Due: ms, Free: 9 * ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Queue: 8}},
+		"never sent, and a connection was free":          {Event{Due: ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Late: 8}},
+	} {
+		r := New(cfg)
+		r.Sample(0, c.e, c.res)
+		a := r.Report(End{Scheduled: 1, RTT: c.rtt}).Attribution
+		if got := a.Whole(); !near(got, c.want) {
+			t.Errorf("%s: %+v s, want %+v ms", name, got, c.want)
+		}
+		if response := (c.e.Done - c.e.Due).Seconds(); len(a.Slices) != 1 || math.Abs(a.Whole().Total()-response) > 1e-9 || a.Slices[0].Below*1e-6 <= response || a.Slices[0].Below*1e-6 > 2*response {
+			t.Errorf("%s: %+v of %v s", name, a, response)
+		}
+	}
+}
+
+func near(s, ms takt.Parts) bool {
+	d := takt.Parts{
+		Late: s.Late - ms.Late/1e3, Unread: s.Unread - ms.Unread/1e3, Input: s.Input - ms.Input/1e3, Host: s.Host - ms.Host/1e3,
+		Queue: s.Queue - ms.Queue/1e3, Network: s.Network - ms.Network/1e3, Target: s.Target - ms.Target/1e3,
+	}
+	for _, v := range []float64{d.Late, d.Unread, d.Input, d.Host, d.Queue, d.Network, d.Target} {
+		if math.Abs(v) > 1e-9 {
+			return false
+		}
+	}
+	return true
+}
+
+// A generator that stands still for 100 ms, with ten connections, makes what is due then wait:
+// the first ten are late, and the others wait for connections. All of that is the generator's,
+// and the run is invalid although only ten of a thousand were sent late.
+func TestBehindAStandstill(t *testing.T) {
+	const ms = time.Millisecond
+	r := New(Config{Shards: 1, Window: time.Second})
+	var slots [10]Slot
+	backlog := Backlog{Size: 10}
+	var free [10]time.Duration
+	for i := range time.Duration(1000) {
+		due, slot := i*ms, i%10
+		sent := max(due, free[slot])
+		if sent < 400*ms && sent >= 300*ms {
+			sent = 400 * ms
+		}
+		e := Event{Due: due, Sent: sent, Done: sent + 2*ms, Before: slots[slot]}
+		if free[slot] > due {
+			e.Free = free[slot]
+		}
+		backlog.Note(&e)
+		r.Sample(0, e, nil)
+		slots[slot], free[slot] = e.After(), e.Done
+	}
+	rep := r.Report(End{Scheduled: 1000})
+	p := rep.Attribution.Whole()
+	if p.Queue > 0.01*p.Total() || math.Abs(p.Target-2) > 1e-6 {
+		t.Errorf("%+v", p)
+	}
+	if rep.Verdict != takt.Invalid || !rep.Warned("generator_backlog") || rep.Warned("generator_bottleneck") {
+		t.Errorf("%s, %+v", rep.Verdict, rep.Warnings)
+	}
+}
+
+// A busy target answers later when it gets its requests sooner: short gaps between an answer
+// and the next request delay nothing.
+func TestBehindABusyTarget(t *testing.T) {
+	const us = time.Microsecond
+	r := New(Config{Shards: 1, Window: time.Second})
+	var slot Slot
+	var free time.Duration
+	backlog := Backlog{Size: 10}
+	for i := range time.Duration(1000) {
+		e := Event{Due: i * 500 * us, Free: free, Sent: max(i*500*us, free) + 50*us, Before: slot}
+		e.Done = e.Sent + 1000*us
+		backlog.Note(&e)
+		r.Sample(0, e, nil)
+		slot, free = e.After(), e.Done
+	}
+	rep := r.Report(End{Scheduled: 1000})
+	if p := rep.Attribution.Whole(); p.Generator() > 0.001*p.Total() {
+		t.Errorf("%+v", p)
+	}
+	if rep.Warned("generator_backlog") {
+		t.Errorf("%+v", rep.Warnings)
+	}
+}

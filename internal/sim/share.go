@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// attribution holds the report against itself, and what it says of whom the response time
+// belongs to against a queue with the same arrivals and service times and a generator that is
+// never late.
+func (k *checker) attribution(rep *takt.Report) {
+	copied := *rep
+	if err := audit.Check(&copied); err != nil {
+		k.fault("contradiction", "%v", err)
+	}
+	if !k.comparable() {
+		return
+	}
+	bound := max(time.Millisecond, time.Duration(rep.Latency[takt.LatencyResponse].P99*100))
+	response, late, queued, n := k.ideal(2 * bound) // the report counts by powers of two
+	if queued > 0.05*response {                     // in a busy ring nobody knows how long the target would have taken
+		return
+	}
+	if n >= 10 && float64(n) > 0.01*float64(len(k.rows)) && rep.Verdict == takt.Valid {
+		k.fault("verdict", "%d of %d operations were sent more than %v later than by a punctual generator, and the run is valid", n, len(k.rows), 2*bound)
+	}
+	parts := rep.Attribution.Whole()
+	for _, p := range []struct {
+		name       string
+		said, true float64
+	}{
+		{"generator", parts.Generator(), late}, {"queue", parts.Queue, queued},
+	} {
+		if off := p.said - p.true; max(off, -off) > 0.1*response {
+			k.fault("attribution", "the report gives the %s %.3g ms of %.3g ms of response time, and a punctual generator would have left %.3g ms", p.name, 1e3*p.said, 1e3*response, 1e3*p.true)
+		}
+	}
+}
+
+// comparable reports whether the queue of ideal is that of the run: a fixed number of
+// connections, and service times that do not depend on when requests come.
+func (k *checker) comparable() bool {
+	sc := k.sc
+	if sc.Rate == 0 || sc.Connections == 0 || sc.Drop || sc.Workers > 0 || sc.Warmup > 0 || len(sc.Freezes) > 0 || sc.Room < unbounded {
+		return false
+	}
+	harmless := k.injected["stall"] + k.injected["late wake-up"] + k.injected["interrupt"]
+	return total(k.injected) == harmless && !slices.ContainsFunc(k.rows, func(r takt.Sample) bool { return r.Class != "" })
+}
+
+// ideal is the sum of all response times, how much of it a punctual generator would have saved,
+// and how long operations would have waited for a connection all the same, in seconds; and how
+// many operations it would have sent earlier by more than bound.
+func (k *checker) ideal(bound time.Duration) (response, late, queued float64, n int) {
+	rows := slices.SortedFunc(slices.Values(k.rows), func(a, b takt.Sample) int { return cmp.Compare(a.Due, b.Due) })
+	free := make(instants, k.sc.Connections)
+	for _, r := range rows {
+		begin := max(r.Due, free[0])
+		free[0] = begin + r.Done - r.Sent
+		heap.Fix(&free, 0)
+		response += (r.Done - r.Due).Seconds()
+		late += (r.Sent - begin).Seconds()
+		queued += (begin - r.Due).Seconds()
+		if r.Sent-begin > bound {
+			n++
+		}
+	}
+	return response, late, queued, n
+}
+
+// instants is a heap, the earliest first.
+type instants []time.Duration
+
+func (h instants) Len() int           { return len(h) }
+func (h instants) Less(i, j int) bool { return h[i] < h[j] }
+func (h instants) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *instants) Push(any)          {}
+func (h *instants) Pop() any          { return nil }
