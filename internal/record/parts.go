@@ -38,24 +38,26 @@ const starved = 0.75
 // Note sets e.Behind. It is called once for each operation that was sent, roughly in the order
 // in which they were.
 func (b *Backlog) Note(e *Event) {
-	e.Behind = 0
-	delay := e.Sent - e.Due
-	if delay <= 0 {
-		b.debt, b.n = 0, 0
-		return
-	}
-	if free := max(e.Due, e.Free); free < e.Sent {
-		if b.n > 0 && free < b.to && b.from < e.Sent {
-			b.from, b.to, b.n = max(b.from, free), min(b.to, e.Sent), b.n+1
-		} else {
-			b.from, b.to, b.n = free, e.Sent, 1
-		}
-		if float64(b.n) >= starved*float64(b.Size) {
-			b.debt, b.n = b.debt+b.to-b.from, 0
-		}
+	old := e.Sent < b.from // sent before the standstill, and ended late
+	if free := max(e.Due, e.Free); free < e.Sent && !old {
+		b.gap(free, e.Sent)
 	}
 	e.Behind = min(max(0, e.Free-max(e.Due, e.Ready)), b.debt)
-	b.debt = min(b.debt, delay)
+	if !old {
+		b.debt = min(b.debt, max(0, e.Sent-e.Due))
+	}
+}
+
+// gap notes that a connection was free in that time while an operation was due.
+func (b *Backlog) gap(from, to time.Duration) {
+	if b.n > 0 && from < b.to {
+		b.from, b.to, b.n = max(b.from, from), min(b.to, to), b.n+1
+	} else {
+		b.from, b.to, b.n = from, to, 1
+	}
+	if float64(b.n) >= starved*float64(b.Size) {
+		b.debt, b.n = b.debt+b.to-b.from, 0
+	}
 }
 
 // lag is the schedule lag.
