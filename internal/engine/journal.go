@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -110,7 +111,7 @@ func Recover(b Beginning, seconds iter.Seq2[Second, error]) (rep *takt.Report, r
 	rep.ID, rep.Tool, rep.Kind, rep.Command = known.ID, known.Tool, known.Kind, known.Command
 	rep.Labels, rep.Variables, rep.ComparabilityKey = known.Labels, known.Variables, known.ComparabilityKey
 	rep.StartedAt, rep.Schedule, rep.Generator = known.StartedAt, known.Schedule, known.Generator
-	spent(rep, last.Used, b.Closed, replay.Stamped())
+	spent(rep, last.Used, verdict.Host{Closed: b.Closed, Told: replay.Stamped()})
 	rep.Warnings = append(rep.Warnings, known.Warnings...)
 	asides(rep, last.Late, last.Received)
 	return rep, ran, nil

@@ -136,17 +136,17 @@ func (m *loops) close() {
 	}
 }
 
-// describe judges whether a loop was the bottleneck: one that hardly ever rested has
-// no time left to be punctual.
-func (m *loops) describe(rep *takt.Report, ran time.Duration, closed bool) {
+// describe implements describer. A loop that hardly ever rested has no time left to be punctual.
+func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked float64) {
 	rep.Generator.Loops = len(m.all)
-	worked := 0.0
 	for _, l := range m.all {
-		worked = max(worked, 100*(1-l.rested.Seconds()/max(1e-9, ran.Seconds())))
+		worked = max(worked, 1-l.rested.Seconds()/max(1e-9, ran.Seconds()))
 	}
-	if worked > 90 && rep.Counts.Scheduled > 0 {
-		m.saturated(rep, worked, closed)
-	}
+	return len(m.all), worked
+}
+
+// advise says what may help an invalid run.
+func (m *loops) advise(rep *takt.Report) {
 	if n := m.connections(); rep.Verdict == takt.Invalid && m.opt.Connections == 0 && n > blindMost {
 		warn(rep, "many_connections", "the pool grew to %d connections, which take generator and target time to make and to serve; bound it with --connections: operations wait for one then, and the wait counts as response time", n)
 	}
@@ -158,13 +158,6 @@ func (m *loops) connections() (n int) {
 		n += len(l.conns)
 	}
 	return n
-}
-
-func (m *loops) saturated(rep *takt.Report, worked float64, closed bool) {
-	if !closed {
-		rep.Verdict = takt.Invalid
-	}
-	warn(rep, "generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", worked, len(m.all))
 }
 
 // opError is the error that package net would give.

@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -22,12 +21,9 @@ func TestManyConnections(t *testing.T) {
 		{takt.Invalid, 1000, blindMost + 1, false},
 		{takt.Valid, 0, blindMost + 1, false},
 	} {
-		rested := time.Second
-		m := &loops{opt: Options{Connections: c.asked}, all: []*loop{
-			{conns: make([]*lconn, 1), rested: rested}, {conns: make([]*lconn, c.made-1), rested: rested},
-		}}
+		m := &loops{opt: Options{Connections: c.asked}, all: []*loop{{conns: make([]*lconn, 1)}, {conns: make([]*lconn, c.made-1)}}}
 		rep := takt.Report{Verdict: c.verdict}
-		m.describe(&rep, time.Second, false)
+		m.advise(&rep)
 		told := slices.ContainsFunc(rep.Warnings, func(w takt.Warning) bool { return w.Code == "many_connections" })
 		if told != c.want || rep.Verdict != c.verdict {
 			t.Errorf("%+v: %v, %v", c, rep.Warnings, rep.Verdict)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -97,77 +98,46 @@ func (r *run) describe(rep *takt.Report) {
 	}
 }
 
-// describer is a mode that has something of its own to say.
+// describer is a mode that has something of its own to say: how many loops it has, and what
+// part of the time the busiest of them worked.
 type describer interface {
-	describe(rep *takt.Report, ran time.Duration, closed bool)
+	describe(rep *takt.Report, ran time.Duration) (loops int, worked float64)
+	advise(rep *takt.Report)
 }
 
 func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	rep.Generator = r.host()
-	if m, ok := r.mode.(describer); ok {
-		m.describe(rep, used.Wall, closed)
+	h := verdict.Host{Closed: closed, Told: r.rec.Stamped() || r.plan.NewWaiter != nil} // time may be a test's
+	m, loops := r.mode.(describer)
+	if loops {
+		h.Loops, h.Worked = m.describe(rep, used.Wall)
 	}
 	if o := &r.plan.Options; !r.plan.loops() && (o.paced() || o.Loops > 0) {
 		warn(rep, "no_loop", "--pacing, --max-lag and --loops are for the loop mode, and this run was in %s mode", rep.Generator.Engine)
 	}
-	spent(rep, used, closed, r.rec.Stamped() || r.plan.NewWaiter != nil) // time may be a test's
+	spent(rep, used, h)
+	if loops {
+		m.advise(rep)
+	}
 }
 
-// spent says what the run cost, and judges whether that was too much. told: operations told
-// already whether the generator was slow.
-func spent(rep *takt.Report, used proc.Span, closed, told bool) {
+// spent says what the run cost, and judges whether that was too much.
+func spent(rep *takt.Report, used proc.Span, h verdict.Host) {
 	g := &rep.Generator
 	g.WaitedS, g.ThrottledS = used.Waited.Seconds(), used.Throttled.Seconds()
 	g.CPUS, g.MaxRSS, g.GCCycles, g.GCPauseMaxUS = used.CPU.Seconds(), used.MaxRSS, used.GCCycles, float64(used.GCPauseMax)/1e3
-	share := func(d time.Duration) float64 { return 100 * used.Share(d) }
-	saturation(rep, used, closed, told)
-	rep.Generator.Stolen = share(used.Steal)
-	if p := rep.Generator.Stolen; p > 2 {
-		warn(rep, "steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", p)
+	g.Stolen = 100 * used.Share(used.Steal)
+	h.CPU, h.Idle = used.Share(used.CPU), used.Share(used.Idle)
+	h.Ran, h.Waited, h.Throttled, h.Wall = used.CPU, used.Waited, used.Throttled, used.Wall
+	h.Judge(rep)
+	if g.Stolen > 2 {
+		warn(rep, "steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", g.Stolen)
 	}
-	if p := share(used.Throttled); p > 1 {
+	if used.Share(used.Throttled) > 0.01 {
 		warn(rep, "throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled.Round(time.Millisecond))
 	}
 	if used.GCPauseMax > time.Millisecond {
 		warn(rep, "gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)
-	}
-}
-
-// throttledMost is the part of the time that a quota may hold the generator back, and
-// starvedMost the part that its threads together may wait for a core.
-const (
-	throttledMost = 0.1
-	starvedMost   = 0.5
-)
-
-// saturation judges whether the rate is the generator's limit. With a full pool a
-// generator that gets no CPU looks like a slow target: every answer is read late,
-// and the wait for a connection looks like the bound's. So a rate that was not
-// reached is the generator's fault when it used nearly all of its cores, or a third
-// of what others left while the machine had nothing more to give. Where operations do not
-// tell by themselves how long their answers were not read, so it is when the generator
-// did not get the cores that it wanted.
-func saturation(rep *takt.Report, used proc.Span, closed, told bool) {
-	cpu, idle := 100*used.Share(used.CPU), 100*used.Share(used.Idle)
-	switch {
-	case closed:
-		if cpu > 90 {
-			warn(rep, "generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", cpu)
-		}
-	case rep.Rate.Intended == nil || rep.Rate.Achieved >= 0.99**rep.Rate.Intended:
-	case cpu > 90, cpu > 33 && idle < 5:
-		rep.Verdict = takt.Invalid
-		warn(rep, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
-			cpu, idle, 100*rep.Rate.Achieved / *rep.Rate.Intended)
-	case told:
-	case used.Throttled.Seconds() > throttledMost*used.Wall.Seconds():
-		rep.Verdict = takt.Invalid
-		warn(rep, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
-			used.Throttled.Round(time.Millisecond), 100*rep.Rate.Achieved / *rep.Rate.Intended)
-	case used.Waited > used.CPU && used.Waited.Seconds() > starvedMost*used.Wall.Seconds():
-		rep.Verdict = takt.Invalid
-		warn(rep, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
-			used.Waited.Round(time.Millisecond), used.CPU.Round(time.Millisecond), 100*rep.Rate.Achieved / *rep.Rate.Intended)
 	}
 }
 

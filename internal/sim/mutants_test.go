@@ -34,8 +34,8 @@ func TestMutants(t *testing.T) {
 			"s.counts, Warm: s.warm, Received", "takt.Counts{OK: 2 * s.counts.OK, Failed: s.counts.Failed}, Warm: s.warm, Received"},
 		{"a queue behind late operations blamed on the target", "record/parts.go",
 			"b.debt, b.n = b.debt+b.to-b.from, 0\n", "b.n = 0\n"},
-		{"a backlog of the generator that leaves the run valid", "record/verdict.go",
-			"n, due := r.total.behind.Above(l.Bound), rep.Counts.Scheduled; verdict.Many(n, due)", "n, due := r.total.behind.Above(l.Bound), rep.Counts.Scheduled; false && verdict.Many(n, due)"},
+		{"a backlog of the generator that leaves the run valid", "verdict/judge.go",
+			"n := o.Behind.Above(l.Bound); many(n, due)", "n := o.Behind.Above(l.Bound); false && many(n, due)"},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant(t, m.file, m.from, m.to) })
 	}

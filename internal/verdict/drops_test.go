@@ -33,7 +33,7 @@ func TestMany(t *testing.T) {
 		n, of uint64
 		want  bool
 	}{{9, 10, false}, {10, 1000, false}, {11, 1000, true}, {0, 0, false}} {
-		if got := Many(c.n, c.of); got != c.want {
+		if got := many(c.n, c.of); got != c.want {
 			t.Errorf("%d of %d: %v", c.n, c.of, got)
 		}
 	}

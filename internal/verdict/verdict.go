@@ -1,5 +1,5 @@
-// Package verdict has the rule by which a generator's own lateness shapes its figures:
-// for one run, and for one that was merged of shards.
+// Package verdict has the rules by which a generator shapes its figures, for the runs of all
+// modes and protocols, and for one that was merged of shards.
 package verdict
 
 import (
@@ -43,8 +43,8 @@ func Of(response, lag *hist.Histogram) Lateness {
 // response p99).
 func (l Lateness) Bottleneck() bool { return l.Late >= lateAtLeast && l.Share > LateShare }
 
-// Many reports whether n late operations of so many are more than 1 %, and at least 10.
-func Many(n, of uint64) bool { return n >= lateAtLeast && float64(n) > LateShare*float64(of) }
+// many reports whether n late operations of so many are more than 1 %, and at least 10.
+func many(n, of uint64) bool { return n >= lateAtLeast && float64(n) > LateShare*float64(of) }
 
 // Doubtful reports whether lag p99 is above max(200 µs, 5 % of response p99).
 func (l Lateness) Doubtful() bool {

@@ -1,0 +1,337 @@
+package truth_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// A verdictCase is a run whose bottleneck is known: the generator, which is disturbed on core 1,
+// or the target, on core 0.
+type verdictCase struct {
+	name    string
+	bound   bool // by the generator; else by the target
+	service time.Duration
+	target  []string      // of takt target
+	args    []string      // of takt http
+	shell   string        // what is done in a shell before takt runs in it
+	quota   int           // per cent of a core for takt; 0: no bound
+	hogs    int           // busy loops on takt's core, or on the target's
+	stop    time.Duration // takt or the target gets no CPU for so long, 1 s after its start
+	limit   bool          // operations fail at a limit of the host: there is no share to compare
+}
+
+const hold = time.Second // when disturbances begin
+
+// TestVerdicts makes runs whose bottleneck is known, and prints a table of what takt says. It
+// wants two cores that nobody else uses, and ten minutes: TAKT_VERDICTS=1.
+func TestVerdicts(t *testing.T) {
+	if os.Getenv("TAKT_VERDICTS") == "" {
+		t.Skip("120 runs with a known bottleneck, ten minutes on a quiet machine: TAKT_VERDICTS=1")
+	}
+	judged, wrong, off, noisy := 0, 0, 0, 0
+	for i, c := range verdictCases() {
+		var r *takt.Report
+		quiet, noise := false, ""
+		for range 3 {
+			if r, quiet, noise = c.run(t); quiet {
+				break
+			}
+		}
+		want := takt.Valid
+		if c.bound {
+			want = takt.Invalid
+		}
+		p := r.Attribution.Whole()
+		got, injected := p.Generator()/max(1e-12, p.Total()), c.injected(r)
+		line := fmt.Sprintf("%3d %-44s %-7s generator %5.1f %%, injected %5.1f %%, %s", i+1, c.name, r.Verdict, 100*got, 100*injected, codes(r))
+		switch {
+		case !quiet:
+			noisy++
+			t.Logf("%s: not judged, %s", line, noise)
+			continue
+		case r.Verdict != want:
+			wrong++
+			t.Errorf("%s: WRONG, want %s", line, want)
+		case !c.limit && max(got-injected, injected-got) > 0.1:
+			off++
+			t.Errorf("%s: OFF by %.0f points", line, 100*(got-injected))
+		default:
+			t.Log(line)
+		}
+		judged++
+	}
+	t.Logf("%d judged, %d wrong verdicts, %d shares off by more than 10 points, %d not judged in noise", judged, wrong, off, noisy)
+}
+
+// injected is the generator's share: what is left of the response time when the target took
+// its service time for each operation. Of a run that the target bounds it is nothing.
+func (c *verdictCase) injected(r *takt.Report) float64 {
+	if !c.bound {
+		return 0
+	}
+	all := r.Latency[takt.LatencyResponse]
+	total := all.Mean * float64(all.Count) / 1e6
+	return max(0, 1-float64(r.Counts.Sent)*(c.service+60*time.Microsecond).Seconds()/max(1e-12, total))
+}
+
+func codes(r *takt.Report) string {
+	var all []string
+	for _, w := range r.Warnings {
+		all = append(all, w.Code)
+	}
+	return strings.Join(all, " ")
+}
+
+func verdictCases() (all []verdictCase) {
+	modes := []struct {
+		name string
+		args []string
+	}{
+		{"loop", []string{"--engine", "loop"}}, {"worker", []string{"--engine", "worker"}},
+		{"net", []string{"--client", "net"}}, {"TLS", []string{"--insecure"}},
+	}
+	rate := func(n int, more ...string) []string {
+		return append([]string{"--rate", strconv.Itoa(n), "-z", "3s", "--drain", "20s"}, more...)
+	}
+	ms := func(n int) []string { return []string{"--service", fmt.Sprint(n, "ms")} }
+	for _, m := range modes {
+		add := func(c verdictCase) {
+			c.name, c.args = m.name+": "+c.name, append(slices.Clone(m.args), c.args...)
+			if m.name == "TLS" {
+				c.target = append([]string{"TLS"}, c.target...)
+			}
+			all = append(all, c)
+		}
+		// By the generator.
+		for _, s := range []int{200, 500} {
+			for _, n := range []string{"8", "60"} {
+				add(verdictCase{name: fmt.Sprintf("takt stopped %d ms, %s connections", s, n), bound: true, service: time.Millisecond, target: ms(1),
+					args: rate(1000, "-c", n), stop: time.Duration(s) * time.Millisecond})
+			}
+		}
+		add(verdictCase{name: "takt stopped 300 ms, growing pool", bound: true, service: time.Millisecond, target: ms(1), args: rate(1000), stop: 300 * time.Millisecond})
+		add(verdictCase{name: "quota of 3 % of a core", bound: true, service: time.Millisecond, target: ms(1), args: rate(1000, "-c", "20"), quota: 3})
+		add(verdictCase{name: "quota of 5 % of a core", bound: true, service: time.Millisecond, target: ms(1), args: rate(3000, "-c", "20"), quota: 5})
+		add(verdictCase{name: "eight busy loops on its core", bound: true, service: time.Millisecond, target: ms(1), args: rate(5000, "-c", "20"), hogs: 8})
+		add(verdictCase{name: "eight busy loops, growing pool", bound: true, service: time.Millisecond, target: ms(1), args: rate(5000), hogs: 8})
+		add(verdictCase{name: "more than it can, 50 connections", bound: true, target: []string{"--null"}, args: []string{"--rate", "400000", "-z", "1s", "--drain", "1s", "-c", "50"}})
+		add(verdictCase{name: "more than it can, 400 connections", bound: true, target: []string{"--null"}, args: []string{"--rate", "400000", "-z", "1s", "--drain", "1s", "-c", "400"}})
+		add(verdictCase{name: "64 open files", bound: true, limit: true, service: 50 * time.Millisecond, target: ms(50), args: rate(3000), shell: "ulimit -n 64"})
+		add(verdictCase{name: "40 open files", bound: true, limit: true, service: 20 * time.Millisecond, target: ms(20), args: rate(3000), shell: "ulimit -n 40"})
+		add(verdictCase{name: "stopped, dropping", bound: true, limit: true, service: time.Millisecond, target: ms(1), args: rate(1000, "-c", "8", "--overflow", "drop"), stop: 300 * time.Millisecond})
+		add(verdictCase{name: "stopped, Poisson arrivals", bound: true, service: 3 * time.Millisecond, target: ms(3), args: rate(1000, "-c", "20", "--arrivals", "poisson"), stop: 300 * time.Millisecond})
+		// By the target.
+		add(verdictCase{name: "4 servers at 1.5 of what they can", target: []string{"--service", "2ms", "--servers", "4"}, args: rate(3000, "-c", "50")})
+		add(verdictCase{name: "4 servers, growing pool", target: []string{"--service", "2ms", "--servers", "4"}, args: rate(2500)})
+		add(verdictCase{name: "1 server at 0.95 of what it can", target: []string{"--service", "exp(2ms)", "--servers", "1"}, args: rate(475, "-c", "50", "--arrivals", "poisson")})
+		add(verdictCase{name: "too few connections", target: ms(10), args: rate(1000, "-c", "8")})
+		add(verdictCase{name: "one connection", target: ms(5), args: rate(400, "-c", "1")})
+		add(verdictCase{name: "freezes of 500 ms, 20 connections", target: []string{"--service", "1ms", "--freeze", "500ms/1s"}, args: rate(1000, "-c", "20")})
+		add(verdictCase{name: "freezes of 300 ms, growing pool", target: []string{"--service", "1ms", "--freeze", "300ms/1s"}, args: rate(1000)})
+		add(verdictCase{name: "target stopped 300 ms, 20 connections", target: ms(1), args: rate(1000, "-c", "20"), stop: 300 * time.Millisecond})
+		add(verdictCase{name: "target stopped 500 ms, growing pool", target: ms(1), args: rate(1000), stop: 500 * time.Millisecond})
+		add(verdictCase{name: "eight busy loops on the target's core", target: ms(1), args: rate(500, "-c", "20"), hogs: 8})
+		add(verdictCase{name: "a long tail", target: []string{"--service", "lognormal(2ms,1)"}, args: rate(1000, "-c", "50")})
+		add(verdictCase{name: "answers never come", target: []string{"--service", "1ms", "--half-open-rate", "5%"}, args: rate(500, "-c", "50", "--timeout", "300ms")})
+		add(verdictCase{name: "resets", target: []string{"--service", "1ms", "--reset-rate", "10%"}, args: rate(500, "-c", "20")})
+		add(verdictCase{name: "errors", target: []string{"--service", "1ms", "--error-rate", "50%"}, args: rate(500, "-c", "20")})
+		add(verdictCase{name: "drops at the bound", target: ms(20), args: rate(1000, "-c", "8", "--overflow", "drop")})
+	}
+	return all
+}
+
+// run makes the run. It is quiet while plain sleeps on the core that is not disturbed end less
+// than 0.5 ms late, and the hypervisor takes less than 1 % of the time.
+func (c *verdictCase) run(t *testing.T) (r *takt.Report, quiet bool, noise string) {
+	t.Helper()
+	url, server := c.serve(t)
+	defer end(server)
+	runCore, targetCore := "1", "0"
+	words := append([]string{"exec", "taskset", "-c", runCore, binary(t), "http", "--no-store", "--progress", "none", "-o", "json"}, c.args...)
+	script := c.shell
+	if script == "" {
+		script = ":"
+	}
+	cmd := exec.Command("sh", "-c", script+"; "+strings.Join(append(words, url), " "))
+	out, err := os.CreateTemp(t.TempDir(), "report")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = out
+	hogCore, calm := targetCore, 1
+	if c.bound {
+		hogCore, calm = runCore, 0
+	}
+	for range c.hogs {
+		hog := exec.Command("taskset", "-c", hogCore, "sh", "-c", "while :; do :; done")
+		if err := hog.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer end(hog)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if c.quota > 0 {
+		defer throttle(t, cmd.Process.Pid, c.quota)()
+	}
+	before := proc.Self()
+	over := make(chan struct{})
+	late := make(chan time.Duration, 1)
+	go func() { late <- sleeps(calm, over) }()
+	if c.stop > 0 {
+		victim := server.Process
+		if c.bound {
+			victim = cmd.Process
+		}
+		time.Sleep(hold)
+		_ = victim.Signal(syscall.SIGSTOP)
+		time.Sleep(c.stop)
+		_ = victim.Signal(syscall.SIGCONT)
+	}
+	_ = cmd.Wait() // runs at a limit may end with 1
+	close(over)
+	p99 := <-late
+	span := proc.Self().Since(before)
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = new(takt.Report)
+	if err := json.Unmarshal(text, r); err != nil {
+		t.Fatalf("%s: %v\n%s", c.name, err, text)
+	}
+	steal := span.Share(span.Steal)
+	return r, p99 < 500*time.Microsecond && steal < 0.01, fmt.Sprintf("sleeps ended %v late at p99, steal %.1f %%", p99.Round(time.Microsecond), 100*steal)
+}
+
+// serve starts the target on core 0.
+func (c *verdictCase) serve(t *testing.T) (url string, cmd *exec.Cmd) {
+	t.Helper()
+	args := append([]string{"-c", "0", binary(t), "target", "--addr", "127.0.0.1:0"}, c.target...)
+	secure := len(c.target) > 0 && c.target[0] == "TLS"
+	if secure {
+		args = append([]string{"-c", "0", binary(t), "target", "--addr", "127.0.0.1:0"}, c.target[1:]...)
+	}
+	cmd = exec.Command("taskset", args...)
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url = strings.TrimSpace(strings.TrimPrefix(line, "takt target: "))
+	if secure {
+		url = secured(t, url)
+	}
+	return url, cmd
+}
+
+func end(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// throttle gives a process so many per cent of a core, and returns what undoes it.
+func throttle(t *testing.T, pid, percent int) func() {
+	t.Helper()
+	dir := filepath.Join("/sys/fs/cgroup/cpu", fmt.Sprint("takt-", pid))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skip("no cgroup can be made: ", err)
+	}
+	for _, f := range [][2]string{{"cpu.cfs_period_us", "100000"}, {"cpu.cfs_quota_us", strconv.Itoa(1000 * percent)}, {"cgroup.procs", strconv.Itoa(pid)}} {
+		if err := os.WriteFile(filepath.Join(dir, f[0]), []byte(f[1]), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() { _ = os.Remove(dir) }
+}
+
+// sleeps is how late sleeps of 1 ms end at p99, on that core, until over.
+func sleeps(core int, over <-chan struct{}) time.Duration {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	var set unix.CPUSet
+	set.Set(core)
+	_ = unix.SchedSetaffinity(0, &set)
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	var late []time.Duration
+	for {
+		select {
+		case <-over:
+			if len(late) == 0 {
+				return 0
+			}
+			slices.Sort(late)
+			return late[len(late)*99/100]
+		default:
+		}
+		begun := time.Now()
+		ts := unix.NsecToTimespec(int64(time.Millisecond))
+		_ = unix.Nanosleep(&ts, nil)
+		late = append(late, time.Since(begun)-time.Millisecond)
+	}
+}
+
+// secured serves TLS in front of a plain server, until the test ends.
+func secured(t *testing.T, plain string) (url string) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	conf := s.TLS.Clone() // for its certificate
+	conf.NextProtos = []string{"http/1.1"}
+	s.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go relay(c, strings.TrimSuffix(strings.TrimPrefix(plain, "http://"), "/"))
+		}
+	}()
+	return "https://" + l.Addr().String() + "/"
+}
+
+func relay(c net.Conn, addr string) {
+	defer c.Close()
+	to, err := net.Dial("tcp", addr)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() {
+		_, _ = io.Copy(to, c)
+		_ = to.(*net.TCPConn).CloseWrite()
+	}()
+	_, _ = io.Copy(c, to)
+}
