@@ -25,6 +25,8 @@ type Capacity struct {
 	Headroom    float64        `json:"headroom"`   // part of each machine's limit that Machines.Planned leaves free
 	Machines    *Machines      `json:"machines"`
 	Knee        *float64       `json:"knee_per_s"`
+	KneeRange   Range          `json:"knee_interval_per_s"` // the tested rates beside Knee
+	Repeats     int            `json:"repeats"`             // of the rates beside the limit, that of the fewer; of one run the limit is a single measurement
 	USL         *USL           `json:"usl"`
 	Line        *LimitLine     `json:"limit_line"`
 	Steps       []CapacityStep `json:"steps"` // in the order in which they were run
@@ -55,6 +57,16 @@ type Machines struct {
 // small peak makes a long queue.
 const DefaultHeadroom = 0.2
 
+// Broad reports whether the interval of the limit is so wide that a single figure would claim
+// too much: a reader gets the ends.
+func (c Capacity) Broad() bool { return c.Confidence > 0 && BroadRange(c.Interval) }
+
+// BroadRange reports the same of any interval.
+func BroadRange(i Range) bool { return i.Low != nil && i.High != nil && *i.High > broad**i.Low }
+
+// broad times its lower end is the upper end of the widest interval that has a figure in words.
+const broad = 1.2
+
 // Ending is why a search ended.
 type Ending string
 
@@ -65,6 +77,8 @@ const (
 	EndNone    Ending = "none"    // it broke at the lowest
 	EndInvalid Ending = "invalid" // the generator was the bottleneck before the SLO broke
 	EndSteps   Ending = "steps"   // there were no more steps
+	EndBudget  Ending = "budget"  // the time of --budget was used up
+	EndFutile  Ending = "futile"  // the rest of the budget would most probably not help
 	EndBroken  Ending = "broken"  // a step could not be run, or a signal came
 )
 
@@ -156,7 +170,9 @@ func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capac
 	}
 	c.LimitedBy = limitedBy(l)
 	c.Plan(need, DefaultHeadroom)
-	c.Knee, c.USL, c.Line = knee(steps), uslOf(steps, l), limitLine(steps, c.Statistic)
+	c.Repeats = l.repeats()
+	c.Knee, c.KneeRange = knee(steps)
+	c.USL, c.Line = uslOf(steps), limitLine(steps, c.Statistic)
 	return c
 }
 

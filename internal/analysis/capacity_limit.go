@@ -83,6 +83,20 @@ func limitOf(steps []CapacityStep) (l limit) {
 	return l
 }
 
+// repeats is how often the rates beside the limit were run, that with fewer runs; 0: there is
+// no rate.
+func (l limit) repeats() int {
+	switch {
+	case l.low == nil && l.high == nil:
+		return 0
+	case l.low == nil:
+		return l.high.n
+	case l.high == nil:
+		return l.low.n
+	}
+	return min(l.low.n, l.high.n)
+}
+
 // ending is what the steps show: also that nothing is known, when the limit may lie at a
 // rate of which every run is invalid.
 func (l limit) ending(steps []CapacityStep) Ending {

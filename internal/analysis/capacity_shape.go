@@ -12,53 +12,73 @@ type USL struct {
 	Gamma     float64  `json:"gamma_per_s"`          // γ: the rate of one operation at a time
 	Sigma     float64  `json:"sigma"`                // σ: the part that waits for others, contention
 	Kappa     float64  `json:"kappa"`                // κ: the cost of keeping N in step, crosstalk
-	Peak      *float64 `json:"peak_per_s"`           // the highest rate of the law; with κ = 0 it is only approached; nil: there is none, or it is not known
+	Peak      *float64 `json:"peak_per_s"`           // the highest rate of the law; nil: the steps do not reach it
 	Interval  Range    `json:"peak_interval_per_s"`  // 95 %, of Peak
-	PeakAt    *float64 `json:"peak_concurrency"`     // N there; nil: approached
+	PeakAt    *float64 `json:"peak_concurrency"`     // N there; nil: the law levels off, or has no peak among the steps
 	Deviation float64  `json:"deviation"`            // root mean square of measured X ÷ X(N) − 1
 	Measured  float64  `json:"measured_concurrency"` // the highest N that was measured; beyond it the law is a guess
+	Achieved  float64  `json:"measured_per_s"`       // the highest rate that was achieved
 }
 
-// fewestLevels is how many rates a law of three numbers takes, and one more to tell how far
-// it is off.
-const fewestLevels = 5
+const (
+	// fewestLevels is how many rates a law of three numbers takes, and one more to tell how far
+	// it is off.
+	fewestLevels = 5
+	// mostFailed is the share of failed operations, per cent, up to which a step shows how much
+	// work the target did: fast refusals are answers, but no work.
+	mostFailed = 1
+	// nearPeak is the part of the law's highest rate that has to be measured before the law
+	// may name it: everything beyond is extrapolation.
+	nearPeak = 0.95
+)
 
-// uslOf fits the law to the rates below the first that breaks: from there on a queue may
-// have grown for as long as the step went on, which is not the steady state that Little's
-// law speaks of. Least squares of the relative deviation of X is linear in p = (1−σ) ÷ γ,
-// q = σ ÷ γ and r = κ ÷ γ, none of them below 0: N ÷ X(N) = p + qN + rN(N−1). A law that
-// says less than was achieved, at any rate, is none.
-func uslOf(steps []CapacityStep, l limit) *USL {
-	var rows [][3]float64
+// uslRow is one step in the form in which the law is linear.
+type uslRow struct {
+	terms [3]float64
+	rate  float64 // offered: steps at one rate may share an error
+}
+
+// uslOf fits the law to all steps that count, each by itself. Little's law also holds for a
+// step in which the queue grows until its end: then N is the mean over the step. Least squares
+// of the relative deviation of X is linear in p = (1−σ) ÷ γ, q = σ ÷ γ and r = κ ÷ γ, none of
+// them below 0: N ÷ X(N) = p + qN + rN(N−1). A law whose highest rate is below what was
+// achieved is refuted and left out.
+func uslOf(steps []CapacityStep) *USL {
+	var rows []uslRow
 	var most, measured float64
-	for _, v := range levelsOf(steps) {
-		x := v.mean(func(s CapacityStep) float64 { return s.Achieved })
-		for _, s := range v.steps {
-			most = max(most, s.Achieved)
+	rates := map[float64]bool{}
+	for _, s := range counted(steps) {
+		most = max(most, s.Achieved*(1-s.Errors/100))
+		r := s.Response.Mean / 1e6
+		n := s.Achieved * r
+		if n <= 0 || s.Errors > mostFailed {
+			continue
 		}
-		r := v.mean(func(s CapacityStep) float64 { return s.Response.Mean }) / 1e6
-		if n := x * r; n > 0 && (l.high == nil || v.rate < l.high.rate) {
-			rows = append(rows, [3]float64{1 / r, n / r, n * (n - 1) / r})
-			measured = max(measured, n)
-		}
+		rows = append(rows, uslRow{[3]float64{1 / r, n / r, n * (n - 1) / r}, s.Offered})
+		measured = max(measured, n)
+		rates[s.Offered] = true
 	}
-	if len(rows) < fewestLevels {
+	if len(rates) < fewestLevels {
 		return nil
 	}
 	u := fitUSL(rows)
 	if u == nil {
 		return nil
 	}
-	u.Measured = measured
-	if !u.doubt(rows, most) {
+	u.Measured, u.Achieved = measured, most
+	if !u.doubt(rows, rates) {
 		return nil
 	}
 	return u
 }
 
 // fitUSL is the law of these rows; nil: there is none.
-func fitUSL(rows [][3]float64) *USL {
-	c, squares := nonNegative(rows)
+func fitUSL(rows []uslRow) *USL {
+	terms := make([][3]float64, len(rows))
+	for i, r := range rows {
+		terms[i] = r.terms
+	}
+	c, squares := nonNegative(terms)
 	serial := c[0] + c[1]
 	if serial <= 0 {
 		return nil
@@ -68,26 +88,28 @@ func fitUSL(rows [][3]float64) *USL {
 	return u
 }
 
-// doubt gives the peak its interval, from the laws of all rows but one (the jackknife:
-// Efron & Tibshirani, An Introduction to the Bootstrap, 1993, 11.2), on the scale of
-// logarithms, and from how far the rows are off the law: few rows agree with each other by luck.
-// It forgets a peak that stands on one row, or may be anywhere. most was
-// achieved, which no peak and no end of its interval is below; it reports false if the whole
-// interval would be.
-func (u *USL) doubt(rows [][3]float64, most float64) bool {
+// doubt gives the peak its interval: from the laws of all steps but those of one rate (the
+// jackknife: Efron & Tibshirani, An Introduction to the Bootstrap, 1993, 11.2), on the scale of
+// logarithms, and from how far the steps are off the law, since few steps agree with each other
+// by luck. It forgets a peak that was not reached, that stands on one rate, or may be
+// anywhere. It reports false if more was achieved than the whole interval allows.
+func (u *USL) doubt(rows []uslRow, rates map[float64]bool) bool {
 	if u.Peak == nil {
 		return true
 	}
 	var logs []float64
-	for i := range rows {
-		v := fitUSL(slices.Delete(slices.Clone(rows), i, i+1))
+	bent := u.PeakAt != nil // every law has a κ, so the peak is seen and not only approached
+	for rate := range rates {
+		v := fitUSL(slices.DeleteFunc(slices.Clone(rows), func(r uslRow) bool { return r.rate == rate }))
 		if v == nil || v.Peak == nil {
-			u.Peak, u.PeakAt = nil, nil
+			u.forget()
 			return true
 		}
+		bent = bent && v.PeakAt != nil && *v.PeakAt < u.Measured
 		logs = append(logs, math.Log(*v.Peak))
 	}
-	n := float64(len(rows))
+	slices.Sort(logs) // the order of a map is random, and so would be the last digit of a sum
+	n := float64(len(logs))
 	var mean, squares float64
 	for _, l := range logs {
 		mean += l / n
@@ -96,17 +118,23 @@ func (u *USL) doubt(rows [][3]float64, most float64) bool {
 		squares += (l - mean) * (l - mean)
 	}
 	off := math.Exp(studentQuantile(0.5+sure/2, n-3) * math.Sqrt(squares*(n-1)/n+u.Deviation*u.Deviation))
-	peak, low, high := max(*u.Peak, most), max(*u.Peak/off, most), *u.Peak*off
+	peak, low, high := max(*u.Peak, u.Achieved), max(*u.Peak/off, u.Achieved), *u.Peak*off
 	switch {
-	case high < most:
+	case high < u.Achieved:
 		return false
-	case high > low*widest:
-		u.Peak, u.PeakAt = nil, nil
+	case u.Achieved < nearPeak**u.Peak, high > low*widest:
+		u.forget()
 		return true
+	}
+	if !bent || *u.PeakAt > u.Measured {
+		u.PeakAt = nil
 	}
 	u.Peak, u.Interval = &peak, Range{&low, &high}
 	return true
 }
+
+// forget drops the peak: the steps do not show it.
+func (u *USL) forget() { u.Peak, u.PeakAt, u.Interval = nil, nil, Range{} }
 
 // At is X(n).
 func (u USL) At(n float64) float64 {
@@ -121,7 +149,7 @@ func (u *USL) peak() {
 		at := max(1, math.Sqrt((1-u.Sigma)/u.Kappa))
 		rate := u.At(at)
 		u.Peak, u.PeakAt = &rate, &at
-	case u.Sigma > 0:
+	case u.Sigma > 0: // it is only approached
 		rate := u.Gamma / u.Sigma
 		u.Peak = &rate
 	}
@@ -196,9 +224,9 @@ func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
 // knee is the tested rate with the highest power, achieved rate ÷ mean response time: above
 // it a rate that is 1 % higher costs more than 1 % of response time (Kleinrock, Power and
 // deterministic rules of thumb for probabilistic problems in computer communications, ICC
-// 1979). Nil when it is the lowest or the highest rate, for then it may lie beyond, or of
-// fewer than five.
-func knee(steps []CapacityStep) *float64 {
+// 1979). The knee itself lies between the tested rates beside that one. Nil when it is the
+// lowest or the highest rate, for then the knee may lie beyond, or of fewer than five rates.
+func knee(steps []CapacityStep) (rate *float64, between Range) {
 	levels := levelsOf(steps)
 	power := func(l *level) float64 {
 		return l.mean(func(s CapacityStep) float64 { return s.Achieved / max(s.Response.Mean, 1e-3) })
@@ -210,9 +238,9 @@ func knee(steps []CapacityStep) *float64 {
 		}
 	}
 	if best == 0 || best == len(levels)-1 || len(levels) < fewestLevels {
-		return nil
+		return nil, Range{}
 	}
-	return &levels[best].rate
+	return &levels[best].rate, Range{&levels[best-1].rate, &levels[best+1].rate}
 }
 
 // LimitLine is the straight part of a hockey stick, the blade: achieved rate =

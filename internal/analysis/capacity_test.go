@@ -133,7 +133,8 @@ func queueSteps(mu, bound float64, rates ...float64) (steps []CapacityStep) {
 }
 
 // Without noise the line through the margins of M/M/1 is exact, and so is the law: σ is ½,
-// κ is 0 and the rate that is approached is μ. Power is highest at half of it.
+// κ is 0. The rate that is approached, μ, lies beyond what was measured, so the law does not name
+// it. Power is highest at half of it.
 func TestCapacityOfTheory(t *testing.T) {
 	const mu, bound = 100.0, 100e3
 	want := mu - math.Log(20)/bound*1e6
@@ -144,29 +145,60 @@ func TestCapacityOfTheory(t *testing.T) {
 	if m := *a.Machines; m != (Machines{8, 7, 8, 11}) {
 		t.Errorf("machines %+v", m)
 	}
-	if u := a.USL; math.Abs(u.Gamma-mu/2) > 1e-6 || math.Abs(u.Sigma-0.5) > 1e-6 || u.Kappa > 1e-9 || math.Abs(*u.Peak-mu) > 1e-6 || u.PeakAt != nil || u.Deviation > 1e-9 {
+	if u := a.USL; math.Abs(u.Gamma-mu/2) > 1e-6 || math.Abs(u.Sigma-0.5) > 1e-6 || u.Kappa > 1e-9 || u.Peak != nil || u.PeakAt != nil || u.Achieved != 75 || u.Deviation > 1e-9 {
 		t.Errorf("law %+v", u)
 	}
-	if *a.Knee != mu/2 {
-		t.Errorf("knee %v", *a.Knee)
+	if *a.Knee != mu/2 || *a.KneeRange.Low != 40 || *a.KneeRange.High != 60 {
+		t.Errorf("knee %v in %v–%v", *a.Knee, *a.KneeRange.Low, *a.KneeRange.High)
 	}
 }
 
-// The law is found again from its own figures.
-func TestUSL(t *testing.T) {
-	want := USL{Gamma: 120, Sigma: 0.03, Kappa: 0.0005}
-	var steps []CapacityStep
-	for _, n := range []float64{1, 2, 4, 8, 12, 16, 20} {
-		x := want.At(n)
+// lawSteps are steps of a target that follows the law, with so many operations at once.
+func lawSteps(law USL, concurrency ...float64) (steps []CapacityStep) {
+	for _, n := range concurrency {
+		x := law.At(n)
 		steps = append(steps, CapacityStep{Offered: x, Achieved: x, Verdict: takt.Valid, Margin: -1, Met: true, Response: StepLatency{Mean: n / x * 1e6}})
 	}
-	u := CapacityOf(steps, nil, EndMax, 0).USL
-	peak := math.Sqrt(0.97 / 0.0005)
-	if math.Abs(u.Gamma-120) > 1e-6 || math.Abs(u.Sigma-0.03) > 1e-9 || math.Abs(u.Kappa-0.0005) > 1e-9 || math.Abs(*u.PeakAt-peak) > 1e-4 || math.Abs(*u.Peak-want.At(peak)) > 1e-6 || math.Abs(u.Measured-20) > 1e-9 {
-		t.Errorf("%+v, peak at %v", u, peak)
+	return steps
+}
+
+// The law is found again from its own figures. Its peak has a figure only when the steps reach
+// beyond it: everything else is extrapolation.
+func TestUSL(t *testing.T) {
+	want := USL{Gamma: 120, Sigma: 0.03, Kappa: 0.0005}
+	peak := math.Sqrt(0.97 / 0.0005) // 44 at once
+	reached := CapacityOf(lawSteps(want, 1, 2, 4, 8, 16, 32, 48, 64), nil, EndMax, 0).USL
+	if math.Abs(reached.Gamma-120) > 1e-6 || math.Abs(reached.Sigma-0.03) > 1e-9 || math.Abs(reached.Kappa-0.0005) > 1e-9 || reached.PeakAt == nil || math.Abs(*reached.PeakAt-peak) > 1e-4 || math.Abs(*reached.Peak-want.At(peak)) > 1e-6 || math.Abs(reached.Measured-64) > 1e-9 {
+		t.Errorf("%+v, peak at %v", reached, peak)
 	}
-	if few := CapacityOf(steps[:3], nil, EndMax, 0).USL; few != nil {
+	short := CapacityOf(lawSteps(want, 1, 2, 4, 8, 12, 16, 20), nil, EndMax, 0).USL
+	if math.Abs(short.Kappa-0.0005) > 1e-9 || short.Peak != nil || short.PeakAt != nil || math.Abs(short.Achieved-want.At(20)) > 1e-9 {
+		t.Errorf("not reached: %+v", short)
+	}
+	if few := CapacityOf(lawSteps(want, 1, 2, 4), nil, EndMax, 0).USL; few != nil {
 		t.Errorf("three rates make the law %+v", few)
+	}
+}
+
+// The law is fitted to all steps that count: repeats, and those at which the SLO breaks. Steps
+// whose operations failed did no work, and invalid ones say nothing.
+func TestUSLOfAllSteps(t *testing.T) {
+	want := USL{Gamma: 120, Sigma: 0.03, Kappa: 0.0005}
+	steps := lawSteps(want, 1, 2, 4, 8, 16, 32, 64, 100, 100)
+	for i := 6; i < 9; i++ {
+		steps[i].Met, steps[i].Margin = false, worst
+	}
+	steps[8].Offered = 1000
+	failed, invalid := steps[8], steps[8]
+	failed.Offered, failed.Achieved, failed.Errors = 2000, 2000, 50
+	invalid.Offered, invalid.Achieved, invalid.Verdict = 1500, 10, takt.Invalid
+	u := CapacityOf(append(steps, failed, invalid), nil, EndFound, 0).USL
+	if u == nil || math.Abs(u.Measured-100) > 1e-9 || math.Abs(u.Kappa-0.0005) > 1e-9 || u.Peak == nil {
+		t.Fatalf("%+v", u)
+	}
+	steps[0].Achieved *= 1.2 // a repeat that differs widens the interval
+	if v := CapacityOf(steps, nil, EndFound, 0).USL; v.Peak != nil && *v.Interval.High-*v.Interval.Low <= *u.Interval.High-*u.Interval.Low {
+		t.Errorf("%v–%v is no wider than %v–%v", *v.Interval.Low, *v.Interval.High, *u.Interval.Low, *u.Interval.High)
 	}
 }
 

@@ -16,14 +16,21 @@ func CapacityWords(c analysis.Capacity) []string {
 	switch c.Ended {
 	case analysis.EndSteps:
 		words = append(words, fmt.Sprintf("The search ended after %s, before it was sure; raise --max-steps.", plural(len(c.Steps), "step")))
+	case analysis.EndBudget:
+		words = append(words, fmt.Sprintf("The budget was used up after %s, before the search was sure; raise --budget.", plural(len(c.Steps), "step")))
+	case analysis.EndFutile:
+		words = append(words, fmt.Sprintf("The search ended early, after %s: the rest of the budget would most probably not make the answer better. Give longer steps with --duration, or a quieter machine.", plural(len(c.Steps), "step")))
 	case analysis.EndBroken:
 		words = append(words, "The search broke off before it was sure.")
 	}
+	if c.Repeats == 1 && c.Sustainable > 0 {
+		words = append(words, "This is a single measurement: no rate beside the limit was run again. Repeat it before you rely on it.")
+	}
 	if m := c.Machines; m != nil {
-		words = append(words, fmt.Sprintf("For %s you need %s. Plan %d: %s %% headroom, and one more so that one may fail.", rate(c.Need), machineWords(m, c.Confidence), m.Planned, short(100*c.Headroom)))
+		words = append(words, fmt.Sprintf("For %s you need %s. Plan %d: %s %% headroom, and one more so that one may fail.", rate(c.Need), machineWords(c), m.Planned, short(100*c.Headroom)))
 	}
 	if c.Knee != nil {
-		words = append(words, fmt.Sprintf("The knee is near %s: above it response time grows faster than the rate.", rate(*c.Knee)))
+		words = append(words, kneeWords(c))
 	}
 	if u := c.USL; u != nil {
 		words = append(words, uslWords(u))
@@ -50,13 +57,25 @@ func limitWords(c analysis.Capacity) string {
 	case c.Confidence == 0:
 		return fmt.Sprintf("%s holds at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, rate(c.Sustainable), at(c.Interval.High))
 	case c.LimitedBy == "":
-		return fmt.Sprintf("%s holds up to %s%s.", c.SLO, rate(round3(c.Sustainable)), intervalWords(c))
+		return fmt.Sprintf("%s breaks %s.", c.SLO, figureWords(c))
 	}
 	what := c.LimitedBy + " breaks"
 	if a, err := analysis.ParseAssertion(c.LimitedBy); err == nil {
 		what = a.Break()
 	}
-	return fmt.Sprintf("%s at %s%s.", what, rate(round3(c.Sustainable)), intervalWords(c))
+	if ranged(c) {
+		return fmt.Sprintf("%s %s.", what, figureWords(c))
+	}
+	return fmt.Sprintf("%s at %s.", what, figureWords(c))
+}
+
+// kneeWords name the tested rates beside the knee: of the knee itself nothing more is known.
+func kneeWords(c analysis.Capacity) string {
+	where := "near " + rate(*c.Knee) // of a report from before
+	if i := c.KneeRange; i.Low != nil && i.High != nil {
+		where = fmt.Sprintf("between %s and %s", rate(*i.Low), rate(*i.High))
+	}
+	return fmt.Sprintf("The knee is %s: above it response time grows faster than the rate.", where)
 }
 
 func at(perS *float64) string {
@@ -66,9 +85,18 @@ func at(perS *float64) string {
 	return rate(*perS)
 }
 
-func intervalWords(c analysis.Capacity) string {
-	i := c.Interval
-	return fmt.Sprintf(" (%s %% interval %s–%s)", short(c.Confidence*100), bare(outwards(*i.Low, math.Floor)), bare(outwards(*i.High, math.Ceil)))
+// ranged reports whether the limit is shown by the ends of its interval alone.
+func ranged(c analysis.Capacity) bool { return c.Confidence > 0 && (c.Broad() || c.Repeats == 1) }
+
+// figureWords is the limit: a figure with its interval, or only the ends of an interval that is
+// too wide for a figure.
+func figureWords(c analysis.Capacity) string {
+	low, high := outwards(*c.Interval.Low, math.Floor), outwards(*c.Interval.High, math.Ceil)
+	confidence := short(c.Confidence * 100)
+	if ranged(c) {
+		return fmt.Sprintf("between %s and %s (%s %% interval)", rate(low), rate(high), confidence)
+	}
+	return fmt.Sprintf("%s (%s %% interval %s–%s)", rate(round3(c.Sustainable)), confidence, bare(low), bare(high))
 }
 
 // bare is a rate without its unit.
@@ -86,7 +114,8 @@ func outwards(v float64, round func(float64) float64) float64 {
 // round3 keeps three digits: the interval does not allow for more.
 func round3(v float64) float64 { return outwards(v, math.Round) }
 
-func machineWords(m *analysis.Machines, confidence float64) string {
+func machineWords(c analysis.Capacity) string {
+	m := c.Machines
 	n := plural(m.Count, "machine")
 	switch {
 	case m.Low == 0 && m.High == 0:
@@ -95,9 +124,10 @@ func machineWords(m *analysis.Machines, confidence float64) string {
 		return "at most " + n
 	case m.High == 0 || m.Low == m.High:
 		return n
-	}
-	if confidence == 0 {
-		return fmt.Sprintf("%s (%d to %d by the rates that were measured)", n, m.Low, m.High)
+	case ranged(c):
+		return fmt.Sprintf("%d to %d machines", m.Low, m.High)
+	case c.Confidence == 0:
+		return fmt.Sprintf("%d to %d machines by the rates that were measured", m.Low, m.High)
 	}
 	return fmt.Sprintf("%s (%d to %d by the interval)", n, m.Low, m.High)
 }
@@ -105,26 +135,29 @@ func machineWords(m *analysis.Machines, confidence float64) string {
 func uslWords(u *analysis.USL) string {
 	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", rate(round3(u.Gamma)), fine(u.Sigma), fine(u.Kappa))
 	switch {
-	case u.Peak == nil && u.Sigma == 0 && u.Kappa == 0:
-		s += ", no contention seen"
+	case u.Peak == nil && u.Achieved == 0: // of a report from before
 	case u.Peak == nil:
-		s += "; for its highest rate the runs are too few, or scatter too much"
+		s += fmt.Sprintf("; no sign of a peak up to %s", rate(round3(u.Achieved)))
 	case u.PeakAt == nil:
-		s += fmt.Sprintf(", at most %s%s", rate(round3(*u.Peak)), peakWords(u))
+		s += fmt.Sprintf("; it levels off %s", peakWords(u))
 	default:
-		s += fmt.Sprintf(", at most %s%s with %s at once", rate(round3(*u.Peak)), peakWords(u), short(*u.PeakAt))
-		if *u.PeakAt > u.Measured {
-			s += fmt.Sprintf(", beyond the %s measured", short(u.Measured))
-		}
+		s += fmt.Sprintf("; it peaks %s, with about %s at once", peakWords(u), short(*u.PeakAt))
 	}
 	return s + fmt.Sprintf("; measured rates deviate by %s %%.", short(u.Deviation*100))
 }
 
+// peakWords is the highest rate of the law, or only the ends of an interval that is too wide for
+// a figure.
 func peakWords(u *analysis.USL) string {
-	if u.Interval.Low == nil || u.Interval.High == nil {
-		return "" // of a report from before
+	i := u.Interval
+	if i.Low == nil || i.High == nil {
+		return "at " + rate(round3(*u.Peak)) // of a report from before
 	}
-	return fmt.Sprintf(" (95 %% interval %s–%s)", bare(outwards(*u.Interval.Low, math.Floor)), bare(outwards(*u.Interval.High, math.Ceil)))
+	low, high := outwards(*i.Low, math.Floor), outwards(*i.High, math.Ceil)
+	if analysis.BroadRange(i) {
+		return fmt.Sprintf("between %s and %s (95 %% interval)", rate(low), rate(high))
+	}
+	return fmt.Sprintf("at %s (95 %% interval %s–%s)", rate(round3(*u.Peak)), bare(low), bare(high))
 }
 
 // fine writes small and large coefficients with three digits.

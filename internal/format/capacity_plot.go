@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
@@ -102,10 +103,12 @@ func capacityPlot(p *page, c analysis.Capacity) {
 	if v.bound > 0 {
 		legend += "; ╌ SLO " + human(v.bound)
 	}
-	if c.Sustainable > 0 {
-		for y := range v.cells {
-			v.cells[y][v.column(c.Sustainable)] = '│'
-		}
+	if ranged(c) {
+		v.upright(*c.Interval.Low)
+		v.upright(*c.Interval.High)
+		legend += fmt.Sprintf("; │ %s to %s", rate(round3(*c.Interval.Low)), rate(round3(*c.Interval.High)))
+	} else if c.Sustainable > 0 {
+		v.upright(c.Sustainable)
 		legend += "; │ " + rate(round3(c.Sustainable))
 	}
 	for x := range v.cells[0] {
@@ -123,6 +126,13 @@ func capacityPlot(p *page, c analysis.Capacity) {
 	}
 	v.lines(p)
 	p.bullet("", legend+"; ▲ above the picture, × does not count")
+}
+
+// upright draws a line at that rate.
+func (v *canvas) upright(rate float64) {
+	for y := range v.cells {
+		v.cells[y][v.column(rate)] = '│'
+	}
 }
 
 func (v *canvas) lines(p *page) {

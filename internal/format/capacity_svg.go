@@ -105,7 +105,7 @@ func (d *drawing) limits(c analysis.Capacity) {
 	if i := c.Interval; i.Low != nil && i.High != nil {
 		d.linef(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#2a7" fill-opacity="0.15"/>`, d.x(*i.Low), plotTop, d.x(*i.High)-d.x(*i.Low), plotBottom-plotTop)
 	}
-	if c.Sustainable > 0 {
+	if c.Sustainable > 0 && !ranged(c) {
 		d.segment(d.x(c.Sustainable), plotTop, d.x(c.Sustainable), plotBottom, `stroke="#2a7" stroke-width="2"`)
 	}
 	if d.bound > 0 {

@@ -160,19 +160,53 @@ func TestCapacityIsSafe(t *testing.T) {
 
 func TestCapacityWords(t *testing.T) {
 	for name, want := range map[string][]string{
-		"found":   {"p95 reaches 100ms at 209/s (95 % interval 207–212).", "For 800/s you need 4 machines.", "The knee is near 80/s", "Universal scalability law: γ "},
+		"found":   {"p95 reaches 100ms at 209/s (95 % interval 207–212).", "For 800/s you need 4 machines.", "The knee is between 40/s and 160/s", "Universal scalability law: γ "},
 		"max":     {"p95<100ms,errors<0.1%,dropped<1% holds up to 80/s, the highest rate that was offered"},
 		"none":    {"p95<100ms,errors<0.1%,dropped<1% holds at no rate: it breaks at 280/s already."},
 		"invalid": {"p95<100ms,errors<0.1%,dropped<1% holds up to 120/s; above it the generator is the bottleneck", "For 500/s you need at most 5 machines."},
 		"nothing": {"No valid step: the generator was the bottleneck at every rate"},
 		"broken":  {"holds at 160/s and breaks at 320/s: the limit is between them.", "The search broke off before it was sure."},
-		"steps":   {"For 800/s you need 5 machines (4 to 5 by the rates that were measured).", "holds at 160/s and breaks at 220/s: the limit is between them.", "The search ended after 2 steps, before it was sure"},
+		"steps":   {"For 800/s you need 4 to 5 machines by the rates that were measured.", "This is a single measurement", "holds at 160/s and breaks at 220/s: the limit is between them.", "The search ended after 2 steps, before it was sure"},
 	} {
 		got := strings.Join(format.CapacityWords(capacities(t)[name]), "\n")
 		for _, part := range want {
 			if !strings.Contains(got, part) {
 				t.Errorf("%s: %s\nlacks %q", name, got, part)
 			}
+		}
+	}
+}
+
+// An interval that is wide, or of one run each, has no figure between its ends. The law names
+// its highest rate only where the steps reached it.
+func TestCapacityWordsOfRanges(t *testing.T) {
+	of := func(low, high float64, repeats int) analysis.Capacity {
+		c := analysis.Capacity{SLO: "p95<100ms", LimitedBy: "p95<100ms", Sustainable: (low + high) / 2, Interval: analysis.Range{Low: &low, High: &high}, Confidence: 0.95, Repeats: repeats, Ended: analysis.EndFound}
+		c.Plan(1000, 0.2)
+		return c
+	}
+	seen := analysis.USL{Gamma: 10, Kappa: 0.1, Achieved: 240, Measured: 12}
+	peak, low, high, at := 250.0, 200.0, 300.0, 8.0
+	flat, wide := seen, seen
+	wide.Peak, wide.Interval, wide.PeakAt = &peak, analysis.Range{Low: &low, High: &high}, &at
+	near := 255.0
+	flat.Peak, flat.Interval = &peak, analysis.Range{Low: &peak, High: &near}
+	law := func(u analysis.USL) analysis.Capacity { c := of(480, 500, 3); c.USL = &u; return c }
+	for _, c := range []struct {
+		of         analysis.Capacity
+		want, lack string
+	}{
+		{of(480, 610, 3), "p95 reaches 100ms between 480/s and 610/s (95 % interval).", "545"},
+		{of(480, 610, 3), "you need 2 to 3 machines.", "by the interval"},
+		{of(480, 500, 3), "p95 reaches 100ms at 490/s (95 % interval 480–500).", "single"},
+		{of(480, 500, 1), "p95 reaches 100ms between 480/s and 500/s (95 % interval).\nThis is a single measurement", "490"},
+		{law(seen), "no sign of a peak up to 240/s; measured", "at once"},
+		{law(flat), "it levels off at 250/s (95 % interval 250–255)", "at once"},
+		{law(wide), "it peaks between 200/s and 300/s (95 % interval), with about 8 at once", "250/s"},
+	} {
+		got := strings.Join(format.CapacityWords(c.of), "\n")
+		if !strings.Contains(got, c.want) || strings.Contains(got, c.lack) {
+			t.Errorf("%s\nwant %q in it, and no %q", got, c.want, c.lack)
 		}
 	}
 }
