@@ -157,6 +157,9 @@ func CapacityOf(steps []CapacityStep, slo SLO, ended Ending, need float64) Capac
 	if ended == EndFound || ended == EndNone {
 		c.Ended = l.ending(steps)
 	}
+	if l.low == nil && l.high == nil && ended == EndBudget {
+		c.Ended = EndInvalid
+	}
 	switch {
 	case l.low == nil && l.high == nil:
 	case l.low == nil:

@@ -18,9 +18,17 @@ type station struct {
 
 // step is one of n operations, after a tenth as many of warm-up.
 func (s station) step(r *rand.Rand, rate float64, n int) CapacityStep {
+	times, seconds := s.times(r, rate, n)
+	mean, _ := meanAndSD(times)
+	slices.Sort(times)
+	p95 := times[int(math.Ceil(0.95*float64(n)))-1]
+	return CapacityStep{Offered: rate, Achieved: float64(n) / seconds, Verdict: takt.Valid, Response: StepLatency{Mean: mean, P95: p95}}
+}
+
+// times are the response times of these operations, µs, and how long they took together.
+func (s station) times(r *rand.Rand, rate float64, n int) (times []float64, seconds float64) {
 	free := make([]float64, s.servers)
 	var now, from, last float64
-	var times []float64
 	for i := range n + n/10 {
 		if i == n/10 {
 			from = now
@@ -41,10 +49,7 @@ func (s station) step(r *rand.Rand, rate float64, n int) CapacityStep {
 			times = append(times, (free[first]-now)*1e6)
 		}
 	}
-	mean, _ := meanAndSD(times)
-	slices.Sort(times)
-	p95 := times[int(math.Ceil(0.95*float64(n)))-1]
-	return CapacityStep{Offered: rate, Achieved: float64(n) / (last - from), Verdict: takt.Valid, Response: StepLatency{Mean: mean, P95: p95}}
+	return times, last - from
 }
 
 // contradictions are the words of an answer that what was measured refutes, or that nothing

@@ -57,7 +57,8 @@ func (l *level) mean(figure func(CapacityStep) float64) float64 {
 type limit struct {
 	low, high *level // neighbours: at low it holds, at high it breaks; nil: nowhere
 	rate      float64
-	interval  Range // empty: too few runs, or they scatter too much
+	interval  Range   // empty: too few runs, or they scatter too much
+	steep     float64 // how many times steeper the line is than it has to be for an interval
 }
 
 // limitOf fits margins that never fall as the rate rises. The limit lies between the two
@@ -164,6 +165,7 @@ func (l *limit) cross(levels []*level) {
 	if line.slope > 0 {
 		l.rate = min(l.high.rate, max(l.low.rate, line.x-line.y/line.slope))
 	}
+	l.steep = line.steep()
 	low, high, ok := line.fieller()
 	if !ok {
 		return
@@ -216,6 +218,14 @@ func newLine(levels []*level) (f line) {
 	}
 	f.variance = squares / float64(f.n-2)
 	return f
+}
+
+// steep is how many times the slope is the least one that is told from level; 0: it falls.
+func (f line) steep() float64 {
+	if f.n < 3 || f.slope <= 0 {
+		return 0
+	}
+	return f.slope / (studentQuantile(0.5+sure/2, float64(f.n-2)) * math.Sqrt(f.variance/f.sxx))
 }
 
 // fieller is the interval of the rate at which the line passes 0; false when two runs are

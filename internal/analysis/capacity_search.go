@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
 const (
 	tries       = 3 // of a rate at which no step is sound: one may be bad luck
+	timedTries  = 6 // the same with a budget: a machine that disturbs half of all steps does so 6 times in a row in 2 of 100 rates
 	lowest      = 8 // the first rate is halved down to this part of it
 	repeatLimit = 3 // times Repeats, when the interval is still wide
 )
@@ -22,6 +24,11 @@ type Search struct {
 	Precision float64 // rates this close are not bisected any more: 0.05 is 5 %
 	Repeats   int     // of the rates beside the limit; more of them while the interval is wider than ±Precision
 	Steps     int     // at most
+
+	// Timed is a search with a budget of time. Steps that were disturbed are replaced for as
+	// long as it lasts, and so are rates repeated until the interval is narrow.
+	Timed bool
+	Left  int // steps that the rest of the budget is enough for
 }
 
 // DefaultSearch begins at 10/s, bisects down to 5 %, repeats three times, and makes 60
@@ -49,14 +56,19 @@ func (s Search) Next(steps []CapacityStep) (rate float64, ended Ending) {
 	if len(steps) == 0 {
 		return s.Start, ""
 	}
-	if rate, ended = s.next(steps, limitOf(steps)); ended == "" && len(steps) >= s.Steps {
+	rate, ended = s.next(steps, limitOf(steps))
+	switch {
+	case ended != "":
+	case s.Timed && s.Left < 1:
+		return 0, EndBudget
+	case len(steps) >= s.Steps:
 		return 0, EndSteps
 	}
 	return rate, ended
 }
 
 func (s Search) next(steps []CapacityStep, l limit) (float64, Ending) {
-	wall := wallOf(steps, l.low)
+	wall := s.wallOf(steps, l.low)
 	if last := steps[len(steps)-1]; !last.sound() && !s.enough(steps, last.Offered) {
 		return last.Offered, "" // again
 	}
@@ -79,10 +91,10 @@ func (s Search) next(steps []CapacityStep, l limit) (float64, Ending) {
 
 // wallOf is the lowest rate above the one that holds at which the generator was the
 // bottleneck every time; 0: there is none.
-func wallOf(steps []CapacityStep, low *level) (wall float64) {
+func (s Search) wallOf(steps []CapacityStep, low *level) (wall float64) {
 	for _, step := range steps {
 		n := verdictsAt(steps, step.Offered)
-		if n.valid() == 0 && n.invalid >= tries && (low == nil || step.Offered > low.rate) && (wall == 0 || step.Offered < wall) {
+		if n.valid() == 0 && s.givesUp(steps, step.Offered) && (low == nil || step.Offered > low.rate) && (wall == 0 || step.Offered < wall) {
 			wall = step.Offered
 		}
 	}
@@ -126,19 +138,52 @@ func (s Search) again(steps []CapacityStep, l limit) (float64, Ending) {
 		rate = l.high.rate
 	}
 	done := s.enough(steps, l.low.rate) && s.enough(steps, l.high.rate)
-	if done && (l.narrow(s.Precision) || min(l.low.n, l.high.n) >= s.Repeats*repeatLimit) {
+	often := min(l.low.n, l.high.n) >= s.Repeats*repeatLimit
+	switch {
+	case done && (l.narrow(s.Precision) || often && !s.Timed), s.givesUp(steps, rate):
 		return 0, EndFound
-	}
-	if verdictsAt(steps, rate).wasted() >= tries {
-		return 0, EndFound
+	case done && often && s.Timed && s.futile(l):
+		return 0, EndFutile
 	}
 	return rate, ""
+}
+
+// hopeful is how many times wider than asked for the interval may still be expected to be at
+// the end of the budget: the scatter that few runs show may be that much too large.
+const hopeful = 2
+
+// futile reports whether the rest of the budget would most probably not narrow the interval to
+// the precision. Its width falls with the root of the number of runs, and with the quantile of
+// Student's t.
+func (s Search) futile(l limit) bool {
+	n := float64(l.low.n + l.high.n)
+	t := func(n float64) float64 { return studentQuantile(0.5+sure/2, n-2) / math.Sqrt(n) }
+	shrinks := t(n+float64(s.Left)) / t(n)
+	if i := l.interval; i.Low != nil && i.High != nil {
+		return (*i.High-*i.Low)*shrinks > hopeful*max(2*s.Precision*l.rate, l.high.rate-l.low.rate)
+	}
+	return l.steep*hopeful < shrinks
 }
 
 // enough reports whether a rate has all its repeats, or will get no more.
 func (s Search) enough(steps []CapacityStep, rate float64) bool {
 	n := verdictsAt(steps, rate)
-	return n.sound >= s.Repeats || n.wasted() >= tries
+	return n.sound >= s.Repeats || s.givesUp(steps, rate)
+}
+
+// givesUp reports whether a rate gets no more runs, since so many of them were disturbed. With
+// a budget, a rate whose runs the hypervisor disturbed gets more of them, unless it disturbs
+// all rates: what counts in the end would be the disturbance.
+func (s Search) givesUp(steps []CapacityStep, rate float64) bool {
+	n := verdictsAt(steps, rate)
+	if !s.Timed {
+		return n.wasted() >= tries
+	}
+	most := timedTries
+	if n.disturbed > 0 && slices.ContainsFunc(steps, CapacityStep.sound) {
+		most *= 2
+	}
+	return n.wasted() >= most+2*n.sound
 }
 
 // between is the middle on the scale of logarithms.

@@ -160,6 +160,53 @@ func TestAllStepsDisturbed(t *testing.T) {
 	}
 }
 
+// With a budget, a disturbed step is made again more often, and what was disturbed is not taken
+// for the target's limit. The search ends when the budget does, or would not help.
+func TestSearchWithBudget(t *testing.T) {
+	good := until(33, math.Inf(1))
+	timed := DefaultSearch()
+	timed.Timed, timed.Left, timed.Steps = true, 100, math.MaxInt
+	disturbed := func(first int) func(float64) CapacityStep { // that many runs of each rate
+		seen := map[float64]int{}
+		return func(rate float64) CapacityStep {
+			s := good(rate, 0)
+			if seen[rate]++; rate > 10 && seen[rate] <= first {
+				s.Stolen, s.Margin, s.Met = 6, worst, false
+			}
+			return s
+		}
+	}
+	all, ended := searchedTimed(t, timed, disturbed(8))
+	if a := CapacityOf(all, nil, ended, 0); ended != EndFound || math.Abs(a.Sustainable-33) > 0.1 {
+		t.Errorf("%s at %v after %v", ended, a.Sustainable, offered(all))
+	}
+	few := timed
+	few.Left = 5
+	all, ended = searchedTimed(t, few, disturbed(0))
+	if a := CapacityOf(all, nil, ended, 0); a.Ended != EndBudget || len(all) != 5 {
+		t.Errorf("%s at %v after %v", a.Ended, a.Sustainable, offered(all))
+	}
+	invalid := func(rate float64) CapacityStep { return until(33, 0)(rate, 0) }
+	if all, ended = searchedTimed(t, few, invalid); CapacityOf(all, nil, ended, 0).Ended != EndInvalid {
+		t.Errorf("only invalid steps: %s after %v", ended, offered(all))
+	}
+	r := rand.New(rand.NewPCG(1, 5)) // the SLO breaks at chance, at any rate
+	noisy := func(rate float64) CapacityStep {
+		s := good(rate, 0)
+		s.Margin = min(worst, max(1-mostOver, 0.2*math.Log(rate/33)+0.4*r.NormFloat64()))
+		s.Met = s.Margin < 0
+		return s
+	}
+	endings := map[Ending]int{}
+	for range 20 {
+		_, ended := searchedTimed(t, timed, noisy)
+		endings[ended]++
+	}
+	if endings[EndFutile] < 5 {
+		t.Errorf("searches that cannot succeed ended so: %v", endings)
+	}
+}
+
 // stolenNote is the warning of an answer.
 func stolenNote(t *testing.T, a Capacity) string {
 	t.Helper()

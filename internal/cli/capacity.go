@@ -70,6 +70,7 @@ func (k *capacity) addFlags(fs *goFlagSet) {
 	fs.Var((*percentage)(&k.search.Precision), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
 	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "run the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
 	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "`N` steps at most")
+	fs.Var((*schedule.DurationValue)(&k.climb.budget), "budget", "`TIME` for the whole search: disturbed steps are replaced for as long as it lasts; the search ends earlier with an answer, or when the rest of the budget would not help (default: no budget)")
 	k.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(formatNames(), ", "))
 	fs.BoolVar(&k.noStore, "no-store", false, "keep neither the steps nor the answer in the store")
 }
@@ -176,6 +177,9 @@ func (k *capacity) settings() map[string]any {
 	if k.search.Step > 0 {
 		s["step_per_s"] = k.search.Step
 	}
+	if k.climb.budget > 0 {
+		s["budget_s"] = k.climb.budget.Seconds()
+	}
 	if k.search.Max > 0 {
 		s["max_per_s"] = k.search.Max
 	}
@@ -206,6 +210,10 @@ func (k *capacity) outcome(ctx context.Context, c analysis.Capacity, failed erro
 		return &exitError{exitFailed, failed}
 	case c.Ended == analysis.EndInvalid:
 		return &exitError{exitInvalid, errors.New("the generator was the bottleneck, so the limit of the target is not known; see the warnings")}
+	case c.Ended == analysis.EndBudget && c.Confidence == 0:
+		return &exitError{exitInconclusive, errors.New("the budget was used up before the limit was found; raise --budget, or shorten the steps with --duration")}
+	case c.Ended == analysis.EndFutile && c.Confidence == 0:
+		return &exitError{exitInconclusive, errors.New("the steps vary too much to find the limit, and the rest of the budget would most probably not help; make them longer with --duration, or quieten the machine")}
 	case c.Sustainable == 0:
 		return &exitError{exitAssertion, errors.New("the SLO held at no rate")}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ type climb struct {
 	warmup   time.Duration // before it, for the queues to settle
 	pause    time.Duration // between steps, for the target to come to rest
 	seed     uint64        // of the first step; each has its own, so that repeats are independent
+	budget   time.Duration // of the whole search; 0: none
 
 	arrivals bool // the command says itself how operations are spaced
 }
@@ -46,6 +48,9 @@ func (k *climb) validate(env Env, command []string) (faults []error) {
 	if k.duration <= 0 {
 		faults = append(faults, fmt.Errorf("--duration is %v; give a time above 0", k.duration))
 	}
+	if k.budget > 0 && k.budget < fewestTimed*k.cost() {
+		faults = append(faults, fmt.Errorf("--budget is %v, and a step takes %v; give %v or more, or shorter steps with --duration", k.budget, k.cost(), fewestTimed*k.cost()))
+	}
 	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
 		return append(faults, errors.New("takt capacity needs the load command to run, behind --: -- http http://127.0.0.1:8080/"))
 	}
@@ -67,6 +72,22 @@ func (k *climb) validate(env Env, command []string) (faults []error) {
 		}
 	}
 	return appendError(faults, err)
+}
+
+// fewestTimed is how many steps a budget has to be enough for: one that holds, one that breaks,
+// and one between them.
+const fewestTimed = 3
+
+// cost is how long a step takes.
+func (k *climb) cost() time.Duration { return k.warmup + k.duration + k.pause }
+
+// left is how many more steps fit into the budget after so many that took that long.
+func (k *climb) left(steps int, used time.Duration) int {
+	cost := k.cost()
+	if steps > 0 {
+		cost = max(cost, used/time.Duration(steps)) // draining takes time too
+	}
+	return int((k.budget - used) / cost)
 }
 
 // settingsOf are the names of the flags that stand in a load command. It may be one
@@ -106,8 +127,17 @@ func askConfig(env Env, command []string) (given []string, err error) {
 
 // run makes steps until the search ends, a step cannot be run, or a signal comes.
 func (k *climb) run(ctx context.Context, c *capacity, id string, command []string) (steps []analysis.CapacityStep, runs []*takt.Report, ended analysis.Ending, err error) {
+	began := time.Now()
+	search := c.search
+	if search.Timed = k.budget > 0; search.Timed {
+		if search.Steps == analysis.DefaultSearch().Steps {
+			search.Steps = math.MaxInt // the budget ends the search
+		}
+		fmt.Fprintf(c.env.Stderr, "capacity: the budget of %v is enough for about %d steps of %v; disturbed ones are replaced within it\n", k.budget, k.left(0, 0), k.cost())
+	}
 	for {
-		rate, ended := c.search.Next(steps)
+		search.Left = k.left(len(steps), time.Since(began))
+		rate, ended := search.Next(steps)
 		if ended != "" {
 			return steps, runs, ended, nil
 		}
@@ -123,8 +153,21 @@ func (k *climb) run(ctx context.Context, c *capacity, id string, command []strin
 			return steps, runs, analysis.EndBroken, err
 		}
 		steps, runs = append(steps, step), append(runs, r)
-		fmt.Fprintln(c.env.Stderr, "capacity: "+stepLine(len(steps), step))
+		fmt.Fprintln(c.env.Stderr, "capacity: "+stepLine(len(steps), step)+k.usedWords(time.Since(began)))
 	}
+}
+
+// usedWords says how much of the budget is used.
+func (k *climb) usedWords(used time.Duration) string {
+	if k.budget == 0 {
+		return ""
+	}
+	return "; " + ofBudget(used, k.budget)
+}
+
+// ofBudget says how much of a budget is used, in whole seconds.
+func ofBudget(used, budget time.Duration) string {
+	return fmt.Sprintf("%v of %v used", used.Round(time.Second), budget)
 }
 
 // rest waits, but not beyond a signal.

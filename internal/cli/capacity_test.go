@@ -175,6 +175,57 @@ func TestCapacityFaults(t *testing.T) {
 	}
 }
 
+// The budget is told at the start, used up step by step, and ends the search with what is known:
+// exit code 5 when that is no limit.
+func TestCapacityBudget(t *testing.T) {
+	a := atHome{t, t.TempDir()}
+	url := serve(t, target.Options{})
+	args := []string{"capacity", "-o", "json", "--slo", "p95<60s", "--start", "20/s", "-z", "200ms", "--warmup", "0", "--pause", "0", "--no-store", "--budget", "700ms", "--", "http", url}
+	code, out, errs := a.run(t.Context(), args...)
+	var r takt.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err, errs)
+	}
+	c, err := analysis.CapacityIn(&r)
+	if err != nil || code != exitInconclusive || c.Ended != analysis.EndBudget || len(c.Steps) > 3 || c.Interval.High != nil || r.Variables["budget_s"] != 0.7 {
+		t.Errorf("exit code %d, %+v, %v (%v)", code, c, r.Variables, err)
+	}
+	for _, want := range []string{"the budget of 700ms is enough for about 3 steps of 200ms", "of 700ms used\n", "the budget was used up before the limit was found"} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("%s\nlacks %q", errs, want)
+		}
+	}
+	if code, _, errs := a.run(t.Context(), "capacity", "--slo", "p95<60s", "-z", "200ms", "--warmup", "0", "--pause", "0", "--budget", "500ms", "--", "http", url); code != exitUsage || !strings.Contains(errs, "--budget is 500ms, and a step takes 200ms; give 600ms or more") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// Each ending has its exit code.
+func TestCapacityOutcome(t *testing.T) {
+	k := &capacity{}
+	for _, c := range []struct {
+		of   analysis.Capacity
+		want int
+	}{
+		{analysis.Capacity{Ended: analysis.EndFound, Sustainable: 5, Confidence: 0.95}, exitOK},
+		{analysis.Capacity{Ended: analysis.EndBudget, Sustainable: 5, Confidence: 0.95}, exitOK},
+		{analysis.Capacity{Ended: analysis.EndFutile, Sustainable: 5, Confidence: 0.95}, exitOK},
+		{analysis.Capacity{Ended: analysis.EndBudget, Sustainable: 5}, exitInconclusive},
+		{analysis.Capacity{Ended: analysis.EndBudget}, exitInconclusive},
+		{analysis.Capacity{Ended: analysis.EndFutile, Sustainable: 5}, exitInconclusive},
+		{analysis.Capacity{Ended: analysis.EndNone}, exitAssertion},
+		{analysis.Capacity{Ended: analysis.EndInvalid, Sustainable: 5}, exitInvalid},
+	} {
+		got := exitOK
+		if err := k.outcome(t.Context(), c.of, nil); err != nil {
+			got = err.(*exitError).code
+		}
+		if got != c.want {
+			t.Errorf("%s at %v: exit code %d, want %d", c.of.Ended, c.of.Sustainable, got, c.want)
+		}
+	}
+}
+
 // A signal ends the search; what was measured so far is answered.
 func TestCapacityInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -42,6 +42,8 @@ func limitWords(c analysis.Capacity) string {
 	switch {
 	case c.Ended == analysis.EndNone:
 		return fmt.Sprintf("%s holds at no rate: it breaks at %s already.", c.SLO, at(c.Interval.High))
+	case c.Sustainable == 0 && c.Interval.High != nil && c.Ended == analysis.EndBudget:
+		return fmt.Sprintf("%s breaks at %s, the lowest rate that the budget was enough for; the limit is below it.", c.SLO, rate(*c.Interval.High))
 	case c.Sustainable == 0 && c.Interval.High != nil:
 		return fmt.Sprintf("%s breaks at %s; below it no step is valid, so the limit is not known.", c.SLO, rate(*c.Interval.High))
 	case c.Sustainable == 0:
