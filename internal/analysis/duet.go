@@ -236,7 +236,7 @@ func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 	for i := range gates {
 		g := &gates[i]
 		if g.Verdict == Inconclusive && !g.muddled {
-			g.Needed = max(len(all)+1, d.need(*g, len(all)))
+			g.Needed = max(len(all)+1, d.need(*g, len(all)).n)
 		}
 		c.Findings, words = append(c.Findings, g.show()), append(words, g.Verdict)
 	}

@@ -7,41 +7,43 @@ import (
 	"time"
 )
 
-// duetPower is the chance to conclude that the forecast of a duet gives.
-const duetPower = 0.95
-
-// need is how many slices conclude about a metric at its part of one look, if the difference
-// stays: as need of Pairs has it, with the normal approximation.
-func (d *Duet) need(g gate, have int) int {
-	alpha := d.share() / float64(len(d.Options.Metrics))
+// need is how many slices conclude about a metric at its part of one look: the number that is
+// enough in nineteen of twenty duets, and the one that is likely if the difference stays. Who
+// repeats a duet with more budget gets all looks, so their part counts, and not that of a plan
+// that had room for one.
+func (d *Duet) need(g gate, have int) need {
+	alpha := (1 - d.Options.Confidence) / duetLooks / float64(len(d.Options.Metrics))
 	least := leastPairs(alpha)
-	distance := max(math.Abs(g.s.estimate()-g.bound), g.sd/math.Sqrt(float64(have)))
-	switch {
-	case math.IsNaN(distance) || math.IsInf(distance, 0) || distance == 0:
-		return mostNeeded
-	case g.sd == 0:
-		return least
+	se := g.sd / math.Sqrt(float64(have))
+	off := math.Abs(g.s.estimate() - g.bound)
+	slices := func(distance, power float64) int {
+		switch {
+		case math.IsNaN(distance) || math.IsInf(distance, 0) || distance == 0:
+			return mostNeeded
+		case g.sd == 0:
+			return least
+		}
+		ratio := g.sd / distance
+		return max(least, byPower(ratio*ratio, alpha, 2, power))
 	}
-	z := normalQuantile(1 - alpha/2)
-	both := (z + normalQuantile(duetPower)) * g.sd / distance
-	return max(least, int(min(mostNeeded, math.Ceil(both*both*math.Pi/3+z*z/2))))
+	return need{n: slices(cautious(off, se), surePower), likely: slices(max(off, se), needPower)}
 }
 
 // needed is how many slices a verdict takes: ok wants every metric, regressed only the
 // clearest of those that seem to be worse.
-func (d *Duet) needed(gates []gate, have int) int {
-	most, first := 0, 0
+func (d *Duet) needed(gates []gate, have int) (all need) {
+	var first need
 	for _, g := range gates {
 		n := d.need(g, have)
-		most = max(most, n)
-		if g.s.estimate() > g.bound && (first == 0 || n < first) {
+		all.n, all.likely = max(all.n, n.n), max(all.likely, n.likely)
+		if g.s.estimate() > g.bound && (first.n == 0 || n.n < first.n) {
 			first = n
 		}
 	}
-	if first > 0 {
-		most = min(most, first)
+	if first.n > 0 {
+		all.n, all.likely = min(all.n, first.n), min(all.likely, first.likely)
 	}
-	return most
+	return all
 }
 
 // fewSlices do not show how much slices vary.
@@ -52,16 +54,34 @@ func (d *Duet) forecast(gates []gate, have int) string {
 	if have < fewSlices {
 		return fmt.Sprintf("at least %v of load is needed to prove anything", d.load(d.Looks[0]))
 	}
-	n := max(d.needed(gates, have), have+1)
-	if n >= mostNeeded {
+	need := d.needed(gates, have)
+	likely, n := d.lookFor(max(need.likely, have+1)), d.lookFor(max(need.n, have+1))
+	most := d.Looks[len(d.Looks)-1]
+	var text string
+	switch {
+	case likely >= mostNeeded:
 		return fmt.Sprintf("not even %v of load would be enough", d.load(mostNeeded))
+	case n >= mostNeeded:
+		text = fmt.Sprintf("likely %v of load is needed, but it may also be more than %v", d.load(likely), d.load(mostNeeded))
+	case n == likely:
+		text = fmt.Sprintf("%v of load is needed", d.load(n))
+	default:
+		text = fmt.Sprintf("likely %v of load is needed; %v is enough in 19 of 20 cases", d.load(likely), d.load(n))
 	}
+	if likely > most {
+		text += ", more than --budget"
+	}
+	return text
+}
+
+// lookFor is the first look with so many slices, or their number if no look has them.
+func (d *Duet) lookFor(n int) int {
 	for _, look := range d.Looks {
 		if n <= look {
-			return fmt.Sprintf("about %v of load is needed", d.load(look))
+			return look
 		}
 	}
-	return fmt.Sprintf("about %v of load is needed, more than --budget", d.load(n))
+	return n
 }
 
 // load is loadOf in whole seconds.
@@ -121,7 +141,7 @@ func (d *Duet) advice(c *Comparison) []string {
 		if n >= mostNeeded {
 			list = append(list, names+": no reasonable time would be enough, for the slices vary too much or the change lies too near the tolerance; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance")
 		} else {
-			list = append(list, fmt.Sprintf("%s: about %v of load is needed; repeat with --budget %v", names, d.load(n), d.load(n)))
+			list = append(list, fmt.Sprintf("%s: %v of load is enough in 19 of 20 cases; repeat with --budget %v", names, d.load(n), d.load(n)))
 		}
 	}
 	return append(list, d.counts.advice()...)

@@ -101,7 +101,7 @@ func morePairs(c *Comparison) string {
 	if leastOf(c) == n {
 		return fmt.Sprintf("%s: repeat with --pairs %d", names, n)
 	}
-	return fmt.Sprintf("%s: about %d pairs are needed; repeat with --pairs %d", names, n, n)
+	return fmt.Sprintf("%s: %d pairs are enough in 19 of 20 cases; repeat with --pairs %d, or with --pairs auto --max-pairs %d, which ends earlier when it can", names, n, n, n)
 }
 
 // neededOf is what the finding of c that needs most needs.

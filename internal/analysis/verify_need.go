@@ -13,6 +13,9 @@ const (
 	mostSimulated = 20 // pairs: 0.3 ms a simulation
 )
 
+// surePower is the chance to conclude that the upper number of a forecast of pairs gives.
+const surePower = 0.95
+
 // leastPairs is the smallest number of pairs that can give a two-sided p of alpha: all
 // differences on one side, 2 ÷ 2ⁿ.
 func leastPairs(alpha float64) int {
@@ -71,21 +74,31 @@ func runsNeeded(ratio, alpha float64) int {
 // 3/π, the efficiency of Wilcoxon's tests beside it when values are normal (Hodges &
 // Lehmann, Annals of Mathematical Statistics 27, 1956, 324–335).
 func byEfficiency(variance, alpha, part float64) int {
+	return byPower(variance, alpha, part, needPower)
+}
+
+// byPower is byEfficiency for another chance to conclude.
+func byPower(variance, alpha, part, power float64) int {
 	z := normalQuantile(1 - alpha/2)
-	both := z + normalQuantile(needPower)
+	both := z + normalQuantile(power)
 	return int(min(mostNeeded, math.Ceil(both*both*variance*math.Pi/3+z*z/part)))
 }
 
+// cautious is the distance from the tolerance that a forecast reckons with, so that nineteen of
+// twenty come true. The distance that values show is uncertain by se, and one that is too large
+// by chance makes a number that is too small. So half a standard error is taken off. What is
+// left may lie that near by chance, so it counts as one standard error at least.
+func cautious(off, se float64) float64 { return max(off-se/2, se) }
+
 // need is how many pairs, or runs of each side, a conclusion takes.
 type need struct {
-	n     int
-	least bool // n is the least number that can prove anything, since those that there are cannot
-	clear bool // least, and enough for a difference as large as the one so far
+	n      int  // enough in nineteen of twenty cases; of runs, in nine of ten if the difference stays
+	likely int  // enough in nine of ten cases if the difference stays as it is
+	least  bool // n is the least number that can prove anything, since those that there are cannot
+	clear  bool // least, and enough for a difference as large as the one so far
 }
 
-// need is a forecast for the difference that was estimated, but no nearer to the tolerance
-// than its standard error: what lies nearer may lie there by chance. So few pairs or runs
-// that can prove nothing at the level alpha give no forecast.
+// need is a forecast. So few pairs or runs that can prove nothing at the level alpha give none.
 func (g *gate) need(have int, method Method, alpha float64) need {
 	needed, least, se := runsNeeded, leastRuns, g.sd*math.Sqrt(2/float64(have))
 	if method == Paired {
@@ -95,10 +108,16 @@ func (g *gate) need(have int, method Method, alpha float64) need {
 	if g.s.least() > alpha {
 		n := least(alpha)
 		sure := off - se // NaN with one pair
-		return need{n, true, have >= spreadPairs && sure > 0 && g.s.estimate() > g.bound && needed(g.sd/sure, alpha) <= n}
+		return need{n, n, true, have >= spreadPairs && sure > 0 && g.s.estimate() > g.bound && needed(g.sd/sure, alpha) <= n}
 	}
-	if distance := max(off, se); distance > 0 {
-		return need{n: needed(g.sd/distance, alpha)}
+	distance := max(off, se) // what lies nearer may lie there by chance
+	if distance == 0 {
+		return need{n: mostNeeded, likely: mostNeeded} // all lie on the tolerance
 	}
-	return need{n: mostNeeded} // all lie on the tolerance
+	likely := needed(g.sd/distance, alpha)
+	if method != Paired {
+		return need{n: likely, likely: likely}
+	}
+	ratio := g.sd / cautious(off, se)
+	return need{n: max(likely, byPower(ratio*ratio, alpha, 2, surePower)), likely: likely}
 }

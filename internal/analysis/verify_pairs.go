@@ -94,6 +94,16 @@ func (p Pairs) Next(base, head []Run) (Step, error) {
 	return s, nil
 }
 
+// Finish judges the pairs of a series whose time is over, at the error probability of one look:
+// time, and not what the pairs show, ended it.
+func (p Pairs) Finish(base, head []Run) (Judgement, error) {
+	o := p.Options
+	o.Confidence = 1 - p.share()
+	j, err := Verify(base, head, true, o)
+	j.Confidence, j.Looks = p.Options.Confidence, len(p.Looks)
+	return j, err
+}
+
 // share is the part of the error probability that each look has.
 func (p Pairs) share() float64 { return (1 - p.Options.Confidence) / float64(len(p.Looks)) }
 
@@ -111,11 +121,11 @@ func (p Pairs) forecast(base, head []Run) string {
 	var all, first need
 	for _, g := range p.gates(base, head) {
 		n := g.need(len(head), Paired, p.share()/float64(len(p.Options.Metrics)))
-		clear := all.clear || n.clear
+		clear, likely := all.clear || n.clear, max(all.likely, n.likely)
 		if n.n > all.n {
 			all = n
 		}
-		all.clear = clear
+		all.clear, all.likely = clear, likely
 		if g.s.estimate() > g.bound && (first.n == 0 || n.n < first.n) {
 			first = n
 		}
@@ -129,10 +139,17 @@ func (p Pairs) forecast(base, head []Run) string {
 		return fmt.Sprintf("%d pairs are the least that can prove anything, and enough for a difference like this", n)
 	case all.least:
 		return fmt.Sprintf("at least %d pairs are needed to prove anything", n)
-	case n >= mostNeeded:
-		return fmt.Sprintf("not even %d pairs would be enough", mostNeeded)
 	}
-	return fmt.Sprintf("about %d pairs are needed", n)
+	likely := p.lookFor(max(all.likely, len(head)+1))
+	switch {
+	case likely >= mostNeeded:
+		return fmt.Sprintf("not even %d pairs would be enough", mostNeeded)
+	case n >= mostNeeded:
+		return fmt.Sprintf("likely %d pairs are needed, but it may also be more than %d", likely, mostNeeded)
+	case n == likely:
+		return fmt.Sprintf("%d pairs are needed", n)
+	}
+	return fmt.Sprintf("likely %d pairs are needed; %d are enough in 19 of 20 cases", likely, n)
 }
 
 // lookFor is the first of several looks after which a series with so many pairs ends; the

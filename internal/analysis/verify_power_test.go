@@ -19,6 +19,20 @@ var updateDoc = flag.Bool("update-doc", false, "write the table of power in docs
 type world struct {
 	drift, sd, change float64
 	r                 *rand.Rand
+	tails             bool // the latencies of a run scatter by Student's t with 3 degrees of freedom
+}
+
+func (w world) noise() float64 {
+	v := w.r.NormFloat64()
+	if w.tails {
+		var chi float64
+		for range 3 {
+			x := w.r.NormFloat64()
+			chi += x * x
+		}
+		v /= math.Sqrt(chi) // of the standard deviation 1
+	}
+	return v
 }
 
 func (w world) pairs(n int) (base, head []Run) {
@@ -33,7 +47,7 @@ func (w world) pairs(n int) (base, head []Run) {
 // thousandth, as an open loop does.
 func (w world) run(level, change float64) Run {
 	latency := func(us, change float64) float64 {
-		return us * math.Exp(level+change+w.sd/math.Sqrt2*w.r.NormFloat64())
+		return us * math.Exp(level+change+w.sd/math.Sqrt2*w.noise())
 	}
 	return Run{Kind: "http", Settings: nothing, Figures: Figures{
 		Names:  []string{"p50", "p99", "errors", "rate"},
@@ -81,7 +95,7 @@ func (w world) share(t *testing.T, n, pairs int, word Word) float64 {
 }
 
 func seeded(drift, sd, change float64) world {
-	return world{drift, sd, change, rand.New(rand.NewPCG(7, math.Float64bits(sd+change)))}
+	return world{drift: drift, sd: sd, change: change, r: rand.New(rand.NewPCG(7, math.Float64bits(sd+change)))}
 }
 
 // The promise of verify, on a machine that drifts by 20 % between pairs: see docs/verify.md.

@@ -128,7 +128,7 @@ func TestFindingIsShownAsOfHead(t *testing.T) {
 func TestWordsAgreeWithIntervals(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 100 {
-		w := world{0.2, 0.005 + 0.04*r.Float64(), 0.15*r.Float64() - 0.06, r}
+		w := world{drift: 0.2, sd: 0.005 + 0.04*r.Float64(), change: 0.15*r.Float64() - 0.06, r: r}
 		base, head := w.pairs(6 + r.IntN(10))
 		inPairs := r.IntN(2) == 0
 		if r.IntN(3) == 0 {
