@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"time"
 )
 
 // disturbedPerPair times as many disturbed pairs as were asked for are replaced by default:
@@ -18,8 +19,15 @@ const mostHopeless = 6
 type Disturbed struct {
 	Base int `json:"base"`
 	Head int `json:"head"`
-	Most int `json:"most"` // so many may be replaced
+	Most int `json:"most"` // so many may be replaced; with a budget and no bound of its own 0
+
+	// BudgetS is how many seconds the series may take, 0: no budget. It is the bound then,
+	// unless Most is one too.
+	BudgetS float64 `json:"budget_s,omitempty"`
 }
+
+// timed reports whether the budget alone bounds the replacements.
+func (d Disturbed) timed() bool { return d.BudgetS > 0 && d.Most == 0 }
 
 // MayDisturb is how many disturbed pairs a series of so many pairs replaces by default.
 func MayDisturb(pairs int) int { return disturbedPerPair * pairs }
@@ -33,7 +41,7 @@ func (d Disturbed) GiveUp(fit int) string {
 	switch {
 	case fit == 0 && d.Total() >= mostHopeless:
 		return fmt.Sprintf("all of the first %d pairs were disturbed (base %d, head %d), so the load itself is too much for this machine: lower the rate, or free the machine", d.Total(), d.Base, d.Head)
-	case d.Total() > d.Most:
+	case d.Total() > d.Most && !d.timed():
 		return fmt.Sprintf("%s disturbed (base %d, head %d) beside %d good ones, and at most %d are replaced: quieten the machine, lower the rate, or raise --max-disturbed", count(d.Total(), "pair was", "pairs were"), d.Base, d.Head, fit, d.Most)
 	}
 	return ""
@@ -44,7 +52,13 @@ func (d Disturbed) advice() (list []string) {
 	if d.Total() == 0 {
 		return nil
 	}
-	list = append(list, fmt.Sprintf("%s replaced, since a run was invalid: base %d, head %d; at most %d are", count(d.Total(), "pair was", "pairs were"), d.Base, d.Head, d.Most))
+	text := fmt.Sprintf("%s disturbed, since a run was invalid: base %d, head %d", count(d.Total(), "pair was", "pairs were"), d.Base, d.Head)
+	if d.timed() {
+		text += fmt.Sprintf("; they are replaced within the budget of %v", time.Duration(d.BudgetS*float64(time.Second)))
+	} else {
+		text += fmt.Sprintf("; at most %d are replaced", d.Most)
+	}
+	list = append(list, text)
 	if side := d.oneSided(); side != "" {
 		list = append(list, "chance does not explain why nearly all invalid runs are of "+side+": it disturbs the generator, and the pairs that were kept may flatter it")
 	}

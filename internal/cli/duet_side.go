@@ -128,7 +128,7 @@ func (d *duetSide) samples(list []takt.Sample) {
 func (d *duetSide) complete() error {
 	switch n := d.report.Counts.Scheduled; {
 	case d.oneWay:
-		return &exitError{exitUsage, errors.New("nobody answers the operations of this command, so a duet has nothing to compare; ask for acknowledgements, or use --pairs")}
+		return unsuited(errors.New("nobody answers the operations of this command, so a duet has nothing to compare; ask for acknowledgements, or use --pairs"))
 	case n > mostDuetOps:
 		return fmt.Errorf("a round has %d operations of a side, and at most %d are kept; make rounds shorter with --duration behind --", n, mostDuetOps)
 	case n > uint64(len(d.ops)):

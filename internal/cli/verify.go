@@ -13,6 +13,7 @@ import (
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/pkg/schedule"
 )
 
 // verify is the command that decides whether something became slower.
@@ -28,22 +29,25 @@ type verify struct {
 	vary       list
 	series     series
 	duet       duet
+	chosen     string        // the way to compare that choose found, for the user; "": it was given
+	budget     time.Duration // of a duet's load, or of a whole series; 0: not given
 }
 
 func newVerify(env Env) *cobra.Command {
-	v := &verify{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond, budget: time.Minute}}
+	v := &verify{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}}
 	c := &cobra.Command{
-		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --pairs N|--duet --base URL --head URL -- COMMAND…",
+		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --base URL --head URL -- COMMAND…",
 		Short: "decide whether a change made the thing under test slower: exit code 0, 4 (slower) or 5 (not known)",
 		Long: `Without --base and --head the newest revision among the chosen runs is compared with
-each earlier one. With --pairs the command after -- is run in turn against both URLs.
-With --duet both URLs get its load in turn, block by block, which tells more in less time.
+each earlier one. Two URLs are compared under the load of the command after --: in a
+duet both get it in turn, block by block, which tells more in less time; with --pairs
+whole runs are made in turn. Without either flag takt chooses, and says which and why.
 The fields of filters are in takt help collate.`,
 		Example: `  takt verify -n 168h branch=main duration=30s
   takt verify --base before.json --head after.json
   takt verify --base version=1.2 --head version=1.3
-  takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
-  takt verify --duet --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
+  takt verify --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
+  takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
 	}
 	addFlags(c, func(fs *goFlagSet) {
 		v.store.addFlags(fs)
@@ -60,10 +64,11 @@ The fields of filters are in takt help collate.`,
 }
 
 func (v *verify) addFlags(fs *goFlagSet) {
-	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with --pairs and --duet a target; repeatable")
+	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
 	fs.Var(&v.head, "head", "what is judged: `RUN|FILTER|FILE|URL`; repeatable")
 	fs.Var(&v.metrics, "metric", "`METRIC` that decides beside errors, instead of p50, p99 and rate; repeatable")
 	fs.Var(&v.vary, "vary", "`VARIABLE`, flag or, of a history, label in which the runs may differ; repeatable")
+	fs.Var((*schedule.DurationValue)(&v.budget), "budget", "`TIME`: of load that a duet may use (default 1m); or for a whole series of --pairs, within which disturbed pairs are replaced (default: no limit)")
 	fs.Var((*percentage)(&v.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
 	fs.Var((*points)(&v.options.ErrorTolerance), "error-tolerance", "the same for rates of errors, in percentage points: `PERCENT`")
 	fs.Var((*percentage)(&v.options.Confidence), "confidence", "`PERCENT` of the time no word of the judgement is wrong")
@@ -72,6 +77,7 @@ func (v *verify) addFlags(fs *goFlagSet) {
 func (v *verify) validate(args []string) (faults []error) {
 	v.options.Metrics, v.options.Lift = v.metrics, v.vary
 	faults = appendError(v.outputs.validate(), v.options.Validate())
+	v.choose(args)
 	faults = append(faults, v.idle()...)
 	if v.duet.on {
 		return append(faults, v.duet.validate(v, args)...)
@@ -101,10 +107,11 @@ func (v *verify) idle() (faults []error) {
 	if v.env.typed("max-disturbed") && v.series.pairs == "" {
 		faults = append(faults, errors.New("--max-disturbed bounds the pairs of --pairs; leave it out, or give --pairs"))
 	}
-	for _, name := range []string{"block", "budget"} {
-		if v.env.typed(name) && !v.duet.on {
-			faults = append(faults, fmt.Errorf("--%s is for --duet; leave it out, or give --duet", name))
-		}
+	if v.env.typed("block") && !v.duet.on {
+		faults = append(faults, errors.New("--block is for --duet; leave it out, or give --duet"))
+	}
+	if v.env.typed("budget") && !v.duet.on && v.series.pairs == "" {
+		faults = append(faults, errors.New("--budget is for --duet and --pairs; leave it out, or give one of them"))
 	}
 	sides := slices.Concat(v.base, v.head)
 	if v.series.pairs == "" && !v.duet.on && (len(sides) == 0 || slices.ContainsFunc(sides, isFilter)) {
@@ -151,9 +158,10 @@ func verdictOf(err error) error {
 }
 
 func (v *verify) judge(ctx context.Context, args []string) (analysis.Judgement, error) {
+	v.announce()
 	switch {
 	case v.duet.on:
-		return v.duet.run(ctx, v, args)
+		return v.playDuet(ctx, args)
 	case v.series.pairs != "":
 		return v.series.run(ctx, v, args)
 	case len(v.base) > 0:

@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/store/document"
@@ -23,6 +25,30 @@ type block struct {
 	fit        int // pairs that were not disturbed, with the one to warm up
 	disturbed  analysis.Disturbed
 	said       bool // that a run is not stored
+
+	budget time.Duration // of the whole series; 0: none
+	made   int           // pairs, disturbed ones too
+	used   func() time.Duration
+}
+
+// errBudget ends a series whose budget is not enough for another pair.
+var errBudget = errors.New("the budget is used up")
+
+// over reports whether the budget is not enough for another pair as long as those so far.
+func (b *block) over() bool {
+	if b.budget == 0 || b.made == 0 {
+		return false
+	}
+	used := b.used()
+	return used+used/time.Duration(b.made) > b.budget
+}
+
+// usedWords says how much of the budget is used.
+func (b *block) usedWords() string {
+	if b.budget == 0 {
+		return ""
+	}
+	return "; " + ofBudget(b.used(), b.budget)
 }
 
 // stopped says what is left of a series that a signal ended.
@@ -49,7 +75,11 @@ func pairsOf(n int) string {
 // chance, and ends the series.
 func (b *block) fitPair(i int) (base, head analysis.Run, err error) {
 	for {
+		if b.over() {
+			return base, head, errBudget
+		}
 		base, head, err = b.pair(i)
+		b.made++
 		if err == nil && !base.InvalidOnly() && !head.InvalidOnly() {
 			err = b.verify.options.Check(base, head)
 			b.fit++
@@ -74,7 +104,11 @@ func (b *block) disturb(base, head analysis.Run) error {
 	if why := b.disturbed.GiveUp(b.fit); why != "" {
 		return &analysis.UnfitError{Why: why, Runs: []analysis.Run{run}}
 	}
-	fmt.Fprintf(b.verify.env.Stderr, "verify: %s: %s; this pair is made again (%d of at most %d)\n", side, run.Unfit, b.disturbed.Total(), b.disturbed.Most)
+	again := fmt.Sprintf("this pair is made again (%d of at most %d)", b.disturbed.Total(), b.disturbed.Most)
+	if b.disturbed.Most == 0 {
+		again = fmt.Sprintf("this pair is made again within the budget (%d so far)", b.disturbed.Total())
+	}
+	fmt.Fprintf(b.verify.env.Stderr, "verify: %s: %s; %s%s\n", side, run.Unfit, again, b.usedWords())
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taktload/takt/internal/analysis"
 )
@@ -86,7 +87,7 @@ func TestDisturbedPairsAreTold(t *testing.T) {
 			t.Errorf("%s\nwant in it %s", said, want)
 		}
 	}
-	for _, want := range []string{"pairs were replaced, since a run was invalid: base 0, head ", "nearly all invalid runs are of head"} {
+	for _, want := range []string{"pairs were disturbed, since a run was invalid: base 0, head ", "nearly all invalid runs are of head"} {
 		if !strings.Contains(strings.Join(j.Advice, "\n"), want) {
 			t.Errorf("%q, want in it %s", j.Advice, want)
 		}
@@ -112,6 +113,72 @@ func TestDisturbedPairsHaveABound(t *testing.T) {
 		if code := (Env{Stderr: io.Discard}).exit(verdictOf(err)); code != exitInvalid {
 			t.Errorf("%s: exit code %d", c.name, code)
 		}
+	}
+}
+
+// playedWithin plays a series of 8 pairs of 10 s within a budget, in virtual time.
+func playedWithin(t *testing.T, budget time.Duration, pairs string, run func(side, url string) (analysis.Run, error)) (analysis.Judgement, string, time.Duration, error) {
+	t.Helper()
+	var said strings.Builder
+	v := &verify{env: Env{Stderr: &said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: list{"a"}, head: list{"b"}, budget: budget}
+	s := &series{pairs: pairs, most: 24}
+	if faults := s.validate(v, []string{"http"}); faults != nil {
+		t.Fatal(faults)
+	}
+	b := s.block(context.Background(), v, []string{"http"})
+	var now time.Duration
+	b.used = func() time.Duration { return now }
+	b.run = func(side, url string) (analysis.Run, error) { now += 5 * time.Second; return run(side, url) }
+	j, err := s.judge(b)
+	return j, said.String(), now, err
+}
+
+// With a budget, time bounds how many disturbed pairs are replaced, and not their number: a
+// machine that disturbs four of five pairs still gets its word. What is used is told.
+func TestDisturbedPairsWithinBudget(t *testing.T) {
+	const series = 100
+	ended := 0
+	for seed := range uint64(series) {
+		j, said, used, err := playedWithin(t, 20*time.Minute, "8", busy(seed, 0.55, 0.55))
+		if used > 20*time.Minute {
+			t.Fatalf("%v used", used)
+		}
+		if err != nil { // the first six were disturbed
+			continue
+		}
+		if j.Verdict == analysis.OK && len(j.Head.Runs) == 8 {
+			ended++
+		}
+		if seed == 1 {
+			for _, want := range []string{"replaced within the budget of 20m0s\n", "made again within the budget (1 so far); ", "of 20m0s used"} {
+				if !strings.Contains(said, want) {
+					t.Errorf("%s\nwant in it %s", said, want)
+				}
+			}
+		}
+	}
+	if ended < series*65/100 { // 0.8⁶ = 26 % of the series give up after six pairs
+		t.Errorf("%d of %d series ended well", ended, series)
+	}
+}
+
+// A budget that is used up ends the series with a judgement of the pairs that there are, or with
+// exit code 6 when there are none.
+func TestBudgetOfPairsEnds(t *testing.T) {
+	j, _, used, err := playedWithin(t, 100*time.Second, "auto", busy(1, 0, 0))
+	if err != nil || used > 100*time.Second || len(j.Head.Runs) != 9 || j.Verdict != analysis.Inconclusive && j.Verdict != analysis.OK {
+		t.Errorf("%d pairs, %s, %v, %v", len(j.Head.Runs), j.Verdict, used, err)
+	}
+	if want := "the budget of 1m40s was used up after 9 pairs of 24"; !strings.Contains(strings.Join(j.Advice, "\n"), want) {
+		t.Errorf("%q, want in it %s", j.Advice, want)
+	}
+	j, _, _, err = playedWithin(t, 45*time.Second, "8", busy(1, 0, 0))
+	if err != nil || j.Verdict != analysis.Inconclusive || len(j.Head.Runs) != 3 {
+		t.Errorf("%s of %d pairs, %v", j.Verdict, len(j.Head.Runs), err)
+	}
+	var unfit *analysis.UnfitError
+	if _, _, _, err = playedWithin(t, 25*time.Second, "8", busy(1, 1, 0)); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "was used up before a pair counted, and 5 pairs were disturbed (base 5, head 0)") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 )
 
 const (
-	duetWarmup = 2 * time.Second // of load before the first round: it shows how long a guard has to be
+	defaultLoad = time.Minute     // that a duet may use
+	duetWarmup  = 2 * time.Second // of load before the first round: it shows how long a guard has to be
 	// duetSpend times its budget is what a duet sends at most, when blocks are left out.
 	duetSpend = 2
 	// fewestPerBlock is how many operations a block has to have on average: of fewer, many
@@ -34,13 +36,13 @@ type duet struct {
 func (d *duet) addFlags(fs *goFlagSet) {
 	fs.BoolVar(&d.on, "duet", false, "send the load of the command after -- to base and head in turn, in blocks of some milliseconds, so that both see the same machine")
 	fs.Var((*schedule.DurationValue)(&d.block), "block", "`TIME` of a block of --duet, 20ms to 200ms")
-	fs.Var((*schedule.DurationValue)(&d.budget), "budget", "`TIME` of load that --duet may use; it ends earlier when it can conclude")
 }
 
 func (d *duet) validate(v *verify, command []string) (faults []error) {
 	if v.series.pairs != "" {
 		faults = append(faults, errors.New("--duet and --pairs are two ways to compare; give one of them"))
 	}
+	d.budget = cmp.Or(v.budget, defaultLoad)
 	faults = append(faults, unjoin(v.options.CheckDuet(d.block, d.budget, ""))...)
 	if len(v.base) != 1 || len(v.head) != 1 {
 		faults = append(faults, errors.New("--duet needs one --base URL and one --head URL"))
@@ -134,12 +136,12 @@ func (p *play) warmUp() error {
 		return err
 	}
 	if p.plan, err = analysis.NewDuet(p.block, p.budget, sides[0].Kind, p.verify.options); err != nil {
-		return &exitError{exitUsage, err}
+		return unsuited(err)
 	}
 	r.Guard = r.GuardOf()
 	p.plan.Guard = r.Guard
 	if n := r.PerBlock(); n < fewestPerBlock {
-		return &exitError{exitUsage, fmt.Errorf("a block of %v has %.2g operations behind its guard of %v, and %d are the least; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock)}
+		return unsuited(fmt.Errorf("a block of %v has %.2g operations behind its guard of %v, and %d are the least; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock))
 	}
 	if r.End-r.Warmup < 2*p.block {
 		return &exitError{exitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration behind --", r.End-r.Warmup, 2*p.block)}

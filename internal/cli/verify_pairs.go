@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
@@ -46,6 +47,11 @@ func (s *series) validate(v *verify, command []string) (faults []error) {
 		faults = append(faults, fmt.Errorf("bad --max-disturbed %q; give a number from 0 on", s.spare))
 	} else if s.spare != "" {
 		s.disturbed = n
+	} else if v.budget > 0 {
+		s.disturbed = 0 // the budget is the bound
+	}
+	if n, _ := strconv.Atoi(s.spare); s.spare != "" && n == 0 && v.budget > 0 {
+		faults = append(faults, errors.New("--max-disturbed 0 replaces no pair, and --budget is for replacing them; leave one of them out"))
 	}
 	if len(v.base) != 1 || len(v.head) != 1 {
 		faults = append(faults, errors.New("--pairs needs one --base URL and one --head URL"))
@@ -62,11 +68,11 @@ func (s *series) validate(v *verify, command []string) (faults []error) {
 	return faults
 }
 
-// setsFlag reports whether the long flag stands in a command line.
+// setsFlag reports whether the long flag stands in a command line; hey's users write one dash.
 func setsFlag(command []string, name string) bool {
 	return slices.ContainsFunc(command, func(word string) bool {
 		flag, _, _ := strings.Cut(word, "=")
-		return flag == "--"+name
+		return flag == "--"+name || flag == "-"+name
 	})
 }
 
@@ -86,7 +92,9 @@ func (s *series) run(ctx context.Context, v *verify, command []string) (analysis
 func placeVariables() []string { return []string{"scheme", "host", "path", "apm_host"} }
 
 func (s *series) block(ctx context.Context, v *verify, command []string) *block {
-	b := &block{ctx: ctx, verify: v, command: command, disturbed: analysis.Disturbed{Most: s.disturbed}}
+	b := &block{ctx: ctx, verify: v, command: command, disturbed: analysis.Disturbed{Most: s.disturbed, BudgetS: v.budget.Seconds()}, budget: v.budget}
+	began := time.Now()
+	b.used = func() time.Duration { return time.Since(began) }
 	b.run = b.side
 	return b
 }
@@ -97,6 +105,9 @@ func (s *series) judge(b *block) (analysis.Judgement, error) {
 	v := b.verify
 	s.announce(b)
 	warm, _, err := b.fitPair(0)
+	if errors.Is(err, errBudget) {
+		return analysis.Judgement{}, b.nothing()
+	}
 	if err != nil {
 		return analysis.Judgement{}, err
 	}
@@ -107,6 +118,9 @@ func (s *series) judge(b *block) (analysis.Judgement, error) {
 	b.warm = true
 	for {
 		one, other, err := b.fitPair(len(b.base))
+		if errors.Is(err, errBudget) {
+			return s.finish(b, plan, few)
+		}
 		if err != nil {
 			return analysis.Judgement{}, err
 		}
@@ -123,13 +137,48 @@ func (s *series) judge(b *block) (analysis.Judgement, error) {
 	}
 }
 
+// finish judges the pairs that the budget was enough for.
+func (s *series) finish(b *block, plan analysis.Pairs, few error) (j analysis.Judgement, err error) {
+	switch {
+	case len(b.base) == 0:
+		return j, b.nothing()
+	case few == nil:
+		j, err = plan.Finish(b.base, b.head)
+	default:
+		j, err = analysis.Verify(b.base, b.head, true, b.verify.options)
+	}
+	if err != nil {
+		return j, err
+	}
+	j.Advice = append([]string{fmt.Sprintf("the budget of %v was used up after %s of %d; raise --budget, or make shorter runs", b.budget, pairsOf(len(b.base)), s.count)}, j.Advice...)
+	j.Note(b.disturbed)
+	return j, nil
+}
+
+// nothing is the error of a series without a pair to judge.
+func (b *block) nothing() error {
+	return &analysis.UnfitError{Why: fmt.Sprintf("the budget of %v was used up before a pair counted, and %s disturbed (base %d, head %d); raise --budget, lower the rate, or free the machine",
+		b.budget, pairsWere(b.disturbed.Total()), b.disturbed.Base, b.disturbed.Head)}
+}
+
+func pairsWere(n int) string {
+	if n == 1 {
+		return "1 pair was"
+	}
+	return fmt.Sprintf("%d pairs were", n)
+}
+
 // announce says before the first run what will be made.
 func (s *series) announce(b *block) {
 	pairs := "exactly"
 	if s.pairs == pairsAuto {
 		pairs = "at most"
 	}
-	fmt.Fprintf(b.verify.env.Stderr, "verify: a pair to warm up, which does not count, then %s %s; at most %d with an invalid run are replaced\n", pairs, pairsOf(s.count), b.disturbed.Most)
+	replaced := fmt.Sprintf("at most %d with an invalid run are replaced", b.disturbed.Most)
+	if b.budget > 0 {
+		replaced = fmt.Sprintf("those with an invalid run are replaced within the budget of %v", b.budget)
+	}
+	fmt.Fprintf(b.verify.env.Stderr, "verify: a pair to warm up, which does not count, then %s %s; %s\n", pairs, pairsOf(s.count), replaced)
 	if few := b.verify.options.CheckPairs(s.count, ""); few != nil {
 		fmt.Fprintf(b.verify.env.Stderr, "verify: %v\n", few)
 	}
@@ -161,5 +210,6 @@ func (s *series) progress(b *block, forecast string) {
 	if forecast != "" {
 		line += "; " + forecast
 	}
+	line += b.usedWords()
 	fmt.Fprintln(b.verify.env.Stderr, line)
 }

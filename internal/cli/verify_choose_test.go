@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/target"
+)
+
+// Two targets and a command with a schedule make a duet; what a duet cannot play is made in
+// pairs; and what was asked for stays as it is. The choice is told, with how to choose the other.
+func TestVerifyChooses(t *testing.T) {
+	const a, b = "http://127.0.0.1:1/", "http://127.0.0.1:2/"
+	for _, c := range []struct {
+		base, head, flags, command string
+		want                       string // duet, auto, the number of pairs, or nothing
+		why                        string
+	}{
+		{a, b, "", "http --rate 500/s -z 5s", "duet", "a duet: both targets are up"},
+		{a, b, "", "http -rate=500/s -z 5s", "duet", "--pairs auto compares whole runs instead"},
+		{a, b, "", "http --stages 5s@1/s", "duet", ""},
+		{a, b, "--metric p50", "http --rate 500/s", "duet", ""},
+		{a, b, "--block 100ms", "http --rate 500/s", "duet", ""},
+		{a, b, "", "replay access.log", "duet", ""},
+		{a, b, "", "http -n 100", "auto", "the command has no --rate"},
+		{a, b, "", "http --rate 5/s --contrast", "auto", "--contrast stands behind --"},
+		{a, b, "--max-pairs 12", "http --rate 500/s", "auto", "since --max-pairs is given; --duet sends load to both at once"},
+		{a, b, "--metric max_rss", "http --rate 500/s", "auto", "a duet cannot gate max_rss"},
+		{a, b, "", "apm --rate 500/s", "auto", "a duet cannot gate"},
+		{a, a, "", "http --rate 500/s", "auto", "both sides are the same target"},
+		{a, b, "--pairs 8", "http --rate 500/s", "8", ""},
+		{a, b, "--duet", "http --rate 500/s", "duet", ""},
+		{"one.json", "two.json", "", "", "", ""},
+		{"one.json", b, "", "http --rate 500/s", "", ""},
+		{a, b, "", "", "", ""},
+	} {
+		v := &verify{options: analysis.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}, base: list{c.base}, head: list{c.head}, env: Env{settings: &settings{}}}
+		words := strings.Fields(c.flags)
+		for i, word := range words {
+			switch word {
+			case "--metric":
+				v.options.Metrics = []string{words[i+1]}
+			case "--pairs":
+				v.series.pairs = words[i+1]
+			case "--duet":
+				v.duet.on = true
+			case "--max-pairs", "--block":
+				v.env.settings.given = append(v.env.settings.given, setting{name: strings.TrimPrefix(word, "--"), origin: origin{kind: fromFlag}})
+			}
+		}
+		v.choose(strings.Fields(c.command))
+		got := v.series.pairs
+		if v.duet.on {
+			got = "duet"
+		}
+		if got != c.want || !strings.Contains(v.chosen, c.why) || (v.chosen != "") != (c.why != "" || c.want == "duet" && c.flags != "--duet") {
+			t.Errorf("%s --base %s --head %s -- %s: %q, %q; want %q, %q", c.flags, c.base, c.head, c.command, got, v.chosen, c.want, c.why)
+		}
+	}
+}
+
+// A duet that was not asked for and does not suit the command becomes pairs of runs. One that
+// was asked for is a fault.
+func TestDuetFallsBackToPairs(t *testing.T) {
+	base, head := serve(t, target.Options{}), serve(t, target.Options{})
+	load := []string{"--metric", "p50", "--base", base, "--head", head, "--", "http", "--rate", "20/s", "-z", "200ms", "--no-store"}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	wire := &tripwire{text: "verify: pair 1 of 24", spring: func() { cancel(&SignalError{Number: 2}) }}
+	var said bytes.Buffer
+	code := Main(Env{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.MultiWriter(wire, &said), Interrupt: ctx, Getenv: func(string) string { return "" },
+	}, append([]string{"verify"}, load...))
+	if code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{"verify: a duet: both targets are up", "verify: no duet: a block of 50ms has 0.", "runs of base and head in turn instead (--pairs auto)\n", "then at most 24 pairs"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%s\nlacks %q", said.String(), want)
+		}
+	}
+	a := atHome{t, t.TempDir()}
+	if code, _, errs := a.run(t.Context(), append([]string{"verify", "--duet"}, load...)...); code != exitUsage || strings.Contains(errs, "no duet:") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
