@@ -185,6 +185,11 @@ func (d *Duet) gates(all []duetSlice) (gates []gate) {
 func (d *Duet) gate(name string, all []duetSlice) gate {
 	g := gateOf(name, d.Options, false)
 	g.s, g.Base, g.Head = shiftOfSlices(name, all)
+	if q, ok := percentileOf(name); ok && q > mostPaired {
+		if worse := eachWindow(q, all); len(worse) > 1 {
+			g.s = tail{g.s.(resampled), newSerial(worse), g.bound}
+		}
+	}
 	if name == "rate" {
 		per := d.offered(all)
 		g.Base, g.Head = g.Base*per[DuetBase], g.Head*per[DuetHead]
@@ -212,6 +217,9 @@ func (d *Duet) offered(all []duetSlice) (per [2]float64) {
 
 // spreadOf is the standard deviation of n values with the standard error that s has.
 func spreadOf(s shift, n int) float64 {
+	if t, ok := s.(tail); ok {
+		s = t.lead()
+	}
 	if p, ok := s.(resampled); ok {
 		return p.se * math.Sqrt(float64(n))
 	}

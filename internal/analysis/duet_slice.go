@@ -63,6 +63,31 @@ func shiftOfLatency(q float64, all []duetSlice) (s shift, base, head float64) {
 	return resample(len(all), a.worse), base, head
 }
 
+// enoughInWindow times 1 ÷ (1 − q) is how many operations of each side a window has at least, so
+// that its largest ones are about the percentile q.
+const enoughInWindow = 0.75
+
+// eachWindow is how much worse the percentile of head is in each window: as few slices together
+// as have enough operations.
+func eachWindow(q float64, all []duetSlice) (worse []float64) {
+	all = cleanOnly(all)
+	var window duetSlice
+	var ops [2]int
+	for _, s := range all {
+		window = append(window, s...)
+		for side := range ops {
+			for k := range s {
+				ops[side] += len(s[k][side].response)
+			}
+		}
+		if float64(min(ops[DuetBase], ops[DuetHead]))*(1-q) >= enoughInWindow {
+			worse = append(worse, answersOf([]duetSlice{window}, q).worse([]int{1}))
+			window, ops = nil, [2]int{}
+		}
+	}
+	return worse
+}
+
 // cleanOnly are the slices without the pairs in which the generator shaped the tail.
 func cleanOnly(all []duetSlice) (some []duetSlice) {
 	for _, s := range all {

@@ -102,7 +102,7 @@ type Finding struct {
 	Confidence float64  `json:"confidence"` // of Low and High, after Holm
 	P          float64  `json:"p"`          // of a change for the worse that is just the tolerance
 	Verdict    Word     `json:"verdict"`
-	Needed     int      `json:"needed,omitempty"` // about so many pairs, or runs of each side, to conclude
+	Needed     int      `json:"needed,omitempty"` // so many pairs conclude in 19 of 20 cases; about so many runs of each side do
 	Least      bool     `json:"least,omitempty"`  // Needed is no forecast: with fewer nothing can be proved
 }
 
