@@ -35,11 +35,15 @@ func MayDisturb(pairs int) int { return disturbedPerPair * pairs }
 // Total is how many pairs were disturbed.
 func (d Disturbed) Total() int { return d.Base + d.Head }
 
+// hopelessShare is the part of a budget that a series without a good pair may use: a machine that
+// is busy for a minute does not end a series of ten.
+const hopelessShare = 0.25
+
 // GiveUp says why no more pairs are replaced, after so many pairs that were not
-// disturbed; "": the next one is replaced too.
-func (d Disturbed) GiveUp(fit int) string {
+// disturbed; "": the next one is replaced too. used are the seconds that the series took so far.
+func (d Disturbed) GiveUp(fit int, used float64) string {
 	switch {
-	case fit == 0 && d.Total() >= mostHopeless:
+	case fit == 0 && d.Total() >= mostHopeless && used >= hopelessShare*d.BudgetS:
 		return fmt.Sprintf("all of the first %d pairs were disturbed (base %d, head %d), so the load itself is too much for this machine: lower the rate, or free the machine", d.Total(), d.Base, d.Head)
 	case d.Total() > d.Most && !d.timed():
 		return fmt.Sprintf("%s disturbed (base %d, head %d) beside %d good ones, and at most %d are replaced: quieten the machine, lower the rate, or raise --max-disturbed", count(d.Total(), "pair was", "pairs were"), d.Base, d.Head, fit, d.Most)

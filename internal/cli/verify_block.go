@@ -101,7 +101,7 @@ func (b *block) disturb(base, head analysis.Run) error {
 		side, run, counted = "head", head, &b.disturbed.Head
 	}
 	*counted++
-	if why := b.disturbed.GiveUp(b.fit); why != "" {
+	if why := b.disturbed.GiveUp(b.fit, b.used().Seconds()); why != "" {
 		return &analysis.UnfitError{Why: why, Runs: []analysis.Run{run}}
 	}
 	again := fmt.Sprintf("this pair is made again (%d of at most %d)", b.disturbed.Total(), b.disturbed.Most)
