@@ -168,7 +168,7 @@ func TestDuetFindsTails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, load := c.stage.words(t, c.change, *duetSeries, o)
+			got, load := c.stage.words(t, c.change, *duetSeries/2, o)
 			t.Logf("%s: %.1f %% ok, %.1f %% regressed, after %.0f s", c.name, 100*got[OK], 100*got[Regressed], load)
 			if got[c.wrong] > 0.05 || got[Regressed] < c.found {
 				t.Errorf("%v, of %s at most 5 %%, regressed at least %v", got, c.wrong, c.found)
@@ -204,7 +204,7 @@ func TestDuetForecast(t *testing.T) {
 	concluded, wrong, all := 0, 0, 0
 	for _, change := range []float64{0, 0.02, 0.08, 0.1, 0.13} {
 		had, got := 0, 0
-		for i := range uint64(*duetSeries / 4) {
+		for i := range uint64(*duetSeries / 6) {
 			w := stage{rate: 12, drift: 0.2, block: 0.15, op: 0.1, tails: true, change: change, r: rand.New(rand.NewPCG(i, math.Float64bits(change)))}
 			j := w.play(t, 15*time.Second, o)
 			needed := neededOf(&j.Comparisons[0])
@@ -230,7 +230,7 @@ func TestDuetForecast(t *testing.T) {
 		concluded, all = concluded+got, all+had
 	}
 	t.Logf("%d of %d, %d wrong", concluded, all, wrong)
-	if all < *duetSeries/2 || float64(concluded) < 0.95*float64(all) || float64(wrong) > 0.05*float64(all) {
+	if all < *duetSeries/3 || float64(concluded) < 0.95*float64(all) || float64(wrong) > 0.05*float64(all) {
 		t.Errorf("%d of %d duets concluded within their forecast, %d wrongly", concluded, all, wrong)
 	}
 }

@@ -70,7 +70,7 @@ func (k *capacity) addFlags(fs *goFlagSet) {
 	fs.Var((*percentage)(&k.search.Precision), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
 	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "run the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
 	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "`N` steps at most")
-	fs.Var((*schedule.DurationValue)(&k.climb.budget), "budget", "`TIME` for the whole search: disturbed steps are replaced for as long as it lasts; the search ends earlier with an answer, or when the rest of the budget would not help (default: no budget)")
+	fs.Var((*schedule.DurationValue)(&k.climb.budget), "budget", "`TIME` for the whole search: disturbed steps are replaced for as long as it lasts; the search ends earlier with an answer, or when the rest would not help; 0s: no budget")
 	k.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(formatNames(), ", "))
 	fs.BoolVar(&k.noStore, "no-store", false, "keep neither the steps nor the answer in the store")
 }

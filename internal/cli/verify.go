@@ -68,7 +68,7 @@ func (v *verify) addFlags(fs *goFlagSet) {
 	fs.Var(&v.head, "head", "what is judged: `RUN|FILTER|FILE|URL`; repeatable")
 	fs.Var(&v.metrics, "metric", "`METRIC` that decides beside errors, instead of p50, p99 and rate; repeatable")
 	fs.Var(&v.vary, "vary", "`VARIABLE`, flag or, of a history, label in which the runs may differ; repeatable")
-	fs.Var((*schedule.DurationValue)(&v.budget), "budget", "`TIME`: of load that a duet may use (default 1m); or for a whole series of --pairs, within which disturbed pairs are replaced (default: no limit)")
+	fs.Var((*schedule.DurationValue)(&v.budget), "budget", "`TIME` of load that a duet may use (0s: 1m), or that a whole series of --pairs may last, within which disturbed pairs are replaced (0s: no limit)")
 	fs.Var((*percentage)(&v.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
 	fs.Var((*points)(&v.options.ErrorTolerance), "error-tolerance", "the same for rates of errors, in percentage points: `PERCENT`")
 	fs.Var((*percentage)(&v.options.Confidence), "confidence", "`PERCENT` of the time no word of the judgement is wrong")
