@@ -64,12 +64,16 @@ func (f *flow) ended() {
 }
 
 // dropLate ends the claim on op if the schedule was ended before it is due, or others
-// have made its limit full, and reports whether it was.
-func (f *flow) dropLate(op *takt.Op) bool {
+// have made its limit full, and reports whether it was. An operation of a closed loop is due
+// now: without that a loop whose connections all pause went on for 128 ms after its end.
+func (f *flow) dropLate(op *takt.Op, now time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	full := f.isFull()
-	if !full && (f.cutoff < 0 || op.Due < f.cutoff) {
+	full, due := f.isFull(), op.Due
+	if due == takt.Asap {
+		due = now
+	}
+	if !full && (f.cutoff < 0 || due < f.cutoff) {
 		return false
 	}
 	f.have = f.have && !full

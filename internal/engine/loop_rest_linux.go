@@ -14,7 +14,7 @@ const spinFull = 20 * time.Microsecond
 
 // rest waits until there is something to do.
 func (l *loop) rest(now time.Duration) {
-	if l.claimed && l.m.dropLate(&l.claim) {
+	if l.claimed && l.m.dropLate(&l.claim, now) {
 		l.claimed = false
 	}
 	next := forever

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/taktload/takt/internal/engine"
 )
@@ -131,5 +132,15 @@ func TestShrink(t *testing.T) {
 	o := Shrink(run(7, sc))
 	if s := o.Scenario; s.Drips > 0 || s.Closes > 0 || s.Loops != 1 || o.Faults[0].Kind != "rows" {
 		t.Errorf("shrunk to %s: %v", s, o.Faults)
+	}
+}
+
+// A closed loop whose connections all pause, since the target is silent, ends when its time is
+// over. It ended up to 128 ms later.
+func TestPauseEnds(t *testing.T) {
+	sc := &Scenario{Duration: 180 * time.Millisecond, Connections: 1, InFlight: 1, Room: unbounded,
+		Drain: time.Second, Timeout: 2 * time.Millisecond, ConnectTimeout: time.Second, Service: time.Millisecond, Silence: 1}
+	if o := run(1, sc); len(o.Faults) > 0 || o.Virtual > 200*time.Millisecond {
+		t.Errorf("it ended after %v: %v", o.Virtual, o)
 	}
 }
