@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +49,7 @@ type async struct {
 	holds     bool
 	room      time.Duration // since when the client may have room for it; negative: it has not said so
 	wakes     atomic.Uint64 // completions, and what Waker says
-	done      sync.WaitGroup
+	done      group
 }
 
 // slot is an operation in flight. Its generation makes a token good for one
@@ -66,8 +65,8 @@ type slot struct {
 
 func newAsync(ctx context.Context, f *flow, p Plan) *async {
 	return &async{
-		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1, backlog: record.Backlog{Size: p.InFlight()},
-		parking: newParking(), ops: make([]takt.Op, 1), turn: make(chan struct{}, 1),
+		flow: f, ctx: ctx, plan: p, max: p.InFlight(), cutAt: -1, done: group{world: p.world()}, backlog: record.Backlog{Size: p.InFlight()},
+		parking: newParking(p.world()), ops: make([]takt.Op, 1), turn: make(chan struct{}, 1),
 	}
 }
 
@@ -205,12 +204,7 @@ func (a *async) parkFor(alone bool) bool {
 	if !alone {
 		return a.park()
 	}
-	select {
-	case <-time.After(busyPause):
-		return true
-	case <-a.quit:
-		return false
-	}
+	return a.world.Either(a.world.After(busyPause), a.quit) == 0
 }
 
 // busyPause is how long a client rests that is busy although nothing is in flight.
@@ -500,7 +494,7 @@ func (a *async) cut(at time.Duration) {
 }
 
 func (a *async) close() {
-	leave(&a.done)
+	a.done.leave()
 	for _, c := range a.clients {
 		_ = c.Close() // the run is over
 	}

@@ -42,11 +42,16 @@ var errTooLarge = errors.New("the codec wants to see more than 1 MiB at once")
 // blocking connection each, and a probe whose connection the first operation takes.
 // No operation is ever sent twice: a connection that breaks fails its operation.
 func Blocking(l *takt.Loop) (probe func(context.Context) error, worker func(int) (takt.Worker, error)) {
-	b := &blocking{loop: l}
+	return blockingIn(machine{}, l)
+}
+
+func blockingIn(w World, l *takt.Loop) (probe func(context.Context) error, worker func(int) (takt.Worker, error)) {
+	b := &blocking{world: w, loop: l}
 	return b.probe, b.worker
 }
 
 type blocking struct {
+	world World
 	loop  *takt.Loop
 	mu    sync.Mutex
 	first net.Conn
@@ -56,7 +61,7 @@ type blocking struct {
 
 func (b *blocking) probe(ctx context.Context) error {
 	var r takt.Result
-	c, err := dial(ctx, b.loop, &r)
+	c, err := dial(ctx, b.world, b.loop, &r)
 	if err != nil {
 		return err
 	}
@@ -67,7 +72,7 @@ func (b *blocking) probe(ctx context.Context) error {
 }
 
 func (b *blocking) worker(i int) (takt.Worker, error) {
-	return &conn{all: b, index: i, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}, nil
+	return &conn{all: b, index: i, world: b.world, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}, nil
 }
 
 // takeFirst is the probe's connection, if no operation has had it yet: a target that serves
@@ -83,6 +88,7 @@ func (b *blocking) takeFirst() (first net.Conn) {
 type conn struct {
 	all    *blocking
 	index  int
+	world  World
 	loop   *takt.Loop
 	codec  takt.Codec
 	mu     sync.Mutex // of net, which an interrupt reads
@@ -102,7 +108,7 @@ type conn struct {
 
 // Do implements takt.Worker.
 func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
-	start := time.Now()
+	start := c.world.Now()
 	c.watch(ctx)
 	if err := c.ready(ctx, start, op.Seq, r); err != nil {
 		Fail(r, err, true)
@@ -122,7 +128,7 @@ func (c *conn) watch(ctx context.Context) {
 		return
 	}
 	c.ctx, c.unsolicited = ctx, UnsolicitedOf(ctx)
-	c.undo = context.AfterFunc(ctx, c.interrupt)
+	c.undo = c.world.OnEnd(ctx, c.interrupt)
 }
 
 func (c *conn) interrupt() {
@@ -145,8 +151,8 @@ func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.R
 		c.drop()
 	}
 	if c.net == nil {
-		within, cancel := context.WithDeadline(ctx, start.Add(connectTimeout(c.loop)))
-		n, err := dial(within, c.loop, r)
+		within, cancel := c.world.Within(ctx, start.Add(connectTimeout(c.loop)))
+		n, err := dial(within, c.world, c.loop, r)
 		cancel()
 		if err != nil {
 			return err
@@ -221,9 +227,10 @@ func (b *below) Read(p []byte) (int, error) {
 func (b *below) NetConn() net.Conn { return b.Conn }
 
 func (c *conn) attach(n net.Conn) {
+	now := c.world.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.net, c.used = sock.Stamped(n), time.Now()
+	c.net, c.used = sock.Stamped(n), now
 	c.below = nil
 	if t, ok := n.(*tls.Conn); ok {
 		c.below = t.NetConn().(*below) // dial made it so
@@ -239,10 +246,11 @@ func (c *conn) attach(n net.Conn) {
 
 func (c *conn) drop() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.net != nil {
-		_ = c.net.Close() // it is given up for a reason that is told elsewhere
-		c.net = nil
+	n := c.net
+	c.net = nil
+	c.mu.Unlock()
+	if n != nil { // TLS may have to wait to say that it ends
+		_ = n.Close() // it is given up for a reason that is told elsewhere
 	}
 }
 
@@ -253,7 +261,7 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 		c.out = c.codec.Append(c.out[:0], op)
 		request = c.out
 	}
-	c.wrote = time.Now()
+	c.wrote = c.world.Now()
 	r.Phases[phaseClient] = max(1, c.wrote.Sub(start)-r.Phases[phaseDNS]-r.Phases[phaseConnect]-r.Phases[phaseTLS])
 	n, failure := c.net.Write(request)
 	r.BytesSent += int64(n)
@@ -300,7 +308,7 @@ func (c *conn) arrived() (at time.Time, off time.Duration) {
 	if at, off := sock.ArrivedOff(c.net); !at.IsZero() {
 		return at, off
 	}
-	return time.Now(), 0
+	return c.world.Now(), 0
 }
 
 // connectTimeout is how long a connection may take: the operation that waits for it ends with
@@ -369,35 +377,35 @@ func (c *conn) Close() error {
 }
 
 // dial connects as the loop says and notes how long each step took.
-func dial(ctx context.Context, l *takt.Loop, r *takt.Result) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.ConnectTimeout)
+func dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
+	ctx, cancel := w.Within(ctx, w.Now().Add(l.ConnectTimeout))
 	defer cancel()
 	addr, err := resolve(ctx, l, r)
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	c, err := new(net.Dialer).DialContext(ctx, l.Network, addr)
+	began := w.Now()
+	c, err := w.Connect(ctx, l.Network, addr)
 	if err != nil {
 		return nil, err
 	}
-	r.Phases[phaseConnect] = time.Since(began)
+	r.Phases[phaseConnect] = w.Since(began)
 	if l.TLS == nil {
 		return c, nil
 	}
 	b := &below{Conn: sock.Stamped(c)}
 	b.looker.attach(c)
-	return handshake(ctx, b, l.TLS, r)
+	return handshake(ctx, w, b, l.TLS, r)
 }
 
-func handshake(ctx context.Context, c net.Conn, conf *tls.Config, r *takt.Result) (net.Conn, error) {
-	began := time.Now()
+func handshake(ctx context.Context, w World, c net.Conn, conf *tls.Config, r *takt.Result) (net.Conn, error) {
+	began := w.Now()
 	t := tls.Client(c, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
 		_ = c.Close() // the handshake's error says it all
 		return nil, &tlsError{err}
 	}
-	r.Phases[phaseTLS] = time.Since(began)
+	r.Phases[phaseTLS] = w.Since(began)
 	return t, nil
 }
 

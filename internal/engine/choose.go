@@ -30,7 +30,7 @@ func (p *Plan) chooseEngine() error {
 	with.Phases = NetPhases
 	if p.Engine == engineWorker || !canLoop(l) || p.NewWaiter != nil {
 		probe := with.Probe
-		with.Probe, with.Worker = Blocking(l)
+		with.Probe, with.Worker = blockingIn(p.world(), l)
 		if probe != nil {
 			with.Probe = probe
 		}

@@ -150,7 +150,7 @@ func newRun(p Plan) *run {
 	case d.Async != nil:
 		r.mode = newAsync(opCtx, r.flow, p)
 	case d.Worker != nil:
-		r.mode = newPool(opCtx, r.flow, d.Worker, p.Options)
+		r.mode = newPool(opCtx, r.flow, r.world, d.Worker, p.Options)
 	case d.Receive != nil:
 		r.mode = newReceiver(opCtx, r.flow, p)
 	}
@@ -174,9 +174,9 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		case r.plan.Closed() && r.mode.name() == "async":
 			// Nothing is ever waited for by the clock, and a goroutine that is locked to
 			// its thread costs a switch of threads with every wake-up.
-			return pace.Timer(r.started)
+			return r.world.Waiter(r.started, false)
 		}
-		return pace.Precise(r.started)
+		return r.world.Waiter(r.started, true)
 	}
 	r.rows.start()
 	r.mode.start(r.started, now, newWaiter)

@@ -11,15 +11,23 @@ import (
 // looker looks into the socket of an idle connection.
 type looker struct {
 	raw  syscall.RawConn
+	soft peeker           // in place of raw
 	peek func(fd uintptr) // made once: each would allocate
 	n    int              // bytes that the last look found
 	err  error            // of the last look
 	b    [sampleBytes]byte
 }
 
+// peeker is a connection that is no socket of this machine's. Peek reads what has come and
+// leaves it there; if nothing has, its error is syscall.EAGAIN.
+type peeker interface {
+	Peek(b []byte) (int, error)
+}
+
 // attach makes l look into the socket of c; where there is none it sees nothing.
 func (l *looker) attach(c net.Conn) {
 	l.raw = nil
+	l.soft, _ = c.(peeker)
 	s, ok := c.(syscall.Conn)
 	if !ok {
 		return
@@ -37,10 +45,16 @@ func (l *looker) attach(c net.Conn) {
 // look returns nothing if the connection is as an idle one should be: open, and nothing
 // to read. Else it says why not, and what lies in the socket.
 func (l *looker) look() ([]byte, error) {
-	if l.raw == nil {
+	var err error
+	switch {
+	case l.raw != nil:
+		err = l.raw.Control(l.peek)
+	case l.soft != nil:
+		l.n, l.err = l.soft.Peek(l.b[:])
+	default:
 		return nil, nil // the next read or write tells
 	}
-	switch err := l.raw.Control(l.peek); {
+	switch {
 	case err != nil:
 		return nil, err
 	case l.err == syscall.EAGAIN:

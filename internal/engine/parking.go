@@ -3,24 +3,20 @@ package engine
 // parking is where a pacer waits while every slot is taken. Polling instead made the
 // p99 of the schedule lag 1.0 ms at 50k/s, parking 0.16 ms.
 type parking struct {
+	world  World
 	parked bool // the pacer waits for freed, or is about to; guarded by flow.mu
 	freed  chan struct{}
 	quit   chan struct{} // closed at the cut
 }
 
-func newParking() parking {
-	return parking{freed: make(chan struct{}, 1), quit: make(chan struct{})}
+func newParking(w World) parking {
+	return parking{world: w, freed: make(chan struct{}, 1), quit: make(chan struct{})}
 }
 
 // park waits until a slot is free, and reports false at the cut. The caller has set
 // parked under the lock and given that up.
 func (p *parking) park() bool {
-	select {
-	case <-p.freed:
-		return true
-	case <-p.quit:
-		return false
-	}
+	return p.world.Either(p.freed, p.quit) == 0
 }
 
 // unpark wakes a pacer that waits for a slot; the caller holds the lock.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +37,7 @@ type pool struct {
 	idle    []*worker // last in, first out: a warm connection is a fast one
 	ended   uint64    // operations, of all workers; guarded by flow.mu
 	lead    lead
-	done    sync.WaitGroup
+	done    group
 	backlog record.Backlog // guarded by flow.mu
 	behind  atomic.Bool    // the last operation was late
 }
@@ -76,14 +75,17 @@ type worker struct {
 	wake  chan struct{} // an operation was handed over
 	res   takt.Result
 
+	made    chan struct{} // closed when the driver's worker was made ahead; nil: the first operation makes it
+	failure error         // of that
+
 	patience patience
 }
 
-func newPool(ctx context.Context, f *flow, factory func(int) (takt.Worker, error), o Options) *pool {
+func newPool(ctx context.Context, f *flow, w World, factory func(int) (takt.Worker, error), o Options) *pool {
 	return &pool{
 		flow: f, ctx: ctx, create: factory, options: o,
 		max: o.InFlight(), drop: o.Overflow == overflowDrop, closed: o.Closed(),
-		parking: newParking(), backlog: record.Backlog{Size: o.InFlight()},
+		parking: newParking(w), done: group{world: w}, backlog: record.Backlog{Size: o.InFlight()},
 	}
 }
 
@@ -92,24 +94,26 @@ func (p *pool) name() string { return "worker" }
 // prepare makes the first worker, or all of a fixed pool, in their own
 // goroutines; an error of the first ends the run before it began.
 func (p *pool) prepare(context.Context) error {
-	if err := <-p.make1(); err != nil {
-		return fmt.Errorf("cannot make the first worker: %w", err)
+	first := p.make1()
+	if p.world.First(first.made); first.failure != nil {
+		return fmt.Errorf("cannot make the first worker: %w", first.failure)
 	}
-	var rest []<-chan error
+	var rest []*worker
 	for i := 1; i < min(p.options.Connections, p.max); i++ {
 		rest = append(rest, p.make1())
 	}
-	for _, made := range rest {
-		<-made // a failure shows again with the first operation
+	for _, w := range rest {
+		p.world.First(w.made) // a failure shows again with the first operation
 	}
 	return nil
 }
 
 // make1 makes one worker ahead of its first operation.
-func (p *pool) make1() <-chan error {
-	w, made := p.newWorker(), make(chan error, 1)
-	p.done.Go(func() { w.live(made) })
-	return made
+func (p *pool) make1() *worker {
+	w := p.newWorker()
+	w.made = make(chan struct{})
+	p.done.Go(w.live)
+	return w
 }
 
 func (p *pool) newWorker() *worker {
@@ -134,11 +138,12 @@ func (p *pool) pace(w pace.Waiter) {
 	var ended uint64       // when it last looked for a worker …
 	looked := false        // … and it was for the next operation
 	for {
+		now := w.Now()
 		p.mu.Lock()
-		p.refill(w.Now())
+		p.refill(now)
 		if p.starved {
 			p.mu.Unlock()
-			w.Until(w.Now()+starvedPause, p.flow.stop)
+			w.Until(now+starvedPause, p.flow.stop)
 			continue
 		}
 		if !p.have {
@@ -146,7 +151,7 @@ func (p *pool) pace(w pace.Waiter) {
 			p.mu.Unlock()
 			return
 		}
-		due, now, lead := p.next.Due, w.Now(), time.Duration(0)
+		due, lead := p.next.Due, time.Duration(0)
 		if len(p.idle) > 0 {
 			lead = max(0, min(p.lead.now(), due-last)) // so that one worker at most looks at the clock
 		}
@@ -197,7 +202,7 @@ func (p *pool) handOver(now time.Duration) {
 	w.accept(now, 0)
 	p.mu.Unlock()
 	w.wake <- struct{}{}
-	p.done.Go(func() { w.live(nil) })
+	p.done.Go(w.live)
 }
 
 // accept takes the next operation; the caller holds the lock. free is 0 when a
@@ -211,13 +216,12 @@ func (w *worker) accept(now, free time.Duration) {
 	w.state.Store(stateBusy)
 }
 
-// live performs operations until the run is over. With made it makes the
-// driver's worker at once and says there how that went; without, connecting is
-// part of the first operation.
-func (w *worker) live(made chan<- error) {
+// live performs operations until the run is over.
+func (w *worker) live() {
 	defer w.close()
-	if made != nil {
-		made <- w.connect()
+	if w.made != nil {
+		w.failure = w.connect()
+		close(w.made)
 	}
 	for w.waitForWork() {
 		for w.perform() {
@@ -237,12 +241,7 @@ func (w *worker) close() {
 }
 
 func (w *worker) waitForWork() bool {
-	select {
-	case <-w.wake:
-		return true
-	case <-w.p.quit:
-		return false
-	}
+	return w.p.world.Either(w.wake, w.p.quit) == 0
 }
 
 // perform does the operation at hand and reports whether it took another one. A
@@ -304,14 +303,7 @@ func (p *pool) note(e *record.Event) {
 
 // pause pauses, but not beyond the run's end, and says when that was over.
 func (w *worker) pause(d time.Duration) time.Duration {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-w.p.exhausted:
-	case <-w.p.flow.stop:
-	case <-w.p.quit:
-	}
+	w.p.world.First(w.p.world.After(d), w.p.exhausted, w.p.flow.stop, w.p.quit)
 	return w.p.now()
 }
 
@@ -332,11 +324,12 @@ func (f *flow) arrival(r *takt.Result, begun time.Time, sent, read time.Duration
 // again gives w, free since the instant at, the next operation if one is due;
 // else w becomes idle.
 func (p *pool) again(w *worker, at time.Duration) bool {
+	now := p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended++
 	full := len(p.idle) == 0 && len(p.workers) >= p.max
-	if p.due(p.now()) {
+	if p.due(now) {
 		free := at
 		if !full {
 			free = 0 // another slot was there all the time
@@ -387,20 +380,5 @@ func (p *pool) close() {
 	p.mu.Lock()
 	closeOnce(&p.once.stop, p.flow.stop)
 	p.mu.Unlock()
-	leave(&p.done)
-}
-
-// leave waits for the goroutines of a run, but not for ever.
-func leave(wg *sync.WaitGroup) {
-	gone := make(chan struct{})
-	go func() {
-		wg.Wait()
-		close(gone)
-	}()
-	t := time.NewTimer(handGrace)
-	defer t.Stop()
-	select {
-	case <-gone:
-	case <-t.C:
-	}
+	p.done.leave()
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/taktload/takt/internal/pace"
@@ -20,11 +19,11 @@ type receiver struct {
 	count  uint64
 	last   time.Duration // when the last message came; 0: none has
 	closed bool
-	done   sync.WaitGroup
+	done   group
 }
 
 func newReceiver(ctx context.Context, f *flow, p Plan) *receiver {
-	r := &receiver{flow: f, plan: p}
+	r := &receiver{flow: f, plan: p, done: group{world: p.world()}}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	return r
 }
@@ -153,4 +152,4 @@ func (r *receiver) cut(at time.Duration) {
 	}
 }
 
-func (r *receiver) close() { leave(&r.done) }
+func (r *receiver) close() { r.done.leave() }

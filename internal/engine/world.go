@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"reflect"
 	"time"
 
+	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
@@ -13,7 +15,8 @@ import (
 
 // World is where a run takes place: its clocks, its threads and its network. The zero Plan
 // runs on this machine. internal/sim has a world in which a seed decides everything, so the
-// loop mode waits for nothing but by these methods.
+// engine waits for nothing but by these methods, and it asks for the time or waits only while
+// it holds no lock: the simulator may let another thread go on there.
 type World interface {
 	sock.Clock
 	Now() time.Time
@@ -21,6 +24,13 @@ type World interface {
 	After(d time.Duration) <-chan struct{}
 	// First waits until one of the channels is ready, and is its index. A nil channel never is.
 	First(list ...<-chan struct{}) int
+	// Either is First for two, and does not allocate.
+	Either(a, b <-chan struct{}) int
+	// Waiter waits for instants since start; the goroutine that asks uses it. precise: as
+	// exactly as there are means for.
+	Waiter(start time.Time, precise bool) pace.Waiter
+	// OnEnd runs f beside all others when ctx ends, unless undo is called before.
+	OnEnd(ctx context.Context, f func()) (undo func() bool)
 	// Go runs f beside the caller.
 	Go(f func())
 	// Thread is Go, with a thread of the system's for f alone.
@@ -30,6 +40,10 @@ type World interface {
 	// Dial connects to l as its Addr says: later connections go to the address that this one
 	// reached. first is its socket; negative: there is none to use.
 	Dial(ctx context.Context, l *takt.Loop) (addr netip.AddrPort, first int, err error)
+	// Within is a context that ends with ctx, or at that instant.
+	Within(ctx context.Context, at time.Time) (context.Context, context.CancelFunc)
+	// Connect connects as a net.Dialer does.
+	Connect(ctx context.Context, network, addr string) (net.Conn, error)
 	// Close closes a socket that no System uses.
 	Close(fd int)
 	// Usage is what the process has used.
@@ -51,6 +65,34 @@ func (machine) Now() time.Time               { return time.Now() }
 func (machine) Usage() proc.Usage            { return proc.Self() }
 func (machine) System() (sock.System, error) { return sock.NewHost() }
 func (machine) Go(f func())                  { go f() }
+
+func (machine) Either(a, b <-chan struct{}) int {
+	select {
+	case <-a:
+		return 0
+	case <-b:
+		return 1
+	}
+}
+
+func (machine) Waiter(start time.Time, precise bool) pace.Waiter {
+	if precise {
+		return pace.Precise(start)
+	}
+	return pace.Timer(start)
+}
+
+func (machine) OnEnd(ctx context.Context, f func()) (undo func() bool) {
+	return context.AfterFunc(ctx, f)
+}
+
+func (machine) Within(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, at)
+}
+
+func (machine) Connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, addr)
+}
 
 func (machine) After(d time.Duration) <-chan struct{} {
 	c := make(chan struct{})

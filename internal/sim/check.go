@@ -176,6 +176,8 @@ func (k *checker) confused(w *world, q *request) bool {
 // failed holds a failure against what was injected.
 func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	switch {
+	case (q == nil || q.c == nil) && r.Class == engine.ClassTimeout && r.Done-r.Sent >= k.sc.Timeout && k.sc.LateWakes+k.sc.Stalls > 0:
+		// The connection was there when the time was over.
 	case q == nil || q.c == nil: // not even sent
 		k.dialFaults--
 		if k.dialFaults < 0 {
@@ -249,7 +251,7 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 	harmless := k.injected["503"] + k.injected["partial write"]
 	if total(k.injected) == harmless && len(k.sc.Freezes) == 0 && len(k.sc.ClockSteps) == 0 && k.sc.Cancel == 0 {
 		// What lies unread while a loop may sleep, or another loop sleeps, holds connections.
-		lazy := k.sc.Drop && k.sc.Loops > 1 || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
+		lazy := k.sc.Drop || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
 		if held := lazy && rep.Warned("generator_held"); !valid && !held {
 			k.fault("verdict", "nothing disturbed the generator, and the run is invalid: %s", codes())
 		}
@@ -290,7 +292,7 @@ func total(injected map[string]int) (n int) {
 // held counts the operations that fell due while the only sending thread stood still, and that
 // nobody else held up: more than 1 % of them make a run invalid, sent or dropped.
 func (k *checker) held(w *world, rep *takt.Report, bound time.Duration) {
-	if k.sc.Loops > 1 || k.sc.Connections > 0 || len(k.sc.Freezes) > 0 || k.sc.Files > 0 {
+	if k.sc.Mode != modeLoop || k.sc.Loops > 1 || k.sc.Connections > 0 || len(k.sc.Freezes) > 0 || k.sc.Files > 0 {
 		return
 	}
 	n := 0

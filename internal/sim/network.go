@@ -5,6 +5,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/taktload/takt/internal/sock"
 )
 
 type connState int
@@ -32,13 +34,16 @@ type conn struct {
 	there, back time.Duration   // when the last bytes arrive at the target, and at the client
 	requests    []*request      // that were sent on it
 	peer        *session
+	waiter      *thread // that waits in a blocking call …
+	writes      bool    // … to write
 }
 
 // chunk is bytes that arrived together.
 type chunk struct {
-	at    time.Duration
-	stamp int64
-	bytes []byte
+	at      time.Duration
+	stamp   int64
+	bytes   []byte
+	unasked bool
 }
 
 // network has the sockets of the process.
@@ -90,6 +95,7 @@ func (n *network) connect() (*conn, error) {
 		w.report.dialFaults++
 		w.at(w.cur.at+delay, func() {
 			c.state, c.err = refused, os.NewSyscallError("connect", syscall.ECONNREFUSED)
+			n.changed(c)
 		})
 		return c, nil
 	}
@@ -98,6 +104,7 @@ func (n *network) connect() (*conn, error) {
 		if !c.gone {
 			n.srv.accept(c)
 		}
+		n.changed(c)
 	})
 	return c, nil
 }
@@ -117,6 +124,9 @@ func (n *network) close(fd int) {
 	n.free = slices.Insert(n.free, i, fd)
 	if c.peer != nil {
 		c.peer.gone = true
+		if c.peer.tls != nil {
+			c.peer.tls.arrive(nil)
+		}
 	}
 }
 
@@ -130,7 +140,8 @@ func (n *network) deliver(c *conn, at time.Duration, b []byte, unasked bool) {
 		if unasked {
 			c.strange = append(c.strange, n.w.now)
 		}
-		c.in = append(c.in, chunk{n.w.now, n.w.wallAt(n.w.now), b})
+		c.in = append(c.in, chunk{n.w.now, n.w.wallAt(n.w.now), b, unasked})
+		n.changed(c)
 	})
 }
 
@@ -139,6 +150,7 @@ func (n *network) end(c *conn, at time.Duration) {
 	n.w.at(c.back, func() {
 		if c.reset < 0 && c.ended < 0 {
 			c.ended = n.w.now
+			n.changed(c)
 		}
 	})
 }
@@ -148,8 +160,76 @@ func (n *network) breakOff(c *conn, at time.Duration) {
 	n.w.at(c.back, func() {
 		if c.reset < 0 {
 			c.reset = n.w.now
+			n.changed(c)
 		}
 	})
+}
+
+// changed wakes the thread that waits in a blocking call for what has become of c.
+func (n *network) changed(c *conn) {
+	if t := c.waiter; t != nil && (c.writes && c.writable() || !c.writes && c.readable()) {
+		n.w.wake(t)
+	}
+}
+
+// send sends what there is room for.
+func (n *network) send(c *conn, b []byte) (sent int, errno syscall.Errno) {
+	w := n.w
+	switch {
+	case c.reset >= 0:
+		if c.peer.tls == nil && len(c.out) == 0 || w.cur.begins {
+			w.report.dialFaults++ // after the look
+			w.cur.begins = false
+		}
+		return 0, syscall.ECONNRESET
+	case c.room == 0:
+		return 0, sock.Again
+	}
+	sent = min(len(b), c.room)
+	if sent < len(b) {
+		w.report.injected["partial write"]++
+	}
+	if c.room != unbounded {
+		c.room -= sent
+		w.at(w.cur.at+time.Duration(20+w.rng.IntN(300))*time.Microsecond, func() {
+			c.room += sent
+			n.changed(c)
+		})
+	}
+	n.srv.sent(c, b[:sent], w.cur)
+	return sent, 0
+}
+
+// read reads what has arrived; the stamp is that of the last bytes. What came before a RST
+// can still be read. Without take the bytes stay where they are.
+func (c *conn) read(b []byte, take bool) (n int, stamp int64, errno syscall.Errno) {
+	for i := range c.in {
+		k := &c.in[i]
+		got := copy(b[n:], k.bytes)
+		n += got
+		if got > 0 {
+			stamp = k.stamp
+		}
+		if !take {
+			continue
+		}
+		if k.bytes = k.bytes[got:]; len(k.bytes) > 0 {
+			c.in = c.in[i:]
+			return n, stamp, 0
+		}
+	}
+	switch {
+	case n > 0:
+		if take {
+			c.in = nil
+		}
+		return n, stamp, 0
+	case c.reset >= 0:
+		return 0, 0, syscall.ECONNRESET
+	case c.ended >= 0:
+		return 0, 0, 0
+	}
+	return 0, 0, sock.Again
 }
 
 // readable reports whether a read would not have to wait.

@@ -18,6 +18,7 @@ const unbounded = math.MaxInt32
 // those of type float64 are probabilities of each occasion.
 type Scenario struct {
 	// The run.
+	Mode                    string
 	Rate                    float64 // a second; 0: a closed loop
 	Poisson                 bool
 	Duration, Warmup        time.Duration
@@ -65,6 +66,13 @@ type Scenario struct {
 	spoil func(*checker) // changes what the oracle sees: it has to notice
 }
 
+// The values of Scenario.Mode.
+const (
+	modeLoop   = "loop"
+	modeWorker = "worker" // over plain TCP
+	modeTLS    = "tls"    // workers over TLS
+)
+
 type freeze struct{ From, To time.Duration }
 
 type clockStep struct{ At, By time.Duration }
@@ -78,6 +86,10 @@ func generate(seed uint64) *Scenario {
 		Loops:    1 + r.IntN(3), InFlight: 10_000, Room: unbounded,
 		Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: 5 * time.Second,
 		Service: between(r, 20*time.Microsecond, 5*time.Millisecond), Body: r.IntN(3000),
+	}
+	sc.Mode = []string{modeLoop, modeLoop, modeLoop, modeWorker, modeWorker, modeTLS}[r.IntN(6)]
+	if sc.Mode != modeLoop {
+		sc.Loops = 0
 	}
 	switch r.IntN(24) {
 	case 0:
@@ -103,9 +115,11 @@ func generate(seed uint64) *Scenario {
 // trusted is a run so long that the engine no longer looks at each connection before it uses it,
 // and a target that then speaks unasked.
 func (sc *Scenario) trusted(r *rand.Rand) {
-	sc.Rate, sc.Duration, sc.Loops = 20_000, between(r, 250*time.Millisecond, 400*time.Millisecond), 1
+	sc.Rate, sc.Duration, sc.Loops = 20_000, between(r, 250*time.Millisecond, 400*time.Millisecond), min(1, sc.Loops)
 	sc.Connections, sc.Service = 3+r.IntN(10), between(r, 40*time.Microsecond, 100*time.Microsecond)
-	sc.Pacing = []string{"default", "precise"}[r.IntN(2)]
+	if sc.Mode == modeLoop {
+		sc.Pacing = []string{"default", "precise"}[r.IntN(2)]
+	}
 	sc.Stray = between(r, 1e-4, 5e-4)
 }
 
@@ -149,6 +163,9 @@ func (sc *Scenario) run(r *rand.Rand) {
 		sc.Pacing = []string{"default", "default", "precise", "economy"}[r.IntN(4)]
 		if sc.Pacing == "default" && r.IntN(4) == 0 {
 			sc.MaxLag = between(r, 100*time.Microsecond, time.Millisecond)
+		}
+		if sc.Mode != modeLoop {
+			sc.Pacing, sc.MaxLag = "", 0
 		}
 	}
 	if r.IntN(3) == 0 {
@@ -200,7 +217,11 @@ func between[T time.Duration | float64](r *rand.Rand, low, high T) T {
 // options are those of the run.
 func (sc *Scenario) options() engine.Options {
 	o := engine.Defaults()
-	o.Engine, o.Loops, o.Connections, o.MaxInFlight = "loop", sc.Loops, sc.Connections, sc.InFlight
+	o.Engine = modeWorker
+	if sc.Mode == modeLoop {
+		o.Engine = modeLoop
+	}
+	o.Loops, o.Connections, o.MaxInFlight = sc.Loops, sc.Connections, sc.InFlight
 	o.Duration, o.Warmup, o.Requests = sc.Duration, sc.Warmup, sc.Requests
 	o.Drain = engine.DrainOf(sc.Drain)
 	if sc.Rate > 0 {

@@ -21,6 +21,7 @@ type server struct {
 // session is one connection, as the server sees it.
 type session struct {
 	c    *conn
+	tls  *tlsSide // nil: plain
 	in   []byte
 	gone bool // closed by the client
 	over bool // ended by the server
@@ -44,7 +45,11 @@ func (v *server) accept(c *conn) {
 	s := &session{c: c}
 	c.peer = s
 	v.sessions = append(v.sessions, s)
-	if v.w.chance("speaks first", v.w.sc.SpeaksFirst) {
+	if v.w.sc.Mode == modeTLS {
+		v.shake(s)
+	}
+	first := len(v.sessions) == 1 // the run needs it to begin, and bytes in its handshake break it
+	if (!first || s.tls == nil) && v.w.chance("speaks first", v.w.sc.SpeaksFirst) {
 		v.w.report.dialFaults++ // the operation that waits for it may not even be sent
 		v.unasked(s, v.w.now)
 	}
@@ -57,7 +62,7 @@ func (v *server) unasked(s *session, at time.Duration) {
 		b = []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 	}
 	s.c.faults++
-	v.w.net.deliver(s.c, at+v.w.oneWay(), b, true)
+	v.w.net.deliver(s.c, at+v.w.oneWay(), s.seal(b), true)
 	if v.w.rng.IntN(2) == 0 {
 		s.over = true
 		v.w.net.end(s.c, at+v.w.oneWay()+10*time.Microsecond)
@@ -67,19 +72,14 @@ func (v *server) unasked(s *session, at time.Duration) {
 // sent takes bytes that the client of c sends.
 func (v *server) sent(c *conn, b []byte, t *thread) {
 	w, s := v.w, c.peer
-	if len(c.out) == 0 {
+	switch {
+	case s.tls == nil:
+		v.plain(c, b, t)
+	case t.begins:
 		v.firstByte(c, t)
+		v.begin(c, t.seq)
 	}
-	c.out = append(c.out, b...)
-	if seq, ok := seqOf(c.out); ok {
-		if r := v.of(seq); r.c == nil {
-			r.begun, r.c = c.begun, c
-			c.requests = append(c.requests, r)
-		}
-	}
-	if bytes.HasSuffix(c.out, endOfHead) {
-		c.out = nil
-	}
+	t.begins = false
 	got := bytes.Clone(b)
 	c.there = max(c.there, w.cur.at+w.oneWay())
 	w.at(c.there, func() {
@@ -87,9 +87,35 @@ func (v *server) sent(c *conn, b []byte, t *thread) {
 			w.net.breakOff(c, w.now+w.oneWay())
 			return
 		}
+		if s.tls != nil {
+			s.tls.arrive(got)
+			return
+		}
 		s.in = append(s.in, got...)
 		v.read(s)
 	})
+}
+
+// plain reads along what the client sends.
+func (v *server) plain(c *conn, b []byte, t *thread) {
+	if len(c.out) == 0 {
+		v.firstByte(c, t)
+	}
+	c.out = append(c.out, b...)
+	if seq, ok := seqOf(c.out); ok {
+		v.begin(c, seq)
+	}
+	if bytes.HasSuffix(c.out, endOfHead) {
+		c.out = nil
+	}
+}
+
+// begin notes that a request is being sent on c.
+func (v *server) begin(c *conn, seq uint64) {
+	if r := v.of(seq); r.c == nil {
+		r.begun, r.c = c.begun, c
+		c.requests = append(c.requests, r)
+	}
 }
 
 var endOfHead = []byte("\r\n\r\n")
@@ -111,7 +137,7 @@ func (v *server) firstByte(c *conn, t *thread) {
 	}
 	known("the end", c.ended)
 	known("a reset", c.reset)
-	if len(c.in) > 0 {
+	if len(c.in) > 0 && (c.peer.tls == nil || c.in[0].unasked) {
 		known("something unasked", c.in[0].at)
 	}
 }
@@ -224,6 +250,7 @@ func (v *server) answer(r *request) {
 	if w.rng.IntN(4) == 0 {
 		b = fmt.Appendf(nil, "HTTP/1.1 %d Whatever\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%sx\r\n0\r\n\r\n", r.status, len(body)+1, body)
 	}
+	b = s.seal(b)
 	at := w.now + w.oneWay()
 	switch {
 	case fault("silence", sc.Silence):

@@ -20,7 +20,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Available reports whether there is a simulator on this system: it runs the loop mode.
+// Available reports whether there is a simulator on this system: it runs the loop mode, too.
 const Available = runtime.GOOS == "linux"
 
 // Outcome is what came of one scenario.
@@ -134,9 +134,12 @@ func (w *world) load() (*takt.Report, error) {
 		Driver: &takt.Driver{Loop: &takt.Loop{
 			Network: "tcp", Addr: address.String(), Timeout: w.sc.Timeout, ConnectTimeout: w.sc.ConnectTimeout,
 			Codec: func(int) takt.Codec {
-				return http1.NewCodec(requests{}, http1.Options{Fail: failed})
+				return http1.NewCodec(requests{w}, http1.Options{Fail: failed})
 			},
 		}},
+	}
+	if w.sc.Mode == modeTLS {
+		p.Driver.Loop.TLS = clientTLS
 	}
 	w.journal.wantsAll = func() bool { return w.rng.IntN(3) == 0 }
 	p.Journal = &w.journal
@@ -161,9 +164,10 @@ func (w *world) signals(cancel func(), abort chan struct{}) {
 }
 
 // requests has the number of each operation in its request.
-type requests struct{}
+type requests struct{ w *world }
 
-func (requests) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
+func (r requests) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
+	r.w.cur.begins, r.w.cur.seq = true, op.Seq
 	dst = append(dst, "GET /"...)
 	dst = strconv.AppendUint(dst, op.Seq, 10)
 	return append(dst, " HTTP/1.1\r\nHost: sim\r\n\r\n"...), false, false

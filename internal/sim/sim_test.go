@@ -113,7 +113,7 @@ func TestOracle(t *testing.T) {
 		{"failure", func(k *checker) { k.rows[0].Class = engine.ClassReset }},
 		{"percentile", func(k *checker) { k.rows[0].Due -= 1000_000 }},
 	} {
-		sc := &Scenario{Rate: 1000, Duration: 100_000_000, Loops: 1, InFlight: 100, Room: unbounded, Drain: 1e9, Timeout: 1e9, ConnectTimeout: 1e9, Service: 1e6, spoil: c.spoil}
+		sc := &Scenario{Mode: modeLoop, Rate: 1000, Duration: 100_000_000, Loops: 1, InFlight: 100, Room: unbounded, Drain: 1e9, Timeout: 1e9, ConnectTimeout: 1e9, Service: 1e6, spoil: c.spoil}
 		o := run(1, sc)
 		if !slices.ContainsFunc(o.Faults, func(f Fault) bool { return f.Kind == c.kind }) {
 			t.Errorf("%s: the oracle says %v", c.kind, o.Faults)
@@ -127,6 +127,7 @@ func TestOracle(t *testing.T) {
 // A failing scenario is shrunk to what it needs to fail.
 func TestShrink(t *testing.T) {
 	sc := generate(7)
+	sc.Mode = modeLoop
 	sc.Drips, sc.Closes, sc.Loops = 0.3, 0.2, 3
 	sc.spoil = func(k *checker) { k.rows = k.rows[1:] }
 	o := Shrink(run(7, sc))
@@ -138,9 +139,11 @@ func TestShrink(t *testing.T) {
 // A closed loop whose connections all pause, since the target is silent, ends when its time is
 // over. It ended up to 128 ms later.
 func TestPauseEnds(t *testing.T) {
-	sc := &Scenario{Duration: 180 * time.Millisecond, Connections: 1, InFlight: 1, Room: unbounded,
-		Drain: time.Second, Timeout: 2 * time.Millisecond, ConnectTimeout: time.Second, Service: time.Millisecond, Silence: 1}
-	if o := run(1, sc); len(o.Faults) > 0 || o.Virtual > 200*time.Millisecond {
-		t.Errorf("it ended after %v: %v", o.Virtual, o)
+	for _, mode := range []string{modeLoop, modeWorker} {
+		sc := &Scenario{Mode: mode, Duration: 180 * time.Millisecond, Connections: 1, InFlight: 1, Room: unbounded,
+			Drain: time.Second, Timeout: 2 * time.Millisecond, ConnectTimeout: time.Second, Service: time.Millisecond, Silence: 1}
+		if o := run(1, sc); len(o.Faults) > 0 || o.Virtual > 200*time.Millisecond {
+			t.Errorf("it ended after %v: %v", o.Virtual, o)
+		}
 	}
 }

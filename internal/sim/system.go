@@ -45,14 +45,7 @@ func (s *system) open(call string, fd int) *conn {
 
 func (s *system) Sleep(d time.Duration) {
 	s.note("sleep", 0, int(d))
-	if d = min(d, sock.MaxWait); d <= 0 {
-		return
-	}
-	if s.chance("interrupted sleep", s.sc.Interrupts) {
-		d = time.Duration(s.rng.Int64N(int64(d)))
-	}
-	s.cur.at += d + s.wakeUp()
-	s.sync()
+	s.sleep(min(d, sock.MaxWait))
 }
 
 func (s *system) Connect(netip.AddrPort) (fd int, err error) {
@@ -97,24 +90,8 @@ func (s *system) Send(fd int, b []byte) (n int, errno syscall.Errno) {
 	case c.state != up:
 		s.report.fault("early send", "send on %d, which is not connected", fd)
 		return 0, syscall.ENOTCONN
-	case c.reset >= 0:
-		if len(c.out) == 0 {
-			s.report.dialFaults++ // after the look
-		}
-		return 0, syscall.ECONNRESET
-	case c.room == 0:
-		return 0, sock.Again
 	}
-	n = min(len(b), c.room)
-	if n < len(b) {
-		s.report.injected["partial write"]++
-	}
-	if c.room != unbounded {
-		c.room -= n
-		s.at(s.cur.at+time.Duration(20+s.rng.IntN(300))*time.Microsecond, func() { c.room += n })
-	}
-	s.net.srv.sent(c, b[:n], s.cur)
-	return n, 0
+	return s.net.send(c, b)
 }
 
 func (s *system) Receive(fd int, b []byte) (n int, errno syscall.Errno) {
@@ -132,8 +109,6 @@ func (s *system) Peek(fd int, b []byte) (n int, errno syscall.Errno) {
 	return n, errno
 }
 
-// receive reads what has arrived; the stamp is that of the last bytes. What came before a RST
-// can still be read.
 func (s *system) receive(call string, fd int, b []byte, take bool) (n int, stamp int64, errno syscall.Errno) {
 	c := s.open(call, fd)
 	if c != nil && c.readable() {
@@ -150,33 +125,7 @@ func (s *system) receive(call string, fd int, b []byte, take bool) (n int, stamp
 	case c.state == connecting:
 		return 0, 0, sock.Again
 	}
-	for i := range c.in {
-		k := &c.in[i]
-		got := copy(b[n:], k.bytes)
-		n += got
-		if got > 0 {
-			stamp = k.stamp
-		}
-		if !take {
-			continue
-		}
-		if k.bytes = k.bytes[got:]; len(k.bytes) > 0 {
-			c.in = c.in[i:]
-			return n, stamp, 0
-		}
-	}
-	switch {
-	case n > 0:
-		if take {
-			c.in = nil
-		}
-		return n, stamp, 0
-	case c.reset >= 0:
-		return 0, 0, syscall.ECONNRESET
-	case c.ended >= 0:
-		return 0, 0, 0
-	}
-	return 0, 0, sock.Again
+	return c.read(b, take)
 }
 
 func (s *system) Close(fd int) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
@@ -40,6 +41,10 @@ type world struct {
 	events  events
 	order   uint64    // of events at the same instant
 	threads []*thread // that have not ended
+	alive   int       // those of them that belong to the run
+	queue   queue     // those that go on at a known instant, but for the current one
+	asking  []*thread // those that wait for something that has to be asked for
+	ends    []*ending // contexts, and what waits for their end
 	spawned int
 	cur     *thread
 	steps   int
@@ -65,13 +70,58 @@ func newWorld(sc *Scenario, seed uint64) *world {
 type thread struct {
 	id      int
 	at      time.Duration // its clock
-	ready   func() bool   // what it waits for; nil: it can go on
+	waits   bool          // until somebody wakes it
+	ready   func() bool   // whether its wait is over; nil: it is woken by who knows
 	until   time.Duration // when it goes on at the latest
 	next    func() (struct{}, bool)
 	stop    func()
 	yield   func(struct{}) bool
 	loop    bool // it sends
+	server  bool // the target's
 	stalled span // when it last stood still
+	looks   int  // how often in a row it did nothing but look at the clock
+	begins  bool // its next bytes begin a request, of that number
+	seq     uint64
+	place   int    // in the queue; -1: it is not there
+	tie     uint64 // decides between threads of the same instant
+}
+
+// when is the instant at which t goes on, as far as that is known.
+func (t *thread) when() time.Duration {
+	if t.waits {
+		return t.until
+	}
+	return t.at
+}
+
+// queue is threads, the earliest first. Of those at the same instant the rng decides.
+type queue []*thread
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	a, b := q[i].when(), q[j].when()
+	return a < b || a == b && q[i].tie < q[j].tie
+}
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+func (q *queue) Push(x any) {
+	t := x.(*thread)
+	t.place = len(*q)
+	*q = append(*q, t)
+}
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	last.place = -1
+	return last
+}
+
+// ending is what happens when a context ends.
+type ending struct {
+	ctx  context.Context
+	does []*func()
 }
 
 type span struct{ from, to time.Duration }
@@ -108,8 +158,9 @@ var errStopped = errors.New("stopped")
 
 // spawn begins a thread.
 func (w *world) spawn(at time.Duration, f func()) *thread {
-	t := &thread{id: w.spawned, at: at, until: never}
+	t := &thread{id: w.spawned, at: at, until: never, place: -1}
 	w.spawned++
+	w.alive++
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
 		defer func() {
@@ -120,16 +171,32 @@ func (w *world) spawn(at time.Duration, f func()) *thread {
 		f()
 	})
 	w.threads = append(w.threads, t)
+	w.enqueue(t)
 	return t
+}
+
+// enqueue puts t where its instant is.
+func (w *world) enqueue(t *thread) {
+	switch known := t.when() != never; {
+	case t.place >= 0 && known:
+		heap.Fix(&w.queue, t.place)
+	case t.place >= 0:
+		heap.Remove(&w.queue, t.place)
+	case known:
+		t.tie = w.rng.Uint64()
+		heap.Push(&w.queue, t)
+	}
 }
 
 // run runs main and all that it starts, until main and the others have ended.
 func (w *world) run(main func()) {
 	w.spawn(0, func() { main(); w.over = w.cur.at })
-	for len(w.threads) > 0 && w.step() {
+	for w.alive > 0 && w.step() {
 	}
 	for _, t := range w.threads {
-		w.report.fault("thread left", "thread %d still runs or waits after the run", t.id)
+		if !t.server {
+			w.report.fault("thread left", "thread %d still runs or waits after the run", t.id)
+		}
 		t.stop()
 	}
 }
@@ -140,7 +207,10 @@ func (w *world) step() bool {
 		w.report.fault("no end", "the run does not end: %d steps, instant %v", w.steps, w.now)
 		return false
 	}
-	next, at := w.earliest()
+	at := never
+	if len(w.queue) > 0 {
+		at = w.queue[0].when()
+	}
 	switch {
 	case len(w.events) > 0 && w.events[0].at <= at:
 		ev := heap.Pop(&w.events).(event)
@@ -148,49 +218,79 @@ func (w *world) step() bool {
 		ev.do()
 		w.look()
 		return true
-	case next == nil:
+	case at == never:
 		return false
 	}
 	w.now = max(w.now, at)
-	next.at, next.ready, next.until = at, nil, never
+	next := heap.Pop(&w.queue).(*thread)
+	if next.ready != nil {
+		w.asking = slices.DeleteFunc(w.asking, func(t *thread) bool { return t == next })
+	}
+	next.at, next.waits, next.ready, next.until = at, false, nil, never
 	w.cur = next
 	_, running := next.next()
-	if w.cur = nil; !running {
+	if w.cur = nil; running {
+		w.enqueue(next)
+	} else {
 		w.threads = slices.DeleteFunc(w.threads, func(t *thread) bool { return t == next })
+		if !next.server {
+			w.alive--
+		}
 	}
 	w.look()
 	return true
 }
 
-// earliest is the thread that goes on next, and when. Of those at the same instant the rng
-// decides.
-func (w *world) earliest() (next *thread, at time.Duration) {
-	at = never
-	same := 0
-	for _, t := range w.threads {
-		when := t.at
-		if t.ready != nil {
-			when = t.until
+// look wakes threads whose wait is over, and does what waited for the end of a context.
+func (w *world) look() {
+	still := w.asking[:0]
+	for _, t := range w.asking {
+		if t.ready() {
+			w.wake(t)
+		} else {
+			still = append(still, t)
 		}
-		switch {
-		case when == never || when > at:
-		case when < at:
-			next, at, same = t, when, 1
-		default:
-			if same++; w.rng.IntN(same) == 0 {
-				next = t
+	}
+	w.asking = still
+	for _, e := range w.ends {
+		if len(e.does) > 0 && e.ctx.Err() != nil {
+			does := e.does
+			e.does = nil
+			for _, do := range does {
+				(*do)()
 			}
 		}
 	}
-	return next, at
 }
 
-// look wakes threads whose wait is over.
-func (w *world) look() {
-	for _, t := range w.threads {
-		if t.ready != nil && t.ready() {
-			t.at, t.ready, t.until = max(t.at, w.now)+w.wakeUp(), nil, never
+// wake ends the wait of t.
+func (w *world) wake(t *thread) {
+	if t.waits {
+		t.at, t.waits, t.ready, t.until = max(t.at, w.now)+w.wakeUp(), false, nil, never
+		w.enqueue(t)
+	}
+}
+
+// onEnd has do done when ctx ends, unless undo is called before.
+func (w *world) onEnd(ctx context.Context, do func()) (undo func() bool) {
+	for {
+		in, ok := ctx.(within)
+		if !ok {
+			break
 		}
+		ctx = in.Context
+	}
+	i := slices.IndexFunc(w.ends, func(e *ending) bool { return e.ctx == ctx })
+	if i < 0 {
+		i = len(w.ends)
+		w.ends = append(w.ends, &ending{ctx: ctx})
+	}
+	e := w.ends[i]
+	e.does = append(e.does, &do)
+	return func() bool {
+		before := len(e.does)
+		e.does = slices.DeleteFunc(e.does, func(o *func()) bool { return o == &do })
+		return len(e.does) < before
 	}
 }
 
@@ -206,7 +306,15 @@ func (w *world) wakeUp() time.Duration {
 
 // spend lets the current thread take d, in which others may go on.
 func (w *world) spend(d time.Duration) {
+	w.cur.looks = 0
+	w.pass(d)
+}
+
+func (w *world) pass(d time.Duration) {
 	t := w.cur
+	if t.looks < 10 { // it may have done what others wait for
+		w.look()
+	}
 	t.at += d
 	if w.sc.Stalls > 0 && w.rng.Float64() < w.sc.Stalls {
 		from := t.at
@@ -223,13 +331,7 @@ func (w *world) spend(d time.Duration) {
 // sync lets all go on that is before the current thread.
 func (w *world) sync() {
 	t := w.cur
-	for _, o := range w.threads {
-		if o != t && (o.ready == nil && o.at <= t.at || o.ready != nil && o.until <= t.at) {
-			w.pause()
-			return
-		}
-	}
-	if len(w.events) > 0 && w.events[0].at <= t.at {
+	if len(w.queue) > 0 && w.queue[0].when() <= t.at || len(w.events) > 0 && w.events[0].at <= t.at {
 		w.pause()
 		return
 	}
@@ -250,19 +352,51 @@ func (w *world) block(until time.Duration, ready func() bool) {
 	if ready() {
 		return
 	}
-	t.ready, t.until = ready, until
+	t.waits, t.ready, t.until = true, ready, until
+	w.asking = append(w.asking, t)
 	w.pause()
 }
 
-// Since implements sock.Clock. Reading a clock takes 30 ns.
+// wait lets the current thread wait until somebody wakes it, at most until that instant.
+func (w *world) wait(until time.Duration) {
+	t := w.cur
+	t.waits, t.until = true, until
+	w.pause()
+}
+
+// sleep lets the current thread sleep for d, or less.
+func (w *world) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	if w.chance("interrupted sleep", w.sc.Interrupts) {
+		d = time.Duration(w.rng.Int64N(int64(d)))
+	}
+	w.spend(0)
+	w.cur.at += d + w.wakeUp()
+	w.sync()
+}
+
+// readClock takes 30 ns. A thread that does nothing else for long does so less often: it
+// waits, and each look is a call.
+func (w *world) readClock() {
+	t := w.cur
+	d := 30 * time.Nanosecond
+	if t.looks++; t.looks > 100 {
+		d = 300 * time.Nanosecond
+	}
+	w.pass(d)
+}
+
+// Since implements sock.Clock.
 func (w *world) Since(start time.Time) time.Duration {
-	w.spend(30 * time.Nanosecond)
+	w.readClock()
 	return w.cur.at - start.Sub(w.base)
 }
 
 // Both implements sock.Clock.
 func (w *world) Both(start time.Time) (since time.Duration, wall int64) {
-	w.spend(30 * time.Nanosecond)
+	w.readClock()
 	return w.cur.at - start.Sub(w.base), w.wallAt(w.cur.at)
 }
 
@@ -279,7 +413,7 @@ func (w *world) wallAt(at time.Duration) int64 {
 
 // Now implements engine.World.
 func (w *world) Now() time.Time {
-	w.spend(30 * time.Nanosecond)
+	w.readClock()
 	return w.base.Add(w.cur.at)
 }
 
@@ -308,6 +442,64 @@ func (w *world) First(list ...<-chan struct{}) (first int) {
 	})
 	return first
 }
+
+// Either implements engine.World.
+func (w *world) Either(a, b <-chan struct{}) int { return w.First(a, b) }
+
+// Waiter implements engine.World.
+func (w *world) Waiter(start time.Time, _ bool) pace.Waiter { return &waiter{w, start} }
+
+// waiter is a thread that sleeps as pace.Precise does.
+type waiter struct {
+	w     *world
+	start time.Time
+}
+
+func (p *waiter) Now() time.Duration { return p.w.Since(p.start) }
+
+func (p *waiter) Until(due time.Duration, stop <-chan struct{}) {
+	for {
+		left := due - p.Now()
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		if left <= 0 {
+			return
+		}
+		p.w.note("sleep", 0, int(left))
+		p.w.sleep(min(left, pace.Piece))
+	}
+}
+
+func (p *waiter) Live() bool { return true }
+func (p *waiter) Close()     {}
+
+// OnEnd implements engine.World.
+func (w *world) OnEnd(ctx context.Context, f func()) (undo func() bool) {
+	return w.onEnd(ctx, func() { w.spawn(w.now+w.wakeUp(), f) })
+}
+
+// Within implements engine.World.
+func (w *world) Within(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
+	if until, ok := ctx.Deadline(); ok && until.Before(at) {
+		at = until
+	}
+	return within{ctx, at}, func() {}
+}
+
+// within is a context with a deadline of the world's: who waits asks for it, since the timer
+// of a context runs in real time.
+type within struct {
+	context.Context
+	at time.Time
+}
+
+func (c within) Deadline() (time.Time, bool) { return c.at, true }
+
+// Done is nil, so that a TLS handshake starts no goroutine of its own.
+func (c within) Done() <-chan struct{} { return nil }
 
 // Go implements engine.World.
 func (w *world) Go(f func()) { w.spawn(w.cur.at+w.wakeUp(), f) }

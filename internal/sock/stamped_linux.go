@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,12 +42,9 @@ type stamped struct {
 	try    func(fd uintptr) bool // reads, and reports false if it would have had to wait
 	now    func(fd uintptr) bool // the same, and never waits
 	stamps bool                  // the kernel makes them
-	made   time.Time
-	at     atomic.Int64 // of the last bytes, ns since made; 0: none came
-	off    atomic.Int64 // how far that may be off, ns
+	Arrivals
 
 	mu       sync.Mutex // of one reader at a time
-	wall     Wall       // since made
 	receiver Receiver
 	in       []byte
 	n        int // bytes of the last call …
@@ -57,8 +53,8 @@ type stamped struct {
 }
 
 func newStamped(t *net.TCPConn, raw syscall.RawConn, call syscaller) *stamped {
-	s := &stamped{TCPConn: t, raw: raw, call: call, made: time.Now()}
-	s.wall = NewWall(HostClock{}, s.made)
+	s := &stamped{TCPConn: t, raw: raw, call: call}
+	s.Begin(HostClock{}, time.Now())
 	s.try = s.receive // made here: each would allocate
 	s.now = func(fd uintptr) bool { s.receive(fd); return true }
 	// Where the kernel refuses, bytes come when they are read.
@@ -90,7 +86,7 @@ func (s *stamped) Read(b []byte) (int, error) {
 		}
 		return 0, err
 	}
-	s.arrive()
+	s.Note(s.n, s.stamp)
 	if s.n == 0 {
 		return 0, io.EOF
 	}
@@ -110,29 +106,12 @@ func (s *stamped) Look(b []byte, most time.Duration) int {
 		case err != nil || s.errno != 0 && s.errno != Again:
 			return 0
 		case s.errno == 0:
-			s.arrive()
+			s.Note(s.n, s.stamp)
 			return s.n
 		}
 		_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // never fails
 	}
 	return 0
-}
-
-// arrive notes when the bytes of the last call came. The end of a stream has no stamp.
-func (s *stamped) arrive() {
-	at, _ := s.wall.Look()
-	if s.n > 0 {
-		at = s.wall.At(s.stamp, at)
-	}
-	s.off.Store(int64(s.wall.Error()))
-	s.at.Store(int64(at))
-}
-
-func (s *stamped) arrived() (at time.Time, off time.Duration) {
-	if d := s.at.Load(); d > 0 {
-		return s.made.Add(time.Duration(d)), time.Duration(s.off.Load())
-	}
-	return time.Time{}, 0
 }
 
 // Arrived is when the last bytes that were read from c came to this host; the zero time:
@@ -147,9 +126,9 @@ func ArrivedOff(c net.Conn) (at time.Time, off time.Duration) {
 	for {
 		switch of := c.(type) {
 		case interface {
-			arrived() (time.Time, time.Duration)
+			Arrived() (time.Time, time.Duration)
 		}:
-			return of.arrived()
+			return of.Arrived()
 		case interface{ NetConn() net.Conn }:
 			c = of.NetConn()
 		default:

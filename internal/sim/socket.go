@@ -1,0 +1,196 @@
+package sim
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/taktload/takt/internal/sock"
+)
+
+// socket is a connection as package net has it: calls wait.
+type socket struct {
+	sock.Arrivals
+	w        *world
+	c        *conn
+	deadline time.Duration
+	given    bool // the deadline was set: the context of the dial says no more
+	canceled bool // that context has ended
+	undo     func() bool
+}
+
+// Connect implements engine.World.
+func (w *world) Connect(ctx context.Context, network, _ string) (net.Conn, error) {
+	failed := func(err error) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(address), Err: err}
+	}
+	w.spend(callConnect)
+	c, err := w.net.connect()
+	if err != nil {
+		w.note("connect", -1, 0)
+		return failed(err)
+	}
+	w.note("connect", c.fd, 0)
+	s := &socket{w: w, c: c, deadline: never}
+	if at, ok := ctx.Deadline(); ok {
+		s.deadline = at.Sub(w.base)
+	}
+	s.undo = w.onEnd(ctx, func() {
+		s.canceled = true
+		s.disturb()
+	})
+	for c.state == connecting {
+		if err := s.expired(); err != nil {
+			_ = s.Close()
+			return failed(err)
+		}
+		s.wait(true)
+	}
+	if c.state == refused {
+		_ = s.Close()
+		return failed(c.err)
+	}
+	s.Begin(w, w.Now())
+	return s, nil
+}
+
+// expired is the error of a call whose time is over.
+func (s *socket) expired() error {
+	switch {
+	case s.canceled && !s.given:
+		return context.Canceled
+	case s.w.cur.at >= s.deadline:
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// wait waits until s can be read from, or written to, and no longer than until its deadline.
+func (s *socket) wait(write bool) {
+	s.c.waiter, s.c.writes = s.w.cur, write
+	s.w.wait(s.deadline)
+	s.c.waiter = nil
+}
+
+// disturb ends a wait: the deadline is another one.
+func (s *socket) disturb() {
+	if t := s.c.waiter; t != nil {
+		s.w.wake(t)
+	}
+}
+
+// closed reports whether s was closed, which nobody may forget.
+func (s *socket) closed(call string) bool {
+	if s.c.gone {
+		s.w.report.fault("descriptor", "%s of %d, which is closed", call, s.c.fd)
+	}
+	return s.c.gone
+}
+
+// Read implements net.Conn.
+func (s *socket) Read(b []byte) (n int, err error) {
+	return s.call("read", callRead, false, func() (int, syscall.Errno) {
+		n, stamp, errno := s.c.read(b, true)
+		if errno == 0 {
+			s.Note(n, stamp)
+		}
+		return n, errno
+	})
+}
+
+// Write implements net.Conn.
+func (s *socket) Write(b []byte) (sum int, err error) {
+	for len(b) > 0 && err == nil {
+		var n int
+		n, err = s.call("write", callSend, true, func() (int, syscall.Errno) { return s.w.net.send(s.c, b) })
+		sum += n
+		b = b[n:]
+	}
+	return sum, err
+}
+
+// call makes a blocking call as Go's poller does: what is there by the time the thread goes on
+// is served, whether its deadline is over or not.
+func (s *socket) call(name string, takes time.Duration, write bool, do func() (int, syscall.Errno)) (int, error) {
+	failed := func(err error) (int, error) { return 0, &net.OpError{Op: name, Net: "tcp", Err: err} }
+	if s.closed(name) {
+		return failed(net.ErrClosed)
+	}
+	for first := true; ; first = false {
+		if err := s.expired(); first && err != nil {
+			return failed(err)
+		}
+		s.w.spend(takes)
+		n, errno := do()
+		s.w.note(name, s.c.fd, n<<8+int(errno))
+		switch {
+		case errno == sock.Again:
+		case errno != 0:
+			return failed(os.NewSyscallError(name, errno))
+		case n == 0 && !write:
+			return 0, io.EOF
+		default:
+			return n, nil
+		}
+		if err := s.expired(); err != nil {
+			return failed(err)
+		}
+		s.wait(write)
+	}
+}
+
+// Peek is how the engine looks into a socket of this kind.
+func (s *socket) Peek(b []byte) (int, error) {
+	if s.closed("peek") {
+		return 0, net.ErrClosed
+	}
+	s.w.net.srv.looks++
+	s.w.spend(callMiss)
+	n, _, errno := s.c.read(b, false)
+	s.w.note("peek", s.c.fd, n<<8+int(errno))
+	if errno != 0 {
+		return 0, errno
+	}
+	return n, nil
+}
+
+// Close implements net.Conn.
+func (s *socket) Close() error {
+	if s.closed("close") {
+		return net.ErrClosed
+	}
+	s.undo()
+	s.w.spend(callOther)
+	s.w.note("close", s.c.fd, 0)
+	s.w.net.close(s.c.fd)
+	return nil
+}
+
+// SetDeadline implements net.Conn. It takes no time, since an interrupt calls it under a lock.
+func (s *socket) SetDeadline(t time.Time) error {
+	if s.closed("deadline") {
+		return net.ErrClosed
+	}
+	s.undo()
+	s.deadline, s.given = t.Sub(s.w.base), true
+	if t.IsZero() {
+		s.deadline = never
+	}
+	s.disturb()
+	return nil
+}
+
+// SetReadDeadline implements net.Conn.
+func (s *socket) SetReadDeadline(t time.Time) error { return s.SetDeadline(t) }
+
+// SetWriteDeadline implements net.Conn. TLS sets one to say that it ends, and closes then.
+func (s *socket) SetWriteDeadline(t time.Time) error { return s.SetDeadline(t) }
+
+// LocalAddr implements net.Conn.
+func (s *socket) LocalAddr() net.Addr { return &net.TCPAddr{} }
+
+// RemoteAddr implements net.Conn.
+func (s *socket) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(address) }
