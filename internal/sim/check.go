@@ -203,6 +203,7 @@ func (k *checker) end(w *world, rep *takt.Report) {
 	if k.sc.Stalls > 0 || k.sc.Warmup > 0 { // operations of the warm-up have no row
 		return
 	}
+	k.forgotten()
 	last := w.origin + time.Duration((rep.WarmupS+rep.DurationS)*1e9)
 	for _, r := range k.rows {
 		last = max(last, w.origin+r.Done)
@@ -211,6 +212,31 @@ func (k *checker) end(w *world, rep *takt.Report) {
 		k.fault("late end", "the run ended %v after its last operation", over)
 	}
 }
+
+// forgotten looks for an operation that waited to be sent although nothing was in flight:
+// nobody woke whoever sends it.
+func (k *checker) forgotten() {
+	var last time.Duration
+	var waited *takt.Sample
+	for i := range k.rows {
+		r := &k.rows[i]
+		switch {
+		case r.Class != takt.ClassUnfinished:
+			last = max(last, r.Done)
+		case r.Sent != takt.NotSent:
+			return
+		case waited == nil || r.Due < waited.Due:
+			waited = r
+		}
+	}
+	if waited != nil && k.sc.LostSYN == 0 && waited.Done-max(last, waited.Due) > mostIdle {
+		k.fault("forgotten", "operation %d, due at %v, was never sent, and nothing was in flight from %v to the end at %v", waited.Seq, waited.Due, last, waited.Done)
+	}
+}
+
+// mostIdle is how long nothing may be in flight while an operation waits: connections of a
+// closed loop may all pause.
+const mostIdle = 200 * time.Millisecond
 
 // slack is how long a run may take to notice that it is over, and to end its threads.
 const slack = 50 * time.Millisecond
