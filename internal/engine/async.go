@@ -102,9 +102,16 @@ const maxStart = 128
 func (a *async) Wake() {
 	a.wakes.Add(1)
 	a.mu.Lock()
+	holds := a.holds
+	a.mu.Unlock()
+	var now time.Duration
+	if holds { // before the start there is no clock, and nothing is refused
+		now = a.now()
+	}
+	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.holds {
-		a.madeRoom(a.now())
+	if holds && a.holds {
+		a.madeRoom(now)
 	}
 	a.unpark()
 }
@@ -135,10 +142,9 @@ func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func(
 func (a *async) pace(w pace.Waiter) {
 	defer w.Close()
 	for {
+		now := w.Now()
 		a.mu.Lock()
-		if a.starved { // else there is no need to read the clock
-			a.refill(w.Now())
-		}
+		a.refill(now)
 		if a.starved {
 			a.mu.Unlock()
 			a.pause(false)
@@ -150,7 +156,7 @@ func (a *async) pace(w pace.Waiter) {
 			a.mu.Unlock()
 			return
 		}
-		due, now := a.next.Due, w.Now()
+		due := a.next.Due
 		switch {
 		case !a.due(now):
 			a.mu.Unlock()
@@ -257,9 +263,9 @@ func (a *async) offer(ops []takt.Op) bool {
 // reopen gives op a slot again. It reports whether the run still goes on; an operation
 // that comes after the cut was never sent.
 func (a *async) reopen(op *takt.Op) bool {
+	now := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.now()
 	if a.cutAt >= 0 {
 		a.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: now, Done: a.cutAt, Outcome: record.UnfinishedQueued}, nil)
 		return false
@@ -338,7 +344,7 @@ func (a *async) lend() bool {
 	}
 	a.turn <- struct{}{}
 	ok := a.park()
-	<-a.turn
+	a.world.Either(a.turn, nil)
 	a.mu.Lock()
 	op, refused := a.held, a.holds && a.cutAt < 0
 	if refused {
@@ -363,9 +369,9 @@ func (a *async) Done(token uint64, r *takt.Result) {
 
 // DoneAll implements BatchSink.
 func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
+	read := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	read := a.now()
 	a.events = slices.Grow(a.events[:0], len(tokens))
 	for _, token := range tokens {
 		s := a.inFlight(token)
@@ -415,12 +421,14 @@ func (a *async) goOn(n int) {
 		a.unpark()
 		return
 	}
+	now := a.unlockedNow()
 	// One that was refused is the pacer's before any other is taken.
-	for now := a.now(); n > 0 && !a.holds && a.busy < a.max && a.due(now); now = a.now() {
+	for n > 0 && !a.holds && a.busy < a.max && a.due(now) {
 		ops := a.takeDue(now)
 		n -= len(ops)
 		a.mu.Unlock()
 		started := a.offer(ops)
+		now = a.now()
 		a.mu.Lock()
 		if !started {
 			a.takeBack(&ops[0])
@@ -436,6 +444,13 @@ func (a *async) goOn(n int) {
 	if a.busy < a.max || a.holds || !a.have { // the pacer also ends the schedule, or looks for more
 		a.unpark()
 	}
+}
+
+// unlockedNow reads the clock without the lock, which the caller holds before and after.
+func (a *async) unlockedNow() time.Duration {
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	return a.now()
 }
 
 // inFlight is the slot of a token; nil when that came late or twice, so that its

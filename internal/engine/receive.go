@@ -102,9 +102,9 @@ func (r *receiver) Received(res *takt.Result) { r.Take([]takt.Result{*res}) }
 
 // Take implements Taker.
 func (r *receiver) Take(all []takt.Result) int {
+	limit, now := r.plan.Requests, r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	limit, now := r.plan.Requests, r.now()
 	if r.closed {
 		return 0
 	}
@@ -121,7 +121,7 @@ func (r *receiver) Take(all []takt.Result) int {
 		return 0
 	}
 	r.rec.Received(0, now, all[:n])
-	r.last = now
+	r.last = max(r.last, now)
 	r.count += n
 	r.scheduled += n
 	if r.count == limit {

@@ -24,6 +24,7 @@ type checker struct {
 	stalls     []span
 	rows       []takt.Sample
 	done       map[uint64]time.Duration // of the rows
+	got        []batch
 }
 
 // mostFaults is how many faults of one run are kept.
@@ -41,6 +42,11 @@ func (k *checker) fault(kind, format string, args ...any) {
 
 // check is the last word on a run.
 func (k *checker) check(w *world, rep *takt.Report) {
+	if k.sc.Mode == modeReceive { // which has no rows
+		k.counted(w, rep)
+		k.end(w, rep)
+		return
+	}
 	k.accounts(rep)
 	for _, r := range k.rows {
 		k.done[r.Seq] = r.Done
@@ -94,6 +100,10 @@ func (k *checker) row(w *world, r *takt.Sample) {
 	q := w.net.srv.requests[r.Seq]
 	if r.Sent != takt.NotSent && (r.Due > r.Free || r.Free > r.Sent || r.Sent > r.Done) {
 		k.fault("order", "operation %d: due %v, free %v, sent %v, done %v", r.Seq, r.Due, r.Free, r.Sent, r.Done)
+	}
+	if k.sc.Mode == modeAsync && r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished {
+		k.completed(w, r, q)
+		return
 	}
 	switch r.Class {
 	case "":
@@ -205,6 +215,9 @@ func (k *checker) end(w *world, rep *takt.Report) {
 	}
 	k.forgotten()
 	last := w.origin + time.Duration((rep.WarmupS+rep.DurationS)*1e9)
+	if k.sc.Mode == modeReceive { // its window ends with the last message
+		last = max(last, w.origin+k.sc.Warmup+k.sc.Duration)
+	}
 	for _, r := range k.rows {
 		last = max(last, w.origin+r.Done)
 	}
@@ -276,8 +289,9 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 	}
 	harmless := k.injected["503"] + k.injected["partial write"]
 	if total(k.injected) == harmless && len(k.sc.Freezes) == 0 && len(k.sc.ClockSteps) == 0 && k.sc.Cancel == 0 {
-		// What lies unread while a loop may sleep, or another loop sleeps, holds connections.
-		lazy := k.sc.Drop || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
+		// What lies unread while a loop may sleep, or another loop sleeps, or until a client's
+		// thread wakes, holds connections.
+		lazy := k.sc.Mode == modeAsync || k.sc.Drop || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
 		if held := lazy && rep.Warned("generator_held"); !valid && !held {
 			k.fault("verdict", "nothing disturbed the generator, and the run is invalid: %s", codes())
 		}
@@ -361,7 +375,10 @@ func (k *checker) bounds(w *world) {
 	if k.sc.Connections > 0 {
 		most = k.sc.Connections
 	}
-	if w.net.most > most+1 { // the first one, until it is used
+	if k.sc.Mode != modeAsync {
+		most++ // the first one, until it is used
+	}
+	if w.net.most > most {
 		k.fault("bound", "%d connections were open at once, of %d", w.net.most, most)
 	}
 }

@@ -33,6 +33,14 @@ type Scenario struct {
 	Timeout, ConnectTimeout time.Duration
 	Cancel, Abort           time.Duration // instants of the first and the second signal; 0: none
 
+	// The clients of the asynchronous mode.
+	Client  string
+	Lingers bool // they keep operations until they are told that nothing follows
+	Busy    int  // operations that one has room for; 0: any number
+	Wakes   bool // there is room when an operation leaves a buffer, not when it ends
+
+	Messages int // that come, in the receiving mode
+
 	// The target.
 	Service     time.Duration // from half of it to one and a half
 	Workers     int           // requests that it serves at once; 0: any number
@@ -68,9 +76,11 @@ type Scenario struct {
 
 // The values of Scenario.Mode.
 const (
-	modeLoop   = "loop"
-	modeWorker = "worker" // over plain TCP
-	modeTLS    = "tls"    // workers over TLS
+	modeLoop    = "loop"
+	modeWorker  = "worker" // over plain TCP
+	modeTLS     = "tls"    // workers over TLS
+	modeAsync   = "async"
+	modeReceive = "receive"
 )
 
 type freeze struct{ From, To time.Duration }
@@ -87,7 +97,7 @@ func generate(seed uint64) *Scenario {
 		Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: 5 * time.Second,
 		Service: between(r, 20*time.Microsecond, 5*time.Millisecond), Body: r.IntN(3000),
 	}
-	sc.Mode = []string{modeLoop, modeLoop, modeLoop, modeWorker, modeWorker, modeTLS}[r.IntN(6)]
+	sc.Mode = []string{modeLoop, modeLoop, modeLoop, modeWorker, modeWorker, modeTLS, modeAsync, modeAsync, modeReceive}[r.IntN(9)]
 	if sc.Mode != modeLoop {
 		sc.Loops = 0
 	}
@@ -103,6 +113,13 @@ func generate(seed uint64) *Scenario {
 		return sc
 	default:
 		sc.run(r)
+	}
+	switch sc.Mode {
+	case modeAsync:
+		sc.clients(r)
+	case modeReceive:
+		sc.Rate, sc.Poisson, sc.Drop, sc.Connections, sc.Requests = 0, false, false, 0, uint64(r.IntN(2)*r.IntN(500))
+		sc.Messages = 1 + r.IntN(1000)
 	}
 	if r.IntN(4) > 0 {
 		for range 1 + r.IntN(4) {
@@ -142,6 +159,21 @@ func (sc *Scenario) long(r *rand.Rand) {
 	sc.Duration = between(r, 2*time.Second, 5*time.Second)
 	if sc.Warmup > 0 {
 		sc.Warmup = between(r, 0, 2*time.Second)
+	}
+}
+
+// clients chooses those of the asynchronous mode.
+func (sc *Scenario) clients(r *rand.Rand) {
+	if sc.InFlight = 1 + r.IntN(100); sc.Rate > 0 && r.IntN(2) == 0 {
+		sc.InFlight = 10_000
+	}
+	if r.IntN(2) == 0 || sc.Connections > 10 {
+		sc.Connections = 0
+	}
+	sc.Client = []string{"", clientBatch, clientRelay}[r.IntN(3)]
+	sc.Lingers = r.IntN(3) == 0
+	if r.IntN(3) == 0 && !(sc.Client == clientBatch && sc.Connections < 2) {
+		sc.Busy, sc.Wakes = 1+r.IntN(20), r.IntN(2) == 0
 	}
 }
 

@@ -37,6 +37,11 @@ type request struct {
 	answered time.Duration // when the last byte of its whole answer reached the client; -1: it never does
 	status   int
 	fault    string // what was injected
+
+	// Of the asynchronous mode:
+	token uint64
+	told  time.Duration // when the engine had been told that it ended; 0: it was not
+	reply func()        // in place of an answer over a connection
 }
 
 func newServer(w *world) *server { return &server{w: w, requests: map[uint64]*request{}} }
@@ -229,6 +234,10 @@ func (v *server) serve(r *request) {
 // answer sends the answer of r, or what the scenario has in its place.
 func (v *server) answer(r *request) {
 	w, sc, s := v.w, v.w.sc, r.s
+	if r.reply != nil {
+		r.reply()
+		return
+	}
 	if s.gone || s.over {
 		return
 	}

@@ -138,8 +138,13 @@ func (w *world) load() (*takt.Report, error) {
 			},
 		}},
 	}
-	if w.sc.Mode == modeTLS {
+	switch w.sc.Mode {
+	case modeTLS:
 		p.Driver.Loop.TLS = clientTLS
+	case modeAsync:
+		p.Driver = &takt.Driver{Async: w.newClient}
+	case modeReceive:
+		p.Driver = &takt.Driver{Receive: w.receive}
 	}
 	w.journal.wantsAll = func() bool { return w.rng.IntN(3) == 0 }
 	p.Journal = &w.journal

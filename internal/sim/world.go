@@ -49,6 +49,9 @@ type world struct {
 	cur     *thread
 	steps   int
 	net     *network
+	starts  *thread // that starts operations of an asynchronous client
+	open    int     // operations that such clients have
+	alone   uint64  // messages that came one at a time
 	trace   trace
 	report  *checker
 	journal journal

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// batch is messages that were handed over together.
+type batch struct {
+	from, to time.Duration // the call
+	n        uint64        // that the engine took
+}
+
+var errBroken = errors.New("the subscription is over")
+
+// receive is the driver of the receiving mode: messages come alone or together, from one
+// thread or from two, until there are no more.
+func (w *world) receive(ctx context.Context, sink takt.Sink) error {
+	left, over := w.sc.Messages, false
+	deliver := func() {
+		n := min(left, 1+w.rng.IntN(20))
+		left -= n
+		b := batch{from: w.cur.at, n: uint64(n)}
+		w.note("message", 0, n)
+		if n == 1 {
+			sink.Received(&takt.Result{BytesReceived: 10})
+			b.n = 0 // it does not say so: see counted
+			w.alone++
+		} else {
+			b.n = uint64(sink.(engine.Taker).Take(make([]takt.Result, n)))
+		}
+		b.to = w.cur.at
+		w.report.got = append(w.report.got, b)
+	}
+	if w.rng.IntN(2) == 0 {
+		w.serve(func() {
+			for left > 0 && !over {
+				deliver()
+				w.cur.at += time.Duration(w.rng.Int64N(int64(4 * w.sc.Service)))
+				w.sync()
+			}
+		})
+	}
+	defer func() { over = true }()
+	for left > 0 {
+		if w.First(w.After(time.Duration(w.rng.Int64N(int64(4*w.sc.Service)))), ctx.Done()) == 1 {
+			return nil
+		}
+		if left > 0 {
+			deliver()
+		}
+		if w.chance("broken", w.sc.Resets/100) {
+			return errBroken
+		}
+	}
+	if w.sc.Silence > 0 { // nobody says that this was all
+		w.First(ctx.Done())
+	}
+	return nil
+}
+
+// counted holds the counts of the receiving mode against what was handed over.
+func (k *checker) counted(w *world, rep *takt.Report) {
+	c, warm := rep.Counts, rep.WarmupCounts.OK
+	if c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
+		k.fault("identity", "scheduled %d, ok %d + failed %d + dropped %d + unfinished %d", c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished)
+	}
+	var taken, during uint64
+	for _, b := range k.got {
+		taken += b.n
+		if b.from < w.origin+k.sc.Warmup && b.to >= w.origin+k.sc.Warmup {
+			during += b.n
+		}
+	}
+	if got := c.OK + warm; got < taken || got > taken+w.alone || k.sc.Requests > 0 && c.OK > k.sc.Requests {
+		k.fault("received", "the report counts %d and %d messages of the warm-up; %d were taken together, %d came alone, %d were asked for", c.OK, warm, taken, w.alone, k.sc.Requests)
+	}
+	if k.sc.Requests > 0 && c.OK+c.Unfinished != k.sc.Requests && during == 0 {
+		k.fault("received", "of %d messages that were asked for %d came and %d did not", k.sc.Requests, c.OK, c.Unfinished)
+	}
+	var ok uint64
+	for _, iv := range rep.Intervals {
+		ok += iv.OK
+	}
+	if ok != c.OK+warm {
+		k.fault("intervals", "the intervals hold %d messages, the report %d and %d of the warm-up", ok, c.OK, warm)
+	}
+}
