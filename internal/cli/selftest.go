@@ -76,7 +76,7 @@ func (s *selftest) simulate(ctx context.Context) (good bool, err error) {
 	case s.seeds == 0 && s.seed == 0:
 		return true, nil
 	case !sim.Available:
-		fmt.Fprintf(s.env.Stdout, "simulator    left out: it runs the loop mode, which is for Linux\n")
+		fmt.Fprintf(s.env.Stdout, "simulator    left out: it is for Linux\n")
 		return true, nil
 	case s.seed > 0:
 		o := sim.Run(s.seed)

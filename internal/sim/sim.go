@@ -20,7 +20,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Available reports whether there is a simulator on this system: it runs the loop mode, too.
+// Available reports whether there is a simulator on this system: it is for Linux, as the loop mode.
 const Available = runtime.GOOS == "linux"
 
 // Outcome is what came of one scenario.
