@@ -13,7 +13,7 @@ import (
 // file, and the tests of this package are built with the copy. It takes minutes.
 func TestMutants(t *testing.T) {
 	if os.Getenv("TAKT_MUTANTS") == "" {
-		t.Skip("builds the engine with ten faults, which takes minutes: TAKT_MUTANTS=1, and make soak")
+		t.Skip("builds the engine with eleven faults, which takes minutes: TAKT_MUTANTS=1, and make soak")
 	}
 	for _, m := range []struct{ name, file, from, to string }{
 		{"a clamp put back", "engine/loop_conn_linux.go",
@@ -32,6 +32,8 @@ func TestMutants(t *testing.T) {
 			"\tp.leave()\n\tp.unpark()\n", "\tp.leave()\n"},
 		{"a connection left open after a failure", "engine/blocking.go",
 			"\t\tc.drop()\n\t\tFail(r, err, false)\n", "\t\tFail(r, err, false)\n"},
+		{"a late word about another operation", "engine/async.go",
+			"!s.busy || s.generation != uint32(token>>32)", "!s.busy"},
 		{"a percentile of the wrong window", "record/set.go",
 			"if e.Due < s.cfg.Warmup {", "if e.Done < s.cfg.Warmup {"},
 		{"a journal that counts a second twice", "record/second.go",
