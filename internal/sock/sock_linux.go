@@ -83,9 +83,6 @@ func PathRTT(c syscall.Conn) (rtt time.Duration) {
 // Close closes the socket. What it says comes too late for anybody.
 func Close(fd int) { _ = unix.Close(fd) }
 
-// Again says that a call would have had to wait.
-const Again = unix.EAGAIN
-
 // Send sends what there is room for. sendto is 2.6 % cheaper than write in a loop
 // of both. A broken connection gives EPIPE and no signal.
 func Send(fd int, b []byte) (n int, errno syscall.Errno) {

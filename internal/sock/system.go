@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Again says that a call would have had to wait.
+const Again = syscall.EAGAIN
+
 // Clock reads the two clocks of a machine.
 type Clock interface {
 	// Since is the time that has passed since start, by the clock that nobody sets.
