@@ -2,12 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -15,21 +14,17 @@ import (
 // TestScaleOfCollate: ten times the runs take at most 15 times as long to collate. It
 // measures time, so scripts/test runs it alone.
 func TestScaleOfCollate(t *testing.T) {
-	if os.Getenv("TAKT_TIMING") == "" {
-		t.Skip("measures time; scripts/test sets TAKT_TIMING and runs it alone")
-	}
-	const few, many, rounds = 10_000, 100_000, 5
+	clocktest.Asked(t)
+	const few, many = 10_000, 100_000
 	small, large := filled(t, few), filled(t, many)
-	var fast, slow []time.Duration
-	for range rounds {
-		fast, slow = append(fast, collated(t, small)), append(slow, collated(t, large))
-	}
-	slices.Sort(fast)
-	slices.Sort(slow)
-	t.Logf("collate revision branch=main: %v of %d runs, %v of %d (medians of %d)", fast[rounds/2], few, slow[rounds/2], many, rounds)
-	if slow[rounds/2] > 15*fast[rounds/2] {
-		t.Errorf("%d runs took %.1f times as long as %d", many, slow[rounds/2].Seconds()/fast[rounds/2].Seconds(), few)
-	}
+	clocktest.Wants(t, func(*clocktest.Sleepers) (faults []string) {
+		fast, slow := collated(t, small), collated(t, large)
+		t.Logf("collate revision branch=main: %v of %d runs, %v of %d", fast, few, slow, many)
+		if slow > 15*fast {
+			faults = append(faults, fmt.Sprintf("%d runs took %.1f times as long as %d", many, slow.Seconds()/fast.Seconds(), few))
+		}
+		return faults
+	})
 }
 
 func collated(t *testing.T, path string) time.Duration {

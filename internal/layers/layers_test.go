@@ -20,7 +20,7 @@ var order = []string{
 	"internal/verdict",
 	"internal/audit",
 	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/kwire internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic internal/store/fault",
-	"internal/store/document internal/store/storetest",
+	"internal/clocktest internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/store/* internal/target/*",
 	"internal/driver/http internal/apmserver internal/sim",
 	"internal/driver/* internal/store pkg/bench",

@@ -1,11 +1,13 @@
 package pace_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/pace"
 )
 
@@ -62,13 +64,14 @@ func lateness(w pace.Waiter, n int, gap time.Duration) time.Duration {
 
 // The reason why Precise exists: the median of a Go timer is half a millisecond.
 func TestPreciseBeatsGoTimers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real time: left out by -short")
-	}
-	precise := lateness(pace.Precise(time.Now()), 300, 1300*time.Microsecond)
-	timer := lateness(pace.Timer(time.Now()), 300, 1300*time.Microsecond)
-	t.Logf("median lateness: precise %v, timer %v", precise, timer)
-	if precise > timer/2 {
-		t.Errorf("precise is %v late at the median, a Go timer %v", precise, timer)
-	}
+	clocktest.Asked(t)
+	clocktest.Wants(t, func(*clocktest.Sleepers) (faults []string) {
+		precise := lateness(pace.Precise(time.Now()), 300, 1300*time.Microsecond)
+		timer := lateness(pace.Timer(time.Now()), 300, 1300*time.Microsecond)
+		t.Logf("median lateness: precise %v, timer %v", precise, timer)
+		if precise > timer/2 {
+			faults = append(faults, fmt.Sprintf("precise is %v late at the median, a Go timer %v", precise, timer))
+		}
+		return faults
+	})
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/schedule"
@@ -202,10 +203,10 @@ func climb(t *testing.T, search analysis.Search, slo analysis.SLO, servers int, 
 // TestTruthOfCapacity is takt capacity itself against takt target, in real time: about 15
 // steps of 2.5 s.
 func TestTruthOfCapacity(t *testing.T) {
-	timing(t)
+	clocktest.Asked(t)
 	url, _ := startTarget(t, "--service", "exp(2ms)", "--servers", "4")
 	want := limitMMc(4, 500, 0.012)
-	wants(t, 1, 5, func(*sleepers) []string {
+	clocktest.Wants(t, func(*clocktest.Sleepers) []string {
 		cmd := exec.Command(binary(t), "capacity", "--slo", "p95<12ms", "--start", "500/s", "-z", "2s", "--warmup", "300ms", "--pause", "200ms",
 			"--no-store", "-o", "json", "--", "http", url)
 		cmd.Stderr = os.Stderr

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -27,7 +28,7 @@ import (
 // the nanosecond, and it is sent much nearer to that than a replay with Go's timers
 // and net/http sends it, or about as near as sleeps end on this machine just then.
 func TestTruthOfReplay(t *testing.T) {
-	timing(t)
+	clocktest.Asked(t)
 	for _, c := range []struct {
 		speed, n int
 		rate     float64 // recorded: either replay takes about 0.7 s
@@ -39,9 +40,9 @@ func TestTruthOfReplay(t *testing.T) {
 			if err := os.WriteFile(log, []byte(recording(ideal)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			wants(t, rounds, 6*rounds, func(s *sleepers) []string {
+			clocktest.Wants(t, func(s *clocktest.Sleepers) []string {
 				ours, faults := replayed(t, log, ideal, speed)
-				floor := hist.Micros(s.late())
+				floor := hist.Micros(s.Late())
 				timers := goReplay(t, ideal, speed)
 				t.Logf("at %dx: deviation p99 %.0f µs, with Go's timers %.0f µs, of plain sleeps %.0f µs", speed, ours, timers, floor)
 				if ours > max(timers/4, 2*floor) {

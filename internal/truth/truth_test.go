@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/clocktest"
 	httpdriver "github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/target"
@@ -91,25 +92,33 @@ func load(t *testing.T, args ...string) *takt.Report {
 // freeze a process on two cores sends 1000 answers, which takes it 10 to 20 ms. And
 // both modes against one another.
 func TestTruthOfTheStall(t *testing.T) {
-	timing(t)
-	for i, conns := range []int{50, 2000} {
-		t.Run(fmt.Sprint(conns), func(t *testing.T) {
-			t.Parallel()
-			time.Sleep(time.Duration(i) * 5 * time.Second) // never two freezes at once
-			wants(t, 1, 5, func(s *sleepers) []string {
-				loop, faults := stall(t, "loop", conns, s)
-				worker, more := stall(t, "worker", conns, s)
-				faults = append(faults, more...)
-				for name, l := range loop {
-					w := worker[name]
-					if d := l.off - w.off; math.Abs(d) > 0.01+max(l.floor, w.floor) {
-						faults = append(faults, fmt.Sprintf("the modes are %.1f %% apart in %s", 100*d, name))
-					}
-				}
-				return faults
+	clocktest.Asked(t)
+	clocktest.Wants(t, func(s *clocktest.Sleepers) (faults []string) {
+		var both sync.WaitGroup
+		found := make([][]string, 2)
+		for i, conns := range []int{50, 2000} {
+			both.Go(func() {
+				time.Sleep(time.Duration(i) * 5 * time.Second) // never two freezes at once
+				found[i] = modes(t, conns, s)
 			})
-		})
+		}
+		both.Wait()
+		return slices.Concat(found...)
+	})
+}
+
+// modes compares each mode with theory, and the modes with one another.
+func modes(t *testing.T, conns int, s *clocktest.Sleepers) (faults []string) {
+	loop, faults := stall(t, "loop", conns, s)
+	worker, more := stall(t, "worker", conns, s)
+	faults = append(faults, more...)
+	for name, l := range loop {
+		w := worker[name]
+		if d := l.off - w.off; math.Abs(d) > 0.01+max(l.floor, w.floor) {
+			faults = append(faults, fmt.Sprintf("the modes are %.1f %% apart in %s", 100*d, name))
+		}
 	}
+	return faults
 }
 
 // deviation is how far a percentile is off the theory, and how late the p99 of plain sleeps
@@ -118,14 +127,17 @@ type deviation struct{ off, floor float64 }
 
 // stall gives the deviation of each percentile. It may be 2 %, and the lateness of this
 // machine.
-func stall(t *testing.T, mode string, conns int, s *sleepers) (found map[string]deviation, faults []string) {
+func stall(t *testing.T, mode string, conns int, s *clocktest.Sleepers) (found map[string]deviation, faults []string) {
 	const rate, seconds = 1000, 10
 	file := filepath.Join(t.TempDir(), "truth.json")
 	url, stop := startTarget(t, "--service", "1ms", "--freeze", "1s/10s", "--truth", file)
 	r := load(t, "--engine", mode, "--rate", fmt.Sprint(rate), "-z", fmt.Sprint(seconds), "-c", fmt.Sprint(conns), url)
-	late := hist.Micros(s.late())
+	late := hist.Micros(s.Late())
 	stop()
-	want := theory(t, file, conns, rate*seconds, time.Second/rate)
+	want, recorded := theory(t, file, conns, time.Second/rate)
+	if recorded != rate*seconds {
+		return nil, []string{fmt.Sprintf("the target recorded %d requests, want %d", recorded, rate*seconds)}
+	}
 	got := r.Latency["response"]
 	found = map[string]deviation{}
 	for _, p := range []struct {
@@ -152,8 +164,8 @@ func stall(t *testing.T, mode string, conns int, s *sleepers) (found map[string]
 }
 
 // theory simulates the queue with the service times that the target recorded, each
-// longer by what the target was late with the answer.
-func theory(t *testing.T, file string, servers, n int, gap time.Duration) *hist.Histogram {
+// longer by what the target was late with the answer. n is how many it recorded.
+func theory(t *testing.T, file string, servers int, gap time.Duration) (h *hist.Histogram, n int) {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -163,21 +175,18 @@ func theory(t *testing.T, file string, servers, n int, gap time.Duration) *hist.
 	if err := json.Unmarshal(b, &truth); err != nil {
 		t.Fatal(err)
 	}
-	if len(truth.Records) != n {
-		t.Fatalf("the target recorded %d requests, want %d", len(truth.Records), n)
-	}
-	h := hist.New()
+	h = hist.New()
 	for _, d := range truth.Theory(servers, gap) {
 		h.Record(d)
 	}
-	return h
+	return h, len(truth.Records)
 }
 
 // TestTruthOfOverload: a serial server of 5 ms at 1000/s for 5 s. Four of five
 // operations are left over, all are accounted for, and it is the target's fault.
 func TestTruthOfOverload(t *testing.T) {
-	timing(t)
-	wants(t, 1, 3, func(*sleepers) (faults []string) {
+	clocktest.Asked(t)
+	clocktest.Wants(t, func(*clocktest.Sleepers) (faults []string) {
 		url, stop := startTarget(t, "--service", "5ms", "--servers", "1")
 		defer stop()
 		r := load(t, "--rate", "1000", "-z", "5", "--drain", "2s", url)
@@ -188,7 +197,7 @@ func TestTruthOfOverload(t *testing.T) {
 		}
 		lasted := r.Intervals[len(r.Intervals)-1].T + 0.1 // 7 s, or a little more where the cut came late
 		if most := uint64(lasted / 0.005); c.OK > most {
-			t.Errorf("%d ok, the server can answer %d in %.3f s", c.OK, most, lasted)
+			faults = append(faults, fmt.Sprintf("%d ok, the server can answer %d in %.3f s", c.OK, most, lasted))
 		}
 		if c.OK < 1300 { // a machine that stands still takes some away
 			faults = append(faults, fmt.Sprintf("%d ok of 1400", c.OK))
@@ -203,7 +212,7 @@ func TestTruthOfOverload(t *testing.T) {
 // TestRate: what is asked is done, and more exactly than Go's timers can, in either
 // mode. Handing operations over, the worker mode ends earlier.
 func TestRate(t *testing.T) {
-	timing(t)
+	clocktest.Asked(t)
 	url, _ := startTarget(t, "--null")
 	for rate, modes := range map[int][]string{
 		1000: {"loop", "worker"}, 5000: {"loop", "worker"}, 10000: {"loop", "worker"}, 20000: {"loop", "worker"}, 50000: {"loop"},
@@ -214,16 +223,15 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// rounds is how often what is compared is measured.
-const rounds = 3
-
-// exact wants good rounds, each beside plain sleeps and followed by Go's timers. What else
-// runs on a machine only adds to the lag, to both sides or to one: a pacer that is no better
-// than a timer has no good round, on a noisy machine a good one has some bad.
+// exact compares takt with Go's timers, which run after takt, and with plain sleeps beside
+// takt.
 func exact(t *testing.T, url string, rate int, mode string) {
-	wants(t, rounds, 5*rounds, func(s *sleepers) (faults []string) {
+	clocktest.Wants(t, func(s *clocktest.Sleepers) (faults []string) {
 		r := paced(t, url, rate, mode)
-		floor := hist.Micros(s.late())
+		if r.Counts.OK != r.Counts.Scheduled {
+			faults = append(faults, fmt.Sprintf("counts %+v, errors %+v", r.Counts, r.Errors))
+		}
+		floor := hist.Micros(s.Late())
 		lag, achieved := r.Latency["schedule_lag"], r.Rate.Achieved / *r.Rate.Intended
 		p50, p99 := goTimers(rate)
 		t.Logf("%.3f %% of the rate, schedule lag p50/p99 %.0f/%.0f µs, of Go's timers %.0f/%.0f µs, of plain sleeps %.0f µs", 100*achieved, lag.P50, lag.P99, p50, p99, floor)
@@ -255,11 +263,6 @@ func goTimers(rate int) (p50, p99 float64) {
 	return hist.Micros(h.Quantile(0.5)), hist.Micros(h.Quantile(0.99))
 }
 
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return v[len(v)/2]
-}
-
 // paced runs takt http within the test, for 1.5 s after a warm-up in which the
 // connections are made.
 func paced(t *testing.T, url string, rate int, mode string) *takt.Report {
@@ -282,9 +285,6 @@ func paced(t *testing.T, url string, rate int, mode string) *takt.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Counts.OK != r.Counts.Scheduled {
-		t.Errorf("%+v %+v", r.Counts, r.Errors)
-	}
 	return r
 }
 
@@ -293,7 +293,7 @@ func paced(t *testing.T, url string, rate int, mode string) *takt.Report {
 // a stall of the machine calls for. The clients run beside each other, to take one
 // minute and not two.
 func TestMemory(t *testing.T) {
-	timing(t)
+	clocktest.Asked(t)
 	for _, client := range []string{"own", "net"} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()

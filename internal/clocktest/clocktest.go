@@ -1,0 +1,145 @@
+// Package clocktest decides tests of real time. Such a test makes several runs, and a run
+// counts only if the machine was quiet during the run.
+package clocktest
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Asked skips t unless TAKT_TIMING is set: tests of real time run one after the other and
+// beside nothing else. scripts/test and scripts/test-real set it.
+func Asked(t testing.TB) {
+	t.Helper()
+	if os.Getenv("TAKT_TIMING") == "" {
+		t.Skip("measures real time: run by scripts/test on its own (TAKT_TIMING=1)")
+	}
+}
+
+// The limits of one test.
+const (
+	wanted   = 4 // good runs
+	judged   = 5 // of so many judged runs
+	mostRuns = 15
+	patience = 60 * time.Second // for discarded runs, and for the wait until the machine is quiet
+)
+
+// common is the patience of all tests of a process together, in ns: on a machine that is
+// never quiet each test would otherwise wait for a minute.
+var common atomic.Int64
+
+func init() { common.Store(int64(3 * time.Minute)) }
+
+// Wants calls run until the outcome is certain: 4 runs of 5 must be good, which means
+// without a fault. Plain sleeps go on beside each run. A run on a noisy machine is
+// discarded, whatever the run found, and made again. If too few runs can be judged, t is
+// skipped.
+func Wants(t testing.TB, run func(*Sleepers) (faults []string)) {
+	t.Helper()
+	s := score{patience: min(patience, time.Duration(common.Load()))}
+	s.decide(func() (good bool, noise string, lost time.Duration) {
+		begun, sleepers := time.Now(), sleep(t)
+		what := strings.Join(run(sleepers), "; ")
+		noise = sleepers.stop().String()
+		switch {
+		case noise != "":
+			t.Logf("a run is discarded, %s (the run found: %s)", noise, cmp.Or(what, "no fault"))
+			lost = time.Since(begun)
+			lost += settle(t, s.patience-s.lost-lost)
+			common.Add(-int64(lost))
+		case what != "":
+			t.Logf("a bad run: %s", what)
+		}
+		return what == "", noise, lost
+	})
+	switch s.outcome() {
+	case passed:
+		t.Log(s)
+	case failed:
+		t.Fatal(s)
+	default:
+		t.Skip(s)
+	}
+}
+
+// settle waits until plain sleeps alone are punctual for a second, but not longer than
+// most. It returns how long it waited.
+func settle(t testing.TB, most time.Duration) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	for time.Since(begun) < most {
+		s := sleep(t)
+		time.Sleep(time.Second)
+		noise := s.stop().String()
+		if noise == "" {
+			break
+		}
+		t.Logf("waiting for a quiet machine: %s", noise)
+		time.Sleep(3 * time.Second)
+	}
+	return time.Since(begun)
+}
+
+// score is what the runs of one test have shown.
+type score struct {
+	good, bad, discarded int
+	noise                string        // of the last discarded run
+	lost                 time.Duration // by discarded runs, and by the wait after each
+	patience             time.Duration // the most that may be lost
+}
+
+// decide makes runs until the outcome is certain, or no more runs are allowed. noise is why
+// a run cannot be judged, or "".
+func (s *score) decide(run func() (good bool, noise string, lost time.Duration)) {
+	for s.outcome() == open {
+		good, noise, lost := run()
+		switch {
+		case noise != "":
+			s.discarded, s.noise, s.lost = s.discarded+1, noise, s.lost+lost
+		case good:
+			s.good++
+		default:
+			s.bad++
+		}
+	}
+}
+
+// outcome is what a score says of the test.
+type outcome int
+
+const (
+	open outcome = iota // another run is needed
+	passed
+	failed
+	skipped
+)
+
+func (s *score) outcome() outcome {
+	switch {
+	case s.good == wanted:
+		return passed
+	case s.bad > judged-wanted:
+		return failed
+	case s.good+s.bad+s.discarded >= mostRuns, s.discarded > 0 && s.lost >= s.patience:
+		return skipped
+	}
+	return open
+}
+
+// String is the score in words: "4 of 5 judged runs good, 3 more discarded: sleeps ended
+// 1.2 ms late at p99".
+func (s score) String() string {
+	text := fmt.Sprintf("%d of %d judged runs good", s.good, s.good+s.bad)
+	if s.discarded > 0 {
+		text += fmt.Sprintf(", %d more discarded: %s", s.discarded, s.noise)
+	}
+	if s.outcome() == skipped {
+		return fmt.Sprintf("the machine is too noisy to tell: %s; %d good runs of %d are wanted", text, wanted, judged)
+	}
+	return text
+}

@@ -1,0 +1,151 @@
+package clocktest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/pkg/hist"
+)
+
+// play feeds a sequence of runs to a score: G and B are good and bad on a quiet machine, g
+// and b on a noisy one, where each run costs lost. Runs beyond the sequence are like its
+// last run.
+func play(sequence string, lost time.Duration) (s score, runs int) {
+	s.patience = patience
+	s.decide(func() (bool, string, time.Duration) {
+		one := sequence[min(runs, len(sequence)-1)]
+		runs++
+		switch one {
+		case 'g', 'b':
+			return one == 'g', "sleeps ended 1.2 ms late at p99", lost
+		}
+		return one == 'G', "", 0
+	})
+	return s, runs
+}
+
+func TestScores(t *testing.T) {
+	for _, c := range []struct {
+		sequence string
+		want     outcome
+		runs     int
+		text     string
+	}{
+		{"G", passed, 4, "4 of 4 judged runs good"},
+		{"BG", passed, 5, "4 of 5 judged runs good"},
+		{"GGGBG", passed, 5, "4 of 5 judged runs good"},
+		{"B", failed, 2, "0 of 2 judged runs good"},
+		{"GGGBB", failed, 5, "3 of 5 judged runs good"},
+		{"BGB", failed, 3, "1 of 3 judged runs good"},
+		{"gbgGBGGG", passed, 8, "4 of 5 judged runs good, 3 more discarded: sleeps ended 1.2 ms late at p99"},
+		{"bbbbbbbG", passed, 11, "4 of 4 judged runs good, 7 more discarded: sleeps ended 1.2 ms late at p99"},
+		{"ggggggggggggB", failed, 14, "0 of 2 judged runs good, 12 more discarded: sleeps ended 1.2 ms late at p99"},
+		{"g", skipped, 15, "the machine is too noisy to tell: 0 of 0 judged runs good, 15 more discarded: sleeps ended 1.2 ms late at p99; 4 good runs of 5 are wanted"},
+		{"b", skipped, 15, "the machine is too noisy to tell: 0 of 0 judged runs good, 15 more discarded: sleeps ended 1.2 ms late at p99; 4 good runs of 5 are wanted"},
+		{"GGGb", skipped, 15, "the machine is too noisy to tell: 3 of 3 judged runs good, 12 more discarded: sleeps ended 1.2 ms late at p99; 4 good runs of 5 are wanted"},
+	} {
+		s, runs := play(c.sequence, 0)
+		if s.outcome() != c.want || runs != c.runs || s.String() != c.text {
+			t.Errorf("%s: outcome %d after %d runs: %s\nwant outcome %d after %d runs: %s", c.sequence, s.outcome(), runs, s, c.want, c.runs, c.text)
+		}
+	}
+}
+
+// A test loses a minute at most to noise, and as much as was left to it.
+func TestPatience(t *testing.T) {
+	if s, runs := play("GGGg", 20*time.Second); s.outcome() != skipped || runs != 6 {
+		t.Errorf("outcome %d after %d runs: %s", s.outcome(), runs, s)
+	}
+	var s score // other tests have used up all patience
+	runs := 0
+	s.decide(func() (bool, string, time.Duration) { runs++; return true, "", 0 })
+	if s.outcome() != passed || runs != 4 {
+		t.Errorf("without noise there is nothing to lose: outcome %d after %d runs", s.outcome(), runs)
+	}
+	s, runs = score{}, 0
+	s.decide(func() (bool, string, time.Duration) { runs++; return true, "noise", time.Second })
+	if s.outcome() != skipped || runs != 1 {
+		t.Errorf("outcome %d after %d runs: %s", s.outcome(), runs, s)
+	}
+}
+
+// Of all sequences of eight runs, those pass that have 4 good judged runs before the second
+// bad one, and those fail that have 2 bad ones before the fourth good one. No run on a noisy
+// machine changes the outcome.
+func TestEverySequence(t *testing.T) {
+	const length, kinds = 8, "GBgb"
+	for n := range 1 << (2 * length) {
+		sequence := make([]byte, length)
+		for i := range sequence {
+			sequence[i] = kinds[n>>(2*i)&3]
+		}
+		good, bad := 0, 0
+		for _, one := range sequence {
+			switch {
+			case good == 4 || bad == 2:
+			case one == 'G':
+				good++
+			case one == 'B':
+				bad++
+			}
+		}
+		want := skipped
+		switch {
+		case good == 4:
+			want = passed
+		case bad == 2:
+			want = failed
+		}
+		if s, _ := play(string(sequence)+"g", 0); s.outcome() != want || s.good != good || s.bad != bad {
+			t.Fatalf("%s: outcome %d: %s\nwant outcome %d, %d good, %d bad", sequence, s.outcome(), s, want, good, bad)
+		}
+	}
+}
+
+func TestQuietness(t *testing.T) {
+	for _, c := range []struct {
+		q    quietness
+		want string
+	}{
+		{quietness{}, ""},
+		{quietness{late: 499 * time.Microsecond, steal: 0.0099}, ""},
+		{quietness{late: 500 * time.Microsecond}, "sleeps ended 0.5 ms late at p99"},
+		{quietness{late: 1234 * time.Microsecond, steal: 0.5}, "sleeps ended 1.2 ms late at p99"},
+		{quietness{steal: 0.01}, "the hypervisor took 1.0 % of the time"},
+	} {
+		if got := c.q.String(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.q, got, c.want)
+		}
+	}
+}
+
+// A thread that got no core since a second is as late as all the sleeps that it missed.
+func TestMissedSleepsCount(t *testing.T) {
+	s := &sleeper{ended: hist.New()}
+	s.start(0)
+	for n := range time.Duration(100) {
+		s.woke(s.next() + n)
+	}
+	punctual := hist.New()
+	s.addTo(punctual, 100*time.Millisecond)
+	if p99 := punctual.Quantile(0.99); punctual.Count() != 100 || p99 > time.Microsecond {
+		t.Errorf("%d sleeps ended %v late", punctual.Count(), p99)
+	}
+	hung := hist.New()
+	s.addTo(hung, 1100*time.Millisecond)
+	if p99 := hung.Quantile(0.99); hung.Count() < 1099 || p99 < 900*time.Millisecond {
+		t.Errorf("%d sleeps ended %v late", hung.Count(), p99)
+	}
+}
+
+// The process of the sleepers answers each line, and ends with its standard input.
+func TestSleepers(t *testing.T) {
+	s := sleep(t)
+	time.Sleep(20 * time.Millisecond)
+	if late := s.Late(); late <= 0 {
+		t.Errorf("sleeps ended %v late", late)
+	}
+	if q := s.stop(); q.late <= 0 || q.steal < 0 || s.process.ProcessState == nil {
+		t.Errorf("%+v, process %v", q, s.process.ProcessState)
+	}
+}
