@@ -95,8 +95,8 @@ func (o CollateOptions) Query() Query {
 }
 
 // Collate groups the runs. Those that the options choose open groups; the rows beside
-// them come from all runs. Shards of a run never count. load is asked once, for the
-// reports whose histograms are merged.
+// them come from all runs. Shards of a run never count. load is asked for the reports whose
+// histograms are merged, a few at a time.
 func Collate(runs []Run, o CollateOptions, load Load) (Collation, error) {
 	variable, err := pin(o.Variable, runs)
 	if err != nil {

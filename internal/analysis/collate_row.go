@@ -86,47 +86,51 @@ func mergeCells(cells []*cell, load Load) (all map[*cell]pooled, unreadable []st
 		}
 	}
 	slices.SortStableFunc(several, func(a, b *cell) int { return cmp.Compare(len(a.runs), len(b.runs)) })
-	var ids []string
-	share := map[*cell]int{}
+	asked, share := 0, map[*cell]int{}
 	for i, c := range several { // what short rows leave is for the longer ones
-		share[c] = min(len(c.runs), (maxMerged-len(ids))/(len(several)-i))
+		share[c] = min(len(c.runs), (maxMerged-asked)/(len(several)-i))
 		if share[c] < 2 {
 			share[c] = 0
 		}
-		for _, r := range c.runs[:share[c]] {
-			ids = append(ids, r.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return all, nil, nil
-	}
-	reports, err := load(ids...)
-	if err != nil {
-		return nil, nil, err
+		asked += share[c]
 	}
 	for _, c := range several {
 		if share[c] == 0 {
 			continue
 		}
 		var bad []string
-		all[c], bad = mergeResponse(reports[:share[c]])
+		if all[c], bad, err = mergeResponse(c.runs[:share[c]], load); err != nil {
+			return nil, nil, err
+		}
 		unreadable = append(unreadable, bad...)
-		reports = reports[share[c]:]
 	}
 	return all, unreadable, nil
 }
 
-func mergeResponse(reports []*takt.Report) (p pooled, unreadable []string) {
+// mergedAtOnce is how many reports are in memory for that.
+const mergedAtOnce = 8
+
+func mergeResponse(runs []*Run, load Load) (p pooled, unreadable []string, err error) {
 	h := hist.New()
-	for _, r := range reports {
-		encoded := r.Latency[takt.LatencyResponse].HDR
-		if err := h.MergeEncoded(encoded); err != nil {
-			unreadable = append(unreadable, r.ID)
-		} else if encoded != "" {
-			p.runs++
+	for some := range slices.Chunk(runs, mergedAtOnce) {
+		var ids []string
+		for _, r := range some {
+			ids = append(ids, r.ID)
+		}
+		reports, err := load(ids...)
+		if err != nil {
+			return p, nil, err
+		}
+		for _, r := range reports {
+			encoded := r.Latency[takt.LatencyResponse].HDR
+			if err := h.MergeEncoded(encoded); err != nil {
+				unreadable = append(unreadable, r.ID)
+			} else if encoded != "" {
+				p.runs++
+			}
 		}
 	}
-	return pooled{max(p.runs, 1), h.Summary()}, unreadable
+	return pooled{max(p.runs, 1), h.Summary()}, unreadable, nil
 }
 
 // bestAlpha is the probability with which rows that are equal are told apart.

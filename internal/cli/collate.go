@@ -79,8 +79,7 @@ func (l *collate) run(ctx context.Context) error {
 			}
 			list = append(list, r)
 		}
-		load := func(ids ...string) ([]*takt.Report, error) { return loadReports(ctx, st, ids...) }
-		c, err := analysis.Collate(list, l.options, load)
+		c, err := l.proven(ctx, st, list)
 		if err != nil {
 			return err
 		}
@@ -89,4 +88,79 @@ func (l *collate) run(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// errAgain says that runs were left out or rejudged, so the tables must be made anew.
+var errAgain = errors.New("runs have changed")
+
+// proven makes the tables of runs whose rows and reports are true. Reports of which
+// histograms are merged are all checked; of the other runs that are shown, the newest of
+// each row.
+func (l *collate) proven(ctx context.Context, st store.Store, list []analysis.Run) (analysis.Collation, error) {
+	p := newProof(st, l.env.Stderr)
+	for {
+		byID := map[string]*analysis.Run{}
+		for i := range list {
+			byID[list[i].ID] = &list[i]
+		}
+		check := func(ids []string) error {
+			var runs []*analysis.Run
+			for _, id := range ids {
+				runs = append(runs, byID[id])
+			}
+			changed, err := p.check(ctx, runs)
+			if err == nil && changed {
+				err = errAgain
+			}
+			return err
+		}
+		c, err := analysis.Collate(list, l.options, func(ids ...string) ([]*takt.Report, error) {
+			if err := check(ids); err != nil {
+				return nil, err
+			}
+			return st.Load(ctx, ids...)
+		})
+		var unproven int
+		if err == nil {
+			var first []string
+			first, unproven = p.choose(c)
+			err = check(first)
+		}
+		switch {
+		case errors.Is(err, errAgain):
+			list = p.apply(list)
+			continue
+		case err == nil:
+			p.unproven(unproven)
+		}
+		return c, err
+	}
+}
+
+// choose gives the runs of the tables that are still to be checked: the newest of each row,
+// then the ones before them, until mostProven are checked.
+func (p *proof) choose(c analysis.Collation) (ids []string, rest int) {
+	var rows []analysis.Row
+	for _, g := range c.Groups {
+		rows = append(rows, g.Rows...)
+	}
+	left := mostProven - len(p.known)
+	for age, more := 0, true; more; age++ {
+		more = false
+		for _, r := range rows {
+			if age >= len(r.IDs) {
+				continue
+			}
+			more = true
+			if _, known := p.known[r.IDs[age]]; known {
+				continue
+			}
+			if left > 0 {
+				ids, left = append(ids, r.IDs[age]), left-1
+			} else {
+				rest++
+			}
+		}
+	}
+	return ids, rest
 }

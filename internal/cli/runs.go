@@ -57,15 +57,36 @@ func (r *runs) list(ctx context.Context, st store.Store) error {
 	if err != nil {
 		return err
 	}
-	hidden := len(list) - most
-	if most == 0 || hidden <= 0 {
-		return format.Runs(r.env.Stdout, list)
+	hidden := 0
+	if most > 0 && len(list) > most {
+		list, hidden = list[:most], len(list)-most
 	}
-	if err := format.Runs(r.env.Stdout, list[:most]); err != nil {
+	all := len(list) + hidden
+	if list, err = r.proven(ctx, st, list); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.env.Stderr, "takt: %s; -n %d shows all\n", counted(hidden, "more is not shown", "more are not shown"), len(list))
+	if err := format.Runs(r.env.Stdout, list); err != nil {
+		return err
+	}
+	if hidden > 0 {
+		fmt.Fprintf(r.env.Stderr, "takt: %s; -n %d shows all\n", counted(hidden, "more is not shown", "more are not shown"), all)
+	}
 	return nil
+}
+
+// proven gives the runs whose rows and reports are true.
+func (r *runs) proven(ctx context.Context, st store.Store, list []analysis.Run) ([]analysis.Run, error) {
+	p := newProof(st, r.env.Stderr)
+	var newest []*analysis.Run
+	for i := range min(len(list), mostProven) {
+		newest = append(newest, &list[i])
+	}
+	if _, err := p.check(ctx, newest); err != nil {
+		return nil, err
+	}
+	p.unproven(len(list) - len(newest))
+	list = p.apply(list)
+	return slices.DeleteFunc(list, func(run analysis.Run) bool { return !r.choice.filters.Match(&run) }), nil
 }
 
 // noEmpty refuses an empty word in the place of a run, as of a variable that is not set:

@@ -232,7 +232,7 @@ func queries(t *testing.T, s *suite) {
 }
 
 func runs(t *testing.T, s *suite) {
-	want := map[string]analysis.Run{}
+	want, reports := map[string]analysis.Run{}, map[string]*takt.Report{}
 	shared := s.report()
 	for i := range 20 {
 		r := s.report()
@@ -245,7 +245,7 @@ func runs(t *testing.T, s *suite) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[r.ID] = analysis.RunOf(loaded[0])
+		want[r.ID], reports[r.ID] = analysis.RunOf(loaded[0]), loaded[0]
 	}
 	settings := map[*analysis.Settings]bool{}
 	for got, err := range s.Runs(t.Context(), analysis.Query{}) {
@@ -254,6 +254,9 @@ func runs(t *testing.T, s *suite) {
 		}
 		settings[got.Settings] = true
 		w := want[got.ID]
+		if differs := got.Differs(reports[got.ID]); differs != "" {
+			t.Errorf("run %s: %s", got.ID, differs)
+		}
 		if !got.StartedAt.Equal(w.StartedAt) {
 			t.Errorf("run %s was started at %v, want %v", got.ID, got.StartedAt, w.StartedAt)
 		}

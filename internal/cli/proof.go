@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/store/fault"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	// mostProven is how many runs of a list are held against their reports. A report of 30
+	// intervals takes 14 ms of CPU, so 200 of them take 1.4 s on two cores.
+	mostProven = 200
+	// provenAtOnce is how many reports are in memory meanwhile.
+	provenAtOnce = 8
+	// mostLeftOut is how many runs are left out by name. A store with more is not read.
+	mostLeftOut = 200
+)
+
+// proof holds rows of a store against their reports, and those against themselves: others
+// may have written either.
+type proof struct {
+	st    store.Store
+	known map[string]proven
+	bad   int
+	warn  io.Writer
+}
+
+// proven is what was found of a run.
+type proven struct {
+	bad      bool          // the run is left out
+	rejudged *analysis.Run // by the rule of today the run is invalid
+}
+
+func newProof(st store.Store, warn io.Writer) *proof {
+	return &proof{st: st, known: map[string]proven{}, warn: warn}
+}
+
+// check holds the runs against their reports, but for those that it knows already. changed
+// says that apply changes the list.
+func (p *proof) check(ctx context.Context, runs []*analysis.Run) (changed bool, err error) {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r *analysis.Run) bool {
+		_, known := p.known[r.ID]
+		return known
+	})
+	for some := range slices.Chunk(runs, provenAtOnce) {
+		reports, faults, err := p.load(ctx, some)
+		if err != nil {
+			return false, err
+		}
+		again := checkAll(some, reports, faults)
+		for i, r := range some {
+			one := proven{bad: faults[i] != nil, rejudged: again[i]}
+			p.known[r.ID] = one
+			switch {
+			case one.bad:
+				p.bad++
+				fmt.Fprintf(p.warn, "takt: warning: the run %s is left out: %s\n", printable(r.ID), oneLine(faults[i]))
+			case one.rejudged != nil:
+				fmt.Fprintf(p.warn, "takt: warning: the run %s is invalid: %s\n", printable(r.ID), one.rejudged.Unfit)
+			}
+			changed = changed || one.bad || one.rejudged != nil
+		}
+		if p.bad > mostLeftOut {
+			return false, fmt.Errorf("more than %d runs of the store contradict their reports, or themselves; import what takt store export wrote into another store", mostLeftOut)
+		}
+	}
+	return changed, nil
+}
+
+// printable is an id without what could steer a terminal: somebody may have edited it.
+func printable(id string) string { return strings.Trim(strconv.Quote(id), `"`) }
+
+// load gives the reports of a few runs, nil where faults has the reason.
+func (p *proof) load(ctx context.Context, runs []*analysis.Run) (reports []*takt.Report, faults []error, err error) {
+	faults = make([]error, len(runs))
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, r.ID)
+	}
+	if reports, err = p.st.Load(ctx, ids...); err == nil {
+		return reports, faults, nil
+	}
+	reports = make([]*takt.Report, len(runs))
+	for i, id := range ids { // one of them is at fault
+		one, err := p.st.Load(ctx, id)
+		switch {
+		case err == nil:
+			reports[i] = one[0]
+		case errors.Is(err, fault.ErrCorrupt), errors.Is(err, fault.ErrTooNew), errors.Is(err, fault.ErrNotFound):
+			faults[i] = err
+		default:
+			return nil, nil, err
+		}
+	}
+	return reports, faults, nil
+}
+
+// checkAll checks each report on a core of its own. It gives the runs that are rejudged.
+func checkAll(runs []*analysis.Run, reports []*takt.Report, faults []error) (rejudged []*analysis.Run) {
+	rejudged = make([]*analysis.Run, len(runs))
+	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for i, r := range reports {
+		if r == nil {
+			continue
+		}
+		cores <- struct{}{}
+		all.Go(func() {
+			defer func() { <-cores }()
+			rejudged[i], faults[i] = checkOne(runs[i], r)
+		})
+	}
+	all.Wait()
+	return rejudged
+}
+
+func checkOne(run *analysis.Run, r *takt.Report) (rejudged *analysis.Run, err error) {
+	differs, before := run.Differs(r), r.Verdict
+	if err := audit.Check(r); err != nil {
+		return nil, err
+	}
+	if differs != "" {
+		return nil, errors.New(differs)
+	}
+	if r.Verdict == before {
+		return nil, nil
+	}
+	again := analysis.RunOf(r)
+	return &again, nil
+}
+
+// apply takes the runs out that are left out, and puts rejudged ones in their places.
+func (p *proof) apply(list []analysis.Run) []analysis.Run {
+	list = slices.DeleteFunc(list, func(r analysis.Run) bool { return p.known[r.ID].bad })
+	for i := range list {
+		if again := p.known[list[i].ID].rejudged; again != nil {
+			list[i] = *again
+		}
+	}
+	return list
+}
+
+// unproven says how many of the shown runs were not held against their reports.
+func (p *proof) unproven(shown int) {
+	if shown > 0 {
+		fmt.Fprintf(p.warn, "takt: warning: the figures of %s; takt show checks one run, and filters or -n make the list shorter\n",
+			counted(shown, "were not checked against its report", "were not checked against their reports"))
+	}
+}
