@@ -50,8 +50,12 @@ func Wants(t testing.TB, run func(*Sleepers) (faults []string)) {
 		case noise != "":
 			t.Logf("a run is discarded, %s (the run found: %s)", noise, cmp.Or(what, "no fault"))
 			lost = time.Since(begun)
-			lost += settle(t, s.patience-s.lost-lost)
+			waited, atOnce := settle(t, s.patience-s.lost-lost)
+			lost += waited
 			common.Add(-int64(lost))
+			if atOnce {
+				s.alone++
+			}
 		case what != "":
 			t.Logf("a bad run: %s", what)
 		}
@@ -68,26 +72,29 @@ func Wants(t testing.TB, run func(*Sleepers) (faults []string)) {
 }
 
 // settle waits until plain sleeps alone are punctual for a second, but not longer than
-// most. It returns how long it waited.
-func settle(t testing.TB, most time.Duration) time.Duration {
+// most. It returns how long it waited, and whether the first second was quiet.
+func settle(t testing.TB, most time.Duration) (waited time.Duration, atOnce bool) {
 	t.Helper()
 	begun := time.Now()
-	for time.Since(begun) < most {
+	for first := true; time.Since(begun) < most; first = false {
 		s := sleep(t)
 		time.Sleep(time.Second)
 		noise := s.stop().String()
 		if noise == "" {
-			break
+			return time.Since(begun), first
 		}
-		t.Logf("waiting for a quiet machine: %s", noise)
+		if first {
+			t.Logf("waiting for a quiet machine: %s", noise)
+		}
 		time.Sleep(3 * time.Second)
 	}
-	return time.Since(begun)
+	return time.Since(begun), false
 }
 
 // score is what the runs of one test have shown.
 type score struct {
 	good, bad, discarded int
+	alone                int           // discarded runs after which the machine was quiet at once
 	noise                string        // of the last discarded run
 	lost                 time.Duration // by discarded runs, and by the wait after each
 	patience             time.Duration // the most that may be lost
@@ -139,7 +146,10 @@ func (s score) String() string {
 		text += fmt.Sprintf(", %d more discarded: %s", s.discarded, s.noise)
 	}
 	if s.outcome() == skipped {
-		return fmt.Sprintf("the machine is too noisy to tell: %s; %d good runs of %d are wanted", text, wanted, judged)
+		text = fmt.Sprintf("the machine is too noisy to tell: %s; %d good runs of %d are wanted", text, wanted, judged)
+		if s.alone == s.discarded {
+			text += "; the machine was quiet after each discarded run, so the load of the test is the noise"
+		}
 	}
 	return text
 }

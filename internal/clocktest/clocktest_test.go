@@ -1,6 +1,7 @@
 package clocktest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,19 @@ func TestScores(t *testing.T) {
 		if s.outcome() != c.want || runs != c.runs || s.String() != c.text {
 			t.Errorf("%s: outcome %d after %d runs: %s\nwant outcome %d after %d runs: %s", c.sequence, s.outcome(), runs, s, c.want, c.runs, c.text)
 		}
+	}
+}
+
+// A test that makes the noise itself, by a fault of takt that burns CPU, is told from a busy
+// machine.
+func TestOwnNoise(t *testing.T) {
+	const own = "the load of the test is the noise"
+	s, _ := play("GGGb", 0)
+	if s.alone = s.discarded; !strings.Contains(s.String(), own) {
+		t.Error(s)
+	}
+	if s.alone--; strings.Contains(s.String(), own) {
+		t.Error(s)
 	}
 }
 
