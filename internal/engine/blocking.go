@@ -103,7 +103,7 @@ type conn struct {
 	ctx    context.Context
 	undo   func() bool // of the hook on ctx
 
-	unsolicited *Unsolicited
+	observed *Observed
 }
 
 // Do implements takt.Worker.
@@ -127,7 +127,7 @@ func (c *conn) watch(ctx context.Context) {
 	if c.ctx == ctx {
 		return
 	}
-	c.ctx, c.unsolicited = ctx, UnsolicitedOf(ctx)
+	c.ctx, c.observed = ctx, ObservedOf(ctx)
 	c.undo = c.world.OnEnd(ctx, c.interrupt)
 }
 
@@ -180,7 +180,7 @@ func (c *conn) reusable(start time.Time, seq uint64) bool {
 	}
 	in, err := c.look()
 	if c.all.caution.looked(err == nil); len(in) > 0 {
-		c.unsolicited.Add(in)
+		c.observed.Add(in)
 	}
 	return err == nil
 }
@@ -238,7 +238,7 @@ func (c *conn) attach(n net.Conn) {
 	}
 	c.looker.attach(n)
 	if s, ok := n.(syscall.Conn); ok && c.index < pathsMeasured {
-		c.unsolicited.Path(sock.PathRTT(s))
+		c.observed.Path(sock.PathRTT(s))
 	}
 	c.lo, c.hi = 0, 0
 	c.codec.Reset()
@@ -352,7 +352,7 @@ func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
 	case progress == takt.Last, progress == takt.Done && (c.lo < c.hi || eof):
 		if progress == takt.Done && c.lo < c.hi {
 			c.all.caution.alarm()
-			c.unsolicited.Add(c.in[c.lo:c.hi])
+			c.observed.Add(c.in[c.lo:c.hi])
 		}
 		c.drop()
 		return true, nil

@@ -140,7 +140,7 @@ func newRun(p Plan) *run {
 	}
 	r.rec = record.New(r.config)
 	r.flow = newFlow(p, r.rec)
-	opCtx, cancel := context.WithCancel(context.WithValue(context.Background(), unsolicitedKey{}, &r.flow.unsolicited))
+	opCtx, cancel := context.WithCancel(context.WithValue(context.Background(), observedKey{}, &r.flow.observed))
 	r.cancel = cancel
 	r.rows = newRows(p, r.rec)
 	d := p.Driver

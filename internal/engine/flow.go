@@ -36,7 +36,7 @@ type flow struct {
 	left bool         // next was abandoned and is not counted yet …
 	rest record.Event // … as this, but for its Seq and Due
 
-	unsolicited Unsolicited
+	observed    Observed
 	disbelieved atomic.Uint64 // instants of arrival that cannot be
 
 	lingers bool // the driver waits for something behind the last completion

@@ -139,7 +139,7 @@ func (l *loop) connected(c *lconn) {
 func (l *loop) measurePath(c *lconn) {
 	if l.paths < pathsMeasured {
 		l.paths++
-		l.m.unsolicited.Path(l.sys.RTT(c.fd))
+		l.m.observed.Path(l.sys.RTT(c.fd))
 	}
 }
 
@@ -152,7 +152,7 @@ func (l *loop) look(c *lconn) bool {
 		return true
 	}
 	if n > 0 {
-		l.m.unsolicited.Add(l.in[:n])
+		l.m.observed.Add(l.in[:n])
 	}
 	l.drop(c)
 	return false
@@ -294,7 +294,7 @@ func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
 	case progress == takt.Last, eof, n < len(in), len(c.unsent) > 0:
 		if progress == takt.Done && n < len(in) {
 			l.caution.alarm()
-			l.m.unsolicited.Add(in[n:])
+			l.m.observed.Add(in[n:])
 		}
 		l.drop(c)
 		l.finish(c, at)

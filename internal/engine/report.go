@@ -21,7 +21,7 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	scheduled, warm := r.flow.counts()
 	rep := r.rec.Report(record.End{
 		Scheduled: scheduled, WarmupScheduled: warm,
-		Closed: closed, ReceiveOnly: r.receiveOnly(), Stop: end, RTT: time.Duration(r.flow.unsolicited.rtt.Load()),
+		Closed: closed, ReceiveOnly: r.receiveOnly(), Stop: end, RTT: time.Duration(r.flow.observed.rtt.Load()),
 	})
 	rep.Kind = r.plan.Kind
 	rep.StartedAt = r.started.UTC()
@@ -30,7 +30,7 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	late, received := r.flow.asides()
 	asides(rep, late, received)
 	clientTime(rep)
-	r.flow.unsolicited.warn(rep, r.plan.Scrub)
+	r.flow.observed.warn(rep, r.plan.Scrub)
 	r.clock(rep)
 	if n := r.flow.disbelieved.Load(); n > 0 {
 		warn(rep, "arrived", "of %d operations the driver says that the answer came before they were sent, or after it was read: that cannot be, and is not believed; correct what sets Result.Arrived", n)

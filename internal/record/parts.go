@@ -39,8 +39,8 @@ const starved = 0.75
 // in which they were.
 func (b *Backlog) Note(e *Event) {
 	old := e.Sent < b.from // sent before the standstill, and ended late
-	if free := max(e.Due, e.Free); free < e.Sent && !old {
-		b.gap(free, e.Sent)
+	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Done-e.Sent) {
+		b.gap(e.Sent-lag, e.Sent)
 	}
 	e.Behind = min(max(0, e.Free-max(e.Due, e.Ready)), b.debt)
 	if !old {
@@ -48,11 +48,15 @@ func (b *Backlog) Note(e *Event) {
 	}
 }
 
-// gap notes that a connection was free in that time while an operation was due.
+// gap notes that a connection was free in that time while an operation was due. Operations end
+// in another order than they were sent, so a short gap soon after a standstill does not end the
+// count of its connections.
 func (b *Backlog) gap(from, to time.Duration) {
-	if b.n > 0 && from < b.to {
+	switch length := b.to - b.from; {
+	case b.n > 0 && from < b.to:
 		b.from, b.to, b.n = max(b.from, from), min(b.to, to), b.n+1
-	} else {
+	case b.n > 0 && to-from < length/4 && to-b.to < length:
+	default:
 		b.from, b.to, b.n = from, to, 1
 	}
 	if float64(b.n) >= starved*float64(b.Size) {

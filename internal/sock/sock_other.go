@@ -11,9 +11,6 @@ import (
 // Available reports whether this system has what the package needs.
 const Available = false
 
-// Again says that a call would have had to wait.
-const Again = syscall.EAGAIN
-
 // Quiet is c.
 func Quiet(c net.Conn) net.Conn { return c }
 

@@ -150,7 +150,7 @@ func (c *netClient) dial(ctx context.Context, _, addr string) (net.Conn, error) 
 		return nil, dialError{err}
 	}
 	if s, ok := n.(syscall.Conn); ok {
-		engine.UnsolicitedOf(ctx).Path(sock.PathRTT(s))
+		engine.ObservedOf(ctx).Path(sock.PathRTT(s))
 	}
 	return &countedConn{Conn: sock.Stamped(n)}, nil
 }

@@ -18,9 +18,9 @@ const sampleBytes = 256
 
 func firstBytes(b []byte) []byte { return b[:min(len(b), sampleBytes)] }
 
-// Unsolicited counts the connections that were closed because bytes came while they were
-// idle. No operation failed for those bytes.
-type Unsolicited struct {
+// Observed is what the connections of a run saw beside its answers: those that were closed
+// because bytes came while they were idle, for which no operation failed, and the network.
+type Observed struct {
 	mu     sync.Mutex
 	n      uint64
 	sample string
@@ -32,44 +32,44 @@ const pathsMeasured = 16
 
 // Path tells how long a round trip to the target takes, as the kernel measured it while it
 // connected; 0: not known.
-func (u *Unsolicited) Path(rtt time.Duration) {
+func (o *Observed) Path(rtt time.Duration) {
 	for {
-		least := u.rtt.Load()
-		if rtt <= 0 || least > 0 && least <= int64(rtt) || u.rtt.CompareAndSwap(least, int64(rtt)) {
+		least := o.rtt.Load()
+		if rtt <= 0 || least > 0 && least <= int64(rtt) || o.rtt.CompareAndSwap(least, int64(rtt)) {
 			return
 		}
 	}
 }
 
 // Add counts a connection. sample is how the bytes begin.
-func (u *Unsolicited) Add(sample []byte) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.n++; u.n == 1 {
-		u.sample = string(firstBytes(sample))
+func (o *Observed) Add(sample []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n++; o.n == 1 {
+		o.sample = string(firstBytes(sample))
 	}
 }
 
-func (u *Unsolicited) warn(rep *takt.Report, scrub func(string) string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.n == 0 {
+func (o *Observed) warn(rep *takt.Report, scrub func(string) string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n == 0 {
 		return
 	}
 	if scrub != nil {
-		u.sample = scrub(u.sample)
+		o.sample = scrub(o.sample)
 	}
-	warn(rep, "unsolicited", "the target sent bytes on %d idle connections, which no request had asked for; takt closed these connections, and no operation failed for it. The first bytes were %q", u.n, u.sample)
+	warn(rep, "unsolicited", "the target sent bytes on %d idle connections, which no request had asked for; takt closed these connections, and no operation failed for it. The first bytes were %q", o.n, o.sample)
 }
 
-type unsolicitedKey struct{}
+type observedKey struct{}
 
-// UnsolicitedOf is that of the run whose operations have ctx.
-func UnsolicitedOf(ctx context.Context) *Unsolicited {
-	if u, ok := ctx.Value(unsolicitedKey{}).(*Unsolicited); ok {
-		return u
+// ObservedOf is that of the run whose operations have ctx.
+func ObservedOf(ctx context.Context) *Observed {
+	if o, ok := ctx.Value(observedKey{}).(*Observed); ok {
+		return o
 	}
-	return new(Unsolicited)
+	return new(Observed)
 }
 
 var ( // tests set them
