@@ -159,6 +159,14 @@ func (k *checker) exact() time.Duration {
 	return near
 }
 
+// near is near, and the time that a worker takes from reading the clock until it writes.
+func (k *checker) near() time.Duration {
+	if k.threads() {
+		return near + 2*time.Microsecond
+	}
+	return near
+}
+
 // confused reports whether nobody can tell the answer to q: bytes that look like one came while
 // it, or an earlier one on its connection, was on its way. From then on each answer may be the
 // one to the request before.
@@ -172,7 +180,7 @@ func (k *checker) confused(w *world, q *request) bool {
 			done = never
 		}
 		for _, at := range q.c.strange {
-			if at >= r.begun-near && (done == never || at <= w.origin+done+k.exact()) {
+			if at >= r.begun-k.near() && (done == never || at <= w.origin+done+k.exact()) {
 				return true
 			}
 		}
