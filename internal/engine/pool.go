@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,8 +39,11 @@ type pool struct {
 	ended   uint64    // operations, of all workers; guarded by flow.mu
 	lead    lead
 	done    group
-	backlog record.Backlog // guarded by flow.mu
-	behind  atomic.Bool    // the last operation was late
+	backlog struct {
+		mu     sync.Mutex // not the flow's: cut holds that while it waits for what is being recorded
+		b      record.Backlog
+		behind atomic.Bool // the last operation was late
+	}
 }
 
 // The states of a worker's operation. Whoever swaps it away from stateBusy, the
@@ -82,11 +86,13 @@ type worker struct {
 }
 
 func newPool(ctx context.Context, f *flow, w World, factory func(int) (takt.Worker, error), o Options) *pool {
-	return &pool{
+	p := &pool{
 		flow: f, ctx: ctx, create: factory, options: o,
 		max: o.InFlight(), drop: o.Overflow == overflowDrop, closed: o.Closed(),
-		parking: newParking(w), done: group{world: w}, backlog: record.Backlog{Size: o.InFlight()},
+		parking: newParking(w), done: group{world: w},
 	}
+	p.backlog.b.Size = o.InFlight()
+	return p
 }
 
 func (p *pool) name() string { return "worker" }
@@ -292,13 +298,13 @@ const lagNoted = 100 * time.Microsecond
 // one that was.
 func (p *pool) note(e *record.Event) {
 	late := e.Sent-e.Due > lagNoted
-	if p.closed || !late && !p.behind.Load() {
+	if p.closed || !late && !p.backlog.behind.Load() {
 		return
 	}
-	p.mu.Lock()
-	p.backlog.Note(e)
-	p.mu.Unlock()
-	p.behind.Store(late)
+	p.backlog.mu.Lock()
+	p.backlog.b.Note(e)
+	p.backlog.mu.Unlock()
+	p.backlog.behind.Store(late)
 }
 
 // pause pauses, but not beyond the run's end, and says when that was over.
