@@ -66,7 +66,7 @@ const clientMost = 15 // µs
 // clientTime warns of a client that is slow to write a request.
 func clientTime(rep *takt.Report) {
 	if p50 := rep.Latency[NetPhases[phaseClient]].P50; p50 > clientMost {
-		warn(rep, "client_time", "service time includes %.0f µs of takt's own client at the median, from sent until the request is written; --engine loop and --client own need less", p50)
+		warn(rep, "client_time", "service time includes %.0f µs of takt's own client at the median, from sent until the request is written; the loop mode needs none, and takt's own client less than net/http", p50)
 	}
 }
 

@@ -125,29 +125,28 @@ type Host struct {
 // the machine had nothing more to give. Where operations do not tell by themselves how long
 // their answers were not read, so it is when the generator did not get the cores that it wanted.
 func (h Host) Judge(r *takt.Report) {
-	const code = "generator_saturated"
 	if h.Worked > busyMost && r.Counts.Scheduled > 0 {
 		if !h.Closed {
 			r.Verdict = takt.Invalid
 		}
-		warn(r, code, "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
+		warn(r, "generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
 	}
 	switch {
 	case h.Closed:
 		if h.CPU > busyMost {
-			warn(r, code, "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", 100*h.CPU)
+			warn(r, "generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", 100*h.CPU)
 		}
 	case r.Rate.Intended == nil:
 	case r.Rate.Achieved >= shortRate**r.Rate.Intended:
 	case h.CPU > busyMost, h.CPU > busySome && h.Idle < idleLeast:
-		invalid(r, code, "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
+		invalid(r, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
 			100*h.CPU, 100*h.Idle, achieved(r))
 	case h.Told:
 	case h.Throttled.Seconds() > throttledMost*h.Wall.Seconds():
-		invalid(r, code, "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
+		invalid(r, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
 			h.Throttled.Round(time.Millisecond), achieved(r))
 	case h.Waited > h.Ran && h.Waited.Seconds() > starvedMost*h.Wall.Seconds():
-		invalid(r, code, "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
+		invalid(r, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
 			h.Waited.Round(time.Millisecond), h.Ran.Round(time.Millisecond), achieved(r))
 	}
 }
