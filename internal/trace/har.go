@@ -158,6 +158,9 @@ func (e *harEntry) fill(f *filler) error {
 	if err := f.setURI([]byte(e.Request.URL)); err != nil { // data:, blob:, wss:
 		return err
 	}
+	if e.Response.Status > 999 {
+		return errStatus
+	}
 	r.Status = max(e.Response.Status, 0)
 	r.Latency, r.Transfer = millis(e.Time), millis(e.Timings.Receive)
 	r.Transfer = min(r.Transfer, r.Latency)
