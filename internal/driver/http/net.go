@@ -425,7 +425,7 @@ func (t *trace) client(c *countedConn) time.Duration {
 	if t.h2 {
 		wrote = time.Duration(t.headers.Load())
 	}
-	if t.followed {
+	if t.followed || t.retries > 0 {
 		return 0
 	}
 	return max(0, wrote-time.Duration(t.dnsTook.Load()+t.connectTook.Load()+t.tlsTook.Load()))
