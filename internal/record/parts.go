@@ -93,8 +93,8 @@ func (e *Event) unread() time.Duration {
 }
 
 // sliceCount is how many slices response times have, each twice as long as the one before;
-// the last begins at 146 years.
-const sliceCount = 54
+// the last ends beyond the longest time.Duration.
+const sliceCount = 55
 
 // sliceOf is the slice of a response time.
 func sliceOf(response time.Duration) int {

@@ -122,3 +122,12 @@ func TestBehindABusyTarget(t *testing.T) {
 		t.Errorf("%+v", rep.Warnings)
 	}
 }
+
+// Every response time has a slice.
+func TestSlices(t *testing.T) {
+	for response, want := range map[time.Duration]int{-1: 0, 0: 0, 999: 0, 1000: 1, 1999: 1, 2000: 2, math.MaxInt64: sliceCount - 1} {
+		if got := sliceOf(response); got != want {
+			t.Errorf("%v: slice %d, want %d", response, got, want)
+		}
+	}
+}
