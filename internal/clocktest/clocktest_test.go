@@ -35,12 +35,14 @@ func TestScores(t *testing.T) {
 		{"G", passed, 4, "4 of 4 judged runs good"},
 		{"BG", passed, 5, "4 of 5 judged runs good"},
 		{"GGGBG", passed, 5, "4 of 5 judged runs good"},
-		{"B", failed, 2, "0 of 2 judged runs good"},
-		{"GGGBB", failed, 5, "3 of 5 judged runs good"},
-		{"BGB", failed, 3, "1 of 3 judged runs good"},
+		{"B", failed, 3, "0 of 3 judged runs good"},
+		{"GGGBB", failed, 6, "3 of 6 judged runs good"},
+		{"BGB", failed, 4, "1 of 4 judged runs good"},
+		{"GBBG", passed, 10, "8 of 10 judged runs good"},
+		{"BBGGGGGGGB", failed, 10, "7 of 10 judged runs good"},
 		{"gbgGBGGG", passed, 8, "4 of 5 judged runs good, 3 more discarded: sleeps ended 1.2 ms late at p99"},
 		{"bbbbbbbG", passed, 11, "4 of 4 judged runs good, 7 more discarded: sleeps ended 1.2 ms late at p99"},
-		{"ggggggggggggB", failed, 14, "0 of 2 judged runs good, 12 more discarded: sleeps ended 1.2 ms late at p99"},
+		{"ggggggggggggB", failed, 15, "0 of 3 judged runs good, 12 more discarded: sleeps ended 1.2 ms late at p99"},
 		{"g", skipped, 15, "the machine is too noisy to tell: 0 of 0 judged runs good, 15 more discarded: sleeps ended 1.2 ms late at p99; 4 good runs of 5 are wanted"},
 		{"b", skipped, 15, "the machine is too noisy to tell: 0 of 0 judged runs good, 15 more discarded: sleeps ended 1.2 ms late at p99; 4 good runs of 5 are wanted"},
 		{"GGGb", skipped, 15, "the machine is too noisy to tell: 3 of 3 judged runs good, 12 more discarded: sleeps ended 1.2 ms late at p99; 4 good runs of 5 are wanted"},
@@ -84,8 +86,8 @@ func TestPatience(t *testing.T) {
 }
 
 // Of all sequences of eight runs, those pass that have 4 good judged runs before the second
-// bad one, and those fail that have 2 bad ones before the fourth good one. No run on a noisy
-// machine changes the outcome.
+// bad one, and those fail that have 3 bad ones before that and before the eighth good one. No
+// run on a noisy machine changes the outcome.
 func TestEverySequence(t *testing.T) {
 	const length, kinds = 8, "GBgb"
 	for n := range 1 << (2 * length) {
@@ -96,7 +98,7 @@ func TestEverySequence(t *testing.T) {
 		good, bad := 0, 0
 		for _, one := range sequence {
 			switch {
-			case good == 4 || bad == 2:
+			case bad < 2 && good == 4 || bad == 3:
 			case one == 'G':
 				good++
 			case one == 'B':
@@ -105,9 +107,9 @@ func TestEverySequence(t *testing.T) {
 		}
 		want := skipped
 		switch {
-		case good == 4:
+		case bad < 2 && good == 4:
 			want = passed
-		case bad == 2:
+		case bad == 3:
 			want = failed
 		}
 		if s, _ := play(string(sequence)+"g", 0); s.outcome() != want || s.good != good || s.bad != bad {
