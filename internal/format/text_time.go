@@ -30,7 +30,7 @@ func shares(p *page, r *takt.Report) error {
 		return nil
 	}
 	all := a.Whole()
-	from, _, tail := a.Slowest(slowest)
+	from, tail := a.Slowest(slowest)
 	p.linef("")
 	p.linef("%s", p.paint(bold, fmt.Sprintf("%s%s%s", left("time", labelWidth+2), right("all", 9), right("above "+human(from), 17))))
 	for _, c := range causes {

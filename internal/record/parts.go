@@ -42,7 +42,7 @@ func (b *Backlog) Note(e *Event) {
 	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Done-e.Sent) {
 		b.gap(e.Sent-lag, e.Sent)
 	}
-	e.Behind = min(max(0, e.Free-max(e.Due, e.Ready)), b.debt)
+	e.Behind = min(e.wait(), b.debt)
 	if !old {
 		b.debt = min(b.debt, max(0, e.Sent-e.Due))
 	}
@@ -67,6 +67,9 @@ func (b *Backlog) gap(from, to time.Duration) {
 // lag is the schedule lag.
 func (e *Event) lag() time.Duration { return e.Sent - max(e.Due, e.Free) }
 
+// wait is how long the operation waited for a connection.
+func (e *Event) wait() time.Duration { return max(0, e.Free-max(e.Due, e.Ready)) }
+
 // input is how long the operation waited for the list that it comes from.
 func (e *Event) input() time.Duration { return max(0, min(e.Ready, e.Free)-e.Due) }
 
@@ -77,9 +80,9 @@ const ringShare = 0.25
 // behind is how long the operation waited for a connection by the generator's fault: behind its
 // backlog, or because it held connections for long between an answer and the next request.
 func (e *Event) behind() time.Duration {
-	wait, lag := max(0, e.Free-max(e.Due, e.Ready)), e.lag()
+	lag := e.lag()
 	if share := float64(lag) / float64(max(1, lag+e.Before.Service)); share > ringShare {
-		return max(e.Behind, time.Duration(share*float64(wait)))
+		return max(e.Behind, time.Duration(share*float64(e.wait())))
 	}
 	return e.Behind
 }
@@ -101,7 +104,8 @@ func sliceOf(response time.Duration) int {
 	return bits.Len64(uint64(max(0, response) / time.Microsecond))
 }
 
-// part adds up nanoseconds of operations with a similar response time, as takt.Parts has them.
+// part adds up operations with a similar response time. Its times are those of takt.Parts, but
+// whole nanoseconds: sums of seconds would depend on their order, and so on the shards.
 type part struct {
 	N       uint64  `json:"n"`
 	Sent    uint64  `json:"sent"` // of N, those that were sent
@@ -142,15 +146,13 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 			p.Host += k * float64(service)
 			service = 0
 		}
-		if s.cfg.connects {
-			var network time.Duration
-			for _, i := range s.cfg.network {
-				network += res.Phases[i]
-			}
-			network = min(network, service)
-			p.Network += k * float64(network)
-			service -= network
+		var network time.Duration
+		for _, i := range s.cfg.network {
+			network += res.Phases[i]
 		}
+		network = min(network, service)
+		p.Network += k * float64(network)
+		service -= network
 		if i := s.cfg.client; i >= 0 {
 			client := min(res.Phases[i], service)
 			p.Late += k * float64(client)
@@ -201,7 +203,6 @@ func (c *Config) findPhases() {
 			c.network = append(c.network, i)
 		}
 	}
-	c.connects = len(c.network) > 0
 }
 
 // attribution is the report's. What waited until the cut belongs to whom the others waited for.

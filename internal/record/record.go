@@ -52,9 +52,8 @@ type Config struct {
 	// Journal says that Second and Before are wanted: then what is open is counted by due.
 	Journal bool `json:"-"`
 
-	network  []int // indexes of the phases that are the network's
-	connects bool  // there are some
-	client   int   // index of clientPhase; negative: there is none
+	network []int // indexes of the phases that are the network's
+	client  int   // index of clientPhase; negative: there is none
 }
 
 // Grace is how long after the window's end an operation may still be sent before

@@ -8,9 +8,6 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// unsentShare is the part of what was due that may not be sent in time.
-const unsentShare = 0.01
-
 // remedy is what to do about a generator that is the bottleneck.
 const remedy = "lower the rate, free the CPU, or spread the run with --shard"
 
@@ -73,7 +70,7 @@ func (o *Operations) late(r *takt.Report) {
 
 // unsent: more than 1 % of what was due was not sent in time although a connection was free.
 func (o *Operations) unsent(r *takt.Report) {
-	if due := r.Counts.Scheduled; float64(o.Unsent) > unsentShare*float64(due) {
+	if due := r.Counts.Scheduled; float64(o.Unsent) > LateShare*float64(due) {
 		invalid(r, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; lower the rate or spread the run with --shard", o.Unsent, due)
 	}
 }

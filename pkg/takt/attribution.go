@@ -52,8 +52,8 @@ func (a Attribution) Whole() (p Parts) {
 
 // Slowest has the slowest operations, at least that share of all: whole slices. From is the
 // response time, in microseconds, from which on operations are in it.
-func (a Attribution) Slowest(share float64) (from float64, operations uint64, p Parts) {
-	var all uint64
+func (a Attribution) Slowest(share float64) (from float64, p Parts) {
+	var all, operations uint64
 	for _, s := range a.Slices {
 		all += s.Operations
 	}
@@ -64,5 +64,5 @@ func (a Attribution) Slowest(share float64) (from float64, operations uint64, p 
 			break
 		}
 	}
-	return from, operations, p
+	return from, p
 }
