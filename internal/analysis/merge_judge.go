@@ -30,7 +30,7 @@ func judgeWhole(whole *takt.Report, list []shard, missing *MissingShardsError, s
 	whole.Warnings = []takt.Warning{}
 	if missing != nil {
 		whole.Verdict = takt.Invalid
-		mergeWarn(whole, "shards_missing", "%s missing: these are the figures of %d of %d parts of the load, and are not compared with others", missing.subject(), len(list), list[0].n)
+		whole.Warn("shards_missing", "%s missing: these are the figures of %d of %d parts of the load, and are not compared with others", missing.subject(), len(list), list[0].n)
 	}
 	first, last := starts(list)
 	judgeStarts(whole, last.Sub(first))
@@ -42,7 +42,7 @@ func judgeWhole(whole *takt.Report, list []shard, missing *MissingShardsError, s
 		}
 	}
 	if n := whole.Counts.Dropped; n > 0 {
-		mergeWarn(whole, "dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
+		whole.Warn("dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
 	}
 	said := unitedWarnings(list)
 	judgeLimits(whole, said)
@@ -61,7 +61,7 @@ func judgeStarts(whole *takt.Report, apart time.Duration) {
 	if apart.Seconds() > apartPart*whole.DurationS {
 		whole.Verdict = takt.Invalid
 	}
-	mergeWarn(whole, "shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", apart.Round(time.Millisecond))
+	whole.Warn("shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", apart.Round(time.Millisecond))
 }
 
 // judgeEnds: the target bears the whole load only until the first shard ends. The rule is
@@ -92,7 +92,7 @@ func judgeEnds(whole *takt.Report, list []shard) {
 	if len(cut) > 1 {
 		subject = "shards " + strings.Join(cut, ", ") + " were"
 	}
-	mergeWarn(whole, "shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(whole.DurationS))
+	whole.Warn("shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(whole.DurationS))
 }
 
 func inSeconds(s float64) time.Duration {
@@ -113,7 +113,7 @@ func warnDifferent(whole *takt.Report, list []shard) {
 		versions[v] = append(versions[v], s.Schedule.Shard)
 	}
 	if len(versions) > 1 {
-		mergeWarn(whole, "shards_differ", "the shards are of several versions, which may count in different ways: %s", withShards(versions))
+		whole.Warn("shards_differ", "the shards are of several versions, which may count in different ways: %s", withShards(versions))
 	}
 	labels := map[string][]string{}
 	for _, s := range list {
@@ -123,7 +123,7 @@ func warnDifferent(whole *takt.Report, list []shard) {
 	}
 	maps.DeleteFunc(labels, func(_ string, names []string) bool { return len(names) == len(list) })
 	if len(labels) > 0 {
-		mergeWarn(whole, "shards_differ", "the whole has labels that only some of the shards have: %s", withShards(labels))
+		whole.Warn("shards_differ", "the whole has labels that only some of the shards have: %s", withShards(labels))
 	}
 }
 
@@ -144,7 +144,7 @@ func judgeLimits(whole *takt.Report, said []takt.Warning) {
 		return
 	}
 	whole.Verdict = takt.Invalid
-	mergeWarn(whole, "host_limit", "%d operations (%.2g %%) failed at limits of the generators' hosts, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
+	whole.Warn("host_limit", "%d operations (%.2g %%) failed at limits of the generators' hosts, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 }
 
 func judgeLag(whole *takt.Report, said []takt.Warning, response, lag *hist.Histogram) {
@@ -154,12 +154,12 @@ func judgeLag(whole *takt.Report, said []takt.Warning, response, lag *hist.Histo
 	l := verdict.Of(response, lag)
 	if l.Bottleneck() && whole.Verdict == takt.Valid {
 		whole.Verdict = takt.Invalid
-		mergeWarn(whole, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
+		whole.Warn("generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
 			l.Late, 100*l.Share, l.Bound)
 	}
 	known := slices.ContainsFunc(said, func(w takt.Warning) bool { return w.Code == "generator_late" })
 	if l.Doubtful() && !known {
-		mergeWarn(whole, "generator_late", "the generators were late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
+		whole.Warn("generator_late", "the generators were late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
 	}
 }
 
@@ -191,8 +191,4 @@ func unitedWarnings(list []shard) []takt.Warning {
 		}
 	}
 	return all
-}
-
-func mergeWarn(r *takt.Report, code, format string, args ...any) {
-	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 }

@@ -148,7 +148,7 @@ func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked
 // advise says what may help an invalid run.
 func (m *loops) advise(rep *takt.Report) {
 	if n := m.connections(); rep.Verdict == takt.Invalid && m.opt.Connections == 0 && n > blindMost {
-		warn(rep, "many_connections", "the pool grew to %d connections, which take generator and target time to make and to serve; bound it with --connections: operations wait for one then, and the wait counts as response time", n)
+		rep.Warn("many_connections", "the pool grew to %d connections, which take generator and target time to make and to serve; bound it with --connections: operations wait for one then, and the wait counts as response time", n)
 	}
 }
 

@@ -59,7 +59,7 @@ func (o *Observed) warn(rep *takt.Report, scrub func(string) string) {
 	if scrub != nil {
 		o.sample = scrub(o.sample)
 	}
-	warn(rep, "unsolicited", "the target sent bytes on %d idle connections, which no request had asked for; takt closed these connections, and no operation failed for it. The first bytes were %q", o.n, o.sample)
+	rep.Warn("unsolicited", "the target sent bytes on %d idle connections, which no request had asked for; takt closed these connections, and no operation failed for it. The first bytes were %q", o.n, o.sample)
 }
 
 type observedKey struct{}

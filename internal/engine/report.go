@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/taktload/takt/internal/proc"
@@ -33,13 +32,13 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	r.flow.observed.warn(rep, r.plan.Scrub)
 	r.clock(rep)
 	if n := r.flow.disbelieved.Load(); n > 0 {
-		warn(rep, "arrived", "of %d operations the driver says that the answer came before they were sent, or after it was read: that cannot be, and is not believed; correct what sets Result.Arrived", n)
+		rep.Warn("arrived", "of %d operations the driver says that the answer came before they were sent, or after it was read: that cannot be, and is not believed; correct what sets Result.Arrived", n)
 	}
 	if f := r.plan.Driver.Finish; f != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 		defer cancel()
 		if err := f(ctx, rep); err != nil {
-			warn(rep, "finish", "the driver could not complete its part of the report: %v", err)
+			rep.Warn("finish", "the driver could not complete its part of the report: %v", err)
 		}
 	}
 	return rep, nil
@@ -52,7 +51,7 @@ func (r *run) closed() bool { return !r.receiveOnly() && r.plan.Closed() }
 // asides reports what the flow counts beside the operations.
 func asides(rep *takt.Report, late, received uint64) {
 	if late > 0 {
-		warn(rep, "list_late", "operations waited %d times for the list that they come from: that time is in response time, and neither the target's nor the generator's", late)
+		rep.Warn("list_late", "operations waited %d times for the list that they come from: that time is in response time, and neither the target's nor the generator's", late)
 	}
 	if received > 0 {
 		rep.Extra["received"] = received
@@ -66,7 +65,7 @@ const clientMost = 15 // µs
 // clientTime warns of a client that is slow to write a request.
 func clientTime(rep *takt.Report) {
 	if p50 := rep.Latency[NetPhases[phaseClient]].P50; p50 > clientMost {
-		warn(rep, "client_time", "service time includes %.0f µs of takt's own client at the median, from sent until the request is written; the loop mode needs none, and takt's own client less than net/http", p50)
+		rep.Warn("client_time", "service time includes %.0f µs of takt's own client at the median, from sent until the request is written; the loop mode needs none, and takt's own client less than net/http", p50)
 	}
 }
 
@@ -77,7 +76,7 @@ func (r *run) clock(rep *takt.Report) {
 	if r.wall.Steps == 0 || r.plan.NewWaiter != nil {
 		return
 	}
-	warn(rep, "clock_step", "the wall clock was set during the run, by %v: answers that came just then count as received when takt read them; durations do not depend on that clock, dates do", r.wall.Moved.Round(time.Microsecond))
+	rep.Warn("clock_step", "the wall clock was set during the run, by %v: answers that came just then count as received when takt read them; durations do not depend on that clock, dates do", r.wall.Moved.Round(time.Microsecond))
 }
 
 // lastInterval shows what came after the last full second.
@@ -113,7 +112,7 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 		h.Loops, h.Worked = m.describe(rep, used.Wall)
 	}
 	if o := &r.plan.Options; !r.plan.loops() && (o.paced() || o.Loops > 0) {
-		warn(rep, "no_loop", "--pacing, --max-lag and --loops are for the loop mode, and this run was in %s mode", rep.Generator.Engine)
+		rep.Warn("no_loop", "--pacing, --max-lag and --loops are for the loop mode, and this run was in %s mode", rep.Generator.Engine)
 	}
 	spent(rep, used, h)
 	if loops {
@@ -131,16 +130,12 @@ func spent(rep *takt.Report, used proc.Span, h verdict.Host) {
 	h.Ran, h.Waited, h.Throttled, h.Wall = used.CPU, used.Waited, used.Throttled, used.Wall
 	h.Judge(rep)
 	if g.Stolen > 2 {
-		warn(rep, "steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", g.Stolen)
+		rep.Warn("steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", g.Stolen)
 	}
 	if used.Share(used.Throttled) > 0.01 {
-		warn(rep, "throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled.Round(time.Millisecond))
+		rep.Warn("throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled.Round(time.Millisecond))
 	}
 	if used.GCPauseMax > time.Millisecond {
-		warn(rep, "gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)
+		rep.Warn("gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)
 	}
-}
-
-func warn(rep *takt.Report, code, format string, args ...any) {
-	rep.Warnings = append(rep.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 }

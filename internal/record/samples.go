@@ -92,6 +92,6 @@ func (r *Recorder) rowsReport(rep *takt.Report) {
 	n := r.skipped()
 	rep.Extra["samples_skipped"] = n
 	if n > 0 {
-		warn(rep, "samples_skipped", "%d of %d operations have no row in the outputs of one row per operation: they ended faster than the rows were written; all other figures hold them; write to a faster disk, or lower the rate", n, rep.Counts.Scheduled)
+		rep.Warn("samples_skipped", "%d of %d operations have no row in the outputs of one row per operation: they ended faster than the rows were written; all other figures hold them; write to a faster disk, or lower the rate", n, rep.Counts.Scheduled)
 	}
 }

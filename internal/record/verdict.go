@@ -1,8 +1,6 @@
 package record
 
 import (
-	"fmt"
-
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -23,7 +21,3 @@ func (r *Recorder) judge(rep *takt.Report, e End) {
 // Stamped reports whether answers had been there before they were read, of operations so
 // far: then the operations tell themselves whether the generator was slow.
 func (r *Recorder) Stamped() bool { return r.total.all.Generator > 0 }
-
-func warn(rep *takt.Report, code, format string, args ...any) {
-	rep.Warnings = append(rep.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
-}

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/taktload/takt/pkg/hist"
@@ -32,7 +31,7 @@ func (o *Operations) Judge(r *takt.Report) {
 			n.Scheduled, n.OK, n.Failed, n.Dropped, n.Unfinished)
 	}
 	if o.Closed {
-		warn(r, "closed_loop", "closed loop: the next operation waits for the last answer, so the time in which the target stalls is missing from the percentiles; give --rate for what users feel")
+		r.Warn("closed_loop", "closed loop: the next operation waits for the last answer, so the time in which the target stalls is missing from the percentiles; give --rate for what users feel")
 	} else if !o.ReceiveOnly {
 		o.late(r)
 		o.unsent(r)
@@ -40,10 +39,10 @@ func (o *Operations) Judge(r *takt.Report) {
 	}
 	limits(r)
 	if n.Dropped > 0 {
-		warn(r, "dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n.Dropped)
+		r.Warn("dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n.Dropped)
 	}
 	if o.Clamped > 0 {
-		warn(r, "clamped", "%d latencies were outside %v to %v and count as the nearer end", o.Clamped, hist.Lowest, hist.Highest)
+		r.Warn("clamped", "%d latencies were outside %v to %v and count as the nearer end", o.Clamped, hist.Lowest, hist.Highest)
 	}
 }
 
@@ -64,7 +63,7 @@ func (o *Operations) late(r *takt.Report) {
 		invalid(r, "generator_backlog", "the generator was the bottleneck: it had stood still, and %d of %d operations waited for a connection behind its backlog and were sent more than %v late; "+remedy, n, due, l.Bound)
 	}
 	if l.Doubtful() {
-		warn(r, "generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
+		r.Warn("generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
 	}
 }
 
@@ -92,7 +91,7 @@ func limits(r *takt.Report) {
 		r.Verdict = takt.Invalid
 	}
 	if l.Failed > 0 {
-		warn(r, "host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
+		r.Warn("host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 	}
 }
 
@@ -126,12 +125,12 @@ func (h Host) Judge(r *takt.Report) {
 		if !h.Closed {
 			r.Verdict = takt.Invalid
 		}
-		warn(r, "generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
+		r.Warn("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
 	}
 	switch {
 	case h.Closed:
 		if h.CPU > busyMost {
-			warn(r, "generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", 100*h.CPU)
+			r.Warn("generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", 100*h.CPU)
 		}
 	case r.Rate.Intended == nil:
 	case r.Rate.Achieved >= shortRate**r.Rate.Intended:
@@ -153,9 +152,5 @@ func achieved(r *takt.Report) float64 { return 100 * r.Rate.Achieved / *r.Rate.I
 
 func invalid(r *takt.Report, code, format string, args ...any) {
 	r.Verdict = takt.Invalid
-	warn(r, code, format, args...)
-}
-
-func warn(r *takt.Report, code, format string, args ...any) {
-	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+	r.Warn(code, format, args...)
 }

@@ -187,6 +187,11 @@ type Warning struct {
 	Message string `json:"message"`
 }
 
+// Warn adds a warning. format and args are those of fmt.Sprintf.
+func (r *Report) Warn(code, format string, args ...any) {
+	r.Warnings = append(r.Warnings, Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
 // Warned reports whether r has a warning of that code.
 func (r *Report) Warned(code string) bool {
 	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })

@@ -2,7 +2,6 @@ package apm
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -137,14 +136,11 @@ func (s *serviceTime) describe(m map[string]any) {
 }
 
 func (p *plan) warn(r *takt.Report, s *tally) {
-	warn := func(code, format string, args ...any) {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
-	}
 	if p.largest > eventLimit {
-		warn("event_size", "the largest event has %d bytes, and apm-server takes %d unless max_event_size says otherwise; give fewer --frames", p.largest, eventLimit)
+		r.Warn("event_size", "the largest event has %d bytes, and apm-server takes %d unless max_event_size says otherwise; give fewer --frames", p.largest, eventLimit)
 	}
 	if sent, taken := s.events.Load(), s.accepted.Load(); taken < sent && s.refused.Load() == 0 && r.Counts.Failed == 0 {
-		warn("events_missing", "the server counted %d events of the %d in requests that it answered with 202", taken, sent)
+		r.Warn("events_missing", "the server counted %d events of the %d in requests that it answered with 202", taken, sent)
 	}
 }
 

@@ -42,7 +42,7 @@ func (r *run) uncommitted() (n uint64) {
 func (r *run) describeBacklog(rep *takt.Report) {
 	rep.Extra["backlog"] = r.backlog.messages
 	if r.backlog.work > mostWork {
-		warn(rep, "slow_consumer", "consumers fell behind: when the schedule ended %d messages waited for them, %.1f s of their work, and transfer times grow with the run; send fewer, or raise --consumers or --credit",
+		rep.Warn("slow_consumer", "consumers fell behind: when the schedule ended %d messages waited for them, %.1f s of their work, and transfer times grow with the run; send fewer, or raise --consumers or --credit",
 			r.backlog.messages, r.backlog.work.Seconds())
 	}
 }
@@ -55,6 +55,6 @@ func (r *run) describeOpen(rep *takt.Report) {
 	n := r.uncommitted()
 	rep.Extra["uncommitted"] = n
 	if n > 0 {
-		warn(rep, "uncommitted", "%d messages were received and not committed when the run ended: the broker has them again, perhaps; --ack batch commits more at once, and --drain waits longer", n)
+		rep.Warn("uncommitted", "%d messages were received and not committed when the run ended: the broker has them again, perhaps; --ack batch commits more at once, and --drain waits longer", n)
 	}
 }

@@ -17,7 +17,7 @@ func (r *run) describeBound(rep *takt.Report) {
 		return
 	}
 	intended := *rep.Rate.Intended
-	warn(rep, "pending_bound", "%.3g %% of the rate was sent: %s, and an acknowledgement took %.3g ms on average, which allows about %.0f/s; %.0f/s needs at least %.0f pending messages: raise --max-pending or --producers, or lower the rate",
+	rep.Warn("pending_bound", "%.3g %% of the rate was sent: %s, and an acknowledgement took %.3g ms on average, which allows about %.0f/s; %.0f/s needs at least %.0f pending messages: raise --max-pending or --producers, or lower the rate",
 		100*rep.Rate.Achieved/intended, r.o.boundWords(), 1e3*ack, float64(bound)/ack, intended, math.Ceil(intended*ack))
 }
 

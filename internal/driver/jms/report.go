@@ -2,7 +2,6 @@ package jms
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -23,10 +22,6 @@ const (
 	fromSent = "sent"
 )
 
-func warn(r *takt.Report, code, format string, args ...any) {
-	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
-}
-
 // finish implements takt.Driver.Finish: it ends the links, and gives the driver's part
 // of the report.
 func (r *run) finish(ctx context.Context, rep *takt.Report) error {
@@ -37,7 +32,7 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 	}
 	r.settle(ctx)
 	for _, fault := range r.disconnect(ctx) {
-		warn(rep, "subscription", "%v; remove it by hand", fault)
+		rep.Warn("subscription", "%v; remove it by hand", fault)
 	}
 	r.rest(rep)
 	rep.Extra["run"] = r.id.String()
@@ -51,11 +46,11 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 		r.describeReceipt(rep, c)
 	}
 	if names := r.ignored(); len(names) > 0 {
-		warn(rep, "url_options", "options of the URL that only CORE knows were ignored: %s", strings.Join(names, ", "))
+		rep.Warn("url_options", "options of the URL that only CORE knows were ignored: %s", strings.Join(names, ", "))
 	}
 	if err := r.why(); err != nil {
 		if r.o.sends { // else the engine says it
-			warn(rep, "broke_off", "the run ended before its time: %v", err)
+			rep.Warn("broke_off", "the run ended before its time: %v", err)
 		}
 		r.o.follower.fail()
 	}
@@ -120,7 +115,7 @@ func (r *run) describeCredit(rep *takt.Report) {
 	}
 	rep.Extra["no_credit"] = map[string]any{"spells": r.credit.spells, "total_s": r.credit.total.Seconds()}
 	if r.credit.total > time.Second/10 {
-		warn(rep, "no_credit", "the broker gave no credit %d times, for %.3f s in all: it took no messages then, and they waited for it",
+		rep.Warn("no_credit", "the broker gave no credit %d times, for %.3f s in all: it took no messages then, and they waited for it",
 			r.credit.spells, r.credit.total.Seconds())
 	}
 }
@@ -141,7 +136,7 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 		lost := expected - min(expected, t.ledger.Received)
 		rep.Extra["lost"] = lost
 		if lost > 0 {
-			warn(rep, "lost", "%d messages were acknowledged and not received by the end of the %s", lost, r.lossEnd())
+			rep.Warn("lost", "%d messages were acknowledged and not received by the end of the %s", lost, r.lossEnd())
 		}
 		return
 	}
@@ -181,7 +176,7 @@ func (t *tally) describeSkew(rep *takt.Report) {
 	}
 	rep.Extra["clock_skew_max_us"] = hist.Micros(t.least)
 	if t.skewed > 0 {
-		warn(rep, "clock_skew", "%d messages arrived before they were sent: this clock is behind the sender's by at least %v, and transfer times are too short by as much",
+		rep.Warn("clock_skew", "%d messages arrived before they were sent: this clock is behind the sender's by at least %v, and transfer times are too short by as much",
 			t.skewed, -t.least)
 	}
 }

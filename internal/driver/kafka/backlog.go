@@ -31,6 +31,6 @@ func (p *producer) describeBacklog(rep *takt.Report) {
 	if waited <= float64(writers*p.batchSize) || waited <= mostWaiting*due {
 		return
 	}
-	warn(rep, "writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are under way (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, or lower the rate",
+	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are under way (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, or lower the rate",
 		waited, due, 100*waited/due, writers, p.batchSize, len(p.workers), p.writers, p.batchSize)
 }

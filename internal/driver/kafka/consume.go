@@ -224,7 +224,7 @@ func (o *Consume) findLag(ctx context.Context, r *receiver, rep *takt.Report) {
 	}
 	ends, err := o.listOffsets(ctx, r.read(), offsetLatest, o.Committed)
 	if err != nil {
-		warn(rep, "lag", "the end of the log cannot be found, so lag is as of the last records that came: %v", err)
+		rep.Warn("lag", "the end of the log cannot be found, so lag is as of the last records that came: %v", err)
 		return
 	}
 	r.setEnds(ends)

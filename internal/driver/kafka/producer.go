@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -320,10 +319,6 @@ func (p *producer) lost(r *receiver) uint64 {
 	return p.acked - min(p.acked, received)
 }
 
-func warn(r *takt.Report, code, format string, args ...any) {
-	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
-}
-
 // describe is the driver's part of the report.
 func (p *producer) describe(r *takt.Report) {
 	extra := r.Extra
@@ -339,11 +334,11 @@ func (p *producer) describe(r *takt.Report) {
 		extra["connections_closed"] = n
 	}
 	if gone := p.gone.Load(); gone != nil {
-		warn(r, "broke_off", "the run ended before its time: %v", *gone)
+		r.Warn("broke_off", "the run ended before its time: %v", *gone)
 	}
 	p.describeBacklog(r)
 	p.wire.describeTopic(r)
 	if g := p.graphite; g != nil && g.lost.Load() > 0 {
-		warn(r, "graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
+		r.Warn("graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
 	}
 }

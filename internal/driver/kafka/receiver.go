@@ -80,7 +80,7 @@ func (t *troubles) describe(rep *takt.Report) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.count > 0 {
-		warn(rep, "fetch_errors", "the consumer met %d errors and went on; the last one: %v", t.count, t.last)
+		rep.Warn("fetch_errors", "the consumer met %d errors and went on; the last one: %v", t.count, t.last)
 	}
 }
 
@@ -291,6 +291,6 @@ func (r *receiver) describe(rep *takt.Report) {
 	r.ledger.Describe(rep.Extra)
 	r.troubles.describe(rep)
 	if r.skewed > 0 {
-		warn(rep, "clock_skew", "%d records arrived before they were due: the clocks of sender and receiver differ, and transfer times are wrong by as much", r.skewed)
+		rep.Warn("clock_skew", "%d records arrived before they were due: the clocks of sender and receiver differ, and transfer times are wrong by as much", r.skewed)
 	}
 }

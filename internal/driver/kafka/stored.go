@@ -54,7 +54,7 @@ func (p *producer) describeStored(rep *takt.Report) {
 	}
 	s, closed, written := p.stored, p.wire.closed.Load(), total(p.meter.written())
 	if s.err != nil {
-		warn(rep, "stored", "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", written, s.err)
+		rep.Warn("stored", "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", written, s.err)
 	} else {
 		rep.Extra["stored"] = s.gained
 	}
@@ -62,10 +62,10 @@ func (p *producer) describeStored(rep *takt.Report) {
 		failOK(rep, s.missing, "written without acknowledgement, and not in the topic at the end"+closings(closed))
 	}
 	if closed > 0 {
-		warn(rep, "connections_closed", "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; use --required-acks local to see why", connections(closed))
+		rep.Warn("connections_closed", "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; use --required-acks local to see why", connections(closed))
 	}
 	if s.gained > written {
-		warn(rep, "stored", "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", s.gained, written)
+		rep.Warn("stored", "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", s.gained, written)
 	}
 }
 

@@ -105,7 +105,7 @@ func (w *wire) describeTopic(rep *takt.Report) {
 		return
 	}
 	rep.Extra["partitions_added"] = n
-	warn(rep, "partitions_added", "%d partitions were added to the topic during the run; takt finds them within about %v, and records that others wrote to them before were received that much later", n, watchEvery)
+	rep.Warn("partitions_added", "%d partitions were added to the topic during the run; takt finds them within about %v, and records that others wrote to them before were received that much later", n, watchEvery)
 }
 
 // goneError is why a run cannot go on whose topic is not there any more.

@@ -98,7 +98,7 @@ func (o *Options) finish(r *takt.Report) {
 func (o *Options) warn(r *takt.Report, a *account) {
 	add := func(is bool, code, format string, args ...any) {
 		if is {
-			r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: fmt.Sprintf(format, args...)})
+			r.Warn(code, format, args...)
 		}
 	}
 	add(a.lines.Bad > 0, "bad_lines", "%d of %d lines could not be read and are not in the replay: %s", a.lines.Bad, a.lines.Lines, places(a.lines.Faults))
