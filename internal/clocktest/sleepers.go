@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -64,10 +65,24 @@ func init() {
 	}
 }
 
+// Watch starts sleepers on one core, for a run that disturbs the others on purpose. noise ends
+// them and says why the run cannot be judged; it is empty on a quiet machine.
+func Watch(t testing.TB, core int) (noise func() string) {
+	t.Helper()
+	s := sleepAs(t, exec.Command("taskset", "-c", strconv.Itoa(core), os.Args[0]))
+	return func() string { return s.stop().String() }
+}
+
 // sleep starts sleepers and returns when all of them have slept once.
 func sleep(t testing.TB) *Sleepers {
 	t.Helper()
-	s := &Sleepers{t: t, process: exec.Command(os.Args[0])}
+	return sleepAs(t, exec.Command(os.Args[0]))
+}
+
+// sleepAs starts sleepers by a command that runs this test binary.
+func sleepAs(t testing.TB, process *exec.Cmd) *Sleepers {
+	t.Helper()
+	s := &Sleepers{t: t, process: process}
 	s.process.Env, s.process.Stderr = append(os.Environ(), asSleepers+"=1"), os.Stderr
 	out, err := s.process.StdoutPipe()
 	if err != nil {

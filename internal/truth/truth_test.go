@@ -51,23 +51,32 @@ func binary(t *testing.T) string {
 func startTarget(t *testing.T, args ...string) (url string, stop func()) {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"target", "--addr", "127.0.0.1:0"}, args...)...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	url = address(t, cmd)
 	stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
 		_ = cmd.Wait()
 	})
 	t.Cleanup(stop)
-	line, err := bufio.NewReader(stderr).ReadString('\n')
+	return url, stop
+}
+
+// address starts a target and reads its URL.
+func address(t *testing.T, cmd *exec.Cmd) (url string) {
+	t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(strings.TrimPrefix(line, "takt target: ")), stop
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	if err != nil {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(line, "takt target: "))
 }
 
 // load runs takt http and returns its report.

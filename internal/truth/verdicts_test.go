@@ -1,7 +1,6 @@
 package truth_test
 
 import (
-	"bufio"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,9 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -55,9 +51,9 @@ func TestVerdicts(t *testing.T) {
 			continue
 		}
 		var r *takt.Report
-		quiet, noise := false, ""
+		noise := ""
 		for range 3 {
-			if r, quiet, noise = c.run(t); quiet {
+			if r, noise = c.run(t); noise == "" {
 				break
 			}
 		}
@@ -69,7 +65,7 @@ func TestVerdicts(t *testing.T) {
 		got, injected := p.Generator()/max(1e-12, p.Total()), c.injected(r)
 		line := fmt.Sprintf("%3d %-44s %-7s generator %5.1f %%, injected %5.1f %%, %s", i+1, c.name, r.Verdict, 100*got, 100*injected, codes(r))
 		switch {
-		case !quiet:
+		case noise != "":
 			noisy++
 			t.Logf("%s: not judged, %s", line, noise)
 			continue
@@ -169,19 +165,14 @@ func verdictCases() (all []verdictCase) {
 	return all
 }
 
-// run makes the run. It is quiet while plain sleeps on the core that is not disturbed end less
-// than 0.5 ms late, and the hypervisor takes less than 1 % of the time.
-func (c *verdictCase) run(t *testing.T) (r *takt.Report, quiet bool, noise string) {
+// run makes the run. noise says why it cannot be judged, by the core that is not disturbed.
+func (c *verdictCase) run(t *testing.T) (r *takt.Report, noise string) {
 	t.Helper()
 	url, server := c.serve(t)
 	defer end(server)
 	runCore, targetCore := "1", "0"
 	words := append([]string{"exec", "taskset", "-c", runCore, binary(t), "http", "--no-store", "--progress", "none", "-o", "json"}, c.args...)
-	script := c.shell
-	if script == "" {
-		script = ":"
-	}
-	cmd := exec.Command("sh", "-c", script+"; "+strings.Join(append(words, url), " "))
+	cmd := exec.Command("sh", "-c", c.shell+"\n"+strings.Join(append(words, url), " "))
 	out, err := os.CreateTemp(t.TempDir(), "report")
 	if err != nil {
 		t.Fatal(err)
@@ -204,10 +195,7 @@ func (c *verdictCase) run(t *testing.T) (r *takt.Report, quiet bool, noise strin
 	if c.quota > 0 {
 		defer throttle(t, cmd.Process.Pid, c.quota)()
 	}
-	before := proc.Self()
-	over := make(chan struct{})
-	late := make(chan time.Duration, 1)
-	go func() { late <- sleeps(calm, over) }()
+	watched := clocktest.Watch(t, calm)
 	if c.stop > 0 {
 		victim := server.Process
 		if c.bound {
@@ -219,9 +207,7 @@ func (c *verdictCase) run(t *testing.T) (r *takt.Report, quiet bool, noise strin
 		_ = victim.Signal(syscall.SIGCONT)
 	}
 	_ = cmd.Wait() // runs at a limit may end with 1
-	close(over)
-	p99 := <-late
-	span := proc.Self().Since(before)
+	noise = watched()
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -230,32 +216,19 @@ func (c *verdictCase) run(t *testing.T) (r *takt.Report, quiet bool, noise strin
 	if err := json.Unmarshal(text, r); err != nil {
 		t.Fatalf("%s: %v\n%s", c.name, err, text)
 	}
-	steal := span.Share(span.Steal)
-	return r, p99 < 500*time.Microsecond && steal < 0.01, fmt.Sprintf("sleeps ended %v late at p99, steal %.1f %%", p99.Round(time.Microsecond), 100*steal)
+	return r, noise
 }
 
 // serve starts the target on core 0.
 func (c *verdictCase) serve(t *testing.T) (url string, cmd *exec.Cmd) {
 	t.Helper()
-	args := append([]string{"-c", "0", binary(t), "target", "--addr", "127.0.0.1:0"}, c.target...)
-	secure := len(c.target) > 0 && c.target[0] == "TLS"
+	options := c.target
+	secure := len(options) > 0 && options[0] == "TLS"
 	if secure {
-		args = append([]string{"-c", "0", binary(t), "target", "--addr", "127.0.0.1:0"}, c.target[1:]...)
+		options = options[1:]
 	}
-	cmd = exec.Command("taskset", args...)
-	stderr, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	url = strings.TrimSpace(strings.TrimPrefix(line, "takt target: "))
-	if secure {
+	cmd = exec.Command("taskset", append([]string{"-c", "0", binary(t), "target", "--addr", "127.0.0.1:0"}, options...)...)
+	if url = address(t, cmd); secure {
 		url = secured(t, url)
 	}
 	return url, cmd
@@ -279,31 +252,6 @@ func throttle(t *testing.T, pid, percent int) func() {
 		}
 	}
 	return func() { _ = os.Remove(dir) }
-}
-
-// sleeps is how late sleeps of 1 ms end at p99, on that core, until over.
-func sleeps(core int, over <-chan struct{}) time.Duration {
-	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-	var set unix.CPUSet
-	set.Set(core)
-	_ = unix.SchedSetaffinity(0, &set)
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	var late []time.Duration
-	for {
-		select {
-		case <-over:
-			if len(late) == 0 {
-				return 0
-			}
-			slices.Sort(late)
-			return late[len(late)*99/100]
-		default:
-		}
-		begun := time.Now()
-		ts := unix.NsecToTimespec(int64(time.Millisecond))
-		_ = unix.Nanosleep(&ts, nil)
-		late = append(late, time.Since(begun)-time.Millisecond)
-	}
 }
 
 // secured serves TLS in front of a plain server, until the test ends.
