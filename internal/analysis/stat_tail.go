@@ -14,8 +14,8 @@ type tail struct {
 	bound  float64 // the tolerance: which of the two leads depends on it
 }
 
-// lead is the shift that decides: the clearer one of those that say worse, else the one that is
-// less sure of no worse.
+// lead is the shift that decides: of the shifts that say worse the clearer one, else the shift
+// that is less sure of no worse.
 func (t tail) lead() shift {
 	pooled, each := t.pooled.estimate() > t.bound, t.each.estimate() > t.bound
 	clearer := t.each.p(t.bound) < t.pooled.p(t.bound)

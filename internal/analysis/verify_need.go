@@ -94,7 +94,7 @@ func cautious(off, se float64) float64 { return max(off-se/2, se) }
 type need struct {
 	n      int  // enough in nineteen of twenty cases; of runs, in nine of ten if the difference stays
 	likely int  // enough in nine of ten cases if the difference stays as it is
-	least  bool // n is the least number that can prove anything, since those that there are cannot
+	least  bool // n is the least number that can prove anything: the runs so far are too few
 	clear  bool // least, and enough for a difference as large as the one so far
 }
 

@@ -93,9 +93,8 @@ func (l *collate) run(ctx context.Context) error {
 // errAgain says that runs were left out or rejudged, so the tables must be made anew.
 var errAgain = errors.New("runs have changed")
 
-// proven makes the tables of runs whose rows and reports are true. Reports of which
-// histograms are merged are all checked; of the other runs that are shown, the newest of
-// each row.
+// proven makes the tables of runs whose rows and reports are true. It checks each report whose
+// histograms are merged, and the newest run of each other row that is shown.
 func (l *collate) proven(ctx context.Context, st store.Store, list []analysis.Run) (analysis.Collation, error) {
 	p := newProof(st, l.env.Stderr)
 	for {

@@ -203,7 +203,7 @@ func (s *sleeper) woke(now time.Duration) {
 	}
 }
 
-// addTo adds the sleeps that ended, and those that should have ended by now: a thread that
+// addTo adds the sleeps that ended, and the sleeps that should have ended: a thread that
 // gets no core at all would otherwise look punctual.
 func (s *sleeper) addTo(all *hist.Histogram, now time.Duration) {
 	s.mu.Lock()

@@ -2,8 +2,8 @@ package engine
 
 import "sync"
 
-// group is the goroutines of a mode, which its end waits for: a sync.WaitGroup by which a
-// simulator can wait, too.
+// group waits for the goroutines of a mode when it ends, like a sync.WaitGroup. It waits by its
+// world, so a simulator can wait for them, too.
 type group struct {
 	world World
 	mu    sync.Mutex

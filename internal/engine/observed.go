@@ -27,7 +27,8 @@ type Observed struct {
 	rtt    atomic.Int64 // ns, the least; 0: not known
 }
 
-// pathsMeasured is of how many connections the kernel is asked for the round trip.
+// pathsMeasured is the number of connections, of each loop and of all workers, whose round trip
+// is read from the kernel.
 const pathsMeasured = 16
 
 // Path tells how long a round trip to the target takes, as the kernel measured it while it

@@ -291,7 +291,7 @@ func (w *worker) perform() bool {
 	return w.p.again(w, done)
 }
 
-// lagNoted is from which delay on an operation is told to the backlog.
+// lagNoted is the delay above which the backlog is told of an operation.
 const lagNoted = 100 * time.Microsecond
 
 // note tells the backlog of an operation that was not sent when it was due, and of the next

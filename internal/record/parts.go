@@ -32,7 +32,7 @@ type Backlog struct {
 	debt     time.Duration // the latest operations could have been sent so much earlier
 }
 
-// starved is the part of the connections that have to be free.
+// starved is the part of the connections that has to be free at once in a standstill.
 const starved = 0.75
 
 // Note sets e.Behind. It is called once for each operation that was sent, roughly in the order
@@ -73,8 +73,8 @@ func (e *Event) wait() time.Duration { return max(0, e.Free-max(e.Due, e.Ready))
 // input is how long the operation waited for the list that it comes from.
 func (e *Event) input() time.Duration { return max(0, min(e.Ready, e.Free)-e.Due) }
 
-// ringShare is from which part on of a connection's time, between an answer and the next one,
-// the generator's is why operations wait for connections. It is the quarter of verdict.Held.
+// ringShare is the part of a connection's time, from one answer to the next, that the generator
+// may use. Above it the generator is why operations wait. It is the quarter of verdict.Held.
 const ringShare = 0.25
 
 // behind is how long the operation waited for a connection by the generator's fault: behind its

@@ -42,8 +42,8 @@ type world struct {
 	order   uint64    // of events at the same instant
 	threads []*thread // that have not ended
 	alive   int       // those of them that belong to the run
-	queue   queue     // those that go on at a known instant, but for the current one
-	asking  []*thread // those that wait for something that has to be asked for
+	queue   queue     // threads that continue at a known instant, without the current one
+	asking  []*thread // threads that wait for a condition, which is polled
 	ends    []*ending // contexts, and what waits for their end
 	spawned int
 	cur     *thread
