@@ -13,13 +13,13 @@ import (
 // Usage is what this process and its machine have used so far.
 type Usage struct {
 	At        time.Time
-	CPU       time.Duration // user and system time of this process
-	MaxRSS    int64         // bytes, the highest so far
-	Steal     time.Duration // of all CPUs: taken by the hypervisor
-	Idle      time.Duration // of all CPUs: nothing to do
-	Throttled time.Duration // of the cgroups: held back by their CPU quotas
-	Waited    time.Duration // of this process's threads: ready to run, without a core
-	GC        debug.GCStats // cycles and pauses
+	CPU       time.Duration            // user and system time of this process
+	MaxRSS    int64                    // bytes, the highest so far
+	Steal     time.Duration            // of all CPUs: taken by the hypervisor
+	Idle      time.Duration            // of all CPUs: nothing to do
+	Throttled time.Duration            // of the cgroups: held back by their CPU quotas
+	Waited    map[string]time.Duration // of this process's threads, by id: ready to run, without a core
+	GC        debug.GCStats            // cycles and pauses
 }
 
 // Self reads the usage of this process.
@@ -48,13 +48,18 @@ type Span struct {
 }
 
 // Since is what was used from before to u. Pauses older than the 256 that the
-// runtime remembers are not looked at.
+// runtime remembers are not looked at. A thread counts in Waited if it still ran at u.
+// The kernel's counters of idle and waiting times can step back a little: each CPU has
+// a clock of its own, and iowait moves with its task. A counter that stepped back says
+// nothing of its span, so it counts as 0.
 func (u Usage) Since(before Usage) Span {
 	s := Span{
 		Wall: u.At.Sub(before.At), CPU: u.CPU - before.CPU,
-		Steal: u.Steal - before.Steal, Idle: u.Idle - before.Idle, Throttled: u.Throttled - before.Throttled,
-		Waited: u.Waited - before.Waited,
+		Steal: max(0, u.Steal-before.Steal), Idle: max(0, u.Idle-before.Idle), Throttled: max(0, u.Throttled-before.Throttled),
 		MaxRSS: u.MaxRSS, GCCycles: uint32(u.GC.NumGC - before.GC.NumGC),
+	}
+	for id, waited := range u.Waited {
+		s.Waited += max(0, waited-before.Waited[id])
 	}
 	for i := range min(int(s.GCCycles), len(u.GC.Pause)) {
 		s.GCPauseMax = max(s.GCPauseMax, u.GC.Pause[i])

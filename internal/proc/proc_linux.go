@@ -42,17 +42,18 @@ func stat() (steal, idle time.Duration) {
 	return figure(8), figure(4) + figure(5)
 }
 
-// waited adds up the second figure of each thread's schedstat.
-func waited() (sum time.Duration) {
+// waited is the second figure of each thread's schedstat, by the thread's id.
+func waited() map[string]time.Duration {
 	files, _ := filepath.Glob("/proc/self/task/*/schedstat") // the pattern is a good one
+	threads := make(map[string]time.Duration, len(files))
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		if f := strings.Fields(string(b)); err == nil && len(f) > 1 {
 			n, _ := strconv.ParseInt(f[1], 10, 64) // the kernel writes numbers
-			sum += time.Duration(n)
+			threads[filepath.Base(filepath.Dir(file))] = time.Duration(n)
 		}
 	}
-	return sum
+	return threads
 }
 
 func cpuModel() string {

@@ -47,6 +47,16 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// A thread that ended, or a counter of the kernel that stepped back, makes no span negative.
+func TestSince(t *testing.T) {
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	before := Usage{Steal: ms(40), Idle: ms(900), Throttled: ms(9), Waited: map[string]time.Duration{"1": ms(5), "2": ms(70), "3": ms(8)}}
+	after := Usage{Steal: ms(30), Idle: ms(890), Throttled: ms(0), Waited: map[string]time.Duration{"1": ms(7), "3": ms(6), "4": ms(20)}}
+	if s := after.Since(before); s.Waited != ms(22) || s.Steal != 0 || s.Idle != 0 || s.Throttled != 0 {
+		t.Errorf("%+v, want only the 2 ms of thread 1 and the 20 ms of thread 4", s)
+	}
+}
+
 func TestShare(t *testing.T) {
 	s := Span{Wall: 2 * time.Second, Steal: time.Duration(runtime.NumCPU()) * time.Second}
 	if got := s.Share(s.Steal); got != 0.5 {
