@@ -63,6 +63,7 @@ func mergeGenerators(list []shard) takt.Generator {
 		all.GCPauseMaxUS = max(all.GCPauseMaxUS, g.GCPauseMaxUS)
 		all.WaitedS += g.WaitedS
 		all.ThrottledS += g.ThrottledS
+		all.Retransmits += g.Retransmits
 		all.Stolen = max(all.Stolen, g.Stolen)
 		all.NoiseFloorUS = max(all.NoiseFloorUS, g.NoiseFloorUS)
 	}

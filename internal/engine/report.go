@@ -125,6 +125,7 @@ func spent(rep *takt.Report, used proc.Span, h verdict.Host) {
 	g := &rep.Generator
 	g.WaitedS, g.ThrottledS = used.Waited.Seconds(), used.Throttled.Seconds()
 	g.CPUS, g.MaxRSS, g.GCCycles, g.GCPauseMaxUS = used.CPU.Seconds(), used.MaxRSS, used.GCCycles, float64(used.GCPauseMax)/1e3
+	g.Retransmits = used.Resent
 	g.Stolen = 100 * used.Share(used.Steal)
 	h.CPU, h.Idle = used.Share(used.CPU), used.Share(used.Idle)
 	h.Ran, h.Waited, h.Throttled, h.Wall = used.CPU, used.Waited, used.Throttled, used.Wall
@@ -134,6 +135,9 @@ func spent(rep *takt.Report, used proc.Span, h verdict.Host) {
 	}
 	if used.Share(used.Throttled) > 0.01 {
 		rep.Warn("throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled.Round(time.Millisecond))
+	}
+	if sent := rep.Counts.Sent; verdict.Retransmitted(used.Resent, sent) {
+		rep.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target took none, and latencies hold the timeouts of TCP. All processes of this network namespace count", used.Resent, sent)
 	}
 	if used.GCPauseMax > time.Millisecond {
 		rep.Warn("gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)

@@ -19,6 +19,7 @@ type Usage struct {
 	Idle      time.Duration            // of all CPUs: nothing to do
 	Throttled time.Duration            // of the cgroups: held back by their CPU quotas
 	Waited    map[string]time.Duration // of this process's threads, by id: ready to run, without a core
+	Resent    uint64                   // TCP segments that this network namespace has sent again
 	GC        debug.GCStats            // cycles and pauses
 }
 
@@ -28,7 +29,7 @@ func Self() Usage {
 	u.CPU, u.MaxRSS = rusage()
 	u.Steal, u.Idle = stat()
 	u.Throttled = throttled("/")
-	u.Waited = waited()
+	u.Waited, u.Resent = waited(), resent("/")
 	debug.ReadGCStats(&u.GC)
 	return u
 }
@@ -44,6 +45,7 @@ type Span struct {
 	Wall, CPU, Steal, Idle, Throttled, Waited time.Duration
 	MaxRSS                                    int64
 	GCCycles                                  uint32
+	Resent                                    uint64
 	GCPauseMax                                time.Duration
 }
 
@@ -56,7 +58,7 @@ func (u Usage) Since(before Usage) Span {
 	s := Span{
 		Wall: u.At.Sub(before.At), CPU: u.CPU - before.CPU,
 		Steal: max(0, u.Steal-before.Steal), Idle: max(0, u.Idle-before.Idle), Throttled: max(0, u.Throttled-before.Throttled),
-		MaxRSS: u.MaxRSS, GCCycles: uint32(u.GC.NumGC - before.GC.NumGC),
+		MaxRSS: u.MaxRSS, GCCycles: uint32(u.GC.NumGC - before.GC.NumGC), Resent: u.Resent - min(u.Resent, before.Resent),
 	}
 	for id, waited := range u.Waited {
 		s.Waited += max(0, waited-before.Waited[id])

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,6 +55,29 @@ func waited() map[string]time.Duration {
 		}
 	}
 	return threads
+}
+
+// resent is RetransSegs of the counters of TCP, which stand below a line with their names.
+func resent(root string) (segments uint64) {
+	b, err := os.ReadFile(filepath.Join(root, "proc/self/net/snmp"))
+	if err != nil {
+		return 0
+	}
+	var names []string
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 0 || f[0] != "Tcp:":
+		case names == nil:
+			names = f
+		default:
+			if i := slices.Index(names, "RetransSegs"); i > 0 && i < len(f) {
+				segments, _ = strconv.ParseUint(f[i], 10, 64) // the kernel writes numbers
+			}
+			return segments
+		}
+	}
+	return 0
 }
 
 func cpuModel() string {

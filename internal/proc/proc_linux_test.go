@@ -47,6 +47,24 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TCP's counters are found by their names; a file without them says nothing.
+func TestResent(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"Ip: InReceives\nIp: 9\nTcp: MaxConn InSegs RetransSegs InErrs\nTcp: -1 20 17 3\n": 17,
+		"Tcp: InSegs\nTcp: 5\n":         0,
+		"Tcp: RetransSegs\n":            0,
+		"Tcp: InSegs RetransSegs\nTcp:": 0,
+	} {
+		root := tree(t, map[string]string{"proc/self/net/snmp": text})
+		if got := resent(root); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+	if got := resent(t.TempDir()); got != 0 {
+		t.Errorf("without the file: %d", got)
+	}
+}
+
 // A thread that ended, or a counter of the kernel that stepped back, makes no span negative.
 func TestSince(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -8,6 +8,7 @@ func rusage() (cpu time.Duration, maxRSS int64) { return 0, 0 }
 func stat() (steal, idle time.Duration)         { return 0, 1 << 62 }
 func waited() map[string]time.Duration          { return nil }
 func throttled(string) time.Duration            { return 0 }
+func resent(string) uint64                      { return 0 }
 func cpuModel() string                          { return "" }
 
 // OpenFiles is not known here.

@@ -33,3 +33,14 @@ func TestOfLimits(t *testing.T) {
 		}
 	}
 }
+
+func TestRetransmitted(t *testing.T) {
+	for _, c := range []struct {
+		segments, sent uint64
+		want           bool
+	}{{9, 1, false}, {10, 0, true}, {10, 10_000, false}, {11, 10_000, true}} {
+		if got := Retransmitted(c.segments, c.sent); got != c.want {
+			t.Errorf("%d segments, %d operations: %v", c.segments, c.sent, got)
+		}
+	}
+}

@@ -176,6 +176,7 @@ type Generator struct {
 	Stolen       float64 `json:"stolen_percent,omitempty"` // of the CPU time of all cores, by the hypervisor
 	WaitedS      float64 `json:"waited_s,omitempty"`       // its threads were ready and waited for a core, together
 	ThrottledS   float64 `json:"throttled_s,omitempty"`    // its cgroup had used up its CPU quota
+	Retransmits  uint64  `json:"retransmits,omitempty"`    // TCP segments that this network namespace sent again, of all processes
 	Cores        int     `json:"cores"`
 	HostClass    string  `json:"host_class"`               // runs on hosts of one class can be compared
 	NoiseFloorUS float64 `json:"noise_floor_us,omitempty"` // only when calibrated
