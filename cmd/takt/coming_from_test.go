@@ -70,7 +70,7 @@ func testFaults(t *testing.T, c comparison) {
 		{flags + outputs + "| `A:` | `--max-flight` |\n", "x: --max-flight: takt http has no such flag"},
 		{flags + outputs + "| `A:` | `-t 0` |\n", "x: -t 0: takt: --timeout and --connect-timeout must be above 0"},
 		{flags + outputs + "| `A:` | `bench.Velocity` |\n", "x: bench.Velocity: no such name in pkg/bench"},
-		{flags + outputs + "| `A:` | `jq . \\| takt http --rate 5/q http://h/` |\n", "x: takt http --rate 5/q http://h/: takt: rate \"5/q\": unknown unit"},
+		{flags + outputs + "| `A:` | `jq . \\| takt http --rate 5/q http://h/` |\n", "x: takt http --rate 5/q http://h/: takt: bad --rate: rate \"5/q\": unknown unit"},
 		{flags + outputs + "| `A:` | `takt report run.json` |\n", "x: takt report run.json: takt: unknown command"},
 		{flags + outputs + "| `A:` | rate |\n\n| switch | takt |\n|---|---|\n", "x: | switch | takt |: unknown head of a table"},
 		{flags + outputs + "| `A:` | rate |\n\n## y\n", "y: a section without a list of facts"},

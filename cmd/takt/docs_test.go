@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/target"
@@ -185,7 +186,7 @@ func (d *doc) listen(args []string) {
 	d.t.Helper()
 	d.stop()
 	var o target.Options
-	fs := flag.NewFlagSet("target", flag.ContinueOnError)
+	fs := pflag.NewFlagSet("target", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	if err := fs.Parse(args); err != nil {
 		d.t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
@@ -112,7 +112,7 @@ func cmdBeside(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func targetOptions(ts *testscript.TestScript, args []string) (o target.Options) {
-	fs := flag.NewFlagSet("target", flag.ContinueOnError)
+	fs := pflag.NewFlagSet("target", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	ts.Check(fs.Parse(args))
 	return o

@@ -271,27 +271,13 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// addFlags hangs the flags of a standard set on a command; "= --name" as usage
-// makes a one-letter flag the shorthand of that one.
-func addFlags(cmd *cobra.Command, declare func(*goFlagSet)) *goFlagSet {
-	fs := newGoFlagSet(cmd.Name())
+// addFlags hangs flags on a command, in the order of their names.
+func addFlags(cmd *cobra.Command, declare func(*pflag.FlagSet)) *pflag.FlagSet {
+	fs := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	declare(fs)
-	short := map[string]string{}
-	fs.VisitAll(func(f *goFlag) {
-		if long, ok := strings.CutPrefix(f.Usage, "= --"); ok {
-			short[long] = f.Name
-		}
-	})
-	fs.VisitAll(func(f *goFlag) {
-		if strings.HasPrefix(f.Usage, "= --") {
-			return
-		}
-		pf := pflag.PFlagFromGoFlag(f)
-		pf.Value = &goValue{pf.Value, f.Value}
-		if s := short[f.Name]; len(s) == 1 {
-			pf.Shorthand = s
-		}
-		cmd.Flags().AddFlag(pf)
+	fs.VisitAll(func(f *pflag.Flag) {
+		_ = fs.SetAnnotation(f.Name, settingMark, nil) // it is there
+		cmd.Flags().AddFlag(f)
 	})
 	cmd.Flags().SortFlags = false
 	return fs

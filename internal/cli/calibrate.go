@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/sock"
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 )
 
 // Bounds of --time. In less than 500 ms the p99 at 1000/s would be the worst of a
@@ -40,8 +41,8 @@ host have its noise floor, for 30 days.`,
 		Example: `  takt calibrate
   takt calibrate --time 30s --json`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
-		fs.Var((*schedule.DurationValue)(&k.time), "time", "`TIME` that the measurements take together")
+	addFlags(c, func(fs *pflag.FlagSet) {
+		fs.Var(value.Duration(&k.time), "time", "`TIME` that the measurements take together")
 		fs.BoolVar(&k.asJSON, jsonFlag, false, "as JSON")
 	})
 	c.Args = func(cmd *cobra.Command, args []string) error {

@@ -52,7 +52,7 @@ func measureLoads(ctx context.Context, url string, abort <-chan struct{}, d time
 // measureLoad makes one run, of whose time a tenth is warm-up.
 func measureLoad(ctx context.Context, url string, abort <-chan struct{}, name string, rate float64, d time.Duration) (n loadNoise, err error) {
 	r, err := loadHTTP(ctx, url, abort, func(o *engine.Options) {
-		o.Engine, o.Rate, o.Warmup, o.Duration = name, fmt.Sprint(rate), d/10, d-d/10
+		o.Engine, o.Rate, o.Warmup, o.Duration = name, engine.PerSecond(rate), d/10, d-d/10
 	})
 	if err != nil {
 		return n, err

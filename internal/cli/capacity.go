@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -25,10 +27,10 @@ type capacity struct {
 	outputs reportOutputs
 	noStore bool
 
-	slos  list
+	slos  []string
 	need  perSecond
 	spare percentage // headroom of the machines to plan
-	from  list
+	from  []string
 	climb climb
 
 	slo analysis.SLO
@@ -48,7 +50,7 @@ several rates, a load file, or what takt trace seconds made of one.`,
   takt capacity --slo 'p95<300ms' --from @-1 -o svg=curve.svg
   takt capacity --slo 'p95<300ms' --need 200/s --from raw.csv`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		k.addFlags(fs)
 		k.climb.addFlags(fs)
 		k.store.addFlags(fs)
@@ -59,18 +61,18 @@ several rates, a load file, or what takt trace seconds made of one.`,
 	return c
 }
 
-func (k *capacity) addFlags(fs *goFlagSet) {
-	fs.Var(&k.slos, "slo", "`CONDITIONS` that have to hold, with commas between them, as of --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% hold unless they are given")
-	fs.Var(&k.need, "need", "say how many machines `RATE` takes, such as 800/s")
-	fs.Var(&k.spare, "headroom", "of the machines to plan, leave `PERCENT` of each one's limit free; one more machine lets one fail")
-	fs.Var(&k.from, "from", "`RUN|FILE` that was run already, or a load file, instead of a command; repeatable")
-	fs.Var((*perSecond)(&k.search.Start), "start", "the first `RATE`")
-	fs.Var((*perSecond)(&k.search.Step), "step", "raise the rate by `RATE` each time, instead of doubling and bisecting")
-	fs.Var((*perSecond)(&k.search.Max), "max", "the highest `RATE` to offer")
-	fs.Var((*percentage)(&k.search.Precision), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
+func (k *capacity) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.List(&k.slos), "slo", "`CONDITIONS` that have to hold, with commas between them, as of --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% hold unless they are given")
+	fs.Var(value.Plain(&k.need), "need", "say how many machines `RATE` takes, such as 800/s")
+	fs.Var(value.Plain(&k.spare), "headroom", "of the machines to plan, leave `PERCENT` of each one's limit free; one more machine lets one fail")
+	fs.Var(value.Runs(&k.from), "from", "`RUN|FILE` that was run already, or a load file, instead of a command; repeatable")
+	fs.Var(value.Plain((*perSecond)(&k.search.Start)), "start", "the first `RATE`")
+	fs.Var(value.Plain((*perSecond)(&k.search.Step)), "step", "raise the rate by `RATE` each time, instead of doubling and bisecting")
+	fs.Var(value.Plain((*perSecond)(&k.search.Max)), "max", "the highest `RATE` to offer")
+	fs.Var(value.Plain((*percentage)(&k.search.Precision)), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
 	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "run the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
 	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "`N` steps at most")
-	fs.Var((*schedule.DurationValue)(&k.climb.budget), "budget", "`TIME` for the whole search: disturbed steps are replaced for as long as it lasts; the search ends earlier with an answer, or when the rest would not help; 0s: no budget")
+	fs.Var(value.Duration(&k.climb.budget), "budget", "`TIME` for the whole search: disturbed steps are replaced for as long as it lasts; the search ends earlier with an answer, or when the rest would not help; 0s: no budget")
 	k.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(formatNames(), ", "))
 	fs.BoolVar(&k.noStore, "no-store", false, "keep neither the steps nor the answer in the store")
 }

@@ -12,9 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -34,11 +37,10 @@ func defaultClimb() climb {
 	return climb{duration: 30 * time.Second, warmup: 5 * time.Second, pause: time.Second, seed: 1}
 }
 
-func (k *climb) addFlags(fs *goFlagSet) {
-	fs.Var((*schedule.DurationValue)(&k.duration), "duration", "measure each step for `TIME`")
-	fs.Var((*schedule.DurationValue)(&k.duration), "z", "= --duration")
-	fs.Var((*schedule.DurationValue)(&k.warmup), "warmup", "`TIME` of load before each step that is in no figure, for queues to settle")
-	fs.Var((*schedule.DurationValue)(&k.pause), "pause", "`TIME` without load between steps")
+func (k *climb) addFlags(fs *pflag.FlagSet) {
+	fs.VarP(value.Duration(&k.duration), "duration", "z", "measure each step for `TIME`")
+	fs.Var(value.Duration(&k.warmup), "warmup", "`TIME` of load before each step that is in no figure, for queues to settle")
+	fs.Var(value.Duration(&k.pause), "pause", "`TIME` without load between steps")
 	fs.Uint64Var(&k.seed, "seed", k.seed, "`N` of the first step; the next have N+1, N+2 …")
 }
 

@@ -6,8 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 )
 
@@ -34,10 +37,9 @@ func (l *last) Set(s string) error {
 
 func (l *last) String() string { return l.text }
 
-func (c *choice) addFlags(fs *goFlagSet) {
-	fs.Var(&c.last, "last", "the newest so many runs, or those of the last TIME: `N|TIME`, such as 20 or 168h; --since alone takes the place of the default")
-	fs.Var(&c.last, "n", "= --last")
-	fs.Var((*schedule.DurationValue)(&c.since), "since", "only runs that were started in the last `TIME`, such as 7d or 168h")
+func (c *choice) addFlags(fs *pflag.FlagSet) {
+	fs.VarP(value.Plain(&c.last), "last", "n", "the newest so many runs, or those of the last TIME: `N|TIME`, such as 20 or 168h; --since alone takes the place of the default")
+	fs.Var(value.Duration(&c.since), "since", "only runs that were started in the last `TIME`, such as 7d or 168h")
 }
 
 // validate reads -n and the filters. Of two times the shorter counts.

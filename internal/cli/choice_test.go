@@ -3,6 +3,8 @@ package cli
 import (
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // --since takes the place of a default -n; of two times that were given the shorter
@@ -26,14 +28,14 @@ func TestChoice(t *testing.T) {
 		{"20", "7d", 0, 0, 168 * time.Hour},
 	} {
 		c := choice{last: last{text: test.standard}}
-		fs := newGoFlagSet("runs")
+		fs := pflag.NewFlagSet("runs", pflag.ContinueOnError)
 		c.addFlags(fs)
 		var args []string
 		if test.last != "" {
-			args = append(args, "-last", test.last)
+			args = append(args, "--last", test.last)
 		}
 		if test.since > 0 {
-			args = append(args, "-since", test.since.String())
+			args = append(args, "--since", test.since.String())
 		}
 		if err := fs.Parse(args); err != nil {
 			t.Fatal(err)

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -36,12 +38,11 @@ func newCollate(env Env) *cobra.Command {
   takt collate revision branch=main --sort revision_date
   takt collate rate 'p99<250ms' --since 30d -o csv`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		l.store.addFlags(fs)
 		l.choice.addFlags(fs)
-		fs.StringVar(&l.sort, "sort", l.sort, "`CRITERION` by which the runs that open groups are sorted: report_date, revision_date, duration, or a metric such as p99 or efficiency, the best first")
-		fs.StringVar(&l.output, "output", l.output, "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
-		fs.StringVar(&l.output, "o", l.output, "= --output")
+		fs.Var(value.Text(&l.sort), "sort", "`CRITERION` by which the runs that open groups are sorted: report_date, revision_date, duration, or a metric such as p99 or efficiency, the best first")
+		fs.VarP(value.Text(&l.output), "output", "o", "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
 		fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
 		fs.BoolVar(&l.options.All, "all", false, "also show runs from which nothing can be concluded: cancelled and invalid ones")
 	})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"flag"
 	"io"
 	"maps"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/driver"
@@ -33,7 +34,7 @@ func TestHelpOfCollateNamesVariables(t *testing.T) {
 		}
 		maps.Copy(there[kind], variables)
 	}
-	for _, o := range []engine.Options{{Rate: "5/s", Duration: 1, Requests: 1, Connections: 1}, {Stages: "1s:5/s"}, {}} {
+	for _, o := range []engine.Options{{Rate: engine.MustRate("5/s"), Duration: 1, Requests: 1, Connections: 1}, {Stages: engine.MustStages("1s@5/s")}, {}} {
 		maps.Copy(there[""], o.Variables())
 	}
 	for _, kind := range analysis.HelpVariables() {
@@ -57,7 +58,7 @@ func variablesOf(t *testing.T, words string) (kind string, variables map[string]
 			continue
 		}
 		o := row.New(strings.NewReader(""))
-		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		fs.SetOutput(io.Discard)
 		o.AddFlags(fs)
 		if err := fs.Parse(strings.Fields(rest)); err != nil {

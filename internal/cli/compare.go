@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,8 +21,8 @@ type compare struct {
 	store   storing
 	choice  choice
 	options analysis.Options
-	vary    list
-	metrics list
+	vary    []string
+	metrics []string
 	output  string
 }
 
@@ -36,15 +38,14 @@ nothing: its exit code is 0. takt verify judges. The fields of filters are in ta
   takt compare version=1.2 version=1.3,target=http://127.0.0.1:8080/
   takt compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		m.store.addFlags(fs)
 		m.choice.addFlags(fs)
-		fs.Var(&m.vary, "vary", "`VARIABLE` or flag in which the runs may differ; repeatable")
-		fs.Var(&m.metrics, "metric", "only `METRIC`; repeatable")
-		fs.Var((*percentage)(&m.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
-		fs.Var((*percentage)(&m.options.Confidence), "confidence", "`PERCENT` of the intervals hold the true difference")
-		fs.StringVar(&m.output, "output", m.output, "`FORMAT` on standard output: text|json|markdown")
-		fs.StringVar(&m.output, "o", m.output, "= --output")
+		fs.Var(value.List(&m.vary), "vary", "`VARIABLE` or flag in which the runs may differ; repeatable")
+		fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
+		fs.Var(value.Plain((*percentage)(&m.options.Tolerance)), "tolerance", "a change for the worse up to `PERCENT` is none")
+		fs.Var(value.Plain((*percentage)(&m.options.Confidence)), "confidence", "`PERCENT` of the intervals hold the true difference")
+		fs.VarP(value.Text(&m.output), "output", "o", "`FORMAT` on standard output: text|json|markdown")
 	})
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error {

@@ -5,20 +5,23 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // demands are what the user requires of a report: --assert and --strict.
 type demands struct {
-	texts  list
+	texts  []string
 	strict bool
 
 	assertions []analysis.Assertion
 }
 
-func (d *demands) addFlags(fs *goFlagSet) {
-	fs.Var(&d.texts, "assert", "`CONDITION` such as p99<250ms, or several with commas between them, as p99<250ms,errors<0.1%,rate>=99%; repeatable; exit code 3 if it does not hold")
+func (d *demands) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.List(&d.texts), "assert", "`CONDITION` such as p99<250ms, or several with commas between them, as p99<250ms,errors<0.1%,rate>=99%; repeatable; exit code 3 if it does not hold")
 	fs.BoolVar(&d.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 }
 

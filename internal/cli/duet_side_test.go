@@ -16,7 +16,7 @@ import (
 func scheduleOf(t *testing.T, rate string) takt.Source {
 	t.Helper()
 	o := engine.Defaults()
-	o.Rate, o.Duration, o.Arrivals, o.Seed = rate, 10*time.Second, "poisson", 3
+	o.Rate, o.Duration, o.Arrivals, o.Seed = engine.MustRate(rate), 10*time.Second, "poisson", 3
 	src, err := o.Source()
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func stage(p *play, takes [2]time.Duration, lag time.Duration) {
 
 func playOf() (*play, *strings.Builder) {
 	said := &strings.Builder{}
-	v := &verify{env: Env{Stderr: said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: list{"a"}, head: list{"b"}}
+	v := &verify{env: Env{Stderr: said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: []string{"a"}, head: []string{"b"}}
 	return &play{duet: &duet{on: true, block: 50 * time.Millisecond, budget: time.Minute}, ctx: context.Background(), verify: v}, said
 }
 

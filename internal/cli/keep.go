@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -26,8 +29,8 @@ type storing struct {
 	said  bool   // that there is no home
 }
 
-func (s *storing) addFlags(fs *goFlagSet) {
-	fs.StringVar(&s.where, "store", "", "keep runs in the file `PATH|URL`, or in the cluster of elasticsearch://HOST:PORT or opensearch://…; the default is $XDG_DATA_HOME/takt/takt.db; ps shows a password in the URL, TAKT_STORE_PASSWORD it does not")
+func (s *storing) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Store(&s.where), "store", "keep runs in the file `PATH|URL`, or in the cluster of elasticsearch://HOST:PORT or opensearch://…; the default is $XDG_DATA_HOME/takt/takt.db; ps shows a password in the URL, TAKT_STORE_PASSWORD it does not")
 }
 
 // place is the path or URL of the store.

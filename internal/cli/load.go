@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -26,10 +28,10 @@ type load struct {
 	row     driver.Row
 	engine  engine.Options
 	driver  driver.Options
-	flags   *goFlagSet
+	flags   *pflag.FlagSet
 	outputs reportOutputs
 	demands demands
-	aborts  list
+	aborts  []string
 	thing   thing
 	store   storing
 
@@ -71,7 +73,7 @@ func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 	}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	c.Annotations = map[string]string{legacyFlags: strings.Join(row.Legacy, " ")}
-	l.flags = addFlags(c, func(fs *goFlagSet) {
+	l.flags = addFlags(c, func(fs *pflag.FlagSet) {
 		l.engine.AddFlags(fs)
 		l.driver.AddFlags(fs)
 		l.addFlags(fs)
@@ -90,14 +92,14 @@ func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 	return l, c
 }
 
-func (l *load) addFlags(fs *goFlagSet) {
+func (l *load) addFlags(fs *pflag.FlagSet) {
 	l.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
 	l.demands.addFlags(fs)
-	fs.Var(&l.aborts, "abort-on", "`CONDITION` as of --assert, such as errors>50%,p99>2s,ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
+	fs.Var(value.List(&l.aborts), "abort-on", "`CONDITION` as of --assert, such as errors>50%,p99>2s,ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
 	l.thing.addFlags(fs)
 	l.store.addFlags(fs)
-	fs.StringVar(&l.progress, "progress", l.progress, "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
-	fs.StringVar(&l.runGroup, "run-group", "", "`NAME` of the run that the shards of --shard are parts of, the same for all; without it the instant of --start-at")
+	fs.Var(value.Text(&l.progress), "progress", "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
+	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` of the run that the shards of --shard are parts of, the same for all; without it the instant of --start-at")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
 }

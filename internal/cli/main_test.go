@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
@@ -168,7 +170,7 @@ func parsed(t *testing.T, args ...string) *load {
 	t.Helper()
 	row := driver.Table()[0]
 	l := &load{env: Env{Stdout: &bytes.Buffer{}, settings: &settings{}}, row: row, engine: engine.Defaults(), driver: row.New(nil), progress: progressAuto, repeat: 1}
-	l.flags = newGoFlagSet("http")
+	l.flags = pflag.NewFlagSet("http", pflag.ContinueOnError)
 	l.engine.AddFlags(l.flags)
 	l.driver.AddFlags(l.flags)
 	l.addFlags(l.flags)

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -37,11 +39,11 @@ whole invalid; --strict and --assert make that exit code 6.`,
   takt merge --strict --assert 'p99<250ms' reports/
   takt merge --run-group nightly -o json=whole.json`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		m.store.addFlags(fs)
 		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
 		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge what is there when shards are missing; the report is invalid, and collate and verify leave it out")
-		fs.StringVar(&m.runGroup, "run-group", "", "only shards of the run group `NAME`; alone the newest in the store")
+		fs.Var(value.Text(&m.runGroup), "run-group", "only shards of the run group `NAME`; alone the newest in the store")
 		m.demands.addFlags(fs)
 		m.outputs.addFlags(fs, "write `FORMAT=PATH`, as of a run; repeatable; all but samples can be made of shards")
 	})

@@ -10,10 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -30,14 +33,13 @@ const stderrPath = "\x00stderr"
 
 // reportOutputs are --output of a command that writes reports.
 type reportOutputs struct {
-	given     list
+	given     []string
 	opened    []destination
 	rowsFirst bool // rows go to standard output and the report to standard error
 }
 
-func (o *reportOutputs) addFlags(fs *goFlagSet, usage string) {
-	fs.Var(&o.given, "output", usage)
-	fs.Var(&o.given, "o", "= --output")
+func (o *reportOutputs) addFlags(fs *pflag.FlagSet, usage string) {
+	fs.VarP(value.Outputs(&o.given), "output", "o", usage)
 }
 
 // validate reads them. Without one that goes to stdout, the text report does.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/audit"
@@ -34,7 +35,7 @@ func newRuns(env Env) *cobra.Command {
 		Example: `  takt runs
   takt runs kind=http branch=main 'p99>250ms' -n 7d`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		r.store.addFlags(fs)
 		r.choice.addFlags(fs)
 	})

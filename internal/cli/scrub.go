@@ -11,6 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -30,14 +32,14 @@ type scrubber struct {
 // newScrubber finds the secrets that the flags and the holders have. public are the
 // words of the command line that are shown: a secret that is also one of them, as in
 // --user artemis --password artemis, is no secret there.
-func newScrubber(fs *goFlagSet, public []string, holders ...any) *scrubber {
+func newScrubber(fs *pflag.FlagSet, public []string, holders ...any) *scrubber {
 	var secrets []string
 	add := func(v any) {
 		if s, ok := v.(takt.Secretive); ok {
 			secrets = append(secrets, s.Secrets()...)
 		}
 	}
-	fs.VisitAll(func(f *goFlag) { add(f.Value) })
+	fs.VisitAll(func(f *pflag.Flag) { add(f.Value) })
 	for _, h := range holders {
 		add(h)
 	}
@@ -178,11 +180,8 @@ type redacter interface{ Redact(value string) string }
 
 // hidden is how the value of a flag is shown on a command line.
 func hidden(f any, value string) string {
-	switch f := f.(type) {
-	case redacter:
+	if f, ok := f.(redacter); ok {
 		return f.Redact(value)
-	case *takt.Secret:
-		return takt.Redacted
 	}
 	return hidePassword(value)
 }

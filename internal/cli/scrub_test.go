@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/pkg/takt"
@@ -20,7 +21,7 @@ func scrubberOf(public []string, secrets ...takt.Secret) *scrubber {
 	for _, s := range secrets {
 		holders = append(holders, s)
 	}
-	return newScrubber(newGoFlagSet("x"), public, holders...)
+	return newScrubber(pflag.NewFlagSet("x", pflag.ContinueOnError), public, holders...)
 }
 
 const random = "pL0vQ2zX8mT4nB6wR1yC3sD5fG7hJ9kA_uE-iOqZ" // 40 characters

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/sim"
 )
@@ -38,7 +39,7 @@ theory. Exit code 1: it found a fault.`,
   takt selftest --seeds 10000
   takt selftest --seed 4711`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		fs.Uint64Var(&s.seeds, "seeds", s.seeds, "simulate `N` seeds; 0: none")
 		fs.Uint64Var(&s.seed, "seed", 0, "simulate only seed `N`, and show what it does")
 	})

@@ -64,7 +64,7 @@ func (s *selftest) tryClock(ctx context.Context) (good bool, late time.Duration,
 	undo := oneMoreP()
 	go func() { sleeps <- measureSleep(ctx, clockTime) }()
 	r, err := loadHTTP(ctx, server.url, s.env.Abort, func(o *engine.Options) {
-		o.Rate, o.Duration, o.Connections = fmt.Sprint(clockRate), clockTime, clockConnections
+		o.Rate, o.Duration, o.Connections = engine.PerSecond(clockRate), clockTime, clockConnections
 	})
 	server.end()
 	late = time.Duration((<-sleeps).P99 * 1e3)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -53,43 +53,36 @@ type settings struct {
 	legacy bool // a flag was written as a predecessor has it
 }
 
-// goValue keeps a standard flag.Value within reach, which pflag's own wrapper hides.
-type goValue struct {
-	pflag.Value
-	inner flag.Value
-}
-
-// isSetting reports whether f may stand in the environment and in a config file.
-// Those that only say how to run this once (--config, --help) may not.
+// isSetting reports whether f may stand in the environment and in a config file. Those that
+// only say how to run this once (--config, --help, the --json of takt config) may not.
 func isSetting(f *pflag.Flag) bool {
-	_, ok := f.Value.(*goValue)
+	_, ok := f.Annotations[settingMark]
 	return ok && f.Name != dumpFlag
 }
 
 // isSecret reports whether f is for secrets.
 func isSecret(f *pflag.Flag) bool {
-	v, ok := f.Value.(*goValue)
-	if !ok {
-		return false
-	}
-	_, ok = v.inner.(takt.Secretive)
+	_, ok := f.Value.(takt.Secretive)
 	return ok
 }
 
 // holdsSecret reports whether what f holds is not to be shown: a proxy without
 // credentials is no secret, a header always is.
 func holdsSecret(f *pflag.Flag) bool {
-	if !isSecret(f) {
+	s, ok := f.Value.(takt.Secretive)
+	if !ok {
 		return false
 	}
-	inner := f.Value.(*goValue).inner
-	_, always := inner.(redacter)
-	return always || strings.Join(inner.(takt.Secretive).Secrets(), "") != ""
+	_, always := s.(redacter)
+	return always && f.Value.String() != "" || strings.Join(s.Secrets(), "") != ""
 }
 
 // isRepeatable reports whether f takes all of several values. Its help says so to
 // users, and there is no other sign of it.
 func isRepeatable(f *pflag.Flag) bool { return strings.Contains(f.Usage, "repeatable") }
+
+// settingMark marks the flags that may stand in the environment and in a config file.
+const settingMark = "takt-setting"
 
 // The flag and the variable that name the config file.
 const (
@@ -99,7 +92,7 @@ const (
 
 // configurable gives a command the settings of the environment and of a config file.
 func configurable(cmd *cobra.Command) {
-	cmd.Flags().String(configFlag, "", "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
+	cmd.Flags().Var(value.InFile(new(string)), configFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
 }
 
 func isConfigurable(cmd *cobra.Command) bool { return cmd.Flags().Lookup(configFlag) != nil }
@@ -161,15 +154,14 @@ func (p *flagParser) put(f *pflag.Flag, value string, o origin) {
 }
 
 // refusal is why f refuses value, in words. Flags for secrets do not show it.
-func refusal(f *pflag.Flag, value string, err error) string {
-	text := err.Error()
-	if text == "parse error" { // all that the standard flags say
-		text = fmt.Sprintf("%q is not %s", value, expected(f.Value.Type()))
+func refusal(f *pflag.Flag, text string, err error) string {
+	if kind := f.Value.Type(); value.IsNumber(f.Value) {
+		return fmt.Sprintf("%q is not %s", text, expected(kind))
 	}
-	return text
+	return err.Error()
 }
 
-// expected is what a standard flag takes.
+// expected is what a flag of a number or a boolean takes.
 func expected(kind string) string {
 	switch kind {
 	case "bool":

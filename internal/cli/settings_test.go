@@ -88,7 +88,7 @@ func TestSettingFaults(t *testing.T) {
 	}{
 		{[]string{"TAKT_RATE=5/q"}, "", "", []string{`takt: bad TAKT_RATE: rate "5/q": unknown unit`}},
 		{nil, "\nrate = 5/q", "", []string{`takt: stdin:2: bad rate: rate "5/q": unknown unit`}},
-		{[]string{"TAKT_RATE=5/q"}, "rate = 5/r", "--rate 5/x", []string{`takt: rate "5/x": unknown unit`}},
+		{[]string{"TAKT_RATE=5/q"}, "rate = 5/r", "--rate 5/x", []string{`takt: bad --rate: rate "5/x": unknown unit`}},
 		{[]string{"TAKT_WARMUP=soon", "TAKT_REPEAT=x", "TAKT_INSECURE=perhaps"}, "", "--repeat 5", []string{
 			`takt: bad TAKT_INSECURE: "perhaps" is not true or false`,
 			`takt: bad TAKT_WARMUP: duration "soon": `,

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/driver/jms"
 	"github.com/taktload/takt/internal/shell"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -113,9 +113,11 @@ func (k *confined) flags(depth int) {
 		k.show(i, hidePassword(k.shown[i]))
 	}
 	k.template(strings.Join(k.words, " "))
-	if k.rules.Allow != nil {
-		k.cmd.Flags().VisitAll(k.target)
-	}
+	k.cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(value.Flag); ok && !p.isGiven(f.Name) {
+			k.machines(f, v.Names(f.Value.String())) // what is loaded without a word, too
+		}
+	})
 }
 
 // settings looks at what the file of --config says, as if it had been typed: it may be one
@@ -135,7 +137,7 @@ func (k *confined) settings(p *flagParser) {
 	p.fill(env, k.cmd)
 	for _, s := range p.given {
 		if s.origin.kind == fromFile {
-			k.path(k.cmd.Flags().Lookup(s.name), s.value)
+			k.names(k.cmd.Flags().Lookup(s.name), s.value)
 			k.template(s.value)
 		}
 	}
@@ -159,67 +161,70 @@ func (k *confined) show(i int, text string) {
 }
 
 // flag looks at a flag whose value ends the word with that index.
-func (k *confined) flag(f *pflag.Flag, value string, at int, refused []string) {
-	if at < 0 || !strings.HasSuffix(k.words[at], value) || value == "" {
+func (k *confined) flag(f *pflag.Flag, text string, at int, refused []string) {
+	safe := k.names(f, text)
+	if at < 0 || !strings.HasSuffix(k.words[at], text) || text == "" {
 		return
 	}
-	before := strings.TrimSuffix(k.words[at], value)
-	if v, ok := f.Value.(*goValue); ok && isSecret(f) {
+	before := strings.TrimSuffix(k.words[at], text)
+	if isSecret(f) {
 		hidden := takt.Redacted
-		if r, ok := v.inner.(redacter); ok {
-			hidden = r.Redact(value)
+		if r, ok := f.Value.(redacter); ok {
+			hidden = r.Redact(text)
 		} else if !holdsSecret(f) && !slices.Contains(refused, f.Name) { // a proxy without credentials
-			hidden = value
+			hidden = text
 		}
 		k.show(at, before+hidden)
 	}
-	k.args[at] = before + k.path(f, value)
+	k.args[at] = before + safe
 }
 
-// path is the value of a flag with the file that it names below the folder of sessions.
-func (k *confined) path(f *pflag.Flag, value string) string {
-	kind, _ := pflag.UnquoteUsage(f)
-	path, ok := pathIn(f, value)
-	switch {
-	case !k.rules.Own && f.Name == "store" && !ok:
-		k.deny("--store %s: a session chooses a cluster with elasticsearch use URL [USER [PASSWORD]]", hidePassword(value))
-	case k.rules.Look && ok && (kind == "FORMAT=PATH" || kind == "PATH|URL"):
-		k.deny("--%s %s: the role look writes no files", f.Name, value)
-	case !k.rules.Own && f.Name == "acceptor":
-		k.deny("--acceptor looks for a file above the folder of sessions; give --url")
-	}
+// names holds what a flag's text names to the rules, and returns the text with its file below
+// the folder of sessions.
+func (k *confined) names(f *pflag.Flag, text string) string {
+	v, ok := f.Value.(value.Flag)
 	if !ok {
-		return value
+		if !value.IsNumber(f.Value) {
+			k.deny("--%s is not for sessions: takt does not know what it names", f.Name)
+		}
+		return text
 	}
-	safe, err := k.below(path)
-	if err != nil {
-		k.deny("--%s %s: %v", f.Name, value, err)
+	all := v.Names(text)
+	k.machines(f, all)
+	for _, n := range all {
+		switch n.Kind {
+		case value.Writes:
+			if k.rules.Look {
+				k.deny("--%s %s: the role look writes no files", f.Name, text)
+			}
+			fallthrough
+		case value.Reads:
+			safe, err := k.below(n.Text)
+			if err != nil {
+				k.deny("--%s %s: %v", f.Name, text, err)
+			}
+			text = strings.TrimSuffix(text, n.Text) + safe
+		case value.Private:
+			if !k.rules.Own {
+				k.deny("--%s %s: %s", f.Name, hidePassword(text), n.Text)
+			}
+		}
 	}
-	return strings.TrimSuffix(value, path) + safe
+	return text
 }
 
-// pathIn is the name of a file in the value of a flag, which its help says by what it
-// calls the value.
-func pathIn(f *pflag.Flag, value string) (path string, ok bool) {
-	kind, _ := pflag.UnquoteUsage(f)
-	switch {
-	case kind == "FORMAT=PATH":
-		_, path, ok = strings.Cut(value, "=")
-		return path, ok && path != "-"
-	case kind == "PATH|URL":
-		return value, !strings.Contains(value, "://")
-	case kind == "RUN|FILE":
-		return value, strings.ContainsAny(value, "/.")
-	case kind == "RUN|FILTER|FILE|URL":
-		return value, strings.ContainsAny(value, "/.") && !strings.Contains(value, "://") && (!filter.MatchString(value) || !filepath.IsLocal(value))
-	case f.Name == "endpoint": // the path of a URL
-		return value, false
+// machines holds the machines that a flag names to the targets that are allowed.
+func (k *confined) machines(f *pflag.Flag, names []value.Name) {
+	for _, n := range names {
+		switch {
+		case k.rules.Allow == nil:
+		case n.Kind == value.Anywhere:
+			k.deny("--%s leads to targets that --allow-target of the server does not know; leave it out", f.Name)
+		case n.Kind == value.Loads:
+			k.allowed(n.Text)
+		}
 	}
-	return value, fileKind.MatchString(kind) && value != "-"
 }
-
-// fileKind is what the help calls values that name files.
-var fileKind = regexp.MustCompile(`\b(FILE|FILES|PATH|FOLDER|DIR|DIRECTORY|SOCKET)\b`)
 
 // below is the path of a name below the folder of sessions.
 func (k *confined) below(name string) (string, error) {
@@ -241,33 +246,6 @@ func (k *confined) argument(word string, i, of int) {
 		}
 	case k.rules.Allow != nil && k.cmd.Parent().Name() != "jms": // its arguments are queues and topics
 		k.allowed(word)
-	}
-}
-
-// targetKind is what the help calls values that name other machines.
-var targetKind = regexp.MustCompile(`\b(URL|HOST|HOST1|ADDRESS)\b`)
-
-// target holds a flag to the targets that are allowed, also by its default: what is
-// loaded must be known before the run.
-func (k *confined) target(f *pflag.Flag) {
-	value := f.Value.String()
-	kind, _ := pflag.UnquoteUsage(f)
-	switch {
-	case value == "" && f.Name == "url": // of takt jms, when nothing else is said
-		k.allowed(jms.DefaultURL)
-	case value == "" || f.Name == "pairs":
-	case f.Name == "targets" || f.Name == "redirects" && value != "0" || f.Name == "unix-socket" || f.Name == "acceptor":
-		k.deny("--%s leads to targets that --allow-target of the server does not know; leave it out", f.Name)
-	case f.Name == "connect-to":
-		for one := range strings.SplitSeq(value, ",") {
-			parts := strings.Split(one, ":")
-			k.allowed(strings.Join(parts[min(len(parts), 2):], ":"))
-		}
-	case kind == "PATH|URL" && !strings.Contains(value, "://"), strings.HasPrefix(kind, "RUN|") && !strings.Contains(value, "://"):
-	case targetKind.MatchString(kind) || f.Name == "brokers":
-		for one := range strings.SplitSeq(value, ",") {
-			k.allowed(one)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
@@ -29,7 +30,7 @@ FILE is what -o json wrote; - is standard input.`,
   takt show report.json
   takt show 01JD3 -o json -o hlog=run.hlog`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		s.store.addFlags(fs)
 		s.outputs.addFlags(fs, "write `FORMAT=PATH`, as of the run itself; repeatable; all but samples can be made again")
 	})

@@ -13,9 +13,12 @@ import (
 // filter is how a condition on runs begins: it names no file, whatever it is compared with.
 var filter = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*(?:!=|[=<>])`)
 
+// isFilterText reports whether a text begins as a condition does.
+func isFilterText(text string) bool { return filter.MatchString(text) }
+
 // isFilter reports whether a word that may name a run, a file or a condition on runs is the
 // last.
-func isFilter(word string) bool { return filter.MatchString(word) && !isFile(word) }
+func isFilter(word string) bool { return isFilterText(word) && !isFile(word) }
 
 // chosen adds the filters among the words of a side to c, and gives the other words.
 func chosen(c choice, words []string) (_ choice, others []string, faults []error) {

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/fault"
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 )
 
 // newStore is the command with the subcommands that look after the store.
@@ -33,7 +34,7 @@ func newStoreExport(env Env) *cobra.Command {
 		Short:   "write the reports of runs to standard output, one JSON document a line",
 		Example: "  takt store export branch=main --since 30d > main.ndjson",
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		s.addFlags(fs)
 		choose.addFlags(fs)
 	})
@@ -82,9 +83,9 @@ func newStorePrune(env Env) *cobra.Command {
 		Example: `  takt store prune --older 90d
   takt store prune --older 7d branch!=main --yes`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		s.addFlags(fs)
-		fs.Var((*schedule.DurationValue)(&older), "older", "runs that were started more than `TIME` ago, such as 90d")
+		fs.Var(value.Duration(&older), "older", "runs that were started more than `TIME` ago, such as 90d")
 		fs.BoolVar(&really, "yes", false, "do it")
 	})
 	configurable(c)

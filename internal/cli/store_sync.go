@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
@@ -61,7 +62,7 @@ func newStoreSync(env Env) *cobra.Command {
 		Example: `  takt store sync
   takt store sync --store elasticsearch://127.0.0.1:9200`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		y.store.addFlags(fs)
 		fs.BoolVar(&y.all, "all", false, "also send those that wait for other stores")
 	})

@@ -8,7 +8,10 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/value"
 )
 
 // builds are the variables in which systems for continuous integration say what is
@@ -32,9 +35,9 @@ type thing struct {
 	git    string // folder of the checkout; "": none
 }
 
-func (t *thing) addFlags(fs *goFlagSet) {
-	fs.Var(&t.labels, "label", "`NAME=VALUE` of the thing under test, kept in the report; repeatable; branch, revision and revision_date are what verify goes by")
-	fs.StringVar(&t.git, "git", "", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
+func (t *thing) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Plain(&t.labels), "label", "`NAME=VALUE` of the thing under test, kept in the report; repeatable; branch, revision and revision_date are what verify goes by")
+	fs.Var(value.InFile(&t.git), "git", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
 }
 
 // validate checks what verify and collate go by.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
 )
@@ -35,8 +36,8 @@ func newTracing(env Env) tracing {
 }
 
 // command finishes a subcommand. faults are those of its own flags.
-func (t *tracing) command(c *cobra.Command, flags func(*goFlagSet), faults func() []error, run func(trace.Stream) error) *cobra.Command {
-	addFlags(c, func(fs *goFlagSet) {
+func (t *tracing) command(c *cobra.Command, flags func(*pflag.FlagSet), faults func() []error, run func(trace.Stream) error) *cobra.Command {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		flags(fs)
 		t.reading.AddFlags(fs)
 	})

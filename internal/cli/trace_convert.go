@@ -6,8 +6,10 @@ import (
 	"net/url"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/value"
 )
 
 // traceConvert is the command that writes a log in another format.
@@ -36,10 +38,9 @@ func newTraceConvert(env Env) *cobra.Command {
 	}, v.addFlags, v.validate, v.write)
 }
 
-func (v *traceConvert) addFlags(fs *goFlagSet) {
-	fs.StringVar(&v.output, "output", v.output, "`FORMAT` on standard output: load, or vegeta (its format json)")
-	fs.StringVar(&v.output, "o", v.output, "= --output")
-	fs.StringVar(&v.base, "base", "", "of vegeta: the `URL` of the server to load; the hosts of the log unless given")
+func (v *traceConvert) addFlags(fs *pflag.FlagSet) {
+	fs.VarP(value.Text(&v.output), "output", "o", "`FORMAT` on standard output: load, or vegeta (its format json)")
+	fs.Var(value.Target(&v.base), "base", "of vegeta: the `URL` of the server to load; the hosts of the log unless given")
 }
 
 func (v *traceConvert) validate() (faults []error) {

@@ -7,8 +7,10 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/value"
 )
 
 // traceFiles is mkLoadTestFiles: the command that makes the files that a log asks for.
@@ -36,8 +38,8 @@ func newTraceFiles(env Env) *cobra.Command {
 	}, f.write)
 }
 
-func (f *traceFiles) addFlags(fs *goFlagSet) {
-	fs.StringVar(&f.root, "root", f.root, "make them below `FOLDER`, which is made too; nothing is made outside of it")
+func (f *traceFiles) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.OutFile(&f.root), "root", "make them below `FOLDER`, which is made too; nothing is made outside of it")
 	fs.BoolVar(&f.making.Zero, "zero", false, "files of the same sizes that take no room on the disk: all their bytes are 0")
 	fs.Int64Var(&f.making.Limit, "limit", f.making.Limit, "make at most so many `BYTES`; files of --zero do not count")
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/value"
 )
 
 // traceStats is the command that says what is in a log.
@@ -22,9 +24,8 @@ func newTraceStats(env Env) *cobra.Command {
 		Short: "show what is in a log: rate by the second, methods, status, sizes, latencies",
 		Example: `  takt trace stats /var/log/nginx/access.log
   takt trace stats access.log --path '^/api/' -o json`,
-	}, func(fs *goFlagSet) {
-		fs.StringVar(&s.output, "output", s.output, "`FORMAT` on standard output: text or json")
-		fs.StringVar(&s.output, "o", s.output, "= --output")
+	}, func(fs *pflag.FlagSet) {
+		fs.VarP(value.Text(&s.output), "output", "o", "`FORMAT` on standard output: text or json")
 	}, func() []error {
 		if s.output != "text" && s.output != "json" {
 			return []error{fmt.Errorf("unknown output %q; use text or json", s.output)}
@@ -55,7 +56,7 @@ func newTraceSeconds(env Env) *cobra.Command {
 		Long:  "The eight columns of perf2seconds, then the offered rate, p50 and p99; docs/traces.md says what each holds.",
 		Example: `  takt trace seconds raw.csv > seconds.csv
   takt trace seconds /var/log/nginx/access.log --zone UTC`,
-	}, func(*goFlagSet) {}, func() []error { return nil }, func(src trace.Stream) error {
+	}, func(*pflag.FlagSet) {}, func() []error { return nil }, func(src trace.Stream) error {
 		c, err := trace.Seconds(env.Stdout, trace.Timed(src, trace.Timing{}))
 		fmt.Fprintf(env.Stderr, "takt trace: %d rows, %d requests, %d errors, of which %d were 404\n", c.Rows, c.Requests, c.Errors, c.NotFound)
 		return err

@@ -6,16 +6,6 @@ import (
 	"strings"
 )
 
-// list is a repeatable flag.
-type list []string
-
-func (l *list) Set(s string) error {
-	*l = append(*l, s)
-	return nil
-}
-
-func (l *list) String() string { return strings.Join(*l, ",") }
-
 // labels is a repeatable flag of NAME=VALUE.
 type labels map[string]string
 

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/store"
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 )
 
 // verify is the command that decides whether something became slower.
@@ -24,9 +25,9 @@ type verify struct {
 	options analysis.Options
 	outputs judgementOutputs
 
-	base, head list
-	metrics    list
-	vary       list
+	base, head []string
+	metrics    []string
+	vary       []string
 	series     series
 	duet       duet
 	chosen     string        // the way to compare that choose found, for the user; "": it was given
@@ -49,7 +50,7 @@ The fields of filters are in takt help collate.`,
   takt verify --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
   takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
 	}
-	addFlags(c, func(fs *goFlagSet) {
+	addFlags(c, func(fs *pflag.FlagSet) {
 		v.store.addFlags(fs)
 		v.choice.addFlags(fs)
 		v.addFlags(fs)
@@ -63,15 +64,15 @@ The fields of filters are in takt help collate.`,
 	return c
 }
 
-func (v *verify) addFlags(fs *goFlagSet) {
-	fs.Var(&v.base, "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
-	fs.Var(&v.head, "head", "what is judged: `RUN|FILTER|FILE|URL`; repeatable")
-	fs.Var(&v.metrics, "metric", "`METRIC` that decides beside errors, instead of p50, p99 and rate; repeatable")
-	fs.Var(&v.vary, "vary", "`VARIABLE`, flag or, of a history, label in which the runs may differ; repeatable")
-	fs.Var((*schedule.DurationValue)(&v.budget), "budget", "`TIME` of load that a duet may use (0s: 1m), or that a whole series of --pairs may last, within which disturbed pairs are replaced (0s: no limit)")
-	fs.Var((*percentage)(&v.options.Tolerance), "tolerance", "a change for the worse up to `PERCENT` is none")
-	fs.Var((*points)(&v.options.ErrorTolerance), "error-tolerance", "the same for rates of errors, in percentage points: `PERCENT`")
-	fs.Var((*percentage)(&v.options.Confidence), "confidence", "`PERCENT` of the time no word of the judgement is wrong")
+func (v *verify) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Sides(&v.base, isFilterText), "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
+	fs.Var(value.Sides(&v.head, isFilterText), "head", "what is judged: `RUN|FILTER|FILE|URL`; repeatable")
+	fs.Var(value.List(&v.metrics), "metric", "`METRIC` that decides beside errors, instead of p50, p99 and rate; repeatable")
+	fs.Var(value.List(&v.vary), "vary", "`VARIABLE`, flag or, of a history, label in which the runs may differ; repeatable")
+	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load that a duet may use (0s: 1m), or that a whole series of --pairs may last, within which disturbed pairs are replaced (0s: no limit)")
+	fs.Var(value.Plain((*percentage)(&v.options.Tolerance)), "tolerance", "a change for the worse up to `PERCENT` is none")
+	fs.Var(value.Plain((*points)(&v.options.ErrorTolerance)), "error-tolerance", "the same for rates of errors, in percentage points: `PERCENT`")
+	fs.Var(value.Plain((*percentage)(&v.options.Confidence)), "confidence", "`PERCENT` of the time no word of the judgement is wrong")
 }
 
 func (v *verify) validate(args []string) (faults []error) {

@@ -31,7 +31,7 @@ func busy(seed uint64, base, head float64) func(side, url string) (analysis.Run,
 func played(t *testing.T, run func(side, url string) (analysis.Run, error), most string) (analysis.Judgement, string, error) {
 	t.Helper()
 	var said strings.Builder
-	v := &verify{env: Env{Stderr: &said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: list{"a"}, head: list{"b"}}
+	v := &verify{env: Env{Stderr: &said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: []string{"a"}, head: []string{"b"}}
 	s := &series{pairs: "8", most: 24, spare: most}
 	if faults := s.validate(v, []string{"http"}); faults != nil {
 		t.Fatal(faults)
@@ -120,7 +120,7 @@ func TestDisturbedPairsHaveABound(t *testing.T) {
 func playedWithin(t *testing.T, budget time.Duration, pairs string, run func(side, url string) (analysis.Run, error)) (analysis.Judgement, string, time.Duration, error) {
 	t.Helper()
 	var said strings.Builder
-	v := &verify{env: Env{Stderr: &said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: list{"a"}, head: list{"b"}, budget: budget}
+	v := &verify{env: Env{Stderr: &said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: []string{"a"}, head: []string{"b"}, budget: budget}
 	s := &series{pairs: pairs, most: 24}
 	if faults := s.validate(v, []string{"http"}); faults != nil {
 		t.Fatal(faults)

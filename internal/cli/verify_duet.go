@@ -12,8 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/analysis"
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 )
 
 const (
@@ -33,9 +35,9 @@ type duet struct {
 	budget time.Duration
 }
 
-func (d *duet) addFlags(fs *goFlagSet) {
+func (d *duet) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&d.on, "duet", false, "send the load of the command after -- to base and head in turn, in blocks of some milliseconds, so that both see the same machine")
-	fs.Var((*schedule.DurationValue)(&d.block), "block", "`TIME` of a block of --duet, 20ms to 200ms")
+	fs.Var(value.Duration(&d.block), "block", "`TIME` of a block of --duet, 20ms to 200ms")
 }
 
 func (d *duet) validate(v *verify, command []string) (faults []error) {

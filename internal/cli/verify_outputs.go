@@ -9,9 +9,12 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/outfile"
+	"github.com/taktload/takt/internal/value"
 )
 
 // summaryVariable names the file that GitHub shows below a workflow's run.
@@ -19,7 +22,7 @@ const summaryVariable = "GITHUB_STEP_SUMMARY"
 
 // judgementOutputs are the outputs of verify.
 type judgementOutputs struct {
-	given list
+	given []string
 	all   []judgementOutput
 }
 
@@ -28,10 +31,9 @@ type judgementOutput struct {
 	file       io.WriteCloser // nil: stdout
 }
 
-func (o *judgementOutputs) addFlags(fs *goFlagSet) {
+func (o *judgementOutputs) addFlags(fs *pflag.FlagSet) {
 	usage := "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is " + strings.Join(format.Judgements(), ", ")
-	fs.Var(&o.given, "output", usage)
-	fs.Var(&o.given, "o", "= --output")
+	fs.VarP(value.Outputs(&o.given), "output", "o", usage)
 }
 
 // validate reads them. Without one that goes to stdout, the text does.

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/value"
 )
 
 // pairsAuto goes on until the pairs suffice.
@@ -27,10 +30,10 @@ type series struct {
 	disturbed int // spare as a number
 }
 
-func (s *series) addFlags(fs *goFlagSet) {
-	fs.StringVar(&s.pairs, "pairs", "", "make `N|auto` pairs of runs with the command after --, against the URLs of --base and --head in turn")
+func (s *series) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&s.pairs), "pairs", "make `N|auto` pairs of runs with the command after --, against the URLs of --base and --head in turn")
 	fs.IntVar(&s.most, "max-pairs", s.most, "`N` pairs at most, with --pairs auto")
-	fs.StringVar(&s.spare, "max-disturbed", "", "replace at most `N` pairs that have an invalid run (default: three times as many as pairs)")
+	fs.Var(value.Text(&s.spare), "max-disturbed", "replace at most `N` pairs that have an invalid run (default: three times as many as pairs)")
 }
 
 func (s *series) validate(v *verify, command []string) (faults []error) {

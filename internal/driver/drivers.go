@@ -3,9 +3,10 @@ package driver
 
 import (
 	"context"
-	"flag"
 	"io"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/driver/apm"
 	"github.com/taktload/takt/internal/driver/http"
@@ -20,7 +21,7 @@ import (
 // Options are the flags of one protocol and what they lead to. Rows satisfy it
 // structurally.
 type Options interface {
-	AddFlags(fs *flag.FlagSet)
+	AddFlags(fs *pflag.FlagSet)
 	Shape(o *engine.Options)        // fills in what the user left open; before Validate
 	Validate(args []string) []error // reports every fault at once
 	Variables() map[string]any      // for Report.Variables, after Validate

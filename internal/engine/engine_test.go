@@ -22,7 +22,7 @@ const ms = time.Millisecond
 // tests choose instants that never coincide: ties come in either order.
 func options(rate string, d time.Duration, conns int) engine.Options {
 	o := engine.Defaults()
-	o.Rate, o.Duration, o.Connections = rate, d, conns
+	o.Rate, o.Duration, o.Connections = engine.MustRate(rate), d, conns
 	o.Drain = engine.DrainOf(time.Second)
 	return o
 }

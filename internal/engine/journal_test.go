@@ -150,12 +150,12 @@ func same(t *testing.T, got, want *takt.Report) {
 func TestRecoverAnyRun(t *testing.T) {
 	for name, change := range map[string]func(o *engine.Options){
 		"warm-up":     func(o *engine.Options) { o.Warmup = 1500 * ms },
-		"closed loop": func(o *engine.Options) { o.Rate, o.Connections = "max", 3 },
+		"closed loop": func(o *engine.Options) { o.Rate, o.Connections = engine.MustRate("max"), 3 },
 		"drops":       func(o *engine.Options) { o.Overflow, o.Connections = "drop", 2 },
-		"ramp":        func(o *engine.Options) { o.Rate = "100/s..1k/s" },
+		"ramp":        func(o *engine.Options) { o.Rate = engine.MustRate("100/s..1k/s") },
 		"poisson":     func(o *engine.Options) { o.Arrivals = "poisson" },
 		"one shard":   func(o *engine.Options) { o.Shard = "2/3" },
-		"few":         func(o *engine.Options) { o.Rate = "30/m" },
+		"few":         func(o *engine.Options) { o.Rate = engine.MustRate("30/m") },
 		"count":       func(o *engine.Options) { o.Duration, o.Requests = 0, 2000 },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,11 +118,13 @@ func TestModesCount(t *testing.T) {
 			change func(o *engine.Options)
 			want   takt.Counts
 		}{
-			"rate":           {func(o *engine.Options) { o.Rate, o.Requests = "2000", 1000 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
+			"rate":           {func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("2000"), 1000 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
 			"closed":         {func(o *engine.Options) { o.Requests, o.Connections = 1000, 7 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
 			"one connection": {func(o *engine.Options) { o.Requests, o.Connections = 100, 1 }, takt.Counts{Scheduled: 100, Sent: 100, OK: 100}},
-			"shard":          {func(o *engine.Options) { o.Rate, o.Requests, o.Shard = "2000", 100, "2/3" }, takt.Counts{Scheduled: 33, Sent: 33, OK: 33}},
-			"warm-up": {func(o *engine.Options) { o.Rate, o.Requests, o.Warmup = "1000", 200, 100*time.Millisecond },
+			"shard":          {func(o *engine.Options) { o.Rate, o.Requests, o.Shard = engine.MustRate("2000"), 100, "2/3" }, takt.Counts{Scheduled: 33, Sent: 33, OK: 33}},
+			"warm-up": {func(o *engine.Options) {
+				o.Rate, o.Requests, o.Warmup = engine.MustRate("1000"), 200, 100*time.Millisecond
+			},
 				takt.Counts{Scheduled: 200, Sent: 200, OK: 200}},
 		} {
 			addr, s := serve(t, target.Options{})
@@ -157,7 +159,7 @@ func TestModesClosedLoopIsFull(t *testing.T) {
 func TestLoopsShare(t *testing.T) {
 	addr, s := serve(t, target.Options{})
 	for _, change := range []func(o *engine.Options){
-		func(o *engine.Options) { o.Rate, o.Requests = "5000", 2000 },
+		func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("5000"), 2000 },
 		func(o *engine.Options) { o.Requests, o.Connections = 2000, 10 },
 	} {
 		before := s.Truth().Counts.Requests
@@ -232,7 +234,7 @@ func TestLoopStamps(t *testing.T) {
 		l := httpLoop(t, addr)
 		codec, before := l.Codec, []uint64{}
 		l.Codec = func(i int) takt.Codec { return dreaming{codec(i), stop, long, &before, &answered} }
-		r, rows := loadRows(t, "loop", l, func(o *engine.Options) { o.Rate, o.Requests, o.Pacing = "200", 20, pacing })
+		r, rows := loadRows(t, "loop", l, func(o *engine.Options) { o.Rate, o.Requests, o.Pacing = engine.MustRate("200"), 20, pacing })
 		before = before[:slices.Index(before, stop)]
 		for _, seq := range before {
 			if row, late := rows[seq], rows[stop].Done-long; row.Done > late {
@@ -261,7 +263,7 @@ func TestLoopPoolAfterAStandstill(t *testing.T) {
 		}
 		return dreaming{codec(i), stop, long, &before, &answered}
 	}
-	r := load(t, "loop", l, func(o *engine.Options) { o.Rate, o.Requests = "1k", 200 })
+	r := load(t, "loop", l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("1k"), 200 })
 	if late := r.Latency["schedule_lag"].Max; r.Counts.OK != 200 || late < 50e3 || made > 40 {
 		t.Errorf("%d connections were made, the latest operation was %.0f µs late; %+v", made, late, r.Counts)
 	}
@@ -285,7 +287,7 @@ func TestLoopsLendEachOther(t *testing.T) {
 			l := httpLoop(t, addr)
 			l.Timeout = time.Minute
 			r, rows := loadRows(t, "loop", l, func(o *engine.Options) {
-				o.Loops, o.MaxInFlight, o.Rate, o.Requests, o.Overflow = 2, 2, "20", 20, overflow
+				o.Loops, o.MaxInFlight, o.Rate, o.Requests, o.Overflow = 2, 2, engine.MustRate("20"), 20, overflow
 			})
 			long := 0
 			for _, row := range rows {
@@ -332,7 +334,7 @@ func TestModesFaults(t *testing.T) {
 				if l.Timeout = time.Minute; strings.Contains(c.class, "timeout") {
 					l.Timeout = 200 * time.Millisecond // the others come to their end by themselves, however busy the machine is
 				}
-				r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = "500", 20 })
+				r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
 				if r.Counts.Failed != 20 {
 					t.Fatalf("%+v", r.Counts)
 				}
@@ -464,7 +466,7 @@ func TestModesRedial(t *testing.T) {
 					io.Copy(io.Discard, c)
 				}
 			})
-			r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "20", 3, 1 })
+			r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("20"), 3, 1 })
 			if r.Counts.OK != 3 || conns.Load() != 3 {
 				t.Errorf("%s: %+v over %d connections; %+v", name, r.Counts, conns.Load(), r.Errors)
 			}
@@ -498,7 +500,7 @@ func TestModesTargetGoesAway(t *testing.T) {
 				}()
 			}
 		}()
-		r := load(t, mode, httpLoop(t, l.Addr().String()), func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "500", 100, 1 })
+		r := load(t, mode, httpLoop(t, l.Addr().String()), func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("500"), 100, 1 })
 		if r.Counts.OK < 20 || r.Counts.Failed < 50 {
 			t.Errorf("%+v", r.Counts)
 		}
@@ -519,7 +521,7 @@ func TestModesTargetGoesAway(t *testing.T) {
 func TestModesBound(t *testing.T) {
 	addr, _ := serve(t, target.Options{Service: "20ms"})
 	eachMode(t, func(t *testing.T, mode string) {
-		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "500", 50, 2 })
+		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = engine.MustRate("500"), 50, 2 })
 		// 50 operations at 100/s: the last waits for 0.4 s.
 		if l := r.Latency["response"]; r.Counts.OK != 50 || l.Max < 350e3 {
 			t.Errorf("%+v, response max %v µs", r.Counts, l.Max)
@@ -528,7 +530,7 @@ func TestModesBound(t *testing.T) {
 			t.Errorf("lag p50 %v µs of a send delay of %v, service %v", lag, delay, r.Latency["service"].P50)
 		}
 		r = load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
-			o.Rate, o.Requests, o.MaxInFlight, o.Overflow = "500", 50, 2, "drop"
+			o.Rate, o.Requests, o.MaxInFlight, o.Overflow = engine.MustRate("500"), 50, 2, "drop"
 		})
 		if r.Counts.Dropped < 20 || r.Counts.OK+r.Counts.Dropped != 50 {
 			t.Errorf("%+v", r.Counts)
@@ -543,7 +545,7 @@ func TestModesDrain(t *testing.T) {
 		l := httpLoop(t, addr)
 		l.Timeout = time.Hour
 		r := load(t, mode, l, func(o *engine.Options) {
-			o.Rate, o.Duration, o.MaxInFlight, o.Drain = "100", 200*time.Millisecond, 5, engine.DrainOf(100*time.Millisecond)
+			o.Rate, o.Duration, o.MaxInFlight, o.Drain = engine.MustRate("100"), 200*time.Millisecond, 5, engine.DrainOf(100*time.Millisecond)
 		})
 		if c := r.Counts; c.Unfinished != 20 || c.Sent != 5 {
 			t.Errorf("%+v", c)
@@ -557,7 +559,7 @@ func TestModesStop(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
 		for _, rate := range []string{"1000", "0.1", "max"} {
 			o := engine.Defaults()
-			o.Engine, o.Rate, o.Duration = mode, rate, time.Hour
+			o.Engine, o.Rate, o.Duration = mode, engine.MustRate(rate), time.Hour
 			if rate == "max" {
 				o.Connections = 2
 			}
@@ -593,7 +595,7 @@ func TestModesStop(t *testing.T) {
 func TestModesDown(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
 		o := engine.Defaults()
-		o.Engine, o.Rate, o.Requests = mode, "10", 1
+		o.Engine, o.Rate, o.Requests = mode, engine.MustRate("10"), 1
 		src, err := o.Source()
 		if err != nil {
 			t.Fatal(err)
@@ -633,7 +635,7 @@ func TestModesRefused(t *testing.T) {
 			t.Errorf("%+v", r.Counts)
 		}
 		r = load(t, mode, httpLoop(t, refusing(t)), func(o *engine.Options) {
-			o.Rate, o.Requests, o.MaxLag, o.Drain = "1000", 500, 20*time.Millisecond, engine.DrainOf(time.Second)
+			o.Rate, o.Requests, o.MaxLag, o.Drain = engine.MustRate("1000"), 500, 20*time.Millisecond, engine.DrainOf(time.Second)
 		})
 		if r.Counts.Failed != 500 {
 			t.Errorf("%+v", r.Counts)
@@ -652,7 +654,7 @@ func TestModesRedialIsNoLag(t *testing.T) {
 	})
 	eachMode(t, func(t *testing.T, mode string) {
 		r := load(t, mode, httpLoop(t, addr), func(o *engine.Options) {
-			o.Rate, o.Requests, o.Connections, o.Arrivals, o.Seed = "120", 100, 1, "poisson", 1
+			o.Rate, o.Requests, o.Connections, o.Arrivals, o.Seed = engine.MustRate("120"), 100, 1, "poisson", 1
 		})
 		if lag, service := r.Latency["schedule_lag"].P50, r.Latency["service"].P50; r.Counts.OK != 100 || lag > service/4 {
 			t.Errorf("lag p50 %v µs beside a service time of %v; %+v", lag, service, r.Counts)
@@ -666,7 +668,7 @@ func TestModesDropLast(t *testing.T) {
 	addr, _ := serve(t, target.Options{})
 	eachMode(t, func(t *testing.T, mode string) {
 		r, rows := loadRows(t, mode, httpLoop(t, addr), func(o *engine.Options) {
-			o.Rate, o.Requests, o.MaxInFlight, o.Overflow = "1100", 500, 1, "drop"
+			o.Rate, o.Requests, o.MaxInFlight, o.Overflow = engine.MustRate("1100"), 500, 1, "drop"
 		})
 		// A worker can lose its core between its answer and the next operation.
 		if early := droppedEarly(rows, 1, 0); early > 50 || r.Counts.OK+r.Counts.Dropped != 500 || r.Warned("clamped") { // clamped: sent before it was free
@@ -714,7 +716,7 @@ func TestModesStartAt(t *testing.T) {
 		addr, s := serve(t, target.Options{})
 		at := time.Now().Add(time.Second) // busy machines took 126 ms to connect
 		r, rows := loadRows(t, mode, httpLoop(t, addr), func(o *engine.Options) {
-			o.Rate, o.Requests, o.Shard, o.StartAt = "1000", 100, "2/4", engine.StartAt(at)
+			o.Rate, o.Requests, o.Shard, o.StartAt = engine.MustRate("1000"), 100, "2/4", engine.StartAt(at)
 		})
 		if !r.StartedAt.Equal(at) || len(rows) != 25 {
 			t.Errorf("started %v after the instant, %d rows", r.StartedAt.Sub(at), len(rows))
@@ -737,7 +739,7 @@ func TestModesBeforeStartAt(t *testing.T) {
 		} {
 			addr, s := serve(t, target.Options{})
 			o := engine.Defaults()
-			o.Engine, o.Rate, o.StartAt = mode, "1", engine.StartAt(time.Now().Add(500*time.Millisecond))
+			o.Engine, o.Rate, o.StartAt = mode, engine.MustRate("1"), engine.StartAt(time.Now().Add(500*time.Millisecond))
 			o.Duration = time.Hour
 			ctx, cancel := context.WithCancel(t.Context())
 			src, err := o.Source()

@@ -2,13 +2,14 @@ package engine
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -16,8 +17,8 @@ import (
 // Options say when operations are due and what bounds a run. Every load command
 // has them.
 type Options struct {
-	Rate        string        // "500/s", "100/s..2k/s" or "max"; "": closed loop
-	Stages      string        // "30s@100/s,1m@100/s..2k/s"; instead of Rate
+	Rate        Rate          // "500/s", "100/s..2k/s" or "max"; "": closed loop
+	Stages      Stages        // "30s@100/s,1m@100/s..2k/s"; instead of Rate
 	Arrivals    string        // uniform or poisson
 	Seed        uint64        // of everything random
 	Duration    time.Duration // of the measured window; 0: not bounded
@@ -70,28 +71,24 @@ func Defaults() Options {
 
 // AddFlags declares the options on fs with their present values as defaults. A
 // usage of the form "= --name" marks the one-letter form of another flag.
-func (o *Options) AddFlags(fs *flag.FlagSet) {
-	fs.StringVar(&o.Rate, "rate", o.Rate, "operations per second in all: `RATE` is 500/s, 30/m, 2k/s, a ramp 100/s..2k/s, or max (closed loop)")
-	fs.StringVar(&o.Rate, "q", o.Rate, "= --rate")
-	fs.StringVar(&o.Stages, "stages", o.Stages, "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")
-	fs.StringVar(&o.Arrivals, "arrivals", o.Arrivals, "spacing of the operations, `uniform|poisson`")
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.VarP(value.Plain(&o.Rate), "rate", "q", "operations per second in all: `RATE` is 500/s, 30/m, 2k/s, a ramp 100/s..2k/s, or max (closed loop)")
+	fs.Var(value.Plain(&o.Stages), "stages", "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")
+	fs.Var(value.Text(&o.Arrivals), "arrivals", "spacing of the operations, `uniform|poisson`")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "`N` determines everything random")
-	fs.Var((*schedule.DurationValue)(&o.Duration), "duration", "`TIME` of the measured load, such as 30s or 1m30s; a bare number means seconds")
-	fs.Var((*schedule.DurationValue)(&o.Duration), "z", "= --duration")
-	fs.Uint64Var(&o.Requests, "requests", o.Requests, "`N` operations in all; with --duration the first to be reached ends the run")
-	fs.Uint64Var(&o.Requests, "n", o.Requests, "= --requests")
-	fs.Var((*schedule.DurationValue)(&o.Warmup), "warmup", "`TIME` of load before --duration that is in no figure")
+	fs.VarP(value.Duration(&o.Duration), "duration", "z", "`TIME` of the measured load, such as 30s or 1m30s; a bare number means seconds")
+	fs.Uint64VarP(&o.Requests, "requests", "n", o.Requests, "`N` operations in all; with --duration the first to be reached ends the run")
+	fs.Var(value.Duration(&o.Warmup), "warmup", "`TIME` of load before --duration that is in no figure")
 	fs.IntVar(&o.MaxInFlight, "max-in-flight", o.MaxInFlight, "at most `N` operations in flight; the pool grows on demand up to it")
-	fs.IntVar(&o.Connections, "connections", o.Connections, "fix the pool at `N` connections")
-	fs.IntVar(&o.Connections, "c", o.Connections, "= --connections")
-	fs.StringVar(&o.Overflow, "overflow", o.Overflow, "at the bound `queue|drop`: wait, which counts as response time, or never send and be counted")
-	fs.Var(&o.Drain, "drain", "`TIME` that open operations may take after the end; without it the timeout")
-	fs.StringVar(&o.Shard, "shard", o.Shard, "run every n-th operation only, from the k-th on: `k/n`")
-	fs.Var(&o.StartAt, "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
-	fs.StringVar(&o.Engine, "engine", o.Engine, "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
+	fs.IntVarP(&o.Connections, "connections", "c", o.Connections, "fix the pool at `N` connections")
+	fs.Var(value.Text(&o.Overflow), "overflow", "at the bound `queue|drop`: wait, which counts as response time, or never send and be counted")
+	fs.Var(value.Plain(&o.Drain), "drain", "`TIME` that open operations may take after the end; without it the timeout")
+	fs.Var(value.Text(&o.Shard), "shard", "run every n-th operation only, from the k-th on: `k/n`")
+	fs.Var(value.Plain(&o.StartAt), "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
+	fs.Var(value.Text(&o.Engine), "engine", "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
 	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
-	fs.StringVar(&o.Pacing, "pacing", o.Pacing, "of the loop, `default|precise|economy`: about 100 µs of schedule lag at its p99, next to none for a spinning core, or up to 1 ms for least CPU")
-	fs.Var((*schedule.DurationValue)(&o.MaxLag), "max-lag", "schedule lag that the loop may take instead, `TIME` such as 250us: more of it costs less CPU")
+	fs.Var(value.Text(&o.Pacing), "pacing", "of the loop, `default|precise|economy`: about 100 µs of schedule lag at its p99, next to none for a spinning core, or up to 1 ms for least CPU")
+	fs.Var(value.Duration(&o.MaxLag), "max-lag", "schedule lag that the loop may take instead, `TIME` such as 250us: more of it costs less CPU")
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }
 
@@ -108,10 +105,10 @@ func SendFlags() []string {
 func (o *Options) Validate() []error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if o.Rate != "" && o.Stages != "" {
+	if o.Rate.Given() && o.Stages.Given() {
 		fault("both --rate and --stages are given; keep one, a rate can stand in a stage as 30s@%s", o.Rate)
 	}
-	if o.Stages != "" && o.Duration > 0 {
+	if o.Stages.Given() && o.Duration > 0 {
 		fault("both --stages and --duration are given; the stages have durations of their own")
 	}
 	if o.Arrivals != uniform && o.Arrivals != poisson {
@@ -151,7 +148,7 @@ func (o *Options) Validate() []error {
 			faults = append(faults, err)
 		}
 	}
-	if len(faults) > 0 {
+	if len(faults) > 0 || o.Rate.refused || o.Stages.refused {
 		return faults
 	}
 	spec, err := o.Spec()
@@ -181,22 +178,11 @@ func (o *Options) Spec() (schedule.Spec, error) {
 }
 
 func (o *Options) stages() ([]schedule.Stage, error) {
-	if o.Stages != "" {
-		return schedule.ParseStages(o.Stages)
+	if o.Stages.Given() {
+		return o.Stages.list, nil
 	}
-	from, to := math.Inf(1), math.Inf(1)
-	var err error
-	switch {
-	case strings.Contains(o.Rate, ".."):
-		from, to, err = schedule.ParseRamp(o.Rate)
-		if err == nil && o.Duration == 0 {
-			return nil, fmt.Errorf("--rate %s is a ramp without an end; say with --duration how long it takes", o.Rate)
-		}
-	case o.Rate != "":
-		from, err = schedule.ParseRate(o.Rate)
-		to = from
-	}
-	return []schedule.Stage{{Duration: o.Duration, From: from, To: to}}, err
+	one, err := o.Rate.stage(o.Duration)
+	return []schedule.Stage{one}, err
 }
 
 // shard reads k/n, counted from 1, as schedules count it: from 0.
@@ -244,16 +230,14 @@ func (o *Options) Variables() map[string]any {
 	switch {
 	case o.Recorded:
 		v["arrivals"] = recorded
-	case o.Stages != "":
-		v["stages"] = o.Stages
-	case strings.Contains(o.Rate, ".."):
-		v["rate"] = o.Rate
-	case o.Rate != "" && o.Rate != "max":
-		if r, err := schedule.ParseRate(o.Rate); err == nil {
-			v["rate_per_s"] = r
-		}
-	default:
+	case o.Stages.Given():
+		v["stages"] = o.Stages.String()
+	case o.Rate.closed():
 		v["rate"], v["arrivals"] = "max", "closed"
+	case o.Rate.ramp():
+		v["rate"] = o.Rate.String()
+	default:
+		v["rate_per_s"] = o.Rate.from
 	}
 	return v
 }
@@ -264,11 +248,11 @@ func (o *Options) paced() bool {
 }
 
 // Endless reports whether the run has no end but a signal, or that of its list.
-func (o *Options) Endless() bool { return o.Duration == 0 && o.Stages == "" && o.Requests == 0 }
+func (o *Options) Endless() bool { return o.Duration == 0 && !o.Stages.Given() && o.Requests == 0 }
 
 // Closed reports whether o asks for a closed loop.
 func (o *Options) Closed() bool {
-	return !o.Recorded && o.Stages == "" && (o.Rate == "" || o.Rate == "max")
+	return !o.Recorded && !o.Stages.Given() && o.Rate.closed()
 }
 
 // InFlight is the bound that holds on operations in flight.

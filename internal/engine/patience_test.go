@@ -21,7 +21,7 @@ func TestPatience(t *testing.T) {
 		var at []time.Duration
 		begin := time.Now()
 		o := options("", 0, 1)
-		o.Rate, o.Duration, o.Requests, o.Connections, o.MaxInFlight = "", 0, 20, 1, 1
+		o.Rate, o.Duration, o.Requests, o.Connections, o.MaxInFlight = engine.Rate{}, 0, 20, 1, 1
 		rep := run(t, t.Context(), plan(t, o, func(_ context.Context, op *takt.Op, r *takt.Result) {
 			at = append(at, time.Since(begin))
 			if op.Seq != 12 {
@@ -73,7 +73,7 @@ func TestModesDeadTarget(t *testing.T) {
 				}
 			}()
 			r := load(t, mode, httpLoop(t, l.Addr().String()), func(o *engine.Options) {
-				o.Rate, o.Duration, o.Connections = rate, time.Second/2, 10
+				o.Rate, o.Duration, o.Connections = engine.MustRate(rate), time.Second/2, 10
 			})
 			most := uint64(10 * (8 + 500/128 + 1)) // as TestPatience has it
 			if rate != "" {

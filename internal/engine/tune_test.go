@@ -110,7 +110,7 @@ func TestFew(t *testing.T) {
 		want     bool
 	}{{"max", 100, true}, {"max", 1, false}, {"1000", 100, false}} {
 		p := Plan{Options: Defaults(), Driver: async}
-		p.Rate, p.MaxInFlight = c.rate, c.inFlight
+		p.Rate, p.MaxInFlight = MustRate(c.rate), c.inFlight
 		if n := p.needs(); n.few != c.want && runtime.GOOS == "linux" {
 			t.Errorf("%+v: few %v", c, n.few)
 		}

@@ -55,7 +55,7 @@ func TestOneConnectionAtATime(t *testing.T) {
 		eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
 			l.ConnectTimeout, l.Timeout = 20*time.Second, 20*time.Second
 			for _, rate := range []string{"", "50"} {
-				r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = rate, requests })
+				r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate(rate), requests })
 				if r.Counts.OK != requests {
 					t.Errorf("%d at rate %q: %+v; %+v", requests, rate, r.Counts, r.Errors)
 				}
@@ -83,7 +83,7 @@ func TestSilentClose(t *testing.T) {
 		}
 	}
 	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
-		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "500", 250, 20 })
+		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("500"), 250, 20 })
 		// What is closed between the look and the write still fails, or the end is late on a
 		// busy machine.
 		if r.Counts.OK < 240 {
@@ -105,7 +105,7 @@ func TestSpeaksWhenIdle(t *testing.T) {
 	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
 		var r *takt.Report
 		for range 5 {
-			r = load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "20", 10, 1 })
+			r = load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("20"), 10, 1 })
 			if r.Counts.OK == 10 && len(r.Status) == 1 && strings.Contains(warned(r, "unsolicited"), "408 Request Timeout") {
 				return
 			}
@@ -131,7 +131,7 @@ func TestSpeaksFirst(t *testing.T) {
 			runs = 10
 		}
 		for range runs {
-			r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "100", 20, 1 })
+			r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("100"), 20, 1 })
 			for _, e := range r.Errors {
 				if e.Class != engine.ClassUnsolicited {
 					continue
@@ -160,7 +160,7 @@ func TestSpeaksUnseen(t *testing.T) {
 		}
 	}
 	eachWire(t, answer, func(t *testing.T, mode string, l *takt.Loop) {
-		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "100", 63, 1 })
+		r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("100"), 63, 1 })
 		var unsolicited uint64
 		for _, e := range r.Errors {
 			if e.Class == engine.ClassUnsolicited {
@@ -198,7 +198,7 @@ func TestClockStep(t *testing.T) {
 					}
 					return ns
 				})()
-				r, rows := loadRows(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = "200", 60, 4 })
+				r, rows := loadRows(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests, o.Connections = engine.MustRate("200"), 60, 4 })
 				if r.Counts.OK != 60 || warned(r, "clock_step") == "" {
 					t.Errorf("%+v; %+v, %+v", r.Counts, r.Errors, r.Warnings)
 				}

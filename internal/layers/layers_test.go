@@ -17,7 +17,7 @@ import (
 var order = []string{
 	"pkg/takt internal/layers docker",
 	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop",
-	"internal/verdict",
+	"internal/verdict internal/value",
 	"internal/audit",
 	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/kwire internal/trace internal/analysis internal/payload internal/target internal/proc internal/elastic internal/store/fault",
 	"internal/clocktest internal/store/document internal/store/storetest",

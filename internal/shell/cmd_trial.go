@@ -17,6 +17,7 @@ import (
 
 	"github.com/taktload/takt/internal/apmserver"
 	"github.com/taktload/takt/internal/driver/apm"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -39,12 +40,12 @@ sends its next request when the last one is answered, unless a rate is given.
 type trial struct {
 	words    []string // as they were typed, without secrets
 	duration time.Duration
-	numbers  [4]int // events, spans, frames, workers
-	flags    list   // of apm-server
+	numbers  [4]int   // events, spans, frames, workers
+	flags    []string // of apm-server
 	rate     float64
 	memory   size
 	cpu      float64
-	label    list
+	label    []string
 	cooldown time.Duration
 	repeat   int
 	secret   string
@@ -73,12 +74,12 @@ func (s *size) Set(text string) error {
 func (t *trial) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.Var(&t.flags, "E", "")
+	fs.Var(value.List(&t.flags), "E", "")
 	fs.Var((*schedule.RateValue)(&t.rate), "rate", "")
 	fs.Var((*schedule.RateValue)(&t.rate), "throttle", "")
 	fs.Var(&t.memory, "mem", "")
 	fs.Float64Var(&t.cpu, "cpu", 0, "")
-	fs.Var(&t.label, "label", "")
+	fs.Var(value.List(&t.label), "label", "")
 	fs.Var((*schedule.DurationValue)(&t.cooldown), "cooldown", "")
 	fs.IntVar(&t.repeat, "repeat", 1, "")
 	fs.IntVar(&t.numbers[3], "agents", 0, "")

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"flag"
 	"io"
 	"math/big"
 	"os"
@@ -16,14 +15,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/shell"
 )
 
 // newFlags are those of takt server, with the defaults of a test.
-func newFlags(o *shell.Options) *flag.FlagSet {
+func newFlags(o *shell.Options) *pflag.FlagSet {
 	kept := *o
-	fs := flag.NewFlagSet("server", flag.ContinueOnError)
+	fs := pflag.NewFlagSet("server", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	*o = kept
 	return fs

@@ -2,14 +2,16 @@ package shell
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"net"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // DefaultAddr is where the shell listens unless it is told otherwise.
@@ -39,32 +41,24 @@ type Options struct {
 	Least time.Duration // a shorter test is not kept; 0: 30 s
 }
 
-type list []string
-
-func (l *list) Set(s string) error {
-	*l = append(*l, s)
-	return nil
-}
-
-func (l *list) String() string { return strings.Join(*l, ",") }
-
 // AddFlags declares the flags.
-func (o *Options) AddFlags(fs *flag.FlagSet) {
-	fs.StringVar(&o.Addr, "addr", DefaultAddr, "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none listens on --unix alone")
-	fs.StringVar(&o.Unix, "unix", "", "listen on the socket `PATH` too, which only you can open")
-	fs.StringVar(&o.TokenFile, "token-file", "", "users have to say auth TOKEN first; lines of NAME TOKEN ROLE in `FILE`, with the role look or run, which is the default")
-	fs.StringVar(&o.Cert, "tls-cert", "", "serve TLS with this certificate, PEM `FILE`")
-	fs.StringVar(&o.Key, "tls-key", "", "key of the certificate, PEM `FILE`")
-	fs.Var(&o.Folders, "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, make and run; repeatable; without tokens, on your own socket or port, any folder may be used")
-	fs.Var((*list)(&o.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
-	fs.Var((*list)(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; * at the end for all that begin so; repeatable")
-	fs.Var((*list)(&o.Variables), "apm-env", "`NAME` of a variable of the environment that make, git and apm-server see, besides PATH, HOME and the like; repeatable")
-	fs.StringVar(&o.AuditLog, "audit-log", "", "append who typed what, and what came of it, to `FILE`, as lines of JSON")
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	o.Addr = DefaultAddr
+	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none listens on --unix alone")
+	fs.Var(value.Listen(&o.Unix), "unix", "listen on the socket `PATH` too, which only you can open")
+	fs.Var(value.InFile(&o.TokenFile), "token-file", "users have to say auth TOKEN first; lines of NAME TOKEN ROLE in `FILE`, with the role look or run, which is the default")
+	fs.Var(value.InFile(&o.Cert), "tls-cert", "serve TLS with this certificate, PEM `FILE`")
+	fs.Var(value.InFile(&o.Key), "tls-key", "key of the certificate, PEM `FILE`")
+	fs.Var(value.Plain(&o.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, make and run; repeatable; without tokens, on your own socket or port, any folder may be used")
+	fs.Var(value.List(&o.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
+	fs.Var(value.List(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; * at the end for all that begin so; repeatable")
+	fs.Var(value.List(&o.Variables), "apm-env", "`NAME` of a variable of the environment that make, git and apm-server see, besides PATH, HOME and the like; repeatable")
+	fs.Var(value.OutFile(&o.AuditLog), "audit-log", "append who typed what, and what came of it, to `FILE`, as lines of JSON")
 	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: tokens can be read on the way")
-	fs.Var((*list)(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; without it all on loopback, and none beyond it")
-	fs.StringVar(&o.DumpDir, "dump-dir", "", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
+	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; without it all on loopback, and none beyond it")
+	fs.Var(value.OutFile(&o.DumpDir), "dump-dir", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
 	fs.BoolVar(&o.Edit, "edit", false, "sessions begin with edit on: the server does the editing, as for a telnet without rlwrap")
-	fs.StringVar(&o.Store, "store", "", "keep the runs of all in `PATH|URL`, as of takt http --store")
+	fs.Var(value.Store(&o.Store), "store", "keep the runs of all in `PATH|URL`, as of takt http --store")
 }
 
 // Validate reports every fault.

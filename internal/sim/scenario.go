@@ -257,7 +257,7 @@ func (sc *Scenario) options() engine.Options {
 	o.Duration, o.Warmup, o.Requests = sc.Duration, sc.Warmup, sc.Requests
 	o.Drain = engine.DrainOf(sc.Drain)
 	if sc.Rate > 0 {
-		o.Rate = rateText(sc.Rate)
+		o.Rate = engine.PerSecond(sc.Rate)
 		o.Pacing, o.MaxLag = sc.Pacing, sc.MaxLag
 	}
 	if sc.Poisson {

@@ -177,5 +177,3 @@ func (r requests) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) 
 	dst = strconv.AppendUint(dst, op.Seq, 10)
 	return append(dst, " HTTP/1.1\r\nHost: sim\r\n\r\n"...), false, false
 }
-
-func rateText(perSecond float64) string { return strconv.FormatFloat(perSecond, 'f', -1, 64) + "/s" }

@@ -1,9 +1,12 @@
 package target
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // Bounds of the options. 64 MiB of body are held in memory once.
@@ -37,19 +40,25 @@ type Options struct {
 }
 
 // AddFlags hangs the options on fs.
-func (o *Options) AddFlags(fs *flag.FlagSet) {
-	fs.StringVar(&o.Addr, "addr", defaultAddr, "`HOST:PORT` to listen on; port 0: any free one")
-	fs.StringVar(&o.Service, "service", "0", "service `time` of a request: 1ms, uniform(1ms,5ms), exp(2ms) by mean, lognormal(2ms,0.5) by median and sigma, or 0")
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	o.Addr = defaultAddr
+	fs.Var(value.Listen(&o.Addr), "addr", "`HOST:PORT` to listen on; port 0: any free one")
+	o.Service = "0"
+	fs.Var(value.Text(&o.Service), "service", "service `time` of a request: 1ms, uniform(1ms,5ms), exp(2ms) by mean, lognormal(2ms,0.5) by median and sigma, or 0")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
 	fs.IntVar(&o.Servers, "servers", 0, "requests served at once, the others wait in order; 0: all at once")
-	fs.StringVar(&o.Freeze, "freeze", "", "stand still for the last DURATION of every PERIOD since the first request: `DURATION/PERIOD` such as 1s/10s")
-	fs.StringVar(&o.Size, "size", defaultSize, "`bytes` of the response body, also 1KiB")
+	fs.Var(value.Text(&o.Freeze), "freeze", "stand still for the last DURATION of every PERIOD since the first request: `DURATION/PERIOD` such as 1s/10s")
+	o.Size = defaultSize
+	fs.Var(value.Text(&o.Size), "size", "`bytes` of the response body, also 1KiB")
 	fs.IntVar(&o.Status, "status", defaultStatus, "status of a good answer")
-	fs.StringVar(&o.ErrorRate, "error-rate", "0", "`share` of requests answered with status 500, such as 1%")
-	fs.StringVar(&o.ResetRate, "reset-rate", "0", "`share` of requests whose connection is reset, such as 0.1%")
-	fs.StringVar(&o.HalfOpenRate, "half-open-rate", "0", "`share` of requests never answered while the connection stays open")
+	o.ErrorRate = "0"
+	fs.Var(value.Text(&o.ErrorRate), "error-rate", "`share` of requests answered with status 500, such as 1%")
+	o.ResetRate = "0"
+	fs.Var(value.Text(&o.ResetRate), "reset-rate", "`share` of requests whose connection is reset, such as 0.1%")
+	o.HalfOpenRate = "0"
+	fs.Var(value.Text(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection stays open")
 	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
-	fs.StringVar(&o.Truth, "truth", "", "`file` for what the server really did, as JSON at the end")
+	fs.Var(value.OutFile(&o.Truth), "truth", "`file` for what the server really did, as JSON at the end")
 }
 
 // Validate reports every fault of the options at once.

@@ -1,12 +1,13 @@
 package target
 
 import (
-	"flag"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 func TestValidateReportsEveryFault(t *testing.T) {
@@ -34,7 +35,7 @@ func TestValidateReportsEveryFault(t *testing.T) {
 // The flags' defaults and empty options are the same server.
 func TestDefaults(t *testing.T) {
 	var o Options
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	if err := fs.Parse(nil); err != nil {
 		t.Fatal(err)

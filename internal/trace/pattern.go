@@ -15,12 +15,12 @@ var (
 // pattern is the format of a line: literal text and values in turn.
 type pattern struct {
 	prefix []byte
-	values []value
+	values []slot
 	timed  bool
 }
 
-// value extends to the literal that follows it.
-type value struct {
+// slot extends to the literal that follows it.
+type slot struct {
 	set     setter // nil: of no interest
 	literal []byte // empty: the value is the rest of the line
 	blanks  int    // that the value itself contains
@@ -77,7 +77,7 @@ func newPattern(pieces []piece) (*pattern, error) {
 		if beside {
 			p.values[len(p.values)-1].beside = true
 		}
-		p.values = append(p.values, value{set: at.set, blanks: at.blanks, host: at.kind == hostKind})
+		p.values = append(p.values, slot{set: at.set, blanks: at.blanks, host: at.kind == hostKind})
 	}
 	if !request {
 		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache)"))
@@ -101,7 +101,7 @@ func (p *pattern) withTail(set setter) *pattern {
 	if len(last.literal) == 0 {
 		last.literal, last.last = []byte(" "), true
 	}
-	p.values = append(p.values, value{set: set})
+	p.values = append(p.values, slot{set: set})
 	return p
 }
 
@@ -132,7 +132,7 @@ func (p *pattern) parse(line []byte, f *filler) error {
 }
 
 // end is the length of the value at the start of rest, or -1.
-func (v *value) end(rest []byte) int {
+func (v *slot) end(rest []byte) int {
 	if v.beside {
 		return besideEnd(rest)
 	}
@@ -171,7 +171,7 @@ func besideEnd(rest []byte) int {
 	return n
 }
 
-func (v *value) missing(rest []byte) int {
+func (v *slot) missing(rest []byte) int {
 	if v.last {
 		return len(rest)
 	}

@@ -3,13 +3,16 @@ package trace
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // Reading says which requests of which logs are used: the flags that all commands
@@ -22,23 +25,24 @@ type Reading struct {
 }
 
 // AddFlags declares the flags on fs; what g holds is their default.
-func (g *Reading) AddFlags(fs *flag.FlagSet) {
+func (g *Reading) AddFlags(fs *pflag.FlagSet) {
 	var names []string
 	for _, f := range Formats() {
 		names = append(names, f[0])
 	}
-	fs.StringVar(&g.Options.Format, "format", auto, "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
-	fs.StringVar(&g.Options.Fields, "fields", "", "`MAP` of the fields of other JSON, such as end=ts,latency=duration:ms,uri=req.path")
-	fs.Var(&zoneValue{&g.Options.Zone}, "zone", "`ZONE` of stamps without one: Europe/Berlin, UTC, or an offset such as -0500; the local one unless given")
+	g.Options.Format = auto
+	fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
+	fs.Var(value.Text(&g.Options.Fields), "fields", "`MAP` of the fields of other JSON, such as end=ts,latency=duration:ms,uri=req.path")
+	fs.Var(value.Plain(&zoneValue{&g.Options.Zone}), "zone", "`ZONE` of stamps without one: Europe/Berlin, UTC, or an offset such as -0500; the local one unless given")
 	fs.Uint64Var(&g.From, "from", g.From, "pass over the first `N` requests")
 	fs.Uint64Var(&g.For, "for", g.For, "take `N` requests; 0: all")
-	fs.Var((*methodsValue)(&g.Rules.Methods), "methods", "`LIST` of the methods to take, such as GET,HEAD,POST; *: all")
-	fs.Var(&patternValue{&g.Rules.Path}, "path", "take URIs that match `REGEXP`")
-	fs.Var(&patternValue{&g.Rules.NotPath}, "not-path", "leave out URIs that match `REGEXP`")
-	fs.Var(&g.Rules.Statuses, "status", "take requests with the recorded `STATUS` 200, 200-299 or 2xx, with commas between them")
-	fs.Var((*shareValue)(&g.Rules.Share), "sample", "take `PERCENT` of the clients with all their requests, the same ones each time")
-	fs.StringVar(&g.Rewriting.Strip, "strip", g.Rewriting.Strip, "remove the first occurrence of `TEXT` from each path")
-	fs.Var((*changesValue)(&g.Rewriting.Changes), "rewrite", "replace in each URI, as `REGEXP=>TEXT`; $1 is a group; repeatable")
+	fs.Var(value.Plain((*methodsValue)(&g.Rules.Methods)), "methods", "`LIST` of the methods to take, such as GET,HEAD,POST; *: all")
+	fs.Var(value.Plain(&patternValue{&g.Rules.Path}), "path", "take URIs that match `REGEXP`")
+	fs.Var(value.Plain(&patternValue{&g.Rules.NotPath}), "not-path", "leave out URIs that match `REGEXP`")
+	fs.Var(value.Plain(&g.Rules.Statuses), "status", "take requests with the recorded `STATUS` 200, 200-299 or 2xx, with commas between them")
+	fs.Var(value.Plain((*shareValue)(&g.Rules.Share)), "sample", "take `PERCENT` of the clients with all their requests, the same ones each time")
+	fs.Var(value.Text(&g.Rewriting.Strip), "strip", "remove the first occurrence of `TEXT` from each path")
+	fs.Var(value.Plain((*changesValue)(&g.Rewriting.Changes)), "rewrite", "replace in each URI, as `REGEXP=>TEXT`; $1 is a group; repeatable")
 	fs.BoolVar(&g.Rewriting.KeepTokens, "keep-tokens", false, "do not remove query parameters such as access_token")
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/pace"
-	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -56,7 +55,7 @@ func (q *queue) Close() error { return nil }
 func offer(t *testing.T, rate float64, seed uint64, operations float64, servers int, draw func(*rand.Rand) float64) *takt.Report {
 	t.Helper()
 	o := engine.Defaults()
-	o.Rate, o.Arrivals, o.Seed = schedule.FormatRate(rate), "poisson", seed
+	o.Rate, o.Arrivals, o.Seed = engine.PerSecond(rate), "poisson", seed
 	o.Duration = time.Duration(operations / rate * float64(time.Second))
 	o.Warmup, o.Drain = o.Duration/10, engine.DrainOf(time.Hour)
 	source, err := o.Source()

@@ -277,7 +277,7 @@ func goTimers(rate int) (p50, p99 float64) {
 func paced(t *testing.T, url string, rate int, mode string) *takt.Report {
 	t.Helper()
 	o, h := engine.Defaults(), httpdriver.New()
-	o.Rate, o.Duration, o.Warmup, o.Engine = fmt.Sprint(rate), 1500*time.Millisecond, 500*time.Millisecond, mode
+	o.Rate, o.Duration, o.Warmup, o.Engine = engine.PerSecond(float64(rate)), 1500*time.Millisecond, 500*time.Millisecond, mode
 	if faults := h.Validate([]string{url}); len(faults) > 0 {
 		t.Fatal(faults)
 	}

@@ -114,9 +114,9 @@ func (b Benchmark) oneCore() bool { return !b.Tune && runtime.GOMAXPROCS(0) == 1
 // options are the engine's words for b: a fixed pool, and what is due waits.
 func (b Benchmark) options() engine.Options {
 	o := engine.Defaults()
-	o.Rate = "max"
+	o.Rate = engine.PerSecond(math.Inf(1))
 	if !b.closed() {
-		o.Rate = schedule.FormatRate(b.Throughput)
+		o.Rate = engine.PerSecond(b.Throughput)
 	}
 	o.Duration, o.Warmup = b.Duration, b.Warmup
 	o.Connections, o.MaxInFlight = b.Concurrency, b.Concurrency

@@ -289,7 +289,7 @@ func TestWarmup(t *testing.T) {
 	s := startIntake(t, nil)
 	o := New()
 	o.Events, o.Spans, o.Frames = 1, 0, 1
-	r := load(t, o, 20, func(e *engine.Options) { e.Rate, e.Warmup = "200/s", 100*time.Millisecond }, s.URL)
+	r := load(t, o, 20, func(e *engine.Options) { e.Rate, e.Warmup = engine.MustRate("200/s"), 100*time.Millisecond }, s.URL)
 	if n := len(s.requests()); n != 40 || r.Counts.OK != 20 || r.Extra["accepted_requests"] != 20.0 || r.Extra["events"] != uint64(20) {
 		t.Errorf("%d requests, %+v, %v", n, r.Counts, r.Extra)
 	}
@@ -301,9 +301,9 @@ func TestProfileMix(t *testing.T) {
 	o := New()
 	o.Profile = "tiny"
 	var e engine.Options
-	load(t, o, 541, func(opt *engine.Options) { opt.Rate = "max"; opt.Connections = 2 }, s.URL)
+	load(t, o, 541, func(opt *engine.Options) { opt.Rate = engine.MustRate("max"); opt.Connections = 2 }, s.URL)
 	o.Shape(&e)
-	if e.Rate != "541/s" || e.Connections != 0 || e.Duration != 10*time.Second {
+	if e.Rate.String() != "541/s" || e.Connections != 0 || e.Duration != 10*time.Second {
 		t.Errorf("%+v", e)
 	}
 	got := map[string]int{}

@@ -1,11 +1,12 @@
 package apm
 
 import (
-	"flag"
 	"fmt"
 	"strconv"
 
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // SeedFlags are the long flags of hey-apm, which are written with one dash there.
@@ -17,55 +18,50 @@ func SeedFlags() []string {
 }
 
 // AddFlags declares the flags on fs.
-func (o *Options) AddFlags(fs *flag.FlagSet) {
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.addLoadFlags(fs)
 	o.addConnectionFlags(fs)
 	fs.BoolVar(&o.Describe, "describe", false, "show what would be sent, and send nothing")
 	fs.BoolVar(&o.Dump, "dump", false, "write what would be sent to PROFILE.yml as targets of loadbeat, and send nothing")
 }
 
-func (o *Options) addLoadFlags(fs *flag.FlagSet) {
+func (o *Options) addLoadFlags(fs *pflag.FlagSet) {
 	number := func(n *Number, long, short, usage string) {
-		fs.Var(n, long, usage)
-		if short != "" {
-			fs.Var(n, short, "= --"+long)
-		}
+		fs.VarP(value.Plain(n), long, short, usage)
 	}
-	fs.Var(&o.Servers, "base-url", "`URL` of a server, as the arguments; repeatable: in turn (default "+defaultURL+")")
-	fs.StringVar(&o.Profile, "profile", "", "send a mix of hey-apm's instead: `NAME` is "+profileNames())
-	fs.StringVar(&o.Intake, "intake", o.Intake, "protocol, `v2|v1`: events a line each, or the documents of apm-server 6")
+	fs.Var(value.Targets(&o.Servers), "base-url", "`URL` of a server, as the arguments; repeatable: in turn (default "+defaultURL+")")
+	fs.Var(value.Text(&o.Profile), "profile", "send a mix of hey-apm's instead: `NAME` is "+profileNames())
+	fs.Var(value.Text(&o.Intake), "intake", "protocol, `v2|v1`: events a line each, or the documents of apm-server 6")
 	number(&o.Transactions, "transactions", "t", "`N` transactions in a request (default 6)")
 	number(&o.Errors, "errors", "e", "`N` errors in a request (default 3)")
 	number(&o.Spans, "spans", "s", "`N` spans of a transaction (default 7)")
 	number(&o.Frames, "frames", "f", "`N` stack frames of a span or an error (default 20)")
 	number(&o.Events, "events", "", "`N` events in a request instead: transactions with --spans each, or errors with --spans 0; --errors adds some")
-	fs.StringVar(&o.Endpoint, "endpoint", "", "`PATH` of the intake (default /intake/v2/events?verbose, whose answers count events)")
-	fs.StringVar(&o.Method, "method", o.Method, "HTTP `METHOD`")
+	fs.Var(value.Text(&o.Endpoint), "endpoint", "`PATH` of the intake (default /intake/v2/events?verbose, whose answers count events)")
+	fs.Var(value.Text(&o.Method), "method", "HTTP `METHOD`")
 	fs.BoolVar(&o.Stream, "stream", false, "a request goes on for --timeout: a body every --pause")
-	fs.Var((*schedule.DurationValue)(&o.Pause), "pause", "`TIME` from one body of a streamed request to the next; 0: at once")
-	fs.Var((*schedule.DurationValue)(&o.Pause), "p", "= --pause")
-	fs.Var((*schedule.DurationValue)(&o.Run), "run", "`TIME` of the load; hey-apm's name of --duration")
+	fs.VarP(value.Duration(&o.Pause), "pause", "p", "`TIME` from one body of a streamed request to the next; 0: at once")
+	fs.Var(value.Duration(&o.Run), "run", "`TIME` of the load; hey-apm's name of --duration")
 }
 
-func (o *Options) addConnectionFlags(fs *flag.FlagSet) {
+func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
 	c := &o.conn
-	fs.Var(&o.auth.Secret, "secret", "secret `TOKEN` of the server; better from TAKT_SECRET or --secret-file")
-	fs.StringVar(&o.auth.SecretFile, "secret-file", "", "secret token of the server in `FILE`")
-	fs.Var(&o.auth.Key, "api-key", "API `KEY`, ID:KEY or in base64; better from TAKT_API_KEY or --api-key-file")
-	fs.StringVar(&o.auth.KeyFile, "api-key-file", "", "API key in `FILE`")
-	fs.Var(&c.Header, "header", "`NAME: VALUE` of a header; repeatable")
-	fs.Var(&c.Header, "H", "= --header")
-	fs.Var((*schedule.DurationValue)(&c.Timeout), "timeout", "`TIME` that a request may take, or goes on for with --stream; a bare number means seconds")
-	fs.Var((*schedule.DurationValue)(&c.Timeout), "request-timeout", "`TIME`; hey-apm's other name of --timeout")
-	fs.Var((*schedule.DurationValue)(&c.ConnectTimeout), "connect-timeout", "`TIME` that a connection may take, with its TLS handshake")
-	fs.Var((*schedule.DurationValue)(&o.idle), "idle-timeout", "`TIME`; accepted for hey-apm's sake, where it did nothing either")
+	fs.Var(value.Secret(&o.auth.Secret), "secret", "secret `TOKEN` of the server; better from TAKT_SECRET or --secret-file")
+	fs.Var(value.InFile(&o.auth.SecretFile), "secret-file", "secret token of the server in `FILE`")
+	fs.Var(value.Secret(&o.auth.Key), "api-key", "API `KEY`, ID:KEY or in base64; better from TAKT_API_KEY or --api-key-file")
+	fs.Var(value.InFile(&o.auth.KeyFile), "api-key-file", "API key in `FILE`")
+	fs.VarP(&c.Header, "header", "H", "`NAME: VALUE` of a header; repeatable")
+	fs.Var(value.Duration(&c.Timeout), "timeout", "`TIME` that a request may take, or goes on for with --stream; a bare number means seconds")
+	fs.Var(value.Duration(&c.Timeout), "request-timeout", "`TIME`; hey-apm's other name of --timeout")
+	fs.Var(value.Duration(&c.ConnectTimeout), "connect-timeout", "`TIME` that a connection may take, with its TLS handshake")
+	fs.Var(value.Duration(&o.idle), "idle-timeout", "`TIME`; accepted for hey-apm's sake, where it did nothing either")
 	fs.BoolVar(&o.DisableCompression, "disable-compression", false, "send bodies as they are instead of with gzip")
 	fs.BoolVar(&c.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
 	fs.BoolVar(&c.DisableRedirects, "disable-redirects", false, "accepted for hey-apm's sake: redirects are never followed")
 	fs.BoolVar(&c.Insecure, "insecure", false, "do not verify the server's certificate")
-	fs.StringVar(&c.CACert, "cacert", "", "verify the server's certificate with the authorities in this PEM `FILE`")
-	fs.StringVar(&c.Cert, "cert", "", "client certificate, PEM `FILE`")
-	fs.StringVar(&c.Key, "key", "", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
+	fs.Var(value.InFile(&c.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")
+	fs.Var(value.InFile(&c.Cert), "cert", "client certificate, PEM `FILE`")
+	fs.Var(value.InFile(&c.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
 }
 
 // Number is a flag with a number from 0 on.
@@ -102,15 +98,3 @@ func (n Number) or(fallback int) int {
 	}
 	return int(n)
 }
-
-// URLs is a repeatable flag.
-type URLs []string
-
-// Set implements flag.Value.
-func (u *URLs) Set(s string) error {
-	*u = append(*u, s)
-	return nil
-}
-
-// String implements flag.Value, without passwords.
-func (u *URLs) String() string { return "" }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -39,7 +38,7 @@ const (
 
 // Options are the flags of takt apm beyond those of every load command.
 type Options struct {
-	Servers            URLs
+	Servers            []string
 	Profile            string // "": of the numbers below
 	Intake             string
 	Transactions       Number // in a request; unset: by Events, else the default
@@ -87,17 +86,17 @@ func (o *Options) v1() bool { return o.Intake == intakeV1 }
 // hey-apm's closed loop of one worker, for 10 s.
 func (o *Options) Shape(e *engine.Options) {
 	o.seed, o.warmup, o.twice = e.Seed, e.Warmup, o.Run > 0 && e.Duration > 0 && e.Duration != o.Run
-	if o.Run > 0 && e.Stages == "" {
+	if o.Run > 0 && !e.Stages.Given() {
 		e.Duration = o.Run
 	}
 	named, _ := profileOf(o.Profile) // Validate has the error
-	if rate := named.ratePerS(); rate > 0 && e.Rate == "" && e.Stages == "" {
-		e.Rate = schedule.FormatRate(rate)
+	if rate := named.ratePerS(); rate > 0 && !e.Rate.Given() && !e.Stages.Given() {
+		e.Rate = engine.PerSecond(rate)
 	}
 	if e.Closed() && e.Connections == 0 {
 		e.Connections = cmp.Or(named.workers(), defaultWorkers)
 	}
-	if e.Requests == 0 && e.Duration == 0 && e.Stages == "" {
+	if e.Requests == 0 && e.Duration == 0 && !e.Stages.Given() {
 		e.Duration = defaultRun
 	}
 	o.workers, o.until = e.Connections, 0
@@ -222,7 +221,7 @@ func (o *Options) Variables() map[string]any {
 	v := map[string]any{
 		"apm_host": strings.Join(hosts, ","), "apm_servers": len(hosts), "scheme": o.urls[0].Scheme, "intake": o.Intake, "stream": o.Stream,
 		"compression": !o.DisableCompression, "keepalive": !o.conn.DisableKeepAlive, "timeout_s": o.conn.Timeout.Seconds(),
-		"headers": o.conn.Header.Names(),
+		"headers": o.conn.Header.FieldNames(),
 	}
 	if o.workers > 0 {
 		v["workers"] = o.workers

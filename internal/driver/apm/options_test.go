@@ -1,13 +1,15 @@
 package apm
 
 import (
-	"flag"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/engine"
 )
@@ -16,7 +18,7 @@ import (
 func parse(t *testing.T, args ...string) (*Options, []string) {
 	t.Helper()
 	o := New()
-	fs := flag.NewFlagSet("apm", flag.ContinueOnError)
+	fs := pflag.NewFlagSet("apm", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
@@ -32,8 +34,8 @@ func TestFaults(t *testing.T) {
 	}{
 		{"http://127.0.0.1:8200", nil},
 		{"", nil},
-		{"-base-url http://a:1/ -base-url http://b:2 http://c", nil},
-		{"-idle-timeout 3m -disable-redirects -disable-keepalive", nil},
+		{"--base-url http://a:1/ --base-url http://b:2 http://c", nil},
+		{"--idle-timeout 3m --disable-redirects --disable-keepalive", nil},
 		{"http://h/intake/v2/events ftp://x", []string{
 			`url "http://h/intake/v2/events" is not that of a server alone; give the path of its intake with --endpoint`, `url "ftp://x" has the scheme ftp; use http or https`}},
 		{"--profile nope -e 1", []string{"--profile is given with numbers of events, and has its own; leave one out", `unknown --profile "nope"; use one of heavy,`}},
@@ -43,7 +45,7 @@ func TestFaults(t *testing.T) {
 		{"--intake v3 --endpoint x", []string{`unknown --intake "v3"; use v2 or v1`, `--endpoint "x" is no path; begin it with /`}},
 		{"--stream --intake v1 --profile heavy", []string{"--stream is given with --intake v1", "--stream is given with --profile"}},
 		{"--secret abcdef --api-key ghijkl", []string{"several of --secret, --secret-file, --api-key and --api-key-file are given"}},
-		{"--secret abcdef -header Authorization:x", []string{"both an Authorization header and --secret or --api-key are given"}},
+		{"--secret abcdef --header Authorization:x", []string{"both an Authorization header and --secret or --api-key are given"}},
 		{"--secret-file /nowhere/at/all", []string{"cannot read the credentials"}},
 		{"--timeout 0 --cacert /nowhere/at/all", []string{"--timeout and --connect-timeout must be above 0", "cannot read the authorities"}},
 	} {
@@ -80,10 +82,10 @@ func TestShape(t *testing.T) {
 		{"", nil, engine.Options{Connections: 1, Duration: 10 * time.Second}},
 		{"--run 30s", nil, engine.Options{Connections: 1, Duration: 30 * time.Second}},
 		{"", func(e *engine.Options) { e.Requests, e.Connections = 5, 3 }, engine.Options{Requests: 5, Connections: 3}},
-		{"", func(e *engine.Options) { e.Rate = "5/s" }, engine.Options{Rate: "5/s", Duration: 10 * time.Second}},
-		{"--profile heavy", nil, engine.Options{Rate: "541/s", Duration: 10 * time.Second}},
-		{"--profile heavy", func(e *engine.Options) { e.Rate = "7/s" }, engine.Options{Rate: "7/s", Duration: 10 * time.Second}},
-		{"--profile heavy", func(e *engine.Options) { e.Stages = "1s@5/s" }, engine.Options{Stages: "1s@5/s"}},
+		{"", func(e *engine.Options) { e.Rate = engine.MustRate("5/s") }, engine.Options{Rate: engine.MustRate("5/s"), Duration: 10 * time.Second}},
+		{"--profile heavy", nil, engine.Options{Rate: engine.MustRate("541/s"), Duration: 10 * time.Second}},
+		{"--profile heavy", func(e *engine.Options) { e.Rate = engine.MustRate("7/s") }, engine.Options{Rate: engine.MustRate("7/s"), Duration: 10 * time.Second}},
+		{"--profile heavy", func(e *engine.Options) { e.Stages = engine.MustStages("1s@5/s") }, engine.Options{Stages: engine.MustStages("1s@5/s")}},
 		{"--profile 45mb", nil, engine.Options{Connections: 100, Duration: 10 * time.Second}},
 		{"--profile rum", nil, engine.Options{Connections: 15, Duration: 10 * time.Second}},
 	} {
@@ -97,7 +99,7 @@ func TestShape(t *testing.T) {
 			t.Errorf("%s: drain %v", tt.args, drain)
 		}
 		e.Drain = engine.Drain{}
-		if e != tt.want {
+		if !reflect.DeepEqual(e, tt.want) {
 			t.Errorf("%s: %+v, want %+v", tt.args, e, tt.want)
 		}
 	}

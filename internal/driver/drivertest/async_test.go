@@ -21,7 +21,7 @@ const ms = time.Millisecond
 func run(t *testing.T, d *takt.Driver, change func(*engine.Options)) *takt.Report {
 	t.Helper()
 	o := engine.Defaults()
-	o.Rate, o.Duration, o.Drain = "100/s", time.Second, engine.DrainOf(500*ms)
+	o.Rate, o.Duration, o.Drain = engine.MustRate("100/s"), time.Second, engine.DrainOf(500*ms)
 	if change != nil {
 		change(&o)
 	}
@@ -160,7 +160,7 @@ func TestReceiveTogether(t *testing.T) {
 					}
 					return nil
 				}}
-				r := run(t, d, func(o *engine.Options) { o.Rate, o.Requests, o.Warmup = "", c.requests, c.warmup })
+				r := run(t, d, func(o *engine.Options) { o.Rate, o.Requests, o.Warmup = engine.Rate{}, c.requests, c.warmup })
 				if r.Counts != c.want || r.WarmupCounts.OK != c.warm {
 					t.Errorf("counts %+v, want %+v; warm-up %+v", r.Counts, c.want, r.WarmupCounts)
 				}
@@ -185,7 +185,7 @@ func TestReceiveOnly(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := run(t, consumer(c.fail), func(o *engine.Options) { o.Rate, o.Requests = "", c.requests })
+				r := run(t, consumer(c.fail), func(o *engine.Options) { o.Rate, o.Requests = engine.Rate{}, c.requests })
 				if r.Counts != c.want {
 					t.Errorf("counts %+v, want %+v", r.Counts, c.want)
 				}
@@ -267,8 +267,8 @@ func TestAsyncStartsInBatches(t *testing.T) {
 		want   []int
 	}{
 		{"one by one at a rate", func(o *engine.Options) { o.Requests = 3 }, []int{1, 1, 1}},
-		{"a closed loop of 7", func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "", 18, 7 }, []int{7, 7, 4}},
-		{"more than start together", func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "", 300, 500 }, []int{128, 128, 44}},
+		{"a closed loop of 7", func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = engine.Rate{}, 18, 7 }, []int{7, 7, 4}},
+		{"more than start together", func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = engine.Rate{}, 300, 500 }, []int{128, 128, 44}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -352,7 +352,7 @@ func TestAsyncRelays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := relayer{busyEach: c.busyEach}
-				r := run(t, of(&client), func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = "", 100, c.inFlight })
+				r := run(t, of(&client), func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = engine.Rate{}, 100, c.inFlight })
 				if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 100}); r.Counts != want {
 					t.Errorf("counts %+v, want %+v", r.Counts, want)
 				}
@@ -374,7 +374,7 @@ func TestAsyncRelays(t *testing.T) {
 func TestAsyncLastIsMute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := relayer{mute: 99}
-		r := run(t, of(&client), func(o *engine.Options) { o.Rate, o.Requests, o.Duration, o.MaxInFlight = "", 100, 0, 1 })
+		r := run(t, of(&client), func(o *engine.Options) { o.Rate, o.Requests, o.Duration, o.MaxInFlight = engine.Rate{}, 100, 0, 1 })
 		if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 99, Unfinished: 1}); r.Counts != want {
 			t.Errorf("counts %+v, want %+v", r.Counts, want)
 		}
@@ -401,7 +401,7 @@ func TestAsyncWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := closed{until: time.Now().Add(500 * ms)}
 		time.AfterFunc(500*ms, func() { c.sink.(engine.Waker).Wake() })
-		r := run(t, of(&c), func(o *engine.Options) { o.Rate = "1000/s" })
+		r := run(t, of(&c), func(o *engine.Options) { o.Rate = engine.MustRate("1000/s") })
 		if want := (takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}); r.Counts != want {
 			t.Errorf("counts %+v, want %+v", r.Counts, want)
 		}

@@ -75,7 +75,7 @@ func RunList(t *testing.T, mode string, open Open, with func(takt.Source) takt.S
 func plan(t *testing.T, mode string, d *takt.Driver, n uint64, with func(takt.Source) takt.Source) engine.Plan {
 	t.Helper()
 	o := engine.Defaults()
-	o.Rate, o.Requests, o.Drain, o.Engine = "200/s", n, engine.DrainOf(500*time.Millisecond), mode
+	o.Rate, o.Requests, o.Drain, o.Engine = engine.MustRate("200/s"), n, engine.DrainOf(500*time.Millisecond), mode
 	src, err := o.Source()
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func TestContrast(t *testing.T) {
 	o := options("auto")
 	o.ContrastFor, o.Method, o.Body = 300*time.Millisecond, "POST", "n={{.Seq}}"
 	shape := engine.Defaults()
-	shape.Rate, shape.Connections = "10/s", 5
+	shape.Rate, shape.Connections = engine.MustRate("10/s"), 5
 	o.Shape(&shape)
 	if faults := o.Validate([]string{e.URL + "/x"}); faults != nil {
 		t.Fatal(faults)
@@ -80,12 +80,12 @@ func TestReadHey(t *testing.T) {
 // What hey cannot do is said before the run.
 func TestContrastFaults(t *testing.T) {
 	for want, change := range map[string]func(o *http.Options, e *engine.Options){
-		"schedule":     func(_ *http.Options, e *engine.Options) { e.Rate = "" },
+		"schedule":     func(_ *http.Options, e *engine.Options) { e.Rate = engine.Rate{} },
 		"unix sockets": func(o *http.Options, _ *engine.Options) { o.UnixSocket = "/s" },
 		"HTTP/2":       func(o *http.Options, _ *engine.Options) { o.HTTP2 = true },
 	} {
 		o, e := options("auto"), engine.Defaults()
-		e.Rate = "10/s"
+		e.Rate = engine.MustRate("10/s")
 		o.ContrastFor = time.Second
 		change(o, &e)
 		o.Shape(&e)

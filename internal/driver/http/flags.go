@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -26,7 +27,13 @@ func (h *Header) Set(s string) error {
 }
 
 // String implements flag.Value.
-func (h *Header) String() string { return strings.Join(h.Names(), ", ") }
+func (h *Header) String() string { return strings.Join(h.FieldNames(), ", ") }
+
+// Type implements value.Flag.
+func (*Header) Type() string { return "list" }
+
+// Names implements value.Flag.
+func (*Header) Names(string) []value.Name { return nil }
 
 // text is the values of the named header, or of all for "", for a look at what they hold.
 func (h *Header) text(name string) string {
@@ -39,8 +46,8 @@ func (h *Header) text(name string) string {
 	return b.String()
 }
 
-// Names are those of the headers, in their order.
-func (h *Header) Names() []string {
+// FieldNames are those of the headers, in their order.
+func (h *Header) FieldNames() []string {
 	names := []string{}
 	for _, f := range *h {
 		names = append(names, f.Name)

@@ -196,7 +196,7 @@ func (o *Options) Shape(e *engine.Options) {
 	if e.Connections > 0 {
 		o.conns = e.Connections
 	}
-	if e.Requests == 0 && e.Duration == 0 && e.Stages == "" {
+	if e.Requests == 0 && e.Duration == 0 && !e.Stages.Given() {
 		if e.Closed() {
 			e.Requests = 200
 		} else {
@@ -223,7 +223,7 @@ func (o *Options) Secrets() []string {
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {
 	v := map[string]any{
-		"headers": o.Header.Names(), "user_agent": o.UserAgent, "client": o.client(), "protocol": o.protocol(),
+		"headers": o.Header.FieldNames(), "user_agent": o.UserAgent, "client": o.client(), "protocol": o.protocol(),
 		"keepalive": !o.DisableKeepAlive, "compression": !o.DisableCompression,
 		"timeout_s": o.Timeout.Seconds(), "connect_timeout_s": o.ConnectTimeout.Seconds(), "fail_on": o.FailOn.String(),
 	}

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // Proxy is an HTTP proxy as a flag.
@@ -34,6 +36,17 @@ func (p *Proxy) Set(s string) error {
 
 // String implements flag.Value without the credentials.
 func (p *Proxy) String() string { return p.host() }
+
+// Type implements value.Flag.
+func (*Proxy) Type() string { return "proxy" }
+
+// Names implements value.Flag.
+func (*Proxy) Names(text string) []value.Name {
+	if text == "" {
+		return nil
+	}
+	return []value.Name{{Kind: value.Loads, Text: text}}
+}
 
 func (p *Proxy) host() string {
 	if p == nil || p.url == nil {
@@ -89,6 +102,20 @@ func (c *ConnectTo) String() string {
 		list = append(list, net.JoinHostPort(d.host, d.port)+":"+net.JoinHostPort(d.toHost, d.toPort))
 	}
 	return strings.Join(list, ",")
+}
+
+// Type implements value.Flag.
+func (*ConnectTo) Type() string { return "list" }
+
+// Names implements value.Flag.
+func (*ConnectTo) Names(text string) []value.Name {
+	var names []value.Name
+	for one := range strings.SplitSeq(text, ",") {
+		if parts := splitAddress(one); len(parts) == 4 {
+			names = append(names, value.Name{Kind: value.Loads, Text: net.JoinHostPort(cmp.Or(parts[2], parts[0]), cmp.Or(parts[3], parts[1]))})
+		}
+	}
+	return names
 }
 
 // detour is where to connect to for addr: the first that fits decides.

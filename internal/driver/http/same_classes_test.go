@@ -84,7 +84,7 @@ func TestSameClasses(t *testing.T) {
 					o.Timeout = time.Second
 				}
 				r := drivertest.Make(t, drivertest.Plan(t, "http", o, func(e *engine.Options) {
-					e.Engine, e.Requests, e.Rate, e.Drain = c.mode, 3, "100", engine.DrainOf(time.Minute)
+					e.Engine, e.Requests, e.Rate, e.Drain = c.mode, 3, engine.MustRate("100"), engine.DrainOf(time.Minute)
 				}, c.scheme+"://"+addr))
 				if fault.answer == nil { // and the probe's connection was the first operation's
 					if r.Counts.Failed != 3 || r.Errors[0].Class != fault.class || r.Errors[0].Count < 2 {
@@ -190,7 +190,7 @@ func TestStreamClasses(t *testing.T) {
 				o.Timeout = time.Second
 			}
 			r := drivertest.Make(t, drivertest.Plan(t, "http", o, func(e *engine.Options) {
-				e.Requests, e.Rate, e.Drain = 3, "50", engine.DrainOf(time.Minute)
+				e.Requests, e.Rate, e.Drain = 3, engine.MustRate("50"), engine.DrainOf(time.Minute)
 			}, "http://"+l.Addr().String()))
 			if len(r.Errors) != 1 || r.Errors[0].Class != fault.class || r.Errors[0].Count != 3 || r.Errors[0].Sample == "" {
 				t.Errorf("%+v, want 3 × %s", r.Errors, fault.class)

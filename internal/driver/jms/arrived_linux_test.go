@@ -11,5 +11,5 @@ import (
 // A message is answered when the kernel has the answer, not when takt has time to read it.
 func TestArrived(t *testing.T) {
 	o := served(t, &amqp.Fake{}, NewProducer())
-	drivertest.TellsArrivals(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Requests = "500", 100 }, "q"))
+	drivertest.TellsArrivals(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Requests = engine.MustRate("500"), 100 }, "q"))
 }

@@ -28,13 +28,13 @@ func TestPendingBound(t *testing.T) {
 		{"one pending", func(*Options, *engine.Options) {}, []string{"at most 1 message may be pending (--max-pending 1, producers in all: 1)", "raise --max-pending"}},
 		{"two producers", func(o *Options, _ *engine.Options) { o.Producers, o.MaxPending = 2, 3 }, []string{"at most 6 messages may be pending (--max-pending 3, producers in all: 2)"}},
 		{"in flight", func(o *Options, e *engine.Options) { o.MaxPending, e.MaxInFlight = 100, 2 }, []string{"at most 2 messages may be pending (--max-in-flight)"}},
-		{"closed loop", func(_ *Options, e *engine.Options) { e.Rate, e.Duration, e.Requests = "", 0, 20 }, nil},
-		{"reached", func(_ *Options, e *engine.Options) { e.Rate = "20/s" }, nil},
+		{"closed loop", func(_ *Options, e *engine.Options) { e.Rate, e.Duration, e.Requests = engine.Rate{}, 0, 20 }, nil},
+		{"reached", func(_ *Options, e *engine.Options) { e.Rate = engine.MustRate("20/s") }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := served(t, &amqp.Fake{Outcome: slow}, NewProducer())
 			r := makeRun(t, o, func(e *engine.Options) {
-				e.Rate, e.Duration, e.Drain = "20000/s", 100*time.Millisecond, engine.DrainOf(10*time.Millisecond)
+				e.Rate, e.Duration, e.Drain = engine.MustRate("20000/s"), 100*time.Millisecond, engine.DrainOf(10*time.Millisecond)
 				c.change(o, e)
 			})
 			said := message(r, "pending_bound")

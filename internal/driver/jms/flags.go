@@ -1,13 +1,13 @@
 package jms
 
 import (
-	"flag"
+	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 )
 
 // AddFlags declares the flags on fs.
-func (o *Options) AddFlags(fs *flag.FlagSet) {
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Broker.addFlags(fs)
 	fs.Uint64Var(&o.MessageCount, "message-count", 0, "`N` messages in all, as --requests")
 	fs.IntVar(&o.NumDestinations, "num-destinations", o.NumDestinations, "`N` destinations of each one named: NAME0, NAME1, …")
@@ -28,27 +28,27 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 		fs.BoolVar(&o.Plain, "plain", false, "send only the property time, as artemis perf does: nobody can tell then whose a message is, and what is lost")
 	}
 	if o.sends && o.receives {
-		fs.StringVar(&o.ConsumerURL, "consumer-url", "", "`URL` for the consumers; without it --url")
-		fs.StringVar(&o.ConsumerProtocol, "consumer-protocol", "", "`AMQP`, as --protocol")
+		fs.Var(value.Target(&o.ConsumerURL), "consumer-url", "`URL` for the consumers; without it --url")
+		fs.Var(value.Text(&o.ConsumerProtocol), "consumer-protocol", "`AMQP`, as --protocol")
 	}
 	o.Print.addFlags(fs)
 }
 
-func (b *Broker) addFlags(fs *flag.FlagSet) {
-	fs.StringVar(&b.URL, "url", "", "`URL` of the broker: tcp://, amqp:// or amqps://HOST:PORT; without it "+DefaultURL)
-	fs.StringVar(&b.Acceptor, "acceptor", "", "without --url that of the acceptor `NAME` in etc/broker.xml of an instance of Artemis, here or in the folder above")
-	fs.StringVar(&b.User, "user", "", "`NAME` to log in with; without it as nobody")
-	fs.Var(&b.Password, "password", "of --user; better in the environment, as TAKT_PASSWORD")
-	fs.StringVar(&b.Protocol, "protocol", "", "`AMQP`, which is spoken anyway; there is no CORE")
-	fs.StringVar(&b.ClientID, "clientID", "", "`PREFIX` of the client IDs of the consumers' connections: PREFIX0, PREFIX1, …")
-	fs.Var((*schedule.DurationValue)(&b.ConnectTimeout), "connect-timeout", "`TIME` that connecting may take, all links included")
-	fs.StringVar(&b.QueuePrefix, "queue-prefix", "", "`TEXT` before the address of a queue, such as /queue/ for RabbitMQ 3; \"\": what the broker says")
-	fs.StringVar(&b.TopicPrefix, "topic-prefix", "", "`TEXT` before the address of a topic, such as /topic/ for RabbitMQ 3; \"\": what the broker says")
-	fs.StringVar(&b.CA, "tls-ca-cert", "", "verify the broker's certificate with the authorities in this PEM `FILE`")
+func (b *Broker) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.TargetOr(&b.URL, DefaultURL), "url", "`URL` of the broker: tcp://, amqp:// or amqps://HOST:PORT; without it "+DefaultURL)
+	fs.Var(value.Lookup(&b.Acceptor, "it looks for a file above the folder of sessions; give --url"), "acceptor", "without --url that of the acceptor `NAME` in etc/broker.xml of an instance of Artemis, here or in the folder above")
+	fs.Var(value.Text(&b.User), "user", "`NAME` to log in with; without it as nobody")
+	fs.Var(value.Secret(&b.Password), "password", "`PASSWORD` of --user; better in the environment, as TAKT_PASSWORD")
+	fs.Var(value.Text(&b.Protocol), "protocol", "`AMQP`, which is spoken anyway; there is no CORE")
+	fs.Var(value.Text(&b.ClientID), "clientID", "`PREFIX` of the client IDs of the consumers' connections: PREFIX0, PREFIX1, …")
+	fs.Var(value.Duration(&b.ConnectTimeout), "connect-timeout", "`TIME` that connecting may take, all links included")
+	fs.Var(value.Text(&b.QueuePrefix), "queue-prefix", "`TEXT` before the address of a queue, such as /queue/ for RabbitMQ 3; \"\": what the broker says")
+	fs.Var(value.Text(&b.TopicPrefix), "topic-prefix", "`TEXT` before the address of a topic, such as /topic/ for RabbitMQ 3; \"\": what the broker says")
+	fs.Var(value.InFile(&b.CA), "tls-ca-cert", "verify the broker's certificate with the authorities in this PEM `FILE`")
 	fs.BoolVar(&b.Insecure, "tls-insecure-skip-verify", false, "do not verify the broker's certificate")
 }
 
-func (p *Produce) addFlags(fs *flag.FlagSet) {
+func (p *Produce) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&p.Producers, "producers", p.Producers, "`N` producers for each destination")
 	fs.IntVar(&p.Threads, "threads", p.Threads, "with --shared-connections `N` connections of all producers; else it says nothing")
 	fs.BoolVar(&p.SharedConnections, "shared-connections", false, "one connection for each of --threads instead of one for each producer")
@@ -56,7 +56,7 @@ func (p *Produce) addFlags(fs *flag.FlagSet) {
 	fs.IntVar(&p.MessageSize, "message-size", p.MessageSize, "`BYTES` of the body, each 0x01")
 	fs.BoolVar(&p.Persistent, "persistent", false, "the broker keeps messages on disk")
 	fs.IntVar(&p.TTL, "ttl", 0, "time to live, `MS`; 0: for ever")
-	fs.StringVar(&p.Group, "group", "", "message group `ID`: JMSXGroupID of every message")
+	fs.Var(value.Text(&p.Group), "group", "message group `ID`: JMSXGroupID of every message")
 	fs.BoolVar(&p.EnableMsgID, "enable-msg-id", false, "messages have a JMSMessageID")
 	fs.BoolVar(&p.EnableTimestamp, "enable-timestamp", false, "messages have a JMSTimestamp")
 	fs.IntVar(&p.CommitInterval, "commit-interval", 0, "send in transactions, and commit every `N` messages of a producer; a message ends with its commit")
@@ -64,23 +64,23 @@ func (p *Produce) addFlags(fs *flag.FlagSet) {
 	fs.IntVar(&p.Priority, "priority", p.Priority, "JMSPriority of every message, 0 to 9: `N`")
 }
 
-func (c *Consume) addFlags(fs *flag.FlagSet, connections string) {
+func (c *Consume) addFlags(fs *pflag.FlagSet, connections string) {
 	fs.IntVar(&c.Consumers, "consumers", c.Consumers, "`N` consumers for each destination, or shared subscription")
 	fs.IntVar(&c.Shared, "shared", 0, "`N` shared subscriptions of each topic")
 	fs.BoolVar(&c.Durable, "durable", false, "durable subscriptions, which are removed at the end; needs --clientID")
 	fs.BoolVar(&c.Tx, "tx", false, "receive in transactions: commit what was received since the last commit, or with --ack each every message on its own")
 	fs.IntVar(&c.Connections, connections, 0, "`N` connections of all consumers; 0: one for each, or with --shared and --clientID for each subscription")
 	fs.BoolVar(&c.KeepSubscriptions, "keep-subscriptions", false, "do not remove durable subscriptions at the end")
-	fs.StringVar(&c.Ack, "ack", c.Ack, "acknowledge `each|batch`: each message on its own as JMS does, or with one word what arrived at once")
-	fs.StringVar(&c.Selector, "selector", "", "receive only what this JMS `SELECTOR` chooses")
+	fs.Var(value.Text(&c.Ack), "ack", "acknowledge `each|batch`: each message on its own as JMS does, or with one word what arrived at once")
+	fs.Var(value.Text(&c.Selector), "selector", "receive only what this JMS `SELECTOR` chooses")
 	fs.IntVar(&c.Credit, "credit", c.Credit, "the broker may send `N` messages to each consumer ahead")
 }
 
-func (p *Print) addFlags(fs *flag.FlagSet) {
+func (p *Print) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&p.ShowLatency, "show-latency", false, "show latencies every second too, not in the summary alone")
 	fs.BoolVar(&p.Silent, "silent", false, "print nothing but takt's report; takt never asks")
 	fs.BoolVar(&p.Verbose, "verbose", false, "print the links that are made")
-	fs.StringVar(&p.JSON, "json", "", "write `FILE` as artemis perf does; takt's own report is -o json=FILE")
-	fs.StringVar(&p.HDR, "hdr", "", "write histograms to `FILE` as artemis perf does, in µs, but with tags without spaces")
+	fs.Var(value.OutFile(&p.JSON), "json", "write `FILE` as artemis perf does; takt's own report is -o json=FILE")
+	fs.Var(value.OutFile(&p.HDR), "hdr", "write histograms to `FILE` as artemis perf does, in µs, but with tags without spaces")
 	fs.BoolVar(&p.HDRSpaces, "hdr-spaces", false, "with the spaces: Tag=warmup delay send")
 }

@@ -2,7 +2,6 @@ package jms
 
 import (
 	"fmt"
-
 	"regexp"
 	"runtime"
 	"testing"
@@ -79,7 +78,7 @@ func TestRate(t *testing.T) {
 	o := served(t, &amqp.Fake{}, NewClient())
 	o.Producers, o.MaxPending = 3, 10
 	r := makeRun(t, o, func(e *engine.Options) {
-		e.Rate, e.Duration, e.Warmup = "1001", 500*time.Millisecond, 100*time.Millisecond
+		e.Rate, e.Duration, e.Warmup = engine.MustRate("1001"), 500*time.Millisecond, 100*time.Millisecond
 	})
 	if r.Counts.OK != 500 || r.WarmupCounts.OK != 101 {
 		t.Errorf("counts %+v, warm-up %+v", r.Counts, r.WarmupCounts)

@@ -17,7 +17,7 @@ func TestArrived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := producerOf(broker(t, seeded()))
 			change(o)
-			drivertest.TellsArrivals(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Requests = "500", 100 }))
+			drivertest.TellsArrivals(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Requests = engine.MustRate("500"), 100 }))
 		})
 	}
 }

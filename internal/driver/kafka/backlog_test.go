@@ -32,7 +32,7 @@ func TestWritersBound(t *testing.T) {
 				return nil, nil, false
 			})
 			p := plan(t, o, func(e *engine.Options) {
-				e.Rate, e.Duration, e.Drain = c.rate, 2*time.Second, engine.DrainOf(time.Minute)
+				e.Rate, e.Duration, e.Drain = engine.MustRate(c.rate), 2*time.Second, engine.DrainOf(time.Minute)
 			})
 			r := fakeTime(t, p, time.Second, func() {})
 			said := ""

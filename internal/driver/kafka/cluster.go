@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -17,12 +16,13 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/taktload/takt/internal/kwire"
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 )
 
 // Cluster says where the brokers are and how they are spoken to. The three commands
@@ -65,16 +65,16 @@ func newCluster(client string) Cluster {
 	}
 }
 
-func (c *Cluster) addFlags(fs *flag.FlagSet, clients string) {
-	fs.StringVar(&c.Brokers, "brokers", c.Brokers, "comma separated `LIST` of brokers, host:port")
-	fs.StringVar(&c.Topic, "topic", c.Topic, "`NAME` of the topic")
-	fs.StringVar(&c.Client, "client", c.Client, "client library, `"+clients+"`")
-	fs.StringVar(&c.APIVersion, "api-version", "", "speak no newer protocol than that of Kafka `VERSION`, such as 2.8.0; without it what the brokers offer")
-	fs.Var((*schedule.DurationValue)(&c.ConnectTimeout), "connect-timeout", "`TIME` that finding the brokers and the topic may take")
+func (c *Cluster) addFlags(fs *pflag.FlagSet, clients string) {
+	fs.Var(value.Target(&c.Brokers), "brokers", "comma separated `LIST` of brokers, host:port")
+	fs.Var(value.Text(&c.Topic), "topic", "`NAME` of the topic")
+	fs.Var(value.Text(&c.Client), "client", "client library, `"+clients+"`")
+	fs.Var(value.Text(&c.APIVersion), "api-version", "speak no newer protocol than that of Kafka `VERSION`, such as 2.8.0; without it what the brokers offer")
+	fs.Var(value.Duration(&c.ConnectTimeout), "connect-timeout", "`TIME` that finding the brokers and the topic may take")
 	fs.BoolVar(&c.TLS.On, "tls", false, "encrypt the connections")
-	fs.StringVar(&c.TLS.CA, "tls-ca-cert", "", "verify the brokers' certificates with the authorities in this PEM `FILE`")
-	fs.StringVar(&c.TLS.Cert, "tls-cert-file", "", "client certificate, PEM `FILE`")
-	fs.StringVar(&c.TLS.Key, "tls-key-file", "", "key of the client certificate, PEM `FILE`")
+	fs.Var(value.InFile(&c.TLS.CA), "tls-ca-cert", "verify the brokers' certificates with the authorities in this PEM `FILE`")
+	fs.Var(value.InFile(&c.TLS.Cert), "tls-cert-file", "client certificate, PEM `FILE`")
+	fs.Var(value.InFile(&c.TLS.Key), "tls-key-file", "key of the client certificate, PEM `FILE`")
 	fs.BoolVar(&c.TLS.Insecure, "tls-insecure-skip-verify", false, "do not verify the brokers' certificates")
 	c.SASL.addFlags(fs)
 }

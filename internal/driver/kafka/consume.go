@@ -3,19 +3,19 @@ package kafka
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -56,16 +56,15 @@ func NewConsume() *Consume {
 }
 
 // AddFlags declares the flags on fs.
-func (o *Consume) AddFlags(fs *flag.FlagSet) {
+func (o *Consume) AddFlags(fs *pflag.FlagSet) {
 	o.Cluster.addFlags(fs, clientFranz+"|"+clientSarama)
-	fs.StringVar(&o.Group, "group", "", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
-	fs.StringVar(&o.Partition, "partition", "", "consume only the partitions of this `LIST`, such as 0,2")
-	fs.StringVar(&o.From, "from", o.From, "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
+	fs.Var(value.Text(&o.Group), "group", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
+	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
+	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
-	fs.BoolVar(&o.Exit, "exit", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
-	fs.BoolVar(&o.Exit, "e", false, "= --exit")
+	fs.BoolVarP(&o.Exit, "exit", "e", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
 	fs.IntVar(&o.MinBytes, "fetch-min-bytes", o.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
-	fs.Var((*schedule.DurationValue)(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
+	fs.Var(value.Duration(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
 // Shape has nothing to fill in.

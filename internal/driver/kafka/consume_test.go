@@ -244,7 +244,7 @@ func TestE2E(t *testing.T) {
 				run(t, producerOf(c), requests(5)) // of another run: not read
 				o := e2eOf(c)
 				o.Client, o.MessageSize, o.BatchSize = client, size, 5
-				r := run(t, o, func(e *engine.Options) { e.Rate, e.Requests = "2000/s", 200 })
+				r := run(t, o, func(e *engine.Options) { e.Rate, e.Requests = engine.MustRate("2000/s"), 200 })
 				if r.Counts.OK != 200 || r.Latency["ack"].Count != 200 || r.Latency["transfer"].Count != 200 {
 					t.Errorf("counts %+v, errors %+v, ack %d, transfer %d", r.Counts, r.Errors, r.Latency["ack"].Count, r.Latency["transfer"].Count)
 				}
@@ -268,7 +268,7 @@ func TestE2ETransactions(t *testing.T) {
 func TestE2ELoses(t *testing.T) {
 	o := e2eOf(broker(t, kfake.BlackholeProduce()))
 	r := run(t, o, func(e *engine.Options) {
-		e.Rate, e.Requests, e.Drain = "1000/s", 20, engine.DrainOf(300*time.Millisecond)
+		e.Rate, e.Requests, e.Drain = engine.MustRate("1000/s"), 20, engine.DrainOf(300*time.Millisecond)
 	})
 	if r.Counts.Unfinished != 20 || r.Latency["ack"].Count != 20 {
 		t.Errorf("counts %+v, %d acknowledged", r.Counts, r.Latency["ack"].Count)

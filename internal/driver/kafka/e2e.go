@@ -3,12 +3,13 @@ package kafka
 import (
 	"context"
 	"errors"
-	"flag"
 	"sync"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -27,10 +28,10 @@ func NewE2E() *E2E {
 }
 
 // AddFlags declares the flags on fs.
-func (o *E2E) AddFlags(fs *flag.FlagSet) {
+func (o *E2E) AddFlags(fs *pflag.FlagSet) {
 	o.Produce.AddFlags(fs)
 	fs.IntVar(&o.consume.MinBytes, "fetch-min-bytes", o.consume.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
-	fs.Var((*schedule.DurationValue)(&o.consume.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
+	fs.Var(value.Duration(&o.consume.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
 // Shape fills in what the user left open, as produce does; the drain is for the receipt too.

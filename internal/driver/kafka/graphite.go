@@ -2,13 +2,16 @@ package kafka
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // Graphite says where the seed's metrics go, in Graphite's plaintext protocol.
@@ -28,10 +31,10 @@ func hostname() string {
 	return name
 }
 
-func (g *Graphite) addFlags(fs *flag.FlagSet) {
-	fs.StringVar(&g.IP, "graphite-ip", "", "send figures of every --interval to Graphite at this `ADDRESS`")
-	fs.StringVar(&g.Port, "graphite-port", "", "Graphite's plaintext `PORT`")
-	fs.StringVar(&g.Prefix, "graphite-metrics-prefix", g.Prefix, "names of the metrics begin with `NAME`; by default the host's")
+func (g *Graphite) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Target(&g.IP), "graphite-ip", "send figures of every --interval to Graphite at this `ADDRESS`")
+	fs.Var(value.Text(&g.Port), "graphite-port", "Graphite's plaintext `PORT`")
+	fs.Var(value.Text(&g.Prefix), "graphite-metrics-prefix", "names of the metrics begin with `NAME`; by default the host's")
 }
 
 func (g *Graphite) validate() []error {

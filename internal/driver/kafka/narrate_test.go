@@ -229,9 +229,9 @@ func TestShape(t *testing.T) {
 		fault    string
 	}{
 		{"the seed's closed loop", func(o *Produce, e *engine.Options) { o.Workers, o.BatchSize = 2, 500 }, "", 5000, ""},
-		{"a rate", func(o *Produce, e *engine.Options) { e.Rate = "7/s" }, "7/s", inFlight, ""},
+		{"a rate", func(o *Produce, e *engine.Options) { e.Rate = engine.MustRate("7/s") }, "7/s", inFlight, ""},
 		{"the seed's rate", func(o *Produce, e *engine.Options) { o.ProduceRate = 3 }, "3/s", inFlight, ""},
-		{"both", func(o *Produce, e *engine.Options) { o.ProduceRate, e.Rate = 3, "7/s" }, "7/s", inFlight, "both --produce-rate and --rate"},
+		{"both", func(o *Produce, e *engine.Options) { o.ProduceRate, e.Rate = 3, engine.MustRate("7/s") }, "7/s", inFlight, "both --produce-rate and --rate"},
 		{"a bound of the user's", func(o *Produce, e *engine.Options) { e.MaxInFlight = 17 }, "", 17, ""},
 		{"connections", func(_ *Produce, e *engine.Options) { e.Connections = 2 }, "", 2, "--connections says nothing"},
 		{"transactions larger than the loop", func(o *Produce, e *engine.Options) { o.Transaction = 1000 }, "", 1000, ""},
@@ -243,7 +243,7 @@ func TestShape(t *testing.T) {
 		o.Shape(&e)
 		o.Shape(&e) // as once more for --repeat
 		faults := o.Validate(nil)
-		if e.Rate != c.rate || e.InFlight() != c.inFlight || (len(faults) > 0) != (c.fault != "") {
+		if e.Rate.String() != c.rate || e.InFlight() != c.inFlight || (len(faults) > 0) != (c.fault != "") {
 			t.Errorf("%s: rate %q, %d in flight, faults %v", c.name, e.Rate, e.InFlight(), faults)
 		}
 		if len(faults) > 0 && !strings.Contains(faults[0].Error(), c.fault) {

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"flag"
 	"math/big"
 	"net"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/taktload/takt/internal/engine"
@@ -24,7 +24,7 @@ import (
 // The seed's flags have its names and defaults.
 func TestSeedFlags(t *testing.T) {
 	o := NewProduce()
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	defaults := map[string]string{
 		"brokers": "localhost:9092", "topic": "sangrenel", "message-size": "300", "message-batch-size": "1",
@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 		{"host:9092", `unexpected argument "host:9092"`},
 	} {
 		o := NewProduce()
-		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		o.AddFlags(fs)
 		if err := fs.Parse(strings.Fields(c.args)); err != nil {
 			t.Fatal(err)

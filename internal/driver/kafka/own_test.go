@@ -30,7 +30,7 @@ func TestLeadersMove(t *testing.T) {
 			c.ShufflePartitionLeaders()
 		}
 	})
-	r := run(t, o, func(e *engine.Options) { e.Rate, e.Duration = "5000/s", time.Second })
+	r := run(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate("5000/s"), time.Second })
 	cancel()
 	moves.Wait()
 	if r.Counts.OK != 5000 {
@@ -110,7 +110,7 @@ func TestAgainWhoItIs(t *testing.T) {
 		made.Add(1)
 		return dial(ctx, network, addr)
 	}
-	r := run(t, o, func(e *engine.Options) { e.Rate, e.Duration = "200/s", 1200*time.Millisecond })
+	r := run(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate("200/s"), 1200*time.Millisecond })
 	if r.Counts.OK != 240 || made.Load() < 5 {
 		t.Errorf("counts %+v, errors %+v, %d connections", r.Counts, r.Errors, made.Load())
 	}
@@ -177,7 +177,7 @@ func TestHangingUpSaysSomething(t *testing.T) {
 		made.Add(1)
 		return &leaving{conn, 3}, err
 	}
-	r := run(t, o, func(e *engine.Options) { e.Rate, e.Duration = "100/s", 700*time.Millisecond })
+	r := run(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate("100/s"), 700*time.Millisecond })
 	if r.Counts.OK != 70 || made.Load() < 5 || asked.Load() < 5 {
 		t.Errorf("counts %+v, errors %+v; the leaders were asked for %d times over %d connections", r.Counts, r.Errors, asked.Load(), made.Load())
 	}

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -33,7 +32,7 @@ type Produce struct {
 	Noop        bool
 	Interval    int // seconds between two blocks of the seed's output
 	EmitErrors  bool
-	Messages    Texts
+	Messages    []string
 	Data        string // a file of lines
 	Graphite    Graphite
 
@@ -168,8 +167,8 @@ func (o *Produce) Shape(e *engine.Options) {
 		o.Client = clientFranz
 	}
 	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
-		rate := strconv.FormatUint(o.ProduceRate, 10) + "/s"
-		if e.Stages != "" || e.Rate != "" && e.Rate != rate {
+		rate := engine.PerSecond(float64(o.ProduceRate))
+		if e.Stages.Given() || e.Rate.Given() && e.Rate != rate {
 			o.shapeFault = errors.New("both --produce-rate and --rate or --stages are given; keep one")
 		}
 		e.Rate = cmp.Or(e.Rate, rate)

@@ -1,13 +1,13 @@
 package kafka
 
 import (
-	"flag"
+	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 )
 
 // AddFlags declares the flags on fs.
-func (o *Produce) AddFlags(fs *flag.FlagSet) {
+func (o *Produce) AddFlags(fs *pflag.FlagSet) {
 	o.Cluster.addFlags(fs, clientOwn+"|"+clientFranz+"|"+clientSarama+"|"+clientSaramaAsync)
 	o.addSeedFlags(fs)
 	o.addOwnFlags(fs)
@@ -26,30 +26,30 @@ func SeedFlags() []string {
 	}
 }
 
-func (o *Produce) addSeedFlags(fs *flag.FlagSet) {
+func (o *Produce) addSeedFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.MessageSize, "message-size", o.MessageSize, "`BYTES` of a random message")
 	fs.IntVar(&o.BatchSize, "message-batch-size", o.BatchSize, "write up to `N` records that are due together")
 	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s")
-	fs.StringVar(&o.Compression, "compression", o.Compression, "compress batches by `none|gzip|snappy|lz4|zstd`")
-	fs.StringVar(&o.Acks, "required-acks", o.Acks, "a record is acknowledged by `none|local|all`: nobody, the leader, or all replicas in sync")
+	fs.Var(value.Text(&o.Compression), "compression", "compress batches by `none|gzip|snappy|lz4|zstd`")
+	fs.Var(value.Text(&o.Acks), "required-acks", "a record is acknowledged by `none|local|all`: nobody, the leader, or all replicas in sync")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "`N` sets of connections")
 	fs.IntVar(&o.Writers, "writers-per-worker", o.Writers, "at most `N` batches under way on each set")
 	fs.IntVar(&o.MaxOpen, "max-open-requests", o.MaxOpen, "at most `N` requests under way on one connection")
 	fs.BoolVar(&o.Noop, "noop", false, "make and serialise messages without a broker: what this machine can generate")
 	fs.IntVar(&o.Interval, "interval", o.Interval, "`SECONDS` between two blocks of --progress sangrenel")
 	fs.BoolVar(&o.EmitErrors, "emit-errors", false, "print the error of every failed record with --progress sangrenel, at most 100 an interval")
-	fs.Var(&o.Messages, "messages-data", "send this `TEXT` instead of random ones; repeatable: in turn")
-	fs.StringVar(&o.Data, "data", "", "send the lines of this `FILE` in turn")
+	fs.Var(value.List(&o.Messages), "messages-data", "send this `TEXT` instead of random ones; repeatable: in turn")
+	fs.Var(value.InFile(&o.Data), "data", "send the lines of this `FILE` in turn")
 	o.Graphite.addFlags(fs)
 }
 
-func (o *Produce) addOwnFlags(fs *flag.FlagSet) {
-	fs.StringVar(&o.Key, "key", "", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
-	fs.Var(&o.Headers, "header", "`NAME: VALUE` of a header of every record; repeatable")
+func (o *Produce) addOwnFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
+	fs.Var(value.Plain(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
 	fs.BoolVar(&o.Plain, "plain", false, "send no stamps: consumers cannot count what is lost then")
 	fs.IntVar(&o.BatchBytes, "batch-bytes", o.BatchBytes, "a batch has at most `BYTES` before compression")
-	fs.Var((*schedule.DurationValue)(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free")
-	fs.Var((*schedule.DurationValue)(&o.Timeout), "timeout", "`TIME` from the writing of a record after which it has failed")
+	fs.Var(value.Duration(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free")
+	fs.Var(value.Duration(&o.Timeout), "timeout", "`TIME` from the writing of a record after which it has failed")
 	fs.BoolVar(&o.Idempotence, "idempotence", false, "let brokers drop what a retry wrote twice")
 	fs.IntVar(&o.Transaction, "transactions", 0, "write in transactions and commit every `N` records of a worker; a record ends with its commit")
 	o.Create.addFlags(fs)

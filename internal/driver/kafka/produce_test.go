@@ -142,7 +142,7 @@ func TestWhatIsSent(t *testing.T) {
 			o := producerOf(c)
 			o.Client, o.Topic = client, "own-"+client
 			o.Create = Create{On: true, Partitions: 4, Replication: 1}
-			o.Messages, o.Key, o.Headers = Texts{"one", "two"}, "key-{{.Seq}}", Headers{{Key: "a", Value: []byte("b")}}
+			o.Messages, o.Key, o.Headers = []string{"one", "two"}, "key-{{.Seq}}", Headers{{Key: "a", Value: []byte("b")}}
 			if r := run(t, o, requests(20)); r.Counts.OK != 20 {
 				t.Fatalf("counts %+v, errors %+v", r.Counts, r.Errors)
 			}
@@ -323,7 +323,9 @@ func TestCommitHangs(t *testing.T) {
 	})
 	o := producerOf(c)
 	o.Acks, o.Transaction, o.BatchSize, o.Workers = acksAll, 60, 10, 2
-	r := run(t, o, func(e *engine.Options) { e.Rate, e.Requests, e.Drain = "100/s", 40, engine.DrainOf(time.Second) })
+	r := run(t, o, func(e *engine.Options) {
+		e.Rate, e.Requests, e.Drain = engine.MustRate("100/s"), 40, engine.DrainOf(time.Second)
+	})
 	if r.Counts.OK != 20 || r.Counts.Unfinished != 20 {
 		t.Errorf("counts %+v, errors %+v; want the 20 records of the other worker", r.Counts, r.Errors)
 	}

@@ -3,17 +3,18 @@ package kafka
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/IBM/sarama"
+	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -34,11 +35,11 @@ const (
 	saslScram512 = "scram-sha-512"
 )
 
-func (s *SASL) addFlags(fs *flag.FlagSet) {
-	fs.StringVar(&s.Mechanism, "sasl", "", "authenticate by `plain|scram-sha-256|scram-sha-512`")
-	fs.StringVar(&s.User, "sasl-user", "", "`NAME` to authenticate with")
-	fs.Var(&s.Password, "sasl-password", "`PASSWORD` of --sasl-user; better from TAKT_SASL_PASSWORD or --sasl-password-file")
-	fs.StringVar(&s.PasswordFile, "sasl-password-file", "", "password of --sasl-user in `FILE`")
+func (s *SASL) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&s.Mechanism), "sasl", "authenticate by `plain|scram-sha-256|scram-sha-512`")
+	fs.Var(value.Text(&s.User), "sasl-user", "`NAME` to authenticate with")
+	fs.Var(value.Secret(&s.Password), "sasl-password", "`PASSWORD` of --sasl-user; better from TAKT_SASL_PASSWORD or --sasl-password-file")
+	fs.Var(value.InFile(&s.PasswordFile), "sasl-password-file", "password of --sasl-user in `FILE`")
 }
 
 // read checks the flags and finds the password.

@@ -67,7 +67,7 @@ func TestStall(t *testing.T) {
 				o.BatchSize, o.Writers, o.Linger = c.batch, c.writers, c.linger
 				cluster := virtual(t, &o.Cluster)
 				defer cluster.Close()
-				p := plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = "100/s", 2*time.Second })
+				p := plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate("100/s"), 2*time.Second })
 				start := time.Now()
 				cluster.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
 					cluster.KeepControl()
@@ -115,7 +115,7 @@ func TestEvenRates(t *testing.T) {
 				o := NewProduce()
 				cluster := virtual(t, &o.Cluster)
 				defer cluster.Close()
-				all, r := rows(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = c.rate, 10*time.Second }))
+				all, r := rows(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate(c.rate), 10*time.Second }))
 				if len(all) != c.n || r.Counts.OK != uint64(c.n) {
 					t.Fatalf("%d records, counts %+v", len(all), r.Counts)
 				}

@@ -3,7 +3,6 @@ package kafka
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/taktload/takt/internal/payload"
 )
@@ -86,15 +85,3 @@ func (o *Produce) readText(seed uint64) (*text, error) {
 	t.key, err = env.Parse("--key", o.Key)
 	return t, err
 }
-
-// Texts is a repeatable flag.
-type Texts []string
-
-// Set implements flag.Value.
-func (t *Texts) Set(s string) error {
-	*t = append(*t, s)
-	return nil
-}
-
-// String implements flag.Value.
-func (t *Texts) String() string { return strings.Join(*t, ", ") }

@@ -3,12 +3,12 @@ package kafka
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -23,7 +23,7 @@ type Create struct {
 
 func newCreate() Create { return Create{Partitions: 3, Replication: 1} }
 
-func (c *Create) addFlags(fs *flag.FlagSet) {
+func (c *Create) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.On, "create-topic", false, "make the topic if there is none")
 	fs.IntVar(&c.Partitions, "partitions", c.Partitions, "`N` partitions of a topic that is made")
 	fs.IntVar(&c.Replication, "replication", c.Replication, "`N` replicas of each")

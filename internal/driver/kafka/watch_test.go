@@ -128,7 +128,7 @@ func TestProducePartitionsAdded(t *testing.T) {
 					o.Client, o.Key = client, key
 					cl := admin(t, &o.Cluster)
 					defer cl.Close()
-					p := plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = "100/s", 4*time.Second })
+					p := plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate("100/s"), 4*time.Second })
 					r := fakeTime(t, p, 805*time.Millisecond, func() { grow(t, cl, 3) })
 					if r.Counts.OK != 400 || r.Latency["response"].Max > 1000 {
 						t.Errorf("counts %+v, errors %+v, response %+v", r.Counts, r.Errors, r.Latency["response"])
@@ -163,7 +163,7 @@ func TestTopicGone(t *testing.T) {
 					p := plan(t, o, func(e *engine.Options) {
 						e.Duration = 20 * time.Second
 						if what != "consumer" && what != "group" {
-							e.Rate = "100/s"
+							e.Rate = engine.MustRate("100/s")
 						}
 					})
 					r := fakeTime(t, p, 1205*time.Millisecond, func() {
@@ -252,7 +252,7 @@ func TestReceiptFollowsLeaders(t *testing.T) {
 		n := &network{dial: o.dial, conns: map[net.Conn]string{}}
 		o.dial = n.connect
 		p := plan(t, o, func(e *engine.Options) {
-			e.Rate, e.Duration, e.Drain = "100/s", 4*time.Second, engine.DrainOf(20*time.Second)
+			e.Rate, e.Duration, e.Drain = engine.MustRate("100/s"), 4*time.Second, engine.DrainOf(20*time.Second)
 		})
 		r := fakeTime(t, p, 1005*time.Millisecond, func() {
 			dead := c.LeaderFor("sangrenel", 0)

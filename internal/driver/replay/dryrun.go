@@ -65,10 +65,10 @@ func (o *Options) plan(w io.Writer, n uint64, last time.Duration) error {
 	a := o.run.Load().log.seen()
 	pace := "at their recorded times, " + (*speed)(&o.Speed).String()
 	switch e := o.engine; {
-	case e.Stages != "":
+	case e.Stages.Given():
 		pace = "in " + fmt.Sprint(len(o.stages)) + " stages"
-	case e.Rate != "":
-		pace = "at " + e.Rate
+	case e.Rate.Given():
+		pace = "at " + e.Rate.String()
 	}
 	fmt.Fprintf(w, "plan: %d requests %s, the last due after %s", n, pace, due(last))
 	if s := last.Seconds(); s > 0 && n > 1 {

@@ -2,13 +2,14 @@ package replay
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/taktload/takt/internal/http1"
-	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/internal/value"
 )
 
 // SeedFlags are the predecessor's long flags, which may have one dash there, and its
@@ -20,7 +21,7 @@ func SeedFlags() []string {
 }
 
 // AddFlags declares the flags on fs.
-func (o *Options) AddFlags(fs *flag.FlagSet) {
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Reading.AddFlags(fs)
 	o.addTimingFlags(fs)
 	o.addSeedFlags(fs)
@@ -28,16 +29,16 @@ func (o *Options) AddFlags(fs *flag.FlagSet) {
 	o.HTTP.AddRecordedFlags(fs)
 }
 
-func (o *Options) addTimingFlags(fs *flag.FlagSet) {
-	fs.Var((*speed)(&o.Speed), "speed", "replay the recorded times so many times as fast, `2x`")
-	fs.Var(&o.Timing.Jitter, "jitter", "where in their second requests start whose log has whole seconds: `uniform|poisson|burst`")
-	fs.Var((*schedule.DurationValue)(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m; 30s unless given")
-	fs.Var((*maxGap)(&o.MaxGap), "max-gap", "shorten a longer `TIME` without a request in the log to this; without it takt refuses a log with a gap above 1h")
+func (o *Options) addTimingFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Plain((*speed)(&o.Speed)), "speed", "replay the recorded times so many times as fast, `2x`")
+	fs.Var(value.Plain(&o.Timing.Jitter), "jitter", "where in their second requests start whose log has whole seconds: `uniform|poisson|burst`")
+	fs.Var(value.Duration(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m; 30s unless given")
+	fs.Var(value.Plain((*maxGap)(&o.MaxGap)), "max-gap", "shorten a longer `TIME` without a request in the log to this; without it takt refuses a log with a gap above 1h")
 	fs.BoolVar(&o.KeepHost, "keep-host", false, "send the recorded Host where the log has one")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "send nothing: show the first ten requests and what the whole log would be")
 }
 
-func (o *Options) addSeedFlags(fs *flag.FlagSet) {
+func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
 	s := &o.Seed
 	fs.Float64Var(&s.TPS, "tps", 0, "requests per second, `N`; with --progress N the highest rate of a ramp by steps; rows of the load format go to stdout, the report to stderr")
 	fs.Float64Var(&s.StartTPS, "start-tps", 0, "the ramp's first rate, `N`; the height of a step unless given")
@@ -48,30 +49,28 @@ func (o *Options) addSeedFlags(fs *flag.FlagSet) {
 	fs.Int64Var(&s.WO, "wo", 0, "PUT only, with random bodies of the recorded size, but at most `BYTES`")
 	fs.BoolVar(&s.Serialize, "serialize", false, "one request at a time: -c 1")
 	fs.BoolVar(&s.Thunder, "thunder", false, "all requests of a second are due at its beginning")
-	fs.StringVar(&o.HTTP.Host, "host-header", "", "Host `HEADER`, as --host")
-	fs.StringVar(&s.Headers, "headers", "", "headers, `K:V K2:V2`; --header takes values with blanks")
+	fs.Var(value.Text(&o.HTTP.Host), "host-header", "Host `HEADER`, as --host")
+	fs.Var(value.Text(&s.Headers), "headers", "headers, `K:V K2:V2`; --header takes values with blanks")
 	fs.BoolVar(&s.Cache, "cache", false, "do not send Cache-Control: no-cache")
 	fs.BoolVar(&s.Akamai, "akamai-debug", false, "send Akamai's debug header Pragma")
 	fs.BoolVar(&s.Crash, "crash", false, "end the run with the first bad reply, exit code 3")
-	fs.BoolVar(&s.Verbose, "verbose", false, "show every request with its answer on stderr")
-	fs.BoolVar(&s.Verbose, "v", false, "= --verbose")
-	fs.BoolVar(&s.Debug, "debug", false, "show a line for every request on stderr: when it was due, sent and done")
-	fs.BoolVar(&s.Debug, "d", false, "= --debug")
+	fs.BoolVarP(&s.Verbose, "verbose", "v", false, "show every request with its answer on stderr")
+	fs.BoolVarP(&s.Debug, "debug", "d", false, "show a line for every request on stderr: when it was due, sent and done")
 	fs.BoolVar(&s.TimeBudget, "timeBudget", false, "send nothing: a GET takes 0.1 s and all else 1 s, which shows what takt adds")
 	fs.Bool("rest", false, "accepted: HTTP is the protocol unless --s3 or --timeBudget is given")
 	fs.Bool("allowMissingConfig", false, "a --config that is not there is no fault")
 	fs.Bool("allowUnknownFlags", false, "settings in --config that takt does not know are no fault")
 	fs.Bool("dumpflags", false, "print all settings as a config file and end")
-	fs.String("configUpdateInterval", "", "accepted: `TIME`; settings do not change during a run")
+	fs.Var(value.Text(new(string)), "configUpdateInterval", "accepted: `TIME`; settings do not change during a run")
 }
 
-func (o *Options) addS3Flags(fs *flag.FlagSet) {
+func (o *Options) addS3Flags(fs *pflag.FlagSet) {
 	s := &o.Seed
 	fs.BoolVar(&s.S3, "s3", false, "sign GET, HEAD and PUT for S3, path-style, with the three below")
-	fs.StringVar(&s.Bucket, "s3-bucket", "", "`NAME` of the bucket")
-	fs.StringVar(&s.Key, "s3-key", "", "access `KEY`")
-	fs.Var(&s.Secret, "s3-secret", "`SECRET` of the key; better from TAKT_S3_SECRET")
-	fs.StringVar(&s.Region, "s3-region", s.Region, "`REGION` that the signature is for")
+	fs.Var(value.Text(&s.Bucket), "s3-bucket", "`NAME` of the bucket")
+	fs.Var(value.Text(&s.Key), "s3-key", "access `KEY`")
+	fs.Var(value.Secret(&s.Secret), "s3-secret", "`SECRET` of the key; better from TAKT_S3_SECRET")
+	fs.Var(value.Text(&s.Region), "s3-region", "`REGION` that the signature is for")
 }
 
 // checkS3 reports what is missing for a signature.

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
@@ -77,7 +78,7 @@ func command(t *testing.T, line string, args ...string) (o *Options, e *engine.O
 	t.Helper()
 	o, e = New(), new(engine.Options)
 	*e = engine.Defaults()
-	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
+	fs := pflag.NewFlagSet("replay", pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	e.AddFlags(fs)
 	o.AddFlags(fs)

@@ -106,7 +106,7 @@ func TestRamp(t *testing.T) {
 	} {
 		o, e, _ := command(t, flags)
 		for range 2 { // once more changes nothing
-			if e.Stages != want || e.Duration != 0 || len(o.faults) > 0 || o.Seed.Step == 0 {
+			if e.Stages.String() != want || e.Duration != 0 || len(o.faults) > 0 || o.Seed.Step == 0 {
 				t.Errorf("%s: %s, want %s; %v", flags, e.Stages, want, o.faults)
 			}
 			o.Shape(e)

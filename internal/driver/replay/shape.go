@@ -34,7 +34,7 @@ func (o *Options) Shape(e *engine.Options) {
 	if s.Serialize {
 		e.Connections = 1
 	}
-	switch given := e.Stages != "" && e.Stages != o.made || e.Rate != "" && e.Rate != o.made; {
+	switch given := e.Stages.Given() && e.Stages.String() != o.made || e.Rate.Given() && e.Rate.String() != o.made; {
 	case !isRate(s.TPS) || !isRate(s.StartTPS):
 		o.fault("--tps and --start-tps are requests per second; give a number above 0")
 	case given && s.TPS > 0:
@@ -46,10 +46,10 @@ func (o *Options) Shape(e *engine.Options) {
 	case s.StartTPS > 0:
 		o.fault("--start-tps is given without --progress; give the height of a step too")
 	case s.TPS > 0:
-		o.made = schedule.FormatRate(s.TPS)
-		e.Rate = o.made
+		e.Rate = engine.PerSecond(s.TPS)
+		o.made = e.Rate.String()
 	}
-	e.Recorded = e.Rate == "" && e.Stages == "" && s.TPS == 0
+	e.Recorded = !e.Rate.Given() && !e.Stages.Given() && s.TPS == 0
 	if e.Closed() && e.Connections == 0 {
 		e.Connections = closedConnections
 	}
@@ -86,7 +86,7 @@ func (o *Options) ramp(e *engine.Options) {
 		o.fault("a ramp from %v to %v by %v has no step, or more than %d; change --tps, --start-tps or --progress", first, s.TPS, s.Step, schedule.MaxStages)
 		return
 	}
-	if e.Stages != "" && e.Stages == o.made {
+	if e.Stages.Given() && e.Stages.String() == o.made {
 		return // Shape was here before
 	}
 	var list []string
@@ -94,7 +94,10 @@ func (o *Options) ramp(e *engine.Options) {
 		list = append(list, length.String()+"@"+schedule.FormatRate(math.Round((first+float64(i)*s.Step)*1e9)/1e9))
 	}
 	o.made = strings.Join(list, ",")
-	e.Stages, e.Duration = o.made, 0
+	if err := e.Stages.Set(o.made); err != nil {
+		o.faults = append(o.faults, err)
+	}
+	e.Duration = 0
 }
 
 // rateAt is the rate that is offered at the instant due, 0 for the recorded times. It

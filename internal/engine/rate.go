@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/pkg/schedule"
+)
+
+// Rate is the value of --rate: a constant rate, a ramp, or a closed loop. The zero Rate was
+// not given. Rates are comparable.
+type Rate struct {
+	text     string
+	from, to float64 // per second; +Inf: a closed loop
+	refused  bool    // the text is not a rate
+}
+
+// PerSecond is a constant rate; +Inf is a closed loop.
+func PerSecond(rate float64) Rate {
+	return Rate{text: schedule.FormatRate(rate), from: rate, to: rate}
+}
+
+// MustRate reads a rate that is known to be good, and panics at another one.
+func MustRate(text string) (r Rate) {
+	if err := r.Set(text); err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// Set implements flag.Value: 500/s, 100/s..2k/s or max; "" is a rate that was not given.
+func (r *Rate) Set(text string) (err error) {
+	n := Rate{text: text}
+	switch {
+	case text == "":
+	case n.ramp():
+		n.from, n.to, err = schedule.ParseRamp(text)
+	default:
+		n.from, err = schedule.ParseRate(text)
+		n.to = n.from
+	}
+	n.refused = err != nil // and given all the same: other faults may depend on that
+	*r = n
+	return err
+}
+
+// String is the rate as it was written.
+func (r Rate) String() string { return r.text }
+
+// Given reports whether there is a rate.
+func (r Rate) Given() bool { return r.text != "" }
+
+func (r Rate) ramp() bool { return strings.Contains(r.text, "..") }
+
+// closed reports whether the rate is that of a closed loop, as it is without one.
+func (r Rate) closed() bool { return !r.Given() || math.IsInf(r.from, 1) }
+
+// stage is the load at this rate for d; 0: without an end.
+func (r Rate) stage(d time.Duration) (schedule.Stage, error) {
+	switch {
+	case r.closed():
+		return schedule.Stage{Duration: d, From: math.Inf(1), To: math.Inf(1)}, nil
+	case r.ramp() && d == 0:
+		return schedule.Stage{}, fmt.Errorf("--rate %s is a ramp without an end; say with --duration how long it takes", r)
+	}
+	return schedule.Stage{Duration: d, From: r.from, To: r.to}, nil
+}
+
+// Stages is the value of --stages. The zero value was not given.
+type Stages struct {
+	text    string
+	list    []schedule.Stage
+	refused bool // the text is not a list of stages
+}
+
+// MustStages reads stages that are known to be good, and panics at others.
+func MustStages(text string) (s Stages) {
+	if err := s.Set(text); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Set implements flag.Value: 30s@100/s,1m@100/s..2k/s; "" are stages that were not given.
+func (s *Stages) Set(text string) (err error) {
+	n := Stages{text: text}
+	if text != "" {
+		n.list, err = schedule.ParseStages(text)
+	}
+	n.refused = err != nil
+	*s = n
+	return err
+}
+
+// String is the list as it was written.
+func (s Stages) String() string { return s.text }
+
+// Given reports whether there are stages.
+func (s Stages) Given() bool { return s.text != "" }

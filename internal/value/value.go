@@ -1,0 +1,249 @@
+// Package value has the flags of takt. Each flag says what its text names outside of takt:
+// files and machines. That is how a session of takt server is held to what it may name: a
+// new flag needs no list, and a flag that does not say what it names is closed to sessions.
+package value
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/pkg/schedule"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Kind is what a name stands for.
+type Kind uint8
+
+// The kinds of names.
+const (
+	Reads    Kind = iota // a file or folder that takt reads
+	Writes               // a file or folder that takt writes
+	Loads                // a machine that takt connects to: a URL, a host or HOST:PORT
+	Anywhere             // machines that nobody knows before the run
+	Private              // what only the owner of a server may name; Text says what else to do
+)
+
+// Name is a part of a flag's text. The name of a file is the end of the text.
+type Name struct {
+	Kind Kind
+	Text string
+}
+
+// Flag is the value of a flag that says what it names.
+type Flag interface {
+	pflag.Value
+	// Names are the names in a text that Set takes. Of "" they are those that hold when the
+	// flag is not given.
+	Names(text string) []Name
+}
+
+// Stdio stands for standard input or output in the place of a file.
+const Stdio = "-"
+
+// word is a flag that keeps its text as it is.
+type word struct {
+	p     *string
+	names func(text string) []Name
+}
+
+func (w word) Set(s string) error       { *w.p = s; return nil }
+func (w word) String() string           { return *w.p }
+func (w word) Type() string             { return "string" } // pflag quotes its default then
+func (w word) Names(text string) []Name { return w.names(text) }
+
+// list is a repeatable flag that keeps its texts as they are.
+type list struct {
+	p     *[]string
+	shown bool
+	names func(text string) []Name
+}
+
+func (l list) Set(s string) error       { *l.p = append(*l.p, s); return nil }
+func (l list) Type() string             { return "list" }
+func (l list) Names(text string) []Name { return l.names(text) }
+
+func (l list) String() string {
+	if !l.shown {
+		return ""
+	}
+	return strings.Join(*l.p, ",")
+}
+
+func none(string) []Name { return nil }
+
+func file(kind Kind) func(string) []Name {
+	return func(text string) []Name {
+		if text == "" || text == Stdio {
+			return nil
+		}
+		return []Name{{kind, text}}
+	}
+}
+
+func machines(text string) (names []Name) {
+	for one := range strings.SplitSeq(text, ",") {
+		if one != "" {
+			names = append(names, Name{Loads, one})
+		}
+	}
+	return names
+}
+
+// Text names nothing outside of takt.
+func Text(p *string) Flag { return word{p, none} }
+
+// InFile is a file or folder that takt reads; - is standard input.
+func InFile(p *string) Flag { return word{p, file(Reads)} }
+
+// OutFile is a file or folder that takt writes; - is standard output.
+func OutFile(p *string) Flag { return word{p, file(Writes)} }
+
+// Target is a machine that takt connects to, or several with commas between them.
+func Target(p *string) Flag { return word{p, machines} }
+
+// TargetOr is Target where another one holds when the flag is not given.
+func TargetOr(p *string, other string) Flag {
+	return word{p, func(text string) []Name {
+		if text == "" {
+			text = other
+		}
+		return machines(text)
+	}}
+}
+
+// TargetFile is a file with targets.
+func TargetFile(p *string) Flag {
+	return word{p, func(text string) []Name {
+		if text == "" {
+			return nil
+		}
+		return append(file(Reads)(text), Name{Anywhere, text})
+	}}
+}
+
+// Listen is an address, or the path of a socket, that takt listens on.
+func Listen(p *string) Flag {
+	return word{p, func(text string) []Name { return []Name{{Private, "a session opens no ports"}} }}
+}
+
+// Lookup is a word that takt looks up in files of its own choice, of which advice says what a
+// session is to give instead.
+func Lookup(p *string, advice string) Flag {
+	return word{p, func(text string) []Name {
+		if text == "" {
+			return nil
+		}
+		return []Name{{Private, advice}, {Anywhere, text}}
+	}}
+}
+
+// Store is where runs are kept: a file, or the URL of a cluster.
+func Store(p *string) Flag {
+	return word{p, func(text string) []Name {
+		if strings.Contains(text, "://") {
+			return []Name{{Private, "a session chooses a cluster with elasticsearch use URL [USER [PASSWORD]]"}, {Loads, text}}
+		}
+		return file(Writes)(text)
+	}}
+}
+
+// List is a repeatable flag of texts that name nothing outside of takt.
+func List(p *[]string) Flag { return list{p, true, none} }
+
+// Targets is a repeatable flag of machines that takt connects to. It does not print itself:
+// a URL may have a password.
+func Targets(p *[]string) Flag { return list{p, false, machines} }
+
+// Outputs is a repeatable flag of FORMAT=PATH.
+func Outputs(p *[]string) Flag {
+	return list{p, true, func(text string) []Name {
+		_, path, _ := strings.Cut(text, "=")
+		return file(Writes)(path)
+	}}
+}
+
+// Runs is a repeatable flag of runs of the store, or files with runs: texts with a dot or a
+// slash.
+func Runs(p *[]string) Flag { return list{p, true, runFile} }
+
+func runFile(text string) []Name {
+	if !strings.ContainsAny(text, "/.") {
+		return nil
+	}
+	return file(Reads)(text)
+}
+
+// Sides is a repeatable flag of what Runs takes, of conditions on runs, and of URLs to load.
+func Sides(p *[]string, isCondition func(text string) bool) Flag {
+	return list{p, true, func(text string) []Name {
+		switch {
+		case strings.Contains(text, "://"):
+			return machines(text)
+		case isCondition(text) && filepath.IsLocal(text):
+			return nil
+		}
+		return runFile(text)
+	}}
+}
+
+// redirects is how many redirects takt follows.
+type redirects struct{ p *int }
+
+func (r redirects) Set(s string) (err error) {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return fmt.Errorf("%q is not a whole number that fits", s)
+	}
+	*r.p = n
+	return nil
+}
+
+func (r redirects) String() string { return strconv.Itoa(*r.p) }
+func (redirects) Type() string     { return "int" }
+
+func (redirects) Names(text string) []Name {
+	if text == "" || text == "0" {
+		return nil
+	}
+	return []Name{{Anywhere, text}}
+}
+
+// Redirects is how many redirects takt follows, wherever they lead.
+func Redirects(p *int) Flag { return redirects{p} }
+
+// plain is a flag with a syntax of its own that names nothing outside of takt.
+type plain struct{ flag.Value }
+
+func (plain) Type() string        { return "value" }
+func (plain) Names(string) []Name { return nil }
+
+// Plain makes a Flag of a flag.Value that names nothing outside of takt, and is no secret.
+func Plain(v flag.Value) Flag { return plain{v} }
+
+// Duration is a time that schedule.ParseDuration reads.
+func Duration(p *time.Duration) Flag { return plain{(*schedule.DurationValue)(p)} }
+
+// secret is a flag that never shows its text.
+type secret struct{ *takt.Secret }
+
+func (secret) Redact(string) string { return takt.Redacted }
+func (secret) Type() string         { return "string" }
+func (secret) Names(string) []Name  { return nil }
+
+// Secret is a text that takt never shows.
+func Secret(p *takt.Secret) Flag { return secret{p} }
+
+// IsNumber reports whether v is one of pflag's own numbers or booleans, which name nothing.
+func IsNumber(v pflag.Value) bool {
+	switch v.Type() {
+	case "bool", "int", "int64", "uint", "uint64", "float64":
+		return true
+	}
+	return false
+}
