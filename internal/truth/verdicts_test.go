@@ -27,9 +27,11 @@ type verdictCase struct {
 	name    string
 	bound   bool // by the generator; else by the target
 	service time.Duration
+	broker  string        // kafka or artemis as scripts/servers starts them; else takt target serves
 	target  []string      // of takt target
-	args    []string      // of takt http
+	args    []string      // of takt http, or of the broker's command
 	shell   string        // what is done in a shell before takt runs in it
+	ports   string        // the local ports that there are, in a network that takt and its target have for themselves
 	quota   int           // per cent of a core for takt; 0: no bound
 	hogs    int           // busy loops on takt's core, or on the target's
 	stop    time.Duration // takt or the target gets no CPU for so long, 1 s after its start
@@ -39,11 +41,12 @@ type verdictCase struct {
 const hold = time.Second // when disturbances begin
 
 // TestVerdicts makes runs whose bottleneck is known, and prints a table of what takt says. It
-// wants two cores that nobody else uses, and ten minutes: TAKT_VERDICTS=1, or the beginning of
-// the names to run.
+// wants two cores that nobody else uses, and a quarter of an hour: TAKT_VERDICTS=1, or the
+// beginning of the names to run. The rows of a broker are there if scripts/servers started it
+// and what it printed is in TAKT_KAFKA or TAKT_ARTEMIS.
 func TestVerdicts(t *testing.T) {
 	if os.Getenv("TAKT_VERDICTS") == "" {
-		t.Skip("120 runs with a known bottleneck, ten minutes on a quiet machine: TAKT_VERDICTS=1")
+		t.Skip("runs with a known bottleneck, a quarter of an hour on a quiet machine: TAKT_VERDICTS=1")
 	}
 	judged, wrong, off, noisy := 0, 0, 0, 0
 	for i, c := range verdictCases() {
@@ -162,17 +165,67 @@ func verdictCases() (all []verdictCase) {
 		add(verdictCase{name: "errors", target: []string{"--service", "1ms", "--error-rate", "50%"}, args: rate(500, "-c", "20")})
 		add(verdictCase{name: "drops at the bound", target: ms(20), args: rate(1000, "-c", "8", "--overflow", "drop")})
 	}
+	for _, m := range modes {
+		if m.name == "TLS" { // its relay would be in another network
+			continue
+		}
+		for _, ports := range []string{"60000 60015", "60000 60039"} {
+			all = append(all, verdictCase{name: m.name + ": ports " + ports, bound: true, limit: true, target: ms(50),
+				args: append(slices.Clone(m.args), rate(3000)...), ports: ports})
+		}
+	}
+	return append(all, brokerCases()...)
+}
+
+// brokerCases are runs against brokers, whose service times nobody sets: what service is here
+// was measured without disturbance.
+func brokerCases() (all []verdictCase) {
+	for _, b := range []struct {
+		name, server string
+		args         []string
+		most         string // more than takt can send
+		service      time.Duration
+	}{
+		{"kafka", "kafka", []string{"--create-topic", "--message-batch-size", "50"}, "2000000", 2 * time.Millisecond},
+		{"jms", "artemis", []string{"--max-pending", "100"}, "400000", time.Millisecond},
+	} {
+		if os.Getenv("TAKT_"+strings.ToUpper(b.server)) == "" {
+			continue
+		}
+		add := func(c verdictCase, rate string, more ...string) {
+			c.name, c.broker, c.service = b.name+": "+c.name, b.server, b.service
+			c.args = slices.Concat(b.args, []string{"--rate", rate, "--duration", "3s", "--drain", "20s"}, more)
+			all = append(all, c)
+		}
+		for _, ms := range []time.Duration{200, 300, 500} {
+			add(verdictCase{name: fmt.Sprintf("takt stopped %d ms", ms), bound: true, stop: ms * time.Millisecond}, "1000")
+		}
+		add(verdictCase{name: "takt stopped 300 ms, Poisson arrivals", bound: true, stop: 300 * time.Millisecond}, "1000", "--arrivals", "poisson")
+		add(verdictCase{name: "quota of 5 % of a core", bound: true, quota: 5}, "3000")
+		add(verdictCase{name: "eight busy loops on its core", bound: true, hogs: 8}, "5000")
+		add(verdictCase{name: "more than it can", bound: true, limit: true}, b.most, "--duration", "1s", "--drain", "1s")
+		for _, ms := range []time.Duration{200, 300, 500} {
+			add(verdictCase{name: fmt.Sprintf("broker stopped %d ms", ms), stop: ms * time.Millisecond}, "1000")
+		}
+		add(verdictCase{name: "broker stopped 300 ms, Poisson arrivals", stop: 300 * time.Millisecond}, "1000", "--arrivals", "poisson")
+		add(verdictCase{name: "eight busy loops on the broker's core", hogs: 8}, "500")
+		add(verdictCase{name: "large messages"}, "500", "--message-size", "20000")
+	}
 	return all
 }
 
 // run makes the run. noise says why it cannot be judged, by the core that is not disturbed.
 func (c *verdictCase) run(t *testing.T) (r *takt.Report, noise string) {
 	t.Helper()
-	url, server := c.serve(t)
-	defer end(server)
+	load, server := c.serve(t)
+	defer server.end()
 	runCore, targetCore := "1", "0"
-	words := append([]string{"exec", "taskset", "-c", runCore, binary(t), "http", "--no-store", "--progress", "none", "-o", "json"}, c.args...)
-	cmd := exec.Command("sh", "-c", c.shell+"\n"+strings.Join(append(words, url), " "))
+	words := []string{"exec", "taskset", "-c", runCore, binary(t)}
+	if c.ports != "" {
+		words = slices.Concat([]string{"exec", "nsenter", "--net", "--target", strconv.Itoa(server.Pid)}, words[1:])
+	}
+	words = slices.Concat(words, load, []string{"--no-store", "--progress", "none", "-o", "json"}, c.args)
+	cmd := exec.Command("sh", "-c", c.shell+"\n"+strings.Join(words, " "))
 	out, err := os.CreateTemp(t.TempDir(), "report")
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +240,7 @@ func (c *verdictCase) run(t *testing.T) (r *takt.Report, noise string) {
 		if err := hog.Start(); err != nil {
 			t.Fatal(err)
 		}
-		defer end(hog)
+		defer process{hog.Process, hog}.end()
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -219,24 +272,69 @@ func (c *verdictCase) run(t *testing.T) (r *takt.Report, noise string) {
 	return r, noise
 }
 
-// serve starts the target on core 0.
-func (c *verdictCase) serve(t *testing.T) (url string, cmd *exec.Cmd) {
+// process is what serves, or disturbs. It ends with its case if the case started it.
+type process struct {
+	*os.Process
+	of *exec.Cmd // nil: it goes on
+}
+
+func (s process) end() {
+	if s.of != nil {
+		_ = s.of.Process.Kill()
+		_ = s.of.Wait()
+	}
+}
+
+// serve starts the target on core 0, or brings a broker there, and returns the command of takt
+// that loads it.
+func (c *verdictCase) serve(t *testing.T) (load []string, s process) {
 	t.Helper()
+	if c.broker != "" {
+		return c.fromBroker(t)
+	}
 	options := c.target
 	secure := len(options) > 0 && options[0] == "TLS"
 	if secure {
 		options = options[1:]
 	}
-	cmd = exec.Command("taskset", append([]string{"-c", "0", binary(t), "target", "--addr", "127.0.0.1:0"}, options...)...)
-	if url = address(t, cmd); secure {
+	words := append([]string{"taskset", "-c", "0", binary(t), "target", "--addr", "127.0.0.1:0"}, options...)
+	if c.ports != "" {
+		words = []string{"unshare", "--net", "sh", "-c",
+			"ip link set lo up && echo " + c.ports + " > /proc/sys/net/ipv4/ip_local_port_range && exec " + strings.Replace(strings.Join(words, " "), ":0 ", ":8080 ", 1)}
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	url := address(t, cmd)
+	if secure {
 		url = secured(t, url)
 	}
-	return url, cmd
+	return []string{"http", url}, process{cmd.Process, cmd}
 }
 
-func end(cmd *exec.Cmd) {
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+// fromBroker brings the running broker to core 0.
+func (c *verdictCase) fromBroker(t *testing.T) (load []string, s process) {
+	t.Helper()
+	addr, _, _ := strings.Cut(os.Getenv("TAKT_"+strings.ToUpper(c.broker)), " ")
+	_, port, _ := net.SplitHostPort(addr)
+	out, err := exec.Command("sh", "-c", "ss -Hltnp sport = :"+port+" | grep -o pid=[0-9]*").Output()
+	pid, errPid := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(string(out)), "pid="))
+	if err == nil {
+		err = errPid
+	}
+	if err == nil {
+		err = exec.Command("taskset", "-acp", "0", strconv.Itoa(pid)).Run()
+	}
+	if err != nil {
+		t.Fatalf("%s at %s: %v", c.broker, addr, err)
+	}
+	broker, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load = []string{"kafka", "produce", "--brokers", addr, "--topic", "verdicts"}
+	if c.broker == "artemis" {
+		load = []string{"jms", "producer", "--user", "takt", "--password", "takt", "--url", "tcp://" + addr, "queue://VERDICTS"}
+	}
+	return load, process{Process: broker}
 }
 
 // throttle gives a process so many per cent of a core, and returns what undoes it.
