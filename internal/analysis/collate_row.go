@@ -15,11 +15,8 @@ const maxMerged = 100
 // columnsOf are the metrics of a kind of run, with that of the sort, and the one that says
 // which row is best.
 func columnsOf(kind string, cells []*cell, sort Sort) (names []string, criterion string) {
-	names, judges := []string{"rate", "p50", "p99", "p99.9", "errors"}, []string{"p99", "rate"}
-	if kind == "apm" {
-		names = []string{"pushed", "accepted", "throughput", "latency", "index", "max_rss", "efficiency", "p50", "p99"}
-		judges = []string{"efficiency", "p99"}
-	}
+	k := KindOf(kind)
+	names, judges := slices.Clone(k.Columns), k.Judges
 	missing := func(name string) bool {
 		return !slices.ContainsFunc(cells, func(c *cell) bool { return len(figuresOf(c.runs, name)) > 0 })
 	}

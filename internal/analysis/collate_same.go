@@ -5,14 +5,6 @@ import (
 	"slices"
 )
 
-// leading are the settings that a group always shows, in this order.
-func leading(kind string) []string {
-	if kind == "apm" {
-		return []string{"duration_s", "events", "spans", "frames", "workers"}
-	}
-	return []string{"method", "host", "path", "rate_per_s", "rate", "stages", "duration_s", "requests", "connections"}
-}
-
 // describe fills in what the rows of each group have in common: the leading settings,
 // those in which the groups differ from each other, and the thing under test.
 func (t *tabling) describe(tables []*table) {
@@ -22,7 +14,7 @@ func (t *tabling) describe(tables []*table) {
 	}
 	names := differing(all)
 	for i, tb := range tables {
-		first := leading(tb.Kind)
+		first := KindOf(tb.Kind).Leading
 		last := []string{LabelBranch, LabelRevision}
 		var middle []string
 		for _, name := range names {

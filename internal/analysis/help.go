@@ -7,26 +7,9 @@ import (
 	"strings"
 )
 
-// KindVariables names the variables that reports of a kind have, those by which people
-// collate. Others are in the report itself.
-type KindVariables struct {
-	Kind  string // "": every load
-	Names []string
-}
-
-// HelpVariables are the variables that the help lists.
-func HelpVariables() []KindVariables {
-	list := func(kind, names string) KindVariables { return KindVariables{kind, strings.Fields(names)} }
-	return []KindVariables{
-		list("", "duration_s requests rate_per_s rate stages arrivals overflow connections max_in_flight"),
-		list("http", "method scheme host path protocol client keepalive compression timeout_s user_agent headers content_type body_bytes"),
-		list("replay", "log speed jitter sample methods tail"),
-		list("kafka", "brokers topic acks compression message_bytes batch_records batch_bytes linger_s workers idempotence"),
-		list("jms", "url destinations producers consumers threads max_pending message_bytes persistent ack"),
-		list("apm", "events transactions errors spans frames workers profile intake stream apm_host apm_servers"),
-		list("test in the shell", "memory_limit_bytes cpu_limit elastic_host"),
-	}
-}
+// HelpVariables are the kinds of load with the variables that the help lists; of the first,
+// every load.
+func HelpVariables() []Kind { return append([]Kind{every}, kinds...) }
 
 // ownFields are those of the run itself.
 func ownFields() []string {
@@ -41,10 +24,10 @@ func Help() string {
 	for i, kind := range HelpVariables() {
 		what := map[bool]string{true: "a variable"}[i == 0]
 		of := "of every load: "
-		if kind.Kind != "" {
-			of = "of " + kind.Kind + ": "
+		if kind.Name != "" {
+			of = "of " + kind.Name + ": "
 		}
-		b.WriteString(paragraph(what, of+strings.Join(kind.Names, " ")))
+		b.WriteString(paragraph(what, of+strings.Join(kind.Variables, " ")))
 	}
 	b.WriteString(paragraph("a flag", "of the server under test, such as apm-server.tracing.enabled"))
 	b.WriteString("\ntakt show RUN -o json has all variables and labels of a run. label.NAME, variable.NAME\nand flag.NAME say which is meant. hey-apm's names:\n\n")

@@ -23,11 +23,7 @@ func DefaultOptions() Options {
 
 // GatedMetrics are the metrics that decide about runs of that kind.
 func GatedMetrics(kind string) []string {
-	gated := []string{"p50", "p99", "errors", "rate"}
-	if kind == "apm" {
-		gated = append(gated, "accepted", "index", "efficiency", "max_rss")
-	}
-	return gated
+	return slices.Clone(KindOf(kind).Gated)
 }
 
 // Word is what a comparison says about the head.

@@ -38,12 +38,12 @@ func TestHelpOfCollateNamesVariables(t *testing.T) {
 		maps.Copy(there[""], o.Variables())
 	}
 	for _, kind := range analysis.HelpVariables() {
-		if kind.Kind == "test in the shell" {
+		if kind.Name == "test in the shell" {
 			continue // TestTrial of internal/apmserver has them
 		}
-		for _, name := range kind.Names {
-			if _, ok := there[kind.Kind][name]; !ok {
-				t.Errorf("%s: no report has %s, but %q", kind.Kind, name, slices.Sorted(maps.Keys(there[kind.Kind])))
+		for _, name := range kind.Variables {
+			if _, ok := there[kind.Name][name]; !ok {
+				t.Errorf("%s: no report has %s, but %q", kind.Name, name, slices.Sorted(maps.Keys(there[kind.Name])))
 			}
 		}
 	}

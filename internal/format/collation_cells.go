@@ -20,7 +20,7 @@ type collationColumn struct {
 // collationColumns are those of a group: for apm hey-apm's in its order, and then what
 // it did not have.
 func collationColumns(c analysis.Collation, g *analysis.Group) []collationColumn {
-	apm := g.Kind == "apm"
+	apm := analysis.KindOf(g.Kind).HeyApm
 	columns := []collationColumn{{"id", idCell}, {"date (UTC)", func(r *analysis.Row) string { return date(r.StartedAt, "2006-01-02 15:04") }}}
 	if apm {
 		columns = []collationColumn{{"report id", idCell}, {"revision date", func(r *analysis.Row) string { return date(r.RevisionDate, "06-01-02 15:04") }}}

@@ -1,0 +1,53 @@
+package analysis
+
+import "strings"
+
+// Kind is what the commands on reports know of a kind of load.
+type Kind struct {
+	Name      string
+	Variables []string // by which people collate, for the help
+	Leading   []string // settings that a group of collate always shows, in this order
+	Columns   []string // metrics of collate
+	Judges    []string // metrics that say which row of collate is best; the first that there is
+	Gated     []string // metrics that decide in verify and compare
+	HeyApm    bool     // collate's columns are named and ordered as in hey-apm
+}
+
+// every is what holds of loads that are not in kinds.
+var every = Kind{
+	Variables: strings.Fields("duration_s requests rate_per_s rate stages arrivals overflow connections max_in_flight"),
+	Leading:   strings.Fields("method host path rate_per_s rate stages duration_s requests connections"),
+	Columns:   strings.Fields("rate p50 p99 p99.9 errors"),
+	Judges:    strings.Fields("p99 rate"),
+	Gated:     strings.Fields("p50 p99 errors rate"),
+}
+
+// kinds is the only place that knows kinds of load by their names.
+var kinds = []Kind{
+	{Name: "http", Variables: strings.Fields("method scheme host path protocol client keepalive compression timeout_s user_agent headers content_type body_bytes")},
+	{Name: "replay", Variables: strings.Fields("log speed jitter sample methods tail")},
+	{Name: "kafka", Variables: strings.Fields("brokers topic acks compression message_bytes batch_records batch_bytes linger_s workers idempotence")},
+	{Name: "jms", Variables: strings.Fields("url destinations producers consumers threads max_pending message_bytes persistent ack")},
+	{
+		Name:      "apm",
+		Variables: strings.Fields("events transactions errors spans frames workers profile intake stream apm_host apm_servers"),
+		Leading:   strings.Fields("duration_s events spans frames workers"),
+		Columns:   strings.Fields("pushed accepted throughput latency index max_rss efficiency p50 p99"),
+		Judges:    strings.Fields("efficiency p99"),
+		Gated:     strings.Fields("p50 p99 errors rate accepted index efficiency max_rss"),
+		HeyApm:    true,
+	},
+	{Name: "test in the shell", Variables: strings.Fields("memory_limit_bytes cpu_limit elastic_host")},
+}
+
+// KindOf is what is known of a kind of load, by its name in reports.
+func KindOf(name string) Kind {
+	k := every
+	for _, one := range kinds {
+		if one.Name == name && one.Gated != nil {
+			return one
+		}
+	}
+	k.Name = name
+	return k
+}
