@@ -29,11 +29,22 @@ func counted(steps []CapacityStep) []CapacityStep {
 	return slices.DeleteFunc(slices.Clone(steps), func(s CapacityStep) bool { return !counts(steps, s) })
 }
 
-// verdicts are how many runs at one rate were what.
-type verdicts struct{ sound, disturbed, invalid int }
+// madeRate is the part of the offered rate from which a generator was not at its limit.
+const madeRate = 0.98
+
+// noisy reports whether noise of the machine, and not the rate, shaped the figures.
+func (s CapacityStep) noisy() bool {
+	return s.Disturbed() || s.Verdict == takt.Invalid && s.Achieved >= madeRate*s.Offered
+}
+
+// verdicts are how many runs at one rate were what. Noisy ones are disturbed or invalid, too.
+type verdicts struct{ sound, disturbed, invalid, noisy int }
 
 func verdictsAt(steps []CapacityStep, rate float64) (n verdicts) {
 	for _, s := range steps {
+		if s.Offered == rate && s.noisy() {
+			n.noisy++
+		}
 		switch {
 		case s.Offered != rate:
 		case s.Disturbed():

@@ -11,6 +11,7 @@ import (
 const (
 	tries       = 3 // of a rate at which no step is sound: one may be bad luck
 	timedTries  = 6 // the same with a budget: a machine that disturbs half of all steps does so 6 times in a row in 2 of 100 rates
+	noisyTries  = 4 // times timedTries, when noise and not the rate disturbs steps: it may last for minutes
 	lowest      = 8 // the first rate is halved down to this part of it
 	repeatLimit = 3 // times Repeats, when the interval is still wide
 )
@@ -172,16 +173,17 @@ func (s Search) enough(steps []CapacityStep, rate float64) bool {
 }
 
 // givesUp reports whether a rate gets no more runs, since so many of them were disturbed. With
-// a budget, a rate whose runs the hypervisor disturbed gets more of them, unless it disturbs
-// all rates: what counts in the end would be the disturbance.
+// a budget, a rate gets more of them when noise of the machine disturbed them: the hypervisor
+// took the CPU, or the generator was late although it made the rate, which is then not its
+// limit. When noise disturbs all rates, it does not: what counts in the end would be the noise.
 func (s Search) givesUp(steps []CapacityStep, rate float64) bool {
 	n := verdictsAt(steps, rate)
 	if !s.Timed {
 		return n.wasted() >= tries
 	}
 	most := timedTries
-	if n.disturbed > 0 && slices.ContainsFunc(steps, CapacityStep.sound) {
-		most *= 2
+	if n.noisy > 0 && slices.ContainsFunc(steps, CapacityStep.sound) {
+		most *= noisyTries
 	}
 	return n.wasted() >= most+2*n.sound
 }

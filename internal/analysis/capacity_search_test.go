@@ -180,6 +180,25 @@ func TestSearchWithBudget(t *testing.T) {
 	if a := CapacityOf(all, nil, ended, 0); ended != EndFound || math.Abs(a.Sustainable-33) > 0.1 {
 		t.Errorf("%s at %v after %v", ended, a.Sustainable, offered(all))
 	}
+	late := func(made float64) func(float64) CapacityStep { // a bad time: 20 runs in a row above 10/s
+		seen := 0
+		return func(rate float64) CapacityStep {
+			s := good(rate, 0)
+			if rate > 10 && seen < 20 {
+				seen++
+				s.Verdict, s.Achieved = takt.Invalid, made*rate
+			}
+			return s
+		}
+	}
+	all, ended = searchedTimed(t, timed, late(1))
+	if a := CapacityOf(all, nil, ended, 0); ended != EndFound || math.Abs(a.Sustainable-33) > 0.1 {
+		t.Errorf("late, at the rate: %s at %v after %v", ended, a.Sustainable, offered(all))
+	}
+	all, ended = searchedTimed(t, timed, late(0.9))
+	if ended != EndInvalid {
+		t.Errorf("late, below the rate: %s after %v", ended, offered(all))
+	}
 	few := timed
 	few.Left = 5
 	all, ended = searchedTimed(t, few, disturbed(0))
