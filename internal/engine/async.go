@@ -16,9 +16,9 @@ import (
 // classStart is the class of operations that an asynchronous client refused.
 const classStart = "start"
 
-// async is the mode for clients that complete operations in goroutines of their
-// own. The pacer starts each operation in the thread that woke up; completions
-// find theirs by token.
+// async is the mode for clients that complete operations in their own goroutines. The pacer
+// starts each operation in the thread that woke up. A completion finds its operation by the
+// token.
 type async struct {
 	*flow
 	parking
@@ -30,36 +30,36 @@ type async struct {
 
 	pausers  []Pauser
 	drainers []Drainer
-	starter  BatchStarter  // the only client, if it is one
-	relays   bool          // all clients are Relayers
-	turn     chan struct{} // has a token while the pacer lends it; who takes it may start operations
+	starter  BatchStarter  // the only client, if it can start batches
+	relays   bool          // every client is a Relayer
+	turn     chan struct{} // contains a token while the pacer lends its turn; whoever receives the token may start operations
 
-	ops    []takt.Op      // that start together; room for one, or for maxStart
-	events []record.Event // that end together; guarded by flow.mu
+	ops    []takt.Op      // operations that start together; length 1 or maxStart
+	events []record.Event // events of one completion; guarded by flow.mu
 	slots  []slot
 	unused []uint32 // indexes of free slots
 	max    int
-	cutAt  time.Duration // negative: not yet
-	// When as much as may be was last in flight, or the client had no room: what was due
-	// before waited for that until then, and for the generator behind it.
+	cutAt  time.Duration // instant of the cut; negative: not yet
+	// fullUntil is the last instant at which the in-flight limit was reached or the client
+	// had no room. Operations due earlier waited for room until then, and for the generator
+	// after it.
 	fullUntil time.Duration
 	backlog   record.Backlog
-	last      record.Slot // behind the operation whose end made room
-	held      takt.Op     // taken, and refused with ErrBusy so far
+	last      record.Slot // slot after the operation whose end made room
+	held      takt.Op     // operation that the client refuses with ErrBusy
 	holds     bool
-	room      time.Duration // since when the client may have room for it; negative: it has not said so
-	wakes     atomic.Uint64 // completions, and what Waker says
+	room      time.Duration // instant from which the client may have room for held; negative: unknown
+	wakes     atomic.Uint64 // completions and calls of Wake
 	done      group
 }
 
-// slot is an operation in flight. Its generation makes a token good for one
-// completion only.
+// slot is an operation in flight. The generation makes a token valid for one completion only.
 type slot struct {
 	generation      uint32
 	busy            bool
 	seq             uint64
 	due, free, sent time.Duration
-	ready           time.Duration // as record.Event has it
+	ready           time.Duration // see record.Event
 	before          record.Slot
 }
 
@@ -94,8 +94,8 @@ func (a *async) prepare(context.Context) error {
 	return nil
 }
 
-// maxStart is how many operations start together at most. Handing over so many takes
-// 10 µs, by which the last one is sent later than its stamp says.
+// maxStart is the largest batch of operations that start together. Handing over a full batch
+// takes 10 µs, so its last operation is sent up to 10 µs after its stamp.
 const maxStart = 128
 
 // Wake implements Waker.
@@ -105,7 +105,7 @@ func (a *async) Wake() {
 	holds := a.holds
 	a.mu.Unlock()
 	var now time.Duration
-	if holds { // before the start there is no clock, and nothing is refused
+	if holds { // before the start there is no clock, and no operation was refused
 		now = a.now()
 	}
 	a.mu.Lock()
@@ -133,7 +133,7 @@ func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func(
 		a.done.Go(func() {
 			if err := receive(a.ctx, a.plan.Driver, a); err != nil {
 				a.breakOffFor(err)
-				a.breakOff() // what was sent would never end
+				a.breakOff() // operations in flight would never end
 			}
 		})
 	}
@@ -190,7 +190,7 @@ func (a *async) pause(full bool) {
 	}
 }
 
-// drain lets the run end when every client has.
+// drain waits until all clients are drained, then lets the run end.
 func (a *async) drain() {
 	for _, c := range a.drainers {
 		c.Drain(a.ctx)
@@ -204,8 +204,8 @@ func (a *async) drain() {
 // End implements Ender.
 func (a *async) End() { a.breakOff() }
 
-// parkFor waits for a completion; alone, with nothing in flight that could
-// complete, it only gives the client a moment.
+// parkFor waits for a completion. With alone nothing in flight can complete, so parkFor only
+// waits busyPause.
 func (a *async) parkFor(alone bool) bool {
 	if !alone {
 		return a.park()
@@ -213,10 +213,10 @@ func (a *async) parkFor(alone bool) bool {
 	return a.world.Either(a.world.After(busyPause), a.quit) == 0
 }
 
-// busyPause is how long a client rests that is busy although nothing is in flight.
+// busyPause is the wait before the next try at a client that is busy with nothing in flight.
 const busyPause = time.Millisecond
 
-// takeDue takes what starts now, at least one operation, and gives each a slot; the
+// takeDue takes the operations that start now, at least one, and gives each a slot. The
 // caller holds the lock.
 func (a *async) takeDue(now time.Duration) []takt.Op {
 	n := 0
@@ -230,8 +230,8 @@ func (a *async) takeDue(now time.Duration) []takt.Op {
 	return a.ops[:n]
 }
 
-// launch starts operations, which have slots, and reports whether the run goes on. One
-// that its client has no room for is started again after each completion.
+// launch starts operations that have slots and reports whether the run goes on. It retries a
+// refused operation after each completion.
 func (a *async) launch(ops []takt.Op) bool {
 	for {
 		wakes := a.wakes.Load()
@@ -244,8 +244,8 @@ func (a *async) launch(ops []takt.Op) bool {
 	}
 }
 
-// offer hands operations to their clients. It reports false for a single one that its
-// client has no room for.
+// offer hands operations to their clients. It reports false if the client has no room for a
+// single operation.
 func (a *async) offer(ops []takt.Op) bool {
 	if a.starter != nil {
 		a.starter.StartAll(ops)
@@ -260,8 +260,8 @@ func (a *async) offer(ops []takt.Op) bool {
 	return err == nil
 }
 
-// reopen gives op a slot again. It reports whether the run still goes on; an operation
-// that comes after the cut was never sent.
+// reopen gives op a new slot and reports whether the run goes on. After the cut, op counts as
+// never sent.
 func (a *async) reopen(op *takt.Op) bool {
 	now := a.now()
 	a.mu.Lock()
@@ -274,13 +274,13 @@ func (a *async) reopen(op *takt.Op) bool {
 	if a.room >= 0 {
 		free = a.room
 	}
-	a.fullUntil = free // the client had no room until then
+	a.fullUntil = free // the client had no room before
 	a.assign(op, free, now)
 	return true
 }
 
-// assign gives op, which is sent at the instant now, a slot and its token; the caller
-// holds the lock.
+// assign gives op a slot and a token; now is the instant of sending. The caller holds the
+// lock.
 func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	var i uint32
 	if n := len(a.unused); n > 0 {
@@ -296,8 +296,8 @@ func (a *async) assign(op *takt.Op, free, now time.Duration) {
 	op.Token = uint64(s.generation)<<32 | uint64(i)
 }
 
-// takeBack takes op, which was refused, back from its slot, unless the cut has counted
-// it; the caller holds the lock.
+// takeBack removes the refused op from its slot, unless the cut has counted op. The caller
+// holds the lock.
 func (a *async) takeBack(op *takt.Op) bool {
 	if a.cutAt >= 0 {
 		return false
@@ -307,16 +307,16 @@ func (a *async) takeBack(op *takt.Op) bool {
 	return true
 }
 
-// madeRoom notes that the client may have room again since that instant; the caller holds
-// the lock.
+// madeRoom notes that the client may have room from the instant at. The caller holds the
+// lock.
 func (a *async) madeRoom(at time.Duration) {
 	if a.room < 0 {
 		a.room = at
 	}
 }
 
-// retreat takes op back from its slot and waits for the next completion, unless the
-// client had more wakes meanwhile than those.
+// retreat removes op from its slot and waits for the next completion. It does not wait if the
+// client woke the pacer after wakes was read.
 func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 	a.mu.Lock()
 	if !a.takeBack(op) {
@@ -336,8 +336,8 @@ func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 	return ok
 }
 
-// lend parks the pacer until it has to go on by itself: meanwhile the clients are
-// goOn's, if they allow that. It reports false when the run is over.
+// lend parks the pacer until only the pacer can go on. Meanwhile goOn may start operations if
+// every client is a Relayer. lend reports false when the run is over.
 func (a *async) lend() bool {
 	if !a.relays {
 		return a.park()
@@ -379,7 +379,7 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 			continue
 		}
 		a.events = a.events[:len(a.events)+1]
-		e := &a.events[len(a.events)-1] // filled where it stands: see flow.move
+		e := &a.events[len(a.events)-1] // filled in place: see flow.move
 		e.Seq, e.Due, e.Free, e.Sent, e.Read, e.Outcome = s.seq, s.due, s.free, s.sent, read, record.Ended
 		e.Ready, e.Before = s.ready, s.before
 		e.Done = a.arrival(r, a.begun, s.sent, read)
@@ -393,14 +393,14 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	if len(a.events) == 0 {
 		return
 	}
-	a.wakes.Add(1) // there is room, should the client have refused one meanwhile
+	a.wakes.Add(1) // there may be room for a refused operation
 	a.madeRoom(read)
 	if r.Class != "" {
-		failed := *r // the driver's is the driver's
+		failed := *r // r belongs to the driver: do not change it
 		blameHost(&failed)
 		r = &failed
 	}
-	// Under the lock, so that no completion falls between the cut and the report.
+	// The lock stays held: no completion may fall between the cut and the report.
 	a.rec.SampleAll(0, a.events[:1], r)
 	if len(a.events) > 1 {
 		rest := *r
@@ -411,18 +411,18 @@ func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	a.goOn(len(a.events))
 }
 
-// goOn starts what waited for the room that n completions have made: here, if the pacer
-// has lent its turn, since to wake that takes longer. What is left is the pacer's. The
-// caller holds the lock, which is given up meanwhile.
+// goOn starts operations that waited for the room of n completions. It starts them here if
+// the pacer has lent its turn, because waking the pacer takes longer; the pacer starts the
+// rest. The caller holds the lock, which goOn releases meanwhile.
 func (a *async) goOn(n int) {
 	select {
 	case <-a.turn:
-	default: // the pacer's, another goroutine's, or this one's further up
+	default: // the pacer, another goroutine or a caller of this one has the turn
 		a.unpark()
 		return
 	}
 	now := a.unlockedNow()
-	// One that was refused is the pacer's before any other is taken.
+	// The pacer retries a refused operation before any other one is taken.
 	for n > 0 && !a.holds && a.busy < a.max && a.due(now) {
 		ops := a.takeDue(now)
 		n -= len(ops)
@@ -441,7 +441,7 @@ func (a *async) goOn(n int) {
 		a.mu.Lock()
 	}
 	a.turn <- struct{}{}
-	if a.busy < a.max || a.holds || !a.have { // the pacer also ends the schedule, or looks for more
+	if a.busy < a.max || a.holds || !a.have { // only the pacer ends the schedule and asks the source again
 		a.unpark()
 	}
 }
@@ -453,8 +453,8 @@ func (a *async) unlockedNow() time.Duration {
 	return a.now()
 }
 
-// inFlight is the slot of a token; nil when that came late or twice, so that its
-// operation was counted already. The caller holds the lock.
+// inFlight is the slot of a token; nil for a late or repeated completion, whose operation was
+// already counted. The caller holds the lock.
 func (a *async) inFlight(token uint64) *slot {
 	i := uint32(token)
 	if a.cutAt >= 0 || int(i) >= len(a.slots) {
@@ -470,7 +470,7 @@ func (a *async) inFlight(token uint64) *slot {
 // Record implements takt.Sink.
 func (a *async) Record(phase int, d time.Duration) { a.rec.Latency(phase, phase, a.now(), d) }
 
-// Received implements takt.Sink: beside operations of its own it is a count.
+// Received implements takt.Sink. A driver that also sends has such messages counted only.
 func (a *async) Received(*takt.Result) {
 	a.mu.Lock()
 	a.extra++
@@ -494,7 +494,8 @@ func (a *async) cut(at time.Duration) {
 	close(a.quit)
 	for i := range a.slots {
 		if s := &a.slots[i]; s.busy {
-			// Operations start until the lock is taken here, also after the instant at.
+			// An operation may have started after the instant at, before the lock was taken
+			// here.
 			a.rec.Sample(0, record.Event{Seq: s.seq, Due: s.due, Free: s.free, Sent: s.sent, Done: max(at, s.sent), Ready: s.ready, Before: s.before, Outcome: record.UnfinishedSent}, nil)
 		}
 	}

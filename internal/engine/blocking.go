@@ -16,11 +16,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// NetPhases are the phases that Blocking reports, as Driver.Phases has them. A
-// phase that did not happen (a connection that was there) is in no histogram.
-// dns, connect and tls are durations of their own; first_byte counts from sent. client is
-// the time from sent until the request is written, without the first three: that much of the
-// service time is takt's.
+// NetPhases are the phases that Blocking reports, as Driver.Phases lists them. A phase that
+// did not happen (such as connect on a reused connection) is in no histogram. dns, connect
+// and tls are separate durations; first_byte counts from sent. client is takt's own part of
+// the service time: from sent until the request is written, without dns, connect and tls.
 var NetPhases = []string{"dns", "connect", "tls", "first_byte", "client"}
 
 const (
@@ -33,14 +32,14 @@ const (
 
 const (
 	readBuffer = 16 << 10
-	maxBuffer  = 1 << 20 // no codec needs to see more than that at once
+	maxBuffer  = 1 << 20 // largest unparsed input that a codec may ask for
 )
 
 var errTooLarge = errors.New("the codec wants to see more than 1 MiB at once")
 
-// Blocking makes workers that perform l's operations one at a time over a
-// blocking connection each, and a probe whose connection the first operation takes.
-// No operation is ever sent twice: a connection that breaks fails its operation.
+// Blocking makes workers that perform l's operations one at a time, each over its own
+// blocking connection. The first operation reuses the probe's connection. No operation is
+// sent twice: a broken connection fails its operation.
 func Blocking(l *takt.Loop) (probe func(context.Context) error, worker func(int) (takt.Worker, error)) {
 	return blockingIn(machine{}, l)
 }
@@ -75,8 +74,8 @@ func (b *blocking) worker(i int) (takt.Worker, error) {
 	return &conn{all: b, index: i, world: b.world, loop: b.loop, codec: b.loop.Codec(i), in: make([]byte, readBuffer)}, nil
 }
 
-// takeFirst is the probe's connection, if no operation has had it yet: a target that serves
-// one connection at a time would keep any other waiting for it.
+// takeFirst returns the probe's connection once, then nil. A target that serves one
+// connection at a time would keep any other connection waiting for the probe's.
 func (b *blocking) takeFirst() (first net.Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,24 +83,24 @@ func (b *blocking) takeFirst() (first net.Conn) {
 	return first
 }
 
-// conn is one connection and its codec. It allocates when it dials only.
+// conn is one connection and its codec. It allocates only when it dials.
 type conn struct {
 	all    *blocking
 	index  int
 	world  World
 	loop   *takt.Loop
 	codec  takt.Codec
-	mu     sync.Mutex // of net, which an interrupt reads
+	mu     sync.Mutex // guards net, which an interrupt reads
 	net    net.Conn   // nil: to be dialled
-	below  *below     // of net; nil: no TLS
-	looker looker     // of the socket
-	used   time.Time  // when the last operation began
+	below  *below     // the connection below TLS; nil: no TLS
+	looker looker     // looks into the socket
+	used   time.Time  // start of the last operation
 	wrote  time.Time  // instant before the request was written
 	out    []byte
 	in     []byte
-	lo, hi int // in[lo:hi] was read and not parsed
+	lo, hi int // in[lo:hi] is read and not parsed
 	ctx    context.Context
-	undo   func() bool // of the hook on ctx
+	undo   func() bool // removes the hook on ctx
 
 	observed *Observed
 }
@@ -121,8 +120,8 @@ func (c *conn) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	c.used = start
 }
 
-// watch wakes a blocked read or write when ctx ends. It is hooked on once a run,
-// not once an operation.
+// watch wakes a blocked read or write when ctx ends. It sets its hook once a run, not once an
+// operation.
 func (c *conn) watch(ctx context.Context) {
 	if c.ctx == ctx {
 		return
@@ -139,8 +138,7 @@ func (c *conn) interrupt() {
 	}
 }
 
-// ready makes sure that there is a connection on which nothing came yet, and sets its
-// deadline.
+// ready ensures a connection without unread bytes and sets its deadline.
 func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.Result) error {
 	if c.net == nil {
 		if first := c.all.takeFirst(); first != nil {
@@ -167,7 +165,7 @@ func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.R
 			return err
 		}
 	}
-	return ctx.Err() // the deadline may have undone an interrupt
+	return ctx.Err() // the new deadline may have cleared the interrupt's
 }
 
 // reusable reports whether the connection can be used again, and sets its deadline.
@@ -185,8 +183,8 @@ func (c *conn) reusable(start time.Time, seq uint64) bool {
 	return err == nil
 }
 
-// look is looker.look. Bytes below TLS may be TLS's own, such as session tickets: these
-// are read.
+// look is looker.look. Below TLS the bytes may be TLS's own, such as session tickets: look
+// reads these.
 func (c *conn) look() ([]byte, error) {
 	in, err := c.looker.look()
 	if err != ErrUnsolicited || c.below == nil {
@@ -210,7 +208,7 @@ func (c *conn) look() ([]byte, error) {
 type below struct {
 	net.Conn
 	looker  looker
-	hurried bool // a read that would have to wait fails
+	hurried bool // a read fails instead of waiting
 }
 
 // Read implements net.Conn.
@@ -223,7 +221,7 @@ func (b *below) Read(p []byte) (int, error) {
 	return b.Conn.Read(p)
 }
 
-// NetConn is the connection itself, for sock.Arrived.
+// NetConn is the socket's connection, for sock.Arrived.
 func (b *below) NetConn() net.Conn { return b.Conn }
 
 func (c *conn) attach(n net.Conn) {
@@ -249,8 +247,8 @@ func (c *conn) drop() {
 	n := c.net
 	c.net = nil
 	c.mu.Unlock()
-	if n != nil { // TLS may have to wait to say that it ends
-		_ = n.Close() // it is given up for a reason that is told elsewhere
+	if n != nil { // without the lock: closing TLS may have to wait
+		_ = n.Close() // why it closes is reported elsewhere
 	}
 }
 
@@ -275,7 +273,7 @@ func (c *conn) exchange(op *takt.Op, start time.Time, r *takt.Result) error {
 	case err != nil || r.Phases[phaseFirstByte] == 0:
 		return failure
 	}
-	c.drop() // the target had answered, and gone before it had read everything
+	c.drop() // the target answered and closed before it read the whole request
 	return nil
 }
 
@@ -303,7 +301,7 @@ func (c *conn) receive(start time.Time, r *takt.Result) error {
 	}
 }
 
-// arrived is when the last bytes came, and how far that may be off.
+// arrived is the instant at which the last bytes came, and its largest error.
 func (c *conn) arrived() (at time.Time, off time.Duration) {
 	if at, off := sock.ArrivedOff(c.net); !at.IsZero() {
 		return at, off
@@ -311,11 +309,11 @@ func (c *conn) arrived() (at time.Time, off time.Duration) {
 	return c.world.Now(), 0
 }
 
-// connectTimeout is how long a connection may take: the operation that waits for it ends with
-// Timeout at the latest, which counts from sent.
+// connectTimeout is the time limit for a connection. Timeout counts from sent, so it limits
+// the connection, too.
 func connectTimeout(l *takt.Loop) time.Duration { return min(l.ConnectTimeout, l.Timeout) }
 
-// rendered is op's request if the codec has it already, else nil.
+// rendered is op's request if the codec has it ready, else nil.
 func rendered(c takt.Codec, op *takt.Op) []byte {
 	if r, ok := c.(takt.Rendered); ok {
 		return r.Request(op)
@@ -323,7 +321,7 @@ func rendered(c takt.Codec, op *takt.Op) []byte {
 	return nil
 }
 
-// read reads behind what is there, in a larger buffer if need be.
+// read appends to the unparsed bytes, in a larger buffer if necessary.
 func (c *conn) read() (int, error) {
 	if c.lo == c.hi {
 		c.lo, c.hi = 0, 0
@@ -343,8 +341,8 @@ func (c *conn) read() (int, error) {
 	return n, err
 }
 
-// parse reports whether the answer is complete. Bytes behind a complete answer
-// belong to no request: the connection cannot be trusted and is closed.
+// parse reports whether the answer is complete. Bytes after a complete answer belong to no
+// request, so the connection is not reused.
 func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
 	n, progress := c.codec.Parse(c.in[c.lo:c.hi], eof, r)
 	c.lo += n
@@ -359,7 +357,7 @@ func (c *conn) parse(eof bool, r *takt.Result) (done bool, err error) {
 	case progress == takt.Done:
 		return true, nil
 	case eof:
-		return false, io.ErrUnexpectedEOF // a codec that wants more of nothing
+		return false, io.ErrUnexpectedEOF // the codec wants more bytes, but there are none
 	}
 	return false, nil
 }
@@ -376,7 +374,7 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// dial connects as the loop says and notes how long each step took.
+// dial connects as l says and notes how long each step took.
 func dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
 	ctx, cancel := w.Within(ctx, w.Now().Add(l.ConnectTimeout))
 	defer cancel()
@@ -402,15 +400,15 @@ func handshake(ctx context.Context, w World, c net.Conn, conf *tls.Config, r *ta
 	began := w.Now()
 	t := tls.Client(c, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
-		_ = c.Close() // the handshake's error says it all
+		_ = c.Close() // the handshake's error is the cause
 		return nil, &tlsError{err}
 	}
 	r.Phases[phaseTLS] = w.Since(began)
 	return t, nil
 }
 
-// resolve looks a host name up, so that the look-up is a phase of its own. With
-// several addresses the dialler tries them in turn by itself.
+// resolve looks up a host name as a phase of its own. If the name has several addresses, the
+// dialler tries them in turn.
 func resolve(ctx context.Context, l *takt.Loop, r *takt.Result) (string, error) {
 	host, port, err := net.SplitHostPort(l.Addr)
 	if err != nil || l.Network == "unix" {

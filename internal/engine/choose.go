@@ -13,11 +13,11 @@ const (
 	engineWorker = "worker"
 )
 
-// ErrNoLoop is returned when the loop mode was asked for and cannot be used.
+// ErrNoLoop says that the requested loop mode is not possible.
 var ErrNoLoop = errors.New("--engine loop is for plain TCP on Linux (http, not https; without --client net, --h2, --proxy, --redirects and --unix-socket); leave --engine out")
 
-// chooseEngine makes the driver of a loop one of workers where the loop mode is not
-// to be used, or cannot be.
+// chooseEngine gives the driver of a loop workers instead if the loop mode is not wanted or
+// not possible.
 func (p *Plan) chooseEngine() error {
 	l := p.Driver.Loop
 	if p.Engine == engineLoop && !canLoop(l) {
@@ -45,7 +45,7 @@ func (p *Plan) loops() bool {
 	return d.Loop != nil && d.Async == nil && d.Worker == nil
 }
 
-// needs is what p asks of the process.
+// needs is what p needs from the process.
 func (p *Plan) needs() needs {
 	n := needs{keep: p.Keep, cpus: p.CPUs, waiters: 1, garbage: allGarbage}
 	switch {
@@ -54,8 +54,8 @@ func (p *Plan) needs() needs {
 	case p.Driver.Loop != nil:
 		n.garbage = someGarbage
 	case p.Driver.Async != nil && p.Closed():
-		// The pacer waits for completions only. A client that may have one operation in
-		// flight may look for its end without a pause, on a core of its own.
+		// The pacer waits for completions only. A client limited to one operation in flight
+		// may spin for its end on a core of its own.
 		n.waiters, n.few = 0, p.InFlight() > 1 && proc.CPU() > 0
 	}
 	return n

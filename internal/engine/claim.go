@@ -7,10 +7,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// claim moves the next operation into op ahead of its due instant, without counting
-// it: of several loops each waits for one of its own, so that only one wakes for it,
-// and a source that exists only once is dealt out in order. starved says that there
-// may be one later.
+// claim moves the next operation into op before it is due, without counting it. With several
+// loops each waits for its own operation, so only one wakes for it, and the shared source is
+// dealt out in order. starved says that an operation may come later.
 func (f *flow) claim(op *takt.Op, now time.Duration) (claimed, starved bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -24,7 +23,7 @@ func (f *flow) claim(op *takt.Op, now time.Duration) (claimed, starved bool) {
 	return true, false
 }
 
-// peek tells when the next operation is due, if there is one; starved as claim says it.
+// peek returns the due instant of the next operation; starved is as in claim.
 func (f *flow) peek(now time.Duration) (due time.Duration, have, starved bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,8 +31,8 @@ func (f *flow) peek(now time.Duration) (due time.Duration, have, starved bool) {
 	return f.next.Due, f.have, f.starved
 }
 
-// startClaim counts the claimed op, which is due, or reports that it came too late: the
-// schedule was ended before it. ready is from when it was known what to do.
+// startClaim counts the claimed op, which is due. It reports false if the schedule ended
+// before op. ready is the instant from which the source had the operation.
 func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,12 +47,12 @@ func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready t
 	}
 	f.count(op, now)
 	f.enter()
-	f.have = f.have && !f.isFull() // nobody may have a connection to claim that one
+	f.have = f.have && !f.isFull() // drop a next operation beyond the limit: maybe no loop has a connection to claim it
 	f.settle()
 	return true, f.ready
 }
 
-// isFull reports whether a closed loop has had its limit; the caller holds the lock.
+// isFull reports whether a closed loop reached its limit. The caller holds the lock.
 func (f *flow) isFull() bool { return f.limit > 0 && f.scheduled >= f.limit }
 
 // ended counts an operation in flight as over.
@@ -63,9 +62,9 @@ func (f *flow) ended() {
 	f.leave()
 }
 
-// dropLate ends the claim on op if the schedule was ended before it is due, or others
-// have made its limit full, and reports whether it was. An operation of a closed loop is due
-// now: without that a loop whose connections all pause went on for 128 ms after its end.
+// dropLate ends the claim on op if the schedule ended before op, or other loops reached the
+// limit, and reports whether it did. An operation of a closed loop is due now: without
+// dropLate a loop whose connections all paused ran 128 ms too long.
 func (f *flow) dropLate(op *takt.Op, now time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,8 +81,8 @@ func (f *flow) dropLate(op *takt.Op, now time.Duration) bool {
 	return true
 }
 
-// dropClaim ends the claim on op at the cut, at the instant at. One that was due by
-// then is counted as unfinished; free is from when a slot was there for it.
+// dropClaim ends the claim on op at the cut, at the instant at. An op that was due counts as
+// unfinished; free is the instant from which a slot was free for it.
 func (f *flow) dropClaim(op *takt.Op, at, free time.Duration) {
 	if op.Due == takt.Asap || op.Due > at {
 		f.mu.Lock()

@@ -19,8 +19,8 @@ const (
 	ClassTimeout        = "timeout"         // no complete answer in time
 	ClassConnectTimeout = "connect_timeout" // no connection in time
 	ClassRefused        = "refused"         // nobody listens
-	ClassReset          = "reset"           // the other side broke the connection off
-	ClassClosed         = "closed"          // the other side ended it
+	ClassReset          = "reset"           // the other side reset the connection
+	ClassClosed         = "closed"          // the other side closed the connection
 	ClassUnsolicited    = "unsolicited"     // bytes came before the request was written
 	ClassDNS            = "dns"
 	ClassTLS            = "tls"
@@ -30,7 +30,7 @@ const (
 	ClassNetwork        = "network" // anything else
 )
 
-// errEnded is the error of a new connection that the other side ended at once.
+// errEnded is the error of a connection that the other side closed before the request.
 var errEnded = fmt.Errorf("connection closed before the request: %w", io.EOF)
 
 type tlsError struct{ err error }
@@ -38,8 +38,8 @@ type tlsError struct{ err error }
 func (e *tlsError) Error() string { return e.err.Error() }
 func (e *tlsError) Unwrap() error { return e.err }
 
-// Fail sets r's class and error for err, which came from the network. dialling
-// says that there was no connection yet.
+// Fail sets r's class and error for the network error err. dialling: there was no connection
+// yet.
 func Fail(r *takt.Result, err error, dialling bool) {
 	r.Class, r.Err = classify(err, dialling), err
 	blameHost(r)

@@ -1,6 +1,6 @@
-// Package engine runs a schedule against a driver: it decides when an operation
-// is handed over, bounds what is in flight, and stamps the instants that the
-// recorder makes latencies of. It knows no protocol and no user interface.
+// Package engine runs a schedule against a driver. It decides when an operation is handed
+// over, limits operations in flight, and stamps the instants from which the recorder computes
+// latencies. It knows no protocol and no user interface.
 package engine
 
 import (
@@ -18,60 +18,58 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Plan is everything that a run consists of.
+// Plan is the complete description of a run.
 type Plan struct {
 	Options
 	Kind       string // Report.Kind
 	Source     takt.Source
 	Driver     *takt.Driver
 	NewWaiter  func(start time.Time) pace.Waiter // nil: pace.Precise
-	OnInterval func(takt.Interval)               // once a second; nil: nobody watches
-	Journal    Journal                           // nil: none is kept
-	OnSamples  OnSamples                         // while the run goes; nil: no rows are kept
-	Abort      <-chan struct{}                   // the second signal: end at once
-	Scrub      func(string) string               // takes secrets out of error samples and bodies
-	Keep       Keep                              // what the run leaves of the process as it is
-	World      World                             // where it takes place; nil: on this machine
-	Meet       Meet                              // the start of runs that begin together; nil: now, or at --start-at
+	OnInterval func(takt.Interval)               // called once a second; nil: not called
+	Journal    Journal                           // nil: no journal
+	OnSamples  OnSamples                         // called during the run; nil: no rows are kept
+	Abort      <-chan struct{}                   // closed by the second signal: end at once
+	Scrub      func(string) string               // removes secrets from error samples and bodies
+	Keep       Keep                              // settings of the process that the run must not change
+	World      World                             // clocks, threads and network; nil: this machine
+	Meet       Meet                              // common start of several runs; nil: now, or at --start-at
 }
 
-// Meet is called when a run is ready, and gives the instant from which its schedule counts,
-// with a reading of the monotonic clock. It may wait for other runs until ctx ends.
+// Meet is called when a run is ready. It returns the instant from which the schedule counts,
+// with a reading of the monotonic clock. Meet may wait for other runs until ctx ends.
 type Meet func(ctx context.Context) (time.Time, error)
 
-// OnSamples takes a batch of operations in the order in which they ended, and the
-// names of their phases. It is called beside OnInterval, one call at a time, and
-// may block: what has no room meanwhile is counted as skipped. list is the engine's
-// again when it returns.
+// OnSamples receives a batch of operations in the order in which they ended, and the names of
+// their phases. Calls come one at a time, but in parallel with OnInterval. A call may block:
+// rows without room meanwhile count as skipped. The engine reuses list when the call returns.
 type OnSamples func(phases []string, list []takt.Sample)
 
-// ErrNothingToDo is returned for a driver that offers no way to run.
+// ErrNothingToDo says that the driver offers no way to run.
 var ErrNothingToDo = errors.New("the driver offers neither a worker, an asynchronous client nor a receiver")
 
-// handGrace is how long the engine waits, after the drain, for handlers that
-// ignore their cancelled context. They are left behind then: a handler that
-// never returns costs a goroutine, not the report.
+// handGrace is how long the engine waits, after the drain, for handlers that ignore their
+// cancelled context. Then the engine leaves them behind: a handler that never returns costs a
+// goroutine, not the report.
 const handGrace = time.Second
 
 // interval is the length of the live intervals.
 const interval = time.Second
 
-// swapRest is between the pieces of the work at an interval's end, some thirty.
+// swapRest is the pause between two of the some thirty pieces of work at an interval's end.
 const swapRest = time.Millisecond
 
 // mode is one way of running: worker, async or receive.
 type mode interface {
 	name() string
-	prepare(ctx context.Context) error // before the start instant: connect what must stand
+	prepare(ctx context.Context) error // before the start instant: make the connections that the run needs
 	start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter)
-	stop(at time.Duration) // nothing that is due later is started any more
-	cut(at time.Duration)  // count what is open as unfinished
-	close()                // give up what the mode holds
+	stop(at time.Duration) // start no operation that is due later
+	cut(at time.Duration)  // count operations in flight as unfinished
+	close()                // release everything
 }
 
-// Run runs p and returns its report. ctx ends with the first signal: the run
-// stops there, drains and still gives its report. An error means that the run
-// could not be made at all.
+// Run runs p and returns its report. ctx ends with the first signal: the run then stops,
+// drains and still returns its report. An error means that the run could not start.
 func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 	if err := errors.Join(append(p.Validate(), p.StartAt.Passed())...); err != nil {
 		return nil, err
@@ -99,7 +97,7 @@ func Run(ctx context.Context, p Plan) (*takt.Report, error) {
 
 func closeDriver(d *takt.Driver) {
 	if d.Close != nil {
-		_ = d.Close() // what it says comes after the report, and changes nothing in it
+		_ = d.Close() // its error comes after the report and changes nothing
 	}
 }
 
@@ -112,13 +110,13 @@ type run struct {
 	flow    *flow
 	rows    *rows
 	mode    mode
-	cancel  context.CancelFunc // ends what operations run under, after the drain
+	cancel  context.CancelFunc // ends the context of operations, after the drain
 	crew    crew
 	restore func()
 	usage   proc.Usage
 	started time.Time
 	wall    sock.Wall
-	end     time.Duration // of the schedule, as known before the start; negative: not
+	end     time.Duration // end of the schedule, as known before the start; negative: unknown
 }
 
 func newRun(p Plan) *run {
@@ -126,7 +124,7 @@ func newRun(p Plan) *run {
 	r.restore = tune(r.crew.needs)
 	shards := runtime.GOMAXPROCS(0)
 	if p.Driver.Async != nil {
-		shards = 1 // its completions come under one lock as it is
+		shards = 1 // its completions share one lock anyway
 	}
 	r.config = record.Config{
 		Shards:  shards,
@@ -172,8 +170,8 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 		case r.plan.NewWaiter != nil:
 			return r.plan.NewWaiter(r.started)
 		case r.plan.Closed() && r.mode.name() == "async":
-			// Nothing is ever waited for by the clock, and a goroutine that is locked to
-			// its thread costs a switch of threads with every wake-up.
+			// The pacer never waits for the clock. A goroutine locked to its thread costs a
+			// thread switch with every wake-up.
 			return r.world.Waiter(r.started, false)
 		}
 		return r.world.Waiter(r.started, true)
@@ -193,7 +191,7 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 	return r.report(end, used)
 }
 
-// supervise ticks through the run and returns the instant at which it was over.
+// supervise ends the intervals of the run and returns the instant at which the run was over.
 func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Duration {
 	l := &life{run: r, now: now, stopping: ctx.Done(), broken: r.flow.broken, exhausted: r.flow.exhausted}
 	if r.end >= 0 {
@@ -211,19 +209,19 @@ func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Dura
 	return end
 }
 
-// life is the loop that watches a run: what it waits for becomes nil once it came.
+// life is the loop that supervises a run. A channel becomes nil once its event came.
 type life struct {
 	*run
 	now       func() time.Duration
 	stopping  <-chan struct{} // the first signal
 	broken    <-chan struct{} // the driver cannot go on
-	exhausted <-chan struct{} // the source has nothing more
+	exhausted <-chan struct{} // the source is exhausted
 	over      <-chan struct{} // the schedule has ended
-	deadline  <-chan struct{} // of the drain
-	busy      <-chan struct{} // nil: the crew is complete
-	tick      <-chan struct{} // nil while an interval is being swapped …
-	swapped   <-chan struct{} // … and closed then; nil else
-	ended     atomic.Bool     // nobody is disturbed any more
+	deadline  <-chan struct{} // end of the drain time
+	busy      <-chan struct{} // time to look at the crew; nil: the crew is complete
+	tick      <-chan struct{} // end of the interval; nil while swap runs
+	swapped   <-chan struct{} // closed when swap returns; nil if none runs
+	ended     atomic.Bool     // the run is over: swap does not pause any more
 	ticks     int
 }
 
@@ -255,11 +253,11 @@ func (l *life) step() bool {
 	return i > 2
 }
 
-// at is now, but not before the start: until the instant of --start-at it is below 0.
+// at is now, but at least 0: before the instant of --start-at now is negative.
 func (l *life) at() time.Duration { return max(0, l.now()) }
 
-// listEnded ends the window with a list of operations: at once if it ended before the
-// schedule, else at the end that only now is known.
+// listEnded ends the window when the list of operations ends: at once if the list is shorter
+// than the schedule, else at the schedule's end, which is known only now.
 func (l *life) listEnded() {
 	feed, ok := l.plan.Source.(Feed)
 	switch {
@@ -271,7 +269,7 @@ func (l *life) listEnded() {
 	}
 }
 
-// finish ends the schedule at the instant at and lets what is open drain.
+// finish ends the schedule at the instant at and drains operations in flight.
 func (l *life) finish(at time.Duration) {
 	l.rec.CloseWindow(at)
 	l.mode.stop(at)
@@ -289,11 +287,11 @@ func (l *life) armTick() {
 	l.tick = l.world.After(time.Duration(l.ticks)*interval - l.now())
 }
 
-// onTick ends an interval, beside what else there is to watch.
+// onTick ends an interval in a goroutine, so that life goes on watching.
 func (l *life) onTick() {
 	_, _ = l.wall.Look()
 	t, swapped := l.flow.tick(time.Duration(l.ticks)*interval), make(chan struct{})
-	if l.plan.NewWaiter == nil { // time passes by itself
+	if l.plan.NewWaiter == nil { // real time
 		t.Rest = func() {
 			if !l.ended.Load() {
 				l.world.First(l.world.After(swapRest))

@@ -9,41 +9,40 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// flow is what all modes share: the source with the operation that is next, and
-// the accounting of what is in flight. Its lock is held for microseconds and never
-// across anything that waits. What is due and not taken stays in the source, so
-// that no backlog is ever kept in memory.
+// flow is common to all modes: the source with its next operation, and the count of
+// operations in flight. Its lock is held for microseconds and never across a wait. Due
+// operations that are not taken stay in the source, so no backlog is kept in memory.
 type flow struct {
 	mu     sync.Mutex
 	rec    *record.Recorder
 	src    takt.Source
 	next   takt.Op
 	have   bool
-	cutoff time.Duration // nothing due at or after it is started; negative: none
+	cutoff time.Duration // operations due at or after it are not started; negative: no cutoff
 	warmup time.Duration
 	limit  uint64 // measured operations of a closed loop; 0: none
 
-	scheduled, warm uint64        // taken from the source, by due
-	taken           *record.Steps // the same, since the last tick, for a journal; nil: none is kept
+	scheduled, warm uint64        // operations taken from the source, by their due instant
+	taken           *record.Steps // taken operations since the last tick, for a journal; nil: no journal
 	busy, peak      int           // in flight, and its highest value since the last tick
-	starved         bool          // the source has nothing yet, see Feed
-	ready           time.Duration // when it last had something again that was due before
-	late            uint64        // how often
+	starved         bool          // the source has no operation yet, see Feed
+	ready           time.Duration // the last instant at which a starved source had an operation that was already due
+	late            uint64        // number of times that a starved source was late
 
-	claims uint64 // operations that loops wait for, not counted yet
+	claims uint64 // operations claimed by loops and not counted yet
 	extra  uint64 // received by a driver that also sends
 
-	left bool         // next was abandoned and is not counted yet …
-	rest record.Event // … as this, but for its Seq and Due
+	left bool         // next was abandoned at the cut and is not counted yet
+	rest record.Event // event of the abandoned operations, without Seq and Due
 
 	observed    Observed
-	disbelieved atomic.Uint64 // instants of arrival that cannot be
+	disbelieved atomic.Uint64 // impossible arrival instants from the driver
 
-	lingers bool // the driver waits for something behind the last completion
+	lingers bool // the driver still has work after the last completion
 
-	exhausted chan struct{} // closed when the source has nothing more
-	finished  chan struct{} // closed when nothing is in flight either
-	stop      chan struct{} // closed when the schedule was ended
+	exhausted chan struct{} // closed when the source is exhausted
+	finished  chan struct{} // closed when also nothing is in flight
+	stop      chan struct{} // closed when the schedule ended
 	broken    chan struct{} // closed when the driver cannot go on
 	once      struct{ exhausted, finished, stop, broken bool }
 }
@@ -76,16 +75,16 @@ func (f *flow) begin() {
 	f.settle()
 }
 
-// Feed is a Source whose operations come from elsewhere as the run goes. Its Next
-// never waits: when it has no operation yet it says so, and is asked again.
+// Feed is a Source that receives its operations during the run. Its Next never waits: without
+// an operation it returns false, Starved returns true, and the engine asks again.
 type Feed interface {
 	takt.Source
-	Starved() bool    // why the last Next gave nothing: true for not yet, false for never
-	EndedEarly() bool // it ended before the schedule
-	Err() error       // the fault that ended it; nil when there was none
+	Starved() bool    // why the last Next returned false: true for not yet, false for never
+	EndedEarly() bool // the feed ended before the schedule
+	Err() error       // the error that ended the feed, or nil
 }
 
-// starvedPause is how long a source that has nothing yet is left alone.
+// starvedPause is the wait before a starved source is asked again.
 const starvedPause = time.Millisecond
 
 // advance reads the next operation; the caller holds the lock.
@@ -100,8 +99,8 @@ func (f *flow) advance() {
 	f.checkCutoff(0)
 }
 
-// refill asks a source again that had nothing. What was due meanwhile waited for it,
-// and for nobody else; the caller holds the lock.
+// refill asks a starved source again. Operations that became due meanwhile waited for the
+// source only. The caller holds the lock.
 func (f *flow) refill(now time.Duration) {
 	if !f.starved {
 		return
@@ -114,8 +113,8 @@ func (f *flow) refill(now time.Duration) {
 	f.settle()
 }
 
-// checkCutoff forgets a next operation that comes too late. In a closed loop it
-// is due when it is taken: now.
+// checkCutoff drops a next operation that is due after the cutoff. In a closed loop an
+// operation is due when it is taken: now.
 func (f *flow) checkCutoff(now time.Duration) {
 	due := f.next.Due
 	if due == takt.Asap {
@@ -142,16 +141,15 @@ func (f *flow) take(op *takt.Op, now time.Duration) {
 	f.advance()
 }
 
-// move moves the next operation into op, whose Data the source may reuse. It goes a word
-// at a time: a copy of the whole reads two words at once, and the processor waits for
-// those that were written one by one just now.
+// move moves the next operation into op; the source may reuse op's old Data. It copies word
+// by word: a copy of the whole struct reads two words at once and stalls on words that were
+// just written one by one.
 func (f *flow) move(op *takt.Op) {
 	op.Seq, op.Due = f.next.Seq, f.next.Due
 	op.Data, f.next.Data = f.next.Data, op.Data
 }
 
-// count counts an operation that is taken at the instant now; the caller holds the
-// lock.
+// count counts an operation taken at the instant now. The caller holds the lock.
 func (f *flow) count(op *takt.Op, now time.Duration) {
 	if op.Due == takt.Asap {
 		op.Due = now
@@ -177,8 +175,8 @@ func (f *flow) leave() {
 	f.settle()
 }
 
-// settle tells the supervisor when there is nothing more to start, and nothing
-// more in flight; the caller holds the lock.
+// settle tells the supervisor when nothing is left to start, and when nothing is left in
+// flight. The caller holds the lock.
 func (f *flow) settle() {
 	if f.have || f.claims > 0 || f.starved {
 		return
@@ -203,8 +201,8 @@ func closeOnce(done *bool, c chan struct{}) {
 	}
 }
 
-// signal wakes whoever waits on c, which has room for one signal. If one is there
-// already, its receiver will see everything that this one means.
+// signal wakes the receiver of c, whose buffer holds one signal. A signal that is already
+// there serves for this one, too.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -212,7 +210,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// end stops the schedule at the instant at: what is due by then is still served.
+// end stops the schedule at the instant at; operations due by then are still served.
 func (f *flow) end(at time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -220,22 +218,22 @@ func (f *flow) end(at time.Duration) {
 		f.cutoff = at
 	}
 	f.checkCutoff(at)
-	f.starved = false // what has not come by now is not waited for
+	f.starved = false // do not wait for operations that have not come yet
 	f.settle()
 	closeOnce(&f.once.stop, f.stop)
 }
 
-// abandon leaves everything still queued at the instant at to countRest. free is
-// from when a slot was there for it: at, or 0 if the generator held it up. The
-// caller holds the lock.
+// abandon leaves all operations that are queued at the instant at to countRest. free is the
+// instant from which they had a slot: at, or 0 if the generator delayed them. The caller
+// holds the lock.
 func (f *flow) abandon(at, free time.Duration) {
 	f.rest = record.Event{Free: free, Done: at, Outcome: record.UnfinishedQueued}
 	f.left, f.have = f.have, false
 	f.settle()
 }
 
-// countRest counts what was abandoned as unfinished. It may be millions of
-// operations, and their rows have to go somewhere: after every n of them comes pause.
+// countRest counts abandoned operations as unfinished. There may be millions, each with a
+// row, so it calls pause after every n for the rows to be written.
 func (f *flow) countRest(n int, pause func()) {
 	var op takt.Op
 	for i := 1; f.countOne(&op); i++ {
@@ -259,7 +257,7 @@ func (f *flow) countOne(op *takt.Op) bool {
 	return true
 }
 
-// tick reads what the recorder wants to know at the end of an interval.
+// tick collects what the recorder needs at the end of an interval.
 func (f *flow) tick(at time.Duration) record.Tick {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -2,16 +2,16 @@ package engine
 
 import "sync"
 
-// group waits for the goroutines of a mode when it ends, like a sync.WaitGroup. It waits by its
-// world, so a simulator can wait for them, too.
+// group waits for the goroutines of a mode, like a sync.WaitGroup. It waits through its
+// World, so a simulator can wait, too.
 type group struct {
 	world World
 	mu    sync.Mutex
 	n     int
-	gone  chan struct{} // closed when none is left; nil: nobody waits for that
+	gone  chan struct{} // closed when all goroutines ended; nil: nobody waits
 }
 
-// Go runs f beside the caller.
+// Go runs f in a new goroutine.
 func (g *group) Go(f func()) {
 	g.mu.Lock()
 	g.n++
@@ -31,7 +31,7 @@ func (g *group) ended() {
 	}
 }
 
-// leave waits for the goroutines, but not for ever.
+// leave waits for the goroutines, at most for handGrace.
 func (g *group) leave() {
 	g.mu.Lock()
 	left, gone := g.n, make(chan struct{})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// NewID makes a ULID (github.com/ulid/spec): 48 bits of milliseconds and 80
-// random ones, so that identifiers sort by time.
+// NewID makes a ULID (github.com/ulid/spec): 48 bits of milliseconds and 80 random bits, so
+// identifiers sort by time.
 func NewID(now time.Time) string {
 	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	ms, high, low := uint64(now.UnixMilli()), uint64(rand.Uint32())<<8, rand.Uint64()
@@ -26,12 +26,12 @@ func NewID(now time.Time) string {
 	return string(id)
 }
 
-// ComparabilityKey is that of a report with these variables, made on a host of that
-// class: equal for runs that may be compared.
+// ComparabilityKey is the key of a report with these variables and host class. Runs with
+// equal keys may be compared.
 func ComparabilityKey(variables map[string]any, hostClass string) string {
 	b, err := json.Marshal(map[string]any{"variables": variables, "host": hostClass})
 	if err != nil {
-		return "" // variables are plain values: cannot happen
+		return "" // cannot happen: variables are plain values
 	}
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])

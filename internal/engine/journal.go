@@ -11,19 +11,19 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Journal is told what a run has counted, so that Recover can make its report when its
-// process did not. Its calls come beside OnInterval, one at a time; one that takes long
-// makes the intervals late.
+// Journal receives what a run has counted, so that Recover can make the report if the process
+// crashes. Its calls come one at a time, in parallel with OnInterval. A slow call delays the
+// intervals.
 type Journal interface {
-	// Begin comes first, when the run has begun.
+	// Begin is the first call, when the run has begun.
 	Begin(Beginning)
-	// WantsAll is asked before each second: whether All has to come with it.
+	// WantsAll is called before each Second and says whether that Second must contain All.
 	WantsAll() bool
-	// Second comes at the end of each full second, and at the end of the run.
+	// Second is called at the end of each full second and of the run.
 	Second(Second)
 }
 
-// Beginning is what a report needs of what was known when the run began.
+// Beginning is the part of a report that is known when the run begins.
 type Beginning struct {
 	Report      takt.Report   `json:"report"` // without figures
 	Config      record.Config `json:"config"`
@@ -31,16 +31,16 @@ type Beginning struct {
 	ReceiveOnly bool          `json:"receive_only"`
 }
 
-// Second is what a run has counted in a second.
+// Second is what a run counted in one second.
 type Second struct {
-	All      *record.Before `json:"all,omitempty"` // of all seconds before, and in their place
+	All      *record.Before `json:"all,omitempty"` // sum of all seconds before; replaces them
 	Record   record.Second  `json:"record"`
-	Used     proc.Span      `json:"used"` // since the run's start, by the process
+	Used     proc.Span      `json:"used"` // used by the process since the run's start
 	Late     uint64         `json:"late,omitempty"`
-	Received uint64         `json:"received,omitempty"` // by a driver that also sends
+	Received uint64         `json:"received,omitempty"` // messages received by a driver that also sends
 }
 
-// beginning is made before the start: to look for the name of the host's CPU takes long.
+// beginning is called before the start: reading the CPU's name takes long.
 func (r *run) beginning() (b Beginning) {
 	if r.plan.Journal == nil {
 		return b
@@ -52,7 +52,7 @@ func (r *run) beginning() (b Beginning) {
 	return b
 }
 
-// swap ends an interval and tells all who want to know it.
+// swap ends an interval and passes it to OnInterval and the journal.
 func (r *run) swap(t record.Tick) {
 	var s Second
 	if r.plan.Journal != nil && r.plan.Journal.WantsAll() {
@@ -77,16 +77,16 @@ func (f *flow) asides() (late, extra uint64) {
 	return f.late, f.extra
 }
 
-// host is what is known of the generator from the start.
+// host is the part of Generator that is known from the start.
 func (r *run) host() takt.Generator {
 	return takt.Generator{
 		Engine: r.mode.name(), GOMAXPROCS: runtime.GOMAXPROCS(0), Cores: runtime.NumCPU(), HostClass: proc.HostClassName(),
 	}
 }
 
-// Recover makes the report of a run whose process ended without one, of what its journal
-// was told, and says how long the run is known. What the driver adds after a run is not in
-// it, and the warning recovered is.
+// Recover makes the report of a run that ended without one from the run's journal; ran is the
+// recorded length. The report lacks what the driver adds after a run, and has the warning
+// "recovered".
 func Recover(b Beginning, seconds iter.Seq2[Second, error]) (rep *takt.Report, ran time.Duration, err error) {
 	replay, err := record.NewReplay(b.Config)
 	if err != nil {

@@ -5,22 +5,21 @@ import (
 	"time"
 )
 
-// lead is how long before its due instant an operation is handed to an idle
-// worker, which then looks at the clock until it is due. Waking a thread and a
-// goroutine takes 25–100 µs, which would all be schedule lag; begun that much
-// earlier, it is none, and costs no more than what is left to wait. The lead
-// follows the machine: it grows when a worker comes late and shrinks when it
-// comes early, so that about seven of eight come a little early.
+// lead is how long before its due instant an operation is handed to an idle worker, which
+// then spins until it is due. Waking a thread and a goroutine takes 25–100 µs. Without the
+// lead that time would be schedule lag. The lead adapts to the machine: it grows when a
+// worker is late and shrinks when a worker is early, so about seven of eight are a little
+// early.
 type lead struct {
-	on bool // off under fake time, where looking at the clock would take for ever
+	on bool // false under fake time, where spinning would never end
 	ns atomic.Int64
 }
 
 const (
 	leadStart = 50 * time.Microsecond
 	leadMax   = 150 * time.Microsecond
-	leadUp    = 3500 * time.Nanosecond // when late …
-	leadDown  = 500 * time.Nanosecond  // … and when early: 7 : 1
+	leadUp    = 3500 * time.Nanosecond // step when a worker is late
+	leadDown  = 500 * time.Nanosecond  // step when a worker is early; ratio 7 : 1
 )
 
 func (l *lead) begin(on bool) {
@@ -28,7 +27,7 @@ func (l *lead) begin(on bool) {
 	l.ns.Store(int64(leadStart))
 }
 
-// now is the lead that holds.
+// now is the current lead.
 func (l *lead) now() time.Duration {
 	if !l.on {
 		return 0
@@ -36,11 +35,11 @@ func (l *lead) now() time.Duration {
 	return time.Duration(l.ns.Load())
 }
 
-// arrived waits until due, at most leadMax away, and returns the time then. start
-// is when the worker was ready.
+// arrived spins until due, at most leadMax away, and returns the time. start is when the
+// worker was ready.
 func (l *lead) arrived(start, due time.Duration, now func() time.Duration) time.Duration {
 	if !l.on || start-due > leadMax {
-		return start // fake time, or a backlog: nothing to learn
+		return start // fake time or a backlog: no reason to change the lead
 	}
 	if start > due {
 		l.ns.Store(min(l.ns.Load()+int64(leadUp), int64(leadMax)))

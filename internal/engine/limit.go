@@ -11,8 +11,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// hostLimits are the errors of system calls that a process meets at a limit of its own or
-// of its host, and their classes.
+// hostLimits are the system call errors at a limit of the process or host, and their classes.
 var hostLimits = [...]struct {
 	errno syscall.Errno
 	class string
@@ -24,9 +23,9 @@ var hostLimits = [...]struct {
 	{syscall.ENOMEM, ClassMemory},
 }
 
-// limitError is an error that is a limit of the generator or its host. Its text names the
-// figure and the remedy. It is made when somebody reads it: a run at a limit has one such
-// error an operation, and shows the first.
+// limitError is a limit of the generator or its host. Its text names the limit and the
+// remedy. The text is made only when it is read: at a limit every operation has such an
+// error, but takt shows only the first.
 type limitError struct {
 	errno syscall.Errno
 	err   error
@@ -55,7 +54,7 @@ func portRange() string {
 	return fmt.Sprintf("the %d local ports %d to %d", high-low+1, low, high)
 }
 
-// ownLimit is the class of an error that is a limit of the generator or its host, and the
+// ownLimit returns the class of an error at a limit of the generator or its host, and the
 // error with its remedy; "" for any other error.
 func ownLimit(err error) (class string, explained error) {
 	var known *limitError
@@ -79,15 +78,15 @@ func classOfLimit(errno syscall.Errno) string {
 	return ""
 }
 
-// inLookup reports whether a look-up of a name failed so. net.DNSError keeps the text of
-// its cause only.
+// inLookup reports whether a DNS look-up failed with errno. net.DNSError keeps only the text
+// of its cause.
 func inLookup(err error, errno syscall.Errno) bool {
 	var dns *net.DNSError
 	return errors.As(err, &dns) && strings.Contains(dns.Err, errno.Error())
 }
 
-// blameHost gives r the class of the limit of the generator or its host that it failed
-// through, whatever its driver made of the error. All modes call it.
+// blameHost replaces r's class if a limit of the generator or its host is the cause, whatever
+// class the driver set. All modes call blameHost.
 func blameHost(r *takt.Result) {
 	if r.Class == "" || r.Err == nil {
 		return

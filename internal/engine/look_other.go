@@ -4,7 +4,7 @@ package engine
 
 import "net"
 
-// looker sees nothing here: the next read or write tells.
+// looker sees nothing here: the next read or write finds a closed connection.
 type looker struct{}
 
 func (*looker) attach(net.Conn) {}

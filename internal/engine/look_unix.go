@@ -11,20 +11,20 @@ import (
 // looker looks into the socket of an idle connection.
 type looker struct {
 	raw  syscall.RawConn
-	soft peeker           // in place of raw
-	peek func(fd uintptr) // made once: each would allocate
-	n    int              // bytes that the last look found
-	err  error            // of the last look
+	soft peeker           // used instead of raw in a simulation
+	peek func(fd uintptr) // one closure for all looks: each new one would allocate
+	n    int              // number of bytes that the last look found
+	err  error            // error of the last look
 	b    [sampleBytes]byte
 }
 
-// peeker is a connection that is no socket of this machine's. Peek reads what has come and
-// leaves it there; if nothing has, its error is syscall.EAGAIN.
+// peeker is a connection without a socket of this machine. Peek returns received bytes
+// without consuming them, or syscall.EAGAIN if there are none.
 type peeker interface {
 	Peek(b []byte) (int, error)
 }
 
-// attach makes l look into the socket of c; where there is none it sees nothing.
+// attach makes l look into the socket of c. Without a socket l sees nothing.
 func (l *looker) attach(c net.Conn) {
 	l.raw = nil
 	l.soft, _ = c.(peeker)
@@ -42,8 +42,8 @@ func (l *looker) attach(c net.Conn) {
 	}
 }
 
-// look returns nothing if the connection is as an idle one should be: open, and nothing
-// to read. Else it says why not, and what lies in the socket.
+// look returns nil if the idle connection is open and has nothing to read. Otherwise it
+// returns the reason and the received bytes.
 func (l *looker) look() ([]byte, error) {
 	var err error
 	switch {
@@ -52,7 +52,7 @@ func (l *looker) look() ([]byte, error) {
 	case l.soft != nil:
 		l.n, l.err = l.soft.Peek(l.b[:])
 	default:
-		return nil, nil // the next read or write tells
+		return nil, nil // the next read or write finds a closed connection
 	}
 	switch {
 	case err != nil:

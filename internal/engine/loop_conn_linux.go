@@ -12,28 +12,28 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// lconn is one connection of a loop. Its buffers are empty but in rare cases: what
-// is sent and received stands in those of the loop.
+// lconn is one connection of a loop. Its buffers are rarely used: requests and answers
+// normally pass through the buffers of the loop.
 type lconn struct {
-	fd     int // -1: to be dialled
+	fd     int // -1: not connected
 	token  int32
 	state  lstate
 	codec  takt.Codec
 	op     takt.Op
-	free   time.Duration // as record.Event has it, of op
+	free   time.Duration // free instant of op, see record.Event
 	sent   time.Duration
-	wrote  time.Duration // instant before the first byte of the request was written
-	idle   time.Duration // since when it could have been used
-	ready  time.Duration // as record.Event has it, of op
+	wrote  time.Duration // instant just before the first byte of the request was written
+	idle   time.Duration // instant from which the connection is free
+	ready  time.Duration // ready instant of op, see record.Event
 	slot   record.Slot
 	res    takt.Result
-	unread []byte // received and not parsed
-	unsent []byte // of the request, for which the socket had no room
+	unread []byte // received bytes that are not parsed
+	unsent []byte // rest of the request, for which the socket had no room
 
 	patience patience
-	pauses   time.Duration // until then
+	pauses   time.Duration // end of the pause
 
-	before, after *lconn // in the list of those in flight, oldest first
+	before, after *lconn // neighbours in a flight, oldest first
 }
 
 type lstate uint8
@@ -41,18 +41,17 @@ type lstate uint8
 const (
 	lidle    lstate = iota
 	ldialing        // the operation waits for the connection
-	lbusy           // the request is on its way
+	lbusy           // the request is in flight
 )
 
-// flight is a list of connections by the instant at which their operation was sent,
-// and so by the instant at which it times out.
+// flight is a list of connections by the instant of sending, which is also the order of their
+// timeouts.
 type flight struct {
 	head, tail *lconn
 	n          int
 }
 
-// add puts c where its instant belongs: at the end, but for one whose connection
-// took a while to come to stand.
+// add inserts c by its instant: at the end, unless its connection took long to establish.
 func (f *flight) add(c *lconn) {
 	at := f.tail
 	for at != nil && at.sent > c.sent {
@@ -87,7 +86,7 @@ func (f *flight) remove(c *lconn) {
 	f.n--
 }
 
-// dial begins to connect for the operation of c.
+// dial starts a connection for the operation of c.
 func (l *loop) dial(c *lconn) {
 	l.watch()
 	fd, err := l.sys.Connect(l.m.addr)
@@ -124,7 +123,7 @@ func (l *loop) connected(c *lconn) {
 		return
 	}
 	n, errno := l.sys.Peek(c.fd, l.in)
-	switch { // what came already is not the answer
+	switch { // bytes that are already here are not the answer
 	case errno == sock.Again:
 		l.send(c)
 	case errno != 0:
@@ -143,8 +142,8 @@ func (l *loop) measurePath(c *lconn) {
 	}
 }
 
-// look reports whether an idle connection can be used. One that has come to its end, or
-// holds bytes, is closed.
+// look reports whether an idle connection is usable. It closes a connection that ended or has
+// unread bytes.
 func (l *loop) look(c *lconn) bool {
 	n, errno := l.sys.Peek(c.fd, l.in)
 	well := errno == sock.Again
@@ -158,7 +157,7 @@ func (l *loop) look(c *lconn) bool {
 	return false
 }
 
-// send hands the request over. The connection stands.
+// send writes the request to the established connection.
 func (l *loop) send(c *lconn) {
 	request := rendered(c.codec, &c.op)
 	shared := request != nil
@@ -184,7 +183,7 @@ func (l *loop) send(c *lconn) {
 	}
 }
 
-// sendRest goes on with a request for which there was no room.
+// sendRest writes on the rest of a request.
 func (l *loop) sendRest(c *lconn) {
 	n, ok := l.write(c, c.unsent)
 	if !ok {
@@ -198,8 +197,8 @@ func (l *loop) sendRest(c *lconn) {
 	}
 }
 
-// write writes what there is room for. If that fails so does the operation, and ok is
-// false.
+// write writes as much as the socket has room for. On failure it fails the operation, and ok
+// is false.
 func (l *loop) write(c *lconn, b []byte) (n int, ok bool) {
 	n, errno := l.sys.Send(c.fd, b)
 	if errno != 0 && errno != sock.Again {
@@ -211,7 +210,7 @@ func (l *loop) write(c *lconn, b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// receive reads what there is for c and reports whether there was anything.
+// receive reads the bytes that came for c and reports whether any came.
 func (l *loop) receive(c *lconn) bool {
 	n, at, errno := l.read(c)
 	switch {
@@ -229,7 +228,7 @@ func (l *loop) receive(c *lconn) bool {
 			l.unsolicited(c, l.in[:n])
 			return true
 		}
-		at = max(at, c.wrote) // the clocks are no more exact
+		at = max(at, c.wrote) // the two clocks are exact only to Wall.Error
 		if n > 0 {
 			c.res.Phases[phaseFirstByte] = max(1, at-c.sent)
 		}
@@ -238,13 +237,13 @@ func (l *loop) receive(c *lconn) bool {
 	return true
 }
 
-// broken ends the operation of c, whose connection was broken off.
+// broken fails the operation of c, whose connection broke.
 func (l *loop) broken(c *lconn, errno syscall.Errno) {
 	l.caution.alarm()
 	l.fail(c, l.m.opError("read", os.NewSyscallError("read", errno)), false)
 }
 
-// unsolicited ends the operation of c, to which bytes came before its request was sent.
+// unsolicited fails the operation of c: bytes came before its request was sent.
 func (l *loop) unsolicited(c *lconn, in []byte) {
 	l.caution.alarm()
 	c.res.BytesReceived += int64(len(in))
@@ -252,8 +251,8 @@ func (l *loop) unsolicited(c *lconn, in []byte) {
 	l.fail(c, ErrUnsolicited, false)
 }
 
-// read gives the instant at which the bytes came: the kernel's if it stamps them, else
-// now. Only bytes that came before the request of c can have one before c.wrote.
+// read returns the instant at which the bytes came: the kernel's stamp if there is one, else
+// now. An instant before c.wrote is only possible for bytes that came before the request.
 func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	if !l.stamps {
 		n, errno = l.sys.Receive(c.fd, l.in)
@@ -267,7 +266,7 @@ func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	if errno != 0 {
 		return n, 0, errno
 	}
-	now, _ := l.wall.Look() // it may have been set since the last answer
+	now, _ := l.wall.Look() // notices a wall clock that was set since the last answer
 	l.readAt = now
 	if at = l.wall.At(stamp, now); at < c.wrote {
 		l.wall.Check()
@@ -276,8 +275,8 @@ func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	return n, at, 0
 }
 
-// parse goes on with the answer. Bytes behind a complete one belong to no request:
-// the connection cannot be trusted.
+// parse reads on in the answer. Bytes after a complete answer belong to no request, so the
+// connection is not reused.
 func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
 	if len(c.unread) > 0 {
 		c.unread = append(c.unread, in...)
@@ -304,7 +303,7 @@ func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
 	}
 }
 
-// fail ends the operation of c with err, and its connection.
+// fail ends the operation of c with err and closes its connection.
 func (l *loop) fail(c *lconn, err error, dialling bool) {
 	l.drop(c)
 	Fail(&c.res, err, dialling)

@@ -14,18 +14,18 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// loops is the loop mode: K locked threads, each with its own sockets, poller and
-// shard of the recorder. A thread claims an operation, waits for its due instant,
-// sends in the thread that woke, and reads the answers there too. Nothing is handed
-// over, so nothing waits for the Go scheduler: a goroutine a connection showed a
-// service p50 of 135–1000 µs at 100k/s where a loop showed 50.
+// loops is the loop mode: K locked threads, each with its own sockets, poller and shard of
+// the recorder. A thread claims an operation, waits until it is due, sends it without a
+// thread switch, and reads the answers. Nothing is handed over, so nothing waits for the Go
+// scheduler. With one goroutine per connection the service p50 at 100k/s was 135–1000 µs,
+// with a loop 50 µs.
 type loops struct {
 	*flow
 	world   World
 	net     *takt.Loop
 	opt     Options
-	addr    netip.AddrPort // found by the probe; later connections look up no names
-	first   atomic.Int64   // socket of the probe, which the first operation takes; -1: none
+	addr    netip.AddrPort // address that the probe reached; later connections look up no names
+	first   atomic.Int64   // socket of the probe for the first operation; -1: none
 	all     []*loop
 	crowded atomic.Int32 // loops without a free connection
 	cutAt   atomic.Int64 // instant of the cut; negative: not yet
@@ -33,13 +33,13 @@ type loops struct {
 	started chan struct{} // closed at the start
 }
 
-// canLoop reports whether the loop mode can speak l.
+// canLoop reports whether the loop mode supports l.
 func canLoop(l *takt.Loop) bool {
 	return sock.Available && l != nil && l.TLS == nil && l.Network == "tcp"
 }
 
-// loopCount is how many threads share the work: one core is left to the rest of the
-// program, and to the target if it is on this machine.
+// loopCount is the number of loop threads. One core is left to the rest of the program, and
+// to a target on this machine.
 func loopCount(o Options) int {
 	if o.Loops > 0 {
 		return min(o.Loops, o.InFlight())
@@ -60,7 +60,7 @@ func newLoops(f *flow, w World, l *takt.Loop, o Options) *loops {
 
 func (m *loops) name() string { return engineLoop }
 
-// prepare connects once: an error ends the run before its start.
+// prepare connects once: a failure ends the run before its start.
 func (m *loops) prepare(ctx context.Context) error {
 	addr, first, err := m.world.Dial(ctx, m.net)
 	if err != nil {
@@ -99,7 +99,7 @@ func (m *loops) start(begun time.Time, _ func() time.Duration, _ func() pace.Wai
 	close(m.started)
 }
 
-// stop ends the schedule: what a loop has claimed may have become too late.
+// stop ends the schedule. It wakes the loops, whose claimed operation may now be too late.
 func (m *loops) stop(at time.Duration) {
 	m.flow.end(at)
 	m.wake()
@@ -111,13 +111,13 @@ func (m *loops) wake() {
 	}
 }
 
-// cut makes every loop count what it has in flight as unfinished, and end.
+// cut ends every loop; each counts its operations in flight as unfinished.
 func (m *loops) cut(at time.Duration) {
 	m.cutAt.Store(int64(at))
 	m.wake()
 	free := at
 	for _, l := range m.all {
-		m.world.First(l.ended) // no loop ever waits for anything but its sockets
+		m.world.First(l.ended) // a loop waits only for its sockets
 		if l.hasRoom {
 			free = 0
 		}
@@ -136,7 +136,7 @@ func (m *loops) close() {
 	}
 }
 
-// describe implements describer. A loop that hardly ever rested has no time left to be punctual.
+// describe implements describer. A loop that hardly ever rests cannot send on time.
 func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked float64) {
 	rep.Generator.Loops = len(m.all)
 	for _, l := range m.all {
@@ -145,14 +145,14 @@ func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked
 	return len(m.all), worked
 }
 
-// advise says what may help an invalid run.
+// advise adds a hint for an invalid run.
 func (m *loops) advise(rep *takt.Report) {
 	if n := m.connections(); rep.Verdict == takt.Invalid && m.opt.Connections == 0 && n > blindMost {
 		rep.Warn("many_connections", "the pool grew to %d connections, which take generator and target time to make and to serve; bound it with --connections: operations wait for one then, and the wait counts as response time", n)
 	}
 }
 
-// connections is how many there were at once, at most.
+// connections is the largest number of connections at once.
 func (m *loops) connections() (n int) {
 	for _, l := range m.all {
 		n += len(l.conns)
@@ -160,7 +160,7 @@ func (m *loops) connections() (n int) {
 	return n
 }
 
-// opError is the error that package net would give.
+// opError is the error that package net would return.
 func (m *loops) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: net.TCPAddrFromAddrPort(m.addr), Err: err}
 }

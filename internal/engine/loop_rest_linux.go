@@ -8,8 +8,8 @@ import (
 // forever is an instant that does not come.
 const forever = time.Duration(math.MaxInt64)
 
-// spinFull is how long a loop without a free connection looks for answers before it
-// lets the poller wake it.
+// spinFull is how long a loop without a free connection spins for answers before it waits in
+// the poller.
 const spinFull = 20 * time.Microsecond
 
 // rest waits until there is something to do.
@@ -36,7 +36,7 @@ func (l *loop) rest(now time.Duration) {
 	case until-now >= longWait:
 		l.serve(until - now)
 	default:
-		// What comes meanwhile is read when the loop wakes.
+		// Answers that come meanwhile are read when the loop wakes.
 		l.sys.Sleep(max(until, l.pace.woke+l.pace.grid) - now)
 	}
 	after := l.now()
@@ -53,7 +53,7 @@ func (l *loop) restFull(now, until time.Duration) {
 	l.serve(until - l.now())
 }
 
-// restPrecise is woken by answers, and looks at the clock just before it is time.
+// restPrecise waits for answers in the poller, and spins just before until.
 func (l *loop) restPrecise(now, until time.Duration) {
 	if until-now > spinWindow {
 		l.serve(until - now - spinWindow)
@@ -63,7 +63,7 @@ func (l *loop) restPrecise(now, until time.Duration) {
 	}
 }
 
-// expiry is when the next operation in flight times out.
+// expiry is the instant at which the next operation in flight times out.
 func (l *loop) expiry() time.Duration {
 	at := forever
 	if c := l.dialing.head; c != nil {

@@ -11,79 +11,78 @@ import (
 )
 
 const (
-	// gatherCount and gatherTime bound how long a loop that has more to do than
-	// connections collects answers before it sends again: servers are 5–9 % cheaper
-	// for requests that come together.
+	// gatherCount and gatherTime limit how long a loop that is short of connections collects
+	// answers before it sends again. Servers need 5–9 % less CPU for requests that come
+	// together.
 	gatherCount = 16
 	gatherTime  = 25 * time.Microsecond
-	// gatherCountSlow and gatherTimeSlow are those of a closed loop whose target has
-	// more than half of the connections, and so is slower than the loop: nothing is due
-	// that could be late, and nginx serves 4 % more. A faster target would idle.
+	// gatherCountSlow and gatherTimeSlow apply to a closed loop whose target has more than
+	// half of the connections, and so is slower than the loop. Nothing is due that could be
+	// late, and nginx serves 4 % more. A faster target would idle.
 	gatherCountSlow = 48
 	gatherTimeSlow  = 80 * time.Microsecond
-	// blindMost is up to how many operations in flight the oldest is simply read
-	// instead of asking the poller which is ready: a 5 % cheaper request.
+	// blindMost is the largest number of operations in flight at which the loop reads the
+	// oldest without asking the poller, which makes a request 5 % cheaper.
 	blindMost = 256
-	// mostDialing bounds the connections that are on their way at once. One costs some
-	// 50 µs on both sides: a loop that made one for every operation that is due would
-	// be later for the next one, and at 50k/s never stop.
+	// mostDialing limits the connections being established. A connection costs some 50 µs on
+	// both sides. A loop that opened one for every due operation would be later for the next
+	// one, and at 50k/s never stop.
 	mostDialing = 64
-	// mostDialingClosed is that of a closed loop, which needs all of its connections at
-	// once; servers let 4096 wait by default.
+	// mostDialingClosed is the limit of a closed loop, which needs all its connections at
+	// once. Servers let 4096 connections wait by default.
 	mostDialingClosed = 1024
-	// longWait is from when a loop that waits for its next operation is woken by
-	// answers too. Below it, it reads them when it wakes to send: the kernel's stamps
-	// say when they came.
+	// longWait is the wait from which answers wake a loop that waits for its next operation.
+	// In a shorter wait the loop reads answers when it wakes to send: the kernel's stamps say
+	// when they came.
 	longWait = time.Millisecond
-	// hiddenMost is how long an operation without an answer may hide those of later ones
-	// from an open loop that is not short of connections.
+	// hiddenMost is the longest time for which an operation without an answer may hide later
+	// answers from an open loop that has free connections.
 	hiddenMost = time.Millisecond
 )
 
-// loop is one thread of the loop mode. Nothing in it is shared but the flow and the
-// recorder.
+// loop is one thread of the loop mode. It shares only the flow and the recorder.
 type loop struct {
 	m      *loops
 	index  int
-	max    int // connections
+	max    int // largest number of connections
 	sys    sock.System
 	pace   pacing
 	closed bool
 
-	claim   takt.Op // the operation it waits for
+	claim   takt.Op // next operation of this loop, valid if claimed
 	claimed bool
-	passed  bool          // it left the next one to others
-	dropAt  time.Duration // when the next one is dropped, if no loop has a connection for it then
-	crowded bool          // it has no connection for another one; m.crowded counts these loops
-	starved bool          // there is nothing to claim yet
-	full    bool          // claim is due, or was passed, and no connection is free …
-	freed   bool          // … but one was since
-	blocked time.Duration // until then operations that were due had to wait for a connection
-	looked  bool          // no answer came for those that are due, since the turn began or the pool grew
-	hasRoom bool          // at the cut a connection was free
+	passed  bool          // the next operation was left to other loops
+	dropAt  time.Duration // instant at which the next operation is dropped if no loop has a connection
+	crowded bool          // no connection for another operation; m.crowded counts these loops
+	starved bool          // the source has no operation yet
+	full    bool          // an operation is due and no connection was free
+	freed   bool          // a connection became free since full was set
+	blocked time.Duration // instant until which due operations had to wait for a connection
+	looked  bool          // no answer was found since the turn began or the pool grew
+	hasRoom bool          // a connection was free at the cut
 
 	conns   []*lconn // by token
 	idle    []*lconn // last in, first out: a warm connection is a fast one
-	pausing []*lconn // of a closed loop, after failures
-	spare   []*lconn // without a socket
+	pausing []*lconn // connections of a closed loop that pause after failures
+	spare   []*lconn // connections without a socket
 	flight  flight
 	dialing flight
 	backlog record.Backlog
-	paths   int // connections whose round trip was measured
-	partial int // requests for which a socket had no room
+	paths   int // number of connections with a measured round trip
+	partial int // number of requests that wait for room in a socket
 
-	unwatched bool          // the poller knows no socket
-	waited    time.Duration // when it last waited for the poller
+	unwatched bool          // all sockets are removed from the poller
+	waited    time.Duration // last instant of a wait in the poller
 
 	in, out []byte
 	events  [128]sock.Event
-	stamps  bool // the kernel says when bytes came
+	stamps  bool // the kernel stamps received bytes
 	wall    sock.Wall
-	readAt  time.Duration // when it last read anything
+	readAt  time.Duration // last instant at which bytes were read
 	caution caution
-	rested  time.Duration // slept or spun in all
+	rested  time.Duration // total time slept or spun
 
-	readied chan struct{} // closed when it can begin
+	readied chan struct{} // closed when the loop is ready to begin
 	ended   chan struct{} // closed after the cut
 }
 
@@ -97,8 +96,8 @@ func newLoop(m *loops, index, limit int, sys sock.System) *loop {
 
 func (l *loop) now() time.Duration { return l.sys.Since(l.m.begun) }
 
-// live runs the loop until the cut. What its thread has to find out first takes
-// milliseconds, in which no operation may be due yet.
+// live runs the loop until the cut. measure takes milliseconds, so it runs before any
+// operation is due.
 func (l *loop) live() {
 	defer close(l.ended)
 	l.pace.measure(l.sys, l.m.world.Now())
@@ -115,15 +114,15 @@ func (l *loop) live() {
 	}
 }
 
-// adopt gives c the probe's connection, if that has not been used: a target that serves one
-// connection at a time would keep any other waiting for it.
+// adopt gives c the probe's connection unless it was used. A target that serves one
+// connection at a time would keep any other connection waiting for the probe's.
 func (l *loop) adopt(c *lconn) bool {
 	if l.m.first.Load() < 0 {
 		return false
 	}
 	first := l.m.first.Swap(-1)
 	if first < 0 {
-		return false // another loop's
+		return false // another loop has it
 	}
 	l.watch()
 	c.fd = int(first)
@@ -139,7 +138,7 @@ func (l *loop) adopt(c *lconn) bool {
 	return l.look(c)
 }
 
-// turn sends what is due, reads what came, and rests if there was nothing to do.
+// turn sends due operations, reads answers, and rests if there was nothing to do.
 func (l *loop) turn() {
 	begun := l.now()
 	now := l.sendDue(begun)
@@ -155,7 +154,7 @@ func (l *loop) turn() {
 	l.unwatch(now)
 }
 
-// sendDue sends all that is due while a connection is free, and returns the time.
+// sendDue sends due operations while a connection is free, and returns the time.
 func (l *loop) sendDue(now time.Duration) time.Duration {
 	l.full, l.looked = false, false
 	begun, sent := now, 0
@@ -175,32 +174,31 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 		}
 		l.begin(c, now)
 		if sent++; sent == 1 && l.stamps && l.pace.grid > 0 {
-			// The first of several wakes the target, for which the others would queue:
-			// they are sent once the answers to the last ones are read.
+			// The first of several requests wakes the target, and the others would queue for
+			// it. So send them after reading the answers to the last batch.
 			l.readEarlier(begun)
 		}
 		now = l.now()
-		if c.fd < 0 { // not even dialled: the others are to have their turn
+		if c.fd < 0 { // the dial failed at once: let other work have its turn
 			l.full = true
 			break
 		}
 	}
 	if l.passed {
-		l.full, l.freed, l.blocked = true, l.room(), now // a send that failed frees one at once
+		l.full, l.freed, l.blocked = true, l.room(), now // a failed send frees a connection at once
 	}
 	l.pace.sent(sent, begun)
 	return now
 }
 
-// pick is a connection for the next operation, nil if there is none, and the time.
-// Before the pool grows, or the operation is dropped, the answers are read that may be
-// there and hold a connection: a loop that is late would make ever more connections,
-// which take it ever more time. So they are once more after each by which it grows: some
-// may have come in the 50 µs that it took. One that is made anew is none: asking each time
-// cost a run whose connections close after each answer 6 % of its rate.
+// pick returns a connection for the next operation, or nil, and the time. Before the pool
+// grows, or the operation is dropped, pick reads answers, which may free a connection.
+// Otherwise a late loop would open more and more connections and be later still. pick reads
+// again after each growth of the pool, which takes 50 µs. Reconnecting a spare connection is
+// no growth: reading each time cost 6 % of the rate when connections close after each answer.
 func (l *loop) pick(now time.Duration) (*lconn, time.Duration) {
 	if l.closed && l.grows() && l.dialing.n < mostDialingClosed {
-		return l.unconnected(), now // a closed loop has all its connections at work
+		return l.unconnected(), now // a closed loop keeps all its connections busy
 	}
 	c := l.pickIdle(now)
 	if c == nil && l.flight.n > 0 && !l.looked && (l.grows() || l.drops()) {
@@ -214,7 +212,7 @@ func (l *loop) pick(now time.Duration) (*lconn, time.Duration) {
 	return l.unconnected(), now
 }
 
-// unconnected is a connection to be made; grows says whether there is one.
+// unconnected returns a connection to be dialled; only valid if grows.
 func (l *loop) unconnected() *lconn {
 	if n := len(l.spare); n > 0 {
 		c := l.spare[n-1]
@@ -225,13 +223,12 @@ func (l *loop) unconnected() *lconn {
 	return l.grow()
 }
 
-// drops reports whether the claimed operation, for which there is no connection, is
-// not to wait for one.
+// drops reports whether the claimed operation must be dropped because it has no connection.
 func (l *loop) drops() bool {
 	return l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap && !l.grows()
 }
 
-// pickIdle takes the warmest connection that stands.
+// pickIdle returns the connection that was used last and is still open.
 func (l *loop) pickIdle(now time.Duration) *lconn {
 	for n := len(l.idle); n > 0; n-- {
 		c := l.idle[n-1]
@@ -250,15 +247,15 @@ func (l *loop) grow() *lconn {
 	return c
 }
 
-// room reports whether another connection is free or can be made.
+// room reports whether a connection is free or can be opened.
 func (l *loop) room() bool { return len(l.idle) > 0 || l.grows() }
 
-// grows reports whether another connection can be made.
+// grows reports whether another connection can be opened.
 func (l *loop) grows() bool { return len(l.spare) > 0 || len(l.conns) < l.max }
 
-// freeSince is from when there was a connection for an operation that is due at that
-// instant and gets c, which was just taken. What did not have to wait for one could
-// have had it all the time; else it is c, or one that has been free for longer.
+// freeSince is the instant from which a connection was free for an operation with this due
+// instant, which now gets c. An operation that did not wait always had a connection: 0.
+// Otherwise it is c, or another connection that is free for longer.
 func (l *loop) freeSince(c *lconn, due time.Duration) time.Duration {
 	switch {
 	case due > l.blocked && (l.grows() || c.fd < 0):
@@ -269,7 +266,7 @@ func (l *loop) freeSince(c *lconn, due time.Duration) time.Duration {
 	return freest(c, l.idle)
 }
 
-// freest is since when c, or the one of the others that was released first, is free.
+// freest is the instant from which c, or the first of others, is free, whichever is earlier.
 func freest(c *lconn, others []*lconn) time.Duration {
 	if len(others) > 0 {
 		return min(c.idle, others[0].idle)
@@ -295,8 +292,8 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 	l.send(c)
 }
 
-// dropClaimed drops the operation for which pick found no connection: it has looked for answers
-// on those of this loop.
+// dropClaimed drops the operation for which pick found no connection, after pick looked for
+// answers on this loop's connections.
 func (l *loop) dropClaimed(now time.Duration) {
 	op := &l.claim
 	if started, _ := l.m.startClaim(op, now); started {
@@ -306,7 +303,7 @@ func (l *loop) dropClaimed(now time.Duration) {
 	l.take(now)
 }
 
-// take claims the next operation, unless it leaves that to others.
+// take claims the next operation, unless another loop is to have it.
 func (l *loop) take(now time.Duration) {
 	l.claimed, l.starved, l.dropAt = false, false, forever
 	if l.passed = l.passes(now); !l.passed {
@@ -314,10 +311,9 @@ func (l *loop) take(now time.Duration) {
 	}
 }
 
-// passes reports whether the next operation is for another loop: for the first that has
-// a connection, so that with several loops none waits for one while another is free. One
-// that is not to wait is for this loop if it is due and nobody has a connection: to be
-// dropped.
+// passes reports whether to leave the next operation to the first loop that has a connection,
+// so that no loop waits while another has a free one. With --overflow drop, a due operation
+// is for this loop, to be dropped, if no loop has a connection.
 func (l *loop) passes(now time.Duration) bool {
 	if len(l.m.all) == 1 {
 		return false
@@ -376,7 +372,7 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 	l.m.ended()
 }
 
-// resume releases the connections that have paused until now.
+// resume releases the connections whose pause is over.
 func (l *loop) resume(now time.Duration) {
 	l.pausing = slices.DeleteFunc(l.pausing, func(c *lconn) bool {
 		over := c.pauses <= now
@@ -398,9 +394,8 @@ func (l *loop) release(c *lconn) {
 	l.countRoom()
 }
 
-// gather reads answers and reports whether the loop has something to do at once. A
-// loop that is short of connections collects some before it goes on. The turn has begun
-// at the instant begun.
+// gather reads answers and reports whether the loop has more to do at once. A loop that is
+// short of connections collects several answers first. begun is the start of the turn.
 func (l *loop) gather(begun, now time.Duration) bool {
 	if !l.full {
 		return l.readEarlier(begun) > 0 && l.claimed && l.claim.Due <= l.now()
@@ -410,8 +405,8 @@ func (l *loop) gather(begun, now time.Duration) bool {
 	if l.closed && 2*l.flight.n > l.max {
 		count, length = gatherCountSlow, gatherTimeSlow
 	}
-	// Never for more than half of what is out, or the target has nothing to do: over 10
-	// connections nginx served 124k/s in place of 101k.
+	// Wait for at most half of the operations in flight, or the target idles: with 10
+	// connections nginx served 124k/s with this limit, 101k/s without.
 	count = min(count, max(1, l.flight.n/2))
 	for until := now + length; got < count && l.flight.n > 0; {
 		if got += l.readSome(); l.now() >= until {
@@ -421,9 +416,9 @@ func (l *loop) gather(begun, now time.Duration) bool {
 	return got > 0
 }
 
-// readEarlier reads what came for operations sent before the instant begun, where the
-// kernel says when it did: then answers can wait, and to look for those to what was just
-// sent, in vain, is 3 % of what a request costs.
+// readEarlier reads answers to operations sent before the instant begun, if the kernel stamps
+// answers. Stamped answers can wait, and looking for answers to requests just sent costs 3 %
+// of a request.
 func (l *loop) readEarlier(begun time.Duration) int {
 	if !l.stamps || !l.blind() || l.flight.n > 0 && begun-l.flight.head.sent > hiddenMost {
 		return l.readSome()
@@ -431,22 +426,22 @@ func (l *loop) readEarlier(begun time.Duration) int {
 	return l.readOldest(begun)
 }
 
-// blind reports whether the oldest are read without asking the poller.
+// blind reports whether to read the oldest without asking the poller.
 func (l *loop) blind() bool { return l.flight.n <= blindMost && l.dialing.n == 0 }
 
-// readSome reads what came and counts the answers.
+// readSome reads answers and returns their number.
 func (l *loop) readSome() (got int) {
 	if !l.blind() {
 		return l.serve(0)
 	}
 	if got = l.readOldest(forever); got == 0 && l.flight.n > 2 && !l.unwatched {
-		return l.serve(0) // the oldest may be slow, and others not
+		return l.serve(0) // the oldest may be slow, and others fast
 	}
 	return got
 }
 
-// readOldest reads the oldest in flight, of those sent before that instant, until two
-// have nothing yet.
+// readOldest reads from the oldest operations in flight, sent before the given instant, until
+// two have no bytes.
 func (l *loop) readOldest(before time.Duration) (got int) {
 	misses := 0
 	for c := l.flight.head; c != nil && c.sent < before && misses < 2; {
@@ -461,7 +456,7 @@ func (l *loop) readOldest(before time.Duration) (got int) {
 	return got
 }
 
-// serve waits up to d for sockets that are ready and serves them.
+// serve waits up to d for ready sockets and serves them.
 func (l *loop) serve(d time.Duration) (got int) {
 	if l.watch() {
 		d = 0
@@ -480,7 +475,7 @@ func (l *loop) serve(d time.Duration) (got int) {
 
 func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 	if c.fd < 0 {
-		return false // it was closed while the events were served
+		return false // closed while the events were served
 	}
 	if c.state == ldialing {
 		if ev.Write {
@@ -488,7 +483,7 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 		}
 		return false
 	}
-	switch { // before the rest is sent, which fails if the target has answered and gone
+	switch { // read before sending the rest: sending fails if the target answered and closed
 	case !ev.Read:
 	case c.state == lbusy:
 		received = l.receive(c)
@@ -501,8 +496,8 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 	return received
 }
 
-// expire fails what has taken too long, unless its answer is there: the loop may have stood
-// still meanwhile.
+// expire fails operations that timed out, unless their answer is here: the loop itself may
+// have frozen meanwhile.
 func (l *loop) expire(now time.Duration) {
 	for c := l.dialing.head; c != nil && now-c.sent >= connectTimeout(l.m.net); c = l.dialing.head {
 		l.fail(c, l.m.opError("dial", os.ErrDeadlineExceeded), true)
@@ -514,7 +509,7 @@ func (l *loop) expire(now time.Duration) {
 	}
 }
 
-// cut counts what is open at the instant at as unfinished and closes all sockets.
+// cut counts operations in flight at the instant at as unfinished and closes all sockets.
 func (l *loop) cut(at time.Duration) {
 	l.hasRoom = l.room()
 	if l.claimed {

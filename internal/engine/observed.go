@@ -13,26 +13,26 @@ import (
 // ErrUnsolicited is the error of ClassUnsolicited.
 var ErrUnsolicited = errors.New("the target sent bytes before the request: they are not the answer to it")
 
-// sampleBytes is how much is kept of bytes that nobody asked for.
+// sampleBytes is how many unsolicited bytes are kept.
 const sampleBytes = 256
 
 func firstBytes(b []byte) []byte { return b[:min(len(b), sampleBytes)] }
 
-// Observed is what the connections of a run saw beside its answers: those that were closed
-// because bytes came while they were idle, for which no operation failed, and the network.
+// Observed is what the connections of a run saw besides answers: the network's round trip,
+// and idle connections that were closed because of unsolicited bytes, without a failed
+// operation.
 type Observed struct {
 	mu     sync.Mutex
 	n      uint64
 	sample string
-	rtt    atomic.Int64 // ns, the least; 0: not known
+	rtt    atomic.Int64 // shortest round trip in ns; 0: unknown
 }
 
-// pathsMeasured is the number of connections, of each loop and of all workers, whose round trip
-// is read from the kernel.
+// pathsMeasured is the number of connections, per loop and for all workers together, whose
+// round trip is read from the kernel.
 const pathsMeasured = 16
 
-// Path tells how long a round trip to the target takes, as the kernel measured it while it
-// connected; 0: not known.
+// Path reports a round trip that the kernel measured while connecting; 0: unknown.
 func (o *Observed) Path(rtt time.Duration) {
 	for {
 		least := o.rtt.Load()
@@ -42,7 +42,7 @@ func (o *Observed) Path(rtt time.Duration) {
 	}
 }
 
-// Add counts a connection. sample is how the bytes begin.
+// Add counts a connection that was closed. sample is the first unsolicited bytes.
 func (o *Observed) Add(sample []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -65,7 +65,7 @@ func (o *Observed) warn(rep *takt.Report, scrub func(string) string) {
 
 type observedKey struct{}
 
-// ObservedOf is that of the run whose operations have ctx.
+// ObservedOf is the Observed of the run whose operations have ctx.
 func ObservedOf(ctx context.Context) *Observed {
 	if o, ok := ctx.Value(observedKey{}).(*Observed); ok {
 		return o
@@ -74,32 +74,30 @@ func ObservedOf(ctx context.Context) *Observed {
 }
 
 var ( // tests set them
-	// idleCheck is from when an idle connection is always looked at before it is used.
+	// idleCheck is the idle time from which a connection is always looked at before reuse.
 	idleCheck = time.Millisecond
-	// trustAfter is how many looks must find a connection as it should be before a target
-	// is trusted.
+	// trustAfter is the number of looks without a finding after which a target is trusted.
 	trustAfter uint32 = 4096
 )
 
-// trustBut: every so many operations one looks all the same.
+// trustBut is the number of operations between two looks at a trusted target.
 const trustBut = 64
 
-// caution says which connections are looked at before they are used again. A look is a
-// system call of 0.4 µs, 4 % of what a request costs a busy loop. So once 4096 looks found
-// nothing, of the connections that were used within a millisecond every 64th is looked at;
-// and every one, for the rest of the run, after the first that ended or spoke unasked.
+// caution decides which connections to look at before reuse. A look is a system call of 0.4
+// µs: 4 % of a busy loop's cost of a request. After 4096 looks without a finding, only every
+// 64th operation looks at a connection that was used within a millisecond. After the first
+// finding, every operation looks for the rest of the run.
 type caution struct {
 	looks   atomic.Uint32
 	alarmed atomic.Bool
 }
 
-// wants reports whether a connection that was idle for so long is to be looked at before
-// it carries the operation of that number.
+// wants reports whether to look at a connection, idle for this long, before operation seq.
 func (c *caution) wants(idle time.Duration, seq uint64) bool {
 	return idle > idleCheck || seq%trustBut == 0 || c.looks.Load() < trustAfter || c.alarmed.Load()
 }
 
-// looked notes what a look found.
+// looked notes the result of a look.
 func (c *caution) looked(well bool) {
 	switch {
 	case !well:
@@ -109,7 +107,7 @@ func (c *caution) looked(well bool) {
 	}
 }
 
-// alarm notes that a connection ended, or spoke, unasked.
+// alarm notes a connection that ended, or sent bytes, unasked.
 func (c *caution) alarm() {
 	if !c.alarmed.Load() {
 		c.alarmed.Store(true)

@@ -9,41 +9,40 @@ import (
 )
 
 const (
-	// economyGrid is how late an operation of the economy may be.
+	// economyGrid is the largest lag of an operation with the economy pacing.
 	economyGrid = time.Millisecond
-	// economyLeast is the shortest: seven operations share the cost of a wake-up at 50k/s
-	// and fourteen at 100k/s. More would queue at the target.
+	// economyLeast is the shortest grid: seven operations share a wake-up at 50k/s and
+	// fourteen at 100k/s. More would queue at the target.
 	economyLeast = 140 * time.Microsecond
-	// economyGap is the time between operations that makes one more in a burst worth its
-	// while.
+	// economyGap is the time between operations at which one more operation in a burst pays
+	// off.
 	economyGap = 6 * time.Microsecond
-	// spinWindow is from when the precise pacing looks at the clock instead of
-	// sleeping: more than a sleep is late at its p99.
+	// spinWindow is the time before a due instant in which the precise pacing spins instead
+	// of sleeping: longer than the p99 lateness of a sleep.
 	spinWindow = 60 * time.Microsecond
 )
 
-// pacing is how a loop waits for the next due instant. By default it sleeps until
-// then, however short that is: sleeps end 25–60 µs late, so at high rates each wake-up
-// sends several. A wake-up costs 25–30 µs of CPU on a virtual machine, whatever the
-// timer, so a loop that may be later wakes at most once in each grid and sends what
-// fell due meanwhile.
+// pacing is how a loop waits for the next due instant. By default it sleeps until then,
+// however short the sleep. Sleeps end 25–60 µs late, so at high rates each wake-up sends
+// several. A wake-up costs 25–30 µs of CPU on a virtual machine with any timer. So a loop
+// that may be later wakes at most once per grid and sends all operations due since.
 type pacing struct {
 	name string
-	lag  time.Duration // asked for; 0: as the name says
-	grid time.Duration // at least between two wake-ups
+	lag  time.Duration // --max-lag; 0: determined by name
+	grid time.Duration // shortest time between two wake-ups
 
-	fits bool          // the grid follows the rate
-	most time.Duration // to this
-	woke time.Duration // when it last began to send
-	gap  time.Duration // between operations, smoothed
+	fits bool          // the grid adapts to the rate
+	most time.Duration // longest grid that adapts to the rate
+	woke time.Duration // instant of the last wake-up that sent
+	gap  time.Duration // smoothed time between operations
 }
 
 func (o Options) pacing() pacing { return pacing{name: cmp.Or(o.Pacing, pacingDefault), lag: o.MaxLag} }
 
 func (p *pacing) precise() bool { return p.name == pacingPrecise }
 
-// measure finds the grid: what the lag that is allowed leaves beside the lateness of
-// this machine's sleeps, which takes 3 ms to find out.
+// measure sets the grid: the allowed lag minus the lateness of sleeps on this machine.
+// Measuring the lateness takes 3 ms.
 func (p *pacing) measure(sys sock.System, start time.Time) {
 	switch {
 	case p.lag > 0:
@@ -54,10 +53,10 @@ func (p *pacing) measure(sys sock.System, start time.Time) {
 	}
 }
 
-// sent tells how many operations were sent from the instant now on. The grid counts
-// from there. That of the economy is nearly 1 ms to 10k/s and shrinks above: a long one
-// would send bursts that queue at the target. What a sleep is late is taken off, for
-// operations that are sent more than 1 ms late make a run invalid.
+// sent notes n operations sent from the instant now on; the grid counts from now. The
+// economy's grid is nearly 1 ms up to 10k/s and shrinks above, where a long grid would send
+// bursts that queue at the target. The lateness of sleeps is subtracted, because operations
+// more than 1 ms late make a run invalid.
 func (p *pacing) sent(n int, now time.Duration) {
 	if n == 0 {
 		return
@@ -65,13 +64,13 @@ func (p *pacing) sent(n int, now time.Duration) {
 	if p.fits {
 		n := time.Duration(n)
 		p.gap += (now - p.woke - n*p.gap) / (32 + n)
-		gap := min(p.gap, p.most) // which has no use of more
+		gap := min(p.gap, p.most) // a longer gap has no effect
 		p.grid = min(p.most, max(economyLeast, gap*(gap/economyGap)))
 	}
 	p.woke = now
 }
 
-// lateness is how late a sleep ends at its p90.
+// lateness is the p90 of how late a sleep ends.
 func lateness(sys sock.System, start time.Time) time.Duration {
 	const n, length = 20, 100 * time.Microsecond
 	var late []time.Duration

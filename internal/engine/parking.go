@@ -1,7 +1,7 @@
 package engine
 
-// parking is where a pacer waits while every slot is taken. Polling instead made the
-// p99 of the schedule lag 1.0 ms at 50k/s, parking 0.16 ms.
+// parking is where a pacer waits while every slot is taken. At 50k/s the p99 of the schedule
+// lag was 0.16 ms with parking, 1.0 ms with polling.
 type parking struct {
 	world  World
 	parked bool // the pacer waits for freed, or is about to; guarded by flow.mu
@@ -13,8 +13,8 @@ func newParking(w World) parking {
 	return parking{world: w, freed: make(chan struct{}, 1), quit: make(chan struct{})}
 }
 
-// park waits until a slot is free, and reports false at the cut. The caller has set
-// parked under the lock and given that up.
+// park waits until a slot is free, and reports false at the cut. The caller has set parked
+// under the lock and released the lock.
 func (p *parking) park() bool {
 	return p.world.Either(p.freed, p.quit) == 0
 }

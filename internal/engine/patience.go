@@ -6,19 +6,18 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// leastPause and mostPause bound how long a connection of a closed loop pauses.
+// leastPause and mostPause limit how long a connection of a closed loop pauses.
 const (
 	leastPause = time.Millisecond
 	mostPause  = 128 * time.Millisecond
 )
 
-// patience is how long a connection of a closed loop pauses after operations that had no
-// answer. A schedule says when the next operation is due, but a closed loop would use a
-// target that refuses connections 34 000 times a second.
+// patience is how long a connection of a closed loop pauses after operations without an
+// answer. An open loop waits for its schedule, but a closed loop would try a target that
+// refuses connections 34 000 times a second.
 type patience time.Duration
 
-// after is the pause after an operation that ended so. It doubles with each one that had no
-// answer.
+// after is the pause after the result r. It doubles with each operation without an answer.
 func (p *patience) after(r *takt.Result) time.Duration {
 	if r.Class == "" || r.Status != 0 || r.BytesReceived > 0 {
 		*p = 0

@@ -18,36 +18,36 @@ import (
 // classWorker is the class of operations for which no worker could be made.
 const classWorker = "worker"
 
-// pool is the worker mode. A pacer sleeps to the next due instant and hands the
-// operation to an idle worker; a worker that finishes takes what is already due
-// itself, so that at saturation the pacer is out of the path. The pool grows on
-// demand; when it is full, operations queue in the source or are dropped.
+// pool is the worker mode. A pacer sleeps until the next due instant and hands the operation
+// to an idle worker. A worker that finishes takes an operation that is already due itself, so
+// at saturation the pacer is not involved. The pool grows on demand. When it is full,
+// operations queue in the source or are dropped.
 type pool struct {
 	*flow
 	parking
-	ctx     context.Context // ends with the drain
+	ctx     context.Context // ends after the drain
 	create  func(i int) (takt.Worker, error)
 	options Options
 	max     int
 	drop    bool
-	closed  bool // the loop
+	closed  bool // closed loop
 	now     func() time.Duration
 	begun   time.Time // the run's start
 
-	workers []*worker // all that were ever made; guarded by flow.mu
+	workers []*worker // all workers ever made; guarded by flow.mu
 	idle    []*worker // last in, first out: a warm connection is a fast one
-	ended   uint64    // operations, of all workers; guarded by flow.mu
+	ended   uint64    // number of operations that ended; guarded by flow.mu
 	lead    lead
 	done    group
 	backlog struct {
-		mu     sync.Mutex // not the flow's: cut holds that while it waits for what is being recorded
+		mu     sync.Mutex // not flow.mu: cut holds that one while it waits for samples being recorded
 		b      record.Backlog
 		behind atomic.Bool // the last operation was late
 	}
 }
 
-// The states of a worker's operation. Whoever swaps it away from stateBusy, the
-// worker or the cut, records it.
+// The states of a worker's operation. Whoever swaps stateBusy for another state, the worker
+// or the cut, records the operation.
 const (
 	stateIdle int32 = iota
 	stateBusy
@@ -57,9 +57,9 @@ const (
 
 const notSent = -1
 
-// A pacer that is late by more than lookLate while operations end looks for lookTime
-// whether a worker becomes free before it makes another one, which takes 100 µs of CPU:
-// else a machine that stood still for 5 ms made a hundred, and the pacer ever later.
+// If the pacer is late by more than lookLate while operations end, it waits lookTime for a
+// worker to become free. Making a new worker takes 100 µs of CPU: after a machine froze for 5
+// ms, the pacer made a hundred workers and was later and later.
 const (
 	lookLate = 200 * time.Microsecond
 	lookTime = 20 * time.Microsecond
@@ -71,16 +71,16 @@ type worker struct {
 	drv   takt.Worker
 	op    takt.Op
 	free  time.Duration
-	ready time.Duration // as record.Event has it
+	ready time.Duration // see record.Event
 	slot  record.Slot
-	early bool         // the pacer handed the operation over, maybe before it was due
+	early bool         // the pacer handed over the operation, perhaps before it was due
 	sent  atomic.Int64 // notSent until the operation has begun
 	state atomic.Int32
-	wake  chan struct{} // an operation was handed over
+	wake  chan struct{} // signals that an operation was handed over
 	res   takt.Result
 
-	made    chan struct{} // closed when the driver's worker was made ahead; nil: the first operation makes it
-	failure error         // of that
+	made    chan struct{} // closed when the driver's worker was made ahead; nil: the first operation makes the worker
+	failure error         // error of making the worker ahead
 
 	patience patience
 }
@@ -97,8 +97,8 @@ func newPool(ctx context.Context, f *flow, w World, factory func(int) (takt.Work
 
 func (p *pool) name() string { return "worker" }
 
-// prepare makes the first worker, or all of a fixed pool, in their own
-// goroutines; an error of the first ends the run before it began.
+// prepare makes the first worker, or all of a fixed pool, in their own goroutines. An error
+// of the first worker ends the run before its start.
 func (p *pool) prepare(context.Context) error {
 	first := p.make1()
 	if p.world.First(first.made); first.failure != nil {
@@ -140,9 +140,9 @@ func (p *pool) pace(w pace.Waiter) {
 	defer w.Close()
 	p.lead.begin(w.Live())
 	var scratch takt.Op
-	var last time.Duration // the due instant before
-	var ended uint64       // when it last looked for a worker …
-	looked := false        // … and it was for the next operation
+	var last time.Duration // previous due instant
+	var ended uint64       // p.ended at the last look for a free worker
+	looked := false        // the last look was for the next operation
 	for {
 		now := w.Now()
 		p.mu.Lock()
@@ -159,7 +159,7 @@ func (p *pool) pace(w pace.Waiter) {
 		}
 		due, lead := p.next.Due, time.Duration(0)
 		if len(p.idle) > 0 {
-			lead = max(0, min(p.lead.now(), due-last)) // so that one worker at most looks at the clock
+			lead = max(0, min(p.lead.now(), due-last)) // at most one worker spins
 		}
 		switch {
 		case !p.due(now + lead):
@@ -186,14 +186,14 @@ func (p *pool) pace(w pace.Waiter) {
 	}
 }
 
-// late reports whether the next operation is late and would need a new worker.
+// late reports whether the next operation is late and needs a new worker.
 func (p *pool) late(now time.Duration) bool {
 	due := p.next.Due
 	return len(p.idle) == 0 && len(p.workers) < p.max && due != takt.Asap && now-due > lookLate
 }
 
-// handOver gives the next operation to an idle or a new worker. It is called with
-// the lock and returns without it.
+// handOver gives the next operation to an idle or a new worker. The caller holds the lock;
+// handOver releases it.
 func (p *pool) handOver(now time.Duration) {
 	if n := len(p.idle); n > 0 {
 		w := p.idle[n-1]
@@ -211,8 +211,8 @@ func (p *pool) handOver(now time.Duration) {
 	p.done.Go(w.live)
 }
 
-// accept takes the next operation; the caller holds the lock. free is 0 when a
-// slot was there at the due instant.
+// accept takes the next operation. The caller holds the lock. free is 0 if a slot was free at
+// the due instant.
 func (w *worker) accept(now, free time.Duration) {
 	w.p.take(&w.op, now)
 	w.p.enter()
@@ -250,9 +250,9 @@ func (w *worker) waitForWork() bool {
 	return w.p.world.Either(w.wake, w.p.quit) == 0
 }
 
-// perform does the operation at hand and reports whether it took another one. A
-// worker that cannot be made fails its operation, and the next one tries again:
-// the target may come back.
+// perform does the worker's operation and reports whether it took another one. If no driver
+// worker can be made, the operation fails and the next one tries again: the target may come
+// back.
 func (w *worker) perform() bool {
 	sent := w.p.now()
 	if w.early {
@@ -275,7 +275,7 @@ func (w *worker) perform() bool {
 	read := w.p.now()
 	blameHost(&w.res)
 	if !w.state.CompareAndSwap(stateBusy, stateDone) {
-		return false // cut off: it was counted as unfinished
+		return false // the cut counted the operation as unfinished
 	}
 	done := w.p.arrival(&w.res, w.p.begun, sent, read)
 	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: sent, Done: done, Read: read, Ready: w.ready, Before: w.slot}
@@ -291,11 +291,10 @@ func (w *worker) perform() bool {
 	return w.p.again(w, done)
 }
 
-// lagNoted is the delay above which the backlog is told of an operation.
+// lagNoted is the delay above which the backlog notes an operation.
 const lagNoted = 100 * time.Microsecond
 
-// note tells the backlog of an operation that was not sent when it was due, and of the next
-// one that was.
+// note tells the backlog of an operation that was sent late, and of the next one on time.
 func (p *pool) note(e *record.Event) {
 	late := e.Sent-e.Due > lagNoted
 	if p.closed || !late && !p.backlog.behind.Load() {
@@ -307,14 +306,14 @@ func (p *pool) note(e *record.Event) {
 	p.backlog.behind.Store(late)
 }
 
-// pause pauses, but not beyond the run's end, and says when that was over.
+// pause pauses, at most until the run's end, and returns the time.
 func (w *worker) pause(d time.Duration) time.Duration {
 	w.p.world.First(w.p.world.After(d), w.p.exhausted, w.p.flow.stop, w.p.quit)
 	return w.p.now()
 }
 
-// arrival is when the answer came, of an operation that was sent and read at those
-// instants: as its driver says, if that can be.
+// arrival is the instant at which the answer came: the driver's if it is plausible for an
+// operation sent and read at these instants, else read.
 func (f *flow) arrival(r *takt.Result, begun time.Time, sent, read time.Duration) time.Duration {
 	if r.Arrived.IsZero() {
 		return read
@@ -327,8 +326,8 @@ func (f *flow) arrival(r *takt.Result, begun time.Time, sent, read time.Duration
 	return min(max(sent, at), read)
 }
 
-// again gives w, free since the instant at, the next operation if one is due;
-// else w becomes idle.
+// again gives w, free since the instant at, the next operation if one is due. Otherwise w
+// becomes idle.
 func (p *pool) again(w *worker, at time.Duration) bool {
 	now := p.now()
 	p.mu.Lock()
@@ -338,11 +337,11 @@ func (p *pool) again(w *worker, at time.Duration) bool {
 	if p.due(now) {
 		free := at
 		if !full {
-			free = 0 // another slot was there all the time
+			free = 0 // another slot was free all the time
 		}
 		p.busy--
 		w.accept(at, free)
-		p.settle() // it may be the last, and the pacer waits for a worker
+		p.settle() // this may be the last operation, and the pacer waits for a worker
 		return true
 	}
 	p.idle = append(p.idle, w)
@@ -351,7 +350,7 @@ func (p *pool) again(w *worker, at time.Duration) bool {
 	return false
 }
 
-// cut counts everything that is open at the instant at as unfinished.
+// cut counts all operations open at the instant at as unfinished.
 func (p *pool) cut(at time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -366,14 +365,14 @@ func (p *pool) cut(at time.Duration) {
 	}
 	free := at
 	if len(p.idle) > 0 || len(p.workers) < p.max {
-		free = 0 // a slot was there: the generator held the rest up
+		free = 0 // a slot was free: the generator delayed the rest
 	}
 	p.abandon(at, free)
 }
 
 func (p *pool) unfinished(w *worker, at time.Duration) {
 	e := record.Event{Seq: w.op.Seq, Due: w.op.Due, Free: w.free, Sent: time.Duration(w.sent.Load()), Ready: w.ready, Before: w.slot, Outcome: record.UnfinishedSent}
-	e.Done = max(at, e.Sent) // it may have been sent just after the cut began
+	e.Done = max(at, e.Sent) // the operation may have been sent just after the cut began
 	if e.Sent == notSent {
 		e.Outcome = record.UnfinishedQueued
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// receiver is the mode of consumers: nothing is sent, what arrives is counted.
+// receiver is the mode of consumers: it sends nothing and counts arriving messages.
 type receiver struct {
 	*flow
 	ctx    context.Context
@@ -17,7 +17,7 @@ type receiver struct {
 	plan   Plan
 	now    func() time.Duration
 	count  uint64
-	last   time.Duration // when the last message came; 0: none has
+	last   time.Duration // instant of the last message; 0: no message came
 	closed bool
 	done   group
 }
@@ -40,15 +40,15 @@ func (r *receiver) start(_ time.Time, now func() time.Duration, _ func() pace.Wa
 		case err != nil:
 			r.breakOffFor(err)
 			r.rec.CloseWindow(r.now())
-		case r.ctx.Err() == nil: // it has read everything
+		case r.ctx.Err() == nil: // the driver has read everything
 			r.closeWindow(r.now())
 		}
 		r.finish()
 	})
 }
 
-// closeWindow ends the window of a run that has all that it will get with its last message,
-// or at the instant at if none came: the silence behind it is not the target's rate.
+// closeWindow ends the window of a complete run at its last message, or at the instant at if
+// no message came. The silence after the last message is not part of the target's rate.
 func (r *receiver) closeWindow(at time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,7 @@ func (r *receiver) closeWindow(at time.Duration) {
 	r.rec.CloseWindow(at)
 }
 
-// breakOffFor notes why the driver cannot go on; the command ends with exit code 1 then.
+// breakOffFor notes why the driver cannot go on. The command then ends with exit code 1.
 func (f *flow) breakOffFor(err error) {
 	f.rec.Note("broke_off", fmt.Errorf("the run ended before its time: %w", err))
 }
@@ -67,7 +67,7 @@ func (f *flow) breakOffFor(err error) {
 func receive(ctx context.Context, d *takt.Driver, sink takt.Sink) error {
 	err := d.Receive(ctx, sink)
 	if ctx.Err() != nil {
-		return nil // it was told to end
+		return nil // the engine ended it
 	}
 	return err
 }
@@ -88,12 +88,12 @@ func (r *receiver) Record(phase int, d time.Duration) {
 	}
 }
 
-// Taker is a Sink of a receive-only run that takes messages which arrived together. One
-// clock reading and one lock serve all, and it tells how many it wanted, so that a
-// consumer does not accept what nobody counts.
+// Taker is a Sink of a receive-only run that accepts messages which arrived together, with
+// one clock reading and one lock for all. Take returns how many it counted, so that a
+// consumer acknowledges only those.
 type Taker interface {
-	// Take is Sink.Received for several. It returns how many of the first were taken:
-	// fewer than all when the run has what it wants, or is over.
+	// Take is Sink.Received for several messages. It returns how many of the first it took:
+	// fewer than all when the run has enough messages or is over.
 	Take(all []takt.Result) int
 }
 
@@ -125,7 +125,7 @@ func (r *receiver) Take(all []takt.Result) int {
 	r.count += n
 	r.scheduled += n
 	if r.count == limit {
-		r.rec.CloseWindow(now) // the window ends with what was asked for, not with --duration
+		r.rec.CloseWindow(now) // the window ends with the last requested message, not with --duration
 		closeOnce(&r.once.finished, r.finished)
 	}
 	return int(n)
@@ -142,7 +142,7 @@ func (r *receiver) stop(time.Duration) { r.finish() }
 func (r *receiver) cut(at time.Duration) {
 	r.mu.Lock()
 	r.closed = true
-	r.scheduled = max(r.scheduled, r.plan.Requests) // what is missing was expected
+	r.scheduled = max(r.scheduled, r.plan.Requests) // missing messages were expected
 	count := r.count
 	r.mu.Unlock()
 	r.cancel()

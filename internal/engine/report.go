@@ -10,7 +10,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// finishTimeout bounds what a driver may take to finish its part of the report.
+// finishTimeout limits how long a driver may take for its part of the report.
 const finishTimeout = 30 * time.Second
 
 // report makes the report of a run that was over at the instant end.
@@ -48,7 +48,7 @@ func (r *run) receiveOnly() bool { return r.mode.name() == "async" && r.plan.Dri
 
 func (r *run) closed() bool { return !r.receiveOnly() && r.plan.Closed() }
 
-// asides reports what the flow counts beside the operations.
+// asides reports what the flow counts besides operations.
 func asides(rep *takt.Report, late, received uint64) {
 	if late > 0 {
 		rep.Warn("list_late", "operations waited %d times for the list that they come from: that time is in response time, and neither the target's nor the generator's", late)
@@ -58,8 +58,8 @@ func asides(rep *takt.Report, late, received uint64) {
 	}
 }
 
-// clientMost is how much of the service time takt's own client may take, at the median,
-// without a word.
+// clientMost is the median part of the service time that takt's own client may take without a
+// warning.
 const clientMost = 15 // µs
 
 // clientTime warns of a client that is slow to write a request.
@@ -69,8 +69,8 @@ func clientTime(rep *takt.Report) {
 	}
 }
 
-// clock warns of a wall clock that was set during the run. Under fake time nothing is
-// stamped.
+// clock warns of a wall clock that was set during the run. Under fake time there are no
+// stamps.
 func (r *run) clock(rep *takt.Report) {
 	_, _ = r.wall.Look()
 	if r.wall.Steps == 0 || r.plan.NewWaiter != nil {
@@ -79,7 +79,7 @@ func (r *run) clock(rep *takt.Report) {
 	rep.Warn("clock_step", "the wall clock was set during the run, by %v: answers that came just then count as received when takt read them; durations do not depend on that clock, dates do", r.wall.Moved.Round(time.Microsecond))
 }
 
-// lastInterval shows what came after the last full second.
+// lastInterval ends the interval after the last full second.
 func (r *run) lastInterval(end time.Duration) {
 	t := r.flow.tick(end)
 	scheduled, warm := r.flow.counts()
@@ -97,8 +97,8 @@ func (r *run) describe(rep *takt.Report) {
 	}
 }
 
-// describer is a mode that has something of its own to say: how many loops it has, and what
-// part of the time the busiest of them worked.
+// describer is a mode that reports its number of loops, and the part of the time for which
+// the busiest loop worked.
 type describer interface {
 	describe(rep *takt.Report, ran time.Duration) (loops int, worked float64)
 	advise(rep *takt.Report)
@@ -106,7 +106,7 @@ type describer interface {
 
 func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	rep.Generator = r.host()
-	h := verdict.Host{Closed: closed, Told: r.rec.Stamped() || r.plan.NewWaiter != nil} // time may be a test's
+	h := verdict.Host{Closed: closed, Told: r.rec.Stamped() || r.plan.NewWaiter != nil} // a test may use fake time
 	m, loops := r.mode.(describer)
 	if loops {
 		h.Loops, h.Worked = m.describe(rep, used.Wall)
@@ -120,7 +120,7 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	}
 }
 
-// spent says what the run cost, and judges whether that was too much.
+// spent reports the CPU and memory used, and judges whether the host was the bottleneck.
 func spent(rep *takt.Report, used proc.Span, h verdict.Host) {
 	g := &rep.Generator
 	g.WaitedS, g.ThrottledS = used.Waited.Seconds(), used.Throttled.Seconds()

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// drainEvery is how often rows are handed over: 400 of them at 20k/s.
+	// drainEvery is the time between handovers of rows: 400 rows at 20k/s.
 	drainEvery = 20 * time.Millisecond
-	// rowMemory bounds all rows that wait. With three shards there is room for
-	// 0.5 s at 100k/s, 28 times what comes between two drains: so long a disk may
-	// stand still before rows are skipped.
+	// rowMemory limits the rows that wait. With three shards there is room for 0.5 s at
+	// 100k/s, which is 28 times the rows of one drainEvery. A disk may freeze that long
+	// before rows are skipped.
 	rowMemory = 16 << 20
-	rowBytes  = 128 // of a takt.Sample; a test compares
+	rowBytes  = 128 // size of a takt.Sample; a test compares
 )
 
-// rows hands the rows of a run over while it goes, in a goroutine of its own: a
-// slow writer costs rows, never a late operation.
+// rows hands over the rows of a run while it goes, in its own goroutine: a slow writer costs
+// rows, never a late operation.
 type rows struct {
 	world  World
 	rec    *record.Recorder
 	phases []string
 	out    func(phases []string, list []takt.Sample) // nil: nobody wants rows
-	room   int                                       // of a shard
+	room   int                                       // rows per shard
 	batch  []takt.Sample
 	quit   chan struct{}
 	done   chan struct{}
 }
 
-// roomFor is how many rows each shard holds: there are as many again to hand over,
-// and one spare shard.
+// roomFor is the number of rows that each shard holds. rowMemory has room for twice as many,
+// to hand over, and for one spare shard.
 func roomFor(p Plan, shards int) int {
 	if p.OnSamples == nil {
 		return 0
@@ -70,8 +70,8 @@ func (r *rows) drain() {
 	}
 }
 
-// finish counts what is still queued in f and hands over the last rows. Nothing is
-// in a hurry any more: a backlog of millions waits for the writer.
+// finish counts operations still queued in f and hands over the last rows. Nothing is urgent
+// any more: a backlog of millions of rows waits for the writer.
 func (r *rows) finish(f *flow) {
 	close(r.quit)
 	r.world.First(r.done)

@@ -8,15 +8,16 @@ import (
 	"github.com/taktload/takt/internal/pace"
 )
 
-// startLead is how long before the instant of --start-at the mode starts: it waits for its
-// first operation as for any other, to some µs. A Go timer ends up to 1 ms late.
+// startLead is how long before the instant of --start-at the mode starts. The mode then waits
+// for its first operation with its usual precision of some µs. A Go timer ends up to 1 ms
+// late.
 const startLead = 20 * time.Millisecond
 
-// StartPassedError says that the instant of --start-at was over before the run could begin.
+// StartPassedError says that the instant of --start-at passed before the run could begin.
 type StartPassedError struct {
 	At      time.Time
 	Ago     time.Duration
-	Readied bool // it passed while takt made itself ready
+	Readied bool // the instant passed while takt prepared the run
 }
 
 // Error implements error.
@@ -28,7 +29,7 @@ func (e *StartPassedError) Error() string {
 	return why + "; give all shards one later instant, and let NTP keep their clocks"
 }
 
-// rounded is a time of which people see what matters.
+// rounded rounds a duration for people.
 func rounded(d time.Duration) time.Duration {
 	if d > time.Minute {
 		return d.Round(time.Second)
@@ -36,8 +37,8 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// Passed is a *StartPassedError if the instant is over; nil if it is still to come, or
-// none was given.
+// Passed is a *StartPassedError if the instant is over; nil if it is in the future or not
+// set.
 func (t StartAt) Passed() error {
 	at := t.instant()
 	if ago := time.Since(at); ago > 0 && !at.IsZero() {
@@ -46,12 +47,12 @@ func (t StartAt) Passed() error {
 	return nil
 }
 
-// instant is t by the wall clock, which the shards have in common.
+// instant is t by the wall clock, which the shards share.
 func (t StartAt) instant() time.Time { return time.Time(t).Round(0) }
 
-// origin waits for the instant of --start-at, and is the instant from which the schedule
-// counts: that one itself, not the one at which this process woke. So operations of all
-// shards are due where the schedule of the whole has them.
+// origin waits for the instant of --start-at and returns the instant from which the schedule
+// counts. That is the given instant itself, not the instant of waking, so the shards'
+// operations are due exactly where the whole schedule has them.
 func (r *run) origin(ctx context.Context) (time.Time, error) {
 	at := r.plan.StartAt.instant()
 	switch {
@@ -67,11 +68,11 @@ func (r *run) origin(ctx context.Context) (time.Time, error) {
 		return r.world.Now(), nil
 	}
 	now := r.world.Now()
-	return now.Add(at.Sub(now)), nil // with a reading of the monotonic clock, which at lacks
+	return now.Add(at.Sub(now)), nil // adds a reading of the monotonic clock, which at lacks
 }
 
-// meet is the start that this run has in common with others. If ctx ends first, nothing of
-// the schedule is sent.
+// meet returns the start that this run shares with others. If ctx ends first, nothing of the
+// schedule is sent.
 func (r *run) meet(ctx context.Context) (time.Time, error) {
 	at, err := r.plan.Meet(ctx)
 	if err == nil && !r.await(ctx, at) {
@@ -80,12 +81,12 @@ func (r *run) meet(ctx context.Context) (time.Time, error) {
 	return at, err
 }
 
-// await waits until the mode has to start for the instant at, and reports whether it came;
-// else the run is stopped.
+// await waits until the mode must start for the instant at, and reports whether ctx lasted.
+// Otherwise await stops the run.
 func (r *run) await(ctx context.Context, at time.Time) bool {
 	lead := startLead
 	if r.plan.Closed() || r.plan.Driver.Receive != nil {
-		lead = 0 // they begin at once
+		lead = 0 // these modes begin at once
 	}
 	if r.world.First(r.world.After(at.Sub(r.world.Now())-lead), ctx.Done()) == 0 {
 		return true
@@ -95,7 +96,7 @@ func (r *run) await(ctx context.Context, at time.Time) bool {
 	return false
 }
 
-// abandon ends a mode that is prepared before it has sent anything.
+// abandon ends a prepared mode before it has sent anything.
 func (r *run) abandon() {
 	r.mode.stop(0)
 	r.mode.start(r.world.Now(), func() time.Duration { return 0 }, func() pace.Waiter { return pace.Timer(time.Now()) })

@@ -11,9 +11,9 @@ import (
 	"github.com/taktload/takt/internal/proc"
 )
 
-// tuning is the process-wide state that runs change and restore: it belongs to
-// the process, so it is the one variable of a package that takt has. Runs may
-// overlap; the last to end restores.
+// tuning is the process-wide state that runs change and restore. It belongs to the process,
+// so it is takt's only package variable with state. Runs may overlap; the last one to end
+// restores.
 var tuning struct {
 	sync.Mutex
 	runs  int
@@ -21,29 +21,29 @@ var tuning struct {
 	undo  func()
 }
 
-// Keep is what a run leaves of the process as it is. A program that has takt as a
-// library owns its settings.
+// Keep says which settings of the process a run must not change. A program that uses takt as
+// a library owns its settings.
 type Keep int
 
 // The values of Keep.
 const (
-	KeepNothing   Keep = iota // set all that a run needs, and restore it at its end
+	KeepNothing   Keep = iota // set all that a run needs and restore at its end
 	KeepCollector             // leave the garbage collector and the memory limit alone
 	KeepAll                   // leave GOMAXPROCS alone, too
 )
 
-// needs is what a run asks of its process.
+// needs is what a run needs from its process.
 type needs struct {
 	keep    Keep
-	cpus    int  // cores for the work itself, at most; 0: as it is
-	few     bool // begin with one of them, see crew
-	waiters int  // threads that sleep with a P
+	cpus    int  // largest number of cores for the work itself; 0: unchanged
+	few     bool // begin with one core, see crew
+	waiters int  // number of threads that sleep while holding a P
 	garbage garbage
 }
 
-// tune sets GOMAXPROCS and the garbage collector for a run, as far as it lets, and
-// returns what restores them. Of runs that overlap the first one decides, but for
-// GOMAXPROCS, which the others may raise.
+// tune sets GOMAXPROCS and the garbage collector for a run, as far as n.keep permits, and
+// returns a function that restores them. Of overlapping runs the first decides; later ones
+// may only raise GOMAXPROCS.
 func tune(n needs) (restore func()) {
 	if n.keep == KeepAll {
 		return func() {}
@@ -60,8 +60,8 @@ func tune(n needs) (restore func()) {
 	return sync.OnceFunc(untune)
 }
 
-// procs is what GOMAXPROCS is to be. A sleeping pacer keeps one P: with GOMAXPROCS=1 (a
-// container of one CPU) the service p50 was 4.2 ms without another one.
+// procs is the value for GOMAXPROCS. A sleeping pacer holds one P: with GOMAXPROCS=1 (a
+// container with one CPU) and no extra P the service p50 was 4.2 ms.
 func (n needs) procs() int {
 	if n.few {
 		return 1 + n.waiters
@@ -69,8 +69,8 @@ func (n needs) procs() int {
 	return n.most()
 }
 
-// most is what it may become. The caller holds the lock, or has a run, for which
-// tuning.procs stays.
+// most is the largest value for GOMAXPROCS. The caller holds the lock, or has a run, during
+// which tuning.procs does not change.
 func (n needs) most() int {
 	if n.cpus == 0 {
 		return tuning.procs + n.waiters
@@ -78,7 +78,7 @@ func (n needs) most() int {
 	return n.cpus + n.waiters
 }
 
-// set does what tune promises. What the user set by GOGC or GOMEMLIMIT stays.
+// set does the work of tune. It keeps values that the user set with GOGC or GOMEMLIMIT.
 func set(n needs) (undo func()) {
 	runtime.GOMAXPROCS(n.procs())
 	if n.keep == KeepCollector {
@@ -96,25 +96,25 @@ func set(n needs) (undo func()) {
 	}
 }
 
-// crew takes on cores for a run that began with one. With two, each goroutine that another
-// one wakes up may cost a system call and caches that move: takt kafka produce took a fifth
-// more CPU time a record, takt jms a message. A run that goes from completion to completion
-// has nothing of them; one at a rate keeps them, for what is due.
+// crew adds cores to a run that began with one. With two cores, each goroutine that wakes
+// another may cost a system call and cache misses: takt kafka produce took a fifth more CPU
+// time per record, takt jms per message. A run paced by completions gains nothing from more
+// cores; a run at a rate keeps them for due operations.
 type crew struct {
 	needs
 	at  time.Time
-	cpu time.Duration // of the process, at at
+	cpu time.Duration // CPU time of the process at the instant at
 }
 
 const (
-	// crewEvery is how often a crew is looked after.
+	// crewEvery is the time between two looks at a crew.
 	crewEvery = 250 * time.Millisecond
-	// crewBusy is the share of its cores at which it gets another one. Below it what comes
-	// in waits for a core about as long as it then takes (M/D/1: 1.2 times at 0.7).
+	// crewBusy is the share of busy time at which a crew gets another core. Below it, work
+	// waits for a core about as long as it then runs (M/D/1: 1.2 times at 0.7).
 	crewBusy = 0.7
 )
 
-// next is when the crew is to be looked after; nil: never again.
+// next signals when to look at the crew again; nil: never.
 func (c *crew) next(after func(time.Duration) <-chan struct{}) <-chan struct{} {
 	if !c.few || c.keep == KeepAll || runtime.GOMAXPROCS(0) >= c.most() {
 		return nil
@@ -123,7 +123,7 @@ func (c *crew) next(after func(time.Duration) <-chan struct{}) <-chan struct{} {
 	return after(crewEvery)
 }
 
-// look takes on another core if those that there are were busy.
+// look adds a core if the present cores were busy.
 func (c *crew) look() {
 	tuning.Lock()
 	defer tuning.Unlock()
@@ -137,20 +137,20 @@ func (c *crew) busy(procs int, wall, cpu time.Duration) bool {
 	return float64(cpu) >= crewBusy*float64(wall)*float64(procs)
 }
 
-// garbage is what operations leave behind.
+// garbage is how much garbage operations leave behind.
 type garbage int
 
 const (
-	noGarbage   garbage = iota // nothing, and nobody else either: the loop mode
-	someGarbage                // nothing, beside goroutines that leave some
-	allGarbage                 // each of them some
+	noGarbage   garbage = iota // no garbage in the whole process: the loop mode
+	someGarbage                // no garbage from operations, some from other goroutines
+	allGarbage                 // garbage from every operation
 )
 
-// gcPercent is what holds during a run, where now holds before it. A collection
-// sends the threads of the loop mode to the back of queues with slices of 10 ms, so
-// there is none until the memory limit. A driver that allocates for each operation
-// gets one a quarter as often: with a live heap and 300 MB/s of garbage the default
-// gave a lag p99 of 13–30 ms.
+// gcPercent is GOGC during a run; now is its value before. A collection sends the threads of
+// the loop mode to the back of queues with slices of 10 ms, so that mode has no collection
+// below the memory limit. A driver that allocates for each operation gets a quarter of the
+// collections: with a live heap and 300 MB/s of garbage the default gave a lag p99 of 13–30
+// ms.
 func gcPercent(now int, g garbage) int {
 	switch {
 	case os.Getenv("GOGC") != "" || g == someGarbage:
@@ -161,12 +161,12 @@ func gcPercent(now int, g garbage) int {
 	return 400
 }
 
-// memoryLimit keeps the heap from growing without bound: 256 MiB, and what a pool
-// of 10 000 buffers of 16 KiB takes, but never more than half of what there is.
+// memoryLimit bounds the heap: 256 MiB plus a pool of 10 000 buffers of 16 KiB, but never
+// more than half of the available memory.
 func memoryLimit(available int64) int64 {
 	const most = 256<<20 + DefaultInFlight*16<<10
 	if available <= 0 {
-		return most // not known
+		return most // available is unknown
 	}
 	return min(most, available/2)
 }

@@ -13,40 +13,41 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// World is where a run takes place: its clocks, its threads and its network. The zero Plan
-// runs on this machine. internal/sim has a world in which a seed decides everything, so the
-// engine waits for nothing but by these methods, and it asks for the time or waits only while
-// it holds no lock: the simulator may let another thread go on there.
+// World is a run's environment: its clocks, threads and network. The zero Plan runs on this
+// machine. internal/sim has a World in which a seed decides everything. So the engine waits
+// only through these methods. It reads the time or waits only without a lock, because the
+// simulator may switch threads there.
 type World interface {
 	sock.Clock
 	Now() time.Time
 	// After returns a channel that is closed after d.
 	After(d time.Duration) <-chan struct{}
-	// First waits until one of the channels is ready, and is its index. A nil channel never is.
+	// First waits until one of the channels is ready and returns its index. A nil channel is
+	// never ready.
 	First(list ...<-chan struct{}) int
-	// Either is First for two, and does not allocate.
+	// Either is First for two channels, without an allocation.
 	Either(a, b <-chan struct{}) int
-	// Waiter waits for instants since start; the goroutine that asks uses it. precise: as
-	// exactly as there are means for.
+	// Waiter makes a waiter for instants since start, for the calling goroutine only.
+	// precise: as exact as the machine permits.
 	Waiter(start time.Time, precise bool) pace.Waiter
-	// OnEnd runs f beside all others when ctx ends, unless undo is called before.
+	// OnEnd runs f in a goroutine when ctx ends, unless undo is called before.
 	OnEnd(ctx context.Context, f func()) (undo func() bool)
-	// Go runs f beside the caller.
+	// Go runs f in a new goroutine.
 	Go(f func())
-	// Thread is Go, with a thread of the system's for f alone.
+	// Thread is Go with an operating system thread for f alone.
 	Thread(f func())
-	// System is what one such thread uses.
+	// System is what a thread of Thread uses.
 	System() (sock.System, error)
-	// Dial connects to l as its Addr says: later connections go to the address that this one
-	// reached. first is its socket; negative: there is none to use.
+	// Dial connects to l.Addr and returns the address that it reached, for later connections.
+	// first is the socket; negative: there is none to use.
 	Dial(ctx context.Context, l *takt.Loop) (addr netip.AddrPort, first int, err error)
-	// Within is a context that ends with ctx, or at that instant.
+	// Within is a context that ends with ctx or at the instant at.
 	Within(ctx context.Context, at time.Time) (context.Context, context.CancelFunc)
 	// Connect connects as a net.Dialer does.
 	Connect(ctx context.Context, network, addr string) (net.Conn, error)
 	// Close closes a socket that no System uses.
 	Close(fd int)
-	// Usage is what the process has used.
+	// Usage is the CPU time and memory that the process has used.
 	Usage() proc.Usage
 }
 
