@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// course counts operations by when they could have been sent and when they were, in steps
-// of Grace: of a run whose end is not known before it comes, such as a log's, only then
-// is it known which of them were in time.
+// course counts operations by when they could have been sent and when they were sent, in
+// steps of Grace. If the run's end is unknown in advance, as with a log, only the end tells
+// which operations were in time.
 type course struct {
 	first int // step of steps[0]
 	steps []step
 }
 
-type step struct{ ready, sent, ended uint64 } // ended: of those that were sent
+type step struct{ ready, sent, ended uint64 } // ended: number of sent operations that ended
 
-// at is the step of an instant.
+// at is the step that contains t.
 func (c *course) at(t time.Duration) *step {
 	i := int(t / Grace)
 	if len(c.steps) == 0 {
@@ -43,8 +43,9 @@ func (c *course) merge(o *course) {
 	}
 }
 
-// until tells how many operations were sent by the end of the window, in whole steps, and
-// ended; and how many could have been sent within the grace behind it and were not.
+// until returns two counts, in whole steps: achieved is the operations sent by the end of the
+// window and ended; unsent is those that could have been sent by the end of the grace and
+// were not.
 func (c *course) until(window time.Duration) (achieved, unsent uint64) {
 	var ready, sent uint64
 	last := int(window / Grace)

@@ -7,18 +7,17 @@ import (
 
 const mergesPerAdd = 12
 
-// history keeps the intervals of a run of any length. When it is full,
-// neighbours are merged and an entry lasts twice as long. The pairs are merged a
-// few at each second: all at once would take about a second, which no interval
-// has to spare.
+// history keeps the intervals of a run of any length. When it is full, neighbours are merged,
+// so an entry lasts twice as long. Each second merges a few pairs: merging all at once would
+// take about a second, which no interval can spare.
 type history struct {
 	merged []takt.Interval // span seconds each
-	old    []takt.Interval // half of that each, and waiting to be merged
-	open   takt.Interval   // the entry that is growing
-	held   int             // seconds that it holds
+	old    []takt.Interval // half of span each, waiting to be merged
+	open   takt.Interval   // unfinished entry
+	held   int             // seconds in open
 	span   int             // 0 means 1
 
-	encoder hist.Encoder    // of Swap too
+	encoder hist.Encoder    // shared with Swap
 	scratch *hist.Histogram // nil until something is merged
 }
 
@@ -48,8 +47,7 @@ func (h *history) grow(iv takt.Interval, seconds int) {
 	h.held += seconds
 }
 
-// mergeOld merges up to n pairs. A last one without a neighbour becomes the
-// beginning of the open entry.
+// mergeOld merges up to n pairs. A last entry without a neighbour starts the open entry.
 func (h *history) mergeOld(n int) {
 	for ; n > 0 && len(h.old) > 1; n-- {
 		h.merged = append(h.merged, h.mergeIntervals(h.old[0], h.old[1]))
@@ -66,7 +64,7 @@ func (h *history) mergeOld(n int) {
 	}
 }
 
-// all returns the intervals and how many seconds a full one lasts.
+// all returns the intervals and the length of a full interval in seconds.
 func (h *history) all() ([]takt.Interval, int) {
 	h.mergeOld(takt.MaxIntervals)
 	list := h.merged
@@ -76,7 +74,7 @@ func (h *history) all() ([]takt.Interval, int) {
 	return list, max(1, h.span)
 }
 
-// mergeIntervals makes one interval of two neighbours.
+// mergeIntervals merges two neighbours into one interval.
 func (h *history) mergeIntervals(a, b takt.Interval) takt.Interval {
 	iv := takt.Interval{
 		T:           b.T,
@@ -86,8 +84,7 @@ func (h *history) mergeIntervals(a, b takt.Interval) takt.Interval {
 		Failed:      a.Failed + b.Failed,
 		Dropped:     a.Dropped + b.Dropped,
 		InFlightMax: max(a.InFlightMax, b.InFlightMax),
-		// Lag histograms are not kept by interval: the worse of the two is the
-		// honest figure.
+		// There is no lag histogram per interval, so the worse p99 is used.
 		ScheduleLagP99: max(a.ScheduleLagP99, b.ScheduleLagP99),
 	}
 	response := h.mergeEncoded(a.HDR, b.HDR)
@@ -105,7 +102,7 @@ func (h *history) mergeEncoded(a, b string) *hist.Histogram {
 		h.scratch = hist.New()
 	}
 	h.scratch.Reset()
-	_ = h.scratch.MergeEncoded(a) // our own encoding: cannot fail
+	_ = h.scratch.MergeEncoded(a) // takt's own encoding: cannot fail
 	_ = h.scratch.MergeEncoded(b)
 	return h.scratch
 }

@@ -9,36 +9,36 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Slot is what a connection, or another place for one operation at a time, remembers of the
-// operation that it served last.
+// Slot is what a connection, or another place for one operation at a time, knows of its last
+// operation.
 type Slot struct {
-	Service time.Duration // of that operation; 0: there was none
-	Read    time.Duration // when the generator had read the answer
+	Service time.Duration // service time of the last operation; 0: no operation yet
+	Read    time.Duration // instant at which the generator had read the answer
 }
 
-// After is the slot behind the operation.
+// After is the slot after the operation.
 func (e *Event) After() Slot { return Slot{Service: e.Done - e.Sent, Read: e.Read} }
 
-// Backlog finds the operations that wait for a connection because the generator stood still:
-// while nearly all connections were free and operations were due, the target had nothing to do,
-// and all that is sent from then on is late for it until the backlog is gone. Gaps on single
-// connections delay nothing, since a busy target serves the others sooner. It belongs to one
-// goroutine at a time.
+// Backlog finds the operations that wait for a connection because the generator froze. While
+// nearly all connections are free and operations are due, the target is idle. Every operation
+// sent after that is late for the target until the backlog is gone. A gap on a single
+// connection delays nothing, because a busy target serves other connections sooner. A Backlog
+// belongs to one goroutine at a time.
 type Backlog struct {
-	Size int // connections
+	Size int // number of connections
 
-	from, to time.Duration // in which connections were free while operations were due …
-	n        int           // … and how many
-	debt     time.Duration // the latest operations could have been sent so much earlier
+	from, to time.Duration // time in which connections were free while operations were due
+	n        int           // number of these connections
+	debt     time.Duration // how much earlier the latest operations could have been sent
 }
 
-// starved is the part of the connections that has to be free at once in a standstill.
+// starved is the part of the connections that is free at once when the generator froze.
 const starved = 0.75
 
-// Note sets e.Behind. It is called once for each operation that was sent, roughly in the order
-// in which they were.
+// Note sets e.Behind. It is called for each operation that was sent, roughly in the order of
+// sending.
 func (b *Backlog) Note(e *Event) {
-	old := e.Sent < b.from // sent before the standstill, and ended late
+	old := e.Sent < b.from // sent before the freeze, and ended late
 	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Done-e.Sent) {
 		b.gap(e.Sent-lag, e.Sent)
 	}
@@ -48,9 +48,9 @@ func (b *Backlog) Note(e *Event) {
 	}
 }
 
-// gap notes that a connection was free in that time while an operation was due. Operations end
-// in another order than they were sent, so a short gap soon after a standstill does not end the
-// count of its connections.
+// gap notes the time in which a connection was free while an operation was due. Operations
+// end in another order than they are sent, so a short gap soon after a freeze does not end
+// the count of free connections.
 func (b *Backlog) gap(from, to time.Duration) {
 	switch length := b.to - b.from; {
 	case b.n > 0 && from < b.to:
@@ -73,12 +73,14 @@ func (e *Event) wait() time.Duration { return max(0, e.Free-max(e.Due, e.Ready))
 // input is how long the operation waited for the list that it comes from.
 func (e *Event) input() time.Duration { return max(0, min(e.Ready, e.Free)-e.Due) }
 
-// ringShare is the part of a connection's time, from one answer to the next, that the generator
-// may use. Above it the generator is why operations wait. It is the quarter of verdict.Held.
+// ringShare is the largest part of a connection's time, from one answer to the next, that the
+// generator may use. Above ringShare the generator is why operations wait. It equals the
+// quarter of verdict.Held.
 const ringShare = 0.25
 
-// behind is how long the operation waited for a connection by the generator's fault: behind its
-// backlog, or because it held connections for long between an answer and the next request.
+// behind is how long the operation waited for a connection because of the generator: behind
+// its backlog, or because it used connections for long between an answer and the next
+// request.
 func (e *Event) behind() time.Duration {
 	lag := e.lag()
 	if share := float64(lag) / float64(max(1, lag+e.Before.Service)); share > ringShare {
@@ -87,7 +89,7 @@ func (e *Event) behind() time.Duration {
 	return e.Behind
 }
 
-// unread is the part of the schedule lag in which the answer before lay unread.
+// unread is the part of the schedule lag in which the previous answer was unread.
 func (e *Event) unread() time.Duration {
 	if e.Free <= e.Due {
 		return 0
@@ -95,29 +97,29 @@ func (e *Event) unread() time.Duration {
 	return min(max(0, e.Before.Read-e.Free), e.lag())
 }
 
-// sliceCount is how many slices response times have, each twice as long as the one before;
-// the last ends beyond the longest time.Duration.
+// sliceCount is the number of slices of response times. Each slice is twice as long as the
+// one before; the last ends beyond the longest time.Duration.
 const sliceCount = 55
 
-// sliceOf is the slice of a response time.
+// sliceOf is the index of a response time's slice.
 func sliceOf(response time.Duration) int {
 	return bits.Len64(uint64(max(0, response) / time.Microsecond))
 }
 
-// part adds up operations with a similar response time. Its times are those of takt.Parts, but
+// part sums operations with a similar response time. Its times are those of takt.Parts in
 // whole nanoseconds: sums of seconds would depend on their order, and so on the shards.
 type part struct {
 	N       uint64  `json:"n"`
-	Sent    uint64  `json:"sent"` // of N, those that were sent
+	Sent    uint64  `json:"sent"` // operations of N that were sent
 	Late    float64 `json:"late"`
 	Unread  float64 `json:"unread"`
 	Input   float64 `json:"input"`
 	Host    float64 `json:"host"`
 	Queue   float64 `json:"queue"`
-	Network float64 `json:"network"` // without the round trips of requests
-	Target  float64 `json:"target"`  // with them
-	Unsent  float64 `json:"unsent"`  // waiting for a connection until the cut
-	Own     float64 `json:"own"`     // the generator's part of the waiting for connections that ended
+	Network float64 `json:"network"` // without round trips of requests
+	Target  float64 `json:"target"`  // with round trips of requests
+	Unsent  float64 `json:"unsent"`  // wait for a connection until the cut
+	Own     float64 `json:"own"`     // generator's part of the waits for a connection that ended
 }
 
 func (p *part) merge(o *part) {
@@ -134,7 +136,7 @@ func (p *part) merge(o *part) {
 	p.Own += o.Own
 }
 
-// attribute divides the response time of n operations that were sent.
+// attribute splits the response time of n operations that were sent.
 func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 	k := float64(n)
 	p := &s.parts[sliceOf(e.Done-e.Due)]
@@ -180,7 +182,7 @@ func (s *set) attributeUnsent(e *Event, n uint64) {
 	p := &s.parts[sliceOf(e.Done-e.Due)]
 	p.N += n
 	waited, k := float64(e.Done-e.Due), float64(n)
-	if e.Free <= e.Due { // a connection was there
+	if e.Free <= e.Due { // a connection was free
 		p.Late += k * waited
 		return
 	}
@@ -189,13 +191,13 @@ func (s *set) attributeUnsent(e *Event, n uint64) {
 	p.Unsent += k * (waited - late)
 }
 
-// networkPhases are the phases of drivers that are the network's, and clientPhase that of the
-// generator's own code before the first byte of the request.
+// networkPhases are the network's phases in drivers. clientPhase is the generator's own code
+// before the first byte of the request.
 var networkPhases = []string{"dns", "connect", "tls"}
 
 const clientPhase = "client"
 
-// findPhases notes where the phases are.
+// findPhases finds the indexes of the phases.
 func (c *Config) findPhases() {
 	c.network, c.client = nil, slices.Index(c.Phases, clientPhase)
 	for i, name := range c.Phases {
@@ -205,7 +207,7 @@ func (c *Config) findPhases() {
 	}
 }
 
-// attribution is the report's. What waited until the cut belongs to whom the others waited for.
+// attribution is the report's. Waits until the cut are split like the waits that ended.
 func (s *set) attribution(rtt time.Duration) (a takt.Attribution) {
 	var sum part
 	for i := range s.parts {

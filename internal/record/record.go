@@ -1,7 +1,6 @@
-// Package record keeps what happens during a run and makes a report of it.
-// Samples go to shards, each with a mutex and a set of histograms of its own;
-// once an interval a spare set is swapped through all shards in turn, so that
-// merging and encoding happen outside the locks.
+// Package record collects what happens during a run and makes a report from it. Samples go to
+// shards, each with its own mutex and set of histograms. Once an interval a spare set is
+// swapped through all shards in turn, so merging and encoding happen outside the locks.
 package record
 
 import (
@@ -17,47 +16,47 @@ import (
 // Outcome is how an operation ended.
 type Outcome uint8
 
-// The outcomes. Whether an Ended one is ok or failed stands in its Result.
+// The outcomes. The Result says whether an Ended operation is ok or failed.
 const (
 	Ended Outcome = iota
 	Dropped
-	UnfinishedSent   // on its way when the drain time ran out
+	UnfinishedSent   // in flight when the drain time ended
 	UnfinishedQueued // due, but never sent
 )
 
-// Event is one operation's instants, counted from the run's start. For the unfinished Done is
-// the instant of the cut, and for Dropped that of the drop; Sent means nothing there. What is
-// added here belongs in alike, too.
+// Event is one operation's instants, counted from the run's start. Done is the instant of the
+// cut for unfinished operations and of the drop for Dropped ones. Sent is valid only for
+// operations that were sent. A new field belongs in alike, too.
 type Event struct {
-	Seq                         uint64        // of the operation, for its row
-	Due, Free, Sent, Done, Read time.Duration // Read: the generator had read the answer; 0: at Done
-	Ready                       time.Duration // until then the list of operations had nothing; 0: it had
-	Behind                      time.Duration // it waited so long behind the generator's backlog, see Backlog
-	Before                      Slot          // what served the operation, before it
+	Seq                         uint64        // number of the operation, for its row
+	Due, Free, Sent, Done, Read time.Duration // Read: when the generator had read the answer; 0: at Done
+	Ready                       time.Duration // when the list delivered the operation late; 0: it was on time
+	Behind                      time.Duration // wait behind the generator's backlog, see Backlog
+	Before                      Slot          // slot that served the operation, before it
 	Outcome                     Outcome
-	Looked                      bool // of Dropped: every connection had been looked at for an answer just before
+	Looked                      bool // dropped after a look for an answer on every connection
 }
 
-// Config says what a Recorder will see.
+// Config describes a run to its Recorder.
 type Config struct {
 	Shards int                 `json:"-"`
 	Phases []string            // names of Result.Phases
-	Warmup time.Duration       // operations due before it are in no measured figure
+	Warmup time.Duration       // operations due before its end are not measured
 	Window time.Duration       // planned end of the schedule; negative: not known
 	OneWay bool                // as in takt.Driver
-	Scrub  func(string) string `json:"-"` // takes secrets out of samples and bodies; nil: nothing to hide
-	// Samples is how many rows each shard holds until TakeSamples, and one spare set
-	// beside them; 0: no rows are kept.
+	Scrub  func(string) string `json:"-"` // removes secrets from samples and bodies; nil: no secrets
+	// Samples is the number of rows that each shard holds until TakeSamples, and of one spare
+	// set; 0: no rows are kept.
 	Samples int `json:"-"`
-	// Journal says that Second and Before are wanted: then what is open is counted by due.
+	// Journal says that Second and Before are used: then open operations are counted by due.
 	Journal bool `json:"-"`
 
-	network []int // indexes of the phases that are the network's
-	client  int   // index of clientPhase; negative: there is none
+	network []int // indexes of the network's phases
+	client  int   // index of clientPhase; negative: no such phase
 }
 
-// Grace is how long after the window's end an operation may still be sent before
-// it counts as one that the generator did not manage.
+// Grace is how long after the window's end an operation may be sent without counting as
+// unsent by the generator.
 const Grace = 100 * time.Millisecond
 
 // Recorder collects samples from many goroutines.
@@ -65,16 +64,16 @@ type Recorder struct {
 	cfg    Config
 	shards []shard
 	spare  *set
-	window atomic.Int64 // end of the schedule, MaxInt64 while not known
+	window atomic.Int64 // end of the schedule; MaxInt64: unknown
 
-	spareRows []takt.Sample // of the one goroutine that calls TakeSamples
+	spareRows []takt.Sample // for the one goroutine that calls TakeSamples
 
-	// Of the one goroutine that calls Swap and Report:
+	// For the one goroutine that calls Swap and Report:
 	total     *set
 	second    *set // what the last Swap took from the shards
-	interval  *set // of the interval under way; only what an Interval shows is merged
-	last      Tick // of the last Swap
-	open      open // nil: nobody keeps a journal
+	interval  *set // current interval; only what an Interval shows is merged
+	last      Tick // argument of the last Swap
+	open      open // open operations; nil: no journal
 	scheduled uint64
 	history   history
 
@@ -82,7 +81,7 @@ type Recorder struct {
 	notes   []takt.Warning
 }
 
-// Note keeps a fault that belongs to no operation, as a warning of the report.
+// Note adds a warning to the report for a fault of no single operation.
 func (r *Recorder) Note(code string, err error) {
 	r.notesMu.Lock()
 	defer r.notesMu.Unlock()
@@ -92,12 +91,12 @@ func (r *Recorder) Note(code string, err error) {
 type shard struct {
 	mu      sync.Mutex
 	set     *set
-	rows    []takt.Sample // nil: none are wanted
-	skipped uint64        // operations for which rows had no room
-	_       [16]byte      // a cache line each
+	rows    []takt.Sample // nil: no rows are kept
+	skipped uint64        // number of operations without room in rows
+	_       [16]byte      // padding: each shard has its own cache line
 }
 
-// New makes a recorder; at least one shard.
+// New makes a recorder with at least one shard.
 func New(cfg Config) *Recorder {
 	if cfg.Scrub == nil {
 		cfg.Scrub = func(s string) string { return s }
@@ -121,8 +120,8 @@ func New(cfg Config) *Recorder {
 	return r
 }
 
-// rehearse makes the encoder's buffers, which the first Swap would make: as with the
-// histograms' pages, operations were late meanwhile.
+// rehearse makes the encoder's buffers. If the first Swap made them, operations would be late
+// meanwhile, as with the histograms' pages.
 func (r *Recorder) rehearse() {
 	h := r.interval.ok
 	for d := range time.Millisecond / time.Microsecond { // a thousand buckets
@@ -135,12 +134,12 @@ func (r *Recorder) rehearse() {
 // Shards is the number of shards.
 func (r *Recorder) Shards() int { return len(r.shards) }
 
-// CloseWindow says when the schedule really ended, if that is earlier than planned.
+// CloseWindow says when the schedule really ended, if earlier than planned.
 func (r *Recorder) CloseWindow(at time.Duration) {
 	r.window.Store(min(r.window.Load(), int64(at)))
 }
 
-// Sample counts one operation. It does not allocate, but for the first of a class.
+// Sample counts one operation. It allocates only for the first of an error class.
 func (r *Recorder) Sample(shard int, e Event, res *takt.Result) {
 	s := &r.shards[shard%len(r.shards)]
 	window := time.Duration(r.window.Load())
@@ -152,8 +151,8 @@ func (r *Recorder) Sample(shard int, e Event, res *takt.Result) {
 	s.mu.Unlock()
 }
 
-// SampleAll counts operations that each had the result res. Neighbours that differ in
-// nothing but their number cost as much as one.
+// SampleAll counts operations that all had the result res. Neighbours that are equal but for
+// their number cost as much as one.
 func (r *Recorder) SampleAll(shard int, events []Event, res *takt.Result) {
 	s := &r.shards[shard%len(r.shards)]
 	window := time.Duration(r.window.Load())
@@ -171,7 +170,7 @@ func (r *Recorder) SampleAll(shard int, events []Event, res *takt.Result) {
 	s.mu.Unlock()
 }
 
-// alike is how many of the first events differ in nothing but their number.
+// alike is how many of the first events are equal but for their number.
 func alike(events []Event) int {
 	first := &events[0]
 	for i := 1; i < len(events); i++ {
@@ -208,19 +207,19 @@ type Tick struct {
 	At          time.Duration
 	Scheduled   uint64 // operations due so far, in the whole run
 	InFlightMax int    // in this interval
-	// For a journal only:
-	Over        bool          // the run is over, and nothing is open
-	Taken       *Steps        // by due, of the operations that were taken since the last tick; nil: no journal
-	Backlog     uint64        // operations that were due and not taken …
-	BacklogFrom time.Duration // … and from when on they were due
-	// Rest is called between pieces of the work, which take 0.1 ms each; nil: all is done
-	// at once. The work of 3 ms in one piece made operations that late on two cores.
+	// The following fields are for a journal only.
+	Over        bool          // the run is over: no operation is open
+	Taken       *Steps        // operations taken since the last tick, by due; nil: no journal
+	Backlog     uint64        // number of operations due and not taken
+	BacklogFrom time.Duration // due instant of the first of Backlog
+	// Rest is called between pieces of the work, 0.1 ms each; nil: no pauses. The whole work
+	// takes 3 ms, and in one piece delayed operations that much on two cores.
 	Rest func()
 }
 
-// Swap ends an interval: it empties all shards into the totals and returns what
-// the interval held. With Rest each shard's interval ends a little later than that of
-// the shard before it, and so does the next one.
+// Swap ends an interval: it empties all shards into the totals and returns the interval's
+// counts. With Rest the interval of each shard ends a little later than that of the shard
+// before, in every interval alike.
 func (r *Recorder) Swap(t Tick) takt.Interval {
 	if t.Rest == nil {
 		t.Rest = func() {}
@@ -240,7 +239,7 @@ func (r *Recorder) Swap(t Tick) takt.Interval {
 	return iv
 }
 
-// collect moves what the shards hold into the second, and that into the interval and the
+// collect moves the shards' counts into the second, and the second into the interval and the
 // totals.
 func (r *Recorder) collect(rest func()) {
 	r.second.reset()
@@ -251,7 +250,7 @@ func (r *Recorder) collect(rest func()) {
 		s.set = r.spare
 		s.mu.Unlock()
 		r.second.merge(full, rest)
-		r.second.due.merge(&full.due) // not into the totals: it would grow for ever
+		r.second.due.merge(&full.due) // merge leaves due out: in the totals due would grow for ever
 		full.reset()
 		rest()
 		r.spare = full
@@ -260,9 +259,9 @@ func (r *Recorder) collect(rest func()) {
 	r.interval.mergeLive(r.second, rest)
 }
 
-// summary makes the interval that s holds: ok, other and warm-up responses are one.
+// summary makes an Interval of s, with ok, other and warm-up responses together.
 func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
-	response := s.ok // the interval's own set: mergeLive put everything there
+	response := s.ok // mergeLive put all responses there
 	iv := takt.Interval{
 		OK:             s.counts.OK,
 		Failed:         s.counts.Failed,

@@ -12,11 +12,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// maxAhead is how far behind the end of a second the instants in it may be: so late a
-// machine that stood still can be.
+// maxAhead is how far an instant may be after the end of its second: as late as a frozen
+// machine may be.
 const maxAhead = 24 * time.Hour
 
-// restore puts c into s, which is empty. at is the end of the second.
+// restore loads c into the empty set s. at is the end of the second.
 func (s *set) restore(c Counted, at time.Duration) error {
 	s.counts, s.warm, s.received, s.achieved, s.unsent = c.Counts, c.Warm, c.Received, c.Achieved, c.Unsent
 	s.drops, s.behind, s.blind = c.Drops, c.Behind, c.Blind
@@ -63,7 +63,7 @@ func (s *set) restoreHistograms(texts []string) error {
 		if phase := i - (len(into) - len(s.phases)); phase >= 0 {
 			into[i] = s.phase(phase)
 		}
-		if into[i] == nil { // of a warm-up that the head does not have
+		if into[i] == nil { // histogram of a warm-up, but the head has none
 			return errors.New("it has a warm-up, and the head has none")
 		}
 		if err := d.Merge(into[i], text); err != nil {
@@ -73,14 +73,14 @@ func (s *set) restoreHistograms(texts []string) error {
 	return nil
 }
 
-// Replay makes the report of a run of what its recorder said: Before at most once, and
-// first, then Second after Second, then Report.
+// Replay makes a run's report from the data of its recorder. Call Before at most once and
+// first, then Second for each second, then Report.
 type Replay struct {
 	rec  *Recorder
-	last *Second // restored, and not swapped yet: what was open is still to be counted
+	last *Second // restored and not swapped yet: its open operations are still to be counted
 }
 
-// NewReplay makes a Replay of a run with that configuration.
+// NewReplay makes a Replay for a run with this configuration.
 func NewReplay(cfg Config) (*Replay, error) {
 	if len(cfg.Phases) > takt.MaxPhases {
 		return nil, fmt.Errorf("it has %d phases, more than %d", len(cfg.Phases), takt.MaxPhases)
@@ -106,7 +106,7 @@ func (p *Replay) Before(b Before) error {
 	return r.total.restore(b.Counted, b.At)
 }
 
-// Second restores one second, which follows the one before.
+// Second restores the next second.
 func (p *Replay) Second(s Second) error {
 	p.swap()
 	if before := p.rec.last.At; s.At < before || s.At > before+time.Second || s.InFlightMax < 0 {
@@ -119,7 +119,7 @@ func (p *Replay) Second(s Second) error {
 	return p.rec.shards[0].set.restore(s.Counted, s.At)
 }
 
-// Ran is where the last second ended.
+// Ran is the end of the last second.
 func (p *Replay) Ran() time.Duration {
 	if p.last != nil {
 		return p.last.At
@@ -127,7 +127,7 @@ func (p *Replay) Ran() time.Duration {
 	return p.rec.last.At
 }
 
-// Stamped is that of the run's recorder.
+// Stamped is Stamped of the run's recorder.
 func (p *Replay) Stamped() bool { return p.rec.Stamped() }
 
 func (p *Replay) swap() {
@@ -137,17 +137,18 @@ func (p *Replay) swap() {
 	}
 }
 
-// maxOpen is more operations than can be open: JSON has no exact integers above it.
+// maxOpen is above any possible number of open operations; JSON has no exact integers above
+// maxOpen.
 const maxOpen = 1 << 53
 
-// backlogParts is in how many steps a backlog is counted: its operations were due one
-// after the other.
+// backlogParts is the number of steps in which a backlog is counted, since its operations
+// were due one after the other.
 const backlogParts = 100
 
-// Report makes the recorder's part of the report. What was open at the end of the last
-// second is unfinished, at the age that it had.
+// Report makes the recorder's part of the report. Operations open at the end of the last
+// second are unfinished, with their age at that time.
 func (p *Replay) Report(closed, receiveOnly bool) *takt.Report {
-	if p.last == nil { // a journal has a second behind the state
+	if p.last == nil { // a journal always has a second after the state
 		p.last = &Second{At: p.rec.last.At, Scheduled: p.rec.scheduled, Window: math.MaxInt64}
 	}
 	s, r := p.last, p.rec
@@ -166,12 +167,12 @@ func (p *Replay) Report(closed, receiveOnly bool) *takt.Report {
 	})
 }
 
-// countOpen counts what was open at the end of the second.
+// countOpen counts the operations open at the end of the second.
 func (p *Replay) countOpen(s *Second) {
 	for _, o := range s.Open {
 		p.unfinished(o.Due, o.N)
 	}
-	// What is claimed was due before the first that is not.
+	// Claimed operations were due before BacklogFrom.
 	from, due := max(0, min(s.BacklogFrom, s.At-StepLength)), uint64(0)
 	for i := range uint64(backlogParts) {
 		n := s.Backlog*(i+1)/backlogParts - due
@@ -188,20 +189,21 @@ func (p *Replay) unfinished(due time.Duration, n uint64) {
 	p.rec.shards[0].set.sample(&e, n, nil, time.Duration(p.rec.window.Load()))
 }
 
-// scheduled is how many operations the run had, as its shards say: they are emptied a few
-// ms after the second's end, and what was due since then and has ended is in them.
+// scheduled is the number of the run's operations according to its shards. The shards are
+// emptied a few ms after the second's end, so they include operations that became due and
+// ended in these ms.
 func (p *Replay) scheduled() uint64 {
 	return p.rec.total.over() + p.rec.shards[0].set.over()
 }
 
-// over is how many operations ended, were cut or dropped, or messages came.
+// over is the number of operations that ended, were cut or dropped, and of received messages.
 func (s *set) over() uint64 { return over(s.counts) + over(s.warm) + s.received }
 
 func over(c takt.Counts) uint64 { return c.OK + c.Failed + c.Dropped + c.Unfinished }
 
-// stop is the instant by which as many operations were due as were counted: known of them
-// were at the second's end, and the next ones follow at the rate of that second, which is
-// length long. None that is counted was due behind the last completion.
+// stop is the instant by which the counted operations were due. Of these, known were due at
+// the second's end; the next ones follow at the rate of that second, whose length is length.
+// No counted operation was due after the last completion.
 func (p *Replay) stop(s *Second, known uint64, length time.Duration) time.Duration {
 	if s.Scheduled <= known || known <= p.rec.scheduled || length <= 0 {
 		return s.At

@@ -13,16 +13,16 @@ import (
 // End is what the engine knows when a run is over.
 type End struct {
 	Scheduled, WarmupScheduled uint64
-	Closed                     bool          // a closed loop: nothing was intended
+	Closed                     bool          // a closed loop, which has no intended rate
 	ReceiveOnly                bool          // nothing was sent
-	Stop                       time.Duration // the instant at which the run was over
-	RTT                        time.Duration // least round trip to the target; 0: not known
+	Stop                       time.Duration // instant at which the run was over
+	RTT                        time.Duration // shortest round trip to the target; 0: unknown
 }
 
 // Report makes the recorder's part of the report: counts, rates, latencies,
 // errors, intervals, verdict. It is called once, after the last Swap.
 func (r *Recorder) Report(e End) *takt.Report {
-	r.collect(func() {}) // what was cut off came after the last interval
+	r.collect(func() {}) // operations cut off came after the last interval
 	window := r.windowLength(e)
 	if r.cfg.Window < 0 {
 		r.total.achieved, r.total.unsent = r.total.course.until(r.cfg.Warmup + window)
@@ -62,8 +62,8 @@ func (r *Recorder) Report(e End) *takt.Report {
 	return rep
 }
 
-// windowLength is the measured time: from the end of the warm-up to the end of
-// the schedule, or to the stop; in a closed loop to the last completion.
+// windowLength is the measured time: from the end of the warm-up to the end of the schedule
+// or to the stop. In a closed loop it lasts to the last completion.
 func (r *Recorder) windowLength(e End) time.Duration {
 	end := time.Duration(r.window.Load())
 	if end == math.MaxInt64 {
@@ -83,7 +83,7 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 		return float64(n) / window.Seconds()
 	}
 	achieved := r.total.achieved
-	if e.Closed { // what was sent within the time and ended after it belongs to the loop
+	if e.Closed { // operations sent within the window count even if they ended after it
 		achieved = r.total.counts.OK + r.total.counts.Failed
 	}
 	rep.Rate.Achieved = perSecond(achieved)
@@ -93,7 +93,8 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 	}
 }
 
-// receiveOnly has no operations of its own: scheduled = received + still missing.
+// receiveOnly sets the counts of a run without operations of its own: scheduled = received +
+// missing.
 func (r *Recorder) receiveOnly(rep *takt.Report, e End) {
 	rep.Counts.OK = r.total.received
 	rep.Counts.Scheduled = max(e.Scheduled, r.total.received+rep.Counts.Failed)
@@ -127,7 +128,7 @@ func (r *Recorder) latencies(receiveOnly bool) map[string]takt.Latency {
 	return m
 }
 
-// response is the response time of ok, failed and unfinished operations alike.
+// response is the response time of ok, failed and unfinished operations together.
 func (r *Recorder) response() *hist.Histogram {
 	all := hist.New()
 	all.Merge(r.total.ok)

@@ -8,7 +8,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// newRows is nil for 0, which costs an operation one comparison.
+// newRows is nil for n = 0, so that without rows an operation costs one comparison.
 func newRows(n int) []takt.Sample {
 	if n == 0 {
 		return nil
@@ -16,9 +16,9 @@ func newRows(n int) []takt.Sample {
 	return make([]takt.Sample, 0, n)
 }
 
-// keep copies the operation into the rows that wait to be taken, and counts it as
-// skipped when there is no room: that a writer is slow must not hold up a worker.
-// Operations of the warm-up have no row. The caller holds the lock.
+// keep adds the operation to the rows for TakeSamples. Without room it counts the operation
+// as skipped, because a slow writer must not delay a worker. Operations of the warm-up have
+// no row. The caller holds the lock.
 func (s *shard) keep(e *Event, res *takt.Result, warmup time.Duration) {
 	n := len(s.rows)
 	switch {
@@ -31,7 +31,7 @@ func (s *shard) keep(e *Event, res *takt.Result, warmup time.Duration) {
 	}
 }
 
-// fill writes every field of row, which is an old one.
+// fill writes every field of row, which is reused.
 func fill(row *takt.Sample, e *Event, res *takt.Result) {
 	*row = takt.Sample{Seq: e.Seq, Due: e.Due, Free: max(e.Due, e.Free), Sent: e.Sent, Done: e.Done}
 	switch e.Outcome {
@@ -49,9 +49,9 @@ func fill(row *takt.Sample, e *Event, res *takt.Result) {
 	}
 }
 
-// TakeSamples appends the rows that wait to into, in the order in which their
-// operations ended, and returns it. What ended while the call lasts may be in the
-// next one. It belongs to one goroutine at a time.
+// TakeSamples appends the waiting rows to into, in the order in which their operations ended.
+// Operations that end during the call may be in the next one. Only one goroutine at a time
+// may call it.
 func (r *Recorder) TakeSamples(into []takt.Sample) []takt.Sample {
 	before := len(into)
 	for i := range r.shards {
@@ -72,7 +72,7 @@ func (r *Recorder) TakeSamples(into []takt.Sample) []takt.Sample {
 	return into
 }
 
-// skipped is how many operations have no row because there was no room.
+// skipped is the number of operations without a row because there was no room.
 func (r *Recorder) skipped() (n uint64) {
 	for i := range r.shards {
 		s := &r.shards[i]
@@ -83,8 +83,8 @@ func (r *Recorder) skipped() (n uint64) {
 	return n
 }
 
-// rowsReport says in rep how many rows are missing. Zero is said too: then there
-// is a row for every scheduled operation.
+// rowsReport adds the number of missing rows to rep. Zero is added, too: every scheduled
+// operation has a row.
 func (r *Recorder) rowsReport(rep *takt.Report) {
 	if r.cfg.Samples == 0 {
 		return

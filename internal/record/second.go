@@ -8,22 +8,22 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Second is all that one Swap took from the shards: of the seconds of a run another
-// recorder makes the report that this one would have made. It is plain data for a journal.
+// Second is what one Swap took from the shards, as plain data for a journal. From a run's
+// Seconds another recorder makes the same report.
 type Second struct {
 	At          time.Duration `json:"at"`        // as in Tick
 	Scheduled   uint64        `json:"scheduled"` // as in Tick
 	InFlightMax int           `json:"in_flight_max"`
-	Window      time.Duration `json:"window"`         // end of the schedule, math.MaxInt64 while not known
+	Window      time.Duration `json:"window"`         // end of the schedule; math.MaxInt64: unknown
 	Over        bool          `json:"over,omitempty"` // as in Tick
 	Counted     Counted       `json:"counted"`
-	Open        []Open        `json:"open,omitempty"` // taken and not ended
+	Open        []Open        `json:"open,omitempty"` // operations taken and not ended
 	Backlog     uint64        `json:"backlog,omitempty"`
 	BacklogFrom time.Duration `json:"backlog_from,omitempty"`
 }
 
-// Before is a recorder's state between two Swaps. It takes the place of all seconds before
-// it, so that a journal has a bound.
+// Before is a recorder's state between two Swaps. It replaces all seconds before it, so the
+// size of a journal is bounded.
 type Before struct {
 	At        time.Duration   `json:"at"`
 	Scheduled uint64          `json:"scheduled"`
@@ -45,13 +45,13 @@ type Counted struct {
 	Queued     verdict.Held      `json:"queued"`
 	All        verdict.Held      `json:"all"`
 	Drops      verdict.Drops     `json:"drops,omitzero"`
-	Blind      uint64            `json:"blind,omitempty"` // dropped without a look at all connections
+	Blind      uint64            `json:"blind,omitempty"` // number dropped without a look at all connections
 	Behind     verdict.Drops     `json:"behind,omitzero"`
 	Parts      map[int]part      `json:"parts,omitempty"`  // by slice
 	Course     [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
 	LastDone   time.Duration     `json:"last_done"`
 	Bytes      takt.Bytes        `json:"bytes"`
-	Histograms []string          `json:"histograms"` // of set.histograms, encoded
+	Histograms []string          `json:"histograms"` // encoded set.histograms
 	Clamped    uint64            `json:"clamped,omitempty"`
 	Status     map[string]uint64 `json:"status,omitempty"`
 	Classes    []takt.ErrorClass `json:"classes,omitempty"`

@@ -10,35 +10,35 @@ import (
 )
 
 const (
-	maxStatus  = 600 // result codes below it are counted in an array, without a hash
-	maxClasses = 64  // more classes than that are counted as classOther
-	maxSample  = 300 // bytes kept of the first error of a class
-	maxBody    = 256 // bytes kept of its body
+	maxStatus  = 600 // result codes below this are counted in an array, without a hash
+	maxClasses = 64  // further classes are counted as classOther
+	maxSample  = 300 // bytes kept of a class's first error
+	maxBody    = 256 // bytes kept of the body of a class's first error
 	classOther = "other"
 )
 
-// set is what is counted between two swaps. Operations due in the warm-up have
-// counts and histograms of their own: they show in intervals only.
+// set is the counts between two swaps. Operations due in the warm-up have their own counts
+// and histograms, which only intervals show.
 type set struct {
 	cfg                       *Config
 	counts, warm              takt.Counts
 	received                  uint64
-	achieved                  uint64 // sent within the window and ended
-	unsent                    uint64 // not sent in time although a slot was free
+	achieved                  uint64 // operations sent within the window that ended
+	unsent                    uint64 // operations not sent in time although a slot was free
 	queued, all               verdict.Held
 	drops                     verdict.Drops
-	behind                    verdict.Drops // sent late, or queued behind what was sent late, by how long
+	behind                    verdict.Drops // delays of operations sent late, or queued behind late operations
 	parts                     [sliceCount]part
-	blind                     uint64 // dropped, though an answer that was not read may have freed a connection
-	course                    course // of both, while the window's end is not known
-	due                       Steps  // of all operations, for a journal
+	blind                     uint64 // operations dropped although an unread answer may have freed a connection
+	course                    course // achieved and unsent, while the window's end is unknown
+	due                       Steps  // due instants of all operations, for a journal
 	lastDone                  time.Duration
-	lost                      uint64 // values clamped before a journal, which does not keep that in its histograms
+	lost                      uint64 // values clamped before a journal's state, whose histograms lack that count
 	bytes                     takt.Bytes
-	ok, other                 *hist.Histogram // response time of the ok, and of failed and unfinished
+	ok, other                 *hist.Histogram // response time of ok operations; of failed and unfinished ones
 	service, delay, lag       *hist.Histogram
 	warmAll, warmSvc, warmLag *hist.Histogram
-	phases                    []*hist.Histogram // nil until the first value: most runs use few
+	phases                    []*hist.Histogram // nil until the first value: most runs use few phases
 	status                    [maxStatus]uint64
 	statusElse                map[int]uint64
 	classes                   map[string]*takt.ErrorClass
@@ -64,8 +64,8 @@ func (s *set) histograms() []*hist.Histogram {
 	return append([]*hist.Histogram{s.ok, s.other, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag}, s.phases...)
 }
 
-// touch makes the pages of the histograms that nearly every run fills: 2000 page faults at
-// the first Swap took two cores 5 ms, in which operations were late.
+// touch makes the memory pages of the histograms that nearly every run fills. 2000 page
+// faults at the first Swap took two cores 5 ms, and operations were late.
 func (s *set) touch() {
 	for _, h := range []*hist.Histogram{s.ok, s.service, s.delay, s.lag, s.warmAll, s.warmSvc, s.warmLag} {
 		if h != nil {
@@ -99,7 +99,7 @@ func (s *set) phase(i int) *hist.Histogram {
 	return s.phases[i]
 }
 
-// sample counts n operations that differ in nothing but their number.
+// sample counts n operations that are equal but for their number.
 func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration) {
 	if e.Outcome != Dropped {
 		s.lastDone = max(s.lastDone, e.Done)
@@ -155,8 +155,8 @@ func (s *set) sampleWarm(e *Event, n uint64, res *takt.Result) {
 	}
 }
 
-// late counts operations that a free slot was there for, and that were not sent
-// by the end of the window and the grace after it all the same.
+// late counts operations that had a free slot but were not sent by the end of the window plus
+// Grace.
 func (s *set) late(e *Event, n uint64, window time.Duration) {
 	sent := e.Sent
 	if e.Outcome == UnfinishedQueued {
@@ -181,10 +181,10 @@ func (s *set) sent(e *Event, n uint64, response *hist.Histogram) {
 	s.held(e, n)
 }
 
-// held adds up who held connections: of all operations their own, the target from sent to
-// done and the generator until it had read the answer; of those that waited for a connection
-// that one, the target for as long as it served the operation before, and the generator from
-// then until it sent the one that waited.
+// held sums who used the connections. all has every operation: the target from sent to done,
+// the generator until it had read the answer. queued has operations that waited for a
+// connection: the target while it served the operation before, then the generator until it
+// sent the waiting one.
 func (s *set) held(e *Event, n uint64) {
 	s.all.Add(max(0, e.Read-e.Done), e.Done-e.Sent, n)
 	if e.Free > e.Due {
@@ -283,8 +283,8 @@ func clip(s string, n int) string {
 	return s[:n-1] + "…"
 }
 
-// merge adds all that o holds, and calls rest between the pieces of it. Classes seen first
-// keep their sample.
+// merge adds o to s and calls rest between the pieces of work. A class keeps its first
+// sample.
 func (s *set) merge(o *set, rest func()) {
 	add(&s.counts, &o.counts)
 	add(&s.warm, &o.warm)
@@ -311,7 +311,7 @@ func (s *set) merge(o *set, rest func()) {
 		if h == nil || h.Count() == 0 {
 			continue
 		}
-		if mine[i] == nil { // only a phase can be
+		if mine[i] == nil { // only a phase's histogram can be nil
 			mine[i] = s.phase(i - (len(mine) - len(s.phases)))
 		}
 		mine[i].Merge(h)
@@ -329,8 +329,8 @@ func (s *set) merge(o *set, rest func()) {
 	}
 }
 
-// mergeLive adds what an interval shows, the warm-up included, and calls rest as merge does.
-// Where nobody answers that is no response and service time.
+// mergeLive adds what an interval shows, including the warm-up, and calls rest as merge does.
+// A one-way driver has no response and service time.
 func (s *set) mergeLive(o *set, rest func()) {
 	add(&s.counts, &o.counts)
 	add(&s.counts, &o.warm)
@@ -356,7 +356,7 @@ func add(a, b *takt.Counts) {
 	a.Unfinished += b.Unfinished
 }
 
-// clamped is how many values were outside of the range of a histogram.
+// clamped is the number of values outside the range of a histogram.
 func (s *set) clamped() uint64 {
 	n := s.lost
 	for _, h := range s.histograms() {

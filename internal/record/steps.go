@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// StepLength is how exactly a journal knows when an operation was due that was still open.
+// StepLength is the resolution with which a journal records the due instants of open
+// operations.
 const StepLength = 10 * time.Millisecond
 
-// Steps counts operations by due, in steps of StepLength. The zero value is ready.
-// Operations come nearly in due order, so the map is touched once a step, not once an
-// operation.
+// Steps counts operations by due, in steps of StepLength. The zero value is ready. Operations
+// come nearly in due order, so the map is accessed once a step, not once an operation.
 type Steps struct {
 	at  int64 // step of the n operations that are not in all yet
 	n   uint64
@@ -50,11 +50,11 @@ func (s *Steps) merge(o *Steps) {
 	}
 }
 
-// open is how many operations of a step are open. Below 0: they ended after the tick that
-// knew which were taken, and the next tick will know them.
+// open is the number of open operations by step. A negative number means operations that
+// ended after a tick, but are counted as taken only in the next tick.
 type open map[int64]int64
 
-// update adds what was taken, and takes away what ended.
+// update adds taken operations and subtracts ended ones.
 func (o open) update(taken, ended *Steps) {
 	if o == nil || taken == nil {
 		return
@@ -75,14 +75,13 @@ func (o open) add(at, n int64) {
 	}
 }
 
-// Open is how many operations were open that were due about that instant.
+// Open is the number of open operations that were due about the instant Due.
 type Open struct {
 	Due time.Duration `json:"due"` // the middle of the step
 	N   uint64        `json:"n"`
 }
 
-// before is what was open of the operations that were due before the instant at, in due
-// order.
+// before is the open operations due before the instant at, in due order.
 func (o open) before(at time.Duration) []Open {
 	var list []Open
 	for step, n := range o {
