@@ -58,8 +58,8 @@ const (
 const notSent = -1
 
 // If the pacer is late by more than lookLate while operations end, it waits lookTime for a
-// worker to become free. Making a new worker takes 100 µs of CPU: after a machine froze for 5
-// ms, the pacer made a hundred workers and was later and later.
+// worker to become free. Making a worker takes 100 µs of CPU: without the wait, after a
+// machine froze for 5 ms, the pacer made a hundred workers and was later and later.
 const (
 	lookLate = 200 * time.Microsecond
 	lookTime = 20 * time.Microsecond
