@@ -2,17 +2,18 @@ package verdict
 
 import "time"
 
-// Held says who held the connections that operations had to wait for, in nanoseconds of all
-// connections together.
+// Held is the time for which the generator and the target used the connections that
+// operations waited for, in nanoseconds, summed over all connections.
 type Held struct{ Generator, Target float64 }
 
-// Add adds n operations, of each of which the two held the connection for so long.
+// Add adds n operations. Each waited while the generator and the target used its connection
+// for these times.
 func (h *Held) Add(generator, target time.Duration, n uint64) {
 	h.Generator += float64(generator) * float64(n)
 	h.Target += float64(target) * float64(n)
 }
 
-// Merge adds what o holds.
+// Merge adds o.
 func (h *Held) Merge(o Held) {
 	h.Generator += o.Generator
 	h.Target += o.Target
@@ -26,18 +27,17 @@ func (h Held) Share() float64 {
 	return 0
 }
 
-// mostHeld is the part that the generator may hold of connections that operations wait for.
-// Of two stations in a ring the slower one has nearly all that goes round: with 50
-// connections a generator has a quarter of them when it is busy for more than 90 % of its
-// time, as a loop may be.
+// mostHeld is the largest acceptable Share. Connections circulate between generator and
+// target, and the slower one has nearly all of them. With 50 connections a generator has a
+// quarter of them when it is busy for more than 90 % of its time, as a loop may be.
 const mostHeld = 0.25
 
-// shortRate is the part of the intended rate below which it was not achieved.
+// shortRate is the part of the intended rate that counts as achieved.
 const shortRate = 0.99
 
-// Bottleneck reports whether the generator is why a rate was not achieved: it held the
-// connections for more than a quarter of the time, or the rate would have been achieved without
-// its part. n connections make n ÷ (target + generator) operations a second, so without the
+// Bottleneck reports whether the generator is why a rate was not achieved: it used the
+// connections for more than a quarter of the time, or without its part the rate would have
+// been achieved. n connections make n ÷ (target + generator) operations a second. Without the
 // generator's part s of that time they make 1 ÷ (1 − s) times as many.
 func (h Held) Bottleneck(achieved, intended float64) bool {
 	s := h.Share()

@@ -7,22 +7,22 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// remedy is what to do about a generator that is the bottleneck.
+// remedy is the advice for a generator that is the bottleneck.
 const remedy = "lower the rate, free the CPU, or spread the run with --shard"
 
-// Operations is what the operations of a run say about their generator.
+// Operations is what a run's operations show about their generator.
 type Operations struct {
-	Response, Lag *hist.Histogram // of the response time and the schedule lag
-	Behind, Drops *Drops          // sent behind the generator's backlog; dropped
-	Unsent        uint64          // not sent in time although a connection was free
-	Held          Held            // the connections that operations waited for
+	Response, Lag *hist.Histogram // response time and schedule lag
+	Behind, Drops *Drops          // waits behind the generator's backlog; delays of dropped operations
+	Unsent        uint64          // operations not sent in time although a connection was free
+	Held          Held            // use of the connections that operations waited for
 	Clamped       uint64          // latencies outside the range of the histograms
-	Closed        bool            // a closed loop: nothing was intended
+	Closed        bool            // a closed loop, which has no intended rate
 	ReceiveOnly   bool            // nothing was sent
 }
 
-// Judge sets the verdict of r, whose counts, rates and errors are known, and adds the warnings
-// that follow.
+// Judge sets the verdict of r, whose counts, rates and errors are complete, and adds the
+// warnings.
 func (o *Operations) Judge(r *takt.Report) {
 	r.Verdict = takt.Valid
 	n := r.Counts
@@ -48,8 +48,8 @@ func (o *Operations) Judge(r *takt.Report) {
 
 func adds(c takt.Counts) bool { return c.Scheduled == c.OK+c.Failed+c.Dropped+c.Unfinished }
 
-// late judges operations that were sent, or dropped, later than the target and the bound on
-// connections allowed.
+// late judges operations that were sent or dropped later than the target and the connection
+// limit explain.
 func (o *Operations) late(r *takt.Report) {
 	l, due := Of(o.Response, o.Lag), r.Counts.Scheduled
 	if l.Bottleneck() {
@@ -67,15 +67,16 @@ func (o *Operations) late(r *takt.Report) {
 	}
 }
 
-// unsent: more than 1 % of what was due was not sent in time although a connection was free.
+// unsent: more than 1 % of due operations were not sent in time although a connection was
+// free.
 func (o *Operations) unsent(r *takt.Report) {
 	if due := r.Counts.Scheduled; float64(o.Unsent) > LateShare*float64(due) {
 		invalid(r, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; lower the rate or spread the run with --shard", o.Unsent, due)
 	}
 }
 
-// held: a rate that was not reached for want of connections is the generator's fault if the
-// generator held them.
+// held: if a rate was not achieved for lack of connections, and the generator used the
+// connections, the generator is the cause.
 func (o *Operations) held(r *takt.Report) {
 	if o.Held.Bottleneck(r.Rate.Achieved, *r.Rate.Intended) {
 		invalid(r, "generator_held", "the generator was the bottleneck: %.1f %% of the rate were achieved, and while operations waited for a connection the generator held the connections for %.0f %% of the time, with answers that it had not read and requests that it had not sent; "+remedy,
@@ -83,8 +84,8 @@ func (o *Operations) held(r *takt.Report) {
 	}
 }
 
-// limits: operations that the generator or its host could not even try say nothing of the
-// target, in a closed loop neither.
+// limits: operations that failed at a limit of the generator or its host say nothing about
+// the target, in a closed loop, too.
 func limits(r *takt.Report) {
 	l := OfLimits(r.Errors, r.Counts.Scheduled)
 	if l.Bottleneck() {
@@ -96,30 +97,30 @@ func limits(r *takt.Report) {
 }
 
 const (
-	busyMost      = 0.9  // of all cores, or of a loop's time, that the generator may use
-	busySome      = 0.33 // of all cores, while less than idleLeast are idle
+	busyMost      = 0.9  // largest part of all cores, or of a loop's time, that the generator may use
+	busySome      = 0.33 // largest part of all cores while less than idleLeast are idle
 	idleLeast     = 0.05
-	throttledMost = 0.1 // of the time that a quota may hold the generator back
-	starvedMost   = 0.5 // of the time that its threads together may wait for a core
+	throttledMost = 0.1 // largest part of the time for which a quota may throttle the generator
+	starvedMost   = 0.5 // largest wait for a core, of all threads together, as a part of the run's time
 )
 
-// Host is what the generator used of its host, as parts of all cores: 0.5 is half of the
-// machine.
+// Host is what the generator used of its host. CPU and Idle are parts of all cores: 0.5 is
+// half of the machine.
 type Host struct {
 	CPU, Idle                    float64
-	Ran, Waited, Throttled, Wall time.Duration // of its threads together; of its cgroup; of the run
-	Loops                        int           // of the loop mode; 0: another mode
-	Worked                       float64       // of the time, by the busiest loop
+	Ran, Waited, Throttled, Wall time.Duration // running and waiting for a core, all threads together; throttled, its cgroup; length of the run
+	Loops                        int           // number of loops; 0: another mode
+	Worked                       float64       // part of the time for which the busiest loop worked
 	Closed                       bool          // a closed loop
-	Told                         bool          // operations tell already whether the generator was slow
+	Told                         bool          // answers have stamps, so the operations show whether the generator was slow
 }
 
-// Judge makes r invalid if the rate was the generator's limit, and warns in a closed loop. With
-// a full pool a generator that gets no CPU looks like a slow target: every answer is read late,
-// and the wait for a connection looks like the bound's. So a rate that was not reached is the
-// generator's fault when it used nearly all of its cores, or a third of what others left while
-// the machine had nothing more to give. Where operations do not tell by themselves how long
-// their answers were not read, so it is when the generator did not get the cores that it wanted.
+// Judge makes r invalid if the generator limited the rate, and only warns in a closed loop.
+// With a full pool a generator without CPU looks like a slow target: it reads every answer
+// late, and operations wait for a connection. So a rate that was not achieved is the
+// generator's fault if it used nearly all cores, or a third of all cores while the machine
+// had no idle ones. Without stamps on answers it is also the generator's fault if it did not
+// get the cores that it wanted.
 func (h Host) Judge(r *takt.Report) {
 	if h.Worked > busyMost && r.Counts.Scheduled > 0 {
 		if !h.Closed {
@@ -147,7 +148,7 @@ func (h Host) Judge(r *takt.Report) {
 	}
 }
 
-// achieved is in per cent of the intended rate.
+// achieved is the rate in per cent of the intended rate.
 func achieved(r *takt.Report) float64 { return 100 * r.Rate.Achieved / *r.Rate.Intended }
 
 func invalid(r *takt.Report, code, format string, args ...any) {

@@ -2,8 +2,8 @@ package verdict
 
 import "github.com/taktload/takt/pkg/takt"
 
-// The classes of operations that failed because the generator or its host had no more of
-// something. The target had no part in them.
+// The classes of operations that failed because the generator or its host was at a limit. The
+// target is not the cause.
 const (
 	ClassFiles  = "too_many_files" // open files
 	ClassPorts  = "no_ports"       // local ports
@@ -11,18 +11,19 @@ const (
 )
 
 const (
-	limitShare   = 0.001 // of the operations may fail so …
-	limitAtLeast = 10    // … or fewer than this many
+	limitShare   = 0.001 // largest part of operations that may fail at a limit
+	limitAtLeast = 10    // fewer failures than this are always acceptable
 )
 
-// Limited is how often operations failed through a limit of the generator or its host.
+// Limited is how often operations failed at a limit of the generator or its host.
 type Limited struct {
 	Failed uint64
-	Share  float64 // of the operations scheduled, 0 to 1
-	Sample string  // of the class that failed most: the limit, its figure and the remedy
+	Share  float64 // part of the scheduled operations, 0 to 1
+	Sample string  // error of the most frequent class: the limit, its figure and the remedy
 }
 
-// OfLimits looks for such failures among the classes of a run, most frequent first.
+// OfLimits counts the failures at a limit in the classes of a run, which are sorted by
+// frequency.
 func OfLimits(classes []takt.ErrorClass, scheduled uint64) (l Limited) {
 	for _, c := range classes {
 		if !IsLimit(c.Class) {
@@ -37,8 +38,8 @@ func OfLimits(classes []takt.ErrorClass, scheduled uint64) (l Limited) {
 	return l
 }
 
-// Bottleneck reports whether the limit shaped the figures: at least 10 operations, and
-// more than 0.1 % of all, failed through it.
+// Bottleneck reports whether the limit shaped the figures: at least 10 operations, and more
+// than 0.1 % of all, failed at it.
 func (l Limited) Bottleneck() bool { return l.Failed >= limitAtLeast && l.Share > limitShare }
 
 // Retransmitted reports whether TCP sent so many segments again that latencies hold its
@@ -48,7 +49,7 @@ func Retransmitted(segments, sent uint64) bool {
 	return segments >= limitAtLeast && float64(segments) > limitShare*float64(sent)
 }
 
-// IsLimit reports whether the class is one of those.
+// IsLimit reports whether the class is one of a limit.
 func IsLimit(class string) bool {
 	switch class {
 	case ClassFiles, ClassPorts, ClassMemory:

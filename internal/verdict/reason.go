@@ -6,8 +6,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Reason says in a sentence why a run with these warnings is invalid. The warnings say it
-// with figures.
+// Reason says in a sentence why a run with these warnings is invalid. The warnings have the
+// figures.
 func Reason(warnings []takt.Warning) string {
 	const generator = "the generator, not the target, shaped these figures"
 	reason := generator
@@ -22,7 +22,7 @@ func Reason(warnings []takt.Warning) string {
 	return reason
 }
 
-// Headline is the first line on an invalid run.
+// Headline is the first line for an invalid run.
 func Headline(warnings []takt.Warning) string { return "INVALID RUN: " + Reason(warnings) + "." }
 
 // Sentence is Reason as a sentence of its own.

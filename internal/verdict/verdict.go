@@ -1,5 +1,5 @@
-// Package verdict has the rules by which a generator shapes its figures, for the runs of all
-// modes and protocols, and for one that was merged of shards.
+// Package verdict has the rules that decide whether the generator shaped the figures of a
+// run: for all modes and protocols, and for runs merged from shards.
 package verdict
 
 import (
@@ -8,28 +8,28 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// LateShare is the part of the operations that may be late.
+// LateShare is the largest part of operations that may be late.
 const LateShare = 0.01
 
 // The bounds, as docs/exit-codes.md explains them to users.
 const (
-	lateAtLeast  = 10 // operations may be late, or the share, whichever is more
+	lateAtLeast  = 10 // operations that may be late, if LateShare is less
 	lateFloor    = time.Millisecond
-	latePart     = 0.10 // of response p99, when that is above the floor
+	latePart     = 0.10 // part of response p99, if above the floor
 	warnLagFloor = 200 * time.Microsecond
 	warnLagPart  = 0.05
 )
 
-// Lateness is how late a generator was by its own fault.
+// Lateness is how late a generator sent through its own fault.
 type Lateness struct {
 	Bound    time.Duration // schedule lag from which an operation is late
-	Late     uint64        // operations
-	Share    float64       // of those sent, 0 to 1
+	Late     uint64        // number of late operations
+	Share    float64       // part of the sent operations, 0 to 1
 	Lag      time.Duration // p99 of the schedule lag
 	Response time.Duration // p99 of the response time
 }
 
-// Of is the lateness that these histograms show, of response time and schedule lag.
+// Of computes the lateness from histograms of the response time and schedule lag.
 func Of(response, lag *hist.Histogram) Lateness {
 	l := Lateness{Lag: lag.Quantile(0.99), Response: response.Quantile(0.99)}
 	l.Bound = max(lateFloor, time.Duration(latePart*float64(l.Response)))
@@ -43,7 +43,7 @@ func Of(response, lag *hist.Histogram) Lateness {
 // response p99).
 func (l Lateness) Bottleneck() bool { return l.Late >= lateAtLeast && l.Share > LateShare }
 
-// many reports whether n late operations of so many are more than 1 %, and at least 10.
+// many reports whether n late operations are at least 10 and more than 1 % of all.
 func many(n, of uint64) bool { return n >= lateAtLeast && float64(n) > LateShare*float64(of) }
 
 // Doubtful reports whether lag p99 is above max(200 µs, 5 % of response p99).
