@@ -8,8 +8,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// endHead is for the empty line. An interim answer has no body, and another head
-// follows.
+// endHead handles the empty line after a head. An interim answer has no body; another head
+// follows it.
 func (c *Codec) endHead() *fault {
 	if f := c.said.settle(); f != nil {
 		return f
@@ -21,12 +21,11 @@ func (c *Codec) endHead() *fault {
 	return nil
 }
 
-// settle applies what the headers mean together.
+// settle applies the headers' combined meaning.
 //
-// A Transfer-Encoding beside a Content-Length wins, as in net/http, and one in
-// an HTTP/1.0 answer is ignored, as there. Both are signs that somebody on the
-// way counts differently, so unlike there the connection is not used again (RFC
-// 9112, 6.1 and 6.3).
+// As in net/http, a Transfer-Encoding wins over a Content-Length, and in an HTTP/1.0 answer
+// it is ignored. Both are signs that a proxy may count differently. So, unlike net/http, the
+// connection is not reused (RFC 9112, 6.1 and 6.3).
 func (h *head) settle() *fault {
 	if h.old {
 		h.close = h.close || !h.keepAlive || h.codings > 0
@@ -40,8 +39,8 @@ func (h *head) settle() *fault {
 	return nil
 }
 
-// begin says what the final answer's head means to the result and the body. It is
-// all that depends on more than the head's bytes, so recall does not save it.
+// begin applies the final answer's head to the result and the body. It is all that depends on
+// more than the head's bytes, so recall must not skip it.
 func (c *Codec) begin(r *takt.Result) *fault {
 	r.Status = c.said.status
 	if r.Status == 101 {
@@ -75,7 +74,7 @@ func (c *Codec) startBody() *fault {
 	return nil
 }
 
-// readBody takes what there is of the c.left bytes before the phase next.
+// readBody reads up to c.left bytes of the body; next is the phase after it.
 func (c *Codec) readBody(in []byte, next phase, r *takt.Result) (int, *fault) {
 	n := int(min(int64(len(in)), c.left))
 	c.got += int64(n)
@@ -98,7 +97,7 @@ func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
 	return n, starved
 }
 
-// sample keeps the beginning of the body of an answer that failed or is to be checked.
+// sample keeps the beginning of a body that failed or is to be checked.
 func (c *Codec) sample(b []byte, r *takt.Result) {
 	limit := 0
 	switch {
@@ -108,7 +107,8 @@ func (c *Codec) sample(b []byte, r *takt.Result) {
 		limit = CheckBytes
 	}
 	if free := limit - len(r.Body); free > 0 {
-		// Doubled: append grows by a quarter, and so leaves four times what it gives.
+		// Grow by doubling: append grows by a quarter, and leaves garbage of four times the
+		// final size.
 		if b = b[:min(len(b), free)]; len(b) > cap(r.Body)-len(r.Body) {
 			r.Body = slices.Grow(r.Body, min(free, max(len(b), len(r.Body))))
 		}
@@ -150,7 +150,7 @@ func parseChunkSize(line []byte) (int64, bool) {
 	return parseHex(size)
 }
 
-// parseHex takes at most 16 digits, as net/http does, leading zeros included.
+// parseHex accepts at most 16 digits, as net/http does, leading zeros included.
 func parseHex(s []byte) (int64, bool) {
 	var n uint64
 	for _, b := range s {
@@ -182,8 +182,8 @@ func (c *Codec) readChunkEnd(in []byte) (int, *fault) {
 	return 2, nil
 }
 
-// readTrailer checks trailers and drops them. They are part of the chunked
-// framing, so a bare line feed is no line's end here either.
+// readTrailer checks and drops trailers. Trailers are part of the chunked framing, so a line
+// must end with CR LF here, too.
 func (c *Codec) readTrailer(in []byte) (int, *fault) {
 	line, n, f := c.headLine(in)
 	if f != nil {

@@ -1,6 +1,6 @@
-// Package http1 is the client's side of HTTP/1.1 (RFC 9112) without allocations:
-// requests are rendered once, answers are counted and not kept. It reads what
-// net/http reads, and the fuzz test lists where it is stricter and why.
+// Package http1 is the client side of HTTP/1.1 (RFC 9112) without allocations: requests are
+// rendered once, answers are counted and not kept. It accepts what net/http accepts; the fuzz
+// test lists where it is stricter and why.
 package http1
 
 import (
@@ -13,7 +13,7 @@ import (
 // SampleBytes is how much of a failed answer's body is kept in Result.Body.
 const SampleBytes = 256
 
-// CheckBytes is how much of a body Options.Check gets to see.
+// CheckBytes is how much of a body Options.Check receives.
 const CheckBytes = 64 << 10
 
 // MaxHead is the default of Options.MaxHead.
@@ -22,54 +22,53 @@ const MaxHead = 64 << 10
 // ClassBody is the failure class of an answer that Options.Check refused.
 const ClassBody = "body"
 
-// Requests makes the request of each operation. A *Rendered is one that sends the
-// same every time.
+// Requests makes the request of each operation. A *Rendered sends the same request every
+// time.
 type Requests interface {
-	// Append appends op's request to dst. head says that its answer has no body,
-	// last that its answer is the last on the connection. It is called by many
-	// connections at once.
+	// Append appends op's request to dst. head: its answer has no body. last: its answer is
+	// the last on the connection. Many connections call Append at once.
 	Append(dst []byte, op *takt.Op) (out []byte, head, last bool)
 }
 
-// Whole is implemented by Requests that exist before the run and need no copy.
+// Whole is implemented by Requests whose requests exist before the run, so they need no copy.
 type Whole interface {
-	// Whole is what Append would append; see takt.Rendered.
+	// Whole returns what Append would append; see takt.Rendered.
 	Whole(op *takt.Op) (request []byte, head, last bool)
 }
 
-// Options is what a Codec has to know besides the requests. The zero value is of use.
+// Options are the settings of a Codec. The zero value is usable.
 type Options struct {
-	MaxHead   int                     // bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
-	MaxFields int                     // header and trailer lines of an answer; 0: 256
-	MaxBody   int64                   // bytes of a body without its chunk framing; 0: no limit
-	Fail      func(status int) string // the failure class of a status, "" if it is none; called once an answer, when its head is complete; nil: none is
-	Check     func(body []byte) error // refuses an answer that did not fail by its first CheckBytes; nil: all are right
+	MaxHead   int                     // largest size in bytes of an answer's status lines, headers and trailers, interim answers included; 0: 64 KiB
+	MaxFields int                     // largest number of header and trailer lines of an answer; 0: 256
+	MaxBody   int64                   // largest size in bytes of a body without its chunk framing; 0: no limit
+	Fail      func(status int) string // failure class of a status, "" for success; called once an answer, when its head is complete; nil: no status fails
+	Check     func(body []byte) error // checks the first CheckBytes of an answer that did not fail; nil: no check
 	Sample    int                     // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
 }
 
 // Codec is a takt.Codec for one connection. It is not safe for concurrent use.
 //
-// Parse takes whole lines of a head, and of a body whatever there is: the
-// caller's buffer has to hold a line (at most MaxHead bytes), not an answer. All
-// calls for one answer get the same Result; Parse adds to its BytesReceived and Body.
+// Parse needs whole lines of a head, but any part of a body: the caller's buffer must have
+// room for a line (at most MaxHead bytes), not an answer. All calls for one answer get the
+// same Result; Parse adds to its BytesReceived and Body.
 //
-// Parse never reads past the end of an answer. What it leaves in the buffer
-// after Done answers no request, and the caller should treat the connection as
-// broken. An answer that is complete when eof is set is the connection's Last.
+// Parse never reads past the end of an answer. Bytes that it leaves after Done answer no
+// request; the caller should close the connection. An answer that is complete when eof is set
+// is the connection's Last.
 type Codec struct {
 	requests   Requests
-	whole      Whole // requests; nil: they have to be appended
+	whole      Whole // requests as Whole; nil: call Append
 	opt        Options
-	head, last bool // of the request that is being answered, as Requests.Append said
+	head, last bool // results of Requests.Append for the current request
 	answer
-	known known // outlives answers and connections
-	body  int64 // bytes of the last answer's body
+	known known // last head; kept across answers and connections
+	body  int64 // size of the last answer's body
 }
 
 // BodyBytes is the length of the last answer's body, without its framing.
 func (c *Codec) BodyBytes() int64 { return c.body }
 
-// answer is what is known of a half-read answer.
+// answer is the state of a partly read answer.
 type answer struct {
 	phase      phase
 	said       head
@@ -77,8 +76,8 @@ type answer struct {
 	fieldsLeft int    // lines until MaxFields
 	bodyLeft   int64  // bytes until MaxBody
 	got        int64  // bytes of the body
-	left       int64  // bytes of the body or chunk that are still to come
-	class      string // what Options.Fail said
+	left       int64  // bytes still missing of the body or chunk
+	class      string // result of Options.Fail
 }
 
 type phase uint8
@@ -86,9 +85,9 @@ type phase uint8
 const (
 	atStatus phase = iota
 	atField
-	atBody // behind a final answer's head
-	inBody // as long as Content-Length says
-	inRest // until the connection ends
+	atBody // after a final answer's head
+	inBody // body with a Content-Length
+	inRest // body that ends with the connection
 	atChunk
 	inChunk
 	atChunkEnd
@@ -96,7 +95,7 @@ const (
 	complete
 )
 
-// NewCodec returns a Codec that sends requests. One that never sends may have nil.
+// NewCodec returns a Codec that sends requests; nil for a Codec that never sends.
 func NewCodec(requests Requests, opt Options) *Codec {
 	opt.MaxHead = cmp.Or(opt.MaxHead, MaxHead)
 	opt.MaxFields = cmp.Or(opt.MaxFields, 256)
@@ -122,8 +121,8 @@ func (c *Codec) Request(op *takt.Op) (request []byte) {
 	return request
 }
 
-// Reset forgets a half-read answer. What Append said of the request stays known,
-// so that a connection can be made after the request.
+// Reset discards a partly read answer. It keeps head and last of the request, so the
+// connection may be made after Append.
 func (c *Codec) Reset() {
 	c.answer = answer{headLeft: c.opt.MaxHead, fieldsLeft: c.opt.MaxFields, bodyLeft: c.opt.MaxBody}
 }
@@ -154,7 +153,7 @@ func (c *Codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progre
 	return n, c.finish(f, eof, r)
 }
 
-// step goes on by one stretch of the body, or one line of its framing.
+// step reads one stretch of the body, or one line of its framing.
 func (c *Codec) step(in []byte, r *takt.Result) (int, *fault) {
 	switch c.phase {
 	case inBody:
@@ -172,7 +171,7 @@ func (c *Codec) step(in []byte, r *takt.Result) (int, *fault) {
 	}
 }
 
-// end says what the end of the connection means to an answer that wants more.
+// end handles the end of the connection before a complete answer.
 func (c *Codec) end(unread int) *fault {
 	switch {
 	case c.phase == inRest:
@@ -201,7 +200,7 @@ func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
 	return takt.Done
 }
 
-// check holds the body against Options.Check and leaves what a failure shows.
+// check applies Options.Check to the body, and keeps only SampleBytes of a failure.
 func (c *Codec) check(r *takt.Result) {
 	if err := c.opt.Check(r.Body); err != nil {
 		r.Class, r.Err = ClassBody, err

@@ -1,20 +1,20 @@
 package http1
 
-// Classes of answers that are no HTTP, as Result.Class has them.
+// Classes of answers that are not valid HTTP, for Result.Class.
 const (
 	ClassClosed    = "closed"    // the connection ended before the first byte of an answer
-	ClassTruncated = "truncated" // it ended in the middle of one
-	ClassMalformed = "malformed" // what came is not what RFC 9112 allows
-	ClassTooLarge  = "too_large" // a limit of Options was reached
+	ClassTruncated = "truncated" // the connection ended within an answer
+	ClassMalformed = "malformed" // the answer violates RFC 9112
+	ClassTooLarge  = "too_large" // the answer exceeds a limit of Options
 )
 
-// fault is an error that knows its class. All faults are made once, below, so
-// that a server that fails 100 000 times a second costs no allocation either.
+// fault is an error with a class. All faults are made once, below: a server that fails
+// 100 000 times a second costs no allocation either.
 type fault struct{ class, text string }
 
 func (f *fault) Error() string { return f.text }
 
-// starved is no failure: the step wants bytes that have not come yet.
+// starved is not a failure: the step needs more bytes.
 var starved = &fault{}
 
 var (
@@ -22,7 +22,7 @@ var (
 	errTruncated = &fault{ClassTruncated, "connection closed in the middle of a response"}
 	errNotHTTP   = &fault{ClassMalformed, "not an HTTP/1.0 or HTTP/1.1 response"}
 	errStatus    = &fault{ClassMalformed, "malformed status line"}
-	// ErrSwitched is for clients that do not parse with this package, too.
+	// ErrSwitched is exported for clients that do not parse with this package.
 	ErrSwitched   = &fault{ClassMalformed, "server switched to another protocol (101)"}
 	errNoColon    = &fault{ClassMalformed, "header line without a colon"}
 	errName       = &fault{ClassMalformed, "invalid header name"}

@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// head is what a status line and its headers say of the connection and the body.
+// head is what a status line and headers say about the connection and body.
 type head struct {
 	status    int
 	old       bool  // HTTP/1.0
 	close     bool  // the connection ends with this answer
 	keepAlive bool  // Connection: keep-alive, which HTTP/1.0 needs
 	length    int64 // Content-Length; -1: not given
-	codings   int   // how many Transfer-Encoding lines there were
-	chunked   bool  // the last of them said so
+	codings   int   // number of Transfer-Encoding lines
+	chunked   bool  // the last Transfer-Encoding is chunked
 }
 
 const protocol = "HTTP/1."
 
-// readHead goes on to the end of the final answer's head.
+// readHead reads on to the end of the final answer's head.
 func (c *Codec) readHead(in []byte) (n int, f *fault) {
 	fresh := c.headLeft == c.opt.MaxHead
 	if fresh && c.recall(in) {
@@ -39,8 +39,8 @@ func (c *Codec) readHead(in []byte) (n int, f *fault) {
 	return n, f
 }
 
-// readStatus does not wait for a line's end to see that it is no HTTP: a TLS
-// alert or an SSH greeting would otherwise end as a timeout.
+// readStatus does not wait for a line's end to refuse other protocols: a TLS alert or an SSH
+// greeting would otherwise end as a timeout.
 func (c *Codec) readStatus(in []byte) (int, *fault) {
 	k := min(len(in), len(protocol))
 	if string(in[:k]) != protocol[:k] {
@@ -55,7 +55,7 @@ func (c *Codec) readStatus(in []byte) (int, *fault) {
 	return n, f
 }
 
-// parseStatus takes the version, three digits and, unread, a reason.
+// parseStatus reads the version and three digits, and ignores the reason.
 func parseStatus(line []byte) (head, *fault) {
 	if len(line) < len("HTTP/1.1 200") || line[8] != ' ' {
 		return head{}, errStatus
@@ -89,8 +89,8 @@ func (c *Codec) readField(in []byte) (int, *fault) {
 	return n, c.said.note(name, value)
 }
 
-// headLine cuts a line of a head or trailer, which may end with a bare line feed
-// (RFC 9112, 2.2), and counts its bytes.
+// headLine cuts off a line of a head or trailer, which may end with a bare line feed (RFC
+// 9112, 2.2), and counts its bytes.
 func (c *Codec) headLine(in []byte) (line []byte, n int, f *fault) {
 	n, f = cutLine(in, c.headLeft, errLongHead)
 	if f != nil {
@@ -104,8 +104,8 @@ func (c *Codec) headLine(in []byte) (line []byte, n int, f *fault) {
 	return line, n, nil
 }
 
-// cutLine finds the first line's length with its line feed. Longer than limit
-// is long, whether the line feed has come or not.
+// cutLine returns the first line's length, line feed included. A line longer than limit fails
+// with long, even without its line feed.
 func cutLine(in []byte, limit int, long *fault) (int, *fault) {
 	if i := bytes.IndexByte(in[:min(len(in), limit)], '\n'); i >= 0 {
 		return i + 1, nil
@@ -138,7 +138,7 @@ func (c *Codec) splitField(line []byte) (name, value []byte, f *fault) {
 	return line[:i], value, nil
 }
 
-// note keeps what the three headers say that matter here.
+// note evaluates the three headers that matter here.
 func (h *head) note(name, value []byte) *fault {
 	switch {
 	case equalFold(name, "connection"):
@@ -165,7 +165,7 @@ func (h *head) noteLength(value []byte) *fault {
 	return nil
 }
 
-// parseDecimal takes digits only, and no more than an int64 holds.
+// parseDecimal accepts only digits, and no more than an int64 holds.
 func parseDecimal(s []byte) (n int64, ok bool) {
 	for _, b := range s {
 		d := int64(b) - '0'

@@ -11,8 +11,8 @@ const (
 	tokenHigh uint64 = (1<<26-1)<<('A'-64) | (1<<26-1)<<('a'-64) | 1<<('^'-64) | 1<<('_'-64) | 1<<('`'-64) | 1<<('|'-64) | 1<<('~'-64)
 )
 
-// tokenEnd returns the length of the token that s begins with. It is generic, as
-// its neighbours are, over what requests and responses hold.
+// tokenEnd returns the length of the token at the start of s. It is generic: requests are
+// strings, answers bytes.
 func tokenEnd[T string | []byte](s T) int {
 	for i := range len(s) {
 		b := s[i]
@@ -25,8 +25,8 @@ func tokenEnd[T string | []byte](s T) int {
 
 func isToken(s string) bool { return s != "" && tokenEnd(s) == len(s) }
 
-// isValue says that s has no control character but the tab. Bytes from 0x80 on
-// are opaque (RFC 9110, 5.5).
+// isValue reports whether s has no control character except tabs. Bytes from 0x80 on are
+// opaque (RFC 9110, 5.5).
 func isValue[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if b := s[i]; b < ' ' && b != '\t' || b == 0x7f {
@@ -36,14 +36,14 @@ func isValue[T string | []byte](s T) bool {
 	return true
 }
 
-// cleanValue is isValue eight bytes at a time. Values are three quarters of a
-// head's bytes.
+// cleanValue is isValue for eight bytes at a time: values are three quarters of a head's
+// bytes.
 func cleanValue(s []byte) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for ; len(s) >= 8; s = s[8:] {
 		x := binary.LittleEndian.Uint64(s)
 		del := x ^ 0x7f*ones // a byte of zero where s has 0x7f
-		// A borrow can raise a false alarm, so isValue has the last word.
+		// A borrow can raise a false alarm, so isValue decides.
 		if ((x-' '*ones)&^x|(del-ones)&^del)&tops != 0 && !isValue(s[:8]) {
 			return false
 		}
@@ -51,9 +51,9 @@ func cleanValue(s []byte) bool {
 	return isValue(s)
 }
 
-// equalFold compares with a lower-case word of letters and hyphens. Unlike
-// bytes.EqualFold it does not take U+212A for a k. s has no control characters:
-// 0x0d would pass for a hyphen.
+// equalFold compares s with a lower-case word of letters and hyphens. Unlike bytes.EqualFold
+// it does not accept U+212A as a k. s must have no control characters: 0x0d would equal a
+// hyphen.
 func equalFold[T string | []byte](s T, lower string) bool {
 	if len(s) != len(lower) {
 		return false

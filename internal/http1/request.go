@@ -12,8 +12,8 @@ import (
 // Field is one header line of a request, in the spelling in which it is sent.
 type Field struct{ Name, Value string }
 
-// Request is what is rendered once and then sent as bytes any number of times.
-// Nothing is added that is not said here: no User-Agent, no Accept-Encoding.
+// Request is rendered once and then sent as bytes any number of times. Only these fields are
+// sent: no User-Agent, no Accept-Encoding.
 type Request struct {
 	Method string  // a token; not CONNECT, whose answer is a tunnel
 	Target string  // "/path?query", "http://host/path" through a proxy, or "*"
@@ -23,15 +23,15 @@ type Request struct {
 	Close  bool    // one request a connection: adds Connection: close
 }
 
-// Rendered is a request as it goes over the wire, with what has to be known of
-// it to read the answer. Codecs only read it, so one can serve all connections.
+// Rendered is the bytes of a request and what is needed to read its answer. Codecs only read
+// it, so all connections can share one.
 type Rendered struct {
 	Bytes []byte
 	Head  bool // the method is HEAD: the answer has no body
 	Close bool // the request says Connection: close: the answer is the last
 }
 
-// Render checks q and makes its bytes.
+// Render checks q and renders its bytes.
 func (q *Request) Render() (*Rendered, error) {
 	b, err := q.AppendTo(nil)
 	if err != nil {
@@ -40,16 +40,16 @@ func (q *Request) Render() (*Rendered, error) {
 	return &Rendered{Bytes: b, Head: q.Method == "HEAD", Close: q.Close || q.SaysClose()}, nil
 }
 
-// Append implements Requests: every operation sends the same.
+// Append implements Requests: every operation sends the same request.
 func (q *Rendered) Append(dst []byte, _ *takt.Op) (out []byte, head, last bool) {
 	return append(dst, q.Bytes...), q.Head, q.Close
 }
 
-// Whole implements the interface of that name.
+// Whole implements the interface Whole.
 func (q *Rendered) Whole(*takt.Op) (request []byte, head, last bool) { return q.Bytes, q.Head, q.Close }
 
-// AppendTo appends q's bytes to dst. A request that would be read differently
-// from how it was meant is refused, and dst returned as it was.
+// AppendTo appends q's bytes to dst. It refuses a request that a server would read
+// differently, and then returns dst unchanged.
 func (q *Request) AppendTo(dst []byte) ([]byte, error) {
 	if err := q.check(); err != nil {
 		return dst, err
@@ -72,8 +72,8 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, name+": "+value+"\r\n"...)
 }
 
-// ExpectsBody reports whether servers want to know the length of a body that is
-// empty: without it they answer a POST with 411.
+// ExpectsBody reports whether an empty body needs a Content-Length: without it servers answer
+// a POST with 411.
 func ExpectsBody(method string) bool {
 	return method == "POST" || method == "PUT" || method == "PATCH"
 }
@@ -138,7 +138,7 @@ func CheckField(f Field) error {
 	return nil
 }
 
-// badName shows the name as far as it is one: a secret may follow.
+// badName shows only the valid part of the name: a secret may follow.
 func badName(name string) error {
 	for i := range len(name) {
 		if !isToken(name[i : i+1]) {
@@ -148,7 +148,7 @@ func badName(name string) error {
 	return errors.New("a header name is not a token: it is empty")
 }
 
-// isVisible says that s is ASCII without spaces and control characters.
+// isVisible reports whether s is ASCII without spaces and control characters.
 func isVisible(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f {
