@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listener takes l's socket over and closes l: its connections are for Accept now.
+// Listener takes over l's socket and closes l. Its connections are for Accept.
 func Listener(l *net.TCPListener) (fd int, err error) {
 	if fd, err = duplicate(l); err != nil {
 		return -1, err
@@ -22,7 +22,7 @@ func Listener(l *net.TCPListener) (fd int, err error) {
 	return fd, nil
 }
 
-// Accept takes a connection that waits at the listener.
+// Accept accepts a connection that waits at the listener.
 func Accept(listener int) (fd int, errno syscall.Errno) {
 	for {
 		r, _, e := syscall.RawSyscall6(unix.SYS_ACCEPT4, uintptr(listener), 0, 0, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0, 0)
@@ -32,7 +32,7 @@ func Accept(listener int) (fd int, errno syscall.Errno) {
 		if e != 0 {
 			return -1, e
 		}
-		// Fails only on a connection that is gone already, which shows when it is read.
+		// Fails only on a closed connection, which the next read finds.
 		_ = unix.SetsockoptInt(int(r), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 		return int(r), 0
 	}

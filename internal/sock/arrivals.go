@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// Arrivals notes when the bytes that a connection reads came to its host.
+// Arrivals notes when the bytes that a connection reads came to this host.
 type Arrivals struct {
 	made time.Time
-	wall Wall         // since made
-	at   atomic.Int64 // of the last bytes, ns since made; 0: none came
-	off  atomic.Int64 // how far that may be off, ns
+	wall Wall         // clock that starts at made
+	at   atomic.Int64 // arrival of the last bytes in ns since made; 0: no bytes came
+	off  atomic.Int64 // largest error of at in ns
 }
 
-// Begin sets the clock, which shows the instant now.
+// Begin sets the start of the clock to now.
 func (a *Arrivals) Begin(c Clock, now time.Time) {
 	a.made = now
 	a.wall = NewWall(c, now)
 }
 
-// Note notes when the n bytes of a read came, by their stamp. The end of a stream has no stamp.
+// Note notes the arrival of the n bytes of a read from their stamp. The end of a stream has
+// no stamp.
 func (a *Arrivals) Note(n int, stamp int64) {
 	at, _ := a.wall.Look()
 	if n > 0 {
@@ -29,7 +30,8 @@ func (a *Arrivals) Note(n int, stamp int64) {
 	a.at.Store(int64(at))
 }
 
-// Arrived is when the last bytes came, and how far that may be off; the zero time: none came.
+// Arrived is the arrival of the last bytes and its largest error; the zero time: no bytes
+// came.
 func (a *Arrivals) Arrived() (at time.Time, off time.Duration) {
 	if d := a.at.Load(); d > 0 {
 		return a.made.Add(time.Duration(d)), time.Duration(a.off.Load())

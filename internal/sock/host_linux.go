@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// host is this machine, as one thread uses it.
+// host is this machine as the System of one thread.
 type host struct {
 	HostClock
 	*Poller
 	receiver Receiver
 }
 
-// NewHost gives a thread this machine.
+// NewHost is a System on this machine for one thread.
 func NewHost() (System, error) {
 	p, err := NewPoller()
 	if err != nil {

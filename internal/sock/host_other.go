@@ -4,5 +4,5 @@ package sock
 
 import "errors"
 
-// NewHost is not to be had here.
+// NewHost is not supported here.
 func NewHost() (System, error) { return nil, errors.ErrUnsupported }

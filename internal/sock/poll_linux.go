@@ -9,18 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakeToken is the poller's own, of what Wake writes to.
+// wakeToken is the token of the poller's own descriptor, to which Wake writes.
 const wakeToken = -1
 
-// Poller waits for many sockets. Only Wake may be called by another thread than
-// the one that waits.
+// Poller waits for many sockets. Other threads may call only Wake.
 type Poller struct {
-	epoll, wake, timer int // timer: -1 where the kernel waits for nanoseconds itself
+	epoll, wake, timer int // timer: -1 if the kernel waits with nanosecond precision
 	events             [128]unix.EpollEvent
 }
 
-// NewPoller makes one. Kernels before 5.11 round epoll's wait up to milliseconds;
-// there a timer descriptor stands in.
+// NewPoller makes a Poller. Kernels before 5.11 round epoll's wait up to milliseconds, so the
+// Poller then uses a timer descriptor.
 func NewPoller() (*Poller, error) { return newPoller(hasPwait2()) }
 
 func newPoller(nanoseconds bool) (*Poller, error) {
@@ -49,8 +48,8 @@ func newPoller(nanoseconds bool) (*Poller, error) {
 	return p, nil
 }
 
-// hasPwait2 asks the kernel with a descriptor that is none: a kernel that knows the
-// call says EBADF, one that does not, or a filter, something else.
+// hasPwait2 calls epoll_pwait2 with an invalid descriptor. A kernel that knows the call
+// returns EBADF; one that does not, or a filter, returns another error.
 func hasPwait2() bool {
 	var ev unix.EpollEvent
 	var ts unix.Timespec
@@ -58,7 +57,7 @@ func hasPwait2() bool {
 	return e == unix.EBADF
 }
 
-// Close gives up the poller, but not the sockets.
+// Close closes the poller, but not the sockets.
 func (p *Poller) Close() {
 	for _, fd := range []int{p.epoll, p.wake, p.timer} {
 		if fd >= 0 {
@@ -73,24 +72,23 @@ func (p *Poller) control(op, fd int, token int32, events uint32) error {
 
 const readable = unix.EPOLLIN | unix.EPOLLRDHUP
 
-// Add watches fd, for reading always and for writing if asked. Closing a socket
-// ends it.
+// Add watches fd for reading, and for writing if write. Closing a socket removes it.
 func (p *Poller) Add(fd int, token int32, write bool) error {
 	return p.control(unix.EPOLL_CTL_ADD, fd, token, interest(write))
 }
 
-// Watch changes whether room for writing is of interest.
+// Watch changes whether fd is watched for writing.
 func (p *Poller) Watch(fd int, token int32, write bool) error {
 	return p.control(unix.EPOLL_CTL_MOD, fd, token, interest(write))
 }
 
-// Mute stops watching fd for reading, until Watch; for room still if write. Of a
-// socket that has come to its end there would be no end of events otherwise.
+// Mute stops watching fd for reading until Watch; write: still for writing. Without Mute a
+// socket at its end would cause events for ever.
 func (p *Poller) Mute(fd int, token int32, write bool) error {
 	return p.control(unix.EPOLL_CTL_MOD, fd, token, interest(write)&^readable)
 }
 
-// Remove undoes Add. It cannot fail for what was added.
+// Remove undoes Add. It cannot fail for an added socket.
 func (p *Poller) Remove(fd int) { _ = p.control(unix.EPOLL_CTL_DEL, fd, 0, 0) }
 
 func interest(write bool) uint32 {
@@ -103,11 +101,11 @@ func interest(write bool) uint32 {
 // Wake ends a wait, now or the next one.
 func (p *Poller) Wake() {
 	one := [8]byte{1}
-	_, _ = unix.Write(p.wake, one[:]) // fails only when it has been woken 2⁶⁴ times
+	_, _ = unix.Write(p.wake, one[:]) // fails only after 2⁶⁴ wakes
 }
 
-// Wait waits up to d, 0 for not at all, and fills events. It may return early with
-// none: the runtime's preemption signal interrupts it.
+// Wait waits up to d, 0 for not at all, and fills events. It may return early with no events:
+// the runtime's preemption signal interrupts it.
 func (p *Poller) Wait(d time.Duration, events []Event) (n int) {
 	d = min(max(0, d), MaxWait)
 	limit := min(len(events), len(p.events))
@@ -130,7 +128,7 @@ func (p *Poller) Wait(d time.Duration, events []Event) (n int) {
 	return p.take(int(got), events)
 }
 
-// take keeps what is not the poller's own.
+// take copies the events of sockets and handles the poller's own.
 func (p *Poller) take(got int, events []Event) (n int) {
 	for _, ev := range p.events[:got] {
 		if ev.Fd == wakeToken {
@@ -147,7 +145,7 @@ func (p *Poller) take(got int, events []Event) (n int) {
 	return n
 }
 
-// drain makes the descriptors of Wake and the timer quiet again.
+// drain resets the descriptors of Wake and the timer.
 func (p *Poller) drain() {
 	var b [8]byte
 	_, _ = unix.Read(p.wake, b[:])
@@ -158,5 +156,5 @@ func (p *Poller) drain() {
 
 func (p *Poller) arm(d time.Duration) {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
-	_ = unix.TimerfdSettime(p.timer, 0, &spec, nil) // cannot fail with a time that is above 0
+	_ = unix.TimerfdSettime(p.timer, 0, &spec, nil) // cannot fail with a time above 0
 }

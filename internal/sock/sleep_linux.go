@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unslack makes the sleeps of the calling thread as exact as its timers: the
-// kernel may add 50 µs to each of an ordinary thread.
+// Unslack makes the sleeps of the calling thread as exact as its timers. By default the
+// kernel may add 50 µs to each sleep.
 func Unslack() { _, _, _ = syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, 1, 0) }
 
 // Sleep sleeps for d, or less: the runtime's preemption signal interrupts it.

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Available reports whether this system has what the package needs.
+// Available reports whether the package works on this system.
 const Available = true
 
-// Connect begins a connection to addr and returns its socket. That it stands shows
-// in an Event with Write, and whether it does in Failure.
+// Connect begins a connection to addr and returns its socket. An Event with Write ends the
+// attempt; Failure returns its result.
 func Connect(addr netip.AddrPort) (fd int, err error) {
 	family, sa := sockaddr(addr)
 	fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
@@ -36,8 +36,8 @@ func Connect(addr netip.AddrPort) (fd int, err error) {
 	return fd, nil
 }
 
-// plainPath takes a socket on the loopback away from BBR, which paces and models a path
-// that is not there: 3 % of a request's CPU. Where there is no reno nothing changes.
+// plainPath makes a loopback socket use reno instead of BBR, which paces for a network path
+// that does not exist: 3 % of a request's CPU. Without reno nothing changes.
 func plainPath(fd int) {
 	_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno")
 }
@@ -49,8 +49,7 @@ func sockaddr(addr netip.AddrPort) (family int, sa unix.Sockaddr) {
 	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(addr.Port()), Addr: addr.Addr().As16()}
 }
 
-// Failure is why the connection that began with Connect did not come to stand, nil
-// when it does.
+// Failure is why the connection of Connect failed; nil if it is established.
 func Failure(fd int) error {
 	n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && n != 0 {
@@ -62,8 +61,8 @@ func Failure(fd int) error {
 	return nil
 }
 
-// RTT is the least round trip that the kernel has measured on fd; 0: it does not say. The
-// handshake is the first, so it does not depend on how fast anybody answers.
+// RTT is the shortest round trip that the kernel measured on fd; 0: unknown. The handshake
+// counts, so a slow target does not affect RTT.
 func RTT(fd int) time.Duration {
 	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil || info.Min_rtt == ^uint32(0) {
@@ -72,19 +71,19 @@ func RTT(fd int) time.Duration {
 	return time.Duration(info.Min_rtt) * time.Microsecond
 }
 
-// PathRTT is RTT of a connection.
+// PathRTT is the RTT of a connection.
 func PathRTT(c syscall.Conn) (rtt time.Duration) {
 	if raw, err := c.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { rtt = RTT(int(fd)) }) // a closed one has none
+		_ = raw.Control(func(fd uintptr) { rtt = RTT(int(fd)) }) // a closed connection has no RTT
 	}
 	return rtt
 }
 
-// Close closes the socket. What it says comes too late for anybody.
+// Close closes the socket. Its error is of no use any more.
 func Close(fd int) { _ = unix.Close(fd) }
 
-// Send sends what there is room for. sendto is 2.6 % cheaper than write in a loop
-// of both. A broken connection gives EPIPE and no signal.
+// Send sends what the socket has room for. sendto is 2.6 % cheaper than write. A broken
+// connection returns EPIPE without a signal.
 func Send(fd int, b []byte) (n int, errno syscall.Errno) {
 	for {
 		r, _, e := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
@@ -97,7 +96,7 @@ func Send(fd int, b []byte) (n int, errno syscall.Errno) {
 	}
 }
 
-// Receive reads what is there; 0 bytes without an error are the end.
+// Receive reads the bytes that are here; 0 bytes without an error mean the end.
 func Receive(fd int, b []byte) (n int, errno syscall.Errno) {
 	return receive(fd, b, unix.MSG_DONTWAIT)
 }
@@ -114,12 +113,12 @@ func receive(fd int, b []byte, flags uintptr) (n int, errno syscall.Errno) {
 	}
 }
 
-// Peek is Receive that leaves the bytes in the socket.
+// Peek is Receive, but leaves the bytes in the socket.
 func Peek(fd int, b []byte) (n int, errno syscall.Errno) {
 	return receive(fd, b, unix.MSG_DONTWAIT|unix.MSG_PEEK)
 }
 
-// Duplicate gives c's connection a descriptor of its own, so that c can be closed.
+// Duplicate makes a second descriptor of c's connection, so that c can be closed.
 func Duplicate(c *net.TCPConn) (fd int, err error) { return duplicate(c) }
 
 func duplicate(c syscall.Conn) (fd int, err error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Available reports whether this system has what the package needs.
+// Available reports whether the package works on this system.
 const Available = false
 
 // Quiet is c.

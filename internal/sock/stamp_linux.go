@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stamp makes the kernel note when bytes arrive on fd, for a Receiver.
+// Stamp makes the kernel stamp bytes that arrive on fd, for a Receiver.
 func Stamp(fd int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 }
@@ -20,13 +20,13 @@ type Receiver struct {
 	control [64]byte // a cmsghdr of 16 bytes and a timespec of 16
 }
 
-// Receive reads what is there and tells when the last of it arrived, in the wall
-// clock's nanoseconds since 1970; 0: the kernel does not say.
+// Receive reads the bytes that are here. stamp is when the last byte arrived, in nanoseconds
+// of the wall clock since 1970; 0: unknown.
 func (r *Receiver) Receive(fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
 	return r.receive(syscall.RawSyscall, fd, b)
 }
 
-// receive makes the system call so.
+// receive is Receive with the given system call function.
 func (r *Receiver) receive(call func(trap, a1, a2, a3 uintptr) (uintptr, uintptr, syscall.Errno), fd int, b []byte) (n int, stamp int64, errno syscall.Errno) {
 	r.iov.Base = unsafe.SliceData(b)
 	r.iov.SetLen(len(b))
@@ -56,9 +56,8 @@ func (r *Receiver) stamp() int64 {
 	return pretend(ts.Nano())
 }
 
-// Offset is what the clock showed at start, in nanoseconds, by the clock that
-// time.Since reads. Of five readings the tightest pair counts: a preemption between
-// the two clocks would shift every instant.
+// Offset is the reading of clock at start, in nanoseconds. Of five pairs of readings the
+// tightest counts: a preemption between the two clocks would shift every instant.
 func Offset(start time.Time, clock int32) (offset int64) {
 	tightest := time.Duration(1<<63 - 1)
 	for range 5 {

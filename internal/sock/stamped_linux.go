@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stamped is c, whose reads note when the bytes came to this host: how long they then lay
-// in the socket, because nothing here had time to read them, is not the other side's time.
-// Arrived tells the instant. What is no TCP socket, or gets no stamps, is given back as it
-// is.
+// Stamped is c with reads that note when the bytes came to this host; Arrived returns that
+// instant. The other side is not to blame for bytes that lie in the socket because nothing
+// here had time to read them. Stamped returns c if c is not a TCP connection or has no
+// stamps.
 func Stamped(c net.Conn) net.Conn {
 	t, ok := c.(*net.TCPConn)
 	if !ok {
@@ -32,22 +32,22 @@ func Stamped(c net.Conn) net.Conn {
 	return s
 }
 
-// syscaller is syscall.Syscall, or RawSyscall, of which Go's scheduler knows nothing.
+// syscaller is syscall.Syscall, or RawSyscall, which the Go scheduler does not notice.
 type syscaller func(trap, a1, a2, a3 uintptr) (r1, r2 uintptr, errno syscall.Errno)
 
 type stamped struct {
 	*net.TCPConn
 	raw    syscall.RawConn
 	call   syscaller
-	try    func(fd uintptr) bool // reads, and reports false if it would have had to wait
-	now    func(fd uintptr) bool // the same, and never waits
-	stamps bool                  // the kernel makes them
+	try    func(fd uintptr) bool // reads, and reports false if it would have to wait
+	now    func(fd uintptr) bool // try once, without waiting
+	stamps bool                  // the kernel stamps received bytes
 	Arrivals
 
-	mu       sync.Mutex // of one reader at a time
+	mu       sync.Mutex // held by one reader at a time
 	receiver Receiver
 	in       []byte
-	n        int // bytes of the last call …
+	n        int // bytes read by the last call
 	stamp    int64
 	errno    syscall.Errno
 }
@@ -55,9 +55,9 @@ type stamped struct {
 func newStamped(t *net.TCPConn, raw syscall.RawConn, call syscaller) *stamped {
 	s := &stamped{TCPConn: t, raw: raw, call: call}
 	s.Begin(HostClock{}, time.Now())
-	s.try = s.receive // made here: each would allocate
+	s.try = s.receive // one closure for all calls: each new one would allocate
 	s.now = func(fd uintptr) bool { s.receive(fd); return true }
-	// Where the kernel refuses, bytes come when they are read.
+	// Without stamps bytes count as arrived when they are read.
 	_ = raw.Control(func(fd uintptr) { s.stamps = Stamp(int(fd)) == nil })
 	return s
 }
@@ -93,9 +93,9 @@ func (s *stamped) Read(b []byte) (int, error) {
 	return s.n, nil
 }
 
-// Look reads what arrives within most, looking again and again instead of sleeping, and
-// lets other threads have the core between two looks. It returns 0 if nothing came; an
-// error or the end shows in the next Read. b is not empty.
+// Look reads bytes that arrive within most. It spins instead of sleeping, and yields the core
+// between two tries. It returns 0 if no bytes came; the next Read returns an error or the
+// end. b must not be empty.
 func (s *stamped) Look(b []byte, most time.Duration) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,14 +114,14 @@ func (s *stamped) Look(b []byte, most time.Duration) int {
 	return 0
 }
 
-// Arrived is when the last bytes that were read from c came to this host; the zero time:
-// not known. It looks below TLS, and below what has a method NetConn.
+// Arrived is when the last bytes read from c came to this host; the zero time: unknown. It
+// looks below TLS, and below any type with a method NetConn.
 func Arrived(c net.Conn) time.Time {
 	at, _ := ArrivedOff(c)
 	return at
 }
 
-// ArrivedOff is Arrived, and how far the instant may be off.
+// ArrivedOff is Arrived with the largest error of the instant.
 func ArrivedOff(c net.Conn) (at time.Time, off time.Duration) {
 	for {
 		switch of := c.(type) {

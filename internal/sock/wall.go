@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Wall turns the kernel's stamps, which are of the wall clock, into instants since start.
-// Both clocks are slewed together, so the distance between them changes only when somebody
-// sets the wall clock: in a step.
+// Wall converts the kernel's stamps, which use the wall clock, to instants since start. Both
+// clocks are slewed together, so their distance changes only when somebody sets the wall
+// clock: in a step.
 type Wall struct {
-	Steps int           // how often the clock was set
-	Moved time.Duration // by how much in all, without its sign
+	Steps int           // number of times that the clock was set
+	Moved time.Duration // sum of all changes, without signs
 
 	clock  Clock
 	start  time.Time
 	offset int64         // the wall clock at start, in nanoseconds since 1970
-	gap    int64         // time between the readings that offset was measured with
-	since  time.Duration // instant at which the last step was found; earlier stamps say nothing
+	gap    int64         // time between the two readings for offset
+	since  time.Duration // instant at which the last step was noticed; earlier stamps are not valid
 }
 
 const (
-	// Doubt is how far an instant of Wall may be off at most, and the change of the offset from
-	// which that is measured with care. One reading of both clocks is that far off when its
-	// thread loses the core in between.
+	// Doubt is the largest error of an instant of Wall, and the change of the offset above
+	// which it is measured again. A single reading of both clocks is that far off if its
+	// thread loses the core between them.
 	Doubt = 20 * time.Microsecond
-	// apart is how far the clocks of two cores may be from each other.
+	// apart is the largest distance between the clocks of two cores.
 	apart = int64(2 * time.Microsecond)
 )
 
@@ -35,8 +35,8 @@ func NewWall(c Clock, start time.Time) Wall {
 	return w
 }
 
-// At is when the bytes with that stamp came, of those that were read at the instant now.
-// Where the stamp cannot tell, since there is none or the clock was set, they came now.
+// At is when the bytes with this stamp came, which were read at the instant now. Without a
+// valid stamp (none, or the clock was set) the result is now.
 func (w *Wall) At(stamp int64, now time.Duration) time.Duration {
 	at := time.Duration(stamp - w.offset)
 	if stamp == 0 || at > now || at < w.since {
@@ -45,11 +45,11 @@ func (w *Wall) At(stamp int64, now time.Duration) time.Duration {
 	return at
 }
 
-// Error is how far an instant of Wall may be off: mostly 2 µs, at most Doubt.
+// Error is the largest error of an instant of Wall: mostly 2 µs, at most Doubt.
 func (w *Wall) Error() time.Duration { return min(Doubt, time.Duration(w.gap+apart)) }
 
-// Look is the instant now, and reports whether the wall clock was set since the last look.
-// It costs as much as to read the clock, unless there is doubt.
+// Look returns the instant now and whether the wall clock was set since the last look. It
+// costs one reading of the clock, unless there is doubt.
 func (w *Wall) Look() (now time.Duration, stepped bool) {
 	now, wall := w.clock.Both(w.start)
 	if d := wall - int64(now) - w.offset; -int64(Doubt) < d && d < int64(Doubt) {
@@ -58,7 +58,7 @@ func (w *Wall) Look() (now time.Duration, stepped bool) {
 	return now, w.Check()
 }
 
-// Check is Look with more care.
+// Check is Look with the more exact measure.
 func (w *Wall) Check() bool {
 	offset, gap := w.measure()
 	moved := offset - w.offset
@@ -74,7 +74,7 @@ func (w *Wall) Check() bool {
 	return true
 }
 
-// measure reads both clocks five times. The tightest pair counts: a thread that loses its
+// measure reads both clocks five times, and the tightest pair counts: a thread that loses its
 // core between the two would shift every instant.
 func (w *Wall) measure() (offset, gap int64) {
 	gap = 1<<63 - 1
@@ -88,11 +88,11 @@ func (w *Wall) measure() (offset, gap int64) {
 	return offset, gap
 }
 
-// pretended is what the wall clock shows instead of the truth; nil: the truth.
+// pretended replaces the wall clock's time; nil: real time.
 var pretended atomic.Pointer[func(ns int64) int64]
 
-// Pretend lets the wall clock, and the kernel's stamps, show what shown makes of the true
-// nanoseconds since 1970, until undo: tests cannot set the clock.
+// Pretend changes the wall clock and the kernel's stamps by the function shown until undo,
+// for tests, which cannot set the clock.
 func Pretend(shown func(ns int64) int64) (undo func()) {
 	pretended.Store(&shown)
 	return func() { pretended.Store(nil) }
