@@ -1,17 +1,16 @@
-// Package pace waits until an instant. It knows nothing of schedules: the caller
-// says how far from the run's start the instant lies.
+// Package pace waits until an instant. It knows nothing of schedules: instants count from the
+// run's start.
 package pace
 
 import "time"
 
-// Waiter tells the time since a start and waits. Only the goroutine that made a
-// waiter may call Until; Now may be called from anywhere.
+// Waiter tells the time since a start and waits. Only the goroutine that made a Waiter may
+// call Until; any goroutine may call Now.
 type Waiter interface {
 	Now() time.Duration
 	// Until returns at due, or soon (at most Piece) after stop is closed.
 	Until(due time.Duration, stop <-chan struct{})
-	// Live reports whether time passes by itself, so that a few microseconds can
-	// be waited for by looking at the clock.
+	// Live reports whether time is real, so that the caller may spin for a few microseconds.
 	Live() bool
 	Close()
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/taktload/takt/internal/sock"
 )
 
-// Precise locks the calling goroutine to its thread until Close and waits with
-// absolute nanosecond sleeps: about 30 µs late at the median where Go's timers
-// are 500. Sleeps keep a P of the Go scheduler busy (waiting in a raw system
-// call spares the 20 µs polling of sysmon, 120 against 70 µs of CPU a wake-up
-// at 1000/s), so the caller raises GOMAXPROCS by one for each waiter.
+// Precise locks the calling goroutine to its thread until Close and waits with absolute
+// nanosecond sleeps: about 30 µs late at the median, where Go's timers are 500. A sleep keeps
+// a P of the Go scheduler busy, so the caller raises GOMAXPROCS by one for each waiter. The
+// raw system call spares sysmon's polling of 20 µs: 70 against 120 µs of CPU a wake-up at
+// 1000/s.
 func Precise(start time.Time) Waiter {
 	runtime.LockOSThread()
 	sock.Unslack()

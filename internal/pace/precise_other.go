@@ -4,5 +4,5 @@ package pace
 
 import "time"
 
-// Precise is Timer where the operating system's own sleep is not wired up.
+// Precise is Timer on systems without a precise sleep.
 func Precise(start time.Time) Waiter { return Timer(start) }

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// StillRate is how many operations a second are due while Still looks at the clock.
+	// StillRate is the number of operations due per second while Still reads the clock.
 	StillRate = 100_000
-	// LongGap is from when standing still is worth counting: 1/10 of the schedule lag
-	// from which a run is invalid.
+	// LongGap is the shortest gap that Long counts: 1/10 of the schedule lag that makes a run
+	// invalid.
 	LongGap = 100 * time.Microsecond
 )
 
-// Stillness is what a thread that only looks at the clock finds out about its host:
-// other programs, the hypervisor, and Go's scheduler, which interrupts it every 10 ms.
+// Stillness is what a thread that only reads the clock measures of its host: interruptions by
+// other programs, the hypervisor and Go's scheduler, which interrupts every 10 ms.
 type Stillness struct {
-	Time  time.Duration // that it looked
-	Worst time.Duration // the longest time between two looks
-	Long  uint64        // such times above LongGap
-	// Late is how late it saw operations that were due at StillRate: the schedule lag
-	// of a pacer that needs no time for anything, and so the floor of any other.
+	Time  time.Duration // time spent reading the clock
+	Worst time.Duration // longest gap between two readings
+	Long  uint64        // number of gaps above LongGap
+	// Late is the lag of operations due at StillRate: the schedule lag of a pacer that needs
+	// no time itself, and so the lower limit for any pacer.
 	Late *hist.Histogram
 }
 
-// Still looks at the clock for d, or until ctx ends, and keeps a core busy meanwhile.
+// Still reads the clock for d, or until ctx ends, and keeps a core busy meanwhile.
 func Still(ctx context.Context, d time.Duration) Stillness {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
