@@ -1,13 +1,13 @@
 package takt
 
-// Attribution divides the response time of all measured operations among its causes. The
-// parts of a slice add up to its response time.
+// Attribution splits the response time of all measured operations by cause. The parts of a
+// slice add up to its response time.
 type Attribution struct {
-	RTT    float64 `json:"rtt_us,omitempty"` // least round trip to the target that the kernel measured; 0: not known
-	Slices []Slice `json:"slices"`           // ascending; only those with operations
+	RTT    float64 `json:"rtt_us,omitempty"` // shortest round trip to the target that the kernel measured; 0: unknown
+	Slices []Slice `json:"slices"`           // ascending; only slices with operations
 }
 
-// Slice has the operations with a response time from half of Below up to Below. The first
+// Slice is the operations with a response time from half of Below up to Below. The first
 // slice starts at 0.
 type Slice struct {
 	Below      float64 `json:"below_us"` // a power of two
@@ -15,13 +15,13 @@ type Slice struct {
 	Parts
 }
 
-// Parts are seconds of response time, of several operations together, by cause.
+// Parts are seconds of response time by cause, summed over several operations.
 type Parts struct {
-	Late    float64 `json:"late_s"`    // the generator sent late, or kept its own requests waiting
-	Unread  float64 `json:"unread_s"`  // answers lay unread in the generator and kept their connections busy
-	Input   float64 `json:"input_s"`   // the list of operations had nothing yet
+	Late    float64 `json:"late_s"`    // the generator sent late, or delayed its own requests
+	Unread  float64 `json:"unread_s"`  // unread answers in the generator kept connections busy
+	Input   float64 `json:"input_s"`   // the list had no operation yet
 	Host    float64 `json:"host_s"`    // failed at a limit of the generator's host
-	Queue   float64 `json:"queue_s"`   // the target had all connections
+	Queue   float64 `json:"queue_s"`   // the target used all connections
 	Network float64 `json:"network_s"` // name lookup, connecting, handshake, and one round trip for each request
 	Target  float64 `json:"target_s"`  // the rest of the service time
 }
@@ -29,12 +29,12 @@ type Parts struct {
 // Generator is the time that the generator and its host caused.
 func (p Parts) Generator() float64 { return p.Late + p.Unread + p.Host }
 
-// Total is the response time of all together.
+// Total is the sum of all parts: the response time.
 func (p Parts) Total() float64 {
 	return p.Late + p.Unread + p.Input + p.Host + p.Queue + p.Network + p.Target
 }
 
-// Plus is the sum of both.
+// Plus is the sum of p and o.
 func (p Parts) Plus(o Parts) Parts {
 	return Parts{
 		p.Late + o.Late, p.Unread + o.Unread, p.Input + o.Input, p.Host + o.Host,
@@ -42,7 +42,7 @@ func (p Parts) Plus(o Parts) Parts {
 	}
 }
 
-// Whole is all slices together.
+// Whole is the sum of all slices.
 func (a Attribution) Whole() (p Parts) {
 	for _, s := range a.Slices {
 		p = p.Plus(s.Parts)
@@ -50,8 +50,8 @@ func (a Attribution) Whole() (p Parts) {
 	return p
 }
 
-// Slowest has the slowest operations, at least that share of all: whole slices. From is the
-// response time, in microseconds, from which on operations are in it.
+// Slowest is the sum of the slowest slices that together have at least this share of all
+// operations. from is the shortest response time in these slices, in microseconds.
 func (a Attribution) Slowest(share float64) (from float64, p Parts) {
 	var all, operations uint64
 	for _, s := range a.Slices {

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// SchemaVersion is the version of the report's JSON form. It grows when a
-// meaning changes; additions leave it as it is.
+// SchemaVersion is the version of the report's JSON form. It changes when a field's meaning
+// changes, not with new fields.
 const SchemaVersion = 1
 
-// MaxIntervals is how many intervals a report has at most: in longer runs neighbours
-// are merged.
+// MaxIntervals is the largest number of intervals in a report; longer runs merge neighbours.
 const MaxIntervals = 1200
 
-// Report is everything that one run has to say. It is plain data: formats, the
-// store, collate and verify read it and nothing else. Times in fields named _us
-// are microseconds, _s seconds, rates per second, sizes in bytes.
+// Report is the complete result of one run. It is plain data: formats, the store, collate and
+// verify read only the report. Fields named _us are microseconds, _s seconds; rates are per
+// second, sizes bytes.
 type Report struct {
 	SchemaVersion    int                `json:"schema_version"`
 	ID               string             `json:"id"` // ULID
 	Tool             Tool               `json:"tool"`
 	Kind             string             `json:"kind"`
 	Command          []string           `json:"command"`           // secrets redacted
-	Labels           map[string]string  `json:"labels"`            // of the thing under test
+	Labels           map[string]string  `json:"labels"`            // labels of the thing under test
 	Variables        map[string]any     `json:"variables"`         // every setting that shapes the load or the target
-	ComparabilityKey string             `json:"comparability_key"` // equal: the two runs can be compared
+	ComparabilityKey string             `json:"comparability_key"` // runs with equal keys can be compared
 	StartedAt        time.Time          `json:"started_at"`
-	DurationS        float64            `json:"duration_s"` // of the measured window
+	DurationS        float64            `json:"duration_s"` // length of the measured window
 	WarmupS          float64            `json:"warmup_s"`
 	IntervalS        float64            `json:"interval_s"`
 	Schedule         Schedule           `json:"schedule"`
@@ -40,11 +39,11 @@ type Report struct {
 	Status           map[string]uint64  `json:"status"`  // by the driver's result code
 	Errors           []ErrorClass       `json:"errors"`  // most frequent first
 	Intervals        []Interval         `json:"intervals"`
-	Attribution      Attribution        `json:"attribution,omitzero"` // none where nobody answers, or of an older takt
+	Attribution      Attribution        `json:"attribution,omitzero"` // absent without answers, or from an older takt
 	Generator        Generator          `json:"generator"`
 	Warnings         []Warning          `json:"warnings"`
 	Verdict          Verdict            `json:"verdict"`
-	Assertions       []Assertion        `json:"assertions,omitempty"` // in the order in which they were given
+	Assertions       []Assertion        `json:"assertions,omitempty"` // in the given order
 	Extra            map[string]any     `json:"extra"`                // the driver's own section
 }
 
@@ -58,11 +57,11 @@ const (
 	LatencyScheduleLag = "schedule_lag"
 )
 
-// LatencySend is what operations have in place of the response and service time where
-// nobody answers them: from due until the operation was written. See Driver.OneWay.
+// LatencySend replaces the response and service time if there are no answers: from due until
+// the operation was written. See Driver.OneWay.
 const LatencySend = "send"
 
-// Verdict says whether the figures are the target's.
+// Verdict says whether the figures show the target.
 type Verdict string
 
 // The verdicts. Invalid: the generator, not the target, shaped the figures.
@@ -71,7 +70,7 @@ const (
 	Invalid Verdict = "invalid"
 )
 
-// Tool names the program that made a report.
+// Tool is the program that made a report.
 type Tool struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -82,33 +81,33 @@ type Tool struct {
 type Schedule struct {
 	Profile  string  `json:"profile"`              // constant, ramp, steps, replay or closed
 	Arrivals string  `json:"arrivals"`             // uniform, poisson or recorded
-	RatePerS float64 `json:"rate_per_s,omitempty"` // of a constant profile
+	RatePerS float64 `json:"rate_per_s,omitempty"` // rate of a constant profile
 	Stages   []Stage `json:"stages,omitempty"`
 	Seed     uint64  `json:"seed,omitempty"`
 	Shard    string  `json:"shard"` // k/n
 	RunGroup string  `json:"run_group,omitempty"`
 }
 
-// Stage is a stretch of time over which the rate goes linearly from From to To.
+// Stage is a period in which the rate changes linearly from From to To.
 type Stage struct {
 	DurationS float64 `json:"duration_s"`
 	From      float64 `json:"from_per_s"`
 	To        float64 `json:"to_per_s"`
 }
 
-// Counts holds the accounting identity: Scheduled = OK + Failed + Dropped +
-// Unfinished, always.
+// Counts are the numbers of operations. Always Scheduled = OK + Failed + Dropped +
+// Unfinished.
 type Counts struct {
 	Scheduled  uint64 `json:"scheduled"`
 	Sent       uint64 `json:"sent"`
 	OK         uint64 `json:"ok"`
 	Failed     uint64 `json:"failed"`
-	Dropped    uint64 `json:"dropped"`    // never sent because a stated bound was reached
-	Unfinished uint64 `json:"unfinished"` // sent or still queued when the drain time ran out
+	Dropped    uint64 `json:"dropped"`    // never sent because a configured limit was reached
+	Unfinished uint64 `json:"unfinished"` // in flight or queued when the drain time ended
 }
 
-// Rate compares what was asked with what was done, operations per second of the
-// measured window.
+// Rate is the intended and the achieved rate, in operations per second of the measured
+// window.
 type Rate struct {
 	Intended *float64 `json:"intended"` // nil: closed loop
 	Achieved float64  `json:"achieved"`
@@ -120,8 +119,8 @@ type Bytes struct {
 	Received int64 `json:"received"`
 }
 
-// Latency summarises one histogram. All percentiles come from it; HDR holds the
-// histogram itself (V2 compressed encoding, nanoseconds, base64).
+// Latency summarises one histogram. All percentiles come from it; HDR is the histogram itself
+// (V2 compressed encoding, nanoseconds, base64).
 type Latency struct {
 	Count  uint64  `json:"count"`
 	Min    float64 `json:"min_us"`
@@ -138,18 +137,18 @@ type Latency struct {
 	HDR    string  `json:"hdr"`
 }
 
-// ErrorClass counts the failed operations of one class and keeps the first.
+// ErrorClass counts the failed operations of one class and has the first error.
 type ErrorClass struct {
 	Class  string `json:"class"`
 	Count  uint64 `json:"count"`
 	Sample string `json:"sample,omitempty"` // at most 300 bytes
-	Body   string `json:"body,omitempty"`   // bounded, scrubbed
+	Body   string `json:"body,omitempty"`   // shortened, without secrets
 }
 
-// Interval is a stretch of a run, one second long while it is live. Scheduled
-// counts by due, the rest by end.
+// Interval is a part of a run, one second long while the run goes. Scheduled counts by due,
+// the other fields by end.
 type Interval struct {
-	T              float64 `json:"t_s"` // its end, since the start of the run
+	T              float64 `json:"t_s"` // end of the interval, since the start of the run
 	Warmup         bool    `json:"warmup"`
 	Scheduled      uint64  `json:"scheduled"`
 	OK             uint64  `json:"ok"`
@@ -164,7 +163,7 @@ type Interval struct {
 	ServiceHDR     string  `json:"service_hdr"` // service time
 }
 
-// Generator says what the run cost on the generator's side.
+// Generator is what the run cost the generator.
 type Generator struct {
 	Engine       string  `json:"engine"` // loop, worker or async
 	Loops        int     `json:"loops"`
@@ -173,16 +172,16 @@ type Generator struct {
 	MaxRSS       int64   `json:"max_rss_bytes"`
 	GCCycles     uint32  `json:"gc_cycles"`
 	GCPauseMaxUS float64 `json:"gc_pause_max_us"`
-	Stolen       float64 `json:"stolen_percent,omitempty"` // of the CPU time of all cores, by the hypervisor
-	WaitedS      float64 `json:"waited_s,omitempty"`       // its threads were ready and waited for a core, together
-	ThrottledS   float64 `json:"throttled_s,omitempty"`    // its cgroup had used up its CPU quota
-	Retransmits  uint64  `json:"retransmits,omitempty"`    // TCP segments that this network namespace sent again, of all processes
+	Stolen       float64 `json:"stolen_percent,omitempty"` // part of all cores' CPU time that the hypervisor took
+	WaitedS      float64 `json:"waited_s,omitempty"`       // time for which its threads waited for a core, summed
+	ThrottledS   float64 `json:"throttled_s,omitempty"`    // time for which its cgroup was throttled by the CPU quota
+	Retransmits  uint64  `json:"retransmits,omitempty"`    // TCP segments that this network namespace sent again, for all processes
 	Cores        int     `json:"cores"`
-	HostClass    string  `json:"host_class"`               // runs on hosts of one class can be compared
+	HostClass    string  `json:"host_class"`               // runs on hosts of the same class can be compared
 	NoiseFloorUS float64 `json:"noise_floor_us,omitempty"` // only when calibrated
 }
 
-// Warning is a doubt about the figures: a stable code and a sentence with numbers.
+// Warning is a possible problem with the figures: a stable code and a sentence with numbers.
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -193,21 +192,21 @@ func (r *Report) Warn(code, format string, args ...any) {
 	r.Warnings = append(r.Warnings, Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// Warned reports whether r has a warning of that code.
+// Warned reports whether r has a warning with this code.
 func (r *Report) Warned(code string) bool {
 	return slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == code })
 }
 
-// Assertion is a condition that the report had to meet, and its result.
+// Assertion is a condition for the report, and its result.
 type Assertion struct {
-	Expression string   `json:"expression"` // as it was given: p99<250ms
+	Expression string   `json:"expression"` // as given: p99<250ms
 	Result     Outcome  `json:"result"`
 	Value      *float64 `json:"value"` // nil: the report has no such figure
-	Unit       Unit     `json:"unit"`  // of the value
+	Unit       Unit     `json:"unit"`  // unit of the value
 	Reason     string   `json:"reason"`
 }
 
-// String is the line that people see: PASS p99<250ms (p99 was 12.3ms).
+// String is the printed line: PASS p99<250ms (p99 was 12.3ms).
 func (a Assertion) String() string {
 	return fmt.Sprintf("%s %s (%s)", strings.ToUpper(string(a.Result)), a.Expression, a.Reason)
 }
@@ -215,15 +214,15 @@ func (a Assertion) String() string {
 // Outcome says whether a report met an assertion.
 type Outcome string
 
-// The outcomes. Void: the condition says nothing about the target, because the run is
-// invalid or nothing succeeded.
+// The outcomes. Void: the assertion says nothing about the target, because the run is invalid
+// or no operation succeeded.
 const (
 	Pass Outcome = "pass"
 	Fail Outcome = "fail"
 	Void Outcome = "void"
 )
 
-// Unit is what the value of an assertion counts.
+// Unit is the unit of an assertion's value.
 type Unit string
 
 // The units.

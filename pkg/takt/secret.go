@@ -1,6 +1,6 @@
 package takt
 
-// Secret is a flag.Value that never shows what it holds.
+// Secret is a flag.Value that never shows its content.
 type Secret string
 
 // Set implements flag.Value.
@@ -9,7 +9,7 @@ func (s *Secret) Set(v string) error {
 	return nil
 }
 
-// String implements flag.Value and fmt.Stringer: it does not reveal the secret.
+// String implements flag.Value and fmt.Stringer without revealing the secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -25,9 +25,9 @@ func (s Secret) Secrets() []string {
 	return []string{string(s)}
 }
 
-// Redacted stands where a secret stood.
+// Redacted replaces a secret.
 const Redacted = "xxxxx"
 
-// Secretive is what holds secrets: flag values and option sets. What they name
-// is scrubbed from commands, error samples, bodies and logs.
+// Secretive is implemented by flag values and option sets with secrets. takt removes the
+// returned secrets from commands, error samples, bodies and logs.
 type Secretive interface{ Secrets() []string }
