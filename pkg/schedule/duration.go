@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// InputError says why an input was not understood and what would be.
+// InputError says why an input is wrong and what to give instead.
 type InputError struct {
 	What  string // the kind of input: rate, ramp, stage, duration
 	Input string // as given
@@ -15,8 +15,8 @@ type InputError struct {
 	Hint  string // what to give instead
 }
 
-// Error is one sentence: what, the input in quotes, the cause, the hint. Of long
-// input the first 64 bytes are shown.
+// Error is one sentence: what, the input in quotes, the cause, the hint. It shows the first
+// 64 bytes of a long input.
 func (e *InputError) Error() string {
 	in := e.Input
 	if len(in) > 64 {
@@ -27,16 +27,16 @@ func (e *InputError) Error() string {
 
 const durationHint = "give seconds or a number with units, such as 30, 0.5, 500ms, 1m30s or 7d"
 
-// ParseDuration understands the durations of time.ParseDuration, numbers without a
-// unit, which are seconds, and days of 24 hours: "30" is 30 s, "0.5" is 500 ms, "7d"
-// is 168 h. Negative ones and ones beyond 292 years are refused with an *InputError.
+// ParseDuration accepts the durations of time.ParseDuration, numbers without a unit (seconds)
+// and days of 24 hours: "30" is 30 s, "0.5" is 500 ms, "7d" is 168 h. A negative duration, or
+// one beyond 292 years, is an *InputError.
 func ParseDuration(s string) (time.Duration, error) {
 	fault := func(cause, hint string) (time.Duration, error) {
 		return 0, &InputError{What: "duration", Input: s, Cause: cause, Hint: hint}
 	}
 	text := s
 	if days, ok := strings.CutSuffix(s, "d"); ok && isNumber(strings.TrimPrefix(days, "-")) {
-		n, _ := strconv.ParseFloat(days, 64) // a number: beyond the range it is Inf, which the next refuses
+		n, _ := strconv.ParseFloat(days, 64) // valid number: beyond the range it is Inf, which ParseDuration refuses
 		text = strconv.FormatFloat(n*24, 'f', -1, 64) + "h"
 	} else if isNumber(strings.TrimPrefix(s, "-")) {
 		text += "s"
@@ -59,7 +59,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// cut bounds what a hint repeats of the input.
+// cut shortens input for a hint.
 func cut(s string) string { return s[max(0, len(s)-32):] }
 
 // isNumber reports whether s is a decimal number: digits, at most one point.

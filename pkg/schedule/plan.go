@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// plan is a Spec worked out. It does not change, so all iterations share it.
+// plan is a Spec prepared for iteration. It does not change, so all iterations share it.
 type plan struct {
 	segs    []segment
-	warm    int    // that many of segs are the warm-up: 0 or 1
-	limit   uint64 // of measured operations; none: MaxUint64
+	warm    int    // number of segs in the warm-up: 0 or 1
+	limit   uint64 // number of measured operations; MaxUint64: no limit
 	stop    uint64 // number of uniform operations, warm-up included
 	end     time.Duration
 	closed  bool
@@ -18,7 +18,7 @@ type plan struct {
 	seed    uint64
 }
 
-// endless is the end of a schedule that has none.
+// endless is the end of a schedule without an end.
 const endless time.Duration = -1
 
 func newPlan(s Spec) (*plan, error) {
@@ -48,9 +48,9 @@ func newPlan(s Spec) (*plan, error) {
 	return p, nil
 }
 
-// applyLimit finds where a Limit ends the schedule. A uniform one ends where
-// operation number Limit of the measured ones would be due, n/rate at a constant
-// rate; a Poisson one likewise, which is found by drawing it.
+// applyLimit computes where a Limit ends the schedule. A uniform schedule ends where measured
+// operation number Limit would be due: n/rate at a constant rate. So does a Poisson schedule,
+// whose end must be drawn.
 func (p *plan) applyLimit(b *builder) {
 	p.stop = p.segs[len(p.segs)-1].stop
 	if p.limit == math.MaxUint64 {
@@ -75,8 +75,8 @@ func (p *plan) applyLimit(b *builder) {
 type builder struct {
 	segs  []segment
 	marks []*big.Rat    // Λ at the start of each segment
-	at    time.Duration // the end of what is placed; endless when it is
-	sum   *big.Rat      // Λ there
+	at    time.Duration // end of the last stage placed, or endless
+	sum   *big.Rat      // Λ at at
 }
 
 // add places g at the end.
@@ -105,14 +105,14 @@ func (b *builder) add(g Stage) {
 	b.segs = append(b.segs, seg)
 }
 
-// offset shifts a line of that slope so that it meets Λ = sum at the instant at.
+// offset is the shift of a line with this slope that makes it meet Λ = sum at the instant at.
 func (b *builder) offset(slope *big.Rat) *big.Rat {
 	at := new(big.Rat).SetInt64(int64(b.at))
 	return at.Sub(at, new(big.Rat).Mul(b.sum, slope))
 }
 
-// instant gives the first instant at which x operations have been expected,
-// rounded up, and later than that of the whole number last < x. There is one.
+// instant returns the first instant at which x operations are expected, rounded up, and later
+// than the instant of the whole number last < x. Such an instant exists.
 func (b *builder) instant(x *big.Rat, last uint64) time.Duration {
 	i := 0
 	for i+1 < len(b.marks) && x.Cmp(b.marks[i+1]) > 0 {
@@ -133,7 +133,7 @@ func (b *builder) instant(x *big.Rat, last uint64) time.Duration {
 	return b.after(time.Duration(min(end, math.MaxInt64)), last)
 }
 
-// after gives t, or the instant that follows the one of last.
+// after returns t, or the instant after last's if t is not later.
 func (b *builder) after(t time.Duration, last uint64) time.Duration {
 	i := 0
 	for last >= b.segs[i].stop {

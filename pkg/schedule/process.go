@@ -11,7 +11,7 @@ import (
 type uniform struct {
 	plan *plan
 	seg  *segment
-	i    int // of seg in plan.segs
+	i    int // index of seg in plan.segs
 	n    uint64
 	last time.Duration
 }
@@ -22,7 +22,7 @@ func (u *uniform) Next() (time.Duration, bool) {
 	if u.n >= u.plan.stop {
 		return 0, false
 	}
-	for u.n >= u.seg.stop { // ends: plan.stop ≤ stop of the last
+	for u.n >= u.seg.stop { // ends: plan.stop ≤ stop of the last segment
 		u.i++
 		u.seg = &u.plan.segs[u.i]
 	}
@@ -35,14 +35,14 @@ func (u *uniform) Next() (time.Duration, bool) {
 	return u.last, true
 }
 
-// poisson has operation n due at Λ⁻¹ of the sum of n+1 unit exponentials. The sum
-// is in operations, not in time: after 10¹² of them rounding is 10⁻⁴ of a gap.
+// poisson has operation n due at Λ⁻¹ of the sum of n+1 unit exponentials. The sum counts
+// operations, not time: after 10¹² operations the rounding is 10⁻⁴ of a gap.
 type poisson struct {
 	plan *plan
 	seg  *segment
-	i    int // of seg in plan.segs
+	i    int // index of seg in plan.segs
 	x    float64
-	left uint64 // of the measured operations
+	left uint64 // number of measured operations left
 	last time.Duration
 	rand *rand.Rand
 }
@@ -76,12 +76,12 @@ func (p *poisson) Next() (time.Duration, bool) {
 	return p.last, true
 }
 
-// maxDraw bounds drawEnd to about a second.
+// maxDraw limits drawEnd to about a second.
 const maxDraw = 100_000_000
 
-// drawEnd gives the end of a schedule with a limit: the instant of the arrival
-// after the last one. The time up to there is Gamma(n+1), for which n/time is an
-// unbiased estimate of the rate; ending with the last arrival would overstate it.
+// drawEnd returns the end of a schedule with a limit: the instant of the arrival after the
+// last one. The time until then is Gamma(n+1), for which n/time is an unbiased estimate of
+// the rate. Ending with the last arrival would overstate the rate.
 func (p *poisson) drawEnd() time.Duration {
 	whole := p.plan.end
 	for range maxDraw {
@@ -96,7 +96,7 @@ func (p *poisson) drawEnd() time.Duration {
 	return whole
 }
 
-// closed has every operation due when it is taken.
+// closed has every operation due when the operation is taken.
 type closed struct {
 	plan *plan
 	n    uint64

@@ -8,10 +8,9 @@ import (
 
 const rateHint = "give a rate such as 500/s, 30/m, 10/h, 2k/s, 1.5M/s, or max for as fast as possible"
 
-// ParseRate understands "500/s", "30/m", "10/h", "0.5/s", "2k/s", "1M/s", "500"
-// (per second), vegeta's "500/1s", and "max", and gives operations per second. max is +Inf, a closed
-// loop. 0, negative numbers and rates outside of MinRate … MaxRate are refused
-// with an *InputError.
+// ParseRate accepts "500/s", "30/m", "10/h", "0.5/s", "2k/s", "1M/s", "500" (per second),
+// vegeta's "500/1s", and "max", and returns operations per second. max is +Inf, a closed
+// loop. 0, a negative number or a rate outside MinRate … MaxRate is an *InputError.
 func ParseRate(s string) (float64, error) {
 	r, _, err := parseRate(s)
 	if err != nil || math.IsInf(r, 1) {
@@ -23,8 +22,7 @@ func ParseRate(s string) (float64, error) {
 	return r, nil
 }
 
-// FormatRate writes a rate per second so that ParseRate gives it back: "500/s",
-// "max".
+// FormatRate writes a rate per second in a form for ParseRate: "500/s", "max".
 func FormatRate(perSecond float64) string {
 	if math.IsInf(perSecond, 1) {
 		return "max"
@@ -32,9 +30,9 @@ func FormatRate(perSecond float64) string {
 	return strconv.FormatFloat(perSecond, 'f', -1, 64) + "/s"
 }
 
-// parseRate gives the rate per second, 0 and max included, and its unit ("" if
-// bare). The factor is handed to ParseFloat as an exponent, and a division is the
-// only rounding besides it: 2.01k is 2010, not 2.01 × 1000 = 2009.9999999999998.
+// parseRate returns the rate per second, 0 and max included, and its unit ("" if there is
+// none). ParseFloat receives the factor as an exponent, so only a division rounds once more:
+// 2.01k is 2010, not 2.01 × 1000 = 2009.9999999999998.
 func parseRate(s string) (perSecond float64, unit string, err error) {
 	fault := func(cause, hint string) (float64, string, error) {
 		return 0, "", &InputError{What: "rate", Input: s, Cause: cause, Hint: hint}
@@ -45,7 +43,7 @@ func parseRate(s string) (perSecond float64, unit string, err error) {
 	number, unit, slash := strings.Cut(s, "/")
 	unit = strings.TrimPrefix(unit, "1") // vegeta's 50/1s
 	seconds := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[unit]
-	if seconds == 0 || slash && unit == "" { // also of "5/1"
+	if seconds == 0 || slash && unit == "" { // also for "5/1"
 		return fault("unknown unit after the slash", "give /s, /m or /h")
 	}
 	digits, exponent := factor(number)
@@ -66,7 +64,7 @@ func parseRate(s string) (perSecond float64, unit string, err error) {
 	return r / seconds, unit, nil
 }
 
-// factor takes k (thousand) or M (million) off a number.
+// factor removes k (thousand) or M (million) from a number.
 func factor(s string) (digits, exponent string) {
 	if d, ok := strings.CutSuffix(s, "k"); ok {
 		return d, "e3"

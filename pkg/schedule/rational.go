@@ -5,17 +5,16 @@ import (
 	"math/big"
 )
 
-// The arithmetic by which instants are exact. It is done once a schedule, so it
-// may allocate.
+// Exact arithmetic for instants. It runs once a schedule, so it may allocate.
 
 // maxDenominator keeps 10⁹ × denominator, and MaxRate × denominator, below 2⁶³.
 const maxDenominator = 9_000_000_000
 
-// rational gives the fraction that was meant by r: 1/360 for the float64 next to
-// 10/3600. It is the first convergent of r's continued fraction within 4e-16 of r
-// (two roundings). By Legendre's theorem every p/q that is as near to r as
-// 1/(2q²) is a convergent, so any meant fraction with p·q < 10¹⁵ is found;
-// otherwise the error is 0.4 ns in ten days. r is in [MinRate, MaxRate] or 0.
+// rational returns the fraction that r means: 1/360 for the float64 next to 10/3600. It is
+// the first convergent of r's continued fraction within 4e-16 of r (two roundings). By
+// Legendre's theorem every p/q as near to r as 1/(2q²) is a convergent, so any intended
+// fraction with p·q < 10¹⁵ is found. Otherwise the error is 0.4 ns in ten days. r is in
+// [MinRate, MaxRate] or 0.
 func rational(r float64) *big.Rat {
 	x := new(big.Rat)
 	if x.SetFloat64(r) == nil || r == 0 {
@@ -39,14 +38,13 @@ func rational(r float64) *big.Rat {
 	return new(big.Rat).SetFrac(p1, q1)
 }
 
-// near reports whether x is r but for rounding.
+// near reports whether x is r except for rounding.
 func near(x *big.Rat, r float64) bool {
 	f, _ := x.Float64()
 	return math.Abs(f-r) <= 4e-16*r
 }
 
-// floor and ceil round x, which is not negative, to a whole number; ceil
-// saturates.
+// floor and ceil round x ≥ 0 to a whole number; ceil saturates.
 func floor(x *big.Rat) *big.Int { return new(big.Int).Div(x.Num(), x.Denom()) }
 
 func ceil(x *big.Rat) uint64 {
@@ -60,9 +58,9 @@ func ceil(x *big.Rat) uint64 {
 	return n.Uint64()
 }
 
-// short rounds x to a multiple of 2⁻⁴⁰ when its denominator has outgrown 64 bits,
-// as after many stages of odd rates: an error of 10⁻¹² operations, against sums
-// whose length grows with every stage.
+// short rounds x to a multiple of 2⁻⁴⁰ if its denominator exceeds 64 bits, as after many
+// stages of odd rates. The error is 10⁻¹² operations; without rounding the sums would grow
+// with every stage.
 func short(x *big.Rat) *big.Rat {
 	if x.Denom().BitLen() <= 64 {
 		return x

@@ -6,12 +6,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Source makes operations of a schedule: numbered from 0, without Data. open
-// gives a fresh iteration each time, always of the same schedule. It is called
-// twice: the second iteration, which holds one instant and no list, runs ahead to
-// answer DueBefore. DueBefore can therefore be called beside Next from another
-// goroutine. Of a closed loop, in which nothing is due before it is taken, the
-// Source is no takt.Counter.
+// Source makes operations from a schedule: numbered from 0, without Data. open returns a new
+// iteration of the same schedule each time. Source calls open twice: the second iteration,
+// one instant and no list, runs ahead for DueBefore. So DueBefore may be called from another
+// goroutine than Next. In a closed loop no operation is due before it is taken, so the Source
+// is then no takt.Counter.
 func Source(open func() Schedule) takt.Source {
 	c := &counted{source: source{schedule: open()}, ahead: open()}
 	c.due, c.more = c.ahead.Next()
@@ -39,7 +38,7 @@ func (s *source) Next(op *takt.Op) bool {
 	return true
 }
 
-// counted is a takt.Counter. due, if there are more, is the instant of operation n.
+// counted is a takt.Counter. If more, due is the instant of operation n.
 type counted struct {
 	source
 	ahead Schedule
@@ -56,12 +55,11 @@ func (c *counted) DueBefore(t time.Duration) uint64 {
 	return c.n
 }
 
-// Split keeps every n-th operation of src, from number k (0 … n−1) on. Seq and
-// Due are unchanged, so the n parts together are src whatever n is, also of a
-// list or of a part. Each part needs a src of its own, for it reads and discards
-// the other operations (10 ns each); a src that exists only once has to be dealt
-// out instead. A takt.Counter stays one. n of 0 or 1 gives src itself; k counts
-// modulo n.
+// Split keeps every n-th operation of src, starting with number k (0 … n−1). Seq and Due do
+// not change, so the n parts together are src, also for a list or a part of one. Each part
+// needs its own src, because it reads and discards the other operations (10 ns each). A src
+// that exists only once must be dealt out instead. A takt.Counter stays a takt.Counter. With
+// n of 0 or 1 Split returns src; k counts modulo n.
 func Split(src takt.Source, k, n uint64) takt.Source {
 	if n <= 1 {
 		return src
@@ -73,7 +71,7 @@ func Split(src takt.Source, k, n uint64) takt.Source {
 	return &p
 }
 
-// part is one of n parts; skip operations of the others come first.
+// part is one of n parts; skip is how many operations of other parts come first.
 type part struct {
 	takt.Source
 	skip, n uint64
@@ -96,7 +94,7 @@ type countedPart struct {
 	k     uint64
 }
 
-// DueBefore counts those of the numbers 0 … due−1 that are k modulo n.
+// DueBefore counts the numbers from 0 … due−1 that are k modulo n.
 func (p *countedPart) DueBefore(t time.Duration) uint64 {
 	due := p.whole.DueBefore(t)
 	if due <= p.k {

@@ -8,60 +8,57 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Spec describes a schedule completely: equal Specs give equal instants, on every
-// machine of one architecture. It is plain data and does nothing until asked for
-// a Schedule or a Source.
+// Spec describes a schedule completely: equal Specs have equal instants on all machines of
+// one architecture. It is plain data.
 type Spec struct {
-	// Stages follow one another. The last may be endless.
+	// Stages follow one another. The last stage may be endless.
 	Stages []Stage
-	// Warmup precedes the stages, in addition to them, at the rate with which the
-	// first one begins (a ramp from 0 hence warms up nothing). Its operations are
-	// due in [0, Warmup), the measured ones from Warmup on; Seq and the spacing run
-	// on through both.
+	// Warmup is an additional period before the stages, at the rate with which the first
+	// stage begins (so a ramp from 0 has no warm-up load). Its operations are due in [0,
+	// Warmup), the measured ones from Warmup on. Seq and the spacing continue through both.
 	Warmup time.Duration
-	// Limit ends the schedule after that many measured operations, if the stages do
-	// not end it earlier; warm-up operations do not count. 0: no limit.
-	// A closed loop has no instants to tell them apart, hence not both.
+	// Limit ends the schedule after this many measured operations, unless the stages end
+	// earlier; 0: no limit. Warm-up operations do not count. A closed loop has no instants
+	// that separate the two, so it cannot have both Limit and Warmup.
 	Limit uint64
-	// Poisson draws the arrivals at random instead of spacing them evenly.
+	// Poisson draws random arrivals instead of spacing them evenly.
 	Poisson bool
-	// Seed determines all of a Poisson schedule's randomness.
+	// Seed determines all random values of a Poisson schedule.
 	Seed uint64
-	// Shard and Shards have the Source keep every Shards-th operation from number
-	// Shard (from 0) on. 0 or 1 Shards: all. Everything else in the Spec, and End,
-	// is about the whole.
+	// Shard and Shards make the Source keep every Shards-th operation, starting with number
+	// Shard (from 0). Shards 0 or 1: all operations. All other fields, and End, describe the
+	// whole schedule.
 	Shard, Shards uint64
 }
 
-// Stage is a stretch of time over which the rate, operations per second, goes
-// linearly from From to To. Rate 0 is a pause. Duration 0 is endless, at a
-// constant rate and in the last place only.
+// Stage is a period in which the rate, in operations per second, changes linearly from From
+// to To. Rate 0 is a pause. Duration 0 is endless, for a constant rate in the last stage
+// only.
 //
-// A single stage with both rates +Inf is a closed loop: every operation is due
-// when it is taken (takt.Asap).
+// A single stage with both rates +Inf is a closed loop: every operation is due when it is
+// taken (takt.Asap).
 type Stage struct {
 	Duration time.Duration
 	From, To float64
 }
 
-// Bounds of what a Spec may ask for. At most one operation a nanosecond, the
-// clock's resolution; at least one in 32 years, which keeps a gap within the
-// 292 years of a time.Duration.
+// Limits of a Spec: at most one operation a nanosecond, which is the clock's resolution; at
+// least one in 32 years, so that a gap fits the 292 years of a time.Duration.
 const (
 	MaxRate   = 1e9  // per second
 	MinRate   = 1e-9 // per second
 	MaxStages = 10_000
 )
 
-// Constant is a schedule of rate operations per second for d; endless when d is
-// 0, a closed loop when rate is +Inf. At 500/s and 12 s exactly 6000 operations
-// are due: the first at 0, none at 12 s.
+// Constant is a schedule of rate operations per second for d; endless if d is 0, a closed
+// loop if rate is +Inf. At 500/s and 12 s exactly 6000 operations are due: the first at 0,
+// none at 12 s.
 func Constant(rate float64, d time.Duration) Spec {
 	return Spec{Stages: []Stage{{Duration: d, From: rate, To: rate}}}
 }
 
-// Ramp is a schedule whose rate goes linearly from from to to, operations per
-// second, within d.
+// Ramp is a schedule whose rate, in operations per second, changes linearly from from to to
+// within d.
 func Ramp(from, to float64, d time.Duration) Spec {
 	return Spec{Stages: []Stage{{Duration: d, From: from, To: to}}}
 }
@@ -71,12 +68,11 @@ func (s Spec) Closed() bool {
 	return len(s.Stages) == 1 && math.IsInf(s.Stages[0].From, 1) && math.IsInf(s.Stages[0].To, 1)
 }
 
-// Source gives the operations of s, or of its shard, numbered by their place in
-// the whole. Unless s is a closed loop it is a takt.Counter. The error is that of
-// Validate.
+// Source returns the operations of s, or of its shard, numbered by their place in the whole.
+// It is a takt.Counter unless s is a closed loop. The error is that of Validate.
 //
-// A Poisson schedule with a Limit is drawn once beforehand to learn its End: 10 ns
-// an operation, and not beyond 10⁸ operations (End is then not known).
+// A Poisson schedule with a Limit is drawn once in advance to compute its End: 10 ns an
+// operation. Above 10⁸ operations End is unknown.
 func (s Spec) Source() (takt.Source, error) {
 	p, err := newPlan(s)
 	if err != nil {
@@ -85,8 +81,8 @@ func (s Spec) Source() (takt.Source, error) {
 	return Split(Source(p.iterate), s.Shard, s.Shards), nil
 }
 
-// Describe says in the report's words what s is. Rates are per second, durations
-// seconds; the warm-up is not part of it. A closed loop has no arrivals.
+// Describe is s in the report's terms. Rates are per second, durations seconds. The warm-up
+// is not included. A closed loop has no arrivals.
 func (s Spec) Describe() takt.Schedule {
 	d := takt.Schedule{Profile: s.profile(), Shard: s.shard()}
 	switch d.Profile {
@@ -106,7 +102,7 @@ func (s Spec) Describe() takt.Schedule {
 	return d
 }
 
-// profile names the shape of the stages as the report does.
+// profile is the report's name for the shape of the stages.
 func (s Spec) profile() string {
 	switch {
 	case s.Closed():
@@ -119,7 +115,7 @@ func (s Spec) profile() string {
 	return "ramp"
 }
 
-// shard is k/n as people count: from 1.
+// shard is k/n, counted from 1.
 func (s Spec) shard() string {
 	return strconv.FormatUint(s.Shard+1, 10) + "/" + strconv.FormatUint(max(s.Shards, 1), 10)
 }

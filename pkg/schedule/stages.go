@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ParseRamp understands "100/s..2k/s": from one rate to another, each as for
-// ParseRate or 0, but not both 0 nor max. Errors are *InputError.
+// ParseRamp accepts "100/s..2k/s": from one rate to another. Each is a rate of ParseRate
+// except max, or 0, but not both 0. Errors are *InputError.
 func ParseRamp(s string) (from, to float64, err error) {
 	if !strings.Contains(s, "..") {
 		return 0, 0, &InputError{What: "ramp", Input: s, Cause: "no .. between two rates", Hint: "give a ramp such as 100/s..2k/s"}
@@ -21,7 +21,7 @@ func ParseRamp(s string) (from, to float64, err error) {
 	return g.From, g.To, nil
 }
 
-// parseSpan reads one rate or two, as a Stage without a duration.
+// parseSpan reads one rate or a ramp, as a Stage without a duration.
 func parseSpan(what, s string) (Stage, error) {
 	a, b, two := strings.Cut(s, "..")
 	if !two {
@@ -46,9 +46,8 @@ func parseSpan(what, s string) (Stage, error) {
 	return Stage{From: from, To: to}, nil
 }
 
-// ParseStages understands "30s@100/s,1m@100/s..2k/s,10s@0,30s@2k/s": durations as
-// for ParseDuration, above 0, each with a rate, which 0 makes a pause, or with a
-// ramp. At most MaxStages. Errors wrap an *InputError.
+// ParseStages accepts "30s@100/s,1m@100/s..2k/s,10s@0,30s@2k/s": durations above 0, each with
+// a rate, 0 for a pause, or a ramp; at most MaxStages. Errors wrap an *InputError.
 func ParseStages(s string) ([]Stage, error) {
 	var stages []Stage
 	for text := range strings.SplitSeq(s, ",") {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Validate reports everything that is wrong with s at once, joined as by
-// errors.Join; nil when s can be run.
+// Validate reports all faults of s at once, joined as by errors.Join; nil: s can run.
 func (s Spec) Validate() error {
 	errs := []error{s.validateWhole()}
 	if s.Closed() {
@@ -27,7 +26,7 @@ func (s Spec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateWhole checks what does not depend on the rates.
+// validateWhole checks the fields that do not depend on the rates.
 func (s Spec) validateWhole() error {
 	var errs []error
 	fault := func(bad bool, text string) {
@@ -54,7 +53,7 @@ func (s Spec) tooLong() bool {
 	return false
 }
 
-// validateClosed checks what a closed loop excludes.
+// validateClosed checks that a closed loop has no conflicting fields.
 func (s Spec) validateClosed() error {
 	var errs []error
 	if s.Stages[0].Duration < 0 {
@@ -69,7 +68,7 @@ func (s Spec) validateClosed() error {
 	return errors.Join(errs...)
 }
 
-// validate checks one stage; last: it may be endless.
+// validate checks one stage; last: the stage may be endless.
 func (g Stage) validate(last bool) error {
 	var errs []error
 	if g.Duration < 0 {
