@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The sizes of the V2 encoding: its headers, and at most nine bytes for each count up to
-// that of Highest, which is below 2⁴².
+// The sizes in bytes of the V2 encoding: its headers, and at most nine bytes for each count
+// up to the one of Highest, which is below 2⁴².
 const (
 	compressedHeader = 8
 	header           = 40
@@ -22,18 +22,16 @@ const (
 	mostPlain        = header + mostCounts*longestCount
 )
 
-// Decoder reads histograms that come from outside: only those of takt's own range and
-// precision, in bounded memory, and no count or sum beyond 2⁶³. One decoder reads one
-// histogram after the other with the same buffers. The zero value is ready. It is not
-// safe for concurrent use.
+// Decoder reads histograms from outside: only those with takt's own range and precision, in
+// bounded memory, and with no count or sum beyond 2⁶³. A decoder reads many histograms with
+// the same buffers. The zero value is ready. It is not safe for concurrent use.
 type Decoder struct {
-	text  []byte // base64 without its letters
+	text  []byte // decoded base64
 	plain bytes.Buffer
 	unzip io.ReadCloser
 }
 
-// Merge adds the histogram that s encodes to h. An error leaves h with a part of it, or
-// nothing.
+// Merge adds the histogram that s encodes to h. After an error h may have a part of it.
 func (d *Decoder) Merge(h *Histogram, s string) error {
 	if s == "" {
 		return nil
@@ -62,7 +60,7 @@ func (d *Decoder) merge(h *Histogram, s string) error {
 	return mergeCounts(h, counts)
 }
 
-// inflate unpacks the text into plain, and stops at more than a histogram can have.
+// inflate decompresses the text into plain, up to the largest possible histogram.
 func (d *Decoder) inflate() error {
 	if len(d.text) < compressedHeader {
 		return fmt.Errorf("it has %d bytes, less than its header", len(d.text))
@@ -84,11 +82,11 @@ func (d *Decoder) inflate() error {
 		return err
 	}
 	d.plain.Reset()
-	_, err = d.plain.ReadFrom(io.LimitReader(d.unzip, mostPlain+1)) // its end checks the sum
+	_, err = d.plain.ReadFrom(io.LimitReader(d.unzip, mostPlain+1)) // zlib checks its checksum at the end
 	return err
 }
 
-// checkHeader gives the counts behind a header that says takt's own range.
+// checkHeader returns the counts after a header with takt's own range.
 func checkHeader(plain []byte) (counts []byte, err error) {
 	var own [header]byte
 	appendHeader(own[:0])
@@ -101,13 +99,13 @@ func checkHeader(plain []byte) (counts []byte, err error) {
 		return nil, fmt.Errorf("its counts begin with %#x, not %#x", plain[:4], uint32(cookie))
 	case binary.BigEndian.Uint32(plain[4:]) != uint32(len(plain)-header):
 		return nil, fmt.Errorf("it has %d bytes of counts, and its header promises %d", len(plain)-header, binary.BigEndian.Uint32(plain[4:]))
-	case !bytes.Equal(plain[12:32], own[12:32]): // the 4 bytes before mean nothing in this encoding
+	case !bytes.Equal(plain[12:32], own[12:32]): // the 4 bytes before have no meaning in this encoding
 		return nil, fmt.Errorf("its range or precision is not %v to %v with %d digits", Lowest, Highest, Digits)
 	}
 	return plain[header:], nil
 }
 
-// errTooMany is of counts whose sum no histogram can hold.
+// errTooMany says that the sum of the counts is too large for a histogram.
 var errTooMany = errors.New("its counts make more than 2^63 values")
 
 func mergeCounts(h *Histogram, counts []byte) error {
@@ -135,7 +133,7 @@ func mergeCounts(h *Histogram, counts []byte) error {
 	return nil
 }
 
-// readCount is the inverse of appendCount; size 0: b ends too early.
+// readCount is the inverse of appendCount; size 0: b is too short.
 func readCount(b []byte) (n int64, size int) {
 	var u uint64
 	for i, c := range b[:min(len(b), longestCount)] {

@@ -11,31 +11,29 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The V2 encoding: cookies of the two headers, with the bits for words of 64.
+// The V2 encoding: cookies of the two headers, with the bits for 64-bit words.
 const (
 	cookie           = 0x1c849313
 	compressedCookie = 0x1c849314
 )
 
-// Encoder encodes one histogram after the other with the same buffers, about
-// 800 KiB that zlib wants. The library makes them anew each time: with two
-// histograms a second that was 1.7 MB/s, nearly all the garbage of a run. The zero
-// value is ready. It is not safe for concurrent use.
+// Encoder encodes many histograms with the same buffers, about 800 KiB for zlib. The library
+// allocates them for each histogram: with two histograms a second that was 1.7 MB/s, nearly
+// all the garbage of a run. The zero value is ready. It is not safe for concurrent use.
 type Encoder struct {
-	// Rest is called between pieces of the work, which take some 0.1 ms each; nil: all is
-	// done at once.
+	// Rest is called between pieces of the work, some 0.1 ms each; nil: no pauses.
 	Rest func()
 
-	inUse  *hdrhistogram.PackedHistogram // the buckets that are not 0
+	inUse  *hdrhistogram.PackedHistogram // the buckets above 0
 	plain  []byte                        // header and counts
-	packed bytes.Buffer                  // header and what zlib made of plain
-	text   []byte                        // in base64
-	zip    *zlib.Writer                  // into packed
+	packed bytes.Buffer                  // header and compressed plain
+	text   []byte                        // packed in base64
+	zip    *zlib.Writer                  // writes into packed
 }
 
-// Encode returns h in the V2 compressed encoding, base64, which the Java
-// HdrHistogram and every other implementation reads; "" when h is empty. It is
-// the library's text, byte for byte.
+// Encode returns h in the V2 compressed encoding, in base64, which the Java HdrHistogram and
+// every other implementation reads; "" for an empty h. The text equals the library's, byte
+// for byte.
 func (e *Encoder) Encode(h *Histogram) string {
 	if h.h.TotalCount() == 0 {
 		return ""
@@ -43,14 +41,14 @@ func (e *Encoder) Encode(h *Histogram) string {
 	return e.encode(h.h)
 }
 
-// encode has a text for an empty histogram too, which a log wants.
+// encode also encodes an empty histogram, for a log.
 func (e *Encoder) encode(h *hdrhistogram.Histogram) string {
 	if !isOurs(h) {
 		return encodeOther(h)
 	}
 	e.prepare()
 	e.rest()
-	e.inUse.MergeFrom(h) // nothing is dropped: the range is the same
+	e.inUse.MergeFrom(h) // no value is dropped: the range is the same
 	e.rest()
 	e.plain = appendHeader(e.plain[:0])
 	begin := len(e.plain)
@@ -70,14 +68,15 @@ func (e *Encoder) prepare() {
 	e.packed.Reset()
 	if e.zip == nil {
 		e.inUse = hdrhistogram.NewPacked(int64(Lowest), int64(Highest), Digits)
-		e.zip, _ = zlib.NewWriterLevel(&e.packed, zlib.BestCompression) // fails for levels that do not exist
+		e.zip, _ = zlib.NewWriterLevel(&e.packed, zlib.BestCompression) // fails only for unknown levels
 		return
 	}
 	e.inUse.Reset()
 	e.zip.Reset(&e.packed)
 }
 
-// isOurs is not true of what Decode read from somebody else.
+// isOurs reports whether h has takt's range and precision. A histogram that Decode read may
+// have others.
 func isOurs(h *hdrhistogram.Histogram) bool {
 	return h.LowestTrackableValue() == int64(Lowest) && h.HighestTrackableValue() == int64(Highest) && h.SignificantFigures() == Digits
 }
@@ -85,12 +84,12 @@ func isOurs(h *hdrhistogram.Histogram) bool {
 func encodeOther(h *hdrhistogram.Histogram) string {
 	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
-		return "" // cannot happen: writing to memory, in a version that exists
+		return "" // cannot happen: writes to memory, in a known version
 	}
 	return string(b)
 }
 
-// appendHeader leaves the length of the counts, bytes 4 to 7, to be filled in.
+// appendHeader writes 0 as the length of the counts, bytes 4 to 7; the caller fills it in.
 func appendHeader(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, cookie)
 	b = binary.BigEndian.AppendUint32(b, 0)
@@ -98,10 +97,10 @@ func appendHeader(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, Digits)
 	b = binary.BigEndian.AppendUint64(b, uint64(Lowest))
 	b = binary.BigEndian.AppendUint64(b, uint64(Highest))
-	return binary.BigEndian.AppendUint64(b, math.Float64bits(1)) // a value stands for itself
+	return binary.BigEndian.AppendUint64(b, math.Float64bits(1)) // factor of the values: 1
 }
 
-// appendCounts writes the counts up to the last that is not 0, and at least one.
+// appendCounts writes the counts up to the last one above 0, at least one count.
 func appendCounts(b []byte, h *hdrhistogram.PackedHistogram) []byte {
 	next := 0
 	for value, count := range h.ForEachBucket {
@@ -116,7 +115,7 @@ func appendCounts(b []byte, h *hdrhistogram.PackedHistogram) []byte {
 	return b
 }
 
-// appendZeros writes n counts of 0: one as it is, more as the negative of how many.
+// appendZeros writes n counts of 0: a single one as 0, several as −n.
 func appendZeros(b []byte, n int) []byte {
 	switch n {
 	case 0:
@@ -127,8 +126,8 @@ func appendZeros(b []byte, n int) []byte {
 	return appendCount(b, -int64(n))
 }
 
-// appendCount is LEB128 of the zigzag of n, but that a ninth byte, the last, has
-// eight bits of it.
+// appendCount is LEB128 of the zigzag of n, except that a ninth byte, the last, has eight
+// bits of the value.
 func appendCount(b []byte, n int64) []byte {
 	u := uint64(n<<1 ^ n>>63)
 	for range 8 {
@@ -141,8 +140,8 @@ func appendCount(b []byte, n int64) []byte {
 	return append(b, byte(u))
 }
 
-// index is the place of a value's count. Below 2048 = 2¹¹ each value has its own;
-// from there on each power of two is cut into 1024, so eleven bits are kept.
+// index is the index of a value's count. Below 2048 = 2¹¹ each value has its own count.
+// Above, each power of two is divided into 1024, so eleven bits are kept.
 func index(value uint64) int {
 	shift := max(0, bits.Len64(value)-11)
 	return shift<<10 + int(value>>shift)
@@ -151,7 +150,7 @@ func index(value uint64) int {
 func (e *Encoder) compress() string {
 	var header [8]byte
 	e.packed.Write(header[:])
-	_, _ = e.zip.Write(e.plain) // into memory
+	_, _ = e.zip.Write(e.plain) // cannot fail: writes to memory
 	_ = e.zip.Close()
 	b := e.packed.Bytes()
 	binary.BigEndian.PutUint32(b, compressedCookie)

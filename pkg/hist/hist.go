@@ -1,6 +1,6 @@
-// Package hist is the latency histogram of takt, over hdrhistogram-go: durations
-// of 1 ns to 1 h with three significant digits, 264 KiB each. Every percentile
-// that takt shows comes from one of these, or from several merged.
+// Package hist is takt's latency histogram, based on hdrhistogram-go: durations of 1 ns to
+// 1 h with three significant digits, 264 KiB each. Every percentile that takt shows comes
+// from such a histogram, or from several merged ones.
 package hist
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The range and precision of every histogram. Values outside the range are
-// recorded at its nearer end and counted by Clamped.
+// The range and precision of every histogram. A value outside the range is recorded at the
+// nearer end and counted by Clamped.
 const (
 	Lowest  = time.Nanosecond
 	Highest = time.Hour
@@ -30,12 +30,11 @@ func New() *Histogram {
 	return &Histogram{h: hdrhistogram.New(int64(Lowest), int64(Highest), Digits)}
 }
 
-// Record counts d. It does not allocate and takes about 5 ns. A d of zero or
-// less is recorded as 1 ns, which is not counted as clamped when it is zero: a
-// schedule lag of nothing is a true value.
+// Record counts d. It does not allocate and takes about 5 ns. A d of zero or less is recorded
+// as 1 ns. Zero does not count as clamped: a schedule lag of zero is a true value.
 func (h *Histogram) Record(d time.Duration) { h.RecordN(d, 1) }
 
-// RecordN counts d n times at the cost of once.
+// RecordN counts d n times at the cost of one Record.
 func (h *Histogram) RecordN(d time.Duration, n uint64) {
 	if d < Lowest || d > Highest {
 		d = h.clamp(d, n)
@@ -51,15 +50,15 @@ func (h *Histogram) clamp(d time.Duration, n uint64) time.Duration {
 	return min(max(d, Lowest), Highest)
 }
 
-// Merge adds all that o holds.
+// Merge adds o.
 func (h *Histogram) Merge(o *Histogram) {
 	h.h.Merge(o.h)
 	h.clamped += o.clamped
 }
 
-// MergeEncoded is Merge with what Decode reads in s, at a quarter of the garbage:
-// 74 KB against 319 KB for 2000 buckets in use. What comes from outside goes through a
-// Decoder. After an error h may have a part of it.
+// MergeEncoded is Merge of the histogram in s, with a quarter of Decode's garbage: 74 KB
+// against 319 KB for 2000 buckets in use. Use a Decoder for input from outside. After an
+// error h may have a part of s.
 func (h *Histogram) MergeEncoded(s string) error {
 	if s == "" {
 		return nil
@@ -74,7 +73,7 @@ func (h *Histogram) MergeEncoded(s string) error {
 	return nil
 }
 
-// Reset forgets everything.
+// Reset empties h.
 func (h *Histogram) Reset() {
 	h.h.Reset()
 	h.clamped = 0
@@ -83,12 +82,12 @@ func (h *Histogram) Reset() {
 // Count is the number of recorded values.
 func (h *Histogram) Count() uint64 { return uint64(h.h.TotalCount()) }
 
-// Clamped is how many recorded values lay outside the range.
+// Clamped is the number of recorded values outside the range.
 func (h *Histogram) Clamped() uint64 { return h.clamped }
 
-// Quantile is the value at q in [0, 1] by nearest rank, ⌈q·n⌉, as the Java
-// HdrHistogram has it: the top of the bucket that holds that value, so at most
-// 0.1 % above it. 0 when the histogram is empty.
+// Quantile is the value at q in [0, 1] by nearest rank, ⌈q·n⌉, as in the Java HdrHistogram:
+// the top of the bucket with that value, so at most 0.1 % above it. It is 0 for an empty
+// histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	n := float64(h.h.TotalCount())
 	if n == 0 {
@@ -100,10 +99,10 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return time.Duration(h.h.ValueAtPercentile((rank - 0.25) / n * 100))
 }
 
-// Min is the lower end of the lowest bucket in use, 0 when there is none.
+// Min is the lower end of the lowest bucket in use; 0 for an empty histogram.
 func (h *Histogram) Min() time.Duration { return time.Duration(h.h.Min()) }
 
-// Max is the upper end of the highest bucket in use, 0 when there is none.
+// Max is the upper end of the highest bucket in use; 0 for an empty histogram.
 func (h *Histogram) Max() time.Duration {
 	if h.h.TotalCount() == 0 {
 		return 0
@@ -111,10 +110,10 @@ func (h *Histogram) Max() time.Duration {
 	return time.Duration(h.h.Max())
 }
 
-// Mean is the mean of all recorded values, 0 when there are none.
+// Mean is the mean of all recorded values; 0 for an empty histogram.
 func (h *Histogram) Mean() time.Duration { return time.Duration(h.h.Mean()) }
 
-// Above is how many values lie in buckets wholly above d.
+// Above is the number of values in buckets wholly above d.
 func (h *Histogram) Above(d time.Duration) uint64 {
 	var n int64
 	for _, bar := range h.h.Distribution() {
@@ -125,7 +124,7 @@ func (h *Histogram) Above(d time.Duration) uint64 {
 	return uint64(n)
 }
 
-// Bucket is a stretch of the distribution: Count values in [From, To].
+// Bucket is a part of the distribution: Count values in [From, To].
 type Bucket struct {
 	From, To time.Duration
 	Count    uint64
@@ -145,7 +144,7 @@ func (h *Histogram) Buckets() []Bucket {
 // Encode is Encoder.Encode for one histogram.
 func (h *Histogram) Encode() string { return new(Encoder).Encode(h) }
 
-// Decode reads what Encode wrote; "" gives an empty histogram.
+// Decode reads the text of Encode; "" is an empty histogram.
 func Decode(s string) (*Histogram, error) {
 	if s == "" {
 		return New(), nil

@@ -6,10 +6,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Micros is d in microseconds, as reports have it.
+// Micros is d in microseconds, for reports.
 func Micros(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// Summary makes the report's view of h: microseconds, and the histogram itself.
+// Summary is h in a report: figures in microseconds, and the histogram itself.
 func (h *Histogram) Summary() takt.Latency {
 	l := h.Figures()
 	l.HDR = h.Encode()
