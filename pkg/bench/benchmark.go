@@ -13,7 +13,7 @@ import (
 	"github.com/taktload/takt/pkg/schedule"
 )
 
-// What the flags are when they are not given.
+// The defaults of the flags.
 const (
 	DefaultConcurrency = 10
 	DefaultThroughput  = 10_000 // requests per second
@@ -21,28 +21,28 @@ const (
 	DefaultDrain       = 20 * time.Second
 )
 
-// MaxConcurrency bounds Benchmark.Concurrency: a million workers take 3.3 GB.
+// MaxConcurrency limits Benchmark.Concurrency: a million workers take 3.3 GB.
 const MaxConcurrency = 1_000_000
 
 // Benchmark describes one run.
 type Benchmark struct {
-	Name        string         // of what is measured, for the report; "": the program's path
-	Handler     RequestHandler // is called for each request; a ContextHandler gets its context
-	Concurrency int            // calls under way at once, at most and ready from the start
-	Throughput  float64        // requests per second in all; 0 or +Inf: a closed loop, as fast as possible
-	Duration    time.Duration  // of the measured load
-	Warmup      time.Duration  // of load before it, in addition, that is in no figure
-	Drain       time.Duration  // how long requests that are open or due at the end may still take; 0: DefaultDrain, negative: none
+	Name        string         // name of the thing measured, for the report; "": the program's path
+	Handler     RequestHandler // called for each request; a ContextHandler receives its context
+	Concurrency int            // largest number of concurrent calls; all workers are ready from the start
+	Throughput  float64        // requests per second, all workers together; 0 or +Inf: a closed loop, as fast as possible
+	Duration    time.Duration  // length of the measured load
+	Warmup      time.Duration  // additional load before Duration, which is not counted
+	Drain       time.Duration  // time limit for requests that are in flight or due at the end; 0: DefaultDrain, negative: none
 
-	// Tune lets the run raise GOMAXPROCS by one, for the goroutine that keeps time,
-	// and restore it afterwards. BenchmarkCmd always does so. Without it Run leaves
-	// the process alone. The garbage collector is the program's own either way.
+	// Tune lets the run raise GOMAXPROCS by one, for the goroutine that keeps time, and
+	// restore it afterwards. BenchmarkCmd always tunes. Without Tune Run leaves the process
+	// alone. The garbage collector's settings never change.
 	Tune bool
 
-	waiter func(start time.Time) pace.Waiter // of tests under fake time; nil: the precise one
+	waiter func(start time.Time) pace.Waiter // for tests under fake time; nil: the precise waiter
 }
 
-// Validate reports every fault of b at once.
+// Validate reports all faults of b at once.
 func (b Benchmark) Validate() error {
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
@@ -62,17 +62,17 @@ func (b Benchmark) Validate() error {
 	return errors.Join(faults...)
 }
 
-// closed reports whether b asks for a closed loop.
+// closed reports whether b is a closed loop.
 func (b Benchmark) closed() bool { return b.Throughput == 0 || math.IsInf(b.Throughput, 1) }
 
-// Run runs b and says how it went. When ctx ends the run stops sending, drains
-// what is open and still gives its result. An error means that there was no run.
+// Run runs b and returns its result. When ctx ends, the run stops sending, drains requests in
+// flight and still returns its result. An error means that the run could not start.
 //
-// Run touches neither signals nor flags nor standard output. A handler that never
-// returns costs a goroutine, not the result.
+// Run uses neither signals nor flags nor standard output. A handler that never returns costs
+// a goroutine, not the result.
 func (b Benchmark) Run(ctx context.Context) (*Result, error) { return b.run(ctx, nil) }
 
-// run is Run, with a second way to stop: at once.
+// run is Run with abort, which ends the run at once.
 func (b Benchmark) run(ctx context.Context, abort <-chan struct{}) (*Result, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (b Benchmark) keep() engine.Keep {
 	return engine.KeepAll
 }
 
-// clock is what waits for the due instants. The precise one sleeps on a core of
-// GOMAXPROCS: where there is one only, requests were up to 2 s late behind it.
+// clock waits for the due instants. The precise waiter sleeps while holding a P: with
+// GOMAXPROCS=1 requests were up to 2 s late.
 func (b Benchmark) clock() func(time.Time) pace.Waiter {
 	if b.waiter == nil && b.oneCore() {
 		return pace.Timer
@@ -111,7 +111,7 @@ func (b Benchmark) clock() func(time.Time) pace.Waiter {
 
 func (b Benchmark) oneCore() bool { return !b.Tune && runtime.GOMAXPROCS(0) == 1 }
 
-// options are the engine's words for b: a fixed pool, and what is due waits.
+// options are the engine's options for b: a fixed pool, and due requests wait.
 func (b Benchmark) options() engine.Options {
 	o := engine.Defaults()
 	o.Rate = engine.PerSecond(math.Inf(1))

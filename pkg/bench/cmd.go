@@ -15,28 +15,28 @@ import (
 	"github.com/taktload/takt/internal/stop"
 )
 
-// The exit codes of BenchmarkCmd, as those of takt's commands.
+// The exit codes of BenchmarkCmd, equal to those of takt's commands.
 const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitSignal = 128 // and the signal's number
+	exitSignal = 128 // plus the signal's number
 )
 
 // BenchmarkCmd is the main function of a benchmark: it runs h as the flags say and
 // prints the result. The flags are --concurrency, --throughput and --duration, and
-// those that DefineBenchmarkFlags names beside them. If the program has not defined
-// the flags or not parsed them, BenchmarkCmd does.
+// the other flags of DefineBenchmarkFlags. BenchmarkCmd defines and parses the flags
+// unless the program has done so.
 //
-// SIGINT, SIGTERM, SIGHUP or SIGQUIT stops the run: no more requests are sent, those under way and
-// those that were due have --drain to end, and the report comes. A second signal
-// brings the report at once.
+// SIGINT, SIGTERM, SIGHUP or SIGQUIT stops the run: no more requests are sent, and
+// requests in flight or due have --drain to end. Then the report is printed. A second
+// signal prints the report at once.
 //
-// BenchmarkCmd returns when all is well. Otherwise it ends the program: with exit
-// code 1 when the run could not be made, the report could not be written or not one
-// request succeeded, 2 when the flags or arguments are wrong, and 128
-// plus the number of the signal after one: 130 after SIGINT. A program that wants to
-// decide for itself calls Benchmark.Run.
+// BenchmarkCmd returns after a successful run. Otherwise it ends the program: with
+// exit code 1 if the run could not start, the report could not be written or no request
+// succeeded; with 2 if the flags or arguments are wrong; and after a signal with 128
+// plus its number: 130 after SIGINT. A program that needs another behaviour calls
+// Benchmark.Run.
 func BenchmarkCmd(h RequestHandler) {
 	s, theirs := define(flag.CommandLine), flag.Parsed()
 	if !theirs {
@@ -49,7 +49,7 @@ func BenchmarkCmd(h RequestHandler) {
 	c.Handler, c.Tune = h, true
 	steps := stop.Signals(c.stopping)
 	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE) // as a signal it would end the program before its files are written
+	signal.Notify(pipe, syscall.SIGPIPE) // otherwise the signal would end the program before its files are written
 	code := c.run(steps.Interrupt, steps.Abort)
 	steps.Restore()
 	signal.Stop(pipe)
@@ -58,16 +58,16 @@ func BenchmarkCmd(h RequestHandler) {
 	}
 }
 
-// command is BenchmarkCmd without the process.
+// command is BenchmarkCmd without its effects on the process.
 type command struct {
 	*settings
-	name           string   // of the program
-	given          []string // its flags, for the report
-	stray          error    // of its arguments
+	name           string   // name of the program
+	given          []string // given flags, for the report
+	stray          error    // error of its arguments
 	stdout, stderr io.Writer
 }
 
-// run makes one run and its report and returns the exit code.
+// run does one run, writes its report and returns the exit code.
 func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
 	defer c.outputs.discard()
 	err := errors.Join(c.stray, c.Validate(), c.outputs.validate())
@@ -80,7 +80,7 @@ func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
 	}
 	text := c.stdout
 	if c.outputs.toStdout() {
-		text = c.stderr // standard output is for one reader
+		text = c.stderr // standard output is for the report only
 	}
 	fmt.Fprint(text, announcement(c.Benchmark))
 	r, err := c.Benchmark.run(interrupt, abort)
@@ -93,7 +93,7 @@ func (c *command) run(interrupt context.Context, abort <-chan struct{}) int {
 	return c.outcome(interrupt, r, err)
 }
 
-// outcome maps a run to its exit code.
+// outcome is the exit code of a run.
 func (c *command) outcome(interrupt context.Context, r *Result, written error) int {
 	var signal *stop.SignalError
 	switch {
@@ -109,14 +109,14 @@ func (c *command) outcome(interrupt context.Context, r *Result, written error) i
 	return exitFailed
 }
 
-// complain writes each fault of err on a line.
+// complain writes each fault of err on its own line.
 func (c *command) complain(err error) {
 	for fault := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintf(c.stderr, "%s: %s\n", c.name, fault)
 	}
 }
 
-// stopping says what the first signal does.
+// stopping explains the first signal.
 func (c *command) stopping() {
 	fmt.Fprintf(c.stderr, "stopping: what is open may take %v more; a second signal ends the run at once\n", c.drain())
 }

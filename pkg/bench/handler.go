@@ -2,39 +2,39 @@ package bench
 
 import "context"
 
-// RequestHandler is what a benchmark calls, once for each request. All workers call
-// the same one, so it must be safe for concurrent use.
+// RequestHandler is called by a benchmark once for each request. All workers share it, so it
+// must be safe for concurrent use.
 //
-// localIndex counts the calls of one worker, from 0, those of the warm-up
-// included. (wrk3's documentation says 0 too, its code began with 1.) An error
-// makes the request a failed one; its text is counted and reported.
+// localIndex counts the calls of one worker from 0, warm-up included. (wrk3's documentation
+// also says 0, but its code began with 1.) An error makes the request fail; its text is
+// counted and reported.
 //
-// A handler that panics ends the program, as it would anywhere else in Go: what
-// comes after a broken invariant is no measurement.
+// A handler that panics ends the program, as usual in Go: after a broken invariant no
+// measurement is valid.
 type RequestHandler interface {
 	ExecuteRequest(localIndex int) error
 }
 
-// RequestFunc is a function as a RequestHandler.
+// RequestFunc is a function that implements RequestHandler.
 type RequestFunc func(localIndex int) error
 
 // ExecuteRequest calls f.
 func (f RequestFunc) ExecuteRequest(localIndex int) error { return f(localIndex) }
 
-// ContextHandler is a RequestHandler that wants to know when it is no longer
-// waited for. A benchmark then calls ExecuteRequestContext and nothing else.
+// ContextHandler is a RequestHandler with a context that ends when the benchmark stops
+// waiting. A benchmark then calls only ExecuteRequestContext.
 type ContextHandler interface {
 	RequestHandler
-	// ExecuteRequestContext is ExecuteRequest under a context that ends with the
-	// drain: not with the duration, and not at the first signal, so that requests
-	// under way can complete. Timeouts are the handler's own.
+	// ExecuteRequestContext is ExecuteRequest with a context. The context ends after the
+	// drain, not with the duration or at the first signal, so that requests in flight can
+	// complete. Timeouts are the handler's task.
 	ExecuteRequestContext(ctx context.Context, localIndex int) error
 }
 
-// ContextFunc is a function as a ContextHandler.
+// ContextFunc is a function that implements ContextHandler.
 type ContextFunc func(ctx context.Context, localIndex int) error
 
-// ExecuteRequest calls f under a context that never ends.
+// ExecuteRequest calls f with a context that never ends.
 func (f ContextFunc) ExecuteRequest(localIndex int) error { return f(context.Background(), localIndex) }
 
 // ExecuteRequestContext calls f.

@@ -11,7 +11,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// complete adds to the engine's report what only the benchmark knows.
+// complete adds the benchmark's own fields to the engine's report.
 func (b Benchmark) complete(rep *takt.Report, o engine.Options) {
 	rep.ID = engine.NewID(time.Now())
 	rep.Tool = takt.Tool{Name: "takt", Version: version(), Go: runtime.Version()}
@@ -28,7 +28,7 @@ func (b Benchmark) complete(rep *takt.Report, o engine.Options) {
 	}
 }
 
-// inOurWords puts something that a program can do in the place of takt's flags.
+// inOurWords replaces advice about takt's flags with advice for a program.
 var inOurWords = strings.NewReplacer(
 	"give --rate for what users feel", "give a throughput for what users feel",
 	"spread the run with --shard", "spread the load over several machines",
@@ -43,8 +43,8 @@ func (b Benchmark) variables(o engine.Options) map[string]any {
 	return v
 }
 
-// program is the path of the main package: results of different programs are not
-// to be compared.
+// program is the path of the main package, so that results of different programs are not
+// compared.
 func program() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Path
@@ -52,7 +52,7 @@ func program() string {
 	return ""
 }
 
-// version is that of the module takt in this program.
+// version is the version of the module takt in this program.
 func version() string {
 	const path = "github.com/taktload/takt"
 	info, ok := debug.ReadBuildInfo()

@@ -16,7 +16,7 @@ import (
 type outputs []output
 
 type output struct {
-	text   string // as it was given
+	text   string // as given
 	format format.Format
 	path   string
 	file   *outfile.File // nil: standard output
@@ -44,7 +44,7 @@ func (l *outputs) String() string {
 	return strings.Join(texts, ",")
 }
 
-// validate finds outputs that would take each other's place.
+// validate finds outputs that would overwrite each other.
 func (l outputs) validate() error {
 	var paths []string
 	for _, o := range l {
@@ -53,8 +53,7 @@ func (l outputs) validate() error {
 	return errors.Join(format.CheckPaths(paths)...)
 }
 
-// open opens the files before the run: a path that cannot be written should not cost
-// a run first.
+// open opens the files before the run, so a wrong path fails early.
 func (l outputs) open() error {
 	var errs []error
 	for i, o := range l {
@@ -70,7 +69,7 @@ func (l outputs) open() error {
 	return errors.Join(errs...)
 }
 
-// discard gives up the files of a run that was not made, and those with an error.
+// discard removes the files of a run that did not start, and those with an error.
 func (l outputs) discard() {
 	for _, o := range l {
 		if o.file != nil {
@@ -79,12 +78,12 @@ func (l outputs) discard() {
 	}
 }
 
-// toStdout reports whether one goes to standard output.
+// toStdout reports whether an output goes to standard output.
 func (l outputs) toStdout() bool {
 	return slices.ContainsFunc(l, func(o output) bool { return o.path == format.Stdout })
 }
 
-// write writes r to all outputs, whatever happens to some of them.
+// write writes r to all outputs, even if some fail.
 func (l outputs) write(stdout io.Writer, r *takt.Report) error {
 	var errs []error
 	for _, o := range l {

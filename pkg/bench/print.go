@@ -11,17 +11,15 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// maxShown bounds how many texts of errors are printed; the report has them all.
+// maxShown is the largest number of error texts to print; the report has all.
 const maxShown = 20
 
-// PrintResult writes r in the lines of wrk3, word for word, then the texts of the
-// errors and the warnings when there are any. What makes the figures worthless, an
-// invalid run or one without a success, stands above them.
+// PrintResult writes r in the lines of wrk3, word for word, then the texts of errors and the
+// warnings. An invalid run, or a run without a success, is announced first.
 //
-// Value in the table is the response time, from the instant at which a request was
-// due; wrk3 counts from a moment that is later when its own generator is late. The
-// table holds all requests that were sent or waited: the total, and the unfinished
-// ones at their age when the drain ended.
+// Value in the table is the response time, from the instant at which a request was due. wrk3
+// counts from a later instant when its own generator is late. The table has all requests that
+// were sent or waited; unfinished requests have their age at the end of the drain.
 func PrintResult(w io.Writer, r *Result) error {
 	table, err := format.Quantiles(r.Report)
 	if err != nil {
@@ -45,7 +43,7 @@ func PrintResult(w io.Writer, r *Result) error {
 	return err
 }
 
-// announcement is the line that comes before the run.
+// announcement is the line before the run.
 func announcement(b Benchmark) string {
 	after := ""
 	if b.Warmup > 0 {
@@ -96,7 +94,7 @@ func failures(b *strings.Builder, list []takt.ErrorClass) {
 	}
 }
 
-// omitted says where the requests are that were due and did not end.
+// omitted explains where requests are that were due and did not end.
 func omitted(b *strings.Builder, c takt.Counts) {
 	if c.Unfinished > 0 {
 		open := c.Sent - c.OK - c.Failed
@@ -111,5 +109,5 @@ func target(b Benchmark) string {
 	return number(b.Throughput)
 }
 
-// number has all the digits, as wrk3 prints it.
+// number prints all digits, as wrk3 does.
 func number(perS float64) string { return strconv.FormatFloat(perS, 'f', -1, 64) }

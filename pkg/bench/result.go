@@ -7,13 +7,13 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Result is how a run went, in wrk3's terms; Report has everything else.
+// Result is the result of a run in wrk3's terms; Report has all other figures.
 type Result struct {
-	Target        Benchmark     // what was asked for
+	Target        Benchmark     // the benchmark that ran
 	TotalDuration time.Duration // from the end of the warm-up to the end of the schedule, or to the end of the last request when that is later
-	TotalRequests uint64        // that ended: ok and failed
-	Errors        uint64        // of TotalRequests
-	Omitted       uint64        // due, and not done when the drain was over
+	TotalRequests uint64        // requests that ended: ok and failed
+	Errors        uint64        // failed requests of TotalRequests
+	Omitted       uint64        // requests that were due and not done after the drain
 	Throughput    float64       // TotalRequests per second of TotalDuration
 	Report        *takt.Report  // of kind "bench"; the texts of errors are its error classes
 }
@@ -32,8 +32,8 @@ func (b Benchmark) result(rep *takt.Report) *Result {
 	return r
 }
 
-// total is how long the measured part took, the drain included: the throughput
-// would otherwise count requests that ended after the time by which it divides.
+// total is the length of the measured part, including the drain. Otherwise the throughput
+// would count requests that ended after the time by which it divides.
 func total(rep *takt.Report) time.Duration {
 	end := rep.WarmupS + rep.DurationS
 	if n := len(rep.Intervals); n > 0 {
@@ -42,12 +42,12 @@ func total(rep *takt.Report) time.Duration {
 	return time.Duration(math.Round((end - rep.WarmupS) * float64(time.Second)))
 }
 
-// failed reports whether there were requests and not one succeeded.
+// failed reports whether there were requests and none succeeded.
 func (r *Result) failed() bool {
 	return r.Report.Counts.Scheduled > 0 && r.Report.Counts.OK == 0
 }
 
-// reason says why not one succeeded.
+// reason says why no request succeeded.
 func (r *Result) reason() string {
 	if len(r.Report.Errors) == 0 {
 		return "none ended"

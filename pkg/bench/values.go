@@ -28,7 +28,7 @@ func (c *count) String() string { return strconv.Itoa(int(*c)) }
 // Get implements flag.Getter.
 func (c *count) Get() any { return int(*c) }
 
-// rate is a number as wrk3 takes it, or as takt does: 10000, 1e4, 10k, 600k/m, max.
+// rate is a number in wrk3's or takt's notation: 10000, 1e4, 10k, 600k/m, max.
 type rate float64
 
 // Set implements flag.Value.
@@ -54,7 +54,7 @@ func (r *rate) String() string {
 // Get implements flag.Getter.
 func (r *rate) Get() any { return float64(*r) }
 
-// drain is a time of which 0 means none, where Benchmark.Drain has a negative one.
+// drain is a time for which 0 means no drain; Benchmark.Drain uses a negative time for that.
 type drain time.Duration
 
 // Set implements flag.Value.

@@ -9,7 +9,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// driver calls h as a protocol of its own.
+// driver makes a driver that calls h.
 func driver(h RequestHandler) *takt.Driver {
 	call := func(_ context.Context, i int) error { return h.ExecuteRequest(i) }
 	if c, ok := h.(ContextHandler); ok {
@@ -24,8 +24,8 @@ type worker struct {
 	next int
 }
 
-// Do implements takt.Worker. A text is a class of its own, so that the recorder
-// counts it exactly, and no more than 64 of them.
+// Do implements takt.Worker. Each error text is a class, so the recorder counts it exactly,
+// up to 64 texts.
 func (w *worker) Do(ctx context.Context, _ *takt.Op, r *takt.Result) {
 	i := w.next
 	w.next++
@@ -37,15 +37,15 @@ func (w *worker) Do(ctx context.Context, _ *takt.Op, r *takt.Result) {
 // Close implements takt.Worker; there is nothing to give up.
 func (*worker) Close() error { return nil }
 
-// maxMessage bounds an error's text, in bytes, as drivers' samples are bounded.
+// maxMessage is the largest length of an error's text in bytes, as in drivers' samples.
 const maxMessage = 300
 
-// message is err's text as the report counts it: one line that cannot steer a
-// terminal, of bounded length, and never empty, which would mean success.
+// message is err's text for the report: one line without terminal control characters, of
+// limited length. It is never empty, because an empty text means success.
 func message(err error) string {
 	s := err.Error()
 	if len(s) > 2*maxMessage {
-		s = s[:2*maxMessage] // what is looked at, too
+		s = s[:2*maxMessage] // limits the work as well
 	}
 	s = strings.Join(strings.Fields(strings.Map(visible, localPort(s))), " ")
 	if len(s) > maxMessage {
@@ -67,9 +67,9 @@ func visible(r rune) rune {
 	return r
 }
 
-// localPort takes the generator's own port out of a network error, as in "read tcp
-// 127.0.0.1:41412->127.0.0.1:80: …": every broken connection has another, and each
-// would be a message of its own.
+// localPort removes the generator's own port from a network error, as in "read tcp
+// 127.0.0.1:41412->127.0.0.1:80: …". Every broken connection has another port, and would be a
+// text of its own.
 func localPort(s string) string {
 	parts := strings.Split(s, "->")
 	for i, part := range parts[:len(parts)-1] {
