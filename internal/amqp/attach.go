@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// attach asks for the link and waits for the broker's answer.
+// attach requests the link and waits for the broker's answer.
 func (l *link) attach(ctx context.Context, a attach) error {
 	if err := l.ask(a); err != nil {
 		return err
@@ -42,8 +42,8 @@ func (l *link) ask(a attach) error {
 	return nil
 }
 
-// attached takes the broker's attach, the answer to ours. Without a terminus of
-// its own it refuses, and a detach follows that says why (part 2, section 2.6.3).
+// attached handles the broker's attach, the answer to ours. An attach without a terminus is a
+// refusal; a detach with the reason follows (part 2, section 2.6.3).
 func (s *Session) attached(f *fields) error {
 	var a attach
 	a.read(f)
@@ -75,7 +75,7 @@ func (s *Session) named(name string, receives bool) *link {
 	return nil
 }
 
-// at gives the link of a handle of the broker.
+// at returns the link with this handle of the broker.
 func (s *Session) at(handle uint32) (*link, error) {
 	if handle >= uint32(len(s.remote)) || s.remote[handle] == nil {
 		return nil, malformed("handle %d, which no link has", handle)

@@ -1,7 +1,7 @@
 package amqp
 
-// Constructors of encoded values (AMQP 1.0 part 1, section 1.6). The high nibble
-// says how long a value is: see decoder.value.
+// Constructors of encoded values (AMQP 1.0 part 1, section 1.6). The high nibble encodes the
+// length of a value: see decoder.value.
 const (
 	codeDescribed  = 0x00
 	codeNull       = 0x40
@@ -40,7 +40,7 @@ const (
 	codeArray32    = 0xf0
 )
 
-// Descriptors (parts 2, 3, 4 and 5): what a described value is.
+// Descriptors (parts 2, 3, 4 and 5): the types of described values.
 const (
 	isOpen        = 0x10
 	isBegin       = 0x11
@@ -71,7 +71,7 @@ const (
 	isOutcome    = 0x44
 
 	isHeader      = 0x70
-	isAnnotations = 0x72 // of the message; 0x71 are those of the delivery
+	isAnnotations = 0x72 // message annotations; 0x71 is delivery annotations
 	isProperties  = 0x73
 	isApplication = 0x74
 	isData        = 0x75

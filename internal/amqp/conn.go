@@ -1,12 +1,12 @@
-// Package amqp is an AMQP 1.0 client made for load: messages are encoded once and
-// patched, sends are buffered and never wait, outcomes and messages come in
-// callbacks, and neither sending nor receiving a message allocates. It knows
-// queues, topics and subscriptions in the way of JMS, and local transactions.
-// Parts and sections in comments are those of the OASIS standard AMQP 1.0.
+// Package amqp is an AMQP 1.0 client for load generation. Messages are encoded once and
+// patched. Sends are buffered and never wait. Outcomes and messages come in callbacks.
+// Neither sending nor receiving a message allocates. It supports queues, topics and
+// subscriptions as JMS maps them, and local transactions. Parts and sections in comments are
+// those of the OASIS standard AMQP 1.0.
 //
-// All callbacks of a connection come one after the other from its reading
-// goroutine. They may send and accept, and must not wait: calls that take a
-// context would wait for themselves.
+// The reading goroutine of a connection makes all callbacks, one after the other. Callbacks
+// may send and accept, but must not wait: a call with a context would wait for its own
+// goroutine.
 package amqp
 
 import (
@@ -21,37 +21,37 @@ import (
 	"github.com/taktload/takt/internal/sock"
 )
 
-// Conn is a connection to a broker. Its methods, and those of what it gives, may be
-// called from any goroutine. It owns two goroutines, which end with it.
+// Conn is a connection to a broker. Any goroutine may call its methods and those of its
+// sessions and links. It has two goroutines, which end with it.
 type Conn struct {
 	net    net.Conn
-	direct prompt // the same; nil: one of TLS, or no socket
+	direct prompt // net without sleeping; nil: TLS, or no socket
 	opt    Options
 	peer   Peer
-	tag    string        // begins the names of links that have none
-	wake   chan struct{} // something waits to be written; holds one
+	tag    string        // prefix for names of links without a name
+	wake   chan struct{} // buffered bytes wait to be written; capacity one
 	done   chan struct{} // closed when err is set
 	both   sync.WaitGroup
 
-	mu       sync.Mutex // of what follows, in sessions and links too; never held while waiting
+	mu       sync.Mutex // guards the fields below, also in sessions and links; never held while waiting
 	out      outbox
 	sessions []*Session // by channel; nil: free
-	err      error      // why it ended
-	asked    bool       // a close was sent
-	messages uint64     // that were sent
+	err      error      // reason for the end
+	asked    bool       // our close was sent
+	messages uint64     // number of messages sent
 
-	heard atomic.Bool // something arrived since the last tick
+	heard atomic.Bool // bytes arrived since the last tick
 
-	sentBytes, receivedBytes atomic.Int64 // bytes, from the open on; those of TLS are not counted
+	sentBytes, receivedBytes atomic.Int64 // bytes since the open, without those of TLS
 
-	// The reader's own.
+	// Only the reader uses the following fields.
 	in      inbox
 	remote  []*Session  // by the broker's channel
-	pending []*Receiver // have something to say at the end of the burst
-	eager   *eager      // what in reads from; nil: it sleeps at once
+	pending []*Receiver // receivers with frames to send at the end of the burst
+	eager   *eager      // reader of in that spins first; nil: in sleeps at once
 }
 
-// prompt is a connection that can be used without sleeping.
+// prompt is a connection with calls that do not sleep.
 type prompt interface {
 	TryWrite(b []byte) int
 	Look(b []byte, most time.Duration) int
@@ -75,27 +75,26 @@ func (c *Conn) start() {
 	c.both.Go(c.read)
 }
 
-// Peer is what the broker said of itself.
+// Peer is what the broker's open says.
 func (c *Conn) Peer() Peer { return c.peer }
 
-// Done is closed when the connection has ended; Err says why.
+// Done is closed when the connection has ended. Err returns the reason.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err is why the connection ended: ErrClosed after Close, nil as long as it lives.
+// Err is why the connection ended: ErrClosed after Close, nil while the connection is open.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Arrived is when the last bytes that were read came to this host; the zero time: not known.
+// Arrived is when the last bytes that were read came to this host; the zero time: unknown.
 func (c *Conn) Arrived() time.Time { return sock.Arrived(c.net) }
 
-// Bytes tells how many bytes of AMQP were sent and received since the connection
-// was opened.
+// Bytes returns the bytes of AMQP sent and received since the open.
 func (c *Conn) Bytes() (sent, received int64) { return c.sentBytes.Load(), c.receivedBytes.Load() }
 
-// over is why nothing can be done on the connection any more; under mu.
+// over returns why the connection is no longer usable; under mu.
 func (c *Conn) over() error {
 	if c.err == nil && c.asked {
 		return ErrClosed
@@ -103,9 +102,9 @@ func (c *Conn) over() error {
 	return c.err
 }
 
-// Close ends the connection in the broker's knowledge and waits for its answer,
-// at most until ctx ends. Then both goroutines are gone, and what was not settled
-// has its outcome: Lost. Not to be called from a callback.
+// Close sends a close and waits for the broker's answer, at most until ctx ends. Then both
+// goroutines have ended, and unsettled messages have the outcome Lost. A callback must not
+// call Close.
 func (c *Conn) Close(ctx context.Context) error {
 	c.mu.Lock()
 	if c.err == nil && !c.asked {
@@ -133,12 +132,12 @@ func (c *Conn) append(channel uint16, p performative) {
 // fail ends the connection at once.
 func (c *Conn) fail(err error) {
 	if c.end(err, nil) {
-		_ = c.net.Close() // frees both goroutines, and has nothing to add to err
+		_ = c.net.Close() // ends both goroutines; its error adds nothing to err
 	}
 }
 
-// end makes err the reason of the end, if there is none yet, with a last frame
-// for the writer to send.
+// end sets err as the reason for the end, unless there is one, with a last frame for the
+// writer to send.
 func (c *Conn) end(err error, last performative) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

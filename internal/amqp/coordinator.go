@@ -6,30 +6,29 @@ import (
 	"fmt"
 )
 
-// Coordinator begins and ends local transactions (part 4). What is sent and
-// accepted in a session may belong to any transaction of a coordinator of it.
+// Coordinator begins and ends local transactions (part 4). Messages sent and accepted in a
+// session may belong to any transaction of the session's coordinators.
 type Coordinator struct {
 	snd *Sender
 
-	// Under Conn.mu.
+	// Guarded by Conn.mu.
 	next    uint64
 	waiting map[uint64]func(Outcome)
-	held    []heldMessage // for want of credit, in order
-	sending bool          // somebody sends the first of them …
-	missed  bool          // … and has to look again, since the broker said something meanwhile
+	held    []heldMessage // messages that wait for credit, in order
+	sending bool          // a goroutine sends the first of held
+	missed  bool          // the broker granted credit meanwhile: the sending goroutine must try again
 }
 
-// heldMessage is a declare or discharge that could not go yet.
+// heldMessage is a declare or discharge that waits for credit.
 type heldMessage struct {
 	body  []byte
 	token uint64
 }
 
-// Transaction is one that was declared.
+// Transaction is a declared transaction.
 type Transaction struct{ id []byte }
 
-// Coordinator attaches to the broker's coordinator and waits until it has
-// answered and given credit.
+// Coordinator attaches to the broker's coordinator and waits for its answer and credit.
 func (s *Session) Coordinator(ctx context.Context) (*Coordinator, error) {
 	c := &Coordinator{waiting: map[uint64]func(Outcome){}}
 	ready := make(chan struct{})
@@ -70,8 +69,8 @@ func (c *Coordinator) settled(token uint64, o Outcome) {
 	done(o)
 }
 
-// StartDeclare asks for a transaction without waiting; done is called once, in
-// the reading goroutine, if it returns nil. It buffers: see Conn.Flush.
+// StartDeclare requests a transaction without waiting. If it returns nil, done is called once
+// in the reading goroutine. It buffers: see Conn.Flush.
 func (c *Coordinator) StartDeclare(done func(*Transaction, error)) error {
 	l := openList(appendDescriptor(nil, isValue), isDeclare)
 	return c.start(l.close(), func(o Outcome) {
@@ -80,7 +79,7 @@ func (c *Coordinator) StartDeclare(done func(*Transaction, error)) error {
 	})
 }
 
-// mostTxn bounds the id of a transaction: it stands in each transfer.
+// mostTxn is the largest id of a transaction: each transfer contains the id.
 const mostTxn = 255
 
 func declared(o Outcome) (*Transaction, error) {
@@ -93,10 +92,10 @@ func declared(o Outcome) (*Transaction, error) {
 	return &Transaction{id: append([]byte(nil), o.txn...)}, nil
 }
 
-// StartDischarge ends a transaction without waiting: its messages go out and its
-// acceptances count with commit, and never were without. done is called once, in
-// the reading goroutine, if it returns nil: Accepted is a success, and with Lost
-// nobody knows. It buffers: see Conn.Flush.
+// StartDischarge ends a transaction without waiting: commit makes its messages and
+// acceptances valid, otherwise they are undone. If it returns nil, done is called once in the
+// reading goroutine: Accepted is success, with Lost the result is unknown. It buffers: see
+// Conn.Flush.
 func (c *Coordinator) StartDischarge(tx *Transaction, commit bool, done func(Outcome)) error {
 	l := openList(appendDescriptor(nil, isValue), isDischarge)
 	l.binary(tx.id)
@@ -120,8 +119,8 @@ func (c *Coordinator) start(message []byte, done func(Outcome)) error {
 	return c.resume(token)
 }
 
-// resume sends what is held as far as it can; without credit that goes on when some
-// comes. An error is that of token; others are told that theirs is lost.
+// resume sends held messages while there is credit; resumed continues when more comes. It
+// returns only the error of token; the callbacks of other messages get Lost.
 func (c *Coordinator) resume(token uint64) (failed error) {
 	mu := &c.snd.s.c.mu
 	mu.Lock()
@@ -129,7 +128,7 @@ func (c *Coordinator) resume(token uint64) (failed error) {
 	c.missed = c.sending
 	for len(c.held) > 0 && !c.sending {
 		h := c.held[0]
-		c.sending, c.missed = true, false // nobody else may overtake it
+		c.sending, c.missed = true, false // no other goroutine may overtake it
 		mu.Unlock()
 		err := c.snd.send(h.body, nil, h.token)
 		mu.Lock()
@@ -156,19 +155,19 @@ func (c *Coordinator) resume(token uint64) (failed error) {
 	return failed
 }
 
-// resumed goes on when the broker said something.
+// resumed continues when the broker granted credit.
 func (c *Coordinator) resumed(s *Session) {
 	s.c.mu.Lock()
 	held := len(c.held) > 0
 	s.c.mu.Unlock()
 	if held {
-		_ = c.resume(0) // no token is 0: everybody is told
+		_ = c.resume(0) // no token is 0: all errors go to callbacks
 	}
 }
 
-// Declare begins a transaction and waits for it.
+// Declare begins a transaction and waits for the broker.
 func (c *Coordinator) Declare(ctx context.Context) (*Transaction, error) {
-	var tx *Transaction // written before result, read behind it
+	var tx *Transaction // written before result is sent, read after
 	result := make(chan error, 1)
 	err := c.StartDeclare(func(t *Transaction, err error) {
 		tx = t
@@ -180,15 +179,14 @@ func (c *Coordinator) Declare(ctx context.Context) (*Transaction, error) {
 	return tx, nil
 }
 
-// Discharge ends a transaction and waits until the broker has done so: see
-// StartDischarge.
+// Discharge ends a transaction and waits for the broker: see StartDischarge.
 func (c *Coordinator) Discharge(ctx context.Context, tx *Transaction, commit bool) error {
 	result := make(chan error, 1)
 	err := c.StartDischarge(tx, commit, func(o Outcome) { result <- o.Err })
 	return c.wait(ctx, err, result)
 }
 
-// wait waits for the result of what was started, if it was.
+// wait waits for the result, unless starting failed with err.
 func (c *Coordinator) wait(ctx context.Context, err error, result <-chan error) error {
 	if err != nil {
 		return err
@@ -202,5 +200,5 @@ func (c *Coordinator) wait(ctx context.Context, err error, result <-chan error) 
 	}
 }
 
-// Detach ends the link; the broker rolls back what was not discharged.
+// Detach ends the link; the broker rolls back open transactions.
 func (c *Coordinator) Detach(ctx context.Context) error { return c.snd.Detach(ctx, true) }

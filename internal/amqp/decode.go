@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// decoder reads encoded values from the front of b. After the first fault it is
-// bad, has nothing left, and gives nulls.
+// decoder reads encoded values from the front of b. After the first fault bad is set, b is
+// empty, and all values are null.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -14,7 +14,7 @@ type decoder struct {
 
 func (d *decoder) fail() { d.b, d.bad = nil, true }
 
-// take gives the next n bytes, nil if there are fewer.
+// take returns the next n bytes; nil if there are fewer.
 func (d *decoder) take(n uint64) []byte {
 	if n > uint64(len(d.b)) {
 		d.fail()
@@ -25,7 +25,7 @@ func (d *decoder) take(n uint64) []byte {
 	return out
 }
 
-// sized gives as many bytes as the size in the next width bytes says.
+// sized reads a size of width bytes and returns as many bytes.
 func (d *decoder) sized(width uint64) []byte {
 	size := d.take(width)
 	switch {
@@ -37,7 +37,7 @@ func (d *decoder) sized(width uint64) []byte {
 	return d.take(uint64(be.Uint32(size)))
 }
 
-// value reads one value. A described one keeps its descriptor: see described.
+// value reads one value. A described value includes its descriptor: see described.
 func (d *decoder) value() Value {
 	if len(d.b) == 0 {
 		d.fail()
@@ -74,8 +74,8 @@ func (d *decoder) value() Value {
 	return Value{code, raw}
 }
 
-// span reads a described value whole. The loop instead of a recursion gives
-// descriptors of descriptors no stack to exhaust.
+// span reads a described value with its descriptor. A loop, not a recursion: nested
+// descriptors cannot exhaust the stack.
 func (d *decoder) span() Value {
 	all := d.b
 	for wanted := 1; wanted > 0; wanted-- {
@@ -92,8 +92,8 @@ func (d *decoder) span() Value {
 	return Value{codeDescribed, all[:n:n]}
 }
 
-// described reads a value and its descriptor, which is 0 when it is no number:
-// the symbols that the standard also allows are used by no broker known.
+// described reads a value and its descriptor. A descriptor that is not a number is 0: the
+// standard also allows symbols, but no known broker uses them.
 func (d *decoder) described() (is uint64, v Value) {
 	v = d.value()
 	if d.bad || v.code != codeDescribed {
@@ -102,8 +102,7 @@ func (d *decoder) described() (is uint64, v Value) {
 	return v.described()
 }
 
-// fields are the members of a list, read in order; those that are absent or
-// null give the default.
+// fields are the members of a list, read in order. An absent or null member has the default.
 type fields struct {
 	decoder
 	left uint32
@@ -120,7 +119,7 @@ func (f *fields) next() Value {
 	return f.value()
 }
 
-// maybe gives a number and whether it is there. One above max is a fault.
+// maybe returns a number and whether it is present. A number above max is a fault.
 func (f *fields) maybe(max uint64) (uint64, bool) {
 	v := f.next()
 	if v.Null() {
@@ -141,7 +140,7 @@ func (f *fields) uint(absent uint32) uint32 {
 	return absent
 }
 
-// must is uint of a field that has to be there.
+// must is uint for a required field.
 func (f *fields) must() uint32 {
 	n, ok := f.maybe(math.MaxUint32)
 	if !ok {

@@ -2,7 +2,7 @@ package amqp
 
 import "fmt"
 
-// received takes a transfer: a message, or a piece of one.
+// received handles a transfer: a message, or a part of one.
 func (s *Session) received(f *fields, payload []byte) error {
 	var t transfer
 	t.read(f)
@@ -33,7 +33,7 @@ func (s *Session) received(f *fields, payload []byte) error {
 	return err
 }
 
-// counted counts a transfer, and the delivery that it begins.
+// counted counts a transfer, and a delivery if the transfer begins one.
 func (r *Receiver) counted(begins bool) {
 	c := r.s.c
 	c.mu.Lock()
@@ -45,8 +45,8 @@ func (r *Receiver) counted(begins bool) {
 	}
 }
 
-// assemble gives the whole message if t was its last piece; one of one piece
-// without copying it.
+// assemble returns the whole message if t is its last part. A message in one part is not
+// copied.
 func (r *Receiver) assemble(t *transfer, payload []byte) (whole []byte, ok bool, err error) {
 	if t.aborted {
 		r.partial, r.parts = false, r.parts[:0]
@@ -67,8 +67,8 @@ func (r *Receiver) assemble(t *transfer, payload []byte) (whole []byte, ok bool,
 	return whole, true, nil
 }
 
-// deliver accepts a message and gives it to the callback. In this order, a caller
-// who detaches when it has what it wants leaves nothing unaccepted behind.
+// deliver accepts a message and then calls the callback. In this order, a caller who detaches
+// in the callback leaves no message unaccepted.
 func (r *Receiver) deliver(payload []byte) {
 	d := &r.delivery
 	if r.claim(d) {
@@ -77,8 +77,8 @@ func (r *Receiver) deliver(payload []byte) {
 	}
 }
 
-// claim notes what is to be said of a delivery. It reports whether somebody
-// still wants it.
+// claim notes the acceptance to send for a delivery. It reports whether the receiver is still
+// open.
 func (r *Receiver) claim(d *Delivery) bool {
 	c := r.s.c
 	c.mu.Lock()
@@ -100,8 +100,8 @@ func (r *Receiver) claim(d *Delivery) bool {
 	return true
 }
 
-// Delivery is a message that arrived. Its parts are looked for when they are
-// asked for, and point into a buffer that the next message uses.
+// Delivery is a message that arrived. Its parts are decoded on demand, and point into a
+// buffer that the next message overwrites.
 type Delivery struct {
 	message
 	r       *Receiver
@@ -109,11 +109,11 @@ type Delivery struct {
 	settled bool
 }
 
-// Receiver is where it arrived.
+// Receiver is the receiver of the message.
 func (d *Delivery) Receiver() *Receiver { return d.r }
 
 // ID is the number of the delivery in its session, for Receiver.Accept.
 func (d *Delivery) ID() uint32 { return d.id }
 
-// Settled reports whether the broker has settled it already, and wants no Accept.
+// Settled reports whether the broker has settled the delivery, which then needs no Accept.
 func (d *Delivery) Settled() bool { return d.settled }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Detach ends the link and waits for the broker's answer at most until ctx ends.
-// With close the broker forgets it: a durable subscription is deleted. Without,
-// what is durable stays. What was not settled has the outcome Lost.
+// Detach ends the link and waits for the broker's answer, at most until ctx ends. With close
+// the broker also deletes a durable subscription; without, durable state stays. Unsettled
+// messages have the outcome Lost.
 func (l *link) Detach(ctx context.Context, close bool) error {
 	l.leave(close)
 	if err := await(ctx, l.gone); err != nil {
@@ -33,7 +33,7 @@ func (l *link) leave(close bool) {
 	}
 }
 
-// detached takes the broker's detach: the answer to ours, or its own, to be answered.
+// detached handles the broker's detach: the answer to ours, or a new one to answer.
 func (s *Session) detached(f *fields) error {
 	var d detach
 	d.read(f)
@@ -57,13 +57,12 @@ func (s *Session) detached(f *fields) error {
 	return nil
 }
 
-// abandon ends the link: its unsettled deliveries are lost, and who waits for it
-// is told.
+// abandon ends the link: its unsettled deliveries are lost, and waiting callers are told.
 func (l *link) abandon(err error) {
 	c := l.s.c
 	c.mu.Lock()
 	l.err = err
-	told := isClosed(l.ready) // else the caller who attaches it is
+	told := isClosed(l.ready) // otherwise the caller of attach is told
 	closeOnce(l.ready)
 	if l.sender != nil {
 		l.s.settled = l.s.unsettled.takeOf(l.sender, l.s.settled[:0])

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Peer is what the broker said of itself.
+// Peer is what the broker's open says.
 type Peer struct {
 	Container    string
 	MaxFrame     uint32            // bytes
-	IdleTimeout  time.Duration     // it wants a frame at least so often; 0: it does not care
+	IdleTimeout  time.Duration     // the broker needs a frame this often; 0: no limit
 	ChannelMax   uint16            //
 	Capabilities []string          //
 	Properties   map[string]string // product, version, queue-prefix and so on
 }
 
-// Dial connects, authenticates and opens the connection. The context bounds that
-// only, and so does the idle timeout. A refusal by the broker wraps an *Error.
+// Dial connects, authenticates and opens the connection. The context and the idle timeout
+// limit only Dial. A refusal by the broker wraps an *Error.
 func Dial(ctx context.Context, o Options) (*Conn, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -58,21 +58,21 @@ func dial(ctx context.Context, o Options) (*Conn, error) {
 		err = errors.Join(err, ctx.Err())
 	}
 	if err != nil {
-		_ = nc.Close() // nothing is open yet
+		_ = nc.Close() // no session is open yet
 		return nil, err
 	}
 	c.start()
 	return c, nil
 }
 
-// greet speaks the connection's first words: security layer, headers, open.
+// greet does the handshake: security layer, headers, open.
 func (c *Conn) greet() error {
 	if err := c.authenticate(); err != nil {
 		return err
 	}
 	mine := open{
 		container: c.opt.Container, host: c.opt.Hostname, maxFrame: c.opt.MaxFrame, channelMax: c.opt.ChannelMax,
-		// Half, so that one late heartbeat does no harm (part 2, section 2.4.5).
+		// Half of it: one late heartbeat then does no harm (part 2, section 2.4.5).
 		idle:       uint32(min(c.opt.IdleTimeout/2, maxIdle) / time.Millisecond),
 		properties: map[string]string{"product": "takt"},
 	}
@@ -88,7 +88,7 @@ func (c *Conn) greet() error {
 	return c.readOpen()
 }
 
-// maxIdle is more than any idle timeout that makes sense, and fits the field.
+// maxIdle is above any sensible idle timeout, and fits the field.
 const maxIdle = 24 * time.Hour
 
 func (c *Conn) expect(header string) error {

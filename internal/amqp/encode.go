@@ -38,8 +38,8 @@ func appendBool(b []byte, v bool) []byte {
 	return append(b, codeFalse)
 }
 
-// appendVar appends a value of variable width; long is its 32-bit constructor,
-// which is 0x10 above the 8-bit one.
+// appendVar appends a value of variable width. long is its 32-bit constructor; the 8-bit one
+// is 0x10 below.
 func appendVar[T string | []byte](b []byte, long byte, v T) []byte {
 	if len(v) <= math.MaxUint8 {
 		b = append(b, long-0x10, byte(len(v)))
@@ -65,18 +65,18 @@ func appendSymbols(b []byte, names []string) []byte {
 	return patchSize(b, at)
 }
 
-// patchSize writes the size of what follows at into the four bytes before.
+// patchSize writes the size of the bytes after at into the four bytes before at.
 func patchSize(b []byte, at int) []byte {
 	be.PutUint32(b[at-4:], uint32(len(b)-at))
 	return b
 }
 
-// compound is a list or map that is being appended. Absent members of a list are
-// null, and nulls at its end are left out, which means the same (part 1, 1.4).
+// compound is a list or map that is being appended. Absent members of a list are null. Nulls
+// at its end are omitted, which means the same (part 1, 1.4).
 type compound struct {
 	b           []byte
-	start       int // of the count, behind the size
-	count, null int // members written; nulls that wait for a member behind them
+	start       int // offset of the count, after the size
+	count, null int // members written; nulls pending until a later member
 }
 
 // openList begins a list, with a descriptor unless is is 0.
@@ -92,7 +92,7 @@ func openCompound(b []byte, code byte) compound {
 	return compound{b: be.AppendUint32(b, 0), start: len(b)}
 }
 
-// next makes room for a member, which the caller appends to the result.
+// next prepares the next member, which the caller appends to the result.
 func (c *compound) next() []byte {
 	for ; c.null > 0; c.null-- {
 		c.b = append(c.b, codeNull)
@@ -116,7 +116,7 @@ func (c *compound) string(v string) { c.b = appendString(c.next(), v) }
 func (c *compound) symbol(v string) { c.b = appendSymbol(c.next(), v) }
 func (c *compound) binary(v []byte) { c.b = appendVar(c.next(), codeBin32, v) }
 
-// bool is absent when false, the default of every boolean that is written here.
+// bool omits false, the default of every boolean written here.
 func (c *compound) bool(v bool) {
 	if !v {
 		c.skip(1)
@@ -125,7 +125,7 @@ func (c *compound) bool(v bool) {
 	c.b = append(c.next(), codeTrue)
 }
 
-// uintSet, stringSet and symbolSet are absent when they are zero.
+// uintSet, stringSet and symbolSet omit zero values.
 func (c *compound) uintSet(v uint32) {
 	if v == 0 {
 		c.skip(1)

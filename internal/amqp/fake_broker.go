@@ -7,10 +7,9 @@ import (
 	"sync"
 )
 
-// broker is a small AMQP 1.0 broker, with queues in memory. It numbers
-// channels and handles in another way than the client, so that a client that
-// mixes up the two sides fails. go-amqp, which knows nothing of this package,
-// speaks with it too: see peer_test.go.
+// broker is a small AMQP 1.0 broker with queues in memory. Its channels and handles differ
+// from the client's, so a client that confuses the two sides fails. It is also tested against
+// go-amqp, which is independent of this package: see peer_test.go.
 type broker struct {
 	t      TB
 	script script
@@ -18,14 +17,14 @@ type broker struct {
 	mu      sync.Mutex
 	queues  map[string][][]byte
 	clients []*serving
-	seen    []string // performatives that came, and what they said
+	seen    []string // performatives that came, with their fields
 }
 
-// handleShift is what the broker's handles are above the client's. Channels differ
-// in the lowest bit.
+// handleShift is the difference between the broker's and the client's handles. Channels
+// differ in the lowest bit.
 const handleShift = 5
 
-// serve accepts connections until the test ends, and gives the address.
+// serve accepts connections until the test ends, and returns the address.
 func (b *broker) serve() string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,7 +44,7 @@ func (b *broker) serve() string {
 	return ln.Addr().String()
 }
 
-// handle speaks with one client until its connection ends.
+// handle serves one client until its connection ends.
 func (b *broker) handle(nc net.Conn) {
 	defer func() { _ = nc.Close() }()
 	c := &serving{broker: b, nc: nc, in: inbox{from: nc, max: 1 << 20}, sessions: map[uint16]*served{}, wake: make(chan struct{}, 1)}
@@ -70,7 +69,7 @@ func (b *broker) die() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.clients {
-		_ = c.nc.Close() // whatever it says, it is closed
+		_ = c.nc.Close() // closed even with an error
 	}
 }
 
@@ -86,7 +85,7 @@ func (b *broker) leave(c *serving) {
 	b.clients = slices.DeleteFunc(b.clients, func(o *serving) bool { return o == c })
 }
 
-// push puts messages into a queue; depth tells how many there are.
+// push adds messages to a queue; depth is their number.
 func (b *broker) push(queue string, messages ...[]byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,7 +118,7 @@ func (b *broker) messages(queue string) [][]byte {
 	return slices.Clone(b.queues[queue])
 }
 
-// note remembers what came, for the test to look at.
+// note records what came, for the test.
 func (b *broker) note(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 type serving struct {
 	*broker
 	nc        net.Conn
-	wake      chan struct{} // a queue has got messages; holds one
+	wake      chan struct{} // a queue has new messages; capacity one
 	in        inbox
-	state     sync.Mutex // of what follows
+	state     sync.Mutex // guards the fields below
 	out       []byte
 	clientMax uint32
 	sessions  map[uint16]*served // by the client's channel
@@ -24,7 +24,7 @@ type serving struct {
 	over      bool
 }
 
-// release gives what was not settled to others.
+// release returns unsettled messages to the queues.
 func (c *serving) release() {
 	for _, s := range c.sessions {
 		for _, l := range s.links {
@@ -50,14 +50,14 @@ func (c *serving) serve() bool {
 			break
 		}
 	}
-	if !c.over { // what was released is others' by now
+	if !c.over { // released messages belong to other clients now
 		c.pump()
 	}
 	c.write()
 	return !c.over
 }
 
-// pumpWhenWoken sends what others put into the queues.
+// pumpWhenWoken sends messages that other clients queue.
 func (c *serving) pumpWhenWoken(done <-chan struct{}) {
 	for {
 		select {
@@ -75,7 +75,7 @@ func (c *serving) pumpWhenWoken(done <-chan struct{}) {
 }
 
 func (c *serving) write() {
-	_, _ = c.nc.Write(c.out) // the client may be gone: the reader notices
+	_, _ = c.nc.Write(c.out) // if the client has closed, the reader notices
 	c.out = c.out[:0]
 }
 
@@ -106,7 +106,7 @@ func (c *serving) greet() bool {
 		return false
 	}
 	c.out = append(c.out, protocolAMQP...)
-	c.write() // go-amqp waits for it
+	c.write() // go-amqp waits for this header
 	return true
 }
 
@@ -132,7 +132,7 @@ func (c *serving) frame(f frame) bool {
 	switch is {
 	case isClose:
 		c.note("close")
-		c.release() // before the client goes on
+		c.release() // before the client continues
 		c.out = appendFrame(c.out, 0, &ending{is: isClose})
 		c.over = true
 	case isBegin:
@@ -190,7 +190,7 @@ func (c *serving) begun(channel uint16, l *fields) {
 	})
 }
 
-// pump sends what there is to receivers that have credit.
+// pump sends queued messages to receivers with credit.
 func (c *serving) pump() {
 	for _, s := range c.sessions {
 		for _, handle := range slices.Sorted(maps.Keys(s.links)) {

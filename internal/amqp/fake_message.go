@@ -2,13 +2,13 @@ package amqp
 
 import "bytes"
 
-// flight is a message on its way to a receiver.
+// flight is a message in flight to a receiver.
 type flight struct {
 	l       *servedLink
 	message []byte
 }
 
-// transferred is a transfer with what the client itself never reads.
+// transferred is a transfer with the fields that the client never reads.
 type transferred struct {
 	transfer
 	tag   []byte
@@ -42,7 +42,7 @@ func (s *served) received(f *fields, payload []byte) {
 	}
 	l.parts = append(l.parts, payload...)
 	if t.first {
-		l.id = t.id // go-amqp leaves it out of what follows
+		l.id = t.id // go-amqp omits the id in later transfers
 	}
 	t.id = l.id
 	if t.more {
@@ -64,7 +64,7 @@ func (s *served) received(f *fields, payload []byte) {
 	s.c.take(l, &t, message)
 }
 
-// take settles a message and puts it into the queue, at the end of its transaction if it has one.
+// take settles a message and queues it, at the end of its transaction if it has one.
 func (c *serving) take(l *servedLink, t *transferred, message []byte) {
 	is, why, settled := uint64(isAccepted), (*Error)(nil), true
 	if c.script.outcome != nil {
@@ -84,7 +84,7 @@ func (c *serving) take(l *servedLink, t *transferred, message []byte) {
 	}
 }
 
-// settle appends a disposition by the broker, with the error that the client never sends.
+// settle appends a disposition of the broker, with an error, which the client never sends.
 func (s *served) settle(id uint32, settled bool, is uint64, txn []byte, why *Error) {
 	at := len(s.c.out)
 	l := openList(openFrame(s.c.out, frameAMQP, s.channel), isDisposition)
@@ -131,8 +131,8 @@ func (s *served) coordinate(id uint32, message []byte) {
 	s.settle(id, true, isAccepted, nil, nil)
 }
 
-// disposed takes what the client settles of what it received, of ids without a
-// flight too: a range may have holes.
+// disposed handles the client's settlement of received messages. It ignores ids without a
+// flight: a range may have gaps.
 func (s *served) disposed(f *fields) {
 	var p disposition
 	p.read(f)
@@ -151,7 +151,7 @@ func (s *served) disposed(f *fields) {
 	}
 }
 
-// send sends a message in as many frames as it needs, only the first of which has an id.
+// send sends a message in as many frames as necessary; only the first frame has an id.
 func (s *served) send(l *servedLink, message []byte) {
 	id := s.next
 	s.next++

@@ -8,7 +8,7 @@ import (
 // served is the broker's end of a session.
 type served struct {
 	c        *serving
-	channel  uint16 // of the broker
+	channel  uint16 // broker's channel
 	incoming uint32 // number of the next transfer that comes
 	outgoing uint32 // number of the next transfer that goes
 	next     uint32 // number of the next delivery
@@ -44,7 +44,7 @@ func (s *served) attached(f *fields) {
 		s.c.out = appendFrame(s.c.out, s.channel, &detach{handle: answer.handle, closed: true, err: s.c.script.refuse})
 		return
 	}
-	if a.byReceiver && a.source == nil { // a durable subscription, which every broker of tests has
+	if a.byReceiver && a.source == nil { // a durable subscription, which this broker always has
 		answer.source = &terminus{address: "subscribed", durable: 2}
 	}
 	s.links[a.handle] = l
@@ -73,7 +73,7 @@ func (s *served) detached(f *fields) {
 	d.read(f)
 	l := s.links[d.handle]
 	if l == nil {
-		return // the answer to a detach of the broker's
+		return // answer to the broker's detach
 	}
 	s.c.note("detach " + l.name + map[bool]string{true: " closed"}[d.closed])
 	delete(s.links, d.handle)
@@ -84,14 +84,14 @@ func (s *served) detached(f *fields) {
 type servedLink struct {
 	s            *served
 	name         string
-	handle       uint32 // of the client
+	handle       uint32 // client's handle
 	address      string
 	coordinator  bool
-	receives     bool // the client does
+	receives     bool // the client receives
 	settled      bool
 	credit       uint32
 	count, taken uint32
-	id           uint32 // of the message that parts are of
+	id           uint32 // id of the message in parts
 	parts        []byte
 }
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Error is a condition that the broker gave: why it refused a message, or ended
-// a link, a session or the connection.
+// Error is the broker's reason for refusing a message, or ending a link, a session or the
+// connection.
 type Error struct {
 	Condition   string // such as amqp:not-found
-	Description string // in the broker's words; may be empty
+	Description string // text from the broker; may be empty
 }
 
 func (e *Error) Error() string {
@@ -19,24 +19,25 @@ func (e *Error) Error() string {
 	return e.Condition + ": " + e.Description
 }
 
-// What Send and the calls of Coordinator return when nothing was sent and the
-// same call may succeed later.
+// Errors of Send and of Coordinator's calls if nothing was sent and the same call may succeed
+// later.
 var (
-	// ErrNoCredit: the broker takes no message now; SenderOptions.OnCredit tells when.
+	// ErrNoCredit: the broker accepts no message now; SenderOptions.OnCredit says when it
+	// does.
 	ErrNoCredit = errors.New("the broker gives no credit")
-	// ErrBusy: too much waits to be written (Options.Buffer) or for its outcome (a
-	// million messages of a session), or the session's window is full. A later
-	// outcome or flow makes room.
+	// ErrBusy: too many bytes wait to be written (Options.Buffer), too many messages wait for
+	// an outcome (a million per session), or the session's window is full. A later outcome or
+	// flow makes room.
 	ErrBusy = errors.New("the connection's buffer or the session's window is full")
 )
 
-// ErrTooLarge: no message of this size can be sent here.
+// ErrTooLarge: a message of this size can never be sent here.
 var ErrTooLarge = errors.New("the message is too large; send smaller ones")
 
-// ErrClosed is the error of what this side closed.
+// ErrClosed is the error after this side closed.
 var ErrClosed = errors.New("closed")
 
-// errMalformed is what a peer sent that is not AMQP 1.0.
+// errMalformed says that the broker violated AMQP 1.0.
 var errMalformed = errors.New("the broker does not keep to AMQP 1.0")
 
 func malformed(format string, args ...any) error {
@@ -54,7 +55,7 @@ func (e *Error) field(l *compound) {
 	l.b = inner.close()
 }
 
-// readError gives the error in v, nil if there is none.
+// readError returns the error in v, or nil.
 func readError(v Value) *Error {
 	is, l := v.composite()
 	if is != isError {
@@ -67,7 +68,7 @@ func readError(v Value) *Error {
 	return e
 }
 
-// ended tells what ended, and why if the broker said so.
+// ended is an error with what ended, and the broker's reason if there is one.
 func ended(what string, e *Error) error {
 	if e == nil {
 		return fmt.Errorf("the broker ended %s", what)

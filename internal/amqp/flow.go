@@ -2,7 +2,7 @@ package amqp
 
 import "math"
 
-// flowed takes a flow: how much the broker takes in the session, and on one link.
+// flowed handles a flow: the broker's window of the session, and credit of one link.
 func (s *Session) flowed(f *fields) error {
 	var w flow
 	if w.read(f); f.bad {
@@ -26,8 +26,8 @@ func (s *Session) flowed(f *fields) error {
 	return nil
 }
 
-// widen takes the session's part of a flow; under mu. The broker may not have
-// seen yet what was sent since (part 2, section 2.5.6).
+// widen applies the session's part of a flow; under mu. The flow may not account for
+// transfers that were sent since (part 2, section 2.5.6).
 func (s *Session) widen(w *flow) {
 	underway := s.nextOutgoing // the first number was 0
 	if w.begun {
@@ -37,7 +37,7 @@ func (s *Session) widen(w *flow) {
 	s.window = w.incoming - min(w.incoming, underway)
 }
 
-// roomy tells all senders, which the window may have held up.
+// roomy tells all senders that the window has room.
 func (s *Session) roomy() {
 	for _, l := range s.remote {
 		if l != nil && l.sender != nil && l.sender.opt.OnCredit != nil {
@@ -46,7 +46,7 @@ func (s *Session) roomy() {
 	}
 }
 
-// flowed takes the link's part of a flow.
+// flowed applies the link's part of a flow.
 func (l *link) flowed(w *flow) {
 	c := l.s.c
 	c.mu.Lock()
@@ -57,7 +57,7 @@ func (l *link) flowed(w *flow) {
 	if w.echo || w.drain && l.sender != nil {
 		l.flow()
 	}
-	all := l.s.narrow // others than l may have waited for the window
+	all := l.s.narrow // other links than l may wait for the window
 	l.s.narrow = false
 	c.mu.Unlock()
 	switch {
@@ -68,9 +68,9 @@ func (l *link) flowed(w *flow) {
 	}
 }
 
-// grant takes the credit of a sender: up to which message the broker takes them,
-// counted from the first. Asked to drain, it has nothing to send, and says that it
-// has used the credit up (part 2, section 2.6.7).
+// grant applies a sender's credit, which is a limit counted from the first message. If the
+// broker asks to drain, the sender has nothing to send, and says that the credit is used up
+// (part 2, section 2.6.7).
 func (s *Sender) grant(w *flow) {
 	limit := w.credit
 	if w.counted {
@@ -83,7 +83,7 @@ func (s *Sender) grant(w *flow) {
 	}
 }
 
-// flow tells the state of a link; under mu.
+// flow sends the state of a link; under mu.
 func (l *link) flow() {
 	w := flow{ofLink: true, handle: l.handle}
 	if l.sender != nil {
@@ -94,7 +94,7 @@ func (l *link) flow() {
 	l.s.flow(w)
 }
 
-// flow tells the state of the session beside what w has of a link; under mu.
+// flow sends w with the state of the session; under mu.
 func (s *Session) flow(w flow) {
 	w.begun, w.nextIncoming, w.incoming = true, s.nextIncoming, incomingWindow
 	w.nextOutgoing, w.outgoing = s.nextOutgoing, math.MaxInt32

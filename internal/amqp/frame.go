@@ -8,14 +8,14 @@ const (
 
 const (
 	frameHead     = 8   // bytes of a frame's header: size, data offset, type, channel
-	minFrame      = 512 // every peer takes frames up to here (part 2, section 2.3.2)
+	minFrame      = 512 // largest frame that every peer accepts (part 2, section 2.3.2)
 	protocolAMQP  = "AMQP\x00\x01\x00\x00"
 	protocolSASL  = "AMQP\x03\x01\x00\x00"
 	protocolBytes = len(protocolAMQP)
 )
 
-// openFrame appends a frame's header; closeFrame, called with the length before,
-// completes it.
+// openFrame appends a frame's header. closeFrame completes it, with the length before
+// openFrame.
 func openFrame(b []byte, kind byte, channel uint16) []byte {
 	b = append(b, 0, 0, 0, 0, frameHead/4, kind)
 	return be.AppendUint16(b, channel)
@@ -26,7 +26,7 @@ func closeFrame(b []byte, at int) []byte {
 	return b
 }
 
-// performative is what a frame carries.
+// performative is the content of a frame.
 type performative interface{ append(b []byte) []byte }
 
 func appendFrame(b []byte, channel uint16, p performative) []byte {
@@ -34,15 +34,15 @@ func appendFrame(b []byte, channel uint16, p performative) []byte {
 	return closeFrame(p.append(openFrame(b, frameAMQP, channel)), at)
 }
 
-// frame is one frame that arrived; body is empty in a heartbeat.
+// frame is one received frame; body is empty in a heartbeat.
 type frame struct {
 	kind    byte
 	channel uint16
 	body    []byte
 }
 
-// readFrame reads the frame at the front of b. n is its size, 0 as long as b
-// does not hold its header; f is only good if b holds n bytes.
+// readFrame reads the frame at the front of b. n is its size, or 0 while b lacks its header.
+// f is valid only if b has n bytes.
 func readFrame(b []byte, max uint32) (f frame, n int, err error) {
 	if len(b) < frameHead {
 		return frame{}, 0, nil
@@ -59,7 +59,7 @@ func readFrame(b []byte, max uint32) (f frame, n int, err error) {
 	return frame{b[5], be.Uint16(b[6:]), b[offset:size]}, int(size), nil
 }
 
-// performative gives what f carries, and what is behind it: a message or a piece of one.
+// performative returns f's performative and the bytes after it: a message or a part of one.
 func (f *frame) performative() (is uint64, list fields, rest []byte, err error) {
 	d := decoder{b: f.body}
 	is, v := d.described()

@@ -2,14 +2,14 @@ package amqp
 
 import "math"
 
-// The performatives that are exchanged for each message, or each few of them
-// (part 2, section 2.7). Reading and appending them does not allocate.
+// The performatives of each message, or of each few messages (part 2, section 2.7). Reading
+// and appending them does not allocate.
 
 type flow struct {
 	nextIncoming                     uint32
 	begun                            bool   // nextIncoming is set
 	incoming, nextOutgoing, outgoing uint32 // windows, in transfers
-	ofLink                           bool   // the rest is of use
+	ofLink                           bool   // the fields below are valid
 	handle, deliveryCount, credit    uint32
 	counted                          bool // deliveryCount is set
 	drain, echo                      bool
@@ -54,7 +54,7 @@ func (w *flow) read(f *fields) {
 type transfer struct {
 	handle  uint32
 	id      uint32
-	first   bool // id is set, as it must be in a delivery's first transfer
+	first   bool // id is set, which a delivery's first transfer requires
 	settled bool
 	more    bool
 	aborted bool
@@ -71,7 +71,7 @@ func (t *transfer) read(f *fields) {
 }
 
 type disposition struct {
-	byReceiver  bool // who speaks receives
+	byReceiver  bool // the sender of the frame is the receiver
 	first, last uint32
 	settled     bool
 	state       state
@@ -98,9 +98,9 @@ func (p *disposition) read(f *fields) {
 
 // state is the state of a delivery (part 3, section 3.4; part 4, section 4.5).
 type state struct {
-	is  uint64 // isAccepted and so on; 0: none
-	txn []byte // transaction that it belongs to, or that was declared
-	why Value  // of isRejected
+	is  uint64 // isAccepted and so on; 0: no state
+	txn []byte // transaction of the delivery, or the declared one
+	why Value  // error of isRejected
 }
 
 func (s *state) append(b []byte) []byte {
@@ -118,7 +118,7 @@ func (s *state) append(b []byte) []byte {
 	return append(appendDescriptor(b, s.is), codeList0)
 }
 
-// readState reads a state. Of a transactional one it takes the outcome out.
+// readState reads a state. For a transactional state it unpacks the outcome.
 func readState(v Value) state {
 	is, l := v.composite()
 	if is != isTransactional {

@@ -2,13 +2,13 @@ package amqp
 
 import "io"
 
-// inbox is the buffer between the socket and the frames. It begins small, since
-// there may be thousands of connections, and grows with what arrives at once.
+// inbox is the buffer between the socket and the frames. It begins small, because there may
+// be thousands of connections, and grows when much arrives at once.
 type inbox struct {
 	from    io.Reader
-	max     uint32 // bytes of a frame
+	max     uint32 // largest frame in bytes
 	b       []byte
-	at, end int // what was read and not taken: b[at:end]
+	at, end int // b[at:end] is read and not consumed
 }
 
 const (
@@ -16,8 +16,8 @@ const (
 	mostInbox  = 256 << 10 // unless a frame needs more
 )
 
-// fill reads once, behind what is there, with room for need bytes in all. It tells
-// how many bytes came.
+// fill reads once and appends, with room for need bytes in all. It returns how many bytes
+// came.
 func (in *inbox) fill(need int) (int, error) {
 	if in.at > 0 {
 		in.end = copy(in.b, in.b[in.at:in.end])
@@ -29,10 +29,10 @@ func (in *inbox) fill(need int) (int, error) {
 	n, err := in.from.Read(in.b[in.end:])
 	in.end += n
 	if in.end == len(in.b) && len(in.b) < mostInbox {
-		in.grow(2 * len(in.b)) // more was there than it could hold
+		in.grow(2 * len(in.b)) // the read filled the buffer: there may be more
 	}
 	if n > 0 {
-		return n, nil // an error comes again
+		return n, nil // the next read returns an error again
 	}
 	return 0, err
 }
@@ -43,8 +43,7 @@ func (in *inbox) grow(size int) {
 	in.b = b
 }
 
-// frame takes the next frame that is there whole. Without one it tells by need
-// how many bytes that wants.
+// frame consumes the next complete frame. Without one, need is the number of bytes for it.
 func (in *inbox) frame() (f frame, need int, err error) {
 	f, n, err := readFrame(in.b[in.at:in.end], in.max)
 	switch {
@@ -59,7 +58,7 @@ func (in *inbox) frame() (f frame, need int, err error) {
 	return f, 0, nil
 }
 
-// wait takes the next frame, however long that takes to come.
+// wait waits for the next frame and consumes it.
 func (in *inbox) wait() (frame, error) {
 	for {
 		f, need, err := in.frame()
@@ -72,7 +71,7 @@ func (in *inbox) wait() (frame, error) {
 	}
 }
 
-// header takes a protocol header, or the first bytes of what is none: an alert of TLS is
+// header consumes a protocol header, or the first bytes of anything else: a TLS alert is
 // shorter than a header.
 func (in *inbox) header() (string, error) {
 	for {

@@ -1,19 +1,19 @@
 package amqp
 
-// link is what senders and receivers have in common. Exactly one of sender and
-// receiver is set.
+// link is the common part of senders and receivers. Exactly one of sender and receiver is
+// set.
 type link struct {
 	s        *Session
 	name     string
 	handle   uint32
-	ready    chan struct{} // closed when the broker has answered, or never will
-	gone     chan struct{} // closed when it has ended
+	ready    chan struct{} // closed when the broker has answered, or will never answer
+	gone     chan struct{} // closed when the link has ended
 	sender   *Sender
 	receiver *Receiver
 	onDetach func(error)
 
-	// Under Conn.mu.
-	err   error // why it ended
+	// Guarded by Conn.mu.
+	err   error // reason for the end
 	asked bool  // a detach was sent
 }
 
@@ -21,7 +21,7 @@ func newLink(s *Session, name string) link {
 	return link{s: s, name: name, ready: make(chan struct{}), gone: make(chan struct{})}
 }
 
-// over is why nothing can be done with the link any more; under mu.
+// over returns why the link is no longer usable; under mu.
 func (l *link) over() error {
 	switch {
 	case l.err != nil:
@@ -34,10 +34,10 @@ func (l *link) over() error {
 
 func (l *link) receives() bool { return l.receiver != nil }
 
-// Name is the link's name; that of a durable subscription names it.
+// Name is the link's name, and that of its durable subscription.
 func (l *link) Name() string { return l.name }
 
-// Err is why the link ended: ErrClosed after Detach, nil as long as it lives.
+// Err is why the link ended: ErrClosed after Detach, nil while the link is open.
 func (l *link) Err() error {
 	l.s.c.mu.Lock()
 	defer l.s.c.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Message is what all messages of a Template have in common.
+// Message is the common part of all messages of a Template.
 type Message struct {
 	Durable     bool
-	Priority    byte          // 0 to 9; DefaultPriority is what a message has that does not say
-	TTL         time.Duration // whole milliseconds; 0: for ever
+	Priority    byte          // 0 to 9; DefaultPriority is the standard's default
+	TTL         time.Duration // time to live in whole milliseconds; 0: unlimited
 	Annotations []Field       // such as x-opt-jms-msg-type, an int8
 
-	MessageID     string // the number of Template.Number follows it if Numbered
+	MessageID     string // message id, followed by Template.Number if Numbered
 	Numbered      bool
 	To            string
 	Subject       string
@@ -22,14 +22,14 @@ type Message struct {
 	CorrelationID string
 	ContentType   string
 	GroupID       string
-	Stamped       bool // has a creation time: Template.Created
-	Expires       bool // has an absolute expiry time: Template.Expiry
+	Stamped       bool // with a creation time: Template.Created
+	Expires       bool // with an absolute expiry time: Template.Expiry
 
 	Application []Field // application properties; those of type int64 can be patched
-	Text        bool    // the body is a string value, else binary data
+	Text        bool    // the body is a string value, otherwise binary data
 }
 
-// DefaultPriority is that of messages without one.
+// DefaultPriority is the priority of a message that sets none.
 const DefaultPriority = 4
 
 // Field is a named value: string, bool, int8, int16, int32, int64, float32 or float64.
@@ -38,7 +38,7 @@ type Field struct {
 	Value any
 }
 
-// appendTo appends the value as a member of a map; false if its type is none of Field's.
+// appendTo appends the value as a member of a map; false if Field does not support its type.
 func (f Field) appendTo(b []byte) ([]byte, bool) {
 	switch v := f.Value.(type) {
 	case string:

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What a port answers to a client that speaks to it in the wrong way.
+// Errors of a port that uses TLS when the client does not, or the other way round.
 var (
 	// ErrWantsTLS: the port speaks TLS, and Options has none.
 	ErrWantsTLS = errors.New("the port wants TLS")
@@ -22,17 +22,17 @@ var (
 	ErrSilent = errors.New("the port does not answer, neither over TLS nor without")
 )
 
-// A broker may take the other way's first bytes for the beginning of something long, and
-// say nothing. Artemis does so both ways. A port that has been silent for silenceTime is
-// tried the other way, and gets graceTime more to answer: some ports speak both.
+// A broker may wait silently if it takes a client's first bytes for the start of something
+// long. Artemis does so with and without TLS. After silenceTime of silence takt tries the
+// port the other way. The first attempt gets graceTime more, because some ports support both.
 const (
 	silenceTime = 300 * time.Millisecond
 	graceTime   = 700 * time.Millisecond
-	otherTime   = 2 * time.Second // that the other way may take
+	otherTime   = 2 * time.Second // time limit for the other way
 )
 
-// suspect ends the attempt to connect, by fail, when the port turns out to speak the other
-// way. The attempt is over when ctx ends.
+// suspect ends the attempt to connect, with fail, if the port uses the other way. The attempt
+// is over when ctx ends.
 func (o *Options) suspect(ctx context.Context, fail context.CancelCauseFunc) {
 	if !pause(ctx, silenceTime) {
 		return
@@ -42,7 +42,7 @@ func (o *Options) suspect(ctx context.Context, fail context.CancelCauseFunc) {
 	}
 }
 
-// pause waits, and reports whether ctx has not ended meanwhile.
+// pause waits for d, and reports false if ctx ended meanwhile.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -54,8 +54,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// tryOtherWay connects once more, with TLS if Options has none and the other way round. It
-// returns nil unless the port understands that.
+// tryOtherWay connects again: with TLS if Options has none, otherwise without. It returns nil
+// unless the port answers.
 func (o *Options) tryOtherWay(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, otherTime)
 	defer cancel()
@@ -68,7 +68,7 @@ func (o *Options) tryOtherWay(ctx context.Context) error {
 	defer stop()
 	if o.TLS == nil {
 		heard := &firstBytes{Conn: nc}
-		// Only the answer's first bytes count, so nothing needs to be verified.
+		// Only the answer's first bytes count: no need to verify the certificate.
 		_ = tls.Client(heard, &tls.Config{ServerName: o.Hostname, InsecureSkipVerify: true}).HandshakeContext(ctx)
 		if isTLS(heard.b) {
 			return ErrWantsTLS
@@ -85,12 +85,13 @@ func (o *Options) tryOtherWay(ctx context.Context) error {
 	return ErrNoTLS
 }
 
-// hungUp reports whether the broker ended the connection, or said what is no AMQP.
+// hungUp reports whether the broker closed the connection, or sent something that is not
+// AMQP.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errMalformed)
 }
 
-// firstBytes keeps the first bytes that are read.
+// firstBytes records the first bytes that are read.
 type firstBytes struct {
 	net.Conn
 	b []byte
@@ -104,16 +105,16 @@ func (f *firstBytes) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// isTLS reports whether an answer begins as a record of TLS: an alert or a handshake.
+// isTLS reports whether an answer begins with a TLS record: an alert or a handshake.
 func isTLS(b []byte) bool { return len(b) >= 2 && (b[0] == 21 || b[0] == 22) && b[1] == 3 }
 
-// isAMQP reports whether an answer is the beginning of a protocol header.
+// isAMQP reports whether an answer begins with a protocol header, or a part of one.
 func isAMQP(s string) bool {
 	const magic = "AMQP"
 	return strings.HasPrefix(magic, s) || strings.HasPrefix(s, magic)
 }
 
-// handshakeFault says what a failed TLS handshake means, if the port does not speak TLS.
+// handshakeFault explains a failed TLS handshake if the port does not use TLS.
 func handshakeFault(err error) error {
 	var record tls.RecordHeaderError
 	switch {

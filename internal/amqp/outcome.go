@@ -2,28 +2,28 @@ package amqp
 
 import "errors"
 
-// State is what became of a message that was sent.
+// State is the result of a sent message.
 type State byte
 
 // The values of State.
 const (
 	Accepted State = iota
-	Rejected       // the broker takes it for invalid
-	Released       // the broker did not process it
-	Modified       // the same, after a try
-	Lost           // the link, session or connection ended before; the broker may have it
+	Rejected       // the message is invalid for the broker
+	Released       // the broker did not process the message
+	Modified       // the broker tried and did not process the message
+	Lost           // the link, session or connection ended first; the broker may have the message
 )
 
 func (s State) String() string {
 	return [...]string{"accepted", "rejected", "released", "modified", "lost"}[s]
 }
 
-// Outcome is how a delivery ended. Err is nil if it was accepted, and wraps an
-// *Error where the broker gave one.
+// Outcome is the end of a delivery. Err is nil if it was accepted, and wraps the broker's
+// *Error if there is one.
 type Outcome struct {
 	State State
 	Err   error
-	txn   []byte // that was declared; good during the callback
+	txn   []byte // declared transaction; valid during the callback
 }
 
 var (
@@ -33,7 +33,7 @@ var (
 	errNoState  = errors.New("the broker settled the message without an outcome")
 )
 
-// outcome tells what a state means; ok is false if more is to come.
+// outcome converts a state; ok is false if it is not final.
 func (s *state) outcome(settled bool) (o Outcome, ok bool) {
 	switch s.is {
 	case isAccepted:
@@ -53,7 +53,7 @@ func (s *state) outcome(settled bool) (o Outcome, ok bool) {
 	return Outcome{State: Lost, Err: errNoState}, settled
 }
 
-// disposed takes the outcomes of a range of deliveries.
+// disposed handles the outcomes of a range of deliveries.
 func (s *Session) disposed(l *fields) error {
 	var p disposition
 	if p.read(l); l.bad {
@@ -61,7 +61,7 @@ func (s *Session) disposed(l *fields) error {
 	}
 	o, ok := p.state.outcome(p.settled)
 	if !ok || !p.byReceiver {
-		return nil // of what it sends: everything is settled when we accept it
+		return nil // about messages from the broker: our acceptance settles them
 	}
 	s.c.mu.Lock()
 	s.settled = s.unsettled.take(p.first, p.last, s.settled[:0])
@@ -74,7 +74,7 @@ func (s *Session) disposed(l *fields) error {
 	return nil
 }
 
-// tell gives an outcome to those whose deliveries stand in s.settled.
+// tell passes an outcome to the senders of the deliveries in s.settled.
 func (s *Session) tell(o Outcome) {
 	for i, d := range s.settled {
 		if d.sender.opt.OnSettled != nil {
@@ -84,7 +84,7 @@ func (s *Session) tell(o Outcome) {
 	}
 }
 
-// settle says that deliveries are settled; under mu.
+// settle sends that deliveries are settled; under mu.
 func (s *Session) settle(byReceiver bool, first, last uint32, st state) {
 	out := &s.c.out.waits
 	at := len(*out)

@@ -2,23 +2,22 @@ package amqp
 
 import "math"
 
-// The performatives that are exchanged once or seldom (part 2, section 2.7), with
-// the fields that are of use here. Each reads what it appends: the tests' broker
-// speaks with the same code.
+// The performatives that are exchanged rarely (part 2, section 2.7), with the fields used
+// here. Each can read what it appends: the tests' broker uses the same code.
 
 type open struct {
 	container, host string
-	maxFrame        uint32 // bytes
+	maxFrame        uint32 // largest frame in bytes
 	channelMax      uint16
-	idle            uint32 // ms; 0: none
+	idle            uint32 // idle timeout in ms; 0: none
 	desired         []string
 	offered         []string
-	properties      map[string]string // those whose values are text
-	refused         bool              // close follows, which says why
+	properties      map[string]string // only properties with text values
+	refused         bool              // a close with the reason follows
 }
 
-// refusal is the property of an open that refuses the connection (part 2 has no
-// other way to say why before it is open).
+// refusal is the property of an open that refuses the connection. Before the open part 2 has
+// no other way to send a reason.
 const refusal = "amqp:connection-establishment-failed"
 
 func (o *open) append(b []byte) []byte {
@@ -96,11 +95,11 @@ func (p *begin) read(f *fields) {
 type attach struct {
 	name           string
 	handle         uint32
-	byReceiver     bool // who speaks receives
-	settle         byte // of the sender: 0 unsettled, 1 settled, 2 mixed
+	byReceiver     bool // the sender of the frame is the receiver
+	settle         byte // settle mode of the sender: 0 unsettled, 1 settled, 2 mixed
 	source, target *terminus
-	first          uint32 // delivery-count of a sender at its begin
-	max            uint64 // bytes of a message; 0: no limit
+	first          uint32 // initial delivery-count of a sender
+	max            uint64 // largest message in bytes; 0: no limit
 }
 
 func (a *attach) append(b []byte) []byte {
@@ -112,7 +111,7 @@ func (a *attach) append(b []byte) []byte {
 	l.ubyte(0) // the receiver settles first
 	a.source.field(&l, isSource)
 	a.target.field(&l, isTarget)
-	l.skip(2) // unsettled, incomplete-unsettled: nothing is resumed
+	l.skip(2) // unsettled, incomplete-unsettled: no delivery is resumed
 	if a.byReceiver {
 		l.skip(1)
 	} else {
@@ -134,8 +133,8 @@ func (a *attach) read(f *fields) {
 	a.max, _ = f.maybe(math.MaxUint64)
 }
 
-// detach, end and close: a link, a session or the connection ends, with err if
-// because of one.
+// detach, end and close end a link, a session or the connection, with err if an error is the
+// reason.
 type detach struct {
 	handle uint32
 	closed bool

@@ -1,6 +1,6 @@
 package amqp
 
-// place puts v into the first free place and tells which.
+// place puts v into the first free place and returns its index.
 func place[T any](places *[]*T, v *T) int {
 	for i, p := range *places {
 		if p == nil {
@@ -12,7 +12,7 @@ func place[T any](places *[]*T, v *T) int {
 	return len(*places) - 1
 }
 
-// placeAt puts v where the broker wants it, which is below a limit.
+// placeAt puts v at the broker's index, which is below a limit.
 func placeAt[T any](places *[]*T, i int, v *T) {
 	for len(*places) <= i {
 		*places = append(*places, nil)

@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// read is the reading goroutine. It makes all callbacks, the last ones included.
+// read is the reading goroutine. It makes all callbacks.
 func (c *Conn) read() {
 	c.fail(c.readAll())
 	c.abandon()
 }
 
-// readAll handles what arrives, a burst at a time. It ends with an error, or when
-// the connection has one.
+// readAll handles received frames, a burst at a time. It ends with an error of its own or of
+// the connection.
 func (c *Conn) readAll() error {
 	for {
 		need, err := c.burst()
@@ -31,8 +31,8 @@ func (c *Conn) readAll() error {
 	}
 }
 
-// burst handles the frames that are there, and then says at once what there is to
-// say to them. need is what the next frame wants.
+// burst handles the received frames and then sends the replies at once. need is the number of
+// bytes for the next frame.
 func (c *Conn) burst() (need int, err error) {
 	for {
 		f, need, err := c.in.frame()
@@ -93,7 +93,7 @@ func (c *Conn) handle(f frame) error {
 	return c.remote[f.channel].handle(is, &l, rest)
 }
 
-// closed takes the broker's close: the answer to ours, or its own, to be answered.
+// closed handles the broker's close: the answer to ours, or a new one to answer.
 func (c *Conn) closed(e *Error) {
 	c.mu.Lock()
 	asked := c.asked
@@ -108,7 +108,7 @@ func (c *Conn) closed(e *Error) {
 	}
 }
 
-// abandon tells everybody that the connection has ended.
+// abandon tells all sessions and callers that the connection has ended.
 func (c *Conn) abandon() {
 	c.mu.Lock()
 	err, sessions := c.err, c.sessions

@@ -5,36 +5,36 @@ import (
 	"fmt"
 )
 
-// Ack is who tells the broker that a message was accepted, and how.
+// Ack says who accepts a message, and how.
 type Ack byte
 
 // The values of Ack.
 const (
-	AckBatch  Ack = iota // the connection, for a range of messages when a burst is over
-	AckEach              // the connection, for each message on its own, when the burst is over
+	AckBatch  Ack = iota // the connection, a range of messages at the end of a burst
+	AckEach              // the connection, each message separately, at the end of a burst
 	AckManual            // the caller: Receiver.Accept
 )
 
-// DefaultCredit is what a receiver has when it does not say: that of qpid-jms.
+// DefaultCredit is the default credit of a receiver, equal to that of qpid-jms.
 const DefaultCredit = 1000
 
-// ReceiverOptions is what a Receiver is asked for.
+// ReceiverOptions are the options of a Receiver.
 type ReceiverOptions struct {
-	Name         string   // of the link, and of a durable subscription; "": one that is unique in the connection
+	Name         string   // name of the link and of a durable subscription; "": unique in the connection
 	Address      string   // queue or topic
-	Capabilities []string // of the source: "queue" or "topic", "shared", "global"
-	Durable      uint32   // what outlives the link: 0 nothing, 1 its configuration, 2 what was not settled too
-	Expiry       string   // when the source goes: "link-detach", "session-end", "never"; "": the broker's default
+	Capabilities []string // capabilities of the source: "queue" or "topic", "shared", "global"
+	Durable      uint32   // state that outlives the link: 0 nothing, 1 configuration, 2 also unsettled messages
+	Expiry       string   // end of the source: "link-detach", "session-end", "never"; "": the broker's default
 	Distribution string   // "copy" or "move"; "": the broker's default
-	Selector     string   // which messages, as JMS writes it; "": all
-	Settled      bool     // the broker settles what it sends; nothing is accepted then
-	Credit       uint32   // messages that may be underway; 0: DefaultCredit. Topped up at half
+	Selector     string   // JMS selector; "": all messages
+	Settled      bool     // the broker sends settled messages, which are not accepted
+	Credit       uint32   // largest number of messages in flight; 0: DefaultCredit. Renewed at half
 	Ack          Ack
-	Held         bool // nothing comes before Receiver.Release
+	Held         bool // no message comes before Receiver.Release
 
-	// OnDelivery gets each message. d is good during the call only.
+	// OnDelivery receives each message. d is valid only during the call.
 	OnDelivery func(d *Delivery)
-	// OnDetach is told when the link ends otherwise than by Detach or Close here.
+	// OnDetach is called when the link ends, except by Detach or Close here.
 	OnDetach func(err error)
 }
 
@@ -43,14 +43,14 @@ type Receiver struct {
 	link
 	opt ReceiverOptions
 
-	// Under Conn.mu.
+	// Guarded by Conn.mu.
 	credit, count uint32
 
-	// The reader's own.
-	pending  bool     // is in Conn.pending
-	partial  bool     // a delivery is half here
-	parts    []byte   // what came of it
-	delivery Delivery // the current one
+	// Only the reader uses the following fields.
+	pending  bool     // the receiver is in Conn.pending
+	partial  bool     // part of a delivery has arrived
+	parts    []byte   // arrived parts of that delivery
+	delivery Delivery // current delivery
 }
 
 // Receiver attaches a receiver and waits until the broker has answered. Messages
@@ -79,17 +79,17 @@ func (s *Session) receiver(ctx context.Context, o ReceiverOptions, source *termi
 	return r, r.attach(ctx, a)
 }
 
-// Unsubscribe deletes a durable subscription of this container, by the name of
-// its link. It must have no receiver. One that is not there is an *Error.
+// Unsubscribe deletes a durable subscription of this container by its link's name. It must
+// have no receiver. An unknown subscription is an *Error.
 func (s *Session) Unsubscribe(ctx context.Context, name string) error {
-	r, err := s.receiver(ctx, ReceiverOptions{Name: name}, nil) // without a source: the one that is there
+	r, err := s.receiver(ctx, ReceiverOptions{Name: name}, nil) // without a source: the existing one
 	if err != nil {
 		return fmt.Errorf("cannot unsubscribe %s: %w", name, err)
 	}
 	return r.Detach(ctx, true)
 }
 
-// begin takes the broker's answer: messages may come; under mu.
+// begin handles the broker's answer: messages may come; under mu.
 func (r *Receiver) begin(a *attach) {
 	r.count = a.first
 	if r.over() == nil && r.opt.OnDelivery != nil && !r.opt.Held {
@@ -97,14 +97,14 @@ func (r *Receiver) begin(a *attach) {
 	}
 }
 
-// open gives the first credit; under mu.
+// open grants the first credit; under mu.
 func (r *Receiver) open() {
 	r.credit = r.opt.Credit
 	r.flow()
 	r.s.c.poke()
 }
 
-// Release lets messages come to a receiver that is Held. It is called once.
+// Release grants credit to a receiver that is Held. Call it once.
 func (r *Receiver) Release() {
 	r.s.c.mu.Lock()
 	defer r.s.c.mu.Unlock()
@@ -114,10 +114,9 @@ func (r *Receiver) Release() {
 	}
 }
 
-// Accept accepts the deliveries first to last, which may be one and the same, as
-// part of a transaction unless tx is nil. Needed with AckManual only. It buffers:
-// see Conn.Flush. Deliveries of other receivers of the session in this range are
-// accepted too.
+// Accept accepts the deliveries first to last, as part of tx unless tx is nil. Only AckManual
+// needs it. It buffers: see Conn.Flush. It also accepts deliveries of the session's other
+// receivers in this range.
 func (r *Receiver) Accept(first, last uint32, tx *Transaction) error {
 	c := r.s.c
 	c.mu.Lock()
@@ -142,8 +141,7 @@ type span struct {
 	first, last uint32
 }
 
-// accept notes that a delivery is accepted, of those before it in a row with
-// them; under mu.
+// accept notes an accepted delivery, together with a range just before it; under mu.
 func (s *Session) accept(id uint32) {
 	if s.accepted.set && id == s.accepted.last+1 {
 		s.accepted.last = id
@@ -160,7 +158,7 @@ func (s *Session) tellAccepted() {
 	}
 }
 
-// reply says what there is to say after a burst; under mu.
+// reply sends acceptances and credit after a burst; under mu.
 func (r *Receiver) reply() {
 	r.pending = false
 	r.s.tellAccepted()

@@ -1,26 +1,26 @@
 package amqp
 
-// sent is a delivery without an outcome. Its sender is nil once it has one.
+// sent is a delivery without an outcome. Once it has an outcome its sender is nil.
 type sent struct {
 	sender *Sender
 	token  uint64
 }
 
-// ring holds the unsettled deliveries of a session by their numbers, base to
-// next-1. Its length is a power of two, so the numbers may wrap around.
+// ring contains the unsettled deliveries of a session by their numbers, base to next-1. Its
+// length is a power of two, so the numbers may wrap around.
 type ring struct {
 	slots      []sent
 	base, next uint32
 }
 
-// mostUnsettled bounds the ring; 16 MiB.
+// mostUnsettled is the largest size of the ring: 16 MiB.
 const mostUnsettled = 1 << 20
 
 func (r *ring) full() bool { return r.next-r.base == mostUnsettled }
 
 func (r *ring) at(id uint32) *sent { return &r.slots[id&uint32(len(r.slots)-1)] }
 
-// push gives d its number.
+// push adds d and returns its number.
 func (r *ring) push(d sent) uint32 {
 	if int(r.next-r.base) == len(r.slots) {
 		r.grow()
@@ -40,8 +40,8 @@ func (r *ring) grow() {
 	r.slots = bigger.slots
 }
 
-// take moves the deliveries first to last that are unsettled to out, whatever
-// numbers the broker gives.
+// take moves the unsettled deliveries from first to last to out. Any numbers from the broker
+// are safe.
 func (r *ring) take(first, last uint32, out []sent) []sent {
 	if int32(first-r.base) < 0 {
 		first = r.base

@@ -10,10 +10,10 @@ type message struct {
 	header, annotations, properties,
 	application Value
 	body   Value
-	joined []byte // of several data sections
+	joined []byte // body of several data sections, joined
 }
 
-// walk finds the sections, once.
+// walk finds the sections on the first call.
 func (m *message) walk() {
 	if m.walked {
 		return
@@ -43,7 +43,7 @@ func (m *message) section(is uint64, v Value) {
 	}
 }
 
-// data takes a data section, of which there may be several (section 3.2.6).
+// data handles a data section; a message may have several (section 3.2.6).
 func (m *message) data(v Value) {
 	if m.body.Null() {
 		m.body = v
@@ -56,14 +56,14 @@ func (m *message) data(v Value) {
 	m.body.raw = m.joined
 }
 
-// Bad reports whether the message is not encoded as AMQP 1.0 wants it. What was
-// found before the fault is there.
+// Bad reports whether the message violates AMQP 1.0. The parts before the fault are
+// available.
 func (m *message) Bad() bool {
 	m.walk()
 	return m.bad
 }
 
-// Body is the body if it is binary data or text; nil if it is something else.
+// Body is the body if it is binary data or text; otherwise nil.
 func (m *message) Body() []byte {
 	m.walk()
 	b, _ := m.body.Bytes()
@@ -73,19 +73,19 @@ func (m *message) Body() []byte {
 // Size is the number of bytes of the whole message.
 func (m *message) Size() int { return len(m.b) }
 
-// Application gives an application property; null if there is none of this name.
+// Application returns an application property; null if there is none with this name.
 func (m *message) Application(name string) Value {
 	m.walk()
 	return m.application.find(name)
 }
 
-// Annotation gives an annotation of the message; null if there is none of this name.
+// Annotation returns a message annotation; null if there is none with this name.
 func (m *message) Annotation(name string) Value {
 	m.walk()
 	return m.annotations.find(name)
 }
 
-// find gives the value of a name in a map.
+// find returns the value of a name in a map.
 func (v Value) find(name string) Value {
 	for l := v.list(); l.left > 1; {
 		key, value := l.next(), l.next()
@@ -116,7 +116,7 @@ const (
 	ReplyToGroup
 )
 
-// Property gives a standard property; null if there is none.
+// Property returns a standard property; null if it is absent.
 func (m *message) Property(p Property) Value {
 	m.walk()
 	l := m.properties.list()
@@ -124,15 +124,15 @@ func (m *message) Property(p Property) Value {
 	return l.next()
 }
 
-// Header is how a message is to be handled (section 3.2.1).
+// Header is the handling of a message (section 3.2.1).
 type Header struct {
 	Durable    bool
 	Priority   byte
 	TTL        time.Duration
-	Deliveries uint32 // earlier tries to deliver it
+	Deliveries uint32 // number of earlier delivery attempts
 }
 
-// Header gives the header, or the defaults.
+// Header returns the header, or the defaults.
 func (m *message) Header() Header {
 	m.walk()
 	l := m.header.list()

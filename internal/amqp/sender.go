@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// SenderOptions is what a Sender is asked for.
+// SenderOptions are the options of a Sender.
 type SenderOptions struct {
-	Name         string   // of the link; "": one that is unique in the connection
+	Name         string   // name of the link; "": unique in the connection
 	Address      string   // queue or topic
-	Capabilities []string // of the target: "queue" or "topic"
+	Capabilities []string // capabilities of the target: "queue" or "topic"
 	Settled      bool     // fire and forget: no message has an outcome
 
-	// OnSettled is told the outcome of each message for which Send returned nil,
-	// once, by the token given to Send; not if Settled.
+	// OnSettled is called once with the outcome of each message for which Send returned nil,
+	// with the token given to Send; not if Settled.
 	OnSettled func(token uint64, o Outcome)
-	// OnCredit is told when the broker said how much it takes, which may be nothing.
+	// OnCredit is called when the broker sends its credit, which may be 0.
 	OnCredit func(credit uint32)
-	// OnDetach is told when the link ends otherwise than by Detach or Close here.
+	// OnDetach is called when the link ends, except by Detach or Close here.
 	OnDetach func(err error)
 }
 
@@ -25,19 +25,19 @@ type SenderOptions struct {
 type Sender struct {
 	link
 	opt SenderOptions
-	max uint64 // bytes of a message; 0: no limit
+	max uint64 // largest message in bytes; 0: no limit
 
-	// Under Conn.mu.
+	// Guarded by Conn.mu.
 	credit, count uint32
 	tx            *Transaction
-	urgent        bool   // also with a full buffer: nobody would come back for it
-	head          []byte // a frame's header and transfer, to be patched
-	idAt, tagAt   int    // where in head
+	urgent        bool   // write even if the buffer is full: no later call would retry
+	head          []byte // header and transfer of a frame, to be patched
+	idAt, tagAt   int    // offsets in head
 	moreAt        int
 }
 
-// Sender attaches a sender and waits until the broker has answered. Credit may
-// come later. A refusal wraps an *Error.
+// Sender attaches a sender and waits for the broker's answer. Credit may come later. A
+// refusal wraps an *Error.
 func (s *Session) Sender(ctx context.Context, o SenderOptions) (*Sender, error) {
 	return s.sender(ctx, o, &terminus{address: o.Address, capabilities: o.Capabilities})
 }
@@ -55,13 +55,13 @@ func (s *Session) sender(ctx context.Context, o SenderOptions, target *terminus)
 	return snd, nil
 }
 
-// begin takes the broker's answer; under mu.
+// begin handles the broker's answer; under mu.
 func (s *Sender) begin(a *attach) {
 	s.max = a.max
 	s.render()
 }
 
-// render makes the head of all transfers to come.
+// render encodes the head of all later transfers.
 func (s *Sender) render() {
 	b := openFrame(s.head[:0], frameAMQP, s.s.channel)
 	l := openList(b, isTransfer)
@@ -83,7 +83,7 @@ func (s *Sender) render() {
 	s.head = l.close()
 }
 
-// Join makes the messages to come part of a transaction; nil: of none.
+// Join makes later messages part of a transaction; nil: of none.
 func (s *Sender) Join(tx *Transaction) {
 	s.s.c.mu.Lock()
 	defer s.s.c.mu.Unlock()
@@ -91,17 +91,17 @@ func (s *Sender) Join(tx *Transaction) {
 	s.render()
 }
 
-// Credit is how many messages the broker takes now.
+// Credit is the number of messages that the broker accepts now.
 func (s *Sender) Credit() uint32 {
 	s.s.c.mu.Lock()
 	defer s.s.c.mu.Unlock()
 	return s.credit
 }
 
-// Send buffers the message of t with a body, which it copies. It does not wait:
-// ErrNoCredit and ErrBusy mean that nothing was sent and that a later call may
-// succeed; other errors last. After nil OnSettled follows. Flush makes it go.
-// t must not be in use elsewhere during the call.
+// Send buffers the message of t with a body, which it copies. It does not wait: after
+// ErrNoCredit or ErrBusy nothing was sent, and a later call may succeed; other errors are
+// permanent. After nil OnSettled follows. Flush transmits it. t must not be in use elsewhere
+// during the call.
 func (s *Sender) Send(t *Template, body []byte, token uint64) error {
 	return s.send(t.prefix(len(body)), body, token)
 }
@@ -130,7 +130,7 @@ func (s *Sender) send(prefix, body []byte, token uint64) error {
 	return nil
 }
 
-// check tells why a message of so many bytes cannot go, or not now.
+// check returns why a message of this size cannot be sent, ever or now.
 func (s *Sender) check(size int) error {
 	if err := s.over(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *Sender) check(size int) error {
 	switch {
 	case s.max > 0 && uint64(size) > s.max:
 		return fmt.Errorf("%d bytes where the broker takes %d: %w", size, s.max, ErrTooLarge)
-	case s.s.widest > 0 && frames > s.s.widest: // one that was never open may come to be
+	case s.s.widest > 0 && frames > s.s.widest: // a window that was never open may still open
 		return fmt.Errorf("%d frames where the session's window is %d: %w", frames, s.s.widest, ErrTooLarge)
 	case s.credit == 0:
 		return ErrNoCredit
@@ -152,16 +152,15 @@ func (s *Sender) check(size int) error {
 	return nil
 }
 
-// room is how many bytes of a message go into a frame.
+// room is the number of a message's bytes per frame.
 func (s *Sender) room() int {
 	return int(min(s.s.c.peer.MaxFrame, mostFrame)) - len(s.head)
 }
 
-// mostFrame bounds what is sent in a frame where the broker does not: other links
-// of the connection wait behind it.
+// mostFrame limits a frame if the broker does not: other links of the connection wait for it.
 const mostFrame = 1 << 20
 
-// write buffers a message in as many frames as it needs; under mu.
+// write buffers a message in as many frames as necessary; under mu.
 func (s *Sender) write(prefix, body []byte) {
 	out, room := &s.s.c.out.waits, s.room()
 	for more := true; more; {

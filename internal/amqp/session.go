@@ -6,39 +6,39 @@ import (
 	"math"
 )
 
-// Session is a channel of a connection. Deliveries are numbered in it, in both
-// directions, and links of one session wait for one another's windows.
+// Session is a channel of a connection. Deliveries are numbered per session in each
+// direction, and links of one session share its windows.
 type Session struct {
 	c       *Conn
 	channel uint16
-	ready   chan struct{} // closed when the broker has answered, or never will
-	gone    chan struct{} // closed when it has ended
+	ready   chan struct{} // closed when the broker has answered, or will never answer
+	gone    chan struct{} // closed when the session has ended
 
-	// Under c.mu.
-	err       error // why it ended
-	asked     bool  // an end was sent
+	// Guarded by c.mu.
+	err       error // reason for the end
+	asked     bool  // our end was sent
 	handleMax uint32
 	links     []*link // by handle; nil: free
 
 	nextOutgoing uint32 // number of the next transfer
-	window       uint32 // transfers that the broker takes yet
-	widest       uint32 // window that was ever seen
-	narrow       bool   // a message did not go for it, and nobody was told since
-	unsettled    ring   // what was sent
+	window       uint32 // number of transfers that the broker still accepts
+	widest       uint32 // largest window so far
+	narrow       bool   // a message waits for the window, and no sender was told since
+	unsettled    ring   // sent deliveries without an outcome
 
 	nextIncoming uint32
-	accepted     span // not yet told to the broker
+	accepted     span // accepted deliveries that the broker does not know yet
 
-	// The reader's own.
+	// Only the reader uses the following fields.
 	remote  []*link // by the broker's handle
 	settled []sent
 }
 
-// incomingWindow is what the broker may send as far as the session is concerned:
-// credit is what holds it back. It is said anew with each credit.
+// incomingWindow is the session's window for the broker, always open: credit limits the
+// broker. It is sent with each credit.
 const incomingWindow = math.MaxInt32
 
-// handleMax bounds the links of a session.
+// handleMax limits the links of a session.
 const handleMax = 4095
 
 // Session begins a session.
@@ -72,7 +72,7 @@ func (c *Conn) begin() (*Session, error) {
 	return s, nil
 }
 
-// begun takes the broker's begin, the answer to ours.
+// begun handles the broker's begin, the answer to ours.
 func (c *Conn) begun(channel uint16, l *fields) error {
 	var p begin
 	p.read(l)
@@ -93,14 +93,14 @@ func (c *Conn) begun(channel uint16, l *fields) error {
 	return nil
 }
 
-// Err is why the session ended: ErrClosed after Close, nil as long as it lives.
+// Err is why the session ended: ErrClosed after Close, nil while the session is open.
 func (s *Session) Err() error {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	return s.err
 }
 
-// over is why nothing can be done in the session any more; under mu.
+// over returns why the session is no longer usable; under mu.
 func (s *Session) over() error {
 	switch {
 	case s.err != nil:
@@ -111,8 +111,8 @@ func (s *Session) over() error {
 	return s.c.over()
 }
 
-// Close ends the session and all its links, and waits for the broker's answer at
-// most until ctx ends. What was not settled has the outcome Lost.
+// Close ends the session and all its links, and waits for the broker's answer, at most until
+// ctx ends. Unsettled messages have the outcome Lost.
 func (s *Session) Close(ctx context.Context) error {
 	s.leave()
 	return await(ctx, s.gone)
@@ -131,7 +131,7 @@ func (s *Session) leave() {
 	}
 }
 
-// handle takes a performative of the session.
+// handle handles a performative of the session.
 func (s *Session) handle(is uint64, l *fields, rest []byte) error {
 	switch is {
 	case isTransfer:
@@ -151,7 +151,7 @@ func (s *Session) handle(is uint64, l *fields, rest []byte) error {
 	return malformed("performative 0x%x in a session", is)
 }
 
-// ended takes the broker's end: the answer to ours, or its own, to be answered.
+// ended handles the broker's end: the answer to ours, or a new one to answer.
 func (s *Session) ended(e *Error) {
 	c := s.c
 	c.mu.Lock()
@@ -173,7 +173,7 @@ func (s *Session) ended(e *Error) {
 	s.abandon(err)
 }
 
-// abandon tells everybody in the session that it has ended.
+// abandon tells all links and callers that the session has ended.
 func (s *Session) abandon(err error) {
 	s.c.mu.Lock()
 	s.err = err

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Template is a message encoded once. What differs from message to message is
-// patched between two calls of Send. It is not safe for concurrent use.
+// Template is a message encoded once. Fields that differ from message to message are patched
+// between calls of Send. It is not safe for concurrent use.
 type Template struct {
-	Created Slot // of Message.Stamped: milliseconds since 1970
-	Expiry  Slot // of Message.Expires: the same
+	Created Slot // creation time if Message.Stamped: milliseconds since 1970
+	Expiry  Slot // expiry time if Message.Expires: milliseconds since 1970
 
-	b      []byte // all sections, and of the body its constructor and length
-	number int    // where the digits of the message id are; 0: nowhere
+	b      []byte // all sections; of the body only constructor and length
+	number int    // offset of the message id's digits; 0: not numbered
 	longs  map[string]Slot
 }
 
-// Slot is a place in a Template that holds eight bytes. The zero Slot is none.
+// Slot is the offset of eight bytes in a Template. The zero Slot is no place.
 type Slot int
 
-// numberDigits is how many hexadecimal digits of a message id are patched.
+// numberDigits is the number of hexadecimal digits of a message id that are patched.
 const numberDigits = 16
 
 // NewTemplate encodes a message. It reports all faults.
@@ -45,7 +45,7 @@ func NewTemplate(m Message) (*Template, error) {
 	return t, nil
 }
 
-// header is left out where it says nothing: the defaults of the standard are those of JMS.
+// header omits a header with default values: the standard's defaults are those of JMS.
 func (t *Template) header(m *Message) {
 	if !m.Durable && m.Priority == DefaultPriority && m.TTL == 0 {
 		return
@@ -100,7 +100,7 @@ func (t *Template) fields(section uint64, nameCode byte, fields []Field) {
 	t.b = m.close()
 }
 
-// Long gives the slot of an application property of type int64.
+// Long returns the slot of an application property of type int64.
 func (t *Template) Long(name string) (Slot, error) {
 	s, ok := t.longs[name]
 	if !ok {
@@ -109,15 +109,15 @@ func (t *Template) Long(name string) (Slot, error) {
 	return s, nil
 }
 
-// Set patches a slot. The zero Slot takes nothing.
+// Set patches a slot. It ignores the zero Slot.
 func (t *Template) Set(s Slot, v int64) {
 	if s != 0 {
 		be.PutUint64(t.b[s:], uint64(v))
 	}
 }
 
-// Number patches the number of a message id, 16 hexadecimal digits; nothing if
-// the message is not Numbered.
+// Number patches the number of a message id, 16 hexadecimal digits, if the message is
+// Numbered.
 func (t *Template) Number(n uint64) {
 	if t.number == 0 {
 		return
@@ -129,7 +129,7 @@ func (t *Template) Number(n uint64) {
 	}
 }
 
-// prefix is everything before a body of so many bytes.
+// prefix is the message up to a body of this size.
 func (t *Template) prefix(body int) []byte {
 	be.PutUint32(t.b[len(t.b)-4:], uint32(min(body, math.MaxInt32)))
 	return t.b

@@ -7,12 +7,12 @@ type terminus struct {
 	address      string
 	durable      uint32
 	expiry       string
-	distribution string // of a source: copy or move
-	selector     string // of a source: which messages
+	distribution string // distribution mode of a source: copy or move
+	selector     string // selector of a source
 	capabilities []string
 }
 
-// field appends the terminus as the next field: a source or a target, whichever is says.
+// field appends the terminus as the next field. is says whether it is a source or target.
 func (t *terminus) field(l *compound, is uint64) {
 	switch {
 	case t == nil:
@@ -40,8 +40,7 @@ func (t *terminus) append(b []byte, is uint64) []byte {
 		l.symbolSet(t.distribution)
 		t.filter(&l)
 		l.skip(1)
-		// Without them Artemis has no outcome for a message that it refuses, and
-		// detaches the link instead.
+		// Without these outcomes Artemis detaches the link when it refuses a message.
 		l.symbolsSet([]string{"amqp:accepted:list", "amqp:rejected:list", "amqp:released:list", "amqp:modified:list"})
 	}
 	l.symbolsSet(t.capabilities)

@@ -4,18 +4,17 @@ import (
 	"math"
 )
 
-// Value is one encoded value of a message that arrived. It points into the
-// message and is good as long as that is. The zero Value is null.
+// Value is one encoded value of a received message. It points into the message and is valid
+// as long as the message. The zero Value is null.
 type Value struct {
 	code byte
-	raw  []byte // behind the constructor and, of variable width, the size
+	raw  []byte // bytes after the constructor and, for variable width, the size
 }
 
-// Null reports whether there is nothing.
+// Null reports whether v is null.
 func (v Value) Null() bool { return v.code == codeNull || v.code == 0 && v.raw == nil }
 
-// Int gives a whole number, a timestamp in milliseconds since 1970 included; not
-// one above math.MaxInt64.
+// Int returns a whole number up to math.MaxInt64, or a timestamp in milliseconds since 1970.
 func (v Value) Int() (int64, bool) {
 	switch v.code {
 	case codeByte, codeSmallInt, codeSmallLong:
@@ -47,7 +46,7 @@ func (v Value) unsigned() (uint64, bool) {
 	return 0, false
 }
 
-// Float gives a float or double.
+// Float returns a float or double.
 func (v Value) Float() (float64, bool) {
 	switch v.code {
 	case codeFloat:
@@ -58,7 +57,7 @@ func (v Value) Float() (float64, bool) {
 	return 0, false
 }
 
-// Bool gives a boolean.
+// Bool returns a boolean.
 func (v Value) Bool() (value, ok bool) {
 	switch v.code {
 	case codeTrue:
@@ -71,7 +70,7 @@ func (v Value) Bool() (value, ok bool) {
 	return false, false
 }
 
-// Bytes gives a binary, string or symbol.
+// Bytes returns a binary, string or symbol.
 func (v Value) Bytes() ([]byte, bool) {
 	switch v.code {
 	case codeBin8, codeBin32, codeStr8, codeStr32, codeSym8, codeSym32:
@@ -80,14 +79,14 @@ func (v Value) Bytes() ([]byte, bool) {
 	return nil, false
 }
 
-// described takes the descriptor off.
+// described splits off the descriptor.
 func (v Value) described() (is uint64, inner Value) {
 	d := decoder{b: v.raw[1:]}
 	is, _ = d.value().unsigned()
 	return is, d.value()
 }
 
-// composite gives descriptor and members of a described list; 0 if v is none.
+// composite returns the descriptor and members of a described list; 0 for any other value.
 func (v Value) composite() (is uint64, members fields) {
 	if v.code != codeDescribed || len(v.raw) == 0 {
 		return 0, fields{}
@@ -96,8 +95,8 @@ func (v Value) composite() (is uint64, members fields) {
 	return is, inner.list()
 }
 
-// list gives the members of a list, a map (names and values in turn) or, after a
-// fault and of null, none. A list has at most as many members as bytes.
+// list returns the members of a list or a map (names and values in turn), and no members of
+// null or after a fault. A list has at most as many members as bytes.
 func (v Value) list() fields {
 	f := fields{decoder: decoder{b: v.raw}}
 	switch v.code {
@@ -122,8 +121,7 @@ func (v Value) list() fields {
 	return f
 }
 
-// symbols gives the members of an array of symbols; a single symbol stands for
-// an array of one.
+// symbols returns the members of an array of symbols; a single symbol is an array of one.
 func (v Value) symbols() []string {
 	if one, ok := v.Bytes(); ok {
 		return []string{string(one)}
@@ -137,7 +135,7 @@ func (v Value) symbols() []string {
 		return nil
 	}
 	d := decoder{b: v.raw}
-	d.take(width) // the count: the bytes tell
+	d.take(width) // the count is not needed: the bytes show it
 	code := d.take(1)
 	if d.bad || code[0] != codeSym8 && code[0] != codeSym32 {
 		return nil

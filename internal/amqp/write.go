@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// flushAt is how many buffered bytes Send hands to the writer of its own accord.
+// flushAt is the number of buffered bytes at which Send wakes the writer.
 const flushAt = 32 << 10
 
-// lastWrite is how long the last frame may take: the broker has gone already.
+// lastWrite is the time limit of the last frame: the broker may have closed already.
 const lastWrite = time.Second
 
-// outbox is what waits to be written, and what is being written; under Conn.mu.
+// outbox is the bytes waiting to be written, and those being written; guarded by Conn.mu.
 type outbox struct {
 	waits   []byte
-	batch   []byte // is being written, up to done
+	batch   []byte // bytes being written; batch[:done] is written
 	done    int
 	writing bool
-	stuck   bool // the socket takes no more of batch now: the writer's turn
-	active  bool // something was written since the last tick
+	stuck   bool // the socket is full: the writer must continue with batch
+	active  bool // bytes were written since the last tick
 }
 
-// take begins to write what waits; nil if there is nothing or somebody is writing.
+// take begins to write the waiting bytes; nil if there are none or a write is under way.
 func (o *outbox) take() []byte {
 	if len(o.waits) == 0 || o.writing {
 		return nil
@@ -32,14 +32,14 @@ func (o *outbox) take() []byte {
 	return o.batch
 }
 
-// wrote notes how much of the batch was written.
+// wrote notes that n more bytes of the batch were written.
 func (o *outbox) wrote(n int) {
 	o.done += n
 	o.stuck = o.done < len(o.batch)
 	o.writing = o.stuck
 }
 
-// resume is take for the writer, which goes on where Flush got stuck.
+// resume is take for the writer, which continues a write that Flush could not finish.
 func (o *outbox) resume() []byte {
 	if !o.stuck {
 		return o.take()
@@ -48,9 +48,9 @@ func (o *outbox) resume() []byte {
 	return o.batch[o.done:]
 }
 
-// Flush sends what Send and Accept have buffered. It does not wait: what the
-// socket does not take at once goes to the writing goroutine. Not needed in
-// callbacks: what they send goes when the burst that called them is over.
+// Flush writes the buffered frames of Send and Accept. It does not wait: the writing
+// goroutine writes what the socket does not accept at once. Callbacks need no Flush: their
+// frames go out at the end of the burst.
 func (c *Conn) Flush() {
 	c.mu.Lock()
 	if c.direct == nil {
@@ -76,7 +76,7 @@ func (c *Conn) poke() {
 	}
 }
 
-// wrote ends a write, or leaves the rest of it and what came since to the writer.
+// wrote ends a write, or leaves the rest and newer frames to the writer.
 func (c *Conn) wrote(n int) {
 	c.sentBytes.Add(int64(n))
 	c.mu.Lock()
@@ -85,11 +85,10 @@ func (c *Conn) wrote(n int) {
 	c.poke()
 }
 
-// write is the writing goroutine. It takes what Flush cannot write at once, and
-// keeps the connection alive. Whatever was buffered while one write was under
-// way goes with the next.
+// write is the writing goroutine. It writes what Flush cannot write at once, and sends
+// heartbeats. Frames buffered during one write go with the next.
 func (c *Conn) write() {
-	defer func() { _ = c.net.Close() }() // everything that mattered was written
+	defer func() { _ = c.net.Close() }() // everything important was written
 	every := c.beat()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -104,7 +103,7 @@ func (c *Conn) write() {
 			}
 			c.tick(silent)
 		case <-c.done:
-			for c.writeBatch(lastWrite) { // the answer to the broker's close, if there is one
+			for c.writeBatch(lastWrite) { // may include the answer to the broker's close
 			}
 			return
 		}
@@ -112,7 +111,8 @@ func (c *Conn) write() {
 	}
 }
 
-// writeBatch writes what waits, and reports whether there was something and it went.
+// writeBatch writes the waiting bytes, and reports whether there were any and the write
+// succeeded.
 func (c *Conn) writeBatch(most time.Duration) bool {
 	c.mu.Lock()
 	batch := c.out.resume()
@@ -120,7 +120,7 @@ func (c *Conn) writeBatch(most time.Duration) bool {
 	if batch == nil {
 		return false
 	}
-	_ = c.net.SetWriteDeadline(time.Now().Add(most)) // fails only where the write does
+	_ = c.net.SetWriteDeadline(time.Now().Add(most)) // fails only if the write fails, too
 	_, err := c.net.Write(batch)
 	if err != nil {
 		c.fail(fmt.Errorf("cannot write to the broker: %w", err))
@@ -132,8 +132,8 @@ func (c *Conn) writeBatch(most time.Duration) bool {
 
 var errSilent = errors.New("the broker is silent")
 
-// tick sends a heartbeat when nothing was written since the last tick, and gives
-// the broker up after the idle timeout.
+// tick sends a heartbeat if nothing was written since the last tick, and closes the
+// connection after the idle timeout.
 func (c *Conn) tick(silent time.Duration) {
 	if silent >= c.opt.IdleTimeout {
 		c.fail(fmt.Errorf("%w: no byte for %v", errSilent, c.opt.IdleTimeout))
@@ -148,9 +148,8 @@ func (c *Conn) tick(silent time.Duration) {
 	c.out.active = false
 }
 
-// beat is the time between ticks: a quarter of the shorter idle timeout, so that
-// the broker waits at most for two of them, half of what it allows. Not below
-// 10 ms, whatever it asks for.
+// beat is the time between ticks: a quarter of the shorter idle timeout. So the broker waits
+// at most two ticks, half of its timeout. It is at least 10 ms.
 func (c *Conn) beat() time.Duration {
 	every := c.opt.IdleTimeout
 	if theirs := c.peer.IdleTimeout; theirs > 0 {
