@@ -6,17 +6,17 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// backlog is what consumers have to do when the schedule ends.
+// backlog is the consumers' remaining work when the schedule ends.
 type backlog struct {
-	messages uint64        // acknowledged, and not received or not committed
-	work     time.Duration // that they are at the consumers' mean rate; 0: it is not known
+	messages uint64        // messages acknowledged, and not received or not committed
+	work     time.Duration // time for messages at the consumers' mean rate; 0: unknown
 }
 
-// mostWork is how far consumers may be behind at the end: what was sent last had to
-// wait as long, and a longer run would show longer transfer times.
+// mostWork is the largest acceptable backlog at the end. The last messages waited that long,
+// and a longer run would show longer transfer times.
 const mostWork = time.Second
 
-// behind notes the backlog of consumers who had that much time.
+// behind notes the backlog after the consumers had the time took.
 func (r *run) behind(took time.Duration) {
 	if !r.o.receives {
 		return
@@ -29,7 +29,7 @@ func (r *run) behind(took time.Duration) {
 	}
 }
 
-// uncommitted is how many messages were received in transactions that have not ended.
+// uncommitted is the number of messages received in open transactions.
 func (r *run) uncommitted() (n uint64) {
 	for _, c := range r.consumers {
 		if c.tx != nil {
@@ -47,7 +47,7 @@ func (r *run) describeBacklog(rep *takt.Report) {
 	}
 }
 
-// describeOpen says what the broker has again although it counts as received.
+// describeOpen warns of messages that count as received, but are back at the broker.
 func (r *run) describeOpen(rep *takt.Report) {
 	if !r.o.Tx {
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// reachedShare is the part of the intended rate from which a rate counts as reached.
+// reachedShare is the part of the intended rate that counts as achieved.
 const reachedShare = 0.99
 
-// describeBound names the setting that held messages back when the rate was not reached.
+// describeBound names the setting that delayed messages when the rate was not achieved.
 func (r *run) describeBound(rep *takt.Report) {
 	bound, ack := r.o.inFlight(), rep.Latency[takt.LatencyService].Mean/1e6
 	if rep.Rate.Intended == nil || ack == 0 || r.why() != nil || !r.waitedForRoom(rep) {
@@ -21,8 +21,8 @@ func (r *run) describeBound(rep *takt.Report) {
 		100*rep.Rate.Achieved/intended, r.o.boundWords(), 1e3*ack, float64(bound)/ack, intended, math.Ceil(intended*ack))
 }
 
-// waitedForRoom reports whether the rate was missed since messages waited until fewer
-// were pending. Messages that the broker gave no credit for waited for the broker.
+// waitedForRoom reports whether the rate was missed because messages waited until fewer were
+// pending. Messages without credit waited for the broker instead.
 func (r *run) waitedForRoom(rep *takt.Report) bool {
 	missed := rep.Rate.Achieved < reachedShare**rep.Rate.Intended
 	lag := rep.Latency[takt.LatencyScheduleLag].Mean
@@ -30,7 +30,7 @@ func (r *run) waitedForRoom(rep *takt.Report) bool {
 	return missed && wait > lag && r.credit.total.Seconds() < rep.DurationS/2
 }
 
-// boundWords says how many messages may be pending, and by which flags.
+// boundWords says how many messages may be pending, and which flags set it.
 func (o *Options) boundWords() string {
 	all, producers := o.inFlight(), o.Producers*len(o.destinations)
 	messages := "messages"
@@ -43,7 +43,7 @@ func (o *Options) boundWords() string {
 	return fmt.Sprintf("at most %d %s may be pending (--max-pending %d, producers in all: %d)", all, messages, o.window.pending, producers)
 }
 
-// inFlight is how many messages may be pending in all.
+// inFlight is the largest number of pending messages in all.
 func (o *Options) inFlight() int {
 	return min(o.window.inFlight, o.Producers*len(o.destinations)*o.window.pending)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/taktload/takt/internal/amqp"
 )
 
-// connect makes all links: consumers first, so that nothing is missed. They receive
-// nothing until they are released.
+// connect makes all links, consumers first, so that no message is missed. Consumers receive
+// no message until release.
 func (r *run) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.ConnectTimeout,
 		fmt.Errorf("not all links were made within %v; raise --connect-timeout, or ask for fewer", r.o.ConnectTimeout))
@@ -26,7 +26,7 @@ func (r *run) connect(ctx context.Context) error {
 	return nil
 }
 
-// dial connects to b. A container is a client ID; "": none.
+// dial connects to b. container is the client ID; "": none.
 func (r *run) dial(ctx context.Context, b broker, container string) (*conn, error) {
 	c := &conn{run: r}
 	ready := make(chan struct{})
@@ -35,7 +35,7 @@ func (r *run) dial(ctx context.Context, b broker, container string) (*conn, erro
 		Container: container, SoleContainer: container != "", Eager: r.o.window.single, OnBurst: func() { <-ready; c.burst() },
 	})
 	switch {
-	case errors.Is(err, amqp.ErrSilent) && len(r.conns) > 0: // it did answer before
+	case errors.Is(err, amqp.ErrSilent) && len(r.conns) > 0: // the broker answered an earlier connection
 		return nil, context.Cause(ctx)
 	case err != nil:
 		return nil, err
@@ -135,7 +135,7 @@ func (r *run) produce(ctx context.Context, on *conn, d destination, stream int) 
 	return p, explain(err, d)
 }
 
-// coordinator attaches to the broker's coordinator of transactions, which a flag needs.
+// coordinator attaches to the broker's transaction coordinator, which flag requires.
 func coordinator(ctx context.Context, s *amqp.Session, flag string) (*amqp.Coordinator, error) {
 	co, err := s.Coordinator(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func coordinator(ctx context.Context, s *amqp.Session, flag string) (*amqp.Coord
 	return co, nil
 }
 
-// explain adds to a refusal of the broker what to do about it.
+// explain adds a remedy to the broker's refusal.
 func explain(err error, d destination) error {
 	var e *amqp.Error
 	if !errors.As(err, &e) {
@@ -152,7 +152,7 @@ func explain(err error, d destination) error {
 	}
 	hint := "see the broker's log"
 	switch e.Condition {
-	case "amqp:not-found", "amqp:invalid-field": // the second is RabbitMQ 3's of an address that it cannot read
+	case "amqp:not-found", "amqp:invalid-field": // RabbitMQ 3 returns the second for an address that it cannot parse
 		hint = "make it, or see --queue-prefix and --topic-prefix"
 	case "amqp:unauthorized-access":
 		hint = "give --user the right to"
@@ -162,11 +162,11 @@ func explain(err error, d destination) error {
 	return fmt.Errorf("%w; %s", err, hint)
 }
 
-// closeTime is how long ending the links may take.
+// closeTime is the time limit for ending the links.
 const closeTime = 5 * time.Second
 
-// disconnect ends the links, removes durable subscriptions unless they are to be kept,
-// and gives what could not be done.
+// disconnect ends the links, removes durable subscriptions unless they are to be kept, and
+// returns the failures.
 func (r *run) disconnect(ctx context.Context) (faults []error) {
 	r.mu.Lock()
 	before := r.closed
@@ -181,18 +181,18 @@ func (r *run) disconnect(ctx context.Context) (faults []error) {
 		if c.source.durable == 0 || c.conn.Err() != nil {
 			continue
 		}
-		// The broker removes a subscription with its last link only.
+		// The broker removes a subscription only with its last link.
 		if err := c.rcv.Detach(ctx, c.source.last && !r.o.KeepSubscriptions); err != nil {
 			faults = append(faults, fmt.Errorf("the subscription %s could not be ended: %w", c.rcv.Name(), err))
 		}
 	}
 	for _, c := range r.conns {
-		_ = c.Close(ctx) // the run is over; what was lost has its outcome
+		_ = c.Close(ctx) // the run is over; lost messages have their outcome
 	}
 	return faults
 }
 
-// close implements takt.Driver.Close, for runs that were not made.
+// close implements takt.Driver.Close, for runs that did not start.
 func (r *run) close() error {
 	r.over.Store(true)
 	r.disconnect(context.Background())

@@ -20,18 +20,18 @@ type consumer struct {
 	source  source
 	session *amqp.Session
 	rcv     *amqp.Receiver
-	tx      *acceptances // nil: what is received is accepted at once
+	tx      *acceptances // nil: messages are accepted at once
 
 	mu          sync.Mutex
-	waits       bool // first to last are to be accepted
+	waits       bool // messages first to last are to be accepted
 	first, last uint32
 }
 
-// deliver is the callback of a message. What nobody counts is not accepted: the broker
-// has it again when the link ends.
+// deliver is the callback of a message. A message that is not counted is not accepted, so the
+// broker gets it back when the link ends.
 func (c *consumer) deliver(d *amqp.Delivery) {
 	r := c.run
-	c.mu.Lock() // nothing is counted and not accepted: see finish
+	c.mu.Lock() // no message may be counted and not accepted: see finish
 	defer c.mu.Unlock()
 	if r.over.Load() {
 		return
@@ -61,7 +61,7 @@ func (c *consumer) deliver(d *amqp.Delivery) {
 	}
 }
 
-// time records how long a message was under way.
+// time records how long a message was in transit.
 func (r *run) time(s *stamp, now time.Duration) {
 	at := r.epoch + now
 	if s.sent > 0 {
@@ -69,7 +69,7 @@ func (r *run) time(s *stamp, now time.Duration) {
 	}
 	if s.due > 0 {
 		measured := now >= r.meter.warmup
-		if r.o.sends { // an operation belongs to the warm-up by its due instant
+		if r.o.sends { // with operations the due instant decides about the warm-up
 			measured = s.due >= (r.epoch + r.meter.warmup).Truncate(time.Microsecond)
 		}
 		r.meter.arrival.add(at-s.due, measured)
@@ -86,7 +86,7 @@ func (c *consumer) accept() {
 	}
 }
 
-// burst accepts what arrived at once.
+// burst accepts the messages of a burst.
 func (c *consumer) burst() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,28 +99,28 @@ func (c *consumer) burst() {
 	}
 }
 
-// idle reports whether nothing is left to commit or, after lastCommit, no commit is under
+// idle reports whether no message is left to commit or, after lastCommit, no commit is under
 // way.
 func (c *consumer) idle() bool { return c.tx == nil || c.tx.idle() }
 
-// lastCommit lets no further commit begin.
+// lastCommit prevents further commits.
 func (c *consumer) lastCommit() {
 	if c.tx != nil {
 		c.tx.end()
 	}
 }
 
-// acceptances are the transactions in which a consumer accepts, one at a time.
+// acceptances are a consumer's transactions, one at a time.
 type acceptances struct {
 	c    *consumer
 	co   *amqp.Coordinator
-	open atomic.Int64 // received and not committed
+	open atomic.Int64 // number of messages received and not committed
 
 	mu          sync.Mutex
-	current     *amqp.Transaction // nil: one is being ended and begun
-	waits       bool              // first to last were received and are in no transaction
+	current     *amqp.Transaction // nil: one transaction ends and the next begins
+	waits       bool              // messages first to last were received and are in no transaction
 	first, last uint32
-	ended       bool // nothing is committed after what is being
+	ended       bool // no commit follows the current one
 }
 
 func newAcceptances(ctx context.Context, c *consumer) (*acceptances, error) {
@@ -144,7 +144,7 @@ func (a *acceptances) add(first, last uint32) {
 	a.step()
 }
 
-// step commits what was received, or the first message of it; the caller holds the lock.
+// step commits the received messages, or the first of them; the caller holds the lock.
 func (a *acceptances) step() {
 	if a.current == nil || !a.waits || a.ended {
 		return
@@ -177,7 +177,7 @@ func (a *acceptances) step() {
 	a.first = to + 1
 }
 
-// begin takes the next transaction; in the reader's goroutine.
+// begin continues with the next transaction; in the reader's goroutine.
 func (a *acceptances) begin(tx *amqp.Transaction, err error) {
 	if err != nil {
 		a.c.run.lostLink(err)
@@ -201,24 +201,24 @@ func (a *acceptances) end() {
 	a.ended = true
 }
 
-// tally tells the messages that arrive apart.
+// tally sorts arriving messages by run and stream.
 type tally struct {
 	mu          sync.Mutex
 	own         bool // only messages of this run count
 	ledger      *ledger.Ledger[streamKey]
-	runs        map[runID]uint64 // received of each
+	runs        map[runID]uint64 // number received per run
 	redelivered uint64
-	skewed      uint64        // arrived before they were sent: the clocks differ
-	least       time.Duration // the shortest way of all
+	skewed      uint64        // messages that arrived before they were sent: the clocks differ
+	least       time.Duration // shortest transit time
 }
 
-// streamKey is where numbers run without a gap.
+// streamKey identifies a stream of messages numbered without gaps.
 type streamKey struct {
 	run          runID
 	stream, feed int
 }
 
-// maxRuns bounds the runs that a consumer keeps apart.
+// maxRuns limits the runs that a consumer counts separately.
 const maxRuns = 100
 
 func newTally(own bool) tally {
@@ -253,7 +253,7 @@ func (t *tally) note(r *run, feed int, s *stamp, now time.Duration, again bool) 
 	return true
 }
 
-// arrived is how many different messages of this run were received.
+// arrived is the number of different messages of this run that were received.
 func (t *tally) arrived() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

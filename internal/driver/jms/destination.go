@@ -11,9 +11,8 @@ type destination struct {
 	topic bool
 }
 
-// parseDestinations reads topic://NAME, queue://NAME or NAME, each of which becomes
-// NAME0, NAME1, … when there are several of it. Without one it is TEST: a topic where
-// subscriptions are durable.
+// parseDestinations reads topic://NAME, queue://NAME or NAME, each of which becomes NAME0,
+// NAME1, … if each is above 1. The default is TEST: a topic if subscriptions are durable.
 func parseDestinations(args []string, durable bool, each int) (list []destination, faults []error) {
 	if len(args) == 0 {
 		args = []string{"queue://TEST"}

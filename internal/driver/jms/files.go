@@ -13,7 +13,7 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// lines is a file that is written a line at a time. The first fault is kept.
+// lines is a file that is written line by line. It keeps the first error.
 type lines struct {
 	f     *outfile.File
 	w     *bufio.Writer
@@ -38,7 +38,7 @@ func (l *lines) printf(text string, args ...any) {
 		l.err = l.w.Flush()
 	}
 	if l.err == nil {
-		l.err = l.f.Show() // so that the file can be followed
+		l.err = l.f.Show() // so that users can follow the file
 	}
 }
 
@@ -52,8 +52,8 @@ func (l *lines) end() error {
 	return l.err
 }
 
-// jsonFile is artemis perf's --json: an array of an object for each interval and one
-// for the whole run.
+// jsonFile is artemis perf's --json: an array with an object for each interval and one for
+// the whole run.
 type jsonFile struct {
 	lines
 	o *Options
@@ -76,7 +76,7 @@ func (j *jsonFile) interval(s *sample) {
 	for _, f := range j.o.figures(s.counts) {
 		name := f.name
 		if name == "blocked" {
-			name = "delayed" // as artemis perf calls it here
+			name = "delayed" // artemis perf's name here
 		}
 		fmt.Fprintf(&b, `,"%s":%d`, name, s.perSecond(f.value))
 	}
@@ -99,7 +99,7 @@ func (j *jsonFile) close(s *sample) error {
 	return j.end()
 }
 
-// distribution is a latency in whole microseconds, but for its mean, which is a text.
+// distribution is a latency in whole microseconds; only its mean is a text.
 func distribution(h *hist.Histogram) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"mean":"%.2f"`, hist.Micros(h.Mean()))
@@ -110,8 +110,8 @@ func distribution(h *hist.Histogram) string {
 	return b.String()
 }
 
-// hdrFile is artemis perf's --hdr: a histogram log with values in microseconds and
-// times since 1970.
+// hdrFile is artemis perf's --hdr: a histogram log with values in microseconds and times
+// since 1970.
 type hdrFile struct {
 	lines
 	spaces bool
@@ -150,7 +150,7 @@ func (f *hdrFile) interval(s *sample) {
 
 func (f *hdrFile) close(*sample) error { return f.end() }
 
-// encodeMicros encodes h with microseconds in place of nanoseconds.
+// encodeMicros encodes h in microseconds instead of nanoseconds.
 func encodeMicros(h *hist.Histogram) ([]byte, error) {
 	out := hdrhistogram.New(1, hist.Highest.Microseconds(), hist.Digits)
 	for _, b := range h.Buckets() {

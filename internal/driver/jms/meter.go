@@ -8,22 +8,22 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// meter counts what artemis perf counts, and its latencies.
+// meter has artemis perf's counts and latencies.
 type meter struct {
 	warmup                             time.Duration
 	sent, blocked, completed, received atomic.Uint64
 	delay                              kind // from due to sent
 	ack                                kind // from sent to acknowledged
 	transfer                           kind // from sent to received
-	arrival                            kind // from due to received, which only the report has
+	arrival                            kind // from due to received; only in the report
 }
 
-// kind is a latency.
+// kind is one latency.
 type kind struct {
 	mu    sync.Mutex
-	live  *hist.Histogram // since the last cut; nil: nobody cuts
+	live  *hist.Histogram // values since the last cut; nil: cut is never called
 	spare *hist.Histogram
-	total *hist.Histogram // behind the warm-up
+	total *hist.Histogram // values after the warm-up
 }
 
 func newMeter(warmup time.Duration, followed bool) *meter {
@@ -37,7 +37,7 @@ func newMeter(warmup time.Duration, followed bool) *meter {
 	return m
 }
 
-// add records a value of the instant at; measured says that it is behind the warm-up.
+// add records a value; measured: the value is after the warm-up.
 func (k *kind) add(d time.Duration, measured bool) {
 	k.mu.Lock()
 	k.put(d, measured)
@@ -54,7 +54,7 @@ func (k *kind) put(d time.Duration, measured bool) {
 	}
 }
 
-// cut takes what came since the last cut. It is good until the next one.
+// cut returns the values since the last cut. The result is valid until the next cut.
 func (k *kind) cut() *hist.Histogram {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -63,7 +63,7 @@ func (k *kind) cut() *hist.Histogram {
 	return k.spare
 }
 
-// counts are those of a meter at an instant.
+// counts are a meter's counts at one instant.
 type counts struct{ sent, blocked, completed, received uint64 }
 
 func (m *meter) counts() counts {

@@ -10,7 +10,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Print are the flags of what is written beside the report.
+// Print are the flags for output besides the report.
 type Print struct {
 	ShowLatency bool
 	Silent      bool
@@ -20,8 +20,8 @@ type Print struct {
 	HDRSpaces   bool
 }
 
-// follower writes what artemis perf writes. Of its methods those that other parts of the
-// driver call do nothing on nil.
+// follower writes artemis perf's output. Methods called from other parts of the driver do
+// nothing on nil.
 type follower struct {
 	o     *Options
 	out   io.Writer
@@ -29,8 +29,8 @@ type follower struct {
 	files []file
 
 	before counts
-	last   float64 // when the last interval ended, seconds
-	began  bool    // there was one: the run could be made
+	last   float64 // end of the last interval in seconds
+	began  bool    // an interval ended, so the run started
 	failed bool
 }
 
@@ -38,29 +38,29 @@ type follower struct {
 type file interface {
 	interval(s *sample)
 	close(s *sample) error
-	discard() // nothing was written
+	discard() // the run did not start
 }
 
-// sample is an interval, or with final the whole run. Totals have the warm-up in them,
-// latencies of the whole run do not.
+// sample is an interval or, if final, the whole run. Counts of the whole run include the
+// warm-up, latencies do not.
 type sample struct {
 	final     bool
 	warmup    bool
-	at        time.Time // its end
+	at        time.Time // end of the interval
 	took      time.Duration
-	counts    counts // of the interval, or of the run
+	counts    counts // counts of the interval or the run
 	latencies []namedLatency
 	result    string
 }
 
-// namedLatency is a latency by its names in the live block, the summary, the JSON and
-// the histogram log.
+// namedLatency is a latency with its names in the live block, the summary, the JSON and the
+// histogram log.
 type namedLatency struct {
 	live, total, field, tag string
 	h                       *hist.Histogram
 }
 
-// perSecond is n of the interval, cut to a whole number.
+// perSecond is n per second of the interval, rounded down.
 func (s *sample) perSecond(n uint64) uint64 {
 	if s.took <= 0 {
 		return 0
@@ -83,7 +83,7 @@ func (o *Options) Narrate(w io.Writer) (interval func(takt.Interval), end func()
 	return f.interval, f.end
 }
 
-// say prints a line for those who want to know more.
+// say prints a line if Verbose.
 func (f *follower) say(format string, args ...any) {
 	if f != nil && f.o.Verbose {
 		fmt.Fprintf(f.out, format+"\n", args...)
@@ -113,21 +113,21 @@ func (f *follower) open(o *Options) error {
 	return nil
 }
 
-// discard ends the files of a run that could not be made.
+// discard ends the files of a run that did not start.
 func (f *follower) discard() {
 	for _, file := range f.files {
 		file.discard()
 	}
 }
 
-// follow takes the figures of m from now on.
+// follow makes m the source of the figures.
 func (f *follower) follow(m *meter) {
 	if f != nil {
 		f.meter = m
 	}
 }
 
-// interval is told of every second, and of what came after the last.
+// interval is called for every second, and for the rest after the last one.
 func (f *follower) interval(iv takt.Interval) {
 	s := &sample{warmup: iv.Warmup, at: time.Now(), took: time.Duration((iv.T - f.last) * float64(time.Second))}
 	f.last, f.began = iv.T, true
@@ -137,7 +137,7 @@ func (f *follower) interval(iv takt.Interval) {
 	for _, file := range f.files {
 		file.interval(s)
 	}
-	if s.took >= time.Second/2 { // what is left at the end is in the summary
+	if s.took >= time.Second/2 { // a short rest at the end is only in the summary
 		f.block(s)
 	}
 }
@@ -161,7 +161,7 @@ func (f *follower) end() {
 	}
 }
 
-// latencies are those that the command has.
+// latencies are the latencies of the command.
 func (f *follower) latencies(of func(*kind) *hist.Histogram) (list []namedLatency) {
 	m := f.meter
 	if f.o.sends && f.o.window.rated {
@@ -176,7 +176,7 @@ func (f *follower) latencies(of func(*kind) *hist.Histogram) (list []namedLatenc
 	return list
 }
 
-// figure is a count by its names.
+// figure is a count with its name.
 type figure struct {
 	name  string
 	value uint64
@@ -192,7 +192,7 @@ func (o *Options) figures(c counts) (list []figure) {
 	return list
 }
 
-// block prints the live block. Every line but the last ends with a space.
+// block prints the live block. Every line except the last ends with a space.
 func (f *follower) block(s *sample) {
 	warmup := "false"
 	if s.warmup {
@@ -210,7 +210,7 @@ func (f *follower) block(s *sample) {
 	fmt.Fprintf(f.out, "\n%s\n", strings.Join(lines, " \n"))
 }
 
-// summary prints what artemis perf prints at the end.
+// summary prints artemis perf's summary.
 func (f *follower) summary(s *sample) {
 	fmt.Fprintf(f.out, "\n--- SUMMARY\n--- result:              %s\n", s.result)
 	for _, n := range f.o.figures(s.counts) {
@@ -227,7 +227,7 @@ func (f *follower) summary(s *sample) {
 	fmt.Fprintln(f.out, strings.Join(lines, " \n"))
 }
 
-// quantiles are those that artemis perf shows.
+// quantiles are the quantiles of artemis perf.
 func quantiles() []float64 { return []float64{0.5, 0.9, 0.99, 0.999, 0.9999} }
 
 // spread is the line of a latency.

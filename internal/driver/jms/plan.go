@@ -1,19 +1,19 @@
 package jms
 
-// source is how a consumer attaches.
+// source describes how a consumer attaches.
 type source struct {
 	dest         destination
 	conn         int    // index of its connection
-	feed         int    // the queue or subscription that it shares with others
-	name         string // of the link; "": any
+	feed         int    // index of the queue or subscription, which several consumers may share
+	name         string // name of the link; "": any
 	capabilities []string
 	durable      uint32
 	expiry       string
 	distribution string
-	last         bool // of those of its subscription
+	last         bool // last consumer of its subscription
 }
 
-// sources are all consumers, and how many connections they have.
+// sources returns all consumers and their number of connections.
 func (o *Options) sources() (list []source, conns int) {
 	feeds := 0
 	for _, d := range o.destinations {
@@ -38,8 +38,8 @@ func (o *Options) sources() (list []source, conns int) {
 	return list, conns
 }
 
-// subscribe says what subscription number i of a topic is: as qpid-jms does, so that
-// durable ones are those of a JMS client of the same client ID.
+// subscribe sets subscription number i of a topic. It follows qpid-jms, so a durable
+// subscription is the same as that of a JMS client with the same client ID.
 func (o *Options) subscribe(s *source, i int) {
 	if !s.dest.topic {
 		return
@@ -59,9 +59,8 @@ func (o *Options) subscribe(s *source, i int) {
 	}
 }
 
-// deal gives each consumer a connection, in turn. The consumers of a subscription that
-// is shared within a client ID have one connection: it is another subscription in
-// another.
+// deal assigns connections to consumers in turn. Consumers of a subscription that is shared
+// within a client ID have one connection: another connection would have another subscription.
 func (o *Options) deal(list []source, feeds int) (conns int) {
 	together := o.Shared > 0 && o.ClientID != ""
 	conns = len(list)
@@ -80,7 +79,8 @@ func (o *Options) deal(list []source, feeds int) (conns int) {
 	return conns
 }
 
-// number makes the links of shared subscriptions of one connection differ.
+// number numbers the links of shared subscriptions, whose names must differ within a
+// connection.
 func (o *Options) number(list []source) {
 	if o.Shared == 0 {
 		return
@@ -105,7 +105,7 @@ func (o *Options) number(list []source) {
 	}
 }
 
-// clientID is that of consumers' connection i of n.
+// clientID is the client ID of the consumers' connection i of n.
 func (o *Options) clientID(i, n int) string {
 	if o.ClientID == "" || n == 1 {
 		return o.ClientID
@@ -113,7 +113,7 @@ func (o *Options) clientID(i, n int) string {
 	return o.ClientID + itoa(i)
 }
 
-// copies is how often a message of a destination arrives.
+// copies is the number of times that a message of d arrives.
 func (o *Options) copies(d destination) uint64 {
 	switch {
 	case !d.topic:
@@ -124,7 +124,7 @@ func (o *Options) copies(d destination) uint64 {
 	return uint64(o.Consumers)
 }
 
-// producerConns is how many connections n producers have.
+// producerConns is the number of connections for n producers.
 func (o *Options) producerConns(n int) int {
 	if o.SharedConnections {
 		return min(n, o.Threads)

@@ -19,36 +19,35 @@ const (
 	classTooLarge    = "too_large"
 )
 
-// producer sends to one destination. Its messages are numbered in the order in which
-// they were sent.
+// producer sends to one destination. Its messages are numbered in the order of sending.
 type producer struct {
 	run    *run
 	conn   *conn
 	snd    *amqp.Sender
 	tpl    *amqp.Template
 	at     slots
-	copies uint64 // of each message that consumers of this process get
+	copies uint64 // number of copies of each message for consumers of this process
 
 	mu      sync.Mutex
-	most    int // messages pending
+	most    int // largest number of pending messages
 	pending int
 	number  int64
-	flight  []flight // by amqp's token
+	flight  []flight // pending messages by amqp's token
 	unused  []uint32
-	tx      *transactions // nil: none
+	tx      *transactions // nil: no transactions
 }
 
 // flight is a message without an outcome.
 type flight struct {
-	token uint64 // of the engine's operation
+	token uint64 // token of the engine's operation
 	sent  time.Duration
 }
 
-// errFull: the producer has as much pending as it may have.
+// errFull: the producer has its largest number of pending messages.
 var errFull = errors.New("the producer has as many messages pending as it may")
 
-// Start implements takt.AsyncWorker: the message goes to the next producer that has
-// room for it.
+// Start implements takt.AsyncWorker: it sends the message through the next producer with
+// room.
 func (r *run) Start(op *takt.Op) error {
 	now, dry := r.now(), 0
 	for range r.producers {
@@ -69,7 +68,7 @@ func (r *run) Start(op *takt.Op) error {
 			return nil
 		}
 	}
-	if err := r.why(); err != nil { // no room will come
+	if err := r.why(); err != nil { // the run is over: there will be no room
 		r.sink.Done(op.Token, &takt.Result{Class: classConnection, Err: err})
 		return nil
 	}
@@ -80,8 +79,8 @@ func (r *run) Start(op *takt.Op) error {
 	return takt.ErrBusy
 }
 
-// Relays implements engine.Relayer: operations end in the reader's goroutine, which holds
-// no lock then.
+// Relays implements engine.Relayer: operations end in the reader's goroutine, which then
+// holds no lock.
 func (r *run) Relays() {}
 
 func (r *run) sent(p *producer, op *takt.Op, now time.Duration) {
@@ -93,7 +92,7 @@ func (r *run) sent(p *producer, op *takt.Op, now time.Duration) {
 	}
 }
 
-// Pause implements engine.Pauser: what was started goes out.
+// Pause implements engine.Pauser: it flushes started messages.
 func (r *run) Pause(full bool) {
 	if full {
 		r.meter.blocked.Add(1)
@@ -110,7 +109,7 @@ func (r *run) flushDirty() {
 	}
 }
 
-// send hands a message to the connection.
+// send buffers a message in the connection.
 func (p *producer) send(op *takt.Op, now time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,7 +166,7 @@ func (p *producer) settled(token uint64, o amqp.Outcome) {
 		p.conn.acks = append(p.conn.acks, f.sent)
 	}
 	if p.tx != nil {
-		p.run.wake() // there is room, though no operation ended
+		p.run.wake() // there is room although no operation ended
 		return
 	}
 	p.end(f.token, o.Err, classOf(o.State))
@@ -205,7 +204,7 @@ func classify(err error) string {
 	return classConnection
 }
 
-// detached is told when the link ends. Transactions that it had open are rolled back.
+// detached is called when the link ends. The broker then rolls back open transactions.
 func (p *producer) detached(err error) {
 	if p.tx != nil {
 		p.mu.Lock()
@@ -218,7 +217,7 @@ func (p *producer) detached(err error) {
 	p.run.lostLink(err)
 }
 
-// flush commits what is open; the schedule has ended.
+// flush commits the open transaction; the schedule has ended.
 func (p *producer) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,20 +10,20 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Names of latencies beside those of every run.
+// Names of the driver's latencies.
 const (
 	latencyTransfer     = "transfer"      // from due to received
 	latencyTransferSent = "transfer_sent" // from sent to received
 )
 
-// What the transfer latency counts from.
+// Start points of the transfer latency.
 const (
 	fromDue  = "due"
 	fromSent = "sent"
 )
 
-// finish implements takt.Driver.Finish: it ends the links, and gives the driver's part
-// of the report.
+// finish implements takt.Driver.Finish: it ends the links and adds the driver's part of the
+// report.
 func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 	r.over.Store(true)
 	for _, c := range r.consumers {
@@ -49,7 +49,7 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 		rep.Warn("url_options", "options of the URL that only CORE knows were ignored: %s", strings.Join(names, ", "))
 	}
 	if err := r.why(); err != nil {
-		if r.o.sends { // else the engine says it
+		if r.o.sends { // otherwise the engine warns
 			rep.Warn("broke_off", "the run ended before its time: %v", err)
 		}
 		r.o.follower.fail()
@@ -57,19 +57,19 @@ func (r *run) finish(ctx context.Context, rep *takt.Report) error {
 	return nil
 }
 
-// rest adds the bytes that belong to no operation: what came behind the last one.
+// rest adds bytes after the last operation.
 func (r *run) rest(rep *takt.Report) {
 	rep.Bytes.Sent += r.wireSent.Swap(0)
 	rep.Bytes.Received += r.wireReceived.Swap(0)
 	for _, c := range r.conns {
-		sent, received := c.bytes() // its reader has ended
+		sent, received := c.bytes() // the reader has ended
 		rep.Bytes.Sent += sent
 		rep.Bytes.Received += received
 	}
 }
 
-// settle waits until what was received is committed; if that takes too long, for the
-// commits under way alone, so that it is known of each message whether it is.
+// settle waits until received messages are committed. If that takes too long, it waits only
+// for the current commits, so that each message's state is known.
 func (r *run) settle(ctx context.Context) {
 	r.awaitCommits(ctx)
 	for _, c := range r.consumers {
@@ -98,7 +98,7 @@ func (f *follower) fail() {
 	}
 }
 
-// ignored are the options of both URLs.
+// ignored are the ignored options of both URLs.
 func (r *run) ignored() []string {
 	list := r.o.Broker.broker.ignored
 	if r.o.receives && r.o.ConsumerURL != "" {
@@ -107,7 +107,7 @@ func (r *run) ignored() []string {
 	return list
 }
 
-// describeCredit says how long the broker took nothing.
+// describeCredit warns of the time without credit from the broker.
 func (r *run) describeCredit(rep *takt.Report) {
 	r.credit.end(r.now())
 	if r.credit.spells == 0 {
@@ -120,7 +120,7 @@ func (r *run) describeCredit(rep *takt.Report) {
 	}
 }
 
-// describeReceipt says what arrived.
+// describeReceipt reports the received messages.
 func (r *run) describeReceipt(rep *takt.Report, c counts) {
 	t := &r.tally
 	t.mu.Lock()
@@ -148,7 +148,7 @@ func (r *run) describeReceipt(rep *takt.Report, c counts) {
 	t.describeSkew(rep)
 }
 
-// lossEnd is when a message has to be there, and what may help.
+// lossEnd says when a message counts as lost, and what may help.
 func (r *run) lossEnd() string {
 	if r.why() != nil {
 		return "run, which broke off; the broker may have them"
@@ -168,8 +168,8 @@ func (r *run) describeTransfer(rep *takt.Report) {
 	}
 }
 
-// describeSkew says what the shortest way tells of the clocks of two hosts: nothing
-// arrives before it was sent.
+// describeSkew warns of differing clocks on two hosts if the shortest transit time is
+// negative.
 func (t *tally) describeSkew(rep *takt.Report) {
 	if t.least == math.MaxInt64 {
 		return

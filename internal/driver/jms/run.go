@@ -16,42 +16,41 @@ import (
 
 func (id runID) String() string { return strconv.FormatInt(int64(id), 16) }
 
-// run is what one run has of the driver. It is the engine's AsyncWorker.
+// run is the driver's state of one run. It is the engine's AsyncWorker.
 type run struct {
 	o         *Options
 	id        runID
 	body      []byte
 	meter     *meter
 	started   time.Time
-	epoch     time.Duration // started, since 1970
+	epoch     time.Duration // started as time since 1970
 	conns     []*conn
 	producers []*producer
 	consumers []*consumer
-	next      int // producer whose turn it is; the pacer's
+	next      int // index of the next producer; only for the pacer
 	credit    starvation
 
-	sink     engine.BatchSink // nil: nothing is sent
-	taker    engine.Taker     // nil: something is
+	sink     engine.BatchSink // nil: the run only receives
+	taker    engine.Taker     // nil: the run sends
 	tally    tally
-	open     atomic.Int64  // operations that were begun and have not ended
-	expected atomic.Uint64 // messages that are to arrive
+	open     atomic.Int64  // number of operations in flight
+	expected atomic.Uint64 // number of messages that should arrive
 	backlog  backlog
-	// Bytes over the connections of consumers, beside operations of this process.
+	// Bytes on consumers' connections, in addition to operations of this process.
 	wireSent, wireReceived atomic.Int64
 
-	over  atomic.Bool   // nothing is counted or accepted any more
-	moved chan struct{} // something happened that Drain may wait for
+	over  atomic.Bool   // no message is counted or accepted any more
+	moved chan struct{} // signals progress to Drain
 
 	mu     sync.Mutex
-	broken error         // why the run cannot go on
-	broke  chan struct{} // closed then
+	broken error         // reason why the run cannot go on
+	broke  chan struct{} // closed when broken is set
 	closed bool
 }
 
-// starvation is how long the broker took no message for want of credit. It is the
-// pacer's.
+// starvation is how long the broker granted no credit. Only the pacer uses it.
 type starvation struct {
-	since  time.Duration // negative: it takes them
+	since  time.Duration // start of the current spell; negative: there is credit
 	spells int
 	total  time.Duration
 }
@@ -70,19 +69,19 @@ func (s *starvation) end(now time.Duration) {
 	}
 }
 
-// conn is a connection with what its reader has gathered in a burst.
+// conn is a connection and what its reader collected in a burst.
 type conn struct {
 	*amqp.Conn
 	run   *run
-	dirty bool // something waits to be flushed; the pacer's
+	dirty bool // buffered frames wait for a flush; only for the pacer
 
 	mu        sync.Mutex
 	consumers []*consumer
 
-	// The reader's own.
-	good                     []uint64        // operations that were acknowledged in this burst
-	acks                     []time.Duration // when the messages were sent that were
-	sentBytes, receivedBytes int64           // that were reported
+	// Only the reader uses the following fields.
+	good                     []uint64        // operations acknowledged in this burst
+	acks                     []time.Duration // send times of messages acknowledged in this burst
+	sentBytes, receivedBytes int64           // bytes that were reported
 }
 
 func (c *conn) add(k *consumer) {
@@ -144,7 +143,7 @@ func (r *run) Started(at time.Time) {
 	r.release()
 }
 
-// give says where completions go. It returns why the run is over already, if it is.
+// give sets the sink for completions. It returns the error if the run is already over.
 func (r *run) give(sink engine.BatchSink) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +151,7 @@ func (r *run) give(sink engine.BatchSink) error {
 	return r.broken
 }
 
-// release lets messages come.
+// release grants credit to all consumers.
 func (r *run) release() {
 	for _, c := range r.consumers {
 		c.rcv.Release()
@@ -184,7 +183,7 @@ func (r *run) fail(err error) {
 	}
 }
 
-// lostLink is told when a link ends that nobody ended here.
+// lostLink is called when a link ends that this side did not end.
 func (r *run) lostLink(err error) {
 	if !errors.Is(err, amqp.ErrClosed) {
 		r.fail(err)
@@ -200,7 +199,7 @@ func (r *run) why() error {
 // burst is the callback at the end of a burst.
 func (c *conn) burst() {
 	c.mu.Lock()
-	consumers := c.consumers // which only grows
+	consumers := c.consumers // the list only grows
 	c.mu.Unlock()
 	for _, k := range consumers {
 		k.burst()
@@ -217,7 +216,7 @@ func (c *conn) burst() {
 	}
 }
 
-// finish ends the operations that were acknowledged in this burst.
+// finish ends the operations acknowledged in this burst.
 func (c *conn) finish() {
 	r := c.run
 	if len(c.acks) > 0 {
@@ -240,7 +239,7 @@ func (c *conn) finish() {
 	c.good = c.good[:0]
 }
 
-// result has the bytes since the last one.
+// result is a result with the bytes since the last one.
 func (c *conn) result() *takt.Result {
 	var res takt.Result
 	res.BytesSent, res.BytesReceived = c.bytes()
@@ -267,7 +266,7 @@ func (r *run) Flush(context.Context) error {
 	return nil
 }
 
-// Drain implements engine.Drainer: it waits for what was sent to arrive.
+// Drain implements engine.Drainer: it waits for sent messages to arrive.
 func (r *run) Drain(ctx context.Context) {
 	r.behind(r.now())
 	for !r.drained() {
@@ -291,7 +290,7 @@ func (r *run) drained() bool {
 	return r.tally.arrived() >= r.expected.Load() && r.committed()
 }
 
-// committed reports whether every consumer has committed what it received.
+// committed reports whether every consumer has committed its messages.
 func (r *run) committed() bool {
 	for _, c := range r.consumers {
 		if !c.idle() {
@@ -301,7 +300,7 @@ func (r *run) committed() bool {
 	return true
 }
 
-// Close implements takt.AsyncWorker; the rest is finish's.
+// Close implements takt.AsyncWorker; finish does the rest.
 func (r *run) Close() error {
 	r.over.Store(true)
 	return nil

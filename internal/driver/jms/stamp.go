@@ -7,30 +7,29 @@ import (
 	"github.com/taktload/takt/internal/amqp"
 )
 
-// The properties of messages. Time is artemis perf's: when the message was sent, in
-// microseconds since 1970. The others are takt's.
+// The properties of messages. Time is artemis perf's: the time of sending, in microseconds
+// since 1970. The other properties are takt's.
 const (
 	propertyTime   = "time"
-	propertyRun    = "takt_run"    // the run in the upper 48 bits, the producer in the lower 16
-	propertyNumber = "takt_number" // of the producer's messages, from 0
-	propertyDue    = "takt_due"    // when the message was due, as time
+	propertyRun    = "takt_run"    // run in the upper 48 bits, producer in the lower 16
+	propertyNumber = "takt_number" // number of the producer's message, from 0
+	propertyDue    = "takt_due"    // due time, in the unit of time
 )
 
-// runID tells the messages of one run from those of others: 47 bits, so that it is not
-// negative in Java.
+// runID identifies the messages of one run. It has 47 bits, so it is never negative in Java.
 type runID int64
 
 func newRunID() runID { return runID(rand.Int64N(1<<47-1) + 1) }
 
 const streamBits = 16
 
-// stamp is what a message says of itself.
+// stamp is the run, number and times in a message's properties.
 type stamp struct {
 	run       runID
 	stream    int
 	number    uint64
-	sent, due time.Duration // since 1970; 0: it does not say
-	ours      bool          // it is of takt
+	sent, due time.Duration // time since 1970; 0: absent
+	ours      bool          // the message is from takt
 }
 
 func readStamp(d *amqp.Delivery) (s stamp) {
@@ -49,10 +48,11 @@ func readStamp(d *amqp.Delivery) (s stamp) {
 	return s
 }
 
-// slots are the places of a template that differ from message to message.
+// slots are the patched places of a template.
 type slots struct{ time, number, due amqp.Slot }
 
-// template makes the message of one producer to d, which the broker calls to.
+// template makes the template of one producer's messages to d; to is the broker's address of
+// d.
 func (o *Options) template(d destination, to string, run runID, stream int) (*amqp.Template, slots, error) {
 	m := amqp.Message{
 		Durable: o.Persistent, Priority: byte(o.Priority), TTL: time.Duration(o.TTL) * time.Millisecond, Expires: o.TTL > 0,
@@ -78,7 +78,7 @@ func (o *Options) template(d destination, to string, run runID, stream int) (*am
 	var s slots
 	s.time, err = t.Long(propertyTime)
 	if err == nil && !o.Plain {
-		s.number, _ = t.Long(propertyNumber) // both were given above
+		s.number, _ = t.Long(propertyNumber) // both are set above
 		s.due, err = t.Long(propertyDue)
 	}
 	return t, s, err

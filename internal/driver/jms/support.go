@@ -9,9 +9,8 @@ import (
 	"github.com/taktload/takt/internal/amqp"
 )
 
-// address is what the broker of the connection calls a destination. A prefix that was
-// not given is the one that the broker says it has, as qpid-jms takes it too: without
-// it ActiveMQ Classic takes every topic for a queue.
+// address is the broker's address of a destination. The default prefix is the one in the
+// broker's open, as in qpid-jms: without it ActiveMQ Classic treats every topic as a queue.
 func (c *conn) address(d destination) string {
 	prefix, property := c.run.o.QueuePrefix, "queue-prefix"
 	if d.topic {
@@ -20,8 +19,8 @@ func (c *conn) address(d destination) string {
 	return cmp.Or(prefix, c.Peer().Properties[property]) + d.name
 }
 
-// unfit says what was asked for that the broker does not support, and would take all
-// the same: the run would measure something else.
+// unfit names requested features that the broker accepts but does not support: the run would
+// measure something else.
 func (o *Options) unfit(p amqp.Peer) error {
 	name := strings.TrimSpace(cmp.Or(p.Properties["product"], "the broker") + " " + p.Properties["version"])
 	rabbit := strings.HasPrefix(name, "RabbitMQ 3.")

@@ -7,17 +7,17 @@ import (
 	"github.com/taktload/takt/internal/amqp"
 )
 
-// transactions are those of one producer, one at a time: a message ends when its
-// transaction is committed. The producer's lock guards it.
+// transactions are one producer's transactions, one at a time. A message ends when its
+// transaction is committed. The producer's lock guards them.
 type transactions struct {
 	p        *producer
 	co       *amqp.Coordinator
 	size     int
-	current  *amqp.Transaction // nil: one is being ended and begun
-	sent     int               // messages in it
-	answered []uint64          // operations of those that have an outcome
-	fault    error             // of the first that was not accepted
-	flushing bool              // nothing more comes
+	current  *amqp.Transaction // nil: one transaction ends and the next begins
+	sent     int               // number of messages in current
+	answered []uint64          // operations with an outcome
+	fault    error             // error of the first message that was not accepted
+	flushing bool              // no further message comes
 }
 
 // transact begins the producer's first transaction.
@@ -35,7 +35,7 @@ func (p *producer) transact(ctx context.Context, s *amqp.Session) error {
 
 func (t *transactions) takes() bool { return t.current != nil && t.sent < t.size }
 
-// settled takes the outcome of a message.
+// settled handles the outcome of a message.
 func (t *transactions) settled(token uint64, err error) {
 	t.answered = append(t.answered, token)
 	if t.fault == nil {
@@ -44,8 +44,8 @@ func (t *transactions) settled(token uint64, err error) {
 	t.step()
 }
 
-// step ends the transaction when it is full, or nothing more comes, and all of it has
-// an outcome. The next one is asked for along with it.
+// step ends the transaction when it is full, or no further message comes, and every message
+// has an outcome. It requests the next transaction at the same time.
 func (t *transactions) step() {
 	if t.current == nil || t.sent == 0 || len(t.answered) < t.sent || t.sent < t.size && !t.flushing {
 		return
@@ -59,18 +59,19 @@ func (t *transactions) step() {
 		}
 	})
 	if err == nil {
-		// Answers come in order, so the outcome is there by then.
+		// Answers come in order, so the outcome is set before.
 		err = t.co.StartDeclare(func(next *amqp.Transaction, err error) { t.ended(tokens, outcome, next, err) })
 	}
 	if err != nil {
 		t.p.run.fail(fmt.Errorf("a transaction cannot be ended: %w", err))
-		t.answered = append(t.answered, tokens...) // for detached
+		t.answered = append(t.answered, tokens...) // detached ends these operations
 		return
 	}
 	t.p.conn.Flush()
 }
 
-// ended takes the end of a transaction and the next one; in the reader's goroutine.
+// ended handles the end of a transaction and the start of the next; in the reader's
+// goroutine.
 func (t *transactions) ended(tokens []uint64, outcome error, next *amqp.Transaction, err error) {
 	if err == nil {
 		t.p.mu.Lock()
@@ -86,7 +87,7 @@ func (t *transactions) ended(tokens []uint64, outcome error, next *amqp.Transact
 	t.p.run.wake()
 }
 
-// abandon gives the operations that nobody will end any more.
+// abandon returns the operations that will never end.
 func (t *transactions) abandon() []uint64 {
 	rest := t.answered
 	t.answered, t.current = nil, nil

@@ -21,9 +21,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Broker says where the broker is and how it is spoken to.
+// Broker is the broker's address and the settings for connecting.
 type Broker struct {
-	URL            string // "": the acceptor's, or DefaultURL
+	URL            string // "": URL of the acceptor, or DefaultURL
 	Acceptor       string
 	User           string
 	Password       takt.Secret
@@ -35,27 +35,27 @@ type Broker struct {
 	CA             string // a PEM file
 	Insecure       bool
 
-	flag   string // that names the URL
+	flag   string // flag that sets the URL
 	broker broker
 }
 
-// DefaultURL is artemis perf's.
+// DefaultURL is artemis perf's default.
 const DefaultURL = "tcp://localhost:61616"
 
 func newBroker() Broker {
 	return Broker{ConnectTimeout: 10 * time.Second, flag: "--url"}
 }
 
-// broker is what a URL says.
+// broker is a parsed URL.
 type broker struct {
 	addr           string
 	tls            *tls.Config // nil: plain TCP
 	user, password string
-	ignored        []string // names of options that only CORE knows
+	ignored        []string // names of options for CORE only
 	scheme         string
 }
 
-// shown is the URL without what the broker does not get from it.
+// shown is the URL without user, password and options.
 func (b broker) shown() string { return b.scheme + "://" + b.addr }
 
 func (b broker) secrets() []string {
@@ -65,7 +65,7 @@ func (b broker) secrets() []string {
 	return []string{b.password}
 }
 
-// validate reports every fault at once and reads the files that flags name.
+// validate reports all faults at once and reads the files that flags name.
 func (b *Broker) validate(producer bool) (faults []error) {
 	fault := func(err error) {
 		if err != nil {
@@ -103,8 +103,8 @@ func (b *Broker) url() (string, error) {
 	return "", fmt.Errorf("--acceptor %s is looked for in etc/broker.xml of the instance, which is neither here nor in the folder above; go there, or give --url", b.Acceptor)
 }
 
-// acceptorURL finds the URL of an acceptor in the configuration of an instance. What it
-// listens on may be every interface, which is none to connect to.
+// acceptorURL finds the URL of an acceptor in a broker instance's configuration. The acceptor
+// may listen on every interface, which is no address to connect to.
 func acceptorURL(text []byte, name, path string) (string, error) {
 	var config struct {
 		Core struct {
@@ -126,7 +126,7 @@ func acceptorURL(text []byte, name, path string) (string, error) {
 	return "", fmt.Errorf("%s has no acceptor %q; name another with --acceptor, or give --url", path, name)
 }
 
-// schemes are those of brokers' URLs with the ports that they have without one.
+// schemes are the schemes of brokers' URLs with their default ports.
 func schemes() map[string]string {
 	return map[string]string{"tcp": "61616", "amqp": "5672", "amqps": "5671"}
 }
@@ -187,7 +187,7 @@ func (b *Broker) readTLS() error {
 	return nil
 }
 
-// dial connects to the broker, else as o says.
+// dial connects to the broker; o has the other settings.
 func (b broker) dial(ctx context.Context, o amqp.Options) (*amqp.Conn, error) {
 	o.Addr, o.TLS, o.User, o.Password = b.addr, b.tls, b.user, b.password
 	c, err := amqp.Dial(ctx, o)
