@@ -72,7 +72,7 @@ func TestRealKafkaFaults(t *testing.T) {
 		{"no TLS", []string{"--brokers", b.addr(mtlsPort)}, 1, "tls"},
 		{"TLS where there is none", []string{"--tls"}, 1, "TLS"},
 		{"no SASL", []string{"--brokers", b.addr(saslPort)}, 1, "SASL"},
-		{"compression", []string{"--compression", "rar"}, 2, `unknown --compression "rar"`},
+		{"compression", []string{"--compression", "rar"}, 2, `bad --compression: "rar" is unknown`},
 		{"too large", []string{"--message-size", "2000000"}, 1, "not one operation succeeded: "},
 	} {
 		for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {

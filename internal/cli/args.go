@@ -20,6 +20,7 @@ const legacyFlags = "takt-legacy-flags"
 // is left for cobra: the command and its arguments.
 func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		completeFlags(root)
 		return args, nil
 	}
 	args = commandFirst(meant(root, args))

@@ -74,20 +74,20 @@ func Defaults() Options {
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Plain(&o.Rate), "rate", "q", "operations per second in all: `RATE` is 500/s, 30/m, 2k/s, a ramp 100/s..2k/s, or max (closed loop)")
 	fs.Var(value.Plain(&o.Stages), "stages", "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")
-	fs.Var(value.Text(&o.Arrivals), "arrivals", "spacing of the operations, `uniform|poisson`")
+	fs.Var(value.Choice(&o.Arrivals, uniform, poisson), "arrivals", "spacing of the operations, `uniform|poisson`")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "`N` determines everything random")
 	fs.VarP(value.Duration(&o.Duration), "duration", "z", "`TIME` of the measured load, such as 30s or 1m30s; a bare number means seconds")
 	fs.Uint64VarP(&o.Requests, "requests", "n", o.Requests, "`N` operations in all; with --duration the first to be reached ends the run")
 	fs.Var(value.Duration(&o.Warmup), "warmup", "`TIME` of load before --duration that is in no figure")
 	fs.IntVar(&o.MaxInFlight, "max-in-flight", o.MaxInFlight, "at most `N` operations in flight; the pool grows on demand up to it")
 	fs.IntVarP(&o.Connections, "connections", "c", o.Connections, "fix the pool at `N` connections")
-	fs.Var(value.Text(&o.Overflow), "overflow", "at the bound `queue|drop`: wait, which counts as response time, or never send and be counted")
+	fs.Var(value.Choice(&o.Overflow, overflowQueue, overflowDrop), "overflow", "at the bound `queue|drop`: wait, which counts as response time, or never send and be counted")
 	fs.Var(value.Plain(&o.Drain), "drain", "`TIME` that open operations may take after the end; without it the timeout")
 	fs.Var(value.Text(&o.Shard), "shard", "run every n-th operation only, from the k-th on: `k/n`")
 	fs.Var(value.Plain(&o.StartAt), "start-at", "start at this instant: `TIME` is RFC 3339 or seconds since 1970")
-	fs.Var(value.Text(&o.Engine), "engine", "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
+	fs.Var(value.Choice(&o.Engine, engineAuto, engineLoop, engineWorker), "engine", "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
 	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
-	fs.Var(value.Text(&o.Pacing), "pacing", "of the loop, `default|precise|economy`: about 100 µs of schedule lag at its p99, next to none for a spinning core, or up to 1 ms for least CPU")
+	fs.Var(value.Choice(&o.Pacing, pacingDefault, pacingPrecise, pacingEconomy), "pacing", "of the loop, `default|precise|economy`: about 100 µs of schedule lag at its p99, next to none for a spinning core, or up to 1 ms for least CPU")
 	fs.Var(value.Duration(&o.MaxLag), "max-lag", "schedule lag that the loop may take instead, `TIME` such as 250us: more of it costs less CPU")
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }
@@ -110,18 +110,6 @@ func (o *Options) Validate() []error {
 	}
 	if o.Stages.Given() && o.Duration > 0 {
 		fault("both --stages and --duration are given; the stages have durations of their own")
-	}
-	if o.Arrivals != uniform && o.Arrivals != poisson {
-		fault("unknown --arrivals %q; use uniform or poisson", o.Arrivals)
-	}
-	if o.Overflow != overflowQueue && o.Overflow != overflowDrop {
-		fault("unknown --overflow %q; use queue or drop", o.Overflow)
-	}
-	if o.Engine != "" && o.Engine != engineAuto && o.Engine != engineLoop && o.Engine != engineWorker {
-		fault("unknown --engine %q; use auto, loop or worker", o.Engine)
-	}
-	if o.Pacing != "" && o.Pacing != pacingDefault && o.Pacing != pacingPrecise && o.Pacing != pacingEconomy {
-		fault("unknown --pacing %q; use default, precise or economy", o.Pacing)
 	}
 	if o.Loops < 0 || o.Loops > maxLoops {
 		fault("--loops is %d; give a number from 1 to %d, or leave it out for one less than there are cores", o.Loops, maxLoops)

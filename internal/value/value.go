@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,6 +98,29 @@ func machines(text string) (names []Name) {
 
 // Text names nothing outside of takt.
 func Text(p *string) Flag { return word{p, none} }
+
+// choice is one of some words.
+type choice struct {
+	word
+	choices []string
+}
+
+func (c choice) Set(s string) error {
+	if !slices.Contains(c.choices, s) {
+		last := len(c.choices) - 1
+		return fmt.Errorf("%.60q is unknown; use %s or %s", s, strings.Join(c.choices[:last], ", "), c.choices[last])
+	}
+	return c.word.Set(s)
+}
+
+// Choices implements Chooser.
+func (c choice) Choices() []string { return c.choices }
+
+// Chooser is a Flag that takes only some words, for the completion of a shell.
+type Chooser interface{ Choices() []string }
+
+// Choice is one of these words, of which there are two at least.
+func Choice(p *string, choices ...string) Flag { return choice{word{p, none}, choices} }
 
 // InFile is a file or folder that takt reads; - is standard input.
 func InFile(p *string) Flag { return word{p, file(Reads)} }

@@ -31,7 +31,7 @@ func (o *Options) addLoadFlags(fs *pflag.FlagSet) {
 	}
 	fs.Var(value.Targets(&o.Servers), "base-url", "`URL` of a server, as the arguments; repeatable: in turn (default "+defaultURL+")")
 	fs.Var(value.Text(&o.Profile), "profile", "send a mix of hey-apm's instead: `NAME` is "+profileNames())
-	fs.Var(value.Text(&o.Intake), "intake", "protocol, `v2|v1`: events a line each, or the documents of apm-server 6")
+	fs.Var(value.Choice(&o.Intake, intakeV2, intakeV1), "intake", "protocol, `v2|v1`: events a line each, or the documents of apm-server 6")
 	number(&o.Transactions, "transactions", "t", "`N` transactions in a request (default 6)")
 	number(&o.Errors, "errors", "e", "`N` errors in a request (default 3)")
 	number(&o.Spans, "spans", "s", "`N` spans of a transaction (default 7)")

@@ -127,7 +127,6 @@ func (o *Options) Validate(args []string) (faults []error) {
 	if err := o.auth.read(); err != nil {
 		faults = append(faults, err)
 	}
-	fault(o.Intake != intakeV1 && o.Intake != intakeV2, "unknown --intake %q; use v2 or v1", o.Intake)
 	fault(o.auth.header() != "" && o.conn.Header.Has("Authorization"), "both an Authorization header and --secret or --api-key are given; keep one")
 	fault(o.twice, "both --run and --duration are given; keep one, they are the same")
 	fault(o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/"), "--endpoint %q is no path; begin it with /", o.Endpoint)

@@ -62,7 +62,7 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&o.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")
 	fs.Var(value.InFile(&o.Cert), "cert", "client certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
-	fs.Var(value.Text(&o.Client), "client", "`auto|own|net`: takt's codec, or Go's net/http")
+	fs.Var(value.Choice(&o.Client, clientAuto, clientOwn, clientNet), "client", "`auto|own|net`: takt's codec, or Go's net/http")
 }
 
 func (o *Options) addFailFlag(fs *pflag.FlagSet) {

@@ -151,9 +151,6 @@ func (o *Options) StdinReaders() (before, during []string) {
 
 // checkClient holds what was asked for against what the clients can do.
 func (o *Options) checkClient() (faults []error) {
-	if o.Client != clientAuto && o.Client != clientOwn && o.Client != clientNet {
-		faults = append(faults, fmt.Errorf("unknown --client %q; use auto, own or net", o.Client))
-	}
 	if why := o.needsNet(); why != "" && o.Client == clientOwn {
 		faults = append(faults, fmt.Errorf("--client own has no %s; leave --client out, or drop that flag", why))
 	}

@@ -71,7 +71,7 @@ func (c *Consume) addFlags(fs *pflag.FlagSet, connections string) {
 	fs.BoolVar(&c.Tx, "tx", false, "receive in transactions: commit what was received since the last commit, or with --ack each every message on its own")
 	fs.IntVar(&c.Connections, connections, 0, "`N` connections of all consumers; 0: one for each, or with --shared and --clientID for each subscription")
 	fs.BoolVar(&c.KeepSubscriptions, "keep-subscriptions", false, "do not remove durable subscriptions at the end")
-	fs.Var(value.Text(&c.Ack), "ack", "acknowledge `each|batch`: each message on its own as JMS does, or with one word what arrived at once")
+	fs.Var(value.Choice(&c.Ack, ackEach, ackBatch), "ack", "acknowledge `each|batch`: each message on its own as JMS does, or with one word what arrived at once")
 	fs.Var(value.Text(&c.Selector), "selector", "receive only what this JMS `SELECTOR` chooses")
 	fs.IntVar(&c.Credit, "credit", c.Credit, "the broker may send `N` messages to each consumer ahead")
 }

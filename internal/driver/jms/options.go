@@ -214,7 +214,6 @@ func (o *Options) checkConsumers() (faults []error) {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	refuse(o.Ack != ackEach && o.Ack != ackBatch, "unknown --ack %q; use each or batch", o.Ack)
 	refuse(o.Durable && o.ClientID == "", "client ID has not been set: add --clientID PREFIX")
 	for _, d := range o.destinations {
 		refuse(!d.topic && (o.Durable || o.Shared > 0), "%s is a queue, and --durable and --shared are for subscriptions; name it topic://%s", d.name, d.name)

@@ -101,20 +101,20 @@ func TestAcceptor(t *testing.T) {
 // Every fault is reported, all at once.
 func TestFaults(t *testing.T) {
 	o := NewClient()
-	o.URL, o.Protocol, o.Producers, o.Ack, o.Durable, o.MessageSize, o.Password = "ftp://h", "CORE", 0, "never", true, -1, "p"
+	o.URL, o.Protocol, o.Producers, o.Durable, o.MessageSize, o.Password = "ftp://h", "CORE", 0, true, -1, "p"
 	e := engine.Defaults()
 	e.Connections = 3
 	o.Shape(&e)
 	faults := o.Validate([]string{"Q"})
 	for _, want := range []string{
-		"bad --url", "takt speaks AMQP 1.0", "--producers is 0", "--message-size is -1", "unknown --ack", "client ID has not been set: add --clientID PREFIX",
+		"bad --url", "takt speaks AMQP 1.0", "--producers is 0", "--message-size is -1", "client ID has not been set: add --clientID PREFIX",
 		"Q is a queue", "--connections says nothing here", "--password is given without --user",
 	} {
 		if !slices.ContainsFunc(faults, func(err error) bool { return strings.HasPrefix(err.Error(), want) }) {
 			t.Errorf("no fault begins with %q: %v", want, faults)
 		}
 	}
-	if len(faults) != 9 {
+	if len(faults) != 8 {
 		t.Errorf("%d faults: %v", len(faults), faults)
 	}
 }

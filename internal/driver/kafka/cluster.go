@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,10 +64,10 @@ func newCluster(client string) Cluster {
 	}
 }
 
-func (c *Cluster) addFlags(fs *pflag.FlagSet, clients string) {
+func (c *Cluster) addFlags(fs *pflag.FlagSet, clients ...string) {
 	fs.Var(value.Target(&c.Brokers), "brokers", "comma separated `LIST` of brokers, host:port")
 	fs.Var(value.Text(&c.Topic), "topic", "`NAME` of the topic")
-	fs.Var(value.Text(&c.Client), "client", "client library, `"+clients+"`")
+	fs.Var(value.Choice(&c.Client, clients...), "client", "client library, `"+strings.Join(clients, "|")+"`")
 	fs.Var(value.Text(&c.APIVersion), "api-version", "speak no newer protocol than that of Kafka `VERSION`, such as 2.8.0; without it what the brokers offer")
 	fs.Var(value.Duration(&c.ConnectTimeout), "connect-timeout", "`TIME` that finding the brokers and the topic may take")
 	fs.BoolVar(&c.TLS.On, "tls", false, "encrypt the connections")
@@ -80,7 +79,7 @@ func (c *Cluster) addFlags(fs *pflag.FlagSet, clients string) {
 }
 
 // validate reports every fault at once and reads the files that flags name.
-func (c *Cluster) validate(clients ...string) (faults []error) {
+func (c *Cluster) validate() (faults []error) {
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
 			faults = append(faults, fmt.Errorf(format, args...))
@@ -91,7 +90,6 @@ func (c *Cluster) validate(clients ...string) (faults []error) {
 		fault(err != nil, "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
 	}
 	fault(c.Topic == "", "--topic is empty; name the topic")
-	fault(!slices.Contains(clients, c.Client), "unknown --client %q; use %s", c.Client, strings.Join(clients, ", "))
 	fault(c.ConnectTimeout <= 0, "--connect-timeout must be above 0; brokers that never answer would hang the run")
 	if c.APIVersion != "" {
 		_, err := sarama.ParseKafkaVersion(c.APIVersion)

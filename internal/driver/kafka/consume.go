@@ -57,7 +57,7 @@ func NewConsume() *Consume {
 
 // AddFlags declares the flags on fs.
 func (o *Consume) AddFlags(fs *pflag.FlagSet) {
-	o.Cluster.addFlags(fs, clientFranz+"|"+clientSarama)
+	o.Cluster.addFlags(fs, clientFranz, clientSarama)
 	fs.Var(value.Text(&o.Group), "group", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
 	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
@@ -77,7 +77,7 @@ func (o *Consume) Unused() (flags []string, why string) {
 
 // Validate reports every fault at once.
 func (o *Consume) Validate(args []string) []error {
-	faults := append(noArguments(args), o.Cluster.validate(clientFranz, clientSarama)...)
+	faults := append(noArguments(args), o.Cluster.validate()...)
 	refuse := func(wrong bool, text string) {
 		if wrong {
 			faults = append(faults, errors.New(text))

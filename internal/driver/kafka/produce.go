@@ -89,7 +89,7 @@ func (o *Produce) Validate(args []string) []error {
 	if o.shapeFault != nil {
 		faults = append(faults, o.shapeFault)
 	}
-	faults = append(faults, o.Cluster.validate(clientOwn, clientFranz, clientSarama, clientSaramaAsync)...)
+	faults = append(faults, o.Cluster.validate()...)
 	faults = append(faults, o.checkNumbers()...)
 	faults = append(faults, o.checkWays()...)
 	faults = append(faults, o.Graphite.validate()...)
@@ -143,10 +143,6 @@ func (o *Produce) checkWays() (faults []error) {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	_, known := codecOf(o.Compression)
-	refuse(!known, "unknown --compression %q; use none, gzip, snappy, lz4 or zstd", o.Compression)
-	_, _, known = acksOf(o.Acks)
-	refuse(!known, "unknown --required-acks %q; use none, local or all", o.Acks)
 	refuse(len(o.Messages) > 0 && o.Data != "", "both --messages-data and --data are given; keep one")
 	refuse((o.Idempotence || o.Transaction > 0) && o.Acks != acksAll, "--idempotence and --transactions need --required-acks all; add it")
 	refuse(o.Transaction > 0 && o.Client != clientFranz, "--transactions are there with --client franz only; drop one of the two")

@@ -8,7 +8,7 @@ import (
 
 // AddFlags declares the flags on fs.
 func (o *Produce) AddFlags(fs *pflag.FlagSet) {
-	o.Cluster.addFlags(fs, clientOwn+"|"+clientFranz+"|"+clientSarama+"|"+clientSaramaAsync)
+	o.Cluster.addFlags(fs, clientOwn, clientFranz, clientSarama, clientSaramaAsync)
 	o.addSeedFlags(fs)
 	o.addOwnFlags(fs)
 	if f := fs.Lookup("max-in-flight"); f != nil {
@@ -30,8 +30,8 @@ func (o *Produce) addSeedFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.MessageSize, "message-size", o.MessageSize, "`BYTES` of a random message")
 	fs.IntVar(&o.BatchSize, "message-batch-size", o.BatchSize, "write up to `N` records that are due together")
 	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s")
-	fs.Var(value.Text(&o.Compression), "compression", "compress batches by `none|gzip|snappy|lz4|zstd`")
-	fs.Var(value.Text(&o.Acks), "required-acks", "a record is acknowledged by `none|local|all`: nobody, the leader, or all replicas in sync")
+	fs.Var(value.Choice(&o.Compression, "none", "gzip", "snappy", "lz4", "zstd"), "compression", "compress batches by `none|gzip|snappy|lz4|zstd`")
+	fs.Var(value.Choice(&o.Acks, acksNone, acksLocal, acksAll), "required-acks", "a record is acknowledged by `none|local|all`: nobody, the leader, or all replicas in sync")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "`N` sets of connections")
 	fs.IntVar(&o.Writers, "writers-per-worker", o.Writers, "at most `N` batches under way on each set")
 	fs.IntVar(&o.MaxOpen, "max-open-requests", o.MaxOpen, "at most `N` requests under way on one connection")

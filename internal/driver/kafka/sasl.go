@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/IBM/sarama"
@@ -36,7 +35,7 @@ const (
 )
 
 func (s *SASL) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Text(&s.Mechanism), "sasl", "authenticate by `plain|scram-sha-256|scram-sha-512`")
+	fs.Var(value.Choice(&s.Mechanism, saslPlain, saslScram256, saslScram512), "sasl", "authenticate by `plain|scram-sha-256|scram-sha-512`")
 	fs.Var(value.Text(&s.User), "sasl-user", "`NAME` to authenticate with")
 	fs.Var(value.Secret(&s.Password), "sasl-password", "`PASSWORD` of --sasl-user; better from TAKT_SASL_PASSWORD or --sasl-password-file")
 	fs.Var(value.InFile(&s.PasswordFile), "sasl-password-file", "password of --sasl-user in `FILE`")
@@ -51,8 +50,6 @@ func (s *SASL) read() error {
 			return errors.New("--sasl-user or a password is given without --sasl; name the mechanism: plain, scram-sha-256 or scram-sha-512")
 		}
 		return nil
-	case !slices.Contains([]string{saslPlain, saslScram256, saslScram512}, s.Mechanism):
-		return fmt.Errorf("unknown --sasl %q; use plain, scram-sha-256 or scram-sha-512", s.Mechanism)
 	case s.User == "":
 		return errors.New("--sasl is given without --sasl-user; add the name")
 	case s.password != "" && s.PasswordFile != "":
