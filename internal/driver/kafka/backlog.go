@@ -2,7 +2,7 @@ package kafka
 
 import "github.com/taktload/takt/pkg/takt"
 
-// waiting is how many records wait for a writer.
+// waiting is the number of records that wait for a writer.
 func (p *producer) waiting() (n int) {
 	for _, w := range p.workers {
 		w.mu.Lock()
@@ -12,15 +12,15 @@ func (p *producer) waiting() (n int) {
 	return n
 }
 
-// noteBacklog notes what waits at the end of the schedule.
+// noteBacklog notes the waiting records at the end of the schedule.
 func (p *producer) noteBacklog() { p.backlog.CompareAndSwap(-1, int64(p.waiting())) }
 
-// mostWaiting is the part of the records that may wait for a writer at the end of a
-// schedule.
+// mostWaiting is the largest acceptable part of records that wait for a writer at the end of
+// the schedule.
 const mostWaiting = 0.01
 
-// describeBacklog takes records that only waited for a writer out of the rate: the engine
-// takes them for sent. If they are many it names the settings that held them back.
+// describeBacklog subtracts records that only waited for a writer from the rate: the engine
+// counts them as sent. If they are many, it names the settings that delayed them.
 func (p *producer) describeBacklog(rep *takt.Report) {
 	waited := float64(p.backlog.Load())
 	if rep.Rate.Intended == nil || waited <= 0 || rep.DurationS <= 0 {

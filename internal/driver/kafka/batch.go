@@ -8,76 +8,77 @@ import (
 	"github.com/taktload/takt/internal/kwire"
 )
 
-// pending is an operation that fell due and is not written yet.
+// pending is an operation that is due and not written yet.
 type pending struct {
 	token, seq uint64
-	due        time.Duration // since the run's start
+	due        time.Duration // due instant since the run's start
 }
 
-// record is one operation as it was sent, and what became of it.
+// record is one written operation and its result.
 type record struct {
 	pending
 	partition int32
 	stream    uint16
-	number    uint64 // in its stream and partition
-	bytes     int32  // of the message
+	number    uint64 // number in its stream and partition
+	bytes     int32  // size of the message
 	err       error  // nil: acknowledged
 }
 
-// content is a record as libraries take it.
+// content is a record for a client library.
 type content struct {
-	key   []byte // nil: none
+	key   []byte // nil: no key
 	value []byte
-	stamp []byte // of the header; nil: the stamp stands in the value, or nowhere
+	stamp []byte // stamp in the header; nil: in the value, or no stamp
 }
 
-// batch is what one writer writes together. It is used again and again: its
-// memory grows to that of the largest one. It is rendered on one core and answered on
-// another, so what an answer reads is kept small: with a record of 64 bytes for each
-// operation of a uniform batch the client took 19 % more CPU.
+// batch is the records that one writer writes together. It is reused, so its memory grows to
+// that of the largest batch. One core renders it and another handles the answer, so the data
+// for an answer is small: with a record of 64 bytes for each operation of a uniform batch the
+// client took 19 % more CPU.
 type batch struct {
 	worker   *worker
-	stamp    stamp    // of the last record; the run and the stream are those of all
-	numbers  *numbers // of the next records
+	stamp    stamp    // stamp of the last record; run and stream are equal in all records
+	numbers  *numbers // numbers of the next records
 	ops      []pending
-	tokens   []uint64  // of ops: all that an answer needs of a uniform batch
-	room     int       // bytes that the records of ops take, at most
-	records  []record  // of ops; of a uniform batch none, unless it fails
-	contents []content // of ops, for a client that is a library
-	keys     []byte    // of the records
-	parts    []*part   // what goes to one partition each; the records' values stand in them
+	tokens   []uint64  // tokens of ops: enough for the answer to a uniform batch
+	room     int       // largest size in bytes of the records of ops
+	records  []record  // records of ops; empty for a uniform batch, unless it fails
+	contents []content // contents of ops, for a client library
+	keys     []byte    // keys of the records
+	parts    []*part   // parts, one per partition; they contain the records' values
 	spare    []*part
-	byPlace  []*part // the same by partition, where records have keys
+	byPlace  []*part // parts by partition, if records have keys
 	began    time.Time
-	left     atomic.Int32 // records without an answer
-	arrived  atomic.Int64 // when the last answer came to this host, in ns since began; 0: not known
-	aside    any          // what the client keeps with it
+	left     atomic.Int32 // number of records without an answer
+	arrived  atomic.Int64 // when the last answer came to this host, in ns since began; 0: unknown
+	aside    any          // the client's own data
 }
 
-// numbers are those of the next records, by partition. Only whoever writes uses them.
+// numbers are the numbers of the next records by partition. Only the goroutine that writes
+// uses them.
 type numbers []uint64
 
-// grow makes room for so many partitions.
+// grow makes room for this number of partitions.
 func (n *numbers) grow(partitions int32) {
 	for int32(len(*n)) < partitions {
 		*n = append(*n, 0)
 	}
 }
 
-// part is what of a batch goes to one partition.
+// part is the records of a batch for one partition.
 type part struct {
 	kwire.Batch
 	batch    *batch
-	first    uint64    // number of its first record, in a uniform batch …
-	bytes    int       // … and those of its messages
-	turn     uint64    // among all that are written
-	deadline time.Time // of its acknowledgement
-	err      error     // why it was not acknowledged so far
+	first    uint64    // number of the first record, in a uniform batch
+	bytes    int       // bytes of the messages, in a uniform batch
+	turn     uint64    // place in the order of writing of all parts
+	deadline time.Time // latest instant of the acknowledgement
+	err      error     // latest reason for a missing acknowledgement
 	answered []record
 }
 
-// fill renders the records of what take has chosen: only whoever writes for the worker
-// calls it, so that numbers follow the order of writing.
+// fill renders the records that take has chosen. Only the goroutine that writes for the
+// worker calls it, so numbers follow the order of writing.
 func (b *batch) fill() {
 	w := b.worker
 	b.began = time.Now()
@@ -90,7 +91,7 @@ func (b *batch) fill() {
 	}
 	b.spare, b.parts = append(b.spare, b.parts...), b.parts[:0]
 	b.records, b.contents = b.records[:0], b.contents[:0]
-	partitions := w.partitions.Load() // somebody may add some
+	partitions := w.partitions.Load() // others may add partitions
 	b.numbers.grow(partitions)
 	if w.text.key != nil {
 		b.fillByKey(partitions)
@@ -105,7 +106,7 @@ func (b *batch) fill() {
 	}
 }
 
-// fillByKey is fill where each record's key says to which of so many partitions it goes.
+// fillByKey is fill if each record's key determines its partition.
 func (b *batch) fillByKey(partitions int32) {
 	w := b.worker
 	if missing := int(partitions) - len(b.byPlace); missing > 0 {
@@ -127,7 +128,7 @@ func (b *batch) fillByKey(partitions int32) {
 	}
 }
 
-// part is another part of the batch, with room for so many bytes.
+// part adds a part to the batch, with room for this many bytes.
 func (b *batch) part(partition int32, room int) *part {
 	var p *part
 	if last := len(b.spare) - 1; last >= 0 {
@@ -141,8 +142,7 @@ func (b *batch) part(partition int32, room int) *part {
 	return p
 }
 
-// render writes the record of op, which has that key, into p, and returns the size of its
-// message.
+// render writes the record of op with this key into p, and returns the size of its message.
 func (b *batch) render(p *part, op *pending, key []byte) (size int) {
 	w := b.worker
 	size = w.text.size(op.seq)
@@ -180,19 +180,19 @@ func (b *batch) detail() {
 	}
 }
 
-// keep makes the record of op, which is in p and has a message of so many bytes.
+// keep adds the record of op, which is in p.
 func (b *batch) keep(p *part, op *pending, number uint64, bytes int) {
 	b.records = append(b.records, record{pending: *op, partition: p.Partition(), stream: b.stamp.stream, number: number, bytes: int32(bytes)})
 }
 
-// arrive notes when an answer came to this host.
+// arrive notes the instant at which an answer came to this host.
 func (b *batch) arrive(at time.Time) {
 	if !at.IsZero() {
 		b.arrived.Store(int64(at.Sub(b.began)))
 	}
 }
 
-// lastArrival is when the last answer came; the zero time: not known.
+// lastArrival is when the last answer came; the zero time: unknown.
 func (b *batch) lastArrival() time.Time {
 	if at := b.arrived.Load(); at > 0 {
 		return b.began.Add(time.Duration(at))
@@ -200,8 +200,8 @@ func (b *batch) lastArrival() time.Time {
 	return time.Time{}
 }
 
-// end says what became of record i: err is nil when it is acknowledged. A client
-// calls it once for each.
+// end sets the result of record i: err is nil if it was acknowledged. A client calls it once
+// for each record.
 func (b *batch) end(i int, err error) {
 	r := &b.records[i]
 	r.err = err
@@ -213,7 +213,7 @@ func (b *batch) end(i int, err error) {
 	}
 }
 
-// fail ends all records of b, which was not written.
+// fail ends all records of a batch that was not written.
 func (b *batch) fail(err error) {
 	if !b.worker.library {
 		for _, p := range b.parts {
@@ -226,7 +226,7 @@ func (b *batch) fail(err error) {
 	}
 }
 
-// end says what became of all records of p, which the batch may use again then.
+// end sets the result of all records of p. Then the batch may reuse p.
 func (p *part) end(err error) {
 	b, n := p.batch, p.Len()
 	switch {
@@ -239,7 +239,7 @@ func (p *part) end(err error) {
 			}
 		}
 		b.worker.finishAll(p.answered, b.lastArrival())
-	case err != nil: // and p is all of the batch
+	case err != nil: // p is the whole batch
 		if b.worker.uniform {
 			b.detail()
 		}

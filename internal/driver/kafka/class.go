@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// The classes of failed records; docs/kafka.md explains them. Of another refusal of
-// the broker the class is Kafka's own name for it, in lower case.
+// The classes of failed records; docs/kafka.md explains them. Any other refusal by the broker
+// has Kafka's own name as its class, in lower case.
 const (
 	classNotLeader    = "not_leader"
 	classTimeout      = "timeout"
@@ -32,7 +32,7 @@ const (
 	classOther        = "client"
 )
 
-// brokerClass are the codes that have a class of takt's.
+// brokerClass is takt's class for a broker's error code, if it has one.
 func brokerClass(e *kerr.Error) string {
 	switch e {
 	case kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.FencedLeaderEpoch, kerr.UnknownLeaderEpoch, kerr.KafkaStorageError:
@@ -54,8 +54,8 @@ func brokerClass(e *kerr.Error) string {
 	return strings.ToLower(e.Message)
 }
 
-// breakerOpen is what sarama says while it does not try to connect, since it could not
-// a moment ago. The error is of a package of its own dependencies.
+// breakerOpen is sarama's error while it does not reconnect after a recent failure. The
+// error's type is in a dependency of sarama.
 const breakerOpen = "circuit breaker is open"
 
 // classify is the class of an error of either client.
@@ -74,7 +74,7 @@ func classify(err error) string {
 	case errors.As(err, &broker):
 		return brokerClass(broker)
 	case errors.As(err, &config) && strings.Contains(string(config), "larger than"):
-		return classTooLarge // sarama looks at the size before it sends
+		return classTooLarge // sarama checks the size before it sends
 	case errors.Is(err, kgo.ErrMaxBuffered), errors.Is(err, sarama.ErrProducerRetryBufferOverflow):
 		return classBufferFull
 	case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, sarama.ErrClosedClient), errors.Is(err, sarama.ErrShuttingDown):
@@ -91,7 +91,7 @@ func classify(err error) string {
 	return classOther
 }
 
-// lasts reports whether err does not pass when a consumer tries again.
+// lasts reports whether err is permanent for a consumer.
 func lasts(err error) bool {
 	class := classify(err)
 	return class == classAuth || class == classClosed

@@ -5,13 +5,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// codec is a compression in the words of both clients.
+// codec is a compression for both client libraries.
 type codec struct {
 	franz  func() kgo.CompressionCodec
 	sarama sarama.CompressionCodec
 }
 
-// codecOf is the compression of that name.
+// codecOf returns the compression with this name.
 func codecOf(name string) (codec, bool) {
 	switch name {
 	case "none":
@@ -28,7 +28,7 @@ func codecOf(name string) (codec, bool) {
 	return codec{}, false
 }
 
-// compressor is what compresses takt's own batches; nil: nothing does.
+// compressor compresses takt's own batches; nil: no compression.
 func (o *Produce) compressor() (kgo.Compressor, error) {
 	if o.Compression == "none" {
 		return nil, nil
@@ -37,7 +37,7 @@ func (o *Produce) compressor() (kgo.Compressor, error) {
 	return kgo.DefaultCompressor(c.franz())
 }
 
-// acksOf is how many replicas have to have a record, in the words of both clients.
+// acksOf is the required number of replicas, for both client libraries.
 func acksOf(name string) (kgo.Acks, sarama.RequiredAcks, bool) {
 	switch name {
 	case acksNone:

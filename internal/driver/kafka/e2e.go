@@ -13,14 +13,14 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// E2E are the flags of takt kafka e2e: produce and consume in one process, so that one
-// clock measures both. An operation ends when its record is received.
+// E2E are the flags of takt kafka e2e: produce and consume in one process, so one clock
+// measures both. An operation ends when its record is received.
 type E2E struct {
 	Produce
 	consume Consume
 }
 
-// NewE2E are the options with their defaults.
+// NewE2E returns the options with their defaults.
 func NewE2E() *E2E {
 	o := &E2E{Produce: *NewProduce(), consume: *NewConsume()}
 	o.consume.From = fromLatest
@@ -34,10 +34,10 @@ func (o *E2E) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&o.consume.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
-// Shape fills in what the user left open, as produce does; the drain is for the receipt too.
+// Shape sets unset options as produce does; the drain also covers the receipt.
 func (o *E2E) Shape(e *engine.Options) { o.Produce.Shape(e) }
 
-// Validate reports every fault at once.
+// Validate reports all faults at once.
 func (o *E2E) Validate(args []string) []error {
 	faults := o.Produce.Validate(args)
 	if o.Plain || o.Noop {
@@ -46,7 +46,7 @@ func (o *E2E) Validate(args []string) []error {
 	o.consume.Cluster = o.Cluster
 	o.consume.Committed = o.Transaction > 0
 	if o.Client == clientSaramaAsync {
-		o.consume.Client = clientSarama // which has one consumer
+		o.consume.Client = clientSarama // sarama has only one kind of consumer
 	}
 	o.consume.at = offsetLatest
 	return faults
@@ -121,8 +121,8 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 	}, nil
 }
 
-// grow lets records go to the partitions that were added once they are read: that begins
-// with the fetch behind the one under way, and is so at the next look.
+// grow lets records go to added partitions once the consumer reads them: from the next fetch
+// on, so at the next look.
 func (o *E2E) grow(p *producer, c consumer) func(context.Context, int32) bool {
 	from := o.partitions
 	return func(ctx context.Context, partitions int32) bool {
@@ -135,7 +135,7 @@ func (o *E2E) grow(p *producer, c consumer) func(context.Context, int32) bool {
 	}
 }
 
-// listen begins to consume before anything is sent.
+// listen begins to consume before any record is sent.
 func (o *E2E) listen(r *receiver) (consumer, error) {
 	if o.consume.Client == clientSarama {
 		return o.consume.openSaramaPartitions(r)

@@ -9,14 +9,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// franz sends records by franz-go.
+// franz sends records with franz-go.
 type franz struct {
 	client *kgo.Client
 	topic  string
 }
 
-// beside is what franz keeps with a batch: the records that the library sees, and for
-// each the function that takes its answer, made once.
+// beside is franz's data of a batch: the records for the library, and a callback for each,
+// made once.
 type beside struct {
 	records  []kgo.Record
 	headers  []kgo.RecordHeader
@@ -29,7 +29,7 @@ func (o *Produce) openFranz(i int) (client, error) {
 	compression, _ := codecOf(o.Compression)
 	opts := append(o.Cluster.franz(),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerLinger(0), // takt's own writers gather
+		kgo.ProducerLinger(0), // takt's own writers collect batches
 		kgo.MaxBufferedRecords(2*o.BatchSize*o.Writers+1),
 		kgo.ProducerBatchMaxBytes(int32(o.largest())),
 		kgo.BrokerMaxWriteBytes(int32(max(100<<20, 2*o.largest()))),
@@ -40,7 +40,7 @@ func (o *Produce) openFranz(i int) (client, error) {
 	case o.Transaction > 0:
 		opts = append(opts, kgo.TransactionalID(fmt.Sprintf("takt-%s-%d", o.run, i)), kgo.TransactionTimeout(transactionTime))
 	case o.Idempotence:
-		opts = append(opts, kgo.AllowIdempotentProduceCancellation()) // a record that nobody answers has to fail in time
+		opts = append(opts, kgo.AllowIdempotentProduceCancellation()) // a record without an answer must fail in time
 	default:
 		opts = append(opts, kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(o.MaxOpen))
 	}
@@ -86,7 +86,8 @@ func (f *franz) write(b *batch) {
 	}
 }
 
-// grow makes room for the records of b. While any are under way their number stays.
+// grow makes room for the records of b. While records are in flight their number does not
+// change.
 func (s *beside) grow(b *batch) {
 	for i := len(s.promises); i < len(b.contents); i++ {
 		s.promises = append(s.promises, func(_ *kgo.Record, err error) { b.end(i, err) })
@@ -107,7 +108,7 @@ func (f *franz) commit(ctx context.Context, abort bool) error {
 			return errors.Join(err, gone)
 		}
 	}
-	_ = f.client.BeginTransaction() // if it fails, the records of the next one say so: these are committed
+	_ = f.client.BeginTransaction() // a failure shows in the next records; the current ones are committed
 	return err
 }
 
@@ -127,5 +128,5 @@ func (f *franz) forsake(error) { f.client.PurgeTopicsFromProducing(f.topic) }
 
 func (f *franz) close() { f.client.Close() }
 
-// transactionTime is after how long the broker aborts a transaction that nobody ends.
+// transactionTime is the time after which the broker aborts an open transaction.
 const transactionTime = time.Minute

@@ -13,18 +13,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// franzConsumer receives by franz-go.
+// franzConsumer receives with franz-go.
 type franzConsumer struct {
 	*Consume
 	r        *receiver
 	client   *kgo.Client
-	fetching chan struct{} // closed when the first fetch is on its way
+	fetching chan struct{} // closed when the first fetch is sent
 	once     sync.Once
-	over     atomic.Bool // nothing is consumed any more
+	over     atomic.Bool // the run is over
 
 	take  taking
 	batch []message
-	data  []*kgo.Record // of batch
+	data  []*kgo.Record // records of batch
 }
 
 func (o *Consume) openFranzConsumer(r *receiver) (*franzConsumer, error) {
@@ -61,9 +61,9 @@ func (o *Consume) offset() kgo.Offset {
 	return kgo.NewOffset().AfterMilli(o.at)
 }
 
-// assigned says where to start in the partitions that the group gave this member: where it
-// has committed nothing, as --from says, but in partitions that were added during the run
-// at their beginning.
+// assigned returns the start offsets of the partitions that the group gave this member.
+// Without a committed offset --from decides, but partitions added during the run start at
+// their beginning.
 func (f *franzConsumer) assigned(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	var old, added []int32
 	nowhere := f.offset().EpochOffset().Offset
@@ -93,9 +93,9 @@ func (f *franzConsumer) assigned(ctx context.Context, offsets map[string]map[int
 	return offsets, nil
 }
 
-// revoked commits what was read, before other members of the group go on there.
+// revoked commits the offsets read, before other members of the group continue.
 func (f *franzConsumer) revoked(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) {
-	commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime) // the group may be over
+	commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime) // ctx may already have ended
 	defer cancel()
 	if err := cl.CommitMarkedOffsets(commit); err != nil {
 		f.r.troubles.add(fmt.Errorf("what was read cannot be committed: %w", err))
@@ -103,8 +103,8 @@ func (f *franzConsumer) revoked(ctx context.Context, cl *kgo.Client, partitions 
 	f.lost(ctx, cl, partitions)
 }
 
-// lost notes what other members of the group read from now on. At the end of the run the
-// group takes everything from this one; nobody asks any more then.
+// lost notes the partitions that other members of the group read now. At the end of the run
+// the group takes all partitions, which does not matter any more.
 func (f *franzConsumer) lost(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 	if f.over.Load() {
 		return
@@ -114,7 +114,7 @@ func (f *franzConsumer) lost(_ context.Context, _ *kgo.Client, partitions map[st
 	}
 }
 
-// follow implements consumer; a group looks for partitions itself.
+// follow implements consumer; a group finds partitions itself.
 func (f *franzConsumer) follow(from, to int32) {
 	if f.Group != "" {
 		return
@@ -134,7 +134,7 @@ func (f *franzConsumer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _,
 	}
 }
 
-// await waits until the broker knows that somebody listens.
+// await waits until the broker has the first fetch.
 func (f *franzConsumer) await(ctx context.Context) error {
 	select {
 	case <-f.fetching:
@@ -168,8 +168,8 @@ func (f *franzConsumer) consume(ctx context.Context, take taking) error {
 	}
 }
 
-// hand hands over records of one partition, which ends there, and passes what Kafka wrote
-// for itself.
+// hand hands over records of one partition up to the offset end, and skips Kafka's own
+// records.
 func (f *franzConsumer) hand(records []*kgo.Record, end int64, now time.Time) {
 	f.batch, f.data = f.batch[:0], f.data[:0]
 	for _, r := range records {
@@ -190,11 +190,11 @@ func (f *franzConsumer) hand(records []*kgo.Record, end int64, now time.Time) {
 		read = f.data[wanted-1]
 	}
 	if read != nil {
-		f.client.MarkCommitRecords(read) // nothing without a group
+		f.client.MarkCommitRecords(read) // no effect without a group
 	}
 }
 
-// franzStamp is the header with the stamp; nil: there is none.
+// franzStamp is the header with the stamp, or nil.
 func franzStamp(r *kgo.Record) []byte {
 	for i := range r.Headers {
 		if r.Headers[i].Key == stampHeader {

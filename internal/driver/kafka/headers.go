@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Headers is a repeatable flag of headers that every record has.
+// Headers is a repeatable flag of headers for every record.
 type Headers []kgo.RecordHeader
 
 // Set implements flag.Value.

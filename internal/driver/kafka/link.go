@@ -16,32 +16,32 @@ import (
 	"github.com/taktload/takt/internal/sock"
 )
 
-// link is the connection to one broker: one goroutine writes and makes it anew, another
-// one reads the answers, which come in the order of the requests.
+// link is the connection to one broker. One goroutine writes and reconnects; another reads
+// the answers, which come in the order of the requests.
 type link struct {
 	*own
 	addr    string
-	wake    chan struct{} // has a token when the writer has something to do
+	wake    chan struct{} // has a token when the writer has work
 	mu      sync.Mutex
 	queue   ring[*part]
-	flight  []request // without an answer, oldest first
-	sending bool      // the newest of them
-	sent    sync.Cond // it was sent
-	settles int       // requests of whose answer what was refused is not back yet
+	flight  []request // requests without an answer, oldest first
+	sending bool      // the newest request in flight is being sent
+	sent    sync.Cond // signals that the newest request was sent
+	settles int       // requests whose rejected records have not been returned to the queue
 	conn    *kwire.Conn
-	failure error // of conn; the writer clears both away
+	failure error // error of conn; the writer clears conn and failure
 
-	batches []*kwire.Batch // the writer's
+	batches []*kwire.Batch // only for the writer
 }
 
-// request is what was sent together.
+// request is the parts that were sent together.
 type request struct {
 	parts    []*part
-	deadline time.Time // the first of theirs
+	deadline time.Time // earliest deadline of parts
 }
 
-// mostTogether bounds the bytes of a request of several parts. Brokers refuse those above
-// 100 MiB.
+// mostTogether is the largest size in bytes of a request with several parts. Brokers refuse
+// requests above 100 MiB.
 const mostTogether = 16 << 20
 
 func newLink(c *own) *link {
@@ -50,7 +50,7 @@ func newLink(c *own) *link {
 	return l
 }
 
-// moveTo says where the broker is.
+// moveTo sets the broker's address.
 func (l *link) moveTo(addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,7 @@ func (l *link) serve() {
 	}
 }
 
-// step does what is to be done next and reports whether there may be more.
+// step does the next work and reports whether there may be more.
 func (l *link) step() bool {
 	l.mu.Lock()
 	renew := l.conn != nil && l.conn.Expired()
@@ -109,15 +109,14 @@ func (l *link) step() bool {
 	return false
 }
 
-// full reports whether no other request may be sent now: what an answer refuses is to go
-// first. The caller holds the lock.
+// full reports whether no other request may be sent now: with MaxOpen requests open, or
+// before a renewal, records rejected by an answer go first. The caller holds the lock.
 func (l *link) full(renew bool) bool {
 	n := len(l.flight) + l.settles
 	return n >= l.MaxOpen || renew && n > 0
 }
 
-// hangUp gives up the connection. It returns what is not acknowledged, and what waits
-// behind it.
+// hangUp closes the connection. It returns the parts in flight and the queued parts.
 func (l *link) hangUp() (list []*part) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +135,7 @@ func (l *link) hangUp() (list []*part) {
 	return list
 }
 
-// withdraw takes back what waits for that partition.
+// withdraw returns the queued parts of that partition.
 func (l *link) withdraw(partition int32) (list []*part) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +149,8 @@ func (l *link) withdraw(partition int32) (list []*part) {
 	return list
 }
 
-// reconnect makes the connection anew; the caller holds the lock, which is given up.
+// reconnect replaces the connection. The caller holds the lock, which reconnect releases
+// meanwhile.
 func (l *link) reconnect() {
 	if l.conn != nil {
 		l.conn.Close()
@@ -186,7 +186,7 @@ func (l *link) connect(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctx.Err() != nil { // close came before
+	if l.ctx.Err() != nil { // the client was closed meanwhile
 		conn.Close()
 		return l.ctx.Err()
 	}
@@ -195,8 +195,8 @@ func (l *link) connect(ctx context.Context) error {
 	return nil
 }
 
-// send sends the oldest parts in one request; the caller holds the lock, which is given
-// up.
+// send sends the oldest parts in one request. The caller holds the lock, which send releases
+// meanwhile.
 func (l *link) send() {
 	parts, late := l.take()
 	if len(parts) == 0 {
@@ -209,7 +209,8 @@ func (l *link) send() {
 	}
 }
 
-// sendParts sends parts in one request; the caller holds the lock, which is given up.
+// sendParts sends parts in one request. The caller holds the lock, which sendParts releases
+// meanwhile.
 func (l *link) sendParts(parts []*part) {
 	conn, silent := l.conn, l.protocol.Acks == 0
 	deadline := earliest(parts[0].deadline, parts[1:]...)
@@ -232,7 +233,7 @@ func (l *link) sendParts(parts []*part) {
 		l.fail(conn, err)
 	}
 	if !silent {
-		return // what is in flight is answered, or sent again
+		return // parts in flight are answered, or sent again
 	}
 	for _, p := range parts {
 		if err != nil {
@@ -243,7 +244,7 @@ func (l *link) sendParts(parts []*part) {
 	}
 }
 
-// await says how long the answers may take; the caller holds the lock.
+// await sets the deadline for answers. The caller holds the lock.
 func (l *link) await() {
 	first := time.Time{}
 	for i, r := range l.flight {
@@ -251,11 +252,11 @@ func (l *link) await() {
 			first = r.deadline
 		}
 	}
-	_ = l.conn.SetReadDeadline(first) // fails if it is closed, as reading does
+	_ = l.conn.SetReadDeadline(first) // fails on a closed connection, as reading does
 }
 
-// take takes the oldest parts of different partitions, and those that are too late. The
-// caller holds the lock.
+// take removes the oldest parts of different partitions from the queue; late are those past
+// their deadline. The caller holds the lock.
 func (l *link) take() (parts, late []*part) {
 	now, bytes := time.Now(), 0
 	for l.queue.len() > 0 {
@@ -275,7 +276,7 @@ func (l *link) take() (parts, late []*part) {
 	return parts, late
 }
 
-// fail notes why conn is of no use any more, for the writer.
+// fail notes for the writer why conn is no longer usable.
 func (l *link) fail(conn *kwire.Conn, err error) {
 	l.mu.Lock()
 	if l.conn == conn && l.failure == nil {
@@ -296,7 +297,7 @@ func (l *link) read(conn *kwire.Conn) {
 			return
 		}
 		l.mu.Lock()
-		for l.conn == conn && l.sending && len(l.flight) == 1 { // their memory is not free before that
+		for l.conn == conn && l.sending && len(l.flight) == 1 { // the parts' memory is in use until they are sent
 			l.sent.Wait()
 		}
 		if l.conn != conn || len(l.flight) == 0 {
@@ -318,7 +319,7 @@ var (
 	errSilence = errors.New("the broker does not say what became of the records")
 )
 
-// settle ends what was acknowledged, once what was refused is on its way again.
+// settle ends acknowledged parts, after the rejected parts are queued again.
 func (l *link) settle(parts []*part, resp *kmsg.ProduceResponse, arrived time.Time) {
 	good := parts[:0]
 	for _, p := range parts {
@@ -341,7 +342,7 @@ func (l *link) settle(parts []*part, resp *kmsg.ProduceResponse, arrived time.Ti
 	}
 }
 
-// verdict is what the broker says of the records for a partition.
+// verdict is the broker's answer for a partition.
 func verdict(resp *kmsg.ProduceResponse, partition int32) error {
 	for i := range resp.Topics {
 		for j := range resp.Topics[i].Partitions {
@@ -353,7 +354,7 @@ func verdict(resp *kmsg.ProduceResponse, partition int32) error {
 	return errSilence
 }
 
-// close ends what the goroutines of the link may wait for.
+// close ends everything that the link's goroutines may wait for.
 func (l *link) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

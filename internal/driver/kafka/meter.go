@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// meter counts what the report, the seed's block and Graphite say of records beyond
-// operations.
+// meter counts records for the report, the seed's block and Graphite, beyond operations.
 type meter struct {
 	batches, bytes, sent, failed atomic.Uint64                    // bytes: of messages
 	acked                        atomic.Pointer[[]*atomic.Uint64] // by partition
 	windows                      []*window
-	onFailure                    func(error) // nil: nobody wants them
+	onFailure                    func(error) // called for each failure; nil: not called
 }
 
 func newMeter(partitions int32) *meter {
@@ -23,8 +22,8 @@ func newMeter(partitions int32) *meter {
 	return m
 }
 
-// grow makes room for so many partitions. One goroutine at a time calls it, and others
-// count meanwhile.
+// grow makes room for this number of partitions. One goroutine at a time calls it, while
+// others count.
 func (m *meter) grow(partitions int32) {
 	list := slices.Clone(*m.acked.Load())
 	for int32(len(list)) < partitions {
@@ -33,7 +32,7 @@ func (m *meter) grow(partitions int32) {
 	m.acked.Store(&list)
 }
 
-// of counts the acknowledged records of a partition.
+// of is the count of a partition's acknowledged records.
 func (m *meter) of(partition int32) *atomic.Uint64 { return (*m.acked.Load())[partition] }
 
 // batch counts a batch that was answered.
@@ -44,15 +43,15 @@ func (m *meter) batch(took time.Duration) {
 	}
 }
 
-// acknowledged counts records of one partition with so many bytes in all.
+// acknowledged counts records of one partition and their bytes.
 func (m *meter) acknowledged(partition int32, records, bytes int) {
 	m.of(partition).Add(uint64(records))
 	m.sent.Add(uint64(records))
 	m.bytes.Add(uint64(bytes))
 }
 
-// answered counts records that were answered. Neighbours are of one partition most
-// often, so counting is cheap.
+// answered counts answered records. Neighbours are mostly of one partition, so counting is
+// cheap.
 func (m *meter) answered(records []record) {
 	bytes, acked, partition := 0, uint64(0), int32(0)
 	for i := range records {
@@ -73,8 +72,8 @@ func (m *meter) answered(records []record) {
 	m.bytes.Add(uint64(bytes))
 }
 
-// written is how many records were acknowledged, or written where nobody acknowledges, by
-// partition.
+// written is the number of acknowledged records by partition; without acknowledgements, of
+// written ones.
 func (m *meter) written() []uint64 {
 	var list []uint64
 	for _, n := range *m.acked.Load() {
@@ -90,13 +89,13 @@ func (m *meter) failure(err error) {
 	}
 }
 
-// window makes figures of the time since the last ones. Each reader has its own.
+// window computes figures of the time since its last cut. Each reader has its own window.
 type window struct {
 	meter               *meter
-	bytes, sent, failed uint64 // of the meter, when the last figures were made
+	bytes, sent, failed uint64 // counts of the meter at the last cut
 
 	mu      sync.Mutex
-	took    []time.Duration // of every step-th batch
+	took    []time.Duration // latencies of every step-th batch
 	step    int
 	batches int
 	min     time.Duration
@@ -104,11 +103,11 @@ type window struct {
 	inverse float64 // sum of 1/s
 }
 
-// maxTook bounds the batch latencies that a window holds: 8 MiB. From then on every
-// second one is kept, then every fourth, so that those of the whole window count alike.
+// maxTook limits the batch latencies in a window: 8 MiB. Beyond that the window keeps every
+// second one, then every fourth, so that its whole time has equal weight.
 const maxTook = 1 << 20
 
-// watch adds a window; before the first record.
+// watch adds a window, before the first record.
 func (m *meter) watch() *window {
 	w := &window{meter: m, step: 1}
 	m.windows = append(m.windows, w)
@@ -135,7 +134,7 @@ func (w *window) add(took time.Duration) {
 	}
 }
 
-// figures are the seed's, of one stretch of time.
+// figures are the seed's figures of one span.
 type figures struct {
 	span                    time.Duration
 	bytes, sent, failed     uint64
@@ -146,7 +145,7 @@ type figures struct {
 
 const binCount = 10
 
-// cut makes the figures of the last span and begins anew.
+// cut computes the figures of the last span and begins a new one.
 func (w *window) cut(span time.Duration) figures {
 	m := w.meter
 	bytes, sent, failed := m.bytes.Load(), m.sent.Load(), m.failed.Load()
@@ -167,7 +166,7 @@ func (w *window) cut(span time.Duration) figures {
 	return f
 }
 
-// binOf is which of the equal bins between least and most holds took.
+// binOf is the index of the bin that contains took, of equal bins between least and most.
 func binOf(took, least, most time.Duration) int {
 	if most == least {
 		return 0
@@ -175,8 +174,8 @@ func binOf(took, least, most time.Duration) int {
 	return min(int(binCount*(took-least)/(most-least)), binCount-1)
 }
 
-// perSecond is n of the figures' span.
+// perSecond is n per second of the span.
 func (f *figures) perSecond(n uint64) float64 { return float64(n) / max(f.span.Seconds(), 1e-9) }
 
-// errorRate is the share of failed records in percent, 0 when there were none at all.
+// errorRate is the share of failed records in percent; 0 without records.
 func (f *figures) errorRate() float64 { return 100 * float64(f.failed) / float64(max(f.sent, 1)) }

@@ -11,21 +11,21 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// narrator prints what the seed prints. All of its methods do nothing on nil.
+// narrator prints the seed's output. Its methods do nothing on nil.
 type narrator struct {
 	out    io.Writer
 	topic  string
-	every  float64 // seconds
-	silent bool    // of single errors
+	every  float64 // seconds between two blocks
+	silent bool    // single errors are not printed
 
 	mu      sync.Mutex
 	window  *window
-	printed float64 // when the last block was, seconds
-	last    float64 // when the last interval ended
-	errors  int     // printed since the last block
+	printed float64 // time of the last block in seconds
+	last    float64 // end of the last interval in seconds
+	errors  int     // errors printed since the last block
 }
 
-// maxEmitted bounds the errors that --emit-errors prints between two blocks.
+// maxEmitted is the largest number of errors that --emit-errors prints between two blocks.
 const maxEmitted = 100
 
 // Narrate implements driver.Narrator. It is called before each Open and prints
@@ -39,7 +39,7 @@ func (o *Produce) Narrate(w io.Writer) (interval func(takt.Interval), end func()
 	return n.interval, n.end
 }
 
-// stamped begins a line as Go's log does, which the seed uses.
+// stamped prints a line with the prefix of Go's log, which the seed uses.
 func (n *narrator) stamped(format string, args ...any) {
 	fmt.Fprintf(n.out, time.Now().Format("2006/01/02 15:04:05 ")+format+"\n", args...)
 }
@@ -53,7 +53,7 @@ func (n *narrator) connected(worker int) {
 	n.stamped("worker_%d connected", worker)
 }
 
-// follow takes the figures of m from now on.
+// follow makes m the source of the figures.
 func (n *narrator) follow(m *meter) {
 	if n == nil {
 		return
@@ -75,7 +75,7 @@ func (n *narrator) failure(err error) {
 	}
 }
 
-// interval is told of every second.
+// interval is called every second.
 func (n *narrator) interval(iv takt.Interval) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -85,7 +85,7 @@ func (n *narrator) interval(iv takt.Interval) {
 	}
 }
 
-// end prints what came after the last block, if that is a second or more.
+// end prints the figures after the last block, if they cover a second or more.
 func (n *narrator) end() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -97,7 +97,7 @@ func (n *narrator) end() {
 // block prints the figures since the last block; the caller holds the lock.
 func (n *narrator) block() {
 	if n.window == nil {
-		return // the clients could not be made
+		return // the run did not start
 	}
 	f := n.window.cut(time.Duration((n.last - n.printed) * float64(time.Second)))
 	n.printed, n.errors = n.last, 0
@@ -112,7 +112,7 @@ func (n *narrator) block() {
 	fmt.Fprintln(n.out)
 }
 
-// output is the rate of message bytes as the seed writes it: Mb are 2²⁰ bits.
+// output is the rate of message bytes in the seed's notation: Mb are 2²⁰ bits.
 func (f *figures) output() string {
 	perSecond := f.perSecond(f.bytes)
 	if perSecond >= 1<<17 {
@@ -123,10 +123,10 @@ func (f *figures) output() string {
 
 func micros(d time.Duration) time.Duration { return d.Truncate(time.Microsecond) }
 
-// longestBar is how many dashes the fullest bin has; the emptiest has one.
+// longestBar is the number of dashes of the fullest bin; the emptiest has one.
 const longestBar = 25
 
-// bars are the bins, a line each.
+// bars draws the bins, one line each.
 func (f *figures) bars() string {
 	var b strings.Builder
 	least, most := slices.Min(f.bins[:]), slices.Max(f.bins[:])

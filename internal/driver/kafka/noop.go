@@ -6,11 +6,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// noop makes and serialises batches as Kafka's protocol wants them, compressed and
-// with their checksum, and throws them away: what a generator can do at most.
+// noop makes and serialises batches for Kafka's protocol, compressed and with their checksum,
+// and discards them: the most that a generator can do.
 type noop struct {
 	wire     *wire
-	compress kgo.Compressor // nil: none
+	compress kgo.Compressor // nil: no compression
 }
 
 func (o *Produce) openNoop() (client, error) {

@@ -17,38 +17,37 @@ import (
 	"github.com/taktload/takt/internal/kwire"
 )
 
-// own sends batches as takt makes them, over a connection to each leader. franz-go says
-// who the leaders are.
+// own sends takt's own batches over a connection to each leader. franz-go finds the leaders.
 //
-// What goes to one partition keeps its order: batches are written in the order in which
-// they come, to a new leader only when the old one has answered, and while one of them is
-// astray, those that follow wait behind it. Those that are under way together cannot be
-// called back, so a refusal of one changes the order, unless MaxOpen is 1.
+// Parts for one partition keep their order. They are written in the order in which they come,
+// and to a new leader only when the old one has answered. While one part has no leader, later
+// parts wait behind it. Parts in flight together cannot be recalled, so a refusal of one
+// changes the order, unless MaxOpen is 1.
 type own struct {
 	*Produce
 	protocol kwire.Producer
 	client   *kgo.Client
-	compress kgo.Compressor // nil: none
+	compress kgo.Compressor // nil: no compression
 	ctx      context.Context
 	cancel   context.CancelFunc
 	tasks    sync.WaitGroup
 
 	mu      sync.Mutex
-	links   map[int32]*link // by broker
-	lanes   []lane          // by partition
-	astray  []*part         // whose leader is not known, or did not take them
-	gone    error           // why there are no leaders to look for; nil: there are
+	links   map[int32]*link // links by broker
+	lanes   []lane          // lanes by partition
+	astray  []*part         // parts whose leader is unknown, or refused them
+	gone    error           // error if the topic is gone: no leaders to look for
 	looking bool
-	looked  time.Time // when the leaders were asked for last; of look alone
-	written uint64    // parts
+	looked  time.Time // last request for the leaders; only for look
+	written uint64    // number of parts written
 }
 
-// lane is the way to one partition.
+// lane is the route to one partition.
 type lane struct {
-	leader *link // nil: none
-	last   *link // that got a part …
-	onWay  int   // … and so many it has not answered
-	astray bool  // a part is: what follows waits behind it
+	leader *link // nil: unknown
+	last   *link // the link that received the previous part
+	onWay  int   // number of parts that last has not answered
+	astray bool  // a part has no leader: later parts wait behind it
 }
 
 // openOwn connects to all leaders.
@@ -80,7 +79,7 @@ func (o *Produce) openOwn() (client, error) {
 	return c, nil
 }
 
-// connect makes the connections, so that no record has to wait for that.
+// connect connects all links in advance, so that no record waits for a connection.
 func (c *own) connect(ctx context.Context) error {
 	for _, l := range c.links {
 		if err := l.connect(ctx); err != nil {
@@ -90,7 +89,7 @@ func (c *own) connect(ctx context.Context) error {
 	return nil
 }
 
-// find asks who the leaders are.
+// find asks for the leaders.
 func (c *own) find(ctx context.Context) error {
 	resp, err := c.metadata(ctx, c.client)
 	if err != nil {
@@ -141,8 +140,8 @@ func (c *own) write(b *batch) {
 	c.mu.Unlock()
 }
 
-// route gives p to the link of its leader, unless it would come before others of its
-// partition; the caller holds the lock.
+// route queues p at its leader's link, unless p would overtake others of its partition. The
+// caller holds the lock.
 func (c *own) route(p *part) {
 	lane := &c.lanes[p.Partition()]
 	if lane.leader == nil || lane.astray || lane.onWay > 0 && lane.last != lane.leader {
@@ -154,14 +153,14 @@ func (c *own) route(p *part) {
 	lane.leader.push(p)
 }
 
-// stray keeps p until its leader is found; the caller holds the lock.
+// stray keeps p until its leader is found. The caller holds the lock.
 func (c *own) stray(p *part) {
 	c.astray = append(c.astray, p)
 	c.lanes[p.Partition()].astray = true
 	c.search()
 }
 
-// done ends a part that its link has done with: err is nil when it was acknowledged.
+// done ends a part that its link has finished: err is nil if it was acknowledged.
 func (c *own) done(p *part, err error) {
 	c.mu.Lock()
 	c.lanes[p.Partition()].onWay--
@@ -169,8 +168,8 @@ func (c *own) done(p *part, err error) {
 	p.end(err)
 }
 
-// refused takes a part that the leader which l leads to did not take, or did not get. If
-// it may try again, so does what waits behind it: its turn comes later.
+// refused handles a part that the leader of l refused or did not receive. If the part may be
+// sent again, so may the parts behind it, later.
 func (c *own) refused(l *link, p *part, err error) {
 	c.mu.Lock()
 	list := []*part{p}
@@ -182,13 +181,13 @@ func (c *own) refused(l *link, p *part, err error) {
 	c.end(over)
 }
 
-// broken takes what l had to do when its connection broke.
+// broken handles the parts of l after its connection broke.
 func (c *own) broken(l *link, err error) {
 	c.mu.Lock()
 	over := c.again(l.hangUp(), err)
 	if c.protocol.Acks == 0 && c.ctx.Err() == nil {
-		// That is all that a broker says of records without acknowledgement when it is
-		// not their leader any more.
+		// Without acknowledgements, a closed connection is all that shows that the broker is
+		// no longer the leader.
 		for i := range c.lanes {
 			if lane := &c.lanes[i]; lane.leader == l {
 				lane.leader = nil
@@ -200,8 +199,8 @@ func (c *own) broken(l *link, err error) {
 	c.end(over)
 }
 
-// again lets parts that were not acknowledged try it again, and returns those that may
-// not. The caller holds the lock.
+// again retries parts that were not acknowledged, and returns the parts that may not be sent
+// again. The caller holds the lock.
 func (c *own) again(list []*part, err error) (over []*part) {
 	for _, p := range list {
 		c.lanes[p.Partition()].onWay--
@@ -215,13 +214,13 @@ func (c *own) again(list []*part, err error) (over []*part) {
 	return over
 }
 
-// passes reports whether it may go better when a record is sent again.
+// passes reports whether sending a record again may succeed.
 func passes(err error) bool {
 	var broker *kerr.Error
 	return !errors.As(err, &broker) || broker.Retriable
 }
 
-// end ends parts with the errors that they had last.
+// end ends parts with their last errors.
 func (c *own) end(list []*part) {
 	for _, p := range list {
 		err := p.err
@@ -237,16 +236,16 @@ func (c *own) end(list []*part) {
 	}
 }
 
-// errTooLate is of records that clients gave up after --timeout.
+// errTooLate is the error of records that were not acknowledged within --timeout.
 var errTooLate = errors.New("not acknowledged in time")
 
 const (
-	lookEvery  = 100 * time.Millisecond // that the leaders are asked for
-	lookTime   = time.Second            // that an answer may take
-	redialTime = 2 * time.Second        // that a new connection may take; meanwhile the leader may be another
+	lookEvery  = 100 * time.Millisecond // time between two requests for the leaders
+	lookTime   = time.Second            // time limit for an answer
+	redialTime = 2 * time.Second        // time limit for a new connection; meanwhile the leader may change
 )
 
-// search begins to look for leaders, unless somebody does; the caller holds the lock.
+// search starts look unless it runs. The caller holds the lock.
 func (c *own) search() {
 	if !c.looking {
 		c.looking = true
@@ -254,7 +253,7 @@ func (c *own) search() {
 	}
 }
 
-// look finds the leaders of what is astray until nothing is.
+// look looks for the leaders until no part is without one.
 func (c *own) look() {
 	for done := false; !done; {
 		select {
@@ -271,14 +270,14 @@ func (c *own) look() {
 	}
 }
 
-// patience is until when an answer may take.
+// patience is the deadline for an answer about the leaders.
 func (c *own) patience() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return earliest(time.Now().Add(lookTime), c.astray...)
 }
 
-// earliest is the first of the deadlines of parts and of that one.
+// earliest is the earliest of deadline and the deadlines of parts.
 func earliest(deadline time.Time, parts ...*part) time.Time {
 	for _, p := range parts {
 		if p.deadline.Before(deadline) {
@@ -288,8 +287,8 @@ func earliest(deadline time.Time, parts ...*part) time.Time {
 	return deadline
 }
 
-// reroute sends on what is astray, now that the leaders were asked for, with that
-// outcome. It returns what is too late, and whether nothing is astray any more.
+// reroute sends parts on after a request for the leaders with the result err. It returns the
+// parts that are too late, and whether every part has a leader.
 func (c *own) reroute(err error) (over []*part, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -326,7 +325,7 @@ func (c *own) knows(ctx context.Context, partitions int32) bool {
 	return len(c.lanes) >= int(partitions) && !slices.ContainsFunc(c.lanes, func(l lane) bool { return l.leader == nil })
 }
 
-// forsake implements client: what is astray ends with the next look.
+// forsake implements client: parts without a leader end with the next look.
 func (c *own) forsake(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

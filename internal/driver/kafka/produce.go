@@ -17,23 +17,23 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Produce are the flags of takt kafka produce beyond those of every load command. Those
-// of the seed, sangrenel, have its names and defaults.
+// Produce are the additional flags of takt kafka produce. Flags from the seed, sangrenel,
+// have its names and defaults.
 type Produce struct {
 	Cluster
 	MessageSize int
-	BatchSize   int    // records
-	ProduceRate uint64 // records/s in all; unlimited: as --rate says
+	BatchSize   int    // records in a batch
+	ProduceRate uint64 // records/s in all; unlimited: --rate applies
 	Compression string
 	Acks        string
-	Workers     int // sets of connections
-	Writers     int // of each
-	MaxOpen     int // requests on one connection
+	Workers     int // number of connection sets
+	Writers     int // writers per worker
+	MaxOpen     int // largest number of open requests per connection
 	Noop        bool
 	Interval    int // seconds between two blocks of the seed's output
 	EmitErrors  bool
 	Messages    []string
-	Data        string // a file of lines
+	Data        string // file with one message a line
 	Graphite    Graphite
 
 	Key         string
@@ -41,18 +41,18 @@ type Produce struct {
 	Plain       bool // no stamps
 	BatchBytes  int
 	Linger      time.Duration
-	Timeout     time.Duration // of a record
+	Timeout     time.Duration // time limit for a record
 	Idempotence bool
-	Transaction int // records; 0: none
+	Transaction int // records in a transaction; 0: no transactions
 	Create      Create
 
 	run        runID
-	until      time.Duration // end of the schedule; 0: not known, or a closed loop
-	before     *logEnds      // nil: somebody acknowledges, or there is no broker
+	until      time.Duration // end of the schedule; 0: unknown, or a closed loop
+	before     *logEnds      // ends of the partitions before the run; nil: there are acknowledgements, or no broker
 	text       *text
 	partitions int32
-	narrator   *narrator // nil: nobody asked
-	seed       uint64    // of what is random
+	narrator   *narrator // nil: no output
+	seed       uint64    // seed of random values
 	shapeFault error
 }
 
@@ -66,15 +66,15 @@ const (
 // unlimited is the seed's default of -produce-rate.
 const unlimited = 100_000_000
 
-// inFlight is how many records may be under way at a rate: at 300 bytes and 100k/s that
-// is one second.
+// inFlight is the limit of records in flight at a rate: at 100k/s that is one second of
+// records.
 const inFlight = 100_000
 
-// maxBytes bounds a message, a batch, and every other number: a request of Kafka has at
-// most 2 GiB.
+// maxBytes limits a message, a batch and every other number: a Kafka request has at most
+// 2 GiB.
 const maxBytes = 1 << 30
 
-// NewProduce are the options with the seed's defaults.
+// NewProduce returns the options with the seed's defaults.
 func NewProduce() *Produce {
 	return &Produce{
 		Cluster: newCluster(clientOwn), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
@@ -83,7 +83,7 @@ func NewProduce() *Produce {
 	}
 }
 
-// Validate reports every fault at once and makes the messages.
+// Validate reports all faults at once and makes the messages.
 func (o *Produce) Validate(args []string) []error {
 	faults := noArguments(args)
 	if o.shapeFault != nil {
@@ -136,7 +136,7 @@ func (o *Produce) checkNumbers() (faults []error) {
 	return faults
 }
 
-// checkWays holds what was asked for against what there is.
+// checkWays checks the flags against the abilities of the client.
 func (o *Produce) checkWays() (faults []error) {
 	refuse := func(wrong bool, format string, args ...any) {
 		if wrong {
@@ -155,8 +155,8 @@ func (o *Produce) Defaults(e *engine.Options) { e.MaxInFlight = inFlight }
 // Unused implements driver.Unuser; Shape refuses --connections.
 func (o *Produce) Unused() (flags []string, why string) { return engine.LoopFlags(), "" }
 
-// Shape fills in what the user left open: without a rate the seed's closed loop, in
-// which every writer has a batch under way; with one, room for a second's records.
+// Shape sets unset options: without a rate the seed's closed loop, in which every writer has
+// a batch in flight; with a rate, room for one second of records.
 func (o *Produce) Shape(e *engine.Options) {
 	o.shapeFault = nil
 	if o.Client == clientOwn && (o.Idempotence || o.Transaction > 0 || o.newestProduce() < kwire.Oldest) {
@@ -176,7 +176,7 @@ func (o *Produce) Shape(e *engine.Options) {
 	if s, err := e.Source(); err == nil && !e.Closed() {
 		o.until = max(0, s.End())
 	}
-	least := o.Workers * o.Transaction // else a transaction could never be filled
+	least := o.Workers * o.Transaction // with less a transaction would never be full
 	if e.MaxInFlight == engine.DefaultInFlight || e.MaxInFlight == inFlight {
 		e.MaxInFlight = inFlight
 		if e.Closed() {
@@ -221,21 +221,21 @@ func (o *Produce) Variables() map[string]any {
 	return v
 }
 
-// largest is the largest batch that a client lets through: the broker is to judge a
-// message that is larger than --batch-bytes.
+// largest is the largest batch that a client accepts: the broker is to judge a message larger
+// than --batch-bytes.
 func (o *Produce) largest() int {
 	return max(o.BatchBytes, kwire.Overhead+o.text.longest()+o.overhead())
 }
 
-// overhead is what a record takes beside its value, at most.
+// overhead is the largest size of a record without its value.
 func (o *Produce) overhead() int {
 	n := kwire.RecordOverhead + o.text.keyBytes()
 	tail, _ := o.tail()
 	return n + len(tail)
 }
 
-// tail is what stands behind the value of every record, its headers, and where in it
-// there is room for the stamp, which is the first of them; 0: nowhere.
+// tail is the bytes after the value of every record, its headers. stampAt is the offset of
+// the stamp in the first header; 0: no stamp there.
 func (o *Produce) tail() (tail []byte, stampAt int) {
 	list := o.Headers.franz()
 	if o.Plain || o.inValue() {
@@ -279,7 +279,7 @@ func (o *Produce) Open(context.Context, int) (*takt.Driver, error) {
 	return d, nil
 }
 
-// watch looks at the topic for p.
+// watch watches the topic for p.
 func (o *Produce) watch(p *producer, grown func(context.Context, int32) bool) (err error) {
 	if !o.Noop {
 		p.unwatch, err = o.watchTopic(o.partitions, grown, p.forsake)
@@ -287,14 +287,14 @@ func (o *Produce) watch(p *producer, grown func(context.Context, int32) bool) (e
 	return err
 }
 
-// begin makes what belongs to one run.
+// begin makes the data of one run.
 func (o *Produce) begin() {
 	o.wire, o.before = &wire{}, nil
 	o.partitions = 1
 	_, _ = rand.Read(o.run[:]) // it never fails
 }
 
-// probe finds the topic, and makes it when asked.
+// probe finds the topic, and creates it if Create.On.
 func (o *Produce) probe(ctx context.Context) error {
 	partitions, err := o.findTopic(ctx, &o.Create)
 	o.partitions = int32(len(partitions))
@@ -304,7 +304,7 @@ func (o *Produce) probe(ctx context.Context) error {
 	return err
 }
 
-// oneWay reports whether nobody acknowledges records.
+// oneWay reports whether records have no acknowledgement.
 func (o *Produce) oneWay() bool { return o.Noop || o.Acks == acksNone }
 
 // NoAnswer implements driver.Unanswered.
@@ -332,7 +332,7 @@ func (o *Produce) open(sink takt.Sink) (*producer, error) {
 	p.uniform = !p.library && !p.apart && o.Transaction == 0
 	p.tail, p.stampAt = o.tail()
 	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
-		p.inline = 0 // it answers at once: only in a goroutine of its own it gathers batches
+		p.inline = 0 // noop answers at once, so only a separate goroutine collects batches
 	}
 	p.meter = newMeter(o.partitions)
 	o.narrator.follow(p.meter)

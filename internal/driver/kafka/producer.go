@@ -14,72 +14,72 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// phases are the latencies beside those of every run.
+// phases are the driver's own latencies.
 func phases() []string { return []string{"batch", "commit", "ack", "transfer"} }
 
 // Positions in phases.
 const (
 	phaseBatch    = iota // from the writing of a batch to its last acknowledgement
-	phaseCommit          // of a transaction
+	phaseCommit          // commit of a transaction
 	phaseAck             // e2e: from due to the acknowledgement
 	phaseTransfer        // from the sender's due instant to the receipt
 )
 
-// producer is the load of one run on all its workers. It is the engine's AsyncWorker.
+// producer is the load of one run on all workers. It is the engine's AsyncWorker.
 type producer struct {
 	sink     engine.BatchSink
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
-	start    time.Time // of the run
-	epoch    int64     // the same, in ns since 1970
+	start    time.Time // start of the run
+	epoch    int64     // start in ns since 1970
 	workers  []*worker
-	dealt    uint64 // operations that the workers got; the pacer's
+	dealt    uint64 // number of operations given to workers; only for the pacer
 	wire     *wire
 	meter    *meter
-	graphite *graphite // nil: none
+	graphite *graphite // nil: no Graphite
 
 	run         runID
 	text        *text
-	headers     []kgo.RecordHeader // of every record
-	tail        []byte             // what stands behind the value of every record: its headers
-	stampAt     int                // where in tail there is room for the stamp; 0: nowhere
-	library     bool               // the client takes messages, not batches as they are sent
-	oneWay      bool               // nobody acknowledges: records are over when they are written
+	headers     []kgo.RecordHeader // headers of every record
+	tail        []byte             // bytes after the value of every record: its headers
+	stampAt     int                // offset of the stamp in tail; 0: no stamp there
+	library     bool               // the client is a library, which encodes batches itself
+	oneWay      bool               // no acknowledgements: records end when they are written
 	plain       bool               // no stamps
-	inValue     bool               // the stamp stands in the value
-	received    bool               // an operation ends with its receipt, not with its acknowledgement
-	uniform     bool               // the records of a batch share their partition and their fate
-	apart       bool               // a batch goes to several partitions, so each record has an answer of its own
-	unordered   bool               // writers do not wait for each other, so each has numbers of its own
+	inValue     bool               // the stamp is in the value
+	received    bool               // an operation ends with its receipt, not its acknowledgement
+	uniform     bool               // the records of a batch have one partition and one result
+	apart       bool               // a batch has several partitions, so each record has its own answer
+	unordered   bool               // writers do not wait for each other, so each has its own numbers
 	partitions  atomic.Int32
 	byKey       kgo.TopicPartitioner
-	writers     int // batches under way for each worker
-	inline      int // records that are written by the one who finds that they may be
-	batchSize   int // records
+	writers     int // largest number of batches in flight per worker
+	inline      int // largest batch, in records, that the caller writes itself
+	batchSize   int // records in a batch
 	batchBytes  int
-	overhead    int // bytes of a record beside its value
+	overhead    int // bytes of a record besides its value
 	linger      time.Duration
-	transaction int // records; 0: none
+	transaction int // records in a transaction; 0: no transactions
 	timeout     time.Duration
 
-	until   time.Duration         // end of the schedule; 0: not known, or a closed loop
-	atEnd   *time.Timer           // notes the backlog then; nil: nobody does
-	backlog atomic.Int64          // records that waited for a writer when the schedule ended; -1: not known yet
-	unwatch func()                // ends the look at the topic
-	gone    atomic.Pointer[error] // why the topic is not there any more; nil: it is
+	until   time.Duration         // end of the schedule; 0: unknown, or a closed loop
+	atEnd   *time.Timer           // notes the backlog at the end of the schedule; nil: unknown end
+	backlog atomic.Int64          // records that waited for a writer when the schedule ended; -1: unknown yet
+	unwatch func()                // ends the watch of the topic
+	gone    atomic.Pointer[error] // error if the topic is gone, otherwise nil
 
-	await  func(ctx context.Context, written []uint64) stored // nil: somebody says what is stored
+	await  func(ctx context.Context, written []uint64) stored // waits for unacknowledged records to be stored; nil: there are acknowledgements
 	stored stored
 
-	// What became of the records where an operation ends with its receipt.
+	// Results of records if an operation ends with its receipt.
 	fateMu  sync.Mutex
 	awaited ring[awaited]
-	closing bool   // what is acknowledged from now on nobody has to have received
-	acked   uint64 // before that
+	closing bool   // later acknowledged records need not be received
+	acked   uint64 // number of records acknowledged before closing
 	failed  []failedRecord
 }
 
-// Started is told by the engine when the run starts.
+// Started is called by the engine when the run starts.
 func (p *producer) Started(at time.Time) {
 	p.start, p.epoch = at, at.UnixNano()
 	if p.until > 0 {
@@ -98,7 +98,7 @@ func (p *producer) Start(op *takt.Op) error {
 
 // StartAll implements engine.BatchStarter. Operations go to the workers in turn.
 func (p *producer) StartAll(ops []takt.Op) {
-	first := p.dealt // not the operations' numbers, of which a shard has each so many'th
+	first := p.dealt // not the operations' numbers: a shard has only every n-th
 	p.dealt += uint64(len(ops))
 	if len(ops) == 1 {
 		p.workers[first%uint64(len(p.workers))].push(ops, first)
@@ -111,9 +111,9 @@ func (p *producer) StartAll(ops []takt.Op) {
 
 // Flush implements takt.AsyncWorker.
 func (p *producer) Flush(ctx context.Context) error {
-	p.noteBacklog() // it may end before its time
+	p.noteBacklog() // the schedule may end early
 	for _, w := range p.workers {
-		go w.flush() // a commit may take its time
+		go w.flush() // a commit may take long
 	}
 	for _, w := range p.workers {
 		select {
@@ -125,10 +125,10 @@ func (p *producer) Flush(ctx context.Context) error {
 	return nil
 }
 
-// closeTime is how long clients may take to end what is open after the drain.
+// closeTime is the time limit for clients to end after the drain.
 const closeTime = time.Second
 
-// Close implements takt.AsyncWorker. A client that hangs is left behind.
+// Close implements takt.AsyncWorker. It leaves a hanging client behind.
 func (p *producer) Close() error {
 	if p.unwatch != nil {
 		p.unwatch()
@@ -141,10 +141,10 @@ func (p *producer) Close() error {
 	p.fateMu.Unlock()
 	if p.received { // the last receipt may come before its acknowledgement
 		ctx, cancel := context.WithTimeout(p.ctx, closeTime)
-		_ = p.Flush(ctx) // what is not acknowledged by then never is
+		_ = p.Flush(ctx) // records that are not acknowledged by then never are
 		cancel()
 	}
-	if p.await != nil { // and brokers have time to end connections
+	if p.await != nil { // this also gives brokers time to close connections
 		p.stored = p.await(p.ctx, p.meter.written())
 	}
 	p.cancel()
@@ -163,8 +163,8 @@ func (p *producer) Close() error {
 	return nil
 }
 
-// finishAll ends the operations of records that were answered now; their answer came to this
-// host at the instant arrived, if that is known.
+// finishAll ends the operations of records answered now. arrived is when the answer came to
+// this host, if known.
 func (p *producer) finishAll(records []record, arrived time.Time) {
 	now := time.Since(p.start)
 	good := make([]uint64, 0, len(records))
@@ -190,8 +190,8 @@ func (p *producer) finishAll(records []record, arrived time.Time) {
 	}
 }
 
-// reason is why a record failed, which had that error: when the topic is gone, clients say
-// much of it.
+// reason is why a record with this error failed: if the topic is gone, clients report many
+// different errors.
 func (p *producer) reason(err error) error {
 	if gone := p.gone.Load(); gone != nil {
 		return *gone
@@ -199,7 +199,7 @@ func (p *producer) reason(err error) error {
 	return err
 }
 
-// grow lets records go to the partitions that were added, once each client knows them.
+// grow lets records go to added partitions once each client knows them.
 func (p *producer) grow(ctx context.Context, partitions int32) bool {
 	for _, w := range p.workers {
 		if !w.client.knows(ctx, partitions) {
@@ -211,7 +211,7 @@ func (p *producer) grow(ctx context.Context, partitions int32) bool {
 	return true
 }
 
-// forsake ends the run, whose topic is gone.
+// forsake ends the run because its topic is gone.
 func (p *producer) forsake(err error) {
 	p.gone.Store(&err)
 	if e, ok := p.sink.(engine.Ender); ok {
@@ -222,28 +222,28 @@ func (p *producer) forsake(err error) {
 	}
 }
 
-// finishGood ends operations that went well.
+// finishGood ends successful operations.
 func (p *producer) finishGood(tokens []uint64, arrived time.Time) {
 	res := takt.Result{Arrived: arrived}
 	p.wire.drain(&res)
 	p.sink.DoneAll(tokens, &res)
 }
 
-// finishUniform ends the operations of a uniform batch that was acknowledged now.
+// finishUniform ends the operations of an acknowledged uniform batch.
 func (p *producer) finishUniform(b *batch) {
 	part := b.parts[0]
 	p.meter.acknowledged(part.Partition(), len(b.tokens), part.bytes)
 	p.finishGood(b.tokens, b.lastArrival())
 }
 
-// awaited is a record that was acknowledged, and may have been received meanwhile.
+// awaited is an acknowledged record, which may have been received.
 type awaited struct {
 	token uint64
-	acked time.Duration // since the run's start
+	acked time.Duration // instant of the acknowledgement since the run's start
 }
 
-// giveUp fails the operations whose record does not come, until the producer is closed: a
-// closed loop would wait for them for ever.
+// giveUp fails operations whose record does not arrive, until the producer is closed. Without
+// giveUp a closed loop would wait for them for ever.
 func (p *producer) giveUp() {
 	tick := time.NewTicker(max(p.timeout/10, time.Millisecond))
 	defer tick.Stop()
@@ -259,8 +259,8 @@ func (p *producer) giveUp() {
 	}
 }
 
-// overdue are the operations whose record should have come by now, or comes no more. Those whose record
-// came are over: they end only once.
+// overdue are the operations whose record should have arrived, or will not arrive any more.
+// They may include operations that already ended: an operation ends only once.
 func (p *producer) overdue(now time.Duration) (tokens []uint64) {
 	p.fateMu.Lock()
 	defer p.fateMu.Unlock()
@@ -278,18 +278,18 @@ func (p *producer) errLost() error {
 	return errors.New("acknowledged, and not received in time")
 }
 
-// failedRecord is one that was not acknowledged while the run went on.
+// failedRecord is a record that was not acknowledged during the run.
 type failedRecord struct {
 	stream    uint16
 	partition int32
 	number    uint64
 }
 
-// maxFailed bounds the failed records that e2e keeps, to see whether they arrived all
-// the same.
+// maxFailed is the largest number of failed records that e2e keeps, to see whether they
+// arrive nevertheless.
 const maxFailed = 1 << 16
 
-// tally counts and keeps what was acknowledged by now, and keeps what was not.
+// tally counts and keeps records acknowledged now, and keeps failed ones.
 func (p *producer) tally(records []record, now time.Duration) {
 	p.fateMu.Lock()
 	defer p.fateMu.Unlock()
@@ -304,7 +304,7 @@ func (p *producer) tally(records []record, now time.Duration) {
 	}
 }
 
-// lost is how many acknowledged records have not been received.
+// lost is the number of acknowledged records that were not received.
 func (p *producer) lost(r *receiver) uint64 {
 	p.fateMu.Lock()
 	defer p.fateMu.Unlock()
@@ -313,13 +313,13 @@ func (p *producer) lost(r *receiver) uint64 {
 	received := r.ledger.Received
 	for _, f := range p.failed {
 		if r.ledger.Has(streamKey{p.run, f.stream, f.partition}, f.number) {
-			received-- // though it was not acknowledged
+			received-- // received although not acknowledged
 		}
 	}
 	return p.acked - min(p.acked, received)
 }
 
-// describe is the driver's part of the report.
+// describe adds the driver's part of the report.
 func (p *producer) describe(r *takt.Report) {
 	extra := r.Extra
 	acked := map[string]uint64{}

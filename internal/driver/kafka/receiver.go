@@ -11,58 +11,58 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// message is a record as it was received.
+// message is a received record.
 type message struct {
 	partition int32
 	offset    int64
 	value     []byte
-	header    []byte    // with the stamp; nil: none
-	sent      time.Time // the record's time, in whole milliseconds
-	end       int64     // offset after the partition's last record, as far as the client knows; 0: see others
+	header    []byte    // header with the stamp, or nil
+	sent      time.Time // timestamp of the record, in whole milliseconds
+	end       int64     // offset after the partition's last record, as far as the client knows; 0: unknown in this message
 
-	// What the receiver finds out.
+	// The receiver sets the following fields.
 	stamp    stamp
 	stamped  bool
-	transfer time.Duration // how long it was under way; negative: the clocks differ
+	transfer time.Duration // transit time; negative: the clocks differ
 }
 
-// maxBatch bounds how many messages a consumer hands over at once.
+// maxBatch is the largest number of messages in a consumer's batch.
 const maxBatch = 512
 
-// taking takes messages of one partition that arrived together at that instant, and
-// tells how many of the first the run wanted: the others are not to be committed. It
-// does not keep them.
+// taking receives messages of one partition that arrived together at the instant at. It
+// returns how many of the first the run counted; the others must not be committed. It does
+// not keep the batch.
 type taking func(batch []message, at time.Time) int
 
-// consumer is a library that receives records. It tells its receiver where it reads, and
-// its troubles.
+// consumer is a library that receives records. It reports its offsets and troubles to its
+// receiver.
 type consumer interface {
-	// consume hands over what arrives until ctx ends, or an error comes that does not
-	// pass. take may be called by several goroutines.
+	// consume hands over arriving messages until ctx ends, or an error is permanent. Several
+	// goroutines may call take.
 	consume(ctx context.Context, take taking) error
-	// follow reads also the partitions that were added, from a number to another, unless
-	// the library finds them by itself. Other methods may be under way.
+	// follow also reads added partitions, from a number to another, unless the library finds
+	// them itself. It may run in parallel with other methods.
 	follow(from, to int32)
 	close()
 }
 
-// receiver counts what arrives.
+// receiver counts arriving messages.
 type receiver struct {
 	wire *wire
-	own  *runID // e2e: only records of this run count; nil: those of all
+	own  *runID // run whose records count, for e2e; nil: all runs
 
-	until map[int32]int64 // the ends that are to be reached, by partition; nil: the run has another end
-	full  func()          // is called when they are
+	until map[int32]int64 // end offsets to reach, by partition; nil: the run ends otherwise
+	full  func()          // called when all ends are reached
 
 	mu         sync.Mutex
 	ledger     *ledger.Ledger[streamKey]
-	from       string // what transfer counts from: due, sent, or "" for nothing yet
-	skewed     uint64 // arrived before they were due: the clocks differ
+	from       string // start of transfer: due, sent, or "" for unknown yet
+	skewed     uint64 // messages that arrived before they were due: the clocks differ
 	partitions map[int32]*partition
 	troubles   troubles
 }
 
-// troubles are errors that a client got over by itself.
+// troubles are errors from which a client recovered.
 type troubles struct {
 	mu    sync.Mutex
 	count int
@@ -84,24 +84,24 @@ func (t *troubles) describe(rep *takt.Report) {
 	}
 }
 
-// partition is what arrived from one partition.
+// partition is the state of one partition.
 type partition struct {
 	received  uint64
 	next, end int64 // offsets
-	left      bool  // another member of the group reads it now
+	left      bool  // another member of the group reads the partition now
 }
 
 func newReceiver(w *wire, own *runID) *receiver {
 	return &receiver{wire: w, own: own, ledger: ledger.New[streamKey](own != nil), partitions: map[int32]*partition{}}
 }
 
-// What transfer latencies count from.
+// Start points of transfer latencies.
 const (
 	fromDue  = "due"
 	fromSent = "sent"
 )
 
-// decode finds out what messages say of themselves.
+// decode reads the stamps of messages.
 func (r *receiver) decode(batch []message, at time.Time) {
 	for i := range batch {
 		m := &batch[i]
@@ -116,8 +116,8 @@ func (r *receiver) decode(batch []message, at time.Time) {
 	}
 }
 
-// transfer is how long a message was under way. The first message decides from when:
-// figures of two kinds would be none. The caller holds the lock.
+// transfer is the transit time of a message. The first message decides where it starts,
+// because figures of two kinds cannot be merged. The caller holds the lock.
 func (r *receiver) transfer(m *message, at time.Time) time.Duration {
 	kind, began := fromSent, m.sent
 	if m.stamped {
@@ -132,12 +132,12 @@ func (r *receiver) transfer(m *message, at time.Time) time.Duration {
 	return at.Sub(began)
 }
 
-// ours reports whether a message counts, and is not a foreign one.
+// ours reports whether a message counts.
 func (r *receiver) ours(m *message) bool {
 	return m.stamped && (r.own == nil || m.stamp.run == *r.own)
 }
 
-// count counts the first messages of a batch, which the run wanted.
+// count counts the first messages of a batch, up to wanted.
 func (r *receiver) count(batch []message, wanted int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,7 +155,7 @@ func (r *receiver) count(batch []message, wanted int) {
 	}
 }
 
-// place counts a batch for its partition; the caller holds the lock.
+// place counts a batch for its partition. The caller holds the lock.
 func (r *receiver) place(batch []message, wanted int) {
 	first, last := &batch[0], &batch[len(batch)-1]
 	p := r.partitions[first.partition]
@@ -171,7 +171,7 @@ func (r *receiver) place(batch []message, wanted int) {
 	r.checkEnds()
 }
 
-// begin notes that a partition is read from an offset on.
+// begin notes the offset from which a partition is read.
 func (r *receiver) begin(number int32, offset int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +193,7 @@ func (r *receiver) add(number int32) {
 	}
 }
 
-// leave notes that another member of the group reads a partition from now on.
+// leave notes that another member of the group now reads a partition.
 func (r *receiver) leave(number int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,8 +202,8 @@ func (r *receiver) leave(number int32) {
 	}
 }
 
-// pass notes that a partition was read up to an offset: what Kafka writes into it for
-// itself is no message.
+// pass notes the offset up to which a partition was read: Kafka's own records are not
+// messages.
 func (r *receiver) pass(number int32, offset int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -213,7 +213,7 @@ func (r *receiver) pass(number int32, offset int64) {
 	r.checkEnds()
 }
 
-// checkEnds tells when all partitions were read to the end; the caller holds the lock.
+// checkEnds calls full when all partitions were read to the end. The caller holds the lock.
 func (r *receiver) checkEnds() {
 	if r.until == nil {
 		return
@@ -242,7 +242,7 @@ func (r *receiver) read() (list []int32) {
 	return list
 }
 
-// setEnds notes where partitions end.
+// setEnds sets the partitions' end offsets.
 func (r *receiver) setEnds(ends map[int32]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -271,7 +271,7 @@ func (r *receiver) receive(ctx context.Context, c consumer, sink takt.Sink) erro
 	})
 }
 
-// describe is the driver's part of the report.
+// describe adds the driver's part of the report.
 func (r *receiver) describe(rep *takt.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

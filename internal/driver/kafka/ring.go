@@ -1,6 +1,6 @@
 package kafka
 
-// ring is a queue, a power of two long, that grows as it has to.
+// ring is a queue that grows on demand. Its length is a power of two.
 type ring[T any] struct {
 	all  []T
 	from int
@@ -9,10 +9,10 @@ type ring[T any] struct {
 
 func (q *ring[T]) len() int { return q.n }
 
-// at is what i others go before; there has to be so much.
+// at is element i from the head, which must exist.
 func (q *ring[T]) at(i int) T { return q.all[(q.from+i)&(len(q.all)-1)] }
 
-// head is the oldest; there has to be one.
+// head is the oldest element, which must exist.
 func (q *ring[T]) head() *T { return &q.all[q.from] }
 
 func (q *ring[T]) push(x T) {
@@ -25,7 +25,7 @@ func (q *ring[T]) push(x T) {
 	q.n++
 }
 
-// pop takes the oldest; there has to be one.
+// pop removes the oldest element, which must exist.
 func (q *ring[T]) pop() T {
 	x := q.all[q.from]
 	q.from = (q.from + 1) & (len(q.all) - 1)

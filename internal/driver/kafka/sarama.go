@@ -9,13 +9,13 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// saramaMessages is what both ways of sarama keep with a batch.
+// saramaMessages is the data of a batch for both sarama producers.
 type saramaMessages struct {
 	list []*sarama.ProducerMessage
 	all  []sarama.ProducerMessage
 }
 
-// messages are the records of b as sarama takes them, with their place in b.
+// messages are the records of b for sarama, with their place in b.
 func messages(b *batch, topic string, fixed []sarama.RecordHeader) []*sarama.ProducerMessage {
 	s, _ := b.aside.(*saramaMessages)
 	if s == nil || len(s.all) < len(b.records) {
@@ -38,7 +38,7 @@ func messages(b *batch, topic string, fixed []sarama.RecordHeader) []*sarama.Pro
 	return s.list
 }
 
-// place is a record of a batch, as Metadata of its message.
+// place is a record of a batch, for the Metadata of its message.
 type place struct {
 	batch *batch
 	i     int
@@ -55,7 +55,7 @@ func (o *Produce) saramaConfig() *sarama.Config {
 	p.Timeout = o.Timeout
 	s.Net.ReadTimeout, s.Net.WriteTimeout = o.Timeout, o.Timeout
 	p.Retry.Backoff = 100 * time.Millisecond
-	p.Retry.Max = max(1, int(o.Timeout/p.Retry.Backoff)) // in all about the timeout, as franz-go has it
+	p.Retry.Max = max(1, int(o.Timeout/p.Retry.Backoff)) // about the timeout in all, as with franz-go
 	p.Return.Successes, p.Return.Errors = true, true
 	s.Net.MaxOpenRequests = o.MaxOpen
 	if o.Idempotence {
@@ -64,8 +64,8 @@ func (o *Produce) saramaConfig() *sarama.Config {
 	return s
 }
 
-// saramaSync sends as the seed does: each writer has a producer of its own, sends one
-// batch and waits. All share the connections of one client.
+// saramaSync sends as the seed does: each writer has its own producer, sends one batch and
+// waits. All share the connections of one client.
 type saramaSync struct {
 	client  sarama.Client
 	topic   string
@@ -101,7 +101,7 @@ func (s *saramaSync) run(p sarama.SyncProducer) {
 func (s *saramaSync) send(p sarama.SyncProducer, b *batch) {
 	err := p.SendMessages(messages(b, s.topic, s.headers))
 	if err != nil {
-		b.aside = nil // sarama still reads messages that have failed
+		b.aside = nil // sarama still reads failed messages
 	}
 	var each sarama.ProducerErrors
 	switch {
@@ -120,14 +120,14 @@ func (s *saramaSync) send(p sarama.SyncProducer, b *batch) {
 	}
 }
 
-// write implements client: there is a writer for each batch that can be under way.
+// write implements client: there is a writer for each batch in flight.
 func (s *saramaSync) write(b *batch) { s.batches <- b }
 
 func (s *saramaSync) knows(_ context.Context, partitions int32) bool {
 	return saramaKnows(s.client, s.topic, partitions)
 }
 
-// saramaKnows asks for the topic and reports whether it has so many partitions by now.
+// saramaKnows asks for the topic and reports whether it has this number of partitions.
 func saramaKnows(c sarama.Client, topic string, partitions int32) bool {
 	if err := c.RefreshMetadata(topic); err != nil {
 		return false
@@ -147,7 +147,7 @@ func (s *saramaSync) close() {
 	s.client.Close()
 }
 
-// saramaAsync sends by sarama's asynchronous producer.
+// saramaAsync sends with sarama's asynchronous producer.
 type saramaAsync struct {
 	client   sarama.Client
 	producer sarama.AsyncProducer
@@ -178,15 +178,15 @@ func (o *Produce) openSaramaAsync() (client, error) {
 	s.done.Go(func() {
 		for e := range p.Errors() {
 			at := e.Msg.Metadata.(place)
-			at.batch.aside = nil // sarama still reads messages that have failed
+			at.batch.aside = nil // sarama still reads failed messages
 			at.batch.end(at.i, e.Err)
 		}
 	})
 	return s, nil
 }
 
-// feed puts batches into the producer, whose input blocks when 256 records wait: here
-// that holds up nobody but the batches behind.
+// feed passes batches to the producer, whose input blocks at 256 records. Blocking here
+// delays only later batches.
 func (s *saramaAsync) feed() {
 	for b := range s.batches {
 		for _, m := range messages(b, s.topic, s.headers) {
@@ -196,7 +196,7 @@ func (s *saramaAsync) feed() {
 	s.producer.AsyncClose()
 }
 
-// write implements client: there is room for each batch that can be under way.
+// write implements client: there is room for each batch in flight.
 func (s *saramaAsync) write(b *batch) { s.batches <- b }
 
 func (s *saramaAsync) knows(_ context.Context, partitions int32) bool {

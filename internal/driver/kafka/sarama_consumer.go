@@ -15,7 +15,7 @@ func (o *Consume) saramaConsumerConfig() *sarama.Config {
 	s := o.Cluster.sarama()
 	c := &s.Consumer
 	c.Fetch.Min, c.MaxWaitTime, c.Return.Errors = int32(o.MinBytes), o.MaxWait, true
-	c.Retry.Backoff = freshness // its own, 2 s, is how long a new leader was not read
+	c.Retry.Backoff = freshness // sarama's default of 2 s is how long a new leader was not read
 	c.Offsets.Initial = sarama.OffsetOldest
 	if o.at == offsetLatest {
 		c.Offsets.Initial = sarama.OffsetNewest
@@ -26,7 +26,7 @@ func (o *Consume) saramaConsumerConfig() *sarama.Config {
 	return s
 }
 
-// messageOf is m as takt sees it.
+// messageOf converts m.
 func messageOf(m *sarama.ConsumerMessage) message {
 	out := message{partition: m.Partition, offset: m.Offset, value: m.Value, sent: m.Timestamp}
 	for _, h := range m.Headers {
@@ -37,7 +37,7 @@ func messageOf(m *sarama.ConsumerMessage) message {
 	return out
 }
 
-// gather appends first to batch, and what is there behind it.
+// gather appends first and the waiting messages to batch.
 func gather(batch []message, first *sarama.ConsumerMessage, from <-chan *sarama.ConsumerMessage) []message {
 	for batch = append(batch, messageOf(first)); len(batch) < maxBatch; {
 		select {
@@ -53,7 +53,7 @@ func gather(batch []message, first *sarama.ConsumerMessage, from <-chan *sarama.
 	return batch
 }
 
-// saramaPartitions receives by sarama from partitions that are assigned.
+// saramaPartitions receives with sarama from fixed partitions.
 type saramaPartitions struct {
 	*Consume
 	r        *receiver
@@ -61,7 +61,7 @@ type saramaPartitions struct {
 
 	mu         sync.Mutex
 	partitions []sarama.PartitionConsumer
-	read       func(sarama.PartitionConsumer) // begins to read; nil: not yet, or not any more
+	read       func(sarama.PartitionConsumer) // begins to read; nil: before and after the run
 }
 
 func (o *Consume) openSaramaPartitions(r *receiver) (consumer, error) {
@@ -130,8 +130,7 @@ func (s *saramaPartitions) consume(ctx context.Context, take taking) error {
 	return context.Cause(ctx)
 }
 
-// readPartition hands over what arrives from pc until ctx ends, or an error comes that does
-// not pass.
+// readPartition hands over messages of pc until ctx ends, or an error is permanent.
 func (s *saramaPartitions) readPartition(ctx context.Context, pc sarama.PartitionConsumer, take taking) error {
 	var batch []message
 	for {
@@ -145,7 +144,7 @@ func (s *saramaPartitions) readPartition(ctx context.Context, pc sarama.Partitio
 			take(batch, time.Now())
 		case err := <-pc.Errors():
 			if err == nil {
-				continue // closed, and Messages too
+				continue // closed, as is Messages
 			}
 			if lasts(err) {
 				return err
@@ -164,7 +163,7 @@ func (s *saramaPartitions) close() {
 		pc.AsyncClose()
 	}
 	for _, pc := range s.partitions {
-		for range pc.Messages() { // what was fetched and nobody wants any more
+		for range pc.Messages() { // discard fetched messages
 		}
 		for range pc.Errors() {
 		}
@@ -172,7 +171,7 @@ func (s *saramaPartitions) close() {
 	s.consumer.Close()
 }
 
-// saramaGroup receives by sarama as a member of a group.
+// saramaGroup receives with sarama as a member of a group.
 type saramaGroup struct {
 	*Consume
 	r     *receiver
@@ -188,7 +187,7 @@ func (o *Consume) openSaramaGroup(r *receiver) (consumer, error) {
 	return &saramaGroup{Consume: o, r: r, group: g}, nil
 }
 
-// follow implements consumer: a group looks for partitions itself.
+// follow implements consumer: a group finds partitions itself.
 func (s *saramaGroup) follow(int32, int32) {}
 
 // consume implements consumer.
@@ -211,8 +210,8 @@ func (s *saramaGroup) consume(ctx context.Context, take taking) error {
 	return ctx.Err()
 }
 
-// Setup implements sarama.ConsumerGroupHandler. A partition that was added during the run,
-// and in which the group has committed nothing, is read from its beginning.
+// Setup implements sarama.ConsumerGroupHandler. A partition added during the run without a
+// committed offset is read from its beginning.
 func (s *saramaGroup) Setup(session sarama.ConsumerGroupSession) error {
 	mine := session.Claims()[s.Topic]
 	for _, p := range s.r.read() {
@@ -222,7 +221,7 @@ func (s *saramaGroup) Setup(session sarama.ConsumerGroupSession) error {
 	}
 	for _, p := range mine {
 		if p >= s.known {
-			session.MarkOffset(s.Topic, p, 0, "") // does nothing where more was committed
+			session.MarkOffset(s.Topic, p, 0, "") // no effect if a later offset was committed
 		}
 	}
 	return nil
@@ -254,10 +253,10 @@ func (s *saramaGroup) ConsumeClaim(session sarama.ConsumerGroupSession, claim sa
 	}
 }
 
-// claimed notes where a claim begins.
+// claimed notes the start of a claim.
 func (s *saramaGroup) claimed(ctx context.Context, claim sarama.ConsumerGroupClaim) error {
 	p, at := claim.Partition(), claim.InitialOffset()
-	if at < 0 { // sarama's words for the ends are Kafka's
+	if at < 0 { // sarama's constants for the ends are Kafka's
 		starts, err := s.listOffsets(ctx, []int32{p}, at, s.Committed)
 		if err != nil {
 			return err

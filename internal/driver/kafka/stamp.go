@@ -5,31 +5,31 @@ import (
 	"encoding/hex"
 )
 
-// stamp is what a record says of itself, so that a consumer can count what is lost,
-// doubled or out of order, and how long the way was. Records of one stream and
-// partition are numbered from 0 in the order in which they were written.
+// stamp identifies a record, so that a consumer can count lost, doubled and reordered
+// records, and measure the transit time. Records of one stream and partition are numbered
+// from 0 in the order of writing.
 type stamp struct {
 	run    runID
-	stream uint16 // connection set, and its writer where each has an order of its own
+	stream uint16 // connection set, plus its writer if each writer has its own order
 	number uint64
-	due    int64  // ns since 1970
-	token  uint64 // names the operation to the process that sent it
+	due    int64  // due time in ns since 1970
+	token  uint64 // identifies the operation in the process that sent it
 }
 
-// streamKey is where numbers run without a gap.
+// streamKey identifies a stream of records numbered without gaps.
 type streamKey struct {
 	run       runID
 	stream    uint16
 	partition int32
 }
 
-// runID tells the records of one run from those of others.
+// runID identifies the records of one run.
 type runID [8]byte
 
 func (id runID) String() string { return hex.EncodeToString(id[:]) }
 
-// The stamp stands at the head of a random message that has room for it, else in the
-// header stampHeader: a message of the user's own is not changed.
+// The stamp is at the head of a random message with room for it, otherwise in the header
+// stampHeader: the user's own messages are not changed.
 const (
 	stampMagic  = "tkt1"
 	stampBytes  = len(stampMagic) + len(runID{}) + 2 + 3*8

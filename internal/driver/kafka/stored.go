@@ -10,11 +10,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// logEnds is where the partitions of the topic ended before the run. Where nobody
-// acknowledges records, how far the ends moved is all that brokers say of them.
+// logEnds are the ends of the topic's partitions before the run. Without acknowledgements the
+// growth since then is the only information from brokers.
 type logEnds struct {
 	at  map[int32]int64
-	err error // why they are not known
+	err error // reason why the ends are unknown
 }
 
 func (o *Produce) findEnds(ctx context.Context, partitions []int32) *logEnds {
@@ -22,32 +22,32 @@ func (o *Produce) findEnds(ctx context.Context, partitions []int32) *logEnds {
 	return &logEnds{at, err}
 }
 
-// gained is how many records the partitions have gained until they ended at now, and how
-// many of those written are not among them, at least: others may write, too.
+// gained is how many records the partitions have gained up to the ends now. missing is the
+// least number of written records that are not among them: others may write, too.
 func (e *logEnds) gained(written []uint64, now map[int32]int64) (gained, missing uint64) {
 	for i, n := range written {
 		p := int32(i)
-		more := uint64(max(0, now[p]-e.at[p])) // a partition of a topic that was made anew begins at 0
+		more := uint64(max(0, now[p]-e.at[p])) // a partition of a recreated topic begins at 0
 		gained += more
 		missing += n - min(n, more)
 	}
 	return gained, missing
 }
 
-// Brokers read what was written only after it has been written.
+// A broker stores records some time after they are written.
 const (
-	storedEvery = 20 * time.Millisecond // that the ends are looked for
-	storedTime  = time.Second           // that they may stand still while something is missing
+	storedEvery = 20 * time.Millisecond // time between two requests for the ends
+	storedTime  = time.Second           // time without growth after which missing records are given up
 )
 
-// stored is what the topic has of what was written without acknowledgement.
+// stored is what the topic has of records written without acknowledgement.
 type stored struct {
-	gained, missing uint64 // records; see logEnds.gained
-	err             error  // why that is not known
+	gained, missing uint64 // numbers of records; see logEnds.gained
+	err             error  // reason why the numbers are unknown
 }
 
-// describeStored holds what was written without acknowledgement against what the topic has
-// gained. Records that are not there have failed.
+// describeStored compares records written without acknowledgement with the topic's growth.
+// Missing records have failed.
 func (p *producer) describeStored(rep *takt.Report) {
 	if p.await == nil {
 		return
@@ -90,7 +90,7 @@ func total(list []uint64) (n uint64) {
 	return n
 }
 
-// awaitStored looks at the ends until everything is there, or nothing more comes.
+// awaitStored polls the ends until all records are there, or there is no more growth.
 func (o *Produce) awaitStored(ctx context.Context, written []uint64) (s stored) {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -119,7 +119,7 @@ func (o *Produce) awaitStored(ctx context.Context, written []uint64) (s stored) 
 	}
 }
 
-// failOK makes n of the operations that were ok failed ones; those of the warm-up last.
+// failOK turns n successful operations into failed ones; those of the warm-up last.
 func failOK(rep *takt.Report, n uint64, why string) {
 	warm := n - min(n, rep.Counts.OK)
 	n -= warm

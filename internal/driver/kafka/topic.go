@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Create says whether and how a topic is made that is not there.
+// Create says whether and how to create a missing topic.
 type Create struct {
 	On          bool
 	Partitions  int
@@ -29,8 +29,8 @@ func (c *Create) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.Replication, "replication", c.Replication, "`N` replicas of each")
 }
 
-// findTopic reaches the brokers and returns the partitions of the topic, which it makes
-// if create asks for that.
+// findTopic connects to the brokers and returns the partitions of the topic, which it creates
+// if create.On.
 func (c *Cluster) findTopic(ctx context.Context, create *Create) ([]int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 	defer cancel()
@@ -64,10 +64,10 @@ func (c *Cluster) findTopic(ctx context.Context, create *Create) ([]int32, error
 	return list, err
 }
 
-// sentence is an error in a broker's words, which end in a full stop, for one that goes on.
+// sentence is a broker's error without its full stop, for use within a sentence.
 func sentence(err error) string { return strings.TrimSuffix(err.Error(), ".") }
 
-// partitions asks for the partitions of the topic, with a client of its own.
+// partitions asks for the partitions of the topic, with its own client.
 func (c *Cluster) partitions(ctx context.Context) ([]int32, error) {
 	cl, err := kgo.NewClient(append(c.franz(), kgo.RequestRetries(1))...)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Cluster) lookUp(ctx context.Context, cl *kgo.Client) ([]int32, error) {
 	return list, nil
 }
 
-// metadata is what the brokers say of the topic and of themselves.
+// metadata asks the brokers about the topic and themselves.
 func (c *Cluster) metadata(ctx context.Context, cl *kgo.Client) (*kmsg.MetadataResponse, error) {
 	req := kmsg.NewPtrMetadataRequest()
 	topic := kmsg.NewMetadataRequestTopic()
@@ -107,12 +107,11 @@ func (c *Cluster) metadata(ctx context.Context, cl *kgo.Client) (*kmsg.MetadataR
 	return resp, kerr.ErrorForCode(resp.Topics[0].ErrorCode)
 }
 
-// lookAgain is how long the brokers get to learn of a new topic before they are asked again.
+// lookAgain is the time that brokers have to learn of a new topic before the next request.
 const lookAgain = 50 * time.Millisecond
 
-// awaitTopic looks until the topic that was made is known and each partition has its
-// leader, which says so by its offset. Before, records without acknowledgement are lost
-// in silence.
+// awaitTopic waits until the new topic is known and each partition has its leader, which its
+// offset shows. Before that, records without acknowledgement are silently lost.
 func (c *Cluster) awaitTopic(ctx context.Context, cl *kgo.Client) ([]int32, error) {
 	for {
 		list, err := c.lookUp(ctx, cl)
@@ -129,7 +128,7 @@ func (c *Cluster) awaitTopic(ctx context.Context, cl *kgo.Client) ([]int32, erro
 	}
 }
 
-// make makes the topic; that somebody else made it meanwhile is fine.
+// make creates the topic and ignores "already exists".
 func (c *Create) make(ctx context.Context, cl *kgo.Client, name string) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	topic := kmsg.NewCreateTopicsRequestTopic()

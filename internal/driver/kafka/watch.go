@@ -14,28 +14,28 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// watch looks at the topic while a run goes on: somebody may add partitions to it, or
-// delete it. Clients find out by themselves within minutes, or never.
+// watch polls the topic during a run: others may add partitions or delete it. Clients notice
+// such changes within minutes, or never.
 type watch struct {
 	*Cluster
 	client *kgo.Client
-	known  int32    // partitions
-	id     [16]byte // of the topic; zero: not known
-	misses int      // looks in a row that found no topic
+	known  int32    // number of known partitions
+	id     [16]byte // id of the topic; zero: unknown
+	misses int      // number of looks in a row without the topic
 
-	grown func(ctx context.Context, partitions int32) bool // told of more, again until it is true
-	gone  func(error)                                      // told once
+	grown func(ctx context.Context, partitions int32) bool // called with a larger number of partitions, until it returns true
+	gone  func(error)                                      // called once when the topic is gone
 }
 
 const (
 	watchEvery = 500 * time.Millisecond
-	mostMisses = 3 // a broker that has just started may not know each topic yet
-	// freshness is how old a client's knowledge of leaders has to be before it asks again.
-	// franz-go waits for 5 s, in which a consumer that lost its leader receives nothing.
+	mostMisses = 3 // a broker that just started may not know every topic yet
+	// freshness is the age of a client's metadata above which it asks for leaders again.
+	// franz-go's default is 5 s, in which a consumer without its leader receives no records.
 	freshness = 100 * time.Millisecond
 )
 
-// watchTopic watches the topic, which has so many partitions, until stop is called.
+// watchTopic watches the topic, whose known partitions are given, until stop is called.
 func (c *Cluster) watchTopic(known int32, grown func(context.Context, int32) bool, gone func(error)) (stop func(), err error) {
 	w := &watch{Cluster: c, known: known, grown: grown, gone: gone}
 	if w.client, err = kgo.NewClient(append(c.franz(), kgo.RequestRetries(1))...); err != nil {
@@ -67,7 +67,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// look asks for the topic once. It returns why the topic is not there any more.
+// look asks for the topic once. Its error says why the topic is gone.
 func (w *watch) look(ctx context.Context) error {
 	look, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -79,7 +79,7 @@ func (w *watch) look(ctx context.Context) error {
 		}
 		return &goneError{fmt.Sprintf("topic %s is gone: the brokers do not know it any more; was it deleted?", w.Topic), err}
 	case err != nil:
-		return nil // brokers that do not answer are what records meet, too
+		return nil // records meet silent brokers, too
 	}
 	w.misses = 0
 	return w.compare(ctx, &resp.Topics[0])
@@ -98,7 +98,7 @@ func (w *watch) compare(ctx context.Context, t *kmsg.MetadataResponseTopic) erro
 	return nil
 }
 
-// describeTopic says what happened to the topic during the run.
+// describeTopic reports changes of the topic during the run.
 func (w *wire) describeTopic(rep *takt.Report) {
 	n := w.added.Load()
 	if n == 0 {
@@ -108,10 +108,10 @@ func (w *wire) describeTopic(rep *takt.Report) {
 	rep.Warn("partitions_added", "%d partitions were added to the topic during the run; takt finds them within about %v, and records that others wrote to them before were received that much later", n, watchEvery)
 }
 
-// goneError is why a run cannot go on whose topic is not there any more.
+// goneError is the error of a run whose topic is gone.
 type goneError struct {
 	text  string
-	cause error // of Kafka's
+	cause error // error from Kafka
 }
 
 func (e *goneError) Error() string { return e.text }

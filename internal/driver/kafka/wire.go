@@ -13,25 +13,25 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// wire counts what goes over the connections of a run: with compression and
-// protocol, which no record knows of itself. It also counts what happens to the topic.
+// wire counts the bytes of a run's connections, including compression and protocol, which no
+// single record has. It also counts changes of the topic.
 type wire struct {
-	sent, received atomic.Int64 // bytes
-	closed         atomic.Int64 // connections that a broker closed
-	added          atomic.Int32 // partitions, by somebody else
+	sent, received atomic.Int64 // numbers of bytes
+	closed         atomic.Int64 // number of connections closed by a broker
+	added          atomic.Int32 // number of partitions that others added
 }
 
-// drain moves what was counted since the last call into r, so that the sum of all
-// results is what went over the wire.
+// drain moves the counts since the last call into r, so that the sum of all results is the
+// bytes on the wire.
 func (w *wire) drain(r *takt.Result) {
 	r.BytesSent, r.BytesReceived = w.sent.Swap(0), w.received.Swap(0)
 }
 
-// counted is a connection that is counted.
+// counted is a connection with counters.
 type counted struct {
 	net.Conn
 	wire *wire
-	over atomic.Bool // closed, by either side
+	over atomic.Bool // closed by either side
 }
 
 func (c *counted) Read(b []byte) (int, error) {
@@ -51,25 +51,25 @@ func (c *counted) Write(b []byte) (int, error) {
 // NetConn is the connection below, for sock.Arrived.
 func (c *counted) NetConn() net.Conn { return c.Conn }
 
-// Close closes the connection, which is then not one that a broker closed.
+// Close closes the connection, which then does not count as closed by a broker.
 func (c *counted) Close() error {
 	c.over.Store(true)
 	return c.Conn.Close()
 }
 
-// look counts the connection once if err says that the broker closed it.
+// look counts the connection once if err means that the broker closed it.
 func (c *counted) look(err error) {
 	if err != nil && hungUp(err) && c.over.CompareAndSwap(false, true) {
 		c.wire.closed.Add(1)
 	}
 }
 
-// hungUp reports whether the other side ended the connection, which may be a pipe in tests.
+// hungUp reports whether the other side closed the connection, which may be a pipe in tests.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// WriteBuffers writes pieces in one call, if the connection can do that.
+// WriteBuffers writes pieces in one call, if the connection supports it.
 func (c *counted) WriteBuffers(pieces [][]byte) (n int64, err error) {
 	if g, ok := c.Conn.(kwire.Gatherer); ok {
 		n, err = g.WriteBuffers(pieces)

@@ -13,46 +13,45 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// client is a library that sends records. write and commit are called by one goroutine at
-// a time.
+// client sends records. One goroutine at a time calls write and commit.
 type client interface {
-	// write sends the records of b and does not wait for the answers, of which each
-	// goes to b.end.
+	// write sends the records of b without waiting for the answers, each of which goes to
+	// b.end.
 	write(b *batch)
-	// commit commits or aborts the transaction under way and begins the next.
+	// commit commits or aborts the open transaction and begins the next.
 	commit(ctx context.Context, abort bool) error
-	// knows reports whether the client can send to so many partitions; if it cannot yet, it
-	// finds out about them.
+	// knows reports whether the client can send to this number of partitions. If not, it asks
+	// for them.
 	knows(ctx context.Context, partitions int32) bool
-	// forsake fails what is under way: the topic is gone, as err says.
+	// forsake fails records in flight: the topic is gone because of err.
 	forsake(err error)
 	close()
 }
 
-// worker is one set of connections, with its writers: at most so many batches are
-// under way. What falls due meanwhile waits in the queue, and up to a batch of it is
-// written together as soon as a writer is free.
+// worker is one set of connections with its writers, each with at most one batch in flight.
+// Operations due meanwhile wait in the queue. A free writer writes up to a batch of them
+// together.
 type worker struct {
 	*producer
 	client client
-	id     uint64 // from 0
+	id     uint64 // number of the worker, from 0
 
 	mu       sync.Mutex
 	queue    ring[pending]
-	idle     []*batch // of the writers that have nothing under way
-	ripe     int      // so many at the head of the queue have lingered long enough
-	waits    bool     // the timer runs
+	idle     []*batch // batches of idle writers
+	ripe     int      // number of records at the head of the queue that have lingered long enough
+	waits    bool     // the linger timer runs
 	timer    *time.Timer
-	busy     bool          // somebody writes, or commits
-	flushing bool          // nothing lingers any more
-	flushed  bool          // and nothing is left
-	answered []record      // of the transaction under way
-	room     int           // records that it still takes
+	busy     bool          // a goroutine writes or commits
+	flushing bool          // records do not linger any more
+	flushed  bool          // flushing, and no record is left
+	answered []record      // answered records of the open transaction
+	room     int           // number of records for which the transaction has room
 	empty    chan struct{} // closed when flushed
 	closed   bool
-	quiet    chan struct{} // closed when nobody is at work any more
+	quiet    chan struct{} // closed when no goroutine works any more
 
-	turn int32 // partition of the next batch without keys; of whoever writes
+	turn int32 // partition of the next batch without keys; only for the goroutine that writes
 }
 
 func newWorker(p *producer, id int) *worker {
@@ -74,18 +73,17 @@ func newWorker(p *producer, id int) *worker {
 	return w
 }
 
-// inlineRecords is how many are written by the one who finds that they may be: that
-// takes about 10 µs.
+// inlineRecords is the largest batch that the caller writes itself, which takes about 10 µs.
 const inlineRecords = 16
 
-// job is what a worker has to do next: nothing, write a batch, or commit.
+// job is a worker's next work: none, write a batch, or commit.
 type job struct {
 	batch  *batch
 	commit bool
 }
 
-// push queues those of the operations that are this worker's, and writes what may be
-// written now. first is how many all workers had before.
+// push queues this worker's operations of ops, and writes records that are ready. first is
+// the number of operations given to all workers before.
 func (w *worker) push(ops []takt.Op, first uint64) {
 	w.mu.Lock()
 	before, all := w.queue.len(), uint64(len(w.workers))
@@ -107,8 +105,8 @@ func (w *worker) push(ops []takt.Op, first uint64) {
 	w.begin(j)
 }
 
-// begin does j, but in another goroutine if that takes longer: the caller is the
-// engine's pacer, or brings answers, and others wait for both.
+// begin does j, in another goroutine if it takes longer. The caller is the pacer or handles
+// answers, and must not be delayed.
 func (w *worker) begin(j job) {
 	if j.batch != nil && len(j.batch.ops) <= w.inline {
 		j = w.do(j)
@@ -118,7 +116,7 @@ func (w *worker) begin(j job) {
 	}
 }
 
-// ripen lets go what has lingered.
+// ripen releases records that have lingered.
 func (w *worker) ripen() {
 	w.mu.Lock()
 	w.waits = false
@@ -128,14 +126,14 @@ func (w *worker) ripen() {
 	w.work(j)
 }
 
-// work does j and all that is to be done after it.
+// work does j and all work after it.
 func (w *worker) work(j job) {
 	for j != (job{}) {
 		j = w.do(j)
 	}
 }
 
-// do does j and returns what is to be done next.
+// do does j and returns the next job.
 func (w *worker) do(j job) job {
 	switch gone := w.gone.Load(); {
 	case j.commit:
@@ -156,8 +154,8 @@ func (w *worker) do(j job) job {
 	return w.next()
 }
 
-// next chooses what is to be done and makes the caller the one that does it. There is
-// nothing when somebody is at work: that one asks again. The caller holds the lock.
+// next chooses the next job for the caller. It is empty if another goroutine works, which
+// will ask again. The caller holds the lock.
 func (w *worker) next() job {
 	if w.busy || w.closed {
 		return job{}
@@ -171,8 +169,8 @@ func (w *worker) next() job {
 	return j
 }
 
-// take moves what may be written now from the queue into a batch; nil: nothing. The
-// caller holds the lock.
+// take moves records that are ready from the queue into a batch; nil: no records. The caller
+// holds the lock.
 func (w *worker) take() *batch {
 	most := w.batchSize
 	if w.transaction > 0 {
@@ -200,7 +198,7 @@ func (w *worker) take() *batch {
 	return b
 }
 
-// ended takes the writer of b back, whose records all have their answer.
+// ended frees the writer of b, all of whose records have their answer.
 func (w *worker) ended(b *batch) {
 	took := time.Since(b.began)
 	w.meter.batch(took)
@@ -215,7 +213,7 @@ func (w *worker) ended(b *batch) {
 		w.finishAll(b.records, b.lastArrival())
 	}
 	w.mu.Lock()
-	if w.transaction > 0 { // no consumer that reads committed records sees them yet
+	if w.transaction > 0 { // a consumer of committed records cannot see these yet
 		w.answered = append(w.answered, b.records...)
 	}
 	w.idle = append(w.idle, b)
@@ -224,14 +222,14 @@ func (w *worker) ended(b *batch) {
 	w.begin(j)
 }
 
-// mayCommit reports whether the transaction is full, or has to end, and nothing of it
-// is under way; the caller holds the lock.
+// mayCommit reports whether the transaction is full or must end, and none of its records is
+// in flight. The caller holds the lock.
 func (w *worker) mayCommit() bool {
 	quiet := len(w.answered) > 0 && len(w.idle) == w.writers
 	return quiet && (w.room == 0 || w.flushing && w.queue.len() == 0)
 }
 
-// commit ends the transaction, whose records share its fate.
+// commit ends the transaction, whose records share its result.
 func (w *worker) commit() {
 	began := time.Now()
 	bad := slices.IndexFunc(w.answered, func(r record) bool { return r.err != nil })
@@ -249,13 +247,13 @@ func (w *worker) commit() {
 	w.answered, w.room = w.answered[:0], w.transaction
 }
 
-// transactionError is why a record failed that was acknowledged all the same.
+// transactionError is the error of acknowledged records of a failed transaction.
 type transactionError struct{ cause error }
 
 func (e *transactionError) Error() string { return "the transaction failed: " + e.cause.Error() }
 func (e *transactionError) Unwrap() error { return e.cause }
 
-// flush lets go everything: nothing lingers any more, and what is open is committed.
+// flush ends lingering and commits the open transaction.
 func (w *worker) flush() {
 	w.mu.Lock()
 	w.flushing = true
@@ -265,7 +263,7 @@ func (w *worker) flush() {
 	w.work(j)
 }
 
-// close lets whoever is at work end, and the client fail what is open.
+// close lets a working goroutine finish, and the client fail open records.
 func (w *worker) close() {
 	w.mu.Lock()
 	w.timer.Stop()
@@ -278,7 +276,7 @@ func (w *worker) close() {
 	w.client.close()
 }
 
-// route is the partition of a key among so many, as Kafka's own producers choose it: murmur2.
+// route is the partition of a key, chosen with murmur2 as in Kafka's own producers.
 func (w *worker) route(key []byte, partitions int32) int32 {
 	return int32(w.byKey.Partition(&kgo.Record{Key: key}, int(partitions)))
 }
