@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// answer is what a server says in its body, as far as one can be read: apm-server
-// answers with JSON of several forms, under any content type, or in plain words.
+// answer is the readable part of a server's body. apm-server answers with JSON of several
+// forms, under any content type, or in plain words.
 type answer struct {
-	accepted int    // events; -1: it does not say
-	refused  int    // errors that are listed, at most 5 of them
-	message  string // the first of them; "": none
+	accepted int    // number of accepted events; -1: unknown
+	refused  int    // number of listed errors, at most 5
+	message  string // first error; "": none
 }
 
-// maxMessage bounds a message, in bytes: one holds the whole event.
+// maxMessage is the largest length of a message in bytes: a message may contain the whole
+// event.
 const maxMessage = 200
 
-// acceptedIn is the number of events that an answer says were accepted, -1 if it does
-// not say. It allocates nothing: every good answer is read.
+// acceptedIn is the number of accepted events according to an answer; -1: unknown. It does
+// not allocate, because it reads every good answer.
 func acceptedIn(body []byte) int {
 	_, rest, found := bytes.Cut(body, []byte(`"accepted"`))
 	if !found {
@@ -37,8 +38,8 @@ func acceptedIn(body []byte) int {
 	return n
 }
 
-// readAnswer reads the beginning of a body that an operation failed with. It need not
-// be whole: a refused event of 300 KB is echoed in it.
+// readAnswer reads the beginning of a failed operation's body. The body may be cut: it may
+// repeat a refused event of 300 KB.
 func readAnswer(body []byte) answer {
 	a := answer{accepted: acceptedIn(body)}
 	// A quote within a string has a backslash before it, so these are keys.
@@ -55,7 +56,7 @@ func readAnswer(body []byte) answer {
 	return a
 }
 
-// firstString is the JSON string that b begins with, or as much as there is of it.
+// firstString is the JSON string at the start of b, possibly cut.
 func firstString(b []byte) string {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	if len(b) == 0 || b[0] != '"' {
@@ -75,17 +76,17 @@ func firstString(b []byte) string {
 	return shorten(string(b[1:]))
 }
 
-// shorten leaves the first line, or the beginning of it.
+// shorten returns the first line, cut to maxMessage.
 func shorten(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
-	s = strings.ToValidUTF8(s, "·") // which may be longer
+	s = strings.ToValidUTF8(s, "·") // this may lengthen s
 	if len(s) > maxMessage {
 		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
 	}
 	return s
 }
 
-// hint is what to do about a status, "" if nothing is known.
+// hint is the remedy for a status, or "".
 func hint(status int, v1 bool) string {
 	switch {
 	case status == 401:
@@ -102,7 +103,7 @@ func hint(status int, v1 bool) string {
 	return ""
 }
 
-// sentence is the error of an operation with that answer.
+// sentence is the error text of an operation with that answer.
 func (a answer) sentence(status int, v1 bool) string {
 	s := "answered " + strconv.Itoa(status)
 	if a.accepted > 0 {

@@ -9,15 +9,15 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// auth is how a server knows the sender. At most one of the four is given.
+// auth is the sender's credentials. At most one of the four is set.
 type auth struct {
 	Secret, Key         takt.Secret // the server's secret token, and an API key
-	SecretFile, KeyFile string      // files that hold them
+	SecretFile, KeyFile string      // files with the token or key
 
-	token, key string // what was found
+	token, key string // values that were read
 }
 
-// read finds them.
+// read reads the token or key.
 func (a *auth) read() error {
 	var err error
 	if a.Secret != "" && a.SecretFile != "" || a.Key != "" && a.KeyFile != "" ||
@@ -28,13 +28,13 @@ func (a *auth) read() error {
 		return err
 	}
 	a.key, err = http.SecretFrom(string(a.Key), a.KeyFile, "--api-key-file")
-	if strings.Contains(a.key, ":") { // as Elasticsearch gives it: ID:KEY
+	if strings.Contains(a.key, ":") { // Elasticsearch's form: ID:KEY
 		a.key = base64.StdEncoding.EncodeToString([]byte(a.key))
 	}
 	return err
 }
 
-// header is the Authorization header, "" without one.
+// header is the Authorization header, or "".
 func (a *auth) header() string {
 	switch {
 	case a.token != "":
@@ -45,9 +45,9 @@ func (a *auth) header() string {
 	return ""
 }
 
-// secrets are what a server may echo.
+// secrets are the values that a server may echo.
 func (a *auth) secrets() (list []string) {
-	plain, _ := base64.StdEncoding.DecodeString(a.key) // one that is no base64 has no parts
+	plain, _ := base64.StdEncoding.DecodeString(a.key) // a key that is not base64 has no parts
 	_, key, _ := strings.Cut(string(plain), ":")
 	for _, s := range []string{a.token, a.key, key} {
 		if s != "" {

@@ -5,17 +5,17 @@ import (
 	"compress/gzip"
 )
 
-// shape is how many events of which size a body has.
+// shape is the number and size of a body's events.
 type shape struct {
 	transactions int
-	spans        []int // of the transactions in turn; nil: none
-	frames       int   // of a span
+	spans        []int // numbers of spans, for transactions in turn; nil: no spans
+	frames       int   // frames of a span
 	errors       int
 	errorFrames  int
 	metrics      int
 }
 
-// spansOf is how many spans transaction i has.
+// spansOf is the number of spans of transaction i.
 func (s shape) spansOf(i int) int {
 	if len(s.spans) == 0 {
 		return 0
@@ -23,15 +23,15 @@ func (s shape) spansOf(i int) int {
 	return s.spans[i%len(s.spans)]
 }
 
-// body is what one request sends.
+// body is the content of one request.
 type body struct {
 	text    []byte
-	head    int // bytes of the metadata line of v2, with its line break
+	head    int // size of v2's metadata line, with its line break
 	events  int
-	largest int // bytes of the largest event
+	largest int // size in bytes of the largest event
 }
 
-// body writes one.
+// body makes a body of shape s.
 func (m *maker) body(s shape) body {
 	m.b = nil
 	m.trace, m.transaction = "", ""
@@ -55,7 +55,7 @@ func (m *maker) body(s shape) body {
 	return b
 }
 
-// events gives each event of s to add. Errors belong to the transaction before them.
+// events calls add for each event of s. Errors belong to the transaction before them.
 func (m *maker) events(s shape, add func(kind string, write func())) {
 	failed := 0
 	for i := range s.transactions {
@@ -78,8 +78,7 @@ func (m *maker) events(s shape, add func(kind string, write func())) {
 	}
 }
 
-// document is a body of v1, which has one kind of events; spans stand in their
-// transactions.
+// document is a v1 body, which has one kind of event. Spans are within their transactions.
 func (m *maker) document(s shape) body {
 	var b body
 	m.raw("{")
@@ -129,7 +128,7 @@ func (p *packer) pack(text []byte) []byte {
 	} else {
 		p.w.Reset(&b)
 	}
-	_, _ = p.w.Write(text) // a buffer takes all
+	_, _ = p.w.Write(text) // cannot fail: writes to memory
 	_ = p.w.Close()
 	return b.Bytes()
 }

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// codeSize is how many frames an application has. With 560 bytes each they are more
-// than three times the 32 KiB in which gzip looks for repetition, so a long body
-// compresses as the traces of a real application do: frames come again, but not always
-// nearby.
+// codeSize is the number of frames of an application. At 560 bytes each they are more than
+// three times gzip's window of 32 KiB. So a long body compresses like traces of a real
+// application: frames repeat, but not always within the window.
 const codeSize = 200
 
-// contextLines is how many lines of source stand before and behind that of a frame, as
-// the agents send them.
+// contextLines is the number of source lines before and after that of a frame, as the agents
+// send them.
 const contextLines = 5
 
-// application is the code that stack traces come from: its frames as JSON.
+// application is the code for stack traces: its frames as JSON.
 type application struct{ frames [][]byte }
 
-// newApplication makes one; in a browser frames have columns and no source.
+// newApplication makes an application. A browser's frames have columns and no source.
 func newApplication(rnd *rand.Rand, browser bool) *application {
 	a := &application{}
 	for range codeSize {
@@ -52,7 +51,7 @@ func lines(rnd *rand.Rand) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// line is one of source.
+// line is a line of source.
 func line(rnd *rand.Rand) string {
 	indent := strings.Repeat(" ", 4*rnd.IntN(4))
 	a, b, c := word(rnd), word(rnd), word(rnd)
@@ -71,7 +70,7 @@ func line(rnd *rand.Rand) string {
 	return indent + a + "." + b + " = append(" + a + "." + b + ", " + c + ")"
 }
 
-// words are what the names of an application are made of.
+// words are the parts of an application's names.
 const words = "account address agent amount basket batch billing branch bucket buffer cache cart catalog channel checkout client " +
 	"cluster command config connection context cookie coupon currency customer database delivery discount document driver " +
 	"element endpoint event export factory field filter folder gateway group handler header history image import index " +
@@ -82,7 +81,7 @@ const words = "account address agent amount basket batch billing branch bucket b
 	"supplier tariff tax template tenant ticket token topic tracker transfer update user value vendor version voucher warehouse"
 
 func word(rnd *rand.Rand) string {
-	at := rnd.IntN(len(words) - 12) // the longest has 10 letters
+	at := rnd.IntN(len(words) - 12) // the longest word has 10 letters
 	at += strings.IndexByte(words[at:], ' ') + 1
 	w, _, _ := strings.Cut(words[at:], " ")
 	return w

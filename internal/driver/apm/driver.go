@@ -12,7 +12,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// driver is a loop for one server, and workers for several or for streams.
+// driver is a Loop for one server, and Workers for several servers or for streams.
 func (o *Options) driver(p *plan) *takt.Driver {
 	if len(p.servers) == 1 && !o.Stream {
 		return &takt.Driver{Loop: o.loopTo(p, 0)}
@@ -35,7 +35,7 @@ func (o *Options) loopTo(p *plan, server int) *takt.Loop {
 	return o.conn.LoopTo(p.servers[server].url, func(int) takt.Codec { return newCodec(p, server) })
 }
 
-// fleet loads servers in turn. Each worker has a connection to each.
+// fleet loads servers in turn. Each worker has one connection to each server.
 type fleet struct {
 	plan   *plan
 	probes []func(context.Context) error
@@ -57,7 +57,7 @@ func (f *fleet) worker(i int) (takt.Worker, error) {
 	for _, newWorker := range f.makers {
 		one, err := newWorker(i)
 		if err != nil {
-			_ = w.Close() // the worker is not made, which is told
+			_ = w.Close() // the error is returned
 			return nil, err
 		}
 		w.all = append(w.all, one)
@@ -70,8 +70,8 @@ type fleetWorker struct {
 	all  []takt.Worker
 }
 
-// Do implements takt.Worker: by the operation's number, so that it does not depend on
-// who performs it.
+// Do implements takt.Worker. The operation's number selects the server, whichever worker
+// performs the operation.
 func (w *fleetWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	i := int(op.Seq % uint64(len(w.all)))
 	begun := time.Now()
@@ -90,10 +90,10 @@ func (w *fleetWorker) Close() error {
 	return errors.Join(faults...)
 }
 
-// serviceTime is that of one server of several.
+// serviceTime is the service time of one of several servers.
 type serviceTime struct {
 	mu     sync.Mutex
-	h      *hist.Histogram // nil: nothing was measured
+	h      *hist.Histogram // nil: no measurement
 	failed uint64
 }
 

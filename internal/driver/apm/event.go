@@ -2,8 +2,7 @@ package apm
 
 import "time"
 
-// metadata describes the process that the events are of, as an agent says it once a
-// body.
+// metadata describes the process of the events, as an agent does once per body.
 func (m *maker) metadata() {
 	const service = `"service":{"name":"takt-shop","version":"1.4.2","environment":"load-test","language":{"name":"go","version":"1.26"},"runtime":{"name":"gc","version":"1.26"},"framework":{"name":"gin","version":"1.10.0"},"agent":{"name":"go","version":"2.6.0"}}`
 	if m.form.rum {
@@ -15,8 +14,8 @@ func (m *maker) metadata() {
 	m.number(`,"system":{"hostname":"shop-`, 10+m.rnd.IntN(90), `","architecture":"amd64","platform":"linux"}`)
 }
 
-// transactionHead begins a transaction: its spans and errors are related to it. It ends
-// before the closing brace.
+// transactionHead begins a transaction, to which its spans and errors refer. It ends before
+// the closing brace.
 func (m *maker) transactionHead(spans int) {
 	m.trace, m.transaction = m.id(16), m.id(8)
 	m.took = m.between(5, 900)
@@ -49,7 +48,7 @@ func (m *maker) transactionHead(spans int) {
 	}
 }
 
-// context is that of a request to the application.
+// context is the context of a request to the application.
 func (m *maker) context() {
 	if m.form.rum {
 		m.text(`"context":{"page":{"referer":"https://shop.example.com/`, m.of("cart", "catalog", "search"), `","url":"https://shop.example.com/checkout"},`)
@@ -75,7 +74,7 @@ func (m *maker) context() {
 	m.text("", m.id(4), `"}}`)
 }
 
-// span is part i of the transaction at hand.
+// span is part i of the current transaction.
 func (m *maker) span(i, frames int) {
 	start := m.between(0, m.took*0.9)
 	if m.form.v1 {
@@ -96,7 +95,7 @@ func (m *maker) span(i, frames int) {
 	m.raw("}")
 }
 
-// work is what a span did.
+// work is the work of a span.
 func (m *maker) work() {
 	table := word(m.rnd)
 	switch {
@@ -114,7 +113,7 @@ func (m *maker) work() {
 	}
 }
 
-// failure is an error, of the transaction at hand if there is one.
+// failure is an error, of the current transaction if there is one.
 func (m *maker) failure(frames int) {
 	id, parent := m.id(16), `"trace_id":"`+m.trace+`","transaction_id":"`+m.transaction+`","parent_id":"`+m.transaction+`",`
 	if m.form.v1 {
@@ -141,7 +140,7 @@ func (m *maker) failure(frames int) {
 	m.raw("}")
 }
 
-// metrics are what an agent says of its process every 30 s.
+// metrics are an agent's figures of its process, every 30 s.
 func (m *maker) metrics() {
 	m.raw("{")
 	m.timestamp(m.now.Add(-time.Duration(m.rnd.IntN(10_000_000)) * time.Microsecond))

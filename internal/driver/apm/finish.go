@@ -9,7 +9,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// eventLimit is the largest event that apm-server takes by default, in bytes.
+// eventLimit is the largest event that apm-server accepts by default, in bytes.
 const eventLimit = 307_200
 
 // finish adds the driver's part of the report. The figures are hey-apm's, by its
@@ -49,7 +49,7 @@ func (p *plan) finish(_ context.Context, r *takt.Report) error {
 	return nil
 }
 
-// sum is that of all targets. Healthchecks have no events and no 202.
+// sum is the sum over all targets. Healthchecks have no events and no 202.
 func (p *plan) sum() *tally {
 	s := &tally{}
 	for _, server := range p.servers {
@@ -75,7 +75,7 @@ func (s *tally) add(t *tally) {
 	s.flushes.Add(t.flushes.Load())
 }
 
-// responses are all answers.
+// responses is the number of answers.
 func (s *tally) responses() (n uint64) {
 	for status := range s.status {
 		n += s.status[status].Load()
@@ -83,8 +83,7 @@ func (s *tally) responses() (n uint64) {
 	return n
 }
 
-// describe is what became of the requests to one target: plain values, as a stored
-// report has them.
+// describe is the results of one target, in plain values, as in a stored report.
 func (t *target) describe(index int, durationS float64) map[string]any {
 	status := map[string]any{}
 	for code := range t.tally.status {
@@ -144,7 +143,7 @@ func (p *plan) warn(r *takt.Report, s *tally) {
 	}
 }
 
-// over is a ÷ b, rounded, and 0 without a duration.
+// over is a ÷ b, rounded; 0 without a duration.
 func over(a, b float64) float64 {
 	if b <= 0 {
 		return 0
@@ -152,5 +151,5 @@ func over(a, b float64) float64 {
 	return rounded(a / b)
 }
 
-// rounded is to thousandths: no figure here is truer.
+// rounded rounds to thousandths: no figure here is more exact.
 func rounded(f float64) float64 { return math.Round(f*1000) / 1000 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maker writes the events of bodies. What it writes follows from its seed, but for
-// the timestamps, which count from now and have the same length at any time.
+// maker writes the events of bodies. Its seed determines everything except the timestamps,
+// which count from now and have the same length at any time.
 type maker struct {
 	rnd  *rand.Rand
 	app  *application
@@ -16,15 +16,15 @@ type maker struct {
 	now  time.Time
 	b    []byte
 
-	// of the transaction at hand
+	// fields of the current transaction
 	trace, transaction string
 	took               float64 // ms
 	at                 time.Time
 }
 
-// form is how a body is written.
+// form is the format of a body.
 type form struct {
-	v1  bool // one JSON object, apm-server 6; else a line for each event
+	v1  bool // one JSON object, for apm-server 6; otherwise a line per event
 	rum bool // from a browser
 }
 
@@ -33,11 +33,11 @@ func newMaker(seed uint64, f form, now time.Time) *maker {
 	return &maker{rnd: rnd, app: newApplication(rnd, f.rum), form: f, now: now}
 }
 
-// The JSON of a maker: parts in turn, with what varies between them.
+// The methods below append parts of the JSON.
 
 func (m *maker) raw(s string) { m.b = append(m.b, s...) }
 
-// text writes a key and a string that needs no escapes, and what follows.
+// text writes a string that needs no escapes, between before and after.
 func (m *maker) text(before, value, after string) {
 	m.raw(before)
 	m.raw(value)
@@ -82,16 +82,16 @@ func (m *maker) uuid() string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// of picks one.
+// of picks a random element.
 func (m *maker) of(list ...string) string { return list[m.rnd.IntN(len(list))] }
 
-// between is a random number of milliseconds, the short ones more often.
+// between is a random number of milliseconds; short ones are more frequent.
 func (m *maker) between(low, high float64) float64 {
 	f := m.rnd.Float64()
 	return low + (high-low)*f*f
 }
 
-// stack writes n frames: mostly each below the one that calls it in the code.
+// stack writes n frames; most are just below their caller in the code.
 func (m *maker) stack(before string, n int, after string) {
 	m.raw(before)
 	at := m.rnd.IntN(codeSize)

@@ -13,50 +13,50 @@ import (
 )
 
 const (
-	// mostBodies and bodiesBytes bound the bodies that are made of one shape. Servers
-	// see that many different ones before they come again.
+	// mostBodies and bodiesBytes limit the bodies made for one shape. Servers see this many
+	// different bodies before they repeat.
 	mostBodies  = 16
 	bodiesBytes = 64 << 20
-	// leastBodies are made of the largest shapes too.
+	// leastBodies is the smallest number of bodies, even for the largest shapes.
 	leastBodies = 2
 )
 
-// plan is everything that a run sends, made before it.
+// plan is everything that a run sends, made before the run.
 type plan struct {
 	v1      bool
 	warmup  time.Duration
 	servers []*server
-	order   []int // of targets, by their index
+	order   []int // order of targets, by index
 	classes [600]string
-	largest int // bytes of the largest event
-	bodies  int // of all shapes
+	largest int // size in bytes of the largest event
+	bodies  int // number of bodies of all shapes
 }
 
-// server is one of those that are loaded in turn.
+// server is one of the servers that are loaded in turn.
 type server struct {
 	url     *url.URL
 	targets []*target
 	service serviceTime
 }
 
-// target is where one kind of requests goes.
+// target is the destination of one kind of request.
 type target struct {
 	method, path string
 	url          *url.URL
 	part         part
-	refuses      bool // it should answer with 4xx
+	refuses      bool // the expected answer is 4xx
 	requests     []request
 	tally        tally
 }
 
-// request is one as it goes over the wire.
+// request is one request with its bytes.
 type request struct {
-	bytes   *http1.Rendered // nil: it is streamed
+	bytes   *http1.Rendered // nil: the request is streamed
 	stream  stream
 	content content
 }
 
-// wants reports whether the target should answer with that status.
+// wants reports whether status is the expected answer.
 func (t *target) wants(status int) bool {
 	switch {
 	case t.refuses:
@@ -67,13 +67,14 @@ func (t *target) wants(status int) bool {
 	return status == 202
 }
 
-// choose is the request of op to a server: by its number, so that it does not depend on
-// who sends it.
+// choose is the request of op to a server. It depends only on the operation's number, not on
+// the sender.
 func (p *plan) choose(at int, op *takt.Op) (*target, *request) {
 	targets := p.servers[at].targets
 	n := op.Seq / uint64(len(p.servers))
 	t := targets[p.order[n%uint64(len(p.order))]]
-	// Spread by a multiplication: n itself would give some parts the same bodies always.
+	// Multiplication spreads the numbers: with n itself some parts would always get the same
+	// bodies.
 	return t, &t.requests[(n*0x9e3779b97f4a7c15>>32)%uint64(len(t.requests))]
 }
 
@@ -114,13 +115,13 @@ func (o *Options) makeAll(p *plan) (all [][]packed) {
 	return all
 }
 
-// packed is a body and what is sent of it.
+// packed is a body and its compressed form.
 type packed struct {
 	body
 	wire []byte
 }
 
-// makeBodies makes those of one part.
+// makeBodies makes the bodies of one part.
 func (o *Options) makeBodies(part part, stream uint64, now time.Time) (all []packed) {
 	if part.kind == kindHealth || part.kind == kindWrongMethod {
 		return []packed{{}}
@@ -146,7 +147,7 @@ func (o *Options) formOf(k kind) form {
 	return form{v1: o.v1(), rum: k == kindRUMErrors || k == kindRUMTransactions}
 }
 
-// newTarget makes the requests of one part to the server at base.
+// newTarget makes the requests of one part for the server at base.
 func (o *Options) newTarget(base *url.URL, part part, bodies []packed) (*target, error) {
 	t := &target{method: cmp.Or(o.method, "POST"), path: o.pathOf(part.kind), part: part, refuses: part.raw != "" || part.kind == kindWrongMethod}
 	if part.kind == kindHealth || part.kind == kindWrongMethod {
@@ -180,13 +181,13 @@ func (o *Options) newRequest(t *target, b packed) (r request, err error) {
 	return r, err
 }
 
-// header is what a request brings itself.
+// header is the headers of a request.
 func (o *Options) header(k kind, hasBody bool) (list []http1.Field) {
 	if auth := o.auth.header(); auth != "" {
 		list = append(list, http1.Field{Name: "Authorization", Value: auth})
 	}
 	if f := o.formOf(k); f.rum {
-		list = append(list, http1.Field{Name: "Origin", Value: "http://localhost"}) // else RUM endpoints answer 403
+		list = append(list, http1.Field{Name: "Origin", Value: "http://localhost"}) // without it RUM endpoints answer 403
 	}
 	if !hasBody {
 		return list
@@ -204,7 +205,7 @@ func (o *Options) header(k kind, hasBody bool) (list []http1.Field) {
 	return list
 }
 
-// pathOf is where the requests of a kind go.
+// pathOf is the path for requests of a kind.
 func (o *Options) pathOf(k kind) string {
 	rum := k == kindRUMErrors || k == kindRUMTransactions
 	switch {

@@ -40,7 +40,7 @@ func (p *plan) targets() (all []*target) {
 	return all
 }
 
-// preview says what is sent to a target: of its first body, the others are alike.
+// preview describes the requests to a target by its first body; the others are similar.
 func (t *target) preview(w io.Writer) {
 	c, s := t.requests[0].content, t.part.shape
 	fmt.Fprintf(w, "%s %s\n", t.method, t.url.Redacted())
@@ -59,7 +59,7 @@ func (t *target) preview(w io.Writer) {
 	}
 }
 
-// spansText is the number of spans, or the least and the most.
+// spansText is the number of spans, or its range.
 func (s shape) spansText() string {
 	low, high := s.spansOf(0), s.spansOf(0)
 	for i := range s.transactions {
@@ -92,7 +92,7 @@ func (o *Options) dump(w io.Writer, p *plan) error {
 	return err
 }
 
-// dumpTarget writes one; a JSON string is one of YAML, too. Credentials are left out.
+// dumpTarget writes one target without credentials. A JSON string is also valid YAML.
 func (o *Options) dumpTarget(b *strings.Builder, t *target) {
 	workers := t.part.workers
 	if o.Profile == "" {
@@ -106,7 +106,7 @@ func (o *Options) dumpTarget(b *strings.Builder, t *target) {
 }
 
 func quoted(s string) string {
-	b, _ := json.Marshal(s) // of a string: cannot fail
+	b, _ := json.Marshal(s) // cannot fail for a string
 	return string(b)
 }
 
@@ -119,5 +119,5 @@ func (o *Options) firstBody(p part) string {
 	return string(newMaker(o.seed, o.formOf(p.kind), time.Now()).body(p.shape).text)
 }
 
-// Body is one body as it is sent, uncompressed, after Validate.
+// Body is one uncompressed body, after Validate.
 func (o *Options) Body() []byte { return []byte(o.firstBody(o.mix.parts[0])) }

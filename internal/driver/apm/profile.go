@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// part is one kind of request of a profile, as hey-apm had it: that many workers, each
-// at most at that rate.
+// part is one kind of request of a profile, as in hey-apm: a number of workers, each with a
+// limited rate.
 type part struct {
 	name    string
 	kind    kind
 	shape   shape
-	raw     string // the body as it is; "": of the shape
+	raw     string // literal body; "": made from shape
 	workers int
-	rate    float64 // of a worker, per second; 0: as fast as it can
+	rate    float64 // rate of a worker, per second; 0: unlimited
 }
 
-// profile is a mix of requests under a name.
+// profile is a named mix of requests.
 type profile struct {
 	name  string
 	parts []part
 }
 
-// kind is where a request goes.
+// kind is a kind of request.
 type kind int
 
 const (
@@ -33,16 +33,16 @@ const (
 	kindMetrics
 	kindRUMTransactions
 	kindRUMErrors
-	kindHealth      // is the server alive
+	kindHealth      // healthcheck
 	kindWrongMethod // a request that must be refused
 )
 
-// fullStack is how many frames the largest span of hey-apm's bodies had, by its size:
-// 500 of them made 8.7 MB.
+// fullStack is the number of frames of the largest span in hey-apm's bodies, derived from its
+// size: 500 spans made 8.7 MB.
 const fullStack = 23
 
-// profiles are hey-apm's. Only the one that is asked for is made into bodies: hey-apm
-// made all of them at every start, which took 5 s and 450 MB.
+// profiles are hey-apm's profiles. takt makes bodies only for the requested one: hey-apm made
+// all of them at every start, which took 5 s and 450 MB.
 func profiles() []profile {
 	mixed := shape{transactions: 12, spans: []int{0, 1, 2}, frames: 18}
 	alone := shape{transactions: 1}
@@ -84,7 +84,8 @@ func profiles() []profile {
 	), others()...)
 }
 
-// others came after hey-apm's 24. Those of monitoring send what must be refused.
+// others are newer than hey-apm's 24 profiles. The monitoring profiles send requests that
+// must be refused.
 func others() []profile {
 	return []profile{
 		{"metricsonly", []part{{"metrics", kindMetrics, shape{metrics: 1}, "", 5, 0}}},
@@ -98,7 +99,7 @@ func spansEach(transactions, spans int) shape {
 	return shape{transactions: transactions, spans: []int{spans}, frames: fullStack}
 }
 
-// profileNames are all names, for people.
+// profileNames lists all names, for messages.
 func profileNames() string {
 	var names []string
 	for _, p := range profiles() {
@@ -116,7 +117,7 @@ func profileOf(name string) (profile, error) {
 	return all[i], nil
 }
 
-// ratePerS is the rate of all workers together, 0 if there are some without a bound.
+// ratePerS is the total rate of all workers; 0 if a worker has no limit.
 func (p profile) ratePerS() (sum float64) {
 	for _, part := range p.parts {
 		if part.rate == 0 {
@@ -127,7 +128,7 @@ func (p profile) ratePerS() (sum float64) {
 	return sum
 }
 
-// workers are all of them, but for that of the healthcheck.
+// workers is the number of workers without the healthcheck's.
 func (p profile) workers() (sum int) {
 	for _, part := range p.parts {
 		if part.kind != kindHealth {
@@ -137,12 +138,12 @@ func (p profile) workers() (sum int) {
 	return sum
 }
 
-// unboundRate is what a worker without a bound counts as in the order: beside it the
-// healthcheck, one a second, is rare as it was.
+// unboundRate is the weight of a worker without a limit in the order: the healthcheck, one a
+// second, is then rare, as in hey-apm.
 const unboundRate = 10
 
-// order is in which order requests go to the parts, by their index: each as often as
-// its workers and their rate say, as evenly as it can be.
+// order is the order of requests, as indexes of parts. Each part occurs in proportion to its
+// workers and rate, as evenly as possible.
 func (p profile) order() (order []int) {
 	weights, common, length := make([]int, len(p.parts)), 0, 0
 	for i, part := range p.parts {

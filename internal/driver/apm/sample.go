@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Sample is the first body of a load with so many events, of so many spans with so many
-// frames each; without spans the events are errors.
+// Sample is the first body of a load with this number of events, spans per event and frames
+// per span. Without spans the events are errors.
 func Sample(events, spans, frames int) ([]byte, error) {
 	o := New()
 	o.Events, o.Spans, o.Frames = Number(events), Number(spans), Number(frames)

@@ -13,8 +13,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// streamPhases are those of a streamed request: the time to connect, and that from the
-// end of the body to the answer.
+// streamPhases are the phases of a streamed request: connecting, and from the end of the body
+// to the answer.
 func streamPhases() []string { return []string{"connect", "answer"} }
 
 // streams makes workers that stream to one server.
@@ -22,9 +22,9 @@ type streams struct {
 	loop   *takt.Loop
 	plan   *plan
 	server int
-	length time.Duration // of a request
-	pause  time.Duration // between its bodies
-	until  time.Duration // the end of the schedule, at which requests end too; 0: not known
+	length time.Duration // length of a request
+	pause  time.Duration // pause between bodies
+	until  time.Duration // end of the schedule and of all requests; 0: unknown
 }
 
 func (s *streams) worker(int) (takt.Worker, error) {
@@ -48,14 +48,14 @@ func (s *streams) dial(ctx context.Context) (net.Conn, error) {
 	}
 	secure := tls.Client(c, s.loop.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = c.Close() // the handshake's error says it all
+		_ = c.Close() // the handshake's error is the cause
 		return nil, err
 	}
 	return secure, nil
 }
 
-// streamWorker streams one request at a time, each over a connection of its own: it
-// lasts for seconds, so that costs nothing.
+// streamWorker streams one request at a time, each over its own connection. A request lasts
+// for seconds, so connecting costs little.
 type streamWorker struct {
 	*streams
 	codec *codec
@@ -71,7 +71,7 @@ func (w *streamWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 		return
 	}
 	defer c.Close()
-	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // wakes what reads and writes
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })() // wakes reads and writes
 	r.Phases[0] = time.Since(begun)
 	_ = c.SetDeadline(begun.Add(w.length + w.loop.Timeout)) // fails on a closed connection only
 	t, _ := w.plan.choose(w.server, op)
@@ -95,7 +95,7 @@ func (w *streamWorker) Do(ctx context.Context, op *takt.Op, r *takt.Result) {
 	w.codec.s.ended(r)
 }
 
-// lasts is how long the request that is due then goes on.
+// lasts is the length of the request with this due instant.
 func (w *streamWorker) lasts(due time.Duration) time.Duration {
 	if w.until == 0 {
 		return w.length
@@ -103,8 +103,8 @@ func (w *streamWorker) lasts(due time.Duration) time.Duration {
 	return max(0, min(w.length, w.until-due))
 }
 
-// read takes the answer in, which may come before the request is over: it is counted
-// after that.
+// read reads the answer, which may come before the end of the request. The answer is counted
+// after the request.
 func (w *streamWorker) read(c net.Conn, r *takt.Result) error {
 	held := 0
 	for {
@@ -125,9 +125,8 @@ func (w *streamWorker) read(c net.Conn, r *takt.Result) error {
 	}
 }
 
-// write sends the bodies of t in turn, from the given one on, until the instant end or
-// until the answer is there, and returns how many bytes that took. What goes wrong is
-// seen by who reads.
+// write sends the bodies of t in turn, starting with first, until the instant end or the
+// answer, and returns the bytes sent. The reader notices errors.
 func (w *streamWorker) write(c net.Conn, t *target, first int, end time.Time, answered <-chan struct{}) (sent int64) {
 	put := func(b []byte) bool {
 		n, err := c.Write(b)
@@ -141,7 +140,7 @@ func (w *streamWorker) write(c net.Conn, t *target, first int, end time.Time, an
 	for begun, k := time.Now(), 0; ; k++ {
 		next := begun.Add(time.Duration(k) * w.pause) // computed, not accumulated
 		if k > 0 && (!next.Before(end) || !time.Now().Before(end)) {
-			if !wait(end, answered) { // else a closed loop would fill the last pause with requests of one body
+			if !wait(end, answered) { // otherwise a closed loop would fill the last pause with one-body requests
 				return sent
 			}
 			break
@@ -155,7 +154,7 @@ func (w *streamWorker) write(c net.Conn, t *target, first int, end time.Time, an
 	return sent
 }
 
-// wait waits for an instant and reports whether it came before stop.
+// wait waits until at, and reports false if stop closes first.
 func wait(at time.Time, stop <-chan struct{}) bool {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
@@ -170,16 +169,15 @@ func wait(at time.Time, stop <-chan struct{}) bool {
 // Close implements takt.Worker.
 func (w *streamWorker) Close() error { return nil }
 
-// stream is a request in parts, each as chunks of its body.
+// stream is a request in two parts, both as chunks of its body.
 type stream struct{ head, chunk []byte }
 
 const endOfChunks = "0\r\n\r\n"
 
-// newStream makes the parts of one: the metadata go once, then come the events of the
-// body, again and again. Compressed they are members of gzip, which may follow one
-// another.
+// newStream makes the parts of a stream: the metadata once, then the events of the body again
+// and again. Compressed, the parts are gzip members, which may follow one another.
 func newStream(rendered []byte, b packed, compress bool) stream {
-	// Without a body the request says that its length is 0.
+	// A request without a body has Content-Length: 0.
 	head, _ := bytes.CutSuffix(rendered, []byte("Content-Length: 0\r\n\r\n"))
 	head = append(bytes.Clone(head), "Transfer-Encoding: chunked\r\n\r\n"...)
 	metadata, events := b.text[:b.head], b.text[b.head:]

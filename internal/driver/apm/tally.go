@@ -7,21 +7,20 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// tally counts what became of the requests to one target, without those of the
-// warm-up.
+// tally counts the results of requests to one target, without the warm-up.
 type tally struct {
 	sent   atomic.Uint64
 	status [600]atomic.Uint64
-	pushed volume // of requests that were answered
-	taken  volume // of those, of requests that were answered as they should
+	pushed volume // volume of answered requests
+	taken  volume // volume of requests with the expected answer
 
-	events   atomic.Uint64 // of requests that were answered
-	accepted atomic.Uint64 // by what the answers say
-	refused  atomic.Uint64 // errors that answers listed
-	flushes  atomic.Uint64 // writes of a streamed request
+	events   atomic.Uint64 // events in answered requests
+	accepted atomic.Uint64 // accepted events according to the answers
+	refused  atomic.Uint64 // errors listed in answers
+	flushes  atomic.Uint64 // number of bodies written in streamed requests
 }
 
-// volume is that of bodies, in bytes.
+// volume is the size of bodies in bytes.
 type volume struct{ plain, wire atomic.Uint64 }
 
 func (v *volume) add(c content) {
@@ -29,29 +28,29 @@ func (v *volume) add(c content) {
 	v.wire.Add(uint64(c.wire))
 }
 
-// content is what a body holds.
+// content is the size and number of events of a body.
 type content struct{ plain, wire, events int }
 
-// sampleBytes is how much of a failed answer is read: the count and the first message
-// stand before the first event.
+// sampleBytes is how much of a failed answer is read: the count and the first message come
+// before the first event.
 const sampleBytes = 4 << 10
 
-// sender gives one connection its requests, and counts their answers.
+// sender supplies one connection's requests and counts the answers.
 type sender struct {
 	plan   *plan
 	server int
 
-	// of the request under way
+	// fields of the request in flight
 	target   *target
 	content  content
 	measured bool
-	accepted int // by its answer, -1: it does not say
+	accepted int // accepted events according to the answer; -1: unknown
 
-	said string // the last failure, and its error: a storm of them is made of few
+	said string // text of the last failure, kept with err: many failures have few texts
 	err  error
 }
 
-// codec is that of one connection.
+// codec is the codec of one connection.
 type codec struct {
 	*http1.Codec
 	s *sender
@@ -71,7 +70,7 @@ func (c *codec) Parse(in []byte, eof bool, r *takt.Result) (n int, p takt.Progre
 	return n, p
 }
 
-// begin notes the request that is sent next.
+// begin notes the next request.
 func (s *sender) begin(t *target, c content, measured bool) {
 	s.target, s.content, s.measured, s.accepted = t, c, measured, -1
 	if measured {
@@ -92,7 +91,7 @@ func (s *sender) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
 	return append(dst, request...), head, last
 }
 
-// class is that of a status, "" if it is what the target should answer.
+// class is the failure class of a status, "" if the status is expected.
 func (s *sender) class(status int) string {
 	if s.target.wants(status) {
 		return ""
@@ -108,7 +107,7 @@ func (s *sender) check(body []byte) error {
 
 // ended counts the answer.
 func (s *sender) ended(r *takt.Result) {
-	whole := r.Err == nil // else it broke off, or made no sense
+	whole := r.Err == nil // otherwise the answer was cut or invalid
 	good := whole && r.Class == ""
 	a := answer{accepted: s.accepted}
 	if whole && !good {
@@ -145,7 +144,7 @@ func (s *sender) count(status int, a answer, good bool) {
 	case a.accepted >= 0:
 		t.accepted.Add(uint64(a.accepted))
 	case taken:
-		t.accepted.Add(uint64(s.content.events)) // 202 without a number is for all of them
+		t.accepted.Add(uint64(s.content.events)) // 202 without a number accepts all events
 	}
 }
 
@@ -156,7 +155,7 @@ func (s *sender) failure(text string) error {
 	return s.err
 }
 
-// failure is what a server said against a request.
+// failure is a server's error message.
 type failure string
 
 func (f failure) Error() string { return string(f) }
