@@ -7,27 +7,27 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// account is what became of the events of a trial, since its begin. What the server tells
-// holds the events of everybody who sends to it, and its own.
+// account is the fate of a trial's events since its start. The server's own counters include
+// its own events and those of other clients.
 type account struct {
-	sent     float64 // events of requests that were answered; 0: the load does not say
-	accepted float64 // by what the answers say, or by the server if requests had no answer
-	known    bool    // accepted is known
-	guessed  bool    // not all requests were answered or counted: the server knows better
+	sent     float64 // events of answered requests; 0: the load does not report them
+	accepted float64 // accepted according to the answers, or to the server if requests had no answer
+	known    bool    // accepted is valid
+	guessed  bool    // not all requests were answered or counted: the server's count is better
 
-	told     bool // by the server: acked, dropped, filtered, queued
+	told     bool // the server reports acked, dropped, filtered and queued
 	acked    float64
 	dropped  float64
 	filtered float64
-	queued   float64 // at the end
-	before   float64 // queued at the begin
+	queued   float64 // queued at the end
+	before   float64 // queued at the start
 
 	counted bool
-	indexed float64 // documents
+	indexed float64 // number of documents
 }
 
-// accountOf is what the report of a load says of its events. Those of a warm-up are in no
-// figure of it, so only the server can tell how many were accepted.
+// accountOf is the account in a load's report. The report does not count the warm-up, so only
+// the server knows how many of the warm-up's events were accepted.
 func accountOf(r *takt.Report) (a account) {
 	a.sent, _ = number(r.Extra["events"])
 	a.accepted, a.known = expected(r, acceptedRequests(r))
@@ -40,7 +40,7 @@ func accountOf(r *takt.Report) (a account) {
 	return a
 }
 
-// tell adds what the server's counters say, unless it was started anew meanwhile.
+// tell adds the server's counters, unless the server restarted meanwhile.
 func (a *account) tell(before, after Counters) {
 	b, told := before.flow()
 	f, still := after.flow()
@@ -66,8 +66,8 @@ func (a account) unaccounted() float64 {
 	return max(0, a.accepted+a.before-a.acked-a.dropped-a.filtered-a.queued)
 }
 
-// others are the events that the server has accounted for beyond those of the load: its
-// own, and those of other clients.
+// others is the number of further events that the server counted: its own and those of other
+// clients.
 func (a account) others() float64 {
 	if !a.told || !a.known {
 		return 0
@@ -75,7 +75,7 @@ func (a account) others() float64 {
 	return max(0, a.acked+a.dropped+a.filtered+a.queued-a.before-a.accepted)
 }
 
-// pending are the events that may still arrive.
+// pending is the number of events that may still arrive.
 func (a account) pending() float64 {
 	if a.told {
 		return a.queued + a.unaccounted()
@@ -83,8 +83,8 @@ func (a account) pending() float64 {
 	return a.missing()
 }
 
-// missing are the accepted events that are not documents, although nothing says that
-// they were dropped or wait.
+// missing is the number of accepted events without a document that were not reported as
+// dropped or waiting.
 func (a account) missing() float64 {
 	if !a.counted || !a.known {
 		return 0
@@ -92,10 +92,10 @@ func (a account) missing() float64 {
 	return max(0, a.accepted-a.indexed-a.dropped-a.filtered-a.queued-a.unaccounted())
 }
 
-// complete reports whether each accepted event is a document, as far as anybody tells.
+// complete reports whether each accepted event is a document, as far as is known.
 func (a account) complete() bool { return a.dropped == 0 && a.pending() == 0 && a.missing() == 0 }
 
-// warn says which events were lost, or may be. said is the server's first error.
+// warn warns of lost or possibly lost events. said is the server's first error.
 func (d drained) warn(r *takt.Report, said string) {
 	quoted := ""
 	if said != "" {
@@ -103,7 +103,7 @@ func (d drained) warn(r *takt.Report, said string) {
 	}
 	if d.dropped > 0 {
 		warnOnce(r, WarnDropped, fmt.Sprintf("apm-server dropped %.0f events, of %.0f accepted%s", d.dropped, d.accepted, quoted))
-		quoted = "" // once is enough
+		quoted = "" // quote the error once
 	}
 	if d.gaveUp {
 		warnOnce(r, WarnUndrained, fmt.Sprintf("after %.0f s ", d.took.Seconds())+d.undrained()+quoted)
@@ -116,7 +116,7 @@ func (d drained) warn(r *takt.Report, said string) {
 	}
 }
 
-// undrained says what had not arrived when the wait was given up.
+// undrained says what had not arrived when the wait ended.
 func (d drained) undrained() string {
 	switch {
 	case d.pending() == 0:
@@ -127,7 +127,7 @@ func (d drained) undrained() string {
 	return fmt.Sprintf("%.0f of %.0f accepted events were no documents; apm-server shows no counters, so nobody knows whether it dropped them or still has them", d.pending(), d.accepted)
 }
 
-// extra is the account in a report: plain values, as a stored one has them.
+// extra is the account in a report, in plain values as in a stored report.
 func (a account) extra() map[string]any {
 	x := map[string]any{"accepted": a.accepted}
 	if a.sent > 0 {
@@ -143,7 +143,7 @@ func (a account) extra() map[string]any {
 	return x
 }
 
-// accountLine is the account of a report in a line, "" if it has none.
+// accountLine is the account of a report as a line; "" if there is none.
 func accountLine(x map[string]any) string {
 	a, _ := x[extraAccount].(map[string]any)
 	if a == nil {

@@ -12,12 +12,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// producesMore is the index ratio below which the server is told to be faster than the
-// cluster; hey-apm's.
+// producesMore is hey-apm's index ratio below which the server is faster than the cluster.
 const producesMore = 0.9
 
-// Block writes the report of a trial as hey-apm's test did, with the response times
-// beside its figures. words are those of the test as they were typed.
+// Block writes the report of a trial in hey-apm's form, with response times in addition.
+// words are the words of the test as typed.
 func Block(to io.Writer, r *takt.Report, words []string) error {
 	var b strings.Builder
 	x := r.Extra
@@ -40,15 +39,15 @@ func Block(to io.Writer, r *takt.Report, words []string) error {
 	if v, ok := number(x["efficiency"]); ok {
 		fmt.Fprintf(&b, "%.3f memory efficiency (accepted data volume per minute / memory used)\n", v)
 	}
-	for _, w := range r.Warnings { // the load's too: no other text of it is shown
+	for _, w := range r.Warnings { // includes the load's warnings, which are shown nowhere else
 		fmt.Fprintln(&b, w.Message)
 	}
 	_, err := io.WriteString(to, b.String())
 	return err
 }
 
-// responses are the answers by target and status, then what had no good answer, and the
-// response times.
+// responses writes the answers by target and status, then requests without a good answer, and
+// the response times.
 func responses(b *strings.Builder, r *takt.Report) {
 	for _, t := range targetsOf(r) {
 		fmt.Fprintln(b, t.name)
@@ -67,14 +66,14 @@ func responses(b *strings.Builder, r *takt.Report) {
 	}
 }
 
-// answered is what one target has answered.
+// answered is the answers of one target.
 type answered struct {
 	name      string
 	status    map[string]float64
 	all, perS float64
 }
 
-// targetsOf are those of takt apm's report; one for all where a report has none.
+// targetsOf are the targets in takt apm's report; one for all if there are none.
 func targetsOf(r *takt.Report) (all []answered) {
 	list, _ := r.Extra["targets"].([]any)
 	for _, one := range list {
@@ -104,8 +103,8 @@ func targetsOf(r *takt.Report) (all []answered) {
 	return []answered{t}
 }
 
-// documentLine says what has arrived of what was accepted, what became of the rest, and,
-// below 90 % of a server whose queue had not gone out, why it is less.
+// documentLine says how many of the accepted events arrived and where the rest is. Below 90 %
+// it explains the difference, if the server's queue was not empty.
 func documentLine(b *strings.Builder, r *takt.Report) {
 	x := r.Extra
 	if line := accountLine(x); line != "" {

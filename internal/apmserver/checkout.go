@@ -19,8 +19,8 @@ type Checkout struct {
 	current
 }
 
-// NewCheckout is the clone in that folder. What is run there sees the plain variables of
-// the environment, and those named in also.
+// NewCheckout is the clone in that folder. Its commands see the plain environment variables,
+// and those named in also.
 func NewCheckout(dir string, also ...string) (*Checkout, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -35,8 +35,8 @@ func NewCheckout(dir string, also ...string) (*Checkout, error) {
 // Location implements Server.
 func (c *Checkout) Location() Location { return Location{Kind: KindCheckout, Dir: c.dir} }
 
-// Switch fetches, checks out and makes, as far as s says so. What it does not do has to
-// have been done: the clone must be at the branch or revision that s names.
+// Switch fetches, checks out and makes, as s requests. Otherwise the clone must already be at
+// the branch or revision of s.
 func (c *Checkout) Switch(ctx context.Context, s Switch, out io.Writer) (Revision, error) {
 	c.set(Revision{})
 	r, err := c.change(ctx, &s, out)
@@ -70,8 +70,8 @@ func (c *Checkout) change(ctx context.Context, s *Switch, out io.Writer) (r Revi
 	return r, c.isAt(ctx, s, remote, branch, r.Hash)
 }
 
-// tellStale says when what was fetched is not what is checked out: git fetch leaves a local
-// branch where it is.
+// tellStale warns if the fetched commit is not checked out: git fetch does not move a local
+// branch.
 func (c *Checkout) tellStale(ctx context.Context, fetched, head string, out io.Writer) {
 	if at, err := c.git(ctx, "rev-parse", "--verify", "--quiet", fetched+"^{commit}"); err == nil && at != head {
 		fmt.Fprintf(out, "the clone is at %.10s, and %s at %.10s; for that one: apm switch -c %s\n", head, fetched, at, fetched)
@@ -81,7 +81,7 @@ func (c *Checkout) tellStale(ctx context.Context, fetched, head string, out io.W
 // step is a command of Switch.
 type step []string
 
-// steps are those that s asks for, in their order.
+// steps are the requested steps of s, in order.
 func steps(s *Switch, remote string) (all []step) {
 	at := s.Branch
 	if s.Revision != "" {
@@ -103,7 +103,8 @@ func steps(s *Switch, remote string) (all []step) {
 	return all
 }
 
-// run runs the step. Without verbose its output is shown only if it fails, the last of it.
+// run runs the step. Without verbose it shows the end of the output, and only after a
+// failure.
 func (s step) run(ctx context.Context, at place, verbose bool, out io.Writer) error {
 	if verbose {
 		fmt.Fprintf(out, "$ %s\n", strings.Join(s, " "))
@@ -118,10 +119,10 @@ func (s step) run(ctx context.Context, at place, verbose bool, out io.Writer) er
 	return err
 }
 
-// linesOnFailure are shown of a command that failed, out of up to thousands.
+// linesOnFailure is the number of output lines shown after a failure, out of up to thousands.
 const linesOnFailure = 40
 
-// git asks git a question.
+// git runs git and returns its output.
 func (p place) git(ctx context.Context, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", args...)
@@ -136,7 +137,7 @@ func (p place) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// describe is what git says of what is checked out.
+// describe is the revision that is checked out.
 func (c *Checkout) describe(ctx context.Context, branch string) (Revision, error) {
 	r := Revision{Branch: branch}
 	shown, err := c.git(ctx, "show", "-s", "--format=%H%n%cI%n%h %s", "HEAD")
@@ -151,7 +152,7 @@ func (c *Checkout) describe(ctx context.Context, branch string) (Revision, error
 	return r, err
 }
 
-// parse reads git's format %H %cI and a subject, a line each.
+// parse reads git's format %H %cI and the subject, one per line.
 func (r *Revision) parse(shown string) (err error) {
 	lines := strings.SplitN(shown, "\n", 3)
 	if len(lines) < 3 {
@@ -163,8 +164,8 @@ func (r *Revision) parse(shown string) (err error) {
 	return err
 }
 
-// isAt holds what is checked out against what was named: a wrong name would stand in
-// the report for good.
+// isAt compares the checked-out commit with the named one: a wrong name would stay in the
+// report.
 func (c *Checkout) isAt(ctx context.Context, s *Switch, remote, branch, head string) error {
 	names := []string{s.Branch, remote + "/" + branch, branch}
 	if s.Revision != "" {
@@ -182,10 +183,10 @@ func (c *Checkout) isAt(ctx context.Context, s *Switch, remote, branch, head str
 	return fmt.Errorf("%s is at %.10s, which is not %s; %s", c.dir, head, names[0], hint)
 }
 
-// program is what make leaves in the clone.
+// program is the file that make builds in the clone.
 const program = "apm-server"
 
-// Start runs the program of the clone on a free port of this machine.
+// Start runs the clone's program on a free port of this machine.
 func (c *Checkout) Start(ctx context.Context, o Options) (*Running, error) {
 	if err := c.Location().CheckLimits(&o); err != nil {
 		return nil, err

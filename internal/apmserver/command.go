@@ -14,19 +14,19 @@ import (
 	"github.com/taktload/takt/internal/proc"
 )
 
-// child is a process that takt started, the leader of a process group of its own. If
-// takt dies the system kills it.
+// child is a process started by takt, the leader of its own process group. If takt dies, the
+// system kills it.
 type child struct {
 	cmd  *exec.Cmd
 	done chan struct{}
-	err  error // how it ended, once done is closed
+	err  error // how it ended; valid once done is closed
 }
 
-// launch starts the command. What it writes goes to cmd.Stdout and cmd.Stderr.
+// launch starts the command. Its output goes to cmd.Stdout and cmd.Stderr.
 func launch(cmd *exec.Cmd) (*child, error) {
 	c := &child{cmd: cmd, done: make(chan struct{})}
 	cmd.SysProcAttr = ownGroup()
-	cmd.WaitDelay = time.Second // for what a grandchild says that outlives the group
+	cmd.WaitDelay = time.Second // for output of a grandchild that outlives the group
 	started := make(chan error)
 	go c.watch(started)
 	if err := <-started; err != nil {
@@ -35,8 +35,8 @@ func launch(cmd *exec.Cmd) (*child, error) {
 	return c, nil
 }
 
-// watch starts the process and waits for its end. Linux kills it when the thread ends
-// that has started it, hence this one stays.
+// watch starts the process and waits for its end. It stays in its thread, because Linux kills
+// the process when the starting thread ends.
 func (c *child) watch(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -46,13 +46,13 @@ func (c *child) watch(started chan<- error) {
 		return
 	}
 	if awaitExit(c.cmd.Process.Pid) {
-		signalGroup(c.cmd.Process.Pid, true) // what is left of it: until it is reaped, no other group can have its number
+		signalGroup(c.cmd.Process.Pid, true) // kill the rest of the group: until the leader is reaped, no other group can have its number
 	}
 	c.err = c.cmd.Wait()
 	close(c.done)
 }
 
-// end asks the group to end, kills it after the grace, and waits for the end.
+// end asks the group to end, kills it after grace, and waits for the end.
 func (c *child) end(grace time.Duration) {
 	select {
 	case <-c.done:
@@ -70,22 +70,21 @@ func (c *child) end(grace time.Duration) {
 	}
 }
 
-// commandStopTime is for git and make, which have nothing to save.
+// commandStopTime is the grace for git and make, which have nothing to save.
 const commandStopTime = 2 * time.Second
 
-// place is where commands run, and the names of variables that they see besides the
-// plain ones.
+// place is the folder of commands, and the names of variables that they see besides the plain
+// ones.
 type place struct {
 	dir  string
 	also []string
 }
 
-// sshVariables are for git fetch alone: with the agent a Makefile could be anybody.
+// sshVariables are for git fetch alone: with the agent a Makefile could act as the user.
 func sshVariables() []string { return []string{"SSH_AUTH_SOCK", "GIT_SSH", "GIT_SSH_COMMAND"} }
 
-// settle gives the command its folder and its environment. What is made and started was
-// written by others, so it sees no secrets of this process. Nobody is there to type a
-// password.
+// settle sets the command's folder and environment. Others wrote the code that is built and
+// started, so it must not see this process's secrets. Nobody can type a password.
 func (p place) settle(cmd *exec.Cmd) {
 	cmd.Dir = p.dir
 	also := p.also
@@ -95,7 +94,7 @@ func (p place) settle(cmd *exec.Cmd) {
 	cmd.Env = append(proc.PlainEnvironment(cmd.Environ(), also...), "GIT_TERMINAL_PROMPT=0")
 }
 
-// run runs a command to its end, or to that of ctx.
+// run runs a command until it or ctx ends.
 func (p place) run(ctx context.Context, out io.Writer, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	p.settle(cmd)

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup makes the child lead a process group, so that what it starts can be stopped
-// with it, and has the kernel kill it when the thread ends that started it.
+// ownGroup makes the child lead a process group, so that its children can be stopped with it.
+// The kernel kills the child when the starting thread ends.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// awaitExit waits until the process has ended, and leaves it to be reaped.
+// awaitExit waits until the process has ended, without reaping it.
 func awaitExit(pid int) bool {
 	for {
 		if err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
@@ -21,7 +21,7 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// signalGroup asks the group to end, or kills it. That it has ended is no fault.
+// signalGroup asks the group to end, or kills it. A group that has ended is no error.
 func signalGroup(pid int, kill bool) {
 	s := syscall.SIGTERM
 	if kill {

@@ -12,8 +12,8 @@ func ownGroup() *syscall.SysProcAttr { return nil }
 // awaitExit cannot wait without reaping.
 func awaitExit(int) bool { return false }
 
-// signalGroup ends the process alone: other systems have no groups, or other calls for
-// them. Here it is only asked to end where it can be.
+// signalGroup ends only the process: other systems have no groups, or other calls for them.
+// Without kill it asks the process to end where that is possible.
 func signalGroup(pid int, kill bool) {
 	p, err := os.FindProcess(pid)
 	if err != nil {

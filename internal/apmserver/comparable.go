@@ -8,15 +8,15 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// incomparable lists why a run is not to be compared with others. The rules are
-// hey-apm's; of a server that takt does not manage nobody knows the memory, and of its
-// code only what the user says.
+// incomparable lists why a run must not be compared with others, by hey-apm's rules. For a
+// server that takt does not manage, the memory is unknown, and the revision is what the user
+// says.
 func (t *Trial) incomparable(r *takt.Report) (why []string) {
 	v := t.Server.Revision()
 	least := cmp.Or(t.Least, 30*time.Second)
 	managed := t.Server.Location().Kind != KindRemote
 	all := r.Counts.OK + r.Counts.Failed
-	seconds, ok := number(r.Variables["duration_s"]) // as asked for: a closed loop's last answer may come a moment before its end
+	seconds, ok := number(r.Variables["duration_s"]) // the requested duration: a closed loop's last answer may come just before its end
 	if !ok {
 		seconds = r.DurationS
 	}

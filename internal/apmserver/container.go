@@ -14,23 +14,23 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// Docker is apm-server in a container, of an image that is built per revision. The
-// container has the network of the host: nothing between the load and the server would
-// be measured with it, and a cluster on loopback is reached.
+// Docker is apm-server in a container, from an image built per revision. The container uses
+// the host's network: no extra network layer is measured, and a cluster on loopback is
+// reachable.
 type Docker struct {
 	location Location
 	engine   *client.Client
-	also     []string // variables that git sees besides the plain ones
-	image    string   // of the revision
+	also     []string // variables for git besides the plain ones
+	image    string   // image of the revision
 	current
 }
 
-// elasticRepository is where apm-server comes from unless a location says otherwise.
+// elasticRepository is the default repository of apm-server.
 const elasticRepository = "https://github.com/elastic/apm-server"
 
-// NewDocker is apm-server in containers of the engine at host, as in DOCKER_HOST; "" is
-// the usual socket. It asks the engine nothing yet. git sees the plain variables of the
-// environment, and those named in also.
+// NewDocker is apm-server in containers of the engine at host, in the form of DOCKER_HOST; ""
+// is the usual socket. It does not contact the engine yet. git sees the plain environment
+// variables, and those named in also.
 func NewDocker(l Location, host string, also ...string) (*Docker, error) {
 	host = cmp.Or(host, client.DefaultDockerHost)
 	if !strings.HasPrefix(host, "unix://") {
@@ -48,15 +48,15 @@ func NewDocker(l Location, host string, also ...string) (*Docker, error) {
 	return &Docker{location: l, engine: engine, also: also}, err
 }
 
-// repositoryURL is what git takes for a repository elsewhere or for a folder, and never
-// for an option or for a program to run.
+// repositoryURL matches URLs and folders that git treats as a repository, and never as an
+// option or a program to run.
 var repositoryURL = regexp.MustCompile(`^(?:(?:https?|ssh|git|file)://[^-]|/|[\w.]+@[\w.-]+:)[^\s]*$`)
 
-// stage is the instruction that every Dockerfile has.
+// stage matches the instruction that every Dockerfile has.
 var stage = regexp.MustCompile(`(?mi)^\s*FROM\s+\S`)
 
-// dockerfile is the whole path of one. Its folder goes to the engine, so another file is
-// refused here.
+// dockerfile is the absolute path of a Dockerfile. Its folder goes to the engine, so any
+// other file is refused here.
 func dockerfile(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -78,15 +78,14 @@ func dockerfile(path string) (string, error) {
 	return path, nil
 }
 
-// Close gives the connections to the engine back.
+// Close closes the connections to the engine.
 func (d *Docker) Close() error { return d.engine.Close() }
 
 // Location implements Server.
 func (d *Docker) Location() Location { return d.location }
 
-// Switch finds out which commit is meant, and builds its image unless there is one of
-// the same Dockerfile. To fetch, check out and make is what a build does; only
-// MakeUpdate changes it.
+// Switch finds the commit, and builds its image unless there is one from the same Dockerfile.
+// A build always fetches, checks out and makes; only MakeUpdate changes it.
 func (d *Docker) Switch(ctx context.Context, s Switch, out io.Writer) (Revision, error) {
 	d.set(Revision{})
 	r, image, err := d.change(ctx, &s, out)
@@ -120,7 +119,7 @@ func (d *Docker) change(ctx context.Context, s *Switch, out io.Writer) (r Revisi
 	return r, image, err
 }
 
-// reach says whether the engine answers.
+// reach checks that the engine answers.
 func (d *Docker) reach(ctx context.Context) error {
 	if _, err := d.engine.Ping(ctx, client.PingOptions{}); err != nil {
 		return fmt.Errorf("no Docker engine answers: %w; start it, or say where it is by DOCKER_HOST", err)
@@ -128,14 +127,14 @@ func (d *Docker) reach(ctx context.Context) error {
 	return nil
 }
 
-// Repository is where the revision of a container comes from.
+// Repository is the source of a container's revision.
 func Repository(l Location, s Switch) string {
 	remote, _ := s.split(nil)
 	return ofRemote(cmp.Or(l.Repository, elasticRepository), remote)
 }
 
-// ofRemote is the repository of that name beside the given one: on hosts such as GitHub
-// the folder above it is its owner.
+// ofRemote is the remote's repository, next to the given one: on hosts such as GitHub the
+// parent folder is the owner.
 func ofRemote(repository, remote string) string {
 	parts := strings.Split(repository, "/")
 	if remote == "origin" || len(parts) < 2 {
@@ -145,7 +144,7 @@ func ofRemote(repository, remote string) string {
 	return strings.Join(parts, "/")
 }
 
-// commit asks a repository for a commit, without a clone of it.
+// commit asks a repository for a commit, without cloning it.
 func commit(ctx context.Context, repository, ref string, also ...string) (r Revision, err error) {
 	dir, err := os.MkdirTemp("", "takt-commit-")
 	if err != nil {

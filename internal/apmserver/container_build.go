@@ -26,15 +26,15 @@ import (
 
 // Labels of takt's images and containers.
 const (
-	labelKey     = "takt.key"     // of an image: what it was built from
+	labelKey     = "takt.key"     // of an image: hash of its sources
 	labelSubject = "takt.subject" // of an image: short hash and subject of the commit
 	labelPrefix  = "takt."        // before branch, revision and revision_date
 )
 
-// build is what an image is made from.
+// build is the input of an image.
 type build struct {
 	repository, remote, make string
-	context                  []byte // a tar with the Dockerfile in it
+	context                  []byte // tar that includes the Dockerfile
 }
 
 // args are the build arguments.
@@ -42,7 +42,7 @@ func (b *build) args(r *Revision) map[string]*string {
 	return map[string]*string{"repository": &b.repository, "remote": &b.remote, "ref": &r.Hash, "make": &b.make}
 }
 
-// key is equal for what makes equal images.
+// key is equal for equal images.
 func (b *build) key(r *Revision) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %q ", b.repository, b.remote, b.make, r.Hash)
@@ -50,7 +50,7 @@ func (b *build) key(r *Revision) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// imageOf gives the image of the revision, and builds it if there is none.
+// imageOf returns the image of the revision, and builds it if necessary.
 func (d *Docker) imageOf(ctx context.Context, b build, r Revision, verbose bool, out io.Writer) (string, error) {
 	key := b.key(&r)
 	there, err := d.engine.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("label", labelKey+"="+key)})
@@ -64,7 +64,7 @@ func (d *Docker) imageOf(ctx context.Context, b build, r Revision, verbose bool,
 	tag := "takt-apm-server:" + tagOf(r.Branch) + "-" + r.Hash[:12]
 	fmt.Fprintf(out, "building %s\n", tag)
 	answer, err := d.engine.ImageBuild(ctx, bytes.NewReader(b.context), client.ImageBuildOptions{
-		Version: api.BuilderV1, // the other needs a session, and a plugin of the command docker
+		Version: api.BuilderV1, // the other builder needs a session, and a plugin of the docker command
 		Tags:    []string{tag}, BuildArgs: b.args(&r), Remove: true, ForceRemove: true,
 		Labels: map[string]string{
 			labelKey: key, labelSubject: r.Subject, labelPrefix + analysis.LabelBranch: r.Branch,
@@ -78,7 +78,7 @@ func (d *Docker) imageOf(ctx context.Context, b build, r Revision, verbose bool,
 	return tag, follow(answer.Body, verbose, out)
 }
 
-// tagOf makes a branch's name fit for a tag.
+// tagOf converts a branch's name to a valid tag.
 func tagOf(branch string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-' {
@@ -88,8 +88,8 @@ func tagOf(branch string) string {
 	}, fmt.Sprintf("%.80s", strings.TrimLeft(branch, ".-")))
 }
 
-// follow shows what the build says. The engine answers 200 before it begins: an error
-// is a message like the others.
+// follow shows the output of the build. The engine answers 200 before it begins, so errors
+// come as messages.
 func follow(body io.Reader, verbose bool, out io.Writer) error {
 	last := NewLog()
 	to := io.Writer(last)
@@ -112,12 +112,12 @@ func follow(body io.Reader, verbose bool, out io.Writer) error {
 	}
 }
 
-// contextBytes bounds what is sent to the engine with a Dockerfile: somebody's home is
-// not meant to be.
+// contextBytes limits what is sent to the engine with a Dockerfile: a whole home directory
+// would be a mistake.
 const contextBytes = 256 << 20
 
-// buildContext is the folder of the Dockerfile; of takt's own it is that alone. Files
-// have no times, so that equal ones give equal bytes.
+// buildContext is the folder of the Dockerfile, or takt's own Dockerfile alone. Files have no
+// times, so that equal files give equal bytes.
 func buildContext(dockerfile string) ([]byte, error) {
 	var b bytes.Buffer
 	t := tar.NewWriter(&b)

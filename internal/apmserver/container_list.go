@@ -14,16 +14,16 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 )
 
-// Image is one that takt has built.
+// Image is an image built by takt.
 type Image struct {
-	Name     string // its tag; "": another image has it now
+	Name     string // tag; "": another image has the tag now
 	ID       string
 	Revision Revision
 	Created  time.Time
 	Bytes    int64
 }
 
-// Images lists them, newest first.
+// Images lists takt's images, newest first.
 func (d *Docker) Images(ctx context.Context) ([]Image, error) {
 	if err := d.reach(ctx); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (d *Docker) Images(ctx context.Context) ([]Image, error) {
 	return images, nil
 }
 
-// PrintImages writes a table of them.
+// PrintImages writes a table of images.
 func PrintImages(to io.Writer, images []Image) error {
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "image\tbranch\trevision\trevision date\tsize\tbuilt")

@@ -12,11 +12,11 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// labelOwner is on a container: the process of takt that runs it.
+// labelOwner is the label of a container with its takt process.
 const labelOwner = "takt.owner"
 
-// Start runs the image on a free port of this machine. Containers of takts that were
-// killed are removed first: an engine does not know who started one.
+// Start runs the image on a free port of this machine. It first removes containers of killed
+// takt processes, which the engine cannot recognise.
 func (d *Docker) Start(ctx context.Context, o Options) (*Running, error) {
 	if d.Revision().Hash == "" {
 		return nil, errors.New("no image is built; build it with: apm switch BRANCH")
@@ -39,14 +39,14 @@ func (d *Docker) Start(ctx context.Context, o Options) (*Running, error) {
 	}
 	r, err := d.begin(ctx, created.ID, &o)
 	if err != nil {
-		_, _ = d.engine.ContainerRemove(context.WithoutCancel(ctx), created.ID, client.ContainerRemoveOptions{Force: true}) // the first error says more
+		_, _ = d.engine.ContainerRemove(context.WithoutCancel(ctx), created.ID, client.ContainerRemoveOptions{Force: true}) // the first error is the cause
 		return nil, err
 	}
 	r.URLs, r.stats, r.secret = []string{"http://" + address}, "http://"+stats+"/stats", o.Secret
 	return r, r.await(ctx, &o)
 }
 
-// hostConfig has the limits: with the same limit for memory and swap there is no swap.
+// hostConfig sets the limits: with equal limits for memory and swap there is no swap.
 func (o *Options) hostConfig() *container.HostConfig {
 	return &container.HostConfig{
 		NetworkMode: "host", AutoRemove: true,
@@ -54,7 +54,7 @@ func (o *Options) hostConfig() *container.HostConfig {
 	}
 }
 
-// begin starts the container, whose output goes to the log from its first line on.
+// begin starts the container. Its output goes to the log from the first line on.
 func (d *Docker) begin(ctx context.Context, id string, o *Options) (*Running, error) {
 	life := context.WithoutCancel(ctx)
 	output, err := d.engine.ContainerAttach(life, id, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
@@ -71,19 +71,19 @@ func (d *Docker) begin(ctx context.Context, id string, o *Options) (*Running, er
 	go c.watch(output, ended, o.Log)
 	there, err := d.engine.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	r := &Running{Managed: true, done: c.done, err: func() error { return c.err }, stop: func() error { return d.stop(life, id, c) }}
-	if err == nil { // it may be gone already: watch says why
+	if err == nil { // otherwise the container may have ended: watch knows why
 		r.pid = there.Container.State.Pid
 	}
 	return r, nil
 }
 
-// contained is a container's end.
+// contained is the end of a container.
 type contained struct {
 	done chan struct{}
-	err  error // how it ended, once done is closed
+	err  error // how it ended; valid once done is closed
 }
 
-// watch copies the output to its end, then waits for that of the container.
+// watch copies the output to its end, then waits for the container's end.
 func (c *contained) watch(output client.ContainerAttachResult, ended client.ContainerWaitResult, log *Log) {
 	defer close(c.done)
 	defer output.Close()
@@ -91,7 +91,7 @@ func (c *contained) watch(output client.ContainerAttachResult, ended client.Cont
 	if log != nil {
 		to = log
 	}
-	_, _ = stdcopy.StdCopy(to, to, output.Reader) // its end is the container's
+	_, _ = stdcopy.StdCopy(to, to, output.Reader) // the output ends with the container
 	select {
 	case w := <-ended.Result:
 		c.err = fmt.Errorf("apm-server has ended: exit status %d", w.StatusCode)
@@ -118,7 +118,7 @@ func (d *Docker) stop(ctx context.Context, id string, c *contained) error {
 	return nil
 }
 
-// sweep removes the containers whose takt has gone.
+// sweep removes the containers of ended takt processes.
 func (d *Docker) sweep(ctx context.Context) error {
 	if err := d.reach(ctx); err != nil {
 		return err

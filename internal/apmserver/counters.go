@@ -9,11 +9,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Counters are a server's own figures, by their names with dots.
+// Counters are a server's own figures by their dotted names.
 type Counters map[string]float64
 
-// ReadCounters reads those at that URL: expvar's /debug/vars, whose names have dots
-// already, or libbeat's /stats, which nests them.
+// ReadCounters reads the counters at that URL: expvar's /debug/vars, whose names have dots,
+// or libbeat's /stats, which nests them.
 func ReadCounters(ctx context.Context, url string, secret takt.Secret) (Counters, error) {
 	text, err := ask(ctx, url, secret)
 	if err != nil {
@@ -28,7 +28,7 @@ func ReadCounters(ctx context.Context, url string, secret takt.Secret) (Counters
 	return c, nil
 }
 
-// add takes the numbers in v, however deep. Lists have none that count anything.
+// add adds all numbers in v, at any depth. Lists contain no counters.
 func (c Counters) add(name string, v any) {
 	switch v := v.(type) {
 	case float64:
@@ -40,9 +40,9 @@ func (c Counters) add(name string, v any) {
 	}
 }
 
-// counters of all servers, each the sum. ok is false if one of them shows none. A managed
-// server shows libbeat's own: expvar has none of the output's, up to 7.4 at least. Those
-// that were read first are read again, since the two cannot be compared.
+// counters sums the counters of all servers. ok is false if a server shows none. A managed
+// server shows libbeat's counters: expvar lacks the output's, at least up to 7.4. Later calls
+// read the same URLs as the first, because the two kinds cannot be compared.
 func (r *Running) counters(ctx context.Context) (sum Counters, ok bool) {
 	if r.shown != nil {
 		return r.read(ctx, r.shown)
@@ -64,7 +64,7 @@ func (r *Running) read(ctx context.Context, urls []string) (sum Counters, ok boo
 	for _, u := range urls {
 		secret := r.secret
 		if u == r.stats {
-			secret = "" // it asks for none
+			secret = "" // this URL needs no secret
 		}
 		c, err := ReadCounters(ctx, u, secret)
 		if err != nil {
@@ -81,17 +81,17 @@ func (r *Running) read(ctx context.Context, urls []string) (sum Counters, ok boo
 	return sum, true
 }
 
-// flow is what a server says of the way of its events, since its start.
+// flow is the state of a server's events since its start.
 type flow struct {
-	accepted float64 // by intake v2 alone
-	acked    float64 // by the cluster
-	dropped  float64 // given up, most of them since the cluster refused them
-	filtered float64 // by processors that the user has set
-	queued   float64 // now; those in the output too
+	accepted float64 // accepted by intake v2 only
+	acked    float64 // acknowledged by the cluster
+	dropped  float64 // given up, mostly because the cluster refused them
+	filtered float64 // filtered by processors of the user
+	queued   float64 // currently in the queue or the output
 }
 
-// flow reads the counters of both kinds of outputs: libbeat's, up to version 7, sends
-// what has failed again, and go-docappender, from 8 on, gives it up.
+// flow reads the counters of both kinds of outputs. libbeat's, up to version 7, retries
+// failed events; go-docappender, from 8 on, drops them.
 func (c Counters) flow() (f flow, told bool) {
 	const pipeline, output = "libbeat.pipeline.events.", "libbeat.output.events."
 	_, told = c[output+"acked"]
@@ -109,8 +109,8 @@ func (c Counters) flow() (f flow, told bool) {
 	return f, told
 }
 
-// gauge is a counter that goes down, too. Some versions of libbeat take away more than
-// they added, which makes 2⁶⁴−1 of 0.
+// gauge is a counter that may go down. Some versions of libbeat subtract more than they
+// added, which turns 0 into 2⁶⁴−1.
 func (c Counters) gauge(name string) float64 {
 	if v := c[name]; v > 0 && v < 1<<63 {
 		return v
@@ -118,7 +118,7 @@ func (c Counters) gauge(name string) float64 {
 	return 0
 }
 
-// since is what has happened from before to c, of what counts events and answers.
+// since is the change from before to c of counters of events and answers.
 func (c Counters) since(before Counters) map[string]any {
 	changed := map[string]any{}
 	for name := range c {

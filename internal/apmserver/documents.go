@@ -15,19 +15,18 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Documents are those that an apm-server makes of events, in the cluster that it writes
-// to.
+// Documents are an apm-server's documents in its cluster.
 type Documents struct {
 	cluster *elastic.Cluster
 	output  Output
 }
 
-// indices are where apm-server writes: up to 7 with a version in the name, from 8 on
-// data streams.
+// indices are apm-server's indices: up to 7 with the version in the name, from 8 on data
+// streams.
 func indices() []string { return []string{"apm-*", "traces-apm*", "logs-apm*"} }
 
-// OpenDocuments gives those in the cluster of that URL, which may hold user and
-// password. It asks the cluster nothing yet.
+// OpenDocuments returns the Documents of the cluster at that URL, which may contain user and
+// password. It does not contact the cluster yet.
 func OpenDocuments(o Output) (*Documents, error) {
 	if u, err := url.Parse(o.URL); err == nil && u.User != nil {
 		password, _ := u.User.Password()
@@ -41,13 +40,13 @@ func OpenDocuments(o Output) (*Documents, error) {
 	return &Documents{cluster: c, output: o}, nil
 }
 
-// Output is the cluster, for the server that is to write there.
+// Output is the cluster for the server's output.
 func (d *Documents) Output() Output { return d.output }
 
-// Close gives the connections back.
+// Close closes the connections.
 func (d *Documents) Close() { d.cluster.Close() }
 
-// Health is the cluster's: green, yellow or red.
+// Health is the cluster's state: green, yellow or red.
 func (d *Documents) Health(ctx context.Context) (string, error) {
 	h, err := elastic.API(d.cluster).ClusterHealth().Do(ctx)
 	if err != nil {
@@ -56,8 +55,8 @@ func (d *Documents) Health(ctx context.Context) (string, error) {
 	return h.Status, nil
 }
 
-// Count refreshes the indices and counts the documents of transactions, spans and
-// errors. Those in which apm-server tells of itself are not counted.
+// Count refreshes the indices and counts the documents of transactions, spans and errors. It
+// does not count apm-server's own documents.
 func (d *Documents) Count(ctx context.Context) (int64, error) {
 	if _, err := elastic.API(d.cluster).Refresh(indices()...).Do(ctx); err != nil {
 		return 0, d.fault(ctx, err)
@@ -66,15 +65,15 @@ func (d *Documents) Count(ctx context.Context) (int64, error) {
 	return n, d.fault(ctx, err)
 }
 
-// events selects what is counted. Version 6 has the name of the service in context.
+// events selects the counted documents. Version 6 has the service's name in context.
 func events() client.Query {
 	return client.NewBoolQuery().
 		Filter(client.NewTermsQuery("processor.event", "transaction", "span", "error")).
 		MustNot(client.NewTermQuery("service.name", "apm-server"), client.NewTermQuery("context.service.name", "apm-server"))
 }
 
-// Delete deletes the documents that Count counts, and says how many. A cluster without
-// deletion by query loses the indices and data streams whole: whole says so.
+// Delete deletes the documents that Count counts, and returns their number. A cluster without
+// delete-by-query loses whole indices and data streams; then whole is true.
 func (d *Documents) Delete(ctx context.Context) (n int64, whole bool, err error) {
 	n, err = d.Count(ctx)
 	if err != nil || n == 0 {
@@ -91,8 +90,8 @@ func (d *Documents) Delete(ctx context.Context) (n int64, whole bool, err error)
 	return 0, false, d.fault(ctx, err)
 }
 
-// lacksDelete tells of a cluster whose module for it is not installed: 8 knows no such
-// path, 7 takes it for another's, which has no such parameters.
+// lacksDelete reports whether the cluster lacks the module for delete-by-query. Version 8
+// then has no such path; version 7 takes it for another path without such parameters.
 func lacksDelete(err error) bool {
 	var e *client.Error
 	if !errors.As(err, &e) {
@@ -102,11 +101,11 @@ func lacksDelete(err error) bool {
 	return unknown && (e.Status == http.StatusBadRequest || e.Status == http.StatusMethodNotAllowed)
 }
 
-// deleteIndices names each: from version 8 on a cluster refuses to delete by a pattern.
+// deleteIndices names each index: from version 8 on a cluster refuses to delete by pattern.
 func (d *Documents) deleteIndices(ctx context.Context) error {
 	type named struct {
 		Name       string `json:"name"`
-		DataStream string `json:"data_stream"` // that the index is a part of
+		DataStream string `json:"data_stream"` // data stream of the index
 	}
 	var there struct {
 		Indices []named `json:"indices"`
@@ -129,7 +128,7 @@ func (d *Documents) deleteIndices(ctx context.Context) error {
 	return d.fault(ctx, err)
 }
 
-// fault says which cluster, and what to do.
+// fault adds the cluster and the remedy.
 func (d *Documents) fault(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

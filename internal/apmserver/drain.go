@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// drained is how the wait for the events ended.
+// drained is the result of the wait for the events.
 type drained struct {
 	account
 	took   time.Duration
-	gaveUp bool // the wait ended before nothing moved any more
+	gaveUp bool // the wait ended at a limit while events were pending or still arriving
 }
 
 const (
-	drainPoll = time.Second // apm-server's output and the pipeline's counters move in seconds
-	// A server that does not tell what is in flight may flush every 5 s (version 7's
-	// queue.mem.flush.timeout is 1 s; users raise it).
+	drainPoll = time.Second // apm-server's output and counters change in seconds
+	// Number of quiet polls for a server without counters of events in flight. It may flush
+	// every 5 s (version 7's queue.mem.flush.timeout is 1 s; users raise it).
 	drainQuiet = 5
-	// libbeat waits up to 60 s before it tries a cluster again that has failed, so a
-	// queue that stands still for less may go on.
+	// libbeat waits up to 60 s before it retries a failed cluster, so a queue may continue
+	// after a shorter stall.
 	drainStall = 75 * time.Second
-	// drainLong bounds the wait for a queue that shrinks.
+	// drainLong is the longest wait for a queue that shrinks.
 	drainLong = 15 * time.Minute
 )
 
-// drain looks until every event has arrived and a poll brought no document; of a server
-// that does not tell, drainQuiet polls in a row did not. It waits for events as long as
-// they go on, at most for patience, and gives up when nothing moves for drainStall.
+// drain polls until every event has arrived and a poll found no new document. For a server
+// without counters, drainQuiet polls in a row must find none. drain waits while events
+// arrive, at most for patience, and gives up when nothing moves for drainStall.
 func drain(ctx context.Context, patience time.Duration, look func(context.Context) (account, error)) (drained, error) {
 	begun := time.Now()
 	tick := time.NewTicker(drainPoll)
@@ -61,14 +61,14 @@ func drain(ctx context.Context, patience time.Duration, look func(context.Contex
 	}
 }
 
-// progress is the furthest that the events have come. A queue that other clients fill, or
-// one that is sent in vain, is none.
+// progress is the best state so far. Events that other clients queue, or that are retried in
+// vain, are not progress.
 type progress struct {
 	begun         bool
 	pending, done float64
 }
 
-// advance reports whether they have come further.
+// advance reports whether the events made progress.
 func (p *progress) advance(a account) bool {
 	done := a.acked + a.dropped + a.indexed
 	further := !p.begun || a.pending() < p.pending || done > p.done

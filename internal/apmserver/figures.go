@@ -13,17 +13,17 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Figures of a trial in Report.Extra, beside those in the table of metrics.
+// Figures of a trial in Report.Extra, in addition to those in the table of metrics.
 const (
-	extraDocuments = "documents"          // counted
-	extraExpected  = "documents_expected" // of what was accepted
+	extraDocuments = "documents"          // documents counted
+	extraExpected  = "documents_expected" // documents expected for the accepted events
 	extraDrain     = "drain_s"
-	extraCPU       = "server_cpu_s" // of the server's process, from the load's start to the end of the drain
+	extraCPU       = "server_cpu_s" // CPU time of the server's process, from the load's start to the end of the drain
 	extraCounters  = "server_counters"
-	extraAccount   = "account" // of the events
+	extraAccount   = "account" // account of the events
 )
 
-// fill adds to the report of the load what the trial knows.
+// fill adds the trial's results to the load's report.
 func (t *Trial) fill(r *takt.Report, m *measured) {
 	t.label(r, m)
 	t.vary(r, m)
@@ -80,14 +80,14 @@ func figures(r *takt.Report, m *measured) {
 	}
 }
 
-// put sets a ratio, unless it divides by 0.
+// put sets a ratio, unless the divisor is 0.
 func put(x map[string]any, name string, dividend, divisor float64) {
 	if divisor > 0 {
 		x[name] = dividend / divisor
 	}
 }
 
-// acceptedRequests are those with an answer 202.
+// acceptedRequests is the number of requests with an answer 202.
 func acceptedRequests(r *takt.Report) float64 {
 	if n, ok := number(r.Extra["accepted_requests"]); ok {
 		return n
@@ -95,22 +95,22 @@ func acceptedRequests(r *takt.Report) float64 {
 	return float64(r.Counts.OK)
 }
 
-// expected is the number of documents that the server owes: each event is one. A load
-// that counts the accepted events says it, also of a request of which only a part was
-// taken; of others it is hey-apm's accepted requests × (events + events × spans).
+// expected is the number of documents due: one per event. A load that counts accepted events
+// knows the number, even for partly accepted requests. For other loads it is hey-apm's
+// accepted requests × (events + events × spans).
 func expected(r *takt.Report, requests float64) (n float64, ok bool) {
 	if n, ok = number(r.Extra["events_accepted"]); !ok {
 		events, said := number(r.Variables["events"])
 		spans, _ := number(r.Variables["spans"])
 		n, ok = requests*events*(1+spans), said
 	}
-	if r.WarmupCounts.OK > 0 && r.Counts.OK > 0 { // neither has those of the warm-up
+	if r.WarmupCounts.OK > 0 && r.Counts.OK > 0 { // neither number includes the warm-up
 		n *= 1 + float64(r.WarmupCounts.OK)/float64(r.Counts.OK)
 	}
 	return n, ok
 }
 
-// number is v as a float64, whichever number it is.
+// number converts any number to a float64.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -128,7 +128,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// label names the code under test. What the user said by labels stands.
+// label names the code under test. The user's labels have priority.
 func (t *Trial) label(r *takt.Report, m *measured) {
 	if r.Labels == nil {
 		r.Labels = map[string]string{}
@@ -147,7 +147,7 @@ func (t *Trial) label(r *takt.Report, m *measured) {
 	}
 }
 
-// vary sets the variables that the load does not know.
+// vary sets the variables that the load does not set.
 func (t *Trial) vary(r *takt.Report, m *measured) {
 	if r.Variables == nil {
 		r.Variables = map[string]any{}
@@ -155,14 +155,14 @@ func (t *Trial) vary(r *takt.Report, m *measured) {
 	for name, v := range t.Variables {
 		r.Variables[name] = v
 	}
-	if m.managed { // its port is another in each run
+	if m.managed { // its port differs in each run
 		for name, v := range r.Variables {
 			r.Variables[name] = withoutPort(v, m.urls)
 		}
 	}
 	r.Variables["apm_host"] = t.host(m)
 	r.Variables["flags"] = Settings(t.Options.Flags)
-	r.Variables["memory_limit_bytes"] = int64(-1) // hey-apm's word for none
+	r.Variables["memory_limit_bytes"] = int64(-1) // hey-apm's value for no limit
 	if t.Options.MemoryLimit > 0 {
 		r.Variables["memory_limit_bytes"] = t.Options.MemoryLimit
 	}
@@ -176,7 +176,7 @@ func (t *Trial) vary(r *takt.Report, m *measured) {
 	}
 }
 
-// withoutPort replaces the addresses of managed servers.
+// withoutPort removes the ports of managed servers.
 func withoutPort(v any, urls []string) any {
 	text, ok := v.(string)
 	if !ok {
@@ -190,8 +190,7 @@ func withoutPort(v any, urls []string) any {
 	return text
 }
 
-// host is where the servers run: as in hey-apm's reports, a server of takt's own is on
-// localhost.
+// host is the host of the servers. A managed server is on localhost, as in hey-apm's reports.
 func (t *Trial) host(m *measured) string {
 	switch t.Server.Location().Kind {
 	case KindCheckout:

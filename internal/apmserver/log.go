@@ -9,18 +9,17 @@ import (
 	"sync"
 )
 
-// Log keeps the last lines that a server said, and the first fatal line and the first
-// errors since it was started. It is an io.Writer, and blocks nobody: a server whose
-// output is not read would stop.
+// Log keeps a server's last lines, and its first fatal line and first errors since the start.
+// It is an io.Writer and never blocks: a server whose output is not read would stop.
 type Log struct {
 	mu    sync.Mutex
 	lines []string // a ring
-	next  int      // where the next line goes
-	begun longLine // a line without its end
+	next  int      // index for the next line
+	begun longLine // incomplete line
 	first firsts
 }
 
-// LogLines is how many lines a log keeps.
+// LogLines is the number of lines in a log.
 const LogLines = 1000
 
 // NewLog makes an empty log of LogLines lines.
@@ -52,12 +51,13 @@ func (l *Log) add(line string) {
 	l.next = (l.next + 1) % LogLines
 }
 
-// Tail gives the last n lines that contain the pattern, oldest first. "" is in each.
+// Tail returns the last n lines that contain the pattern, oldest first. Every line contains
+// "".
 func (l *Log) Tail(n int, pattern string) []Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := append(append([]string{}, l.lines[l.next:]...), l.lines[:l.next]...)
-	if text := l.begun.String(); text != "" { // a prompt, or the last words
+	if text := l.begun.String(); text != "" { // a prompt, or the last output
 		all = append(all, text)
 	}
 	var found []Line
@@ -76,7 +76,7 @@ type Line struct {
 	Level Level
 }
 
-// Level says how grave a line is.
+// Level is the severity of a line.
 type Level int
 
 // The levels.
@@ -86,8 +86,8 @@ const (
 	Error
 )
 
-// levelOf knows the lines of apm-server up to 7, with WARN and ERROR between tabs, those
-// that are JSON, and those of a crash.
+// levelOf recognises apm-server's lines up to 7, with WARN and ERROR between tabs, JSON
+// lines, and those of a crash.
 func levelOf(text string) Level {
 	switch {
 	case isFatal(text), strings.Contains(text, "ERROR"), strings.Contains(text, "Error:"), strings.Contains(text, `"log.level":"error"`):
@@ -98,11 +98,11 @@ func levelOf(text string) Level {
 	return Plain
 }
 
-// colour is that of ANSI: red, yellow or grey.
+// colour is the ANSI colour: red, yellow or grey.
 func (l Level) colour() int { return map[Level]int{Error: 31, Warn: 33, Plain: 37}[l] }
 
-// Print writes the lines, in colours if they are wanted. Control characters in them,
-// which could change the terminal, are left out.
+// Print writes the lines, in colours if colours. It omits control characters, which could
+// change the terminal.
 func Print(to io.Writer, lines []Line, colours bool) {
 	for _, line := range lines {
 		text := strings.Map(printable, line.Text)
@@ -113,8 +113,8 @@ func Print(to io.Writer, lines []Line, colours bool) {
 	}
 }
 
-// PrintTail writes what Tail gives. Without a pattern the first fatal line stands before
-// it, if it is not among those lines.
+// PrintTail writes the lines of Tail. Without a pattern it first writes the first fatal line,
+// if Tail does not include that line.
 func (l *Log) PrintTail(to io.Writer, n int, pattern string, colours bool) {
 	if lines, after := l.Fatal(); pattern == "" && len(lines) > 0 && after >= n {
 		fmt.Fprintf(to, "the first fatal line, %d lines before the last one:\n", after)

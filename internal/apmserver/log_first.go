@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// firsts are what a server said first, since it was started, of what explains its end or
-// the loss of events. A ring of the last lines has neither: a crash of Go ends with the
-// registers, below hundreds of lines of stacks, and a cluster that refuses everything
-// makes a line of each event.
+// firsts are a server's first lines since its start that explain its end or the loss of
+// events. A ring of the last lines has neither: a crash of Go ends with registers, below
+// hundreds of lines of stacks, and a cluster that refuses everything causes a line per event.
 type firsts struct {
-	fatal   []string // the first fatal line and those after it, without empty ones
-	after   int      // lines since the first fatal one
-	refused string   // the first line about an event that the cluster refused
-	failed  string   // the first error
+	fatal   []string // first fatal line and the lines after it, without empty ones
+	after   int      // number of lines since the first fatal one
+	refused string   // first line about an event that the cluster refused
+	failed  string   // first error
 }
 
-// fatalLines are kept: the panic, its goroutine, and where it happened.
+// fatalLines is the number of lines kept: the panic, its goroutine, and where it happened.
 const fatalLines = 6
 
 func (f *firsts) add(line string) {
@@ -38,24 +37,25 @@ func (f *firsts) add(line string) {
 	}
 }
 
-// isFatal knows what the Go runtime, cgo and libbeat write when a process ends.
+// isFatal recognises the lines that the Go runtime, cgo and libbeat write when a process
+// ends.
 func isFatal(line string) bool {
 	if signal, _, ok := strings.Cut(line, ": "); ok && len(signal) > 3 && strings.HasPrefix(signal, "SIG") && !strings.Contains(signal, " ") {
 		return true
 	}
 	begins := func(with string) bool { return strings.HasPrefix(line, with) }
-	has := func(level string) bool { return strings.Contains(line[:min(len(line), 200)], level) } // a message may quote them
+	has := func(level string) bool { return strings.Contains(line[:min(len(line), 200)], level) } // a message may quote these words
 	return slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "runtime/cgo: ", "unexpected fault address ", "Exiting: "}, begins) ||
 		slices.ContainsFunc([]string{"\tFATAL\t", "\tPANIC\t", `"log.level":"fatal"`, `"log.level":"panic"`}, has)
 }
 
-// isRefusal knows libbeat's words, a warning, and those of go-docappender, which is in
+// isRefusal recognises libbeat's warning and the message of go-docappender, which is in
 // apm-server from version 8 on.
 func isRefusal(line string) bool {
 	return strings.Contains(line, "annot index event") || strings.Contains(line, "ailed to index document")
 }
 
-// started forgets what another server said first.
+// started clears the first lines of a previous server.
 func (l *Log) started() {
 	if l == nil {
 		return
@@ -65,8 +65,8 @@ func (l *Log) started() {
 	l.first = firsts{}
 }
 
-// Fatal gives the first fatal line since the server was started and a few lines behind
-// it, and how many lines followed the first; none if it said no such line.
+// Fatal returns the first fatal line since the server's start with a few lines after it, and
+// how many lines followed; no lines if there was none.
 func (l *Log) Fatal() (lines []Line, after int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +76,8 @@ func (l *Log) Fatal() (lines []Line, after int) {
 	return lines, l.first.after
 }
 
-// firstError is what the server said first of why events are lost, shortened; "": nothing.
-// A refusal says more than another error, if events were refused.
+// firstError is the server's first explanation of lost events, shortened; "": none. If events
+// were refused, a refusal has priority.
 func (l *Log) firstError(refused bool) string {
 	if l == nil {
 		return ""
@@ -91,16 +91,16 @@ func (l *Log) firstError(refused bool) string {
 	return gist(line)
 }
 
-// gistBytes are quoted of a line at most.
+// gistBytes is the largest part of a line that is quoted.
 const gistBytes = 500
 
-// Of a line of libbeat's: what stands before the message, and the event in it.
+// Parts of libbeat's lines: the text before the message, and the event within it.
 var (
 	logHead   = regexp.MustCompile(`^\S+\t[A-Z]+\t(\[[^]]*\]\t)?\S+:\d+\t`)
 	eventDump = regexp.MustCompile(` publisher\.Event\{.*\} \(status=`)
 )
 
-// gist is the message of a line, without the event in it, and no longer than it may be.
+// gist is the message of a line, shortened and without the event.
 func gist(line string) string {
 	var said struct {
 		Message string `json:"message"`

@@ -1,16 +1,16 @@
 package apmserver
 
-// Of a longer line the beginning and the end are kept: libbeat writes the whole event
-// that Elasticsearch refused, 4 kB and more, and then the reason.
+// A longer line keeps only its beginning and end: libbeat writes the whole refused event, 4
+// kB and more, and then the reason.
 const (
 	headBytes = 4 << 10
 	tailBytes = 2 << 10
 )
 
-// longLine is a line as it arrives.
+// longLine is a partly received line.
 type longLine struct {
 	head, tail []byte
-	cut        bool // something between them is left out
+	cut        bool // bytes between head and tail are omitted
 }
 
 func (l *longLine) add(part []byte) {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// self names this process for good: its namespace, its number in it, and when it started,
-// since numbers are given again.
+// self is a unique name of this process: its namespace, number and start time, because
+// numbers are reused.
 func self() string { return processOf(namespace(), os.Getpid()) }
 
-// alive says whether the process of that name may run still. Into another namespace,
-// that of a takt in a container, nobody sees.
+// alive reports whether the process of that name may still run. A process in another
+// namespace, such as that of takt in a container, is not visible.
 func alive(name string) bool {
 	var space string
 	var pid int
@@ -23,17 +23,17 @@ func alive(name string) bool {
 }
 
 func namespace() string {
-	space, _ := os.Readlink("/proc/self/ns/pid") // "": equal for all that cannot read it
+	space, _ := os.Readlink("/proc/self/ns/pid") // "" is equal for all processes that cannot read it
 	return space
 }
 
-// processOf has the start time in ticks since the machine started.
+// processOf includes the start time in ticks since boot.
 func processOf(space string, pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
 	}
-	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may hold anything
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may contain anything
 	if len(f) < 20 {
 		return ""
 	}

@@ -2,8 +2,8 @@
 
 package apmserver
 
-// self is not known here.
+// self is unknown here.
 func self() string { return "" }
 
-// alive: nobody knows, so nothing of it is removed.
+// alive is unknown here, so no container is removed.
 func alive(string) bool { return true }

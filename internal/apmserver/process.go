@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// startLocal runs the program at that place and waits until it takes events.
+// startLocal runs the program in that place and waits until it accepts events.
 func startLocal(ctx context.Context, path string, at place, o *Options) (*Running, error) {
 	address, stats, err := freeAddresses()
 	if err != nil {
@@ -39,17 +39,17 @@ func startLocal(ctx context.Context, path string, at place, o *Options) (*Runnin
 	return r, r.await(ctx, o)
 }
 
-// await waits until the server takes events; if it never does it is stopped.
+// await waits until the server accepts events, and stops it on failure.
 func (r *Running) await(ctx context.Context, o *Options) (err error) {
 	r.Version, err = ready(ctx, r.URLs[0], o, r)
 	if err != nil {
-		_ = r.Stop() // the first error says more
+		_ = r.Stop() // the first error is the cause
 	}
 	return err
 }
 
-// freeAddresses are two on loopback that nobody listens on, for events and for counters.
-// Until the server does somebody else could; then it says so, and ends.
+// freeAddresses are two unused addresses on loopback, for events and for counters. Another
+// process could take one before the server does; then the server reports that and ends.
 func freeAddresses() (events, stats string, err error) {
 	a, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,7 +64,7 @@ func freeAddresses() (events, stats string, err error) {
 	return a.Addr().String(), b.Addr().String(), nil
 }
 
-// out is where narration goes.
+// out is the writer for narration.
 func (o *Options) out() io.Writer {
 	if o.Out == nil {
 		return io.Discard

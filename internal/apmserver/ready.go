@@ -13,22 +13,22 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Bounds of what a server is asked beside the load.
+// Limits of requests to a server besides the load.
 const (
 	askTime   = 2 * time.Second
-	pollTime  = 50 * time.Millisecond // between two questions whether it is ready
-	askBytes  = 4 << 20               // expvar has about 16 kB
-	tailLines = 5                     // of its log are shown if it ends by itself
+	pollTime  = 50 * time.Millisecond // time between two checks whether the server is ready
+	askBytes  = 4 << 20               // largest answer; expvar has about 16 kB
+	tailLines = 5                     // number of log lines shown if the server ends by itself
 )
 
-// ready asks the server until it takes events, and gives the version that it says. r is
-// what runs there, nil if nobody knows.
+// ready asks the server until it accepts events, and returns its version. r is the server's
+// process, nil if unknown.
 func ready(ctx context.Context, base string, o *Options, r *Running) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.patience())
 	defer cancel()
 	tick := time.NewTicker(pollTime)
 	defer tick.Stop()
-	var last error // of a question that had its time
+	var last error // error of the last completed request
 	for {
 		info, err := aboutServer(ctx, base, o.Secret)
 		if err == nil && info.mayPublish() {
@@ -47,7 +47,7 @@ func ready(ctx context.Context, base string, o *Options, r *Running) (version st
 	}
 }
 
-// ended is Done, also of no server.
+// ended is Done, also for a nil r.
 func (r *Running) ended() <-chan struct{} {
 	if r == nil {
 		return nil
@@ -55,8 +55,8 @@ func (r *Running) ended() <-chan struct{} {
 	return r.done
 }
 
-// failure is the error of a server that has ended by itself, with the first fatal line
-// that it said, else its last words: a crash of Go ends with registers.
+// failure is the error of a server that ended by itself, with its first fatal line, or else
+// its last lines: a crash of Go ends with registers.
 func (r *Running) failure(log *Log) error {
 	if log == nil {
 		return r.err()
@@ -71,7 +71,7 @@ func (r *Running) failure(log *Log) error {
 	return fmt.Errorf("%w; %s:\n%s", r.err(), what, strings.TrimSuffix(said.String(), "\n"))
 }
 
-// unready says why the wait was given up.
+// unready says why the wait ended.
 func unready(ctx context.Context, base string, err error, patience time.Duration) error {
 	switch {
 	case ctx.Err() != context.DeadlineExceeded:
@@ -82,7 +82,7 @@ func unready(ctx context.Context, base string, err error, patience time.Duration
 	return fmt.Errorf("the server at %s does not answer after %v: %w; is the URL right?", base, patience, err)
 }
 
-// about is what apm-server says at /; nothing where it wants a token that it did not get.
+// about is apm-server's answer at /; empty if it requires a token that it did not get.
 type about struct {
 	Version      string `json:"version"`
 	PublishReady *bool  `json:"publish_ready"`
@@ -97,14 +97,14 @@ func aboutServer(ctx context.Context, base string, secret takt.Secret) (about, e
 		return about{}, err
 	}
 	var a about
-	_ = json.Unmarshal(text, &a) // anything that answers takes connections
+	_ = json.Unmarshal(text, &a) // any answer shows that connections are accepted
 	if a.OK != nil {
 		a = *a.OK
 	}
 	return a, nil
 }
 
-// ask gives the body of the answer to a GET.
+// ask returns the body of the answer to a GET.
 func ask(ctx context.Context, url string, secret takt.Secret) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -112,7 +112,7 @@ func ask(ctx context.Context, url string, secret takt.Secret) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Close = true // the server's connections are the load's
+	request.Close = true // leave the server's connections to the load
 	if secret != "" {
 		request.Header.Set("Authorization", "Bearer "+string(secret))
 	}

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Remote is a server, or several, that takt neither starts nor stops.
+// Remote is one or several servers that takt neither starts nor stops.
 type Remote struct {
 	urls []string
 	current
 }
 
-// NewRemote is the server at these URLs. All that are none are in the error.
+// NewRemote is the servers at these URLs. The error lists all invalid URLs.
 func NewRemote(urls ...string) (*Remote, error) {
 	var faults []error
 	r := &Remote{}
@@ -36,7 +36,7 @@ func NewRemote(urls ...string) (*Remote, error) {
 	return r, errors.Join(faults...)
 }
 
-// shown is what was given, unless there may be a password in it.
+// shown is the given text, unless it may contain a password.
 func shown(u *url.URL, text string) string {
 	if u != nil {
 		return u.Redacted()
@@ -51,7 +51,7 @@ func shown(u *url.URL, text string) string {
 // Location implements Server.
 func (r *Remote) Location() Location { return Location{Kind: KindRemote, URLs: r.urls} }
 
-// Switch notes what runs there: nothing is fetched or made.
+// Switch notes the running revision without fetching or making.
 func (r *Remote) Switch(_ context.Context, s Switch, _ io.Writer) (Revision, error) {
 	r.set(Revision{})
 	if err := s.validate(); err != nil {

@@ -1,6 +1,6 @@
-// Package apmserver is the server under test: one that runs elsewhere, one of a local
-// checkout, or one in a container. It starts, watches and stops it, counts its documents
-// in Elasticsearch, and makes trials of it.
+// Package apmserver is the server under test: remote, from a local checkout, or in a
+// container. It starts, watches and stops the server, counts its documents in Elasticsearch,
+// and runs trials.
 package apmserver
 
 import (
@@ -13,22 +13,21 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Server is where the server under test comes from.
+// Server is a source of the server under test.
 type Server interface {
-	// Location says where, as a user's settings keep it.
+	// Location is the source, for the user's settings.
 	Location() Location
-	// Switch makes a revision of the code the one that Start starts. What git, make or
-	// the engine say goes to out when s.Verbose, their errors always. After a failure no
-	// revision is known.
+	// Switch selects the revision that Start starts. If s.Verbose, all output of git, make or
+	// the engine goes to out, otherwise only errors. After a failure no revision is known.
 	Switch(ctx context.Context, s Switch, out io.Writer) (Revision, error)
-	// Revision is what the last Switch made, the zero Revision before the first.
+	// Revision is the result of the last Switch; zero before the first.
 	Revision() Revision
-	// Start starts it, and returns once it takes events. The end of ctx ends the start,
-	// and no server that has started.
+	// Start starts the server and returns when it accepts events. The end of ctx ends the
+	// start, but not a started server.
 	Start(ctx context.Context, o Options) (*Running, error)
 }
 
-// current is the revision of a server. Sessions ask for it while a job switches.
+// current is the revision of a server. Sessions read it while a job switches.
 type current struct {
 	mu sync.Mutex
 	r  Revision
@@ -54,7 +53,7 @@ const (
 	KindDocker   = "docker"
 )
 
-// Location says where a server under test comes from. It holds no secret.
+// Location is the source of a server under test. It contains no secret.
 type Location struct {
 	Kind       string   `json:"kind"`
 	URLs       []string `json:"urls,omitempty"`       // of KindRemote
@@ -63,7 +62,7 @@ type Location struct {
 	Repository string   `json:"repository,omitempty"` // of KindDocker, a git URL; "": Elastic's
 }
 
-// String is the location in a few words.
+// String is a short description of the location.
 func (l Location) String() string {
 	switch l.Kind {
 	case KindRemote:
@@ -74,8 +73,8 @@ func (l Location) String() string {
 	return l.Dir
 }
 
-// CheckLimits refuses limits that nothing would hold the server to: only the engine of
-// containers can. A limit that did nothing would stand in the report.
+// CheckLimits refuses limits without effect: only the container engine can enforce them. A
+// limit without effect would be in the report.
 func (l Location) CheckLimits(o *Options) error {
 	if l.Kind == KindDocker || o.MemoryLimit == 0 && o.CPULimit == 0 {
 		return nil
@@ -83,15 +82,14 @@ func (l Location) CheckLimits(o *Options) error {
 	return fmt.Errorf("--mem and --cpu limit a container, which the server of %s is not; leave them out, or test in one: apm use docker", l)
 }
 
-// Output is the cluster that the server writes to, and where its documents are counted.
+// Output is the cluster that the server writes to and that counts its documents.
 type Output struct {
-	URL      string // for HTTP, without credentials: OpenDocuments makes it so
+	URL      string // HTTP URL without credentials, as made by OpenDocuments
 	User     string
 	Password takt.Secret
 }
 
-// Use is what a user has chosen, and when: what settings keep of it. The password is in
-// none of them.
+// Use is a user's choice and its time, for the settings. It contains no password.
 type Use struct {
 	Location    Location  `json:"location"`
 	ElasticURL  string    `json:"elastic_url,omitempty"`
@@ -99,16 +97,16 @@ type Use struct {
 	LastUsed    time.Time `json:"last_used"`
 }
 
-// Options are how a server is started.
+// Options are the settings for starting a server.
 type Options struct {
-	Flags       []string      // for apm-server: -E NAME=VALUE and others
-	Output      Output        // URL "": apm-server's own settings say it
-	MemoryLimit int64         // bytes, without swap; 0: none; in containers only
-	CPULimit    float64       // cores; 0: none; in containers only
-	Secret      takt.Secret   // its secret token; with it the server says more of itself
-	Patience    time.Duration // until it takes events, from its start on; 0: a minute
+	Flags       []string      // flags of apm-server: -E NAME=VALUE and others
+	Output      Output        // output of the server; URL "": apm-server's own settings apply
+	MemoryLimit int64         // memory limit in bytes, without swap; 0: none; containers only
+	CPULimit    float64       // CPU limit in cores; 0: none; containers only
+	Secret      takt.Secret   // secret token; with it the server reveals more about itself
+	Patience    time.Duration // time limit until it accepts events; 0: a minute
 	Out         io.Writer     // narration: the command line and what it waits for
-	Log         *Log          // what the server says; nil: nobody reads it
+	Log         *Log          // receives the server's output; nil: not read
 }
 
 func (o *Options) patience() time.Duration {
@@ -118,30 +116,29 @@ func (o *Options) patience() time.Duration {
 	return time.Minute
 }
 
-// Running is a server that takes events.
+// Running is a server that accepts events.
 type Running struct {
 	URLs    []string // without a slash at the end
-	Managed bool     // takt started it, and knows its process
-	Version string   // as it says itself; "": it did not say
+	Managed bool     // takt started the server and knows its process
+	Version string   // version that the server reports; "": unknown
 
 	secret takt.Secret
-	stats  string          // URL of libbeat's counters; "": not known
-	shown  []string        // the URLs at which counters were found
-	pid    int             // 0: not known
-	done   <-chan struct{} // closed when it has ended; nil: nobody knows
-	err    func() error    // why it ended, once done is closed
+	stats  string          // URL of libbeat's counters; "": unknown
+	shown  []string        // URLs at which counters were found
+	pid    int             // 0: unknown
+	done   <-chan struct{} // closed when the server has ended; nil: unknown
+	err    func() error    // why it ended; valid once done is closed
 	stop   func() error
 }
 
-// Done is closed when the server has ended. It is nil, which never is, for a server that
-// runs elsewhere.
+// Done is closed when the server has ended. For a remote server it is nil and never closed.
 func (r *Running) Done() <-chan struct{} { return r.done }
 
-// Err says why the server has ended, once Done is closed.
+// Err is why the server ended; valid once Done is closed.
 func (r *Running) Err() error { return r.err() }
 
-// Stop ends the server and waits for its end: asked first, killed after stopTime. One
-// that runs elsewhere goes on.
+// Stop asks the server to end, kills it after stopTime, and waits for its end. A remote
+// server continues.
 func (r *Running) Stop() error {
 	if r.stop == nil {
 		return nil
@@ -149,6 +146,6 @@ func (r *Running) Stop() error {
 	return r.stop()
 }
 
-// stopTime is how long a server may take to end by itself. apm-server waits 5 s for its
+// stopTime is the time that a server has to end by itself. apm-server waits 5 s for its
 // output.
 const stopTime = 10 * time.Second

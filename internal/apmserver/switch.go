@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Switch says which code is to be tested, and how it gets there.
+// Switch selects the code under test and how to get it.
 type Switch struct {
 	Branch     string // BRANCH or REMOTE/BRANCH
-	Revision   string // "": the newest of the branch
+	Revision   string // "": the branch's newest revision
 	Fetch      bool
 	Checkout   bool
 	MakeUpdate bool
@@ -23,9 +23,9 @@ type Switch struct {
 
 // Revision is the code of a server.
 type Revision struct {
-	Branch   string    // without the remote; "": not known
-	Hash     string    // "": not known
-	Date     time.Time // of the commit; zero: not known
+	Branch   string    // branch without the remote; "": unknown
+	Hash     string    // "": unknown
+	Date     time.Time // date of the commit; zero: unknown
 	Subject  string    // short hash and subject of the commit
 	Unstaged bool      // the files differ from the commit
 }
@@ -33,7 +33,7 @@ type Revision struct {
 // SwitchUsage is the command's synopsis.
 const SwitchUsage = "apm switch [REMOTE/]BRANCH [REVISION] [-f] [-c] [-u] [-m] [-v]"
 
-// Flags declares the options on fs, each with its long and its short name.
+// Flags declares the options on fs, each with a long and a short name.
 func (s *Switch) Flags(fs *flag.FlagSet) {
 	for _, f := range []struct {
 		to                *bool
@@ -50,8 +50,8 @@ func (s *Switch) Flags(fs *flag.FlagSet) {
 	}
 }
 
-// ParseSwitch reads the words after apm switch. Options stand anywhere, and short ones
-// together, as in -fcmv. The error has all faults.
+// ParseSwitch reads the words after apm switch. Options may be anywhere, and short ones
+// together, as in -fcmv. The error lists all faults.
 func ParseSwitch(words []string) (s Switch, err error) {
 	var faults []error
 	fs := flag.NewFlagSet("switch", flag.ContinueOnError)
@@ -84,7 +84,7 @@ func ParseSwitch(words []string) (s Switch, err error) {
 	return s, errors.Join(faults...)
 }
 
-// unbundled gives the names in -fcm, or the one in --fetch.
+// unbundled returns the names in -fcm, or the name in --fetch.
 func unbundled(word string) []string {
 	if long, ok := strings.CutPrefix(word, "--"); ok || word == "-" {
 		return []string{strings.TrimPrefix(long, "-")}
@@ -92,7 +92,7 @@ func unbundled(word string) []string {
 	return strings.Split(word[1:], "")
 }
 
-// validate keeps from git what it would take for an option.
+// validate refuses words that git would treat as options.
 func (s *Switch) validate() error {
 	var faults []error
 	if s.Branch == "" {
@@ -106,8 +106,8 @@ func (s *Switch) validate() error {
 	return errors.Join(faults...)
 }
 
-// split takes REMOTE/BRANCH apart. If the remotes are known, what stands before the
-// slash has to be one of them: branches may have slashes too.
+// split splits REMOTE/BRANCH. If remotes are given, the part before the slash must be one of
+// them, because a branch may contain slashes.
 func (s *Switch) split(remotes []string) (remote, branch string) {
 	before, after, found := strings.Cut(s.Branch, "/")
 	if found && after != "" && (remotes == nil || slices.Contains(remotes, before)) {

@@ -11,37 +11,37 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Load puts the load on the servers at these URLs, and gives its report once its last
-// worker has ended. If ctx ends it ends early, and gives the report of what was done.
+// Load puts the load on the servers at these URLs, and returns its report when its last
+// worker has ended. If ctx ends, the load ends early and returns its partial report.
 type Load func(ctx context.Context, urls ...string) (*takt.Report, error)
 
-// Trial is one test of a server: it is started if takt manages it, gets the load, and is
-// stopped once what it took has arrived in the cluster.
+// Trial is one test of a server. takt starts the server if it manages it, applies the load,
+// and stops the server when its accepted events have arrived in the cluster.
 type Trial struct {
 	Server    Server
-	Options   Options        // Output and Out are the trial's
-	Documents *Documents     // nil: they are not counted
-	Variables map[string]any // of the load, as the user said it: events, spans, frames, workers
+	Options   Options        // the trial sets Output and Out
+	Documents *Documents     // nil: documents are not counted
+	Variables map[string]any // variables of the load in the user's words: events, spans, frames, workers
 	Load      Load
-	Cooldown  time.Duration // between the load and the first count; in no figure
-	DrainTime time.Duration // for the events to arrive, as long as they do; 0: 15 minutes
-	Least     time.Duration // a shorter run is not comparable; 0: 30 s
-	Out       io.Writer     // narration; nil: none
+	Cooldown  time.Duration // time between the load and the first count; not counted
+	DrainTime time.Duration // longest wait for arriving events; 0: 15 minutes
+	Least     time.Duration // shortest comparable run; 0: 30 s
+	Out       io.Writer     // receives narration; nil: none
 }
 
-// Warnings of a trial, beside those of the load.
+// Warnings of a trial, in addition to those of the load.
 const (
-	WarnIncomparable = "not_comparable"    // with the reasons
+	WarnIncomparable = "not_comparable"    // the run is not comparable, with the reasons
 	WarnUncounted    = "not_counted"       // the documents could not be counted
 	WarnUndrained    = "not_drained"       // events were still in flight when they were counted
-	WarnDropped      = "events_dropped"    // the server gave events up
-	WarnMissing      = "documents_missing" // of events that the server did not give up
-	WarnSurplus      = "documents_surplus" // of no accepted event
+	WarnDropped      = "events_dropped"    // the server dropped events
+	WarnMissing      = "documents_missing" // documents missing although the server did not drop the events
+	WarnSurplus      = "documents_surplus" // more documents than accepted events
 	warnBrokeOff     = "broke_off"
 	warnCancelled    = "cancelled"
 )
 
-// measured is what a trial knows beside the report of the load.
+// measured is what a trial measures besides the load's report.
 type measured struct {
 	urls    []string
 	managed bool
@@ -49,11 +49,11 @@ type measured struct {
 	usage   usage
 	d       drained
 	counter map[string]any
-	said    string // the server's first error, of events that were lost
+	said    string // the server's first error about lost events
 }
 
-// Run makes the trial. With the error of a trial that broke off there is the report of
-// what was done, if there is one.
+// Run runs the trial. If it fails midway, Run returns the error and the partial report, if
+// there is one.
 func (t *Trial) Run(ctx context.Context) (*takt.Report, error) {
 	o := t.Options
 	o.Out = t.out()
@@ -77,7 +77,7 @@ func (t *Trial) Run(ctx context.Context) (*takt.Report, error) {
 	return r, err
 }
 
-// on makes the trial on a server that runs.
+// on runs the trial on a running server.
 func (t *Trial) on(ctx context.Context, running *Running, log *Log) (*takt.Report, *measured, error) {
 	m := &measured{urls: running.URLs, managed: running.Managed, version: running.Version}
 	var before start
@@ -103,11 +103,11 @@ func (t *Trial) on(ctx context.Context, running *Running, log *Log) (*takt.Repor
 	return r, m, cmp.Or(err, ctx.Err())
 }
 
-// start is what there was before the load.
+// start is the state before the load.
 type start struct {
 	documents int64
 	counters  Counters
-	known     bool // counters
+	known     bool // counters is valid
 }
 
 func (t *Trial) count(ctx context.Context) (int64, error) {
@@ -117,7 +117,7 @@ func (t *Trial) count(ctx context.Context) (int64, error) {
 	return t.Documents.Count(ctx)
 }
 
-// load runs the load; it is cancelled when the server ends.
+// load runs the load and cancels it if the server ends.
 func (t *Trial) load(ctx context.Context, running *Running, log *Log) (*takt.Report, error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	watching := make(chan struct{})
@@ -144,8 +144,8 @@ func (t *Trial) load(ctx context.Context, running *Running, log *Log) (*takt.Rep
 	return r, err
 }
 
-// arrive waits until the events of the load are in the cluster. The error is that of a
-// server that ended meanwhile.
+// arrive waits until the events of the load are in the cluster. It fails if the server ends
+// meanwhile.
 func (t *Trial) arrive(ctx context.Context, running *Running, log *Log, before start, r *takt.Report, m *measured) error {
 	select {
 	case <-time.After(t.Cooldown):
@@ -159,7 +159,7 @@ func (t *Trial) arrive(ctx context.Context, running *Running, log *Log, before s
 	}
 	fmt.Fprintln(t.out(), "waiting until no event is in flight")
 	l := looker{t: t, running: running, log: log, before: before, load: accountOf(r)}
-	m.d, _ = drain(ctx, cmp.Or(t.DrainTime, drainLong), l.look) // its error is in l, or that of ctx
+	m.d, _ = drain(ctx, cmp.Or(t.DrainTime, drainLong), l.look) // its error is l.failed, or that of ctx
 	if l.failed != nil {
 		warnOnce(r, WarnUncounted, "the documents were not counted: "+l.failed.Error())
 	}
@@ -179,12 +179,13 @@ type looker struct {
 	log     *Log
 	before  start
 	load    account
-	failed  error // why the documents cannot be counted
+	failed  error // why documents cannot be counted
 	died    error // how the server ended
 	looks   int
 }
 
-// look reads the counters before the documents: what is in flight in neither was lost.
+// look reads the counters before the documents: an event that moves in between is then
+// counted twice, not lost.
 func (l *looker) look(ctx context.Context) (account, error) {
 	a := l.load
 	select {
@@ -217,7 +218,7 @@ func (l *looker) look(ctx context.Context) (account, error) {
 	return a, nil
 }
 
-// narrated is how many looks, a second each, are between two lines about the wait.
+// narrated is the number of looks, one a second, between two lines about the wait.
 const narrated = 10
 
 func (t *Trial) out() io.Writer {
@@ -227,7 +228,7 @@ func (t *Trial) out() io.Writer {
 	return t.Out
 }
 
-// warnOnce adds a warning unless the report has one of that code.
+// warnOnce adds a warning unless the report has one with that code.
 func warnOnce(r *takt.Report, code, message string) {
 	if r == nil || r.Warned(code) {
 		return

@@ -6,18 +6,18 @@ import (
 	"github.com/taktload/takt/internal/proc"
 )
 
-// sampleTime is between two readings. The kernel keeps the highest memory itself, so
-// only the last reading before the server's end matters; they are for a server that
-// ends by itself.
+// sampleTime is the time between two readings. The kernel keeps the peak memory itself, so
+// only the last reading before the server's end matters. Frequent readings are for a server
+// that ends by itself.
 const sampleTime = 250 * time.Millisecond
 
-// usage is what the server's process used between two instants.
+// usage is the usage of the server's process between two instants.
 type usage struct {
-	maxRSS int64         // bytes, the highest since its start; 0: not known
-	cpu    time.Duration // between the instants
+	maxRSS int64         // peak memory in bytes since its start; 0: unknown
+	cpu    time.Duration // CPU time between the instants
 }
 
-// watched reads the process of a server until it is asked for the figures.
+// watched reads a server's process until usage is called.
 type watched struct {
 	first, last proc.Process
 	known       bool
@@ -52,7 +52,7 @@ func (w *watched) read(pid int) {
 	}
 }
 
-// usage ends the watch.
+// usage ends the watch and returns the usage.
 func (w *watched) usage() usage {
 	close(w.quit)
 	<-w.done
