@@ -1,5 +1,5 @@
-// Package store keeps reports and gives them again: in a file on this machine, or in
-// an Elasticsearch or OpenSearch cluster that many share.
+// Package store saves and loads reports: in a file on this machine, or in a shared
+// Elasticsearch or OpenSearch cluster.
 package store
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Store keeps reports. Its errors wrap those of package fault.
+// Store saves reports. Its errors wrap those of package fault.
 type Store interface {
-	// Save keeps the reports, all or none. One whose ID is there already replaces it.
+	// Save saves all reports or none. It replaces a report with the same ID.
 	Save(ctx context.Context, reports ...*takt.Report) error
-	// Load gives the reports whole, in the order of ids.
+	// Load returns the complete reports, in the order of ids.
 	Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
-	// Runs gives the runs that q selects, newest first. It ends with the first error.
+	// Runs returns the runs that q selects, newest first. It ends with the first error.
 	Runs(ctx context.Context, q analysis.Query) iter.Seq2[analysis.Run, error]
-	// Delete forgets the runs; those that are not there do not matter.
+	// Delete deletes the runs and ignores unknown ids.
 	Delete(ctx context.Context, ids ...string) error
-	// Close gives the store back.
+	// Close closes the store.
 	Close() error
 }

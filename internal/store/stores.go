@@ -9,22 +9,20 @@ import (
 	"github.com/taktload/takt/internal/store/sqlite"
 )
 
-// Options are what a cluster asks for. Passwords do not belong on a command line, so
-// they come from the environment.
+// Options are a cluster's credentials. They come from the environment, because passwords do
+// not belong on a command line.
 type Options struct {
 	User, Password string
-	APIKey         string // goes before user and password
-	CAFile         string // PEM of the authority that signed the server's certificate; "": the system's
+	APIKey         string // has priority over user and password
+	CAFile         string // PEM file of the authority that signed the server's certificate; "": the system's authorities
 }
 
-// Open opens the store in the file, or of the cluster, that where names. A file that is
-// not there is made.
+// Open opens the store in the file or cluster that where names. It creates a missing file.
 func Open(ctx context.Context, where string, o Options) (Store, error) {
 	return open(ctx, where, o, sqlite.Open)
 }
 
-// OpenExisting is Open for those who only read: a file that is not there is
-// fault.ErrAbsent.
+// OpenExisting is Open for reading only: a missing file is fault.ErrAbsent.
 func OpenExisting(ctx context.Context, where string, o Options) (Store, error) {
 	return open(ctx, where, o, sqlite.OpenExisting)
 }
@@ -42,7 +40,7 @@ func open(ctx context.Context, where string, o Options, file func(context.Contex
 	return nil, fmt.Errorf("no store is known by %s://; give a file, or a URL with %s", scheme, strings.Join(elastic.Schemes(), "://, ")+"://")
 }
 
-// opened keeps a nil pointer from becoming a Store that is not nil.
+// opened prevents a nil pointer from becoming a non-nil Store.
 func opened[S Store](s S, err error) (Store, error) {
 	if err != nil {
 		return nil, err
