@@ -7,11 +7,12 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// sumError is how far the parts of the response time may be from its mean times its count: a
-// histogram keeps three digits, and its mean is of the middles of its buckets.
+// sumError is the largest relative difference between the parts of the response time and its
+// mean times its count: a histogram has three digits, and its mean uses the middles of its
+// buckets.
 const sumError = 0.01
 
-// attribution holds the parts of the response time against its histogram.
+// attribution compares the parts of the response time with its histogram.
 func (c *checker) attribution() {
 	a := c.r.Attribution
 	if len(a.Slices) == 0 && a.RTT == 0 {
@@ -43,7 +44,7 @@ func (c *checker) attribution() {
 	}
 }
 
-// slice holds a slice against its bounds.
+// slice checks a slice against its bounds.
 func (c *checker) slice(field string, s takt.Slice) {
 	if s.Operations == 0 || s.Operations > maxCount {
 		c.fault("%s.operations is %d, not 1 to %d", field, s.Operations, uint64(maxCount))

@@ -1,6 +1,6 @@
-// Package audit holds a report that comes from outside against itself: a file of
-// somebody else, or one that was edited. What a report says twice must be equal, its
-// figures must be those of its histograms, and its verdict must follow from them.
+// Package audit checks that a report from outside, or an edited one, does not contradict
+// itself. Repeated values must be equal, the figures must match the histograms, and the
+// verdict must follow from them.
 package audit
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// maxFaults bounds the faults that are named: a report can have thousands.
+// maxFaults is the largest number of faults that are named: a report can have thousands.
 const maxFaults = 8
 
-// ContradictionError says what of a report cannot be true, by the names of its fields.
+// ContradictionError lists the contradictions in a report, by the names of its fields.
 type ContradictionError struct {
-	Faults []string // a sentence each, at most 8
-	More   int      // beyond those
+	Faults []string // one sentence each, at most 8
+	More   int      // number of further faults
 }
 
 // Error implements error.
@@ -28,14 +28,14 @@ func (e *ContradictionError) Error() string {
 	return "the report contradicts itself: " + list + "; take the report as takt wrote it"
 }
 
-// Check returns a *ContradictionError if something in r cannot be true. A report that
-// calls itself valid though its histograms show a generator that was the bottleneck
-// becomes invalid, with the warning rejudged: an older takt may have had another rule.
+// Check returns a *ContradictionError if r contradicts itself. A report that says valid
+// although its histograms show a generator bottleneck becomes invalid, with the warning
+// rejudged: an older takt may have had another rule.
 func Check(r *takt.Report) error {
 	c := checker{r: r}
 	c.ranges()
 	c.counts()
-	if c.faults == nil { // else the sums overflow, and are all wrong
+	if c.faults == nil { // otherwise the sums overflow and are wrong
 		c.rates()
 		c.latencies()
 		c.attribution()
@@ -56,8 +56,8 @@ type checker struct {
 	found  int
 
 	reader             reader
-	ended, warm        uint64 // ok + failed + unfinished, of the window and of the warm-up
-	responses, service uint64 // in the histograms of the intervals
+	ended, warm        uint64 // ok + failed + unfinished, in the window and in the warm-up
+	responses, service uint64 // number of values in the intervals' histograms
 }
 
 func (c *checker) fault(format string, args ...any) {

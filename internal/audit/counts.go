@@ -9,7 +9,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The largest figures. JSON has no exact integers above 2^53, and thousands of such
+// The largest valid figures. JSON has no exact integers above 2^53, and thousands of such
 // counts can be added without overflow. Times in nanoseconds end after 292 years.
 const (
 	maxCount   = 1 << 53
@@ -18,10 +18,10 @@ const (
 	maxMicros  = 9.2e15
 )
 
-// maxNames bounds what has names: latencies, status codes, classes of failure.
+// maxNames is the largest number of latencies, status codes or classes of failure.
 const maxNames = 1000
 
-// ranges refuses numbers that are negative, or too large to be calculated with.
+// ranges refuses numbers that are negative or too large for calculations.
 func (c *checker) ranges() {
 	r := c.r
 	c.seconds("duration_s", r.DurationS)
@@ -69,7 +69,7 @@ func (c *checker) count(field string, n uint64) {
 	}
 }
 
-// counts holds the accounting identity, and the sums that are parts of it.
+// counts checks the accounting identity and its partial sums.
 func (c *checker) counts() {
 	c.ended = c.accounting("counts", c.r.Counts)
 	c.warm = c.accounting("warmup_counts", c.r.WarmupCounts)
@@ -97,7 +97,7 @@ func (c *checker) counts() {
 	}
 }
 
-// accounting is how many operations ended or were cut off.
+// accounting is the number of operations that ended or were cut off.
 func (c *checker) accounting(field string, n takt.Counts) uint64 {
 	for _, part := range []struct {
 		name string
@@ -118,8 +118,8 @@ func (c *checker) accounting(field string, n takt.Counts) uint64 {
 	return ended
 }
 
-// confessed reports whether r says itself that its accounting does not add up, which is
-// a fault of takt, and shown.
+// confessed reports whether r itself warns that its accounting does not add up, which is a
+// fault of takt.
 func (c *checker) confessed() bool {
 	return c.r.Verdict == takt.Invalid && c.r.Warned("accounting")
 }
@@ -133,10 +133,10 @@ func (c *checker) sum(field string, counts map[string]uint64) (sum uint64) {
 	return sum
 }
 
-// rounding is the part of a rate by which floating point may be off.
+// rounding is the largest relative error of a rate by floating point.
 const rounding = 1e-9
 
-// rates holds the rates against the counts that they come from.
+// rates compares the rates with their counts.
 func (c *checker) rates() {
 	r := c.r
 	_, sends := r.Latency[takt.LatencyResponse]
@@ -157,7 +157,8 @@ func (c *checker) rates() {
 	}
 }
 
-// product is how many operations a rate makes in the window; without a window there is none.
+// product is the number of operations at a rate in the window; without a window there is
+// none.
 func (c *checker) product(rate float64) float64 {
 	if c.r.DurationS == 0 && rate > 0 {
 		return math.Inf(1)

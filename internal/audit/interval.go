@@ -8,7 +8,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// intervals holds each against its histograms, and their sums against those of the run.
+// intervals compares each interval with its histograms, and their sums with those of the run.
 func (c *checker) intervals() {
 	list := c.r.Intervals
 	if len(list) > takt.MaxIntervals {
@@ -60,8 +60,7 @@ func (c *checker) interval(field string, iv takt.Interval) {
 	c.same(field+".response_max_us", iv.ResponseMax, hist.Micros(h.Max()))
 }
 
-// intervalSums: an operation is in the interval in which it ended, those of the warm-up
-// too.
+// intervalSums: an operation is in the interval in which it ended, also in the warm-up.
 func (c *checker) intervalSums(sum takt.Counts) {
 	n, w := c.r.Counts, c.r.WarmupCounts
 	for _, s := range []struct {

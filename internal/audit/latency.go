@@ -10,13 +10,13 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// reader decodes one histogram after the other into the same memory.
+// reader decodes histograms into the same memory.
 type reader struct {
 	decoder hist.Decoder
 	scratch *hist.Histogram
 }
 
-// read gives a histogram that is good until the next call.
+// read returns a histogram that is valid until the next call.
 func (r *reader) read(encoded string) (*hist.Histogram, error) {
 	if r.scratch == nil {
 		r.scratch = hist.New()
@@ -25,7 +25,7 @@ func (r *reader) read(encoded string) (*hist.Histogram, error) {
 	return r.scratch, r.decoder.Merge(r.scratch, encoded)
 }
 
-// latencies holds each against its histogram, and the number of its values against the
+// latencies compares each latency with its histogram, and the number of its values with the
 // counts.
 func (c *checker) latencies() {
 	if n := len(c.r.Latency); n > maxNames {
@@ -37,7 +37,7 @@ func (c *checker) latencies() {
 	}
 	n := c.r.Counts
 	response := c.r.Latency[takt.LatencyResponse]
-	if response.Count == 0 { // received, not sent; or imported
+	if response.Count == 0 { // a receive-only or imported run
 		return
 	}
 	c.holds(takt.LatencyResponse, c.ended, "ok + failed + unfinished")
@@ -78,13 +78,13 @@ func (c *checker) latency(field string, l takt.Latency) {
 	}
 }
 
-// figure is a figure of a latency, with the name of its field.
+// figure is a figure of a latency with its field's name.
 type figure struct {
 	name string
 	v    float64
 }
 
-// figures are those of l; from min_us to max_us none is below the one before, and the
+// figures are the figures of l. From min_us to max_us each is at least the one before; the
 // last two are the mean and the deviation.
 func figures(l takt.Latency) []figure {
 	return []figure{
@@ -94,7 +94,7 @@ func figures(l takt.Latency) []figure {
 	}
 }
 
-// summary holds a latency without a histogram against itself.
+// summary checks a latency without a histogram for contradictions.
 func (c *checker) summary(field string, l takt.Latency) {
 	list := figures(l)
 	for _, f := range list {
@@ -107,7 +107,7 @@ func (c *checker) summary(field string, l takt.Latency) {
 	low := list[0]
 	for _, high := range list[1:ordered] {
 		if high.v == 0 {
-			continue // the report does not have it
+			continue // not in the report
 		}
 		c.above(field, high, low)
 		low = high
@@ -122,8 +122,8 @@ func (c *checker) above(field string, high, low figure) {
 	}
 }
 
-// same compares a figure with that of the histogram. The sums of floating point may
-// differ in their last digits between versions.
+// same compares a figure with the histogram's. Floating-point sums may differ in their last
+// digits between versions.
 func (c *checker) same(field string, got, want float64) {
 	if math.Abs(got-want) > 1e-6*math.Abs(want) {
 		c.fault("%s is %v, but its histogram says %v", field, got, want)

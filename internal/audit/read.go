@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// The bounds of what is read. A report of 1200 intervals has about 10 MiB and 20 000
-// values; a value of one byte takes up to 140 in memory.
+// The limits of input. A report with 1200 intervals has about 10 MiB and 20 000 values; a
+// value of one byte takes up to 140 in memory.
 const (
-	MaxDocument = 64 << 20 // bytes of one report
-	MaxFile     = 1 << 30  // bytes of all reports of a file
-	maxValues   = 1 << 19  // of one report
+	MaxDocument = 64 << 20 // largest size of one report in bytes
+	MaxFile     = 1 << 30  // largest size of all reports of a file in bytes
+	maxValues   = 1 << 19  // largest number of values of one report
 )
 
-// Documents reads JSON documents one after the other, in bounded memory.
+// Documents reads a sequence of JSON documents in bounded memory.
 type Documents struct {
 	in      bounded
 	decoder *json.Decoder
@@ -30,7 +30,7 @@ func newDocuments(r io.Reader, one, all int) *Documents {
 	return d
 }
 
-// Next gives the next document, and io.EOF after the last.
+// Next returns the next document, and io.EOF after the last.
 func (d *Documents) Next() ([]byte, error) {
 	d.in.one = d.in.mostOne
 	var text json.RawMessage
@@ -50,16 +50,16 @@ func (d *Documents) Next() ([]byte, error) {
 	return text, nil
 }
 
-// TooLargeError says that something is larger than any report of takt.
+// TooLargeError says that the input is larger than any report of takt.
 type TooLargeError struct{ reason string }
 
 // Error implements error.
 func (e *TooLargeError) Error() string { return e.reason }
 
-// bounded fails where a document, or all of them, are too long.
+// bounded fails if a document, or all documents together, are too long.
 type bounded struct {
 	in               io.Reader
-	one, all         int // bytes that may still come
+	one, all         int // remaining bytes of the document and of the input
 	mostOne, mostAll int
 }
 
@@ -76,7 +76,7 @@ func (b *bounded) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// values is how many values a JSON document has, at most.
+// values is an upper limit of the number of values in a JSON document.
 func values(text []byte) (n int) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

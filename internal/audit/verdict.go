@@ -8,7 +8,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// verdict holds the verdict against the warnings, and judges the lateness anew.
+// verdict compares the verdict with the warnings, and judges the lateness again.
 func (c *checker) verdict() {
 	r := c.r
 	switch r.Verdict {
@@ -29,7 +29,7 @@ func (c *checker) verdict() {
 	}
 }
 
-// rejudge makes a run invalid whose generator was late by the rule of today.
+// rejudge makes a run invalid if its generator was late by the current rule.
 func (c *checker) rejudge() {
 	response, lag := c.histogram(takt.LatencyResponse), c.histogram(takt.LatencyScheduleLag)
 	l := verdict.Of(response, lag)
@@ -41,9 +41,9 @@ func (c *checker) rejudge() {
 		"the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)})
 }
 
-// histogram is a latency that was checked; empty where there is none.
+// histogram is the histogram of a checked latency; empty if there is none.
 func (c *checker) histogram(name string) *hist.Histogram {
 	h := hist.New()
-	_ = c.reader.decoder.Merge(h, c.r.Latency[name].HDR) // it was read before
+	_ = c.reader.decoder.Merge(h, c.r.Latency[name].HDR) // already read without an error
 	return h
 }
