@@ -10,7 +10,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// CapacityWords is the answer of takt capacity in sentences.
+// CapacityWords is the result of takt capacity in sentences.
 func CapacityWords(c analysis.Capacity) []string {
 	words := []string{limitWords(c)}
 	switch c.Ended {
@@ -71,9 +71,9 @@ func limitWords(c analysis.Capacity) string {
 	return fmt.Sprintf("%s at %s.", what, figureWords(c))
 }
 
-// kneeWords name the tested rates beside the knee: of the knee itself nothing more is known.
+// kneeWords names the tested rates around the knee, whose exact rate is unknown.
 func kneeWords(c analysis.Capacity) string {
-	where := "near " + rate(*c.Knee) // of a report from before
+	where := "near " + rate(*c.Knee) // from an older report
 	if i := c.KneeRange; i.Low != nil && i.High != nil {
 		where = fmt.Sprintf("between %s and %s", rate(*i.Low), rate(*i.High))
 	}
@@ -87,11 +87,11 @@ func at(perS *float64) string {
 	return rate(*perS)
 }
 
-// ranged reports whether the limit is shown by the ends of its interval alone.
+// ranged reports whether only the ends of the limit's interval are shown.
 func ranged(c analysis.Capacity) bool { return c.Confidence > 0 && (c.Broad() || c.Repeats == 1) }
 
-// figureWords is the limit: a figure with its interval, or only the ends of an interval that is
-// too wide for a figure.
+// figureWords is the limit: a figure with its interval, or only the ends of an interval that
+// is too wide.
 func figureWords(c analysis.Capacity) string {
 	low, high := outwards(*c.Interval.Low, math.Floor), outwards(*c.Interval.High, math.Ceil)
 	confidence := short(c.Confidence * 100)
@@ -104,7 +104,7 @@ func figureWords(c analysis.Capacity) string {
 // bare is a rate without its unit.
 func bare(perS float64) string { return strings.TrimSuffix(rate(perS), "/s") }
 
-// outwards keeps three digits of the end of an interval, which must not get narrower.
+// outwards rounds an end of an interval to three digits without narrowing the interval.
 func outwards(v float64, round func(float64) float64) float64 {
 	if v <= 0 {
 		return 0
@@ -113,7 +113,7 @@ func outwards(v float64, round func(float64) float64) float64 {
 	return round(v*digits) / digits
 }
 
-// round3 keeps three digits: the interval does not allow for more.
+// round3 rounds to three digits: the interval does not permit more.
 func round3(v float64) float64 { return outwards(v, math.Round) }
 
 func machineWords(c analysis.Capacity) string {
@@ -121,7 +121,7 @@ func machineWords(c analysis.Capacity) string {
 	n := plural(m.Count, "machine")
 	switch {
 	case m.Low == 0 && m.High == 0:
-		return "about " + n // there is no interval
+		return "about " + n // no interval
 	case m.Low == 0:
 		return "at most " + n
 	case m.High == 0 || m.Low == m.High:
@@ -137,7 +137,7 @@ func machineWords(c analysis.Capacity) string {
 func uslWords(u *analysis.USL) string {
 	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", rate(round3(u.Gamma)), fine(u.Sigma), fine(u.Kappa))
 	switch {
-	case u.Peak == nil && u.Achieved == 0: // of a report from before
+	case u.Peak == nil && u.Achieved == 0: // from an older report
 	case u.Peak == nil:
 		s += fmt.Sprintf("; no sign of a peak up to %s", rate(round3(u.Achieved)))
 	case u.PeakAt == nil:
@@ -148,12 +148,11 @@ func uslWords(u *analysis.USL) string {
 	return s + fmt.Sprintf("; measured rates deviate by %s %%.", short(u.Deviation*100))
 }
 
-// peakWords is the highest rate of the law, or only the ends of an interval that is too wide for
-// a figure.
+// peakWords is the law's highest rate, or only the ends of an interval that is too wide.
 func peakWords(u *analysis.USL) string {
 	i := u.Interval
 	if i.Low == nil || i.High == nil {
-		return "at " + rate(round3(*u.Peak)) // of a report from before
+		return "at " + rate(round3(*u.Peak)) // from an older report
 	}
 	low, high := outwards(*i.Low, math.Floor), outwards(*i.High, math.Ceil)
 	if analysis.BroadRange(i) {
@@ -165,7 +164,7 @@ func peakWords(u *analysis.USL) string {
 // fine writes small and large coefficients with three digits.
 func fine(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// capacityText is the report of kind capacity for people.
+// capacityText writes the report of kind capacity for people.
 func capacityText(w io.Writer, r *takt.Report, color bool) error {
 	c, err := analysis.CapacityIn(r)
 	if err != nil {
@@ -203,7 +202,7 @@ func capacityColour(c analysis.Capacity) string {
 	return yellow
 }
 
-// capacityTable has a line for each step, by rising rate.
+// capacityTable writes a line for each step, by rising rate.
 func capacityTable(p *page, c analysis.Capacity) {
 	steps := c.ByRate()
 	if len(steps) == 0 {
@@ -237,7 +236,7 @@ func capacityHead(c analysis.Capacity) []string {
 	return []string{"offered", "achieved", "response " + c.Statistic, "service " + c.Statistic, "errors", "slo"}
 }
 
-// stepWord says whether the SLO held in a step.
+// stepWord says whether a step met the SLO.
 func stepWord(c analysis.Capacity, s analysis.CapacityStep) string {
 	switch {
 	case s.Verdict == takt.Invalid:
@@ -250,7 +249,7 @@ func stepWord(c analysis.Capacity, s analysis.CapacityStep) string {
 	return "broke"
 }
 
-// capacityMarkdown is the same for a comment on GitHub.
+// capacityMarkdown writes the report of kind capacity for a comment on GitHub.
 func capacityMarkdown(w io.Writer, r *takt.Report) error {
 	c, err := analysis.CapacityIn(r)
 	if err != nil {

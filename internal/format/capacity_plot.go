@@ -8,14 +8,14 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 )
 
-// scale are the ends of the picture: rates from 0 to rate, times from 0 to time µs. What
-// is slower stands at the upper edge, so that an overloaded step does not flatten the rest.
+// scale is the range of the picture: rates from 0 to rate, times from 0 to time µs. Slower
+// steps are drawn at the upper edge, so that an overloaded step does not flatten the rest.
 type scale struct {
 	rate, time float64
-	bound      float64 // of the SLO, µs; 0: none of the statistic that is shown
+	bound      float64 // limit of the SLO in µs; 0: none for the statistic shown
 }
 
-// roomAbove is how many times the bound of the SLO the picture is high at most.
+// roomAbove is the largest height of the picture, in multiples of the SLO's limit.
 const roomAbove = 2.5
 
 func scaleOf(c analysis.Capacity) (s scale) {
@@ -33,7 +33,7 @@ func scaleOf(c analysis.Capacity) (s scale) {
 	return s
 }
 
-// ticks are about n round values from 0 up to the end.
+// ticks returns about n round values from 0 to end.
 func ticks(end float64, n int) (list []float64) {
 	if end <= 0 {
 		return nil
@@ -57,7 +57,7 @@ const (
 	plotHeight = 15
 )
 
-// canvas is the picture of a text report under construction.
+// canvas is the unfinished picture of a text report.
 type canvas struct {
 	scale
 	cells [plotHeight][plotWidth]rune
@@ -81,7 +81,7 @@ func (v *canvas) row(us float64) int {
 	return max(0, plotHeight-1-int(math.Round(us/v.time*(plotHeight-1))))
 }
 
-// mark sets the time of a step at its rate.
+// mark draws the time of a step at its rate.
 func (v *canvas) mark(c analysis.Capacity, step analysis.CapacityStep, us float64, mark rune) {
 	switch {
 	case !c.Counts(step):
@@ -92,8 +92,7 @@ func (v *canvas) mark(c analysis.Capacity, step analysis.CapacityStep, us float6
 	v.cells[v.row(us)][v.column(step.Offered)] = mark
 }
 
-// capacityPlot draws the hockey stick: response time ● and service time ○ over the offered
-// rate.
+// capacityPlot draws response time ● and service time ○ over the offered rate.
 func capacityPlot(p *page, c analysis.Capacity) {
 	v := newCanvas(scaleOf(c))
 	if v.rate <= 0 || v.time <= 0 {
@@ -120,7 +119,7 @@ func capacityPlot(p *page, c analysis.Capacity) {
 		_, service := c.Shown(step)
 		v.mark(c, step, service, '○')
 	}
-	for _, step := range c.Steps { // above the service times
+	for _, step := range c.Steps { // drawn over the service times
 		response, _ := c.Shown(step)
 		v.mark(c, step, response, '●')
 	}
@@ -128,7 +127,7 @@ func capacityPlot(p *page, c analysis.Capacity) {
 	p.bullet("", legend+"; ▲ above the picture, × does not count")
 }
 
-// upright draws a line at that rate.
+// upright draws a vertical line at that rate.
 func (v *canvas) upright(rate float64) {
 	for y := range v.cells {
 		v.cells[y][v.column(rate)] = '│'

@@ -10,8 +10,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// CapacitySVG is the curve of a report of kind capacity as a picture: response and service
-// time over the offered and the achieved rate.
+// CapacitySVG draws the curve of a report of kind capacity: response and service time over
+// the offered and the achieved rate.
 func CapacitySVG() Format {
 	return Format{Name: "svg", Short: "the curve of takt capacity as a picture", Open: func(w io.Writer, _ takt.Report) (Writer, error) {
 		return svgWriter{w}, nil
@@ -36,14 +36,14 @@ func (s svgWriter) Close(r *takt.Report) error {
 	return err
 }
 
-// The picture in pixels: its size, and the corners of the plot in it.
+// Size of the picture, and corners of the plot in it, in pixels.
 const (
 	svgWidth, svgHeight = 760, 490
 	plotLeft, plotRight = 80.0, 740.0
 	plotTop, plotBottom = 60.0, 400.0
 )
 
-// drawing is an SVG under construction.
+// drawing is an unfinished SVG.
 type drawing struct {
 	scale
 	b strings.Builder
@@ -55,14 +55,14 @@ func (d *drawing) segment(x1, y1, x2, y2 float64, style string) {
 	d.linef(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" %s/>`, x1, y1, x2, y2, style)
 }
 
-// text writes s, which comes from others, as text.
+// text writes s, which is not trusted, as text.
 func (d *drawing) text(x, y float64, anchor, s string) {
 	fmt.Fprintf(&d.b, `<text x="%.1f" y="%.1f" text-anchor="%s">`, x, y, anchor)
-	_ = xml.EscapeText(&d.b, []byte(clean(s))) // into memory: cannot fail
+	_ = xml.EscapeText(&d.b, []byte(clean(s))) // cannot fail: writes to memory
 	d.linef("</text>")
 }
 
-// x and y are the place of a rate and of a time in µs, within the plot.
+// x and y are the coordinates of a rate and a time in µs, within the plot.
 func (d *drawing) x(rate float64) float64 {
 	return min(plotRight, max(plotLeft, plotLeft+rate/d.rate*(plotRight-plotLeft)))
 }
@@ -99,7 +99,7 @@ func (d *drawing) axes() {
 	d.linef(`<path d="M%.1f %.1fV%.1fH%.1f" fill="none" stroke="#333"/>`, plotLeft, plotTop, plotBottom, plotRight)
 }
 
-// limits are the bound of the SLO, the sustainable rate with its interval, and the line of
+// limits draws the limit of the SLO, the sustainable rate with its interval, and the line of
 // the blade.
 func (d *drawing) limits(c analysis.Capacity) {
 	if i := c.Interval; i.Low != nil && i.High != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 )
 
-// Collations are the formats in which Collation writes.
+// Collations are the formats of Collation.
 func Collations() []string { return []string{"table", "csv", "json", "markdown"} }
 
-// markdownShort is taken for markdown, too.
+// markdownShort is a short name for markdown.
 const markdownShort = "md"
 
-// CheckCollation is an error when Collation has no format of that name.
+// CheckCollation is an error if Collation has no format with that name.
 func CheckCollation(name string) error {
 	if name == markdownShort {
 		return nil
@@ -22,8 +22,8 @@ func CheckCollation(name string) error {
 	return known(name, Collations())
 }
 
-// Collation writes what collate found: as a table for people, in colours if asked, as
-// CSV (RFC 4180), JSON or Markdown.
+// Collation writes the result of collate: as a table for people, in colours if color, as CSV
+// (RFC 4180), JSON or Markdown.
 func Collation(w io.Writer, c analysis.Collation, name string, color bool) error {
 	switch name {
 	case "table":
@@ -90,8 +90,8 @@ func groupRows(p *page, c analysis.Collation, g *analysis.Group) {
 	}
 }
 
-// paintIndex warns of a server that indexed too little of what it accepted, at hey-apm's
-// bounds.
+// paintIndex colours the index ratio of a server that indexed too few accepted events, with
+// hey-apm's limits.
 func (p *page) paintIndex(cell string, ratio float64) string {
 	switch {
 	case ratio < 0.70:
@@ -102,7 +102,7 @@ func (p *page) paintIndex(cell string, ratio float64) string {
 	return cell
 }
 
-// sameLine names what the rows of a group have in common.
+// sameLine lists the settings that all rows of a group share.
 func sameLine(g *analysis.Group) string {
 	var parts []string
 	for _, s := range g.Same {
@@ -114,7 +114,7 @@ func sameLine(g *analysis.Group) string {
 	return strings.Join(parts, "  ")
 }
 
-// collationNotes say what the tables do not show, and what their marks mean.
+// collationNotes explain the marks and what the tables do not show.
 func collationNotes(c analysis.Collation) (notes []string) {
 	beside, partly, unsure := 0, 0, false
 	for _, g := range c.Groups {

@@ -17,8 +17,8 @@ type collationColumn struct {
 	cell  func(*analysis.Row) string
 }
 
-// collationColumns are those of a group: for apm hey-apm's in its order, and then what
-// it did not have.
+// collationColumns are the columns of a group: for apm first hey-apm's in its order, then
+// takt's own.
 func collationColumns(c analysis.Collation, g *analysis.Group) []collationColumn {
 	apm := analysis.KindOf(g.Kind).HeyApm
 	columns := []collationColumn{{"id", idCell}, {"date (UTC)", func(r *analysis.Row) string { return date(r.StartedAt, "2006-01-02 15:04") }}}
@@ -28,7 +28,7 @@ func collationColumns(c analysis.Collation, g *analysis.Group) []collationColumn
 	var percentiles []collationColumn
 	for _, m := range g.Metrics {
 		col := collationColumn{metricTitle(m), func(r *analysis.Row) string { return figureCell(m, r) }}
-		if apm && (m == "p50" || m == "p99") { // hey-apm has none
+		if apm && (m == "p50" || m == "p99") { // not in hey-apm
 			percentiles = append(percentiles, col)
 			continue
 		}
@@ -64,7 +64,7 @@ func revisionsDiffer(g *analysis.Group) bool {
 	return false
 }
 
-// idCell is the newest run, and how many more there are.
+// idCell is the newest run and the number of further runs.
 func idCell(r *analysis.Row) string {
 	if n := len(r.IDs) - 1; n > 0 {
 		return fmt.Sprintf("%s +%d", r.IDs[0], n)
@@ -96,7 +96,7 @@ func bestCell(r *analysis.Row) string {
 	return ""
 }
 
-// spread is half the range of the runs by the group's criterion, in parts of their median.
+// spread is half the range of the runs by the group's criterion, as a part of their median.
 func spread(r *analysis.Row, criterion string) string {
 	f, ok := r.Figures[criterion]
 	if !ok || len(r.IDs) < 2 || f.Median == 0 {
@@ -115,8 +115,8 @@ func metricTitle(name string) string {
 	return name
 }
 
-// figureCell writes a figure as hey-apm does, with decimal units; a latency or a rate as
-// the text report does.
+// figureCell writes a latency or a rate as the text report does, other figures as hey-apm
+// does, with decimal units.
 func figureCell(metric string, r *analysis.Row) string {
 	f, ok := r.Figures[metric]
 	if !ok {
@@ -168,8 +168,8 @@ func decimalSize(n float64) string {
 	return fmt.Sprintf("%.1f%cb", n, units[0])
 }
 
-// settingName is the name of a setting in a table; of three hey-apm's, which filters
-// take as well.
+// settingName is the name of a setting in a table; three have hey-apm's name, which filters
+// accept, too.
 func settingName(name string) string {
 	switch name {
 	case "duration_s":
@@ -182,8 +182,8 @@ func settingName(name string) string {
 	return clean(name)
 }
 
-// settingText writes a value exactly, in the unit that the name of its variable says, and
-// so that a filter takes it.
+// settingText writes an exact value in the unit of its variable's name, in a form that
+// filters accept.
 func settingText(name string, v any) string {
 	n, number := v.(float64)
 	switch {
@@ -193,7 +193,7 @@ func settingText(name string, v any) string {
 		return orDash(clean(rawText(v)))
 	case strings.HasSuffix(name, "_per_s"):
 		return float(n) + "/s"
-	case strings.HasSuffix(name, "_s") && math.Mod(n*1e3, 1) == 0: // span has milliseconds
+	case strings.HasSuffix(name, "_s") && math.Mod(n*1e3, 1) == 0: // span shows whole milliseconds only
 		return span(n)
 	case strings.HasSuffix(name, "_bytes"):
 		return exactSize(n)
@@ -201,7 +201,7 @@ func settingText(name string, v any) string {
 	return float(n)
 }
 
-// exactSize writes bytes in the largest unit of which they are a whole number.
+// exactSize writes bytes in the largest unit that gives a whole number.
 func exactSize(n float64) string {
 	for _, u := range []struct {
 		name  string
@@ -214,7 +214,7 @@ func exactSize(n float64) string {
 	return float(n)
 }
 
-// rawText writes a value as JSON has it, but text without quotes and nothing for null.
+// rawText writes a value as JSON, but text without quotes, and nothing for null.
 func rawText(v any) string {
 	switch v := v.(type) {
 	case nil:

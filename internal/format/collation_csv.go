@@ -11,8 +11,8 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 )
 
-// collationCSV writes one header for all groups: every metric with its unit, and the
-// range of its runs.
+// collationCSV writes one header for all groups: every metric with its unit and the range of
+// its runs.
 func collationCSV(w io.Writer, c analysis.Collation) error {
 	metrics := allMetrics(c)
 	out := csv.NewWriter(w)
@@ -32,7 +32,7 @@ func collationCSV(w io.Writer, c analysis.Collation) error {
 	return out.Error()
 }
 
-// allMetrics are those of all groups, in the order in which they come.
+// allMetrics are the metrics of all groups, in order of appearance.
 func allMetrics(c analysis.Collation) (names []string) {
 	for _, g := range c.Groups {
 		for _, m := range g.Metrics {

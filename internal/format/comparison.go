@@ -7,14 +7,14 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// comparison is what takt replay puts into Report.Extra["comparison"]: recorded beside
-// replayed.
+// comparison is takt replay's part of Report.Extra["comparison"]: recorded and replayed
+// figures.
 type comparison struct {
 	classes  []map[string]any
 	statuses []map[string]any
 }
 
-// comparisonOf reads it, also from a stored report.
+// comparisonOf reads the comparison, also of a stored report.
 func comparisonOf(r *takt.Report) (c comparison, ok bool) {
 	all, ok := r.Extra["comparison"].(map[string]any)
 	if !ok {
@@ -49,7 +49,7 @@ func comparisonColumns() []string {
 	return []string{"recorded_p50_us", "recorded_p95_us", "recorded_p99_us", "response_p50_us", "response_p95_us", "response_p99_us"}
 }
 
-// statusPair says what was recorded, what came, and what to think of it.
+// statusPair is the recorded status, the replayed status, and a verdict on the pair.
 func statusPair(s map[string]any) (recorded, replayed, verdict string) {
 	code := func(name string) string {
 		if n := plainNumber(s[name]); n > 0 {
@@ -60,7 +60,7 @@ func statusPair(s map[string]any) (recorded, replayed, verdict string) {
 	return code("recorded"), code("replayed"), clean(fmt.Sprint(s["verdict"]))
 }
 
-// comparisonText is recorded beside replayed as two tables.
+// comparisonText writes recorded and replayed figures as two tables.
 func comparisonText(p *page, r *takt.Report) error {
 	c, ok := comparisonOf(r)
 	if !ok {
@@ -93,7 +93,7 @@ func comparisonText(p *page, r *takt.Report) error {
 	return nil
 }
 
-// comparisonMarkdown is the same as Markdown.
+// comparisonMarkdown writes the comparison as Markdown.
 func comparisonMarkdown(b *strings.Builder, r *takt.Report) {
 	c, ok := comparisonOf(r)
 	if !ok {

@@ -14,8 +14,8 @@ type column struct {
 	value func(*takt.Interval) string
 }
 
-// columns are all figures of an interval. The histograms are not for
-// spreadsheets; the formats hlog and json have them.
+// columns are all figures of an interval without the histograms, which spreadsheets cannot
+// use; the formats hlog and json have them.
 func columns() []column {
 	return []column{
 		{"t_s", func(iv *takt.Interval) string { return float(iv.T) }},
@@ -37,7 +37,7 @@ func count(n uint64) string  { return strconv.FormatUint(n, 10) }
 
 type csvWriter struct{ w io.Writer }
 
-// openCSV writes the head at once: a full disk shows before the run.
+// openCSV writes the head at once, so that a full disk is noticed before the run.
 func openCSV(w io.Writer, _ takt.Report) (Writer, error) {
 	c := csvWriter{w}
 	return c, c.row(func(c column) string { return c.name })

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// CheckPaths finds paths to which more than one output goes, so that one would be
-// lost; on the null device that is meant.
+// CheckPaths finds paths of several outputs, all but one of which would be lost. The null
+// device is permitted.
 func CheckPaths(paths []string) (faults []error) {
 	seen := map[string]int{}
 	for _, path := range paths {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxDepth = 32 // of a driver's own section; a cycle ends here and fails in encoding/json
-	maxNamed = 5  // numbers that the warning names
+	maxDepth = 32 // largest depth of a driver's own section; stops at cycles, which encoding/json then refuses
+	maxNamed = 5  // largest number of paths in the warning
 )
 
-// Finite is r, or if JSON cannot hold a number of it a copy that it can: NaN and
-// infinity are 0 or null there, and a warning names them.
+// Finite returns r, or a copy if JSON cannot represent a number of r: in the copy NaN and
+// infinity are 0 or null, and a warning names them.
 func Finite(r *takt.Report) *takt.Report {
 	_, err := json.Marshal(r)
 	if _, odd := err.(*json.UnsupportedValueError); !odd {
@@ -27,9 +27,8 @@ func Finite(r *takt.Report) *takt.Report {
 	return &c
 }
 
-// makeFinite replaces the numbers of r that JSON cannot hold by 0, or by null
-// where the type allows, and adds a warning. r shares nothing with the original
-// afterwards.
+// makeFinite replaces numbers of r that JSON cannot represent by 0, or by null where the type
+// permits it, and adds a warning. Afterwards r shares no data with the original.
 func makeFinite(r *takt.Report) {
 	var f finite
 	fixed := f.copy(reflect.ValueOf(*r), "", 0).Interface().(takt.Report)
@@ -41,7 +40,7 @@ func makeFinite(r *takt.Report) {
 	})
 }
 
-// finite copies values without NaN and infinity and remembers where they were.
+// finite copies values without NaN and infinity, and records their paths.
 type finite struct{ paths []string }
 
 func (f *finite) copy(v reflect.Value, path string, depth int) reflect.Value {
@@ -78,7 +77,7 @@ func (f *finite) number(v reflect.Value, path string) reflect.Value {
 	return reflect.Zero(v.Type())
 }
 
-// boxed is a value of type any, where null can stand for a number.
+// boxed copies a value of type any, in which null can replace a number.
 func (f *finite) boxed(v reflect.Value, path string, depth int) reflect.Value {
 	if v.IsNil() {
 		return v

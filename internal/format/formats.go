@@ -1,7 +1,7 @@
-// Package format writes reports: for people, for programs, and for the tools
-// that read HdrHistogram's files. A format works on the report alone, so every
-// output can be made again from a stored run; but for the row outputs, which have
-// a row for each operation, as no report has.
+// Package format writes reports: for people, for programs, and for tools that read
+// HdrHistogram's files. A format needs only the report, so every output can be made again
+// from a stored run. The exceptions are row outputs, with a row per operation, which no
+// report has.
 package format
 
 import (
@@ -16,20 +16,20 @@ import (
 // Format is one way to write a report.
 type Format struct {
 	Name  string // as in -o NAME=PATH
-	Short string // what it is, for --help
-	// Open begins an output. Of head only what is known before the run is filled,
-	// see Head. A Writer does not close w.
+	Short string // description for --help
+	// Open begins an output. head has only the fields that are known before the run, see
+	// Head. A Writer does not close w.
 	Open  func(w io.Writer, head takt.Report) (Writer, error)
-	Rows  bool // its Writer is a RowWriter, and it cannot be replayed
-	Asked bool // its Writer is an AskedWriter
+	Rows  bool // the Writer is a RowWriter, and the output cannot be replayed
+	Asked bool // the Writer is an AskedWriter
 }
 
-// Writer takes a run as it goes. What it gets in Interval is written before
-// Interval returns, so that a killed run leaves all but its last second.
+// Writer writes a run during the run. Interval writes before it returns, so a killed run
+// loses only its last second.
 type Writer interface {
-	// Interval takes the second that has just passed.
+	// Interval receives the second that has just passed.
 	Interval(takt.Interval) error
-	// Close takes the final report and finishes the output.
+	// Close receives the final report and finishes the output.
 	Close(*takt.Report) error
 }
 
@@ -41,15 +41,15 @@ type RowWriter interface {
 	Samples(phases []string, list []takt.Sample) error
 }
 
-// AskedWriter is the RowWriter of an output that has what each operation asked for. Its
-// Samples does nothing.
+// AskedWriter is the RowWriter of an output with the request of each operation. Its Samples
+// does nothing.
 type AskedWriter interface {
 	RowWriter
 	// Records writes rows, in the order given, before it returns.
 	Records(list []trace.Record) error
 }
 
-// Table lists the formats, in the order in which help shows them.
+// Table lists the formats in the order of help.
 func Table() []Format {
 	return []Format{
 		Text(false),
@@ -72,8 +72,8 @@ const Stdout = "-"
 // samples is the format that hey calls csv.
 const samples = "samples"
 
-// Parse reads FORMAT=PATH; FORMAT alone goes to Stdout. csv alone is samples,
-// since that is what hey's users mean by it.
+// Parse reads FORMAT=PATH; FORMAT alone goes to Stdout. csv alone is samples, as hey's users
+// expect.
 func Parse(s string) (Format, string, error) {
 	name, path, given := strings.Cut(s, "=")
 	if !given {
@@ -103,7 +103,7 @@ func Names() []string {
 	return names
 }
 
-// hint guesses at what was meant: -o out.json is the commonest slip.
+// hint guesses the intended format: -o out.json is the most frequent mistake.
 func hint(s string, given bool) string {
 	ext := s[strings.LastIndexByte(s, '.')+1:]
 	for _, name := range Names() {
@@ -129,7 +129,7 @@ func Head(r *takt.Report) takt.Report {
 	}
 }
 
-// CanReplay says why the output f cannot be made from a stored run; nil if it can.
+// CanReplay is an error if the output f cannot be made from a stored run.
 func CanReplay(f Format) error {
 	if f.Rows {
 		return fmt.Errorf("%s cannot be made from a stored run, which keeps histograms and no operations; give -o %s=FILE to the run itself, or take csv=FILE for one row a second", f.Name, f.Name)

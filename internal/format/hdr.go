@@ -13,9 +13,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// primary names the latency that a report is about: the response time, or what a run
-// without answers (the send time) or without operations of its own (the transfer time) has
-// instead. "" when nothing was measured.
+// primary is the name of a report's main latency: the response time, or the send time without
+// answers, or the transfer time without own operations; "" without measurements.
 func primary(r *takt.Report) string {
 	for _, name := range append([]string{takt.LatencyResponse, takt.LatencySend, "transfer"}, sorted(r.Latency)...) {
 		if r.Latency[name].Count > 0 {
@@ -25,11 +24,11 @@ func primary(r *takt.Report) string {
 	return ""
 }
 
-// sorted lists the keys of m in the alphabet's order.
+// sorted lists the keys of m in alphabetical order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// hgrmWriter writes the percentile spectrum of the primary latency and nothing
-// else: readers of the format know no comment above its head.
+// hgrmWriter writes only the percentile spectrum of the primary latency: readers of the
+// format accept no comment above its head.
 type hgrmWriter struct{ w io.Writer }
 
 func openHGRM(w io.Writer, _ takt.Report) (Writer, error) { return hgrmWriter{w}, nil }
@@ -49,12 +48,11 @@ func (g hgrmWriter) Close(r *takt.Report) error {
 	return err
 }
 
-// hlogWriter writes a line for each second and tag. Seconds without an
-// operation have their line too, with an empty histogram: a gap would mean that
-// the log is damaged.
+// hlogWriter writes a line for each second and tag. A second without an operation has a line
+// with an empty histogram: a gap would mean a damaged log.
 type hlogWriter struct {
 	log  *hist.LogWriter
-	from time.Duration // where the next interval starts
+	from time.Duration // start of the next interval
 }
 
 func openHLog(w io.Writer, head takt.Report) (Writer, error) {
@@ -82,7 +80,7 @@ func (l *hlogWriter) Interval(iv takt.Interval) error {
 
 func (l *hlogWriter) Close(*takt.Report) error { return nil }
 
-// seconds makes a duration of a report's seconds.
+// seconds converts a report's seconds to a duration.
 func seconds(s float64) time.Duration {
 	return time.Duration(math.Round(s * float64(time.Second)))
 }

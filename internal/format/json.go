@@ -8,7 +8,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// jsonWriter writes the report, indented, when the run is over.
+// jsonWriter writes the indented report after the run.
 type jsonWriter struct{ w io.Writer }
 
 func openJSON(w io.Writer, _ takt.Report) (Writer, error) { return jsonWriter{w}, nil }
@@ -20,12 +20,12 @@ func (j jsonWriter) Close(r *takt.Report) error {
 	return encode(j.w, full, full, "  ")
 }
 
-// ndjsonWriter writes one object a line. Each has one key that says what it is,
-// rather than a field "type" beside the others: so the value of "summary" is the
-// report as the format json has it, and the same schema holds it.
+// ndjsonWriter writes one object a line, with one key that says what it is, instead of a
+// field "type". So the value of "summary" equals the report of the format json and has the
+// same schema.
 type ndjsonWriter struct{ w io.Writer }
 
-// Line is one line of the format ndjson: one of its members is set.
+// Line is one line of the format ndjson. Exactly one member is set.
 type Line struct {
 	Interval *takt.Interval `json:"interval,omitempty"`
 	Summary  *takt.Report   `json:"summary,omitempty"`
@@ -42,8 +42,8 @@ func (n ndjsonWriter) Close(r *takt.Report) error {
 	return encode(n.w, Line{Summary: full}, full, "")
 }
 
-// complete copies r with empty lists where it has none, since readers of JSON
-// should not have to tell null from [].
+// complete copies r with empty lists instead of nil, so that readers of JSON need not
+// distinguish null from [].
 func complete(r *takt.Report) *takt.Report {
 	c := *r
 	c.Command = list(c.Command)
@@ -72,10 +72,10 @@ func dict[V any](m map[string]V) map[string]V {
 	return m
 }
 
-// encode writes v as one JSON value and a line break, in one Write. JSON has no
-// NaN; a report with one (from a driver's own section, say) is better than none
-// after an hour's run, so such numbers are replaced and r, a copy that v holds,
-// gets a warning that names them.
+// encode writes v as one JSON value and a line break, in one Write. JSON has no NaN, but a
+// report with NaN (from a driver's own section, say) is better than none after an hour's run.
+// So encode replaces such numbers, and adds a warning that names them to r, a copy that v
+// contains.
 func encode(w io.Writer, v any, r *takt.Report, indent string) error {
 	b, err := marshal(v, indent)
 	if _, odd := err.(*json.UnsupportedValueError); odd && r != nil {

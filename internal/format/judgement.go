@@ -11,10 +11,10 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 )
 
-// Judgements are the formats of Judgement; those of Contrast are the same without junit.
+// Judgements are the formats of Judgement; Contrast has the same without junit.
 func Judgements() []string { return []string{"text", "json", "junit", "markdown"} }
 
-// CheckJudgement is an error when Judgement has no format of that name.
+// CheckJudgement is an error if Judgement has no format with that name.
 func CheckJudgement(name string) error {
 	return known(name, Judgements())
 }
@@ -26,7 +26,7 @@ func known(name string, names []string) error {
 	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(names, ", "))
 }
 
-// Judgement writes what verify concluded: as text for people, in colours if asked, as JSON,
+// Judgement writes the result of verify: as text for people, in colours if color, as JSON,
 // JUnit XML or GitHub's Markdown.
 func Judgement(w io.Writer, j analysis.Judgement, name string, color bool) error {
 	switch name {
@@ -63,7 +63,7 @@ func judgementText(w io.Writer, j analysis.Judgement, color bool) error {
 	return err
 }
 
-// verdictLine says what was judged by what.
+// verdictLine names the judged runs and the criteria.
 func verdictLine(j analysis.Judgement) string {
 	s := fmt.Sprintf("%s, tolerance %s %%, errors %s points, confidence %s %%",
 		revision(j.Head.Name), short(j.Tolerance*100), short(j.ErrorTolerance), atLeast(j.Confidence))
@@ -73,7 +73,7 @@ func verdictLine(j analysis.Judgement) string {
 	return s
 }
 
-// against says with how many runs of what a comparison was made.
+// against names the baseline and the numbers of runs of a comparison.
 func against(j analysis.Judgement, c analysis.Comparison) string {
 	base, head := len(c.Base.Runs), len(j.Head.Runs)
 	n := fmt.Sprintf("%s against %s", plural(head, "run"), plural(base, "run"))
@@ -88,17 +88,17 @@ func against(j analysis.Judgement, c analysis.Comparison) string {
 	return fmt.Sprintf("%s against %s, %s: %s", revision(j.Head.Name), revision(c.Base.Name), n, c.Verdict)
 }
 
-// duetSlices says how much of a duet counts.
+// duetSlices says how many slices of a duet count.
 func duetSlices(d *analysis.DuetFacts) string {
 	return fmt.Sprintf("duet of %s of %d pairs of blocks of %s ms", plural(d.Slices, "slice"), d.PerEach, short(d.BlockMS))
 }
 
-// duetLine says what of a duet is in no figure.
+// duetLine says which operations of a duet are not counted.
 func duetLine(d *analysis.DuetFacts) string {
 	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", human(d.Seconds*1e6), d.Operations, d.Guarded, short(d.GuardMS))
 }
 
-// paintWord has the colour of the word.
+// paintWord colours s by the word.
 func (p *page) paintWord(w analysis.Word, s string) string {
 	switch w {
 	case analysis.Regressed:
@@ -161,7 +161,7 @@ func unitOf(f analysis.Finding) analysis.Unit {
 	return m.Unit
 }
 
-// Amount writes a figure with its unit; bytes in decimal ones.
+// Amount writes a figure with its unit; bytes have decimal units.
 func Amount(u analysis.Unit, v float64) string {
 	switch u {
 	case analysis.Microseconds:
@@ -187,7 +187,7 @@ func Amount(u analysis.Unit, v float64) string {
 	}
 }
 
-// difference writes one with its sign: in per cent, in percentage points, or in the
+// difference writes a signed difference: in per cent, in percentage points, or in the
 // metric's unit.
 func difference(f analysis.Finding, v float64) string {
 	switch {
@@ -201,13 +201,13 @@ func difference(f analysis.Finding, v float64) string {
 	return "+" + Amount(unitOf(f), v)
 }
 
-// signed writes v with its sign; what is rounded to zero has that of zero.
+// signed writes v with its sign; a value that rounds to zero has zero's sign.
 func signed(v float64, decimals int) string {
 	scale := math.Pow10(decimals)
 	return fmt.Sprintf("%+.*f", decimals, math.Round(v*scale)/scale+0)
 }
 
-// interval is "none" when there are too few runs for one.
+// interval is the confidence interval, or "none" if there are too few runs.
 func interval(f analysis.Finding) string {
 	if f.Low == nil || f.High == nil {
 		return "none"
@@ -221,7 +221,7 @@ func interval(f analysis.Finding) string {
 	return low + " to " + high
 }
 
-// atLeast writes a confidence in per cent, cut and not rounded: it is that at least.
+// atLeast writes a confidence in per cent, rounded down.
 func atLeast(v float64) string {
 	return trimZeros(fmt.Sprintf("%.2f", math.Floor(v*1e4+1e-6)/100))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Contrast writes what compare found: as text for people, in colours if asked, as JSON or
+// Contrast writes the result of compare: as text for people, in colours if color, as JSON or
 // GitHub's Markdown.
 func Contrast(w io.Writer, c analysis.Contrast, name string, color bool) error {
 	switch name {
@@ -42,14 +42,14 @@ func contrastText(w io.Writer, c analysis.Contrast, color bool) error {
 	return err
 }
 
-// telling leaves to JSON what says nothing new to people: response_ok and send delay,
-// which are mostly other latencies again, and of those beside the response time all but
-// p50, p99 and max.
+// telling omits findings without news for people: response_ok and send delay, which mostly
+// repeat other latencies, and for all but the response time everything except p50, p99 and
+// max. JSON has them.
 func telling(all []analysis.Finding) (some []analysis.Finding) {
 	for _, f := range all {
 		of, statistic, named := strings.Cut(f.Metric, ".")
 		switch {
-		case !named, of == "p99": // the response time's, p99.9 among them
+		case !named, of == "p99": // the response time's figures, including p99.9
 			some = append(some, f)
 		case of == takt.LatencyResponseOK, of == takt.LatencySendDelay:
 		case statistic == "p50", statistic == "p99", statistic == "max":
@@ -65,7 +65,7 @@ func contrastTitle(c analysis.Contrast) string {
 }
 
 // contrastNotes say why the sides may not be comparable, and what the figures are; curves
-// says it of the plot, where there is one.
+// describes the plot, if there is one.
 func contrastNotes(c analysis.Contrast, curves string) (notes []string) {
 	if len(c.Differing) > 0 {
 		notes = append(notes, "not the same in all runs: "+strings.Join(c.Differing, ", "))
@@ -95,17 +95,17 @@ func contrastMarkdown(w io.Writer, c analysis.Contrast) error {
 	return err
 }
 
-// overlayWidth is how wide the plot of an overlay is, in columns.
+// overlayWidth is the width of an overlay's plot in columns.
 const overlayWidth = 48
 
-// overlay plots both sides of a latency against one axis, logarithmic in time: A for the
-// base, B for the head, * where they meet.
+// overlay plots both sides of a latency on one axis, logarithmic in time: A is the base, B
+// the head, * both.
 func overlay(p *page, o analysis.Overlay) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, q := range o.Points {
 		low, high = min(low, q.Base, q.Head), max(high, q.Base, q.Head)
 	}
-	low = max(low, 1e-3) // a nanosecond, the least that a histogram holds
+	low = max(low, 1e-3) // a nanosecond, a histogram's smallest value
 	p.linef("%s", p.paint(bold, fmt.Sprintf("%s time, %s to %s, logarithmic; A base, B head, * both", clean(words(o.Latency)), human(low), human(high))))
 	at := func(v float64) int {
 		if high <= low {

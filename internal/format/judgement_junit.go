@@ -17,8 +17,8 @@ func judgementJUnit(w io.Writer, j analysis.Judgement) error {
 	return suite.write(w)
 }
 
-// add adds a metric: one that regressed is a failure, an inconclusive one an error, since
-// it may be bad.
+// add adds a metric: a regression is a failure, an inconclusive result an error, since it may
+// be a regression.
 func (s *junitSuite) add(c analysis.Comparison, f analysis.Finding) {
 	one := junitCase{Class: "against " + c.Base.Name, Name: f.Metric}
 	said := sentence(f)
@@ -33,7 +33,7 @@ func (s *junitSuite) add(c analysis.Comparison, f analysis.Finding) {
 	s.count(one)
 }
 
-// sentence says a finding on one line.
+// sentence is a finding on one line.
 func sentence(f analysis.Finding) string {
 	c := findingCells(f)
 	return fmt.Sprintf("%s: %s, then %s; difference %s, interval %s at %s: %s", c[0], c[1], c[2], c[3], c[4], c[5], c[6])

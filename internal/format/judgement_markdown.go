@@ -28,7 +28,7 @@ func judgementMarkdown(w io.Writer, j analysis.Judgement) error {
 	return err
 }
 
-// markdownFindings prints what did not go well in bold.
+// markdownFindings writes the findings, with bad results in bold.
 func markdownFindings(b *strings.Builder, list []analysis.Finding, base, head string) {
 	b.WriteString(markdownRow(findingHead(base, head)) + "|---|---:|---:|---:|---:|---:|---|\n")
 	for _, f := range list {

@@ -83,7 +83,7 @@ func (j junitWriter) Close(r *takt.Report) error {
 	return s.write(j.w)
 }
 
-// verdictCase is an error when nothing can be concluded from the run.
+// verdictCase is an error if the run is inconclusive.
 func verdictCase(class string, r *takt.Report) junitCase {
 	_, words := verdictWords(r)
 	c := junitCase{Class: class, Name: "verdict"}
@@ -127,7 +127,7 @@ func assertionCase(class string, a takt.Assertion) junitCase {
 	return c
 }
 
-// capacityCase is that of the answer to takt capacity.
+// capacityCase is the test case for the result of takt capacity.
 func capacityCase(class string, r *takt.Report) (junitCase, error) {
 	a, err := analysis.CapacityIn(r)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Load is the load format of Play-it-Again-Sam: a row for each operation, which takt
-// replay reads again.
+// Load is the load format of Play-it-Again-Sam: a row per operation, which takt replay can
+// read.
 func Load() Format {
 	return Format{
 		Name: "load", Short: "one row per operation of takt replay, in the load format, which it reads again",
@@ -18,12 +18,12 @@ func Load() Format {
 
 type loadWriter struct {
 	w     io.Writer
-	steps bool    // the rate goes up by steps
-	rate  float64 // of the last step
+	steps bool    // the rate rises in steps
+	rate  float64 // rate of the last step
 	lines []byte
 }
 
-// openLoad writes the head at once: a full disk shows before the run.
+// openLoad writes the head at once, so that a full disk is noticed before the run.
 func openLoad(w io.Writer, head takt.Report) (Writer, error) {
 	_, steps := head.Variables["step_per_s"]
 	_, err := io.WriteString(w, trace.LoadHead)
@@ -34,8 +34,8 @@ func (*loadWriter) Interval(takt.Interval) error          { return nil }
 func (*loadWriter) Close(*takt.Report) error              { return nil }
 func (*loadWriter) Samples([]string, []takt.Sample) error { return nil }
 
-// Records implements AskedWriter. A step begins before its first row; rows of the step
-// before it may follow, and say so in their column expected.
+// Records implements AskedWriter. A step begins before its first row. Rows of the previous
+// step may follow, as their column expected shows.
 func (l *loadWriter) Records(list []trace.Record) error {
 	for i := range list {
 		r := &list[i]

@@ -12,8 +12,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// markdownWriter writes a summary in GitHub's Markdown: the verdict, what was run, the
-// rate, the latencies, errors and warnings.
+// markdownWriter writes a summary in GitHub's Markdown: the verdict, the command, the rate,
+// the latencies, errors and warnings.
 type markdownWriter struct{ w io.Writer }
 
 func openMarkdown(w io.Writer, _ takt.Report) (Writer, error) { return markdownWriter{w}, nil }
@@ -51,7 +51,7 @@ func markdownVerdict(b *strings.Builder, r *takt.Report) {
 	}
 }
 
-// markdownAssertions come before the figures: they are what a job waits for.
+// markdownAssertions come before the figures, because a CI job depends on them.
 func markdownAssertions(b *strings.Builder, r *takt.Report) {
 	if len(r.Assertions) == 0 {
 		return
@@ -85,8 +85,8 @@ func markdownSubject(b *strings.Builder, r *takt.Report) {
 	}
 }
 
-// markdownLatency has the latencies that the text report shows in full, and the
-// schedule lag, which says whether to believe them.
+// markdownLatency writes the latencies that the text report shows in full, and the schedule
+// lag, which shows whether they are credible.
 func markdownLatency(b *strings.Builder, r *takt.Report) {
 	names, u := tableColumns(r), tableUnit(r)
 	if len(names) == 0 {
@@ -138,8 +138,8 @@ func markdownWarnings(b *strings.Builder, r *takt.Report) {
 	}
 }
 
-// codeSpan shows s as it is, on one line: in it nothing is a link, an image or the
-// mention of somebody. Its fence is longer than any run of backticks in s.
+// codeSpan shows s literally on one line, without links, images or mentions. Its fence is
+// longer than any run of backticks in s.
 func codeSpan(s string) string {
 	s = clean(s)
 	if s == "" {
@@ -150,17 +150,16 @@ func codeSpan(s string) string {
 		fence += "`"
 	}
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
-		s = " " + s + " " // which are not shown
+		s = " " + s + " " // GitHub does not show these spaces
 	}
 	return fence + s + fence
 }
 
-// cell is a codeSpan in a table, where a bar ends the cell even within code.
+// cell is a codeSpan for a table, in which a bar ends the cell even within code.
 func cell(s string) string { return strings.ReplaceAll(codeSpan(s), "|", `\|`) }
 
-// escape shows s as it is, as text. What GitHub links in plain text, the mention of
-// somebody or the number of an issue, cannot be escaped, only broken: by a space of no
-// width.
+// escape shows s literally as text. Mentions and issue numbers, which GitHub links in plain
+// text, cannot be escaped; a zero-width space breaks them.
 func escape(s string) string {
 	return strings.NewReplacer(
 		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,

@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	pageWidth  = 80 // columns; a table or a sentence never needs more
-	labelWidth = 13 // of the words at the left edge
+	pageWidth  = 80 // largest width in columns
+	labelWidth = 13 // width of the labels at the left edge
 	noBreak    = "\u00a0"
 )
 
 // The colours, as SGR parameters.
 const (
 	bold   = "1"
-	red    = "1;37;41" // white on red: meant to be seen
+	red    = "1;37;41" // white on red, to be noticed
 	green  = "32"
 	yellow = "33"
 )
 
-// page is a text report under construction.
+// page is an unfinished text report.
 type page struct {
 	b     strings.Builder
 	color bool
 }
 
-// linef adds a line, without spaces at its end.
+// linef adds a line without trailing spaces.
 func (p *page) linef(format string, args ...any) {
 	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	p.b.WriteByte('\n')
 }
 
-// paint colours s when the page has colours.
+// paint colours s if the page has colours.
 func (p *page) paint(sgr, s string) string {
 	if !p.color {
 		return s
@@ -41,8 +41,8 @@ func (p *page) paint(sgr, s string) string {
 	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
 }
 
-// item adds a line with a label at its left edge, wrapped when it is long; no
-// line when there is nothing to say.
+// item adds a line with a label at its left edge, wrapped if it is long; no line for an empty
+// text.
 func (p *page) item(label, text string) {
 	p.lines(label, wrap(text, pageWidth-labelWidth))
 }
@@ -55,7 +55,7 @@ func (p *page) lines(label string, lines []string) {
 	}
 }
 
-// bullet adds a sentence, wrapped, with a mark before its first line.
+// bullet adds a wrapped sentence with a mark before its first line.
 func (p *page) bullet(mark, text string) {
 	for _, line := range wrap(text, pageWidth-2-utf8.RuneCountInString(mark)) {
 		p.linef("  %s%s", mark, line)
@@ -63,16 +63,15 @@ func (p *page) bullet(mark, text string) {
 	}
 }
 
-// left and right pad s by what it takes on the screen, which fmt also counts in
-// runes, but never cut it.
+// left and right pad s to a width in runes, and never cut it.
 func left(s string, width int) string  { return fmt.Sprintf("%-*s", width, s) }
 func right(s string, width int) string { return fmt.Sprintf("%*s", width, s) }
 
-// clean makes one line of s that cannot steer a terminal: samples, bodies and
-// URLs come from others.
+// clean makes one line of s without terminal control characters: samples, bodies and URLs are
+// not trusted.
 func clean(s string) string { return strings.Join(strings.Fields(visible(s)), " ") }
 
-// visible replaces what a terminal would act on, and keeps the number of spaces.
+// visible replaces terminal control characters, and keeps the number of spaces.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -94,9 +93,9 @@ func cut(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// wrap breaks s at spaces into lines of at most width runes; a longer word
-// stands alone on its line, whole, so that it can still be copied. A no-break
-// space holds its neighbours together and comes out as a plain one.
+// wrap breaks s at spaces into lines of at most width runes. A longer word has its own line
+// and is not cut, so that it can be copied. A no-break space joins its neighbours and is
+// written as a plain space.
 func wrap(s string, width int) []string {
 	var lines []string
 	length := 0

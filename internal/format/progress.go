@@ -7,10 +7,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// ProgressLine is the line that people see once a second, without a line break.
-// intervalSeconds is how long the interval lasted. What is zero and good news
-// (failures, drops) or does not exist (what is in flight to a consumer) is left
-// out.
+// ProgressLine is the progress line printed once a second, without a line break.
+// intervalSeconds is the length of the interval. Zero failures and drops are omitted, as are
+// figures that do not exist (operations in flight for a consumer).
 func ProgressLine(iv takt.Interval, intervalSeconds float64) string {
 	cells := []string{right(span(roundTo(iv.T, 0.1)), 6)}
 	if iv.Warmup {
@@ -37,8 +36,8 @@ func troubles(iv takt.Interval) (cells []string) {
 	return cells
 }
 
-// latencyCells is empty when nothing ended in the interval: a zero would look
-// like a fast answer.
+// latencyCells is empty if no operation ended in the interval: a zero would look like a fast
+// answer.
 func latencyCells(iv takt.Interval) []string {
 	if iv.ResponseMax == 0 {
 		return nil

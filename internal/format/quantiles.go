@@ -11,7 +11,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The head of wrk3's table, byte for byte, with the space at its end.
+// The head of wrk3's table, byte for byte, including the space at its end.
 const quantilesHead = "Quantile    | Count     | Value \n" +
 	"------------+-----------+-------------\n"
 
@@ -31,9 +31,9 @@ func (q quantilesWriter) Close(r *takt.Report) error {
 	return err
 }
 
-// Quantiles is wrk3's table of r's response time: at 0, 50, 75, 87.5 … percent,
-// each half as far from 100 as the one before, how many values are at most the
-// value there; then at 100. Nothing stands below the head when nothing was measured.
+// Quantiles is wrk3's table of r's response time, at 0, 50, 75, 87.5 … percent, each half as
+// far from 100 as the one before, and at 100. A row has the value and the number of values up
+// to it. Without measurements only the head is written.
 func Quantiles(r *takt.Report) (string, error) {
 	h, err := hist.Decode(r.Latency[primary(r)].HDR)
 	if err != nil || h.Count() == 0 {
@@ -42,7 +42,7 @@ func Quantiles(r *takt.Report) (string, error) {
 	var b strings.Builder
 	b.WriteString(quantilesHead)
 	buckets, count := h.Buckets(), uint64(0)
-	// It ends when the rest is less than one value, at the 64th row at the latest.
+	// The loop ends when the rest is less than one value, at the 64th row at the latest.
 	for rest := 1.0; count < h.Count(); rest /= 2 {
 		value := h.Quantile(1 - rest)
 		for len(buckets) > 0 && buckets[0].From <= value {
@@ -59,8 +59,8 @@ func quantilesRow(percent float64, count uint64, value time.Duration) string {
 	return left(nearly(percent), 12) + left("| "+strconv.FormatUint(count, 10), 12) + "| " + value.String() + "\n"
 }
 
-// nearly writes a percentage with wrk3's three decimals, and with more where they
-// would make 100 of what is less.
+// nearly writes a percentage with wrk3's three decimals, or with more if three would round it
+// to 100.
 func nearly(percent float64) string {
 	decimals := 3
 	for percent < 100 && percent >= 100-0.5*math.Pow10(-decimals) {

@@ -9,10 +9,11 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 )
 
-// noRuns stands in the place of an empty table.
+// noRuns replaces an empty table.
 const noRuns = "there is no such run; takt keeps every run unless it is told --no-store\n"
 
-// Runs writes the table of stored runs: a line each, in the order of list. Values are never cut, but for hashes that name a revision.
+// Runs writes the table of stored runs: a line each, in the order of list. It cuts no values
+// except hashes of revisions.
 func Runs(w io.Writer, list []analysis.Run) error {
 	if len(list) == 0 {
 		_, err := io.WriteString(w, noRuns)
@@ -65,7 +66,7 @@ func runLines(table [][]string) string {
 	return b.String()
 }
 
-// fitness is, in a word, whether something can be concluded from the run.
+// fitness says in a word whether the run is conclusive.
 func fitness(r *analysis.Run) string {
 	ok, counted := r.Figures.Get("ok")
 	switch {
@@ -79,13 +80,12 @@ func fitness(r *analysis.Run) string {
 		return "shard " + clean(r.Shard)
 	case counted && ok == 0:
 		return "failed"
-	default: // it was ended early, or shards of it are missing
+	default: // the run ended early, or shards are missing
 		return "incomplete"
 	}
 }
 
-// revision shortens a hash, as git does, and nothing else: -dirty stays, and a date
-// has no letters.
+// revision shortens only hashes, as git does: -dirty stays, and a date has no letters.
 func revision(s string) string {
 	const short = 12
 	hash, _, _ := strings.Cut(s, "-")

@@ -11,15 +11,14 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// operation is a Sample with the times that its columns show.
+// operation is a Sample with the times for its columns.
 type operation struct {
 	*takt.Sample
-	response, delay                time.Duration // from due: to done, to sent
+	response, delay                time.Duration // from due to done, and from due to sent
 	dialup, dns, answer, remaining time.Duration // see phaseIndex.split
 }
 
-// unknown is a time that was not measured: its cell is empty. A made-up 0 would be
-// a wrong number.
+// unknown is a time without a measurement. Its cell is empty: 0 would be a wrong number.
 const unknown time.Duration = -1
 
 // rowColumn is a column of the format samples.
@@ -28,7 +27,7 @@ type rowColumn struct {
 	cell func(dst []byte, o *operation) []byte
 }
 
-// rowColumns are hey's, and takt's own behind them.
+// rowColumns are hey's columns, followed by takt's own.
 func rowColumns() []rowColumn {
 	return []rowColumn{
 		{"response-time", func(b []byte, o *operation) []byte { return appendSeconds(b, o.response) }},
@@ -44,8 +43,8 @@ func rowColumns() []rowColumn {
 	}
 }
 
-// appendSeconds has all nanoseconds, so that columns add up to the last digit.
-// hey's four digits show 50 µs as 0.0001.
+// appendSeconds writes all nanoseconds, so that columns add up to the last digit. hey's four
+// digits show 50 µs as 0.0001.
 func appendSeconds(dst []byte, d time.Duration) []byte {
 	if d < 0 {
 		return dst
@@ -59,7 +58,7 @@ func appendSeconds(dst []byte, d time.Duration) []byte {
 	return dst
 }
 
-// appendWord quotes what a spreadsheet would take apart: classes are the drivers'.
+// appendWord quotes a class where CSV requires it: drivers choose the classes.
 func appendWord(dst []byte, class string) []byte {
 	switch {
 	case class == "":
@@ -69,7 +68,7 @@ func appendWord(dst []byte, class string) []byte {
 	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{class}) // a Builder takes everything
+	_ = w.Write([]string{class}) // cannot fail: writes to memory
 	w.Flush()
 	return append(dst, strings.TrimSuffix(b.String(), "\n")...)
 }
@@ -78,11 +77,11 @@ type samplesWriter struct {
 	w       io.Writer
 	columns []rowColumn
 	index   phaseIndex
-	op      operation // the row at hand
+	op      operation // current row
 	lines   []byte
 }
 
-// openSamples writes the head at once: a full disk shows before the run.
+// openSamples writes the head at once, so that a full disk is noticed before the run.
 func openSamples(w io.Writer, _ takt.Report) (Writer, error) {
 	s := &samplesWriter{w: w, columns: rowColumns()}
 	var names []string
@@ -96,7 +95,8 @@ func openSamples(w io.Writer, _ takt.Report) (Writer, error) {
 func (*samplesWriter) Interval(takt.Interval) error { return nil }
 func (*samplesWriter) Close(*takt.Report) error     { return nil }
 
-// linesAtOnce bounds what is rendered before it is written: a row has about 90 bytes.
+// linesAtOnce is how many bytes are rendered before they are written: a row has about
+// 90 bytes.
 const linesAtOnce = 64 << 10
 
 // Samples implements RowWriter.
@@ -126,8 +126,8 @@ func (s *samplesWriter) row(sample *takt.Sample) {
 	s.lines = append(s.lines, '\n')
 }
 
-// phaseIndex says where in Sample.Phases the phases are that the columns need;
-// -1: the driver has no such phase.
+// phaseIndex has the indexes in Sample.Phases of the phases for the columns; -1: the driver
+// has no such phase.
 type phaseIndex struct{ dns, connect, tls, firstByte int }
 
 func indexOf(phases []string) phaseIndex {
@@ -135,8 +135,8 @@ func indexOf(phases []string) phaseIndex {
 	return phaseIndex{dns: at("dns"), connect: at("connect"), tls: at("tls"), firstByte: at("first_byte")}
 }
 
-// operation works out the times of s. What is not sent has no send delay, and what
-// did not end says nothing about its phases.
+// operation computes the times of s. An operation that was not sent has no send delay; one
+// that did not end has no phases.
 func (p phaseIndex) operation(s *takt.Sample) operation {
 	o := operation{s, unknown, unknown, unknown, unknown, unknown, unknown}
 	if s.Class != takt.ClassDropped && s.Done != takt.NoAnswer {
@@ -151,10 +151,9 @@ func (p phaseIndex) operation(s *takt.Sample) operation {
 	return o
 }
 
-// split divides service time into dialup (with dns in it), answer, to the first
-// byte, and what remained from there. Without a byte sent or received it is not
-// known that there was a connection, so a phase of 0 is one that failed, not one
-// that a connection in use made needless.
+// split splits the service time into dialup (including dns), answer, until the first byte,
+// and the remaining time. If no byte was sent or received there may have been no connection:
+// then a phase of 0 failed, and was not skipped for a reused connection.
 func (p phaseIndex) split(o *operation) {
 	first := p.of(o, p.firstByte)
 	connected := o.BytesSent > 0 || first > 0
@@ -180,7 +179,7 @@ func (phaseIndex) of(o *operation, i int) time.Duration {
 	return o.Phases[i]
 }
 
-// sum adds what is known; unknown when nothing is.
+// sum adds the known times; unknown if there are none.
 func sum(list ...time.Duration) time.Duration {
 	total := unknown
 	for _, d := range list {

@@ -6,7 +6,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// contrast is the same load as a closed loop reports it, beside what users felt.
+// contrast compares the figures that a closed loop would report with what users experience.
 func contrast(p *page, r *takt.Report) error {
 	other, ok := r.Extra["contrast"].(map[string]any)
 	felt := r.Latency[takt.LatencyResponse]
@@ -15,7 +15,7 @@ func contrast(p *page, r *takt.Report) error {
 	}
 	tool := clean(fmt.Sprint(other["tool"]))
 	p.linef("")
-	if other["max_us"] != nil { // without one success there are no figures
+	if other["max_us"] != nil { // without a success there are no figures
 		contrastTable(p, tool, tableUnit(r), other, felt)
 	}
 	conns := plural(int(plainNumber(other["connections"])), "request")
@@ -38,7 +38,7 @@ func contrastTable(p *page, tool string, u unit, other map[string]any, felt takt
 	}
 }
 
-// plainNumber is a number of Report.Extra, which JSON makes a float64; else 0.
+// plainNumber is a number of Report.Extra, which JSON decodes as float64; otherwise 0.
 func plainNumber(v any) float64 {
 	switch n := v.(type) {
 	case float64:

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	maxClasses = 10  // error classes shown; the format json has them all
-	maxBody    = 140 // runes shown of a body
+	maxClasses = 10  // largest number of error classes shown; the format json has all
+	maxBody    = 140 // largest part of a body shown, in runes
 )
 
-// failures are result codes and error classes.
+// failures writes result codes and error classes.
 func failures(p *page, r *takt.Report) error {
 	if len(r.Status)+len(r.Errors) > 0 {
 		p.linef("")
@@ -39,7 +39,7 @@ func failures(p *page, r *takt.Report) error {
 	return nil
 }
 
-// byLength puts shorter codes first, so that numbers stand in their own order.
+// byLength sorts shorter codes first, so that numbers are in numerical order.
 func byLength(codes []string) []string {
 	slices.SortStableFunc(codes, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	return codes
@@ -63,7 +63,7 @@ func more(p *page, rest []takt.ErrorClass) {
 	p.linef("  %s %d", left("and "+plural(len(rest), "more kind"), 18), n)
 }
 
-// footer is the driver's own figures and what the run cost.
+// footer writes the driver's own figures and the cost of the run.
 func footer(p *page, r *takt.Report) error {
 	p.linef("")
 	p.item("extra", extras(r.Extra))
@@ -71,13 +71,12 @@ func footer(p *page, r *takt.Report) error {
 	return nil
 }
 
-// extras are the plain values of the driver's section; lists and objects are for
-// programs.
+// extras are the plain values of the driver's section. Lists and objects are for programs.
 func extras(extra map[string]any) string {
 	var list []string
 	for _, key := range sorted(extra) {
 		if extra["targets"] != nil && slices.Contains(shownVolumes(), key) {
-			continue // they stand with the targets, with their units
+			continue // shown with the targets, with their units
 		}
 		switch v := extra[key].(type) {
 		case string, bool, int, int32, int64, uint, uint32, uint64:
@@ -89,7 +88,7 @@ func extras(extra map[string]any) string {
 	return unbroken(list)
 }
 
-// unbroken joins a list so that it is wrapped between its elements only.
+// unbroken joins a list that may be wrapped only between its elements.
 func unbroken(list []string) string {
 	for i := range list {
 		list[i] = strings.ReplaceAll(list[i], " ", noBreak)
@@ -99,7 +98,7 @@ func unbroken(list []string) string {
 
 func generator(g takt.Generator) string {
 	if g == (takt.Generator{}) {
-		return "" // not known
+		return "" // unknown
 	}
 	var list []string
 	if g.Engine != "" {

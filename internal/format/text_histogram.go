@@ -10,11 +10,11 @@ import (
 
 const (
 	bodyBins = 8 // up to p99
-	tailBins = 3 // beyond it: in equal steps a long tail would leave the body one bar
+	tailBins = 3 // beyond p99: with equal steps a long tail would leave the body one bar
 	barWidth = 40
 )
 
-// bin is a bar of the histogram: what is above the bin before and at most to.
+// bin is a bar of the histogram: the values above the previous bin's end and up to to.
 type bin struct {
 	to    float64 // µs
 	count uint64
@@ -44,8 +44,8 @@ func distribution(p *page, r *takt.Report) error {
 	return nil
 }
 
-// edges are the upper ends of the bins: in equal ratios from the fastest to p99,
-// and from there to the slowest. Edges that look the same are one. h is not empty.
+// edges are the upper ends of the bins: in equal ratios from the fastest to p99, and from
+// there to the slowest. Edges with equal text are merged. h is not empty.
 func edges(h *hist.Histogram, u unit) []float64 {
 	low, p99, high := hist.Micros(h.Buckets()[0].To), hist.Micros(h.Quantile(0.99)), hist.Micros(h.Max())
 	var list []float64
@@ -59,7 +59,7 @@ func edges(h *hist.Histogram, u unit) []float64 {
 	return list
 }
 
-// steps goes from from (exclusive) to to in n equal ratios.
+// steps returns n values in equal ratios, from from (exclusive) to to.
 func steps(from, to float64, n int) []float64 {
 	if from <= 0 || to <= from {
 		return []float64{to}
@@ -71,8 +71,8 @@ func steps(from, to float64, n int) []float64 {
 	return append(list, to)
 }
 
-// fill counts the values of each bin. A bucket of h that straddles an edge, 0.1 %
-// wide, counts where its upper end lies, as it does in percentiles.
+// fill counts the values of each bin. A bucket of h across an edge, 0.1 % wide, counts by its
+// upper end, as in percentiles.
 func fill(edges []float64, h *hist.Histogram) []bin {
 	bins := make([]bin, len(edges))
 	for i, edge := range edges {
@@ -88,7 +88,7 @@ func fill(edges []float64, h *hist.Histogram) []bin {
 	return bins
 }
 
-// bar draws n in eighths of a cell. Something is never drawn as nothing.
+// bar draws n in eighths of a cell. A count above 0 is always visible.
 func bar(n, highest uint64) string {
 	if n == 0 || highest == 0 {
 		return ""

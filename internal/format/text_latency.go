@@ -28,8 +28,8 @@ func rows() []row {
 	}
 }
 
-// tableColumns are the latencies that get all their percentiles shown. The ok
-// ones have a column of their own when they are not all there are.
+// tableColumns are the latencies with all percentiles. The ok responses have their own column
+// if other responses exist.
 func tableColumns(r *takt.Report) []string {
 	first := primary(r)
 	if first != takt.LatencyResponse {
@@ -42,13 +42,13 @@ func tableColumns(r *takt.Report) []string {
 	return slices.DeleteFunc(columns, func(s string) bool { return r.Latency[s].Count == 0 })
 }
 
-// tableUnit is the unit of everything that a text report shows.
+// tableUnit is the unit of all latencies in a text report.
 func tableUnit(r *takt.Report) unit {
 	l := r.Latency[primary(r)]
 	return unitFor(l.P50, l.Max)
 }
 
-// words is the name of a latency as people write it.
+// words is the name of a latency with spaces.
 func words(name string) string { return strings.ReplaceAll(clean(name), "_", " ") }
 
 func percentiles(p *page, r *takt.Report) error {
@@ -87,8 +87,7 @@ func truncated(p *page, r *takt.Report) {
 	}
 }
 
-// parts is a table of what stands behind the figures: how late the generator
-// sent, and the driver's phases.
+// parts writes a table of the components: the generator's lag, and the driver's phases.
 func parts(p *page, r *takt.Report) error {
 	names, u := partNames(r), tableUnit(r)
 	if len(names) == 0 {
@@ -104,8 +103,7 @@ func parts(p *page, r *takt.Report) error {
 	return nil
 }
 
-// partNames lists the latencies with values that have no column of their own, in
-// the order in which they happen.
+// partNames lists the latencies with values but without a column, in the order of occurrence.
 func partNames(r *takt.Report) []string {
 	known := []string{takt.LatencySendDelay, takt.LatencyScheduleLag, "dns", "connect", "tls", "first_byte"}
 	shown := append(tableColumns(r), takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService)

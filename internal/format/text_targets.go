@@ -6,8 +6,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// targets are the figures of each target of several, or of each server: hey-apm's
-// lines, a code below each and the total last.
+// targets writes the figures of each of several targets or servers: hey-apm's lines, then one
+// for each code, the total last.
 func targets(p *page, r *takt.Report) error {
 	list, _ := r.Extra["targets"].([]any)
 	if len(list) == 0 {
@@ -50,12 +50,12 @@ func serverLine(p *page, s map[string]any) {
 	p.bullet("", line)
 }
 
-// shownVolumes are the values that volume shows.
+// shownVolumes are the names of the values in volume.
 func shownVolumes() []string {
 	return []string{"pushed", "accepted", "pushed_wire", "accepted_wire", "latency"}
 }
 
-// volume is what went to an apm-server, in hey-apm's words.
+// volume writes the amount sent to an apm-server, in hey-apm's words.
 func volume(p *page, extra map[string]any) {
 	if extra["pushed"] == nil {
 		return

@@ -6,10 +6,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// slowest is the least share of the operations whose time is shown beside that of all.
+// slowest is the smallest share of operations whose time is shown separately.
 const slowest = 0.01
 
-// causes are the parts of the response time, in the order in which people look for a fault.
+// causes are the parts of the response time, in the usual order of a search for a fault.
 var causes = []struct {
 	name, meaning string
 	of            func(takt.Parts) float64
@@ -23,7 +23,7 @@ var causes = []struct {
 	{"host limit", "this host refused", func(p takt.Parts) float64 { return p.Host }},
 }
 
-// shares shows to whom the response time belongs.
+// shares shows the response time by cause.
 func shares(p *page, r *takt.Report) error {
 	a := r.Attribution
 	if a.Whole().Total() <= 0 {

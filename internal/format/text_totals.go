@@ -6,7 +6,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// totals are rates, the accounting identity and bytes.
+// totals writes rates, the accounting identity and bytes.
 func totals(p *page, r *takt.Report) error {
 	p.linef("")
 	p.item("rate", rates(r))
@@ -35,15 +35,15 @@ func rates(r *takt.Report) string {
 	}
 }
 
-// sends tells a closed loop from a run that only received: both have no intended rate,
-// but only the latter has no response or send time, not even an empty one.
+// sends distinguishes a closed loop from a run that only received. Both have no intended
+// rate, but only the latter has no response or send time, not even an empty one.
 func sends(r *takt.Report) bool {
 	_, answered := r.Latency[takt.LatencyResponse]
 	_, oneWay := r.Latency[takt.LatencySend]
 	return answered || oneWay
 }
 
-// volumes is what went over the wire in each direction, if anything did.
+// volumes is the bytes on the wire in each direction, if there were any.
 func volumes(r *takt.Report) string {
 	var list []string
 	for _, v := range []struct {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// unit is what a table shows its latencies in. A whole table has one, so that
-// its numbers can be compared by their look.
+// unit is the unit of a table's latencies. A table has one unit, so that its numbers can be
+// compared at a glance.
 type unit struct {
 	name string
-	us   float64 // microseconds in one
+	us   float64 // microseconds per unit
 }
 
-// unitFor picks the unit in which the median has about one to four digits and
-// the slowest not many more.
+// unitFor picks a unit that gives the median about one to four digits and the slowest not
+// many more.
 func unitFor(p50, slowest float64) unit {
 	switch {
 	case p50 >= 10e6:
@@ -28,9 +28,9 @@ func unitFor(p50, slowest float64) unit {
 	}
 }
 
-// aligned writes a latency with four significant digits, since the histogram has
-// three, and at most three decimals. Decimals that are left out become spaces:
-// right-aligned, the points of a column stand below each other.
+// aligned writes a latency with four significant digits, since the histogram has three, and
+// at most three decimals. Omitted decimals become spaces: the decimal points of a
+// right-aligned column stay below each other.
 func (u unit) aligned(us float64) string {
 	v := us / u.us
 	n := decimals(v)
@@ -41,7 +41,7 @@ func (u unit) aligned(us float64) string {
 	return s + strings.Repeat(" ", 3-n)
 }
 
-// alignedCount puts a count above the integers of a column of latencies.
+// alignedCount aligns a count with the integers of a column of latencies.
 func alignedCount(n uint64) string { return count(n) + "    " }
 
 func decimals(v float64) int {
@@ -57,8 +57,7 @@ func decimals(v float64) int {
 	}
 }
 
-// human writes one latency with three significant digits and a unit of its own:
-// 940ns, 1.2ms, 31s.
+// human writes a latency with three significant digits and its own unit: 940ns, 1.2ms, 31s.
 func human(us float64) string {
 	if us <= 0 {
 		return "0µs"
@@ -73,12 +72,12 @@ func human(us float64) string {
 	return short(us*1e3) + "ns"
 }
 
-// short writes v with three significant digits at most, without needless zeros.
+// short writes v with at most three significant digits, without trailing zeros.
 func short(v float64) string {
 	return trimZeros(strconv.FormatFloat(v, 'f', max(0, decimals(v)-1), 64))
 }
 
-// rate writes operations per second: six digits at most, three decimals at most.
+// rate writes operations per second with at most six digits and three decimals.
 func rate(perS float64) string {
 	n := 3
 	for limit := 1000.0; n > 0 && perS >= limit; limit *= 10 {
@@ -87,8 +86,8 @@ func rate(perS float64) string {
 	return trimZeros(strconv.FormatFloat(perS, 'f', n, 64)) + "/s"
 }
 
-// percent writes part ÷ whole with two decimals. It cuts rather than rounds, so
-// that 100 % means all of it; what is there but less than 0.01 % says so.
+// percent writes part ÷ whole with two decimals. It rounds down, so that 100 % means all; a
+// part above 0 but below 0.01 % is shown as such.
 func percent(part, whole float64) string {
 	p := 0.0
 	if whole > 0 {
@@ -107,7 +106,7 @@ func trimZeros(s string) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// size writes bytes in binary units, as flags take them.
+// size writes bytes in binary units, in the form of flags.
 func size(n float64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	for ; n >= 1024 && len(units) > 1; units = units[1:] {
@@ -116,7 +115,7 @@ func size(n float64) string {
 	return short(n) + noBreak + units[0]
 }
 
-// span writes a stretch of time in seconds as flags take it: 1m30s.
+// span writes seconds in the form of flags: 1m30s.
 func span(s float64) string {
 	d := seconds(s).Round(time.Millisecond).String()
 	if strings.HasSuffix(d, "m0s") {
