@@ -22,43 +22,43 @@ import (
 // Options are credentials and trust.
 type Options struct {
 	User, Password string
-	APIKey         string // as the server gave it, base64 of id:key; goes before user and password
-	CAFile         string // PEM; "": the system's authorities
+	APIKey         string // base64 of id:key, as the server returns it; has priority over user and password
+	CAFile         string // PEM file; "": the system's authorities
 }
 
 // Cluster is a client of a cluster.
 type Cluster struct {
-	Where     string // the URL that was given, without credentials
-	Address   string // the same for HTTP, without a path
-	Path      string // of the URL, without slashes around it
+	Where     string // given URL without credentials
+	Address   string // HTTP URL without a path
+	Path      string // path of the URL, without slashes around it
 	transport *http.Transport
 	client    unsafe.Pointer // *client.Client: see API
 }
 
-// API is the client of a cluster. It is no method, and no field has its type: a cluster
-// that stands in an interface would otherwise bring all 300 methods of the client into
-// the binary, 2 MiB, since text/template, of hey, may call methods by their names.
+// API is the client of a cluster. It is not a method, and no field has its type. Otherwise a
+// Cluster in an interface would link all 300 methods of the client into the binary, 2 MiB,
+// because text/template, which hey uses, may call methods by name.
 func API(c *Cluster) *client.Client { return (*client.Client)(c.client) }
 
-// Close gives the connections back.
+// Close closes the connections.
 func (c *Cluster) Close() {
 	API(c).Stop()
 	c.transport.CloseIdleConnections()
 }
 
-// dialTime is how long a server may take to accept a connection.
+// dialTime is the time limit for a connection.
 const dialTime = 5 * time.Second
 
-// responseTime is how long a cluster may take to begin an answer: the longest calls
-// delete what a test wrote, or refresh under load.
+// responseTime is the time limit for the start of an answer. The longest calls delete a
+// test's documents, or refresh under load.
 const responseTime = 5 * time.Minute
 
-// Connect gives the cluster at that URL. It asks the cluster nothing yet. User and
-// password may stand in the URL; no error shows them.
+// Connect returns the cluster at that URL without contacting it. The URL may contain user and
+// password; no error shows them.
 func Connect(where string, o Options) (*Cluster, error) {
 	u, err := url.Parse(where)
 	if err != nil {
-		// The error of url.Parse quotes the URL, password and all.
+		// The error of url.Parse quotes the URL with its password.
 		return nil, errors.New("the URL of the cluster cannot be read; give it as elasticsearch://HOST:9200, with what is special in a password escaped")
 	}
 	if u.User != nil {
@@ -77,7 +77,7 @@ func Connect(where string, o Options) (*Cluster, error) {
 	c := &Cluster{Where: u.String(), Address: address(u), Path: path, transport: transport}
 	options := []client.ClientOptionFunc{
 		client.SetURL(c.Address), client.SetHttpClient(&http.Client{Transport: transport}),
-		client.SetSniff(false), client.SetHealthcheck(false), // the addresses that a cluster tells may be unreachable from here
+		client.SetSniff(false), client.SetHealthcheck(false), // the addresses from a cluster may be unreachable from here
 	}
 	switch {
 	case o.APIKey != "":
@@ -90,7 +90,7 @@ func Connect(where string, o Options) (*Cluster, error) {
 	return c, err
 }
 
-// address is the URL for HTTP. Without a port it is 9200, unless the scheme is HTTP's own.
+// address is the URL for HTTP. The default port is 9200, unless the scheme is HTTP's own.
 func address(u *url.URL) string {
 	a := url.URL{Scheme: "http", Host: u.Host}
 	if u.Scheme == "https" || strings.HasSuffix(u.Scheme, "+tls") {
