@@ -18,7 +18,7 @@ import (
 const (
 	ClassTimeout        = "timeout"         // no complete answer in time
 	ClassConnectTimeout = "connect_timeout" // no connection in time
-	ClassRefused        = "refused"         // nobody listens
+	ClassRefused        = "refused"         // no process listens on the port
 	ClassReset          = "reset"           // the other side reset the connection
 	ClassClosed         = "closed"          // the other side closed the connection
 	ClassUnsolicited    = "unsolicited"     // bytes came before the request was written

@@ -106,7 +106,7 @@ type run struct {
 	plan    Plan
 	world   World
 	rec     *record.Recorder
-	config  record.Config // of rec
+	config  record.Config // configuration of rec
 	flow    *flow
 	rows    *rows
 	mode    mode

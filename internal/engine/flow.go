@@ -20,17 +20,17 @@ type flow struct {
 	have   bool
 	cutoff time.Duration // operations due at or after it are not started; negative: no cutoff
 	warmup time.Duration
-	limit  uint64 // measured operations of a closed loop; 0: none
+	limit  uint64 // limit of measured operations in a closed loop; 0: no limit
 
 	scheduled, warm uint64        // operations taken from the source, by their due instant
 	taken           *record.Steps // taken operations since the last tick, for a journal; nil: no journal
-	busy, peak      int           // in flight, and its highest value since the last tick
+	busy, peak      int           // operations in flight, and their peak since the last tick
 	starved         bool          // the source has no operation yet, see Feed
-	ready           time.Duration // the last instant at which a starved source had an operation that was already due
+	ready           time.Duration // last instant at which a starved source had an operation that was already due
 	late            uint64        // number of times that a starved source was late
 
 	claims uint64 // operations claimed by loops and not counted yet
-	extra  uint64 // received by a driver that also sends
+	extra  uint64 // messages received by a driver that also sends
 
 	left bool         // next was abandoned at the cut and is not counted yet
 	rest record.Event // event of the abandoned operations, without Seq and Due

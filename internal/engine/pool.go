@@ -135,7 +135,7 @@ func (p *pool) start(begun time.Time, now func() time.Duration, newWaiter func()
 	p.done.Go(func() { p.pace(newWaiter()) })
 }
 
-// pace hands over each operation at its due instant until there is none left.
+// pace hands over each operation at its due instant until the source is exhausted.
 func (p *pool) pace(w pace.Waiter) {
 	defer w.Close()
 	p.lead.begin(w.Live())

@@ -23,7 +23,7 @@ type rows struct {
 	world  World
 	rec    *record.Recorder
 	phases []string
-	out    func(phases []string, list []takt.Sample) // nil: nobody wants rows
+	out    func(phases []string, list []takt.Sample) // nil: no rows
 	room   int                                       // rows per shard
 	batch  []takt.Sample
 	quit   chan struct{}

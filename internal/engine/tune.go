@@ -17,7 +17,7 @@ import (
 var tuning struct {
 	sync.Mutex
 	runs  int
-	procs int // GOMAXPROCS before the first of them
+	procs int // GOMAXPROCS before the first run
 	undo  func()
 }
 

@@ -39,7 +39,7 @@ type World interface {
 	// System is what a thread of Thread uses.
 	System() (sock.System, error)
 	// Dial connects to l.Addr and returns the address that it reached, for later connections.
-	// first is the socket; negative: there is none to use.
+	// first is its socket; negative: no socket.
 	Dial(ctx context.Context, l *takt.Loop) (addr netip.AddrPort, first int, err error)
 	// Within is a context that ends with ctx or at the instant at.
 	Within(ctx context.Context, at time.Time) (context.Context, context.CancelFunc)
