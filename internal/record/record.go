@@ -30,7 +30,7 @@ const (
 type Event struct {
 	Seq                         uint64        // number of the operation, for its row
 	Due, Free, Sent, Done, Read time.Duration // Read: when the generator had read the answer; 0: at Done
-	Ready                       time.Duration // when the list delivered the operation late; 0: it was on time
+	Ready                       time.Duration // end of the last wait for the list of operations; 0: no wait
 	Behind                      time.Duration // wait behind the generator's backlog, see Backlog
 	Before                      Slot          // slot that served the operation, before it
 	Outcome                     Outcome

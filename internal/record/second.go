@@ -28,7 +28,7 @@ type Before struct {
 	At        time.Duration   `json:"at"`
 	Scheduled uint64          `json:"scheduled"`
 	Counted   Counted         `json:"counted"`
-	Merged    []takt.Interval `json:"merged"` // these five as in history
+	Merged    []takt.Interval `json:"merged"` // Merged to Span are as in history
 	Old       []takt.Interval `json:"old,omitempty"`
 	Growing   *takt.Interval  `json:"growing,omitempty"`
 	Held      int             `json:"held"`
