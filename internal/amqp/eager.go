@@ -19,7 +19,7 @@ type eager struct {
 
 const (
 	longestLook = 100 * time.Microsecond
-	fewMissed   = 16 // up to so many misses are chance; more mean a distant broker
+	fewMissed   = 16 // largest number of misses by chance; more mean a distant broker
 	mostMissed  = 26 // largest count of misses: one look per 1024 answers
 )
 

@@ -2,7 +2,7 @@ package amqp
 
 import "context"
 
-// await waits until what is closed.
+// await waits until the channel what is closed, or ctx ends.
 func await(ctx context.Context, what <-chan struct{}) error {
 	select {
 	case <-what:
