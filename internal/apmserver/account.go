@@ -54,7 +54,7 @@ func (a *account) tell(before, after Counters) {
 	}
 }
 
-// unaccounted are the accepted events that are in none of the server's counters:
+// unaccounted is the number of accepted events that are in no counter of the server:
 //
 //	accepted + queued before = acked + dropped + filtered + queued + unaccounted
 //

@@ -35,14 +35,14 @@ func (t *Trial) fill(r *takt.Report, m *measured) {
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
 }
 
-// figures are hey-apm's, by its formulas; e is the time of the load, the drain not in it.
+// figures sets hey-apm's figures with its formulas; e is the time of the load without the drain.
 //
 //	throughput = documents counted ÷ e
 //	index      = documents counted ÷ documents expected
 //	latency    = 1000 × e ÷ accepted requests     ms; not a response time
 //	efficiency = 60 × accepted bytes a second ÷ max_rss
 //
-// The warm-up makes documents too, so its time and its requests are in the first two.
+// The warm-up makes documents, too, so throughput and index include its time and requests.
 func figures(r *takt.Report, m *measured) {
 	if r.Extra == nil {
 		r.Extra = map[string]any{}

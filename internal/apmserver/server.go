@@ -56,10 +56,10 @@ const (
 // Location is the source of a server under test. It contains no secret.
 type Location struct {
 	Kind       string   `json:"kind"`
-	URLs       []string `json:"urls,omitempty"`       // of KindRemote
-	Dir        string   `json:"dir,omitempty"`        // of KindCheckout: the clone
-	Dockerfile string   `json:"dockerfile,omitempty"` // of KindDocker; "": takt's own
-	Repository string   `json:"repository,omitempty"` // of KindDocker, a git URL; "": Elastic's
+	URLs       []string `json:"urls,omitempty"`       // addresses, for KindRemote
+	Dir        string   `json:"dir,omitempty"`        // folder of the clone, for KindCheckout
+	Dockerfile string   `json:"dockerfile,omitempty"` // for KindDocker; "": takt's own
+	Repository string   `json:"repository,omitempty"` // git URL, for KindDocker; "": Elastic's
 }
 
 // String is a short description of the location.
