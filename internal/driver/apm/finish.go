@@ -12,14 +12,14 @@ import (
 // eventLimit is the largest event that apm-server accepts by default, in bytes.
 const eventLimit = 307_200
 
-// finish adds the driver's part of the report. The figures are hey-apm's, by its
-// formulas, of the measured requests that were answered:
+// finish adds the driver's part of the report. The figures are hey-apm's, with
+// its formulas, for the measured requests with an answer:
 //
 //	pushed   = uncompressed bodies ÷ duration            bytes per second
-//	accepted = those of requests with an answer 202 ÷ duration
+//	accepted = uncompressed bodies with an answer 202 ÷ duration
 //	latency  = 1000 ÷ (requests with an answer 202 ÷ duration)   ms; not a response time
 //
-// pushed_wire and accepted_wire are the same of the bodies as they were sent.
+// pushed_wire and accepted_wire use the sizes of the bodies as sent.
 func (p *plan) finish(_ context.Context, r *takt.Report) error {
 	s := p.sum()
 	perS := func(n uint64) float64 { return over(float64(n), r.DurationS) }
@@ -103,7 +103,7 @@ func (t *target) describe(index int, durationS float64) map[string]any {
 	return m
 }
 
-// perServer are the figures of each of several servers.
+// perServer is the figures of each server, if there are several.
 func (p *plan) perServer(durationS float64) (all []any) {
 	for _, s := range p.servers {
 		sum := &tally{}
@@ -121,7 +121,7 @@ func (p *plan) perServer(durationS float64) (all []any) {
 	return all
 }
 
-// describe adds service times, of failed operations too.
+// describe adds service times, including those of failed operations.
 func (s *serviceTime) describe(m map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
