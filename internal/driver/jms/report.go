@@ -168,8 +168,8 @@ func (r *run) describeTransfer(rep *takt.Report) {
 	}
 }
 
-// describeSkew warns of differing clocks on two hosts if the shortest transit time is
-// negative.
+// describeSkew reports the shortest transit time, and warns of differing clocks if messages
+// arrived before they were sent.
 func (t *tally) describeSkew(rep *takt.Report) {
 	if t.least == math.MaxInt64 {
 		return
