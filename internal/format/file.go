@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// CheckPaths finds paths of several outputs, all but one of which would be lost. The null
+// CheckPaths finds paths that several outputs share: only one output would survive. The null
 // device is permitted.
 func CheckPaths(paths []string) (faults []error) {
 	seen := map[string]int{}
