@@ -34,7 +34,7 @@ func (w *worker) Do(ctx context.Context, _ *takt.Op, r *takt.Result) {
 	}
 }
 
-// Close implements takt.Worker; there is nothing to give up.
+// Close implements takt.Worker; there is nothing to close.
 func (*worker) Close() error { return nil }
 
 // maxMessage is the largest length of an error's text in bytes, as in drivers' samples.
