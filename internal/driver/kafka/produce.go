@@ -67,7 +67,7 @@ const (
 const unlimited = 100_000_000
 
 // inFlight is the limit of records in flight at a rate: at 100k/s that is one second of
-// records.
+// records of 300 bytes.
 const inFlight = 100_000
 
 // maxBytes limits a message, a batch and every other number: a Kafka request has at most
