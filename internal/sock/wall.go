@@ -91,8 +91,8 @@ func (w *Wall) measure() (offset, gap int64) {
 // pretended replaces the wall clock's time; nil: real time.
 var pretended atomic.Pointer[func(ns int64) int64]
 
-// Pretend changes the wall clock and the kernel's stamps by the function shown until undo,
-// for tests, which cannot set the clock.
+// Pretend changes the wall clock and the kernel's stamps until undo, for tests, which cannot
+// set the clock. shown maps true to shown nanoseconds since 1970.
 func Pretend(shown func(ns int64) int64) (undo func()) {
 	pretended.Store(&shown)
 	return func() { pretended.Store(nil) }
