@@ -4,23 +4,45 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/driver"
 )
+
+// loadCommands are those of the protocols, by their rows. A command of the shell's own that has
+// the name of a protocol takes its place: apm does more here.
+func loadCommands(rows []driver.Row) (list []command) {
+	for _, r := range rows {
+		name, args, _ := strings.Cut(r.Use, " ")
+		short, _, _ := strings.Cut(r.Short, ",")
+		if r.Group == "" {
+			list = append(list, command{name: name, args: strings.Replace(args, "[flags]", "[FLAGS]", 1), short: short})
+			continue
+		}
+		i := slices.IndexFunc(list, func(c command) bool { return c.name == r.Group })
+		if i < 0 {
+			short, _, _ = strings.Cut(r.GroupShort, ":")
+			list = append(list, command{name: r.Group, args: name + " …", short: "load " + short})
+			continue
+		}
+		list[i].args = strings.TrimSuffix(list[i].args, " …") + "|" + name + " …"
+	}
+	return slices.DeleteFunc(list, func(c command) bool {
+		return slices.ContainsFunc(benchCommands(), func(own command) bool { return own.name == c.name })
+	})
+}
 
 // taktCommands are those of takt itself.
 func taktCommands() []command {
-	list := []command{
-		{name: "http", args: "[FLAGS] URL", short: "load HTTP"},
-		{name: "kafka", args: "produce|consume|e2e …", short: "load Kafka"},
-		{name: "jms", args: "client|producer|consumer …", short: "load a JMS broker by AMQP 1.0"},
-		{name: "replay", args: "[FLAGS] LOG… URL", short: "send the requests of a log again"},
+	list := append(loadCommands(driver.Table()), []command{
 		{name: "capacity", args: "--slo SLO … -- COMMAND", short: "find the highest rate that a target takes"},
 		{name: "verify", args: "FILTER… | --pairs …", short: "decide whether a change made the thing under test slower"},
 		{name: "collate", args: "VARIABLE [FILTER…]", short: "see what one variable changes"},
 		{name: "compare", args: "RUN RUN…", short: "two runs or more, side by side"},
 		{name: "runs", args: "[FILTER…]", short: "list the runs that were kept"},
 		{name: "show", args: "RUN", short: "show a report again"},
-	}
+	}...)
 	for i := range list {
 		name := list[i].name
 		if readsRuns(name) {
