@@ -155,8 +155,15 @@ func newRun(p Plan) *run {
 	return r
 }
 
+// stampPatience is the longest wait before a run until the kernel stamps packets.
+const stampPatience = time.Second
+
 func (r *run) run(ctx context.Context) (*takt.Report, error) {
 	beginning := r.beginning()
+	if r.plan.World == nil {
+		done, _ := sock.KeepStamps(stampPatience) // without stamps the instant of reading counts
+		defer done()
+	}
 	var err error
 	if r.started, err = r.origin(ctx); err != nil {
 		r.abandon()

@@ -238,7 +238,7 @@ func TestLoopStamps(t *testing.T) {
 		before = before[:slices.Index(before, stop)]
 		for _, seq := range before {
 			if row, late := rows[seq], rows[stop].Done-long; row.Done > late {
-				t.Errorf("%s: operation %d ended at %v, its answer came before %v", pacing, seq, row.Done, late)
+				t.Errorf("%s: operation %d ended at %v, its answer came before %v: %+v; of %d: %+v; warnings %v", pacing, seq, row.Done, late, row, stop, rows[stop], r.Warnings)
 			}
 		}
 		if r.Counts.OK != 20 || len(before) == 0 {

@@ -28,3 +28,6 @@ func PathRTT(syscall.Conn) time.Duration { return 0 }
 
 // Arrived is not known here.
 func Arrived(net.Conn) time.Time { return time.Time{} }
+
+// KeepStamps is not supported here.
+func KeepStamps(time.Duration) (done func(), ok bool) { return func() {}, false }
