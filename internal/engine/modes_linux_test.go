@@ -746,13 +746,18 @@ func TestModesBeforeStartAt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var late atomic.Bool // the signal came after the start, on a busy machine
 			if c.signal > 0 {
-				time.AfterFunc(c.signal, cancel)
+				time.AfterFunc(c.signal, func() { late.Store(time.Now().After(time.Time(o.StartAt).Add(-time.Millisecond))); cancel() })
 			}
 			r, err := engine.Run(ctx, engine.Plan{Options: o, Kind: "test", Source: src, Driver: &takt.Driver{
 				Loop: httpLoop(t, addr), Probe: func(context.Context) error { time.Sleep(c.probe); return nil },
 			}})
 			cancel()
+			if late.Load() {
+				t.Logf("%s: the signal came too late to test anything", name)
+				continue
+			}
 			if passed := (*engine.StartPassedError)(nil); errors.As(err, &passed) != (c.probe > 0) || err == nil && (r.Counts.Scheduled > 0 || r.DurationS > 0 || r.Verdict != takt.Valid) {
 				t.Errorf("%s: %v", name, err)
 			}

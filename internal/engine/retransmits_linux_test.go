@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -38,7 +39,7 @@ func TestRetransmits(t *testing.T) {
 		t.Cleanup(func() { c.Close() }) // a closed one would leave the queue
 	}
 	p := plan(t, options("max", 0, 30), dial)
-	p.Requests = 30
+	p.Requests, p.Drain = 30, engine.DrainOf(20*time.Second) // until all dials have given up
 	p.Source, _ = p.Options.Source()
 	p.NewWaiter = nil
 	rep := run(t, t.Context(), p)
