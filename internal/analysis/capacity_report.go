@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -77,8 +78,7 @@ func noteInvalid(r *takt.Report, c Capacity) {
 			"%d of %d steps are invalid: the generator, not the target, shaped them, so they count for nothing", invalid, len(c.Steps))})
 	}
 	if c.Ended == EndInvalid {
-		r.Verdict = takt.Invalid
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "generator_bottleneck", Message: "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine"})
+		verdict.Invalidate(r, "generator_bottleneck", "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine")
 	}
 }
 

@@ -29,8 +29,7 @@ func judgeWhole(whole *takt.Report, list []shard, missing *MissingShardsError, s
 	whole.Verdict = takt.Valid
 	whole.Warnings = []takt.Warning{}
 	if missing != nil {
-		whole.Verdict = takt.Invalid
-		whole.Warn("shards_missing", "%s missing: these are the figures of %d of %d parts of the load, and are not compared with others", missing.subject(), len(list), list[0].n)
+		verdict.Invalidate(whole, "shards_missing", "%s missing: these are the figures of %d of %d parts of the load, and are not compared with others", missing.subject(), len(list), list[0].n)
 	}
 	first, last := starts(list)
 	judgeStarts(whole, last.Sub(first))
@@ -58,10 +57,7 @@ func judgeStarts(whole *takt.Report, apart time.Duration) {
 	if apart <= apartWarn {
 		return
 	}
-	if apart.Seconds() > apartPart*whole.DurationS {
-		whole.Verdict = takt.Invalid
-	}
-	whole.Warn("shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", apart.Round(time.Millisecond))
+	verdict.Warner(whole, apart.Seconds() > apartPart*whole.DurationS)("shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", apart.Round(time.Millisecond))
 }
 
 // judgeEnds: the target bears the whole load only until the first shard ends. The rule is
@@ -82,17 +78,14 @@ func judgeEnds(whole *takt.Report, list []shard) {
 	}
 	apart := whole.DurationS - shortest
 	some := ended > 0 && ended < len(list)
-	switch {
-	case some, apart > apartWarn.Seconds() && apart > apartPart*whole.DurationS:
-		whole.Verdict = takt.Invalid
-	case apart <= apartWarn.Seconds():
-		return // none was, or all at one instant: each says so by itself
+	if !some && apart <= apartWarn.Seconds() {
+		return // no shard was cut short, or all at the same instant: each says so by itself
 	}
 	subject := "shard " + cut[0] + " was"
 	if len(cut) > 1 {
 		subject = "shards " + strings.Join(cut, ", ") + " were"
 	}
-	whole.Warn("shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(whole.DurationS))
+	verdict.Warner(whole, some || apart > apartPart*whole.DurationS)("shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(whole.DurationS))
 }
 
 func inSeconds(s float64) time.Duration {
@@ -143,8 +136,7 @@ func judgeLimits(whole *takt.Report, said []takt.Warning) {
 	if !l.Bottleneck() || whole.Verdict == takt.Invalid && known {
 		return
 	}
-	whole.Verdict = takt.Invalid
-	whole.Warn("host_limit", "%d operations (%.2g %%) failed at limits of the generators' hosts, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
+	verdict.Invalidate(whole, "host_limit", "%d operations (%.2g %%) failed at limits of the generators' hosts, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 }
 
 func judgeLag(whole *takt.Report, said []takt.Warning, response, lag *hist.Histogram) {
@@ -153,8 +145,7 @@ func judgeLag(whole *takt.Report, said []takt.Warning, response, lag *hist.Histo
 	}
 	l := verdict.Of(response, lag)
 	if l.Bottleneck() && whole.Verdict == takt.Valid {
-		whole.Verdict = takt.Invalid
-		whole.Warn("generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
+		verdict.Invalidate(whole, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
 			l.Late, 100*l.Share, l.Bound)
 	}
 	known := slices.ContainsFunc(said, func(w takt.Warning) bool { return w.Code == "generator_late" })

@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"fmt"
-
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -36,9 +34,7 @@ func (c *checker) rejudge() {
 	if !l.Bottleneck() {
 		return
 	}
-	c.r.Verdict = takt.Invalid
-	c.r.Warnings = append(c.r.Warnings, takt.Warning{Code: "rejudged", Message: fmt.Sprintf(
-		"the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)})
+	verdict.Invalidate(c.r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)
 }
 
 // histogram is the histogram of a checked latency; empty if there is none.

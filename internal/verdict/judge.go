@@ -27,7 +27,7 @@ func (o *Operations) Judge(r *takt.Report) {
 	r.Verdict = takt.Valid
 	n := r.Counts
 	if !adds(n) || !adds(r.WarmupCounts) {
-		invalid(r, "accounting", "the accounting does not add up: scheduled %d, ok %d + failed %d + dropped %d + unfinished %d; this is a fault of takt, please report it",
+		Invalidate(r, "accounting", "the accounting does not add up: scheduled %d, ok %d + failed %d + dropped %d + unfinished %d; this is a fault of takt, please report it",
 			n.Scheduled, n.OK, n.Failed, n.Dropped, n.Unfinished)
 	}
 	if o.Closed {
@@ -53,14 +53,14 @@ func adds(c takt.Counts) bool { return c.Scheduled == c.OK+c.Failed+c.Dropped+c.
 func (o *Operations) late(r *takt.Report) {
 	l, due := Of(o.Response, o.Lag), r.Counts.Scheduled
 	if l.Bottleneck() {
-		invalid(r, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; "+remedy,
+		Invalidate(r, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; "+remedy,
 			l.Late, 100*l.Share, l.Bound)
 	}
 	if n := o.Drops.Above(l.Bound); many(n, due) {
-		invalid(r, "generator_behind", "the generator fell behind: %d of %d operations were dropped more than %v after they were due, so the generator held them up, not the bound; "+remedy, n, due, l.Bound)
+		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were dropped more than %v after they were due, so the generator held them up, not the bound; "+remedy, n, due, l.Bound)
 	}
 	if n := o.Behind.Above(l.Bound); many(n, due) {
-		invalid(r, "generator_backlog", "the generator was the bottleneck: it had stood still, and %d of %d operations waited for a connection behind its backlog and were sent more than %v late; "+remedy, n, due, l.Bound)
+		Invalidate(r, "generator_backlog", "the generator was the bottleneck: it had stood still, and %d of %d operations waited for a connection behind its backlog and were sent more than %v late; "+remedy, n, due, l.Bound)
 	}
 	if l.Doubtful() {
 		r.Warn("generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
@@ -71,7 +71,7 @@ func (o *Operations) late(r *takt.Report) {
 // free.
 func (o *Operations) unsent(r *takt.Report) {
 	if due := r.Counts.Scheduled; float64(o.Unsent) > LateShare*float64(due) {
-		invalid(r, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; lower the rate or spread the run with --shard", o.Unsent, due)
+		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were not sent by the end of the window although nothing but the generator held them up; lower the rate or spread the run with --shard", o.Unsent, due)
 	}
 }
 
@@ -79,7 +79,7 @@ func (o *Operations) unsent(r *takt.Report) {
 // connections, the generator is the cause.
 func (o *Operations) held(r *takt.Report) {
 	if o.Held.Bottleneck(r.Rate.Achieved, *r.Rate.Intended) {
-		invalid(r, "generator_held", "the generator was the bottleneck: %.1f %% of the rate were achieved, and while operations waited for a connection the generator held the connections for %.0f %% of the time, with answers that it had not read and requests that it had not sent; "+remedy,
+		Invalidate(r, "generator_held", "the generator was the bottleneck: %.1f %% of the rate were achieved, and while operations waited for a connection the generator held the connections for %.0f %% of the time, with answers that it had not read and requests that it had not sent; "+remedy,
 			achieved(r), 100*o.Held.Share())
 	}
 }
@@ -88,11 +88,8 @@ func (o *Operations) held(r *takt.Report) {
 // the target, in a closed loop, too.
 func limits(r *takt.Report) {
 	l := OfLimits(r.Errors, r.Counts.Scheduled)
-	if l.Bottleneck() {
-		r.Verdict = takt.Invalid
-	}
 	if l.Failed > 0 {
-		r.Warn("host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
+		Warner(r, l.Bottleneck())("host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 	}
 }
 
@@ -136,14 +133,14 @@ func (h Host) Judge(r *takt.Report) {
 	case r.Rate.Intended == nil:
 	case r.Rate.Achieved >= shortRate**r.Rate.Intended:
 	case h.CPU > busyMost, h.CPU > busySome && h.Idle < idleLeast:
-		invalid(r, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
+		Invalidate(r, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
 			100*h.CPU, 100*h.Idle, achieved(r))
 	case h.Told:
 	case h.Throttled.Seconds() > throttledMost*h.Wall.Seconds():
-		invalid(r, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
+		Invalidate(r, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
 			h.Throttled.Round(time.Millisecond), achieved(r))
 	case h.Waited > h.Ran && h.Waited.Seconds() > starvedMost*h.Wall.Seconds():
-		invalid(r, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
+		Invalidate(r, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
 			h.Waited.Round(time.Millisecond), h.Ran.Round(time.Millisecond), achieved(r))
 	}
 }
@@ -151,7 +148,17 @@ func (h Host) Judge(r *takt.Report) {
 // achieved is the rate in per cent of the intended rate.
 func achieved(r *takt.Report) float64 { return 100 * r.Rate.Achieved / *r.Rate.Intended }
 
-func invalid(r *takt.Report, code, format string, args ...any) {
+// Invalidate makes a report invalid, with a warning that says why. format and args are those
+// of fmt.Sprintf.
+func Invalidate(r *takt.Report, code, format string, args ...any) {
 	r.Verdict = takt.Invalid
 	r.Warn(code, format, args...)
+}
+
+// Warner is r.Warn, or Invalidate for r if what it says is a reason.
+func Warner(r *takt.Report, reason bool) func(code, format string, args ...any) {
+	if !reason {
+		return r.Warn
+	}
+	return func(code, format string, args ...any) { Invalidate(r, code, format, args...) }
 }
