@@ -42,7 +42,7 @@ host have its noise floor, for 30 days.`,
   takt calibrate --time 30s --json`,
 	}
 	addFlags(c, func(fs *pflag.FlagSet) {
-		fs.Var(value.Duration(&k.time), "time", "`TIME` that the measurements take together")
+		fs.Var(value.Duration(&k.time), "time", "total `TIME` of the measurements")
 		fs.BoolVar(&k.asJSON, jsonFlag, false, "as JSON")
 	})
 	c.Args = func(cmd *cobra.Command, args []string) error {

@@ -62,17 +62,17 @@ several rates, a load file, or what takt trace seconds made of one.`,
 }
 
 func (k *capacity) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.List(&k.slos), "slo", "`CONDITIONS` that have to hold, with commas between them, as of --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% hold unless they are given")
-	fs.Var(value.Plain(&k.need), "need", "say how many machines `RATE` takes, such as 800/s")
-	fs.Var(value.Plain(&k.spare), "headroom", "of the machines to plan, leave `PERCENT` of each one's limit free; one more machine lets one fail")
-	fs.Var(value.Runs(&k.from), "from", "`RUN|FILE` that was run already, or a load file, instead of a command; repeatable")
-	fs.Var(value.Plain((*perSecond)(&k.search.Start)), "start", "the first `RATE`")
-	fs.Var(value.Plain((*perSecond)(&k.search.Step)), "step", "raise the rate by `RATE` each time, instead of doubling and bisecting")
-	fs.Var(value.Plain((*perSecond)(&k.search.Max)), "max", "the highest `RATE` to offer")
+	fs.Var(value.List(&k.slos), "slo", "the SLO: `CONDITIONS` with commas between them, as of --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% apply unless you give others")
+	fs.Var(value.Plain(&k.need), "need", "say how many machines `RATE` needs, such as 800/s")
+	fs.Var(value.Plain(&k.spare), "headroom", "plan machines with `PERCENT` of their limit unused; one more machine is planned for a failure")
+	fs.Var(value.Runs(&k.from), "from", "use this stored `RUN|FILE`, report or load file, instead of a command; repeatable")
+	fs.Var(value.Plain((*perSecond)(&k.search.Start)), "start", "start at `RATE`")
+	fs.Var(value.Plain((*perSecond)(&k.search.Step)), "step", "raise the rate by `RATE` at each step, instead of doubling and bisecting")
+	fs.Var(value.Plain((*perSecond)(&k.search.Max)), "max", "offer `RATE` at most")
 	fs.Var(value.Plain((*percentage)(&k.search.Precision)), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
-	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "run the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
+	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "measure the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
 	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "`N` steps at most")
-	fs.Var(value.Duration(&k.climb.budget), "budget", "`TIME` for the whole search: disturbed steps are replaced for as long as it lasts; the search ends earlier with an answer, or when the rest would not help; 0s: no budget")
+	fs.Var(value.Duration(&k.climb.budget), "budget", "`TIME` for the whole search, in which takt replaces disturbed steps; the search ends earlier with an answer, or when more time would not help (default: no budget)")
 	k.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(formatNames(), ", "))
 	fs.BoolVar(&k.noStore, "no-store", false, "keep neither the steps nor the answer in the store")
 }

@@ -39,7 +39,7 @@ func defaultClimb() climb {
 
 func (k *climb) addFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Duration(&k.duration), "duration", "z", "measure each step for `TIME`")
-	fs.Var(value.Duration(&k.warmup), "warmup", "`TIME` of load before each step that is in no figure, for queues to settle")
+	fs.Var(value.Duration(&k.warmup), "warmup", "warm up for `TIME` before each step, so that queues settle")
 	fs.Var(value.Duration(&k.pause), "pause", "`TIME` without load between steps")
 	fs.Uint64Var(&k.seed, "seed", k.seed, "`N` of the first step; the next have N+1, N+2 …")
 }

@@ -38,7 +38,7 @@ func (l *last) Set(s string) error {
 func (l *last) String() string { return l.text }
 
 func (c *choice) addFlags(fs *pflag.FlagSet) {
-	fs.VarP(value.Plain(&c.last), "last", "n", "the newest so many runs, or those of the last TIME: `N|TIME`, such as 20 or 168h; --since alone takes the place of the default")
+	fs.VarP(value.Plain(&c.last), "last", "n", "the newest N runs, or the runs of the last TIME: `N|TIME`, such as 20 or 168h; --since alone replaces the default")
 	fs.Var(value.Duration(&c.since), "since", "only runs that were started in the last `TIME`, such as 7d or 168h")
 }
 

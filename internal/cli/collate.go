@@ -41,10 +41,10 @@ func newCollate(env Env) *cobra.Command {
 	addFlags(c, func(fs *pflag.FlagSet) {
 		l.store.addFlags(fs)
 		l.choice.addFlags(fs)
-		fs.Var(value.Text(&l.sort), "sort", "`CRITERION` by which the runs that open groups are sorted: report_date, revision_date, duration, or a metric such as p99 or efficiency, the best first")
+		fs.Var(value.Text(&l.sort), "sort", "sort groups by this `CRITERION` of their first run: report_date, revision_date, duration, or a metric such as p99 or efficiency, best first")
 		fs.VarP(value.Text(&l.output), "output", "o", "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
 		fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
-		fs.BoolVar(&l.options.All, "all", false, "also show runs from which nothing can be concluded: cancelled and invalid ones")
+		fs.BoolVar(&l.options.All, "all", false, "also show cancelled and invalid runs, which prove nothing")
 	})
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, l.validate(args)) }

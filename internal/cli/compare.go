@@ -41,10 +41,10 @@ nothing: its exit code is 0. takt verify judges. The fields of filters are in ta
 	addFlags(c, func(fs *pflag.FlagSet) {
 		m.store.addFlags(fs)
 		m.choice.addFlags(fs)
-		fs.Var(value.List(&m.vary), "vary", "`VARIABLE` or flag in which the runs may differ; repeatable")
+		fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
 		fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
-		fs.Var(value.Plain((*percentage)(&m.options.Tolerance)), "tolerance", "a change for the worse up to `PERCENT` is none")
-		fs.Var(value.Plain((*percentage)(&m.options.Confidence)), "confidence", "`PERCENT` of the intervals hold the true difference")
+		fs.Var(value.Plain((*percentage)(&m.options.Tolerance)), "tolerance", "ignore changes for the worse up to `PERCENT`")
+		fs.Var(value.Plain((*percentage)(&m.options.Confidence)), "confidence", "confidence level of each interval, `PERCENT`")
 		fs.VarP(value.Text(&m.output), "output", "o", "`FORMAT` on standard output: text|json|markdown")
 	})
 	configurable(c)

@@ -21,7 +21,7 @@ type demands struct {
 }
 
 func (d *demands) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.List(&d.texts), "assert", "`CONDITION` such as p99<250ms, or several with commas between them, as p99<250ms,errors<0.1%,rate>=99%; repeatable; exit code 3 if it does not hold")
+	fs.Var(value.List(&d.texts), "assert", "exit code 3 unless `CONDITION` is true: p99<250ms, or several as p99<250ms,errors<0.1%,rate>=99%; repeatable")
 	fs.BoolVar(&d.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 }
 

@@ -95,11 +95,11 @@ func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 func (l *load) addFlags(fs *pflag.FlagSet) {
 	l.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
 	l.demands.addFlags(fs)
-	fs.Var(value.List(&l.aborts), "abort-on", "`CONDITION` as of --assert, such as errors>50%,p99>2s,ok==0, held against every second; the first for which it is true ends the run with exit code 3; repeatable")
+	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
 	l.thing.addFlags(fs)
 	l.store.addFlags(fs)
 	fs.Var(value.Text(&l.progress), "progress", "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
-	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` of the run that the shards of --shard are parts of, the same for all; without it the instant of --start-at")
+	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` of the run for all of its --shard parts; without it the instant of --start-at")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
 }

@@ -42,8 +42,8 @@ whole invalid; --strict and --assert make that exit code 6.`,
 	addFlags(c, func(fs *pflag.FlagSet) {
 		m.store.addFlags(fs)
 		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
-		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge what is there when shards are missing; the report is invalid, and collate and verify leave it out")
-		fs.Var(value.Text(&m.runGroup), "run-group", "only shards of the run group `NAME`; alone the newest in the store")
+		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
+		fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
 		m.demands.addFlags(fs)
 		m.outputs.addFlags(fs, "write `FORMAT=PATH`, as of a run; repeatable; all but samples can be made of shards")
 	})

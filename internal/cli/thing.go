@@ -36,7 +36,7 @@ type thing struct {
 }
 
 func (t *thing) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Plain(&t.labels), "label", "`NAME=VALUE` of the thing under test, kept in the report; repeatable; branch, revision and revision_date are what verify goes by")
+	fs.Var(value.Plain(&t.labels), "label", "label of the system under test, `NAME=VALUE`, kept in the report; repeatable; verify uses branch, revision and revision_date")
 	fs.Var(value.InFile(&t.git), "git", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
 }
 

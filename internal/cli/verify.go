@@ -67,12 +67,12 @@ The fields of filters are in takt help collate.`,
 func (v *verify) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Sides(&v.base, isFilterText), "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
 	fs.Var(value.Sides(&v.head, isFilterText), "head", "what is judged: `RUN|FILTER|FILE|URL`; repeatable")
-	fs.Var(value.List(&v.metrics), "metric", "`METRIC` that decides beside errors, instead of p50, p99 and rate; repeatable")
-	fs.Var(value.List(&v.vary), "vary", "`VARIABLE`, flag or, of a history, label in which the runs may differ; repeatable")
-	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load that a duet may use (0s: 1m), or that a whole series of --pairs may last, within which disturbed pairs are replaced (0s: no limit)")
-	fs.Var(value.Plain((*percentage)(&v.options.Tolerance)), "tolerance", "a change for the worse up to `PERCENT` is none")
-	fs.Var(value.Plain((*points)(&v.options.ErrorTolerance)), "error-tolerance", "the same for rates of errors, in percentage points: `PERCENT`")
-	fs.Var(value.Plain((*percentage)(&v.options.Confidence)), "confidence", "`PERCENT` of the time no word of the judgement is wrong")
+	fs.Var(value.List(&v.metrics), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
+	fs.Var(value.List(&v.vary), "vary", "the runs may differ in this `VARIABLE` or flag, or in a label of a history; repeatable")
+	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load for a duet (default 1m), or for the whole series of --pairs, in which takt replaces disturbed pairs (default: no limit)")
+	fs.Var(value.Plain((*percentage)(&v.options.Tolerance)), "tolerance", "ignore changes for the worse up to `PERCENT`")
+	fs.Var(value.Plain((*points)(&v.options.ErrorTolerance)), "error-tolerance", "ignore changes of the error rate up to `PERCENT` points")
+	fs.Var(value.Plain((*percentage)(&v.options.Confidence)), "confidence", "confidence level for all conclusions together, `PERCENT`")
 }
 
 func (v *verify) validate(args []string) (faults []error) {

@@ -47,7 +47,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Service), "service", "service `time` of a request: 1ms, uniform(1ms,5ms), exp(2ms) by mean, lognormal(2ms,0.5) by median and sigma, or 0")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
 	fs.IntVar(&o.Servers, "servers", 0, "requests served at once, the others wait in order; 0: all at once")
-	fs.Var(value.Text(&o.Freeze), "freeze", "stand still for the last DURATION of every PERIOD since the first request: `DURATION/PERIOD` such as 1s/10s")
+	fs.Var(value.Text(&o.Freeze), "freeze", "freeze for the last DURATION of every PERIOD since the first request: `DURATION/PERIOD` such as 1s/10s")
 	o.Size = defaultSize
 	fs.Var(value.Text(&o.Size), "size", "`bytes` of the response body, also 1KiB")
 	fs.IntVar(&o.Status, "status", defaultStatus, "status of a good answer")

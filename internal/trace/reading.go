@@ -34,7 +34,7 @@ func (g *Reading) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
 	fs.Var(value.Text(&g.Options.Fields), "fields", "`MAP` of the fields of other JSON, such as end=ts,latency=duration:ms,uri=req.path")
 	fs.Var(value.Plain(&zoneValue{&g.Options.Zone}), "zone", "`ZONE` of stamps without one: Europe/Berlin, UTC, or an offset such as -0500; the local one unless given")
-	fs.Uint64Var(&g.From, "from", g.From, "pass over the first `N` requests")
+	fs.Uint64Var(&g.From, "from", g.From, "skip the first `N` requests")
 	fs.Uint64Var(&g.For, "for", g.For, "take `N` requests; 0: all")
 	fs.Var(value.Plain((*methodsValue)(&g.Rules.Methods)), "methods", "`LIST` of the methods to take, such as GET,HEAD,POST; *: all")
 	fs.Var(value.Plain(&patternValue{&g.Rules.Path}), "path", "take URIs that match `REGEXP`")

@@ -250,8 +250,18 @@ func (plain) Names(string) []Name { return nil }
 // Plain makes a Flag of a flag.Value that names nothing outside of takt, and is no secret.
 func Plain(v flag.Value) Flag { return plain{v} }
 
+// duration prints 0 as pflag does a number, so that help does not show a default of 0s.
+type duration struct{ plain }
+
+func (d duration) String() string {
+	if s := d.plain.String(); s != "0s" {
+		return s
+	}
+	return "0"
+}
+
 // Duration is a time that schedule.ParseDuration reads.
-func Duration(p *time.Duration) Flag { return plain{(*schedule.DurationValue)(p)} }
+func Duration(p *time.Duration) Flag { return duration{plain{(*schedule.DurationValue)(p)}} }
 
 // secret is a flag that never shows its text.
 type secret struct{ *takt.Secret }

@@ -45,19 +45,19 @@ func (o *Options) addHeaderFlags(fs *pflag.FlagSet) {
 func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
 	o.addWayFlags(fs)
 	fs.Var(value.Redirects(&o.Redirects), "redirects", "follow up to `N` redirects within an operation; 0 counts a redirect as the answer")
-	fs.BoolVar(&o.DisableRedirects, "disable-redirects", false, "accepted for hey's sake: redirects are followed with --redirects only")
+	fs.BoolVar(&o.DisableRedirects, "disable-redirects", false, "has no effect: takt follows redirects only with --redirects; a flag of hey")
 }
 
 func (o *Options) addWayFlags(fs *pflag.FlagSet) {
-	fs.VarP(value.Duration(&o.Timeout), "timeout", "t", "`TIME` that a request may take; a bare number means seconds")
-	fs.Var(value.Duration(&o.ConnectTimeout), "connect-timeout", "`TIME` that a connection may take, with its TLS handshake")
+	fs.VarP(value.Duration(&o.Timeout), "timeout", "t", "time limit for a request, `TIME`; a bare number means seconds")
+	fs.Var(value.Duration(&o.ConnectTimeout), "connect-timeout", "time limit for connecting, with the TLS handshake, `TIME`")
 	fs.BoolVar(&o.DisableCompression, "disable-compression", false, "do not send Accept-Encoding: gzip")
 	fs.BoolVar(&o.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
 	fs.BoolVar(&o.HTTP2, "h2", false, "HTTP/2; over an http URL without TLS (h2c, prior knowledge)")
 	fs.IntVar(&o.HTTP2Connections, "h2-connections", o.HTTP2Connections, "spread HTTP/2 over `N` connections")
 	fs.VarP(&o.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")
 	fs.Var(value.TargetFile(&o.UnixSocket), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
-	fs.Var(&o.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to the second for the first, as curl does; repeatable")
+	fs.Var(&o.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to HOST2:PORT2 instead of HOST1:PORT1, as curl does; repeatable")
 	fs.BoolVar(&o.Insecure, "insecure", false, "do not verify the server's certificate")
 	fs.Var(value.InFile(&o.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")
 	fs.Var(value.InFile(&o.Cert), "cert", "client certificate, PEM `FILE`")
@@ -72,5 +72,5 @@ func (o *Options) addFailFlag(fs *pflag.FlagSet) {
 func (o *Options) addAnswerFlags(fs *pflag.FlagSet) {
 	o.addFailFlag(fs)
 	fs.Var(value.Plain(&o.ExpectBody), "expect-body", "answers whose body does not match the regular `EXPRESSION` count as failed")
-	fs.Var(value.Duration(&o.ContrastFor), "contrast", "after the run, load for `TIME` with hey's closed loop and show both results side by side")
+	fs.Var(value.Duration(&o.ContrastFor), "contrast", "after the run, load for `TIME` with hey's closed loop, and show both results side by side")
 }

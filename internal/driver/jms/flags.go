@@ -18,14 +18,14 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		o.Produce.addFlags(fs)
 	} else {
 		// artemis perf takes it here too, where nothing is sent.
-		fs.IntVar(&o.CommitInterval, "commit-interval", 0, "of producers only; here it says nothing")
+		fs.IntVar(&o.CommitInterval, "commit-interval", 0, "has no effect here: only producers use it")
 		fs.IntVar(&o.TxSize, "tx-size", 0, "the same")
 	}
 	if o.receives {
 		o.Consume.addFlags(fs, o.connectionsFlag())
 	}
 	if o.sends && !o.receives {
-		fs.BoolVar(&o.Plain, "plain", false, "send only the property time, as artemis perf does: nobody can tell then whose a message is, and what is lost")
+		fs.BoolVar(&o.Plain, "plain", false, "send only the property time, as artemis perf does; takt cannot count lost messages then")
 	}
 	if o.sends && o.receives {
 		fs.Var(value.Target(&o.ConsumerURL), "consumer-url", "`URL` for the consumers; without it --url")
@@ -41,7 +41,7 @@ func (b *Broker) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Secret(&b.Password), "password", "`PASSWORD` of --user; better in the environment, as TAKT_PASSWORD")
 	fs.Var(value.Text(&b.Protocol), "protocol", "`AMQP`, which is spoken anyway; there is no CORE")
 	fs.Var(value.Text(&b.ClientID), "clientID", "`PREFIX` of the client IDs of the consumers' connections: PREFIX0, PREFIX1, …")
-	fs.Var(value.Duration(&b.ConnectTimeout), "connect-timeout", "`TIME` that connecting may take, all links included")
+	fs.Var(value.Duration(&b.ConnectTimeout), "connect-timeout", "time limit for connecting, with all links, `TIME`")
 	fs.Var(value.Text(&b.QueuePrefix), "queue-prefix", "`TEXT` before the address of a queue, such as /queue/ for RabbitMQ 3; \"\": what the broker says")
 	fs.Var(value.Text(&b.TopicPrefix), "topic-prefix", "`TEXT` before the address of a topic, such as /topic/ for RabbitMQ 3; \"\": what the broker says")
 	fs.Var(value.InFile(&b.CA), "tls-ca-cert", "verify the broker's certificate with the authorities in this PEM `FILE`")
@@ -50,7 +50,7 @@ func (b *Broker) addFlags(fs *pflag.FlagSet) {
 
 func (p *Produce) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&p.Producers, "producers", p.Producers, "`N` producers for each destination")
-	fs.IntVar(&p.Threads, "threads", p.Threads, "with --shared-connections `N` connections of all producers; else it says nothing")
+	fs.IntVar(&p.Threads, "threads", p.Threads, "with --shared-connections, `N` connections for all producers; otherwise without effect")
 	fs.BoolVar(&p.SharedConnections, "shared-connections", false, "one connection for each of --threads instead of one for each producer")
 	fs.IntVar(&p.MaxPending, "max-pending", p.MaxPending, "at most `N` messages of each producer wait for their acknowledgement; 0: as many as may be in flight")
 	fs.IntVar(&p.MessageSize, "message-size", p.MessageSize, "`BYTES` of the body, each 0x01")

@@ -46,10 +46,10 @@ func (o *Produce) addSeedFlags(fs *pflag.FlagSet) {
 func (o *Produce) addOwnFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
 	fs.Var(value.Plain(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
-	fs.BoolVar(&o.Plain, "plain", false, "send no stamps: consumers cannot count what is lost then")
+	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")
 	fs.IntVar(&o.BatchBytes, "batch-bytes", o.BatchBytes, "a batch has at most `BYTES` before compression")
 	fs.Var(value.Duration(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free")
-	fs.Var(value.Duration(&o.Timeout), "timeout", "`TIME` from the writing of a record after which it has failed")
+	fs.Var(value.Duration(&o.Timeout), "timeout", "a record fails if it is not acknowledged within `TIME` after it was written")
 	fs.BoolVar(&o.Idempotence, "idempotence", false, "let brokers drop what a retry wrote twice")
 	fs.IntVar(&o.Transaction, "transactions", 0, "write in transactions and commit every `N` records of a worker; a record ends with its commit")
 	o.Create.addFlags(fs)

@@ -31,9 +31,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addTimingFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain((*speed)(&o.Speed)), "speed", "replay the recorded times so many times as fast, `2x`")
-	fs.Var(value.Plain(&o.Timing.Jitter), "jitter", "where in their second requests start whose log has whole seconds: `uniform|poisson|burst`")
+	fs.Var(value.Plain(&o.Timing.Jitter), "jitter", "spacing of requests within a second, for logs with whole seconds: `uniform|poisson|burst`")
 	fs.Var(value.Duration(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m; 30s unless given")
-	fs.Var(value.Plain((*maxGap)(&o.MaxGap)), "max-gap", "shorten a longer `TIME` without a request in the log to this; without it takt refuses a log with a gap above 1h")
+	fs.Var(value.Plain((*maxGap)(&o.MaxGap)), "max-gap", "shorten gaps between the requests of the log to `TIME`; without it takt refuses a log with a gap above 1h")
 	fs.BoolVar(&o.KeepHost, "keep-host", false, "send the recorded Host where the log has one")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "send nothing: show the first ten requests and what the whole log would be")
 }
@@ -58,8 +58,8 @@ func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
 	fs.BoolVarP(&s.Debug, "debug", "d", false, "show a line for every request on stderr: when it was due, sent and done")
 	fs.BoolVar(&s.TimeBudget, "timeBudget", false, "send nothing: a GET takes 0.1 s and all else 1 s, which shows what takt adds")
 	fs.Bool("rest", false, "accepted: HTTP is the protocol unless --s3 or --timeBudget is given")
-	fs.Bool("allowMissingConfig", false, "a --config that is not there is no fault")
-	fs.Bool("allowUnknownFlags", false, "settings in --config that takt does not know are no fault")
+	fs.Bool("allowMissingConfig", false, "ignore a --config file that does not exist")
+	fs.Bool("allowUnknownFlags", false, "ignore unknown settings in --config")
 	fs.Bool("dumpflags", false, "print all settings as a config file and end")
 	fs.Var(value.Text(new(string)), "configUpdateInterval", "accepted: `TIME`; settings do not change during a run")
 }
