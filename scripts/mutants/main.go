@@ -1,0 +1,130 @@
+// Command mutants asks whether the tests would notice a fault. It changes one place of the
+// code at a time, such as < to <=, and runs the tests of that package: a mutant that they
+// do not notice survives. It is run from the root of the repository:
+//
+//	go run ./scripts/mutants -packages pkg/hist,internal/verdict
+//	go run ./scripts/mutants -n 100 -seed 7
+//
+// The tree stays as it is: go test builds a mutant with -overlay. One run takes 2 s for a
+// small package and up to a minute for internal/engine, so -n limits their number.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+func main() {
+	s := &settings{}
+	packages := flag.String("packages", "", "mutate only these `FOLDERS`, separated by commas (default: all that the program knows)")
+	flag.StringVar(&s.only, "only", "", "mutate only functions whose `file:function` contains this text, such as hist.go:Histogram.Record")
+	flag.IntVar(&s.n, "n", 0, "draw so many mutants (default: all)")
+	flag.Uint64Var(&s.seed, "seed", 1, "of the draw; the same seed draws the same mutants from the same code")
+	flag.Float64Var(&s.least, "least", 95, "fail when the tests kill less than this `PERCENT`")
+	flag.StringVar(&s.equivalent, "equivalent", "scripts/mutants/equivalent.txt", "`file` with the mutants that change nothing")
+	flag.BoolVar(&s.list, "list", false, "print the mutants and run no test")
+	flag.Parse()
+	if *packages != "" {
+		s.packages = strings.Split(*packages, ",")
+	}
+	if err := bound(); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants: cannot limit the memory of tests:", err)
+		os.Exit(2)
+	}
+	enough, err := s.run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	}
+	if !enough {
+		os.Exit(1)
+	}
+}
+
+type settings struct {
+	packages   []string
+	only       string
+	n          int
+	seed       uint64
+	least      float64
+	equivalent string
+	list       bool
+}
+
+// run reports whether the tests killed enough mutants.
+func (s *settings) run() (enough bool, err error) {
+	chosen, err := choose(s.packages)
+	if err != nil {
+		return false, err
+	}
+	harmless, err := readEquivalent(s.equivalent)
+	if err != nil {
+		return false, err
+	}
+	all, err := s.mutants(chosen, harmless)
+	if err != nil {
+		return false, err
+	}
+	if s.list {
+		for _, m := range all {
+			fmt.Println(m.key())
+			fmt.Println()
+		}
+		return true, nil
+	}
+	return s.judge(all, harmless)
+}
+
+// mutants gives what is to be tried, in the order of packages, files and lines.
+func (s *settings) mutants(chosen []target, harmless *equivalents) ([]*mutant, error) {
+	var all []*mutant
+	for _, t := range chosen {
+		found, err := t.mutants()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.folder, err)
+		}
+		if err := harmless.check(t, found); err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			if strings.Contains(m.file+":"+m.function, s.only) {
+				all = append(all, m)
+			}
+		}
+	}
+	return draw(all, s.n, s.seed), nil
+}
+
+// judge runs the tests for each mutant and prints the survivors and the table.
+func (s *settings) judge(all []*mutant, harmless *equivalents) (enough bool, err error) {
+	work, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(work)
+	r, began, sum := runner{dir: work}, time.Now(), newTally()
+	for i, m := range all {
+		fate := equivalent
+		if !harmless.has(m) {
+			if fate, err = r.try(m); err != nil {
+				return false, err
+			}
+		}
+		sum.add(m, fate)
+		if fate == survived {
+			fmt.Println(m)
+		}
+		if (i+1)%50 == 0 {
+			fmt.Fprintf(os.Stderr, "%d of %d mutants in %v\n", i+1, len(all), time.Since(began).Round(time.Second))
+		}
+	}
+	fmt.Print("\n", sum)
+	if share := sum.share(); share < s.least {
+		fmt.Printf("\nFAILED: the tests kill %.1f %% of the mutants, less than %g %%: add a test for each survivor, or its reason to %s if it changes nothing\n", share, s.least, s.equivalent)
+		return false, nil
+	}
+	return true, nil
+}

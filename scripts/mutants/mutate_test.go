@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const sample = `package p
+
+const most = 0.5
+
+func (q *queue[T]) add(n int) (int, bool) {
+	if n < 10 && q.open {
+		q.n += n
+		q.wake()
+	}
+	for i := 0; i == n; i++ {
+		break
+	}
+	switch {
+	case n > max(1, q.n):
+		return n -
+			1, true
+	}
+	_ = n
+	q.n++
+	return 0, n != 2
+}
+`
+
+// Every kind of mutation, in the order of the text, and nothing else.
+func TestMutate(t *testing.T) {
+	found, err := mutate("p/q.go", []byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range found {
+		got = append(got, fmt.Sprintf("%d %s: %s", m.line, m.before, m.after))
+	}
+	want := []string{
+		"3 const most = 0.5: const most = (0.5 + 1)",
+		"6 if n < 10 && q.open {: if !(n < 10 && q.open) {",
+		"6 if n < 10 && q.open {: if n <= 10 && q.open {",
+		"6 if n < 10 && q.open {: if n < 11 && q.open {",
+		"6 if n < 10 && q.open {: if n < 10 || q.open {",
+		"7 q.n += n: (removed)",
+		"7 q.n += n: q.n -= n",
+		"8 q.wake(): (removed)",
+		"10 for i := 0; i == n; i++ {: for i := 1; i == n; i++ {",
+		"10 for i := 0; i == n; i++ {: for i := 0; i != n; i++ {",
+		"10 for i := 0; i == n; i++ {: for i := 0; i == n; i-- {",
+		"11 break: (removed)",
+		"14 case n > max(1, q.n):: case !(n > max(1, q.n)):",
+		"14 case n > max(1, q.n):: case n >= max(1, q.n):",
+		"14 case n > max(1, q.n):: case n > min(1, q.n):",
+		"14 case n > max(1, q.n):: case n > max(2, q.n):",
+		"15 return n -: return n +",
+		"16 1, true: 2, true",
+		"16 1, true: 1, false",
+		"19 q.n++: (removed)",
+		"19 q.n++: q.n--",
+		"20 return 0, n != 2: return 1, n != 2",
+		"20 return 0, n != 2: return 0, n == 2",
+		"20 return 0, n != 2: return 0, n != 3",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if f := found[0].function; f != "" {
+		t.Errorf("a constant is in the function %q", f)
+	}
+	if f := found[1].function; f != "queue.add" {
+		t.Errorf("the function is %q, want queue.add", f)
+	}
+	if s := string(found[5].source); s != strings.Replace(sample, "q.n += n", "", 1) {
+		t.Errorf("the mutant that removes a line is\n%s", s)
+	}
+}
+
+// A key stays the same when lines are added above, and differs for lines that look alike.
+func TestKey(t *testing.T) {
+	const source = "package p\n%sfunc f() {\n\tg()\n\tg()\n}\n"
+	var keys [2][]string
+	for i, more := range []string{"", "\n// more\n"} {
+		found, err := mutate("p/q.go", fmt.Appendf(nil, source, more))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range found {
+			keys[i] = append(keys[i], m.key())
+		}
+	}
+	want := []string{"p/q.go f\n- g()\n+ (removed)", "p/q.go f #2\n- g()\n+ (removed)"}
+	if !slices.Equal(keys[0], want) || !slices.Equal(keys[1], want) {
+		t.Errorf("keys %q, want twice %q", keys, want)
+	}
+}
+
+// The list of equivalent mutants has a reason for each, and names only mutants that exist.
+func TestEquivalent(t *testing.T) {
+	found, err := mutate("p/q.go", []byte("package p\n\nfunc f() {\n\tg()\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := parseEquivalent("list", "p/q.go f\n- g()\n+ (removed)\n# g does nothing\n\np2/q.go f\n- g()\n+ (removed)\n# g does nothing\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !e.has(found[0]) {
+		t.Error("the mutant is not in the list")
+	}
+	if err := e.check(target{folder: "p"}, found); err != nil {
+		t.Error(err)
+	}
+	if err := e.check(target{folder: "p2"}, found); err == nil || !strings.HasSuffix(err.Error(), "\np2/q.go f\n- g()\n+ (removed)") {
+		t.Errorf("a mutant that does not exist: %v", err)
+	}
+	for _, bad := range []string{"p/q.go f\n- g()\n+ (removed)\n", "p/q.go f\n# why\n", "p/q.go f\n- g()\n+ (removed)\n# why\n\np/q.go f\n- g()\n+ (removed)\n# why\n"} {
+		if _, err := parseEquivalent("list", bad); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+// The same seed draws the same mutants, and they stay in order.
+func TestDraw(t *testing.T) {
+	found, err := mutate("p/q.go", []byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b, other := draw(found, 5, 1), draw(found, 5, 1), draw(found, 5, 2)
+	if len(a) != 5 || !slices.Equal(a, b) || slices.Equal(a, other) {
+		t.Errorf("drawn: %v, %v, with another seed %v", a, b, other)
+	}
+	if !slices.IsSortedFunc(a, func(x, y *mutant) int { return slices.Index(found, x) - slices.Index(found, y) }) {
+		t.Errorf("not in order: %v", a)
+	}
+	if n := len(draw(found, 0, 1)); n != len(found) {
+		t.Errorf("%d of %d drawn without a number", n, len(found))
+	}
+}
+
+// Mutants that do not compile and equivalent ones have no part in the share.
+func TestTally(t *testing.T) {
+	one, two := &target{folder: "p/one"}, &target{folder: "p/two"}
+	sum := newTally()
+	for f, n := range map[fate]int{killed: 3, survived: 1, equivalent: 2, broken: 7} {
+		for range n {
+			sum.add(&mutant{target: one}, f)
+		}
+	}
+	if got := sum.share(); got != 75 {
+		t.Errorf("%v %% killed, want 75", got)
+	}
+	sum.add(&mutant{target: two}, killed)
+	const want = `package               mutants   killed survived equivalent   killed
+p/one                       6        3        1          2   75.0 %
+p/two                       1        1        0          0  100.0 %
+all                         7        4        1          2   80.0 %
+`
+	if got := sum.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := newTally().share(); got != 100 {
+		t.Errorf("%v %% of nothing", got)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	chosen, err := choose([]string{"./pkg/hist/", "internal/engine"})
+	if err != nil || folders(chosen) != "pkg/hist, internal/engine" {
+		t.Errorf("%v, %v", folders(chosen), err)
+	}
+	if _, err := choose([]string{"pkg/nothing"}); err == nil || !strings.Contains(err.Error(), "not one of pkg/schedule") {
+		t.Errorf("an unknown package: %v", err)
+	}
+	if engine := chosen[1]; !engine.has("loop_conn_linux.go") || engine.has("options.go") || !chosen[0].has("log.go") {
+		t.Error("the wrong files are mutated")
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// fate is what became of a mutant.
+type fate int
+
+const (
+	killed fate = iota
+	survived
+	equivalent
+	broken // it does not compile, so it does not count
+)
+
+// A mutant may take three times as long as the code as it is, and some seconds more for a
+// machine that does other work meanwhile.
+const (
+	slower = 3
+	extra  = 5 * time.Second
+)
+
+// mostMemory limits the address space of a test: some mutants never stop allocating.
+const mostMemory = 6 << 30
+
+// runner builds and runs mutants in a folder of its own.
+type runner struct {
+	dir    string
+	limits map[string]time.Duration // of each guard
+}
+
+// try runs the guards of a mutant until one of them fails.
+func (r *runner) try(m *mutant) (fate, error) {
+	overlay, err := r.overlay(m)
+	if err != nil {
+		return broken, err
+	}
+	for _, g := range m.target.guards {
+		limit, err := r.limit(g)
+		if err != nil {
+			return broken, err
+		}
+		switch out, err := g.test(overlay, limit); {
+		case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
+			return broken, nil
+		case err != nil:
+			return killed, nil
+		}
+	}
+	return survived, nil
+}
+
+// overlay writes the file that puts a mutant into the place of the real file.
+func (r *runner) overlay(m *mutant) (string, error) {
+	real, err := filepath.Abs(m.file)
+	if err != nil {
+		return "", err
+	}
+	changed, overlay := filepath.Join(r.dir, "mutant.go"), filepath.Join(r.dir, "overlay.json")
+	b, err := json.Marshal(map[string]any{"Replace": map[string]string{real: changed}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(changed, m.source, 0o600); err != nil {
+		return "", err
+	}
+	return overlay, os.WriteFile(overlay, b, 0o600)
+}
+
+// limit is how long a guard may take. It is measured once, with the code as it is.
+func (r *runner) limit(g guard) (time.Duration, error) {
+	name := fmt.Sprint(g)
+	if d, ok := r.limits[name]; ok {
+		return d, nil
+	}
+	if out, err := g.test("", time.Hour); err != nil { // this one also builds
+		return 0, fmt.Errorf("the tests of %s fail without a mutant, so they cannot judge any; mend them first:\n%s", g.folder, out)
+	}
+	began := time.Now()
+	if out, err := g.test("", time.Hour); err != nil {
+		return 0, fmt.Errorf("the tests of %s passed and then failed without a mutant; mend them first:\n%s", g.folder, out)
+	}
+	if r.limits == nil {
+		r.limits = map[string]time.Duration{}
+	}
+	r.limits[name] = (slower*time.Since(began) + extra).Round(time.Second)
+	return r.limits[name], nil
+}
+
+// test runs the guard's tests. They are stopped at the limit, which is an error, too.
+func (g guard) test(overlay string, limit time.Duration) ([]byte, error) {
+	args := []string{"test", "-count=1", "-vet=off", "-failfast", "-timeout", limit.String(), "-ldflags=-s -w"}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	// A test that hangs where the timer of -timeout cannot stop it is killed later.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*limit+time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", append(append(args, g.args...), "./"+g.folder)...)
+	cmd.Env = append(os.Environ(), g.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	return cmd.CombinedOutput()
+}
+
+// bound limits the memory of this process and all that it starts.
+func bound() error {
+	limit := syscall.Rlimit{Cur: mostMemory, Max: mostMemory}
+	return syscall.Setrlimit(syscall.RLIMIT_AS, &limit)
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// target is a package whose code is mutated, and the tests that guard it.
+type target struct {
+	folder string
+	files  []string // patterns of file names; none: all files
+	guards []guard  // in this order; the fastest first
+}
+
+// guard is one run of go test. A mutant is killed when one of the guards fails.
+type guard struct {
+	folder string
+	args   []string
+	env    []string
+}
+
+// own is the guard of a package that its own tests guard.
+func own(folder string, args ...string) guard { return guard{folder: folder, args: args} }
+
+// simulated runs the engine and the record in simulated worlds. 200 seeds take 6 s.
+var simulated = guard{folder: "internal/sim", args: []string{"-run", "^TestSeeds$|^TestPauseEnds$"}, env: []string{"TAKT_SEEDS=200"}}
+
+// targets lists what is mutated. To add a package, add a row.
+func targets() []target {
+	const schedule, hist, verdict, http1, record, analysis, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/record", "internal/analysis", "internal/engine"
+	return []target{
+		{folder: schedule, guards: []guard{own(schedule)}},
+		{folder: hist, guards: []guard{own(hist)}},
+		{folder: verdict, guards: []guard{own(verdict), own(record, "-run", "Verdict|Judge|Held|Drop|Late")}},
+		{folder: http1, guards: []guard{own(http1)}},
+		{folder: record, guards: []guard{own(record), simulated}},
+		{folder: analysis, files: []string{"merge*.go", "verify*.go", "assert*.go"},
+			// The tests of capacity and duet take 20 s and do not look at these files.
+			guards: []guard{own(analysis, "-skip", "Capacity|Duet|Search|Steps|Collate|Filter")}},
+		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"},
+			// TestRetransmits needs a network that loses packets.
+			guards: []guard{simulated, own(engine, "-skip", "^TestRetransmits$")}},
+	}
+}
+
+// choose gives the targets with these names, or all.
+func choose(names []string) ([]target, error) {
+	all := targets()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []target
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(t target) bool { return t.folder == strings.TrimPrefix(path.Clean(name), "./") })
+		if i < 0 {
+			return nil, fmt.Errorf("-packages %q: not one of %s; add a row to scripts/mutants/targets.go", name, folders(all))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+func folders(all []target) string {
+	var names []string
+	for _, t := range all {
+		names = append(names, t.folder)
+	}
+	return strings.Join(names, ", ")
+}
+
+// has reports whether the file of that name is mutated.
+func (t target) has(name string) bool {
+	return len(t.files) == 0 || slices.ContainsFunc(t.files, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name)
+		return ok
+	})
+}
