@@ -76,11 +76,14 @@ func TestDecoderRefuses(t *testing.T) {
 		{"cut off", good[:len(good)-8], "that its header promises"},
 		{"other range", encodeOther(other), "its range or precision is not 1ns to 1h0m0s with 3 digits"},
 		{"zip bomb", plain(make([]byte, 1<<20)), "it unpacks to more than"},
-		{"length", packed(t, headOf(nil), list(1)), "its header promises 0"},
+		{"length", packed(t, headOf(make([]byte, 258)), list(1)), "it has 1 bytes of counts, and its header promises 258"},
+		{"cookie of the counts", packed(t, append([]byte{1, 2, 3, 4}, headOf(nil)[4:]...), nil), "its counts begin with 0x01020304, not 0x1c849313;"},
 		{"no header", packed(t, nil, []byte("abc")), "it unpacks to 3 bytes"},
 		{"sum", plain(list(0, most, 1)), "more than 2^63"},
 		{"sum that wraps", plain(list(0, most, most, 5)), "more than 2^63"},
 		{"counts", plain(list(-mostCounts, 1)), "more than 33792 counts"},
+		{"counts behind the last", plain(list(-mostCounts, 0)), "more than 33792 counts"},
+		{"zeros in two parts", plain(list(1-mostCounts, -2)), "more than 33792 counts"},
 		{"zeros", plain(list(-mostCounts - 1)), "more than 33792 counts"},
 		{"zeros of 2^63", plain(list(-most - 1)), "more than 33792 counts"},
 		{"cut count", plain([]byte{0x80}), "its last count is cut off"},
@@ -91,6 +94,34 @@ func TestDecoderRefuses(t *testing.T) {
 		}
 		if err := d.Merge(New(), good); err != nil {
 			t.Errorf("after %s: %v", c.name, err)
+		}
+	}
+}
+
+// What just fits is not refused: as many counts as there can be, each as long as it can
+// be, and a text as long as it can be.
+func TestDecoderAcceptsTheMost(t *testing.T) {
+	plain := func(counts []byte) string { return packed(t, headOf(counts), counts) }
+	long := append(bytes.Repeat([]byte{0x80}, longestCount-1), 0) // 0 in nine bytes
+	whole, err := base64.StdEncoding.DecodeString(of(5, 7).Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole = append(whole, make([]byte, compressedHeader+mostPlain-len(whole))...) // zlib ends before
+	binary.BigEndian.PutUint32(whole[4:], uint32(len(whole)-compressedHeader))
+	for name, c := range map[string]struct {
+		text  string
+		count uint64
+	}{
+		"no counts":         {plain(nil), 0},
+		"every count is 0":  {plain(make([]byte, mostCounts)), 0},
+		"all zeros at once": {plain(appendCount(nil, -mostCounts)), 0},
+		"the longest":       {plain(bytes.Repeat(long, mostCounts)), 0},
+		"the longest text":  {base64.StdEncoding.EncodeToString(whole), 2},
+	} {
+		h := New()
+		if err := new(Decoder).Merge(h, c.text); err != nil || h.Count() != c.count {
+			t.Errorf("%s: %d values, %v, want %d", name, h.Count(), err, c.count)
 		}
 	}
 }

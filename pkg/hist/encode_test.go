@@ -122,6 +122,20 @@ func TestEncoderKeepsOtherRanges(t *testing.T) {
 	}
 }
 
+// Between its pieces the encoder lets others work, and writes the same.
+func TestEncoderRests(t *testing.T) {
+	h, rests := random(1e6, 3000), 0
+	e := Encoder{Rest: func() { rests++ }}
+	for round := range 2 {
+		if e.Encode(h) != h.Encode() {
+			t.Error("it writes something else")
+		}
+		if want := 3 * (round + 1); rests != want {
+			t.Errorf("%d rests, want %d: before and after the buckets are gathered, and before they are packed", rests, want)
+		}
+	}
+}
+
 // A second encoding with the same encoder allocates its text and nothing else.
 func TestEncoderAllocatesTheText(t *testing.T) {
 	var e Encoder

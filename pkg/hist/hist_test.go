@@ -3,12 +3,15 @@ package hist_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 func Example() {
@@ -42,6 +45,27 @@ func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
 	}
 	if h.Max() < time.Hour {
 		t.Errorf("max %v, want the hour that the highest value was clamped to", h.Max())
+	}
+}
+
+// Both ends of the range are in it, and what was clamped survives a merge.
+func TestClampedBounds(t *testing.T) {
+	h, sum := hist.New(), hist.New()
+	h.RecordN(hist.Lowest, 2)
+	h.RecordN(hist.Highest, 3)
+	if h.Count() != 5 || h.Clamped() != 0 || h.Min() != hist.Lowest {
+		t.Errorf("%d values, %d clamped, the least is %v", h.Count(), h.Clamped(), h.Min())
+	}
+	h.RecordN(hist.Lowest-2, 7)
+	h.RecordN(hist.Highest+1, 11)
+	for range 2 {
+		sum.Merge(h)
+	}
+	if h.Clamped() != 18 || sum.Clamped() != 36 || sum.Count() != 46 {
+		t.Errorf("%d clamped; merged twice %d of %d", h.Clamped(), sum.Clamped(), sum.Count())
+	}
+	if sum.Reset(); sum.Clamped() != 0 || sum.Count() != 0 || sum.Max() != 0 {
+		t.Errorf("after a reset %d of %d clamped, the most is %v", sum.Clamped(), sum.Count(), sum.Max())
 	}
 }
 
@@ -91,6 +115,95 @@ func TestAbove(t *testing.T) {
 	}
 	if n := h.Above(90); n != 10 {
 		t.Errorf("%d values above 90, want 10", n)
+	}
+}
+
+// Figures are in microseconds, the percentiles by nearest rank.
+func TestFigures(t *testing.T) {
+	h := hist.New()
+	for i := range time.Duration(1000) {
+		h.Record(i + 1)
+	}
+	want := takt.Latency{Count: 1000, Min: 0.001, Mean: 0.5005, P50: 0.5, P75: 0.75, P90: 0.9, P95: 0.95, P99: 0.99, P99_9: 0.999, P99_99: 1, Max: 1}
+	got := h.Figures()
+	if math.Abs(got.Stdev-0.2886749902572) > 1e-12 { // √((1000² − 1) ÷ 12) ns
+		t.Errorf("standard deviation %v", got.Stdev)
+	}
+	if got.Stdev = 0; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if s := h.Summary(); s.HDR != h.Encode() || s.Count != 1000 {
+		t.Errorf("the summary has %d values and %d bytes of histogram", s.Count, len(s.HDR))
+	}
+	one := hist.New()
+	one.RecordN(1, 19_999)
+	one.Record(2000)
+	if f := one.Figures(); f.P99_99 != 0.001 || f.Max != 2 {
+		t.Errorf("one of 20 000: p99.99 %v, max %v", f.P99_99, f.Max)
+	}
+}
+
+// An empty histogram has only zeros, and that of one value has that value.
+func TestOfNoneAndOne(t *testing.T) {
+	h := hist.New()
+	if h.Quantile(0.5) != 0 || h.Max() != 0 || len(h.Buckets()) != 0 || h.Figures() != (takt.Latency{}) {
+		t.Errorf("empty: %+v, buckets %v", h.Figures(), h.Buckets())
+	}
+	h.Record(7)
+	if got := []time.Duration{h.Quantile(0), h.Quantile(0.5), h.Quantile(1), h.Min(), h.Max(), h.Mean()}; slices.ContainsFunc(got, func(d time.Duration) bool { return d != 7 }) {
+		t.Errorf("of 7 alone: %v", got)
+	}
+}
+
+// Buckets are those in use, with both ends.
+func TestBuckets(t *testing.T) {
+	h := hist.New()
+	h.RecordN(5, 2)
+	h.Record(5001) // from 4096 to 8191 four values share a bucket
+	want := []hist.Bucket{{From: 5, To: 5, Count: 2}, {From: 5000, To: 5003, Count: 1}}
+	if got := h.Buckets(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if h.Above(4999) != 1 || h.Above(5000) != 0 {
+		t.Errorf("%d above 4999, %d above 5000", h.Above(4999), h.Above(5000))
+	}
+}
+
+// The spectrum has five ticks in each half of what is left, and milliseconds.
+func TestSpectrum(t *testing.T) {
+	h := hist.New()
+	for i := range time.Duration(1000) {
+		h.Record(i + 1)
+	}
+	var b bytes.Buffer
+	if err := h.WriteSpectrum(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(b.String()) {
+		if f := strings.Fields(line); len(f) == 4 && f[0] != "Value" {
+			got = append(got, f[0]+" "+f[1])
+		}
+	}
+	want := []string{"0.000 0.000000", "0.000 0.100000", "0.000 0.200000", "0.000 0.300000", "0.000 0.400000", "0.001 0.500000", "0.001 0.550000", "0.001 0.600000"}
+	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The head of a log says the start to the millisecond.
+func TestLogHead(t *testing.T) {
+	var log bytes.Buffer
+	if _, err := hist.NewLogWriter(&log, time.UnixMilli(1700000000250)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `#[Logged with takt]
+#[Histogram log format version 1.3]
+#[StartTime: 1700000000.25 (seconds since epoch), 2023-11-14T22:13:20Z]
+"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"
+`
+	if log.String() != want {
+		t.Errorf("got\n%swant\n%s", log.String(), want)
 	}
 }
 
