@@ -201,7 +201,7 @@ func (m *mutator) cases(n *ast.SwitchStmt) {
 	}
 }
 
-// statements removes calls, assignments, break and continue.
+// statements removes calls, assignments, break, continue and a return of nothing.
 func (m *mutator) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -212,6 +212,10 @@ func (m *mutator) statements(list []ast.Stmt) {
 			}
 		case *ast.BranchStmt:
 			if s.Tok != token.BREAK && s.Tok != token.CONTINUE {
+				continue
+			}
+		case *ast.ReturnStmt:
+			if len(s.Results) > 0 {
 				continue
 			}
 		default:

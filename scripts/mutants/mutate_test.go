@@ -28,6 +28,10 @@ func (q *queue[T]) add(n int) (int, bool) {
 	q.n++
 	return 0, n != 2
 }
+
+func (q queue[T]) wake() {
+	return
+}
 `
 
 // Every kind of mutation, in the order of the text, and nothing else.
@@ -65,6 +69,7 @@ func TestMutate(t *testing.T) {
 		"20 return 0, n != 2: return 1, n != 2",
 		"20 return 0, n != 2: return 0, n == 2",
 		"20 return 0, n != 2: return 0, n != 3",
+		"24 return: (removed)",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -72,8 +77,8 @@ func TestMutate(t *testing.T) {
 	if f := found[0].function; f != "" {
 		t.Errorf("a constant is in the function %q", f)
 	}
-	if f := found[1].function; f != "queue.add" {
-		t.Errorf("the function is %q, want queue.add", f)
+	if a, b := found[1].function, found[len(found)-1].function; a != "queue.add" || b != "queue.wake" {
+		t.Errorf("the functions are %q and %q, want queue.add and queue.wake", a, b)
 	}
 	if s := string(found[5].source); s != strings.Replace(sample, "q.n += n", "", 1) {
 		t.Errorf("the mutant that removes a line is\n%s", s)
