@@ -1,0 +1,371 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Each outcome is counted where it belongs: what waited until the end was not sent, measured
+// or in the warm-up.
+func TestOutcomes(t *testing.T) {
+	failed := &takt.Result{Class: "x"}
+	for name, c := range map[string]struct {
+		outcome Outcome
+		res     *takt.Result
+		want    takt.Counts
+	}{
+		"ok":           {Ended, &takt.Result{}, takt.Counts{Sent: 3, OK: 3}},
+		"ok, unknown":  {Ended, nil, takt.Counts{Sent: 3, OK: 3}},
+		"failed":       {Ended, failed, takt.Counts{Sent: 3, Failed: 3}},
+		"on its way":   {UnfinishedSent, nil, takt.Counts{Sent: 3, Unfinished: 3}},
+		"never sent":   {UnfinishedQueued, nil, takt.Counts{Unfinished: 3}},
+		"dropped":      {Dropped, nil, takt.Counts{Dropped: 3}},
+		"dropped late": {Dropped, failed, takt.Counts{Dropped: 3}},
+	} {
+		for _, warmup := range []time.Duration{0, time.Second} {
+			r := New(Config{Warmup: warmup, Window: 2 * time.Second})
+			e := Event{Due: 500 * ms, Free: 500 * ms, Sent: 501 * ms, Done: 511 * ms, Outcome: c.outcome}
+			r.SampleAll(0, []Event{e, e, e}, c.res)
+			rep := r.Report(End{})
+			got, none := rep.Counts, rep.WarmupCounts
+			if warmup > 0 {
+				got, none = none, got
+			}
+			if got != c.want || none != (takt.Counts{}) {
+				t.Errorf("%s, warm-up %v: %+v and %+v, want %+v", name, warmup, got, none, c.want)
+			}
+		}
+	}
+}
+
+// Every latency of one operation of each outcome, exactly.
+func TestLatenciesOfOutcomes(t *testing.T) {
+	const us = time.Microsecond
+	event := Event{Due: 10 * us, Free: 11 * us, Sent: 13 * us, Done: 17 * us} // lag 2, delay 3, service 4, response 7
+	for outcome, want := range map[Outcome][5]float64{                        // response_ok, response, service, delay, lag
+		Ended: {7, 7, 4, 3, 2}, UnfinishedSent: {0, 7, 4, 3, 2}, UnfinishedQueued: {0, 7, 0, 0, 0}, Dropped: {},
+	} {
+		r := New(Config{Window: time.Second})
+		event.Outcome = outcome
+		r.Sample(0, event, nil)
+		all := r.Report(End{}).Latency
+		for i, name := range []string{takt.LatencyResponseOK, takt.LatencyResponse, takt.LatencyService, takt.LatencySendDelay, takt.LatencyScheduleLag} {
+			l, count := all[name], uint64(0)
+			if want[i] > 0 {
+				count = 1
+			}
+			if l.Count != count || l.Max < want[i] || l.Max > want[i]*1.002 {
+				t.Errorf("outcome %d: %d of %s, max %v, want %v", outcome, l.Count, name, l.Max, want[i])
+			}
+		}
+	}
+}
+
+// An interval shows the warm-up, too: of what was sent all times, of what was not its age.
+func TestIntervalOfTheWarmup(t *testing.T) {
+	r := New(Config{Warmup: time.Second, Window: 2 * time.Second})
+	r.Sample(0, Event{Due: ms, Free: 2 * ms, Sent: 4 * ms, Done: 8 * ms}, &takt.Result{})
+	r.Sample(0, Event{Due: ms, Free: 9 * ms, Done: 10 * ms, Outcome: UnfinishedQueued}, nil)
+	r.Sample(0, Event{Due: ms, Done: 100 * ms, Outcome: Dropped}, nil)
+	iv := r.Swap(Tick{At: time.Second, Scheduled: 3, InFlightMax: 7})
+	counts := func(text string) uint64 {
+		h, err := hist.Decode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Count()
+	}
+	if iv.OK != 1 || iv.Failed != 0 || iv.Dropped != 1 || iv.Scheduled != 3 || iv.InFlightMax != 7 || iv.T != 1 || !iv.Warmup {
+		t.Errorf("%+v", iv)
+	}
+	if counts(iv.HDR) != 2 || counts(iv.ServiceHDR) != 1 || iv.ResponseMax < 9000 || iv.ResponseMax > 9010 || iv.ResponseP50 < 7000 || iv.ResponseP50 > 7010 || iv.ScheduleLagP99 < 2000 || iv.ScheduleLagP99 > 2003 {
+		t.Errorf("%d response and %d service times, %+v", counts(iv.HDR), counts(iv.ServiceHDR), iv)
+	}
+	if next := r.Swap(Tick{At: time.Second + 1, Scheduled: 5}); next.Warmup || next.Scheduled != 2 || next.OK+next.Dropped != 0 || next.HDR != "" && counts(next.HDR) != 0 {
+		t.Errorf("the next one: %+v", next)
+	}
+}
+
+// The window of a closed loop ends with its last answer, if that came after the warm-up, and
+// its rate is of all that ended; other windows end as planned, or where the run was stopped.
+func TestWindows(t *testing.T) {
+	for name, c := range map[string]struct {
+		window, close, done time.Duration
+		closed              bool
+		duration, achieved  float64
+	}{
+		"as planned":                       {3 * time.Second, 0, 1500 * ms, false, 2, 0.5},
+		"closed earlier":                   {3 * time.Second, 2 * time.Second, 1500 * ms, false, 1, 1},
+		"closed later":                     {3 * time.Second, 9 * time.Second, 1500 * ms, false, 2, 0.5},
+		"unknown, stopped":                 {-1, 0, 1500 * ms, false, 4, 0.25},
+		"sent in the window, ended later":  {3 * time.Second, 0, 4 * time.Second, false, 2, 0.5},
+		"closed loop":                      {3 * time.Second, 0, 1500 * ms, true, 0.5, 2},
+		"closed loop, ended after the end": {3 * time.Second, 0, 5 * time.Second, true, 4, 0.25},
+		"nothing measured":                 {time.Second, 0, 1500 * ms, false, 0, 0},
+	} {
+		r := New(Config{Warmup: time.Second, Window: c.window})
+		r.Sample(0, Event{Due: 1200 * ms, Sent: 1200 * ms, Done: c.done}, nil)
+		if c.close > 0 {
+			r.CloseWindow(c.close)
+		}
+		rep := r.Report(End{Scheduled: 1, Closed: c.closed, Stop: 5 * time.Second})
+		if name == "nothing measured" {
+			if rep.DurationS != 0 || rep.Rate.Achieved != 0 || *rep.Rate.Intended != 0 {
+				t.Errorf("%s: %v s, %v/s", name, rep.DurationS, rep.Rate)
+			}
+			continue
+		}
+		if rep.DurationS != c.duration || rep.Rate.Achieved != c.achieved || (rep.Rate.Intended == nil) != c.closed {
+			t.Errorf("%s: %v s at %v/s, want %v s at %v/s", name, rep.DurationS, rep.Rate.Achieved, c.duration, c.achieved)
+		}
+	}
+	// A closed loop of which nothing ended after the warm-up has its planned window.
+	for _, done := range []time.Duration{time.Second - 1, time.Second} {
+		r := New(Config{Warmup: time.Second, Window: 3 * time.Second})
+		r.Sample(0, Event{Done: done}, nil)
+		if rep := r.Report(End{Closed: true, Stop: 5 * time.Second}); rep.DurationS != 2 {
+			t.Errorf("the last answer at %v: %v s", done, rep.DurationS)
+		}
+	}
+}
+
+// What was sent at the end of the window was in time; what a free slot was there for until the
+// grace after it, and was sent later or never, was not.
+func TestUnsentBounds(t *testing.T) {
+	const end = time.Second
+	for name, c := range map[string]struct {
+		e                Event
+		achieved, unsent uint64
+	}{
+		"at the end":                      {Event{Due: ms, Sent: end, Done: 2 * end}, 1, 0},
+		"after the end":                   {Event{Due: ms, Sent: end + 1, Done: 2 * end}, 0, 0},
+		"at the end of the grace":         {Event{Due: ms, Sent: end + Grace, Done: 2 * end}, 0, 0},
+		"after it":                        {Event{Due: ms, Sent: end + Grace + 1, Done: 2 * end}, 0, 1},
+		"free at its end":                 {Event{Due: ms, Free: end + Grace, Sent: 2 * end, Done: 3 * end}, 0, 1},
+		"free after it":                   {Event{Due: ms, Free: end + Grace + 1, Sent: 2 * end, Done: 3 * end}, 0, 0},
+		"never, cut at the end":           {Event{Due: ms, Done: end + Grace, Outcome: UnfinishedQueued}, 0, 0},
+		"never, cut after it":             {Event{Due: ms, Done: end + Grace + 1, Outcome: UnfinishedQueued}, 0, 1},
+		"on its way, sent late":           {Event{Due: ms, Sent: 2 * end, Done: 3 * end, Outcome: UnfinishedSent}, 0, 1},
+		"dropped":                         {Event{Due: ms, Done: 2 * end, Outcome: Dropped}, 0, 0},
+		"never, and no connection before": {Event{Due: ms, Free: 2 * end, Done: 2 * end, Outcome: UnfinishedQueued}, 0, 0},
+	} {
+		r := New(Config{Window: end})
+		r.SampleAll(0, []Event{c.e, c.e}, nil)
+		r.Report(End{})
+		if got := r.total; got.achieved != 2*c.achieved || got.unsent != 2*c.unsent {
+			t.Errorf("%s: %d achieved, %d unsent, want 2 × %d and 2 × %d", name, got.achieved, got.unsent, c.achieved, c.unsent)
+		}
+	}
+}
+
+// Values outside the range of a histogram are counted from each histogram, in every time.Second, and
+// behind a journal.
+func TestClampedIsCounted(t *testing.T) {
+	r := New(Config{Shards: 2, Phases: []string{"connect"}, Window: time.Second, Journal: true})
+	res := &takt.Result{}
+	res.Phases[0] = 2 * time.Hour
+	r.Sample(0, Event{Done: 3 * time.Hour}, res)                                         // response, service, connect
+	r.Sample(1, Event{Due: 1, Free: 1, Sent: 2 * time.Hour, Done: 2*time.Hour + 1}, nil) // response, delay, lag
+	r.Swap(Tick{At: time.Second, Scheduled: 2, Taken: new(Steps), Over: true})
+	s := again(t, r.Second())
+	rep := r.Report(End{Scheduled: 2})
+	const want = "6 latencies were outside 1ns to 1h0m0s and count as the nearer end"
+	if !slices.Contains(rep.Warnings, takt.Warning{Code: "clamped", Message: want}) {
+		t.Errorf("%+v, want %s", rep.Warnings, want)
+	}
+	p, err := NewReplay(Config{Phases: []string{"connect"}, Window: time.Second})
+	if err == nil {
+		err = p.Second(s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep := p.Report(false, false); !slices.Contains(rep.Warnings, takt.Warning{Code: "clamped", Message: want}) {
+		t.Errorf("of a journal: %+v", rep.Warnings)
+	}
+}
+
+// Sets that are merged hold the sum of each figure, and the last instant of all.
+func TestMergeOfSets(t *testing.T) {
+	cfg := Config{Phases: []string{"connect", "tls"}, Warmup: time.Second, Window: 9 * time.Second}
+	filled := func() *set {
+		s := newSet(&cfg)
+		s.counts = takt.Counts{Scheduled: 1, Sent: 2, OK: 3, Failed: 4, Dropped: 5, Unfinished: 6}
+		s.warm = takt.Counts{Scheduled: 7, Sent: 8, OK: 9, Failed: 10, Dropped: 11, Unfinished: 12}
+		s.received, s.achieved, s.unsent, s.blind, s.lost, s.lastDone = 13, 14, 15, 16, 17, 18
+		s.queued, s.all = verdict.Held{Generator: 19, Target: 20}, verdict.Held{Generator: 21, Target: 22}
+		s.drops.Add(ms, 23)
+		s.behind.Add(ms, 24)
+		s.bytes = takt.Bytes{Sent: 25, Received: 26}
+		s.addStatus(0, 1)
+		s.addStatus(1, 27)
+		s.addStatus(maxStatus-1, 28)
+		s.addStatus(maxStatus, 29)
+		s.addStatus(-1, 30)
+		s.parts[3] = part{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+		for i, h := range s.histograms() {
+			if h != nil {
+				h.RecordN(ms, uint64(i+1))
+			}
+		}
+		s.phase(1).RecordN(ms, 10)
+		s.addClass(&takt.ErrorClass{Class: "x", Count: 31, Sample: "first"})
+		return s
+	}
+	a, b, rests := filled(), filled(), 0
+	b.lastDone = 180
+	b.classes["x"].Sample = "second"
+	a.merge(b, func() { rests++ })
+	if a.counts != (takt.Counts{Scheduled: 2, Sent: 4, OK: 6, Failed: 8, Dropped: 10, Unfinished: 12}) || a.warm != (takt.Counts{Scheduled: 14, Sent: 16, OK: 18, Failed: 20, Dropped: 22, Unfinished: 24}) {
+		t.Errorf("counts %+v, warm-up %+v", a.counts, a.warm)
+	}
+	if a.received != 26 || a.achieved != 28 || a.unsent != 30 || a.blind != 32 || a.lost != 34 || a.clamped() != 34 || a.lastDone != 180 {
+		t.Errorf("received %d, achieved %d, unsent %d, blind %d, lost %d, the last at %d", a.received, a.achieved, a.unsent, a.blind, a.lost, a.lastDone)
+	}
+	if a.queued != (verdict.Held{Generator: 38, Target: 40}) || a.all != (verdict.Held{Generator: 42, Target: 44}) || a.drops.Count() != 46 || a.behind.Count() != 48 || a.bytes != (takt.Bytes{Sent: 50, Received: 52}) {
+		t.Errorf("held %v and %v, %d dropped, %d behind, %+v", a.queued, a.all, a.drops.Count(), a.behind.Count(), a.bytes)
+	}
+	if want := map[string]uint64{"1": 54, "599": 56, "600": 58, "-1": 60}; !maps.Equal(a.statusMap(), want) {
+		t.Errorf("status %v, want %v", a.statusMap(), want)
+	}
+	if a.parts[3] != (part{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22}) {
+		t.Errorf("parts %+v", a.parts[3])
+	}
+	if c := a.classes["x"]; c.Count != 62 || c.Sample != "first" || b.classes["x"].Count != 31 {
+		t.Errorf("class %+v", c)
+	}
+	want := []uint64{2, 4, 6, 8, 10, 12, 14, 16, 0, 20}
+	for i, h := range a.histograms() {
+		if want[i] == 0 && h != nil || want[i] > 0 && h.Count() != want[i] {
+			t.Errorf("histogram %d: %v, want %d values", i, h, want[i])
+		}
+	}
+	if rests != 9 {
+		t.Errorf("%d rests, want one a histogram", rests)
+	}
+	if a.reset(); a.over() != 0 || a.lastDone != 0 || a.clamped() != 0 || a.drops.Count()+a.behind.Count() != 0 || len(a.statusMap())+len(a.classes) != 0 ||
+		a.queued != (verdict.Held{}) || a.all != (verdict.Held{}) || a.bytes != (takt.Bytes{}) || a.parts[3].N != 0 || a.achieved+a.unsent+a.blind != 0 {
+		t.Errorf("after a reset: %+v", a)
+	}
+	for i, h := range a.histograms() {
+		if h != nil && h.Count() > 0 {
+			t.Errorf("after a reset histogram %d has %d values", i, h.Count())
+		}
+	}
+}
+
+// Messages that were received are counted by when they came.
+func TestReceived(t *testing.T) {
+	r := New(Config{Warmup: time.Second, Window: 3 * time.Second})
+	good, bad := takt.Result{Status: 5, BytesReceived: 10}, takt.Result{Class: "x", BytesReceived: 100}
+	r.Received(0, time.Second-1, []takt.Result{good, bad})
+	r.Received(0, time.Second, []takt.Result{good, bad, good})
+	r.Received(0, 2*time.Second, []takt.Result{good})
+	iv := r.Swap(Tick{At: 3 * time.Second})
+	rep := r.Report(End{Scheduled: 10, ReceiveOnly: true, Stop: 3 * time.Second})
+	if rep.Counts != (takt.Counts{Scheduled: 10, OK: 3, Failed: 1, Unfinished: 6}) || rep.WarmupCounts != (takt.Counts{Scheduled: 2, OK: 2}) {
+		t.Errorf("%+v, warm-up %+v", rep.Counts, rep.WarmupCounts)
+	}
+	if rep.Rate.Achieved != 1.5 || rep.Rate.Intended != nil || rep.Bytes.Received != 130 || rep.Status["5"] != 3 || len(rep.Errors) != 1 || iv.OK != 5 || iv.Failed != 1 {
+		t.Errorf("%v/s, %+v, status %v, errors %+v, interval %+v", rep.Rate.Achieved, rep.Bytes, rep.Status, rep.Errors, iv)
+	}
+	more := New(Config{Window: time.Second})
+	more.Received(0, ms, []takt.Result{good, good, bad})
+	if rep := more.Report(End{Scheduled: 1, ReceiveOnly: true}); rep.Counts.Scheduled != 3 || rep.Counts.Unfinished != 0 {
+		t.Errorf("more than expected: %+v", rep.Counts)
+	}
+}
+
+// Of the first error of a class 300 bytes are kept, and 256 of its body.
+func TestTextsAreClipped(t *testing.T) {
+	for n, want := range map[int]string{299: strings.Repeat("x", 299), 300: strings.Repeat("x", 300), 301: strings.Repeat("x", 299) + "…"} {
+		if got := clip(strings.Repeat("x", n), 300); got != want {
+			t.Errorf("%d bytes: %s", n, got)
+		}
+	}
+	r := New(Config{Window: time.Second, Scrub: func(s string) string { return strings.ReplaceAll(s, "secret", "xxxxx") }})
+	r.Sample(0, Event{}, &takt.Result{Class: "a", Err: errors.New("secret" + strings.Repeat("e", 400)), Body: []byte("secret" + strings.Repeat("b", 400))})
+	r.Note("code", errors.New("secret"+strings.Repeat("n", 400)))
+	rep := r.Report(End{Scheduled: 1})
+	if e := rep.Errors[0]; len(e.Sample) != 299+len("…") || len(e.Body) != 255+len("…") || !strings.HasPrefix(e.Sample, "xxxxxe") || !strings.HasPrefix(e.Body, "xxxxxb") {
+		t.Errorf("%+v", e)
+	}
+	if w := rep.Warnings[len(rep.Warnings)-1]; w.Code != "code" || len(w.Message) != 299+len("…") || !strings.HasPrefix(w.Message, "xxxxxn") {
+		t.Errorf("%+v", w)
+	}
+}
+
+// A latency that belongs to no operation is measured from the end of the warm-up on.
+func TestLatencyOfItsOwn(t *testing.T) {
+	r := New(Config{Phases: []string{"connect", "end_to_end"}, Warmup: time.Second, Window: 2 * time.Second})
+	for _, at := range []time.Duration{time.Second - 1, time.Second, time.Second + 1} {
+		r.Latency(0, 1, at, ms)
+	}
+	l := r.Report(End{}).Latency
+	if _, has := l["connect"]; has || l["end_to_end"].Count != 2 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// Steps are counted by due, and what is open of them is listed with the middle of the step.
+func TestOpenSteps(t *testing.T) {
+	var taken, ended Steps
+	taken.Add(0, 1)
+	taken.Add(10*ms-1, 2)
+	taken.Add(10*ms, 4)
+	taken.Add(25*ms, 8)
+	taken.Add(5*ms, 16) // not in order
+	ended.Add(3*ms, 1)
+	ended.Add(29*ms, 8)
+	o := open{}
+	o.update(&taken, &ended)
+	want := []Open{{5 * ms, 18}, {15 * ms, 4}}
+	if got := o.before(time.Second); !slices.Equal(got, want) || len(o) != 2 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for at, want := range map[time.Duration][]Open{10 * ms: {{5 * ms, 18}}, 10*ms + 1: {{5 * ms, 18}, {10*ms + 1, 4}}, 0: nil} {
+		if got := o.before(at); !slices.Equal(got, want) {
+			t.Errorf("before %v: %v, want %v", at, got, want)
+		}
+	}
+	ended.reset()
+	ended.Add(15*ms, 5) // the next tick will know one of them
+	taken.reset()
+	o.update(&taken, &ended)
+	if got := o.before(time.Second); !slices.Equal(got, []Open{{5 * ms, 18}}) || o[1] != -1 {
+		t.Errorf("%v of %v", got, o)
+	}
+}
+
+// What a set tells a journal has all of it.
+func TestCountedIsRestored(t *testing.T) {
+	cfg := Config{Phases: []string{"connect"}, Window: -1, Scrub: func(s string) string { return s }}
+	s := newSet(&cfg)
+	res := &takt.Result{Status: 503, Class: "5xx", BytesSent: 1, BytesReceived: 2}
+	res.Phases[0] = ms
+	e := Event{Due: 5 * time.Second, Free: 6 * time.Second, Sent: 7 * time.Second, Done: 8 * time.Second, Read: 9 * time.Second, Behind: ms, Before: Slot{ms, 6 * time.Second}}
+	s.sample(&e, 3, res, 0)
+	e.Outcome = Dropped
+	s.sample(&e, 4, nil, 0)
+	s.received, s.unsent, s.achieved, s.lost = 5, 6, 7, 8
+	var first, again hist.Encoder
+	c := s.counted(&first)
+	back := newSet(&cfg)
+	if err := back.restore(c, 8*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := json.Marshal(back.counted(&again))
+	want, _ := json.Marshal(c)
+	if string(got) != string(want) || back.clamped() != 8 || back.blind != 4 || len(c.Course) != 2 {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
