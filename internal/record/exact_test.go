@@ -369,3 +369,143 @@ func TestCountedIsRestored(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// Two intervals that become one have the sums, the worst, and the percentiles of both.
+func TestMergeIntervals(t *testing.T) {
+	interval := func(n int, from, to time.Duration) takt.Interval {
+		response, service := hist.New(), hist.New()
+		for d := from; d <= to; d++ {
+			response.Record(d)
+			service.Record(d / 2)
+		}
+		return takt.Interval{T: float64(n), Scheduled: uint64(n), OK: uint64(2 * n), Failed: uint64(3 * n), Dropped: uint64(4 * n), InFlightMax: 5 * n, ScheduleLagP99: float64(6 * n), HDR: response.Encode(), ServiceHDR: service.Encode()}
+	}
+	a, b := interval(1, 1, 100), interval(2, 101, 200)
+	a.Warmup, a.InFlightMax = true, 50
+	var h history
+	got := h.mergeIntervals(a, b)
+	response, err := hist.Decode(got.HDR)
+	service, err2 := hist.Decode(got.ServiceHDR)
+	if err != nil || err2 != nil || response.Count() != 200 || response.Min() != 1 || response.Max() != 200 || service.Count() != 200 || service.Max() != 100 {
+		t.Errorf("response %v, service %v, %v, %v", response.Figures(), service.Figures(), err, err2)
+	}
+	got.HDR, got.ServiceHDR = "", ""
+	want := takt.Interval{T: 2, Scheduled: 3, OK: 6, Failed: 9, Dropped: 12, InFlightMax: 50, ScheduleLagP99: 12, ResponseP50: 0.1, ResponseP99: 0.198, ResponseMax: 0.2}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, warm := range [][3]bool{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
+		a.Warmup, b.Warmup = warm[0], warm[1]
+		if got := h.mergeIntervals(a, b).Warmup; got != warm[2] {
+			t.Errorf("warm-up %v and %v: %v", warm[0], warm[1], got)
+		}
+	}
+}
+
+// The end of a window becomes known later: what was sent in the steps up to it is in time,
+// and the step behind it is the grace.
+func TestCourseUntil(t *testing.T) {
+	var c course
+	for at, s := range map[time.Duration]step{5 * Grace: {ready: 1, sent: 2, ended: 4}, 3*Grace + Grace/2: {ready: 8, sent: 1, ended: 16}, 7*Grace - 1: {ready: 32, sent: 4, ended: 64}, 7 * Grace: {ready: 128, sent: 8, ended: 256}} {
+		*c.at(at) = s
+	}
+	if c.first != 3 || len(c.steps) != 5 {
+		t.Errorf("steps from %d on: %v", c.first, c.steps)
+	}
+	var sum course
+	sum.at(9 * Grace).ended = 512
+	sum.merge(&c)
+	sum.merge(&c)
+	for window, want := range map[time.Duration][2]uint64{
+		0: {0, 0}, 2 * Grace: {0, 14}, 3 * Grace: {32, 14}, 5*Grace - 1: {32, 12}, 5 * Grace: {40, 68}, 6 * Grace: {168, 308}, 9 * Grace: {1192, 308},
+	} {
+		if achieved, unsent := sum.until(window); achieved != want[0] || unsent != want[1] {
+			t.Errorf("until %v: %d achieved, %d unsent, want %v", window, achieved, unsent, want)
+		}
+	}
+}
+
+// The parts of the time before an operation was sent, and the generator's part of the wait.
+func TestTimesOfAnEvent(t *testing.T) {
+	e := Event{Due: 2 * ms, Free: 5 * ms, Ready: 3 * ms, Sent: 9 * ms, Done: 20 * ms, Read: 22 * ms, Before: Slot{Service: 12 * ms, Read: 7 * ms}, Behind: ms}
+	if got := e.After(); got != (Slot{Service: 11 * ms, Read: 22 * ms}) {
+		t.Errorf("after it %+v", got)
+	}
+	if e.lag() != 4*ms || e.wait() != 2*ms || e.input() != ms || e.unread() != 2*ms {
+		t.Errorf("lag %v, wait %v, input %v, unread %v", e.lag(), e.wait(), e.input(), e.unread())
+	}
+	if e.behind() != ms {
+		t.Errorf("behind %v, want what the backlog says", e.behind())
+	}
+	e.Behind = 0
+	for service, want := range map[time.Duration]time.Duration{12 * ms: 0, 12*ms - 16: ms / 2, 4 * ms: ms, 1: 2*ms - 1} { // a quarter is no fault yet
+		e.Before.Service = service
+		if got := e.behind(); got < want-1 || got > want+1 {
+			t.Errorf("after %v of service it waited %v behind the generator, want %v", service, got, want)
+		}
+	}
+	e.Behind = 3 * ms / 2
+	if e.Before.Service = 4 * ms; e.behind() != 3*ms/2 {
+		t.Errorf("behind %v, want the longer of the two", e.behind())
+	}
+	e.Before.Read = 30 * ms
+	if e.unread() != 4*ms {
+		t.Errorf("unread for %v, want no more than the lag", e.unread())
+	}
+	if e.Free = e.Due; e.unread() != 0 || e.wait() != 0 {
+		t.Errorf("with a free connection unread %v, wait %v", e.unread(), e.wait())
+	}
+}
+
+// Three of four connections that are free at once while operations are due are a standstill:
+// what waits for a connection from then on is behind it, until nothing is late.
+func TestBacklog(t *testing.T) {
+	late := func(from, to time.Duration) Event { return Event{Due: from, Sent: to, Done: to + ms} }
+	waits := func(due, sent time.Duration) Event { return Event{Due: due, Free: sent, Sent: sent, Done: sent + ms} }
+	for name, c := range map[string]struct {
+		events []Event
+		debt   time.Duration
+	}{
+		"two":                    {[]Event{late(100*ms, 200*ms), late(100*ms, 200*ms)}, 0},
+		"three":                  {[]Event{late(100*ms, 200*ms), late(100*ms, 200*ms), late(100*ms, 200*ms)}, 100 * ms},
+		"three that overlap":     {[]Event{late(100*ms, 200*ms), late(120*ms, 210*ms), late(90*ms, 190*ms)}, 70 * ms},
+		"one after another":      {[]Event{late(100*ms, 200*ms), late(200*ms, 300*ms), late(300*ms, 400*ms)}, 0},
+		"a short one between":    {[]Event{late(100*ms, 200*ms), late(205*ms, 220*ms), late(120*ms, 220*ms), late(120*ms, 220*ms)}, 80 * ms},
+		"a long one between":     {[]Event{late(100*ms, 200*ms), late(205*ms, 230*ms), late(120*ms, 220*ms), late(120*ms, 220*ms)}, 15 * ms}, // of which the others are part
+		"a short one much later": {[]Event{late(100*ms, 200*ms), late(290*ms, 300*ms), late(290*ms, 300*ms), late(290*ms, 300*ms)}, 10 * ms},
+		"no gap, but a service":  {[]Event{{Due: 0, Sent: ms, Done: 4 * ms}, {Due: 0, Sent: ms, Done: 4 * ms}, {Due: 0, Sent: ms, Done: 4 * ms}}, 0},
+		"a gap beside a service": {[]Event{{Due: 0, Sent: ms, Done: 4*ms - 4}, {Due: 0, Sent: ms, Done: 4*ms - 4}, {Due: 0, Sent: ms, Done: 4*ms - 4}}, ms},
+	} {
+		b := Backlog{Size: 4}
+		for i := range c.events {
+			if b.Note(&c.events[i]); c.events[i].Behind != 0 {
+				t.Errorf("%s: operation %d did not wait for a connection, and was %v behind", name, i, c.events[i].Behind)
+			}
+		}
+		if b.debt != c.debt {
+			t.Errorf("%s: a debt of %v, want %v", name, b.debt, c.debt)
+		}
+	}
+	b := Backlog{Size: 4}
+	for range 3 {
+		e := late(100*ms, 200*ms)
+		b.Note(&e)
+	}
+	for _, c := range []struct {
+		e    Event
+		want time.Duration
+	}{
+		{waits(50*ms, 201*ms), 100 * ms},                                       // waited for longer than the standstill
+		{waits(141*ms, 201*ms), 60 * ms},                                       // all of its wait
+		{waits(190*ms, 250*ms), 60 * ms},                                       // as late
+		{waits(240*ms, 250*ms), 10 * ms},                                       // the backlog shrinks
+		{waits(200*ms, 300*ms), 10 * ms},                                       // and does not grow again
+		{waits(300*ms, 300*ms), 0},                                             // nothing is late
+		{waits(200*ms, 310*ms), 0},                                             // so it is over
+		{Event{Due: 10 * ms, Free: 20 * ms, Sent: 20 * ms, Done: 400 * ms}, 0}, // sent before
+	} {
+		if b.Note(&c.e); c.e.Behind != c.want {
+			t.Errorf("due at %v, sent at %v: %v behind, want %v", c.e.Due, c.e.Sent, c.e.Behind, c.want)
+		}
+	}
+}

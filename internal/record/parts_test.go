@@ -38,8 +38,9 @@ func TestParts(t *testing.T) {
 		"connecting":               {Event{Due: ms, Sent: ms, Done: 11 * ms}, dialled, ms / 2, takt.Parts{Network: 6.5, Late: 0.5, Target: 3}},
 		"faster than a round trip": {Event{Due: ms, Sent: ms, Done: 2 * ms}, nil, 5 * ms, takt.Parts{Network: 1}},
 		"unfinished":               {Event{Due: ms, Sent: ms, Done: 9 * ms, Outcome: UnfinishedSent}, nil, 0, takt.Parts{Target: 8}},
-		"never sent, and the target had all connections": {Event{Due: ms, Free: 9 * ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Queue: 8}},
-		"never sent, and a connection was free":          {Event{Due: ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Late: 8}},
+		"never sent, and the target had all connections":      {Event{Due: ms, Free: 9 * ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Queue: 8}},
+		"never sent, and a connection came free at half time": {Event{Due: ms, Free: 6 * ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Queue: 5, Late: 3}},
+		"never sent, and a connection was free":               {Event{Due: ms, Done: 9 * ms, Outcome: UnfinishedQueued}, nil, 0, takt.Parts{Late: 8}},
 	} {
 		r := New(cfg)
 		r.Sample(0, c.e, c.res)

@@ -74,6 +74,26 @@ func TestShortestWarmup(t *testing.T) {
 	}
 }
 
+// A limit that is the schedule's own number of operations ends it where the next one would be.
+func TestLimitIsTheNumber(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		spec Spec
+		end  time.Duration
+		n    int
+	}{
+		"before a pause":  {Spec{Stages: []Stage{{time.Second, 2, 2}, {time.Second, 0, 0}}, Limit: 2}, time.Second, 2},
+		"half a gap less": {Spec{Stages: Constant(500, 5*ms).Stages, Warmup: ms, Limit: 2}, 5 * ms, 3},
+	} {
+		if end, n := open(t, c.spec).End(), len(all(t, c.spec, 100)); end != c.end || n != c.n {
+			t.Errorf("%s: end %v with %d operations, want %v with %d", name, end, n, c.end, c.n)
+		}
+	}
+	if end := open(t, Constant(math.Inf(1), 1)).End(); end != 1 {
+		t.Errorf("a closed loop of 1 ns ends at %v", end)
+	}
+}
+
 // At the end a schedule gives 0 and false.
 func TestNothingAfterTheEnd(t *testing.T) {
 	for name, s := range map[string]Spec{
