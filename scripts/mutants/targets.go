@@ -41,7 +41,7 @@ func targets() []target {
 			guards: []guard{own(analysis, "-skip", "Capacity|Duet|Search|Steps|Collate|Filter")}},
 		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"},
 			// TestRetransmits needs a network that loses packets.
-			guards: []guard{simulated, own(engine, "-skip", "^TestRetransmits$")}},
+			guards: []guard{own(engine, "-run", "Flow|Claim|CountRest|Signals"), simulated, own(engine, "-skip", "^TestRetransmits$")}},
 	}
 }
 
