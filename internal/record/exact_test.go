@@ -509,3 +509,105 @@ func TestBacklog(t *testing.T) {
 		}
 	}
 }
+
+// A journal's second is taken up to its bounds, and refused beyond them.
+func TestReplayBounds(t *testing.T) {
+	empty := func(at time.Duration) Second {
+		return Second{At: at, Window: 10 * time.Second, Counted: Counted{Histograms: make([]string, 8)}}
+	}
+	for name, c := range map[string]struct {
+		change func(s *Second)
+		fine   bool
+	}{
+		"as it is":         {func(*Second) {}, true},
+		"no time":          {func(s *Second) { s.At = time.Second }, true},
+		"too short":        {func(s *Second) { s.At = time.Second - 1 }, false},
+		"too long":         {func(s *Second) { s.At = 2*time.Second + 1 }, false},
+		"in flight":        {func(s *Second) { s.InFlightMax = -1 }, false},
+		"open":             {func(s *Second) { s.Open = []Open{{N: maxOpen}} }, true},
+		"too many open":    {func(s *Second) { s.Open = []Open{{N: maxOpen + 1}} }, false},
+		"backlog":          {func(s *Second) { s.Backlog = maxOpen }, true},
+		"too long backlog": {func(s *Second) { s.Backlog = maxOpen + 1 }, false},
+		"slices":           {func(s *Second) { s.Counted.Parts = map[int]part{0: {N: 1}, sliceCount - 1: {N: 1}} }, true},
+		"slice below":      {func(s *Second) { s.Counted.Parts = map[int]part{-1: {N: 1}} }, false},
+		"slice above":      {func(s *Second) { s.Counted.Parts = map[int]part{sliceCount: {N: 1}} }, false},
+		"course":           {func(s *Second) { s.Counted.Course = [][4]uint64{{uint64((s.At + maxAhead) / Grace), 1, 1, 1}} }, true},
+		"course too far":   {func(s *Second) { s.Counted.Course = [][4]uint64{{uint64((s.At+maxAhead)/Grace) + 1, 1, 1, 1}} }, false},
+		"histograms":       {func(s *Second) { s.Counted.Histograms = make([]string, 9) }, false},
+	} {
+		p, err := NewReplay(Config{Window: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := empty(2 * time.Second)
+		c.change(&s)
+		if err := errors.Join(p.Second(empty(time.Second)), p.Second(s)); (err == nil) != c.fine {
+			t.Errorf("%s: %v", name, err)
+		}
+		if ran := p.Ran(); c.fine && ran != s.At {
+			t.Errorf("%s: it ran for %v, want %v", name, ran, s.At)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(b *Before)
+		fine   bool
+	}{
+		"as it is": {func(*Before) {}, true},
+		"before":   {func(b *Before) { b.At = -1 }, false},
+		"many intervals": {func(b *Before) {
+			b.Merged, b.Old = make([]takt.Interval, takt.MaxIntervals), make([]takt.Interval, takt.MaxIntervals)
+		}, true},
+		"too many":     {func(b *Before) { b.Merged = make([]takt.Interval, takt.MaxIntervals+1) }, false},
+		"too many old": {func(b *Before) { b.Old = make([]takt.Interval, takt.MaxIntervals+1) }, false},
+		"held":         {func(b *Before) { b.Held, b.Growing = 1, &takt.Interval{} }, true},
+		"held nothing": {func(b *Before) { b.Held = 1 }, false},
+		"held less":    {func(b *Before) { b.Held, b.Growing = -1, &takt.Interval{} }, false},
+		"span":         {func(b *Before) { b.Span = 1<<31 - 1 }, true},
+		"span below":   {func(b *Before) { b.Span = -1 }, false},
+		"span above":   {func(b *Before) { b.Span = 1 << 31 }, false},
+	} {
+		p, err := NewReplay(Config{Window: 10 * time.Second})
+		b := Before{At: time.Second, Counted: Counted{Histograms: make([]string, 8)}}
+		if c.change(&b); err != nil || (p.Before(b) == nil) != c.fine {
+			t.Errorf("%s: %v, %v", name, err, p.Before(b))
+		}
+	}
+	for n, fine := range map[int]bool{takt.MaxPhases: true, takt.MaxPhases + 1: false} {
+		if _, err := NewReplay(Config{Phases: make([]string, n)}); (err == nil) != fine {
+			t.Errorf("%d phases: %v", n, err)
+		}
+	}
+}
+
+// A backlog was due one operation after the other from its first on, and what is open at its own
+// instant.
+func TestReplayOfABacklog(t *testing.T) {
+	p, err := NewReplay(Config{Window: 10 * time.Second})
+	if err == nil {
+		err = p.Second(Second{At: time.Second, Scheduled: 105, Window: 10 * time.Second, Counted: Counted{Histograms: make([]string, 8)},
+			Open: []Open{{100 * ms, 3}, {time.Second, 1}, {time.Second + 1, 7}, {-1, 7}, {500 * ms, 0}}, Backlog: 101, BacklogFrom: 500 * ms})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := p.Report(false, false)
+	if want := (takt.Counts{Scheduled: 105, Unfinished: 105}); rep.Counts != want {
+		t.Errorf("%+v, want %+v", rep.Counts, want)
+	}
+	near := func(name string, got, want float64) {
+		if got < want*0.998 || got > want*1.002 {
+			t.Errorf("%s is %v µs, want %v", name, got, want)
+		}
+	}
+	h, err := hist.Decode(rep.Latency[takt.LatencyResponse].HDR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near("the oldest", hist.Micros(h.Max()), 900e3)
+	near("the first of the backlog", hist.Micros(h.Quantile(102.0/105)), 497.5e3)
+	near("the second of them", hist.Micros(h.Quantile(101.0/105)), 492.5e3)
+	near("the last of them", hist.Micros(h.Quantile(2.0/105)), 2.5e3)
+	if rep.Latency[takt.LatencyScheduleLag].Count != 0 || rep.DurationS != 1 {
+		t.Errorf("%d lags, %v s", rep.Latency[takt.LatencyScheduleLag].Count, rep.DurationS)
+	}
+}
