@@ -10,10 +10,13 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -98,19 +101,23 @@ func (s *settings) mutants(chosen []target, harmless *equivalents) ([]*mutant, e
 	return draw(all, s.n, s.seed), nil
 }
 
-// judge runs the tests for each mutant and prints the survivors and the table.
+// judge runs the tests for each mutant and prints the survivors and the table. A signal ends
+// it with the table so far.
 func (s *settings) judge(all []*mutant, harmless *equivalents) (enough bool, err error) {
 	work, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(work)
-	r, began, sum := runner{dir: work}, time.Now(), newTally()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r, began, sum := runner{ctx: ctx, dir: work}, time.Now(), newTally()
 	for i, m := range all {
 		fate := equivalent
 		if !harmless.has(m) {
 			if fate, err = r.try(m); err != nil {
-				return false, err
+				fmt.Print("\n", sum)
+				return false, fmt.Errorf("ended after %d of %d mutants: %w", i, len(all), err)
 			}
 		}
 		sum.add(m, fate)

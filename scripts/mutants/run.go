@@ -34,6 +34,7 @@ const mostMemory = 6 << 30
 
 // runner builds and runs mutants in a folder of its own.
 type runner struct {
+	ctx    context.Context // ends with a signal
 	dir    string
 	limits map[string]time.Duration // of each guard
 }
@@ -60,7 +61,9 @@ func (r *runner) guarded(g guard, overlay string) (fate, error) {
 		if err != nil {
 			return broken, err
 		}
-		switch out, err := g.test(overlay, limit); {
+		switch out, err := g.test(r.ctx, overlay, limit); {
+		case r.ctx.Err() != nil:
+			return broken, r.ctx.Err()
 		case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
 			return broken, nil
 		case err == nil:
@@ -98,11 +101,11 @@ func (r *runner) limit(g guard) (time.Duration, error) {
 	if d, ok := r.limits[name]; ok {
 		return d, nil
 	}
-	if out, err := g.test("", time.Hour); err != nil { // this one also builds
+	if out, err := g.test(r.ctx, "", time.Hour); err != nil { // this one also builds
 		return 0, fmt.Errorf("the tests of %s fail without a mutant, so they cannot judge any; mend them first:\n%s", g.folder, out)
 	}
 	began := time.Now()
-	if out, err := g.test("", time.Hour); err != nil {
+	if out, err := g.test(r.ctx, "", time.Hour); err != nil {
 		return 0, fmt.Errorf("the tests of %s passed and then failed without a mutant; mend them first:\n%s", g.folder, out)
 	}
 	if r.limits == nil {
@@ -113,13 +116,13 @@ func (r *runner) limit(g guard) (time.Duration, error) {
 }
 
 // test runs the guard's tests. They are stopped at the limit, which is an error, too.
-func (g guard) test(overlay string, limit time.Duration) ([]byte, error) {
+func (g guard) test(ctx context.Context, overlay string, limit time.Duration) ([]byte, error) {
 	args := []string{"test", "-count=1", "-vet=off", "-failfast", "-timeout", limit.String(), "-ldflags=-s -w"}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
 	// A test that hangs where the timer of -timeout cannot stop it is killed later.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*limit+time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*limit+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", append(append(args, g.args...), "./"+g.folder)...)
 	cmd.Env = append(os.Environ(), g.env...)
