@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -609,5 +610,46 @@ func TestReplayOfABacklog(t *testing.T) {
 	near("the last of them", hist.Micros(h.Quantile(2.0/105)), 2.5e3)
 	if rep.Latency[takt.LatencyScheduleLag].Count != 0 || rep.DurationS != 1 {
 		t.Errorf("%d lags, %v s", rep.Latency[takt.LatencyScheduleLag].Count, rep.DurationS)
+	}
+}
+
+// What waited until the cut belongs to whom the others waited for: a fifth to the generator.
+func TestUnsentIsShared(t *testing.T) {
+	r := New(Config{Window: time.Second})
+	r.Sample(0, Event{Free: 4 * ms, Sent: 5 * ms, Done: 6 * ms, Before: Slot{Service: 9 * ms}}, nil)
+	r.Sample(0, Event{Free: 10 * ms, Done: 10 * ms, Outcome: UnfinishedQueued}, nil)
+	if got, want := r.Report(End{}).Attribution.Whole(), (takt.Parts{Late: 3, Queue: 12, Target: 1}); !near(got, want) {
+		t.Errorf("%+v s, want %+v ms", got, want)
+	}
+}
+
+// A window of nothing is a window, and so is one of a nanosecond.
+func TestShortestWindows(t *testing.T) {
+	r := New(Config{})
+	r.Sample(0, Event{Sent: Grace + 1, Done: Grace + 2}, nil)
+	r.Sample(0, Event{Done: 1}, nil)
+	if r.Report(End{}); r.total.unsent != 1 || r.total.achieved != 1 {
+		t.Errorf("%d unsent, %d achieved", r.total.unsent, r.total.achieved)
+	}
+	r = New(Config{Window: 1})
+	r.Sample(0, Event{Done: 1}, nil)
+	if rep := r.Report(End{Scheduled: 1}); math.Round(rep.Rate.Achieved) != 1e9 || math.Round(*rep.Rate.Intended) != 1e9 {
+		t.Errorf("%v of %v/s", rep.Rate.Achieved, *rep.Rate.Intended)
+	}
+}
+
+// A journal without a second behind the state has the report of the state.
+func TestReplayOfAState(t *testing.T) {
+	j := run(t, Config{Window: 20 * time.Second}, 3, 100, 2)
+	p, err := NewReplay(again(t, j.cfg))
+	if err == nil {
+		err = p.Before(j.before[2])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := p.Report(false, false)
+	if rep.Counts.Scheduled != 200 || rep.DurationS != 2 || len(rep.Intervals) < 2 || rep.Verdict != takt.Valid {
+		t.Errorf("%+v in %v s, %d intervals, %s %+v", rep.Counts, rep.DurationS, len(rep.Intervals), rep.Verdict, rep.Warnings)
 	}
 }
