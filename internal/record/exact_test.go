@@ -653,3 +653,37 @@ func TestReplayOfAState(t *testing.T) {
 		t.Errorf("%+v in %v s, %d intervals, %s %+v", rep.Counts, rep.DurationS, len(rep.Intervals), rep.Verdict, rep.Warnings)
 	}
 }
+
+// A run that was killed lasted until as many operations were due as were counted, at the rate of
+// its last second, and not longer than to its last answer and one operation more.
+func TestReplayStops(t *testing.T) {
+	for _, c := range []struct {
+		counted   uint64 // in the last second, of 100 that were due at its end
+		lastDone  time.Duration
+		scheduled uint64 // at its end
+		over      bool
+		want      float64
+	}{
+		{100, 2 * time.Second, 200, false, 2},
+		{120, 2500 * ms, 200, false, 2.2},
+		{120, 2050 * ms, 200, false, 2.06},
+		{120, 1900 * ms, 200, false, 2.01},
+		{99, 2500 * ms, 200, false, 2},
+		{120, 2500 * ms, 100, false, 2}, // nothing was due: no rate
+		{120, 2500 * ms, 200, true, 10},
+	} {
+		p, err := NewReplay(Config{Window: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Second{At: time.Second, Scheduled: 100, Window: 10 * time.Second, Counted: Counted{Counts: takt.Counts{OK: 100}, LastDone: time.Second, Histograms: make([]string, 8)}}
+		err = p.Second(s)
+		s.At, s.Scheduled, s.Over, s.Counted.Counts.OK, s.Counted.LastDone = 2*time.Second, c.scheduled, c.over, c.counted, c.lastDone
+		if err := errors.Join(err, p.Second(s)); err != nil {
+			t.Fatal(err)
+		}
+		if rep := p.Report(false, false); math.Abs(rep.DurationS-c.want) > 1e-9 || rep.Counts.Scheduled != 100+c.counted {
+			t.Errorf("%+v: %v s with %d", c, rep.DurationS, rep.Counts.Scheduled)
+		}
+	}
+}
