@@ -30,6 +30,7 @@ var simulated = guard{folder: "internal/sim", args: []string{"-run", "^TestSeeds
 // targets lists what is mutated. To add a package, add a row.
 func targets() []target {
 	const schedule, hist, verdict, http1, record, analysis, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/record", "internal/analysis", "internal/engine"
+	const slow = "Forecast|Power|Coverage" // simulations of analysis
 	return []target{
 		{folder: schedule, guards: []guard{own(schedule)}},
 		{folder: hist, guards: []guard{own(hist)}},
@@ -38,7 +39,7 @@ func targets() []target {
 		{folder: record, guards: []guard{own(record), simulated}},
 		{folder: analysis, files: []string{"merge*.go", "verify*.go", "assert*.go"},
 			// The tests of capacity and duet take 20 s and do not look at these files.
-			guards: []guard{own(analysis, "-skip", "Capacity|Duet|Search|Steps|Collate|Filter")}},
+			guards: []guard{own(analysis, "-skip", "Capacity|Duet|Search|Steps|Collate|Filter|"+slow), own(analysis, "-run", slow)}},
 		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"},
 			// TestRetransmits needs a network that loses packets.
 			guards: []guard{own(engine, "-run", "Flow|Claim|CountRest|Signals"), simulated, own(engine, "-skip", "^TestRetransmits$")}},
