@@ -688,3 +688,19 @@ func TestReplayStops(t *testing.T) {
 		}
 	}
 }
+
+// The interval that is growing belongs to the state, if there is one.
+func TestBeforeHasWhatGrows(t *testing.T) {
+	r := New(Config{Window: time.Second})
+	if b := r.Before(); b.Growing != nil {
+		t.Errorf("nothing grows, and there is %+v", b.Growing)
+	}
+	r.history.held, r.history.span, r.history.open = 1, 2, takt.Interval{OK: 5}
+	b := r.Before()
+	if b.Growing == nil || b.Growing.OK != 5 || b.Held != 1 || b.Span != 2 {
+		t.Fatalf("%+v", b)
+	}
+	if r.history.open.OK = 6; b.Growing.OK != 5 {
+		t.Error("the state changes with the run")
+	}
+}
