@@ -632,6 +632,11 @@ func TestShortestWindows(t *testing.T) {
 	if r.Report(End{}); r.total.unsent != 1 || r.total.achieved != 1 {
 		t.Errorf("%d unsent, %d achieved", r.total.unsent, r.total.achieved)
 	}
+	r = New(Config{Warmup: 1, Window: time.Second})
+	r.Sample(0, Event{Done: ms}, nil)
+	if iv := r.Swap(Tick{At: time.Second, Scheduled: 1}); iv.OK != 1 || r.Report(End{WarmupScheduled: 1}).WarmupCounts.OK != 1 {
+		t.Errorf("a warm-up of 1 ns: %+v", iv)
+	}
 	r = New(Config{Window: 1})
 	r.Sample(0, Event{Done: 1}, nil)
 	if rep := r.Report(End{Scheduled: 1}); math.Round(rep.Rate.Achieved) != 1e9 || math.Round(*rep.Rate.Intended) != 1e9 {
