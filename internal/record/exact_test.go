@@ -709,3 +709,27 @@ func TestBeforeHasWhatGrows(t *testing.T) {
 		t.Error("the state changes with the run")
 	}
 }
+
+// Without a journal nothing is open, and without what was taken nothing changes.
+func TestNothingIsOpen(t *testing.T) {
+	var taken, ended Steps
+	taken.Add(ms, 2)
+	ended.Add(ms, 1)
+	open(nil).update(&taken, &ended) // as of a run without a journal
+	o := open{}
+	if o.update(nil, &ended); len(o) != 0 {
+		t.Errorf("%v is open", o)
+	}
+}
+
+// Operations tell whether the generator was slow once an answer lay unread.
+func TestStamped(t *testing.T) {
+	r := New(Config{Window: time.Second})
+	for _, read := range []time.Duration{0, ms, ms + 1} {
+		r.Sample(0, Event{Done: ms, Read: read}, nil)
+		r.Swap(Tick{At: time.Second})
+		if got := r.Stamped(); got != (read > ms) {
+			t.Errorf("answered at %v, read at %v: stamped %v", ms, read, got)
+		}
+	}
+}
