@@ -120,6 +120,21 @@ func TestFlowEnds(t *testing.T) {
 	}
 }
 
+// nothing is a source that ends as it begins.
+type nothing struct{ feed }
+
+func (*nothing) End() time.Duration { return 0 }
+
+// An end at 0 is an end.
+func TestFlowOfNothing(t *testing.T) {
+	s := &nothing{feed{due: []time.Duration{0}, over: true}}
+	f := newFlow(Plan{Source: s}, record.New(record.Config{}))
+	if f.begin(); f.due(0) {
+		t.Error("an operation is due at the end")
+	}
+	f.wantState(t, "at its end", true, true)
+}
+
 // A closed loop with a number of operations ends with the last of them; those of its warm-up do
 // not count.
 func TestFlowIsFull(t *testing.T) {
