@@ -133,6 +133,9 @@ func TestFlowOfNothing(t *testing.T) {
 		t.Error("an operation is due at the end")
 	}
 	f.wantState(t, "at its end", true, true)
+	if f := flowOf(t, schedule.Constant(math.Inf(1), 1), 0); !f.due(0) || f.due(1) {
+		t.Error("a closed loop of 1 ns has no operation, or does not end")
+	}
 }
 
 // A closed loop with a number of operations ends with the last of them; those of its warm-up do

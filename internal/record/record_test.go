@@ -217,7 +217,10 @@ func TestHistoryIsBounded(t *testing.T) {
 		list, span := hs.all()
 		var ok, count uint64
 		var last float64
-		for _, iv := range list {
+		for i, iv := range list {
+			if i < len(list)-1 && iv.T-last != float64(span) {
+				t.Fatalf("%d s: interval %d lasts %v s, want %d", seconds, i, iv.T-last, span)
+			}
 			got, _ := hist.Decode(iv.HDR)
 			ok, count = ok+iv.OK, count+got.Count()
 			if iv.T <= last {
