@@ -263,3 +263,15 @@ func TestCheckSees(t *testing.T) {
 		}
 	}
 }
+
+// A status has three digits, from 100 on, and nothing but a blank behind them.
+func TestStatusBounds(t *testing.T) {
+	for line, want := range map[string]int{
+		"HTTP/1.1 100": 100, "HTTP/1.0 999": 999, "HTTP/1.1 200 ": 200, "HTTP/1.1 200 OK": 200, "HTTP/1.1  200": 200,
+		"HTTP/1.1 099": 0, "HTTP/1.1 2000": 0, "HTTP/1.1 20000": 0, "HTTP/1.1 20x": 0, "HTTP/1.1 20 ": 0, "HTTP/1.2 200": 0, "HTTP/1.1\t200": 0, "HTTP/1.1 20": 0,
+	} {
+		if h, f := parseStatus([]byte(line)); h.status != want || (f == nil) != (want > 0) {
+			t.Errorf("%q: status %d, %v, want %d", line, h.status, f, want)
+		}
+	}
+}
