@@ -101,7 +101,9 @@ func (r *runner) limit(g guard) (time.Duration, error) {
 	if d, ok := r.limits[name]; ok {
 		return d, nil
 	}
-	if out, err := g.test(r.ctx, "", time.Hour); err != nil { // this one also builds
+	if out, err := g.test(r.ctx, "", time.Hour); r.ctx.Err() != nil {
+		return 0, r.ctx.Err()
+	} else if err != nil { // this one also builds
 		return 0, fmt.Errorf("the tests of %s fail without a mutant, so they cannot judge any; mend them first:\n%s", g.folder, out)
 	}
 	began := time.Now()
