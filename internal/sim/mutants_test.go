@@ -41,7 +41,7 @@ func TestMutants(t *testing.T) {
 		{"a queue behind late operations blamed on the target", "record/parts.go",
 			"b.debt, b.n = b.debt+b.to-b.from, 0\n", "b.n = 0\n"},
 		{"a backlog of the generator that leaves the run valid", "verdict/judge.go",
-			"n := o.Behind.Above(l.Bound); many(n, due)", "n := o.Behind.Above(l.Bound); false && many(n, due)"},
+			"n > 0 && many(n+l.Late, due)", "false"},
 	} {
 		t.Run(m.name, func(t *testing.T) { mutant(t, m.file, m.from, m.to) })
 	}

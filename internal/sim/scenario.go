@@ -144,8 +144,8 @@ func (sc *Scenario) trusted(r *rand.Rand) {
 // operations become due meanwhile than there are connections, so most of them wait for one.
 func (sc *Scenario) standstill(r *rand.Rand) {
 	sc.Rate, sc.Duration, sc.Loops = between(r, 2000.0, 5000), between(r, 200*time.Millisecond, 400*time.Millisecond), 1
-	sc.Connections, sc.Service = 4+r.IntN(20), between(r, 20*time.Microsecond, time.Millisecond)
-	sc.Stalls, sc.StallMost = between(r, 0.0002, 0.002), between(r, 10*time.Millisecond, 60*time.Millisecond)
+	sc.Connections, sc.Service = 3+r.IntN(8), between(r, 20*time.Microsecond, time.Millisecond)
+	sc.Stalls, sc.StallMost = between(r, 0.0001, 0.001), between(r, 10*time.Millisecond, 60*time.Millisecond)
 }
 
 // long makes it a run of some seconds, which are what a journal keeps.

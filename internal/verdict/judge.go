@@ -59,8 +59,10 @@ func (o *Operations) late(r *takt.Report) {
 	if n := o.Drops.Above(l.Bound); many(n, due) {
 		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were dropped more than %v after they were due, so the generator held them up, not the bound; "+remedy, n, due, l.Bound)
 	}
-	if n := o.Behind.Above(l.Bound); many(n, due) {
-		Invalidate(r, "generator_backlog", "the generator was the bottleneck: it had stood still, and %d of %d operations waited for a connection behind its backlog and were sent more than %v late; "+remedy, n, due, l.Bound)
+	// A few late operations, with a few behind them, are many together.
+	if n := o.Behind.Above(l.Bound); n > 0 && many(n+l.Late, due) {
+		Invalidate(r, "generator_backlog", "the generator was the bottleneck: it froze, and %d of %d operations were sent more than %v late; %d of them waited for a connection behind its backlog; "+remedy,
+			n+l.Late, due, l.Bound, n)
 	}
 	if l.Doubtful() {
 		r.Warn("generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)

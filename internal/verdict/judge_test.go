@@ -80,6 +80,18 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%q: %s, %+v", code, r.Verdict, r.Warnings)
 		}
 	}
+	// Seven late operations and seven behind them are more than 1 %.
+	few, both := hist.New(), good
+	few.RecordN(0, 993)
+	few.RecordN(50*time.Millisecond, 7)
+	var behind Drops
+	behind.Add(50*time.Millisecond, 7)
+	both.Lag, both.Behind = few, &behind
+	intended := 100.0
+	r := &takt.Report{Counts: sum, Rate: takt.Rate{Achieved: 100, Intended: &intended}}
+	if both.Judge(r); r.Verdict != takt.Invalid || !r.Warned("generator_backlog") || r.Warned("generator_bottleneck") {
+		t.Errorf("late ones and those behind them: %s, %+v", r.Verdict, r.Warnings)
+	}
 	// A closed loop is never late.
 	o, r := good, &takt.Report{Counts: sum}
 	o.Closed, o.Lag, o.Behind = true, late, &many
