@@ -88,7 +88,8 @@ func (r *run) await(ctx context.Context, at time.Time) bool {
 	if r.plan.Closed() || r.plan.Driver.Receive != nil {
 		lead = 0 // these modes begin at once
 	}
-	if r.world.First(r.world.After(at.Sub(r.world.Now())-lead), ctx.Done()) == 0 {
+	// Both may be ready at once: then the end of ctx counts.
+	if r.world.First(r.world.After(at.Sub(r.world.Now())-lead), ctx.Done()) == 0 && ctx.Err() == nil {
 		return true
 	}
 	r.rec.CloseWindow(0)
