@@ -1,6 +1,9 @@
 package analysis
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is what the commands on reports know of a kind of load.
 type Kind struct {
@@ -13,7 +16,7 @@ type Kind struct {
 	HeyApm    bool     // collate's columns are named and ordered as in hey-apm
 }
 
-// every is what holds of loads that are not in kinds.
+// every is what applies to all loads, and to a kind without metrics of its own.
 var every = Kind{
 	Variables: strings.Fields("duration_s requests rate_per_s rate stages arrivals overflow connections max_in_flight"),
 	Leading:   strings.Fields("method host path rate_per_s rate stages duration_s requests connections"),
@@ -42,12 +45,12 @@ var kinds = []Kind{
 
 // KindOf is what is known of a kind of load, by its name in reports.
 func KindOf(name string) Kind {
-	k := every
-	for _, one := range kinds {
-		if one.Name == name && one.Gated != nil {
-			return one
-		}
+	k := Kind{Name: name}
+	if i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name }); i >= 0 {
+		k = kinds[i]
 	}
-	k.Name = name
+	if k.Gated == nil {
+		k.Leading, k.Columns, k.Judges, k.Gated = every.Leading, every.Columns, every.Judges, every.Gated
+	}
 	return k
 }

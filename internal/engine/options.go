@@ -69,8 +69,7 @@ func Defaults() Options {
 	}
 }
 
-// AddFlags declares the options on fs with their present values as defaults. A
-// usage of the form "= --name" marks the one-letter form of another flag.
+// AddFlags declares the options on fs with their present values as defaults.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Plain(&o.Rate), "rate", "q", "operations per second in all: `RATE` is 500/s, 30/m, 2k/s, a ramp 100/s..2k/s, or max (closed loop)")
 	fs.Var(value.Plain(&o.Stages), "stages", "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")

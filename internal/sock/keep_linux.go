@@ -30,16 +30,12 @@ func KeepStamps(patience time.Duration) (done func(), ok bool) {
 	if err == nil {
 		err = Stamp(fd)
 	}
-	for begun := time.Duration(-1); err == nil; {
-		stamped, bad := stampedOnArrival(fd)
-		if stamped || bad != nil {
-			return done, stamped
+	for end := monotonic() + patience; err == nil; {
+		var stamped bool
+		if stamped, err = stampedOnArrival(fd); stamped {
+			return done, true
 		}
-		now := monotonic()
-		if begun < 0 {
-			begun = now
-		}
-		if now-begun > patience {
+		if monotonic() > end {
 			break
 		}
 		ts := unix.NsecToTimespec(int64(time.Millisecond))

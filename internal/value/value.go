@@ -153,7 +153,7 @@ func TargetFile(p *string) Flag {
 
 // Listen is an address, or the path of a socket, that takt listens on.
 func Listen(p *string) Flag {
-	return word{p, func(text string) []Name { return []Name{{Private, "a session opens no ports"}} }}
+	return word{p, func(string) []Name { return []Name{{Private, "a session opens no ports"}} }}
 }
 
 // Lookup is a word that takt looks up in files of its own choice, of which advice says what a
@@ -219,13 +219,12 @@ func Sides(p *[]string, isCondition func(text string) bool) Flag {
 // redirects is how many redirects takt follows.
 type redirects struct{ p *int }
 
-func (r redirects) Set(s string) (err error) {
+func (r redirects) Set(s string) error {
 	n, err := strconv.Atoi(s)
-	if err != nil {
-		return fmt.Errorf("%q is not a whole number that fits", s)
+	if err == nil {
+		*r.p = n
 	}
-	*r.p = n
-	return nil
+	return err
 }
 
 func (r redirects) String() string { return strconv.Itoa(*r.p) }

@@ -11,21 +11,22 @@ type codec struct {
 	sarama sarama.CompressionCodec
 }
 
-// codecOf returns the compression with this name.
-func codecOf(name string) (codec, bool) {
+// compressions are the words of --compression.
+var compressions = []string{"none", "gzip", "snappy", "lz4", "zstd"}
+
+// codecOf is the codec of one of compressions.
+func codecOf(name string) codec {
 	switch name {
-	case "none":
-		return codec{kgo.NoCompression, sarama.CompressionNone}, true
 	case "gzip":
-		return codec{kgo.GzipCompression, sarama.CompressionGZIP}, true
+		return codec{kgo.GzipCompression, sarama.CompressionGZIP}
 	case "snappy":
-		return codec{kgo.SnappyCompression, sarama.CompressionSnappy}, true
+		return codec{kgo.SnappyCompression, sarama.CompressionSnappy}
 	case "lz4":
-		return codec{kgo.Lz4Compression, sarama.CompressionLZ4}, true
+		return codec{kgo.Lz4Compression, sarama.CompressionLZ4}
 	case "zstd":
-		return codec{kgo.ZstdCompression, sarama.CompressionZSTD}, true
+		return codec{kgo.ZstdCompression, sarama.CompressionZSTD}
 	}
-	return codec{}, false
+	return codec{kgo.NoCompression, sarama.CompressionNone}
 }
 
 // compressor compresses takt's own batches; nil: no compression.
@@ -33,19 +34,16 @@ func (o *Produce) compressor() (kgo.Compressor, error) {
 	if o.Compression == "none" {
 		return nil, nil
 	}
-	c, _ := codecOf(o.Compression)
-	return kgo.DefaultCompressor(c.franz())
+	return kgo.DefaultCompressor(codecOf(o.Compression).franz())
 }
 
 // acksOf is the required number of replicas, for both client libraries.
-func acksOf(name string) (kgo.Acks, sarama.RequiredAcks, bool) {
+func acksOf(name string) (kgo.Acks, sarama.RequiredAcks) {
 	switch name {
 	case acksNone:
-		return kgo.NoAck(), sarama.NoResponse, true
+		return kgo.NoAck(), sarama.NoResponse
 	case acksLocal:
-		return kgo.LeaderAck(), sarama.WaitForLocal, true
-	case acksAll:
-		return kgo.AllISRAcks(), sarama.WaitForAll, true
+		return kgo.LeaderAck(), sarama.WaitForLocal
 	}
-	return kgo.Acks{}, 0, false
+	return kgo.AllISRAcks(), sarama.WaitForAll
 }

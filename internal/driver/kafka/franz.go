@@ -25,8 +25,8 @@ type beside struct {
 
 // openFranz connects worker number i.
 func (o *Produce) openFranz(i int) (client, error) {
-	acks, _, _ := acksOf(o.Acks)
-	compression, _ := codecOf(o.Compression)
+	acks, _ := acksOf(o.Acks)
+	compression := codecOf(o.Compression)
 	opts := append(o.Cluster.franz(),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerLinger(0), // takt's own writers collect batches

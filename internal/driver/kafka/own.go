@@ -56,7 +56,7 @@ func (o *Produce) openOwn() (client, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, acks, _ := acksOf(o.Acks)
+	_, acks := acksOf(o.Acks)
 	c := &own{Produce: o, compress: compress, links: map[int32]*link{}, lanes: make([]lane, o.partitions), protocol: kwire.Producer{
 		ClientID: clientID, Topic: o.Topic, Acks: int16(acks), Timeout: o.Timeout, Oldest: kwire.Oldest, Newest: o.newestProduce(), SASL: o.SASL.mechanism(),
 	}}

@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"strings"
+
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/value"
@@ -30,7 +32,7 @@ func (o *Produce) addSeedFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.MessageSize, "message-size", o.MessageSize, "`BYTES` of a random message")
 	fs.IntVar(&o.BatchSize, "message-batch-size", o.BatchSize, "write up to `N` records that are due together")
 	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s")
-	fs.Var(value.Choice(&o.Compression, "none", "gzip", "snappy", "lz4", "zstd"), "compression", "compress batches by `none|gzip|snappy|lz4|zstd`")
+	fs.Var(value.Choice(&o.Compression, compressions...), "compression", "compress batches by `"+strings.Join(compressions, "|")+"`")
 	fs.Var(value.Choice(&o.Acks, acksNone, acksLocal, acksAll), "required-acks", "a record is acknowledged by `none|local|all`: nobody, the leader, or all replicas in sync")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "`N` sets of connections")
 	fs.IntVar(&o.Writers, "writers-per-worker", o.Writers, "at most `N` batches under way on each set")

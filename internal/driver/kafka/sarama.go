@@ -46,8 +46,8 @@ type place struct {
 
 func (o *Produce) saramaConfig() *sarama.Config {
 	s := o.Cluster.sarama()
-	_, acks, _ := acksOf(o.Acks)
-	compression, _ := codecOf(o.Compression)
+	_, acks := acksOf(o.Acks)
+	compression := codecOf(o.Compression)
 	p := &s.Producer
 	p.RequiredAcks, p.Compression, p.Partitioner = acks, compression.sarama, sarama.NewManualPartitioner
 	p.MaxMessageBytes = o.largest()
