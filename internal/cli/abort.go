@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/analysis"
-	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -48,12 +47,11 @@ func crashed(ctx context.Context) bool {
 
 // look is what the driver sees of operations, nil if it does not look.
 func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sample) []trace.Record {
-	o, ok := l.driver.(driver.Onlooker)
-	if !ok {
+	if l.driver.Look == nil {
 		return nil
 	}
 	show := func(text string) { fmt.Fprint(l.env.Stderr, l.hide(text)) }
-	return o.Look(show, func(reason error) {
+	return l.driver.Look(show, func(reason error) {
 		if ctx.Err() == nil { // else it ends already
 			fmt.Fprintf(l.env.Stderr, "takt: ended by --crash: %s\n", l.hide(reason.Error()))
 			l.abort(&crashError{errors.New(l.hide(reason.Error()))})

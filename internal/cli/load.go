@@ -27,7 +27,7 @@ type load struct {
 	env     Env
 	row     driver.Row
 	engine  engine.Options
-	driver  driver.Options
+	driver  driver.Load
 	flags   *pflag.FlagSet
 	outputs reportOutputs
 	demands demands
@@ -68,8 +68,8 @@ func addLoads(root *cobra.Command, env Env) {
 
 func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(interruptible{env}), progress: progressAuto, repeat: 1}
-	if d, ok := l.driver.(driver.Defaulter); ok {
-		d.Defaults(&l.engine)
+	if l.driver.Defaults != nil {
+		l.driver.Defaults(&l.engine)
 	}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	c.Annotations = map[string]string{legacyFlags: strings.Join(row.Legacy, " ")}
@@ -107,7 +107,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 // faults are those of validate, without secrets.
 func (l *load) faults(args []string) []error {
 	faults := l.validate(args)
-	l.scrub = newScrubber(l.flags, l.words(), l.driver)
+	l.scrub = newScrubber(l.flags, l.words(), l.driver.Options)
 	for i, err := range faults {
 		faults[i] = l.clean(err)
 	}
@@ -116,7 +116,7 @@ func (l *load) faults(args []string) []error {
 
 // validate reports every fault at once and prepares the run.
 func (l *load) validate(args []string) []error {
-	if s, ok := l.driver.(driver.Stepper); ok && s.SetStep(l.progress) {
+	if l.driver.SetStep != nil && l.driver.SetStep(l.progress) {
 		l.progress = progressAuto
 	}
 	l.driver.Shape(&l.engine)
@@ -136,12 +136,11 @@ func (l *load) validate(args []string) []error {
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)
 	faults = append(faults, l.checkUnused()...)
-	o, looks := l.driver.(driver.Onlooker)
-	l.outputs.rowsFirst = looks && o.ShowsRows()
+	l.outputs.rowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
 	faults = append(faults, l.outputs.validate(l.env, format.Parse)...)
 	for _, d := range l.outputs.opened {
 		faults = appendError(faults, overwrites(d, args))
-		if d.format.Asked && !looks {
+		if d.format.Asked && l.driver.Look == nil {
 			faults = append(faults, fmt.Errorf("-o %s has what each request asked for, which only takt replay tells; take -o samples=%s", d.format.Name, d.path))
 		}
 	}
@@ -150,11 +149,10 @@ func (l *load) validate(args []string) []error {
 
 // unused are the flags that the driver has no use for.
 func (l *load) unused() []string {
-	u, ok := l.driver.(driver.Unuser)
-	if !ok {
+	if l.driver.Unused == nil {
 		return nil
 	}
-	names, _ := u.Unused()
+	names, _ := l.driver.Unused()
 	return names
 }
 
@@ -162,11 +160,10 @@ func (l *load) unused() []string {
 // defaults, as in a file that takt config has written. Those of the environment may be
 // meant for other commands.
 func (l *load) checkUnused() (faults []error) {
-	u, ok := l.driver.(driver.Unuser)
-	if !ok || l.env.settings == nil {
+	if l.driver.Unused == nil || l.env.settings == nil {
 		return nil
 	}
-	names, why := u.Unused()
+	names, why := l.driver.Unused()
 	for _, s := range l.env.settings.given {
 		f := l.flags.Lookup(s.name) // nil: --config
 		given := f != nil && s.origin.kind != fromEnvironment && f.Value.String() != f.DefValue
@@ -179,11 +176,10 @@ func (l *load) checkUnused() (faults []error) {
 
 // checkAnswers refuses conditions on times that the run will not have.
 func (l *load) checkAnswers() (faults []error) {
-	u, ok := l.driver.(driver.Unanswered)
-	if !ok {
+	if l.driver.NoAnswer == nil {
 		return nil
 	}
-	why, instead := u.NoAnswer()
+	why, instead := l.driver.NoAnswer()
 	if why == "" {
 		return nil
 	}
@@ -216,10 +212,10 @@ func overwrites(d destination, args []string) error {
 }
 
 // plan shows what the run would do.
-func (l *load) plan(ctx context.Context, p driver.Planner) error {
+func (l *load) plan(ctx context.Context) error {
 	source, err := l.source(ctx)
 	if err == nil {
-		err = p.Plan(ctx, l.env.Stdout, source)
+		err = l.driver.Plan(ctx, l.env.Stdout, source)
 	}
 	if err != nil {
 		return l.broken(ctx, err)
@@ -230,8 +226,8 @@ func (l *load) plan(ctx context.Context, p driver.Planner) error {
 // checkStdin counts who reads standard input: the second one would find it empty.
 func (l *load) checkStdin() (faults []error) {
 	var before, during []string
-	if r, ok := l.driver.(driver.StdinReader); ok {
-		before, during = r.StdinReaders()
+	if l.driver.Stdin != nil {
+		before, during = l.driver.Stdin()
 	}
 	if s := l.env.settings; s != nil && s.stdin != "" {
 		before = append([]string{s.stdin}, before...)
@@ -253,8 +249,8 @@ func appendError(list []error, err error) []error {
 }
 
 func (l *load) run(ctx context.Context, args []string) error {
-	if p, ok := l.driver.(driver.Planner); ok && p.Plans() {
-		return l.plan(ctx, p)
+	if l.driver.Plans != nil && l.driver.Plans() {
+		return l.plan(ctx)
 	}
 	if err := l.engine.StartAt.Passed(); err != nil {
 		return &exitError{exitUsage, err}
@@ -340,8 +336,8 @@ func (l *load) source(ctx context.Context) (takt.Source, error) {
 	if d := l.env.duet; d != nil && err == nil {
 		source, err = d.source(source, l.engine.Warmup)
 	}
-	if lister, ok := l.driver.(driver.Lister); ok && err == nil {
-		return lister.Source(ctx, source)
+	if l.driver.Source != nil && err == nil {
+		return l.driver.Source(ctx, source)
 	}
 	return source, err
 }
@@ -375,8 +371,8 @@ func (l *load) driverFault(r *takt.Report) {
 
 // contrast shows what a closed loop makes of the same load.
 func (l *load) contrast(ctx context.Context, r *takt.Report) {
-	c, ok := l.driver.(driver.Contraster)
-	if !ok || c.Contrasts() <= 0 || ctx.Err() != nil {
+	c := l.driver
+	if c.Contrast == nil || c.Contrasts() <= 0 || ctx.Err() != nil {
 		return
 	}
 	if l.progress != progressNone {

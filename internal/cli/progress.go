@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -27,7 +26,7 @@ func (l *load) progressNames() []string {
 
 // stepUsage is what --progress means besides, to a Stepper.
 func (l *load) stepUsage() string {
-	if _, ok := l.driver.(driver.Stepper); ok {
+	if l.driver.SetStep != nil {
 		return "; a number N is the height of a step on the way to --tps, each as long as --duration, 10 s unless given"
 	}
 	return ""
@@ -56,12 +55,12 @@ func (l *load) watch(out outputs) (interval func(takt.Interval), ended func()) {
 // what those want who write its flags.
 func (l *load) show() (interval func(takt.Interval), ended func()) {
 	narrates := l.progress == progressAuto && (l.row.Narrates || l.env.settings.legacy) || l.progress == l.row.Narration
-	if n, ok := l.driver.(driver.Narrator); ok && narrates {
-		return n.Narrate(l.env.Stderr)
+	if l.driver.Narrate != nil && narrates {
+		return l.driver.Narrate(l.env.Stderr)
 	}
 	line := l.lines()
-	if f, ok := l.driver.(driver.Follower); ok && f.Follows() {
-		follow, ended := f.Narrate(io.Discard)
+	if l.driver.Follows != nil && l.driver.Follows() {
+		follow, ended := l.driver.Narrate(io.Discard)
 		return func(iv takt.Interval) { follow(iv); line(iv) }, ended
 	}
 	return line, func() {}

@@ -28,85 +28,51 @@ type Options interface {
 	Open(ctx context.Context, conns int) (*takt.Driver, error)
 }
 
-// Lister is implemented by Options whose operations may come from a list. It
-// gives each operation its Data, or returns src as it is; until ctx ends it may wait
-// for the first.
-type Lister interface {
-	Source(ctx context.Context, src takt.Source) (takt.Source, error)
-}
+// Load is what a protocol offers for one load: its options, and what only some protocols
+// have. A nil member is not offered.
+type Load struct {
+	Options
 
-// Contraster is implemented by Options that can show what another way of
-// measuring makes of the same load. It is asked after the run and puts what it
-// found into r.Extra["contrast"].
-type Contraster interface {
-	// Contrasts says for how long, 0 for not at all.
-	Contrasts() time.Duration
-	Contrast(ctx context.Context, r *takt.Report) error
-}
+	// Defaults sets other defaults of the engine.
+	Defaults func(o *engine.Options)
+	// Unused names flags of all load commands that the protocol has no use for, and says why
+	// they are refused; "": they are not. Help does not list these flags.
+	Unused func() (flags []string, why string)
+	// Stdin names the flags that read standard input, which can be read once: before all runs,
+	// and in each of them.
+	Stdin func() (before, during []string)
+	// SetStep accepts the text of --progress as the height of a step, as a predecessor has it;
+	// false: the text is something else. It is called before Shape.
+	SetStep func(text string) bool
+	// NoAnswer says why the run has no response time, and what it has instead; "": the run has
+	// response times.
+	NoAnswer func() (why, instead string)
+	// Plans reports, after Validate, whether Plan is to show what a run would do, in place of
+	// the run.
+	Plans func() bool
+	Plan  func(ctx context.Context, w io.Writer, src takt.Source) error
 
-// StdinReader is implemented by Options with flags that may name standard input,
-// which can be read once: by which flags it is to be read before all runs, and by
-// which in each of them.
-type StdinReader interface {
-	StdinReaders() (before, during []string)
-}
-
-// Narrator is implemented by Options that can tell of a run in a predecessor's words,
-// instead of the line a second. It is asked before Open.
-type Narrator interface {
-	// Narrate begins to write to w; interval and end do the rest.
-	Narrate(w io.Writer) (interval func(takt.Interval), end func())
-}
-
-// Onlooker is implemented by Options that look at every operation as it went, and know
-// what it asked for.
-type Onlooker interface {
-	// Look is asked before Source. What it gives is called as engine.OnSamples is, and
-	// makes the records that the format load writes; they are valid until its next
-	// call. show is for what people are to see, crash ends the run with its report and
-	// exit code 3.
-	Look(show func(text string), crash func(reason error)) func(phases []string, list []takt.Sample) []trace.Record
-	// ShowsRows reports whether these records go to standard output and the report to
-	// standard error, as a predecessor has it.
-	ShowsRows() bool
-}
-
-// Planner is implemented by Options that can show what a run would do, instead of
-// doing it.
-type Planner interface {
-	Plans() bool // whether that was asked for; after Validate
-	Plan(ctx context.Context, w io.Writer, src takt.Source) error
-}
-
-// Stepper is implemented by Options for which --progress N is the height of a step, as
-// a predecessor has it. It is asked before Shape.
-type Stepper interface {
-	SetStep(text string) bool // false: it is none
-}
-
-// Follower is a Narrator that may have more to do with intervals than to tell of them:
-// then it is asked, with a writer that discards, also when nobody wants its words.
-type Follower interface {
-	Narrator
-	Follows() bool
-}
-
-// Unanswered is implemented by Options whose runs may have no response time.
-type Unanswered interface {
-	// NoAnswer says why there is none, and what there is instead; "": there is one.
-	NoAnswer() (why, instead string)
-}
-
-// Unuser is implemented by Options that have no use for some of the flags that load
-// commands share. Help does not list those.
-type Unuser interface {
-	// Unused names the flags, and says why they are refused; "": they are not.
-	Unused() (flags []string, why string)
-}
-
-// Defaulter is implemented by Options for which other defaults of the engine hold.
-type Defaulter interface {
-	Defaults(o *engine.Options)
+	// Source gives the operations of src their Data, which come from a list, or returns src as
+	// it is. It may wait for the first of the list until ctx ends.
+	Source func(ctx context.Context, src takt.Source) (takt.Source, error)
+	// Narrate tells of the run on w in a predecessor's words, instead of the line a second. It
+	// is called before Open; interval and end do the rest.
+	Narrate func(w io.Writer) (interval func(takt.Interval), end func())
+	// Follows reports whether Narrate has more to do than to tell: then it is called, with a
+	// writer that discards, also when nobody wants its words.
+	Follows func() bool
+	// Look is called before Source. Its result is called as engine.OnSamples is, and returns
+	// the records that the format load writes, which are valid until its next call. show is
+	// for what people are to see; crash ends the run with its report and exit code 3.
+	Look func(show func(text string), crash func(reason error)) func(phases []string, list []takt.Sample) []trace.Record
+	// ShowsRows reports whether these records go to standard output and the report to standard
+	// error, as a predecessor has it.
+	ShowsRows func() bool
+	// Contrasts is how long Contrast takes; 0: it was not asked for.
+	Contrasts func() time.Duration
+	// Contrast shows after the run what another way of measuring makes of the same load. It
+	// puts what it found into r.Extra["contrast"].
+	Contrast func(ctx context.Context, r *takt.Report) error
 }
 
 // Row is one protocol: a subcommand.
@@ -115,9 +81,9 @@ type Row struct {
 	Use, Short, Example string   // as cobra shows them
 	Kind                string   // Report.Kind
 	Legacy              []string // long flags that may have one dash, as a predecessor wrote them
-	Narration           string   // name of the progress that a Narrator makes; the default when a Legacy flag was used
+	Narration           string   // name of the progress that Load.Narrate makes; the default when a Legacy flag was used
 	Narrates            bool     // … and without one
-	New                 func(stdin io.Reader) Options
+	New                 func(stdin io.Reader) Load
 }
 
 // Table lists the protocols.
@@ -133,10 +99,10 @@ func Table() []Row {
 			Example: `  takt http --rate 1000/s --duration 30s http://127.0.0.1:8080/
   takt http --rate 100/s..2k/s -z 1m --assert 'p99<250ms' http://127.0.0.1:8080/
   takt http -n 200 -c 50 http://127.0.0.1:8080/            # hey's closed loop`,
-			New: func(stdin io.Reader) Options {
+			New: func(stdin io.Reader) Load {
 				o := http.New()
 				o.Stdin = stdin
-				return o
+				return Load{Options: o, Stdin: o.StdinReaders, Source: o.Source, Contrasts: o.Contrasts, Contrast: o.Contrast}
 			},
 		},
 		{
@@ -147,10 +113,13 @@ func Table() []Row {
   takt replay --speed 10x --sample 10% access.log.1.gz access.log http://127.0.0.1:8080/
   takt replay --tps 400 --progress 10 --duration 10 load.csv http://127.0.0.1:8080 > raw.csv`,
 			Legacy: replay.SeedFlags(),
-			New: func(stdin io.Reader) Options {
+			New: func(stdin io.Reader) Load {
 				o := replay.New()
 				o.Stdin = stdin
-				return o
+				return Load{
+					Options: o, Stdin: o.StdinReaders, SetStep: o.SetStep, Plans: o.Plans, Plan: o.Plan,
+					Source: o.Source, Look: o.Look, ShowsRows: o.ShowsRows,
+				}
 			},
 		},
 		{
@@ -163,7 +132,10 @@ func Table() []Row {
   takt kafka produce -message-size=800 -message-batch-size=500      # as sangrenel`,
 			Legacy:    kafka.SeedFlags(),
 			Narration: "sangrenel",
-			New:       func(io.Reader) Options { return kafka.NewProduce() },
+			New: func(io.Reader) Load {
+				o := kafka.NewProduce()
+				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate}
+			},
 		},
 		{
 			Group: "kafka",
@@ -172,7 +144,10 @@ func Table() []Row {
 			Kind:  "kafka",
 			Example: `  takt kafka consume --topic orders --duration 30s
   takt kafka consume --topic orders --group billing --from latest -n 100000`,
-			New: func(io.Reader) Options { return kafka.NewConsume() },
+			New: func(io.Reader) Load {
+				o := kafka.NewConsume()
+				return Load{Options: o, Unused: o.Unused, NoAnswer: o.NoAnswer}
+			},
 		},
 		{
 			Group:   "kafka",
@@ -180,7 +155,10 @@ func Table() []Row {
 			Short:   "write and read records in one process: the time from due to received",
 			Kind:    "kafka",
 			Example: `  takt kafka e2e --rate 1000/s --duration 30s --required-acks all --topic orders`,
-			New:     func(io.Reader) Options { return kafka.NewE2E() },
+			New: func(io.Reader) Load {
+				o := kafka.NewE2E()
+				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate}
+			},
 		},
 		{
 			Use:   "apm [flags] [URL...]",
@@ -190,7 +168,10 @@ func Table() []Row {
   takt apm --events 10 --spans 10 --frames 10 -c 20 --duration 30s http://127.0.0.1:8200
   takt apm -profile heavy -run 30s -base-url http://127.0.0.1:8200      # as hey-apm`,
 			Legacy: apm.SeedFlags(),
-			New:    func(io.Reader) Options { return apm.New() },
+			New: func(io.Reader) Load {
+				o := apm.New()
+				return Load{Options: o, Plans: o.Plans, Plan: o.Plan}
+			},
 		},
 		{
 			Group: "jms", GroupShort: "a JMS broker by AMQP 1.0: send, receive, or both in one",
@@ -201,7 +182,7 @@ func Table() []Row {
   takt jms client --rate 30000 --warmup 5 --duration 30 --max-pending 100 queue://TEST_QUEUE
   takt jms client --producers 3 --consumers 2 --num-destinations 10 --durable --persistent --clientID load topic://ORDERS`,
 			Narration: "perf", Narrates: true,
-			New: func(io.Reader) Options { return jms.NewClient() },
+			New: func(io.Reader) Load { return jmsLoad(jms.NewClient()) },
 		},
 		{
 			Group:     "jms",
@@ -210,7 +191,7 @@ func Table() []Row {
 			Kind:      "jms",
 			Example:   `  takt jms producer --rate 5000 --duration 30s --max-pending 100 --persistent queue://ORDERS`,
 			Narration: "perf", Narrates: true,
-			New: func(io.Reader) Options { return jms.NewProducer() },
+			New: func(io.Reader) Load { return jmsLoad(jms.NewProducer()) },
 		},
 		{
 			Group:     "jms",
@@ -219,7 +200,11 @@ func Table() []Row {
 			Kind:      "jms",
 			Example:   `  takt jms consumer --message-count 100000 --consumers 4 queue://ORDERS`,
 			Narration: "perf", Narrates: true,
-			New: func(io.Reader) Options { return jms.NewConsumer() },
+			New: func(io.Reader) Load { return jmsLoad(jms.NewConsumer()) },
 		},
 	}
+}
+
+func jmsLoad(o *jms.Options) Load {
+	return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate, Follows: o.Follows}
 }

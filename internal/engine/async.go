@@ -26,13 +26,11 @@ type async struct {
 	plan    Plan
 	now     func() time.Duration
 	begun   time.Time // the run's start
-	clients []takt.AsyncWorker
+	clients []*takt.AsyncClient
 
-	pausers  []Pauser
-	drainers []Drainer
-	starter  BatchStarter  // the only client, if it can start batches
-	relays   bool          // every client is a Relayer
-	turn     chan struct{} // contains a token while the pacer lends its turn; whoever receives the token may start operations
+	startAll func(ops []takt.Op) // StartAll of the only client; nil: operations start one by one
+	relays   bool                // every client relays
+	turn     chan struct{}       // contains a token while the pacer lends its turn; whoever receives the token may start operations
 
 	ops    []takt.Op      // operations that start together; length 1 or maxStart
 	events []record.Event // events of one completion; guarded by flow.mu
@@ -79,17 +77,11 @@ func (a *async) prepare(context.Context) error {
 			return fmt.Errorf("cannot make client %d: %w", i, err)
 		}
 		a.clients = append(a.clients, c)
-		_, relays := c.(Relayer)
-		a.relays = relays && (i == 0 || a.relays)
-		if c, ok := c.(Drainer); ok {
-			a.drainers, a.lingers = append(a.drainers, c), true
-		}
-		if c, ok := c.(Pauser); ok {
-			a.pausers = append(a.pausers, c)
-		}
+		a.relays = c.Relays && (i == 0 || a.relays)
+		a.lingers = a.lingers || c.Drain != nil
 	}
-	if s, ok := a.clients[0].(BatchStarter); ok && len(a.clients) == 1 {
-		a.starter, a.ops = s, make([]takt.Op, maxStart)
+	if all := a.clients[0].StartAll; all != nil && len(a.clients) == 1 {
+		a.startAll, a.ops = all, make([]takt.Op, maxStart)
 	}
 	return nil
 }
@@ -98,7 +90,7 @@ func (a *async) prepare(context.Context) error {
 // takes 10 µs, so its last operation is sent up to 10 µs after its stamp.
 const maxStart = 128
 
-// Wake implements Waker.
+// Wake implements takt.Sink.
 func (a *async) Wake() {
 	a.wakes.Add(1)
 	a.mu.Lock()
@@ -119,7 +111,7 @@ func (a *async) Wake() {
 func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter) {
 	a.now, a.begun = now, begun
 	for _, c := range a.clients {
-		if c, ok := c.(Clocked); ok {
+		if c.Started != nil {
 			c.Started(a.begun)
 		}
 	}
@@ -185,15 +177,19 @@ func (a *async) pace(w pace.Waiter) {
 }
 
 func (a *async) pause(full bool) {
-	for _, c := range a.pausers {
-		c.Pause(full)
+	for _, c := range a.clients {
+		if c.Pause != nil {
+			c.Pause(full)
+		}
 	}
 }
 
 // drain waits until all clients are drained, then lets the run end.
 func (a *async) drain() {
-	for _, c := range a.drainers {
-		c.Drain(a.ctx)
+	for _, c := range a.clients {
+		if c.Drain != nil {
+			c.Drain(a.ctx)
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -201,7 +197,7 @@ func (a *async) drain() {
 	a.settle()
 }
 
-// End implements Ender.
+// End implements takt.Sink.
 func (a *async) End() { a.breakOff() }
 
 // parkFor waits for a completion. With alone nothing in flight can complete, so parkFor only
@@ -247,12 +243,17 @@ func (a *async) launch(ops []takt.Op) bool {
 // offer hands operations to their clients. It reports false if the client has no room for a
 // single operation.
 func (a *async) offer(ops []takt.Op) bool {
-	if a.starter != nil {
-		a.starter.StartAll(ops)
+	if a.startAll != nil {
+		a.startAll(ops)
 		return true
 	}
 	op := &ops[0]
-	err := a.clients[op.Seq%uint64(len(a.clients))].Start(op)
+	c := a.clients[op.Seq%uint64(len(a.clients))]
+	if c.StartAll != nil {
+		c.StartAll(ops[:1])
+		return true
+	}
+	err := c.Start(op)
 	if err != nil && !errors.Is(err, takt.ErrBusy) {
 		a.Done(op.Token, &takt.Result{Class: classStart, Err: err})
 		return true
@@ -337,7 +338,7 @@ func (a *async) retreat(op *takt.Op, wakes uint64) bool {
 }
 
 // lend parks the pacer until only the pacer can go on. Meanwhile goOn may start operations if
-// every client is a Relayer. lend reports false when the run is over.
+// every client relays. lend reports false when the run is over.
 func (a *async) lend() bool {
 	if !a.relays {
 		return a.park()
@@ -367,7 +368,7 @@ func (a *async) Done(token uint64, r *takt.Result) {
 	a.DoneAll([]uint64{token}, r)
 }
 
-// DoneAll implements BatchSink.
+// DoneAll implements takt.Sink.
 func (a *async) DoneAll(tokens []uint64, r *takt.Result) {
 	read := a.now()
 	a.mu.Lock()
@@ -471,14 +472,18 @@ func (a *async) inFlight(token uint64) *slot {
 func (a *async) Record(phase int, d time.Duration) { a.rec.Latency(phase, phase, a.now(), d) }
 
 // Received implements takt.Sink. A driver that also sends has such messages counted only.
-func (a *async) Received(*takt.Result) {
+func (a *async) Received(all []takt.Result) int {
 	a.mu.Lock()
-	a.extra++
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	a.extra += uint64(len(all))
+	return len(all)
 }
 
 func (a *async) flush() {
 	for _, c := range a.clients {
+		if c.Flush == nil {
+			continue
+		}
 		if err := c.Flush(a.ctx); err != nil && a.ctx.Err() == nil {
 			a.rec.Note("flush", err)
 		}
@@ -512,6 +517,8 @@ func (a *async) cut(at time.Duration) {
 func (a *async) close() {
 	a.done.leave()
 	for _, c := range a.clients {
-		_ = c.Close() // the run is over
+		if c.Close != nil {
+			_ = c.Close() // the run is over
+		}
 	}
 }

@@ -27,7 +27,14 @@ type lateClient struct {
 	open   sync.WaitGroup
 }
 
-func (c *lateClient) Start(op *takt.Op) error {
+func lateDriver(answer func(context.Context, *takt.Op, *takt.Result)) *takt.Driver {
+	return &takt.Driver{Async: func(_ int, s takt.Sink) (*takt.AsyncClient, error) {
+		c := &lateClient{sink: s, answer: answer}
+		return &takt.AsyncClient{Start: c.start, Close: func() error { c.open.Wait(); return nil }}, nil
+	}}
+}
+
+func (c *lateClient) start(op *takt.Op) error {
 	token := op.Token
 	c.open.Go(func() {
 		var r takt.Result
@@ -36,8 +43,6 @@ func (c *lateClient) Start(op *takt.Op) error {
 	})
 	return nil
 }
-func (*lateClient) Flush(context.Context) error { return nil }
-func (c *lateClient) Close() error              { c.open.Wait(); return nil }
 
 // What an answer waits for the generator to read it is not the target's time: not in
 // service time, and not in the wait for a connection. If the rate is not achieved for
@@ -55,9 +60,7 @@ func TestHeldByTheGenerator(t *testing.T) {
 	} {
 		for mode, driver := range map[string]*takt.Driver{
 			"worker": {Worker: func(int) (takt.Worker, error) { return fake{answers(c.wire, c.later)}, nil }},
-			"async": {Async: func(_ int, s takt.Sink) (takt.AsyncWorker, error) {
-				return &lateClient{sink: s, answer: answers(c.wire, c.later)}, nil
-			}},
+			"async":  lateDriver(answers(c.wire, c.later)),
 		} {
 			for _, overflow := range []string{"queue", "drop"} {
 				if overflow == "drop" && c.queues {
@@ -102,9 +105,7 @@ func TestHeldByAFrozenTarget(t *testing.T) {
 				o.MaxInFlight = 2
 				p := plan(t, o, answer)
 				if mode == "async" {
-					p.Driver = &takt.Driver{Async: func(_ int, s takt.Sink) (takt.AsyncWorker, error) {
-						return &lateClient{sink: s, answer: answer}, nil
-					}}
+					p.Driver = lateDriver(answer)
 				}
 				if rep := run(t, t.Context(), p); rep.Verdict != takt.Valid || rep.Rate.Achieved > 0.9*997 {
 					t.Errorf("%s, %.0f/s of 997/s, %v", rep.Verdict, rep.Rate.Achieved, rep.Warnings)

@@ -20,13 +20,11 @@ var errFiles = fmt.Errorf("my protocol: %w", syscall.EMFILE)
 // limited is an asynchronous client at that limit.
 type limited struct{ sink takt.Sink }
 
-func (l limited) Start(op *takt.Op) error {
+func (l limited) start(op *takt.Op) error {
 	token := op.Token
 	time.AfterFunc(10*time.Microsecond, func() { l.sink.Done(token, &takt.Result{Class: "mine", Err: errFiles}) })
 	return nil
 }
-func (limited) Flush(context.Context) error { return nil }
-func (limited) Close() error                { return nil }
 
 // A run whose operations fail at a limit of this host is invalid in every mode, a closed
 // loop too, and says which limit.
@@ -45,7 +43,9 @@ func TestHostLimit(t *testing.T) {
 			}}
 		},
 		"async": func() *takt.Driver {
-			return &takt.Driver{Async: func(_ int, s takt.Sink) (takt.AsyncWorker, error) { return limited{s}, nil }}
+			return &takt.Driver{Async: func(_ int, s takt.Sink) (*takt.AsyncClient, error) {
+				return &takt.AsyncClient{Start: limited{s}.start}, nil
+			}}
 		},
 	} {
 		for _, rate := range []string{"997/s", "max"} {

@@ -199,7 +199,7 @@ func TestRecoverAReceiver(t *testing.T) {
 			Driver: &takt.Driver{Receive: func(ctx context.Context, sink takt.Sink) error {
 				for ctx.Err() == nil {
 					time.Sleep(7 * ms)
-					sink.Received(&takt.Result{BytesReceived: 5})
+					sink.Received([]takt.Result{{BytesReceived: 5}})
 				}
 				return nil
 			}},

@@ -78,8 +78,13 @@ func (r *receiver) finish() {
 	closeOnce(&r.once.finished, r.finished)
 }
 
-// Done implements takt.Sink; a receiver has no operations.
-func (r *receiver) Done(uint64, *takt.Result) {}
+// Done, DoneAll and Wake implement takt.Sink; a receiver has no operations.
+func (r *receiver) Done(uint64, *takt.Result)      {}
+func (r *receiver) DoneAll([]uint64, *takt.Result) {}
+func (r *receiver) Wake()                          {}
+
+// End implements takt.Sink.
+func (r *receiver) End() { r.finish() }
 
 // Record implements takt.Sink.
 func (r *receiver) Record(phase int, d time.Duration) {
@@ -88,20 +93,8 @@ func (r *receiver) Record(phase int, d time.Duration) {
 	}
 }
 
-// Taker is a Sink of a receive-only run that accepts messages which arrived together, with
-// one clock reading and one lock for all. Take returns how many it counted, so that a
-// consumer acknowledges only those.
-type Taker interface {
-	// Take is Sink.Received for several messages. It returns how many of the first it took:
-	// fewer than all when the run has enough messages or is over.
-	Take(all []takt.Result) int
-}
-
 // Received implements takt.Sink.
-func (r *receiver) Received(res *takt.Result) { r.Take([]takt.Result{*res}) }
-
-// Take implements Taker.
-func (r *receiver) Take(all []takt.Result) int {
+func (r *receiver) Received(all []takt.Result) int {
 	limit, now := r.plan.Requests, r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -170,20 +170,20 @@ func TestBacklogIsNotSkipped(t *testing.T) {
 // later completes each operation after 7.7 ms, but not the last one.
 type later struct{ sink takt.Sink }
 
-func (l later) Start(op *takt.Op) error {
+func (l later) start(op *takt.Op) error {
 	token := op.Token
 	if op.Seq < 2 {
 		time.AfterFunc(7700*time.Microsecond, func() { l.sink.Done(token, &takt.Result{Status: 9}) })
 	}
 	return nil
 }
-func (later) Flush(context.Context) error { return nil }
-func (later) Close() error                { return nil }
 
 func TestSamplesOfAsynchronousClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan(t, options("100/s", 30*ms, 0), nil)
-		p.Driver = &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) { return later{sink}, nil }}
+		p.Driver = &takt.Driver{Async: func(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
+			return &takt.AsyncClient{Start: later{sink}.start}, nil
+		}}
 		_, k := runRows(t, p)
 		for i := range k.rows {
 			if k.rows[i].Due == k.rows[i].Free {

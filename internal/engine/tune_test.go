@@ -103,7 +103,7 @@ func TestTuneOverlaps(t *testing.T) {
 
 // Which runs begin with one core: those of completions alone.
 func TestFew(t *testing.T) {
-	async := &takt.Driver{Async: func(int, takt.Sink) (takt.AsyncWorker, error) { return nil, nil }}
+	async := &takt.Driver{Async: func(int, takt.Sink) (*takt.AsyncClient, error) { return nil, nil }}
 	for _, c := range []struct {
 		rate     string
 		inFlight int

@@ -9,10 +9,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The values of Scenario.Client. All clients of the asynchronous mode here are engine.Pausers.
+// The values of Scenario.Client.
 const (
-	clientBatch = "batch" // an engine.BatchStarter
-	clientRelay = "relay" // an engine.Relayer
+	clientBatch = "batch" // starts operations in batches
+	clientRelay = "relay" // relays
 )
 
 // client is a driver of the asynchronous mode: what it starts, its own threads complete.
@@ -34,10 +34,7 @@ type completion struct {
 	again bool // it was told already: a late word
 }
 
-type batchClient struct{ *client }
-
-// StartAll implements engine.BatchStarter.
-func (c batchClient) StartAll(ops []takt.Op) {
+func (c *client) startAll(ops []takt.Op) {
 	defer c.enter()()
 	for i := range ops {
 		c.w.spend(100 * time.Nanosecond)
@@ -45,23 +42,16 @@ func (c batchClient) StartAll(ops []takt.Op) {
 	}
 }
 
-type relayClient struct{ *client }
-
-// Relays implements engine.Relayer.
-func (relayClient) Relays() {}
-
-func (w *world) newClient(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+func (w *world) newClient(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
 	c := &client{w: w, sink: sink}
 	for range 1 + w.rng.IntN(2) {
 		w.serve(c.live)
 	}
-	switch w.sc.Client {
-	case clientBatch:
-		return batchClient{c}, nil
-	case clientRelay:
-		return relayClient{c}, nil
+	a := &takt.AsyncClient{Start: c.start, Relays: w.sc.Client == clientRelay, Pause: c.pause, Flush: c.flush, Close: c.close}
+	if w.sc.Client == clientBatch {
+		a.StartAll = c.startAll
 	}
-	return c, nil
+	return a, nil
 }
 
 // enter notes that a thread starts operations: no other may meanwhile.
@@ -75,8 +65,7 @@ func (c *client) enter() (leave func()) {
 
 var errStart = errors.New("the client takes nothing now")
 
-// Start implements takt.AsyncWorker.
-func (c *client) Start(op *takt.Op) error {
+func (c *client) start(op *takt.Op) error {
 	defer c.enter()()
 	w := c.w
 	w.spend(callSend)
@@ -168,7 +157,7 @@ func (c *client) live() {
 			c.tell()
 		case c.woken:
 			c.woken = false
-			c.sink.(engine.Waker).Wake()
+			c.sink.Wake()
 		default:
 			c.idle = append(c.idle, c.w.cur)
 			c.w.wait(never)
@@ -203,7 +192,7 @@ func (c *client) tell() {
 		res.Arrived = w.base.Add(first.r.answered)
 		c.sink.Done(tokens[0], &res)
 	} else {
-		c.sink.(engine.BatchSink).DoneAll(tokens, &res)
+		c.sink.DoneAll(tokens, &res)
 	}
 	for _, e := range list {
 		if !e.again {
@@ -212,8 +201,7 @@ func (c *client) tell() {
 	}
 }
 
-// Pause implements engine.Pauser.
-func (c *client) Pause(bool) {
+func (c *client) pause(bool) {
 	if len(c.kept) == 0 {
 		return
 	}
@@ -225,14 +213,12 @@ func (c *client) Pause(bool) {
 	c.kept = nil
 }
 
-// Flush implements takt.AsyncWorker.
-func (c *client) Flush(context.Context) error {
-	c.Pause(false)
+func (c *client) flush(context.Context) error {
+	c.pause(false)
 	return nil
 }
 
-// Close implements takt.AsyncWorker.
-func (c *client) Close() error {
+func (c *client) close() error {
 	c.closed = true
 	for range len(c.idle) {
 		c.poke()

@@ -51,7 +51,6 @@ type world struct {
 	net     *network
 	starts  *thread // that starts operations of an asynchronous client
 	open    int     // operations that such clients have
-	alone   uint64  // messages that came one at a time
 	trace   trace
 	report  *checker
 	journal journal

@@ -13,10 +13,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Plans implements driver.Planner.
+// Plans is driver.Load.Plans.
 func (o *Options) Plans() bool { return o.Describe || o.Dump }
 
-// Plan implements driver.Planner: it does --describe and --dump.
+// Plan is driver.Load.Plan: it does --describe and --dump.
 func (o *Options) Plan(_ context.Context, w io.Writer, _ takt.Source) error {
 	p, err := o.newPlan()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 // arrivals hands results on and counts the operations that went well, and of these those that
 // say when their answer came.
 type arrivals struct {
-	engine.BatchSink
+	takt.Sink
 	ok, told *atomic.Uint64
 }
 
 // Done implements takt.Sink.
 func (a arrivals) Done(token uint64, r *takt.Result) { a.DoneAll([]uint64{token}, r) }
 
-// DoneAll implements engine.BatchSink.
+// DoneAll implements takt.Sink.
 func (a arrivals) DoneAll(tokens []uint64, r *takt.Result) {
 	if r.Class == "" {
 		a.ok.Add(uint64(len(tokens)))
@@ -27,7 +27,7 @@ func (a arrivals) DoneAll(tokens []uint64, r *takt.Result) {
 			a.told.Add(uint64(len(tokens)))
 		}
 	}
-	a.BatchSink.DoneAll(tokens, r)
+	a.Sink.DoneAll(tokens, r)
 }
 
 // TellsArrivals makes the run of p, whose asynchronous driver is to say of every operation
@@ -36,8 +36,8 @@ func TellsArrivals(t *testing.T, p engine.Plan) {
 	t.Helper()
 	var ok, told atomic.Uint64
 	open := p.Driver.Async
-	p.Driver.Async = func(i int, s takt.Sink) (takt.AsyncWorker, error) {
-		return open(i, arrivals{s.(engine.BatchSink), &ok, &told})
+	p.Driver.Async = func(i int, s takt.Sink) (*takt.AsyncClient, error) {
+		return open(i, arrivals{s, &ok, &told})
 	}
 	Make(t, p)
 	if ok.Load() == 0 || told.Load() < ok.Load() {

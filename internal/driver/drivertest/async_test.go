@@ -32,21 +32,11 @@ func run(t *testing.T, d *takt.Driver, change func(*engine.Options)) *takt.Repor
 	return drivertest.Make(t, engine.Plan{Options: o, Kind: "test", Source: src, Driver: d, NewWaiter: pace.Timer})
 }
 
-// sinks is the part of an AsyncWorker that all of this file have.
-type sinks struct{ sink takt.Sink }
-
-func (s *sinks) give(sink takt.Sink)       { s.sink = sink }
-func (*sinks) Flush(context.Context) error { return nil }
-func (*sinks) Close() error                { return nil }
-
-// of is the driver with that client alone.
-func of(client interface {
-	takt.AsyncWorker
-	give(sink takt.Sink)
-}) *takt.Driver {
-	return &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-		client.give(sink)
-		return client, nil
+// of is the driver whose only client is c, which completes operations by *sink.
+func of(sink *takt.Sink, c takt.AsyncClient) *takt.Driver {
+	return &takt.Driver{Async: func(_ int, s takt.Sink) (*takt.AsyncClient, error) {
+		*sink = s
+		return &c, nil
 	}}
 }
 
@@ -114,9 +104,9 @@ func consumer(fail error) *takt.Driver {
 				case <-ctx.Done():
 					return ctx.Err()
 				}
-				r := &takt.Result{BytesReceived: 100}
+				r := takt.Result{BytesReceived: 100}
 				r.Phases[0] = 2 * ms
-				sink.Received(r)
+				sink.Received([]takt.Result{r})
 			}
 			switch fail {
 			case nil:
@@ -150,12 +140,12 @@ func TestReceiveTogether(t *testing.T) {
 				d := &takt.Driver{Receive: func(ctx context.Context, sink takt.Sink) error {
 					for i, want := range c.taken {
 						time.Sleep(30 * ms)
-						if n := sink.(engine.Taker).Take(make([]takt.Result, 10)); n != want {
+						if n := sink.Received(make([]takt.Result, 10)); n != want {
 							t.Errorf("batch %d: %d were taken, want %d", i, n, want)
 						}
 					}
 					<-ctx.Done()
-					if n := sink.(engine.Taker).Take(make([]takt.Result, 10)); n != 0 {
+					if n := sink.Received(make([]takt.Result, 10)); n != 0 {
 						t.Errorf("%d were taken after the end", n)
 					}
 					return nil
@@ -206,22 +196,23 @@ func TestReceiveOnly(t *testing.T) {
 
 // batcher ends operations ten at a time, each batch twice.
 type batcher struct {
-	sinks
+	sink    takt.Sink
 	started time.Time
 	tokens  []uint64
 	wrong   []time.Duration // due instants that were not met
 }
 
-func (b *batcher) Started(at time.Time) { b.started = at }
+func (b *batcher) client() takt.AsyncClient {
+	return takt.AsyncClient{Start: b.start, Started: func(at time.Time) { b.started = at }}
+}
 
-func (b *batcher) Start(op *takt.Op) error {
+func (b *batcher) start(op *takt.Op) error {
 	if at := time.Since(b.started); at != op.Due {
 		b.wrong = append(b.wrong, at)
 	}
 	if b.tokens = append(b.tokens, op.Token); len(b.tokens) == 10 {
-		all := b.sink.(engine.BatchSink)
-		all.DoneAll(b.tokens, &takt.Result{})
-		all.DoneAll(b.tokens, &takt.Result{Class: "double"})
+		b.sink.DoneAll(b.tokens, &takt.Result{})
+		b.sink.DoneAll(b.tokens, &takt.Result{Class: "double"})
 		b.tokens = nil
 	}
 	return nil
@@ -230,7 +221,7 @@ func (b *batcher) Start(op *takt.Op) error {
 func TestAsyncInBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b batcher
-		r := run(t, of(&b), nil)
+		r := run(t, of(&b.sink, b.client()), nil)
 		if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 100}); r.Counts != want {
 			t.Errorf("counts %+v, want %+v", r.Counts, want)
 		}
@@ -246,17 +237,17 @@ func TestAsyncInBatches(t *testing.T) {
 
 // gatherer takes all that is due at once, and ends it together 10 ms later.
 type gatherer struct {
-	batcher
+	sink    takt.Sink
 	batches []int
 }
 
-func (g *gatherer) StartAll(ops []takt.Op) {
+func (g *gatherer) startAll(ops []takt.Op) {
 	g.batches = append(g.batches, len(ops))
 	var tokens []uint64
 	for i := range ops {
 		tokens = append(tokens, ops[i].Token)
 	}
-	time.AfterFunc(10*time.Millisecond, func() { g.sink.(engine.BatchSink).DoneAll(tokens, &takt.Result{}) })
+	time.AfterFunc(10*time.Millisecond, func() { g.sink.DoneAll(tokens, &takt.Result{}) })
 }
 
 // What is due together starts together, as far as there is room for it.
@@ -273,7 +264,7 @@ func TestAsyncStartsInBatches(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var g gatherer
-				r := run(t, of(&g), c.change)
+				r := run(t, of(&g.sink, takt.AsyncClient{StartAll: g.startAll}), c.change)
 				if !slices.Equal(g.batches, c.want) || r.Counts.OK != r.Counts.Scheduled || r.Counts.Failed > 0 {
 					t.Errorf("batches of %v, want %v; %+v", g.batches, c.want, r.Counts)
 				}
@@ -288,7 +279,7 @@ func TestAsyncStartsInBatches(t *testing.T) {
 // relayer ends operations together, 10 ms after the first of them, and may be given the
 // next one meanwhile.
 type relayer struct {
-	sinks
+	sink             takt.Sink
 	mute             uint64 // the operation of this number never ends; 0: all do
 	busyEach         int    // each so many'th of relayed is refused; 0: none
 	calls            atomic.Int32
@@ -298,9 +289,11 @@ type relayer struct {
 	open             []uint64 // tokens; guarded by mu
 }
 
-func (r *relayer) Relays() {}
+func (r *relayer) driver() *takt.Driver {
+	return of(&r.sink, takt.AsyncClient{Start: r.start, Relays: true})
+}
 
-func (r *relayer) Start(op *takt.Op) error {
+func (r *relayer) start(op *takt.Op) error {
 	if n := r.calls.Add(1); n > r.together.Load() {
 		r.together.Store(n)
 	}
@@ -352,7 +345,7 @@ func TestAsyncRelays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := relayer{busyEach: c.busyEach}
-				r := run(t, of(&client), func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = engine.Rate{}, 100, c.inFlight })
+				r := run(t, client.driver(), func(o *engine.Options) { o.Rate, o.Requests, o.MaxInFlight = engine.Rate{}, 100, c.inFlight })
 				if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 100}); r.Counts != want {
 					t.Errorf("counts %+v, want %+v", r.Counts, want)
 				}
@@ -374,7 +367,7 @@ func TestAsyncRelays(t *testing.T) {
 func TestAsyncLastIsMute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := relayer{mute: 99}
-		r := run(t, of(&client), func(o *engine.Options) { o.Rate, o.Requests, o.Duration, o.MaxInFlight = engine.Rate{}, 100, 0, 1 })
+		r := run(t, client.driver(), func(o *engine.Options) { o.Rate, o.Requests, o.Duration, o.MaxInFlight = engine.Rate{}, 100, 0, 1 })
 		if want := (takt.Counts{Scheduled: 100, Sent: 100, OK: 99, Unfinished: 1}); r.Counts != want {
 			t.Errorf("counts %+v, want %+v", r.Counts, want)
 		}
@@ -383,11 +376,13 @@ func TestAsyncLastIsMute(t *testing.T) {
 
 // closed has no room for 500 ms, and says so with Wake when it has.
 type closed struct {
-	sinks
+	sink  takt.Sink
 	until time.Time
 }
 
-func (c *closed) Start(op *takt.Op) error {
+func (c *closed) driver() *takt.Driver { return of(&c.sink, takt.AsyncClient{Start: c.start}) }
+
+func (c *closed) start(op *takt.Op) error {
 	if time.Now().Before(c.until) {
 		return takt.ErrBusy
 	}
@@ -400,8 +395,8 @@ func (c *closed) Start(op *takt.Op) error {
 func TestAsyncWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := closed{until: time.Now().Add(500 * ms)}
-		time.AfterFunc(500*ms, func() { c.sink.(engine.Waker).Wake() })
-		r := run(t, of(&c), func(o *engine.Options) { o.Rate = engine.MustRate("1000/s") })
+		time.AfterFunc(500*ms, func() { c.sink.Wake() })
+		r := run(t, c.driver(), func(o *engine.Options) { o.Rate = engine.MustRate("1000/s") })
 		if want := (takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}); r.Counts != want {
 			t.Errorf("counts %+v, want %+v", r.Counts, want)
 		}
@@ -413,12 +408,12 @@ func TestAsyncWithoutRoom(t *testing.T) {
 
 // pair has room for two. While it refuses the third the second ends; the first takes 1 s.
 type pair struct {
-	sinks
+	sink   takt.Sink
 	tokens []uint64
 	third  time.Time // when it was taken
 }
 
-func (p *pair) Start(op *takt.Op) error {
+func (p *pair) start(op *takt.Op) error {
 	switch {
 	case len(p.tokens) < 2:
 		p.tokens = append(p.tokens, op.Token)
@@ -441,7 +436,7 @@ func TestAsyncRoomMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pair
 		began := time.Now()
-		r := run(t, of(&p), func(o *engine.Options) { o.Requests, o.Drain = 3, engine.DrainOf(2*time.Second) })
+		r := run(t, of(&p.sink, takt.AsyncClient{Start: p.start}), func(o *engine.Options) { o.Requests, o.Drain = 3, engine.DrainOf(2*time.Second) })
 		if took := p.third.Sub(began); r.Counts.OK != 3 || took > 30*ms {
 			t.Errorf("the third operation was taken after %v, due after 20 ms; counts %+v", took, r.Counts)
 		}
@@ -451,7 +446,7 @@ func TestAsyncRoomMeanwhile(t *testing.T) {
 // A receiver that fails ends the schedule: what is sent after it would never end.
 func TestAsyncReceiveFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := of(&closed{})
+		d := new(closed).driver()
 		d.Receive = func(context.Context, takt.Sink) error {
 			time.Sleep(95 * ms)
 			return errors.New("not authorised")

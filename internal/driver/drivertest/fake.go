@@ -13,11 +13,11 @@ import (
 // Async is a fake asynchronous client. Every operation completes after Latency.
 type Async struct {
 	Latency time.Duration
-	Buffer  int               // Start says takt.ErrBusy while that many are open; 0: never
+	Buffer  int               // its Start returns takt.ErrBusy while that many are open; 0: never
 	Double  bool              // every completion is reported twice
 	Late    bool              // completions come again after Close
 	Lose    func(uint64) bool // the operation with this Seq never completes
-	Refuse  error             // Start says this
+	Refuse  error             // its Start returns this
 
 	mu            sync.Mutex
 	open          int
@@ -28,14 +28,13 @@ type Async struct {
 
 // Driver makes the driver of the client.
 func (a *Async) Driver() *takt.Driver {
-	return &takt.Driver{Async: func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
+	return &takt.Driver{Async: func(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
 		a.sink = sink
-		return a, nil
+		return &takt.AsyncClient{Start: a.start, Flush: a.flush, Close: a.close}, nil
 	}}
 }
 
-// Start implements takt.AsyncWorker.
-func (a *Async) Start(op *takt.Op) error {
+func (a *Async) start(op *takt.Op) error {
 	if a.Refuse != nil {
 		return a.Refuse
 	}
@@ -63,14 +62,12 @@ func (a *Async) complete(token uint64) {
 	}
 }
 
-// Flush implements takt.AsyncWorker.
-func (a *Async) Flush(context.Context) error {
+func (a *Async) flush(context.Context) error {
 	a.Flushed++
 	return nil
 }
 
-// Close implements takt.AsyncWorker.
-func (a *Async) Close() error {
+func (a *Async) close() error {
 	if a.Late {
 		for _, token := range a.tokens {
 			a.sink.Done(token, &takt.Result{Class: "late"})

@@ -38,10 +38,10 @@ func (c *consumer) deliver(d *amqp.Delivery) {
 	}
 	now := r.now()
 	s := readStamp(d)
-	if r.taker != nil {
+	if !r.o.sends {
 		var one [1]takt.Result
 		one[0].BytesSent, one[0].BytesReceived = c.conn.bytes()
-		if r.taker.Take(one[:]) == 0 {
+		if r.sink.Received(one[:]) == 0 {
 			return
 		}
 	}

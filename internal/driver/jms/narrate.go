@@ -68,7 +68,7 @@ func (s *sample) perSecond(n uint64) uint64 {
 	return n * uint64(time.Second) / uint64(s.took)
 }
 
-// Narrate implements driver.Narrator. It is called before each Open.
+// Narrate is driver.Load.Narrate. It is called before each Open.
 func (o *Options) Narrate(w io.Writer) (interval func(takt.Interval), end func()) {
 	if o.Silent {
 		w = io.Discard

@@ -111,14 +111,14 @@ func NewConsumer() *Options { return newOptions(false, true) }
 // NewClient are those of takt jms client, which does both in one process.
 func NewClient() *Options { return newOptions(true, true) }
 
-// Defaults implements driver.Defaulter: 0 is what Shape fills in.
+// Defaults is driver.Load.Defaults: 0 is what Shape fills in.
 func (o *Options) Defaults(e *engine.Options) {
 	if o.sends {
 		e.MaxInFlight = 0
 	}
 }
 
-// Unused implements driver.Unuser; Shape refuses --connections of who sends.
+// Unused is driver.Load.Unused; Shape refuses --connections of who sends.
 func (o *Options) Unused() (flags []string, why string) {
 	if o.sends {
 		return engine.LoopFlags(), ""
@@ -235,7 +235,7 @@ func (o *Options) Secrets() []string {
 	return append(list, o.Consume.broker.secrets()...)
 }
 
-// NoAnswer implements driver.Unanswered.
+// NoAnswer is driver.Load.NoAnswer.
 func (o *Options) NoAnswer() (why, instead string) {
 	if o.sends {
 		return "", ""
@@ -266,7 +266,7 @@ func (o *Options) Variables() map[string]any {
 	return v
 }
 
-// Follows implements driver.Follower.
+// Follows is driver.Load.Follows.
 func (o *Options) Follows() bool { return o.JSON != "" || o.HDR != "" }
 
 func itoa(n int) string { return strconv.Itoa(n) }

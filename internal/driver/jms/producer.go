@@ -46,9 +46,8 @@ type flight struct {
 // errFull: the producer has its largest number of pending messages.
 var errFull = errors.New("the producer has as many messages pending as it may")
 
-// Start implements takt.AsyncWorker: it sends the message through the next producer with
-// room.
-func (r *run) Start(op *takt.Op) error {
+// start sends the message of op through the next producer with room.
+func (r *run) start(op *takt.Op) error {
 	now, dry := r.now(), 0
 	for range r.producers {
 		p := r.producers[r.next]
@@ -79,10 +78,6 @@ func (r *run) Start(op *takt.Op) error {
 	return takt.ErrBusy
 }
 
-// Relays implements engine.Relayer: operations end in the reader's goroutine, which then
-// holds no lock.
-func (r *run) Relays() {}
-
 func (r *run) sent(p *producer, op *takt.Op, now time.Duration) {
 	r.credit.end(now)
 	p.conn.dirty = true
@@ -92,8 +87,8 @@ func (r *run) sent(p *producer, op *takt.Op, now time.Duration) {
 	}
 }
 
-// Pause implements engine.Pauser: it flushes started messages.
-func (r *run) Pause(full bool) {
+// pause flushes started messages.
+func (r *run) pause(full bool) {
 	if full {
 		r.meter.blocked.Add(1)
 	}

@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
-	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 func (id runID) String() string { return strconv.FormatInt(int64(id), 16) }
 
-// run is the driver's state of one run. It is the engine's AsyncWorker.
+// run is the driver's state of one run, and the client of its operations.
 type run struct {
 	o         *Options
 	id        runID
@@ -30,8 +29,7 @@ type run struct {
 	next      int // index of the next producer; only for the pacer
 	credit    starvation
 
-	sink     engine.BatchSink // nil: the run only receives
-	taker    engine.Taker     // nil: the run sends
+	sink     takt.Sink
 	tally    tally
 	open     atomic.Int64  // number of operations in flight
 	expected atomic.Uint64 // number of messages that should arrive
@@ -40,7 +38,7 @@ type run struct {
 	wireSent, wireReceived atomic.Int64
 
 	over  atomic.Bool   // no message is counted or accepted any more
-	moved chan struct{} // signals progress to Drain
+	moved chan struct{} // signals progress to drain
 
 	mu     sync.Mutex
 	broken error         // reason why the run cannot go on
@@ -111,14 +109,18 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 	o.follower.follow(r.meter)
 	d := &takt.Driver{Probe: r.connect, Finish: r.finish, Close: r.close}
 	if o.sends {
-		d.Async = func(_ int, sink takt.Sink) (takt.AsyncWorker, error) {
-			return r, r.give(sink.(engine.BatchSink))
+		d.Async = func(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
+			c := &takt.AsyncClient{Start: r.start, Started: r.begun, Pause: r.pause, Flush: r.flush, Drain: r.drain, Close: r.end}
+			c.Relays = true // operations end in the reader's goroutine, which then has no lock
+			return c, r.give(sink)
 		}
 		return d, nil
 	}
 	d.Receive = func(ctx context.Context, sink takt.Sink) error {
 		r.begin(time.Now())
-		r.taker = sink.(engine.Taker)
+		if err := r.give(sink); err != nil {
+			return err
+		}
 		r.release()
 		select {
 		case <-ctx.Done():
@@ -137,14 +139,13 @@ func (r *run) begin(at time.Time) {
 	r.started, r.epoch = at, time.Duration(at.UnixNano())
 }
 
-// Started implements engine.Clocked.
-func (r *run) Started(at time.Time) {
+func (r *run) begun(at time.Time) {
 	r.begin(at)
 	r.release()
 }
 
 // give sets the sink for completions. It returns the error if the run is already over.
-func (r *run) give(sink engine.BatchSink) error {
+func (r *run) give(sink takt.Sink) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sink = sink
@@ -163,8 +164,8 @@ func (r *run) wake() {
 	r.mu.Lock()
 	sink := r.sink
 	r.mu.Unlock()
-	if w, ok := sink.(engine.Waker); ok {
-		w.Wake()
+	if sink != nil {
+		sink.Wake()
 	}
 }
 
@@ -178,8 +179,8 @@ func (r *run) fail(err error) {
 	}
 	sink := r.sink
 	r.mu.Unlock()
-	if e, ok := sink.(engine.Ender); ok && first {
-		e.End()
+	if sink != nil && first && r.o.sends { // Receive returns the error itself
+		sink.End()
 	}
 }
 
@@ -255,8 +256,7 @@ func (c *conn) bytes() (sent, received int64) {
 	return sent, received
 }
 
-// Flush implements takt.AsyncWorker.
-func (r *run) Flush(context.Context) error {
+func (r *run) flush(context.Context) error {
 	for _, p := range r.producers {
 		p.flush()
 	}
@@ -266,8 +266,8 @@ func (r *run) Flush(context.Context) error {
 	return nil
 }
 
-// Drain implements engine.Drainer: it waits for sent messages to arrive.
-func (r *run) Drain(ctx context.Context) {
+// drain waits for sent messages to arrive.
+func (r *run) drain(ctx context.Context) {
 	r.behind(r.now())
 	for !r.drained() {
 		select {
@@ -300,8 +300,8 @@ func (r *run) committed() bool {
 	return true
 }
 
-// Close implements takt.AsyncWorker; finish does the rest.
-func (r *run) Close() error {
+// end is the client's Close; finish does the rest.
+func (r *run) end() error {
 	r.over.Store(true)
 	return nil
 }

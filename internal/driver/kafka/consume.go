@@ -70,7 +70,7 @@ func (o *Consume) AddFlags(fs *pflag.FlagSet) {
 // Shape has nothing to fill in.
 func (o *Consume) Shape(*engine.Options) {}
 
-// Unused implements driver.Unuser.
+// Unused is driver.Load.Unused.
 func (o *Consume) Unused() (flags []string, why string) {
 	return append(engine.SendFlags(), "run-group"), "a consumer sends nothing and takes what there is; say with --duration, -n or --exit when it ends"
 }

@@ -59,7 +59,7 @@ func (o *E2E) Variables() map[string]any {
 	return v
 }
 
-// NoAnswer implements driver.Unanswered: the receipt is the answer.
+// NoAnswer is driver.Load.NoAnswer: the receipt is the answer.
 func (o *E2E) NoAnswer() (why, instead string) { return "", "" }
 
 // Open makes the driver of one run.
@@ -77,7 +77,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 			}
 			return o.consume.probe(ctx)
 		},
-		Async: func(_ int, sink takt.Sink) (_ takt.AsyncWorker, err error) {
+		Async: func(_ int, sink takt.Sink) (_ *takt.AsyncClient, err error) {
 			if c, err = o.listen(r); err != nil {
 				return nil, err
 			}
@@ -85,7 +85,7 @@ func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 				return nil, err
 			}
 			p.received, p.uniform = true, false
-			return p, o.watch(p, o.grow(p, c))
+			return p.client(), o.watch(p, o.grow(p, c))
 		},
 		Receive: func(ctx context.Context, sink takt.Sink) error {
 			return c.consume(ctx, func(batch []message, at time.Time) int {

@@ -28,7 +28,7 @@ type narrator struct {
 // maxEmitted is the largest number of errors that --emit-errors prints between two blocks.
 const maxEmitted = 100
 
-// Narrate implements driver.Narrator. It is called before each Open and prints
+// Narrate is driver.Load.Narrate. It is called before each Open and prints
 // the start lines.
 func (o *Produce) Narrate(w io.Writer) (interval func(takt.Interval), end func()) {
 	n := &narrator{out: w, topic: o.Topic, every: float64(o.Interval), silent: !o.EmitErrors}

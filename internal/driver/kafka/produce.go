@@ -149,10 +149,10 @@ func (o *Produce) checkWays() (faults []error) {
 	return faults
 }
 
-// Defaults implements driver.Defaulter.
+// Defaults is driver.Load.Defaults.
 func (o *Produce) Defaults(e *engine.Options) { e.MaxInFlight = inFlight }
 
-// Unused implements driver.Unuser; Shape refuses --connections.
+// Unused is driver.Load.Unused; Shape refuses --connections.
 func (o *Produce) Unused() (flags []string, why string) { return engine.LoopFlags(), "" }
 
 // Shape sets unset options: without a rate the seed's closed loop, in which every writer has
@@ -258,14 +258,14 @@ func (o *Produce) Open(context.Context, int) (*takt.Driver, error) {
 		Phases: phases(),
 		OneWay: o.oneWay(),
 		Probe:  o.probe,
-		Async: func(_ int, sink takt.Sink) (_ takt.AsyncWorker, err error) {
+		Async: func(_ int, sink takt.Sink) (_ *takt.AsyncClient, err error) {
 			if p, err = o.open(sink); err != nil {
 				return nil, err
 			}
 			if o.before != nil {
 				p.await = o.awaitStored
 			}
-			return p, o.watch(p, p.grow)
+			return p.client(), o.watch(p, p.grow)
 		},
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.describe(r)
@@ -307,7 +307,7 @@ func (o *Produce) probe(ctx context.Context) error {
 // oneWay reports whether records have no acknowledgement.
 func (o *Produce) oneWay() bool { return o.Noop || o.Acks == acksNone }
 
-// NoAnswer implements driver.Unanswered.
+// NoAnswer is driver.Load.NoAnswer.
 func (o *Produce) NoAnswer() (why, instead string) {
 	switch {
 	case o.Noop:
@@ -320,13 +320,13 @@ func (o *Produce) NoAnswer() (why, instead string) {
 
 func (o *Produce) open(sink takt.Sink) (*producer, error) {
 	p := &producer{
-		sink: sink.(engine.BatchSink), wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != clientOwn, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
+		sink: sink, wire: o.wire, run: o.run, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != clientOwn, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
 		unordered: o.Client == clientSarama, apart: o.text.key != nil && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
 		transaction: o.Transaction, timeout: o.Timeout,
 	}
 	p.partitions.Store(o.partitions)
-	p.Started(time.Now())
+	p.started(time.Now())
 	p.until = o.until
 	p.backlog.Store(-1)
 	p.uniform = !p.library && !p.apart && o.Transaction == 0
@@ -342,7 +342,7 @@ func (o *Produce) open(sink takt.Sink) (*producer, error) {
 		w := newWorker(p, i)
 		var err error
 		if w.client, err = o.openClient(i); err != nil {
-			_ = p.Close() // the first error counts
+			_ = p.close() // the first error counts
 			return nil, err
 		}
 		p.workers = append(p.workers, w)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -25,10 +24,10 @@ const (
 	phaseTransfer        // from the sender's due instant to the receipt
 )
 
-// producer is the load of one run on all workers. It is the engine's AsyncWorker.
+// producer is the load of one run on all workers. It is the client of its operations.
 type producer struct {
-	sink     engine.BatchSink
-	ctx      context.Context // ends with Close
+	sink     takt.Sink
+	ctx      context.Context // ends with close
 	cancel   context.CancelFunc
 	start    time.Time // start of the run
 	epoch    int64     // start in ns since 1970
@@ -79,8 +78,8 @@ type producer struct {
 	failed  []failedRecord
 }
 
-// Started is called by the engine when the run starts.
-func (p *producer) Started(at time.Time) {
+// started is called when the run starts.
+func (p *producer) started(at time.Time) {
 	p.start, p.epoch = at, at.UnixNano()
 	if p.until > 0 {
 		p.atEnd = time.AfterFunc(p.until-time.Since(at), p.noteBacklog)
@@ -90,14 +89,13 @@ func (p *producer) Started(at time.Time) {
 	}
 }
 
-// Start implements takt.AsyncWorker.
-func (p *producer) Start(op *takt.Op) error {
-	p.StartAll([]takt.Op{*op})
-	return nil
+// client is p as the engine sees it.
+func (p *producer) client() *takt.AsyncClient {
+	return &takt.AsyncClient{StartAll: p.startAll, Started: p.started, Flush: p.flush, Close: p.close}
 }
 
-// StartAll implements engine.BatchStarter. Operations go to the workers in turn.
-func (p *producer) StartAll(ops []takt.Op) {
+// startAll gives operations to the workers in turn.
+func (p *producer) startAll(ops []takt.Op) {
 	first := p.dealt // not the operations' numbers: a shard has only every n-th
 	p.dealt += uint64(len(ops))
 	if len(ops) == 1 {
@@ -109,8 +107,7 @@ func (p *producer) StartAll(ops []takt.Op) {
 	}
 }
 
-// Flush implements takt.AsyncWorker.
-func (p *producer) Flush(ctx context.Context) error {
+func (p *producer) flush(ctx context.Context) error {
 	p.noteBacklog() // the schedule may end early
 	for _, w := range p.workers {
 		go w.flush() // a commit may take long
@@ -128,8 +125,8 @@ func (p *producer) Flush(ctx context.Context) error {
 // closeTime is the time limit for clients to end after the drain.
 const closeTime = time.Second
 
-// Close implements takt.AsyncWorker. It leaves a hanging client behind.
-func (p *producer) Close() error {
+// close leaves a hanging client behind.
+func (p *producer) close() error {
 	if p.unwatch != nil {
 		p.unwatch()
 	}
@@ -141,7 +138,7 @@ func (p *producer) Close() error {
 	p.fateMu.Unlock()
 	if p.received { // the last receipt may come before its acknowledgement
 		ctx, cancel := context.WithTimeout(p.ctx, closeTime)
-		_ = p.Flush(ctx) // records that are not acknowledged by then never are
+		_ = p.flush(ctx) // records that are not acknowledged by then never are
 		cancel()
 	}
 	if p.await != nil { // this also gives brokers time to close connections
@@ -214,9 +211,7 @@ func (p *producer) grow(ctx context.Context, partitions int32) bool {
 // forsake ends the run because its topic is gone.
 func (p *producer) forsake(err error) {
 	p.gone.Store(&err)
-	if e, ok := p.sink.(engine.Ender); ok {
-		e.End()
-	}
+	p.sink.End()
 	for _, w := range p.workers {
 		w.client.forsake(err)
 	}

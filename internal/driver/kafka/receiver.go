@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/ledger"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -255,7 +254,6 @@ func (r *receiver) setEnds(ends map[int32]int64) {
 
 // receive is takt.Driver.Receive of consumers.
 func (r *receiver) receive(ctx context.Context, c consumer, sink takt.Sink) error {
-	taker := sink.(engine.Taker)
 	pool := sync.Pool{New: func() any { return new([maxBatch]takt.Result) }}
 	return c.consume(ctx, func(batch []message, at time.Time) int {
 		r.decode(batch, at)
@@ -265,7 +263,7 @@ func (r *receiver) receive(ctx context.Context, c consumer, sink takt.Sink) erro
 			results[i].Phases[phaseTransfer] = max(0, batch[i].transfer)
 		}
 		r.wire.drain(&results[0])
-		wanted := taker.Take(results[:len(batch)])
+		wanted := sink.Received(results[:len(batch)])
 		r.count(batch, wanted)
 		return wanted
 	})

@@ -15,10 +15,10 @@ import (
 // plannedShown is how many requests a dry run shows.
 const plannedShown = 10
 
-// Plans implements driver.Planner.
+// Plans is driver.Load.Plans.
 func (o *Options) Plans() bool { return o.DryRun }
 
-// Plan implements driver.Planner: it reads the logs as a run would, and sends nothing.
+// Plan is driver.Load.Plan: it reads the logs as a run would, and sends nothing.
 func (o *Options) Plan(ctx context.Context, w io.Writer, src takt.Source) error {
 	defer o.close()
 	feed := src.(engine.Feed)

@@ -187,7 +187,7 @@ const maxBody = 64 << 20
 // Secrets implements takt.Secretive.
 func (o *Options) Secrets() []string { return o.HTTP.Secrets() }
 
-// StdinReaders implements driver.StdinReader.
+// StdinReaders is driver.Load.Stdin.
 func (o *Options) StdinReaders() (before, during []string) {
 	if slices.Contains(o.logs, "-") {
 		during = append(during, "the log -")

@@ -21,7 +21,7 @@ const (
 	statusNotSent  = -1
 )
 
-// Look implements driver.Onlooker.
+// Look is driver.Load.Look.
 func (o *Options) Look(show func(string), crash func(error)) func(phases []string, list []takt.Sample) []trace.Record {
 	o.onlook = onlooker{show, crash}
 	return func(phases []string, list []takt.Sample) []trace.Record {
@@ -29,7 +29,7 @@ func (o *Options) Look(show func(string), crash func(error)) func(phases []strin
 	}
 }
 
-// ShowsRows implements driver.Onlooker.
+// ShowsRows is driver.Load.ShowsRows.
 func (o *Options) ShowsRows() bool { return o.Seed.TPS > 0 }
 
 // rows makes records of operations that ended, which are valid until the next call.
