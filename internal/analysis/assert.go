@@ -12,26 +12,26 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Assertion is a bound on one figure of a report, as --assert takes it:
+// Assertion is a bound on one figure of a report, in the form that --assert accepts:
 //
 //	p99<250ms  service.p99.9<=1s  connect.max<50ms   a latency, with its unit
 //	errors<0.1%                                      (failed + unfinished) ÷ (ok + failed + unfinished)
 //	ok>=1000  failed==0  dropped==0  unfinished<1%   a count, or its share of scheduled
 //	rate>=99%  rate>=990/s                           achieved ÷ intended, or achieved
 //
-// Without a prefix a latency is the response time; response_ok, service,
-// send_delay, schedule_lag, transfer or a phase of the driver may stand before it.
+// A latency without a prefix is the response time. Prefixes are response_ok, service, send_delay,
+// schedule_lag, transfer and the phases of the driver.
 type Assertion struct {
-	Text   string  // as it was written
+	Text   string  // as the user wrote it
 	metric string  // p99, errors, ok, …
-	of     string  // the latency; "" for other figures
+	of     string  // the latency's name; "" for other figures
 	op     string  // < <= > >= ==
 	bound  float64 // in unit
 	unit   takt.Unit
 }
 
-// ParseAssertions reads texts of assertions with commas between them: p99<250ms,errors<1%.
-// It is the grammar of --assert, --abort-on and --slo. Each fault is one of the list.
+// ParseAssertions reads assertions separated by commas: p99<250ms,errors<1%. This is the grammar
+// of --assert, --abort-on and --slo. It returns every fault, and all assertions without one.
 func ParseAssertions(texts ...string) (all []Assertion, faults []error) {
 	for _, text := range texts {
 		for part := range strings.SplitSeq(text, ",") {
@@ -49,7 +49,7 @@ func ParseAssertions(texts ...string) (all []Assertion, faults []error) {
 	return all, faults
 }
 
-// ParseAssertion reads METRIC OPERATOR BOUND. Spaces do not matter.
+// ParseAssertion reads METRIC OPERATOR BOUND, and ignores spaces.
 func ParseAssertion(text string) (Assertion, error) {
 	s := strings.ReplaceAll(text, " ", "")
 	i := strings.IndexAny(s, "<>=")
@@ -69,7 +69,7 @@ func ParseAssertion(text string) (Assertion, error) {
 }
 
 func operator(s string) string {
-	for _, op := range []string{"<=", ">=", "==", "<", ">"} { // the longer first
+	for _, op := range []string{"<=", ">=", "==", "<", ">"} { // longer ones first
 		if strings.HasPrefix(s, op) {
 			return op
 		}
@@ -87,7 +87,7 @@ func figures() []string {
 
 func metrics() []string { return append(statistics(), figures()...) }
 
-// split takes service.p99.9 apart. The metric is "" when it is unknown.
+// split separates service.p99.9 into service and p99.9. metric is "" if it is unknown.
 func split(name string) (of, metric string) {
 	switch {
 	case slices.Contains(figures(), name):
@@ -102,8 +102,8 @@ func split(name string) (of, metric string) {
 	return of, metric
 }
 
-// parseBound reads the number and its unit. A latency without a unit is refused,
-// though elsewhere a bare number means seconds: p99<250 would always pass.
+// parseBound reads the number and its unit. It refuses a latency without a unit. Elsewhere a bare
+// number means seconds, and p99<250 would always pass.
 func (a *Assertion) parseBound(s string) error {
 	var err error
 	if a.of != "" {
@@ -120,7 +120,7 @@ func (a *Assertion) parseBound(s string) error {
 var errBound = errors.New("not a bound")
 
 func (a *Assertion) parseDuration(s string) error {
-	d, err := time.ParseDuration(s) // which takes 0 without a unit, but nothing else
+	d, err := time.ParseDuration(s) // the only number that it accepts without a unit is 0
 	if err != nil || d < 0 {
 		return errBound
 	}
@@ -132,7 +132,7 @@ func (a *Assertion) parseNumber(s string) error {
 	digits := strings.TrimRight(s, "%/s")
 	v, err := strconv.ParseFloat(digits, 64)
 	if err != nil || strings.Trim(digits, "0123456789.") != "" {
-		return errBound // the second: no 1e9, Inf or -1
+		return errBound // the Trim refuses 1e9, Inf and -1
 	}
 	a.bound = v
 	switch suffix := s[len(digits):]; {

@@ -20,8 +20,8 @@ func Judge(r *takt.Report, list []Assertion) {
 	}
 }
 
-// void is a, unless the run cannot prove it. A failure stays a failure when nothing
-// succeeded: the target did that.
+// void marks a result as void that the run cannot prove. If nothing succeeded, only a pass becomes
+// void: a failure is the target's fault.
 func void(a takt.Assertion, r *takt.Report) takt.Assertion {
 	switch {
 	case r.Verdict == takt.Invalid:
@@ -32,8 +32,8 @@ func void(a takt.Assertion, r *takt.Report) takt.Assertion {
 	return a
 }
 
-// Check compares one figure of the report with the bound. A figure that the report
-// does not have fails: it proves nothing.
+// Check compares one figure of the report with the bound. It fails if the report lacks the figure,
+// because nothing is proved.
 func (a Assertion) Check(r *takt.Report) takt.Assertion {
 	c := takt.Assertion{Expression: a.Text, Result: takt.Fail, Unit: a.unit}
 	v, missing := a.value(r)
@@ -51,7 +51,7 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 	return c
 }
 
-// name is the metric as the user may write it.
+// name is the metric in the form that ParseAssertion reads.
 func (a Assertion) name() string {
 	if a.of == "" || a.of == takt.LatencyResponse {
 		return a.metric
@@ -74,7 +74,7 @@ func (a Assertion) holds(v float64) bool {
 	}
 }
 
-// value is the figure in the bound's unit, or why there is none.
+// value is the figure in the bound's unit, or the reason why it is missing.
 func (a Assertion) value(r *takt.Report) (v float64, missing string) {
 	c := r.Counts
 	switch {
@@ -129,12 +129,12 @@ func latency(r *takt.Report, name, statistic string) (float64, string) {
 	}[statistic], ""
 }
 
-// answered reports whether a latency ends with an answer.
+// answered reports whether the latency of that name ends with an answer.
 func answered(name string) bool {
 	return name == takt.LatencyResponse || name == takt.LatencyResponseOK || name == takt.LatencyService
 }
 
-// NeedsAnswer reports whether the assertion is about a time that ends with an answer.
+// NeedsAnswer reports whether the assertion is about a latency that ends with an answer.
 func (a Assertion) NeedsAnswer() bool { return answered(a.of) }
 
 func names(r *takt.Report) []string {
@@ -144,7 +144,7 @@ func names(r *takt.Report) []string {
 	return slices.Sorted(maps.Keys(r.Latency))
 }
 
-// figure writes v precisely enough to tell it from a bound.
+// figure formats v precisely enough to tell it from a bound.
 func figure(u takt.Unit, v float64) string {
 	switch u {
 	case takt.UnitMicroseconds:
@@ -158,7 +158,7 @@ func figure(u takt.Unit, v float64) string {
 	}
 }
 
-// decimal writes v with up to four decimals.
+// decimal formats v with up to four decimals.
 func decimal(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 4, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")

@@ -10,22 +10,21 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// curveSteps is about how many steps a ramp becomes: more of them hold too few seconds
-// each to have a p95.
+// curveSteps is the largest number of steps that a ramp becomes. With more steps, each would contain
+// too few seconds for a p95.
 const curveSteps = 24
 
-// Stretch is an interval of a run whose rate rose, with its length and the rate that was
-// offered in it.
+// Stretch is an interval of a run whose rate rose, with its length and its offered rate.
 type Stretch struct {
 	takt.Interval
 	Seconds float64
 	Offered float64 // per second
-	Late    bool    // the generator, not the target, shaped it
+	Late    bool    // the generator, not the target, shaped its figures
 }
 
-// StepsOf makes steps of stored runs: one of a run at a constant rate, and of a ramp, of
-// steps and of a replay one of all seconds with about the same rate. A closed loop has no
-// offered rate, which is an error.
+// StepsOf turns stored runs into steps. A run at a constant rate is one step. In a ramp, a staircase
+// or a replay, all seconds with about the same rate are one step. A closed loop is an error, since
+// it has no offered rate.
 func StepsOf(reports []*takt.Report, slo SLO) (steps []CapacityStep, err error) {
 	for _, r := range reports {
 		list, err := stepsOfRun(r, slo)
@@ -48,10 +47,10 @@ func stepsOfRun(r *takt.Report, slo SLO) ([]CapacityStep, error) {
 	return StepsOfStretches(stretches(r), slo, r.ID)
 }
 
-// stretches are the measured intervals of r up to the end of its schedule, but for pauses.
+// stretches returns the measured intervals of r up to the end of its schedule, without pauses.
 func stretches(r *takt.Report) (all []Stretch) {
 	before := 0.0
-	// Of other causes than lateness no second says whether it had them.
+	// Lateness is the only cause of an invalid run that each second shows; others spoil all seconds.
 	spoiled := r.Verdict == takt.Invalid && !r.Warned("generator_bottleneck")
 	for _, iv := range r.Intervals {
 		s := Stretch{Interval: iv, Seconds: iv.T - before}
@@ -64,7 +63,7 @@ func stretches(r *takt.Report) (all []Stretch) {
 		if r.Schedule.Stages == nil {
 			s.Offered = float64(iv.Scheduled) / s.Seconds
 		}
-		// The rule that makes a whole run invalid (record.judgeLag), held to its seconds.
+		// The rule by which lateness makes a whole run invalid (verdict.Of), applied to one second.
 		s.Late = spoiled || r.Verdict == takt.Invalid && iv.ScheduleLagP99 > max(1e3, 0.1*iv.ResponseP99)
 		if s.Offered > 0 {
 			all = append(all, s)
@@ -73,7 +72,7 @@ func stretches(r *takt.Report) (all []Stretch) {
 	return all
 }
 
-// rateAt is the rate t seconds after the warm-up.
+// rateAt is the rate of the schedule t seconds after the warm-up.
 func rateAt(stages []takt.Stage, t float64) float64 {
 	for _, g := range stages {
 		if t < g.DurationS {
@@ -84,10 +83,10 @@ func rateAt(stages []takt.Stage, t float64) float64 {
 	return 0
 }
 
-// StepsOfStretches puts stretches of about the same rate together and judges each: their
-// histograms are merged and their counts added. id is the run's. Operations of a ramp
-// count in the second in which they ended, so a ramp that rises faster than the target's
-// queue follows shows a limit that is too high.
+// StepsOfStretches groups stretches of about the same rate, merges their histograms, adds their
+// counts, and judges each group by the SLO. id is the run's. An operation of a ramp counts in the
+// second in which it ended. So if a ramp rises faster than the target's queue grows, the limit
+// looks too high.
 func StepsOfStretches(all []Stretch, slo SLO, id string) (steps []CapacityStep, err error) {
 	if len(all) == 0 {
 		return nil, errors.New("no second of it has a rate; a curve takes a run of several seconds")
@@ -107,8 +106,8 @@ func StepsOfStretches(all []Stretch, slo SLO, id string) (steps []CapacityStep, 
 	return steps, nil
 }
 
-// byRate groups stretches of equal rate, or when these are too many, of about equal rate:
-// the range is cut into curveSteps equal parts.
+// byRate groups stretches of equal rate. If there are more than curveSteps rates, it divides their
+// range into curveSteps equal parts.
 func byRate(all []Stretch) (groups [][]Stretch) {
 	rates := map[float64]bool{}
 	low, high := math.Inf(1), 0.0
@@ -135,8 +134,8 @@ func byRate(all []Stretch) (groups [][]Stretch) {
 	return groups
 }
 
-// pool makes a report of the stretches of a group with the mean of their rates, and how
-// many of them were late.
+// pool merges the stretches of a group into a report. It also returns their mean rate and the number
+// of late stretches.
 func pool(group []Stretch) (r *takt.Report, rate float64, late int) {
 	response, service := hist.New(), hist.New()
 	var whole takt.Interval
@@ -147,7 +146,7 @@ func pool(group []Stretch) (r *takt.Report, rate float64, late int) {
 		whole.OK += s.OK
 		whole.Failed += s.Failed
 		whole.Dropped += s.Dropped
-		// A histogram that cannot be read is missing from the report, which says so.
+		// A histogram that cannot be read is left out; if all are, StepOf reports the missing latency.
 		_ = response.MergeEncoded(s.HDR)
 		_ = service.MergeEncoded(s.ServiceHDR)
 		if s.Late {

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// sure is the confidence of the interval.
+// sure is the confidence of the limit's interval.
 const sure = 0.95
 
-// Points for the line of the limit: levels on each side of it, which are at most nearby
-// times away, since a line is straight only there.
+// The line of the limit goes through the two levels next to the limit and up to nearLevels more on
+// each side. Margins are on a straight line only near the limit, hence nearby.
 const (
 	nearLevels = 2
-	nearby     = 1.25
-	farOff     = 2 // times beyond the rates that held and broke no interval may go
-	widest     = 2 // times its lower end the upper one of an interval with a figure may be
+	nearby     = 1.25 // largest ratio of the rates of such a level and the one next to the limit
+	farOff     = 2    // an interval must not go beyond high × farOff or low ÷ farOff
+	widest     = 2    // largest upper end ÷ lower end of an interval for which a figure is named
 )
 
-// level is all that counts of what was measured at one rate.
+// level is all counted runs at one rate.
 type level struct {
 	rate   float64
-	margin float64 // of the mean value
+	margin float64 // of the mean of the runs' values
 	n      int
 	steps  []CapacityStep
 }
 
-// levelsOf puts runs of one rate together: their values are averaged, not the reciprocals,
-// whose mean in short runs is too good (by 1.4 % of the rate in runs of 4000 operations at
-// 90 % utilisation, against 0.3 %).
+// levelsOf groups runs by rate. It averages their values, not the reciprocals: in short runs the mean
+// of reciprocals is too optimistic (by 1.4 % of the rate instead of 0.3 %, in runs of 4000 operations
+// at 90 % utilisation).
 func levelsOf(steps []CapacityStep) (all []*level) {
 	for _, s := range counted(steps) {
 		i := slices.IndexFunc(all, func(l *level) bool { return l.rate == s.Offered })
@@ -44,7 +44,7 @@ func levelsOf(steps []CapacityStep) (all []*level) {
 	return all
 }
 
-// mean is that of one figure over the runs of a level.
+// mean averages one figure over the runs of a level.
 func (l *level) mean(figure func(CapacityStep) float64) float64 {
 	var sum float64
 	for _, s := range l.steps {
@@ -55,14 +55,14 @@ func (l *level) mean(figure func(CapacityStep) float64) float64 {
 
 // limit is where the SLO breaks.
 type limit struct {
-	low, high *level // neighbours: at low it holds, at high it breaks; nil: nowhere
+	low, high *level // neighbours: low meets the SLO, high breaks it; nil: no level does
 	rate      float64
-	interval  Range   // empty: too few runs, or they scatter too much
-	steep     float64 // how many times steeper the line is than it has to be for an interval
+	interval  Range   // empty: there are too few runs, or they scatter too much
+	steep     float64 // slope of the line ÷ the least slope that gives an interval
 }
 
-// limitOf fits margins that never fall as the rate rises. The limit lies between the two
-// levels where the fitted margin passes 0, and there on a straight line.
+// limitOf fits margins that never fall as the rate rises. The limit lies between the two levels where
+// the fitted margin crosses 0; a straight line through their margins finds it.
 func limitOf(steps []CapacityStep) (l limit) {
 	levels := levelsOf(steps)
 	at := 0 // the first level that breaks
@@ -84,8 +84,8 @@ func limitOf(steps []CapacityStep) (l limit) {
 	return l
 }
 
-// repeats is how often the rates beside the limit were run, that with fewer runs; 0: there is
-// no rate.
+// repeats is how often the rates next to the limit were run: the smaller number of the two; 0: no
+// run counts.
 func (l limit) repeats() int {
 	switch {
 	case l.low == nil && l.high == nil:
@@ -98,8 +98,8 @@ func (l limit) repeats() int {
 	return min(l.low.n, l.high.n)
 }
 
-// ending is what the steps show: also that nothing is known, when the limit may lie at a
-// rate of which every run is invalid.
+// ending is what the steps show. It is EndInvalid if the limit may lie at a rate at which every run
+// is invalid.
 func (l limit) ending(steps []CapacityStep) Ending {
 	for _, s := range steps {
 		if verdictsAt(steps, s.Offered).valid() == 0 && (l.low == nil || s.Offered > l.low.rate) && (l.high == nil || s.Offered < l.high.rate) {
@@ -115,8 +115,8 @@ func (l limit) ending(steps []CapacityStep) Ending {
 	return EndFound
 }
 
-// rising is the non-decreasing sequence that is nearest to the mean margins in weighted
-// least squares: pool adjacent violators (Barlow, Bartholomew, Bremner & Brunk,
+// rising returns the non-decreasing sequence nearest to the mean margins, by weighted least
+// squares: pool adjacent violators (Barlow, Bartholomew, Bremner & Brunk,
 // Statistical Inference under Order Restrictions, 1972, 1.2).
 func rising(levels []*level) (fitted []float64) {
 	type block struct {
@@ -139,9 +139,9 @@ func rising(levels []*level) (fitted []float64) {
 	return fitted
 }
 
-// neighbours are the levels about the limit, which lies below levels[at]. Beyond the two
-// on its sides none is taken whose margin is at its bound: it says only that the limit is
-// far, and would bend the line of a target that breaks at a wall.
+// neighbours returns the levels around the limit, which lies below levels[at]. Beyond the two next to
+// the limit, it excludes levels whose margin is at its bound: they only say that the limit is far,
+// and would bend the line of a target that breaks suddenly.
 func neighbours(levels []*level, at int) []*level {
 	from, to := at-1, at
 	for from > 0 && at-from-1 < nearLevels && levels[from-1].rate*nearby >= levels[at-1].rate && levels[from-1].margin > 1-mostOver {
@@ -153,12 +153,11 @@ func neighbours(levels []*level, at int) []*level {
 	return levels[from : to+1]
 }
 
-// cross finds where the least-squares line through the margins of the levels passes 0,
-// with its interval: all rates at which the confidence band of the line holds 0 (Fieller's
-// theorem for inverse regression: Draper & Smith, Applied Regression Analysis, 3rd ed.,
-// 3.2). The line may be wrong where the SLO breaks at a step, so the interval is never
-// narrower than from the rate that held to the one that broke. One that goes far beyond
-// them says nothing: what was measured there says more.
+// cross finds the rate at which the least-squares line through the levels' margins crosses 0. The
+// interval is all rates at which the confidence band of the line contains 0 (Fieller's theorem for
+// inverse regression: Draper & Smith, Applied Regression Analysis, 3rd ed., 3.2). Where the SLO
+// breaks suddenly, the line may be wrong, so the interval always includes low and high. An interval
+// that goes far beyond low and high is dropped: the measurements there say more.
 func (l *limit) cross(levels []*level) {
 	line := newLine(levels)
 	l.rate = math.Sqrt(l.low.rate * l.high.rate)
@@ -177,8 +176,8 @@ func (l *limit) cross(levels []*level) {
 	l.interval = Range{Low: &low, High: &high}
 }
 
-// narrow reports whether the interval is within ± precision of the limit, or as narrow as
-// the rates that were tested let it be.
+// narrow reports whether the interval is within ± precision of the limit, or as narrow as the tested
+// rates allow.
 func (l limit) narrow(precision float64) bool {
 	i := l.interval
 	if i.Low == nil || i.High == nil {
@@ -187,12 +186,12 @@ func (l limit) narrow(precision float64) bool {
 	return *i.High-*i.Low <= 2*precision*l.rate || *i.Low == l.low.rate && *i.High == l.high.rate
 }
 
-// line is a least-squares line of margin over rate.
+// line is the least-squares line of margin over rate.
 type line struct {
 	x, y     float64 // means
 	slope    float64
-	sxx      float64 // sum of squares of the rates about x
-	variance float64 // of a margin about the line
+	sxx      float64 // sum of squares of the rates around x
+	variance float64 // of the margins around the line
 	n        int
 }
 
@@ -207,7 +206,7 @@ func newLine(levels []*level) (f line) {
 		n, off := float64(l.n), l.rate-f.x
 		f.sxx, sxy = f.sxx+n*off*off, sxy+n*off*(l.margin-f.y)
 	}
-	f.slope = sxy / f.sxx // two levels at least: sxx > 0
+	f.slope = sxy / f.sxx // at least two levels, so sxx > 0
 	for _, l := range levels {
 		off := l.margin - f.y - f.slope*(l.rate-f.x)
 		squares += float64(l.n) * off * off
@@ -220,7 +219,8 @@ func newLine(levels []*level) (f line) {
 	return f
 }
 
-// steep is how many times the slope is the least one that is told from level; 0: it falls.
+// steep is the slope ÷ the least slope that can be told from 0; 0: the line falls or is level, or
+// there are only two runs.
 func (f line) steep() float64 {
 	if f.n < 3 || f.slope <= 0 {
 		return 0
@@ -228,8 +228,8 @@ func (f line) steep() float64 {
 	return f.slope / (studentQuantile(0.5+sure/2, float64(f.n-2)) * math.Sqrt(f.variance/f.sxx))
 }
 
-// fieller is the interval of the rate at which the line passes 0; false when two runs are
-// all there is, or they scatter so much that the line may as well be level.
+// fieller returns the interval of the rate at which the line crosses 0. ok is false with only two
+// runs, or if the runs scatter so much that the line may be level.
 func (f line) fieller() (low, high float64, ok bool) {
 	if f.n < 3 {
 		return 0, 0, false

@@ -8,13 +8,13 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// KindCapacity is Report.Kind of an answer to takt capacity.
+// KindCapacity is Report.Kind of a report of takt capacity.
 const KindCapacity = "capacity"
 
-// CapacityReport makes the report of kind capacity from the runs of the steps, one at
-// least: counts, bytes and times are sums over all of them, variables those of the first
-// without its rate, and with settings. The caller fills in who made it when: tool, command,
-// id and comparability key. It has no latencies: percentiles over all rates say nothing.
+// CapacityReport builds the report of kind capacity from the runs of the steps, at least one. Counts,
+// bytes and times are sums over all runs. Variables are the first run's without its rate, plus
+// settings. The caller sets tool, command, id and comparability key. The report has no latencies,
+// because percentiles over all rates say nothing.
 func CapacityReport(c Capacity, runs []*takt.Report, settings map[string]any) (*takt.Report, error) {
 	first := runs[0]
 	r := &takt.Report{
@@ -65,7 +65,7 @@ func addRun(r, run *takt.Report) {
 	r.Generator.Stolen = max(r.Generator.Stolen, run.Generator.Stolen)
 }
 
-// noteInvalid says what the generator spoiled.
+// noteInvalid warns of invalid steps, and invalidates a search that the generator ended.
 func noteInvalid(r *takt.Report, c Capacity) {
 	invalid := 0
 	for _, s := range c.Steps {
@@ -82,7 +82,7 @@ func noteInvalid(r *takt.Report, c Capacity) {
 	}
 }
 
-// noteStolen says what the hypervisor disturbed.
+// noteStolen warns of steps that the hypervisor disturbed.
 func noteStolen(r *takt.Report, c Capacity) {
 	disturbed, count, most := 0, 0, 0.0
 	for _, s := range c.Steps {

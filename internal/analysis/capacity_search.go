@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	tries       = 3 // of a rate at which no step is sound: one may be bad luck
-	timedTries  = 6 // the same with a budget: a machine that disturbs half of all steps does so 6 times in a row in 2 of 100 rates
-	noisyTries  = 4 // times timedTries, when noise and not the rate disturbs steps: it may last for minutes
-	lowest      = 8 // the first rate is halved down to this part of it
-	repeatLimit = 3 // times Repeats, when the interval is still wide
+	tries       = 3 // disturbed or invalid runs after which a rate is given up, without a budget: one may be bad luck
+	timedTries  = 6 // the same with a budget: on a machine that disturbs half of all steps, 2 of 100 rates have 6 in a row
+	noisyTries  = 4 // times timedTries, if noise disturbs steps and not the rate: noise may last for minutes
+	lowest      = 8 // the first rate is halved down to 1/lowest of it
+	repeatLimit = 3 // times Repeats: the most runs without a budget; with a budget, futile checks from then on
 )
 
-// Search says which rates to offer, per second. It is a plain value: Next looks at all
-// that was measured so far and at nothing else.
+// Search decides which rates to offer, per second. It is a plain value without state: Next uses only
+// the steps so far.
 type Search struct {
 	Start     float64 // the first rate
-	Step      float64 // to add each time; 0: double the rate, then bisect
+	Step      float64 // added each time; 0: double the rate, then bisect
 	Max       float64 // the highest; 0: none
-	Precision float64 // rates this close are not bisected any more: 0.05 is 5 %
-	Repeats   int     // of the rates beside the limit; more of them while the interval is wider than ±Precision
-	Steps     int     // at most
+	Precision float64 // rates this close are no longer bisected: 0.05 is 5 %
+	Repeats   int     // runs at each rate next to the limit; more while the interval is wider than ±Precision
+	Steps     int     // largest number of steps
 
-	// Timed is a search with a budget of time. Steps that were disturbed are replaced for as
-	// long as it lasts, and so are rates repeated until the interval is narrow.
+	// Timed is a search with a time budget. Within it, more disturbed steps are replaced (see
+	// givesUp), and rates next to the limit are repeated until the interval is narrow.
 	Timed bool
-	Left  int // steps that the rest of the budget is enough for
+	Left  int // number of steps for which the rest of the budget is enough
 }
 
-// DefaultSearch begins at 10/s, bisects down to 5 %, repeats three times, and makes 60
-// steps at most.
+// DefaultSearch starts at 10/s, bisects down to 5 %, runs the rates next to the limit three times,
+// and ends after 60 steps.
 func DefaultSearch() Search { return Search{Start: 10, Precision: 0.05, Repeats: 3, Steps: 60} }
 
 // Validate reports every fault at once.
@@ -52,7 +52,7 @@ func (s Search) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Next says which rate to offer after these steps, or why to end.
+// Next returns the rate to offer after these steps, or why the search ends.
 func (s Search) Next(steps []CapacityStep) (rate float64, ended Ending) {
 	if len(steps) == 0 {
 		return s.Start, ""
@@ -90,8 +90,8 @@ func (s Search) next(steps []CapacityStep, l limit) (float64, Ending) {
 	return s.again(steps, l)
 }
 
-// wallOf is the lowest rate above the one that holds at which the generator was the
-// bottleneck every time; 0: there is none.
+// wallOf is the lowest rate above low at which the generator was the bottleneck every time; 0: there
+// is none.
 func (s Search) wallOf(steps []CapacityStep, low *level) (wall float64) {
 	for _, step := range steps {
 		n := verdictsAt(steps, step.Offered)
@@ -102,14 +102,14 @@ func (s Search) wallOf(steps []CapacityStep, low *level) (wall float64) {
 	return wall
 }
 
-// lower halves the lowest rate: none has held so far.
+// lower halves the lowest rate, since no rate has met the SLO so far.
 func (s Search) lower(steps []CapacityStep, l limit) (float64, Ending) {
 	least := steps[0].Offered
 	for _, step := range steps {
 		least = min(least, step.Offered)
 	}
 	switch half := round4(least / 2); {
-	case s.Step == 0 && half >= s.Start/lowest*0.999: // round4 may have taken a little off
+	case s.Step == 0 && half >= s.Start/lowest*0.999: // round4 may have rounded half down
 		return half, ""
 	case l.high == nil:
 		return 0, EndInvalid
@@ -117,7 +117,7 @@ func (s Search) lower(steps []CapacityStep, l limit) (float64, Ending) {
 	return 0, EndNone
 }
 
-// raise goes on upwards: nothing has broken so far.
+// raise returns the next higher rate, since no rate has broken the SLO so far.
 func (s Search) raise(from float64) (float64, Ending) {
 	rate := from * 2
 	if s.Step > 0 {
@@ -132,7 +132,7 @@ func (s Search) raise(from float64) (float64, Ending) {
 	return 0, EndMax
 }
 
-// again repeats the rates on both sides of the limit, the one with fewer runs first.
+// again repeats the two rates next to the limit, the one with fewer runs first.
 func (s Search) again(steps []CapacityStep, l limit) (float64, Ending) {
 	rate := l.low.rate
 	if l.high.n < l.low.n {
@@ -149,13 +149,13 @@ func (s Search) again(steps []CapacityStep, l limit) (float64, Ending) {
 	return rate, ""
 }
 
-// hopeful is how many times wider than asked for the interval may still be expected to be at
-// the end of the budget: the scatter that few runs show may be that much too large.
+// hopeful is the largest expected width of the interval at the end of the budget, as a multiple of
+// the width asked for. Few runs may show a scatter that is too large by this factor.
 const hopeful = 2
 
-// futile reports whether the rest of the budget would most probably not narrow the interval to
-// the precision. Its width falls with the root of the number of runs, and with the quantile of
-// Student's t.
+// futile reports whether the rest of the budget would most probably not narrow the interval to the
+// precision. The width is proportional to the quantile of Student's t, and to 1 ÷ the root of the
+// number of runs.
 func (s Search) futile(l limit) bool {
 	n := float64(l.low.n + l.high.n)
 	t := func(n float64) float64 { return studentQuantile(0.5+sure/2, n-2) / math.Sqrt(n) }
@@ -166,16 +166,16 @@ func (s Search) futile(l limit) bool {
 	return l.steep*hopeful < shrinks
 }
 
-// enough reports whether a rate has all its repeats, or will get no more.
+// enough reports whether a rate has all its repeats, or gets no more runs.
 func (s Search) enough(steps []CapacityStep, rate float64) bool {
 	n := verdictsAt(steps, rate)
 	return n.sound >= s.Repeats || s.givesUp(steps, rate)
 }
 
-// givesUp reports whether a rate gets no more runs, since so many of them were disturbed. With
-// a budget, a rate gets more of them when noise of the machine disturbed them: the hypervisor
-// took the CPU, or the generator was late although it made the rate, which is then not its
-// limit. When noise disturbs all rates, it does not: what counts in the end would be the noise.
+// givesUp reports whether a rate gets no more runs because too many were disturbed or invalid. With a
+// budget, a rate gets more runs if noise of the machine was the cause: the hypervisor took CPU time,
+// or the generator was late although it achieved the rate, so the rate is not its limit. If no step
+// at all is sound, it gets no extra runs: the result would only show the noise.
 func (s Search) givesUp(steps []CapacityStep, rate float64) bool {
 	n := verdictsAt(steps, rate)
 	if !s.Timed {
@@ -188,11 +188,11 @@ func (s Search) givesUp(steps []CapacityStep, rate float64) bool {
 	return n.wasted() >= most+2*n.sound
 }
 
-// between is the middle on the scale of logarithms.
+// between is the geometric mean.
 func between(low, high float64) float64 { return round4(math.Sqrt(low * high)) }
 
-// round4 keeps four digits, for people who read the steps.
+// round4 rounds to four digits, for readers of the steps.
 func round4(v float64) float64 {
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // it is a number
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // cannot fail
 	return short
 }

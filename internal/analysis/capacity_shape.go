@@ -5,44 +5,43 @@ import (
 	"slices"
 )
 
-// USL is the universal scalability law: with N operations in the system it does
-// X(N) = γN ÷ (1 + σ(N−1) + κN(N−1)) a second (Gunther, Guerrilla Capacity Planning,
+// USL is the universal scalability law: with N operations in the system, the throughput is
+// X(N) = γN ÷ (1 + σ(N−1) + κN(N−1)) per second (Gunther, Guerrilla Capacity Planning,
 // 2007, ch. 4). N is achieved rate × mean response time, by Little's law.
 type USL struct {
-	Gamma     float64  `json:"gamma_per_s"`          // γ: the rate of one operation at a time
-	Sigma     float64  `json:"sigma"`                // σ: the part that waits for others, contention
-	Kappa     float64  `json:"kappa"`                // κ: the cost of keeping N in step, crosstalk
-	Peak      *float64 `json:"peak_per_s"`           // the highest rate of the law; nil: the steps do not reach it
+	Gamma     float64  `json:"gamma_per_s"`          // γ: the throughput with one operation at a time
+	Sigma     float64  `json:"sigma"`                // σ: contention, the share of work that waits for other operations
+	Kappa     float64  `json:"kappa"`                // κ: crosstalk, the cost of coordinating N operations
+	Peak      *float64 `json:"peak_per_s"`           // the highest throughput of the law; nil: the steps do not reach it
 	Interval  Range    `json:"peak_interval_per_s"`  // 95 %, of Peak
-	PeakAt    *float64 `json:"peak_concurrency"`     // N there; nil: the law levels off, or has no peak among the steps
+	PeakAt    *float64 `json:"peak_concurrency"`     // N at Peak; nil: the law levels off, or has no peak among the steps
 	Deviation float64  `json:"deviation"`            // root mean square of measured X ÷ X(N) − 1
-	Measured  float64  `json:"measured_concurrency"` // the highest N that was measured; beyond it the law is a guess
-	Achieved  float64  `json:"measured_per_s"`       // the highest rate that was achieved
+	Measured  float64  `json:"measured_concurrency"` // the highest measured N; beyond it the law is a guess
+	Achieved  float64  `json:"measured_per_s"`       // the highest rate of operations without an error
 }
 
 const (
-	// fewestLevels is how many rates a law of three numbers takes, and one more to tell how far
-	// it is off.
+	// fewestLevels is the least number of rates: the law has three parameters, and its fit needs
+	// more rates than that to show its error.
 	fewestLevels = 5
-	// mostFailed is the share of failed operations, per cent, up to which a step shows how much
-	// work the target did: fast refusals are answers, but no work.
+	// mostFailed is the largest share of errors in a step that the fit uses, per cent. Fast refusals
+	// are answers, but no work.
 	mostFailed = 1
-	// nearPeak is the part of the law's highest rate that has to be measured before the law
-	// may name it: everything beyond is extrapolation.
+	// nearPeak is the share of the law's peak that must have been achieved before the peak is named.
+	// Everything beyond is extrapolation.
 	nearPeak = 0.95
 )
 
-// uslRow is one step in the form in which the law is linear.
+// uslRow is one step, in the form for which the law is linear.
 type uslRow struct {
 	terms [3]float64
-	rate  float64 // offered: steps at one rate may share an error
+	rate  float64 // offered; steps at one rate may share an error
 }
 
-// uslOf fits the law to all steps that count, each by itself. Little's law also holds for a
-// step in which the queue grows until its end: then N is the mean over the step. Least squares
-// of the relative deviation of X is linear in p = (1−σ) ÷ γ, q = σ ÷ γ and r = κ ÷ γ, none of
-// them below 0: N ÷ X(N) = p + qN + rN(N−1). A law whose highest rate is below what was
-// achieved is refuted and left out.
+// uslOf fits the law to all counted steps, each by itself. Little's law also applies if the queue
+// grows until the end of a step: then N is the mean over the step. Least squares of the relative
+// deviation of X is linear in p = (1−σ) ÷ γ, q = σ ÷ γ and r = κ ÷ γ, all at least 0:
+// N ÷ X(N) = p + qN + rN(N−1). It returns nil if more was achieved than the law allows.
 func uslOf(steps []CapacityStep) *USL {
 	var rows []uslRow
 	var most, measured float64
@@ -72,7 +71,7 @@ func uslOf(steps []CapacityStep) *USL {
 	return u
 }
 
-// fitUSL is the law of these rows; nil: there is none.
+// fitUSL fits the law to these rows; nil: no law fits.
 func fitUSL(rows []uslRow) *USL {
 	terms := make([][3]float64, len(rows))
 	for i, r := range rows {
@@ -88,17 +87,17 @@ func fitUSL(rows []uslRow) *USL {
 	return u
 }
 
-// doubt gives the peak its interval: from the laws of all steps but those of one rate (the
-// jackknife: Efron & Tibshirani, An Introduction to the Bootstrap, 1993, 11.2), on the scale of
-// logarithms, and from how far the steps are off the law, since few steps agree with each other
-// by luck. It forgets a peak that was not reached, that stands on one rate, or may be
-// anywhere. It reports false if more was achieved than the whole interval allows.
+// doubt computes the interval of the peak, on the scale of logarithms, from two sources: the laws
+// without the steps of one rate (the jackknife: Efron & Tibshirani, An Introduction to the
+// Bootstrap, 1993, 11.2), and the deviation of the steps from the law, since few steps may agree by
+// luck. It forgets a peak that was not reached, that depends on one rate, or whose interval is too
+// wide. It reports false if more was achieved than the whole interval allows.
 func (u *USL) doubt(rows []uslRow, rates map[float64]bool) bool {
 	if u.Peak == nil {
 		return true
 	}
 	var logs []float64
-	bent := u.PeakAt != nil // every law has a κ, so the peak is seen and not only approached
+	bent := u.PeakAt != nil // every law has κ > 0 and its peak among the measured N
 	for rate := range rates {
 		v := fitUSL(slices.DeleteFunc(slices.Clone(rows), func(r uslRow) bool { return r.rate == rate }))
 		if v == nil || v.Peak == nil {
@@ -108,7 +107,7 @@ func (u *USL) doubt(rows []uslRow, rates map[float64]bool) bool {
 		bent = bent && v.PeakAt != nil && *v.PeakAt < u.Measured
 		logs = append(logs, math.Log(*v.Peak))
 	}
-	slices.Sort(logs) // the order of a map is random, and so would be the last digit of a sum
+	slices.Sort(logs) // the order of a map is random, so the last digit of the sum would be, too
 	n := float64(len(logs))
 	var mean, squares float64
 	for _, l := range logs {
@@ -133,7 +132,7 @@ func (u *USL) doubt(rows []uslRow, rates map[float64]bool) bool {
 	return true
 }
 
-// forget drops the peak: the steps do not show it.
+// forget drops the peak, which the steps do not show.
 func (u *USL) forget() { u.Peak, u.PeakAt, u.Interval = nil, nil, Range{} }
 
 // At is X(n).
@@ -141,22 +140,22 @@ func (u USL) At(n float64) float64 {
 	return u.Gamma * n / (1 + u.Sigma*(n-1) + u.Kappa*n*(n-1))
 }
 
-// peak is the highest rate of the law from one operation at a time on: below that it says
-// nothing, and with σ = 1 its peak by the formula is 0.
+// peak sets the highest throughput of the law for N ≥ 1. Below 1 the law says nothing, and with
+// σ = 1 the formula would place the peak at N = 0.
 func (u *USL) peak() {
 	switch {
 	case u.Kappa > 0:
 		at := max(1, math.Sqrt((1-u.Sigma)/u.Kappa))
 		rate := u.At(at)
 		u.Peak, u.PeakAt = &rate, &at
-	case u.Sigma > 0: // it is only approached
+	case u.Sigma > 0: // X(N) approaches γ ÷ σ
 		rate := u.Gamma / u.Sigma
 		u.Peak = &rate
 	}
 }
 
-// nonNegative finds the c ≥ 0 for which the sum of the squares of 1 − row·c is least. With
-// three unknowns each choice of those that are not 0 is tried.
+// nonNegative finds the c ≥ 0 with the least sum of the squares of 1 − row·c. It tries each of the
+// seven choices of unknowns that are not 0.
 func nonNegative(rows [][3]float64) (best [3]float64, squares float64) {
 	squares = math.Inf(1)
 	for choice := 1; choice < 8; choice++ {
@@ -176,8 +175,8 @@ func nonNegative(rows [][3]float64) (best [3]float64, squares float64) {
 	return best, squares
 }
 
-// leastSquares solves the normal equations of the unknowns in choice, a bit for each, by
-// Gauss's elimination. They are scaled to a diagonal of 1: N(N−1) is large.
+// leastSquares solves the normal equations of the unknowns in choice, one bit each, by Gaussian
+// elimination. It scales them to a diagonal of 1, because N(N−1) is large.
 func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
 	var a [3][4]float64
 	var scale [3]float64
@@ -221,11 +220,11 @@ func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
 	return c, true
 }
 
-// knee is the tested rate with the highest power, achieved rate ÷ mean response time: above
-// it a rate that is 1 % higher costs more than 1 % of response time (Kleinrock, Power and
-// deterministic rules of thumb for probabilistic problems in computer communications, ICC
-// 1979). The knee itself lies between the tested rates beside that one. Nil when it is the
-// lowest or the highest rate, for then the knee may lie beyond, or of fewer than five rates.
+// knee is the tested rate with the highest power, achieved rate ÷ mean response time. Above it, a
+// rate 1 % higher costs more than 1 % of response time (Kleinrock, Power and deterministic rules of
+// thumb for probabilistic problems in computer communications, ICC 1979). The exact knee lies
+// between the tested rates next to it. rate is nil with fewer than five rates, or if it would be the
+// lowest or highest rate, because the knee may then lie beyond.
 func knee(steps []CapacityStep) (rate *float64, between Range) {
 	levels := levelsOf(steps)
 	power := func(l *level) float64 {
@@ -250,10 +249,10 @@ type LimitLine struct {
 	Slope float64 `json:"slope_per_s_per_us"`
 }
 
-// limitLine is the line of Theil and Sen (Sen, JASA 63, 1968, 1379–1389) through the runs
-// whose response time is at least twice the least: the median of all slopes. Up to 29 % of
-// the runs may be outliers. The rate is taken as the function, since the blade may stand
-// upright. Nil with less than five runs.
+// limitLine is the Theil–Sen line (Sen, JASA 63, 1968, 1379–1389), the median of all slopes, through
+// the runs whose response time is at least twice the least. Up to 29 % of these runs may be
+// outliers. The rate is the dependent variable, because the blade may be vertical. Nil with fewer
+// than five such runs.
 func limitLine(steps []CapacityStep, statistic string) *LimitLine {
 	xs, ys := blade(steps, statistic)
 	if len(xs) < fewestLevels {

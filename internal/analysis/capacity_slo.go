@@ -10,12 +10,12 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// SLO is what a target has to keep: assertions, all of which hold.
+// SLO is a list of assertions; a target meets the SLO if all of them pass.
 type SLO []Assertion
 
-// ParseSLO reads assertions as ParseAssertions does: p95<300ms,errors<0.1%. Fast
-// failures and operations that were never sent would make latencies look good, so it adds
-// errors<1% and dropped<1% where nothing bounds them. The error names every fault.
+// ParseSLO reads assertions as ParseAssertions does: p95<300ms,errors<0.1%. It adds errors<1% and
+// dropped<1% unless the SLO bounds them, because fast failures and operations that were never sent
+// make latencies look good. The error names every fault.
 func ParseSLO(texts ...string) (slo SLO, err error) {
 	all, faults := ParseAssertions(texts...)
 	for _, a := range all {
@@ -35,8 +35,8 @@ func ParseSLO(texts ...string) (slo SLO, err error) {
 	return slo, errors.Join(faults...)
 }
 
-// breaksUnderLoad refuses what says nothing about a limit: a bound that more load does
-// not break, and one that depends on how long a step is.
+// breaksUnderLoad refuses assertions that cannot define a limit: bounds that more load does not
+// break, rates per second, and counts that depend on the length of a step.
 func (a Assertion) breaksUnderLoad() error {
 	zero := a.op == "==" && a.bound == 0
 	upper := strings.HasPrefix(a.op, "<") || zero
@@ -54,7 +54,7 @@ func (a Assertion) breaksUnderLoad() error {
 	return nil
 }
 
-// String is the SLO as ParseSLO reads it.
+// String returns the SLO in the form that ParseSLO reads.
 func (s SLO) String() string {
 	var parts []string
 	for _, a := range s {
@@ -63,7 +63,7 @@ func (s SLO) String() string {
 	return strings.Join(parts, ",")
 }
 
-// statistic is that of the response time which a curve shows: the SLO's, or p95.
+// statistic is the response-time statistic that a curve shows: the SLO's first one, or p95.
 func (s SLO) statistic() string {
 	for _, a := range s {
 		if _, ok := (StepLatency{}).Get(a.metric); ok && a.of == takt.LatencyResponse {
@@ -73,8 +73,7 @@ func (s SLO) statistic() string {
 	return "p95"
 }
 
-// Break says in words what happens at the bound of an assertion: p95 reaches 300ms, rate
-// falls to 99 %.
+// Break describes what happens at the bound of an assertion: p95 reaches 300ms, rate falls to 99 %.
 func (a Assertion) Break() string {
 	verb := " reaches "
 	if strings.HasPrefix(a.op, ">") {
@@ -83,8 +82,7 @@ func (a Assertion) Break() string {
 	return a.name() + verb + figure(a.unit, a.bound)
 }
 
-// judge holds the SLO against a report, and notes in step the part that is nearest to
-// breaking.
+// judge checks the SLO on a report, and notes in step the assertion nearest to breaking.
 func (s SLO) judge(r *takt.Report, step *CapacityStep) (met bool, err error) {
 	met, step.Margin = true, math.Inf(-1)
 	for _, a := range s {
@@ -103,15 +101,15 @@ func (s SLO) judge(r *takt.Report, step *CapacityStep) (met bool, err error) {
 	return met, nil
 }
 
-// mostOver bounds the ratio of value and bound, so that one run does not outweigh others.
+// mostOver limits the ratio of value and bound, so that one run does not outweigh the others.
 const mostOver = 4.0
 
-// margin is 1 − bound ÷ value, or for a lower bound 1 − value ÷ bound, as if the two were
-// at most mostOver times apart: 0 at the bound, above 0 beyond it. The reciprocal of a response time falls in a straight
-// line as the rate rises (exactly in M/M/1, where every percentile is c ÷ (μ − λ), and in
-// heavy traffic in general: Kingman, Math. Proc. Camb. Phil. Soc. 57, 1961), and it
-// scatters by the same amount at every rate, for the relative error of a run of given
-// length grows as 1 ÷ (1 − utilisation) (Whitt, Management Science 35, 1989).
+// margin is 1 − bound ÷ value, or 1 − value ÷ bound for a lower bound: 0 at the bound, above 0 beyond
+// it. The ratio is limited to mostOver. Why reciprocals? The reciprocal of a response time falls in a
+// straight line as the rate rises (exactly in M/M/1, where every percentile is c ÷ (μ − λ), and in
+// heavy traffic in general: Kingman, Math. Proc. Camb. Phil. Soc. 57, 1961). And it scatters by the
+// same amount at every rate, because the relative error of a run of given length grows as
+// 1 ÷ (1 − utilisation) (Whitt, Management Science 35, 1989).
 func (a Assertion) margin(v float64) float64 {
 	over, under := v, a.bound
 	if strings.HasPrefix(a.op, ">") {

@@ -11,39 +11,39 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// CollateOptions say what Collate is to show.
+// CollateOptions say what Collate shows.
 type CollateOptions struct {
-	Variable string    // what the rows of a group may differ in: a variable, label or flag
-	Filters  Filters   // which runs open a group
-	Since    time.Time // and these were started at it or later
+	Variable string    // the variable, label or flag in which the rows of a group may differ
+	Filters  Filters   // select the runs that open groups
+	Since    time.Time // runs that open groups started then or later
 	Sort     Sort
-	Limit    int  // at most so many rows open groups; 0: all
-	All      bool // runs from which nothing can be concluded, too
+	Limit    int  // largest number of rows that open groups; 0: all
+	All      bool // include runs from which nothing can be concluded
 }
 
-// Load gives reports whole, in the order of ids.
+// Load returns complete reports, in the order of ids.
 type Load func(ids ...string) ([]*takt.Report, error)
 
-// Collation is runs in groups in which all settings are equal but one.
+// Collation contains runs in groups. Within a group all settings are equal except the variable.
 type Collation struct {
-	Variable string  `json:"variable"` // as it was asked for
+	Variable string  `json:"variable"` // as the user wrote it
 	Field    string  `json:"field"`    // its name in reports
 	Sort     string  `json:"sort"`
 	Groups   []Group `json:"groups"`
-	Hidden   int     `json:"hidden_rows"` // of groups that are not shown because of the limit
-	Unfit    int     `json:"unfit_runs"`  // that were chosen, but nothing can be concluded from them
-	// Unreadable are the ids of runs that percentiles leave out, since their histogram is damaged.
+	Hidden   int     `json:"hidden_rows"` // rows that would open further groups, beyond the limit
+	Unfit    int     `json:"unfit_runs"`  // selected runs from which nothing can be concluded
+	// Unreadable lists the ids of runs that percentiles leave out, because their histogram is damaged.
 	Unreadable []string `json:"unreadable_runs,omitempty"`
 }
 
-// Group is rows that may be compared.
+// Group contains rows that may be compared.
 type Group struct {
 	Kind      string    `json:"kind"`
-	Same      []Setting `json:"same"`      // the settings that tell the group from others
-	Metrics   []string  `json:"metrics"`   // of the figures, in order
-	Criterion string    `json:"criterion"` // the metric that the best row is best by
+	Same      []Setting `json:"same"`      // settings that all rows share and that identify the group
+	Metrics   []string  `json:"metrics"`   // columns of figures, in order
+	Criterion string    `json:"criterion"` // the metric that decides which row is best
 	Rows      []Row     `json:"rows"`
-	Hidden    int       `json:"hidden_rows"` // beyond those that are shown
+	Hidden    int       `json:"hidden_rows"` // rows of the group that are not shown
 }
 
 // Setting is a variable or label that all rows of a group have in common.
@@ -52,23 +52,24 @@ type Setting struct {
 	Value any    `json:"value"`
 }
 
-// Row is all runs with equal settings of the same thing.
+// Row contains all runs with equal settings of the same thing under test.
 type Row struct {
-	IDs          []string          `json:"ids"` // the newest first
+	IDs          []string          `json:"ids"` // newest first
 	StartedAt    time.Time         `json:"started_at"`
 	RevisionDate time.Time         `json:"revision_date,omitzero"`
-	Value        any               `json:"value"`              // of the variable; nil: none
-	Revision     string            `json:"revision,omitempty"` // when the variable is the branch
-	Flags        string            `json:"flags,omitempty"`    // when those may differ in the group
-	Figures      map[string]Figure `json:"figures"`            // by the names of metrics
-	Merged       int               `json:"merged_runs"`        // whose histograms the percentiles are of
+	Value        any               `json:"value"`              // of the variable; nil: the runs have none
+	Revision     string            `json:"revision,omitempty"` // only when the variable is the branch
+	Flags        string            `json:"flags,omitempty"`    // only when flags may differ in the group
+	Figures      map[string]Figure `json:"figures"`            // by name of the metric
+	Merged       int               `json:"merged_runs"`        // number of runs whose merged histograms the percentiles come from
 	Best         bool              `json:"best"`               // by the group's criterion
-	Sure         bool              `json:"sure"`               // better than the second best with confidence
-	Wanted       int               `json:"runs_wanted"`        // that both need at least before there can be confidence; 0: they have them
+	Sure         bool              `json:"sure"`               // better than the second best row, with confidence
+	Wanted       int               `json:"runs_wanted"`        // fewest runs that the two best rows each need for confidence; 0: they have enough
 }
 
-// Figure is a metric of a row, in the metric's unit. Value is what is shown, sorted and
-// marked by: the median of the runs, but of a percentile that of their merged histograms.
+// Figure is a metric of a row, in the metric's unit. Value is the figure that is shown, and by which
+// rows are sorted and the best is marked. It is the median of the runs, or for a statistic of the
+// response time that of their merged histograms.
 type Figure struct {
 	Value  float64 `json:"value"`
 	Median float64 `json:"median"` // of the runs
@@ -76,14 +77,14 @@ type Figure struct {
 	Max    float64 `json:"max"`
 }
 
-// beside is how many rows a group shows next to those that opened it.
+// beside is the largest number of rows that a group shows next to those that opened it.
 const beside = 20
 
-// ErrNothingToCollate is when no run was chosen.
+// ErrNothingToCollate says that no run was selected.
 var ErrNothingToCollate = errors.New("no run matches")
 
-// Query is what has to be read of a store: labels that a filter fixes and that are equal
-// in a group choose the rows beside, too.
+// Query returns what must be read from a store. It selects by the labels that a filter fixes and
+// that are equal within a group, because the rows beside have these labels, too.
 func (o CollateOptions) Query() Query {
 	labels := o.Filters.Labels()
 	f := settingOf(o.Variable)
@@ -94,9 +95,9 @@ func (o CollateOptions) Query() Query {
 	return Query{Labels: labels}
 }
 
-// Collate groups the runs. Those that the options choose open groups; the rows beside
-// them come from all runs. Shards of a run never count. load is asked for the reports whose
-// histograms are merged, a few at a time.
+// Collate groups the runs. The runs that the options select open groups; the rows beside them come
+// from all runs. Shards are ignored. load gets the reports whose histograms are merged, a few at a
+// time.
 func Collate(runs []Run, o CollateOptions, load Load) (Collation, error) {
 	variable, err := pin(o.Variable, runs)
 	if err != nil {
@@ -123,7 +124,7 @@ func Collate(runs []Run, o CollateOptions, load Load) (Collation, error) {
 	return c, nil
 }
 
-// pin says where the variable stands in these runs.
+// pin finds out whether the variable is a label, a variable or a flag of these runs.
 func pin(name string, runs []Run) (field, error) {
 	f := settingOf(strings.TrimSpace(name))
 	switch {
@@ -144,7 +145,7 @@ func pin(name string, runs []Run) (field, error) {
 	return f, askedf("no run has a variable, label or flag %q; %s", f.text, known.advice(f.word))
 }
 
-// located is the first of labels, variables and flags that has the field in some run.
+// located is the first of labels, variables and flags in which some run has the field.
 func (f field) located(runs []Run) source {
 	seen := map[string]bool{}
 	found := anywhere
@@ -177,8 +178,7 @@ func (t *tabling) empty() error {
 	return fmt.Errorf("%w; change the filters or --since; takt runs lists the runs that are kept", ErrNothingToCollate)
 }
 
-// rows makes the rows of the groups that are shown, and puts rows and groups in the order
-// of the figures in them.
+// rows builds the rows of the shown groups, and sorts rows and groups by their figures.
 func (t *tabling) rows(tables []*table, load Load) (unreadable []string, err error) {
 	var all []*cell
 	for _, tb := range tables {

@@ -2,19 +2,18 @@ package analysis
 
 import "slices"
 
-// table is a group that is shown, with its rows in the making.
+// table is a shown group whose rows are not built yet.
 type table struct {
 	Group
 	cells []*cell // in the order of Rows
 }
 
-// first is the first row that opened the group.
+// first is the first row that opens the group.
 func (t *table) first() *cell {
 	return t.cells[slices.IndexFunc(t.cells, func(c *cell) bool { return c.opens })]
 }
 
-// choose picks the rows that are shown. Before histograms are read it can only go by the
-// medians of runs.
+// choose selects the rows to show. Histograms are not read yet, so it ranks by medians of runs.
 func (t *tabling) choose(c *Collation) (shown []*table, err error) {
 	var opening []*cell
 	var order []place
@@ -53,7 +52,7 @@ func (t *tabling) choose(c *Collation) (shown []*table, err error) {
 
 func byPlace(a, b *cell) int { return a.place.compare(b.place) }
 
-// pick are the chosen cells of a group and the first others beside them, sorted.
+// pick returns the chosen cells of a group and the first others beside them, sorted.
 func (b *bundle) pick(chosen map[*cell]bool) (cells []*cell, hidden int) {
 	slices.SortFunc(b.cells, byPlace)
 	others := 0

@@ -9,53 +9,53 @@ import (
 type tabling struct {
 	variable field
 	options  CollateOptions
-	flags    bool // are part of a group's key
+	flags    bool // flags are part of a group's key
 
 	settings map[string]*settingsKey // by hash: runs share their settings
 	groups   map[groupKey]*bundle
 	cells    map[cellKey]*cell
-	opens    []bool // by the index of the run
+	opens    []bool // by index of the run
 
-	unfit   int // runs that were chosen, but nothing can be concluded from them
-	without int // runs that were chosen, but do not have the variable
+	unfit   int // selected runs from which nothing can be concluded
+	without int // selected runs without the variable
 }
 
-// settingsKey is what the settings of a run add to its keys.
+// settingsKey is the part of a run's keys that comes from its settings.
 type settingsKey struct {
-	group string // hash of what has to be equal
+	group string // hash of the settings that must be equal
 	flags string
-	name  string // of the variable, "" where it is missing
+	name  string // of the variable in these settings; "": they do not have it
 	value any
 }
 
 // groupKey is equal for runs that may be compared.
 type groupKey struct{ kind, settings, branch, revision, labels string }
 
-// bundle is a group in the making.
+// bundle is a group under construction.
 type bundle struct {
 	key   groupKey
 	cells []*cell
 }
 
-// cellKey is equal for repeated runs. When the variable is the branch, revisions may
-// differ in a group, but not in a row.
+// cellKey is equal for repeated runs. If the variable is the branch, revisions may differ within a
+// group, but not within a row.
 type cellKey struct {
 	bundle                 *bundle
 	value, flags, revision string
 }
 
-// cell is a row in the making.
+// cell is a row under construction.
 type cell struct {
 	bundle          *bundle
 	value           any
 	flags, revision string
-	runs            []*Run // the newest first
+	runs            []*Run // newest first
 	opens           bool
 	place           place
 }
 
-// newTabling decides what has to be equal. As in hey-apm, flags of the server matter
-// when the variable is one of them, or the revision; else they stand in a column.
+// newTabling decides which settings must be equal within a group. As in hey-apm, flags of the server
+// must be equal if the variable is a flag or the revision; otherwise they have a column.
 func newTabling(variable field, o CollateOptions) *tabling {
 	t := &tabling{
 		variable: variable, options: o,
@@ -65,7 +65,7 @@ func newTabling(variable field, o CollateOptions) *tabling {
 	return t
 }
 
-// name is the variable's in reports: one of hey-apm's may stand for it.
+// name is the variable's name in reports; the user may have written hey-apm's name.
 func (t *tabling) name() string {
 	if t.variable.from != ofLabels {
 		for _, k := range t.settings {
@@ -77,7 +77,7 @@ func (t *tabling) name() string {
 	return t.variable.word
 }
 
-// open finds the runs that open groups.
+// open selects the runs that open groups, and creates the groups.
 func (t *tabling) open(runs []Run) {
 	t.opens = make([]bool, len(runs))
 	for i := range runs {
@@ -102,7 +102,7 @@ func (t *tabling) open(runs []Run) {
 
 func isShard(r *Run) bool { return r.Shard != "" && r.Shard != "1/1" }
 
-// fill puts all runs into the groups that are open.
+// fill puts all runs into the open groups.
 func (t *tabling) fill(runs []Run) {
 	for i := range runs {
 		r := &runs[i]
@@ -121,8 +121,8 @@ func (t *tabling) fill(runs []Run) {
 	}
 }
 
-// rankAll is the rank of repeated runs: of their median, or of the newest where the
-// criterion is no metric.
+// rankAll is the rank of repeated runs, newest first: that of their median, or that of the newest
+// run if the criterion is not a metric.
 func (s Sort) rankAll(runs []*Run) float64 {
 	if s.field.from != ofFigures || len(runs) == 1 {
 		return s.rank(runs[0])
@@ -134,7 +134,7 @@ func (s Sort) rankAll(runs []*Run) float64 {
 	return s.order(median(values), true)
 }
 
-// figuresOf are the values of one metric, sorted.
+// figuresOf returns the runs' values of one metric, sorted.
 func figuresOf(runs []*Run, metric string) (values []float64) {
 	for _, r := range runs {
 		if v, ok := r.Figures.Get(metric); ok {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// value is that of the variable.
+// value is the run's value of the variable.
 func (t *tabling) value(r *Run) any {
 	if t.variable.from == ofLabels {
 		return orNil(t.variable.label(r))
@@ -48,7 +48,7 @@ func (t *tabling) settingsKey(s *Settings) *settingsKey {
 		if !t.flags {
 			k.flags = flagText(flags)
 		}
-		if !t.flags || len(flags) == 0 { // no flags, or none left, are as if none could be given
+		if !t.flags || len(flags) == 0 { // a run with no other flags equals one without flags
 			flags = nil
 		}
 		k.group = hash(map[string]any{"variables": variables, "flags": flags}, s.Host)
@@ -57,8 +57,8 @@ func (t *tabling) settingsKey(s *Settings) *settingsKey {
 	return k
 }
 
-// follower is the variable that differs only because the named one does, "" if there is
-// none: connections are also the bound on what is in flight, unless that was given.
+// follower is the variable that differs only because the named one differs; "": there is none.
+// max_in_flight equals connections unless the user sets it.
 func follower(s *Settings, name string) string {
 	const bound = "max_in_flight"
 	if name == "connections" && textOf(plain(s.Variables[name])) == textOf(plain(s.Variables[bound])) {
@@ -67,7 +67,7 @@ func follower(s *Settings, name string) string {
 	return ""
 }
 
-// flagText writes flags as -E takes them, a=1 b=2.
+// flagText writes flags in the form of -E: a=1 b=2.
 func flagText(flags map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
@@ -94,8 +94,8 @@ func (t *tabling) groupKey(r *Run) groupKey {
 	return key
 }
 
-// otherLabels are those that have to be equal, but branch and revision. Most runs have
-// none.
+// otherLabels is the text of the labels that must be equal, without branch and revision. Most runs
+// have none.
 func (t *tabling) otherLabels(r *Run) string {
 	var parts []string
 	for name, value := range r.Labels {

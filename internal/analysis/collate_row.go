@@ -8,12 +8,12 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// maxMerged is how many reports are read for their histograms. At 30 intervals a report
-// has about 50 kB of them, so this is 5 MB to read.
+// maxMerged is the largest number of reports read for their histograms. At 30 intervals, a report
+// contains about 50 kB of histograms, so takt reads 5 MB.
 const maxMerged = 100
 
-// columnsOf are the metrics of a kind of run, with that of the sort, and the one that says
-// which row is best.
+// columnsOf returns the metrics of a kind of run, plus the metric to sort by, and the metric that
+// decides which row is best.
 func columnsOf(kind string, cells []*cell, sort Sort) (names []string, criterion string) {
 	k := KindOf(kind)
 	names, judges := slices.Clone(k.Columns), k.Judges
@@ -29,7 +29,7 @@ func columnsOf(kind string, cells []*cell, sort Sort) (names []string, criterion
 	return names, judges[0]
 }
 
-// row makes the row of a cell. whole is the response time of the newest so many runs.
+// row builds the row of a cell. whole is the merged response time of its newest runs.
 func (c *cell) row(metrics []string, whole pooled) Row {
 	newest := c.runs[0]
 	row := Row{
@@ -56,13 +56,13 @@ func (c *cell) row(metrics []string, whole pooled) Row {
 	return row
 }
 
-// pooled is the response time of all operations of several runs; empty for one run alone.
+// pooled is the response time of all operations of several runs; a single run has none.
 type pooled struct {
 	runs     int
 	response takt.Latency
 }
 
-// percentile is that of the merged histogram, if there is one, else of the newest run.
+// percentile comes from the merged histogram, or if there is none, from the newest run.
 func (m pooled) percentile(newest *Run, statistic string) (float64, bool) {
 	if m.response.Count == 0 {
 		return newest.Figures.Get(statistic)
@@ -71,8 +71,8 @@ func (m pooled) percentile(newest *Run, statistic string) (float64, bool) {
 	return v, missing == ""
 }
 
-// mergeCells merges the histograms of repeated runs, of each row the newest ones when
-// all of them are more than maxMerged. It leaves out those that cannot be read.
+// mergeCells merges the histograms of repeated runs. If there are more than maxMerged, it uses the
+// newest of each row. It leaves out histograms that cannot be read.
 func mergeCells(cells []*cell, load Load) (all map[*cell]pooled, unreadable []string, err error) {
 	var several []*cell
 	all = map[*cell]pooled{}
@@ -84,7 +84,7 @@ func mergeCells(cells []*cell, load Load) (all map[*cell]pooled, unreadable []st
 	}
 	slices.SortStableFunc(several, func(a, b *cell) int { return cmp.Compare(len(a.runs), len(b.runs)) })
 	asked, share := 0, map[*cell]int{}
-	for i, c := range several { // what short rows leave is for the longer ones
+	for i, c := range several { // longer rows get what shorter rows do not need
 		share[c] = min(len(c.runs), (maxMerged-asked)/(len(several)-i))
 		if share[c] < 2 {
 			share[c] = 0
@@ -104,7 +104,7 @@ func mergeCells(cells []*cell, load Load) (all map[*cell]pooled, unreadable []st
 	return all, unreadable, nil
 }
 
-// mergedAtOnce is how many reports are in memory for that.
+// mergedAtOnce is how many reports are in memory at once while histograms are merged.
 const mergedAtOnce = 8
 
 func mergeResponse(runs []*Run, load Load) (p pooled, unreadable []string, err error) {
@@ -130,14 +130,14 @@ func mergeResponse(runs []*Run, load Load) (p pooled, unreadable []string, err e
 	return pooled{max(p.runs, 1), h.Summary()}, unreadable, nil
 }
 
-// bestAlpha is the probability with which rows that are equal are told apart.
+// bestAlpha is the probability that a row is marked as surely better although both are equal.
 const bestAlpha = 0.05
 
-// markBest marks the row that is shown as best by the criterion. It is sure when the
-// rank-sum test tells its runs from those of the second best, the same way round. 3 runs
-// of each never suffice: they are apart by chance once in 10 times. A row with a run from
-// which nothing can be concluded, which --all shows, is not judged: a server that drops
-// its events is the most efficient.
+// markBest marks the best row by the group's criterion. The mark is sure if the rank-sum test tells
+// its runs from those of the second best row, in the same direction. 3 runs of each row never
+// suffice: chance alone separates them once in 10 times. Rows with a run from which nothing can be
+// concluded (shown with --all) are not judged: a server that drops its events would be the most
+// efficient.
 func markBest(g *Group, cells []*cell) {
 	m, _ := MetricOf(g.Criterion)
 	shown := func(i int) float64 { return g.Rows[i].Figures[g.Criterion].Value }
@@ -164,8 +164,8 @@ func markBest(g *Group, cells []*cell) {
 
 func isUnfit(r *Run) bool { return r.Unfit != "" }
 
-// wanted is the number of runs that two rows need each at least, so that the rank-sum
-// test can tell them apart at all; 0: they have them.
+// wanted is the fewest runs that two rows each need so that the rank-sum test can tell them apart at
+// all; 0: they have enough.
 func wanted(a, b int) int {
 	for n := 1; ; n++ {
 		if 2/choose(max(a, n)+max(b, n), max(b, n)) <= bestAlpha {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// describe fills in what the rows of each group have in common: the leading settings,
-// those in which the groups differ from each other, and the thing under test.
+// describe sets what the rows of each group have in common: the leading settings, the settings in
+// which groups differ from each other, then branch and revision.
 func (t *tabling) describe(tables []*table) {
 	all := make([]map[string]any, len(tables))
 	for i, tb := range tables {
@@ -22,7 +22,7 @@ func (t *tabling) describe(tables []*table) {
 				middle = append(middle, name)
 			}
 		}
-		tb.Same = []Setting{} // in JSON rather than null
+		tb.Same = []Setting{} // [] in JSON, not null
 		for _, name := range slices.Concat(first, middle, last) {
 			if v := all[i][name]; v != nil {
 				tb.Same = append(tb.Same, Setting{name, v})
@@ -31,8 +31,8 @@ func (t *tabling) describe(tables []*table) {
 	}
 }
 
-// common are the kind, the host, the variables, flags and labels that all rows of a
-// group have. Flags stand in a column when they may differ.
+// common returns the kind, the host, and the variables, flags and labels that all rows of a group
+// share. Flags that may differ are left out: they have a column.
 func (t *tabling) common(cells []*cell) map[string]any {
 	r := cells[0].runs[0]
 	all := map[string]any{"kind": r.Kind, "host_class": orNil(r.Settings.Host)}
@@ -60,7 +60,7 @@ func (t *tabling) common(cells []*cell) map[string]any {
 	return all
 }
 
-// differing are the names whose values are not the same everywhere, sorted.
+// differing returns the names whose values are not the same in all maps, sorted.
 func differing(all []map[string]any) []string {
 	names := map[string]bool{}
 	for _, m := range all[1:] {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Contrast is what compare says about two sides: a description, no verdict.
+// Contrast is the result of compare: it describes two sides, but does not judge them as a whole.
 type Contrast struct {
 	Tolerance      float64   `json:"tolerance"`
 	ErrorTolerance float64   `json:"error_tolerance_points"`
@@ -14,19 +14,19 @@ type Contrast struct {
 	Base           Side      `json:"base"`
 	Head           Side      `json:"head"`
 	Method         Method    `json:"method"`
-	Verdict        Word      `json:"verdict,omitempty"` // of all metrics together, where none has a word of its own: inconclusive, of single runs
+	Verdict        Word      `json:"verdict,omitempty"` // inconclusive if the runs are too few for any metric; else empty, and each metric has its own verdict
 	Findings       []Finding `json:"metrics"`
-	Differing      []string  `json:"differing"` // variables that are not the same in all runs
-	Unfit          []string  `json:"unfit"`     // runs that prove nothing, with the reason
-	Advice         []string  `json:"advice"`    // what to know of the words
+	Differing      []string  `json:"differing"` // variables that differ among the runs
+	Unfit          []string  `json:"unfit"`     // runs that prove nothing, each with the reason
+	Advice         []string  `json:"advice"`    // what a reader must know about the verdicts
 	Overlay        []Overlay `json:"overlay"`
 }
 
-// Compare sets two sides side by side, with every metric that all runs have. Each finding
-// stands for itself: of twenty at 95 % one is wrong by chance. A metric that is zero
-// somewhere, or negative, has absolute differences and no word of judgement but
-// Inconclusive, since a tolerance of it is not known. A run given twice, a wanted metric
-// that a run lacks and a name to lift that no run has are a UsageError.
+// Compare sets two sides side by side, with every metric that all runs have. Its confidence applies
+// to each finding by itself: at 95 %, one of twenty is wrong by chance. A metric that is zero or
+// negative in some run has absolute differences, and is always Inconclusive, because a relative
+// tolerance does not apply. These are a UsageError: a run given twice, a requested metric that a run
+// lacks, and a name in Lift that no run has.
 func Compare(base, head []Run, o Options) (Contrast, error) {
 	if len(base) == 0 || len(head) == 0 {
 		return Contrast{}, errors.New("a side has no runs; give at least one of each")
@@ -66,8 +66,8 @@ func Compare(base, head []Run, o Options) (Contrast, error) {
 	return c, nil
 }
 
-// tooFew says once, where the runs are too few for any interval, what every finding would
-// have to say.
+// tooFew sets one verdict instead of the same one in every finding, if the runs are too few for any
+// interval.
 func (c *Contrast) tooFew(m match) {
 	if slices.ContainsFunc(c.Findings, func(f Finding) bool { return f.Low != nil || f.High != nil || f.Verdict != Inconclusive }) {
 		return
@@ -93,8 +93,8 @@ func contrast(name string, m match, o Options) Finding {
 	return g.show()
 }
 
-// sharedMetrics are the metrics that all runs have: the wanted ones, or else all but those
-// that are zero everywhere and so tell nothing.
+// sharedMetrics returns the metrics that all runs have: the requested ones, or if none is requested,
+// errors and all that are not zero everywhere.
 func sharedMetrics(runs []Run, wanted []string) []string {
 	var names []string
 	for _, name := range runs[0].Figures.Names {
