@@ -10,42 +10,42 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Sided: both sides take turns block by block within one run.
+// Sided is the method of a duet: both sides take turns, block by block, within one run.
 const Sided Method = "duet"
 
-// The bounds of a duet's block. In shorter ones the guard is most of it; in longer ones the
-// machine changes between the two of a pair.
+// The bounds of a duet's block. In a shorter block, the guard would be most of it. In a longer block,
+// the machine changes between the two blocks of a pair.
 const (
 	BlockLeast = 20 * time.Millisecond
 	BlockMost  = 200 * time.Millisecond
 )
 
-// duetLooks is how often a duet looks at most. Each look has half the slices of the next.
+// duetLooks is the largest number of looks of a duet. Each look has half the slices of the next.
 const duetLooks = 3
 
-// Duet is the plan of a duet and what came of it so far.
+// Duet is the plan of a duet and its results so far.
 type Duet struct {
 	Options Options
 	Block   time.Duration
 	Guard   time.Duration
-	Looks   []int // numbers of slices, ascending; they share the error as those of Pairs do
+	Looks   []int // numbers of slices, ascending; they share the error probability as Pairs.Looks do
 
 	pairs  []duetPair
 	counts DuetCounts
 	looked int
 }
 
-// DuetFacts is how a duet was made, for its judgement.
+// DuetFacts describe a duet in its judgement.
 type DuetFacts struct {
 	BlockMS float64 `json:"block_ms"`
-	GuardMS float64 `json:"guard_ms"` // at the begin of each block, whose operations are in no figure
+	GuardMS float64 `json:"guard_ms"` // at the start of each block; its operations are not counted
 	Slices  int     `json:"slices"`
 	PerEach int     `json:"pairs_per_slice"`
-	Seconds float64 `json:"load_s"` // of both sides, that counts
+	Seconds float64 `json:"load_s"` // counted load of both sides, in complete slices
 	DuetCounts
 }
 
-// NewDuet plans a duet of so much load at most.
+// NewDuet plans a duet that counts at most budget of load.
 func NewDuet(block, budget time.Duration, kind string, o Options) (*Duet, error) {
 	if err := o.CheckDuet(block, budget, kind); err != nil {
 		return nil, err
@@ -62,13 +62,13 @@ func NewDuet(block, budget time.Duration, kind string, o Options) (*Duet, error)
 	return d, nil
 }
 
-// slicesOf is how many slices that much load makes.
+// slicesOf is how many slices the load is enough for.
 func slicesOf(block, load time.Duration) int {
 	return int(load / (2 * block * time.Duration(slicePairsOf(block))))
 }
 
-// CheckDuet says what keeps these options from a duet. Faults that Validate finds are left
-// to it.
+// CheckDuet reports why a duet is impossible with these options. If Validate finds faults, it reports
+// nothing.
 func (o Options) CheckDuet(block, budget time.Duration, kind string) error {
 	if o.Validate() != nil {
 		return nil
@@ -92,22 +92,22 @@ func (o Options) CheckDuet(block, budget time.Duration, kind string) error {
 	return errors.Join(faults...)
 }
 
-// loadOf is the load that so many slices take.
+// loadOf is the load that so many slices contain.
 func loadOf(block time.Duration, slices int) time.Duration {
 	return time.Duration(slices*slicePairsOf(block)) * 2 * block
 }
 
-// LoadOf is the load that so many slices take.
+// LoadOf is the load that so many slices contain.
 func (d *Duet) LoadOf(slices int) time.Duration { return loadOf(d.Block, slices) }
 
-// Add adds a round.
+// Add adds the pairs of blocks of a round.
 func (d *Duet) Add(r DuetRound) {
 	kept, c := r.pairs()
 	d.pairs = append(d.pairs, kept...)
 	d.counts.add(c)
 }
 
-// LeaveOut counts a round that is not added, since the run of that side was invalid.
+// LeaveOut counts a round that is not added because the run of that side was invalid.
 func (d *Duet) LeaveOut(side int) {
 	d.counts.Rounds++
 	if side == DuetHead {
@@ -117,7 +117,7 @@ func (d *Duet) LeaveOut(side int) {
 	}
 }
 
-// slices are the complete ones so far.
+// slices returns the complete slices so far.
 func (d *Duet) slices() (all []duetSlice) {
 	n := slicePairsOf(d.Block)
 	for i := n; i <= len(d.pairs); i += n {
@@ -126,13 +126,13 @@ func (d *Duet) slices() (all []duetSlice) {
 	return all
 }
 
-// Load is the load that counts so far.
+// Load is the counted load so far.
 func (d *Duet) Load() time.Duration { return time.Duration(len(d.pairs)) * 2 * d.Block }
 
-// Counts are those of all rounds so far.
+// Counts returns the counts of all rounds so far.
 func (d *Duet) Counts() DuetCounts { return d.counts }
 
-// Next says how to go on after a round; last: no other round can follow.
+// Next says how to continue after a round. last: no other round can follow.
 func (d *Duet) Next(last bool) Step {
 	all := d.slices()
 	due := d.due(len(all))
@@ -148,7 +148,7 @@ func (d *Duet) Next(last bool) Step {
 	return d.look(gates, all, last)
 }
 
-// due is how many of the looks so many slices are enough for.
+// due is the number of looks for which have slices are enough.
 func (d *Duet) due(have int) (n int) {
 	for n < len(d.Looks) && d.Looks[n] <= have {
 		n++
@@ -156,7 +156,7 @@ func (d *Duet) due(have int) (n int) {
 	return n
 }
 
-// look seeks a conclusion, or whether to give up.
+// look judges the slices so far, and decides whether to give up.
 func (d *Duet) look(gates []gate, all []duetSlice, last bool) Step {
 	j := d.judge(gates, all)
 	s := Step{Judgement: &j, Done: last || j.Verdict != Inconclusive}
@@ -172,7 +172,7 @@ func (d *Duet) look(gates []gate, all []duetSlice, last bool) Step {
 	return s
 }
 
-// share is the part of the error probability that each look has.
+// share is the error probability of each look.
 func (d *Duet) share() float64 { return (1 - d.Options.Confidence) / float64(len(d.Looks)) }
 
 func (d *Duet) gates(all []duetSlice) (gates []gate) {
@@ -198,7 +198,7 @@ func (d *Duet) gate(name string, all []duetSlice) gate {
 	return g
 }
 
-// offered is how many operations a second each side got while it had its turn.
+// offered is how many operations per second each side got during its blocks.
 func (d *Duet) offered(all []duetSlice) (per [2]float64) {
 	var pairs float64
 	for _, s := range all {
@@ -215,7 +215,7 @@ func (d *Duet) offered(all []duetSlice) (per [2]float64) {
 	return per
 }
 
-// spreadOf is the standard deviation of n values with the standard error that s has.
+// spreadOf is the standard deviation of n values whose mean has the standard error of s.
 func spreadOf(s shift, n int) float64 {
 	if t, ok := s.(tail); ok {
 		s = t.lead()
@@ -223,14 +223,14 @@ func spreadOf(s shift, n int) float64 {
 	if p, ok := s.(resampled); ok {
 		return p.se * math.Sqrt(float64(n))
 	}
-	low, high := s.interval(0.32) // ± one standard error, whatever the tails
+	low, high := s.interval(0.32) // about ± one standard error
 	if math.IsInf(low, 0) || math.IsInf(high, 0) {
 		return math.NaN()
 	}
 	return (high - low) / 2 * math.Sqrt(float64(n))
 }
 
-// judge is Verify for slices.
+// judge judges slices as Verify judges runs.
 func (d *Duet) judge(gates []gate, all []duetSlice) Judgement {
 	o := d.Options
 	j := Judgement{
@@ -262,7 +262,7 @@ func (d *Duet) facts(all []duetSlice) *DuetFacts {
 	}
 }
 
-// muddleDuet takes the words from latencies when errors may have made them.
+// muddleDuet makes latencies inconclusive that errors may have shaped.
 func muddleDuet(gates []gate, o Options) (reasons []string) {
 	i := slices.IndexFunc(gates, func(g gate) bool { return g.Metric == "errors" })
 	if i < 0 {
@@ -271,8 +271,8 @@ func muddleDuet(gates []gate, o Options) (reasons []string) {
 	return muddleBy(gates, muddled(gates[i].Base, gates[i].Head, "base", "head", o))
 }
 
-// DuetRunOf is what a duet sees of the report of a side. A late generator does not make the
-// whole run invalid: Add leaves out the blocks in which the generator was late.
+// DuetRunOf is one side's report as a duet sees it. A run that is invalid only because the generator
+// was late counts as valid: Add leaves out the pairs of blocks in which the generator was late.
 func DuetRunOf(r *takt.Report) Run {
 	late := func(w takt.Warning) bool { return w.Code == "generator_bottleneck" }
 	others := []string{"accounting", "generator_behind", "generator_held", "generator_saturated", "host_limit"}

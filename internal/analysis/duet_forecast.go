@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// need is how many slices conclude about a metric at its part of one look: the number that is
-// enough in nineteen of twenty duets, and the one that is likely if the difference stays. Who
-// repeats a duet with more budget gets all looks, so their part counts, and not that of a plan
-// that had room for one.
+// need is how many slices a conclusion about a metric requires: the number that is enough in 19 of 20
+// duets, and the number that is likely if the difference stays. The error probability is that of one
+// metric at one of duetLooks looks, even if this plan has fewer looks: a repeated duet with a larger
+// budget has all of them.
 func (d *Duet) need(g gate, have int) need {
 	alpha := (1 - d.Options.Confidence) / duetLooks / float64(len(d.Options.Metrics))
 	least := leastPairs(alpha)
@@ -29,8 +29,8 @@ func (d *Duet) need(g gate, have int) need {
 	return need{n: slices(cautious(off, se), surePower), likely: slices(max(off, se), needPower)}
 }
 
-// needed is how many slices a verdict takes: ok wants every metric, regressed only the
-// clearest of those that seem to be worse.
+// needed is how many slices a verdict requires. ok requires every metric; regressed requires only the
+// clearest of the metrics that seem worse.
 func (d *Duet) needed(gates []gate, have int) (all need) {
 	var first need
 	for _, g := range gates {
@@ -46,10 +46,10 @@ func (d *Duet) needed(gates []gate, have int) (all need) {
 	return all
 }
 
-// fewSlices do not show how much slices vary.
+// fewSlices is the least number of slices that shows how much slices vary.
 const fewSlices = 5
 
-// forecast says how much load a verdict takes.
+// forecast says how much load a verdict requires.
 func (d *Duet) forecast(gates []gate, have int) string {
 	if have < fewSlices {
 		return fmt.Sprintf("at least %v of load is needed to prove anything", d.load(d.Looks[0]))
@@ -74,7 +74,7 @@ func (d *Duet) forecast(gates []gate, have int) string {
 	return text
 }
 
-// lookFor is the first look with so many slices, or their number if no look has them.
+// lookFor is the first look with at least n slices, or n if there is none.
 func (d *Duet) lookFor(n int) int {
 	for _, look := range d.Looks {
 		if n <= look {
@@ -84,14 +84,14 @@ func (d *Duet) lookFor(n int) int {
 	return n
 }
 
-// load is loadOf in whole seconds.
+// load is loadOf, rounded up to whole seconds.
 func (d *Duet) load(slices int) time.Duration {
 	return (loadOf(d.Block, slices) + time.Second - 1).Truncate(time.Second)
 }
 
-// stuck names the metrics about which the whole budget would most probably not conclude
-// either, if that keeps the duet from a verdict; "": go on. As with pairs, the true
-// difference is taken to lie at the favourable end of its interval of 70 %.
+// stuck names the metrics about which the whole budget would most probably not conclude either, if
+// they keep the duet from a verdict; "": go on. As with pairs, it assumes that the true difference is
+// at the favourable end of its 70 % interval.
 func (d *Duet) stuck(gates []gate, have int) string {
 	most := d.Looks[len(d.Looks)-1]
 	z := normalQuantile(1 - d.share()/2)
@@ -111,11 +111,11 @@ func (d *Duet) stuck(gates []gate, have int) string {
 	return strings.Join(names, ", ")
 }
 
-// mayEnd reports whether the metric may still be proved to lie above the tolerance, or with
-// the way −1 below it, once there are most slices: the estimate then is the mean of the
-// present one and of what the missing slices give.
+// mayEnd reports whether, with most slices, the metric may still be proved to lie above the tolerance,
+// or below it if way is −1. The final estimate is the weighted mean of the present estimate and that
+// of the missing slices.
 func (g *gate) mayEnd(have, most int, z, way float64) bool {
-	if !(g.sd > 0) || math.IsInf(g.sd, 1) { // nothing varies, or that is not known
+	if !(g.sd > 0) || math.IsInf(g.sd, 1) { // nothing varies, or the spread is not known
 		return true
 	}
 	n, m := float64(have), float64(most)
@@ -126,11 +126,11 @@ func (g *gate) mayEnd(have, most int, z, way float64) bool {
 	return normalCDF((then-z*g.sd/math.Sqrt(m))/moves) >= futileChance
 }
 
-// mostOverlapped is the share of operations beside which the other side still worked that
-// is not worth a word.
+// mostOverlapped is the largest share of operations, due while the other side was still busy, that
+// needs no advice.
 const mostOverlapped = 0.1
 
-// advice says what was found out and what to do.
+// advice says what the duet found, and what to do.
 func (d *Duet) advice(c *Comparison) []string {
 	list := []string{}
 	if c.Verdict == Regressed {
@@ -167,8 +167,8 @@ func (c DuetCounts) advice() (list []string) {
 	return list
 }
 
-// GiveUp says why the duet ends without a judgement, "" if it goes on: spent is the load of
-// all rounds so far.
+// GiveUp says why the duet ends without a judgement; "": it goes on. spent is the load of all rounds
+// so far.
 func (d *Duet) GiveUp(spent time.Duration) string {
 	c := d.counts
 	all := c.Pairs + c.LatePairs + c.EmptyPairs
@@ -178,5 +178,5 @@ func (d *Duet) GiveUp(spent time.Duration) string {
 	return fmt.Sprintf("the generator was late in %d of %d pairs of blocks (base %d, head %d), so the load is too much for this machine: lower the rate, or free the machine", c.LatePairs, all, c.LateBase, c.LateHead)
 }
 
-// fewestKept is the share of pairs of blocks that has to count.
+// fewestKept is the least share of pairs of blocks that must count.
 const fewestKept = 0.1

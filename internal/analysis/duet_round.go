@@ -10,14 +10,14 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// DuetOp is one operation of a duet as it went. Instants count from the start of the round.
+// DuetOp is one operation of a duet. Instants are since the start of the round.
 type DuetOp struct {
 	Due, Done time.Duration
-	Lag       time.Duration // of the generator
+	Lag       time.Duration // schedule lag: how late the generator sent it
 	Outcome   DuetOutcome
 }
 
-// DuetOutcome is what became of an operation.
+// DuetOutcome is how an operation ended.
 type DuetOutcome uint8
 
 // The outcomes.
@@ -28,7 +28,7 @@ const (
 	DuetDropped
 )
 
-// DuetOpOf is what a duet keeps of a row.
+// DuetOpOf extracts from a row what a duet needs.
 func DuetOpOf(s *takt.Sample) DuetOp {
 	op := DuetOp{Due: s.Due, Done: s.Done}
 	if s.Sent != takt.NotSent {
@@ -49,31 +49,31 @@ func DuetOpOf(s *takt.Sample) DuetOp {
 // DuetRound is one run of both sides at once.
 type DuetRound struct {
 	Deal
-	Guard  time.Duration // of each block, at its begin
+	Guard  time.Duration // at the start of each block; not counted
 	Warmup time.Duration
-	End    time.Duration // of the schedule
+	End    time.Duration // end of the schedule
 	Ops    [2][]DuetOp   // of base and head
 }
 
-// DuetCounts say what became of the blocks and operations of a duet.
+// DuetCounts count the blocks and operations of a duet by what became of them.
 type DuetCounts struct {
 	Rounds     int    `json:"rounds"`
-	BadBase    int    `json:"invalid_base"` // rounds left out, since the run of base was invalid
-	BadHead    int    `json:"invalid_head"` // rounds left out, since only that of head was
-	Pairs      int    `json:"pairs"`        // of blocks, that count
-	CleanPairs int    `json:"clean_pairs"`  // of them, that count for percentiles above p75 too
-	LatePairs  int    `json:"late_pairs"`   // of blocks left out, since the generator was late in them
+	BadBase    int    `json:"invalid_base"` // rounds left out because base's run was invalid
+	BadHead    int    `json:"invalid_head"` // rounds left out because only head's run was invalid
+	Pairs      int    `json:"pairs"`        // pairs of blocks that count
+	CleanPairs int    `json:"clean_pairs"`  // counted pairs of blocks that also count for percentiles above p75
+	LatePairs  int    `json:"late_pairs"`   // pairs of blocks left out because the generator was late in them
 	LateBase   int    `json:"late_base"`    // blocks of base in which the generator was late
-	LateHead   int    `json:"late_head"`    // blocks of head in which it was
-	EmptyPairs int    `json:"empty_pairs"`  // of blocks left out, since no answer came to a block
-	Operations uint64 `json:"operations"`   // that count
+	LateHead   int    `json:"late_head"`    // blocks of head in which the generator was late
+	EmptyPairs int    `json:"empty_pairs"`  // pairs of blocks left out because a block got no answer
+	Operations uint64 `json:"operations"`   // operations that count
 	Guarded    uint64 `json:"guarded"`      // operations sent in the guard, which are not counted
 	Overlapped uint64 `json:"overlapped"`   // operations that count, due while the other side was still busy
 
 	only Disturbed // pairs with one late block, by its side
 }
 
-// add adds those of a round.
+// add adds the counts of a round.
 func (c *DuetCounts) add(o DuetCounts) {
 	c.Rounds += o.Rounds
 	c.BadBase += o.BadBase
@@ -91,41 +91,41 @@ func (c *DuetCounts) add(o DuetCounts) {
 	c.only.Head += o.only.Head
 }
 
-// duetBlock is what came of one block behind its guard.
+// duetBlock contains the results of one block after its guard.
 type duetBlock struct {
-	response   []float64 // µs, ascending; errors and unfinished ones, with their age, too
-	failed     int       // unfinished ones too
+	response   []float64 // µs, ascending; includes failed operations, and unfinished ones with their age
+	failed     int       // failed and unfinished
 	dropped    int
-	achieved   int // were answered before the schedule ended
-	late       int // the generator was
+	achieved   int // ended before the schedule did
+	late       int // operations that the generator sent late
 	guarded    int
 	overlapped int
 }
 
-// scheduled is how many operations of the block were due.
+// scheduled is how many operations of the block were due after its guard.
 func (b *duetBlock) scheduled() int { return len(b.response) + b.dropped }
 
-// lateMost is the share of late operations up to which the middle of a block is still the
-// target's: a tenth moves a median to the 55th percentile at most, of both sides about
-// equally. High percentiles ask for the share that a whole run may have.
+// lateMost is the largest share of late operations with which the middle of a block still shows the
+// target. A tenth moves a median to the 55th percentile at most, about equally on both sides. High
+// percentiles allow only the share of a whole run, verdict.LateShare.
 const lateMost = 0.1
 
-// isLate reports whether more than that share of the block's operations were late.
+// isLate reports whether more than share of the block's operations were late.
 func (b *duetBlock) isLate(share float64) bool {
 	return float64(b.late) > share*float64(b.scheduled())
 }
 
-// duetPair is a block of base and the one of head beside it.
+// duetPair is a block of base and the block of head next to it.
 type duetPair [2]duetBlock
 
-// clean reports whether the pair counts for high percentiles too.
+// clean reports whether the pair also counts for high percentiles.
 func (p *duetPair) clean() bool {
 	return !p[DuetBase].isLate(verdict.LateShare) && !p[DuetHead].isLate(verdict.LateShare)
 }
 
-// pairs are the pairs of blocks that count, in order, and what became of all pairs. A pair
-// is left out if the generator was late in one of its blocks, or one has no answer at all.
-// The due instant decides to which block an operation belongs, however late it ends.
+// pairs returns the pairs of blocks that count, in order, and the counts of all pairs. A pair is left
+// out if the generator was late in one of its blocks, or if one block has no answer at all. An
+// operation belongs to the block in which it was due, however late it ends.
 func (r DuetRound) pairs() (kept []duetPair, c DuetCounts) {
 	all := r.deal()
 	c.Rounds = 1
@@ -137,7 +137,7 @@ func (r DuetRound) pairs() (kept []duetPair, c DuetCounts) {
 	return kept, c
 }
 
-// count counts a pair of blocks, and reports whether it counts for the figures.
+// count updates the counts with a pair of blocks, and reports whether the figures include it.
 func (c *DuetCounts) count(p *duetPair) bool {
 	late := c.late(p)
 	c.Guarded += uint64(p[DuetBase].guarded + p[DuetHead].guarded)
@@ -161,7 +161,7 @@ func (c *DuetCounts) count(p *duetPair) bool {
 	return true
 }
 
-// late counts a pair in which the generator was late, and reports whether it was.
+// late counts the late blocks of a pair, and reports whether there are any.
 func (c *DuetCounts) late(p *duetPair) bool {
 	base, head := p[DuetBase].isLate(lateMost), p[DuetHead].isLate(lateMost)
 	if base {
@@ -181,7 +181,7 @@ func (c *DuetCounts) late(p *duetPair) bool {
 
 // deal sorts the operations into the blocks of whole pairs between warm-up and end.
 func (r DuetRound) deal() []duetPair {
-	first := (r.Number(r.Warmup+r.Block-1) + 1) / 2 // the first pair whose blocks all count
+	first := (r.Number(r.Warmup+r.Block-1) + 1) / 2 // the first pair entirely after the warm-up
 	all := make([]duetPair, max(0, r.Number(r.End)/2-first))
 	busy := [2]busyUntil{r.busy(DuetBase), r.busy(DuetHead)}
 	bound := r.bound()
@@ -226,7 +226,7 @@ func (b *duetBlock) add(op DuetOp, bound, end time.Duration) {
 	b.response = append(b.response, hist.Micros(op.Done-op.Due))
 }
 
-// bound is the lag from which an operation is late, by the rule of runs.
+// bound is the lag above which an operation is late, by the rule for whole runs.
 func (r DuetRound) bound() time.Duration {
 	return verdict.Of(r.histograms()).Bound
 }
@@ -244,7 +244,7 @@ func (r DuetRound) histograms() (response, lag *hist.Histogram) {
 	return response, lag
 }
 
-// busyUntil is until when the operations of a side's block and of its earlier ones go on.
+// busyUntil is, by block number, when all operations of a side's blocks so far have ended.
 type busyUntil []time.Duration
 
 func (r DuetRound) busy(side int) busyUntil {
@@ -260,7 +260,7 @@ func (r DuetRound) busy(side int) busyUntil {
 	return u
 }
 
-// before is when the blocks before number n were done.
+// before is when all operations of the blocks before n have ended.
 func (u busyUntil) before(n int) time.Duration {
 	if n == 0 {
 		return 0
@@ -269,14 +269,13 @@ func (u busyUntil) before(n int) time.Duration {
 }
 
 const (
-	guardLeast = 10 // a guard is a tenth of the block at least …
-	guardMost  = 2  // … and half of it at most
+	guardLeast = 10 // a guard is at least a tenth of the block
+	guardMost  = 2  // a guard is at most half of the block
 )
 
-// GuardOf is how long a block's operations are not counted, by a round that shows how long
-// operations take: the p99 of the slower side, so that one side is done before the other one
-// counts. It is fixed before anything counts: a guard that went by the operations themselves
-// would choose among them.
+// GuardOf computes the guard from the warm-up round: the p99 response time of the slower side, so that
+// one side is idle before the other side is counted. The guard is fixed before anything counts. A
+// guard that depended on the counted operations would select among them.
 func (r DuetRound) GuardOf() time.Duration {
 	var longest time.Duration
 	for side := range r.Ops {
@@ -288,7 +287,7 @@ func (r DuetRound) GuardOf() time.Duration {
 	return min(max(longest, r.Block/guardLeast), r.Block/guardMost)
 }
 
-// PerBlock is how many operations a block of a side has on average, without its guard.
+// PerBlock is the mean number of operations of one side in a block, without its guard.
 func (r DuetRound) PerBlock() float64 {
 	n := len(r.Ops[DuetBase]) + len(r.Ops[DuetHead])
 	return float64(n) * float64(r.Block-r.Guard) / math.Max(1, float64(r.End-r.Warmup))

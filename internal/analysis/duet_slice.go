@@ -11,30 +11,30 @@ import (
 
 const (
 	sliceLength = time.Second
-	slicePairs  = 4 // of blocks, at least
+	slicePairs  = 4 // least number of pairs of blocks in a slice
 )
 
-// slicePairsOf is how many pairs of such blocks make a slice: those of a second. Slices, not
-// blocks, are what conclusions are drawn from: neighbouring blocks depend on each other.
+// slicePairsOf is how many pairs of blocks a slice contains: one second of them, but at least
+// slicePairs. Conclusions are drawn from slices, because neighbouring blocks depend on each other.
 func slicePairsOf(block time.Duration) int { return max(slicePairs, int(sliceLength/(2*block))) }
 
-// duetSlice are pairs of blocks that follow each other, but for those left out between.
+// duetSlice contains consecutive pairs of blocks, without those left out.
 type duetSlice []duetPair
 
-// percentileOf is the share that p50 or p99.9 of the response time names.
+// percentileOf is the quantile that a metric such as p50 or p99.9 names: 0.5 or 0.999.
 func percentileOf(metric string) (q float64, ok bool) {
 	digits, found := strings.CutPrefix(metric, "p")
 	v, err := strconv.ParseFloat(digits, 64)
 	return v / 100, found && err == nil && v > 0 && v < 100
 }
 
-// mostPaired is up to which percentile the blocks of a pair are held against each other.
-// Above it too few operations of a block lie to tell it: there all blocks are pooled. A
-// median of the p99 of blocks would not see a pause that only every tenth block has.
+// mostPaired is the highest quantile at which the two blocks of a pair are compared. Above it, a block
+// has too few operations, so all blocks are pooled. A median of the p99 of blocks would not see a
+// pause that only every tenth block has.
 const mostPaired = 0.75
 
-// shiftOfSlices is the evidence about a metric, with the figures of both sides. More is
-// worse: in logarithms, of errors in percentage points.
+// shiftOfSlices returns the evidence about a metric, and the figures of both sides. A positive shift
+// is a change for the worse, in percentage points for errors and in logarithms for others.
 func shiftOfSlices(metric string, all []duetSlice) (s shift, base, head float64) {
 	if q, ok := percentileOf(metric); ok {
 		return shiftOfLatency(q, all)
@@ -63,12 +63,12 @@ func shiftOfLatency(q float64, all []duetSlice) (s shift, base, head float64) {
 	return resample(len(all), a.worse), base, head
 }
 
-// enoughInWindow times 1 ÷ (1 − q) is how many operations of each side a window has at least, so
-// that its largest ones are about the percentile q.
+// A window has at least enoughInWindow ÷ (1 − q) operations of each side, so that its largest ones are
+// about the quantile q.
 const enoughInWindow = 0.75
 
-// eachWindow is how much worse the percentile of head is in each window: as few slices together
-// as have enough operations.
+// eachWindow is how much worse the quantile q of head is in each window. A window is the fewest
+// consecutive slices with enough operations.
 func eachWindow(q float64, all []duetSlice) (worse []float64) {
 	all = cleanOnly(all)
 	var window duetSlice
@@ -88,7 +88,7 @@ func eachWindow(q float64, all []duetSlice) (worse []float64) {
 	return worse
 }
 
-// cleanOnly are the slices without the pairs in which the generator shaped the tail.
+// cleanOnly removes the pairs in which the generator shaped the tail.
 func cleanOnly(all []duetSlice) (some []duetSlice) {
 	for _, s := range all {
 		var kept duetSlice
@@ -104,11 +104,11 @@ func cleanOnly(all []duetSlice) (some []duetSlice) {
 	return some
 }
 
-// resample is newResampled with the dependence that of shows between slices.
+// resample is newResampled with the dependence between slices that the values of of show.
 func resample(n int, of func(weight []int) float64) resampled {
 	values := each(n, of)
 	if !slices.ContainsFunc(values, func(v float64) bool { return v != 0 }) {
-		return resampled{n: n, draws: []float64{0}} // as without errors: no draw differs
+		return resampled{n: n, draws: []float64{0}} // for example without errors: all draws are equal
 	}
 	return newResampled(n, stretchOf(values), of)
 }
@@ -121,7 +121,7 @@ func ones(n int) []int {
 	return w
 }
 
-// each is the figure of every slice by itself.
+// each returns the figure of each slice by itself.
 func each(n int, of func(weight []int) float64) []float64 {
 	w, list := make([]int, n), make([]float64, n)
 	for i := range w {
@@ -132,8 +132,8 @@ func each(n int, of func(weight []int) float64) []float64 {
 	return list
 }
 
-// pairedSlices is how much worse head is in each slice: the centre, after Hodges and
-// Lehmann, of the differences of its pairs of blocks.
+// pairedSlices is how much worse head is in each slice: the Hodges–Lehmann centre of the differences
+// of its pairs of blocks.
 func pairedSlices(all []duetSlice, q float64) []float64 {
 	list := make([]float64, len(all))
 	for i, s := range all {
@@ -146,8 +146,8 @@ func pairedSlices(all []duetSlice, q float64) []float64 {
 	return list
 }
 
-// quantileOf is that of ascending values, between the two nearest ones: with the ten values
-// of a block, nearest rank moves in steps of a tenth of the distribution.
+// quantileOf is the quantile of ascending values, interpolated: with ten values in a block, the
+// nearest rank would move in steps of a tenth of the distribution.
 func quantileOf(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	low := int(at)
@@ -155,13 +155,13 @@ func quantileOf(sorted []float64, q float64) float64 {
 	return max(sorted[low]+(at-float64(low))*(sorted[high]-sorted[low]), 1e-3)
 }
 
-// answers are those to the operations of all slices of each side.
+// answers are the response times of all slices, by side.
 type answers [2]answersSide
 
 type answersSide struct {
 	q      float64
-	values []answer // descending, those that a quantile may fall on
-	counts []int    // of each slice
+	values []answer // descending
+	counts []int    // number of values of each slice
 }
 
 type answer struct {
@@ -191,7 +191,7 @@ func (a *answers) worse(weight []int) float64 {
 	return math.Log(a[DuetHead].quantile(weight) / a[DuetBase].quantile(weight))
 }
 
-// quantile is by nearest rank, counted from the top, where the high percentiles are near.
+// quantile is the nearest rank, counted from the top, because that is short for high percentiles.
 func (s *answersSide) quantile(weight []int) float64 {
 	n := 0
 	for i, w := range weight {
@@ -203,10 +203,10 @@ func (s *answersSide) quantile(weight []int) float64 {
 			return max(v.v, 1e-3)
 		}
 	}
-	return 1e-3 // of no operations: cannot be
+	return 1e-3 // cannot happen: no operations
 }
 
-// duetTally are the counts of all slices of each side, such as the failed ones of all.
+// duetTally are two counts of each slice, by side: such as failed operations and all operations.
 type duetTally [2]tallySide
 
 type tallySide struct{ of, all []float64 }
@@ -239,7 +239,7 @@ func (t *tallySide) share(weight []int) float64 {
 	return of / math.Max(all, 1)
 }
 
-// some is share with half an operation at least, of which there is a logarithm.
+// some is share, but counts at least half an operation, because zero has no logarithm.
 func (t *tallySide) some(weight []int) float64 {
 	of, all := t.sums(weight)
 	return math.Max(of, 0.5) / math.Max(all, 1)

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// field is one name by which runs are chosen, sorted and compared: of the run itself,
-// a metric, a label, a variable of the load, or a flag of the server under test.
+// field is a name by which runs are selected, sorted and compared: a property of the run itself, a
+// metric, a label, a variable of the load, or a flag of the server under test.
 type field struct {
-	text string // as it was written
+	text string // as the user wrote it
 	from source
 	word string // without label., variable. or flag.
-	key  string // word, or what hey-apm's word for it is here
+	key  string // word, or takt's name if word is an alias
 }
 
-// source is where the value of a field stands in a run.
+// source is the part of a run that contains the value of a field.
 type source int
 
 const (
-	anywhere source = iota // a label, a variable or a flag: the first that there is
+	anywhere source = iota // the first that exists of a label, a variable and a flag
 	ofRun
 	ofFigures
 	ofLabels
@@ -30,7 +30,7 @@ const (
 	ofFlags
 )
 
-// aliases are hey-apm's names, and those of its later versions; and the flag --rate.
+// aliases are names of hey-apm and its later versions, and the name of the flag --rate.
 func aliases() map[string]string {
 	return map[string]string{
 		"report_id": "id", "report_date": "date", "started_at": "date",
@@ -41,8 +41,8 @@ func aliases() map[string]string {
 	}
 }
 
-// fieldOf is the field that a word of a filter or of --sort means. A metric's name
-// means the metric: a variable of that name is written variable.NAME.
+// fieldOf is the field that a name in a filter or in --sort means. The name of a metric means the
+// metric; a variable of the same name is variable.NAME.
 func fieldOf(text string) field {
 	f := settingOf(text)
 	if f.from != anywhere {
@@ -52,7 +52,7 @@ func fieldOf(text string) field {
 	case slices.Contains(ownFields(), f.key):
 		f.from = ofRun
 	default:
-		for _, name := range []string{f.key, f.word} { // the second: rate is a metric, too
+		for _, name := range []string{f.key, f.word} { // word, too: rate is an alias and a metric
 			if _, ok := MetricOf(name); ok {
 				f.from, f.key = ofFigures, name
 			}
@@ -61,8 +61,8 @@ func fieldOf(text string) field {
 	return f
 }
 
-// settingOf is the field that collate's VARIABLE means: what somebody has set, so
-// neither a metric nor of the run itself.
+// settingOf is the field that collate's VARIABLE means: something that the user sets, so neither a
+// metric nor a property of the run itself.
 func settingOf(text string) field {
 	f := field{text: text, word: text, key: cmp.Or(aliases()[text], text)}
 	for _, p := range []struct {
@@ -105,7 +105,7 @@ func orNil(s string) any {
 	return s
 }
 
-// label is the value of the label of that name. "" is none.
+// label is the value of the label of that name; "": there is none.
 func (f field) label(r *Run) string {
 	switch f.from {
 	case anywhere, ofLabels:
@@ -114,8 +114,8 @@ func (f field) label(r *Run) string {
 	return ""
 }
 
-// setting is the value of the variable or flag of that name, nil if there is none: a
-// float64, a bool or a string.
+// setting is the value of the variable or flag of that name: a float64, a bool or a string; nil:
+// there is none.
 func (f field) setting(s *Settings) any {
 	switch name, from := f.where(s); from {
 	case ofVariables:
@@ -126,7 +126,7 @@ func (f field) setting(s *Settings) any {
 	return nil
 }
 
-// where says under which name the settings have the field, as variable or flag.
+// where is the field's name in the settings, and whether it is a variable or a flag there.
 func (f field) where(s *Settings) (name string, from source) {
 	for _, name := range []string{f.word, f.key} {
 		switch {
@@ -139,8 +139,8 @@ func (f field) where(s *Settings) (name string, from source) {
 	return "", anywhere
 }
 
-// value is the value of the field in the run, nil if it has none: what setting
-// gives, or a time.Time.
+// value is the value of the field in the run: a time.Time or a type that setting returns; nil: the
+// run does not have it.
 func (f field) value(r *Run) any {
 	switch f.from {
 	case ofRun:
@@ -157,7 +157,7 @@ func (f field) value(r *Run) any {
 	return f.setting(r.Settings)
 }
 
-// plain makes a value of Variables one of three types.
+// plain converts a value of Variables to a float64, a bool or a string; nil stays nil.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, float64, bool, string:

@@ -8,13 +8,13 @@ import (
 	"github.com/taktload/takt/pkg/schedule"
 )
 
-// reader reads what stands behind an operator as a number in the unit of the field.
+// reader reads the operand of a filter as a number in the unit of the field.
 type reader struct {
 	parse   func(string) (v float64, ok bool)
 	example string
 }
 
-// reader is that of the field's numbers. Variables say their unit in their name.
+// reader returns the reader of the field's numbers. The name of a variable ends with its unit.
 func (f field) reader() reader {
 	if f.from == ofFigures {
 		m, _ := MetricOf(f.key)
@@ -33,8 +33,8 @@ func (f field) reader() reader {
 	return Number.reader()
 }
 
-// reader reads numbers of the unit. A latency without a unit is refused, as in
-// assertions, and so is a percentage without its sign.
+// reader returns the reader of numbers in the unit. It refuses a latency without a unit, as in
+// assertions, and a percentage without its sign; 0 needs neither.
 func (u Unit) reader() reader {
 	switch u {
 	case Microseconds:
@@ -100,8 +100,8 @@ func readRatio(s string) (float64, bool) {
 
 func readRate(s string) (float64, bool) { return readNumber(strings.TrimSuffix(s, "/s")) }
 
-// readBytes reads a size: kB, MB, GB and TB or k, M, G and T are decimal, as hey-apm has
-// them; KiB, MiB, GiB and TiB or Ki, Mi, Gi and Ti binary.
+// readBytes reads a size. kB, MB, GB and TB or k, M, G and T are decimal, as in hey-apm; KiB, MiB, GiB
+// and TiB or Ki, Mi, Gi and Ti are binary.
 func readBytes(s string) (float64, bool) {
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "B"), "b")
 	for _, u := range []struct {
@@ -116,8 +116,8 @@ func readBytes(s string) (float64, bool) {
 	return readNumber(strings.TrimSpace(s))
 }
 
-// period is the stretch of time that a date means: 2018-05-18 its day in UTC, with a
-// time of day that minute, second or instant.
+// period is the time that a date means: 2018-05-18 is that day in UTC; a date with a time of day is
+// that minute, second or instant.
 type period struct{ from, to time.Time }
 
 func parsePeriod(s string) (p period, ok bool) {
@@ -132,7 +132,7 @@ func parsePeriod(s string) (p period, ok bool) {
 		if err != nil {
 			continue
 		}
-		if t.Nanosecond() != 0 { // layouts take fractions that they do not have
+		if t.Nanosecond() != 0 { // time.Parse accepts fractions of a second that are not in the layout
 			l.length = time.Nanosecond
 		}
 		return period{t, t.Add(l.length)}, true
@@ -140,7 +140,7 @@ func parsePeriod(s string) (p period, ok bool) {
 	return p, false
 }
 
-// compare tells whether t is before, in or after the period.
+// compare is −1, 0 or +1 if t is before, in or after the period.
 func (p period) compare(t time.Time) int {
 	switch {
 	case t.Before(p.from):

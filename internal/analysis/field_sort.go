@@ -9,22 +9,20 @@ import (
 	"time"
 )
 
-// Sort is an order of runs: metrics with the better first, dates with the newest, and
-// other numbers with the largest. Runs without the value come last; of equals the
-// newest comes first.
+// Sort is an order of runs: the better metric, the newest date, or the largest number comes first.
+// Runs without the value come last. Of equal runs, the newest comes first.
 type Sort struct {
 	field     field
 	ascending bool
 }
 
-// sorts are hey-apm's criteria.
+// sorts are the sort criteria of hey-apm.
 func sorts() []string {
 	return []string{"report_date", "revision_date", "duration", "pushed_volume", "index_success_ratio", "actual_expected_ratio", "throughput", "efficiency", "latency"}
 }
 
-// ParseSort reads the name of a field: one of hey-apm's criteria, a metric, or a label,
-// variable or flag with numbers. "" is report_date. Whether runs have a field of that
-// name only the runs can tell.
+// ParseSort reads the name of a field: a criterion of hey-apm, a metric, or a label, variable or flag
+// with numbers. "" means report_date. check finds out later whether runs have that field.
 func ParseSort(name string) (Sort, error) {
 	f := fieldOf(cmp.Or(strings.TrimSpace(name), "report_date"))
 	switch {
@@ -41,10 +39,10 @@ func sortAdvice() string {
 	return "use one of " + strings.Join(sorts(), " ") + ", a metric such as p99 or errors, or a label, variable or flag with numbers"
 }
 
-// Name is the criterion as it was written.
+// Name is the criterion as the user wrote it.
 func (s Sort) Name() string { return s.field.text }
 
-// metric is that of the criterion, "" if it is another field.
+// metric is the metric to sort by; "": the criterion is another field.
 func (s Sort) metric() string {
 	if s.field.from != ofFigures {
 		return ""
@@ -52,7 +50,7 @@ func (s Sort) metric() string {
 	return s.field.key
 }
 
-// check refuses a criterion that sorts nothing.
+// check refuses a criterion that no run has.
 func (s Sort) check(order []place) error {
 	has := func(p place) bool { return !math.IsInf(p.rank, 1) }
 	if len(order) == 0 || slices.ContainsFunc(order, has) {
@@ -61,7 +59,7 @@ func (s Sort) check(order []place) error {
 	return askedf("cannot sort by %q: no run has such a number or date; %s", s.field.text, sortAdvice())
 }
 
-// place is where something stands in an order: low ranks first.
+// place is a position in an order: low ranks come first.
 type place struct {
 	rank float64
 	date time.Time
@@ -72,8 +70,8 @@ func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.rank, o.rank), o.date.Compare(p.date), cmp.Compare(o.id, p.id))
 }
 
-// rank is the run's value as a number by which the first in the order is the lowest.
-// +Inf: the run has none.
+// rank is the run's value as a number, lowest for the run that comes first; +Inf: the run has no
+// value.
 func (s Sort) rank(r *Run) float64 {
 	v, ok := numberOf(s.field.value(r))
 	return s.order(v, ok)
@@ -89,8 +87,8 @@ func (s Sort) order(v float64, ok bool) float64 {
 	return -v
 }
 
-// numberOf is a value of a field as a number; dates are in seconds since 1970, to
-// about a microsecond.
+// numberOf converts a value of a field to a number. Dates become seconds since 1970, precise to about
+// a microsecond.
 func numberOf(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Filters choose runs: those for which all of them hold. They remember what they saw,
-// for speed and for Unknown, so they are for one goroutine at a time.
+// Filters select the runs that match all of them. They remember runs, for speed and for Unknown, so
+// only one goroutine at a time may use them.
 type Filters struct{ list []*filter }
 
 // filter is FIELD OPERATOR VALUE.
@@ -22,27 +22,26 @@ type filter struct {
 	numeric  bool
 	period   period // value as a date
 	dated    bool
-	duration time.Duration // value as one
+	duration time.Duration // value as a duration
 	lasting  bool
 
-	settings map[string]outcome // by hash: runs share their settings
+	settings map[string]outcome // by hash of the settings, which runs share
 	figure   column
 	met      tally
 }
 
-// outcome is what came of holding a filter against a run.
+// outcome is the result of applying a filter to a run.
 type outcome byte
 
 const (
 	absent  outcome = iota // the run does not have the field
-	foreign                // it does, with a value to which the operator or the operand does not apply
+	foreign                // the run has the field, but the operator or operand does not apply to its value
 	no
 	yes
 )
 
-// ParseFilters reads filters, each a word such as branch=main, events>=10, p99<250ms
-// or date>2026-01-31. Spaces around the operator do not matter. The error joins those
-// of all faulty words.
+// ParseFilters reads filters, each one word such as branch=main, events>=10, p99<250ms or
+// date>2026-01-31. It ignores spaces around the operator. The error names every faulty word.
 func ParseFilters(words []string) (Filters, error) {
 	var all Filters
 	var faults []error
@@ -80,9 +79,9 @@ func parseFilter(text string) (*filter, error) {
 	return f, nil
 }
 
-// operatorOf is the operator at the beginning of s, "" if there is none.
+// operatorOf is the operator at the start of s; "": there is none.
 func operatorOf(s string) string {
-	for _, op := range []string{"!=", "<=", ">=", "==", "=", "<", ">"} { // the longer first
+	for _, op := range []string{"!=", "<=", ">=", "==", "=", "<", ">"} { // longer ones first
 		if strings.HasPrefix(s, op) {
 			return op
 		}
@@ -90,8 +89,7 @@ func operatorOf(s string) string {
 	return ""
 }
 
-// misfit says why the operand or the operator can never apply, as far as the field's
-// name tells.
+// misfit says why the operand or the operator can never apply; "": the field's name shows no reason.
 func (f *filter) misfit() string {
 	ordered := f.op != "=" && f.op != "!="
 	switch {
@@ -111,16 +109,17 @@ func (f *filter) isDate() bool {
 	return f.field.from == ofRun && f.field.key == "date" || f.field.from == ofLabels && f.field.word == LabelRevisionDate
 }
 
-// isName tells of labels that are text also when they look like numbers: revision 1e10.
+// isName reports whether the field is a label that is always text, even if it looks like a number:
+// revision 1e10.
 func (f *filter) isName() bool {
 	return f.field.from == ofLabels && (f.field.word == LabelBranch || f.field.word == LabelRevision)
 }
 
-// Match reports whether all filters hold for the run. One whose field the run does not
-// have does not hold, whatever its operator.
+// Match reports whether the run matches all filters. A run without a filter's field does not match
+// that filter, whatever the operator is.
 func (fs Filters) Match(r *Run) bool {
 	all := true
-	for _, f := range fs.list { // every one, for Unknown
+	for _, f := range fs.list { // no early return: Unknown needs every outcome
 		o := f.outcome(r)
 		f.tally(r, o)
 		all = all && o == yes
@@ -128,8 +127,8 @@ func (fs Filters) Match(r *Run) bool {
 	return all
 }
 
-// Labels are those that every run has for which the filters hold. The beginning of a
-// revision is none of them.
+// Labels returns the labels that every matching run has. The start of a revision is not included,
+// because the labels of the runs are longer.
 func (fs Filters) Labels() map[string]string {
 	labels := map[string]string{}
 	for _, f := range fs.list {
@@ -141,8 +140,8 @@ func (fs Filters) Labels() map[string]string {
 	return labels
 }
 
-// onlyText reports whether equal to the operand can only be the same text: it can
-// be read as nothing else.
+// onlyText reports whether only the same text equals the operand, because the operand is neither a
+// number nor a duration nor a date.
 func (f *filter) onlyText() bool {
 	_, number := readNumber(f.value)
 	return !number && !f.lasting && !f.dated

@@ -33,8 +33,7 @@ func (f *filter) outcome(r *Run) outcome {
 	return o
 }
 
-// hold compares a value of the types of field.value with the operand, by the type of
-// the value.
+// hold compares a value that field.value returned with the operand, according to its type.
 func (f *filter) hold(v any) outcome {
 	switch v := v.(type) {
 	case nil:
@@ -57,7 +56,7 @@ func (f *filter) hold(v any) outcome {
 	return foreign
 }
 
-// holdText compares text: as dates, numbers or times when both are, else as it stands.
+// holdText compares texts as dates, numbers or durations if both are, otherwise literally.
 func (f *filter) holdText(s string) outcome {
 	switch {
 	case f.field.from == ofRun && f.field.key == "id":
@@ -91,8 +90,7 @@ func (f *filter) compareText(s string) (c int, ok bool) {
 	return cmp.Compare(d, f.duration), ok
 }
 
-// verdict is the outcome when the value is less than (-1), equal to (0) or more than
-// (+1) the operand.
+// verdict is the outcome if the value is less than (−1), equal to (0) or greater than (+1) the operand.
 func (f *filter) verdict(c int) outcome {
 	switch f.op {
 	case "<":
@@ -107,7 +105,7 @@ func (f *filter) verdict(c int) outcome {
 	return f.equality(c == 0)
 }
 
-// equality is the outcome for values that have no order.
+// equality is the outcome for values without an order.
 func (f *filter) equality(equal bool) outcome {
 	switch f.op {
 	case "=":
@@ -125,7 +123,7 @@ func outcomeOf(holds bool) outcome {
 	return no
 }
 
-// column finds one figure. Runs share the list of names, so its place is remembered.
+// column finds one figure. Runs share the list of names, so it remembers the index.
 type column struct {
 	names *string
 	count int

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// tally counts what a filter met. As long as no run had its field, it also collects
-// the names that there are, for the error.
+// tally counts the runs that a filter was applied to. Until a run has the field, it also collects the
+// names of existing fields, for the error.
 type tally struct {
 	runs   int
-	known  int // have the field
-	apt    int // with a value that could be compared
-	other  any // the first value that could not
+	known  int // runs with the field
+	apt    int // runs with a value that could be compared
+	other  any // the first value that could not be compared
 	fields catalog
 }
 
@@ -37,9 +37,8 @@ func (f *filter) tally(r *Run, o outcome) {
 	}
 }
 
-// Unknown says which filters could be held against none of the runs that Match has
-// seen: no run has the field, or none has a value that can be compared so. It is nil
-// when Match has seen no run.
+// Unknown names the filters that applied to none of the runs that Match has seen: no run has the
+// field, or no value can be compared in this way. It is nil if Match has seen no run.
 func (fs Filters) Unknown() error {
 	var faults []error
 	for _, f := range fs.list {
@@ -54,7 +53,7 @@ func (fs Filters) Unknown() error {
 	return errors.Join(faults...)
 }
 
-// unlike says why the filter cannot be held against the value, by its type.
+// unlike says why the filter does not apply to the value, according to its type.
 func (f *filter) unlike(v any) string {
 	switch v.(type) {
 	case string:
@@ -65,14 +64,14 @@ func (f *filter) unlike(v any) string {
 	return fmt.Sprintf("%q cannot be compared with %s; give %s", f.value, f.field.text, f.field.reader().example)
 }
 
-// catalog is the names of the fields of runs.
+// catalog collects the names of the fields of runs.
 type catalog struct {
 	names    map[string]bool
-	settings map[string]bool // hashes of those that are in names
-	figures  *string         // the list that was added last
+	settings map[string]bool // hashes of the settings whose names were added
+	figures  *string         // first name of the list of figures added last
 }
 
-// add takes the names of labels, variables and flags, and if asked those of metrics.
+// add adds the names of labels, variables and flags, and of metrics if metrics is true.
 func (c *catalog) add(r *Run, metrics bool) {
 	if c.names == nil {
 		c.names, c.settings = map[string]bool{}, map[string]bool{}
@@ -98,10 +97,10 @@ func (c *catalog) add(r *Run, metrics bool) {
 	}
 }
 
-// listed is how many names an error shows: two lines of a terminal.
+// listed is the largest number of names in an error: two lines of a terminal.
 const listed = 12
 
-// advice names the fields that are spelled most like name.
+// advice names the fields whose spelling is most like name.
 func (c *catalog) advice(name string) string {
 	if len(c.names) == 0 {
 		return "there are none in these runs"
@@ -116,8 +115,8 @@ func (c *catalog) advice(name string) string {
 	return "use one of " + strings.Join(names, " ") + more
 }
 
-// likeness is the share of the pairs of neighbouring letters that two words have in
-// common: Dice, Ecology 26 (1945), of bigrams. 1: all.
+// likeness is the share of bigrams (pairs of neighbouring letters) that two words have in common:
+// Dice, Ecology 26 (1945). 1: all.
 func likeness(a, b string) float64 {
 	pairs := map[string]int{}
 	for i := range len(a) - 1 {

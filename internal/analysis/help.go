@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// HelpVariables are the kinds of load with the variables that the help lists; of the first,
+// HelpVariables returns the kinds of load whose variables the help lists. The first one stands for
 // every load.
 func HelpVariables() []Kind { return append([]Kind{every}, kinds...) }
 
-// ownFields are those of the run itself.
+// ownFields are the fields of the run itself.
 func ownFields() []string {
 	return []string{"id", "kind", "date", "run_group", "host_class", "unfit"}
 }
 
-// Help says what a VARIABLE of collate is, and what a FILTER of any command.
+// Help explains the VARIABLE of collate, and the FILTER of all commands.
 func Help() string {
 	var b strings.Builder
 	b.WriteString("It shows stored runs side by side, in groups in which all is equal but VARIABLE. That is\n\n")
@@ -40,7 +40,7 @@ func Help() string {
 	return b.String()
 }
 
-// paragraph is text with a heading beside it, in 86 columns.
+// paragraph formats text with a heading on its left, in 86 columns.
 func paragraph(heading, text string) string {
 	const left, width = 14, 72
 	var b strings.Builder

@@ -7,10 +7,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// OfInterval makes a report of one interval that lasted so many seconds, so that
-// an assertion can be held against it alone. It has what an interval has: counts
-// without unfinished ones, the rate, response and service time, and of schedule
-// lag the p99.
+// OfInterval turns one interval into a report, so that an assertion can be checked on it alone. The
+// report contains what an interval contains: counts without unfinished operations, the rate,
+// response time, service time, and the p99 of schedule lag.
 func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 	ended := iv.OK + iv.Failed
 	r := &takt.Report{
@@ -23,11 +22,11 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 		r.Rate = takt.Rate{Intended: &intended, Achieved: float64(ended) / seconds}
 	}
 	for name, encoded := range map[string]string{takt.LatencyResponse: iv.HDR, takt.LatencyService: iv.ServiceHDR} {
-		if h, err := hist.Decode(encoded); err == nil { // else the report does not have it, and says so
+		if h, err := hist.Decode(encoded); err == nil { // otherwise the report lacks the latency, and an assertion on it says so
 			r.Latency[name] = h.Summary()
 		}
 	}
-	// What was sent has a lag, and a service time if somebody answers.
+	// Every sent operation has a lag, but a service time only if there are answers.
 	sent := r.Latency[takt.LatencyService].Count
 	if sent == 0 && iv.ScheduleLagP99 > 0 {
 		sent = ended
@@ -36,8 +35,8 @@ func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
 	return r
 }
 
-// InInterval says why a cannot be judged by one interval alone, with the metric
-// that can; nil if it can. A closed loop intends no rate.
+// InInterval says why one interval alone cannot judge a, and which metric it can judge; nil: it can
+// judge a. closed: the run is a closed loop, which has no intended rate.
 func (a Assertion) InInterval(closed bool) error {
 	switch {
 	case a.of == takt.LatencyResponse, a.of == takt.LatencyService:

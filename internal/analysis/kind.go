@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Kind is what the commands on reports know of a kind of load.
+// Kind is what the commands that read reports know about a kind of load.
 type Kind struct {
 	Name      string
-	Variables []string // by which people collate, for the help
-	Leading   []string // settings that a group of collate always shows, in this order
+	Variables []string // variables to collate by, for the help
+	Leading   []string // settings that collate always shows for a group, in this order
 	Columns   []string // metrics of collate
-	Judges    []string // metrics that say which row of collate is best; the first that there is
-	Gated     []string // metrics that decide in verify and compare
+	Judges    []string // two metrics that decide which row of collate is best; the second if no run has the first
+	Gated     []string // metrics that decide in verify
 	HeyApm    bool     // collate's columns are named and ordered as in hey-apm
 }
 
-// every is what applies to all loads, and to a kind without metrics of its own.
+// every applies to all loads; a kind without metrics of its own uses those of every.
 var every = Kind{
 	Variables: strings.Fields("duration_s requests rate_per_s rate stages arrivals overflow connections max_in_flight"),
 	Leading:   strings.Fields("method host path rate_per_s rate stages duration_s requests connections"),
@@ -25,7 +25,7 @@ var every = Kind{
 	Gated:     strings.Fields("p50 p99 errors rate"),
 }
 
-// kinds is the only place that knows kinds of load by their names.
+// kinds is the only place that knows the names of kinds of load.
 var kinds = []Kind{
 	{Name: "http", Variables: strings.Fields("method scheme host path protocol client keepalive compression timeout_s user_agent headers content_type body_bytes")},
 	{Name: "replay", Variables: strings.Fields("log speed jitter sample methods tail")},
@@ -43,7 +43,7 @@ var kinds = []Kind{
 	{Name: "test in the shell", Variables: strings.Fields("memory_limit_bytes cpu_limit elastic_host")},
 }
 
-// KindOf is what is known of a kind of load, by its name in reports.
+// KindOf returns the kind of load with that name in reports.
 func KindOf(name string) Kind {
 	k := Kind{Name: name}
 	if i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name }); i >= 0 {

@@ -13,8 +13,8 @@ const (
 	LabelRevisionDate = "revision_date" // read by ParseRevisionDate
 )
 
-// ParseRevisionDate reads a label revision_date: RFC 3339, or a day such as 2026-01-31,
-// which is its beginning in UTC.
+// ParseRevisionDate reads a label revision_date: RFC 3339, or a day such as 2026-01-31, which means
+// its start in UTC.
 func ParseRevisionDate(s string) (time.Time, error) {
 	layout := time.RFC3339
 	if len(s) == len(time.DateOnly) {
@@ -27,27 +27,27 @@ func ParseRevisionDate(s string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-// revisionDate is the date of the run's revision; the zero time where the label is missing
-// or no date.
+// revisionDate is the date of the run's revision; the zero time if the label is missing or is not a
+// date.
 func revisionDate(r *Run) time.Time {
 	date, _ := ParseRevisionDate(r.Labels[LabelRevisionDate])
 	return date
 }
 
 const (
-	shortHash = 7  // digits, the fewest to which git shortens a hash
+	shortHash = 7  // digits, the shortest hash that git shows by default
 	wholeHash = 40 // digits of SHA-1
 )
 
-// beginsHash reports whether s can be the beginning of a hash that names a revision, and
-// not the whole one. What comes after a hyphen, such as dirty, is no part of the hash.
+// beginsHash reports whether s can be the start of a hash that names a revision, but not a whole hash.
+// A suffix after a hyphen, such as dirty, is not part of the hash.
 func beginsHash(s string) bool {
 	digits, _, _ := strings.Cut(s, "-")
 	return len(digits) >= shortHash && len(digits) < wholeHash && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// sameRevision compares a label with an operand, which may be the beginning of a hash. A
-// revision without letters is a date or a number, of which a beginning is another one.
+// sameRevision compares a label with an operand, which may be the start of a hash. A label without
+// letters is a date or a number, and its start would be another date or number.
 func sameRevision(label, operand string) bool {
 	if label == operand || !beginsHash(operand) {
 		return label == operand

@@ -8,21 +8,20 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// MergeOptions say what the shards of a run do not.
+// MergeOptions contain what the reports of the shards do not say.
 type MergeOptions struct {
 	ID           string // of the merged report
-	AllowMissing bool   // merge what is there, with the warning shards_missing
+	AllowMissing bool   // merge the existing shards, with the warning shards_missing
 }
 
-// Merge makes the report of a whole run from those of its shards, in any order. It
-// changes none of them. The errors are a *UnmergeableError with every fault of the
-// reports, and a *MissingShardsError.
+// Merge builds the report of a whole run from the reports of its shards, in any order. It does not
+// change them. Its errors are *UnmergeableError, with every fault of the reports, and
+// *MissingShardsError.
 //
-// Histograms are merged exactly: all percentiles are those of one histogram of all
-// operations. Counts, bytes and the costs of the generators add up. The window is the
-// longest, and rates are all operations divided by it; what was intended is the schedule,
-// of which a shard that was cut short did less. What the whole is compared by,
-// ComparabilityKey, is left to the caller; Tool and Command are those of the first
+// Histograms are merged exactly: all percentiles are those of one histogram of all operations.
+// Counts, bytes and the costs of the generators are added. DurationS is that of the longest shard,
+// and rates are all operations divided by it. The intended rate is that of the schedule, even if a
+// shard was cut short. The caller sets ComparabilityKey. Tool and Command are those of the first
 // shard.
 func Merge(reports []*takt.Report, o MergeOptions) (*takt.Report, error) {
 	list, err := shardsOf(reports)
@@ -44,8 +43,7 @@ func Merge(reports []*takt.Report, o MergeOptions) (*takt.Report, error) {
 	return whole, nil
 }
 
-// together is the report of the shards but for what comes from histograms, and for
-// its verdict.
+// together builds the merged report without the verdict and without the figures from histograms.
 func together(list []shard) *takt.Report {
 	first := list[0]
 	whole := &takt.Report{
@@ -89,9 +87,9 @@ func addCounts(sum *takt.Counts, c takt.Counts) {
 	sum.Unfinished += c.Unfinished
 }
 
-// wholeRate divides all operations by the window of the whole. A report has its rate
-// and its window, whose product is a count: rounded, it is exact again. A sum of the
-// rates would be too high where a shard, of a closed loop, was ready before the others.
+// wholeRate divides all operations by durationS, that of the longest shard. A shard's rate × its
+// duration, rounded, is exactly its count. A sum of rates would be too high if a closed-loop shard
+// ended before the others.
 func wholeRate(list []shard, durationS float64) takt.Rate {
 	perSecond := func(n float64) float64 {
 		if durationS <= 0 {
@@ -104,16 +102,16 @@ func wholeRate(list []shard, durationS float64) takt.Rate {
 		ended += math.Round(s.Rate.Achieved * s.DurationS)
 	}
 	rate := takt.Rate{Achieved: perSecond(ended)}
-	if list[0].Rate.Intended != nil { // so of all: they have one schedule
+	if list[0].Rate.Intended != nil { // then all have one: the shards share a schedule
 		due := perSecond(scheduleDue(list, durationS))
 		rate.Intended = &due
 	}
 	return rate
 }
 
-// scheduleDue is how many operations the schedule has in the window of the whole, also
-// those of shards that are missing or were cut short: they deal the schedule out one
-// operation each in turn, so every shard has as many as any other, give or take one.
+// scheduleDue is how many operations the whole schedule has in durationS, including those of shards
+// that are missing or were cut short. The shards get the operations in turn, so all have the same
+// number, give or take one.
 func scheduleDue(list []shard, durationS float64) float64 {
 	var due, shards float64
 	for _, s := range list {
@@ -125,7 +123,7 @@ func scheduleDue(list []shard, durationS float64) float64 {
 	return due + math.Round(due/shards*(float64(list[0].n)-shards))
 }
 
-// starts are the instants at which the first and the last shard started.
+// starts returns when the first and the last shard started.
 func starts(list []shard) (first, last time.Time) {
 	first, last = list[0].StartedAt, list[0].StartedAt
 	for _, s := range list {

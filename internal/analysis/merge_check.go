@@ -12,25 +12,25 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// UnmergeableError says why reports are not those of the shards of one run, or cannot
-// be merged exactly.
+// UnmergeableError says why reports do not belong to the shards of one run, or cannot be merged
+// exactly.
 type UnmergeableError struct {
-	Faults []string // a sentence each
+	Faults []string // one sentence each
 }
 
-// Error implements error; each further fault has a line of its own.
+// Error implements error, with one line per fault.
 func (e *UnmergeableError) Error() string {
 	return "the reports cannot be merged: " + strings.Join(e.Faults, "\n")
 }
 
-// maxMissing bounds the missing shards that are named: a wrong k/n can be one of a
-// billion.
+// maxMissing is the largest number of missing shards that an error names: with a wrong k/n, a billion
+// can be missing.
 const maxMissing = 20
 
-// MissingShardsError names the shards of a run whose reports are not there.
+// MissingShardsError names the shards of a run whose reports are missing.
 type MissingShardsError struct {
 	Shards []string // "2/3", at most 20
-	More   int      // beyond those
+	More   int      // number of other missing shards
 }
 
 // Error implements error.
@@ -38,7 +38,7 @@ func (e *MissingShardsError) Error() string {
 	return e.subject() + " missing; give all reports of the run, or --allow-missing to merge those that are there"
 }
 
-// subject is the beginning of a sentence on the shards.
+// subject is the subject of a sentence about the shards, with its verb.
 func (e *MissingShardsError) subject() string {
 	names := strings.Join(e.Shards, ", ")
 	switch {
@@ -50,17 +50,16 @@ func (e *MissingShardsError) subject() string {
 	return "shard " + names + " is"
 }
 
-// shard is a report of operations k, k+n, k+2n … of a run.
+// shard is the report of the operations k, k+n, k+2n … of a run.
 type shard struct {
 	*takt.Report
 	k, n int // counted from 1
 }
 
-// name is how faults name it.
+// name is the shard's name in faults.
 func (s shard) name() string { return "shard " + s.Schedule.Shard + " (" + s.ID + ")" }
 
-// shardsOf orders the reports by their shard, and finds all faults but those of
-// histograms.
+// shardsOf sorts the reports by shard, and finds all faults except those of histograms.
 func shardsOf(reports []*takt.Report) ([]shard, error) {
 	var list []shard
 	var faults []string
@@ -91,7 +90,7 @@ func shardsOf(reports []*takt.Report) ([]shard, error) {
 	return list, nil
 }
 
-// shardNumber reads k/n; 0, 0: it is none.
+// shardNumber reads k/n; 0, 0: s is not a shard.
 func shardNumber(s string) (k, n int) {
 	left, right, _ := strings.Cut(s, "/")
 	k, errK := strconv.Atoi(left)
@@ -102,7 +101,7 @@ func shardNumber(s string) (k, n int) {
 	return k, n
 }
 
-// faults are those that a shard has by itself.
+// faults are the faults that a shard has by itself.
 func (s shard) faults() (faults []string) {
 	if s.Schedule.RunGroup == "" {
 		faults = append(faults, s.name()+" has no run_group, so nothing says which shards belong to it; run all of them with the same --run-group or --start-at")
@@ -113,7 +112,7 @@ func (s shard) faults() (faults []string) {
 	return faults
 }
 
-// strange says in what s differs from the first shard, though it must not.
+// strange says in which fields s wrongly differs from the first shard.
 func strange(s, first shard) []string {
 	mine, its := s.common(), first.common()
 	names := maps.Clone(mine)
@@ -130,8 +129,8 @@ func strange(s, first shard) []string {
 	return []string{s.name() + " does not belong to " + first.name() + ": it differs in " + strings.Join(list, ", ")}
 }
 
-// common is what all shards of a run have in common, by its name, as JSON: so a
-// report in memory equals one that was read.
+// common contains the fields that all shards of a run must share, by name. Values are JSON, so that a
+// report in memory equals one that was read from a file.
 func (s shard) common() map[string]string {
 	plan := s.Schedule
 	m := map[string]string{
@@ -152,13 +151,13 @@ func (s shard) common() map[string]string {
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Sprint(v) // reports are plain values: cannot happen
+		return fmt.Sprint(v) // cannot happen: reports are plain values
 	}
 	return string(b)
 }
 
-// labelFaults are labels on which the shards do not agree. One that only some have is
-// of all.
+// labelFaults names labels on which the shards do not agree. A label that only some shards have is
+// not a fault: it applies to all.
 func labelFaults(list []shard) (faults []string) {
 	said := map[string]shard{}
 	for _, s := range list {
@@ -174,7 +173,7 @@ func labelFaults(list []shard) (faults []string) {
 	return faults
 }
 
-// missingShards is nil when all are there. The list is in order, without doubles.
+// missingShards returns nil if no shard is missing. list is in order, without duplicates.
 func missingShards(list []shard) *MissingShardsError {
 	n := list[0].n
 	e := &MissingShardsError{More: n - len(list)}

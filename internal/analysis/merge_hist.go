@@ -11,11 +11,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// merged is what comes from the histograms of all shards.
+// merged contains what comes from the histograms of all shards.
 type merged struct {
 	histograms map[string]*hist.Histogram // by the name of the latency
 	intervals  []takt.Interval
-	span       float64 // seconds of an interval
+	span       float64 // length of an interval, seconds
 }
 
 func (m *merged) latency() map[string]takt.Latency {
@@ -44,8 +44,8 @@ func mergeHistograms(list []shard) (*merged, error) {
 	return m, nil
 }
 
-// add merges one latency of one shard. Its count tells whether the histogram is whole:
-// it is not in the report, or has values beyond the range of takt's own.
+// add merges one latency of one shard. The latency's count shows whether the histogram is complete: it
+// may be missing from the report, or have values beyond the range of takt's histograms.
 func (m *merged) add(name string, l takt.Latency) error {
 	if m.histograms[name] == nil {
 		m.histograms[name] = hist.New()
@@ -67,8 +67,8 @@ type slot struct {
 	response, service []string // histograms, encoded
 }
 
-// mergeIntervals aligns the intervals by their time since the start of their shard.
-// After an hour a shard's intervals last two seconds, and so on: the longest wins.
+// mergeIntervals aligns the intervals by their time since the start of their shard. The intervals of
+// long runs last 2 s, 4 s and so on, so the longest of all shards applies.
 func (m *merged) mergeIntervals(list []shard) (faults []string) {
 	for _, s := range list {
 		m.span = max(m.span, s.IntervalS)
@@ -96,13 +96,13 @@ func (m *merged) mergeIntervals(list []shard) (faults []string) {
 	return faults
 }
 
-// divides reports whether whole is part times a whole number.
+// divides reports whether whole is an integer multiple of part.
 func divides(part, whole float64) bool {
 	return part > 0 && math.Mod(whole, part) == 0
 }
 
-// addIntervals adds those of one shard. What was in flight on several shards at once
-// adds up; of neighbours that become one, the higher counts.
+// addIntervals adds the intervals of one shard. In-flight maxima of several shards are added. Of
+// intervals of one shard that become one, the highest maximum counts.
 func addIntervals(slots map[int]*slot, list []takt.Interval, span float64) {
 	peaks := map[int]int{}
 	for _, iv := range list {
@@ -118,7 +118,7 @@ func addIntervals(slots map[int]*slot, list []takt.Interval, span float64) {
 		sum.OK += iv.OK
 		sum.Failed += iv.Failed
 		sum.Dropped += iv.Dropped
-		// There is no histogram of it: the worst is the honest figure.
+		// Lag has no histogram per interval, so the worst p99 is the honest figure.
 		sum.ScheduleLagP99 = max(sum.ScheduleLagP99, iv.ScheduleLagP99)
 		sum.response, sum.service = append(sum.response, iv.HDR), append(sum.service, iv.ServiceHDR)
 		peaks[i] = max(peaks[i], iv.InFlightMax)
@@ -128,7 +128,7 @@ func addIntervals(slots map[int]*slot, list []takt.Interval, span float64) {
 	}
 }
 
-// finish merges the histograms, with scratch.
+// finish merges the histograms of the slot and sets its percentiles.
 func (s *slot) finish(scratch *hist.Histogram, e *hist.Encoder) error {
 	if err := mergeAll(scratch, s.service); err != nil {
 		return err

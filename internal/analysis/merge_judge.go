@@ -13,18 +13,17 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The bounds of the starts. Hosts that keep time by NTP agree to some milliseconds, so
-// 100 ms means that the shards did not wait for one instant. As operations may be late,
-// 1 % of the window may go by without the whole load.
+// How far apart may shards start or end? The clocks of hosts with NTP agree to some milliseconds, so
+// 100 ms means that the shards did not wait for the same instant. As 1 % of operations may be late,
+// the whole load may be missing for 1 % of the duration.
 const (
-	apartWarn = 100 * time.Millisecond
-	apartPart = 0.01
+	apartWarn = 100 * time.Millisecond // more is a warning
+	apartPart = 0.01                   // more of the duration makes the whole invalid
 )
 
-// judgeWhole sets the verdict and the warnings. One invalid shard makes the whole
-// invalid. But the shards can also be valid each, and the whole is not: its response
-// p99, by which lag is measured, is another one, and ten late operations are soon
-// found in many shards with nine each.
+// judgeWhole sets the verdict and the warnings. One invalid shard makes the whole invalid. The whole
+// can also be invalid although each shard is valid: lag is compared with the p99 response time of
+// the whole, and many shards with nine late operations each easily exceed the limit of ten.
 func judgeWhole(whole *takt.Report, list []shard, missing *MissingShardsError, sums *merged) {
 	whole.Verdict = takt.Valid
 	whole.Warnings = []takt.Warning{}
@@ -51,8 +50,8 @@ func judgeWhole(whole *takt.Report, list []shard, missing *MissingShardsError, s
 	whole.Warnings = append(whole.Warnings, said...)
 }
 
-// judgeStarts: operations interleave as the schedule says, and the target bears the
-// whole load, only while all shards run at once.
+// judgeStarts warns if the shards did not start together. Only while all shards run do operations
+// interleave according to the schedule, and does the target get the whole load.
 func judgeStarts(whole *takt.Report, apart time.Duration) {
 	if apart <= apartWarn {
 		return
@@ -60,9 +59,9 @@ func judgeStarts(whole *takt.Report, apart time.Duration) {
 	verdict.Warner(whole, apart.Seconds() > apartPart*whole.DurationS)("shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", apart.Round(time.Millisecond))
 }
 
-// judgeEnds: the target bears the whole load only until the first shard ends. The rule is
-// that of the starts, but a signal or --abort-on that ended some shards and not the others
-// always makes the whole invalid. Windows of closed loops differ by nature.
+// judgeEnds warns if shards were cut short, because the target gets the whole load only until the
+// first shard ends. The bounds are those of judgeStarts, but if a signal or --abort-on ended only
+// some shards, the whole is always invalid. Durations of closed loops normally differ.
 func judgeEnds(whole *takt.Report, list []shard) {
 	var cut []string
 	ended, shortest := 0, whole.DurationS
@@ -79,7 +78,7 @@ func judgeEnds(whole *takt.Report, list []shard) {
 	apart := whole.DurationS - shortest
 	some := ended > 0 && ended < len(list)
 	if !some && apart <= apartWarn.Seconds() {
-		return // no shard was cut short, or all at the same instant: each says so by itself
+		return // no shard was cut short, or all at the same instant, and each has its own warning
 	}
 	subject := "shard " + cut[0] + " was"
 	if len(cut) > 1 {
@@ -92,13 +91,13 @@ func inSeconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 }
 
-// ended reports whether the shard says that it did not come to its end.
+// ended reports whether a warning of the shard says that it did not run to its end.
 func (s shard) ended() bool {
 	return s.Warned("cancelled") || s.Warned("aborted") || s.Warned("broke_off") || s.Warned("recovered")
 }
 
-// warnDifferent names what the shards of a run should have in common though no figure
-// depends on it: the version of takt, and labels that only some of them have.
+// warnDifferent warns of differences between shards that affect no merged figure: versions of takt,
+// and labels that only some shards have.
 func warnDifferent(whole *takt.Report, list []shard) {
 	versions := map[string][]string{}
 	for _, s := range list {
@@ -120,7 +119,7 @@ func warnDifferent(whole *takt.Report, list []shard) {
 	}
 }
 
-// withShards lists things with the shards that have each.
+// withShards lists names, each with its shards.
 func withShards(shards map[string][]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(shards)) {
@@ -129,7 +128,7 @@ func withShards(shards map[string][]string) string {
 	return strings.Join(all, ", ")
 }
 
-// judgeLimits: a few failures at a limit in each of many shards are many together.
+// judgeLimits checks failures at host limits again: few in each of many shards are many together.
 func judgeLimits(whole *takt.Report, said []takt.Warning) {
 	known := slices.ContainsFunc(said, func(w takt.Warning) bool { return w.Code == "host_limit" })
 	l := verdict.OfLimits(whole.Errors, whole.Counts.Scheduled)
@@ -154,9 +153,9 @@ func judgeLag(whole *takt.Report, said []takt.Warning, response, lag *hist.Histo
 	}
 }
 
-// unitedWarnings are those of the shards. Each names its shards, but for one that all
-// share and that has no number: a number would be taken for that of the whole.
-// Dropped operations are counted anew.
+// unitedWarnings returns the warnings of the shards, each with the names of its shards. A warning of
+// all shards needs no names unless it contains a number, which would look like a number of the
+// whole. It leaves out dropped operations, which judgeWhole counts for the whole.
 func unitedWarnings(list []shard) []takt.Warning {
 	var all []takt.Warning
 	from := map[takt.Warning][]string{}

@@ -12,14 +12,14 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// partVariables are bounds that each shard has for itself: 3 shards with 50
-// connections each have 150 on the target, so they add up.
+// partVariables are bounds of each shard, which are added: 3 shards with 50 connections each have 150
+// connections to the target.
 func partVariables() []string {
 	return []string{"connections", "max_in_flight", "h2_connections", "loops", "workers"}
 }
 
-// part is a variable that adds up. All others hold for the whole run; but -n counts
-// the operations of one shard in a closed loop, which has no common schedule.
+// part is the shard's value of a variable that is added. Other variables apply to the whole run. In a
+// closed loop, which has no common schedule, requests (-n) is added, too.
 func (s shard) part(name string) (v float64, adds bool) {
 	if !slices.Contains(partVariables(), name) && (name != "requests" || s.Schedule.Profile != "closed") {
 		return 0, false
@@ -28,7 +28,7 @@ func (s shard) part(name string) (v float64, adds bool) {
 	return v, err == nil
 }
 
-// wholeVariables are those of a single process with the same load.
+// wholeVariables are the variables of a single process with the same load.
 func wholeVariables(list []shard) map[string]any {
 	all := maps.Clone(list[0].Variables)
 	for name := range all {
@@ -44,9 +44,9 @@ func wholeVariables(list []shard) map[string]any {
 	return all
 }
 
-// mergeGenerators adds up what the run cost on all hosts: also max_rss_bytes, which is
-// the memory that it needs at most, and cores, of which shards on one host count the
-// same ones again. Pauses and the noise floor are the worst of all.
+// mergeGenerators adds the costs of the run on all hosts. The sum of max_rss_bytes is an upper bound on
+// the memory needed, and shards on one host count its cores several times. GC pauses, stolen CPU time
+// and the noise floor are the worst of all shards.
 func mergeGenerators(list []shard) takt.Generator {
 	var all takt.Generator
 	engines, hosts := map[string]int{}, map[string]int{}
@@ -72,7 +72,7 @@ func mergeGenerators(list []shard) takt.Generator {
 	return all
 }
 
-// mergeAttributions adds up the slices; there are none if a shard has none.
+// mergeAttributions adds the slices. It returns none if a shard with response times has none.
 func mergeAttributions(list []shard) (all takt.Attribution) {
 	for _, s := range list {
 		a := s.Attribution
@@ -94,8 +94,8 @@ func mergeAttributions(list []shard) (all takt.Attribution) {
 	return all
 }
 
-// hostsClass is the class of several hosts: one run on three hosts is not compared
-// with one on a single host.
+// hostsClass names the classes of all hosts, so that a run on three hosts is not compared with a run
+// on one host.
 func hostsClass(hosts map[string]int) string {
 	var list []string
 	for _, class := range slices.Sorted(maps.Keys(hosts)) {
@@ -104,8 +104,8 @@ func hostsClass(hosts map[string]int) string {
 	return strings.Join(list, " + ")
 }
 
-// mergeErrors adds up the classes, most frequent first. The first shard that has a
-// message or a body of a class gives it.
+// mergeErrors adds the counts of error classes, most frequent first. Message and body of a class come
+// from the first shard that has a message.
 func mergeErrors(list []shard) []takt.ErrorClass {
 	all := []takt.ErrorClass{}
 	for _, s := range list {
@@ -127,9 +127,9 @@ func mergeErrors(list []shard) []takt.ErrorClass {
 	return all
 }
 
-// wholeExtra keeps of the drivers' sections the words on which all agree. Numbers may
-// be sums, means or maxima, which only their driver knows: they stay with their shard,
-// under "parts".
+// wholeExtra merges the drivers' sections: texts and booleans that are the same in all shards. Numbers
+// stay with their shard, under "parts", because only the driver knows whether they are sums, means
+// or maxima.
 func wholeExtra(list []shard) map[string]any {
 	extra := map[string]any{"shards": list[0].n}
 	var parts []any
