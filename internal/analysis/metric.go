@@ -11,15 +11,15 @@ import (
 
 // Metric is a measured value of a run.
 type Metric struct {
-	Name   string // as in filters, --sort and --metric
+	Name   string // in filters, --sort and --metric
 	Unit   Unit
-	Higher bool // more is better
+	Higher bool // higher is better
 }
 
-// Unit says what a metric counts.
+// Unit is the unit of a metric.
 type Unit int
 
-// The units. A ratio of 1 is shown as 100 %.
+// The units. Tables show a ratio of 1 as 100 %.
 const (
 	Number Unit = iota
 	Microseconds
@@ -31,8 +31,8 @@ const (
 	Milliseconds
 )
 
-// Metrics lists what is known of a figure by its name; latencies, of which drivers add
-// more, are NAME.STATISTIC, and the response time's just STATISTIC.
+// Metrics lists all metrics except latencies, to which drivers add their own. A latency's metric is
+// NAME.STATISTIC, or just STATISTIC for the response time.
 func Metrics() []Metric {
 	return append([]Metric{
 		{Name: "errors", Unit: Percent}, // (failed + unfinished) ÷ (ok + failed + unfinished)
@@ -40,16 +40,16 @@ func Metrics() []Metric {
 		{Name: "intended", Unit: PerSecond, Higher: true},
 		{Name: "scheduled"}, {Name: "ok", Higher: true}, {Name: "failed"}, {Name: "dropped"}, {Name: "unfinished"},
 		{Name: "sent_bytes", Unit: Bytes}, {Name: "received_bytes", Unit: Bytes},
-		{Name: "cpu", Unit: Microseconds}, // of the generator, an operation that ended
+		{Name: "cpu", Unit: Microseconds}, // of the generator, per operation that ended
 	}, serverMetrics()...)
 }
 
-// serverMetrics are of a server under test. They stand in a report's extra section, by
+// serverMetrics are the metrics of a server under test. A report's extra section contains them by
 // these names.
 func serverMetrics() []Metric {
 	return []Metric{
-		{Name: "pushed", Unit: BytesPerSecond, Higher: true},   // sent to it, uncompressed
-		{Name: "accepted", Unit: BytesPerSecond, Higher: true}, // of that with an answer 202
+		{Name: "pushed", Unit: BytesPerSecond, Higher: true},   // sent to the server, uncompressed
+		{Name: "accepted", Unit: BytesPerSecond, Higher: true}, // part of pushed that was answered with 202
 		{Name: "throughput", Unit: PerSecond, Higher: true},    // documents indexed
 		{Name: "latency", Unit: Milliseconds},                  // 1000 ÷ accepted requests a second, hey-apm's "ms / request"
 		{Name: "index", Unit: Ratio, Higher: true},             // documents indexed ÷ expected
@@ -59,7 +59,7 @@ func serverMetrics() []Metric {
 	}
 }
 
-// MetricOf describes the metric of that name, also a latency's.
+// MetricOf describes the metric of that name, which may be a latency's.
 func MetricOf(name string) (m Metric, ok bool) {
 	for _, m := range Metrics() {
 		if m.Name == name {
@@ -72,8 +72,8 @@ func MetricOf(name string) (m Metric, ok bool) {
 	return Metric{}, false
 }
 
-// FiguresOf are the figures of a report. Those that it does not have are left out, and so
-// are infinite ones, which JSON cannot hold.
+// FiguresOf returns the figures that a report has, without infinities and NaN, which JSON cannot
+// represent.
 func FiguresOf(r *takt.Report) Figures {
 	var f Figures
 	add := func(name string, v float64) {

@@ -11,32 +11,31 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Run is a stored run as queries, collate and verify see it: its report without
-// histograms and intervals. Stores give hundreds of thousands of them in a second, so
-// what runs have in common is shared.
+// Run is a stored run as queries, collate and verify see it: its report without histograms and
+// intervals. Stores return hundreds of thousands of runs per second, so runs share what is equal.
 type Run struct {
 	ID        string
 	Kind      string
 	StartedAt time.Time
-	Settings  *Settings // shared by runs with equal settings; not to be changed
+	Settings  *Settings // shared by runs with equal settings; read-only
 	Labels    map[string]string
 	Key       string // comparability_key
 	Group     string // schedule.run_group
 	Shard     string // schedule.shard
-	Unfit     string // why it cannot be judged, a sentence; "": it can
+	Unfit     string // why nothing can be concluded from the run; "": it can be judged
 	Figures   Figures
 }
 
-// Settings are the variables of a report and the class of its host: what has to be
-// equal for two runs to be compared.
+// Settings are the variables of a report and the class of its host. They must be equal for two runs
+// to be comparable.
 type Settings struct {
 	Hash      string // equal for equal settings
 	Variables map[string]any
 	Host      string // generator.host_class
 }
 
-// NewSettings makes settings with their hash. Numbers may be of any type: as JSON
-// they are equal.
+// NewSettings creates settings with their hash. The hash is that of their JSON, so the Go type of a
+// number does not matter.
 func NewSettings(variables map[string]any, host string) *Settings {
 	return &Settings{Hash: hash(variables, host), Variables: variables, Host: host}
 }
@@ -44,7 +43,7 @@ func NewSettings(variables map[string]any, host string) *Settings {
 func hash(variables map[string]any, host string) string {
 	b, err := json.Marshal([]any{variables, host})
 	if err != nil {
-		return "" // variables are plain values: cannot happen
+		return "" // cannot happen: variables are plain values
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
@@ -56,7 +55,7 @@ func (s *Settings) Flags() map[string]any {
 	return flags
 }
 
-// RunOf is what queries see of a report.
+// RunOf returns a report as queries see it.
 func RunOf(r *takt.Report) Run {
 	return Run{
 		ID: r.ID, Kind: r.Kind, StartedAt: r.StartedAt, Labels: r.Labels, Key: r.ComparabilityKey,
@@ -66,8 +65,8 @@ func RunOf(r *takt.Report) Run {
 	}
 }
 
-// invalidRun begins Run.Unfit of an invalid run; what follows bothIs says what else is
-// wrong with it.
+// Run.Unfit of an invalid run starts with invalidRun. If the run was also cut short, bothIs and that
+// reason follow.
 const (
 	invalidRun = "the run is invalid"
 	bothIs     = "; "
@@ -93,7 +92,7 @@ func unfit(r *takt.Report) string {
 	return ""
 }
 
-// CutShort says why the report is not that of the whole run; "" if it is.
+// CutShort says why the report is not about the whole run; "": it is.
 func CutShort(r *takt.Report) string {
 	for _, w := range r.Warnings {
 		switch w.Code {
@@ -110,29 +109,28 @@ func (r *Run) Invalid() bool { return strings.HasPrefix(r.Unfit, invalidRun) }
 // InvalidOnly reports whether nothing but its verdict is wrong with the run.
 func (r *Run) InvalidOnly() bool { return r.Invalid() && !strings.Contains(r.Unfit, bothIs) }
 
-// Figures are the measured values of a run, by the names of the table of metrics.
-// Runs share the list of names.
+// Figures are the measured values of a run, by name of the metric. Runs share the list of names.
 type Figures struct {
 	Names  []string
 	Values []float64
 }
 
-// Get is the figure of that name.
+// Get returns the figure of that name.
 func (f Figures) Get(name string) (v float64, ok bool) {
 	for i, n := range f.Names {
-		if n == name && i < len(f.Values) { // a damaged store may give fewer
+		if n == name && i < len(f.Values) { // a damaged store may return fewer values
 			return f.Values[i], true
 		}
 	}
 	return 0, false
 }
 
-// Query says which runs a store is to give. What is empty does not restrict.
+// Query says which runs a store returns. An empty field does not restrict them.
 type Query struct {
 	IDs    []string
 	Kind   string
-	Since  time.Time         // started at it or later
-	Labels map[string]string // equal
-	Match  func(*Run) bool   // held against what is left
-	Limit  int               // the newest so many; 0: all
+	Since  time.Time         // started then or later
+	Labels map[string]string // equal in the run
+	Match  func(*Run) bool   // applied after the other conditions
+	Limit  int               // only the newest Limit runs; 0: all
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Differs names the first field in which the row of a store is not what its report says;
-// "": the row is true. Somebody edited such a row, or the store is damaged. A figure that
-// the row lacks is no difference: an older takt had fewer of them.
+// Differs names the first field in which a row of a store contradicts its report; "": none does. Either
+// somebody edited the row, or the store is damaged. A figure missing from the row is not a
+// difference, because older versions of takt had fewer figures.
 func (r *Run) Differs(report *takt.Report) string {
 	want := RunOf(report)
 	for _, f := range []struct{ name, got, want string }{
@@ -44,7 +44,7 @@ func (r *Run) Differs(report *takt.Report) string {
 	return ""
 }
 
-// fitness is what follows from Unfit. Its words differ between versions of takt.
+// fitness classifies Unfit, whose text differs between versions of takt.
 func (r *Run) fitness() string {
 	switch {
 	case r.Unfit == "":

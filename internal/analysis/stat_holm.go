@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// holm gives the level at which each of the hypotheses is tested so that the probability
-// of even one false rejection is alpha at most: the smallest p against alpha ÷ m, the
-// next against alpha ÷ (m − 1) and so on until one is not rejected; the rest stays at its
-// level (Holm, Scandinavian Journal of Statistics 6, 1979, 65–70). A hypothesis is
-// rejected if p ≤ its level, so an interval of that confidence says the same.
+// holm returns the level at which to test each of the hypotheses, so that the probability of any false
+// rejection is at most alpha. The smallest p is compared with alpha ÷ m, the next with
+// alpha ÷ (m − 1) and so on until a hypothesis is not rejected; all further ones have the same level
+// as that one (Holm, Scandinavian Journal of Statistics 6, 1979, 65–70). A hypothesis is rejected if
+// p ≤ its level, so an interval with the confidence 1 − level agrees with the test.
 func holm(p []float64, alpha float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {

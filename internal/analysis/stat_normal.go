@@ -5,7 +5,7 @@ import "math"
 // normalCDF is the distribution function of the standard normal distribution.
 func normalCDF(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
-// normalQuantile is its inverse, for 0 < p < 1.
+// normalQuantile is the inverse of normalCDF, for 0 < p < 1.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // studentCDF is the distribution function of Student's t with df degrees of freedom:
@@ -18,7 +18,7 @@ func studentCDF(t, df float64) float64 {
 	return tail
 }
 
-// studentQuantile is its inverse, for 0 < p < 1, by bisection.
+// studentQuantile is the inverse of studentCDF, for 0 < p < 1, by bisection.
 func studentQuantile(p, df float64) float64 {
 	if p < 0.5 {
 		return -studentQuantile(1-p, df)
@@ -37,8 +37,8 @@ func studentQuantile(p, df float64) float64 {
 	return high
 }
 
-// incompleteBeta is the regularized incomplete beta function I_x(a, b), by its continued
-// fraction (Abramowitz & Stegun 26.5.8) where that is quick, else by 26.5.2.
+// incompleteBeta is the regularized incomplete beta function I_x(a, b), by its continued fraction
+// (Abramowitz & Stegun 26.5.8). Where that converges slowly, the symmetry 26.5.2 is used first.
 func incompleteBeta(a, b, x float64) float64 {
 	switch {
 	case x <= 0:
@@ -54,9 +54,8 @@ func incompleteBeta(a, b, x float64) float64 {
 	return math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a * betaFraction(a, b, x)
 }
 
-// betaFraction is the continued fraction by the method of Lentz, which computes it from
-// the front (Press et al., Numerical Recipes, 3rd ed., 5.2). It needs about √max(a, b)
-// steps.
+// betaFraction is the continued fraction by Lentz's method, which evaluates it from the front (Press
+// et al., Numerical Recipes, 3rd ed., 5.2). It needs about √max(a, b) steps.
 func betaFraction(a, b, x float64) float64 {
 	f, c, d := 1.0, 1.0, 0.0
 	for i := range 10_000 {
@@ -86,7 +85,7 @@ func away(v float64) float64 {
 	return v
 }
 
-// meanAndSD are the mean and the standard deviation, with n − 1, of two values or more.
+// meanAndSD returns the mean and the standard deviation (with n − 1). With one value, sd is NaN.
 func meanAndSD(values []float64) (mean, sd float64) {
 	n := float64(len(values))
 	mean = total(values) / n
@@ -97,8 +96,8 @@ func meanAndSD(values []float64) (mean, sd float64) {
 	return mean, math.Sqrt(squares / (n - 1))
 }
 
-// prediction is one new value, seen beside earlier ones which are taken to be normal:
-// latencies and rates on the scale of logarithms.
+// prediction compares one new value with earlier values, which are assumed to be normal: latencies and
+// rates on the scale of logarithms.
 type prediction struct {
 	earlier []float64 // two or more
 	value   float64
@@ -118,8 +117,8 @@ func (w prediction) scale() float64 {
 
 func (w prediction) df() float64 { return float64(len(w.earlier) - 1) }
 
-// p is one-sided: of the hypothesis that the value lies theta or less above the earlier
-// ones if it seems to lie further, else theta or more.
+// p is the one-sided p-value of the hypothesis that the shift is at most theta if the estimate is
+// above theta, or at least theta otherwise.
 func (w prediction) p(theta float64) float64 {
 	off, scale := math.Abs(w.estimate()-theta), w.scale()
 	switch {
@@ -133,8 +132,8 @@ func (w prediction) p(theta float64) float64 {
 
 func (w prediction) least() float64 { return 0 }
 
-// interval has two ends each of which is one-sided, of the confidence 1 − alpha: one of
-// them is looked at, the one towards theta.
+// interval returns two one-sided limits, each with the confidence 1 − alpha, because a test looks at
+// the end towards theta only.
 func (w prediction) interval(alpha float64) (low, high float64) {
 	half := studentQuantile(1-alpha, w.df()) * w.scale()
 	return w.estimate() - half, w.estimate() + half

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// maxSigned is how many differences the signed-rank test takes with its exact
-// distribution; R takes it below 50. The sums of 60 ranks need 30 µs.
+// maxSigned is the largest number of differences for which the signed-rank test uses its exact
+// distribution; R uses it below 50. The sums of 60 ranks need 30 µs.
 const maxSigned = 60
 
-// maxChosen bounds k·N, the size of the smaller group times that of both, for the exact
-// distribution of the rank sum, which costs at most (k·N)² additions: 1 ms, and an
-// interval needs 25 of them. 25 runs against 25 are 1250.
+// maxChosen is the largest k·N (size of the smaller group × size of both) for which the rank-sum test
+// uses its exact distribution. That costs at most (k·N)² additions: 1 ms, and an interval needs 25
+// such distributions. For 25 runs against 25, k·N is 1250.
 const maxChosen = 1250
 
-// snap writes values as whole multiples of 10⁻¹² of the largest of them, so that what is
-// equal but for the rounding of a subtraction is a tie.
+// snap rounds values to multiples of 10⁻¹² of largest, so that values that differ only by the rounding
+// of a subtraction are ties.
 func snap(values []float64, largest float64) {
 	if largest == 0 {
 		return
@@ -26,8 +26,8 @@ func snap(values []float64, largest float64) {
 	}
 }
 
-// doubledRanks are twice the ranks of values, from 2 on. Equal values share the mean of
-// their ranks, which doubled is a whole number.
+// doubledRanks returns twice the ranks of values, starting at 2. Equal values share the mean of their
+// ranks, and twice that mean is an integer.
 func doubledRanks(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -41,18 +41,17 @@ func doubledRanks(values []float64) []int {
 			to++
 		}
 		for _, i := range order[from:to] {
-			ranks[i] = from + to + 1 // the ranks from+1 … to
+			ranks[i] = from + to + 1 // twice the mean of the ranks from+1 … to
 		}
 		from = to
 	}
 	return ranks
 }
 
-// signTail is the probability that the sum of those ranks whose fair coin shows heads is
-// at most t: the null distribution of the signed-rank statistic given its ranks, exact
-// also with ties (Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed.,
-// 3.1). Above maxSigned ranks it is the normal approximation of the same section, with
-// the correction for continuity.
+// signTail is the probability that the ranks add up to at most t if a fair coin decides about each
+// rank. This is the null distribution of the signed-rank statistic given its ranks, exact even with
+// ties (Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed., 3.1). Above maxSigned
+// ranks it is the normal approximation of the same section, with a continuity correction.
 func signTail(ranks []int, t int) float64 {
 	if len(ranks) > maxSigned {
 		var sum, squares float64
@@ -75,10 +74,10 @@ func signTail(ranks []int, t int) float64 {
 	return min(1, total(p))
 }
 
-// chooseTail is the probability that k of the ranks, drawn without replacement, sum up to
-// at most t: the null distribution of the rank sum, exact also with ties (Hollander et
-// al., 4.1). Beyond maxChosen it is the normal approximation, with the variance of a sum
-// drawn from a finite population and the correction for continuity.
+// chooseTail is the probability that k of the ranks, drawn without replacement, add up to at most t.
+// This is the null distribution of the rank sum, exact even with ties (Hollander et al., 4.1). Above
+// maxChosen it is the normal approximation, with the variance of a sum drawn from a finite population
+// and a continuity correction.
 func chooseTail(ranks []int, k, t int) float64 {
 	n := len(ranks)
 	if k*n > maxChosen {
@@ -90,11 +89,11 @@ func chooseTail(ranks []int, k, t int) float64 {
 		return normalCDF((float64(t) + 1 - float64(k)*mean) / math.Sqrt(variance))
 	}
 	least := slices.Min(ranks)
-	t -= k * least // the sums are counted from there on: then they are fewer
+	t -= k * least // ranks are reduced by least, so there are fewer sums
 	if t < 0 {
 		return 0
 	}
-	ways := make([][]float64, k+1) // ways[j][s]: to draw j ranks of sum s
+	ways := make([][]float64, k+1) // ways[j][s]: number of ways to draw j ranks with the sum s
 	for j := range ways {
 		ways[j] = make([]float64, t+1)
 	}
@@ -110,7 +109,7 @@ func chooseTail(ranks []int, k, t int) float64 {
 	return min(1, total(ways[k])/choose(n, k))
 }
 
-// choose is the number of ways to draw k of n.
+// choose is the binomial coefficient: the number of ways to draw k of n.
 func choose(n, k int) float64 {
 	c := 1.0
 	for i := range k {
@@ -127,7 +126,7 @@ func total(values []float64) float64 {
 	return sum
 }
 
-// median of values that are sorted.
+// median returns the median of sorted values.
 func median(sorted []float64) float64 {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// mostSerial is the dependence of neighbours up to which values are used: from there on the
-// variance of their mean is 9 times that of independent ones.
+// mostSerial is the largest correlation of neighbours that stretchOf assumes. It makes the variance of
+// the mean 9 times that of independent values.
 const mostSerial = 0.8
 
-// stretchOf is how many times the variance of the centre of these values, which were
-// measured one after the other, is that of independent ones: (1 + ρ) ÷ (1 − ρ), as of an
-// autoregression of the first order. ρ is the correlation of neighbours in rank, which
-// single spikes do not move, without its bias of −(1 + 3ρ) ÷ n (Marriott & Pope, Biometrika
-// 41, 1954, 390–402). Values that alternate do not make it smaller than 1.
+// stretchOf estimates by which factor the dependence of consecutive values increases the variance of
+// their centre: (1 + ρ) ÷ (1 − ρ), as in a first-order autoregression. ρ is the rank correlation of
+// neighbours, which single spikes hardly change, corrected for its bias of −(1 + 3ρ) ÷ n (Marriott &
+// Pope, Biometrika 41, 1954, 390–402). The factor is at least 1, even for alternating values.
 func stretchOf(values []float64) float64 {
 	n := float64(len(values))
 	if n < 5 {
@@ -37,9 +36,9 @@ func stretchOf(values []float64) float64 {
 	return (1 + rho) / (1 - rho)
 }
 
-// serial are differences like paired, of slices of one measurement: the next one may
-// resemble the last. Its tests are those of paired, or, when it is larger, that of the rank
-// sum with a variance that is stretched.
+// serial are differences like paired, but of consecutive slices of one measurement, so neighbours may
+// resemble each other. A p-value is the larger one of that of paired and that of the normal
+// approximation with the variance × stretch.
 type serial struct {
 	paired
 	stretch float64
@@ -77,12 +76,12 @@ func (d serial) interval(alpha float64) (low, high float64) {
 	return invert(d.centres(), d.above, d.below, alpha)
 }
 
-// resamples is how often slices are drawn anew. The tail that they show ends at 2 ÷ 2000;
-// beyond it Student's t decides.
+// resamples is the number of bootstrap draws. They show p-values down to 2 ÷ 2000; below that,
+// Student's t decides.
 const resamples = 2000
 
-// resampled is a figure of all slices together, such as the p99 of all their operations: its
-// uncertainty is that between slices, which are drawn anew as wholes (the block bootstrap).
+// resampled is a figure of all slices together, such as the p99 of all their operations. Its
+// uncertainty comes from drawing whole slices again (the block bootstrap).
 type resampled struct {
 	est   float64
 	se    float64
@@ -90,8 +89,8 @@ type resampled struct {
 	n     int       // slices
 }
 
-// newResampled draws n slices with repetition again and again; of gives the figure when the
-// i-th slice counts weight[i] times. stretch is that of stretchOf.
+// newResampled draws n slices with replacement, resamples times. of returns the figure if the i-th
+// slice counts weight[i] times. stretch is the result of stretchOf.
 func newResampled(n int, stretch float64, of func(weight []int) float64) resampled {
 	weight := make([]int, n)
 	for i := range weight {
@@ -111,7 +110,7 @@ func newResampled(n int, stretch float64, of func(weight []int) float64) resampl
 		b.draws = append(b.draws, b.est+root*(of(weight)-b.est))
 	}
 	_, b.se = meanAndSD(b.draws)
-	b.se *= math.Sqrt(float64(n) / max(1, float64(n-1))) // the draws vary as with a spread over n, not n − 1
+	b.se *= math.Sqrt(float64(n) / max(1, float64(n-1))) // the draws have a variance with n, not n − 1
 	slices.Sort(b.draws)
 	return b
 }
@@ -120,8 +119,8 @@ func (b resampled) estimate() float64 { return b.est }
 
 func (b resampled) least() float64 { return math.Pow(2, float64(1-b.n)) }
 
-// p is the largest of what Student's t says of the standard error, what the draws
-// themselves say, which need not be symmetric, and the least that so many slices can prove.
+// p is the largest of three p-values: Student's t with the standard error, the share of the draws,
+// which need not be symmetric, and the least p that n slices can give.
 func (b resampled) p(theta float64) float64 {
 	p := b.least()
 	if b.n < 2 {

@@ -6,28 +6,28 @@ import (
 	"sort"
 )
 
-// shift is what measured values say about how far head lies above base.
+// shift estimates how far head lies above base, and tests assumptions about it.
 type shift interface {
-	// estimate of the shift.
+	// estimate is the estimated shift.
 	estimate() float64
 	// p is the smallest alpha for which theta lies outside interval(alpha).
 	p(theta float64) float64
-	// interval has the true shift in it with the probability 1 − alpha at least. Its ends
-	// are infinite when so few values cannot give that confidence.
+	// interval contains the true shift with at least the probability 1 − alpha. Its ends are
+	// infinite if there are too few values for that confidence.
 	interval(alpha float64) (low, high float64)
-	// least is the smallest p that so many values can give.
+	// least is the smallest p that this number of values can give.
 	least() float64
 }
 
-// paired are differences of pairs. Their centre is estimated and tested with Wilcoxon's
-// signed ranks, which asks for differences that are symmetric about it.
+// paired are differences of pairs. Wilcoxon's signed ranks estimate and test their centre; they assume
+// that the differences are symmetric around it.
 type paired []float64
 
-// estimate is that of Hodges and Lehmann: the median of the means of all pairs of
-// differences, each with itself too (Hollander et al., 3.2).
+// estimate is the Hodges–Lehmann estimate: the median of the means of all pairs of differences,
+// including each with itself (Hollander et al., 3.2).
 func (d paired) estimate() float64 { return median(d.centres()) }
 
-// centres are these means, the Walsh averages, sorted.
+// centres returns the means of all pairs of differences (the Walsh averages), sorted.
 func (d paired) centres() []float64 {
 	var c []float64
 	for i := range d {
@@ -39,21 +39,22 @@ func (d paired) centres() []float64 {
 	return c
 }
 
-// above is the one-sided p-value of the hypothesis that the centre is theta or less,
-// below that it is theta or more.
+// above is the one-sided p-value of the hypothesis that the centre is at most theta.
 func (d paired) above(theta float64) float64 {
 	ranks, _, minus := d.signed(theta)
 	return signTail(ranks, minus)
 }
+
+// below is the one-sided p-value of the hypothesis that the centre is at least theta.
 func (d paired) below(theta float64) float64 {
 	ranks, plus, _ := d.signed(theta)
 	return signTail(ranks, plus)
 }
 
-// signed are the doubled ranks of the distances from theta, and their sums above and
-// below it. Differences that equal theta take part in the ranking and are then left out
-// (Pratt, Journal of the American Statistical Association 54, 1959, 655–667): leaving
-// them out before, as Wilcoxon did, can make a p-value smaller when a difference falls.
+// signed returns the doubled ranks of the distances from theta, and the sums of the ranks of
+// differences above and below theta. Differences equal to theta are ranked and then left out (Pratt,
+// Journal of the American Statistical Association 54, 1959, 655–667). If they were left out before
+// ranking, as Wilcoxon did, a p-value could fall although a difference falls.
 func (d paired) signed(theta float64) (ranks []int, plus, minus int) {
 	off, distance, largest := make([]float64, len(d)), make([]float64, len(d)), math.Abs(theta)
 	for i, v := range d {
@@ -89,15 +90,15 @@ func (d paired) interval(alpha float64) (low, high float64) {
 	return invert(d.centres(), d.above, d.below, alpha)
 }
 
-// groups are two groups of values without pairs: their shift is estimated and tested with
-// the rank-sum test of Wilcoxon, Mann and Whitney.
+// groups are two groups of values without pairs. The rank-sum test of Wilcoxon, Mann and Whitney
+// estimates and tests their shift.
 type groups struct{ base, head []float64 }
 
-// estimate is that of Hodges and Lehmann: the median of all differences head − base
-// (Hollander et al., 4.2).
+// estimate is the Hodges–Lehmann estimate: the median of all differences head − base (Hollander et
+// al., 4.2).
 func (g groups) estimate() float64 { return median(g.centres()) }
 
-// centres are these differences, sorted.
+// centres returns all differences head − base, sorted.
 func (g groups) centres() []float64 {
 	var c []float64
 	for _, b := range g.base {
@@ -111,12 +112,12 @@ func (g groups) centres() []float64 {
 
 func (g groups) above(theta float64) float64 { return rankSum(g.base, g.head, theta) }
 
-// below is above with all signs turned round.
+// below is above with all signs reversed.
 func (g groups) below(theta float64) float64 { return rankSum(g.head, g.base, -theta) }
 
-// rankSum is the one-sided p-value of the hypothesis that y lies theta or less above x:
-// the probability of so high a rank sum of y, or so low a one of x. The sums of the
-// smaller group are fewer.
+// rankSum is the one-sided p-value of the hypothesis that y lies at most theta above x: the
+// probability that the rank sum of y is as high, or that of x as low, as it is. It uses the smaller
+// group, which has fewer possible sums.
 func rankSum(x, y []float64, theta float64) float64 {
 	n, largest := len(x)+len(y), math.Abs(theta)
 	all := slices.Concat(x, y)
@@ -131,7 +132,7 @@ func rankSum(x, y []float64, theta float64) float64 {
 	if len(x) <= len(y) {
 		return chooseTail(ranks, len(x), sum(ranks[:len(x)]))
 	}
-	for i, r := range ranks { // counted from above, a high sum is a low one
+	for i, r := range ranks { // reversed ranks turn a high sum into a low sum
 		ranks[i] = 2*(n+1) - r
 	}
 	return chooseTail(ranks, len(y), sum(ranks[len(x):]))
@@ -158,10 +159,10 @@ func (g groups) interval(alpha float64) (low, high float64) {
 	return invert(g.centres(), g.above, g.below, alpha)
 }
 
-// invert gives the ends of the set of shifts that neither test rejects at alpha ÷ 2. The
-// p-values change at the centres only, so it is enough to look there and in between. Each
-// end alone is a one-sided limit of the confidence 1 − alpha ÷ 2. Without ties these are
-// the order statistics of the centres that Hollander et al. give in 3.3 and 4.3.
+// invert returns the ends of the set of shifts that neither test rejects at alpha ÷ 2. The p-values
+// change only at the centres, so it tests the centres and one shift between any two of them. Each end
+// alone is a one-sided limit with the confidence 1 − alpha ÷ 2. Without ties, the ends are the order
+// statistics of the centres in Hollander et al., 3.3 and 4.3.
 func invert(centres []float64, above, below func(float64) float64, alpha float64) (low, high float64) {
 	last := len(centres) - 1
 	width := 1 + centres[last] - centres[0]

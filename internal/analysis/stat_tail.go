@@ -2,20 +2,20 @@ package analysis
 
 import "math"
 
-// tail is what a duet says of a high percentile, in two ways. The percentile of all operations
-// together sees a pause that few seconds have, but such pauses also make it uncertain. The
-// percentile of each second does not: a change that most seconds show is found long before.
+// tail is a duet's evidence about a high percentile, from two figures. The percentile of all operations
+// together shows pauses that only a few windows have, but such pauses also make it uncertain. The
+// percentiles of each window hardly depend on them, and show a change in most windows much sooner.
 //
-// Either may prove that head is worse; each has half of the error then. That head is no worse
-// takes both.
+// Either figure can prove that head is worse, each with half of the error probability. Only both
+// together can prove that head is not worse.
 type tail struct {
 	pooled resampled
 	each   serial
-	bound  float64 // the tolerance: which of the two leads depends on it
+	bound  float64 // the tolerance, on which the choice of lead depends
 }
 
-// lead is the shift that decides: of the shifts that say worse the clearer one, else the shift
-// that is less sure of no worse.
+// lead is the shift that decides: the clearer one of the shifts that say worse; if neither does, the
+// one that is less sure.
 func (t tail) lead() shift {
 	pooled, each := t.pooled.estimate() > t.bound, t.each.estimate() > t.bound
 	clearer := t.each.p(t.bound) < t.pooled.p(t.bound)
@@ -29,7 +29,8 @@ func (t tail) estimate() float64 { return t.lead().estimate() }
 
 func (t tail) least() float64 { return max(t.pooled.least(), t.each.least()) }
 
-// p is the smaller one of two: that theta is exceeded, and that it is not reached.
+// p is the smallest p-value of the estimates above theta, doubled because either alone may prove that
+// theta is exceeded. If no estimate is above theta, it is the larger p-value of both.
 func (t tail) p(theta float64) float64 {
 	exceeded, reached := 1.0, false
 	both := 0.0

@@ -9,29 +9,29 @@ import (
 
 // Options say how runs are judged.
 type Options struct {
-	Tolerance      float64  // a change for the worse up to this is none: 0.05 is 5 %
-	ErrorTolerance float64  // the same for metrics in percent, in percentage points
-	Confidence     float64  // that no regressed or ok of a judgement is wrong, from 0.5 up to 1: 0.95
-	Metrics        []string // that decide, and errors; none: those of GatedMetrics
-	Lift           []string // variables, flags and, in a history, labels that may differ among the runs
+	Tolerance      float64  // changes for the worse up to this are ignored: 0.05 is 5 %
+	ErrorTolerance float64  // Tolerance for metrics in percent, in percentage points
+	Confidence     float64  // probability that no regressed or ok of a judgement is wrong, from 0.5 to below 1: 0.95
+	Metrics        []string // metrics that decide, in addition to errors; empty: GatedMetrics
+	Lift           []string // variables and flags that may differ among the runs; in a history, labels too
 }
 
-// DefaultOptions are 5 %, 0.1 percentage points and a confidence of 95 %.
+// DefaultOptions are a tolerance of 5 %, or 0.1 percentage points, and a confidence of 95 %.
 func DefaultOptions() Options {
 	return Options{Tolerance: 0.05, ErrorTolerance: 0.1, Confidence: 0.95}
 }
 
-// GatedMetrics are the metrics that decide about runs of that kind.
+// GatedMetrics returns the metrics that decide about runs of that kind by default.
 func GatedMetrics(kind string) []string {
 	return slices.Clone(KindOf(kind).Gated)
 }
 
-// Word is what a comparison says about the head.
+// Word is the verdict of a comparison about the head.
 type Word string
 
-// The words. OK: a change for the worse is smaller than the tolerance. Improved is OK, and
-// by its own interval better by more than the tolerance: a remark, which the confidence of
-// the judgement does not cover, and never the word for a whole one.
+// The words. OK: any change for the worse is smaller than the tolerance. Improved: OK, and the interval
+// of the metric shows that it is better by more than the tolerance. Improved is only a remark: the
+// confidence of the judgement does not cover it, and it is never the word for a whole comparison.
 const (
 	Regressed    Word = "regressed"
 	Inconclusive Word = "inconclusive"
@@ -42,7 +42,7 @@ const (
 // Method is how two sides are compared.
 type Method string
 
-// The methods. Prediction: the head is one run.
+// The methods. Prediction: the head is one run, the base ten or more.
 const (
 	Paired     Method = "paired"
 	Unpaired   Method = "unpaired"
@@ -55,25 +55,25 @@ type Judgement struct {
 	Tolerance      float64      `json:"tolerance"`
 	ErrorTolerance float64      `json:"error_tolerance_points"`
 	Confidence     float64      `json:"confidence"`
-	Looks          int          `json:"looks,omitempty"`     // at how many numbers of pairs a conclusion was sought
-	Disturbed      *Disturbed   `json:"disturbed,omitempty"` // pairs that were replaced; nil: none were made
-	Duet           *DuetFacts   `json:"duet,omitempty"`      // how the blocks of both sides were made; nil: runs were compared
-	Futile         bool         `json:"futile,omitempty"`    // the series ended early, since all of its pairs would not have sufficed
+	Looks          int          `json:"looks,omitempty"`     // number of looks of the plan, at which the series may end
+	Disturbed      *Disturbed   `json:"disturbed,omitempty"` // pairs that were replaced; nil: not a series of pairs
+	Duet           *DuetFacts   `json:"duet,omitempty"`      // facts about the duet; nil: not a duet
+	Futile         bool         `json:"futile,omitempty"`    // ended early, because the rest of the series would most probably not conclude either
 	Head           Side         `json:"head"`
-	Comparisons    []Comparison `json:"comparisons"` // one, or one for each earlier revision, the newest first
-	Advice         []string     `json:"advice"`      // sentences: what was found out and what to do
+	Comparisons    []Comparison `json:"comparisons"` // one, or one for each earlier revision, newest first
+	Advice         []string     `json:"advice"`      // sentences: what was found, and what to do
 }
 
-// Note adds what became of the disturbed pairs of a series.
+// Note adds the disturbed pairs of a series, with advice about them.
 func (j *Judgement) Note(d Disturbed) {
 	j.Disturbed = &d
 	j.Advice = append(j.Advice, d.advice()...)
 }
 
-// Side are runs that are compared as one.
+// Side is the runs of one side of a comparison.
 type Side struct {
-	Name string   `json:"name"` // the revision, or base and head
-	Runs []string `json:"runs"` // their ids
+	Name string   `json:"name"` // the revision, or a name such as base or head
+	Runs []string `json:"runs"` // ids of the runs
 }
 
 // Comparison is the head against one base.
@@ -89,21 +89,21 @@ type Finding struct {
 	Metric     string   `json:"metric"`
 	Unit       Unit     `json:"unit"`
 	Better     string   `json:"better"`     // lower or higher
-	Base       float64  `json:"base"`       // median of the runs
-	Head       float64  `json:"head"`       // median of the runs
-	Absolute   bool     `json:"absolute"`   // the difference is in the metric's unit; else relative: 0.1 is 10 % more
-	Difference float64  `json:"difference"` // of head from base, Hodges–Lehmann; not that of the medians
-	Low        *float64 `json:"low"`        // of the difference; nil: so few runs set no bound
-	High       *float64 `json:"high"`       // as Low
-	Confidence float64  `json:"confidence"` // of Low and High, after Holm
-	P          float64  `json:"p"`          // of a change for the worse that is just the tolerance
+	Base       float64  `json:"base"`       // median of the runs; in a duet, the figure of all counted blocks
+	Head       float64  `json:"head"`       // as Base
+	Absolute   bool     `json:"absolute"`   // whether the difference is in the metric's unit; if not, it is relative: 0.1 is 10 % more
+	Difference float64  `json:"difference"` // estimated by Hodges–Lehmann in most methods; not the difference of the medians
+	Low        *float64 `json:"low"`        // lower end of the difference's interval; nil: too few runs for a bound
+	High       *float64 `json:"high"`       // upper end; nil: too few runs for a bound
+	Confidence float64  `json:"confidence"` // of the interval from Low to High, after Holm
+	P          float64  `json:"p"`          // p-value of a change for the worse that equals the tolerance
 	Verdict    Word     `json:"verdict"`
-	Needed     int      `json:"needed,omitempty"` // so many pairs conclude in 19 of 20 cases; about so many runs of each side do
-	Least      bool     `json:"least,omitempty"`  // Needed is no forecast: with fewer nothing can be proved
+	Needed     int      `json:"needed,omitempty"` // pairs, or a duet's slices, that conclude in 19 of 20 cases; or about the runs of each side
+	Least      bool     `json:"least,omitempty"`  // Needed is not a forecast, but the least number that can prove anything
 }
 
-// Verify judges head against base. In pairs, the i-th runs of both belong together: what
-// disturbs both of them does not count.
+// Verify judges head against base. With inPairs, the i-th runs of both sides are a pair, and what
+// affects both runs of a pair cancels out.
 func Verify(base, head []Run, inPairs bool, o Options) (Judgement, error) {
 	if len(base) == 0 || len(head) == 0 {
 		return Judgement{}, fmt.Errorf("there are %d base runs and %d head runs; give at least one of each", len(base), len(head))
@@ -119,9 +119,8 @@ func Verify(base, head []Run, inPairs bool, o Options) (Judgement, error) {
 	return judge([]match{{from, base, head, inPairs}}, to, o), nil
 }
 
-// gated are the metrics that decide, each once. errors always do: answers that are errors
-// may be fast ones. Of those that nobody asked for, the ones that none of the runs has are
-// left out: imported runs have no percentiles.
+// gated returns the metrics that decide, each once. errors always decides, because errors may be fast
+// answers. Default metrics that none of the runs has are left out: imported runs have no percentiles.
 func (o Options) gated(kind string, runs ...Run) []string {
 	if len(o.Metrics) == 0 {
 		return slices.DeleteFunc(GatedMetrics(kind), func(name string) bool {
@@ -166,7 +165,7 @@ func tableNames() []string {
 	return names
 }
 
-// sidesOf names two sides by their revisions, or as given if those are the same.
+// sidesOf names two sides by their revisions; if both names are equal, it names them a and b.
 func sidesOf(a string, base []Run, b string, head []Run) (from, to Side) {
 	if from, to = sideOf(a, base), sideOf(b, head); from.Name == to.Name {
 		from.Name, to.Name = a, b
@@ -174,7 +173,7 @@ func sidesOf(a string, base []Run, b string, head []Run) (from, to Side) {
 	return from, to
 }
 
-// sideOf names runs by their revision, if they have one in common.
+// sideOf names runs by their revision if all have the same one.
 func sideOf(name string, runs []Run) Side {
 	side := Side{Name: name}
 	revision := runs[0].Labels[LabelRevision]

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// advise fills in what inconclusive findings need, and writes what was found out and what
-// to do.
+// advise sets what inconclusive findings need, and writes what was found and what to do.
 func advise(j *Judgement, gates []gate) {
 	alpha := (1 - j.Confidence) / float64(len(gates))
 	j.Advice = []string{}
-	more := 0 // runs of the head
+	more := 0 // additional runs of the head
 	var few []string
 	for i := range j.Comparisons {
 		c := &j.Comparisons[i]
@@ -40,8 +39,8 @@ func advise(j *Judgement, gates []gate) {
 	}
 }
 
-// fill fills in what the inconclusive findings of c need, and gives the metrics for whose
-// difference the least number is enough.
+// fill sets what the inconclusive findings of c need. clearly are the metrics with a difference so
+// large that the least number is enough.
 func fill(c *Comparison, gates []gate, have int, alpha float64) (clearly []string) {
 	for k := range c.Findings {
 		f, g := &c.Findings[k], &gates[k]
@@ -49,7 +48,7 @@ func fill(c *Comparison, gates []gate, have int, alpha float64) (clearly []strin
 			continue
 		}
 		need := g.need(have, c.Method, alpha)
-		f.Needed, f.Least = max(have+1, need.n), need.least // those that there are did not suffice
+		f.Needed, f.Least = max(have+1, need.n), need.least // have did not suffice
 		if need.clear {
 			clearly = append(clearly, f.Metric)
 		}
@@ -57,8 +56,8 @@ func fill(c *Comparison, gates []gate, have int, alpha float64) (clearly []strin
 	return clearly
 }
 
-// leastOf is the least number that can prove anything of those findings that so far
-// prove nothing; 0: there are none.
+// leastOf is the least number that can prove anything, if a finding has too few runs for that; 0: none
+// has.
 func leastOf(c *Comparison) int {
 	for _, f := range c.Findings {
 		if f.Least {
@@ -68,7 +67,7 @@ func leastOf(c *Comparison) int {
 	return 0
 }
 
-// tooFew says that no forecast can be made.
+// tooFew says that there are too few runs to prove anything.
 func tooFew(c *Comparison, have, least, words int, confidence float64, clearly []string) string {
 	noun, each := "pair", ""
 	if c.Method != Paired {
@@ -104,7 +103,7 @@ func morePairs(c *Comparison) string {
 	return fmt.Sprintf("%s: %d pairs are enough in 19 of 20 cases; repeat with --pairs %d, or with --pairs auto --max-pairs %d, which ends earlier when it can", names, n, n, n)
 }
 
-// neededOf is what the finding of c that needs most needs.
+// neededOf is the largest Needed of the findings of c.
 func neededOf(c *Comparison) int {
 	n := 0
 	for _, f := range c.Findings {
@@ -113,7 +112,7 @@ func neededOf(c *Comparison) int {
 	return n
 }
 
-// namesOf lists the metrics of such findings.
+// namesOf lists the metrics of the findings for which such is true.
 func namesOf(c *Comparison, such func(Finding) bool) string {
 	var names []string
 	for _, f := range c.Findings {
@@ -124,7 +123,7 @@ func namesOf(c *Comparison, such func(Finding) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// mostIDs is how many runs a sentence names.
+// mostIDs is the largest number of runs that a sentence names.
 const mostIDs = 5
 
 func runsOf(s Side) string {

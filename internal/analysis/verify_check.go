@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// UnfitError says that nothing can be concluded since runs are invalid or were not made to
-// their end: exit code 6.
+// UnfitError says that nothing can be concluded because runs are unfit (Run.Unfit): exit code 6.
 type UnfitError struct {
-	Why      string // these runs were not replaced; ""
-	Revision string // the newest one, if these are all runs of it; else ""
-	Runs     []Run  // with the reason in Unfit
+	Why      string // why a series or duet ended without a judgement; "": neither did
+	Revision string // the newest revision, if Runs are all its runs; otherwise ""
+	Runs     []Run  // each with its reason in Unfit
 }
 
 func (e *UnfitError) Error() string {
@@ -33,15 +32,15 @@ func (e *UnfitError) Error() string {
 	return "nothing can be concluded from these runs: " + strings.Join(list, ", ") + "; repeat them or leave them out"
 }
 
-// UsageError is a fault of what was asked for that shows only beside the runs: exit code 2.
+// UsageError is a fault in the options or operands that only the runs reveal: exit code 2.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the fault.
+// Unwrap returns the fault.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// asked makes a fault, unless it is nil, a UsageError.
+// asked wraps a fault in a UsageError, unless it is nil.
 func asked(fault error) error {
 	if fault == nil {
 		return nil
@@ -51,9 +50,9 @@ func asked(fault error) error {
 
 func askedf(format string, args ...any) error { return asked(fmt.Errorf(format, args...)) }
 
-// Check lists all that keeps these runs, one or more, from being judged together: faults
-// of the options, runs that are unfit (an UnfitError) or given twice, settings that differ,
-// and metrics that runs lack. What was asked for and cannot be is a UsageError.
+// Check lists every reason why these runs, one or more, cannot be judged together: faults of the
+// options, runs that are unfit (an UnfitError), and settings that differ. These are a UsageError: runs
+// given twice, unknown names in Lift, and metrics that a run lacks.
 func (o Options) Check(runs ...Run) error { return o.check(runs, Differing(runs, o.Lift...)) }
 
 func (o Options) check(runs []Run, differing []string) error {
@@ -68,7 +67,7 @@ func (o Options) check(runs []Run, differing []string) error {
 	return errors.Join(o.Validate(), unfit, asked(o.together(runs)), differ, asked(o.measured(runs)))
 }
 
-// together refuses a run that would count twice, and names to lift that no run has.
+// together refuses runs that would count twice, and names in Lift that no run has.
 func (o Options) together(runs []Run) error {
 	var twice []string
 	seen := map[string]int{}
@@ -84,8 +83,8 @@ func (o Options) together(runs []Run) error {
 	return errors.Join(faults...)
 }
 
-// unknownLifts says which names to lift belong to nothing. The place of the target is
-// lifted for every protocol, whatever it is called there.
+// unknownLifts names the entries of Lift that no run has. It accepts the names of the target's address
+// for every protocol, because callers lift all of them.
 func (o Options) unknownLifts(runs []Run) (faults []error) {
 	var known catalog
 	for i := range runs {
@@ -103,7 +102,7 @@ func (o Options) unknownLifts(runs []Run) (faults []error) {
 	return faults
 }
 
-// measured says which of the runs lack a metric, or have no logarithm of it.
+// measured says which runs lack a metric, or have a value without a logarithm.
 func (o Options) measured(runs []Run) error {
 	var faults []error
 	for _, name := range o.Metrics {
@@ -124,7 +123,7 @@ func (o Options) measured(runs []Run) error {
 	return errors.Join(faults...)
 }
 
-// missing says which of the runs lack the metric. An unknown one is a fault of the options.
+// missing says which runs lack the metric. It ignores unknown metrics, which Validate reports.
 func missing(name string, runs []Run) error {
 	var without []string
 	_, known := MetricOf(name)
@@ -139,8 +138,8 @@ func missing(name string, runs []Run) error {
 	return fmt.Errorf("there is no %s in these runs: %s; choose metrics that all of them have", name, strings.Join(without, ", "))
 }
 
-// Differing names the variables and flags, and kind and host_class, that are not the same
-// in all runs, but for the lifted ones, in order.
+// Differing names the variables and flags that differ among the runs, and kind and host_class if they
+// do, sorted and without those in lift.
 func Differing(runs []Run, lift ...string) []string {
 	names, seen := map[string]bool{}, map[string]bool{}
 	for _, r := range runs {
@@ -152,10 +151,10 @@ func Differing(runs []Run, lift ...string) []string {
 	for _, name := range lift {
 		delete(names, name)
 	}
-	return append([]string{}, slices.Sorted(maps.Keys(names))...) // in JSON rather than null
+	return append([]string{}, slices.Sorted(maps.Keys(names))...) // [] in JSON, not null
 }
 
-// addDiffering adds the names of what is not equal in a and b.
+// addDiffering adds the names of the settings that differ between a and b.
 func addDiffering(names map[string]bool, a, b Run) {
 	if a.Kind != b.Kind {
 		names["kind"] = true
@@ -168,7 +167,8 @@ func addDiffering(names map[string]bool, a, b Run) {
 	unequal(names, a.Settings.Flags(), b.Settings.Flags())
 }
 
-// unequal compares as JSON, as the hash of settings does: numbers may be of any type.
+// unequal compares values as JSON, as the hash of settings does, so that the Go type of a number does
+// not matter.
 func unequal(names map[string]bool, a, b map[string]any) {
 	for name := range a {
 		if _, ok := b[name]; !ok || asJSON(a[name]) != asJSON(b[name]) {

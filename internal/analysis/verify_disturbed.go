@@ -6,41 +6,40 @@ import (
 	"time"
 )
 
-// disturbedPerPair times as many disturbed pairs as were asked for are replaced by default:
-// a machine that disturbs half of all pairs exceeds that in 2 of 1000 series of 8 pairs.
+// disturbedPerPair is how many disturbed pairs are replaced by default, per pair of the series. A
+// machine that disturbs half of all pairs exceeds it in 1 of 1000 series of 8 pairs.
 const disturbedPerPair = 3
 
-// mostHopeless is how many pairs a series makes when each of them is disturbed: a machine
-// that disturbs half of them ends 2 of 100 series this way.
+// mostHopeless is the number of pairs after which a series ends if all of them were disturbed. A machine
+// that disturbs half of all pairs ends 2 of 100 series in this way.
 const mostHopeless = 6
 
-// Disturbed counts the pairs of a series that were replaced since a run was invalid, by
-// the side of that run.
+// Disturbed counts the pairs of a series that had an invalid run, by the side of that run.
 type Disturbed struct {
 	Base int `json:"base"`
 	Head int `json:"head"`
-	Most int `json:"most"` // so many may be replaced; with a budget and no bound of its own 0
+	Most int `json:"most"` // largest number of replaced pairs; 0 with a budget unless the user sets it
 
-	// BudgetS is how many seconds the series may take, 0: no budget. It is the bound then,
-	// unless Most is one too.
+	// BudgetS is the time budget of the series in seconds; 0: none. With a budget, Most is a bound
+	// only if it is not 0.
 	BudgetS float64 `json:"budget_s,omitempty"`
 }
 
 // timed reports whether the budget alone bounds the replacements.
 func (d Disturbed) timed() bool { return d.BudgetS > 0 && d.Most == 0 }
 
-// MayDisturb is how many disturbed pairs a series of so many pairs replaces by default.
+// MayDisturb is how many disturbed pairs a series of pairs replaces by default.
 func MayDisturb(pairs int) int { return disturbedPerPair * pairs }
 
 // Total is how many pairs were disturbed.
 func (d Disturbed) Total() int { return d.Base + d.Head }
 
-// hopelessShare is the part of a budget that a series without a good pair may use: a machine that
-// is busy for a minute does not end a series of ten.
+// hopelessShare is the share of a budget that a series without a good pair may use, so that a machine
+// that is busy for one minute does not end a series of ten minutes.
 const hopelessShare = 0.25
 
-// GiveUp says why no more pairs are replaced, after so many pairs that were not
-// disturbed; "": the next one is replaced too. used are the seconds that the series took so far.
+// GiveUp says why no more pairs are replaced; "": the next one is replaced, too. fit is the number of
+// undisturbed pairs, used the seconds since the start of the series.
 func (d Disturbed) GiveUp(fit int, used float64) string {
 	switch {
 	case fit == 0 && d.Total() >= mostHopeless && used >= hopelessShare*d.BudgetS:
@@ -51,7 +50,7 @@ func (d Disturbed) GiveUp(fit int, used float64) string {
 	return ""
 }
 
-// advice says what was replaced, and whether chance explains on which side.
+// advice says how many pairs were disturbed, and names a side if chance does not explain its share.
 func (d Disturbed) advice() (list []string) {
 	if d.Total() == 0 {
 		return nil
@@ -69,12 +68,12 @@ func (d Disturbed) advice() (list []string) {
 	return list
 }
 
-// oneSided is the side of which more runs were invalid than chance explains, by the sign
-// test at 5 %.
+// oneSided is the side with more invalid runs than chance explains, by the sign test at 5 %; "": there
+// is none.
 func (d Disturbed) oneSided() string {
 	n := float64(d.Total())
 	tail := normalCDF((2*float64(min(d.Base, d.Head)) + 1 - n) / math.Sqrt(n))
-	if d.Total() <= maxSigned { // above it the powers overflow at last
+	if d.Total() <= maxSigned { // far above it, the powers overflow
 		tail = 0
 		for i := range min(d.Base, d.Head) + 1 {
 			tail += choose(d.Total(), i) / math.Pow(2, n)

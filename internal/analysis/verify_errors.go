@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// mostErrors is the share of errors, in percent, above which latencies say too much about
-// errors to be judged: p99 can then be that of an error.
+// mostErrors is the largest share of errors, in percent, with which latencies are judged. With more, the
+// p99 can be that of an error.
 const mostErrors = 1
 
-// muddled says why latencies of the two sides cannot be compared, "" if they can. An error
-// may be a fast answer, or a slow one, so both sides must have about as many, and few.
+// muddled says why latencies of the two sides cannot be compared; "": they can. An error may be a fast
+// or a slow answer, so both sides must have few errors, and about equally many.
 func (m match) muddled(base, head string, o Options) string {
 	b, _ := meanAndSD(valuesOf(m.base, "errors"))
 	h, _ := meanAndSD(valuesOf(m.head, "errors"))
 	return muddled(b, h, base, head, o)
 }
 
-// muddled is that of match, for the errors of both sides in percent.
+// muddled is match.muddled for the errors b of base and h of head, in percent.
 func muddled(b, h float64, base, head string, o Options) string {
 	if math.Abs(b-h) <= o.ErrorTolerance && max(b, h) <= mostErrors {
 		return ""
@@ -27,14 +27,14 @@ func muddled(b, h float64, base, head string, o Options) string {
 		decimal(b), base, decimal(h), head)
 }
 
-// isLatency tells the metrics that errors are part of, or leave to the other operations.
+// isLatency reports whether the metric is a latency, which errors can change.
 func isLatency(name string) bool {
 	of, _ := split(name)
 	return of != ""
 }
 
-// muddle takes the words from latencies that cannot be compared, and gives a reason for
-// each match.
+// muddle makes latencies that cannot be compared inconclusive, and returns a reason for each such
+// match.
 func muddle(gates []gate, matches []match, head string, o Options) (reasons []string) {
 	for i, m := range matches {
 		n := len(o.Metrics)
@@ -43,7 +43,7 @@ func muddle(gates []gate, matches []match, head string, o Options) (reasons []st
 	return reasons
 }
 
-// muddleBy is muddle for one match and its reason.
+// muddleBy is muddle for the gates of one match; reason "": they can be compared.
 func muddleBy(gates []gate, reason string) []string {
 	var names []string
 	for k := range gates {

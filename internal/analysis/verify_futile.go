@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	futileChance = 0.1 // a conclusion that is less likely is not waited for
-	futileDoubt  = 0.3 // the true difference lies in the interval of 1 − futileDoubt
-	futileTrials = 200
+	futileChance = 0.1 // a series ends if a conclusion is less likely
+	futileDoubt  = 0.3 // the true difference is assumed in the interval with the confidence 1 − futileDoubt
+	futileTrials = 200 // simulations
 )
 
-// stuck are the metrics that would most probably be inconclusive after all pairs too, if
-// that keeps the series from a verdict: no other metric may still become regressed. To end
-// it then is no conclusion, and so no false alarm: it costs power only.
+// stuck names the metrics that would most probably stay inconclusive after all pairs. It returns none
+// if any metric may still become regressed, because that would be a verdict. Giving up is not a
+// conclusion, so it costs power, but causes no false alarm.
 func (p Pairs) stuck(base, head []Run) (names []string) {
 	most := p.Looks[len(p.Looks)-1]
 	for _, g := range p.gates(base, head) {
@@ -30,7 +30,7 @@ func (p Pairs) stuck(base, head []Run) (names []string) {
 	return names
 }
 
-// turned are the differences with all signs turned round.
+// turned returns the differences with all signs reversed.
 func (d paired) turned() paired {
 	t := make(paired, len(d))
 	for i, v := range d {
@@ -39,10 +39,9 @@ func (d paired) turned() paired {
 	return t
 }
 
-// mayLieAbove reports whether the differences may be proved to lie above theta, at the
-// level alpha, once there are so many of them. It is a simulation with the test itself: the
-// missing ones are drawn from those that there are, moved to the upper end of the interval
-// of their centre. The seed is fixed.
+// mayLieAbove reports whether most differences may prove, at the level alpha, that their centre lies
+// above theta. It simulates the test itself: missing differences are drawn from the existing ones,
+// moved to the upper end of the interval of their centre. The seed is fixed.
 func (d paired) mayLieAbove(theta float64, most int, alpha float64) bool {
 	_, high := d.interval(futileDoubt)
 	if math.IsInf(high, 1) {
@@ -65,7 +64,7 @@ func (d paired) mayLieAbove(theta float64, most int, alpha float64) bool {
 	return false
 }
 
-// futility says why a series ends after so many pairs.
+// futility says why a series ends early.
 func (p Pairs) futility(pairs int, stuck []string) string {
 	return fmt.Sprintf("ended after %s, for the %d of --max-pairs would most probably not conclude about %s either",
 		count(pairs, "pair", "pairs"), p.Looks[len(p.Looks)-1], strings.Join(stuck, ", "))

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// VerifyHistory judges the newest revision, by its label revision_date, else by when it
-// was first run, against each earlier one. A head of one run is held against all earlier
-// runs together, if these are ten or more. Unfit runs are left out and named; if the head
-// has no others, or the earlier revisions have none, the error is an UnfitError. Labels
-// that differ count as settings that do, but for those of the revision.
+// VerifyHistory judges the newest revision against each earlier one. Revisions are ordered by their
+// label revision_date, or without it by their first run. A head of one run is compared with all
+// earlier runs together if these are at least ten. Unfit runs are left out and named. If all runs of
+// the head, or all earlier runs, are unfit, the error is an UnfitError. Labels that differ, other than
+// those of the revision, are errors like settings that differ.
 func VerifyHistory(runs []Run, o Options) (Judgement, error) {
 	list, left := revisions(runs)
 	if len(list) == 0 {
@@ -50,8 +50,7 @@ func VerifyHistory(runs []Run, o Options) (Judgement, error) {
 	return j, nil
 }
 
-// checkHistory is Check with labels among the settings that have to be equal, so that
-// --vary lifts them too.
+// checkHistory is Check, but labels must be equal, too, unless --vary names them.
 func (o Options) checkHistory(runs []Run) error {
 	names := map[string]bool{}
 	for _, r := range runs {
@@ -87,16 +86,16 @@ func leftOut(runs []Run) []string {
 	return []string{"left out: " + strings.Join(list, "; ")}
 }
 
-// revision is what was run of one revision.
+// revision contains the runs of one revision.
 type revision struct {
 	name        string
-	date        time.Time // of its label, else first
+	date        time.Time // of the label revision_date, or first without it; the earliest if runs differ
 	first       time.Time // start of its first run
 	runs, unfit []Run
 }
 
-// revisions groups the runs, the newest revision first, and gives back those without one.
-// Of the same date the one that was first run later is the newer.
+// revisions groups the runs by revision, newest first, and returns the runs without a revision
+// separately. If two revisions have the same date, the one whose first run is later is newer.
 func revisions(runs []Run) (list []*revision, without []Run) {
 	byName := map[string]*revision{}
 	for _, r := range runs {
@@ -121,7 +120,7 @@ func revisions(runs []Run) (list []*revision, without []Run) {
 
 func (v *revision) add(r Run) {
 	if d := dateOf(&r); d.Before(v.date) {
-		v.date = d // a revision that is run again is not newer for that
+		v.date = d // running a revision again does not make it newer
 	}
 	if r.StartedAt.Before(v.first) {
 		v.first = r.StartedAt
@@ -133,7 +132,7 @@ func (v *revision) add(r Run) {
 	}
 }
 
-// dateOf is the date of a run's revision, or of the run if that is not known.
+// dateOf is the date of a run's revision, or if it is not known, the start of the run.
 func dateOf(r *Run) time.Time {
 	if d := revisionDate(r); !d.IsZero() {
 		return d

@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// fewestEarlier is how many runs a single new one is held against at least. With fewer the
-// spread of runs is hardly known: the factor of Student's t at 98.75 % is 2.7 with 10 runs,
-// 3.5 with 5.
+// fewestEarlier is the least number of runs to compare a single new run with. With fewer, the spread of
+// runs is hardly known: the factor of Student's t at 98.75 % is 2.7 with 10 runs and 3.5 with 5.
 const fewestEarlier = 10
 
-// match is the head against one base.
+// match is the runs of the head and of one base.
 type match struct {
 	side       Side
 	base, head []Run
 	inPairs    bool
 }
 
-// judge compares all matches at once: the confidence holds for all their words together.
+// judge compares all matches at once: the confidence applies to all verdicts together.
 func judge(matches []match, head Side, o Options) Judgement {
 	j := Judgement{Tolerance: o.Tolerance, ErrorTolerance: o.ErrorTolerance, Confidence: o.Confidence, Head: head}
 	var gates []gate
@@ -60,7 +59,7 @@ func (m match) method() Method {
 	}
 }
 
-// overall is regressed if any is, else inconclusive if any is, else OK.
+// overall is Regressed if any word is, otherwise Inconclusive if any word is, otherwise OK.
 func overall(words []Word) Word {
 	for _, w := range []Word{Regressed, Inconclusive} {
 		if slices.Contains(words, w) {
@@ -70,18 +69,18 @@ func overall(words []Word) Word {
 	return OK
 }
 
-// gate is one metric of one match: how much worse the head is, and what is tolerated.
+// gate is one metric of one match: how much worse the head is, and the tolerance.
 type gate struct {
 	Finding
-	s       shift   // for the worse, on the scale of logarithms unless Absolute
-	bound   float64 // the tolerance on that scale
+	s       shift   // positive is worse; on the scale of logarithms unless Absolute
+	bound   float64 // the tolerance, on the scale of s
 	sign    float64 // −1 if higher is better
-	level   float64 // of the error that decide leaves it
-	sd      float64 // of the differences of pairs, or of the runs of one side
-	muddled bool    // by errors: more runs would not help
+	level   float64 // error probability that decide allots to this gate
+	sd      float64 // standard deviation of the differences of pairs, of the runs of one side, or of a duet's slices
+	muddled bool    // errors distort the latency, so more runs would not help
 }
 
-// newGate is gateOf with the evidence of runs.
+// newGate creates a gate with the evidence of runs.
 func newGate(name string, m match, o Options, absolute bool) gate {
 	g := gateOf(name, o, absolute)
 	base, head := valuesOf(m.base, name), valuesOf(m.head, name)
@@ -90,8 +89,8 @@ func newGate(name string, m match, o Options, absolute bool) gate {
 	return g
 }
 
-// gateOf compares logarithms, and percentages as they are, since zero has none; absolute
-// asks for that with other metrics.
+// gateOf creates a gate without evidence. It compares logarithms of values, but percentages themselves,
+// because zero has no logarithm. absolute compares the values of other metrics themselves, too.
 func gateOf(name string, o Options, absolute bool) gate {
 	metric, _ := MetricOf(name)
 	g := gate{sign: 1, bound: math.Log1p(o.Tolerance)}
@@ -115,7 +114,7 @@ func valuesOf(runs []Run, name string) []float64 {
 
 func medianOf(values []float64) float64 { return median(slices.Sorted(slices.Values(values))) }
 
-// worse puts values on the scale on which more is worse.
+// worse converts values to the scale on which more is worse.
 func (g *gate) worse(values []float64) []float64 {
 	scaled := make([]float64, len(values))
 	for i, v := range values {
@@ -127,7 +126,7 @@ func (g *gate) worse(values []float64) []float64 {
 	return scaled
 }
 
-// shiftOf is the evidence of the values, with their spread; NaN if there is none to see.
+// shiftOf returns the evidence of the values, and their spread; NaN: there are too few values.
 func shiftOf(method Method, base, head []float64) (s shift, sd float64) {
 	switch method {
 	case Paired:
@@ -153,8 +152,7 @@ func shiftOf(method Method, base, head []float64) (s shift, sd float64) {
 	return groups{base, head}, math.Sqrt(squares / float64(len(base)+len(head)-2))
 }
 
-// decide finds the words, so that with the probability 1 − alpha no regressed or ok is
-// wrong.
+// decide sets the words of all gates. With the probability 1 − alpha, no regressed or ok is wrong.
 func decide(gates []gate, alpha float64) {
 	p := make([]float64, len(gates))
 	for i, g := range gates {
@@ -166,8 +164,8 @@ func decide(gates []gate, alpha float64) {
 	}
 }
 
-// word is that of one gate, at the level that Holm leaves it. It is Improved if the same
-// interval lies below the inverse of the tolerance.
+// word is the verdict of one gate at its level. It is Improved if the whole interval is better by more
+// than the tolerance.
 func (g *gate) word() Word {
 	switch {
 	case g.P > g.level:
@@ -181,7 +179,7 @@ func (g *gate) word() Word {
 	}
 }
 
-// show fills in the difference and its interval.
+// show sets the difference and its interval, and returns the finding.
 func (g *gate) show() Finding {
 	low, high := g.s.interval(g.level)
 	if g.sign < 0 {
@@ -198,10 +196,10 @@ func (g *gate) show() Finding {
 	return g.Finding
 }
 
-// shown is a shift for the worse as a difference of head from base.
+// shown converts a shift to the difference head − base, absolute or relative.
 func (g *gate) shown(v float64) (shown float64, finite bool) {
 	if finite = !math.IsInf(v, 0); g.Absolute {
-		return g.sign*v + 0, finite // + 0: no −0
+		return g.sign*v + 0, finite // + 0 turns −0 into 0
 	}
 	return math.Expm1(g.sign * v), finite
 }

@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	needPower  = 0.9 // the chance to conclude that a needed number gives
-	needTrials = 200 // of a simulation: the chance is then right to about 2 points
-	mostNeeded = 999 // more is as good as never
+	needPower  = 0.9 // the chance to conclude with the needed number
+	needTrials = 200 // per simulation; the chance is then accurate to about 2 percentage points
+	mostNeeded = 999 // more pairs or runs count as never
 
-	mostSimulated = 20 // pairs: 0.3 ms a simulation
+	mostSimulated = 20 // pairs; a simulation takes 0.3 ms
 )
 
-// surePower is the chance to conclude that the upper number of a forecast of pairs gives.
+// surePower is the chance to conclude with the larger number of a forecast of pairs or slices.
 const surePower = 0.95
 
-// leastPairs is the smallest number of pairs that can give a two-sided p of alpha: all
-// differences on one side, 2 ÷ 2ⁿ.
+// leastPairs is the smallest number of pairs that can give a two-sided p of at most alpha. The smallest
+// p is 2 ÷ 2ⁿ, with all differences on one side.
 func leastPairs(alpha float64) int {
 	n := 1
 	for math.Pow(2, float64(1-n)) > alpha {
@@ -26,7 +26,7 @@ func leastPairs(alpha float64) int {
 	return n
 }
 
-// leastRuns is the same for the runs of each of two groups: 2 ÷ (2n over n).
+// leastRuns is the same for the number of runs of each of two groups: the smallest p is 2 ÷ (2n over n).
 func leastRuns(alpha float64) int {
 	n := 1
 	for 2/choose(2*n, n) > alpha {
@@ -35,10 +35,10 @@ func leastRuns(alpha float64) int {
 	return n
 }
 
-// pairsNeeded is about how many pairs conclude with needPower at the level alpha, when
-// their differences are normal and the true one lies 1 ÷ ratio standard deviations from
-// the tolerance. The few p-values that few pairs can have are simulated with the test
-// itself; above mostSimulated byEfficiency is right to a pair or two.
+// pairsNeeded is about how many pairs conclude with the chance needPower at the level alpha, if their
+// differences are normal and the true one lies 1 ÷ ratio standard deviations from the tolerance. Few
+// pairs have only few possible p-values, so the test itself is simulated. From mostSimulated on,
+// byEfficiency is accurate to a pair or two.
 func pairsNeeded(ratio, alpha float64) int {
 	n := max(leastPairs(alpha), byEfficiency(ratio*ratio, alpha, 2))
 	for n < mostSimulated && pairPower(n, ratio, alpha) < needPower {
@@ -47,7 +47,7 @@ func pairsNeeded(ratio, alpha float64) int {
 	return n
 }
 
-// pairPower is the share of simulated verifications that conclude; the seed is fixed.
+// pairPower is the share of simulated series of n pairs that conclude. The seed is fixed.
 func pairPower(n int, ratio, alpha float64) float64 {
 	r := rand.New(rand.NewPCG(uint64(n), 1))
 	d, found := make(paired, n), 0
@@ -62,17 +62,17 @@ func pairPower(n int, ratio, alpha float64) float64 {
 	return float64(found) / needTrials
 }
 
-// runsNeeded is the same for the runs of each of two groups, whose difference varies twice
-// as much as one of them.
+// runsNeeded is pairsNeeded for the runs of each of two groups. The variance of their difference is
+// twice that of one group.
 func runsNeeded(ratio, alpha float64) int {
 	return max(leastRuns(alpha), byEfficiency(2*ratio*ratio, alpha, 4))
 }
 
-// byEfficiency is the size of the sample that Student's test needs: that of the normal
-// test and z² ÷ 2, or ÷ 4 with two groups, for the spread that has to be estimated
-// (Guenther, The American Statistician 35, 1981, 243–244). The normal part is divided by
-// 3/π, the efficiency of Wilcoxon's tests beside it when values are normal (Hodges &
-// Lehmann, Annals of Mathematical Statistics 27, 1956, 324–335).
+// byEfficiency is the sample size that Wilcoxon's tests need. It starts with the size for Student's
+// test: that of the normal test plus z² ÷ part for the estimated spread, where part is 2, or 4 with
+// two groups (Guenther, The American Statistician 35, 1981, 243–244). The size of the normal test is
+// divided by 3/π, the efficiency of Wilcoxon's tests for normal values (Hodges & Lehmann, Annals of
+// Mathematical Statistics 27, 1956, 324–335).
 func byEfficiency(variance, alpha, part float64) int {
 	return byPower(variance, alpha, part, needPower)
 }
@@ -84,21 +84,22 @@ func byPower(variance, alpha, part, power float64) int {
 	return int(min(mostNeeded, math.Ceil(both*both*variance*math.Pi/3+z*z/part)))
 }
 
-// cautious is the distance from the tolerance that a forecast reckons with, so that nineteen of
-// twenty come true. The distance that values show is uncertain by se, and one that is too large
-// by chance makes a number that is too small. So half a standard error is taken off. What is
-// left may lie that near by chance, so it counts as one standard error at least.
+// cautious is the distance from the tolerance that a forecast assumes, so that 19 of 20 forecasts come
+// true. The measured distance off has the standard error se. If it is too large by chance, the
+// forecast is too small, so half a standard error is subtracted. A small distance may also be small by
+// chance, so the result is at least one standard error.
 func cautious(off, se float64) float64 { return max(off-se/2, se) }
 
-// need is how many pairs, or runs of each side, a conclusion takes.
+// need is how many pairs, slices, or runs of each side a conclusion requires.
 type need struct {
-	n      int  // enough in nineteen of twenty cases; of runs, in nine of ten if the difference stays
-	likely int  // enough in nine of ten cases if the difference stays as it is
+	n      int  // enough in 19 of 20 cases; for runs, as likely
+	likely int  // enough in 9 of 10 cases if the difference stays as it is
 	least  bool // n is the least number that can prove anything: the runs so far are too few
-	clear  bool // least, and enough for a difference as large as the one so far
+	clear  bool // n is least, and also enough for a difference as large as the one so far
 }
 
-// need is a forecast. So few pairs or runs that can prove nothing at the level alpha give none.
+// need forecasts n and likely. If have can prove nothing at the level alpha, there is no forecast, and
+// n is the least number that can.
 func (g *gate) need(have int, method Method, alpha float64) need {
 	needed, least, se := runsNeeded, leastRuns, g.sd*math.Sqrt(2/float64(have))
 	if method == Paired {
@@ -110,9 +111,9 @@ func (g *gate) need(have int, method Method, alpha float64) need {
 		sure := off - se // NaN with one pair
 		return need{n, n, true, have >= spreadPairs && sure > 0 && g.s.estimate() > g.bound && needed(g.sd/sure, alpha) <= n}
 	}
-	distance := max(off, se) // what lies nearer may lie there by chance
+	distance := max(off, se) // a smaller distance may be chance
 	if distance == 0 {
-		return need{n: mostNeeded, likely: mostNeeded} // all lie on the tolerance
+		return need{n: mostNeeded, likely: mostNeeded} // all values equal the tolerance
 	}
 	likely := needed(g.sd/distance, alpha)
 	if method != Paired {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// opposedShare of the tolerance is what the medians and the difference may contradict each
-// other by without a word.
+// opposedShare is the share of the default tolerance below which a contradiction between the medians
+// and the difference needs no explanation.
 const opposedShare = 0.2
 
-// opposed explains differences whose sign is not that of the difference of the medians.
+// opposed explains why a difference has another sign than the difference of the medians.
 func opposed(c *Comparison) []string {
 	return opposedOf(c.Findings, c.Method)
 }

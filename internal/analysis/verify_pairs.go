@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	spreadPairs = 4 // with fewer pairs their spread says nothing
+	spreadPairs = 4 // with fewer pairs, their spread says nothing
 	mostLooks   = 4
 )
 
-// Pairs is the plan of a series of pairs of runs. It is a value: the caller keeps the runs.
+// Pairs is the plan of a series of pairs of runs. It has no state: the caller stores the runs.
 type Pairs struct {
 	Options Options
-	// Looks are the numbers of pairs after which a conclusion is sought, ascending. Each
-	// look has an equal share of the error probability 1 − confidence: with Bonferroni's
-	// inequality, and so at any dependence, all looks together are wrong no more often
-	// than one would be. It is the spending of Lan & DeMets (Biometrika 70, 1983,
-	// 659–663) in equal parts, without its gain from the dependence of the looks.
+	// Looks are the numbers of pairs after which the series may end with a conclusion,
+	// ascending. Each look has an equal share of the error probability 1 − confidence. By
+	// Bonferroni's inequality, all looks together are wrong no more often than a single one
+	// with the whole probability, however they depend on each other. This is the alpha
+	// spending of Lan & DeMets (Biometrika 70, 1983, 659–663) in equal parts, without the
+	// gain from the dependence of the looks.
 	Looks []int
 }
 
-// CheckPairs says whether so many pairs can prove anything. For a kind that is not known
-// yet, "", it takes the metrics that are gated for all kinds. Faults of the options are
-// left to Validate.
+// CheckPairs reports if most pairs are too few to prove anything. For a kind that is not known yet, "",
+// it assumes the default gated metrics. If Validate finds faults, it reports nothing.
 func (o Options) CheckPairs(most int, kind string) error {
 	if o.Validate() != nil {
 		return nil
@@ -37,8 +37,8 @@ func (o Options) CheckPairs(most int, kind string) error {
 	return nil
 }
 
-// NewPairs plans so many pairs of runs of that kind: auto looks earlier too, and ends the
-// series when it can conclude.
+// NewPairs plans at most most pairs of runs of that kind. With auto, the series has earlier looks, and
+// ends at the first one that concludes.
 func NewPairs(most int, auto bool, kind string, o Options) (Pairs, error) {
 	o.Metrics = o.gated(kind)
 	if err := o.Validate(); err != nil {
@@ -59,15 +59,15 @@ func NewPairs(most int, auto bool, kind string, o Options) (Pairs, error) {
 	return p, nil
 }
 
-// Step is what comes after a pair.
+// Step is how to continue after a pair of runs or a round of a duet.
 type Step struct {
-	Done      bool       // no more pairs
-	Judgement *Judgement // at a look, else nil
-	Forecast  string     // how many pairs a conclusion takes, a phrase; "": it is there
+	Done      bool       // the series ends
+	Judgement *Judgement // at a look, otherwise nil
+	Forecast  string     // a phrase: how many pairs or how much load a conclusion requires; "": no forecast
 }
 
-// Next says how to go on after these pairs, as many of each side. Once their number is
-// that of a look it may end the series, so it is to be called after every pair.
+// Next says how to continue after these pairs; base and head have equally many runs. At a look it may
+// end the series, so call it after every pair.
 func (p Pairs) Next(base, head []Run) (Step, error) {
 	look := slices.Index(p.Looks, len(head))
 	if look < 0 {
@@ -94,8 +94,8 @@ func (p Pairs) Next(base, head []Run) (Step, error) {
 	return s, nil
 }
 
-// Finish judges the pairs of a series whose time is over, at the error probability of one look:
-// time, and not what the pairs show, ended it.
+// Finish judges the pairs of a series whose time is over. It uses the error probability of one look,
+// because the time and not the result of the pairs ended the series.
 func (p Pairs) Finish(base, head []Run) (Judgement, error) {
 	o := p.Options
 	o.Confidence = 1 - p.share()
@@ -104,10 +104,10 @@ func (p Pairs) Finish(base, head []Run) (Judgement, error) {
 	return j, err
 }
 
-// share is the part of the error probability that each look has.
+// share is the error probability of each look.
 func (p Pairs) share() float64 { return (1 - p.Options.Confidence) / float64(len(p.Looks)) }
 
-// gates are the metrics of these pairs.
+// gates returns a gate for each metric of these pairs.
 func (p Pairs) gates(base, head []Run) (list []gate) {
 	for _, name := range p.Options.Metrics {
 		list = append(list, newGate(name, match{base: base, head: head, inPairs: true}, p.Options, false))
@@ -115,8 +115,8 @@ func (p Pairs) gates(base, head []Run) (list []gate) {
 	return list
 }
 
-// forecast says how many pairs a verdict takes: ok wants every metric, regressed only the
-// clearest of those that seem to be worse.
+// forecast says how many pairs a verdict requires. ok requires every metric; regressed requires only
+// the clearest of the metrics that seem worse.
 func (p Pairs) forecast(base, head []Run) string {
 	var all, first need
 	for _, g := range p.gates(base, head) {
@@ -152,8 +152,8 @@ func (p Pairs) forecast(base, head []Run) string {
 	return fmt.Sprintf("likely %d pairs are needed; %d are enough in 19 of 20 cases", likely, n)
 }
 
-// lookFor is the first of several looks after which a series with so many pairs ends; the
-// number itself, if there is none.
+// lookFor is the first look with at least n pairs. It is n if there is none, or if the plan has only one
+// look.
 func (p Pairs) lookFor(n int) int {
 	i, _ := slices.BinarySearch(p.Looks, n)
 	if i == len(p.Looks) || len(p.Looks) == 1 {
