@@ -58,7 +58,7 @@ func ParseAssertion(text string) (Assertion, error) {
 	}
 	a := Assertion{Text: text, op: operator(s[i:])}
 	if a.op == "" {
-		return Assertion{}, fmt.Errorf("assertion %q has no operator that is known; use one of < <= > >= ==", text)
+		return Assertion{}, fmt.Errorf("assertion %q has an unknown operator; use one of < <= > >= ==", text)
 	}
 	if a.of, a.metric = split(s[:i]); a.metric == "" {
 		return Assertion{}, fmt.Errorf("assertion %q: unknown metric %q; use one of %s, or a percentile after a name, as in service.p99",

@@ -43,7 +43,7 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 	}
 	c.Value, c.Reason = &v, a.name()+" was "+figure(a.unit, v)
 	if n := r.Counts.Dropped; n > 0 && a.of != "" {
-		c.Reason += fmt.Sprintf("; %d dropped operations are not in it", n)
+		c.Reason += fmt.Sprintf("; %d dropped operations are not included", n)
 	}
 	if a.holds(v) {
 		c.Result = takt.Pass

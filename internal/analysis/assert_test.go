@@ -33,7 +33,7 @@ func ExampleAssertion_Check() {
 }
 
 func TestCheck(t *testing.T) {
-	const drop = "; 10 dropped operations are not in it)"
+	const drop = "; 10 dropped operations are not included)"
 	for text, want := range map[string]string{
 		"p99<250ms":           "PASS p99<250ms (p99 was 12.3ms" + drop,
 		"p99 < 250ms":         "PASS p99 < 250ms (p99 was 12.3ms" + drop,

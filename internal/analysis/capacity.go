@@ -196,11 +196,11 @@ func (c *Capacity) Plan(need, headroom float64) {
 	if need <= 0 || c.Sustainable <= 0 {
 		return
 	}
-	count := func(rate *float64, part float64) int {
+	count := func(rate *float64, share float64) int {
 		if rate == nil || *rate <= 0 {
 			return 0
 		}
-		return int(math.Ceil(need / (*rate * part)))
+		return int(math.Ceil(need / (*rate * share)))
 	}
 	safe := c.Interval.Low
 	if safe == nil || *safe <= 0 {

@@ -39,7 +39,7 @@ func StepsOf(reports []*takt.Report, slo SLO) (steps []CapacityStep, err error) 
 func stepsOfRun(r *takt.Report, slo SLO) ([]CapacityStep, error) {
 	switch {
 	case r.Rate.Intended == nil:
-		return nil, errors.New("a closed loop offers no rate; give a run with --rate or --stages")
+		return nil, errors.New("a closed loop has no offered rate; give a run with --rate or --stages")
 	case r.Schedule.Profile == "constant":
 		step, err := StepOf(r, r.Schedule.RatePerS, slo)
 		return []CapacityStep{step}, err
@@ -89,7 +89,7 @@ func rateAt(stages []takt.Stage, t float64) float64 {
 // looks too high.
 func StepsOfStretches(all []Stretch, slo SLO, id string) (steps []CapacityStep, err error) {
 	if len(all) == 0 {
-		return nil, errors.New("no second of it has a rate; a curve takes a run of several seconds")
+		return nil, errors.New("no second of the run has a rate; a curve needs a run of several seconds")
 	}
 	for _, group := range byRate(all) {
 		r, rate, late := pool(group)
@@ -114,14 +114,14 @@ func byRate(all []Stretch) (groups [][]Stretch) {
 	for _, s := range all {
 		rates[s.Offered], low, high = true, min(low, s.Offered), max(high, s.Offered)
 	}
-	part := func(s Stretch) float64 { return s.Offered }
+	key := func(s Stretch) float64 { return s.Offered }
 	if len(rates) > curveSteps {
-		part = func(s Stretch) float64 { return math.Floor((s.Offered - low) / (high - low) * (curveSteps - 1e-9)) }
+		key = func(s Stretch) float64 { return math.Floor((s.Offered - low) / (high - low) * (curveSteps - 1e-9)) }
 	}
 	found := map[float64][]Stretch{}
 	var order []float64
 	for _, s := range all {
-		p := part(s)
+		p := key(s)
 		if found[p] == nil {
 			order = append(order, p)
 		}

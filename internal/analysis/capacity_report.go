@@ -75,7 +75,7 @@ func noteInvalid(r *takt.Report, c Capacity) {
 	}
 	if invalid > 0 {
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "invalid_steps", Message: fmt.Sprintf(
-			"%d of %d steps are invalid: the generator, not the target, shaped them, so they count for nothing", invalid, len(c.Steps))})
+			"%d of %d steps are invalid: the generator, not the target, shaped them, so they do not count", invalid, len(c.Steps))})
 	}
 	if c.Ended == EndInvalid {
 		verdict.Invalidate(r, "generator_bottleneck", "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine")
@@ -99,7 +99,7 @@ func noteStolen(r *takt.Report, c Capacity) {
 	}
 	text := fmt.Sprintf("in %d of %d steps the hypervisor took more than %d %% of the CPU time away, up to %.0f %%", disturbed, len(c.Steps), mostStolen, most)
 	if count == 0 {
-		text += "; there are better runs at their rates, so they count for nothing"
+		text += "; undisturbed runs exist at their rates, so these steps do not count"
 	} else {
 		text += fmt.Sprintf("; %d of them count, for there is no better run at their rates: the limit may be higher", count)
 	}

@@ -131,7 +131,7 @@ func TestDisturbedStepsDoNotCount(t *testing.T) {
 	if ended != EndFound || math.Abs(a.Sustainable-33) > 0.1 {
 		t.Errorf("%s at %v after %v", ended, a.Sustainable, offered(all))
 	}
-	if w := stolenNote(t, a); !strings.Contains(w, "count for nothing") || !strings.Contains(w, fmt.Sprintf("of %d steps", len(all))) {
+	if w := stolenNote(t, a); !strings.Contains(w, "do not count") || !strings.Contains(w, fmt.Sprintf("of %d steps", len(all))) {
 		t.Errorf("%q", w)
 	}
 }

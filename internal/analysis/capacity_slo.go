@@ -45,9 +45,9 @@ func (a Assertion) breaksUnderLoad() error {
 	}
 	switch {
 	case !upper:
-		return fmt.Errorf("SLO %q does not break when the load rises; write an upper bound of latencies and failures, a lower one of rate and ok", a.Text)
+		return fmt.Errorf("SLO %q does not break when the load rises; write an upper bound for latencies and failures, or a lower bound for rate and ok", a.Text)
 	case a.unit == takt.UnitPerSecond:
-		return fmt.Errorf("SLO %q is a rate per second, but the search offers many; write a share of what is offered, as in rate>=99%%", a.Text)
+		return fmt.Errorf("SLO %q is a rate per second, but the search offers many rates; write a share of the offered rate, as in rate>=99%%", a.Text)
 	case a.unit == takt.UnitCount && a.bound != 0:
 		return fmt.Errorf("SLO %q is a count, which grows with the length of a step; write a share, as in %s%s1%%", a.Text, a.metric, a.op)
 	}

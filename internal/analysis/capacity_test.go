@@ -45,7 +45,7 @@ func TestParseSLO(t *testing.T) {
 		"p95<300":            "write a time with its unit",
 		"p95>300ms":          "does not break when the load rises",
 		"rate<99%":           "does not break when the load rises",
-		"rate>=500/s":        "share of what is offered",
+		"rate>=500/s":        "share of the offered rate",
 		"failed<10":          "write a share, as in failed<1%",
 		"p95==0,p50<1ms,x<1": `unknown metric "x"`,
 	} {

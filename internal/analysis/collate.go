@@ -129,11 +129,11 @@ func pin(name string, runs []Run) (field, error) {
 	f := settingOf(strings.TrimSpace(name))
 	switch {
 	case f.text == "" || strings.ContainsAny(name, "!=<>"):
-		return f, askedf("%q is no variable to collate by; give the name of one first, such as branch or duration, then the filters", name)
+		return f, askedf("%q is not a variable to collate by; give the name of a variable first, such as branch or duration, then the filters", name)
 	case f.word == LabelRevisionDate:
 		return f, askedf("cannot collate by revision_date, which belongs to its revision; use collate revision --sort revision_date")
 	case len(runs) == 0:
-		return f, fmt.Errorf("%w: the store has none that could; make some first", ErrNothingToCollate)
+		return f, fmt.Errorf("%w: the store has no such runs; make some first", ErrNothingToCollate)
 	}
 	if f.from = f.located(runs); f.from != anywhere {
 		return f, nil
@@ -175,7 +175,7 @@ func (t *tabling) empty() error {
 	case t.without > 0:
 		return fmt.Errorf("%w that has %s (without it: %d); collate by another variable, or change the filters", ErrNothingToCollate, t.variable.text, t.without)
 	}
-	return fmt.Errorf("%w; change the filters or --since; takt runs lists the runs that are kept", ErrNothingToCollate)
+	return fmt.Errorf("%w; change the filters or --since; takt runs lists the stored runs", ErrNothingToCollate)
 }
 
 // rows builds the rows of the shown groups, and sorts rows and groups by their figures.

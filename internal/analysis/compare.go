@@ -76,7 +76,7 @@ func (c *Contrast) tooFew(m match) {
 	for i := range c.Findings {
 		c.Findings[i].Verdict = ""
 	}
-	c.Advice = append([]string{fmt.Sprintf("inconclusive: %s against %s show a difference, and not whether it is chance; compare groups of %d runs each, or let takt verify --pairs auto make them in turn",
+	c.Advice = append([]string{fmt.Sprintf("inconclusive: %s against %s show a difference, but not whether it is chance; compare groups of %d runs each, or let takt verify --pairs auto run both sides in turn",
 		count(len(m.head), "run", "runs"), count(len(m.base), "run", "runs"), leastRuns(1-c.Confidence))}, c.Advice...)
 }
 

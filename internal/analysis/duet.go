@@ -166,7 +166,7 @@ func (d *Duet) look(gates []gate, all []duetSlice, last bool) Step {
 	s.Forecast = d.forecast(gates, len(all))
 	if stuck := d.stuck(gates, len(all)); stuck != "" {
 		s.Done, j.Futile = true, true
-		j.Advice = append([]string{fmt.Sprintf("ended after %v of load, for the %v of --budget would most probably not conclude about %s either",
+		j.Advice = append([]string{fmt.Sprintf("ended after %v of load, because even the %v of --budget would most probably not conclude about %s",
 			d.load(len(all)), d.load(d.Looks[len(d.Looks)-1]), stuck)}, j.Advice...)
 	}
 	return s

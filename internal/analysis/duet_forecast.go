@@ -139,7 +139,7 @@ func (d *Duet) advice(c *Comparison) []string {
 	if n := neededOf(c); n > 0 {
 		names := namesOf(c, func(f Finding) bool { return f.Needed > 0 })
 		if n >= mostNeeded {
-			list = append(list, names+": no reasonable time would be enough, for the slices vary too much or the change lies too near the tolerance; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance")
+			list = append(list, names+": no reasonable time would be enough, because the slices vary too much or the change is too near the tolerance; quieten the machine, raise the rate, gate a lower percentile, or raise the tolerance")
 		} else {
 			list = append(list, fmt.Sprintf("%s: %v of load is enough in 19 of 20 cases; repeat with --budget %v", names, d.load(n), d.load(n)))
 		}

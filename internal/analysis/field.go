@@ -80,8 +80,8 @@ func settingOf(text string) field {
 	return f
 }
 
-// own is the value of a field of the run itself.
-func (f field) own(r *Run) any {
+// runValue is the value of a field of the run itself.
+func (f field) runValue(r *Run) any {
 	switch f.key {
 	case "id":
 		return r.ID
@@ -144,7 +144,7 @@ func (f field) where(s *Settings) (name string, from source) {
 func (f field) value(r *Run) any {
 	switch f.from {
 	case ofRun:
-		return f.own(r)
+		return f.runValue(r)
 	case ofFigures:
 		if v, ok := r.Figures.Get(f.key); ok {
 			return v

@@ -96,7 +96,7 @@ func (f *filter) misfit() string {
 	case f.field.from == ofFigures && !f.numeric:
 		return fmt.Sprintf("%q cannot be compared with %s; give %s", f.value, f.field.key, f.field.reader().example)
 	case f.isDate() && !f.dated:
-		return fmt.Sprintf("%q is no date; give one such as 2026-01-31, or 2026-01-31T18:00:00Z", f.value)
+		return fmt.Sprintf("%q is not a date; give one such as 2026-01-31, or 2026-01-31T18:00:00Z", f.value)
 	case f.field.from == ofRun && !f.isDate() && ordered:
 		return fmt.Sprintf("%s is not ordered; use = or !=", f.field.text)
 	case f.isName() && ordered:

@@ -11,7 +11,7 @@ import (
 func (f *filter) outcome(r *Run) outcome {
 	switch f.field.from {
 	case ofRun:
-		return f.hold(f.field.own(r))
+		return f.hold(f.field.runValue(r))
 	case ofFigures:
 		v, ok := f.figure.get(r.Figures, f.field.key)
 		if !ok {

@@ -120,8 +120,8 @@ func TestFilterFaults(t *testing.T) {
 		"rate=max":           `"max" cannot be compared with rate; give a rate, such as 500/s; a bare number is per second`,
 		"max_rss<NaN":        `give a size, such as 1MiB or 4GB`,
 		"ok>0x10":            `"0x10" cannot be compared with ok; give a number`,
-		"date>yesterday":     `filter "date>yesterday": "yesterday" is no date; give one such as 2026-01-31, or 2026-01-31T18:00:00Z`,
-		"revision_date>2018": `"2018" is no date`,
+		"date>yesterday":     `filter "date>yesterday": "yesterday" is not a date; give one such as 2026-01-31, or 2026-01-31T18:00:00Z`,
+		"revision_date>2018": `"2018" is not a date`,
 		"branch<main":        `filter "branch<main": branch is text, which is not ordered; use = or !=`,
 		"kind>apm":           `filter "kind>apm": kind is not ordered; use = or !=`,
 	} {

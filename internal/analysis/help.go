@@ -19,7 +19,7 @@ func ownFields() []string {
 // Help explains the VARIABLE of collate, and the FILTER of all commands.
 func Help() string {
 	var b strings.Builder
-	b.WriteString("It shows stored runs side by side, in groups in which all is equal but VARIABLE. That is\n\n")
+	b.WriteString("It shows stored runs side by side, in groups that differ only in VARIABLE, which is\n\n")
 	b.WriteString(paragraph("a label", "branch, revision, server_version, or NAME of --label NAME=VALUE"))
 	for i, kind := range HelpVariables() {
 		what := map[bool]string{true: "a variable"}[i == 0]
@@ -32,7 +32,7 @@ func Help() string {
 	b.WriteString(paragraph("a flag", "of the server under test, such as apm-server.tracing.enabled"))
 	b.WriteString("\ntakt show RUN -o json has all variables and labels of a run. label.NAME, variable.NAME\nand flag.NAME say which is meant. hey-apm's names:\n\n")
 	b.WriteString(paragraph("", aliasText()))
-	b.WriteString("\nFILTER is FIELD OPERATOR VALUE in one word, with one of = != < <= > >= between them.\nAll filters have to hold. FIELD is one of the above, or\n\n")
+	b.WriteString("\nFILTER is FIELD OPERATOR VALUE in one word, with one of = != < <= > >= between them.\nA run must match all filters. FIELD is one of the above, or\n\n")
 	b.WriteString(paragraph("of the run", strings.Join(append(ownFields(), LabelRevisionDate), " ")))
 	b.WriteString(paragraph("a metric", metricText()))
 	b.WriteString(paragraph("a latency", "of the response time: "+strings.Join(statistics(), " ")+"; of others with their name, such as service.p99"))

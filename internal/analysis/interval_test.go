@@ -25,7 +25,7 @@ func second() takt.Interval {
 }
 
 func TestOfInterval(t *testing.T) {
-	const drop = "; 5 dropped operations are not in it)"
+	const drop = "; 5 dropped operations are not included)"
 	for text, want := range map[string]string{
 		"errors>20%":            "PASS errors>20% (errors was 25 %)",
 		"errors>25%":            "FAIL errors>25% (errors was 25 %)",

@@ -22,7 +22,7 @@ func ParseRevisionDate(s string) (time.Time, error) {
 	}
 	t, err := time.Parse(layout, s)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("revision_date %q is no date; give one such as 2026-01-31T18:00:00Z, or 2026-01-31", s)
+		return time.Time{}, fmt.Errorf("revision_date %q is not a date; give one such as 2026-01-31T18:00:00Z, or 2026-01-31", s)
 	}
 	return t.UTC(), nil
 }

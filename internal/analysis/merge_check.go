@@ -66,13 +66,13 @@ func shardsOf(reports []*takt.Report) ([]shard, error) {
 	for _, r := range reports {
 		k, n := shardNumber(r.Schedule.Shard)
 		if n < 2 {
-			faults = append(faults, fmt.Sprintf("%s is no shard: it is the report of a whole run; give those of runs with --shard k/n", r.ID))
+			faults = append(faults, fmt.Sprintf("%s is not a shard, but the report of a whole run; give the reports of runs with --shard k/n", r.ID))
 			continue
 		}
 		list = append(list, shard{r, k, n})
 	}
 	if len(reports) == 0 {
-		faults = append(faults, "there are none; give those of all shards")
+		faults = append(faults, "there are no reports; give those of all shards")
 	}
 	slices.SortStableFunc(list, func(a, b shard) int { return cmp.Compare(a.k, b.k) })
 	for i, s := range list {
@@ -107,7 +107,7 @@ func (s shard) faults() (faults []string) {
 		faults = append(faults, s.name()+" has no run_group, so nothing says which shards belong to it; run all of them with the same --run-group or --start-at")
 	}
 	if s.Counts.Sent > 0 && s.Latency[takt.LatencyResponse].Count+s.Latency[takt.LatencySend].Count == 0 {
-		faults = append(faults, s.name()+" has no histogram of response time; take the report that takt made, imported ones cannot be merged")
+		faults = append(faults, s.name()+" has no histogram of response time; use the report that takt wrote, because imported reports cannot be merged")
 	}
 	return faults
 }
@@ -141,7 +141,7 @@ func (s shard) common() map[string]string {
 	}
 	for name, v := range s.Variables {
 		m["variable "+name] = asJSON(v)
-		if _, adds := s.part(name); adds {
+		if _, adds := s.addedVariable(name); adds {
 			m["variable "+name] = "a bound of its own"
 		}
 	}
@@ -166,7 +166,7 @@ func labelFaults(list []shard) (faults []string) {
 			if !known {
 				said[name] = s
 			} else if first.Labels[name] != s.Labels[name] {
-				faults = append(faults, fmt.Sprintf("label %s is %q of %s but %q of %s; one run is of one thing", name, first.Labels[name], first.name(), s.Labels[name], s.name()))
+				faults = append(faults, fmt.Sprintf("label %s is %q in %s but %q in %s; all shards of a run must have the same value", name, first.Labels[name], first.name(), s.Labels[name], s.name()))
 			}
 		}
 	}

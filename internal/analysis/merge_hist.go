@@ -56,7 +56,7 @@ func (m *merged) add(name string, l takt.Latency) error {
 		return err
 	}
 	if n := h.Count() - before; n != l.Count {
-		return fmt.Errorf("the histogram holds %d of %d values; take the report that takt made", n, l.Count)
+		return fmt.Errorf("the histogram contains %d of %d values; use the report that takt wrote", n, l.Count)
 	}
 	return nil
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// partVariables are bounds of each shard, which are added: 3 shards with 50 connections each have 150
-// connections to the target.
-func partVariables() []string {
+// addedVariables are bounds of each shard, which are added: 3 shards with 50 connections each have
+// 150 connections to the target.
+func addedVariables() []string {
 	return []string{"connections", "max_in_flight", "h2_connections", "loops", "workers"}
 }
 
-// part is the shard's value of a variable that is added. Other variables apply to the whole run. In a
-// closed loop, which has no common schedule, requests (-n) is added, too.
-func (s shard) part(name string) (v float64, adds bool) {
-	if !slices.Contains(partVariables(), name) && (name != "requests" || s.Schedule.Profile != "closed") {
+// addedVariable is the shard's value of a variable that is added. Other variables apply to the whole
+// run. In a closed loop, which has no common schedule, requests (-n) is added, too.
+func (s shard) addedVariable(name string) (v float64, adds bool) {
+	if !slices.Contains(addedVariables(), name) && (name != "requests" || s.Schedule.Profile != "closed") {
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(asJSON(s.Variables[name]), 64)
@@ -34,10 +34,10 @@ func wholeVariables(list []shard) map[string]any {
 	for name := range all {
 		sum := 0.0
 		for _, s := range list {
-			v, _ := s.part(name)
+			v, _ := s.addedVariable(name)
 			sum += v
 		}
-		if _, adds := list[0].part(name); adds {
+		if _, adds := list[0].addedVariable(name); adds {
 			all[name] = sum
 		}
 	}
@@ -138,16 +138,16 @@ func wholeExtra(list []shard) map[string]any {
 			"shard": s.Schedule.Shard, "id": s.ID, "started_at": s.StartedAt.Format(time.RFC3339Nano),
 			"achieved_per_s": s.Rate.Achieved, "verdict": string(s.Verdict), "host_class": s.Generator.HostClass,
 		}
-		own := map[string]any{}
+		rest := map[string]any{}
 		for name, v := range s.Extra {
 			if agreed(name, v, list) {
 				extra[name] = v
 			} else {
-				own[name] = v
+				rest[name] = v
 			}
 		}
-		if len(own) > 0 {
-			part["extra"] = own
+		if len(rest) > 0 {
+			part["extra"] = rest
 		}
 		parts = append(parts, part)
 	}

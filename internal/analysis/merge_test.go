@@ -433,8 +433,8 @@ func TestMergeRefuses(t *testing.T) {
 		change func(parts []*takt.Report)
 		want   []string
 	}{
-		{func(p []*takt.Report) { p[1].Schedule.Shard = "1/1" }, []string{"01R2 is no shard: it is the report of a whole run; give those of runs with --shard k/n"}},
-		{func(p []*takt.Report) { p[1].Schedule.Shard = "" }, []string{"01R2 is no shard: it is the report of a whole run; give those of runs with --shard k/n"}},
+		{func(p []*takt.Report) { p[1].Schedule.Shard = "1/1" }, []string{"01R2 is not a shard, but the report of a whole run; give the reports of runs with --shard k/n"}},
+		{func(p []*takt.Report) { p[1].Schedule.Shard = "" }, []string{"01R2 is not a shard, but the report of a whole run; give the reports of runs with --shard k/n"}},
 		{func(p []*takt.Report) { p[1].Schedule.Shard = "2/4" }, []string{"shard 2/4 (01R2) does not belong to shard 1/3 (01R1): it differs in number of shards (4, not 3)"}},
 		{func(p []*takt.Report) { p[1].Schedule.Shard = "1/3" }, []string{"01R1 and 01R2 are both shard 1/3; give each shard once"}},
 		{func(p []*takt.Report) { p[1].Schedule.RunGroup = "other" }, []string{`shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in run_group ("other", not "nightly")`}},
@@ -454,15 +454,15 @@ func TestMergeRefuses(t *testing.T) {
 			`shard 3/3 (01R3) does not belong to shard 1/3 (01R1): it differs in variable path ("/x", not none)`,
 		}},
 		{func(p []*takt.Report) { delete(p[1].Variables, "connections") }, []string{"shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in variable connections (none, not a bound of its own)"}},
-		{func(p []*takt.Report) { p[1].Labels["branch"] = "a"; p[2].Labels["branch"] = "b" }, []string{`label branch is "a" of shard 2/3 (01R2) but "b" of shard 3/3 (01R3); one run is of one thing`}},
-		{func(p []*takt.Report) { p[1].Latency = map[string]takt.Latency{} }, []string{"shard 2/3 (01R2) has no histogram of response time; take the report that takt made, imported ones cannot be merged"}},
+		{func(p []*takt.Report) { p[1].Labels["branch"] = "a"; p[2].Labels["branch"] = "b" }, []string{`label branch is "a" in shard 2/3 (01R2) but "b" in shard 3/3 (01R3); all shards of a run must have the same value`}},
+		{func(p []*takt.Report) { p[1].Latency = map[string]takt.Latency{} }, []string{"shard 2/3 (01R2) has no histogram of response time; use the report that takt wrote, because imported reports cannot be merged"}},
 		{func(p []*takt.Report) {
 			l := p[1].Latency["send_delay"]
 			l.HDR = ""
 			p[1].Latency["send_delay"] = l
 			p[2].Latency["connect"] = takt.Latency{Count: 3, HDR: "nonsense"}
 		}, []string{
-			fmt.Sprintf("shard 2/3 (01R2): send delay time: the histogram holds 0 of %d values; take the report that takt made", all[1].Latency["send_delay"].Count),
+			fmt.Sprintf("shard 2/3 (01R2): send delay time: the histogram contains 0 of %d values; use the report that takt wrote", all[1].Latency["send_delay"].Count),
 			"shard 3/3 (01R3): connect time: cannot decode the histogram: encoded histogram too short: got 6 bytes, need at least 8; is it V2 compressed base64?",
 		}},
 		{func(p []*takt.Report) { p[1].Latency["tls"] = empty }, nil},
@@ -481,7 +481,7 @@ func TestMergeRefuses(t *testing.T) {
 		}
 	}
 	_, err := analysis.Merge(nil, analysis.MergeOptions{})
-	if want := "the reports cannot be merged: there are none; give those of all shards"; err == nil || err.Error() != want {
+	if want := "the reports cannot be merged: there are no reports; give those of all shards"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

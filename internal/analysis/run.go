@@ -85,7 +85,7 @@ func unfit(r *takt.Report) string {
 	case why != nil:
 		return strings.Join(why, bothIs)
 	case r.Schedule.Shard != "" && r.Schedule.Shard != "1/1":
-		return "it is shard " + r.Schedule.Shard + " of a run; takt merge makes one report of them"
+		return "it is shard " + r.Schedule.Shard + " of a run; takt merge combines them into one report"
 	case r.Counts.OK == 0:
 		return "not one operation succeeded"
 	}

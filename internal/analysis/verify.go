@@ -109,7 +109,7 @@ func Verify(base, head []Run, inPairs bool, o Options) (Judgement, error) {
 		return Judgement{}, fmt.Errorf("there are %d base runs and %d head runs; give at least one of each", len(base), len(head))
 	}
 	if inPairs && len(base) != len(head) {
-		return Judgement{}, fmt.Errorf("%d base runs and %d head runs are no pairs; give as many of each", len(base), len(head))
+		return Judgement{}, fmt.Errorf("%d base runs and %d head runs are not pairs; give equally many of each", len(base), len(head))
 	}
 	if err := o.Check(slices.Concat(base, head)...); err != nil {
 		return Judgement{}, err

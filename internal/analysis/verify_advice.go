@@ -83,7 +83,7 @@ func tooFew(c *Comparison, have, least, words int, confidence float64, clearly [
 
 func moreRuns(k int, name string) string {
 	if k >= mostNeeded/2 {
-		return "runs of " + name + ": they vary too much, or the change lies too near the tolerance; quieten the machine, make longer runs, or compare in pairs"
+		return "runs of " + name + ": they vary too much, or the change is too near the tolerance; quieten the machine, make longer runs, or compare in pairs"
 	}
 	noun := "runs"
 	if k == 1 {
@@ -95,7 +95,7 @@ func moreRuns(k int, name string) string {
 func morePairs(c *Comparison) string {
 	names, n := namesOf(c, func(f Finding) bool { return f.Needed > 0 }), neededOf(c)
 	if n >= mostNeeded {
-		return names + ": not even 999 pairs would be enough, for they vary too much or the change lies too near the tolerance; quieten the machine, make longer runs, or raise the tolerance"
+		return names + ": not even 999 pairs would be enough, because they vary too much or the change is too near the tolerance; quieten the machine, make longer runs, or raise the tolerance"
 	}
 	if leastOf(c) == n {
 		return fmt.Sprintf("%s: repeat with --pairs %d", names, n)

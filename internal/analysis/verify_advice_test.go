@@ -78,8 +78,8 @@ func TestOpposedSigns(t *testing.T) {
 		inPairs    bool
 		want       string
 	}{
-		{p50(200, 201, 302, 303, 304), p50(298, 299, 297, 450, 460), true, "p50: the difference has another sign than that of the two medians, for it compares the two runs of each pair"},
-		{p50(200, 201, 302, 303, 304), p50(298, 299, 297, 450, 460), false, "p50: the difference has another sign than that of the two medians, for it compares every base run with every head run"},
+		{p50(200, 201, 302, 303, 304), p50(298, 299, 297, 450, 460), true, "p50: the difference has another sign than the difference of the two medians, because it compares the two runs of each pair"},
+		{p50(200, 201, 302, 303, 304), p50(298, 299, 297, 450, 460), false, "p50: the difference has another sign than the difference of the two medians, because it compares every base run with every head run"},
 		{p50(100, 302, 310, 280, 320), p50(140, 320, 330, 290, 470), true, ""},
 		{p50(300, 300, 300, 300, 301), p50(301, 300.1, 300.2, 300.3, 299), true, ""},
 	} {

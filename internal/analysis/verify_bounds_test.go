@@ -56,7 +56,7 @@ func TestMuddledBounds(t *testing.T) {
 			t.Errorf("%v %% and %v %%: %q", errors[0], errors[1], got)
 		}
 	}
-	const want = "0 % of the operations of main and 2.5 % of those of mine are errors, which may be fast answers: latencies prove nothing; mend the errors first"
+	const want = "0 % of the operations of main and 2.5 % of those of mine are errors, which may be fast answers: latencies prove nothing; fix the errors first"
 	if got := muddled(0, 2.5, "main", "mine", o); got != want {
 		t.Errorf("got %s", got)
 	}

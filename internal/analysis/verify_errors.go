@@ -23,7 +23,7 @@ func muddled(b, h float64, base, head string, o Options) string {
 	if math.Abs(b-h) <= o.ErrorTolerance && max(b, h) <= mostErrors {
 		return ""
 	}
-	return fmt.Sprintf("%s %% of the operations of %s and %s %% of those of %s are errors, which may be fast answers: latencies prove nothing; mend the errors first",
+	return fmt.Sprintf("%s %% of the operations of %s and %s %% of those of %s are errors, which may be fast answers: latencies prove nothing; fix the errors first",
 		decimal(b), base, decimal(h), head)
 }
 

@@ -66,6 +66,6 @@ func (d paired) mayLieAbove(theta float64, most int, alpha float64) bool {
 
 // futility says why a series ends early.
 func (p Pairs) futility(pairs int, stuck []string) string {
-	return fmt.Sprintf("ended after %s, for the %d of --max-pairs would most probably not conclude about %s either",
+	return fmt.Sprintf("ended after %s, because even the %d of --max-pairs would most probably not conclude about %s",
 		count(pairs, "pair", "pairs"), p.Looks[len(p.Looks)-1], strings.Join(stuck, ", "))
 }

@@ -69,19 +69,19 @@ func runsNeeded(ratio, alpha float64) int {
 }
 
 // byEfficiency is the sample size that Wilcoxon's tests need. It starts with the size for Student's
-// test: that of the normal test plus z² ÷ part for the estimated spread, where part is 2, or 4 with
+// test: that of the normal test plus z² ÷ divisor for the estimated spread. divisor is 2, or 4 with
 // two groups (Guenther, The American Statistician 35, 1981, 243–244). The size of the normal test is
 // divided by 3/π, the efficiency of Wilcoxon's tests for normal values (Hodges & Lehmann, Annals of
 // Mathematical Statistics 27, 1956, 324–335).
-func byEfficiency(variance, alpha, part float64) int {
-	return byPower(variance, alpha, part, needPower)
+func byEfficiency(variance, alpha, divisor float64) int {
+	return byPower(variance, alpha, divisor, needPower)
 }
 
 // byPower is byEfficiency for another chance to conclude.
-func byPower(variance, alpha, part, power float64) int {
+func byPower(variance, alpha, divisor, power float64) int {
 	z := normalQuantile(1 - alpha/2)
 	both := z + normalQuantile(power)
-	return int(min(mostNeeded, math.Ceil(both*both*variance*math.Pi/3+z*z/part)))
+	return int(min(mostNeeded, math.Ceil(both*both*variance*math.Pi/3+z*z/divisor)))
 }
 
 // cautious is the distance from the tolerance that a forecast assumes, so that 19 of 20 forecasts come

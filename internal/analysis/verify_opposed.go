@@ -29,7 +29,7 @@ func opposedOf(findings []Finding, method Method) []string {
 	case method == Paired:
 		why = "the two runs of each pair"
 	}
-	return []string{fmt.Sprintf("%s: the difference has another sign than that of the two medians, for it compares %s, and the median of such differences is not the difference of medians when the runs of one side vary more than the sides differ", strings.Join(names, ", "), why)}
+	return []string{fmt.Sprintf("%s: the difference has another sign than the difference of the two medians, because it compares %s, and the median of these differences is not the difference of the medians when the runs of one side vary more than the sides differ", strings.Join(names, ", "), why)}
 }
 
 func (f *Finding) opposed() bool {

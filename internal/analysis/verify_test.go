@@ -200,7 +200,7 @@ func TestVerifyRefuses(t *testing.T) {
 		want       []string
 	}{
 		{"no runs", nil, fine, false, nil, []string{"0 base runs and 2 head runs"}},
-		{"no pairs", fine, fine[:1], true, nil, []string{"2 base runs and 1 head runs are no pairs"}},
+		{"no pairs", fine, fine[:1], true, nil, []string{"2 base runs and 1 head runs are not pairs"}},
 		{"metric", fine, other, true, func(o *Options) { o.Metrics = []string{"p98"} }, []string{`unknown metric "p98"`}},
 		{"all options", fine, other, true, func(o *Options) { *o = Options{Tolerance: math.NaN(), Confidence: 1} },
 			[]string{"the tolerance NaN % is not above 0 % and at most 1000 %", "the error tolerance 0 % ", "the confidence 100 % is not from 50 % to below 100 %"}},
@@ -429,7 +429,7 @@ func TestErrorsMuddleLatencies(t *testing.T) {
 				}
 			}
 			said := slices.ContainsFunc(j.Advice, func(s string) bool {
-				return strings.HasPrefix(s, "p99: ") && strings.Contains(s, "mend the errors first")
+				return strings.HasPrefix(s, "p99: ") && strings.Contains(s, "fix the errors first")
 			})
 			if j.Verdict != c.overall || said != (c.want["p99"] == Inconclusive) {
 				t.Errorf("%s: %s %q", c.name, j.Verdict, j.Advice)
