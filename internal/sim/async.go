@@ -15,23 +15,23 @@ const (
 	clientRelay = "relay" // relays
 )
 
-// client is a driver of the asynchronous mode: what it starts, its own threads complete.
+// client is a driver of the asynchronous mode. Its own threads complete the operations.
 type client struct {
 	w      *world
 	sink   takt.Sink
-	kept   []*request   // until it is told that nothing follows
-	taken  int          // operations that it has room for no more: in its buffer, or in flight
-	ended  []completion // that its threads have to tell
-	woken  bool         // there is room again, which its threads have to tell
-	idle   []*thread    // of its own
+	kept   []*request   // operations to send at the next Pause
+	taken  int          // operations that count towards Scenario.Busy: in its buffer, or in flight
+	ended  []completion // not yet reported to the engine
+	woken  bool         // there is room again, not yet reported to the engine
+	idle   []*thread    // its threads that wait for work
 	closed bool
 }
 
-// completion is one completion.
+// completion is one operation that ended.
 type completion struct {
 	r     *request
 	class string
-	again bool // it was told already: a late word
+	again bool // a second, late report of an operation
 }
 
 func (c *client) startAll(ops []takt.Op) {
@@ -54,7 +54,7 @@ func (w *world) newClient(_ int, sink takt.Sink) (*takt.AsyncClient, error) {
 	return a, nil
 }
 
-// enter notes that a thread starts operations: no other may meanwhile.
+// enter notes that the current thread starts operations. No other thread may do so until leave.
 func (c *client) enter() (leave func()) {
 	if o := c.w.starts; o != nil {
 		c.w.report.fault("two starts", "thread %d starts operations while thread %d does", c.w.cur.id, o.id)
@@ -82,7 +82,7 @@ func (c *client) start(op *takt.Op) error {
 	return nil
 }
 
-// accept begins with op, which is the engine's again afterwards.
+// accept starts op. It must not keep op, which the engine reuses.
 func (c *client) accept(op *takt.Op) {
 	w := c.w
 	w.note("start", 0, int(op.Seq))
@@ -94,7 +94,7 @@ func (c *client) accept(op *takt.Op) {
 	w.open++
 	w.net.most = max(w.net.most, w.open)
 	c.taken++
-	if w.sc.Wakes { // it has room again when this one has left the buffer
+	if w.sc.Wakes { // the operation leaves the buffer 20 to 320 µs later
 		w.at(w.cur.at+time.Duration(20+w.rng.IntN(300))*time.Microsecond, func() {
 			c.taken--
 			c.woken = true
@@ -108,13 +108,13 @@ func (c *client) accept(op *takt.Op) {
 	c.send(r)
 }
 
-// send sends an operation to the target, which serves it as any other request.
+// send sends an operation to the target, which serves it like any other request.
 func (c *client) send(r *request) {
 	r.reply = func() { c.reply(r) }
 	c.w.at(c.w.cur.at+c.w.oneWay(), func() { c.w.net.srv.serve(r) })
 }
 
-// reply ends an operation, or does what the scenario has in its place.
+// reply ends an operation, or injects a fault instead.
 func (c *client) reply(r *request) {
 	w, sc := c.w, c.w.sc
 	e := completion{r: r}
@@ -149,7 +149,7 @@ func (c *client) poke() {
 	}
 }
 
-// live is a thread of the client's.
+// live is the loop of one of the client's threads.
 func (c *client) live() {
 	for !c.closed {
 		switch {
@@ -165,7 +165,7 @@ func (c *client) live() {
 	}
 }
 
-// tell tells the engine of one completion, or of several that are alike.
+// tell reports one completion to the engine, or several with the same result.
 func (c *client) tell() {
 	w, first := c.w, c.ended[0]
 	n := 1
@@ -226,18 +226,18 @@ func (c *client) close() error {
 	return nil
 }
 
-// completed holds an operation of the asynchronous mode against what its client did.
+// completed checks an operation of the asynchronous mode against what its client did.
 func (k *checker) completed(w *world, r *takt.Sample, q *request) {
 	switch {
 	case q == nil || q.fault == "start":
 		if q == nil || r.Class != "start" {
-			k.fault("answer", "operation %d ended (%s), and no client ever had it", r.Seq, r.Class)
+			k.fault("answer", "operation %d ended (%s), but no client ever had it", r.Seq, r.Class)
 		}
 	case q.answered < 0 || q.told == 0:
-		k.fault("answer", "operation %d ended (%s), and its client never said so (%s)", r.Seq, r.Class, q.fault)
+		k.fault("answer", "operation %d ended (%s), but its client never said so (%s)", r.Seq, r.Class, q.fault)
 	case q.status != r.Status || (q.fault == "") != (r.Class == ""):
 		k.fault("answer", "operation %d has status %d and class %s, its client said %d, %s", r.Seq, r.Status, r.Class, q.status, q.fault)
 	case w.origin+r.Done < q.answered-k.exact() || q.told != never && w.origin+r.Done > q.told:
-		k.fault("done", "operation %d: done %v, it ended at %v and its client said so by %v", r.Seq, r.Done, q.answered-w.origin, q.told-w.origin)
+		k.fault("done", "operation %d: done %v, but it ended at %v and its client said so by %v", r.Seq, r.Done, q.answered-w.origin, q.told-w.origin)
 	}
 }

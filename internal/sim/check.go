@@ -11,23 +11,23 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Fault is something that must not be: the engine did it, or says it in its report.
+// Fault is a broken rule: something that the engine did, or a wrong statement in its report.
 type Fault struct{ Kind, Text string }
 
-// checker is the oracle: it knows what was injected and what the target saw, and holds the
-// rows and the report against it.
+// checker is the oracle: it knows which faults were injected and what the target saw, and checks
+// the rows and the report against both.
 type checker struct {
 	sc         *Scenario
 	faults     []Fault
 	injected   map[string]int
-	dialFaults int // connections that could not be made
-	stalls     []span
+	dialFaults int    // injected faults that may each fail one operation before it is sent
+	stalls     []span // of the threads that send in the loop mode
 	rows       []takt.Sample
-	done       map[uint64]time.Duration // of the rows
-	got        []batch
+	done       map[uint64]time.Duration // by the number of the operation, as the rows have it
+	got        []batch                  // in the receiving mode
 }
 
-// mostFaults is how many faults of one run are kept.
+// mostFaults limits the faults that are stored of one run.
 const mostFaults = 20
 
 func newChecker(sc *Scenario) *checker {
@@ -40,9 +40,9 @@ func (k *checker) fault(kind, format string, args ...any) {
 	}
 }
 
-// check is the last word on a run.
+// check checks a run that has ended.
 func (k *checker) check(w *world, rep *takt.Report) {
-	if k.sc.Mode == modeReceive { // which has no rows
+	if k.sc.Mode == modeReceive { // it has no rows
 		k.counted(w, rep)
 		k.end(w, rep)
 		return
@@ -69,33 +69,33 @@ func (k *checker) accounts(rep *takt.Report) {
 	if c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
 		k.fault("identity", "scheduled %d, ok %d + failed %d + dropped %d + unfinished %d", c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished)
 	}
-	var of takt.Counts
+	var sum takt.Counts
 	for _, r := range k.rows {
-		of.Scheduled++
+		sum.Scheduled++
 		switch r.Class {
 		case "":
-			of.OK++
+			sum.OK++
 		case takt.ClassDropped:
-			of.Dropped++
+			sum.Dropped++
 		case takt.ClassUnfinished:
-			of.Unfinished++
+			sum.Unfinished++
 		default:
-			of.Failed++
+			sum.Failed++
 		}
 	}
-	if of.Scheduled != c.Scheduled || of.OK != c.OK || of.Failed != c.Failed || of.Dropped != c.Dropped || of.Unfinished != c.Unfinished {
-		k.fault("rows", "the rows hold %+v, the report %+v", of, c)
+	if sum.Scheduled != c.Scheduled || sum.OK != c.OK || sum.Failed != c.Failed || sum.Dropped != c.Dropped || sum.Unfinished != c.Unfinished {
+		k.fault("rows", "the rows add up to %+v, the report says %+v", sum, c)
 	}
 	var ok, failed, dropped uint64
 	for _, iv := range rep.Intervals {
 		ok, failed, dropped = ok+iv.OK, failed+iv.Failed, dropped+iv.Dropped
 	}
 	if wc := rep.WarmupCounts; ok != c.OK+wc.OK || failed != c.Failed+wc.Failed || dropped != c.Dropped+wc.Dropped {
-		k.fault("intervals", "the intervals hold %d ok, %d failed, %d dropped of %+v and %+v", ok, failed, dropped, c, wc)
+		k.fault("intervals", "the intervals add up to %d ok, %d failed, %d dropped; the report says %+v and, for the warm-up, %+v", ok, failed, dropped, c, wc)
 	}
 }
 
-// row holds one operation against what the target saw.
+// row checks one operation against what the target saw.
 func (k *checker) row(w *world, r *takt.Sample) {
 	q := w.net.srv.requests[r.Seq]
 	if r.Sent != takt.NotSent && (r.Due > r.Free || r.Free > r.Sent || r.Sent > r.Done) {
@@ -110,11 +110,11 @@ func (k *checker) row(w *world, r *takt.Sample) {
 		k.answered(w, r, q)
 	case takt.ClassDropped:
 		if q != nil {
-			k.fault("dropped", "operation %d was dropped, and sent", r.Seq)
+			k.fault("dropped", "operation %d was dropped, but the target has it", r.Seq)
 		}
 	case takt.ClassUnfinished:
 		if q != nil && r.Sent == takt.NotSent {
-			k.fault("unfinished", "operation %d was never sent, says its row, but the target has it", r.Seq)
+			k.fault("unfinished", "operation %d was never sent by its row, but the target has it", r.Seq)
 		}
 	case "5xx":
 		k.answered(w, r, q)
@@ -123,35 +123,35 @@ func (k *checker) row(w *world, r *takt.Sample) {
 	}
 }
 
-// answered holds an answer against the one that the target sent for that request.
+// answered checks an answer against the one that the target sent to the request.
 func (k *checker) answered(w *world, r *takt.Sample, q *request) {
 	origin := w.origin
 	switch {
 	case q != nil && k.confused(w, q):
 	case (q == nil || q.arrived == 0) && k.sc.Room < unbounded && k.sc.Stray+k.sc.SpeaksFirst > 0:
-		// Bytes that look like an answer came when a part of the request was out.
+		// Bytes that look like an answer came while only a part of the request was sent.
 	case q == nil || q.arrived == 0:
-		k.fault("answer", "operation %d has an answer, and the target never had the request", r.Seq)
+		k.fault("answer", "operation %d has an answer, but the target never got the request", r.Seq)
 	case q.answered < 0:
-		k.fault("answer", "operation %d is ok, and its answer was never sent whole (%s)", r.Seq, q.fault)
+		k.fault("answer", "operation %d is ok, but the target never sent its whole answer (%s)", r.Seq, q.fault)
 	case r.Status != q.status:
 		k.fault("answer", "operation %d has status %d, the target sent %d", r.Seq, r.Status, q.status)
 	case k.stamped() && (r.Done-(q.answered-origin)).Abs() > k.exact():
-		k.fault("done", "operation %d: done %v, the answer came at %v", r.Seq, r.Done, q.answered-origin)
+		k.fault("done", "operation %d: done %v, but the answer came at %v", r.Seq, r.Done, q.answered-origin)
 	case r.Done < q.answered-origin-k.exact():
 		k.fault("done", "operation %d: done %v, before the answer came at %v", r.Seq, r.Done, q.answered-origin)
 	}
 }
 
-// stamped reports whether done is when the kernel had the answer: under a schedule, as long as
-// nobody sets the wall clock.
+// stamped reports whether done is the instant at which the kernel received the answer: under a
+// schedule, unless somebody sets the wall clock.
 func (k *checker) stamped() bool { return k.sc.Rate > 0 && len(k.sc.ClockSteps) == 0 }
 
-// near is how long before a request bytes may come that cannot be told from an answer to it: the
+// near is how shortly before a request bytes may arrive and still pass for its answer, because the
 // clocks are no more exact.
 const near = 3 * time.Microsecond
 
-// exact is how far an instant may be off.
+// exact is the largest error allowed for an instant of a row.
 func (k *checker) exact() time.Duration {
 	if len(k.sc.ClockSteps) > 0 || k.sc.Stalls > 0 || k.sc.LateWakes > 0 {
 		return sock.Doubt
@@ -159,7 +159,7 @@ func (k *checker) exact() time.Duration {
 	return near
 }
 
-// near is near, and the time that a worker takes from reading the clock until it writes.
+// near is the constant near, and for a worker also the 2 µs from reading the clock to the write.
 func (k *checker) near() time.Duration {
 	if k.threads() {
 		return near + 2*time.Microsecond
@@ -167,9 +167,9 @@ func (k *checker) near() time.Duration {
 	return near
 }
 
-// confused reports whether nobody can tell the answer to q: bytes that look like one came while
-// it, or an earlier one on its connection, was on its way. From then on each answer may be the
-// one to the request before.
+// confused reports whether the client cannot tell which answer belongs to q: unasked bytes came
+// while q, or an earlier request on its connection, was open. From then on each answer may belong
+// to the request before.
 func (k *checker) confused(w *world, q *request) bool {
 	if q.c == nil {
 		return false
@@ -191,11 +191,11 @@ func (k *checker) confused(w *world, q *request) bool {
 	return false
 }
 
-// failed holds a failure against what was injected.
+// failed checks a failure against what was injected.
 func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	switch {
 	case (q == nil || q.c == nil) && r.Class == engine.ClassTimeout && r.Done-r.Sent >= k.sc.Timeout && k.sc.LateWakes+k.sc.Stalls > 0:
-		// The connection was there when the time was over.
+		// The time was over before a late thread could use its connection.
 	case q == nil || q.c == nil: // not even sent
 		k.dialFaults--
 		if k.dialFaults < 0 {
@@ -203,27 +203,27 @@ func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 		}
 	case r.Class == engine.ClassTimeout:
 		if took := r.Done - r.Sent; k.sc.Stalls == 0 && took > k.sc.Timeout+slack/10 {
-			k.fault("timeout", "operation %d timed out only after %v of %v", r.Seq, took, k.sc.Timeout)
+			k.fault("timeout", "operation %d timed out too late, after %v instead of %v", r.Seq, took, k.sc.Timeout)
 		}
 		if r.Done-r.Sent < k.sc.Timeout {
-			k.fault("timeout", "operation %d timed out after %v of %v", r.Seq, r.Done-r.Sent, k.sc.Timeout)
+			k.fault("timeout", "operation %d timed out too early, after %v instead of %v", r.Seq, r.Done-r.Sent, k.sc.Timeout)
 		}
 		if q.answered >= 0 && q.answered-w.origin < r.Sent+k.sc.Timeout-50*time.Microsecond && k.stamped() && k.sc.Stalls == 0 {
-			k.fault("timeout", "operation %d timed out, and its answer came after %v", r.Seq, q.answered-w.origin-r.Sent)
+			k.fault("timeout", "operation %d timed out, but its answer came after %v", r.Seq, q.answered-w.origin-r.Sent)
 		}
 	case q.c.faults == 0 && q.fault == "":
 		k.fault("failure", "operation %d failed (%s) on a connection without a fault", r.Seq, r.Class)
 	}
 }
 
-// end holds the end of the run against what it had to wait for: nobody sleeps through it.
+// end checks that the run ended soon after the last instant that it had to wait for.
 func (k *checker) end(w *world, rep *takt.Report) {
 	if k.sc.Stalls > 0 || k.sc.Warmup > 0 { // operations of the warm-up have no row
 		return
 	}
 	k.forgotten()
 	last := w.origin + time.Duration((rep.WarmupS+rep.DurationS)*1e9)
-	if k.sc.Mode == modeReceive { // its window ends with the last message
+	if k.sc.Mode == modeReceive { // its report may end with the last message
 		last = max(last, w.origin+k.sc.Warmup+k.sc.Duration)
 	}
 	for _, r := range k.rows {
@@ -234,8 +234,8 @@ func (k *checker) end(w *world, rep *takt.Report) {
 	}
 }
 
-// forgotten looks for an operation that waited to be sent although nothing was in flight:
-// nobody woke whoever sends it.
+// forgotten looks for an operation that waited although nothing was in flight: the thread that
+// sends it was not woken.
 func (k *checker) forgotten() {
 	var last time.Duration
 	var waited *takt.Sample
@@ -255,14 +255,14 @@ func (k *checker) forgotten() {
 	}
 }
 
-// mostIdle is how long nothing may be in flight while an operation waits: connections of a
-// closed loop may all pause.
+// mostIdle limits how long an operation waits while nothing is in flight. All connections of a
+// closed loop may pause at once.
 const mostIdle = 200 * time.Millisecond
 
-// slack is how long a run may take to notice that it is over, and to end its threads.
+// slack is how long a run may take to notice its end and to stop its threads.
 const slack = 50 * time.Millisecond
 
-// percentiles holds the report's latencies against those of the rows.
+// percentiles checks the latencies of the report against those of the rows.
 func (k *checker) percentiles(rep *takt.Report) {
 	response, service, lag := hist.New(), hist.New(), hist.New()
 	for _, r := range k.rows {
@@ -283,9 +283,9 @@ func (k *checker) percentiles(rep *takt.Report) {
 	}
 }
 
-// verdict holds the verdict against what was injected. Without a fault a run is valid and
-// nothing fails; when the threads stood still while more than 2 % of the operations became due
-// and grew late, or as many failed at a limit of the host, it is invalid.
+// verdict checks the verdict against what was injected. Without a fault the run must be valid and
+// nothing may fail. It must be invalid if at least 10 operations, and enough of all, failed for
+// want of descriptors (0.1 %), became due during a stall (1.1 %) or were sent late (1 %).
 func (k *checker) verdict(w *world, rep *takt.Report) {
 	valid := rep.Verdict == takt.Valid
 	codes := func() string {
@@ -297,15 +297,15 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 	}
 	harmless := k.injected["503"] + k.injected["partial write"]
 	if total(k.injected) == harmless && len(k.sc.Freezes) == 0 && len(k.sc.ClockSteps) == 0 && k.sc.Cancel == 0 {
-		// What lies unread while a loop may sleep, or another loop sleeps, or until a client's
-		// thread wakes, holds connections.
+		// Answers that wait unread keep connections busy: while a loop may sleep, while another
+		// loop sleeps, or until a client's thread wakes.
 		lazy := k.sc.Mode == modeAsync || k.sc.Drop || k.sc.Pacing == "economy" || k.sc.MaxLag > 0
 		if held := lazy && rep.Warned("generator_held"); !valid && !held {
-			k.fault("verdict", "nothing disturbed the generator, and the run is invalid: %s", codes())
+			k.fault("verdict", "nothing disturbed the generator, but the run is invalid: %s", codes())
 		}
 		for _, r := range k.rows {
 			if ended := r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished; ended && r.Class != "" && r.Class != "5xx" && r.Class != engine.ClassTimeout {
-				k.fault("failure", "nothing was injected, and operation %d failed: %s", r.Seq, r.Class)
+				k.fault("failure", "nothing was injected, but operation %d failed: %s", r.Seq, r.Class)
 			}
 		}
 	}
@@ -316,7 +316,7 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 		}
 	}
 	if limits >= 10 && float64(limits) > 0.001*float64(len(k.rows)) && valid {
-		k.fault("verdict", "%d of %d operations failed for want of descriptors, and the run is valid", limits, len(k.rows))
+		k.fault("verdict", "%d of %d operations failed for want of descriptors, but the run is valid", limits, len(k.rows))
 	}
 	if valid && k.sc.Rate > 0 {
 		k.late(w, rep)
@@ -324,7 +324,7 @@ func (k *checker) verdict(w *world, rep *takt.Report) {
 	if len(k.sc.ClockSteps) > 0 && !strings.Contains(codes(), "clock_step") {
 		for _, s := range k.sc.ClockSteps {
 			if s.By.Abs() > 100*time.Microsecond && s.At > w.origin+time.Millisecond && s.At < w.over-time.Millisecond && s.At < w.origin+time.Duration(rep.DurationS*1e9) && k.sc.Cancel == 0 {
-				k.fault("clock", "the wall clock was set by %v at %v, and the report does not say so", s.By, s.At)
+				k.fault("clock", "the wall clock was set by %v at %v, but the report does not say so", s.By, s.At)
 			}
 		}
 	}
@@ -337,8 +337,8 @@ func total(injected map[string]int) (n int) {
 	return n
 }
 
-// held counts the operations that fell due while the only sending thread stood still, and that
-// nobody else held up: more than 1 % of them make a run invalid, sent or dropped.
+// held counts the operations that became due while the only sending thread stood still, sent or
+// dropped, in runs where nothing else can delay them. More than 1 % make a run invalid.
 func (k *checker) held(w *world, rep *takt.Report, bound time.Duration) {
 	if k.sc.Mode != modeLoop || k.sc.Loops > 1 || k.sc.Connections > 0 || len(k.sc.Freezes) > 0 || k.sc.Files > 0 {
 		return
@@ -354,11 +354,11 @@ func (k *checker) held(w *world, rep *takt.Report, bound time.Duration) {
 		}
 	}
 	if n >= 10 && float64(n) > 0.011*float64(len(k.rows)) {
-		k.fault("verdict", "%d of %d operations fell due while the thread stood still, and the run is valid", n, len(k.rows))
+		k.fault("verdict", "%d of %d operations became due while the thread stood still, but the run is valid", n, len(k.rows))
 	}
 }
 
-// late counts the rows that were later than a valid run allows, by the rule of docs/exit-codes.md.
+// late counts the operations that were sent later than docs/exit-codes.md allows in a valid run.
 func (k *checker) late(w *world, rep *takt.Report) {
 	bound := max(time.Millisecond, time.Duration(rep.Latency[takt.LatencyResponse].P99*100))
 	k.held(w, rep, bound)
@@ -373,20 +373,20 @@ func (k *checker) late(w *world, rep *takt.Report) {
 		}
 	}
 	if late >= 10 && float64(late) > 0.01*float64(sent) {
-		k.fault("verdict", "%d of %d operations were sent more than %v late, and the run is valid", late, sent, bound)
+		k.fault("verdict", "%d of %d operations were sent more than %v late, but the run is valid", late, sent, bound)
 	}
 }
 
-// bounds holds what was open at once against what was asked for.
+// bounds checks the number of connections open at once, or operations in flight, against its limit.
 func (k *checker) bounds(w *world) {
 	most := k.sc.InFlight
 	if k.sc.Connections > 0 {
 		most = k.sc.Connections
 	}
 	if k.sc.Mode != modeAsync {
-		most++ // the first one, until it is used
+		most++ // the probe's connection, until it is reused
 	}
 	if w.net.most > most {
-		k.fault("bound", "%d connections were open at once, of %d", w.net.most, most)
+		k.fault("bound", "%d connections were open at once, at most %d may be", w.net.most, most)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// journal is an engine.Journal in memory: whatever it was told by some instant is what is left
-// of a run whose process ended there.
+// journal is an engine.Journal in memory. What it got up to an instant is what remains of a run
+// whose process is killed at that instant.
 type journal struct {
 	wantsAll func() bool
 	begin    engine.Beginning
@@ -20,8 +20,8 @@ func (j *journal) Begin(b engine.Beginning) { j.begin = b }
 func (j *journal) WantsAll() bool           { return j.wantsAll() }
 func (j *journal) Second(s engine.Second)   { j.seconds = append(j.seconds, s) }
 
-// upTo is what a reader of the journal gets that ends after the n-th second: a state between two
-// seconds takes the place of those before it.
+// upTo is what a reader gets from a journal that ends after the n-th second. A second with a full
+// state (All) replaces those before it.
 func (j *journal) upTo(n int) iter.Seq2[engine.Second, error] {
 	first := 0
 	for i := range n {
@@ -41,11 +41,12 @@ func (j *journal) upTo(n int) iter.Seq2[engine.Second, error] {
 	}
 }
 
-// unread is how long an answer may lie in its socket: done is when it arrived there, and a loop
-// that wakes late counts it only then.
+// unread is how long an answer may wait in its socket. Its done is the instant of arrival, but a
+// loop that wakes late counts it later.
 const unread = slack / 5
 
-// journal ends the process after each second: the run is recovered up to it, to the operation.
+// journal recovers the run as if its process had ended after each second, and checks that no
+// operation up to there is missing.
 func (k *checker) journal(w *world, rep *takt.Report) {
 	j := &w.journal
 	for n := 1; n <= len(j.seconds); n++ {
@@ -57,14 +58,14 @@ func (k *checker) journal(w *world, rep *takt.Report) {
 		at := j.seconds[n-1].Record.At
 		c := got.Counts
 		if ran != at || c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
-			k.fault("journal", "after %d seconds, at %v: it ran %v, counts %+v", n, at, ran, c)
+			k.fault("journal", "after %d seconds, at %v: the recovered run lasted %v, counts %+v", n, at, ran, c)
 		}
 		if k.sc.Mode == modeReceive {
 			continue
 		}
 		least, most := k.endedBy(at-unread), k.endedBy(at+slack)
 		if ended := c.OK + c.Failed; k.sc.Stalls == 0 && (ended < least || ended > most) {
-			k.fault("journal", "after %d seconds, at %v: %d operations had ended, %d to %d by the rows", n, at, ended, least, most)
+			k.fault("journal", "after %d seconds, at %v: %d recovered operations had ended, want %d to %d by the rows", n, at, ended, least, most)
 		}
 		if n == len(j.seconds) && (c != rep.Counts || got.Latency[takt.LatencyResponse] != rep.Latency[takt.LatencyResponse]) {
 			k.fault("journal", "the whole journal has the counts %+v, the report %+v", c, rep.Counts)
@@ -72,7 +73,7 @@ func (k *checker) journal(w *world, rep *takt.Report) {
 	}
 }
 
-// endedBy is how many rows of operations that ended say that they had by then.
+// endedBy counts the rows of operations that ended, by answer or failure, at that instant or before.
 func (k *checker) endedBy(at time.Duration) (n uint64) {
 	for _, r := range k.rows {
 		if r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished && r.Done <= at {

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// Faults that somebody might make are found within 1000 seeds. Each is put into a copy of one
-// file, and the tests of this package are built with the copy. It takes minutes.
+// 1000 seeds find each of these plausible faults. Each fault is put into a copy of one file, and
+// the tests of this package are built with the copy. That takes minutes.
 func TestMutants(t *testing.T) {
 	if os.Getenv("TAKT_MUTANTS") == "" {
-		t.Skip("builds the engine with eleven faults, which takes minutes: TAKT_MUTANTS=1, and make soak")
+		t.Skip("builds the engine with one fault after the other, which takes minutes: TAKT_MUTANTS=1, and make soak")
 	}
 	for _, m := range []struct{ name, file, from, to string }{
 		{"a clamp put back", "engine/loop_conn_linux.go",
@@ -58,7 +58,7 @@ func mutant(t *testing.T, file, from, to string) {
 		t.Fatal(err)
 	}
 	if strings.Count(string(source), from) != 1 {
-		t.Fatalf("%s has not one place with %q: the code moved, and the mutant has to follow", file, from)
+		t.Fatalf("%s does not contain %q exactly once: the code has changed, so correct the mutant", file, from)
 	}
 	dir := t.TempDir()
 	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")

@@ -22,20 +22,20 @@ type conn struct {
 	fd          int
 	state       connState
 	err         error
-	in          []chunk         // arrived and not read
-	ended       time.Duration   // when the FIN arrived; -1: it did not
-	reset       time.Duration   // when the RST arrived; -1: it did not
-	room        int             // bytes that can be sent now
+	in          []chunk         // bytes that arrived and are not read
+	ended       time.Duration   // when the FIN arrived; -1: never
+	reset       time.Duration   // when the RST arrived; -1: never
+	room        int             // bytes that the socket accepts now
 	gone        bool            // closed by the client
-	strange     []time.Duration // when bytes arrived that no request had asked for
-	faults      int             // injected on it
-	out         []byte          // of the request that is being sent
-	begun       time.Duration   // when its first byte was
-	there, back time.Duration   // when the last bytes arrive at the target, and at the client
-	requests    []*request      // that were sent on it
+	strange     []time.Duration // when unasked bytes arrived
+	faults      int             // number of injected faults
+	out         []byte          // the sent part of the current request
+	begun       time.Duration   // when the first byte of the last request was sent
+	there, back time.Duration   // when the last bytes sent so far arrive at the target, and at the client
+	requests    []*request      // whose sending began on this connection, in order
 	peer        *session
-	waiter      *thread // that waits in a blocking call …
-	writes      bool    // … to write
+	waiter      *thread // the thread that waits in a blocking call
+	writes      bool    // waiter waits to write, not to read
 }
 
 // chunk is bytes that arrived together.
@@ -49,10 +49,10 @@ type chunk struct {
 // network has the sockets of the process.
 type network struct {
 	w     *world
-	conns map[int]*conn // open descriptors
-	free  []int         // descriptors below the highest that are free, lowest first
+	conns map[int]*conn // open ones, by descriptor
+	free  []int         // free descriptors below next, lowest first
 	next  int
-	most  int // open at once
+	most  int // the most connections, or operations of asynchronous clients, open at once
 	dials int
 	srv   *server
 }
@@ -63,8 +63,8 @@ func newNetwork(w *world) *network {
 	return n
 }
 
-// descriptor is the lowest that is free, as a kernel has it: a descriptor that is used after
-// it was closed is another connection's.
+// descriptor returns the lowest free descriptor, as a kernel does. So an engine that uses a
+// descriptor after closing it reaches another connection.
 func (n *network) descriptor() int {
 	if len(n.free) > 0 {
 		fd := n.free[0]
@@ -118,7 +118,7 @@ func (n *network) close(fd int) {
 	delete(n.conns, fd)
 	c.gone = true
 	if _, known := seqOf(c.out); len(c.out) > 0 && !known && c.faults > 0 {
-		n.w.report.dialFaults++ // of a request whose number was not sent
+		n.w.report.dialFaults++ // the number of its request was not sent, so the target does not know it
 	}
 	i, _ := slices.BinarySearch(n.free, fd)
 	n.free = slices.Insert(n.free, i, fd)
@@ -130,7 +130,7 @@ func (n *network) close(fd int) {
 	}
 }
 
-// deliver has b arrive at the client of c at the instant at.
+// deliver lets b arrive at the client of c at the instant at, or behind bytes that arrive later.
 func (n *network) deliver(c *conn, at time.Duration, b []byte, unasked bool) {
 	c.back = max(c.back, at)
 	n.w.at(c.back, func() {
@@ -165,20 +165,20 @@ func (n *network) breakOff(c *conn, at time.Duration) {
 	})
 }
 
-// changed wakes the thread that waits in a blocking call for what has become of c.
+// changed wakes the thread that waits in a blocking call, if the call can now continue.
 func (n *network) changed(c *conn) {
 	if t := c.waiter; t != nil && (c.writes && c.writable() || !c.writes && c.readable()) {
 		n.w.wake(t)
 	}
 }
 
-// send sends what there is room for.
+// send sends as many bytes as the socket has room for.
 func (n *network) send(c *conn, b []byte) (sent int, errno syscall.Errno) {
 	w := n.w
 	switch {
 	case c.reset >= 0:
 		if c.peer.tls == nil && len(c.out) == 0 || w.cur.begins {
-			w.report.dialFaults++ // after the look
+			w.report.dialFaults++ // the reset came after the client's last look at the connection
 			w.cur.begins = false
 		}
 		return 0, syscall.ECONNRESET
@@ -200,8 +200,8 @@ func (n *network) send(c *conn, b []byte) (sent int, errno syscall.Errno) {
 	return sent, 0
 }
 
-// read reads what has arrived; the stamp is that of the last bytes. What came before a RST
-// can still be read. Without take the bytes stay where they are.
+// read reads what has arrived; stamp belongs to the last bytes read. Bytes that came before a RST
+// can still be read. Without take the bytes stay in the socket, as with MSG_PEEK.
 func (c *conn) read(b []byte, take bool) (n int, stamp int64, errno syscall.Errno) {
 	for i := range c.in {
 		k := &c.in[i]
@@ -232,22 +232,22 @@ func (c *conn) read(b []byte, take bool) (n int, stamp int64, errno syscall.Errn
 	return 0, 0, sock.Again
 }
 
-// readable reports whether a read would not have to wait.
+// readable reports whether a read returns at once.
 func (c *conn) readable() bool {
 	return c.state == up && (len(c.in) > 0 || c.ended >= 0 || c.reset >= 0) || c.state == refused
 }
 
-// writable reports whether a write would not have to wait, or the attempt to connect is over.
+// writable reports whether a write returns at once, or whether the attempt to connect is over.
 func (c *conn) writable() bool {
 	return c.state == refused || c.state == up && (c.room > 0 || c.reset >= 0)
 }
 
-// oneWay is how long bytes take to the other side.
+// oneWay is how long bytes travel to the other side: 2 to 9 µs.
 func (w *world) oneWay() time.Duration {
 	return time.Duration(2+w.rng.IntN(8)) * time.Microsecond
 }
 
-// chance decides whether a fault of that name is injected.
+// chance injects a fault of that name with probability p, and counts it.
 func (w *world) chance(name string, p float64) bool {
 	if p == 0 || w.rng.Float64() >= p {
 		return false

@@ -8,16 +8,16 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// batch is messages that were handed over together.
+// batch is one call that handed over messages.
 type batch struct {
 	from, to time.Duration // the call
-	n        uint64        // that the engine took
+	n        uint64        // messages that the engine counted; 0 for a single one, see counted
 }
 
 var errBroken = errors.New("the subscription is over")
 
-// receive is the driver of the receiving mode: messages come alone or together, from one
-// thread or from two, until there are no more.
+// receive is the driver of the receiving mode. Messages arrive alone or together, from one thread
+// or two, until all have arrived.
 func (w *world) receive(ctx context.Context, sink takt.Sink) error {
 	left, over := w.sc.Messages, false
 	deliver := func() {
@@ -50,13 +50,14 @@ func (w *world) receive(ctx context.Context, sink takt.Sink) error {
 			return errBroken
 		}
 	}
-	if w.sc.Silence > 0 { // nobody says that this was all
+	if w.sc.Silence > 0 { // the source does not say that no more messages follow
 		w.First(ctx.Done())
 	}
 	return nil
 }
 
-// counted holds the counts of the receiving mode against what was handed over.
+// counted checks the counts of the receiving mode against the messages that were handed over.
+// Whether a message that arrived alone was counted is unknown, so they only give a range.
 func (k *checker) counted(w *world, rep *takt.Report) {
 	c, warm := rep.Counts, rep.WarmupCounts.OK
 	if c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished {
@@ -70,16 +71,16 @@ func (k *checker) counted(w *world, rep *takt.Report) {
 		}
 	}
 	if got := c.OK + warm; got != taken || k.sc.Requests > 0 && c.OK > k.sc.Requests {
-		k.fault("received", "the report counts %d and %d messages of the warm-up; %d were taken, %d were asked for", c.OK, warm, taken, k.sc.Requests)
+		k.fault("received", "the report counts %d messages and %d of the warm-up; %d were counted on arrival, %d were asked for", c.OK, warm, taken, k.sc.Requests)
 	}
 	if k.sc.Requests > 0 && c.OK+c.Unfinished != k.sc.Requests && during == 0 {
-		k.fault("received", "of %d messages that were asked for %d came and %d did not", k.sc.Requests, c.OK, c.Unfinished)
+		k.fault("received", "%d messages were asked for, but the report has %d ok and %d unfinished", k.sc.Requests, c.OK, c.Unfinished)
 	}
 	var ok uint64
 	for _, iv := range rep.Intervals {
 		ok += iv.OK
 	}
 	if ok != c.OK+warm {
-		k.fault("intervals", "the intervals hold %d messages, the report %d and %d of the warm-up", ok, c.OK, warm)
+		k.fault("intervals", "the intervals add up to %d messages, the report has %d and %d of the warm-up", ok, c.OK, warm)
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/taktload/takt/internal/engine"
 )
 
-// unbounded is Scenario.Room of sockets that take whatever is sent.
+// unbounded is the Scenario.Room of sockets that accept any number of bytes at once.
 const unbounded = math.MaxInt32
 
-// Scenario is one run and the world around it. The zero value of what is a fault injects none;
-// those of type float64 are probabilities of each occasion.
+// Scenario is one run and the world around it. A fault whose field is zero is not injected; a fault
+// of type float64 is its probability at each occasion.
 type Scenario struct {
 	// The run.
 	Mode                    string
-	Rate                    float64 // a second; 0: a closed loop
+	Rate                    float64 // per second; 0: a closed loop
 	Poisson                 bool
 	Duration, Warmup        time.Duration
 	Requests                uint64
@@ -35,43 +35,43 @@ type Scenario struct {
 
 	// The clients of the asynchronous mode.
 	Client  string
-	Lingers bool // they keep operations until they are told that nothing follows
-	Busy    int  // operations that one has room for; 0: any number
-	Wakes   bool // there is room when an operation leaves a buffer, not when it ends
+	Lingers bool // a client buffers operations until Pause or Flush says that nothing follows
+	Busy    int  // operations that a client has room for; 0: any number
+	Wakes   bool // an operation frees its room when it leaves the buffer, not when it ends
 
-	Messages int // that come, in the receiving mode
+	Messages int // that arrive in the receiving mode
 
 	// The target.
-	Service     time.Duration // from half of it to one and a half
-	Workers     int           // requests that it serves at once; 0: any number
+	Service     time.Duration // mean service time; each one is 0.5 to 1.5 of it
+	Workers     int           // requests that the target serves at once; 0: any number
 	Body        int           // bytes of an answer's body, at most
 	Freezes     []freeze
 	Refuses     float64 // answers 503
 	Silence     float64 // no answer
 	Resets      float64 // RST instead of an answer
-	Cuts        float64 // an answer that ends at any byte
-	Garbage     float64 // no HTTP
+	Cuts        float64 // an answer that ends too early, at any byte
+	Garbage     float64 // bytes that are not HTTP instead of an answer
 	Drips       float64 // an answer in pieces
-	Closes      float64 // FIN behind an answer, without a word
-	Stray       float64 // bytes behind an answer
-	SpeaksFirst float64 // bytes on a new connection
+	Closes      float64 // FIN after an answer that does not announce it
+	Stray       float64 // unasked bytes after an answer; of an asynchronous client a second completion
+	SpeaksFirst float64 // unasked bytes on a new connection
 
 	// The host.
-	Room       int     // bytes that a socket takes at once
+	Room       int     // bytes that a socket accepts at once
 	Files      int     // open sockets, at most; 0: any number
-	NoFiles    float64 // EMFILE
+	NoFiles    float64 // EMFILE; an asynchronous client refuses to start an operation
 	LostSYN    float64
 	Refused    float64
 	FullPoller float64       // ENOSPC
 	Interrupts float64       // a wait that ends early
 	LateWakes  float64       // a wake-up that is late by up to 3 ms
-	Stalls     float64       // of a thread, in a call
-	StallMost  time.Duration // its length
+	Stalls     float64       // a thread that stands still in a call
+	StallMost  time.Duration // longest stall
 	ClockSteps []clockStep   // of the wall clock
 
-	Verbose bool // keep what threads asked of the world
+	Verbose bool // log every call of the threads to the world
 
-	spoil func(*checker) // changes what the oracle sees: it has to notice
+	spoil func(*checker) // falsifies what the oracle sees; the oracle must report a fault
 }
 
 // The values of Scenario.Mode.
@@ -87,8 +87,8 @@ type freeze struct{ From, To time.Duration }
 
 type clockStep struct{ At, By time.Duration }
 
-// generate is the scenario of a seed. One of four injects no fault at all: there nothing may
-// fail, and the run is valid.
+// generate returns the scenario of a seed. About one in four injects no fault: then nothing may fail
+// and the run must be valid.
 func generate(seed uint64) *Scenario {
 	r := rand.New(rand.NewPCG(seed, 0x73696d))
 	sc := &Scenario{
@@ -129,8 +129,8 @@ func generate(seed uint64) *Scenario {
 	return sc
 }
 
-// trusted is a run so long that the engine no longer looks at each connection before it uses it,
-// and a target that then speaks unasked.
+// trusted makes the run long enough for the engine to trust its connections: after 4096 looks it
+// checks only some of them before it sends. The target then sends unasked bytes.
 func (sc *Scenario) trusted(r *rand.Rand) {
 	sc.Rate, sc.Duration, sc.Loops = 20_000, between(r, 250*time.Millisecond, 400*time.Millisecond), min(1, sc.Loops)
 	sc.Connections, sc.Service = 3+r.IntN(10), between(r, 40*time.Microsecond, 100*time.Microsecond)
@@ -140,15 +140,15 @@ func (sc *Scenario) trusted(r *rand.Rand) {
 	sc.Stray = between(r, 1e-4, 5e-4)
 }
 
-// standstill is a run over a fixed number of connections whose threads stand still: more
-// operations become due meanwhile than there are connections, so most of them wait for one.
+// standstill makes a run over few connections whose threads stand still. During a stall more
+// operations become due than there are connections, so most of them wait for one.
 func (sc *Scenario) standstill(r *rand.Rand) {
 	sc.Rate, sc.Duration, sc.Loops = between(r, 2000.0, 5000), between(r, 200*time.Millisecond, 400*time.Millisecond), 1
 	sc.Connections, sc.Service = 3+r.IntN(8), between(r, 20*time.Microsecond, time.Millisecond)
 	sc.Stalls, sc.StallMost = between(r, 0.0001, 0.001), between(r, 10*time.Millisecond, 60*time.Millisecond)
 }
 
-// long makes it a run of some seconds, which are what a journal keeps.
+// long makes the run last some seconds, because a journal records whole seconds.
 func (sc *Scenario) long(r *rand.Rand) {
 	if sc.Rate == 0 {
 		sc.Requests = uint64(2000 + r.IntN(2000))
@@ -162,7 +162,7 @@ func (sc *Scenario) long(r *rand.Rand) {
 	}
 }
 
-// clients chooses those of the asynchronous mode.
+// clients chooses the clients of the asynchronous mode.
 func (sc *Scenario) clients(r *rand.Rand) {
 	if sc.InFlight = 1 + r.IntN(100); sc.Rate > 0 && r.IntN(2) == 0 {
 		sc.InFlight = 10_000
@@ -177,7 +177,7 @@ func (sc *Scenario) clients(r *rand.Rand) {
 	}
 }
 
-// run chooses the load. What comes of it is at most a few thousand operations.
+// run chooses the load: at most a few thousand operations.
 func (sc *Scenario) run(r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		sc.Connections, sc.Requests = 1+r.IntN(60), uint64(1+r.IntN(1000))
@@ -246,7 +246,7 @@ func between[T time.Duration | float64](r *rand.Rand, low, high T) T {
 	return low + T(r.Float64()*float64(high-low))
 }
 
-// options are those of the run.
+// options returns the engine's options for the run.
 func (sc *Scenario) options() engine.Options {
 	o := engine.Defaults()
 	o.Engine = modeWorker
@@ -269,7 +269,7 @@ func (sc *Scenario) options() engine.Options {
 	return o
 }
 
-// String shows what is set.
+// String shows the fields that are set.
 func (sc *Scenario) String() string {
 	var words []string
 	v := reflect.ValueOf(sc).Elem()

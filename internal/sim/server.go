@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// server is the target: an HTTP/1.1 server of known service times, with the faults of the
+// server is the target: an HTTP/1.1 server with known service times and the faults of the
 // scenario.
 type server struct {
 	w        *world
 	sessions []*session
-	busy     int        // requests that it serves now
-	waiting  []*request // for a worker
+	busy     int        // requests in service
+	waiting  []*request // requests that wait for a worker
 	requests map[uint64]*request
-	looks    int // of the client, at idle connections
+	looks    int // how often the client has looked at idle connections
 }
 
 // session is one connection, as the server sees it.
@@ -27,21 +27,21 @@ type session struct {
 	over bool // ended by the server
 }
 
-// request is one that arrived whole, and what became of it.
+// request is a request whose sending began, or an operation of an asynchronous client.
 type request struct {
 	seq      uint64
 	s        *session
 	c        *conn
 	begun    time.Duration // when its first byte was sent
-	arrived  int           // how often it came
-	answered time.Duration // when the last byte of its whole answer reached the client; -1: it never does
+	arrived  int           // how often it arrived whole
+	answered time.Duration // when the last byte of its answer reached the client; -1: never
 	status   int
-	fault    string // what was injected
+	fault    string // kind of the injected fault; "": none
 
 	// Of the asynchronous mode:
 	token uint64
-	told  time.Duration // when the engine had been told that it ended; 0: it was not
-	reply func()        // in place of an answer over a connection
+	told  time.Duration // when the report of its end to the engine returned; 0: not reported; never: in the call
+	reply func()        // answers it, instead of a connection
 }
 
 func newServer(w *world) *server { return &server{w: w, requests: map[uint64]*request{}} }
@@ -53,14 +53,14 @@ func (v *server) accept(c *conn) {
 	if v.w.sc.Mode == modeTLS {
 		v.shake(s)
 	}
-	first := len(v.sessions) == 1 // the run needs it to begin, and bytes in its handshake break it
+	first := len(v.sessions) == 1 // the probe: unasked bytes in its handshake would prevent the run
 	if (!first || s.tls == nil) && v.w.chance("speaks first", v.w.sc.SpeaksFirst) {
-		v.w.report.dialFaults++ // the operation that waits for it may not even be sent
+		v.w.report.dialFaults++ // the operation that waits for the connection may fail before it is sent
 		v.unasked(s, v.w.now)
 	}
 }
 
-// unasked sends bytes that are no answer: a whole one by its looks, or a part.
+// unasked sends bytes that no request asked for, which look like an answer. It may then close.
 func (v *server) unasked(s *session, at time.Duration) {
 	b := []byte("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 	if v.w.rng.IntN(2) == 0 {
@@ -74,7 +74,7 @@ func (v *server) unasked(s *session, at time.Duration) {
 	}
 }
 
-// sent takes bytes that the client of c sends.
+// sent receives bytes from the client of c.
 func (v *server) sent(c *conn, b []byte, t *thread) {
 	w, s := v.w, c.peer
 	switch {
@@ -88,7 +88,7 @@ func (v *server) sent(c *conn, b []byte, t *thread) {
 	got := bytes.Clone(b)
 	c.there = max(c.there, w.cur.at+w.oneWay())
 	w.at(c.there, func() {
-		if s.over { // nobody reads any more
+		if s.over { // the server has closed the connection
 			w.net.breakOff(c, w.now+w.oneWay())
 			return
 		}
@@ -101,7 +101,7 @@ func (v *server) sent(c *conn, b []byte, t *thread) {
 	})
 }
 
-// plain reads along what the client sends.
+// plain notes which request the client is sending, from its unencrypted bytes.
 func (v *server) plain(c *conn, b []byte, t *thread) {
 	if len(c.out) == 0 {
 		v.firstByte(c, t)
@@ -125,8 +125,8 @@ func (v *server) begin(c *conn, seq uint64) {
 
 var endOfHead = []byte("\r\n\r\n")
 
-// firstByte notes when a request begins, and whether the client should have known better: it
-// looks at a connection before it uses it.
+// firstByte notes when a request begins. It is a fault if the client should have noticed before that
+// the connection is unusable, because it must look at a connection before it uses it.
 func (v *server) firstByte(c *conn, t *thread) {
 	w := v.w
 	c.begun = w.cur.at
@@ -148,11 +148,10 @@ func (v *server) firstByte(c *conn, t *thread) {
 }
 
 const (
-	// lookBefore is how long before it sends a request the client may have looked at the
-	// connection.
+	// lookBefore is how long before a request the client's look at the connection may be.
 	lookBefore = 100 * time.Microsecond
-	// trusted is after how many looks it may use one without, that was idle for less than
-	// trustedFor: docs/engine.md.
+	// trusted: after so many looks the client may skip the look at a connection that was idle
+	// for less than trustedFor (docs/engine.md).
 	trusted    = 4096
 	trustedFor = time.Millisecond
 )
@@ -166,7 +165,7 @@ func (v *server) of(seq uint64) *request {
 	return r
 }
 
-// seqOf is the number in the head of a request, once that is known.
+// seqOf reads the operation's number from the beginning of a request; ok: it was complete.
 func seqOf(b []byte) (seq uint64, ok bool) {
 	rest, ok := bytes.CutPrefix(b, []byte("GET /"))
 	if !ok {
@@ -180,7 +179,7 @@ func seqOf(b []byte) (seq uint64, ok bool) {
 	return seq, err == nil
 }
 
-// read takes whole requests out of what arrived.
+// read serves the requests that have arrived whole.
 func (v *server) read(s *session) {
 	for {
 		head, rest, whole := bytes.Cut(s.in, endOfHead)
@@ -189,7 +188,7 @@ func (v *server) read(s *session) {
 		}
 		seq, ok := seqOf(head)
 		if !ok {
-			v.w.report.fault("request", "a request that is none: %q", head)
+			v.w.report.fault("request", "malformed request: %q", head)
 			s.in = nil
 			return
 		}
@@ -204,7 +203,7 @@ func (v *server) read(s *session) {
 	}
 }
 
-// serve begins with a request, or lets it wait for a worker.
+// serve starts the service of a request, or queues it for a worker.
 func (v *server) serve(r *request) {
 	if v.w.sc.Workers > 0 && v.busy >= v.w.sc.Workers {
 		v.waiting = append(v.waiting, r)
@@ -231,7 +230,7 @@ func (v *server) serve(r *request) {
 	})
 }
 
-// answer sends the answer of r, or what the scenario has in its place.
+// answer sends the answer of r, or injects a fault instead.
 func (v *server) answer(r *request) {
 	w, sc, s := v.w, v.w.sc, r.s
 	if r.reply != nil {
@@ -268,7 +267,7 @@ func (v *server) answer(r *request) {
 		s.over = true
 		w.net.breakOff(s.c, at)
 		return
-	case fault("cut", sc.Cuts): // at each byte, the first one included
+	case fault("cut", sc.Cuts): // before any byte, even the first
 		s.over = true
 		n := w.rng.IntN(len(b))
 		if n > 0 {
@@ -284,13 +283,13 @@ func (v *server) answer(r *request) {
 	switch {
 	case fault("silent close", sc.Closes):
 		s.over = true
-		w.net.end(s.c, last+time.Duration(1+w.rng.Int64N(int64(sc.Service)))) // no word of it in the answer
+		w.net.end(s.c, last+time.Duration(1+w.rng.Int64N(int64(sc.Service)))) // the answer does not announce it
 	case fault("bytes behind", sc.Stray):
 		v.unasked(s, last+time.Duration(w.rng.Int64N(int64(2*sc.Service))))
 	}
 }
 
-// write sends b, in pieces if the scenario drips, and returns when the last one arrives.
+// write sends b, in pieces if a drip is injected, and returns when the last byte arrives.
 func (v *server) write(c *conn, at time.Duration, b []byte, r *request) (last time.Duration) {
 	w := v.w
 	if w.chance("drip", w.sc.Drips) {

@@ -10,9 +10,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// attribution holds the report against itself, and what it says of whom the response time
-// belongs to against a queue with the same arrivals and service times and a generator that is
-// never late.
+// attribution checks that the report does not contradict itself. It also compares the report's
+// attribution of the response time with a simulated queue: same arrivals, same service times, and
+// a generator that is never late.
 func (k *checker) attribution(rep *takt.Report) {
 	copied := *rep
 	if err := audit.Check(&copied); err != nil {
@@ -22,12 +22,12 @@ func (k *checker) attribution(rep *takt.Report) {
 		return
 	}
 	bound := max(time.Millisecond, time.Duration(rep.Latency[takt.LatencyResponse].P99*100))
-	response, late, queued, n := k.ideal(2 * bound) // the report counts by powers of two
-	if queued > 0.05*response {                     // in a busy ring nobody knows how long the target would have taken
+	response, late, queued, n := k.ideal(2 * bound) // the report counts lateness by powers of two
+	if queued > 0.05*response {                     // when connections are busy, nobody knows how long the target would have taken
 		return
 	}
 	if n >= 10 && float64(n) > 0.01*float64(len(k.rows)) && rep.Verdict == takt.Valid {
-		k.fault("verdict", "%d of %d operations were sent more than %v later than by a punctual generator, and the run is valid", n, len(k.rows), 2*bound)
+		k.fault("verdict", "%d of %d operations were sent more than %v later than by a punctual generator, but the run is valid", n, len(k.rows), 2*bound)
 	}
 	parts := rep.Attribution.Whole()
 	for _, p := range []struct {
@@ -44,19 +44,19 @@ func (k *checker) attribution(rep *takt.Report) {
 			}
 		}
 		if max(off, -off) > 0.15*response {
-			k.fault("attribution", "the report gives the %s %.3g ms of %.3g ms of response time, and a punctual generator would have left %.3g ms", p.name, 1e3*p.said, 1e3*response, 1e3*p.true)
+			k.fault("attribution", "the report attributes %[2].3g ms of %[3].3g ms of response time to the %[1]s; compared with a punctual generator it is %[4].3g ms", p.name, 1e3*p.said, 1e3*response, 1e3*p.true)
 		}
 	}
 }
 
-// threads reports whether each connection has a thread of its own. A thread that stands still
-// delays its own connection only, which takt does not hold against itself: a busy target would
-// have answered others meanwhile. This target is never busy, so there takt may say too little of
-// itself, and must not say too much.
+// threads reports whether each connection has its own thread. A thread that stands still delays
+// only its own connection, and takt does not count that against itself: a busy target would have
+// answered others meanwhile. Runs that are compared here have a target that is never busy, so takt
+// may attribute too little to the generator, but not too much.
 func (k *checker) threads() bool { return k.sc.Mode == modeWorker || k.sc.Mode == modeTLS }
 
-// comparable reports whether the queue of ideal is that of the run: a fixed number of
-// connections, and service times that do not depend on when requests come.
+// comparable reports whether ideal models the run: a fixed number of connections, and service
+// times that do not depend on when requests come.
 func (k *checker) comparable() bool {
 	sc := k.sc
 	if sc.Rate == 0 || sc.Connections == 0 || sc.Drop || sc.Workers > 0 || sc.Warmup > 0 || len(sc.Freezes) > 0 || sc.Room < unbounded {
@@ -66,9 +66,9 @@ func (k *checker) comparable() bool {
 	return total(k.injected) == harmless && !slices.ContainsFunc(k.rows, func(r takt.Sample) bool { return r.Class != "" })
 }
 
-// ideal is the sum of all response times, how much of it a punctual generator would have saved,
-// and how long operations would have waited for a connection all the same, in seconds; and how
-// many operations it would have sent earlier by more than bound.
+// ideal simulates a punctual generator. In seconds it returns the sum of all response times of the
+// run, what the punctual generator saves of it, and how long its operations wait for a connection.
+// n is how many operations it sends earlier by more than bound.
 func (k *checker) ideal(bound time.Duration) (response, late, queued float64, n int) {
 	rows := slices.SortedFunc(slices.Values(k.rows), func(a, b takt.Sample) int { return cmp.Compare(a.Due, b.Due) })
 	free := make(instants, k.sc.Connections)

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// mostTries bounds the runs that Shrink makes.
+// mostTries limits the runs of Shrink.
 const mostTries = 200
 
-// Shrink looks for a simpler scenario that fails in the same way: with fewer kinds of faults,
-// fewer threads and connections, and a shorter schedule.
+// Shrink looks for a simpler scenario whose first fault is of the same kind: fewer kinds of injected
+// faults, fewer threads and connections, a shorter schedule.
 func Shrink(o *Outcome) *Outcome {
 	best, tries := o, 0
 	try := func(change func(*Scenario) bool) bool {
@@ -36,12 +36,12 @@ func Shrink(o *Outcome) *Outcome {
 	return best
 }
 
-// simpler are changes of a scenario; each reports whether there was something to change.
+// simpler returns changes that simplify a scenario. Each reports whether it changed something.
 func simpler() (list []func(*Scenario) bool) {
 	for i := range reflect.TypeFor[Scenario]().NumField() {
 		switch reflect.TypeFor[Scenario]().Field(i).Name {
 		case "spoil", "Mode", "Duration", "InFlight", "Drain", "Timeout", "ConnectTimeout", "Service", "StallMost", "Rate", "Loops", "Requests", "Connections":
-			continue // zero is no simpler, or means something else
+			continue // zero would not be simpler, or has a meaning of its own
 		}
 		list = append(list, func(sc *Scenario) bool {
 			f := reflect.ValueOf(sc).Elem().Field(i)

@@ -1,10 +1,9 @@
-// Package sim runs the load engine in a world that a seed decides: its clocks, its threads, its
-// sockets and the target behind them, with faults. The code of the engine is the one that runs
-// on real machines; only what it asks of the system is answered by the simulator. An oracle
-// knows what was injected and what the target saw, and holds every operation and the report
-// against that.
+// Package sim runs the load engine in a simulated world: clocks, threads, sockets and the target
+// behind them, with injected faults. The engine's code is the same as on real machines; only its
+// system calls are answered by the simulator. An oracle knows what was injected and what the
+// target saw, and checks every operation and the report against both.
 //
-// A seed decides everything, so a run that went wrong goes wrong again.
+// A seed decides everything, so a run that failed fails again with the same seed.
 package sim
 
 import (
@@ -20,26 +19,26 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Available reports whether there is a simulator on this system: it is for Linux, as the loop mode.
+// Available reports whether the simulator runs on this system. Like the loop mode it needs Linux.
 const Available = runtime.GOOS == "linux"
 
-// Outcome is what came of one scenario.
+// Outcome is the result of one scenario.
 type Outcome struct {
 	Seed       uint64
 	Scenario   *Scenario
 	Operations int
-	Calls      uint64         // what the engine asked of the world
-	Injected   map[string]int // faults of the world, by kind
-	Virtual    time.Duration  // how long the run took in its world
-	Trace      uint64         // fingerprint of all calls: the same for the same seed
-	Log        []string       // the calls themselves, if they were kept
-	Faults     []Fault        // of the engine
+	Calls      uint64         // that the engine made to the world
+	Injected   map[string]int // number of injected faults, by kind
+	Virtual    time.Duration  // length of the run in virtual time
+	Trace      uint64         // fingerprint of all calls; equal for equal seeds
+	Log        []string       // the calls themselves, with Scenario.Verbose
+	Faults     []Fault        // of the engine, found by the oracle
 }
 
-// mostShown is how many faults String shows.
+// mostShown limits the faults that String shows.
 const mostShown = 3
 
-// String is the seed, its scenario and the first faults.
+// String shows the seed, its scenario and the first faults.
 func (o *Outcome) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %s", o.Seed, o.Scenario)
@@ -49,7 +48,7 @@ func (o *Outcome) String() string {
 	return b.String()
 }
 
-// Sum is what came of many.
+// Sum adds up the outcomes of many scenarios.
 type Sum struct {
 	Seeds, Failed, Operations int
 	Calls                     uint64
@@ -57,7 +56,7 @@ type Sum struct {
 	Injected                  map[string]int
 }
 
-// Add adds one.
+// Add adds one outcome.
 func (s *Sum) Add(o *Outcome) {
 	s.Seeds++
 	if len(o.Faults) > 0 {
@@ -74,7 +73,7 @@ func (s *Sum) Add(o *Outcome) {
 	}
 }
 
-// Faults is how many were injected.
+// Faults is the number of injected faults.
 func (s *Sum) Faults() (n int) {
 	for _, k := range s.Injected {
 		n += k
@@ -82,13 +81,13 @@ func (s *Sum) Faults() (n int) {
 	return n
 }
 
-// String has the figures on one line.
+// String shows the figures on one line.
 func (s *Sum) String() string {
 	return fmt.Sprintf("%d seeds, %d failed; %d operations, %d calls, %v of virtual time; %d faults injected: %v",
 		s.Seeds, s.Failed, s.Operations, s.Calls, s.Virtual.Round(time.Millisecond), s.Faults(), s.Injected)
 }
 
-// Run runs the scenario of a seed.
+// Run runs the scenario that the seed generates.
 func Run(seed uint64) *Outcome { return run(seed, generate(seed)) }
 
 func run(seed uint64, sc *Scenario) *Outcome {
@@ -98,11 +97,11 @@ func run(seed uint64, sc *Scenario) *Outcome {
 	var err error
 	w.run(func() { rep, err = w.load() })
 	switch {
-	case len(k.faults) > 0 && rep == nil: // told already
+	case len(k.faults) > 0 && rep == nil: // a fault has ended the run
 	case err != nil:
 		k.fault("error", "the run ended with an error: %v", err)
 	case rep == nil:
-		k.fault("deadlock", "the run does not go on: nothing can happen any more, at %v", w.now)
+		k.fault("deadlock", "the run is stuck at %v: no thread can continue and no event is left", w.now)
 	default:
 		if sc.spoil != nil && len(k.rows) > 0 {
 			sc.spoil(k)
@@ -168,7 +167,7 @@ func (w *world) signals(cancel func(), abort chan struct{}) {
 	}
 }
 
-// requests has the number of each operation in its request.
+// requests renders requests whose path is the number of the operation.
 type requests struct{ w *world }
 
 func (r requests) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {

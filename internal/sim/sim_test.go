@@ -36,8 +36,8 @@ func seeds(t *testing.T, few uint64) uint64 {
 	return n
 }
 
-// In no world does the engine break a rule. scripts/test runs 300 seeds, CI 3000 and make soak
-// 100 000. A seed that fails is shrunk; TAKT_SEED=N with TestSeed shows all that its threads do.
+// The engine breaks no rule in any world. scripts/test runs 300 seeds, CI 3000 and make soak
+// 100 000. A seed that fails is shrunk; TAKT_SEED=N with TestSeed shows every call of its threads.
 func TestSeeds(t *testing.T) {
 	n := seeds(t, few)
 	const lanes = 4
@@ -72,7 +72,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// A seed decides everything: run twice it asks the same of the world, call by call.
+// A seed decides everything: two runs of it make the same calls in the same order.
 func TestSameTrace(t *testing.T) {
 	calls := uint64(0)
 	for seed := range uint64(min(few, 100)) {
@@ -83,11 +83,11 @@ func TestSameTrace(t *testing.T) {
 		}
 	}
 	if calls == 0 {
-		t.Error("nothing was asked of the world")
+		t.Error("no calls were made to the world")
 	}
 }
 
-// TestSeed shows what the threads of one seed ask of the world: TAKT_SEED=N.
+// TestSeed shows every call of the threads of one seed: TAKT_SEED=N.
 func TestSeed(t *testing.T) {
 	seed, err := strconv.ParseUint(os.Getenv("TAKT_SEED"), 10, 64)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestSeed(t *testing.T) {
 	t.Log(strings.Join(o.Log, "\n"), "\n", o)
 }
 
-// The oracle knows a wrong answer, a wrong instant and a wrong percentile when it sees them.
+// The oracle detects a wrong answer, a wrong instant and a wrong percentile.
 func TestOracle(t *testing.T) {
 	for _, c := range []struct {
 		kind  string
@@ -119,12 +119,12 @@ func TestOracle(t *testing.T) {
 			t.Errorf("%s: the oracle says %v", c.kind, o.Faults)
 		}
 		if sc.spoil = nil; len(run(1, sc).Faults) > 0 {
-			t.Errorf("%s: without it the oracle says %v", c.kind, run(1, sc).Faults)
+			t.Errorf("%s: without the falsification the oracle says %v", c.kind, run(1, sc).Faults)
 		}
 	}
 }
 
-// A failing scenario is shrunk to what it needs to fail.
+// Shrink removes from a failing scenario what it does not need to fail.
 func TestShrink(t *testing.T) {
 	sc := generate(7)
 	sc.Mode = modeLoop
@@ -136,8 +136,8 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// A closed loop whose connections all pause, since the target is silent, ends when its time is
-// over. It ended up to 128 ms later.
+// A closed loop ends when its time is over, even when all connections pause because the target is
+// silent. It used to end up to 128 ms later.
 func TestPauseEnds(t *testing.T) {
 	for _, mode := range []string{modeLoop, modeWorker} {
 		sc := &Scenario{Mode: mode, Duration: 180 * time.Millisecond, Connections: 1, InFlight: 1, Room: unbounded,

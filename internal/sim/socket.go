@@ -11,14 +11,14 @@ import (
 	"github.com/taktload/takt/internal/sock"
 )
 
-// socket is a connection as package net has it: calls wait.
+// socket is a blocking connection, as in package net.
 type socket struct {
 	sock.Arrivals
 	w        *world
 	c        *conn
 	deadline time.Duration
-	given    bool // the deadline was set: the context of the dial says no more
-	canceled bool // that context has ended
+	given    bool // a deadline was set since the dial, so the dial's context no longer counts
+	canceled bool // the dial's context has ended
 	undo     func() bool
 }
 
@@ -57,7 +57,7 @@ func (w *world) Connect(ctx context.Context, network, _ string) (net.Conn, error
 	return s, nil
 }
 
-// expired is the error of a call whose time is over.
+// expired is the error of a call whose deadline has passed, or whose dial was canceled.
 func (s *socket) expired() error {
 	switch {
 	case s.canceled && !s.given:
@@ -68,21 +68,21 @@ func (s *socket) expired() error {
 	return nil
 }
 
-// wait waits until s can be read from, or written to, and no longer than until its deadline.
+// wait waits until s can be read from, or written to, but at most until its deadline.
 func (s *socket) wait(write bool) {
 	s.c.waiter, s.c.writes = s.w.cur, write
 	s.w.wait(s.deadline)
 	s.c.waiter = nil
 }
 
-// disturb ends a wait: the deadline is another one.
+// disturb ends a wait, because the deadline has changed.
 func (s *socket) disturb() {
 	if t := s.c.waiter; t != nil {
 		s.w.wake(t)
 	}
 }
 
-// closed reports whether s was closed, which nobody may forget.
+// closed reports whether s was closed. A call on a closed socket is a fault of the engine.
 func (s *socket) closed(call string) bool {
 	if s.c.gone {
 		s.w.report.fault("descriptor", "%s of %d, which is closed", call, s.c.fd)
@@ -112,8 +112,8 @@ func (s *socket) Write(b []byte) (sum int, err error) {
 	return sum, err
 }
 
-// call makes a blocking call as Go's poller does: what is there by the time the thread goes on
-// is served, whether its deadline is over or not.
+// call makes a blocking call as Go's poller does: only the first try checks the deadline before it,
+// so bytes that are there when the thread wakes are read, even after the deadline.
 func (s *socket) call(name string, takes time.Duration, write bool, do func() (int, syscall.Errno)) (int, error) {
 	failed := func(err error) (int, error) { return 0, &net.OpError{Op: name, Net: "tcp", Err: err} }
 	if s.closed(name) {
@@ -142,7 +142,7 @@ func (s *socket) call(name string, takes time.Duration, write bool, do func() (i
 	}
 }
 
-// Peek is how the engine looks into a socket of this kind.
+// Peek lets the engine look at unread bytes of this kind of socket.
 func (s *socket) Peek(b []byte) (int, error) {
 	if s.closed("peek") {
 		return 0, net.ErrClosed
@@ -169,7 +169,8 @@ func (s *socket) Close() error {
 	return nil
 }
 
-// SetDeadline implements net.Conn. It takes no time, since an interrupt calls it under a lock.
+// SetDeadline implements net.Conn. It spends no virtual time, because an interrupt calls it under
+// a lock.
 func (s *socket) SetDeadline(t time.Time) error {
 	if s.closed("deadline") {
 		return net.ErrClosed
@@ -186,7 +187,7 @@ func (s *socket) SetDeadline(t time.Time) error {
 // SetReadDeadline implements net.Conn.
 func (s *socket) SetReadDeadline(t time.Time) error { return s.SetDeadline(t) }
 
-// SetWriteDeadline implements net.Conn. TLS sets one to say that it ends, and closes then.
+// SetWriteDeadline implements net.Conn. TLS sets one before its closing alert, and closes then.
 func (s *socket) SetWriteDeadline(t time.Time) error { return s.SetDeadline(t) }
 
 // LocalAddr implements net.Conn.

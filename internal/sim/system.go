@@ -8,11 +8,11 @@ import (
 	"github.com/taktload/takt/internal/sock"
 )
 
-// system is what one thread uses.
+// system implements sock.System for one thread.
 type system struct {
 	*world
 	watched map[int]*watch // by descriptor
-	order   []int          // of the descriptors, so that events have one
+	order   []int          // the descriptors as they were added: a map has no order, so a seed could not decide
 	woken   bool
 	over    bool
 }
@@ -24,7 +24,7 @@ type watch struct {
 	write bool
 }
 
-// What system calls take.
+// The virtual time that system calls take. callMiss is a read that finds nothing.
 const (
 	callSend    = 1500 * time.Nanosecond
 	callRead    = 700 * time.Nanosecond
@@ -33,8 +33,8 @@ const (
 	callOther   = 500 * time.Nanosecond
 )
 
-// open is the connection of a descriptor. A call with one that is closed is a fault of the
-// engine's: it may be another connection's already.
+// open returns the connection of a descriptor. A call on a closed descriptor is a fault of the
+// engine: by then it may belong to another connection.
 func (s *system) open(call string, fd int) *conn {
 	c := s.net.conns[fd]
 	if c == nil {
@@ -71,7 +71,7 @@ func (s *system) Failure(fd int) error {
 	return c.err
 }
 
-// RTT implements sock.System: this kernel does not say.
+// RTT implements sock.System: 0, which means that the kernel does not tell.
 func (s *system) RTT(int) time.Duration { return 0 }
 
 func (s *system) Stamp(fd int) error {
@@ -160,7 +160,7 @@ func (s *system) Watch(fd int, token int32, write bool) error {
 	s.note("watch", fd, int(token))
 	v := s.watched[fd]
 	if v == nil {
-		s.report.fault("poller", "descriptor %d is watched before it was added", fd)
+		s.report.fault("poller", "descriptor %d is watched, but was not added", fd)
 		return syscall.ENOENT
 	}
 	v.token, v.write = token, write
@@ -205,7 +205,7 @@ func (s *system) Wait(d time.Duration, list []sock.Event) (n int) {
 	return n
 }
 
-// any reports whether a wait is over.
+// any reports whether a wait is over: somebody called Wake, or a watched connection is ready.
 func (s *system) any() bool {
 	if s.woken {
 		return true

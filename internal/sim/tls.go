@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// clientTLS is how the engine speaks to the target. What TLS sends is random, but never how
-// many bytes: a seed decides all that a run can tell apart.
+// clientTLS is the engine's side of TLS. The bytes of TLS are random, but their number is not, and
+// only the number has an influence on a run. So the seed still decides everything.
 var clientTLS = &tls.Config{
-	InsecureSkipVerify: true,                      //nolint:gosec // there is no other target in this world
+	InsecureSkipVerify: true,                      //nolint:gosec // the simulated target is the only server
 	CurvePreferences:   []tls.CurveID{tls.X25519}, // the fastest: the simulator makes thousands of connections
 	MinVersion:         tls.VersionTLS13,
 }
 
 var serverTLS = sync.OnceValue(func() *tls.Config {
-	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // whose signatures are all as long
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) // all its signatures have the same length
 	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sim"}, NotAfter: time.Unix(4e9, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
 	if err != nil {
-		panic(err) // nothing of it depends on this machine
+		panic(err) // cannot happen: the inputs are constants
 	}
 	return &tls.Config{
 		Certificates:     []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
@@ -36,16 +36,16 @@ var serverTLS = sync.OnceValue(func() *tls.Config {
 	}
 })
 
-// tlsSide is the target's side of a connection over TLS: a thread that reads.
+// tlsSide is the target's side of a TLS connection, with a thread that reads.
 type tlsSide struct {
-	net.Conn // nil: TLS asks for no other method
+	net.Conn // nil: TLS calls none of the methods that are missing here
 	w        *world
 	s        *session
 	tls      *tls.Conn
 	in       []byte
-	reader   *thread // that waits for bytes
-	shook    bool    // the handshake is over
-	sealing  bool    // what is written goes to …
+	reader   *thread // the thread that waits for bytes
+	shook    bool    // the handshake has succeeded
+	sealing  bool    // Write appends to sealed instead of sending
 	sealed   []byte
 }
 
@@ -72,13 +72,14 @@ func (v *server) shake(s *session) {
 	})
 }
 
-// serve begins a thread of the target's, for which nobody waits.
+// serve starts a thread of the target or of a client. The end of the run does not wait for it.
 func (w *world) serve(f func()) {
 	w.spawn(w.now, f).server = true
 	w.alive--
 }
 
-// seal is b as it goes over the connection. Before the handshake that is b itself.
+// seal returns b as the connection transports it: encrypted, but unchanged before the end of the
+// handshake.
 func (s *session) seal(b []byte) []byte {
 	t := s.tls
 	if t == nil || !t.shook {
@@ -92,7 +93,7 @@ func (s *session) seal(b []byte) []byte {
 	return t.sealed
 }
 
-// arrive takes bytes, or the end, from the client.
+// arrive receives bytes from the client; nil: the client has closed the connection.
 func (t *tlsSide) arrive(b []byte) {
 	t.in = append(t.in, b...)
 	if r := t.reader; r != nil {

@@ -23,34 +23,34 @@ import (
 // never is an instant that does not come.
 const never = time.Duration(math.MaxInt64)
 
-// mostSteps ends a world in which nothing comes to an end.
+// mostSteps limits the steps of a world, so that a run without an end is a fault.
 const mostSteps = 20_000_000
 
-// world is an engine.World in which a seed decides everything. Its threads are coroutines,
-// each with a clock of its own. The one whose clock is furthest behind goes on, until it is
-// ahead of another thread or of an event: so all of them seem to run at once, each on a core
-// of its own, and what one of them does is always done before what others do later.
+// world is an engine.World in which a seed decides everything. Its threads are coroutines, each
+// with its own clock. The thread whose clock is furthest behind runs until it is ahead of another
+// thread or of an event. So the threads seem to run in parallel, each on its own core, and all
+// actions happen in the order of their instants.
 type world struct {
 	rng     *rand.Rand
 	sc      *Scenario
-	base    time.Time     // instant 0, with the clock that nobody sets
-	origin  time.Duration // instant at which the run began, known at its end
-	over    time.Duration // instant at which it had ended
+	base    time.Time     // instant 0 of the monotonic clock
+	origin  time.Duration // start of the run by its report; known when the run has ended
+	over    time.Duration // end of the run
 	wall    int64         // what the wall clock shows at instant 0
-	now     time.Duration // of the event or thread that goes on
+	now     time.Duration // instant of the current event or thread
 	events  events
-	order   uint64    // of events at the same instant
+	order   uint64    // number of events so far; orders those of one instant
 	threads []*thread // that have not ended
-	alive   int       // those of them that belong to the run
-	queue   queue     // threads that continue at a known instant, without the current one
-	asking  []*thread // threads that wait for a condition, which is polled
-	ends    []*ending // contexts, and what waits for their end
-	spawned int
+	alive   int       // number of threads that the run waits for: all but the target's and clients'
+	queue   queue     // threads that continue at a known instant, without the current thread
+	asking  []*thread // threads that wait for a condition, which the world polls
+	ends    []*ending // contexts, and the calls that wait for their end
+	spawned int       // number of threads so far
 	cur     *thread
 	steps   int
 	net     *network
-	starts  *thread // that starts operations of an asynchronous client
-	open    int     // operations that such clients have
+	starts  *thread // the thread that starts operations of an asynchronous client; nil: none does
+	open    int     // operations in flight at asynchronous clients
 	trace   trace
 	report  *checker
 	journal journal
@@ -72,23 +72,23 @@ func newWorld(sc *Scenario, seed uint64) *world {
 type thread struct {
 	id      int
 	at      time.Duration // its clock
-	waits   bool          // until somebody wakes it
-	ready   func() bool   // whether its wait is over; nil: it is woken by who knows
-	until   time.Duration // when it goes on at the latest
+	waits   bool          // it waits for ready, a wake-up or until
+	ready   func() bool   // whether its wait is over; nil: only wake ends the wait
+	until   time.Duration // latest end of the wait
 	next    func() (struct{}, bool)
 	stop    func()
 	yield   func(struct{}) bool
-	loop    bool // it sends
-	server  bool // the target's
-	stalled span // when it last stood still
-	looks   int  // how often in a row it did nothing but look at the clock
-	begins  bool // its next bytes begin a request, of that number
+	loop    bool // a thread of the loop mode, which sends
+	server  bool // a thread of the target or of a client, which does not have to end
+	stalled span // its last stall
+	looks   int  // clock readings in a row without another call
+	begins  bool // its next bytes begin the request of operation seq
 	seq     uint64
-	place   int    // in the queue; -1: it is not there
+	place   int    // in the queue; -1: not in it
 	tie     uint64 // decides between threads of the same instant
 }
 
-// when is the instant at which t goes on, as far as that is known.
+// when is the instant at which t continues; never: unknown until somebody wakes t.
 func (t *thread) when() time.Duration {
 	if t.waits {
 		return t.until
@@ -96,7 +96,7 @@ func (t *thread) when() time.Duration {
 	return t.at
 }
 
-// queue is threads, the earliest first. Of those at the same instant the rng decides.
+// queue is a heap of threads, the earliest first. At equal instants the rng decides the order.
 type queue []*thread
 
 func (q queue) Len() int { return len(q) }
@@ -120,7 +120,7 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// ending is what happens when a context ends.
+// ending lists the calls to make when a context ends.
 type ending struct {
 	ctx  context.Context
 	does []*func()
@@ -128,7 +128,7 @@ type ending struct {
 
 type span struct{ from, to time.Duration }
 
-// event is something that happens at an instant, outside of all threads.
+// event is something that happens at an instant, outside all threads.
 type event struct {
 	at    time.Duration
 	order uint64
@@ -149,13 +149,13 @@ func (e *events) Pop() any {
 	return last
 }
 
-// at has do done at that instant, or now if it is over.
+// at calls do at the instant t, or now if t is over.
 func (w *world) at(t time.Duration, do func()) {
 	w.order++
 	heap.Push(&w.events, event{max(t, w.now), w.order, do})
 }
 
-// errStopped unwinds a thread that the world gave up.
+// errStopped unwinds a thread that the world stops.
 var errStopped = errors.New("stopped")
 
 // spawn begins a thread.
@@ -177,7 +177,7 @@ func (w *world) spawn(at time.Duration, f func()) *thread {
 	return t
 }
 
-// enqueue puts t where its instant is.
+// enqueue puts t into the queue by its instant, or removes it if the instant is unknown.
 func (w *world) enqueue(t *thread) {
 	switch known := t.when() != never; {
 	case t.place >= 0 && known:
@@ -190,7 +190,7 @@ func (w *world) enqueue(t *thread) {
 	}
 }
 
-// run runs main and all that it starts, until main and the others have ended.
+// run runs main and all threads that main starts, until they have ended or none can continue.
 func (w *world) run(main func()) {
 	w.spawn(0, func() { main(); w.over = w.cur.at })
 	for w.alive > 0 && w.step() {
@@ -203,7 +203,7 @@ func (w *world) run(main func()) {
 	}
 }
 
-// step lets the event or the thread go on that is next. It reports false when nothing ever will.
+// step runs the next event or thread. It reports false when none can continue, or after mostSteps.
 func (w *world) step() bool {
 	if w.steps++; w.steps > mostSteps {
 		w.report.fault("no end", "the run does not end: %d steps, instant %v", w.steps, w.now)
@@ -243,7 +243,7 @@ func (w *world) step() bool {
 	return true
 }
 
-// look wakes threads whose wait is over, and does what waited for the end of a context.
+// look wakes threads whose condition is met, and makes the calls for contexts that have ended.
 func (w *world) look() {
 	still := w.asking[:0]
 	for _, t := range w.asking {
@@ -273,7 +273,7 @@ func (w *world) wake(t *thread) {
 	}
 }
 
-// onEnd has do done when ctx ends, unless undo is called before.
+// onEnd calls do when ctx ends, unless undo is called before.
 func (w *world) onEnd(ctx context.Context, do func()) (undo func() bool) {
 	for {
 		in, ok := ctx.(within)
@@ -296,7 +296,7 @@ func (w *world) onEnd(ctx context.Context, do func()) (undo func() bool) {
 	}
 }
 
-// wakeUp is how long a thread takes to run once it can.
+// wakeUp is how long a thread takes to run once it can: 5 to 44 µs, or up to 3 ms more by a fault.
 func (w *world) wakeUp() time.Duration {
 	d := time.Duration(5+w.rng.IntN(40)) * time.Microsecond
 	if w.sc.LateWakes > 0 && w.rng.Float64() < w.sc.LateWakes {
@@ -306,7 +306,7 @@ func (w *world) wakeUp() time.Duration {
 	return d
 }
 
-// spend lets the current thread take d, in which others may go on.
+// spend makes a call of the current thread last d. Other threads may run meanwhile.
 func (w *world) spend(d time.Duration) {
 	w.cur.looks = 0
 	w.pass(d)
@@ -314,7 +314,7 @@ func (w *world) spend(d time.Duration) {
 
 func (w *world) pass(d time.Duration) {
 	t := w.cur
-	if t.looks < 10 { // it may have done what others wait for
+	if t.looks < 10 { // t may have done what other threads wait for; polling costs the simulator time
 		w.look()
 	}
 	t.at += d
@@ -330,7 +330,7 @@ func (w *world) pass(d time.Duration) {
 	w.sync()
 }
 
-// sync lets all go on that is before the current thread.
+// sync runs all threads and events that are due before the current thread.
 func (w *world) sync() {
 	t := w.cur
 	if len(w.queue) > 0 && w.queue[0].when() <= t.at || len(w.events) > 0 && w.events[0].at <= t.at {
@@ -340,7 +340,7 @@ func (w *world) sync() {
 	w.now = max(w.now, t.at)
 }
 
-// pause lets the others go on; the current thread goes on when it is the earliest again.
+// pause lets other threads run. The current thread continues when it is the earliest again.
 func (w *world) pause() {
 	t := w.cur
 	if !t.yield(struct{}{}) {
@@ -348,7 +348,7 @@ func (w *world) pause() {
 	}
 }
 
-// block lets the current thread wait until ready reports true, at most until that instant.
+// block makes the current thread wait until ready reports true, at most until that instant.
 func (w *world) block(until time.Duration, ready func() bool) {
 	t := w.cur
 	if ready() {
@@ -359,14 +359,14 @@ func (w *world) block(until time.Duration, ready func() bool) {
 	w.pause()
 }
 
-// wait lets the current thread wait until somebody wakes it, at most until that instant.
+// wait makes the current thread wait until somebody wakes it, at most until that instant.
 func (w *world) wait(until time.Duration) {
 	t := w.cur
 	t.waits, t.until = true, until
 	w.pause()
 }
 
-// sleep lets the current thread sleep for d, or less.
+// sleep makes the current thread sleep for d, or less if a fault interrupts the sleep.
 func (w *world) sleep(d time.Duration) {
 	if d <= 0 {
 		return
@@ -379,8 +379,8 @@ func (w *world) sleep(d time.Duration) {
 	w.sync()
 }
 
-// readClock takes 30 ns. A thread that does nothing else for long does so less often: it
-// waits, and each look is a call.
+// readClock takes 30 ns of virtual time. After 100 readings in a row each takes 300 ns: the thread
+// only waits, and every reading is a step of the simulator.
 func (w *world) readClock() {
 	t := w.cur
 	d := 30 * time.Nanosecond
@@ -402,7 +402,7 @@ func (w *world) Both(start time.Time) (since time.Duration, wall int64) {
 	return w.cur.at - start.Sub(w.base), w.wallAt(w.cur.at)
 }
 
-// wallAt is what the wall clock shows, which somebody may have set.
+// wallAt is what the wall clock shows, after the clock steps of the scenario.
 func (w *world) wallAt(at time.Duration) int64 {
 	shown := w.wall + int64(at)
 	for _, s := range w.sc.ClockSteps {
@@ -419,7 +419,7 @@ func (w *world) Now() time.Time {
 	return w.base.Add(w.cur.at)
 }
 
-// After implements engine.World. A timer of Go's is up to a millisecond late.
+// After implements engine.World. As with Go's timers the channel is closed late: by up to 0.2 ms.
 func (w *world) After(d time.Duration) <-chan struct{} {
 	c := make(chan struct{})
 	late := time.Duration(w.rng.Int64N(int64(200 * time.Microsecond)))
@@ -427,7 +427,7 @@ func (w *world) After(d time.Duration) <-chan struct{} {
 	return c
 }
 
-// First implements engine.World. Of several that are ready the first counts.
+// First implements engine.World. If several channels are ready, the first in the list counts.
 func (w *world) First(list ...<-chan struct{}) (first int) {
 	w.spend(100 * time.Nanosecond)
 	first = -1
@@ -451,7 +451,7 @@ func (w *world) Either(a, b <-chan struct{}) int { return w.First(a, b) }
 // Waiter implements engine.World.
 func (w *world) Waiter(start time.Time, _ bool) pace.Waiter { return &waiter{w, start} }
 
-// waiter is a thread that sleeps as pace.Precise does.
+// waiter sleeps as pace.Precise does.
 type waiter struct {
 	w     *world
 	start time.Time
@@ -491,8 +491,8 @@ func (w *world) Within(ctx context.Context, at time.Time) (context.Context, cont
 	return within{ctx, at}, func() {}
 }
 
-// within is a context with a deadline of the world's: who waits asks for it, since the timer
-// of a context runs in real time.
+// within is a context with a deadline in the world's time. Whoever waits asks for the deadline,
+// because the timer of a real context runs in real time.
 type within struct {
 	context.Context
 	at time.Time
@@ -514,7 +514,7 @@ func (w *world) System() (sock.System, error) {
 	return &system{world: w, watched: map[int]*watch{}}, nil
 }
 
-// address is the target's.
+// address is the address of the target.
 var address = netip.MustParseAddrPort("10.0.0.1:80")
 
 // Dial implements engine.World.
@@ -536,7 +536,8 @@ func (w *world) Dial(context.Context, *takt.Loop) (netip.AddrPort, int, error) {
 // Close implements engine.World.
 func (w *world) Close(fd int) { w.net.close(fd) }
 
-// Usage implements engine.World. What this machine's clocks and counters say has no place here.
+// Usage implements engine.World. It has only the instant: CPU and memory of the real machine would
+// differ from run to run.
 func (w *world) Usage() proc.Usage {
 	w.spend(50 * time.Microsecond)
 	return proc.Usage{At: w.base.Add(w.cur.at)}
@@ -544,11 +545,11 @@ func (w *world) Usage() proc.Usage {
 
 var _ engine.World = (*world)(nil)
 
-// trace is a fingerprint of all that threads asked of the world, in order.
+// trace is a fingerprint of all calls of the threads to the world, in order.
 type trace struct {
 	sum   uint64
 	calls uint64
-	log   []string // the calls, where somebody wants to read them
+	log   []string // the calls as text, with Scenario.Verbose
 }
 
 // add mixes numbers into the fingerprint, as FNV-1a does with bytes.
