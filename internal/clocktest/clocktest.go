@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Asked skips t unless TAKT_TIMING is set: tests of real time run one after the other and
-// beside nothing else. scripts/test and scripts/test-real set it.
+// Asked skips t unless TAKT_TIMING is set: tests of real time run one after the other, while
+// nothing else runs. scripts/test and scripts/test-real set it.
 func Asked(t testing.TB) {
 	t.Helper()
 	if os.Getenv("TAKT_TIMING") == "" {
@@ -24,22 +24,22 @@ func Asked(t testing.TB) {
 // The limits of one test.
 const (
 	wanted   = 4 // good runs
-	judged   = 5 // of so many judged runs
-	twice    = 2 // with two bad runs, so many times as many are wanted
+	judged   = 5 // runs that are judged, unless two are bad
+	twice    = 2 // with two bad runs, both numbers are multiplied by this
 	mostRuns = 15
 	patience = 60 * time.Second // for discarded runs, and for the wait until the machine is quiet
 )
 
-// common is the patience of all tests of a process together, in ns: on a machine that is
-// never quiet each test would otherwise wait for a minute.
+// common is the remaining patience of all tests of a process together, in ns. Without it, each test
+// would wait for a minute on a machine that is never quiet.
 var common atomic.Int64
 
 func init() { common.Store(int64(3 * time.Minute)) }
 
-// Wants calls run until the outcome is certain: 4 runs of 5 must be good, which means
-// without a fault; after a second bad one 8 of 10, since noise that hits one core may come
-// twice in ten seconds, and a fault of takt stays. Plain sleeps go on beside each run. A run on a noisy machine is
-// discarded, whatever the run found, and made again. If too few runs can be judged, t is
+// Wants calls run until the outcome is certain: 4 of 5 runs must be good, that is, return no
+// fault. After a second bad run it must be 8 of 10: noise that hits one core may come twice in
+// ten seconds, but a fault of takt comes again. Plain sleeps run beside each run. A run on a noisy
+// machine is discarded and repeated, whatever it found. If too few runs can be judged, t is
 // skipped.
 func Wants(t testing.TB, run func(*Sleepers) (faults []string)) {
 	t.Helper()
@@ -93,17 +93,17 @@ func settle(t testing.TB, most time.Duration) (waited time.Duration, atOnce bool
 	return time.Since(begun), false
 }
 
-// score is what the runs of one test have shown.
+// score counts the runs of one test by their result.
 type score struct {
 	good, bad, discarded int
-	alone                int           // discarded runs after which the machine was quiet at once
+	alone                int           // discarded runs after which the machine was quiet immediately
 	noise                string        // of the last discarded run
 	lost                 time.Duration // by discarded runs, and by the wait after each
-	patience             time.Duration // the most that may be lost
+	patience             time.Duration // limit of lost
 }
 
-// decide makes runs until the outcome is certain, or no more runs are allowed. noise is why
-// a run cannot be judged, or "".
+// decide calls run until the outcome is certain, or no more runs are allowed. noise says why a run
+// cannot be judged; "": it can.
 func (s *score) decide(run func() (good bool, noise string, lost time.Duration)) {
 	for s.outcome() == open {
 		good, noise, lost := run()
@@ -118,7 +118,7 @@ func (s *score) decide(run func() (good bool, noise string, lost time.Duration))
 	}
 }
 
-// outcome is what a score says of the test.
+// outcome is the result of a test.
 type outcome int
 
 const (

@@ -8,9 +8,9 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// play feeds a sequence of runs to a score: G and B are good and bad on a quiet machine, g
-// and b on a noisy one, where each run costs lost. Runs beyond the sequence are like its
-// last run.
+// play feeds a sequence of runs to a score. G and B are good and bad runs on a quiet machine, g and
+// b on a noisy one; each of g and b costs the time lost. Runs after the sequence repeat its last
+// run.
 func play(sequence string, lost time.Duration) (s score, runs int) {
 	s.patience = patience
 	s.decide(func() (bool, string, time.Duration) {
@@ -54,8 +54,7 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// A test that makes the noise itself, by a fault of takt that burns CPU, is told from a busy
-// machine.
+// The score tells a test that makes the noise itself, because takt wastes CPU, from a busy machine.
 func TestOwnNoise(t *testing.T) {
 	const own = "the load of the test is the noise"
 	s, _ := play("GGGb", 0)
@@ -67,7 +66,7 @@ func TestOwnNoise(t *testing.T) {
 	}
 }
 
-// A test loses a minute at most to noise, and as much as was left to it.
+// A test loses at most a minute to noise, or less if other tests have used up the common patience.
 func TestPatience(t *testing.T) {
 	if s, runs := play("GGGg", 20*time.Second); s.outcome() != skipped || runs != 6 {
 		t.Errorf("outcome %d after %d runs: %s", s.outcome(), runs, s)
@@ -76,7 +75,7 @@ func TestPatience(t *testing.T) {
 	runs := 0
 	s.decide(func() (bool, string, time.Duration) { runs++; return true, "", 0 })
 	if s.outcome() != passed || runs != 4 {
-		t.Errorf("without noise there is nothing to lose: outcome %d after %d runs", s.outcome(), runs)
+		t.Errorf("without noise no patience is needed: outcome %d after %d runs", s.outcome(), runs)
 	}
 	s, runs = score{}, 0
 	s.decide(func() (bool, string, time.Duration) { runs++; return true, "noise", time.Second })
@@ -85,9 +84,9 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Of all sequences of eight runs, those pass that have 4 good judged runs before the second
-// bad one, and those fail that have 3 bad ones before that and before the eighth good one. No
-// run on a noisy machine changes the outcome.
+// Of all sequences of eight runs, those with 4 good runs before the second bad run pass. Of the
+// others, those with a third bad run fail and the rest is skipped. Runs on a noisy machine do not
+// change the outcome.
 func TestEverySequence(t *testing.T) {
 	const length, kinds = 8, "GBgb"
 	for n := range 1 << (2 * length) {
@@ -135,7 +134,7 @@ func TestQuietness(t *testing.T) {
 	}
 }
 
-// A thread that got no core since a second is as late as all the sleeps that it missed.
+// A thread that got no core for a second counts every sleep that it missed.
 func TestMissedSleepsCount(t *testing.T) {
 	s := &sleeper{ended: hist.New()}
 	s.start(0)
@@ -154,7 +153,7 @@ func TestMissedSleepsCount(t *testing.T) {
 	}
 }
 
-// The process of the sleepers answers each line, and ends with its standard input.
+// The process of the sleepers answers each line, and ends when its standard input is closed.
 func TestSleepers(t *testing.T) {
 	s := sleep(t)
 	time.Sleep(20 * time.Millisecond)

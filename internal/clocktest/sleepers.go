@@ -17,13 +17,13 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// A machine is noisy from these figures on.
+// A machine is noisy if one of these limits is reached.
 const (
 	noisyLate  = 500 * time.Microsecond // p99 of plain sleeps
 	noisySteal = 0.01                   // of the time of all cores, taken by the hypervisor
 )
 
-// quietness is what the machine did during a run.
+// quietness says how quiet the machine was during a run.
 type quietness struct {
 	late  time.Duration // how late plain sleeps ended, p99
 	steal float64       // 0.01 is 1 % of the time of all cores
@@ -40,16 +40,16 @@ func (q quietness) String() string {
 	return ""
 }
 
-// Sleepers are threads, as many as there are cores, that wake at each millisecond and do
-// nothing: no program can be more punctual on this machine during the run. They have a
-// process of their own, because such a thread keeps a P of Go's scheduler. In the process
-// of the test, the worker mode and Go's timers would have no P left.
+// Sleepers are threads, one for each core, that wake every millisecond and do nothing: no program
+// can be more punctual on this machine during the run. They run in their own process, because
+// such a thread occupies a P of Go's scheduler. In the test's process the worker mode and Go's
+// timers would have no P left.
 type Sleepers struct {
 	t       testing.TB
 	process *exec.Cmd
 	before  proc.Usage
 
-	mu      sync.Mutex // of one question and its answer
+	mu      sync.Mutex // held from a question to its answer
 	ask     io.WriteCloser
 	answers *bufio.Scanner
 }
@@ -57,7 +57,7 @@ type Sleepers struct {
 // asSleepers turns a test binary into the process of the sleepers.
 const asSleepers = "TAKT_SLEEPERS"
 
-// init is the whole program of that process, so no package needs a TestMain for it.
+// init runs the whole program of that process, so no package needs a TestMain for it.
 func init() {
 	if os.Getenv(asSleepers) != "" {
 		sleepUntilClosed(os.Stdin, os.Stdout)
@@ -65,8 +65,8 @@ func init() {
 	}
 }
 
-// Watch starts sleepers on one core, for a run that disturbs the others on purpose. noise ends
-// them and says why the run cannot be judged; it is empty on a quiet machine.
+// Watch starts sleepers on one core, for a run that disturbs the other cores on purpose. noise ends
+// the sleepers and says why the run cannot be judged; "": it can.
 func Watch(t testing.TB, core int) (noise func() string) {
 	t.Helper()
 	s := sleepAs(t, exec.Command("taskset", "-c", strconv.Itoa(core), os.Args[0]))
@@ -95,7 +95,7 @@ func sleepAs(t testing.TB, process *exec.Cmd) *Sleepers {
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // of a test that ended within a run
+	t.Cleanup(func() { // for a test that ends within a run
 		_ = s.ask.Close()
 		_ = s.process.Wait()
 	})
@@ -104,7 +104,7 @@ func sleepAs(t testing.TB, process *exec.Cmd) *Sleepers {
 	return s
 }
 
-// Late is the p99 of how late the sleeps ended until now.
+// Late is the p99 of the lateness of all sleeps so far.
 func (s *Sleepers) Late() time.Duration {
 	s.t.Helper()
 	s.mu.Lock()
@@ -136,8 +136,8 @@ func (s *Sleepers) stop() quietness {
 	return q
 }
 
-// sleepUntilClosed sleeps until in ends. It writes a line when each thread has slept once,
-// and then answers each line with how late the sleeps ended.
+// sleepUntilClosed sleeps until in is closed. It writes a line when each thread has slept once, and
+// then answers each line with the p99 of the lateness.
 func sleepUntilClosed(in io.Reader, out io.Writer) {
 	runtime.GOMAXPROCS(2*runtime.NumCPU() + 1)
 	begun, list := time.Now(), make([]*sleeper, runtime.NumCPU())
@@ -160,7 +160,7 @@ func sleepUntilClosed(in io.Reader, out io.Writer) {
 	}
 	first.Wait()
 	fmt.Fprintln(out, time.Duration(0))
-	for _, s := range list { // the start of the process is no part of a run
+	for _, s := range list { // the start of the process does not count
 		s.start(time.Since(begun))
 	}
 	for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -172,14 +172,14 @@ func sleepUntilClosed(in io.Reader, out io.Writer) {
 	}
 }
 
-// sleeper is one thread that sleeps to each millisecond.
+// sleeper is one thread that sleeps until each millisecond.
 type sleeper struct {
 	mu    sync.Mutex
 	due   time.Duration // the end of the current sleep
 	ended *hist.Histogram
 }
 
-// start forgets all sleeps and begins anew.
+// start discards the sleeps so far.
 func (s *sleeper) start(now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +193,7 @@ func (s *sleeper) next() time.Duration {
 	return s.due
 }
 
-// woke counts a sleep. A start meanwhile has moved due beyond now.
+// woke counts a sleep, unless a concurrent start has moved due beyond now.
 func (s *sleeper) woke(now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,8 +203,8 @@ func (s *sleeper) woke(now time.Duration) {
 	}
 }
 
-// addTo adds the sleeps that ended, and the sleeps that should have ended: a thread that
-// gets no core at all would otherwise look punctual.
+// addTo adds to all the sleeps that ended, and those that should have ended by now. Without the
+// latter, a thread that gets no core would look punctual.
 func (s *sleeper) addTo(all *hist.Histogram, now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,2 +1,2 @@
-// Package layers is the test that imports only point down.
+// Package layers tests that packages import only lower layers.
 package layers

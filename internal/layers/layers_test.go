@@ -1,4 +1,4 @@
-// Package layers holds the test that imports only point down.
+// Package layers tests that packages import only lower layers.
 package layers
 
 import (
@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// order lists the packages by layer, lowest first. A package imports only from
-// lines above its own; packages on one line are strangers to each other. A
-// trailing /* stands for the folders below.
+// order lists the packages by layer, lowest first. A package may import only packages of
+// earlier lines; packages of one line must not import each other. A trailing /* means all
+// folders below.
 var order = []string{
 	"pkg/takt internal/layers docker",
 	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop",
@@ -33,8 +33,8 @@ var order = []string{
 
 const module = "github.com/taktload/takt/"
 
-// layer is the line of a package, 0 if it stands on none. Its own name goes before
-// that of the folder.
+// layer is the number of a package's line, or 0 if no line lists it. The package's own name
+// wins over a folder's /*.
 func layer(pkg string) (in int) {
 	for i, line := range order {
 		for _, name := range strings.Fields(line) {
@@ -73,7 +73,7 @@ func TestImportsPointDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if files < 50 {
-		t.Errorf("only %d files were looked at: the walk missed the tree", files)
+		t.Errorf("only %d files were checked: the walk missed the tree", files)
 	}
 }
 
@@ -84,7 +84,7 @@ func checkFile(t *testing.T, root, path string) {
 	}
 	own := layer(filepath.ToSlash(rel))
 	if own == 0 {
-		t.Errorf("%s stands on no layer; give %s a line in internal/layers", path, rel)
+		t.Errorf("%s has no layer; add %s to a line in internal/layers", path, rel)
 		return
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -95,7 +95,7 @@ func checkFile(t *testing.T, root, path string) {
 		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has accepted it
 		pkg, ours := strings.CutPrefix(imported, module)
 		if ours && layer(pkg) >= own {
-			t.Errorf("%s (layer %d) imports %s (layer %d); imports point down", rel, own, pkg, layer(pkg))
+			t.Errorf("%s (layer %d) imports %s (layer %d); only lower layers may be imported", rel, own, pkg, layer(pkg))
 		}
 	}
 }

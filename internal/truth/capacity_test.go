@@ -22,8 +22,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// queue is a FIFO queue with several servers, as a driver: each operation takes the server
-// that is free first, from the instant at which it was sent.
+// queue is a driver that behaves like a FIFO queue with several servers: each sent operation gets
+// the server that is free first.
 type queue struct {
 	mu    sync.Mutex
 	start time.Time
@@ -51,7 +51,7 @@ func (q *queue) Do(ctx context.Context, _ *takt.Op, r *takt.Result) {
 
 func (q *queue) Close() error { return nil }
 
-// offer runs the engine against a fresh queue with that many servers.
+// offer runs the engine against a new queue with that many servers.
 func offer(t *testing.T, rate float64, seed uint64, operations float64, servers int, draw func(*rand.Rand) float64) *takt.Report {
 	t.Helper()
 	o := engine.Defaults()
@@ -76,9 +76,9 @@ func offer(t *testing.T, rate float64, seed uint64, operations float64, servers 
 	return r
 }
 
-// tailMMc is the probability that a response time of the queue M/M/c is above t: Gross,
-// Shortle, Thompson & Harris, Fundamentals of Queueing Theory, 4th ed., 2.3, with Erlang's
-// C for the probability to wait.
+// tailMMc is the probability that a response time of the queue M/M/c is above t. Source: Gross,
+// Shortle, Thompson & Harris, Fundamentals of Queueing Theory, 4th ed., 2.3; Erlang's C is the
+// probability to wait.
 func tailMMc(c int, lambda, mu, t float64) float64 {
 	a, servers := lambda/mu, float64(c)
 	term, sum := 1.0, 0.0
@@ -88,14 +88,14 @@ func tailMMc(c int, lambda, mu, t float64) float64 {
 	}
 	wait := term / (1 - a/servers)
 	wait /= sum + wait
-	longer, d := mu*t, servers-1-a // for d = 0, to which the other form tends
+	longer, d := mu*t, servers-1-a // for d = 0: the limit of the other form
 	if d != 0 {
 		longer = -math.Expm1(-mu*t*d) / d
 	}
 	return math.Exp(-mu*t) * (1 + wait*longer)
 }
 
-// limitMMc is the rate at which p95 reaches the bound in seconds.
+// limitMMc is the rate at which the p95 of M/M/c reaches the bound, in seconds.
 func limitMMc(c int, mu, bound float64) float64 {
 	low, high := 0.0, float64(c)*mu
 	for range 60 {
@@ -108,8 +108,8 @@ func limitMMc(c int, mu, bound float64) float64 {
 	return low
 }
 
-// simulated is the rate at which the p95 of testdata/lognormal.csv reaches the bound in
-// seconds; testdata/queue made it of 10⁷ arrivals at each rate.
+// simulated is the rate at which the p95 in testdata/lognormal.csv reaches the bound, in seconds.
+// testdata/queue simulated 10⁷ arrivals at each rate.
 func simulated(t *testing.T, bound float64) float64 {
 	t.Helper()
 	f, err := os.Open("testdata/lognormal.csv")
@@ -138,8 +138,8 @@ func simulated(t *testing.T, bound float64) float64 {
 	return 0
 }
 
-// TestTruthOfQueues finds the limits of queues that theory knows, through the engine, its
-// reports and the search, under fake time.
+// TestTruthOfQueues compares the limits that takt finds with theory: engine, reports and search,
+// under fake time.
 func TestTruthOfQueues(t *testing.T) {
 	if raceDetector {
 		t.Skip("700 000 operations take a minute with the race detector: run by scripts/test without it")
@@ -190,7 +190,7 @@ func climb(t *testing.T, search analysis.Search, slo analysis.SLO, servers int, 
 			return steps
 		}
 		r := offer(t, rate, uint64(len(steps)+1), 15_000, servers, draw)
-		r.Verdict = takt.Valid // the CPU of the machine that tests is no part of fake time
+		r.Verdict = takt.Valid // under fake time the CPU of the real machine does not matter
 		step, err := analysis.StepOf(r, rate, slo)
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +199,7 @@ func climb(t *testing.T, search analysis.Search, slo analysis.SLO, servers int, 
 	}
 }
 
-// TestTruthOfCapacity is takt capacity itself against takt target, in real time: about 15
+// TestTruthOfCapacity runs the real takt capacity against takt target, in real time: about 15
 // steps of 2.5 s.
 func TestTruthOfCapacity(t *testing.T) {
 	clocktest.Asked(t)

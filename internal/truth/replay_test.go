@@ -23,15 +23,15 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// TestTruthOfReplay replays a recorded Poisson log, at its pace and at ten times that:
-// the count is exact, the order is kept, every request is due at its ideal instant to
-// the nanosecond, and it is sent much nearer to that than a replay with Go's timers
-// and net/http sends it, or about as near as sleeps end on this machine just then.
+// TestTruthOfReplay replays a recorded Poisson log, at its speed and ten times as fast. The
+// count is exact, the order is unchanged, and every request is due at its ideal instant, to the
+// nanosecond. The p99 of the deviation is at most 1/4 of that of a replay with Go's timers and
+// net/http, or at most twice the lateness of plain sleeps during the run.
 func TestTruthOfReplay(t *testing.T) {
 	clocktest.Asked(t)
 	for _, c := range []struct {
 		speed, n int
-		rate     float64 // recorded: either replay takes about 0.7 s
+		rate     float64 // recorded; both replays last about 0.7 s
 	}{{1, 300, 400}, {10, 1400, 200}} {
 		speed := c.speed
 		t.Run(fmt.Sprint(speed, "x"), func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestTruthOfReplay(t *testing.T) {
 				timers := goReplay(t, ideal, speed)
 				t.Logf("at %dx: deviation p99 %.0f µs, with Go's timers %.0f µs, of plain sleeps %.0f µs", speed, ours, timers, floor)
 				if ours > max(timers/4, 2*floor) {
-					faults = append(faults, "the p99 of the deviation is above 1/4 of a Go-timer replay's, and twice that of plain sleeps")
+					faults = append(faults, "the p99 of the deviation is above 1/4 of a Go-timer replay's and above twice the lateness of plain sleeps")
 				}
 				return faults
 			})
@@ -54,7 +54,7 @@ func TestTruthOfReplay(t *testing.T) {
 	}
 }
 
-// arrivals are n instants of a Poisson process, from 0 on.
+// arrivals are n instants of a Poisson process; the first is 0.
 func arrivals(n int, rate float64) (list []time.Duration) {
 	random := rand.New(rand.NewPCG(1, 2))
 	at := 0.0
@@ -75,7 +75,7 @@ func recording(ideal []time.Duration) string {
 	return b.String()
 }
 
-// replayed gives the p99 of how far each request was sent from its ideal instant, µs.
+// replayed runs takt replay. p99 is that of the time from ideal instant to sending, µs.
 func replayed(t *testing.T, log string, ideal []time.Duration, speed int) (p99 float64, faults []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func replayed(t *testing.T, log string, ideal []time.Duration, speed int) (p99 f
 	h := hist.New()
 	for i, s := range sent {
 		due := time.Duration(float64(ideal[i]) / float64(speed))
-		if d := s.due - due; d < -1 || d > 1 { // of rounding
+		if d := s.due - due; d < -1 || d > 1 { // ns, by rounding
 			t.Fatalf("request %d is due at %v, not %v", i, s.due, due)
 		}
 		if i > 0 && s.at < sent[i-1].at {
@@ -123,7 +123,7 @@ func replayed(t *testing.T, log string, ideal []time.Duration, speed int) (p99 f
 // send is when an operation was due, and when it was sent.
 type send struct{ due, at time.Duration }
 
-// sends reads the format samples and gives the operations in the order of due.
+// sends reads a file of the format samples and returns its operations, sorted by due.
 func sends(t *testing.T, path string) (list []send) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -151,8 +151,8 @@ func sends(t *testing.T, path string) (list []send) {
 	return list
 }
 
-// goReplay replays the instants as a program with Go's timers does: it sleeps, and
-// sends each request in a goroutine of its own. p99 in µs.
+// goReplay replays the instants as a simple Go program does: it sleeps with time.Sleep and sends
+// each request in a new goroutine. It returns the p99 of the lateness, µs.
 func goReplay(t *testing.T, ideal []time.Duration, speed int) float64 {
 	t.Helper()
 	url, stop := startTarget(t)

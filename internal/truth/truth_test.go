@@ -1,4 +1,4 @@
-// Package truth_test holds what takt says against what really happened, in real time.
+// Package truth_test compares what takt reports with what really happened, in real time.
 package truth_test
 
 import (
@@ -37,7 +37,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// binary is takt without the race detector, as users run it.
+// binary builds takt without the race detector, as users run it.
 func binary(t *testing.T) string {
 	t.Helper()
 	path, err := build()
@@ -47,7 +47,7 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// startTarget runs takt target in a process of its own; stop ends it and waits.
+// startTarget runs takt target in its own process; stop ends the process and waits.
 func startTarget(t *testing.T, args ...string) (url string, stop func()) {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"target", "--addr", "127.0.0.1:0"}, args...)...)
@@ -95,11 +95,10 @@ func load(t *testing.T, args ...string) *takt.Report {
 	return &r
 }
 
-// TestTruthOfTheStall holds what takt says of a server that freezes against a
-// FIFO queue with as many servers as there are connections, fed with the service
-// times and freezes that the server recorded, and with its own lateness: after the
-// freeze a process on two cores sends 1000 answers, which takes it 10 to 20 ms. And
-// both modes against one another.
+// TestTruthOfTheStall runs takt against a server that freezes. It compares the percentiles with a
+// simulated FIFO queue that has as many servers as there are connections. The queue's service
+// times, freezes and lateness are those that the server recorded: after the freeze it takes 10 to
+// 20 ms to send 1000 answers on two cores. The test also compares both modes with each other.
 func TestTruthOfTheStall(t *testing.T) {
 	clocktest.Asked(t)
 	clocktest.Wants(t, func(s *clocktest.Sleepers) (faults []string) {
@@ -107,7 +106,7 @@ func TestTruthOfTheStall(t *testing.T) {
 		found := make([][]string, 2)
 		for i, conns := range []int{50, 2000} {
 			both.Go(func() {
-				time.Sleep(time.Duration(i) * 5 * time.Second) // never two freezes at once
+				time.Sleep(time.Duration(i) * 5 * time.Second) // so that the freezes never coincide
 				found[i] = modes(t, conns, s)
 			})
 		}
@@ -130,12 +129,11 @@ func modes(t *testing.T, conns int, s *clocktest.Sleepers) (faults []string) {
 	return faults
 }
 
-// deviation is how far a percentile is off the theory, and how late the p99 of plain sleeps
-// was meanwhile, as shares of it.
+// deviation is the relative error of a percentile; floor is the p99 lateness of plain sleeps during
+// the run. Both are shares of the theoretical percentile.
 type deviation struct{ off, floor float64 }
 
-// stall gives the deviation of each percentile. It may be 2 %, and the lateness of this
-// machine.
+// stall returns the deviation of each percentile. Up to 2 % plus floor is accepted.
 func stall(t *testing.T, mode string, conns int, s *clocktest.Sleepers) (found map[string]deviation, faults []string) {
 	const rate, seconds = 1000, 10
 	file := filepath.Join(t.TempDir(), "truth.json")
@@ -172,8 +170,8 @@ func stall(t *testing.T, mode string, conns int, s *clocktest.Sleepers) (found m
 	return found, faults
 }
 
-// theory simulates the queue with the service times that the target recorded, each
-// longer by what the target was late with the answer. n is how many it recorded.
+// theory simulates the queue with the service times that the target recorded; each includes how
+// late the target answered. n is the number of recorded requests.
 func theory(t *testing.T, file string, servers int, gap time.Duration) (h *hist.Histogram, n int) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -191,8 +189,9 @@ func theory(t *testing.T, file string, servers int, gap time.Duration) (h *hist.
 	return h, len(truth.Records)
 }
 
-// TestTruthOfOverload: a serial server of 5 ms at 1000/s for 5 s. Four of five
-// operations are left over, all are accounted for, and it is the target's fault.
+// TestTruthOfOverload: a server that needs 5 ms for each request, one after the other, gets 1000/s
+// for 5 s. About seven of ten operations stay unfinished, all are counted, and the run is valid
+// because the target is the bottleneck.
 func TestTruthOfOverload(t *testing.T) {
 	clocktest.Asked(t)
 	clocktest.Wants(t, func(*clocktest.Sleepers) (faults []string) {
@@ -204,11 +203,11 @@ func TestTruthOfOverload(t *testing.T) {
 		if c.Scheduled != 5000 || c.OK+c.Failed+c.Dropped+c.Unfinished != 5000 || c.Failed+c.Dropped != 0 {
 			t.Errorf("counts %+v", c)
 		}
-		lasted := r.Intervals[len(r.Intervals)-1].T + 0.1 // 7 s, or a little more where the cut came late
+		lasted := r.Intervals[len(r.Intervals)-1].T + 0.1 // 7 s, or a little more when the drain ended late
 		if most := uint64(lasted / 0.005); c.OK > most {
-			faults = append(faults, fmt.Sprintf("%d ok, the server can answer %d in %.3f s", c.OK, most, lasted))
+			faults = append(faults, fmt.Sprintf("%d ok, but the server can answer only %d in %.3f s", c.OK, most, lasted))
 		}
-		if c.OK < 1300 { // a machine that stands still takes some away
+		if c.OK < 1300 { // fewer than 1400 when the machine stands still
 			faults = append(faults, fmt.Sprintf("%d ok of 1400", c.OK))
 		}
 		if r.Verdict != takt.Valid {
@@ -218,8 +217,8 @@ func TestTruthOfOverload(t *testing.T) {
 	})
 }
 
-// TestRate: what is asked is done, and more exactly than Go's timers can, in either
-// mode. Handing operations over, the worker mode ends earlier.
+// TestRate: both modes achieve the rate, and more exactly than Go's timers can. The worker mode
+// is tested up to 20,000/s only, because it hands each operation to another goroutine.
 func TestRate(t *testing.T) {
 	clocktest.Asked(t)
 	url, _ := startTarget(t, "--null")
@@ -232,8 +231,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// exact compares takt with Go's timers, which run after takt, and with plain sleeps beside
-// takt.
+// exact compares takt with Go's timers, which run after takt, and with plain sleeps, which run
+// beside takt.
 func exact(t *testing.T, url string, rate int, mode string) {
 	clocktest.Wants(t, func(s *clocktest.Sleepers) (faults []string) {
 		r := paced(t, url, rate, mode)
@@ -251,14 +250,14 @@ func exact(t *testing.T, url string, rate int, mode string) {
 			faults = append(faults, "the median lag is above 1/8 of a Go timer's")
 		}
 		if lag.P99 > max(p99/2, 2*floor) {
-			faults = append(faults, "the p99 of the lag is above 1/2 of a Go timer's, and twice that of plain sleeps")
+			faults = append(faults, "the p99 of the lag is above 1/2 of a Go timer's and above twice that of plain sleeps")
 		}
 		return faults
 	})
 }
 
-// goTimers is how late a pacer is that sleeps with Go's timers and does nothing else,
-// as most load generators in Go have it: median and p99, µs.
+// goTimers measures how late a pacer with Go's timers is when it does nothing else: median and
+// p99, µs. Most load generators in Go use such a pacer.
 func goTimers(rate int) (p50, p99 float64) {
 	h := hist.New()
 	begun := time.Now()
@@ -272,8 +271,8 @@ func goTimers(rate int) (p50, p99 float64) {
 	return hist.Micros(h.Quantile(0.5)), hist.Micros(h.Quantile(0.99))
 }
 
-// paced runs takt http within the test, for 1.5 s after a warm-up in which the
-// connections are made.
+// paced runs takt http inside the test process, for 1.5 s after a warm-up of 0.5 s that establishes
+// the connections.
 func paced(t *testing.T, url string, rate int, mode string) *takt.Report {
 	t.Helper()
 	o, h := engine.Defaults(), httpdriver.New()
@@ -297,10 +296,9 @@ func paced(t *testing.T, url string, rate int, mode string) *takt.Report {
 	return r
 }
 
-// TestMemory: at 10k/s what takt holds after 60 s is what it held after 20 s.
-// The pool is fixed: one that grows on demand takes 20 KiB for each connection that
-// a stall of the machine calls for. The clients run beside each other, to take one
-// minute and not two.
+// TestMemory: at 10k/s takt uses at most 10 % more memory after 60 s than after 20 s. The pool is
+// fixed, because a growing pool adds 20 KiB for each connection that a stall of the machine
+// requires. Both clients run in parallel, to save a minute.
 func TestMemory(t *testing.T) {
 	clocktest.Asked(t)
 	for _, client := range []string{"own", "net"} {

@@ -21,30 +21,30 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// A verdictCase is a run whose bottleneck is known: the generator, which is disturbed on core 1,
-// or the target, on core 0.
+// A verdictCase is a run whose bottleneck is known: the generator, on core 1, or the target, on
+// core 0. The bottleneck is the side that is disturbed or overloaded.
 type verdictCase struct {
 	name    string
-	bound   bool // by the generator; else by the target
-	service time.Duration
+	bound   bool          // the generator is the bottleneck; else the target
+	service time.Duration // the target's service time
 	calm    time.Duration // the mean service time of a broker that nothing disturbs
 	broker  string        // kafka or artemis as scripts/servers starts them; else takt target serves
-	target  []string      // of takt target
-	args    []string      // of takt http, or of the broker's command
-	shell   string        // what is done in a shell before takt runs in it
-	ports   string        // the local ports that there are, in a network that takt and its target have for themselves
-	quota   int           // per cent of a core for takt; 0: no bound
+	target  []string      // flags of takt target
+	args    []string      // flags of takt http, or of the broker's command
+	shell   string        // shell commands before takt starts in the same shell
+	ports   string        // the range of local ports, in a network namespace of takt and its target
+	quota   int           // per cent of a core for takt; 0: no limit
 	hogs    int           // busy loops on takt's core, or on the target's
-	stop    time.Duration // takt or the target gets no CPU for so long, 1 s after its start
-	limit   bool          // operations fail at a limit of the host: there is no share to compare
+	stop    time.Duration // how long takt or the target is stopped, 1 s after the start of takt
+	limit   bool          // operations fail at a limit, so the generator's share is not compared
 }
 
-const hold = time.Second // when disturbances begin
+const hold = time.Second // from the start of takt to the stop of a process
 
-// TestVerdicts makes runs whose bottleneck is known, and prints a table of what takt says. It
-// wants two cores that nobody else uses, and a quarter of an hour: TAKT_VERDICTS=1, or the
-// beginning of the names to run. The rows of a broker are there if scripts/servers started it
-// and what it printed is in TAKT_KAFKA or TAKT_ARTEMIS.
+// TestVerdicts makes runs whose bottleneck is known, and prints a table of takt's verdicts. It needs
+// two idle cores and a quarter of an hour. TAKT_VERDICTS=1 runs all cases; another value runs those
+// whose names begin with it. Rows of a broker need what scripts/servers start printed for it, in
+// TAKT_KAFKA or TAKT_ARTEMIS.
 func TestVerdicts(t *testing.T) {
 	if os.Getenv("TAKT_VERDICTS") == "" {
 		t.Skip("runs with a known bottleneck, a quarter of an hour on a quiet machine: TAKT_VERDICTS=1")
@@ -93,8 +93,8 @@ func TestVerdicts(t *testing.T) {
 	t.Logf("%d judged, %d wrong verdicts, %d shares off by more than 10 points, %d not judged in noise", judged, wrong, off, noisy)
 }
 
-// injected is the generator's share: what is left of the response time when the target took
-// its service time for each operation. Of a run that the target bounds it is nothing.
+// injected is the generator's true share of the response time: all but one service time of the
+// target for each operation. It is 0 when the target is the bottleneck.
 func (c *verdictCase) injected(r *takt.Report) float64 {
 	if !c.bound {
 		return 0
@@ -148,7 +148,7 @@ func verdictCases() (all []verdictCase) {
 		add(verdictCase{name: "quota of 5 % of a core", bound: true, service: time.Millisecond, target: ms(1), args: rate(3000, "-c", "20"), quota: 5})
 		add(verdictCase{name: "eight busy loops on its core", bound: true, service: time.Millisecond, target: ms(1), args: rate(5000, "-c", "20"), hogs: 8})
 		add(verdictCase{name: "eight busy loops, growing pool", bound: true, service: time.Millisecond, target: ms(1), args: rate(5000), hogs: 8})
-		if m.name == "TLS" { // its relay would be the bottleneck
+		if m.name == "TLS" { // the relay in front of the target would be the bottleneck
 			add(verdictCase{name: "eight busy loops, 60 connections", bound: true, service: time.Millisecond, target: ms(1), args: rate(5000, "-c", "60"), hogs: 8})
 			add(verdictCase{name: "takt stopped 300 ms, 20 connections", bound: true, service: time.Millisecond, target: ms(1), args: rate(1000, "-c", "20"), stop: 300 * time.Millisecond})
 		} else {
@@ -177,7 +177,7 @@ func verdictCases() (all []verdictCase) {
 		add(verdictCase{name: "drops at the bound", target: ms(20), args: rate(1000, "-c", "8", "--overflow", "drop")})
 	}
 	for _, m := range modes {
-		if m.name == "TLS" { // its relay would be in another network
+		if m.name == "TLS" { // the relay would be in another network namespace
 			continue
 		}
 		for _, ports := range []string{"60000 60015", "60000 60039"} {
@@ -193,7 +193,7 @@ func brokerCases() (all []verdictCase) {
 	for _, b := range []struct {
 		name, server string
 		args         []string
-		most         string // more than the broker can take: takt waits for its acknowledgements
+		most         string // a rate above what the broker can accept, so takt waits for acknowledgements
 	}{
 		{"kafka", "kafka", []string{"--create-topic", "--message-batch-size", "50"}, "2000000"},
 		{"jms", "artemis", []string{"--max-pending", "100"}, "400000"},
@@ -223,7 +223,7 @@ func brokerCases() (all []verdictCase) {
 	return all
 }
 
-// run makes the run. noise says why it cannot be judged, by the core that is not disturbed.
+// run runs the case. noise says why it cannot be judged: sleeps on the other core ended late.
 func (c *verdictCase) run(t *testing.T) (r *takt.Report, noise string) {
 	t.Helper()
 	load, server := c.serve(t)
@@ -268,9 +268,9 @@ func (c *verdictCase) run(t *testing.T) (r *takt.Report, noise string) {
 		time.Sleep(c.stop)
 		_ = victim.Signal(syscall.SIGCONT)
 	}
-	_ = cmd.Wait() // runs at a limit may end with 1
+	_ = cmd.Wait() // runs at a limit may end with exit code 1
 	if noise = watched(); c.broker != "" && c.bound {
-		noise = "" // the broker worked on that core
+		noise = "" // the broker itself keeps that core busy
 	}
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
@@ -283,10 +283,10 @@ func (c *verdictCase) run(t *testing.T) (r *takt.Report, noise string) {
 	return r, noise
 }
 
-// process is what serves, or disturbs. It ends with its case if the case started it.
+// process is a server or a busy loop. Its case ends it if the case started it.
 type process struct {
 	*os.Process
-	of *exec.Cmd // nil: it goes on
+	of *exec.Cmd // nil: end leaves it running
 }
 
 func (s process) end() {
@@ -296,8 +296,8 @@ func (s process) end() {
 	}
 }
 
-// serve starts the target on core 0, or brings a broker there, and returns the command of takt
-// that loads it.
+// serve starts the target on core 0, or moves a running broker there. It returns the command of
+// takt that loads it.
 func (c *verdictCase) serve(t *testing.T) (load []string, s process) {
 	t.Helper()
 	if c.broker != "" {
@@ -321,7 +321,7 @@ func (c *verdictCase) serve(t *testing.T) (load []string, s process) {
 	return []string{"http", url}, process{cmd.Process, cmd}
 }
 
-// fromBroker brings the running broker to core 0.
+// fromBroker moves the running broker to core 0.
 func (c *verdictCase) fromBroker(t *testing.T) (load []string, s process) {
 	t.Helper()
 	addr, _, _ := strings.Cut(os.Getenv("TAKT_"+strings.ToUpper(c.broker)), " ")
@@ -348,12 +348,12 @@ func (c *verdictCase) fromBroker(t *testing.T) (load []string, s process) {
 	return load, process{Process: broker}
 }
 
-// throttle gives a process so many per cent of a core, and returns what undoes it.
+// throttle limits a process to so many per cent of a core. It returns a function that undoes it.
 func throttle(t *testing.T, pid, percent int) func() {
 	t.Helper()
 	dir := filepath.Join("/sys/fs/cgroup/cpu", fmt.Sprint("takt-", pid))
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Skip("no cgroup can be made: ", err)
+		t.Skip("cannot create a cgroup: ", err)
 	}
 	for _, f := range [][2]string{{"cpu.cfs_period_us", "100000"}, {"cpu.cfs_quota_us", strconv.Itoa(1000 * percent)}, {"cgroup.procs", strconv.Itoa(pid)}} {
 		if err := os.WriteFile(filepath.Join(dir, f[0]), []byte(f[1]), 0); err != nil {
@@ -363,7 +363,7 @@ func throttle(t *testing.T, pid, percent int) func() {
 	return func() { _ = os.Remove(dir) }
 }
 
-// secured serves TLS in front of a plain server, until the test ends.
+// secured relays TLS connections to a plain server, until the test ends.
 func secured(t *testing.T, plain string) (url string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)

@@ -1,6 +1,6 @@
-// Command queue simulates a FIFO queue with several servers, Poisson arrivals and
-// lognormal service times, event by event, and prints the p95 of the response time at each
-// rate. From the folder of the tests:
+// Command queue simulates, event by event, a FIFO queue with several servers, Poisson arrivals and
+// lognormal service times. It prints the p95 of the response time at each rate. Run it from the
+// folder of the tests:
 //
 //	go run ./testdata/queue > testdata/lognormal.csv
 package main
@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	arrivals = 10_000_000 // measured, after a hundredth as many that are not
+	arrivals = 10_000_000 // measured; before them 1 % as many are simulated and not measured
 	servers  = 4
 	median   = 0.0005 // of the service time, s
 	sigma    = 1.0    // of its logarithm: a coefficient of variation of 1.31
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// p95 of one rate per second.
+// p95 is the p95 at one rate per second.
 func p95(rate float64) float64 {
 	r := rand.New(rand.NewPCG(seed, uint64(rate)))
 	var busy ends
@@ -58,7 +58,7 @@ func p95(rate float64) float64 {
 	}
 	next := r.ExpFloat64() / rate
 	for len(times) < arrivals {
-		if len(busy) > 0 && busy[0] <= next { // somebody is done, and serves the next
+		if len(busy) > 0 && busy[0] <= next { // a server is free and serves the next arrival
 			now := heap.Pop(&busy).(float64)
 			if head < len(waiting) {
 				serve(waiting[head], now)
@@ -69,7 +69,7 @@ func p95(rate float64) float64 {
 		if len(busy) < servers {
 			serve(next, next)
 		} else {
-			if head > 1<<16 { // forget those that were served
+			if head > 1<<16 { // free the memory of those that were served
 				waiting, head = slices.Clone(waiting[head:]), 0
 			}
 			waiting = append(waiting, next)
