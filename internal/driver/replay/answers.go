@@ -10,11 +10,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// classUnexpected is the failure class of an answer with another status than was
-// recorded.
+// classUnexpected is the failure class of an answer whose status does not match the recorded one.
 const classUnexpected = "unexpected"
 
-// answers is the http.Recording of a log: what to send, and what to think of the answer.
+// answers is the http.Recording of a log: it says what to send and how to judge the answer.
 type answers struct{ o *Options }
 
 // Ask implements http.Recording.
@@ -35,8 +34,8 @@ func (a *answers) Ask(op *takt.Op, q *http.Asked) {
 	}
 }
 
-// bodySize is how many bytes a request brings along: those that were recorded, or as many
-// random ones as there may be.
+// bodySize is the size of a request's body: of the recorded body, or of random bytes in the recorded
+// size, at most mostBody.
 func (o *Options) bodySize(rec *trace.Record) int64 {
 	switch {
 	case isReading(rec.Method):
@@ -47,7 +46,7 @@ func (o *Options) bodySize(rec *trace.Record) int64 {
 	return min(max(0, rec.RequestBytes), o.mostBody())
 }
 
-// isHost reports whether a recorded host can stand in a header.
+// isHost reports whether a recorded host is valid in a Host header.
 func isHost(host []byte) bool {
 	for _, c := range host {
 		if c <= ' ' || c >= 0x7f || c == '/' || c == '?' || c == '#' || c == '@' || c == '\\' || c == ',' || c == '"' {
@@ -57,7 +56,7 @@ func isHost(host []byte) bool {
 	return len(host) > 0
 }
 
-// sign puts the request below its bucket and signs it as of now.
+// sign puts the bucket in front of the URI and signs the request with the current time.
 func (a *answers) sign(q *http.Asked) {
 	s := &a.o.Seed
 	q.URI = append([]byte("/"+s.Bucket), q.URI...)
@@ -87,13 +86,13 @@ func (a *answers) Class(op *takt.Op, status int) string {
 	return classUnexpected
 }
 
-// isBad is what the predecessor calls a bad reply, as far as it is a failure: 404 to a
-// GET is none.
+// isBad reports a bad reply as the predecessor defines it: a status from 400 on, except a 404 to a
+// GET or HEAD.
 func isBad(method []byte, status int) bool {
 	return status >= 400 && !(status == 404 && isReading(method))
 }
 
-// shown is how many bad exchanges are shown without --verbose.
+// shown is how many failures are shown without --verbose.
 const shown = 10
 
 // Wants implements http.Recording.
@@ -115,5 +114,5 @@ func (a *answers) Answered(op *takt.Op, e *http.Exchange) {
 	o.run.Load().printer.exchange(rec, e, o.Seed.Verbose)
 }
 
-// Describe implements http.Recording; Options.Variables says all.
+// Describe implements http.Recording. Options.Variables already has everything.
 func (a *answers) Describe(map[string]any) {}

@@ -12,23 +12,23 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// comparison holds what was recorded against what came back, by class: the method and
-// the hundred of the recorded status.
+// comparison compares recorded with replayed answers, by class: the method and the first digit of the
+// recorded status, such as GET 2xx.
 type comparison struct {
 	classes  map[string]*classPair
-	statuses map[[2]int]uint64 // recorded and replayed; 0: none
+	statuses map[[2]int]uint64 // number of pairs of recorded and replayed status; status 0: none
 }
 
-// classPair is one class. Its histograms have the same requests: those with a recorded
-// latency that were answered.
+// classPair is one class. All its histograms have the same requests: those that were answered and
+// have a recorded latency.
 type classPair struct {
 	count                       uint64
 	recorded, response, service *hist.Histogram
 }
 
-// The bounds of what is told apart; what is beyond is "other", or not counted apart.
+// The limits of a comparison. Further classes become "other"; further pairs are not counted.
 const (
-	maxClasses  = 16  // of 0.8 MB
+	maxClasses  = 16  // each takes 0.8 MB
 	maxStatuses = 200 // pairs
 )
 
@@ -36,7 +36,7 @@ func newComparison() *comparison {
 	return &comparison{classes: map[string]*classPair{}, statuses: map[[2]int]uint64{}}
 }
 
-// add takes an operation that was sent and ended.
+// add adds an operation, if it was sent and has ended.
 func (c *comparison) add(e *entry, s *takt.Sample) {
 	if s.Sent == takt.NotSent || s.Class == takt.ClassUnfinished {
 		return
@@ -54,8 +54,8 @@ func (c *comparison) add(e *entry, s *takt.Sample) {
 	}
 }
 
-// recorded is the status that should come again: of a row that tells of a failure the
-// one that was recorded before it.
+// recorded is the status that the answer should have. If the row in the log is itself a failed replay,
+// that is the status of the original recording (expected).
 func (e *entry) recorded() int { return cmp.Or(e.expected, max(e.status, 0)) }
 
 func (c *comparison) class(e *entry) *classPair {
@@ -76,7 +76,7 @@ func (c *comparison) class(e *entry) *classPair {
 	return p
 }
 
-// report is the comparison as Report.Extra has it: µs, in the order of names.
+// report returns the comparison for Report.Extra: times in µs, sorted by name.
 func (c *comparison) report() map[string]any {
 	var classes, statuses []any
 	for _, name := range slices.Sorted(maps.Keys(c.classes)) {

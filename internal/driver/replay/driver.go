@@ -13,7 +13,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Open makes the driver of one run.
+// Open returns the driver of one run.
 func (o *Options) Open(ctx context.Context, conns int) (*takt.Driver, error) {
 	d := &takt.Driver{Worker: func(int) (takt.Worker, error) { return budget{}, nil }}
 	if !o.Seed.TimeBudget {
@@ -41,7 +41,7 @@ func (o *Options) Open(ctx context.Context, conns int) (*takt.Driver, error) {
 	return d, nil
 }
 
-// close ends the reading of a run.
+// close ends the reading and printing of the last run.
 func (o *Options) close() {
 	r := o.run.Load()
 	if r == nil {
@@ -62,13 +62,13 @@ func (o *Options) stdin() io.Reader {
 	return o.Stdin
 }
 
-// finish says what was read, what came late, and how it compares.
+// finish adds to the report what was read, the warnings, and the comparison.
 func (o *Options) finish(r *takt.Report) {
 	run := o.run.Load()
 	run.printer.stop()
 	a := run.log.seen()
 	if a.pass > 0 {
-		a.again = run.last / a.pass // the reading is ahead by many passes of a short log
+		a.again = run.last / a.pass // reading may be many passes of a short log ahead
 	}
 	r.Extra["lines"], r.Extra["requests_read"] = a.lines.Lines, a.lines.Records
 	for name, n := range map[string]uint64{
@@ -94,7 +94,7 @@ func (o *Options) finish(r *takt.Report) {
 	}
 }
 
-// warn adds the doubts about what was replayed.
+// warn adds the warnings about the log and the replay.
 func (o *Options) warn(r *takt.Report, a *account) {
 	add := func(is bool, code, format string, args ...any) {
 		if is {
@@ -103,19 +103,19 @@ func (o *Options) warn(r *takt.Report, a *account) {
 	}
 	add(a.lines.Bad > 0, "bad_lines", "%d of %d lines could not be read and are not in the replay: %s", a.lines.Bad, a.lines.Lines, places(a.lines.Faults))
 	add(a.refused > 0, "not_sendable", "%d requests were left out: their bodies are above %d MiB, or their methods are not signed for S3", a.refused, maxBody>>20)
-	add(a.late.Count > 0, "log_disorder", "%d requests stood in the log more than --window behind later ones, by up to %v more: they were due at once", a.late.Count, a.late.Most)
+	add(a.late.Count > 0, "log_disorder", "%d requests came more than --window after later ones in the log, by up to %v more: they were due at once", a.late.Count, a.late.Most)
 	add(o.run.Load().shortened() > 0, "gaps_shortened", "%s", o.run.Load().gapsText())
-	add(len(a.lines.Headers) > 0, "headers_left_out", "headers of the log that are not sent: %s; give what the server needs with -H", a.lines.HeadersText())
-	add(a.hostless > 0, "without_host", "%d requests have no recorded host that can be sent: they went to that of the URL", a.hostless)
-	add(a.crowded > 0, "crowded", "%d requests of seconds with more than 131072 were due at the end of their second", a.crowded)
-	add(o.run.Load().lost > 0, "rows_lost", "%d operations ended after 131072 later ones had begun: they have no row in -o load and are not compared; all other figures hold them", o.run.Load().lost)
-	add(o.run.Load().printer.lost.Load() > 0, "not_shown", "%d exchanges were not shown, since standard error did not keep up", o.run.Load().printer.lost.Load())
+	add(len(a.lines.Headers) > 0, "headers_left_out", "headers of the log were not sent: %s; add what the server needs with -H", a.lines.HeadersText())
+	add(a.hostless > 0, "without_host", "%d requests have no recorded host that can be sent: their Host was that of --host or of the URL", a.hostless)
+	add(a.crowded > 0, "crowded", "%d requests were due at the end of their second, which had more than 131072 requests", a.crowded)
+	add(o.run.Load().lost > 0, "rows_lost", "%d operations ended after 131072 later ones had begun: they have no row in -o load and are not compared; all other figures include them", o.run.Load().lost)
+	add(o.run.Load().printer.lost.Load() > 0, "not_shown", "%d exchanges were not shown, because standard error was too slow", o.run.Load().printer.lost.Load())
 }
 
 // placesShown is how many bad lines a warning names.
 const placesShown = 3
 
-// places names the first bad lines. Their text is not shown: it may hold a secret.
+// places names the first bad lines. It does not show their text, which may contain a secret.
 func places(faults []trace.Fault) string {
 	var list []string
 	for _, f := range faults[:min(len(faults), placesShown)] {
@@ -127,7 +127,7 @@ func places(faults []trace.Fault) string {
 	return strings.Join(list, "; ")
 }
 
-// budget is the protocol of --timeBudget: what takt adds to it is takt's.
+// budget is the protocol of --timeBudget: fixed service times, so everything above them is takt's.
 type budget struct{}
 
 // Do implements takt.Worker.

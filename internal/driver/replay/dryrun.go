@@ -18,7 +18,7 @@ const plannedShown = 10
 // Plans is driver.Load.Plans.
 func (o *Options) Plans() bool { return o.DryRun }
 
-// Plan is driver.Load.Plan: it reads the logs as a run would, and sends nothing.
+// Plan is driver.Load.Plan. It reads the logs as a run does, but sends nothing.
 func (o *Options) Plan(ctx context.Context, w io.Writer, src takt.Source) error {
 	defer o.close()
 	feed := src.(engine.Feed)
@@ -53,14 +53,14 @@ func (o *Options) Plan(ctx context.Context, w io.Writer, src takt.Source) error 
 	return o.plan(w, n, last)
 }
 
-// enough reports whether a plan of n requests, of which the next is due then, has to end
-// there: a closed loop has no instants, and a log that begins again no end.
+// enough reports whether a plan must end after n requests, before one that is due at next. A closed
+// loop has no instants to end at, and a log with --rewind has no end.
 func (o *Options) enough(next time.Duration, n uint64, end time.Duration) bool {
 	closed, limit := next == takt.Asap, o.engine.Requests
 	return closed && limit > 0 && n >= limit || o.Seed.Rewind && n >= plannedShown && (closed || end < 0)
 }
 
-// plan says what the run would be.
+// plan writes the summary of the run.
 func (o *Options) plan(w io.Writer, n uint64, last time.Duration) error {
 	a := o.run.Load().log.seen()
 	pace := "at their recorded times, " + (*speed)(&o.Speed).String()

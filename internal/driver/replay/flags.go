@@ -12,8 +12,7 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// SeedFlags are the predecessor's long flags, which may have one dash there, and its
-// short one that may have two.
+// SeedFlags are the flags of the predecessor that accept one dash or two: its long flags, v and d.
 func SeedFlags() []string {
 	return strings.Fields(`tps progress start-tps duration for from rewind tail rest s3 timeBudget ro rw wo serialize strip
 		host-header headers cache akamai-debug crash v d s3-bucket s3-key s3-secret config allowMissingConfig
@@ -30,47 +29,47 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addTimingFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Plain((*speed)(&o.Speed)), "speed", "replay the recorded times so many times as fast, `2x`")
+	fs.Var(value.Plain((*speed)(&o.Speed)), "speed", "speed-up of the recorded times, `2x` for twice as fast")
 	fs.Var(value.Plain(&o.Timing.Jitter), "jitter", "spacing of requests within a second, for logs with whole seconds: `uniform|poisson|burst`")
-	fs.Var(value.Duration(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m; 30s unless given")
+	fs.Var(value.Duration(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m (default 30s)")
 	fs.Var(value.Plain((*maxGap)(&o.MaxGap)), "max-gap", "shorten gaps between the requests of the log to `TIME`; without it takt refuses a log with a gap above 1h")
 	fs.BoolVar(&o.KeepHost, "keep-host", false, "send the recorded Host where the log has one")
-	fs.BoolVar(&o.DryRun, "dry-run", false, "send nothing: show the first ten requests and what the whole log would be")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "send nothing: show the first ten requests and the plan of the whole run")
 }
 
 func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
 	s := &o.Seed
-	fs.Float64Var(&s.TPS, "tps", 0, "requests per second, `N`; with --progress N the highest rate of a ramp by steps; rows of the load format go to stdout, the report to stderr")
-	fs.Float64Var(&s.StartTPS, "start-tps", 0, "the ramp's first rate, `N`; the height of a step unless given")
-	fs.BoolVar(&s.Rewind, "rewind", false, "begin the log again at its end")
+	fs.Float64Var(&s.TPS, "tps", 0, "requests per second, `N`; with --progress N the highest rate of a ramp; rows of the load format go to stdout, the report to stderr")
+	fs.Float64Var(&s.StartTPS, "start-tps", 0, "first rate of the ramp, `N` (default: the height of a step)")
+	fs.BoolVar(&s.Rewind, "rewind", false, "start the log again at its end")
 	fs.BoolVar(&s.Tail, "tail", false, "follow the log: replay what is written to it from now on")
-	fs.BoolVar(&s.RO, "ro", false, "GET and HEAD only, as without it")
-	fs.Int64Var(&s.RW, "rw", 0, "POST and PUT too, with random bodies of the recorded size, but at most `BYTES`")
-	fs.Int64Var(&s.WO, "wo", 0, "PUT only, with random bodies of the recorded size, but at most `BYTES`")
+	fs.BoolVar(&s.RO, "ro", false, "send GET and HEAD only, which is the default")
+	fs.Int64Var(&s.RW, "rw", 0, "send POST and PUT, too; a body that is not in the log becomes random bytes of the recorded size, at most `BYTES`")
+	fs.Int64Var(&s.WO, "wo", 0, "send PUT only; a body that is not in the log becomes random bytes of the recorded size, at most `BYTES`")
 	fs.BoolVar(&s.Serialize, "serialize", false, "one request at a time: -c 1")
 	fs.BoolVar(&s.Thunder, "thunder", false, "all requests of a second are due at its beginning")
 	fs.Var(value.Text(&o.HTTP.Host), "host-header", "Host `HEADER`, as --host")
-	fs.Var(value.Text(&s.Headers), "headers", "headers, `K:V K2:V2`; --header takes values with blanks")
+	fs.Var(value.Text(&s.Headers), "headers", "headers, `K:V K2:V2`; for values with blanks use --header")
 	fs.BoolVar(&s.Cache, "cache", false, "do not send Cache-Control: no-cache")
 	fs.BoolVar(&s.Akamai, "akamai-debug", false, "send Akamai's debug header Pragma")
-	fs.BoolVar(&s.Crash, "crash", false, "end the run with the first bad reply, exit code 3")
+	fs.BoolVar(&s.Crash, "crash", false, "end the run at the first bad reply, with exit code 3")
 	fs.BoolVarP(&s.Verbose, "verbose", "v", false, "show every request with its answer on stderr")
 	fs.BoolVarP(&s.Debug, "debug", "d", false, "show a line for every request on stderr: when it was due, sent and done")
-	fs.BoolVar(&s.TimeBudget, "timeBudget", false, "send nothing: a GET takes 0.1 s and all else 1 s, which shows what takt adds")
-	fs.Bool("rest", false, "accepted: HTTP is the protocol unless --s3 or --timeBudget is given")
+	fs.BoolVar(&s.TimeBudget, "timeBudget", false, "send nothing: a GET or HEAD takes 0.1 s, everything else 1 s; what is above that is takt's own time")
+	fs.Bool("rest", false, "accepted and ignored: without --s3 and --timeBudget the protocol is HTTP anyway")
 	fs.Bool("allowMissingConfig", false, "ignore a --config file that does not exist")
 	fs.Bool("allowUnknownFlags", false, "ignore unknown settings in --config")
 	fs.Bool("dumpflags", false, "print all settings as a config file and end")
-	fs.Var(value.Text(new(string)), "configUpdateInterval", "accepted: `TIME`; settings do not change during a run")
+	fs.Var(value.Text(new(string)), "configUpdateInterval", "accepted and ignored, `TIME`: settings do not change during a run")
 }
 
 func (o *Options) addS3Flags(fs *pflag.FlagSet) {
 	s := &o.Seed
-	fs.BoolVar(&s.S3, "s3", false, "sign GET, HEAD and PUT for S3, path-style, with the three below")
+	fs.BoolVar(&s.S3, "s3", false, "sign GET, HEAD and PUT for S3, path-style, with --s3-bucket, --s3-key and --s3-secret")
 	fs.Var(value.Text(&s.Bucket), "s3-bucket", "`NAME` of the bucket")
 	fs.Var(value.Text(&s.Key), "s3-key", "access `KEY`")
-	fs.Var(value.Secret(&s.Secret), "s3-secret", "`SECRET` of the key; better from TAKT_S3_SECRET")
-	fs.Var(value.Text(&s.Region), "s3-region", "`REGION` that the signature is for")
+	fs.Var(value.Secret(&s.Secret), "s3-secret", "`SECRET` of the key; better set TAKT_S3_SECRET")
+	fs.Var(value.Text(&s.Region), "s3-region", "`REGION` in the signature")
 }
 
 // checkS3 reports what is missing for a signature.
@@ -84,7 +83,7 @@ func (o *Options) checkS3() (faults []error) {
 	return faults
 }
 
-// speed is a factor as a flag: 2x or 2.
+// speed is the flag --speed: 2x or 2.
 type speed float64
 
 // String implements flag.Value.
@@ -94,13 +93,13 @@ func (v *speed) String() string { return strconv.FormatFloat(float64(*v), 'f', -
 func (v *speed) Set(text string) error {
 	f, err := strconv.ParseFloat(strings.TrimSuffix(text, "x"), 64)
 	if err != nil || !(f >= 1e-6 && f <= 1e6) {
-		return fmt.Errorf("%.60q is no speed; write 2x for twice as fast, 0.5x for half", text)
+		return fmt.Errorf("%.60q is not a speed from 0.000001x to 1000000x; write 2x for twice as fast, 0.5x for half as fast", text)
 	}
 	*v = speed(f)
 	return nil
 }
 
-// takeHeaders adds what the predecessor's flags put into every request.
+// takeHeaders adds the headers that the predecessor's flags put into every request.
 func (o *Options) takeHeaders() error {
 	s := &o.Seed
 	for pair := range strings.FieldsSeq(s.Headers) {

@@ -16,8 +16,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// usualGap is the longest gap in a log that takt waits for unasked: one wrong date would
-// make it wait for years.
+// usualGap is the longest gap in a log that takt waits for without --max-gap. With one wrong date it
+// would wait for years.
 const usualGap = time.Hour
 
 // maxGap is the flag --max-gap.
@@ -40,13 +40,13 @@ func (g *maxGap) Set(text string) error {
 	return err
 }
 
-// gaps are the bounds of the gaps in the logs: without --max-gap a longer one is refused.
+// gaps returns the limit for gaps. Without --max-gap a longer gap is an error.
 func (o *Options) gaps() trace.Gaps {
 	return trace.Gaps{Most: cmp.Or(o.MaxGap, usualGap), Refuse: o.MaxGap == 0}
 }
 
-// surveyGaps reads the logs to the end of the run, before it: a gap should not show after
-// hours. Pipes can be read once only.
+// surveyGaps looks for gaps before the run, so that takt does not stop at one after hours. It skips
+// pipes, which can be read only once.
 func (o *Options) surveyGaps(ctx context.Context) error {
 	o.foundGaps = trace.Gaps{}
 	if !o.engine.Recorded || o.Seed.Tail || !o.canReadAgain() {
@@ -81,7 +81,7 @@ func (o *Options) canReadAgain() bool {
 	})
 }
 
-// readThrough takes the operations of the run from src.
+// readThrough reads all operations of the run from src.
 func (o *Options) readThrough(ctx context.Context, src *trace.Source) error {
 	e := o.engine
 	var op takt.Op
@@ -102,15 +102,15 @@ func (o *Options) readThrough(ctx context.Context, src *trace.Source) error {
 	return nil
 }
 
-// gapError is why a log is not replayed.
+// gapError is the error for logs with gaps.
 func (o *Options) gapError() error {
 	return fmt.Errorf("%s; nothing would be sent meanwhile: give --max-gap 10s to make each 10 s long, a longer --max-gap to wait, or correct the dates", longer(o.foundGaps))
 }
 
-// shortened says what became of gaps.
-func shortened(g trace.Gaps) string { return longer(g) + "; each becomes as short as that" }
+// shortened says that gaps were shortened.
+func shortened(g trace.Gaps) string { return longer(g) + "; each is shortened to that" }
 
-// shortened is how many gaps became shorter.
+// shortened is the number of gaps that the replay shortened.
 func (r *run) shortened() uint64 {
 	if r.gaps == nil || r.gaps.Refuse {
 		return 0
@@ -125,7 +125,7 @@ func (r *run) gapsText() string {
 	return shortened(*r.gaps)
 }
 
-// longer names gaps that are too long.
+// longer lists gaps above the limit.
 func longer(g trace.Gaps) string {
 	var list []string
 	for _, gap := range g.Found {

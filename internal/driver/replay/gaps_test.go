@@ -73,7 +73,7 @@ func TestGapsAreShortened(t *testing.T) {
 	if got := strings.Join(asked, ","); got != "GET /0,GET /1,GET /2,GET /3" || r.report.DurationS > 5 {
 		t.Errorf("%s, %v", got, r.report.DurationS)
 	}
-	const named = "2 gaps in the log are longer than 20ms: LOG:1 (2026-11-24 10:00:00) to LOG:2 (2026-11-24 11:00:00), 1h; LOG:3 (2026-11-24 11:00:00) to LOG:4 (2199-11-24 10:00:00), 173 years; each becomes as short as that"
+	const named = "2 gaps in the log are longer than 20ms: LOG:1 (2026-11-24 10:00:00) to LOG:2 (2026-11-24 11:00:00), 1h; LOG:3 (2026-11-24 11:00:00) to LOG:4 (2199-11-24 10:00:00), 173 years; each is shortened to that"
 	if got := strings.ReplaceAll(r.shown, log, "LOG"); !strings.HasPrefix(got, "takt: "+named+"\n") {
 		t.Errorf("%q", got)
 	}

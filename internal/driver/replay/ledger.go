@@ -7,27 +7,27 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// ledgerSize is how many operations back the ledger knows: at 10k/s 13 s, in about
-// 20 MB once that many have passed. What takes longer has no row.
+// ledgerSize is how many operations the ledger remembers: 13 s at 10k/s, and about 20 MB when full. An
+// operation that takes longer has no row.
 const ledgerSize = 1 << 17
 
-// ledger keeps what an operation asked for until its row comes, which has but the
-// number of the operation.
+// ledger remembers the request of an operation until its sample comes, which has only the number of
+// the operation.
 type ledger struct {
 	mu      sync.Mutex
 	entries []entry
 }
 
-// entry is what has to be known of an operation.
+// entry is what rows and comparisons need to know of an operation.
 type entry struct {
 	seq      uint64
 	open     bool
-	method   [16]byte // cut there: methods are shorter
+	method   [16]byte // a longer method is cut off
 	uri      []byte
-	status   int // recorded; 0: not known
+	status   int // recorded; 0: unknown
 	expected int
-	latency  int64 // recorded, ns; Unknown
-	body     int64 // bytes of the request's
+	latency  int64 // recorded, ns; trace.Unknown: the log does not say
+	body     int64 // bytes of the request's body
 	answer   int64 // bytes of the answer's body
 	file     string
 	line     int
@@ -35,7 +35,7 @@ type entry struct {
 
 func newLedger() *ledger { return &ledger{entries: make([]entry, ledgerSize)} }
 
-// note opens the entry of op, the n-th of this machine, with a body of so many bytes.
+// note opens the entry of op, the n-th operation of this machine. body is the size of its body.
 func (l *ledger) note(n uint64, op *takt.Op, body int64) {
 	rec := op.Data.(*trace.Record)
 	l.mu.Lock()
@@ -48,7 +48,7 @@ func (l *ledger) note(n uint64, op *takt.Op, body int64) {
 	copy(e.method[:], rec.Method)
 }
 
-// answered notes the length of an answer's body.
+// answered notes the size of an answer's body.
 func (l *ledger) answered(n, seq uint64, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *ledger) answered(n, seq uint64, bytes int64) {
 	}
 }
 
-// take closes an entry and moves it into out; false: it was overwritten by a later one.
+// take closes an entry and moves it into out. false: a later operation has overwritten it.
 func (l *ledger) take(n, seq uint64, out *entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *ledger) take(n, seq uint64, out *entry) bool {
 	return true
 }
 
-// name is the method.
+// name is the method without padding.
 func (e *entry) name() []byte {
 	n := 0
 	for n < len(e.method) && e.method[n] != 0 {

@@ -1,6 +1,6 @@
-// Package replay is the driver of takt replay: one operation is one request of a log,
-// sent over package http. It says what is asked for and when, holds the answers
-// against what was recorded, and makes rows of the load format.
+// Package replay is the driver of takt replay: one operation is one request of a log, sent by
+// package http. It decides what is sent and when, compares the answers with the recorded ones,
+// and makes rows of the load format.
 package replay
 
 import (
@@ -27,8 +27,8 @@ import (
 type Options struct {
 	Reading  trace.Reading
 	Timing   trace.Timing
-	Speed    float64       // of the recorded times
-	MaxGap   time.Duration // the longest time without a request; 0: usualGap, and no run with a longer one
+	Speed    float64       // divides the recorded times
+	MaxGap   time.Duration // longest gap between requests; 0: a gap above usualGap is an error
 	KeepHost bool          // send the recorded Host
 	DryRun   bool
 	HTTP     *http.Options
@@ -37,19 +37,19 @@ type Options struct {
 
 	logs      []string
 	engine    *engine.Options // as the last Shape left it
-	faults    []error         // found by Shape
+	faults    []error         // found by the last Shape
 	stages    []schedule.Stage
-	made      string // the rate or stages that Shape made of the seed's flags
-	shard     uint64 // from 0
-	shards    uint64 // of the operations this machine has every shards-th: at least 1
+	made      string // rate or stages that Shape set from the seed's flags
+	shard     uint64 // of this machine, from 0
+	shards    uint64 // number of machines, at least 1; each sends every shards-th operation
 	random    *payload.Random
 	answers   answers
 	onlook    onlooker
-	foundGaps trace.Gaps          // in the logs, before the run
-	run       atomic.Pointer[run] // the last; a connection that hangs may outlast it
+	foundGaps trace.Gaps          // gaps that surveyGaps found in the logs
+	run       atomic.Pointer[run] // the last run; atomic, because a connection that hangs may outlast its run
 }
 
-// Seed are the predecessor's flags that takt has no other word for.
+// Seed are the flags that come from the predecessor, see docs/coming-from.md.
 type Seed struct {
 	TPS, StartTPS float64
 	Step          float64 // --progress N
@@ -70,7 +70,7 @@ type Seed struct {
 	Region        string
 }
 
-// New are the options with their defaults.
+// New returns the options with their defaults.
 func New() *Options {
 	o := &Options{HTTP: http.New(), Speed: 1, Seed: Seed{Region: "us-east-1"}}
 	o.HTTP.ContentType, o.HTTP.Recording = randomType, &o.answers
@@ -78,7 +78,7 @@ func New() *Options {
 	return o
 }
 
-// randomType is the Content-Type of a body whose own is not known.
+// randomType is the Content-Type of a body whose type the log does not have.
 const randomType = "application/octet-stream"
 
 // Validate reports every fault at once.
@@ -92,13 +92,13 @@ func (o *Options) Validate(args []string) []error {
 	}
 	faults = append(faults, o.checkArguments(args)...)
 	if o.Seed.Tail && (len(o.logs) > 1 || slices.Contains(o.logs, "-")) {
-		faults = append(faults, errors.New("--tail follows one file; standard input is read as it comes without it"))
+		faults = append(faults, errors.New("--tail follows one file; standard input needs no --tail, it is read as it comes"))
 	}
 	o.random = payload.NewRandom(o.engine.Seed)
 	return faults
 }
 
-// checkArguments takes the logs and the URL.
+// checkArguments checks and stores the logs and the URL.
 func (o *Options) checkArguments(args []string) (faults []error) {
 	switch {
 	case len(args) == 0:
@@ -117,7 +117,7 @@ func (o *Options) checkArguments(args []string) (faults []error) {
 			continue
 		}
 		if info, err := os.Stat(name); err != nil {
-			faults = append(faults, fmt.Errorf("cannot read the log: %w; the arguments are logs, and last the URL", err))
+			faults = append(faults, fmt.Errorf("cannot read the log: %w; the arguments are the logs and then the URL", err))
 		} else if info.IsDir() {
 			faults = append(faults, fmt.Errorf("the log %s is a folder; name the files in it", name))
 		}
@@ -125,7 +125,7 @@ func (o *Options) checkArguments(args []string) (faults []error) {
 	return faults
 }
 
-// checkPairs refuses flags that mean nothing beside what else is given.
+// checkPairs refuses flags that contradict other flags.
 func (o *Options) checkPairs() (faults []error) {
 	refuse := func(wrong bool, text string) {
 		if wrong {
@@ -143,11 +143,11 @@ func (o *Options) checkPairs() (faults []error) {
 	refuse(o.Speed != 1 && s.Tail, "both --speed and --tail are given; a log that is followed sets the pace")
 	refuse(s.RO && (s.RW > 0 || s.WO > 0) || s.RW > 0 && s.WO > 0, "more than one of --ro, --rw and --wo is given; keep one")
 	refuse(o.Reading.Rules.Methods != nil && (s.RO || s.RW > 0 || s.WO > 0), "both --methods and one of --ro, --rw and --wo are given; keep one")
-	refuse(s.RW < 0 || s.WO < 0, "--rw and --wo take the bytes that a body may have; give a number above 0")
-	refuse(s.TimeBudget && s.S3, "both --timeBudget and --s3 are given; keep one, the first sends nothing")
-	refuse(s.Tail && o.DryRun, "both --tail and --dry-run are given; what will be written cannot be shown")
+	refuse(s.RW < 0 || s.WO < 0, "--rw and --wo limit the bytes of a body; give a number above 0")
+	refuse(s.TimeBudget && s.S3, "both --timeBudget and --s3 are given; keep one, --timeBudget sends nothing")
+	refuse(s.Tail && o.DryRun, "both --tail and --dry-run are given; keep one, lines that are not written yet cannot be shown")
 	for _, f := range o.HTTP.Header {
-		refuse(strings.Contains(f.Value, "{{"), "header "+f.Name+" has a placeholder, and none is filled in here; write the value itself")
+		refuse(strings.Contains(f.Value, "{{"), "header "+f.Name+" has a placeholder, which takt replay does not fill in; write the value itself")
 	}
 	return faults
 }
@@ -165,7 +165,7 @@ func (o *Options) reading() trace.Reading {
 	return g
 }
 
-// mostBody bounds a body: that of --rw and --wo, and what a connection holds.
+// mostBody limits a random body: the value of --rw or --wo, at most maxBody.
 func (o *Options) mostBody() int64 {
 	if n := max(o.Seed.RW, o.Seed.WO); n > 0 {
 		return min(n, maxBody)
@@ -173,7 +173,8 @@ func (o *Options) mostBody() int64 {
 	return maxBody
 }
 
-// longestBody bounds what may have been recorded: with --rw and --wo it is cut.
+// longestBody limits the recorded size of a body. With --rw or --wo there is no limit, because takt
+// sends a shorter body then.
 func (o *Options) longestBody() int64 {
 	if o.Seed.RW > 0 || o.Seed.WO > 0 {
 		return math.MaxInt64
@@ -181,7 +182,7 @@ func (o *Options) longestBody() int64 {
 	return maxBody
 }
 
-// maxBody bounds a body in bytes, of which each connection holds one.
+// maxBody limits a body, in bytes. Each connection has one in memory.
 const maxBody = 64 << 20
 
 // Secrets implements takt.Secretive.
@@ -235,14 +236,14 @@ func (o *Options) Variables() map[string]any {
 	return v
 }
 
-// timing is how instants are made of stamps.
+// timing says how due instants are computed from timestamps.
 func (o *Options) timing() trace.Timing {
 	t := o.Timing
 	t.Seed = o.engine.Seed
 	return t
 }
 
-// zone is that of stamps that are read and written.
+// zone is the time zone of timestamps, read and written.
 func (o *Options) zone() *time.Location {
 	return cmp.Or(o.Reading.Options.Zone, time.Local)
 }

@@ -8,37 +8,37 @@ import (
 	"github.com/taktload/takt/internal/trace"
 )
 
-// pipeline reads the logs. It belongs to one goroutine but for seen: the run may end
-// while a read is under way, and must still say what was read.
+// pipeline reads the logs. Only one goroutine may use it, except for seen: the run may end during a
+// read, and must still report what was read.
 type pipeline struct {
 	src    trace.Stream
-	logs   []*trace.Log       // the one that is open
+	logs   []*trace.Log       // the open log, which may read several files; empty: closed
 	timed  *trace.TimedStream // nil with a rate
 	rewind *rewound           // nil without --rewind
 	fits   *fitting
 	follow *trace.Follower // nil: the logs are not followed
-	before account         // of the passes that are over
+	before account         // of the passes that have ended
 
 	reads uint64
-	mu    sync.Mutex
-	kept  account
+	mu    sync.Mutex // guards kept
+	kept  account    // what seen returns
 }
 
-// account says what became of the lines of the logs.
+// account counts what happened to the lines of the logs.
 type account struct {
 	lines    trace.Counts
 	selected trace.Selected
-	removed  uint64 // parameters that are secrets
+	removed  uint64 // secret parameters that were removed
 	refused  uint64 // requests that cannot be sent, see fitting
-	hostless uint64 // requests that go to the URL's host, see fitting
+	hostless uint64 // requests without a host to keep, see fitting
 	late     trace.Late
-	crowded  uint64
-	spread   uint64
-	again    uint64 // how often the logs began again
-	pass     uint64 // requests of one pass; 0: not known
+	crowded  uint64 // requests that one second had no room for
+	spread   uint64 // requests that were spread over their second
+	again    uint64 // how often the logs started again
+	pass     uint64 // requests of one pass; 0: unknown
 }
 
-// openLogs makes the line of stages up to the due instants.
+// openLogs opens the logs and connects the stages that read, filter and order their requests.
 func (o *Options) openLogs(ctx context.Context) (*pipeline, error) {
 	p := &pipeline{}
 	g := o.reading()
@@ -72,7 +72,7 @@ func (p *pipeline) open(ctx context.Context, o *Options, g *trace.Reading) (*tra
 	return log, err
 }
 
-// again begins another pass, for which the logs are opened anew if they are needed.
+// again starts another pass. reopen: the requests are not in memory, so open the logs again.
 func (p *pipeline) again(ctx context.Context, o *Options, g *trace.Reading, reopen bool) error {
 	p.before = p.now()
 	p.before.again++
@@ -85,7 +85,7 @@ func (p *pipeline) again(ctx context.Context, o *Options, g *trace.Reading, reop
 	return err
 }
 
-// everyReads is how often the account is taken once the log is long.
+// everyReads is how many reads pass between updates of the account, after as many single updates.
 const everyReads = 1024
 
 // Next implements trace.Stream.
@@ -100,14 +100,14 @@ func (p *pipeline) Next(rec *trace.Record) error {
 	return err
 }
 
-// now is the account at this moment.
+// now computes the current account.
 func (p *pipeline) now() account {
 	a := p.before
 	a.refused, a.hostless = p.fits.refused, p.fits.hostless
 	for _, l := range p.logs {
 		c, s := l.Counts(), l.Selected()
 		if a.again > 0 {
-			c.Faults = nil // the first pass had them
+			c.Faults = nil // they are already listed from the first pass
 		}
 		a.lines.Faults = a.lines.Faults[:len(a.lines.Faults):len(a.lines.Faults)]
 		a.lines.Add(c)
@@ -127,7 +127,7 @@ func (p *pipeline) now() account {
 	return a
 }
 
-// seen is what was read so far, to within 1024 requests while the reading goes on.
+// seen is what was read so far. During the reading up to 1024 requests may be missing.
 func (p *pipeline) seen() account {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *pipeline) closeLogs() {
 	p.logs = nil
 }
 
-// Close implements io.Closer; it is called when the reading is over.
+// Close implements io.Closer. trace.Ahead calls it when the reading is over.
 func (p *pipeline) Close() error {
 	p.closeLogs()
 	return nil
@@ -151,7 +151,7 @@ func (p *pipeline) Close() error {
 func (a account) text() string {
 	c, s := &a.lines, &a.selected
 	text := fmt.Sprintf("%d lines, %d requests", c.Lines, c.Records)
-	for _, part := range []struct {
+	for _, count := range []struct {
 		n    uint64
 		form string
 	}{
@@ -159,23 +159,23 @@ func (a account) text() string {
 		{s.Status, ", %d by status"}, {s.Client, ", %d of other clients"}, {a.refused, ", %d that cannot be sent"},
 		{a.hostless, ", %d without a host to keep"},
 	} {
-		if part.n > 0 {
-			text += fmt.Sprintf(part.form, part.n)
+		if count.n > 0 {
+			text += fmt.Sprintf(count.form, count.n)
 		}
 	}
 	return text + c.LeftOut()
 }
 
-// fitting leaves out what cannot be sent: bodies that a connection has no memory for,
-// and methods that are not signed for S3.
+// fitting leaves out requests that cannot be sent: bodies that are too large for a connection's
+// memory, and methods that takt does not sign for S3.
 type fitting struct {
 	src      trace.Stream
-	most     int64
+	most     int64 // largest body, bytes
 	s3       bool
 	keepHost bool
-	drops    func(header string) bool // it is given by the flags
-	refused  uint64
-	hostless uint64 // with keepHost: without a host that can be sent
+	drops    func(header string) bool // reports whether a flag replaces the header
+	refused  uint64                   // requests that were left out
+	hostless uint64                   // requests without a host that can be sent; only with keepHost
 }
 
 // Next implements trace.Stream.
@@ -193,7 +193,7 @@ func (f *fitting) Next(rec *trace.Record) error {
 	}
 }
 
-// fit takes out of a record what the flags say otherwise.
+// fit removes the recorded headers that flags replace, and counts a host that cannot be kept.
 func (f *fitting) fit(rec *trace.Record) {
 	if f.keepHost && !isHost(rec.Host) {
 		f.hostless++
@@ -203,7 +203,7 @@ func (f *fitting) fit(rec *trace.Record) {
 	}
 }
 
-// dropsHeader reports whether a recorded header has to go, for the flags give another one.
+// dropsHeader reports whether a flag replaces a recorded header.
 func (o *Options) dropsHeader(name string) bool {
 	return o.HTTP.SendsHeader(name) || name == "content-type" && o.HTTP.ContentType != randomType
 }
@@ -215,5 +215,5 @@ func (f *fitting) fits(rec *trace.Record) bool {
 	return !f.s3 || isReading(rec.Method) || string(rec.Method) == "PUT"
 }
 
-// isReading reports whether a method asks for something and brings nothing.
+// isReading reports whether a method has no request body.
 func isReading(method []byte) bool { return string(method) == "GET" || string(method) == "HEAD" }

@@ -13,11 +13,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// printer shows exchanges in a goroutine of its own: a terminal that stands still must
-// not make an operation late.
+// printer shows exchanges in its own goroutine, so that a blocked terminal does not delay
+// operations.
 type printer struct {
-	count atomic.Int64 // bad exchanges that were shown
-	lost  atomic.Int64 // for which there was no room
+	count atomic.Int64 // texts so far, shown or not
+	lost  atomic.Int64 // texts that were dropped because the queue was full
 	queue chan string
 	done  chan struct{}
 	stop  func()
@@ -25,7 +25,7 @@ type printer struct {
 	hidden *regexp.Regexp
 }
 
-// printerRoom is how many exchanges wait to be shown.
+// printerRoom is how many texts may wait in the queue.
 const printerRoom = 256
 
 func newPrinter(show func(string)) *printer {
@@ -53,7 +53,7 @@ func newPrinter(show func(string)) *printer {
 	return p
 }
 
-// exchange shows a request and its answer; without all only the first few.
+// exchange shows a request and its answer. Without all, only the first few texts are shown.
 func (p *printer) exchange(rec *trace.Record, e *http.Exchange, all bool) {
 	head := fmt.Sprintf("%s %s (%s:%d): status %d", rec.Method, rec.URI, rec.File, rec.Line, e.Result.Status)
 	if rec.Expected > 0 {
@@ -67,7 +67,7 @@ func (p *printer) exchange(rec *trace.Record, e *http.Exchange, all bool) {
 	p.say(text+"\n", all)
 }
 
-// bodyShown bounds what is shown of a body, in bytes.
+// bodyShown is how many bytes of a body are shown.
 const bodyShown = 1 << 10
 
 // line shows one line about a failure.
@@ -84,7 +84,7 @@ func (p *printer) say(text string, all bool) {
 	}
 }
 
-// credentials are the header lines whose values are not shown.
+// credentials matches the header lines whose values must not be shown.
 func credentials() *regexp.Regexp {
 	return regexp.MustCompile(`(?mi)^((?:proxy-)?authorization|(?:set-)?cookie|x-amz-security-token): .*$`)
 }
@@ -94,7 +94,7 @@ func (p *printer) headOf(b []byte) string {
 	return p.hidden.ReplaceAllString(printable(b), "$1: "+takt.Redacted)
 }
 
-// printable replaces what a terminal would act on.
+// printable replaces control characters, which a terminal would execute.
 func printable(b []byte) string {
 	return strings.Map(func(r rune) rune {
 		switch {

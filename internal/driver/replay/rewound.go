@@ -6,29 +6,28 @@ import (
 	"github.com/taktload/takt/internal/trace"
 )
 
-// keptBytes bounds the requests of a log that are kept in memory for --rewind, which is
-// some 150 000. To open a short log again for every pass costs 0.5 MB of garbage each
-// time: with three lines at 5000/s the collector stopped the run.
+// keptBytes limits the memory for the requests of a log with --rewind: some 150 000 requests. Opening
+// the log again for each pass costs 0.5 MB of garbage: with a log of three lines at 5000/s the
+// garbage collector stopped the run.
 const keptBytes = 64 << 20
 
-// recordBytes is what a record takes beside its texts.
+// recordBytes is the memory of a record without its texts.
 const recordBytes = 400
 
-// rewound is a log that begins again at its end: from memory, or from its files if it
-// is too long for that.
+// rewound is a log that starts again at its end: from memory, or from its files if it does not fit.
 type rewound struct {
 	src   trace.Stream
-	again func(reopen bool) error // begins another pass
+	again func(reopen bool) error // starts another pass
 
 	kept   []trace.Record
 	size   int
-	long   bool // kept is empty, for there are too many
+	long   bool // the log does not fit, so kept is empty
 	passed bool // the first pass is over
-	some   bool // this pass had a request
+	some   bool // this pass has had a request
 	at     int
 }
 
-// Next implements trace.Stream. A log without requests ends.
+// Next implements trace.Stream. A log without requests is not started again.
 func (r *rewound) Next(rec *trace.Record) error {
 	if r.passed && !r.long {
 		return r.remember(rec)
@@ -53,7 +52,7 @@ func (r *rewound) Next(rec *trace.Record) error {
 	}
 }
 
-// remember gives the next of the requests that were kept.
+// remember returns the next request from memory.
 func (r *rewound) remember(rec *trace.Record) error {
 	if r.at == len(r.kept) {
 		r.at = 0
@@ -70,10 +69,10 @@ func (r *rewound) keep(rec *trace.Record) {
 	if r.passed || r.long {
 		return
 	}
-	var own trace.Record
-	rec.CopyTo(&own)
+	var kept trace.Record
+	rec.CopyTo(&kept)
 	r.size += recordBytes + len(rec.URI) + len(rec.Body) + len(rec.Agent) + len(rec.Referer)
-	if r.kept = append(r.kept, own); r.size > keptBytes {
+	if r.kept = append(r.kept, kept); r.size > keptBytes {
 		r.kept, r.long = nil, true
 	}
 }

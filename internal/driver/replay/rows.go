@@ -9,13 +9,13 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// onlooker is where what is seen of single operations goes.
+// onlooker has the functions that show single operations and end the run.
 type onlooker struct {
 	show  func(text string)
 	crash func(reason error)
 }
 
-// The statuses that rows of the load format have without an answer.
+// The statuses in rows of the load format for requests without an answer.
 const (
 	statusNoAnswer = 444
 	statusNotSent  = -1
@@ -32,9 +32,8 @@ func (o *Options) Look(show func(string), crash func(error)) func(phases []strin
 // ShowsRows is driver.Load.ShowsRows.
 func (o *Options) ShowsRows() bool { return o.Seed.TPS > 0 }
 
-// rows makes records of operations that ended, which are valid until the next call.
-// At is when each was due and Latency counts from there: a request that was sent late
-// waited, and so would have its user.
+// rows makes records of operations that ended; they are valid until the next call. At is the due
+// instant and Latency counts from there: if takt sends late, the user would have waited, too.
 func (r *run) rows(o *Options, firstByte int, list []takt.Sample) []trace.Record {
 	r.records = slices.Grow(r.records[:0], len(list))
 	if more := len(list) - len(r.entries); more > 0 {
@@ -60,7 +59,7 @@ func (o *Options) row(e *entry, s *takt.Sample, begun time.Time, firstByte int) 
 		Status: s.Status, Expected: e.expected, Bytes: e.answer, Offered: o.rateAt(s.Due), Method: e.name(), URI: e.uri,
 	}
 	if s.Class == takt.ClassDropped {
-		rec.Latency = trace.Unknown // it has none: 0 would be the best of all
+		rec.Latency = trace.Unknown // 0 would look like the fastest request
 	}
 	switch {
 	case s.Sent == takt.NotSent:
@@ -76,7 +75,7 @@ func (o *Options) row(e *entry, s *takt.Sample, begun time.Time, firstByte int) 
 	return rec
 }
 
-// judge shows what failed without an answer, and strikes with --crash.
+// judge shows failures without an answer, and ends the run at the first failure with --crash.
 func (r *run) judge(o *Options, e *entry, s *takt.Sample) {
 	failed := s.Class != "" && s.Class != takt.ClassDropped && s.Class != takt.ClassUnfinished
 	if failed && s.Status == 0 {
@@ -95,5 +94,5 @@ func (r *run) judge(o *Options, e *entry, s *takt.Sample) {
 	}
 }
 
-// where is the request, and its line in the log.
+// where names the request and its line in the log.
 func (e *entry) where() string { return fmt.Sprintf("%s %s (%s:%d)", e.name(), e.uri, e.file, e.line) }

@@ -10,13 +10,13 @@ import (
 	"github.com/taktload/takt/pkg/schedule"
 )
 
-// stepLength is how long a step of the ramp lasts unless --duration says so.
+// stepLength is the length of a ramp's step without --duration.
 const stepLength = 10 * time.Second
 
-// closedConnections is that of a closed loop without -c, as of takt http.
+// closedConnections is the number of connections of a closed loop without -c, as in takt http.
 const closedConnections = 50
 
-// SetStep takes the value of --progress if it is the height of a step.
+// SetStep accepts the value of --progress if it is a rate, the height of a step.
 func (o *Options) SetStep(text string) bool {
 	step, err := schedule.ParseRate(text)
 	if err != nil || math.IsInf(step, 1) {
@@ -26,8 +26,8 @@ func (o *Options) SetStep(text string) bool {
 	return true
 }
 
-// Shape makes a schedule of the predecessor's flags. Without any rate the log's own
-// times are the schedule.
+// Shape turns the predecessor's flags into a schedule. Without any rate the recorded times are the
+// schedule.
 func (o *Options) Shape(e *engine.Options) {
 	o.engine, o.faults = e, nil
 	s := &o.Seed
@@ -40,11 +40,11 @@ func (o *Options) Shape(e *engine.Options) {
 	case given && s.TPS > 0:
 		o.fault("both --tps and --rate or --stages are given; keep one, --tps 100 is --rate 100/s")
 	case s.TPS == 0 && (s.Step > 0 || s.StartTPS > 0):
-		o.fault("--progress %v and --start-tps %v are of a ramp without an end; give its highest rate with --tps", s.Step, s.StartTPS)
+		o.fault("--progress %v and --start-tps %v begin a ramp without an end; give its highest rate with --tps", s.Step, s.StartTPS)
 	case s.Step > 0:
 		o.ramp(e)
 	case s.StartTPS > 0:
-		o.fault("--start-tps is given without --progress; give the height of a step too")
+		o.fault("--start-tps is given without --progress; give the height of a step with --progress, too")
 	case s.TPS > 0:
 		e.Rate = engine.PerSecond(s.TPS)
 		o.made = e.Rate.String()
@@ -63,15 +63,15 @@ func (o *Options) Shape(e *engine.Options) {
 	}
 }
 
-// isRate reports whether a flag is a number of requests per second, 0 for none: NaN is
-// not, and --tps NaN would be a replay of the recorded times.
+// isRate reports whether a flag is a rate, or 0 for no rate. NaN must be refused: --tps NaN would
+// replay at the recorded times.
 func isRate(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
 
 func (o *Options) fault(format string, args ...any) {
 	o.faults = append(o.faults, fmt.Errorf(format, args...))
 }
 
-// ramp goes up by steps: the last is the highest that is not above --tps.
+// ramp makes stages of the steps; the last one is the highest that is not above --tps.
 func (o *Options) ramp(e *engine.Options) {
 	s := &o.Seed
 	first, length := s.StartTPS, e.Duration
@@ -87,7 +87,7 @@ func (o *Options) ramp(e *engine.Options) {
 		return
 	}
 	if e.Stages.Given() && e.Stages.String() == o.made {
-		return // Shape was here before
+		return // an earlier call of Shape has set the stages
 	}
 	var list []string
 	for i := range steps {
@@ -100,8 +100,8 @@ func (o *Options) ramp(e *engine.Options) {
 	e.Duration = 0
 }
 
-// rateAt is the rate that is offered at the instant due, 0 for the recorded times. It
-// is asked for rising instants mostly, and there are few stages.
+// rateAt is the offered rate at the instant due; 0 with the recorded times. A linear search is fast
+// enough, because there are few stages.
 func (o *Options) rateAt(due time.Duration) float64 {
 	due -= o.engine.Warmup
 	for i, g := range o.stages {

@@ -12,23 +12,23 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// run is what belongs to one run.
+// run is the state of one run.
 type run struct {
 	log        *pipeline
 	ahead      *trace.Ahead
 	ledger     *ledger
 	comparison *comparison
 	printer    *printer
-	begun      time.Time      // when the engine asked for the first operation: its start
-	records    []trace.Record // of the last rows
-	entries    []entry        // whose texts they have
-	lost       uint64         // rows of operations that the ledger did not know any more
-	struck     bool           // by --crash
-	last       uint64         // number of the last operation
-	gaps       *trace.Gaps    // of the recorded times; else nil
+	begun      time.Time      // when the engine asked for the first operation: the start of the run
+	records    []trace.Record // result of the last call of rows
+	entries    []entry        // own the texts that records point to
+	lost       uint64         // operations without a row, because the ledger had overwritten their entry
+	struck     bool           // --crash has ended the run
+	last       uint64         // number of the last operation of this machine
+	gaps       *trace.Gaps    // nil without the recorded times
 }
 
-// Source makes the operations of the logs; base is the schedule at a rate.
+// Source makes operations of the logs. base is the schedule, used with a rate.
 func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, error) {
 	o.close()
 	if err := o.surveyGaps(ctx); err != nil {
@@ -53,7 +53,7 @@ func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, er
 	return o.wrap(base), nil
 }
 
-// nothing is the error of logs without a request.
+// nothing is the error for logs without a request.
 func (o *Options) nothing() error {
 	a := o.run.Load().log.seen()
 	if a.lines.Lines == 0 {
@@ -90,20 +90,20 @@ func (o *Options) wrap(base takt.Source) takt.Source {
 	return s
 }
 
-// source notes each operation, and changes when it is due as the flags say.
+// source enters each operation in the ledger, and moves its due instant as the flags say.
 type source struct {
 	feed          engine.Feed
 	o             *Options
 	run           *run
-	end           time.Duration // of --duration with the recorded times; negative: that of feed
-	shard, shards uint64        // of the recorded times
-	limit         uint64        // of measured operations of all shards, of the recorded times; 0: none
-	taken         uint64        // of all shards
-	measured      uint64        // of those
-	last          time.Duration // when the last of them is due
+	end           time.Duration // end by --duration, with the recorded times; negative: the end of feed
+	shard, shards uint64        // with the recorded times; else 0 and 1, because base splits
+	limit         uint64        // measured operations of all shards, with the recorded times; 0: no limit
+	taken         uint64        // operations of all shards so far
+	measured      uint64        // operations of taken that are due after the warm-up
+	last          time.Duration // latest due instant of taken
 }
 
-// recorded makes the operations at the recorded times.
+// recorded returns a source of operations at the recorded times.
 func (s *source) recorded() *trace.Source {
 	src := trace.NewSource(s.run.ahead, s.o.Speed)
 	src.Gaps = s.o.gaps()
@@ -114,7 +114,7 @@ func (s *source) recorded() *trace.Source {
 	return src
 }
 
-// countedSource is one whose log never ends.
+// countedSource is a source whose log never ends, so the schedule knows the number of operations.
 type countedSource struct {
 	*source
 	counter takt.Counter
@@ -123,8 +123,8 @@ type countedSource struct {
 // DueBefore implements takt.Counter.
 func (c countedSource) DueBefore(t time.Duration) uint64 { return c.counter.DueBefore(t) }
 
-// soon is how far ahead an operation is due whose line was just read: the engine finds
-// it before that, so that what is late is the engine.
+// soon is how long after its line was read an operation of --tail is due. The engine polls the source
+// within that time, so any lateness is the engine's own.
 const soon = time.Millisecond
 
 // Next implements takt.Source.
@@ -151,7 +151,7 @@ func (s *source) Next(op *takt.Op) bool {
 	return true
 }
 
-// move changes when an operation is due as the flags say.
+// move changes the due instant of an operation for --thunder and --tail.
 func (s *source) move(op *takt.Op) {
 	if s.o.Seed.Thunder && op.Due > 0 {
 		op.Due = op.Due.Truncate(time.Second)
@@ -161,7 +161,7 @@ func (s *source) move(op *takt.Op) {
 	}
 }
 
-// full reports whether -n operations of the recorded times were taken.
+// full reports whether -n operations were taken, with the recorded times.
 func (s *source) full() bool { return s.limit > 0 && s.measured >= s.limit }
 
 // End implements takt.Source.
@@ -175,7 +175,7 @@ func (s *source) End() time.Duration {
 		}
 	case s.end >= 0:
 		end = s.end
-	case s.o.Seed.Tail && end >= 0: // lines may come later than the schedule wants them
+	case s.o.Seed.Tail && end >= 0: // lines may come later than they are due
 		end = max(end, s.last+1)
 	}
 	return end
@@ -198,7 +198,7 @@ func (s *source) EndedEarly() bool {
 	return s.feed.EndedEarly() || s.end >= 0 && !s.full() && s.feed.End() >= 0 && s.feed.End() < s.end
 }
 
-// atOnce is a schedule whose operations are due when there is something to do.
+// atOnce is a schedule that makes every operation due at once; move corrects the instant.
 type atOnce struct{ seq uint64 }
 
 // Next implements takt.Source.
