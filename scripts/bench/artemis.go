@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// The lengths of runs against Artemis, in seconds. artemis perf has its warm-up within
-// its duration, and its JVM takes it to get warm.
+// The lengths of runs against Artemis, in seconds. The duration of artemis perf includes its warm-up,
+// which its JVM needs.
 const (
 	perfWarmup, perfDuration = "10", "22"
 	taktWarmup, taktDuration = "2", "10"
 )
 
-// jmsExperiments are takt beside artemis perf, by both of its protocols. Neither client
-// nor broker is pinned: on one core the broker would be the bottleneck.
+// jmsExperiments compares takt with artemis perf, which has two protocols. Neither client nor broker
+// is pinned: on one core the broker would be the bottleneck.
 func (b *bench) jmsExperiments() []experiment {
 	const text = "Artemis 2.44.0 of scripts/servers, messages of 1024 bytes, non-persistent, one producer, one consumer, one queue; nothing is pinned: broker and client share the cores. artemis perf is measured from its 10th second on, by its own lines and its process' CPU; takt after a warm-up of 2 s. "
 	var all []experiment
@@ -56,14 +56,14 @@ func taktJMS(name string, more ...string) variant {
 func perf(name, protocol string, more ...string) variant {
 	options := ""
 	if protocol == "CORE" {
-		options = "?confirmationWindowSize=20000" // else completions are no acknowledgements
+		options = "?confirmationWindowSize=20000" // without it, a completion is not an acknowledgement
 	}
 	return variant{name, "artemis", append([]string{"perf", "client", "--user", "takt", "--password", "takt", "--protocol", protocol, "--url", "tcp://URL" + options,
 		"--consumer-url", "tcp://URL", "--consumer-protocol", protocol, "--warmup", perfWarmup, "--duration", perfDuration, "queue://BENCH"}, more...), ""}
 }
 
-// startArtemis starts the broker, and has its JVM compile what is needed: the first to
-// load it would else be the slowest.
+// startArtemis starts the broker and warms up its JVM. Otherwise the first client would be the
+// slowest.
 func (s server) startArtemis() (server, error) {
 	cmd := exec.Command("scripts/servers", "--yes", "start", "artemis")
 	cmd.Stderr = os.Stderr
@@ -88,8 +88,8 @@ var (
 	perfDelay = regexp.MustCompile(`^--- aggregated delay send time: .*50\.00%: +([\d.]+) us.*99\.00%: +([\d.]+) us`)
 )
 
-// runPerf runs artemis perf and measures it between its first block after warmUp and
-// the last with messages. Its script becomes the JVM, so the process is that.
+// runPerf runs artemis perf and measures it from its first block of lines after warmUp to the last
+// full block with messages. Its script execs the JVM, so the process is the JVM.
 func runPerf(args []string) (result, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	stdout, err := cmd.StdoutPipe()
@@ -114,7 +114,8 @@ func runPerf(args []string) (result, error) {
 	return measured, nil
 }
 
-// followPerf reads the blocks. They have rates, which times their length are messages.
+// followPerf reads the blocks. A block has only a rate; its length times the rate is its number of
+// messages.
 func followPerf(out interface{ Read([]byte) (int, error) }, pid int) (moments []moment, r result) {
 	var first, last time.Time
 	var sent float64
@@ -130,7 +131,7 @@ func followPerf(out interface{ Read([]byte) (int, error) }, pid int) (moments []
 		rate, _ := strconv.ParseFloat(m[1], 64) // digits
 		now, err := momentOf(pid)
 		if err != nil || rate == 0 {
-			continue // it ends, or drains
+			continue // artemis perf ends, or drains
 		}
 		if first.IsZero() {
 			first, last = now.at, now.at
@@ -143,12 +144,12 @@ func followPerf(out interface{ Read([]byte) (int, error) }, pid int) (moments []
 		}
 	}
 	if len(moments) > 1 {
-		moments = moments[:len(moments)-1] // the last block may be shorter
+		moments = moments[:len(moments)-1] // the last block may be too short
 	}
 	return moments, r
 }
 
-// delayTable is about how late messages are sent.
+// delayTable shows how late messages are sent.
 func delayTable(b *bench, e experiment, results [][]result) {
 	b.printf("| | achieved/s | send delay p50 / p99, µs | p99 × artemis perf, CORE | schedule lag p99, µs | CPU µs a message |\n|---|---|---|---|---|---|\n")
 	for i, v := range e.variants {

@@ -11,8 +11,8 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// runClock gives the lag of a pacer that needs no time: no tool can be in better time
-// than the machine. A machine that is busy may stand still more often, so both cores are.
+// runClock returns the lag of an ideal pacer that needs no CPU: no tool can be more punctual than the
+// machine. It keeps both cores busy, because a busy machine may stand still more often.
 func runClock(length time.Duration) (r result) {
 	server, client := still(serverCore, length), still(clientCore, length)
 	<-server
@@ -21,14 +21,14 @@ func runClock(length time.Duration) (r result) {
 	return r
 }
 
-// still looks at the clock on that core.
+// still reads the clock all the time on that core.
 func still(core string, length time.Duration) <-chan pace.Stillness {
 	seen := make(chan pace.Stillness, 1)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with this function
 		var set unix.CPUSet
 		set.Set(int(core[0] - '0'))
-		_ = unix.SchedSetaffinity(0, &set) // as the machine's own placing, if that is forbidden
+		_ = unix.SchedSetaffinity(0, &set) // if that is forbidden, the kernel chooses the core
 		seen <- pace.Still(context.Background(), length)
 	}()
 	return seen

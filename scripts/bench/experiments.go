@@ -11,10 +11,10 @@ import (
 type experiment struct {
 	name, text string
 	server     server
-	variants   []variant // the first is takt's, the second the one that it is compared with
+	variants   []variant // the first is takt, the second the peer to compare with
 	table      func(b *bench, e experiment, results [][]result)
-	unit       string // of the figures
-	rounds     int    // 0: as the command says
+	unit       string // what is counted: request, record, message
+	rounds     int    // 0: the flag -rounds
 }
 
 // The cores: the first for the server, the last for the client.
@@ -43,7 +43,7 @@ func (b *bench) experiments() []experiment {
 	for _, rate := range []int{1_000, 10_000, 50_000, 100_000} {
 		all = append(all, experiment{
 			name:     fmt.Sprintf("%d requests per second", rate),
-			text:     "nginx on one core, the client on another, 50 connections. " + sameRequest + " Schedule lag is how late the generator itself was, as it says; wrk2 does not say. The last row is the floor: how late a thread on the client's core that only looks at the clock sees 100 000 instants a second go by, while the server's core is busy too.",
+			text:     "nginx on one core, the client on another, 50 connections. " + sameRequest + " Schedule lag is how late the generator was by its own figures; wrk2 has none. The last row is the floor: how late a thread that only reads the clock, on the client's core, notices 100 000 instants a second while the server's core is busy, too.",
 			server:   server{name: "nginx", pin: serverCore},
 			variants: fixedRates(rate, clientCore),
 			table:    rateTable,
@@ -56,9 +56,9 @@ func taktArgs(more ...string) []string {
 	return append([]string{"http", "--no-store", "--progress", "none", "-o", "json", "-c", "50", "-z", "SECONDSs"}, append(more, "URL")...)
 }
 
-// sameRequest: two headers more are 7 % of the instructions that nginx needs for a
-// request, so wrk gets takt's.
-const sameRequest = "wrk and wrk2 send the same two headers as takt, so that servers have as much to read."
+// sameRequest: two more headers cost nginx 7 % of the instructions for a request, so wrk sends takt's
+// headers, too.
+const sameRequest = "wrk and wrk2 send the same two headers as takt, so that servers have the same work."
 
 func wrkArgs(more ...string) []string {
 	return append([]string{"-t1", "-c50", "-dSECONDSs", "-H", "User-Agent: takt", "-H", "Accept-Encoding: gzip"}, append(more, "URL")...)
@@ -90,7 +90,7 @@ func present(list []variant) []variant {
 	return slices.DeleteFunc(list, func(v variant) bool { return programs[v.tool] == "" })
 }
 
-// median of one figure.
+// median is the median of one figure.
 func median(list []result, figure func(result) float64) float64 {
 	var v []float64
 	for _, r := range list {
@@ -101,8 +101,7 @@ func median(list []result, figure func(result) float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// ratio is the median of the ratios within the rounds: what the machine did in a
-// round hit both.
+// ratio is the median of the ratios within the rounds, because a disturbance in a round hits both.
 func ratio(list, to []result, figure func(result) float64) float64 {
 	var v []result
 	for i := range list {
@@ -118,7 +117,7 @@ func rss(r result) float64  { return float64(r.rss) / (1 << 20) }
 
 func maxTable(b *bench, e experiment, results [][]result) {
 	base := results[min(1, len(results)-1)]
-	b.printf("| | %[2]ss/s | × %[1]s | CPU µs a %[2]s | × %[1]s | of it user | RSS MiB |\n|---|---|---|---|---|---|---|\n", e.variants[min(1, len(results)-1)].name, e.unit)
+	b.printf("| | %[2]ss/s | × %[1]s | CPU µs a %[2]s | × %[1]s | user part | RSS MiB |\n|---|---|---|---|---|---|---|\n", e.variants[min(1, len(results)-1)].name, e.unit)
 	for i, v := range e.variants {
 		b.printf("| %s | %.0f | %.2f | %.2f | %.2f | %.2f | %.1f |\n", v.name,
 			median(results[i], rate), ratio(results[i], base, rate), median(results[i], cpu), ratio(results[i], base, cpu), median(results[i], user), median(results[i], rss))
@@ -143,7 +142,7 @@ func rateTable(b *bench, e experiment, results [][]result) {
 	}
 }
 
-// commands lists what was run.
+// commands lists the commands that ran.
 func (b *bench) commands() {
 	b.printf("\n## Commands\n\n```text\n")
 	seen := map[string]bool{}
@@ -159,7 +158,7 @@ func (b *bench) commands() {
 	b.printf("```\n")
 }
 
-// shown is a command as a shell takes it.
+// shown quotes a command for a shell.
 func shown(args []string) string {
 	for i, a := range args {
 		if strings.Contains(a, " ") {

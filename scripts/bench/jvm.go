@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// warmUp is how long a JVM runs before it counts: by then its compiler has done most.
+// warmUp is how long a JVM runs before it is measured: by then its compiler has done most of its work.
 const warmUp = 10 * time.Second
 
 // tick is the unit of /proc/PID/stat: USER_HZ is 100 on every Linux.
 const tick = 10 * time.Millisecond
 
-// moment is a program at the instant at which it printed an interval.
+// moment is the state of a program when it printed an interval.
 type moment struct {
 	at        time.Time
 	records   uint64 // so far
 	cpu, user time.Duration
 }
 
-// runWarm runs one of Kafka's programs, and measures it from the first interval that
-// it prints after warmUp to the last.
+// runWarm runs one of Kafka's programs, and measures it from the first interval that it prints after
+// warmUp to the last one.
 func runWarm(args []string) (result, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	stdout, err := cmd.StdoutPipe()
@@ -48,7 +48,7 @@ func runWarm(args []string) (result, error) {
 	if len(moments) < 2 {
 		return result{}, fmt.Errorf("the run was too short to print two intervals; raise -records: %s", last)
 	}
-	for len(moments) > 2 && moments[0].at.Sub(began) < warmUp { // the last interval is left of a short trial
+	for len(moments) > 2 && moments[0].at.Sub(began) < warmUp { // a short trial is measured over its last interval
 		moments = moments[1:]
 	}
 	r := between(moments[0], moments[len(moments)-1])
@@ -65,14 +65,14 @@ func between(from, to moment) result {
 }
 
 var (
-	// ProducerPerformance: records of the interval. Its last line, of the whole run,
-	// has percentiles behind this.
+	// ProducerPerformance: records of the interval. Its last line, for the whole run, has
+	// percentiles after the maximum, so it does not match.
 	producerInterval = regexp.MustCompile(`^(\d+) records sent, .* max latency\.$`)
 	// ConsumerPerformance: time, thread, MB, MB/s, records so far.
 	consumerInterval = regexp.MustCompile(`^[\d-]+ [\d:]+, \d+, [\d.]+, [\d.]+, (\d+),`)
 )
 
-// follow reads what the program prints until it ends.
+// follow reads the program's output until it ends.
 func follow(out io.Reader, pid int) (moments []moment, last string) {
 	var records uint64
 	for lines := bufio.NewScanner(out); lines.Scan(); last = lines.Text() {

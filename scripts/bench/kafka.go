@@ -10,27 +10,28 @@ import (
 	"syscall"
 )
 
-// kafkaBatch is how many records a batch holds, as in sangrenel's example.
+// kafkaBatch is the number of records in a batch, as in sangrenel's example.
 const kafkaBatch = 500
 
 const (
-	// kafkaWriters is how many batches takt has under way: 5 requests of a batch for each
-	// partition, and some to be filled meanwhile. ProducerPerformance has as many requests,
-	// and 32 MiB that wait. With its default of 5, sangrenel's, takt waits for the broker.
+	// kafkaWriters is how many batches takt has in flight: 5 requests of one batch for each of 3
+	// partitions, and 3 batches that are filled meanwhile. ProducerPerformance has as many requests
+	// in flight, and 32 MiB that wait. With takt's default of 5, which is sangrenel's, takt waits
+	// for the broker.
 	kafkaWriters = "18"
-	kafkaShare   = "6" // of them each of 3 workers has
+	kafkaShare   = "6" // kafkaWriters of each of 3 workers
 	kafkaRounds  = 3
-	// kafkaWarm is how many runs the broker has before the first that counts: its JVM
-	// serves the third twice as fast as the first.
+	// kafkaWarm is the number of warm-up runs: the broker's JVM serves the third run twice as fast
+	// as the first.
 	kafkaWarm = 3
 )
 
-// memoryFolder is where the broker's log stands if there is room for it, and as much for
-// the rest: on disk writing it back takes a part of the cores from broker and client, and
-// slows down who is fast.
+// memoryFolder contains the broker's log if the machine has memoryNeeded for the log and as much for
+// everything else. On disk, writing the log back takes CPU from broker and client, and slows down
+// the fast clients.
 const memoryFolder, memoryNeeded = "/dev/shm", 8 << 30
 
-// logFolder is where the broker's log stands; "": on disk.
+// logFolder is the folder of the broker's log; "": on disk.
 func logFolder() string {
 	var machine syscall.Sysinfo_t
 	var folder syscall.Statfs_t
@@ -41,9 +42,9 @@ func logFolder() string {
 	return memoryFolder
 }
 
-// kafkaExperiments are takt beside the programs that Kafka brings along. A JVM takes
-// seconds to get warm, so the runs are long and few. The broker is not pinned: on one
-// core it would be the bottleneck.
+// kafkaExperiments compares takt with the programs that come with Kafka. A JVM needs seconds to warm
+// up, so the runs are long and few. The broker is not pinned: on one core it would be the
+// bottleneck.
 func (b *bench) kafkaExperiments() []experiment {
 	log := "on disk"
 	if logFolder() != "" {
@@ -54,7 +55,7 @@ func (b *bench) kafkaExperiments() []experiment {
 	for _, size := range []int{300, 1024} {
 		all = append(all, experiment{
 			name: fmt.Sprintf("Kafka, produce, %d bytes", size),
-			text: fmt.Sprintf("%s%d records each, in %d rounds, once the broker has had %d times as many; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests under way on a connection; of takt at most %s batches, of ProducerPerformance what its 32 MiB hold. A broker serves one request of a connection at a time; takt has one connection, or one for each worker. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
+			text: fmt.Sprintf("%s%d records each, in %d rounds, after the broker has processed %d times as many; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests in flight on a connection; takt has at most %s batches in flight, ProducerPerformance as many as its 32 MiB allow. A broker serves one request of a connection at a time; takt has one connection, or one for each worker. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures exclude its first 10 s, takt's are those of the whole run.",
 				place, b.records, kafkaRounds, kafkaWarm, kafkaBatch, kafkaWriters),
 			server: server{name: "kafka", fill: b.toProduce(size)}, rounds: kafkaRounds, unit: "record", table: maxTable,
 			variants: b.producers(size),
@@ -62,7 +63,7 @@ func (b *bench) kafkaExperiments() []experiment {
 	}
 	return append(all, experiment{
 		name: "Kafka, consume, 300 bytes",
-		text: fmt.Sprintf("%s%d records from the beginning, in one round, by one consumer. The JVM's figures are those after its first 10 s, takt's those of the whole run.",
+		text: fmt.Sprintf("%s%d records from the beginning, in one round, by one consumer. The JVM's figures exclude its first 10 s, takt's are those of the whole run.",
 			place, b.records),
 		server: server{name: "kafka", fill: b.toConsume}, rounds: 1, unit: "record", table: maxTable,
 		variants: b.consumers(),
@@ -70,7 +71,7 @@ func (b *bench) kafkaExperiments() []experiment {
 }
 
 func (b *bench) producers(size int) []variant {
-	batch := strconv.Itoa(kafkaBatch * (size + 32)) // with what a record takes beside its message
+	batch := strconv.Itoa(kafkaBatch * (size + 32)) // 32 bytes: what a record needs beside its message
 	java := []string{"--topic", "bench", "--num-records", b.count(), "--throughput", "-1", "--producer-props", "bootstrap.servers=URL",
 		"acks=1", "linger.ms=5", "batch.size=" + batch, "compression.type=none", "max.in.flight.requests.per.connection=5"}
 	common := b.taktProduce(size, "--batch-bytes", batch, "--linger", "5ms")
@@ -102,16 +103,16 @@ func (b *bench) taktProduce(size int, more ...string) []string {
 		"--message-size", strconv.Itoa(size), "--message-batch-size", strconv.Itoa(kafkaBatch)}, more...)
 }
 
-// javaArgs has the memory and the collector of Kafka's own scripts.
+// javaArgs uses the memory and garbage collector settings of Kafka's own scripts.
 func javaArgs(class string, more ...string) []string {
 	return append([]string{"-Xmx512M", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", "LIBS/*", "org.apache.kafka.tools." + class}, more...)
 }
 
-// payloadFile names the messages of that size.
+// payloadFile is the file with messages of that size.
 func payloadFile(size int) string { return fmt.Sprintf("bin/messages-%d.txt", size) }
 
-// toProduce makes a topic, and 1000 messages that are not alike, and warms the broker.
+// toProduce creates a topic and 1000 different messages, and warms up the broker.
 func (b *bench) toProduce(size int) func(server) error {
 	return func(s server) error {
 		var text strings.Builder
@@ -134,7 +135,7 @@ func (b *bench) toProduce(size int) func(server) error {
 	}
 }
 
-// toConsume makes a topic that keeps everything, and fills it.
+// toConsume creates a topic without a size limit, and fills it.
 func (b *bench) toConsume(s server) error {
 	if err := s.makeTopic("--config", "retention.bytes=-1"); err != nil {
 		return err
@@ -143,7 +144,7 @@ func (b *bench) toConsume(s server) error {
 	return err
 }
 
-// startKafka starts the broker with its topic.
+// startKafka starts the broker and prepares its topic.
 func (s server) startKafka() (server, error) {
 	cmd := exec.Command("scripts/servers", "--yes", "start", "kafka")
 	cmd.Env = append(os.Environ(), "KAFKA_DATA="+logFolder())
@@ -166,7 +167,7 @@ func (s server) makeTopic(more ...string) error {
 	args := javaArgs("TopicCommand", append([]string{"--bootstrap-server", "URL", "--create", "--topic", "bench", "--partitions", "3"}, more...)...)
 	words := variant{"", "java", args, ""}.command(s, 0)
 	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
-		return fmt.Errorf("the topic cannot be made: %w: %s", err, out)
+		return fmt.Errorf("cannot create the topic: %w: %s", err, out)
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
-// Command bench measures takt beside its peers and writes docs/benchmarks.md. It is
-// run by make bench, from the root of the repository.
+// Command bench compares takt with its peers and writes docs/benchmarks.md. make bench runs it from
+// the root of the repository.
 //
-// Every figure is the median of paired rounds: in each round every variant runs once,
-// in an order that is shuffled anew, so that what the machine does meanwhile hits all
-// of them alike. Ratios travel to other machines, microseconds do not.
+// Every figure is the median of paired rounds. In each round every variant runs once, in a new random
+// order, so disturbances of the machine hit all variants alike. Ratios travel to other machines,
+// microseconds do not.
 package main
 
 import (
@@ -26,9 +26,9 @@ func main() {
 	flag.DurationVar(&b.length, "time", 2*time.Second, "length of each run")
 	flag.StringVar(&b.out, "out", "docs/benchmarks.md", "page to write")
 	flag.StringVar(&b.only, "only", "", "run only the experiments whose name contains this, and print them instead")
-	flag.IntVar(&b.records, "records", 20_000_000, "records of each run against Kafka; 4000000 are enough to try it")
-	flag.BoolVar(&b.renew, "renew", false, "with -only: put their tables into the page, in the place of the old ones")
-	gate := flag.Bool("gate", false, "fail when takt is slower or dearer than wrk on the null server, or too large, and write nothing")
+	flag.IntVar(&b.records, "records", 20_000_000, "records of each run against Kafka; 4000000 are enough for a trial")
+	flag.BoolVar(&b.renew, "renew", false, "with -only: replace their tables in the page")
+	gate := flag.Bool("gate", false, "write nothing; fail when takt is slower than wrk on the null server, needs more CPU, or is too large")
 	flag.Parse()
 	run := b.run
 	if *gate {
@@ -78,8 +78,8 @@ func (b *bench) run() error {
 	return os.WriteFile(b.out, []byte(b.page.String()), 0o644)
 }
 
-// gate compares takt with wrk where the client is the bottleneck. It asks for less
-// than the page shows, because the machines of CI are busy. And the binary is bounded.
+// gate compares takt with wrk where the client is the bottleneck, and limits the size of the binary.
+// It demands less than the page shows, because the machines of CI are busy.
 func (b *bench) gate() error {
 	const leastRate, mostCPU, mostMiB = 0.95, 1.0, 32
 	if err := findPeers(); err != nil {
@@ -89,10 +89,10 @@ func (b *bench) gate() error {
 	case err != nil:
 		return err
 	case size > mostMiB:
-		return fmt.Errorf("the binary has %.1f MiB (at most %d); go build -ldflags=-dumpdep says what holds what", size, mostMiB)
+		return fmt.Errorf("the binary has %.1f MiB (at most %d); go build -ldflags=-dumpdep shows why each symbol is linked", size, mostMiB)
 	}
 	if programs["wrk"] == "" {
-		return errors.New("there is no wrk; apt-get install wrk")
+		return errors.New("wrk is not installed; apt-get install wrk")
 	}
 	e := b.experiments()[0]
 	e.variants = e.variants[:2]
@@ -105,15 +105,15 @@ func (b *bench) gate() error {
 	if faster >= leastRate && dearer <= mostCPU {
 		return nil
 	}
-	fault := fmt.Errorf("takt makes %.2f x wrk's requests (at least %.2f) for %.2f x its CPU (at most %.2f)", faster, leastRate, dearer, mostCPU)
+	fault := fmt.Errorf("takt sends %.2f x wrk's requests (at least %.2f) with %.2f x its CPU per request (at most %.2f)", faster, leastRate, dearer, mostCPU)
 	if stolen > 2*mostStolen {
-		fmt.Printf("NOT JUDGED: %v; but the hypervisor took %.0f %% of the CPU away\n", fault, 100*stolen)
+		fmt.Printf("NOT JUDGED: %v; but the hypervisor took %.0f %% of the CPU\n", fault, 100*stolen)
 		return nil
 	}
 	return fault
 }
 
-// section prints one, and with -only and -renew puts it into the page.
+// section prints a section, and with -only and -renew replaces it in the page.
 func (b *bench) section(print func() error) error {
 	from := b.page.Len()
 	if err := print(); err != nil || b.only == "" || !b.renew {
@@ -122,21 +122,21 @@ func (b *bench) section(print func() error) error {
 	return b.replace(b.page.String()[from:])
 }
 
-// printf writes to the page and shows what was written.
+// printf writes to the page and to standard output.
 func (b *bench) printf(format string, args ...any) {
 	s := fmt.Sprintf(format, args...)
 	b.page.WriteString(s)
 	fmt.Print(s)
 }
 
-// experiment prints a table of e.
+// experiment runs e and prints its table.
 func (b *bench) experiment(e experiment) error {
 	results, stolen, err := b.measure(e)
 	if err != nil {
 		return err
 	}
 	if stolen > mostStolen {
-		e.text += fmt.Sprintf(" The hypervisor took %.0f %% of the CPU away.", 100*stolen)
+		e.text += fmt.Sprintf(" The hypervisor took %.0f %% of the CPU.", 100*stolen)
 	}
 	if b.only != "" {
 		e.text += fmt.Sprintf(" Measured by itself on %s, kernel %s, %s.", time.Now().UTC().Format(time.DateOnly), kernel(), measured())
@@ -149,15 +149,15 @@ func (b *bench) experiment(e experiment) error {
 // round is one run of each variant.
 type round struct {
 	results []result
-	stolen  float64 // the share of the CPU that the hypervisor took away meanwhile
+	stolen  float64 // share of the CPU that the hypervisor took during the round
 }
 
-// mostStolen is what may be stolen in a round that counts.
+// mostStolen is the largest stolen share of a quiet round.
 const mostStolen = 0.05
 
-// measure gives the results of each variant of e, by rounds, and what was stolen in the
-// median one. Rounds in which more was stolen than may be are made again, each once at most;
-// those count then in which it was least.
+// measure returns the results of each variant of e by rounds, and the stolen share of the median
+// round. It repeats rounds that are not quiet, up to twice as many in all; then the quietest count.
+// Experiments with their own number of rounds (Kafka, JMS) are not repeated.
 func (b *bench) measure(e experiment) (results [][]result, stolen float64, err error) {
 	server, err := e.server.start()
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/taktload/takt/internal/proc"
 )
 
-// output is the first line that matches of what a command prints, also on stderr.
+// output is the first match of pattern in what a command prints, on stdout or stderr.
 func output(pattern string, command ...string) string {
-	out, _ := exec.Command(command[0], command[1:]...).CombinedOutput() // wrk -v ends with 1
+	out, _ := exec.Command(command[0], command[1:]...).CombinedOutput() // wrk -v ends with exit code 1
 	return strings.TrimSpace(regexp.MustCompile(pattern).FindString(string(out)))
 }
 
-// intro says what was measured on what.
+// intro writes what was measured, and on which machine.
 func (b *bench) intro() {
 	class := proc.HostClass()
-	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Where nothing else is said, every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Rounds in which the hypervisor took more than %.0f %% of the CPU away were made again, and the quietest count. Ratios travel to other machines, microseconds do not.\n\n",
+	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Unless a section says otherwise, every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Rounds in which the hypervisor took more than %.0f %% of the CPU were repeated, and the quietest rounds count. Ratios travel to other machines, microseconds do not.\n\n",
 		time.Now().UTC().Format(time.DateOnly), b.rounds, b.length, 100*mostStolen)
 	b.printf("- machine: %v cores, %v, kernel %s, %s\n", class["cores"], class["cpu"], kernel(), runtime.GOARCH)
 	b.printf("- takt: %s, %s\n", measured(), runtime.Version())
@@ -40,12 +40,12 @@ func (b *bench) intro() {
 	}
 }
 
-// measured is the version that is measured.
+// measured is the version of takt under test.
 func measured() string { return output(`.*`, programs["takt"], "version") }
 
 func kernel() string { return output(`.*`, "uname", "-r") }
 
-// replace puts the section of an experiment into the page, where it stood before.
+// replace replaces the section of an experiment in the page.
 func (b *bench) replace(section string) error {
 	old, err := os.ReadFile(b.out)
 	if err != nil {
@@ -54,16 +54,16 @@ func (b *bench) replace(section string) error {
 	title, _, _ := strings.Cut(section[1:], "\n")
 	before, rest, found := strings.Cut(string(old), "\n"+title+"\n")
 	if !found {
-		return fmt.Errorf("%s has no %q; make bench writes it anew", b.out, title)
+		return fmt.Errorf("%s has no section %q; write the whole page with make bench", b.out, title)
 	}
 	end := regexp.MustCompile(`\n##+ `).FindStringIndex(rest)
 	if end == nil {
-		return fmt.Errorf("nothing follows %q in %s; make bench writes it anew", title, b.out)
+		return fmt.Errorf("no section follows %q in %s; write the whole page with make bench", title, b.out)
 	}
 	return os.WriteFile(b.out, []byte(before+section+rest[end[0]:]), 0o644)
 }
 
-// profile shows where the time of a saturated loop goes.
+// profile shows where a saturated loop spends its CPU time.
 func (b *bench) profile() error {
 	s, err := server{name: "null", pin: serverCore}.start()
 	if err != nil {

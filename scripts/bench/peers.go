@@ -16,10 +16,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The programs that are measured, "" for those that are missing.
+// The programs to measure, by tool. A missing program has no entry.
 var programs = map[string]string{}
 
-// missing says what is not there, for the page.
+// missing lists the missing programs, for the page.
 var missing []string
 
 const taktBinary = "bin/takt"
@@ -53,12 +53,12 @@ func findPeers() error {
 type result struct {
 	rate    float64       // requests per second
 	cpu     time.Duration // per request, of the client, user and system
-	user    time.Duration // of that in the program itself
-	rss     int64         // bytes, the highest
-	lag     takt.Latency  // schedule lag; zero where the tool does not say
+	user    time.Duration // the part of cpu in user mode
+	rss     int64         // highest memory, bytes
+	lag     takt.Latency  // schedule lag; zero if the tool does not report it
 	service takt.Latency
-	delay50 float64 // µs of send delay, at the median and the p99
-	delay99 float64
+	delay50 float64 // median send delay, µs
+	delay99 float64 // p99 of the send delay, µs
 	gc      uint32
 	valid   bool
 }
@@ -67,8 +67,8 @@ type result struct {
 type variant struct {
 	name string
 	tool string
-	args []string // with URL, SECONDS and LIBS to be filled in
-	pin  string   // cores, as taskset takes them; "": none
+	args []string // with the placeholders URL, SECONDS and LIBS
+	pin  string   // cores for taskset; "": not pinned
 }
 
 // run runs the tool once.
@@ -106,7 +106,7 @@ func (v variant) command(s server, length time.Duration) []string {
 	}
 	program := programs[v.tool]
 	if v.tool == "artemis" {
-		program = s.libs + "/bin/artemis" // which comes with the broker
+		program = s.libs + "/bin/artemis" // comes with the broker
 	}
 	args = append(args, program)
 	fill := strings.NewReplacer("SECONDS", strconv.Itoa(int(length.Seconds())), "URL", s.url, "LIBS", s.libs)
@@ -123,7 +123,7 @@ var (
 	heyCount    = regexp.MustCompile(`\[200\]\s+(\d+) responses`)
 )
 
-// read takes the figures from what the tool printed.
+// read parses what the tool printed.
 func read(tool string, out []byte) (r result, requests uint64, err error) {
 	switch tool {
 	case "takt":

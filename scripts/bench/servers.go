@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// server is what is loaded.
+// server is the server under load.
 type server struct {
 	name string
 	pin  string
-	url  string // of Kafka host:port
-	libs string // Kafka's programs
+	url  string // for Kafka host:port
+	libs string // folder of Kafka's libraries, or of Artemis
 	fill func(server) error
 	stop func()
 }
 
-// start starts it: the null server of takt itself, or what scripts/servers has.
+// start starts the server: takt target --null, or a server of scripts/servers.
 func (s server) start() (server, error) {
 	switch s.name {
 	case "nginx":
@@ -39,7 +39,7 @@ func (s server) start() (server, error) {
 	}
 	s.stop = func() {
 		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait() // ends with 130
+		_ = cmd.Wait() // ends with exit code 130
 	}
 	line, err := bufio.NewReader(stderr).ReadString('\n')
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sizes is what is not a matter of pairs: start, binary, memory, garbage.
+// sizes measures takt alone: start, binary, memory, garbage.
 func (b *bench) sizes() error {
 	b.printf("\n### Start, size and garbage\n\n| | |\n|---|---|\n")
 	if err := b.startUp(); err != nil {
@@ -34,7 +34,7 @@ func (b *bench) sizes() error {
 	return b.allocations(s)
 }
 
-// startUp is how long takt version takes, and how large the binary is.
+// startUp measures how long takt version takes, and how large the binary is.
 func (b *bench) startUp() error {
 	var took []time.Duration
 	for range 21 {
@@ -53,7 +53,7 @@ func (b *bench) startUp() error {
 	return nil
 }
 
-// binarySize is that of takt, in MiB.
+// binarySize is the size of takt, in MiB.
 func binarySize() (float64, error) {
 	info, err := os.Stat(taktBinary)
 	if err != nil {
@@ -62,7 +62,7 @@ func binarySize() (float64, error) {
 	return float64(info.Size()) / (1 << 20), nil
 }
 
-// allocations are those of a request, all of the loop mode's path.
+// allocations measures the allocations of a request, on the whole path of the loop mode.
 func (b *bench) allocations(s server) error {
 	cmd := exec.Command("taskset", "-c", clientCore, "go", "test", "-run", "^$", "-bench", "Modes/loop", "-benchtime", "1000000x", "./internal/engine")
 	cmd.Env = append(os.Environ(), "TAKT_BENCH_ADDR="+s.addr())

@@ -1,5 +1,5 @@
 package main
 
-// dropPercent of the accepted documents are lost. A branch of the repository that tests
-// make has another number here.
+// dropPercent is the percentage of accepted documents that this server loses. scripts/intake/clone
+// changes this line on a branch of the repository that it makes for tests.
 const dropPercent = 0

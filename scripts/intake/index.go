@@ -26,15 +26,15 @@ type indexer struct {
 	dropPercent         int64
 	queue               chan document
 	done                chan struct{}
-	ready               atomic.Bool // the cluster has taken the template
+	ready               atomic.Bool // the cluster has accepted the template
 
 	added, active, acked, failed, dropped atomic.Int64
 }
 
 const (
-	bulk     = 500                    // documents of a request
-	linger   = 100 * time.Millisecond // after which it goes out with fewer
-	fullTime = time.Second            // after which a full queue is a fault, as in apm-server
+	bulk     = 500                    // documents of a bulk request, at most
+	linger   = 100 * time.Millisecond // after this time a request is sent with fewer
+	fullTime = time.Second            // a queue that is full for so long is an error, as in apm-server
 )
 
 func newIndexer(s map[string]string) (*indexer, error) {
@@ -53,8 +53,8 @@ func newIndexer(s map[string]string) (*indexer, error) {
 	return x, err
 }
 
-// add waits for room, but not for ever. Of those that are to be lost the shares are
-// exact: of each five one, at 20 %.
+// add waits for room in the queue, at most fullTime. It drops exactly dropPercent of the documents: at
+// 20 %, one of every five.
 func (x *indexer) add(ctx context.Context, d document) error {
 	if n := x.added.Add(1); n*x.dropPercent/100 != (n-1)*x.dropPercent/100 {
 		x.dropped.Add(1)
@@ -107,7 +107,7 @@ func (x *indexer) run() {
 	}
 }
 
-// write sends a bulk until the cluster takes it.
+// write sends a bulk request again until the cluster accepts it.
 func (x *indexer) write(body []byte, n int64) {
 	for {
 		err := x.put("POST", "/_bulk", string(body))
@@ -121,7 +121,7 @@ func (x *indexer) write(body []byte, n int64) {
 	x.active.Add(-n)
 }
 
-// close lets what is in the queue be written.
+// close waits until the queue is written, at most for patience.
 func (x *indexer) close(patience time.Duration) {
 	close(x.queue)
 	select {
@@ -158,7 +158,7 @@ func (x *indexer) put(method, path, body string) error {
 	return nil
 }
 
-// template has the fields that are searched. Templates of others for apm-* may be there.
+// template declares the fields that are searched. Its priority wins over other templates for apm-*.
 const template = `{"index_patterns":["apm-intake-*"],"priority":1000,"template":{
 	"settings":{"number_of_shards":1,"number_of_replicas":0},
 	"mappings":{"dynamic":false,"properties":{

@@ -57,7 +57,7 @@ func (n *intake) about(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is the body of what is not 202.
+// answer is the body of an answer that is not 202, and of any answer with verbose.
 type answer struct {
 	Accepted int     `json:"accepted"`
 	Errors   []fault `json:"errors,omitempty"`
@@ -116,14 +116,14 @@ func inflated(r *http.Request) (io.Reader, error) {
 	return r.Body, nil
 }
 
-// index hands the events over as documents. They may be used again after it returns.
+// index passes the events on as documents. The caller reuses the events when index returns.
 func (n *intake) index(ctx context.Context, b *modelpb.Batch) error {
 	for _, e := range *b {
 		kind := e.Type()
 		switch kind {
 		case modelpb.TransactionEventType, modelpb.SpanEventType, modelpb.ErrorEventType:
 		default:
-			continue // nobody counts logs and metrics here
+			continue // the tests do not count logs and metrics
 		}
 		if e.Timestamp == 0 {
 			e.Timestamp = uint64(time.Now().UnixNano())
@@ -132,7 +132,7 @@ func (n *intake) index(ctx context.Context, b *modelpb.Batch) error {
 		if err := modeljson.MarshalAPMEvent(e, &w); err != nil {
 			return err
 		}
-		// Where this name comes from in an apm-server is the template of its index.
+		// A real apm-server gets this field from the template of its index.
 		text := fmt.Sprintf(`{"processor":{"event":%q},`, kind) + strings.TrimPrefix(string(w.Bytes()), "{")
 		if err := n.out.add(ctx, document{kind.String(), text}); err != nil {
 			return err

@@ -1,6 +1,6 @@
-// Command apm-server is the server of takt's tests: the decoder is apm-server's own
-// library, and what it decodes is indexed in bulk. It takes the settings of apm-server
-// that takt gives, and is made by make, as apm-server is.
+// Command apm-server replaces apm-server in takt's tests. It decodes with apm-server's own library
+// and indexes the documents in bulk. It accepts the settings that takt passes to apm-server, and
+// make builds it, as it builds apm-server.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// serve ends on SIGTERM, once what was accepted is indexed, for which it has 5 s.
+// serve ends on SIGTERM or SIGINT. It first indexes what it has accepted, for at most 5 s.
 func serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -53,8 +53,7 @@ func serve() error {
 	return nil
 }
 
-// highestMemory is what the kernel says of this process, to be held against what takt
-// says of it.
+// highestMemory is the highest memory of this process by the kernel, to compare with takt's figure.
 func highestMemory() string {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")

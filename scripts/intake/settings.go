@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// settings reads -E NAME=VALUE, whose values may have ${VARIABLE}; the last counts. -e is
-// what it does anyway: log to standard error.
+// settings reads -E NAME=VALUE; VALUE may contain ${VARIABLE}, and the last value of a name counts.
+// -e is accepted and ignored: this server always logs to standard error.
 func settings(args []string) (map[string]string, error) {
 	all := map[string]string{"apm-server.host": "127.0.0.1:8200", "queue.mem.events": "4096"}
 	for i := 0; i < len(args); i++ {
@@ -17,11 +17,11 @@ func settings(args []string) (map[string]string, error) {
 			i++
 			name, value, ok := strings.Cut(args[i], "=")
 			if !ok {
-				return nil, fmt.Errorf("-E %s is no NAME=VALUE", args[i])
+				return nil, fmt.Errorf("-E %s: write NAME=VALUE", args[i])
 			}
 			all[name] = os.ExpandEnv(value)
 		default:
-			return nil, fmt.Errorf("%s is not known; there are -E NAME=VALUE and -e", args[i])
+			return nil, fmt.Errorf("unknown argument %s; use -E NAME=VALUE or -e", args[i])
 		}
 	}
 	return all, nil

@@ -19,8 +19,8 @@ import (
 	"slices"
 )
 
-// mutants gives the mutants of a package that compile. The check of types is a hundred
-// times as fast as a build and finds nearly all that do not.
+// mutants returns the mutants of a package that compile. Checking types is a hundred times as fast
+// as a build and finds nearly all that do not compile.
 func (t *target) mutants() ([]*mutant, error) {
 	c, err := newChecker(t.folder)
 	if err != nil {
@@ -58,13 +58,13 @@ type checker struct {
 	config types.Config
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Export string
 	GoFiles            []string
 }
 
-// newChecker reads the package in the folder, and where its imports are compiled.
+// newChecker parses the package in the folder and finds the compiled files of its imports.
 func newChecker(folder string) (*checker, error) {
 	packages, err := list(folder)
 	if err != nil {
@@ -85,12 +85,12 @@ func newChecker(folder string) (*checker, error) {
 		}
 	}
 	if err := c.check(c.trees); err != nil {
-		return nil, fmt.Errorf("the code as it is does not compile: %w", err)
+		return nil, fmt.Errorf("the unchanged code does not compile: %w", err)
 	}
 	return c, nil
 }
 
-// list asks go for a package and all that it imports.
+// list asks go for a package and everything that it imports.
 func list(folder string) ([]listed, error) {
 	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,GoFiles", "./"+folder).Output()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
@@ -133,7 +133,7 @@ func (c *checker) check(trees map[string]*ast.File) error {
 	return err
 }
 
-// draw takes n of the mutants by chance and leaves them in their order; 0: all.
+// draw returns n random mutants, in their order; n = 0: all.
 func draw(all []*mutant, n int, seed uint64) []*mutant {
 	if n <= 0 || n >= len(all) {
 		return all

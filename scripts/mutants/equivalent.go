@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// equivalents are the mutants that change nothing that a user could see, by key.
+// equivalents lists, by key, the mutants that change nothing that a user could see.
 type equivalents struct {
 	file    string
 	reasons map[string]string
 }
 
-// readEquivalent reads blocks of lines with an empty line between them: file and function,
-// "- " and the line as it is, "+ " and the line of the mutant, "# " and the reason.
+// readEquivalent reads blocks of four lines, separated by empty lines: file and function, "- " and
+// the original line, "+ " and the line of the mutant, "# " and the reason.
 func readEquivalent(file string) (*equivalents, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -41,8 +41,8 @@ func parseEquivalent(file, text string) (*equivalents, error) {
 
 func (e *equivalents) has(m *mutant) bool { return e.reasons[m.key()] != "" }
 
-// check refuses keys of a target's files that name no mutant: the code has changed, and so
-// must the list.
+// check refuses keys of a target's files that name no mutant: the code has changed, so the list must
+// change, too.
 func (e *equivalents) check(t target, found []*mutant) error {
 	known := map[string]bool{}
 	for _, m := range found {

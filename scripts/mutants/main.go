@@ -1,12 +1,12 @@
-// Command mutants asks whether the tests would notice a fault. It changes one place of the
-// code at a time, such as < to <=, and runs the tests of that package: a mutant that they
-// do not notice survives. It is run from the root of the repository:
+// Command mutants checks whether the tests would notice a fault. It changes one place of the code at
+// a time, such as < to <=, and runs the tests of that package. A mutant survives if they pass. Run
+// it from the root of the repository:
 //
 //	go run ./scripts/mutants -packages pkg/hist,internal/verdict
 //	go run ./scripts/mutants -n 100 -seed 7
 //
-// The tree stays as it is: go test builds a mutant with -overlay. One run takes 2 s for a
-// small package and up to a minute for internal/engine, so -n limits their number.
+// It does not change the source files: go test builds a mutant with -overlay. One mutant takes 2 s
+// in a small package and up to a minute in internal/engine, so -n limits the number of mutants.
 package main
 
 import (
@@ -22,10 +22,10 @@ import (
 
 func main() {
 	s := &settings{}
-	packages := flag.String("packages", "", "mutate only these `FOLDERS`, separated by commas (default: all that the program knows)")
+	packages := flag.String("packages", "", "mutate only these `FOLDERS`, separated by commas (default: all of targets.go)")
 	flag.StringVar(&s.only, "only", "", "mutate only functions whose `file:function` contains this text, such as hist.go:Histogram.Record")
-	flag.IntVar(&s.n, "n", 0, "draw so many mutants (default: all)")
-	flag.Uint64Var(&s.seed, "seed", 1, "of the draw; the same seed draws the same mutants from the same code")
+	flag.IntVar(&s.n, "n", 0, "draw `N` mutants (default: all)")
+	flag.Uint64Var(&s.seed, "seed", 1, "seed of the draw; the same seed draws the same mutants from the same code")
 	flag.Float64Var(&s.least, "least", 95, "fail when the tests kill less than this `PERCENT`")
 	flag.StringVar(&s.equivalent, "equivalent", "scripts/mutants/equivalent.txt", "`file` with the mutants that change nothing")
 	flag.BoolVar(&s.list, "list", false, "print the mutants and run no test")
@@ -81,7 +81,7 @@ func (s *settings) run() (enough bool, err error) {
 	return s.judge(all, harmless)
 }
 
-// mutants gives what is to be tried, in the order of packages, files and lines.
+// mutants returns the mutants to test, in the order of packages, files and lines.
 func (s *settings) mutants(chosen []target, harmless *equivalents) ([]*mutant, error) {
 	var all []*mutant
 	for _, t := range chosen {
@@ -101,8 +101,8 @@ func (s *settings) mutants(chosen []target, harmless *equivalents) ([]*mutant, e
 	return draw(all, s.n, s.seed), nil
 }
 
-// judge runs the tests for each mutant and prints the survivors and the table. A signal ends
-// it with the table so far.
+// judge runs the tests for each mutant and prints the survivors and the table. After a signal it
+// prints the table so far.
 func (s *settings) judge(all []*mutant, harmless *equivalents) (enough bool, err error) {
 	work, err := os.MkdirTemp("", "mutants")
 	if err != nil {

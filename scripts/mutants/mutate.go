@@ -16,19 +16,19 @@ type mutant struct {
 	file     string // from the root of the repository
 	function string // Type.Method for a method, "" outside of functions
 	line     int
-	nth      int // of the mutants that look the same in this function, from 1
+	nth      int // number among the mutants that look the same in this function, from 1
 	before   string
-	after    string // the line as the mutant has it
-	source   []byte // the whole file as the mutant has it
+	after    string // the line in the mutant
+	source   []byte // the whole file in the mutant
 }
 
-// String is the line that is printed of a survivor.
+// String is the line that is printed for a survivor.
 func (m *mutant) String() string {
 	return fmt.Sprintf("%s:%d, %s: %s -> %s", m.file, m.line, m.function, m.before, m.after)
 }
 
-// key names the mutant in equivalent.txt. It has no line number, so it stays right when
-// code above it changes.
+// key names the mutant in equivalent.txt. It has no line number, so that it stays the same when code
+// above it changes.
 func (m *mutant) key() string {
 	head := strings.TrimSpace(m.file + " " + m.function)
 	if m.nth > 1 {
@@ -37,10 +37,10 @@ func (m *mutant) key() string {
 	return head + "\n- " + m.before + "\n+ " + m.after
 }
 
-// removed stands for the line when a whole statement is gone.
+// removed replaces the line when a whole statement is removed.
 const removed = "(removed)"
 
-// mutate gives all mutants of one file, in the order of its text.
+// mutate returns all mutants of one file, in the order of its text.
 func mutate(file string, source []byte) ([]*mutant, error) {
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution)
@@ -94,12 +94,12 @@ type mutator struct {
 	found    []edit
 }
 
-// replace notes a mutant with text in the place of a node or token.
+// replace adds a mutant with text instead of the source between two positions.
 func (m *mutator) replace(from, to token.Pos, text string) {
 	m.found = append(m.found, edit{from: m.file.Offset(from), to: m.file.Offset(to), text: text, function: m.function})
 }
 
-// operators has what each operator becomes.
+// operators maps each operator to its replacement.
 var operators = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL,
@@ -109,7 +109,7 @@ var operators = map[token.Token]token.Token{
 	token.INC: token.DEC, token.DEC: token.INC,
 }
 
-// visit adds the mutants of a node and says whether to look into it.
+// visit adds the mutants of a node and reports whether to visit its children.
 func (m *mutator) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.ImportSpec:
@@ -148,7 +148,7 @@ func (m *mutator) operator(at token.Pos, op token.Token) {
 	}
 }
 
-// constant makes a number larger by one.
+// constant increases a number by one.
 func (m *mutator) constant(n *ast.BasicLit) {
 	if n.Kind != token.INT && n.Kind != token.FLOAT {
 		return
@@ -168,7 +168,7 @@ func (m *mutator) call(n *ast.CallExpr) {
 	}
 }
 
-// booleans flips each true and false that is returned.
+// booleans inverts each true and false that is returned.
 func (m *mutator) booleans(n *ast.ReturnStmt) {
 	for _, r := range n.Results {
 		name, ok := r.(*ast.Ident)
@@ -178,7 +178,7 @@ func (m *mutator) booleans(n *ast.ReturnStmt) {
 	}
 }
 
-// negate turns a condition round, except where its operator alone does that.
+// negate inverts a condition, except for == and !=, which operator already inverts.
 func (m *mutator) negate(cond ast.Expr) {
 	if cond == nil {
 		return
@@ -189,7 +189,7 @@ func (m *mutator) negate(cond ast.Expr) {
 	m.replace(cond.Pos(), cond.End(), "!("+m.text(cond)+")")
 }
 
-// cases turns round the conditions of a switch that has no tag.
+// cases inverts the conditions of a switch without a tag.
 func (m *mutator) cases(n *ast.SwitchStmt) {
 	if n.Tag != nil {
 		return
@@ -201,7 +201,7 @@ func (m *mutator) cases(n *ast.SwitchStmt) {
 	}
 }
 
-// statements removes calls, assignments, break, continue and a return of nothing.
+// statements removes calls, assignments, ++, --, break, continue and a return without values.
 func (m *mutator) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -225,7 +225,7 @@ func (m *mutator) statements(list []ast.Stmt) {
 	}
 }
 
-// allBlank reports whether an assignment keeps nothing, as in _ = f().
+// allBlank reports whether an assignment has only blanks on the left, as in _ = f().
 func allBlank(left []ast.Expr) bool {
 	return !slices.ContainsFunc(left, func(e ast.Expr) bool {
 		name, ok := e.(*ast.Ident)
@@ -253,8 +253,8 @@ func (m *mutator) mutants() []*mutant {
 	return all
 }
 
-// lines gives the line of an edit before and after it, without indentation. An edit over
-// several lines shows all of them in one.
+// lines returns the source line of an edit before and after it, without indentation. Several lines
+// are joined into one.
 func (m *mutator) lines(e edit) (before, after string) {
 	begin, end := e.from, e.to
 	for begin > 0 && m.source[begin-1] != '\n' {

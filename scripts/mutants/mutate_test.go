@@ -34,7 +34,7 @@ func (q queue[T]) wake() {
 }
 `
 
-// Every kind of mutation, in the order of the text, and nothing else.
+// mutate finds every kind of mutation, in the order of the text, and nothing else.
 func TestMutate(t *testing.T) {
 	found, err := mutate("p/q.go", []byte(sample))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// A key stays the same when lines are added above, and differs for lines that look alike.
+// A key stays the same when lines are added above, and differs between lines that look the same.
 func TestKey(t *testing.T) {
 	const source = "package p\n%sfunc f() {\n\tg()\n\tg()\n}\n"
 	var keys [2][]string
@@ -104,7 +104,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// The list of equivalent mutants has a reason for each, and names only mutants that exist.
+// The list of equivalent mutants must have a reason for each, and name only mutants that exist.
 func TestEquivalent(t *testing.T) {
 	found, err := mutate("p/q.go", []byte("package p\n\nfunc f() {\n\tg()\n}\n"))
 	if err != nil {
@@ -148,7 +148,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Mutants that do not compile and equivalent ones have no part in the share.
+// Mutants that do not compile, and equivalent ones, do not count in the share.
 func TestTally(t *testing.T) {
 	one, two := &target{folder: "p/one"}, &target{folder: "p/two"}
 	sum := newTally()

@@ -12,31 +12,31 @@ import (
 	"time"
 )
 
-// fate is what became of a mutant.
+// fate is the result of the tests for a mutant.
 type fate int
 
 const (
-	killed fate = iota
-	survived
-	equivalent
-	broken // it does not compile, so it does not count
+	killed     fate = iota // a test failed
+	survived               // all tests passed
+	equivalent             // listed as changing nothing, so not tested
+	broken                 // does not compile, so it does not count
 )
 
-// A mutant may take three times as long as the code as it is, and some seconds more for a
-// machine that does other work meanwhile.
+// A mutant may take three times as long as the unchanged code, plus 5 s because the machine may do
+// other work meanwhile.
 const (
 	slower = 3
 	extra  = 5 * time.Second
 )
 
-// mostMemory limits the address space of a test: some mutants never stop allocating.
+// mostMemory limits the address space of a test, because some mutants never stop allocating.
 const mostMemory = 6 << 30
 
-// runner builds and runs mutants in a folder of its own.
+// runner builds and runs mutants in its own folder.
 type runner struct {
 	ctx    context.Context // ends with a signal
 	dir    string
-	limits map[string]time.Duration // of each guard
+	limits map[string]time.Duration // time limit of each guard
 }
 
 // try runs the guards of a mutant until one of them fails.
@@ -53,8 +53,8 @@ func (r *runner) try(m *mutant) (fate, error) {
 	return survived, nil
 }
 
-// guarded runs one guard. A mutant that takes too long is tried again when the code as it is
-// takes longer now, too: then it is the machine that is slow.
+// guarded runs one guard. When a mutant takes too long, guarded measures the unchanged code again. If
+// that now takes twice as long, too, the machine is slow and the mutant is tried again.
 func (r *runner) guarded(g guard, overlay string) (fate, error) {
 	for {
 		limit, err := r.limit(g)
@@ -78,7 +78,7 @@ func (r *runner) guarded(g guard, overlay string) (fate, error) {
 	}
 }
 
-// overlay writes the file that puts a mutant into the place of the real file.
+// overlay writes the file that makes go test compile the mutant instead of the real file.
 func (r *runner) overlay(m *mutant) (string, error) {
 	real, err := filepath.Abs(m.file)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *runner) overlay(m *mutant) (string, error) {
 	return overlay, os.WriteFile(overlay, b, 0o600)
 }
 
-// limit is how long a guard may take. It is measured with the code as it is.
+// limit is how long a guard may take, from a measurement with the unchanged code.
 func (r *runner) limit(g guard) (time.Duration, error) {
 	name := fmt.Sprint(g)
 	if d, ok := r.limits[name]; ok {
@@ -103,12 +103,12 @@ func (r *runner) limit(g guard) (time.Duration, error) {
 	}
 	if out, err := g.test(r.ctx, "", time.Hour); r.ctx.Err() != nil {
 		return 0, r.ctx.Err()
-	} else if err != nil { // this one also builds
-		return 0, fmt.Errorf("the tests of %s fail without a mutant, so they cannot judge any; mend them first:\n%s", g.folder, out)
+	} else if err != nil { // the first run also builds, so only the second is timed
+		return 0, fmt.Errorf("the tests of %s fail without a mutant, so they cannot judge mutants; repair them first:\n%s", g.folder, out)
 	}
 	began := time.Now()
 	if out, err := g.test(r.ctx, "", time.Hour); err != nil {
-		return 0, fmt.Errorf("the tests of %s passed and then failed without a mutant; mend them first:\n%s", g.folder, out)
+		return 0, fmt.Errorf("the tests of %s passed once and then failed without a mutant; repair them first:\n%s", g.folder, out)
 	}
 	if r.limits == nil {
 		r.limits = map[string]time.Duration{}
@@ -117,13 +117,13 @@ func (r *runner) limit(g guard) (time.Duration, error) {
 	return r.limits[name], nil
 }
 
-// test runs the guard's tests. They are stopped at the limit, which is an error, too.
+// test runs the guard's tests. Reaching the limit is an error, too.
 func (g guard) test(ctx context.Context, overlay string, limit time.Duration) ([]byte, error) {
 	args := []string{"test", "-count=1", "-vet=off", "-failfast", "-timeout", limit.String(), "-ldflags=-s -w"}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
-	// A test that hangs where the timer of -timeout cannot stop it is killed later.
+	// This kills a test that hangs where the timer of -timeout cannot stop it.
 	ctx, cancel := context.WithTimeout(ctx, 2*limit+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", append(append(args, g.args...), "./"+g.folder)...)
@@ -134,7 +134,7 @@ func (g guard) test(ctx context.Context, overlay string, limit time.Duration) ([
 	return cmd.CombinedOutput()
 }
 
-// bound limits the memory of this process and all that it starts.
+// bound limits the memory of this process and of its children.
 func bound() error {
 	limit := syscall.Rlimit{Cur: mostMemory, Max: mostMemory}
 	return syscall.Setrlimit(syscall.RLIMIT_AS, &limit)

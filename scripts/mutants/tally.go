@@ -32,7 +32,7 @@ func (t *tally) total() (sum [broken + 1]int) {
 	return sum
 }
 
-// share is how many per cent of the mutants that count were killed; 100 when none counts.
+// share is the percentage of killed mutants among killed and survived; 100 if there are none.
 func (t *tally) share() float64 { return share(t.total()) }
 
 func share(c [broken + 1]int) float64 {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// target is a package whose code is mutated, and the tests that guard it.
+// target is a package to mutate, with the tests that must notice its mutants.
 type target struct {
 	folder string
 	files  []string // patterns of file names; none: all files
-	guards []guard  // in this order; the fastest first
+	guards []guard  // run in this order, the fastest first
 }
 
 // guard is one run of go test. A mutant is killed when one of the guards fails.
@@ -21,32 +21,32 @@ type guard struct {
 	env    []string
 }
 
-// own is the guard of a package that its own tests guard.
-func own(folder string, args ...string) guard { return guard{folder: folder, args: args} }
+// testsOf is a guard that runs the tests of one package.
+func testsOf(folder string, args ...string) guard { return guard{folder: folder, args: args} }
 
 // simulated runs the engine and the record in simulated worlds. 200 seeds take 6 s.
 var simulated = guard{folder: "internal/sim", args: []string{"-run", "^TestSeeds$|^TestPauseEnds$"}, env: []string{"TAKT_SEEDS=200"}}
 
-// targets lists what is mutated. To add a package, add a row.
+// targets lists the packages to mutate. To add a package, add a row.
 func targets() []target {
 	const schedule, hist, verdict, http1, record, analysis, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/record", "internal/analysis", "internal/engine"
-	const slow = "Forecast|Power|Coverage" // simulations of analysis
+	const slow = "Forecast|Power|Coverage" // tests of analysis that simulate
 	return []target{
-		{folder: schedule, guards: []guard{own(schedule)}},
-		{folder: hist, guards: []guard{own(hist)}},
-		{folder: verdict, guards: []guard{own(verdict), own(record, "-run", "Verdict|Judge|Held|Drop|Late")}},
-		{folder: http1, guards: []guard{own(http1)}},
-		{folder: record, guards: []guard{own(record), simulated}},
+		{folder: schedule, guards: []guard{testsOf(schedule)}},
+		{folder: hist, guards: []guard{testsOf(hist)}},
+		{folder: verdict, guards: []guard{testsOf(verdict), testsOf(record, "-run", "Verdict|Judge|Held|Drop|Late")}},
+		{folder: http1, guards: []guard{testsOf(http1)}},
+		{folder: record, guards: []guard{testsOf(record), simulated}},
 		{folder: analysis, files: []string{"merge*.go", "verify*.go", "assert*.go"},
-			// The tests of capacity and duet take 20 s and do not look at these files.
-			guards: []guard{own(analysis, "-skip", "Capacity|Duet|Search|Steps|Collate|Filter|"+slow), own(analysis, "-run", slow)}},
+			// The tests of capacity and duet take 20 s and do not test these files.
+			guards: []guard{testsOf(analysis, "-skip", "Capacity|Duet|Search|Steps|Collate|Filter|"+slow), testsOf(analysis, "-run", slow)}},
 		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"},
 			// TestRetransmits needs a network that loses packets.
-			guards: []guard{own(engine, "-run", "Flow|Claim|CountRest|Signals"), simulated, own(engine, "-skip", "^TestRetransmits$")}},
+			guards: []guard{testsOf(engine, "-run", "Flow|Claim|CountRest|Signals"), simulated, testsOf(engine, "-skip", "^TestRetransmits$")}},
 	}
 }
 
-// choose gives the targets with these names, or all.
+// choose returns the targets with these folders, or all.
 func choose(names []string) ([]target, error) {
 	all := targets()
 	if len(names) == 0 {

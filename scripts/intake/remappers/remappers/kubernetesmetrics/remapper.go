@@ -1,4 +1,4 @@
-// Package kubernetesmetrics stands in for the one of this name in opentelemetry-lib.
+// Package kubernetesmetrics replaces the package of this name in opentelemetry-lib.
 package kubernetesmetrics
 
 import (
@@ -10,7 +10,7 @@ import (
 // Remapper maps nothing.
 type Remapper struct{}
 
-// NewRemapper makes one.
+// NewRemapper returns a Remapper.
 func NewRemapper(*zap.Logger) *Remapper { return &Remapper{} }
 
 // Remap does nothing.
