@@ -27,17 +27,17 @@ import (
 	"github.com/taktload/takt/pkg/bench"
 )
 
-// face is what users see of a command or of the library: the right side of a
-// section of docs/coming-from.md is held against it.
+// face is what users see of a command or of the library. The test compares the right side of a
+// section of docs/coming-from.md with it.
 type face struct {
-	flag   func(span string) error // whether a flag exists, and takes its value if it has one
-	text   string                  // all that a run prints, spaces squeezed
-	fields map[string]bool         // of its report as JSON: counts.ok
-	typed  bool                    // text has what is typed, too: tables of flags and inputs are held against it
+	flag   func(span string) error // checks that a flag exists, and accepts its value if there is one
+	text   string                  // everything that a run prints, with single spaces
+	fields map[string]bool         // of its report as JSON, such as counts.ok
+	typed  bool                    // text also has what users type, so flags and inputs are compared with it, too
 }
 
-// faces are those that a list of facts can be against. A protocol that gets a section
-// adds its own.
+// faces are the possible values of "against" in a list of facts. A protocol with a section in the page
+// needs a face here.
 func faces(t *testing.T) map[string]*face {
 	return map[string]*face{
 		"takt http": httpFace(t), "takt kafka produce": kafkaFace(t), "takt jms client": jmsFace(t), "takt apm": apmFace(t),
@@ -45,7 +45,7 @@ func faces(t *testing.T) map[string]*face {
 	}
 }
 
-// prints reports whether a label, as a whole, or a field stands in what is printed.
+// prints reports whether the face prints a label as whole words, or has a field of that name.
 func (f *face) prints(label string) bool {
 	edge := func(i int) string {
 		if regexp.MustCompile(`\w`).MatchString(label[i : i+1]) {
@@ -59,8 +59,7 @@ func (f *face) prints(label string) bool {
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// httpFace loads a target of which a part fails, by its name, so that the report has
-// all its lines.
+// httpFace loads a target by its host name. Some requests fail, so that the report has all its lines.
 func httpFace(t *testing.T) *face {
 	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
 	d.listen([]string{"--service", "1ms", "--error-rate", "20%", "--reset-rate", "10%"})
@@ -91,7 +90,7 @@ func readFile(t *testing.T, path string) []byte {
 	return b
 }
 
-// ranFace is the face of a command of so many words that ran once.
+// ranFace runs a command once and returns its face. The first words of args are the command.
 func ranFace(t *testing.T, words int, args ...string) *face {
 	t.Helper()
 	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
@@ -103,17 +102,17 @@ func ranFace(t *testing.T, words int, args ...string) *face {
 	return &face{flag: flagOf(t, args[:words]...), fields: fieldsOf(t, readFile(t, path)), text: squeeze(out)}
 }
 
-// kafkaFace serialises for a second and a bit, without a broker.
+// kafkaFace runs takt kafka produce -noop for 1.2 s, without a broker.
 func kafkaFace(t *testing.T) *face {
 	return ranFace(t, 2, "kafka", "produce", "-noop", "-message-size=800", "-message-batch-size=500", "-interval=1", "--rate=5k/s", "-z=1200ms")
 }
 
-// jmsFace sends and receives for a second and a bit.
+// jmsFace sends and receives for 1.2 s, with a fake broker.
 func jmsFace(t *testing.T) *face {
 	return ranFace(t, 2, "jms", "client", "--url", "tcp://"+(&amqp.Fake{}).Serve(t), "--show-latency", "--rate", "500", "--duration", "1200ms", "--max-pending", "10")
 }
 
-// apmFace sends a profile to a target of which a part fails, and streams.
+// apmFace sends a profile and a stream to a target that resets 10 % of the requests.
 func apmFace(t *testing.T) *face {
 	d := &doc{t: t, home: t.TempDir(), stop: func() {}}
 	d.listen([]string{"--service", "1ms", "--status", "202", "--reset-rate", "10%"})
@@ -124,8 +123,8 @@ func apmFace(t *testing.T) *face {
 	return f
 }
 
-// replayFace replays a log by steps, of which a part comes back otherwise and a line is
-// left out, and shows every exchange.
+// replayFace replays a log as a ramp and shows every exchange. One answer has another status than the
+// log, and one line is left out.
 func replayFace(t *testing.T) *face {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello\n")) }))
 	defer s.Close()
@@ -135,13 +134,13 @@ func replayFace(t *testing.T) *face {
 		t.Fatal(err)
 	}
 	f := ranFace(t, 1, "replay", "-v", "--tps", "40", "--progress", "20", "--duration", "0.2", "--rewind", log, s.URL)
-	// A row expects 404; the page names no numbers of its own but that of the example.
+	// The log's row expects 404, but the page's example shows 200.
 	f.text = strings.ReplaceAll(f.text, "expectedRC=404", "expectedRC=200")
 	return f
 }
 
-// shellFace is what the transcripts of the shell type and get, which tests of their own
-// hold, and its help.
+// shellFace is the help of takt server and the transcripts of the shell, which other tests compare
+// with the shell.
 func shellFace(t *testing.T) *face {
 	_, help := (&doc{t: t}).runLine([]string{"server", "--help"}, "")
 	f := &face{flag: func(string) error { return nil }, text: squeeze(help) + "\n", typed: true}
@@ -152,8 +151,8 @@ func shellFace(t *testing.T) *face {
 	return f
 }
 
-// flagOf looks a flag up in the help of a command, and has takt config take it with its
-// value.
+// flagOf returns a function that looks a flag up in the help of a command. If the flag has a value,
+// takt config checks the value.
 func flagOf(t *testing.T, command ...string) func(string) error {
 	_, help := (&doc{t: t}).runLine(append(slices.Clone(command), "--help"), "")
 	known := map[string]bool{}
@@ -179,10 +178,10 @@ func flagOf(t *testing.T, command ...string) func(string) error {
 	}
 }
 
-// checkCommand has takt config check all that a command line says. What reads stored
-// runs is run: without a store it fails, but not for its usage.
+// checkCommand checks a command line with takt config. It runs commands that read stored runs: without
+// a store they fail with exit code 1, but not with 2 for wrong usage.
 func checkCommand(line string) error {
-	line, _, _ = strings.Cut(line, " > ") // into a file
+	line, _, _ = strings.Cut(line, " > ") // output into a file
 	args, err := words(line)
 	if err != nil {
 		return err
@@ -202,7 +201,7 @@ func checkCommand(line string) error {
 	return nil
 }
 
-// benchFace runs a handler of which every third call fails.
+// benchFace runs a handler that fails in every third call.
 func benchFace(t *testing.T) *face {
 	r, err := bench.Benchmark{
 		Concurrency: 1, Throughput: 1000, Duration: 50 * time.Millisecond,
@@ -227,8 +226,8 @@ func benchFace(t *testing.T) *face {
 	return &face{flag: benchFlag, text: squeeze(text.String()), fields: fieldsOf(t, report)}
 }
 
-// benchFlag parses a flag on a set of its own, which DefineBenchmarkFlags takes for
-// that of the program.
+// benchFlag parses a flag on a new flag set, which replaces flag.CommandLine while
+// DefineBenchmarkFlags runs.
 func benchFlag(span string) error {
 	ours := flag.CommandLine
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -246,8 +245,8 @@ func benchFlag(span string) error {
 	return err
 }
 
-// fieldsOf are the paths of all values in a JSON document; elements of lists have
-// those of their list.
+// fieldsOf returns the paths of all values in a JSON document. An element of a list has the path of
+// the list.
 func fieldsOf(t *testing.T, b []byte) map[string]bool {
 	var v any
 	if err := json.Unmarshal(b, &v); err != nil {
@@ -272,7 +271,7 @@ func fieldsOf(t *testing.T, b []byte) map[string]bool {
 	return fields
 }
 
-// exported are the names of a package, with the fields and methods of its types.
+// exported returns the names of a package, with the fields and methods of its types.
 func exported(t *testing.T, dir string) map[string]bool {
 	names := map[string]bool{}
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.go")) // the pattern is well-formed
@@ -289,7 +288,7 @@ func exported(t *testing.T, dir string) map[string]bool {
 	return names
 }
 
-// addNames adds what n declares and reports whether to look into it.
+// addNames adds the names that n declares and reports whether to visit its children.
 func addNames(names map[string]bool, n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// comparison is what a page is held against.
+// comparison is what the page is compared with.
 type comparison struct {
 	lists map[string]facts
 	faces map[string]*face
@@ -58,7 +58,7 @@ func (s *section) fault(format string, args ...any) {
 
 func (s *section) check(text string) []string {
 	if s.face == nil {
-		s.fault("its list is against %q, which is none of the faces", s.list.against)
+		s.fault("its list is against %q, which is not a face", s.list.against)
 		return s.faults
 	}
 	kind := "" // of the table at hand
@@ -115,7 +115,7 @@ func (s *section) row(kind, line string) {
 	}
 }
 
-// right holds what stands in backticks at the right against takt.
+// right compares a text in backticks in the right column with takt.
 func (s *section) right(kind, span string) {
 	commands := commandsIn(span)
 	for _, line := range commands {
@@ -143,7 +143,7 @@ func (s *section) right(kind, span string) {
 	}
 }
 
-// commandsIn are the commands of takt in a span that is a command line.
+// commandsIn returns the takt commands in a span that is a command line.
 func commandsIn(span string) (list []string) {
 	for part := range strings.SplitSeq(span, " | ") {
 		if strings.HasPrefix(part, "takt ") {
@@ -153,7 +153,7 @@ func commandsIn(span string) (list []string) {
 	return list
 }
 
-// cellsOf takes the row of a table apart; \| is no border.
+// cellsOf splits the row of a table into cells; \| is not a border.
 func cellsOf(line string) (cells []string) {
 	const border = "\x00"
 	line = strings.ReplaceAll(strings.Trim(line, "|"), `\|`, border)

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// TestComingFrom holds docs/coming-from.md to the lists of facts in
-// testdata/coming-from, one for each predecessor and so for each section, and to
-// takt: what stands at the right of a table must exist.
+// TestComingFrom compares docs/coming-from.md with the lists of facts in testdata/coming-from, one
+// for each predecessor, which has one section. It also compares the page with takt: the right
+// column of a table must name only what exists.
 //
-// A list has the commands, flags, inputs, outputs and names (api) of a predecessor,
-// one a line, and says with "against" what its right side is held against: a key of
-// faces. A section has tables with one of these kinds at the head of the left column.
-// Every fact stands there in backticks, and nothing else does.
+// A list has the commands, flags, inputs, outputs and names (api) of a predecessor, one per line.
+// Its line "against" names the key in faces to compare the right column with. The head of a table's
+// left column is one of these kinds. The left columns have every fact in backticks, and nothing
+// else in backticks.
 func TestComingFrom(t *testing.T) {
 	page, err := os.ReadFile("../../docs/coming-from.md")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestComingFrom(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { testFaults(t, c) })
 }
 
-// feeders are the files that the commands of the documents name.
+// feeders are the input files of the commands in the documents.
 func feeders() map[string]string {
 	return map[string]string{
 		"targets.txt":  "# two\nGET http://127.0.0.1:8080/\nX-Account-ID: 1\n\nPOST http://127.0.0.1:8080/b\n@file.txt\n",
@@ -55,7 +55,7 @@ func writeFeeders(t *testing.T) {
 	}
 }
 
-// testFaults shows that each kind of fault is found, and found alone.
+// testFaults: each kind of fault is found, and nothing else.
 func testFaults(t *testing.T, c comparison) {
 	const flags, outputs = "## x\n\n| flag | takt |\n|---|---|\n", "| `-a` | `-n` |\n\n| output | takt |\n|---|---|\n"
 	for _, tt := range []struct{ page, want string }{
@@ -83,10 +83,10 @@ func testFaults(t *testing.T, c comparison) {
 	}
 }
 
-// facts are those of one predecessor.
+// facts are the facts of one predecessor.
 type facts struct {
 	against string
-	all     map[string]bool // "flag -n"
+	all     map[string]bool // such as "flag -n"
 }
 
 func readFacts(t *testing.T) map[string]facts {
@@ -105,7 +105,7 @@ func readFacts(t *testing.T) map[string]facts {
 			case kind == "against":
 				f.against = fact
 			case !slices.Contains(kinds(), kind) || fact == "" || f.all[kind+" "+fact]:
-				t.Errorf("%s: %q is no fact, or one for the second time", path, line)
+				t.Errorf("%s: %q is not a fact, or is there twice", path, line)
 			default:
 				f.all[kind+" "+fact] = true
 			}

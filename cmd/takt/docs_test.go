@@ -18,16 +18,15 @@ import (
 	"github.com/taktload/takt/internal/target/targettest"
 )
 
-// docsURL stands in the documents for the target of the moment.
+// docsURL is what the documents write for the URL of the current target.
 const docsURL = "http://127.0.0.1:8080/"
 
-// TestDocs runs every "$ takt" line that stands in a console block of README.md
-// and docs/*.md. A line succeeds unless it ends with "; echo $?"; then the last
-// line of its output is the exit code. "$ takt target … &" starts the target of
-// the lines below it in the same file.
+// TestDocs runs every line "$ takt …" in a console block of README.md and docs/*.md. A line must
+// end with exit code 0, or end with "; echo $?" and have the exit code as the last line of its
+// output. "$ takt target … &" starts the target of the lines below it in the same file.
 func TestDocs(t *testing.T) {
 	paths, _ := filepath.Glob("../../docs/*.md")          // the pattern is well-formed
-	paths = append([]string{"../../README.md"}, paths...) // the longest first
+	paths = append([]string{"../../README.md"}, paths...) // first, because it takes longest
 	if raceDetector {
 		t.Skip("examples measure, several at a time; scripts/test runs them without the race detector")
 	}
@@ -39,7 +38,7 @@ func TestDocs(t *testing.T) {
 		}
 		texts = append(texts, string(b))
 	}
-	t.Chdir(t.TempDir()) // outputs go there
+	t.Chdir(t.TempDir()) // the examples write files here
 	writeFeeders(t)
 	for i, text := range texts {
 		t.Run(filepath.Base(paths[i]), func(t *testing.T) {
@@ -53,7 +52,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// Every class of failure that takt http can have stands in reports.md.
+// reports.md explains every failure class of takt http.
 func TestClassesInDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reports.md")
 	if err != nil {
@@ -68,7 +67,7 @@ func TestClassesInDocs(t *testing.T) {
 		}
 		for _, m := range class.FindAllStringSubmatch(string(text), -1) {
 			if found++; !strings.Contains(string(page), "`"+m[1]+"`") {
-				t.Errorf("class %s of %s is not explained", m[1], path)
+				t.Errorf("docs/reports.md does not explain class %s of %s", m[1], path)
 			}
 		}
 	}
@@ -77,7 +76,7 @@ func TestClassesInDocs(t *testing.T) {
 	}
 }
 
-// example is one line and the exit code that it should give.
+// example is one line with the exit code that it should have.
 type example struct {
 	line string
 	code int
@@ -108,7 +107,7 @@ func newExample(line, output string) example {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	code, err := strconv.Atoi(lines[len(lines)-1])
 	if err != nil {
-		code = -1 // fails, with the line
+		code = -1 // no exit code: the example fails
 	}
 	return example{line, code}
 }
@@ -116,11 +115,11 @@ func newExample(line, output string) example {
 // doc runs the examples of one document.
 type doc struct {
 	t    *testing.T
-	home string // where its runs are kept
+	home string // folder of its stored runs
 	url  string // of the target; "": none yet
 	stop func()
 
-	undecided bool // a line was
+	undecided bool // a line could not be decided
 }
 
 func (d *doc) run(e example) {
@@ -140,9 +139,9 @@ func (d *doc) run(e example) {
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], docsURL, d.url)
 	}
-	// This runs beside other tests, and assertions depend on the time that these
-	// leave: a line has two more tries. If every run was invalid (6), the machine
-	// was too busy to decide; the exit codes themselves are tested by the scripts.
+	// Other tests run at the same time, and assertions depend on the CPU that these leave, so a
+	// line has three tries. If every run was invalid (exit code 6), the machine was too busy to
+	// decide. TestScripts tests the exit codes themselves.
 	for try := 1; ; try++ {
 		code, output := d.runLine(args[1:], file)
 		switch {
@@ -151,7 +150,7 @@ func (d *doc) run(e example) {
 		case try < 3:
 			continue
 		case code == 6 || d.undecided && strings.Contains(output, "no run matches from which something can be concluded"):
-			d.undecided = true // what follows may need the valid run
+			d.undecided = true // later lines may need this run
 			d.t.Logf("$ %s\n%sundecided, after three invalid runs", e.line, output)
 			return
 		}
@@ -181,7 +180,7 @@ func (d *doc) runLine(args []string, file string) (code int, output string) {
 	return code, out.String()
 }
 
-// listen starts a target with these flags on a port of its own, instead of the last.
+// listen starts a target with these flags on a free port, and stops the last one.
 func (d *doc) listen(args []string) {
 	d.t.Helper()
 	d.stop()
@@ -203,8 +202,8 @@ func (d *doc) listen(args []string) {
 	}
 }
 
-// words splits a line as a shell does, as far as the documents need it: at
-// spaces, but not within single quotes.
+// words splits a line as a shell does, as far as the documents need it: at spaces outside single
+// quotes.
 func words(line string) (list []string, err error) {
 	parts := strings.Split(line, "'")
 	if len(parts)%2 == 0 {

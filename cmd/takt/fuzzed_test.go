@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// scripts/fuzzed tells a fuzz target that ran from one that stood still, by the lines that
-// go test -fuzz writes.
+// scripts/fuzzed distinguishes a fuzz target that ran from one that stood still, by the lines of
+// go test -fuzz.
 func TestFuzzed(t *testing.T) {
 	if _, err := exec.LookPath("awk"); err != nil {
 		t.Skip("no awk")

@@ -23,14 +23,15 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// A run that is killed at any instant is recovered: every second that was in its journal
-// by then, with the figures that it showed while it went. TAKT_SOAK=N kills N runs.
+// A run that is killed at any instant is recovered: every second that was in its journal at the
+// kill, with the figures that the run had shown live. TAKT_SOAK=N kills N runs.
 func TestKilled(t *testing.T) {
 	server := targettest.Serve(t, target.Options{Service: "exp(2ms)", ErrorRate: "1%"})
 	var served sync.WaitGroup
 	atOnce := make(chan struct{}, 4)
 	var mu sync.Mutex
-	var over, shown = map[int]int{}, map[int]int{} // runs by how many seconds were so at the kill and are not recovered
+	// Runs by their number of seconds that are not recovered, though over or shown at the kill.
+	var over, shown = map[int]int{}, map[int]int{}
 	runs := 5
 	if n, err := strconv.Atoi(os.Getenv("TAKT_SOAK")); err == nil {
 		runs = n
@@ -49,14 +50,14 @@ func TestKilled(t *testing.T) {
 		})
 	}
 	served.Wait()
-	t.Logf("seconds at the kill that are not recovered: of how many runs so many were shown: %v; were over by the clock: %v", shown, over)
+	t.Logf("seconds that are not recovered, and the number of runs: shown before the kill %v; over by the clock %v", shown, over)
 }
 
-// killed is one run, and what was known of it when it was killed.
+// killed is one run, with what was known about it at the kill.
 type killed struct {
 	t     *testing.T
 	home  string
-	known int       // seconds in its journal
+	known int       // seconds in its journal at the kill
 	at    time.Time // of the kill
 
 	over, shown int // seconds that are not recovered
@@ -70,7 +71,7 @@ func (k *killed) command(args ...string) *exec.Cmd {
 
 func (k *killed) live() string { return filepath.Join(k.home, "live.ndjson") }
 
-// run starts takt and kills it up to two seconds after its first second was written.
+// run starts takt and kills it up to two seconds after takt has written its first second.
 func (k *killed) run(url string, flags ...string) {
 	cmd := k.command(slices.Concat([]string{"http", "-z", "10m", "--progress", "none", "-o", "ndjson=" + k.live()}, flags, []string{url})...)
 	var said bytes.Buffer
@@ -89,17 +90,17 @@ func (k *killed) run(url string, flags ...string) {
 	}
 	_ = cmd.Wait() // it was killed
 	if said.Len() > 0 {
-		k.t.Errorf("takt said: %s", &said)
+		k.t.Errorf("takt wrote to stderr: %s", &said)
 	}
 }
 
-// seconds counts the whole records behind the head of the journal.
+// seconds counts the complete records after the head of the journal.
 func (k *killed) seconds() (n int) {
 	list, err := filepath.Glob(filepath.Join(k.home, "takt", "spool", "*.journal"))
 	if err != nil || len(list) == 0 {
 		return 0
 	}
-	text, _ := os.ReadFile(list[0]) // not there any more: none
+	text, _ := os.ReadFile(list[0]) // a journal that was just removed has none
 	text = text[min(len(text), len("takt journal\n")):]
 	for len(text) >= 8 {
 		next := 8 + int(binary.LittleEndian.Uint32(text))
@@ -111,7 +112,7 @@ func (k *killed) seconds() (n int) {
 	return max(0, n-1)
 }
 
-// recovered is the report that the next takt finds.
+// recovered returns the report that the next takt recovers.
 func (k *killed) recovered() *takt.Report {
 	cmd := k.command("show", "@-1", "-o", "json=-")
 	var said bytes.Buffer
@@ -130,7 +131,7 @@ func (k *killed) recovered() *takt.Report {
 	return &r
 }
 
-// check holds the report against what the run showed while it went.
+// check compares the report with what the run had shown live.
 func (k *killed) check(r *takt.Report) {
 	text, err := os.ReadFile(k.live())
 	if err != nil {
@@ -139,14 +140,14 @@ func (k *killed) check(r *takt.Report) {
 	var shown []takt.Interval
 	for line := range bytes.Lines(text) {
 		var l struct{ Interval *takt.Interval }
-		if json.Unmarshal(line, &l) == nil && l.Interval != nil { // the last line may be torn
+		if json.Unmarshal(line, &l) == nil && l.Interval != nil { // the last line may be incomplete
 			shown = append(shown, *l.Interval)
 		}
 	}
 	n := len(r.Intervals)
 	k.over, k.shown = int(k.at.Sub(r.StartedAt)/time.Second)-n, len(shown)-n
 	if n < k.known || n > len(shown) || n == 0 {
-		k.t.Errorf("%d seconds recovered, %d were in the journal and %d shown", n, k.known, len(shown))
+		k.t.Errorf("%d seconds recovered, but %d were in the journal and %d were shown", n, k.known, len(shown))
 		return
 	}
 	var sum, want takt.Counts
@@ -157,13 +158,13 @@ func (k *killed) check(r *takt.Report) {
 	add(&sum, r.WarmupCounts)
 	for i, iv := range shown[:n] {
 		add(&want, takt.Counts{OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped})
-		if i < n-1 && r.Intervals[i] != iv { // the last has what was open, too
-			k.t.Errorf("second %d: %+v, was shown as %+v", i+1, r.Intervals[i], iv)
+		if i < n-1 && r.Intervals[i] != iv { // the last interval also has the operations that were open
+			k.t.Errorf("second %d: %+v, but it was shown as %+v", i+1, r.Intervals[i], iv)
 		}
 	}
 	last, lived := r.Intervals[n-1], shown[n-1]
 	if sum != want || last.OK != lived.OK || last.Failed != lived.Failed || last.ServiceHDR != lived.ServiceHDR {
-		k.t.Errorf("%+v, want %+v; the last second is %+v, and was shown as %+v", sum, want, last, lived)
+		k.t.Errorf("%+v, want %+v; the last second is %+v, but it was shown as %+v", sum, want, last, lived)
 	}
 	if !r.Warned("recovered") || r.ID == "" || r.Variables["path"] != "/" {
 		k.t.Errorf("%+v", r)

@@ -24,13 +24,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The race detector makes each process wait for a second at its end: a minute
-	// in all. No goroutine of takt has to be awaited then.
+	// With the race detector each process waits for a second at its end, to report races of
+	// goroutines that still run. takt has none then, so this saves a minute.
 	_ = os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
 	testscript.Main(m, map[string]func(){"takt": main})
 }
 
-// TestScripts runs takt as its users see it: stdout, stderr, exit code, files left.
+// TestScripts runs takt as its users see it: stdout, stderr, exit code, files that remain.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 
 type runningKey struct{}
 
-// running is the target of a script; one at a time.
+// running is the current target of a script; there is one at a time.
 type running struct {
 	server *target.Server
 	stop   func()
@@ -74,8 +74,8 @@ type running struct {
 
 func targetOf(ts *testscript.TestScript) *running { return ts.Value(runningKey{}).(*running) }
 
-// cmdTarget is "target [flags]": serve as takt target does, on a free port, and
-// set $URL and $HOST. "target down" ends it: nobody listens at $URL any more.
+// cmdTarget is "target [flags]": serve as takt target does, on a free port, and set $URL and $HOST.
+// "target down" ends the target, so that $URL refuses connections.
 func cmdTarget(ts *testscript.TestScript, _ bool, args []string) {
 	r := targetOf(ts)
 	if r.stop != nil {
@@ -118,8 +118,8 @@ func targetOptions(ts *testscript.TestScript, args []string) (o target.Options) 
 	return o
 }
 
-// cmdExits is "exits CODE command…": run it and want this very exit code, or with "!"
-// any other.
+// cmdExits is "exits CODE command…": run the command and demand this exit code, or with "!" any
+// other one.
 func cmdExits(ts *testscript.TestScript, other bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	if !other {
@@ -132,7 +132,7 @@ func cmdExits(ts *testscript.TestScript, other bool, args []string) {
 	}
 }
 
-// cmdClosed is "closed CODE takt…": exits, with a standard output whose reader is gone.
+// cmdClosed is "closed CODE takt…": like exits, but the reader of standard output has closed it.
 func cmdClosed(ts *testscript.TestScript, _ bool, args []string) {
 	path, err := lookTakt(ts, args[1])
 	ts.Check(err)
@@ -158,14 +158,13 @@ func checkCode(ts *testscript.TestScript, want string, err error) {
 	}
 }
 
-// patience bounds what has to happen soon, on the slowest machine.
+// patience limits the wait for something that happens soon even on the slowest machine.
 const patience = 10 * time.Second
 
-// cmdDuring is "during ACTIONS CODE takt…": run takt, do something to it when the
-// target has had the first request, and want this exit code. ACTIONS are INT,
-// TERM, HUP, QUIT, KILL (exit code -1), down (the target ends) and freeze (the generator stands still). Between two
-// of them no request comes for a second, so that a signal is seen before the next one:
-// those that are pending together have no order.
+// cmdDuring is "during ACTIONS CODE takt…": run takt, do ACTIONS after the target's first request,
+// and demand this exit code. ACTIONS are INT, TERM, HUP, QUIT, KILL (exit code -1), down (end the
+// target) and freeze (stop takt for 0.3 s). Before each further action the test waits for a second
+// without requests, so that takt has seen the signal before: pending signals have no order.
 func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	actions, code := strings.Split(args[0], ","), args[1]
 	cmd := exec.Command(args[2], args[3:]...)
@@ -196,8 +195,8 @@ func cmdDuring(ts *testscript.TestScript, _ bool, args []string) {
 	checkCode(ts, code, err)
 }
 
-// environ is the environment of a command that the script does not start by exec: runs
-// belong into the script's own store.
+// environ is the environment of a command that the script does not start with exec. It keeps stored
+// runs in the script's own folders.
 func environ(ts *testscript.TestScript) []string {
 	list := os.Environ()
 	for _, name := range []string{"XDG_DATA_HOME", "XDG_STATE_HOME", "PATH", "URL"} {
@@ -206,7 +205,7 @@ func environ(ts *testscript.TestScript) []string {
 	return list
 }
 
-// lookTakt finds the command in the script's PATH, where testscript put it.
+// lookTakt finds the command in the script's PATH, where testscript has put it.
 func lookTakt(ts *testscript.TestScript, name string) (string, error) {
 	for _, dir := range strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator)) {
 		if path := dir + "/" + name; exec.Command(path).Err == nil {
@@ -237,7 +236,7 @@ func act(r *running, p *os.Process, action string) error {
 		if err := p.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
-		time.Sleep(300 * time.Millisecond) // what is due meanwhile is late by the generator's fault
+		time.Sleep(300 * time.Millisecond) // takt sends what is due meanwhile too late
 		return p.Signal(syscall.SIGCONT)
 	}
 	return fmt.Errorf("unknown action %q", action)
@@ -253,8 +252,8 @@ func cmdReplace(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(changed), 0o666))
 }
 
-// cmdReport is "report FILE [ASSERTION…]": the file holds a whole report, the laws
-// hold in it, and so do the assertions.
+// cmdReport is "report FILE [ASSERTION…]": the file contains a complete report whose counts add up,
+// and the assertions pass.
 func cmdReport(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(args[0])
 	var r takt.Report
@@ -267,7 +266,7 @@ func cmdReport(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("the counts do not add up: %+v", c)
 	}
 	if n := r.Latency[takt.LatencyResponse].Count; n != c.OK+c.Failed+c.Unfinished {
-		ts.Fatalf("the response time holds %d operations of %+v", n, c)
+		ts.Fatalf("the response time has %d operations, the counts are %+v", n, c)
 	}
 	for _, s := range args[1:] {
 		a, err := analysis.ParseAssertion(s)
@@ -278,8 +277,8 @@ func cmdReport(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// checkFields finds every field that the schema requires of a report; package
-// format itself holds reports to the rest of the schema.
+// checkFields reports a missing field that the schema requires. Package format tests reports against
+// the rest of the schema.
 func checkFields(text string) error {
 	var schema struct{ Required []string }
 	var fields map[string]json.RawMessage

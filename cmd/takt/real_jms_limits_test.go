@@ -12,8 +12,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// What the broker does not take, what consumers do not manage and what comes again are
-// counted as its queue statistics have them, and named.
+// The tests of this file cover messages that the broker rejects, that consumers are too slow for, and
+// that are delivered again. takt's counts must match the broker's queue statistics.
 
 func warning(r *takt.Report, code string) string {
 	i := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == code })
@@ -28,7 +28,7 @@ func number(r *takt.Report, name string) int {
 	return int(n)
 }
 
-// empty takes what is left of a queue, so that the tests can be run again.
+// empty consumes what is left in a queue, so that the tests can run again.
 func (b jmsBroker) empty(t *testing.T, name string) {
 	t.Helper()
 	if n := b.queues(t)[name].left; n > 0 {
@@ -36,8 +36,8 @@ func (b jmsBroker) empty(t *testing.T, name string) {
 	}
 }
 
-// Consumers that commit each message are slower than those who send without a limit.
-// What they did not commit, if time was too short, is the broker's.
+// Consumers that commit each message are slower than a producer with many messages pending. Messages
+// that they had no time to commit stay in the queue.
 func TestRealJMSSlow(t *testing.T) {
 	b := artemis(t)
 	before := b.queues(t)["SLOW"].added
@@ -52,11 +52,11 @@ func TestRealJMSSlow(t *testing.T) {
 	}
 	b.empty(t, "SLOW")
 	if warning(r, "slow_consumer") == "" || (warning(r, "uncommitted") != "") != (open > 0) {
-		t.Errorf("%d are not committed, warnings %v", open, r.Warnings)
+		t.Errorf("%d messages are not committed, warnings %v", open, r.Warnings)
 	}
 }
 
-// What a consumer gave back comes again, and is counted.
+// Messages that a consumer rolled back are delivered again and counted as redelivered.
 func TestRealJMSRedelivered(t *testing.T) {
 	b := artemis(t)
 	b.run(t, strings.Fields("producer --message-count 50 --max-pending 50 AGAIN")...).good(t)
@@ -94,7 +94,7 @@ func (b jmsBroker) rollBack(t *testing.T, queue string, n int) {
 		OnDelivery: func(d *amqp.Delivery) {
 			select {
 			case ids <- d.ID():
-			default: // the credit was topped up: more came than n
+			default: // more than n messages came, because the credit was renewed
 			}
 		},
 	})
@@ -108,8 +108,8 @@ func (b jmsBroker) rollBack(t *testing.T, queue string, n int) {
 	must(c.Close(ctx))
 }
 
-// An address that is full: with the policy FAIL a message is rejected in the broker's
-// words and no credit comes after it, with BLOCK no credit comes.
+// When an address is full, the broker gives no more credit. With the policy FAIL it also rejects one
+// message, with its own words.
 func TestRealJMSFull(t *testing.T) {
 	b := artemis(t)
 	for _, c := range []struct {
@@ -129,8 +129,8 @@ func TestRealJMSFull(t *testing.T) {
 	}
 }
 
-// fill sends messages until the queue is full. A busy broker takes 261 of them in a second, and
-// the queue is not full then.
+// fill sends messages until the queue is full. A busy broker accepts only 261 messages in a second,
+// too few to fill the queue, so there are longer tries.
 func (b jmsBroker) fill(t *testing.T, name string) (r *takt.Report, q queue) {
 	t.Helper()
 	for _, seconds := range []string{"1", "5", "20"} {

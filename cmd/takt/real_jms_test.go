@@ -21,15 +21,15 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The tests of this file run takt jms against the Artemis of scripts/servers. Its queue
-// statistics are the truth.
+// The tests of this file run takt jms against the Artemis of scripts/servers. They compare takt's
+// counts with the broker's queue statistics.
 
 // jmsBroker is a running Artemis.
 type jmsBroker struct {
 	addr   string
 	folder string // of its programs
-	secure string // its address for TLS
-	cert   string // file with the certificate that it has there
+	secure string // address for TLS
+	cert   string // file with the certificate for TLS
 }
 
 func artemis(t *testing.T) jmsBroker {
@@ -41,14 +41,14 @@ func artemis(t *testing.T) jmsBroker {
 	return jmsBroker{where[0], where[1], where[2], where[3]}
 }
 
-// said is a run of takt jms as a user sees it.
+// said is the result of a run of takt jms, as a user sees it.
 type said struct {
 	code        int
 	out, stderr string
-	report      *takt.Report // nil: none was made
+	report      *takt.Report // nil: takt wrote none
 }
 
-// run runs takt jms with those words; localhost:61616 is the broker.
+// run runs takt jms with those words. It replaces localhost:61616 by the broker's address.
 func (b jmsBroker) run(t *testing.T, words ...string) said {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
@@ -68,14 +68,14 @@ func (b jmsBroker) run(t *testing.T, words ...string) said {
 		if err := json.Unmarshal(text, &s.report); err != nil {
 			t.Fatal(err)
 		}
-		if words[0] != "consumer" { // which has no response times
+		if words[0] != "consumer" { // it has no response times
 			checkLaws(t, s.report)
 		}
 	}
 	return s
 }
 
-// good wants a run that went well.
+// good demands exit code 0 and that every operation is ok.
 func (s said) good(t *testing.T) *takt.Report {
 	t.Helper()
 	if s.code != 0 || s.report == nil || s.report.Counts.OK != s.report.Counts.Scheduled {
@@ -101,7 +101,7 @@ func (b jmsBroker) queues(t *testing.T) map[string]queue {
 			continue
 		}
 		number := func(i int) int {
-			n, _ := strconv.Atoi(strings.TrimSpace(cells[i])) // the heads of the table are none
+			n, _ := strconv.Atoi(strings.TrimSpace(cells[i])) // 0 for the head of the table
 			return n
 		}
 		all[strings.TrimSpace(cells[1])] = queue{number(4), number(5), number(7)}
@@ -109,10 +109,10 @@ func (b jmsBroker) queues(t *testing.T) map[string]queue {
 	return all
 }
 
-// sent is how many messages a run sent, the warm-up's included.
+// sent is the number of messages that a run sent, with the warm-up.
 func sent(r *takt.Report) int { return int(r.Counts.OK + r.WarmupCounts.OK) }
 
-// received is how many arrived.
+// received is the number of messages that arrived.
 func received(t *testing.T, r *takt.Report) int {
 	t.Helper()
 	n, ok := r.Extra["received"].(float64)
@@ -122,8 +122,8 @@ func received(t *testing.T, r *takt.Report) int {
 	return int(n)
 }
 
-// Every command line of artemis perf's manual runs as it stands there, prints its
-// lines, and leaves nothing behind.
+// Every command line of artemis perf's manual works with takt jms: it prints the same lines and leaves
+// no messages or subscriptions.
 func TestRealJMSManual(t *testing.T) {
 	b := artemis(t)
 	dir := t.TempDir()
@@ -144,7 +144,7 @@ func TestRealJMSManual(t *testing.T) {
 		{"client --warmup 20 --max-pending 100" + urls + durable + " --clientID test_id --rate 60000", true, true, 2},
 		{"client --warmup 20 --max-pending 100" + urls + durable + " --clientID test_id --rate 60000 --threads 2", true, true, 2},
 	} {
-		// The manual's runs have no end, and a warm-up for a JVM.
+		// The manual's runs have no end, and a longer warm-up, for a JVM.
 		s := b.run(t, append(strings.Fields(c.line), "--warmup", "1", "--duration", "2", "--drain", "60s")...)
 		r := s.good(t)
 		if got := received(t, r); got != c.copies*sent(r) || sent(r) == 0 {
@@ -177,7 +177,7 @@ func TestRealJMSManual(t *testing.T) {
 	}
 }
 
-// form is what artemis perf prints.
+// form matches what artemis perf prints.
 func form(rated, latency bool, sent, copies int) *regexp.Regexp {
 	const spread = `mean: +[\d.]+ us( - [\d.]+%: +[\d.]+ us){5} - max: +[\d.]+ us`
 	live := ""
@@ -198,7 +198,7 @@ func form(rated, latency bool, sent, copies int) *regexp.Regexp {
 		delay + `--- aggregated send time:       ` + spread + ` \n--- aggregated transfer time:   ` + spread + `\n$`)
 }
 
-// Whatever the way to send and to receive, what was sent arrives, and nothing is left.
+// For every way to send and to receive, all messages arrive and none is left.
 func TestRealJMSWays(t *testing.T) {
 	b := artemis(t)
 	for name, line := range map[string]string{
@@ -237,7 +237,7 @@ func TestRealJMSWays(t *testing.T) {
 	}
 }
 
-// Over TLS the broker's certificate is verified, unless the user says otherwise.
+// Over TLS takt verifies the broker's certificate, unless the user forbids it.
 func TestRealJMSTLS(t *testing.T) {
 	b := artemis(t)
 	for _, c := range []struct{ line, says string }{
@@ -260,7 +260,7 @@ func TestRealJMSTLS(t *testing.T) {
 	}
 }
 
-// Subscriptions that are kept get what is sent while nobody listens.
+// A subscription kept by --keep-subscriptions gets messages that are sent while nobody listens.
 func TestRealJMSKeep(t *testing.T) {
 	b := artemis(t)
 	line := "--durable --clientID kept --message-count 10 topic://KEEP"
@@ -275,13 +275,13 @@ func TestRealJMSKeep(t *testing.T) {
 	}
 }
 
-// artemis perf consumer reads what takt sends, and takt what artemis perf producer
-// sends: both agree on how long messages were under way, as far as the manual's clocks do.
+// artemis perf consumer reads what takt sends, and takt reads what artemis perf producer sends. Both
+// find a transfer time in the other's messages.
 func TestRealJMSPerf(t *testing.T) {
 	b := artemis(t)
 	perf := func(words ...string) string {
 		t.Helper()
-		// --message-count does not end the peer with less pending: see jms.md.
+		// With fewer pending messages --message-count does not end artemis perf: see jms.md.
 		out, err := exec.CommandContext(t.Context(), filepath.Join(b.folder, "bin", "artemis"), append([]string{"perf"}, append(words,
 			"--user", "takt", "--password", "takt", "--url", "tcp://"+b.addr)...)...).CombinedOutput()
 		if err != nil {
@@ -304,8 +304,8 @@ func TestRealJMSPerf(t *testing.T) {
 	}
 }
 
-// What JMS clients get: body, id, timestamp, priority, persistence, group and the
-// properties, by both of their libraries.
+// Both JMS client libraries of Artemis read takt's messages: body, id, timestamp, priority,
+// persistence, group and properties.
 func TestRealJMSJava(t *testing.T) {
 	b := artemis(t)
 	classes := t.TempDir()
@@ -327,7 +327,7 @@ func TestRealJMSJava(t *testing.T) {
 	}
 }
 
-// A broker that is killed: the report is there, its counts are right, the exit code is 1.
+// When the broker is killed, takt still writes a report with correct counts, and the exit code is 1.
 func TestRealJMSKilled(t *testing.T) {
 	from := artemis(t)
 	b := jmsBroker{folder: from.folder}
@@ -348,7 +348,7 @@ func TestRealJMSKilled(t *testing.T) {
 	}
 }
 
-// start starts a broker of the test's own, and gives what kills it.
+// start starts a broker for this test alone, and returns a function that kills it.
 func (b *jmsBroker) start(t *testing.T) (kill func()) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "broker")
@@ -359,7 +359,7 @@ func (b *jmsBroker) start(t *testing.T) (kill func()) {
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	broker := exec.Command(filepath.Join(dir, "bin", "artemis"), "run") // which becomes the JVM
+	broker := exec.Command(filepath.Join(dir, "bin", "artemis"), "run") // the script execs the JVM
 	out, err := broker.StdoutPipe()
 	if err == nil {
 		err = broker.Start()
@@ -367,7 +367,7 @@ func (b *jmsBroker) start(t *testing.T) (kill func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kill = func() { _ = broker.Process.Kill() } // again, perhaps
+	kill = func() { _ = broker.Process.Kill() } // may be called twice
 	t.Cleanup(func() { kill(); _ = broker.Wait() })
 	ready := make(chan bool, 1)
 	go func() {
@@ -385,13 +385,13 @@ func (b *jmsBroker) start(t *testing.T) (kill func()) {
 		}
 	}()
 	if !<-ready {
-		t.Fatal("the broker does not start")
+		t.Fatal("the broker did not start")
 	}
 	b.addr = "127.0.0.1:" + port
 	return kill
 }
 
-// freePort is a port that nobody listens on, a moment ago.
+// freePort is a port that was free a moment ago.
 func freePort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,17 +23,17 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The tests of this file run takt kafka against the broker of scripts/servers. What a
-// plain consumer finds in the topic is the truth.
+// The tests of this file run takt kafka against the broker of scripts/servers. They compare its
+// reports with what a plain consumer reads from the topic.
 
-// broker is what scripts/servers started.
+// broker is the broker that scripts/servers started.
 type broker struct {
 	host   string
 	port   int    // of the listener without TLS and SASL
-	folder string // with pki/
+	folder string // contains pki/
 }
 
-// The places of the other listeners behind the first.
+// The ports of the other listeners, relative to the first.
 const (
 	mtlsPort = 1
 	saslPort = 2
@@ -50,12 +50,12 @@ func kafka(t *testing.T) broker {
 	return broker{host, port, folder}
 }
 
-// addr is that of the n-th listener behind the first.
+// addr is the address of a listener; n: 0, mtlsPort or saslPort.
 func (b broker) addr(n int) string { return b.host + ":" + strconv.Itoa(b.port+n) }
 
 func (b broker) pki(name string) string { return filepath.Join(b.folder, "pki", name) }
 
-// topicOf is a topic that no other test uses, nor the same one another time.
+// topicOf is a topic that no other test uses, and no other run of the same test.
 func topicOf(t *testing.T) string {
 	return strings.NewReplacer("/", ".", ",", "").Replace(t.Name()) + "." + strconv.Itoa(os.Getpid())
 }
@@ -64,20 +64,20 @@ func topicOf(t *testing.T) string {
 func (b broker) run(t *testing.T, command string, args ...string) *takt.Report {
 	t.Helper()
 	r := reportOf(t, "kafka "+command, append([]string{"--brokers", b.addr(0), "--topic", topicOf(t)}, args...))
-	if command != "consume" { // which has no response times
+	if command != "consume" { // it has no response times
 		checkLaws(t, r)
 	}
 	return r
 }
 
-// produce makes the topic of the test and fills it.
+// produce creates the topic of the test and fills it.
 func (b broker) produce(t *testing.T, args ...string) *takt.Report {
 	t.Helper()
 	t.Cleanup(func() { b.drop(t, topicOf(t)) })
 	return b.run(t, "produce", append([]string{"--create-topic"}, args...)...)
 }
 
-// drop deletes a topic: after a kill the broker looks through all that it holds.
+// drop deletes a topic, because after a kill the broker reads all topics.
 func (b broker) drop(t *testing.T, topic string) {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(b.addr(0)))
 	if err != nil {
@@ -93,7 +93,7 @@ func (b broker) drop(t *testing.T, topic string) {
 	}
 }
 
-// checkLaws holds a report against the laws of reports.
+// checkLaws checks the sums that every report must satisfy.
 func checkLaws(t *testing.T, r *takt.Report) {
 	t.Helper()
 	c := r.Counts
@@ -112,21 +112,21 @@ func checkLaws(t *testing.T, r *takt.Report) {
 		failed += e.Count
 	}
 	if failed != c.Failed {
-		t.Errorf("%d failed, their classes hold %d: %v", c.Failed, failed, r.Errors)
+		t.Errorf("%d failed, their classes add up to %d: %v", c.Failed, failed, r.Errors)
 	}
 }
 
-// all wants n operations, all good.
+// all demands n operations, all ok.
 func all(t *testing.T, r *takt.Report, n uint64) {
 	t.Helper()
 	if r.Counts.Scheduled != n || r.Counts.OK != n {
-		t.Errorf("counts %+v, want %d, all good; errors %v", r.Counts, n, r.Errors)
+		t.Errorf("counts %+v, want %d, all ok; errors %v", r.Counts, n, r.Errors)
 	}
 }
 
-// found is a record that a topic holds.
+// found is a record in a topic.
 type found struct {
-	run       string // of the stamp
+	run       string // as in the stamp; so are stream, number and due
 	stream    uint16
 	number    uint64
 	due       int64 // Unix nanoseconds
@@ -135,10 +135,10 @@ type found struct {
 	key       string
 }
 
-// partitions is how many a topic of takt's has.
+// partitions is the number of partitions of a topic that takt creates.
 const partitions = 3
 
-// ends are the offsets after the last record of each partition.
+// ends returns the offset after the last record of each partition.
 func ends(t *testing.T, cl *kgo.Client, topic string) map[int32]int64 {
 	t.Helper()
 	req := kmsg.NewPtrListOffsetsRequest()
@@ -163,9 +163,9 @@ func ends(t *testing.T, cl *kgo.Client, topic string) map[int32]int64 {
 	return offsets
 }
 
-// read gets what the topic of the test holds, at least n records, and where each
-// partition ends. What Kafka writes for itself is left out, and with kgo.ReadCommitted
-// what transactions left open or aborted.
+// read reads all records of the topic of the test, at least n, and returns where each partition ends.
+// It leaves out Kafka's control records, and with kgo.ReadCommitted the records of open or aborted
+// transactions.
 func (b broker) read(t *testing.T, n int, level kgo.IsolationLevel) (list []found, end map[int32]int64) {
 	t.Helper()
 	topic := topicOf(t)
@@ -182,13 +182,13 @@ func (b broker) read(t *testing.T, n int, level kgo.IsolationLevel) (list []foun
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for len(list) < n || !maps.Equal(next, end) {
-		if len(list) >= n && end == nil { // with --required-acks none the last come after the run
+		if len(list) >= n && end == nil { // with --required-acks none the last records arrive after the run
 			end = ends(t, cl, topic)
 			continue
 		}
 		fetches := cl.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
-			t.Fatalf("%v: the topic holds %d records, want %d", err, len(list), n)
+			t.Fatalf("%v: the topic has %d records, want %d", err, len(list), n)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
 			next[r.Partition] = r.Offset + 1
@@ -219,13 +219,13 @@ func foundIn(t *testing.T, r *kgo.Record) found {
 	}
 }
 
-// runOf are the records of the run of a report.
+// runOf returns the records of the run of a report.
 func runOf(list []found, r *takt.Report) []found {
 	return slices.DeleteFunc(list, func(f found) bool { return hex.EncodeToString([]byte(f.run)) != r.Extra["run"] })
 }
 
-// whole wants the topic to hold the n records of one run and nothing else: every number
-// of each stream and partition once, from 0 on, and in order.
+// whole demands the n records of one run and nothing else: every number of each stream and partition
+// once, from 0 on, and in order.
 func whole(t *testing.T, list []found, n int) {
 	t.Helper()
 	type stream struct {
@@ -243,11 +243,11 @@ func whole(t *testing.T, list []found, n int) {
 		next[s]++
 	}
 	if len(list) != n || len(next) > 0 && slices.ContainsFunc(list, func(f found) bool { return f.run != list[0].run }) {
-		t.Errorf("the topic holds %d records, want %d of one run", len(list), n)
+		t.Errorf("the topic has %d records, want %d of one run", len(list), n)
 	}
 }
 
-// Every way to write: what the report says is ok is what the topic holds.
+// For every way to write, the topic contains exactly the records that the report counts as ok.
 func TestRealKafkaProduce(t *testing.T) {
 	b := kafka(t)
 	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
@@ -255,7 +255,7 @@ func TestRealKafkaProduce(t *testing.T) {
 			for codec, compression := range []string{"none", "gzip", "snappy", "lz4", "zstd"} {
 				t.Run(client+"/"+acks+"/"+compression, func(t *testing.T) {
 					r := b.produce(t, "--client", client, "--required-acks", acks, "--compression", compression, "--message-batch-size", "50", "-n", "2000",
-						"--messages-data", strings.Repeat("takt ", 60)) // what does not compress, clients leave as it is
+						"--messages-data", strings.Repeat("takt ", 60)) // compressible: clients do not compress what would not become smaller
 					all(t, r, 2000)
 					list, end := b.read(t, 2000, kgo.ReadUncommitted())
 					whole(t, list, 2000)
@@ -274,7 +274,7 @@ func TestRealKafkaProduce(t *testing.T) {
 	}
 }
 
-// At a rate records leave evenly, also those of several workers with keys and headers.
+// At a rate, due instants are evenly spaced, also with several workers, keys and headers.
 func TestRealKafkaRate(t *testing.T) {
 	b := kafka(t)
 	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
@@ -288,7 +288,7 @@ func TestRealKafkaRate(t *testing.T) {
 			slices.SortFunc(list, func(a, b found) int { return cmp.Compare(a.due, b.due) })
 			for i, f := range list {
 				if due := f.due - list[0].due; due != int64(i)*1e6 {
-					t.Fatalf("record %d was due at %d ns, want every ms one", i, due)
+					t.Fatalf("record %d was due at %d ns, want one every ms", i, due)
 				}
 				if at, ok := home[f.key]; ok && at != f.partition {
 					t.Fatalf("key %s is in partitions %d and %d", f.key, at, f.partition)
@@ -302,8 +302,7 @@ func TestRealKafkaRate(t *testing.T) {
 	}
 }
 
-// Records of transactions are there when the report says so, and those that were cut
-// off are not.
+// With --transactions all records that the report counts as ok are committed, in 20 transactions.
 func TestRealKafkaTransactions(t *testing.T) {
 	b := kafka(t)
 	r := b.produce(t, "--required-acks", "all", "--transactions", "100", "--message-batch-size", "30", "-n", "1950")
@@ -323,7 +322,7 @@ func TestRealKafkaTransactions(t *testing.T) {
 	}
 }
 
-// What was written is received, all of it and nothing twice.
+// A consumer receives every written record once.
 func TestRealKafkaConsume(t *testing.T) {
 	b := kafka(t)
 	all(t, b.produce(t, "--message-batch-size", "50", "-n", "3000"), 3000)
@@ -343,12 +342,12 @@ func TestRealKafkaConsume(t *testing.T) {
 	}
 }
 
-// One process sends and receives.
+// takt kafka e2e sends and receives in one process.
 func TestRealKafkaE2E(t *testing.T) {
 	b := kafka(t)
 	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
 		t.Run(client, func(t *testing.T) {
-			b.produce(t, "-n", "100") // of another run: nobody waits for them
+			b.produce(t, "-n", "100") // records of another run, which e2e must ignore
 			r := b.run(t, "e2e", "--client", client, "--rate", "1000/s", "--duration", "2s", "--required-acks", "all")
 			all(t, r, 2000)
 			for name, want := range map[string]any{"received": 2000.0, "lost": 0.0, "duplicate": 0.0, "reordered": 0.0, "foreign": 0.0} {

@@ -15,11 +15,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The tests of this file show what takt makes of records that nobody acknowledges, and of
-// a topic that changes during a run.
+// The tests of this file cover records that the broker does not acknowledge, and topics that change
+// during a run.
 
-// Without acknowledgement a broker only ends the connection to say that it refuses a
-// record: what is in the topic is ok, and nothing else.
+// Without acknowledgements a broker refuses a record by closing the connection. takt counts a record
+// as ok only if it is in the topic.
 func TestRealKafkaRefusedWithoutAcks(t *testing.T) {
 	b := kafka(t)
 	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
@@ -38,7 +38,7 @@ func TestRealKafkaRefusedWithoutAcks(t *testing.T) {
 	}
 }
 
-// A consumer ends with the log, and a group goes on where it was.
+// With -e a consumer stops at the end of the topic, and a group continues where it stopped.
 func TestRealKafkaExit(t *testing.T) {
 	b := kafka(t)
 	all(t, b.produce(t, "--required-acks", "all", "--transactions", "100", "-n", "1000"), 1000)
@@ -55,7 +55,7 @@ func TestRealKafkaExit(t *testing.T) {
 	}
 }
 
-// Partitions that are added during a run are written to and read, with every client.
+// Every client writes to and reads from partitions that are added during a run.
 func TestRealKafkaPartitionsAdded(t *testing.T) {
 	b := kafka(t)
 	for _, client := range []string{"takt", "franz", "sarama", "sarama-async"} {
@@ -98,7 +98,7 @@ func TestRealKafkaPartitionsAdded(t *testing.T) {
 	}
 }
 
-// grow gives a topic so many partitions.
+// grow raises the number of partitions of a topic to n.
 func (b broker) grow(t *testing.T, topic string, n int32) {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(b.addr(0)))
 	if err != nil {
@@ -119,7 +119,7 @@ func (b broker) grow(t *testing.T, topic string, n int32) {
 	}
 }
 
-// A topic that is deleted ends the run with exit code 1 and its name.
+// A run whose topic is deleted ends with exit code 1 and says that the topic is gone.
 func TestRealKafkaTopicGone(t *testing.T) {
 	b := kafka(t)
 	for _, command := range []string{"produce --rate 200/s", "produce --client franz --rate 200/s", "produce --client sarama --rate 200/s", "e2e --rate 200/s", "consume", "consume --group gone", "consume --client sarama"} {

@@ -23,9 +23,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The tests of this file show who is let in, what fails and how, and a broker that dies.
+// The tests of this file cover authentication, errors, and a broker that is killed.
 
-// secure are the ways to say who one is, and the listener that wants it.
+// secure returns the flags of each way to authenticate, with the listener that demands it.
 func (b broker) secure() map[string][]string {
 	ways := map[string][]string{
 		"mtls": {"--brokers", b.addr(mtlsPort), "--tls", "--tls-ca-cert", b.pki("ca.pem"), "--tls-cert-file", b.pki("client.pem"), "--tls-key-file", b.pki("client.key")},
@@ -52,7 +52,7 @@ func TestRealKafkaSecure(t *testing.T) {
 	}
 }
 
-// TestRealKafkaFaults: one sentence each, and the exit code that scripts rely on.
+// TestRealKafkaFaults: each error is one line, with the exit code that scripts rely on.
 func TestRealKafkaFaults(t *testing.T) {
 	b := kafka(t)
 	b.produce(t, "-n", "1")
@@ -95,7 +95,7 @@ func TestRealKafkaTooLarge(t *testing.T) {
 	}
 }
 
-// fail runs takt kafka produce, which is to end with an error.
+// fail runs takt kafka produce, which must end with an error.
 func (b broker) fail(t *testing.T, args []string) (code int, said string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -106,8 +106,8 @@ func (b broker) fail(t *testing.T, args []string) (code int, said string) {
 	return code, stderr.String()
 }
 
-// TestRealKafkaKilled: the broker dies and comes back. The run goes on, and what was
-// acknowledged is in the topic.
+// TestRealKafkaKilled: the broker is killed and restarted. The run continues, and every acknowledged
+// record is in the topic.
 func TestRealKafkaKilled(t *testing.T) {
 	b := kafka(t)
 	for _, c := range []struct {
@@ -128,11 +128,11 @@ func TestRealKafkaKilled(t *testing.T) {
 	}
 }
 
-// killed makes a run without an end, during which the broker is killed and started
-// again, and stops it once much has arrived after that.
+// killed starts a run without an end. After 1000 records it kills and restarts the broker, and after
+// 6000 records it stops the run with SIGINT.
 func (b broker) killed(t *testing.T, args []string) *takt.Report {
 	t.Helper()
-	b.produce(t, "-n", "1") // makes the topic
+	b.produce(t, "-n", "1") // creates the topic
 	ctx, stop := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -151,13 +151,13 @@ func (b broker) killed(t *testing.T, args []string) *takt.Report {
 		t.Fatal(err)
 	}
 	if code != 130 {
-		t.Errorf("exit code %d, want 130 of SIGINT\n%s", code, said)
+		t.Errorf("exit code %d, want 130 for SIGINT\n%s", code, said)
 	}
 	checkLaws(t, r)
 	return r
 }
 
-// await waits until the topic holds n records.
+// await waits until n records have been read from the topic.
 func (b broker) await(ctx context.Context, topic string, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -172,7 +172,7 @@ func (b broker) await(ctx context.Context, topic string, n int) error {
 	return ctx.Err()
 }
 
-// nothingLost holds what became of each operation against what the topic has of it.
+// nothingLost compares the result of each operation with its records in the topic.
 func (b broker) nothingLost(t *testing.T, r *takt.Report, rows []row, idempotent bool) {
 	t.Helper()
 	list, _ := b.read(t, int(r.Counts.OK)+1, kgo.ReadUncommitted())
@@ -195,7 +195,7 @@ func (b broker) nothingLost(t *testing.T, r *takt.Report, rows []row, idempotent
 	}
 	t.Logf("%+v %v, %d doubled", r.Counts, r.Errors, doubled)
 	if lost > 0 || idempotent && doubled > 0 || len(copies) > 0 || uint64(len(rows)) != r.Counts.Scheduled {
-		t.Errorf("of %d operations %d were acknowledged and are not there, %d are there more than once; %d records belong to none; counts %+v",
+		t.Errorf("of %d operations, %d were acknowledged but are not in the topic, %d are there more than once; %d records belong to no operation; counts %+v",
 			len(rows), lost, doubled, len(copies), r.Counts)
 	}
 	for _, e := range r.Errors {
@@ -205,7 +205,7 @@ func (b broker) nothingLost(t *testing.T, r *takt.Report, rows []row, idempotent
 	}
 }
 
-// row is an operation as the format samples has it.
+// row is an operation in the format samples.
 type row struct {
 	due   int64 // ns since the start
 	class string
@@ -224,7 +224,7 @@ func readRows(t *testing.T, path string) (rows []row) {
 	}
 	offset, class := slices.Index(lines[0], "offset"), slices.Index(lines[0], "class")
 	for _, line := range lines[1:] {
-		due, err := strconv.ParseInt(strings.Replace(line[offset], ".", "", 1), 10, 64) // nine digits behind the point
+		due, err := strconv.ParseInt(strings.Replace(line[offset], ".", "", 1), 10, 64) // nine digits after the point
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// The whole way through the shell, on real Elasticsearch: a server is made from a branch,
-// tested, its report kept in Elasticsearch, collated and verified; of another branch 80 %
-// of the documents arrive.
+// A whole session of the shell with a real Elasticsearch: build a server from a branch, test it, store
+// its report in Elasticsearch, collate and verify. On the branch lossy only 80 % of the documents
+// arrive.
 func TestRealShell(t *testing.T) {
 	cluster := os.Getenv("TAKT_ELASTICSEARCH")
 	if cluster == "" {
@@ -43,8 +43,8 @@ func TestRealShell(t *testing.T) {
 	x.says("yes", "documents are deleted")
 }
 
-// The same in a container FROM scratch. The server's programs are made before, since
-// without a registry nothing can be built in a container.
+// The same in a container FROM scratch. The test builds the server beforehand, because a container
+// without a registry has no compiler.
 func TestRealShellContainer(t *testing.T) {
 	clone := intakeClone(t)
 	folder := t.TempDir()
@@ -69,8 +69,7 @@ printf 'FROM scratch\nARG ref\nCOPY ${ref} /apm-server\nENTRYPOINT ["/apm-server
 	x.says("yes", "documents are deleted")
 }
 
-// intakeClone is a clone of a repository with the intake server, which loses a part on
-// the branch lossy.
+// intakeClone clones a repository with the intake server, which loses documents on the branch lossy.
 func intakeClone(t *testing.T) string {
 	t.Helper()
 	clone := filepath.Join(t.TempDir(), "clone")
@@ -80,7 +79,7 @@ func intakeClone(t *testing.T) string {
 	return clone
 }
 
-// shellClient is a session.
+// shellClient is a session of the shell.
 type shellClient struct {
 	t    *testing.T
 	conn net.Conn
@@ -98,7 +97,7 @@ func atShell(t *testing.T, port string) *shellClient {
 	return x
 }
 
-// says types a line, and wants each pattern in the answer, in this order.
+// says types a line and demands that the answer has each pattern, in this order.
 func (x *shellClient) says(line string, want ...string) {
 	x.t.Helper()
 	if _, err := fmt.Fprintf(x.conn, "%s\r\n", line); err != nil {

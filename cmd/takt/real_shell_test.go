@@ -16,8 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tests of this file type at takt server through Debian's telnet and rlwrap, at a
-// terminal.
+// The tests of this file use takt server through Debian's telnet and rlwrap, in a terminal.
 
 // built builds takt.
 func built(t *testing.T) (binary string) {
@@ -29,7 +28,7 @@ func built(t *testing.T) (binary string) {
 	return binary
 }
 
-// serveShell starts the shell on a free port and gives it.
+// serveShell starts the shell on a free port and returns the port.
 func serveShell(t *testing.T, binary string, flags ...string) (port string) {
 	t.Helper()
 	home := t.TempDir()
@@ -53,16 +52,16 @@ func serveShell(t *testing.T, binary string, flags ...string) (port string) {
 	return strings.TrimSpace(line[strings.LastIndex(line, ":")+1:])
 }
 
-// terminal is a program at a pseudo terminal.
+// terminal is a program in a pseudo terminal.
 type terminal struct {
 	t    *testing.T
 	pty  *os.File
 	text chan string
 	all  strings.Builder
-	seen int // of all, what was waited for
+	seen int // length of the part of all that shows has matched
 }
 
-// atTerminal starts a program at a terminal of that size.
+// atTerminal starts a program in a terminal of that size.
 func atTerminal(t *testing.T, columns, rows uint16, name string, args ...string) *terminal {
 	t.Helper()
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -133,7 +132,7 @@ func (x *terminal) shows(texts ...string) {
 			select {
 			case s, ok := <-x.text:
 				if !ok {
-					x.t.Fatalf("it ended without %q: %q", text, x.all.String())
+					x.t.Fatalf("the program ended without %q: %q", text, x.all.String())
 				}
 				x.all.WriteString(s)
 			case <-late:
@@ -153,11 +152,11 @@ func TestRealTelnet(t *testing.T) {
 	t.Run("edit", func(t *testing.T) { testEdit(t, serveShell(t, binary, "--edit")) })
 }
 
-// With rlwrap the user has rlwrap's editing and history, and rlwrap has no complaint.
+// With rlwrap the user has rlwrap's editing and history, and rlwrap does not complain.
 func testRlwrap(t *testing.T, port string) {
 	x := atTerminal(t, 80, 24, "rlwrap", "telnet", "127.0.0.1", port)
 	x.shows("type 'help'", ">>> ")
-	x.keys("staus\x1b[D\x1b[Dt\r") // a letter put in, two to the left
+	x.keys("staus\x1b[D\x1b[Dt\r") // inserts a letter, two positions to the left
 	x.shows("commands queued", ">>> ")
 	x.keys(keyUp + "\r")
 	x.shows("commands queued", ">>> ")
@@ -172,8 +171,8 @@ func testRlwrap(t *testing.T, port string) {
 	}
 }
 
-// A plain telnet: lines, Ctrl-C, which must not leave it deaf, and after edit on the
-// server's editing, in a window of no size.
+// A plain telnet sends lines. After Ctrl-C the shell must still answer. After "edit on" the server's
+// own editing works, even in a window of unknown size.
 func testTelnet(t *testing.T, port string) {
 	x := atTerminal(t, 0, 0, "telnet", "127.0.0.1", port)
 	x.shows("type 'help'", ">>> ")
@@ -199,12 +198,12 @@ func testTelnet(t *testing.T, port string) {
 	x.shows("bye!")
 }
 
-// --edit begins so.
+// With --edit a session begins with the server's editing.
 func testEdit(t *testing.T, port string) {
 	x := atTerminal(t, 100, 30, "telnet", "127.0.0.1", port)
 	x.shows(">>> ")
 	x.keys("queue\r")
 	x.shows("the queue is empty", ">>> ")
-	x.keys("\x04") // Ctrl-D ends it
+	x.keys("\x04") // Ctrl-D ends the session
 	x.shows("closed by foreign host")
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The tests of this file run takt http against the nginx of scripts/nginx.conf,
-// which scripts/test-real starts. What nginx counted itself is the truth.
+// The tests of this file run takt http against the nginx of scripts/nginx.conf, which
+// scripts/test-real starts. They compare takt's counts with nginx's own.
 
 func nginx(t *testing.T) string {
 	t.Helper()
@@ -36,7 +36,7 @@ func nginx(t *testing.T) string {
 // nginxCounts are the connections and requests since nginx started.
 type nginxCounts struct{ accepted, requested uint64 }
 
-// countNginx reads them; doing so is a connection and a request itself.
+// countNginx reads the counts. Each call adds a connection and a request.
 func countNginx(t *testing.T) (c nginxCounts) {
 	t.Helper()
 	body, _ := ask(t, "/status")
@@ -48,7 +48,7 @@ func countNginx(t *testing.T) (c nginxCounts) {
 	return c
 }
 
-// ask gets a page on a connection of its own.
+// ask gets a page over a new connection.
 func ask(t *testing.T, path string) (string, *http.Response) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -64,8 +64,8 @@ func ask(t *testing.T, path string) (string, *http.Response) {
 	return string(b), resp
 }
 
-// wireBytes is how long the answer to takt's GET is, head and all: read by hand,
-// for Go's client does not tell.
+// wireBytes is the size of the answer to takt's GET, with its head. It uses its own connection,
+// because Go's client does not count these bytes.
 func wireBytes(t *testing.T, path string) int64 {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(nginx(t), "http://"))
@@ -96,8 +96,8 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// run is takt http with both clients in turn; check gets what it says and what
-// nginx counted meanwhile.
+// run runs takt http with each of both clients. check gets the report, and what nginx counted
+// meanwhile.
 func run(t *testing.T, args []string, path string, check func(t *testing.T, r *takt.Report, n nginxCounts)) {
 	for _, client := range []string{"own", "net"} {
 		t.Run(client, func(t *testing.T) {
@@ -108,7 +108,7 @@ func run(t *testing.T, args []string, path string, check func(t *testing.T, r *t
 			if c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || c.Dropped+c.Unfinished > 0 {
 				t.Errorf("counts %+v do not add up, or operations were lost", c)
 			}
-			// The second look is in its own count.
+			// 1: the second countNginx counts itself.
 			check(t, r, nginxCounts{after.accepted - before.accepted - 1, after.requested - before.requested - 1})
 		})
 	}
@@ -120,8 +120,8 @@ func takeReport(t *testing.T, args []string) *takt.Report {
 	return reportOf(t, "http", args)
 }
 
-// reportOf runs a load command such as kafka produce; a run without one good answer
-// ends with code 1 and has its report all the same.
+// reportOf runs a load command such as kafka produce. A run without any good answer must end with exit
+// code 1 and still write its report.
 func reportOf(t *testing.T, command string, args []string) *takt.Report {
 	t.Helper()
 	r, code, said := runOnce(t, t.Context(), command, args)
@@ -131,7 +131,7 @@ func reportOf(t *testing.T, command string, args []string) *takt.Report {
 	return r
 }
 
-// runOnce runs a load command that makes a report.
+// runOnce runs a load command and returns its report, exit code and output.
 func runOnce(t *testing.T, ctx context.Context, command string, args []string) (r *takt.Report, code int, said string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
@@ -150,7 +150,7 @@ func runOnce(t *testing.T, ctx context.Context, command string, args []string) (
 	return r, code, out.String()
 }
 
-// same wants all n operations to have ended with one status.
+// same demands that all n operations ended with one status.
 func same(t *testing.T, r *takt.Report, status string, n uint64) {
 	t.Helper()
 	if r.Counts.Scheduled != n || r.Status[status] != n || len(r.Status) != 1 {
@@ -177,7 +177,7 @@ func TestRealNginxRate(t *testing.T) {
 			ok += iv.OK
 		}
 		if ok != 4000 {
-			t.Errorf("the intervals hold %d, want 4000", ok)
+			t.Errorf("the intervals add up to %d, want 4000", ok)
 		}
 	})
 }
@@ -185,7 +185,7 @@ func TestRealNginxRate(t *testing.T) {
 func TestRealNginxClosedLoop(t *testing.T) {
 	run(t, []string{"-n", "2000", "-c", "10"}, "/", func(t *testing.T, r *takt.Report, n nginxCounts) {
 		same(t, r, "200", 2000)
-		if n.requested != 2000 || n.accepted < 10 || n.accepted > 21 { // a probe, and dials of net/http that another connection overtook
+		if n.requested != 2000 || n.accepted < 10 || n.accepted > 21 { // with a probe, and with dials of net/http that were no longer needed
 			t.Errorf("nginx counted %+v, want 2000 requests on 10 connections", n)
 		}
 	})
@@ -205,7 +205,7 @@ func TestRealNginxBodies(t *testing.T) {
 				if want := 50 * wireBytes(t, path); r.Bytes.Received != want {
 					t.Errorf("%d bytes received, want %d", r.Bytes.Received, want)
 				}
-				// limit_rate: the time ends with the last byte, not with the first.
+				// nginx sends slowly (limit_rate): service time ends with the last byte, not with the first.
 				if p50 := r.Latency[takt.LatencyService].P50; strings.HasPrefix(path, "/slow") && p50 < 100e3 {
 					t.Errorf("service p50 is %v µs, want at least 0.1 s", p50)
 				}
@@ -242,12 +242,12 @@ func TestRealNginxWithoutKeepAlive(t *testing.T) {
 	run(t, []string{"--rate", "200/s", "--duration", "1s", "--disable-keepalive"}, "/", func(t *testing.T, r *takt.Report, n nginxCounts) {
 		same(t, r, "200", 200)
 		if n.requested != 200 || n.accepted < 200 {
-			t.Errorf("nginx counted %+v, want 200 requests, each on a connection of its own", n)
+			t.Errorf("nginx counted %+v, want 200 requests, each on a new connection", n)
 		}
 	})
 }
 
-// TestRealNginxClosing: the server ends connections, as it may at any time.
+// TestRealNginxClosing: the server closes each connection after 10 requests.
 func TestRealNginxClosing(t *testing.T) {
 	run(t, []string{"-n", "500", "-c", "5"}, "/closing", func(t *testing.T, r *takt.Report, n nginxCounts) {
 		same(t, r, "200", 500)

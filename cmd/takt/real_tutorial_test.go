@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// TestRealTutorial types every line of docs/tutorial.md into a shell, in an empty folder
-// and on other ports, and holds what comes against what the page shows: line by line, but
-// for figures. It is the suite nginx of scripts/test-real that has nginx there.
+// TestRealTutorial runs every command of docs/tutorial.md in a shell, in an empty folder and with other
+// ports. It compares the output with the page line by line, except for figures. It needs nginx, so
+// the suite nginx of scripts/test-real runs it.
 func TestRealTutorial(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tutorial.md")
 	if err != nil {
@@ -50,9 +50,9 @@ func TestRealTutorial(t *testing.T) {
 				t.Logf("$ %s\n%s", command, out)
 			}
 			if decided && !shownAs(shown).MatchString(out) && !shownAs(otherLimit(shown)).MatchString(out) {
-				t.Errorf("$ %s\n%s\nis not what the page shows:\n%s", command, out, shown)
+				t.Errorf("$ %s\n%s\ndiffers from the page:\n%s", command, out, shown)
 			}
-			if strings.Contains(out, "limit may be higher") { // nothing but disturbed steps
+			if strings.Contains(out, "limit may be higher") { // all steps were disturbed
 				t.Logf("$ %s\n%sundecided: the hypervisor disturbed it", command, out)
 				decided = false
 			}
@@ -61,8 +61,8 @@ func TestRealTutorial(t *testing.T) {
 			}
 		}
 	}
-	// 250/s by the limiter. A backlog of 75 requests, which makes 300 ms, is not there at
-	// once, so short steps find more; other load on the machine makes it less.
+	// The limiter allows 250/s. The SLO of 300 ms breaks at a backlog of 75 requests, which takes time
+	// to grow, so short steps find a higher limit. Other load on the machine lowers it.
 	if len(limits) < 2 {
 		t.Errorf("only the limits %v were found", limits)
 	}
@@ -79,7 +79,7 @@ var (
 	bounds = regexp.MustCompile(`(?m)^p95<300ms.* holds at ([\d.]+)/s and breaks at ([\d.]+)/s: .*\n(?:between them\. .*\n)?`)
 )
 
-// limitIn is the limit that takt capacity found: a figure, or the middle between two rates.
+// limitIn is the limit that takt capacity printed: a rate, or the middle between two rates.
 func limitIn(out string) (limit float64, ok bool) {
 	m := figure.FindStringSubmatch(out)
 	if m == nil {
@@ -95,8 +95,8 @@ func limitIn(out string) (limit float64, ok bool) {
 	return limit, true
 }
 
-// otherLimit has the limit in the other of the two forms: how much the runs scatter decides
-// whether there is a figure.
+// otherLimit rewrites the limit in the other of its two forms. takt prints a rate or two bounds,
+// depending on how much the runs scatter.
 func otherLimit(shown string) string {
 	if bounds.MatchString(shown) {
 		return bounds.ReplaceAllString(shown, "p95 reaches 300ms at 1/s …\n…\n")
@@ -114,7 +114,7 @@ func blocks(page string) (all []block) {
 	return all
 }
 
-// cutCommand takes a command, which goes on after a backslash, off what it shows.
+// cutCommand splits a command from its output. A backslash continues the command on the next line.
 func cutCommand(part string) (command, shown string) {
 	for {
 		line, rest, _ := strings.Cut(part, "\n")
@@ -133,8 +133,8 @@ type reader struct {
 	env []string
 }
 
-// configure writes nginx.conf. Started as root, nginx would become one who may not read
-// the folder.
+// configure writes nginx.conf. Started as root, nginx would switch to a user that may not read the
+// folder.
 func (s *reader) configure(text string) {
 	if os.Geteuid() == 0 {
 		who, err := user.Current()
@@ -148,8 +148,8 @@ func (s *reader) configure(text string) {
 	}
 }
 
-// run gives what a command writes. One that says that this machine was too busy has one
-// more try, and is undecided then.
+// run returns what a command prints. If takt says that the machine was too busy, run tries once more;
+// after that the command is undecided.
 func (s *reader) run(command string) (out string, decided bool) {
 	s.t.Helper()
 	for try := 1; ; try++ {
@@ -171,19 +171,19 @@ func (s *reader) run(command string) (out string, decided bool) {
 	}
 }
 
-// stop ends the nginx of a page that was left early.
+// stop ends the nginx of the page if the test failed before the page stops it.
 func (s *reader) stop() {
 	text, err := os.ReadFile(filepath.Join(s.dir, "nginx.pid"))
 	if err != nil {
-		return // it is gone, or was never there
+		return // nginx has ended or was never started
 	}
 	if pid, err := strconv.Atoi(string(bytes.TrimSpace(text))); err == nil {
 		_ = syscall.Kill(pid, syscall.SIGTERM)
 	}
 }
 
-// shownAs makes an expression of what a page shows: figures, months, units and the number
-// of blanks may be others; a line … is any lines, and within a line any text.
+// shownAs turns what a page shows into a regular expression. Figures, months, units and the number of
+// blanks may differ. A line "…" matches any lines; "…" within a line matches any text.
 func shownAs(shown string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`\A`)
@@ -197,7 +197,7 @@ func shownAs(shown string) *regexp.Regexp {
 		text := regexp.QuoteMeta(line)
 		text = figures.ReplaceAllString(text, `[\d.:]+(?:[nµm]?s\b)?`)
 		text = regexp.MustCompile(`/[A-Z][a-z]{2}/`).ReplaceAllString(text, `/[A-Z][a-z]{2}/`)
-		text = regexp.MustCompile(`, (ms|µs)\b`).ReplaceAllString(text, `, [nµm]?s`) // of a table
+		text = regexp.MustCompile(`, (ms|µs)\b`).ReplaceAllString(text, `, [nµm]?s`) // in a table
 		text = regexp.MustCompile(` +`).ReplaceAllString(text, ` +`)
 		b.WriteString(strings.ReplaceAll(text, "…", ".*") + `\n`)
 	}

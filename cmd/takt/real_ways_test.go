@@ -16,9 +16,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The tests of this file go to nginx by TLS and HTTP/2, and through a proxy.
+// The tests of this file use TLS and HTTP/2 with nginx, and a proxy.
 
-// nginxAt is the URL of nginx's port n places after the first.
+// nginxAt is the URL of nginx's n-th port after the first.
 func nginxAt(t *testing.T, scheme string, n int) string {
 	t.Helper()
 	host, port, _ := strings.Cut(strings.TrimPrefix(nginx(t), "http://"), ":")
@@ -29,7 +29,7 @@ func nginxAt(t *testing.T, scheme string, n int) string {
 	return scheme + "://" + host + ":" + strconv.Itoa(number+n)
 }
 
-// pki gets files of nginx's certificates.
+// pki downloads certificate files from nginx.
 func pki(t *testing.T, names ...string) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func TestRealNginxTLS(t *testing.T) {
 	}
 }
 
-// HTTP/2 with TLS and without, on as many connections as were asked for.
+// HTTP/2, with TLS and without, uses as many connections as --h2-connections says.
 func TestRealNginxHTTP2(t *testing.T) {
 	ca := pki(t, "ca.pem")[0]
 	for _, url := range []string{nginxAt(t, "https", 1), nginxAt(t, "http", 2)} {
@@ -67,14 +67,14 @@ func TestRealNginxHTTP2(t *testing.T) {
 			if n := after.requested - before.requested - 1; n != 1000 || r.Counts.OK != 1000 {
 				t.Errorf("%s: nginx served %d, counts %+v; want 1000; %+v", url, n, r.Counts, r.Errors)
 			}
-			if n := after.accepted - before.accepted - 1; n != conns+1 { // and the probe
-				t.Errorf("%s: %d connections, want %d and a probe", url, n, conns)
+			if n := after.accepted - before.accepted - 1; n != conns+1 { // one more for the probe
+				t.Errorf("%s: %d connections, want %d and one of the probe", url, n, conns)
 			}
 		}
 	}
 }
 
-// Who has a certificate is let in, and nobody else.
+// nginx accepts clients with a certificate, and no others.
 func TestRealNginxClientCertificate(t *testing.T) {
 	files := pki(t, "ca.pem", "client.pem", "client.key")
 	url := nginxAt(t, "https", 1) + "/members"
@@ -99,7 +99,7 @@ func TestRealNginxFollowsRedirects(t *testing.T) {
 	}
 }
 
-// Requests of a list and placeholders reach nginx as they should.
+// Requests of a list, and requests with placeholders, reach nginx.
 func TestRealNginxTargets(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "targets")
 	text := "GET " + nginx(t) + "/\nGET " + nginx(t) + "/missing\n\nHEAD " + nginx(t) + "/large.txt\n"
@@ -116,8 +116,8 @@ func TestRealNginxTargets(t *testing.T) {
 	}
 }
 
-// TestRealProxy: tinyproxy passes on what it is asked for with a password, in the
-// open and through a tunnel, and nothing without.
+// TestRealProxy: with a password tinyproxy forwards plain requests and tunnels; without one it
+// forwards nothing.
 func TestRealProxy(t *testing.T) {
 	proxy := os.Getenv("TAKT_PROXY")
 	if proxy == "" {

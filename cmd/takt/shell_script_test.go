@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdType is "type SOCKET FILE": send the file to a shell at a unix socket, end the
-// input, and print what comes up to the end. A server that is just starting is waited for.
+// cmdType is "type SOCKET FILE": send the file to a shell at a unix socket, end the input, and print
+// the whole answer. It waits up to 20 s for a server that is just starting.
 func cmdType(ts *testscript.TestScript, _ bool, args []string) {
 	var conn net.Conn
 	var err error
