@@ -11,10 +11,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// abortError is the cause of a run that a condition of --abort-on ended.
+// abortError is the context's cause after a condition of --abort-on ended the run.
 type abortError struct {
 	condition string
-	second    int    // of the run, from 1, the warm-up included
+	second    int    // second of the run, counted from 1, including the warm-up
 	reason    string // "p99 was 2.3s"
 }
 
@@ -22,13 +22,12 @@ func (e *abortError) Error() string {
 	return fmt.Sprintf("aborted: %s was true in second %d (%s)", e.condition, e.second, e.reason)
 }
 
-// crashError is the cause of a run that --crash ended.
+// crashError is the context's cause after --crash ended the run.
 type crashError struct{ reason error }
 
 func (e *crashError) Error() string { return fmt.Sprintf("ended by --crash: %v", e.reason) }
 
-// aborted is the condition of --abort-on, or the bad reply, that ended the run, nil if
-// none did.
+// aborted returns the abortError or crashError that ended the run; nil: neither did.
 func aborted(ctx context.Context) error {
 	var condition *abortError
 	if errors.As(context.Cause(ctx), &condition) {
@@ -45,30 +44,30 @@ func crashed(ctx context.Context) bool {
 	return errors.As(context.Cause(ctx), &crash)
 }
 
-// look is what the driver sees of operations, nil if it does not look.
+// look returns the driver's function for finished operations; nil: the driver has none.
 func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sample) []trace.Record {
 	if l.driver.Look == nil {
 		return nil
 	}
 	show := func(text string) { fmt.Fprint(l.env.Stderr, l.hide(text)) }
 	return l.driver.Look(show, func(reason error) {
-		if ctx.Err() == nil { // else it ends already
+		if ctx.Err() == nil { // else the run is ending already
 			fmt.Fprintf(l.env.Stderr, "takt: ended by --crash: %s\n", l.hide(reason.Error()))
 			l.abort(&crashError{errors.New(l.hide(reason.Error()))})
 		}
 	})
 }
 
-// hide takes secrets out of what others wrote.
+// hide removes secrets from a text that takt did not write, such as an answer.
 func (l *load) hide(text string) string { return hideCredentials(l.scrub.Replace(text)) }
 
-// guarded is watch, and ends the run with the first condition that is true.
+// guarded returns watch with a check of --abort-on, which ends the run when a condition is true.
 func (l *load) guarded(ctx context.Context, watch func(takt.Interval), source takt.Source, d *takt.Driver) func(takt.Interval) {
 	g := &guard{
 		conditions: l.conditions, warmup: l.engine.Warmup, end: source.End(),
 		receives: d.Loop == nil && d.Async == nil && d.Worker == nil,
 		strike: func(e *abortError) {
-			if ctx.Err() == nil { // else it ends already, and what is open drains
+			if ctx.Err() == nil { // else the run is already draining
 				fmt.Fprintf(l.env.Stderr, "takt: %v; the run ends here\n", e)
 				l.abort(e)
 			}
@@ -80,11 +79,11 @@ func (l *load) guarded(ctx context.Context, watch func(takt.Interval), source ta
 	}
 }
 
-// noteEnd says in the report that it is of a run which was ended. One that had no
-// end of its own is complete.
+// noteEnd adds a warning if the run was ended early. An endless run that a signal ended is
+// complete, so it gets none.
 func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 	if e := aborted(ctx); e != nil {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "aborted", Message: "the run was " + e.Error() + "; it ended there, and is shorter than was asked for"})
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "aborted", Message: "the run was " + e.Error() + "; it ended there, so it is shorter than was asked for"})
 	}
 	var signal *SignalError
 	if errors.As(context.Cause(ctx), &signal) && !l.engine.Endless() {
@@ -93,7 +92,8 @@ func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 	}
 }
 
-// parseConditions reads --abort-on. A closed loop intends no rate.
+// parseConditions reads --abort-on. A closed loop has no intended rate, which rules out some
+// metrics.
 func parseConditions(texts []string, closed bool) (all []analysis.Assertion, faults []error) {
 	all, faults = analysis.ParseAssertions(texts...)
 	for _, a := range all {
@@ -105,18 +105,18 @@ func parseConditions(texts []string, closed bool) (all []analysis.Assertion, fau
 	return all, faults
 }
 
-// guard holds the conditions of --abort-on against each full second of one run:
-// against the whole run so far, a long good one would hide a target that dies.
+// guard checks the conditions of --abort-on in each full second of one run. It does not check
+// the run so far, because a long good run would hide a target that dies.
 type guard struct {
 	conditions []analysis.Assertion
 	warmup     time.Duration
-	end        time.Duration // of the schedule; negative: not known
-	receives   bool          // nothing is sent: silence is no pause of the schedule
+	end        time.Duration // end of the schedule; negative: unknown
+	receives   bool          // the run only receives, so silence is not a pause of the schedule
 	strike     func(*abortError)
 
-	from time.Duration // end of the interval before, since the run's start
-	last time.Time     // when that came
-	open int64         // what was due by then and had not ended; below 0: what ended early
+	from time.Duration // end of the previous interval, since the run's start
+	last time.Time     // when the previous interval arrived
+	open int64         // operations due before from that had not ended; below 0: some ended before they were due
 }
 
 // interval judges one interval, and strikes with the first condition that is true.
@@ -137,11 +137,11 @@ func (g *guard) interval(iv takt.Interval, now time.Time) {
 	}
 }
 
-// isWhole reports whether the interval that ends at to, and came so long after the
-// one before, is a full second of the schedule. The drain is none. The schedule's
-// last second is one, though all that was due in it may have ended early. Any other
-// one that came late, or at once after a late one, is not: the generator had stood
-// still, and that is not the target's fault.
+// isWhole reports whether the interval that ends at to is a full second of the schedule; since
+// is the time since the previous interval arrived. The drain is not one. The schedule's last
+// second is one, even if it is short because all its operations ended early. An interval that
+// arrived late, or right after a late one, is not: the generator froze, which is not the
+// target's fault.
 func (g *guard) isWhole(to, since time.Duration) bool {
 	switch {
 	case g.end >= 0 && g.from+time.Second > g.end:
@@ -152,9 +152,9 @@ func (g *guard) isWhole(to, since time.Duration) bool {
 	return g.last.IsZero() || since > time.Second/2 && since < 3*time.Second/2
 }
 
-// isPause reports whether the schedule asked for nothing in iv, and nothing was open.
-// What is in flight does not tell: an operation that is due at the end of iv is sent
-// up to 150 µs early, or the end came late, and it may even have its answer by then.
+// isPause reports whether no operation was due in iv and none was open. The count in flight
+// cannot decide this: an operation due just after iv is sent up to 150 µs early, or the end of
+// iv came late, so it may be in flight or even answered by then.
 func (g *guard) isPause(iv takt.Interval) bool {
 	due := g.open + int64(iv.Scheduled)
 	g.open = due - int64(iv.OK+iv.Failed+iv.Dropped)

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// legacyFlags marks a command with the long names that may be written with one dash,
-// because takt's predecessors taught them so. Any other one is refused with its --
-// spelling: pflag alone would read -disable-compression as -d with a body.
+// legacyFlags is the annotation of a command that lists the long flags allowed with one dash,
+// as takt's predecessors wrote them. takt refuses any other long flag with one dash and shows
+// its -- spelling: pflag alone would read -disable-compression as -d with a body.
 const legacyFlags = "takt-legacy-flags"
 
-// parseFlags sets the flags of the command that args name, fills in what the
-// environment and a config file say, reports every fault at once, and returns what
-// is left for cobra: the command and its arguments.
+// parseFlags sets the flags of the command that args name, from args, the environment and a
+// config file. It reports every fault at once, and returns what cobra needs: the command and
+// its arguments.
 func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
 		completeFlags(root)
@@ -29,7 +29,7 @@ func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		return nil, usage(cmd, []error{unknownCommand(cmd, args[depth])})
 	}
 	if cmd.Name() == "help" {
-		// cobra's own help command exits 0 for what it does not know
+		// cobra's own help command exits with 0 for an unknown topic
 		if topic, n := findCommand(root, args[depth:]); depth+n < len(args) {
 			return nil, usage(topic, []error{unknownCommand(topic, args[depth+n])})
 		}
@@ -64,7 +64,8 @@ func findCommand(cmd *cobra.Command, args []string) (*cobra.Command, int) {
 	return cmd, len(args)
 }
 
-// unknownCommand names the known command that is nearest to name, or all.
+// unknownCommand returns an error with the known command nearest to name, or with all commands
+// if none is near.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	var known []string
 	best, distance := "", 3
@@ -91,7 +92,7 @@ func subcommand(cmd *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// moreFaults are those that the command itself finds in flags that could be set.
+// moreFaults returns the faults that the command's own check finds.
 func moreFaults(cmd *cobra.Command, args []string) []error {
 	if cmd.Args == nil {
 		return nil
@@ -107,20 +108,20 @@ func moreFaults(cmd *cobra.Command, args []string) []error {
 	return nil
 }
 
-// flagParser walks through a command line, with pflag's rules but for two: it
-// goes on after a fault, and it refuses long names with one dash.
+// flagParser parses a command line by pflag's rules, with two exceptions: it continues after a
+// fault, and it refuses long names with one dash.
 type flagParser struct {
 	flags      *pflag.FlagSet
 	rest       []string
 	positional []string
 	given      []setting
-	refused    []string // flags with a value that was not understood
+	refused    []string // flags whose value was refused
 	faults     []error
 	help       bool
-	legacy     []string // names that may have one dash
-	old        bool     // one of them had
+	legacy     []string // long names allowed with one dash
+	old        bool     // a legacy name was written with one dash
 
-	seen func(f *pflag.Flag, value string) // is told of each flag; the value ends the last word that was read; nil: nobody is
+	seen func(f *pflag.Flag, value string) // called for each flag; value is the end of the last word read; may be nil
 }
 
 func (p *flagParser) fault(format string, args ...any) {
@@ -186,7 +187,7 @@ func (p *flagParser) short(arg string) {
 		p.long(arg, "-")
 	case len(name) > 1 && p.flags.Lookup(name) != nil:
 		p.fault("flag -%s is written --%s", name, name)
-		p.long(arg, "-") // its value is no argument, and may be wrong too
+		p.long(arg, "-") // consume the value, which may be wrong too
 	case f == nil:
 		p.unknown("-", arg)
 	case f.NoOptDefVal != "":
@@ -196,11 +197,11 @@ func (p *flagParser) short(arg string) {
 	case len(arg) == 1:
 		p.set(f, "-"+arg, p.next())
 	case arg[1] != '=' && isLetter(arg[1]) && isSecret(f):
-		p.fault("the value of -%s stands apart: -%s VALUE", arg[:1], arg[:1])
+		p.fault("the value of -%s is a separate word: -%s VALUE", arg[:1], arg[:1])
 	case arg[1] == '=' || !isLetter(arg[1]):
 		p.set(f, "-"+arg[:1], strings.TrimPrefix(arg[1:], "="))
 	default:
-		p.fault("unknown flag -%s; a long flag is written --%s, the value of a short one apart: -%s %s", name, name, arg[:1], arg[1:])
+		p.fault("unknown flag -%s; a long flag is written --%s, a short one and its value are separate words: -%s %s", name, name, arg[:1], arg[1:])
 	}
 }
 
@@ -224,8 +225,8 @@ func (p *flagParser) set(f *pflag.Flag, shown, value string) {
 	}
 }
 
-// unknown refuses a flag and names the known one that is meant, if one is near.
-// That one's value is taken along: as an argument it would look like another fault.
+// unknown refuses a flag and names the nearest known flag. It also consumes the value that the
+// known flag needs: as an argument, the value would cause a second fault.
 func (p *flagParser) unknown(dashes, arg string) {
 	name, _, given := strings.Cut(arg, "=")
 	f := p.nearest(name)
@@ -239,17 +240,17 @@ func (p *flagParser) unknown(dashes, arg string) {
 	}
 }
 
-// nearest is the known flag whose name is nearest to name, nil if none is near.
+// nearest returns the known flag whose name is nearest to name; nil: none is within 2 letters.
 func (p *flagParser) nearest(name string) *pflag.Flag {
 	var names []string
 	p.flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return p.flags.Lookup(nearest(name, names, 2))
 }
 
-// editDistance is Levenshtein's, of two short words, with two letters that changed
-// places as one step.
+// editDistance is the Levenshtein distance of two short words; swapping two neighbouring
+// letters is one step.
 func editDistance(a, b string) int {
-	var before []int // the row above the last
+	var before []int // the row before last
 	last := make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j
@@ -272,12 +273,12 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// addFlags hangs flags on a command, in the order of their names.
+// addFlags adds flags to a command, sorted by name.
 func addFlags(cmd *cobra.Command, declare func(*pflag.FlagSet)) *pflag.FlagSet {
 	fs := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	declare(fs)
 	fs.VisitAll(func(f *pflag.Flag) {
-		_ = fs.SetAnnotation(f.Name, settingMark, nil) // it is there
+		_ = fs.SetAnnotation(f.Name, settingMark, nil) // cannot fail: the flag exists
 		cmd.Flags().AddFlag(f)
 	})
 	cmd.Flags().SortFlags = false

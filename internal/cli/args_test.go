@@ -28,7 +28,7 @@ func TestFlags(t *testing.T) {
 		"--frobnicate-all":        "unknown flag --frobnicate-all; the flags are listed by --help",
 		"-y":                      "unknown flag -y",
 		"--n 5":                   "flag --n is written -n",
-		"-dbody":                  "unknown flag -dbody; a long flag is written --dbody, the value of a short one apart: -d body",
+		"-dbody":                  "unknown flag -dbody; a long flag is written --dbody, a short one and its value are separate words: -d body",
 		"--rate 5/h/s":            "bad --rate: rate ",
 		"--rate -5/s":             "bad --rate: rate ",
 		"--rate 5/s..9/s -n 5":    "--rate 5/s..9/s is a ramp without an end",

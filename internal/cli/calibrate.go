@@ -15,8 +15,7 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// Bounds of --time. In less than 500 ms the p99 at 1000/s would be the worst of a
-// hundred.
+// Bounds of --time. Below 500 ms, the p99 at 1000/s would be the worst value of a hundred.
 const (
 	calibrateTime    = 5 * time.Second
 	minCalibrateTime = 500 * time.Millisecond
@@ -26,7 +25,7 @@ const (
 // calibrator is one run of takt calibrate.
 type calibrator struct {
 	env    Env
-	time   time.Duration // of all measurements together
+	time   time.Duration // total time of all measurements
 	asJSON bool
 }
 
@@ -35,9 +34,9 @@ func newCalibrate(env Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "calibrate [flags]",
 		Short: "measure what takt and this host add to every latency",
-		Long: `takt calibrate measures how late this host's sleeps are, how long it stands
-still, and what takt shows of a server that takes no time. Later reports of this
-host have its noise floor, for 30 days.`,
+		Long: `takt calibrate measures how late sleeps end on this host, how long the host
+freezes, and the latency that takt reports for a server that answers at once.
+For 30 days, reports from this host contain its noise floor.`,
 		Example: `  takt calibrate
   takt calibrate --time 30s --json`,
 	}
@@ -62,20 +61,19 @@ func (k *calibrator) run(ctx context.Context) error {
 	c, err := k.measure(ctx)
 	var signal *SignalError
 	if errors.As(context.Cause(ctx), &signal) {
-		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so nothing is kept")}
+		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so the calibration is not saved")}
 	}
 	if err != nil {
 		return err
 	}
 	path, err := k.env.keepCalibration(c)
 	if err != nil {
-		fmt.Fprintf(k.env.Stderr, "takt: warning: not kept: %v\n", err)
+		fmt.Fprintf(k.env.Stderr, "takt: warning: the calibration is not saved: %v\n", err)
 	}
 	return k.show(c, path)
 }
 
-// measure spends a tenth of the time on sleeps, a fifth on standing still, and the
-// rest on loads.
+// measure spends a tenth of the time on sleeps, a fifth on spinning, and the rest on loads.
 func (k *calibrator) measure(ctx context.Context) (*calibration, error) {
 	c := &calibration{
 		SchemaVersion: calibrationVersion, Takt: version, At: time.Now().UTC().Truncate(time.Second),

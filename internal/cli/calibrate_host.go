@@ -16,7 +16,7 @@ type sleepNoise struct {
 	P50     float64 `json:"late_p50_us"`
 	P99     float64 `json:"late_p99_us"`
 	Max     float64 `json:"late_max_us"`
-	CPU     float64 `json:"cpu_us_per_wake_up,omitempty"` // of the thread; 0: this system does not say
+	CPU     float64 `json:"cpu_us_per_wake_up,omitempty"` // CPU time of the thread; 0: unknown on this system
 }
 
 func measureSleep(ctx context.Context, d time.Duration) sleepNoise {
@@ -36,7 +36,8 @@ func measureSleep(ctx context.Context, d time.Duration) sleepNoise {
 	}
 }
 
-// spinNoise is pace.Stillness in figures.
+// spinNoise is pace.Stillness as JSON: how long the host suspends a thread that only reads the
+// clock.
 type spinNoise struct {
 	DurationS float64 `json:"duration_s"`
 	WorstGap  float64 `json:"worst_gap_us"`

@@ -17,27 +17,27 @@ import (
 
 const (
 	calibrationVersion = 1
-	// calibrationAge is for how long a calibration holds: kernels and neighbours change.
+	// calibrationAge is how long a calibration is valid: kernels and neighbours change.
 	calibrationAge = 30 * 24 * time.Hour
-	// belowFloor times the noise floor is what a p50 should be above.
+	// belowFloor: a p50 below this many times the noise floor causes a warning.
 	belowFloor = 2
 )
 
-// calibration is what takt calibrate found out, and keeps for later reports.
+// calibration is the result of takt calibrate, saved for later reports.
 type calibration struct {
 	SchemaVersion int            `json:"schema_version"`
-	Takt          string         `json:"takt"` // version
+	Takt          string         `json:"takt"` // version of takt
 	At            time.Time      `json:"calibrated_at"`
 	TimeS         float64        `json:"time_s"`
-	Host          map[string]any `json:"host"` // class, as proc.HostClass has it
+	Host          map[string]any `json:"host"` // class of the host, from proc.HostClass
 	Sleep         sleepNoise     `json:"sleep"`
 	Spin          spinNoise      `json:"spin"`
 	Loads         []loadNoise    `json:"loads"`
 }
 
-// floor is the noise floor of an engine in µs: the p99 of response time at 1000/s
-// against a server that takes no time. What has no engine of its own here has that
-// of the workers. 0: not known.
+// floor returns the noise floor of an engine in µs: the p99 of response time at 1000/s against
+// a server that answers at once. An engine that was not measured, such as async, gets the noise
+// floor of the worker engine. 0: unknown.
 func (c *calibration) floor(engine string) (us float64) {
 	if c == nil {
 		return 0
@@ -54,12 +54,12 @@ func (c *calibration) floor(engine string) (us float64) {
 	return us
 }
 
-// quiet reports whether takt was in time where the noise floor was measured.
+// quiet reports whether the runs that measured the noise floor are valid.
 func (c *calibration) quiet() bool {
 	return !slices.ContainsFunc(c.Loads, func(l loadNoise) bool { return l.RatePerS == floorRate && l.Verdict == takt.Invalid })
 }
 
-// holds reports whether c says something of this host today.
+// holds reports whether c is valid now for this host.
 func (c *calibration) holds(now time.Time, host map[string]any) bool {
 	age := now.Sub(c.At)
 	here, err := json.Marshal(host)
@@ -68,17 +68,17 @@ func (c *calibration) holds(now time.Time, host map[string]any) bool {
 		c.SchemaVersion == calibrationVersion && age > -time.Hour && age <= calibrationAge
 }
 
-// calibrationPath is where the calibration is kept.
+// calibrationPath is the path of the saved calibration.
 func (e Env) calibrationPath() (string, error) { return e.underHome(stateHome, "calibration.json") }
 
-// keepCalibration writes c in one step: a report may be reading the old one. A quiet
-// one that holds is not given up for one that was disturbed.
+// keepCalibration replaces the saved calibration by c in one step, because another takt may be
+// reading the old one. A disturbed c does not replace a quiet calibration that is still valid.
 func (e Env) keepCalibration(c *calibration) (path string, err error) {
 	if path, err = e.calibrationPath(); err != nil {
 		return "", err
 	}
 	if old, _ := e.keptCalibration(); old != nil && old.quiet() && !c.quiet() {
-		return "", fmt.Errorf("takt was late, and that of %s still holds; delete %s if it should not", old.At.Format(time.DateOnly), path)
+		return "", fmt.Errorf("takt was late, and the calibration of %s is still valid; delete %s to replace it", old.At.Format(time.DateOnly), path)
 	}
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -94,11 +94,11 @@ func (e Env) keepCalibration(c *calibration) (path string, err error) {
 	return path, os.Rename(fresh, path)
 }
 
-// keptCalibration is what holds for this host now; nil if nothing does.
+// keptCalibration returns the saved calibration; nil: none is valid for this host now.
 func (e Env) keptCalibration() (*calibration, error) {
 	path, err := e.calibrationPath()
 	if err != nil {
-		return nil, nil // nothing is kept where there is no home
+		return nil, nil // without a home directory, none was saved
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,11 +11,11 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// floorRate is the rate, per second, at which the noise floor is measured: low
-// enough that every request wakes everybody anew.
+// floorRate is the rate, per second, at which the noise floor is measured. It is low enough
+// that every request has to wake sleeping threads.
 const floorRate = 1000
 
-// loadNoise is what takt shows of a server that takes no time.
+// loadNoise is what takt reports for a server that answers at once.
 type loadNoise struct {
 	Engine        string       `json:"engine"`
 	RatePerS      float64      `json:"rate_per_s"`
@@ -28,8 +28,8 @@ type loadNoise struct {
 	Verdict       takt.Verdict `json:"verdict"`
 }
 
-// measureLoads measures the engine that is chosen for plain HTTP, and the one that
-// all other protocols have: where they are the same, only that one.
+// measureLoads measures the engine for plain HTTP, and the worker engine unless that is the
+// same one.
 func measureLoads(ctx context.Context, url string, abort <-chan struct{}, d time.Duration) (all []loadNoise, err error) {
 	for _, name := range []string{"auto", "worker"} {
 		for _, l := range []struct {
@@ -49,7 +49,7 @@ func measureLoads(ctx context.Context, url string, abort <-chan struct{}, d time
 	return all, nil
 }
 
-// measureLoad makes one run, of whose time a tenth is warm-up.
+// measureLoad makes one run of length d; a tenth of d is warm-up.
 func measureLoad(ctx context.Context, url string, abort <-chan struct{}, name string, rate float64, d time.Duration) (n loadNoise, err error) {
 	r, err := loadHTTP(ctx, url, abort, func(o *engine.Options) {
 		o.Engine, o.Rate, o.Warmup, o.Duration = name, engine.PerSecond(rate), d/10, d-d/10
@@ -58,12 +58,12 @@ func measureLoad(ctx context.Context, url string, abort <-chan struct{}, name st
 		return n, err
 	}
 	if c := r.Counts; c.OK != c.Scheduled || c.OK == 0 {
-		return n, fmt.Errorf("the null server answered %d of %d requests at %v/s%s; run it again when nothing else runs", c.OK, c.Scheduled, rate, firstSample(r))
+		return n, fmt.Errorf("the null server answered %d of %d requests at %v/s%s; run takt calibrate again when nothing else runs", c.OK, c.Scheduled, rate, firstSample(r))
 	}
 	return noiseOf(r, rate), nil
 }
 
-// loadHTTP makes one run of takt http with its defaults, but for what change says.
+// loadHTTP makes one run of takt http with its defaults and the changes that change applies.
 func loadHTTP(ctx context.Context, url string, abort <-chan struct{}, change func(*engine.Options)) (*takt.Report, error) {
 	o, h := engine.Defaults(), http.New()
 	change(&o)

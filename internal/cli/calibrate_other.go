@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// threadCPU is not known here.
+// threadCPU is unknown on this system.
 func threadCPU() time.Duration { return 0 }
 
-// dieWithParent is for Linux: elsewhere a child outlives a parent that is killed.
+// dieWithParent works on Linux only: elsewhere a child outlives a killed parent.
 func dieWithParent(*exec.Cmd) {}
 
-// ownGroup is for Linux.
+// ownGroup works on Linux only.
 func ownGroup(*exec.Cmd) {}

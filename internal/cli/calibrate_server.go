@@ -11,19 +11,20 @@ import (
 	"time"
 )
 
-// startTime bounds how long the server may take to come up.
+// startTime limits how long the server may take to start.
 const startTime = 10 * time.Second
 
 var errNoSelf = errors.New("cannot start the server: takt does not know its own program")
 
-// server is takt target in a process of its own: that is how loads meet servers,
-// and a thread that shared the Go scheduler with the generator would disturb it.
+// server is takt target in a separate process, like a real server. In the same process, it
+// would share the Go scheduler with the generator and disturb it.
 type server struct {
 	cmd *exec.Cmd
 	url string
 }
 
-// startServer starts takt target with these flags. It gets no environment: TAKT_… is for loads.
+// startServer starts takt target with these flags, and with an empty environment: the user's
+// TAKT_… variables are not for it.
 func startServer(env Env, flags ...string) (*server, error) {
 	if env.Executable == nil {
 		return nil, errNoSelf
@@ -49,27 +50,27 @@ func startServer(env Env, flags ...string) (*server, error) {
 	return s, nil
 }
 
-// await reads where the server listens.
+// await reads the server's URL from its first line.
 func (s *server) await(said io.Reader) error {
-	late := time.AfterFunc(startTime, func() { _ = s.cmd.Process.Kill() }) // fails only when it has ended
+	late := time.AfterFunc(startTime, func() { _ = s.cmd.Process.Kill() }) // fails only if the server has ended
 	defer late.Stop()
-	line, _ := bufio.NewReader(said).ReadString('\n') // without a URL in it the line says why
+	line, _ := bufio.NewReader(said).ReadString('\n') // without a URL, the line says why
 	url, ok := strings.CutPrefix(strings.TrimSpace(line), "takt target: ")
 	if !ok {
-		return fmt.Errorf("takt target said %q instead of where it listens; try takt target by hand", line)
+		return fmt.Errorf("takt target printed %q instead of its address; try takt target by hand", line)
 	}
 	s.url = url
 	return nil
 }
 
-// end asks the server to end, and waits: it writes down what it did.
+// end interrupts the server and waits, because the server writes its --truth file at its end.
 func (s *server) end() {
-	_ = s.cmd.Process.Signal(os.Interrupt) // fails only when it has ended
+	_ = s.cmd.Process.Signal(os.Interrupt) // fails only if the server has ended
 	_ = s.cmd.Wait()                       // "exit code 130"
 }
 
-// stop ends the server at once: it has nothing to say at its end.
+// stop kills the server: it writes nothing at its end that anybody needs.
 func (s *server) stop() {
-	_ = s.cmd.Process.Kill() // fails only when it has ended
+	_ = s.cmd.Process.Kill() // fails only if the server has ended
 	_ = s.cmd.Wait()         // "killed"
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// micros is a time for people.
+// micros formats a time in µs for people.
 func micros(us float64) string {
 	d := time.Duration(us * 1e3)
 	switch {
@@ -22,7 +22,7 @@ func micros(us float64) string {
 	return d.Round(10 * time.Microsecond).String()
 }
 
-// write is the calibration for people. path is where it is kept; "": nowhere.
+// write writes the calibration for people. path is where it was saved; "": nowhere.
 func (c *calibration) write(w io.Writer, path string) error {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -31,7 +31,7 @@ func (c *calibration) write(w io.Writer, path string) error {
 	line("host", "%v/%v, %v cores, %v", c.Host["os"], c.Host["arch"], c.Host["cores"], c.Host["cpu"])
 	s := c.Sleep
 	line("sleep", "%d at %d/s woke late by p50 %s, p99 %s, max %s; %s of CPU each", s.WakeUps, sleepRate, micros(s.P50), micros(s.P99), micros(s.Max), micros(s.CPU))
-	line("spin", "stood still for up to %s in %.1f s, %d times for more than %v; saw %d/s late by p99 %s", micros(c.Spin.WorstGap), c.Spin.DurationS, c.Spin.LongGaps, pace.LongGap, pace.StillRate, micros(c.Spin.P99))
+	line("spin", "froze for up to %s in %.1f s, %d times for more than %v; saw %d/s late by p99 %s", micros(c.Spin.WorstGap), c.Spin.DurationS, c.Spin.LongGaps, pace.LongGap, pace.StillRate, micros(c.Spin.P99))
 	b.WriteString("\n")
 	c.writeLoads(&b)
 	b.WriteString("\n")

@@ -34,7 +34,7 @@ func calibrated() *calibration {
 func TestCalibrationTable(t *testing.T) {
 	const want = `host         linux/amd64, 2 cores, Z80
 sleep        500 at 1000/s woke late by p50 39µs, p99 166µs, max 1.4ms; 5.13µs of CPU each
-spin         stood still for up to 1.91ms in 1.0 s, 50 times for more than 100µs; saw 100000/s late by p99 44µs
+spin         froze for up to 1.91ms in 1.0 s, 50 times for more than 100µs; saw 100000/s late by p99 44µs
 
 null server, µs     response                  schedule lag
                          p50       p99     p99.9       p50       p99
@@ -154,7 +154,7 @@ func TestCalibrationIsKept(t *testing.T) {
 	if _, err := e.keepCalibration(c); err != nil {
 		t.Error(err)
 	}
-	if _, err := e.keepCalibration(&disturbed); err == nil || !strings.HasPrefix(err.Error(), "takt was late, and that of "+c.At.Format(time.DateOnly)+" still holds; delete "+path) {
+	if _, err := e.keepCalibration(&disturbed); err == nil || !strings.HasPrefix(err.Error(), "takt was late, and the calibration of "+c.At.Format(time.DateOnly)+" is still valid; delete "+path) {
 		t.Errorf("disturbed: %v", err)
 	}
 	got, err := e.keptCalibration()
@@ -192,7 +192,7 @@ func TestServerDoesNotStart(t *testing.T) {
 			t.Skip(err)
 		}
 		_, err = startServer(Env{Executable: func() (string, error) { return path, nil }}, "--null")
-		if err == nil || !strings.HasPrefix(err.Error(), "takt target said \"\" instead of where it listens; ") {
+		if err == nil || !strings.HasPrefix(err.Error(), "takt target printed \"\" instead of its address; ") {
 			t.Errorf("%s: %v", program, err)
 		}
 	}
@@ -218,7 +218,7 @@ func TestCalibrateStops(t *testing.T) {
 	e.Stdin, e.Stdout, e.Stderr, e.Interrupt = strings.NewReader(""), &out, &errs, ctx
 	code := Main(e, []string{"calibrate", "--time", "10m"})
 	files, _ := os.ReadDir(dir)
-	if code != 130 || out.Len() > 0 || len(files) > 0 || !strings.Contains(errs.String(), "stopped before the end, so nothing is kept") {
+	if code != 130 || out.Len() > 0 || len(files) > 0 || !strings.Contains(errs.String(), "stopped before the end, so the calibration is not saved") {
 		t.Errorf("code %d, %v\n%s%s", code, files, &out, &errs)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// capacity is the command that finds how much load a target takes.
+// capacity is the command that finds the highest rate at which a target meets an SLO.
 type capacity struct {
 	env     Env
 	store   storing
@@ -29,7 +29,7 @@ type capacity struct {
 
 	slos  []string
 	need  perSecond
-	spare percentage // headroom of the machines to plan
+	spare percentage // headroom of each planned machine
 	from  []string
 	climb climb
 
@@ -40,11 +40,11 @@ func newCapacity(env Env) *cobra.Command {
 	k := &capacity{env: env, search: analysis.DefaultSearch(), spare: analysis.DefaultHeadroom, climb: defaultClimb()}
 	c := &cobra.Command{
 		Use:   "capacity --slo SLO -- COMMAND… | capacity --slo SLO --from RUN|FILE…",
-		Short: "find the highest rate that a target takes, and how many machines a rate needs",
-		Long: `The load command after -- is run at one rate after the other until the SLO breaks;
-then the rates on both sides of the limit are repeated. Each step is a stored run.
---from draws the same answer from what was run already: a ramp, steps, runs at
-several rates, a load file, or what takt trace seconds made of one.`,
+		Short: "find the highest rate at which a target meets an SLO, and how many machines a rate needs",
+		Long: `takt runs the load command after -- at one rate after the other until the SLO breaks;
+then it repeats the rates on both sides of the limit. Each step is a stored run.
+--from answers from existing data instead: a ramp, steps, runs at several rates, a
+load file, or the output of takt trace seconds.`,
 		Example: `  takt capacity --slo 'p95<300ms,errors<0.1%' --need 800/s -- http http://127.0.0.1:8080/
   takt capacity --slo 'p99<50ms' --start 100/s --step 100/s --max 2k/s -- http http://127.0.0.1:8080/
   takt capacity --slo 'p95<300ms' --from @-1 -o svg=curve.svg
@@ -62,7 +62,7 @@ several rates, a load file, or what takt trace seconds made of one.`,
 }
 
 func (k *capacity) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.List(&k.slos), "slo", "the SLO: `CONDITIONS` with commas between them, as of --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% apply unless you give others")
+	fs.Var(value.List(&k.slos), "slo", "the SLO: comma-separated `CONDITIONS` as in --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% apply unless you give others")
 	fs.Var(value.Plain(&k.need), "need", "say how many machines `RATE` needs, such as 800/s")
 	fs.Var(value.Plain(&k.spare), "headroom", "plan machines with `PERCENT` of their limit unused; one more machine is planned for a failure")
 	fs.Var(value.Runs(&k.from), "from", "use this stored `RUN|FILE`, report or load file, instead of a command; repeatable")
@@ -71,10 +71,10 @@ func (k *capacity) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain((*perSecond)(&k.search.Max)), "max", "offer `RATE` at most")
 	fs.Var(value.Plain((*percentage)(&k.search.Precision)), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
 	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "measure the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
-	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "`N` steps at most")
-	fs.Var(value.Duration(&k.climb.budget), "budget", "`TIME` for the whole search, in which takt replaces disturbed steps; the search ends earlier with an answer, or when more time would not help (default: no budget)")
+	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "at most `N` steps")
+	fs.Var(value.Duration(&k.climb.budget), "budget", "limit the whole search to `TIME`, and replace disturbed steps within it; the search ends earlier with an answer, or when more time would not help (default: no budget)")
 	k.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(formatNames(), ", "))
-	fs.BoolVar(&k.noStore, "no-store", false, "keep neither the steps nor the answer in the store")
+	fs.BoolVar(&k.noStore, "no-store", false, "store neither the steps nor the answer")
 }
 
 // validate reports every fault at once.
@@ -96,12 +96,12 @@ func (k *capacity) validate(args []string) (faults []error) {
 	case len(k.from) == 0:
 		return append(faults, k.climb.validate(k.env, args)...)
 	case len(args) > 0:
-		return append(faults, fmt.Errorf("--from takes runs that were made already, and %q is a command; leave one of them out", strings.Join(args, " ")))
+		return append(faults, fmt.Errorf("--from reads existing runs, and %q is a command; leave one of them out", strings.Join(args, " ")))
 	}
 	return faults
 }
 
-// unjoin takes errors.Join apart.
+// unjoin undoes errors.Join.
 func unjoin(err error) []error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		return all.Unwrap()
@@ -109,7 +109,7 @@ func unjoin(err error) []error {
 	return appendError(nil, err)
 }
 
-// parseCurve is parseReplayed, and knows svg.
+// parseCurve is parseReplayed with the additional format svg.
 func parseCurve(s string) (format.Format, string, error) {
 	name, path, given := strings.Cut(s, "=")
 	switch {
@@ -154,7 +154,7 @@ func (k *capacity) keep(r *takt.Report) {
 	}
 }
 
-// report is that of the answer.
+// report makes the report that contains the answer.
 func (k *capacity) report(answer analysis.Capacity, runs []*takt.Report, id string) (*takt.Report, error) {
 	r, err := analysis.CapacityReport(answer, runs, k.settings())
 	if err != nil {
@@ -162,12 +162,12 @@ func (k *capacity) report(answer analysis.Capacity, runs []*takt.Report, id stri
 	}
 	r.ID, r.Command, r.Schedule.RunGroup = id, k.command(runs[0]), id
 	r.Tool = runs[0].Tool
-	r.StartedAt = time.Now().UTC() // of the answer: @-1 is it, and not its last step
+	r.StartedAt = time.Now().UTC() // after every step, so that @-1 names the answer
 	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
 	return r, nil
 }
 
-// settings are those that shape the answer.
+// settings returns the settings that influence the answer.
 func (k *capacity) settings() map[string]any {
 	if len(k.from) > 0 {
 		return map[string]any{"slo": k.slo.String()}
@@ -188,8 +188,8 @@ func (k *capacity) settings() map[string]any {
 	return s
 }
 
-// command is the command line; what stands behind -- is taken from a step's report, in
-// which its secrets are hidden.
+// command is the command line. The words after -- come from a step's report, where secrets are
+// hidden.
 func (k *capacity) command(step *takt.Report) []string {
 	words := []string{"takt"}
 	for i, word := range k.env.args {
@@ -202,7 +202,7 @@ func (k *capacity) command(step *takt.Report) []string {
 	return words
 }
 
-// outcome maps the answer to the exit code. failed ended the search before its time.
+// outcome maps the answer to the exit code. failed is the error that ended the search early.
 func (k *capacity) outcome(ctx context.Context, c analysis.Capacity, failed error) error {
 	var signal *SignalError
 	switch {
@@ -211,18 +211,18 @@ func (k *capacity) outcome(ctx context.Context, c analysis.Capacity, failed erro
 	case failed != nil:
 		return &exitError{exitFailed, failed}
 	case c.Ended == analysis.EndInvalid:
-		return &exitError{exitInvalid, errors.New("the generator was the bottleneck, so the limit of the target is not known; see the warnings")}
+		return &exitError{exitInvalid, errors.New("the generator was the bottleneck, so the limit of the target is unknown; see the warnings")}
 	case c.Ended == analysis.EndBudget && c.Confidence == 0:
 		return &exitError{exitInconclusive, errors.New("the budget was used up before the limit was found; raise --budget, or shorten the steps with --duration")}
 	case c.Ended == analysis.EndFutile && c.Confidence == 0:
-		return &exitError{exitInconclusive, errors.New("the steps vary too much to find the limit, and the rest of the budget would most probably not help; make them longer with --duration, or quieten the machine")}
+		return &exitError{exitInconclusive, errors.New("the steps vary too much to find the limit, and the rest of the budget would most probably not help; make the steps longer with --duration, or quieten the machine")}
 	case c.Sustainable == 0:
-		return &exitError{exitAssertion, errors.New("the SLO held at no rate")}
+		return &exitError{exitAssertion, errors.New("no rate met the SLO")}
 	}
 	return nil
 }
 
-// perSecond is a flag of a rate; 0: not given.
+// perSecond is the value of a flag for a rate; 0: not given.
 type perSecond float64
 
 func (p *perSecond) Set(s string) error {

@@ -22,15 +22,15 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// climb runs the load command at one rate after the other.
+// climb runs the load command at one rate after another.
 type climb struct {
-	duration time.Duration // of the measured part of a step
-	warmup   time.Duration // before it, for the queues to settle
-	pause    time.Duration // between steps, for the target to come to rest
-	seed     uint64        // of the first step; each has its own, so that repeats are independent
-	budget   time.Duration // of the whole search; 0: none
+	duration time.Duration // measured part of a step
+	warmup   time.Duration // warm-up of a step, in which queues settle
+	pause    time.Duration // time between steps, in which the target empties its queues
+	seed     uint64        // seed of the first step; each step has its own, so repeats are independent
+	budget   time.Duration // limit of the whole search; 0: none
 
-	arrivals bool // the command says itself how operations are spaced
+	arrivals bool // the command has its own --arrivals
 }
 
 func defaultClimb() climb {
@@ -41,11 +41,11 @@ func (k *climb) addFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Duration(&k.duration), "duration", "z", "measure each step for `TIME`")
 	fs.Var(value.Duration(&k.warmup), "warmup", "warm up for `TIME` before each step, so that queues settle")
 	fs.Var(value.Duration(&k.pause), "pause", "`TIME` without load between steps")
-	fs.Uint64Var(&k.seed, "seed", k.seed, "`N` of the first step; the next have N+1, N+2 …")
+	fs.Uint64Var(&k.seed, "seed", k.seed, "seed `N` for the first step, N+1 for the next, and so on")
 }
 
-// validate has takt config check the load command, whose faults it gives, and refuses
-// settings that are the search's own.
+// validate checks the load command with takt config, and refuses flags in it that the search
+// sets itself.
 func (k *climb) validate(env Env, command []string) (faults []error) {
 	if k.duration <= 0 {
 		faults = append(faults, fmt.Errorf("--duration is %v; give a time above 0", k.duration))
@@ -54,10 +54,10 @@ func (k *climb) validate(env Env, command []string) (faults []error) {
 		faults = append(faults, fmt.Errorf("--budget is %v, and a step takes %v; give %v or more, or shorter steps with --duration", k.budget, k.cost(), fewestTimed*k.cost()))
 	}
 	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		return append(faults, errors.New("takt capacity needs the load command to run, behind --: -- http http://127.0.0.1:8080/"))
+		return append(faults, errors.New("takt capacity needs a load command after --, as in -- http http://127.0.0.1:8080/"))
 	}
 	given, err := settingsOf(env, command)
-	if err != nil { // it may be that it needs the rate, which the search will give it
+	if err != nil { // the command may need a rate, which the search will set
 		if more, again := settingsOf(env, append(slices.Clone(command), "--rate", "1/s")); again == nil {
 			given, err = slices.DeleteFunc(more, func(name string) bool { return name == "rate" }), nil
 		}
@@ -66,24 +66,24 @@ func (k *climb) validate(env Env, command []string) (faults []error) {
 	for _, name := range given {
 		switch name {
 		case "duration", "warmup", "seed", "output", "store", "no-store":
-			faults = append(faults, fmt.Errorf("--%s stands behind --; give it to takt capacity, before --", name))
+			faults = append(faults, fmt.Errorf("--%s comes after --; give it to takt capacity, before --", name))
 		case "rate", "stages", "requests", "repeat", "shard", "start-at", "run-group", "progress":
-			faults = append(faults, fmt.Errorf("--%s stands behind --, but the search decides about it; leave it out", name))
+			faults = append(faults, fmt.Errorf("--%s comes after --, but the search sets it; leave it out", name))
 		case "assert":
-			faults = append(faults, errors.New("--assert stands behind --; say with --slo what has to hold"))
+			faults = append(faults, errors.New("--assert comes after --; give its conditions with --slo"))
 		}
 	}
 	return appendError(faults, err)
 }
 
-// fewestTimed is how many steps a budget has to be enough for: one that holds, one that breaks,
-// and one between them.
+// fewestTimed is the number of steps that a budget must allow: one that meets the SLO, one that
+// breaks it, and one between them.
 const fewestTimed = 3
 
 // cost is how long a step takes.
 func (k *climb) cost() time.Duration { return k.warmup + k.duration + k.pause }
 
-// left is how many more steps fit into the budget after so many that took that long.
+// left is how many more steps fit into the budget, after steps steps took the time used.
 func (k *climb) left(steps int, used time.Duration) int {
 	cost := k.cost()
 	if steps > 0 {
@@ -92,8 +92,8 @@ func (k *climb) left(steps int, used time.Duration) int {
 	return int((k.budget - used) / cost)
 }
 
-// settingsOf are the names of the flags that stand in a load command. It may be one
-// that is right with a rate only, which the search gives it.
+// settingsOf returns the names of the flags in a load command. If the command is wrong only
+// because it lacks a rate, which the search sets, it is fine.
 func settingsOf(env Env, command []string) (given []string, err error) {
 	if given, err = askConfig(env, command); err == nil {
 		return given, nil
@@ -105,17 +105,17 @@ func settingsOf(env Env, command []string) (given []string, err error) {
 	return slices.DeleteFunc(rated, func(name string) bool { return name == "rate" }), nil
 }
 
-// askConfig has takt config read the command.
+// askConfig lets takt config read the command, and returns the names of its flags.
 func askConfig(env Env, command []string) (given []string, err error) {
 	var stdout, stderr bytes.Buffer
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &stdout, &stderr
 	if code := Main(env, slices.Concat([]string{configCommand, "--" + jsonFlag}, command)); code != exitOK {
-		return nil, fmt.Errorf("behind --: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "takt: "))
+		return nil, fmt.Errorf("after --: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "takt: "))
 	}
 	var shown struct {
 		Settings []settingRow `json:"settings"`
 	}
-	err = json.Unmarshal(stdout.Bytes(), &shown) // help, say, is no JSON
+	err = json.Unmarshal(stdout.Bytes(), &shown) // fails for --help, for example
 	if err != nil || !slices.ContainsFunc(shown.Settings, func(s settingRow) bool { return s.Name == "rate" }) {
 		return nil, fmt.Errorf("%q is no load command; give one such as http, as in -- http http://127.0.0.1:8080/", command[0])
 	}
@@ -127,7 +127,7 @@ func askConfig(env Env, command []string) (given []string, err error) {
 	return given, nil
 }
 
-// run makes steps until the search ends, a step cannot be run, or a signal comes.
+// run runs steps until the search ends, a step cannot be run, or a signal comes.
 func (k *climb) run(ctx context.Context, c *capacity, id string, command []string) (steps []analysis.CapacityStep, runs []*takt.Report, ended analysis.Ending, err error) {
 	began := time.Now()
 	search := c.search
@@ -151,7 +151,7 @@ func (k *climb) run(ctx context.Context, c *capacity, id string, command []strin
 		if err == nil {
 			step, err = analysis.StepOf(r, rate, c.slo)
 		}
-		if err != nil || ctx.Err() != nil { // the signal has cut the step short
+		if err != nil || ctx.Err() != nil { // a signal cut the step short
 			return steps, runs, analysis.EndBroken, err
 		}
 		steps, runs = append(steps, step), append(runs, r)
@@ -159,7 +159,7 @@ func (k *climb) run(ctx context.Context, c *capacity, id string, command []strin
 	}
 }
 
-// usedWords says how much of the budget is used.
+// usedWords says how much of the budget is used; "": there is no budget.
 func (k *climb) usedWords(used time.Duration) string {
 	if k.budget == 0 {
 		return ""
@@ -172,7 +172,7 @@ func ofBudget(used, budget time.Duration) string {
 	return fmt.Sprintf("%v of %v used", used.Round(time.Second), budget)
 }
 
-// rest waits, but not beyond a signal.
+// rest waits for d, or until ctx ends.
 func rest(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -194,8 +194,8 @@ func stepLine(n int, s analysis.CapacityStep) string {
 	return fmt.Sprintf("step %d: %s offered, %s achieved: %s, %s", n, format.Amount(analysis.PerSecond, s.Offered), format.Amount(analysis.PerSecond, s.Achieved), s.Reason, word)
 }
 
-// run1 makes one run, in this process. One that --abort-on ended, or of which nothing
-// succeeded, is a run too.
+// run1 makes one run, in this process. A run that --abort-on ended, or without one successful
+// operation, counts, too.
 func (k *climb) run1(ctx context.Context, c *capacity, id string, number int, rate float64, command []string) (*takt.Report, error) {
 	var stdout, stderr bytes.Buffer
 	env := c.env
@@ -208,7 +208,7 @@ func (k *climb) run1(ctx context.Context, c *capacity, id string, number int, ra
 	return r, nil
 }
 
-// flags are what the search adds to the load command.
+// flags returns the flags that the search adds to the load command.
 func (k *climb) flags(c *capacity, id string, number int, rate float64) []string {
 	flags := []string{
 		"--rate", schedule.FormatRate(rate), "--duration", k.duration.String(), "--warmup", k.warmup.String(),

@@ -13,7 +13,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// draw answers from runs that were made already.
+// draw answers from existing runs and files.
 func (k *capacity) draw(ctx context.Context) error {
 	var words []string
 	var logs []*loadLog
@@ -36,12 +36,12 @@ func (k *capacity) draw(ctx context.Context) error {
 		return k.again(ctx, runs[0])
 	}
 	if k.slo == nil {
-		return &exitError{exitUsage, errors.New("--from with a run that is no answer of takt capacity needs --slo, as in --slo 'p95<300ms'")}
+		return &exitError{exitUsage, errors.New("--from needs --slo unless it names an answer of takt capacity, as in --slo 'p95<300ms'")}
 	}
 	return k.drawFrom(ctx, runs, logs)
 }
 
-// drawFrom makes the answer of the runs and logs.
+// drawFrom makes the answer from the runs and logs.
 func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report, logs []*loadLog) error {
 	steps, err := analysis.StepsOf(runs, k.slo)
 	if err != nil {
@@ -67,7 +67,7 @@ func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report, logs []*lo
 	return cmp.Or(writeReport(k.env, k.outputs.opened, r), k.outcome(ctx, answer, nil))
 }
 
-// again shows an earlier answer: as it is, or of its stored steps for another SLO.
+// again shows an earlier answer, or a new answer for another SLO from its stored steps.
 func (k *capacity) again(ctx context.Context, r *takt.Report) error {
 	c, err := analysis.CapacityIn(r)
 	if err != nil {
@@ -77,13 +77,13 @@ func (k *capacity) again(ctx context.Context, r *takt.Report) error {
 		var ids []string
 		for _, s := range c.Steps {
 			if s.ReportID == "" {
-				return errors.New("another SLO needs the rows that this answer was drawn from, which are in no store; give their file with --from")
+				return errors.New("another SLO needs the rows behind this answer, which are not in a store; give their file with --from")
 			}
 			ids = append(ids, s.ReportID)
 		}
 		runs, err := k.store.reports(ctx, k.env, slices.Compact(ids))
 		if err != nil {
-			return fmt.Errorf("another SLO needs the steps, and they are not there: %w; leave --slo out", err)
+			return fmt.Errorf("another SLO needs the steps of this answer, which cannot be read: %w; leave --slo out", err)
 		}
 		return k.drawFrom(ctx, runs, nil)
 	}

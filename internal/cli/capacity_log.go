@@ -18,22 +18,22 @@ import (
 // predecessor write it, or the seconds of takt trace seconds.
 type loadLog struct {
 	name    string
-	spans   []trace.Step      // of the load format
-	seconds []trace.SecondRow // else
+	spans   []trace.Step      // rows of the load format; nil: seconds has the rows
+	seconds []trace.SecondRow // rows of takt trace seconds
 
 	start           time.Time
-	length          float64 // s
-	asked           float64 // requests that were offered
+	length          float64 // seconds
+	asked           float64 // number of offered requests
 	ok, failed      uint64
-	lowest, highest float64 // the range of the offered rates, per second
+	lowest, highest float64 // range of the offered rates, per second
 }
 
-// readLoadLog reads a file; nil when it begins like a report, or is no file, and so a
-// run of the store.
+// readLoadLog reads a file; nil: the file is empty or begins like a report, or name is not a
+// file, so it names a stored run.
 func readLoadLog(name string) (*loadLog, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil // the store is asked
+		return nil, nil // the caller asks the store
 	}
 	defer f.Close()
 	in := bufio.NewReader(f)
@@ -48,7 +48,7 @@ func readLoadLog(name string) (*loadLog, error) {
 		l.spans, err = spansOf(name, in)
 	}
 	if err == nil && len(l.seconds)+len(l.spans) == 0 {
-		err = errors.New("it is no report, no load file and no file of takt trace seconds; give one, or the id of a run")
+		err = errors.New("it is no report, no load file and no output of takt trace seconds; give one of them, or the id of a run")
 	}
 	l.sum()
 	return l, err
@@ -63,7 +63,7 @@ func spansOf(name string, in *bufio.Reader) ([]trace.Step, error) {
 	return trace.Steps(trace.Timed(r, trace.Timing{}))
 }
 
-// sum adds up what a report says of the whole.
+// sum computes the totals for the report.
 func (l *loadLog) sum() {
 	add := func(at time.Time, seconds, offered float64, ok, failed uint64) {
 		if l.start.IsZero() {
@@ -81,7 +81,7 @@ func (l *loadLog) sum() {
 	}
 }
 
-// offeredIn is the offered rate of a second; of a log without rates what was sent.
+// offeredIn is the offered rate of a second, or the number of requests if the log has no rates.
 func offeredIn(s trace.SecondRow) float64 {
 	if s.Offered > 0 {
 		return s.Offered
@@ -89,8 +89,8 @@ func offeredIn(s trace.SecondRow) float64 {
 	return float64(s.Requests)
 }
 
-// steps judges the rates. A second of takt trace seconds is a step by itself, for
-// percentiles of several seconds cannot be put together.
+// steps judges the rates. Each second of takt trace seconds is one step, because percentiles of
+// several seconds cannot be merged.
 func (l *loadLog) steps(slo analysis.SLO) (steps []analysis.CapacityStep, err error) {
 	if l.spans != nil {
 		var all []analysis.Stretch
@@ -102,7 +102,7 @@ func (l *loadLog) steps(slo analysis.SLO) (steps []analysis.CapacityStep, err er
 	for _, s := range l.seconds {
 		step, err := analysis.StepOf(secondReport(s), offeredIn(s), slo)
 		if err != nil {
-			return nil, fmt.Errorf("%w; a row of a second has mean, p50 and p99, the load file has all", err)
+			return nil, fmt.Errorf("%w; a row of takt trace seconds has only mean, p50 and p99, the load file has all percentiles", err)
 		}
 		steps = append(steps, step)
 	}
@@ -125,7 +125,7 @@ func secondReport(s trace.SecondRow) *takt.Report {
 	}
 }
 
-// report is that of the ramp, as far as the file tells.
+// report is a report of the ramp, with what the file contains.
 func (l *loadLog) report() *takt.Report {
 	n := l.ok + l.failed
 	return &takt.Report{
@@ -137,13 +137,13 @@ func (l *loadLog) report() *takt.Report {
 	}
 }
 
-// warnings say what such a file does not tell.
+// warnings name what such a file cannot show.
 func (l *loadLog) warnings() []takt.Warning {
-	list := []takt.Warning{{Code: "generator_unknown", Message: l.name + " has nothing about the generator: whether it was the bottleneck nobody can tell, and rows of takt's predecessor count from sending, so what it was late is missing from them"}}
-	// Poisson arrivals scatter by the root of their number; 4 times that is no chance.
+	list := []takt.Warning{{Code: "generator_unknown", Message: l.name + " contains nothing about the generator, so it is unknown whether the generator was the bottleneck; latencies of takt's predecessor count from sending, so they do not include the generator's lateness"}}
+	// The standard deviation of n Poisson arrivals is √n; a gap of 4√n is not chance.
 	if rows := float64(l.ok + l.failed); l.asked-rows > max(0.01*l.asked, 4*math.Sqrt(l.asked)) {
 		list = append(list, takt.Warning{Code: "rows_missing", Message: fmt.Sprintf(
-			"%s has %.0f rows, but %.0f requests were offered: the rest was not sent, or had no answer at the end", l.name, rows, l.asked)})
+			"%s has %.0f rows, but %.0f requests were offered: the others were not sent, or had no answer at the end", l.name, rows, l.asked)})
 	}
 	return list
 }

@@ -90,8 +90,8 @@ func TestCapacityFromRows(t *testing.T) {
 		t.Errorf("%d steps of both", len(all.Steps))
 	}
 	for _, c := range []struct{ want, slo, from string }{
-		{"the report has no p95; a row of a second has mean, p50 and p99", "p95<50ms", seconds},
-		{"another SLO needs the rows that this answer was drawn from", "p95<40ms", "@-1"},
+		{"the report has no p95; a row of takt trace seconds has only mean, p50 and p99", "p95<50ms", seconds},
+		{"another SLO needs the rows behind this answer", "p95<40ms", "@-1"},
 		{"needs --slo", "", raw},
 	} {
 		args := []string{"capacity", "--from", c.from}
@@ -115,7 +115,7 @@ func TestRowsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, c, _ := atHome{t, t.TempDir()}.answer(exitOK, "--slo", "p95<1s", "--from", path, "--no-store")
-	want := takt.Warning{Code: "rows_missing", Message: path + " has 60 rows, but 119 requests were offered: the rest was not sent, or had no answer at the end"}
+	want := takt.Warning{Code: "rows_missing", Message: path + " has 60 rows, but 119 requests were offered: the others were not sent, or had no answer at the end"}
 	if len(r.Warnings) != 2 || r.Warnings[1] != want || math.Abs(c.Steps[0].Achieved-1) > 0.03 || c.Steps[0].Offered != 2 {
 		t.Errorf("%+v %+v", r.Warnings, c.Steps)
 	}

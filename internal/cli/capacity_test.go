@@ -102,7 +102,7 @@ func TestCapacityNone(t *testing.T) {
 	svg := filepath.Join(t.TempDir(), "curve.svg")
 	args := short("p95<1us", serve(t, target.Options{}), "--no-store", "-o", "svg="+svg)
 	_, c, errs := a.answer(exitAssertion, args...)
-	if c.Ended != analysis.EndNone || len(c.Steps) != 4 || !strings.Contains(errs, "takt: the SLO held at no rate") {
+	if c.Ended != analysis.EndNone || len(c.Steps) != 4 || !strings.Contains(errs, "takt: no rate met the SLO") {
 		t.Errorf("%+v: %s", c, errs)
 	}
 	if b, err := os.ReadFile(svg); err != nil || !bytes.HasPrefix(b, []byte("<svg ")) {
@@ -148,13 +148,13 @@ func TestCapacityFaults(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"--start 0/s --max 5x --precision 0.1% --repeats 0 -o yaml=x", exitUsage, []string{"bad --start", "bad --max", "--precision is 0.1 %", "--repeats is 0", `unknown format "yaml"`, "needs --slo", "needs the load command"}},
+		{"--start 0/s --max 5x --precision 0.1% --repeats 0 -o yaml=x", exitUsage, []string{"bad --start", "bad --max", "--precision is 0.1 %", "--repeats is 0", `unknown format "yaml"`, "needs --slo", "needs a load command"}},
 		{"--slo p95>1s,p95<3 -- http http://127.0.0.1:1/", exitUsage, []string{`"p95>1s" does not break`, `"p95<3"`}},
 		{"--slo p95<1s -- http --rate 5/s -z 3s --assert p99<1s -o json --arrivals uniform http://127.0.0.1:1/", exitUsage,
-			[]string{"--rate stands behind --, but the search", "--duration stands behind --; give it", "--output stands", "--assert stands behind --; say with --slo"}},
-		{"--slo p95<1s -- http --nosuch http://127.0.0.1:1/", exitUsage, []string{"behind --: ", "--nosuch"}},
+			[]string{"--rate comes after --, but the search", "--duration comes after --; give it", "--output comes", "--assert comes after --; give its conditions with --slo"}},
+		{"--slo p95<1s -- http --nosuch http://127.0.0.1:1/", exitUsage, []string{"after --: ", "--nosuch"}},
 		{"--slo p95<1s -- target", exitUsage, []string{`"target" is no load command`}},
-		{"--slo p95<1s -- version", exitUsage, []string{`behind --: unknown command "version"`}},
+		{"--slo p95<1s -- version", exitUsage, []string{`after --: unknown command "version"`}},
 		{"--slo p95<1s --from x -- http http://127.0.0.1:1/", exitUsage, []string{"leave one of them out"}},
 		{"--slo p95<1s -o svg= -o json=a -o svg=a -- http http://127.0.0.1:1/", exitUsage, []string{`output "svg=" has no path`, "two outputs go to a"}},
 		{"--slo p95<1s -o samples -- http http://127.0.0.1:1/", exitUsage, []string{"samples cannot be made"}},

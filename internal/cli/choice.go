@@ -14,7 +14,7 @@ import (
 	"github.com/taktload/takt/pkg/schedule"
 )
 
-// choice is which stored runs a command is about.
+// choice selects the stored runs that a command reads.
 type choice struct {
 	last  last
 	since time.Duration
@@ -24,10 +24,10 @@ type choice struct {
 	age     time.Duration // 0: any
 }
 
-// last is a flag of how far a choice goes back: so many runs, or so long; "": all.
+// last is the value of --last: a number of runs or a time; "": all runs.
 type last struct {
 	text  string
-	given bool // it is not the command's default
+	given bool // set by the user; false: the command's default
 }
 
 func (l *last) Set(s string) error {
@@ -39,10 +39,10 @@ func (l *last) String() string { return l.text }
 
 func (c *choice) addFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Plain(&c.last), "last", "n", "the newest N runs, or the runs of the last TIME: `N|TIME`, such as 20 or 168h; --since alone replaces the default")
-	fs.Var(value.Duration(&c.since), "since", "only runs that were started in the last `TIME`, such as 7d or 168h")
+	fs.Var(value.Duration(&c.since), "since", "only runs started in the last `TIME`, such as 7d or 168h")
 }
 
-// validate reads -n and the filters. Of two times the shorter counts.
+// validate reads -n and the filters. If -n and --since are both times, the shorter one applies.
 func (c *choice) validate(words []string) (faults []error) {
 	var err error
 	c.filters, err = analysis.ParseFilters(words)
@@ -65,7 +65,7 @@ func (c *choice) validate(words []string) (faults []error) {
 	return faults
 }
 
-// query is what a store is asked.
+// query is the choice as a query to a store.
 func (c *choice) query(now time.Time) analysis.Query {
 	q := analysis.Query{Labels: c.filters.Labels(), Match: c.filters.Match, Limit: c.count}
 	if c.age > 0 {
@@ -74,7 +74,7 @@ func (c *choice) query(now time.Time) analysis.Query {
 	return q
 }
 
-// from gives the runs, newest first.
+// from returns the chosen runs, newest first.
 func (c *choice) from(ctx context.Context, st store.Store) (list []analysis.Run, err error) {
 	for r, err := range st.Runs(ctx, c.query(time.Now())) {
 		if err != nil {

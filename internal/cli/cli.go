@@ -1,5 +1,5 @@
-// Package cli is takt as a command: subcommands, flags, exit codes. Nothing here
-// touches the process itself, so Main may run twice at once in one.
+// Package cli is takt as a command: subcommands, flags, exit codes. Main takes arguments,
+// streams and signals from its parameters, so it may run several times at once in one process.
 package cli
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 )
 
-// Env is all that a command sees of the process it runs in.
+// Env is what a command sees of its process.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	Environ        func() []string        // all variables, as NAME=VALUE; nil: not looked through
-	Executable     func() (string, error) // takt's own program; nil: there is none to start again
+	Environ        func() []string        // all variables, as NAME=VALUE; nil: takt does not search them
+	Executable     func() (string, error) // path of takt's program; nil: takt cannot start itself again
 	Interrupt      context.Context        // ends with the first signal; its cause is a SignalError
-	Abort          <-chan struct{}        // closed by the second
+	Abort          <-chan struct{}        // closed by the second signal
 
-	unstored io.Writer // where it is said that a run could not be kept; nil: Stderr
-	duet     *duetSide // of a run that is one side of a duet; nil: it has all its schedule
-	args     []string  // as Main was given them
+	unstored io.Writer // for messages that a run could not be stored; nil: Stderr
+	duet     *duetSide // the side of a duet that the run is; nil: the run is not in a duet
+	args     []string  // arguments of Main
 	settings *settings
 }
 
@@ -42,7 +42,7 @@ const (
 	exitRegression   = 4
 	exitInconclusive = 5
 	exitInvalid      = 6
-	exitSignal       = 128 // and the signal's number
+	exitSignal       = 128 // plus the signal's number
 )
 
 // Main runs the command that args name and returns the process's exit code.
@@ -57,7 +57,7 @@ func Main(env Env, args []string) int {
 	return env.exit(err)
 }
 
-// exit says what went wrong and maps it to the exit code.
+// exit prints the error and maps it to the exit code.
 func (e Env) exit(err error) int {
 	var code *exitError
 	var usage *usageError
@@ -67,7 +67,7 @@ func (e Env) exit(err error) int {
 		return exitOK
 	case errors.As(err, &usage):
 		if e.Interrupt != nil && errors.As(context.Cause(e.Interrupt), &signal) {
-			return exitSignal + signal.Number // standard input was not read to its end
+			return exitSignal + signal.Number // the signal cut standard input short, which caused the faults
 		}
 		for _, fault := range usage.faults {
 			fmt.Fprintln(e.Stderr, "takt:", oneLine(fault))
@@ -91,15 +91,15 @@ func (e Env) exit(err error) int {
 	return exitFailed
 }
 
-// typed reports whether the flag stands on the command line itself. What is set for all
-// commands, in the environment or a file, may be of no use to one.
+// typed reports whether the flag is on the command line itself. The environment and a config
+// file serve all commands, so a useless setting there is not a fault.
 func (e Env) typed(name string) bool {
 	return slices.ContainsFunc(e.settings.given, func(s setting) bool { return s.name == name && s.origin.kind == fromFlag })
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// exitError ends a command with a code; err may be nil when all was said.
+// exitError ends a command with a code; err is nil if there is nothing more to print.
 type exitError struct {
 	code int
 	err  error
@@ -114,7 +114,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usageError holds every fault of a command line.
+// usageError contains every fault of a command line.
 type usageError struct {
 	command string
 	faults  []error
@@ -122,7 +122,7 @@ type usageError struct {
 
 func (e *usageError) Error() string { return errors.Join(e.faults...).Error() }
 
-// usage makes the error of a command line with faults; nil when there are none.
+// usage returns a usageError; nil: there are no faults.
 func usage(cmd *cobra.Command, faults []error) error {
 	if len(faults) == 0 {
 		return nil
@@ -135,7 +135,7 @@ func newRoot(env Env) *cobra.Command {
 		Use:   "takt",
 		Short: "a load generator that tells the truth about what users feel",
 		Long: `takt sends load on a schedule, measures every latency from the instant at which
-the operation was due, and says when it was itself the bottleneck.
+the operation was due, and warns when takt itself was the bottleneck.
 takt URL is takt http URL; takt --version (-V) is takt version.`,
 		Example: `  takt http --rate 1000/s --duration 30s http://127.0.0.1:8080/
   takt target --service 1ms --freeze 1s/10s`,
@@ -150,7 +150,7 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 		newRuns(env), newShow(env), newStore(env), newMerge(env), newCollate(env), newCompare(env), newVerify(env), newCapacity(env), newTrace(env))
 	root.AddCommand(newServer(env), newJob(env))
 	addLoads(root, env)
-	// cobra would add these in Execute, after parseFlags has looked for commands
+	// cobra would add these in Execute, which is after parseFlags searches the commands
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root
@@ -185,7 +185,7 @@ func newVersion(env Env) *cobra.Command {
 	return c
 }
 
-// revision is the commit that the binary was built from, "" if it does not know.
+// revision is the commit that the binary was built from; "": unknown.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

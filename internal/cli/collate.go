@@ -17,7 +17,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// collate is the command that shows runs side by side which differ in one variable.
+// collate is the command that shows runs side by side that differ in one variable.
 type collate struct {
 	env     Env
 	store   storing
@@ -54,7 +54,7 @@ func newCollate(env Env) *cobra.Command {
 
 func (l *collate) validate(args []string) (faults []error) {
 	if len(args) == 0 {
-		faults = append(faults, errors.New("takt collate takes the variable in which the runs may differ, then filters; as in takt collate branch kind=http"))
+		faults = append(faults, errors.New("takt collate needs the variable in which the runs may differ, then filters; as in takt collate branch kind=http"))
 	} else {
 		l.options.Variable, args = args[0], args[1:]
 	}
@@ -91,11 +91,11 @@ func (l *collate) run(ctx context.Context) error {
 	})
 }
 
-// errAgain says that runs were left out or rejudged, so the tables must be made anew.
+// errAgain means that runs were left out or rejudged, so the tables must be computed again.
 var errAgain = errors.New("runs have changed")
 
-// proven makes the tables of runs whose rows and reports are true. It checks each report whose
-// histograms are merged, and the newest run of each other row that is shown.
+// proven computes the tables from runs that passed the check. It checks every report whose
+// histograms are merged, and the shown runs that choose selects.
 func (l *collate) proven(ctx context.Context, st store.Store, list []analysis.Run) (analysis.Collation, error) {
 	p := newProof(st, l.env.Stderr)
 	for {
@@ -137,8 +137,8 @@ func (l *collate) proven(ctx context.Context, st store.Store, list []analysis.Ru
 	}
 }
 
-// choose gives the runs of the tables that are still to be checked: the newest of each row,
-// then the ones before them, until mostProven are checked.
+// choose returns the ids of the shown runs to check next: the newest run of each row, then the
+// second newest, and so on, up to mostProven checked runs. rest is how many stay unchecked.
 func (p *proof) choose(c analysis.Collation) (ids []string, rest int) {
 	var rows []analysis.Row
 	for _, g := range c.Groups {

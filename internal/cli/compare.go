@@ -32,8 +32,8 @@ func newCompare(env Env) *cobra.Command {
 		Use:   "compare BASE HEAD",
 		Short: "show how two runs, or groups of runs, differ in every metric",
 		Long: `BASE and HEAD are runs, files of reports, or filters such as branch=main, which choose
-among the stored runs that -n reaches; those of a group have commas between them. It judges
-nothing: its exit code is 0. takt verify judges. The fields of filters are in takt help collate.`,
+among the stored runs that -n reaches; separate several by commas. takt compare does not
+judge, so its exit code is 0; takt verify judges. takt help collate lists the fields of filters.`,
 		Example: `  takt compare @-2 @-1
   takt compare version=1.2 version=1.3,target=http://127.0.0.1:8080/
   takt compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json`,
@@ -51,7 +51,7 @@ nothing: its exit code is 0. takt verify judges. The fields of filters are in ta
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		var faults []error
 		if len(args) != 2 {
-			faults = append(faults, fmt.Errorf("takt compare takes two runs, or two groups, but got %d words; as in takt compare @-2 @-1", len(args)))
+			faults = append(faults, fmt.Errorf("takt compare needs two runs, or two groups, but got %d words; as in takt compare @-2 @-1", len(args)))
 		}
 		for _, words := range args {
 			faults = appendError(faults, noEmpty(strings.Split(words, ",")))
@@ -87,7 +87,7 @@ func (m *compare) run(ctx context.Context, args []string) error {
 
 func (m *compare) checkOutput() error {
 	if m.output == "junit" {
-		return errors.New("compare judges nothing, so there is no junit of it; takt verify has one")
+		return errors.New("takt compare does not judge, so it has no output junit; use takt verify")
 	}
 	return format.CheckJudgement(m.output)
 }

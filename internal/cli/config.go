@@ -12,14 +12,14 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// configCommand is takt config, under which every command with settings stands
-// again: its flags are checked as ever, and shown instead of used.
+// configCommand is takt config. Each command with settings is also its subcommand, which checks
+// the flags as usual, and prints them instead of running.
 const (
 	configCommand = "config"
 	jsonFlag      = "json"
 )
 
-// dumpFlag is a predecessor's: the command itself shows its settings and ends.
+// dumpFlag is a predecessor's flag: the command prints its settings and ends.
 const dumpFlag = "dumpflags"
 
 func newConfig(env Env) *cobra.Command {
@@ -35,9 +35,9 @@ func newConfig(env Env) *cobra.Command {
 	c.AddCommand(newTarget(env), newServer(env))
 	for _, sub := range configurables(c) {
 		sub.Short = "print the settings of takt " + commandName(sub)
-		sub.Long = sub.Short + ", as a config file. Faults are those of the command itself."
-		sub.Example = ""                         // those of the command run it
-		if sub.Flags().Lookup(jsonFlag) == nil { // takt jms has one, of artemis perf: its settings come as text
+		sub.Long = sub.Short + ", as a config file. It reports the same faults as the command itself."
+		sub.Example = ""                         // the command's examples would run it
+		if sub.Flags().Lookup(jsonFlag) == nil { // takt jms has its own --json, from artemis perf, so its settings are printed as text only
 			sub.Flags().Bool(jsonFlag, false, jsonUsage)
 		}
 		sub.RunE = func(cmd *cobra.Command, _ []string) error { return env.printSettings(cmd) }
@@ -46,7 +46,7 @@ func newConfig(env Env) *cobra.Command {
 	return c
 }
 
-// configurables are the commands with settings below c.
+// configurables returns the commands with settings below c.
 func configurables(c *cobra.Command) (all []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		if isConfigurable(sub) {
@@ -65,8 +65,8 @@ func missingCommand(c *cobra.Command) error {
 	return fmt.Errorf("no command is given; use one of %s", strings.Join(names, ", "))
 }
 
-// commandFirst moves --json behind the command that takt config is asked about,
-// which has that flag too: a command is found by the words that args begin with.
+// commandFirst changes takt config --json COMMAND to takt config COMMAND --json, because the
+// command is found by the leading words of args.
 func commandFirst(args []string) []string {
 	if len(args) < 3 || args[0] != configCommand || args[1] != "--"+jsonFlag {
 		return args
@@ -87,24 +87,24 @@ func (e Env) printSettings(cmd *cobra.Command) error {
 	return writeSettings(e.Stdout, rows)
 }
 
-// settingRow is a setting as it is shown.
+// settingRow is a setting as takt config prints it.
 type settingRow struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Origin string `json:"origin"`           // default, environment, file or flag
 	At     string `json:"at,omitempty"`     // --rate, TAKT_RATE or takt.conf:7
-	Secret bool   `json:"secret,omitempty"` // the value is not shown
+	Secret bool   `json:"secret,omitempty"` // Value is redacted
 }
 
-// effective are the settings that hold, in the order of --help: a row for each,
-// and of a repeatable one for each value.
+// effective returns the settings in effect, in the order of --help: a row for each setting, or
+// for each value of a repeatable one.
 func (s *settings) effective(flags *pflag.FlagSet) (rows []settingRow) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !isSetting(f) || f.Hidden {
 			return
 		}
 		given := s.of(f)
-		if len(given) == 0 { // the command may have filled it in
+		if len(given) == 0 { // the command may have set it
 			given = []setting{{name: f.Name, value: f.Value.String(), origin: origin{kind: fromDefault}}}
 		}
 		for _, g := range given {
@@ -114,8 +114,8 @@ func (s *settings) effective(flags *pflag.FlagSet) (rows []settingRow) {
 	return rows
 }
 
-// of are the values of f that count. They are shown as they were given, which is
-// sure to be understood again.
+// of returns the values of f that apply, as the user wrote them: takt is certain to accept that
+// text again.
 func (s *settings) of(f *pflag.Flag) (list []setting) {
 	for _, g := range s.given {
 		if g.name == f.Name {
@@ -137,18 +137,18 @@ func newRow(f *pflag.Flag, s setting) settingRow {
 	return r
 }
 
-// writeSettings writes a config file. A secret and what has no value stand in
-// comments: read again, the first would be wrong and the second no value.
+// writeSettings writes a config file. A redacted secret and a default without a value become
+// comments: read again, the secret would be wrong, and an empty value is not a default.
 func writeSettings(w io.Writer, rows []settingRow) error {
 	var b strings.Builder
 	for _, r := range rows {
 		where := r.Origin
 		if r.Origin == fromFile {
-			where += " " + strings.ReplaceAll(r.At, "\n", " ") // a path may have anything
+			where += " " + strings.ReplaceAll(r.At, "\n", " ") // a path may contain a line break
 		}
 		switch {
 		case r.Secret:
-			fmt.Fprintf(&b, "; %s = %s  # %s; a secret, to be given anew\n", r.Name, r.Value, where)
+			fmt.Fprintf(&b, "; %s = %s  # %s; a secret, set it again\n", r.Name, r.Value, where)
 		case r.Value == "" && r.Origin == fromDefault:
 			fmt.Fprintf(&b, "; %s =  # %s\n", r.Name, where)
 		default:

@@ -10,31 +10,29 @@ import (
 	"unicode/utf8"
 )
 
-// maxConfig bounds a config file, in bytes: a wrong path should not fill memory.
+// maxConfig is the largest config file, in bytes, so that a wrong path does not fill memory.
 const maxConfig = 1 << 20
 
-// configStdin is the path that means standard input, and stdinName what faults
-// call it.
+// configStdin is the path that means standard input; stdinName is its name in faults.
 const (
 	configStdin = "-"
 	stdinName   = "stdin"
 )
 
-// configLine is a line of a config file that says something: a setting, or the
-// head of a section, which has no name.
+// configLine is a line of a config file: a setting, or the head of a section, whose name is "".
 //
-//	# a comment, as is ; at the beginning of a line
-//	rate = 500/s            # and this
+//	# a comment; a line may also begin with ;
+//	rate = 500/s            # a comment
 //	header = "X-Id: 1 # 2"  # quoted as in Go: \" \\ \n
 //	insecure                # on
-//	[http]                  # what follows is for takt http alone
+//	[http]                  # the following lines are only for takt http
 //	timeout = 5s
 type configLine struct {
 	number  int    // from 1
-	section string // the command that it is for; "": all
+	section string // the command that the line is for; "": all commands
 	name    string
 	value   string
-	bare    bool // the name stood alone
+	bare    bool // the line is a name without =
 }
 
 // readConfig reads the whole file at path, or stdin.
@@ -50,16 +48,16 @@ func readConfig(path string, stdin io.Reader) (string, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	if err == nil && len(b) > maxConfig {
-		err = fmt.Errorf("it is larger than %d MiB, which no config file is", maxConfig>>20)
+		err = fmt.Errorf("it is larger than %d MiB, so it is not a config file", maxConfig>>20)
 	}
 	return string(b), err
 }
 
-// parseConfig reads the text of a config file. Faults begin with file:line, and
-// show no value: it may be a secret.
+// parseConfig reads the text of a config file. Faults begin with file:line, and do not show the
+// value, which may be a secret.
 func parseConfig(file, text string) (lines []configLine, faults []error) {
 	section := ""
-	text = strings.TrimPrefix(text, "\ufeff") // Windows editors begin files with it
+	text = strings.TrimPrefix(text, "\ufeff") // some Windows editors write a byte order mark
 	for i, s := range strings.Split(text, "\n") {
 		s = strings.TrimSpace(s)
 		if s == "" || s[0] == '#' || s[0] == ';' {
@@ -104,7 +102,7 @@ func parseLine(s string) (l configLine, err error) {
 	return l, nil
 }
 
-// parseValue takes the quotes or the comment off.
+// parseValue removes the quotes or the comment.
 func parseValue(s string) (string, error) {
 	if s == "" || s[0] != '"' {
 		return uncomment(s), nil
@@ -119,8 +117,8 @@ func parseValue(s string) (string, error) {
 	return strconv.Unquote(quoted)
 }
 
-// uncomment cuts a comment off, which begins with a # after a space. A ; does not
-// begin one here: header values have them.
+// uncomment removes a comment, which begins with a # after white space. A ; does not begin a
+// comment here, because header values contain it.
 func uncomment(s string) string {
 	for i := range len(s) {
 		if s[i] == '#' && (i == 0 || s[i-1] == ' ' || s[i-1] == '\t') {
@@ -131,13 +129,13 @@ func uncomment(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// isComment reports whether nothing but a comment is in s.
+// isComment reports whether s is empty or a comment.
 func isComment(s string) bool {
 	s = strings.TrimSpace(s)
 	return s == "" || s[0] == '#' || s[0] == ';'
 }
 
-// isName reports whether s could be the name of a flag.
+// isName reports whether s may be the name of a flag.
 func isName(s string) bool {
 	for i := range len(s) {
 		if !isLetter(s[i]) && (s[i] < '0' || s[i] > '9') && s[i] != '-' && s[i] != '_' && s[i] != '.' {
@@ -147,8 +145,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// formatValue writes a value such that parseValue reads it again, plain if that
-// is possible.
+// formatValue writes a value so that parseValue can read it again, without quotes if possible.
 func formatValue(s string) string {
 	printable := utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) })
 	if s == "" || s[0] == '"' || s != uncomment(s) || !printable {

@@ -30,11 +30,11 @@ func (d *demands) validate() (faults []error) {
 	return faults
 }
 
-// judge writes the results into the report. It comes before the outputs are written,
-// which contain the results.
+// judge writes the results into the report. Call it before the outputs are written, which
+// contain the results.
 func (d *demands) judge(r *takt.Report) { analysis.Judge(r, d.assertions) }
 
-// show prints a line for each assertion of a report that was judged.
+// show prints a line for each assertion of a judged report.
 func (d *demands) show(env Env, r *takt.Report) {
 	for _, a := range r.Assertions {
 		fmt.Fprintln(env.Stderr, a)
@@ -44,8 +44,8 @@ func (d *demands) show(env Env, r *takt.Report) {
 // asked reports whether an invalid run is a failure.
 func (d *demands) asked() bool { return d.strict || len(d.assertions) > 0 }
 
-// outcome maps a report that was judged to its exit code. asked: something else than
-// --assert and --strict asked for a judgement.
+// outcome maps a judged report to its exit code. asked: an invalid run is a failure for another
+// reason than --assert or --strict.
 func (d *demands) outcome(r *takt.Report, asked bool) error {
 	switch {
 	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:

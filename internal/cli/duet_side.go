@@ -12,28 +12,28 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// mostDuetOps is how many operations of a side a round keeps: 128 MiB of them.
+// mostDuetOps is the most operations kept of one side in one round: 128 MiB.
 const mostDuetOps = 4 << 20
 
-// duetSide turns a run into one side of a duet: it has the operations of its blocks only,
-// starts together with the other side, and keeps what became of each operation.
+// duetSide turns a run into one side of a duet. The run sends only the operations in its blocks,
+// starts together with the other side, and records the outcome of each operation.
 type duetSide struct {
 	side int
 	deal analysis.Deal
-	most time.Duration // of the schedule; 0: all of it
+	most time.Duration // length of the schedule to use, without warm-up; 0: all
 	meet *meeting
 
-	// Of the run, once it is over.
+	// Results of the run.
 	warmup, end time.Duration
 	ops         []analysis.DuetOp
-	oneWay      bool // nobody answers
+	oneWay      bool // the operations have no answers
 	report      *takt.Report
 }
 
-// errNoSchedule is of a run whose operations are not due at instants known before.
-var errNoSchedule = errors.New("a duet deals a schedule to both sides, and this command has none; give it --rate or --stages, or use --pairs")
+// errNoSchedule is the error of a run without due instants that are known in advance.
+var errNoSchedule = errors.New("a duet divides a schedule between both sides, and this command has none; give it --rate or --stages, or use --pairs")
 
-// source is what of src is this side's.
+// source returns the operations of src that belong to this side.
 func (d *duetSide) source(src takt.Source, warmup time.Duration) (takt.Source, error) {
 	c, ok := src.(takt.Counter)
 	if !ok || src.End() < 0 {
@@ -46,14 +46,16 @@ func (d *duetSide) source(src takt.Source, warmup time.Duration) (takt.Source, e
 	return &dealt{Counter: c, duetSide: d}, nil
 }
 
-// dealt are the operations of a side's blocks, with their numbers in the whole.
+// dealt is the source of the operations in a side's blocks. Operations keep the numbers that
+// they have in the whole schedule.
 type dealt struct {
 	takt.Counter
 	*duetSide
 
-	block  int // blocks before it are counted …
-	whole  uint64
-	counts uint64 // … of this side
+	// For DueBefore.
+	block  int    // the next block to count
+	whole  uint64 // operations of both sides before that block
+	counts uint64 // operations of this side before that block
 }
 
 // End implements takt.Source.
@@ -72,7 +74,7 @@ func (s *dealt) Next(op *takt.Op) bool {
 	return false
 }
 
-// DueBefore implements takt.Counter, of instants in rising order: block by block.
+// DueBefore implements takt.Counter. It counts block by block, so calls must have rising t.
 func (s *dealt) DueBefore(t time.Duration) uint64 {
 	for end := s.after(); end <= t; end = s.after() {
 		before := s.whole
@@ -88,10 +90,10 @@ func (s *dealt) DueBefore(t time.Duration) uint64 {
 	return s.counts + s.Counter.DueBefore(t) - s.whole
 }
 
-// after is the end of the block that is counted next.
+// after is the end of the next block to count.
 func (s *dealt) after() time.Duration { return time.Duration(s.block+1) * s.deal.Block }
 
-// join makes a run a side; of nil it stays as it is.
+// join makes the run of p this side of the duet; if d is nil, it does nothing.
 func (d *duetSide) join(p *engine.Plan) {
 	if d == nil {
 		return
@@ -113,35 +115,35 @@ func (d *duetSide) over(r *takt.Report) {
 	}
 }
 
-// samples keeps what the analysis needs of rows.
+// samples appends the rows to ops.
 func (d *duetSide) samples(list []takt.Sample) {
 	for i := range list {
 		d.oneWay = d.oneWay || list[i].Done == takt.NoAnswer
 		if len(d.ops) == mostDuetOps {
-			return // see complete
+			return // complete reports the error
 		}
 		d.ops = append(d.ops, analysis.DuetOpOf(&list[i]))
 	}
 }
 
-// complete says whether there is a row of each operation.
+// complete returns an error unless every operation has a row.
 func (d *duetSide) complete() error {
 	switch n := d.report.Counts.Scheduled; {
 	case d.oneWay:
-		return unsuited(errors.New("nobody answers the operations of this command, so a duet has nothing to compare; ask for acknowledgements, or use --pairs"))
+		return unsuited(errors.New("the operations of this command have no answers, so a duet has nothing to compare; ask for acknowledgements, or use --pairs"))
 	case n > mostDuetOps:
-		return fmt.Errorf("a round has %d operations of a side, and at most %d are kept; make rounds shorter with --duration behind --", n, mostDuetOps)
+		return fmt.Errorf("a round has %d operations of one side, and takt keeps at most %d; make rounds shorter with --duration after --", n, mostDuetOps)
 	case n > uint64(len(d.ops)):
-		return fmt.Errorf("%d of %d operations have no row, for they ended faster than takt read them; lower the rate", n-uint64(len(d.ops)), n)
+		return fmt.Errorf("%d of %d operations have no row, because they ended faster than takt read them; lower the rate", n-uint64(len(d.ops)), n)
 	}
 	return nil
 }
 
-// meetLead is how long before the common start both sides are ready: longer than what a run
-// wakes before it.
+// meetLead is the time from when both sides are ready to the common start. It is longer than
+// the 20 ms that a run wakes up before its start.
 const meetLead = 50 * time.Millisecond
 
-// meeting is where both sides of a round wait for each other.
+// meeting lets both sides of a round wait for each other.
 type meeting struct {
 	mu    sync.Mutex
 	ready int
@@ -163,6 +165,6 @@ func (m *meeting) start(ctx context.Context) (time.Time, error) {
 	case <-m.both:
 		return m.at, nil
 	case <-ctx.Done():
-		return time.Now(), nil // the engine sees that ctx ended
+		return time.Now(), nil // the engine checks ctx
 	}
 }

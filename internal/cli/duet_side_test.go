@@ -176,7 +176,7 @@ func TestPlayNeedsOperations(t *testing.T) {
 		every, end time.Duration
 		want       string
 	}{
-		{40 * time.Millisecond, 2 * time.Second, "operations behind its guard of 5ms, and 3 are the least"},
+		{40 * time.Millisecond, 2 * time.Second, "operations after its guard of 5ms, and needs 3"},
 		{5 * time.Millisecond, 90 * time.Millisecond, "shorter than a pair of blocks, 100ms"},
 	} {
 		p, _ := playOf()

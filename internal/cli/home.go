@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 )
 
-// homeDir is a folder of the user's for files of one sort, as the XDG Base Directory
-// Specification has it.
+// homeDir is a user's folder for one kind of files, from the XDG Base Directory Specification.
 type homeDir struct{ variable, fallback string }
 
 var (
@@ -14,8 +13,8 @@ var (
 	stateHome = homeDir{"XDG_STATE_HOME", ".local/state"}
 )
 
-// underHome is the path of takt's own file of that name. The specification says to
-// ignore a variable with a relative path.
+// underHome is the path of takt's file name in d. The specification says to ignore a variable
+// with a relative path.
 func (e Env) underHome(d homeDir, name string) (string, error) {
 	dir := e.Getenv(d.variable)
 	if home := e.Getenv("HOME"); !filepath.IsAbs(dir) && home != "" {
@@ -27,7 +26,7 @@ func (e Env) underHome(d homeDir, name string) (string, error) {
 	return filepath.Join(dir, "takt", name), nil
 }
 
-// noHomeError says that the user has no home.
+// noHomeError means that the user has no home directory.
 type noHomeError struct{ variable string }
 
 func (e *noHomeError) Error() string {

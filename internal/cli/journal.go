@@ -16,22 +16,22 @@ import (
 
 const (
 	journalVersion = 1
-	journalRoom    = 16       // seconds that wait for the disk
-	journalSync    = 10       // seconds that a power failure costs at most
-	journalRetry   = 10       // seconds from a fault to the next try
-	journalMost    = 64 << 20 // bytes from which on it is written anew
-	journalEnd     = 2 * time.Second
+	journalRoom    = 16              // most seconds of a run that wait for the disk
+	journalSync    = 10              // seconds between syncs, lost at most in a power failure
+	journalRetry   = 10              // seconds from a fault to the next attempt
+	journalMost    = 64 << 20        // size in bytes above which the file is rewritten
+	journalEnd     = 2 * time.Second // most time to wait for the disk after the run
 )
 
-// journalHead is the first record of a journal. The others are one engine.Second each.
+// journalHead is the first record of a journal. Each other record is an engine.Second.
 type journalHead struct {
 	Version int              `json:"journal_version"`
-	Store   string           `json:"store"` // that the run is for, as in spool.Waiting
+	Store   string           `json:"store"` // the store for the run, as in spool.Waiting
 	Run     engine.Beginning `json:"run"`
 }
 
-// journal writes what a run has counted, beside the spool. It implements engine.Journal. A
-// goroutine of its own writes: a disk that is full or hangs costs the run no time.
+// journal writes what a run has counted into a file of the spool. It implements engine.Journal.
+// A separate goroutine writes, so a full or hanging disk does not delay the run.
 type journal struct {
 	waits    *spool.Spool
 	store    string
@@ -39,19 +39,19 @@ type journal struct {
 	warn     func(error)
 
 	seconds chan engine.Second
-	done    chan struct{} // closed when all is written; nil: not begun
-	said    sync.Once     // the first fault
-	failed  atomic.Bool   // something was not written
-	long    atomic.Bool   // the file is to be written anew
+	done    chan struct{} // closed when everything is written; nil: not begun
+	said    sync.Once     // reports only the first fault
+	failed  atomic.Bool   // a record was not written
+	long    atomic.Bool   // the file is too long and must be rewritten
 
-	// Of the engine's goroutine. After a second that is missing no other is written, until
-	// one comes with all before it.
+	// Used by the engine's goroutine only. After a missing second, no other is written until a
+	// second comes that includes all before it.
 	missing bool
-	since   int // seconds
+	since   int // seconds since the first missing one
 }
 
-// journal is that of a run whose report begins with head; nil if the run is not kept, or
-// there is no home, which is said when the run is to be stored.
+// journal returns the journal of a run whose report begins with head; nil: the run is not
+// stored, or there is no home directory.
 func (l *load) journal(head takt.Report, number int) *journal {
 	waits, err := spoolOf(l.env)
 	if l.noStore || err != nil {
@@ -78,7 +78,7 @@ func (l *load) journal(head takt.Report, number int) *journal {
 func (j *journal) Begin(b engine.Beginning) {
 	j.complete(&b.Report)
 	text, err := json.Marshal(journalHead{journalVersion, j.store, b})
-	if err != nil { // of plain values: cannot be
+	if err != nil { // cannot happen with plain values
 		j.warn(err)
 		return
 	}
@@ -89,8 +89,8 @@ func (j *journal) Begin(b engine.Beginning) {
 	}()
 }
 
-// WantsAll implements engine.Journal. After a fault that is not at once: on a disk that
-// stays full it would be work for nothing.
+// WantsAll implements engine.Journal. After a fault it waits journalRetry seconds, because the
+// work would be wasted on a disk that stays full.
 func (j *journal) WantsAll() bool {
 	if j.failed.Swap(false) {
 		j.missing = true
@@ -122,8 +122,8 @@ func (j *journal) Second(s engine.Second) {
 
 func (j *journal) say(err error) { j.said.Do(func() { j.warn(err) }) }
 
-// end removes the journal of a run whose report was stored, or never will be. One that a
-// disk keeps busy stays, and whoever finds it sees that the run is in the store.
+// end removes the journal of a run whose report was stored, or never will be. If the disk hangs,
+// the file stays; takt removes it later when it sees that the run is stored.
 func (j *journal) end() {
 	if j == nil || j.done == nil {
 		return
@@ -134,22 +134,22 @@ func (j *journal) end() {
 	_ = patient(ctx, func() error { <-j.done; return nil })
 }
 
-// journalFile is the file of a journal, for the goroutine that writes it.
+// journalFile is the file of a journal, used by the goroutine that writes it.
 type journalFile struct {
 	*journal
 	id       string
 	head     []byte
-	file     *spool.Journal // nil: it could not be made yet
-	gap      bool           // a record that does not begin anew would not follow
-	most     int64          // bytes from which on it is written anew
-	unsynced int            // seconds
+	file     *spool.Journal // nil: the file could not be created yet
+	gap      bool           // records are missing, so the next one written must include all before it
+	most     int64          // size in bytes above which the file is rewritten
+	unsynced int            // seconds written since the last sync
 }
 
-// write writes the seconds as they come, and removes the file behind the last.
+// write writes the seconds as they come, and removes the file after the last one.
 func (f *journalFile) write() {
 	var err error
 	if f.file, err = f.waits.Begin(f.id, f.head); errors.Is(err, errors.ErrUnsupported) {
-		for range f.seconds { // nobody could tell that its process has ended
+		for range f.seconds { // without file locks, takt could not tell later that this process ended
 		}
 		return
 	}
@@ -163,7 +163,7 @@ func (f *journalFile) write() {
 	}
 }
 
-// note says the first fault, after which all is to be written anew.
+// note reports the first fault. After any fault, the whole file must be rewritten.
 func (f *journalFile) note(err error) {
 	if err != nil {
 		f.gap = true
@@ -196,7 +196,7 @@ func (f *journalFile) second(s engine.Second) error {
 	return f.file.Sync()
 }
 
-// anew writes a second that has all before it in the place of everything.
+// anew replaces the content of the file by one second that includes all before it.
 func (f *journalFile) anew(text []byte) (err error) {
 	if f.file == nil {
 		f.file, err = f.waits.Begin(f.id, f.head)

@@ -17,20 +17,20 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// How long a store may take to open and to keep a run; then the run is spooled.
+// How long opening a store and saving a run may take; after that, the run goes to the spool.
 const (
 	saveTime  = 10 * time.Second
 	abortTime = 2 * time.Second // after the second signal
 )
 
-// storing is where runs are kept.
+// storing is the place where runs are stored.
 type storing struct {
-	where string // path or URL; "": the file in the user's home
-	said  bool   // that there is no home
+	where string // path or URL; "": the file in the user's home directory
+	said  bool   // the user was told that there is no home directory
 }
 
 func (s *storing) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Store(&s.where), "store", "keep runs in the file `PATH|URL`, or in the cluster of elasticsearch://HOST:PORT or opensearch://…; the default is $XDG_DATA_HOME/takt/takt.db; ps shows a password in the URL, TAKT_STORE_PASSWORD it does not")
+	fs.Var(value.Store(&s.where), "store", "store runs in the file or cluster `PATH|URL`, with a URL such as elasticsearch://HOST:PORT or opensearch://…; the default is $XDG_DATA_HOME/takt/takt.db; a password in the URL is visible in ps, TAKT_STORE_PASSWORD is not")
 }
 
 // place is the path or URL of the store.
@@ -41,8 +41,7 @@ func (s *storing) place(env Env) (string, error) {
 	return env.underHome(dataHome, "takt.db")
 }
 
-// address is place as it may be written down: from any directory the same, and
-// without a password.
+// address is place for a file: the same from any directory, and without a password.
 func (s *storing) address(env Env) (string, error) {
 	where, err := s.place(env)
 	if err != nil {
@@ -61,20 +60,19 @@ func (s *storing) address(env Env) (string, error) {
 	return u.String(), nil
 }
 
-// storeVariables are those of the environment that a cluster's credentials come from,
-// which have no place on a command line.
+// storeVariables are the environment variables for a cluster's credentials, which should not be
+// on a command line.
 func storeVariables() []string {
 	return []string{"TAKT_STORE_USER", "TAKT_STORE_PASSWORD", "TAKT_STORE_API_KEY", "TAKT_STORE_CA"}
 }
 
-// with opens the store for f, and makes it if need be.
+// with opens the store for f, and creates it if it does not exist.
 func (s *storing) with(ctx context.Context, env Env, f func(store.Store) error) error {
 	return s.use(ctx, env, store.Open, f)
 }
 
-// reading opens the store for f, which only reads: a store that is not there was
-// misspelt, and is not made. Runs whose processes ended without a report are recovered
-// first.
+// reading opens the store for f. It does not create a missing store, whose name is probably
+// misspelt. First it recovers runs whose processes ended without a report.
 func (s *storing) reading(ctx context.Context, env Env, f func(store.Store) error) error {
 	s.recover(ctx, env, false)
 	return s.use(ctx, env, store.OpenExisting, f)
@@ -114,9 +112,8 @@ func (s *storing) open(ctx context.Context, env Env, open opener) (store.Store, 
 	return opened, nil
 }
 
-// keep saves the run. A signal that has ended the run does not end this. Where saving
-// is not possible, or takes too long, the report goes to the spool; it never costs the
-// run its exit code.
+// keep saves the run, even after a signal that ended the run. If saving fails or takes too long,
+// the report goes to the spool; the exit code of the run stays the same.
 func (s *storing) keep(env Env, r *takt.Report) {
 	r = format.Finite(r)
 	s.keepBy(env, r, func(ctx context.Context) error {
@@ -124,7 +121,7 @@ func (s *storing) keep(env Env, r *takt.Report) {
 	})
 }
 
-// keepBy is keep, by that way to save r.
+// keepBy is keep with another function to save r.
 func (s *storing) keepBy(env Env, r *takt.Report, save func(context.Context) error) {
 	err := inTime(env.Abort, save)
 	if err == nil {
@@ -135,7 +132,7 @@ func (s *storing) keepBy(env Env, r *takt.Report, save func(context.Context) err
 		to = env.unstored
 	}
 	if homeless := (*noHomeError)(nil); errors.As(err, &homeless) {
-		if !s.said { // of several runs, for the first
+		if !s.said { // once for several runs
 			fmt.Fprintf(to, "takt: the run is not stored: %v, or give --store FILE or --no-store\n", err)
 		}
 		s.said = true
@@ -147,14 +144,14 @@ func (s *storing) keepBy(env Env, r *takt.Report, save func(context.Context) err
 		return err
 	})
 	if spooled != nil {
-		fmt.Fprintf(to, "takt: the run is not stored: %v; nor can it wait for the store: %v; keep it with -o json=FILE, then takt store import FILE\n", err, spooled)
+		fmt.Fprintf(to, "takt: the run is not stored: %v; nor can it wait for the store: %v; write it with -o json=FILE, then run takt store import FILE\n", err, spooled)
 		return
 	}
 	fmt.Fprintf(to, "takt: the run %s is not stored yet: %v; its report waits in %s; when the store is back, run: %s\n", r.ID, err, dir, command)
 }
 
-// spool lets the report wait for the store, and gives the folder and the command that
-// sends it.
+// spool writes the report to the spool, and returns its folder and the command that sends the
+// report to the store.
 func (s *storing) spool(env Env, r *takt.Report) (dir, command string, err error) {
 	waits, err := spoolOf(env)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// load is one load command: a row of the driver table with the flags that all share.
+// load is one load command: a row of the driver table with the flags of all load commands.
 type load struct {
 	env     Env
 	row     driver.Row
@@ -32,7 +32,7 @@ type load struct {
 	outputs reportOutputs
 	demands demands
 	aborts  []string
-	thing   thing
+	subject subject
 	store   storing
 
 	progress string
@@ -40,17 +40,17 @@ type load struct {
 	runGroup string
 	noStore  bool
 
-	calibrated *calibration         // of this host; nil: it is not
-	conditions []analysis.Assertion // of --abort-on
+	calibrated *calibration         // calibration of this host; nil: none
+	conditions []analysis.Assertion // conditions of --abort-on
 	abort      context.CancelCauseFunc
 	scrub      *scrubber
 	group      string
-	named      map[string]string // labels of the thing under test
-	brokeOff   error             // what ended the list of operations before its time
+	named      map[string]string // labels of the system under test
+	brokeOff   error             // what ended the run early: its list of operations or its driver
 }
 
-// addLoads adds the load commands; those of one protocol stand below a command of its
-// name.
+// addLoads adds the load commands. The commands of a protocol such as kafka are subcommands of
+// a command with its name.
 func addLoads(root *cobra.Command, env Env) {
 	groups := map[string]*cobra.Command{"": root}
 	for _, row := range driver.Table() {
@@ -96,15 +96,15 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 	l.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
 	l.demands.addFlags(fs)
 	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
-	l.thing.addFlags(fs)
+	l.subject.addFlags(fs)
 	l.store.addFlags(fs)
-	fs.Var(value.Text(&l.progress), "progress", "a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
-	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` of the run for all of its --shard parts; without it the instant of --start-at")
+	fs.Var(value.Text(&l.progress), "progress", "print a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
+	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common; without it, the instant of --start-at")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
 }
 
-// faults are those of validate, without secrets.
+// faults returns the faults of validate, without secrets.
 func (l *load) faults(args []string) []error {
 	faults := l.validate(args)
 	l.scrub = newScrubber(l.flags, l.words(), l.driver.Options)
@@ -129,7 +129,7 @@ func (l *load) validate(args []string) []error {
 	if l.repeat > 1 && !time.Time(l.engine.StartAt).IsZero() {
 		faults = append(faults, fmt.Errorf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
 	}
-	faults = appendError(faults, l.thing.validate())
+	faults = appendError(faults, l.subject.validate())
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.demands.validate()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
@@ -141,13 +141,13 @@ func (l *load) validate(args []string) []error {
 	for _, d := range l.outputs.opened {
 		faults = appendError(faults, overwrites(d, args))
 		if d.format.Asked && l.driver.Look == nil {
-			faults = append(faults, fmt.Errorf("-o %s has what each request asked for, which only takt replay tells; take -o samples=%s", d.format.Name, d.path))
+			faults = append(faults, fmt.Errorf("-o %s needs the request of each row, which only takt replay has; use -o samples=%s", d.format.Name, d.path))
 		}
 	}
 	return faults
 }
 
-// unused are the flags that the driver has no use for.
+// unused returns the flags that the driver does not use.
 func (l *load) unused() []string {
 	if l.driver.Unused == nil {
 		return nil
@@ -156,9 +156,9 @@ func (l *load) unused() []string {
 	return names
 }
 
-// checkUnused refuses flags that the driver has no use for, unless they have their
-// defaults, as in a file that takt config has written. Those of the environment may be
-// meant for other commands.
+// checkUnused refuses flags that the driver does not use. It accepts their default values, as
+// in a file that takt config wrote, and variables of the environment, which may be for other
+// commands.
 func (l *load) checkUnused() (faults []error) {
 	if l.driver.Unused == nil || l.env.settings == nil {
 		return nil
@@ -174,7 +174,7 @@ func (l *load) checkUnused() (faults []error) {
 	return faults
 }
 
-// checkAnswers refuses conditions on times that the run will not have.
+// checkAnswers refuses conditions on times that the run will not measure.
 func (l *load) checkAnswers() (faults []error) {
 	if l.driver.NoAnswer == nil {
 		return nil
@@ -196,8 +196,8 @@ func (l *load) checkAnswers() (faults []error) {
 	return faults
 }
 
-// overwrites is the fault of an output that goes to a file that is also an argument,
-// such as the log that is replayed: it is emptied while it is read.
+// overwrites returns an error if the output would overwrite a file that is also an argument,
+// such as the log to replay.
 func overwrites(d destination, args []string) error {
 	out, err := os.Stat(d.path)
 	if err != nil || d.path == format.Stdout || !out.Mode().IsRegular() {
@@ -205,13 +205,13 @@ func overwrites(d destination, args []string) error {
 	}
 	for _, name := range args {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, out) {
-			return fmt.Errorf("-o %s=%s would overwrite %s, which is read; write to another file", d.format.Name, d.path, name)
+			return fmt.Errorf("-o %s=%s would overwrite %s, which takt reads; write to another file", d.format.Name, d.path, name)
 		}
 	}
 	return nil
 }
 
-// plan shows what the run would do.
+// plan prints what the run would do.
 func (l *load) plan(ctx context.Context) error {
 	source, err := l.source(ctx)
 	if err == nil {
@@ -223,7 +223,7 @@ func (l *load) plan(ctx context.Context) error {
 	return nil
 }
 
-// checkStdin counts who reads standard input: the second one would find it empty.
+// checkStdin counts the readers of standard input: a second reader would find it empty.
 func (l *load) checkStdin() (faults []error) {
 	var before, during []string
 	if l.driver.Stdin != nil {
@@ -236,7 +236,7 @@ func (l *load) checkStdin() (faults []error) {
 		faults = append(faults, fmt.Errorf("%s read standard input, which can be read once; give all but one a file", strings.Join(all, " and ")))
 	}
 	if len(during) > 0 && l.repeat > 1 {
-		faults = append(faults, fmt.Errorf("--repeat is %d, but only the first run would find something in standard input; give %s a file", l.repeat, strings.Join(during, " and ")))
+		faults = append(faults, fmt.Errorf("--repeat is %d, but only the first run would find data in standard input; give %s a file", l.repeat, strings.Join(during, " and ")))
 	}
 	return faults
 }
@@ -264,7 +264,7 @@ func (l *load) run(ctx context.Context, args []string) error {
 		fmt.Fprintf(l.env.Stderr, "takt: warning: %v\n", unread)
 	}
 	var err error
-	if l.named, err = l.thing.values(ctx, l.env); err != nil {
+	if l.named, err = l.subject.values(ctx, l.env); err != nil {
 		return err
 	}
 	var worst error
@@ -280,7 +280,7 @@ func (l *load) run(ctx context.Context, args []string) error {
 	return worst
 }
 
-// once makes one run and its report, and returns what its exit code follows from.
+// once makes one run and its report, and returns the error for its exit code.
 func (l *load) once(ctx context.Context, number int, args []string) error {
 	head := l.head()
 	out, err := openOutputs(l.env, l.outputs.opened, number, l.repeat, head)
@@ -330,7 +330,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	return l.outcome(ctx, report, written)
 }
 
-// source makes the operations, with what each is to do where a list says so.
+// source makes the source of operations, with the data of each if they come from a list.
 func (l *load) source(ctx context.Context) (takt.Source, error) {
 	source, err := l.engine.Source()
 	if d := l.env.duet; d != nil && err == nil {
@@ -342,7 +342,7 @@ func (l *load) source(ctx context.Context) (takt.Source, error) {
 	return source, err
 }
 
-// listFault notes what ended a list of operations before its time.
+// listFault adds a warning if the list of operations ended early.
 func (l *load) listFault(source takt.Source, r *takt.Report) {
 	l.brokeOff = nil
 	feed, ok := source.(engine.Feed)
@@ -351,7 +351,7 @@ func (l *load) listFault(source takt.Source, r *takt.Report) {
 	}
 	if feed.EndedEarly() {
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "list_ended", Message: fmt.Sprintf(
-			"the list of operations ended after %d of them, before the schedule did; the window ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)})
+			"the list of operations ended after %d operations, before the schedule did; the measurement ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)})
 	}
 	var signal *SignalError
 	if err := feed.Err(); err != nil && !errors.As(err, &signal) {
@@ -360,7 +360,7 @@ func (l *load) listFault(source takt.Source, r *takt.Report) {
 	}
 }
 
-// driverFault notes that the driver could not go on, which it says by a warning.
+// driverFault sets brokeOff if the driver could not continue, which it reports by a warning.
 func (l *load) driverFault(r *takt.Report) {
 	for _, w := range r.Warnings {
 		if w.Code == "broke_off" && l.brokeOff == nil {
@@ -369,7 +369,7 @@ func (l *load) driverFault(r *takt.Report) {
 	}
 }
 
-// contrast shows what a closed loop makes of the same load.
+// contrast runs the same load in a closed loop, for comparison.
 func (l *load) contrast(ctx context.Context, r *takt.Report) {
 	c := l.driver
 	if c.Contrast == nil || c.Contrasts() <= 0 || ctx.Err() != nil {
@@ -383,11 +383,11 @@ func (l *load) contrast(ctx context.Context, r *takt.Report) {
 	}
 }
 
-// connections is how many the run will have at once for sure: a pool that grows
-// on demand begins with one.
+// connections is the number of connections that the run opens in any case; a pool that grows on
+// demand starts with one.
 func (l *load) connections() int { return max(1, l.engine.Connections) }
 
-// broken is the error of a run that could not be made: a signal stops also those.
+// broken is the error of a run that could not be made, or its signal if one came.
 func (l *load) broken(ctx context.Context, err error) error {
 	var signal *SignalError
 	if errors.As(context.Cause(ctx), &signal) {
@@ -399,7 +399,7 @@ func (l *load) broken(ctx context.Context, err error) error {
 	return l.clean(err)
 }
 
-// clean takes secrets out of an error of the target, and says how to trust its certificate.
+// clean removes secrets from an error, and says how to trust the certificate that it names.
 func (l *load) clean(err error) error {
 	if s := l.trust(hidePassword(l.scrub.Replace(err.Error()))); s != err.Error() {
 		return errors.New(s)
@@ -407,7 +407,7 @@ func (l *load) clean(err error) error {
 	return err
 }
 
-// head is what is known of a report before the run.
+// head is the part of the report that is known before the run.
 func (l *load) head() takt.Report {
 	start := time.Now()
 	if at := time.Time(l.engine.StartAt); at.After(start) {
@@ -430,7 +430,7 @@ func (l *load) head() takt.Report {
 	return r
 }
 
-// command is the command line as it was given, without secrets.
+// command is the command line without secrets.
 func (l *load) command() []string {
 	words := []string{"takt"}
 	for _, w := range l.words() {
@@ -439,8 +439,7 @@ func (l *load) command() []string {
 	return words
 }
 
-// words is the command line without the values of flags that are secret, and without
-// the passwords of URLs.
+// words is the command line without the values of secret flags and the passwords in URLs.
 func (l *load) words() []string {
 	words := slices.Clone(l.env.args)
 	for _, s := range l.env.settings.given {
@@ -468,9 +467,9 @@ func (l *load) complete(r *takt.Report, head takt.Report, number int) {
 	l.joinGroup(r, number)
 }
 
-// joinGroup names what the report belongs together with: the runs of --repeat, or
-// the shards of one run. Shards are other processes, so what they have in common is
-// what they were told: --run-group, or the instant of --start-at.
+// joinGroup sets the run group, which the runs of --repeat, or the shards of one run, have in
+// common. Shards are separate processes, so they share only what the user gives to all of them:
+// --run-group, or the instant of --start-at.
 func (l *load) joinGroup(r *takt.Report, number int) {
 	shard := r.Schedule.Shard != "1/1"
 	if !shard && l.repeat == 1 && l.runGroup == "" {

@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// meant is the command line with the command that its words leave out: version, server, or
-// http for a URL.
+// meant adds the command that the command line leaves out: version, server, or http for a URL.
 func meant(root *cobra.Command, args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -27,7 +26,7 @@ func lacksCommand(root *cobra.Command, args []string) bool {
 	return strings.HasPrefix(args[0], "-") && slices.ContainsFunc(args, isURL) && !slices.ContainsFunc(asServer(args), isCommand)
 }
 
-// isURL reports whether a word is one that takt http takes.
+// isURL reports whether a word is a URL for takt http.
 func isURL(word string) bool {
 	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// merge is the command that makes one report of the shards of a run.
+// merge is the command that makes one report from the shards of a run.
 type merge struct {
 	env          Env
 	store        storing
@@ -31,10 +31,10 @@ func newMerge(env Env) *cobra.Command {
 	m := &merge{env: env}
 	c := &cobra.Command{
 		Use:   "merge RUN|FILE|FOLDER… | merge --run-group NAME",
-		Short: "make one report of the shards of a run",
-		Long: `A FOLDER stands for the shards in its *.json files. --run-group alone takes the newest
-run of that group from the store. A shard that is missing or was cut short makes the
-whole invalid; --strict and --assert make that exit code 6.`,
+		Short: "make one report from the shards of a run",
+		Long: `A FOLDER means all shards in its *.json files. --run-group alone reads the newest run
+of that group from the store. If a shard is missing or was cut short, the merged report
+is invalid; with --strict or --assert the exit code is then 6.`,
 		Example: `  takt merge shard1.json shard2.json shard3.json
   takt merge --strict --assert 'p99<250ms' reports/
   takt merge --run-group nightly -o json=whole.json`,
@@ -45,7 +45,7 @@ whole invalid; --strict and --assert make that exit code 6.`,
 		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
 		fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
 		m.demands.addFlags(fs)
-		m.outputs.addFlags(fs, "write `FORMAT=PATH`, as of a run; repeatable; all but samples can be made of shards")
+		m.outputs.addFlags(fs, "write `FORMAT=PATH`, as for a run; repeatable; formats with one row per operation, such as samples, are not available")
 	})
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, m.validate(args)) }
@@ -56,7 +56,7 @@ whole invalid; --strict and --assert make that exit code 6.`,
 func (m *merge) validate(args []string) []error {
 	faults := append(m.outputs.validate(m.env, parseReplayed), m.demands.validate()...)
 	if len(args) == 0 && m.runGroup == "" {
-		faults = append(faults, errors.New("takt merge takes the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
+		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
 	}
 	return appendError(faults, noEmpty(args))
 }
@@ -84,13 +84,13 @@ func (m *merge) run(ctx context.Context, args []string) error {
 	return m.demands.outcome(whole, false)
 }
 
-// tell says what became of the shards, where a report in a file does not show it.
+// tell prints the id of the merged run, and whether it is invalid.
 func (m *merge) tell(whole *takt.Report) {
 	var said []string
 	if !m.noStore {
 		said = append(said, whole.ID)
 	}
-	if whole.Verdict == takt.Invalid && !m.demands.asked() { // else it is said with the exit code
+	if whole.Verdict == takt.Invalid && !m.demands.asked() { // otherwise the error with the exit code says so
 		said = append(said, "invalid; see its warnings")
 	}
 	if said != nil {

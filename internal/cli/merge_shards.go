@@ -14,10 +14,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// wholeShard is the shard of a run that is not sharded.
+// wholeShard is the value of Schedule.Shard for a run without shards.
 const wholeShard = "1/1"
 
-// shards are those that the words name, of the run group if one is given.
+// shards returns the shards that the words name, limited to the run group if one is given.
 func (m *merge) shards(ctx context.Context, words []string) (all []*takt.Report, err error) {
 	if len(words) == 0 {
 		return m.ofGroup(ctx)
@@ -44,13 +44,13 @@ func (m *merge) shards(ctx context.Context, words []string) (all []*takt.Report,
 	}
 	all = slices.DeleteFunc(all, func(r *takt.Report) bool { return r.Schedule.RunGroup != m.runGroup })
 	if len(all) == 0 {
-		return nil, fmt.Errorf("none of the reports is of the run group %q", m.runGroup)
+		return nil, fmt.Errorf("none of the reports belongs to the run group %q", m.runGroup)
 	}
 	return all, nil
 }
 
-// inFolder are the shards of a folder's *.json files. A whole run, such as an earlier
-// merge has put there, is left out.
+// inFolder returns the shards in a folder's *.json files. It skips reports of whole runs, such
+// as the output of an earlier merge.
 func (m *merge) inFolder(dir string) (all []*takt.Report, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -79,7 +79,7 @@ func (m *merge) inFolder(dir string) (all []*takt.Report, err error) {
 	return all, nil
 }
 
-// ofGroup are the shards of the newest run of the group in the store.
+// ofGroup returns the shards of the newest run of the group in the store.
 func (m *merge) ofGroup(ctx context.Context) (all []*takt.Report, err error) {
 	err = m.store.reading(ctx, m.env, func(st store.Store) error {
 		ids, err := m.newest(ctx, st)
@@ -98,8 +98,8 @@ func (m *merge) ofGroup(ctx context.Context) (all []*takt.Report, err error) {
 	return all, nil
 }
 
-// newest are the ids of the group's newest shards, each once: a name such as nightly has
-// those of many nights.
+// newest returns the ids of the group's newest shards, up to the first repeated shard: a name
+// such as nightly has the shards of many nights.
 func (m *merge) newest(ctx context.Context, st store.Store) (ids []string, err error) {
 	have := map[string]bool{}
 	of := func(r *analysis.Run) bool { return r.Group == m.runGroup && r.Shard != wholeShard }
@@ -114,16 +114,17 @@ func (m *merge) newest(ctx context.Context, st store.Store) (ids []string, err e
 		ids = append(ids, r.ID)
 	}
 	if ids == nil {
-		return nil, fmt.Errorf("there is no shard of the run group %q; takt runs lists what is kept", m.runGroup)
+		return nil, fmt.Errorf("there is no shard of the run group %q; takt runs lists the stored runs", m.runGroup)
 	}
 	return ids, nil
 }
 
-// longAgo is how long before the newest shard began one of an earlier run was over. One
-// that was not, but did not run beside it either, makes the whole invalid.
+// longAgo separates runs: a shard that ended more than longAgo before the newest shard began
+// belongs to an earlier run. A shard that ended later, but did not overlap the newest shard,
+// makes the merged report invalid.
 const longAgo = time.Hour
 
-// ofOneRun are the reports, newest first, up to one of an earlier run.
+// ofOneRun returns the reports, newest first, up to the first one of an earlier run.
 func ofOneRun(all []*takt.Report) []*takt.Report {
 	for i, r := range all {
 		over := r.StartedAt.Add(time.Duration((r.WarmupS + r.DurationS) * float64(time.Second)))
@@ -134,8 +135,8 @@ func ofOneRun(all []*takt.Report) []*takt.Report {
 	return all
 }
 
-// reports reads each word as a file of reports if there is one of that name, else as
-// a stored run. The store is opened for the first word that needs it.
+// reports reads each word as a file of reports if the file exists, else as a stored run. It
+// opens the store for the first word that needs it.
 func (s *storing) reports(ctx context.Context, env Env, words []string) (all []*takt.Report, err error) {
 	var st store.Store
 	for _, w := range words {

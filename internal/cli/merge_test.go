@@ -39,9 +39,9 @@ func TestMergeJudges(t *testing.T) {
 
 		{wholeShards + " " + cutShards, exitFailed, []string{"it differs in number of shards"}},
 		{"--run-group weekly " + wholeShards + " " + cutShards, exitOK, []string{"^valid run"}},
-		{"--run-group daily " + wholeShards, exitFailed, []string{`none of the reports is of the run group "daily"`}},
+		{"--run-group daily " + wholeShards, exitFailed, []string{`none of the reports belongs to the run group "daily"`}},
 		{"testdata", exitFailed, []string{`testdata has no \*.json file with the report of a shard`}},
-		{"", exitUsage, []string{"takt merge takes the shards of a run"}},
+		{"", exitUsage, []string{"takt merge needs the shards of a run"}},
 		{"--assert p99 " + wholeShards, exitUsage, []string{"p99"}},
 	} {
 		code, out, errs := call(t.Context(), append([]string{"merge", "--no-store"}, strings.Fields(c.line)...)...)

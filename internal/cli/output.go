@@ -22,7 +22,7 @@ import (
 
 func formatNames() []string { return format.Names() }
 
-// destination is a format and where it goes.
+// destination is a format and the path for it.
 type destination struct {
 	format format.Format
 	path   string
@@ -31,7 +31,7 @@ type destination struct {
 // stderrPath means standard error; no file can have this name.
 const stderrPath = "\x00stderr"
 
-// reportOutputs are --output of a command that writes reports.
+// reportOutputs is the flag --output of a command that writes reports.
 type reportOutputs struct {
 	given     []string
 	opened    []destination
@@ -42,7 +42,7 @@ func (o *reportOutputs) addFlags(fs *pflag.FlagSet, usage string) {
 	fs.VarP(value.Outputs(&o.given), "output", "o", usage)
 }
 
-// validate reads them. Without one that goes to stdout, the text report does.
+// validate reads the outputs. If none goes to stdout, it adds the text report there.
 func (o *reportOutputs) validate(env Env, parse func(string) (format.Format, string, error)) (faults []error) {
 	o.opened = nil
 	var paths []string
@@ -64,7 +64,7 @@ func (o *reportOutputs) validate(env Env, parse func(string) (format.Format, str
 	return faults
 }
 
-// parseReplayed is format.Parse without the formats that cannot be made of a report.
+// parseReplayed is format.Parse without the formats that a stored report cannot provide.
 func parseReplayed(s string) (format.Format, string, error) {
 	f, path, err := format.Parse(s)
 	if err == nil {
@@ -73,7 +73,7 @@ func parseReplayed(s string) (format.Format, string, error) {
 	return f, path, err
 }
 
-// colours are for people at a terminal who did not say no.
+// colours reports whether stdout is a terminal whose user did not switch colours off.
 func colours(env Env) bool {
 	f, ok := env.Stdout.(interface{ Stat() (os.FileInfo, error) })
 	if !ok || env.Getenv("NO_COLOR") != "" || env.Getenv("TERM") == "dumb" || env.Getenv("CI") != "" {
@@ -87,16 +87,15 @@ func colours(env Env) bool {
 type outputs []*output
 
 type output struct {
-	name   string // the path, in words
+	name   string // the path, or "standard output"
 	writer format.Writer
-	rows   format.RowWriter // writer, if it takes rows: of the run's goroutine for them
+	rows   format.RowWriter // writer, if it accepts rows; then only the run's goroutine for rows uses it
 	buffer *bufio.Writer
 	file   *outfile.File // nil: stdout
-	err    error         // the first; nothing is written after it
+	err    error         // the first error; nothing is written after it
 }
 
-// openOutputs opens all before the run: a path that cannot be written should not
-// cost a run first.
+// openOutputs opens all outputs before the run, so a wrong path fails early.
 func openOutputs(env Env, list []destination, number, of int, head takt.Report) (outputs, error) {
 	var all outputs
 	for _, d := range list {
@@ -131,7 +130,7 @@ func open(env Env, d destination, number, of int, head takt.Report) (*output, er
 	return o, nil
 }
 
-// numbered is the path of one of several runs: report.json becomes report.2.json.
+// numbered is the path for one of several runs: report.json becomes report.2.json.
 func numbered(path string, number, of int) string {
 	if of == 1 {
 		return path
@@ -140,8 +139,8 @@ func numbered(path string, number, of int) string {
 	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), number, ext)
 }
 
-// interval passes an interval on. Outputs are flushed, so that a file can be
-// followed while the run goes.
+// interval passes an interval to the outputs without rows, and flushes them, so that users can
+// follow a file during the run.
 func (all outputs) interval(iv takt.Interval) {
 	for _, o := range all {
 		if o.rows == nil {
@@ -150,8 +149,8 @@ func (all outputs) interval(iv takt.Interval) {
 	}
 }
 
-// onSamples takes the rows of a run; nil, so that none are kept, when neither an output
-// nor the driver, by look, wants them.
+// onSamples returns the function for the rows of a run. nil: neither an output nor the driver
+// (look) needs rows, so the engine keeps none.
 func (all outputs) onSamples(look func(phases []string, list []takt.Sample) []trace.Record) engine.OnSamples {
 	if look == nil && !slices.ContainsFunc(all, func(o *output) bool { return o.rows != nil }) {
 		return nil
@@ -173,25 +172,25 @@ func (all outputs) onSamples(look func(phases []string, list []takt.Sample) []tr
 	}
 }
 
-// live does part while the run goes. A file shows it at once, so that it can be followed.
-func (o *output) live(part func() error) {
-	o.write(part)
+// live calls emit during the run, and makes a file show the text at once, for users who follow it.
+func (o *output) live(emit func() error) {
+	o.write(emit)
 	if o.err == nil && o.file != nil {
 		o.err = o.file.Show()
 	}
 }
 
-// write does part and flushes, unless something went wrong before.
-func (o *output) write(part func() error) {
-	for _, step := range []func() error{part, o.buffer.Flush} {
+// write calls emit and flushes, unless there was an error before.
+func (o *output) write(emit func() error) {
+	for _, step := range []func() error{emit, o.buffer.Flush} {
 		if o.err == nil {
 			o.err = step()
 		}
 	}
 }
 
-// close writes the report to all outputs, whatever happens to some of them. Who closes
-// standard output and names a file wants the file alone.
+// close writes the report to all outputs, even if some of them fail. If standard output was
+// closed and there are other outputs, its error does not count: the user wants only those.
 func (all outputs) close(r *takt.Report) error {
 	var errs []error
 	for _, o := range all {

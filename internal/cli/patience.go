@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// grace is for what ends by itself when its context does, and says it better.
+// grace is how long patient waits after its context ends: a function that obeys the context
+// returns a better error itself.
 const grace = 500 * time.Millisecond
 
 var (
@@ -15,8 +16,8 @@ var (
 	errAborted = errors.New("a second signal came")
 )
 
-// patient calls f, and waits for it until ctx ends: a system call on a disk that hangs
-// knows no context. f may go on, and its result is lost.
+// patient calls f, and waits for it until ctx ends, because a system call on a hanging disk
+// ignores contexts. f may continue after that; its result is lost.
 func patient(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -33,9 +34,9 @@ func patient(ctx context.Context, f func() error) error {
 	}
 }
 
-// saving is ctx for as long as it may take to keep a run; once abort is closed that is
-// not long. It is not over at once, since the second signal has ended a run whose report
-// is still to be kept.
+// saving limits ctx to the time that saving a run may take: saveTime, or abortTime after abort
+// is closed. abort does not end it at once: the second signal ended the run, and the report
+// still has to be saved.
 func saving(ctx context.Context, abort <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeoutCause(ctx, saveTime, errSlow)
 	aborting, stop := context.WithCancelCause(ctx)
@@ -50,7 +51,7 @@ func saving(ctx context.Context, abort <-chan struct{}) (context.Context, contex
 	return aborting, func() { stop(nil); cancel() }
 }
 
-// inTime calls f, which keeps a run.
+// inTime calls f, which saves a run, with the limits of saving.
 func inTime(abort <-chan struct{}, f func(context.Context) error) error {
 	ctx, cancel := saving(context.Background(), abort)
 	defer cancel()

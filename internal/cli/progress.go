@@ -9,7 +9,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The names of --progress; a row of the driver table may have one more.
+// The values of --progress; a row of the driver table may have one more.
 const (
 	progressAuto = "auto"
 	progressLine = "line"
@@ -24,10 +24,10 @@ func (l *load) progressNames() []string {
 	return names
 }
 
-// stepUsage is what --progress means besides, to a Stepper.
+// stepUsage describes the second meaning of --progress, for a Stepper.
 func (l *load) stepUsage() string {
 	if l.driver.SetStep != nil {
-		return "; a number N is the height of a step on the way to --tps, each as long as --duration, 10 s unless given"
+		return "; a number N raises the rate in steps of N up to --tps, each as long as --duration (default 10 s)"
 	}
 	return ""
 }
@@ -41,8 +41,8 @@ func (l *load) checkProgress() error {
 	return fmt.Errorf("unknown --progress %q; use one of %s", l.progress, strings.Join(l.progressNames(), ", "))
 }
 
-// watch is what happens once a second: outputs that are written as the run goes, and
-// what people see of it. ended is for after the run.
+// watch returns what to do once a second: write live outputs and show the progress. Call ended
+// after the run.
 func (l *load) watch(out outputs) (interval func(takt.Interval), ended func()) {
 	shown, ended := l.show()
 	return func(iv takt.Interval) {
@@ -51,8 +51,8 @@ func (l *load) watch(out outputs) (interval func(takt.Interval), ended func()) {
 	}, ended
 }
 
-// show is what people see: nothing, a line a second, or a predecessor's words, which is
-// what those want who write its flags.
+// show returns how to show the progress: nothing, a line a second, or a predecessor's words.
+// Users who write a predecessor's flags get its words.
 func (l *load) show() (interval func(takt.Interval), ended func()) {
 	narrates := l.progress == progressAuto && (l.row.Narrates || l.env.settings.legacy) || l.progress == l.row.Narration
 	if l.driver.Narrate != nil && narrates {
@@ -66,7 +66,7 @@ func (l *load) show() (interval func(takt.Interval), ended func()) {
 	return line, func() {}
 }
 
-// lines prints a line a second, if anybody wants it.
+// lines returns a function that prints a line a second, or nothing with --progress none.
 func (l *load) lines() func(takt.Interval) {
 	if l.progress == progressNone {
 		return func(takt.Interval) {}
@@ -75,7 +75,7 @@ func (l *load) lines() func(takt.Interval) {
 	return func(iv takt.Interval) {
 		length := iv.T - before
 		before = iv.T
-		if length > 0.5 { // not what came after the last full second
+		if length > 0.5 { // skip a short rest after the last full second
 			fmt.Fprintln(l.env.Stderr, format.ProgressLine(iv, length))
 		}
 	}

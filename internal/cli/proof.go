@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// mostProven is how many runs of a list are held against their reports. A report of 30
-	// intervals takes 14 ms of CPU, so 200 of them take 1.4 s on two cores.
+	// mostProven is how many runs of a list are checked against their reports. A report of 30
+	// intervals costs 14 ms of CPU, so 200 reports cost 1.4 s on two cores.
 	mostProven = 200
-	// provenAtOnce is how many reports are in memory meanwhile.
+	// provenAtOnce is how many reports are in memory during the check.
 	provenAtOnce = 8
-	// mostLeftOut is how many runs are left out by name. A store with more is not read.
+	// mostLeftOut is how many runs are left out with a warning each. A store with more is an error.
 	mostLeftOut = 200
 )
 
-// proof holds rows of a store against their reports, and those against themselves: others
-// may have written either.
+// proof checks that rows of a store agree with their reports, and that the reports can be true:
+// other programs may have written either.
 type proof struct {
 	st    store.Store
 	known map[string]proven
@@ -37,18 +37,18 @@ type proof struct {
 	warn  io.Writer
 }
 
-// proven is what was found of a run.
+// proven is the result of the check of a run.
 type proven struct {
 	bad      bool          // the run is left out
-	rejudged *analysis.Run // by the rule of today the run is invalid
+	rejudged *analysis.Run // the run with today's verdict, invalid; nil: the verdict is unchanged
 }
 
 func newProof(st store.Store, warn io.Writer) *proof {
 	return &proof{st: st, known: map[string]proven{}, warn: warn}
 }
 
-// check holds the runs against their reports, but for those that it knows already. changed
-// says that apply changes the list.
+// check checks the runs that it has not checked before. changed means that apply would change
+// the list.
 func (p *proof) check(ctx context.Context, runs []*analysis.Run) (changed bool, err error) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r *analysis.Run) bool {
 		_, known := p.known[r.ID]
@@ -73,16 +73,16 @@ func (p *proof) check(ctx context.Context, runs []*analysis.Run) (changed bool, 
 			changed = changed || one.bad || one.rejudged != nil
 		}
 		if p.bad > mostLeftOut {
-			return false, fmt.Errorf("more than %d runs of the store contradict their reports, or themselves; import what takt store export wrote into another store", mostLeftOut)
+			return false, fmt.Errorf("more than %d runs of the store contradict their reports, or themselves; export the runs with takt store export, and import them into another store", mostLeftOut)
 		}
 	}
 	return changed, nil
 }
 
-// printable is an id without what could steer a terminal: somebody may have edited it.
+// printable quotes the characters of an id that could control a terminal: the id may be edited.
 func printable(id string) string { return strings.Trim(strconv.Quote(id), `"`) }
 
-// load gives the reports of a few runs, nil where faults has the reason.
+// load returns the reports of a few runs. A report is nil if faults has an error for it.
 func (p *proof) load(ctx context.Context, runs []*analysis.Run) (reports []*takt.Report, faults []error, err error) {
 	faults = make([]error, len(runs))
 	var ids []string
@@ -93,7 +93,7 @@ func (p *proof) load(ctx context.Context, runs []*analysis.Run) (reports []*takt
 		return reports, faults, nil
 	}
 	reports = make([]*takt.Report, len(runs))
-	for i, id := range ids { // one of them is at fault
+	for i, id := range ids { // find the run with the fault
 		one, err := p.st.Load(ctx, id)
 		switch {
 		case err == nil:
@@ -107,7 +107,8 @@ func (p *proof) load(ctx context.Context, runs []*analysis.Run) (reports []*takt
 	return reports, faults, nil
 }
 
-// checkAll checks each report on a core of its own. It gives the runs that are rejudged.
+// checkAll checks the reports in parallel, one per core. It returns the rejudged runs, and sets
+// faults.
 func checkAll(runs []*analysis.Run, reports []*takt.Report, faults []error) (rejudged []*analysis.Run) {
 	rejudged = make([]*analysis.Run, len(runs))
 	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -141,7 +142,7 @@ func checkOne(run *analysis.Run, r *takt.Report) (rejudged *analysis.Run, err er
 	return &again, nil
 }
 
-// apply takes the runs out that are left out, and puts rejudged ones in their places.
+// apply removes the bad runs from the list, and replaces runs by their rejudged versions.
 func (p *proof) apply(list []analysis.Run) []analysis.Run {
 	list = slices.DeleteFunc(list, func(r analysis.Run) bool { return p.known[r.ID].bad })
 	for i := range list {
@@ -152,7 +153,7 @@ func (p *proof) apply(list []analysis.Run) []analysis.Run {
 	return list
 }
 
-// unproven says how many of the shown runs were not held against their reports.
+// unproven warns how many of the shown runs were not checked against their reports.
 func (p *proof) unproven(shown int) {
 	if shown > 0 {
 		fmt.Fprintf(p.warn, "takt: warning: the figures of %s; takt show checks one run, and filters or -n make the list shorter\n",

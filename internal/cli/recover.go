@@ -17,7 +17,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// left is a journal whose process ended without a report.
+// left is a journal whose process has ended, usually without a report.
 type left struct {
 	*spool.Orphan
 	head journalHead
@@ -31,8 +31,9 @@ type recovery struct {
 	others map[string]int // journals for other stores, by place
 }
 
-// recover stores the runs that were left for this store, or all, as their journals have
-// them, and tells for which stores the others are. It never is why a command fails.
+// recover stores the runs in left journals: those for this store, or all. It returns the number
+// of journals for each other store. Its own faults are only warnings, so no command fails
+// because of them.
 func (s *storing) recover(ctx context.Context, env Env, all bool) (others map[string]int) {
 	r := &recovery{env: env, others: map[string]int{}}
 	address, err := s.address(env)
@@ -67,7 +68,7 @@ func (r *recovery) warn(err error) {
 
 func (r *recovery) close() {
 	for _, l := range r.mine {
-		_ = l.Close() // it was read only
+		_ = l.Close() // cannot lose data: it was only read
 	}
 }
 
@@ -91,26 +92,26 @@ func (r *recovery) find(address string, all bool) {
 	}
 }
 
-// readHead reads the first record of a journal, which anybody may have written.
+// readHead reads the first record of a journal. It does not trust it: anybody may have written it.
 func readHead(text []byte) (h journalHead, err error) {
 	var version struct {
 		Version int `json:"journal_version"`
 	}
 	if err := json.Unmarshal(text, &version); err != nil {
-		return h, fmt.Errorf("its head is none: %w", err)
+		return h, fmt.Errorf("its first record is not the head of a journal: %w", err)
 	}
 	if version.Version != journalVersion {
 		return h, fmt.Errorf("it has version %d, and this takt reads version %d; use the takt that wrote it", version.Version, journalVersion)
 	}
 	if err := json.Unmarshal(text, &h); err != nil {
-		return h, fmt.Errorf("its head is none: %w", err)
+		return h, fmt.Errorf("its first record is not the head of a journal: %w", err)
 	}
 	var report struct {
 		Run struct {
 			Report json.RawMessage `json:"report"`
 		} `json:"run"`
 	}
-	_ = json.Unmarshal(text, &report) // it is the same text
+	_ = json.Unmarshal(text, &report) // cannot fail: the same text was parsed above
 	known, err := document.Parse(report.Run.Report)
 	if err != nil {
 		return h, err
@@ -119,7 +120,8 @@ func readHead(text []byte) (h journalHead, err error) {
 	return h, nil
 }
 
-// keep stores one run, unless it is stored: its process may have ended just behind that.
+// keep stores one run, unless it is stored already: its process may have ended right after
+// storing it.
 func (r *recovery) keep(ctx context.Context, st store.Store, l left) error {
 	id := l.head.Run.Report.ID
 	stored, err := isStored(ctx, st, id)
@@ -151,22 +153,22 @@ func isStored(ctx context.Context, st store.Store, id string) (bool, error) {
 	return false, nil
 }
 
-// report is that of the run as far as the journal has it, held against itself as any that
-// comes from outside.
-func (l left) report() (*takt.Report, time.Duration, error) {
-	r, ran, err := engine.Recover(l.head.Run, l.seconds())
+// report is the run's report up to the end of the journal, checked like any report from
+// outside. ran is its length; 0: the journal has no full second.
+func (l left) report() (r *takt.Report, ran time.Duration, err error) {
+	r, ran, err = engine.Recover(l.head.Run, l.seconds())
 	if err != nil || ran == 0 {
 		return nil, ran, err
 	}
-	message := fmt.Sprintf("the process ended without a report, and this one is recovered from the journal of the run: it is cut short after %v, and operations that ended later are not in it", ran)
+	message := fmt.Sprintf("the process ended without a report, so takt recovered this one from the journal of the run: it is cut short after %v, and operations that ended later are missing", ran)
 	if n := l.Rest(); n > 0 {
-		message += fmt.Sprintf("; the last %d bytes of the journal are not whole", n)
+		message += fmt.Sprintf("; the last %d bytes of the journal are incomplete", n)
 	}
 	r.Warnings = append(r.Warnings, takt.Warning{Code: "recovered", Message: message})
 	return r, ran, audit.Check(r)
 }
 
-// seconds are the records behind the head.
+// seconds iterates over the records after the head.
 func (l left) seconds() iter.Seq2[engine.Second, error] {
 	return func(yield func(engine.Second, error) bool) {
 		for {

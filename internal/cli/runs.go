@@ -30,8 +30,8 @@ func newRuns(env Env) *cobra.Command {
 	r := &runs{env: env, choice: choice{last: last{text: "20"}}}
 	c := &cobra.Command{
 		Use:   "runs [FILTER…]",
-		Short: "list the runs that were kept, newest first",
-		Long:  "takt help collate says what a FILTER is, and which fields there are.",
+		Short: "list the stored runs, newest first",
+		Long:  "takt help collate explains FILTER, and lists the fields.",
 		Example: `  takt runs
   takt runs kind=http branch=main 'p99>250ms' -n 7d`,
 	}
@@ -43,7 +43,7 @@ func newRuns(env Env) *cobra.Command {
 	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, r.choice.validate(args)) }
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		err := r.store.reading(cmd.Context(), env, func(st store.Store) error { return r.list(cmd.Context(), st) })
-		if r.store.where == "" && errors.Is(err, fault.ErrAbsent) { // nobody misspelt it
+		if r.store.where == "" && errors.Is(err, fault.ErrAbsent) { // the default store, so the user did not misspell it
 			return format.Runs(env.Stdout, nil)
 		}
 		return err
@@ -53,7 +53,7 @@ func newRuns(env Env) *cobra.Command {
 
 func (r *runs) list(ctx context.Context, st store.Store) error {
 	most := r.choice.count
-	r.choice.count = 0 // also those that are not shown are counted
+	r.choice.count = 0 // count the runs beyond -n, too
 	list, err := r.choice.from(ctx, st)
 	if err != nil {
 		return err
@@ -75,7 +75,8 @@ func (r *runs) list(ctx context.Context, st store.Store) error {
 	return nil
 }
 
-// proven gives the runs whose rows and reports are true.
+// proven returns the runs without those that the check leaves out. Filters apply again, because
+// the check may change a verdict.
 func (r *runs) proven(ctx context.Context, st store.Store, list []analysis.Run) ([]analysis.Run, error) {
 	p := newProof(st, r.env.Stderr)
 	var newest []*analysis.Run
@@ -90,22 +91,22 @@ func (r *runs) proven(ctx context.Context, st store.Store, list []analysis.Run) 
 	return slices.DeleteFunc(list, func(run analysis.Run) bool { return !r.choice.filters.Match(&run) }), nil
 }
 
-// noEmpty refuses an empty word in the place of a run, as of a variable that is not set:
-// every id begins with it.
+// noEmpty refuses an empty word instead of a run, which usually comes from an unset variable: it
+// would match the beginning of every id.
 func noEmpty(words []string) error {
 	if slices.Contains(words, "") {
-		return errors.New("a run was given as an empty word; give an id, or @-1 for the newest")
+		return errors.New("the name of a run is empty; give an id, or @-1 for the newest")
 	}
 	return nil
 }
 
-// find gives the id of the run that a word of the command line means: an id, the
-// beginning of one, or @-1 for the newest, @-2 for the one before.
+// find returns the id of the run that a word of the command line names: an id, the beginning of
+// one, or @-1 for the newest run, @-2 for the one before.
 func find(ctx context.Context, st store.Store, word string) (id string, err error) {
 	if back, ok := strings.CutPrefix(word, "@-"); ok {
 		return findBack(ctx, st, word, back)
 	}
-	for r, err := range st.Runs(ctx, analysis.Query{IDs: []string{word}}) { // without a look at all the others
+	for r, err := range st.Runs(ctx, analysis.Query{IDs: []string{word}}) { // an exact id needs no search through all runs
 		return r.ID, err
 	}
 	var found []string
@@ -119,9 +120,9 @@ func find(ctx context.Context, st store.Store, word string) (id string, err erro
 	switch len(found) {
 	case 0:
 		if strings.ContainsAny(word, "./") {
-			return "", fmt.Errorf("there is no file %s, and no run either; takt runs lists those that are kept", word)
+			return "", fmt.Errorf("there is no file %s, and no run either; takt runs lists the stored runs", word)
 		}
-		return "", fmt.Errorf("there is no run %s; takt runs lists those that are kept", word)
+		return "", fmt.Errorf("there is no run %s; takt runs lists the stored runs", word)
 	case 1:
 		return found[0], nil
 	}
@@ -131,7 +132,7 @@ func find(ctx context.Context, st store.Store, word string) (id string, err erro
 func findBack(ctx context.Context, st store.Store, word, back string) (id string, err error) {
 	n, err := strconv.Atoi(back)
 	if err != nil || n < 1 {
-		return "", &exitError{exitUsage, fmt.Errorf("%q means no run; @-1 is the newest, @-2 the one before", word)}
+		return "", &exitError{exitUsage, fmt.Errorf("%q does not name a run; @-1 is the newest, @-2 the one before", word)}
 	}
 	count := 0
 	for r, err := range st.Runs(ctx, analysis.Query{Limit: n}) {
@@ -141,12 +142,12 @@ func findBack(ctx context.Context, st store.Store, word, back string) (id string
 		count, id = count+1, r.ID
 	}
 	if count < n {
-		return "", fmt.Errorf("there is no run %s: %d are kept", word, count)
+		return "", fmt.Errorf("there is no run %s: the store has %d; takt runs lists them", word, count)
 	}
 	return id, nil
 }
 
-// loadRun gives the report that a word of the command line means.
+// loadRun returns the report of the run that a word of the command line names.
 func loadRun(ctx context.Context, st store.Store, word string) (*takt.Report, error) {
 	id, err := find(ctx, st, word)
 	if err != nil {
@@ -159,7 +160,7 @@ func loadRun(ctx context.Context, st store.Store, word string) (*takt.Report, er
 	return reports[0], nil
 }
 
-// loadReports gives stored reports, which others may have written: each is checked.
+// loadReports returns stored reports. It checks each one, because others may have written it.
 func loadReports(ctx context.Context, st store.Store, ids ...string) ([]*takt.Report, error) {
 	reports, err := st.Load(ctx, ids...)
 	for _, r := range reports {

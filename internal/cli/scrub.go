@@ -16,22 +16,22 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// How long a secret has to be, in bytes, to be found in a text by itself. A shorter one
-// cannot be told from ordinary text: it is hidden only where a secret stands.
+// The least length of a secret, in bytes, to be hidden wherever it occurs. A shorter secret
+// could be ordinary text, so it is hidden only where a secret is expected, or as the whole text.
 const (
-	minWord     = 4  // found as a whole word
-	minAnywhere = 16 // also within a word: no ordinary word is so long by accident
+	minWord     = 4  // hidden as a whole word
+	minAnywhere = 16 // hidden within a word, too: ordinary text does not contain it by accident
 )
 
-// scrubber takes secrets out of texts.
+// scrubber replaces secrets in texts.
 type scrubber struct {
-	forms  map[byte][]string // how a secret may be written, by the first byte; longest first
+	forms  map[byte][]string // all spellings of the secrets, by first byte; longest first
 	public []string          // words that everybody may see
 }
 
-// newScrubber finds the secrets that the flags and the holders have. public are the
-// words of the command line that are shown: a secret that is also one of them, as in
-// --user artemis --password artemis, is no secret there.
+// newScrubber collects the secrets of the flags and the holders. public are the visible words of
+// the command line. A secret of fewer than 16 bytes that one of them contains, as in --user
+// artemis --password artemis, is hidden only where a secret is expected.
 func newScrubber(fs *pflag.FlagSet, public []string, holders ...any) *scrubber {
 	var secrets []string
 	add := func(v any) {
@@ -49,21 +49,20 @@ func newScrubber(fs *pflag.FlagSet, public []string, holders ...any) *scrubber {
 			s.forms[form[0]] = append(s.forms[form[0]], form)
 		}
 	}
-	for first, list := range s.forms { // the end of a secret that begins with another one must not be left
+	for first, list := range s.forms { // if one secret begins with another, replace the longer one
 		slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 		s.forms[first] = slices.Compact(list)
 	}
 	return s
 }
 
-// formsOf are the ways to write a secret: as it is, in a Go error, in JSON, in a URL, in
-// base64.
+// formsOf returns the spellings of a secret: plain, in a Go error, in JSON, in a URL, in base64.
 func formsOf(secret string) []string {
 	if secret == "" {
-		return nil // it would be found before every character
+		return nil // it would match everywhere
 	}
 	quoted := strconv.Quote(secret)
-	inJSON, _ := json.Marshal(secret) // a string: cannot fail
+	inJSON, _ := json.Marshal(secret) // cannot fail for a string
 	user, _ := strings.CutPrefix(url.UserPassword("", secret).String(), ":")
 	all := []string{secret, quoted[1 : len(quoted)-1], string(inJSON[1 : len(inJSON)-1]), user}
 	for _, escaped := range []string{url.PathEscape(secret), url.QueryEscape(secret)} {
@@ -78,7 +77,7 @@ var escapes = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 func lowerEscapes(s string) string { return escapes.ReplaceAllStringFunc(s, strings.ToLower) }
 
-// Replace puts takt.Redacted into the places of secrets.
+// Replace replaces secrets by takt.Redacted.
 func (s *scrubber) Replace(text string) string {
 	if s == nil || len(s.forms) == 0 {
 		return text
@@ -96,7 +95,7 @@ func (s *scrubber) Replace(text string) string {
 	return b.String()
 }
 
-// secretAt is the length of the secret that begins there; 0: none does.
+// secretAt is the length of the secret that begins at text[i]; 0: there is none.
 func (s *scrubber) secretAt(text string, i int) int {
 	for _, form := range s.forms[text[i]] {
 		if strings.HasPrefix(text[i:], form) && s.standsAlone(text, i, form) {
@@ -124,18 +123,18 @@ func (s *scrubber) isPublic(form string) bool {
 	return slices.ContainsFunc(s.public, func(word string) bool { return strings.Contains(word, form) })
 }
 
-// secretFollows ends where a secret stands: password=, "token": ", Authorization: Bearer.
-// In the userinfo of a URL hidePassword finds it.
+// secretFollows matches a text after which a secret is expected: password=, "token": ",
+// Authorization: Bearer. Passwords of URLs are left to hidePassword.
 var secretFollows = regexp.MustCompile(`(?i)(` +
 	`(pass(word|wd|phrase|code)?|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|credentials?|auth|authorization|cookie)["']?\s*[:=]\s*["']?` +
 	`|\b(basic|bearer|apikey)\s+` +
 	`)$`)
 
-// maxKey is how far before a secret its name may begin, in bytes.
+// maxKey is how many bytes before a secret are searched for its name.
 const maxKey = 64
 
-// isBoundary reports whether the form is whole: no letter or digit that follows an equal
-// one is before or after it.
+// isBoundary reports whether form is not part of a longer word: where form begins or ends with
+// a letter, digit or _, the neighbouring character is none of these.
 func isBoundary(before, form, after string) bool {
 	first, _ := utf8.DecodeRuneInString(form)
 	last, _ := utf8.DecodeLastRuneInString(form)
@@ -144,17 +143,17 @@ func isBoundary(before, form, after string) bool {
 	return !(isWordRune(last) && isWordRune(next)) && (!(isWordRune(first) && isWordRune(previous)) || escapeEnds.MatchString(before[max(0, len(before)-3):]))
 }
 
-// escapeEnds is the end of a line break in a quoted text or of a character in a URL,
-// whose letters are no part of a word: \nSECRET, %3ASECRET.
+// escapeEnds matches an escape in a quoted text or a URL, whose letters do not belong to the
+// next word: \nSECRET, %3ASECRET.
 var escapeEnds = regexp.MustCompile(`(\\[abfnrtv]|%[0-9A-Fa-f]{2})$`)
 
 func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
 }
 
-// password is that of a URL, up to the last @, also of one that could not be parsed
-// and of one with %40 in it, which a driver knows as @. What stands before it here is
-// none: the colons of the scheme, of an IPv6 address and of a port.
+// password matches the password of a URL up to the last @, even in a URL that cannot be parsed,
+// or whose password contains @ because a driver decoded %40. The first alternatives match colons
+// that do not begin a password: of the scheme, of an IPv6 address and of a port.
 var password = regexp.MustCompile(`://|\[[0-9A-Fa-f:.]+\]|:\d+[/?#]|:[^\s"]+@`)
 
 func hidePassword(s string) string {
@@ -166,19 +165,19 @@ func hidePassword(s string) string {
 	})
 }
 
-// credentials are those of a header that a server echoes, or of a list that nobody
-// knew before the run.
+// credentials matches the credentials in a header, which a server may echo, or which come from a
+// list of requests and so were unknown before the run.
 var credentials = regexp.MustCompile(`(?i)\b(authorization:\s*|basic\s+|bearer\s+)((?:basic|bearer)\s+)?[A-Za-z0-9._~+/=-]{4,}`)
 
-// hideCredentials is for what others wrote: error samples and bodies.
+// hideCredentials hides credentials in texts that takt did not write: error samples and bodies.
 func hideCredentials(s string) string {
 	return credentials.ReplaceAllString(hidePassword(s), "${1}${2}"+takt.Redacted)
 }
 
-// redacter is a flag value of which a part is never shown, whatever it holds.
+// redacter is a flag value with a part that is never shown, whatever its content.
 type redacter interface{ Redact(value string) string }
 
-// hidden is how the value of a flag is shown on a command line.
+// hidden is the value of a flag as a shown command line has it, without secrets.
 func hidden(f any, value string) string {
 	if f, ok := f.(redacter); ok {
 		return f.Redact(value)

@@ -22,7 +22,7 @@ import (
 type selftest struct {
 	env   Env
 	seeds uint64
-	seed  uint64 // the only one; 0: all
+	seed  uint64 // the only seed to simulate; 0: all
 }
 
 func newSelftest(env Env) *cobra.Command {
@@ -31,10 +31,10 @@ func newSelftest(env Env) *cobra.Command {
 		Use:   "selftest [flags]",
 		Short: "prove takt's figures on this machine: in a simulator, and against a server that freezes",
 		Long: `takt selftest runs this binary's load engine in a simulator: a seed decides the
-network, the clocks, the threads and their faults, and every operation, percentile
-and verdict is compared with what really happened there. After that it sends load
-to a server on this machine that freezes, and compares its percentiles with the
-theory. Exit code 1: it found a fault.`,
+network, the clocks, the threads and their faults. takt compares every operation,
+percentile and verdict with what really happened in the simulation. Then it sends
+load to a server on this machine that freezes, and compares the percentiles with
+queueing theory. Exit code 1: takt selftest found a fault.`,
 		Example: `  takt selftest
   takt selftest --seeds 10000
   takt selftest --seed 4711`,
@@ -48,8 +48,8 @@ theory. Exit code 1: it found a fault.`,
 	return c
 }
 
-// errFault is what a fault of takt's own is called.
-var errFault = errors.New("selftest found a fault of takt; please report it, with this output and takt version --json")
+// errFault is the error of a selftest that found a fault.
+var errFault = errors.New("selftest found a fault in takt; please report it, with this output and takt version --json")
 
 func (s *selftest) run(ctx context.Context) error {
 	good, err := s.simulate(ctx)
@@ -61,7 +61,7 @@ func (s *selftest) run(ctx context.Context) error {
 	var signal *SignalError
 	switch {
 	case errors.As(context.Cause(ctx), &signal):
-		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so nothing is proven")}
+		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so the test proves nothing")}
 	case err != nil:
 		return err
 	case !good:
@@ -71,13 +71,13 @@ func (s *selftest) run(ctx context.Context) error {
 	return nil
 }
 
-// simulate runs the seeds on all cores, and reports whether none found a fault.
+// simulate runs the seeds on all cores. good: no seed found a fault.
 func (s *selftest) simulate(ctx context.Context) (good bool, err error) {
 	switch {
 	case s.seeds == 0 && s.seed == 0:
 		return true, nil
 	case !sim.Available:
-		fmt.Fprintf(s.env.Stdout, "simulator    left out: it is for Linux\n")
+		fmt.Fprintf(s.env.Stdout, "simulator    skipped: it needs Linux\n")
 		return true, nil
 	case s.seed > 0:
 		o := sim.Run(s.seed)
@@ -89,9 +89,9 @@ func (s *selftest) simulate(ctx context.Context) (good bool, err error) {
 	var next atomic.Uint64
 	var mu sync.Mutex
 	var sum sim.Sum
-	var lanes sync.WaitGroup
+	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
-		lanes.Go(func() {
+		workers.Go(func() {
 			for seed := next.Add(1); seed <= s.seeds && ctx.Err() == nil; seed = next.Add(1) {
 				o := sim.Run(seed)
 				mu.Lock()
@@ -104,12 +104,12 @@ func (s *selftest) simulate(ctx context.Context) (good bool, err error) {
 			}
 		})
 	}
-	lanes.Wait()
+	workers.Wait()
 	s.summary(&sum, time.Since(begun))
 	return sum.Failed == 0, nil
 }
 
-// shrunk shows the simplest scenario in which the fault shows.
+// shrunk prints the simplest scenario that still has the fault.
 func (s *selftest) shrunk(o *sim.Outcome) {
 	if len(o.Faults) > 0 {
 		fmt.Fprintf(s.env.Stdout, "at its simplest\n%v\n", sim.Shrink(o))

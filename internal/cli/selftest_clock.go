@@ -15,21 +15,24 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// The run against this machine's clock: a server of 1 ms freezes in its middle.
+// The run against this machine's clock: a server with a service time of 1 ms, which freezes for
+// the last 300 ms.
 const (
 	clockRate        = 500
 	clockTime        = 3 * time.Second
 	clockConnections = 50
 	clockFreeze      = "300ms/3s"
 	clockTries       = 3
-	// clockOff is how far a percentile may be off the theory, beside what plain sleeps are late.
+	// clockOff is the allowed relative deviation of a percentile from the theory, in addition to
+	// the lateness of plain sleeps.
 	clockOff = 0.02
-	// clockNoise is the lateness of plain sleeps (p99) beside which a deviation says nothing.
+	// clockNoise is the lateness of plain sleeps (p99) above which a deviation proves nothing.
 	clockNoise = 2 * time.Millisecond
 )
 
-// clock compares percentiles with the theory, on this machine's clock. It reports false for a
-// deviation that the machine does not explain.
+// clock compares percentiles with the theory, on this machine's clock. It returns true as soon
+// as one of three tries agrees. After the third it returns false, unless plain sleeps were too
+// late in that try to judge it.
 func (s *selftest) clock(ctx context.Context) (good bool, err error) {
 	fmt.Fprintf(s.env.Stdout, "clock        %d/s for %v over %d connections, at a server that takes 1 ms and freezes for 300 ms\n", clockRate, clockTime, clockConnections)
 	for try := 1; ; try++ {
@@ -39,7 +42,7 @@ func (s *selftest) clock(ctx context.Context) (good bool, err error) {
 		case good || err != nil || ctx.Err() != nil:
 			return good, err
 		case late > clockNoise:
-			fmt.Fprintf(s.env.Stdout, "             not judged: plain sleeps ended %v late meanwhile\n", late.Round(10*time.Microsecond))
+			fmt.Fprintf(s.env.Stdout, "             not judged: plain sleeps ended %v late during the run\n", late.Round(10*time.Microsecond))
 			if try == clockTries {
 				return true, nil
 			}
@@ -79,16 +82,16 @@ func (s *selftest) tryClock(ctx context.Context) (good bool, late time.Duration,
 	return s.compare(r, theory, late), late, nil
 }
 
-// theoryOf is the response time of a queue with these connections, fed with the service times
-// and the freeze that the server recorded, and with its lateness.
+// theoryOf computes the response times of a queue with clockConnections connections, from the
+// service times, the freezes and the lateness that the server recorded.
 func theoryOf(file string) (*hist.Histogram, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("the server did not write down what it did: %w", err)
+		return nil, fmt.Errorf("the server did not write its record of the run: %w", err)
 	}
 	var truth target.Truth
 	if err := json.Unmarshal(b, &truth); err != nil {
-		return nil, fmt.Errorf("what the server wrote down cannot be read: %w", err)
+		return nil, fmt.Errorf("the server's record of the run cannot be read: %w", err)
 	}
 	h := hist.New()
 	for _, d := range truth.Theory(clockConnections, time.Second/clockRate) {
@@ -111,7 +114,7 @@ func (s *selftest) compare(r *takt.Report, theory *hist.Histogram, late time.Dur
 		fmt.Fprintf(s.env.Stdout, "             %-8s %9.4g %9.4g ms  %+.2f %%\n", p.name, p.us/1e3, want/1e3, 100*off)
 		good = good && math.Abs(off) <= clockOff+hist.Micros(late)/want
 	}
-	fmt.Fprintf(s.env.Stdout, "             %d of %d requests answered, the server has %d; %s run, %s engine; plain sleeps %.2f ms late (p99)\n",
+	fmt.Fprintf(s.env.Stdout, "             %d of %d requests answered, the server counted %d; %s run, %s engine; plain sleeps %.2f ms late (p99)\n",
 		r.Counts.OK, r.Counts.Scheduled, theory.Count(), r.Verdict, r.Generator.Engine, late.Seconds()*1e3)
 	return good
 }

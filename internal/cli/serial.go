@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// serial is e for a run, whose parts write from several goroutines: each write is one
-// piece. Two streams wait for each other only if they are one.
+// serial is e with streams for several goroutines of a run: each write is atomic. Stdout and
+// Stderr share a lock only if they are the same stream.
 func (e Env) serial() Env {
 	one := e.Stdout == e.Stderr
 	e.Stdout = &serialWriter{w: e.Stdout}

@@ -12,9 +12,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Settings are the values of flags. They come from the command line, the
-// environment, a config file, or the defaults; the first that has one wins, also
-// for a repeatable flag as a whole.
+// Settings are the values of flags. They come from the command line, the environment, a config
+// file, or the defaults. The first of these with a value for a flag wins; values of a repeatable
+// flag are not combined.
 
 // The kinds of origin.
 const (
@@ -24,13 +24,13 @@ const (
 	fromFlag        = "flag"
 )
 
-// origin is where a value came from.
+// origin is the source of a value.
 type origin struct {
 	kind string
 	at   string // --rate, TAKT_RATE or takt.conf:7; "" for a default
 }
 
-// bad begins the fault of a value that the named flag does not take.
+// bad is the beginning of the fault of a value that the named flag refuses.
 func (o origin) bad(name string) string {
 	if o.kind == fromFile {
 		return o.at + ": bad " + name
@@ -42,32 +42,32 @@ func (o origin) bad(name string) string {
 type setting struct {
 	name, value string
 	origin      origin
-	after       int // words of the command line after the one that ends with the value
+	after       int // number of words on the command line after the one that ends with the value
 }
 
-// settings are those of the command that runs, in the order in which they were set.
+// settings are the settings of the running command, in the order in which they were set.
 type settings struct {
 	given []setting
-	stdin string // the flag or variable by which they were read from standard input; "": none
+	stdin string // the flag or variable that made takt read the config file from standard input; "": none
 
-	legacy bool // a flag was written as a predecessor has it
+	legacy bool // a flag was written like a predecessor's
 }
 
-// isSetting reports whether f may stand in the environment and in a config file. Those that
-// only say how to run this once (--config, --help, the --json of takt config) may not.
+// isSetting reports whether f may be in the environment and in a config file. Flags for a single
+// call (--config, --help, --json of takt config) may not.
 func isSetting(f *pflag.Flag) bool {
 	_, ok := f.Annotations[settingMark]
 	return ok && f.Name != dumpFlag
 }
 
-// isSecret reports whether f is for secrets.
+// isSecret reports whether values of f may be secret.
 func isSecret(f *pflag.Flag) bool {
 	_, ok := f.Value.(takt.Secretive)
 	return ok
 }
 
-// holdsSecret reports whether what f holds is not to be shown: a proxy without
-// credentials is no secret, a header always is.
+// holdsSecret reports whether the value of f must not be shown: a proxy without credentials may
+// be shown, a header may not.
 func holdsSecret(f *pflag.Flag) bool {
 	s, ok := f.Value.(takt.Secretive)
 	if !ok {
@@ -77,27 +77,26 @@ func holdsSecret(f *pflag.Flag) bool {
 	return always && f.Value.String() != "" || strings.Join(s.Secrets(), "") != ""
 }
 
-// isRepeatable reports whether f takes all of several values. Its help says so to
-// users, and there is no other sign of it.
+// isRepeatable reports whether f accepts several values. Only the word in its help text tells.
 func isRepeatable(f *pflag.Flag) bool { return strings.Contains(f.Usage, "repeatable") }
 
-// settingMark marks the flags that may stand in the environment and in a config file.
+// settingMark marks the flags that may be in the environment and in a config file.
 const settingMark = "takt-setting"
 
-// The flag and the variable that name the config file.
+// The flag that names the config file, and the prefix of takt's variables.
 const (
 	configFlag = "config"
 	envPrefix  = "TAKT_"
 )
 
-// configurable gives a command the settings of the environment and of a config file.
+// configurable lets a command read settings from the environment and a config file.
 func configurable(cmd *cobra.Command) {
 	cmd.Flags().Var(value.InFile(new(string)), configFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
 }
 
 func isConfigurable(cmd *cobra.Command) bool { return cmd.Flags().Lookup(configFlag) != nil }
 
-// commandName is what takt calls cmd, also where takt config asks about it.
+// commandName is the name of cmd, without takt and config: takt config http is http.
 func commandName(cmd *cobra.Command) string {
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 	return strings.TrimPrefix(name, configCommand+" ")
@@ -117,7 +116,7 @@ func (k commandFlags) collect(cmd *cobra.Command) commandFlags {
 	return k
 }
 
-// fill sets what the command line left open from the environment and the file.
+// fill sets the flags that the command line does not, from the environment and the config file.
 func (p *flagParser) fill(env Env, cmd *cobra.Command) {
 	known := commandFlags{}.collect(cmd.Root())
 	env.warnNearMisses(known)
@@ -141,8 +140,8 @@ func (p *flagParser) isGiven(name string) bool {
 	return slices.ContainsFunc(p.given, func(s setting) bool { return s.name == name })
 }
 
-// put sets f and remembers it, also a value that it refuses: no other one is
-// meant to stand in for it.
+// put sets f and records the value, even if f refuses it: a value from the environment or the
+// file must not replace it.
 func (p *flagParser) put(f *pflag.Flag, value string, o origin) {
 	p.given = append(p.given, setting{f.Name, value, o, len(p.rest)})
 	if err := f.Value.Set(value); err != nil {
@@ -153,7 +152,7 @@ func (p *flagParser) put(f *pflag.Flag, value string, o origin) {
 	f.Changed = true
 }
 
-// refusal is why f refuses value, in words. Flags for secrets do not show it.
+// refusal says why f refuses text. Flags for secrets do not quote it.
 func refusal(f *pflag.Flag, text string, err error) string {
 	if kind := f.Value.Type(); value.IsNumber(f.Value) {
 		return fmt.Sprintf("%q is not %s", text, expected(kind))
@@ -161,7 +160,7 @@ func refusal(f *pflag.Flag, text string, err error) string {
 	return err.Error()
 }
 
-// expected is what a flag of a number or a boolean takes.
+// expected describes the values of a flag for numbers or booleans.
 func expected(kind string) string {
 	switch kind {
 	case "bool":

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands find faults in the values of flags without knowing where these came
-// from. What follows adds it: takt.conf:7: bad rate: rate "5/q": ….
+// Commands check the values of flags without knowing their origin. This file adds the origin to
+// faults: takt.conf:7: bad rate: rate "5/q": ….
 
-// blaming is check with faults that name the file or the variable. What follows
-// from a value that was refused is left out: that is a fault already.
+// blaming is check with faults that name the file or the variable. It drops faults that only
+// follow from a refused value, which is a fault already.
 func (p *flagParser) blaming(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)
@@ -32,15 +32,15 @@ func (p *flagParser) blaming(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// follows reports whether a fault is of a flag whose value was refused, so that it
-// has none that anybody gave.
+// follows reports whether a fault is about a single flag whose value was refused, so that the
+// check saw the default instead.
 func (p *flagParser) follows(fault error) bool {
 	cause, _, _ := strings.Cut(fault.Error(), "; ")
 	named := p.named(cause)
 	return len(named) == 1 && slices.Contains(p.refused, named[0].name)
 }
 
-// blame adds to a fault where the values that it is about came from.
+// blame adds the origin of the values to a fault.
 func (p *flagParser) blame(fault error) error {
 	var elsewhere []string
 	guilty := p.guilty(fault.Error())
@@ -59,9 +59,8 @@ func (p *flagParser) blame(fault error) error {
 	return fmt.Errorf("%s: %s", s.origin.bad(s.name), strings.TrimPrefix(fault.Error(), "bad --"+s.name+" "))
 }
 
-// guilty are the settings that a fault is about: those that it names before it
-// says what to do, else whose value it quotes, else those that it names at all,
-// else of whose value it quotes a part.
+// guilty returns the settings that a fault is about. It tries in this order: flags named before
+// the "; ", values quoted in full, flags named anywhere, values quoted in part.
 func (p *flagParser) guilty(fault string) []setting {
 	cause, _, _ := strings.Cut(fault, "; ")
 	if found := p.named(cause); found != nil {
@@ -76,7 +75,7 @@ func (p *flagParser) guilty(fault string) []setting {
 	return p.quoted(fault, strings.Contains)
 }
 
-// named are the settings whose flag stands in text, as --rate or -q.
+// named returns the settings whose flag is in text, as --rate or -q.
 func (p *flagParser) named(text string) (found []setting) {
 	for _, s := range p.given {
 		f := p.flags.Lookup(s.name)
@@ -87,7 +86,7 @@ func (p *flagParser) named(text string) (found []setting) {
 	return found
 }
 
-// hasFlag reports whether flag stands in text, and not as a part of another one.
+// hasFlag reports whether text contains flag, other than as part of another flag.
 func hasFlag(text, flag string) bool {
 	for {
 		before, after, found := strings.Cut(text, flag)
@@ -103,12 +102,11 @@ func hasFlag(text, flag string) bool {
 
 func isFlagChar(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '-' }
 
-// quotes finds what stands in double quotes.
+// quotes matches text in double quotes.
 var quotes = regexp.MustCompile(`"([^"]+)"`)
 
-// quoted are the settings whose value matches something that the fault quotes. An
-// argument or a flag of the command line may as well be what is quoted: then
-// nobody knows, and none is returned.
+// quoted returns the settings whose value matches a quoted text in the fault. If an argument or
+// a flag on the command line matches, too, the origin is unclear, and it returns none.
 func (p *flagParser) quoted(fault string, match func(value, quote string) bool) (found []setting) {
 	for _, m := range quotes.FindAllStringSubmatch(fault, -1) {
 		for _, arg := range p.positional {

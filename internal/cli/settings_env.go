@@ -12,8 +12,8 @@ func envName(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// warnNearMisses says which variables look like settings and are none. A far-off
-// TAKT_… belongs to something else.
+// warnNearMisses warns of variables that look like misspelt settings. A TAKT_… variable that is
+// not near any setting probably belongs to another program.
 func (e Env) warnNearMisses(known commandFlags) {
 	if e.Environ == nil {
 		return
@@ -32,10 +32,10 @@ func (e Env) warnNearMisses(known commandFlags) {
 		}
 		far := 2
 		if len(upper) <= len(envPrefix)+5 {
-			far = 1 // TAKT_HOME is no TAKT_HOST
+			far = 1 // in short names, two letters are too many: TAKT_HOME is not meant as TAKT_HOST
 		}
 		if near := nearest(upper, names, far); near != "" {
-			fmt.Fprintf(e.Stderr, "takt: warning: %s is no setting and not read; did you mean %s?\n", name, near)
+			fmt.Fprintf(e.Stderr, "takt: warning: %s is not a setting, so takt ignores it; did you mean %s?\n", name, near)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// config reads the file that --config or TAKT_CONFIG names, and returns what it
-// has for the command, by flag.
+// config reads the file that --config or TAKT_CONFIG names, and returns its settings for the
+// command, by flag.
 func (p *flagParser) config(env Env, known commandFlags, command string) map[string][]setting {
 	path, from := env.Getenv(envName(configFlag)), envName(configFlag)
 	if f := p.flags.Lookup(configFlag); f.Changed {
@@ -36,13 +36,13 @@ func (p *flagParser) config(env Env, known commandFlags, command string) map[str
 	c := &configFile{path: path, command: command, flags: p.flags, known: known, faults: faults}
 	mine := c.sort(lines)
 	if p.isGiven("allowUnknownFlags") {
-		c.faults = faults // those of the file itself
+		c.faults = faults // only syntax faults count
 	}
 	p.faults = append(p.faults, c.faults...)
 	return mine
 }
 
-// configFile is a config file in the eyes of one command.
+// configFile is a config file as one command reads it.
 type configFile struct {
 	path    string
 	command string
@@ -55,8 +55,8 @@ func (c *configFile) fault(l configLine, format string, args ...any) {
 	c.faults = append(c.faults, fmt.Errorf("%s:%d: %w", c.path, l.number, fmt.Errorf(format, args...)))
 }
 
-// sort returns the lines that are for the command, by flag. Of a flag that is not
-// repeatable the line in the command's own section counts.
+// sort returns the lines for the command, by flag. For a flag that is not repeatable, the line
+// in the command's section replaces the one above all sections.
 func (c *configFile) sort(lines []configLine) map[string][]setting {
 	mine, first := map[string][]setting{}, map[configLine]int{}
 	for _, l := range lines {
@@ -68,7 +68,7 @@ func (c *configFile) sort(lines []configLine) map[string][]setting {
 			mine[l.name] = nil
 			where := configLine{section: l.section, name: l.name}
 			if before := first[where]; before > 0 {
-				c.fault(l, "%s stands in line %d already; keep one", l.name, before)
+				c.fault(l, "%s is in line %d already; keep one", l.name, before)
 			}
 			first[where] = l.number
 		}
@@ -80,7 +80,7 @@ func (c *configFile) sort(lines []configLine) map[string][]setting {
 	return mine
 }
 
-// flagOf is the flag that l sets, nil if it sets none of the command's.
+// flagOf is the flag of the command that l sets; nil: l sets none.
 func (c *configFile) flagOf(l configLine) *pflag.Flag {
 	if l.name == "" {
 		c.checkSection(l)
@@ -104,20 +104,21 @@ func (c *configFile) checkSection(l configLine) {
 	}
 }
 
-// isKnown reports whether l names a setting of any command, or of that of its
-// section. In a section that does not exist nothing is, and only its head is a fault.
+// isKnown reports whether l names a setting: of the command of its section, or above all
+// sections, of any command. It adds a fault if not, except in an unknown section, whose head is
+// a fault already.
 func (c *configFile) isKnown(l configLine) bool {
 	commands := slices.Sorted(maps.Keys(c.known))
 	if l.section != "" {
 		commands = slices.DeleteFunc(commands, func(name string) bool { return name != l.section })
 	} else if i := slices.Index(commands, c.command); i > 0 {
-		commands = append([]string{c.command}, slices.Delete(commands, i, i+1)...) // its own letters first
+		commands = append([]string{c.command}, slices.Delete(commands, i, i+1)...) // its short flags first
 	}
 	var names []string
 	for _, command := range commands {
 		f := c.known[command].Lookup(l.name)
 		if f != nil && !isSetting(f) {
-			c.fault(l, "%s cannot stand in a config file; give it on the command line", l.name)
+			c.fault(l, "%s cannot be in a config file; give it on the command line", l.name)
 		}
 		if f != nil {
 			return isSetting(f)
@@ -134,8 +135,7 @@ func (c *configFile) isKnown(l configLine) bool {
 	return false
 }
 
-// stranger says that l names none of the settings that it could, or which command
-// has it.
+// stranger is the fault of a line whose name is unknown, or belongs to another command.
 func (c *configFile) stranger(l configLine, names []string) string {
 	for _, command := range slices.Sorted(maps.Keys(c.known)) {
 		if f := c.known[command].Lookup(l.name); f != nil && isSetting(f) {
@@ -146,20 +146,20 @@ func (c *configFile) stranger(l configLine, names []string) string {
 	return unknown("setting", l.name, nil, nearest(meant, names, 2))
 }
 
-// unknown says that there is no such thing, and which one is meant if one is near,
-// or else which ones there are.
-func unknown(thing, name string, all []string, near string) string {
+// unknown is the fault of an unknown name of that kind. It names near if there is one, else all
+// known names.
+func unknown(kind, name string, all []string, near string) string {
 	switch {
 	case near != "":
-		return fmt.Sprintf("unknown %s %s; did you mean %s?", thing, name, near)
+		return fmt.Sprintf("unknown %s %s; did you mean %s?", kind, name, near)
 	case all != nil:
-		return fmt.Sprintf("unknown %s %s; use one of %s", thing, name, strings.Join(all, ", "))
+		return fmt.Sprintf("unknown %s %s; use one of %s", kind, name, strings.Join(all, ", "))
 	default:
-		return fmt.Sprintf("unknown %s %s; settings have the long names of flags, which --help lists", thing, name)
+		return fmt.Sprintf("unknown %s %s; settings have the long names of flags, which --help lists", kind, name)
 	}
 }
 
-// settingNames are the flags that may stand in a config file.
+// settingNames returns the flags that may be in a config file.
 func settingNames(flags *pflag.FlagSet) (names []string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if isSetting(f) {
@@ -169,8 +169,8 @@ func settingNames(flags *pflag.FlagSet) (names []string) {
 	return names
 }
 
-// nearest is the first of the names that are least far from name, "" if all are
-// more than so many letters away.
+// nearest is the first of the names with the least distance from name; "": every distance is
+// above far, or not below the length of name.
 func nearest(name string, names []string, far int) (best string) {
 	distance := far + 1
 	for _, n := range names {

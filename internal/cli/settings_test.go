@@ -66,10 +66,10 @@ func TestPrecedence(t *testing.T) {
 		{nil, "rate = 1/s\nlabel=a=1\n[target]\nservice = 1ms\nseed = 3\n[http]\nrate = 2/s\nlabel=b=2", "",
 			"label = a=1  # file stdin:2\nlabel = b=2  # file stdin:8\nrate = 2/s  # file stdin:7"},
 		{nil, "service = 1ms\nfreeze = 1s/10s", "", ""}, // of takt target
-		{nil, "auth = ann:tiger", "-H A:tiger", "; auth = xxxxx  # file stdin:1; a secret, to be given anew\n; header = xxxxx  # flag; a secret, to be given anew"},
+		{nil, "auth = ann:tiger", "-H A:tiger", "; auth = xxxxx  # file stdin:1; a secret, set it again\n; header = xxxxx  # flag; a secret, to be given anew"},
 		{nil, "proxy = localhost:3128", "", "proxy = localhost:3128  # file stdin:1"},
-		{nil, "proxy = http://ann@localhost:3128", "", "; proxy = xxxxx  # file stdin:1; a secret, to be given anew"},
-		{nil, "proxy = http://ann:tiger@localhost:3128", "", "; proxy = xxxxx  # file stdin:1; a secret, to be given anew"},
+		{nil, "proxy = http://ann@localhost:3128", "", "; proxy = xxxxx  # file stdin:1; a secret, set it again"},
+		{nil, "proxy = http://ann:tiger@localhost:3128", "", "; proxy = xxxxx  # file stdin:1; a secret, set it again"},
 		{nil, `label = "a= # \n"`, "--label b=", `label = b=  # flag`},
 		{nil, `label = "a= # \n"`, "", `label = "a= # \n"  # file stdin:1`},
 	} {
@@ -108,7 +108,7 @@ func TestSettingFaults(t *testing.T) {
 			"takt: stdin:3: unknown setting --rate; did you mean rate?",
 			"takt: stdin:4: unknown setting max_in_flight; did you mean max-in-flight?",
 			"takt: stdin:5: unknown setting frobnicate; settings have the long names of flags, which --help lists",
-			"takt: stdin:6: config cannot stand in a config file; give it on the command line",
+			"takt: stdin:6: config cannot be in a config file; give it on the command line",
 		}},
 		{nil, "[htpp]\nrat = 5\n[http]\nservice = 1ms\n[target]\nfreeze = 5\nrate = 5\n[x-y-z]", "", []string{
 			"takt: stdin:1: unknown section htpp; did you mean http?",
@@ -117,7 +117,7 @@ func TestSettingFaults(t *testing.T) {
 			"takt: stdin:8: unknown section x-y-z; use one of apm, capacity, collate, compare, http, ",
 		}},
 		{nil, "rate = 5/s\nlabel = a=1\nrate = 6/s\ntimeout\n[http]\nrate = 7/s", "", []string{
-			"takt: stdin:3: rate stands in line 1 already; keep one",
+			"takt: stdin:3: rate is in line 1 already; keep one",
 			"takt: stdin:4: timeout has no value; write timeout = VALUE",
 		}},
 		{[]string{"TAKT_HEADER=Bearer tiger"}, "", "", []string{`takt: bad TAKT_HEADER: not a header`}},
@@ -125,7 +125,7 @@ func TestSettingFaults(t *testing.T) {
 		{nil, "", "-D -", []string{"takt: --config and -D read standard input, which can be read once; give all but one a file"}},
 		{nil, "", "-D - --targets - --repeat 2", []string{
 			"takt: --config and -D and --targets read standard input, ",
-			"takt: --repeat is 2, but only the first run would find something in standard input; give --targets a file",
+			"takt: --repeat is 2, but only the first run would find data in standard input; give --targets a file",
 		}},
 		{nil, "header\nrate", "", []string{"takt: stdin:1: header has no value", "takt: stdin:2: rate has no value"}},
 	} {
@@ -175,13 +175,13 @@ func TestNearMisses(t *testing.T) {
 	}
 	loud := []string{"TAKT_RATES=5", "TAKT_RAET=5", "TAKT_DURATOIN=5s", "takt_rate=5", "TAKT_MAX-IN-FLIGHT=5", "TAKT_CONFG=x", "TAKT_SERVCE=1ms"}
 	code, _, errs := callWith(t, append(silent, loud...), "", "config", "http", nowhere)
-	want := `takt: warning: TAKT_RATES is no setting and not read; did you mean TAKT_RATE?
-takt: warning: TAKT_RAET is no setting and not read; did you mean TAKT_RATE?
-takt: warning: TAKT_DURATOIN is no setting and not read; did you mean TAKT_DURATION?
-takt: warning: takt_rate is no setting and not read; did you mean TAKT_RATE?
-takt: warning: TAKT_MAX-IN-FLIGHT is no setting and not read; did you mean TAKT_MAX_IN_FLIGHT?
-takt: warning: TAKT_CONFG is no setting and not read; did you mean TAKT_CONFIG?
-takt: warning: TAKT_SERVCE is no setting and not read; did you mean TAKT_SERVICE?
+	want := `takt: warning: TAKT_RATES is not a setting, so takt ignores it; did you mean TAKT_RATE?
+takt: warning: TAKT_RAET is not a setting, so takt ignores it; did you mean TAKT_RATE?
+takt: warning: TAKT_DURATOIN is not a setting, so takt ignores it; did you mean TAKT_DURATION?
+takt: warning: takt_rate is not a setting, so takt ignores it; did you mean TAKT_RATE?
+takt: warning: TAKT_MAX-IN-FLIGHT is not a setting, so takt ignores it; did you mean TAKT_MAX_IN_FLIGHT?
+takt: warning: TAKT_CONFG is not a setting, so takt ignores it; did you mean TAKT_CONFIG?
+takt: warning: TAKT_SERVCE is not a setting, so takt ignores it; did you mean TAKT_SERVICE?
 `
 	if code != exitOK || errs != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, errs, want)

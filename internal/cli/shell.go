@@ -13,11 +13,11 @@ import (
 	"github.com/taktload/takt/internal/shell"
 )
 
-// serverCommand is the shell's; hey-apm's name for it was a flag, and so were those of
-// its later versions.
+// serverCommand is the command of the shell. In hey-apm it was a flag, with other names in later
+// versions.
 const serverCommand = "server"
 
-// asServer takes the flag of a predecessor for the command.
+// asServer replaces the flag of a predecessor by the command.
 func asServer(args []string) []string {
 	if len(args) > 0 && slices.Contains([]string{"server", "interactive", "cli"}, strings.TrimLeft(args[0], "-")) && args[0][0] == '-' {
 		return append([]string{serverCommand}, args[1:]...)
@@ -79,7 +79,7 @@ func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
 	return err
 }
 
-// ShellHost is what the shell needs of takt. Its Run starts this program again.
+// ShellHost is what the shell needs from takt. Its Run starts this program again.
 func ShellHost(env Env) shell.Host {
 	h := shell.Host{Run: env.runChild, Plan: env.planCall, Version: version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
 	if home := env.Getenv("HOME"); h.GoPath == "" && home != "" {

@@ -18,11 +18,12 @@ import (
 	"github.com/taktload/takt/internal/shell"
 )
 
-// jobCommand is how the shell starts this program again. The command line comes on
-// standard input, since it may have secrets: neither ps nor /proc/PID/environ show them.
+// jobCommand is the hidden command by which the shell starts this program again. The job reads
+// its command line from standard input, because it may contain secrets, and ps and
+// /proc/PID/environ do not show standard input.
 const jobCommand = "shell-job"
 
-// maxJobLine bounds that command line; a line of the shell has 64 KiB.
+// maxJobLine limits a job's command line, in bytes; a line of the shell has at most 64 KiB.
 const maxJobLine = 1 << 20
 
 func newJob(env Env) *cobra.Command {
@@ -31,7 +32,7 @@ func newJob(env Env) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			var args []string
 			if err := json.NewDecoder(io.LimitReader(env.Stdin, maxJobLine)).Decode(&args); err != nil {
-				return fmt.Errorf("the command line of a job is read from standard input, as a JSON list: %w", err)
+				return fmt.Errorf("cannot read the command line of the job from standard input, as a JSON list: %w", err)
 			}
 			env.Stdin = strings.NewReader("")
 			return exitWith(Main(env, args))
@@ -39,7 +40,7 @@ func newJob(env Env) *cobra.Command {
 	}
 }
 
-// exitWith ends with the code of a command that has said all.
+// exitWith is the error for an exit code of a command that printed its own errors.
 func exitWith(code int) error {
 	if code == exitOK {
 		return nil
@@ -47,8 +48,8 @@ func exitWith(code int) error {
 	return &exitError{code: code}
 }
 
-// runChild runs a job in a process of its own: its settings of the runtime, and what it
-// leaves behind, end with it. The context's end is SIGINT to it, abort SIGKILL.
+// runChild runs a job in a separate process, so that its runtime settings and its remains end
+// with it. The end of ctx sends SIGINT to the process, abort sends SIGKILL.
 func (e Env) runChild(ctx context.Context, abort <-chan struct{}, call shell.Call) int {
 	cmd, err := e.child(call)
 	if err == nil {
@@ -67,7 +68,7 @@ func (e Env) runChild(ctx context.Context, abort <-chan struct{}, call shell.Cal
 			select {
 			case <-stop:
 				stop = nil
-				_ = cmd.Process.Signal(os.Interrupt) // fails only when it has ended
+				_ = cmd.Process.Signal(os.Interrupt) // fails only if the job has ended
 			case <-abort:
 				_ = cmd.Process.Kill()
 				return
@@ -86,12 +87,12 @@ func (e Env) runChild(ctx context.Context, abort <-chan struct{}, call shell.Cal
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
 	}
-	return exitSignal + 9 // it was killed
+	return exitSignal + 9 // a signal ended the job, which can only be SIGKILL
 }
 
-// environOf is what a job sees of this process's environment. Somebody else's job sees no
-// credentials, with which it could go to any target, but those of the store: --store of
-// such a session is no URL. Its git looks for no repository above the folder for files.
+// environOf is the environment of a job. A job of another user (call.Plain) gets no credentials,
+// which it could send to any target, except those of the store: such a session cannot set
+// --store to a URL. Its git does not search for a repository above its folder.
 func (e Env) environOf(call shell.Call) []string {
 	if !call.Plain {
 		return e.Environ()

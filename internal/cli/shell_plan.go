@@ -19,9 +19,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// planCall checks a command line of a session, as takt itself would when it begins, and
-// holds it to the rules: what it names as files is below one folder, what it loads is
-// allowed.
+// planCall checks a command line of a session as takt itself would, and applies the rules: its
+// files must be below the folder of sessions, and its targets must be allowed.
 func (e Env) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
 	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(""), io.Discard, io.Discard
 	e.settings = &settings{}
@@ -32,14 +31,14 @@ func (e Env) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
 	return plan, e.check(plan.Args)
 }
 
-// confine holds a command line to the rules, and the one behind -- too.
+// confine applies the rules to a command line, and to the one after --.
 func (e Env) confine(args []string, rules shell.Rules) (shell.Plan, error) {
 	root := newRoot(e)
 	cmd, depth := findCommand(root, args)
 	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
 		return shell.Plan{}, unknownCommand(cmd, args[depth])
 	}
-	end := len(args) // of the words of this command; behind -- stands another one, or none
+	end := len(args) // end of this command's words; another command may follow after --
 	if i := slices.Index(args, "--"); i >= 0 && hasInner(cmd) {
 		end = i
 	}
@@ -56,12 +55,12 @@ func (e Env) confine(args []string, rules shell.Rules) (shell.Plan, error) {
 	return plan, errors.Join(k.faults...)
 }
 
-// hasInner reports whether a command runs another one, which stands behind --.
+// hasInner reports whether a command runs another command, given after --.
 func hasInner(cmd *cobra.Command) bool {
 	return slices.Contains([]string{"capacity", "verify"}, cmd.Name())
 }
 
-// check has takt find the faults of a command line, without running it.
+// check returns the faults of a command line, without running it.
 func (e Env) check(args []string) error {
 	e.args = args
 	root := newRoot(e)
@@ -82,10 +81,10 @@ type confined struct {
 	env    Env
 	rules  shell.Rules
 	cmd    *cobra.Command
-	words  []string // as they were typed
-	args   []string // as they are run
-	shown  []string // without secrets
-	secret bool
+	words  []string // words as typed
+	args   []string // words to run, with files below the folder of sessions
+	shown  []string // words without secrets
+	secret bool     // shown differs from words
 	faults []error
 }
 
@@ -93,7 +92,7 @@ func (k *confined) deny(format string, args ...any) {
 	k.faults = append(k.faults, shell.Denied(fmt.Sprintf(format, args...)))
 }
 
-// flags looks at each flag and each argument.
+// flags checks each flag and each argument.
 func (k *confined) flags(depth int) {
 	k.cmd.InitDefaultHelpFlag()
 	p := &flagParser{flags: k.cmd.Flags(), rest: k.words[depth:], legacy: strings.Fields(k.cmd.Annotations[legacyFlags])}
@@ -115,13 +114,13 @@ func (k *confined) flags(depth int) {
 	k.template(strings.Join(k.words, " "))
 	k.cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(value.Flag); ok && !p.isGiven(f.Name) {
-			k.machines(f, v.Names(f.Value.String())) // what is loaded without a word, too
+			k.machines(f, v.Names(f.Value.String())) // default targets, too
 		}
 	})
 }
 
-// settings looks at what the file of --config says, as if it had been typed: it may be one
-// that a session has written.
+// settings checks the config file of --config like typed flags, because a session may have
+// written the file.
 func (k *confined) settings(p *flagParser) {
 	f := k.cmd.Flags().Lookup(configFlag)
 	if f == nil || !f.Changed || len(k.faults) > 0 {
@@ -129,9 +128,9 @@ func (k *confined) settings(p *flagParser) {
 	}
 	safe, err := k.below(f.Value.String())
 	if err != nil {
-		return // flag has said so
+		return // flag has reported it
 	}
-	_ = f.Value.Set(safe) // of a text
+	_ = f.Value.Set(safe) // cannot fail for a text
 	env := k.env
 	env.Getenv, env.Environ = func(string) string { return "" }, nil
 	p.fill(env, k.cmd)
@@ -143,24 +142,24 @@ func (k *confined) settings(p *flagParser) {
 	}
 }
 
-// fileTemplate is a placeholder that reads a file.
+// fileTemplate matches a placeholder that reads a file.
 var fileTemplate = regexp.MustCompile("\\{\\{\\s*file\\s*[\"`][^}]{0,100}}{0,2}")
 
-// template refuses a text that reads a file.
+// template refuses a text with a placeholder that reads a file.
 func (k *confined) template(text string) {
 	if at := fileTemplate.FindString(text); at != "" {
 		k.deny("%s reads a file of the server's; name one with --body-file or --targets", at)
 	}
 }
 
-// show changes how a word is shown.
+// show replaces a shown word.
 func (k *confined) show(i int, text string) {
 	if k.shown[i] != text {
 		k.shown[i], k.secret = text, true
 	}
 }
 
-// flag looks at a flag whose value ends the word with that index.
+// flag checks a flag whose value is the end of word at.
 func (k *confined) flag(f *pflag.Flag, text string, at int, refused []string) {
 	safe := k.names(f, text)
 	if at < 0 || !strings.HasSuffix(k.words[at], text) || text == "" {
@@ -179,13 +178,13 @@ func (k *confined) flag(f *pflag.Flag, text string, at int, refused []string) {
 	k.args[at] = before + safe
 }
 
-// names holds what a flag's text names to the rules, and returns the text with its file below
-// the folder of sessions.
+// names applies the rules to the files and machines in a flag's text, and returns the text with
+// its file below the folder of sessions.
 func (k *confined) names(f *pflag.Flag, text string) string {
 	v, ok := f.Value.(value.Flag)
 	if !ok {
 		if !value.IsNumber(f.Value) {
-			k.deny("--%s is not for sessions: takt does not know what it names", f.Name)
+			k.deny("--%s is not allowed in sessions: takt does not know which files and machines it names", f.Name)
 		}
 		return text
 	}
@@ -213,13 +212,13 @@ func (k *confined) names(f *pflag.Flag, text string) string {
 	return text
 }
 
-// machines holds the machines that a flag names to the targets that are allowed.
+// machines checks that the machines named by a flag are allowed targets.
 func (k *confined) machines(f *pflag.Flag, names []value.Name) {
 	for _, n := range names {
 		switch {
 		case k.rules.Allow == nil:
 		case n.Kind == value.Anywhere:
-			k.deny("--%s leads to targets that --allow-target of the server does not know; leave it out", f.Name)
+			k.deny("--%s leads to targets that the server cannot check against --allow-target; leave it out", f.Name)
 		case n.Kind == value.Loads:
 			k.allowed(n.Text)
 		}
@@ -234,12 +233,12 @@ func (k *confined) below(name string) (string, error) {
 	return filepath.Join(k.rules.Dir, name), nil
 }
 
-// argument looks at a word that is no flag: of a load the target, else a run or a filter.
+// argument checks a word that is not a flag: the target of a load, else a run or a filter.
 func (k *confined) argument(word string, i, of int) {
 	switch name := k.cmd.Name(); {
 	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
 		name == "replay" && i < of-1:
-		for one := range strings.SplitSeq(word, ",") { // of a group
+		for one := range strings.SplitSeq(word, ",") { // members of a group
 			if _, err := k.below(one); err != nil && one != "" {
 				k.deny("%s: %v", one, err)
 			}
@@ -249,14 +248,14 @@ func (k *confined) argument(word string, i, of int) {
 	}
 }
 
-// allowed holds a URL, host or host:port to the list.
+// allowed checks a URL, host or host:port against the list of allowed targets.
 func (k *confined) allowed(target string) {
 	if !strings.Contains(target, "://") {
 		target = "//" + target
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || strings.Contains(u.Host, "{{") {
-		k.deny("%s is no target that --allow-target of the server can be held against; give a plain URL", hidePassword(target))
+		k.deny("the server cannot check %s against --allow-target; give a plain URL", hidePassword(target))
 		return
 	}
 	if host := u.Host; !k.rules.Allow(host) {

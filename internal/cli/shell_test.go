@@ -63,7 +63,7 @@ func TestConfigOfSessions(t *testing.T) {
 		"body = {{file \"/etc/passwd\"}}":          "reads a file of the server's",
 		"store = elasticsearch://127.0.0.1:1":      "a session chooses a cluster with elasticsearch use",
 		"connect-to = 127.0.0.1:1:10.0.0.1:2":      "10.0.0.1 may not be loaded",
-		"targets = mine":                           "--targets leads to targets that --allow-target",
+		"targets = mine":                           "--targets leads to targets that the server cannot check",
 		"raet = 5/s":                               "unknown setting raet",
 		"[kafka produce]\ndata = /etc/passwd":      "", // of another command
 		"[http]\nunix-socket = /run/docker.sock":   "--unix-socket /run/docker.sock: sessions have files below",
@@ -177,7 +177,7 @@ func TestSessionsAreHeldByTypes(t *testing.T) {
 		{"runs", "@-1", "", "@-1"}, {"runs", "../a.json", outside, ""}, {"runs", "a.json", "", "/s/a.json"},
 		{"sides", "branch=main", "", "branch=main"}, {"sides", "p99<1.5", "", "p99<1.5"}, {"sides", "x=/../../a", outside, ""}, {"sides", "http://evil", evil, ""}, {"sides", "a.json", "", "/s/a.json"},
 		{"duration", "1s", "", "1s"}, {"secret", "tiger", "", "tiger"}, {"number", "3", "", "3"},
-		{"pflag's text", "a", "does not know what it names", ""},
+		{"pflag's text", "a", "does not know which files and machines it names", ""},
 	} {
 		texts, text = nil, ""
 		cmd := &cobra.Command{Use: "redis"}

@@ -12,7 +12,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// show is the command that makes the outputs of a stored run again.
+// show is the command that writes the outputs of a stored run again.
 type show struct {
 	env     Env
 	store   storing
@@ -23,16 +23,16 @@ func newShow(env Env) *cobra.Command {
 	s := &show{env: env}
 	c := &cobra.Command{
 		Use:   "show RUN|FILE",
-		Short: "show a run that was kept, or a report of a file, in any format",
-		Long: `RUN is an id, the beginning of one that no other has, or @-1 for the newest run, @-2 for the one before.
-FILE is what -o json wrote; - is standard input.`,
+		Short: "show a stored run, or a report in a file, in any format",
+		Long: `RUN is an id, the unique beginning of an id, or @-1 for the newest run, @-2 for the one before.
+FILE is a report from -o json; - is standard input.`,
 		Example: `  takt show @-1
   takt show report.json
   takt show 01JD3 -o json -o hlog=run.hlog`,
 	}
 	addFlags(c, func(fs *pflag.FlagSet) {
 		s.store.addFlags(fs)
-		s.outputs.addFlags(fs, "write `FORMAT=PATH`, as of the run itself; repeatable; all but samples can be made again")
+		s.outputs.addFlags(fs, "write `FORMAT=PATH`, as for the run itself; repeatable; formats with one row per operation, such as samples, are not available")
 	})
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error { return usage(cmd, s.validate(args)) }
@@ -47,7 +47,7 @@ FILE is what -o json wrote; - is standard input.`,
 
 func (s *show) validate(args []string) (faults []error) {
 	if len(args) != 1 {
-		faults = append(faults, fmt.Errorf("takt show takes one run but got %d words; give an id, @-1 for the newest, or a file", len(args)))
+		faults = append(faults, fmt.Errorf("takt show needs one run but got %d words; give an id, @-1 for the newest, or a file", len(args)))
 	}
 	faults = appendError(faults, noEmpty(args))
 	return append(faults, s.outputs.validate(s.env, parseReplayed)...)
@@ -61,19 +61,19 @@ func (s *show) run(ctx context.Context, st store.Store, args []string) error {
 	return writeReport(s.env, s.outputs.opened, r)
 }
 
-// showFile shows the one report of a file.
+// showFile shows the report in a file; more than one report is an error.
 func (s *show) showFile(ctx context.Context, name string) error {
 	list, err := s.store.reports(ctx, s.env, []string{name})
 	if err != nil {
 		return err
 	}
 	if len(list) > 1 {
-		return fmt.Errorf("%s holds %d reports; keep them with takt store import, and show one by its id, such as %s", name, len(list), list[0].ID)
+		return fmt.Errorf("%s contains %d reports; store them with takt store import, and show one by its id, such as %s", name, len(list), list[0].ID)
 	}
 	return writeReport(s.env, s.outputs.opened, list[0])
 }
 
-// writeReport makes the outputs of a report that is complete.
+// writeReport writes the outputs of a complete report.
 func writeReport(env Env, opened []destination, r *takt.Report) error {
 	out, err := openOutputs(env, opened, 1, 1, format.Head(r))
 	if err != nil {

@@ -10,17 +10,16 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// filter is how a condition on runs begins: it names no file, whatever it is compared with.
+// filter matches the beginning of a condition on runs.
 var filter = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*(?:!=|[=<>])`)
 
-// isFilterText reports whether a text begins as a condition does.
+// isFilterText reports whether a text begins like a condition on runs.
 func isFilterText(text string) bool { return filter.MatchString(text) }
 
-// isFilter reports whether a word that may name a run, a file or a condition on runs is the
-// last.
+// isFilter reports whether a word is a condition on runs. A file of that name comes first.
 func isFilter(word string) bool { return isFilterText(word) && !isFile(word) }
 
-// chosen adds the filters among the words of a side to c, and gives the other words.
+// chosen adds the filters among the words of a side to c, and returns the other words.
 func chosen(c choice, words []string) (_ choice, others []string, faults []error) {
 	var filters []string
 	for _, w := range words {
@@ -34,8 +33,7 @@ func chosen(c choice, words []string) (_ choice, others []string, faults []error
 	return c, others, faults
 }
 
-// side reads the runs and files of one side, and the stored runs that all filters among its
-// words choose.
+// side reads the runs and files of one side, and the stored runs that match all its filters.
 func (s *storing) side(ctx context.Context, env Env, c choice, words []string) ([]*takt.Report, error) {
 	c, others, faults := chosen(c, words)
 	if len(faults) > 0 {
@@ -48,7 +46,7 @@ func (s *storing) side(ctx context.Context, env Env, c choice, words []string) (
 	err = s.reading(ctx, env, func(st store.Store) error {
 		list, err := c.from(ctx, st)
 		if err == nil && len(list) == 0 {
-			err = fmt.Errorf("no run is chosen by %s; takt runs lists those that are kept, and --last looks further back", strings.Join(words, " "))
+			err = fmt.Errorf("no run matches %s; takt runs lists the stored runs, and --last reaches further back", strings.Join(words, " "))
 		}
 		for _, run := range list {
 			if err != nil {

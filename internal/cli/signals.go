@@ -8,13 +8,12 @@ import (
 	"github.com/taktload/takt/internal/stop"
 )
 
-// SignalError is the cause of a run that a signal stopped.
+// SignalError is the context's cause after a signal stopped the run.
 type SignalError = stop.SignalError
 
-// Signals turns the process's signals into the two steps of an Env: the first one stops
-// gracefully, the second at once. A pipe that nobody reads any more is an error of who
-// writes to it: as a signal it would end the process with the other outputs empty. It is
-// for main.
+// Signals turns the process's signals into Env.Interrupt and Env.Abort: the first signal stops
+// gracefully, the second at once. It ignores SIGPIPE, so that writing to a closed pipe is an
+// error; the signal would end the process with the other outputs empty. Only main calls it.
 func Signals() (interrupt context.Context, abort <-chan struct{}) {
 	signal.Ignore(syscall.SIGPIPE)
 	s := stop.Signals(func() {})

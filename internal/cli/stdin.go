@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// interruptible is standard input that the first signal ends: whoever waits for a
-// pipe that nobody writes to would not see it.
+// interruptible is standard input that ends with the first signal: a read of a pipe without
+// data would not notice the signal.
 type interruptible struct{ env Env }
 
-// Read implements io.Reader. A read that the signal overtakes goes on by itself and
-// is lost.
+// Read implements io.Reader. A read that the signal interrupts continues in the background, and
+// its data is lost.
 func (r interruptible) Read(b []byte) (int, error) {
 	if r.env.Stdin == nil {
 		return 0, io.EOF
@@ -21,9 +21,9 @@ func (r interruptible) Read(b []byte) (int, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		own := make([]byte, len(b))
-		n, err := r.env.Stdin.Read(own)
-		done <- result{own[:n], err}
+		buffer := make([]byte, len(b)) // b belongs to the caller again after a signal
+		n, err := r.env.Stdin.Read(buffer)
+		done <- result{buffer[:n], err}
 	}()
 	select {
 	case got := <-done:

@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// errClosed is the error of a write to standard output that was closed from the start.
+// errClosed is the error of a write to a standard output that was closed before takt started.
 var errClosed = &fs.PathError{Op: "write", Path: "/dev/stdout", Err: errors.New("it is closed; redirect it to a file, or to /dev/null")}
 
-// Stdout is the standard output of the process. No command can lose what it has to say
-// and end with exit code 0.
+// Stdout is the standard output of the process. It records write errors, so that no command loses
+// output and still ends with exit code 0.
 type Stdout struct {
 	f      *os.File
 	closed bool
 
 	mu  sync.Mutex
-	err error // the first
+	err error // the first error of a write
 }
 
-// NewStdout is for main.
+// NewStdout wraps f, which is os.Stdout. Only main calls it.
 func NewStdout(f *os.File) *Stdout { return &Stdout{f: f, closed: wasClosed()} }
 
 // Write implements io.Writer.
@@ -39,11 +39,11 @@ func (s *Stdout) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// Stat is that of the file.
+// Stat returns the FileInfo of the file.
 func (s *Stdout) Stat() (os.FileInfo, error) { return s.f.Stat() }
 
-// Exit is the exit code of a command that ended with code. A write that failed is a
-// failure, also where nobody looked at its error.
+// Exit is the exit code of the process after a command ended with code. A failed write is a
+// failure even if the command ignored its error.
 func (s *Stdout) Exit(code int, stderr io.Writer) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wasClosed reports whether standard output was closed when the process began (>&-). Go
-// opens /dev/null for reading and writing in its place, which a shell's >/dev/null does
-// not. A daemon has such a /dev/null at more of the three.
+// wasClosed reports whether standard output was closed when the process began (>&-). Go then
+// opens /dev/null in its place, for reading and writing; a shell's >/dev/null is for writing
+// only. If standard input or error is such a /dev/null, too, takt is probably a daemon.
 func wasClosed() bool {
 	return isNull(syscall.Stdout) && !isNull(syscall.Stdin) && !isNull(syscall.Stderr)
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// newStore is the command with the subcommands that look after the store.
+// newStore returns the command whose subcommands manage the store.
 func newStore(env Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "store", Short: "look after the runs that were kept", Args: noArgs,
+		Use: "store", Short: "import, export, send and delete stored runs", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(newStoreImport(env), newStoreExport(env), newStoreSync(env), newStorePrune(env))
 	return c
 }
 
-// newStoreExport writes reports as lines of JSON.
+// newStoreExport returns the command that writes reports as lines of JSON.
 func newStoreExport(env Env) *cobra.Command {
 	var s storing
 	var choose choice
@@ -46,7 +46,7 @@ func newStoreExport(env Env) *cobra.Command {
 	return c
 }
 
-// export goes on past a report that cannot be read; the error names all of them.
+// export skips reports that cannot be read; its error names all of them.
 func export(ctx context.Context, env Env, st store.Store, choose choice) error {
 	list, err := choose.from(ctx, st)
 	if err != nil {
@@ -70,7 +70,7 @@ func export(ctx context.Context, env Env, st store.Store, choose choice) error {
 	return errors.Join(faults...)
 }
 
-// newStorePrune forgets old runs.
+// newStorePrune returns the command that deletes old runs.
 func newStorePrune(env Env) *cobra.Command {
 	var s storing
 	var older time.Duration
@@ -78,15 +78,15 @@ func newStorePrune(env Env) *cobra.Command {
 	var really bool
 	c := &cobra.Command{
 		Use:   "prune --older TIME [FILTER…]",
-		Short: "forget old runs",
-		Long:  "Without --yes it says how many runs it would forget.",
+		Short: "delete old runs from the store",
+		Long:  "Without --yes it only says how many runs it would delete.",
 		Example: `  takt store prune --older 90d
   takt store prune --older 7d branch!=main --yes`,
 	}
 	addFlags(c, func(fs *pflag.FlagSet) {
 		s.addFlags(fs)
-		fs.Var(value.Duration(&older), "older", "runs that were started more than `TIME` ago, such as 90d")
-		fs.BoolVar(&really, "yes", false, "do it")
+		fs.Var(value.Duration(&older), "older", "delete runs started more than `TIME` ago, such as 90d")
+		fs.BoolVar(&really, "yes", false, "really delete them")
 	})
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error {
@@ -116,12 +116,12 @@ func prune(ctx context.Context, env Env, st store.Store, choose choice, before t
 		}
 	}
 	if !really {
-		fmt.Fprintf(env.Stderr, "takt store: %s; add --yes to do it\n", counted(len(ids), "would be forgotten", "would be forgotten"))
+		fmt.Fprintf(env.Stderr, "takt store: %s; add --yes to do it\n", counted(len(ids), "would be deleted", "would be deleted"))
 		return nil
 	}
 	if err := st.Delete(ctx, ids...); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stderr, "takt store: %s\n", counted(len(ids), "was forgotten", "were forgotten"))
+	fmt.Fprintf(env.Stderr, "takt store: %s\n", counted(len(ids), "was deleted", "were deleted"))
 	return nil
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// newStoreImport reads reports of files into the store.
+// newStoreImport returns the command that stores the reports in files.
 func newStoreImport(env Env) *cobra.Command {
 	var s storing
 	c := &cobra.Command{
 		Use:   "import FILE…",
-		Short: "keep reports of files: of -o json, of takt store export, or hey-apm's documents",
-		Long:  "A file holds one JSON document or many, one after another; - is standard input.",
+		Short: "store reports from files: from -o json, takt store export, or hey-apm's documents",
+		Long:  "A file contains one or more JSON documents, one after another; - is standard input.",
 		Example: `  takt store import report.json
   takt store export branch=main | takt store import --store shared.db -`,
 	}
@@ -33,7 +33,7 @@ func newStoreImport(env Env) *cobra.Command {
 	configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usage(cmd, []error{errors.New("takt store import takes at least one file; - is standard input")})
+			return usage(cmd, []error{errors.New("takt store import needs at least one file; - is standard input")})
 		}
 		return nil
 	}
@@ -41,11 +41,11 @@ func newStoreImport(env Env) *cobra.Command {
 	return c
 }
 
-// importFiles keeps the reports of all files, or none.
+// importFiles stores the reports of all files; if one has a fault, it stores none.
 func (s *storing) importFiles(ctx context.Context, env Env, names []string) error {
 	var all []*takt.Report
 	var faults []error
-	file := map[string]string{} // by id
+	file := map[string]string{} // name of the file, by the run's id
 	for _, name := range names {
 		list, err := readReports(env, name)
 		faults = appendError(faults, err)
@@ -67,7 +67,7 @@ func (s *storing) importFiles(ctx context.Context, env Env, names []string) erro
 	return err
 }
 
-// counted is a sentence about so many runs.
+// counted is a sentence about n runs: one is its end for 1 run, many for several.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 run " + one
@@ -90,7 +90,7 @@ func readReports(env Env, name string) (all []*takt.Report, err error) {
 		text, err := d.Next()
 		switch {
 		case errors.Is(err, io.EOF) && len(all) == 0:
-			return nil, fmt.Errorf("%s holds no report; give what -o json or takt store export wrote", name)
+			return nil, fmt.Errorf("%s contains no report; give the output of -o json or takt store export", name)
 		case errors.Is(err, io.EOF):
 			return all, nil
 		}
@@ -105,8 +105,8 @@ func readReports(env Env, name string) (all []*takt.Report, err error) {
 	}
 }
 
-// readReport reads takt's report, or hey-apm's. It may be from anybody, so whether it can
-// be true is checked here.
+// readReport reads a report of takt or hey-apm. It checks whether the report can be true, because
+// anybody may have written it.
 func readReport(text []byte) (*takt.Report, error) {
 	parse := document.Parse
 	if heyapm.Is(text) {
@@ -119,14 +119,14 @@ func readReport(text []byte) (*takt.Report, error) {
 	return r, errors.Join(audit.Check(r), badID(r.ID))
 }
 
-// longestID is how many bytes of an id Elasticsearch takes.
+// longestID is the limit of Elasticsearch for an id, in bytes.
 const longestID = 512
 
-// badID refuses an id that nobody could write on a command line.
+// badID refuses an id that is too long or could not be typed on a command line.
 func badID(id string) error {
 	strange := func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) || c == utf8.RuneError }
 	if id == "" || len(id) > longestID || strings.ContainsFunc(id, strange) {
-		return fmt.Errorf("%q is no id of a run; give the report one of at most %d visible characters, without spaces", id, longestID)
+		return fmt.Errorf("%q is not a valid id of a run; use at most %d bytes of visible characters, without spaces", id, longestID)
 	}
 	return nil
 }

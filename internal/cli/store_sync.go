@@ -16,7 +16,7 @@ import (
 	"github.com/taktload/takt/internal/store/spool"
 )
 
-// spoolOf is where runs wait that a store could not take.
+// spoolOf is the folder of runs that could not be stored and wait for their store.
 func spoolOf(env Env) (*spool.Spool, error) {
 	dir, err := env.underHome(stateHome, "spool")
 	if err != nil {
@@ -25,7 +25,7 @@ func spoolOf(env Env) (*spool.Spool, error) {
 	return spool.Open(dir), nil
 }
 
-// syncCommand is the command that sends what waits for the store at that address.
+// syncCommand is the command that sends the waiting runs to the store at that address.
 func syncCommand(env Env, address string) string {
 	const command = "takt store sync"
 	if standard, err := new(storing).address(env); err == nil && address == standard {
@@ -34,10 +34,10 @@ func syncCommand(env Env, address string) string {
 	return command + " --store " + quoted(address)
 }
 
-// plain are words that a shell takes as they are.
+// plain matches words that need no quotes in a shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quoted is the word for a shell.
+// quoted is the word, quoted for a shell if necessary.
 func quoted(word string) string {
 	if plain.MatchString(word) {
 		return word
@@ -45,7 +45,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// syncing sends what waits in the spool.
+// syncing is the command that sends the waiting runs from the spool to the store.
 type syncing struct {
 	env     Env
 	store   storing
@@ -58,7 +58,7 @@ func newStoreSync(env Env) *cobra.Command {
 	y := &syncing{env: env}
 	c := &cobra.Command{
 		Use: "sync", Short: "send the runs that wait because the store could not be reached", Args: noArgs,
-		Long: "It sends those that wait for this store, and says which wait for others.",
+		Long: "It sends the runs that wait for this store, and lists the other stores that runs wait for.",
 		Example: `  takt store sync
   takt store sync --store elasticsearch://127.0.0.1:9200`,
 	}
@@ -99,7 +99,7 @@ func (y *syncing) run(ctx context.Context) (err error) {
 }
 
 func (y *syncing) isMine(w spool.Waiting) bool {
-	return y.all || w.Store == y.address || w.Store == "" // that nobody wrote down
+	return y.all || w.Store == y.address || w.Store == "" // "": the store is unknown
 }
 
 func (y *syncing) send(ctx context.Context, st store.Store) error {

@@ -40,7 +40,7 @@ func newTarget(env Env) *cobra.Command {
 		}
 		err = s.Serve(cmd.Context())
 		if n := s.Truth().Counts.AcceptErrors; n > 0 {
-			fmt.Fprintf(env.Stderr, "takt target: connections could not be taken %d times, for want of file descriptors as a rule; raise the limit (ulimit -n)\n", n)
+			fmt.Fprintf(env.Stderr, "takt target: could not accept a connection %d times, usually because of too few file descriptors; raise the limit (ulimit -n)\n", n)
 		}
 		var signal *SignalError
 		if err == nil && errors.As(context.Cause(cmd.Context()), &signal) {
@@ -51,8 +51,9 @@ func newTarget(env Env) *cobra.Command {
 	return c
 }
 
-// oneMoreP gives the Go scheduler a P for the thread of the null server, which keeps
-// one while it waits: with GOMAXPROCS=1 a signal would be seen only every 10 ms.
+// oneMoreP raises GOMAXPROCS by one for a thread that occupies a P of the Go scheduler while it
+// waits, such as the null server's. With GOMAXPROCS=1, takt would otherwise see a signal only
+// every 10 ms.
 func oneMoreP() (undo func()) {
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	return func() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - 1) }

@@ -13,29 +13,29 @@ import (
 	"github.com/taktload/takt/internal/trace"
 )
 
-// newTrace is the command with the subcommands that read logs and send nothing.
+// newTrace returns the command whose subcommands read logs and send nothing.
 func newTrace(env Env) *cobra.Command {
 	c := &cobra.Command{
-		Use: "trace", Short: "look into access logs, and convert them", Args: noArgs,
-		Long: "A LOG is an access log, a load file, HAR or JMeter's results, compressed or not; - is stdin.\nSeveral are merged in the order of their stamps.",
+		Use: "trace", Short: "inspect access logs, and convert them", Args: noArgs,
+		Long: "A LOG is an access log, a load file, HAR or JMeter's results, compressed or not; - is stdin.\nSeveral logs are merged in the order of their timestamps.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(newTraceConvert(env), newTraceStats(env), newTraceSeconds(env), newTraceFiles(env))
 	return c
 }
 
-// tracing is what the subcommands share: the logs, and what of them is read.
+// tracing is the shared part of the subcommands: which logs and which of their requests to read.
 type tracing struct {
 	env     Env
 	reading trace.Reading
 }
 
-// newTracing takes all methods: what sends nothing needs no caution.
+// newTracing accepts all methods: without sending, even POST and DELETE are harmless.
 func newTracing(env Env) tracing {
 	return tracing{env: env, reading: trace.Reading{Rules: trace.Rules{Methods: []string{"*"}}}}
 }
 
-// command finishes a subcommand. faults are those of its own flags.
+// command completes the subcommand c. faults checks its own flags.
 func (t *tracing) command(c *cobra.Command, flags func(*pflag.FlagSet), faults func() []error, run func(trace.Stream) error) *cobra.Command {
 	addFlags(c, func(fs *pflag.FlagSet) {
 		flags(fs)
@@ -45,7 +45,7 @@ func (t *tracing) command(c *cobra.Command, flags func(*pflag.FlagSet), faults f
 	c.Args = func(cmd *cobra.Command, logs []string) error {
 		all := append(faults(), t.reading.Validate()...)
 		if len(logs) == 0 {
-			all = append(all, fmt.Errorf("%s takes a log at least; - is standard input", cmd.CommandPath()))
+			all = append(all, fmt.Errorf("%s needs at least one log; - is standard input", cmd.CommandPath()))
 		}
 		return usage(cmd, all)
 	}
@@ -53,8 +53,8 @@ func (t *tracing) command(c *cobra.Command, flags func(*pflag.FlagSet), faults f
 	return c
 }
 
-// run reads the logs, and says on stderr what was in them. A signal ends them; what
-// was read by then is used. Of a log without a single request nothing can be made.
+// run passes the logs to use, and prints a summary of them on stderr. A signal ends the logs
+// early, and use gets what was read by then. Logs without a single request are an error.
 func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream) error) error {
 	l, err := t.reading.Open(ctx, logs, interruptible{t.env})
 	var n uint64
@@ -63,7 +63,7 @@ func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream)
 		src := &ending{ctx: ctx, src: l}
 		err = use(src)
 		fmt.Fprint(t.env.Stderr, "takt trace: ")
-		_ = l.WriteText(t.env.Stderr) // nobody is left to be told
+		_ = l.WriteText(t.env.Stderr) // without stderr, there is no way to report an error
 		n = src.n
 	}
 	var signal *SignalError
@@ -71,12 +71,12 @@ func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream)
 	case errors.As(context.Cause(ctx), &signal):
 		return &exitError{code: exitSignal + signal.Number}
 	case err == nil && n == 0:
-		return fmt.Errorf("not one request was taken of %s; check --format and the filters", strings.Join(logs, ", "))
+		return fmt.Errorf("no request was read from %s; check --format and the filters", strings.Join(logs, ", "))
 	}
 	return err
 }
 
-// ending is a stream that the first signal ends; it counts.
+// ending is a stream that ends with the first signal, and counts its records.
 type ending struct {
 	ctx context.Context
 	src trace.Stream
@@ -89,7 +89,7 @@ func (e *ending) Next(rec *trace.Record) error {
 		return io.EOF
 	}
 	err := e.src.Next(rec)
-	if e.ctx.Err() != nil { // standard input was waited for
+	if e.ctx.Err() != nil { // the signal ended a wait for standard input
 		return io.EOF
 	}
 	if err == nil {

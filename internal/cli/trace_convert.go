@@ -18,7 +18,7 @@ type traceConvert struct {
 	output string
 	base   string
 
-	parsed *url.URL // base; nil: none
+	parsed *url.URL // base, parsed; nil: none
 }
 
 // The formats of takt trace convert.
@@ -31,7 +31,7 @@ func newTraceConvert(env Env) *cobra.Command {
 	v := &traceConvert{tracing: newTracing(env), output: toLoad}
 	return v.command(&cobra.Command{
 		Use:   "convert LOG…",
-		Short: "write a log as a load file, or as targets of vegeta",
+		Short: "write a log as a load file, or as targets for vegeta",
 		Example: `  takt trace convert /var/log/nginx/access.log > load.csv
   takt trace convert access.log.*.gz --path '^/api/' --methods GET --from 1000 --for 500
   takt trace convert access.log -o vegeta --base http://127.0.0.1:8080 > targets.json`,
@@ -40,7 +40,7 @@ func newTraceConvert(env Env) *cobra.Command {
 
 func (v *traceConvert) addFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Text(&v.output), "output", "o", "`FORMAT` on standard output: load, or vegeta (its format json)")
-	fs.Var(value.Target(&v.base), "base", "of vegeta: the `URL` of the server to load; the hosts of the log unless given")
+	fs.Var(value.Target(&v.base), "base", "with -o vegeta: `URL` of the server to load (default: the hosts in the log)")
 }
 
 func (v *traceConvert) validate() (faults []error) {
@@ -51,14 +51,14 @@ func (v *traceConvert) validate() (faults []error) {
 		return faults
 	}
 	if v.output == toLoad {
-		faults = append(faults, errors.New("--base is of use with -o vegeta only: a load file has paths; leave it out"))
+		faults = append(faults, errors.New("--base works only with -o vegeta: a load file has paths without hosts; leave it out"))
 	}
 	u, err := url.Parse(v.base)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		faults = append(faults, fmt.Errorf("--base %q is no URL; write http://127.0.0.1:8080", hidePassword(v.base)))
+		faults = append(faults, fmt.Errorf("--base %q is not a URL of a server; use one such as http://127.0.0.1:8080", hidePassword(v.base)))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
-		faults = append(faults, fmt.Errorf("--base %q has a path, but the paths are those of the log; change them with --rewrite, as in '^=>/prefix'", hidePassword(v.base)))
+		faults = append(faults, fmt.Errorf("--base %q has a path, but the paths come from the log; change them with --rewrite, as in '^=>/prefix'", hidePassword(v.base)))
 	}
 	v.parsed = u
 	return faults
@@ -76,10 +76,10 @@ func (v *traceConvert) write(src trace.Stream) error {
 		fmt.Fprintf(v.env.Stderr, "takt trace: %d requests cannot be written in the format %s, the first: %v\n", c.Refused, v.output, c.First)
 	}
 	if c.Bare > 0 {
-		fmt.Fprintf(v.env.Stderr, "takt trace: the headers of %d requests are left out, which the load format cannot hold; -o vegeta can\n", c.Bare)
+		fmt.Fprintf(v.env.Stderr, "takt trace: the headers of %d requests are left out, because a load file cannot contain them; use -o vegeta to keep them\n", c.Bare)
 	}
 	if err == nil && c.Written == 0 && c.Refused > 0 {
-		err = errors.New("not one request could be written")
+		err = errors.New("no request could be written")
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// traceFiles is mkLoadTestFiles: the command that makes the files that a log asks for.
+// traceFiles is the command that creates the files that a log requests, like mkLoadTestFiles.
 type traceFiles struct {
 	tracing
 	root   string
@@ -24,8 +24,8 @@ func newTraceFiles(env Env) *cobra.Command {
 	f := &traceFiles{tracing: newTracing(env), root: ".", making: trace.Making{Limit: 10 << 30}}
 	c := &cobra.Command{
 		Use:   "files LOG…",
-		Short: "make the files that a log asks for, each of the recorded size",
-		Long:  "A row of the load format on standard output tells of each file that was made.",
+		Short: "create the files that a log requests, each with the recorded size",
+		Long:  "For each created file, takt writes a row of the load format to standard output.",
 		Example: `  takt trace files load.csv --root /var/www/html
   takt trace files access.log --root html --zero --for 1000`,
 		Annotations: map[string]string{legacyFlags: "from for zero"},
@@ -39,9 +39,9 @@ func newTraceFiles(env Env) *cobra.Command {
 }
 
 func (f *traceFiles) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.OutFile(&f.root), "root", "make them below `FOLDER`, which is made too; nothing is made outside of it")
-	fs.BoolVar(&f.making.Zero, "zero", false, "files of the same sizes that take no room on the disk: all their bytes are 0")
-	fs.Int64Var(&f.making.Limit, "limit", f.making.Limit, "make at most so many `BYTES`; files of --zero do not count")
+	fs.Var(value.OutFile(&f.root), "root", "create the files below `FOLDER`, and never outside it; takt creates FOLDER, too")
+	fs.BoolVar(&f.making.Zero, "zero", false, "create sparse files: the same sizes, but all bytes are 0 and occupy no disk space")
+	fs.Int64Var(&f.making.Limit, "limit", f.making.Limit, "create at most `BYTES`; files of --zero do not count")
 }
 
 func (f *traceFiles) write(src trace.Stream) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// traceStats is the command that says what is in a log.
+// traceStats is the command that summarizes a log.
 type traceStats struct {
 	tracing
 	output string
@@ -21,7 +21,7 @@ func newTraceStats(env Env) *cobra.Command {
 	s := &traceStats{tracing: newTracing(env), output: "text"}
 	return s.command(&cobra.Command{
 		Use:   "stats LOG…",
-		Short: "show what is in a log: rate by the second, methods, status, sizes, latencies",
+		Short: "summarize a log: rate per second, methods, status, sizes, latencies",
 		Example: `  takt trace stats /var/log/nginx/access.log
   takt trace stats access.log --path '^/api/' -o json`,
 	}, func(fs *pflag.FlagSet) {
@@ -47,13 +47,13 @@ func (s *traceStats) write(src trace.Stream) error {
 	return found.WriteText(s.env.Stdout)
 }
 
-// newTraceSeconds is perf2seconds.
+// newTraceSeconds returns the command that replaces perf2seconds.
 func newTraceSeconds(env Env) *cobra.Command {
 	t := newTracing(env)
 	return t.command(&cobra.Command{
 		Use:   "seconds LOG…",
 		Short: "write a row for each second: means, requests, errors, offered rate, p50 and p99",
-		Long:  "The eight columns of perf2seconds, then the offered rate, p50 and p99; docs/traces.md says what each holds.",
+		Long:  "The eight columns of perf2seconds, then the offered rate, p50 and p99; docs/traces.md explains each column.",
 		Example: `  takt trace seconds raw.csv > seconds.csv
   takt trace seconds /var/log/nginx/access.log --zone UTC`,
 	}, func(*pflag.FlagSet) {}, func() []error { return nil }, func(src trace.Stream) error {

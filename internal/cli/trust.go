@@ -2,8 +2,8 @@ package cli
 
 import "strings"
 
-// trust adds to a failure by an untrusted certificate which flags of the command would trust
-// it. Clients of brokers hand such failures on as text.
+// trust adds, to an error about an untrusted certificate, the flags that make the command trust
+// it. It searches the text, because clients of brokers pass such errors on as text.
 func (l *load) trust(text string) string {
 	if !strings.Contains(text, "failed to verify certificate") {
 		return text

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// labels is a repeatable flag of NAME=VALUE.
+// labels is the value of a repeatable flag NAME=VALUE.
 type labels map[string]string
 
 func (l *labels) Set(s string) error {

@@ -30,20 +30,20 @@ type verify struct {
 	vary       []string
 	series     series
 	duet       duet
-	chosen     string        // the way to compare that choose found, for the user; "": it was given
-	budget     time.Duration // of a duet's load, or of a whole series; 0: not given
+	chosen     string        // which way to compare takt chose, and why, for the user; "": the user chose
+	budget     time.Duration // limit of a duet's load, or of a whole series; 0: not given
 }
 
 func newVerify(env Env) *cobra.Command {
 	v := &verify{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}}
 	c := &cobra.Command{
 		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --base URL --head URL -- COMMAND…",
-		Short: "decide whether a change made the thing under test slower: exit code 0, 4 (slower) or 5 (not known)",
-		Long: `Without --base and --head the newest revision among the chosen runs is compared with
-each earlier one. Two URLs are compared under the load of the command after --: in a
-duet both get it in turn, block by block, which tells more in less time; with --pairs
-whole runs are made in turn. Without either flag takt chooses, and says which and why.
-The fields of filters are in takt help collate.`,
+		Short: "decide whether a change made a system slower: exit code 0 (not slower), 4 (slower) or 5 (inconclusive)",
+		Long: `Without --base and --head, takt compares the newest revision among the chosen runs
+with each earlier one. Two URLs are compared under the load of the command after --:
+in a duet both targets get it in turn, block by block, which proves more in less time;
+with --pairs takt makes whole runs in turn. Without either flag takt chooses, and says
+which and why. takt help collate lists the fields of filters.`,
 		Example: `  takt verify -n 168h branch=main duration=30s
   takt verify --base before.json --head after.json
   takt verify --base version=1.2 --head version=1.3
@@ -65,11 +65,11 @@ The fields of filters are in takt help collate.`,
 }
 
 func (v *verify) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Sides(&v.base, isFilterText), "base", "what the head is compared with: `RUN|FILTER|FILE|URL`, a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
-	fs.Var(value.Sides(&v.head, isFilterText), "head", "what is judged: `RUN|FILTER|FILE|URL`; repeatable")
+	fs.Var(value.Sides(&v.base, isFilterText), "base", "compare the head with `RUN|FILTER|FILE|URL`: a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
+	fs.Var(value.Sides(&v.head, isFilterText), "head", "judge `RUN|FILTER|FILE|URL`; repeatable")
 	fs.Var(value.List(&v.metrics), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
 	fs.Var(value.List(&v.vary), "vary", "the runs may differ in this `VARIABLE` or flag, or in a label of a history; repeatable")
-	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load for a duet (default 1m), or for the whole series of --pairs, in which takt replaces disturbed pairs (default: no limit)")
+	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load for a duet (default 1m), or for the whole series of --pairs, with replacements of disturbed pairs (default: no limit)")
 	fs.Var(value.Plain((*percentage)(&v.options.Tolerance)), "tolerance", "ignore changes for the worse up to `PERCENT`")
 	fs.Var(value.Plain((*points)(&v.options.ErrorTolerance)), "error-tolerance", "ignore changes of the error rate up to `PERCENT` points")
 	fs.Var(value.Plain((*percentage)(&v.options.Confidence)), "confidence", "confidence level for all conclusions together, `PERCENT`")
@@ -103,10 +103,10 @@ func (v *verify) validate(args []string) (faults []error) {
 // idle refuses flags that would do nothing.
 func (v *verify) idle() (faults []error) {
 	if v.env.typed("max-pairs") && v.series.pairs != pairsAuto {
-		faults = append(faults, errors.New("--max-pairs bounds --pairs auto; leave it out, or give --pairs auto"))
+		faults = append(faults, errors.New("--max-pairs limits --pairs auto; leave it out, or give --pairs auto"))
 	}
 	if v.env.typed("max-disturbed") && v.series.pairs == "" {
-		faults = append(faults, errors.New("--max-disturbed bounds the pairs of --pairs; leave it out, or give --pairs"))
+		faults = append(faults, errors.New("--max-disturbed limits the replaced pairs of --pairs; leave it out, or give --pairs"))
 	}
 	if v.env.typed("block") && !v.duet.on {
 		faults = append(faults, errors.New("--block is for --duet; leave it out, or give --duet"))
@@ -147,8 +147,8 @@ func (v *verify) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// verdictOf is the error of a judgement that was not made: of runs that are unfit it has
-// a code of its own, unless what was asked for is wrong anyway.
+// verdictOf sets the exit code of an error that prevented a judgement: runs that cannot be judged
+// are exit code 6, unless the request itself is wrong.
 func verdictOf(err error) error {
 	var unfit *analysis.UnfitError
 	var asked *analysis.UsageError
@@ -179,7 +179,7 @@ func (v *verify) judge(ctx context.Context, args []string) (analysis.Judgement, 
 	return v.history(ctx)
 }
 
-// runs are those that words of the command line mean.
+// runs returns the runs that words of the command line name.
 func (v *verify) runs(ctx context.Context, words []string) (list []analysis.Run, err error) {
 	reports, err := v.store.side(ctx, v.env, v.choice, words)
 	return runsOf(reports), err
@@ -192,7 +192,7 @@ func (v *verify) history(ctx context.Context) (j analysis.Judgement, err error) 
 			return err
 		}
 		if len(list) == 0 {
-			return errors.New("no runs were chosen; takt runs lists those that are kept, and -n 30d looks further back")
+			return errors.New("no run matches; takt runs lists the stored runs, and -n 30d reaches further back")
 		}
 		j, err = analysis.VerifyHistory(list, v.options)
 		return err
@@ -200,7 +200,7 @@ func (v *verify) history(ctx context.Context) (j analysis.Judgement, err error) 
 	return j, err
 }
 
-// percentage is a flag of a share, such as 5%.
+// percentage is the value of a flag for a share, such as 5%.
 type percentage float64
 
 func (p *percentage) Set(s string) error {
@@ -214,14 +214,14 @@ func (p *percentage) Set(s string) error {
 
 func (p *percentage) String() string { return (*points)(p).text(100) }
 
-// points is a flag of percentage points, such as 0.1%.
+// points is the value of a flag for percentage points, such as 0.1%.
 type points float64
 
 func (p *points) Set(s string) error {
 	digits, ok := strings.CutSuffix(s, "%")
 	v, err := strconv.ParseFloat(digits, 64)
 	if !ok || err != nil {
-		return fmt.Errorf("%q is no percentage; write it as 5%%", s)
+		return fmt.Errorf("%q is not a percentage; write it as 5%%", s)
 	}
 	*p = points(v)
 	return nil

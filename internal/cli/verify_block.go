@@ -13,28 +13,28 @@ import (
 	"github.com/taktload/takt/internal/store/document"
 )
 
-// block runs the command against one target after the other.
+// block runs the command against both targets in turn, pair by pair.
 type block struct {
 	ctx     context.Context
 	verify  *verify
 	command []string
 	run     func(side, url string) (analysis.Run, error)
 
-	warm       bool // the pair to warm up was made
+	warm       bool // the warm-up pair is complete
 	base, head []analysis.Run
-	fit        int // pairs that were not disturbed, with the one to warm up
+	fit        int // number of undisturbed pairs, including the warm-up pair
 	disturbed  analysis.Disturbed
-	said       bool // that a run is not stored
+	said       bool // the user was told that a run is not stored
 
-	budget time.Duration // of the whole series; 0: none
-	made   int           // pairs, disturbed ones too
+	budget time.Duration // limit of the whole series; 0: none
+	made   int           // number of pairs, including disturbed ones
 	used   func() time.Duration
 }
 
 // errBudget ends a series whose budget is not enough for another pair.
 var errBudget = errors.New("the budget is used up")
 
-// over reports whether the budget is not enough for another pair as long as those so far.
+// over reports whether the rest of the budget is shorter than the mean pair so far.
 func (b *block) over() bool {
 	if b.budget == 0 || b.made == 0 {
 		return false
@@ -43,7 +43,7 @@ func (b *block) over() bool {
 	return used+used/time.Duration(b.made) > b.budget
 }
 
-// usedWords says how much of the budget is used.
+// usedWords says how much of the budget is used; "": there is no budget.
 func (b *block) usedWords() string {
 	if b.budget == 0 {
 		return ""
@@ -51,7 +51,7 @@ func (b *block) usedWords() string {
 	return "; " + ofBudget(b.used(), b.budget)
 }
 
-// stopped says what is left of a series that a signal ended.
+// stopped is the error of a series that a signal ended, with the number of its pairs.
 func (b *block) stopped(signal *SignalError) error {
 	kept := "; their runs are kept"
 	if setsFlag(b.command, "no-store") {
@@ -70,9 +70,9 @@ func pairsOf(n int) string {
 	return fmt.Sprintf("%d pairs", n)
 }
 
-// fitPair makes the i-th pair. A pair with an invalid run is replaced: a stall of the
-// machine should not cost the pairs before. What else keeps a run from being judged is no
-// chance, and ends the series.
+// fitPair makes the i-th pair. It replaces a pair with an invalid run, so that a stall of the
+// machine does not cost the pairs before. Any other reason against judging a run would persist,
+// so it ends the series.
 func (b *block) fitPair(i int) (base, head analysis.Run, err error) {
 	for {
 		if b.over() {
@@ -94,7 +94,7 @@ func (b *block) fitPair(i int) (base, head analysis.Run, err error) {
 	}
 }
 
-// disturb counts a disturbed pair. It is an UnfitError when that pair is not replaced.
+// disturb counts a disturbed pair. It returns an UnfitError if that pair is not replaced.
 func (b *block) disturb(base, head analysis.Run) error {
 	side, run, counted := "base", base, &b.disturbed.Base
 	if head.InvalidOnly() {
@@ -104,16 +104,16 @@ func (b *block) disturb(base, head analysis.Run) error {
 	if why := b.disturbed.GiveUp(b.fit, b.used().Seconds()); why != "" {
 		return &analysis.UnfitError{Why: why, Runs: []analysis.Run{run}}
 	}
-	again := fmt.Sprintf("this pair is made again (%d of at most %d)", b.disturbed.Total(), b.disturbed.Most)
+	again := fmt.Sprintf("takt repeats this pair (%d of at most %d)", b.disturbed.Total(), b.disturbed.Most)
 	if b.disturbed.Most == 0 {
-		again = fmt.Sprintf("this pair is made again within the budget (%d so far)", b.disturbed.Total())
+		again = fmt.Sprintf("takt repeats this pair within the budget (%d so far)", b.disturbed.Total())
 	}
 	fmt.Fprintf(b.verify.env.Stderr, "verify: %s: %s; %s%s\n", side, run.Unfit, again, b.usedWords())
 	return nil
 }
 
-// pair makes the i-th pair: base first when i is even, head first when it is odd. An
-// invalid first run is not worth a second one.
+// pair makes the i-th pair: base first if i is even, head first if i is odd. If the first run is
+// invalid, it skips the second.
 func (b *block) pair(i int) (base, head analysis.Run, err error) {
 	first := func() error { base, err = b.run("base", b.verify.base[0]); return err }
 	second := func() error { head, err = b.run("head", b.verify.head[0]); return err }
@@ -136,7 +136,7 @@ func (b *block) side(name, url string) (analysis.Run, error) {
 		b.said = true
 		fmt.Fprint(b.verify.env.Stderr, unstored.String())
 	}
-	if code != exitOK && (code != exitInvalid || stdout.Len() == 0) { // --strict of an invalid run
+	if code != exitOK && (code != exitInvalid || stdout.Len() == 0) { // exitInvalid: --strict and an invalid run
 		return analysis.Run{}, sideFailed(name, url, code, stderr.String())
 	}
 	r, err := document.Parse(stdout.Bytes())
@@ -146,7 +146,7 @@ func (b *block) side(name, url string) (analysis.Run, error) {
 	return analysis.RunOf(r), nil
 }
 
-// words are the command line of a run of that side, without the URL.
+// words is the command line for a run of that side, without the URL.
 func (b *block) words(side string) []string {
 	words := append(slices.Clone(b.command), "-o", "json=-", "--progress", "none", "--label", "side="+side)
 	if !b.warm {
@@ -158,7 +158,7 @@ func (b *block) words(side string) []string {
 	return words
 }
 
-// sideFailed is the error of a run of base or head that could not be made. said is what it wrote.
+// sideFailed is the error of a failed run of base or head. said is its standard error.
 func sideFailed(name, url string, code int, said string) error {
 	why := strings.TrimPrefix(strings.TrimSpace(said), "takt: ")
 	return &exitError{code, fmt.Errorf("the %s run against %s ended with exit code %d: %s", name, hidePassword(url), code, why)}

@@ -11,26 +11,26 @@ import (
 	"github.com/taktload/takt/internal/analysis"
 )
 
-// choose decides how two targets are compared when neither --pairs nor --duet says it: a duet
-// where both can be up at once and the command has a schedule to deal, else pairs of runs.
+// choose decides how to compare two targets without --pairs and --duet: by a duet if noDuet has
+// no reason against it, else by pairs of runs.
 func (v *verify) choose(command []string) {
 	if v.series.pairs != "" || v.duet.on || len(command) == 0 || len(v.base) != 1 || len(v.head) != 1 || !isTarget(v.base[0]) || !isTarget(v.head[0]) {
 		return
 	}
 	if why := v.noDuet(command); why != "" {
 		v.series.pairs = pairsAuto
-		v.chosen = "runs of base and head in turn (--pairs auto), since " + why + "; --duet sends load to both at once"
+		v.chosen = "runs of base and head in turn (--pairs auto), because " + why + "; --duet sends load to both at once"
 		return
 	}
 	v.duet.on = true
 	v.chosen = "a duet: both targets are up, so both get the load in turn within one run; --pairs auto compares whole runs instead"
 }
 
-// isTarget reports whether a side is a target, and no stored run. The server of sessions holds
-// targets to its list by the same rule.
+// isTarget reports whether a side is a target rather than a stored run. takt server decides by
+// the same rule which words must be allowed targets.
 func isTarget(side string) bool { return strings.Contains(side, "://") }
 
-// noDuet says why a duet cannot compare the sides under this command; "": it can.
+// noDuet says why a duet cannot compare the sides with this command; "": it can.
 func (v *verify) noDuet(command []string) string {
 	for _, name := range []string{"max-pairs", "max-disturbed"} {
 		if v.env.typed(name) {
@@ -42,27 +42,27 @@ func (v *verify) noDuet(command []string) string {
 	}
 	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
 		if setsFlag(command, name) {
-			return "--" + name + " stands behind --"
+			return "--" + name + " comes after --"
 		}
 	}
 	if !setsFlag(command, "rate") && !setsFlag(command, "stages") && command[0] != "replay" {
-		return "the command has no --rate, and so no schedule that both could share"
+		return "the command has no --rate, so it has no schedule that both could share"
 	}
-	if err := v.options.CheckDuet(analysis.BlockLeast, time.Hour, command[0]); err != nil { // of the metrics: other faults are for the user to mend
+	if err := v.options.CheckDuet(analysis.BlockLeast, time.Hour, command[0]); err != nil { // block and budget are valid here, so only metrics can be wrong
 		return oneLine(err)
 	}
 	return ""
 }
 
-// announce says which way was chosen, and how to choose the other.
+// announce prints which way takt chose, and how to choose the other.
 func (v *verify) announce() {
 	if v.chosen != "" {
 		fmt.Fprintln(v.env.Stderr, "verify: "+v.chosen)
 	}
 }
 
-// playDuet plays the duet. If it was not asked for, and its first round shows that the command
-// does not suit a duet, pairs of runs are made instead.
+// playDuet plays the duet. If takt chose the duet itself, and the command turns out not to suit
+// one, it makes pairs of runs instead.
 func (v *verify) playDuet(ctx context.Context, command []string) (analysis.Judgement, error) {
 	lift := slices.Clone(v.options.Lift)
 	j, err := v.duet.run(ctx, v, command)
@@ -78,11 +78,11 @@ func (v *verify) playDuet(ctx context.Context, command []string) (analysis.Judge
 	return v.series.run(ctx, v, command)
 }
 
-// unsuitedError is of a command that a duet cannot play, but pairs of runs can.
+// unsuitedError is the error of a command that suits pairs of runs, but not a duet.
 type unsuitedError struct{ err error }
 
 func (e *unsuitedError) Error() string { return e.err.Error() }
 func (e *unsuitedError) Unwrap() error { return e.err }
 
-// unsuited makes err a fault of the command line, which it is when the duet was asked for.
+// unsuited makes err an unsuitedError, and a usage error for the case that the user gave --duet.
 func unsuited(err error) error { return &exitError{exitUsage, &unsuitedError{err}} }

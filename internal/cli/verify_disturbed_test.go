@@ -82,7 +82,7 @@ func TestDisturbedPairsAreTold(t *testing.T) {
 	if err != nil || j.Disturbed == nil || j.Disturbed.Base != 0 || j.Disturbed.Head < 6 || j.Disturbed.Most != 9 {
 		t.Fatalf("%+v, %v", j.Disturbed, err)
 	}
-	for _, want := range []string{"at most 9 with an invalid run are replaced\n", "verify: head: the run is invalid: the generator shaped its figures; this pair is made again (1 of at most 9)\n"} {
+	for _, want := range []string{"at most 9 with an invalid run are replaced\n", "verify: head: the run is invalid: the generator shaped its figures; takt repeats this pair (1 of at most 9)\n"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s\nwant in it %s", said, want)
 		}
@@ -147,7 +147,7 @@ func TestDisturbedPairsWithinBudget(t *testing.T) {
 			ended++
 		}
 		if seed == 1 {
-			for _, want := range []string{"replaced within the budget of 20m0s\n", "made again within the budget (1 so far); ", "of 20m0s used"} {
+			for _, want := range []string{"replaced within the budget of 20m0s\n", "repeats this pair within the budget (1 so far); ", "of 20m0s used"} {
 				if !strings.Contains(said, want) {
 					t.Errorf("%s\nwant in it %s", said, want)
 				}

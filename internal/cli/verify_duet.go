@@ -19,16 +19,17 @@ import (
 )
 
 const (
-	defaultLoad = time.Minute     // that a duet may use
-	duetWarmup  = 2 * time.Second // of load before the first round: it shows how long a guard has to be
-	// duetSpend times its budget is what a duet sends at most, when blocks are left out.
+	defaultLoad = time.Minute     // default budget of load
+	duetWarmup  = 2 * time.Second // load before the first round, from which the guard is computed
+	// duetSpend limits the load when blocks are left out: after this many times the budget, the
+	// duet starts no other round.
 	duetSpend = 2
-	// fewestPerBlock is how many operations a block has to have on average: of fewer, many
-	// blocks have none.
+	// fewestPerBlock is the least mean number of operations per block: below it, many blocks
+	// would be empty.
 	fewestPerBlock = 3
 )
 
-// duet sends one schedule to both sides in turn, block by block.
+// duet divides one schedule between both sides in turn, block by block.
 type duet struct {
 	on     bool
 	block  time.Duration
@@ -36,7 +37,7 @@ type duet struct {
 }
 
 func (d *duet) addFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&d.on, "duet", false, "send the load of the command after -- to base and head in turn, in blocks of some milliseconds, so that both see the same machine")
+	fs.BoolVar(&d.on, "duet", false, "send the load of the command after -- to base and head in turn, in blocks of some milliseconds, so that disturbances of the machine affect both alike")
 	fs.Var(value.Duration(&d.block), "block", "`TIME` of a block of --duet, 20ms to 200ms")
 }
 
@@ -50,20 +51,20 @@ func (d *duet) validate(v *verify, command []string) (faults []error) {
 		faults = append(faults, errors.New("--duet needs one --base URL and one --head URL"))
 	}
 	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		faults = append(faults, errors.New("--duet needs the command to run, behind --, without the URL: -- http --rate 500/s -z 5s"))
+		faults = append(faults, errors.New("--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
 	}
 	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
 		if setsFlag(command, name) {
-			faults = append(faults, fmt.Errorf("--%s has no use in a duet, which decides itself when each side sends what; leave it out", name))
+			faults = append(faults, fmt.Errorf("--%s does not work in a duet, which decides itself what each side sends and when; leave it out", name))
 		}
 	}
 	if slices.ContainsFunc(command, func(word string) bool { return strings.HasPrefix(word, "-o") || strings.HasPrefix(word, "--output") }) {
-		faults = append(faults, errors.New("-o stands behind --, and both sides would write to the same file; leave it out"))
+		faults = append(faults, errors.New("-o comes after --, and both sides would write to the same file; leave it out"))
 	}
 	return faults
 }
 
-// run plays the duet. A signal ends it without a judgement.
+// run plays the duet. After a signal, there is no judgement.
 func (d *duet) run(ctx context.Context, v *verify, command []string) (analysis.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
 	p := &play{duet: d, ctx: ctx, verify: v, command: command}
@@ -76,7 +77,7 @@ func (d *duet) run(ctx context.Context, v *verify, command []string) (analysis.J
 	return j, err
 }
 
-// play is a duet under way.
+// play is a duet in progress.
 type play struct {
 	*duet
 	ctx     context.Context
@@ -86,10 +87,10 @@ type play struct {
 
 	plan   *analysis.Duet
 	rounds int
-	spent  time.Duration // of load, without that to warm up
+	spent  time.Duration // load so far, without warm-up
 }
 
-// judge plays rounds until they can be judged.
+// judge plays rounds until the plan reaches a judgement, or gives up.
 func (p *play) judge() (analysis.Judgement, error) {
 	if err := p.warmUp(); err != nil {
 		return analysis.Judgement{}, err
@@ -117,13 +118,13 @@ func (p *play) judge() (analysis.Judgement, error) {
 		case step.Done:
 			return *step.Judgement, nil
 		case last:
-			return analysis.Judgement{}, &analysis.UnfitError{Why: fmt.Sprintf("of %v of load only %v counts, too little to tell anything: quieten the machine, lower the rate, or raise --budget", p.spent, p.plan.Load())}
+			return analysis.Judgement{}, &analysis.UnfitError{Why: fmt.Sprintf("only %[2]v of %[1]v of load counts, which is too little to conclude anything: quieten the machine, lower the rate, or raise --budget", p.spent, p.plan.Load())}
 		}
 	}
 }
 
-// warmUp plays a round that does not count: caches are cold in it. It shows how long the
-// guard has to be, and whether the others could be judged.
+// warmUp plays a round that does not count, because caches are cold. It computes the guard from
+// that round, and checks that later rounds can be judged.
 func (p *play) warmUp() error {
 	r, sides, err := p.run(0, duetWarmup)
 	if err != nil {
@@ -131,7 +132,7 @@ func (p *play) warmUp() error {
 	}
 	for _, run := range sides {
 		if run.InvalidOnly() {
-			run.Unfit = "" // it does not count
+			run.Unfit = "" // the warm-up may be invalid
 		}
 	}
 	if err := p.verify.options.Check(*sides[0], *sides[1]); err != nil {
@@ -143,10 +144,10 @@ func (p *play) warmUp() error {
 	r.Guard = r.GuardOf()
 	p.plan.Guard = r.Guard
 	if n := r.PerBlock(); n < fewestPerBlock {
-		return unsuited(fmt.Errorf("a block of %v has %.2g operations behind its guard of %v, and %d are the least; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock))
+		return unsuited(fmt.Errorf("a block of %v has %.2g operations after its guard of %v, and needs %d; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock))
 	}
 	if r.End-r.Warmup < 2*p.block {
-		return &exitError{exitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration behind --", r.End-r.Warmup, 2*p.block)}
+		return &exitError{exitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration after --", r.End-r.Warmup, 2*p.block)}
 	}
 	p.announce()
 	return nil
@@ -173,8 +174,8 @@ func (p *play) progress(forecast string) {
 	fmt.Fprintln(p.verify.env.Stderr, line)
 }
 
-// fit reports whether a round counts. One that is invalid for another reason than a late
-// generator, which pairs of blocks are left out for, is replaced.
+// fit reports whether a round counts. An invalid round does not count, and is replaced. A late
+// generator does not make a round invalid; only the affected pairs of blocks are left out.
 func (p *play) fit(sides [2]*analysis.Run) (bool, error) {
 	base, head := sides[0], sides[1]
 	if !base.InvalidOnly() && !head.InvalidOnly() {
@@ -192,7 +193,7 @@ func (p *play) fit(sides [2]*analysis.Run) (bool, error) {
 	return false, nil
 }
 
-// sideName is that of analysis.DuetBase or DuetHead.
+// sideName is the name of the side analysis.DuetBase or DuetHead.
 func sideName(side int) string {
 	if side == analysis.DuetHead {
 		return "head"
@@ -237,7 +238,7 @@ func (p *play) side(ctx context.Context, d *duetSide, url string) error {
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.duet = strings.NewReader(""), io.Discard, &stderr, ctx, d
 	words := append(slices.Clone(p.command), "--progress", "none", "--no-store", "--label", "side="+name, url)
 	code := Main(env, words)
-	if code != exitOK && code != exitInvalid { // --strict of an invalid run
+	if code != exitOK && code != exitInvalid { // exitInvalid: --strict and an invalid run
 		return sideFailed(name, url, code, stderr.String())
 	}
 	if d.report == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// summaryVariable names the file that GitHub shows below a workflow's run.
+// summaryVariable names the file that GitHub shows on the page of a workflow run.
 const summaryVariable = "GITHUB_STEP_SUMMARY"
 
 // judgementOutputs are the outputs of verify.
@@ -36,7 +36,7 @@ func (o *judgementOutputs) addFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Outputs(&o.given), "output", "o", usage)
 }
 
-// validate reads them. Without one that goes to stdout, the text does.
+// validate reads the outputs. If none goes to stdout, it adds the text there.
 func (o *judgementOutputs) validate() (faults []error) {
 	o.all = nil
 	var paths []string
@@ -56,7 +56,7 @@ func (o *judgementOutputs) validate() (faults []error) {
 	return faults
 }
 
-// open opens the files: one that cannot be written should not cost a series of runs.
+// open opens the files before the first run, so a wrong path fails early.
 func (o *judgementOutputs) open(env Env) error {
 	for i, out := range o.all {
 		if out.path == format.Stdout {
@@ -80,7 +80,7 @@ func (o *judgementOutputs) open(env Env) error {
 	return nil
 }
 
-// discard gives up the files of a judgement that was not made.
+// discard removes the incomplete files after a judgement failed.
 func (o *judgementOutputs) discard() {
 	for _, out := range o.all {
 		if f, ok := out.file.(*outfile.File); ok {
@@ -89,7 +89,7 @@ func (o *judgementOutputs) discard() {
 	}
 }
 
-// write writes all of them, whatever happens to some.
+// write writes all outputs, even if some of them fail.
 func (o *judgementOutputs) write(env Env, j analysis.Judgement) error {
 	var errs []error
 	for _, out := range o.all {

@@ -16,15 +16,15 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// pairsAuto goes on until the pairs suffice.
+// pairsAuto is the value of --pairs that makes pairs until they suffice.
 const pairsAuto = "auto"
 
-// series makes pairs of runs, base and head in turn, so that what the machine does
-// meanwhile hits both.
+// series makes pairs of runs, base and head in turn, so that slow changes of the machine affect
+// both alike.
 type series struct {
-	pairs string // N or auto; "": none are made
-	most  int    // of auto
-	spare string // N disturbed pairs are replaced at most; "": the default
+	pairs string // N or auto; "": no pairs
+	most  int    // most pairs with auto
+	spare string // most disturbed pairs to replace; "": the default
 
 	count     int
 	disturbed int // spare as a number
@@ -32,7 +32,7 @@ type series struct {
 
 func (s *series) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&s.pairs), "pairs", "make `N|auto` pairs of runs with the command after --, against the URLs of --base and --head in turn")
-	fs.IntVar(&s.most, "max-pairs", s.most, "`N` pairs at most, with --pairs auto")
+	fs.IntVar(&s.most, "max-pairs", s.most, "at most `N` pairs, with --pairs auto")
 	fs.Var(value.Text(&s.spare), "max-disturbed", "replace at most `N` pairs that have an invalid run (default: three times as many as pairs)")
 }
 
@@ -47,11 +47,11 @@ func (s *series) validate(v *verify, command []string) (faults []error) {
 	}
 	s.disturbed = analysis.MayDisturb(s.count)
 	if n, err := strconv.Atoi(s.spare); s.spare != "" && (err != nil || n < 0) {
-		faults = append(faults, fmt.Errorf("bad --max-disturbed %q; give a number from 0 on", s.spare))
+		faults = append(faults, fmt.Errorf("bad --max-disturbed %q; give a number, 0 or more", s.spare))
 	} else if s.spare != "" {
 		s.disturbed = n
 	} else if v.budget > 0 {
-		s.disturbed = 0 // the budget is the bound
+		s.disturbed = 0 // only the budget limits replacements
 	}
 	if n, _ := strconv.Atoi(s.spare); s.spare != "" && n == 0 && v.budget > 0 {
 		faults = append(faults, errors.New("--max-disturbed 0 replaces no pair, and --budget is for replacing them; leave one of them out"))
@@ -60,18 +60,19 @@ func (s *series) validate(v *verify, command []string) (faults []error) {
 		faults = append(faults, errors.New("--pairs needs one --base URL and one --head URL"))
 	}
 	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		faults = append(faults, errors.New("--pairs needs the command to run, behind --, without the URL: -- http --rate 500/s -z 5s"))
+		faults = append(faults, errors.New("--pairs needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
 	}
 	if setsFlag(command, "repeat") {
-		faults = append(faults, errors.New("--repeat makes several runs of one, and --pairs counts them one by one; leave it out and make more pairs"))
+		faults = append(faults, errors.New("--repeat makes several runs, but a pair has one run of each side; leave it out and make more pairs"))
 	}
 	if setsFlag(command, "shard") {
-		faults = append(faults, errors.New("--shard makes a part of a run, of which nothing can be concluded; leave it out"))
+		faults = append(faults, errors.New("--shard makes only a part of a run, which proves nothing; leave it out"))
 	}
 	return faults
 }
 
-// setsFlag reports whether the long flag stands in a command line; hey's users write one dash.
+// setsFlag reports whether a command line has the long flag, also with one dash, as hey's users
+// write it.
 func setsFlag(command []string, name string) bool {
 	return slices.ContainsFunc(command, func(word string) bool {
 		flag, _, _ := strings.Cut(word, "=")
@@ -79,7 +80,7 @@ func setsFlag(command []string, name string) bool {
 	})
 }
 
-// run makes the pairs. A signal ends them with how many there are.
+// run makes the pairs. After a signal, its error says how many pairs there are.
 func (s *series) run(ctx context.Context, v *verify, command []string) (analysis.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
 	b := s.block(ctx, v, command)
@@ -91,7 +92,7 @@ func (s *series) run(ctx context.Context, v *verify, command []string) (analysis
 	return j, err
 }
 
-// placeVariables are those of the place of the target, in which the sides differ.
+// placeVariables are the variables for the address of the target, in which the sides may differ.
 func placeVariables() []string { return []string{"scheme", "host", "path", "apm_host"} }
 
 func (s *series) block(ctx context.Context, v *verify, command []string) *block {
@@ -102,8 +103,8 @@ func (s *series) block(ctx context.Context, v *verify, command []string) *block 
 	return b
 }
 
-// judge makes pairs until they can be judged. The first of all is thrown away: caches
-// are cold in it. But it shows whether the others could be judged.
+// judge makes pairs until they can be judged. It drops the first pair, in which caches are cold,
+// but checks with it that later pairs can be judged.
 func (s *series) judge(b *block) (analysis.Judgement, error) {
 	v := b.verify
 	s.announce(b)
@@ -140,7 +141,7 @@ func (s *series) judge(b *block) (analysis.Judgement, error) {
 	}
 }
 
-// finish judges the pairs that the budget was enough for.
+// finish judges the pairs made within the budget.
 func (s *series) finish(b *block, plan analysis.Pairs, few error) (j analysis.Judgement, err error) {
 	switch {
 	case len(b.base) == 0:
@@ -171,7 +172,7 @@ func pairsWere(n int) string {
 	return fmt.Sprintf("%d pairs were", n)
 }
 
-// announce says before the first run what will be made.
+// announce prints before the first run what takt will do.
 func (s *series) announce(b *block) {
 	pairs := "exactly"
 	if s.pairs == pairsAuto {
@@ -181,14 +182,14 @@ func (s *series) announce(b *block) {
 	if b.budget > 0 {
 		replaced = fmt.Sprintf("those with an invalid run are replaced within the budget of %v", b.budget)
 	}
-	fmt.Fprintf(b.verify.env.Stderr, "verify: a pair to warm up, which does not count, then %s %s; %s\n", pairs, pairsOf(s.count), replaced)
+	fmt.Fprintf(b.verify.env.Stderr, "verify: a warm-up pair, which does not count, then %s %s; %s\n", pairs, pairsOf(s.count), replaced)
 	if few := b.verify.options.CheckPairs(s.count, ""); few != nil {
 		fmt.Fprintf(b.verify.env.Stderr, "verify: %v\n", few)
 	}
 }
 
-// step says how to go on. So many pairs as were asked for are made and judged, also
-// when so few cannot prove anything: the judgement says so.
+// step decides whether to make another pair. If --pairs N is too small to prove anything (few),
+// N pairs are made and judged nevertheless, and the judgement says so.
 func (s *series) step(b *block, plan analysis.Pairs, few error) (analysis.Step, error) {
 	switch {
 	case few == nil:

@@ -14,10 +14,10 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// builds are the variables in which systems for continuous integration say what is
-// built. The first that says something counts.
+// builds are the environment variables in which CI systems name the branch and the revision.
+// The first system with a variable set applies.
 var builds = []struct {
-	branch         []string // the first that is set: of a pull request the branch that it is from
+	branch         []string // the first one set applies; the source branch of a pull request comes first
 	revision, date string
 }{
 	{[]string{"GITHUB_HEAD_REF", "GITHUB_REF_NAME"}, "GITHUB_SHA", ""},
@@ -28,20 +28,20 @@ var builds = []struct {
 	{[]string{"BUILD_SOURCEBRANCHNAME"}, "BUILD_SOURCEVERSION", ""}, // Azure Pipelines
 }
 
-// thing is what the user, the checkout or CI says of the thing under test. What is
-// said by --label goes before --git, and that before CI.
-type thing struct {
+// subject describes the system under test. Labels come from --label, the checkout of --git, and
+// CI; the earlier one wins.
+type subject struct {
 	labels labels
 	git    string // folder of the checkout; "": none
 }
 
-func (t *thing) addFlags(fs *pflag.FlagSet) {
+func (t *subject) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain(&t.labels), "label", "label of the system under test, `NAME=VALUE`, kept in the report; repeatable; verify uses branch, revision and revision_date")
 	fs.Var(value.InFile(&t.git), "git", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
 }
 
-// validate checks what verify and collate go by.
-func (t *thing) validate() error {
+// validate checks the label revision_date, by which verify and collate sort revisions.
+func (t *subject) validate() error {
 	date, ok := t.labels[analysis.LabelRevisionDate]
 	if !ok {
 		return nil
@@ -50,9 +50,9 @@ func (t *thing) validate() error {
 	return err
 }
 
-// values are the labels of a report. A date counts if who named the revision gave it, or
-// the user.
-func (t *thing) values(ctx context.Context, env Env) (map[string]string, error) {
+// values returns the labels of the report. A revision from --label drops a revision_date from
+// git or CI, which belongs to another revision.
+func (t *subject) values(ctx context.Context, env Env) (map[string]string, error) {
 	all := fromBuild(env)
 	if t.git != "" {
 		checkout, err := fromGit(ctx, t.git)
@@ -68,8 +68,8 @@ func (t *thing) values(ctx context.Context, env Env) (map[string]string, error) 
 	return all, nil
 }
 
-// fromBuild are the labels that CI gives. A date that is none is left out: nobody could
-// mend it.
+// fromBuild returns the labels from CI. It ignores a malformed date, which the user could not
+// correct.
 func fromBuild(env Env) map[string]string {
 	all := map[string]string{}
 	for _, b := range builds {
@@ -89,15 +89,15 @@ func fromBuild(env Env) map[string]string {
 	return all
 }
 
-// put sets the label, unless there is nothing to set.
+// put sets the label, unless value is "".
 func put(all map[string]string, label, value string) {
 	if value != "" {
 		all[label] = value
 	}
 }
 
-// fromGit are the labels of the checkout; one that is detached is on no branch. What is
-// not committed makes another thing: its revision ends with -dirty.
+// fromGit returns the labels of the checkout. A detached HEAD has no branch. With uncommitted
+// changes, the revision ends with -dirty, because it is not the committed code.
 func fromGit(ctx context.Context, folder string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, ask := range []struct {
