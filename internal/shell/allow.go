@@ -31,8 +31,8 @@ func parseTargets(list []string) (t targets, err error) {
 	return t, nil
 }
 
-// allows reports whether host or host:port is one of them. A name is not looked up: it
-// could point elsewhere when the load begins.
+// allows reports whether the targets include a host or host:port. It does not look names
+// up: a name could point elsewhere when the load begins.
 func (t targets) allows(target string) bool {
 	target = strings.ToLower(target)
 	host, _, err := net.SplitHostPort(target)

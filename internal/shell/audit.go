@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// audit is the file of who did what. It only grows. One that was renamed or removed,
-// as logrotate does, is made anew.
+// audit appends to the file of who did what. When the file was renamed or removed, as
+// logrotate does, audit creates a new one.
 type audit struct {
 	path string
 	mu   sync.Mutex
@@ -33,8 +33,8 @@ type record struct {
 
 // The events of the audit log.
 const (
-	eventSession = "session" // somebody came or was turned away
-	eventCommand = "command" // somebody typed a command
+	eventSession = "session" // a session began, ended or was refused
+	eventCommand = "command" // a command was allowed, refused or failed
 	eventJob     = "job"     // a job began or ended
 )
 
@@ -76,7 +76,7 @@ func (a *audit) write(r record) error {
 	return err
 }
 
-// follow opens the file again if another one has its name, or none.
+// follow opens the path again if the open file was renamed, removed or replaced.
 func (a *audit) follow() error {
 	there, err := os.Stat(a.path)
 	mine, broken := a.file.Stat()
@@ -88,7 +88,7 @@ func (a *audit) follow() error {
 		a.file = old
 		return err
 	}
-	_ = old.Close() // every line of it was written whole
+	_ = old.Close() // an error loses nothing: every line was written whole
 	return nil
 }
 
@@ -106,20 +106,20 @@ func shortened(text string) string {
 	return fmt.Sprintf("%s… and %d bytes more", strings.ToValidUTF8(text[:maxAudited], ""), len(text)-maxAudited)
 }
 
-// note writes what came of something that this session did. job is 0 outside of jobs.
+// note writes an event of this session and its outcome. job is 0 outside of jobs.
 func (c *session) note(event string, job int, command, outcome string) error {
 	r := record{Time: time.Now().UTC(), Session: c.number, Role: c.role, From: c.from, Event: event, Job: job, Command: command, Outcome: outcome}
 	switch {
 	case c.user != nil:
 		r.User = c.user.name
 	case c.server.tokens != nil:
-		r.Role = "" // nobody yet
+		r.Role = "" // the session has not sent its token yet
 	}
 	return c.server.audit.write(r)
 }
 
-// allow writes down a command that is about to be done. What changes nothing is done also
-// while the log cannot be written, and so is cancel.
+// allow logs a command before it runs. While the log cannot be written, only harmless
+// commands may run: those that change nothing, and cancel.
 func (c *session) allow(a action) error {
 	if err := c.note(eventCommand, 0, a.shown, "allowed"); err != nil && !a.harmless {
 		return errors.New("the server cannot write its audit log, and does nothing that would not be in it; tell its owner")
@@ -127,14 +127,14 @@ func (c *session) allow(a action) error {
 	return nil
 }
 
-// refuse writes down a line that was not done. Of what was not understood nobody knows
-// whether a secret is in it, so only the names of commands are written.
+// refuse logs a line that does not run. A line that takt did not understand may contain a
+// secret, so the log gets only the names of its commands.
 func (c *session) refuse(names []string, err error) {
 	outcome := "not understood"
 	if all := denials(err); len(all) > 0 {
 		outcome = "refused: " + strings.Join(all, "; ")
 	}
-	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcome) // nothing is done that would have to be in it
+	_ = c.note(eventCommand, 0, strings.Join(names, " ; "), outcome) // may fail: the line does not run
 }
 
 // denials are the texts of the Denied in an error.

@@ -12,17 +12,17 @@ import (
 )
 
 // bench is what a user tests: a server, and the cluster that it writes to. Its fields
-// are replaced, never changed, so that a job keeps those of the moment it was given.
+// are replaced and their values never changed, so a job uses those from when it was queued.
 type bench struct {
 	mu       sync.Mutex
 	server   apmserver.Server // nil: none is chosen
 	revision apmserver.Revision
-	log      *apmserver.Log // of the server
+	log      *apmserver.Log // the server's
 	cluster  *apmserver.Documents
-	testing  bool
+	testing  bool // a test runs
 }
 
-// setting is a bench at one moment.
+// setting is a snapshot of a bench.
 type setting struct {
 	server   apmserver.Server
 	revision apmserver.Revision
@@ -50,7 +50,7 @@ func (b *bench) use(server apmserver.Server) {
 	})
 }
 
-// switched notes what runs now, unless another server was chosen meanwhile.
+// switched stores the revision of server, unless the user has chosen another server since.
 func (b *bench) switched(server apmserver.Server, r apmserver.Revision) {
 	b.change(func() {
 		if b.server == server {
@@ -59,8 +59,8 @@ func (b *bench) switched(server apmserver.Server, r apmserver.Revision) {
 	})
 }
 
-// restore gives a user what they used last, unless the server may use it no more. A
-// password was not kept.
+// restore chooses the server and cluster that the user used last, if --allow-target still
+// allows them. The cluster's password was not saved.
 func (u *user) restore(s *state) error {
 	u.mu.Lock()
 	last := u.kept.Use
@@ -83,8 +83,8 @@ func (u *user) restore(s *state) error {
 	return errors.Join(faults...)
 }
 
-// serverAt is the server of a location; engine is that of containers, as in DOCKER_HOST.
-// variables are those that make, git and the server see besides the plain ones.
+// serverAt returns the server of a location. engine is the container engine, as in
+// DOCKER_HOST; variables are the names that make, git and the server see besides the usual ones.
 func serverAt(l apmserver.Location, engine string, variables []string) (apmserver.Server, error) {
 	switch l.Kind {
 	case apmserver.KindRemote:
@@ -94,13 +94,13 @@ func serverAt(l apmserver.Location, engine string, variables []string) (apmserve
 	case apmserver.KindDocker:
 		return apmserver.NewDocker(l, engine, variables...)
 	}
-	return nil, fmt.Errorf("%q is no kind of server that is known here; choose another one with apm use", l.Kind)
+	return nil, fmt.Errorf("unknown kind of server %q; choose another server with apm use", l.Kind)
 }
 
-// askTime is how long a cluster may take to answer status.
+// askTime is the limit for one query to a cluster or a container engine beside the queue.
 const askTime = 5 * time.Second
 
-// status has the seed's four parts, and where reports go.
+// status shows hey-apm's four parts (cluster, server, revision, queue), and where reports go.
 func (c *session) status() {
 	s := c.user.bench.now()
 	c.clusterStatus(s.cluster)
@@ -152,7 +152,7 @@ func (c *session) serverStatus(s setting) {
 	c.say(fmt.Sprintf("Using %s: %s, %s", l, s.revision.Branch, describe(s.revision)))
 }
 
-// describe is the commit in a line, as far as it is known.
+// describe returns the subject of the commit, or its hash if the subject is unknown.
 func describe(r apmserver.Revision) string {
 	text := r.Subject
 	if text == "" {
@@ -164,7 +164,7 @@ func describe(r apmserver.Revision) string {
 	return text
 }
 
-// reportStore is where the runs of this user go.
+// reportStore names the store of this user's runs, without a password.
 func (c *session) reportStore(cluster *apmserver.Documents) string {
 	switch {
 	case c.server.options.Store != "":
@@ -182,7 +182,8 @@ func withoutPassword(where string) string {
 	return where
 }
 
-// storeEnv tells jobs where their runs go.
+// storeEnv is the environment that tells a job its store. own: the job is of the server's
+// owner.
 func (s *Server) storeEnv(cluster *apmserver.Documents, own bool) []string {
 	switch {
 	case s.options.Store != "":
@@ -193,7 +194,7 @@ func (s *Server) storeEnv(cluster *apmserver.Documents, own bool) []string {
 	o := cluster.Output()
 	env := []string{"TAKT_STORE=" + o.URL, "TAKT_STORE_USER=" + o.User, "TAKT_STORE_PASSWORD=" + string(o.Password)}
 	if !own {
-		env = append(env, "TAKT_STORE_API_KEY=") // the owner's is for no cluster of somebody else
+		env = append(env, "TAKT_STORE_API_KEY=") // another user's cluster must not get the owner's key
 	}
 	return env
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// benchCommands are those about apm-server and its cluster.
+// benchCommands are the commands for apm-server and its cluster.
 func benchCommands() []command {
 	return []command{
 		{name: "elasticsearch", args: "use URL [USER [PASSWORD]] | reset", short: "choose the cluster, or delete what apm-server wrote there", prepare: prepareElastic,
@@ -89,12 +89,12 @@ func hasPassword(text string) bool {
 	return err != nil || u.User != nil
 }
 
-// loadable holds URLs to the targets that are allowed.
+// loadable refuses URLs that --allow-target does not allow.
 func (s *Server) loadable(urls ...string) error {
 	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" {
-			continue // what uses it says what is wrong
+			continue // whoever uses the URL reports what is wrong
 		}
 		if s.allow != nil && !s.allow(u.Host) {
 			return denied("%s may not be used; the server allows what --allow-target lists", u.Host)
@@ -103,8 +103,7 @@ func (s *Server) loadable(urls ...string) error {
 	return nil
 }
 
-// useCluster asks a cluster whether it is there, and takes it: one that cannot be
-// reached leaves the last one.
+// useCluster makes d the cluster if d answers; otherwise the previous cluster stays.
 func (c *session) useCluster(d *apmserver.Documents) {
 	ctx, cancel := context.WithTimeout(c.ctx, askTime)
 	defer cancel()
@@ -134,7 +133,7 @@ func (u *user) lastUse() apmserver.Use {
 	return u.kept.Use
 }
 
-// askReset counts, and deletes in its turn when the next line says yes.
+// askReset counts the documents and asks; if the next line is yes, it queues their deletion.
 func (c *session) askReset() {
 	d := c.user.bench.now().cluster
 	if d == nil {
@@ -166,7 +165,7 @@ func (c *session) askReset() {
 	}
 }
 
-// looksAtAPM reports whether these words of apm change nothing.
+// looksAtAPM reports whether apm with these words changes nothing.
 func looksAtAPM(args []string) bool {
 	return len(args) > 0 && (args[0] == "list" || args[0] == "tail")
 }
@@ -260,7 +259,7 @@ func prepareSwitch(args []string) (action, error) {
 
 var errNoServer = errors.New("no apm-server is chosen; write apm use URL, or apm use FOLDER")
 
-// containerFlags reads what stands behind apm use docker.
+// containerFlags reads the flags after apm use docker.
 func (c *session) containerFlags(l *apmserver.Location, args []string) (err error) {
 	for ; len(args) > 1; args = args[2:] {
 		switch {
@@ -282,7 +281,7 @@ func (c *session) containerFlags(l *apmserver.Location, args []string) (err erro
 
 var errContainerFlags = errors.New("write apm use docker, with --dockerfile FILE for one of your own, and --repository URL, without a password, for another than that of Elastic")
 
-// listImages lists those that takt has made.
+// listImages lists the images that takt has built.
 func (c *session) listImages() {
 	ctx, cancel := context.WithTimeout(c.ctx, askTime)
 	defer cancel()

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Bounds of a user's definitions.
+// Limits of a user's definitions.
 const (
 	maxDefinitions = 1000
-	maxDefinition  = 16 << 10
+	maxDefinition  = 16 << 10 // bytes of one text
 )
 
 func defineCommands() []command {
@@ -29,7 +29,7 @@ is no name.`,
 	}}
 }
 
-// notAlone is for a define that follows another command: its words would be that line's.
+// notAlone refuses a define after another command: its text would be the rest of that line.
 func notAlone(*session, []string) (action, error) {
 	return action{}, errors.New("it begins a line of its own")
 }
@@ -83,20 +83,20 @@ func prefixedIf(name string, err error) error {
 	return prefixed(name, err)
 }
 
-// textBehind is the line behind its first n words, as it was typed.
+// textBehind is the text after the first n words of a line, as it was typed.
 func textBehind(line string, n int) string {
 	rest := strings.TrimSpace(line)
 	for range n {
-		_, length, _ := nextWord(rest) // split has read it before
+		_, length, _ := nextWord(rest) // no error: split has read the line before
 		rest = strings.TrimSpace(rest[length:])
 	}
 	return rest
 }
 
-// holdsSecret reports whether a part of the text is a command with a secret in it, or
-// would be one behind the name of a command.
+// holdsSecret reports whether a segment of the text contains a secret, as a command or as
+// the words after the name of any command.
 func (c *session) holdsSecret(text string) bool {
-	words, _ := split(text) // it was read before
+	words, _ := split(text) // no error: prepareDefinition has split the line
 	for _, segment := range cut(words) {
 		if a, _ := c.prepare(texts(segment)); a.secret {
 			return true

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// jobCommands are those about the queue and what is in it.
+// jobCommands are the commands for the queue and its jobs.
 func jobCommands() []command {
 	return []command{
 		{name: "queue", args: "[rm ID | clear [all]]", short: "list the jobs of all sessions, or remove those that wait", prepare: prepareQueue, look: alone,
@@ -23,7 +23,7 @@ What runs is stopped by cancel.`},
 	}
 }
 
-// oneID reads at most one number of a job; 0: none is given.
+// oneID reads at most one job number; it returns 0 for no words.
 func oneID(args []string) (int, error) {
 	if len(args) == 0 {
 		return 0, nil
@@ -50,7 +50,7 @@ func prepareQueue(_ *session, args []string) (action, error) {
 	return action{}, errors.New("write queue, queue rm ID, queue clear or queue clear all")
 }
 
-// answer says what came of something.
+// answer says the text, or the error if there is one.
 func (c *session) answer(text string, err error) {
 	if err != nil {
 		c.fail(err)
@@ -119,7 +119,7 @@ func prepareLog(_ *session, args []string) (action, error) {
 	}}, err
 }
 
-// job finds a job, and says so if there is none.
+// job finds a job as queue.find does, or says that there is none.
 func (c *session) job(id int) *job {
 	j := c.server.queue.find(id)
 	switch {
@@ -131,7 +131,7 @@ func (c *session) job(id int) *job {
 	return j
 }
 
-// showLog writes what there is of a log now.
+// showLog writes what the log contains now.
 func (c *session) showLog(j *job) {
 	for at, end := int64(0), j.log.end(); at < end && !c.broken.Load(); {
 		p := j.log.read(at)

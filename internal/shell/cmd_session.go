@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// sessionCommands are those about the session itself.
+// sessionCommands are the commands for the session itself.
 func sessionCommands() []command {
 	return []command{
 		{name: "help", args: "[COMMAND]", short: "list the commands, or explain one", prepare: prepareHelp, look: always,
@@ -31,7 +31,7 @@ func prepareAuth(*session, []string) (action, error) {
 	return action{secret: true, shown: "auth", now: func(c *session) { c.say("you are " + c.user.name + roleNote(c.role)) }}, nil
 }
 
-// roleNote says a role that is not the usual one.
+// roleNote names the role look; the default role needs no note.
 func roleNote(r role) string {
 	if r == roleLook {
 		return ", with the role look"
@@ -57,7 +57,7 @@ func prepareHelp(c *session, args []string) (action, error) {
 	if len(args) == 0 {
 		return action{now: (*session).listCommands}, nil
 	}
-	if args[0] == "apm-load" { // apm is the shell's, too
+	if args[0] == "apm-load" { // help apm explains the shell's own apm
 		return runNow(c, []string{"help", "apm"})
 	}
 	cmd, ok := find(args[0])

@@ -10,8 +10,8 @@ import (
 	"github.com/taktload/takt/internal/driver"
 )
 
-// loadCommands are those of the protocols, by their rows. A command of the shell's own that has
-// the name of a protocol takes its place: apm does more here.
+// loadCommands are the commands of the protocols, from their rows. A command of the shell
+// with the same name replaces one: the shell's apm does more.
 func loadCommands(rows []driver.Row) (list []command) {
 	for _, r := range rows {
 		name, args, _ := strings.Cut(r.Use, " ")
@@ -33,7 +33,7 @@ func loadCommands(rows []driver.Row) (list []command) {
 	})
 }
 
-// taktCommands are those of takt itself.
+// taktCommands are takt's own commands.
 func taktCommands() []command {
 	list := append(loadCommands(driver.Table()), []command{
 		{name: "capacity", args: "--slo SLO … -- COMMAND", short: "find the highest rate that a target takes"},
@@ -55,8 +55,8 @@ func taktCommands() []command {
 	return list
 }
 
-// readsRuns reports whether a command of takt is about runs that were kept, unless a load
-// stands behind its --.
+// readsRuns reports whether a command of takt reads stored runs. verify can also load, with
+// a command after --.
 func readsRuns(name string) bool {
 	return slices.Contains([]string{"verify", "collate", "compare", "runs", "show"}, name)
 }
@@ -65,8 +65,8 @@ func (c command) isTakt() bool {
 	return slices.ContainsFunc(taktCommands(), func(t command) bool { return t.name == c.name })
 }
 
-// makesLoad reports whether a command line of takt loads something, and so waits for its
-// turn. The others read what is there.
+// makesLoad reports whether a command line of takt sends load, so that it has to wait in
+// the queue. The others only read.
 func makesLoad(args []string) bool {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(args, func(w string) bool { return slices.Contains(names, w) })
@@ -75,7 +75,7 @@ func makesLoad(args []string) bool {
 	case has("-h", "--help", "-help"):
 		return false
 	case args[0] == "verify" || args[0] == "capacity":
-		return has("--") // what stands behind it is a load
+		return has("--") // a load follows
 	}
 	return !slices.Contains([]string{"collate", "compare", "runs", "show", "help"}, args[0]) && !has("--dry-run", "--describe", "-describe", "--dump", "-dump")
 }
@@ -94,12 +94,12 @@ func prepareTakt(c *session, args []string) (action, error) {
 	return a, nil
 }
 
-// runNow runs a command line of takt beside the queue.
+// runNow returns the action that runs a command line of takt beside the queue.
 func runNow(c *session, args []string) (action, error) {
 	return action{now: func(c *session) { c.run(args) }}, nil
 }
 
-// run runs a command that makes no load, and waits for it.
+// run runs a command that sends no load, and waits for it.
 func (c *session) run(args []string) {
 	select {
 	case c.server.immediate <- struct{}{}:
@@ -121,14 +121,14 @@ func (c *session) run(args []string) {
 	}
 }
 
-// What runs beside the queue has one of maxImmediate places, and a store that never
-// answers must not keep it: SIGINT after the first time, SIGKILL after the second.
+// A store that never answers must not occupy one of the maxImmediate places for ever: the
+// command gets SIGINT after immediateTime, and SIGKILL immediateGrace later.
 const (
 	immediateTime  = 2 * time.Minute
 	immediateGrace = 5 * time.Second
 )
 
-// task runs a command line as a job.
+// task returns the job that runs a command line.
 func (c *session) task(args []string) task {
 	call, run := c.call(args), c.server.host.Run
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
@@ -137,12 +137,12 @@ func (c *session) task(args []string) task {
 	}
 }
 
-// call is a command line with the store of the user.
+// call returns a command line with the user's store.
 func (c *session) call(args []string) Call {
 	return Call{Args: args, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.bench.now().cluster, c.own), Plain: !c.own}
 }
 
-// rules are those of every command line.
+// rules are the limits for each command line of this session.
 func (c *session) rules() Rules {
 	return Rules{Dir: c.server.options.DumpDir, Allow: c.server.allow, Own: c.own, Look: c.role == roleLook}
 }

@@ -38,10 +38,10 @@ sends its next request when the last one is answered, unless a rate is given.
 
 // trial is one test command.
 type trial struct {
-	words    []string // as they were typed, without secrets
+	words    []string // as typed, without secrets
 	duration time.Duration
 	numbers  [4]int   // events, spans, frames, workers
-	flags    []string // of apm-server
+	flags    []string // apm-server's settings, NAME=VALUE
 	rate     float64
 	memory   size
 	cpu      float64
@@ -49,11 +49,11 @@ type trial struct {
 	cooldown time.Duration
 	repeat   int
 	secret   string
-	load     []string // flags of takt apm as they were given
-	plain    bool     // its jobs see no secrets of the server's environment
+	load     []string // flags that takt apm gets as typed
+	plain    bool     // jobs do not see the secrets in the shell's environment
 }
 
-// size is a flag of bytes with hey-apm's decimal units.
+// size is a flag for bytes, with hey-apm's decimal units.
 type size int64
 
 func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
@@ -99,7 +99,7 @@ func (t *trial) flagSet() *flag.FlagSet {
 	return fs
 }
 
-// parse reads the numbers in front, then the options.
+// parse reads the numbers, then the options after them.
 func (t *trial) parse(args []string) (faults []error) {
 	n := 0
 	for n < len(args) && !strings.HasPrefix(args[n], "-") {
@@ -133,7 +133,7 @@ func (t *trial) parse(args []string) (faults []error) {
 	return faults
 }
 
-// args is the load as a command line of takt, without the servers.
+// args is the load as a command line of takt, without the servers' URLs.
 func (t *trial) args() []string {
 	n := t.numbers
 	args := []string{
@@ -172,8 +172,8 @@ func prepareTest(c *session, args []string) (action, error) {
 	return a, nil
 }
 
-// hideValues takes the values of secret options, and of settings with a password, out
-// of words.
+// hideValues replaces the values of the named options, and of secret settings of
+// apm-server, by xxxxx.
 func hideValues(words []string, names ...string) []string {
 	shown := slices.Clone(words)
 	for i, w := range shown {
@@ -190,8 +190,8 @@ func hideValues(words []string, names ...string) []string {
 	return shown
 }
 
-// secretIn is the value of a setting of apm-server whose name tells that it is secret; ""
-// if the word is none. -E= may stand before it.
+// secretIn is the value of a word NAME=VALUE or -E=NAME=VALUE if NAME is a secret setting
+// of apm-server, else "".
 func secretIn(word string) string {
 	name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimLeft(word, "-"), "E="), "=")
 	if !apmserver.IsSecret(name) {
@@ -200,7 +200,7 @@ func secretIn(word string) string {
 	return value
 }
 
-// task makes the job, with the server and the cluster of now.
+// task returns the job, with the server and the cluster that are chosen now.
 func (t *trial) task(c *session) (task, error) {
 	now := c.user.bench.now()
 	if now.server == nil {
@@ -231,7 +231,7 @@ func (t *trial) task(c *session) (task, error) {
 	}, nil
 }
 
-// run makes one test.
+// run does one test and stores its report.
 func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now setting, log *log) error {
 	var flags []string
 	for _, f := range t.flags {
@@ -261,7 +261,7 @@ func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now s
 	return t.save(ctx, s, now, r, log)
 }
 
-// loadNow runs takt apm, and reads the report that it writes.
+// loadNow runs takt apm and returns its report.
 func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, log *log, urls []string) (*takt.Report, error) {
 	var report bytes.Buffer
 	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: log, Report: &report, Plain: t.plain}
@@ -273,7 +273,7 @@ func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, l
 	return r, nil
 }
 
-// save keeps the report, unless it says itself why it is not to be compared.
+// save stores the report, unless a warning in the report says that it is not comparable.
 func (t *trial) save(ctx context.Context, s *Server, now setting, r *takt.Report, log *log) error {
 	if r.Warned(apmserver.WarnIncomparable) {
 		fmt.Fprintln(log, "report not saved")
@@ -301,7 +301,7 @@ func (t *trial) save(ctx context.Context, s *Server, now setting, r *takt.Report
 	return nil
 }
 
-// prepareDump writes a body below the folder of files.
+// prepareDump checks a dump, which writes a body below --dump-dir.
 func prepareDump(c *session, args []string) (action, error) {
 	if len(args) != 4 {
 		return action{}, errors.New("write dump FILE EVENTS SPANS FRAMES")
@@ -320,7 +320,7 @@ func prepareDump(c *session, args []string) (action, error) {
 	return action{now: func(c *session) { c.dump(args[0], numbers) }}, nil
 }
 
-// maxDump bounds what a dump may take.
+// maxDump is the largest body of a dump, in bytes.
 const maxDump = 256 << 20
 
 func (c *session) dump(name string, n [3]int) {
@@ -339,7 +339,7 @@ func (c *session) dump(name string, n [3]int) {
 	c.say(fmt.Sprintf("%d bytes written to disk: %s", len(body), filepath.Join(c.server.options.DumpDir, name)))
 }
 
-// writeBelow writes a file in a folder; no link leads out of it.
+// writeBelow writes a file below a folder, and follows no link out of the folder.
 func writeBelow(dir, name string, content []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

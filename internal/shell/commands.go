@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// command is one word of the shell.
+// command is a row of the table of commands.
 type command struct {
 	name  string
-	args  string // as help shows them
+	args  string // as help shows the arguments
 	short string
-	long  string // with an example; "": short says it all, or takt's own help does
-	// prepare checks the words behind the name and says what they will do. It changes
-	// nothing: if another command of the line is wrong, none runs.
+	long  string // explains args; "": short is enough, or takt's own help explains the command
+	// prepare checks the words after the name and returns the action. It changes nothing:
+	// if another command of the line is wrong, no command runs.
 	prepare func(c *session, args []string) (action, error)
-	// look reports whether the role look may do it with these words; nil: it may not.
+	// look reports whether the role look may run the command with these words; nil: never.
 	look func(args []string) bool
 }
 
-// always is for commands that only look, whatever their words.
+// always is the look of commands that only read, whatever their words.
 func always([]string) bool { return true }
 
-// alone is for those that only look without words.
+// alone is the look of commands that only read if they have no words.
 func alone(args []string) bool { return len(args) == 0 }
 
 // action is what a command will do: now, or as a task in the queue.
@@ -32,11 +32,11 @@ type action struct {
 	name   string // of the command
 	now    func(c *session)
 	task   task
-	queued func(c *session) (task, error) // makes the task when the commands before it are done
+	queued func(c *session) (task, error) // makes the task, after the commands before it on the line
 	shown  string                         // the command, without secrets
-	secret bool                           // the line has some
+	secret bool                           // the words contain a secret
 
-	harmless bool // it changes nothing, or ends something
+	harmless bool // only reads, or is cancel: runs even while the audit log cannot be written
 }
 
 // commands is the table of all commands, in the order of help.
@@ -53,7 +53,7 @@ func find(name string) (command, bool) {
 	return all[i], true
 }
 
-// do is an action without words that could be wrong.
+// do is the prepare of a command that accepts no words.
 func do(now func(*session)) func(*session, []string) (action, error) {
 	return func(_ *session, args []string) (action, error) {
 		if len(args) > 0 {
@@ -63,7 +63,7 @@ func do(now func(*session)) func(*session, []string) (action, error) {
 	}
 }
 
-// execute runs a line. If a part of it is wrong, nothing of it runs.
+// execute runs a line. If one command of the line is wrong, none runs.
 func (c *session) execute(line string) {
 	actions, err := c.prepareLine(line)
 	if !slices.ContainsFunc(actions, func(a action) bool { return a.secret }) {
@@ -86,7 +86,7 @@ func (c *session) execute(line string) {
 	}
 }
 
-// namesOf are the names of the commands of a line, "?" of those that are none.
+// namesOf lists the commands of a line by name, "?" for an unknown command.
 func namesOf(actions []action) (names []string) {
 	for _, a := range actions {
 		names = append(names, cmp.Or(a.name, "?"))
@@ -141,10 +141,10 @@ func (c *session) prepare(words []string) (action, error) {
 	return a, nil
 }
 
-// errLook is for what the role look may not do.
+// errLook refuses a command to the role look.
 const errLook = Denied("your role is look, which may not do this; see help look")
 
-// prefixed names the command in each of its faults.
+// prefixed puts the command's name before each line of err.
 func prefixed(name string, err error) error { return &prefixedError{name, err} }
 
 type prefixedError struct {
@@ -157,7 +157,7 @@ func (p *prefixedError) Error() string {
 	return p.name + ": " + strings.ReplaceAll(p.err.Error(), "\n", "\n"+p.name+": ")
 }
 
-// Unwrap gives what was wrong.
+// Unwrap returns the error without the command's name.
 func (p *prefixedError) Unwrap() error { return p.err }
 
 func unknown(name string) error {
@@ -182,7 +182,7 @@ func (c *session) perform(a action) {
 		c.failed = false
 		a.now(c)
 		if c.failed {
-			_ = c.note(eventCommand, 0, a.shown, "failed") // that it was allowed is there already
+			_ = c.note(eventCommand, 0, a.shown, "failed") // may fail: the log has "allowed" already
 		}
 		return
 	}
@@ -199,14 +199,14 @@ func (c *session) perform(a action) {
 	c.attach(j, 0)
 }
 
-// remember keeps a line for the arrow keys, and one that was right for later sessions
-// too: of what was not understood nobody knows whether it has a secret.
+// remember adds a line to this session's history, and a valid line to the stored history
+// too. An invalid line may contain a secret that takt did not recognise.
 func (c *session) remember(line string, right bool) {
 	if strings.TrimSpace(line) == "" {
 		return
 	}
 	c.recent.lines = added(c.recent.lines, line)
 	if right {
-		_ = c.user.remember(line) // a disk that is full costs the history, and nobody asked for it
+		_ = c.user.remember(line) // a full disk costs only the history: no reason to fail the command
 	}
 }

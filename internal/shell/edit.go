@@ -4,8 +4,8 @@ import "strings"
 
 const keyTab = '\t'
 
-// complete is for the editor: Tab completes a command or a definition, if only one
-// begins so.
+// complete is the editor's callback: Tab completes the word before the cursor if exactly
+// one command or definition begins with it.
 func (c *session) complete(line string, at int, key rune) (string, int, bool) {
 	if key != keyTab {
 		return "", 0, false
@@ -24,7 +24,7 @@ func (c *session) complete(line string, at int, key rune) (string, int, bool) {
 	return text + line[at:], len(text), true
 }
 
-// names are all that a line may begin with.
+// names are the commands and the user's definitions.
 func (c *session) names() (list []string) {
 	for _, cmd := range commands() {
 		list = append(list, cmd.name)

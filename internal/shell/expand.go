@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// maxSubstitutions is how many definitions a line may use; one that uses itself would
-// go on for ever.
+// maxSubstitutions limits the substitutions of a line to one less, 99: definitions that
+// use each other would never end.
 const maxSubstitutions = 100
 
-// maxWords bounds what a line expands to: definitions that each use another one twice
-// double it with every level.
+// maxWords limits the words of an expanded command: where each definition uses the next
+// one twice, every level doubles the words.
 const maxWords = 10_000
 
-// expand puts definitions in their place, gives every $ its word, and cuts the line
-// into commands. Of a fault nothing is left to run.
+// expand replaces definitions, fills every $, and cuts the line into commands. With an
+// error it returns no commands.
 func expand(line string, definitions map[string]string) (commands [][]string, err error) {
 	typed, err := split(line)
 	if err != nil {
 		return nil, err
 	}
 	var all []word
-	waiting := 0 // of the $ so far
+	waiting := 0 // $ that have no word yet
 	uses := 0
 	for _, segment := range cut(typed) {
 		words, err := substitute(segment, definitions, &uses)
@@ -43,7 +43,7 @@ func expand(line string, definitions map[string]string) (commands [][]string, er
 	return commands, nil
 }
 
-// cut takes the words apart at the separators; what is empty vanishes.
+// cut splits the words at the separators and drops empty segments.
 func cut(words []word) (segments [][]word) {
 	for len(words) > 0 {
 		i := slices.IndexFunc(words, func(w word) bool { return w.is(separator) })
@@ -58,8 +58,8 @@ func cut(words []word) (segments [][]word) {
 	return segments
 }
 
-// substitute replaces names by what they are defined as, the leftmost first, until none
-// is left. What stands behind the command's own name was given to it.
+// substitute replaces names by their definitions, the leftmost first, until none is left.
+// It marks the words after a segment's first one as given.
 func substitute(segment []word, definitions map[string]string, uses *int) ([]word, error) {
 	words := slices.Clone(segment)
 	for i := range words {
@@ -86,9 +86,9 @@ func substitute(segment []word, definitions map[string]string, uses *int) ([]wor
 	return words, nil
 }
 
-// interpolate gives every $ so far, in order, one of the last words of the line so far,
-// if enough were given; last is how many words the command at its end has. It returns
-// how many $ still wait for a later one.
+// interpolate fills the $ of the line so far, in order, with the last given words of its
+// last command, which has last words. If that command has fewer given words than there
+// are $, it fills none and returns how many wait for a later command.
 func interpolate(all []word, last int) (left []word, waiting int) {
 	places := []int{}
 	for i, w := range all {
@@ -111,8 +111,8 @@ func interpolate(all []word, last int) (left []word, waiting int) {
 	return all[:end-len(places)], 0
 }
 
-// isDefine reports whether the whole line is one define: what it defines is not
-// expanded, and may have separators.
+// isDefine reports whether the line begins with define. The rest is then one definition:
+// it is not expanded, and may contain separators.
 func isDefine(line string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 	return first == "define"

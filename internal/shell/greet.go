@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// greet says hello, learns who it is, and reports whether the session may begin. leave
-// gives its place back.
+// greet identifies the user, says hello, and reports whether the session may begin. leave
+// frees the session's seat.
 func (c *session) greet() (leave func(), ok bool) {
-	// Of TLS the first write waits for the client's part of the handshake.
-	_ = c.conn.SetReadDeadline(time.Now().Add(authTime)) // fails only on a connection that is closed
+	// With TLS this deadline limits the handshake too: the first write waits for the client.
+	_ = c.conn.SetReadDeadline(time.Now().Add(authTime)) // fails only on a closed connection
 	name, address, err := c.identify()
 	if err == nil {
 		err = c.server.seats.take(address)
@@ -29,14 +29,14 @@ func (c *session) greet() (leave func(), ok bool) {
 	c.recent.lines = c.user.history()
 	c.say("takt " + c.server.host.Version + ": type 'help' for help")
 	_ = c.conn.SetReadDeadline(time.Time{})
-	_ = c.note(eventSession, 0, "", "begins") // what it does is refused if this cannot be written
+	_ = c.note(eventSession, 0, "", "begins") // if this fails, allow refuses commands that change something
 	return func() {
 		_ = c.note(eventSession, 0, "", "ends")
 		c.server.seats.give(address)
 	}, !c.broken.Load()
 }
 
-// errSilent is for who is not worth an answer: a browser, or one that has gone.
+// errSilent ends a session without an answer: the client is a browser, or gone.
 var errSilent = errors.New("")
 
 func (c *session) failUnlessSilent(err error) {
@@ -45,8 +45,8 @@ func (c *session) failUnlessSilent(err error) {
 	}
 }
 
-// identify says who it is. With tokens address bounds how many there are from one place;
-// without them all sessions are of one user.
+// identify returns the user's name and the address that the limits per address apply to.
+// Without tokens there is one user, so address is "".
 func (c *session) identify() (name, address string, err error) {
 	if c.server.tokens == nil {
 		return localUser, "", c.admitLocal()
@@ -60,15 +60,15 @@ func (c *session) identify() (name, address string, err error) {
 	return name, address, err
 }
 
-// admitLocal is for a server without tokens, which only this machine can reach: there
-// are other users on it.
+// admitLocal decides who may use a server without tokens. Only this machine can reach
+// such a server, but the machine may have other users.
 func (c *session) admitLocal() error {
 	switch c.server.peer(c.conn) {
 	case peerSelf:
 		c.own = true
 	case peerStranger:
 		err := denied("this server is for the user that runs it; others need a token, which its owner gives with --token-file")
-		if c.server.tries.take(string(peerStranger), time.Now()) { // or they could fill the disk
+		if c.server.tries.take(string(peerStranger), time.Now()) { // maxTries log lines a minute: strangers must not fill the disk
 			_ = c.note(eventSession, 0, "", "refused: "+err.Error())
 		}
 		return err
@@ -76,7 +76,7 @@ func (c *session) admitLocal() error {
 	return nil
 }
 
-// authenticate wants auth TOKEN as the first line.
+// authenticate reads the first line, which must be auth TOKEN.
 func (c *session) authenticate(address string) (name string, err error) {
 	if _, plain := c.conn.(*net.TCPConn); plain && !c.server.options.local() {
 		c.say("warning: this connection is not encrypted: your token and all you type can be read on the way")
@@ -94,7 +94,7 @@ func (c *session) authenticate(address string) (name string, err error) {
 	text, said := strings.CutPrefix(strings.TrimSpace(line), "auth ")
 	token := c.server.tokens.find(strings.TrimSpace(text))
 	if !said || token == nil {
-		_ = c.note(eventSession, 0, "", "refused: wrong token") // maxTries a minute: no more are looked at
+		_ = c.note(eventSession, 0, "", "refused: wrong token") // at most maxTries a minute per address
 		return "", errors.New("no token of anybody; the server's owner has them")
 	}
 	c.server.tries.forgive(address)
@@ -102,8 +102,8 @@ func (c *session) authenticate(address string) (name string, err error) {
 	return token.user, nil
 }
 
-// The first line of HTTP: a browser that some page has sent here, which may have commands
-// in the lines that follow.
+// foreign matches the first line of HTTP. A web page can send a browser here, and put
+// commands into the lines that follow.
 var foreign = regexp.MustCompile(`^(?:[A-Z]+ \S+ HTTP/\d|(?i)host:)`)
 
 func isHTTP(line string) bool { return foreign.MatchString(line) }

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// Bounds of sessions that have not given their token yet. A script gives it within a
-// round trip, so only a flood comes near them.
+// Limits of sessions that have not sent their token yet. A script sends its token within
+// a round trip, so only a flood comes near the limits.
 const (
 	maxGuests          = 128
 	maxGuestsOfAddress = 32
 )
 
-// lobby holds the sessions that have not given their token yet. A new one is let in at
-// all times: the one that has been silent longest has to go for it.
+// lobby lists the sessions that have not sent their token yet. A new session always gets
+// in: beyond a limit it evicts the oldest session of its own address, or of the address
+// with the most sessions.
 type lobby struct {
 	mu      sync.Mutex
 	waiting []*guest // the oldest first
@@ -25,11 +26,11 @@ type lobby struct {
 // guest is a session in the lobby.
 type guest struct {
 	address string
-	end     func() // has it leave; it must not wait
-	evicted bool   // of the lobby's lock
+	end     func() // ends the session; must not block
+	evicted bool   // protected by the lobby's lock
 }
 
-// enter lets a session in.
+// enter adds a session, and evicts one if a limit is exceeded.
 func (l *lobby) enter(address string, end func()) *guest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,7 +45,7 @@ func (l *lobby) enter(address string, end func()) *guest {
 	return g
 }
 
-// of is how many an address has.
+// of counts the waiting sessions of an address.
 func (l *lobby) of(address string) (n int) {
 	for _, g := range l.waiting {
 		if g.address == address {
@@ -54,7 +55,8 @@ func (l *lobby) of(address string) (n int) {
 	return n
 }
 
-// fullest is the address that has most, of several the one that has waited longest.
+// fullest is the address with the most sessions; among equals, the one with the oldest
+// session.
 func (l *lobby) fullest() (address string) {
 	count := map[string]int{}
 	for _, g := range l.waiting {
@@ -68,7 +70,7 @@ func (l *lobby) fullest() (address string) {
 	return address
 }
 
-// evict ends the oldest of an address, which has one.
+// evict ends the oldest session of an address that has at least one.
 func (l *lobby) evict(address string) {
 	i := slices.IndexFunc(l.waiting, func(g *guest) bool { return g.address == address })
 	g := l.waiting[i]
@@ -77,7 +79,7 @@ func (l *lobby) evict(address string) {
 	g.end()
 }
 
-// leave takes a session out, and reports whether it was evicted before.
+// leave removes a session, and reports whether it was evicted before.
 func (l *lobby) leave(g *guest) (evicted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,21 +89,20 @@ func (l *lobby) leave(g *guest) (evicted bool) {
 	return g.evicted
 }
 
-// Bounds of sessions that may run commands.
+// Limits of sessions that may run commands.
 const (
 	maxSessions          = 256
-	maxSessionsOfAddress = 64 // of those that came with a token
+	maxSessionsOfAddress = 64 // only with tokens
 )
 
-// seats are the places of sessions that may run commands.
+// seats counts the sessions that may run commands.
 type seats struct {
 	mu  sync.Mutex
 	all int
 	of  map[string]int // by address
 }
 
-// take takes a place, for which give is to be called. Without an address only the bound
-// of all counts.
+// take occupies a seat, which give frees. Without an address only maxSessions applies.
 func (s *seats) take(address string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,9 +129,8 @@ func (s *seats) give(address string) {
 	}
 }
 
-// addressOf is what bounds of an address go by: an IPv4 address, or the network of 64
-// bits that one host has of IPv6 and can choose its addresses from. All of a unix socket
-// are one.
+// addressOf is the key of the limits per address: an IPv4 address, or the IPv6 /64 from
+// which one host can choose its addresses. All clients of a unix socket share one key.
 func addressOf(a net.Addr) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -140,6 +140,6 @@ func addressOf(a net.Addr) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	network, _ := ip.Prefix(64) // never too long
+	network, _ := ip.Prefix(64) // fails only beyond 128 bits
 	return network.String()
 }

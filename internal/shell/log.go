@@ -5,28 +5,28 @@ import (
 	"sync"
 )
 
-// maxLog bounds what is kept of a job's output: half a day of a line a second.
+// maxLog limits the stored output of a job: half a day of a line a second.
 const maxLog = 4 << 20
 
-// log is what a job has written: the newest maxLog bytes. Readers have a position of
-// their own, so that a slow one holds up nobody.
+// log stores the newest output of a job: between about half of maxLog and maxLog bytes if
+// there was more. Every reader has its own position, so a slow reader delays nobody.
 type log struct {
 	mu      sync.Mutex
 	kept    []byte
-	from    int64         // position of kept[0] in all that was written
-	closed  bool          // nothing more comes
-	changed chan struct{} // closed when there is more to read
+	from    int64         // position of kept[0] in the whole output
+	closed  bool          // the job writes no more
+	changed chan struct{} // closed, and replaced, by a write or close
 }
 
 func newLog() *log { return &log{changed: make(chan struct{})} }
 
-// Write implements io.Writer. Control characters, which an error of a target may hold,
-// do not get to anybody's terminal.
+// Write implements io.Writer. It replaces control characters, which a target's error may
+// contain: sessions show the log on terminals.
 func (l *log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.kept = append(l.kept, bytes.Map(harmless, b)...)
-	if len(l.kept) > maxLog { // the older half goes, up to the end of a line
+	if len(l.kept) > maxLog { // drop the older half, up to the end of a line
 		cut := len(l.kept) - maxLog/2
 		if i := bytes.IndexByte(l.kept[cut:], '\n'); i >= 0 {
 			cut += i + 1
@@ -63,17 +63,17 @@ func (l *log) wake() {
 // piece is a part of a log.
 type piece struct {
 	text    []byte
-	next    int64         // where the next one begins
-	skipped int64         // bytes that are no longer there
+	next    int64         // position of the next piece
+	skipped int64         // bytes before text that were dropped from the log
 	ended   bool          // the log is closed and read to its end
-	more    chan struct{} // closed when there is more
+	more    chan struct{} // closed when the log changes
 }
 
-// maxPiece is how much a reader gets at once, so that what was typed meanwhile has its
-// turn.
+// maxPiece limits a piece: read copies it while the job cannot write, and a client has
+// writeTime to read it.
 const maxPiece = 32 << 10
 
-// read gives what follows the position.
+// read returns the piece at the position.
 func (l *log) read(at int64) piece {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,7 @@ func (l *log) read(at int64) piece {
 	return p
 }
 
-// end is the position behind all that was written.
+// end is the position after the whole output.
 func (l *log) end() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

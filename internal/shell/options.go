@@ -20,25 +20,26 @@ const DefaultAddr = "127.0.0.1:8234"
 // Options are the settings of a shell.
 type Options struct {
 	Addr      string   // host:port; "" with Unix: no TCP
-	Unix      string   // path of a socket for the user's own; "": none
+	Unix      string   // path of a socket that only takt's user can open; "": none
 	TokenFile string   // lines of NAME TOKEN
 	Cert, Key string   // PEM files
-	Insecure  bool     // tokens go over the network in clear text
-	Allow     []string // hosts that may be loaded
-	AuditLog  string   // file; "": there is none
+	Insecure  bool     // allow an address beyond loopback without TLS
+	Allow     []string // hosts that may be loaded; empty: all on loopback, none beyond it
+	AuditLog  string   // file; "": no log
 
-	// What sessions that are not the owner's own may have takt build and run:
-	Folders      folders  // by name: clones of apm-server
-	Repositories []string // for containers
-	Settings     []string // of apm-server, besides the usual ones; * at the end: all that begin so
-	Variables    []string // that make, git and apm-server see of the environment, in all sessions
+	// What sessions other than the owner's own may build and run:
+	Folders      folders  // clones of apm-server, by name
+	Repositories []string // sources of containers
+	Settings     []string // settings of apm-server besides the usual ones; NAME* allows all that begin with NAME
 
-	DumpDir  string // for files that sessions name
-	StateDir string // for what outlives the server; "": nothing does
+	Variables []string // environment variables that make, git and apm-server see, in all sessions
+
+	DumpDir  string // folder of the files that sessions name
+	StateDir string // folder of definitions, histories and waiting jobs; "": they end with the server
 	Edit     bool   // sessions begin with the server's editing
-	Store    string // of all runs; "": each user's choice
+	Store    string // store of all runs; "": each user's choice
 
-	Least time.Duration // a shorter test is not kept; 0: 30 s
+	Least time.Duration // shortest test whose report is stored; 0: 30 s
 }
 
 // AddFlags declares the flags.
@@ -93,8 +94,7 @@ func (o *Options) Validate() (faults []error) {
 	return append(faults, checkSettings(o.Settings)...)
 }
 
-// checkApart refuses a folder for sessions' files that has something in it that sessions
-// may not read or change.
+// checkApart refuses a DumpDir that contains files which sessions may not read or change.
 func (o *Options) checkApart() error {
 	var faults []error
 	apart := slices.Collect(maps.Values(o.Folders))
@@ -106,13 +106,13 @@ func (o *Options) checkApart() error {
 	return errors.Join(faults...)
 }
 
-// dumpsHold reports whether a path is in the folder of sessions' files.
+// dumpsHold reports whether a path is in DumpDir.
 func (o *Options) dumpsHold(path string) bool {
 	path, err := filepath.Abs(path)
 	return err == nil && isBelow(filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), realPath(o.DumpDir))
 }
 
-// Notes are what somebody who starts such a server may want to know.
+// Notes are hints for whoever starts the server.
 func (o *Options) Notes() (notes []string) {
 	if !o.local() && len(o.Allow) == 0 {
 		notes = append(notes, "nothing may be loaded: --allow-target has to list what may, since this address can be reached from other machines")
@@ -126,7 +126,7 @@ func (o *Options) local() bool {
 	return o.Addr == "" || err == nil && isLoopback(host)
 }
 
-// isLoopback is strict: a name other than localhost may point anywhere tomorrow.
+// isLoopback looks no names up: a name other than localhost may point anywhere tomorrow.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

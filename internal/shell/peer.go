@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// peer is whose process is at the other end of a connection.
+// peer says which user's process is at the other end of a connection.
 type peer string
 
 const (
 	peerSelf     peer = "self"     // the user that takt runs as, or root
-	peerStranger peer = "stranger" // another user, or a process that nobody can be asked about any more
-	peerUnknown  peer = "unknown"  // this system does not say
+	peerStranger peer = "stranger" // another user, or a process that has closed its socket
+	peerUnknown  peer = "unknown"  // this system does not tell
 )
 
-// tables are where Linux lists TCP sockets with their users. A client that writes IPv4
-// addresses as IPv6 ones is in the second.
+// tables are the files in which Linux lists TCP sockets with their users. The second also
+// has clients that use IPv4 through an IPv6 socket.
 func tables() []string { return []string{"net/tcp", "net/tcp6"} }
 
-// peerOf says whose the other end of a connection over loopback is: every user of a
-// machine can connect there. proc is the folder /proc/self.
+// peerOf finds the user at the other end of a loopback connection, to which every user
+// of the machine can connect. proc is the folder /proc/self.
 func peerOf(conn net.Conn, proc fs.FS) peer {
 	if conn.LocalAddr().Network() == "unix" {
 		return peerSelf // the socket has the mode 0600
@@ -50,12 +50,12 @@ func peerOf(conn net.Conn, proc fs.FS) peer {
 		}
 	}
 	if known {
-		return peerStranger // it is gone
+		return peerStranger // the socket is gone
 	}
 	return peerUnknown
 }
 
-// ownerIn looks for the socket from one address to the other.
+// ownerIn looks in a table for the owner of the socket from one address to the other.
 func ownerIn(table string, from, to netip.AddrPort) (owner peer, found bool) {
 	port := fmt.Sprintf(":%04X ", from.Port())
 	for line := range strings.Lines(table) {
@@ -67,7 +67,7 @@ func ownerIn(table string, from, to netip.AddrPort) (owner peer, found bool) {
 		if len(f) < 10 || !isAddress(f[1], from) || !isAddress(f[2], to) {
 			continue
 		}
-		// A socket that its process has closed has no inode, and the user 0.
+		// A socket that its process has closed has the inode 0 and the user 0: not root's.
 		if own := fmt.Sprint(os.Geteuid()); f[9] != "0" && (f[7] == own || f[7] == "0") {
 			return peerSelf, true
 		}
@@ -76,8 +76,8 @@ func ownerIn(table string, from, to netip.AddrPort) (owner peer, found bool) {
 	return "", false
 }
 
-// isAddress reports whether the text is the address as Linux writes it: words of 32 bits
-// in the order of the machine's bytes, a colon, and the port.
+// isAddress reports whether the text is the address as Linux writes it: 32-bit words in
+// the machine's byte order, a colon, and the port.
 func isAddress(text string, a netip.AddrPort) bool {
 	address, port, _ := strings.Cut(text, ":")
 	bytes, err := hex.DecodeString(address)

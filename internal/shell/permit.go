@@ -12,11 +12,11 @@ import (
 	"github.com/taktload/takt/internal/apmserver"
 )
 
-// Who can have takt run a Makefile or a program can do all that takt's user can. So a
-// session may do that freely only if it is that user's own; any other one may use what
-// the server's owner has named: folders, repositories and settings.
+// Anyone who can make takt run a Makefile or a program has all rights of takt's user. So
+// only that user's own sessions may use everything; other sessions may use the folders,
+// repositories and settings that the server's owner has named.
 
-// Denied is the error of what a session may not do. It holds no secret.
+// Denied is the error for what a session may not do. It contains no secret.
 type Denied string
 
 // Error implements error.
@@ -61,7 +61,7 @@ func (f folders) names() string {
 	return "it names " + strings.Join(slices.Sorted(maps.Keys(f)), ", ")
 }
 
-// folder is the folder that a session means by a name or by a whole path.
+// folder finds the folder that a session names, by its name or its absolute path.
 func (c *session) folder(word string) (string, error) {
 	o := &c.server.options
 	if path, ok := o.Folders[word]; ok {
@@ -80,8 +80,8 @@ func (c *session) folder(word string) (string, error) {
 	return path, nil
 }
 
-// dockerfile is the file that a session means: NAME/FILE of a folder of the server's, or
-// any whole path in a session of the owner's own.
+// dockerfile finds the file that a session names: NAME/FILE in a folder of --apm-folder,
+// or, only in the owner's own sessions, any absolute path.
 func (c *session) dockerfile(word string) (string, error) {
 	name, rest, _ := strings.Cut(word, "/")
 	if folder, ok := c.server.options.Folders[name]; ok && filepath.IsLocal(rest) {
@@ -103,17 +103,17 @@ func (c *session) dockerfile(word string) (string, error) {
 	return "", denied("--dockerfile %s: write NAME/FILE of a folder that --apm-folder of the server names; %s", word, c.server.options.Folders.names())
 }
 
-// isBelow reports whether a whole path is in the folder, or is the folder.
+// isBelow reports whether an absolute path is in the folder, or is the folder.
 func isBelow(path, folder string) bool {
 	inside, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(inside)
 }
 
-// mayUse holds a server to what the session may use. It is asked again when a job begins:
-// what a user used last is remembered, and may come from another time.
+// mayUse refuses a server that the session may not use. test and apm switch call it again
+// before they are queued: a choice restored from disk may be older than the server's flags.
 func (c *session) mayUse(l apmserver.Location) error {
 	switch o := &c.server.options; {
-	case c.own || l.Kind == apmserver.KindRemote: // URLs were held to --allow-target
+	case c.own || l.Kind == apmserver.KindRemote: // loadable has checked the URLs
 		return nil
 	case l.Kind == apmserver.KindCheckout:
 		_, err := c.folder(l.Dir)
@@ -126,7 +126,7 @@ func (c *session) mayUse(l apmserver.Location) error {
 	return nil
 }
 
-// realPath is the path without links, or the path itself.
+// realPath is the path without symbolic links, or the path itself if it does not exist.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -134,7 +134,7 @@ func realPath(path string) string {
 	return path
 }
 
-// mayBuild holds what a container is built from to the repositories that are named.
+// mayBuild refuses a container from a repository that --apm-repository does not name.
 func (c *session) mayBuild(l apmserver.Location, s apmserver.Switch) error {
 	if c.own || l.Kind != apmserver.KindDocker {
 		return nil
@@ -146,8 +146,8 @@ func (c *session) mayBuild(l apmserver.Location, s apmserver.Switch) error {
 	return nil
 }
 
-// tuning are the settings of apm-server that a session may give: what shapes its work,
-// and neither a path, a program nor another host.
+// tuning are the settings of apm-server that every session may give: they shape its work,
+// and name no path, program or other host.
 func tuning() []string {
 	return []string{
 		"max_procs", "logging.level", "logging.metrics.*", "queue.mem.*",
@@ -166,19 +166,18 @@ func tuning() []string {
 	}
 }
 
-// untouchable are settings that only the owner's own sessions may give, whatever
-// --apm-setting says: files and folders that apm-server reads or writes, and what it sets
-// up elsewhere.
+// untouchable matches settings that only the owner's own sessions may give, whatever
+// --apm-setting says: they name files and folders, or set something up elsewhere.
 var untouchable = regexp.MustCompile(`(?i)^(path|setup|keystore|apm-server\.register|output\.(file|console)|logging\.files|queue\.(spool|disk))(\.|$)` +
 	`|(^|[._])(paths?|files?|filename|dir|directory|folder)(\.|$)|(^|\.)ssl(\.|$)`)
 
-// settingName is what a name of apm-server's looks like.
+// settingName matches the name of a setting of apm-server.
 var settingName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 
-// settingPattern is a name, or the beginning of names that ends in *.
+// settingPattern matches a value of --apm-setting: a name, or the beginning of names and *.
 var settingPattern = regexp.MustCompile(`^[a-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\.\*|\*)?$`)
 
-// checkSettings holds what --apm-setting names to what can be allowed.
+// checkSettings refuses values of --apm-setting that are malformed or untouchable.
 func checkSettings(patterns []string) (faults []error) {
 	for _, p := range patterns {
 		switch {
@@ -191,7 +190,7 @@ func checkSettings(patterns []string) (faults []error) {
 	return faults
 }
 
-// maySet holds the settings of a test, as they stand behind -E, to those allowed.
+// maySet refuses settings of a test, the values of -E, that the session may not give.
 func (c *session) maySet(settings []string) error {
 	if c.own {
 		return nil
@@ -206,14 +205,14 @@ func (c *session) maySet(settings []string) error {
 		case untouchable.MatchString(name) || !slices.ContainsFunc(allowed, func(p string) bool { return covers(p, name) }):
 			faults = append(faults, denied("-E %s: sessions may not give this setting; the server's owner can allow it with --apm-setting", name))
 		case strings.Contains(text, "${") || strings.Contains(text, "{") && !apmserver.IsSecret(name):
-			// ${ is a variable of the server's; { begins an object, with settings under other names.
+			// ${NAME} reads the server's environment; { begins an object, which can contain other settings.
 			faults = append(faults, denied("-E %s: write a plain value, without {", name))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// covers reports whether a pattern of --apm-setting is for that name.
+// covers reports whether a pattern allows the name of a setting.
 func covers(pattern, name string) bool {
 	beginning, open := strings.CutSuffix(pattern, "*")
 	return name == pattern || open && strings.HasPrefix(name, beginning)

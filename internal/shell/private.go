@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// maxPrivate bounds a file of tokens or of a key: a wrong path should not fill memory.
+// maxPrivate limits what takt reads of a token or key file: a wrong path must not fill memory.
 const maxPrivate = 1 << 20
 
-// readPrivate reads a file of secrets, unless somebody else on this machine can read or
-// change it.
+// readPrivate reads a file of secrets, unless every user of this machine can read it or
+// another user can change it.
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) {
@@ -35,8 +35,8 @@ func readPrivate(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxPrivate))
 }
 
-// checkPrivate refuses the mode of a file that others can read or change. A pipe belongs
-// to who made it, and Windows has no such modes.
+// checkPrivate refuses a file that every user can read, or that its group or others can
+// change. It accepts pipes and, as Windows has no such modes, all files there.
 func checkPrivate(path string, mode fs.FileMode) error {
 	switch perm := mode.Perm(); {
 	case !mode.IsRegular() || runtime.GOOS == "windows":
@@ -49,11 +49,12 @@ func checkPrivate(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// containerSecrets is where container engines show secrets, to the one container that is
-// to have them and with a mode that takt cannot choose: 0444.
+// containerSecrets is where container engines mount secrets: visible only in the container
+// that gets them, with the mode 0444, which takt cannot change.
 const containerSecrets = "/run/secrets/"
 
-// isSheltered reports whether others cannot come to the file, whatever its own mode is.
+// isSheltered reports whether others cannot reach the file, whatever its own mode is: a
+// folder above it is closed to them, or it is a container's secret.
 func isSheltered(path string) bool {
 	path, err := filepath.Abs(path)
 	if err == nil && !strings.HasPrefix(path, containerSecrets) {

@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// Bounds of the queue: jobs that wait, and jobs that ended and whose logs are kept.
+// Limits of the queue: waiting jobs, and ended or removed jobs whose logs are kept.
 const (
 	maxWaiting = 1000
 	maxEnded   = 20
 )
 
-// task is what a job does. It writes to its log and returns an exit code.
+// task is the work of a job. It writes to the log and returns an exit code.
 type task func(ctx context.Context, abort <-chan struct{}, log *log) int
 
 // job is one command that waits for its turn, runs, or has ended.
 type job struct {
 	id    int
-	from  *session // that gave it
-	owner string
-	shown string // the command, without secrets
+	from  *session // the session that queued the job
+	owner string   // its user
+	shown string   // the command, without secrets
 	task  task
 	log   *log
 
-	// Of the queue's lock:
+	// Protected by the queue's lock:
 	state  jobState
 	began  time.Time
 	ended  time.Time
 	code   int
 	cancel context.CancelCauseFunc
 	abort  chan struct{}
-	stops  int // how often it was told to stop
+	stops  int // how often the job was told to stop
 }
 
 type jobState string
@@ -46,20 +46,20 @@ const (
 	removed jobState = "removed"
 )
 
-// errCancelled is the cause of a job that a session has cancelled.
+// errCancelled is the cause with which cancel, quit --cancel and the server's end stop a job.
 var errCancelled = errors.New("cancelled")
 
 // queue runs the jobs of all sessions, one at a time.
 type queue struct {
 	ctx      context.Context // ends with the server
 	jobs     sync.WaitGroup
-	changed  func(pending []string) // is told what waits or runs, whenever that changes
+	changed  func(pending []string) // gets the jobs that wait, run or were interrupted, at every change
 	mu       sync.Mutex
 	last     int // the newest id
 	current  *job
-	line     []*job // in the order of their turns
-	past     []*job // the newest last
-	lostWork []string
+	line     []*job   // in the order of their turns
+	past     []*job   // ended or removed, the newest last
+	lostWork []string // commands that an earlier server left undone
 	closed   bool
 }
 
@@ -67,8 +67,8 @@ func newQueue(ctx context.Context, lost []string, changed func([]string)) *queue
 	return &queue{ctx: ctx, lostWork: lost, changed: changed}
 }
 
-// add puts a job at the end of the queue, and starts it if nothing else runs. It returns
-// how many are before it.
+// add puts a job at the end of the queue, and starts the job if nothing else runs. It
+// returns how many jobs are before it.
 func (q *queue) add(from *session, shown string, t task) (j *job, before int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -101,14 +101,15 @@ func (q *queue) startNext() {
 	ctx, cancel := context.WithCancelCause(q.ctx)
 	j.state, j.began, j.cancel, j.abort = running, time.Now(), cancel, make(chan struct{})
 	q.jobs.Go(func() {
-		_ = j.from.note(eventJob, j.id, j.shown, "begins") // the command is in the audit log already
+		_ = j.from.note(eventJob, j.id, j.shown, "begins") // may fail: the log has the command already
 		code := j.task(ctx, j.abort, j.log)
 		q.finish(j, code)
 		cancel(nil)
 	})
 }
 
-// finish makes room for the next job before anybody hears that this one has ended.
+// finish starts the next job before it closes this job's log, so whoever waits for the end
+// finds the queue moved on.
 func (q *queue) finish(j *job, code int) {
 	q.mu.Lock()
 	j.state, j.ended, j.code = done, time.Now(), code
@@ -140,8 +141,8 @@ func (q *queue) keep(j *job) {
 	q.past = q.past[max(0, len(q.past)-maxEnded):]
 }
 
-// save tells what would be lost if the server ended now. The lock is held, which keeps
-// the order.
+// save reports what would be undone if the server ended now. The lock is held, so reports
+// arrive in order.
 func (q *queue) save() {
 	pending := append([]string{}, q.lostWork...)
 	if q.current != nil {
@@ -153,8 +154,8 @@ func (q *queue) save() {
 	q.changed(pending)
 }
 
-// cancel stops the job with that id, or that of the session that runs if id is 0:
-// gracefully at first, and at once when it is told again. One that waits is removed.
+// cancel stops the running job with that id, gracefully the first time and at once the
+// second, or removes a waiting one. An id of 0 is the running job, if it is this session's.
 func (q *queue) cancel(by *session, id int) (string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -175,7 +176,8 @@ func (q *queue) cancel(by *session, id int) (string, error) {
 	return q.told(by, j, "ended at once", ""), nil
 }
 
-// nothingOf says why there is nothing to cancel, and what could be meant. The lock is held.
+// nothingOf says why there is nothing to cancel, and which job the user may mean. The lock
+// is held.
 func (q *queue) nothingOf(by *session) error {
 	if i := slices.IndexFunc(q.line, func(j *job) bool { return j.from == by }); i >= 0 {
 		return fmt.Errorf("no job of this session is running; its job %d waits: cancel %d removes it", q.line[i].id, q.line[i].id)
@@ -186,7 +188,7 @@ func (q *queue) nothingOf(by *session) error {
 	return errors.New("nothing runs")
 }
 
-// nameFor is what stands behind cancel to mean this job.
+// nameFor is the argument with which by cancels this running job.
 func (j *job) nameFor(by *session) string {
 	if j.from == by {
 		return ""
@@ -194,8 +196,8 @@ func (j *job) nameFor(by *session) string {
 	return fmt.Sprintf("%d ", j.id)
 }
 
-// told answers who did something to a job. If the job is another session's, that session
-// hears of it, and so do all who follow the job. The lock is held.
+// told returns the answer for by, who did something to a job. It also tells the job's own
+// session, if that is another one, and everyone who follows the job. The lock is held.
 func (q *queue) told(by *session, j *job, what, hint string) string {
 	if j.from == by {
 		return fmt.Sprintf("job %d is %s%s", j.id, what, hint)
@@ -211,7 +213,7 @@ func (c *session) who() string {
 	return fmt.Sprintf("%s, in session %d from %s", c.user.name, c.number, c.from)
 }
 
-// remove takes a job that waits out of the queue.
+// remove removes a waiting job from the queue.
 func (q *queue) remove(by *session, id int) (string, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -227,7 +229,7 @@ func (q *queue) cancelOf(c *session) {
 	defer q.mu.Unlock()
 	for _, j := range slices.Clone(q.line) {
 		if j.from == c {
-			_, _ = q.drop(c, j.id) // it is there: the lock is held
+			_, _ = q.drop(c, j.id) // never fails: j waits, and the lock is held
 		}
 	}
 	if j := q.current; j != nil && j.from == c && j.stops == 0 {
@@ -236,7 +238,7 @@ func (q *queue) cancelOf(c *session) {
 	}
 }
 
-// drop takes out the job that waits under that id. The lock is held.
+// drop removes the waiting job with that id. The lock is held.
 func (q *queue) drop(by *session, id int) (string, error) {
 	i := slices.IndexFunc(q.line, func(j *job) bool { return j.id == id })
 	if i < 0 {
@@ -258,9 +260,9 @@ func (q *queue) forget(by *session, j *job) (answer string) {
 	return answer
 }
 
-// clear removes what waits of a session, or of all, and what a restart has interrupted.
-// It returns how many jobs were removed, how many of other sessions are left, and how
-// many were interrupted.
+// clear removes the waiting jobs of a session, or of all, and the list of interrupted
+// jobs. It returns how many jobs it removed, how many of other sessions are left, and how
+// many interrupted jobs it forgot.
 func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -279,8 +281,8 @@ func (q *queue) clear(by *session, all bool) (jobs, others, interrupted int) {
 	return jobs, len(left), interrupted
 }
 
-// find gives the job with that id, if it still is known; 0 is the one that runs, else
-// the last one that did.
+// find returns the job with that id, or nil if its log is no longer kept. An id of 0 is
+// the running job, or else the one that ended or was removed last.
 func (q *queue) find(id int) *job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -302,11 +304,11 @@ func (q *queue) find(id int) *job {
 type entry struct {
 	id           int
 	owner, shown string
-	runs         time.Duration // so long already
+	runs         time.Duration // since the job began
 }
 
-// list gives the job that runs, nil if none does, those that wait, and what a restart
-// has interrupted.
+// list returns the running job or nil, the waiting jobs, and the jobs that a restart has
+// interrupted.
 func (q *queue) list() (current *entry, line []entry, interrupted []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -319,15 +321,15 @@ func (q *queue) list() (current *entry, line []entry, interrupted []string) {
 	return current, line, slices.Clone(q.lostWork)
 }
 
-// begun reports whether the job has its turn now, or had it.
+// begun reports whether the job no longer waits.
 func (q *queue) begun(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return j.state != waiting
 }
 
-// close stops the job that runs, gracefully, and starts no other one. What waits stays
-// written down as interrupted.
+// close stops the running job gracefully, and starts no other. The saved list stays as it
+// is, so the next server lists the running and waiting jobs as interrupted.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -343,7 +345,7 @@ func (q *queue) close() {
 	}
 }
 
-// kill ends the job that runs at once.
+// kill ends the running job at once.
 func (q *queue) kill() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

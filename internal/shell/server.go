@@ -14,29 +14,29 @@ import (
 	"time"
 )
 
-// Bound of what all sessions use together.
-const maxImmediate = 4 // commands of takt that run beside the queue
+// maxImmediate limits the commands of takt that run beside the queue, of all sessions.
+const maxImmediate = 4
 
 // Server is a shell that serves.
 type Server struct {
 	options   Options
 	host      Host
-	tokens    tokens // nil: nobody has to say who they are
+	tokens    tokens // nil: sessions need no token
 	tries     tries
 	allow     func(string) bool // nil: all targets
 	state     *state
 	queue     *queue
 	listeners []net.Listener
 	immediate chan struct{}
-	sessions  atomic.Int64 // so far
+	sessions  atomic.Int64 // number of the newest session
 	lobby     lobby
 	seats     seats
-	peer      func(net.Conn) peer // whose the other end of a connection is
-	audit     *audit              // nil: nothing is written down
+	peer      func(net.Conn) peer // the user at the other end of a connection
+	audit     *audit              // nil: no audit log
 }
 
-// Listen makes a server that listens already. The faults of Options.Validate are not
-// looked for again.
+// Listen returns a server whose sockets listen already. It does not repeat the checks of
+// Options.Validate.
 func Listen(o Options, h Host) (*Server, error) {
 	s := &Server{
 		options: o, host: h, tries: tries{all: map[string][]time.Time{}},
@@ -48,7 +48,7 @@ func Listen(o Options, h Host) (*Server, error) {
 	}
 	if err := s.listen(); err != nil {
 		s.closeListeners()
-		_ = s.audit.close() // nothing was written
+		_ = s.audit.close() // an error loses nothing: no line was written
 		return nil, err
 	}
 	return s, nil
@@ -118,9 +118,8 @@ func (s *Server) certificate() (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, key)
 }
 
-// listenUnix makes a socket that nobody else can open, at no moment: it is made in a
-// folder of its own and moved when it has its rights. One that a killed server has left
-// behind is replaced.
+// listenUnix creates a socket that nobody else can open at any moment: it sets the mode in
+// a private folder and then moves the socket. It replaces a socket that a killed server left.
 func listenUnix(path string) (net.Listener, error) {
 	if c, err := net.Dial("unix", path); err == nil {
 		_ = c.Close()
@@ -150,24 +149,24 @@ func listenUnix(path string) (net.Listener, error) {
 	return &unixListener{l, path}, nil
 }
 
-// unixListener takes its socket away at its end.
+// unixListener removes its socket when it closes.
 type unixListener struct {
 	net.Listener
 	path string
 }
 
 func (l *unixListener) Close() error {
-	_ = os.Remove(l.path) // a second Close finds none
+	_ = os.Remove(l.path) // fails at a second Close
 	return l.Listener.Close()
 }
 
 func (s *Server) closeListeners() {
 	for _, l := range s.listeners {
-		_ = l.Close() // nothing is lost with it
+		_ = l.Close() // an error loses nothing
 	}
 }
 
-// Addrs are where it listens, in the order of TCP and Unix.
+// Addrs are the addresses of the listeners: TCP first, then the path of the unix socket.
 func (s *Server) Addrs() (list []string) {
 	for _, l := range s.listeners {
 		if u, ok := l.(*unixListener); ok {
@@ -179,10 +178,10 @@ func (s *Server) Addrs() (list []string) {
 	return list
 }
 
-// Serve serves until the context ends, then stops the job that runs, gracefully, and
-// waits for it; abort, when it is closed, ends it at once.
+// Serve serves until the context ends, then stops the running job gracefully and waits
+// for it. Closing abort ends that job at once.
 func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
-	jobs, stop := context.WithCancel(context.WithoutCancel(ctx)) // these end by the queue
+	jobs, stop := context.WithCancel(context.WithoutCancel(ctx)) // the queue ends the jobs, not ctx
 	defer stop()
 	s.queue = newQueue(jobs, s.state.interrupted(), s.state.savePending)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -209,8 +208,8 @@ func (s *Server) Serve(ctx context.Context, abort <-chan struct{}) error {
 	return errors.Join(context.Cause(ctx), s.audit.close())
 }
 
-// accept takes connections until the listener is closed. Where there are no file
-// descriptors left it waits for some.
+// accept serves connections until the listener is closed. When the process has no file
+// descriptors left, it tries again every 100 ms.
 func (s *Server) accept(ctx context.Context, l net.Listener, all *sync.WaitGroup) error {
 	for {
 		conn, err := l.Accept()

@@ -18,41 +18,41 @@ import (
 
 const (
 	prompt = ">>> "
-	// authTime is how long somebody may take to say who they are, TLS included.
+	// authTime is the limit for sending the token, TLS handshake included.
 	authTime = 5 * time.Second
-	// writeTime is how long a client may take nothing: then it is gone.
+	// writeTime is how long a client may read nothing before it counts as gone.
 	writeTime = 2 * time.Minute
-	// endTime is the same once the server ends, which waits for all sessions.
+	// endTime replaces writeTime while the server ends, because it waits for all sessions.
 	endTime = time.Second
 )
 
 // session is one connection. Its main goroutine runs commands and writes; a second one
-// reads, a line whenever it is asked for one, so that nothing is read ahead.
+// reads one line each time the main one asks, so nothing is read ahead.
 type session struct {
 	server *Server
-	ctx    context.Context // ends with the session
+	ctx    context.Context // ends with the session or the server
 	conn   net.Conn
 	telnet *telnet
-	number int64  // of the server's sessions
+	number int64  // counts the server's sessions, from 1
 	from   string // the client's address
-	user   *user  // nil: nobody knows yet
+	user   *user  // nil: not identified yet
 	role   role
-	own    bool // it is the owner's of the server: whoever it is can do all this without takt
+	own    bool // the client is takt's user or root, who can do everything without takt, too
 
-	ask         chan struct{} // for the next line
+	ask         chan struct{} // asks the reader for a line
 	lines       chan input
 	interrupted chan struct{} // Ctrl-C
 	notices     chan notice   // what others did to jobs of this session
 
 	editor   *term.Terminal      // nil: plain line mode
-	follows  []*follow           // the first is shown, the others after it
-	shown    map[int]bool        // jobs that were followed to their end
-	failed   bool                // the command that runs has said an error
-	fresh    bool                // a prompt stands on the last line, and nothing behind it
+	follows  []*follow           // followed jobs; the session shows one after the other
+	shown    map[int]bool        // ids of jobs that were followed to their end
+	failed   bool                // the running command has reported an error
+	fresh    bool                // the last line is an empty prompt
 	spoken   bool                // a line was read
-	question func(answer string) // that the next line answers; nil: none
+	question func(answer string) // gets the next line as its answer; nil: no question
 	ending   bool
-	broken   atomic.Bool // nobody reads
+	broken   atomic.Bool // a write has failed: the client does not read
 	recent   history
 	width    int
 	height   int
@@ -60,25 +60,25 @@ type session struct {
 
 var errNobody = errors.New("nobody reads any more")
 
-// input is a line, or why there is none.
+// input is a line, or the error that came instead.
 type input struct {
 	text string
 	err  error
 }
 
-// notice is what somebody else did to a job.
+// notice says what another session did to a job.
 type notice struct {
 	job  *job
 	text string
 }
 
-// maxNotices that were not shown yet are kept; the log of the job has all.
+// maxNotices limits the notices that wait to be shown; the jobs' logs have all of them.
 const maxNotices = 16
 
 // follow is a job whose log a session shows.
 type follow struct {
 	job *job
-	at  int64
+	at  int64 // position in the log
 }
 
 func newSession(s *Server, ctx context.Context, conn net.Conn) *session {
@@ -99,7 +99,7 @@ func (c *session) serve() {
 	defer reader.Wait()
 	defer cancel()
 	defer c.conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Now().Add(endTime)) })() // wakes who waits for the client
+	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Now().Add(endTime)) })() // wakes reads and writes that wait for the client
 	leave, ok := c.greet()
 	if !ok {
 		return
@@ -112,7 +112,7 @@ func (c *session) serve() {
 	c.loop()
 }
 
-// loop is the session's life.
+// loop runs the session until it ends.
 func (c *session) loop() {
 	asked := false
 	for !c.ending && !c.broken.Load() {
@@ -145,7 +145,7 @@ func (c *session) loop() {
 // inputEnded reports whether no more lines can come.
 func (c *session) inputEnded() bool { return c.lines == nil }
 
-// read gets lines for the main goroutine, one for each time it asks.
+// read sends the main goroutine one line each time it asks.
 func (c *session) read() {
 	for {
 		select {
@@ -167,8 +167,8 @@ func (c *session) read() {
 	}
 }
 
-// input runs a line. At the end of the connection's input a script may still read: the
-// session shows its jobs to their end, and then ends.
+// input runs a line. At the end of the input the client may still read, as nc does for a
+// script: the session then shows its jobs to their end before it ends.
 func (c *session) input(l input) {
 	switch {
 	case errors.Is(l.err, errLongLine):
@@ -187,15 +187,15 @@ func (c *session) input(l input) {
 	}
 }
 
-// first reports whether no line was read before.
+// first reports whether this is the first line.
 func (c *session) first() bool {
 	first := !c.spoken
 	c.spoken = true
 	return first
 }
 
-// followed writes what the job in front has written. ready: there is more at once;
-// else more is closed when there is.
+// followed writes the next piece of the first followed job. ready: call it again at once;
+// otherwise more is closed when the log changes.
 func (c *session) followed() (more <-chan struct{}, ready bool) {
 	if len(c.follows) == 0 {
 		return nil, false
@@ -219,15 +219,16 @@ func (c *session) followed() (more <-chan struct{}, ready bool) {
 	return nil, true
 }
 
-// tell has the session say what somebody else did to a job of its. It does not wait.
+// tell passes a notice about one of this session's jobs to its main goroutine. It does not
+// block.
 func (c *session) tell(n notice) {
 	select {
 	case c.notices <- n:
-	default: // the job's log has it
+	default: // the job's log has the notice
 	}
 }
 
-// notify says it, unless the job's log, which says it too, is shown here.
+// notify says a notice, unless this session shows the job's log, which has it too.
 func (c *session) notify(n notice) {
 	if !c.shown[n.job.id] && !slices.ContainsFunc(c.follows, func(f *follow) bool { return f.job == n.job }) {
 		c.say(n.text)
@@ -235,14 +236,14 @@ func (c *session) notify(n notice) {
 	}
 }
 
-// attach shows a job from a position of its log on.
+// attach follows a job from a position of its log.
 func (c *session) attach(j *job, at int64) {
 	if !slices.ContainsFunc(c.follows, func(f *follow) bool { return f.job == j }) {
 		c.follows = append(c.follows, &follow{j, at})
 	}
 }
 
-// detach shows no job any more; they go on.
+// detach stops following; the jobs continue.
 func (c *session) detach() {
 	if len(c.follows) > 0 {
 		c.follows = nil
@@ -255,11 +256,11 @@ func (c *session) detach() {
 func (c *session) interrupt() {
 	select {
 	case c.interrupted <- struct{}{}:
-	default: // the last one was not yet seen
+	default: // an earlier Ctrl-C still waits
 	}
 }
 
-// prompt asks for a line, unless the output of a job goes on. The editor has its own.
+// prompt shows the prompt, unless a followed job is running. The editor shows its own.
 func (c *session) prompt() {
 	busy := len(c.follows) > 0 && c.server.queue.begun(c.follows[0].job)
 	if c.editor != nil || c.fresh || c.inputEnded() || busy || c.ending {
@@ -269,7 +270,7 @@ func (c *session) prompt() {
 	c.fresh = true
 }
 
-// Write implements io.Writer, of text with \n at the end of lines.
+// Write implements io.Writer, for text whose lines end with \n.
 func (c *session) Write(b []byte) (int, error) {
 	c.write(b)
 	if c.broken.Load() {
@@ -280,7 +281,7 @@ func (c *session) Write(b []byte) (int, error) {
 
 func (c *session) write(b []byte) {
 	if c.editor != nil {
-		_, _ = c.editor.Write(b) // wire notes that nobody reads
+		_, _ = c.editor.Write(b) // wire notes the error
 		return
 	}
 	if c.fresh {
@@ -290,13 +291,13 @@ func (c *session) write(b []byte) {
 	c.send([]byte(strings.ReplaceAll(string(b), "\n", "\r\n")))
 }
 
-// send writes bytes as they are. It may be called by both goroutines.
+// send writes bytes unchanged. Both goroutines may call it.
 func (c *session) send(b []byte) { _, _ = wire{c}.Write(b) }
 
 // say writes a line.
 func (c *session) say(text string) { c.write([]byte(text + "\n")) }
 
-// fail writes an error, or each of several that are joined.
+// fail writes an error, one line for each of several joined errors.
 func (c *session) fail(err error) {
 	c.failed = true
 	for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -304,7 +305,7 @@ func (c *session) fail(err error) {
 	}
 }
 
-// red is for terminals that are known to be some: those with an editor.
+// red colours text, if the session has an editor: only then is the client surely a terminal.
 func (c *session) red(text string) string {
 	if c.editor == nil {
 		return text
@@ -312,7 +313,7 @@ func (c *session) red(text string) string {
 	return string(c.editor.Escape.Red) + text + string(c.editor.Escape.Reset)
 }
 
-// wire bounds how long a write may take. After one that failed there is none: each would
+// wire limits the time of a write. After a failed write it refuses all others: each would
 // wait as long.
 type wire struct{ *session }
 
@@ -325,7 +326,7 @@ func (w wire) Write(b []byte) (n int, err error) {
 		patience = authTime
 	}
 	err = w.conn.SetWriteDeadline(time.Now().Add(patience))
-	if w.ctx.Err() != nil { // looked at second: the end sets its deadline before or after both
+	if w.ctx.Err() != nil { // checked after the deadline above, which may have replaced the one that serve sets at the end
 		err = w.conn.SetWriteDeadline(time.Now().Add(endTime))
 	}
 	if err == nil {
@@ -337,7 +338,7 @@ func (w wire) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// edit turns the server's own editing on or off.
+// edit turns editing in the server on or off.
 func (c *session) edit(on bool) {
 	if on == (c.editor != nil) {
 		return
@@ -356,13 +357,13 @@ func (c *session) edit(on bool) {
 	c.resize(c.width, c.height)
 }
 
-// resize is called when a window has another size. 0 is one that nobody knows.
+// resize sets the size of the client's window; 0 is unknown.
 func (c *session) resize(width, height int) {
 	c.width, c.height = width, height
 	if width <= 0 || height <= 0 {
 		width, height = 80, 24
 	}
 	if c.editor != nil {
-		_ = c.editor.SetSize(width, height) // fails when the client is gone, which the next write finds too
+		_ = c.editor.SetSize(width, height) // fails when the client is gone: the next write fails, too
 	}
 }

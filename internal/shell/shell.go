@@ -1,6 +1,6 @@
-// Package shell is takt behind a socket: people type commands at it by telnet or from
-// scripts, load jobs stand in one queue for all of them, and each has definitions of
-// their own. It runs jobs through functions that its caller gives it.
+// Package shell is takt behind a socket: people and scripts send commands by telnet. Load
+// jobs wait in one queue for all sessions, and each user has their own definitions. Jobs run
+// through functions of the caller.
 package shell
 
 import (
@@ -8,35 +8,35 @@ import (
 	"io"
 )
 
-// Call is one command line of takt that is to be run.
+// Call is one command line of takt to run.
 type Call struct {
-	Args []string  // without the program's name; may hold secrets
+	Args []string  // without the program's name; may contain secrets
 	Env  []string  // NAME=VALUE, on top of the server's own environment
-	Dir  string    // the folder in which relative names of files are
-	Out  io.Writer // gets standard error, and standard output
-	// Plain leaves out of the server's environment all that could be a secret.
+	Dir  string    // working directory, for relative file names
+	Out  io.Writer // gets standard error, and standard output unless Report does
+	// Plain removes everything that could be a secret from the server's environment.
 	Plain bool
-	// Report gets standard output instead, unless it is nil.
+	// Report gets standard output, if it is not nil.
 	Report io.Writer
 }
 
-// Run runs a command line and returns its exit code. The context's end asks it to stop
-// gracefully, abort to stop at once.
+// Run runs a command line and returns its exit code. The end of the context stops the
+// command gracefully, closing abort stops it at once.
 type Run func(ctx context.Context, abort <-chan struct{}, c Call) int
 
 // Plan is what a command line will do.
 type Plan struct {
-	Args   []string // as they are to be run
-	Shown  []string // without secrets
-	Secret bool     // Shown leaves something out
+	Args   []string // to run
+	Shown  []string // to show: Args without secrets
+	Secret bool     // Args contains a secret
 }
 
-// Rules are what a command line of a session is held to.
+// Rules limit a command line of a session.
 type Rules struct {
-	Dir   string                 // all files that it names are below
-	Allow func(host string) bool // whether it may load host or host:port; nil: all
-	Own   bool                   // the session is of the server's own user
-	Look  bool                   // it may write nothing
+	Dir   string                 // folder that contains all files it names
+	Allow func(host string) bool // reports whether it may load a host or host:port; nil: all
+	Own   bool                   // the session is of takt's own user or root
+	Look  bool                   // it may write no files
 }
 
 // Host is the program that the shell is part of.
@@ -44,6 +44,6 @@ type Host struct {
 	Run     Run
 	Plan    func(args []string, r Rules) (Plan, error) // checks a command line; the error has every fault
 	Version string
-	Docker  string // the engine of containers, as in DOCKER_HOST; "": the usual one
-	GoPath  string // where Go programs have their sources; "": not known
+	Docker  string // the container engine, as in DOCKER_HOST; "": the default one
+	GoPath  string // the value of GOPATH; "": unknown
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/taktload/takt/internal/apmserver"
 )
 
-// state is what outlives the server, in a folder of files that only its user can read:
-// for every user definitions, locations and history, and the jobs that were not done.
+// state is what outlives the server, in files that only takt's user can read: each user's
+// definitions, history and last choices, and the jobs that were not done.
 type state struct {
-	dir   string // "": nothing outlives it
+	dir   string // "": nothing is saved
 	mu    sync.Mutex
 	users map[string]*user
-	lost  []string
+	lost  []string // commands of jobs that an earlier server left undone
 
-	docker    string   // the engine of containers, as in DOCKER_HOST
-	variables []string // that servers under test see besides the plain ones
+	docker    string   // the container engine, as in DOCKER_HOST
+	variables []string // environment variables that servers under test see besides the usual ones
 	usable    func(urls ...string) error
 }
 
-// pendingFile has the jobs that wait or run, without secrets.
+// pendingFile lists the jobs that wait, run or were interrupted, without secrets.
 const pendingFile = "pending.json"
 
 func openState(dir string) (*state, error) {
@@ -40,13 +40,13 @@ func openState(dir string) (*state, error) {
 	return s, s.read(pendingFile, &s.lost)
 }
 
-// interrupted are the jobs that an earlier server has left undone.
+// interrupted are the commands of jobs that an earlier server left undone.
 func (s *state) interrupted() []string { return s.lost }
 
-// savePending notes the jobs of now. A disk that is full costs this list and no job.
+// savePending saves the current jobs. It ignores errors: a full disk costs the list, no job.
 func (s *state) savePending(jobs []string) { _ = s.write(pendingFile, jobs) }
 
-// user gives what is kept of a user, the same for all sessions of theirs.
+// user returns a user, the same one for all of that user's sessions.
 func (s *state) user(name string) (*user, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *state) user(name string) (*user, error) {
 	return u, err
 }
 
-// read fills what from a file, if it is there.
+// read decodes a file into what, if the file exists.
 func (s *state) read(name string, what any) error {
 	if s.dir == "" {
 		return nil
@@ -81,7 +81,7 @@ func (s *state) read(name string, what any) error {
 	return nil
 }
 
-// write replaces a file as a whole.
+// write replaces a whole file at once.
 func (s *state) write(name string, what any) error {
 	if s.dir == "" {
 		return nil
@@ -95,7 +95,7 @@ func (s *state) write(name string, what any) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone by then, if all went well
+	defer os.Remove(f.Name()) // fails after a successful rename
 	_, err = f.Write(append(b, '\n'))
 	err = errors.Join(err, f.Close())
 	if err == nil {
@@ -104,7 +104,7 @@ func (s *state) write(name string, what any) error {
 	return err
 }
 
-// user is what is kept of one user.
+// user is one user, with everything that all sessions of the user share.
 type user struct {
 	name  string
 	state *state
@@ -122,7 +122,7 @@ type kept struct {
 
 func (u *user) file() string { return "user-" + u.name + ".json" }
 
-// change changes what is kept and writes it down.
+// change changes what is kept, and saves it.
 func (u *user) change(do func(*kept)) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -133,7 +133,7 @@ func (u *user) change(do func(*kept)) error {
 	return nil
 }
 
-// definitions are a copy of the user's.
+// definitions returns a copy of the user's definitions.
 func (u *user) definitions() map[string]string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -144,7 +144,7 @@ func (u *user) definitions() map[string]string {
 	return all
 }
 
-// maxHistory bounds the lines that are kept of a user.
+// maxHistory limits the lines of a user's history.
 const maxHistory = 500
 
 // remember adds a line to the history that outlives the session.
@@ -158,7 +158,7 @@ func (u *user) history() []string {
 	return slices.Clone(u.kept.History)
 }
 
-// added is a history with one more line, which is not repeated.
+// added appends a line to a history, unless it repeats the last line.
 func added(lines []string, line string) []string {
 	if len(lines) > 0 && lines[len(lines)-1] == line {
 		return lines
@@ -167,11 +167,11 @@ func added(lines []string, line string) []string {
 	return lines[max(0, len(lines)-maxHistory):]
 }
 
-// history implements term.History with the lines that the session decides to keep: a
-// secret does not get into it.
+// history implements term.History with the lines that the session adds. Lines with secrets
+// stay out.
 type history struct{ lines []string }
 
-// Add does nothing: the session adds a line when it knows what is in it.
+// Add does nothing: the session adds a line itself, once it knows that it has no secret.
 func (h *history) Add(string) {}
 
 // Len implements term.History.

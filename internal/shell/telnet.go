@@ -15,36 +15,36 @@ const (
 	telnetDO   = 253
 	telnetWONT = 252
 	telnetWILL = 251
-	telnetSB   = 250 // an option's own data, up to IAC SE
+	telnetSB   = 250 // begins an option's data, which IAC SE ends
 	telnetIP   = 244 // interrupt process: Ctrl-C of a client in line mode
 	telnetBRK  = 243
 	telnetSE   = 240
 
 	optionEcho       = 1
-	optionGoAhead    = 3 // suppressed, it makes a client send every key at once
+	optionGoAhead    = 3 // SUPPRESS-GO-AHEAD: with it a client sends every key at once
 	optionTimingMark = 6
 	optionWindow     = 31
 
 	keyCtrlC = 3
 )
 
-// maxSub bounds the data of an option; that of a window has 4 bytes.
+// maxSub limits the data of an option; a window's size has 4 bytes.
 const maxSub = 64
 
-// telnet takes the commands of the telnet protocol out of what a client sends. It
-// offers nothing by itself: a client that was offered server echo stops its own
-// editing, and rlwrap would give up. What a client asks for is refused, which it may
-// wait for: telnet shows nothing after Ctrl-C until its timing mark is answered.
+// telnet removes the commands of the telnet protocol from what a client sends. It offers
+// nothing by itself: a client that is offered server echo stops its own editing, and rlwrap
+// would give up. It refuses every request of a client, because a client may wait for an
+// answer: telnet shows nothing after Ctrl-C until its timing mark is answered.
 type telnet struct {
 	in        *bufio.Reader
 	answer    func([]byte) // sends to the client
 	interrupt func()       // the client sent Ctrl-C
 	window    func(width, height int)
 	agreed    [256]bool // options that takt itself has proposed
-	pressed   bool      // the last byte was a carriage return
+	pressed   bool      // the previous byte was a carriage return
 }
 
-// propose asks the client to let takt do the editing, or to take it back.
+// propose asks the client to leave the editing to takt, or to edit itself again.
 func (t *telnet) propose(editing bool) {
 	verb, ask := byte(telnetWONT), byte(telnetDONT)
 	if editing {
@@ -54,8 +54,8 @@ func (t *telnet) propose(editing bool) {
 	t.answer([]byte{telnetIAC, verb, optionEcho, telnetIAC, verb, optionGoAhead, telnetIAC, ask, optionWindow})
 }
 
-// next is the next byte that a person typed, a line's end as \n however it was sent:
-// CR LF, CR NUL, CR or LF.
+// next returns the next byte that a person typed. A line's end is \n, whether the client
+// sent CR LF, CR NUL, CR or LF.
 func (t *telnet) next() (byte, error) {
 	for {
 		b, err := t.in.ReadByte()
@@ -82,7 +82,8 @@ func (t *telnet) next() (byte, error) {
 	}
 }
 
-// command reads what follows an IAC. Two of them are a byte of that value.
+// command reads what follows an IAC. literal: b is input; IAC IAC is the byte 255, and IAC
+// IP and IAC BRK are Ctrl-C.
 func (t *telnet) command() (b byte, literal bool, err error) {
 	b, err = t.in.ReadByte()
 	switch {
@@ -102,8 +103,8 @@ func (t *telnet) command() (b byte, literal bool, err error) {
 	return 0, false, err
 }
 
-// refuse answers a request. What takt proposed itself needs no answer, nor does a
-// refusal: that would go on for ever.
+// refuse refuses a request. It answers neither what takt itself proposed nor a refusal:
+// the answers would never end.
 func (t *telnet) refuse(verb, option byte) {
 	switch {
 	case t.agreed[option]:
@@ -114,7 +115,7 @@ func (t *telnet) refuse(verb, option byte) {
 	}
 }
 
-// option reads the data of an option: the size of the window, or something to pass by.
+// option reads the data of an option. It uses the window's size and ignores all else.
 func (t *telnet) option() error {
 	var data []byte
 	for {
@@ -141,13 +142,13 @@ func (t *telnet) option() error {
 	return nil
 }
 
-// maxLine bounds a line.
+// maxLine limits a line, in bytes.
 const maxLine = 64 << 10
 
 var errLongLine = errors.New("the line is longer than 64 KiB and was not read; use a definition, or a file of targets")
 
-// line reads a line in plain mode. A longer one than maxLine is read to its end and
-// lost. What stands before the end of the connection is no line: it may have been cut.
+// line reads a line in plain mode. It discards a line longer than maxLine, and a last line
+// without an end: the connection may have cut it.
 func (t *telnet) line() (string, error) {
 	var text []byte
 	var fault error
@@ -172,10 +173,10 @@ func (t *telnet) line() (string, error) {
 	}
 }
 
-// Read implements io.Reader for the editor, a key at a time. Its Ctrl-C would end the
-// session; here it empties the line.
+// Read implements io.Reader for the editor, a key at a time. To the editor Ctrl-C would
+// mean the end of the session; Read turns it into keys that empty the line.
 func (t *telnet) Read(b []byte) (int, error) {
-	if len(b) == 0 { // the editor waits for the end of an endless escape sequence
+	if len(b) == 0 { // an escape sequence without an end has filled the editor's buffer
 		return 0, io.ErrShortBuffer
 	}
 	key, err := t.next()

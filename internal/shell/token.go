@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// localUser is who comes without a token.
+// localUser is the user of a server without tokens.
 const localUser = "local"
 
-// tokens say who is who.
+// tokens are the lines of the token file.
 type tokens []token
 
 type token struct {
@@ -27,19 +27,19 @@ type token struct {
 type role string
 
 const (
-	roleLook role = "look" // read what is there: reports, the queue, logs
+	roleLook role = "look" // only read: reports, the queue, logs
 	roleRun  role = "run"  // everything
 )
 
-// A user's name is a part of paths.
+// userName matches the name of a user or a folder. A user's name is part of a file's name.
 var userName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// minToken is the length below which a token can be guessed: with three tries a minute
-// and 200 addresses, 8 letters still last for centuries.
+// minToken is the shortest token, in bytes: to guess 8 letters takes centuries, with three
+// tries a minute from each of 200 addresses.
 const minToken = 8
 
-// readTokens reads lines of NAME TOKEN ROLE; # begins a comment. A line without a role is
-// for the role run.
+// readTokens reads lines of NAME TOKEN ROLE; # begins a comment line. Without ROLE the role
+// is run.
 func readTokens(path string) (all tokens, err error) {
 	text, err := readPrivate(path)
 	if err != nil {
@@ -83,8 +83,8 @@ func parseToken(fields []string) (token, error) {
 
 func sumOf(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
 
-// find is the line of that token, nil if there is none. It takes as long for a wrong
-// token as for a right one.
+// find returns the line of a token, or nil. It needs the same time for a wrong token as for
+// a right one.
 func (t tokens) find(text string) (found *token) {
 	sum := sumOf(text)
 	for i := range t {
@@ -95,7 +95,8 @@ func (t tokens) find(text string) (found *token) {
 	return found
 }
 
-// Bounds of tries: of one address in a minute, and of addresses that are remembered.
+// Limits of wrong tokens: maxTries per address within tryTime, and the addresses that are
+// remembered.
 const (
 	maxTries     = 3
 	tryTime      = time.Minute
@@ -108,8 +109,8 @@ type tries struct {
 	all map[string][]time.Time
 }
 
-// take reports whether an address may try, and counts the try. Of more addresses than
-// can be remembered none may.
+// take reports whether an address may try a token, and counts the try. While maxAddresses
+// are remembered, no further address may try.
 func (t *tries) take(address string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,7 +139,7 @@ func (t *tries) sweep(now time.Time) {
 	}
 }
 
-// forgive forgets the tries of an address: it had the right token.
+// forgive forgets the tries of an address that sent a right token.
 func (t *tries) forgive(address string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

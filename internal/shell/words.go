@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// word is one word of a line. Quoted ones stand for themselves: they are no
-// definition, no $ and no separator.
+// word is one word of a line. A quoted word is literal: not the name of a definition, not
+// a $ and not a separator.
 type word struct {
 	text   string
 	quoted bool
-	given  bool // typed behind a command, not the text of a definition
+	given  bool // not the first word of a typed command, nor from its definition: can fill a $
 }
 
 const (
@@ -23,8 +23,8 @@ const (
 
 func (w word) is(text string) bool { return !w.quoted && w.text == text }
 
-// split cuts a line into words as a POSIX shell does, as far as quotes and backslashes
-// go. A ; stands alone or at the end of a word; within one, as in a URL, it is an
+// split cuts a line into words, with the quotes and backslashes of a POSIX shell. A ;
+// separates commands alone or at the end of a word; inside a word, as in a URL, it is an
 // ordinary character.
 func split(line string) ([]word, error) {
 	if err := printable(line); err != nil {
@@ -49,8 +49,8 @@ func split(line string) ([]word, error) {
 	return words, nil
 }
 
-// printable refuses what would write on other people's terminals when they look at the
-// queue.
+// printable refuses control characters: other sessions list the line in the queue, and a
+// control character would act on their terminals.
 func printable(line string) error {
 	if !utf8.ValidString(line) {
 		return errors.New("the line is not UTF-8")
@@ -63,10 +63,10 @@ func printable(line string) error {
 	return nil
 }
 
-// nextWord reads the word that s begins with and its length in s.
+// nextWord reads the word at the start of s. n is its length in s.
 func nextWord(s string) (w word, n int, err error) {
 	var text strings.Builder
-	quote := rune(0) // the one that is open
+	quote := rune(0) // the open quote; 0: none
 	escaped := false
 	for i, r := range s {
 		switch {
@@ -107,7 +107,7 @@ func texts(words []word) []string {
 	return list
 }
 
-// join writes words so that split reads the same ones again.
+// join writes words so that split returns the same words.
 func join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
