@@ -122,7 +122,7 @@ func (c *session) note(event string, job int, command, outcome string) error {
 // commands may run: those that change nothing, and cancel.
 func (c *session) allow(a action) error {
 	if err := c.note(eventCommand, 0, a.shown, "allowed"); err != nil && !a.harmless {
-		return errors.New("the server cannot write its audit log, and does nothing that would not be in it; tell its owner")
+		return errors.New("the server cannot write its audit log, so it refuses this command; tell its owner")
 	}
 	return nil
 }

@@ -141,9 +141,9 @@ func TestAuditIsFull(t *testing.T) {
 	}
 	for line, until := range map[string]string{
 		"status": "0 commands queued\r\n", "queue": "the queue is empty\r\n", "cancel": "error: nothing runs\r\n", "runs": "exit code 7\r\n",
-		"http -n 1 URL": "error: the server cannot write its audit log, and does nothing that would not be in it; tell its owner\r\n",
-		"dump x 1 1 1":  "error: the server cannot write its audit log, and does nothing that would not be in it; tell its owner\r\n",
-		"status ; http": "error: the server cannot write its audit log, and does nothing that would not be in it; tell its owner\r\n",
+		"http -n 1 URL": "error: the server cannot write its audit log, so it refuses this command; tell its owner\r\n",
+		"dump x 1 1 1":  "error: the server cannot write its audit log, so it refuses this command; tell its owner\r\n",
+		"status ; http": "error: the server cannot write its audit log, so it refuses this command; tell its owner\r\n",
 	} {
 		say(line, until)
 	}

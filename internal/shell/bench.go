@@ -159,7 +159,7 @@ func describe(r apmserver.Revision) string {
 		text = r.Hash
 	}
 	if r.Unstaged {
-		text += ", with changes that are in no commit"
+		text += ", with uncommitted changes"
 	}
 	return text
 }

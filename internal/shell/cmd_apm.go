@@ -18,29 +18,30 @@ import (
 func benchCommands() []command {
 	return []command{
 		{name: "elasticsearch", args: "use URL [USER [PASSWORD]] | reset", short: "choose the cluster, or delete what apm-server wrote there", prepare: prepareElastic,
-			long: `elasticsearch use URL makes URL the output of the server under test, the cluster where
-its documents are counted, and the store of your reports, unless the server was given
---store. local is http://localhost:9200; last is the one used last. The password is
-kept while the server runs, and is written nowhere.
-elasticsearch reset deletes the documents that apm-server wrote, and asks first.`},
+			long: `elasticsearch use URL chooses the cluster: the output of the server under test, where
+takt counts its documents, and the store of your reports, unless the server has --store.
+local is http://localhost:9200; last is the cluster used last. takt does not save the
+password: give it again after a restart.
+elasticsearch reset deletes the documents that apm-server wrote; it asks first.`},
 		{name: "apm", args: "use … | switch … | list | tail … | FLAGS URL…", short: "choose apm-server and its revision, or load one", prepare: prepareAPM, look: looksAtAPM,
-			long: `apm use URL…                  servers that run already, in turn
-apm use FOLDER                a clone of apm-server on the machine of this shell; of a
-                              server with tokens the name of one that it has been given
-                              with --apm-folder
-apm use docker                containers, of images made from revisions;
-                              --dockerfile FILE for another way to make them,
-                              --repository URL for another origin than Elastic's
-apm use local | last          the folder local of --apm-folder, without that
-                              $GOPATH/src/github.com/elastic/apm-server | the last one
+			long: `apm use URL…                  running servers, loaded in turn
+apm use FOLDER                a clone of apm-server on the machine of this shell; with
+                              tokens only a folder of the server's --apm-folder
+apm use docker                containers, from images that takt builds of revisions;
+                              --dockerfile FILE builds them in another way,
+                              --repository URL has another origin than Elastic's
+apm use local | last          local: the folder local of --apm-folder, or else
+                              $GOPATH/src/github.com/elastic/apm-server;
+                              last: the server used last
 ` + apmserver.SwitchUsage + `
                               fetch, check out, make update, make, verbose; -fcmv too
-apm list                      the images that were made
-apm tail [-n N | -N] [TEXT]   the last lines of the server's log, 10, with TEXT in them;
-                              after a crash the first fatal line stands before them
-apm FLAGS URL…                load it, as takt apm does; help apm-load has the flags`},
+apm list                      the images that takt has built
+apm tail [-n N | -N] [TEXT]   the last N lines of the server's log that contain TEXT,
+                              default 10; after a crash, the first fatal line before them
+apm FLAGS URL…                load a server, as takt apm does; help apm-load lists the
+                              flags`},
 		{name: "test", args: "DURATION EVENTS SPANS FRAMES WORKERS", short: "test apm-server: start it, load it, count, stop it, keep the report", prepare: prepareTest, long: testHelp},
-		{name: "dump", args: "FILE EVENTS SPANS FRAMES", short: "write the body of a request of such a test to a file", prepare: prepareDump},
+		{name: "dump", args: "FILE EVENTS SPANS FRAMES", short: "write the body of one request of a test to a file", prepare: prepareDump},
 	}
 }
 
@@ -62,7 +63,7 @@ func prepareCluster(c *session, args []string) (action, error) {
 	case "last":
 		u := c.user.lastUse()
 		if o.URL, o.User = u.ElasticURL, u.ElasticUser; o.URL == "" {
-			return action{}, errors.New("none was used before; write elasticsearch use URL")
+			return action{}, errors.New("no cluster was used before; write elasticsearch use URL")
 		}
 	}
 	if len(args) > 1 {
@@ -203,10 +204,10 @@ func prepareUse(c *session, args []string) (action, error) {
 			return action{secret: slices.ContainsFunc(args, hasPassword)}, err
 		}
 	case len(args) > 1:
-		return action{}, fmt.Errorf("it takes one folder, not %q", strings.Join(args, " "))
+		return action{}, fmt.Errorf("give one folder instead of %q", strings.Join(args, " "))
 	case args[0] == "last":
 		if l = c.user.lastUse().Location; l.Kind == "" {
-			return action{}, errors.New("none was used before; write apm use URL")
+			return action{}, errors.New("no server was used before; write apm use URL")
 		}
 	default:
 		dir, err := c.folder(args[0])
@@ -279,7 +280,7 @@ func (c *session) containerFlags(l *apmserver.Location, args []string) (err erro
 	return nil
 }
 
-var errContainerFlags = errors.New("write apm use docker, with --dockerfile FILE for one of your own, and --repository URL, without a password, for another than that of Elastic")
+var errContainerFlags = errors.New("write apm use docker [--dockerfile FILE] [--repository URL], with a URL that contains no password")
 
 // listImages lists the images that takt has built.
 func (c *session) listImages() {
@@ -313,7 +314,7 @@ func prepareTail(args []string) (action, error) {
 		}
 		var err error
 		if n, err = strconv.Atoi(number); err != nil || n < 1 || n > apmserver.LogLines {
-			return action{}, fmt.Errorf("%q is no number of lines from 1 to %d", number, apmserver.LogLines)
+			return action{}, fmt.Errorf("%q is not a number of lines from 1 to %d", number, apmserver.LogLines)
 		}
 	}
 	return action{now: func(c *session) {

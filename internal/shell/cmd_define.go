@@ -16,22 +16,22 @@ const (
 
 func defineCommands() []command {
 	return []command{{
-		name: "define", args: "[NAME WORDS… | rm NAME | PATTERN]", short: "give words a name of their own, or list such names", prepare: notAlone,
-		long: `A word of a line that is such a name is replaced by its words, which may be names too,
-and have commands apart by ; and places for words, $. These take the last words of the
-line in order:
+		name: "define", args: "[NAME WORDS… | rm NAME | PATTERN]", short: "give words a name, or list these names", prepare: notAlone,
+		long: `takt replaces NAME in a line with WORDS, which may contain other names, ; between
+commands, and the placeholder $. Each $ gets, in order, one of the last words of a
+command:
   define co apm switch -fcmv $
   define ones test 30s 1 1 1 1
   define do co ; ones
   do master ; do axw/trace-apm-server
-define lists all of yours, define PATTERN those that have it in them. In quotes a word
-is no name.`,
+define lists your definitions, define PATTERN those that contain PATTERN, define rm NAME
+deletes one. takt replaces no word in quotes.`,
 	}}
 }
 
 // notAlone refuses a define after another command: its text would be the rest of that line.
 func notAlone(*session, []string) (action, error) {
-	return action{}, errors.New("it begins a line of its own")
+	return action{}, errors.New("write it at the beginning of a line")
 }
 
 func prepareDefine(c *session, args []string) (action, error) {
@@ -49,9 +49,9 @@ func prepareDefine(c *session, args []string) (action, error) {
 	case reserved || name == "rm":
 		return action{}, fmt.Errorf("%s is a command; choose another name", name)
 	case strings.ContainsAny(name, ";$#'\"\\ \t") || strings.HasPrefix(name, "-") || len(name) > 64:
-		return action{}, fmt.Errorf("%q cannot be a name; take letters and digits", name)
+		return action{}, fmt.Errorf("%q cannot be a name; use letters and digits", name)
 	case slices.Contains(args[1:], name):
-		return action{}, fmt.Errorf("%s stands in its own words; that would never end", name)
+		return action{}, fmt.Errorf("the words of %s contain %s itself; that would never end", name, name)
 	}
 	return action{now: func(*session) {}}, nil
 }
@@ -71,7 +71,7 @@ func (c *session) prepareDefinition(line string) (action, error) {
 	case len(text) > maxDefinition:
 		return action{}, fmt.Errorf("define: the text of %s is longer than %d bytes", name, maxDefinition)
 	case c.holdsSecret(text):
-		return action{secret: true}, errors.New("define: the words have a password or a token, and definitions are written down; use $ in its place, a flag that names a file, or the environment of the server")
+		return action{secret: true}, errors.New("define: the words contain a password or a token, and takt saves definitions to disk; use $ instead, a flag that names a file, or the environment of the server")
 	}
 	return action{now: func(c *session) { c.define(name, text) }}, nil
 }
@@ -124,7 +124,7 @@ func (c *session) define(name, text string) {
 	})
 	switch {
 	case full:
-		c.fail(fmt.Errorf("you have %d definitions already; define rm some", maxDefinitions))
+		c.fail(fmt.Errorf("you have %d definitions already; delete some with define rm", maxDefinitions))
 		return
 	case had:
 		c.say("updated old value: " + old)

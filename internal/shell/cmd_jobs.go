@@ -11,15 +11,15 @@ import (
 // jobCommands are the commands for the queue and its jobs.
 func jobCommands() []command {
 	return []command{
-		{name: "queue", args: "[rm ID | clear [all]]", short: "list the jobs of all sessions, or remove those that wait", prepare: prepareQueue, look: alone,
-			long: `queue rm 7 removes job 7, queue clear those of this session that wait, and what a
-restart has interrupted; queue clear all removes those of others, too, who are told.
-What runs is stopped by cancel.`},
-		{name: "cancel", args: "[ID]", short: "stop the job of this session that runs, with its report; again: at once", prepare: prepareCancel,
-			long: "cancel 7 stops or removes job 7, also if it belongs to another session, which is told who did it."},
-		{name: "attach", args: "[ID]", short: "show a job's output from here on; Ctrl-C shows it no more", prepare: prepareAttach, look: always},
+		{name: "queue", args: "[rm ID | clear [all]]", short: "list the jobs of all sessions, or remove waiting ones", prepare: prepareQueue, look: alone,
+			long: `queue rm 7 removes the waiting job 7. queue clear removes the waiting jobs of this
+session, and the list of jobs that a restart interrupted; queue clear all also removes
+the waiting jobs of other sessions, and tells them. cancel stops a running job.`},
+		{name: "cancel", args: "[ID]", short: "stop the running job of this session, with its report; again: at once", prepare: prepareCancel,
+			long: "cancel 7 stops or removes job 7, also that of another session, and tells that session who did it."},
+		{name: "attach", args: "[ID]", short: "show a job's output from now on, until Ctrl-C", prepare: prepareAttach, look: always},
 		{name: "log", args: "[ID]", short: "show what a job has written so far", prepare: prepareLog, look: always,
-			long: fmt.Sprintf("Without ID that of the job that runs, else of the last one. The logs of the last %d jobs are kept, of each the newest %d MiB.", maxEnded, maxLog>>20)},
+			long: fmt.Sprintf("Without ID: the running job, or else the last one. takt keeps the logs of the last %d jobs, at most %d MiB of each.", maxEnded, maxLog>>20)},
 	}
 }
 
@@ -30,7 +30,7 @@ func oneID(args []string) (int, error) {
 	}
 	id, err := strconv.Atoi(args[0])
 	if err != nil || id <= 0 || len(args) > 1 {
-		return 0, fmt.Errorf("%q is no number of a job; queue lists them", strings.Join(args, " "))
+		return 0, fmt.Errorf("%q is not a job number; queue lists the jobs", strings.Join(args, " "))
 	}
 	return id, nil
 }
@@ -126,7 +126,7 @@ func (c *session) job(id int) *job {
 	case j == nil && id == 0:
 		c.fail(errors.New("no job has run yet"))
 	case j == nil:
-		c.fail(fmt.Errorf("job %d is not known, or its log is no longer kept; the last %d are", id, maxEnded))
+		c.fail(fmt.Errorf("job %d is unknown, or older than the last %d jobs, whose logs takt keeps", id, maxEnded))
 	}
 	return j
 }

@@ -13,9 +13,9 @@ func sessionCommands() []command {
 			long: "help look says what the role look may do."},
 		{name: "status", short: "what runs, what waits, and what is loaded", prepare: do((*session).status), look: always},
 		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always,
-			long: "Without it a line is edited where you are, as by rlwrap telnet. edit on is for a plain telnet."},
-		{name: "auth", args: "TOKEN", short: "say who you are; the first line where tokens are asked for", prepare: prepareAuth, look: always},
-		{name: "quit", args: "[--cancel]", short: "leave; jobs go on, unless --cancel ends yours", prepare: prepareQuit, look: always},
+			long: "With edit off your client edits the line, as rlwrap telnet does. edit on is for a plain telnet."},
+		{name: "auth", args: "TOKEN", short: "say who you are: the first line, if the server has tokens", prepare: prepareAuth, look: always},
+		{name: "quit", args: "[--cancel]", short: "leave; your jobs continue, unless --cancel ends them", prepare: prepareQuit, look: always},
 		{name: "exit", args: "[--cancel]", short: "= quit", prepare: prepareQuit, look: always},
 	}
 }
@@ -42,7 +42,7 @@ func roleNote(r role) string {
 func prepareQuit(_ *session, args []string) (action, error) {
 	cancel := len(args) == 1 && args[0] == "--cancel"
 	if len(args) > 0 && !cancel {
-		return action{}, fmt.Errorf("it takes --cancel only, not %q", strings.Join(args, " "))
+		return action{}, fmt.Errorf("it accepts only --cancel, not %q", strings.Join(args, " "))
 	}
 	return action{now: func(c *session) {
 		if cancel {
@@ -77,9 +77,9 @@ func prepareHelp(c *session, args []string) (action, error) {
 	}}, nil
 }
 
-const lookHelp = `Users with the role look read what is there: help, status, queue, attach, log, runs, show,
+const lookHelp = `Users with the role look may only read: help, status, queue, attach, log, runs, show,
 collate, compare, verify without --, apm list and apm tail, auth, edit and quit. They
-write no files, and start, stop and choose nothing.`
+cannot write files, or start, stop or choose anything.`
 
 func (c *session) listCommands() {
 	c.say(Help())
@@ -92,9 +92,9 @@ func Help() string {
 		fmt.Fprintf(&b, "  %-34s %s\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.short)
 	}
 	b.WriteString(`
-help COMMAND explains one. Commands on one line stand apart by ; and a line with a
-fault in it runs nothing. 'quotes' and "quotes" keep words together; # begins a comment.
-Loads wait in one queue for all sessions; everything else answers at once. Names of
-files are below the server's folder for them.`)
+help COMMAND explains one. ; separates commands on one line; if one of them is wrong,
+none runs. 'quotes' and "quotes" keep words together; # begins a comment. Loads, apm
+switch and elasticsearch reset wait in one queue for all sessions; everything else runs
+at once. File names are relative to the server's folder for files.`)
 	return b.String()
 }

@@ -22,19 +22,19 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-const testHelp = `test 30s 1 2 3 4 -E apm-server.tracing.enabled=true: for 30 s requests of 1 event with
-2 spans of 3 frames, by 4 workers; without spans the events are errors. Each worker
-sends its next request when the last one is answered, unless a rate is given.
+const testHelp = `test 30s 1 2 3 4 -E apm-server.tracing.enabled=true sends requests for 30 s, each of 1
+event with 2 spans of 3 frames, by 4 workers; without spans the events are errors. Each
+worker sends its next request after the answer to the previous one, unless a rate is given.
   -E NAME=VALUE        a setting of apm-server; repeatable
-  --rate, --throttle R so many requests a second, of all workers together
-  --mem 4g, --cpu 2    limits, of a container only
+  --rate, --throttle R requests per second, of all workers together
+  --mem 4g, --cpu 2    limits, only for a container
   --label TEXT         a label of the report, or NAME=VALUE
-  --cooldown 10s       rest after the load; in no figure
-  --repeat N           so many tests, one after the other
-  --intake v1|v2       protocol; v2 unless given
-  --errors N           errors in each request besides
-  --agents N           = WORKERS, which may be left out then
-  --stream, --pause T, --timeout T, --secret TOKEN, --api-key KEY    as of takt apm`
+  --cooldown 10s       pause between the load and the count, not part of the duration
+  --repeat N           number of tests, one after the other
+  --intake v1|v2       protocol (default v2)
+  --errors N           additional errors in each request
+  --agents N           the same as WORKERS, which you then leave out
+  --stream, --pause T, --timeout T, --secret TOKEN, --api-key KEY    as for takt apm`
 
 // trial is one test command.
 type trial struct {
@@ -64,7 +64,7 @@ func (s *size) Set(text string) error {
 	unit, known := units[strings.ToLower(text[len(digits):])]
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || !known || n < 1 || n > 1<<50/unit {
-		return fmt.Errorf("%q is no size; give one such as 4g", text)
+		return fmt.Errorf("%q is not a size; write one such as 4g", text)
 	}
 	*s = size(n * unit)
 	return nil
@@ -109,7 +109,7 @@ func (t *trial) parse(args []string) (faults []error) {
 	if err := fs.Parse(args[n:]); err != nil {
 		faults = append(faults, fmt.Errorf("%w; help test lists the options", err))
 	} else if fs.NArg() > 0 {
-		faults = append(faults, fmt.Errorf("%q stands behind the options; quote what has spaces", fs.Arg(0)))
+		faults = append(faults, fmt.Errorf("unexpected %q after the options; quote a value with spaces", fs.Arg(0)))
 	}
 	if n != 5 && (n != 4 || t.numbers[3] == 0) {
 		return append(faults, errors.New("write test DURATION EVENTS SPANS FRAMES WORKERS, as in test 30s 1 2 3 4"))
@@ -310,7 +310,7 @@ func prepareDump(c *session, args []string) (action, error) {
 	for i, text := range args[1:] {
 		v, err := strconv.Atoi(text)
 		if err != nil || v < 0 || v > 100_000 {
-			return action{}, fmt.Errorf("%q is no number from 0 to 100000", text)
+			return action{}, fmt.Errorf("%q is not a number from 0 to 100000", text)
 		}
 		numbers[i] = v
 	}

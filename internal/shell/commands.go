@@ -57,7 +57,7 @@ func find(name string) (command, bool) {
 func do(now func(*session)) func(*session, []string) (action, error) {
 	return func(_ *session, args []string) (action, error) {
 		if len(args) > 0 {
-			return action{}, fmt.Errorf("it takes no %q", strings.Join(args, " "))
+			return action{}, fmt.Errorf("it accepts no arguments; leave out %q", strings.Join(args, " "))
 		}
 		return action{now: now}, nil
 	}

@@ -79,7 +79,7 @@ func (c *session) admitLocal() error {
 // authenticate reads the first line, which must be auth TOKEN.
 func (c *session) authenticate(address string) (name string, err error) {
 	if _, plain := c.conn.(*net.TCPConn); plain && !c.server.options.local() {
-		c.say("warning: this connection is not encrypted: your token and all you type can be read on the way")
+		c.say("warning: this connection is not encrypted: others on the network can read your token and everything you type")
 	}
 	c.say("takt: say auth TOKEN")
 	line, err := c.telnet.line()
@@ -95,7 +95,7 @@ func (c *session) authenticate(address string) (name string, err error) {
 	token := c.server.tokens.find(strings.TrimSpace(text))
 	if !said || token == nil {
 		_ = c.note(eventSession, 0, "", "refused: wrong token") // at most maxTries a minute per address
-		return "", errors.New("no token of anybody; the server's owner has them")
+		return "", errors.New("unknown token; ask the server's owner for one")
 	}
 	c.server.tries.forgive(address)
 	c.role = token.role

@@ -231,7 +231,7 @@ func TestNamedFolder(t *testing.T) {
 	for _, one := range [][2]string{
 		{"apm use main", "using " + clone + "\n"},
 		{"apm use " + clone, "using " + clone + "\n"},
-		{"apm use other", "error: apm: other is no folder that --apm-folder of the server names; it names main\n"},
+		{"apm use other", "error: apm: other is not a folder of the server's --apm-folder; it names main\n"},
 		{"apm switch -m -v main", "job 1: apm switch -m -v main\n$ make\nenv >../made\nUsing " + clone + ": main, "},
 	} {
 		c.send(one[0])
@@ -263,7 +263,7 @@ func TestLastFolder(t *testing.T) {
 	c = authorized(t, server.addr, "correct-horse")
 	for _, line := range []string{"apm switch -m main", "test 1s 1 1 1 1", "apm use last"} {
 		c.send(line)
-		if text := c.until(prompted); !strings.Contains(text, " is no folder that --apm-folder of the server names; it names none\n") {
+		if text := c.until(prompted); !strings.Contains(text, " is not a folder of the server's --apm-folder; it names none\n") {
 			t.Errorf("%s: %s", line, text)
 		}
 	}

@@ -24,7 +24,7 @@ type Options struct {
 	TokenFile string   // lines of NAME TOKEN
 	Cert, Key string   // PEM files
 	Insecure  bool     // allow an address beyond loopback without TLS
-	Allow     []string // hosts that may be loaded; empty: all on loopback, none beyond it
+	Allow     []string // hosts that may be loaded; empty: all, or none if Addr is beyond loopback
 	AuditLog  string   // file; "": no log
 
 	// What sessions other than the owner's own may build and run:
@@ -45,21 +45,21 @@ type Options struct {
 // AddFlags declares the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = DefaultAddr
-	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none listens on --unix alone")
-	fs.Var(value.Listen(&o.Unix), "unix", "listen on the socket `PATH` too, which only you can open")
-	fs.Var(value.InFile(&o.TokenFile), "token-file", "users must first type auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look or run (default)")
+	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none: listen only on --unix")
+	fs.Var(value.Listen(&o.Unix), "unix", "also listen on the socket `PATH`, which only you can open")
+	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look or run (default)")
 	fs.Var(value.InFile(&o.Cert), "tls-cert", "serve TLS with this certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "tls-key", "key of the certificate, PEM `FILE`")
-	fs.Var(value.Plain(&o.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without tokens, on your own socket or port, users may use any folder")
+	fs.Var(value.Plain(&o.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without --token-file your own sessions may use any folder")
 	fs.Var(value.List(&o.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
-	fs.Var(value.List(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; * at the end for all that begin so; repeatable")
-	fs.Var(value.List(&o.Variables), "apm-env", "`NAME` of a variable of the environment that make, git and apm-server see, besides PATH, HOME and the like; repeatable")
+	fs.Var(value.List(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; NAME* allows all that begin with NAME; repeatable")
+	fs.Var(value.List(&o.Variables), "apm-env", "`NAME` of an environment variable that make, git and apm-server see, besides PATH, HOME and the like; repeatable")
 	fs.Var(value.OutFile(&o.AuditLog), "audit-log", "append every command, its user and its result to `FILE`, as lines of JSON")
-	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: tokens can be read on the way")
-	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; without it all on loopback, and none beyond it")
+	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: others on the network can read the tokens")
+	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; default: all, or none if --addr is beyond loopback")
 	fs.Var(value.OutFile(&o.DumpDir), "dump-dir", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
-	fs.BoolVar(&o.Edit, "edit", false, "sessions begin with edit on: the server does the editing, as for a telnet without rlwrap")
-	fs.Var(value.Store(&o.Store), "store", "keep the runs of all in `PATH|URL`, as of takt http --store")
+	fs.BoolVar(&o.Edit, "edit", false, "sessions begin with edit on: the server edits the lines, for a telnet without rlwrap")
+	fs.Var(value.Store(&o.Store), "store", "store the runs of all users in `PATH|URL`, as takt http --store does")
 }
 
 // Validate reports every fault.
@@ -85,7 +85,7 @@ func (o *Options) Validate() (faults []error) {
 		faults = append(faults, fmt.Errorf("--addr %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", o.Addr))
 	}
 	if !local && o.Cert == "" && !o.Insecure {
-		faults = append(faults, fmt.Errorf("--addr %s without TLS shows tokens to whoever listens on the way; give --tls-cert and --tls-key, or --insecure", o.Addr))
+		faults = append(faults, fmt.Errorf("--addr %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", o.Addr))
 	}
 	_, err := parseTargets(o.Allow)
 	if err != nil {
@@ -115,7 +115,7 @@ func (o *Options) dumpsHold(path string) bool {
 // Notes are hints for whoever starts the server.
 func (o *Options) Notes() (notes []string) {
 	if !o.local() && len(o.Allow) == 0 {
-		notes = append(notes, "nothing may be loaded: --allow-target has to list what may, since this address can be reached from other machines")
+		notes = append(notes, "sessions can load nothing: other machines can reach this address, so --allow-target has to list the targets")
 	}
 	return notes
 }

@@ -71,11 +71,11 @@ func (c *session) folder(word string) (string, error) {
 	switch {
 	case slices.Contains(slices.Collect(maps.Values(o.Folders)), path):
 	case !c.own:
-		return "", denied("%s is no folder that --apm-folder of the server names; %s", word, o.Folders.names())
+		return "", denied("%s is not a folder of the server's --apm-folder; %s", word, o.Folders.names())
 	case word == "local" && c.server.host.GoPath != "":
 		path = filepath.Join(c.server.host.GoPath, "src/github.com/elastic/apm-server")
 	case !filepath.IsAbs(word):
-		return "", fmt.Errorf("%s is no URL, no whole path of a folder and no name of --apm-folder; write http://HOST:8200 or /FOLDER", word)
+		return "", fmt.Errorf("%s is neither a URL, nor an absolute path, nor a name of --apm-folder; write http://HOST:8200 or /FOLDER", word)
 	}
 	return path, nil
 }
@@ -100,7 +100,7 @@ func (c *session) dockerfile(word string) (string, error) {
 	case c.own:
 		return "", errContainerFlags
 	}
-	return "", denied("--dockerfile %s: write NAME/FILE of a folder that --apm-folder of the server names; %s", word, c.server.options.Folders.names())
+	return "", denied("--dockerfile %s: write NAME/FILE, with a NAME of the server's --apm-folder; %s", word, c.server.options.Folders.names())
 }
 
 // isBelow reports whether an absolute path is in the folder, or is the folder.
@@ -119,9 +119,9 @@ func (c *session) mayUse(l apmserver.Location) error {
 		_, err := c.folder(l.Dir)
 		return err
 	case len(o.Repositories) == 0:
-		return denied("apm use docker builds and runs what a repository holds; the server has to name some by --apm-repository")
+		return denied("apm use docker builds and runs code from a repository, and the server allows none; its owner can name some with --apm-repository")
 	case l.Dockerfile != "" && !slices.ContainsFunc(slices.Collect(maps.Values(o.Folders)), func(f string) bool { return isBelow(l.Dockerfile, realPath(f)) }):
-		return denied("%s is in no folder that --apm-folder of the server names", l.Dockerfile)
+		return denied("%s is not in a folder of the server's --apm-folder", l.Dockerfile)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (c *session) mayBuild(l apmserver.Location, s apmserver.Switch) error {
 	}
 	all := c.server.options.Repositories
 	if from := apmserver.Repository(l, s); !slices.Contains(all, from) {
-		return denied("%s is no repository that --apm-repository of the server names; it names %s", from, strings.Join(all, ", "))
+		return denied("%s is not a repository of the server's --apm-repository; it names %s", from, strings.Join(all, ", "))
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (c *session) maySet(settings []string) error {
 		name := apmserver.SettingName(text)
 		switch {
 		case !settingName.MatchString(name):
-			faults = append(faults, errors.New("-E takes NAME=VALUE"))
+			faults = append(faults, errors.New("write -E NAME=VALUE"))
 		case untouchable.MatchString(name) || !slices.ContainsFunc(allowed, func(p string) bool { return covers(p, name) }):
 			faults = append(faults, denied("-E %s: sessions may not give this setting; the server's owner can allow it with --apm-setting", name))
 		case strings.Contains(text, "${") || strings.Contains(text, "{") && !apmserver.IsSecret(name):

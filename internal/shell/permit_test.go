@@ -95,7 +95,7 @@ func TestMayBuild(t *testing.T) {
 		{apmserver.Location{Kind: apmserver.KindCheckout}, apmserver.Switch{Branch: "axw/main"}, ""},
 	} {
 		err := guest.mayBuild(c.l, c.s)
-		if c.from == "" && err != nil || c.from != "" && (err == nil || !strings.HasPrefix(err.Error(), c.from+" is no repository that --apm-repository")) {
+		if c.from == "" && err != nil || c.from != "" && (err == nil || !strings.HasPrefix(err.Error(), c.from+" is not a repository of the server's --apm-repository")) {
 			t.Errorf("%+v %+v: %v", c.l, c.s, err)
 		}
 		if err := (&session{server: guest.server, own: true}).mayBuild(c.l, c.s); err != nil {

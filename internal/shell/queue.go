@@ -74,7 +74,7 @@ func (q *queue) add(from *session, shown string, t task) (j *job, before int, er
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
-		return nil, 0, errors.New("the server ends and takes no more jobs")
+		return nil, 0, errors.New("the server is ending and accepts no more jobs")
 	case len(q.line) >= maxWaiting:
 		return nil, 0, fmt.Errorf("the queue is full with %d jobs; wait, or queue rm some", maxWaiting)
 	}

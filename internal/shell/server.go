@@ -68,7 +68,7 @@ func (s *Server) prepare() (err error) {
 		s.allow = t.allows
 	}
 	if err := os.MkdirAll(s.options.DumpDir, 0o700); err != nil {
-		return fmt.Errorf("the folder for files cannot be made: %w; give another one with --dump-dir", err)
+		return fmt.Errorf("cannot create the folder for files: %w; give another --dump-dir", err)
 	}
 	if s.state, err = openState(s.options.StateDir); err != nil {
 		return err
@@ -125,7 +125,7 @@ func listenUnix(path string) (net.Listener, error) {
 		_ = c.Close()
 		return nil, fmt.Errorf("another server listens on %s; give another --unix", path)
 	} else if info, missing := os.Lstat(path); missing == nil && (info.Mode().Type() != os.ModeSocket || !errors.Is(err, syscall.ECONNREFUSED)) {
-		return nil, fmt.Errorf("%s is there and no socket of a shell: %w; give another --unix", path, err)
+		return nil, fmt.Errorf("%s exists and is not a socket of a shell: %w; give another --unix", path, err)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".takt-")
 	if err != nil {

@@ -35,7 +35,7 @@ func openState(dir string) (*state, error) {
 		return s, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the folder for definitions cannot be made: %w; set XDG_STATE_HOME to another one", err)
+		return nil, fmt.Errorf("cannot create the folder for definitions: %w; set XDG_STATE_HOME to another one", err)
 	}
 	return s, s.read(pendingFile, &s.lost)
 }
@@ -76,7 +76,7 @@ func (s *state) read(name string, what any) error {
 		err = json.Unmarshal(b, what)
 	}
 	if err != nil {
-		return fmt.Errorf("what was kept cannot be read: %s: %w; mend or remove the file", path, err)
+		return fmt.Errorf("cannot read the saved file %s: %w; repair or remove it", path, err)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (u *user) change(do func(*kept)) error {
 	defer u.mu.Unlock()
 	do(&u.kept)
 	if err := u.state.write(u.file(), &u.kept); err != nil {
-		return fmt.Errorf("it holds until the server ends, but cannot be written down: %w", err)
+		return fmt.Errorf("the change lasts until the server ends, but cannot be saved: %w", err)
 	}
 	return nil
 }

@@ -74,9 +74,9 @@ func parseToken(fields []string) (token, error) {
 	case len(fields) < 2 || len(fields) > 3 || !userName.MatchString(fields[0]):
 		return token{}, errors.New("write NAME TOKEN, or NAME TOKEN ROLE; a name has letters, digits, dots and dashes")
 	case len(fields[1]) < minToken:
-		return token{}, fmt.Errorf("the token of %s is shorter than %d characters; make a longer one", fields[0], minToken)
+		return token{}, fmt.Errorf("the token of %s is shorter than %d characters; choose a longer one", fields[0], minToken)
 	case as != roleLook && as != roleRun:
-		return token{}, fmt.Errorf("the third word of %s is no role; write %s or %s", fields[0], roleLook, roleRun)
+		return token{}, fmt.Errorf("the third word of %s is not a role; write %s or %s", fields[0], roleLook, roleRun)
 	}
 	return token{fields[0], as, sumOf(fields[1])}, nil
 }

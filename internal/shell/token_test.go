@@ -16,7 +16,7 @@ func TestTokens(t *testing.T) {
 		{"ann\n", ":1: write NAME TOKEN"},
 		{"../ann 12345678\n", ":1: write NAME TOKEN"},
 		{"ann 12345678 look more\n", ":1: write NAME TOKEN"},
-		{"\nann 12345678 admin\n", ":2: the third word of ann is no role; write look or run"},
+		{"\nann 12345678 admin\n", ":2: the third word of ann is not a role; write look or run"},
 		{"ann 1234567\n", ":1: the token of ann is shorter than 8"},
 		{"# none\n", "has no tokens"},
 	} {

@@ -46,7 +46,7 @@ func TestAuth(t *testing.T) {
 		}
 	}
 	for i, first := range []string{"auth hunter2", "status", "auth", "auth hunter2hunter2"} {
-		want := "error: no token of anybody"
+		want := "error: unknown token"
 		if i == 3 {
 			want = "error: too many wrong tokens; wait for a minute"
 		}
@@ -123,7 +123,7 @@ func TestUnix(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shell.Listen(shell.Options{Unix: path, DumpDir: dir}, host); err == nil || !strings.Contains(err.Error(), "is there and no socket of a shell") {
+	if _, err := shell.Listen(shell.Options{Unix: path, DumpDir: dir}, host); err == nil || !strings.Contains(err.Error(), "exists and is not a socket of a shell") {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".takt-*")); len(left) > 0 {
