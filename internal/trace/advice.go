@@ -2,7 +2,7 @@ package trace
 
 import "bytes"
 
-// advice says what to do with a log whose format nobody has told, by its first line.
+// advice says what to do with a log of unknown format, judging by its first line.
 func advice(first []byte) string {
 	line := behindHead(first)
 	headed := len(line) < len(first)
@@ -25,7 +25,8 @@ func advice(first []byte) string {
 	return "give it by --format: a name that --help lists, a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format string of Envoy"
 }
 
-// isListedWord reports whether the words of a line may be a path and what is known of it.
+// isListedWord reports whether a line may be of a list of paths: one word, or a path or a
+// method and a path with more words after it.
 func isListedWord(words [][]byte) bool {
 	return len(words) == 1 && !bytes.ContainsAny(words[0], ":;,") || len(words) > 1 && (words[0][0] == '/' || isMethod(words[0]) && words[1][0] == '/')
 }

@@ -6,12 +6,11 @@ import (
 	"sync"
 )
 
-// aheadRecords is how many records are read before they are wanted: 10 ms of them
-// at 100k/s.
+// aheadRecords is how many records are read in advance: 10 ms of them at 100k/s.
 const aheadRecords = 1024
 
-// Ahead reads a stream in a goroutine of its own, so that neither a slow disk nor
-// whoever writes to a pipe holds up its reader. Its Next never waits.
+// Ahead reads a stream in its own goroutine, so that neither a slow disk nor a slow writer
+// of a pipe delays the caller of Next. Its Next never waits.
 type Ahead struct {
 	src   Stream
 	queue chan *Record
@@ -19,10 +18,10 @@ type Ahead struct {
 	first *Record
 	quit  chan struct{}
 	stop  func()
-	err   error // why the queue was closed; read after that
+	err   error // why the queue was closed; read it only after that
 }
 
-// NewAhead begins to read. Stop ends it.
+// NewAhead begins to read. Stop ends the reading.
 func NewAhead(src Stream) *Ahead {
 	a := &Ahead{src: src, queue: make(chan *Record, aheadRecords), free: make(chan *Record, aheadRecords), quit: make(chan struct{})}
 	a.stop = sync.OnceFunc(func() { close(a.quit) })
@@ -30,10 +29,10 @@ func NewAhead(src Stream) *Ahead {
 	return a
 }
 
-// Stop ends the reading. A read that is under way may last: it costs a goroutine.
+// Stop ends the reading. It does not wait: a blocked read keeps its goroutine.
 func (a *Ahead) Stop() { a.stop() }
 
-// run reads until the end, an error, or Stop, and then closes what can be closed.
+// run reads until the end, an error, or Stop, and then closes the stream if it can be closed.
 func (a *Ahead) run() {
 	if c, ok := a.src.(io.Closer); ok {
 		defer c.Close()
@@ -64,8 +63,8 @@ func (a *Ahead) spare() *Record {
 	}
 }
 
-// Wait waits until Next has something to give, or ctx ends. It is for the time
-// before a run. The error is that of the stream, io.EOF for one without records.
+// Wait waits, before a run, until Next has a record or ctx ends. An error is the stream's:
+// io.EOF if it has no records.
 func (a *Ahead) Wait(ctx context.Context) error {
 	if a.first != nil {
 		return nil
@@ -82,7 +81,7 @@ func (a *Ahead) Wait(ctx context.Context) error {
 	}
 }
 
-// Next implements Stream, but for ErrNotYet. rec gets memory of its own.
+// Next implements Stream, but may also return ErrNotYet. rec gets memory of its own.
 func (a *Ahead) Next(rec *Record) error {
 	if a.first != nil {
 		a.give(rec, a.first)
@@ -101,11 +100,11 @@ func (a *Ahead) Next(rec *Record) error {
 	}
 }
 
-// give swaps, and hands the old memory back to be filled again.
+// give swaps the records, and returns the old memory to run for reuse.
 func (a *Ahead) give(rec, next *Record) {
 	*rec, *next = *next, *rec
 	select {
 	case a.free <- next:
-	default: // one too many, for the garbage collector
+	default: // free is full: leave the record to the garbage collector
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// newALB makes the parser of the log of an AWS Application Load Balancer
+// newALB returns the parser for the log of an AWS Application Load Balancer
 // (docs.aws.amazon.com, Access logs for your Application Load Balancer). A line is written
-// at the end; the three times make the whole, -1 each if there was no target.
+// at the end of a request. Its latency is the sum of three times, each -1 without a target.
 func newALB() (*pattern, error) {
 	var pieces []piece
 	add := func(name string, v variable, literal string) {
@@ -36,7 +36,7 @@ func newALB() (*pattern, error) {
 	return p, err
 }
 
-// setALBType refuses lines that do not begin as those of this format do.
+// setALBType refuses lines that do not begin with a type of connection.
 func setALBType(_ *filler, v []byte) error {
 	for _, known := range []string{"http", "https", "h2", "grpcs", "ws", "wss"} {
 		if string(v) == known {
@@ -46,7 +46,7 @@ func setALBType(_ *filler, v []byte) error {
 	return errPrefix
 }
 
-// addLatency adds a part of the time taken, in seconds.
+// addLatency adds one of the three times, in seconds.
 func addLatency(f *filler, v []byte) error {
 	d, ok := decimal(bytes.TrimSpace(v), time.Second)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// compileApache understands the string of a LogFormat, or the whole directive as it
-// stands in httpd.conf; see httpd.apache.org/docs/2.4/mod/mod_log_config.html.
+// compileApache compiles the string of a LogFormat, or the whole directive from
+// httpd.conf; see httpd.apache.org/docs/2.4/mod/mod_log_config.html.
 func compileApache(text string) (*pattern, error) {
 	text = apacheDirective(text)
 	text = strings.ReplaceAll(text, "%U%q", "%U") // one value
@@ -35,7 +35,7 @@ func compileApache(text string) (*pattern, error) {
 	return newPattern(pieces)
 }
 
-// apacheDirective takes the string out of `LogFormat "…" name`.
+// apacheDirective extracts the string from `LogFormat "…" name`.
 func apacheDirective(text string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "LogFormat")
 	if ok {
@@ -77,7 +77,7 @@ func apacheItem(text string) (item []piece, rest string, err error) {
 	return []piece{{name: name, variable: apacheVariables(letter, argument)}}, text[n+1:], nil
 }
 
-// apacheVariables gives what a letter stands for; other letters are passed over.
+// apacheVariables returns the meaning of a letter; takt ignores the values of other letters.
 func apacheVariables(letter byte, argument string) variable {
 	switch letter {
 	case 'r':
@@ -117,8 +117,8 @@ func apacheTaken() map[string]variable {
 	return map[string]variable{"": second, "s": second, "ms": {set: setLatency(time.Millisecond)}, "us": {set: setLatency(time.Microsecond)}}
 }
 
-// apacheTime gives %t, which has brackets of its own, or %{FORMAT}t. The time is
-// that of the request's arrival unless FORMAT begins with end:.
+// apacheTime returns %t, which writes its own brackets, or %{FORMAT}t. The time is when the
+// request arrived, unless FORMAT begins with end:.
 func apacheTime(name, format string) ([]piece, error) {
 	v := variable{kind: timeKind, set: setStart}
 	if rest, ok := strings.CutPrefix(format, "end:"); ok {
@@ -129,7 +129,7 @@ func apacheTime(name, format string) ([]piece, error) {
 	case "":
 		v.blanks = 1
 		return []piece{{literal: "["}, {name: name, variable: v}, {literal: "]"}}, nil
-	case "sec", "msec", "usec": // whose unit shows from the number
+	case "sec", "msec", "usec": // clock.number tells the unit by the number of digits
 		v.layout = "sec"
 		return []piece{{name: name, variable: v}}, nil
 	case "msec_frac":
@@ -146,7 +146,7 @@ func apacheTime(name, format string) ([]piece, error) {
 	return []piece{{name: name, variable: v}}, nil
 }
 
-// joinTimes makes one value of the parts of a time: %{%T}t.%{msec_frac}t.
+// joinTimes joins the parts of a time, such as %{%T}t.%{msec_frac}t, into one value.
 func joinTimes(pieces []piece) ([]piece, error) {
 	var out []piece
 	for i := 0; i < len(pieces); i++ {
@@ -169,8 +169,8 @@ func joinTimes(pieces []piece) ([]piece, error) {
 	return out, nil
 }
 
-// timeBehind is how many of the pieces behind a time go on with it: a further part, with
-// or without a literal before it.
+// timeBehind counts the pieces after a time that continue it: a further part, with or
+// without a literal before the part.
 func timeBehind(p piece, rest []piece) int {
 	switch {
 	case p.layout == "" || len(rest) == 0:

@@ -13,24 +13,23 @@ var (
 	errDate = errors.New("there is no such date, or it is not between 1970 and 2200")
 )
 
-// clock makes instants of stamps.
+// clock converts time stamps to instants.
 type clock struct {
-	zone  *time.Location // of stamps that have none
-	local time.Time      // the last instant of such a stamp
+	zone  *time.Location // for stamps without a zone
+	local time.Time      // the instant of the last stamp without a zone
 }
 
-// stamp is a reading of a calendar and a clock.
+// stamp is a date and a time of day.
 type stamp struct {
 	year, month, day  int
 	hour, minute, sec int
 	nanos             int
-	whole             bool // there was no fraction
+	whole             bool // without a fraction of a second
 }
 
 // parse understands the dates 09/Nov/2017, 09-Nov-2017, 2017-Nov-09, 2017-11-09 and
 // 2017/11/09, then one of ':', 'T' and ' ', then 13:12:44 with or without a fraction, then no
-// zone, Z, -0500 or -05:00, with or without a blank before. whole: there is no
-// fraction.
+// zone, Z, -0500, -05:00 or -05, with or without a blank before it. whole: without a fraction.
 func (c *clock) parse(v []byte) (at time.Time, whole bool, err error) {
 	var s stamp
 	rest, ok := s.date(v)
@@ -84,11 +83,11 @@ func (s *stamp) date(v []byte) (rest []byte, ok bool) {
 	return v[11:], s.isNumber()
 }
 
-// isNumber reports whether all of the date are numbers, and the month has a name.
+// isNumber reports whether year and day are numbers, and the month is a number or a name.
 func (s *stamp) isNumber() bool { return s.year >= 0 && s.month >= 0 && s.day >= 0 }
 
-// isDate refuses the 30th of February, and years in which nobody wrote a log: one such
-// line would make a replay wait for centuries.
+// isDate refuses the 30th of February, and years outside 1970 to 2200: one such line would
+// make a replay wait for centuries.
 func (s *stamp) isDate() bool {
 	return s.year >= 1970 && s.year <= 2200 && s.month >= 1 && s.month <= 12 && s.day >= 1 && s.day <= daysIn(s.year, s.month)
 }
@@ -126,7 +125,7 @@ func (s *stamp) clock(v []byte) (rest []byte, ok bool) {
 	return v[n:], n > 1
 }
 
-// unix is the reading in seconds since 1970 if it is one of UTC.
+// unix is the stamp in seconds since 1970, read as UTC.
 func (s *stamp) unix() int64 {
 	y, m := s.year, s.month
 	if m <= 2 { // the year begins in March, so that the leap day is its last
@@ -136,10 +135,9 @@ func (s *stamp) unix() int64 {
 	return int64(days)*86400 + int64(s.hour*3600+s.minute*60+s.sec)
 }
 
-// inZone gives the instant of a reading in the clock's zone. Of an hour that the
-// clocks repeat in autumn it is the first, until the stamps step back by more than
-// 5 minutes: then it is the second. A reading that they skip in spring is what
-// time.Date makes of it.
+// inZone returns the instant of a stamp in the clock's zone. A stamp in the hour that is
+// repeated in autumn is of the first hour, until the stamps step back by more than 5
+// minutes: then it is of the second. For an hour skipped in spring, time.Date decides.
 func (c *clock) inZone(s *stamp) time.Time {
 	at := time.Date(s.year, time.Month(s.month), s.day, s.hour, s.minute, s.sec, s.nanos, c.zone)
 	_, before := at.Add(-3 * time.Hour).Zone()
@@ -151,14 +149,14 @@ func (c *clock) inZone(s *stamp) time.Time {
 	return at
 }
 
-// repeated chooses between the two instants of a reading near the end of summer time.
+// repeated chooses between the two instants of a stamp near the end of summer time.
 func (c *clock) repeated(s *stamp, at time.Time, before, after int) time.Time {
 	first := time.Unix(s.unix()-int64(before), int64(s.nanos)).In(c.zone)
 	second := time.Unix(s.unix()-int64(after), int64(s.nanos)).In(c.zone)
 	_, one := first.Zone()
 	_, two := second.Zone()
 	if one != before || two != after {
-		return at // the reading is not in the repeated hour
+		return at // not in the repeated hour
 	}
 	if c.local.Sub(first) > 5*time.Minute {
 		return second
@@ -188,8 +186,8 @@ func zoneOffset(v []byte) (seconds int, ok bool) {
 	return seconds, true
 }
 
-// number understands a time since 1970 with or without a fraction. Its unit shows
-// from its size: up to 11 digits are seconds, then ms, µs, ns.
+// number reads a time since 1970 with or without a fraction. The number of digits tells the
+// unit: up to 11 are s, up to 14 ms, up to 17 µs, more ns.
 func (c *clock) number(v []byte) (at time.Time, whole bool, err error) {
 	n := 0
 	for n < len(v) && isDigit(v[n]) {
@@ -211,7 +209,7 @@ func (c *clock) number(v []byte) (at time.Time, whole bool, err error) {
 	return time.Unix(0, int64(d)).In(c.zone), unit == time.Second && n == len(v), nil
 }
 
-// any understands whatever parse or number does.
+// any reads what parse or number can read.
 func (c *clock) any(v []byte) (at time.Time, whole bool, err error) {
 	if at, whole, err = c.parse(v); err != errTime {
 		return at, whole, err
@@ -219,7 +217,7 @@ func (c *clock) any(v []byte) (at time.Time, whole bool, err error) {
 	return c.number(v)
 }
 
-// decimal reads a number of units, not negative, exactly where it has no exponent.
+// decimal reads a number of units that is not negative; exactly, unless it has an exponent.
 func decimal(v []byte, unit time.Duration) (time.Duration, bool) {
 	var whole, part int64
 	n := 0
@@ -249,7 +247,7 @@ func decimal(v []byte, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(f * float64(unit)), true
 }
 
-// digits is the number that v is, -1 if it is none.
+// digits is the decimal number in v, or -1 if v has other characters than digits.
 func digits(v []byte) int {
 	n := 0
 	for _, b := range v {

@@ -13,19 +13,19 @@ import (
 // Converted counts what Convert wrote.
 type Converted struct {
 	Written uint64
-	Refused uint64 // records that the format cannot hold
-	First   error  // why, of the first of these
-	Bare    uint64 // of Written: without the header that the log has, which the format cannot hold
+	Refused uint64 // records that the format cannot express
+	First   error  // why the first refused record was refused
+	Bare    uint64 // written records that lost their header, since the load format has none
 }
 
 var errNoHost = errors.New("the log has no hosts; give the server that the paths are of with --base")
 
-// ToLoad writes records as a load file that can be replayed: status, size and times
-// as recorded, bodies as tenth column. Times are in the zone of the log's reader.
+// ToLoad writes records as a load file for a replay: status, size and times as recorded,
+// bodies in the tenth column. Times are in the zone of the log's reader.
 func ToLoad(dst io.Writer, src Stream) (Converted, error) {
 	var c Converted
 	out := bufio.NewWriterSize(dst, 64<<10)
-	_, _ = out.WriteString(loadInputHead) // an error stays until Flush
+	_, _ = out.WriteString(loadInputHead) // Flush returns an error
 	var row []byte
 	err := each(src, func(r *Record) (err error) {
 		if row, err = appendInputRow(row[:0], r); err != nil {
@@ -50,9 +50,9 @@ type vegetaTarget struct {
 	Header map[string][]string `json:"header,omitempty"`
 }
 
-// ToVegeta writes records as targets of vegeta, one JSON object a line. base, which
-// may be nil, says where paths go; a recorded host that is another one is kept in
-// the header Host.
+// ToVegeta writes records as targets of vegeta, one JSON object per line. base, which may
+// be nil, is the server to send to; a recorded host other than base's goes into the header
+// Host.
 func ToVegeta(dst io.Writer, src Stream, base *url.URL) (Converted, error) {
 	var c Converted
 	out := bufio.NewWriterSize(dst, 64<<10)

@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// sampleLines is how many lines of a log auto looks at.
+// sampleLines limits the lines by which auto detects the format.
 const sampleLines = 50
 
-// detect tells the format by the lines that are there already, and at least one.
+// detect finds the format by the lines that can be read already. It waits for one line.
 func detect(in *bufio.Reader, o Options) (string, error) {
 	sample, err := beginning(in)
 	if err != nil {
@@ -42,7 +42,7 @@ func detect(in *bufio.Reader, o Options) (string, error) {
 	return best, nil
 }
 
-// text is what the server wrote of a line.
+// text is the part of a line that the server wrote.
 func (f *format) text(line []byte) []byte {
 	if f.headed {
 		return behindHead(line)
@@ -50,23 +50,23 @@ func (f *format) text(line []byte) []byte {
 	return line
 }
 
-// beginning waits for the first line that is no blank or comment, and gives what of
-// the log is in memory then.
+// beginning waits for the first line that is neither blank nor a comment, and returns the
+// part of the log that is in memory then.
 func beginning(in *bufio.Reader) ([]byte, error) {
 	for n := 1; ; n = in.Buffered() + 1 {
 		_, err := in.Peek(min(n, maxLine))
-		sample, _ := in.Peek(in.Buffered()) // which is there
+		sample, _ := in.Peek(in.Buffered()) // no error: the bytes are buffered
 		end := bytes.LastIndexByte(sample, '\n') + 1
 		if end > 0 && len(firstLine(sample[:end])) > 0 {
 			return sample[:end], nil
 		}
 		if err != nil || len(sample) == maxLine {
-			return sample, nil // what is wrong will show when it is read
+			return sample, nil // reading the log will report the error
 		}
 	}
 }
 
-// firstLine is the first line that says something: no blank, no comment.
+// firstLine is the first line that is neither blank nor a comment.
 func firstLine(text []byte) []byte {
 	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -76,11 +76,10 @@ func firstLine(text []byte) []byte {
 	return nil
 }
 
-// goodLines counts the lines at the beginning that f understands, and those that it does
-// not.
+// goodLines counts the lines of the sample that f can parse, and the bad ones.
 func goodLines(f format, sample []byte, o Options) (n, bad int) {
 	o.guessed, o.counts = true, &Counts{}
-	o.NoTimes = true // a load file with odd dates is one all the same
+	o.NoTimes = true // a load file with bad dates is still a load file
 	p, err := f.line(o)
 	if err != nil {
 		return 0, 1
@@ -111,7 +110,7 @@ func isJTL(first []byte) bool {
 	return bytes.Contains(first, []byte("timeStamp")) && bytes.Contains(first, []byte("elapsed,"))
 }
 
-// isHAR accepts an object that goes on in the next line, or begins with log.
+// isHAR accepts an object that continues on the next line, or begins with log.
 func isHAR(first []byte) bool {
 	start := bytes.Join(bytes.Fields(first[:min(len(first), 100)]), nil)
 	return string(start) == "{" || bytes.HasPrefix(start, []byte(`{"log":{`)) || string(start) == `{"log":`

@@ -20,14 +20,14 @@ const (
 // envoyItem is %NAME%, %NAME(ARGUMENT)% or %NAME(ARGUMENT):LENGTH%.
 var envoyItem = regexp.MustCompile(`^%([A-Z][A-Z0-9_]+)(?:\(([^)]*)\))?(?::\d+)?%`)
 
-// isEnvoy reports whether a format is one of Envoy: it has the path as a header.
+// isEnvoy reports whether a format is one of Envoy: such a format logs the path by %REQ(…)%.
 func isEnvoy(text string) bool { return strings.Contains(text, "%REQ(") }
 
 func envoy(text string) func(Options) (parser, error) {
 	return func(Options) (parser, error) { return compileEnvoy(text) }
 }
 
-// compileEnvoy understands a format string of Envoy, the text of its text_format.
+// compileEnvoy compiles a format string of Envoy, the text of its text_format.
 func compileEnvoy(text string) (*pattern, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(text), `\n`), "\n")
 	var pieces []piece
@@ -57,8 +57,8 @@ func compileEnvoy(text string) (*pattern, error) {
 	return newPattern(pieces)
 }
 
-// envoyVariable gives what an item stands for; others are passed over. Durations are
-// milliseconds.
+// envoyVariable returns the meaning of an item; takt ignores the values of other items.
+// Durations are in milliseconds.
 func envoyVariable(name, argument string) (variable, error) {
 	switch name {
 	case "START_TIME":
@@ -77,7 +77,7 @@ func envoyVariable(name, argument string) (variable, error) {
 	}[name], nil
 }
 
-// envoyHeader gives a header of the request; the first of HEADER?OTHER that is one.
+// envoyHeader returns the meaning of a request header; of HEADER?OTHER the first known one.
 func envoyHeader(names string) variable {
 	known := map[string]variable{
 		":method": {set: setMethod}, ":path": {set: setURI, kind: requestKind}, "x-envoy-original-path": {set: setURI, kind: requestKind},
@@ -92,7 +92,8 @@ func envoyHeader(names string) variable {
 	return variable{}
 }
 
-// envoyTime is the start of a request; with a format of strftime, or in seconds by %s.
+// envoyTime reads the start of a request: the default form, a strftime format, or %s for
+// seconds.
 func envoyTime(format string) (variable, error) {
 	v := variable{set: setStart, kind: timeKind}
 	if format == "" || strings.HasPrefix(format, "%s") {

@@ -21,8 +21,8 @@ func (f *filler) text(v []byte) []byte {
 	return buf[at:]
 }
 
-// unescape appends what the escape at the start of v stands for; what is none it
-// takes as it is. v has at least two bytes.
+// unescape appends the meaning of the escape at the start of v, or the backslash itself if
+// the escape is unknown. v has at least two bytes.
 func unescape(buf, v []byte) (to, rest []byte) {
 	const names, controls = "nrtbfv", "\n\r\t\b\f\v"
 	switch c := v[1]; {
@@ -38,7 +38,7 @@ func unescape(buf, v []byte) (to, rest []byte) {
 	return append(buf, v[0]), v[1:]
 }
 
-// hexOf is the number that v is in base 16, -1 if it is none.
+// hexOf is the hexadecimal number in v, or -1 if v is not one.
 func hexOf(v []byte) int {
 	n := 0
 	for _, b := range v {

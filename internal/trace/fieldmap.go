@@ -26,7 +26,7 @@ const (
 	fields
 )
 
-// jsonField is a name that field maps know.
+// jsonField is a FIELD of a field map.
 type jsonField struct {
 	name  string
 	field int
@@ -53,10 +53,10 @@ func jsonFields() []jsonField {
 	}
 }
 
-// Field maps of servers whose logs are documented. Caddy's ts is when the request
-// was handled (caddyserver.com/docs/logging), Traefik's StartUTC when it came
-// (doc.traefik.io, access logs), as that of Envoy and of Google Cloud. The last one are names in common use, those of
-// nginx's variables among them.
+// Field maps of servers with documented logs. Caddy's ts is the end of a request
+// (caddyserver.com/docs/logging); Traefik's StartUTC (doc.traefik.io, access logs) and the
+// times of Envoy and Google Cloud are its start. commonFields are names in common use, with
+// those of nginx's variables.
 const (
 	caddyFields   = "end=ts,latency=duration,method=request.method,uri=request.uri,host=request.host,client=request.client_ip|request.remote_ip,status=status,bytes=size,request_bytes=bytes_read,referer=request.headers.Referer,agent=request.headers.User-Agent"
 	traefikFields = "start=StartUTC|StartLocal,latency=Duration:ns,method=RequestMethod,uri=RequestPath,host=RequestHost,scheme=RequestScheme,client=ClientHost,status=DownstreamStatus,bytes=DownstreamContentSize,request_bytes=RequestContentSize,referer=request_Referer,agent=request_User-Agent"
@@ -65,12 +65,11 @@ const (
 	commonFields  = "end=msec|time_iso8601|time_local|@timestamp|timestamp|time|ts|date,latency=request_time,method=request_method|method|verb|http.request.method,request=request,uri=request_uri|uri|url|path|url.original|url.path,query=query_string|args|query|url.query,status=status|status_code|code|response|http.response.status_code,bytes=body_bytes_sent|bytes_sent|bytes|size|response_size,request_bytes=request_length|request_size|bytes_read,host=http_host|host|server_name|vhost|url.domain,scheme=scheme|url.scheme,client=remote_addr|client_ip|clientip|remote_ip|ip|client|client.ip,referer=http_referer|referer|referrer,agent=http_user_agent|user_agent|agent"
 )
 
-// node is a place in an object: what to do with the value there, and with those
-// below it.
+// node is a place in an object: what to do with the value there, and with the values below.
 type node struct {
 	set   setter
 	field int
-	rank  byte // of several places for one field the first in the map wins
+	rank  byte // among the places of the field: the least wins, the first in the map has 1
 	below map[string]*node
 }
 
@@ -78,11 +77,11 @@ type node struct {
 type fieldMap struct {
 	root   node
 	timed  bool
-	strict bool // an object is of a request only if it says more than its URI
+	strict bool // an object is a request only if it has a method or a status, too
 }
 
-// newFieldMap compiles FIELD=PATH[|PATH…][:UNIT],… where a path has points between
-// its names. The error has all faults.
+// newFieldMap compiles FIELD=PATH[|PATH…][:UNIT],… with points between the names of a path.
+// The error lists all faults.
 func newFieldMap(text string) (*fieldMap, error) {
 	m := &fieldMap{}
 	var errs []error
@@ -100,7 +99,7 @@ func newFieldMap(text string) (*fieldMap, error) {
 			n := m.root.at(path)
 			n.set, n.field, n.rank = f.set, f.field, byte(min(i+1, 255))
 			if f.name == "request" {
-				n.rank = 255 // a URI of its own is better
+				n.rank = 255 // a field with only the URI is better
 			}
 		}
 	}
@@ -110,7 +109,7 @@ func newFieldMap(text string) (*fieldMap, error) {
 	return m, errors.Join(errs...)
 }
 
-// findField finds a field by name, and takes the unit of a latency off its paths.
+// findField finds a field by name, and cuts the unit of a latency off its paths.
 func findField(name string, paths *string) (jsonField, error) {
 	var names []string
 	for _, f := range jsonFields() {
@@ -135,7 +134,7 @@ func withUnit(f jsonField, paths *string) (jsonField, error) {
 	return f, nil
 }
 
-// at finds or makes the node of a path.
+// at finds or creates the node of a path.
 func (n *node) at(path string) *node {
 	for name := range strings.SplitSeq(path, ".") {
 		next := n.below[name]
@@ -151,7 +150,7 @@ func (n *node) at(path string) *node {
 	return n
 }
 
-// find gives the node of a key, which may be a path itself ("url.path"), or nil.
+// find returns the node of a key, which may itself be a path ("url.path"), or nil.
 func (n *node) find(key []byte) *node {
 	if n == nil || n.below == nil {
 		return nil

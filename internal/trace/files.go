@@ -16,31 +16,31 @@ import (
 
 // Making says how files are made.
 type Making struct {
-	Zero  bool  // files without content, which take no room on most file systems
-	Limit int64 // of all their bytes, unless Zero; 0: none
+	Zero  bool  // sparse files: only zeros, which need no space on most file systems
+	Limit int64 // limit of the bytes of all files, unless Zero; 0: no limit
 }
 
 // Made counts what Files did.
 type Made struct {
 	Files      uint64 // made or lengthened
-	Bytes      int64  // of these files
-	Present    uint64 // records whose file was there, as long as it has to be
-	Skipped    uint64 // records of which no file would have been served
-	Impossible uint64 // a name is too long, or a folder has the name of a file
+	Bytes      int64  // the size of these files
+	Present    uint64 // records whose file existed and was long enough
+	Skipped    uint64 // records that need no file
+	Impossible uint64 // records whose file cannot exist: its name is too long, or is also a folder's
 }
 
-// Files makes the files below root that a server needs to answer the requests of a
-// log: for a GET or HEAD with a status that says the file was there, one of the size
-// that was sent, the longest if there are several; for a DELETE an empty one. The
-// name is the path without the query; of a path that ends with / it is index.html
-// below it. rows gets a row of the load format for each file, with the status 201.
+// Files creates the files below root that a server needs to answer the requests of a log:
+// for a GET or HEAD whose status shows that the file existed, a file of the size that was
+// sent, or of the largest size; for a DELETE an empty file. The name is the path without
+// the query, plus index.html if the path ends with /. rows gets a row of the load format
+// for each file, with the status 201.
 func Files(root *os.Root, src Stream, how Making, rows io.Writer) (Made, error) {
 	m := maker{root: root, how: how, rows: rows, random: rand.NewChaCha8([32]byte{})}
 	err := each(src, m.record)
 	return m.made, err
 }
 
-// maker makes files.
+// maker creates files.
 type maker struct {
 	root   *os.Root
 	how    Making
@@ -75,8 +75,8 @@ func (m *maker) record(r *Record) error {
 	return err
 }
 
-// wanted is the size of the file of a record, -1 for none. The statuses are those
-// that a server gives for a file that is there, 408 and 499 when the client left.
+// wanted is the size of the file that a record needs, or -1 for no file. The statuses are
+// those of a file that exists; 408 and 499 say that the client left.
 func wanted(r *Record) int64 {
 	switch string(r.Method) {
 	case "DELETE":
@@ -90,7 +90,7 @@ func wanted(r *Record) int64 {
 	return -1
 }
 
-// fileName is the relative name of the file behind a URI, "" for none.
+// fileName is the relative name of the file of a URI, or "" if a file cannot have the name.
 func fileName(uri []byte) string {
 	raw, _, _ := bytes.Cut(uri, []byte("?"))
 	text, err := url.PathUnescape(string(raw))
@@ -103,7 +103,7 @@ func fileName(uri []byte) string {
 	return strings.TrimPrefix(path.Clean(text), "/")
 }
 
-// make reports whether it had to do something.
+// make creates or lengthens a file, and reports whether that was necessary.
 func (m *maker) make(name string, size int64) (bool, error) {
 	if err := m.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return false, err
@@ -140,8 +140,8 @@ func (m *maker) fill(f *os.File, size int64) error {
 	return err
 }
 
-// impossible reports whether err says that no such file can be, rather than that
-// none can be written.
+// impossible reports whether err says that the file cannot exist, rather than that it could
+// not be written.
 func impossible(err error) bool {
 	for _, cause := range []error{fs.ErrExist, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.EINVAL} {
 		if errors.Is(err, cause) {

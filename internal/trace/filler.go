@@ -18,24 +18,24 @@ var (
 type filler struct {
 	rec   *Record
 	clock clock
-	query []byte       // that stands apart from the path
-	any   bool         // times that are not understood are no fault
-	left  *Counts      // counts what a record leaves out
-	rank  [fields]byte // by field: 1 + the rank of the value in use, see fieldMap
+	query []byte       // query that is logged apart from the path
+	any   bool         // accept bad times: Options.NoTimes
+	left  *Counts      // counts what a record lacks although the log has it
+	rank  [fields]byte // by field: the rank of the value in use, see node; 0: no value yet
 }
 
 func newFiller(o Options) filler {
 	return filler{clock: clock{zone: o.Zone}, any: o.NoTimes, left: o.counts}
 }
 
-// setter puts a value where it belongs. An error makes the line a bad one.
+// setter stores a value in the record. If it fails, the line is bad.
 type setter func(f *filler, v []byte) error
 
 func (f *filler) begin(rec *Record) {
 	f.rec, f.query = rec, nil
 }
 
-// finish completes the record when all values are set. timed: the format has a time.
+// finish completes the record after all values are set. timed: the format has a time.
 func (f *filler) finish(timed bool) error {
 	r := f.rec
 	if len(r.URI) == 0 {
@@ -77,8 +77,8 @@ func setEnd(f *filler, v []byte) error {
 	return err
 }
 
-// finest keeps a time with a fraction when one without follows in the line: nginx
-// users add $msec to $time_local.
+// finest prefers a time with a fraction to a later one without: nginx users add $msec to
+// $time_local.
 func finest(set setter) setter {
 	return func(f *filler, v []byte) error {
 		at, second, ended := f.rec.At, f.rec.Second, f.rec.Ended
@@ -90,8 +90,8 @@ func finest(set setter) setter {
 	}
 }
 
-// setRequest takes a request line apart: method, URI, version, as HTTP/0.9 without
-// the last. Blanks inside the URI belong to it.
+// setRequest splits a request line into method, URI and version, which HTTP/0.9 omits.
+// Blanks inside the URI belong to it.
 func setRequest(f *filler, v []byte) error {
 	v = bytes.TrimSpace(f.text(v))
 	method, uri, ok := bytes.Cut(v, []byte(" "))
@@ -107,7 +107,7 @@ func setRequest(f *filler, v []byte) error {
 
 func setMethod(f *filler, v []byte) error {
 	if !isMethod(v) {
-		v = bytes.ToUpper(v) // as some JSON logs have it
+		v = bytes.ToUpper(v) // some JSON logs have small letters
 	}
 	if !isMethod(v) {
 		return errNoRequest
@@ -118,7 +118,7 @@ func setMethod(f *filler, v []byte) error {
 
 func setURI(f *filler, v []byte) error { return f.setURI(f.text(v)) }
 
-// setURI takes what a request line, or a list, has for a URI.
+// setURI stores a path or a URL of a request line or a list.
 func (f *filler) setURI(v []byte) error {
 	v = bytes.TrimSpace(v)
 	if i := bytes.Index(v, []byte("://")); i > 0 && isScheme(v[:i]) {
@@ -162,8 +162,8 @@ func isMethod(v []byte) bool {
 	return len(v) > 0 && len(v) <= 20 && v[0] >= 'A'
 }
 
-// sendable percent-encodes what no request line can hold: blanks, control
-// characters, bytes from 0x7f on.
+// sendable percent-encodes what a request line cannot contain: blanks, control characters
+// and bytes from 0x7f on.
 func (f *filler) sendable(v []byte) []byte {
 	i := 0
 	for i < len(v) && v[i] > ' ' && v[i] < 0x7f {
@@ -194,7 +194,7 @@ func setQuery(f *filler, v []byte) error {
 }
 
 func setStatus(f *filler, v []byte) error {
-	if absent(v) || string(v) == "0" { // of Envoy and Caddy: no answer
+	if absent(v) || string(v) == "0" { // Envoy and Caddy write 0 for no answer
 		return nil
 	}
 	n := digits(v)
@@ -205,8 +205,8 @@ func setStatus(f *filler, v []byte) error {
 	return nil
 }
 
-// setSize makes the setter of a size, of which - is none: Apache writes it for 0.
-// worse: it is taken for want of a better one only.
+// setSize returns the setter of a size. A - is 0, as Apache writes it. worse: any other
+// size in the line is better.
 func setSize(to func(r *Record) *int64, worse bool) setter {
 	return func(f *filler, v []byte) error {
 		p, n := to(f.rec), 0
@@ -226,16 +226,16 @@ func setSize(to func(r *Record) *int64, worse bool) setter {
 func answerBytes(r *Record) *int64  { return &r.Bytes }
 func requestBytes(r *Record) *int64 { return &r.RequestBytes }
 
-// setLatency makes the setter of a time taken in units.
+// setLatency returns the setter of a latency in the given unit.
 func setLatency(unit time.Duration) setter {
 	return func(f *filler, v []byte) error { return f.latency(v, unit) }
 }
 
-// setOwnLatency is setLatency for values that may have their unit at their end, as "0.5s".
+// setOwnLatency is setLatency for values that may end with a unit, as in "0.5s".
 func setOwnLatency(unit time.Duration) setter {
 	return func(f *filler, v []byte) error {
-		number, own := ownUnit(v, unit)
-		return f.latency(number, own)
+		number, actual := ownUnit(v, unit)
+		return f.latency(number, actual)
 	}
 }
 
@@ -251,7 +251,7 @@ func (f *filler) latency(v []byte, unit time.Duration) error {
 	return nil
 }
 
-// ownUnit cuts the unit off that a value has at its end.
+// ownUnit cuts the unit off the end of a value; a value without one has the given unit.
 func ownUnit(v []byte, unit time.Duration) ([]byte, time.Duration) {
 	n := len(v)
 	for n > 0 && !isDigit(v[n-1]) && v[n-1] != '.' {
@@ -270,8 +270,8 @@ func ownUnit(v []byte, unit time.Duration) ([]byte, time.Duration) {
 	return v, unit
 }
 
-// setFraction is the setter of $request_time, which nginx writes with three decimals. What
-// has none is of another program, which may mean milliseconds.
+// setFraction is the setter of $request_time, which nginx writes with three decimals. A
+// value without decimals is of another program, and may be in milliseconds.
 func setFraction(f *filler, v []byte) error {
 	if !absent(v) && digits(v) >= 0 {
 		return errUnit
@@ -279,8 +279,8 @@ func setFraction(f *filler, v []byte) error {
 	return f.latency(v, time.Second)
 }
 
-// setCommonLatency is setFraction for a name in common use: a value without a unit is not
-// known.
+// setCommonLatency is the setter for a name in common use. It ignores a whole number
+// without a unit, which may be in milliseconds.
 func setCommonLatency(f *filler, v []byte) error {
 	if digits(v) >= 0 {
 		return nil
@@ -303,7 +303,7 @@ func setScheme(f *filler, v []byte) error {
 	return nil
 }
 
-// setVhost takes host:port or host.
+// setVhost stores the host of host:port or host.
 func setVhost(f *filler, v []byte) error {
 	if at := bytes.LastIndexByte(v, ':'); at > 0 && digits(v[at+1:]) >= 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
 		v = v[:at]
@@ -311,8 +311,8 @@ func setVhost(f *filler, v []byte) error {
 	return setHost(f, v)
 }
 
-// setVhostClient refuses a line that begins with the client: what stands there is then
-// the identity, which is never known.
+// setVhostClient refuses a line that begins with the client instead of the host: its second
+// word is then the identity, which is always -.
 func setVhostClient(f *filler, v []byte) error {
 	if absent(v) {
 		return errShape
@@ -320,8 +320,8 @@ func setVhostClient(f *filler, v []byte) error {
 	return setClient(f, v)
 }
 
-// setUser refuses what is no user, but the client, its identity and its user: there is
-// more before the time than the format has.
+// setUser refuses a value that is identity and user, or client, identity and user: the line
+// has more words before the time than the format.
 func setUser(_ *filler, v []byte) error {
 	if i := bytes.IndexByte(v, ' '); i == 1 && v[0] == '-' || i > 0 && bytes.Contains(v[i:], []byte(" - ")) {
 		return errShape
@@ -329,7 +329,8 @@ func setUser(_ *filler, v []byte) error {
 	return nil
 }
 
-// setClient takes an address, without the port of an IPv4 address or of one in brackets.
+// setClient stores an address. It cuts off the port of an IPv4 address or of an address in
+// brackets.
 func setClient(f *filler, v []byte) error {
 	if absent(v) {
 		return nil
@@ -355,8 +356,8 @@ func setAgent(f *filler, v []byte) error {
 	return nil
 }
 
-// setTail looks for the time taken at the end of a line of combined: nginx users
-// append $request_time ("0.123", seconds), and Traefik writes "12ms".
+// setTail looks for the latency at the end of a line of combined: nginx users append
+// $request_time ("0.123", seconds), and Traefik writes "12ms".
 func setTail(f *filler, v []byte) error {
 	v = bytes.TrimSpace(v)
 	v = bytes.Trim(v[bytes.LastIndexByte(v, ' ')+1:], `"`)
@@ -368,7 +369,7 @@ func setTail(f *filler, v []byte) error {
 	}
 	for _, b := range v {
 		if !isDigit(b) && b != '.' {
-			return nil // 4.2.2) of a user agent is no time
+			return nil // such as 4.2.2) of a user agent
 		}
 	}
 	if d, ok := decimal(v, unit); ok {
@@ -377,7 +378,7 @@ func setTail(f *filler, v []byte) error {
 	return nil
 }
 
-// setPlainTail refuses quotes: a line of combined that is cut short is none of common.
+// setPlainTail refuses quotes: a truncated line of combined must not count as common.
 func setPlainTail(f *filler, v []byte) error {
 	if bytes.IndexByte(v, '"') >= 0 {
 		return errShape

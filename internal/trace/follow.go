@@ -11,8 +11,8 @@ import (
 // followEvery is how often a Follower looks whether its file has grown.
 const followEvery = 20 * time.Millisecond
 
-// Follower reads what is written to a file from now on, also when the file is moved
-// away and a new one takes its place, or is emptied.
+// Follower reads what is written to a file from now on, also after the file is emptied, or
+// renamed and replaced by a new one.
 type Follower struct {
 	name string
 	file *os.File
@@ -29,7 +29,7 @@ func Follow(name string) (*Follower, error) {
 	}
 	at, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
-		_ = file.Close() // the first error counts
+		_ = file.Close() // return the first error
 		return nil, err
 	}
 	f := &Follower{name: name, file: file, at: at, quit: make(chan struct{})}
@@ -40,7 +40,7 @@ func Follow(name string) (*Follower, error) {
 // Stop makes Read return io.EOF.
 func (f *Follower) Stop() { f.stop() }
 
-// Read implements io.Reader: it waits until there is something.
+// Read implements io.Reader. It waits until there is something to read.
 func (f *Follower) Read(p []byte) (int, error) {
 	for {
 		n, err := f.file.Read(p)
@@ -60,11 +60,11 @@ func (f *Follower) Read(p []byte) (int, error) {
 	}
 }
 
-// turn goes over to the file that has taken the place of the one that is read, and to
-// the beginning of one that was emptied.
+// turn goes to the beginning of a file that was emptied, or opens the new file that has
+// replaced the old one.
 func (f *Follower) turn() error {
 	now, missing := os.Stat(f.name)
-	old, err := f.file.Stat() // after the new one: servers write to the old one until they open that
+	old, err := f.file.Stat() // after the Stat of the new file: servers write to the old one until they open the new one
 	if err != nil {
 		return err
 	}
@@ -74,19 +74,19 @@ func (f *Follower) turn() error {
 		return err
 	}
 	if missing != nil || os.SameFile(old, now) || now.Size() == 0 || old.Size() > f.at {
-		return nil // nothing was written to a new one yet, or the old one is not read to its end
+		return nil // there is no new file with content yet, or the old one is not read to its end
 	}
 	file, err := os.Open(f.name)
 	if err != nil {
-		return nil // it will be tried again
+		return nil // Read tries again
 	}
 	_ = f.file.Close() // it was only read
 	f.file, f.at = file, 0
 	return nil
 }
 
-// Follow is Open for one log that is still written: of what it has already only the
-// format is taken; that of an empty file shows when lines come. The caller stops the
+// Follow is Open for one log that is still being written. It uses the present content only
+// to detect the format, or the first new lines if the file is empty. The caller stops the
 // Follower.
 func (g *Reading) Follow(name string) (*Log, *Follower, error) {
 	o := g.Options
@@ -113,7 +113,7 @@ func (g *Reading) Follow(name string) (*Log, *Follower, error) {
 	return l, f, nil
 }
 
-// late is a Reader that is made when it is needed, since that waits for the first bytes.
+// late creates its Reader at the first Next, because that waits for the first bytes.
 type late struct {
 	open   func() (*Reader, error)
 	opened func(*Reader)

@@ -15,15 +15,15 @@ const auto = "auto"
 type format struct {
 	name   string
 	about  string
-	line   func(o Options) (parser, error)           // one request a line
-	stream func(in *bufio.Reader, o Options) decoder // else
-	looks  func(first []byte) bool                   // the beginning can be of this format; nil: never by itself
-	last   bool                                      // nearly every line is one: taken if no other format is right, and all lines are
-	status bool                                      // auto takes it only for lines with a status
-	headed bool                                      // syslog or a container's runtime may have written a head before each line
+	line   func(o Options) (parser, error)           // for formats with one request per line
+	stream func(in *bufio.Reader, o Options) decoder // for other formats
+	looks  func(first []byte) bool                   // reports whether the first line can be of this format
+	last   bool                                      // auto uses it only if no other format fits, and without bad lines: nearly every line is one
+	status bool                                      // auto counts only lines with a status
+	headed bool                                      // syslog or a container runtime may have put a head before each line
 }
 
-// The shapes of the access logs that need no description.
+// The built-in shapes of access logs, as Apache writes them.
 const (
 	combinedShape    = `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`
 	commonShape      = `%h %l %u %t "%r" %>s %b`
@@ -31,11 +31,11 @@ const (
 	vhostCommonShape = `%v %h %l %u %t "%r" %>s %b`
 )
 
-// nothing stands for the format of a log that has no line yet.
+// nothing is the format of a log without a line.
 const nothing = "an empty file"
 
-// table lists the formats. auto takes of those that look right the one with most
-// good lines at the beginning, the first of equals.
+// table lists the formats. auto chooses, among those that look right, the format with the
+// most good lines at the beginning; among equals, the first.
 func table() []format {
 	return []format{
 		{name: "vhost", about: "Apache's vhost_combined: combined after host:port or host", line: vhost(vhostShape, setTail), looks: isText, headed: true},
@@ -69,7 +69,7 @@ func Formats() [][2]string {
 	return list
 }
 
-// shape makes the format of an Apache string with a tail.
+// shape returns the format of an Apache string with a tail.
 func shape(text string, tail setter) func(Options) (parser, error) {
 	return func(Options) (parser, error) {
 		p, err := compileApache(text)
@@ -80,7 +80,7 @@ func shape(text string, tail setter) func(Options) (parser, error) {
 	}
 }
 
-// vhost is shape for a string that begins with the host, which has a port or not, and the
+// vhost is shape for a string that begins with the host, with or without a port, and the
 // client.
 func vhost(text string, tail setter) func(Options) (parser, error) {
 	return func(Options) (parser, error) {
@@ -93,7 +93,7 @@ func vhost(text string, tail setter) func(Options) (parser, error) {
 	}
 }
 
-// fieldMapOf makes a format of a field map; one that the user gives comes first.
+// fieldMapOf returns the format of a field map: the user's, or else the given one.
 func fieldMapOf(text string) func(Options) (parser, error) {
 	return func(o Options) (parser, error) {
 		m, err := newFieldMap(cmp.Or(o.Fields, text))
@@ -107,7 +107,7 @@ func fieldMapOf(text string) func(Options) (parser, error) {
 	}
 }
 
-// open begins to read in a format other than auto.
+// open returns the decoder of a format other than auto.
 func open(in *bufio.Reader, o Options) (decoder, error) {
 	for _, f := range table() {
 		if f.name != o.Format {
@@ -143,7 +143,7 @@ func newLineDecoder(in *bufio.Reader, p parser, o Options) *lineDecoder {
 	return &lineDecoder{lines: lines{in: in}, parser: p, filler: newFiller(o)}
 }
 
-// compile understands a format string.
+// compile compiles a format string.
 func compile(text string) (p *pattern, err error) {
 	switch {
 	case isEnvoy(text):

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Gaps bounds the time for which a log asks for nothing.
+// Gaps limits the time without requests.
 type Gaps struct {
-	Most   time.Duration // a longer gap becomes as short as this; 0: any
+	Most   time.Duration // longer gaps are shortened to this; 0: no limit
 	Refuse bool          // a longer gap ends the log with an error instead
-	// Passed is the time since the first operation was due, for a pipe: a gap that has
-	// passed while somebody wrote to it is no gap any more. nil: all are yet to come.
+	// Passed is the time since the first operation was due, for a pipe: the part of a gap
+	// that passed while its writer was silent does not count. nil: the whole gap counts.
 	Passed func() time.Duration
 
-	Count uint64 // of gaps that were longer
-	Found []Gap  // the first three
+	Count uint64 // number of longer gaps
+	Found []Gap  // the first three longer gaps
 }
 
-// maxGaps is how many gaps are named.
+// maxGaps limits Gaps.Found.
 const maxGaps = 3
 
 // Gap is a time between two requests, as long as it would be in the replay.
@@ -27,7 +27,7 @@ type Gap struct {
 	Length   time.Duration
 }
 
-// Place is where a request stands in a log.
+// Place is the place of a request in a log.
 type Place struct {
 	File string
 	Line int
@@ -64,8 +64,8 @@ func Span(d time.Duration) string {
 	return text
 }
 
-// bound gives when the request at to is due after the one at from, which was due last. The
-// error is that of Refuse.
+// bound returns when the request at to is due, without a limit at due. The request at from
+// was due at last. The error is that of Refuse.
 func (g *Gaps) bound(from, to Place, last, due time.Duration) (time.Duration, error) {
 	if g.Most <= 0 || due-last <= g.Most {
 		return due, nil

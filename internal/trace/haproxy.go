@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// haproxyShape is "option httplog" (docs.haproxy.org, HTTP log format). What is captured of
-// headers stands behind the queues, or nothing does.
+// haproxyShape is "option httplog" (docs.haproxy.org, HTTP log format). Captured headers, if
+// any, follow the queues.
 const haproxyShape = `%ci:%cp [%tr] %ft %b/%s %TR/%Tw/%Tc/%Tr/%Ta %ST %B %CC %CS %tsc %ac/%fc/%bc/%sc/%rc %sq/%bq %{+Q}r`
 
-// haproxyNames are the variables of HAProxy's log-format; those with quotes are texts, which
-// %{+Q} puts into quotes.
+// haproxyNames are the variables of HAProxy's log-format. Those in quotes here are texts: the
+// flag %{+Q} quotes their values.
 const haproxyNames = `B "CC" "CS" "H" "HM" "HP" "HPO" "HQ" "HU" "HV" "ID" ST T Ta Tc Td Th Ti Tl Tq TR Tr Trg Trl Ts Tt Tu Tw U ac "b" bc bi bp bq ci cia cp
 "f" fc fi fp "ft" "hr" "hrl" "hs" "hsl" lc ms o pid "r" rc "rt" "s" sc si sp sq "sslc" "sslv" t tr trg trl "ts" "tsc"`
 
 var haproxyItem = regexp.MustCompile(`%(\{[+-][^}]*\})?(\([^)]*\))?(ci|cp|tr|trg|trl|ft|ST|Ta|TR|Tt|HM|HU|HP|HV|tsc?)\b|%(\{[+-][^}]*\})?\[`)
 
-// isHAProxy reports whether a format is a log-format of HAProxy: Apache's items have one
-// letter.
+// isHAProxy reports whether a format is a log-format of HAProxy, by its names of several
+// letters: Apache's have one letter.
 func isHAProxy(text string) bool {
 	return text == "haproxy" || strings.HasPrefix(strings.TrimSpace(text), "log-format") || haproxyItem.MatchString(text)
 }
@@ -29,11 +29,11 @@ func haproxy(text string) func(Options) (parser, error) {
 	return func(Options) (parser, error) { return compileHAProxy(text) }
 }
 
-// haproxyVariables lists what is read of a line. Times are milliseconds.
+// haproxyVariables lists the variables that takt uses. Times are in milliseconds.
 func haproxyVariables() map[string]variable {
 	millis := signed(setLatency(time.Millisecond))
 	return map[string]variable{
-		"cia": {set: setClientPort}, // %ci:%cp, whose parts nobody can tell apart in IPv6
+		"cia": {set: setClientPort}, // %ci:%cp as one value: an IPv6 address has colons, too
 		"ci":  {set: setClient},
 		"t":   {set: setStart, kind: timeKind},
 		"tr":  {set: setStart, kind: timeKind},
@@ -43,7 +43,7 @@ func haproxyVariables() map[string]variable {
 		"Tl":  {set: setStart, kind: timeKind, blanks: 1},
 		"Ts":  {set: setStart, kind: timeKind},
 		"Ta":  {set: millis},
-		"Tt":  {set: unlessKnown(millis)}, // also the time before the request came
+		"Tt":  {set: unlessKnown(millis)}, // worse than Ta: includes the time before the request came
 		"ST":  {set: signed(setStatus)},
 		"B":   {set: signed(setSize(answerBytes, true))}, // with the head
 		"U":   {set: signed(setSize(requestBytes, false))},
@@ -56,13 +56,13 @@ func haproxyVariables() map[string]variable {
 	}
 }
 
-// setClientPort takes address:port, where an IPv6 address has no brackets.
+// setClientPort stores the address of address:port; an IPv6 address has no brackets.
 func setClientPort(f *filler, v []byte) error {
 	return setClient(f, v[:max(bytes.LastIndexByte(v, ':'), 0)])
 }
 
-// signed passes over -1, which stands for what did not happen, and over +109, with which
-// the line was written before the end.
+// signed ignores a value with a sign: -1 is a step that did not happen, and + marks a value
+// of a line that was written before the end of the request.
 func signed(set setter) setter {
 	return func(f *filler, v []byte) error {
 		if len(v) > 0 && (v[0] == '-' || v[0] == '+') {
@@ -81,7 +81,7 @@ func unlessKnown(set setter) setter {
 	}
 }
 
-// compileHAProxy understands a log-format, or the whole line of haproxy.cfg.
+// compileHAProxy compiles a log-format, or its whole line from haproxy.cfg.
 func compileHAProxy(text string) (*pattern, error) {
 	text = haproxyDirective(text)
 	text = strings.NewReplacer("%ci:%cp", "%cia", "%HP%HQ", "%HU", "%HPO%HQ", "%HU").Replace(text)
@@ -107,7 +107,7 @@ func compileHAProxy(text string) (*pattern, error) {
 		text = rest
 		if name == "o" {
 			always = strings.Contains(flags, "+Q") || always && !strings.Contains(flags, "-Q")
-			text = strings.TrimLeft(text, " ") // HAProxy writes no blank behind nothing
+			text = strings.TrimLeft(text, " ") // %o has no value, so HAProxy writes no blank after it
 			continue
 		}
 		v := piece{name: "%" + name, variable: haproxyVariables()[name]}
@@ -121,7 +121,7 @@ func compileHAProxy(text string) (*pattern, error) {
 	return newPattern(pieces)
 }
 
-// haproxyName cuts %{flags}(name)letters, or %[expression], off.
+// haproxyName cuts off %{flags}(name)letters, or %[expression].
 func haproxyName(text string) (name, flags, rest string, err error) {
 	rest = text[1:]
 	if strings.HasPrefix(rest, "{") {
@@ -152,8 +152,8 @@ func haproxyName(text string) (name, flags, rest string, err error) {
 	return name, flags, rest[len(name):], nil
 }
 
-// haproxyDirective takes the string out of a line log-format, in quotes or with a
-// backslash before each blank.
+// haproxyDirective extracts the string from a line log-format. The string is quoted, or has
+// a backslash before each blank.
 func haproxyDirective(text string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "log-format")
 	if !ok {

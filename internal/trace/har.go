@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// harEntry is what is read of an entry of HAR 1.2
+// harEntry has the fields that takt reads from an entry of HAR 1.2
 // (w3c.github.io/web-performance/specs/HAR/Overview.html).
 type harEntry struct {
 	Started string  `json:"startedDateTime"`
@@ -36,7 +36,7 @@ type harEntry struct {
 type harBody struct {
 	MimeType string      `json:"mimeType"`
 	Text     string      `json:"text"`
-	Params   []harHeader `json:"params"` // of a form; browsers give the text, too, but not all programs
+	Params   []harHeader `json:"params"` // fields of a form; browsers write Text, too, other programs may not
 }
 
 type harHeader struct {
@@ -49,15 +49,15 @@ var errHAR = errors.New("no HAR: it has no list log.entries that can be read up 
 // harDecoder reads log.entries, one entry in memory at a time.
 type harDecoder struct {
 	in     *json.Decoder
-	n      int  // of the last entry, from 1
-	begun  bool // in stands in the list
+	n      int  // number of the last entry, from 1
+	begun  bool // in is inside the list
 	ended  bool
 	filler filler
 }
 
 func newHARDecoder(in *bufio.Reader, o Options) *harDecoder {
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
-		_, _ = in.Discard(3) // which Peek has seen
+		_, _ = in.Discard(3) // no error: Peek has buffered the bytes
 	}
 	return &harDecoder{in: json.NewDecoder(in), filler: newFiller(o)}
 }
@@ -72,7 +72,7 @@ func (d *harDecoder) next(rec *Record) error {
 	err := d.entry(&e)
 	var wrong *json.UnmarshalTypeError
 	if err != nil {
-		if errors.As(err, &wrong) { // which leaves the decoder behind the entry
+		if errors.As(err, &wrong) { // a wrong type: the decoder is after the entry and can continue
 			return fmt.Errorf("the entry has a %s for %s", wrong.Value, wrong.Field)
 		}
 		d.ended = true
@@ -105,7 +105,7 @@ func (d *harDecoder) entry(e *harEntry) error {
 	return d.fault(err)
 }
 
-// fault tells a file that is no HAR from one that cannot be read.
+// fault returns errHAR, unless err is a failed read.
 func (d *harDecoder) fault(err error) error {
 	if isReadError(err) {
 		return err
@@ -113,7 +113,7 @@ func (d *harDecoder) fault(err error) error {
 	return errHAR
 }
 
-// findEntries goes to the beginning of the list log.entries.
+// findEntries reads up to the beginning of the list log.entries.
 func (d *harDecoder) findEntries() error {
 	for _, name := range []string{"log", "entries"} {
 		if t, err := d.in.Token(); err != nil || t != json.Delim('{') {
@@ -129,7 +129,7 @@ func (d *harDecoder) findEntries() error {
 	return nil
 }
 
-// findKey passes over the members of an object up to the value of name.
+// findKey skips the members of an object up to the value of name.
 func (d *harDecoder) findKey(name string) error {
 	for d.in.More() {
 		key, err := d.in.Token()
@@ -155,7 +155,7 @@ func (e *harEntry) fill(f *filler) error {
 	if err := setMethod(f, []byte(e.Request.Method)); err != nil {
 		return err
 	}
-	if err := f.setURI([]byte(e.Request.URL)); err != nil { // data:, blob:, wss:
+	if err := f.setURI([]byte(e.Request.URL)); err != nil { // such as data:, blob: or wss:
 		return err
 	}
 	if e.Response.Status > 999 {
@@ -175,7 +175,7 @@ func (e *harEntry) fill(f *filler) error {
 	return f.finish(true)
 }
 
-// millis is Unknown for what is negative, and beyond 292 years.
+// millis converts milliseconds. Negative numbers and those from 1e12 (31.7 years) are Unknown.
 func millis(ms float64) time.Duration {
 	if !(ms >= 0 && ms < 1e12) {
 		return Unknown

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// body is the body that was sent: of a form without a text it is made of the parameters.
-// That of a form with files is not in the archive.
+// body is the body that was sent. For a form without a text it is made from the parameters.
+// The archive does not contain the body of a form with files.
 func (b *harBody) body() []byte {
 	if b.Text != "" || !strings.HasPrefix(b.MimeType, "application/x-www-form-urlencoded") {
 		return []byte(b.Text)
@@ -21,17 +21,17 @@ func (b *harBody) body() []byte {
 
 // The headers of an archive that are not sent again.
 const (
-	// ownHeaders are of one connection (RFC 9110, 7.6.1), or takt says them itself.
+	// ownHeaders belong to one connection (RFC 9110, 7.6.1), or takt sets them itself.
 	ownHeaders = " connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings expect host content-length accept-encoding "
-	// privateHeaders are those of the person whose browser it was.
+	// privateHeaders belong to the user of the browser.
 	privateHeaders = " authorization cookie proxy-authorization referer user-agent "
 )
 
-// unfitHeader is the name under which headers are counted that no request can have.
+// unfitHeader is the name that counts the headers which a request cannot contain.
 const unfitHeader = "not fit for a request"
 
-// header keeps the lines of a header that are sent again, and counts those that are
-// left out.
+// header stores the lines of a header that are sent again. It counts the private and unfit
+// lines that it leaves out, and not ownHeaders.
 func (f *filler) header(list []harHeader, bodyType string) {
 	r := f.rec
 	at := len(r.buf)
@@ -72,7 +72,7 @@ func appendField(buf []byte, name, value string) []byte {
 	return append(append(append(append(buf, name...), ": "...), value...), "\r\n"...)
 }
 
-// isField reports whether a request can have this line in its header (RFC 9110, 5).
+// isField reports whether a request header can contain this line (RFC 9110, 5).
 func isField(name, value string) bool {
 	const signs = "!#$%&'*+-.^_`|~"
 	for _, c := range []byte(name) {
@@ -97,7 +97,7 @@ func (r *Record) Fields(do func(name, value string)) {
 	}
 }
 
-// DropFields removes the lines of Header whose names, in small letters, are to be dropped.
+// DropFields removes the lines of Header for whose names, in small letters, drop is true.
 func (r *Record) DropFields(drop func(name string) bool) {
 	kept := r.Header[:0]
 	for line := range bytes.SplitAfterSeq(r.Header, []byte("\r\n")) {

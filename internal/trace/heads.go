@@ -2,8 +2,8 @@ package trace
 
 import "bytes"
 
-// behindHead gives what a server wrote of a line before which syslog or a container's
-// runtime wrote a head. A line without one stays as it is.
+// behindHead removes the head that syslog or a container runtime has put before a line. It
+// returns a line without a head unchanged.
 func behindHead(line []byte) []byte {
 	if rest := headless(line); len(rest) > 0 {
 		return rest
@@ -13,7 +13,7 @@ func behindHead(line []byte) []byte {
 
 func headless(line []byte) []byte {
 	if len(line) < 20 || line[0] != '<' && line[3] != ' ' && line[4] != '-' {
-		return line // most lines, at once
+		return line // most lines end here
 	}
 	rest := line
 	if rest[0] == '<' {
@@ -36,7 +36,7 @@ func headless(line []byte) []byte {
 	return firstOf(firstOf(behindStream(after), behindTag(after)), line)
 }
 
-// firstOf is the first of the two that is there.
+// firstOf is a, or b if a is nil.
 func firstOf(a, b []byte) []byte {
 	if a != nil {
 		return a
@@ -44,7 +44,7 @@ func firstOf(a, b []byte) []byte {
 	return b
 }
 
-// behindMonth cuts "Feb  6 12:14:14 " off, the stamp of RFC 3164; nil: it is not there.
+// behindMonth cuts off "Feb  6 12:14:14 ", the stamp of RFC 3164; nil if v has none.
 func behindMonth(v []byte) []byte {
 	if len(v) < 16 || monthOf(v[:3]) < 0 || v[3] != ' ' || v[6] != ' ' || v[9] != ':' || v[12] != ':' || v[15] != ' ' {
 		return nil
@@ -52,7 +52,7 @@ func behindMonth(v []byte) []byte {
 	return v[16:]
 }
 
-// behindTag cuts "host program[12]: " off; nil: it is not there.
+// behindTag cuts off "host program[12]: "; nil if v has none.
 func behindTag(v []byte) []byte {
 	_, rest, _ := bytes.Cut(v, []byte(" "))
 	tag, rest, ok := bytes.Cut(rest, []byte(" "))
@@ -62,8 +62,8 @@ func behindTag(v []byte) []byte {
 	return rest
 }
 
-// behindStream cuts "stdout F " off, which container runtimes write behind the stamp (the
-// CRI log format of Kubernetes); nil: it is not there.
+// behindStream cuts off "stdout F ", which container runtimes write after the stamp (the CRI
+// log format of Kubernetes); nil if v has none.
 func behindStream(v []byte) []byte {
 	for _, head := range []string{"stdout F ", "stderr F "} {
 		if rest, ok := bytes.CutPrefix(v, []byte(head)); ok {
@@ -73,8 +73,8 @@ func behindStream(v []byte) []byte {
 	return nil
 }
 
-// behindFields cuts stamp, host, program, process and message id off, and the structured
-// data behind them (RFC 5424); nil: they are not there.
+// behindFields cuts off stamp, host, program, process, message id and structured data (RFC
+// 5424); nil if v lacks them.
 func behindFields(v []byte) []byte {
 	for range 5 {
 		_, rest, ok := bytes.Cut(v, []byte(" "))

@@ -11,22 +11,22 @@ import (
 
 // JMeter writes its results, JTL, as XML or as CSV
 // (jmeter.apache.org/usermanual/listeners.html). Both name the start and the elapsed
-// time in milliseconds. Of a sample that contains others, as redirects and embedded
-// files do, those inside are the requests.
+// time in milliseconds. If a sample contains others, for redirects or embedded files, only
+// the inner samples are requests.
 
 var (
 	errXML = errors.New("the XML is cut short or damaged: nothing behind this line can be read")
 	errCSV = errors.New("no first line with the names timeStamp, elapsed and responseCode")
 )
 
-// maxElements bounds elements within each other.
+// maxElements limits the nesting of elements.
 const maxElements = 100
 
-// jtlSample is an httpSample that is open.
+// jtlSample is an open element of the XML.
 type jtlSample struct {
 	line        int
-	sample      bool // else another element
-	outer       bool // others are inside
+	sample      bool // an httpSample
+	outer       bool // contains other samples
 	attr        map[string]string
 	url, method string
 }
@@ -35,8 +35,8 @@ type jtlSample struct {
 type xmlDecoder struct {
 	in     *xml.Decoder
 	open   []*jtlSample
-	text   string // the element whose text is read
-	line   int    // of the last sample
+	text   string // name of the element whose text comes next
+	line   int    // line of the last sample
 	filler filler
 	ended  bool
 }
@@ -65,7 +65,7 @@ func (d *xmlDecoder) next(rec *Record) error {
 		case xml.CharData:
 			d.chars(t)
 		case xml.EndElement:
-			s := d.open[len(d.open)-1] // Token has checked that it is open
+			s := d.open[len(d.open)-1] // exists: Token checks that elements match
 			d.open, d.text = d.open[:len(d.open)-1], ""
 			if s.sample && !s.outer {
 				d.line = s.line
@@ -103,7 +103,7 @@ func (d *xmlDecoder) start(t xml.StartElement) error {
 	return nil
 }
 
-// chars keeps the text of the elements that say what was requested.
+// chars stores the text of the elements with the URL and the method.
 func (d *xmlDecoder) chars(text xml.CharData) {
 	if len(d.open) < 2 {
 		return
@@ -137,7 +137,7 @@ func (s *jtlSample) fill(f *filler) error {
 	})
 }
 
-// fillJTL fills a record by the names of the columns of CSV.
+// fillJTL fills a record; get returns a value by its column name in CSV.
 func fillJTL(f *filler, get func(name string) []byte) error {
 	if err := setStart(f, get("timeStamp")); err != nil {
 		return err
@@ -149,7 +149,7 @@ func fillJTL(f *filler, get func(name string) []byte) error {
 	if r := f.rec; ok && first > 0 && r.Latency != Unknown {
 		r.Transfer = max(r.Latency-first, 0)
 	}
-	if v := get("responseCode"); len(v) == 3 && digits(v) >= 0 { // else "Non HTTP response code: …"
+	if v := get("responseCode"); len(v) == 3 && digits(v) >= 0 { // otherwise "Non HTTP response code: …"
 		f.rec.Status = digits(v)
 	}
 	if v := get("bytes"); len(v) > 0 {

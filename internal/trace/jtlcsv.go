@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// csvDecoder reads JTL in CSV. Its first line has the names of the columns.
+// csvDecoder reads JTL in CSV. The first line has the names of the columns.
 type csvDecoder struct {
 	in         *csv.Reader
 	columns    map[string]int
@@ -20,7 +20,7 @@ type csvDecoder struct {
 	ended      bool
 }
 
-// csvRow is a row, or why there is none.
+// csvRow is a row, or the error that came instead.
 type csvRow struct {
 	cells []string
 	line  int
@@ -60,7 +60,7 @@ func (d *csvDecoder) next(rec *Record) error {
 	})
 }
 
-// cell is the value of a column, "" if there is none.
+// cell is the value of a column, or "" if the row does not have it.
 func (d *csvDecoder) cell(row *csvRow, name string) string {
 	if i, is := d.columns[name]; is && i < len(row.cells) {
 		return row.cells[i]
@@ -68,14 +68,14 @@ func (d *csvDecoder) cell(row *csvRow, name string) string {
 	return ""
 }
 
-// outer reports whether the row is that of a sample around others. JMeter writes the
-// ones inside behind it and names them LABEL-0, LABEL-1 …; they begin while it lasts.
+// outer reports whether the row is a sample that contains others. JMeter writes the inner
+// samples after it, with the labels LABEL-0, LABEL-1 …; they begin before it ends.
 func (d *csvDecoder) outer() bool {
 	if d.ahead.err != nil || d.cell(&d.ahead, "label") != d.cell(&d.row, "label")+"-0" {
 		return false
 	}
 	number := func(row *csvRow, name string) int64 {
-		n, _ := strconv.ParseInt(d.cell(row, name), 10, 64) // dates are 0, and so at once
+		n, _ := strconv.ParseInt(d.cell(row, name), 10, 64) // dates count as 0, so that the check of times passes
 		return n
 	}
 	begin, first := number(&d.row, "timeStamp"), number(&d.ahead, "timeStamp")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// layoutOf makes a layout of package time from a format of strftime.
+// layoutOf converts a strftime format to a layout of package time.
 func layoutOf(format string) (string, error) {
 	names := map[byte]string{
 		'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "_2", 'b': "Jan", 'h': "Jan", 'B': "January", 'a': "Mon", 'A': "Monday",
@@ -32,7 +32,7 @@ func layoutOf(format string) (string, error) {
 	return b.String(), nil
 }
 
-// checkLayout refuses a time that is not whole.
+// checkLayout refuses a layout that lacks a part of date or time of day.
 func checkLayout(layout string) error {
 	probe := time.Date(2002, 3, 4, 17, 6, 7, 0, time.UTC)
 	if back, err := time.Parse(layout, probe.Format(layout)); err != nil || !back.Equal(probe) {
@@ -41,7 +41,7 @@ func checkLayout(layout string) error {
 	return nil
 }
 
-// setLayout reads a time by its layout and hands it to set in the form of RFC 3339.
+// setLayout reads a time by its layout and passes it to set in a form that clock reads.
 func setLayout(layout string, set setter) setter {
 	return func(f *filler, v []byte) error {
 		at, err := time.Parse(layout, string(v))

@@ -11,11 +11,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxLine bounds a line in bytes; a longer one is bad. It is also what each open
-// file takes of memory.
+// maxLine limits a line, in bytes; a longer line is bad. It is also the size of a file's
+// buffer; a compressed file has two.
 const maxLine = 256 << 10
 
-// maxZstdWindow is what zstd --long=27 needs, its largest without a flag to read it.
+// maxZstdWindow is the window of zstd --long=27, the largest that zstd reads without a flag.
 const maxZstdWindow = 128 << 20
 
 var (
@@ -23,13 +23,12 @@ var (
 	errDamaged  = errors.New("the compressed file is cut short or damaged: nothing behind this line can be read")
 )
 
-// decompress finds out by the first bytes whether r is compressed. stop frees what
-// the decompression holds.
+// decompress detects compression by the first bytes of r. stop frees the decompressor.
 func decompress(r io.Reader) (in *bufio.Reader, stop func(), err error) {
 	in, stop = bufio.NewReaderSize(medium{r}, maxLine), func() {}
 	magic, err := in.Peek(1)
 	if err == nil && bytes.IndexByte([]byte{0x1f, 0x28, 'B'}, magic[0]) >= 0 {
-		magic, err = in.Peek(4) // a text may be shorter, and who writes it may wait
+		magic, err = in.Peek(4) // not for every text: it may be shorter, or its writer slow
 	}
 	if err != nil && err != io.EOF {
 		return nil, nil, err
@@ -55,7 +54,7 @@ func decompress(r io.Reader) (in *bufio.Reader, stop func(), err error) {
 	return bufio.NewReaderSize(damageable{inner}, maxLine), stop, nil
 }
 
-// medium tells faults of reading from all others, which are faults of the content.
+// medium marks errors of reading, to tell them from errors in the content.
 type medium struct{ r io.Reader }
 
 func (m medium) Read(p []byte) (int, error) {
@@ -66,8 +65,8 @@ func (m medium) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// damageable makes one kind of all that is wrong with compressed data: the lines
-// before it are good, and so may be the other files.
+// damageable turns every error of decompression into errDamaged, which counts as one bad
+// line: the lines before it are good, and other files may be.
 type damageable struct{ r io.Reader }
 
 func (d damageable) Read(p []byte) (int, error) {
@@ -81,15 +80,15 @@ func (d damageable) Read(p []byte) (int, error) {
 // lines cuts a text into lines.
 type lines struct {
 	in    *bufio.Reader
-	n     int    // of the last line, from 1
-	text  []byte // of the last line
+	n     int    // number of the last line, from 1
+	text  []byte // text of the last line
 	ended bool
 }
 
 func (l *lines) place() (int, []byte) { return l.n, l.text }
 
-// next gives the next line that is not blank, without its end. It belongs to the
-// caller until the next call.
+// next returns the next line that is not blank, without its line end. The line is valid
+// until the next call.
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.cut()
@@ -127,13 +126,13 @@ func (l *lines) cut() ([]byte, error) {
 	return line, nil
 }
 
-// parser understands one line, which is not blank. It returns errNoRequest or what
+// parser parses one line, which is not blank. It returns errNoRequest, errComment, or what
 // is wrong with the line.
 type parser interface {
 	parse(line []byte, f *filler) error
 }
 
-// lineDecoder is the decoder of all formats of one request a line.
+// lineDecoder is the decoder for all formats with one request per line.
 type lineDecoder struct {
 	lines
 	parser parser
@@ -141,7 +140,7 @@ type lineDecoder struct {
 	headed bool // see format
 }
 
-// errComment is given by a parser for a line that is not about a request at all.
+// errComment is a parser's error for a comment; the decoder skips the line.
 var errComment = errors.New("comment")
 
 func (d *lineDecoder) next(rec *Record) error {

@@ -14,16 +14,16 @@ import (
 //
 //	date time latency xfertime sleeptime bytes path rc op [expected|body] [expectedRC=NNN]
 //
-// date time is when sending began, latency the seconds up to the answer's head,
-// xfertime those of its body. expected is the rate that was offered.
+// date and time are when sending began, latency the seconds up to the answer's head,
+// xfertime the seconds of its body. expected is the offered rate.
 
 var errColumns = errors.New("fewer than the 9 columns of the load format, or no status and method in the 8th and 9th")
 
-// loadParser reads the load format. It remembers what comments said.
+// loadParser reads the load format. It remembers what the comments say about the rows.
 type loadParser struct {
 	words   [][]byte
-	offered float64 // requests per second, by the last "#request/second = N"
-	results bool    // by the head: the tenth column is the offered rate, whatever the method
+	offered float64 // requests per second, from the last "#request/second = N"
+	results bool    // the head says that the tenth column is the offered rate, whatever the method
 }
 
 func (p *loadParser) parse(line []byte, f *filler) error {
@@ -65,8 +65,8 @@ func (p *loadParser) parse(line []byte, f *filler) error {
 	return err
 }
 
-// comment takes the two comments in that are about rows: the head, and the rate of
-// a step ("#TPS=N" in old files).
+// comment reads the two comments about rows: the head, and the rate of a step ("#TPS=N" in
+// old files).
 func (p *loadParser) comment(line []byte) {
 	if bytes.HasPrefix(line, []byte("#yyy")) || bytes.HasPrefix(line, []byte("#date")) {
 		words := bytes.Fields(line)
@@ -82,8 +82,8 @@ func (p *loadParser) comment(line []byte) {
 	}
 }
 
-// split cuts the line at blanks. A word that begins with a quote and ends with one
-// before a blank is one word with the blanks inside, as in CSV.
+// split cuts the line at blanks. A word from a quote to a quote before a blank contains the
+// blanks between them, as in CSV.
 func (p *loadParser) split(line []byte) {
 	p.words = p.words[:0]
 	for rest := line; ; {
@@ -102,8 +102,8 @@ func (p *loadParser) split(line []byte) {
 	}
 }
 
-// quotedWord is the length of the quoted word at the start of v, -1 if its end is
-// missing: then the quote stands for itself. Two quotes are one inside.
+// quotedWord is the length of the quoted word at the start of v, or -1 if its end is
+// missing: the quote is then an ordinary character. Two quotes inside are one.
 func quotedWord(v []byte) int {
 	for i := 1; i < len(v); i++ {
 		if v[i] != '"' {
@@ -119,8 +119,7 @@ func quotedWord(v []byte) int {
 	return -1
 }
 
-// status is the place of the status: the eighth word, or one behind it when the
-// path has blanks.
+// status is the index of the status: the eighth word, or a later one if the path has blanks.
 func (p *loadParser) status() int {
 	for i := 7; i+1 < len(p.words); i++ {
 		if v := bytes.TrimPrefix(p.words[i], []byte("-")); len(v) > 0 && len(v) <= 3 && digits(v) >= 0 && isMethod(p.words[i+1]) {
@@ -130,7 +129,7 @@ func (p *loadParser) status() int {
 	return -1
 }
 
-// times reads the columns of times. A bare 0 is a time that is not known.
+// times reads the columns of times. A bare 0 is an unknown time.
 func (p *loadParser) times(f *filler) error {
 	r := f.rec
 	from := len(r.buf)
@@ -141,8 +140,8 @@ func (p *loadParser) times(f *filler) error {
 		}
 	}
 	head, ok := decimal(p.words[2], time.Second)
-	body, too := decimal(p.words[3], time.Second)
-	if !ok || !too {
+	body, bodyOK := decimal(p.words[3], time.Second)
+	if !ok || !bodyOK {
 		return errTaken
 	}
 	if string(p.words[2]) != "0" || string(p.words[3]) != "0" {
@@ -181,7 +180,7 @@ func (p *loadParser) rest(r *Record, w [][]byte) error {
 
 func isReading(method []byte) bool { return string(method) == "GET" || string(method) == "HEAD" }
 
-// path joins the words of a path with blanks again.
+// path joins the words of a path that had blanks.
 func (p *loadParser) path(f *filler, w [][]byte) error {
 	r := f.rec
 	uri := unquote(r, w[0])
@@ -199,7 +198,7 @@ func (p *loadParser) path(f *filler, w [][]byte) error {
 	return f.finish(false)
 }
 
-// unquote takes the quotes of a quoted word off.
+// unquote removes the quotes of a quoted word.
 func unquote(r *Record, v []byte) []byte {
 	if len(v) < 2 || v[0] != '"' || quotedWord(v) != len(v) {
 		return v

@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// Merge makes one stream of several in the order of their stamps; of equal ones the
-// earlier stream comes first, so that logs without times follow one another. Each
-// stream stays in its own order: Timed puts right what is out of order in it.
+// Merge merges streams in the order of their stamps. At equal stamps the earlier stream
+// comes first, so logs without times follow one another. Merge does not sort within a
+// stream; Timed does.
 func Merge(list ...Stream) Stream {
 	if len(list) == 1 {
 		return list[0]
@@ -26,10 +26,10 @@ type head struct {
 	rec    Record
 }
 
-// merged reads a stream only when its record is no longer in use.
+// merged reads the next record of a stream only when the last one is no longer in use.
 type merged struct {
 	heap   heads
-	unread []*head // whose record has been given out, or was never read
+	unread []*head // streams without a record: the caller has it, or none was read yet
 }
 
 // Next implements Stream.
@@ -54,7 +54,7 @@ func (m *merged) Next(rec *Record) error {
 	return nil
 }
 
-// heads is a heap.Interface: the least is next.
+// heads is a heap.Interface: the earliest record is next.
 type heads []*head
 
 func (h heads) Len() int      { return len(h) }
@@ -67,7 +67,7 @@ func (h heads) Less(i, j int) bool {
 	return h[i].index < h[j].index
 }
 
-// Pop takes the last one.
+// Pop removes the last element.
 func (h *heads) Pop() any {
 	list := *h
 	last := list[len(list)-1]

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// nginxVariables lists what is read of a line; other variables are passed over.
-// Their meaning is that of nginx.org/en/docs/varindex.html. nginx writes a line
-// when the request has ended, so its times are ends.
+// nginxVariables lists the variables that takt uses, with their meaning at
+// nginx.org/en/docs/varindex.html. nginx writes a line when the request has ended, so its
+// times are ends.
 func nginxVariables() map[string]variable {
 	return map[string]variable{
 		"time_local":      {set: setEnd, blanks: 1, kind: timeKind},
@@ -25,7 +25,7 @@ func nginxVariables() map[string]variable {
 		"bytes_sent":      {set: setSize(answerBytes, true)},
 		"request_length":  {set: setSize(requestBytes, false)},
 		"request_time":    {set: setFraction},
-		"request_time_ms": {set: setLatency(time.Millisecond)}, // not nginx's own: of a log that somebody describes
+		"request_time_ms": {set: setLatency(time.Millisecond)}, // not nginx's: for users whose log has the time in another unit
 		"request_time_us": {set: setLatency(time.Microsecond)},
 		"host":            {set: setHost, kind: hostKind},
 		"http_host":       {set: setHost, kind: hostKind},
@@ -38,11 +38,10 @@ func nginxVariables() map[string]variable {
 	}
 }
 
-// compileNginx understands the string of a log_format, or the whole directive as it
-// stands in nginx.conf.
+// compileNginx compiles the string of a log_format, or the whole directive from nginx.conf.
 func compileNginx(text string) (*pattern, error) {
 	text = nginxDirective(text)
-	// The path and its query are one value when they stand together.
+	// A path followed by its query is one value.
 	text = strings.NewReplacer("${uri}", "$uri", "$uri$is_args$args", "$request_uri", "$uri?$args", "$request_uri").Replace(text)
 	var pieces []piece
 	for text != "" {
@@ -62,7 +61,7 @@ func compileNginx(text string) (*pattern, error) {
 	return newPattern(pieces)
 }
 
-// nginxName cuts name or {name} off.
+// nginxName cuts off name or {name}.
 func nginxName(text string) (name, rest string) {
 	if inner, ok := strings.CutPrefix(text, "{"); ok {
 		name, rest, _ = strings.Cut(inner, "}")

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// maxHeld bounds the records that order keeps waiting for earlier ones: about 30 MB.
+// maxHeld limits the records that order delays until earlier ones have come: about 30 MB.
 const maxHeld = 1 << 16
 
-// order puts a stream in order as far as a window reaches.
+// order sorts a stream within a window of time.
 type order struct {
 	src    Stream
 	key    func(r *Record) time.Time
@@ -20,19 +20,19 @@ type order struct {
 	read   Record
 	seq    uint64
 	newest int64 // the greatest key so far
-	given  int64 // the key of the last record that was given
+	given  int64 // the greatest key that Next has returned
 	late   Late
 	ended  bool
 }
 
-// Late counts records that came after one that started later had been given, as
-// they were further out of order than the window or memory reaches.
+// Late counts records that are still out of order: they came later than the window, or
+// maxHeld records, allows.
 type Late struct {
 	Count uint64
-	Most  time.Duration // by which one of them came too late
+	Most  time.Duration // the longest delay
 }
 
-// heldRecord is a record with its place.
+// heldRecord is a record with its place in the order.
 type heldRecord struct {
 	rec Record
 	at  int64 // the key in nanoseconds since 1970; noTime: none
@@ -67,7 +67,8 @@ func (o *order) Next(rec *Record) error {
 	return nil
 }
 
-// ready reports whether nothing earlier than the first held record is to be expected.
+// ready reports whether the first held record can go: no earlier one is expected, or there
+// is no memory for more.
 func (o *order) ready() bool {
 	if o.ended || len(o.heap) >= maxHeld {
 		return true
@@ -110,7 +111,7 @@ func (o *order) spare() *heldRecord {
 	return h
 }
 
-// held is a heap.Interface: the earliest is first, the first read of equal ones.
+// held is a heap.Interface: the earliest record is first; among equals, the one read first.
 type held []*heldRecord
 
 func (h held) Len() int      { return len(h) }
@@ -123,7 +124,7 @@ func (h held) Less(i, j int) bool {
 	return h[i].seq < h[j].seq
 }
 
-// Pop takes the last one.
+// Pop removes the last element.
 func (h *held) Pop() any {
 	list := *h
 	last := list[len(list)-1]

@@ -2,14 +2,14 @@ package trace
 
 import "io"
 
-// part is a stretch of a stream.
+// part is a section of a stream.
 type part struct {
 	src        Stream
 	skip, left uint64
 	bounded    bool
 }
 
-// Part passes over the first from records and gives the next n; 0: all that follow.
+// Part skips the first from records and returns the next n; an n of 0 is all the others.
 func Part(src Stream, from, n uint64) Stream {
 	return &part{src: src, skip: from, left: n, bounded: n > 0}
 }
@@ -31,15 +31,15 @@ func (p *part) Next(rec *Record) error {
 	return err
 }
 
-// again is a log that begins anew at its end.
+// again is a log that restarts at its end.
 type again struct {
 	open func() (Stream, error)
 	src  Stream
-	some bool // the last pass had records
+	some bool // the present pass has had records
 }
 
-// Again reads a log over and over, for Paced: for Timed a second pass would be far
-// too late. open begins a pass; a pass without records ends it.
+// Again reads a log again and again, for Paced. It does not suit Timed, to which the second
+// pass would be far too late. open begins a pass; a pass without records ends the stream.
 func Again(open func() (Stream, error)) Stream { return &again{open: open, some: true} }
 
 // Next implements Stream.

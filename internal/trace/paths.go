@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// pathParser reads a list of requests: [METHOD] PATH or [METHOD] URL; what follows
-// on the line is passed over. A path may lack its first slash.
+// pathParser reads a list of requests: [METHOD] PATH or [METHOD] URL. It ignores the rest of
+// a line. A path may lack its first slash.
 type pathParser struct {
-	strict bool // a line has a method, a path with its slash or a URL, and a version; nothing else
+	strict bool // accept only [METHOD] PATH|URL [VERSION], and a path only with its slash
 }
 
 var errPath = errors.New("neither a path that begins with / nor a URL, alone or after a method")
@@ -37,7 +37,7 @@ func (p pathParser) parse(line []byte, f *filler) error {
 	return f.finish(false)
 }
 
-// isListed reports whether a line with this and that behind it can only be one of a list.
+// isListed reports whether a URI and the rest of its line are strict: see pathParser.
 func isListed(uri, behind []byte) bool {
 	scheme, _, ok := bytes.Cut(uri, []byte("://"))
 	return (ok && isScheme(scheme) || len(uri) > 0 && uri[0] == '/') && (len(behind) == 0 || bytes.HasPrefix(behind, []byte("HTTP/")))

@@ -12,40 +12,40 @@ var (
 	errShape  = errors.New("the line does not have the shape of the format")
 )
 
-// pattern is the format of a line: literal text and values in turn.
+// pattern is the format of a line: literal text and values alternate.
 type pattern struct {
 	prefix []byte
 	values []slot
 	timed  bool
 }
 
-// slot extends to the literal that follows it.
+// slot is a value, which ends at the literal after it.
 type slot struct {
-	set     setter // nil: of no interest
-	literal []byte // empty: the value is the rest of the line
-	blanks  int    // that the value itself contains
-	quoted  bool   // literal begins with ", and the value escapes its own
-	host    bool   // it may be [::1], with colons
-	beside  bool   // a path follows without anything between: it begins with /
+	set     setter // nil: the value is ignored
+	literal []byte // the literal after the value; empty: the value is the rest of the line
+	blanks  int    // number of blanks inside the value
+	quoted  bool   // literal begins with ", and the value escapes quotes inside
+	host    bool   // a host, which may be [::1] with colons
+	beside  bool   // a path follows at once, and begins with /
 	last    bool   // literal may be missing at the end of the line
 }
 
 // piece is a part of a format string: a literal or a variable.
 type piece struct {
 	literal string
-	name    string // of the variable; "": a literal
+	name    string // name of the variable; "": a literal
 	variable
 }
 
-// variable is what a server writes for a name.
+// variable describes what a server writes for a name.
 type variable struct {
 	set    setter
 	blanks int
 	kind   kind
-	layout string // of a time that the user has put together
+	layout string // layout of a time that the user's format composes
 }
 
-// kind is what matters of a variable for the whole format.
+// kind is the role of a variable in the whole format.
 type kind int
 
 const (
@@ -55,8 +55,8 @@ const (
 	hostKind
 )
 
-// newPattern puts pieces together; the error has all faults. Text before the first
-// variable and after the last has to stand in every line.
+// newPattern builds a pattern from pieces. The error lists all faults. Every line must have
+// the literals before the first variable and after the last.
 func newPattern(pieces []piece) (*pattern, error) {
 	p := &pattern{}
 	var errs []error
@@ -95,7 +95,7 @@ func (p *pattern) addLiteral(text string) {
 	v.quoted = strings.HasPrefix(string(v.literal), `"`)
 }
 
-// withTail has more words follow, in which set looks for the time taken.
+// withTail allows more words at the end of a line; set looks for the latency in them.
 func (p *pattern) withTail(set setter) *pattern {
 	last := &p.values[len(p.values)-1]
 	if len(last.literal) == 0 {
@@ -131,7 +131,7 @@ func (p *pattern) parse(line []byte, f *filler) error {
 	return f.finish(p.timed)
 }
 
-// end is the length of the value at the start of rest, or -1.
+// end is the length of the value at the start of rest, or -1 if its end is missing.
 func (v *slot) end(rest []byte) int {
 	if v.beside {
 		return besideEnd(rest)
@@ -161,8 +161,8 @@ func (v *slot) end(rest []byte) int {
 	}
 }
 
-// besideEnd is the length of a host with its path behind it, for which nginx writes
-// - when there was no request.
+// besideEnd is the length of a host with a path after it. Without a request nginx writes -
+// instead of the path.
 func besideEnd(rest []byte) int {
 	n := bytes.IndexAny(rest, "/ \"")
 	if n > 0 && rest[n] != '/' && rest[n-1] == '-' {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// maxFaults is how many bad lines are kept of each file; all are counted.
+// maxFaults limits the stored bad lines of each file; takt counts all of them.
 const maxFaults = 10
 
-// maxExcerpt bounds what is kept of a bad line, in bytes.
+// maxExcerpt limits the stored text of a bad line, in bytes.
 const maxExcerpt = 160
 
 // Fault is a line that could not be used.
@@ -32,17 +32,17 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s:%d: %v: %q", f.File, f.Line, f.Cause, f.Text)
 }
 
-// Counts says what became of the lines. Lines = Records + NoRequest + Bad; blank
-// lines and comments are in none.
+// Counts says what became of the lines: Lines = Records + NoRequest + Bad. It counts no
+// blank lines and comments.
 type Counts struct {
 	Lines     uint64
 	Records   uint64
-	NoRequest uint64  // well-formed, but of no HTTP request: "-", bytes of a TLS handshake
-	Bad       uint64  // not understood
-	Faults    []Fault // the first 10 bad ones of each file
+	NoRequest uint64  // lines without an HTTP request: "-", bytes of a TLS handshake
+	Bad       uint64  // lines that takt cannot parse
+	Faults    []Fault // the first 10 bad lines of each file
 
-	Untimed uint64            // of Records: rows of the load format whose times were not understood, see Options.NoTimes
-	Headers map[string]uint64 // header lines of requests that are left out, by name
+	Untimed uint64            // records from rows of the load format with bad times, see Options.NoTimes
+	Headers map[string]uint64 // header lines that the requests lack, by name
 }
 
 // Add adds the counts of another file.
@@ -63,7 +63,7 @@ func (c *Counts) Add(o Counts) {
 	c.Headers = sum
 }
 
-// LeftOut says in words what records lack although the log has it; "": nothing.
+// LeftOut says in words what the records lack although the log has it; "": nothing.
 func (c *Counts) LeftOut() (text string) {
 	if c.Untimed > 0 {
 		text += fmt.Sprintf("; the times of %d are not understood, and not needed", c.Untimed)
@@ -91,21 +91,21 @@ type Options struct {
 	// Fields is the field map of the format json, such as
 	// "end=ts,latency=duration:ms,uri=req.path"; see docs/traces.md. "": common names.
 	Fields string
-	// Zone is that of stamps without one; nil: local.
+	// Zone is the zone of stamps without one; nil: local.
 	Zone *time.Location
-	// NoTimes: nobody asks when a request was sent. A row of the load format whose times
-	// are not understood is a record without times then, and no bad line.
+	// NoTimes says that the times of requests are not needed. A row of the load format with
+	// bad times is then a record without times, instead of a bad line.
 	NoTimes bool
 
-	guessed bool    // the format was found, and not given
-	columns []byte  // of w3c: the line #Fields that stands before what is read
+	guessed bool    // the format was detected, not given
+	columns []byte  // for w3c: the line #Fields before the part that is read
 	counts  *Counts // where the decoder counts what it leaves out of a record
 }
 
 // errNoRequest is the cause of Counts.NoRequest.
 var errNoRequest = errors.New("no HTTP request")
 
-// readError is a fault of the medium, not of a line: it ends the reading.
+// readError is an error of reading, not of a line: it ends the log.
 type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
@@ -115,15 +115,15 @@ func isReadError(err error) bool {
 	return errors.As(err, &broken)
 }
 
-// decoder takes one format apart. next fills rec, which is reset. It returns nil,
-// io.EOF, errNoRequest, a readError, or what is wrong with the line at place; only
-// after io.EOF and readError there is nothing more.
+// decoder parses one format. next fills rec, which the caller has reset. It returns nil,
+// io.EOF, errNoRequest, a readError, or what is wrong with the line at place. Only io.EOF
+// and a readError end the log.
 type decoder interface {
 	next(rec *Record) error
 	place() (line int, text []byte)
 }
 
-// Reader gives the records of one file in the order in which they stand there.
+// Reader returns the records of one file, in the order of the file.
 type Reader struct {
 	name   string
 	format string
@@ -131,13 +131,13 @@ type Reader struct {
 	counts Counts
 	close  func()
 
-	guessed bool   // the format was found
-	columns []byte // of w3c: the last line #Fields of the beginning
+	guessed bool   // the format was detected
+	columns []byte // for w3c: the last line #Fields of the beginning
 }
 
-// NewReader reads a log, which may be compressed by gzip or zstd. name is for the
-// places of faults. It reads the beginning at once: the format auto is decided by
-// the first lines. An error says that Options, or the beginning, make no sense.
+// NewReader reads a log, which may be compressed with gzip, zstd or bzip2. name is the file
+// name in errors. It reads the beginning at once, to detect the format auto. An error is
+// about Options or the beginning.
 func NewReader(name string, r io.Reader, o Options) (*Reader, error) {
 	in, stop, err := decompress(r)
 	if err != nil {
@@ -168,11 +168,11 @@ func (r *Reader) Format() string { return r.format }
 // Counts says what became of the lines so far.
 func (r *Reader) Counts() Counts { return r.counts }
 
-// Close frees what decompression holds; it leaves the file that NewReader got open.
+// Close frees the decompressor. It does not close the r of NewReader.
 func (r *Reader) Close() { r.close() }
 
-// Next implements Stream. Bad lines are counted and passed over; an error other
-// than io.EOF is one of reading.
+// Next implements Stream. It counts and skips bad lines; an error other than io.EOF is an
+// error of reading.
 func (r *Reader) Next(rec *Record) error {
 	for {
 		rec.reset()
@@ -190,7 +190,7 @@ func (r *Reader) Next(rec *Record) error {
 	}
 }
 
-// note counts what is no record, and returns what ends the reading.
+// note counts a line without a record, or returns the error that ends the log.
 func (r *Reader) note(err error) error {
 	switch {
 	case err == io.EOF:

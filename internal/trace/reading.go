@@ -15,16 +15,17 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// Reading says which requests of which logs are used: the flags that all commands
-// share that read logs.
+// Reading says how to read logs and which requests to use: the flags of all commands that
+// read logs.
 type Reading struct {
 	Options   Options
-	From, For uint64 // requests to pass over, then to take; For 0: all that follow
+	From, For uint64 // requests to skip, then to use; For 0: all the others
 	Rules     Rules
 	Rewriting Rewriting
 }
 
-// AddFlags declares the flags on fs; what g holds is their default.
+// AddFlags declares the flags on fs. The present values of g are the defaults, except
+// --format, whose default is auto.
 func (g *Reading) AddFlags(fs *pflag.FlagSet) {
 	var names []string
 	for _, f := range Formats() {
@@ -54,19 +55,18 @@ func (g *Reading) Validate() []error {
 	return nil
 }
 
-// Log is the stream of the requests that a Reading takes from its files.
+// Log is the stream of the requests that a Reading selects.
 type Log struct {
 	Stream
 	readers   []*Reader
 	files     []*os.File
-	waits     []func() bool // end the waiting for the end of ctx
+	waits     []func() bool // each removes the callback for the end of ctx
 	selection *Selection
 	rewritten *Rewritten
 }
 
-// Open opens all files, - being stdin, and reads their beginnings. The error names
-// every file that cannot be read. The end of ctx ends the wait for a named pipe, now
-// and while it is read.
+// Open opens all files and reads their beginnings; - is stdin. The error names every file
+// that cannot be read. The end of ctx stops waiting for a named pipe, here and in Next.
 func (g *Reading) Open(ctx context.Context, names []string, stdin io.Reader) (*Log, error) {
 	l := &Log{}
 	var streams []Stream
@@ -101,7 +101,7 @@ func (l *Log) open(ctx context.Context, name string, stdin io.Reader, o Options)
 	return NewReader(name, f, o)
 }
 
-// openFile opens a file. A named pipe opens when somebody writes to it.
+// openFile opens a file. To open a named pipe it waits for a writer, until ctx ends.
 func openFile(ctx context.Context, name string) (*os.File, error) {
 	type opened struct {
 		f   *os.File
@@ -120,7 +120,7 @@ func openFile(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// longAgo is a deadline that ends a read of a pipe; files have none, and need none.
+// longAgo is a deadline that ends a read of a pipe. Files have no deadlines, and need none.
 func longAgo() time.Time { return time.Unix(1, 0) }
 
 // Close closes the files.
@@ -136,7 +136,7 @@ func (l *Log) Close() {
 	}
 }
 
-// Counts says what became of the lines of all files.
+// Counts says what became of the lines of all files together.
 func (l *Log) Counts() (c Counts) {
 	for _, r := range l.readers {
 		c.Add(r.Counts())
@@ -159,8 +159,8 @@ func (l *Log) Formats() string {
 	return strings.Join(names, ", ")
 }
 
-// WriteText says on one line what was read and left out, for people, and shows the
-// bad lines that were kept.
+// WriteText writes, for people, one line about what was read and left out, and then the bad
+// lines that were stored.
 func (l *Log) WriteText(w io.Writer) error {
 	c, s := l.Counts(), l.selection.Counts()
 	b := fmt.Appendf(nil, "%d lines of %s: %d requests", c.Lines, l.Formats(), c.Records)

@@ -74,7 +74,7 @@ func (p *patternValue) Set(s string) error {
 	return nil
 }
 
-// shareValue is a flag.Value: a share in per cent, with or without the sign.
+// shareValue is a flag.Value: a share in per cent, with or without the % sign.
 type shareValue float64
 
 func (v *shareValue) String() string {

@@ -1,12 +1,12 @@
-// Package trace reads captured traffic: access logs, the load files of the
-// predecessor, HAR and JMeter's results. It is a line of stages, each a [Stream]
-// over the one before it, in constant memory however long the log is:
+// Package trace reads captured traffic: access logs, the load files of the predecessor, HAR
+// and JMeter's results. It is a pipeline, whose stages are each a [Stream] over the stage
+// before. Its memory does not grow with the length of the log:
 //
-//	Reading            the flags that choose, and the first two stages at once
+//	Reading            the flags, and the first two stages together
 //	NewReader, Merge   files to records, in the order of the files' stamps
-//	Select, Rewrite    what is kept, and how it is sent
+//	Select, Rewrite    which records to send, and how
 //	Timed              the instant at which each request started, in order
-//	Ahead              reading in a goroutine of its own
+//	Ahead              reading in a separate goroutine
 //	NewSource, Paced   operations: at the recorded instants, or at a schedule's
 //
 // It sends nothing.
@@ -14,42 +14,42 @@ package trace
 
 import "time"
 
-// Unknown stands for a size or a time that the log does not have.
+// Unknown is a size or a time that the log does not have.
 const Unknown = -1
 
-// Record is one request as a log tells of it. Its texts are valid until the next
-// call of the Stream that gave it; CopyTo keeps them.
+// Record is one request of a log. Its texts are valid until the next call of the Stream that
+// returned it; CopyTo makes them last.
 type Record struct {
 	At           time.Time     // as logged; zero: the log has no times
 	Second       bool          // At is known to the second only
-	Ended        bool          // At is the end of the request, else its start
+	Ended        bool          // At is the end of the request; false: its start
 	Latency      time.Duration // of the whole request, or Unknown
 	Transfer     time.Duration // the part of Latency after the answer's head, or Unknown
-	Status       int           // of the answer; 0: not logged
-	Expected     int           // the status that a replay should get; 0: any
-	Bytes        int64         // of the answer, without its head where the log says so; or Unknown
-	RequestBytes int64         // of the request, or Unknown
-	Offered      float64       // requests per second asked of the generator that wrote the log; 0: not known
+	Status       int           // status of the answer; 0: not logged
+	Expected     int           // status that a replay should get; 0: any
+	Bytes        int64         // size of the answer, without its head if the log has that size; or Unknown
+	RequestBytes int64         // size of the request, or Unknown
+	Offered      float64       // offered rate per second of the generator that wrote the log; 0: unknown
 
 	Method  []byte // in capitals
 	Scheme  []byte // http or https; empty: not logged
-	Host    []byte // with the port where the log has it
-	URI     []byte // path and query, begins with / (or is *), fit for a request line
+	Host    []byte // with the port if the log has it
+	URI     []byte // path and query, begins with / (or is *), valid in a request line
 	Client  []byte // address
 	Referer []byte
 	Agent   []byte
-	Header  []byte // further lines of the request's header, fit to be sent, each with its CR LF
+	Header  []byte // other lines of the request's header, valid in a request, each with its CR LF
 	Body    []byte
 	Typed   bool // Header has a Content-Type
 
-	File string // as named to NewReader
-	Line int    // from 1; of HAR the number of the entry
+	File string // the name that NewReader got
+	Line int    // from 1; for HAR the number of the entry
 
-	buf []byte // what had to be decoded
+	buf []byte // memory of texts that had to be decoded
 }
 
-// Start is the instant at which the request started, as far as the log tells: a
-// stamp of the end goes back by the latency.
+// Start is the instant at which the request started: At, or At − Latency if At is the end and
+// the log has the latency.
 func (r *Record) Start() time.Time {
 	if r.Ended && r.Latency > 0 {
 		return r.At.Add(-r.Latency)
@@ -57,18 +57,18 @@ func (r *Record) Start() time.Time {
 	return r.At
 }
 
-// reset makes r ready to be filled and keeps its buffer.
+// reset clears r for reuse and keeps its buffer.
 func (r *Record) reset() {
 	*r = Record{Latency: Unknown, Transfer: Unknown, Bytes: Unknown, RequestBytes: Unknown, buf: r.buf[:0]}
 }
 
-// texts lists the fields that point into memory of somebody else.
+// texts lists the fields that may point into memory of the Stream.
 func (r *Record) texts() [9]*[]byte {
 	return [9]*[]byte{&r.Method, &r.Scheme, &r.Host, &r.URI, &r.Client, &r.Referer, &r.Agent, &r.Body, &r.Header}
 }
 
-// CopyTo makes dst, another Record, equal to r and independent of it. It allocates
-// only when dst has held nothing as long before.
+// CopyTo makes dst, another Record, an independent copy of r. It allocates only if the
+// buffer of dst is too small.
 func (r *Record) CopyTo(dst *Record) {
 	buf := dst.buf[:0]
 	*dst = *r
@@ -87,13 +87,13 @@ func (r *Record) CopyTo(dst *Record) {
 	dst.buf = buf
 }
 
-// lend makes dst show r, without copying the texts.
+// lend makes dst a copy of r that shares its texts.
 func (r *Record) lend(dst *Record) {
 	buf := dst.buf
 	*dst = *r
 	dst.buf = buf
 }
 
-// Stream gives records one after the other. Next fills rec, which may be a new one
-// or one that was filled before; after the last it returns io.EOF, always.
+// Stream returns records one after the other. Next fills rec, which may be new or reused.
+// After the last record it returns io.EOF at every call.
 type Stream interface{ Next(rec *Record) error }

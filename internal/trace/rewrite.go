@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// tokenNames lists the query parameters that are removed, in small letters: what
-// lets somebody in, or proves who signed. Not in it are names with a second, common
-// meaning: code, key, state, hash.
+// tokenNames lists the query parameters that are removed, in small letters: credentials and
+// signatures. It leaves out names with another common meaning: code, key, state, hash.
 func tokenNames() []string {
 	return []string{
 		"access_token", "accesstoken", "api_key", "api-key", "apikey", "assertion", "auth", "auth_token", "authorization", "authtoken",
@@ -22,18 +21,18 @@ func tokenNames() []string {
 // Rewriting says how records are changed before they are sent.
 type Rewriting struct {
 	Scheme, Host string         // "": as recorded
-	Strip        string         // its first occurrence is removed from the path, wherever
-	Changes      []Substitution // of the URI, one after the other
+	Strip        string         // text whose first occurrence in the path is removed
+	Changes      []Substitution // substitutions in the URI, applied one after the other
 	KeepTokens   bool           // do not remove the query parameters of tokens
 }
 
-// Substitution replaces all that matches in a URI; With has $1 for a group.
+// Substitution replaces all matches in a URI; $1 in With is a group.
 type Substitution struct {
 	Match *regexp.Regexp
 	With  string
 }
 
-// ParseSubstitution understands REGEXP=>TEXT, in which $1 stands for a group.
+// ParseSubstitution reads REGEXP=>TEXT, in which $1 is a group.
 func ParseSubstitution(s string) (Substitution, error) {
 	from, to, ok := strings.Cut(s, "=>")
 	if !ok || from == "" {
@@ -102,7 +101,7 @@ func (w *Rewritten) Next(rec *Record) error {
 	return nil
 }
 
-// rooted puts a slash before a URI that has lost it.
+// rooted puts a slash before a URI that does not begin with one.
 func (w *Rewritten) rooted(uri []byte) []byte {
 	if len(uri) > 0 && uri[0] == '/' || string(uri) == "*" {
 		return uri
@@ -143,8 +142,8 @@ func (w *Rewritten) withoutTokens(uri []byte) []byte {
 	return w.buf[from:]
 }
 
-// appendParts appends what sep separates, without tokens. In a query the first part
-// can be one too, and ? comes before it if any is left.
+// appendParts appends the parts between sep, without tokens. The first part of a path is
+// never a token. It puts ? before a query, unless all parts are tokens.
 func (w *Rewritten) appendParts(list []byte, sep byte, query bool) {
 	next := byte(0)
 	if query {

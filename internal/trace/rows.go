@@ -10,31 +10,29 @@ import (
 // LoadHead is the first line of a load file of results.
 const LoadHead = "#yyy-mm-dd hh:mm:ss latency xfertime sleeptime bytes url rc op expected\n"
 
-// loadInputHead is that of a load file made from another log: its tenth column has
+// loadInputHead is the first line of a load file made from another log: the tenth column has
 // the bodies.
 const loadInputHead = "#yyy-mm-dd hh:mm:ss latency xfertime sleeptime bytes url rc op body\n"
 
-// maxBody bounds a body in a row: a row has to be a line that can be read.
+// maxBody limits a body in a row: the row must not become longer than maxLine.
 const maxBody = maxLine / 2
 
 var errBody = errors.New("the body has line ends or more than 128 KiB, which a row of the load format cannot hold")
 
-// AppendStep appends the comment that begins a step of a ramp, rate in requests per
-// second.
+// AppendStep appends the comment that begins a step of a ramp. rate is in requests per second.
 func AppendStep(dst []byte, rate float64) []byte {
 	return append(strconv.AppendFloat(append(dst, "#request/second = "...), rate, 'f', -1, 64), '\n')
 }
 
-// AppendRow appends the row of a result, in the zone of r.At: the columns of
-// LoadHead, and expectedRC=NNN where another status than r.Status was expected. A
-// time that is not known is 0 without decimals.
+// AppendRow appends the row of a result, in the zone of r.At: the columns of LoadHead, and
+// expectedRC=NNN if r.Status was not the expected one. An unknown time is 0 without decimals.
 func AppendRow(dst []byte, r *Record) []byte {
 	dst = append(appendColumns(dst, r, r.Bytes), ' ')
 	dst = strconv.AppendFloat(dst, r.Offered, 'f', -1, 64)
 	return append(appendExpected(dst, r), '\n')
 }
 
-// appendExpected appends the status that was expected, where it did not come.
+// appendExpected appends the expected status, if the answer had another one.
 func appendExpected(dst []byte, r *Record) []byte {
 	if r.Expected == 0 || r.Expected == r.Status {
 		return dst
@@ -42,9 +40,9 @@ func appendExpected(dst []byte, r *Record) []byte {
 	return strconv.AppendInt(append(dst, "  expectedRC="...), int64(r.Expected), 10)
 }
 
-// appendInputRow appends the row of a request that was logged, with its body, or of a
-// GET or HEAD with the rate that was offered. The size is that of the answer to a GET
-// or HEAD, else of what has to be sent.
+// appendInputRow appends the row of a logged request. The size is the answer's for a GET or
+// HEAD, otherwise the request's. The tenth column is the offered rate of a GET or HEAD if it
+// is known, otherwise the body.
 func appendInputRow(dst []byte, r *Record) ([]byte, error) {
 	if bytes.ContainsAny(r.Body, "\r\n") || len(r.Body) > maxBody {
 		return dst, errBody
@@ -87,9 +85,9 @@ func appendColumns(dst []byte, r *Record, size int64) []byte {
 	return append(dst, r.Method...)
 }
 
-// appendTime appends when the request started, without a fraction if the log has
-// none, and "- -" if it has no times. Of an end that is known to the second the
-// middle of this second counts: 2 ms less would otherwise always be the second before.
+// appendTime appends when the request started, without a fraction if the log has none, or
+// "- -" if the log has no times. An end known only to the second counts as the middle of
+// that second: otherwise even a latency of 2 ms would move the start to the second before.
 func appendTime(dst []byte, r *Record) []byte {
 	switch {
 	case r.At.IsZero():
@@ -102,8 +100,8 @@ func appendTime(dst []byte, r *Record) []byte {
 	return r.Start().AppendFormat(dst, "2006-01-02 15:04:05.000")
 }
 
-// bare takes off the slash that the predecessor's paths do not have, where the path
-// reads the same without.
+// bare removes the first slash, which the predecessor's paths do not have, unless the path
+// would then have another meaning.
 func bare(uri []byte) []byte {
 	if len(uri) < 2 || uri[0] != '/' || uri[1] == '/' || bytes.Contains(uri, []byte("://")) {
 		return uri

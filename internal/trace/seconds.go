@@ -12,26 +12,26 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// secondsHead names the columns: the eight of perf2seconds, then takt's own.
+// secondsHead names the columns: the eight of perf2seconds, then three of takt.
 const secondsHead = "#date time latency xfertime sleeptime bytes requests errors offered p50 p99\n"
 
 var errNoSeconds = errors.New("the log has no times, so it has no seconds")
 
-// SecondsCounts says what is in the rows of Seconds.
+// SecondsCounts adds up the rows of Seconds.
 type SecondsCounts struct {
 	Rows, Requests uint64
-	Errors         uint64 // answers other than 2xx and 3xx, and none
-	NotFound       uint64 // the 404 among them
+	Errors         uint64 // requests without a 2xx or 3xx
+	NotFound       uint64 // errors that are a 404
 }
 
 // Seconds writes a row for each second in which a request started: means of latency
 // and xfertime in seconds, sleeptime 0, mean of bytes, number of requests and of
-// errors, mean of the offered rate (0: not known), p50 and p99 of latency + xfertime
-// in seconds. All requests count in all columns, failed ones too; a mean of nothing
-// is 0. The stream has to be in order, as Timed makes it.
+// errors, mean of the offered rate (0: unknown), p50 and p99 of latency + xfertime
+// in seconds. Every column includes failed requests; a mean of no values is 0. The stream
+// must be in order, as after Timed.
 func Seconds(dst io.Writer, src Stream) (SecondsCounts, error) {
 	out := bufio.NewWriterSize(dst, 64<<10)
-	_, _ = out.WriteString(secondsHead) // an error stays until Flush
+	_, _ = out.WriteString(secondsHead) // Flush returns an error
 	s := secondRow{h: hist.New()}
 	var c SecondsCounts
 	var line []byte
@@ -75,7 +75,7 @@ type secondRow struct {
 	h                       *hist.Histogram
 }
 
-// mean of what was known.
+// mean is the mean of the known values.
 type mean struct {
 	sum float64
 	n   int
@@ -96,7 +96,7 @@ func (s *secondRow) reset() {
 	*s = secondRow{h: h}
 }
 
-// isError reports whether the answer is other than 2xx and 3xx, or there is none.
+// isError reports whether the request has no answer, or one other than 2xx and 3xx.
 func isError(r *Record) bool { return r.Status < 200 || r.Status > 399 }
 
 func (s *secondRow) add(r *Record) {

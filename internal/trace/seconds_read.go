@@ -17,13 +17,13 @@ type SecondRow struct {
 	Mean              float64 // latency + xfertime, s
 	Bytes             float64 // the mean
 	Requests, Errors  uint64
-	Offered, P50, P99 float64 // requests per second, s, s; 0: not known
+	Offered, P50, P99 float64 // requests per second, s, s; 0: unknown
 }
 
-// maxSeconds bounds the rows that are read: each stands for itself in a curve.
+// maxSeconds limits the rows of a file: each is one step of a curve.
 const maxSeconds = 1000
 
-// ErrSecondsOld is given for a file of perf2seconds.
+// ErrSecondsOld is the error for a file of perf2seconds.
 var ErrSecondsOld = errors.New("it was made by perf2seconds, which leaves the first request of each second out of the count but not out of the means; make it anew with takt trace seconds, or give the load file")
 
 // IsSeconds reports whether a file begins as Seconds or perf2seconds does.
@@ -31,7 +31,7 @@ func IsSeconds(beginning []byte) bool {
 	return strings.HasPrefix(string(beginning), secondsHead[:len("#date time latency xfertime sleeptime bytes requests")])
 }
 
-// ReadSeconds reads what Seconds wrote; stamps are in zone, or local if it is nil.
+// ReadSeconds reads what Seconds wrote. Stamps are in zone; nil: local.
 func ReadSeconds(src io.Reader, zone *time.Location) (rows []SecondRow, err error) {
 	if zone == nil {
 		zone = time.Local

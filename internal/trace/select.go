@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// Rules say which records are replayed. The zero value is the safe one: GET and
-// HEAD, all of them.
+// Rules say which records are replayed. The zero value is safe: only GET and HEAD, and all
+// of them.
 type Rules struct {
 	Methods  []string       // nil: GET and HEAD; "*": all
-	Path     *regexp.Regexp // that the URI has to match; nil: any
-	NotPath  *regexp.Regexp // that it must not match
-	Statuses Statuses       // that were recorded; nil: any
-	Share    float64        // of the clients, above 0 and below 1; 0 or 1: all
+	Path     *regexp.Regexp // pattern that the URI must match; nil: any
+	NotPath  *regexp.Regexp // pattern that the URI must not match; nil: none
+	Statuses Statuses       // recorded statuses; nil: any
+	Share    float64        // share of the clients, above 0 and below 1; 0 or 1: all
 }
 
 // Selected counts what Select did with the records.
 type Selected struct {
 	Kept                         uint64
-	Method, Path, Status, Client uint64 // refused, by the first rule that did
+	Method, Path, Status, Client uint64 // records left out, by the first rule that refused them
 }
 
-// Selection is a stream of the records that Rules keep.
+// Selection is a stream of the records that fulfil the Rules.
 type Selection struct {
 	src    Stream
 	rules  Rules
-	bound  uint64 // of the hash of a client
+	bound  uint64 // clients with a hash below it are kept; MaxUint64: all
 	counts Selected
 }
 
-// Select keeps the records that the rules let through.
+// Select keeps the records that fulfil the rules.
 func Select(src Stream, rules Rules) *Selection {
 	if rules.Methods == nil {
 		rules.Methods = []string{"GET", "HEAD"}
@@ -63,7 +63,7 @@ func (s *Selection) Next(rec *Record) error {
 	}
 }
 
-// refusal gives the counter of the rule that refuses rec, or nil.
+// refusal returns the counter of the rule that refuses rec, or nil.
 func (s *Selection) refusal(rec *Record) *uint64 {
 	r := &s.rules
 	switch {
@@ -83,10 +83,9 @@ func (r *Rules) method(m []byte) bool {
 	return slices.ContainsFunc(r.Methods, func(ok string) bool { return ok == "*" || ok == string(m) })
 }
 
-// hash is a number that is the same for all requests of a client, on every machine;
-// of a log without clients it depends on the line. FNV-1a (Fowler, Noll, Vo), then
-// the finisher of SplitMix64 (Steele, Lea, Flood 2014), for FNV leaves the high bits
-// of similar addresses alike.
+// hash is the same for all requests of a client, on every machine; without a client it
+// depends on the line. It is FNV-1a (Fowler, Noll, Vo), then the finisher of SplitMix64
+// (Steele, Lea, Flood 2014), because FNV leaves the high bits of similar addresses alike.
 func hash(rec *Record) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range rec.Client {
@@ -121,8 +120,8 @@ func (s *Statuses) Set(text string) error {
 			to = from
 		}
 		low, err := strconv.Atoi(strings.ReplaceAll(from, "x", "0"))
-		high, also := strconv.Atoi(strings.ReplaceAll(to, "x", "9"))
-		if err != nil || also != nil || len(from) != 3 || len(to) != 3 || low > high {
+		high, highErr := strconv.Atoi(strings.ReplaceAll(to, "x", "9"))
+		if err != nil || highErr != nil || len(from) != 3 || len(to) != 3 || low > high {
 			return fmt.Errorf("%.60q is no status; write 200, 200-299 or 2xx, separated by commas", part)
 		}
 		*s = append(*s, [2]int{low, high})

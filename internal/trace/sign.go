@@ -13,10 +13,10 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// UnsignedPayload stands for the hash of a body that is not signed.
+// UnsignedPayload replaces the hash of a body that is not signed.
 const UnsignedPayload = "UNSIGNED-PAYLOAD"
 
-// PayloadHash is the hash of a body as a SignRequest needs it.
+// PayloadHash is the hash of a body for SignRequest.
 func PayloadHash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
@@ -24,15 +24,15 @@ func PayloadHash(body []byte) string {
 
 // Signer signs requests to S3 with AWS Signature Version 4, in the header
 // Authorization and over the whole body (docs.aws.amazon.com, Amazon S3 API
-// Reference, "Signature Calculations for the Authorization Header"). It belongs to
-// one goroutine.
+// Reference, "Signature Calculations for the Authorization Header"). It is not safe for
+// concurrent use.
 type Signer struct {
 	Key    string // access key id
 	Secret takt.Secret
 	Region string
 
-	day string // of key
-	key []byte
+	day string // the day for which key is valid
+	key []byte // derived from Secret, day and Region
 }
 
 // SignRequest is what is signed.
@@ -40,19 +40,18 @@ type SignRequest struct {
 	Method, Host string
 	URI          string      // path and query as sent
 	Header       [][2]string // further fields to be signed, name and value
-	PayloadHash  string      // of the body, or UnsignedPayload
+	PayloadHash  string      // hash of the body, or UnsignedPayload
 	At           time.Time
 }
 
-// Signature holds the fields that the request needs besides Host and those that were
-// given.
+// Signature has the fields that the request needs besides Host and SignRequest.Header.
 type Signature struct {
 	Authorization string // header Authorization
 	Date          string // header X-Amz-Date
 	PayloadHash   string // header X-Amz-Content-Sha256
 }
 
-// Sign computes the signature. It takes about 5 µs.
+// Sign computes the signature, in about 5 µs.
 func (s *Signer) Sign(r SignRequest) Signature {
 	out := Signature{Date: r.At.UTC().Format("20060102T150405Z"), PayloadHash: r.PayloadHash}
 	day := out.Date[:8]
@@ -64,8 +63,8 @@ func (s *Signer) Sign(r SignRequest) Signature {
 	return out
 }
 
-// canonical is the request in the form that both sides hash, and the names of the
-// fields in it.
+// canonical returns the request in the form that both sides hash, and the names of its
+// fields.
 func (r *SignRequest) canonical(date string) (names, text string) {
 	fields := [][2]string{{"host", r.Host}, {"x-amz-content-sha256", r.PayloadHash}, {"x-amz-date", date}}
 	for _, h := range r.Header {
@@ -83,7 +82,7 @@ func (r *SignRequest) canonical(date string) (names, text string) {
 	return names, strings.Join([]string{r.Method, escaped(path, true), canonicalQuery(query), lines.String(), names, r.PayloadHash}, "\n")
 }
 
-// keyOf derives the key of a day, which stays the same for all its requests.
+// keyOf derives the key of a day, once for all requests of the day.
 func (s *Signer) keyOf(day string) []byte {
 	if s.day != day {
 		k := mac([]byte("AWS4"+string(s.Secret)), day)
@@ -98,7 +97,7 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// canonicalQuery sorts the parameters by name and value, both encoded anew.
+// canonicalQuery encodes names and values of the parameters again, and sorts by both.
 func canonicalQuery(query string) string {
 	if query == "" {
 		return ""

@@ -9,13 +9,13 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// ErrNotYet is given by an Ahead that has nothing at the moment.
+// ErrNotYet is the error of an Ahead that has no record at the moment.
 var ErrNotYet = errors.New("no record yet")
 
 var errNoTimes = errors.New("the log has no times; give a rate to replay it at")
 
-// feed gives operations their records. With it a source is what the engine calls a
-// Feed: its Next never waits, and says why it had nothing.
+// feed gives operations their records. It makes a source an engine.Feed, which can say that
+// it has no operation yet.
 type feed struct {
 	records Stream
 	read    Record
@@ -24,8 +24,8 @@ type feed struct {
 	err     error
 }
 
-// next puts a copy of the next record into op.Data, which it reuses: an operation
-// lasts longer than the stream keeps a record.
+// next puts a copy of the next record into op.Data, and reuses the Record there. It copies
+// because an operation outlives the stream's record.
 func (f *feed) next(op *takt.Op) (*Record, bool) {
 	if f.starved = false; f.ended {
 		return nil, false
@@ -50,13 +50,13 @@ func (f *feed) next(op *takt.Op) (*Record, bool) {
 	return nil, false
 }
 
-// Starved reports whether the last Next had nothing only for the moment.
+// Starved reports whether the last Next had no operation yet, although more may come.
 func (f *feed) Starved() bool { return f.starved }
 
-// Err is what ended the log before its end; nil when there was nothing.
+// Err is the error that ended the log before its end, or nil.
 func (f *feed) Err() error { return f.err }
 
-// Source makes operations of a log at its own instants. Each has a *Record as Data.
+// Source returns the operations of a log at the recorded instants. Each has a *Record as Data.
 type Source struct {
 	feed
 	Gaps   Gaps
@@ -64,14 +64,14 @@ type Source struct {
 	anchor time.Time
 	seq    uint64
 	last   time.Duration
-	place  Place         // of the last
-	cut    time.Duration // by which gaps were shortened
+	place  Place         // place of the last record
+	cut    time.Duration // total time by which gaps were shortened
 }
 
-// NewSource makes the operations of records that are in order, such as those of
-// Timed or an Ahead of it. The first is due at 0, the others as much later as they
-// were recorded, divided by speed; a record that is out of order is due at once.
-// Records without times are an error, which Err tells.
+// NewSource returns the operations of records that are in order, such as those of Timed or
+// an Ahead of it. The first operation is due at 0, the others after their recorded distance
+// from it divided by speed. A record that is out of order is due together with the one
+// before it. A record without a time ends the source, and Err returns the error.
 func NewSource(records Stream, speed float64) *Source {
 	return &Source{feed: feed{records: records}, speed: speed}
 }
@@ -110,7 +110,8 @@ func scale(d time.Duration, speed float64) time.Duration {
 	return time.Duration(min(float64(d)/speed, math.MaxInt64/2))
 }
 
-// End implements takt.Source, once the last operation is known: see Behind.
+// End implements takt.Source. Before the last operation is known it returns -1, then see
+// Behind.
 func (s *Source) End() time.Duration {
 	if !s.ended || s.seq == 0 {
 		return -1
@@ -118,9 +119,9 @@ func (s *Source) End() time.Duration {
 	return Behind(s.last, s.seq)
 }
 
-// Behind is when a schedule of n operations is over, the last of which is due then: as
-// much later as they are apart on average, so that n in that time is their rate. Of
-// operations that are all due at once it is a second.
+// Behind is the end of a schedule of n operations whose last one is due at last: one average
+// distance later, so that n ÷ end is their rate. For a single operation, or operations that
+// are all due at 0, it is one second after last.
 func Behind(last time.Duration, n uint64) time.Duration {
 	if n < 2 || last <= 0 {
 		return last + time.Second
@@ -128,18 +129,18 @@ func Behind(last time.Duration, n uint64) time.Duration {
 	return last + max(1, last/time.Duration(n-1))
 }
 
-// EndedEarly reports whether a fault ended the log.
+// EndedEarly reports whether an error ended the log.
 func (s *Source) EndedEarly() bool { return s.ended && s.err != nil }
 
-// Paced gives the operations of a schedule the records of a log in its order,
-// whatever their times. Operation n has record n; those of other shards are passed
-// over. The log's end is the schedule's, too.
+// Paced gives the operations of a schedule the records of a log, in the log's order and
+// whatever their times. Operation n has record n; Paced skips the records of other shards.
+// The end of the log ends the schedule.
 type Paced struct {
 	feed
 	base  takt.Source
-	op    takt.Op // of the schedule, without its record
-	have  bool
-	taken uint64
+	op    takt.Op // the schedule's next operation, without its record
+	have  bool    // op is filled
+	taken uint64  // number of records read
 }
 
 // NewPaced wraps the schedule base.
@@ -167,8 +168,8 @@ func (p *Paced) Next(op *takt.Op) bool {
 	return true
 }
 
-// End implements takt.Source. A schedule without an end ends at the instant at which
-// the operation is due that has no record any more.
+// End implements takt.Source. If the schedule has no end, the end is when the first operation
+// without a record would be due.
 func (p *Paced) End() time.Duration {
 	end := p.base.End()
 	if end < 0 && p.ended && p.have && p.op.Due >= 0 {
@@ -177,7 +178,7 @@ func (p *Paced) End() time.Duration {
 	return end
 }
 
-// EndedEarly reports whether the log ended before the schedule, or by a fault.
+// EndedEarly reports whether the log ended before the schedule, or with an error.
 func (p *Paced) EndedEarly() bool { return p.ended && (p.base.End() >= 0 || p.err != nil) }
 
 // PacedCounter is a Paced whose log never ends, so that the schedule alone says how

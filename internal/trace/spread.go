@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxSecond bounds the records of one second that are kept to be spread: about 70
-// MB. Nobody replays that many a second from one process.
+// maxSecond limits the records of one second that spread holds in memory: about 70 MB. One
+// process does not replay that many per second.
 const maxSecond = 1 << 17
 
 // spread gives the records of one second different instants within it.
@@ -16,16 +16,16 @@ type spread struct {
 	src     Stream
 	jitter  Jitter
 	rand    *rand.Rand
-	group   []Record  // of one second
-	n       int       // how many of group are filled
-	given   int       // how many of these were given
-	x       float64   // where in the second the last one was
-	ahead   Record    // the first after the group
+	group   []Record  // records of one second
+	n       int       // number of records in group
+	given   int       // number of these that Next has returned
+	x       float64   // place of the last record in the second, from 0 to 1
+	ahead   Record    // the first record after the group
 	have    bool      // ahead is filled
-	full    time.Time // a second that has more than the bound
-	behind  bool      // the group is one of those too many
-	crowded uint64
-	count   uint64
+	full    time.Time // the last second that had maxSecond records
+	behind  bool      // group is a further record of the second full
+	crowded uint64    // records of full seconds beyond maxSecond
+	count   uint64    // records without a fraction
 }
 
 // Next implements Stream.
@@ -45,7 +45,7 @@ func (s *spread) Next(rec *Record) error {
 	return nil
 }
 
-// offset is where within its second the record group[given] belongs.
+// offset is the place of group[given] within its second.
 func (s *spread) offset() time.Duration {
 	switch {
 	case s.behind:
@@ -56,15 +56,16 @@ func (s *spread) offset() time.Duration {
 	case s.jitter == Uniform:
 		return time.Duration(s.given) * time.Second / time.Duration(s.n)
 	}
-	// Poisson arrivals whose number is given are uniform numbers in order. This is the
-	// least of those that are left in [x, 1) (Devroye, Non-Uniform Random Variate
-	// Generation, 1986, chapter V).
+	// A given number of Poisson arrivals are sorted uniform numbers. This is the least of the
+	// remaining ones in [x, 1) (Devroye, Non-Uniform Random Variate Generation, 1986,
+	// chapter V).
 	left := float64(s.n - s.given)
 	s.x += (1 - s.x) * (1 - math.Pow(1-s.rand.Float64(), 1/left))
 	return min(time.Duration(s.x*float64(time.Second)), time.Second-1)
 }
 
-// fill reads the next group: all records of one second, or a single one.
+// fill reads the next group: all records of one second, or a single record if it has a
+// fraction or its second is full.
 func (s *spread) fill() error {
 	if err := s.look(); err != nil {
 		return err

@@ -14,26 +14,26 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// maxMethods bounds the methods that are told apart; more count as "other".
+// maxMethods limits the methods that have their own count; others count as "other".
 const maxMethods = 32
 
 // Statistics says what is in a log.
 type Statistics struct {
 	Requests  uint64            `json:"requests"`
-	First     time.Time         `json:"first,omitzero"` // starts; zero: no times
+	First     time.Time         `json:"first,omitzero"` // starts of the first and the last request; zero: no times
 	Last      time.Time         `json:"last,omitzero"`
-	PerSecond Distribution      `json:"per_second"`           // requests in each second from First on, those without any too
+	PerSecond Distribution      `json:"per_second"`           // requests in each second from First to Last, including seconds without requests
 	PeakAt    time.Time         `json:"peak_at,omitzero"`     // the first second with PerSecond.Max
-	MeanPerS  float64           `json:"mean_per_s,omitempty"` // from First to Last: one less than the requests over that time; 0 if it is none
-	Gap       *Gap              `json:"-"`                    // the longest time without a request; nil: there are no two
+	MeanPerS  float64           `json:"mean_per_s,omitempty"` // (requests − 1) ÷ (Last − First); 0 if Last is First
+	Gap       *Gap              `json:"-"`                    // the longest time without a request; nil: fewer than two different times
 	GapS      float64           `json:"longest_gap_s,omitempty"`
-	Bytes     Distribution      `json:"bytes"`   // of the answers whose size is known
-	Latency   takt.Latency      `json:"latency"` // count 0: the log has none
+	Bytes     Distribution      `json:"bytes"`   // sizes of the answers whose size is known
+	Latency   takt.Latency      `json:"latency"` // count 0: the log has no latencies
 	Methods   map[string]uint64 `json:"methods"`
 	Statuses  map[int]uint64    `json:"statuses"` // 0: not logged
 }
 
-// Distribution summarises whole numbers: three significant digits.
+// Distribution summarises whole numbers. Percentiles have three significant digits.
 type Distribution struct {
 	Count uint64 `json:"count"`
 	Sum   uint64 `json:"sum"`
@@ -43,7 +43,7 @@ type Distribution struct {
 	Max   uint64 `json:"max"`
 }
 
-// tally counts whole numbers. The histogram has no 0, so that stands beside it.
+// tally counts whole numbers. The histogram cannot record 0, so tally counts zeros itself.
 type tally struct {
 	h     *hist.Histogram
 	zeros uint64
@@ -61,7 +61,7 @@ func (t *tally) add(n uint64) {
 	t.h.Record(time.Duration(min(n, uint64(hist.Highest))))
 }
 
-// quantile is that of all numbers, 0 included.
+// quantile is the quantile of all numbers, zeros included.
 func (t *tally) quantile(q float64) uint64 {
 	total := float64(t.zeros + t.h.Count())
 	rank := math.Ceil(q*total) - float64(t.zeros)
@@ -75,7 +75,7 @@ func (t *tally) distribution() Distribution {
 	return Distribution{Count: t.zeros + t.h.Count(), Sum: t.sum, P50: t.quantile(0.5), P90: t.quantile(0.9), P99: t.quantile(0.99), Max: t.max}
 }
 
-// Survey reads a stream to its end. The stream has to be in order, as Timed makes it.
+// Survey reads a stream to its end. The stream must be in order, as after Timed.
 func Survey(src Stream) (Statistics, error) {
 	s := Statistics{Methods: map[string]uint64{}, Statuses: map[int]uint64{}}
 	rates, sizes, latency := tally{h: hist.New()}, tally{h: hist.New()}, hist.New()
@@ -146,7 +146,7 @@ func (s *Statistics) note(r *Record) {
 	s.Methods[method]++
 }
 
-// WriteText writes s for people, one subject a line.
+// WriteText writes s for people, one subject per line.
 func (s *Statistics) WriteText(w io.Writer) error {
 	var b []byte
 	line := func(name, form string, args ...any) {

@@ -6,21 +6,21 @@ import (
 	"github.com/taktload/takt/pkg/hist"
 )
 
-// Step is what one rate did within one second of a load file.
+// Step has the results of one rate within one second of a load file.
 type Step struct {
-	Offered    float64   // requests per second: as logged, else as many as were sent
-	Seconds    float64   // from the first request at this rate to the first at the next
-	At         time.Time // of the first request
-	OK, Failed uint64    // see failed
-	HDR        string    // latency + xfertime, as hist.Histogram.Encode; of requests that have it
+	Offered    float64   // requests per second: the logged rate, or else the sent one
+	Seconds    float64   // time from each request at this rate to the request after it, added up
+	At         time.Time // instant of the first request
+	OK, Failed uint64    // number of requests; see failed
+	HDR        string    // known latency + xfertime, as hist.Histogram.Encode
 }
 
-// maxRates is how many rates of a second are told apart; if there are more, it was part
-// of a ramp without steps, and its mean rate stands for all.
+// maxRates limits the separate rates of a second. A second with more rates is of a ramp
+// without steps, and becomes one step with the mean rate.
 const maxRates = 4
 
-// Steps cuts results in the load format into seconds, and these where the offered rate
-// changes. The stream has to be in order, as Timed makes it.
+// Steps cuts results in the load format into seconds, and each second by its offered rates.
+// The stream must be in order, as after Timed.
 func Steps(src Stream) ([]Step, error) {
 	s := stepper{}
 	err := each(src, s.record)
@@ -31,12 +31,12 @@ func Steps(src Stream) ([]Step, error) {
 	return s.done, err
 }
 
-// stepper has the rates of the second that is being read.
+// stepper collects the rates of the present second.
 type stepper struct {
 	second time.Time
 	parts  []*stepPart
 	spare  []*stepPart
-	last   *stepPart // of the last request
+	last   *stepPart // part of the last request
 	lastAt time.Time
 	done   []Step
 	code   hist.Encoder
@@ -44,8 +44,8 @@ type stepper struct {
 
 // stepPart is a Step that grows.
 type stepPart struct {
-	rate    float64 // that tells it apart; -1: one of many
-	offered float64 // the sum
+	rate    float64 // the offered rate of its requests; -1: all rates of the second
+	offered float64 // the sum of the offered rates
 	seconds float64
 	at      time.Time
 	n       uint64
@@ -77,33 +77,32 @@ func (s *stepper) record(r *Record) error {
 	return nil
 }
 
-// failed reports whether the request of a row failed: no answer, which is 444 or less
-// than 1, an answer of a server that has too much to do, or another status than was
-// expected. A row that expected nothing else may have a 4xx that was recorded, so it has
-// not failed.
+// failed reports whether the request of a row failed: without an answer (444 or below 1),
+// with the answer of an overloaded server, or with another status than expected. A 4xx that
+// is the expected status has not failed.
 func failed(r *Record) bool {
 	switch {
 	case r.Status < 1 || r.Status == 444 || r.Status == 499 || r.Status >= 500:
 		return true
-	case r.Status == 408 || r.Status == 429: // whatever was recorded
+	case r.Status == 408 || r.Status == 429: // even if it was expected
 		return true
 	}
 	return IsAnswer(r.Expected) && !IsExpected(r.Expected, r.Status)
 }
 
-// IsAnswer reports whether a recorded status is one that a replay can get: 408, 444 and
-// 499 say that no answer came to the client.
+// IsAnswer reports whether a replay can get a recorded status: 408, 444 and 499 say that the
+// client got no answer.
 func IsAnswer(status int) bool {
 	return status >= 100 && status != 408 && status != 444 && status != 499
 }
 
-// IsExpected reports whether got is right where want was recorded. A log has neither the
-// condition that made a 304 nor the range that made a 206: without them comes 200.
+// IsExpected reports whether got is right if want was recorded. A log lacks the condition of
+// a 304 and the range of a 206; without them the server answers 200.
 func IsExpected(want, got int) bool {
 	return got == want || got == 200 && (want == 304 || want == 206)
 }
 
-// part finds the part of the rate, or begins one.
+// part finds the part of the record's rate, or begins one.
 func (s *stepper) part(r *Record) *stepPart {
 	for _, p := range s.parts {
 		if p.rate == r.Offered || p.rate < 0 {
@@ -124,7 +123,7 @@ func (s *stepper) part(r *Record) *stepPart {
 	return p
 }
 
-// join makes one part of all.
+// join merges all parts into the first.
 func (s *stepper) join() {
 	whole := s.parts[0]
 	whole.rate = -1
@@ -151,12 +150,12 @@ func (s *stepper) flush() {
 	for _, p := range s.parts {
 		step := Step{Offered: p.offered / float64(p.n), Seconds: p.seconds, At: p.at, OK: p.n - p.failed, Failed: p.failed, HDR: s.code.Encode(p.h)}
 		switch {
-		case p.seconds == 0: // all came at once
+		case p.seconds == 0: // all at the same instant
 			step.Seconds = float64(p.n) * p.gap()
 		case p.offered == 0:
 			step.Offered = float64(p.n) / p.seconds
 		}
-		if step.Seconds > 0 { // else it is a lone request, which has no rate
+		if step.Seconds > 0 { // otherwise its requests have no rate
 			s.done = append(s.done, step)
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// DefaultWindow is how far out of order a log may be: its lines stand in the order
-// in which requests ended, or a few seconds apart when a server buffers its log.
+// DefaultWindow is how far out of order a log may be: its lines have the order in which the
+// requests ended, or are seconds apart if the server buffers its log.
 const DefaultWindow = 30 * time.Second
 
-// Jitter says where within its second a request started whose log has no fractions.
+// Jitter says where within its second a request starts, if its stamp has no fraction.
 type Jitter int
 
-// The jitters: evenly spaced, at random like Poisson arrivals, all at once.
+// The jitters: evenly spaced, random like Poisson arrivals, all at the start of the second.
 const (
 	Uniform Jitter = iota
 	Poisson
@@ -36,24 +36,24 @@ func (j *Jitter) Set(s string) error {
 	return fmt.Errorf("jitter %.60q is not known; use uniform, poisson or burst", s)
 }
 
-// Timing says how instants are made of stamps.
+// Timing says how stamps become instants.
 type Timing struct {
 	Jitter Jitter
-	Seed   uint64        // of Poisson
+	Seed   uint64        // seed for Poisson
 	Window time.Duration // 0: DefaultWindow
 }
 
-// TimedStream gives records in the order in which their requests started. At is the
-// start of each, exact to the nanosecond, Second and Ended are false.
+// TimedStream returns records in the order in which their requests started. At is the
+// start, to the nanosecond; Second and Ended are false.
 type TimedStream struct {
 	stamps *order
 	spread *spread
 	starts *order
 }
 
-// Timed orders a stream. At most 65 536 records wait for earlier ones on each of
-// two levels, and 131 072 of one second to be spread over it: 140 MB at worst,
-// usually a second's or a window's worth.
+// Timed sorts a stream by start. At most 65 536 records wait for earlier ones at each of two
+// levels, and 131 072 of one second to be spread: 140 MB at worst, and usually only the
+// records of a second or a window.
 func Timed(s Stream, t Timing) *TimedStream {
 	window := t.Window
 	if window == 0 {
@@ -76,14 +76,14 @@ func (t *TimedStream) Next(rec *Record) error {
 	return nil
 }
 
-// Late counts the records that were too far out of order.
+// Late counts the records that were too far out of order, at both levels.
 func (t *TimedStream) Late() Late {
 	a, b := t.stamps.late, t.starts.late
 	return Late{a.Count + b.Count, max(a.Most, b.Most)}
 }
 
-// Crowded counts the records of seconds with more than 131 072 that are due at the
-// second's end, since not so many are kept.
+// Crowded counts the records beyond the first 131 072 of a second. They are due at the end
+// of the second.
 func (t *TimedStream) Crowded() uint64 { return t.spread.crowded }
 
 // Spread counts the records whose stamps had no fraction.

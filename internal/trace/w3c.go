@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// w3cParser reads the W3C Extended Log File Format (w3.org/TR/WD-logfile): the line #Fields
-// names the columns, which have a blank between them, or a tab as CloudFront has it. Stamps
-// are in UTC, of the end of a request.
+// w3cParser reads the W3C Extended Log File Format (w3.org/TR/WD-logfile). The line #Fields
+// names the columns; a blank separates them, or a tab in CloudFront's logs. Stamps are in
+// UTC, at the end of a request.
 type w3cParser struct {
-	columns []setter // nil: of no interest
-	date    int      // the places of the stamp; -1: not there
-	time    int
+	columns []setter // nil: the column is ignored
+	date    int      // index of the column date; -1: missing
+	time    int      // index of the column time; -1: missing
 }
 
 var (
@@ -29,8 +29,8 @@ func newW3C(fields []byte) *w3cParser {
 	return p
 }
 
-// w3cColumns lists what is read of a row. time-taken is in milliseconds (IIS), with a
-// fraction in seconds (CloudFront).
+// w3cColumns lists the columns that takt uses. time-taken is in milliseconds (IIS), or with
+// a fraction in seconds (CloudFront).
 func w3cColumns() map[string]setter {
 	return map[string]setter{
 		"cs-method": setMethod, "cs-uri-stem": setURI, "cs-uri-query": setQuery, "cs-uri": setURI,
@@ -66,9 +66,9 @@ func (p *w3cParser) directive(line []byte) {
 	}
 }
 
-// lastFields is the last line #Fields of what is in memory of a log.
+// lastFields is the last line #Fields in the buffered part of a log.
 func lastFields(in *bufio.Reader) (last []byte) {
-	sample, _ := in.Peek(in.Buffered()) // which is there
+	sample, _ := in.Peek(in.Buffered()) // no error: the bytes are buffered
 	for line := range bytes.Lines(sample) {
 		if bytes.HasPrefix(line, []byte(w3cTag)) {
 			last = bytes.TrimSpace(bytes.Clone(line))
@@ -112,7 +112,7 @@ func (p *w3cParser) parse(line []byte, f *filler) error {
 	return f.finish(true)
 }
 
-// cutWord cuts the first column off; rest is nil when it is the last.
+// cutWord cuts off the first column; rest is nil after the last.
 func cutWord(v []byte) (word, rest []byte) {
 	if i := bytes.IndexAny(v, " \t"); i >= 0 {
 		return v[:i], v[i+1:]

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting bounds objects within objects.
+// maxNesting limits the nesting of objects and arrays.
 const maxNesting = 64
 
 var (
@@ -29,12 +29,12 @@ func (m *fieldMap) parse(line []byte, f *filler) error {
 		return errNotJSON
 	}
 	if m.strict && len(f.rec.Method) == 0 && f.rec.Status == 0 {
-		return errNoRequest // "path" and "url" may be of anything
+		return errNoRequest // other objects have a "path" or "url", too
 	}
 	return f.finish(m.timed)
 }
 
-// walk goes once over a line. It checks no more of the grammar than it needs.
+// walk reads a line once. It checks only as much of the grammar as it needs.
 type walk struct {
 	in  []byte
 	pos int
@@ -54,7 +54,7 @@ func (w *walk) peek() byte {
 	return 0
 }
 
-// value reads a value; n, which may be nil, says what to do with it.
+// value reads a value. n says what to do with the value; nil: nothing.
 func (w *walk) value(n *node, depth int) error {
 	if depth > maxNesting {
 		return errNested
@@ -87,8 +87,8 @@ func (w *walk) value(n *node, depth int) error {
 	return errNotJSON
 }
 
-// members reads an object or an array. The first element of an array stands for
-// all: Caddy has a list for every header.
+// members reads an object or an array. It uses only the first element of an array: Caddy
+// has a list for every header.
 func (w *walk) members(n *node, depth int, end byte) error {
 	w.pos++
 	if w.blanks(); w.peek() == end {
@@ -133,7 +133,7 @@ func (w *walk) key() ([]byte, error) {
 	return key, nil
 }
 
-// quoted reads a string as it stands, with its escapes.
+// quoted reads a string, and leaves its escapes as they are.
 func (w *walk) quoted() ([]byte, error) {
 	if w.peek() != '"' {
 		return nil, errNotJSON
@@ -147,7 +147,7 @@ func (w *walk) quoted() ([]byte, error) {
 	return w.in[from : from+n], nil
 }
 
-// endQuote is the place of the first quote that no backslash escapes, or -1.
+// endQuote is the index of the first quote that no backslash escapes, or -1.
 func endQuote(v []byte) int {
 	for from := 0; ; {
 		n := bytes.IndexByte(v[from:], '"')
@@ -161,7 +161,7 @@ func endQuote(v []byte) int {
 	}
 }
 
-// isEscaped reports whether an odd number of backslashes stands before v[i].
+// isEscaped reports whether an odd number of backslashes precedes v[i].
 func isEscaped(v []byte, i int) bool {
 	n := 0
 	for n < i && v[i-n-1] == '\\' {
@@ -170,7 +170,7 @@ func isEscaped(v []byte, i int) bool {
 	return n%2 == 1
 }
 
-// give sets a value unless a better one is there.
+// give sets a value, unless the field has one of a lower rank.
 func (w *walk) give(n *node, v []byte) error {
 	if n == nil || n.set == nil || absent(v) {
 		return nil
@@ -183,12 +183,12 @@ func (w *walk) give(n *node, v []byte) error {
 		w.f.rank[n.field] = n.rank
 	}
 	if n.rank > 1 {
-		return nil // one of several names may mean something else
+		return nil // a further name for a field may mean something else: no fault
 	}
 	return err
 }
 
-// appendRune appends the character of \uHHHH at the start of v, or of two of them.
+// appendRune appends the character of \uHHHH at the start of v, or of a surrogate pair.
 func appendRune(buf, v []byte) (to, rest []byte) {
 	r := rune(hexOf(v[2:6]))
 	v = v[6:]
