@@ -10,15 +10,15 @@ func advice(first []byte) string {
 	has := func(text string) bool { return bytes.Contains(line, []byte(text)) }
 	switch {
 	case has(`"log":"`) && has(`"stream":"`):
-		return "it is Docker's JSON around a log: give takt what jq -r .log makes of it"
+		return "it is a log inside Docker's JSON: give takt the output of jq -r .log"
 	case line[0] == '[' && (len(line) == 1 || line[1] == '{'):
-		return "it is an array of JSON: give takt one object a line, as jq -c '.[]' makes them"
+		return "it is a JSON array: give takt one object per line, as jq -c '.[]' writes them"
 	case line[0] == '{':
 		return "say where the fields are, as in --format json --fields 'end=time,method=req.method,uri=req.path,status=res.code'"
 	case has(" [error] ") || has(" [warn] ") || has(" [notice] ") || has("[error]"):
 		return "it is an error log; the access log has the requests"
 	case headed:
-		return "it is a log of the system; cut out what a web server has written"
+		return "it is a log of the system; extract the lines of the web server"
 	case isListedWord(words):
 		return "for a list of paths without their first slash, or with something behind them, give --format paths"
 	}

@@ -64,7 +64,7 @@ func apacheItem(text string) (item []piece, rest string, err error) {
 		n += 2
 	}
 	if n >= len(text) {
-		return nil, "", fmt.Errorf("%.40q is no item of a LogFormat: its letter is missing", text)
+		return nil, "", fmt.Errorf("%.40q is not an item of a LogFormat: its letter is missing", text)
 	}
 	name, letter := text[:n+1], text[n]
 	if letter == '%' {

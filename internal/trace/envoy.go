@@ -46,7 +46,7 @@ func compileEnvoy(text string) (*pattern, error) {
 		}
 		m := envoyItem.FindStringSubmatch(text)
 		if m == nil {
-			return nil, fmt.Errorf("%.40q is no item of a format of Envoy, such as %%DURATION%% or %%REQ(:PATH)%%", text)
+			return nil, fmt.Errorf("%.40q is not an item of a format of Envoy, such as %%DURATION%% or %%REQ(:PATH)%%", text)
 		}
 		v, err := envoyVariable(m[1], m[2])
 		if err != nil {

@@ -118,7 +118,7 @@ func findField(name string, paths *string) (jsonField, error) {
 		}
 		names = append(names, f.name)
 	}
-	return jsonField{}, fmt.Errorf("%.60q is no part of a field map; write FIELD=PATH, separated by commas, FIELD being one of %s", name, strings.Join(names, ", "))
+	return jsonField{}, fmt.Errorf("%.60q is not part of a field map; write FIELD=PATH, separated by commas, with a FIELD of %s", name, strings.Join(names, ", "))
 }
 
 func withUnit(f jsonField, paths *string) (jsonField, error) {

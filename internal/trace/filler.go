@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	errStatus = errors.New("the status is no number of three digits")
-	errSize   = errors.New("the size is no number")
-	errTaken  = errors.New("the time taken is no number")
+	errStatus = errors.New("the status is not a number of three digits")
+	errSize   = errors.New("the size is not a number")
+	errTaken  = errors.New("the time taken is not a number")
 	errUnit   = errors.New("the time taken has no fraction, as $request_time of nginx always has; write $request_time_ms in the format if it is milliseconds, $request_time_us if microseconds")
 	errNoTime = errors.New("no time")
 )

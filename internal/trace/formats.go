@@ -39,9 +39,9 @@ const nothing = "an empty file"
 func table() []format {
 	return []format{
 		{name: "vhost", about: "Apache's vhost_combined: combined after host:port or host", line: vhost(vhostShape, setTail), looks: isText, headed: true},
-		{name: "combined", about: "nginx and Apache combined, with or without the time taken as last word", line: shape(combinedShape, setTail), looks: isText, headed: true},
+		{name: "combined", about: "nginx and Apache combined, with or without the time taken as the last word", line: shape(combinedShape, setTail), looks: isText, headed: true},
 		{name: "vhost-common", about: "the Common Log Format after host:port or host", line: vhost(vhostCommonShape, setPlainTail), looks: isText, headed: true},
-		{name: "common", about: "the Common Log Format, with or without the time taken as last word", line: shape(commonShape, setPlainTail), looks: isText, headed: true},
+		{name: "common", about: "the Common Log Format, with or without the time taken as the last word", line: shape(commonShape, setPlainTail), looks: isText, headed: true},
 		{name: "load", about: "the load format of Play-it-Again-Sam, in and out", line: func(Options) (parser, error) { return &loadParser{}, nil }, looks: isText},
 		{name: "haproxy", about: "HAProxy's option httplog", line: haproxy(haproxyShape), looks: isText, headed: true},
 		{name: "envoy", about: "Envoy's default", line: envoy(envoyShape), looks: isText, headed: true},
@@ -114,7 +114,7 @@ func open(in *bufio.Reader, o Options) (decoder, error) {
 			continue
 		}
 		if o.Fields != "" && f.name != "json" {
-			return nil, fmt.Errorf("a field map is given for the format %s; it belongs to the format json", f.name)
+			return nil, fmt.Errorf("a field map is given for the format %s; only the format json uses one", f.name)
 		}
 		if f.stream != nil {
 			return f.stream(in, o), nil

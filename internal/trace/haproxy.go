@@ -147,7 +147,7 @@ func haproxyName(text string) (name, flags, rest string, err error) {
 		}
 	}
 	if name == "" {
-		return "", "", "", fmt.Errorf("%.40q is no variable of a log-format of HAProxy", text)
+		return "", "", "", fmt.Errorf("%.40q is not a variable of a log-format of HAProxy", text)
 	}
 	return name, flags, rest[len(name):], nil
 }

@@ -44,7 +44,7 @@ type harHeader struct {
 	Value string `json:"value"`
 }
 
-var errHAR = errors.New("no HAR: it has no list log.entries that can be read up to its end")
+var errHAR = errors.New("not a HAR file: the list log.entries is missing or not complete")
 
 // harDecoder reads log.entries, one entry in memory at a time.
 type harDecoder struct {

@@ -40,7 +40,7 @@ func (p *loadParser) parse(line []byte, f *filler) error {
 	untimed := p.times(f)
 	if err := untimed; err != nil {
 		if !f.any {
-			return fmt.Errorf("%w; a replay at a rate, as with --tps, does without it", err)
+			return fmt.Errorf("%w; a replay at a rate, as with --tps, does not need it", err)
 		}
 		r.At, r.Second, r.Latency, r.Transfer = time.Time{}, false, Unknown, Unknown
 	}

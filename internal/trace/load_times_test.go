@@ -18,7 +18,7 @@ func TestLoadWithoutTimes(t *testing.T) {
 		t.Errorf("%q %+v %v", uris, c, err)
 	}
 	uris, c, err = readAll(t, strings.NewReader(text), Options{Format: "load"})
-	if err != io.EOF || strings.Join(uris, " ") != "/a" || c.Bad != 3 || !strings.HasSuffix(c.Faults[0].Cause.Error(), "a replay at a rate, as with --tps, does without it") {
+	if err != io.EOF || strings.Join(uris, " ") != "/a" || c.Bad != 3 || !strings.HasSuffix(c.Faults[0].Cause.Error(), "a replay at a rate, as with --tps, does not need it") {
 		t.Errorf("%q %+v %v", uris, c, err)
 	}
 }

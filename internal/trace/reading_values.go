@@ -47,7 +47,7 @@ func (m *methodsValue) Set(s string) error {
 	for name := range strings.SplitSeq(s, ",") {
 		name = strings.ToUpper(strings.TrimSpace(name))
 		if name != "*" && !isMethod([]byte(name)) {
-			return fmt.Errorf("%.60q is no method; write GET,HEAD,POST, or * for all", name)
+			return fmt.Errorf("%.60q is not a method; write GET,HEAD,POST, or * for all", name)
 		}
 		*m = append(*m, name)
 	}
@@ -88,7 +88,7 @@ func (v *shareValue) String() string {
 func (v *shareValue) Set(s string) error {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
 	if err != nil || !(percent > 0 && percent <= 100) {
-		return fmt.Errorf("%.60q is no share; write 10%%", s)
+		return fmt.Errorf("%.60q is not a share; write 10%%", s)
 	}
 	*v = shareValue(percent / 100)
 	return nil

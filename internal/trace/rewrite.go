@@ -36,10 +36,10 @@ type Substitution struct {
 func ParseSubstitution(s string) (Substitution, error) {
 	from, to, ok := strings.Cut(s, "=>")
 	if !ok || from == "" {
-		return Substitution{}, fmt.Errorf("%.60q is no rewriting; write REGEXP=>TEXT such as ^/old/(.*)=>/new/$1", s)
+		return Substitution{}, fmt.Errorf("%.60q is not a rewriting; write REGEXP=>TEXT such as ^/old/(.*)=>/new/$1", s)
 	}
 	if strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return Substitution{}, fmt.Errorf("%.60q puts blanks or other characters into the URI that cannot stand there; write %%20 for a blank", s)
+		return Substitution{}, fmt.Errorf("%.60q puts blanks or other characters into the URI that it cannot contain; write %%20 for a blank", s)
 	}
 	match, err := regexp.Compile(from)
 	if err != nil {

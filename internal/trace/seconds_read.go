@@ -24,7 +24,7 @@ type SecondRow struct {
 const maxSeconds = 1000
 
 // ErrSecondsOld is the error for a file of perf2seconds.
-var ErrSecondsOld = errors.New("it was made by perf2seconds, which leaves the first request of each second out of the count but not out of the means; make it anew with takt trace seconds, or give the load file")
+var ErrSecondsOld = errors.New("it was made by perf2seconds, which leaves the first request of each second out of the count but not out of the means; create it again with takt trace seconds, or give the load file")
 
 // IsSeconds reports whether a file begins as Seconds or perf2seconds does.
 func IsSeconds(beginning []byte) bool {
@@ -47,7 +47,7 @@ func ReadSeconds(src io.Reader, zone *time.Location) (rows []SecondRow, err erro
 		case len(words) == 8:
 			return nil, ErrSecondsOld
 		case len(rows) == maxSeconds:
-			return nil, fmt.Errorf("it has more than %d rows, each of which would be a step; give the load file that it was made of", maxSeconds)
+			return nil, fmt.Errorf("it has more than %d rows, and each row would be a step; give the load file from which it was made", maxSeconds)
 		}
 		row, err := secondOf(words, zone)
 		if err != nil {
@@ -60,7 +60,7 @@ func ReadSeconds(src io.Reader, zone *time.Location) (rows []SecondRow, err erro
 
 func secondOf(words []string, zone *time.Location) (row SecondRow, err error) {
 	if len(words) != 11 {
-		return row, fmt.Errorf("%d columns instead of the 11 of takt trace seconds; make it anew", len(words))
+		return row, fmt.Errorf("%d columns instead of the 11 of takt trace seconds; create it again", len(words))
 	}
 	row.At, err = time.ParseInLocation("2006-01-02 15:04:05", words[0]+" "+words[1], zone)
 	faults := []error{err}

@@ -122,7 +122,7 @@ func (s *Statuses) Set(text string) error {
 		low, err := strconv.Atoi(strings.ReplaceAll(from, "x", "0"))
 		high, highErr := strconv.Atoi(strings.ReplaceAll(to, "x", "9"))
 		if err != nil || highErr != nil || len(from) != 3 || len(to) != 3 || low > high {
-			return fmt.Errorf("%.60q is no status; write 200, 200-299 or 2xx, separated by commas", part)
+			return fmt.Errorf("%.60q is not a status; write 200, 200-299 or 2xx, separated by commas", part)
 		}
 		*s = append(*s, [2]int{low, high})
 	}

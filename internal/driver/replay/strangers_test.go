@@ -67,7 +67,7 @@ func TestLoadWithoutDates(t *testing.T) {
 	if got := s.asked(); len(got) != 3 || !strings.HasPrefix(got[1], "PUT /b ") || r.report.Extra["without_times"] != uint64(2) || r.report.Extra["bad_lines"] != nil {
 		t.Errorf("%q, %v", got, r.report.Extra)
 	}
-	if got := sourceError(t, "--wo 5 --format load", write(t, "x y z 0 0 5 b 200 PUT\n")); !strings.Contains(got, "a replay at a rate, as with --tps, does without it") {
+	if got := sourceError(t, "--wo 5 --format load", write(t, "x y z 0 0 5 b 200 PUT\n")); !strings.Contains(got, "a replay at a rate, as with --tps, does not need it") {
 		t.Error(got)
 	}
 }
