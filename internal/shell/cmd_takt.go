@@ -29,7 +29,7 @@ func loadCommands(rows []driver.Row) (list []command) {
 		list[i].args = strings.TrimSuffix(list[i].args, " …") + "|" + name + " …"
 	}
 	return slices.DeleteFunc(list, func(c command) bool {
-		return slices.ContainsFunc(benchCommands(), func(own command) bool { return own.name == c.name })
+		return slices.ContainsFunc(benchCommands(), func(b command) bool { return b.name == c.name })
 	})
 }
 

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// greet identifies the user, says hello, and reports whether the session may begin. leave
-// frees the session's seat.
-func (c *session) greet() (leave func(), ok bool) {
+// greet identifies the user, says hello, and reports whether the session may begin.
+// release frees the session's seat.
+func (c *session) greet() (release func(), ok bool) {
 	// With TLS this deadline limits the handshake too: the first write waits for the client.
 	_ = c.conn.SetReadDeadline(time.Now().Add(authTime)) // fails only on a closed connection
 	name, address, err := c.identify()

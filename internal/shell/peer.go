@@ -68,7 +68,7 @@ func ownerIn(table string, from, to netip.AddrPort) (owner peer, found bool) {
 			continue
 		}
 		// A socket that its process has closed has the inode 0 and the user 0: not root's.
-		if own := fmt.Sprint(os.Geteuid()); f[9] != "0" && (f[7] == own || f[7] == "0") {
+		if uid := fmt.Sprint(os.Geteuid()); f[9] != "0" && (f[7] == uid || f[7] == "0") {
 			return peerSelf, true
 		}
 		return peerStranger, true

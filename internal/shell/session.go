@@ -100,11 +100,11 @@ func (c *session) serve() {
 	defer cancel()
 	defer c.conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Now().Add(endTime)) })() // wakes reads and writes that wait for the client
-	leave, ok := c.greet()
+	release, ok := c.greet()
 	if !ok {
 		return
 	}
-	defer leave()
+	defer release()
 	reader.Go(c.read)
 	if c.server.options.Edit {
 		c.edit(true)
