@@ -66,7 +66,7 @@ func TestPrecedence(t *testing.T) {
 		{nil, "rate = 1/s\nlabel=a=1\n[target]\nservice = 1ms\nseed = 3\n[http]\nrate = 2/s\nlabel=b=2", "",
 			"label = a=1  # file stdin:2\nlabel = b=2  # file stdin:8\nrate = 2/s  # file stdin:7"},
 		{nil, "service = 1ms\nfreeze = 1s/10s", "", ""}, // of takt target
-		{nil, "auth = ann:tiger", "-H A:tiger", "; auth = xxxxx  # file stdin:1; a secret, set it again\n; header = xxxxx  # flag; a secret, to be given anew"},
+		{nil, "auth = ann:tiger", "-H A:tiger", "; auth = xxxxx  # file stdin:1; a secret, set it again\n; header = xxxxx  # flag; a secret, set it again"},
 		{nil, "proxy = localhost:3128", "", "proxy = localhost:3128  # file stdin:1"},
 		{nil, "proxy = http://ann@localhost:3128", "", "; proxy = xxxxx  # file stdin:1; a secret, set it again"},
 		{nil, "proxy = http://ann:tiger@localhost:3128", "", "; proxy = xxxxx  # file stdin:1; a secret, set it again"},

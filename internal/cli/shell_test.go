@@ -161,7 +161,7 @@ func TestSessionsAreHeldByTypes(t *testing.T) {
 		outside  = "have files below the server's folder"
 		noFiles  = "the role look writes no files"
 		evil     = "may not be loaded"
-		anywhere = "does not know"
+		anywhere = "cannot check"
 	)
 	for _, c := range []struct{ kind, given, want, runs string }{ // want: of the refusal; "": none
 		{"text", "/etc/passwd", "", "/etc/passwd"}, {"list", "/etc/passwd", "", "/etc/passwd"},
