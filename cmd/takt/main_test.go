@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
@@ -269,7 +269,7 @@ func cmdReport(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("the response time has %d operations, the counts are %+v", n, c)
 	}
 	for _, s := range args[1:] {
-		a, err := analysis.ParseAssertion(s)
+		a, err := assert.ParseAssertion(s)
 		ts.Check(err)
 		if o := a.Check(&r); o.Result != takt.Pass {
 			ts.Fatalf("%v", o)

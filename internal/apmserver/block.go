@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -23,7 +23,7 @@ func Block(to io.Writer, r *takt.Report, words []string) error {
 	if r.Verdict == takt.Invalid {
 		b.WriteString(verdict.Headline(r.Warnings) + "\n")
 	}
-	fmt.Fprintf(&b, "on branch %s , cmd = %v\n\n", orUnknown(r.Labels[analysis.LabelBranch]), words)
+	fmt.Fprintf(&b, "on branch %s , cmd = %v\n\n", orUnknown(r.Labels[stored.LabelBranch]), words)
 	fmt.Fprintf(&b, "pushed %s / sec , accepted %s / sec (uncompressed)\n", sizeOf(x["pushed"]), sizeOf(x["accepted"]))
 	responses(&b, r)
 	b.WriteString("\n")

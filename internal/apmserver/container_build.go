@@ -21,7 +21,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/taktload/takt/docker"
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // Labels of takt's images and containers.
@@ -67,8 +67,8 @@ func (d *Docker) imageOf(ctx context.Context, b build, r Revision, verbose bool,
 		Version: api.BuilderV1, // the other builder needs a session, and a plugin of the docker command
 		Tags:    []string{tag}, BuildArgs: b.args(&r), Remove: true, ForceRemove: true,
 		Labels: map[string]string{
-			labelKey: key, labelSubject: r.Subject, labelPrefix + analysis.LabelBranch: r.Branch,
-			labelPrefix + analysis.LabelRevision: r.Hash, labelPrefix + analysis.LabelRevisionDate: r.Date.Format(time.RFC3339),
+			labelKey: key, labelSubject: r.Subject, labelPrefix + stored.LabelBranch: r.Branch,
+			labelPrefix + stored.LabelRevision: r.Hash, labelPrefix + stored.LabelRevisionDate: r.Date.Format(time.RFC3339),
 		},
 	})
 	if err != nil {

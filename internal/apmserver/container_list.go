@@ -11,7 +11,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // Image is an image built by takt.
@@ -35,10 +35,10 @@ func (d *Docker) Images(ctx context.Context) ([]Image, error) {
 	var images []Image
 	for _, i := range list.Items {
 		label := func(name string) string { return i.Labels[labelPrefix+name] }
-		date, _ := analysis.ParseRevisionDate(label(analysis.LabelRevisionDate)) // takt wrote it
+		date, _ := stored.ParseRevisionDate(label(stored.LabelRevisionDate)) // takt wrote it
 		image := Image{
 			ID: i.ID, Created: time.Unix(i.Created, 0), Bytes: i.Size,
-			Revision: Revision{Branch: label(analysis.LabelBranch), Hash: label(analysis.LabelRevision), Date: date, Subject: i.Labels[labelSubject]},
+			Revision: Revision{Branch: label(stored.LabelBranch), Hash: label(stored.LabelRevision), Date: date, Subject: i.Labels[labelSubject]},
 		}
 		if len(i.RepoTags) > 0 {
 			image.Name = i.RepoTags[0]

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -139,7 +139,7 @@ func (t *Trial) label(r *takt.Report, m *measured) {
 		date = v.Date.Format(time.RFC3339)
 	}
 	for name, value := range map[string]string{
-		analysis.LabelBranch: v.Branch, analysis.LabelRevision: v.Hash, analysis.LabelRevisionDate: date, "server_version": m.version,
+		stored.LabelBranch: v.Branch, stored.LabelRevision: v.Hash, stored.LabelRevisionDate: date, "server_version": m.version,
 	} {
 		if _, said := r.Labels[name]; value != "" && !said {
 			r.Labels[name] = value

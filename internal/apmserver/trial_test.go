@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -96,7 +96,7 @@ func TestTrial(t *testing.T) {
 	if len(drivertest.Doubts(r)) > 0 || !strings.HasPrefix(r.ComparabilityKey, "sha256:") {
 		t.Errorf("%v %s", r.Warnings, r.ComparabilityKey)
 	}
-	if f := analysis.RunOf(r).Figures; !has(f, "index", "throughput", "max_rss", "efficiency", "latency", "accepted_requests") {
+	if f := stored.RunOf(r).Figures; !has(f, "index", "throughput", "max_rss", "efficiency", "latency", "accepted_requests") {
 		t.Errorf("%+v", f)
 	}
 	if !strings.Contains(out.String(), " -E apm-server.tracing.enabled=true -E apm-server.host=127.0.0.1:") {
@@ -104,7 +104,7 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-func has(f analysis.Figures, names ...string) bool {
+func has(f stored.Figures, names ...string) bool {
 	for _, name := range names {
 		if _, ok := f.Get(name); !ok {
 			return false
@@ -158,7 +158,7 @@ func TestEventsAreRefused(t *testing.T) {
 	if w := r.Warnings[0]; w.Code != WarnDropped || w.Message != `apm-server dropped 1000 events, of 1000 accepted; its first error: Cannot index event (status=400): {"reason":"no mapping 1"}` {
 		t.Errorf("%+v", w)
 	}
-	if why := analysis.RunOf(r).Unfit; !strings.HasPrefix(why, "the run is not kept as comparable: apm-server dropped events") {
+	if why := stored.RunOf(r).Unfit; !strings.HasPrefix(why, "the run is not kept as comparable: apm-server dropped events") {
 		t.Errorf("collate and verify take it: %q", why)
 	}
 	if got := accountLine(r.Extra); got != "events: 1000 accepted, 0 acked, 1000 dropped, 0 queued, 0 indexed" {
@@ -193,7 +193,7 @@ func TestServerEndsByItself(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "out of luck") {
 		t.Error(err)
 	}
-	if r == nil || r.Counts.OK != 2 || r.Warnings[0].Code != warnBrokeOff || !strings.Contains(r.Warnings[1].Message, "it broke off; ") || analysis.RunOf(r).Unfit == "" {
+	if r == nil || r.Counts.OK != 2 || r.Warnings[0].Code != warnBrokeOff || !strings.Contains(r.Warnings[1].Message, "it broke off; ") || stored.RunOf(r).Unfit == "" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -229,7 +229,7 @@ func TestTrialWithout(t *testing.T) {
 	if err != nil || r.Warnings[0].Code != WarnUncounted || r.Extra["index"] != nil || r.Extra["max_rss"] == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if why := analysis.RunOf(r).Unfit; !strings.Contains(why, "not kept as comparable: it took 2 s") {
+	if why := stored.RunOf(r).Unfit; !strings.Contains(why, "not kept as comparable: it took 2 s") {
 		t.Errorf("collate and verify take it: %q", why)
 	}
 	if trial.Documents, err = OpenDocuments(Output{URL: "http://127.0.0.1:1"}); err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -94,8 +94,8 @@ func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 
 // parseConditions reads --abort-on. A closed loop has no intended rate, which rules out some
 // metrics.
-func parseConditions(texts []string, closed bool) (all []analysis.Assertion, faults []error) {
-	all, faults = analysis.ParseAssertions(texts...)
+func parseConditions(texts []string, closed bool) (all []assert.Assertion, faults []error) {
+	all, faults = assert.ParseAssertions(texts...)
 	for _, a := range all {
 		faults = appendError(faults, a.InInterval(closed))
 	}
@@ -108,7 +108,7 @@ func parseConditions(texts []string, closed bool) (all []analysis.Assertion, fau
 // guard checks the conditions of --abort-on in each full second of one run. It does not check
 // the run so far, because a long good run would hide a target that dies.
 type guard struct {
-	conditions []analysis.Assertion
+	conditions []assert.Assertion
 	warmup     time.Duration
 	end        time.Duration // end of the schedule; negative: unknown
 	receives   bool          // the run only receives, so silence is not a pause of the schedule
@@ -128,7 +128,7 @@ func (g *guard) interval(iv takt.Interval, now time.Time) {
 	if len(g.conditions) == 0 || !whole || from < g.warmup || pause {
 		return
 	}
-	r := analysis.OfInterval(iv, time.Second.Seconds())
+	r := assert.OfInterval(iv, time.Second.Seconds())
 	for _, c := range g.conditions {
 		if o := c.Check(r); o.Result == takt.Pass {
 			g.strike(&abortError{c.Text, int(from/time.Second) + 1, o.Reason})

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -137,7 +137,7 @@ func TestOutcomeOfJudgements(t *testing.T) {
 		{"a signal before it goes before it", after, valid, true, 1, 143, ""},
 	} {
 		var errs bytes.Buffer
-		l := &load{demands: demands{strict: c.strict}, conditions: make([]analysis.Assertion, c.conditions)}
+		l := &load{demands: demands{strict: c.strict}, conditions: make([]assert.Assertion, c.conditions)}
 		got := Env{Stderr: &errs}.exit(l.outcome(c.ctx, &c.report, nil))
 		if got != c.code || !strings.HasPrefix(errs.String(), c.says) || c.says == "" && errs.Len() > 0 {
 			t.Errorf("%s: exit code %d, want %d, %q", c.name, got, c.code, &errs)

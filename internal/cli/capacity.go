@@ -11,19 +11,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // capacity is the command that finds the highest rate at which a target meets an SLO.
-type capacity struct {
+type capacityCommand struct {
 	env     Env
 	store   storing
-	search  analysis.Search
+	search  capacity.Search
 	outputs reportOutputs
 	noStore bool
 
@@ -33,11 +33,11 @@ type capacity struct {
 	from  []string
 	climb climb
 
-	slo analysis.SLO
+	slo capacity.SLO
 }
 
 func newCapacity(env Env) *cobra.Command {
-	k := &capacity{env: env, search: analysis.DefaultSearch(), spare: analysis.DefaultHeadroom, climb: defaultClimb()}
+	k := &capacityCommand{env: env, search: capacity.DefaultSearch(), spare: capacity.DefaultHeadroom, climb: defaultClimb()}
 	c := &cobra.Command{
 		Use:   "capacity --slo SLO -- COMMAND… | capacity --slo SLO --from RUN|FILE…",
 		Short: "find the highest rate at which a target meets an SLO, and how many machines a rate needs",
@@ -61,7 +61,7 @@ load file, or the output of takt trace seconds.`,
 	return c
 }
 
-func (k *capacity) addFlags(fs *pflag.FlagSet) {
+func (k *capacityCommand) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&k.slos), "slo", "the SLO: comma-separated `CONDITIONS` as in --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% apply unless you give others")
 	fs.Var(value.Plain(&k.need), "need", "say how many machines `RATE` needs, such as 800/s")
 	fs.Var(value.Plain(&k.spare), "headroom", "plan machines with `PERCENT` of their limit unused; one more machine is planned for a failure")
@@ -78,11 +78,11 @@ func (k *capacity) addFlags(fs *pflag.FlagSet) {
 }
 
 // validate reports every fault at once.
-func (k *capacity) validate(args []string) (faults []error) {
+func (k *capacityCommand) validate(args []string) (faults []error) {
 	var err error
 	switch {
 	case len(k.slos) > 0:
-		k.slo, err = analysis.ParseSLO(k.slos...)
+		k.slo, err = capacity.ParseSLO(k.slos...)
 		faults = append(faults, unjoin(err)...)
 	case len(k.from) == 0:
 		faults = append(faults, errors.New("takt capacity needs --slo, as in --slo 'p95<300ms,errors<0.1%'"))
@@ -123,21 +123,21 @@ func parseCurve(s string) (format.Format, string, error) {
 	return format.CapacitySVG(), path, nil
 }
 
-func (k *capacity) run(ctx context.Context, args []string) error {
+func (k *capacityCommand) run(ctx context.Context, args []string) error {
 	if len(k.from) > 0 {
 		return k.draw(ctx)
 	}
 	id := engine.NewID(time.Now())
-	out, err := openOutputs(k.env, k.outputs.opened, 1, 1, takt.Report{SchemaVersion: takt.SchemaVersion, ID: id, Kind: analysis.KindCapacity})
+	out, err := openOutputs(k.env, k.outputs.opened, 1, 1, takt.Report{SchemaVersion: takt.SchemaVersion, ID: id, Kind: capacity.Kind})
 	if err != nil {
 		return err
 	}
 	defer out.discard()
 	steps, runs, ended, failed := k.climb.run(ctx, k, id, args)
 	if len(steps) == 0 {
-		return k.outcome(ctx, analysis.Capacity{}, failed)
+		return k.outcome(ctx, capacity.Answer{}, failed)
 	}
-	answer := analysis.CapacityOf(steps, k.slo, ended, 0)
+	answer := capacity.Conclude(steps, k.slo, ended, 0)
 	answer.Plan(float64(k.need), float64(k.spare))
 	r, err := k.report(answer, runs, id)
 	if err == nil {
@@ -148,15 +148,15 @@ func (k *capacity) run(ctx context.Context, args []string) error {
 }
 
 // keep stores the report.
-func (k *capacity) keep(r *takt.Report) {
+func (k *capacityCommand) keep(r *takt.Report) {
 	if !k.noStore {
 		k.store.keep(k.env, r)
 	}
 }
 
 // report makes the report that contains the answer.
-func (k *capacity) report(answer analysis.Capacity, runs []*takt.Report, id string) (*takt.Report, error) {
-	r, err := analysis.CapacityReport(answer, runs, k.settings())
+func (k *capacityCommand) report(answer capacity.Answer, runs []*takt.Report, id string) (*takt.Report, error) {
+	r, err := capacity.Report(answer, runs, k.settings())
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (k *capacity) report(answer analysis.Capacity, runs []*takt.Report, id stri
 }
 
 // settings returns the settings that influence the answer.
-func (k *capacity) settings() map[string]any {
+func (k *capacityCommand) settings() map[string]any {
 	if len(k.from) > 0 {
 		return map[string]any{"slo": k.slo.String()}
 	}
@@ -190,7 +190,7 @@ func (k *capacity) settings() map[string]any {
 
 // command is the command line. The words after -- come from a step's report, where secrets are
 // hidden.
-func (k *capacity) command(step *takt.Report) []string {
+func (k *capacityCommand) command(step *takt.Report) []string {
 	words := []string{"takt"}
 	for i, word := range k.env.args {
 		if word == "--" {
@@ -203,18 +203,18 @@ func (k *capacity) command(step *takt.Report) []string {
 }
 
 // outcome maps the answer to the exit code. failed is the error that ended the search early.
-func (k *capacity) outcome(ctx context.Context, c analysis.Capacity, failed error) error {
+func (k *capacityCommand) outcome(ctx context.Context, c capacity.Answer, failed error) error {
 	var signal *SignalError
 	switch {
 	case errors.As(context.Cause(ctx), &signal):
 		return &exitError{code: exitSignal + signal.Number}
 	case failed != nil:
 		return &exitError{exitFailed, failed}
-	case c.Ended == analysis.EndInvalid:
+	case c.Ended == capacity.EndInvalid:
 		return &exitError{exitInvalid, errors.New("the generator was the bottleneck, so the limit of the target is unknown; see the warnings")}
-	case c.Ended == analysis.EndBudget && c.Confidence == 0:
+	case c.Ended == capacity.EndBudget && c.Confidence == 0:
 		return &exitError{exitInconclusive, errors.New("the budget was used up before the limit was found; raise --budget, or shorten the steps with --duration")}
-	case c.Ended == analysis.EndFutile && c.Confidence == 0:
+	case c.Ended == capacity.EndFutile && c.Confidence == 0:
 		return &exitError{exitInconclusive, errors.New("the steps vary too much to find the limit, and the rest of the budget would most probably not help; make the steps longer with --duration, or quieten the machine")}
 	case c.Sustainable == 0:
 		return &exitError{exitAssertion, errors.New("no rate met the SLO")}

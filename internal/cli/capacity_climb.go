@@ -14,8 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
@@ -128,11 +129,11 @@ func askConfig(env Env, command []string) (given []string, err error) {
 }
 
 // run runs steps until the search ends, a step cannot be run, or a signal comes.
-func (k *climb) run(ctx context.Context, c *capacity, id string, command []string) (steps []analysis.CapacityStep, runs []*takt.Report, ended analysis.Ending, err error) {
+func (k *climb) run(ctx context.Context, c *capacityCommand, id string, command []string) (steps []capacity.Step, runs []*takt.Report, ended capacity.Ending, err error) {
 	began := time.Now()
 	search := c.search
 	if search.Timed = k.budget > 0; search.Timed {
-		if search.Steps == analysis.DefaultSearch().Steps {
+		if search.Steps == capacity.DefaultSearch().Steps {
 			search.Steps = math.MaxInt // the budget ends the search
 		}
 		fmt.Fprintf(c.env.Stderr, "capacity: the budget of %v is enough for about %d steps of %v; disturbed ones are replaced within it\n", k.budget, k.left(0, 0), k.cost())
@@ -146,13 +147,13 @@ func (k *climb) run(ctx context.Context, c *capacity, id string, command []strin
 		if len(steps) > 0 {
 			rest(ctx, k.pause)
 		}
-		var step analysis.CapacityStep
+		var step capacity.Step
 		r, err := k.run1(ctx, c, id, len(steps), rate, command)
 		if err == nil {
-			step, err = analysis.StepOf(r, rate, c.slo)
+			step, err = capacity.StepOf(r, rate, c.slo)
 		}
 		if err != nil || ctx.Err() != nil { // a signal cut the step short
-			return steps, runs, analysis.EndBroken, err
+			return steps, runs, capacity.EndBroken, err
 		}
 		steps, runs = append(steps, step), append(runs, r)
 		fmt.Fprintln(c.env.Stderr, "capacity: "+stepLine(len(steps), step)+k.usedWords(time.Since(began)))
@@ -180,7 +181,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-func stepLine(n int, s analysis.CapacityStep) string {
+func stepLine(n int, s capacity.Step) string {
 	word := "breaks"
 	switch {
 	case s.Verdict == takt.Invalid:
@@ -191,12 +192,12 @@ func stepLine(n int, s analysis.CapacityStep) string {
 	if s.Disturbed() {
 		word += fmt.Sprintf(", but the hypervisor took %.0f %% of the CPU time", s.Stolen)
 	}
-	return fmt.Sprintf("step %d: %s offered, %s achieved: %s, %s", n, format.Amount(analysis.PerSecond, s.Offered), format.Amount(analysis.PerSecond, s.Achieved), s.Reason, word)
+	return fmt.Sprintf("step %d: %s offered, %s achieved: %s, %s", n, format.Amount(stored.PerSecond, s.Offered), format.Amount(stored.PerSecond, s.Achieved), s.Reason, word)
 }
 
 // run1 makes one run, in this process. A run that --abort-on ended, or without one successful
 // operation, counts, too.
-func (k *climb) run1(ctx context.Context, c *capacity, id string, number int, rate float64, command []string) (*takt.Report, error) {
+func (k *climb) run1(ctx context.Context, c *capacityCommand, id string, number int, rate float64, command []string) (*takt.Report, error) {
 	var stdout, stderr bytes.Buffer
 	env := c.env
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt = strings.NewReader(""), &stdout, &stderr, ctx
@@ -209,7 +210,7 @@ func (k *climb) run1(ctx context.Context, c *capacity, id string, number int, ra
 }
 
 // flags returns the flags that the search adds to the load command.
-func (k *climb) flags(c *capacity, id string, number int, rate float64) []string {
+func (k *climb) flags(c *capacityCommand, id string, number int, rate float64) []string {
 	flags := []string{
 		"--rate", schedule.FormatRate(rate), "--duration", k.duration.String(), "--warmup", k.warmup.String(),
 		"--seed", strconv.FormatUint(k.seed+uint64(number), 10), "--run-group", id, "-o", "json=-", "--progress", "none",

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // draw answers from existing runs and files.
-func (k *capacity) draw(ctx context.Context) error {
+func (k *capacityCommand) draw(ctx context.Context) error {
 	var words []string
 	var logs []*loadLog
 	for _, name := range k.from {
@@ -32,7 +32,7 @@ func (k *capacity) draw(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(k.from) == 1 && len(runs) == 1 && runs[0].Kind == analysis.KindCapacity {
+	if len(k.from) == 1 && len(runs) == 1 && runs[0].Kind == capacity.Kind {
 		return k.again(ctx, runs[0])
 	}
 	if k.slo == nil {
@@ -42,8 +42,8 @@ func (k *capacity) draw(ctx context.Context) error {
 }
 
 // drawFrom makes the answer from the runs and logs.
-func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report, logs []*loadLog) error {
-	steps, err := analysis.StepsOf(runs, k.slo)
+func (k *capacityCommand) drawFrom(ctx context.Context, runs []*takt.Report, logs []*loadLog) error {
+	steps, err := capacity.StepsOf(runs, k.slo)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report, logs []*lo
 		}
 		steps, runs = append(steps, more...), append(runs, log.report())
 	}
-	answer := analysis.CapacityOf(steps, k.slo, analysis.EndFound, 0)
+	answer := capacity.Conclude(steps, k.slo, capacity.EndFound, 0)
 	answer.Plan(float64(k.need), float64(k.spare))
 	r, err := k.report(answer, runs, engine.NewID(time.Now()))
 	if err != nil {
@@ -68,8 +68,8 @@ func (k *capacity) drawFrom(ctx context.Context, runs []*takt.Report, logs []*lo
 }
 
 // again shows an earlier answer, or a new answer for another SLO from its stored steps.
-func (k *capacity) again(ctx context.Context, r *takt.Report) error {
-	c, err := analysis.CapacityIn(r)
+func (k *capacityCommand) again(ctx context.Context, r *takt.Report) error {
+	c, err := capacity.In(r)
 	if err != nil {
 		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -91,16 +91,16 @@ func offeredIn(s trace.SecondRow) float64 {
 
 // steps judges the rates. Each second of takt trace seconds is one step, because percentiles of
 // several seconds cannot be merged.
-func (l *loadLog) steps(slo analysis.SLO) (steps []analysis.CapacityStep, err error) {
+func (l *loadLog) steps(slo capacity.SLO) (steps []capacity.Step, err error) {
 	if l.spans != nil {
-		var all []analysis.Stretch
+		var all []capacity.Stretch
 		for _, s := range l.spans {
 			all = append(all, stretchOf(s))
 		}
-		return analysis.StepsOfStretches(all, slo, "")
+		return capacity.StepsOfStretches(all, slo, "")
 	}
 	for _, s := range l.seconds {
-		step, err := analysis.StepOf(secondReport(s), offeredIn(s), slo)
+		step, err := capacity.StepOf(secondReport(s), offeredIn(s), slo)
 		if err != nil {
 			return nil, fmt.Errorf("%w; a row of takt trace seconds has only mean, p50 and p99, the load file has all percentiles", err)
 		}
@@ -109,8 +109,8 @@ func (l *loadLog) steps(slo analysis.SLO) (steps []analysis.CapacityStep, err er
 	return steps, nil
 }
 
-func stretchOf(s trace.Step) analysis.Stretch {
-	return analysis.Stretch{Seconds: s.Seconds, Offered: s.Offered, Interval: takt.Interval{
+func stretchOf(s trace.Step) capacity.Stretch {
+	return capacity.Stretch{Seconds: s.Seconds, Offered: s.Offered, Interval: takt.Interval{
 		Scheduled: max(s.OK+s.Failed, uint64(math.Round(s.Offered*s.Seconds))), OK: s.OK, Failed: s.Failed, HDR: s.HDR, ServiceHDR: s.HDR,
 	}}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -76,7 +76,7 @@ func TestCapacityFromRows(t *testing.T) {
 		r, got, _ := a.answer(exitOK, "--slo", c.slo, "--from", c.from, "--need", "400/s")
 		off := got.Sustainable/c.want - 1
 		t.Logf("%s of %s: %.1f/s, %.1f/s in theory: %+.1f %%", c.slo, filepath.Base(c.from), got.Sustainable, c.want, 100*off)
-		if math.Abs(off) > 0.05 || len(got.Steps) != c.steps || got.Machines.Count != 3 || got.Ended != analysis.EndFound {
+		if math.Abs(off) > 0.05 || len(got.Steps) != c.steps || got.Machines.Count != 3 || got.Ended != capacity.EndFound {
 			t.Errorf("%s of %s: %v/s in %d steps, %s", c.slo, c.from, got.Sustainable, len(got.Steps), got.Ended)
 		}
 		if first := got.Steps[0]; first.Offered != 20 || c.steps == 9 && (math.Abs(first.Achieved-20) > 1.2 || first.Service != first.Response || first.Errors == 0) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -33,7 +33,7 @@ func (a atHome) run(ctx context.Context, args ...string) (code int, stdout, stde
 }
 
 // answer is the report of kind capacity that args write to stdout.
-func (a atHome) answer(want int, args ...string) (*takt.Report, analysis.Capacity, string) {
+func (a atHome) answer(want int, args ...string) (*takt.Report, capacity.Answer, string) {
 	a.t.Helper()
 	code, out, errs := a.run(a.t.Context(), append([]string{"capacity", "-o", "json"}, args...)...)
 	if code != want {
@@ -43,7 +43,7 @@ func (a atHome) answer(want int, args ...string) (*takt.Report, analysis.Capacit
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		a.t.Fatal(err)
 	}
-	c, err := analysis.CapacityIn(&r)
+	c, err := capacity.In(&r)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func short(slo, url string, more ...string) []string {
 func TestCapacityUpToMax(t *testing.T) {
 	a := atHome{t, t.TempDir()}
 	r, c, errs := a.answer(exitOK, short("p95<60s", serve(t, target.Options{}), "--need", "100/s", "--seed", "7")...)
-	if c.Ended != analysis.EndMax || c.Sustainable != 40 || len(c.Steps) != 2 || c.Steps[0].Offered != 20 || c.Steps[1].Offered != 40 || c.Machines.Count != 3 {
+	if c.Ended != capacity.EndMax || c.Sustainable != 40 || len(c.Steps) != 2 || c.Steps[0].Offered != 20 || c.Steps[1].Offered != 40 || c.Machines.Count != 3 {
 		t.Errorf("%+v", c)
 	}
 	if r.Kind != "capacity" || r.Labels["branch"] != "x" || r.Variables["slo"] != "p95<60s,errors<1%,dropped<1%" || r.Schedule.Arrivals != "poisson" || r.Counts.OK != r.Counts.Scheduled || r.Counts.OK == 0 {
@@ -91,7 +91,7 @@ func TestCapacityUpToMax(t *testing.T) {
 	if _, again, _ := a.answer(exitOK, "--from", r.ID, "--need", "200/s"); again.Machines.Count != 5 || again.Sustainable != 40 {
 		t.Errorf("for 200/s %+v", again.Machines)
 	}
-	if _, other, _ := a.answer(exitAssertion, "--from", r.ID, "--slo", "p95<1us"); other.Ended != analysis.EndNone || len(other.Steps) != 2 || *other.Interval.High != 20 {
+	if _, other, _ := a.answer(exitAssertion, "--from", r.ID, "--slo", "p95<1us"); other.Ended != capacity.EndNone || len(other.Steps) != 2 || *other.Interval.High != 20 {
 		t.Errorf("for another SLO %+v", other)
 	}
 }
@@ -102,7 +102,7 @@ func TestCapacityNone(t *testing.T) {
 	svg := filepath.Join(t.TempDir(), "curve.svg")
 	args := short("p95<1us", serve(t, target.Options{}), "--no-store", "-o", "svg="+svg)
 	_, c, errs := a.answer(exitAssertion, args...)
-	if c.Ended != analysis.EndNone || len(c.Steps) != 4 || !strings.Contains(errs, "takt: no rate met the SLO") {
+	if c.Ended != capacity.EndNone || len(c.Steps) != 4 || !strings.Contains(errs, "takt: no rate met the SLO") {
 		t.Errorf("%+v: %s", c, errs)
 	}
 	if b, err := os.ReadFile(svg); err != nil || !bytes.HasPrefix(b, []byte("<svg ")) {
@@ -129,7 +129,7 @@ func TestCapacityFromRuns(t *testing.T) {
 		}
 		from = append(from, path)
 	}
-	if _, c, _ := a.answer(exitOK, "--slo", "p95<60s", "--from", from[0], "--from", from[1]); c.Ended != analysis.EndMax || c.Sustainable != 40 {
+	if _, c, _ := a.answer(exitOK, "--slo", "p95<60s", "--from", from[0], "--from", from[1]); c.Ended != capacity.EndMax || c.Sustainable != 40 {
 		t.Errorf("of two runs %+v", c)
 	}
 	if _, c, _ := a.answer(exitOK, "--slo", "p95<60s", "--from", from[2]); len(c.Steps) != 2 || c.Sustainable < 6 || c.Sustainable > 6.75 { // the last second ends with its last operation
@@ -186,8 +186,8 @@ func TestCapacityBudget(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err, errs)
 	}
-	c, err := analysis.CapacityIn(&r)
-	if err != nil || code != exitInconclusive || c.Ended != analysis.EndBudget || len(c.Steps) > 3 || c.Interval.High != nil || r.Variables["budget_s"] != 0.7 {
+	c, err := capacity.In(&r)
+	if err != nil || code != exitInconclusive || c.Ended != capacity.EndBudget || len(c.Steps) > 3 || c.Interval.High != nil || r.Variables["budget_s"] != 0.7 {
 		t.Errorf("exit code %d, %+v, %v (%v)", code, c, r.Variables, err)
 	}
 	for _, want := range []string{"the budget of 700ms is enough for about 3 steps of 200ms", "of 700ms used\n", "the budget was used up before the limit was found"} {
@@ -202,19 +202,19 @@ func TestCapacityBudget(t *testing.T) {
 
 // Each ending has its exit code.
 func TestCapacityOutcome(t *testing.T) {
-	k := &capacity{}
+	k := &capacityCommand{}
 	for _, c := range []struct {
-		of   analysis.Capacity
+		of   capacity.Answer
 		want int
 	}{
-		{analysis.Capacity{Ended: analysis.EndFound, Sustainable: 5, Confidence: 0.95}, exitOK},
-		{analysis.Capacity{Ended: analysis.EndBudget, Sustainable: 5, Confidence: 0.95}, exitOK},
-		{analysis.Capacity{Ended: analysis.EndFutile, Sustainable: 5, Confidence: 0.95}, exitOK},
-		{analysis.Capacity{Ended: analysis.EndBudget, Sustainable: 5}, exitInconclusive},
-		{analysis.Capacity{Ended: analysis.EndBudget}, exitInconclusive},
-		{analysis.Capacity{Ended: analysis.EndFutile, Sustainable: 5}, exitInconclusive},
-		{analysis.Capacity{Ended: analysis.EndNone}, exitAssertion},
-		{analysis.Capacity{Ended: analysis.EndInvalid, Sustainable: 5}, exitInvalid},
+		{capacity.Answer{Ended: capacity.EndFound, Sustainable: 5, Confidence: 0.95}, exitOK},
+		{capacity.Answer{Ended: capacity.EndBudget, Sustainable: 5, Confidence: 0.95}, exitOK},
+		{capacity.Answer{Ended: capacity.EndFutile, Sustainable: 5, Confidence: 0.95}, exitOK},
+		{capacity.Answer{Ended: capacity.EndBudget, Sustainable: 5}, exitInconclusive},
+		{capacity.Answer{Ended: capacity.EndBudget}, exitInconclusive},
+		{capacity.Answer{Ended: capacity.EndFutile, Sustainable: 5}, exitInconclusive},
+		{capacity.Answer{Ended: capacity.EndNone}, exitAssertion},
+		{capacity.Answer{Ended: capacity.EndInvalid, Sustainable: 5}, exitInvalid},
 	} {
 		got := exitOK
 		if err := k.outcome(t.Context(), c.of, nil); err != nil {
@@ -239,7 +239,7 @@ func TestCapacityInterrupted(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil || code != 130 {
 		t.Fatal(code, err)
 	}
-	if c, err := analysis.CapacityIn(&r); err != nil || c.Ended != analysis.EndBroken || len(c.Steps) != 1 {
+	if c, err := capacity.In(&r); err != nil || c.Ended != capacity.EndBroken || len(c.Steps) != 1 {
 		t.Errorf("%+v (%v)", c, err)
 	}
 	if code, _, errs := a.run(ctx, append([]string{"capacity"}, short("p95<60s", url)...)...); code != 130 {

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/query"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
@@ -19,7 +20,7 @@ type choice struct {
 	last  last
 	since time.Duration
 
-	filters analysis.Filters
+	filters query.Filters
 	count   int           // 0: all
 	age     time.Duration // 0: any
 }
@@ -45,7 +46,7 @@ func (c *choice) addFlags(fs *pflag.FlagSet) {
 // validate reads -n and the filters. If -n and --since are both times, the shorter one applies.
 func (c *choice) validate(words []string) (faults []error) {
 	var err error
-	c.filters, err = analysis.ParseFilters(words)
+	c.filters, err = query.ParseFilters(words)
 	faults = appendError(faults, err)
 	c.count, c.age = 0, c.since
 	if c.last.text == "" || c.since > 0 && !c.last.given {
@@ -66,8 +67,8 @@ func (c *choice) validate(words []string) (faults []error) {
 }
 
 // query is the choice as a query to a store.
-func (c *choice) query(now time.Time) analysis.Query {
-	q := analysis.Query{Labels: c.filters.Labels(), Match: c.filters.Match, Limit: c.count}
+func (c *choice) query(now time.Time) stored.Query {
+	q := stored.Query{Labels: c.filters.Labels(), Match: c.filters.Match, Limit: c.count}
 	if c.age > 0 {
 		q.Since = now.Add(-c.age)
 	}
@@ -75,7 +76,7 @@ func (c *choice) query(now time.Time) analysis.Query {
 }
 
 // from returns the chosen runs, newest first.
-func (c *choice) from(ctx context.Context, st store.Store) (list []analysis.Run, err error) {
+func (c *choice) from(ctx context.Context, st store.Store) (list []stored.Run, err error) {
 	for r, err := range st.Runs(ctx, c.query(time.Now())) {
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // Env is what a command sees of its process.
@@ -81,7 +81,7 @@ func (e Env) exit(err error) int {
 		return code.code
 	}
 	fmt.Fprintln(e.Stderr, "takt:", oneLine(err))
-	asked := (*analysis.UsageError)(nil)
+	asked := (*stored.UsageError)(nil)
 	switch {
 	case errors.As(err, &asked):
 		return exitUsage

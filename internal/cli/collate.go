@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/query"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -22,7 +23,7 @@ type collate struct {
 	env     Env
 	store   storing
 	choice  choice
-	options analysis.CollateOptions
+	options query.CollateOptions
 	sort    string
 	output  string
 	csv     bool
@@ -33,7 +34,7 @@ func newCollate(env Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "collate VARIABLE [FILTER…]",
 		Short: "show runs side by side that differ in one variable, label or server flag",
-		Long:  analysis.Help(),
+		Long:  query.Help(),
 		Example: `  takt collate branch branch=main
   takt collate revision branch=main --sort revision_date
   takt collate rate 'p99<250ms' --since 30d -o csv`,
@@ -63,7 +64,7 @@ func (l *collate) validate(args []string) (faults []error) {
 		l.output = "csv"
 	}
 	faults = appendError(faults, format.CheckCollation(l.output))
-	sort, err := analysis.ParseSort(l.sort)
+	sort, err := query.ParseSort(l.sort)
 	l.options.Sort, l.options.Filters, l.options.Limit = sort, l.choice.filters, l.choice.count
 	return appendError(faults, err)
 }
@@ -73,7 +74,7 @@ func (l *collate) run(ctx context.Context) error {
 		l.options.Since = time.Now().Add(-l.choice.age)
 	}
 	return l.store.reading(ctx, l.env, func(st store.Store) error {
-		var list []analysis.Run
+		var list []stored.Run
 		for r, err := range st.Runs(ctx, l.options.Query()) {
 			if err != nil {
 				return err
@@ -96,15 +97,15 @@ var errAgain = errors.New("runs have changed")
 
 // proven computes the tables from runs that passed the check. It checks every report whose
 // histograms are merged, and the shown runs that choose selects.
-func (l *collate) proven(ctx context.Context, st store.Store, list []analysis.Run) (analysis.Collation, error) {
+func (l *collate) proven(ctx context.Context, st store.Store, list []stored.Run) (query.Collation, error) {
 	p := newProof(st, l.env.Stderr)
 	for {
-		byID := map[string]*analysis.Run{}
+		byID := map[string]*stored.Run{}
 		for i := range list {
 			byID[list[i].ID] = &list[i]
 		}
 		check := func(ids []string) error {
-			var runs []*analysis.Run
+			var runs []*stored.Run
 			for _, id := range ids {
 				runs = append(runs, byID[id])
 			}
@@ -114,7 +115,7 @@ func (l *collate) proven(ctx context.Context, st store.Store, list []analysis.Ru
 			}
 			return err
 		}
-		c, err := analysis.Collate(list, l.options, func(ids ...string) ([]*takt.Report, error) {
+		c, err := query.Collate(list, l.options, func(ids ...string) ([]*takt.Report, error) {
 			if err := check(ids); err != nil {
 				return nil, err
 			}
@@ -139,8 +140,8 @@ func (l *collate) proven(ctx context.Context, st store.Store, list []analysis.Ru
 
 // choose returns the ids of the shown runs to check next: the newest run of each row, then the
 // second newest, and so on, up to mostProven checked runs. rest is how many stay unchecked.
-func (p *proof) choose(c analysis.Collation) (ids []string, rest int) {
-	var rows []analysis.Row
+func (p *proof) choose(c query.Collation) (ids []string, rest int) {
+	var rows []query.Row
 	for _, g := range c.Groups {
 		rows = append(rows, g.Rows...)
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // The variables that help collate lists are those that reports have.
@@ -37,7 +37,7 @@ func TestHelpOfCollateNamesVariables(t *testing.T) {
 	for _, o := range []engine.Options{{Rate: engine.MustRate("5/s"), Duration: 1, Requests: 1, Connections: 1}, {Stages: engine.MustStages("1s@5/s")}, {}} {
 		maps.Copy(there[""], o.Variables())
 	}
-	for _, kind := range analysis.HelpVariables() {
+	for _, kind := range stored.HelpVariables() {
 		if kind.Name == "test in the shell" {
 			continue // TestTrial of internal/apmserver has them
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -20,14 +21,14 @@ type compare struct {
 	env     Env
 	store   storing
 	choice  choice
-	options analysis.Options
+	options verify.Options
 	vary    []string
 	metrics []string
 	output  string
 }
 
 func newCompare(env Env) *cobra.Command {
-	m := &compare{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), output: "text"}
+	m := &compare{env: env, choice: choice{last: last{text: "168h"}}, options: verify.DefaultOptions(), output: "text"}
 	c := &cobra.Command{
 		Use:   "compare BASE HEAD",
 		Short: "show how two runs, or groups of runs, differ in every metric",
@@ -75,11 +76,11 @@ func (m *compare) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	contrast, err := analysis.Compare(runsOf(base), runsOf(head), m.options)
+	contrast, err := verify.Compare(runsOf(base), runsOf(head), m.options)
 	if err != nil {
 		return err
 	}
-	if contrast.Overlay, err = analysis.Overlays(base, head); err != nil {
+	if contrast.Overlay, err = verify.Overlays(base, head); err != nil {
 		return err
 	}
 	return format.Contrast(m.env.Stdout, contrast, m.output, colours(m.env))
@@ -92,9 +93,9 @@ func (m *compare) checkOutput() error {
 	return format.CheckJudgement(m.output)
 }
 
-func runsOf(reports []*takt.Report) (list []analysis.Run) {
+func runsOf(reports []*takt.Report) (list []stored.Run) {
 	for _, r := range reports {
-		list = append(list, analysis.RunOf(r))
+		list = append(list, stored.RunOf(r))
 	}
 	return list
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -17,7 +17,7 @@ type demands struct {
 	texts  []string
 	strict bool
 
-	assertions []analysis.Assertion
+	assertions []assert.Assertion
 }
 
 func (d *demands) addFlags(fs *pflag.FlagSet) {
@@ -26,13 +26,13 @@ func (d *demands) addFlags(fs *pflag.FlagSet) {
 }
 
 func (d *demands) validate() (faults []error) {
-	d.assertions, faults = analysis.ParseAssertions(d.texts...)
+	d.assertions, faults = assert.ParseAssertions(d.texts...)
 	return faults
 }
 
 // judge writes the results into the report. Call it before the outputs are written, which
 // contain the results.
-func (d *demands) judge(r *takt.Report) { analysis.Judge(r, d.assertions) }
+func (d *demands) judge(r *takt.Report) { assert.Judge(r, d.assertions) }
 
 // show prints a line for each assertion of a judged report.
 func (d *demands) show(env Env, r *takt.Report) {

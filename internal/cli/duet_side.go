@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,13 +19,13 @@ const mostDuetOps = 4 << 20
 // starts together with the other side, and records the outcome of each operation.
 type duetSide struct {
 	side int
-	deal analysis.Deal
+	deal verify.Deal
 	most time.Duration // length of the schedule to use, without warm-up; 0: all
 	meet *meeting
 
 	// Results of the run.
 	warmup, end time.Duration
-	ops         []analysis.DuetOp
+	ops         []verify.DuetOp
 	oneWay      bool // the operations have no answers
 	report      *takt.Report
 }
@@ -122,7 +122,7 @@ func (d *duetSide) samples(list []takt.Sample) {
 		if len(d.ops) == mostDuetOps {
 			return // complete reports the error
 		}
-		d.ops = append(d.ops, analysis.DuetOpOf(&list[i]))
+		d.ops = append(d.ops, verify.DuetOpOf(&list[i]))
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -26,7 +27,7 @@ func scheduleOf(t *testing.T, rate string) takt.Source {
 
 // Together the sides have every operation once, with its number; each counts its own.
 func TestSidesAreTheWholeSchedule(t *testing.T) {
-	deal := analysis.Deal{Block: 50 * time.Millisecond, Seed: 1}
+	deal := verify.Deal{Block: 50 * time.Millisecond, Seed: 1}
 	whole, op := map[uint64]time.Duration{}, takt.Op{}
 	for src := scheduleOf(t, "300"); src.Next(&op); {
 		whole[op.Seq] = op.Due
@@ -64,7 +65,7 @@ func TestSidesAreTheWholeSchedule(t *testing.T) {
 
 // The round to warm up is the begin of the schedule.
 func TestShortenedSide(t *testing.T) {
-	d := &duetSide{most: 2 * time.Second, deal: analysis.Deal{Block: 50 * time.Millisecond}}
+	d := &duetSide{most: 2 * time.Second, deal: verify.Deal{Block: 50 * time.Millisecond}}
 	src, err := d.source(scheduleOf(t, "300"), time.Second)
 	if err != nil || src.End() != 3*time.Second {
 		t.Fatal(err, src.End())
@@ -91,14 +92,14 @@ func TestDuetNeedsASchedule(t *testing.T) {
 
 // stage plays rounds in which every operation takes so long on each side.
 func stage(p *play, takes [2]time.Duration, lag time.Duration) {
-	p.run = func(number uint64, most time.Duration) (r analysis.DuetRound, runs [2]*analysis.Run, err error) {
-		r.Deal, r.End = analysis.Deal{Block: p.block, Seed: number}, 5*time.Second
+	p.run = func(number uint64, most time.Duration) (r verify.DuetRound, runs [2]*stored.Run, err error) {
+		r.Deal, r.End = verify.Deal{Block: p.block, Seed: number}, 5*time.Second
 		if most > 0 {
 			r.End = most
 		}
 		for due := time.Duration(0); due < r.End; due += 5 * time.Millisecond {
 			side := r.Side(r.Number(due))
-			r.Ops[side] = append(r.Ops[side], analysis.DuetOp{Due: due, Done: due + takes[side], Lag: lag})
+			r.Ops[side] = append(r.Ops[side], verify.DuetOp{Due: due, Done: due + takes[side], Lag: lag})
 		}
 		for i := range runs {
 			run, _ := busy(1, 0, 0)("base", "")
@@ -110,15 +111,15 @@ func stage(p *play, takes [2]time.Duration, lag time.Duration) {
 
 func playOf() (*play, *strings.Builder) {
 	said := &strings.Builder{}
-	v := &verify{env: Env{Stderr: said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: []string{"a"}, head: []string{"b"}}
-	return &play{duet: &duet{on: true, block: 50 * time.Millisecond, budget: time.Minute}, ctx: context.Background(), verify: v}, said
+	v := &verifyCommand{env: Env{Stderr: said, Stdout: io.Discard}, options: verify.DefaultOptions(), base: []string{"a"}, head: []string{"b"}}
+	return &play{duet: &duet{on: true, block: 50 * time.Millisecond, budget: time.Minute}, ctx: context.Background(), verifyCommand: v}, said
 }
 
 func TestPlay(t *testing.T) {
 	for _, c := range []struct {
 		head time.Duration
-		want analysis.Word
-	}{{time.Millisecond, analysis.OK}, {2 * time.Millisecond, analysis.Regressed}} {
+		want verify.Word
+	}{{time.Millisecond, verify.OK}, {2 * time.Millisecond, verify.Regressed}} {
 		p, said := playOf()
 		stage(p, [2]time.Duration{time.Millisecond, c.head}, 0)
 		j, err := p.judge()
@@ -138,7 +139,7 @@ func TestPlayOnABusyMachine(t *testing.T) {
 	p, _ := playOf()
 	stage(p, [2]time.Duration{time.Millisecond, time.Millisecond}, 5*time.Millisecond)
 	_, err := p.judge()
-	var unfit *analysis.UnfitError
+	var unfit *verify.UnfitError
 	if !errors.As(err, &unfit) || !strings.Contains(err.Error(), "the generator was late in 100 of 100 pairs of blocks") || p.spent != 10*time.Second {
 		t.Errorf("after %v: %v", p.spent, err)
 	}
@@ -153,7 +154,7 @@ func TestPlayLeavesOutInvalidRounds(t *testing.T) {
 		p, said := playOf()
 		stage(p, [2]time.Duration{time.Millisecond, time.Millisecond}, 0)
 		good := p.run
-		p.run = func(number uint64, most time.Duration) (analysis.DuetRound, [2]*analysis.Run, error) {
+		p.run = func(number uint64, most time.Duration) (verify.DuetRound, [2]*stored.Run, error) {
 			r, runs, err := good(number, most)
 			if number > 0 && int(number) <= c.bad {
 				runs[1].Unfit = "the run is invalid: the generator shaped its figures"
@@ -180,10 +181,10 @@ func TestPlayNeedsOperations(t *testing.T) {
 		{5 * time.Millisecond, 90 * time.Millisecond, "shorter than a pair of blocks, 100ms"},
 	} {
 		p, _ := playOf()
-		p.run = func(uint64, time.Duration) (r analysis.DuetRound, runs [2]*analysis.Run, err error) {
-			r.Deal, r.End = analysis.Deal{Block: p.block}, c.end
+		p.run = func(uint64, time.Duration) (r verify.DuetRound, runs [2]*stored.Run, err error) {
+			r.Deal, r.End = verify.Deal{Block: p.block}, c.end
 			for due := time.Duration(0); due < c.end; due += c.every {
-				r.Ops[0] = append(r.Ops[0], analysis.DuetOp{Due: due, Done: due + time.Millisecond})
+				r.Ops[0] = append(r.Ops[0], verify.DuetOp{Due: due, Done: due + time.Millisecond})
 			}
 			for i := range runs {
 				run, _ := busy(1, 0, 0)("base", "")

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -40,8 +40,8 @@ type load struct {
 	runGroup string
 	noStore  bool
 
-	calibrated *calibration         // calibration of this host; nil: none
-	conditions []analysis.Assertion // conditions of --abort-on
+	calibrated *calibration       // calibration of this host; nil: none
+	conditions []assert.Assertion // conditions of --abort-on
 	abort      context.CancelCauseFunc
 	scrub      *scrubber
 	group      string

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
@@ -125,7 +125,7 @@ func TestOutcome(t *testing.T) {
 		{"a lost report goes before all", interrupted, none, full, 1, false, exitFailed, "takt: disk full"},
 	} {
 		var errs bytes.Buffer
-		l := &load{demands: demands{assertions: make([]analysis.Assertion, c.asserts)}}
+		l := &load{demands: demands{assertions: make([]assert.Assertion, c.asserts)}}
 		if !c.passed {
 			c.report.Assertions = []takt.Assertion{{Result: takt.Pass}, {Result: takt.Fail}}
 		}

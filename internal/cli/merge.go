@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // merge is the command that makes one report from the shards of a run.
-type merge struct {
+type mergeCommand struct {
 	env          Env
 	store        storing
 	noStore      bool
@@ -28,7 +28,7 @@ type merge struct {
 }
 
 func newMerge(env Env) *cobra.Command {
-	m := &merge{env: env}
+	m := &mergeCommand{env: env}
 	c := &cobra.Command{
 		Use:   "merge RUN|FILE|FOLDER… | merge --run-group NAME",
 		Short: "make one report from the shards of a run",
@@ -53,7 +53,7 @@ is invalid; with --strict or --assert the exit code is then 6.`,
 	return c
 }
 
-func (m *merge) validate(args []string) []error {
+func (m *mergeCommand) validate(args []string) []error {
 	faults := append(m.outputs.validate(m.env, parseReplayed), m.demands.validate()...)
 	if len(args) == 0 && m.runGroup == "" {
 		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
@@ -61,12 +61,12 @@ func (m *merge) validate(args []string) []error {
 	return appendError(faults, noEmpty(args))
 }
 
-func (m *merge) run(ctx context.Context, args []string) error {
+func (m *mergeCommand) run(ctx context.Context, args []string) error {
 	shards, err := m.shards(ctx, args)
 	if err != nil {
 		return err
 	}
-	whole, err := analysis.Merge(shards, analysis.MergeOptions{ID: engine.NewID(time.Now()), AllowMissing: m.allowMissing})
+	whole, err := merge.Reports(shards, merge.Options{ID: engine.NewID(time.Now()), AllowMissing: m.allowMissing})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (m *merge) run(ctx context.Context, args []string) error {
 }
 
 // tell prints the id of the merged run, and whether it is invalid.
-func (m *merge) tell(whole *takt.Report) {
+func (m *mergeCommand) tell(whole *takt.Report) {
 	var said []string
 	if !m.noStore {
 		said = append(said, whole.ID)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -18,7 +18,7 @@ import (
 const wholeShard = "1/1"
 
 // shards returns the shards that the words name, limited to the run group if one is given.
-func (m *merge) shards(ctx context.Context, words []string) (all []*takt.Report, err error) {
+func (m *mergeCommand) shards(ctx context.Context, words []string) (all []*takt.Report, err error) {
 	if len(words) == 0 {
 		return m.ofGroup(ctx)
 	}
@@ -51,7 +51,7 @@ func (m *merge) shards(ctx context.Context, words []string) (all []*takt.Report,
 
 // inFolder returns the shards in a folder's *.json files. It skips reports of whole runs, such
 // as the output of an earlier merge.
-func (m *merge) inFolder(dir string) (all []*takt.Report, err error) {
+func (m *mergeCommand) inFolder(dir string) (all []*takt.Report, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (m *merge) inFolder(dir string) (all []*takt.Report, err error) {
 }
 
 // ofGroup returns the shards of the newest run of the group in the store.
-func (m *merge) ofGroup(ctx context.Context) (all []*takt.Report, err error) {
+func (m *mergeCommand) ofGroup(ctx context.Context) (all []*takt.Report, err error) {
 	err = m.store.reading(ctx, m.env, func(st store.Store) error {
 		ids, err := m.newest(ctx, st)
 		if err == nil {
@@ -100,10 +100,10 @@ func (m *merge) ofGroup(ctx context.Context) (all []*takt.Report, err error) {
 
 // newest returns the ids of the group's newest shards, up to the first repeated shard: a name
 // such as nightly has the shards of many nights.
-func (m *merge) newest(ctx context.Context, st store.Store) (ids []string, err error) {
+func (m *mergeCommand) newest(ctx context.Context, st store.Store) (ids []string, err error) {
 	have := map[string]bool{}
-	of := func(r *analysis.Run) bool { return r.Group == m.runGroup && r.Shard != wholeShard }
-	for r, err := range st.Runs(ctx, analysis.Query{Match: of}) {
+	of := func(r *stored.Run) bool { return r.Group == m.runGroup && r.Shard != wholeShard }
+	for r, err := range st.Runs(ctx, stored.Query{Match: of}) {
 		if err != nil {
 			return nil, err
 		}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
@@ -39,8 +39,8 @@ type proof struct {
 
 // proven is the result of the check of a run.
 type proven struct {
-	bad      bool          // the run is left out
-	rejudged *analysis.Run // the run with today's verdict, invalid; nil: the verdict is unchanged
+	bad      bool        // the run is left out
+	rejudged *stored.Run // the run with today's verdict, invalid; nil: the verdict is unchanged
 }
 
 func newProof(st store.Store, warn io.Writer) *proof {
@@ -49,8 +49,8 @@ func newProof(st store.Store, warn io.Writer) *proof {
 
 // check checks the runs that it has not checked before. changed means that apply would change
 // the list.
-func (p *proof) check(ctx context.Context, runs []*analysis.Run) (changed bool, err error) {
-	runs = slices.DeleteFunc(slices.Clone(runs), func(r *analysis.Run) bool {
+func (p *proof) check(ctx context.Context, runs []*stored.Run) (changed bool, err error) {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r *stored.Run) bool {
 		_, known := p.known[r.ID]
 		return known
 	})
@@ -83,7 +83,7 @@ func (p *proof) check(ctx context.Context, runs []*analysis.Run) (changed bool, 
 func printable(id string) string { return strings.Trim(strconv.Quote(id), `"`) }
 
 // load returns the reports of a few runs. A report is nil if faults has an error for it.
-func (p *proof) load(ctx context.Context, runs []*analysis.Run) (reports []*takt.Report, faults []error, err error) {
+func (p *proof) load(ctx context.Context, runs []*stored.Run) (reports []*takt.Report, faults []error, err error) {
 	faults = make([]error, len(runs))
 	var ids []string
 	for _, r := range runs {
@@ -109,8 +109,8 @@ func (p *proof) load(ctx context.Context, runs []*analysis.Run) (reports []*takt
 
 // checkAll checks the reports in parallel, one per core. It returns the rejudged runs, and sets
 // faults.
-func checkAll(runs []*analysis.Run, reports []*takt.Report, faults []error) (rejudged []*analysis.Run) {
-	rejudged = make([]*analysis.Run, len(runs))
+func checkAll(runs []*stored.Run, reports []*takt.Report, faults []error) (rejudged []*stored.Run) {
+	rejudged = make([]*stored.Run, len(runs))
 	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup
 	for i, r := range reports {
@@ -127,7 +127,7 @@ func checkAll(runs []*analysis.Run, reports []*takt.Report, faults []error) (rej
 	return rejudged
 }
 
-func checkOne(run *analysis.Run, r *takt.Report) (rejudged *analysis.Run, err error) {
+func checkOne(run *stored.Run, r *takt.Report) (rejudged *stored.Run, err error) {
 	differs, before := run.Differs(r), r.Verdict
 	if err := audit.Check(r); err != nil {
 		return nil, err
@@ -138,13 +138,13 @@ func checkOne(run *analysis.Run, r *takt.Report) (rejudged *analysis.Run, err er
 	if r.Verdict == before {
 		return nil, nil
 	}
-	again := analysis.RunOf(r)
+	again := stored.RunOf(r)
 	return &again, nil
 }
 
 // apply removes the bad runs from the list, and replaces runs by their rejudged versions.
-func (p *proof) apply(list []analysis.Run) []analysis.Run {
-	list = slices.DeleteFunc(list, func(r analysis.Run) bool { return p.known[r.ID].bad })
+func (p *proof) apply(list []stored.Run) []stored.Run {
+	list = slices.DeleteFunc(list, func(r stored.Run) bool { return p.known[r.ID].bad })
 	for i := range list {
 		if again := p.known[list[i].ID].rejudged; again != nil {
 			list[i] = *again

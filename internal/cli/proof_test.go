@@ -16,7 +16,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -191,12 +191,12 @@ type counting struct {
 	loaded, atOne int
 }
 
-func (s *counting) Runs(context.Context, analysis.Query) iter.Seq2[analysis.Run, error] {
-	return func(yield func(analysis.Run, error) bool) {
+func (s *counting) Runs(context.Context, stored.Query) iter.Seq2[stored.Run, error] {
+	return func(yield func(stored.Run, error) bool) {
 		r := s.report()
 		for i := range s.n {
 			r.ID = fmt.Sprint("run", i)
-			if !yield(analysis.RunOf(r), nil) {
+			if !yield(stored.RunOf(r), nil) {
 				return
 			}
 		}
@@ -232,8 +232,8 @@ func TestProofIsBounded(t *testing.T) {
 			if err := l.validate([]string{"branch"}); err != nil {
 				return err[0]
 			}
-			var list []analysis.Run
-			for r := range st.Runs(t.Context(), analysis.Query{}) {
+			var list []stored.Run
+			for r := range st.Runs(t.Context(), stored.Query{}) {
 				list = append(list, r)
 			}
 			_, err := l.proven(t.Context(), st, list)

@@ -8,9 +8,9 @@ import (
 	"iter"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/internal/store/spool"
@@ -147,7 +147,7 @@ func (r *recovery) keep(ctx context.Context, st store.Store, l left) error {
 }
 
 func isStored(ctx context.Context, st store.Store, id string) (bool, error) {
-	for _, err := range st.Runs(ctx, analysis.Query{IDs: []string{id}, Limit: 1}) {
+	for _, err := range st.Runs(ctx, stored.Query{IDs: []string{id}, Limit: 1}) {
 		return err == nil, err
 	}
 	return false, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
@@ -77,9 +77,9 @@ func (r *runs) list(ctx context.Context, st store.Store) error {
 
 // proven returns the runs without those that the check leaves out. Filters apply again, because
 // the check may change a verdict.
-func (r *runs) proven(ctx context.Context, st store.Store, list []analysis.Run) ([]analysis.Run, error) {
+func (r *runs) proven(ctx context.Context, st store.Store, list []stored.Run) ([]stored.Run, error) {
 	p := newProof(st, r.env.Stderr)
-	var newest []*analysis.Run
+	var newest []*stored.Run
 	for i := range min(len(list), mostProven) {
 		newest = append(newest, &list[i])
 	}
@@ -88,7 +88,7 @@ func (r *runs) proven(ctx context.Context, st store.Store, list []analysis.Run) 
 	}
 	p.unproven(len(list) - len(newest))
 	list = p.apply(list)
-	return slices.DeleteFunc(list, func(run analysis.Run) bool { return !r.choice.filters.Match(&run) }), nil
+	return slices.DeleteFunc(list, func(run stored.Run) bool { return !r.choice.filters.Match(&run) }), nil
 }
 
 // noEmpty refuses an empty word instead of a run, which usually comes from an unset variable: it
@@ -106,12 +106,12 @@ func find(ctx context.Context, st store.Store, word string) (id string, err erro
 	if back, ok := strings.CutPrefix(word, "@-"); ok {
 		return findBack(ctx, st, word, back)
 	}
-	for r, err := range st.Runs(ctx, analysis.Query{IDs: []string{word}}) { // an exact id needs no search through all runs
+	for r, err := range st.Runs(ctx, stored.Query{IDs: []string{word}}) { // an exact id needs no search through all runs
 		return r.ID, err
 	}
 	var found []string
-	begins := func(r *analysis.Run) bool { return strings.HasPrefix(strings.ToUpper(r.ID), strings.ToUpper(word)) }
-	for r, err := range st.Runs(ctx, analysis.Query{Match: begins}) {
+	begins := func(r *stored.Run) bool { return strings.HasPrefix(strings.ToUpper(r.ID), strings.ToUpper(word)) }
+	for r, err := range st.Runs(ctx, stored.Query{Match: begins}) {
 		if err != nil {
 			return "", err
 		}
@@ -135,7 +135,7 @@ func findBack(ctx context.Context, st store.Store, word, back string) (id string
 		return "", &exitError{exitUsage, fmt.Errorf("%q does not name a run; @-1 is the newest, @-2 the one before", word)}
 	}
 	count := 0
-	for r, err := range st.Runs(ctx, analysis.Query{Limit: n}) {
+	for r, err := range st.Runs(ctx, stored.Query{Limit: n}) {
 		if err != nil {
 			return "", err
 		}

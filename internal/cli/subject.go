@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -42,11 +42,11 @@ func (t *subject) addFlags(fs *pflag.FlagSet) {
 
 // validate checks the label revision_date, by which verify and collate sort revisions.
 func (t *subject) validate() error {
-	date, ok := t.labels[analysis.LabelRevisionDate]
+	date, ok := t.labels[stored.LabelRevisionDate]
 	if !ok {
 		return nil
 	}
-	_, err := analysis.ParseRevisionDate(date)
+	_, err := stored.ParseRevisionDate(date)
 	return err
 }
 
@@ -61,8 +61,8 @@ func (t *subject) values(ctx context.Context, env Env) (map[string]string, error
 		}
 		maps.Copy(all, checkout)
 	}
-	if _, ok := t.labels[analysis.LabelRevision]; ok {
-		delete(all, analysis.LabelRevisionDate)
+	if _, ok := t.labels[stored.LabelRevision]; ok {
+		delete(all, stored.LabelRevisionDate)
 	}
 	maps.Copy(all, t.labels)
 	return all, nil
@@ -74,12 +74,12 @@ func fromBuild(env Env) map[string]string {
 	all := map[string]string{}
 	for _, b := range builds {
 		for _, name := range b.branch {
-			put(all, analysis.LabelBranch, cmp.Or(all[analysis.LabelBranch], env.Getenv(name)))
+			put(all, stored.LabelBranch, cmp.Or(all[stored.LabelBranch], env.Getenv(name)))
 		}
-		put(all, analysis.LabelRevision, env.Getenv(b.revision))
-		if date := env.Getenv(b.date); b.date != "" && all[analysis.LabelRevision] != "" {
-			if _, err := analysis.ParseRevisionDate(date); err == nil {
-				all[analysis.LabelRevisionDate] = date
+		put(all, stored.LabelRevision, env.Getenv(b.revision))
+		if date := env.Getenv(b.date); b.date != "" && all[stored.LabelRevision] != "" {
+			if _, err := stored.ParseRevisionDate(date); err == nil {
+				all[stored.LabelRevisionDate] = date
 			}
 		}
 		if len(all) > 0 {
@@ -104,9 +104,9 @@ func fromGit(ctx context.Context, folder string) (map[string]string, error) {
 		label string
 		args  []string
 	}{
-		{analysis.LabelBranch, []string{"rev-parse", "--abbrev-ref", "HEAD"}},
-		{analysis.LabelRevision, []string{"rev-parse", "HEAD"}},
-		{analysis.LabelRevisionDate, []string{"show", "-s", "--format=%cI", "HEAD"}},
+		{stored.LabelBranch, []string{"rev-parse", "--abbrev-ref", "HEAD"}},
+		{stored.LabelRevision, []string{"rev-parse", "HEAD"}},
+		{stored.LabelRevisionDate, []string{"show", "-s", "--format=%cI", "HEAD"}},
 	} {
 		out, err := git(ctx, folder, ask.args...)
 		if err != nil {
@@ -114,12 +114,12 @@ func fromGit(ctx context.Context, folder string) (map[string]string, error) {
 		}
 		all[ask.label] = out
 	}
-	if all[analysis.LabelBranch] == "HEAD" {
-		delete(all, analysis.LabelBranch)
+	if all[stored.LabelBranch] == "HEAD" {
+		delete(all, stored.LabelBranch)
 	}
 	changed, err := git(ctx, folder, "status", "--porcelain", "--untracked-files=no")
 	if changed != "" {
-		all[analysis.LabelRevision] += "-dirty"
+		all[stored.LabelRevision] += "-dirty"
 	}
 	return all, err
 }

@@ -12,17 +12,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/value"
 )
 
 // verify is the command that decides whether something became slower.
-type verify struct {
+type verifyCommand struct {
 	env     Env
 	store   storing
 	choice  choice
-	options analysis.Options
+	options verify.Options
 	outputs judgementOutputs
 
 	base, head []string
@@ -35,7 +36,7 @@ type verify struct {
 }
 
 func newVerify(env Env) *cobra.Command {
-	v := &verify{env: env, choice: choice{last: last{text: "168h"}}, options: analysis.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}}
+	v := &verifyCommand{env: env, choice: choice{last: last{text: "168h"}}, options: verify.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}}
 	c := &cobra.Command{
 		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --base URL --head URL -- COMMAND…",
 		Short: "decide whether a change made a system slower: exit code 0 (not slower), 4 (slower) or 5 (inconclusive)",
@@ -64,7 +65,7 @@ which and why. takt help collate lists the fields of filters.`,
 	return c
 }
 
-func (v *verify) addFlags(fs *pflag.FlagSet) {
+func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Sides(&v.base, isFilterText), "base", "compare the head with `RUN|FILTER|FILE|URL`: a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
 	fs.Var(value.Sides(&v.head, isFilterText), "head", "judge `RUN|FILTER|FILE|URL`; repeatable")
 	fs.Var(value.List(&v.metrics), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
@@ -75,7 +76,7 @@ func (v *verify) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain((*percentage)(&v.options.Confidence)), "confidence", "confidence level for all conclusions together, `PERCENT`")
 }
 
-func (v *verify) validate(args []string) (faults []error) {
+func (v *verifyCommand) validate(args []string) (faults []error) {
 	v.options.Metrics, v.options.Lift = v.metrics, v.vary
 	faults = appendError(v.outputs.validate(), v.options.Validate())
 	v.choose(args)
@@ -101,7 +102,7 @@ func (v *verify) validate(args []string) (faults []error) {
 }
 
 // idle refuses flags that would do nothing.
-func (v *verify) idle() (faults []error) {
+func (v *verifyCommand) idle() (faults []error) {
 	if v.env.typed("max-pairs") && v.series.pairs != pairsAuto {
 		faults = append(faults, errors.New("--max-pairs limits --pairs auto; leave it out, or give --pairs auto"))
 	}
@@ -126,7 +127,7 @@ func (v *verify) idle() (faults []error) {
 	return faults
 }
 
-func (v *verify) run(ctx context.Context, args []string) error {
+func (v *verifyCommand) run(ctx context.Context, args []string) error {
 	defer v.outputs.discard()
 	if err := v.outputs.open(v.env); err != nil {
 		return &exitError{exitUsage, err}
@@ -139,9 +140,9 @@ func (v *verify) run(ctx context.Context, args []string) error {
 		return err
 	}
 	switch j.Verdict {
-	case analysis.Regressed:
+	case verify.Regressed:
 		return &exitError{code: exitRegression}
-	case analysis.Inconclusive:
+	case verify.Inconclusive:
 		return &exitError{code: exitInconclusive}
 	}
 	return nil
@@ -150,15 +151,15 @@ func (v *verify) run(ctx context.Context, args []string) error {
 // verdictOf sets the exit code of an error that prevented a judgement: runs that cannot be judged
 // are exit code 6, unless the request itself is wrong.
 func verdictOf(err error) error {
-	var unfit *analysis.UnfitError
-	var asked *analysis.UsageError
+	var unfit *verify.UnfitError
+	var asked *stored.UsageError
 	if errors.As(err, &unfit) && !errors.As(err, &asked) {
 		return &exitError{exitInvalid, err}
 	}
 	return err
 }
 
-func (v *verify) judge(ctx context.Context, args []string) (analysis.Judgement, error) {
+func (v *verifyCommand) judge(ctx context.Context, args []string) (verify.Judgement, error) {
 	v.announce()
 	switch {
 	case v.duet.on:
@@ -168,24 +169,24 @@ func (v *verify) judge(ctx context.Context, args []string) (analysis.Judgement, 
 	case len(v.base) > 0:
 		base, err := v.runs(ctx, v.base)
 		if err != nil {
-			return analysis.Judgement{}, err
+			return verify.Judgement{}, err
 		}
 		head, err := v.runs(ctx, v.head)
 		if err != nil {
-			return analysis.Judgement{}, err
+			return verify.Judgement{}, err
 		}
-		return analysis.Verify(base, head, false, v.options)
+		return verify.Verify(base, head, false, v.options)
 	}
 	return v.history(ctx)
 }
 
 // runs returns the runs that words of the command line name.
-func (v *verify) runs(ctx context.Context, words []string) (list []analysis.Run, err error) {
+func (v *verifyCommand) runs(ctx context.Context, words []string) (list []stored.Run, err error) {
 	reports, err := v.store.side(ctx, v.env, v.choice, words)
 	return runsOf(reports), err
 }
 
-func (v *verify) history(ctx context.Context) (j analysis.Judgement, err error) {
+func (v *verifyCommand) history(ctx context.Context) (j verify.Judgement, err error) {
 	err = v.store.reading(ctx, v.env, func(st store.Store) error {
 		list, err := v.choice.from(ctx, st)
 		if err != nil {
@@ -194,7 +195,7 @@ func (v *verify) history(ctx context.Context) (j analysis.Judgement, err error) 
 		if len(list) == 0 {
 			return errors.New("no run matches; takt runs lists the stored runs, and -n 30d reaches further back")
 		}
-		j, err = analysis.VerifyHistory(list, v.options)
+		j, err = verify.History(list, v.options)
 		return err
 	})
 	return j, err

@@ -9,21 +9,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/store/document"
 )
 
 // block runs the command against both targets in turn, pair by pair.
 type block struct {
-	ctx     context.Context
-	verify  *verify
-	command []string
-	run     func(side, url string) (analysis.Run, error)
+	ctx           context.Context
+	verifyCommand *verifyCommand
+	command       []string
+	run           func(side, url string) (stored.Run, error)
 
 	warm       bool // the warm-up pair is complete
-	base, head []analysis.Run
+	base, head []stored.Run
 	fit        int // number of undisturbed pairs, including the warm-up pair
-	disturbed  analysis.Disturbed
+	disturbed  verify.Disturbed
 	said       bool // the user was told that a run is not stored
 
 	budget time.Duration // limit of the whole series; 0: none
@@ -73,7 +74,7 @@ func pairsOf(n int) string {
 // fitPair makes the i-th pair. It replaces a pair with an invalid run, so that a stall of the
 // machine does not cost the pairs before. Any other reason against judging a run would persist,
 // so it ends the series.
-func (b *block) fitPair(i int) (base, head analysis.Run, err error) {
+func (b *block) fitPair(i int) (base, head stored.Run, err error) {
 	for {
 		if b.over() {
 			return base, head, errBudget
@@ -81,7 +82,7 @@ func (b *block) fitPair(i int) (base, head analysis.Run, err error) {
 		base, head, err = b.pair(i)
 		b.made++
 		if err == nil && !base.InvalidOnly() && !head.InvalidOnly() {
-			err = b.verify.options.Check(base, head)
+			err = b.verifyCommand.options.Check(base, head)
 			b.fit++
 			return base, head, err
 		}
@@ -95,28 +96,28 @@ func (b *block) fitPair(i int) (base, head analysis.Run, err error) {
 }
 
 // disturb counts a disturbed pair. It returns an UnfitError if that pair is not replaced.
-func (b *block) disturb(base, head analysis.Run) error {
+func (b *block) disturb(base, head stored.Run) error {
 	side, run, counted := "base", base, &b.disturbed.Base
 	if head.InvalidOnly() {
 		side, run, counted = "head", head, &b.disturbed.Head
 	}
 	*counted++
 	if why := b.disturbed.GiveUp(b.fit, b.used().Seconds()); why != "" {
-		return &analysis.UnfitError{Why: why, Runs: []analysis.Run{run}}
+		return &verify.UnfitError{Why: why, Runs: []stored.Run{run}}
 	}
 	again := fmt.Sprintf("takt repeats this pair (%d of at most %d)", b.disturbed.Total(), b.disturbed.Most)
 	if b.disturbed.Most == 0 {
 		again = fmt.Sprintf("takt repeats this pair within the budget (%d so far)", b.disturbed.Total())
 	}
-	fmt.Fprintf(b.verify.env.Stderr, "verify: %s: %s; %s%s\n", side, run.Unfit, again, b.usedWords())
+	fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: %s: %s; %s%s\n", side, run.Unfit, again, b.usedWords())
 	return nil
 }
 
 // pair makes the i-th pair: base first if i is even, head first if i is odd. If the first run is
 // invalid, it skips the second.
-func (b *block) pair(i int) (base, head analysis.Run, err error) {
-	first := func() error { base, err = b.run("base", b.verify.base[0]); return err }
-	second := func() error { head, err = b.run("head", b.verify.head[0]); return err }
+func (b *block) pair(i int) (base, head stored.Run, err error) {
+	first := func() error { base, err = b.run("base", b.verifyCommand.base[0]); return err }
+	second := func() error { head, err = b.run("head", b.verifyCommand.head[0]); return err }
 	if i%2 == 1 {
 		first, second = second, first
 	}
@@ -127,23 +128,23 @@ func (b *block) pair(i int) (base, head analysis.Run, err error) {
 }
 
 // side makes one run, in this process.
-func (b *block) side(name, url string) (analysis.Run, error) {
+func (b *block) side(name, url string) (stored.Run, error) {
 	var stdout, stderr, unstored bytes.Buffer
-	env := b.verify.env
+	env := b.verifyCommand.env
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.unstored = strings.NewReader(""), &stdout, &stderr, b.ctx, &unstored
 	code := Main(env, append(b.words(name), url))
 	if unstored.Len() > 0 && !b.said {
 		b.said = true
-		fmt.Fprint(b.verify.env.Stderr, unstored.String())
+		fmt.Fprint(b.verifyCommand.env.Stderr, unstored.String())
 	}
 	if code != exitOK && (code != exitInvalid || stdout.Len() == 0) { // exitInvalid: --strict and an invalid run
-		return analysis.Run{}, sideFailed(name, url, code, stderr.String())
+		return stored.Run{}, sideFailed(name, url, code, stderr.String())
 	}
 	r, err := document.Parse(stdout.Bytes())
 	if err != nil {
-		return analysis.Run{}, fmt.Errorf("the %s run made no report: %w; is %q a load command?", name, err, b.command[0])
+		return stored.Run{}, fmt.Errorf("the %s run made no report: %w; is %q a load command?", name, err, b.command[0])
 	}
-	return analysis.RunOf(r), nil
+	return stored.RunOf(r), nil
 }
 
 // words is the command line for a run of that side, without the URL.
@@ -152,8 +153,8 @@ func (b *block) words(side string) []string {
 	if !b.warm {
 		words = append(words, "--no-store")
 	}
-	if b.verify.store.where != "" {
-		words = append(words, "--store", b.verify.store.where)
+	if b.verifyCommand.store.where != "" {
+		words = append(words, "--store", b.verifyCommand.store.where)
 	}
 	return words
 }

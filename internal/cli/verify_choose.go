@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/verify"
 )
 
 // choose decides how to compare two targets without --pairs and --duet: by a duet if noDuet has
 // no reason against it, else by pairs of runs.
-func (v *verify) choose(command []string) {
+func (v *verifyCommand) choose(command []string) {
 	if v.series.pairs != "" || v.duet.on || len(command) == 0 || len(v.base) != 1 || len(v.head) != 1 || !isTarget(v.base[0]) || !isTarget(v.head[0]) {
 		return
 	}
@@ -31,7 +31,7 @@ func (v *verify) choose(command []string) {
 func isTarget(side string) bool { return strings.Contains(side, "://") }
 
 // noDuet says why a duet cannot compare the sides with this command; "": it can.
-func (v *verify) noDuet(command []string) string {
+func (v *verifyCommand) noDuet(command []string) string {
 	for _, name := range []string{"max-pairs", "max-disturbed"} {
 		if v.env.typed(name) {
 			return "--" + name + " is given"
@@ -48,14 +48,14 @@ func (v *verify) noDuet(command []string) string {
 	if !setsFlag(command, "rate") && !setsFlag(command, "stages") && command[0] != "replay" {
 		return "the command has no --rate, so it has no schedule that both could share"
 	}
-	if err := v.options.CheckDuet(analysis.BlockLeast, time.Hour, command[0]); err != nil { // block and budget are valid here, so only metrics can be wrong
+	if err := v.options.CheckDuet(verify.BlockLeast, time.Hour, command[0]); err != nil { // block and budget are valid here, so only metrics can be wrong
 		return oneLine(err)
 	}
 	return ""
 }
 
 // announce prints which way takt chose, and how to choose the other.
-func (v *verify) announce() {
+func (v *verifyCommand) announce() {
 	if v.chosen != "" {
 		fmt.Fprintln(v.env.Stderr, "verify: "+v.chosen)
 	}
@@ -63,7 +63,7 @@ func (v *verify) announce() {
 
 // playDuet plays the duet. If takt chose the duet itself, and the command turns out not to suit
 // one, it makes pairs of runs instead.
-func (v *verify) playDuet(ctx context.Context, command []string) (analysis.Judgement, error) {
+func (v *verifyCommand) playDuet(ctx context.Context, command []string) (verify.Judgement, error) {
 	lift := slices.Clone(v.options.Lift)
 	j, err := v.duet.run(ctx, v, command)
 	var unsuited *unsuitedError

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/target"
 )
 
@@ -39,7 +39,7 @@ func TestVerifyChooses(t *testing.T) {
 		{"one.json", b, "", "http --rate 500/s", "", ""},
 		{a, b, "", "", "", ""},
 	} {
-		v := &verify{options: analysis.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}, base: []string{c.base}, head: []string{c.head}, env: Env{settings: &settings{}}}
+		v := &verifyCommand{options: verify.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}, base: []string{c.base}, head: []string{c.head}, env: Env{settings: &settings{}}}
 		words := strings.Fields(c.flags)
 		for i, word := range words {
 			switch word {

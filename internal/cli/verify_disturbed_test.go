@@ -9,15 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 )
 
 // busy is a machine that disturbs each run of a side with that chance.
-func busy(seed uint64, base, head float64) func(side, url string) (analysis.Run, error) {
+func busy(seed uint64, base, head float64) func(side, url string) (stored.Run, error) {
 	r := rand.New(rand.NewPCG(seed, 8))
 	chance := map[string]float64{"base": base, "head": head}
-	return func(side, _ string) (analysis.Run, error) {
-		run := analysis.Run{Kind: "http", Settings: analysis.NewSettings(nil, ""), Figures: analysis.Figures{
+	return func(side, _ string) (stored.Run, error) {
+		run := stored.Run{Kind: "http", Settings: stored.NewSettings(nil, ""), Figures: stored.Figures{
 			Names: []string{"p50", "p99", "errors", "rate"}, Values: []float64{1000, 5000, 0, 500},
 		}}
 		if r.Float64() < chance[side] {
@@ -28,10 +29,10 @@ func busy(seed uint64, base, head float64) func(side, url string) (analysis.Run,
 }
 
 // played plays a series of 8 pairs on that machine.
-func played(t *testing.T, run func(side, url string) (analysis.Run, error), most string) (analysis.Judgement, string, error) {
+func played(t *testing.T, run func(side, url string) (stored.Run, error), most string) (verify.Judgement, string, error) {
 	t.Helper()
 	var said strings.Builder
-	v := &verify{env: Env{Stderr: &said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: []string{"a"}, head: []string{"b"}}
+	v := &verifyCommand{env: Env{Stderr: &said, Stdout: io.Discard}, options: verify.DefaultOptions(), base: []string{"a"}, head: []string{"b"}}
 	s := &series{pairs: "8", most: 24, spare: most}
 	if faults := s.validate(v, []string{"http"}); faults != nil {
 		t.Fatal(faults)
@@ -53,7 +54,7 @@ func TestDisturbedPairsAreReplaced(t *testing.T) {
 			continue
 		}
 		ended++
-		if j.Verdict != analysis.OK || len(j.Head.Runs) != 8 {
+		if j.Verdict != verify.OK || len(j.Head.Runs) != 8 {
 			t.Fatalf("%+v", j)
 		}
 		if strings.Contains(strings.Join(j.Advice, "\n"), "chance does not explain") {
@@ -70,7 +71,7 @@ func TestDisturbedPairsAreReplaced(t *testing.T) {
 // judgement; that only the head's runs are invalid is said too.
 func TestDisturbedPairsAreTold(t *testing.T) {
 	n := 0
-	run := func(side, url string) (analysis.Run, error) {
+	run := func(side, url string) (stored.Run, error) {
 		chance := 0.0
 		if side == "head" {
 			n++
@@ -106,7 +107,7 @@ func TestDisturbedPairsHaveABound(t *testing.T) {
 		{"nearly all", "3", 0.4, 0.4, "4 pairs were disturbed"},
 	} {
 		_, _, err := played(t, busy(2, c.base, c.head), c.most)
-		var unfit *analysis.UnfitError
+		var unfit *verify.UnfitError
 		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -117,10 +118,10 @@ func TestDisturbedPairsHaveABound(t *testing.T) {
 }
 
 // playedWithin plays a series of 8 pairs of 10 s within a budget, in virtual time.
-func playedWithin(t *testing.T, budget time.Duration, pairs string, run func(side, url string) (analysis.Run, error)) (analysis.Judgement, string, time.Duration, error) {
+func playedWithin(t *testing.T, budget time.Duration, pairs string, run func(side, url string) (stored.Run, error)) (verify.Judgement, string, time.Duration, error) {
 	t.Helper()
 	var said strings.Builder
-	v := &verify{env: Env{Stderr: &said, Stdout: io.Discard}, options: analysis.DefaultOptions(), base: []string{"a"}, head: []string{"b"}, budget: budget}
+	v := &verifyCommand{env: Env{Stderr: &said, Stdout: io.Discard}, options: verify.DefaultOptions(), base: []string{"a"}, head: []string{"b"}, budget: budget}
 	s := &series{pairs: pairs, most: 24}
 	if faults := s.validate(v, []string{"http"}); faults != nil {
 		t.Fatal(faults)
@@ -128,7 +129,7 @@ func playedWithin(t *testing.T, budget time.Duration, pairs string, run func(sid
 	b := s.block(context.Background(), v, []string{"http"})
 	var now time.Duration
 	b.used = func() time.Duration { return now }
-	b.run = func(side, url string) (analysis.Run, error) { now += 5 * time.Second; return run(side, url) }
+	b.run = func(side, url string) (stored.Run, error) { now += 5 * time.Second; return run(side, url) }
 	j, err := s.judge(b)
 	return j, said.String(), now, err
 }
@@ -143,7 +144,7 @@ func TestDisturbedPairsWithinBudget(t *testing.T) {
 		if used > 20*time.Minute {
 			t.Fatalf("%v used", used)
 		}
-		if err == nil && j.Verdict == analysis.OK && len(j.Head.Runs) == 8 {
+		if err == nil && j.Verdict == verify.OK && len(j.Head.Runs) == 8 {
 			ended++
 		}
 		if seed == 1 {
@@ -163,17 +164,17 @@ func TestDisturbedPairsWithinBudget(t *testing.T) {
 // exit code 6 when there are none.
 func TestBudgetOfPairsEnds(t *testing.T) {
 	j, _, used, err := playedWithin(t, 100*time.Second, "auto", busy(1, 0, 0))
-	if err != nil || used > 100*time.Second || len(j.Head.Runs) != 9 || j.Verdict != analysis.Inconclusive && j.Verdict != analysis.OK {
+	if err != nil || used > 100*time.Second || len(j.Head.Runs) != 9 || j.Verdict != verify.Inconclusive && j.Verdict != verify.OK {
 		t.Errorf("%d pairs, %s, %v, %v", len(j.Head.Runs), j.Verdict, used, err)
 	}
 	if want := "the budget of 1m40s was used up after 9 pairs of 24"; !strings.Contains(strings.Join(j.Advice, "\n"), want) {
 		t.Errorf("%q, want in it %s", j.Advice, want)
 	}
 	j, _, _, err = playedWithin(t, 45*time.Second, "8", busy(1, 0, 0))
-	if err != nil || j.Verdict != analysis.Inconclusive || len(j.Head.Runs) != 3 {
+	if err != nil || j.Verdict != verify.Inconclusive || len(j.Head.Runs) != 3 {
 		t.Errorf("%s of %d pairs, %v", j.Verdict, len(j.Head.Runs), err)
 	}
-	var unfit *analysis.UnfitError
+	var unfit *verify.UnfitError
 	if _, _, used, err = playedWithin(t, 10*time.Minute, "8", busy(1, 1, 0)); !errors.As(err, &unfit) || !strings.Contains(err.Error(), "all of the first 30 pairs were disturbed") || used != 150*time.Second {
 		t.Errorf("%v after %v", err, used)
 	}
@@ -185,13 +186,13 @@ func TestBudgetOfPairsEnds(t *testing.T) {
 // A run that no repetition can mend ends the series at once.
 func TestOnlyInvalidRunsAreReplaced(t *testing.T) {
 	made := 0
-	_, _, err := played(t, func(side, url string) (analysis.Run, error) {
+	_, _, err := played(t, func(side, url string) (stored.Run, error) {
 		made++
 		run, err := busy(1, 0, 0)(side, url)
 		run.Unfit = "not one operation succeeded"
 		return run, err
 	}, "")
-	var unfit *analysis.UnfitError
+	var unfit *verify.UnfitError
 	if !errors.As(err, &unfit) || made != 2 {
 		t.Errorf("%v after %d runs", err, made)
 	}

@@ -14,7 +14,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -41,7 +42,7 @@ func (d *duet) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&d.block), "block", "`TIME` of a block of --duet, 20ms to 200ms")
 }
 
-func (d *duet) validate(v *verify, command []string) (faults []error) {
+func (d *duet) validate(v *verifyCommand, command []string) (faults []error) {
 	if v.series.pairs != "" {
 		faults = append(faults, errors.New("--duet and --pairs are two ways to compare; give one of them"))
 	}
@@ -65,9 +66,9 @@ func (d *duet) validate(v *verify, command []string) (faults []error) {
 }
 
 // run plays the duet. After a signal, there is no judgement.
-func (d *duet) run(ctx context.Context, v *verify, command []string) (analysis.Judgement, error) {
+func (d *duet) run(ctx context.Context, v *verifyCommand, command []string) (verify.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
-	p := &play{duet: d, ctx: ctx, verify: v, command: command}
+	p := &play{duet: d, ctx: ctx, verifyCommand: v, command: command}
 	p.run = p.round
 	j, err := p.judge()
 	var signal *SignalError
@@ -80,37 +81,37 @@ func (d *duet) run(ctx context.Context, v *verify, command []string) (analysis.J
 // play is a duet in progress.
 type play struct {
 	*duet
-	ctx     context.Context
-	verify  *verify
-	command []string
-	run     func(number uint64, most time.Duration) (analysis.DuetRound, [2]*analysis.Run, error)
+	ctx           context.Context
+	verifyCommand *verifyCommand
+	command       []string
+	run           func(number uint64, most time.Duration) (verify.DuetRound, [2]*stored.Run, error)
 
-	plan   *analysis.Duet
+	plan   *verify.Duet
 	rounds int
 	spent  time.Duration // load so far, without warm-up
 }
 
 // judge plays rounds until the plan reaches a judgement, or gives up.
-func (p *play) judge() (analysis.Judgement, error) {
+func (p *play) judge() (verify.Judgement, error) {
 	if err := p.warmUp(); err != nil {
-		return analysis.Judgement{}, err
+		return verify.Judgement{}, err
 	}
 	for {
 		p.rounds++
 		r, sides, err := p.run(uint64(p.rounds), 0)
 		if err != nil {
-			return analysis.Judgement{}, err
+			return verify.Judgement{}, err
 		}
 		p.spent += r.End - r.Warmup
 		last := p.spent >= duetSpend*p.budget
 		if fit, err := p.fit(sides); err != nil {
-			return analysis.Judgement{}, err
+			return verify.Judgement{}, err
 		} else if fit {
 			r.Guard = p.plan.Guard
 			p.plan.Add(r)
 		}
 		if why := p.plan.GiveUp(p.spent); why != "" {
-			return analysis.Judgement{}, &analysis.UnfitError{Why: why}
+			return verify.Judgement{}, &verify.UnfitError{Why: why}
 		}
 		step := p.plan.Next(last)
 		p.progress(step.Forecast)
@@ -118,7 +119,7 @@ func (p *play) judge() (analysis.Judgement, error) {
 		case step.Done:
 			return *step.Judgement, nil
 		case last:
-			return analysis.Judgement{}, &analysis.UnfitError{Why: fmt.Sprintf("only %[2]v of %[1]v of load counts, which is too little to conclude anything: quieten the machine, lower the rate, or raise --budget", p.spent, p.plan.Load())}
+			return verify.Judgement{}, &verify.UnfitError{Why: fmt.Sprintf("only %[2]v of %[1]v of load counts, which is too little to conclude anything: quieten the machine, lower the rate, or raise --budget", p.spent, p.plan.Load())}
 		}
 	}
 }
@@ -135,10 +136,10 @@ func (p *play) warmUp() error {
 			run.Unfit = "" // the warm-up may be invalid
 		}
 	}
-	if err := p.verify.options.Check(*sides[0], *sides[1]); err != nil {
+	if err := p.verifyCommand.options.Check(*sides[0], *sides[1]); err != nil {
 		return err
 	}
-	if p.plan, err = analysis.NewDuet(p.block, p.budget, sides[0].Kind, p.verify.options); err != nil {
+	if p.plan, err = verify.NewDuet(p.block, p.budget, sides[0].Kind, p.verifyCommand.options); err != nil {
 		return unsuited(err)
 	}
 	r.Guard = r.GuardOf()
@@ -158,7 +159,7 @@ func (p *play) announce() {
 	for _, n := range p.plan.Looks {
 		looks = append(looks, p.plan.LoadOf(n).String())
 	}
-	fmt.Fprintf(p.verify.env.Stderr, "verify: blocks of %v in turn, the first %v of each not counted; looks after %s of load\n",
+	fmt.Fprintf(p.verifyCommand.env.Stderr, "verify: blocks of %v in turn, the first %v of each not counted; looks after %s of load\n",
 		p.block, p.plan.Guard.Round(10*time.Microsecond), strings.Join(looks, ", "))
 }
 
@@ -171,45 +172,45 @@ func (p *play) progress(forecast string) {
 	if forecast != "" {
 		line += "; " + forecast
 	}
-	fmt.Fprintln(p.verify.env.Stderr, line)
+	fmt.Fprintln(p.verifyCommand.env.Stderr, line)
 }
 
 // fit reports whether a round counts. An invalid round does not count, and is replaced. A late
 // generator does not make a round invalid; only the affected pairs of blocks are left out.
-func (p *play) fit(sides [2]*analysis.Run) (bool, error) {
+func (p *play) fit(sides [2]*stored.Run) (bool, error) {
 	base, head := sides[0], sides[1]
 	if !base.InvalidOnly() && !head.InvalidOnly() {
-		return true, p.verify.options.Check(*base, *head)
+		return true, p.verifyCommand.options.Check(*base, *head)
 	}
-	side := analysis.DuetBase
+	side := verify.DuetBase
 	if !base.InvalidOnly() {
-		side = analysis.DuetHead
+		side = verify.DuetHead
 	}
 	p.plan.LeaveOut(side)
 	if c := p.plan.Counts(); c.BadBase+c.BadHead > 2+p.rounds/2 {
-		return false, &analysis.UnfitError{Why: fmt.Sprintf("%d of %d rounds were invalid", c.BadBase+c.BadHead, p.rounds), Runs: []analysis.Run{*sides[side]}}
+		return false, &verify.UnfitError{Why: fmt.Sprintf("%d of %d rounds were invalid", c.BadBase+c.BadHead, p.rounds), Runs: []stored.Run{*sides[side]}}
 	}
-	fmt.Fprintf(p.verify.env.Stderr, "verify: %s: %s; this round does not count\n", sideName(side), sides[side].Unfit)
+	fmt.Fprintf(p.verifyCommand.env.Stderr, "verify: %s: %s; this round does not count\n", sideName(side), sides[side].Unfit)
 	return false, nil
 }
 
 // sideName is the name of the side analysis.DuetBase or DuetHead.
 func sideName(side int) string {
-	if side == analysis.DuetHead {
+	if side == verify.DuetHead {
 		return "head"
 	}
 	return "base"
 }
 
 // round runs both sides at once, in this process.
-func (p *play) round(number uint64, most time.Duration) (r analysis.DuetRound, runs [2]*analysis.Run, err error) {
+func (p *play) round(number uint64, most time.Duration) (r verify.DuetRound, runs [2]*stored.Run, err error) {
 	ctx, fail := context.WithCancelCause(p.ctx)
 	defer fail(nil)
 	both := newMeeting()
-	r.Deal = analysis.Deal{Block: p.block, Seed: number}
+	r.Deal = verify.Deal{Block: p.block, Seed: number}
 	var sides [2]*duetSide
 	var all sync.WaitGroup
-	for i, url := range []string{p.verify.base[0], p.verify.head[0]} {
+	for i, url := range []string{p.verifyCommand.base[0], p.verifyCommand.head[0]} {
 		d := &duetSide{side: i, deal: r.Deal, most: most, meet: both}
 		sides[i] = d
 		all.Go(func() {
@@ -224,7 +225,7 @@ func (p *play) round(number uint64, most time.Duration) (r analysis.DuetRound, r
 	}
 	r.Warmup, r.End = sides[0].warmup, sides[0].end
 	for i, d := range sides {
-		run := analysis.DuetRunOf(d.report)
+		run := verify.DuetRunOf(d.report)
 		runs[i], r.Ops[i] = &run, d.ops
 	}
 	return r, runs, nil
@@ -234,7 +235,7 @@ func (p *play) round(number uint64, most time.Duration) (r analysis.DuetRound, r
 func (p *play) side(ctx context.Context, d *duetSide, url string) error {
 	name := sideName(d.side)
 	var stderr bytes.Buffer
-	env := p.verify.env
+	env := p.verifyCommand.env
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.duet = strings.NewReader(""), io.Discard, &stderr, ctx, d
 	words := append(slices.Clone(p.command), "--progress", "none", "--no-store", "--label", "side="+name, url)
 	code := Main(env, words)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/outfile"
 	"github.com/taktload/takt/internal/value"
 )
@@ -90,7 +90,7 @@ func (o *judgementOutputs) discard() {
 }
 
 // write writes all outputs, even if some of them fail.
-func (o *judgementOutputs) write(env Env, j analysis.Judgement) error {
+func (o *judgementOutputs) write(env Env, j verify.Judgement) error {
 	var errs []error
 	for _, out := range o.all {
 		if err := out.write(env, j); err != nil {
@@ -100,7 +100,7 @@ func (o *judgementOutputs) write(env Env, j analysis.Judgement) error {
 	return errors.Join(errs...)
 }
 
-func (o judgementOutput) write(env Env, j analysis.Judgement) error {
+func (o judgementOutput) write(env Env, j verify.Judgement) error {
 	if o.file == nil {
 		return format.Judgement(env.Stdout, j, o.name, colours(env))
 	}

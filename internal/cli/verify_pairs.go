@@ -11,8 +11,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -36,7 +37,7 @@ func (s *series) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&s.spare), "max-disturbed", "replace at most `N` pairs that have an invalid run (default: three times as many as pairs)")
 }
 
-func (s *series) validate(v *verify, command []string) (faults []error) {
+func (s *series) validate(v *verifyCommand, command []string) (faults []error) {
 	s.count = s.most
 	if s.pairs == pairsAuto {
 		faults = appendError(faults, v.options.CheckPairs(s.most, ""))
@@ -45,7 +46,7 @@ func (s *series) validate(v *verify, command []string) (faults []error) {
 	} else {
 		s.count = n
 	}
-	s.disturbed = analysis.MayDisturb(s.count)
+	s.disturbed = verify.MayDisturb(s.count)
 	if n, err := strconv.Atoi(s.spare); s.spare != "" && (err != nil || n < 0) {
 		faults = append(faults, fmt.Errorf("bad --max-disturbed %q; give a number, 0 or more", s.spare))
 	} else if s.spare != "" {
@@ -81,7 +82,7 @@ func setsFlag(command []string, name string) bool {
 }
 
 // run makes the pairs. After a signal, its error says how many pairs there are.
-func (s *series) run(ctx context.Context, v *verify, command []string) (analysis.Judgement, error) {
+func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (verify.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
 	b := s.block(ctx, v, command)
 	j, err := s.judge(b)
@@ -95,8 +96,8 @@ func (s *series) run(ctx context.Context, v *verify, command []string) (analysis
 // placeVariables are the variables for the address of the target, in which the sides may differ.
 func placeVariables() []string { return []string{"scheme", "host", "path", "apm_host"} }
 
-func (s *series) block(ctx context.Context, v *verify, command []string) *block {
-	b := &block{ctx: ctx, verify: v, command: command, disturbed: analysis.Disturbed{Most: s.disturbed, BudgetS: v.budget.Seconds()}, budget: v.budget}
+func (s *series) block(ctx context.Context, v *verifyCommand, command []string) *block {
+	b := &block{ctx: ctx, verifyCommand: v, command: command, disturbed: verify.Disturbed{Most: s.disturbed, BudgetS: v.budget.Seconds()}, budget: v.budget}
 	began := time.Now()
 	b.used = func() time.Duration { return time.Since(began) }
 	b.run = b.side
@@ -105,19 +106,19 @@ func (s *series) block(ctx context.Context, v *verify, command []string) *block 
 
 // judge makes pairs until they can be judged. It drops the first pair, in which caches are cold,
 // but checks with it that later pairs can be judged.
-func (s *series) judge(b *block) (analysis.Judgement, error) {
-	v := b.verify
+func (s *series) judge(b *block) (verify.Judgement, error) {
+	v := b.verifyCommand
 	s.announce(b)
 	warm, _, err := b.fitPair(0)
 	if errors.Is(err, errBudget) {
-		return analysis.Judgement{}, b.nothing()
+		return verify.Judgement{}, b.nothing()
 	}
 	if err != nil {
-		return analysis.Judgement{}, err
+		return verify.Judgement{}, err
 	}
-	plan, few := analysis.NewPairs(s.count, s.pairs == pairsAuto, warm.Kind, v.options)
+	plan, few := verify.NewPairs(s.count, s.pairs == pairsAuto, warm.Kind, v.options)
 	if few != nil && s.pairs == pairsAuto {
-		return analysis.Judgement{}, &exitError{exitUsage, few}
+		return verify.Judgement{}, &exitError{exitUsage, few}
 	}
 	b.warm = true
 	for {
@@ -126,12 +127,12 @@ func (s *series) judge(b *block) (analysis.Judgement, error) {
 			return s.finish(b, plan, few)
 		}
 		if err != nil {
-			return analysis.Judgement{}, err
+			return verify.Judgement{}, err
 		}
 		b.base, b.head = append(b.base, one), append(b.head, other)
 		step, err := s.step(b, plan, few)
 		if err != nil {
-			return analysis.Judgement{}, err
+			return verify.Judgement{}, err
 		}
 		s.progress(b, step.Forecast)
 		if step.Done {
@@ -142,14 +143,14 @@ func (s *series) judge(b *block) (analysis.Judgement, error) {
 }
 
 // finish judges the pairs made within the budget.
-func (s *series) finish(b *block, plan analysis.Pairs, few error) (j analysis.Judgement, err error) {
+func (s *series) finish(b *block, plan verify.Pairs, few error) (j verify.Judgement, err error) {
 	switch {
 	case len(b.base) == 0:
 		return j, b.nothing()
 	case few == nil:
 		j, err = plan.Finish(b.base, b.head)
 	default:
-		j, err = analysis.Verify(b.base, b.head, true, b.verify.options)
+		j, err = verify.Verify(b.base, b.head, true, b.verifyCommand.options)
 	}
 	if err != nil {
 		return j, err
@@ -161,7 +162,7 @@ func (s *series) finish(b *block, plan analysis.Pairs, few error) (j analysis.Ju
 
 // nothing is the error of a series without a pair to judge.
 func (b *block) nothing() error {
-	return &analysis.UnfitError{Why: fmt.Sprintf("the budget of %v was used up before a pair counted, and %s disturbed (base %d, head %d); raise --budget, lower the rate, or free the machine",
+	return &verify.UnfitError{Why: fmt.Sprintf("the budget of %v was used up before a pair counted, and %s disturbed (base %d, head %d); raise --budget, lower the rate, or free the machine",
 		b.budget, pairsWere(b.disturbed.Total()), b.disturbed.Base, b.disturbed.Head)}
 }
 
@@ -182,38 +183,38 @@ func (s *series) announce(b *block) {
 	if b.budget > 0 {
 		replaced = fmt.Sprintf("those with an invalid run are replaced within the budget of %v", b.budget)
 	}
-	fmt.Fprintf(b.verify.env.Stderr, "verify: a warm-up pair, which does not count, then %s %s; %s\n", pairs, pairsOf(s.count), replaced)
-	if few := b.verify.options.CheckPairs(s.count, ""); few != nil {
-		fmt.Fprintf(b.verify.env.Stderr, "verify: %v\n", few)
+	fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: a warm-up pair, which does not count, then %s %s; %s\n", pairs, pairsOf(s.count), replaced)
+	if few := b.verifyCommand.options.CheckPairs(s.count, ""); few != nil {
+		fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: %v\n", few)
 	}
 }
 
 // step decides whether to make another pair. If --pairs N is too small to prove anything (few),
 // N pairs are made and judged nevertheless, and the judgement says so.
-func (s *series) step(b *block, plan analysis.Pairs, few error) (analysis.Step, error) {
+func (s *series) step(b *block, plan verify.Pairs, few error) (verify.Step, error) {
 	switch {
 	case few == nil:
 		return plan.Next(b.base, b.head)
 	case len(b.base) < s.count:
-		return analysis.Step{}, nil
+		return verify.Step{}, nil
 	}
-	j, err := analysis.Verify(b.base, b.head, true, b.verify.options)
-	return analysis.Step{Done: true, Judgement: &j}, err
+	j, err := verify.Verify(b.base, b.head, true, b.verifyCommand.options)
+	return verify.Step{Done: true, Judgement: &j}, err
 }
 
 func (s *series) progress(b *block, forecast string) {
 	metric := "p50"
-	if len(b.verify.metrics) > 0 {
-		metric = b.verify.metrics[0]
+	if len(b.verifyCommand.metrics) > 0 {
+		metric = b.verifyCommand.metrics[0]
 	}
 	n := len(b.base)
 	base, _ := b.base[n-1].Figures.Get(metric)
 	head, _ := b.head[n-1].Figures.Get(metric)
-	m, _ := analysis.MetricOf(metric)
+	m, _ := stored.MetricOf(metric)
 	line := fmt.Sprintf("verify: pair %d of %d: %s %s, %s", n, s.count, metric, format.Amount(m.Unit, base), format.Amount(m.Unit, head))
 	if forecast != "" {
 		line += "; " + forecast
 	}
 	line += b.usedWords()
-	fmt.Fprintln(b.verify.env.Stderr, line)
+	fmt.Fprintln(b.verifyCommand.env.Stderr, line)
 }

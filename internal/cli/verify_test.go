@@ -5,7 +5,8 @@ import (
 	"io"
 	"testing"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 )
 
 // A value that is refused changes nothing: the other faults are about the default.
@@ -30,7 +31,7 @@ func TestStopped(t *testing.T) {
 		{7, 15, nil, "stopped by SIGTERM after 7 pairs; their runs are kept"},
 		{7, 2, []string{"http", "--no-store"}, "stopped by SIGINT after 7 pairs"},
 	} {
-		b := &block{command: test.command, base: make([]analysis.Run, test.pairs)}
+		b := &block{command: test.command, base: make([]stored.Run, test.pairs)}
 		if got := b.stopped(&SignalError{Number: test.signal}).Error(); got != test.want {
 			t.Errorf("%s, want %s", got, test.want)
 		}
@@ -39,7 +40,7 @@ func TestStopped(t *testing.T) {
 
 // What was asked for wrongly goes before runs from which nothing can be concluded.
 func TestVerdictOfFaults(t *testing.T) {
-	unfit, asked := &analysis.UnfitError{Runs: []analysis.Run{{ID: "a"}}}, &analysis.UsageError{Err: errors.New("b")}
+	unfit, asked := &verify.UnfitError{Runs: []stored.Run{{ID: "a"}}}, &stored.UsageError{Err: errors.New("b")}
 	for _, test := range []struct {
 		err  error
 		code int

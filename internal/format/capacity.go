@@ -6,21 +6,22 @@ import (
 	"math"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // CapacityWords is the result of takt capacity in sentences.
-func CapacityWords(c analysis.Capacity) []string {
+func CapacityWords(c capacity.Answer) []string {
 	words := []string{limitWords(c)}
 	switch c.Ended {
-	case analysis.EndSteps:
+	case capacity.EndSteps:
 		words = append(words, fmt.Sprintf("The search ended after %s, before it was sure; raise --max-steps.", plural(len(c.Steps), "step")))
-	case analysis.EndBudget:
+	case capacity.EndBudget:
 		words = append(words, fmt.Sprintf("The budget was used up after %s, before the search was sure; raise --budget.", plural(len(c.Steps), "step")))
-	case analysis.EndFutile:
+	case capacity.EndFutile:
 		words = append(words, fmt.Sprintf("The search ended early, after %s: the rest of the budget would most probably not make the answer better. Give longer steps with --duration, or a quieter machine.", plural(len(c.Steps), "step")))
-	case analysis.EndBroken:
+	case capacity.EndBroken:
 		words = append(words, "The search broke off before it was sure.")
 	}
 	if c.Repeats == 1 && c.Sustainable > 0 {
@@ -38,19 +39,19 @@ func CapacityWords(c analysis.Capacity) []string {
 	return words
 }
 
-func limitWords(c analysis.Capacity) string {
+func limitWords(c capacity.Answer) string {
 	switch {
-	case c.Ended == analysis.EndNone:
+	case c.Ended == capacity.EndNone:
 		return fmt.Sprintf("%s holds at no rate: it breaks at %s already.", c.SLO, at(c.Interval.High))
-	case c.Sustainable == 0 && c.Interval.High != nil && c.Ended == analysis.EndBudget:
+	case c.Sustainable == 0 && c.Interval.High != nil && c.Ended == capacity.EndBudget:
 		return fmt.Sprintf("%s breaks at %s, the lowest rate that the budget was enough for; the limit is below it.", c.SLO, rate(*c.Interval.High))
 	case c.Sustainable == 0 && c.Interval.High != nil:
 		return fmt.Sprintf("%s breaks at %s; below it no step is valid, so the limit is not known.", c.SLO, rate(*c.Interval.High))
 	case c.Sustainable == 0:
 		return "No valid step: the generator was the bottleneck at every rate, so nothing is known of the target."
-	case c.Ended == analysis.EndInvalid && c.Interval.High == nil:
+	case c.Ended == capacity.EndInvalid && c.Interval.High == nil:
 		return fmt.Sprintf("%s holds up to %s; above it the generator is the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable))
-	case c.Ended == analysis.EndInvalid:
+	case c.Ended == capacity.EndInvalid:
 		return fmt.Sprintf("%s holds at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable), rate(*c.Interval.High))
 	case c.LimitedBy == "" && c.Interval.High == nil:
 		return fmt.Sprintf("%s holds up to %s, the highest rate that was offered; the limit is not known.", c.SLO, rate(c.Sustainable))
@@ -62,7 +63,7 @@ func limitWords(c analysis.Capacity) string {
 		return fmt.Sprintf("%s breaks %s.", c.SLO, figureWords(c))
 	}
 	what := c.LimitedBy + " breaks"
-	if a, err := analysis.ParseAssertion(c.LimitedBy); err == nil {
+	if a, err := assert.ParseAssertion(c.LimitedBy); err == nil {
 		what = a.Break()
 	}
 	if ranged(c) {
@@ -72,7 +73,7 @@ func limitWords(c analysis.Capacity) string {
 }
 
 // kneeWords names the tested rates around the knee, whose exact rate is unknown.
-func kneeWords(c analysis.Capacity) string {
+func kneeWords(c capacity.Answer) string {
 	where := "near " + rate(*c.Knee) // from an older report
 	if i := c.KneeRange; i.Low != nil && i.High != nil {
 		where = fmt.Sprintf("between %s and %s", rate(*i.Low), rate(*i.High))
@@ -88,11 +89,11 @@ func at(perS *float64) string {
 }
 
 // ranged reports whether only the ends of the limit's interval are shown.
-func ranged(c analysis.Capacity) bool { return c.Confidence > 0 && (c.Broad() || c.Repeats == 1) }
+func ranged(c capacity.Answer) bool { return c.Confidence > 0 && (c.Broad() || c.Repeats == 1) }
 
 // figureWords is the limit: a figure with its interval, or only the ends of an interval that
 // is too wide.
-func figureWords(c analysis.Capacity) string {
+func figureWords(c capacity.Answer) string {
 	low, high := outwards(*c.Interval.Low, math.Floor), outwards(*c.Interval.High, math.Ceil)
 	confidence := short(c.Confidence * 100)
 	if ranged(c) {
@@ -116,7 +117,7 @@ func outwards(v float64, round func(float64) float64) float64 {
 // round3 rounds to three digits: the interval does not permit more.
 func round3(v float64) float64 { return outwards(v, math.Round) }
 
-func machineWords(c analysis.Capacity) string {
+func machineWords(c capacity.Answer) string {
 	m := c.Machines
 	n := plural(m.Count, "machine")
 	switch {
@@ -134,7 +135,7 @@ func machineWords(c analysis.Capacity) string {
 	return fmt.Sprintf("%s (%d to %d by the interval)", n, m.Low, m.High)
 }
 
-func uslWords(u *analysis.USL) string {
+func uslWords(u *capacity.USL) string {
 	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", rate(round3(u.Gamma)), fine(u.Sigma), fine(u.Kappa))
 	switch {
 	case u.Peak == nil && u.Achieved == 0: // from an older report
@@ -149,13 +150,13 @@ func uslWords(u *analysis.USL) string {
 }
 
 // peakWords is the law's highest rate, or only the ends of an interval that is too wide.
-func peakWords(u *analysis.USL) string {
+func peakWords(u *capacity.USL) string {
 	i := u.Interval
 	if i.Low == nil || i.High == nil {
 		return "at " + rate(round3(*u.Peak)) // from an older report
 	}
 	low, high := outwards(*i.Low, math.Floor), outwards(*i.High, math.Ceil)
-	if analysis.BroadRange(i) {
+	if capacity.BroadRange(i) {
 		return fmt.Sprintf("between %s and %s (95 %% interval)", rate(low), rate(high))
 	}
 	return fmt.Sprintf("at %s (95 %% interval %s–%s)", rate(round3(*u.Peak)), bare(low), bare(high))
@@ -166,7 +167,7 @@ func fine(v float64) string { return fmt.Sprintf("%.3g", v) }
 
 // capacityText writes the report of kind capacity for people.
 func capacityText(w io.Writer, r *takt.Report, color bool) error {
-	c, err := analysis.CapacityIn(r)
+	c, err := capacity.In(r)
 	if err != nil {
 		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
 	}
@@ -192,18 +193,18 @@ func capacityText(w io.Writer, r *takt.Report, color bool) error {
 	return err
 }
 
-func capacityColour(c analysis.Capacity) string {
+func capacityColour(c capacity.Answer) string {
 	switch {
-	case c.Ended == analysis.EndInvalid, c.Ended == analysis.EndNone:
+	case c.Ended == capacity.EndInvalid, c.Ended == capacity.EndNone:
 		return red
-	case c.Ended == analysis.EndFound:
+	case c.Ended == capacity.EndFound:
 		return green
 	}
 	return yellow
 }
 
 // capacityTable writes a line for each step, by rising rate.
-func capacityTable(p *page, c analysis.Capacity) {
+func capacityTable(p *page, c capacity.Answer) {
 	steps := c.ByRate()
 	if len(steps) == 0 {
 		return
@@ -232,12 +233,12 @@ func capacityTable(p *page, c analysis.Capacity) {
 	}
 }
 
-func capacityHead(c analysis.Capacity) []string {
+func capacityHead(c capacity.Answer) []string {
 	return []string{"offered", "achieved", "response " + c.Statistic, "service " + c.Statistic, "errors", "slo"}
 }
 
 // stepWord says whether a step met the SLO.
-func stepWord(c analysis.Capacity, s analysis.CapacityStep) string {
+func stepWord(c capacity.Answer, s capacity.Step) string {
 	switch {
 	case s.Verdict == takt.Invalid:
 		return "invalid"
@@ -251,7 +252,7 @@ func stepWord(c analysis.Capacity, s analysis.CapacityStep) string {
 
 // capacityMarkdown writes the report of kind capacity for a comment on GitHub.
 func capacityMarkdown(w io.Writer, r *takt.Report) error {
-	c, err := analysis.CapacityIn(r)
+	c, err := capacity.In(r)
 	if err != nil {
 		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/capacity"
 )
 
 // scale is the range of the picture: rates from 0 to rate, times from 0 to time µs. Slower
@@ -18,7 +18,7 @@ type scale struct {
 // roomAbove is the largest height of the picture, in multiples of the SLO's limit.
 const roomAbove = 2.5
 
-func scaleOf(c analysis.Capacity) (s scale) {
+func scaleOf(c capacity.Answer) (s scale) {
 	s.bound = c.Bound()
 	for _, step := range c.Steps {
 		response, service := c.Shown(step)
@@ -82,7 +82,7 @@ func (v *canvas) row(us float64) int {
 }
 
 // mark draws the time of a step at its rate.
-func (v *canvas) mark(c analysis.Capacity, step analysis.CapacityStep, us float64, mark rune) {
+func (v *canvas) mark(c capacity.Answer, step capacity.Step, us float64, mark rune) {
 	switch {
 	case !c.Counts(step):
 		mark = '×'
@@ -93,7 +93,7 @@ func (v *canvas) mark(c analysis.Capacity, step analysis.CapacityStep, us float6
 }
 
 // capacityPlot draws response time ● and service time ○ over the offered rate.
-func capacityPlot(p *page, c analysis.Capacity) {
+func capacityPlot(p *page, c capacity.Answer) {
 	v := newCanvas(scaleOf(c))
 	if v.rate <= 0 || v.time <= 0 {
 		return

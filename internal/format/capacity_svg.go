@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -23,10 +23,10 @@ type svgWriter struct{ w io.Writer }
 func (svgWriter) Interval(takt.Interval) error { return nil }
 
 func (s svgWriter) Close(r *takt.Report) error {
-	if r.Kind != analysis.KindCapacity {
+	if r.Kind != capacity.Kind {
 		return fmt.Errorf("svg draws reports of kind capacity and this one is of kind %s; run takt capacity --from %s", r.Kind, r.ID)
 	}
-	c, err := analysis.CapacityIn(r)
+	c, err := capacity.In(r)
 	if err != nil {
 		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
 	}
@@ -71,7 +71,7 @@ func (d *drawing) y(us float64) float64 {
 	return min(plotBottom, max(plotTop, plotBottom-us/d.time*(plotBottom-plotTop)))
 }
 
-func (d *drawing) draw(c analysis.Capacity) {
+func (d *drawing) draw(c capacity.Answer) {
 	title := limitWords(c)
 	d.linef(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`, svgWidth, svgHeight)
 	d.linef(`<rect width="100%%" height="100%%" fill="#fff"/>`)
@@ -101,7 +101,7 @@ func (d *drawing) axes() {
 
 // limits draws the limit of the SLO, the sustainable rate with its interval, and the line of
 // the blade.
-func (d *drawing) limits(c analysis.Capacity) {
+func (d *drawing) limits(c capacity.Answer) {
 	if i := c.Interval; i.Low != nil && i.High != nil {
 		d.linef(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#2a7" fill-opacity="0.15"/>`, d.x(*i.Low), plotTop, d.x(*i.High)-d.x(*i.Low), plotBottom-plotTop)
 	}
@@ -118,7 +118,7 @@ func (d *drawing) limits(c analysis.Capacity) {
 
 func (d *drawing) inside(rate float64) bool { return rate >= 0 && rate <= d.rate }
 
-func (d *drawing) points(c analysis.Capacity) {
+func (d *drawing) points(c capacity.Answer) {
 	for _, s := range c.ByRate() {
 		response, service := c.Shown(s)
 		fill, hollow := "#1f6feb", "#d97706"
@@ -137,7 +137,7 @@ func (d *drawing) points(c analysis.Capacity) {
 }
 
 // legend explains the marks below the plot.
-func (d *drawing) legend(c analysis.Capacity) {
+func (d *drawing) legend(c capacity.Answer) {
 	const first, second, third = plotBottom + 38, plotBottom + 58, plotBottom + 78
 	d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="#1f6feb"/>`, plotLeft, first-4)
 	d.text(plotLeft+10, first, "start", "response "+c.Statistic+" over the offered rate")

@@ -12,14 +12,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // capacitySteps are steps against a queue in theory that does 240/s: p95 is 3 ÷ (240 − λ)
 // s, and 8 s where it cannot keep up.
-func capacitySteps(t *testing.T, slo analysis.SLO, rates ...float64) (steps []analysis.CapacityStep) {
+func capacitySteps(t *testing.T, slo capacity.SLO, rates ...float64) (steps []capacity.Step) {
 	t.Helper()
 	for i, rate := range rates {
 		p95, intended := 8e6, rate
@@ -32,7 +32,7 @@ func capacitySteps(t *testing.T, slo analysis.SLO, rates ...float64) (steps []an
 			ID: "01STEP", Verdict: takt.Valid, Rate: takt.Rate{Intended: &intended, Achieved: min(rate, 240)}, Counts: takt.Counts{OK: 1, Scheduled: 1, Sent: 1},
 			Latency: map[string]takt.Latency{takt.LatencyResponse: latency, takt.LatencyService: service},
 		}
-		s, err := analysis.StepOf(r, rate, slo)
+		s, err := capacity.StepOf(r, rate, slo)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,42 +42,42 @@ func capacitySteps(t *testing.T, slo analysis.SLO, rates ...float64) (steps []an
 }
 
 // capacities are one answer of each kind.
-func capacities(t *testing.T) map[string]analysis.Capacity {
+func capacities(t *testing.T) map[string]capacity.Answer {
 	t.Helper()
-	slo, err := analysis.ParseSLO("p95<100ms,errors<0.1%")
+	slo, err := capacity.ParseSLO("p95<100ms,errors<0.1%")
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := func(need float64, ended analysis.Ending, invalidFrom float64, rates ...float64) analysis.Capacity {
+	of := func(need float64, ended capacity.Ending, invalidFrom float64, rates ...float64) capacity.Answer {
 		steps := capacitySteps(t, slo, rates...)
 		for i := range steps {
 			if steps[i].Offered >= invalidFrom {
 				steps[i].Verdict = takt.Invalid
 			}
 		}
-		return analysis.CapacityOf(steps, slo, ended, need)
+		return capacity.Conclude(steps, slo, ended, need)
 	}
-	all := map[string]analysis.Capacity{
-		"found":   of(800, analysis.EndFound, 1e9, 10, 20, 40, 80, 160, 320, 226.3, 190.3, 207.5, 216.7, 212, 207.5, 212, 207.5, 212),
-		"max":     of(0, analysis.EndMax, 1e9, 10, 20, 40, 80),
-		"none":    of(800, analysis.EndNone, 1e9, 320, 300, 280),
-		"invalid": of(500, analysis.EndInvalid, 160, 40, 80, 160, 160, 160, 120),
-		"nothing": of(0, analysis.EndInvalid, 0, 10, 10, 10),
-		"broken":  of(0, analysis.EndBroken, 1e9, 160, 320),
-		"steps":   of(800, analysis.EndSteps, 1e9, 160, 220),
+	all := map[string]capacity.Answer{
+		"found":   of(800, capacity.EndFound, 1e9, 10, 20, 40, 80, 160, 320, 226.3, 190.3, 207.5, 216.7, 212, 207.5, 212, 207.5, 212),
+		"max":     of(0, capacity.EndMax, 1e9, 10, 20, 40, 80),
+		"none":    of(800, capacity.EndNone, 1e9, 320, 300, 280),
+		"invalid": of(500, capacity.EndInvalid, 160, 40, 80, 160, 160, 160, 120),
+		"nothing": of(0, capacity.EndInvalid, 0, 10, 10, 10),
+		"broken":  of(0, capacity.EndBroken, 1e9, 160, 320),
+		"steps":   of(800, capacity.EndSteps, 1e9, 160, 220),
 	}
 	disturbed := capacitySteps(t, slo, 80, 160, 160, 220, 220, 220)
 	for _, i := range []int{1, 3, 4, 5} { // there is a better run at 160/s, and none at 220/s
 		disturbed[i].Stolen = 10 + float64(i)
 	}
-	all["disturbed"] = analysis.CapacityOf(disturbed, slo, analysis.EndSteps, 800)
+	all["disturbed"] = capacity.Conclude(disturbed, slo, capacity.EndSteps, 800)
 	hostile := all["found"]
 	hostile.LimitedBy, hostile.SLO, hostile.Statistic = "<b>\x1b[31m|@everyone", `"]]><script>#1`, "p95"
 	all["hostile"] = hostile
 	return all
 }
 
-func capacityReport(t *testing.T, c analysis.Capacity) *takt.Report {
+func capacityReport(t *testing.T, c capacity.Answer) *takt.Report {
 	t.Helper()
 	run := &takt.Report{
 		StartedAt: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), DurationS: 300, WarmupS: 50, Verdict: takt.Valid,
@@ -85,7 +85,7 @@ func capacityReport(t *testing.T, c analysis.Capacity) *takt.Report {
 		Variables: map[string]any{"method": "GET", "host": "127.0.0.1:8080", "path": "/"},
 		Counts:    takt.Counts{Scheduled: 900, Sent: 900, OK: 900}, Generator: takt.Generator{Engine: "loop"},
 	}
-	r, err := analysis.CapacityReport(c, []*takt.Report{run}, map[string]any{"slo": c.SLO})
+	r, err := capacity.Report(c, []*takt.Report{run}, map[string]any{"slo": c.SLO})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,20 +180,20 @@ func TestCapacityWords(t *testing.T) {
 // An interval that is wide, or of one run each, has no figure between its ends. The law names
 // its highest rate only where the steps reached it.
 func TestCapacityWordsOfRanges(t *testing.T) {
-	of := func(low, high float64, repeats int) analysis.Capacity {
-		c := analysis.Capacity{SLO: "p95<100ms", LimitedBy: "p95<100ms", Sustainable: (low + high) / 2, Interval: analysis.Range{Low: &low, High: &high}, Confidence: 0.95, Repeats: repeats, Ended: analysis.EndFound}
+	of := func(low, high float64, repeats int) capacity.Answer {
+		c := capacity.Answer{SLO: "p95<100ms", LimitedBy: "p95<100ms", Sustainable: (low + high) / 2, Interval: capacity.Range{Low: &low, High: &high}, Confidence: 0.95, Repeats: repeats, Ended: capacity.EndFound}
 		c.Plan(1000, 0.2)
 		return c
 	}
-	seen := analysis.USL{Gamma: 10, Kappa: 0.1, Achieved: 240, Measured: 12}
+	seen := capacity.USL{Gamma: 10, Kappa: 0.1, Achieved: 240, Measured: 12}
 	peak, low, high, at := 250.0, 200.0, 300.0, 8.0
 	flat, wide := seen, seen
-	wide.Peak, wide.Interval, wide.PeakAt = &peak, analysis.Range{Low: &low, High: &high}, &at
+	wide.Peak, wide.Interval, wide.PeakAt = &peak, capacity.Range{Low: &low, High: &high}, &at
 	near := 255.0
-	flat.Peak, flat.Interval = &peak, analysis.Range{Low: &peak, High: &near}
-	law := func(u analysis.USL) analysis.Capacity { c := of(480, 500, 3); c.USL = &u; return c }
+	flat.Peak, flat.Interval = &peak, capacity.Range{Low: &peak, High: &near}
+	law := func(u capacity.USL) capacity.Answer { c := of(480, 500, 3); c.USL = &u; return c }
 	for _, c := range []struct {
-		of         analysis.Capacity
+		of         capacity.Answer
 		want, lack string
 	}{
 		{of(480, 610, 3), "p95 reaches 100ms between 480/s and 610/s (95 % interval).", "545"},

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/query"
 )
 
 // Collations are the formats of Collation.
@@ -24,7 +24,7 @@ func CheckCollation(name string) error {
 
 // Collation writes the result of collate: as a table for people, in colours if color, as CSV
 // (RFC 4180), JSON or Markdown.
-func Collation(w io.Writer, c analysis.Collation, name string, color bool) error {
+func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 	switch name {
 	case "table":
 		return collationTable(w, color, c)
@@ -38,7 +38,7 @@ func Collation(w io.Writer, c analysis.Collation, name string, color bool) error
 	return CheckCollation(name)
 }
 
-func collationTable(w io.Writer, color bool, c analysis.Collation) error {
+func collationTable(w io.Writer, color bool, c query.Collation) error {
 	p := &page{color: color}
 	for i := range c.Groups {
 		g := &c.Groups[i]
@@ -59,7 +59,7 @@ func collationTable(w io.Writer, color bool, c analysis.Collation) error {
 }
 
 // groupRows writes columns as wide as their longest cell, two spaces apart.
-func groupRows(p *page, c analysis.Collation, g *analysis.Group) {
+func groupRows(p *page, c query.Collation, g *query.Group) {
 	columns := collationColumns(c, g)
 	widths := make([]int, len(columns))
 	for i, col := range columns {
@@ -103,7 +103,7 @@ func (p *page) paintIndex(cell string, ratio float64) string {
 }
 
 // sameLine lists the settings that all rows of a group share.
-func sameLine(g *analysis.Group) string {
+func sameLine(g *query.Group) string {
 	var parts []string
 	for _, s := range g.Same {
 		parts = append(parts, settingName(s.Name)+" "+settingText(s.Name, s.Value))
@@ -115,7 +115,7 @@ func sameLine(g *analysis.Group) string {
 }
 
 // collationNotes explain the marks and what the tables do not show.
-func collationNotes(c analysis.Collation) (notes []string) {
+func collationNotes(c query.Collation) (notes []string) {
 	beside, partly, unsure := 0, 0, false
 	for _, g := range c.Groups {
 		beside += g.Hidden
@@ -147,7 +147,7 @@ func collationNotes(c analysis.Collation) (notes []string) {
 	return notes
 }
 
-func collationMarkdown(w io.Writer, c analysis.Collation) error {
+func collationMarkdown(w io.Writer, c query.Collation) error {
 	var b strings.Builder
 	for i := range c.Groups {
 		g := &c.Groups[i]

@@ -8,52 +8,53 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/query"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // collationColumn is a column of a group's table.
 type collationColumn struct {
 	title string
-	cell  func(*analysis.Row) string
+	cell  func(*query.Row) string
 }
 
 // collationColumns are the columns of a group: for apm first hey-apm's in its order, then
 // takt's own.
-func collationColumns(c analysis.Collation, g *analysis.Group) []collationColumn {
-	apm := analysis.KindOf(g.Kind).HeyApm
-	columns := []collationColumn{{"id", idCell}, {"date (UTC)", func(r *analysis.Row) string { return date(r.StartedAt, "2006-01-02 15:04") }}}
+func collationColumns(c query.Collation, g *query.Group) []collationColumn {
+	apm := stored.KindOf(g.Kind).HeyApm
+	columns := []collationColumn{{"id", idCell}, {"date (UTC)", func(r *query.Row) string { return date(r.StartedAt, "2006-01-02 15:04") }}}
 	if apm {
-		columns = []collationColumn{{"report id", idCell}, {"revision date", func(r *analysis.Row) string { return date(r.RevisionDate, "06-01-02 15:04") }}}
+		columns = []collationColumn{{"report id", idCell}, {"revision date", func(r *query.Row) string { return date(r.RevisionDate, "06-01-02 15:04") }}}
 	}
 	var percentiles []collationColumn
 	for _, m := range g.Metrics {
-		col := collationColumn{metricTitle(m), func(r *analysis.Row) string { return figureCell(m, r) }}
+		col := collationColumn{metricTitle(m), func(r *query.Row) string { return figureCell(m, r) }}
 		if apm && (m == "p50" || m == "p99") { // not in hey-apm
 			percentiles = append(percentiles, col)
 			continue
 		}
 		columns = append(columns, col)
 	}
-	columns = append(columns, collationColumn{c.Variable, func(r *analysis.Row) string { return settingText(c.Field, r.Value) }})
+	columns = append(columns, collationColumn{c.Variable, func(r *query.Row) string { return settingText(c.Field, r.Value) }})
 	if revisionsDiffer(g) {
-		columns = append(columns, collationColumn{"revision", func(r *analysis.Row) string { return orDash(clean(r.Revision)) }})
+		columns = append(columns, collationColumn{"revision", func(r *query.Row) string { return orDash(clean(r.Revision)) }})
 	}
-	if slices.ContainsFunc(g.Rows, func(r analysis.Row) bool { return r.Flags != "" }) {
-		columns = append(columns, collationColumn{"flags", func(r *analysis.Row) string { return orDash(clean(r.Flags)) }})
+	if slices.ContainsFunc(g.Rows, func(r query.Row) bool { return r.Flags != "" }) {
+		columns = append(columns, collationColumn{"flags", func(r *query.Row) string { return orDash(clean(r.Flags)) }})
 	}
 	columns = append(columns, percentiles...)
-	columns = append(columns, collationColumn{"n", func(r *analysis.Row) string { return strconv.Itoa(len(r.IDs)) }})
-	if slices.ContainsFunc(g.Rows, func(r analysis.Row) bool { return len(r.IDs) > 1 }) {
-		columns = append(columns, collationColumn{"spread", func(r *analysis.Row) string { return spread(r, g.Criterion) }})
+	columns = append(columns, collationColumn{"n", func(r *query.Row) string { return strconv.Itoa(len(r.IDs)) }})
+	if slices.ContainsFunc(g.Rows, func(r query.Row) bool { return len(r.IDs) > 1 }) {
+		columns = append(columns, collationColumn{"spread", func(r *query.Row) string { return spread(r, g.Criterion) }})
 	}
-	if slices.ContainsFunc(g.Rows, func(r analysis.Row) bool { return r.Sure || r.Wanted > 0 }) {
+	if slices.ContainsFunc(g.Rows, func(r query.Row) bool { return r.Sure || r.Wanted > 0 }) {
 		columns = append(columns, collationColumn{"best", bestCell})
 	}
 	return columns
 }
 
 // revisionsDiffer reports whether a branch has several revisions in the group.
-func revisionsDiffer(g *analysis.Group) bool {
+func revisionsDiffer(g *query.Group) bool {
 	revisions := map[any]string{}
 	for _, r := range g.Rows {
 		if other, ok := revisions[r.Value]; ok && other != r.Revision {
@@ -65,7 +66,7 @@ func revisionsDiffer(g *analysis.Group) bool {
 }
 
 // idCell is the newest run and the number of further runs.
-func idCell(r *analysis.Row) string {
+func idCell(r *query.Row) string {
 	if n := len(r.IDs) - 1; n > 0 {
 		return fmt.Sprintf("%s +%d", r.IDs[0], n)
 	}
@@ -86,7 +87,7 @@ func orDash(s string) string {
 	return s
 }
 
-func bestCell(r *analysis.Row) string {
+func bestCell(r *query.Row) string {
 	switch {
 	case r.Sure:
 		return "yes"
@@ -97,7 +98,7 @@ func bestCell(r *analysis.Row) string {
 }
 
 // spread is half the range of the runs by the group's criterion, as a part of their median.
-func spread(r *analysis.Row, criterion string) string {
+func spread(r *query.Row, criterion string) string {
 	f, ok := r.Figures[criterion]
 	if !ok || len(r.IDs) < 2 || f.Median == 0 {
 		return "-"
@@ -117,30 +118,30 @@ func metricTitle(name string) string {
 
 // figureCell writes a latency or a rate as the text report does, other figures as hey-apm
 // does, with decimal units.
-func figureCell(metric string, r *analysis.Row) string {
+func figureCell(metric string, r *query.Row) string {
 	f, ok := r.Figures[metric]
 	if !ok {
 		return "-"
 	}
-	m, _ := analysis.MetricOf(metric)
+	m, _ := stored.MetricOf(metric)
 	switch {
 	case metric == "throughput":
 		return fmt.Sprintf("%.1fdps", f.Value)
 	case metric == "efficiency":
 		return fmt.Sprintf("%.3f", f.Value)
-	case m.Unit == analysis.BytesPerSecond:
+	case m.Unit == stored.BytesPerSecond:
 		return decimalSize(f.Value) + "ps"
-	case m.Unit == analysis.Bytes:
+	case m.Unit == stored.Bytes:
 		return decimalSize(f.Value)
-	case m.Unit == analysis.Milliseconds:
+	case m.Unit == stored.Milliseconds:
 		return fmt.Sprintf("%.0fms", f.Value)
-	case m.Unit == analysis.Ratio:
+	case m.Unit == stored.Ratio:
 		return fmt.Sprintf("%.1f%%", f.Value*100)
-	case m.Unit == analysis.Percent:
+	case m.Unit == stored.Percent:
 		return percent(f.Value, 100)
-	case m.Unit == analysis.PerSecond:
+	case m.Unit == stored.PerSecond:
 		return rate(f.Value)
-	case m.Unit == analysis.Microseconds:
+	case m.Unit == stored.Microseconds:
 		return human(f.Value)
 	}
 	return float(f.Value)
@@ -148,10 +149,10 @@ func figureCell(metric string, r *analysis.Row) string {
 
 // metricColumn is the metric's name with its unit.
 func metricColumn(name string) string {
-	m, _ := analysis.MetricOf(name)
-	suffix := map[analysis.Unit]string{
-		analysis.Microseconds: "_us", analysis.Milliseconds: "_ms", analysis.Percent: "_percent", analysis.Ratio: "_ratio",
-		analysis.PerSecond: "_per_s", analysis.Bytes: "_bytes", analysis.BytesPerSecond: "_bytes_per_s",
+	m, _ := stored.MetricOf(name)
+	suffix := map[stored.Unit]string{
+		stored.Microseconds: "_us", stored.Milliseconds: "_ms", stored.Percent: "_percent", stored.Ratio: "_ratio",
+		stored.PerSecond: "_per_s", stored.Bytes: "_bytes", stored.BytesPerSecond: "_bytes_per_s",
 	}
 	return name + suffix[m.Unit]
 }

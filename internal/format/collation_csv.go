@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/query"
 )
 
 // collationCSV writes one header for all groups: every metric with its unit and the range of
 // its runs.
-func collationCSV(w io.Writer, c analysis.Collation) error {
+func collationCSV(w io.Writer, c query.Collation) error {
 	metrics := allMetrics(c)
 	out := csv.NewWriter(w)
 	head := []string{"group", "kind", "same", "id", "runs", "started_at", "revision_date", "revision", "variable", "value", "flags"}
@@ -33,7 +33,7 @@ func collationCSV(w io.Writer, c analysis.Collation) error {
 }
 
 // allMetrics are the metrics of all groups, in order of appearance.
-func allMetrics(c analysis.Collation) (names []string) {
+func allMetrics(c query.Collation) (names []string) {
 	for _, g := range c.Groups {
 		for _, m := range g.Metrics {
 			if !slices.Contains(names, m) {
@@ -44,7 +44,7 @@ func allMetrics(c analysis.Collation) (names []string) {
 	return names
 }
 
-func csvRow(group int, g *analysis.Group, r *analysis.Row, variable string, metrics []string) []string {
+func csvRow(group int, g *query.Group, r *query.Row, variable string, metrics []string) []string {
 	var same []string
 	for _, s := range g.Same {
 		same = append(same, s.Name+"="+rawText(s.Value))

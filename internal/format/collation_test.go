@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/query"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -101,21 +102,21 @@ func repeated() (list []*takt.Report) {
 }
 
 // collate is what takt collate does: words are VARIABLE FILTER….
-func collate(t *testing.T, reports []*takt.Report, sort string, limit int, words ...string) analysis.Collation {
+func collate(t *testing.T, reports []*takt.Report, sort string, limit int, words ...string) query.Collation {
 	t.Helper()
-	filters, err := analysis.ParseFilters(words[1:])
+	filters, err := query.ParseFilters(words[1:])
 	if err != nil {
 		t.Fatal(err)
 	}
-	by, err := analysis.ParseSort(sort)
+	by, err := query.ParseSort(sort)
 	if err != nil {
 		t.Fatal(err)
 	}
 	byID := map[string]*takt.Report{}
-	var runs []analysis.Run
+	var runs []stored.Run
 	for _, r := range reports {
 		byID[r.ID] = r
-		runs = append(runs, analysis.RunOf(r))
+		runs = append(runs, stored.RunOf(r))
 	}
 	load := func(ids ...string) (list []*takt.Report, err error) {
 		for _, id := range ids {
@@ -123,14 +124,14 @@ func collate(t *testing.T, reports []*takt.Report, sort string, limit int, words
 		}
 		return list, nil
 	}
-	c, err := analysis.Collate(runs, analysis.CollateOptions{Variable: words[0], Filters: filters, Sort: by, Limit: limit}, load)
+	c, err := query.Collate(runs, query.CollateOptions{Variable: words[0], Filters: filters, Sort: by, Limit: limit}, load)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-func rendered(t *testing.T, name string, color bool, c analysis.Collation) string {
+func rendered(t *testing.T, name string, color bool, c query.Collation) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := format.Collation(&b, c, name, color); err != nil {
@@ -141,7 +142,7 @@ func rendered(t *testing.T, name string, color bool, c analysis.Collation) strin
 
 // The three collates of hey-apm's README, whole.
 func TestCollationOfReadme(t *testing.T) {
-	for name, c := range map[string]analysis.Collation{
+	for name, c := range map[string]query.Collation{
 		"tracing":  collate(t, readme(), "", 20, "apm-server.tracing.enabled", "branch=trace-apm-server"),
 		"branch":   collate(t, readme(), "", 20, "branch", "branch=trace-apm-server"),
 		"revision": collate(t, readme(), "revision_date", 20, "revision", "branch=master"),
@@ -158,9 +159,9 @@ func TestCollationWarnsOfIndex(t *testing.T) {
 
 // What is not shown is said, in the table and in Markdown.
 func TestCollationNotes(t *testing.T) {
-	row := analysis.Row{IDs: []string{"a", "b", "c"}, Merged: 2}
-	c := analysis.Collation{
-		Groups: []analysis.Group{{Kind: "http", Rows: []analysis.Row{row}, Hidden: 1}, {Kind: "http", Rows: []analysis.Row{row}, Hidden: 2}},
+	row := query.Row{IDs: []string{"a", "b", "c"}, Merged: 2}
+	c := query.Collation{
+		Groups: []query.Group{{Kind: "http", Rows: []query.Row{row}, Hidden: 1}, {Kind: "http", Rows: []query.Row{row}, Hidden: 2}},
 		Hidden: 1, Unfit: 2, Unreadable: []string{"a", "c\x1b"},
 	}
 	const want = `percentiles of a part of the runs only: 2 rows, where csv and json have fewer merged_runs than runs; add filters for those of all
@@ -185,8 +186,8 @@ left out: 2 runs, cut short or invalid; --all takes such runs in
 
 // The spread is that of the runs beside their own median, not beside the merged figure.
 func TestCollationSpread(t *testing.T) {
-	row := analysis.Row{IDs: []string{"a", "b"}, Merged: 2, Figures: map[string]analysis.Figure{"p99": {Value: 100, Median: 50, Min: 40, Max: 60}}}
-	c := analysis.Collation{Groups: []analysis.Group{{Kind: "http", Metrics: []string{"p99"}, Criterion: "p99", Rows: []analysis.Row{row}}}}
+	row := query.Row{IDs: []string{"a", "b"}, Merged: 2, Figures: map[string]query.Figure{"p99": {Value: 100, Median: 50, Min: 40, Max: 60}}}
+	c := query.Collation{Groups: []query.Group{{Kind: "http", Metrics: []string{"p99"}, Criterion: "p99", Rows: []query.Row{row}}}}
 	if got := rendered(t, "table", false, c); !strings.Contains(got, "±20.0%") {
 		t.Errorf("got\n%s", got)
 	}
@@ -287,7 +288,7 @@ func TestCollationNames(t *testing.T) {
 
 func TestCollationAsData(t *testing.T) {
 	c := collate(t, repeated(), "", 20, "branch")
-	var back analysis.Collation
+	var back query.Collation
 	if err := json.Unmarshal([]byte(rendered(t, "json", false, c)), &back); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 )
 
 // Judgements are the formats of Judgement; Contrast has the same without junit.
@@ -28,7 +29,7 @@ func known(name string, names []string) error {
 
 // Judgement writes the result of verify: as text for people, in colours if color, as JSON,
 // JUnit XML or GitHub's Markdown.
-func Judgement(w io.Writer, j analysis.Judgement, name string, color bool) error {
+func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
 	switch name {
 	case "text":
 		return judgementText(w, j, color)
@@ -42,7 +43,7 @@ func Judgement(w io.Writer, j analysis.Judgement, name string, color bool) error
 	return CheckJudgement(name)
 }
 
-func judgementText(w io.Writer, j analysis.Judgement, color bool) error {
+func judgementText(w io.Writer, j verify.Judgement, color bool) error {
 	p := &page{color: color}
 	p.linef("%s: %s", p.paintWord(j.Verdict, strings.ToUpper(string(j.Verdict))), clean(verdictLine(j)))
 	for _, c := range j.Comparisons {
@@ -64,7 +65,7 @@ func judgementText(w io.Writer, j analysis.Judgement, color bool) error {
 }
 
 // verdictLine names the judged runs and the criteria.
-func verdictLine(j analysis.Judgement) string {
+func verdictLine(j verify.Judgement) string {
 	s := fmt.Sprintf("%s, tolerance %s %%, errors %s points, confidence %s %%",
 		revision(j.Head.Name), short(j.Tolerance*100), short(j.ErrorTolerance), atLeast(j.Confidence))
 	if j.Looks > 1 {
@@ -74,36 +75,36 @@ func verdictLine(j analysis.Judgement) string {
 }
 
 // against names the baseline and the numbers of runs of a comparison.
-func against(j analysis.Judgement, c analysis.Comparison) string {
+func against(j verify.Judgement, c verify.Comparison) string {
 	base, head := len(c.Base.Runs), len(j.Head.Runs)
 	n := fmt.Sprintf("%s against %s", plural(head, "run"), plural(base, "run"))
 	switch c.Method {
-	case analysis.Paired:
+	case verify.Paired:
 		n = plural(head, "pair")
-	case analysis.Sided:
+	case verify.Sided:
 		n = duetSlices(j.Duet)
-	case analysis.Prediction:
+	case verify.Prediction:
 		n = "one run against " + plural(base, "run")
 	}
 	return fmt.Sprintf("%s against %s, %s: %s", revision(j.Head.Name), revision(c.Base.Name), n, c.Verdict)
 }
 
 // duetSlices says how many slices of a duet count.
-func duetSlices(d *analysis.DuetFacts) string {
+func duetSlices(d *verify.DuetFacts) string {
 	return fmt.Sprintf("duet of %s of %d pairs of blocks of %s ms", plural(d.Slices, "slice"), d.PerEach, short(d.BlockMS))
 }
 
 // duetLine says which operations of a duet are not counted.
-func duetLine(d *analysis.DuetFacts) string {
+func duetLine(d *verify.DuetFacts) string {
 	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", human(d.Seconds*1e6), d.Operations, d.Guarded, short(d.GuardMS))
 }
 
 // paintWord colours s by the word.
-func (p *page) paintWord(w analysis.Word, s string) string {
+func (p *page) paintWord(w verify.Word, s string) string {
 	switch w {
-	case analysis.Regressed:
+	case verify.Regressed:
 		return p.paint(red, s)
-	case analysis.Inconclusive:
+	case verify.Inconclusive:
 		return p.paint(yellow, s)
 	default:
 		return p.paint(green, s)
@@ -115,7 +116,7 @@ func findingHead(base, head string) []string {
 	return []string{"metric", revision(base), revision(head), "difference", "interval", "at", "verdict"}
 }
 
-func findingCells(f analysis.Finding) []string {
+func findingCells(f verify.Finding) []string {
 	u := unitOf(f)
 	word := string(f.Verdict)
 	switch {
@@ -128,7 +129,7 @@ func findingCells(f analysis.Finding) []string {
 }
 
 // findings writes columns as wide as their longest cell, two spaces apart.
-func findings(p *page, list []analysis.Finding, base, head string) {
+func findings(p *page, list []verify.Finding, base, head string) {
 	table := [][]string{findingHead(base, head)}
 	for _, f := range list {
 		table = append(table, findingCells(f))
@@ -156,32 +157,32 @@ func findings(p *page, list []analysis.Finding, base, head string) {
 	}
 }
 
-func unitOf(f analysis.Finding) analysis.Unit {
-	m, _ := analysis.MetricOf(f.Metric)
+func unitOf(f verify.Finding) stored.Unit {
+	m, _ := stored.MetricOf(f.Metric)
 	return m.Unit
 }
 
 // Amount writes a figure with its unit; bytes have decimal units.
-func Amount(u analysis.Unit, v float64) string {
+func Amount(u stored.Unit, v float64) string {
 	switch u {
-	case analysis.Microseconds:
+	case stored.Microseconds:
 		return human(v)
-	case analysis.Milliseconds:
+	case stored.Milliseconds:
 		return human(v * 1e3)
-	case analysis.Percent:
+	case stored.Percent:
 		return percent(v, 100)
-	case analysis.Ratio:
+	case stored.Ratio:
 		return percent(v, 1)
-	case analysis.PerSecond:
+	case stored.PerSecond:
 		return rate(v)
-	case analysis.Bytes:
+	case stored.Bytes:
 		units := []string{"B", "kB", "MB", "GB", "TB"}
 		for ; v >= 999.5 && len(units) > 1; units = units[1:] {
 			v /= 1000
 		}
 		return short(v) + " " + units[0]
-	case analysis.BytesPerSecond:
-		return Amount(analysis.Bytes, v) + "/s"
+	case stored.BytesPerSecond:
+		return Amount(stored.Bytes, v) + "/s"
 	default:
 		return short(v)
 	}
@@ -189,11 +190,11 @@ func Amount(u analysis.Unit, v float64) string {
 
 // difference writes a signed difference: in per cent, in percentage points, or in the
 // metric's unit.
-func difference(f analysis.Finding, v float64) string {
+func difference(f verify.Finding, v float64) string {
 	switch {
 	case !f.Absolute:
 		return signed(v*100, 1) + " %"
-	case unitOf(f) == analysis.Percent:
+	case unitOf(f) == stored.Percent:
 		return signed(v, 2) + " points"
 	case v < 0:
 		return "-" + Amount(unitOf(f), -v)
@@ -208,7 +209,7 @@ func signed(v float64, decimals int) string {
 }
 
 // interval is the confidence interval, or "none" if there are too few runs.
-func interval(f analysis.Finding) string {
+func interval(f verify.Finding) string {
 	if f.Low == nil || f.High == nil {
 		return "none"
 	}

@@ -6,13 +6,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Contrast writes the result of compare: as text for people, in colours if color, as JSON or
 // GitHub's Markdown.
-func Contrast(w io.Writer, c analysis.Contrast, name string, color bool) error {
+func Contrast(w io.Writer, c verify.Contrast, name string, color bool) error {
 	switch name {
 	case "text":
 		return contrastText(w, c, color)
@@ -24,7 +24,7 @@ func Contrast(w io.Writer, c analysis.Contrast, name string, color bool) error {
 	return known(name, []string{"text", "json", "markdown"})
 }
 
-func contrastText(w io.Writer, c analysis.Contrast, color bool) error {
+func contrastText(w io.Writer, c verify.Contrast, color bool) error {
 	p := &page{color: color}
 	p.linef("%s", p.paint(bold, clean(contrastTitle(c))))
 	for _, note := range contrastNotes(c, "; the curves: all runs merged") {
@@ -45,7 +45,7 @@ func contrastText(w io.Writer, c analysis.Contrast, color bool) error {
 // telling omits findings without news for people: response_ok and send delay, which mostly
 // repeat other latencies, and for all but the response time everything except p50, p99 and
 // max. JSON has them.
-func telling(all []analysis.Finding) (some []analysis.Finding) {
+func telling(all []verify.Finding) (some []verify.Finding) {
 	for _, f := range all {
 		of, statistic, named := strings.Cut(f.Metric, ".")
 		switch {
@@ -59,14 +59,14 @@ func telling(all []analysis.Finding) (some []analysis.Finding) {
 	return some
 }
 
-func contrastTitle(c analysis.Contrast) string {
+func contrastTitle(c verify.Contrast) string {
 	return fmt.Sprintf("%s against %s: %s against %s, tolerance %s %%, each interval by itself at %s %%",
 		revision(c.Head.Name), revision(c.Base.Name), plural(len(c.Head.Runs), "run"), plural(len(c.Base.Runs), "run"), short(c.Tolerance*100), atLeast(c.Confidence))
 }
 
 // contrastNotes say why the sides may not be comparable, and what the figures are; curves
 // describes the plot, if there is one.
-func contrastNotes(c analysis.Contrast, curves string) (notes []string) {
+func contrastNotes(c verify.Contrast, curves string) (notes []string) {
 	if len(c.Differing) > 0 {
 		notes = append(notes, "not the same in all runs: "+strings.Join(c.Differing, ", "))
 	}
@@ -80,7 +80,7 @@ func contrastNotes(c analysis.Contrast, curves string) (notes []string) {
 	return notes
 }
 
-func contrastMarkdown(w io.Writer, c analysis.Contrast) error {
+func contrastMarkdown(w io.Writer, c verify.Contrast) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### takt compare\n\n%s\n\n", escape(clean(contrastTitle(c))))
 	notes := contrastNotes(c, "")
@@ -100,7 +100,7 @@ const overlayWidth = 48
 
 // overlay plots both sides of a latency on one axis, logarithmic in time: A is the base, B
 // the head, * both.
-func overlay(p *page, o analysis.Overlay) {
+func overlay(p *page, o verify.Overlay) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, q := range o.Points {
 		low, high = min(low, q.Base, q.Head), max(high, q.Base, q.Head)

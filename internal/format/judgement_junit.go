@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/verify"
 )
 
-func judgementJUnit(w io.Writer, j analysis.Judgement) error {
+func judgementJUnit(w io.Writer, j verify.Judgement) error {
 	suite := junitSuite{Name: "takt verify " + j.Head.Name}
 	for _, c := range j.Comparisons {
 		for _, f := range c.Findings {
@@ -19,13 +19,13 @@ func judgementJUnit(w io.Writer, j analysis.Judgement) error {
 
 // add adds a metric: a regression is a failure, an inconclusive result an error, since it may
 // be a regression.
-func (s *junitSuite) add(c analysis.Comparison, f analysis.Finding) {
+func (s *junitSuite) add(c verify.Comparison, f verify.Finding) {
 	one := junitCase{Class: "against " + c.Base.Name, Name: f.Metric}
 	said := sentence(f)
 	switch f.Verdict {
-	case analysis.Regressed:
+	case verify.Regressed:
 		one.Failure = &junitWhat{string(f.Verdict), said}
-	case analysis.Inconclusive:
+	case verify.Inconclusive:
 		one.Error = &junitWhat{string(f.Verdict), said}
 	default:
 		one.Out = said
@@ -34,7 +34,7 @@ func (s *junitSuite) add(c analysis.Comparison, f analysis.Finding) {
 }
 
 // sentence is a finding on one line.
-func sentence(f analysis.Finding) string {
+func sentence(f verify.Finding) string {
 	c := findingCells(f)
 	return fmt.Sprintf("%s: %s, then %s; difference %s, interval %s at %s: %s", c[0], c[1], c[2], c[3], c[4], c[5], c[6])
 }

@@ -5,10 +5,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/verify"
 )
 
-func judgementMarkdown(w io.Writer, j analysis.Judgement) error {
+func judgementMarkdown(w io.Writer, j verify.Judgement) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### takt verify: %s\n\n%s\n", j.Verdict, escape(clean(verdictLine(j))))
 	for _, c := range j.Comparisons {
@@ -29,12 +29,12 @@ func judgementMarkdown(w io.Writer, j analysis.Judgement) error {
 }
 
 // markdownFindings writes the findings, with bad results in bold.
-func markdownFindings(b *strings.Builder, list []analysis.Finding, base, head string) {
+func markdownFindings(b *strings.Builder, list []verify.Finding, base, head string) {
 	b.WriteString(markdownRow(findingHead(base, head)) + "|---|---:|---:|---:|---:|---:|---|\n")
 	for _, f := range list {
 		cells := findingCells(f)
 		line := markdownRow(cells)
-		if word := cells[len(cells)-1]; f.Verdict == analysis.Regressed || f.Verdict == analysis.Inconclusive {
+		if word := cells[len(cells)-1]; f.Verdict == verify.Regressed || f.Verdict == verify.Inconclusive {
 			line = strings.TrimSuffix(line, word+" |\n") + "**" + word + "** |\n"
 		}
 		b.WriteString(line)

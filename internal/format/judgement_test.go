@@ -12,20 +12,21 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
 )
 
 // runOf is a run with these figures, of p50, p99, errors, rate and max RSS.
-func runOf(id, revision string, p50, p99, errors, rate, rss float64) analysis.Run {
-	return analysis.Run{
-		ID: id, Kind: "http", Labels: map[string]string{"revision": revision}, Settings: analysis.NewSettings(nil, ""),
-		Figures: analysis.Figures{Names: []string{"p50", "p99", "errors", "rate", "max_rss"}, Values: []float64{p50, p99, errors, rate, rss}},
+func runOf(id, revision string, p50, p99, errors, rate, rss float64) stored.Run {
+	return stored.Run{
+		ID: id, Kind: "http", Labels: map[string]string{"revision": revision}, Settings: stored.NewSettings(nil, ""),
+		Figures: stored.Figures{Names: []string{"p50", "p99", "errors", "rate", "max_rss"}, Values: []float64{p50, p99, errors, rate, rss}},
 	}
 }
 
 // sides are n runs of two revisions: the head's p99 is 20 % worse, its p50 11 % better.
-func sides(n int) (base, head []analysis.Run) {
+func sides(n int) (base, head []stored.Run) {
 	for i := range n {
 		v := 1 + float64(i%3)/500
 		base = append(base, runOf(fmt.Sprint("01BASE", i), "02fe43b0d3a5c0e5b0a0a6f2c7a3d6b1f4e58a90", 900, 4000*v, 0, 500, 1<<20))
@@ -34,13 +35,13 @@ func sides(n int) (base, head []analysis.Run) {
 	return base, head
 }
 
-func judged(t *testing.T, pairs int, change func(head []analysis.Run)) analysis.Judgement {
+func judged(t *testing.T, pairs int, change func(head []stored.Run)) verify.Judgement {
 	t.Helper()
 	base, head := sides(pairs)
 	if change != nil {
 		change(head)
 	}
-	j, err := analysis.Verify(base, head, true, analysis.DefaultOptions())
+	j, err := verify.Verify(base, head, true, verify.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,15 +49,15 @@ func judged(t *testing.T, pairs int, change func(head []analysis.Run)) analysis.
 }
 
 // judgements are one of each verdict, and one whose names are up to mischief.
-func judgements(t *testing.T) map[string]analysis.Judgement {
+func judgements(t *testing.T) map[string]verify.Judgement {
 	j := judged(t, 8, nil)
 	hostile := judged(t, 8, nil)
 	hostile.Head.Name, hostile.Comparisons[0].Base.Name = "<b>|@everyone\x1b[31m", "]]>\n\"&"
 	hostile.Advice = []string{"see #1 | <script>"}
-	return map[string]analysis.Judgement{
+	return map[string]verify.Judgement{
 		"regressed":    j,
 		"inconclusive": judged(t, 4, nil),
-		"ok": judged(t, 8, func(head []analysis.Run) {
+		"ok": judged(t, 8, func(head []stored.Run) {
 			for i := range head {
 				head[i].Figures.Values[1] = 4000
 			}
@@ -67,19 +68,19 @@ func judgements(t *testing.T) map[string]analysis.Judgement {
 }
 
 // duetted is a duet whose head takes 1.1 ms and base 1 ms.
-func duetted(t *testing.T) analysis.Judgement {
+func duetted(t *testing.T) verify.Judgement {
 	t.Helper()
 	const ms = time.Millisecond
-	d, err := analysis.NewDuet(50*ms, time.Minute, "http", analysis.DefaultOptions())
+	d, err := verify.NewDuet(50*ms, time.Minute, "http", verify.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.Guard = 5 * ms
-	r := analysis.DuetRound{Deal: analysis.Deal{Block: 50 * ms, Seed: 1}, Guard: d.Guard, End: 15 * time.Second}
+	r := verify.DuetRound{Deal: verify.Deal{Block: 50 * ms, Seed: 1}, Guard: d.Guard, End: 15 * time.Second}
 	for due := time.Duration(0); due < r.End; due += 10 * ms {
 		side := r.Side(r.Number(due))
-		op := analysis.DuetOp{Due: due, Done: due + ms + time.Duration(side)*ms/10}
-		if side == analysis.DuetHead && due < 100*ms {
+		op := verify.DuetOp{Due: due, Done: due + ms + time.Duration(side)*ms/10}
+		if side == verify.DuetHead && due < 100*ms {
 			op.Lag = 2 * ms
 		}
 		r.Ops[side] = append(r.Ops[side], op)
@@ -88,7 +89,7 @@ func duetted(t *testing.T) analysis.Judgement {
 	return *d.Next(true).Judgement
 }
 
-func judgementAs(t *testing.T, j analysis.Judgement, name string, color bool) string {
+func judgementAs(t *testing.T, j verify.Judgement, name string, color bool) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := format.Judgement(&b, j, name, color); err != nil {
@@ -143,7 +144,7 @@ func TestJUnitCounts(t *testing.T) {
 			}
 		}
 		if suite.Tests != 4 || len(suite.Cases) != 4 || failures != suite.Failures || errors != suite.Errors ||
-			(failures > 0) != (j.Verdict == analysis.Regressed) || (errors > 0) != (j.Verdict == analysis.Inconclusive) {
+			(failures > 0) != (j.Verdict == verify.Regressed) || (errors > 0) != (j.Verdict == verify.Inconclusive) {
 			t.Errorf("%s, %s: %+v", name, j.Verdict, suite)
 		}
 	}
@@ -171,12 +172,12 @@ func TestJudgementOfHostileNames(t *testing.T) {
 func TestContrastGolden(t *testing.T) {
 	base, head := sides(6)
 	head[0].Unfit = "it broke off"
-	head[1].Settings = analysis.NewSettings(map[string]any{"rate_per_s": 5}, "")
-	c, err := analysis.Compare(base, head, analysis.DefaultOptions())
+	head[1].Settings = stored.NewSettings(map[string]any{"rate_per_s": 5}, "")
+	c, err := verify.Compare(base, head, verify.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Overlay = []analysis.Overlay{{Latency: "response", Points: []analysis.OverlayPoint{
+	c.Overlay = []verify.Overlay{{Latency: "response", Points: []verify.OverlayPoint{
 		{Quantile: 0, Base: 500, Head: 500}, {Quantile: 0.5, Base: 900, Head: 800}, {Quantile: 0.99, Base: 4000, Head: 4800}, {Quantile: 0.999, Base: 8000, Head: 90e3}, {Quantile: 1, Base: 9e3, Head: 100e3},
 	}}}
 	for _, f := range []string{"text", "json", "markdown"} {
@@ -191,10 +192,10 @@ func TestContrastGolden(t *testing.T) {
 // Bytes are decimal, as in collate and in filters.
 func TestAmountOfBytes(t *testing.T) {
 	for v, want := range map[float64]string{0: "0 B", 812: "812 B", 999.7: "1 kB", 1000: "1 kB", 1 << 20: "1.05 MB", 7.5e6: "7.5 MB", 432.9e9: "433 GB", 5e15: "5000 TB"} {
-		if got := format.Amount(analysis.Bytes, v); got != want {
+		if got := format.Amount(stored.Bytes, v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
-		if got := format.Amount(analysis.BytesPerSecond, v); got != want+"/s" {
+		if got := format.Amount(stored.BytesPerSecond, v); got != want+"/s" {
 			t.Errorf("%v: %s, want %s/s", v, got, want)
 		}
 	}
@@ -202,10 +203,10 @@ func TestAmountOfBytes(t *testing.T) {
 
 func TestUnknownJudgementFormat(t *testing.T) {
 	const want = `unknown format "xml"; use one of text, json, junit, markdown`
-	if err := format.Judgement(&bytes.Buffer{}, analysis.Judgement{}, "xml", false); err == nil || err.Error() != want || format.CheckJudgement("junit") != nil {
+	if err := format.Judgement(&bytes.Buffer{}, verify.Judgement{}, "xml", false); err == nil || err.Error() != want || format.CheckJudgement("junit") != nil {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if err := format.Contrast(&bytes.Buffer{}, analysis.Contrast{}, "junit", false); err == nil || !strings.Contains(err.Error(), "text, json, markdown") {
+	if err := format.Contrast(&bytes.Buffer{}, verify.Contrast{}, "junit", false); err == nil || !strings.Contains(err.Error(), "text, json, markdown") {
 		t.Errorf("contrast as junit: %v", err)
 	}
 }

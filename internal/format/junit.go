@@ -6,7 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -68,7 +69,7 @@ func (junitWriter) Interval(takt.Interval) error { return nil }
 func (j junitWriter) Close(r *takt.Report) error {
 	s := &junitSuite{Name: "takt " + clean(r.Kind+" "+target(r))}
 	class := "takt " + clean(r.Kind)
-	if r.Kind == analysis.KindCapacity {
+	if r.Kind == capacity.Kind {
 		c, err := capacityCase(class, r)
 		if err != nil {
 			return err
@@ -87,7 +88,7 @@ func (j junitWriter) Close(r *takt.Report) error {
 func verdictCase(class string, r *takt.Report) junitCase {
 	_, words := verdictWords(r)
 	c := junitCase{Class: class, Name: "verdict"}
-	switch short := analysis.CutShort(r); {
+	switch short := stored.CutShort(r); {
 	case r.Verdict == takt.Invalid:
 		c.Error = &junitWhat{"invalid", strings.TrimSuffix(words, ".") + doubtsIn(r)}
 	case r.Counts.OK == 0:
@@ -129,14 +130,14 @@ func assertionCase(class string, a takt.Assertion) junitCase {
 
 // capacityCase is the test case for the result of takt capacity.
 func capacityCase(class string, r *takt.Report) (junitCase, error) {
-	a, err := analysis.CapacityIn(r)
+	a, err := capacity.In(r)
 	if err != nil {
 		return junitCase{}, fmt.Errorf("the report %s is damaged: %w", r.ID, err)
 	}
 	c := junitCase{Class: class, Name: clean(a.SLO)}
 	words := clean(strings.Join(CapacityWords(a), " "))
 	switch {
-	case a.Ended == analysis.EndInvalid:
+	case a.Ended == capacity.EndInvalid:
 		c.Error = &junitWhat{"invalid", words}
 	case a.Sustainable == 0:
 		c.Failure = &junitWhat{"slo", words}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -21,7 +21,7 @@ func openMarkdown(w io.Writer, _ takt.Report) (Writer, error) { return markdownW
 func (markdownWriter) Interval(takt.Interval) error { return nil }
 
 func (m markdownWriter) Close(r *takt.Report) error {
-	if r.Kind == analysis.KindCapacity {
+	if r.Kind == capacity.Kind {
 		return capacityMarkdown(m.w, r)
 	}
 	var b strings.Builder

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // noRuns replaces an empty table.
@@ -14,7 +14,7 @@ const noRuns = "there is no such run; takt keeps every run unless it is told --n
 
 // Runs writes the table of stored runs: a line each, in the order of list. It cuts no values
 // except hashes of revisions.
-func Runs(w io.Writer, list []analysis.Run) error {
+func Runs(w io.Writer, list []stored.Run) error {
 	if len(list) == 0 {
 		_, err := io.WriteString(w, noRuns)
 		return err
@@ -27,7 +27,7 @@ func Runs(w io.Writer, list []analysis.Run) error {
 	return err
 }
 
-func runCells(r *analysis.Run) []string {
+func runCells(r *stored.Run) []string {
 	figure := func(name string, show func(float64) string) string {
 		if v, ok := r.Figures.Get(name); ok {
 			return show(v)
@@ -67,7 +67,7 @@ func runLines(table [][]string) string {
 }
 
 // fitness says in a word whether the run is conclusive.
-func fitness(r *analysis.Run) string {
+func fitness(r *stored.Run) string {
 	ok, counted := r.Figures.Get("ok")
 	switch {
 	case r.Unfit == "":

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // storedRuns are one of each verdict, and one without figures, as runs are stored.
-func storedRuns() []analysis.Run {
+func storedRuns() []stored.Run {
 	thing := func(r *takt.Report, branch, revision string) *takt.Report {
 		r.Labels = map[string]string{"branch": branch, "revision": revision}
 		return r
@@ -23,7 +23,7 @@ func storedRuns() []analysis.Run {
 		change(r)
 		return r
 	}
-	var list []analysis.Run
+	var list []stored.Run
 	for _, r := range []*takt.Report{
 		thing(failures(), "main", "8d6a1f0c5b7e4932aa00112233445566778899ff"),
 		thing(closed(), "feature/a-rather-long-name-of-a-branch", "8d6a1f0c5b7e4932aa00112233445566778899ff-dirty"),
@@ -43,7 +43,7 @@ func storedRuns() []analysis.Run {
 		{ID: "hey-apm-1", Kind: "apm", StartedAt: base().StartedAt, Counts: takt.Counts{OK: 1}, Rate: takt.Rate{Achieved: 1234.5}},
 	} {
 		r.StartedAt = time.Date(2026, 3, 1+len(list), 14, 5, 59, 0, time.FixedZone("", 2*3600))
-		list = append(list, analysis.RunOf(r))
+		list = append(list, stored.RunOf(r))
 	}
 	return list
 }
@@ -65,7 +65,7 @@ func TestNoRuns(t *testing.T) {
 
 func TestRunsWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
-	for _, list := range [][]analysis.Run{nil, storedRuns()} {
+	for _, list := range [][]stored.Run{nil, storedRuns()} {
 		if err := format.Runs(failing{full}, list); !errors.Is(err, full) {
 			t.Errorf("%d runs: %v", len(list), err)
 		}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -181,22 +181,22 @@ func failures() *takt.Report {
 	phase(r, "connect", 50, func(i int) time.Duration { return time.Duration(80+i) * time.Microsecond })
 	phase(r, "first_byte", 4991, func(i int) time.Duration { return time.Duration(600+i%900) * time.Microsecond })
 	r.Generator.GCCycles, r.Generator.GCPauseMaxUS, r.Generator.NoiseFloorUS = 3, 84.5, 61.2
-	assert(r, "p99<250ms", "errors < 0.1%", "tls.p99<1s", "rate>=990/s", "dropped==0")
+	demand(r, "p99<250ms", "errors < 0.1%", "tls.p99<1s", "rate>=990/s", "dropped==0")
 	warn(r, "steal", "the hypervisor took 2.1 % of the CPU time away from this machine; latencies above p99 may be its fault")
 	return r
 }
 
 // assert judges the report, as --assert does.
-func assert(r *takt.Report, texts ...string) {
-	var list []analysis.Assertion
+func demand(r *takt.Report, texts ...string) {
+	var list []assert.Assertion
 	for _, text := range texts {
-		a, err := analysis.ParseAssertion(text)
+		a, err := assert.ParseAssertion(text)
 		if err != nil {
 			panic(err)
 		}
 		list = append(list, a)
 	}
-	analysis.Judge(r, list)
+	assert.Judge(r, list)
 }
 
 // cutOff makes the slowest of the last interval one that was still on its way.
@@ -238,7 +238,7 @@ func invalid() *takt.Report {
 	r.Verdict = takt.Invalid
 	warn(r, "generator_bottleneck", "the generator was the bottleneck: 4750 operations (95.0 %) were sent more than 4ms after they could have been; lower the rate, free the CPU, or spread the run with --shard")
 	warn(r, "generator_late", "the generator was late: schedule lag p99 is 39ms beside a response p99 of 42ms")
-	assert(r, "p99<10s", "errors<1%")
+	demand(r, "p99<10s", "errors<1%")
 	return r
 }
 
@@ -269,7 +269,7 @@ func never() *takt.Report {
 	r.Schedule.RatePerS = 200
 	r.Latency[takt.LatencyResponseOK] = takt.Latency{}
 	r.Errors = []takt.ErrorClass{{Class: "connect", Count: 1000, Sample: "dial tcp 127.0.0.1:8080: connect: connection refused"}}
-	assert(r, "p99<1s", "errors<1%")
+	demand(r, "p99<1s", "errors<1%")
 	return r
 }
 

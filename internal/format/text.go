@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -28,7 +28,7 @@ type textWriter struct {
 func (textWriter) Interval(takt.Interval) error { return nil }
 
 func (t textWriter) Close(r *takt.Report) error {
-	if r.Kind == analysis.KindCapacity {
+	if r.Kind == capacity.Kind {
 		return capacityText(t.w, r, t.color)
 	}
 	p := &page{color: t.color}

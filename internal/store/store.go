@@ -6,7 +6,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -17,7 +17,7 @@ type Store interface {
 	// Load returns the complete reports, in the order of ids.
 	Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
 	// Runs returns the runs that q selects, newest first. It ends with the first error.
-	Runs(ctx context.Context, q analysis.Query) iter.Seq2[analysis.Run, error]
+	Runs(ctx context.Context, q stored.Query) iter.Seq2[stored.Run, error]
 	// Delete deletes the runs and ignores unknown ids.
 	Delete(ctx context.Context, ids ...string) error
 	// Close closes the store.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 )
 
@@ -17,7 +17,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range s.Runs(t.Context(), analysis.Query{}) {
+		for _, err := range s.Runs(t.Context(), stored.Query{}) {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {

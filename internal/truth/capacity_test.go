@@ -15,9 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/clocktest"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -158,15 +158,15 @@ func TestTruthOfQueues(t *testing.T) {
 		{"lognormal, 4 servers", 4, lognormal, "p95<8ms", simulated(t, 0.008)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			slo, err := analysis.ParseSLO(c.slo)
+			slo, err := capacity.ParseSLO(c.slo)
 			if err != nil {
 				t.Fatal(err)
 			}
-			search := analysis.DefaultSearch()
+			search := capacity.DefaultSearch()
 			search.Start = 200
-			var steps []analysis.CapacityStep
+			var steps []capacity.Step
 			synctest.Test(t, func(t *testing.T) { steps = climb(t, search, slo, c.servers, c.draw) })
-			a := analysis.CapacityOf(steps, slo, analysis.EndFound, 0)
+			a := capacity.Conclude(steps, slo, capacity.EndFound, 0)
 			off := a.Sustainable/c.want - 1
 			t.Logf("%s: %.1f/s found in %d steps, %.1f/s in theory: %+.1f %%", c.name, a.Sustainable, len(steps), c.want, 100*off)
 			if math.Abs(off) > 0.05 {
@@ -180,18 +180,18 @@ func TestTruthOfQueues(t *testing.T) {
 }
 
 // climb searches in steps of 15 000 operations.
-func climb(t *testing.T, search analysis.Search, slo analysis.SLO, servers int, draw func(*rand.Rand) float64) (steps []analysis.CapacityStep) {
+func climb(t *testing.T, search capacity.Search, slo capacity.SLO, servers int, draw func(*rand.Rand) float64) (steps []capacity.Step) {
 	for {
 		rate, ended := search.Next(steps)
 		if ended != "" {
-			if ended != analysis.EndFound {
+			if ended != capacity.EndFound {
 				t.Errorf("the search ended with %q", ended)
 			}
 			return steps
 		}
 		r := offer(t, rate, uint64(len(steps)+1), 15_000, servers, draw)
 		r.Verdict = takt.Valid // under fake time the CPU of the real machine does not matter
-		step, err := analysis.StepOf(r, rate, slo)
+		step, err := capacity.StepOf(r, rate, slo)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestTruthOfCapacity(t *testing.T) {
 		if err := json.Unmarshal(out, &r); err != nil {
 			t.Fatal(err)
 		}
-		c, err := analysis.CapacityIn(&r)
+		c, err := capacity.In(&r)
 		if err != nil {
 			t.Fatal(err)
 		}

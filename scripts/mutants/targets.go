@@ -29,17 +29,18 @@ var simulated = guard{folder: "internal/sim", args: []string{"-run", "^TestSeeds
 
 // targets lists the packages to mutate. To add a package, add a row.
 func targets() []target {
-	const schedule, hist, verdict, http1, record, analysis, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/record", "internal/analysis", "internal/engine"
-	const slow = "Forecast|Power|Coverage" // tests of analysis that simulate
+	const schedule, hist, verdict, http1, record, judge, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/record", "internal/judge", "internal/engine"
+	const slow = "Forecast|Power|Coverage|Duet" // tests that simulate
 	return []target{
 		{folder: schedule, guards: []guard{testsOf(schedule)}},
 		{folder: hist, guards: []guard{testsOf(hist)}},
 		{folder: verdict, guards: []guard{testsOf(verdict), testsOf(record, "-run", "Verdict|Judge|Held|Drop|Late")}},
 		{folder: http1, guards: []guard{testsOf(http1)}},
 		{folder: record, guards: []guard{testsOf(record), simulated}},
-		{folder: analysis, files: []string{"merge*.go", "verify*.go", "assert*.go"},
-			// The tests of capacity and duet take 20 s and do not test these files.
-			guards: []guard{testsOf(analysis, "-skip", "Capacity|Duet|Search|Steps|Collate|Filter|"+slow), testsOf(analysis, "-run", slow)}},
+		{folder: judge + "/stats", guards: []guard{testsOf(judge + "/stats"), testsOf(judge+"/verify", "-skip", slow)}},
+		{folder: judge + "/assert", guards: []guard{testsOf(judge + "/assert")}},
+		{folder: judge + "/merge", guards: []guard{testsOf(judge + "/merge")}},
+		{folder: judge + "/verify", guards: []guard{testsOf(judge+"/verify", "-skip", slow), testsOf(judge+"/verify", "-run", slow)}},
 		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"},
 			// TestRetransmits needs a network that loses packets.
 			guards: []guard{testsOf(engine, "-run", "Flow|Claim|CountRest|Signals"), simulated, testsOf(engine, "-skip", "^TestRetransmits$")}},

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -22,7 +22,7 @@ import (
 // whatever it was before.
 type Packed struct {
 	Gzip []byte
-	Run  analysis.Run
+	Run  stored.Run
 }
 
 // Pack packs the reports. One that JSON cannot hold, or without an id, is an error.
@@ -42,7 +42,7 @@ func Pack(reports ...*takt.Report) ([]Packed, error) {
 		z.Reset(&b)
 		z.Write(text) // into memory: cannot fail
 		z.Close()
-		all = append(all, Packed{b.Bytes(), analysis.RunOf(again)})
+		all = append(all, Packed{b.Bytes(), stored.RunOf(again)})
 	}
 	return all, nil
 }
@@ -134,7 +134,7 @@ func Time(text string) (time.Time, error) { return time.Parse(stamp, text) }
 
 // Selects says whether r has the labels of q and matches: what a store cannot ask its
 // database for.
-func Selects(q analysis.Query, r *analysis.Run) bool {
+func Selects(q stored.Query, r *stored.Run) bool {
 	for name, want := range q.Labels {
 		if v, ok := r.Labels[name]; !ok || v != want {
 			return false

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 	"github.com/taktload/takt/pkg/takt"
@@ -33,10 +33,10 @@ func TestPackUnpack(t *testing.T) {
 		if got, _ := json.Marshal(again); string(got) != string(want) {
 			t.Errorf("\n%s, want\n%s", got, want)
 		}
-		if run := analysis.RunOf(again); !reflect.DeepEqual(run, p.Run) {
+		if run := stored.RunOf(again); !reflect.DeepEqual(run, p.Run) {
 			t.Errorf("run\n%+v, want\n%+v", run, p.Run)
 		}
-		if hash := analysis.NewSettings(reports[i].Variables, reports[i].Generator.HostClass).Hash; hash != p.Run.Settings.Hash {
+		if hash := stored.NewSettings(reports[i].Variables, reports[i].Generator.HostClass).Hash; hash != p.Run.Settings.Hash {
 			t.Errorf("settings have the hash %s once loaded, %s before", p.Run.Settings.Hash, hash)
 		}
 	}

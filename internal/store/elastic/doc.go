@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/document"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -66,7 +66,7 @@ func newDoc(r *takt.Report, p *document.Packed) (*doc, error) {
 	d := &doc{
 		Report: p.Gzip, Run: string(text),
 		Order: started + " " + run.ID, Kind: run.Kind, StartedAt: started,
-		Branch: run.Labels[analysis.LabelBranch], Revision: run.Labels[analysis.LabelRevision], RevisionDate: run.Labels[analysis.LabelRevisionDate],
+		Branch: run.Labels[stored.LabelBranch], Revision: run.Labels[stored.LabelRevision], RevisionDate: run.Labels[stored.LabelRevisionDate],
 		Key: run.Key, Host: run.Settings.Host, Verdict: r.Verdict,
 		DurationS: r.DurationS, Counts: r.Counts, Rate: r.Rate, Latency: map[string]takt.Latency{},
 	}
@@ -82,21 +82,21 @@ func newDoc(r *takt.Report, p *document.Packed) (*doc, error) {
 }
 
 // run makes the run again. Runs with equal settings share them in known.
-func (l *listed) run(known map[string]*analysis.Settings) (run analysis.Run, err error) {
+func (l *listed) run(known map[string]*stored.Settings) (run stored.Run, err error) {
 	if n, m := len(l.Values), len(l.Names); n != m {
 		return run, fmt.Errorf("it has %d figures, and %d names for them", n, m)
 	}
 	s := known[l.Hash]
 	if s == nil {
-		s = &analysis.Settings{Hash: l.Hash, Host: l.Host}
+		s = &stored.Settings{Hash: l.Hash, Host: l.Host}
 		if s.Variables, err = document.Variables(l.Variables); err != nil {
 			return run, err
 		}
 		known[l.Hash] = s
 	}
-	run = analysis.Run{
+	run = stored.Run{
 		ID: l.ID, Kind: l.Kind, Settings: s, Labels: l.Labels, Key: l.Key, Group: l.Group, Shard: l.Shard, Unfit: l.Unfit,
-		Figures: analysis.Figures{Names: l.Names, Values: l.Values},
+		Figures: stored.Figures{Names: l.Names, Values: l.Values},
 	}
 	run.StartedAt, err = document.Time(l.StartedAt)
 	return run, err

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/elastic"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 	"github.com/taktload/takt/pkg/takt"
@@ -47,7 +47,7 @@ func serve(t *testing.T, status int, body string) *Store {
 func uses(ctx context.Context, s *Store) map[string]error {
 	_, load := s.Load(ctx, "id")
 	var runs error
-	for _, err := range s.Runs(ctx, analysis.Query{}) {
+	for _, err := range s.Runs(ctx, stored.Query{}) {
 		runs = err
 	}
 	return map[string]error{"save": s.Save(ctx, storetest.Reports(1, 1)...), "load": load, "runs": runs, "delete": s.Delete(ctx, "id")}
@@ -154,7 +154,7 @@ func TestPartOfABulkFails(t *testing.T) {
 // A search without some of the shards would be a listing without some of the runs.
 func TestShardsThatFail(t *testing.T) {
 	s := serve(t, 200, `{"_shards":{"total":2,"successful":1,"failed":1},"hits":{"hits":[]}}`)
-	for _, err := range s.Runs(t.Context(), analysis.Query{}) {
+	for _, err := range s.Runs(t.Context(), stored.Query{}) {
 		wrong(t, "runs", s, err, fault.ErrUnreachable)
 		return
 	}

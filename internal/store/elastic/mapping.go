@@ -32,7 +32,7 @@ func ofType(name string) object { return object{"type": name} }
 func keyword() object { return object{"type": "keyword", "ignore_above": longest} }
 
 // stored is text that is given back and not searched, so its length does not matter.
-func stored() object { return object{"type": "keyword", "index": false, "doc_values": false} }
+func kept() object { return object{"type": "keyword", "index": false, "doc_values": false} }
 
 func properties(p object) object { return object{"dynamic": false, "properties": p} }
 
@@ -64,7 +64,7 @@ func mapping() object {
 		named[name] = properties(latency)
 	}
 	return properties(object{
-		"report": ofType("binary"), "run": stored(),
+		"report": ofType("binary"), "run": kept(),
 		"order": keyword(), "kind": keyword(), "started_at": ofType("date"),
 		"labels": keyword(), "branch": keyword(), "revision": keyword(), "revision_date": keyword(),
 		"comparability_key": keyword(), "host_class": keyword(), "verdict": keyword(),

@@ -12,8 +12,8 @@ import (
 
 	client "github.com/olivere/elastic/v7"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/elastic"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 )
@@ -177,7 +177,7 @@ func TestRealTemplate(t *testing.T) {
 	if t1, ok := got.IndexTemplates.ByName(s.index); !ok || t1.IndexTemplate.Meta["description"] != "by hand" {
 		t.Errorf("the template is not the one made by hand: %+v", t1)
 	}
-	for _, err := range s.Runs(t.Context(), analysis.Query{}) {
+	for _, err := range s.Runs(t.Context(), stored.Query{}) {
 		if err != nil {
 			t.Error(err)
 		}

@@ -7,8 +7,8 @@ import (
 
 	client "github.com/olivere/elastic/v7"
 
-	"github.com/taktload/takt/internal/analysis"
 	"github.com/taktload/takt/internal/elastic"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/document"
 )
 
@@ -17,17 +17,17 @@ const page = 1000
 
 // Runs gives the runs that q selects, newest first. They are asked for page by page,
 // each from where the last one ended, so a run that is deleted meanwhile moves nothing.
-func (s *Store) Runs(ctx context.Context, q analysis.Query) iter.Seq2[analysis.Run, error] {
-	return func(yield func(analysis.Run, error) bool) {
-		if err := s.each(ctx, q, func(r analysis.Run) bool { return yield(r, nil) }); err != nil {
-			yield(analysis.Run{}, err)
+func (s *Store) Runs(ctx context.Context, q stored.Query) iter.Seq2[stored.Run, error] {
+	return func(yield func(stored.Run, error) bool) {
+		if err := s.each(ctx, q, func(r stored.Run) bool { return yield(r, nil) }); err != nil {
+			yield(stored.Run{}, err)
 		}
 	}
 }
 
 // each calls f with the runs until it says false.
-func (s *Store) each(ctx context.Context, q analysis.Query, f func(analysis.Run) bool) error {
-	known := map[string]*analysis.Settings{}
+func (s *Store) each(ctx context.Context, q stored.Query, f func(stored.Run) bool) error {
+	known := map[string]*stored.Settings{}
 	size := page
 	if q.Match == nil && q.Limit > 0 {
 		size = min(size, q.Limit)
@@ -58,7 +58,7 @@ func (s *Store) each(ctx context.Context, q analysis.Query, f func(analysis.Run)
 	}
 }
 
-func runOf(hit *client.SearchHit, known map[string]*analysis.Settings) (run analysis.Run, err error) {
+func runOf(hit *client.SearchHit, known map[string]*stored.Settings) (run stored.Run, err error) {
 	var d doc
 	var l listed
 	if err := json.Unmarshal(hit.Source, &d); err != nil {
@@ -70,9 +70,9 @@ func runOf(hit *client.SearchHit, known map[string]*analysis.Settings) (run anal
 	return l.run(known)
 }
 
-func (s *Store) page(ctx context.Context, q analysis.Query, after []any, size int) ([]*client.SearchHit, error) {
+func (s *Store) page(ctx context.Context, q stored.Query, after []any, size int) ([]*client.SearchHit, error) {
 	search := elastic.API(s.cluster).Search(s.index).IgnoreUnavailable(true).TrackTotalHits(false).
-		Query(query(q)).FetchSourceContext(client.NewFetchSourceContext(true).Include("run")).
+		Query(queryOf(q)).FetchSourceContext(client.NewFetchSourceContext(true).Include("run")).
 		Sort("order", false).Size(size)
 	if after != nil {
 		search.SearchAfter(after...)
@@ -91,7 +91,7 @@ func (s *Store) page(ctx context.Context, q analysis.Query, after []any, size in
 }
 
 // query is what the cluster can say of q.
-func query(q analysis.Query) client.Query {
+func queryOf(q stored.Query) client.Query {
 	b := client.NewBoolQuery()
 	if len(q.IDs) > 0 {
 		b.Filter(client.NewIdsQuery().Ids(q.IDs...))

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -48,7 +48,7 @@ func Parse(text []byte) (*takt.Report, error) {
 		Verdict:       takt.Valid,
 		Extra:         d.extra(),
 	}
-	r.ComparabilityKey = "hey-apm:" + analysis.NewSettings(r.Variables, d.Host).Hash
+	r.ComparabilityKey = "hey-apm:" + stored.NewSettings(r.Variables, d.Host).Hash
 	r.Rate.Achieved = float64(r.Counts.OK+r.Counts.Failed) / r.DurationS
 	return r, nil
 }

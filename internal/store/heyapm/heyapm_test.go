@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -34,7 +34,7 @@ func TestFormulas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			figures := analysis.RunOf(r).Figures
+			figures := stored.RunOf(r).Figures
 			for metric, want := range map[string]struct{ value, digits float64 }{
 				"pushed": {660041, 0}, "accepted": {659557, 0}, "accepted_requests": {2726, 0},
 				"throughput": {992, 0}, "latency": {11.01, 2}, "index": {0.9925, 4},
@@ -94,7 +94,7 @@ func TestOldAndNewNamesAreOneSetting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := analysis.RunOf(r)
+		run := stored.RunOf(r)
 		hash[run.Settings.Hash] = true
 		keys = append(keys, run.Key)
 	}
@@ -175,7 +175,7 @@ func TestCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run := analysis.RunOf(r); !strings.Contains(run.Unfit, "cancelled") {
+	if run := stored.RunOf(r); !strings.Contains(run.Unfit, "cancelled") {
 		t.Errorf("unfit %q", run.Unfit)
 	}
 }

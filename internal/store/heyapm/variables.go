@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 func (d *document) labels() map[string]string {
@@ -15,7 +15,7 @@ func (d *document) labels() map[string]string {
 	if t, err := time.Parse(dateForm, date); err == nil {
 		date = t.Format(time.RFC3339)
 	}
-	for name, value := range map[string]string{analysis.LabelBranch: d.Branch, analysis.LabelRevision: d.Revision, analysis.LabelRevisionDate: date, "label": d.Label} {
+	for name, value := range map[string]string{stored.LabelBranch: d.Branch, stored.LabelRevision: d.Revision, stored.LabelRevisionDate: date, "label": d.Label} {
 		if value != "" {
 			labels[name] = value
 		}

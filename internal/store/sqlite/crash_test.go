@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/storetest"
 )
 
@@ -121,7 +121,7 @@ func whole(t *testing.T, path string, said map[string]bool) {
 	}
 	listed := map[string]bool{}
 	var ids []string
-	for r, err := range s.Runs(t.Context(), analysis.Query{}) {
+	for r, err := range s.Runs(t.Context(), stored.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 )
@@ -37,7 +37,7 @@ func wrong(t *testing.T, s string, err, kind error) {
 
 func count(t *testing.T, s *Store) (n int) {
 	t.Helper()
-	for _, err := range s.Runs(t.Context(), analysis.Query{}) {
+	for _, err := range s.Runs(t.Context(), stored.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func useAll(ctx context.Context, path, id string) error {
 		return err
 	}
 	defer s.Close()
-	for _, err := range s.Runs(ctx, analysis.Query{}) {
+	for _, err := range s.Runs(ctx, stored.Query{}) {
 		if err != nil {
 			return err
 		}
@@ -277,7 +277,7 @@ func TestModes(t *testing.T) {
 // What the queries of a listing search has an index.
 func TestIndexes(t *testing.T) {
 	s := at(t, filepath.Join(t.TempDir(), "runs.db"))
-	for _, q := range []analysis.Query{{}, {Labels: map[string]string{analysis.LabelBranch: "main"}}, {Labels: map[string]string{analysis.LabelRevision: "a"}}, {IDs: []string{"a"}}} {
+	for _, q := range []stored.Query{{}, {Labels: map[string]string{stored.LabelBranch: "main"}}, {Labels: map[string]string{stored.LabelRevision: "a"}}, {IDs: []string{"a"}}} {
 		where, args := conditions(q)
 		rows, err := s.db.Query("EXPLAIN QUERY PLAN SELECT figures FROM runs WHERE "+where+" ORDER BY started_at DESC, id DESC", args...)
 		if err != nil {

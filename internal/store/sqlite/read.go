@@ -10,22 +10,22 @@ import (
 	"math"
 	"strings"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/document"
 )
 
 // Runs gives the runs that q selects, newest first.
-func (s *Store) Runs(ctx context.Context, q analysis.Query) iter.Seq2[analysis.Run, error] {
-	return func(yield func(analysis.Run, error) bool) {
-		if err := s.each(ctx, q, func(r analysis.Run) bool { return yield(r, nil) }); err != nil {
-			yield(analysis.Run{}, s.fault(ctx, err))
+func (s *Store) Runs(ctx context.Context, q stored.Query) iter.Seq2[stored.Run, error] {
+	return func(yield func(stored.Run, error) bool) {
+		if err := s.each(ctx, q, func(r stored.Run) bool { return yield(r, nil) }); err != nil {
+			yield(stored.Run{}, s.fault(ctx, err))
 		}
 	}
 }
 
 // each calls f with the runs until it says false. All is read in one transaction: a
 // run that is saved meanwhile is in, with all that belongs to it, or out.
-func (s *Store) each(ctx context.Context, q analysis.Query, f func(analysis.Run) bool) error {
+func (s *Store) each(ctx context.Context, q stored.Query, f func(stored.Run) bool) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *Store) each(ctx context.Context, q analysis.Query, f func(analysis.Run)
 }
 
 // conditions are what SQL can say of q; the columns have indexes for it.
-func conditions(q analysis.Query) (where string, args []any) {
+func conditions(q stored.Query) (where string, args []any) {
 	all := []string{"TRUE"}
 	add := func(condition string, arg any) { all, args = append(all, condition), append(args, arg) }
 	if len(q.IDs) > 0 {
@@ -69,7 +69,7 @@ func conditions(q analysis.Query) (where string, args []any) {
 	if !q.Since.IsZero() {
 		add("started_at >= ?", document.Stamp(q.Since))
 	}
-	for _, name := range []string{analysis.LabelBranch, analysis.LabelRevision} {
+	for _, name := range []string{stored.LabelBranch, stored.LabelRevision} {
 		if v, ok := q.Labels[name]; ok {
 			add(name+" = ?", v)
 		}
@@ -86,11 +86,11 @@ type reader struct {
 
 // kept is a row of settings.
 type kept struct {
-	settings *analysis.Settings
+	settings *stored.Settings
 	key      string
 }
 
-func (r *reader) run(ctx context.Context, rows *sql.Rows) (run analysis.Run, err error) {
+func (r *reader) run(ctx context.Context, rows *sql.Rows) (run stored.Run, err error) {
 	var started string
 	var settings, names int64
 	var figures sql.RawBytes
@@ -123,7 +123,7 @@ func (r *reader) settingsOf(ctx context.Context, seq int64) (k kept, err error) 
 		return k, nil
 	}
 	var variables string
-	k.settings = new(analysis.Settings)
+	k.settings = new(stored.Settings)
 	err = r.tx.QueryRowContext(ctx, "SELECT hash, key, variables, host FROM settings WHERE seq = ?", seq).
 		Scan(&k.settings.Hash, &k.key, &variables, &k.settings.Host)
 	if err == nil {
@@ -155,7 +155,7 @@ func labelsOf(branchOf, revisionOf, dateOf, others sql.NullString) (map[string]s
 	for _, l := range []struct {
 		name  string
 		value sql.NullString
-	}{{analysis.LabelBranch, branchOf}, {analysis.LabelRevision, revisionOf}, {analysis.LabelRevisionDate, dateOf}} {
+	}{{stored.LabelBranch, branchOf}, {stored.LabelRevision, revisionOf}, {stored.LabelRevisionDate, dateOf}} {
 		if l.value.Valid {
 			all[l.name] = l.value.String
 		}

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/internal/store/storetest"
 )
@@ -83,7 +83,7 @@ func readOnly(t *testing.T, path, id string, runs int) {
 	}
 	defer s.Close()
 	n := 0
-	for _, err := range s.Runs(t.Context(), analysis.Query{}) {
+	for _, err := range s.Runs(t.Context(), stored.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"math"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/document"
 )
 
@@ -59,7 +59,7 @@ func (w *writer) put(ctx context.Context, p *document.Packed) error {
 		return err
 	}
 	_, err = w.tx.ExecContext(ctx, putRun, r.ID, r.Kind, document.Stamp(r.StartedAt), settings, names, blob(r.Figures.Values),
-		label(r.Labels, analysis.LabelBranch), label(r.Labels, analysis.LabelRevision), label(r.Labels, analysis.LabelRevisionDate), others, r.Group, r.Shard, r.Unfit)
+		label(r.Labels, stored.LabelBranch), label(r.Labels, stored.LabelRevision), label(r.Labels, stored.LabelRevisionDate), others, r.Group, r.Shard, r.Unfit)
 	if err == nil {
 		_, err = w.tx.ExecContext(ctx, putReport, r.ID, p.Gzip)
 	}
@@ -75,7 +75,7 @@ func (w *writer) intern(ctx context.Context, add string, values []any, find stri
 	return seq, err
 }
 
-func (w *writer) internSettings(ctx context.Context, s *analysis.Settings, key string) (seq int64, err error) {
+func (w *writer) internSettings(ctx context.Context, s *stored.Settings, key string) (seq int64, err error) {
 	known := [2]string{s.Hash, key}
 	if seq, ok := w.settings[known]; ok {
 		return seq, nil
@@ -114,7 +114,7 @@ func label(labels map[string]string, name string) any {
 // othersOf are the labels that are no columns, as JSON; nil: there are none.
 func othersOf(labels map[string]string) (any, error) {
 	others := maps.Clone(labels)
-	for _, name := range []string{analysis.LabelBranch, analysis.LabelRevision, analysis.LabelRevisionDate} {
+	for _, name := range []string{stored.LabelBranch, stored.LabelRevision, stored.LabelRevisionDate} {
 		delete(others, name)
 	}
 	if len(others) == 0 {

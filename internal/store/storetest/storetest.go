@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/analysis"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -24,7 +24,7 @@ import (
 type Store interface {
 	Save(ctx context.Context, reports ...*takt.Report) error
 	Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
-	Runs(ctx context.Context, q analysis.Query) iter.Seq2[analysis.Run, error]
+	Runs(ctx context.Context, q stored.Query) iter.Seq2[stored.Run, error]
 	Delete(ctx context.Context, ids ...string) error
 	Close() error
 }
@@ -86,7 +86,7 @@ func (s *suite) save(t *testing.T, reports ...*takt.Report) {
 }
 
 // ids are those of the runs that q selects, in order.
-func (s *suite) ids(t *testing.T, q analysis.Query) (ids []string) {
+func (s *suite) ids(t *testing.T, q stored.Query) (ids []string) {
 	t.Helper()
 	for r, err := range s.Runs(t.Context(), q) {
 		if err != nil {
@@ -142,7 +142,7 @@ func replaces(t *testing.T, s *suite) {
 	second.ID = first.ID
 	s.save(t, second)
 	s.holds(t, second, other)
-	if ids := s.ids(t, analysis.Query{}); len(ids) != 2 {
+	if ids := s.ids(t, stored.Query{}); len(ids) != 2 {
 		t.Errorf("runs %v, want two", ids)
 	}
 	third := s.report()
@@ -162,7 +162,7 @@ func sorts(t *testing.T, s *suite) {
 		s.save(t, r)
 	}
 	slices.Reverse(want)
-	if got := s.ids(t, analysis.Query{}); !slices.Equal(got, want) {
+	if got := s.ids(t, stored.Query{}); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -186,9 +186,9 @@ func queries(t *testing.T, s *suite) {
 		report.ID, report.Kind, report.Labels, report.StartedAt = fmt.Sprint(i), r.kind, r.labels, noon.Add(time.Duration(i)*time.Second)
 		s.save(t, report)
 	}
-	odd := func(r *analysis.Run) bool { return r.ID == "1" || r.ID == "3" || r.ID == "5" }
-	label := func(words ...string) analysis.Query {
-		q := analysis.Query{Labels: map[string]string{}}
+	odd := func(r *stored.Run) bool { return r.ID == "1" || r.ID == "3" || r.ID == "5" }
+	label := func(words ...string) stored.Query {
+		q := stored.Query{Labels: map[string]string{}}
 		for i := 0; i < len(words); i += 2 {
 			q.Labels[words[i]] = words[i+1]
 		}
@@ -196,16 +196,16 @@ func queries(t *testing.T, s *suite) {
 	}
 	for _, test := range []struct {
 		name string
-		q    analysis.Query
+		q    stored.Query
 		want string
 	}{
-		{"all", analysis.Query{}, "543210"},
-		{"ids", analysis.Query{IDs: []string{"1", "4", "9", "1"}}, "41"},
-		{"an unknown id", analysis.Query{IDs: []string{"9"}}, ""},
-		{"no ids do not restrict", analysis.Query{IDs: []string{}, Labels: map[string]string{}}, "543210"},
-		{"kind", analysis.Query{Kind: "apm"}, "2"},
-		{"since an instant that a run has", analysis.Query{Since: noon.Add(3 * time.Second)}, "543"},
-		{"since just after it", analysis.Query{Since: noon.Add(3*time.Second + 1).UTC()}, "54"},
+		{"all", stored.Query{}, "543210"},
+		{"ids", stored.Query{IDs: []string{"1", "4", "9", "1"}}, "41"},
+		{"an unknown id", stored.Query{IDs: []string{"9"}}, ""},
+		{"no ids do not restrict", stored.Query{IDs: []string{}, Labels: map[string]string{}}, "543210"},
+		{"kind", stored.Query{Kind: "apm"}, "2"},
+		{"since an instant that a run has", stored.Query{Since: noon.Add(3 * time.Second)}, "543"},
+		{"since just after it", stored.Query{Since: noon.Add(3*time.Second + 1).UTC()}, "54"},
 		{"branch", label("branch", "main"), "210"},
 		{"empty branch", label("branch", ""), "3"},
 		{"branch of another kind", label("branch", "dev'; --"), "5"},
@@ -218,12 +218,12 @@ func queries(t *testing.T, s *suite) {
 		{"a long value", label("long", strings.Repeat("x", 40_000)), "5"},
 		{"the beginning of a value", label("os", "lin"), ""},
 		{"an unknown label", label("nobody", ""), ""},
-		{"limit", analysis.Query{Limit: 2}, "54"},
-		{"limit above what there is", analysis.Query{Limit: 20}, "543210"},
-		{"match", analysis.Query{Match: odd}, "531"},
-		{"limit after match", analysis.Query{Match: odd, Limit: 2}, "53"},
-		{"limit after label", analysis.Query{Labels: map[string]string{"os": "linux"}, Limit: 1}, "3"},
-		{"all of it", analysis.Query{IDs: []string{"0", "1", "2", "3"}, Kind: "http", Since: noon, Labels: map[string]string{"branch": "main"}, Match: odd, Limit: 1}, "1"},
+		{"limit", stored.Query{Limit: 2}, "54"},
+		{"limit above what there is", stored.Query{Limit: 20}, "543210"},
+		{"match", stored.Query{Match: odd}, "531"},
+		{"limit after match", stored.Query{Match: odd, Limit: 2}, "53"},
+		{"limit after label", stored.Query{Labels: map[string]string{"os": "linux"}, Limit: 1}, "3"},
+		{"all of it", stored.Query{IDs: []string{"0", "1", "2", "3"}, Kind: "http", Since: noon, Labels: map[string]string{"branch": "main"}, Match: odd, Limit: 1}, "1"},
 	} {
 		if got := strings.Join(s.ids(t, test.q), ""); got != test.want {
 			t.Errorf("%s: runs %q, want %q", test.name, got, test.want)
@@ -232,7 +232,7 @@ func queries(t *testing.T, s *suite) {
 }
 
 func runs(t *testing.T, s *suite) {
-	want, reports := map[string]analysis.Run{}, map[string]*takt.Report{}
+	want, reports := map[string]stored.Run{}, map[string]*takt.Report{}
 	shared := s.report()
 	for i := range 20 {
 		r := s.report()
@@ -245,10 +245,10 @@ func runs(t *testing.T, s *suite) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[r.ID], reports[r.ID] = analysis.RunOf(loaded[0]), loaded[0]
+		want[r.ID], reports[r.ID] = stored.RunOf(loaded[0]), loaded[0]
 	}
-	settings := map[*analysis.Settings]bool{}
-	for got, err := range s.Runs(t.Context(), analysis.Query{}) {
+	settings := map[*stored.Settings]bool{}
+	for got, err := range s.Runs(t.Context(), stored.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func deletes(t *testing.T, s *suite) {
 	if err := s.Delete(t.Context(), a.ID, "nobody", c.ID); err != nil {
 		t.Fatal(err)
 	}
-	if ids := s.ids(t, analysis.Query{}); !slices.Equal(ids, []string{b.ID}) {
+	if ids := s.ids(t, stored.Query{}); !slices.Equal(ids, []string{b.ID}) {
 		t.Errorf("runs %v, want %v", ids, b.ID)
 	}
 	if _, err := s.Load(t.Context(), a.ID); !errors.Is(err, fault.ErrNotFound) {
@@ -323,7 +323,7 @@ func large(t *testing.T, s *suite) {
 	}
 	s.save(t, r)
 	s.holds(t, r)
-	if n := len(s.ids(t, analysis.Query{})); n != 1 {
+	if n := len(s.ids(t, stored.Query{})); n != 1 {
 		t.Errorf("%d runs", n)
 	}
 }
@@ -337,19 +337,19 @@ func many(t *testing.T, s *suite) {
 		all = append(all, r)
 	}
 	s.save(t, all...)
-	ids := s.ids(t, analysis.Query{})
+	ids := s.ids(t, stored.Query{})
 	slices.Sort(ids)
 	if got := len(slices.Compact(ids)); got != n {
 		t.Errorf("%d runs are listed, %d were saved", got, n)
 	}
-	if got := len(s.ids(t, analysis.Query{Limit: 1050})); got != 1050 {
+	if got := len(s.ids(t, stored.Query{Limit: 1050})); got != 1050 {
 		t.Errorf("limit 1050 gave %d", got)
 	}
 	s.holds(t, all...)
 	if err := s.Delete(t.Context(), ids...); err != nil {
 		t.Fatal(err)
 	}
-	if left := s.ids(t, analysis.Query{}); left != nil {
+	if left := s.ids(t, stored.Query{}); left != nil {
 		t.Errorf("%d runs are left", len(left))
 	}
 }
@@ -368,7 +368,7 @@ func writers(t *testing.T, s *suite) {
 				if err := st.Save(t.Context(), r); err != nil {
 					t.Error(err)
 				}
-				for _, err := range st.Runs(t.Context(), analysis.Query{Limit: 1}) {
+				for _, err := range st.Runs(t.Context(), stored.Query{Limit: 1}) {
 					if err != nil {
 						t.Error(err)
 					}
@@ -378,7 +378,7 @@ func writers(t *testing.T, s *suite) {
 	}
 	wait.Wait()
 	s.holds(t, all...)
-	if got := len(s.ids(t, analysis.Query{})); got != n*each {
+	if got := len(s.ids(t, stored.Query{})); got != n*each {
 		t.Errorf("%d runs, want %d", got, n*each)
 	}
 }
@@ -390,7 +390,7 @@ func cancelled(t *testing.T, s *suite) {
 	cancel()
 	_, loadErr := s.Load(ctx, kept.ID)
 	var runsErr error
-	for _, err := range s.Runs(ctx, analysis.Query{}) {
+	for _, err := range s.Runs(ctx, stored.Query{}) {
 		runsErr = err
 	}
 	for name, err := range map[string]error{"save": s.Save(ctx, r), "load": loadErr, "runs": runsErr, "delete": s.Delete(ctx, kept.ID)} {
@@ -399,7 +399,7 @@ func cancelled(t *testing.T, s *suite) {
 		}
 	}
 	s.holds(t, kept)
-	if ids := s.ids(t, analysis.Query{}); len(ids) != 1 {
+	if ids := s.ids(t, stored.Query{}); len(ids) != 1 {
 		t.Errorf("runs %v", ids)
 	}
 }
@@ -407,7 +407,7 @@ func cancelled(t *testing.T, s *suite) {
 func leavesEarly(t *testing.T, s *suite) {
 	a, b := s.small(), s.small()
 	s.save(t, a, b)
-	for r, err := range s.Runs(t.Context(), analysis.Query{}) {
+	for r, err := range s.Runs(t.Context(), stored.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -416,7 +416,7 @@ func leavesEarly(t *testing.T, s *suite) {
 		}
 		break
 	}
-	if ids := s.ids(t, analysis.Query{}); len(ids) != 1 {
+	if ids := s.ids(t, stored.Query{}); len(ids) != 1 {
 		t.Errorf("runs %v, want one", ids)
 	}
 }

@@ -1,7 +1,0 @@
-//go:build !race
-
-package analysis
-
-import "testing"
-
-func withoutDetector(*testing.T) {}

@@ -1,0 +1,140 @@
+// Package assert reads conditions such as p99<250ms, and checks them on a report or on one of its
+// intervals.
+package assert
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Assertion is a bound on one figure of a report, in the form that --assert accepts:
+//
+//	p99<250ms  service.p99.9<=1s  connect.max<50ms   a latency, with its unit
+//	errors<0.1%                                      (failed + unfinished) ÷ (ok + failed + unfinished)
+//	ok>=1000  failed==0  dropped==0  unfinished<1%   a count, or its share of scheduled
+//	rate>=99%  rate>=990/s                           achieved ÷ intended, or achieved
+//
+// A latency without a prefix is the response time. Prefixes are response_ok, service, send_delay,
+// schedule_lag, transfer and the phases of the driver.
+type Assertion struct {
+	Text   string  // as the user wrote it
+	Metric string  // p99, errors, ok, …
+	Of     string  // the latency's name; "" for other figures
+	Op     string  // < <= > >= ==
+	Bound  float64 // in unit
+	Unit   takt.Unit
+}
+
+// ParseAssertions reads assertions separated by commas: p99<250ms,errors<1%. This is the grammar
+// of --assert, --abort-on and --slo. It returns every fault, and all assertions without one.
+func ParseAssertions(texts ...string) (all []Assertion, faults []error) {
+	for _, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			a, err := ParseAssertion(strings.TrimSpace(part))
+			if part == "" && part != text {
+				err = fmt.Errorf("%q has nothing between its commas; leave the comma out", text)
+			}
+			if err != nil {
+				faults = append(faults, err)
+				continue
+			}
+			all = append(all, a)
+		}
+	}
+	return all, faults
+}
+
+// ParseAssertion reads METRIC OPERATOR BOUND, and ignores spaces.
+func ParseAssertion(text string) (Assertion, error) {
+	s := strings.ReplaceAll(text, " ", "")
+	i := strings.IndexAny(s, "<>=")
+	if i < 1 {
+		return Assertion{}, fmt.Errorf("assertion %q is not of the form METRIC<BOUND; write for example p99<250ms or errors<1%%", text)
+	}
+	a := Assertion{Text: text, Op: operator(s[i:])}
+	if a.Op == "" {
+		return Assertion{}, fmt.Errorf("assertion %q has an unknown operator; use one of < <= > >= ==", text)
+	}
+	if a.Of, a.Metric = stored.SplitName(s[:i]); a.Metric == "" {
+		return Assertion{}, fmt.Errorf("assertion %q: unknown metric %q; use one of %s, or a percentile after a name, as in service.p99",
+			text, s[:i], strings.Join(stored.AssertionMetrics(), " "))
+	}
+	err := a.parseBound(s[i+len(a.Op):])
+	return a, err
+}
+
+func operator(s string) string {
+	for _, op := range []string{"<=", ">=", "==", "<", ">"} { // longer ones first
+		if strings.HasPrefix(s, op) {
+			return op
+		}
+	}
+	return ""
+}
+
+// parseBound reads the number and its unit. It refuses a latency without a unit. Elsewhere a bare
+// number means seconds, and p99<250 would always pass.
+func (a *Assertion) parseBound(s string) error {
+	var err error
+	if a.Of != "" {
+		err = a.parseDuration(s)
+	} else {
+		err = a.parseNumber(s)
+	}
+	if err != nil {
+		return fmt.Errorf("assertion %q: %q cannot be the bound of %s; write %s", a.Text, s, a.Metric, a.example())
+	}
+	return nil
+}
+
+var errBound = errors.New("not a bound")
+
+func (a *Assertion) parseDuration(s string) error {
+	d, err := time.ParseDuration(s) // the only number that it accepts without a unit is 0
+	if err != nil || d < 0 {
+		return errBound
+	}
+	a.Bound, a.Unit = float64(d)/1e3, takt.UnitMicroseconds
+	return nil
+}
+
+func (a *Assertion) parseNumber(s string) error {
+	digits := strings.TrimRight(s, "%/s")
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil || strings.Trim(digits, "0123456789.") != "" {
+		return errBound // the Trim refuses 1e9, Inf and -1
+	}
+	a.Bound = v
+	switch suffix := s[len(digits):]; {
+	case suffix == "%":
+		a.Unit = takt.UnitPercent
+	case suffix == "/s" && a.Metric == "rate":
+		a.Unit = takt.UnitPerSecond
+	case suffix == "" && a.Metric == "errors" && v == 0:
+		a.Unit = takt.UnitPercent
+	case suffix == "" && a.Metric != "errors" && a.Metric != "rate":
+		a.Unit = takt.UnitCount
+	default:
+		return errBound
+	}
+	return nil
+}
+
+func (a *Assertion) example() string {
+	switch {
+	case a.Of != "":
+		return "a time with its unit, as in p99<250ms"
+	case a.Metric == "errors":
+		return "a percentage, as in errors<1%"
+	case a.Metric == "rate":
+		return "rate>=99% (of the intended rate) or rate>=990/s"
+	default:
+		return "a count or a share of the scheduled operations, as in ok>=1000 or dropped<1%"
+	}
+}

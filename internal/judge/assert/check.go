@@ -1,0 +1,131 @@
+package assert
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Judge checks the assertions and writes the results into the report.
+func Judge(r *takt.Report, list []Assertion) {
+	r.Assertions = nil
+	for _, a := range list {
+		r.Assertions = append(r.Assertions, void(a.Check(r), r))
+	}
+}
+
+// void marks a result as void that the run cannot prove. If nothing succeeded, only a pass becomes
+// void: a failure is the target's fault.
+func void(a takt.Assertion, r *takt.Report) takt.Assertion {
+	switch {
+	case r.Verdict == takt.Invalid:
+		a.Result, a.Reason = takt.Void, a.Reason+", but the run is invalid"
+	case r.Counts.OK == 0 && a.Result == takt.Pass:
+		a.Result, a.Reason = takt.Void, a.Reason+", but nothing succeeded"
+	}
+	return a
+}
+
+// Check compares one figure of the report with the bound. It fails if the report lacks the figure,
+// because nothing is proved.
+func (a Assertion) Check(r *takt.Report) takt.Assertion {
+	c := takt.Assertion{Expression: a.Text, Result: takt.Fail, Unit: a.Unit}
+	v, missing := a.Value(r)
+	if missing != "" {
+		c.Reason = missing
+		return c
+	}
+	c.Value, c.Reason = &v, a.Name()+" was "+Figure(a.Unit, v)
+	if n := r.Counts.Dropped; n > 0 && a.Of != "" {
+		c.Reason += fmt.Sprintf("; %d dropped operations are not included", n)
+	}
+	if a.Holds(v) {
+		c.Result = takt.Pass
+	}
+	return c
+}
+
+// Name is the metric in the form that ParseAssertion reads.
+func (a Assertion) Name() string {
+	if a.Of == "" || a.Of == takt.LatencyResponse {
+		return a.Metric
+	}
+	return a.Of + "." + a.Metric
+}
+
+// Holds reports whether v, in the unit of the bound, is within the bound.
+func (a Assertion) Holds(v float64) bool {
+	switch a.Op {
+	case "<":
+		return v < a.Bound
+	case "<=":
+		return v <= a.Bound
+	case ">":
+		return v > a.Bound
+	case ">=":
+		return v >= a.Bound
+	default:
+		return v == a.Bound
+	}
+}
+
+// Value is the figure in the bound's unit, or the reason why it is missing.
+func (a Assertion) Value(r *takt.Report) (v float64, missing string) {
+	c := r.Counts
+	switch {
+	case a.Of != "":
+		return stored.LatencyOf(r, a.Of, a.Metric)
+	case a.Metric == "errors":
+		return stored.Share(c.Failed+c.Unfinished, c.OK+c.Failed+c.Unfinished, "no operation ended")
+	case a.Metric == "rate":
+		return achieved(r.Rate, a.Unit)
+	}
+	n := map[string]uint64{"ok": c.OK, "failed": c.Failed, "dropped": c.Dropped, "unfinished": c.Unfinished}[a.Metric]
+	if a.Unit == takt.UnitPercent {
+		return stored.Share(n, c.Scheduled, "no operation was scheduled")
+	}
+	return float64(n), ""
+}
+
+func achieved(rate takt.Rate, u takt.Unit) (float64, string) {
+	switch {
+	case u == takt.UnitPerSecond:
+		return rate.Achieved, ""
+	case rate.Intended == nil:
+		return 0, "the run had no intended rate; assert rate>=N/s"
+	case *rate.Intended == 0:
+		return 0, "no operation was due"
+	default:
+		return rate.Achieved * 100 / *rate.Intended, ""
+	}
+}
+
+// NeedsAnswer reports whether the assertion is about a latency that ends with an answer.
+func (a Assertion) NeedsAnswer() bool { return stored.EndsWithAnswer(a.Of) }
+
+// Figure formats v precisely enough to tell it from a bound.
+func Figure(u takt.Unit, v float64) string {
+	switch u {
+	case takt.UnitMicroseconds:
+		return time.Duration(math.Round(v * 1e3)).String()
+	case takt.UnitPercent:
+		return stored.Decimal(v) + " %"
+	case takt.UnitPerSecond:
+		return stored.Decimal(v) + "/s"
+	default:
+		return stored.Decimal(v)
+	}
+}
+
+// Break describes what happens at the bound of an assertion: p95 reaches 300ms, rate falls to 99 %.
+func (a Assertion) Break() string {
+	verb := " reaches "
+	if strings.HasPrefix(a.Op, ">") {
+		verb = " falls to "
+	}
+	return a.Name() + verb + Figure(a.Unit, a.Bound)
+}

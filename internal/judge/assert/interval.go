@@ -1,0 +1,55 @@
+package assert
+
+import (
+	"fmt"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// OfInterval turns one interval into a report, so that an assertion can be checked on it alone. The
+// report contains what an interval contains: counts without unfinished operations, the rate,
+// response time, service time, and the p99 of schedule lag.
+func OfInterval(iv takt.Interval, seconds float64) *takt.Report {
+	ended := iv.OK + iv.Failed
+	r := &takt.Report{
+		DurationS: seconds,
+		Counts:    takt.Counts{Scheduled: iv.Scheduled, Sent: ended, OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped},
+		Latency:   map[string]takt.Latency{},
+	}
+	if seconds > 0 {
+		intended := float64(iv.Scheduled) / seconds
+		r.Rate = takt.Rate{Intended: &intended, Achieved: float64(ended) / seconds}
+	}
+	for name, encoded := range map[string]string{takt.LatencyResponse: iv.HDR, takt.LatencyService: iv.ServiceHDR} {
+		if h, err := hist.Decode(encoded); err == nil { // otherwise the report lacks the latency, and an assertion on it says so
+			r.Latency[name] = h.Summary()
+		}
+	}
+	// Every sent operation has a lag, but a service time only if there are answers.
+	sent := r.Latency[takt.LatencyService].Count
+	if sent == 0 && iv.ScheduleLagP99 > 0 {
+		sent = ended
+	}
+	r.Latency[takt.LatencyScheduleLag] = takt.Latency{Count: sent, P99: iv.ScheduleLagP99}
+	return r
+}
+
+// InInterval says why one interval alone cannot judge a, and which metric it can judge; nil: it can
+// judge a. closed: the run is a closed loop, which has no intended rate.
+func (a Assertion) InInterval(closed bool) error {
+	switch {
+	case a.Of == takt.LatencyResponse, a.Of == takt.LatencyService:
+	case a.Of == takt.LatencyScheduleLag:
+		if a.Metric != "p99" {
+			return fmt.Errorf("condition %q: a single second has only the p99 of schedule lag; use schedule_lag.p99", a.Text)
+		}
+	case a.Of != "":
+		return fmt.Errorf("condition %q: a single second has no %s time; use response or service", a.Text, a.Of)
+	case a.Metric == "unfinished":
+		return fmt.Errorf("condition %q: what is unfinished is known at the end only; use failed, or ok==0 for a target that does not answer", a.Text)
+	case a.Metric == "rate" && a.Unit == takt.UnitPercent && closed:
+		return fmt.Errorf("condition %q: a closed loop has no intended rate; use rate with a number, as in rate<100/s", a.Text)
+	}
+	return nil
+}

@@ -1,0 +1,7 @@
+//go:build !race
+
+package capacity
+
+import "testing"
+
+func withoutDetector(*testing.T) {}

@@ -1,0 +1,108 @@
+package capacity
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/taktload/takt/internal/judge/merge"
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Kind is Report.Kind of a report of takt capacity.
+const Kind = "capacity"
+
+// Report builds the report of kind capacity from the runs of the steps, at least one. Counts,
+// bytes and times are sums over all runs. Variables are the first run's without its rate, plus
+// settings. The caller sets tool, command, id and comparability key. The report has no latencies,
+// because percentiles over all rates say nothing.
+func Report(c Answer, runs []*takt.Report, settings map[string]any) (*takt.Report, error) {
+	first := runs[0]
+	r := &takt.Report{
+		SchemaVersion: takt.SchemaVersion, Kind: Kind, StartedAt: first.StartedAt,
+		Labels: maps.Clone(first.Labels), Variables: maps.Clone(first.Variables),
+		Schedule:  takt.Schedule{Profile: "steps", Arrivals: first.Schedule.Arrivals, Seed: first.Schedule.Seed, Shard: "1/1"},
+		Generator: first.Generator, Status: map[string]uint64{}, Latency: map[string]takt.Latency{}, Verdict: takt.Valid,
+	}
+	for _, name := range []string{"rate_per_s", "rate", "stages"} {
+		delete(r.Variables, name)
+	}
+	maps.Copy(r.Variables, settings)
+	r.Generator.CPUS, r.Generator.GCCycles, r.Generator.Stolen = 0, 0, 0
+	for _, run := range runs {
+		addRun(r, run)
+	}
+	if r.DurationS > 0 {
+		intended := float64(r.Counts.Scheduled) / r.DurationS
+		r.Rate = takt.Rate{Intended: &intended, Achieved: float64(r.Counts.OK+r.Counts.Failed) / r.DurationS}
+	}
+	noteInvalid(r, c)
+	noteStolen(r, c)
+	var err error
+	r.Extra, err = c.Extra()
+	return r, err
+}
+
+func addRun(r, run *takt.Report) {
+	r.DurationS += run.DurationS
+	r.WarmupS += run.WarmupS
+	merge.AddCounts(&r.Counts, run.Counts)
+	merge.AddCounts(&r.WarmupCounts, run.WarmupCounts)
+	r.Bytes.Sent += run.Bytes.Sent
+	r.Bytes.Received += run.Bytes.Received
+	for code, n := range run.Status {
+		r.Status[code] += n
+	}
+	stages := run.Schedule.Stages
+	if stages == nil {
+		rate := run.Schedule.RatePerS
+		stages = []takt.Stage{{DurationS: run.DurationS, From: rate, To: rate}}
+	}
+	r.Schedule.Stages = append(r.Schedule.Stages, stages...)
+	r.Generator.CPUS += run.Generator.CPUS
+	r.Generator.GCCycles += run.Generator.GCCycles
+	r.Generator.MaxRSS = max(r.Generator.MaxRSS, run.Generator.MaxRSS)
+	r.Generator.GCPauseMaxUS = max(r.Generator.GCPauseMaxUS, run.Generator.GCPauseMaxUS)
+	r.Generator.Stolen = max(r.Generator.Stolen, run.Generator.Stolen)
+}
+
+// noteInvalid warns of invalid steps, and invalidates a search that the generator ended.
+func noteInvalid(r *takt.Report, c Answer) {
+	invalid := 0
+	for _, s := range c.Steps {
+		if s.Verdict == takt.Invalid {
+			invalid++
+		}
+	}
+	if invalid > 0 {
+		r.Warnings = append(r.Warnings, takt.Warning{Code: "invalid_steps", Message: fmt.Sprintf(
+			"%d of %d steps are invalid: the generator, not the target, shaped them, so they do not count", invalid, len(c.Steps))})
+	}
+	if c.Ended == EndInvalid {
+		verdict.Invalidate(r, "generator_bottleneck", "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine")
+	}
+}
+
+// noteStolen warns of steps that the hypervisor disturbed.
+func noteStolen(r *takt.Report, c Answer) {
+	disturbed, count, most := 0, 0, 0.0
+	for _, s := range c.Steps {
+		if !s.Disturbed() {
+			continue
+		}
+		disturbed, most = disturbed+1, max(most, s.Stolen)
+		if c.Counts(s) {
+			count++
+		}
+	}
+	if disturbed == 0 {
+		return
+	}
+	text := fmt.Sprintf("in %d of %d steps the hypervisor took more than %d %% of the CPU time away, up to %.0f %%", disturbed, len(c.Steps), mostStolen, most)
+	if count == 0 {
+		text += "; undisturbed runs exist at their rates, so these steps do not count"
+	} else {
+		text += fmt.Sprintf("; %d of them count, for there is no better run at their rates: the limit may be higher", count)
+	}
+	r.Warnings = append(r.Warnings, takt.Warning{Code: "steal", Message: text})
+}

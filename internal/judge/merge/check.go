@@ -1,0 +1,184 @@
+package merge
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// UnmergeableError says why reports do not belong to the shards of one run, or cannot be merged
+// exactly.
+type UnmergeableError struct {
+	Faults []string // one sentence each
+}
+
+// Error implements error, with one line per fault.
+func (e *UnmergeableError) Error() string {
+	return "the reports cannot be merged: " + strings.Join(e.Faults, "\n")
+}
+
+// maxMissing is the largest number of missing shards that an error names: with a wrong k/n, a billion
+// can be missing.
+const maxMissing = 20
+
+// MissingShardsError names the shards of a run whose reports are missing.
+type MissingShardsError struct {
+	Shards []string // "2/3", at most 20
+	More   int      // number of other missing shards
+}
+
+// Error implements error.
+func (e *MissingShardsError) Error() string {
+	return e.subject() + " missing; give all reports of the run, or --allow-missing to merge those that are there"
+}
+
+// subject is the subject of a sentence about the shards, with its verb.
+func (e *MissingShardsError) subject() string {
+	names := strings.Join(e.Shards, ", ")
+	switch {
+	case e.More > 0:
+		return fmt.Sprintf("shards %s and %d more are", names, e.More)
+	case len(e.Shards) > 1:
+		return "shards " + names + " are"
+	}
+	return "shard " + names + " is"
+}
+
+// shard is the report of the operations k, k+n, k+2n … of a run.
+type shard struct {
+	*takt.Report
+	k, n int // counted from 1
+}
+
+// name is the shard's name in faults.
+func (s shard) name() string { return "shard " + s.Schedule.Shard + " (" + s.ID + ")" }
+
+// shardsOf sorts the reports by shard, and finds all faults except those of histograms.
+func shardsOf(reports []*takt.Report) ([]shard, error) {
+	var list []shard
+	var faults []string
+	for _, r := range reports {
+		k, n := shardNumber(r.Schedule.Shard)
+		if n < 2 {
+			faults = append(faults, fmt.Sprintf("%s is not a shard, but the report of a whole run; give the reports of runs with --shard k/n", r.ID))
+			continue
+		}
+		list = append(list, shard{r, k, n})
+	}
+	if len(reports) == 0 {
+		faults = append(faults, "there are no reports; give those of all shards")
+	}
+	slices.SortStableFunc(list, func(a, b shard) int { return cmp.Compare(a.k, b.k) })
+	for i, s := range list {
+		faults = append(faults, s.faults()...)
+		if i > 0 {
+			faults = append(faults, strange(s, list[0])...)
+		}
+		if i > 0 && s.k == list[i-1].k && s.n == list[i-1].n {
+			faults = append(faults, fmt.Sprintf("%s and %s are both shard %s; give each shard once", list[i-1].ID, s.ID, s.Schedule.Shard))
+		}
+	}
+	if faults = append(faults, labelFaults(list)...); len(faults) > 0 {
+		return nil, &UnmergeableError{faults}
+	}
+	return list, nil
+}
+
+// shardNumber reads k/n; 0, 0: s is not a shard.
+func shardNumber(s string) (k, n int) {
+	left, right, _ := strings.Cut(s, "/")
+	k, errK := strconv.Atoi(left)
+	n, errN := strconv.Atoi(right)
+	if errK != nil || errN != nil || k < 1 || k > n {
+		return 0, 0
+	}
+	return k, n
+}
+
+// faults are the faults that a shard has by itself.
+func (s shard) faults() (faults []string) {
+	if s.Schedule.RunGroup == "" {
+		faults = append(faults, s.name()+" has no run_group, so nothing says which shards belong to it; run all of them with the same --run-group or --start-at")
+	}
+	if s.Counts.Sent > 0 && s.Latency[takt.LatencyResponse].Count+s.Latency[takt.LatencySend].Count == 0 {
+		faults = append(faults, s.name()+" has no histogram of response time; use the report that takt wrote, because imported reports cannot be merged")
+	}
+	return faults
+}
+
+// strange says in which fields s wrongly differs from the first shard.
+func strange(s, first shard) []string {
+	mine, its := s.common(), first.common()
+	names := maps.Clone(mine)
+	maps.Copy(names, its)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if mine[name] != its[name] {
+			list = append(list, fmt.Sprintf("%s (%s, not %s)", name, cmp.Or(mine[name], "none"), cmp.Or(its[name], "none")))
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return []string{s.name() + " does not belong to " + first.name() + ": it differs in " + strings.Join(list, ", ")}
+}
+
+// common contains the fields that all shards of a run must share, by name. Values are JSON, so that a
+// report in memory equals one that was read from a file.
+func (s shard) common() map[string]string {
+	plan := s.Schedule
+	m := map[string]string{
+		"schema_version": stored.JSON(s.SchemaVersion), "kind": stored.JSON(s.Kind), "run_group": stored.JSON(plan.RunGroup),
+		"number of shards": stored.JSON(s.n), "warmup_s": stored.JSON(s.WarmupS),
+		"schedule.profile": stored.JSON(plan.Profile), "schedule.arrivals": stored.JSON(plan.Arrivals), "schedule.rate_per_s": stored.JSON(plan.RatePerS),
+		"schedule.stages": stored.JSON(plan.Stages), "schedule.seed": stored.JSON(plan.Seed),
+	}
+	for name, v := range s.Variables {
+		m["variable "+name] = stored.JSON(v)
+		if _, adds := s.addedVariable(name); adds {
+			m["variable "+name] = "a bound of its own"
+		}
+	}
+	return m
+}
+
+// labelFaults names labels on which the shards do not agree. A label that only some shards have is
+// not a fault: it applies to all.
+func labelFaults(list []shard) (faults []string) {
+	said := map[string]shard{}
+	for _, s := range list {
+		for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
+			first, known := said[name]
+			if !known {
+				said[name] = s
+			} else if first.Labels[name] != s.Labels[name] {
+				faults = append(faults, fmt.Sprintf("label %s is %q in %s but %q in %s; all shards of a run must have the same value", name, first.Labels[name], first.name(), s.Labels[name], s.name()))
+			}
+		}
+	}
+	return faults
+}
+
+// missingShards returns nil if no shard is missing. list is in order, without duplicates.
+func missingShards(list []shard) *MissingShardsError {
+	n := list[0].n
+	e := &MissingShardsError{More: n - len(list)}
+	for k, i := 1, 0; k <= n && e.More > 0 && len(e.Shards) < maxMissing; k++ {
+		if i < len(list) && list[i].k == k {
+			i++
+			continue
+		}
+		e.Shards = append(e.Shards, fmt.Sprintf("%d/%d", k, n))
+		e.More--
+	}
+	if e.Shards == nil {
+		return nil
+	}
+	return e
+}

@@ -1,0 +1,140 @@
+// Package merge combines the reports of the shards of one run into one report.
+package merge
+
+import (
+	"maps"
+	"math"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Options contain what the reports of the shards do not say.
+type Options struct {
+	ID           string // of the merged report
+	AllowMissing bool   // merge the existing shards, with the warning shards_missing
+}
+
+// Reports builds the report of a whole run from the reports of its shards, in any order. It does not
+// change them. Its errors are *UnmergeableError, with every fault of the reports, and
+// *MissingShardsError.
+//
+// Histograms are merged exactly: all percentiles are those of one histogram of all operations.
+// Counts, bytes and the costs of the generators are added. DurationS is that of the longest shard,
+// and rates are all operations divided by it. The intended rate is that of the schedule, even if a
+// shard was cut short. The caller sets ComparabilityKey. Tool and Command are those of the first
+// shard.
+func Reports(reports []*takt.Report, o Options) (*takt.Report, error) {
+	list, err := shardsOf(reports)
+	if err != nil {
+		return nil, err
+	}
+	missing := missingShards(list)
+	if missing != nil && !o.AllowMissing {
+		return nil, missing
+	}
+	sums, err := mergeHistograms(list)
+	if err != nil {
+		return nil, err
+	}
+	whole := together(list)
+	whole.ID = o.ID
+	whole.Latency, whole.Intervals, whole.IntervalS = sums.latency(), sums.intervals, sums.span
+	judgeWhole(whole, list, missing, sums)
+	return whole, nil
+}
+
+// together builds the merged report without the verdict and without the figures from histograms.
+func together(list []shard) *takt.Report {
+	first := list[0]
+	whole := &takt.Report{
+		SchemaVersion: first.SchemaVersion,
+		Tool:          first.Tool,
+		Kind:          first.Kind,
+		Command:       first.Command,
+		Labels:        map[string]string{},
+		Variables:     wholeVariables(list),
+		WarmupS:       first.WarmupS,
+		Schedule:      first.Schedule,
+		Status:        map[string]uint64{},
+		Errors:        mergeErrors(list),
+		Attribution:   mergeAttributions(list),
+		Generator:     mergeGenerators(list),
+		Extra:         wholeExtra(list),
+	}
+	whole.Schedule.Shard = "1/1"
+	whole.StartedAt, _ = starts(list)
+	for _, s := range list {
+		maps.Copy(whole.Labels, s.Labels)
+		whole.DurationS = max(whole.DurationS, s.DurationS)
+		AddCounts(&whole.Counts, s.Counts)
+		AddCounts(&whole.WarmupCounts, s.WarmupCounts)
+		whole.Bytes.Sent += s.Bytes.Sent
+		whole.Bytes.Received += s.Bytes.Received
+		for code, n := range s.Status {
+			whole.Status[code] += n
+		}
+	}
+	whole.Rate = wholeRate(list, whole.DurationS)
+	return whole
+}
+
+// AddCounts adds c to sum.
+func AddCounts(sum *takt.Counts, c takt.Counts) {
+	sum.Scheduled += c.Scheduled
+	sum.Sent += c.Sent
+	sum.OK += c.OK
+	sum.Failed += c.Failed
+	sum.Dropped += c.Dropped
+	sum.Unfinished += c.Unfinished
+}
+
+// wholeRate divides all operations by durationS, that of the longest shard. A shard's rate × its
+// duration, rounded, is exactly its count. A sum of rates would be too high if a closed-loop shard
+// ended before the others.
+func wholeRate(list []shard, durationS float64) takt.Rate {
+	perSecond := func(n float64) float64 {
+		if durationS <= 0 {
+			return 0
+		}
+		return n / durationS
+	}
+	var ended float64
+	for _, s := range list {
+		ended += math.Round(s.Rate.Achieved * s.DurationS)
+	}
+	rate := takt.Rate{Achieved: perSecond(ended)}
+	if list[0].Rate.Intended != nil { // then all have one: the shards share a schedule
+		due := perSecond(scheduleDue(list, durationS))
+		rate.Intended = &due
+	}
+	return rate
+}
+
+// scheduleDue is how many operations the whole schedule has in durationS, including those of shards
+// that are missing or were cut short. The shards get the operations in turn, so all have the same
+// number, give or take one.
+func scheduleDue(list []shard, durationS float64) float64 {
+	var due, shards float64
+	for _, s := range list {
+		if s.DurationS >= durationS {
+			due += math.Round(*s.Rate.Intended * s.DurationS)
+			shards++
+		}
+	}
+	return due + math.Round(due/shards*(float64(list[0].n)-shards))
+}
+
+// starts returns when the first and the last shard started.
+func starts(list []shard) (first, last time.Time) {
+	first, last = list[0].StartedAt, list[0].StartedAt
+	for _, s := range list {
+		if s.StartedAt.Before(first) {
+			first = s.StartedAt
+		}
+		if s.StartedAt.After(last) {
+			last = s.StartedAt
+		}
+	}
+	return first, last
+}

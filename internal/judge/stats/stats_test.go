@@ -1,0 +1,245 @@
+package stats
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// What testdata/reference.py has from scipy and statsmodels.
+type reference struct {
+	Signed     []rankCase `json:"signed"`
+	RankSum    []rankCase `json:"ranksum"`
+	Prediction []struct {
+		Earlier   []float64  `json:"earlier"`
+		Value     float64    `json:"value"`
+		Alpha     float64    `json:"alpha"`
+		Estimate  float64    `json:"estimate"`
+		Interval  [2]float64 `json:"interval"`
+		AboveZero float64    `json:"above_zero"`
+	} `json:"prediction"`
+	Student []struct {
+		P        float64 `json:"p"`
+		DF       float64 `json:"df"`
+		Quantile float64 `json:"quantile"`
+	} `json:"student"`
+	Holm []struct {
+		P        []float64 `json:"p"`
+		Alpha    float64   `json:"alpha"`
+		Rejected []bool    `json:"rejected"`
+	} `json:"holm"`
+}
+
+type rankCase struct {
+	Name       string
+	D          []float64
+	Base, Head []float64
+	Theta      float64
+	Above      float64
+	Below      float64
+	TwoSided   float64 `json:"two_sided"`
+	Estimate   float64
+	Alpha      float64 // 0: without interval
+	Interval   *[2]float64
+}
+
+func references(t *testing.T) reference {
+	t.Helper()
+	b, err := os.ReadFile("testdata/reference.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r reference
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func near(t *testing.T, name string, got, want float64) {
+	t.Helper()
+	if got != want && !(math.Abs(got-want) <= 1e-10*max(1e-3, math.Abs(want))) {
+		t.Errorf("%s is %v, want %v", name, got, want)
+	}
+}
+
+// ranked is a shift that is tested on ranks.
+type ranked interface {
+	Shift
+	Above(theta float64) float64
+	below(theta float64) float64
+}
+
+func checkRanked(t *testing.T, c rankCase, s ranked) {
+	t.Helper()
+	near(t, c.Name+": above", s.Above(c.Theta), c.Above)
+	near(t, c.Name+": below", s.below(c.Theta), c.Below)
+	near(t, c.Name+": p", s.P(c.Theta), c.TwoSided)
+	near(t, c.Name+": estimate", s.Estimate(), c.Estimate)
+	if c.Alpha == 0 {
+		return
+	}
+	want := [2]float64{math.Inf(-1), math.Inf(1)} // the confidence cannot be had
+	if c.Interval != nil {
+		want = *c.Interval
+	}
+	low, high := s.Interval(c.Alpha)
+	near(t, c.Name+": low", low, want[0])
+	near(t, c.Name+": high", high, want[1])
+}
+
+func TestRankTestsAreScipys(t *testing.T) {
+	r := references(t)
+	for _, c := range r.Signed {
+		checkRanked(t, c, Paired(c.D))
+	}
+	for _, c := range r.RankSum {
+		checkRanked(t, c, Groups{c.Base, c.Head})
+	}
+	if len(r.Signed) != 12 || len(r.RankSum) != 8 {
+		t.Errorf("%d and %d cases", len(r.Signed), len(r.RankSum))
+	}
+}
+
+func TestPredictionIsScipys(t *testing.T) {
+	for _, c := range references(t).Prediction {
+		w := Prediction{c.Earlier, c.Value}
+		low, high := w.Interval(c.Alpha)
+		near(t, "estimate", w.Estimate(), c.Estimate)
+		near(t, "low", low, c.Interval[0])
+		near(t, "high", high, c.Interval[1])
+		near(t, "p", w.P(0), min(c.AboveZero, 1-c.AboveZero))
+	}
+	same := Prediction{[]float64{2, 2, 2}, 3} // what never varied
+	if low, high := same.Interval(0.05); low != 1 || high != 1 || same.P(0.5) != 0 || same.P(1) != 0.5 {
+		t.Errorf("without spread: %v to %v, p %v and %v", low, high, same.P(0.5), same.P(1))
+	}
+}
+
+func TestStudentIsScipys(t *testing.T) {
+	for _, c := range references(t).Student {
+		got := StudentQuantile(c.P, c.DF)
+		if math.Abs(got-c.Quantile) > 1e-8*max(1, math.Abs(c.Quantile)) {
+			t.Errorf("t of %v with %v degrees is %v, want %v", c.P, c.DF, got, c.Quantile)
+		}
+	}
+}
+
+func TestHolmIsStatsmodels(t *testing.T) {
+	for _, c := range references(t).Holm {
+		for i, level := range Holm(c.P, c.Alpha) {
+			if got := c.P[i] <= level; got != c.Rejected[i] {
+				t.Errorf("%v: %v at level %v: rejected is %v", c.P, c.P[i], level, got)
+			}
+		}
+	}
+}
+
+// shifts are random ones of every kind, some with ties and zeros.
+func shifts(r *rand.Rand) []Shift {
+	draw := func(n int, round float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = math.Round(r.NormFloat64()/round) * round
+		}
+		return v
+	}
+	n, m, round := 2+r.IntN(12), 2+r.IntN(8), []float64{1e-9, 0.25, 1}[r.IntN(3)]
+	return []Shift{Paired(draw(n, round)), Groups{draw(n, round), draw(m, round)}, Prediction{draw(n, round), draw(1, round)[0]}}
+}
+
+// The interval is the set of shifts with p > alpha, with ties and zeros too: the words of
+// verify, which follow p, never contradict the interval that stands beside them.
+func TestIntervalInvertsTheTest(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		alpha, theta := []float64{0.05, 0.0125, 0.2}[r.IntN(3)], r.NormFloat64()
+		for _, s := range shifts(r) {
+			low, high := s.Interval(alpha)
+			inside := low <= theta && theta <= high
+			if rejected := s.P(theta) <= alpha; rejected == inside {
+				t.Fatalf("%#v: p of %v is %v, the interval of alpha %v goes from %v to %v", s, theta, s.P(theta), alpha, low, high)
+			}
+		}
+	}
+}
+
+// Turned round in sign, everything turns round.
+func TestShiftsAreSymmetric(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		d := shifts(r)[0].(Paired)
+		turned := make(Paired, len(d))
+		for i, v := range d {
+			turned[i] = -v
+		}
+		low, high := d.Interval(0.1)
+		other, otherHigh := turned.Interval(0.1)
+		if d.P(0.3) != turned.P(-0.3) || low != -otherHigh || high != -other || d.Estimate() != -turned.Estimate() {
+			t.Fatalf("%v: %v %v, turned %v %v", d, low, high, other, otherHigh)
+		}
+	}
+}
+
+// A pair whose difference grows never speaks more for a lower centre: Pratt's reason for
+// ranking zeros.
+func TestSignedRankIsMonotone(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		d := make(Paired, 4+r.IntN(8)) // of which two or three are zero
+		for i := range d[3-r.IntN(2):] {
+			d[i] = r.NormFloat64()
+		}
+		before := d.Above(0)
+		d[r.IntN(len(d))] += r.ExpFloat64()
+		if after := d.Above(0); after > before+1e-12 {
+			t.Fatalf("%v: p rose from %v to %v", d, before, after)
+		}
+	}
+}
+
+// Where the exact distributions end, the approximations go on.
+func TestApproximationsContinueTheExact(t *testing.T) {
+	var ranks []int
+	for i := range MaxSigned {
+		ranks = append(ranks, 2*(i+1))
+	}
+	longer := append(slices.Clone(ranks), 2*(MaxSigned+1))
+	for _, t0 := range []int{1200, 1400, 1700} {
+		// The sum of one rank more, its mean and spread taken into account.
+		z := (float64(t0) + 1 - 1830) / math.Sqrt(4*60*61*121/24.0)
+		next := int(math.Round(1891 - 1 + z*math.Sqrt(4*61*62*123/24.0)))
+		if a, b := signTail(ranks, t0), signTail(longer, next); math.Abs(a-b) > 0.002 {
+			t.Errorf("signed ranks: %v with 60, %v with 61", a, b)
+		}
+	}
+	var both []int
+	for i := range 60 {
+		both = append(both, 2*(i+1))
+	}
+	for _, t0 := range []int{900, 1000, 1200} { // 20 of 60 are exact, 21 of 60 are not
+		z := (float64(t0) + 1 - 20*61) / math.Sqrt(4*20*40*61/12.0)
+		next := int(math.Round(21*61 - 1 + z*math.Sqrt(4*21*39*61/12.0)))
+		if a, b := chooseTail(both, 20, t0), chooseTail(both, 21, next); math.Abs(a-b) > 0.003 {
+			t.Errorf("rank sum: %v of 20, %v of 21", a, b)
+		}
+	}
+}
+
+func TestLeast(t *testing.T) {
+	for _, c := range []struct {
+		s    Shift
+		want float64
+	}{
+		{Paired{1, 2, 3, 4, 5, 6, 7, 8}, 2.0 / 256},
+		{Groups{[]float64{1, 2, 3, 4, 5}, []float64{6, 7, 8, 9, 10}}, 2.0 / 252},
+		{Groups{[]float64{1}, []float64{2}}, 1},
+	} {
+		if got := c.s.Least(); got != c.want || c.s.P(-100) != c.want {
+			t.Errorf("%v: %v, p of a far shift %v, want %v", c.s, got, c.s.P(-100), c.want)
+		}
+	}
+}

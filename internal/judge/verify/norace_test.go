@@ -1,0 +1,7 @@
+//go:build !race
+
+package verify
+
+import "testing"
+
+func withoutDetector(*testing.T) {}
