@@ -192,7 +192,7 @@ func stepLine(n int, s capacity.Step) string {
 	if s.Disturbed() {
 		word += fmt.Sprintf(", but the hypervisor took %.0f %% of the CPU time", s.Stolen)
 	}
-	return fmt.Sprintf("step %d: %s offered, %s achieved: %s, %s", n, format.Amount(stored.PerSecond, s.Offered), format.Amount(stored.PerSecond, s.Achieved), s.Reason, word)
+	return fmt.Sprintf("step %d: %s offered, %s completed: %s, %s", n, format.Amount(stored.PerSecond, s.Offered), format.Amount(stored.PerSecond, s.Throughput()), s.Reason, word)
 }
 
 // run1 makes one run, in this process. A run that --abort-on ended, or without one successful

@@ -229,12 +229,12 @@ func capacityTable(p *page, c capacity.Answer) {
 	p.linef("%s", p.paint(bold, row(head)))
 	for _, s := range steps {
 		response, service := c.Shown(s)
-		p.linef("%s", row([]string{rate(s.Offered), rate(s.Achieved), u.aligned(response), u.aligned(service), percent(s.Errors, 100), stepWord(c, s)}))
+		p.linef("%s", row([]string{rate(s.Offered), rate(s.Throughput()), u.aligned(response), u.aligned(service), percent(s.Errors, 100), stepWord(c, s)}))
 	}
 }
 
 func capacityHead(c capacity.Answer) []string {
-	return []string{"offered", "achieved", "response " + c.Statistic, "service " + c.Statistic, "errors", "slo"}
+	return []string{"offered", "completed", "response " + c.Statistic, "service " + c.Statistic, "errors", "slo"}
 }
 
 // stepWord says whether a step met the SLO.
@@ -266,7 +266,7 @@ func capacityMarkdown(w io.Writer, r *takt.Report) error {
 	b.WriteString(markdownRow(capacityHead(c)) + "|---:|---:|---:|---:|---:|---|\n")
 	for _, s := range c.ByRate() {
 		response, service := c.Shown(s)
-		b.WriteString(markdownRow([]string{rate(s.Offered), rate(s.Achieved), human(response), human(service), percent(s.Errors, 100), stepWord(c, s)}))
+		b.WriteString(markdownRow([]string{rate(s.Offered), rate(s.Throughput()), human(response), human(service), percent(s.Errors, 100), stepWord(c, s)}))
 	}
 	markdownWarnings(&b, r)
 	_, err = io.WriteString(w, b.String())

@@ -22,7 +22,7 @@ func scaleOf(c capacity.Answer) (s scale) {
 	s.bound = c.Bound()
 	for _, step := range c.Steps {
 		response, service := c.Shown(step)
-		s.rate, s.time = max(s.rate, step.Offered, step.Achieved), max(s.time, response, service)
+		s.rate, s.time = max(s.rate, step.Offered, step.Throughput()), max(s.time, response, service)
 	}
 	if s.bound > 0 {
 		s.time = min(max(s.time, s.bound*1.25), s.bound*roomAbove)

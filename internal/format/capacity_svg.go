@@ -11,7 +11,7 @@ import (
 )
 
 // CapacitySVG draws the curve of a report of kind capacity: response and service time over
-// the offered and the achieved rate.
+// the offered rate and the throughput.
 func CapacitySVG() Format {
 	return Format{Name: "svg", Short: "the curve of takt capacity as a picture", Open: func(w io.Writer, _ takt.Report) (Writer, error) {
 		return svgWriter{w}, nil
@@ -126,7 +126,7 @@ func (d *drawing) points(c capacity.Answer) {
 			fill, hollow = "#bbb", "#bbb"
 		}
 		d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="none" stroke="%s" stroke-width="1.5"/>`, d.x(s.Offered), d.y(service), hollow)
-		x, y := d.x(s.Achieved), d.y(response)
+		x, y := d.x(s.Throughput()), d.y(response)
 		d.linef(`<path d="M%.1f %.1fl6 6m0-6l-6 6" stroke="%s" stroke-width="1.5"/>`, x-3, y-3, fill)
 		if response > d.time {
 			d.linef(`<path d="M%.1f %.1fl5 9h-10z" fill="%s"/>`, d.x(s.Offered), y, fill)
@@ -142,7 +142,7 @@ func (d *drawing) legend(c capacity.Answer) {
 	d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="#1f6feb"/>`, plotLeft, first-4)
 	d.text(plotLeft+10, first, "start", "response "+c.Statistic+" over the offered rate")
 	d.linef(`<path d="M%.1f %.1fl6 6m0-6l-6 6" stroke="#1f6feb" stroke-width="1.5"/>`, plotLeft+247, first-7)
-	d.text(plotLeft+260, first, "start", "over the achieved rate")
+	d.text(plotLeft+260, first, "start", "over the throughput")
 	d.linef(`<circle cx="%.1f" cy="%.1f" r="4" fill="none" stroke="#d97706" stroke-width="1.5"/>`, plotLeft+430, first-4)
 	d.text(plotLeft+440, first, "start", "service "+c.Statistic)
 	d.text(plotLeft, second, "start", "red dashes: SLO; green: limit and its interval; grey dashes: limit line of the runs")

@@ -3,6 +3,7 @@ package format
 import (
 	"fmt"
 
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -25,7 +26,7 @@ func rates(r *takt.Report) string {
 		if r.Schedule.Arrivals != "" {
 			asked += " (" + clean(r.Schedule.Profile+", "+r.Schedule.Arrivals) + ")"
 		}
-		return asked + ", " + achieved + " (" + percent(r.Rate.Achieved, *r.Rate.Intended) + ")"
+		return asked + ", " + achieved + " (" + percent(r.Rate.Achieved, *r.Rate.Intended) + ")" + inTime(r)
 	case sends(r):
 		return "closed loop, " + achieved
 	case r.Counts.OK > 0:
@@ -33,6 +34,17 @@ func rates(r *takt.Report) string {
 	default:
 		return achieved
 	}
+}
+
+// inTime adds the rate at which operations completed while the schedule lasted, if many completed
+// only after it: a target that needs the drain for them does not bear the rate.
+func inTime(r *takt.Report) string {
+	const most, few = 0.95, 10 // share of achieved, operations
+	completed, ok := stored.Completed(r)
+	if late := (r.Rate.Achieved - completed) * r.DurationS; !ok || completed > most*r.Rate.Achieved || late < few {
+		return ""
+	}
+	return "; " + rate(completed) + " completed in time, the rest in the drain"
 }
 
 // sends distinguishes a closed loop from a run that only received. Both have no intended

@@ -86,18 +86,19 @@ const (
 
 // Step is the result of one run at one rate, or of all seconds of a run at about one rate.
 type Step struct {
-	Offered  float64      `json:"offered_per_s"`
-	Achieved float64      `json:"achieved_per_s"`
-	Verdict  takt.Verdict `json:"verdict"`
-	Stolen   float64      `json:"stolen_percent,omitempty"` // CPU time that the hypervisor took
-	ReportID string       `json:"report_id"`
-	Met      bool         `json:"met"`     // the SLO was met
-	Margin   float64      `json:"margin"`  // 1 − bound ÷ value of the condition of the SLO nearest to breaking, from −3 up to 0.75; above 0 it is broken
-	Nearest  string       `json:"nearest"` // the condition nearest to breaking: p95<300ms
-	Reason   string       `json:"reason"`  // the value of Nearest: p95 was 281ms; or why the step failed
-	Errors   float64      `json:"errors_percent"`
-	Response StepLatency  `json:"response"`
-	Service  StepLatency  `json:"service"`
+	Offered   float64      `json:"offered_per_s"`
+	Achieved  float64      `json:"achieved_per_s"`            // also operations that ended in the drain
+	Completed float64      `json:"completed_per_s,omitempty"` // while the step lasted; 0: unknown, of an older report
+	Verdict   takt.Verdict `json:"verdict"`
+	Stolen    float64      `json:"stolen_percent,omitempty"` // CPU time that the hypervisor took
+	ReportID  string       `json:"report_id"`
+	Met       bool         `json:"met"`     // the SLO was met
+	Margin    float64      `json:"margin"`  // 1 − bound ÷ value of the condition of the SLO nearest to breaking, from −3 up to 0.75; above 0 it is broken
+	Nearest   string       `json:"nearest"` // the condition nearest to breaking: p95<300ms
+	Reason    string       `json:"reason"`  // the value of Nearest: p95 was 281ms; or why the step failed
+	Errors    float64      `json:"errors_percent"`
+	Response  StepLatency  `json:"response"`
+	Service   StepLatency  `json:"service"`
 }
 
 // StepLatency contains the figures of a latency that a curve can show, µs.
@@ -115,6 +116,14 @@ func (l StepLatency) Get(statistic string) (us float64, ok bool) {
 	return us, ok
 }
 
+// Throughput is how many operations per second the target completed.
+func (s Step) Throughput() float64 {
+	if s.Completed > 0 {
+		return s.Completed
+	}
+	return s.Achieved
+}
+
 // worst is the largest possible margin.
 const worst = 1 - 1/mostOver
 
@@ -125,6 +134,9 @@ func StepOf(r *takt.Report, offered float64, slo SLO) (Step, error) {
 	s := Step{
 		Offered: offered, Achieved: r.Rate.Achieved, Verdict: r.Verdict, Stolen: r.Generator.Stolen, ReportID: r.ID,
 		Response: stepLatency(r.Latency[takt.LatencyResponse]), Service: stepLatency(r.Latency[takt.LatencyService]),
+	}
+	if perS, ok := stored.Completed(r); ok {
+		s.Completed = perS
 	}
 	s.Errors, _ = stored.Share(r.Counts.Failed+r.Counts.Unfinished, r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished, "")
 	for _, w := range r.Warnings {

@@ -9,7 +9,7 @@ import (
 
 // USL is the universal scalability law: with N operations in the system, the throughput is
 // X(N) = γN ÷ (1 + σ(N−1) + κN(N−1)) per second (Gunther, Guerrilla Capacity Planning,
-// 2007, ch. 4). N is achieved rate × mean response time, by Little's law.
+// 2007, ch. 4). N is throughput × mean response time, by Little's law.
 type USL struct {
 	Gamma     float64  `json:"gamma_per_s"`          // γ: the throughput with one operation at a time
 	Sigma     float64  `json:"sigma"`                // σ: contention, the share of work that waits for other operations
@@ -49,9 +49,9 @@ func uslOf(steps []Step) *USL {
 	var most, measured float64
 	rates := map[float64]bool{}
 	for _, s := range counted(steps) {
-		most = max(most, s.Achieved*(1-s.Errors/100))
+		most = max(most, s.Throughput()*(1-s.Errors/100))
 		r := s.Response.Mean / 1e6
-		n := s.Achieved * r
+		n := s.Throughput() * r
 		if n <= 0 || s.Errors > mostFailed {
 			continue
 		}
@@ -222,7 +222,7 @@ func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
 	return c, true
 }
 
-// knee is the tested rate with the highest power, achieved rate ÷ mean response time. Above it, a
+// knee is the tested rate with the highest power, throughput ÷ mean response time. Above it, a
 // rate 1 % higher costs more than 1 % of response time (Kleinrock, Power and deterministic rules of
 // thumb for probabilistic problems in computer communications, ICC 1979). The exact knee lies
 // between the tested rates next to it. rate is nil with fewer than five rates, or if it would be the
@@ -230,7 +230,7 @@ func leastSquares(rows [][3]float64, choice int) (c [3]float64, ok bool) {
 func knee(steps []Step) (rate *float64, between Range) {
 	levels := levelsOf(steps)
 	power := func(l *level) float64 {
-		return l.mean(func(s Step) float64 { return s.Achieved / max(s.Response.Mean, 1e-3) })
+		return l.mean(func(s Step) float64 { return s.Throughput() / max(s.Response.Mean, 1e-3) })
 	}
 	best := 0
 	for i, l := range levels {
@@ -244,7 +244,7 @@ func knee(steps []Step) (rate *float64, between Range) {
 	return &levels[best].rate, Range{&levels[best-1].rate, &levels[best+1].rate}
 }
 
-// LimitLine is the straight part of a hockey stick, the blade: achieved rate =
+// LimitLine is the straight part of a hockey stick, the blade: throughput =
 // Rate + Slope × response time in µs.
 type LimitLine struct {
 	Rate  float64 `json:"rate_per_s"`
@@ -289,7 +289,7 @@ func blade(steps []Step, statistic string) (rates, times []float64) {
 	}
 	for _, s := range valid {
 		if us, _ := s.Response.Get(statistic); us >= 2*least {
-			rates, times = append(rates, s.Achieved), append(times, us)
+			rates, times = append(rates, s.Throughput()), append(times, us)
 		}
 	}
 	return rates, times

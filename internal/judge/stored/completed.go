@@ -1,0 +1,21 @@
+package stored
+
+import "github.com/taktload/takt/pkg/takt"
+
+// Completed returns how many operations ended per second while the schedule lasted: in the whole
+// intervals of the measured window. ok is false if there is none. Rate.Achieved includes operations
+// that ended in the drain, so beside an overloaded target it is the offered rate, and Completed is
+// what the target can do.
+func Completed(r *takt.Report) (perS float64, ok bool) {
+	const rounding = 1e-3 // of T, in seconds
+	var ended uint64
+	var seconds, before float64
+	for _, iv := range r.Intervals {
+		if !iv.Warmup && iv.T <= r.WarmupS+r.DurationS+rounding {
+			ended += iv.OK + iv.Failed
+			seconds += iv.T - before
+		}
+		before = iv.T
+	}
+	return float64(ended) / seconds, seconds > 0
+}

@@ -1,0 +1,28 @@
+package stored
+
+import (
+	"testing"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Only whole intervals of the measured window count: neither the warm-up nor the drain.
+func TestCompleted(t *testing.T) {
+	list := []takt.Interval{{T: 1, Warmup: true, OK: 490}, {T: 2, OK: 493, Failed: 7}, {T: 3, OK: 510}, {T: 4.0005, OK: 490}, {T: 5, OK: 500}, {T: 5.2, OK: 90}}
+	for _, c := range []struct {
+		warmup, duration float64
+		list             []takt.Interval
+		want             float64 // -1: unknown
+	}{
+		{1, 3, list, 1500 / 3.0005},
+		{1, 2.5, list, 1010 / 2.0}, // the third interval ends in the drain
+		{1, 0.5, list, -1},
+		{1, 3, nil, -1},
+		{1, 3, list[:1], -1},
+	} {
+		got, ok := Completed(&takt.Report{WarmupS: c.warmup, DurationS: c.duration, Intervals: c.list})
+		if ok != (c.want >= 0) || ok && (got < c.want*0.999999 || got > c.want*1.000001) {
+			t.Errorf("%v s after %v s, %d intervals: %v %v, want %v", c.duration, c.warmup, len(c.list), got, ok, c.want)
+		}
+	}
+}
