@@ -77,8 +77,11 @@ func holdsSecret(f *pflag.Flag) bool {
 	return always && f.Value.String() != "" || strings.Join(s.Secrets(), "") != ""
 }
 
-// isRepeatable reports whether f accepts several values. Only the word in its help text tells.
-func isRepeatable(f *pflag.Flag) bool { return strings.Contains(f.Usage, "repeatable") }
+// isRepeatable reports whether f accepts several values.
+func isRepeatable(f *pflag.Flag) bool {
+	_, ok := f.Value.(value.Repeater)
+	return ok
+}
 
 // settingMark marks the flags that may be in the environment and in a config file.
 const settingMark = "takt-setting"

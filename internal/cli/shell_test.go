@@ -124,6 +124,9 @@ func TestFlagsOfSessions(t *testing.T) {
 			if _, ok := f.Value.(value.Flag); !ok && !value.IsNumber(f.Value) {
 				t.Errorf("takt %s --%s is a %T, which does not say what it names; declare it with package value", name, f.Name, f.Value)
 			}
+			if said := strings.Contains(f.Usage, "repeatable"); said != isRepeatable(f) {
+				t.Errorf("takt %s --%s is a %T: repeatable is %v, the help says %v", name, f.Name, f.Value, isRepeatable(f), said)
+			}
 		})
 	}
 }

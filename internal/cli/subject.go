@@ -36,7 +36,7 @@ type subject struct {
 }
 
 func (t *subject) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Plain(&t.labels), "label", "label of the system under test, `NAME=VALUE`, kept in the report; repeatable; verify uses branch, revision and revision_date")
+	fs.Var(value.Repeated(&t.labels), "label", "label of the system under test, `NAME=VALUE`, kept in the report; repeatable; verify uses branch, revision and revision_date")
 	fs.Var(value.InFile(&t.git), "git", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
 }
 

@@ -50,7 +50,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look or run (default)")
 	fs.Var(value.InFile(&o.Cert), "tls-cert", "serve TLS with this certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "tls-key", "key of the certificate, PEM `FILE`")
-	fs.Var(value.Plain(&o.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without --token-file your own sessions may use any folder")
+	fs.Var(value.Repeated(&o.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without --token-file your own sessions may use any folder")
 	fs.Var(value.List(&o.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
 	fs.Var(value.List(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; NAME* allows all that begin with NAME; repeatable")
 	fs.Var(value.List(&o.Variables), "apm-env", "`NAME` of an environment variable that make, git and apm-server see, besides PATH, HOME and the like; repeatable")

@@ -67,6 +67,7 @@ type list struct {
 
 func (l list) Set(s string) error       { *l.p = append(*l.p, s); return nil }
 func (l list) Type() string             { return "list" }
+func (list) Repeats()                   {}
 func (l list) Names(text string) []Name { return l.names(text) }
 
 func (l list) String() string {
@@ -248,6 +249,16 @@ func (plain) Names(string) []Name { return nil }
 
 // Plain makes a Flag of a flag.Value that names nothing outside of takt, and is no secret.
 func Plain(v flag.Value) Flag { return plain{v} }
+
+type repeated struct{ plain }
+
+func (repeated) Repeats() {}
+
+// Repeated is Plain for a flag that may be given several times.
+func Repeated(v flag.Value) Flag { return repeated{plain{v}} }
+
+// Repeater is a Flag that may be given several times.
+type Repeater interface{ Repeats() }
 
 // duration prints 0 as pflag does a number, so that help does not show a default of 0s.
 type duration struct{ plain }

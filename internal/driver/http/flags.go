@@ -27,6 +27,9 @@ func (h *Header) Set(s string) error {
 }
 
 // String implements flag.Value.
+// Repeats implements value.Repeater.
+func (h *Header) Repeats() {}
+
 func (h *Header) String() string { return strings.Join(h.FieldNames(), ", ") }
 
 // Type implements value.Flag.

@@ -96,6 +96,9 @@ func splitAddress(s string) (parts []string) {
 }
 
 // String implements flag.Value.
+// Repeats implements value.Repeater.
+func (c *ConnectTo) Repeats() {}
+
 func (c *ConnectTo) String() string {
 	var list []string
 	for _, d := range *c {

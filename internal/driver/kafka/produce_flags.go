@@ -47,7 +47,7 @@ func (o *Produce) addSeedFlags(fs *pflag.FlagSet) {
 
 func (o *Produce) addOwnFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
-	fs.Var(value.Plain(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
+	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
 	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")
 	fs.IntVar(&o.BatchBytes, "batch-bytes", o.BatchBytes, "a batch has at most `BYTES` before compression")
 	fs.Var(value.Duration(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free")
