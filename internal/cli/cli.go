@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/judge/stored"
 )
 
@@ -27,10 +28,18 @@ type Env struct {
 	Interrupt      context.Context        // ends with the first signal; its cause is a SignalError
 	Abort          <-chan struct{}        // closed by the second signal
 
-	unstored io.Writer // for messages that a run could not be stored; nil: Stderr
-	duet     *duetSide // the side of a duet that the run is; nil: the run is not in a duet
-	args     []string  // arguments of Main
+	rows     []driver.Row // protocols; nil: driver.Table()
+	unstored io.Writer    // for messages that a run could not be stored; nil: Stderr
+	duet     *duetSide    // the side of a duet that the run is; nil: the run is not in a duet
+	args     []string     // arguments of Main
 	settings *settings
+}
+
+func (e Env) protocols() []driver.Row {
+	if e.rows != nil {
+		return e.rows
+	}
+	return driver.Table()
 }
 
 // The exit codes, the same for every subcommand; docs/exit-codes.md explains them.

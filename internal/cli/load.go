@@ -53,7 +53,7 @@ type load struct {
 // a command with its name.
 func addLoads(root *cobra.Command, env Env) {
 	groups := map[string]*cobra.Command{"": root}
-	for _, row := range driver.Table() {
+	for _, row := range env.protocols() {
 		if groups[row.Group] == nil {
 			groups[row.Group] = &cobra.Command{
 				Use: row.Group, Short: "load " + row.GroupShort, Args: noArgs,

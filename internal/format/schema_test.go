@@ -40,7 +40,7 @@ func (v *validator) faultf(path, format string, args ...any) {
 func (v *validator) check(s object, value any, path string) {
 	for _, keyword := range slices.Sorted(maps.Keys(s)) {
 		switch arg := s[keyword]; keyword {
-		case "$schema", "$id", "$defs", "title", "description", "format":
+		case "$schema", "$id", "$defs", "title", "description", "examples", "format":
 		case "$ref":
 			v.check(resolve(v.root, arg.(string)), value, path)
 		case "type":
