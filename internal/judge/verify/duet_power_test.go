@@ -86,7 +86,7 @@ func (w *stage) play(t *testing.T, budget time.Duration, o Options) *Judgement {
 	}
 }
 
-var duetSeries = flag.Int("duet-series", 60, "simulate so many duets of each kind; docs/verify.md has the shares of 600")
+var duetSeries = flag.Int("duet-series", simulated(60), "simulate so many duets of each kind; docs/verify.md has the shares of 600")
 
 // The promise of a duet, on machines as they were measured and on worse ones: see
 // docs/verify.md.

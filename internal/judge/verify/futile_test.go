@@ -46,7 +46,7 @@ func (w world) gambled(t *testing.T, p Pairs, n int, spikes bool) (ended, patien
 // saves pairs where there is nothing to find.
 func TestFutility(t *testing.T) {
 	withoutDetector(t)
-	const series = 100
+	series := simulated(100)
 	for _, c := range []struct {
 		name       string
 		sd, change float64
@@ -72,11 +72,11 @@ func TestFutility(t *testing.T) {
 			}
 			ended, patient, made, all := seeded(0.2, c.sd, c.change).gambled(t, p, series, c.spikes)
 			t.Logf("%v after %d pairs; to the end %v after %d", ended, made/series, patient, all/series)
-			if ended[c.wrong] > series*5/100 {
+			if ended[c.wrong] > (series*5+99)/100 {
 				t.Errorf("%d of %d are called %s", ended[c.wrong], series, c.wrong)
 			}
 			for _, word := range []Word{OK, Regressed} {
-				if lost := patient[word] - ended[word]; lost < 0 || lost > series*2/100 {
+				if lost := patient[word] - ended[word]; lost < 0 || lost > (series*2+99)/100 {
 					t.Errorf("%d of %d %s are lost", lost, patient[word], word)
 				}
 			}

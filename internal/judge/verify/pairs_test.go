@@ -90,17 +90,18 @@ func TestLooksDoNotInflateFalseAlarms(t *testing.T) {
 				t.Fatal(err)
 			}
 			w, flagged, early := seeded(0.2, c.sd, c.change), 0.0, 0.0
-			for range 200 {
-				word, n := w.series(t, p)
+			n := float64(simulated(200))
+			for range int(n) {
+				word, pairs := w.series(t, p)
 				if word == Regressed {
 					flagged++
 				}
-				if n == p.Looks[0] {
+				if pairs == p.Looks[0] {
 					early++
 				}
 			}
-			if flagged /= 200; flagged < c.least || flagged > c.max || early/200 < c.early {
-				t.Errorf("%v were flagged, want %v to %v; %v ended early", flagged, c.least, c.max, early/200)
+			if flagged /= n; flagged < c.least || flagged > c.max || early/n < c.early {
+				t.Errorf("%v were flagged, want %v to %v; %v ended early", flagged, c.least, c.max, early/n)
 			}
 		})
 	}
