@@ -23,11 +23,11 @@ const (
 // jmsExperiments compares takt with artemis perf, which has two protocols. Neither client nor broker
 // is pinned: on one core the broker would be the bottleneck.
 func (b *bench) jmsExperiments() []experiment {
-	const text = "Artemis 2.44.0 of scripts/servers, messages of 1024 bytes, non-persistent, one producer, one consumer, one queue; nothing is pinned: broker and client share the cores. artemis perf is measured from its 10th second on, by its own lines and its process' CPU; takt after a warm-up of 2 s. "
+	const text = "The broker is Artemis 2.44.0 of scripts/servers. One producer and one consumer use one queue, with non-persistent messages of 1024 bytes. Nothing is pinned: broker and client share the cores. artemis perf is measured from its 10th second on, by its own output and the CPU time of its process; takt is measured for 10 s after a warm-up of 2 s. "
 	var all []experiment
 	for _, pending := range []string{"100", "1"} {
 		all = append(all, experiment{
-			name: "JMS, --max-pending " + pending, text: text + "As fast as " + pending + " pending allow.",
+			name: "JMS, --max-pending " + pending, text: text + "In 3 rounds, the producer sends as fast as --max-pending " + pending + " allows.",
 			server: server{name: "artemis"}, rounds: 3, unit: "message", table: maxTable,
 			variants: []variant{
 				taktJMS("takt --ack each", "--max-pending", pending),
@@ -38,7 +38,7 @@ func (b *bench) jmsExperiments() []experiment {
 		})
 	}
 	return append(all, experiment{
-		name: "JMS, 7000 messages per second", text: text + "--max-pending 100. Send delay is how long after its due instant a message was sent; schedule lag is takt's share of it.",
+		name: "JMS, 7000 messages per second", text: text + "In one round, the producer sends with --max-pending 100. Send delay is the time from the due instant of a message until it was sent; schedule lag is takt's own part of it.",
 		server: server{name: "artemis"}, rounds: 1, unit: "message", table: delayTable,
 		variants: []variant{
 			taktJMS("takt", "--max-pending", "100", "--rate", "7000"),

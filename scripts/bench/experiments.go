@@ -23,16 +23,16 @@ const serverCore, clientCore = "0", "1"
 func (b *bench) experiments() []experiment {
 	var all []experiment
 	for _, place := range []struct{ name, text, server, client string }{
-		{"pinned", "The server on one core, the client on another.", serverCore, clientCore},
+		{"pinned", "The server has one core, the client another.", serverCore, clientCore},
 		{"unpinned", "Nothing is pinned: client and server share the cores.", "", ""},
 	} {
 		for _, s := range []struct{ name, text string }{
-			{"null", "`takt target --null`: the client is the bottleneck."},
-			{"nginx", "nginx with one worker, `return 200` with 100 bytes (scripts/nginx.conf)."},
+			{"null", "The server is `takt target --null`, so the client is the bottleneck."},
+			{"nginx", "The server is nginx with one worker, which answers 200 with 100 bytes (`return 200` in scripts/nginx.conf)."},
 		} {
 			all = append(all, experiment{
 				name:     "Most requests per second, " + s.name + ", " + place.name,
-				text:     s.text + " " + place.text + " 50 connections, closed loop. " + sameRequest,
+				text:     s.text + " " + place.text + " Closed loop, 50 connections. wrk" + sameRequest,
 				server:   server{name: s.name, pin: place.server},
 				variants: closedLoops(place.client),
 				table:    maxTable,
@@ -43,7 +43,7 @@ func (b *bench) experiments() []experiment {
 	for _, rate := range []int{1_000, 10_000, 50_000, 100_000} {
 		all = append(all, experiment{
 			name:     fmt.Sprintf("%d requests per second", rate),
-			text:     "nginx on one core, the client on another, 50 connections. " + sameRequest + " Schedule lag is how late the generator was by its own figures; wrk2 has none. The last row is the floor: how late a thread that only reads the clock, on the client's core, notices 100 000 instants a second while the server's core is busy, too.",
+			text:     "nginx has one core, the client another; 50 connections. wrk2" + sameRequest + " Schedule lag is the generator's own lateness, by its own report; wrk2 does not report it. The last row is the floor. On the client's core, a thread only reads the clock, while the server's core is busy, too; the figures are how late it notices 100 000 instants a second.",
 			server:   server{name: "nginx", pin: serverCore},
 			variants: fixedRates(rate, clientCore),
 			table:    rateTable,
@@ -56,9 +56,9 @@ func taktArgs(more ...string) []string {
 	return append([]string{"http", "--no-store", "--progress", "none", "-o", "json", "-c", "50", "-z", "SECONDSs"}, append(more, "URL")...)
 }
 
-// sameRequest: two more headers cost nginx 7 % of the instructions for a request, so wrk sends takt's
-// headers, too.
-const sameRequest = "wrk and wrk2 send the same two headers as takt, so that servers have the same work."
+// sameRequest follows the name of a peer. Two more headers cost nginx 7 % of the instructions for a
+// request, so wrk and wrk2 send takt's headers, too.
+const sameRequest = " sends the same two headers as takt, so the server has the same work."
 
 func wrkArgs(more ...string) []string {
 	return append([]string{"-t1", "-c50", "-dSECONDSs", "-H", "User-Agent: takt", "-H", "Accept-Encoding: gzip"}, append(more, "URL")...)
@@ -144,7 +144,7 @@ func rateTable(b *bench, e experiment, results [][]result) {
 
 // commands lists the commands that ran.
 func (b *bench) commands() {
-	b.printf("\n## Commands\n\n```text\n")
+	b.printf("\n## Commands\n\nURL is the address of the server. LIBS is the folder of Kafka's libraries, or of Artemis.\n\n```text\n")
 	seen := map[string]bool{}
 	for _, e := range b.experiments() {
 		for _, v := range e.variants {

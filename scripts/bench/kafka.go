@@ -50,12 +50,12 @@ func (b *bench) kafkaExperiments() []experiment {
 	if logFolder() != "" {
 		log = "in memory"
 	}
-	place := fmt.Sprintf("Kafka 4.0.0 of scripts/servers, one node, 3 partitions, its log %s; nothing is pinned: broker and client share the cores. ", log)
+	place := fmt.Sprintf("The broker is Kafka 4.0.0 of scripts/servers: one node, 3 partitions, its log %s. Nothing is pinned: broker and client share the cores. ", log)
 	var all []experiment
 	for _, size := range []int{300, 1024} {
 		all = append(all, experiment{
 			name: fmt.Sprintf("Kafka, produce, %d bytes", size),
-			text: fmt.Sprintf("%s%d records each, in %d rounds, after the broker has processed %d times as many; batches of %d records, linger 5 ms, acks of the leader, no compression, 5 requests in flight on a connection; takt has at most %s batches in flight, ProducerPerformance as many as its 32 MiB allow. A broker serves one request of a connection at a time; takt has one connection, or one for each worker. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures exclude its first 10 s, takt's are those of the whole run.",
+			text: fmt.Sprintf("%sEach variant sends %d records in each of %d rounds, after the broker has processed %d times as many. The settings are batches of %d records, linger 5 ms, acks of the leader, no compression, and 5 requests in flight on a connection. takt has at most %s batches in flight; ProducerPerformance has as many as its 32 MiB allow. A broker serves one request of a connection at a time; takt has one connection, or one for each worker. sarama is sangrenel's client, with sangrenel's sync batches. The JVM's figures exclude its first 10 s; takt's are those of the whole run.",
 				place, b.records, kafkaRounds, kafkaWarm, kafkaBatch, kafkaWriters),
 			server: server{name: "kafka", fill: b.toProduce(size)}, rounds: kafkaRounds, unit: "record", table: maxTable,
 			variants: b.producers(size),
@@ -63,7 +63,7 @@ func (b *bench) kafkaExperiments() []experiment {
 	}
 	return append(all, experiment{
 		name: "Kafka, consume, 300 bytes",
-		text: fmt.Sprintf("%s%d records from the beginning, in one round, by one consumer. The JVM's figures exclude its first 10 s, takt's are those of the whole run.",
+		text: fmt.Sprintf("%sOne consumer reads %d records from the beginning, in one round. The JVM's figures exclude its first 10 s; takt's are those of the whole run.",
 			place, b.records),
 		server: server{name: "kafka", fill: b.toConsume}, rounds: 1, unit: "record", table: maxTable,
 		variants: b.consumers(),

@@ -2,8 +2,8 @@
 // the root of the repository.
 //
 // Every figure is the median of paired rounds. In each round every variant runs once, in a new random
-// order, so disturbances of the machine hit all variants alike. Ratios travel to other machines,
-// microseconds do not.
+// order, so disturbances of the machine hit all variants alike. Ratios are comparable between
+// machines; microseconds are not.
 package main
 
 import (
@@ -139,7 +139,7 @@ func (b *bench) experiment(e experiment) error {
 		e.text += fmt.Sprintf(" The hypervisor took %.0f %% of the CPU.", 100*stolen)
 	}
 	if b.only != "" {
-		e.text += fmt.Sprintf(" Measured by itself on %s, kernel %s, %s.", time.Now().UTC().Format(time.DateOnly), kernel(), measured())
+		e.text += fmt.Sprintf(" Measured separately on %s, with kernel %s and %s.", time.Now().UTC().Format(time.DateOnly), kernel(), measured())
 	}
 	b.printf("\n### %s\n\n%s\n\n", e.name, e.text)
 	e.table(b, e, results)

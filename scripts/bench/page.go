@@ -22,7 +22,7 @@ func output(pattern string, command ...string) string {
 // intro writes what was measured, and on which machine.
 func (b *bench) intro() {
 	class := proc.HostClass()
-	b.printf("# Benchmarks\n\nWritten by `make bench` on %s; do not edit. Unless a section says otherwise, every figure is the median of %d rounds of %v in which all variants ran once, in shuffled order; a ratio is the median of the ratios within the rounds. Rounds in which the hypervisor took more than %.0f %% of the CPU were repeated, and the quietest rounds count. Ratios travel to other machines, microseconds do not.\n\n",
+	b.printf("# Benchmarks\n\n`make bench` wrote this page on %s; do not edit it. Unless a section says otherwise, every figure is the median of %d rounds. In each round every variant ran once for %v, in random order. A ratio is the median of the ratios within the rounds. A round in which the hypervisor took more than %.0f %% of the CPU was repeated, and the quietest rounds count. Ratios are comparable between machines; microseconds are not.\n\n",
 		time.Now().UTC().Format(time.DateOnly), b.rounds, b.length, 100*mostStolen)
 	b.printf("- machine: %v cores, %v, kernel %s, %s\n", class["cores"], class["cpu"], kernel(), runtime.GOARCH)
 	b.printf("- takt: %s, %s\n", measured(), runtime.Version())
@@ -89,6 +89,6 @@ func (b *bench) profile() error {
 		return err
 	}
 	_, table, _ := strings.Cut(string(top), "Duration:")
-	b.printf("\n## CPU profile of the saturated loop\n\nThe null server, 1 000 000 requests over 50 connections, all recording on.\n\n```text\nDuration:%s```\n", table)
+	b.printf("\n## CPU profile of the saturated loop\n\ntakt sends 1 000 000 requests over 50 connections to the null server, with all recording on.\n\n```text\nDuration:%s```\n", table)
 	return nil
 }
