@@ -58,6 +58,11 @@ func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
 	if o.DumpDir, err = filepath.Abs(o.DumpDir); err != nil {
 		return err
 	}
+	if o.Store != "" && !strings.Contains(o.Store, "://") { // jobs have other working directories
+		if o.Store, err = filepath.Abs(o.Store); err != nil {
+			return err
+		}
+	}
 	if o.StateDir, err = e.underHome(stateHome, "shell"); err != nil {
 		return err
 	}
@@ -81,7 +86,7 @@ func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
 
 // ShellHost is what the shell needs from takt. Its Run starts this program again.
 func ShellHost(env Env) shell.Host {
-	h := shell.Host{Run: env.runChild, Plan: env.planCall, Version: version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+	h := shell.Host{Run: env.runChild, Save: env.saveReport, Plan: env.planCall, Version: version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
 	if home := env.Getenv("HOME"); h.GoPath == "" && home != "" {
 		h.GoPath = filepath.Join(home, "go")
 	}

@@ -14,8 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/shell"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // jobCommand is the hidden command by which the shell starts this program again. The job reads
@@ -98,6 +101,21 @@ func (e Env) environOf(call shell.Call) []string {
 		return e.Environ()
 	}
 	return append(proc.PlainEnvironment(e.Environ(), storeVariables()...), "GIT_CEILING_DIRECTORIES="+filepath.Dir(call.Dir))
+}
+
+// saveReport stores the report of a test where a job of this call would.
+func (e Env) saveReport(ctx context.Context, call shell.Call, r *takt.Report) error {
+	server := e.Getenv
+	e.Getenv = func(name string) string {
+		for _, v := range call.Env {
+			if text, ok := strings.CutPrefix(v, name+"="); ok {
+				return text
+			}
+		}
+		return server(name)
+	}
+	s := storing{where: e.Getenv("TAKT_STORE")}
+	return s.with(ctx, e, func(st store.Store) error { return st.Save(ctx, format.Finite(r)) })
 }
 
 func (e Env) child(call shell.Call) (*exec.Cmd, error) {

@@ -280,18 +280,9 @@ func (t *trial) save(ctx context.Context, s *Server, now setting, r *takt.Report
 		return nil
 	}
 	fmt.Fprintln(log, "saving report")
-	f, err := os.CreateTemp(s.options.DumpDir, ".report-*.json")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	err = errors.Join(json.NewEncoder(f).Encode(r), f.Close())
-	if err != nil {
-		return err
-	}
-	call := Call{Args: []string{"store", "import", f.Name()}, Env: s.storeEnv(now.cluster, !t.plain), Dir: s.options.DumpDir, Out: log, Plain: t.plain}
-	if code := s.host.Run(ctx, nil, call); code != 0 {
-		return fmt.Errorf("the report was not saved, exit code %d", code)
+	call := Call{Env: s.storeEnv(now.cluster, !t.plain), Dir: s.options.DumpDir, Plain: t.plain}
+	if err := s.host.Save(ctx, call, r); err != nil {
+		return fmt.Errorf("the report was not saved: %w", err)
 	}
 	where := "the store"
 	if s.options.Store == "" && now.cluster != nil {

@@ -6,6 +6,8 @@ package shell
 import (
 	"context"
 	"io"
+
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Call is one command line of takt to run.
@@ -42,6 +44,7 @@ type Rules struct {
 // Host is the program that the shell is part of.
 type Host struct {
 	Run     Run
+	Save    func(ctx context.Context, c Call, r *takt.Report) error // stores r where a job with the environment of c would
 	Plan    func(args []string, r Rules) (Plan, error) // checks a command line; the error has every fault
 	Version string
 	Docker  string // the container engine, as in DOCKER_HOST; "": the default one
