@@ -194,7 +194,7 @@ func (p *play) fit(sides [2]*stored.Run) (bool, error) {
 	return false, nil
 }
 
-// sideName is the name of the side analysis.DuetBase or DuetHead.
+// sideName is the name of the side verify.DuetBase or verify.DuetHead.
 func sideName(side int) string {
 	if side == verify.DuetHead {
 		return "head"

@@ -31,7 +31,7 @@ type doc struct {
 	Latency      map[string]takt.Latency `json:"latency,omitempty"`
 }
 
-// listed is analysis.Run as JSON.
+// listed is stored.Run as JSON.
 type listed struct {
 	ID        string            `json:"id"`
 	Kind      string            `json:"kind"`
