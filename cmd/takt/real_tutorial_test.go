@@ -76,7 +76,7 @@ func TestRealTutorial(t *testing.T) {
 
 var (
 	figure = regexp.MustCompile(`(?m)^p95 reaches 300ms at ([\d.]+)/s.*\n`)
-	bounds = regexp.MustCompile(`(?m)^p95<300ms.* holds at ([\d.]+)/s and breaks at ([\d.]+)/s: .*\n(?:between them\. .*\n)?`)
+	bounds = regexp.MustCompile(`(?m)^p95<300ms.* is met at ([\d.]+)/s and breaks at ([\d.]+)/s: .*\n(?:between them\. .*\n)?`)
 )
 
 // limitIn is the limit that takt capacity printed: a rate, or the middle between two rates.
@@ -101,7 +101,7 @@ func otherLimit(shown string) string {
 	if bounds.MatchString(shown) {
 		return bounds.ReplaceAllString(shown, "p95 reaches 300ms at 1/s …\n…\n")
 	}
-	return figure.ReplaceAllString(shown, "p95<300ms,errors<1%,dropped<1% holds at 1/s and breaks at 2/s: the limit is\n…\n")
+	return figure.ReplaceAllString(shown, "p95<300ms,errors<1%,dropped<1% is met at 1/s and breaks at 2/s: the limit is\n…\n")
 }
 
 // block is a fenced block of a page.

@@ -23,7 +23,7 @@ func NewRemote(urls ...string) (*Remote, error) {
 		u, err := url.Parse(text)
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-			faults = append(faults, fmt.Errorf("%q is no URL of a server; give it as http://HOST:8200", shown(u, text)))
+			faults = append(faults, fmt.Errorf("%q is not the URL of a server; give it as http://HOST:8200", shown(u, text)))
 		case u.User != nil:
 			faults = append(faults, fmt.Errorf("%s has a password in it; give the server's token by --secret", u.Redacted()))
 		default:

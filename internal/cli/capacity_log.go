@@ -48,7 +48,7 @@ func readLoadLog(name string) (*loadLog, error) {
 		l.spans, err = spansOf(name, in)
 	}
 	if err == nil && len(l.seconds)+len(l.spans) == 0 {
-		err = errors.New("it is no report, no load file and no output of takt trace seconds; give one of them, or the id of a run")
+		err = errors.New("it is not a report, a load file or the output of takt trace seconds; give one of these, or the id of a run")
 	}
 	l.sum()
 	return l, err

@@ -85,7 +85,7 @@ func TestCapacityUpToMax(t *testing.T) {
 			t.Errorf("step %d: %+v (%v)", i+1, step.Schedule, err)
 		}
 	}
-	if _, out, _ := a.run(t.Context(), "show", r.ID); !strings.HasPrefix(out, "p95<60s,errors<1%,dropped<1% holds up to 40/s") {
+	if _, out, _ := a.run(t.Context(), "show", r.ID); !strings.HasPrefix(out, "p95<60s,errors<1%,dropped<1% is met up to 40/s") {
 		t.Errorf("shown as %s", out)
 	}
 	if _, again, _ := a.answer(exitOK, "--from", r.ID, "--need", "200/s"); again.Machines.Count != 5 || again.Sustainable != 40 {
@@ -161,7 +161,7 @@ func TestCapacityFaults(t *testing.T) {
 		{"--slo p95<1s -o json=/nosuch/dir/x -- http http://127.0.0.1:1/", exitUsage, []string{"cannot write the report"}},
 		{"--slo p95<1s -- http http://127.0.0.1:1/", exitFailed, []string{"the step at 10/s ended with exit code 1", "connection refused"}},
 		{"--from nosuch", exitFailed, []string{"nosuch"}},
-		{"--slo p95<1s --from " + rows, exitFailed, []string{"is no report"}},
+		{"--slo p95<1s --from " + rows, exitFailed, []string{"is not a report"}},
 	} {
 		code, _, errs := a.run(t.Context(), append([]string{"capacity"}, strings.Fields(c.args)...)...)
 		if code != c.code {

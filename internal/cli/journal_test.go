@@ -194,7 +194,7 @@ func TestRecoverRefuses(t *testing.T) {
 	heads := map[string]string{
 		"json": "{", "type": `[]`, "newer": `{"journal_version":2}`, "older": `{}`, "report": `{"journal_version":1,"run":{"report":{}}}`,
 	}
-	says := []string{"its first record is not the head of a journal", "its first record is not the head of a journal", "it has version 2, and this takt reads version 1", "it has version 0", "it is no report"}
+	says := []string{"its first record is not the head of a journal", "its first record is not the head of a journal", "it has version 2, and this takt reads version 1", "it has version 0", "it is not a report"}
 	for name, head := range heads {
 		j, err := s.Begin(name, []byte(head))
 		if err == nil {

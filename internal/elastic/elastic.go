@@ -68,7 +68,7 @@ func Connect(where string, o Options) (*Cluster, error) {
 	}
 	path := strings.Trim(u.Path, "/")
 	if u.Hostname() == "" || strings.Contains(path, "/") || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%s is no URL of a cluster; give it as elasticsearch://HOST:9200", u)
+		return nil, fmt.Errorf("%s is not the URL of a cluster; give it as elasticsearch://HOST:9200", u)
 	}
 	transport, err := newTransport(o.CAFile)
 	if err != nil {

@@ -105,7 +105,7 @@ func (o *Options) Validate() []error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if o.Rate.Given() && o.Stages.Given() {
-		fault("both --rate and --stages are given; keep one, a rate can stand in a stage as 30s@%s", o.Rate)
+		fault("both --rate and --stages are given; keep one, or write the rate as a stage: 30s@%s", o.Rate)
 	}
 	if o.Stages.Given() && o.Duration > 0 {
 		fault("both --stages and --duration are given; the stages have durations of their own")

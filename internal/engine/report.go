@@ -131,13 +131,13 @@ func spent(rep *takt.Report, used proc.Span, h verdict.Host) {
 	h.Ran, h.Waited, h.Throttled, h.Wall = used.CPU, used.Waited, used.Throttled, used.Wall
 	h.Judge(rep)
 	if g.Stolen > 2 {
-		rep.Warn("steal", "the hypervisor took %.1f %% of the CPU time away: latencies hold its pauses too", g.Stolen)
+		rep.Warn("steal", "the hypervisor took %.1f %% of the CPU time away: latencies include its pauses", g.Stolen)
 	}
 	if used.Share(used.Throttled) > 0.01 {
 		rep.Warn("throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled.Round(time.Millisecond))
 	}
 	if sent := rep.Counts.Sent; verdict.Retransmitted(used.Resent, sent) {
-		rep.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target took none, and latencies hold the timeouts of TCP. All processes of this network namespace count", used.Resent, sent)
+		rep.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP. All processes of this network namespace count", used.Resent, sent)
 	}
 	if used.GCPauseMax > time.Millisecond {
 		rep.Warn("gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)

@@ -42,7 +42,7 @@ func CapacityWords(c capacity.Answer) []string {
 func limitWords(c capacity.Answer) string {
 	switch {
 	case c.Ended == capacity.EndNone:
-		return fmt.Sprintf("%s holds at no rate: it breaks at %s already.", c.SLO, at(c.Interval.High))
+		return fmt.Sprintf("%s is met at no rate: it breaks at %s already.", c.SLO, at(c.Interval.High))
 	case c.Sustainable == 0 && c.Interval.High != nil && c.Ended == capacity.EndBudget:
 		return fmt.Sprintf("%s breaks at %s, the lowest rate that the budget was enough for; the limit is below it.", c.SLO, rate(*c.Interval.High))
 	case c.Sustainable == 0 && c.Interval.High != nil:
@@ -50,15 +50,15 @@ func limitWords(c capacity.Answer) string {
 	case c.Sustainable == 0:
 		return "No valid step: the generator was the bottleneck at every rate, so nothing is known of the target."
 	case c.Ended == capacity.EndInvalid && c.Interval.High == nil:
-		return fmt.Sprintf("%s holds up to %s; above it the generator is the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable))
+		return fmt.Sprintf("%s is met up to %s; above it the generator is the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable))
 	case c.Ended == capacity.EndInvalid:
-		return fmt.Sprintf("%s holds at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable), rate(*c.Interval.High))
+		return fmt.Sprintf("%s is met at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, rate(c.Sustainable), rate(*c.Interval.High))
 	case c.LimitedBy == "" && c.Interval.High == nil:
-		return fmt.Sprintf("%s holds up to %s, the highest rate that was offered; the limit is not known.", c.SLO, rate(c.Sustainable))
+		return fmt.Sprintf("%s is met up to %s, the highest rate that was offered; the limit is not known.", c.SLO, rate(c.Sustainable))
 	case c.Confidence == 0 && c.Interval.Wide():
-		return fmt.Sprintf("%s holds at %s and breaks at %s: the limit is between them. They are too far apart for a figure; try rates between them, with a smaller --step or --precision.", c.SLO, rate(c.Sustainable), at(c.Interval.High))
+		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. They are too far apart for a figure; try rates between them, with a smaller --step or --precision.", c.SLO, rate(c.Sustainable), at(c.Interval.High))
 	case c.Confidence == 0:
-		return fmt.Sprintf("%s holds at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, rate(c.Sustainable), at(c.Interval.High))
+		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, rate(c.Sustainable), at(c.Interval.High))
 	case c.LimitedBy == "":
 		return fmt.Sprintf("%s breaks %s.", c.SLO, figureWords(c))
 	}

@@ -161,12 +161,12 @@ func TestCapacityIsSafe(t *testing.T) {
 func TestCapacityWords(t *testing.T) {
 	for name, want := range map[string][]string{
 		"found":   {"p95 reaches 100ms at 209/s (95 % interval 207–212).", "For 800/s you need 4 machines.", "The knee is between 40/s and 160/s", "Universal scalability law: γ "},
-		"max":     {"p95<100ms,errors<0.1%,dropped<1% holds up to 80/s, the highest rate that was offered"},
-		"none":    {"p95<100ms,errors<0.1%,dropped<1% holds at no rate: it breaks at 280/s already."},
-		"invalid": {"p95<100ms,errors<0.1%,dropped<1% holds up to 120/s; above it the generator is the bottleneck", "For 500/s you need at most 5 machines."},
+		"max":     {"p95<100ms,errors<0.1%,dropped<1% is met up to 80/s, the highest rate that was offered"},
+		"none":    {"p95<100ms,errors<0.1%,dropped<1% is met at no rate: it breaks at 280/s already."},
+		"invalid": {"p95<100ms,errors<0.1%,dropped<1% is met up to 120/s; above it the generator is the bottleneck", "For 500/s you need at most 5 machines."},
 		"nothing": {"No valid step: the generator was the bottleneck at every rate"},
-		"broken":  {"holds at 160/s and breaks at 320/s: the limit is between them.", "The search broke off before it was sure."},
-		"steps":   {"For 800/s you need 4 to 5 machines by the rates that were measured.", "This is a single measurement", "holds at 160/s and breaks at 220/s: the limit is between them.", "The search ended after 2 steps, before it was sure"},
+		"broken":  {"is met at 160/s and breaks at 320/s: the limit is between them.", "The search broke off before it was sure."},
+		"steps":   {"For 800/s you need 4 to 5 machines by the rates that were measured.", "This is a single measurement", "is met at 160/s and breaks at 220/s: the limit is between them.", "The search ended after 2 steps, before it was sure"},
 	} {
 		got := strings.Join(format.CapacityWords(capacities(t)[name]), "\n")
 		for _, part := range want {

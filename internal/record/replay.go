@@ -94,7 +94,7 @@ func (p *Replay) Before(b Before) error {
 	r, h := p.rec, &p.rec.history
 	switch {
 	case p.last != nil || r.last.At > 0:
-		return errors.New("seconds stand before the state that replaced them")
+		return errors.New("seconds come before the state that replaced them")
 	case b.At < 0 || len(b.Merged) > takt.MaxIntervals || len(b.Old) > takt.MaxIntervals || b.Held < 0 || b.Span < 0 || b.Span > math.MaxInt32 || b.Growing == nil && b.Held > 0:
 		return errors.New("its history is none")
 	}

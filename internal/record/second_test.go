@@ -208,7 +208,7 @@ func TestReplayRefuses(t *testing.T) {
 		})
 	}
 	p, _ := NewReplay(Config{})
-	if err := errors.Join(p.Second(Second{At: time.Second, Counted: Counted{Histograms: make([]string, 8)}}), p.Before(Before{})); err == nil || !strings.Contains(err.Error(), "stand before the state") {
+	if err := errors.Join(p.Second(Second{At: time.Second, Counted: Counted{Histograms: make([]string, 8)}}), p.Before(Before{})); err == nil || !strings.Contains(err.Error(), "come before the state") {
 		t.Errorf("a state behind a second: %v", err)
 	}
 }

@@ -354,7 +354,7 @@ func (k *checker) held(w *world, rep *takt.Report, bound time.Duration) {
 		}
 	}
 	if n >= 10 && float64(n) > 0.011*float64(len(k.rows)) {
-		k.fault("verdict", "%d of %d operations became due while the thread stood still, but the run is valid", n, len(k.rows))
+		k.fault("verdict", "%d of %d operations became due while the thread was frozen, but the run is valid", n, len(k.rows))
 	}
 }
 

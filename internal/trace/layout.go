@@ -18,7 +18,7 @@ func layoutOf(format string) (string, error) {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
 			if c := format[i]; isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' && c != 'T' {
-				return "", fmt.Errorf("%q stands between the parts of the time; only T and signs are understood there", c)
+				return "", fmt.Errorf("%q is between the parts of the time; only T and signs are allowed there", c)
 			}
 			b.WriteByte(format[i])
 			continue

@@ -72,7 +72,7 @@ func newPattern(pieces []piece) (*pattern, error) {
 		}
 		beside := i > 0 && pieces[i-1].name != ""
 		if beside && (pieces[i-1].kind != hostKind || at.kind != requestKind) {
-			errs = append(errs, fmt.Errorf("%s and %s stand together, so nobody can tell where the first one ends; put a blank between them in the log", pieces[i-1].name, at.name))
+			errs = append(errs, fmt.Errorf("%s and %s are not separated, so nobody can tell where the first one ends; put a blank between them in the log", pieces[i-1].name, at.name))
 		}
 		if beside {
 			p.values[len(p.values)-1].beside = true

@@ -204,8 +204,8 @@ func TestStray(t *testing.T) {
 		{"url --throughput=500", false, `unexpected argument "url"; `},
 		{"url", true, ""},
 		{"url -n --mine=3", true, ""},
-		{"url --throughput=500", true, `--throughput=500 stands behind the argument "url", `},
-		{"url -duration 5", true, `-duration stands behind `},
+		{"url --throughput=500", true, `--throughput=500 comes after the argument "url", `},
+		{"url -duration 5", true, `-duration comes after `},
 	} {
 		fs := flagSet()
 		fs.Int("mine", 0, "of the program")

@@ -96,7 +96,7 @@ func stray(fs *flag.FlagSet, theirs bool) error {
 	for _, arg := range fs.Args() {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if strings.HasPrefix(arg, "-") && isOurs(fs.Lookup(name)) {
-			return fmt.Errorf("%s stands behind the argument %q, where no flag is read; put it before", arg, fs.Arg(0))
+			return fmt.Errorf("%s comes after the argument %q, where no flag is read; put it before", arg, fs.Arg(0))
 		}
 	}
 	return nil

@@ -129,7 +129,7 @@ func (o *Options) Validate(args []string) (faults []error) {
 	}
 	fault(o.auth.header() != "" && o.conn.Header.Has("Authorization"), "both an Authorization header and --secret or --api-key are given; keep one")
 	fault(o.twice, "both --run and --duration are given; keep one, they are the same")
-	fault(o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/"), "--endpoint %q is no path; begin it with /", o.Endpoint)
+	fault(o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/"), "--endpoint %q is not a path; begin it with /", o.Endpoint)
 	fault(o.Stream && o.v1(), "--stream is given with --intake v1, whose bodies are one document each; leave one out")
 	fault(o.Stream && o.Profile != "", "--stream is given with --profile, whose requests are not streamed; say what to stream with --transactions, --spans, --errors and --frames")
 	return append(faults, o.conn.Prepare()...)

@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 		{"-t 0 -e 0", []string{"a request without an event is asked for; give --transactions or --errors above 0"}},
 		{"--events 0", []string{"a request without an event"}},
 		{"--events 1 -t 1", []string{"both --events and --transactions are given"}},
-		{"--endpoint x", []string{`--endpoint "x" is no path; begin it with /`}},
+		{"--endpoint x", []string{`--endpoint "x" is not a path; begin it with /`}},
 		{"--stream --intake v1 --profile heavy", []string{"--stream is given with --intake v1", "--stream is given with --profile"}},
 		{"--secret abcdef --api-key ghijkl", []string{"several of --secret, --secret-file, --api-key and --api-key-file are given"}},
 		{"--secret abcdef --header Authorization:x", []string{"both an Authorization header and --secret or --api-key are given"}},

@@ -73,7 +73,7 @@ type detour struct{ host, port, toHost, toPort string }
 func (c *ConnectTo) Set(s string) error {
 	parts := splitAddress(s)
 	if len(parts) != 4 {
-		return fmt.Errorf("%q is not of the form HOST1:PORT1:HOST2:PORT2; IPv6 addresses stand in brackets", s)
+		return fmt.Errorf("%q is not of the form HOST1:PORT1:HOST2:PORT2; write IPv6 addresses in brackets", s)
 	}
 	*c = append(*c, detour{parts[0], parts[1], parts[2], parts[3]})
 	return nil

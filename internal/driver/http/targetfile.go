@@ -15,7 +15,7 @@ import (
 	"github.com/taktload/takt/internal/http1"
 )
 
-// maxTargetLine bounds a line, and so a body that stands in one as JSON.
+// maxTargetLine bounds a line, and so the body of a JSON target.
 const maxTargetLine = 16 << 20
 
 // keepBodies bounds the body files that are kept for the next target, in bytes.
@@ -61,7 +61,7 @@ func (t *targetReader) next() (*fixed, error) {
 	}
 	switch err := t.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%s:%d: the line is longer than %d MiB; a body can stand in a file of its own", t.name, t.line+1, maxTargetLine>>20)
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d MiB; write the target as METHOD URL, with its body in a file: @FILE", t.name, t.line+1, maxTargetLine>>20)
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the targets: %w; check --targets", err)
 	}

@@ -45,7 +45,7 @@ var errNoTargets = errors.New("no target in it; write URLs such as http://127.0.
 func (o *Options) buildTargets() []error {
 	for _, text := range []string{o.target, o.templateBody(), o.Header.text("")} {
 		if strings.Contains(text, placeholder) {
-			return []error{errors.New("placeholders and --targets are both given; keep one, targets are sent as they stand in their file")}
+			return []error{errors.New("placeholders and --targets are both given; keep one, since takt sends targets unchanged")}
 		}
 	}
 	l := &targetList{o: o, name: o.Targets, oneHost: o.url != nil, secrets: map[string]bool{}}

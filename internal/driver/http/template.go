@@ -17,7 +17,7 @@ import (
 // placeholder begins one, in a URL, a header or a body.
 const placeholder = "{{"
 
-// parseURL takes the argument. A URL with placeholders, which may stand behind its
+// parseURL takes the argument. A URL with placeholders, which may be after its
 // host, is kept as it is; in any other one net/url escapes what has to be.
 func (o *Options) parseURL(args []string) error {
 	o.url, o.target = nil, ""
@@ -32,7 +32,7 @@ func (o *Options) parseURL(args []string) error {
 	base, target := args[0], ""
 	if strings.Contains(base, placeholder) {
 		if base, target = splitTarget(base); target == "" {
-			return fmt.Errorf("url %q has a placeholder in its host, where none is filled in; they may stand behind it, as in http://127.0.0.1:8080/{{.Seq}}", hideUser(args[0]))
+			return fmt.Errorf("url %q has a placeholder in its host; write placeholders only after the host, as in http://127.0.0.1:8080/{{.Seq}}", hideUser(args[0]))
 		}
 	}
 	u, err := ParseURL(base)
@@ -254,7 +254,7 @@ func (t *templated) message(op *takt.Op) (*message, error) {
 	}
 	at, err := url.ParseRequestURI(m.Target)
 	if err != nil {
-		return nil, fmt.Errorf("what the url's placeholders give is no path: %w; percent-encode it", err)
+		return nil, fmt.Errorf("the url's placeholders do not result in a path: %w; percent-encode it", err)
 	}
 	m.url = complete(t.text.url, at)
 	return &m, nil

@@ -136,7 +136,7 @@ func (b *Broker) parse(text string) error {
 	b.broker = broker{}
 	u, err := url.Parse(text)
 	if err != nil {
-		return fmt.Errorf("bad %s: it is no URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag)
+		return fmt.Errorf("bad %s: it is not a URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag)
 	}
 	port, known := schemes()[u.Scheme]
 	if !known || u.Hostname() == "" {

@@ -80,11 +80,11 @@ func Parse(text []byte) (*takt.Report, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&r); err != nil {
-		return nil, fmt.Errorf("it is no report: %w", err)
+		return nil, fmt.Errorf("it is not a report: %w", err)
 	}
 	switch {
 	case r.SchemaVersion < 1 || r.ID == "":
-		return nil, errors.New("it is no report: it has no schema_version and id; give what -o json or takt store export wrote")
+		return nil, errors.New("it is not a report: it has no schema_version and id; give what -o json or takt store export wrote")
 	case r.SchemaVersion > takt.SchemaVersion:
 		return nil, &fault.Error{Kind: fault.ErrTooNew, Store: r.ID, Hint: fmt.Sprintf("it has schema_version %d, and this takt knows %d; use a newer takt", r.SchemaVersion, takt.SchemaVersion)}
 	}

@@ -26,7 +26,7 @@ func Is(text []byte) bool {
 func Parse(text []byte) (*takt.Report, error) {
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("it is no report of hey-apm: %w", err)
+		return nil, fmt.Errorf("it is not a report of hey-apm: %w", err)
 	}
 	started, err := d.started()
 	if err = errors.Join(append(d.faults(), err)...); err != nil {

@@ -182,8 +182,8 @@ func TestCancelled(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	for text, want := range map[string][]string{
-		`[]`:                 {"no report of hey-apm"},
-		`{"duration":"30s"}`: {"no report of hey-apm"},
+		`[]`:                 {"not a report of hey-apm"},
+		`{"duration":"30s"}`: {"not a report of hey-apm"},
 		`{}`:                 {"report_id", "elapsed", "date"},
 		`{"report_id":"x"}`:  {"elapsed", "date"},
 		`{"report_id":"x","elapsed":1,"report_date":"yesterday"}`: {"date"},
