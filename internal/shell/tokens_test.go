@@ -35,7 +35,7 @@ func TestAuth(t *testing.T) {
 			t.Fatalf("%q", text)
 		}
 		c.send("auth hunter2hunter2; define x" + token[:3] + " status; status")
-		if text := c.until(prompted); !strings.HasPrefix(text, "error: define: it begins a line") {
+		if text := c.until(prompted); !strings.HasPrefix(text, "error: define: write it at the beginning of a line") {
 			t.Errorf("%q", text)
 		}
 		c.send("define mine status")
