@@ -189,7 +189,7 @@ func (o *old) checkStore(t *testing.T) {
 		if then, ok := o.then[id]; !ok {
 			t.Errorf("run %s was not there", id)
 		} else {
-			same(t, id, then, r)
+			hasAll(t, id, then, r)
 		}
 	}
 	if len(now) != len(o.then) {
@@ -207,7 +207,7 @@ func (o *old) checkFiles(t *testing.T) {
 	for _, name := range []string{"loop.json", "capacity.json", "shard1.json", "shard2.json"} {
 		var written bytes.Buffer
 		written.Write(o.takt(t, "show", name, "-o", "json"))
-		same(t, name, o.reports(t, name)[0], decodeAll(t, &written)[0])
+		hasAll(t, name, o.reports(t, name)[0], decodeAll(t, &written)[0])
 	}
 	o.takt(t, "merge", "shard1.json", "shard2.json", "-o", "json=whole.json")
 	o.takt(t, "store", "import", "--store", "new.db", "runs.ndjson")
@@ -260,8 +260,8 @@ func (o *old) checkSettings(t *testing.T) {
 	}
 }
 
-// same checks that now has all that then has.
-func same(t *testing.T, at string, then, now any) {
+// hasAll checks that now has all that then has.
+func hasAll(t *testing.T, at string, then, now any) {
 	t.Helper()
 	switch then := then.(type) {
 	case map[string]any:
@@ -274,7 +274,7 @@ func same(t *testing.T, at string, then, now any) {
 			if name == "message" && then["code"] == "recovered" {
 				continue // today's takt words it
 			}
-			same(t, at+"."+name, v, m[name])
+			hasAll(t, at+"."+name, v, m[name])
 		}
 	case []any:
 		list, ok := now.([]any)
@@ -283,7 +283,7 @@ func same(t *testing.T, at string, then, now any) {
 			return
 		}
 		for i, v := range then {
-			same(t, fmt.Sprintf("%s[%d]", at, i), v, list[i])
+			hasAll(t, fmt.Sprintf("%s[%d]", at, i), v, list[i])
 		}
 	default:
 		if !reflect.DeepEqual(then, now) {
