@@ -45,7 +45,7 @@ type Rules struct {
 type Host struct {
 	Run     Run
 	Save    func(ctx context.Context, c Call, r *takt.Report) error // stores r where a job with the environment of c would
-	Plan    func(args []string, r Rules) (Plan, error) // checks a command line; the error has every fault
+	Plan    func(args []string, r Rules) (Plan, error)              // checks a command line; the error has every fault
 	Version string
 	Docker  string // the container engine, as in DOCKER_HOST; "": the default one
 	GoPath  string // the value of GOPATH; "": unknown
