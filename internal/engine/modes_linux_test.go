@@ -121,7 +121,7 @@ func TestModesCount(t *testing.T) {
 			"rate":           {func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("2000"), 1000 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
 			"closed":         {func(o *engine.Options) { o.Requests, o.Connections = 1000, 7 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
 			"one connection": {func(o *engine.Options) { o.Requests, o.Connections = 100, 1 }, takt.Counts{Scheduled: 100, Sent: 100, OK: 100}},
-			"shard":          {func(o *engine.Options) { o.Rate, o.Requests, o.Shard = engine.MustRate("2000"), 100, "2/3" }, takt.Counts{Scheduled: 33, Sent: 33, OK: 33}},
+			"shard":          {func(o *engine.Options) { o.Rate, o.Requests, o.Shard = engine.MustRate("2000"), 100, engine.MustShard("2/3") }, takt.Counts{Scheduled: 33, Sent: 33, OK: 33}},
 			"warm-up": {func(o *engine.Options) {
 				o.Rate, o.Requests, o.Warmup = engine.MustRate("1000"), 200, 100*time.Millisecond
 			},
@@ -716,7 +716,7 @@ func TestModesStartAt(t *testing.T) {
 		addr, s := serve(t, target.Options{})
 		at := time.Now().Add(time.Second) // busy machines took 126 ms to connect
 		r, rows := loadRows(t, mode, httpLoop(t, addr), func(o *engine.Options) {
-			o.Rate, o.Requests, o.Shard, o.StartAt = engine.MustRate("1000"), 100, "2/4", engine.StartAt(at)
+			o.Rate, o.Requests, o.Shard, o.StartAt = engine.MustRate("1000"), 100, engine.MustShard("2/4"), engine.StartAt(at)
 		})
 		if !r.StartedAt.Equal(at) || len(rows) != 25 {
 			t.Errorf("started %v after the instant, %d rows", r.StartedAt.Sub(at), len(rows))

@@ -28,7 +28,7 @@ type Options struct {
 	Connections int           // fixes the pool; 0: it grows on demand
 	Overflow    string        // queue or drop
 	Drain       Drain         // how long what is open may take after the schedule's end
-	Shard       string        // k/n, from 1
+	Shard       Shard         // k/n, from 1
 	StartAt     StartAt       // wall-clock instant of the start; zero: now
 	CPUs        int           // cores to use; 0: all
 	Engine      string        // auto, loop or worker; "": auto
@@ -64,7 +64,7 @@ const DefaultInFlight = 10_000
 func Defaults() Options {
 	return Options{
 		Arrivals: uniform, Seed: 1, MaxInFlight: DefaultInFlight, Overflow: overflowQueue,
-		Drain: Drain{fallback: 20 * time.Second}, Shard: "1/1",
+		Drain:  Drain{fallback: 20 * time.Second},
 		Engine: engineAuto, Pacing: pacingDefault,
 	}
 }
@@ -82,7 +82,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVarP(&o.Connections, "connections", "c", o.Connections, "fix the pool at `N` connections")
 	fs.Var(value.Choice(&o.Overflow, overflowQueue, overflowDrop), "overflow", "when --max-in-flight is reached: `queue|drop`; queued operations wait, which counts as response time; dropped ones are never sent, and counted")
 	fs.Var(value.Plain(&o.Drain), "drain", "wait up to `TIME` for open operations after the end of the schedule; without it the timeout")
-	fs.Var(value.Text(&o.Shard), "shard", "send only every n-th operation, from the k-th on: `k/n`")
+	fs.Var(value.Plain(&o.Shard), "shard", "send only every n-th operation, from the k-th on: `k/n`")
 	fs.Var(value.Plain(&o.StartAt), "start-at", "start at `TIME`, RFC 3339 or seconds since 1970")
 	fs.Var(value.Choice(&o.Engine, engineAuto, engineLoop, engineWorker), "engine", "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
 	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
@@ -128,12 +128,8 @@ func (o *Options) Validate() []error {
 	if o.CPUs < 0 {
 		fault("--cpus is %d; give a number above 0, or leave it out for all cores", o.CPUs)
 	}
-	_, _, errShard := o.shard()
-	_, errStages := o.stages()
-	for _, err := range []error{errShard, errStages} {
-		if err != nil {
-			faults = append(faults, err)
-		}
+	if _, err := o.stages(); err != nil {
+		faults = append(faults, err)
 	}
 	if len(faults) > 0 || o.Rate.refused || o.Stages.refused {
 		return faults
@@ -160,8 +156,8 @@ func (o *Options) Spec() (schedule.Spec, error) {
 		// measured ones: the engine counts them.
 		s.Poisson, s.Limit = false, 0
 	}
-	s.Shard, s.Shards, err = o.shard()
-	return s, err
+	s.Shard, s.Shards = o.Shard.index(), o.Shard.parts()
+	return s, nil
 }
 
 func (o *Options) stages() ([]schedule.Stage, error) {
@@ -170,17 +166,6 @@ func (o *Options) stages() ([]schedule.Stage, error) {
 	}
 	one, err := o.Rate.stage(o.Duration)
 	return []schedule.Stage{one}, err
-}
-
-// shard reads k/n, counted from 1, as schedules count it: from 0.
-func (o *Options) shard() (k, n uint64, err error) {
-	left, right, found := strings.Cut(o.Shard, "/")
-	k, errK := strconv.ParseUint(left, 10, 32)
-	n, errN := strconv.ParseUint(right, 10, 32)
-	if !found || errK != nil || errN != nil || k < 1 || k > n {
-		return 0, 0, fmt.Errorf("bad --shard %q; use k/n with 1 ≤ k ≤ n, such as 1/3", o.Shard)
-	}
-	return k - 1, n, nil
 }
 
 // Source makes the operations that o schedules, without data.

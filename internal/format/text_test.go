@@ -41,3 +41,28 @@ func TestTextBoundsErrors(t *testing.T) {
 		t.Errorf("errors are not bounded:\n%s", got)
 	}
 }
+
+// What a target completes while it is loaded stands beside what it achieved with the drain.
+func TestTextOfOverload(t *testing.T) {
+	const told = "; 498/s completed while the schedule lasted, the rest in the drain"
+	for name, c := range map[string]struct {
+		achieved float64
+		seconds  []uint64 // operations that ended in each
+		want     bool
+	}{
+		"overloaded":           {800, []uint64{493, 503, 498, 498, 600}, true},
+		"within the rate":      {500, []uint64{500, 500, 500, 499, 1}, false},
+		"a few in the drain":   {2, []uint64{1, 2, 2, 1, 2}, false},
+		"no interval is known": {800, nil, false},
+	} {
+		r := base()
+		intended := c.achieved
+		r.DurationS, r.WarmupS, r.Rate, r.Intervals = 4, 0, takt.Rate{Intended: &intended, Achieved: c.achieved}, nil
+		for i, n := range c.seconds {
+			r.Intervals = append(r.Intervals, takt.Interval{T: float64(i + 1), OK: n})
+		}
+		if got := shown(t, r); strings.Contains(got, told) != c.want || strings.Contains(got, "in the drain") != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -37,14 +37,14 @@ func rates(r *takt.Report) string {
 }
 
 // inTime adds the rate at which operations completed while the schedule lasted, if many completed
-// only after it: a target that needs the drain for them does not bear the rate.
+// only after it: the target is overloaded, or its response time is not small beside the run.
 func inTime(r *takt.Report) string {
 	const most, few = 0.95, 10 // share of achieved, operations
 	completed, ok := stored.Completed(r)
 	if late := (r.Rate.Achieved - completed) * r.DurationS; !ok || completed > most*r.Rate.Achieved || late < few {
 		return ""
 	}
-	return "; " + rate(completed) + " completed in time, the rest in the drain"
+	return "; " + rate(completed) + " completed while the schedule lasted, the rest in the drain"
 }
 
 // sends distinguishes a closed loop from a run that only received. Both have no intended

@@ -155,7 +155,7 @@ func TestTargetsOfShards(t *testing.T) {
 			default:
 				o.Targets = write(t, "targets", text)
 			}
-			loadWith(t, o, engine.Options{Requests: 5, Connections: 1, Rate: engine.MustRate("1000"), Shard: shard}, e.URL)
+			loadWith(t, o, engine.Options{Requests: 5, Connections: 1, Rate: engine.MustRate("1000"), Shard: engine.MustShard(shard)}, e.URL)
 			var uris []string
 			for _, s := range e.requests() {
 				uris = append(uris, s.URI)
