@@ -95,7 +95,7 @@ func TestSettingFaults(t *testing.T) {
 		}},
 		{[]string{"TAKT_REPEAT=x"}, "", "", []string{`takt: bad TAKT_REPEAT: "x" is not a whole number`}}, // and not: --repeat is 0
 		{[]string{"TAKT_REPEAT=0"}, "", "", []string{`takt: bad TAKT_REPEAT: --repeat is 0; `}},
-		{[]string{"TAKT_SHARD=9/2"}, "", "", []string{`takt: bad TAKT_SHARD: "9/2"; use k/n`}},
+		{[]string{"TAKT_SHARD=9/2"}, "", "", []string{`takt: bad TAKT_SHARD: shard "9/2": use k/n`}},
 		{nil, "assert = p98<1ms", "", []string{`takt: stdin:1: bad assert: assertion "p98<1ms": unknown metric`}},
 		{nil, "output = xml=-", "", []string{`takt: stdin:1: bad output: unknown format "xml"`}},
 		{nil, "stages = 30s", "", []string{`takt: stdin:1: bad stages: stage 1: `}},
