@@ -121,7 +121,9 @@ func TestModesCount(t *testing.T) {
 			"rate":           {func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("2000"), 1000 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
 			"closed":         {func(o *engine.Options) { o.Requests, o.Connections = 1000, 7 }, takt.Counts{Scheduled: 1000, Sent: 1000, OK: 1000}},
 			"one connection": {func(o *engine.Options) { o.Requests, o.Connections = 100, 1 }, takt.Counts{Scheduled: 100, Sent: 100, OK: 100}},
-			"shard":          {func(o *engine.Options) { o.Rate, o.Requests, o.Shard = engine.MustRate("2000"), 100, engine.MustShard("2/3") }, takt.Counts{Scheduled: 33, Sent: 33, OK: 33}},
+			"shard": {func(o *engine.Options) {
+				o.Rate, o.Requests, o.Shard = engine.MustRate("2000"), 100, engine.MustShard("2/3")
+			}, takt.Counts{Scheduled: 33, Sent: 33, OK: 33}},
 			"warm-up": {func(o *engine.Options) {
 				o.Rate, o.Requests, o.Warmup = engine.MustRate("1000"), 200, 100*time.Millisecond
 			},
