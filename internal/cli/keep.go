@@ -41,13 +41,16 @@ func (s *storing) place(env Env) (string, error) {
 	return env.underHome(dataHome, "takt.db")
 }
 
+// isCluster reports whether a store is a cluster, and not a file.
+func isCluster(where string) bool { return strings.Contains(where, "://") }
+
 // address is place for a file: the same from any directory, and without a password.
 func (s *storing) address(env Env) (string, error) {
 	where, err := s.place(env)
 	if err != nil {
 		return "", err
 	}
-	if !strings.Contains(where, "://") {
+	if !isCluster(where) {
 		return filepath.Abs(where)
 	}
 	u, err := url.Parse(where)

@@ -58,7 +58,7 @@ func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
 	if o.DumpDir, err = filepath.Abs(o.DumpDir); err != nil {
 		return err
 	}
-	if o.Store != "" && !strings.Contains(o.Store, "://") { // jobs have other working directories
+	if o.Store != "" && !isCluster(o.Store) { // jobs have other working directories
 		if o.Store, err = filepath.Abs(o.Store); err != nil {
 			return err
 		}

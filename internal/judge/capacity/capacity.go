@@ -135,9 +135,7 @@ func StepOf(r *takt.Report, offered float64, slo SLO) (Step, error) {
 		Offered: offered, Achieved: r.Rate.Achieved, Verdict: r.Verdict, Stolen: r.Generator.Stolen, ReportID: r.ID,
 		Response: stepLatency(r.Latency[takt.LatencyResponse]), Service: stepLatency(r.Latency[takt.LatencyService]),
 	}
-	if perS, ok := stored.Completed(r); ok {
-		s.Completed = perS
-	}
+	s.Completed, _ = stored.Completed(r)
 	s.Errors, _ = stored.Share(r.Counts.Failed+r.Counts.Unfinished, r.Counts.OK+r.Counts.Failed+r.Counts.Unfinished, "")
 	for _, w := range r.Warnings {
 		if w.Code == "aborted" {

@@ -3,7 +3,7 @@ package stored
 import "github.com/taktload/takt/pkg/takt"
 
 // Completed returns how many operations ended per second while the schedule lasted: in the whole
-// intervals of the measured window. ok is false if there is none. Rate.Achieved includes operations
+// intervals of the measured window. Without one it returns 0 and false. Rate.Achieved includes operations
 // that ended in the drain, so beside an overloaded target it is the offered rate, and Completed is
 // what the target can do.
 func Completed(r *takt.Report) (perS float64, ok bool) {
@@ -17,5 +17,8 @@ func Completed(r *takt.Report) (perS float64, ok bool) {
 		}
 		before = iv.T
 	}
-	return float64(ended) / seconds, seconds > 0
+	if seconds == 0 {
+		return 0, false
+	}
+	return float64(ended) / seconds, true
 }

@@ -152,7 +152,7 @@ func TestOverlays(t *testing.T) {
 
 func near(t *testing.T, name string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-9 {
-		t.Errorf("%s: %v, want %v", name, got, want)
+	if got != want && !(math.Abs(got-want) <= 1e-10*max(1e-3, math.Abs(want))) {
+		t.Errorf("%s is %v, want %v", name, got, want)
 	}
 }
