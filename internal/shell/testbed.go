@@ -11,9 +11,9 @@ import (
 	"github.com/taktload/takt/internal/apmserver"
 )
 
-// bench is what a user tests: a server, and the cluster that it writes to. Its fields
+// testbed is what a user tests: a server, and the cluster that it writes to. Its fields
 // are replaced and their values never changed, so a job uses those from when it was queued.
-type bench struct {
+type testbed struct {
 	mu       sync.Mutex
 	server   apmserver.Server // nil: none is chosen
 	revision apmserver.Revision
@@ -22,7 +22,7 @@ type bench struct {
 	testing  bool // a test runs
 }
 
-// setting is a snapshot of a bench.
+// setting is a snapshot of a testbed.
 type setting struct {
 	server   apmserver.Server
 	revision apmserver.Revision
@@ -31,27 +31,27 @@ type setting struct {
 	testing  bool
 }
 
-func (b *bench) now() setting {
+func (b *testbed) now() setting {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return setting{b.server, b.revision, b.log, b.cluster, b.testing}
 }
 
-func (b *bench) change(do func()) {
+func (b *testbed) change(do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	do()
 }
 
 // use makes server the one under test.
-func (b *bench) use(server apmserver.Server) {
+func (b *testbed) use(server apmserver.Server) {
 	b.change(func() {
 		b.server, b.revision, b.log = server, apmserver.Revision{}, apmserver.NewLog()
 	})
 }
 
 // switched stores the revision of server, unless the user has chosen another server since.
-func (b *bench) switched(server apmserver.Server, r apmserver.Revision) {
+func (b *testbed) switched(server apmserver.Server, r apmserver.Revision) {
 	b.change(func() {
 		if b.server == server {
 			b.revision = r
@@ -69,14 +69,14 @@ func (u *user) restore(s *state) error {
 	if last.Location.Kind != "" && s.usable(last.Location.URLs...) == nil {
 		server, err := serverAt(last.Location, s.docker, s.variables)
 		if err == nil {
-			u.bench.use(server)
+			u.testbed.use(server)
 		}
 		faults = append(faults, err)
 	}
 	if last.ElasticURL != "" && s.usable(last.ElasticURL) == nil {
 		cluster, err := apmserver.OpenDocuments(apmserver.Output{URL: last.ElasticURL, User: last.ElasticUser})
 		if err == nil {
-			u.bench.change(func() { u.bench.cluster = cluster })
+			u.testbed.change(func() { u.testbed.cluster = cluster })
 		}
 		faults = append(faults, err)
 	}
@@ -102,7 +102,7 @@ const askTime = 5 * time.Second
 
 // status shows hey-apm's four parts (cluster, server, revision, queue), and where reports go.
 func (c *session) status() {
-	s := c.user.bench.now()
+	s := c.user.testbed.now()
 	c.clusterStatus(s.cluster)
 	c.serverStatus(s)
 	c.say("Reports are kept in " + c.reportStore(s.cluster))
