@@ -18,6 +18,7 @@ import (
 
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
@@ -38,7 +39,7 @@ func TestScripts(t *testing.T) {
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "race":
-				return raceDetector, nil
+				return racetest.On, nil
 			case "timing":
 				return os.Getenv("TAKT_TIMING") != "", nil
 			}

@@ -21,7 +21,7 @@ var order = []string{
 	"internal/audit internal/judge/stats internal/judge/stored",
 	"internal/judge/assert internal/judge/query internal/judge/merge",
 	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/kwire internal/trace internal/judge/* internal/payload internal/target internal/proc internal/elastic internal/store/fault",
-	"internal/clocktest internal/store/document internal/store/storetest",
+	"internal/clocktest internal/racetest internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/store/* internal/target/*",
 	"internal/driver/http internal/apmserver internal/sim",
 	"internal/driver/* internal/store pkg/bench",

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -119,7 +120,7 @@ func TestReplayIsTheRun(t *testing.T) {
 // The same for one that is so long that its intervals were merged: some are, and some wait
 // for it.
 func TestReplayOfALongRun(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a run of 20 minutes")
 	const from = takt.MaxIntervals + 9
 	j := run(t, Config{Shards: 1, Window: math.MaxInt64}, from+20, 10, from)
 	want, _ := json.Marshal(j.report)
