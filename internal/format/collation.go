@@ -31,7 +31,7 @@ func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 	case "csv":
 		return collationCSV(w, c)
 	case "json":
-		return encode(w, c, nil, "  ")
+		return encode(w, c, "  ")
 	case "markdown", markdownShort:
 		return collationMarkdown(w, c)
 	}

@@ -34,7 +34,7 @@ func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
 	case "text":
 		return judgementText(w, j, color)
 	case "json":
-		return encode(w, j, nil, "  ")
+		return encode(w, j, "  ")
 	case "junit":
 		return judgementJUnit(w, j)
 	case "markdown":

@@ -17,7 +17,7 @@ func Contrast(w io.Writer, c verify.Contrast, name string, color bool) error {
 	case "text":
 		return contrastText(w, c, color)
 	case "json":
-		return encode(w, c, nil, "  ")
+		return encode(w, c, "  ")
 	case "markdown":
 		return contrastMarkdown(w, c)
 	}

@@ -16,7 +16,7 @@ import (
 // folders below.
 var order = []string{
 	"pkg/takt internal/layers docker",
-	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop",
+	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop internal/finite",
 	"internal/verdict internal/value",
 	"internal/audit internal/judge/stats internal/judge/stored",
 	"internal/judge/assert internal/judge/query internal/judge/merge",

@@ -1,4 +1,6 @@
-package format
+// Package finite encodes reports as JSON, which has no NaN and no infinity. A report with one
+// of them (from a driver's own section, say) is better than none after an hour's run.
+package finite
 
 import (
 	"encoding/json"
@@ -15,29 +17,23 @@ const (
 	maxNamed = 5  // largest number of paths in the warning
 )
 
-// Finite returns r, or a copy if JSON cannot represent a number of r: in the copy NaN and
-// infinity are 0 or null, and a warning names them.
-func Finite(r *takt.Report) *takt.Report {
-	_, err := json.Marshal(r)
-	if _, odd := err.(*json.UnsupportedValueError); !odd {
-		return r
+// Encode returns encode(r). If JSON cannot represent a number of r, it returns encode of a
+// copy in which NaN and infinity are 0, or null where the type permits it, and a warning names
+// them. The error is that of encode.
+func Encode(r *takt.Report, encode func(*takt.Report) ([]byte, error)) ([]byte, error) {
+	b, err := encode(r)
+	if _, odd := err.(*json.UnsupportedValueError); odd {
+		return encode(copyOf(r))
 	}
-	c := *r
-	makeFinite(&c)
-	return &c
+	return b, err
 }
 
-// makeFinite replaces numbers of r that JSON cannot represent by 0, or by null where the type
-// permits it, and adds a warning. Afterwards r shares no data with the original.
-func makeFinite(r *takt.Report) {
+func copyOf(r *takt.Report) *takt.Report {
 	var f finite
 	fixed := f.copy(reflect.ValueOf(*r), "", 0).Interface().(takt.Report)
-	*r = fixed
 	names := strings.Join(f.paths[:min(len(f.paths), maxNamed)], ", ")
-	r.Warnings = append(r.Warnings, takt.Warning{
-		Code:    "not_finite",
-		Message: fmt.Sprintf("%d numbers were not finite and are written as 0 or null, this is a fault of takt: %s", len(f.paths), names),
-	})
+	fixed.Warn("not_finite", "%d numbers were not finite and are written as 0 or null, this is a fault of takt: %s", len(f.paths), names)
+	return &fixed
 }
 
 // finite copies values without NaN and infinity, and records their paths.
