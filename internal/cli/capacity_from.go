@@ -61,7 +61,7 @@ func (k *capacityCommand) drawFrom(ctx context.Context, runs []*takt.Report, log
 		return err
 	}
 	for _, log := range logs {
-		r.Warnings = append(r.Warnings, log.warnings()...)
+		log.warn(r)
 	}
 	k.keep(r)
 	return cmp.Or(writeReport(k.env, k.outputs.opened, r), k.outcome(ctx, answer, nil))

@@ -286,8 +286,7 @@ func clip(s string, n int) string {
 // merge adds o to s and calls rest between the pieces of work. A class keeps its first
 // sample.
 func (s *set) merge(o *set, rest func()) {
-	add(&s.counts, &o.counts)
-	add(&s.warm, &o.warm)
+	s.counts, s.warm = s.counts.Plus(o.counts), s.warm.Plus(o.warm)
 	s.received += o.received
 	s.achieved += o.achieved
 	s.unsent += o.unsent
@@ -332,8 +331,7 @@ func (s *set) merge(o *set, rest func()) {
 // mergeLive adds what an interval shows, including the warm-up, and calls rest as merge does.
 // A one-way driver has no response and service time.
 func (s *set) mergeLive(o *set, rest func()) {
-	add(&s.counts, &o.counts)
-	add(&s.counts, &o.warm)
+	s.counts = s.counts.Plus(o.counts).Plus(o.warm)
 	s.counts.OK += o.received
 	for _, m := range [...]struct{ into, from *hist.Histogram }{
 		{s.ok, o.ok}, {s.ok, o.other}, {s.ok, o.warmAll},
@@ -345,15 +343,6 @@ func (s *set) mergeLive(o *set, rest func()) {
 			rest()
 		}
 	}
-}
-
-func add(a, b *takt.Counts) {
-	a.Scheduled += b.Scheduled
-	a.Sent += b.Sent
-	a.OK += b.OK
-	a.Failed += b.Failed
-	a.Dropped += b.Dropped
-	a.Unfinished += b.Unfinished
 }
 
 // clamped is the number of values outside the range of a histogram.

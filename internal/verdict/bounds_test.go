@@ -243,3 +243,20 @@ func TestReason(t *testing.T) {
 		t.Errorf("without warnings: %s", got)
 	}
 }
+
+// A duet forgives late operations, and nothing else.
+func TestOnlyLate(t *testing.T) {
+	for codes, want := range map[string]bool{
+		"": false, "gc": false, "generator_backlog": false, "generator_bottleneck": true, "generator_bottleneck gc": true, "generator_bottleneck generator_backlog": true,
+		"generator_bottleneck accounting": false, "generator_bottleneck generator_behind": false, "generator_bottleneck generator_held": false,
+		"generator_bottleneck generator_saturated": false, "generator_bottleneck host_limit": false, "host_limit": false,
+	} {
+		var warnings []takt.Warning
+		for _, code := range strings.Fields(codes) {
+			warnings = append(warnings, takt.Warning{Code: code})
+		}
+		if got := OnlyLate(warnings); got != want {
+			t.Errorf("%q: %v", codes, got)
+		}
+	}
+}

@@ -38,9 +38,7 @@ func (o *Operations) Judge(r *takt.Report) {
 		o.held(r)
 	}
 	limits(r)
-	if n.Dropped > 0 {
-		r.Warn("dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n.Dropped)
-	}
+	dropped(r)
 	if o.Clamped > 0 {
 		r.Warn("clamped", "%d latencies were outside %v to %v and count as the nearer end", o.Clamped, hist.Lowest, hist.Highest)
 	}
@@ -95,6 +93,20 @@ func limits(r *takt.Report) {
 	}
 }
 
+func dropped(r *takt.Report) {
+	if n := r.Counts.Dropped; n > 0 {
+		r.Warn("dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
+	}
+}
+
+// Rejudge makes a report that says valid invalid if the generator was late by the current rule:
+// an older takt may have had another rule.
+func Rejudge(r *takt.Report, response, lag *hist.Histogram) {
+	if l := Of(response, lag); l.Bottleneck() {
+		Invalidate(r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)
+	}
+}
+
 const (
 	busyMost      = 0.9  // largest part of all cores, or of a loop's time, that the generator may use
 	busySome      = 0.33 // largest part of all cores while less than idleLeast are idle
@@ -103,30 +115,47 @@ const (
 	starvedMost   = 0.5 // largest wait for a core, of all threads together, as a part of the run's time
 )
 
-// Host is what the generator used of its host. CPU and Idle are parts of all cores: 0.5 is
-// half of the machine.
+// More than this is a warning.
+const (
+	stolenSome = 0.02 // part of all cores that the hypervisor took
+	quotaSome  = 0.01 // part of all cores' time for which a quota throttled the generator
+	pauseSome  = time.Millisecond
+)
+
+// Host is what the generator used of its host. CPU, Idle, Stolen and Quota (time throttled)
+// are parts of all cores: 0.5 is half of the machine.
 type Host struct {
-	CPU, Idle                    float64
+	CPU, Idle, Stolen, Quota     float64
 	Ran, Waited, Throttled, Wall time.Duration // running and waiting for a core, all threads together; throttled, its cgroup; length of the run
-	Loops                        int           // number of loops; 0: another mode
-	Worked                       float64       // part of the time for which the busiest loop worked
-	Closed                       bool          // a closed loop
-	Told                         bool          // answers have stamps, so the operations show whether the generator was slow
+	GCPauseMax                   time.Duration
+	GCCycles                     uint32
+	Resent                       uint64  // TCP segments
+	Loops                        int     // number of loops; 0: another mode
+	Worked                       float64 // part of the time for which the busiest loop worked
+	Closed                       bool    // a closed loop
+	Told                         bool    // answers have stamps, so the operations show whether the generator was slow
 }
 
-// Judge makes r invalid if the generator limited the rate, and only warns in a closed loop.
-// With a full pool a generator without CPU looks like a slow target: it reads every answer
+// Judge makes r, whose counts and rates are complete, invalid if the generator limited the
+// rate, and warns of what the host did to the latencies.
+func (h Host) Judge(r *takt.Report) {
+	h.loops(r)
+	h.cores(r)
+	h.disturbed(r)
+}
+
+func (h Host) loops(r *takt.Report) {
+	if h.Worked > busyMost && r.Counts.Scheduled > 0 {
+		Warner(r, !h.Closed)("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
+	}
+}
+
+// cores judges the use of the CPU, and only warns in a closed loop. With a full pool a generator without CPU looks like a slow target: it reads every answer
 // late, and operations wait for a connection. So a rate that was not achieved is the
 // generator's fault if it used nearly all cores, or a third of all cores while the machine
 // had no idle ones. Without stamps on answers it is also the generator's fault if it did not
 // get the cores that it wanted.
-func (h Host) Judge(r *takt.Report) {
-	if h.Worked > busyMost && r.Counts.Scheduled > 0 {
-		if !h.Closed {
-			r.Verdict = takt.Invalid
-		}
-		r.Warn("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
-	}
+func (h Host) cores(r *takt.Report) {
 	switch {
 	case h.Closed:
 		if h.CPU > busyMost {
@@ -144,6 +173,22 @@ func (h Host) Judge(r *takt.Report) {
 	case h.Waited > h.Ran && h.Waited.Seconds() > starvedMost*h.Wall.Seconds():
 		Invalidate(r, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
 			h.Waited.Round(time.Millisecond), h.Ran.Round(time.Millisecond), achieved(r))
+	}
+}
+
+// disturbed warns of pauses that latencies include.
+func (h Host) disturbed(r *takt.Report) {
+	if h.Stolen > stolenSome {
+		r.Warn("steal", "the hypervisor took %.1f %% of the CPU time away: latencies include its pauses", 100*h.Stolen)
+	}
+	if h.Quota > quotaSome {
+		r.Warn("throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", h.Throttled.Round(time.Millisecond))
+	}
+	if sent := r.Counts.Sent; retransmitted(h.Resent, sent) {
+		r.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP. All processes of this network namespace count", h.Resent, sent)
+	}
+	if h.GCPauseMax > pauseSome {
+		r.Warn("gc", "garbage collection stopped the generator for up to %v, in %d cycles", h.GCPauseMax, h.GCCycles)
 	}
 }
 

@@ -42,10 +42,10 @@ func OfLimits(classes []takt.ErrorClass, scheduled uint64) (l Limited) {
 // than 0.1 % of all, failed at it.
 func (l Limited) Bottleneck() bool { return l.Failed >= limitAtLeast && l.Share > limitShare }
 
-// Retransmitted reports whether TCP sent so many segments again that latencies hold its
+// retransmitted reports whether TCP sent so many segments again that latencies hold its
 // timeouts: at least 10, and more than 0.1 % of the operations. The target and its network
 // answer for that, so the run stays valid.
-func Retransmitted(segments, sent uint64) bool {
+func retransmitted(segments, sent uint64) bool {
 	return segments >= limitAtLeast && float64(segments) > limitShare*float64(sent)
 }
 

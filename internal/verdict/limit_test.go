@@ -39,7 +39,7 @@ func TestRetransmitted(t *testing.T) {
 		segments, sent uint64
 		want           bool
 	}{{9, 1, false}, {10, 0, true}, {10, 10_000, false}, {11, 10_000, true}} {
-		if got := Retransmitted(c.segments, c.sent); got != c.want {
+		if got := retransmitted(c.segments, c.sent); got != c.want {
 			t.Errorf("%d segments, %d operations: %v", c.segments, c.sent, got)
 		}
 	}

@@ -1,0 +1,76 @@
+package verdict
+
+import (
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// ends is a run of 100 s whose shards ended after these times.
+func ends(intended bool, seconds ...float64) (*takt.Report, *Shards) {
+	whole, s := &takt.Report{DurationS: 100}, &Shards{}
+	if rate := 10.0; intended {
+		whole.Rate.Intended = &rate
+	}
+	for i, after := range seconds {
+		s.Ends = append(s.Ends, ShardEnd{Shard: string(rune('1'+i)) + "/9", After: after})
+	}
+	return whole, s
+}
+
+// A shard that ends 0.1 s before the others is told, and 1 % makes the run invalid.
+func TestEndsBounds(t *testing.T) {
+	for _, c := range []struct {
+		seconds  float64
+		intended bool
+		warned   bool
+		verdict  takt.Verdict
+	}{
+		{100, true, false, takt.Valid}, {99.95, true, false, takt.Valid}, {99.875, true, true, takt.Valid}, {99, true, true, takt.Valid}, {98.875, true, true, takt.Invalid},
+		{50, false, false, takt.Valid}, // a closed loop ends when it ends
+	} {
+		whole, s := ends(c.intended, 100, c.seconds)
+		if s.Judge(whole); whole.Warned("shards_cut") != c.warned || whole.Verdict != c.verdict {
+			t.Errorf("%v s of 100: %s, %+v", c.seconds, whole.Verdict, whole.Warnings)
+		}
+	}
+	whole, s := ends(false, 100, 99.99)
+	s.Ends[1].Early = true
+	if s.Judge(whole); whole.Verdict != takt.Invalid {
+		t.Errorf("one of two ended early: %s", whole.Verdict)
+	}
+	s.Ends[0].Early = true
+	if s.Judge(whole); whole.Verdict != takt.Valid {
+		t.Errorf("both ended early: %s", whole.Verdict)
+	}
+	// More than 0.1 s apart at the start is told, and more than 1 % is invalid.
+	for apart, want := range map[time.Duration]takt.Verdict{100 * time.Millisecond: "", 101 * time.Millisecond: takt.Valid, time.Second: takt.Valid, 1001 * time.Millisecond: takt.Invalid} {
+		whole, s := ends(true)
+		s.Apart = apart
+		if s.Judge(whole); whole.Warned("shards_apart") != (want != "") || (whole.Verdict == takt.Invalid) != (want == takt.Invalid) {
+			t.Errorf("%v apart: %s, %+v", apart, whole.Verdict, whole.Warnings)
+		}
+	}
+}
+
+// The failures at a limit of all hosts together are judged unless a shard was, and said it.
+func TestLimitsOfAll(t *testing.T) {
+	said := []takt.Warning{{Code: "host_limit"}}
+	for _, c := range []struct {
+		failed  uint64
+		verdict takt.Verdict
+		said    []takt.Warning
+		warned  bool
+		want    takt.Verdict
+	}{
+		{9, takt.Valid, nil, false, takt.Valid}, {10, takt.Valid, nil, true, takt.Invalid}, {10, takt.Valid, said, true, takt.Invalid},
+		{10, takt.Invalid, said, false, takt.Invalid}, {10, takt.Invalid, nil, true, takt.Invalid},
+	} {
+		s := Shards{Invalid: c.verdict == takt.Invalid, Warnings: c.said}
+		whole := &takt.Report{Errors: []takt.ErrorClass{{Class: "no_ports", Count: c.failed}}, Counts: takt.Counts{Scheduled: 100}}
+		if s.Judge(whole); (len(whole.Warnings) > len(c.said)) != c.warned || whole.Verdict != c.want {
+			t.Errorf("%+v: %s, %+v", c, whole.Verdict, whole.Warnings)
+		}
+	}
+}
