@@ -66,7 +66,7 @@ func limitWords(c capacity.Answer) string {
 	if a, err := assert.ParseAssertion(c.LimitedBy); err == nil {
 		what = a.Break()
 	}
-	if ranged(c) {
+	if c.Ranged() {
 		return fmt.Sprintf("%s %s.", what, figureWords(c))
 	}
 	return fmt.Sprintf("%s at %s.", what, figureWords(c))
@@ -88,15 +88,12 @@ func at(perS *float64) string {
 	return rate(*perS)
 }
 
-// ranged reports whether only the ends of the limit's interval are shown.
-func ranged(c capacity.Answer) bool { return c.Confidence > 0 && (c.Broad() || c.Repeats == 1) }
-
 // figureWords is the limit: a figure with its interval, or only the ends of an interval that
 // is too wide.
 func figureWords(c capacity.Answer) string {
 	low, high := outwards(*c.Interval.Low, math.Floor), outwards(*c.Interval.High, math.Ceil)
 	confidence := short(c.Confidence * 100)
-	if ranged(c) {
+	if c.Ranged() {
 		return fmt.Sprintf("between %s and %s (%s %% interval)", rate(low), rate(high), confidence)
 	}
 	return fmt.Sprintf("%s (%s %% interval %s–%s)", rate(round3(c.Sustainable)), confidence, bare(low), bare(high))
@@ -104,18 +101,6 @@ func figureWords(c capacity.Answer) string {
 
 // bare is a rate without its unit.
 func bare(perS float64) string { return strings.TrimSuffix(rate(perS), "/s") }
-
-// outwards rounds an end of an interval to three digits without narrowing the interval.
-func outwards(v float64, round func(float64) float64) float64 {
-	if v <= 0 {
-		return 0
-	}
-	digits := math.Pow10(2 - int(math.Floor(math.Log10(v))))
-	return round(v*digits) / digits
-}
-
-// round3 rounds to three digits: the interval does not permit more.
-func round3(v float64) float64 { return outwards(v, math.Round) }
 
 func machineWords(c capacity.Answer) string {
 	m := c.Machines
@@ -127,7 +112,7 @@ func machineWords(c capacity.Answer) string {
 		return "at most " + n
 	case m.High == 0 || m.Low == m.High:
 		return n
-	case ranged(c):
+	case c.Ranged():
 		return fmt.Sprintf("%d to %d machines", m.Low, m.High)
 	case c.Confidence == 0:
 		return fmt.Sprintf("%d to %d machines by the rates that were measured", m.Low, m.High)
@@ -169,7 +154,7 @@ func fine(v float64) string { return fmt.Sprintf("%.3g", v) }
 func capacityText(w io.Writer, r *takt.Report, color bool) error {
 	c, err := capacity.In(r)
 	if err != nil {
-		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+		return err
 	}
 	p := &page{color: color}
 	for i, s := range CapacityWords(c) {
@@ -189,8 +174,7 @@ func capacityText(w io.Writer, r *takt.Report, color bool) error {
 	capacityTable(p, c)
 	p.linef("")
 	capacityPlot(p, c)
-	_, err = io.WriteString(w, p.b.String())
-	return err
+	return p.writeTo(w)
 }
 
 func capacityColour(c capacity.Answer) string {
@@ -254,7 +238,7 @@ func stepWord(c capacity.Answer, s capacity.Step) string {
 func capacityMarkdown(w io.Writer, r *takt.Report) error {
 	c, err := capacity.In(r)
 	if err != nil {
-		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+		return err
 	}
 	var b strings.Builder
 	words := CapacityWords(c)

@@ -102,7 +102,7 @@ func capacityPlot(p *page, c capacity.Answer) {
 	if v.bound > 0 {
 		legend += "; ╌ SLO " + human(v.bound)
 	}
-	if ranged(c) {
+	if c.Ranged() {
 		v.upright(*c.Interval.Low)
 		v.upright(*c.Interval.High)
 		legend += fmt.Sprintf("; │ %s to %s", rate(round3(*c.Interval.Low)), rate(round3(*c.Interval.High)))

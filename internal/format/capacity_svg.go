@@ -7,32 +7,13 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/judge/capacity"
-	"github.com/taktload/takt/pkg/takt"
 )
 
-// CapacitySVG draws the curve of a report of kind capacity: response and service time over
-// the offered rate and the throughput.
-func CapacitySVG() Format {
-	return Format{Name: "svg", Short: "the curve of takt capacity as a picture", Open: func(w io.Writer, _ takt.Report) (Writer, error) {
-		return svgWriter{w}, nil
-	}}
-}
-
-type svgWriter struct{ w io.Writer }
-
-func (svgWriter) Interval(takt.Interval) error { return nil }
-
-func (s svgWriter) Close(r *takt.Report) error {
-	if r.Kind != capacity.Kind {
-		return fmt.Errorf("svg draws reports of kind capacity and this one is of kind %s; run takt capacity --from %s", r.Kind, r.ID)
-	}
-	c, err := capacity.In(r)
-	if err != nil {
-		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
-	}
+// SVG draws response and service time over the offered rate and the throughput.
+func SVG(w io.Writer, c capacity.Answer, title string) error {
 	d := drawing{scale: scaleOf(c)}
-	d.draw(c)
-	_, err = io.WriteString(s.w, d.b.String())
+	d.draw(c, title)
+	_, err := io.WriteString(w, d.b.String())
 	return err
 }
 
@@ -71,8 +52,7 @@ func (d *drawing) y(us float64) float64 {
 	return min(plotBottom, max(plotTop, plotBottom-us/d.time*(plotBottom-plotTop)))
 }
 
-func (d *drawing) draw(c capacity.Answer) {
-	title := limitWords(c)
+func (d *drawing) draw(c capacity.Answer, title string) {
 	d.linef(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`, svgWidth, svgHeight)
 	d.linef(`<rect width="100%%" height="100%%" fill="#fff"/>`)
 	d.text(svgWidth/2, 24, "middle", title)
@@ -105,7 +85,7 @@ func (d *drawing) limits(c capacity.Answer) {
 	if i := c.Interval; i.Low != nil && i.High != nil {
 		d.linef(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#2a7" fill-opacity="0.15"/>`, d.x(*i.Low), plotTop, d.x(*i.High)-d.x(*i.Low), plotBottom-plotTop)
 	}
-	if c.Sustainable > 0 && !ranged(c) {
+	if c.Sustainable > 0 && !c.Ranged() {
 		d.segment(d.x(c.Sustainable), plotTop, d.x(c.Sustainable), plotBottom, `stroke="#2a7" stroke-width="2"`)
 	}
 	if d.bound > 0 {

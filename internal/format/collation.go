@@ -8,37 +8,7 @@ import (
 	"github.com/taktload/takt/internal/judge/query"
 )
 
-// Collations are the formats of Collation.
-func Collations() []string { return []string{"table", "csv", "json", "markdown"} }
-
-// markdownShort is a short name for markdown.
-const markdownShort = "md"
-
-// CheckCollation is an error if Collation has no format with that name.
-func CheckCollation(name string) error {
-	if name == markdownShort {
-		return nil
-	}
-	return known(name, Collations())
-}
-
-// Collation writes the result of collate: as a table for people, in colours if color, as CSV
-// (RFC 4180), JSON or Markdown.
-func Collation(w io.Writer, c query.Collation, name string, color bool) error {
-	switch name {
-	case "table":
-		return collationTable(w, color, c)
-	case "csv":
-		return collationCSV(w, c)
-	case "json":
-		return encode(w, c, "  ")
-	case "markdown", markdownShort:
-		return collationMarkdown(w, c)
-	}
-	return CheckCollation(name)
-}
-
-func collationTable(w io.Writer, color bool, c query.Collation) error {
+func collationTable(w io.Writer, c query.Collation, color bool) error {
 	p := &page{color: color}
 	for i := range c.Groups {
 		g := &c.Groups[i]
@@ -54,8 +24,7 @@ func collationTable(w io.Writer, color bool, c query.Collation) error {
 			p.linef("%s", line)
 		}
 	}
-	_, err := io.WriteString(w, p.b.String())
-	return err
+	return p.writeTo(w)
 }
 
 // groupRows writes columns as wide as their longest cell, two spaces apart.
@@ -78,7 +47,7 @@ func groupRows(p *page, c query.Collation, g *query.Group) {
 		for i, col := range columns {
 			cell := left(col.cell(&r), widths[i])
 			if f, ok := r.Figures[col.title]; ok && !r.Sure && col.title == "index" {
-				cell = p.paintIndex(cell, f.Value)
+				cell = paintIndex(p, cell, f.Value)
 			}
 			cells = append(cells, cell)
 		}
@@ -92,7 +61,7 @@ func groupRows(p *page, c query.Collation, g *query.Group) {
 
 // paintIndex colours the index ratio of a server that indexed too few accepted events, with
 // hey-apm's limits.
-func (p *page) paintIndex(cell string, ratio float64) string {
+func paintIndex(p *page, cell string, ratio float64) string {
 	switch {
 	case ratio < 0.70:
 		return p.paint(red, cell)

@@ -32,9 +32,6 @@ func columns() []column {
 	}
 }
 
-func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-func count(n uint64) string  { return strconv.FormatUint(n, 10) }
-
 type csvWriter struct{ w io.Writer }
 
 // openCSV writes the head at once, so that a full disk is noticed before the run.

@@ -9,15 +9,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// jsonWriter writes the indented report after the run.
-type jsonWriter struct{ w io.Writer }
-
-func openJSON(w io.Writer, _ takt.Report) (Writer, error) { return jsonWriter{w}, nil }
-
-func (j jsonWriter) Interval(takt.Interval) error { return nil }
-
-func (j jsonWriter) Close(r *takt.Report) error {
-	return encodeReport(j.w, r, "  ", func(r *takt.Report) any { return complete(r) })
+// writeJSON writes the indented report.
+func writeJSON(w io.Writer, r *takt.Report) error {
+	return encodeReport(w, r, "  ", func(r *takt.Report) any { return complete(r) })
 }
 
 // ndjsonWriter writes one object a line, with one key that says what it is, instead of a

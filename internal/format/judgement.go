@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,40 +11,9 @@ import (
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
-// Judgements are the formats of Judgement; Contrast has the same without junit.
-func Judgements() []string { return []string{"text", "json", "junit", "markdown"} }
-
-// CheckJudgement is an error if Judgement has no format with that name.
-func CheckJudgement(name string) error {
-	return known(name, Judgements())
-}
-
-func known(name string, names []string) error {
-	if slices.Contains(names, name) {
-		return nil
-	}
-	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(names, ", "))
-}
-
-// Judgement writes the result of verify: as text for people, in colours if color, as JSON,
-// JUnit XML or GitHub's Markdown.
-func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
-	switch name {
-	case "text":
-		return judgementText(w, j, color)
-	case "json":
-		return encode(w, j, "  ")
-	case "junit":
-		return judgementJUnit(w, j)
-	case "markdown":
-		return judgementMarkdown(w, j)
-	}
-	return CheckJudgement(name)
-}
-
 func judgementText(w io.Writer, j verify.Judgement, color bool) error {
 	p := &page{color: color}
-	p.linef("%s: %s", p.paintWord(j.Verdict, strings.ToUpper(string(j.Verdict))), clean(verdictLine(j)))
+	p.linef("%s: %s", paintWord(p, j.Verdict, strings.ToUpper(string(j.Verdict))), clean(verdictLine(j)))
 	for _, c := range j.Comparisons {
 		p.linef("")
 		p.linef("%s", p.paint(bold, clean(against(j, c))))
@@ -60,8 +28,7 @@ func judgementText(w io.Writer, j verify.Judgement, color bool) error {
 	for _, s := range j.Advice {
 		p.bullet("- ", clean(s))
 	}
-	_, err := io.WriteString(w, p.b.String())
-	return err
+	return p.writeTo(w)
 }
 
 // verdictLine names the judged runs and the criteria.
@@ -100,7 +67,7 @@ func duetLine(d *verify.DuetFacts) string {
 }
 
 // paintWord colours s by the word.
-func (p *page) paintWord(w verify.Word, s string) string {
+func paintWord(p *page, w verify.Word, s string) string {
 	switch w {
 	case verify.Regressed:
 		return p.paint(red, s)
@@ -151,7 +118,7 @@ func findings(p *page, list []verify.Finding, base, head string) {
 			cells[i] = pad(cells[i], widths[i])
 		}
 		if row > 0 {
-			cells[last] = p.paintWord(list[row-1].Verdict, cells[last])
+			cells[last] = paintWord(p, list[row-1].Verdict, cells[last])
 		}
 		p.linef("%s", strings.Join(cells, "  "))
 	}
@@ -160,32 +127,6 @@ func findings(p *page, list []verify.Finding, base, head string) {
 func unitOf(f verify.Finding) stored.Unit {
 	m, _ := stored.MetricOf(f.Metric)
 	return m.Unit
-}
-
-// Amount writes a figure with its unit; bytes have decimal units.
-func Amount(u stored.Unit, v float64) string {
-	switch u {
-	case stored.Microseconds:
-		return human(v)
-	case stored.Milliseconds:
-		return human(v * 1e3)
-	case stored.Percent:
-		return percent(v, 100)
-	case stored.Ratio:
-		return percent(v, 1)
-	case stored.PerSecond:
-		return rate(v)
-	case stored.Bytes:
-		units := []string{"B", "kB", "MB", "GB", "TB"}
-		for ; v >= 999.5 && len(units) > 1; units = units[1:] {
-			v /= 1000
-		}
-		return short(v) + " " + units[0]
-	case stored.BytesPerSecond:
-		return Amount(stored.Bytes, v) + "/s"
-	default:
-		return short(v)
-	}
 }
 
 // difference writes a signed difference: in per cent, in percentage points, or in the

@@ -10,20 +10,6 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Contrast writes the result of compare: as text for people, in colours if color, as JSON or
-// GitHub's Markdown.
-func Contrast(w io.Writer, c verify.Contrast, name string, color bool) error {
-	switch name {
-	case "text":
-		return contrastText(w, c, color)
-	case "json":
-		return encode(w, c, "  ")
-	case "markdown":
-		return contrastMarkdown(w, c)
-	}
-	return known(name, []string{"text", "json", "markdown"})
-}
-
 func contrastText(w io.Writer, c verify.Contrast, color bool) error {
 	p := &page{color: color}
 	p.linef("%s", p.paint(bold, clean(contrastTitle(c))))
@@ -38,8 +24,7 @@ func contrastText(w io.Writer, c verify.Contrast, color bool) error {
 			overlay(p, o)
 		}
 	}
-	_, err := io.WriteString(w, p.b.String())
-	return err
+	return p.writeTo(w)
 }
 
 // telling omits findings without news for people: response_ok and send delay, which mostly

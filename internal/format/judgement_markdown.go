@@ -40,11 +40,3 @@ func markdownFindings(b *strings.Builder, list []verify.Finding, base, head stri
 		b.WriteString(line)
 	}
 }
-
-func markdownRow(cells []string) string {
-	var b strings.Builder
-	for _, c := range cells {
-		b.WriteString("| " + escape(clean(c)) + " ")
-	}
-	return b.String() + "|\n"
-}

@@ -59,14 +59,8 @@ func (s *junitSuite) write(w io.Writer) error {
 	return err
 }
 
-// junitWriter writes a test case for the verdict of a run and one for each assertion.
-type junitWriter struct{ w io.Writer }
-
-func openJUnit(w io.Writer, _ takt.Report) (Writer, error) { return junitWriter{w}, nil }
-
-func (junitWriter) Interval(takt.Interval) error { return nil }
-
-func (j junitWriter) Close(r *takt.Report) error {
+// writeJUnit writes a test case for the verdict of a run and one for each assertion.
+func writeJUnit(w io.Writer, r *takt.Report) error {
 	s := &junitSuite{Name: "takt " + clean(r.Kind+" "+target(r))}
 	class := "takt " + clean(r.Kind)
 	if r.Kind == capacity.Kind {
@@ -75,13 +69,13 @@ func (j junitWriter) Close(r *takt.Report) error {
 			return err
 		}
 		s.count(c)
-		return s.write(j.w)
+		return s.write(w)
 	}
 	s.count(verdictCase(class, r))
 	for _, a := range r.Assertions {
 		s.count(assertionCase(class, a))
 	}
-	return s.write(j.w)
+	return s.write(w)
 }
 
 // verdictCase is an error if the run is inconclusive.
@@ -132,7 +126,7 @@ func assertionCase(class string, a takt.Assertion) junitCase {
 func capacityCase(class string, r *takt.Report) (junitCase, error) {
 	a, err := capacity.In(r)
 	if err != nil {
-		return junitCase{}, fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+		return junitCase{}, err
 	}
 	c := junitCase{Class: class, Name: clean(a.SLO)}
 	words := clean(strings.Join(CapacityWords(a), " "))

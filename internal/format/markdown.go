@@ -7,30 +7,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// markdownWriter writes a summary in GitHub's Markdown: the verdict, the command, the rate,
-// the latencies, errors and warnings.
-type markdownWriter struct{ w io.Writer }
-
-func openMarkdown(w io.Writer, _ takt.Report) (Writer, error) { return markdownWriter{w}, nil }
-
-func (markdownWriter) Interval(takt.Interval) error { return nil }
-
-func (m markdownWriter) Close(r *takt.Report) error {
-	if r.Kind == capacity.Kind {
-		return capacityMarkdown(m.w, r)
-	}
+// Markdown writes a summary in GitHub's Markdown: the verdict, the command, the rate, the
+// latencies, errors and warnings.
+func Markdown(w io.Writer, r *takt.Report) error {
 	var b strings.Builder
 	for _, section := range []func(*strings.Builder, *takt.Report){
 		markdownVerdict, markdownAssertions, markdownSubject, markdownLatency, comparisonMarkdown, markdownErrors, markdownWarnings,
 	} {
 		section(&b, r)
 	}
-	_, err := io.WriteString(m.w, b.String())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
@@ -136,33 +126,4 @@ func markdownWarnings(b *strings.Builder, r *takt.Report) {
 	for _, w := range r.Warnings {
 		fmt.Fprintf(b, "- %s (%s)\n", escape(clean(w.Message)), codeSpan(w.Code))
 	}
-}
-
-// codeSpan shows s literally on one line, without links, images or mentions. Its fence is
-// longer than any run of backticks in s.
-func codeSpan(s string) string {
-	s = clean(s)
-	if s == "" {
-		return ""
-	}
-	fence := "`"
-	for strings.Contains(s, fence) {
-		fence += "`"
-	}
-	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
-		s = " " + s + " " // GitHub does not show these spaces
-	}
-	return fence + s + fence
-}
-
-// cell is a codeSpan for a table, in which a bar ends the cell even within code.
-func cell(s string) string { return strings.ReplaceAll(codeSpan(s), "|", `\|`) }
-
-// escape shows s literally as text. Mentions and issue numbers, which GitHub links in plain
-// text, cannot be escaped; a zero-width space breaks them.
-func escape(s string) string {
-	return strings.NewReplacer(
-		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
-		"|", `\|`, "~", `\~`, "&", `\&`, "@", "@\u200b", "#", "#\u200b",
-	).Replace(s)
 }

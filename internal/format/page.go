@@ -2,6 +2,9 @@ package format
 
 import (
 	"fmt"
+	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,6 +34,12 @@ type page struct {
 func (p *page) linef(format string, args ...any) {
 	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	p.b.WriteByte('\n')
+}
+
+// writeTo writes the page.
+func (p *page) writeTo(w io.Writer) error {
+	_, err := io.WriteString(w, p.b.String())
+	return err
 }
 
 // paint colours s if the page has colours.
@@ -111,3 +120,6 @@ func wrap(s string, width int) []string {
 	}
 	return lines
 }
+
+// sorted lists the keys of m in alphabetical order.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -15,19 +15,13 @@ import (
 const quantilesHead = "Quantile    | Count     | Value \n" +
 	"------------+-----------+-------------\n"
 
-// quantilesWriter writes wrk3's table of the primary latency.
-type quantilesWriter struct{ w io.Writer }
-
-func openQuantiles(w io.Writer, _ takt.Report) (Writer, error) { return quantilesWriter{w}, nil }
-
-func (quantilesWriter) Interval(takt.Interval) error { return nil }
-
-func (q quantilesWriter) Close(r *takt.Report) error {
+// writeQuantiles writes wrk3's table of the primary latency.
+func writeQuantiles(w io.Writer, r *takt.Report) error {
 	table, err := Quantiles(r)
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(q.w, table)
+	_, err = io.WriteString(w, table)
 	return err
 }
 

@@ -7,31 +7,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Text is the report for people, with or without colours: whoever opens it knows
-// whether w is a terminal.
-func Text(color bool) Format {
-	return Format{Name: "text", Short: "the report for people", Open: func(w io.Writer, _ takt.Report) (Writer, error) {
-		return textWriter{w, color}, nil
-	}}
-}
-
-type textWriter struct {
-	w     io.Writer
-	color bool
-}
-
-func (textWriter) Interval(takt.Interval) error { return nil }
-
-func (t textWriter) Close(r *takt.Report) error {
-	if r.Kind == capacity.Kind {
-		return capacityText(t.w, r, t.color)
-	}
-	p := &page{color: t.color}
+// Report writes the report for people, in colours if color.
+func Report(w io.Writer, r *takt.Report, color bool) error {
+	p := &page{color: color}
 	for _, section := range []func(*page, *takt.Report) error{
 		opening, subject, totals, percentiles, comparisonText, contrast, shares, parts, distribution, failures, targets, footer, warnings, conclusion,
 	} {
@@ -39,8 +21,7 @@ func (t textWriter) Close(r *takt.Report) error {
 			return err
 		}
 	}
-	_, err := io.WriteString(t.w, p.b.String())
-	return err
+	return p.writeTo(w)
 }
 
 // opening is the verdict: nobody should read figures that are not the target's before the

@@ -28,6 +28,17 @@ func rows() []row {
 	}
 }
 
+// primary is the name of a report's main latency: the response time, or the send time without
+// answers, or the transfer time without own operations; "" without measurements.
+func primary(r *takt.Report) string {
+	for _, name := range append([]string{takt.LatencyResponse, takt.LatencySend, "transfer"}, sorted(r.Latency)...) {
+		if r.Latency[name].Count > 0 {
+			return name
+		}
+	}
+	return ""
+}
+
 // tableColumns are the latencies with all percentiles. The ok responses have their own column
 // if other responses exist.
 func tableColumns(r *takt.Report) []string {

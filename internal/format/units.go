@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/internal/judge/stored"
 )
 
 // unit is the unit of a table's latencies. A table has one unit, so that its numbers can be
@@ -133,4 +135,51 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// float writes v with all its digits, count a count.
+func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+func count(n uint64) string  { return strconv.FormatUint(n, 10) }
+
+// seconds converts a report's seconds to a duration.
+func seconds(s float64) time.Duration {
+	return time.Duration(math.Round(s * float64(time.Second)))
+}
+
+// outwards rounds an end of an interval to three digits without narrowing the interval.
+func outwards(v float64, round func(float64) float64) float64 {
+	if v <= 0 {
+		return 0
+	}
+	digits := math.Pow10(2 - int(math.Floor(math.Log10(v))))
+	return round(v*digits) / digits
+}
+
+// round3 rounds to three digits: a figure with an interval does not permit more.
+func round3(v float64) float64 { return outwards(v, math.Round) }
+
+// Amount writes a figure with its unit; bytes have decimal units.
+func Amount(u stored.Unit, v float64) string {
+	switch u {
+	case stored.Microseconds:
+		return human(v)
+	case stored.Milliseconds:
+		return human(v * 1e3)
+	case stored.Percent:
+		return percent(v, 100)
+	case stored.Ratio:
+		return percent(v, 1)
+	case stored.PerSecond:
+		return rate(v)
+	case stored.Bytes:
+		units := []string{"B", "kB", "MB", "GB", "TB"}
+		for ; v >= 999.5 && len(units) > 1; units = units[1:] {
+			v /= 1000
+		}
+		return short(v) + " " + units[0]
+	case stored.BytesPerSecond:
+		return Amount(stored.Bytes, v) + "/s"
+	default:
+		return short(v)
+	}
 }
