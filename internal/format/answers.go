@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/verify"
 )
@@ -41,13 +42,13 @@ func known(name string, names []string) error {
 func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 	switch name {
 	case "table":
-		return collationTable(w, c, color)
+		return answer.CollationTable(w, c, color)
 	case "csv":
-		return collationCSV(w, c)
+		return answer.CollationCSV(w, c)
 	case "json":
 		return encode(w, c, "  ")
 	case "markdown", markdownShort:
-		return collationMarkdown(w, c)
+		return answer.CollationMarkdown(w, c)
 	}
 	return CheckCollation(name)
 }
@@ -57,13 +58,13 @@ func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
 	switch name {
 	case "text":
-		return judgementText(w, j, color)
+		return answer.JudgementText(w, j, color)
 	case "json":
 		return encode(w, j, "  ")
 	case "junit":
 		return judgementJUnit(w, j)
 	case "markdown":
-		return judgementMarkdown(w, j)
+		return answer.JudgementMarkdown(w, j)
 	}
 	return CheckJudgement(name)
 }
@@ -73,11 +74,11 @@ func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
 func Contrast(w io.Writer, c verify.Contrast, name string, color bool) error {
 	switch name {
 	case "text":
-		return contrastText(w, c, color)
+		return answer.ContrastText(w, c, color)
 	case "json":
 		return encode(w, c, "  ")
 	case "markdown":
-		return contrastMarkdown(w, c)
+		return answer.ContrastMarkdown(w, c)
 	}
 	return known(name, []string{"text", "json", "markdown"})
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -13,7 +15,7 @@ import (
 // writeHGRM writes only the percentile spectrum of the primary latency: readers of the format
 // accept no comment above its head.
 func writeHGRM(w io.Writer, r *takt.Report) error {
-	h, err := hist.Decode(r.Latency[primary(r)].HDR)
+	h, err := hist.Decode(r.Latency[text.Primary(r)].HDR)
 	if err != nil {
 		return err
 	}
@@ -38,7 +40,7 @@ func openHLog(w io.Writer, head takt.Report) (Writer, error) {
 }
 
 func (l *hlogWriter) Interval(iv takt.Interval) error {
-	to := seconds(iv.T)
+	to := page.Seconds(iv.T)
 	for _, line := range []struct{ tag, hdr string }{
 		{takt.LatencyResponse, iv.HDR},
 		{takt.LatencyService, iv.ServiceHDR},

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format/plot"
+	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -27,17 +30,17 @@ func whole(write func(io.Writer, *takt.Report) error) func(io.Writer, takt.Repor
 func Text(color bool) Format {
 	return Format{Name: "text", Short: "the report for people", Open: whole(func(w io.Writer, r *takt.Report) error {
 		if r.Kind == capacity.Kind {
-			return capacityText(w, r, color)
+			return answer.CapacityText(w, r, color)
 		}
-		return Report(w, r, color)
+		return text.Report(w, r, color)
 	})}
 }
 
 func writeMarkdown(w io.Writer, r *takt.Report) error {
 	if r.Kind == capacity.Kind {
-		return capacityMarkdown(w, r)
+		return answer.CapacityMarkdown(w, r)
 	}
-	return Markdown(w, r)
+	return text.Markdown(w, r)
 }
 
 // CapacitySVG draws the curve of a report of kind capacity: response and service time over
@@ -51,6 +54,6 @@ func CapacitySVG() Format {
 		if err != nil {
 			return err
 		}
-		return SVG(w, c, CapacityWords(c)[0])
+		return plot.SVG(w, c, answer.CapacityWords(c)[0])
 	})}
 }

@@ -1,20 +1,22 @@
-package format
+package answer
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
-func judgementMarkdown(w io.Writer, j verify.Judgement) error {
+// JudgementMarkdown writes the result of verify for a comment on GitHub.
+func JudgementMarkdown(w io.Writer, j verify.Judgement) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### takt verify: %s\n\n%s\n", j.Verdict, escape(clean(verdictLine(j))))
+	fmt.Fprintf(&b, "### takt verify: %s\n\n%s\n", j.Verdict, page.Escape(page.Clean(verdictLine(j))))
 	for _, c := range j.Comparisons {
-		fmt.Fprintf(&b, "\n**%s**\n\n", escape(clean(against(j, c))))
+		fmt.Fprintf(&b, "\n**%s**\n\n", page.Escape(page.Clean(against(j, c))))
 		if j.Duet != nil {
-			fmt.Fprintf(&b, "%s\n\n", escape(clean(duetLine(j.Duet))))
+			fmt.Fprintf(&b, "%s\n\n", page.Escape(page.Clean(duetLine(j.Duet))))
 		}
 		markdownFindings(&b, c.Findings, c.Base.Name, j.Head.Name)
 	}
@@ -22,7 +24,7 @@ func judgementMarkdown(w io.Writer, j verify.Judgement) error {
 		b.WriteString("\n")
 	}
 	for _, s := range j.Advice {
-		fmt.Fprintf(&b, "- %s\n", escape(clean(s)))
+		fmt.Fprintf(&b, "- %s\n", page.Escape(page.Clean(s)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -30,10 +32,10 @@ func judgementMarkdown(w io.Writer, j verify.Judgement) error {
 
 // markdownFindings writes the findings, with bad results in bold.
 func markdownFindings(b *strings.Builder, list []verify.Finding, base, head string) {
-	b.WriteString(markdownRow(findingHead(base, head)) + "|---|---:|---:|---:|---:|---:|---|\n")
+	b.WriteString(page.MarkdownRow(findingHead(base, head)) + "|---|---:|---:|---:|---:|---:|---|\n")
 	for _, f := range list {
-		cells := findingCells(f)
-		line := markdownRow(cells)
+		cells := FindingCells(f)
+		line := page.MarkdownRow(cells)
 		if word := cells[len(cells)-1]; f.Verdict == verify.Regressed || f.Verdict == verify.Inconclusive {
 			line = strings.TrimSuffix(line, word+" |\n") + "**" + word + "** |\n"
 		}

@@ -1,9 +1,9 @@
-package format
+package text
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -28,10 +28,10 @@ func rows() []row {
 	}
 }
 
-// primary is the name of a report's main latency: the response time, or the send time without
+// Primary is the name of a report's main latency: the response time, or the send time without
 // answers, or the transfer time without own operations; "" without measurements.
-func primary(r *takt.Report) string {
-	for _, name := range append([]string{takt.LatencyResponse, takt.LatencySend, "transfer"}, sorted(r.Latency)...) {
+func Primary(r *takt.Report) string {
+	for _, name := range append([]string{takt.LatencyResponse, takt.LatencySend, "transfer"}, page.Sorted(r.Latency)...) {
 		if r.Latency[name].Count > 0 {
 			return name
 		}
@@ -42,7 +42,7 @@ func primary(r *takt.Report) string {
 // tableColumns are the latencies with all percentiles. The ok responses have their own column
 // if other responses exist.
 func tableColumns(r *takt.Report) []string {
-	first := primary(r)
+	first := Primary(r)
 	if first != takt.LatencyResponse {
 		return slices.DeleteFunc([]string{first}, func(s string) bool { return s == "" })
 	}
@@ -54,62 +54,59 @@ func tableColumns(r *takt.Report) []string {
 }
 
 // tableUnit is the unit of all latencies in a text report.
-func tableUnit(r *takt.Report) unit {
-	l := r.Latency[primary(r)]
-	return unitFor(l.P50, l.Max)
+func tableUnit(r *takt.Report) page.Unit {
+	l := r.Latency[Primary(r)]
+	return page.UnitFor(l.P50, l.Max)
 }
 
-// words is the name of a latency with spaces.
-func words(name string) string { return strings.ReplaceAll(clean(name), "_", " ") }
-
-func percentiles(p *page, r *takt.Report) error {
+func percentiles(p *page.Page, r *takt.Report) error {
 	const width = 14
 	names, u := tableColumns(r), tableUnit(r)
 	if len(names) == 0 {
 		return nil
 	}
 	line := func(name string, cell func(takt.Latency) string) {
-		s := left("  "+name, labelWidth)
+		s := page.Left("  "+name, page.LabelWidth)
 		for _, column := range names {
-			s += right(cell(r.Latency[column]), width)
+			s += page.Right(cell(r.Latency[column]), width)
 		}
-		p.linef("%s", s)
+		p.Linef("%s", s)
 	}
-	p.linef("")
-	head := left("latency, "+u.name, labelWidth)
+	p.Linef("")
+	head := page.Left("latency, "+u.Name, page.LabelWidth)
 	for _, name := range names {
-		head += right(words(name), width)
+		head += page.Right(page.Words(name), width)
 	}
-	p.linef("%s", p.paint(bold, head))
-	line("count", func(l takt.Latency) string { return alignedCount(l.Count) })
+	p.Linef("%s", p.Paint(page.Bold, head))
+	line("count", func(l takt.Latency) string { return page.AlignedCount(l.Count) })
 	for _, row := range rows() {
-		line(row.name, func(l takt.Latency) string { return u.aligned(row.value(l)) })
+		line(row.name, func(l takt.Latency) string { return u.Aligned(row.value(l)) })
 	}
 	truncated(p, r)
 	if floor := r.Generator.NoiseFloorUS; floor > 0 {
-		p.bullet("", "noise floor of the generator: "+human(floor))
+		p.Bullet("", "noise floor of the generator: "+page.Human(floor))
 	}
 	return nil
 }
 
-func truncated(p *page, r *takt.Report) {
+func truncated(p *page.Page, r *takt.Report) {
 	if n := r.Counts.Dropped; n > 0 {
-		p.bullet("", p.paint(yellow, "truncated: "+count(n)+" dropped operations are in no percentile"))
+		p.Bullet("", p.Paint(page.Yellow, "truncated: "+page.Count(n)+" dropped operations are in no percentile"))
 	}
 }
 
 // parts writes a table of the components: the generator's lag, and the driver's phases.
-func parts(p *page, r *takt.Report) error {
+func parts(p *page.Page, r *takt.Report) error {
 	names, u := partNames(r), tableUnit(r)
 	if len(names) == 0 {
 		return nil
 	}
-	p.linef("")
-	p.linef("%s", p.paint(bold, left("parts, "+u.name, 15)+right("count", 8)+right("p50", 12)+right("p99", 12)+right("max", 12)))
+	p.Linef("")
+	p.Linef("%s", p.Paint(page.Bold, page.Left("parts, "+u.Name, 15)+page.Right("count", 8)+page.Right("p50", 12)+page.Right("p99", 12)+page.Right("max", 12)))
 	for _, name := range names {
 		l := r.Latency[name]
-		p.linef("  %s%s%s%s%s   %s", left(words(name), 13), right(count(l.Count), 8),
-			right(u.aligned(l.P50), 12), right(u.aligned(l.P99), 12), right(u.aligned(l.Max), 12), meaning(name))
+		p.Linef("  %s%s%s%s%s   %s", page.Left(page.Words(name), 13), page.Right(page.Count(l.Count), 8),
+			page.Right(u.Aligned(l.P50), 12), page.Right(u.Aligned(l.P99), 12), page.Right(u.Aligned(l.Max), 12), meaning(name))
 	}
 	return nil
 }
@@ -119,7 +116,7 @@ func partNames(r *takt.Report) []string {
 	known := []string{takt.LatencySendDelay, takt.LatencyScheduleLag, "dns", "connect", "tls", "first_byte"}
 	shown := append(tableColumns(r), takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService)
 	var names []string
-	for _, name := range append(known, sorted(r.Latency)...) {
+	for _, name := range append(known, page.Sorted(r.Latency)...) {
 		if r.Latency[name].Count > 0 && !slices.Contains(shown, name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -1,4 +1,4 @@
-package format
+package answer
 
 import (
 	"encoding/csv"
@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/query"
 )
 
-// collationCSV writes one header for all groups: every metric with its unit and the range of
+// CollationCSV writes one header for all groups: every metric with its unit and the range of
 // its runs.
-func collationCSV(w io.Writer, c query.Collation) error {
+func CollationCSV(w io.Writer, c query.Collation) error {
 	metrics := allMetrics(c)
 	out := csv.NewWriter(w)
 	head := []string{"group", "kind", "same", "id", "runs", "started_at", "revision_date", "revision", "variable", "value", "flags"}
@@ -61,7 +62,7 @@ func csvRow(group int, g *query.Group, r *query.Row, variable string, metrics []
 			row = append(row, "", "", "")
 			continue
 		}
-		row = append(row, float(f.Value), float(f.Min), float(f.Max))
+		row = append(row, page.Float(f.Value), page.Float(f.Min), page.Float(f.Max))
 	}
 	best := map[bool]string{true: "sure"}[r.Sure]
 	if r.Best && !r.Sure {

@@ -1,4 +1,4 @@
-package format
+package answer
 
 import (
 	"fmt"
@@ -6,25 +6,27 @@ import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-func contrastText(w io.Writer, c verify.Contrast, color bool) error {
-	p := &page{color: color}
-	p.linef("%s", p.paint(bold, clean(contrastTitle(c))))
+// ContrastText writes the result of compare for people.
+func ContrastText(w io.Writer, c verify.Contrast, color bool) error {
+	p := &page.Page{Color: color}
+	p.Linef("%s", p.Paint(page.Bold, page.Clean(contrastTitle(c))))
 	for _, note := range contrastNotes(c, "; the curves: all runs merged") {
-		p.bullet("- ", clean(note))
+		p.Bullet("- ", page.Clean(note))
 	}
-	p.linef("")
+	p.Linef("")
 	findings(p, telling(c.Findings), c.Base.Name, c.Head.Name)
 	for _, o := range c.Overlay {
 		if o.Latency == takt.LatencyResponse || o.Latency == takt.LatencyService {
-			p.linef("")
+			p.Linef("")
 			overlay(p, o)
 		}
 	}
-	return p.writeTo(w)
+	return p.Print(w)
 }
 
 // telling omits findings without news for people: response_ok and send delay, which mostly
@@ -46,7 +48,7 @@ func telling(all []verify.Finding) (some []verify.Finding) {
 
 func contrastTitle(c verify.Contrast) string {
 	return fmt.Sprintf("%s against %s: %s against %s, tolerance %s %%, each interval by itself at %s %%",
-		revision(c.Head.Name), revision(c.Base.Name), plural(len(c.Head.Runs), "run"), plural(len(c.Base.Runs), "run"), short(c.Tolerance*100), atLeast(c.Confidence))
+		revision(c.Head.Name), revision(c.Base.Name), page.Plural(len(c.Head.Runs), "run"), page.Plural(len(c.Base.Runs), "run"), page.Short(c.Tolerance*100), atLeast(c.Confidence))
 }
 
 // contrastNotes say why the sides may not be comparable, and what the figures are; curves
@@ -65,12 +67,13 @@ func contrastNotes(c verify.Contrast, curves string) (notes []string) {
 	return notes
 }
 
-func contrastMarkdown(w io.Writer, c verify.Contrast) error {
+// ContrastMarkdown writes the result of compare for a comment on GitHub.
+func ContrastMarkdown(w io.Writer, c verify.Contrast) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### takt compare\n\n%s\n\n", escape(clean(contrastTitle(c))))
+	fmt.Fprintf(&b, "### takt compare\n\n%s\n\n", page.Escape(page.Clean(contrastTitle(c))))
 	notes := contrastNotes(c, "")
 	for _, note := range notes {
-		fmt.Fprintf(&b, "- %s\n", escape(clean(note)))
+		fmt.Fprintf(&b, "- %s\n", page.Escape(page.Clean(note)))
 	}
 	if len(notes) > 0 {
 		b.WriteString("\n")
@@ -85,13 +88,13 @@ const overlayWidth = 48
 
 // overlay plots both sides of a latency on one axis, logarithmic in time: A is the base, B
 // the head, * both.
-func overlay(p *page, o verify.Overlay) {
+func overlay(p *page.Page, o verify.Overlay) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, q := range o.Points {
 		low, high = min(low, q.Base, q.Head), max(high, q.Base, q.Head)
 	}
 	low = max(low, 1e-3) // a nanosecond, a histogram's smallest value
-	p.linef("%s", p.paint(bold, fmt.Sprintf("%s time, %s to %s, logarithmic; A base, B head, * both", clean(words(o.Latency)), human(low), human(high))))
+	p.Linef("%s", p.Paint(page.Bold, fmt.Sprintf("%s time, %s to %s, logarithmic; A base, B head, * both", page.Clean(page.Words(o.Latency)), page.Human(low), page.Human(high))))
 	at := func(v float64) int {
 		if high <= low {
 			return 0
@@ -104,6 +107,6 @@ func overlay(p *page, o verify.Overlay) {
 		if at(q.Base) == at(q.Head) {
 			line[at(q.Base)] = '*'
 		}
-		p.linef("%s %s %s  %s", right(trimZeros(fmt.Sprintf("%.2f", q.Quantile*100)), 6)+" %", right(human(q.Base), 8), right(human(q.Head), 8), line)
+		p.Linef("%s %s %s  %s", page.Right(page.TrimZeros(fmt.Sprintf("%.2f", q.Quantile*100)), 6)+" %", page.Right(page.Human(q.Base), 8), page.Right(page.Human(q.Head), 8), line)
 	}
 }

@@ -1,4 +1,4 @@
-package format
+package text
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -16,7 +17,7 @@ import (
 func Markdown(w io.Writer, r *takt.Report) error {
 	var b strings.Builder
 	for _, section := range []func(*strings.Builder, *takt.Report){
-		markdownVerdict, markdownAssertions, markdownSubject, markdownLatency, comparisonMarkdown, markdownErrors, markdownWarnings,
+		markdownVerdict, markdownAssertions, markdownSubject, markdownLatency, comparisonMarkdown, markdownErrors, MarkdownWarnings,
 	} {
 		section(&b, r)
 	}
@@ -32,7 +33,7 @@ func markdownVerdict(b *strings.Builder, r *takt.Report) {
 	case r.Counts.OK == 0:
 		but = ", but nothing succeeded"
 	}
-	fmt.Fprintf(b, "### takt: %s run of %s%s\n\n", word, codeSpan(strings.TrimSpace(r.Kind+" "+target(r))), but)
+	fmt.Fprintf(b, "### takt: %s run of %s%s\n\n", word, page.CodeSpan(strings.TrimSpace(r.Kind+" "+Target(r))), but)
 	if r.Verdict == takt.Invalid {
 		fmt.Fprintf(b, "**%s** The warnings say how.\n\n", verdict.Sentence(r.Warnings))
 		if r.Counts.OK == 0 {
@@ -48,27 +49,27 @@ func markdownAssertions(b *strings.Builder, r *takt.Report) {
 	}
 	b.WriteString("| assertion | result | |\n|---|---|---|\n")
 	for _, a := range r.Assertions {
-		fmt.Fprintf(b, "| %s | **%s** | %s |\n", cell(a.Expression), escape(clean(strings.ToUpper(string(a.Result)))), escape(clean(a.Reason)))
+		fmt.Fprintf(b, "| %s | **%s** | %s |\n", page.Cell(a.Expression), page.Escape(page.Clean(strings.ToUpper(string(a.Result)))), page.Escape(page.Clean(a.Reason)))
 	}
 	b.WriteString("\n")
 }
 
 func markdownSubject(b *strings.Builder, r *takt.Report) {
 	c := r.Counts
-	fmt.Fprintf(b, "- %s\n", escape(rates(r)))
+	fmt.Fprintf(b, "- %s\n", page.Escape(rates(r)))
 	fmt.Fprintf(b, "- %d scheduled = %d ok + %d failed + %d dropped + %d unfinished\n", c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished)
-	when := span(r.DurationS) + " measured"
+	when := page.Span(r.DurationS) + " measured"
 	if r.WarmupS > 0 {
-		when += " after " + span(r.WarmupS) + " of warm-up"
+		when += " after " + page.Span(r.WarmupS) + " of warm-up"
 	}
 	fmt.Fprintf(b, "- %s, started %s UTC", when, r.StartedAt.UTC().Format(time.DateTime))
 	if r.ID != "" {
-		fmt.Fprintf(b, ", id %s", codeSpan(r.ID))
+		fmt.Fprintf(b, ", id %s", page.CodeSpan(r.ID))
 	}
 	b.WriteString("\n")
 	var labels []string
-	for _, key := range sorted(r.Labels) {
-		labels = append(labels, codeSpan(key+"="+r.Labels[key]))
+	for _, key := range page.Sorted(r.Labels) {
+		labels = append(labels, page.CodeSpan(key+"="+r.Labels[key]))
 	}
 	if labels != nil {
 		fmt.Fprintf(b, "- %s\n", strings.Join(labels, " "))
@@ -86,15 +87,15 @@ func markdownLatency(b *strings.Builder, r *takt.Report) {
 		names = append(names, takt.LatencyScheduleLag)
 	}
 	statistics := slices.DeleteFunc(rows(), func(c row) bool { return !slices.Contains([]string{"p50", "p90", "p99", "p99.9", "max"}, c.name) })
-	head, line := "| latency, "+u.name+" | count |", "|---|---:|"
+	head, line := "| latency, "+u.Name+" | count |", "|---|---:|"
 	for _, s := range statistics {
 		head, line = head+" "+s.name+" |", line+"---:|"
 	}
 	fmt.Fprintf(b, "\n%s\n%s\n", head, line)
 	for _, name := range names {
-		fmt.Fprintf(b, "| %s | %d |", escape(words(name)), r.Latency[name].Count)
+		fmt.Fprintf(b, "| %s | %d |", page.Escape(page.Words(name)), r.Latency[name].Count)
 		for _, s := range statistics {
-			fmt.Fprintf(b, " %s |", strings.TrimSpace(u.aligned(s.value(r.Latency[name]))))
+			fmt.Fprintf(b, " %s |", strings.TrimSpace(u.Aligned(s.value(r.Latency[name]))))
 		}
 		b.WriteString("\n")
 	}
@@ -112,18 +113,19 @@ func markdownErrors(b *strings.Builder, r *takt.Report) {
 			rest += e.Count
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", cell(e.Class), e.Count, percent(float64(e.Count), ended), cell(e.Sample))
+		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", page.Cell(e.Class), e.Count, page.Percent(float64(e.Count), ended), page.Cell(e.Sample))
 	}
 	if rest > 0 {
-		fmt.Fprintf(b, "| and %s | %d | %s | |\n", plural(len(r.Errors)-maxClasses, "more kind"), rest, percent(float64(rest), ended))
+		fmt.Fprintf(b, "| and %s | %d | %s | |\n", page.Plural(len(r.Errors)-maxClasses, "more kind"), rest, page.Percent(float64(rest), ended))
 	}
 }
 
-func markdownWarnings(b *strings.Builder, r *takt.Report) {
+// MarkdownWarnings adds the warnings, if there are any.
+func MarkdownWarnings(b *strings.Builder, r *takt.Report) {
 	if len(r.Warnings) > 0 {
 		b.WriteString("\n**Warnings**\n\n")
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(b, "- %s (%s)\n", escape(clean(w.Message)), codeSpan(w.Code))
+		fmt.Fprintf(b, "- %s (%s)\n", page.Escape(page.Clean(w.Message)), page.CodeSpan(w.Code))
 	}
 }

@@ -1,4 +1,4 @@
-package format
+package plot
 
 import (
 	"encoding/xml"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/capacity"
 )
 
@@ -39,7 +40,7 @@ func (d *drawing) segment(x1, y1, x2, y2 float64, style string) {
 // text writes s, which is not trusted, as text.
 func (d *drawing) text(x, y float64, anchor, s string) {
 	fmt.Fprintf(&d.b, `<text x="%.1f" y="%.1f" text-anchor="%s">`, x, y, anchor)
-	_ = xml.EscapeText(&d.b, []byte(clean(s))) // cannot fail: writes to memory
+	_ = xml.EscapeText(&d.b, []byte(page.Clean(s))) // cannot fail: writes to memory
 	d.linef("</text>")
 }
 
@@ -70,11 +71,11 @@ func (d *drawing) draw(c capacity.Answer, title string) {
 func (d *drawing) axes() {
 	for _, v := range ticks(d.rate, 8) {
 		d.segment(d.x(v), plotTop, d.x(v), plotBottom, `stroke="#ddd"`)
-		d.text(d.x(v), plotBottom+18, "middle", rate(v))
+		d.text(d.x(v), plotBottom+18, "middle", page.Rate(v))
 	}
 	for _, v := range ticks(d.time, 6) {
 		d.segment(plotLeft, d.y(v), plotRight, d.y(v), `stroke="#ddd"`)
-		d.text(plotLeft-6, d.y(v)+4, "end", human(v))
+		d.text(plotLeft-6, d.y(v)+4, "end", page.Human(v))
 	}
 	d.linef(`<path d="M%.1f %.1fV%.1fH%.1f" fill="none" stroke="#333"/>`, plotLeft, plotTop, plotBottom, plotRight)
 }

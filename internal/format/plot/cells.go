@@ -1,10 +1,12 @@
-package format
+// Package plot draws curves: in the cells of a text, and as SVG.
+package plot
 
 import (
 	"fmt"
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/capacity"
 )
 
@@ -92,23 +94,23 @@ func (v *canvas) mark(c capacity.Answer, step capacity.Step, us float64, mark ru
 	v.cells[v.row(us)][v.column(step.Offered)] = mark
 }
 
-// capacityPlot draws response time ● and service time ○ over the offered rate.
-func capacityPlot(p *page, c capacity.Answer) {
+// Draw draws response time ● and service time ○ over the offered rate.
+func Draw(p *page.Page, c capacity.Answer) {
 	v := newCanvas(scaleOf(c))
 	if v.rate <= 0 || v.time <= 0 {
 		return
 	}
 	legend := "● response " + c.Statistic + ", ○ service " + c.Statistic + ", over the offered rate"
 	if v.bound > 0 {
-		legend += "; ╌ SLO " + human(v.bound)
+		legend += "; ╌ SLO " + page.Human(v.bound)
 	}
 	if c.Ranged() {
 		v.upright(*c.Interval.Low)
 		v.upright(*c.Interval.High)
-		legend += fmt.Sprintf("; │ %s to %s", rate(round3(*c.Interval.Low)), rate(round3(*c.Interval.High)))
+		legend += fmt.Sprintf("; │ %s to %s", page.Rate(page.Round3(*c.Interval.Low)), page.Rate(page.Round3(*c.Interval.High)))
 	} else if c.Sustainable > 0 {
 		v.upright(c.Sustainable)
-		legend += "; │ " + rate(round3(c.Sustainable))
+		legend += "; │ " + page.Rate(page.Round3(c.Sustainable))
 	}
 	for x := range v.cells[0] {
 		if v.bound > 0 {
@@ -124,7 +126,7 @@ func capacityPlot(p *page, c capacity.Answer) {
 		v.mark(c, step, response, '●')
 	}
 	v.lines(p)
-	p.bullet("", legend+"; ▲ above the picture, × does not count")
+	p.Bullet("", legend+"; ▲ above the picture, × does not count")
 }
 
 // upright draws a vertical line at that rate.
@@ -134,21 +136,21 @@ func (v *canvas) upright(rate float64) {
 	}
 }
 
-func (v *canvas) lines(p *page) {
+func (v *canvas) lines(p *page.Page) {
 	for y := range v.cells {
 		label := ""
 		if y%7 == 0 {
-			label = human(v.time * float64(plotHeight-1-y) / (plotHeight - 1))
+			label = page.Human(v.time * float64(plotHeight-1-y) / (plotHeight - 1))
 		}
-		p.linef("%s │%s", right(label, 9), string(v.cells[y][:]))
+		p.Linef("%s │%s", page.Right(label, 9), string(v.cells[y][:]))
 	}
 	axis, labels := []rune(strings.Repeat("─", plotWidth)), []rune(strings.Repeat(" ", plotWidth+2))
 	for _, r := range ticks(v.rate, 6) {
 		at := v.column(r)
 		axis[at] = '┴'
-		text := []rune(rate(r))
+		text := []rune(page.Rate(r))
 		copy(labels[min(at, len(labels)-len(text)):], text)
 	}
-	p.linef("%s └%s", right("", 9), string(axis))
-	p.linef("%s %s", right("", 9), string(labels))
+	p.Linef("%s └%s", page.Right("", 9), string(axis))
+	p.Linef("%s %s", page.Right("", 9), string(labels))
 }

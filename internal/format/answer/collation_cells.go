@@ -1,4 +1,4 @@
-package format
+package answer
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/stored"
 )
@@ -37,10 +38,10 @@ func collationColumns(c query.Collation, g *query.Group) []collationColumn {
 	}
 	columns = append(columns, collationColumn{c.Variable, func(r *query.Row) string { return settingText(c.Field, r.Value) }})
 	if revisionsDiffer(g) {
-		columns = append(columns, collationColumn{"revision", func(r *query.Row) string { return orDash(clean(r.Revision)) }})
+		columns = append(columns, collationColumn{"revision", func(r *query.Row) string { return orDash(page.Clean(r.Revision)) }})
 	}
 	if slices.ContainsFunc(g.Rows, func(r query.Row) bool { return r.Flags != "" }) {
-		columns = append(columns, collationColumn{"flags", func(r *query.Row) string { return orDash(clean(r.Flags)) }})
+		columns = append(columns, collationColumn{"flags", func(r *query.Row) string { return orDash(page.Clean(r.Flags)) }})
 	}
 	columns = append(columns, percentiles...)
 	columns = append(columns, collationColumn{"n", func(r *query.Row) string { return strconv.Itoa(len(r.IDs)) }})
@@ -92,7 +93,7 @@ func bestCell(r *query.Row) string {
 	case r.Sure:
 		return "yes"
 	case r.Wanted > 0:
-		return "? " + plural(r.Wanted, "run")
+		return "? " + page.Plural(r.Wanted, "run")
 	}
 	return ""
 }
@@ -138,13 +139,13 @@ func figureCell(metric string, r *query.Row) string {
 	case m.Unit == stored.Ratio:
 		return fmt.Sprintf("%.1f%%", f.Value*100)
 	case m.Unit == stored.Percent:
-		return percent(f.Value, 100)
+		return page.Percent(f.Value, 100)
 	case m.Unit == stored.PerSecond:
-		return rate(f.Value)
+		return page.Rate(f.Value)
 	case m.Unit == stored.Microseconds:
-		return human(f.Value)
+		return page.Human(f.Value)
 	}
-	return float(f.Value)
+	return page.Float(f.Value)
 }
 
 // metricColumn is the metric's name with its unit.
@@ -180,7 +181,7 @@ func settingName(name string) string {
 	case "memory_limit_bytes":
 		return "limit"
 	}
-	return clean(name)
+	return page.Clean(name)
 }
 
 // settingText writes an exact value in the unit of its variable's name, in a form that
@@ -191,15 +192,15 @@ func settingText(name string, v any) string {
 	case v == nil:
 		return "-"
 	case !number:
-		return orDash(clean(rawText(v)))
+		return orDash(page.Clean(rawText(v)))
 	case strings.HasSuffix(name, "_per_s"):
-		return float(n) + "/s"
+		return page.Float(n) + "/s"
 	case strings.HasSuffix(name, "_s") && math.Mod(n*1e3, 1) == 0: // span shows whole milliseconds only
-		return span(n)
+		return page.Span(n)
 	case strings.HasSuffix(name, "_bytes"):
 		return exactSize(n)
 	}
-	return float(n)
+	return page.Float(n)
 }
 
 // exactSize writes bytes in the largest unit that gives a whole number.
@@ -209,10 +210,10 @@ func exactSize(n float64) string {
 		bytes float64
 	}{{"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3}} {
 		if n > 0 && math.Mod(n, u.bytes) == 0 {
-			return float(n/u.bytes) + u.name
+			return page.Float(n/u.bytes) + u.name
 		}
 	}
-	return float(n)
+	return page.Float(n)
 }
 
 // rawText writes a value as JSON, but text without quotes, and nothing for null.
@@ -221,7 +222,7 @@ func rawText(v any) string {
 	case nil:
 		return ""
 	case float64:
-		return float(v)
+		return page.Float(v)
 	}
 	return fmt.Sprint(v)
 }

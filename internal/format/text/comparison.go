@@ -1,9 +1,10 @@
-package format
+package text
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -57,11 +58,11 @@ func statusPair(s map[string]any) (recorded, replayed, verdict string) {
 		}
 		return "none"
 	}
-	return code("recorded"), code("replayed"), clean(fmt.Sprint(s["verdict"]))
+	return code("recorded"), code("replayed"), page.Clean(fmt.Sprint(s["verdict"]))
 }
 
 // comparisonText writes recorded and replayed figures as two tables.
-func comparisonText(p *page, r *takt.Report) error {
+func comparisonText(p *page.Page, r *takt.Report) error {
 	c, ok := comparisonOf(r)
 	if !ok {
 		return nil
@@ -69,26 +70,26 @@ func comparisonText(p *page, r *takt.Report) error {
 	if timed := c.timed(); len(timed) > 0 {
 		const width = 9
 		u := tableUnit(r)
-		p.linef("")
-		p.linef("%s", p.paint(bold, left("", 14)+right("", 8)+right("recorded", 3*width)+right("response", 3*width)))
-		head := left("latency, "+u.name, 14) + right("count", 8)
+		p.Linef("")
+		p.Linef("%s", p.Paint(page.Bold, page.Left("", 14)+page.Right("", 8)+page.Right("recorded", 3*width)+page.Right("response", 3*width)))
+		head := page.Left("latency, "+u.Name, 14) + page.Right("count", 8)
 		for range 2 {
-			head += right("p50", width) + right("p95", width) + right("p99", width)
+			head += page.Right("p50", width) + page.Right("p95", width) + page.Right("p99", width)
 		}
-		p.linef("%s", p.paint(bold, head))
+		p.Linef("%s", p.Paint(page.Bold, head))
 		for _, class := range timed {
-			line := left("  "+clean(fmt.Sprint(class["class"])), 14) + right(count(uint64(plainNumber(class["with_latency"]))), 8)
+			line := page.Left("  "+page.Clean(fmt.Sprint(class["class"])), 14) + page.Right(page.Count(uint64(plainNumber(class["with_latency"]))), 8)
 			for _, name := range comparisonColumns() {
-				line += right(strings.TrimRight(u.aligned(plainNumber(class[name])), " "), width)
+				line += page.Right(strings.TrimRight(u.Aligned(plainNumber(class[name])), " "), width)
 			}
-			p.linef("%s", line)
+			p.Linef("%s", line)
 		}
 	}
-	p.linef("")
-	p.linef("%s", p.paint(bold, left("status", labelWidth)+right("recorded", 10)+right("replayed", 10)+right("count", 10)))
+	p.Linef("")
+	p.Linef("%s", p.Paint(page.Bold, page.Left("status", page.LabelWidth)+page.Right("recorded", 10)+page.Right("replayed", 10)+page.Right("count", 10)))
 	for _, s := range c.statuses {
 		recorded, replayed, verdict := statusPair(s)
-		p.linef("%s%s%s%s   %s", left("", labelWidth), right(recorded, 10), right(replayed, 10), right(count(uint64(plainNumber(s["count"]))), 10), verdict)
+		p.Linef("%s%s%s%s   %s", page.Left("", page.LabelWidth), page.Right(recorded, 10), page.Right(replayed, 10), page.Right(page.Count(uint64(plainNumber(s["count"]))), 10), verdict)
 	}
 	return nil
 }
@@ -101,11 +102,11 @@ func comparisonMarkdown(b *strings.Builder, r *takt.Report) {
 	}
 	if timed := c.timed(); len(timed) > 0 {
 		u := tableUnit(r)
-		fmt.Fprintf(b, "\n| recorded and replayed, %s | count | recorded p50 | p95 | p99 | response p50 | p95 | p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|\n", u.name)
+		fmt.Fprintf(b, "\n| recorded and replayed, %s | count | recorded p50 | p95 | p99 | response p50 | p95 | p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|\n", u.Name)
 		for _, class := range timed {
-			fmt.Fprintf(b, "| %s | %.0f |", escape(clean(fmt.Sprint(class["class"]))), plainNumber(class["with_latency"]))
+			fmt.Fprintf(b, "| %s | %.0f |", page.Escape(page.Clean(fmt.Sprint(class["class"]))), plainNumber(class["with_latency"]))
 			for _, name := range comparisonColumns() {
-				fmt.Fprintf(b, " %s |", strings.TrimSpace(u.aligned(plainNumber(class[name]))))
+				fmt.Fprintf(b, " %s |", strings.TrimSpace(u.Aligned(plainNumber(class[name]))))
 			}
 			b.WriteString("\n")
 		}
@@ -113,6 +114,6 @@ func comparisonMarkdown(b *strings.Builder, r *takt.Report) {
 	b.WriteString("\n| status recorded | replayed | count | |\n|---:|---:|---:|---|\n")
 	for _, s := range c.statuses {
 		recorded, replayed, verdict := statusPair(s)
-		fmt.Fprintf(b, "| %s | %s | %.0f | %s |\n", recorded, replayed, plainNumber(s["count"]), escape(verdict))
+		fmt.Fprintf(b, "| %s | %s | %.0f | %s |\n", recorded, replayed, plainNumber(s["count"]), page.Escape(verdict))
 	}
 }

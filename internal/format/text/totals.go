@@ -1,36 +1,37 @@
-package format
+package text
 
 import (
 	"fmt"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // totals writes rates, the accounting identity and bytes.
-func totals(p *page, r *takt.Report) error {
-	p.linef("")
-	p.item("rate", rates(r))
+func totals(p *page.Page, r *takt.Report) error {
+	p.Linef("")
+	p.Item("rate", rates(r))
 	c := r.Counts
-	p.item("operations", fmt.Sprintf("%d scheduled = %d ok + %d failed + %d dropped + %d unfinished",
+	p.Item("operations", fmt.Sprintf("%d scheduled = %d ok + %d failed + %d dropped + %d unfinished",
 		c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished))
-	p.item("bytes", volumes(r))
+	p.Item("bytes", volumes(r))
 	return nil
 }
 
 func rates(r *takt.Report) string {
-	achieved := rate(r.Rate.Achieved) + " achieved"
+	achieved := page.Rate(r.Rate.Achieved) + " achieved"
 	switch {
 	case r.Rate.Intended != nil:
-		asked := rate(*r.Rate.Intended) + " intended"
+		asked := page.Rate(*r.Rate.Intended) + " intended"
 		if r.Schedule.Arrivals != "" {
-			asked += " (" + clean(r.Schedule.Profile+", "+r.Schedule.Arrivals) + ")"
+			asked += " (" + page.Clean(r.Schedule.Profile+", "+r.Schedule.Arrivals) + ")"
 		}
-		return asked + ", " + achieved + " (" + percent(r.Rate.Achieved, *r.Rate.Intended) + ")" + inTime(r)
+		return asked + ", " + achieved + " (" + page.Percent(r.Rate.Achieved, *r.Rate.Intended) + ")" + inTime(r)
 	case sends(r):
 		return "closed loop, " + achieved
 	case r.Counts.OK > 0:
-		return rate(r.Rate.Achieved) + " received"
+		return page.Rate(r.Rate.Achieved) + " received"
 	default:
 		return achieved
 	}
@@ -44,7 +45,7 @@ func inTime(r *takt.Report) string {
 	if late := (r.Rate.Achieved - completed) * r.DurationS; !ok || completed > most*r.Rate.Achieved || late < few {
 		return ""
 	}
-	return "; " + rate(completed) + " completed while the schedule lasted, the rest in the drain"
+	return "; " + page.Rate(completed) + " completed while the schedule lasted, the rest in the drain"
 }
 
 // sends distinguishes a closed loop from a run that only received. Both have no intended
@@ -65,9 +66,9 @@ func volumes(r *takt.Report) string {
 		if v.n == 0 {
 			continue
 		}
-		s := size(float64(v.n)) + " " + v.word
+		s := page.Size(float64(v.n)) + " " + v.word
 		if r.DurationS > 0 {
-			s += " (" + size(float64(v.n)/r.DurationS) + "/s)"
+			s += " (" + page.Size(float64(v.n)/r.DurationS) + "/s)"
 		}
 		list = append(list, s)
 	}

@@ -1,4 +1,4 @@
-package format
+package text
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -16,17 +17,17 @@ const (
 )
 
 // failures writes result codes and error classes.
-func failures(p *page, r *takt.Report) error {
+func failures(p *page.Page, r *takt.Report) error {
 	if len(r.Status)+len(r.Errors) > 0 {
-		p.linef("")
+		p.Linef("")
 	}
 	var codes []string
-	for _, code := range byLength(sorted(r.Status)) {
-		codes = append(codes, fmt.Sprintf("%s%s×%[2]s%[3]d", clean(code), noBreak, r.Status[code]))
+	for _, code := range byLength(page.Sorted(r.Status)) {
+		codes = append(codes, fmt.Sprintf("%s%s×%[2]s%[3]d", page.Clean(code), page.NoBreak, r.Status[code]))
 	}
-	p.item("status", strings.Join(codes, ", "))
+	p.Item("status", strings.Join(codes, ", "))
 	if len(r.Errors) > 0 {
-		p.linef("%s", p.paint(bold, "errors"))
+		p.Linef("%s", p.Paint(page.Bold, "errors"))
 	}
 	ended := float64(r.Counts.OK + r.Counts.Failed + r.Counts.Unfinished)
 	for i, e := range r.Errors {
@@ -45,44 +46,44 @@ func byLength(codes []string) []string {
 	return codes
 }
 
-func errorClass(p *page, e takt.ErrorClass, ended float64) {
-	p.linef("  %s %s", left(clean(e.Class), 18), fmt.Sprintf("%d (%s)", e.Count, percent(float64(e.Count), ended)))
-	if s := clean(e.Sample); s != "" {
-		p.bullet("  ", s)
+func errorClass(p *page.Page, e takt.ErrorClass, ended float64) {
+	p.Linef("  %s %s", page.Left(page.Clean(e.Class), 18), fmt.Sprintf("%d (%s)", e.Count, page.Percent(float64(e.Count), ended)))
+	if s := page.Clean(e.Sample); s != "" {
+		p.Bullet("  ", s)
 	}
-	if s := cut(clean(e.Body), maxBody); s != "" {
-		p.bullet("  body: ", s)
+	if s := page.Cut(page.Clean(e.Body), maxBody); s != "" {
+		p.Bullet("  body: ", s)
 	}
 }
 
-func more(p *page, rest []takt.ErrorClass) {
+func more(p *page.Page, rest []takt.ErrorClass) {
 	var n uint64
 	for _, e := range rest {
 		n += e.Count
 	}
-	p.linef("  %s %d", left("and "+plural(len(rest), "more kind"), 18), n)
+	p.Linef("  %s %d", page.Left("and "+page.Plural(len(rest), "more kind"), 18), n)
 }
 
 // footer writes the driver's own figures and the cost of the run.
-func footer(p *page, r *takt.Report) error {
-	p.linef("")
-	p.item("extra", extras(r.Extra))
-	p.item("generator", generator(r.Generator))
+func footer(p *page.Page, r *takt.Report) error {
+	p.Linef("")
+	p.Item("extra", extras(r.Extra))
+	p.Item("generator", generator(r.Generator))
 	return nil
 }
 
 // extras are the plain values of the driver's section. Lists and objects are for programs.
 func extras(extra map[string]any) string {
 	var list []string
-	for _, key := range sorted(extra) {
+	for _, key := range page.Sorted(extra) {
 		if extra["targets"] != nil && slices.Contains(shownVolumes(), key) {
 			continue // shown with the targets, with their units
 		}
 		switch v := extra[key].(type) {
 		case string, bool, int, int32, int64, uint, uint32, uint64:
-			list = append(list, clean(fmt.Sprintf("%s %v", words(key), v)))
+			list = append(list, page.Clean(fmt.Sprintf("%s %v", page.Words(key), v)))
 		case float64:
-			list = append(list, words(key)+" "+float(v))
+			list = append(list, page.Words(key)+" "+page.Float(v))
 		}
 	}
 	return unbroken(list)
@@ -91,7 +92,7 @@ func extras(extra map[string]any) string {
 // unbroken joins a list that may be wrapped only between its elements.
 func unbroken(list []string) string {
 	for i := range list {
-		list[i] = strings.ReplaceAll(list[i], " ", noBreak)
+		list[i] = strings.ReplaceAll(list[i], " ", page.NoBreak)
 	}
 	return strings.Join(list, ", ")
 }
@@ -102,18 +103,18 @@ func generator(g takt.Generator) string {
 	}
 	var list []string
 	if g.Engine != "" {
-		list = append(list, clean(g.Engine)+" engine")
+		list = append(list, page.Clean(g.Engine)+" engine")
 	}
 	if g.Loops > 0 {
-		list = append(list, plural(g.Loops, "loop"))
+		list = append(list, page.Plural(g.Loops, "loop"))
 	}
 	list = append(list,
-		fmt.Sprintf("GOMAXPROCS %d on %s", g.GOMAXPROCS, plural(g.Cores, "core")),
-		"CPU "+seconds(g.CPUS).Round(time.Millisecond).String(),
-		"max RSS "+size(float64(g.MaxRSS)))
-	list = append(list, plural(int(g.GCCycles), "garbage collection"))
+		fmt.Sprintf("GOMAXPROCS %d on %s", g.GOMAXPROCS, page.Plural(g.Cores, "core")),
+		"CPU "+page.Seconds(g.CPUS).Round(time.Millisecond).String(),
+		"max RSS "+page.Size(float64(g.MaxRSS)))
+	list = append(list, page.Plural(int(g.GCCycles), "garbage collection"))
 	if g.GCCycles > 0 {
-		list = append(list, "longest pause "+human(g.GCPauseMaxUS))
+		list = append(list, "longest pause "+page.Human(g.GCPauseMaxUS))
 	}
 	return unbroken(list)
 }

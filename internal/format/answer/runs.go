@@ -1,4 +1,4 @@
-package format
+package answer
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
 )
 
@@ -34,11 +35,11 @@ func runCells(r *stored.Run) []string {
 		}
 		return "-"
 	}
-	label := func(name string) string { return cmp.Or(clean(r.Labels[name]), "-") }
+	label := func(name string) string { return cmp.Or(page.Clean(r.Labels[name]), "-") }
 	return []string{
-		clean(r.ID), r.StartedAt.UTC().Format("2006-01-02 15:04"), clean(r.Kind),
-		figure("rate", rate), figure("p50", human), figure("p99", human),
-		figure("errors", func(v float64) string { return percent(v, 100) }),
+		page.Clean(r.ID), r.StartedAt.UTC().Format("2006-01-02 15:04"), page.Clean(r.Kind),
+		figure("rate", page.Rate), figure("p50", page.Human), figure("p99", page.Human),
+		figure("errors", func(v float64) string { return page.Percent(v, 100) }),
 		fitness(r), label("branch"), revision(label("revision")),
 	}
 }
@@ -55,9 +56,9 @@ func runLines(table [][]string) string {
 	for _, cells := range table {
 		var padded []string
 		for i, c := range cells {
-			pad := left
+			pad := page.Left
 			if i >= 3 && i <= 6 {
-				pad = right
+				pad = page.Right
 			}
 			padded = append(padded, pad(c, widths[i]))
 		}
@@ -77,7 +78,7 @@ func fitness(r *stored.Run) string {
 	case r.Invalid():
 		return "invalid, incomplete"
 	case r.Shard != "" && r.Shard != "1/1":
-		return "shard " + clean(r.Shard)
+		return "shard " + page.Clean(r.Shard)
 	case counted && ok == 0:
 		return "failed"
 	default: // the run ended early, or shards are missing

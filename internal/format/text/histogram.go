@@ -1,9 +1,10 @@
-package format
+package text
 
 import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -21,8 +22,8 @@ type bin struct {
 }
 
 // distribution draws the primary latency.
-func distribution(p *page, r *takt.Report) error {
-	name, u := primary(r), tableUnit(r)
+func distribution(p *page.Page, r *takt.Report) error {
+	name, u := Primary(r), tableUnit(r)
 	if name == "" {
 		return nil
 	}
@@ -35,22 +36,22 @@ func distribution(p *page, r *takt.Report) error {
 	for _, b := range bins {
 		highest = max(highest, b.count)
 	}
-	p.linef("")
-	p.linef("%s", p.paint(bold, left(words(name)+", "+u.name, 15)+right("count", 10)+right("share", 11)))
+	p.Linef("")
+	p.Linef("%s", p.Paint(page.Bold, page.Left(page.Words(name)+", "+u.Name, 15)+page.Right("count", 10)+page.Right("share", 11)))
 	for _, b := range bins {
-		share := percent(float64(b.count), float64(h.Count()))
-		p.linef("  ≤ %s%s%s  %s", right(u.aligned(b.to), 11), right(count(b.count), 10), right(share, 11), bar(b.count, highest))
+		share := page.Percent(float64(b.count), float64(h.Count()))
+		p.Linef("  ≤ %s%s%s  %s", page.Right(u.Aligned(b.to), 11), page.Right(page.Count(b.count), 10), page.Right(share, 11), bar(b.count, highest))
 	}
 	return nil
 }
 
 // edges are the upper ends of the bins: in equal ratios from the fastest to p99, and from
 // there to the slowest. Edges with equal text are merged. h is not empty.
-func edges(h *hist.Histogram, u unit) []float64 {
+func edges(h *hist.Histogram, u page.Unit) []float64 {
 	low, p99, high := hist.Micros(h.Buckets()[0].To), hist.Micros(h.Quantile(0.99)), hist.Micros(h.Max())
 	var list []float64
 	for _, edge := range append(steps(low, p99, bodyBins), steps(p99, high, tailBins)...) {
-		if len(list) == 0 || u.aligned(list[len(list)-1]) != u.aligned(edge) {
+		if len(list) == 0 || u.Aligned(list[len(list)-1]) != u.Aligned(edge) {
 			list = append(list, edge)
 		} else {
 			list[len(list)-1] = edge

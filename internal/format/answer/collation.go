@@ -1,34 +1,36 @@
-package format
+package answer
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/query"
 )
 
-func collationTable(w io.Writer, c query.Collation, color bool) error {
-	p := &page{color: color}
+// CollationTable writes the groups of collate as tables for people.
+func CollationTable(w io.Writer, c query.Collation, color bool) error {
+	p := &page.Page{Color: color}
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		if i > 0 {
-			p.linef("")
+			p.Linef("")
 		}
-		p.linef("%s", p.paint(bold, sameLine(g)))
+		p.Linef("%s", p.Paint(page.Bold, sameLine(g)))
 		groupRows(p, c, g)
 	}
 	for _, note := range collationNotes(c) {
-		p.linef("")
-		for _, line := range wrap(note, pageWidth) {
-			p.linef("%s", line)
+		p.Linef("")
+		for _, line := range page.Wrap(note, page.Width) {
+			p.Linef("%s", line)
 		}
 	}
-	return p.writeTo(w)
+	return p.Print(w)
 }
 
 // groupRows writes columns as wide as their longest cell, two spaces apart.
-func groupRows(p *page, c query.Collation, g *query.Group) {
+func groupRows(p *page.Page, c query.Collation, g *query.Group) {
 	columns := collationColumns(c, g)
 	widths := make([]int, len(columns))
 	for i, col := range columns {
@@ -39,13 +41,13 @@ func groupRows(p *page, c query.Collation, g *query.Group) {
 	}
 	var titles []string
 	for i, col := range columns {
-		titles = append(titles, left(col.title, widths[i]))
+		titles = append(titles, page.Left(col.title, widths[i]))
 	}
-	p.linef("%s", strings.Join(titles, "  "))
+	p.Linef("%s", strings.Join(titles, "  "))
 	for _, r := range g.Rows {
 		var cells []string
 		for i, col := range columns {
-			cell := left(col.cell(&r), widths[i])
+			cell := page.Left(col.cell(&r), widths[i])
 			if f, ok := r.Figures[col.title]; ok && !r.Sure && col.title == "index" {
 				cell = paintIndex(p, cell, f.Value)
 			}
@@ -53,20 +55,20 @@ func groupRows(p *page, c query.Collation, g *query.Group) {
 		}
 		line := strings.TrimRight(strings.Join(cells, "  "), " ")
 		if r.Sure {
-			line = p.paint(green, line)
+			line = p.Paint(page.Green, line)
 		}
-		p.linef("%s", line)
+		p.Linef("%s", line)
 	}
 }
 
 // paintIndex colours the index ratio of a server that indexed too few accepted events, with
 // hey-apm's limits.
-func paintIndex(p *page, cell string, ratio float64) string {
+func paintIndex(p *page.Page, cell string, ratio float64) string {
 	switch {
 	case ratio < 0.70:
-		return p.paint(red, cell)
+		return p.Paint(page.Red, cell)
 	case ratio < 0.85:
-		return p.paint(yellow, cell)
+		return p.Paint(page.Yellow, cell)
 	}
 	return cell
 }
@@ -78,7 +80,7 @@ func sameLine(g *query.Group) string {
 		parts = append(parts, settingName(s.Name)+" "+settingText(s.Name, s.Value))
 	}
 	if parts == nil {
-		return clean(g.Kind)
+		return page.Clean(g.Kind)
 	}
 	return strings.Join(parts, "  ")
 }
@@ -99,32 +101,33 @@ func collationNotes(c query.Collation) (notes []string) {
 		notes = append(notes, "? marks the best so far: it and the second best need that many runs each before this can be told from chance")
 	}
 	if partly > 0 {
-		notes = append(notes, fmt.Sprintf("percentiles of a part of the runs only: %s, where csv and json have fewer merged_runs than runs; add filters for those of all", plural(partly, "row")))
+		notes = append(notes, fmt.Sprintf("percentiles of a part of the runs only: %s, where csv and json have fewer merged_runs than runs; add filters for those of all", page.Plural(partly, "row")))
 	}
 	if len(c.Unreadable) > 0 {
-		notes = append(notes, "damaged histograms, which percentiles leave out: "+clean(strings.Join(c.Unreadable, ", ")))
+		notes = append(notes, "damaged histograms, which percentiles leave out: "+page.Clean(strings.Join(c.Unreadable, ", ")))
 	}
 	if beside > 0 {
-		notes = append(notes, fmt.Sprintf("not shown: %s of these groups; raise -n, or add filters", plural(beside, "more row")))
+		notes = append(notes, fmt.Sprintf("not shown: %s of these groups; raise -n, or add filters", page.Plural(beside, "more row")))
 	}
 	if c.Hidden > 0 {
-		notes = append(notes, fmt.Sprintf("not shown: %s of other groups; raise -n, or add filters", plural(c.Hidden, "more row")))
+		notes = append(notes, fmt.Sprintf("not shown: %s of other groups; raise -n, or add filters", page.Plural(c.Hidden, "more row")))
 	}
 	if c.Unfit > 0 {
-		notes = append(notes, fmt.Sprintf("left out: %s, cut short or invalid; --all takes such runs in", plural(c.Unfit, "run")))
+		notes = append(notes, fmt.Sprintf("left out: %s, cut short or invalid; --all takes such runs in", page.Plural(c.Unfit, "run")))
 	}
 	return notes
 }
 
-func collationMarkdown(w io.Writer, c query.Collation) error {
+// CollationMarkdown writes the groups of collate as tables of GitHub's Markdown.
+func CollationMarkdown(w io.Writer, c query.Collation) error {
 	var b strings.Builder
 	for i := range c.Groups {
 		g := &c.Groups[i]
-		fmt.Fprintf(&b, "**%s**\n\n", escape(clean(sameLine(g))))
+		fmt.Fprintf(&b, "**%s**\n\n", page.Escape(page.Clean(sameLine(g))))
 		columns := collationColumns(c, g)
 		line := func(cell func(collationColumn) string) {
 			for _, col := range columns {
-				b.WriteString("| " + escape(clean(cell(col))) + " ")
+				b.WriteString("| " + page.Escape(page.Clean(cell(col))) + " ")
 			}
 			b.WriteString("|\n")
 		}
@@ -136,7 +139,7 @@ func collationMarkdown(w io.Writer, c query.Collation) error {
 		b.WriteString("\n")
 	}
 	for _, note := range collationNotes(c) {
-		b.WriteString(escape(clean(note)) + "\n\n")
+		b.WriteString(page.Escape(page.Clean(note)) + "\n\n")
 	}
 	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
 	return err

@@ -1,4 +1,4 @@
-package format
+package answer
 
 import (
 	"fmt"
@@ -7,34 +7,36 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
-func judgementText(w io.Writer, j verify.Judgement, color bool) error {
-	p := &page{color: color}
-	p.linef("%s: %s", paintWord(p, j.Verdict, strings.ToUpper(string(j.Verdict))), clean(verdictLine(j)))
+// JudgementText writes the result of verify for people.
+func JudgementText(w io.Writer, j verify.Judgement, color bool) error {
+	p := &page.Page{Color: color}
+	p.Linef("%s: %s", paintWord(p, j.Verdict, strings.ToUpper(string(j.Verdict))), page.Clean(verdictLine(j)))
 	for _, c := range j.Comparisons {
-		p.linef("")
-		p.linef("%s", p.paint(bold, clean(against(j, c))))
+		p.Linef("")
+		p.Linef("%s", p.Paint(page.Bold, page.Clean(against(j, c))))
 		if j.Duet != nil {
-			p.linef("%s", duetLine(j.Duet))
+			p.Linef("%s", duetLine(j.Duet))
 		}
 		findings(p, c.Findings, c.Base.Name, j.Head.Name)
 	}
 	if len(j.Advice) > 0 {
-		p.linef("")
+		p.Linef("")
 	}
 	for _, s := range j.Advice {
-		p.bullet("- ", clean(s))
+		p.Bullet("- ", page.Clean(s))
 	}
-	return p.writeTo(w)
+	return p.Print(w)
 }
 
 // verdictLine names the judged runs and the criteria.
 func verdictLine(j verify.Judgement) string {
 	s := fmt.Sprintf("%s, tolerance %s %%, errors %s points, confidence %s %%",
-		revision(j.Head.Name), short(j.Tolerance*100), short(j.ErrorTolerance), atLeast(j.Confidence))
+		revision(j.Head.Name), page.Short(j.Tolerance*100), page.Short(j.ErrorTolerance), atLeast(j.Confidence))
 	if j.Looks > 1 {
 		s += fmt.Sprintf(", one of %d looks", j.Looks)
 	}
@@ -44,46 +46,46 @@ func verdictLine(j verify.Judgement) string {
 // against names the baseline and the numbers of runs of a comparison.
 func against(j verify.Judgement, c verify.Comparison) string {
 	base, head := len(c.Base.Runs), len(j.Head.Runs)
-	n := fmt.Sprintf("%s against %s", plural(head, "run"), plural(base, "run"))
+	n := fmt.Sprintf("%s against %s", page.Plural(head, "run"), page.Plural(base, "run"))
 	switch c.Method {
 	case verify.Paired:
-		n = plural(head, "pair")
+		n = page.Plural(head, "pair")
 	case verify.Sided:
 		n = duetSlices(j.Duet)
 	case verify.Prediction:
-		n = "one run against " + plural(base, "run")
+		n = "one run against " + page.Plural(base, "run")
 	}
 	return fmt.Sprintf("%s against %s, %s: %s", revision(j.Head.Name), revision(c.Base.Name), n, c.Verdict)
 }
 
 // duetSlices says how many slices of a duet count.
 func duetSlices(d *verify.DuetFacts) string {
-	return fmt.Sprintf("duet of %s of %d pairs of blocks of %s ms", plural(d.Slices, "slice"), d.PerEach, short(d.BlockMS))
+	return fmt.Sprintf("duet of %s of %d pairs of blocks of %s ms", page.Plural(d.Slices, "slice"), d.PerEach, page.Short(d.BlockMS))
 }
 
 // duetLine says which operations of a duet are not counted.
 func duetLine(d *verify.DuetFacts) string {
-	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", human(d.Seconds*1e6), d.Operations, d.Guarded, short(d.GuardMS))
+	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", page.Human(d.Seconds*1e6), d.Operations, d.Guarded, page.Short(d.GuardMS))
 }
 
 // paintWord colours s by the word.
-func paintWord(p *page, w verify.Word, s string) string {
+func paintWord(p *page.Page, w verify.Word, s string) string {
 	switch w {
 	case verify.Regressed:
-		return p.paint(red, s)
+		return p.Paint(page.Red, s)
 	case verify.Inconclusive:
-		return p.paint(yellow, s)
+		return p.Paint(page.Yellow, s)
 	default:
-		return p.paint(green, s)
+		return p.Paint(page.Green, s)
 	}
 }
 
-// findingHead and findingCells are the columns of a comparison.
+// findingHead and FindingCells are the columns of a comparison.
 func findingHead(base, head string) []string {
 	return []string{"metric", revision(base), revision(head), "difference", "interval", "at", "verdict"}
 }
 
-func findingCells(f verify.Finding) []string {
+func FindingCells(f verify.Finding) []string {
 	u := unitOf(f)
 	word := string(f.Verdict)
 	switch {
@@ -92,35 +94,35 @@ func findingCells(f verify.Finding) []string {
 	case f.Needed > 0:
 		word += fmt.Sprintf(", needs about %d", f.Needed)
 	}
-	return []string{f.Metric, Amount(u, f.Base), Amount(u, f.Head), difference(f, f.Difference), interval(f), atLeast(f.Confidence) + " %", word}
+	return []string{f.Metric, page.Amount(u, f.Base), page.Amount(u, f.Head), difference(f, f.Difference), interval(f), atLeast(f.Confidence) + " %", word}
 }
 
 // findings writes columns as wide as their longest cell, two spaces apart.
-func findings(p *page, list []verify.Finding, base, head string) {
+func findings(p *page.Page, list []verify.Finding, base, head string) {
 	table := [][]string{findingHead(base, head)}
 	for _, f := range list {
-		table = append(table, findingCells(f))
+		table = append(table, FindingCells(f))
 	}
 	widths := make([]int, len(table[0]))
 	for _, cells := range table {
 		for i := range cells {
-			cells[i] = clean(cells[i])
+			cells[i] = page.Clean(cells[i])
 			widths[i] = max(widths[i], utf8.RuneCountInString(cells[i]))
 		}
 	}
 	for row, cells := range table {
 		last := len(cells) - 1
 		for i := range cells[:last] {
-			pad := right
+			pad := page.Right
 			if i == 0 {
-				pad = left
+				pad = page.Left
 			}
 			cells[i] = pad(cells[i], widths[i])
 		}
 		if row > 0 {
 			cells[last] = paintWord(p, list[row-1].Verdict, cells[last])
 		}
-		p.linef("%s", strings.Join(cells, "  "))
+		p.Linef("%s", strings.Join(cells, "  "))
 	}
 }
 
@@ -138,9 +140,9 @@ func difference(f verify.Finding, v float64) string {
 	case unitOf(f) == stored.Percent:
 		return signed(v, 2) + " points"
 	case v < 0:
-		return "-" + Amount(unitOf(f), -v)
+		return "-" + page.Amount(unitOf(f), -v)
 	}
-	return "+" + Amount(unitOf(f), v)
+	return "+" + page.Amount(unitOf(f), v)
 }
 
 // signed writes v with its sign; a value that rounds to zero has zero's sign.
@@ -165,5 +167,5 @@ func interval(f verify.Finding) string {
 
 // atLeast writes a confidence in per cent, rounded down.
 func atLeast(v float64) string {
-	return trimZeros(fmt.Sprintf("%.2f", math.Floor(v*1e4+1e-6)/100))
+	return page.TrimZeros(fmt.Sprintf("%.2f", math.Floor(v*1e4+1e-6)/100))
 }

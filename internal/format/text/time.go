@@ -1,8 +1,9 @@
-package format
+package text
 
 import (
 	"fmt"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -24,21 +25,21 @@ var causes = []struct {
 }
 
 // shares shows the response time by cause.
-func shares(p *page, r *takt.Report) error {
+func shares(p *page.Page, r *takt.Report) error {
 	a := r.Attribution
 	if a.Whole().Total() <= 0 {
 		return nil
 	}
 	all := a.Whole()
 	from, tail := a.Slowest(slowest)
-	p.linef("")
-	p.linef("%s", p.paint(bold, fmt.Sprintf("%s%s%s", left("time", labelWidth+2), right("all", 9), right("above "+human(from), 17))))
+	p.Linef("")
+	p.Linef("%s", p.Paint(page.Bold, fmt.Sprintf("%s%s%s", page.Left("time", page.LabelWidth+2), page.Right("all", 9), page.Right("above "+page.Human(from), 17))))
 	for _, c := range causes {
 		whole, slow := c.of(all)/all.Total(), c.of(tail)/max(1e-12, tail.Total())
 		if whole < 0.0005 && slow < 0.0005 {
 			continue
 		}
-		p.linef("  %s%s%s   %s", left(c.name, labelWidth), right(percent(whole, 1), 9), right(percent(slow, 1), 17), c.meaning)
+		p.Linef("  %s%s%s   %s", page.Left(c.name, page.LabelWidth), page.Right(page.Percent(whole, 1), 9), page.Right(page.Percent(slow, 1), 17), c.meaning)
 	}
 	return nil
 }

@@ -1,11 +1,11 @@
-package format
+package page
 
 import "strings"
 
-// codeSpan shows s literally on one line, without links, images or mentions. Its fence is
+// CodeSpan shows s literally on one line, without links, images or mentions. Its fence is
 // longer than any run of backticks in s.
-func codeSpan(s string) string {
-	s = clean(s)
+func CodeSpan(s string) string {
+	s = Clean(s)
 	if s == "" {
 		return ""
 	}
@@ -19,23 +19,23 @@ func codeSpan(s string) string {
 	return fence + s + fence
 }
 
-// cell is a codeSpan for a table, in which a bar ends the cell even within code.
-func cell(s string) string { return strings.ReplaceAll(codeSpan(s), "|", `\|`) }
+// Cell is a CodeSpan for a table, in which a bar ends the cell even within code.
+func Cell(s string) string { return strings.ReplaceAll(CodeSpan(s), "|", `\|`) }
 
-// escape shows s literally as text. Mentions and issue numbers, which GitHub links in plain
+// Escape shows s literally as text. Mentions and issue numbers, which GitHub links in plain
 // text, cannot be escaped; a zero-width space breaks them.
-func escape(s string) string {
+func Escape(s string) string {
 	return strings.NewReplacer(
 		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
 		"|", `\|`, "~", `\~`, "&", `\&`, "@", "@\u200b", "#", "#\u200b",
 	).Replace(s)
 }
 
-// markdownRow is a row of a table.
-func markdownRow(cells []string) string {
+// MarkdownRow is a row of a table.
+func MarkdownRow(cells []string) string {
 	var b strings.Builder
 	for _, c := range cells {
-		b.WriteString("| " + escape(clean(c)) + " ")
+		b.WriteString("| " + Escape(Clean(c)) + " ")
 	}
 	return b.String() + "|\n"
 }
