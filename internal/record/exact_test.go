@@ -212,7 +212,7 @@ func TestMergeOfSets(t *testing.T) {
 		s.addStatus(maxStatus-1, 28)
 		s.addStatus(maxStatus, 29)
 		s.addStatus(-1, 30)
-		s.parts[3] = part{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+		s.slices[3] = slice{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 		for i, h := range s.histograms() {
 			if h != nil {
 				h.RecordN(ms, uint64(i+1))
@@ -238,8 +238,8 @@ func TestMergeOfSets(t *testing.T) {
 	if want := map[string]uint64{"1": 54, "599": 56, "600": 58, "-1": 60}; !maps.Equal(a.statusMap(), want) {
 		t.Errorf("status %v, want %v", a.statusMap(), want)
 	}
-	if a.parts[3] != (part{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22}) {
-		t.Errorf("parts %+v", a.parts[3])
+	if a.slices[3] != (slice{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22}) {
+		t.Errorf("slices %+v", a.slices[3])
 	}
 	if c := a.classes["x"]; c.Count != 62 || c.Sample != "first" || b.classes["x"].Count != 31 {
 		t.Errorf("class %+v", c)
@@ -254,7 +254,7 @@ func TestMergeOfSets(t *testing.T) {
 		t.Errorf("%d rests, want one a histogram", rests)
 	}
 	if a.reset(); a.over() != 0 || a.lastDone != 0 || a.clamped() != 0 || a.drops.Count()+a.behind.Count() != 0 || len(a.statusMap())+len(a.classes) != 0 ||
-		a.queued != (verdict.Held{}) || a.all != (verdict.Held{}) || a.bytes != (takt.Bytes{}) || a.parts[3].N != 0 || a.achieved+a.unsent+a.blind != 0 {
+		a.queued != (verdict.Held{}) || a.all != (verdict.Held{}) || a.bytes != (takt.Bytes{}) || a.slices[3].N != 0 || a.achieved+a.unsent+a.blind != 0 {
 		t.Errorf("after a reset: %+v", a)
 	}
 	for i, h := range a.histograms() {
@@ -366,7 +366,7 @@ func TestCountedIsRestored(t *testing.T) {
 	}
 	got, _ := json.Marshal(back.counted(&again))
 	want, _ := json.Marshal(c)
-	if string(got) != string(want) || back.clamped() != 8 || back.blind != 4 || len(c.Course) != 2 {
+	if string(got) != string(want) || back.clamped() != 8 || back.blind != 4 || len(c.Timeline) != 2 {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -405,15 +405,15 @@ func TestMergeIntervals(t *testing.T) {
 
 // The end of a window becomes known later: what was sent in the steps up to it is in time,
 // and the step behind it is the grace.
-func TestCourseUntil(t *testing.T) {
-	var c course
+func TestTimelineUntil(t *testing.T) {
+	var c timeline
 	for at, s := range map[time.Duration]step{5 * Grace: {ready: 1, sent: 2, ended: 4}, 3*Grace + Grace/2: {ready: 8, sent: 1, ended: 16}, 7*Grace - 1: {ready: 32, sent: 4, ended: 64}, 7 * Grace: {ready: 128, sent: 8, ended: 256}} {
 		*c.at(at) = s
 	}
 	if c.first != 3 || len(c.steps) != 5 {
 		t.Errorf("steps from %d on: %v", c.first, c.steps)
 	}
-	var sum course
+	var sum timeline
 	sum.at(9 * Grace).ended = 512
 	sum.merge(&c)
 	sum.merge(&c)
@@ -529,11 +529,11 @@ func TestReplayBounds(t *testing.T) {
 		"too many open":    {func(s *Second) { s.Open = []Open{{N: maxOpen + 1}} }, false},
 		"backlog":          {func(s *Second) { s.Backlog = maxOpen }, true},
 		"too long backlog": {func(s *Second) { s.Backlog = maxOpen + 1 }, false},
-		"slices":           {func(s *Second) { s.Counted.Parts = map[int]part{0: {N: 1}, sliceCount - 1: {N: 1}} }, true},
-		"slice below":      {func(s *Second) { s.Counted.Parts = map[int]part{-1: {N: 1}} }, false},
-		"slice above":      {func(s *Second) { s.Counted.Parts = map[int]part{sliceCount: {N: 1}} }, false},
-		"course":           {func(s *Second) { s.Counted.Course = [][4]uint64{{uint64((s.At + maxAhead) / Grace), 1, 1, 1}} }, true},
-		"course too far":   {func(s *Second) { s.Counted.Course = [][4]uint64{{uint64((s.At+maxAhead)/Grace) + 1, 1, 1, 1}} }, false},
+		"slices":           {func(s *Second) { s.Counted.Slices = map[int]slice{0: {N: 1}, sliceCount - 1: {N: 1}} }, true},
+		"slice below":      {func(s *Second) { s.Counted.Slices = map[int]slice{-1: {N: 1}} }, false},
+		"slice above":      {func(s *Second) { s.Counted.Slices = map[int]slice{sliceCount: {N: 1}} }, false},
+		"timeline":         {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At + maxAhead) / Grace), 1, 1, 1}} }, true},
+		"timeline too far": {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At+maxAhead)/Grace) + 1, 1, 1, 1}} }, false},
 		"histograms":       {func(s *Second) { s.Counted.Histograms = make([]string, 9) }, false},
 	} {
 		p, err := NewReplay(Config{Window: 10 * time.Second})

@@ -20,18 +20,18 @@ const maxAhead = 24 * time.Hour
 func (s *set) restore(c Counted, at time.Duration) error {
 	s.counts, s.warm, s.received, s.achieved, s.unsent = c.Counts, c.Warm, c.Received, c.Achieved, c.Unsent
 	s.drops, s.behind, s.blind = c.Drops, c.Behind, c.Blind
-	for i, p := range c.Parts {
-		if i < 0 || i >= len(s.parts) {
-			return fmt.Errorf("it has a slice %d of response times, and there are %d", i, len(s.parts))
+	for i, p := range c.Slices {
+		if i < 0 || i >= len(s.slices) {
+			return fmt.Errorf("it has a slice %d of response times, and there are %d", i, len(s.slices))
 		}
-		s.parts[i] = p
+		s.slices[i] = p
 	}
 	s.queued, s.all, s.lastDone, s.bytes, s.lost = c.Queued, c.All, c.LastDone, c.Bytes, c.Clamped
-	for _, step := range c.Course {
+	for _, step := range c.Timeline {
 		if step[0] > uint64((at+maxAhead)/Grace) {
 			return fmt.Errorf("it counts operations at %d × %v, long after its end", step[0], Grace)
 		}
-		to := s.course.at(time.Duration(step[0]) * Grace)
+		to := s.timeline.at(time.Duration(step[0]) * Grace)
 		to.ready, to.sent, to.ended = to.ready+step[1], to.sent+step[2], to.ended+step[3]
 	}
 	if err := s.restoreHistograms(c.Histograms); err != nil {

@@ -28,10 +28,10 @@ type set struct {
 	queued, all               verdict.Held
 	drops                     verdict.Drops
 	behind                    verdict.Drops // delays of operations sent late, or queued behind late operations
-	parts                     [sliceCount]part
-	blind                     uint64 // operations dropped although an unread answer may have freed a connection
-	course                    course // achieved and unsent, while the window's end is unknown
-	due                       Steps  // due instants of all operations, for a journal
+	slices                    [sliceCount]slice
+	blind                     uint64   // operations dropped although an unread answer may have freed a connection
+	timeline                  timeline // achieved and unsent, while the window's end is unknown
+	due                       Steps    // due instants of all operations, for a journal
 	lastDone                  time.Duration
 	lost                      uint64 // values clamped before a journal's state, whose histograms lack that count
 	bytes                     takt.Bytes
@@ -86,8 +86,8 @@ func (s *set) reset() {
 	s.received, s.achieved, s.unsent, s.lastDone, s.lost = 0, 0, 0, 0, 0
 	s.queued, s.all = verdict.Held{}, verdict.Held{}
 	s.drops, s.behind, s.blind = verdict.Drops{}, verdict.Drops{}, 0
-	s.parts = [sliceCount]part{}
-	s.course.reset()
+	s.slices = [sliceCount]slice{}
+	s.timeline.reset()
 	s.due.reset()
 	s.status = [maxStatus]uint64{}
 }
@@ -129,7 +129,7 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 	case Ended:
 		switch {
 		case s.cfg.Window < 0:
-			s.course.at(e.Sent).ended += n
+			s.timeline.at(e.Sent).ended += n
 		case e.Sent <= window:
 			s.achieved += n
 		}
@@ -166,8 +166,8 @@ func (s *set) late(e *Event, n uint64, window time.Duration) {
 	switch {
 	case e.Outcome == Dropped:
 	case s.cfg.Window < 0:
-		s.course.at(max(e.Due, e.Free)).ready += n
-		s.course.at(sent).sent += n
+		s.timeline.at(max(e.Due, e.Free)).ready += n
+		s.timeline.at(sent).sent += n
 	case sent > limit && max(e.Due, e.Free) <= limit:
 		s.unsent += n
 	}
@@ -294,13 +294,13 @@ func (s *set) merge(o *set, rest func()) {
 	s.all.Merge(o.all)
 	s.drops.Merge(&o.drops)
 	s.behind.Merge(&o.behind)
-	for i := range o.parts {
-		if p := &o.parts[i]; p.N > 0 {
-			s.parts[i].merge(p)
+	for i := range o.slices {
+		if p := &o.slices[i]; p.N > 0 {
+			s.slices[i].merge(p)
 		}
 	}
 	s.blind += o.blind
-	s.course.merge(&o.course)
+	s.timeline.merge(&o.timeline)
 	s.lastDone = max(s.lastDone, o.lastDone)
 	s.lost += o.lost
 	s.bytes.Sent += o.bytes.Sent

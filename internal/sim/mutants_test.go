@@ -38,7 +38,7 @@ func TestMutants(t *testing.T) {
 			"if e.Due < s.cfg.Warmup {", "if e.Done < s.cfg.Warmup {"},
 		{"a journal that counts a second twice", "record/second.go",
 			"s.counts, Warm: s.warm, Received", "takt.Counts{OK: 2 * s.counts.OK, Failed: s.counts.Failed}, Warm: s.warm, Received"},
-		{"a queue behind late operations blamed on the target", "record/parts.go",
+		{"a queue behind late operations blamed on the target", "record/attribution.go",
 			"b.debt, b.n = b.debt+b.to-b.from, 0\n", "b.n = 0\n"},
 		{"a backlog of the generator that leaves the run valid", "verdict/judge.go",
 			"n > 0 && many(n+l.Late, due)", "false"},

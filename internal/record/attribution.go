@@ -106,9 +106,9 @@ func sliceOf(response time.Duration) int {
 	return bits.Len64(uint64(max(0, response) / time.Microsecond))
 }
 
-// part sums operations with a similar response time. Its times are those of takt.Parts in
+// slice sums operations with a similar response time. Its times are those of takt.Parts in
 // whole nanoseconds: sums of seconds would depend on their order, and so on the shards.
-type part struct {
+type slice struct {
 	N       uint64  `json:"n"`
 	Sent    uint64  `json:"sent"` // operations of N that were sent
 	Late    float64 `json:"late"`
@@ -122,7 +122,7 @@ type part struct {
 	Own     float64 `json:"own"`     // generator's part of the waits for a connection that ended
 }
 
-func (p *part) merge(o *part) {
+func (p *slice) merge(o *slice) {
 	p.N += o.N
 	p.Sent += o.Sent
 	p.Late += o.Late
@@ -139,7 +139,7 @@ func (p *part) merge(o *part) {
 // attribute splits the response time of n operations that were sent.
 func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 	k := float64(n)
-	p := &s.parts[sliceOf(e.Done-e.Due)]
+	p := &s.slices[sliceOf(e.Done-e.Due)]
 	p.N += n
 	p.Sent += n
 	service := e.Done - e.Sent
@@ -179,7 +179,7 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 
 // attributeUnsent adds n operations that were due and never sent.
 func (s *set) attributeUnsent(e *Event, n uint64) {
-	p := &s.parts[sliceOf(e.Done-e.Due)]
+	p := &s.slices[sliceOf(e.Done-e.Due)]
 	p.N += n
 	waited, k := float64(e.Done-e.Due), float64(n)
 	if e.Free <= e.Due { // a connection was free
@@ -209,9 +209,9 @@ func (c *Config) findPhases() {
 
 // attribution is the report's. Waits until the cut are split like the waits that ended.
 func (s *set) attribution(rtt time.Duration) (a takt.Attribution) {
-	var sum part
-	for i := range s.parts {
-		sum.merge(&s.parts[i])
+	var sum slice
+	for i := range s.slices {
+		sum.merge(&s.slices[i])
 	}
 	if sum.N == 0 {
 		return a
@@ -221,8 +221,8 @@ func (s *set) attribution(rtt time.Duration) (a takt.Attribution) {
 		own = sum.Own / waited
 	}
 	a.RTT = float64(rtt) / 1e3
-	for i := range s.parts {
-		p := &s.parts[i]
+	for i := range s.slices {
+		p := &s.slices[i]
 		if p.N == 0 {
 			continue
 		}

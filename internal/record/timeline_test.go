@@ -8,7 +8,7 @@ import (
 
 // A run whose end becomes known only when it comes has the figures of one whose end was
 // known all the time, to the Grace.
-func TestCourse(t *testing.T) {
+func TestTimeline(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const end = 10*time.Second - 1
 	known, open := New(Config{Shards: 2, Window: end}), New(Config{Shards: 2, Window: -1})
