@@ -172,9 +172,7 @@ func CapacityText(w io.Writer, r *takt.Report, color bool) error {
 	}
 	text.ListWarnings(p, r)
 	p.Linef("")
-	if err := text.Subject(p, r); err != nil {
-		return err
-	}
+	text.Subject(p, r)
 	p.Item("slo", page.Clean(c.SLO))
 	capacityTable(p, c)
 	p.Linef("")

@@ -3,6 +3,7 @@ package answer
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
@@ -29,29 +30,28 @@ func CollationTable(w io.Writer, c query.Collation, color bool) error {
 	return p.Print(w)
 }
 
-// groupRows writes columns as wide as their longest cell, two spaces apart.
-func groupRows(p *page.Page, c query.Collation, g *query.Group) {
-	columns := collationColumns(c, g)
-	widths := make([]int, len(columns))
-	for i, col := range columns {
-		widths[i] = len([]rune(col.title))
-		for _, r := range g.Rows {
-			widths[i] = max(widths[i], len([]rune(col.cell(&r))))
+// groupCells are the titles and the rows of a group.
+func groupCells(c query.Collation, g *query.Group) [][]string {
+	table := make([][]string, 1+len(g.Rows))
+	for _, col := range collationColumns(c, g) {
+		table[0] = append(table[0], col.title)
+		for i := range g.Rows {
+			table[i+1] = append(table[i+1], col.cell(&g.Rows[i]))
 		}
 	}
-	var titles []string
-	for i, col := range columns {
-		titles = append(titles, page.Left(col.title, widths[i]))
-	}
-	p.Linef("%s", strings.Join(titles, "  "))
-	for _, r := range g.Rows {
-		var cells []string
-		for i, col := range columns {
-			cell := page.Left(col.cell(&r), widths[i])
-			if f, ok := r.Figures[col.title]; ok && !r.Sure && col.title == "index" {
-				cell = paintIndex(p, cell, f.Value)
-			}
-			cells = append(cells, cell)
+	return table
+}
+
+// groupRows writes columns as wide as their longest cell, two spaces apart.
+func groupRows(p *page.Page, c query.Collation, g *query.Group) {
+	table := groupCells(c, g)
+	index := slices.Index(table[0], "index")
+	page.Align(table, func(int) bool { return false })
+	p.Linef("%s", strings.Join(table[0], "  "))
+	for i, cells := range table[1:] {
+		r := g.Rows[i]
+		if f, ok := r.Figures["index"]; ok && !r.Sure && index >= 0 {
+			cells[index] = paintIndex(p, cells[index], f.Value)
 		}
 		line := strings.TrimRight(strings.Join(cells, "  "), " ")
 		if r.Sure {
@@ -124,17 +124,11 @@ func CollationMarkdown(w io.Writer, c query.Collation) error {
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		fmt.Fprintf(&b, "**%s**\n\n", page.Escape(page.Clean(sameLine(g))))
-		columns := collationColumns(c, g)
-		line := func(cell func(collationColumn) string) {
-			for _, col := range columns {
-				b.WriteString("| " + page.Escape(page.Clean(cell(col))) + " ")
+		for i, cells := range groupCells(c, g) {
+			b.WriteString(page.MarkdownRow(cells))
+			if i == 0 {
+				b.WriteString(page.MarkdownRow(slices.Repeat([]string{"---"}, len(cells))))
 			}
-			b.WriteString("|\n")
-		}
-		line(func(col collationColumn) string { return col.title })
-		line(func(collationColumn) string { return "---" })
-		for _, r := range g.Rows {
-			line(func(col collationColumn) string { return col.cell(&r) })
 		}
 		b.WriteString("\n")
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
@@ -103,25 +102,17 @@ func findings(p *page.Page, list []verify.Finding, base, head string) {
 	for _, f := range list {
 		table = append(table, FindingCells(f))
 	}
-	widths := make([]int, len(table[0]))
-	for _, cells := range table {
+	last := len(table[0]) - 1
+	for row, cells := range table {
 		for i := range cells {
 			cells[i] = page.Clean(cells[i])
-			widths[i] = max(widths[i], utf8.RuneCountInString(cells[i]))
-		}
-	}
-	for row, cells := range table {
-		last := len(cells) - 1
-		for i := range cells[:last] {
-			pad := page.Right
-			if i == 0 {
-				pad = page.Left
-			}
-			cells[i] = pad(cells[i], widths[i])
 		}
 		if row > 0 {
 			cells[last] = paintWord(p, list[row-1].Verdict, cells[last])
 		}
+	}
+	page.Align(table, func(column int) bool { return column > 0 && column < last })
+	for _, cells := range table {
 		p.Linef("%s", strings.Join(cells, "  "))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
@@ -24,8 +23,12 @@ func Runs(w io.Writer, list []stored.Run) error {
 	for i := range list {
 		table = append(table, runCells(&list[i]))
 	}
-	_, err := io.WriteString(w, runLines(table))
-	return err
+	page.Align(table, func(column int) bool { return column >= 3 && column <= 6 })
+	var p page.Page
+	for _, cells := range table {
+		p.Linef("%s", strings.Join(cells, "  "))
+	}
+	return p.Print(w)
 }
 
 func runCells(r *stored.Run) []string {
@@ -42,29 +45,6 @@ func runCells(r *stored.Run) []string {
 		figure("errors", func(v float64) string { return page.Percent(v, 100) }),
 		fitness(r), label("branch"), revision(label("revision")),
 	}
-}
-
-// runLines aligns the columns, figures to the right.
-func runLines(table [][]string) string {
-	widths := make([]int, len(table[0]))
-	for _, cells := range table {
-		for i, c := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(c))
-		}
-	}
-	var b strings.Builder
-	for _, cells := range table {
-		var padded []string
-		for i, c := range cells {
-			pad := page.Left
-			if i >= 3 && i <= 6 {
-				pad = page.Right
-			}
-			padded = append(padded, pad(c, widths[i]))
-		}
-		b.WriteString(strings.TrimRight(strings.Join(padded, "  "), " ") + "\n")
-	}
-	return b.String()
 }
 
 // fitness says in a word whether the run is conclusive.

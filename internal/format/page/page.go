@@ -78,6 +78,23 @@ func (p *Page) Bullet(mark, text string) {
 func Left(s string, width int) string  { return fmt.Sprintf("%-*s", width, s) }
 func Right(s string, width int) string { return fmt.Sprintf("%*s", width, s) }
 
+// Align pads the cells of each column to its widest cell: to the right the columns for which
+// figures returns true.
+func Align(table [][]string, figures func(column int) bool) {
+	for i := range table[0] {
+		width, pad := 0, Left
+		if figures(i) {
+			pad = Right
+		}
+		for _, cells := range table {
+			width = max(width, utf8.RuneCountInString(cells[i]))
+		}
+		for _, cells := range table {
+			cells[i] = pad(cells[i], width)
+		}
+	}
+}
+
 // Clean makes one line of s without terminal control characters: samples, bodies and URLs are
 // not trusted.
 func Clean(s string) string { return strings.Join(strings.Fields(Visible(s)), " ") }

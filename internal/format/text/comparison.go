@@ -62,10 +62,10 @@ func statusPair(s map[string]any) (recorded, replayed, verdict string) {
 }
 
 // comparisonText writes recorded and replayed figures as two tables.
-func comparisonText(p *page.Page, r *takt.Report) error {
+func comparisonText(p *page.Page, r *takt.Report) {
 	c, ok := comparisonOf(r)
 	if !ok {
-		return nil
+		return
 	}
 	if timed := c.timed(); len(timed) > 0 {
 		const width = 9
@@ -91,7 +91,6 @@ func comparisonText(p *page.Page, r *takt.Report) error {
 		recorded, replayed, verdict := statusPair(s)
 		p.Linef("%s%s%s%s   %s", page.Left("", page.LabelWidth), page.Right(recorded, 10), page.Right(replayed, 10), page.Right(page.Count(uint64(plainNumber(s["count"]))), 10), verdict)
 	}
-	return nil
 }
 
 // comparisonMarkdown writes the comparison as Markdown.

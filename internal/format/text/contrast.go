@@ -8,11 +8,11 @@ import (
 )
 
 // contrast compares the figures that a closed loop would report with what users experience.
-func contrast(p *page.Page, r *takt.Report) error {
+func contrast(p *page.Page, r *takt.Report) {
 	other, ok := r.Extra["contrast"].(map[string]any)
 	felt := r.Latency[takt.LatencyResponse]
 	if !ok || felt.Count == 0 {
-		return nil
+		return
 	}
 	tool := page.Clean(fmt.Sprint(other["tool"]))
 	p.Linef("")
@@ -26,7 +26,6 @@ func contrast(p *page.Page, r *takt.Report) error {
 	}
 	p.Bullet("", fmt.Sprintf("%s sent %.0f requests%s in %s as a closed loop, which waits for each answer before it sends the next: a stall delays %s, and those that users would have sent meanwhile are in no figure.",
 		tool, plainNumber(other["requests"]), failed, page.Span(plainNumber(other["duration_s"])), conns))
-	return nil
 }
 
 func contrastTable(p *page.Page, tool string, u page.Unit, other map[string]any, felt takt.Latency) {

@@ -17,7 +17,7 @@ const (
 )
 
 // failures writes result codes and error classes.
-func failures(p *page.Page, r *takt.Report) error {
+func failures(p *page.Page, r *takt.Report) {
 	if len(r.Status)+len(r.Errors) > 0 {
 		p.Linef("")
 	}
@@ -37,7 +37,6 @@ func failures(p *page.Page, r *takt.Report) error {
 		}
 		errorClass(p, e, ended)
 	}
-	return nil
 }
 
 // byLength sorts shorter codes first, so that numbers are in numerical order.
@@ -65,11 +64,10 @@ func more(p *page.Page, rest []takt.ErrorClass) {
 }
 
 // footer writes the driver's own figures and the cost of the run.
-func footer(p *page.Page, r *takt.Report) error {
+func footer(p *page.Page, r *takt.Report) {
 	p.Linef("")
 	p.Item("extra", extras(r.Extra))
 	p.Item("generator", generator(r.Generator))
-	return nil
 }
 
 // extras are the plain values of the driver's section. Lists and objects are for programs.

@@ -21,28 +21,23 @@ type bin struct {
 	count uint64
 }
 
-// distribution draws the primary latency.
-func distribution(p *page.Page, r *takt.Report) error {
-	name, u := Primary(r), tableUnit(r)
-	if name == "" {
-		return nil
+// distribution draws h, the primary latency.
+func distribution(p *page.Page, r *takt.Report, h *hist.Histogram) {
+	if h.Count() == 0 {
+		return
 	}
-	h, err := hist.Decode(r.Latency[name].HDR)
-	if err != nil || h.Count() == 0 {
-		return err
-	}
+	u := tableUnit(r)
 	bins := fill(edges(h, u), h)
 	var highest uint64
 	for _, b := range bins {
 		highest = max(highest, b.count)
 	}
 	p.Linef("")
-	p.Linef("%s", p.Paint(page.Bold, page.Left(page.Words(name)+", "+u.Name, 15)+page.Right("count", 10)+page.Right("share", 11)))
+	p.Linef("%s", p.Paint(page.Bold, page.Left(page.Words(Primary(r))+", "+u.Name, 15)+page.Right("count", 10)+page.Right("share", 11)))
 	for _, b := range bins {
 		share := page.Percent(float64(b.count), float64(h.Count()))
 		p.Linef("  ≤ %s%s%s  %s", page.Right(u.Aligned(b.to), 11), page.Right(page.Count(b.count), 10), page.Right(share, 11), bar(b.count, highest))
 	}
-	return nil
 }
 
 // edges are the upper ends of the bins: in equal ratios from the fastest to p99, and from

@@ -59,11 +59,11 @@ func tableUnit(r *takt.Report) page.Unit {
 	return page.UnitFor(l.P50, l.Max)
 }
 
-func percentiles(p *page.Page, r *takt.Report) error {
+func percentiles(p *page.Page, r *takt.Report) {
 	const width = 14
 	names, u := tableColumns(r), tableUnit(r)
 	if len(names) == 0 {
-		return nil
+		return
 	}
 	line := func(name string, cell func(takt.Latency) string) {
 		s := page.Left("  "+name, page.LabelWidth)
@@ -86,7 +86,6 @@ func percentiles(p *page.Page, r *takt.Report) error {
 	if floor := r.Generator.NoiseFloorUS; floor > 0 {
 		p.Bullet("", "noise floor of the generator: "+page.Human(floor))
 	}
-	return nil
 }
 
 func truncated(p *page.Page, r *takt.Report) {
@@ -96,10 +95,10 @@ func truncated(p *page.Page, r *takt.Report) {
 }
 
 // parts writes a table of the components: the generator's lag, and the driver's phases.
-func parts(p *page.Page, r *takt.Report) error {
+func parts(p *page.Page, r *takt.Report) {
 	names, u := partNames(r), tableUnit(r)
 	if len(names) == 0 {
-		return nil
+		return
 	}
 	p.Linef("")
 	p.Linef("%s", p.Paint(page.Bold, page.Left("parts, "+u.Name, 15)+page.Right("count", 8)+page.Right("p50", 12)+page.Right("p99", 12)+page.Right("max", 12)))
@@ -108,7 +107,6 @@ func parts(p *page.Page, r *takt.Report) error {
 		p.Linef("  %s%s%s%s%s   %s", page.Left(page.Words(name), 13), page.Right(page.Count(l.Count), 8),
 			page.Right(u.Aligned(l.P50), 12), page.Right(u.Aligned(l.P99), 12), page.Right(u.Aligned(l.Max), 12), meaning(name))
 	}
-	return nil
 }
 
 // partNames lists the latencies with values but without a column, in the order of occurrence.

@@ -55,14 +55,8 @@ func markdownAssertions(b *strings.Builder, r *takt.Report) {
 }
 
 func markdownSubject(b *strings.Builder, r *takt.Report) {
-	c := r.Counts
-	fmt.Fprintf(b, "- %s\n", page.Escape(rates(r)))
-	fmt.Fprintf(b, "- %d scheduled = %d ok + %d failed + %d dropped + %d unfinished\n", c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished)
-	when := page.Span(r.DurationS) + " measured"
-	if r.WarmupS > 0 {
-		when += " after " + page.Span(r.WarmupS) + " of warm-up"
-	}
-	fmt.Fprintf(b, "- %s, started %s UTC", when, r.StartedAt.UTC().Format(time.DateTime))
+	fmt.Fprintf(b, "- %s\n- %s\n", page.Escape(rates(r)), accounting(r.Counts))
+	fmt.Fprintf(b, "- %s, started %s UTC", measured(r), r.StartedAt.UTC().Format(time.DateTime))
 	if r.ID != "" {
 		fmt.Fprintf(b, ", id %s", page.CodeSpan(r.ID))
 	}

@@ -9,10 +9,10 @@ import (
 
 // targets writes the figures of each of several targets or servers: hey-apm's lines, then one
 // for each code, the total last.
-func targets(p *page.Page, r *takt.Report) error {
+func targets(p *page.Page, r *takt.Report) {
 	list, _ := r.Extra["targets"].([]any)
 	if len(list) == 0 {
-		return nil
+		return
 	}
 	p.Linef("")
 	p.Linef("%s", p.Paint(page.Bold, "targets"))
@@ -28,7 +28,6 @@ func targets(p *page.Page, r *takt.Report) error {
 		}
 	}
 	volume(p, r.Extra)
-	return nil
 }
 
 func targetLines(p *page.Page, t map[string]any) {

@@ -10,25 +10,29 @@ import (
 
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Report writes the report for people, in colours if color.
 func Report(w io.Writer, r *takt.Report, color bool) error {
+	h, err := hist.Decode(r.Latency[Primary(r)].HDR)
+	if err != nil {
+		return err
+	}
 	p := &page.Page{Color: color}
-	for _, section := range []func(*page.Page, *takt.Report) error{
-		opening, Subject, totals, percentiles, comparisonText, contrast, shares, parts, distribution, failures, targets, footer, warnings, conclusion,
+	for _, section := range []func(*page.Page, *takt.Report){
+		opening, Subject, totals, percentiles, comparisonText, contrast, shares, parts,
+		func(p *page.Page, r *takt.Report) { distribution(p, r, h) }, failures, targets, footer, warnings, conclusion,
 	} {
-		if err := section(p, r); err != nil {
-			return err
-		}
+		section(p, r)
 	}
 	return p.Print(w)
 }
 
 // opening is the verdict: nobody should read figures that are not the target's before the
 // report says so. An invalid run has all its warnings here.
-func opening(p *page.Page, r *takt.Report) error {
+func opening(p *page.Page, r *takt.Report) {
 	colour, words := VerdictWords(r)
 	if r.Verdict != takt.Invalid && len(r.Warnings) > 0 {
 		words += " at the end"
@@ -42,7 +46,6 @@ func opening(p *page.Page, r *takt.Report) error {
 	}
 	assertions(p, r)
 	p.Linef("")
-	return nil
 }
 
 // VerdictWords are the verdict in one sentence, and its colour.
@@ -76,11 +79,10 @@ func assertions(p *page.Page, r *takt.Report) {
 }
 
 // conclusion repeats the verdict as the last line, since the first one scrolls off.
-func conclusion(p *page.Page, r *takt.Report) error {
+func conclusion(p *page.Page, r *takt.Report) {
 	colour, words := VerdictWords(r)
 	p.Linef("")
 	p.Linef("%s", p.Paint(colour, words))
-	return nil
 }
 
 // ListWarnings adds the warnings, with their codes.
@@ -90,31 +92,34 @@ func ListWarnings(p *page.Page, r *takt.Report) {
 	}
 }
 
-func warnings(p *page.Page, r *takt.Report) error {
+func warnings(p *page.Page, r *takt.Report) {
 	if r.Verdict != takt.Invalid && len(r.Warnings) > 0 {
 		p.Linef("")
 		p.Linef("%s", p.Paint(page.Yellow, "warnings"))
 		ListWarnings(p, r)
 	}
-	return nil
 }
 
 // Subject says what was run against what.
-func Subject(p *page.Page, r *takt.Report) error {
+func Subject(p *page.Page, r *takt.Report) {
 	p.Item("target", strings.TrimSpace(page.Clean(r.Kind)+" "+Target(r)))
 	command(p, r.Command)
-	when := r.StartedAt.UTC().Format(time.DateTime) + " UTC, " + page.Span(r.DurationS) + " measured"
-	if r.WarmupS > 0 {
-		when += " after " + page.Span(r.WarmupS) + " of warm-up"
-	}
-	p.Item("started", when)
+	p.Item("started", r.StartedAt.UTC().Format(time.DateTime)+" UTC, "+measured(r))
 	p.Item("id", r.ID)
 	var labels []string
 	for _, key := range page.Sorted(r.Labels) {
 		labels = append(labels, page.Clean(key+"="+r.Labels[key]))
 	}
 	p.Item("labels", strings.Join(labels, " "))
-	return nil
+}
+
+// measured is the length of the run.
+func measured(r *takt.Report) string {
+	s := page.Span(r.DurationS) + " measured"
+	if r.WarmupS > 0 {
+		s += " after " + page.Span(r.WarmupS) + " of warm-up"
+	}
+	return s
 }
 
 // Target is what the variables say about the other side. Drivers name it in

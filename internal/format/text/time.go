@@ -25,10 +25,10 @@ var causes = []struct {
 }
 
 // shares shows the response time by cause.
-func shares(p *page.Page, r *takt.Report) error {
+func shares(p *page.Page, r *takt.Report) {
 	a := r.Attribution
 	if a.Whole().Total() <= 0 {
-		return nil
+		return
 	}
 	all := a.Whole()
 	from, tail := a.Slowest(slowest)
@@ -41,5 +41,4 @@ func shares(p *page.Page, r *takt.Report) error {
 		}
 		p.Linef("  %s%s%s   %s", page.Left(c.name, page.LabelWidth), page.Right(page.Percent(whole, 1), 9), page.Right(page.Percent(slow, 1), 17), c.meaning)
 	}
-	return nil
 }

@@ -9,14 +9,15 @@ import (
 )
 
 // totals writes rates, the accounting identity and bytes.
-func totals(p *page.Page, r *takt.Report) error {
+func totals(p *page.Page, r *takt.Report) {
 	p.Linef("")
 	p.Item("rate", rates(r))
-	c := r.Counts
-	p.Item("operations", fmt.Sprintf("%d scheduled = %d ok + %d failed + %d dropped + %d unfinished",
-		c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished))
+	p.Item("operations", accounting(r.Counts))
 	p.Item("bytes", volumes(r))
-	return nil
+}
+
+func accounting(c takt.Counts) string {
+	return fmt.Sprintf("%d scheduled = %d ok + %d failed + %d dropped + %d unfinished", c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished)
 }
 
 func rates(r *takt.Report) string {
