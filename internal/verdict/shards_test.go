@@ -1,9 +1,11 @@
 package verdict
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -35,7 +37,15 @@ func TestEndsBounds(t *testing.T) {
 			t.Errorf("%v s of 100: %s, %+v", c.seconds, whole.Verdict, whole.Warnings)
 		}
 	}
-	whole, s := ends(false, 100, 99.99)
+	whole, s := ends(true, 0.2, 0.1, 0.05) // 0.1 s earlier is not too early
+	whole.DurationS = 0.2
+	if s.Judge(whole); len(whole.Warnings) != 1 || !strings.HasPrefix(whole.Warnings[0].Message, "shard 3/9 was cut short, after 50ms of 200ms:") {
+		t.Errorf("%+v", whole.Warnings)
+	}
+	if s := inSeconds(1.0005); s != 1001*time.Millisecond {
+		t.Errorf("1.0005 s are told as %v", s)
+	}
+	whole, s = ends(false, 100, 99.99)
 	s.Ends[1].Early = true
 	if s.Judge(whole); whole.Verdict != takt.Invalid {
 		t.Errorf("one of two ended early: %s", whole.Verdict)
@@ -71,6 +81,37 @@ func TestLimitsOfAll(t *testing.T) {
 		whole := &takt.Report{Errors: []takt.ErrorClass{{Class: "no_ports", Count: c.failed}}, Counts: takt.Counts{Scheduled: 100}}
 		if s.Judge(whole); (len(whole.Warnings) > len(c.said)) != c.warned || whole.Verdict != c.want {
 			t.Errorf("%+v: %s, %+v", c, whole.Verdict, whole.Warnings)
+		}
+	}
+	whole := &takt.Report{Errors: []takt.ErrorClass{{Class: "no_ports", Count: 99, Sample: "none left"}}, Counts: takt.Counts{Scheduled: 100}}
+	const want = "99 operations (99 %) failed at limits of the generators' hosts, not at the target: none left"
+	if new(Shards).Judge(whole); whole.Warnings[0].Message != want {
+		t.Errorf("%s, want %s", whole.Warnings[0].Message, want)
+	}
+}
+
+// The lag of all is judged if there are both histograms, and told once.
+func TestLagOfAll(t *testing.T) {
+	fast, late := hist.New(), hist.New()
+	fast.RecordN(time.Millisecond, 1000)
+	late.RecordN(0, 980)
+	late.RecordN(300*time.Microsecond, 20)
+	for name, c := range map[string]struct {
+		response, lag *hist.Histogram
+		said          string
+		want          bool
+	}{
+		"late":        {fast, late, "gc", true},
+		"said":        {fast, late, "generator_late", false},
+		"no lag":      {fast, nil, "", false},
+		"no response": {nil, late, "", false},
+		"neither":     {nil, nil, "", false},
+	} {
+		whole, s := ends(true)
+		s.Warnings = []takt.Warning{{Code: c.said}}
+		s.Response, s.Lag = c.response, c.lag
+		if s.Judge(whole); (len(whole.Warnings) == 2 && whole.Warned("generator_late")) != c.want || len(whole.Warnings) > 2 {
+			t.Errorf("%s: %+v", name, whole.Warnings)
 		}
 	}
 }

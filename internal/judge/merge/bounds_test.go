@@ -37,6 +37,21 @@ func TestEndedEarly(t *testing.T) {
 	}
 }
 
+// Only a label that some shards lack is told.
+func TestLabelsOfSome(t *testing.T) {
+	list := []shard{
+		{Report: &takt.Report{Schedule: takt.Schedule{Shard: "1/2"}, Labels: map[string]string{"branch": "main", "rack": "b"}}},
+		{Report: &takt.Report{Schedule: takt.Schedule{Shard: "2/2"}, Labels: map[string]string{"branch": "main"}}},
+	}
+	if got, want := differences(list), "the whole has labels that only some of the shards have: rack (1/2)"; len(got) != 1 || got[0] != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+	list[1].Labels["rack"] = "b"
+	if got := differences(list); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
 // Intervals fit when the longest is so many times as long as each.
 func TestDivides(t *testing.T) {
 	for _, c := range []struct {
