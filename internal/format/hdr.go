@@ -49,7 +49,7 @@ func (l *hlogWriter) Interval(iv takt.Interval) error {
 		if err != nil {
 			return fmt.Errorf("%s time of the interval that ends at %v: %w", line.tag, to, err)
 		}
-		if err := l.log.Write(line.tag, l.from, to, h); err != nil {
+		if err := l.log.WriteEncoded(line.tag, l.from, to, h, line.hdr); err != nil {
 			return err
 		}
 	}
