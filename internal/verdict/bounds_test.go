@@ -207,7 +207,7 @@ func TestSharesOfLittle(t *testing.T) {
 	if s := (Held{}).Share(); s != 0 {
 		t.Errorf("the share of nothing is %v", s)
 	}
-	l := OfLimits([]takt.ErrorClass{{Class: ClassFiles, Count: 1}}, 1)
+	l := limitsOf([]takt.ErrorClass{{Class: ClassFiles, Count: 1}}, 1)
 	if l.Share != 1 {
 		t.Errorf("1 of 1 is a share of %v", l.Share)
 	}

@@ -87,9 +87,9 @@ func (o *Operations) held(r *takt.Report) {
 // limits: operations that failed at a limit of the generator or its host say nothing about
 // the target, in a closed loop, too.
 func limits(r *takt.Report) {
-	l := OfLimits(r.Errors, r.Counts.Scheduled)
+	l := limitsOf(r.Errors, r.Counts.Scheduled)
 	if l.Failed > 0 {
-		Warner(r, l.Bottleneck())("host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
+		warner(r, l.Bottleneck())("host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 	}
 }
 
@@ -146,7 +146,7 @@ func (h Host) Judge(r *takt.Report) {
 
 func (h Host) loops(r *takt.Report) {
 	if h.Worked > busyMost && r.Counts.Scheduled > 0 {
-		Warner(r, !h.Closed)("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
+		warner(r, !h.Closed)("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
 	}
 }
 
@@ -202,8 +202,8 @@ func Invalidate(r *takt.Report, code, format string, args ...any) {
 	r.Warn(code, format, args...)
 }
 
-// Warner is r.Warn, or Invalidate for r if what it says is a reason.
-func Warner(r *takt.Report, reason bool) func(code, format string, args ...any) {
+// warner is r.Warn, or Invalidate for r if what it says is a reason.
+func warner(r *takt.Report, reason bool) func(code, format string, args ...any) {
 	if !reason {
 		return r.Warn
 	}

@@ -27,7 +27,7 @@ func TestOfLimits(t *testing.T) {
 		{"two limits beside a timeout", []takt.ErrorClass{class("timeout", 500), class(ClassMemory, 7), class(ClassFiles, 5)}, 1000, 12, "no_memory was reached", true},
 		{"nothing scheduled", nil, 0, 0, "", false},
 	} {
-		l := OfLimits(c.classes, c.scheduled)
+		l := limitsOf(c.classes, c.scheduled)
 		if l.Failed != c.failed || l.Sample != c.sample || l.Bottleneck() != c.bottleneck {
 			t.Errorf("%s: %+v, bottleneck %v", c.name, l, l.Bottleneck())
 		}

@@ -67,7 +67,7 @@ func (s *Shards) starts(r *takt.Report) {
 	if s.Apart <= apartWarn {
 		return
 	}
-	Warner(r, s.Apart.Seconds() > apartPart*r.DurationS)("shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", s.Apart.Round(time.Millisecond))
+	warner(r, s.Apart.Seconds() > apartPart*r.DurationS)("shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", s.Apart.Round(time.Millisecond))
 }
 
 // ends: the target gets the whole load only until the first shard ends. The bounds are those of
@@ -95,7 +95,7 @@ func (s *Shards) ends(r *takt.Report) {
 	if len(cut) > 1 {
 		subject = "shards " + strings.Join(cut, ", ") + " were"
 	}
-	Warner(r, some || apart > apartPart*r.DurationS)("shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(r.DurationS))
+	warner(r, some || apart > apartPart*r.DurationS)("shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(r.DurationS))
 }
 
 func inSeconds(s float64) time.Duration {
@@ -109,7 +109,7 @@ func (s *Shards) said(code string) bool {
 
 // limits checks failures at host limits again: few in each of many shards are many together.
 func (s *Shards) limits(r *takt.Report) {
-	l := OfLimits(r.Errors, r.Counts.Scheduled)
+	l := limitsOf(r.Errors, r.Counts.Scheduled)
 	if !l.Bottleneck() || r.Verdict == takt.Invalid && s.said("host_limit") {
 		return
 	}
