@@ -166,7 +166,7 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 	if e.Free > e.Due {
 		unread, input, behind := e.unread(), e.input(), e.behind()
 		if e.Behind > 0 {
-			s.behind.Add(late+e.Behind, n)
+			s.Behind.Add(late+e.Behind, n)
 		}
 		p.Own += k * float64(late+behind)
 		p.Unread += k * float64(unread)
@@ -216,7 +216,7 @@ func (s *set) attribution(rtt time.Duration) (a takt.Attribution) {
 	if sum.N == 0 {
 		return a
 	}
-	own := s.all.Share()
+	own := s.All.Share()
 	if waited := sum.Queue + sum.Own; waited > 0 {
 		own = sum.Own / waited
 	}

@@ -28,8 +28,8 @@ func TestTimeline(t *testing.T) {
 	}
 	open.CloseWindow(end)
 	a, b := known.Report(End{Scheduled: 3000, Stop: end}), open.Report(End{Scheduled: 3000, Stop: end})
-	if a.Rate.Achieved != b.Rate.Achieved || known.total.unsent != open.total.unsent || known.total.unsent == 0 || a.Verdict != b.Verdict {
-		t.Errorf("%v/s and %d not sent, want %v/s and %d", b.Rate.Achieved, open.total.unsent, a.Rate.Achieved, known.total.unsent)
+	if a.Rate.Achieved != b.Rate.Achieved || known.total.Unsent != open.total.Unsent || known.total.Unsent == 0 || a.Verdict != b.Verdict {
+		t.Errorf("%v/s and %d not sent, want %v/s and %d", b.Rate.Achieved, open.total.Unsent, a.Rate.Achieved, known.total.Unsent)
 	}
 	if a.Rate.Achieved < 10 || a.Rate.Achieved > 200 {
 		t.Errorf("%v/s achieved of 300 scheduled", a.Rate.Achieved)

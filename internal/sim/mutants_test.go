@@ -37,7 +37,7 @@ func TestMutants(t *testing.T) {
 		{"a percentile of the wrong window", "record/set.go",
 			"if e.Due < s.cfg.Warmup {", "if e.Done < s.cfg.Warmup {"},
 		{"a journal that counts a second twice", "record/second.go",
-			"s.counts, Warm: s.warm, Received", "takt.Counts{OK: 2 * s.counts.OK, Failed: s.counts.Failed}, Warm: s.warm, Received"},
+			"Clamped: s.clamped()}\n", "Clamped: s.clamped()}\n\tc.Counts.OK *= 2\n"},
 		{"a queue behind late operations blamed on the target", "record/attribution.go",
 			"b.debt, b.n = b.debt+b.to-b.from, 0\n", "b.n = 0\n"},
 		{"a backlog of the generator that leaves the run valid", "verdict/judge.go",
