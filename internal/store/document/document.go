@@ -26,7 +26,7 @@ type Packed struct {
 	Report *takt.Report // without intervals, which are most of it
 }
 
-// Pack packs the reports. One that JSON cannot hold, or without an id, is an error.
+// Pack packs the reports. One that JSON cannot represent, or without an id, is an error.
 func Pack(reports ...*takt.Report) ([]Packed, error) {
 	all := make([]Packed, 0, len(reports))
 	z := gzip.NewWriter(nil) // one for all: it wants 800 KB
@@ -49,7 +49,7 @@ func Pack(reports ...*takt.Report) ([]Packed, error) {
 	return all, nil
 }
 
-// Encode is r as JSON. Numbers that JSON cannot hold are replaced: see finite.Encode.
+// Encode is r as JSON. Numbers that JSON cannot represent are replaced: see finite.Encode.
 func Encode(r *takt.Report) ([]byte, error) {
 	text, err := finite.Encode(r, func(r *takt.Report) ([]byte, error) { return json.Marshal(r) })
 	if err != nil {
