@@ -137,13 +137,11 @@ func (l *loadLog) report() *takt.Report {
 	}
 }
 
-// warnings name what such a file cannot show.
-func (l *loadLog) warnings() []takt.Warning {
-	list := []takt.Warning{{Code: "generator_unknown", Message: l.name + " contains nothing about the generator, so it is unknown whether the generator was the bottleneck; latencies of takt's predecessor count from sending, so they do not include the generator's lateness"}}
+// warn names what such a file cannot show.
+func (l *loadLog) warn(r *takt.Report) {
+	r.Warn("generator_unknown", "%s contains nothing about the generator, so it is unknown whether the generator was the bottleneck; latencies of takt's predecessor count from sending, so they do not include the generator's lateness", l.name)
 	// The standard deviation of n Poisson arrivals is √n; a gap of 4√n is not chance.
 	if rows := float64(l.ok + l.failed); l.asked-rows > max(0.01*l.asked, 4*math.Sqrt(l.asked)) {
-		list = append(list, takt.Warning{Code: "rows_missing", Message: fmt.Sprintf(
-			"%s has %.0f rows, but %.0f requests were offered: the others were not sent, or had no answer at the end", l.name, rows, l.asked)})
+		r.Warn("rows_missing", "%s has %.0f rows, but %.0f requests were offered: the others were not sent, or had no answer at the end", l.name, rows, l.asked)
 	}
-	return list
 }
