@@ -5,35 +5,27 @@ import (
 	"time"
 )
 
-// newALB returns the parser for the log of an AWS Application Load Balancer
-// (docs.aws.amazon.com, Access logs for your Application Load Balancer). A line is written
-// at the end of a request. Its latency is the sum of three times, each -1 without a target.
-func newALB() (*pattern, error) {
-	var pieces []piece
-	add := func(name string, v variable, literal string) {
-		pieces = append(pieces, piece{name: name, variable: v}, piece{literal: literal})
-	}
-	ignored, taken := variable{}, variable{set: signed(addLatency)}
-	add("type", ignored, " ")
-	add("time", variable{set: setEnd, kind: timeKind}, " ")
-	add("elb", ignored, " ")
-	add("client:port", variable{set: setClient}, " ")
-	add("target:port", ignored, " ")
-	add("request_processing_time", taken, " ")
-	add("target_processing_time", taken, " ")
-	add("response_processing_time", taken, " ")
-	add("elb_status_code", variable{set: setStatus}, " ")
-	add("target_status_code", ignored, " ")
-	add("received_bytes", variable{set: setSize(requestBytes, false)}, " ")
-	add("sent_bytes", variable{set: setSize(answerBytes, true)}, ` "`)
-	add("request", variable{set: setRequest, kind: requestKind, blanks: 2}, `" "`)
-	add("user_agent", variable{set: setAgent}, `" `)
-	pieces = append(pieces, piece{name: "rest"})
-	p, err := newPattern(pieces)
-	if err == nil {
-		p.values[0].set = setALBType
-	}
-	return p, err
+// albShape is the log of an AWS Application Load Balancer (docs.aws.amazon.com, Access logs for
+// your Application Load Balancer), up to what takt uses. A line is written at the end of a
+// request. Its latency is the sum of three times, each -1 without a target.
+const albShape = `$type $time $elb $client $target $request_processing_time $target_processing_time $response_processing_time ` +
+	`$elb_status_code $target_status_code $received_bytes $sent_bytes "$request" "$user_agent" $rest`
+
+func albPieces(text string) ([]piece, error) {
+	taken := variable{set: signed(addLatency)}
+	return namedPieces(text, map[string]variable{
+		"type":                     {set: setALBType},
+		"time":                     {set: setEnd, kind: timeKind},
+		"client":                   {set: setClient},
+		"request_processing_time":  taken,
+		"target_processing_time":   taken,
+		"response_processing_time": taken,
+		"elb_status_code":          {set: setStatus},
+		"received_bytes":           {set: setSize(requestBytes, false)},
+		"sent_bytes":               {set: setSize(answerBytes, true)},
+		"request":                  {set: setRequest, kind: requestKind, blanks: 2},
+		"user_agent":               {set: setAgent},
+	})
 }
 
 // setALBType refuses lines that do not begin with a type of connection.

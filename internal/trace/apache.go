@@ -1,38 +1,40 @@
 package trace
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"time"
 )
 
-// compileApache compiles the string of a LogFormat, or the whole directive from
-// httpd.conf; see httpd.apache.org/docs/2.4/mod/mod_log_config.html.
-func compileApache(text string) (*pattern, error) {
+// The built-in shapes of access logs, as Apache writes them.
+const (
+	combinedShape    = `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`
+	commonShape      = `%h %l %u %t "%r" %>s %b`
+	vhostShape       = `%v %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`
+	vhostCommonShape = `%v %h %l %u %t "%r" %>s %b`
+)
+
+// apachePieces cuts the string of a LogFormat, or the whole directive from httpd.conf; see
+// httpd.apache.org/docs/2.4/mod/mod_log_config.html.
+func apachePieces(text string) ([]piece, error) {
 	text = apacheDirective(text)
 	text = strings.ReplaceAll(text, "%U%q", "%U") // one value
-	var pieces []piece
-	for text != "" {
-		at := strings.IndexByte(text, '%')
-		if at != 0 {
-			if at < 0 {
-				at = len(text)
-			}
-			pieces = append(pieces, piece{literal: text[:at]})
-			text = text[at:]
-			continue
-		}
-		item, rest, err := apacheItem(text)
-		if err != nil {
-			return nil, err
-		}
-		pieces, text = append(pieces, item...), rest
-	}
-	pieces, err := joinTimes(pieces)
+	pieces, err := cut(text, '%', apacheItem)
 	if err != nil {
 		return nil, err
 	}
-	return newPattern(pieces)
+	return joinTimes(pieces)
+}
+
+// vhostPieces is apachePieces for a string that begins with the host, with or without a port,
+// and the client.
+func vhostPieces(text string) ([]piece, error) {
+	pieces, err := apachePieces(text)
+	if err == nil {
+		pieces[0].set, pieces[2].set = setVhost, setVhostClient
+	}
+	return pieces, err
 }
 
 // apacheDirective extracts the string from `LogFormat "…" name`.
@@ -181,4 +183,60 @@ func timeBehind(p piece, rest []piece) int {
 		return 2
 	}
 	return 0
+}
+
+// setVhost stores the host of host:port or host.
+func setVhost(f *filler, v []byte) error {
+	if at := bytes.LastIndexByte(v, ':'); at > 0 && digits(v[at+1:]) >= 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
+		v = v[:at]
+	}
+	return setHost(f, v)
+}
+
+// setVhostClient refuses a line that begins with the client instead of the host: its second
+// word is then the identity, which is always -.
+func setVhostClient(f *filler, v []byte) error {
+	if absent(v) {
+		return errShape
+	}
+	return setClient(f, v)
+}
+
+// setUser refuses a value that is identity and user, or client, identity and user: the line
+// has more words before the time than the format.
+func setUser(_ *filler, v []byte) error {
+	if i := bytes.IndexByte(v, ' '); i == 1 && v[0] == '-' || i > 0 && bytes.Contains(v[i:], []byte(" - ")) {
+		return errShape
+	}
+	return nil
+}
+
+// setTail looks for the latency at the end of a line of combined: nginx users append
+// $request_time ("0.123", seconds), and Traefik writes "12ms".
+func setTail(f *filler, v []byte) error {
+	v = bytes.TrimSpace(v)
+	v = bytes.Trim(v[bytes.LastIndexByte(v, ' ')+1:], `"`)
+	unit := time.Second
+	if ms, ok := bytes.CutSuffix(v, []byte("ms")); ok {
+		v, unit = ms, time.Millisecond
+	} else if bytes.IndexByte(v, '.') < 0 {
+		return nil // a number without a point may be anything, such as Apache's %D
+	}
+	for _, b := range v {
+		if !isDigit(b) && b != '.' {
+			return nil // such as 4.2.2) of a user agent
+		}
+	}
+	if d, ok := decimal(v, unit); ok {
+		f.rec.Latency, f.rec.Ended = d, unit == time.Second
+	}
+	return nil
+}
+
+// setPlainTail refuses quotes: a truncated line of combined must not count as common.
+func setPlainTail(f *filler, v []byte) error {
+	if bytes.IndexByte(v, '"') >= 0 {
+		return errShape
+	}
+	return setTail(f, v)
 }

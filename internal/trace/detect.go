@@ -21,19 +21,19 @@ func detect(in *bufio.Reader, o Options) (string, error) {
 	}
 	first := firstLine(sample)
 	if len(first) == 0 {
-		return nothing, nil
+		return Nothing, nil
 	}
 	best, most := "", 0
-	for _, f := range table() {
-		if !f.looks(f.text(first)) || f.last && best != "" {
+	for _, f := range Table() {
+		if !f.Looks(served(f, first)) || f.Last && best != "" {
 			continue
 		}
-		if f.stream != nil {
-			return f.name, nil
+		if f.Stream != nil {
+			return f.Name, nil
 		}
 		n, bad := goodLines(f, sample, o)
-		if n > most && !(f.last && bad > 0) {
-			best, most = f.name, n
+		if n > most && !(f.Last && bad > 0) {
+			best, most = f.Name, n
 		}
 	}
 	if best == "" {
@@ -42,9 +42,9 @@ func detect(in *bufio.Reader, o Options) (string, error) {
 	return best, nil
 }
 
-// text is the part of a line that the server wrote.
-func (f *format) text(line []byte) []byte {
-	if f.headed {
+// served is the part of a line that the server wrote.
+func served(f Format, line []byte) []byte {
+	if f.Headed {
 		return behindHead(line)
 	}
 	return line
@@ -77,41 +77,24 @@ func firstLine(text []byte) []byte {
 }
 
 // goodLines counts the lines of the sample that f can parse, and the bad ones.
-func goodLines(f format, sample []byte, o Options) (n, bad int) {
-	o.guessed, o.counts = true, &Counts{}
+func goodLines(f Format, sample []byte, o Options) (n, bad int) {
+	o.guessed = true
 	o.NoTimes = true // a load file with bad dates is still a load file
-	p, err := f.line(o)
+	d, err := newLineDecoder(bufio.NewReaderSize(bytes.NewReader(sample), len(sample)+1), f, o, &Left{})
 	if err != nil {
 		return 0, 1
 	}
 	var rec Record
-	d := newLineDecoder(bufio.NewReaderSize(bytes.NewReader(sample), len(sample)+1), p, o)
-	d.headed = f.headed
 	for range sampleLines {
 		rec.reset()
-		switch err := d.next(&rec); {
+		switch err := d.Next(&rec); {
 		case err == io.EOF:
 			return n, bad
-		case err != nil, f.status && rec.Status == 0:
+		case err != nil, f.Status && rec.Status == 0:
 			bad++
 		default:
 			n++
 		}
 	}
 	return n, bad
-}
-
-func isText(first []byte) bool   { return first[0] != '{' && first[0] != '<' }
-func isObject(first []byte) bool { return first[0] == '{' }
-func isXML(first []byte) bool {
-	return bytes.HasPrefix(first, []byte("<?xml")) || bytes.HasPrefix(first, []byte("<testResults"))
-}
-func isJTL(first []byte) bool {
-	return bytes.Contains(first, []byte("timeStamp")) && bytes.Contains(first, []byte("elapsed,"))
-}
-
-// isHAR accepts an object that continues on the next line, or begins with log.
-func isHAR(first []byte) bool {
-	start := bytes.Join(bytes.Fields(first[:min(len(first), 100)]), nil)
-	return string(start) == "{" || bytes.HasPrefix(start, []byte(`{"log":{`)) || string(start) == `{"log":`
 }

@@ -13,8 +13,8 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, f := range table() {
-		names = append(names, f.name)
+	for _, f := range Table() {
+		names = append(names, f.Name)
 	}
 	for _, f := range jsonFields() {
 		names = append(names, f.name)

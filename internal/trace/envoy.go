@@ -23,38 +23,23 @@ var envoyItem = regexp.MustCompile(`^%([A-Z][A-Z0-9_]+)(?:\(([^)]*)\))?(?::\d+)?
 // isEnvoy reports whether a format is one of Envoy: such a format logs the path by %REQ(…)%.
 func isEnvoy(text string) bool { return strings.Contains(text, "%REQ(") }
 
-func envoy(text string) func(Options) (parser, error) {
-	return func(Options) (parser, error) { return compileEnvoy(text) }
-}
-
-// compileEnvoy compiles a format string of Envoy, the text of its text_format.
-func compileEnvoy(text string) (*pattern, error) {
+// envoyPieces cuts a format string of Envoy, the text of its text_format.
+func envoyPieces(text string) ([]piece, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(text), `\n`), "\n")
-	var pieces []piece
-	for text != "" {
-		at := strings.IndexByte(text, '%')
-		if at != 0 {
-			if at < 0 {
-				at = len(text)
-			}
-			pieces, text = append(pieces, piece{literal: text[:at]}), text[at:]
-			continue
-		}
+	return cut(text, '%', func(text string) ([]piece, string, error) {
 		if rest, ok := strings.CutPrefix(text, "%%"); ok {
-			pieces, text = append(pieces, piece{literal: "%"}), rest
-			continue
+			return []piece{{literal: "%"}}, rest, nil
 		}
 		m := envoyItem.FindStringSubmatch(text)
 		if m == nil {
-			return nil, fmt.Errorf("%.40q is not an item of a format of Envoy, such as %%DURATION%% or %%REQ(:PATH)%%", text)
+			return nil, "", fmt.Errorf("%.40q is not an item of a format of Envoy, such as %%DURATION%% or %%REQ(:PATH)%%", text)
 		}
 		v, err := envoyVariable(m[1], m[2])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m[0], err)
+			return nil, "", fmt.Errorf("%s: %w", m[0], err)
 		}
-		pieces, text = append(pieces, piece{name: m[0], variable: v}), text[len(m[0]):]
-	}
-	return newPattern(pieces)
+		return []piece{{name: m[0], variable: v}}, text[len(m[0]):], nil
+	})
 }
 
 // envoyVariable returns the meaning of an item; takt ignores the values of other items.

@@ -1,6 +1,10 @@
 package trace
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // text undoes the escapes of the servers: \xHH, \", \\, \n, \t …, and \uHHHH of JSON.
 func (f *filler) text(v []byte) []byte {
@@ -8,8 +12,8 @@ func (f *filler) text(v []byte) []byte {
 	if i < 0 {
 		return v
 	}
-	at := len(f.rec.buf)
-	buf := append(f.rec.buf, v[:i]...)
+	at := len(f.rec.Memory)
+	buf := append(f.rec.Memory, v[:i]...)
 	for v = v[i:]; len(v) > 0; {
 		if v[0] != '\\' || len(v) == 1 {
 			buf, v = append(buf, v[0]), v[1:]
@@ -17,7 +21,7 @@ func (f *filler) text(v []byte) []byte {
 		}
 		buf, v = unescape(buf, v)
 	}
-	f.rec.buf = buf
+	f.rec.Memory = buf
 	return buf[at:]
 }
 
@@ -52,4 +56,43 @@ func hexOf(v []byte) int {
 		}
 	}
 	return n
+}
+
+// appendRune appends the character of \uHHHH at the start of v, or of a surrogate pair.
+func appendRune(buf, v []byte) (to, rest []byte) {
+	r := rune(hexOf(v[2:6]))
+	v = v[6:]
+	if utf16.IsSurrogate(r) {
+		low := utf8.RuneError
+		if len(v) >= 6 && v[0] == '\\' && v[1] == 'u' && hexOf(v[2:6]) >= 0 {
+			low = utf16.DecodeRune(r, rune(hexOf(v[2:6])))
+		}
+		if r = low; r != utf8.RuneError {
+			v = v[6:]
+		}
+	}
+	return utf8.AppendRune(buf, r), v
+}
+
+// endQuote is the index of the first quote that no backslash escapes, or -1.
+func endQuote(v []byte) int {
+	for from := 0; ; {
+		n := bytes.IndexByte(v[from:], '"')
+		if n < 0 {
+			return -1
+		}
+		if n += from; !isEscaped(v, n) {
+			return n
+		}
+		from = n + 1
+	}
+}
+
+// isEscaped reports whether an odd number of backslashes precedes v[i].
+func isEscaped(v []byte, i int) bool {
+	n := 0
+	for n < i && v[i-n-1] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }

@@ -53,18 +53,6 @@ func jsonFields() []jsonField {
 	}
 }
 
-// Field maps of servers with documented logs. Caddy's ts is the end of a request
-// (caddyserver.com/docs/logging); Traefik's StartUTC (doc.traefik.io, access logs) and the
-// times of Envoy and Google Cloud are its start. commonFields are names in common use, with
-// those of nginx's variables.
-const (
-	caddyFields   = "end=ts,latency=duration,method=request.method,uri=request.uri,host=request.host,client=request.client_ip|request.remote_ip,status=status,bytes=size,request_bytes=bytes_read,referer=request.headers.Referer,agent=request.headers.User-Agent"
-	traefikFields = "start=StartUTC|StartLocal,latency=Duration:ns,method=RequestMethod,uri=RequestPath,host=RequestHost,scheme=RequestScheme,client=ClientHost,status=DownstreamStatus,bytes=DownstreamContentSize,request_bytes=RequestContentSize,referer=request_Referer,agent=request_User-Agent"
-	envoyFields   = "start=start_time,latency=duration:ms,method=method,uri=x_envoy_original_path|path,host=authority,status=response_code,bytes=bytes_sent,request_bytes=bytes_received,client=downstream_remote_address,agent=user_agent"
-	gcpFields     = "start=timestamp,latency=httpRequest.latency,method=httpRequest.requestMethod,uri=httpRequest.requestUrl,client=httpRequest.remoteIp,status=httpRequest.status,bytes=httpRequest.responseSize,request_bytes=httpRequest.requestSize,referer=httpRequest.referer,agent=httpRequest.userAgent"
-	commonFields  = "end=msec|time_iso8601|time_local|@timestamp|timestamp|time|ts|date,latency=request_time,method=request_method|method|verb|http.request.method,request=request,uri=request_uri|uri|url|path|url.original|url.path,query=query_string|args|query|url.query,status=status|status_code|code|response|http.response.status_code,bytes=body_bytes_sent|bytes_sent|bytes|size|response_size,request_bytes=request_length|request_size|bytes_read,host=http_host|host|server_name|vhost|url.domain,scheme=scheme|url.scheme,client=remote_addr|client_ip|clientip|remote_ip|ip|client|client.ip,referer=http_referer|referer|referrer,agent=http_user_agent|user_agent|agent"
-)
-
 // node is a place in an object: what to do with the value there, and with the values below.
 type node struct {
 	set   setter
@@ -77,7 +65,7 @@ type node struct {
 type fieldMap struct {
 	root   node
 	timed  bool
-	strict bool // an object is a request only if it has a method or a status, too
+	Strict bool // an object is a request only if it has a method or a status, too
 }
 
 // newFieldMap compiles FIELD=PATH[|PATH…][:UNIT],… with points between the names of a path.
@@ -134,6 +122,10 @@ func withUnit(f jsonField, paths *string) (jsonField, error) {
 	return f, nil
 }
 
+// Doubt makes m ignore a latency at path that is a whole number without a unit: it may be in
+// milliseconds.
+func (m *fieldMap) Doubt(path string) { m.root.at(path).set = setCommonLatency }
+
 // at finds or creates the node of a path.
 func (n *node) at(path string) *node {
 	for name := range strings.SplitSeq(path, ".") {
@@ -163,4 +155,41 @@ func (n *node) find(key []byte) *node {
 		return nil
 	}
 	return n.below[string(head)].find(rest)
+}
+
+// setOwnLatency is setLatency for values that may end with a unit, as in "0.5s".
+func setOwnLatency(unit time.Duration) setter {
+	return func(f *filler, v []byte) error {
+		number, actual := ownUnit(v, unit)
+		return f.latency(number, actual)
+	}
+}
+
+// ownUnit cuts the unit off the end of a value; a value without one has the given unit.
+func ownUnit(v []byte, unit time.Duration) ([]byte, time.Duration) {
+	n := len(v)
+	for n > 0 && !isDigit(v[n-1]) && v[n-1] != '.' {
+		n--
+	}
+	switch string(v[n:]) {
+	case "s":
+		return v[:n], time.Second
+	case "ms":
+		return v[:n], time.Millisecond
+	case "us", "µs":
+		return v[:n], time.Microsecond
+	case "ns":
+		return v[:n], time.Nanosecond
+	}
+	return v, unit
+}
+
+// setCommonLatency is the setter for a name in common use. It ignores a whole number
+// without a unit, which may be in milliseconds.
+func setCommonLatency(f *filler, v []byte) error {
+	if digits(v) >= 0 {
+		return nil
+	}
+	number, unit := ownUnit(v, time.Second)
+	return f.latency(number, unit)
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -10,22 +11,25 @@ var (
 	errStatus = errors.New("the status is not a number of three digits")
 	errSize   = errors.New("the size is not a number")
 	errTaken  = errors.New("the time taken is not a number")
-	errUnit   = errors.New("the time taken has no fraction, as $request_time of nginx always has; write $request_time_ms in the format if it is milliseconds, $request_time_us if microseconds")
 	errNoTime = errors.New("no time")
+
+	errNoRequest = errors.New("no HTTP request")
+	errComment   = errors.New("comment") // the line is a comment, which does not count
 )
 
 // filler fills a record from the values of one line.
 type filler struct {
 	rec   *Record
 	clock clock
-	query []byte       // query that is logged apart from the path
-	any   bool         // accept bad times: Options.NoTimes
-	left  *Counts      // counts what a record lacks although the log has it
-	rank  [fields]byte // by field: the rank of the value in use, see node; 0: no value yet
+	query []byte // query that is logged apart from the path
+	any   bool   // accept bad times
+	left  *Left  // counts what a record lacks although the log has it
 }
 
-func newFiller(o Options) filler {
-	return filler{clock: clock{zone: o.Zone}, any: o.NoTimes, left: o.counts}
+// newFiller returns a filler. Stamps without a zone are in zone; noTimes accepts bad times;
+// left counts what a record lacks although the log has it.
+func newFiller(zone *time.Location, noTimes bool, left *Left) filler {
+	return filler{clock: clock{zone: zone}, any: noTimes, left: left}
 }
 
 // setter stores a value in the record. If it fails, the line is bad.
@@ -45,14 +49,10 @@ func (f *filler) finish(timed bool) error {
 		return errNoTime
 	}
 	if len(f.query) > 0 && bytes.IndexByte(r.URI, '?') < 0 {
-		at := len(r.buf)
-		r.buf = append(append(append(r.buf, r.URI...), '?'), bytes.TrimPrefix(f.query, []byte("?"))...)
-		r.URI = f.sendable(r.buf[at:])
+		r.URI = f.sendable(r.Join(r.URI, []byte("?"), bytes.TrimPrefix(f.query, []byte("?"))))
 	}
 	if len(r.Method) == 0 {
-		at := len(r.buf)
-		r.buf = append(r.buf, "GET"...)
-		r.Method = r.buf[at:]
+		r.Method = r.Join([]byte("GET"))
 	}
 	if r.Expected == 0 && r.Status > 0 {
 		r.Expected = r.Status
@@ -135,9 +135,7 @@ func (f *filler) setURI(v []byte) error {
 			f.rec.Host = f.rec.Host[at+1:] // credentials are never replayed
 		}
 		if v = rest[end:]; len(v) == 0 || v[0] != '/' {
-			at := len(f.rec.buf)
-			f.rec.buf = append(append(f.rec.buf, '/'), v...)
-			v = f.rec.buf[at:]
+			v = f.rec.Join([]byte("/"), v)
 		}
 	}
 	if i := bytes.IndexByte(v, '#'); i >= 0 {
@@ -172,16 +170,16 @@ func (f *filler) sendable(v []byte) []byte {
 	if i == len(v) {
 		return v
 	}
-	at := len(f.rec.buf)
-	f.rec.buf = append(f.rec.buf, v[:i]...)
+	at := len(f.rec.Memory)
+	f.rec.Memory = append(f.rec.Memory, v[:i]...)
 	for _, b := range v[i:] {
 		if b > ' ' && b < 0x7f {
-			f.rec.buf = append(f.rec.buf, b)
+			f.rec.Memory = append(f.rec.Memory, b)
 		} else {
-			f.rec.buf = append(f.rec.buf, '%', upperHex[b>>4], upperHex[b&15])
+			f.rec.Memory = append(f.rec.Memory, '%', upperHex[b>>4], upperHex[b&15])
 		}
 	}
-	return f.rec.buf[at:]
+	return f.rec.Memory[at:]
 }
 
 const upperHex = "0123456789ABCDEF"
@@ -231,14 +229,6 @@ func setLatency(unit time.Duration) setter {
 	return func(f *filler, v []byte) error { return f.latency(v, unit) }
 }
 
-// setOwnLatency is setLatency for values that may end with a unit, as in "0.5s".
-func setOwnLatency(unit time.Duration) setter {
-	return func(f *filler, v []byte) error {
-		number, actual := ownUnit(v, unit)
-		return f.latency(number, actual)
-	}
-}
-
 func (f *filler) latency(v []byte, unit time.Duration) error {
 	if absent(v) {
 		return nil
@@ -251,44 +241,6 @@ func (f *filler) latency(v []byte, unit time.Duration) error {
 	return nil
 }
 
-// ownUnit cuts the unit off the end of a value; a value without one has the given unit.
-func ownUnit(v []byte, unit time.Duration) ([]byte, time.Duration) {
-	n := len(v)
-	for n > 0 && !isDigit(v[n-1]) && v[n-1] != '.' {
-		n--
-	}
-	switch string(v[n:]) {
-	case "s":
-		return v[:n], time.Second
-	case "ms":
-		return v[:n], time.Millisecond
-	case "us", "µs":
-		return v[:n], time.Microsecond
-	case "ns":
-		return v[:n], time.Nanosecond
-	}
-	return v, unit
-}
-
-// setFraction is the setter of $request_time, which nginx writes with three decimals. A
-// value without decimals is of another program, and may be in milliseconds.
-func setFraction(f *filler, v []byte) error {
-	if !absent(v) && digits(v) >= 0 {
-		return errUnit
-	}
-	return f.latency(v, time.Second)
-}
-
-// setCommonLatency is the setter for a name in common use. It ignores a whole number
-// without a unit, which may be in milliseconds.
-func setCommonLatency(f *filler, v []byte) error {
-	if digits(v) >= 0 {
-		return nil
-	}
-	number, unit := ownUnit(v, time.Second)
-	return f.latency(number, unit)
-}
-
 func setHost(f *filler, v []byte) error {
 	if !absent(v) {
 		f.rec.Host = v
@@ -299,32 +251,6 @@ func setHost(f *filler, v []byte) error {
 func setScheme(f *filler, v []byte) error {
 	if isScheme(v) {
 		f.rec.Scheme = v
-	}
-	return nil
-}
-
-// setVhost stores the host of host:port or host.
-func setVhost(f *filler, v []byte) error {
-	if at := bytes.LastIndexByte(v, ':'); at > 0 && digits(v[at+1:]) >= 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
-		v = v[:at]
-	}
-	return setHost(f, v)
-}
-
-// setVhostClient refuses a line that begins with the client instead of the host: its second
-// word is then the identity, which is always -.
-func setVhostClient(f *filler, v []byte) error {
-	if absent(v) {
-		return errShape
-	}
-	return setClient(f, v)
-}
-
-// setUser refuses a value that is identity and user, or client, identity and user: the line
-// has more words before the time than the format.
-func setUser(_ *filler, v []byte) error {
-	if i := bytes.IndexByte(v, ' '); i == 1 && v[0] == '-' || i > 0 && bytes.Contains(v[i:], []byte(" - ")) {
-		return errShape
 	}
 	return nil
 }
@@ -356,32 +282,22 @@ func setAgent(f *filler, v []byte) error {
 	return nil
 }
 
-// setTail looks for the latency at the end of a line of combined: nginx users append
-// $request_time ("0.123", seconds), and Traefik writes "12ms".
-func setTail(f *filler, v []byte) error {
-	v = bytes.TrimSpace(v)
-	v = bytes.Trim(v[bytes.LastIndexByte(v, ' ')+1:], `"`)
-	unit := time.Second
-	if ms, ok := bytes.CutSuffix(v, []byte("ms")); ok {
-		v, unit = ms, time.Millisecond
-	} else if bytes.IndexByte(v, '.') < 0 {
-		return nil // a number without a point may be anything, such as Apache's %D
-	}
-	for _, b := range v {
-		if !isDigit(b) && b != '.' {
-			return nil // such as 4.2.2) of a user agent
+// setLayout reads a time by its layout and passes it to set in a form that clock reads.
+func setLayout(layout string, set setter) setter {
+	return func(f *filler, v []byte) error {
+		at, err := time.Parse(layout, string(v))
+		if err != nil {
+			return errTime
 		}
+		form := "2006-01-02T15:04:05"
+		if strings.Contains(layout, "000") {
+			form += ".000000"
+		}
+		if strings.Contains(layout, "-0700") {
+			form += "-0700"
+		}
+		from := len(f.rec.Memory)
+		f.rec.Memory = at.AppendFormat(f.rec.Memory, form)
+		return set(f, f.rec.Memory[from:])
 	}
-	if d, ok := decimal(v, unit); ok {
-		f.rec.Latency, f.rec.Ended = d, unit == time.Second
-	}
-	return nil
-}
-
-// setPlainTail refuses quotes: a truncated line of combined must not count as common.
-func setPlainTail(f *filler, v []byte) error {
-	if bytes.IndexByte(v, '"') >= 0 {
-		return errShape
-	}
-	return setTail(f, v)
 }

@@ -97,9 +97,7 @@ func (g *Reading) Follow(name string) (*Log, *Follower, error) {
 		return nil, nil, err
 	}
 	head.readers = []*Reader{r}
-	if r.Format() != nothing {
-		o.Format, o.guessed, o.columns = r.Format(), r.guessed, r.columns
-	}
+	o = r.Rest(o)
 	f, err := Follow(name)
 	if err != nil {
 		return nil, nil, err

@@ -2,180 +2,142 @@ package trace
 
 import (
 	"bufio"
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 )
 
-const auto = "auto"
-
-// format is a row of the table of formats.
-type format struct {
-	name   string
-	about  string
-	line   func(o Options) (parser, error)           // for formats with one request per line
-	stream func(in *bufio.Reader, o Options) decoder // for other formats
-	looks  func(first []byte) bool                   // reports whether the first line can be of this format
-	last   bool                                      // auto uses it only if no other format fits, and without bad lines: nearly every line is one
-	status bool                                      // auto counts only lines with a status
-	headed bool                                      // syslog or a container runtime may have put a head before each line
+// Format is a row of the table of formats.
+type Format struct {
+	Name   string
+	About  string
+	Line   func(h Hints) (Parser, error)            // for formats with one request per line
+	Stream func(in *bufio.Reader, f filler) Decoder // for other formats
+	Looks  func(first []byte) bool                  // reports whether the first line can be of this format
+	Last   bool                                     // auto uses it only if no other format fits, and without bad lines: nearly every line is one
+	Status bool                                     // auto counts only lines with a status
+	Headed bool                                     // syslog or a container runtime may have put a head before each line
 }
 
-// The built-in shapes of access logs, as Apache writes them.
-const (
-	combinedShape    = `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`
-	commonShape      = `%h %l %u %t "%r" %>s %b`
-	vhostShape       = `%v %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`
-	vhostCommonShape = `%v %h %l %u %t "%r" %>s %b`
-)
+// Hints is what is known of a log beside its lines.
+type Hints struct {
+	Fields  string // the field map that the user gave; "": none
+	Guessed bool   // the format was detected, not given
+	Columns []byte // for w3c: the line #Fields before the part that is read
+}
 
-// nothing is the format of a log without a line.
-const nothing = "an empty file"
+// Parser parses one line, which is not blank. It returns errNoRequest, errComment, or what
+// is wrong with the line.
+type Parser interface {
+	Parse(line []byte, f *filler) error
+}
 
-// table lists the formats. auto chooses, among those that look right, the format with the
+// Decoder parses a whole log. Next fills rec, which the caller has reset. It returns nil,
+// io.EOF, errNoRequest, a ReadError, or what is wrong with the line at Place. Only io.EOF
+// and a ReadError end the log.
+type Decoder interface {
+	Next(rec *Record) error
+	Place() (line int, text []byte)
+}
+
+// ReadError is an error of reading, not of a line: it ends the log.
+type ReadError struct{ Err error }
+
+// Error is the error of the reader.
+func (e ReadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the reader.
+func (e ReadError) Unwrap() error { return e.Err }
+
+// IsReadError reports whether err is or wraps a ReadError.
+func IsReadError(err error) bool {
+	var broken ReadError
+	return errors.As(err, &broken)
+}
+
+// Nothing is the name of the format of a log without a line.
+const Nothing = "an empty file"
+
+// Table lists the formats. auto chooses, among those that look right, the format with the
 // most good lines at the beginning; among equals, the first.
-func table() []format {
-	return []format{
-		{name: "vhost", about: "Apache's vhost_combined: combined after host:port or host", line: vhost(vhostShape, setTail), looks: isText, headed: true},
-		{name: "combined", about: "nginx and Apache combined, with or without the time taken as the last word", line: shape(combinedShape, setTail), looks: isText, headed: true},
-		{name: "vhost-common", about: "the Common Log Format after host:port or host", line: vhost(vhostCommonShape, setPlainTail), looks: isText, headed: true},
-		{name: "common", about: "the Common Log Format, with or without the time taken as the last word", line: shape(commonShape, setPlainTail), looks: isText, headed: true},
-		{name: "load", about: "the load format of Play-it-Again-Sam, in and out", line: func(Options) (parser, error) { return &loadParser{}, nil }, looks: isText},
-		{name: "haproxy", about: "HAProxy's option httplog", line: haproxy(haproxyShape), looks: isText, headed: true},
-		{name: "envoy", about: "Envoy's default", line: envoy(envoyShape), looks: isText, headed: true},
-		{name: "istio", about: "Istio's default", line: envoy(istioShape), looks: isText, headed: true},
-		{name: "alb", about: "AWS Application Load Balancer", line: func(Options) (parser, error) { return newALB() }, looks: isText},
-		{name: "w3c", about: "W3C extended: IIS, CloudFront", line: func(o Options) (parser, error) { return newW3C(o.columns), nil }, looks: isText},
-		{name: "caddy", about: "Caddy's JSON", line: fieldMapOf(caddyFields), looks: isObject, status: true, headed: true},
-		{name: "traefik", about: "Traefik's JSON", line: fieldMapOf(traefikFields), looks: isObject, status: true, headed: true},
-		{name: "envoy-json", about: "Envoy's and Istio's JSON", line: fieldMapOf(envoyFields), looks: isObject, status: true, headed: true},
-		{name: "gcp", about: "JSON of Google Cloud's load balancers", line: fieldMapOf(gcpFields), looks: isObject, status: true},
-		{name: "json", about: "other JSON, one object a line, by a field map or common names", line: fieldMapOf(commonFields), looks: isObject, headed: true},
-		{name: "har", about: "HTTP Archive of a browser or proxy", stream: func(in *bufio.Reader, o Options) decoder { return newHARDecoder(in, o) }, looks: isHAR},
-		{name: "jtl-xml", about: "JMeter's results in XML", stream: func(in *bufio.Reader, o Options) decoder { return newXMLDecoder(in, o.Zone) }, looks: isXML},
-		{name: "jtl-csv", about: "JMeter's results in CSV", stream: func(in *bufio.Reader, o Options) decoder { return newCSVDecoder(in, o.Zone) }, looks: isJTL},
-		{name: "paths", about: "a list of paths or URLs, each with or without a method before it", line: func(o Options) (parser, error) { return pathParser{strict: o.guessed}, nil }, looks: isText, last: true},
+func Table() []Format {
+	return []Format{
+		{Name: "vhost", About: "Apache's vhost_combined: combined after host:port or host", Line: shape(vhostPieces, vhostShape, setTail), Looks: isText, Headed: true},
+		{Name: "combined", About: "nginx and Apache combined, with or without the time taken as the last word", Line: shape(apachePieces, combinedShape, setTail), Looks: isText, Headed: true},
+		{Name: "vhost-common", About: "the Common Log Format after host:port or host", Line: shape(vhostPieces, vhostCommonShape, setPlainTail), Looks: isText, Headed: true},
+		{Name: "common", About: "the Common Log Format, with or without the time taken as the last word", Line: shape(apachePieces, commonShape, setPlainTail), Looks: isText, Headed: true},
+		{Name: "load", About: "the load format of Play-it-Again-Sam, in and out", Line: func(Hints) (Parser, error) { return &loadParser{}, nil }, Looks: isText},
+		{Name: "haproxy", About: "HAProxy's option httplog", Line: shape(haproxyPieces, haproxyShape, nil), Looks: isText, Headed: true},
+		{Name: "envoy", About: "Envoy's default", Line: shape(envoyPieces, envoyShape, nil), Looks: isText, Headed: true},
+		{Name: "istio", About: "Istio's default", Line: shape(envoyPieces, istioShape, nil), Looks: isText, Headed: true},
+		{Name: "alb", About: "AWS Application Load Balancer", Line: shape(albPieces, albShape, nil), Looks: isText},
+		{Name: "w3c", About: "W3C extended: IIS, CloudFront", Line: w3c, Looks: isText},
+		{Name: "caddy", About: "Caddy's JSON", Line: objects(caddyFields), Looks: isObject, Status: true, Headed: true},
+		{Name: "traefik", About: "Traefik's JSON", Line: objects(traefikFields), Looks: isObject, Status: true, Headed: true},
+		{Name: "envoy-json", About: "Envoy's and Istio's JSON", Line: objects(envoyFields), Looks: isObject, Status: true, Headed: true},
+		{Name: "gcp", About: "JSON of Google Cloud's load balancers", Line: objects(gcpFields), Looks: isObject, Status: true},
+		{Name: "json", About: "other JSON, one object a line, by a field map or common names", Line: objects(commonFields), Looks: isObject, Headed: true},
+		{Name: "har", About: "HTTP Archive of a browser or proxy", Stream: har, Looks: isHAR},
+		{Name: "jtl-xml", About: "JMeter's results in XML", Stream: jtlXML, Looks: isXML},
+		{Name: "jtl-csv", About: "JMeter's results in CSV", Stream: jtlCSV, Looks: isJTL},
+		{Name: "paths", About: "a list of paths or URLs, each with or without a method before it", Line: paths, Looks: isText, Last: true},
 	}
 }
 
-// Formats lists the names of the formats with a line about each, auto first.
-func Formats() [][2]string {
-	list := [][2]string{{auto, "by the first lines"}}
-	for _, f := range table() {
-		list = append(list, [2]string{f.name, f.about})
+func isText(first []byte) bool   { return first[0] != '{' && first[0] != '<' }
+func isObject(first []byte) bool { return first[0] == '{' }
+
+// Find returns the format of a name, or of a format string of a server.
+func Find(name string) (Format, error) {
+	var names []string
+	for _, f := range Table() {
+		if f.Name == name {
+			return f, nil
+		}
+		names = append(names, f.Name)
 	}
-	return list
+	if name == Nothing {
+		return Format{Line: func(Hints) (Parser, error) { return pathParser{strict: true}, nil }}, nil
+	}
+	cut := cutterOf(name)
+	if cut == nil {
+		return Format{}, fmt.Errorf("the format %.60q is not known; use one of auto, %s, or give a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format string of Envoy", name, strings.Join(names, ", "))
+	}
+	p, err := compile(cut, name, nil)
+	if err != nil {
+		return Format{}, fmt.Errorf("format %.200q: %w", name, err)
+	}
+	return Format{Line: func(Hints) (Parser, error) { return p, nil }, Headed: isHAProxy(name)}, nil
 }
 
-// shape returns the format of an Apache string with a tail.
-func shape(text string, tail setter) func(Options) (parser, error) {
-	return func(Options) (parser, error) {
-		p, err := compileApache(text)
-		if err != nil {
-			return nil, err
-		}
-		return p.withTail(tail), nil
+// cutter cuts a format string of one kind of server into pieces.
+type cutter func(text string) ([]piece, error)
+
+// cutterOf tells by its signs whose format string it is; nil: it is none.
+func cutterOf(text string) cutter {
+	switch {
+	case isEnvoy(text):
+		return envoyPieces
+	case isHAProxy(text):
+		return haproxyPieces
+	case strings.Contains(text, "$"):
+		return nginxPieces
+	case strings.Contains(text, "%"):
+		return apachePieces
 	}
+	return nil
 }
 
-// vhost is shape for a string that begins with the host, with or without a port, and the
-// client.
-func vhost(text string, tail setter) func(Options) (parser, error) {
-	return func(Options) (parser, error) {
-		p, err := compileApache(text)
-		if err != nil {
-			return nil, err
-		}
-		p.values[0].set, p.values[1].set = setVhost, setVhostClient
-		return p.withTail(tail), nil
-	}
+// shape returns the format of a format string; tail, if not nil, gets what follows it in a
+// line.
+func shape(cut cutter, text string, tail setter) func(Hints) (Parser, error) {
+	return func(Hints) (Parser, error) { return compile(cut, text, tail) }
 }
 
-// fieldMapOf returns the format of a field map: the user's, or else the given one.
-func fieldMapOf(text string) func(Options) (parser, error) {
-	return func(o Options) (parser, error) {
-		m, err := newFieldMap(cmp.Or(o.Fields, text))
-		if err == nil {
-			m.strict = o.guessed
-		}
-		if o.Fields == "" && text == commonFields {
-			m.root.at("request_time").set = setCommonLatency
-		}
-		return m, err
-	}
-}
-
-// open returns the decoder of a format other than auto.
-func open(in *bufio.Reader, o Options) (decoder, error) {
-	for _, f := range table() {
-		if f.name != o.Format {
-			continue
-		}
-		if o.Fields != "" && f.name != "json" {
-			return nil, fmt.Errorf("a field map is given for the format %s; only the format json uses one", f.name)
-		}
-		if f.stream != nil {
-			return f.stream(in, o), nil
-		}
-		p, err := f.line(o)
-		if err != nil {
-			return nil, err
-		}
-		d := newLineDecoder(in, p, o)
-		d.headed = f.headed
-		return d, nil
-	}
-	if o.Format == nothing {
-		return newLineDecoder(in, pathParser{strict: true}, o), nil
-	}
-	p, err := compile(o.Format)
+func compile(cut cutter, text string, tail setter) (*pattern, error) {
+	pieces, err := cut(text)
 	if err != nil {
 		return nil, err
 	}
-	d := newLineDecoder(in, p, o)
-	d.headed = isHAProxy(o.Format)
-	return d, nil
-}
-
-func newLineDecoder(in *bufio.Reader, p parser, o Options) *lineDecoder {
-	return &lineDecoder{lines: lines{in: in}, parser: p, filler: newFiller(o)}
-}
-
-// compile compiles a format string.
-func compile(text string) (p *pattern, err error) {
-	switch {
-	case isEnvoy(text):
-		p, err = compileEnvoy(text)
-	case isHAProxy(text):
-		p, err = compileHAProxy(text)
-	case strings.Contains(text, "$"):
-		p, err = compileNginx(text)
-	case strings.Contains(text, "%"):
-		p, err = compileApache(text)
-	default:
-		var names []string
-		for _, f := range Formats() {
-			names = append(names, f[0])
-		}
-		return nil, fmt.Errorf("the format %.60q is not known; use one of %s, or give a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format string of Envoy", text, strings.Join(names, ", "))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("format %.200q: %w", text, err)
-	}
-	return p, nil
-}
-
-// CheckFormat reports what is wrong with the format and the field map of o, before
-// any file is opened.
-func CheckFormat(o Options) error {
-	if o.Format == "" || o.Format == auto {
-		if o.Fields != "" {
-			return errors.New("a field map is given without its format; give the format json too")
-		}
-		return nil
-	}
-	_, err := open(bufio.NewReader(bytes.NewReader(nil)), o)
-	return err
+	return newPattern(pieces, tail)
 }

@@ -126,7 +126,7 @@ func FuzzJSON(f *testing.F) {
 		line := bytes.ReplaceAll(data, []byte("\n"), nil)
 		fl := filler{clock: clock{zone: time.UTC}}
 		fl.begin(&rec)
-		err = p.parse(line, &fl)
+		err = p.Parse(line, &fl)
 		var object map[string]any
 		if json.Unmarshal(line, &object) == nil && object != nil && err == errNotJSON {
 			t.Fatalf("%q is JSON", line)

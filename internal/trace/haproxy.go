@@ -25,10 +25,6 @@ func isHAProxy(text string) bool {
 	return text == "haproxy" || strings.HasPrefix(strings.TrimSpace(text), "log-format") || haproxyItem.MatchString(text)
 }
 
-func haproxy(text string) func(Options) (parser, error) {
-	return func(Options) (parser, error) { return compileHAProxy(text) }
-}
-
 // haproxyVariables lists the variables that takt uses. Times are in milliseconds.
 func haproxyVariables() map[string]variable {
 	millis := signed(setLatency(time.Millisecond))
@@ -81,44 +77,30 @@ func unlessKnown(set setter) setter {
 	}
 }
 
-// compileHAProxy compiles a log-format, or its whole line from haproxy.cfg.
-func compileHAProxy(text string) (*pattern, error) {
+// haproxyPieces cuts a log-format, or its whole line from haproxy.cfg.
+func haproxyPieces(text string) ([]piece, error) {
 	text = haproxyDirective(text)
 	text = strings.NewReplacer("%ci:%cp", "%cia", "%HP%HQ", "%HU", "%HPO%HQ", "%HU").Replace(text)
-	var pieces []piece
-	always := false
-	for text != "" {
-		at := strings.IndexByte(text, '%')
-		if at != 0 {
-			if at < 0 {
-				at = len(text)
-			}
-			pieces, text = append(pieces, piece{literal: text[:at]}), text[at:]
-			continue
-		}
+	always := false // the flag +Q of %o is for all values after it
+	return cut(text, '%', func(text string) ([]piece, string, error) {
 		if rest, ok := strings.CutPrefix(text, "%%"); ok {
-			pieces, text = append(pieces, piece{literal: "%"}), rest
-			continue
+			return []piece{{literal: "%"}}, rest, nil
 		}
 		name, flags, rest, err := haproxyName(text)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		text = rest
 		if name == "o" {
 			always = strings.Contains(flags, "+Q") || always && !strings.Contains(flags, "-Q")
-			text = strings.TrimLeft(text, " ") // %o has no value, so HAProxy writes no blank after it
-			continue
+			return nil, strings.TrimLeft(rest, " "), nil // %o has no value, so HAProxy writes no blank after it
 		}
 		v := piece{name: "%" + name, variable: haproxyVariables()[name]}
 		isText := strings.HasPrefix(name, "[") || strings.Contains(haproxyNames, `"`+name+`"`)
 		if isText && (always || strings.Contains(flags, "+Q")) && !strings.Contains(flags, "-Q") {
-			pieces = append(pieces, piece{literal: `"`}, v, piece{literal: `"`})
-			continue
+			return []piece{{literal: `"`}, v, {literal: `"`}}, rest, nil
 		}
-		pieces = append(pieces, v)
-	}
-	return newPattern(pieces)
+		return []piece{v}, rest, nil
+	})
 }
 
 // haproxyName cuts off %{flags}(name)letters, or %[expression].

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,6 +47,12 @@ type harHeader struct {
 
 var errHAR = errors.New("not a HAR file: the list log.entries is missing or not complete")
 
+// isHAR accepts an object that continues on the next line, or begins with log.
+func isHAR(first []byte) bool {
+	start := bytes.Join(bytes.Fields(first[:min(len(first), 100)]), nil)
+	return string(start) == "{" || bytes.HasPrefix(start, []byte(`{"log":{`)) || string(start) == `{"log":`
+}
+
 // harDecoder reads log.entries, one entry in memory at a time.
 type harDecoder struct {
 	in     *json.Decoder
@@ -55,16 +62,18 @@ type harDecoder struct {
 	filler filler
 }
 
-func newHARDecoder(in *bufio.Reader, o Options) *harDecoder {
+func har(in *bufio.Reader, f filler) Decoder {
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
 		_, _ = in.Discard(3) // no error: Peek has buffered the bytes
 	}
-	return &harDecoder{in: json.NewDecoder(in), filler: newFiller(o)}
+	return &harDecoder{in: json.NewDecoder(in), filler: f}
 }
 
-func (d *harDecoder) place() (int, []byte) { return d.n, nil }
+// Place is the number of the last entry.
+func (d *harDecoder) Place() (int, []byte) { return d.n, nil }
 
-func (d *harDecoder) next(rec *Record) error {
+// Next implements Decoder.
+func (d *harDecoder) Next(rec *Record) error {
 	if d.ended {
 		return io.EOF
 	}
@@ -107,7 +116,7 @@ func (d *harDecoder) entry(e *harEntry) error {
 
 // fault returns errHAR, unless err is a failed read.
 func (d *harDecoder) fault(err error) error {
-	if isReadError(err) {
+	if IsReadError(err) {
 		return err
 	}
 	return errHAR

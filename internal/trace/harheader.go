@@ -34,38 +34,31 @@ const unfitHeader = "not fit for a request"
 // lines that it leaves out, and not ownHeaders.
 func (f *filler) header(list []harHeader, bodyType string) {
 	r := f.rec
-	at := len(r.buf)
+	at := len(r.Memory)
 	for _, h := range list {
 		name := " " + strings.ToLower(h.Name) + " "
 		switch {
 		case strings.HasPrefix(h.Name, ":") || strings.Contains(ownHeaders, name):
 		case name == " referer ":
 			r.Referer = []byte(h.Value)
-			f.leaveOut("referer")
+			f.left.LeaveOut("referer")
 		case name == " user-agent ":
 			r.Agent = []byte(h.Value)
-			f.leaveOut("user-agent")
+			f.left.LeaveOut("user-agent")
 		case strings.Contains(privateHeaders, name):
-			f.leaveOut(strings.TrimSpace(name))
+			f.left.LeaveOut(strings.TrimSpace(name))
 		case !isField(h.Name, h.Value):
-			f.leaveOut(unfitHeader)
+			f.left.LeaveOut(unfitHeader)
 		default:
 			r.Typed = r.Typed || name == " content-type "
-			r.buf = appendField(r.buf, h.Name, h.Value)
+			r.Memory = appendField(r.Memory, h.Name, h.Value)
 		}
 	}
 	if !r.Typed && bodyType != "" && len(r.Body) > 0 && isField("Content-Type", bodyType) {
 		r.Typed = true
-		r.buf = appendField(r.buf, "Content-Type", bodyType)
+		r.Memory = appendField(r.Memory, "Content-Type", bodyType)
 	}
-	r.Header = r.buf[at:]
-}
-
-func (f *filler) leaveOut(name string) {
-	if f.left.Headers == nil {
-		f.left.Headers = map[string]uint64{}
-	}
-	f.left.Headers[name]++
+	r.Header = r.Memory[at:]
 }
 
 func appendField(buf []byte, name, value string) []byte {

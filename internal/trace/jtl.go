@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -41,13 +42,19 @@ type xmlDecoder struct {
 	ended  bool
 }
 
-func newXMLDecoder(in *bufio.Reader, zone *time.Location) *xmlDecoder {
-	return &xmlDecoder{in: xml.NewDecoder(in), filler: filler{clock: clock{zone: zone}}}
+func jtlXML(in *bufio.Reader, f filler) Decoder {
+	return &xmlDecoder{in: xml.NewDecoder(in), filler: f}
 }
 
-func (d *xmlDecoder) place() (int, []byte) { return d.line, nil }
+func isXML(first []byte) bool {
+	return bytes.HasPrefix(first, []byte("<?xml")) || bytes.HasPrefix(first, []byte("<testResults"))
+}
 
-func (d *xmlDecoder) next(rec *Record) error {
+// Place is the line of the last sample.
+func (d *xmlDecoder) Place() (int, []byte) { return d.line, nil }
+
+// Next implements Decoder.
+func (d *xmlDecoder) Next(rec *Record) error {
 	for !d.ended {
 		t, err := d.in.Token()
 		if err != nil {
@@ -78,7 +85,7 @@ func (d *xmlDecoder) next(rec *Record) error {
 }
 
 func xmlFault(err error, open int) error {
-	if err == io.EOF && open == 0 || isReadError(err) {
+	if err == io.EOF && open == 0 || IsReadError(err) {
 		return err
 	}
 	return errXML

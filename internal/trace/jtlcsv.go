@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"time"
 )
 
 // csvDecoder reads JTL in CSV. The first line has the names of the columns.
@@ -27,15 +26,21 @@ type csvRow struct {
 	err   error
 }
 
-func newCSVDecoder(in *bufio.Reader, zone *time.Location) *csvDecoder {
-	d := &csvDecoder{in: csv.NewReader(in), filler: filler{clock: clock{zone: zone}}}
+func jtlCSV(in *bufio.Reader, f filler) Decoder {
+	d := &csvDecoder{in: csv.NewReader(in), filler: f}
 	d.in.ReuseRecord, d.in.FieldsPerRecord, d.in.LazyQuotes = true, -1, true
 	return d
 }
 
-func (d *csvDecoder) place() (int, []byte) { return d.line, nil }
+func isJTL(first []byte) bool {
+	return bytes.Contains(first, []byte("timeStamp")) && bytes.Contains(first, []byte("elapsed,"))
+}
 
-func (d *csvDecoder) next(rec *Record) error {
+// Place is the line of the last row.
+func (d *csvDecoder) Place() (int, []byte) { return d.line, nil }
+
+// Next implements Decoder.
+func (d *csvDecoder) Next(rec *Record) error {
 	if d.columns == nil {
 		if err := d.head(); err != nil {
 			return err

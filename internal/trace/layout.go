@@ -40,23 +40,3 @@ func checkLayout(layout string) error {
 	}
 	return nil
 }
-
-// setLayout reads a time by its layout and passes it to set in a form that clock reads.
-func setLayout(layout string, set setter) setter {
-	return func(f *filler, v []byte) error {
-		at, err := time.Parse(layout, string(v))
-		if err != nil {
-			return errTime
-		}
-		form := "2006-01-02T15:04:05"
-		if strings.Contains(layout, "000") {
-			form += ".000000"
-		}
-		if strings.Contains(layout, "-0700") {
-			form += "-0700"
-		}
-		from := len(f.rec.buf)
-		f.rec.buf = at.AppendFormat(f.rec.buf, form)
-		return set(f, f.rec.buf[from:])
-	}
-}

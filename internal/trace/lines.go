@@ -60,7 +60,7 @@ type medium struct{ r io.Reader }
 func (m medium) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	if err != nil && err != io.EOF {
-		err = readError{err}
+		err = ReadError{err}
 	}
 	return n, err
 }
@@ -71,7 +71,7 @@ type damageable struct{ r io.Reader }
 
 func (d damageable) Read(p []byte) (int, error) {
 	n, err := d.r.Read(p)
-	if err != nil && err != io.EOF && !isReadError(err) {
+	if err != nil && err != io.EOF && !IsReadError(err) {
 		err = errDamaged
 	}
 	return n, err
@@ -85,7 +85,8 @@ type lines struct {
 	ended bool
 }
 
-func (l *lines) place() (int, []byte) { return l.n, l.text }
+// Place is the number and the text of the last line.
+func (l *lines) Place() (int, []byte) { return l.n, l.text }
 
 // next returns the next line that is not blank, without its line end. The line is valid
 // until the next call.
@@ -126,24 +127,24 @@ func (l *lines) cut() ([]byte, error) {
 	return line, nil
 }
 
-// parser parses one line, which is not blank. It returns errNoRequest, errComment, or what
-// is wrong with the line.
-type parser interface {
-	parse(line []byte, f *filler) error
-}
-
 // lineDecoder is the decoder for all formats with one request per line.
 type lineDecoder struct {
 	lines
-	parser parser
+	parser Parser
 	filler filler
-	headed bool // see format
+	headed bool // see Format
 }
 
-// errComment is a parser's error for a comment; the decoder skips the line.
-var errComment = errors.New("comment")
+func newLineDecoder(in *bufio.Reader, f Format, o Options, left *Left) (*lineDecoder, error) {
+	p, err := f.Line(Hints{o.Fields, o.guessed, o.columns})
+	if err != nil {
+		return nil, err
+	}
+	return &lineDecoder{lines{in: in}, p, newFiller(o.Zone, o.NoTimes, left), f.Headed}, nil
+}
 
-func (d *lineDecoder) next(rec *Record) error {
+// Next implements Decoder.
+func (d *lineDecoder) Next(rec *Record) error {
 	for {
 		line, err := d.lines.next()
 		if err != nil {
@@ -153,7 +154,7 @@ func (d *lineDecoder) next(rec *Record) error {
 			line = behindHead(line)
 		}
 		d.filler.begin(rec)
-		if err := d.parser.parse(line, &d.filler); err != errComment {
+		if err := d.parser.Parse(line, &d.filler); err != errComment {
 			return err
 		}
 	}

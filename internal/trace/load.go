@@ -26,7 +26,8 @@ type loadParser struct {
 	results bool    // the head says that the tenth column is the offered rate, whatever the method
 }
 
-func (p *loadParser) parse(line []byte, f *filler) error {
+// Parse reads one line.
+func (p *loadParser) Parse(line []byte, f *filler) error {
 	if line[0] == '#' {
 		p.comment(line)
 		return errComment
@@ -132,9 +133,7 @@ func (p *loadParser) status() int {
 // times reads the columns of times. A bare 0 is an unknown time.
 func (p *loadParser) times(f *filler) error {
 	r := f.rec
-	from := len(r.buf)
-	r.buf = append(append(append(r.buf, p.words[0]...), ' '), p.words[1]...)
-	if at := r.buf[from:]; string(at) != "- -" {
+	if at := r.Join(p.words[0], []byte(" "), p.words[1]); string(at) != "- -" {
 		if err := setStart(f, at); err != nil {
 			return err
 		}
@@ -185,12 +184,11 @@ func (p *loadParser) path(f *filler, w [][]byte) error {
 	r := f.rec
 	uri := unquote(r, w[0])
 	if len(w) > 1 || len(uri) == 0 || uri[0] != '/' && string(uri) != "*" && !bytes.Contains(uri, []byte("://")) {
-		from := len(r.buf)
-		if len(uri) == 0 || uri[0] != '/' {
-			r.buf = append(r.buf, '/')
+		slash := []byte("/")
+		if len(uri) > 0 && uri[0] == '/' {
+			slash = nil
 		}
-		r.buf = append(append(r.buf, uri...), bytes.Join(append([][]byte{nil}, w[1:]...), []byte(" "))...)
-		uri = r.buf[from:]
+		uri = r.Join(slash, uri, bytes.Join(append([][]byte{nil}, w[1:]...), []byte(" ")))
 	}
 	if err := f.setURI(uri); err != nil {
 		return err
@@ -207,7 +205,5 @@ func unquote(r *Record, v []byte) []byte {
 	if bytes.IndexByte(v, '"') < 0 {
 		return v
 	}
-	from := len(r.buf)
-	r.buf = append(r.buf, bytes.ReplaceAll(v, []byte(`""`), []byte(`"`))...)
-	return r.buf[from:]
+	return r.Join(bytes.ReplaceAll(v, []byte(`""`), []byte(`"`)))
 }

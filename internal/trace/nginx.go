@@ -1,9 +1,12 @@
 package trace
 
 import (
+	"errors"
 	"strings"
 	"time"
 )
+
+var errUnit = errors.New("the time taken has no fraction, as $request_time of nginx always has; write $request_time_ms in the format if it is milliseconds, $request_time_us if microseconds")
 
 // nginxVariables lists the variables that takt uses, with their meaning at
 // nginx.org/en/docs/varindex.html. nginx writes a line when the request has ended, so its
@@ -38,27 +41,21 @@ func nginxVariables() map[string]variable {
 	}
 }
 
-// compileNginx compiles the string of a log_format, or the whole directive from nginx.conf.
-func compileNginx(text string) (*pattern, error) {
+// nginxPieces cuts the string of a log_format, or the whole directive from nginx.conf.
+func nginxPieces(text string) ([]piece, error) {
 	text = nginxDirective(text)
 	// A path followed by its query is one value.
 	text = strings.NewReplacer("${uri}", "$uri", "$uri$is_args$args", "$request_uri", "$uri?$args", "$request_uri").Replace(text)
-	var pieces []piece
-	for text != "" {
-		at := strings.IndexByte(text, '$')
-		if at != 0 {
-			if at < 0 {
-				at = len(text)
-			}
-			pieces = append(pieces, piece{literal: text[:at]})
-			text = text[at:]
-			continue
-		}
-		var name string
-		name, text = nginxName(text[1:])
-		pieces = append(pieces, piece{name: "$" + name, variable: nginxVariables()[name]})
-	}
-	return newPattern(pieces)
+	return namedPieces(text, nginxVariables())
+}
+
+// namedPieces cuts a string with $name or ${name} for each value; takt ignores the values of
+// names that are not known.
+func namedPieces(text string, known map[string]variable) ([]piece, error) {
+	return cut(text, '$', func(text string) ([]piece, string, error) {
+		name, rest := nginxName(text[1:])
+		return []piece{{name: "$" + name, variable: known[name]}}, rest, nil
+	})
 }
 
 // nginxName cuts off name or {name}.
@@ -94,4 +91,13 @@ func nginxDirective(text string) string {
 		b.WriteString(strings.ReplaceAll(inner[:end], `\`+string(quote), string(quote)))
 		rest = inner[min(end+1, len(inner)):]
 	}
+}
+
+// setFraction is the setter of $request_time, which nginx writes with three decimals. A
+// value without decimals is of another program, and may be in milliseconds.
+func setFraction(f *filler, v []byte) error {
+	if !absent(v) && digits(v) >= 0 {
+		return errUnit
+	}
+	return f.latency(v, time.Second)
 }

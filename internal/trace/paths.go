@@ -13,7 +13,10 @@ type pathParser struct {
 
 var errPath = errors.New("neither a path that begins with / nor a URL, alone or after a method")
 
-func (p pathParser) parse(line []byte, f *filler) error {
+func paths(h Hints) (Parser, error) { return pathParser{strict: h.Guessed}, nil }
+
+// Parse implements Parser.
+func (p pathParser) Parse(line []byte, f *filler) error {
 	if line[0] == '#' {
 		return errComment
 	}
@@ -27,9 +30,7 @@ func (p pathParser) parse(line []byte, f *filler) error {
 		return errPath
 	}
 	if len(uri) > 0 && uri[0] != '/' && !bytes.Contains(uri, []byte("://")) {
-		from := len(f.rec.buf)
-		f.rec.buf = append(append(f.rec.buf, '/'), uri...)
-		uri = f.rec.buf[from:]
+		uri = f.rec.Join([]byte("/"), uri)
 	}
 	if err := f.setURI(uri); err != nil {
 		return err

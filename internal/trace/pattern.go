@@ -55,9 +55,31 @@ const (
 	hostKind
 )
 
+// cut cuts a format string into pieces. sign begins a variable, and item reads the one at the
+// start of its text.
+func cut(text string, sign byte, item func(text string) (pieces []piece, rest string, err error)) ([]piece, error) {
+	var pieces []piece
+	for text != "" {
+		if at := strings.IndexByte(text, sign); at != 0 {
+			if at < 0 {
+				at = len(text)
+			}
+			pieces, text = append(pieces, piece{literal: text[:at]}), text[at:]
+			continue
+		}
+		more, rest, err := item(text)
+		if err != nil {
+			return nil, err
+		}
+		pieces, text = append(pieces, more...), rest
+	}
+	return pieces, nil
+}
+
 // newPattern builds a pattern from pieces. The error lists all faults. Every line must have
-// the literals before the first variable and after the last.
-func newPattern(pieces []piece) (*pattern, error) {
+// the literals before the first variable and after the last. A line may have more words at its
+// end if tail is not nil, which gets them.
+func newPattern(pieces []piece, tail setter) (*pattern, error) {
 	p := &pattern{}
 	var errs []error
 	request := false
@@ -82,7 +104,13 @@ func newPattern(pieces []piece) (*pattern, error) {
 	if !request {
 		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache)"))
 	}
-	return p, errors.Join(errs...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if tail != nil {
+		p.addTail(tail)
+	}
+	return p, nil
 }
 
 func (p *pattern) addLiteral(text string) {
@@ -95,17 +123,16 @@ func (p *pattern) addLiteral(text string) {
 	v.quoted = strings.HasPrefix(string(v.literal), `"`)
 }
 
-// withTail allows more words at the end of a line; set looks for the latency in them.
-func (p *pattern) withTail(set setter) *pattern {
+func (p *pattern) addTail(set setter) {
 	last := &p.values[len(p.values)-1]
 	if len(last.literal) == 0 {
 		last.literal, last.last = []byte(" "), true
 	}
 	p.values = append(p.values, slot{set: set})
-	return p
 }
 
-func (p *pattern) parse(line []byte, f *filler) error {
+// Parse reads one line.
+func (p *pattern) Parse(line []byte, f *filler) error {
 	if !bytes.HasPrefix(line, p.prefix) {
 		return errPrefix
 	}

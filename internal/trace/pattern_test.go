@@ -56,7 +56,7 @@ func TestPatterns(t *testing.T) {
 		{`%U %>s`, `/ 2000`, "the status is not a number of three digits"},
 		{`%U %{%T %F}t`, `/ 1:2:3 x`, "the time is not understood"},
 	} {
-		p, err := compile(c.format)
+		format, err := Find(c.format)
 		if err != nil {
 			if err.Error() != c.want {
 				t.Errorf("%s: %v", c.format, err)
@@ -66,10 +66,14 @@ func TestPatterns(t *testing.T) {
 		rec := Record{}
 		rec.reset()
 		rec.Line = 1
-		f := filler{clock: clock{zone: time.UTC}}
+		p, err := format.Line(Hints{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFiller(time.UTC, false, &Left{})
 		f.begin(&rec)
 		got := ""
-		if err := p.parse([]byte(c.line), &f); err != nil {
+		if err := p.Parse([]byte(c.line), &f); err != nil {
 			got = err.Error()
 		} else {
 			rec.At = rec.At.UTC()
@@ -149,7 +153,7 @@ func TestFieldMapRanks(t *testing.T) {
 		f := filler{clock: clock{zone: time.UTC}}
 		f.begin(&rec)
 		got := ""
-		if err := m.parse([]byte(line), &f); err != nil {
+		if err := m.Parse([]byte(line), &f); err != nil {
 			got = err.Error()
 		} else {
 			got = dump(&rec)

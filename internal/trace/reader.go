@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -40,9 +37,7 @@ type Counts struct {
 	NoRequest uint64  // lines without an HTTP request: "-", bytes of a TLS handshake
 	Bad       uint64  // lines that takt cannot parse
 	Faults    []Fault // the first 10 bad lines of each file
-
-	Untimed uint64            // records from rows of the load format with bad times, see Options.NoTimes
-	Headers map[string]uint64 // header lines that the requests lack, by name
+	Left
 }
 
 // Add adds the counts of another file.
@@ -52,82 +47,14 @@ func (c *Counts) Add(o Counts) {
 	c.NoRequest += o.NoRequest
 	c.Bad += o.Bad
 	c.Faults = append(c.Faults, o.Faults...)
-	c.Untimed += o.Untimed
-	if len(o.Headers) == 0 {
-		return
-	}
-	sum := maps.Clone(o.Headers)
-	for name, n := range c.Headers {
-		sum[name] += n
-	}
-	c.Headers = sum
-}
-
-// LeftOut says in words what the records lack although the log has it; "": nothing.
-func (c *Counts) LeftOut() (text string) {
-	if c.Untimed > 0 {
-		text += fmt.Sprintf("; the times of %d are not understood, and not needed", c.Untimed)
-	}
-	if len(c.Headers) > 0 {
-		text += "; headers left out: " + c.HeadersText()
-	}
-	return text
-}
-
-// HeadersText lists Headers: cookie 2, referer 1.
-func (c *Counts) HeadersText() string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
-		parts = append(parts, fmt.Sprintf("%s %d", name, c.Headers[name]))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Options says how to read a log.
-type Options struct {
-	// Format is auto (also ""), a name that Formats lists, an nginx log_format (it
-	// has a $), an Apache LogFormat (it has a %), or a format of HAProxy or Envoy.
-	Format string
-	// Fields is the field map of the format json, such as
-	// "end=ts,latency=duration:ms,uri=req.path"; see docs/traces.md. "": common names.
-	Fields string
-	// Zone is the zone of stamps without one; nil: local.
-	Zone *time.Location
-	// NoTimes says that the times of requests are not needed. A row of the load format with
-	// bad times is then a record without times, instead of a bad line.
-	NoTimes bool
-
-	guessed bool    // the format was detected, not given
-	columns []byte  // for w3c: the line #Fields before the part that is read
-	counts  *Counts // where the decoder counts what it leaves out of a record
-}
-
-// errNoRequest is the cause of Counts.NoRequest.
-var errNoRequest = errors.New("no HTTP request")
-
-// readError is an error of reading, not of a line: it ends the log.
-type readError struct{ error }
-
-func (e readError) Unwrap() error { return e.error }
-
-func isReadError(err error) bool {
-	var broken readError
-	return errors.As(err, &broken)
-}
-
-// decoder parses one format. next fills rec, which the caller has reset. It returns nil,
-// io.EOF, errNoRequest, a readError, or what is wrong with the line at place. Only io.EOF
-// and a readError end the log.
-type decoder interface {
-	next(rec *Record) error
-	place() (line int, text []byte)
+	c.Left.Add(o.Left)
 }
 
 // Reader returns the records of one file, in the order of the file.
 type Reader struct {
 	name   string
 	format string
-	dec    decoder
+	dec    Decoder
 	counts Counts
 	close  func()
 
@@ -153,9 +80,8 @@ func NewReader(name string, r io.Reader, o Options) (*Reader, error) {
 		}
 		o.guessed = o.Fields == ""
 	}
-	rd := &Reader{name: name, format: o.Format, close: stop, guessed: o.guessed, columns: lastFields(in)}
-	o.counts = &rd.counts
-	if rd.dec, err = open(in, o); err != nil {
+	rd := &Reader{name: name, format: o.Format, close: stop, guessed: o.guessed, columns: LastFields(in)}
+	if rd.dec, err = open(in, o, &rd.counts.Left); err != nil {
 		stop()
 		return nil, err
 	}
@@ -164,6 +90,14 @@ func NewReader(name string, r io.Reader, o Options) (*Reader, error) {
 
 // Format is the format in use, never auto.
 func (r *Reader) Format() string { return r.format }
+
+// Rest returns o with the format and the columns of r, to read more of the same log.
+func (r *Reader) Rest(o Options) Options {
+	if r.format != Nothing {
+		o.Format, o.guessed, o.columns = r.format, r.guessed, r.columns
+	}
+	return o
+}
 
 // Counts says what became of the lines so far.
 func (r *Reader) Counts() Counts { return r.counts }
@@ -176,12 +110,12 @@ func (r *Reader) Close() { r.close() }
 func (r *Reader) Next(rec *Record) error {
 	for {
 		rec.reset()
-		err := r.dec.next(rec)
+		err := r.dec.Next(rec)
 		if err == nil {
 			r.counts.Lines++
 			r.counts.Records++
 			rec.File = r.name
-			rec.Line, _ = r.dec.place()
+			rec.Line, _ = r.dec.Place()
 			return nil
 		}
 		if err := r.note(err); err != nil {
@@ -195,14 +129,14 @@ func (r *Reader) note(err error) error {
 	switch {
 	case err == io.EOF:
 		return err
-	case isReadError(err):
+	case IsReadError(err):
 		return fmt.Errorf("cannot read %s: %w; check the file", r.name, err)
 	case errors.Is(err, errNoRequest):
 		r.counts.NoRequest++
 	default:
 		r.counts.Bad++
 		if len(r.counts.Faults) < maxFaults {
-			line, text := r.dec.place()
+			line, text := r.dec.Place()
 			r.counts.Faults = append(r.counts.Faults, Fault{r.name, line, err, string(text[:min(len(text), maxExcerpt)])})
 		}
 	}

@@ -159,8 +159,8 @@ func TestBadLines(t *testing.T) {
 
 func TestAuto(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                               nothing,
-		"\n# nothing\n":                  nothing,
+		"":                               Nothing,
+		"\n# nothing\n":                  Nothing,
 		accessLog(1):                     "combined",
 		"nonsense\n" + accessLog(3):      "combined",
 		"# a comment\n\n" + accessLog(1): "combined",

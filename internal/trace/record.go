@@ -45,7 +45,7 @@ type Record struct {
 	File string // the name that NewReader got
 	Line int    // from 1; for HAR the number of the entry
 
-	buf []byte // memory of texts that had to be decoded
+	Memory []byte // of texts that had to be decoded
 }
 
 // Start is the instant at which the request started: At, or At − Latency if At is the end and
@@ -59,7 +59,7 @@ func (r *Record) Start() time.Time {
 
 // reset clears r for reuse and keeps its buffer.
 func (r *Record) reset() {
-	*r = Record{Latency: Unknown, Transfer: Unknown, Bytes: Unknown, RequestBytes: Unknown, buf: r.buf[:0]}
+	*r = Record{Latency: Unknown, Transfer: Unknown, Bytes: Unknown, RequestBytes: Unknown, Memory: r.Memory[:0]}
 }
 
 // texts lists the fields that may point into memory of the Stream.
@@ -70,7 +70,7 @@ func (r *Record) texts() [9]*[]byte {
 // CopyTo makes dst, another Record, an independent copy of r. It allocates only if the
 // buffer of dst is too small.
 func (r *Record) CopyTo(dst *Record) {
-	buf := dst.buf[:0]
+	buf := dst.Memory[:0]
 	*dst = *r
 	size := 0
 	for _, t := range dst.texts() {
@@ -84,14 +84,23 @@ func (r *Record) CopyTo(dst *Record) {
 		buf = append(buf, *t...)
 		*t = buf[at:len(buf):len(buf)]
 	}
-	dst.buf = buf
+	dst.Memory = buf
+}
+
+// Join puts parts together in the memory of r, where they are valid as long as its texts.
+func (r *Record) Join(parts ...[]byte) []byte {
+	at := len(r.Memory)
+	for _, p := range parts {
+		r.Memory = append(r.Memory, p...)
+	}
+	return r.Memory[at:]
 }
 
 // lend makes dst a copy of r that shares its texts.
 func (r *Record) lend(dst *Record) {
-	buf := dst.buf
+	buf := dst.Memory
 	*dst = *r
-	dst.buf = buf
+	dst.Memory = buf
 }
 
 // Stream returns records one after the other. Next fills rec, which may be new or reused.

@@ -23,10 +23,10 @@ var (
 
 const w3cTag = "#Fields:"
 
-func newW3C(fields []byte) *w3cParser {
+func w3c(h Hints) (Parser, error) {
 	p := &w3cParser{date: -1, time: -1}
-	p.directive(fields)
-	return p
+	p.directive(h.Columns)
+	return p, nil
 }
 
 // w3cColumns lists the columns that takt uses. time-taken is in milliseconds (IIS), or with
@@ -66,8 +66,8 @@ func (p *w3cParser) directive(line []byte) {
 	}
 }
 
-// lastFields is the last line #Fields in the buffered part of a log.
-func lastFields(in *bufio.Reader) (last []byte) {
+// LastFields is the last line #Fields in the buffered part of a log.
+func LastFields(in *bufio.Reader) (last []byte) {
 	sample, _ := in.Peek(in.Buffered()) // no error: the bytes are buffered
 	for line := range bytes.Lines(sample) {
 		if bytes.HasPrefix(line, []byte(w3cTag)) {
@@ -77,7 +77,8 @@ func lastFields(in *bufio.Reader) (last []byte) {
 	return last
 }
 
-func (p *w3cParser) parse(line []byte, f *filler) error {
+// Parse implements Parser.
+func (p *w3cParser) Parse(line []byte, f *filler) error {
 	if line[0] == '#' {
 		p.directive(line)
 		return errComment
@@ -104,9 +105,7 @@ func (p *w3cParser) parse(line []byte, f *filler) error {
 	if n < len(p.columns) || len(bytes.TrimSpace(rest)) > 0 {
 		return errW3CRow
 	}
-	at := len(f.rec.buf)
-	f.rec.buf = append(append(append(append(f.rec.buf, date...), ' '), clock...), 'Z')
-	if err := setEnd(f, f.rec.buf[at:]); err != nil {
+	if err := setEnd(f, f.rec.Join(date, []byte(" "), clock, []byte("Z"))); err != nil {
 		return err
 	}
 	return f.finish(true)

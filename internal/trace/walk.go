@@ -3,8 +3,6 @@ package trace
 import (
 	"bytes"
 	"errors"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // maxNesting limits the nesting of objects and arrays.
@@ -15,8 +13,8 @@ var (
 	errNested  = errors.New("more than 64 objects and arrays within each other")
 )
 
-func (m *fieldMap) parse(line []byte, f *filler) error {
-	f.rank = [fields]byte{}
+// Parse reads one line.
+func (m *fieldMap) Parse(line []byte, f *filler) error {
 	w := walk{in: line, f: f}
 	w.blanks()
 	if w.peek() != '{' {
@@ -28,7 +26,7 @@ func (m *fieldMap) parse(line []byte, f *filler) error {
 	if w.blanks(); w.pos != len(w.in) {
 		return errNotJSON
 	}
-	if m.strict && len(f.rec.Method) == 0 && f.rec.Status == 0 {
+	if m.Strict && len(f.rec.Method) == 0 && f.rec.Status == 0 {
 		return errNoRequest // other objects have a "path" or "url", too
 	}
 	return f.finish(m.timed)
@@ -39,6 +37,8 @@ type walk struct {
 	in  []byte
 	pos int
 	f   *filler
+
+	rank [fields]byte // by field: the rank of the value in use, see node; 0: no value yet
 }
 
 func (w *walk) blanks() {
@@ -147,59 +147,20 @@ func (w *walk) quoted() ([]byte, error) {
 	return w.in[from : from+n], nil
 }
 
-// endQuote is the index of the first quote that no backslash escapes, or -1.
-func endQuote(v []byte) int {
-	for from := 0; ; {
-		n := bytes.IndexByte(v[from:], '"')
-		if n < 0 {
-			return -1
-		}
-		if n += from; !isEscaped(v, n) {
-			return n
-		}
-		from = n + 1
-	}
-}
-
-// isEscaped reports whether an odd number of backslashes precedes v[i].
-func isEscaped(v []byte, i int) bool {
-	n := 0
-	for n < i && v[i-n-1] == '\\' {
-		n++
-	}
-	return n%2 == 1
-}
-
 // give sets a value, unless the field has one of a lower rank.
 func (w *walk) give(n *node, v []byte) error {
 	if n == nil || n.set == nil || absent(v) {
 		return nil
 	}
-	if have := w.f.rank[n.field]; have != 0 && have <= n.rank {
+	if have := w.rank[n.field]; have != 0 && have <= n.rank {
 		return nil
 	}
 	err := n.set(w.f, v)
 	if err == nil {
-		w.f.rank[n.field] = n.rank
+		w.rank[n.field] = n.rank
 	}
 	if n.rank > 1 {
 		return nil // a further name for a field may mean something else: no fault
 	}
 	return err
-}
-
-// appendRune appends the character of \uHHHH at the start of v, or of a surrogate pair.
-func appendRune(buf, v []byte) (to, rest []byte) {
-	r := rune(hexOf(v[2:6]))
-	v = v[6:]
-	if utf16.IsSurrogate(r) {
-		low := utf8.RuneError
-		if len(v) >= 6 && v[0] == '\\' && v[1] == 'u' && hexOf(v[2:6]) >= 0 {
-			low = utf16.DecodeRune(r, rune(hexOf(v[2:6])))
-		}
-		if r = low; r != utf8.RuneError {
-			v = v[6:]
-		}
-	}
-	return utf8.AppendRune(buf, r), v
 }
