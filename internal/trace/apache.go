@@ -148,15 +148,15 @@ func apacheTime(name, format string) ([]piece, error) {
 	return []piece{{name: name, variable: v}}, nil
 }
 
-// joinTimes joins the parts of a time, such as %{%T}t.%{msec_frac}t, into one value.
+// joinTimes joins the pieces of a time, such as %{%T}t.%{msec_frac}t, into one value.
 func joinTimes(pieces []piece) ([]piece, error) {
 	var out []piece
 	for i := 0; i < len(pieces); i++ {
 		p := pieces[i]
 		for n := timeBehind(p, pieces[i+1:]); n > 0; n = timeBehind(p, pieces[i+1:]) {
-			for _, part := range pieces[i+1 : i+1+n] {
-				p.layout += part.literal + part.layout
-				p.name += part.literal + part.name
+			for _, more := range pieces[i+1 : i+1+n] {
+				p.layout += more.literal + more.layout
+				p.name += more.literal + more.name
 			}
 			i += n
 		}
@@ -171,8 +171,8 @@ func joinTimes(pieces []piece) ([]piece, error) {
 	return out, nil
 }
 
-// timeBehind counts the pieces after a time that continue it: a further part, with or
-// without a literal before the part.
+// timeBehind counts the pieces after a time that continue it: a further time, with or
+// without a literal before it.
 func timeBehind(p piece, rest []piece) int {
 	switch {
 	case p.layout == "" || len(rest) == 0:

@@ -12,7 +12,7 @@ import (
 // repeated gives the good lines of a sample n times.
 func repeated(b *testing.B, file string, n int) []byte {
 	b.Helper()
-	text, err := os.ReadFile("testdata/" + file)
+	text, err := os.ReadFile("../testdata/" + file)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -68,20 +68,4 @@ func read(b *testing.B, text []byte, format string) {
 	if err != io.EOF || r.Counts().Records == 0 {
 		b.Fatal(err, r.Counts())
 	}
-}
-
-// BenchmarkReplay is what an operation of a replay costs, all stages together, at
-// one line a second of the log.
-func BenchmarkReplay(b *testing.B) {
-	text := []byte(accessLog(100_000))
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		r, err := NewReader("log", bytes.NewReader(text), Options{Format: "combined"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		n += drain(NewSource(Timed(Rewrite(Select(r, Rules{}), Rewriting{}), Timing{}), 1))
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/operation")
 }

@@ -3,8 +3,6 @@ package trace
 import (
 	"bytes"
 	"errors"
-	"math"
-	"strconv"
 	"time"
 )
 
@@ -215,59 +213,4 @@ func (c *clock) any(v []byte) (at time.Time, whole bool, err error) {
 		return at, whole, err
 	}
 	return c.number(v)
-}
-
-// decimal reads a number of units that is not negative; exactly, unless it has an exponent.
-func decimal(v []byte, unit time.Duration) (time.Duration, bool) {
-	var whole, part int64
-	n := 0
-	for ; n < len(v) && isDigit(v[n]); n++ {
-		if whole > math.MaxInt64/int64(unit)/10-10 {
-			return 0, false
-		}
-		whole = whole*10 + int64(v[n]-'0')
-	}
-	if n == 0 {
-		return 0, false
-	}
-	if n < len(v) && v[n] == '.' {
-		scale := int64(unit)
-		for n++; n < len(v) && isDigit(v[n]); n++ {
-			scale /= 10
-			part += int64(v[n]-'0') * scale
-		}
-	}
-	if n == len(v) {
-		return time.Duration(whole*int64(unit) + part), true
-	}
-	f, err := strconv.ParseFloat(string(v), 64) // 9.3e-05
-	if err != nil || !(f >= 0 && f*float64(unit) < math.MaxInt64) {
-		return 0, false
-	}
-	return time.Duration(f * float64(unit)), true
-}
-
-// digits is the decimal number in v, or -1 if v has other characters than digits.
-func digits(v []byte) int {
-	n := 0
-	for _, b := range v {
-		if !isDigit(b) {
-			return -1
-		}
-		n = n*10 + int(b-'0')
-	}
-	return n
-}
-
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
-
-// monthOf is the number of Jan … Dec, -1 for anything else.
-func monthOf(v []byte) int {
-	const names = "JanFebMarAprMayJunJulAugSepOctNovDec"
-	for i := 0; i < len(names); i += 3 {
-		if names[i] == v[0] && names[i+1] == v[1] && names[i+2] == v[2] {
-			return i/3 + 1
-		}
-	}
-	return -1
 }

@@ -102,3 +102,32 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+// A format of package time that the clock understands means the same to it.
+func FuzzClock(f *testing.F) {
+	for _, text := range []string{"09/Nov/2017:13:12:44 -0500", "2017-Nov-09 13:12:44", "2017-11-09T13:12:44.5+01:00", "2000-01-01T00:00:00+20:00", "1510233164.5"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		at, _, err := (&clock{zone: time.UTC}).any([]byte(text))
+		want, parseErr := time.Parse(time.RFC3339Nano, text)
+		if err == nil && parseErr == nil && !at.Equal(want) {
+			t.Fatalf("%q is %v, want %v", text, at, want)
+		}
+		_, offset := want.Zone()
+		strange := offset <= -24*3600 || offset >= 24*3600 // RFC 3339 ends at 23:59
+		if y := want.Year(); err != nil && parseErr == nil && y >= 1970 && y <= 2200 && !strange && want.Format(time.RFC3339Nano) == text {
+			t.Fatalf("%q: %v, want %v", text, err, want)
+		}
+	})
+}
+
+// zone finds a zone with summer time.
+func zone(t testing.TB, name string) *time.Location {
+	t.Helper()
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}

@@ -96,20 +96,3 @@ func (c *Converted) refuse(r *Record, err error) {
 		c.First = fmt.Errorf("%s:%d: %w", r.File, r.Line, err)
 	}
 }
-
-// each calls do for every record.
-func each(src Stream, do func(r *Record) error) error {
-	var rec Record
-	for {
-		err := src.Next(&rec)
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = do(&rec)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}

@@ -8,7 +8,7 @@ import (
 
 // docs/traces.md names every format, field and token.
 func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/traces.md")
+	page, err := os.ReadFile("../../../docs/traces.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,15 +16,13 @@ func TestDocs(t *testing.T) {
 	for _, f := range Table() {
 		names = append(names, f.Name)
 	}
-	for _, f := range jsonFields() {
-		names = append(names, f.name)
-	}
+	names = append(names, fieldNames()...)
 	for name := range nginxVariables() {
 		if name != "server_name" && name != "document_uri" && name != "query_string" { // other names for the same, or not read
 			names = append(names, "$"+name)
 		}
 	}
-	for _, name := range append(names, tokenNames()...) {
+	for _, name := range names {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("%s is not in docs/traces.md", name)
 		}

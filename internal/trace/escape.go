@@ -42,22 +42,6 @@ func unescape(buf, v []byte) (to, rest []byte) {
 	return append(buf, v[0]), v[1:]
 }
 
-// hexOf is the hexadecimal number in v, or -1 if v is not one.
-func hexOf(v []byte) int {
-	n := 0
-	for _, b := range v {
-		switch {
-		case isDigit(b):
-			n = n<<4 | int(b-'0')
-		case b|0x20 >= 'a' && b|0x20 <= 'f':
-			n = n<<4 | int(b|0x20-'a'+10)
-		default:
-			return -1
-		}
-	}
-	return n
-}
-
 // appendRune appends the character of \uHHHH at the start of v, or of a surrogate pair.
 func appendRune(buf, v []byte) (to, rest []byte) {
 	r := rune(hexOf(v[2:6]))

@@ -33,6 +33,14 @@ type jsonField struct {
 	set   setter
 }
 
+// fieldNames lists the names of the fields of a map.
+func fieldNames() (names []string) {
+	for _, f := range jsonFields() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
 func jsonFields() []jsonField {
 	return []jsonField{
 		{"start", fieldTime, setStart},
@@ -74,8 +82,8 @@ func newFieldMap(text string) (*fieldMap, error) {
 	m := &fieldMap{}
 	var errs []error
 	uri := false
-	for part := range strings.SplitSeq(text, ",") {
-		name, paths, _ := strings.Cut(strings.TrimSpace(part), "=")
+	for rule := range strings.SplitSeq(text, ",") {
+		name, paths, _ := strings.Cut(strings.TrimSpace(rule), "=")
 		f, err := findField(name, &paths)
 		if err != nil {
 			errs = append(errs, err)
@@ -99,14 +107,12 @@ func newFieldMap(text string) (*fieldMap, error) {
 
 // findField finds a field by name, and cuts the unit of a latency off its paths.
 func findField(name string, paths *string) (jsonField, error) {
-	var names []string
 	for _, f := range jsonFields() {
 		if f.name == name && *paths != "" {
 			return withUnit(f, paths)
 		}
-		names = append(names, f.name)
 	}
-	return jsonField{}, fmt.Errorf("%.60q is not part of a field map; write FIELD=PATH, separated by commas, with a FIELD of %s", name, strings.Join(names, ", "))
+	return jsonField{}, fmt.Errorf("%.60q is not part of a field map; write FIELD=PATH, separated by commas, with a FIELD of %s", name, strings.Join(fieldNames(), ", "))
 }
 
 func withUnit(f jsonField, paths *string) (jsonField, error) {

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"bytes"
 	"net/url"
 	"strings"
 )
@@ -61,10 +60,6 @@ func (f *filler) header(list []harHeader, bodyType string) {
 	r.Header = r.Memory[at:]
 }
 
-func appendField(buf []byte, name, value string) []byte {
-	return append(append(append(append(buf, name...), ": "...), value...), "\r\n"...)
-}
-
 // isField reports whether a request header can contain this line (RFC 9110, 5).
 func isField(name, value string) bool {
 	const signs = "!#$%&'*+-.^_`|~"
@@ -79,28 +74,4 @@ func isField(name, value string) bool {
 		}
 	}
 	return name != ""
-}
-
-// Fields calls do for each line of Header.
-func (r *Record) Fields(do func(name, value string)) {
-	for line := range bytes.SplitAfterSeq(r.Header, []byte("\r\n")) {
-		if name, value, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\r\n")), []byte(": ")); ok {
-			do(string(name), string(value))
-		}
-	}
-}
-
-// DropFields removes the lines of Header for whose names, in small letters, drop is true.
-func (r *Record) DropFields(drop func(name string) bool) {
-	kept := r.Header[:0]
-	for line := range bytes.SplitAfterSeq(r.Header, []byte("\r\n")) {
-		name, _, _ := bytes.Cut(line, []byte(": "))
-		lower := strings.ToLower(string(name))
-		if !drop(lower) {
-			kept = append(kept, line...)
-		} else if lower == "content-type" {
-			r.Typed = false
-		}
-	}
-	r.Header = kept
 }

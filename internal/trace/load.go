@@ -40,7 +40,7 @@ func (p *loadParser) Parse(line []byte, f *filler) error {
 	w, r := p.words, f.rec
 	untimed := p.times(f)
 	if err := untimed; err != nil {
-		if !f.any {
+		if !f.noTimes {
 			return fmt.Errorf("%w; a replay at a rate, as with --tps, does not need it", err)
 		}
 		r.At, r.Second, r.Latency, r.Transfer = time.Time{}, false, Unknown, Unknown

@@ -42,6 +42,14 @@ type heldRecord struct {
 // noTime comes before all times.
 const noTime = math.MinInt64
 
+// nanos is t in nanoseconds since 1970; noTime if t is zero.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return noTime
+	}
+	return t.UnixNano()
+}
+
 func newOrder(src Stream, key func(r *Record) time.Time, window time.Duration) *order {
 	return &order{src: src, key: key, window: window, newest: noTime, given: noTime}
 }
@@ -91,11 +99,8 @@ func (o *order) take() error {
 	}
 	h := o.spare()
 	o.read.CopyTo(&h.rec)
-	h.at, h.seq = noTime, o.seq
+	h.at, h.seq = nanos(o.key(&h.rec)), o.seq
 	o.seq++
-	if at := o.key(&h.rec); !at.IsZero() {
-		h.at = at.UnixNano()
-	}
 	o.newest = max(o.newest, h.at)
 	heap.Push(&o.heap, h)
 	return nil

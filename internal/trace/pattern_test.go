@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -84,82 +83,6 @@ func TestPatterns(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s\n%s\ngot  %q\nwant %q", c.format, c.line, got, c.want)
-		}
-	}
-}
-
-func TestFormatFaults(t *testing.T) {
-	for _, c := range []struct {
-		o    Options
-		want string
-	}{
-		{Options{Format: "apache"}, `the format "apache" is not known; use one of auto, vhost, combined,`},
-		{Options{Format: "$status"}, `format "$status": the format has no request; it needs`},
-		{Options{Format: "$status$request"}, "$status and $request are not separated, so nobody can tell where the first one ends; put a blank"},
-		{Options{Format: "$status$args"}, "$status and $args are not separated"},
-		{Options{Format: "%U %{x"}, `"%{x" has no }`},
-		{Options{Format: "%U %"}, "its letter is missing"},
-		{Options{Format: "%U %{%T}t"}, "%{%T}t: the time lacks its year, month"},
-		{Options{Format: "%U %{%F %T %j}t"}, `has a part that is not understood; known are %Y`},
-		{Options{Format: "%U %{%F at %T}t"}, `'a' is between the parts of the time`},
-		{Options{Format: "json", Fields: "uri"}, `"uri" is not part of a field map; write FIELD=PATH`},
-		{Options{Format: "json", Fields: "url=x,uri=y"}, `"url" is not part of a field map`},
-		{Options{Format: "json", Fields: "status=x"}, "the field map has neither uri nor request"},
-		{Options{Format: "json", Fields: "uri=x,latency=y:m"}, `latency has the unknown unit "m"; use s, ms, us or ns`},
-		{Options{Format: "combined", Fields: "uri=x"}, "a field map is given for the format combined"},
-		{Options{Fields: "uri=x"}, "a field map is given without its format"},
-	} {
-		if err := CheckFormat(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %s", c.o, err, c.want)
-		}
-	}
-	if err := CheckFormat(Options{Format: "%U %{x", Fields: ""}); err == nil {
-		t.Error("no fault")
-	}
-	for _, f := range Formats() {
-		if err := CheckFormat(Options{Format: f[0]}); err != nil {
-			t.Errorf("%s: %v", f[0], err)
-		}
-	}
-}
-
-// Of a field with several names the first in the map is used, wherever it stands in
-// the line, and one that means something else does no harm.
-func TestFieldMapRanks(t *testing.T) {
-	m, err := newFieldMap("uri=a|b.c|d,start=t|u,latency=l:ms,status=s|r")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line, want := range map[string]string{
-		`{"d":"/3","b":{"c":"/2"},"a":"/1","t":1}`:                  "1: GET /1 0\n\tstart (second) 1970-01-01T00:00:01Z\n",
-		`{"a":"/1","b":{"c":"/2"},"u":2,"t":1.5}`:                   "1: GET /1 0\n\tstart 1970-01-01T00:00:01.5Z\n",
-		`{"b.c":"/2","d":"/3","t":"x","u":1}`:                       "the time is not understood",
-		`{"b.c":["/2","/4"],"d":null,"t":null,"u":1,"l":"2.5"}`:     "1: GET /2 0\n\tstart (second) 1970-01-01T00:00:01Z\n\tlatency ns 2500000\n",
-		`{"d":"none","b":{"c":"/2"},"t":1,"r":"good","s":201}`:      "1: GET /2 201\n\tstart (second) 1970-01-01T00:00:01Z\n",
-		`{"d":"\ud83d\ude00\ud800x/","t":1}`:                        "no HTTP request",
-		`{"d":"/\ud83d\ude00\ud800x","t":1}`:                        "1: GET /%F0%9F%98%80%EF%BF%BDx 0\n\tstart (second) 1970-01-01T00:00:01Z\n",
-		`{"a":{"a":"/1"},"d":[[],{}, true , -1e5],"t":1}`:           "no HTTP request",
-		strings.Repeat(`{"x":`, 70) + "1" + strings.Repeat("}", 70): "more than 64 objects and arrays within each other",
-		`{"a":"/1","t":1`:   "not a JSON object",
-		`{"a":"/1",,"t":1}`: "not a JSON object",
-		`{"a" "/1"}`:        "not a JSON object",
-		`{"a":"/1"]`:        "not a JSON object",
-		`{"a":{"b":{}`:      "not a JSON object",
-		`{"a":nil}`:         "not a JSON object",
-	} {
-		rec := Record{}
-		rec.reset()
-		rec.Line = 1
-		f := filler{clock: clock{zone: time.UTC}}
-		f.begin(&rec)
-		got := ""
-		if err := m.Parse([]byte(line), &f); err != nil {
-			got = err.Error()
-		} else {
-			got = dump(&rec)
-		}
-		if got != want {
-			t.Errorf("%s\ngot  %q\nwant %q", line, got, want)
 		}
 	}
 }

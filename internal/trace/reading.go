@@ -83,7 +83,7 @@ func (g *Reading) Open(ctx context.Context, names []string, stdin io.Reader) (*L
 		l.Close()
 		return nil, errors.Join(faults...)
 	}
-	l.selection = Select(Part(Merge(streams...), g.From, g.For), g.Rules)
+	l.selection = Select(Section(Merge(streams...), g.From, g.For), g.Rules)
 	l.rewritten = Rewrite(l.selection, g.Rewriting)
 	l.Stream = l.rewritten
 	return l, nil
@@ -164,7 +164,7 @@ func (l *Log) Formats() string {
 func (l *Log) WriteText(w io.Writer) error {
 	c, s := l.Counts(), l.selection.Counts()
 	b := fmt.Appendf(nil, "%d lines of %s: %d requests", c.Lines, l.Formats(), c.Records)
-	for _, part := range []struct {
+	for _, count := range []struct {
 		n    uint64
 		form string
 	}{
@@ -172,8 +172,8 @@ func (l *Log) WriteText(w io.Writer) error {
 		{s.Method, "; %d left out by method"}, {s.Path, "; %d left out by path"}, {s.Status, "; %d left out by status"}, {s.Client, "; %d of other clients"},
 		{l.rewritten.Removed(), "; parameters that are secrets, removed: %d"},
 	} {
-		if part.n > 0 {
-			b = fmt.Appendf(b, part.form, part.n)
+		if count.n > 0 {
+			b = fmt.Appendf(b, count.form, count.n)
 		}
 	}
 	b = append(append(b, c.LeftOut()...), '\n')

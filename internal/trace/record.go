@@ -12,10 +12,17 @@
 // It sends nothing.
 package trace
 
-import "time"
+import (
+	"io"
+	"time"
+)
 
 // Unknown is a size or a time that the log does not have.
 const Unknown = -1
+
+// maxLine limits a line of a log, in bytes; a longer line is bad. It is also the size of a
+// file's buffer; a compressed file has two.
+const maxLine = 256 << 10
 
 // Record is one request of a log. Its texts are valid until the next call of the Stream that
 // returned it; CopyTo makes them last.
@@ -106,3 +113,20 @@ func (r *Record) lend(dst *Record) {
 // Stream returns records one after the other. Next fills rec, which may be new or reused.
 // After the last record it returns io.EOF at every call.
 type Stream interface{ Next(rec *Record) error }
+
+// each calls do for every record.
+func each(src Stream, do func(r *Record) error) error {
+	var rec Record
+	for {
+		err := src.Next(&rec)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = do(&rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -131,9 +131,9 @@ func (w *Rewritten) withoutTokens(uri []byte) []byte {
 	}
 	path, query, has := bytes.Cut(uri, []byte("?"))
 	from, before := len(w.buf), w.removed
-	w.appendParts(path, ';', false)
+	w.appendParams(path, ';', false)
 	if has {
-		w.appendParts(query, '&', true)
+		w.appendParams(query, '&', true)
 	}
 	if w.removed == before {
 		w.buf = w.buf[:from]
@@ -142,22 +142,22 @@ func (w *Rewritten) withoutTokens(uri []byte) []byte {
 	return w.buf[from:]
 }
 
-// appendParts appends the parts between sep, without tokens. The first part of a path is
-// never a token. It puts ? before a query, unless all parts are tokens.
-func (w *Rewritten) appendParts(list []byte, sep byte, query bool) {
+// appendParams appends the parameters between sep, without tokens. What comes before the first in a path is
+// never a token. It puts ? before a query, unless all are tokens.
+func (w *Rewritten) appendParams(list []byte, sep byte, query bool) {
 	next := byte(0)
 	if query {
 		next = '?'
 	}
 	for first := true; ; first = false {
-		part, rest, more := bytes.Cut(list, []byte{sep})
-		if (query || !first) && w.isToken(part) {
+		param, rest, more := bytes.Cut(list, []byte{sep})
+		if (query || !first) && w.isToken(param) {
 			w.removed++
 		} else {
 			if next != 0 {
 				w.buf = append(w.buf, next)
 			}
-			w.buf, next = append(w.buf, part...), sep
+			w.buf, next = append(w.buf, param...), sep
 		}
 		if list = rest; !more {
 			return
@@ -165,8 +165,8 @@ func (w *Rewritten) appendParts(list []byte, sep byte, query bool) {
 	}
 }
 
-func (w *Rewritten) isToken(part []byte) bool {
-	name, _, ok := bytes.Cut(part, []byte("="))
+func (w *Rewritten) isToken(param []byte) bool {
+	name, _, ok := bytes.Cut(param, []byte("="))
 	var small [32]byte // longer than any of the names
 	if !ok || len(name) > len(small) {
 		return false

@@ -114,15 +114,15 @@ func (s *Statuses) String() string {
 // Set implements flag.Value: 200, 200-299 or 2xx, separated by commas.
 func (s *Statuses) Set(text string) error {
 	*s = nil
-	for part := range strings.SplitSeq(text, ",") {
-		from, to, isRange := strings.Cut(strings.TrimSpace(part), "-")
+	for word := range strings.SplitSeq(text, ",") {
+		from, to, isRange := strings.Cut(strings.TrimSpace(word), "-")
 		if !isRange {
 			to = from
 		}
 		low, err := strconv.Atoi(strings.ReplaceAll(from, "x", "0"))
 		high, highErr := strconv.Atoi(strings.ReplaceAll(to, "x", "9"))
 		if err != nil || highErr != nil || len(from) != 3 || len(to) != 3 || low > high {
-			return fmt.Errorf("%.60q is not a status; write 200, 200-299 or 2xx, separated by commas", part)
+			return fmt.Errorf("%.60q is not a status; write 200, 200-299 or 2xx, separated by commas", word)
 		}
 		*s = append(*s, [2]int{low, high})
 	}

@@ -2,29 +2,10 @@ package trace
 
 import (
 	"fmt"
-	"io"
 	"net/netip"
 	"regexp"
-	"strings"
 	"testing"
 )
-
-// uris reads a stream to its end.
-func uris(t *testing.T, s Stream) string {
-	t.Helper()
-	var parts []string
-	var rec Record
-	for {
-		err := s.Next(&rec)
-		if err == io.EOF {
-			return strings.Join(parts, " ")
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, string(rec.Method)+string(rec.URI))
-	}
-}
 
 func TestSelect(t *testing.T) {
 	var records []Record
@@ -105,80 +86,6 @@ func TestStatuses(t *testing.T) {
 		var s Statuses
 		if err := s.Set(text); err == nil {
 			t.Errorf("%q is %v", text, &s)
-		}
-	}
-}
-
-func TestPart(t *testing.T) {
-	var records []Record
-	for i := range 5 {
-		records = append(records, Record{URI: fmt.Appendf(nil, "/%d", i)})
-	}
-	for _, c := range []struct {
-		from, n uint64
-		want    string
-	}{{0, 0, "/0 /1 /2 /3 /4"}, {2, 0, "/2 /3 /4"}, {1, 2, "/1 /2"}, {4, 9, "/4"}, {9, 1, ""}} {
-		if got := uris(t, Part(&list{records: records}, c.from, c.n)); got != c.want {
-			t.Errorf("%+v: %s", c, got)
-		}
-	}
-}
-
-func TestRewrite(t *testing.T) {
-	sub := func(s string) []Substitution {
-		c, err := ParseSubstitution(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []Substitution{c}
-	}
-	for _, c := range []struct {
-		how     Rewriting
-		uri     string
-		want    string
-		removed uint64
-	}{
-		{Rewriting{}, "/a?b=c&d", "/a?b=c&d", 0},
-		{Rewriting{}, "/a?token=x", "/a", 1},
-		{Rewriting{}, "/a?b=c&Access_Token=x&d=e", "/a?b=c&d=e", 1},
-		{Rewriting{}, "/a?sig=1&b=c&PASSWORD=&x=token", "/a?b=c&x=token", 2},
-		{Rewriting{}, "/a?token&tokens=1&code=7&key=8", "/a?token&tokens=1&code=7&key=8", 0},
-		{Rewriting{}, "/a;jsessionid=77/b;v=1?x=1", "/a;v=1?x=1", 1},
-		{Rewriting{}, "/a?X-Amz-Signature=1&X-Amz-Credential=2&x", "/a?x", 2},
-		{Rewriting{}, "/a?" + strings.Repeat("n", 40) + "=1", "/a?" + strings.Repeat("n", 40) + "=1", 0},
-		{Rewriting{}, "/token=x?", "/token=x?", 0},
-		{Rewriting{KeepTokens: true}, "/a?token=x", "/a?token=x", 0},
-		{Rewriting{Strip: "/old"}, "/x/old/y?/old", "/x/y?/old", 0},
-		{Rewriting{Strip: "/old"}, "/old", "/", 0},
-		{Rewriting{Strip: "/old/"}, "/old/x?a", "/x?a", 0},
-		{Rewriting{Strip: "?a"}, "/x?a", "/x?a", 0},
-		{Rewriting{Changes: sub("^/old/(.*)=>/new/$1")}, "/old/x?a", "/new/x?a", 0},
-		{Rewriting{Changes: sub("^/=>")}, "/x", "/x", 0},
-		{Rewriting{Changes: append(sub("a=>b"), sub("b=>c")...)}, "/ab", "/cc", 0},
-		{Rewriting{Strip: "/s", Changes: sub("^/x$=>/y")}, "/s/x?token=1", "/y", 1},
-	} {
-		w := Rewrite(&list{records: []Record{{URI: []byte(c.uri)}}}, c.how)
-		if got := uris(t, w); got != c.want || w.Removed() != c.removed {
-			t.Errorf("%s: %s, %d removed; want %s", c.uri, got, w.Removed(), c.want)
-		}
-	}
-	var rec Record
-	w := Rewrite(&list{records: []Record{{Host: []byte("h")}}}, Rewriting{Scheme: "https", Host: "other:8"})
-	if err := w.Next(&rec); err != nil || string(rec.Scheme) != "https" || string(rec.Host) != "other:8" {
-		t.Errorf("%s %s %v", rec.Scheme, rec.Host, err)
-	}
-	for _, text := range []string{"", "=>x", "a", "(=>x", "a=>b c", "a=>ü"} {
-		if _, err := ParseSubstitution(text); err == nil {
-			t.Errorf("%q is accepted", text)
-		}
-	}
-	if names := tokenNames(); len(Rewrite(nil, Rewriting{}).tokens) != len(names) {
-		t.Error("a name stands twice")
-	} else {
-		for _, name := range names {
-			if name != strings.ToLower(name) || len(name) > 32 {
-				t.Errorf("%s can never match", name)
-			}
 		}
 	}
 }

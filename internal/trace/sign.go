@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -120,17 +121,20 @@ func canonicalQuery(query string) string {
 	return b.String()
 }
 
+const upperHex = "0123456789ABCDEF"
+
 // escaped decodes s and percent-encodes all but letters, digits, - . _ ~ and, in a
 // path, the slash.
 func escaped(s string, path bool) string {
 	b := make([]byte, 0, len(s)+16)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if v := []byte(s[i:min(i+3, len(s))]); c == '%' && len(v) == 3 && hexOf(v[1:]) >= 0 {
-			c = byte(hexOf(v[1:]))
-			i += 2
+		if c == '%' && i+2 < len(s) {
+			if v, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				c, i = byte(v), i+2
+			}
 		}
-		if isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("-._~"), c) >= 0 || path && c == '/' {
+		if c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("-._~"), c) >= 0 || path && c == '/' {
 			b = append(b, c)
 		} else {
 			b = append(b, '%', upperHex[c>>4], upperHex[c&15])

@@ -34,16 +34,16 @@ func Steps(src Stream) ([]Step, error) {
 // stepper collects the rates of the present second.
 type stepper struct {
 	second time.Time
-	parts  []*stepPart
-	spare  []*stepPart
-	last   *stepPart // part of the last request
+	rates  []*rateSum
+	spare  []*rateSum
+	last   *rateSum // of the last request
 	lastAt time.Time
 	done   []Step
 	code   hist.Encoder
 }
 
-// stepPart is a Step that grows.
-type stepPart struct {
+// rateSum is a Step that grows: the requests at one rate.
+type rateSum struct {
 	rate    float64 // the offered rate of its requests; -1: all rates of the second
 	offered float64 // the sum of the offered rates
 	seconds float64
@@ -64,7 +64,7 @@ func (s *stepper) record(r *Record) error {
 		s.flush()
 		s.second = second
 	}
-	p := s.part(r)
+	p := s.sumOf(r)
 	p.n++
 	p.offered += r.Offered
 	if failed(r) {
@@ -90,53 +90,41 @@ func failed(r *Record) bool {
 	return IsAnswer(r.Expected) && !IsExpected(r.Expected, r.Status)
 }
 
-// IsAnswer reports whether a replay can get a recorded status: 408, 444 and 499 say that the
-// client got no answer.
-func IsAnswer(status int) bool {
-	return status >= 100 && status != 408 && status != 444 && status != 499
-}
-
-// IsExpected reports whether got is right if want was recorded. A log lacks the condition of
-// a 304 and the range of a 206; without them the server answers 200.
-func IsExpected(want, got int) bool {
-	return got == want || got == 200 && (want == 304 || want == 206)
-}
-
-// part finds the part of the record's rate, or begins one.
-func (s *stepper) part(r *Record) *stepPart {
-	for _, p := range s.parts {
+// sumOf finds the sum of the record's rate, or begins one.
+func (s *stepper) sumOf(r *Record) *rateSum {
+	for _, p := range s.rates {
 		if p.rate == r.Offered || p.rate < 0 {
 			return p
 		}
 	}
-	if len(s.parts) == maxRates {
+	if len(s.rates) == maxRates {
 		s.join()
-		return s.parts[0]
+		return s.rates[0]
 	}
-	p := &stepPart{h: hist.New()}
+	p := &rateSum{h: hist.New()}
 	if n := len(s.spare); n > 0 {
 		p, s.spare = s.spare[n-1], s.spare[:n-1]
 		p.h.Reset()
 	}
-	*p = stepPart{rate: r.Offered, at: r.At, h: p.h}
-	s.parts = append(s.parts, p)
+	*p = rateSum{rate: r.Offered, at: r.At, h: p.h}
+	s.rates = append(s.rates, p)
 	return p
 }
 
-// join merges all parts into the first.
+// join merges all sums into the first.
 func (s *stepper) join() {
-	whole := s.parts[0]
+	whole := s.rates[0]
 	whole.rate = -1
-	for _, p := range s.parts[1:] {
+	for _, p := range s.rates[1:] {
 		whole.n, whole.failed = whole.n+p.n, whole.failed+p.failed
 		whole.offered, whole.seconds = whole.offered+p.offered, whole.seconds+p.seconds
 		whole.h.Merge(p.h)
 	}
-	s.spare, s.parts = append(s.spare, s.parts[1:]...), s.parts[:1]
+	s.spare, s.rates = append(s.spare, s.rates[1:]...), s.rates[:1]
 }
 
 // gap is the mean time from one request to the next.
-func (p *stepPart) gap() float64 {
+func (p *rateSum) gap() float64 {
 	switch {
 	case p.offered > 0:
 		return float64(p.n) / p.offered
@@ -147,7 +135,7 @@ func (p *stepPart) gap() float64 {
 }
 
 func (s *stepper) flush() {
-	for _, p := range s.parts {
+	for _, p := range s.rates {
 		step := Step{Offered: p.offered / float64(p.n), Seconds: p.seconds, At: p.at, OK: p.n - p.failed, Failed: p.failed, HDR: s.code.Encode(p.h)}
 		switch {
 		case p.seconds == 0: // all at the same instant
@@ -159,5 +147,5 @@ func (s *stepper) flush() {
 			s.done = append(s.done, step)
 		}
 	}
-	s.spare, s.parts, s.last = append(s.spare, s.parts...), s.parts[:0], nil
+	s.spare, s.rates, s.last = append(s.spare, s.rates...), s.rates[:0], nil
 }

@@ -89,7 +89,7 @@ func TestStepsOfOtherLogs(t *testing.T) {
 	if steps, err = Steps(&list{records: unknown[:1]}); err != nil || len(steps) != 0 {
 		t.Errorf("%+v %v", steps, err)
 	}
-	if _, err = Steps(sample(t, "paths.txt")); err != errNoSeconds {
+	if _, err = Steps(untimed(t)); err != errNoSeconds {
 		t.Error(err)
 	}
 }
@@ -128,29 +128,6 @@ func TestReadSeconds(t *testing.T) {
 	}
 	if IsSeconds([]byte(LoadHead)) {
 		t.Error("a load file is no file of seconds")
-	}
-}
-
-// Every sample that was converted is converted again to the same, with all its requests.
-func TestConversionSettles(t *testing.T) {
-	for _, file := range []string{
-		"nginx-combined.log", "nginx-timed.log", "nginx-json.log", "apache-combined.log", "apache-real.log", "caddy-real.log", "jmeter.jtl", "jmeter.csv", "common.log", "vhost.log", "seed.log", "traefik-common.log", "seed-load.csv",
-		"load-results.csv", "load-input.csv", "caddy.log", "traefik.log", "app.json.log", "browser.har", "results.jtl", "results.csv", "paths.txt", "syslog.log", "haproxy.log", "envoy.log", "istio.log", "envoy.json.log", "alb.log", "iis.log", "cloudfront.log", "gcp.json.log", "seed-put.csv", "vhost-bare.log",
-	} {
-		var one, two bytes.Buffer
-		c, err := ToLoad(&one, sample(t, file))
-		if err != nil || c.Written == 0 {
-			t.Fatal(file, c, err)
-		}
-		text := one.String()
-		r, err := NewReader(file, &one, Options{Format: "load", Zone: time.UTC})
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := ToLoad(&two, r)
-		if err != nil || again.Written != c.Written || two.String() != text {
-			t.Errorf("%s: %+v became %+v (%v)\n%s\n%s", file, c, again, err, text, &two)
-		}
 	}
 }
 
