@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-func appendField(buf []byte, name, value string) []byte {
+func AppendField(buf []byte, name, value string) []byte {
 	return append(append(append(append(buf, name...), ": "...), value...), "\r\n"...)
 }
 

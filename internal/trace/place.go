@@ -19,7 +19,7 @@ type Place struct {
 	At   time.Time
 }
 
-func placeOf(r *Record) Place { return Place{r.File, r.Line, r.At} }
+func PlaceOf(r *Record) Place { return Place{r.File, r.Line, r.At} }
 
 // String is file:line (date).
 func (p Place) String() string {

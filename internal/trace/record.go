@@ -1,15 +1,15 @@
-// Package trace reads captured traffic: access logs, the load files of the predecessor, HAR
-// and JMeter's results. It is a pipeline, whose stages are each a [Stream] over the stage
-// before. Its memory does not grow with the length of the log:
+// Package trace is captured traffic: access logs, the load files of the predecessor, HAR and
+// JMeter's results. A log is read by a pipeline, whose stages are each a [Stream] over the
+// stage before. Its memory does not grow with the length of the log:
 //
-//	Reading            the flags, and the first two stages together
-//	NewReader, Merge   files to records, in the order of the files' stamps
-//	Select, Rewrite    which records to send, and how
-//	Timed              the instant at which each request started, in order
-//	Ahead              reading in a separate goroutine
-//	NewSource, Paced   operations: at the recorded instants, or at a schedule's
+//	reading.Settings             the flags, and the stages up to requests together
+//	reader.New, order.Merge      files to records, in the order of the files' stamps
+//	requests.Select, .Rewrite    which records to send, and how
+//	order.Timed                  the instant at which each request started, in order
+//	play.Ahead                   reading in a separate goroutine
+//	play.Source, play.Paced      operations: at the recorded instants, or at a schedule's
 //
-// It sends nothing.
+// Nothing here sends anything.
 package trace
 
 import (
@@ -20,9 +20,9 @@ import (
 // Unknown is a size or a time that the log does not have.
 const Unknown = -1
 
-// maxLine limits a line of a log, in bytes; a longer line is bad. It is also the size of a
+// MaxLine limits a line of a log, in bytes; a longer line is bad. It is also the size of a
 // file's buffer; a compressed file has two.
-const maxLine = 256 << 10
+const MaxLine = 256 << 10
 
 // Record is one request of a log. Its texts are valid until the next call of the Stream that
 // returned it; CopyTo makes them last.
@@ -49,7 +49,7 @@ type Record struct {
 	Body    []byte
 	Typed   bool // Header has a Content-Type
 
-	File string // the name that NewReader got
+	File string // the name that reader.New got
 	Line int    // from 1; for HAR the number of the entry
 
 	Memory []byte // of texts that had to be decoded
@@ -64,13 +64,13 @@ func (r *Record) Start() time.Time {
 	return r.At
 }
 
-// reset clears r for reuse and keeps its buffer.
-func (r *Record) reset() {
+// Reset clears r for reuse and keeps its buffer.
+func (r *Record) Reset() {
 	*r = Record{Latency: Unknown, Transfer: Unknown, Bytes: Unknown, RequestBytes: Unknown, Memory: r.Memory[:0]}
 }
 
-// texts lists the fields that may point into memory of the Stream.
-func (r *Record) texts() [9]*[]byte {
+// Texts lists the fields that may point into memory of the Stream.
+func (r *Record) Texts() [9]*[]byte {
 	return [9]*[]byte{&r.Method, &r.Scheme, &r.Host, &r.URI, &r.Client, &r.Referer, &r.Agent, &r.Body, &r.Header}
 }
 
@@ -80,13 +80,13 @@ func (r *Record) CopyTo(dst *Record) {
 	buf := dst.Memory[:0]
 	*dst = *r
 	size := 0
-	for _, t := range dst.texts() {
+	for _, t := range dst.Texts() {
 		size += len(*t)
 	}
 	if cap(buf) < size {
 		buf = make([]byte, 0, size+size/4)
 	}
-	for _, t := range dst.texts() {
+	for _, t := range dst.Texts() {
 		at := len(buf)
 		buf = append(buf, *t...)
 		*t = buf[at:len(buf):len(buf)]
@@ -103,8 +103,8 @@ func (r *Record) Join(parts ...[]byte) []byte {
 	return r.Memory[at:]
 }
 
-// lend makes dst a copy of r that shares its texts.
-func (r *Record) lend(dst *Record) {
+// Lend makes dst a copy of r that shares its texts.
+func (r *Record) Lend(dst *Record) {
 	buf := dst.Memory
 	*dst = *r
 	dst.Memory = buf
@@ -114,8 +114,8 @@ func (r *Record) lend(dst *Record) {
 // After the last record it returns io.EOF at every call.
 type Stream interface{ Next(rec *Record) error }
 
-// each calls do for every record.
-func each(src Stream, do func(r *Record) error) error {
+// Each calls do for every record.
+func Each(src Stream, do func(r *Record) error) error {
 	var rec Record
 	for {
 		err := src.Next(&rec)
