@@ -36,40 +36,47 @@ func Seconds(dst io.Writer, src trace.Stream) (SecondsCounts, error) {
 	s := secondRow{h: hist.New()}
 	var c SecondsCounts
 	var line []byte
-	flush := func() {
-		line = s.append(line[:0])
-		_, _ = out.Write(line)
-		c.Rows++
-		c.Requests += s.requests
-		c.Errors += s.errors
-		s.reset()
-	}
-	err := trace.Each(src, func(r *trace.Record) error {
+	err := bySecond(src, func(r *trace.Record) error {
 		if r.At.IsZero() {
 			return errNoSeconds
-		}
-		at := r.At.Truncate(time.Second)
-		if s.requests > 0 && at.After(s.at) {
-			flush()
-		}
-		if s.requests == 0 {
-			s.at = at
 		}
 		if r.Status == 404 {
 			c.NotFound++
 		}
 		s.add(r)
 		return nil
+	}, func(second time.Time) {
+		line = s.append(line[:0], second)
+		_, _ = out.Write(line)
+		c.Rows++
+		c.Requests += s.requests
+		c.Errors += s.errors
+		s.reset()
 	})
-	if s.requests > 0 {
-		flush()
-	}
 	return c, cmp.Or(err, out.Flush())
+}
+
+// bySecond calls add for every record, and end after the last record of each second that has
+// any. Records without a time are of no second.
+func bySecond(src trace.Stream, add func(r *trace.Record) error, end func(second time.Time)) error {
+	var second time.Time
+	err := trace.Each(src, func(r *trace.Record) error {
+		if at := r.At.Truncate(time.Second); at.After(second) {
+			if !second.IsZero() {
+				end(second)
+			}
+			second = at
+		}
+		return add(r)
+	})
+	if !second.IsZero() {
+		end(second)
+	}
+	return err
 }
 
 // secondRow sums up one second.
 type secondRow struct {
-	at                      time.Time
 	requests, errors        uint64
 	latency, transfer, size mean
 	offered                 mean
@@ -120,8 +127,8 @@ func (s *secondRow) add(r *trace.Record) {
 	}
 }
 
-func (s *secondRow) append(dst []byte) []byte {
-	dst = s.at.AppendFormat(dst, "2006-01-02 15:04:05 ")
+func (s *secondRow) append(dst []byte, second time.Time) []byte {
+	dst = second.AppendFormat(dst, "2006-01-02 15:04:05 ")
 	dst = strconv.AppendFloat(dst, s.latency.value(), 'f', 6, 64)
 	dst = strconv.AppendFloat(append(dst, ' '), s.transfer.value(), 'f', 6, 64)
 	dst = append(dst, " 0 "...)

@@ -81,18 +81,10 @@ func (t *tally) distribution() Distribution {
 func Survey(src trace.Stream) (Statistics, error) {
 	s := Statistics{Methods: map[string]uint64{}, Statuses: map[int]uint64{}}
 	rates, sizes, latency := tally{h: hist.New()}, tally{h: hist.New()}, hist.New()
-	var second time.Time
-	var n uint64
+	var counted time.Time // the last second that rates has
+	var n uint64          // requests of the second after it
 	var before trace.Place
-	count := func(next time.Time) {
-		if n > rates.max {
-			s.PeakAt = second
-		}
-		rates.add(n)
-		rates.zeros += uint64(max(next.Unix()-second.Unix()-1, 0))
-		second, n = next, 0
-	}
-	err := trace.Each(src, func(r *trace.Record) error {
+	err := bySecond(src, func(r *trace.Record) error {
 		s.note(r)
 		if r.Bytes != trace.Unknown {
 			sizes.add(uint64(r.Bytes))
@@ -105,18 +97,19 @@ func Survey(src trace.Stream) (Statistics, error) {
 		}
 		s.noteGap(before, r)
 		before = trace.PlaceOf(r)
-		at := r.At.Truncate(time.Second)
-		if second.IsZero() {
-			second = at
-		}
-		if at.After(second) {
-			count(at)
-		}
 		n++
 		return nil
+	}, func(second time.Time) {
+		if n > rates.max {
+			s.PeakAt = second
+		}
+		if !counted.IsZero() {
+			rates.zeros += uint64(second.Unix() - counted.Unix() - 1)
+		}
+		rates.add(n)
+		counted, n = second, 0
 	})
-	if n > 0 {
-		count(second)
+	if !counted.IsZero() {
 		s.PerSecond = rates.distribution()
 	}
 	if span := s.Last.Sub(s.First).Seconds(); span > 0 {

@@ -188,6 +188,7 @@ func (f *Line) Latency(v []byte, unit time.Duration) error {
 	return nil
 }
 
+// Host stores a host, with or without a port.
 func Host(f *Line, v []byte) error {
 	if !Absent(v) {
 		f.Rec.Host = v

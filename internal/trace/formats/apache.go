@@ -80,47 +80,40 @@ func apacheItem(text string) (item []pattern.Piece, rest string, err error) {
 		item, err = apacheTime(name, argument)
 		return item, text[n+1:], err
 	}
-	return []pattern.Piece{{Name: name, Variable: apacheVariables(letter, argument)}}, text[n+1:], nil
-}
-
-// apacheVariables returns the meaning of a letter; takt ignores the values of other letters.
-func apacheVariables(letter byte, argument string) pattern.Variable {
-	switch letter {
-	case 'r':
-		return pattern.Variable{Set: fill.Request, Blanks: 2, Kind: pattern.Request}
-	case 'm':
-		return pattern.Variable{Set: fill.Method}
-	case 'U':
-		return pattern.Variable{Set: fill.URI, Kind: pattern.Request}
-	case 'q':
-		return pattern.Variable{Set: fill.Query}
-	case 's':
-		return pattern.Variable{Set: fill.Status}
-	case 'b', 'B':
-		return pattern.Variable{Set: fill.Size(fill.AnswerBytes, false)}
-	case 'O':
-		return pattern.Variable{Set: fill.Size(fill.AnswerBytes, true)}
-	case 'I':
-		return pattern.Variable{Set: fill.Size(fill.RequestBytes, false)}
-	case 'D':
-		return pattern.Variable{Set: fill.Latency(time.Microsecond)}
-	case 'T':
-		return apacheTaken()[argument]
-	case 'u':
-		return pattern.Variable{Set: setUser}
-	case 'h', 'a':
-		return pattern.Variable{Set: fill.Client}
-	case 'v', 'V':
-		return pattern.Variable{Set: fill.Host, Kind: pattern.Host}
-	case 'i':
-		return map[string]pattern.Variable{"referer": {Set: fill.Referer}, "user-agent": {Set: fill.Agent}, "host": {Set: fill.Host, Kind: pattern.Host}}[strings.ToLower(argument)]
+	key := string(letter)
+	switch {
+	case letter == 'i':
+		key += " " + strings.ToLower(argument)
+	case letter == 'T' && argument != "":
+		key += " " + argument
 	}
-	return pattern.Variable{}
+	return []pattern.Piece{{Name: name, Variable: apacheVariables()[key]}}, text[n+1:], nil
 }
 
-func apacheTaken() map[string]pattern.Variable {
-	second := pattern.Variable{Set: fill.Latency(time.Second)}
-	return map[string]pattern.Variable{"": second, "s": second, "ms": {Set: fill.Latency(time.Millisecond)}, "us": {Set: fill.Latency(time.Microsecond)}}
+// apacheVariables lists the items that takt uses, by their letter; for %T and %i also by their
+// argument, in small letters.
+func apacheVariables() map[string]pattern.Variable {
+	second, host := pattern.Variable{Set: fill.Latency(time.Second)}, pattern.Variable{Set: fill.Host, Kind: pattern.Host}
+	return map[string]pattern.Variable{
+		"r": {Set: fill.Request, Blanks: 2, Kind: pattern.Request},
+		"m": {Set: fill.Method},
+		"U": {Set: fill.URI, Kind: pattern.Request},
+		"q": {Set: fill.Query},
+		"s": {Set: fill.Status},
+		"b": {Set: fill.Size(fill.AnswerBytes, false)},
+		"B": {Set: fill.Size(fill.AnswerBytes, false)},
+		"O": {Set: fill.Size(fill.AnswerBytes, true)},
+		"I": {Set: fill.Size(fill.RequestBytes, false)},
+		"D": {Set: fill.Latency(time.Microsecond)},
+		"u": {Set: setUser},
+		"h": {Set: fill.Client},
+		"a": {Set: fill.Client},
+		"v": host,
+		"V": host,
+
+		"T": second, "T s": second, "T ms": {Set: fill.Latency(time.Millisecond)}, "T us": {Set: fill.Latency(time.Microsecond)},
+		"i referer": {Set: fill.Referer}, "i user-agent": {Set: fill.Agent}, "i host": host,
+	}
 }
 
 // apacheTime returns %t, which writes its own brackets, or %{FORMAT}t. The time is when the

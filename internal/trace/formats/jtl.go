@@ -3,6 +3,7 @@ package formats
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -38,16 +39,17 @@ type jtlSample struct {
 
 // xmlDecoder reads JTL in XML.
 type xmlDecoder struct {
-	in     *xml.Decoder
-	open   []*jtlSample
-	text   string // name of the element whose text comes next
-	line   int    // line of the last sample
-	filler fill.Line
-	ended  bool
+	in      *xml.Decoder
+	open    []*jtlSample
+	text    string // name of the element whose text comes next
+	line    int    // line of the last sample
+	columns []jtlColumn
+	filler  fill.Line
+	ended   bool
 }
 
 func jtlXML(in *bufio.Reader, f fill.Line) Decoder {
-	return &xmlDecoder{in: xml.NewDecoder(in), filler: f}
+	return &xmlDecoder{in: xml.NewDecoder(in), columns: jtlColumns(), filler: f}
 }
 
 func isXML(first []byte) bool {
@@ -81,7 +83,7 @@ func (d *xmlDecoder) Next(rec *trace.Record) error {
 			if s.sample && !s.outer {
 				d.line = s.line
 				d.filler.Begin(rec)
-				return s.fill(&d.filler)
+				return s.fill(&d.filler, d.columns)
 			}
 		}
 	}
@@ -131,55 +133,66 @@ func (d *xmlDecoder) chars(text xml.CharData) {
 	}
 }
 
-func (s *jtlSample) fill(f *fill.Line) error {
-	url := s.url
-	if url == "" {
-		url = s.attr["lb"]
-	}
-	return fillJTL(f, func(name string) []byte {
-		switch name {
+func (s *jtlSample) fill(f *fill.Line, columns []jtlColumn) error {
+	return fillJTL(f, columns, func(c *jtlColumn) string {
+		switch c.name {
 		case "URL":
-			return []byte(url)
+			return cmp.Or(s.url, s.attr["lb"])
 		case "method":
-			return []byte(s.method)
+			return s.method
 		}
-		short := map[string]string{"timeStamp": "ts", "elapsed": "t", "Latency": "lt", "responseCode": "rc", "bytes": "by", "sentBytes": "sby"}
-		return []byte(s.attr[short[name]])
+		return s.attr[c.attr]
 	})
 }
 
-// fillJTL fills a record; get returns a value by its column name in CSV.
-func fillJTL(f *fill.Line, get func(name string) []byte) error {
-	if err := fill.Start(f, get("timeStamp")); err != nil {
-		return err
+// jtlColumn is a column of the CSV, or an attribute or element of the XML.
+type jtlColumn struct {
+	name, attr string // in CSV and in XML; attr "": an element
+	set        fill.Setter
+	optional   bool
+}
+
+func jtlColumns() []jtlColumn {
+	return []jtlColumn{
+		{"timeStamp", "ts", fill.Start, false},
+		{"elapsed", "t", fill.Latency(time.Millisecond), false},
+		{"Latency", "lt", setFirstByte, true},
+		{"responseCode", "rc", setCode, true},
+		{"bytes", "by", fill.Size(fill.AnswerBytes, false), true},
+		{"sentBytes", "sby", fill.Size(fill.RequestBytes, false), true},
+		{"method", "", fill.Method, true},
+		{"URL", "", (*fill.Line).SetURI, false},
 	}
-	if err := fill.Latency(time.Millisecond)(f, get("elapsed")); err != nil {
-		return err
-	}
-	first, ok := stamp.Decimal(get("Latency"), time.Millisecond)
+}
+
+// setFirstByte stores the time from the given latency up to the end of the request.
+func setFirstByte(f *fill.Line, v []byte) error {
+	first, ok := stamp.Decimal(v, time.Millisecond)
 	if r := f.Rec; ok && first > 0 && r.Latency != trace.Unknown {
 		r.Transfer = max(r.Latency-first, 0)
 	}
-	if v := get("responseCode"); len(v) == 3 && stamp.Digits(v) >= 0 { // otherwise "Non HTTP response code: …"
-		f.Rec.Status = stamp.Digits(v)
+	return nil
+}
+
+// setCode stores a status, and ignores "Non HTTP response code: …".
+func setCode(f *fill.Line, v []byte) error {
+	if n := stamp.Digits(v); len(v) == 3 && n >= 0 {
+		f.Rec.Status = n
 	}
-	if v := get("bytes"); len(v) > 0 {
-		if err := fill.Size(fill.AnswerBytes, false)(f, v); err != nil {
+	return nil
+}
+
+// fillJTL fills a record; get returns the value of a column, or "".
+func fillJTL(f *fill.Line, columns []jtlColumn, get func(c *jtlColumn) string) error {
+	for i := range columns {
+		c := &columns[i]
+		v := get(c)
+		if v == "" && c.optional {
+			continue
+		}
+		if err := c.set(f, []byte(v)); err != nil {
 			return err
 		}
-	}
-	if v := get("sentBytes"); len(v) > 0 {
-		if err := fill.Size(fill.RequestBytes, false)(f, v); err != nil {
-			return err
-		}
-	}
-	if v := get("method"); len(v) > 0 {
-		if err := fill.Method(f, v); err != nil {
-			return err
-		}
-	}
-	if err := f.SetURI(get("URL")); err != nil {
-		return err
 	}
 	return f.Finish(true)
 }

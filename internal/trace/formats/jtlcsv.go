@@ -15,7 +15,8 @@ import (
 // csvDecoder reads JTL in CSV. The first line has the names of the columns.
 type csvDecoder struct {
 	in         *csv.Reader
-	columns    map[string]int
+	columns    map[string]int // by name
+	values     []jtlColumn
 	row, ahead csvRow // ahead is the one after row
 	line       int
 	filler     fill.Line
@@ -30,7 +31,7 @@ type csvRow struct {
 }
 
 func jtlCSV(in *bufio.Reader, f fill.Line) Decoder {
-	d := &csvDecoder{in: csv.NewReader(in), filler: f}
+	d := &csvDecoder{in: csv.NewReader(in), values: jtlColumns(), filler: f}
 	d.in.ReuseRecord, d.in.FieldsPerRecord, d.in.LazyQuotes = true, -1, true
 	return d
 }
@@ -60,11 +61,11 @@ func (d *csvDecoder) Next(rec *trace.Record) error {
 		return fill.ErrNoRequest
 	}
 	d.filler.Begin(rec)
-	return fillJTL(&d.filler, func(name string) []byte {
-		if _, is := d.columns[name]; name == "URL" && !is {
-			name = "label"
+	return fillJTL(&d.filler, d.values, func(c *jtlColumn) string {
+		if _, is := d.columns[c.name]; c.name == "URL" && !is {
+			return d.cell(&d.row, "label")
 		}
-		return []byte(d.cell(&d.row, name))
+		return d.cell(&d.row, c.name)
 	})
 }
 

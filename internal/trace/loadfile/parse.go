@@ -82,10 +82,19 @@ func (p *Parser) comment(line []byte) {
 	name, n, ok := bytes.Cut(line[1:], []byte("="))
 	switch string(bytes.TrimSpace(name)) {
 	case "request/second", "TPS":
-		if rate, err := strconv.ParseFloat(string(bytes.TrimSpace(n)), 64); ok && err == nil && rate > 0 && !math.IsInf(rate, 0) {
+		if rate := rateOf(bytes.TrimSpace(n)); ok && rate > 0 {
 			p.offered = rate
 		}
 	}
+}
+
+// rateOf reads a rate per second; 0: it is none.
+func rateOf(v []byte) float64 {
+	rate, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || !(rate > 0) || math.IsInf(rate, 0) {
+		return 0
+	}
+	return rate
 }
 
 // split cuts the line at blanks. A word from a quote to a quote before a blank contains the
@@ -170,7 +179,7 @@ func (p *Parser) rest(r *trace.Record, w [][]byte) error {
 		}
 	}
 	if IsReading(r.Method) || p.results {
-		if rate, err := strconv.ParseFloat(string(w[0]), 64); err == nil && rate > 0 && !math.IsInf(rate, 0) {
+		if rate := rateOf(w[0]); rate > 0 {
 			r.Offered = rate
 		}
 		return nil

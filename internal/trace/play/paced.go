@@ -55,13 +55,3 @@ func (p *Paced) End() time.Duration {
 
 // EndedEarly reports whether the log ended before the schedule, or with an error.
 func (p *Paced) EndedEarly() bool { return p.ended && (p.base.End() >= 0 || p.err != nil) }
-
-// PacedCounter is a Paced whose log never ends, so that the schedule alone says how
-// many operations are due.
-type PacedCounter struct {
-	*Paced
-	Counter takt.Counter
-}
-
-// DueBefore implements takt.Counter.
-func (p PacedCounter) DueBefore(t time.Duration) uint64 { return p.Counter.DueBefore(t) }

@@ -4,9 +4,7 @@ import (
 	"context"
 
 	"github.com/taktload/takt/internal/trace"
-	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/reader"
-	"github.com/taktload/takt/internal/trace/requests"
 )
 
 // Follow is Open for one log that is still being written. It uses the present content only
@@ -28,9 +26,7 @@ func (g *Settings) Follow(name string) (*Log, *Follower, error) {
 	}
 	live := &late{open: func() (*reader.Reader, error) { return reader.New(name, f, o) }}
 	l := &Log{}
-	l.selection = requests.Select(order.Section(live, g.From, g.For), g.Rules)
-	l.rewritten = requests.Rewrite(l.selection, g.Rewriting)
-	l.Stream = l.rewritten
+	l.choose(g, live)
 	live.opened = func(r *reader.Reader) { l.readers = []*reader.Reader{r} }
 	return l, f, nil
 }
@@ -52,9 +48,3 @@ func (l *late) Next(rec *trace.Record) (err error) {
 	}
 	return l.r.Next(rec)
 }
-
-// Selected says what the rules did with the requests.
-func (l *Log) Selected() requests.Selected { return l.selection.Counts() }
-
-// Removed counts the token parameters that were removed.
-func (l *Log) Removed() uint64 { return l.rewritten.Removed() }

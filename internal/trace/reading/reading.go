@@ -65,8 +65,7 @@ func (g *Settings) Validate() []error {
 type Log struct {
 	trace.Stream
 	readers   []*reader.Reader
-	files     []*os.File
-	waits     []func() bool // each removes the callback for the end of ctx
+	opened    []func() // each closes a file
 	selection *requests.Selection
 	rewritten *requests.Rewritten
 }
@@ -89,10 +88,15 @@ func (g *Settings) Open(ctx context.Context, names []string, stdin io.Reader) (*
 		l.Close()
 		return nil, errors.Join(faults...)
 	}
-	l.selection = requests.Select(order.Section(order.Merge(streams...), g.From, g.For), g.Rules)
+	l.choose(g, order.Merge(streams...))
+	return l, nil
+}
+
+// choose makes l the stream of the requests of src that g selects, as they are to be sent.
+func (l *Log) choose(g *Settings, src trace.Stream) {
+	l.selection = requests.Select(order.Section(src, g.From, g.For), g.Rules)
 	l.rewritten = requests.Rewrite(l.selection, g.Rewriting)
 	l.Stream = l.rewritten
-	return l, nil
 }
 
 func (l *Log) open(ctx context.Context, name string, stdin io.Reader, o reader.Options) (*reader.Reader, error) {
@@ -103,7 +107,11 @@ func (l *Log) open(ctx context.Context, name string, stdin io.Reader, o reader.O
 	if err != nil {
 		return nil, fmt.Errorf("%w; check the name of the log", err)
 	}
-	l.files, l.waits = append(l.files, f), append(l.waits, context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(longAgo()) }))
+	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(longAgo()) })
+	l.opened = append(l.opened, func() {
+		stop()
+		_ = f.Close() // it was only read
+	})
 	return reader.New(name, f, o)
 }
 
@@ -131,14 +139,11 @@ func longAgo() time.Time { return time.Unix(1, 0) }
 
 // Close closes the files.
 func (l *Log) Close() {
-	for _, stop := range l.waits {
-		stop()
-	}
 	for _, r := range l.readers {
 		r.Close()
 	}
-	for _, f := range l.files {
-		_ = f.Close() // it was only read
+	for _, closeFile := range l.opened {
+		closeFile()
 	}
 }
 
@@ -192,3 +197,9 @@ func (l *Log) WriteText(w io.Writer) error {
 	_, err := w.Write(b)
 	return err
 }
+
+// Selected says what the rules did with the requests.
+func (l *Log) Selected() requests.Selected { return l.selection.Counts() }
+
+// Removed counts the token parameters that were removed.
+func (l *Log) Removed() uint64 { return l.rewritten.Removed() }
