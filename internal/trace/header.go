@@ -5,6 +5,7 @@ import (
 	"strings"
 )
 
+// AppendField appends a line of a header, with its CR LF.
 func AppendField(buf []byte, name, value string) []byte {
 	return append(append(append(append(buf, name...), ": "...), value...), "\r\n"...)
 }

@@ -19,6 +19,7 @@ type Place struct {
 	At   time.Time
 }
 
+// PlaceOf is the place of r.
 func PlaceOf(r *Record) Place { return Place{r.File, r.Line, r.At} }
 
 // String is file:line (date).

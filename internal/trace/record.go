@@ -69,8 +69,8 @@ func (r *Record) Reset() {
 	*r = Record{Latency: Unknown, Transfer: Unknown, Bytes: Unknown, RequestBytes: Unknown, Memory: r.Memory[:0]}
 }
 
-// Texts lists the fields that may point into memory of the Stream.
-func (r *Record) Texts() [9]*[]byte {
+// texts lists the fields that may point into memory of the Stream.
+func (r *Record) texts() [9]*[]byte {
 	return [9]*[]byte{&r.Method, &r.Scheme, &r.Host, &r.URI, &r.Client, &r.Referer, &r.Agent, &r.Body, &r.Header}
 }
 
@@ -80,13 +80,13 @@ func (r *Record) CopyTo(dst *Record) {
 	buf := dst.Memory[:0]
 	*dst = *r
 	size := 0
-	for _, t := range dst.Texts() {
+	for _, t := range dst.texts() {
 		size += len(*t)
 	}
 	if cap(buf) < size {
 		buf = make([]byte, 0, size+size/4)
 	}
-	for _, t := range dst.Texts() {
+	for _, t := range dst.texts() {
 		at := len(buf)
 		buf = append(buf, *t...)
 		*t = buf[at:len(buf):len(buf)]

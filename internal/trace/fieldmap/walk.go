@@ -12,6 +12,7 @@ import (
 const maxNesting = 64
 
 var (
+	// ErrNotJSON is the fault of a line that is not an object.
 	ErrNotJSON = errors.New("not a JSON object")
 	errNested  = errors.New("more than 64 objects and arrays within each other")
 )

@@ -11,14 +11,15 @@ import (
 	"github.com/taktload/takt/internal/trace/stamp"
 )
 
+// Faults of a line, and the two reasons for which a line without a record is not bad.
 var (
-	ErrStatus = errors.New("the status is not a number of three digits")
-	errSize   = errors.New("the size is not a number")
-	ErrTaken  = errors.New("the time taken is not a number")
-	errNoTime = errors.New("no time")
+	ErrStatus    = errors.New("the status is not a number of three digits")
+	ErrTaken     = errors.New("the time taken is not a number")
+	ErrNoRequest = errors.New("no HTTP request") // such as "-" or bytes of a TLS handshake
+	ErrComment   = errors.New("comment")         // does not even count as a line
 
-	ErrNoRequest = errors.New("no HTTP request")
-	ErrComment   = errors.New("comment") // the line is a comment, which does not count
+	errSize   = errors.New("the size is not a number")
+	errNoTime = errors.New("no time")
 )
 
 // Line fills a record from the values of one line.
@@ -30,8 +31,8 @@ type Line struct {
 	Left    *Left  // counts what a record lacks although the log has it
 }
 
-// New returns a Line without a record. Stamps without a zone are in zone; noTimes accepts bad times;
-// left counts what a record lacks although the log has it.
+// New returns a Line without a record. Stamps without a zone are in zone; noTimes accepts bad
+// times; left counts what a record lacks although the log has it.
 func New(zone *time.Location, noTimes bool, left *Left) Line {
 	return Line{clock: stamp.Clock{Zone: zone}, NoTimes: noTimes, Left: left}
 }
@@ -39,6 +40,7 @@ func New(zone *time.Location, noTimes bool, left *Left) Line {
 // Setter stores a value in the record. If it fails, the line is bad.
 type Setter func(f *Line, v []byte) error
 
+// Begin prepares f for another line, whose values go into rec.
 func (f *Line) Begin(rec *trace.Record) {
 	f.Rec, f.query = rec, nil
 }

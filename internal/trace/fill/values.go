@@ -12,6 +12,7 @@ import (
 // Absent reports whether v stands for no value.
 func Absent(v []byte) bool { return len(v) == 0 || len(v) == 1 && v[0] == '-' }
 
+// Start stores when the request started.
 func Start(f *Line, v []byte) error {
 	at, whole, err := f.clock.Any(v)
 	if err == nil {
@@ -20,23 +21,11 @@ func Start(f *Line, v []byte) error {
 	return err
 }
 
+// End stores when the request ended.
 func End(f *Line, v []byte) error {
 	err := Start(f, v)
 	f.Rec.Ended = err == nil
 	return err
-}
-
-// Finest prefers a time with a fraction to a later one without: nginx users add $msec to
-// $time_local.
-func Finest(set Setter) Setter {
-	return func(f *Line, v []byte) error {
-		at, second, ended := f.Rec.At, f.Rec.Second, f.Rec.Ended
-		err := set(f, v)
-		if !at.IsZero() && !second && f.Rec.Second {
-			f.Rec.At, f.Rec.Second, f.Rec.Ended = at, second, ended
-		}
-		return err
-	}
 }
 
 // Request splits a request line into method, URI and version, which HTTP/0.9 omits.
@@ -54,6 +43,7 @@ func Request(f *Line, v []byte) error {
 	return f.SetURI(uri)
 }
 
+// Method stores a method, in capitals or small letters.
 func Method(f *Line, v []byte) error {
 	if !IsMethod(v) {
 		v = bytes.ToUpper(v) // some JSON logs have small letters
@@ -65,9 +55,10 @@ func Method(f *Line, v []byte) error {
 	return nil
 }
 
+// URI stores a path or a URL, with the escapes of the server.
 func URI(f *Line, v []byte) error { return f.SetURI(f.text(v)) }
 
-// SetURI stores a path or a URL of a request line or a list.
+// SetURI stores a path or a URL without escapes.
 func (f *Line) SetURI(v []byte) error {
 	v = bytes.TrimSpace(v)
 	if i := bytes.Index(v, []byte("://")); i > 0 && IsScheme(v[:i]) {
@@ -97,6 +88,7 @@ func (f *Line) SetURI(v []byte) error {
 	return nil
 }
 
+// IsScheme reports whether v is http or https.
 func IsScheme(v []byte) bool { return string(v) == "http" || string(v) == "https" }
 
 // IsMethod accepts 1 to 20 capitals, - and _: PROPFIND, M-SEARCH.
@@ -131,6 +123,7 @@ func (f *Line) sendable(v []byte) []byte {
 	return f.Rec.Memory[at:]
 }
 
+// Query stores a query that is logged apart from its path, with or without ?.
 func Query(f *Line, v []byte) error {
 	if !Absent(v) && string(v) != "?" {
 		f.query = f.text(v)
@@ -138,6 +131,7 @@ func Query(f *Line, v []byte) error {
 	return nil
 }
 
+// Status stores the status of the answer.
 func Status(f *Line, v []byte) error {
 	if Absent(v) || string(v) == "0" { // Envoy and Caddy write 0 for no answer
 		return nil
@@ -168,7 +162,10 @@ func Size(to func(r *trace.Record) *int64, worse bool) Setter {
 	}
 }
 
-func AnswerBytes(r *trace.Record) *int64  { return &r.Bytes }
+// AnswerBytes is the size that Size stores of an answer.
+func AnswerBytes(r *trace.Record) *int64 { return &r.Bytes }
+
+// RequestBytes is the size that Size stores of a request.
 func RequestBytes(r *trace.Record) *int64 { return &r.RequestBytes }
 
 // Latency returns the setter of a latency in the given unit.
@@ -176,6 +173,7 @@ func Latency(unit time.Duration) Setter {
 	return func(f *Line, v []byte) error { return f.Latency(v, unit) }
 }
 
+// Latency stores a latency in the given unit.
 func (f *Line) Latency(v []byte, unit time.Duration) error {
 	if Absent(v) {
 		return nil
@@ -196,6 +194,7 @@ func Host(f *Line, v []byte) error {
 	return nil
 }
 
+// Scheme stores http or https, and ignores other texts.
 func Scheme(f *Line, v []byte) error {
 	if IsScheme(v) {
 		f.Rec.Scheme = v
@@ -216,6 +215,7 @@ func Client(f *Line, v []byte) error {
 	return nil
 }
 
+// Referer stores the header Referer.
 func Referer(f *Line, v []byte) error {
 	if !Absent(v) {
 		f.Rec.Referer = f.text(v)
@@ -223,6 +223,7 @@ func Referer(f *Line, v []byte) error {
 	return nil
 }
 
+// Agent stores the header User-Agent.
 func Agent(f *Line, v []byte) error {
 	if !Absent(v) {
 		f.Rec.Agent = f.text(v)
@@ -230,7 +231,7 @@ func Agent(f *Line, v []byte) error {
 	return nil
 }
 
-// Layout reads a time by its layout and passes it to set in a form that clock reads.
+// Layout reads a time by its layout and passes it to set in a form that stamp.Clock reads.
 func Layout(layout string, set Setter) Setter {
 	return func(f *Line, v []byte) error {
 		at, err := time.Parse(layout, string(v))

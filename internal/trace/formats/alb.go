@@ -19,7 +19,7 @@ func albPieces(text string) ([]pattern.Piece, error) {
 	taken := pattern.Variable{Set: signed(addLatency)}
 	return namedPieces(text, map[string]pattern.Variable{
 		"type":                     {Set: setALBType},
-		"time":                     {Set: fill.End, Kind: pattern.Time},
+		"time":                     {Set: fill.End, Role: pattern.Time},
 		"client":                   {Set: fill.Client},
 		"request_processing_time":  taken,
 		"target_processing_time":   taken,
@@ -27,7 +27,7 @@ func albPieces(text string) ([]pattern.Piece, error) {
 		"elb_status_code":          {Set: fill.Status},
 		"received_bytes":           {Set: fill.Size(fill.RequestBytes, false)},
 		"sent_bytes":               {Set: fill.Size(fill.AnswerBytes, true)},
-		"request":                  {Set: fill.Request, Kind: pattern.Request, Blanks: 2},
+		"request":                  {Set: fill.Request, Role: pattern.Request, Blanks: 2},
 		"user_agent":               {Set: fill.Agent},
 	})
 }

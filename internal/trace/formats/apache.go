@@ -93,11 +93,11 @@ func apacheItem(text string) (item []pattern.Piece, rest string, err error) {
 // apacheVariables lists the items that takt uses, by their letter; for %T and %i also by their
 // argument, in small letters.
 func apacheVariables() map[string]pattern.Variable {
-	second, host := pattern.Variable{Set: fill.Latency(time.Second)}, pattern.Variable{Set: fill.Host, Kind: pattern.Host}
+	second, host := pattern.Variable{Set: fill.Latency(time.Second)}, pattern.Variable{Set: fill.Host, Role: pattern.Host}
 	return map[string]pattern.Variable{
-		"r": {Set: fill.Request, Blanks: 2, Kind: pattern.Request},
+		"r": {Set: fill.Request, Blanks: 2, Role: pattern.Request},
 		"m": {Set: fill.Method},
-		"U": {Set: fill.URI, Kind: pattern.Request},
+		"U": {Set: fill.URI, Role: pattern.Request},
 		"q": {Set: fill.Query},
 		"s": {Set: fill.Status},
 		"b": {Set: fill.Size(fill.AnswerBytes, false)},
@@ -119,7 +119,7 @@ func apacheVariables() map[string]pattern.Variable {
 // apacheTime returns %t, which writes its own brackets, or %{FORMAT}t. The time is when the
 // request arrived, unless FORMAT begins with end:.
 func apacheTime(name, format string) ([]pattern.Piece, error) {
-	v := pattern.Variable{Kind: pattern.Time, Set: fill.Start}
+	v := pattern.Variable{Role: pattern.Time, Set: fill.Start}
 	if rest, ok := strings.CutPrefix(format, "end:"); ok {
 		format, v.Set = rest, fill.End
 	}

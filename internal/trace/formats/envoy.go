@@ -69,8 +69,8 @@ func envoyVariable(name, argument string) (pattern.Variable, error) {
 // envoyHeader returns the meaning of a request header; of HEADER?OTHER the first known one.
 func envoyHeader(names string) pattern.Variable {
 	known := map[string]pattern.Variable{
-		":method": {Set: fill.Method}, ":path": {Set: fill.URI, Kind: pattern.Request}, "x-envoy-original-path": {Set: fill.URI, Kind: pattern.Request},
-		":authority": {Set: fill.Host, Kind: pattern.Host}, "host": {Set: fill.Host, Kind: pattern.Host}, ":scheme": {Set: fill.Scheme},
+		":method": {Set: fill.Method}, ":path": {Set: fill.URI, Role: pattern.Request}, "x-envoy-original-path": {Set: fill.URI, Role: pattern.Request},
+		":authority": {Set: fill.Host, Role: pattern.Host}, "host": {Set: fill.Host, Role: pattern.Host}, ":scheme": {Set: fill.Scheme},
 		"referer": {Set: fill.Referer}, "user-agent": {Set: fill.Agent},
 	}
 	for name := range strings.SplitSeq(names, "?") {
@@ -84,7 +84,7 @@ func envoyHeader(names string) pattern.Variable {
 // envoyTime reads the start of a request: the default form, a strftime format, or %s for
 // seconds.
 func envoyTime(format string) (pattern.Variable, error) {
-	v := pattern.Variable{Set: fill.Start, Kind: pattern.Time}
+	v := pattern.Variable{Set: fill.Start, Role: pattern.Time}
 	if format == "" || strings.HasPrefix(format, "%s") {
 		return v, nil
 	}

@@ -35,23 +35,23 @@ func haproxyVariables() map[string]pattern.Variable {
 	return map[string]pattern.Variable{
 		"cia": {Set: setClientPort}, // %ci:%cp as one value: an IPv6 address has colons, too
 		"ci":  {Set: fill.Client},
-		"t":   {Set: fill.Start, Kind: pattern.Time},
-		"tr":  {Set: fill.Start, Kind: pattern.Time},
-		"trg": {Set: fill.Start, Kind: pattern.Time, Blanks: 1},
-		"trl": {Set: fill.Start, Kind: pattern.Time, Blanks: 1},
-		"T":   {Set: fill.Start, Kind: pattern.Time, Blanks: 1},
-		"Tl":  {Set: fill.Start, Kind: pattern.Time, Blanks: 1},
-		"Ts":  {Set: fill.Start, Kind: pattern.Time},
+		"t":   {Set: fill.Start, Role: pattern.Time},
+		"tr":  {Set: fill.Start, Role: pattern.Time},
+		"trg": {Set: fill.Start, Role: pattern.Time, Blanks: 1},
+		"trl": {Set: fill.Start, Role: pattern.Time, Blanks: 1},
+		"T":   {Set: fill.Start, Role: pattern.Time, Blanks: 1},
+		"Tl":  {Set: fill.Start, Role: pattern.Time, Blanks: 1},
+		"Ts":  {Set: fill.Start, Role: pattern.Time},
 		"Ta":  {Set: millis},
 		"Tt":  {Set: unlessKnown(millis)}, // worse than Ta: includes the time before the request came
 		"ST":  {Set: signed(fill.Status)},
 		"B":   {Set: signed(fill.Size(fill.AnswerBytes, true))}, // with the head
 		"U":   {Set: signed(fill.Size(fill.RequestBytes, false))},
-		"r":   {Set: fill.Request, Kind: pattern.Request, Blanks: 2},
+		"r":   {Set: fill.Request, Role: pattern.Request, Blanks: 2},
 		"HM":  {Set: fill.Method},
-		"HU":  {Set: fill.URI, Kind: pattern.Request},
-		"HP":  {Set: fill.URI, Kind: pattern.Request},
-		"HPO": {Set: fill.URI, Kind: pattern.Request},
+		"HU":  {Set: fill.URI, Role: pattern.Request},
+		"HP":  {Set: fill.URI, Role: pattern.Request},
+		"HPO": {Set: fill.URI, Role: pattern.Request},
 		"HQ":  {Set: fill.Query},
 	}
 }

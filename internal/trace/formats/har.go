@@ -3,6 +3,7 @@ package formats
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,10 +82,9 @@ func (d *harDecoder) Next(rec *trace.Record) error {
 		return io.EOF
 	}
 	var e harEntry
-	err := d.entry(&e)
-	var wrong *json.UnmarshalTypeError
-	if err != nil {
-		if errors.As(err, &wrong) { // a wrong type: the decoder is after the entry and can continue
+	if err := d.entry(&e); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) { // the decoder is after the entry and can continue
 			return fmt.Errorf("the entry has a %s for %s", wrong.Value, wrong.Field)
 		}
 		d.ended = true
@@ -103,23 +103,27 @@ func (d *harDecoder) entry(e *harEntry) error {
 		d.begun = true
 	}
 	if !d.in.More() {
-		if t, err := d.in.Token(); err != nil || t != json.Delim(']') {
-			return d.fault(err)
-		}
-		return io.EOF
+		return cmp.Or(d.expect(']'), io.EOF)
 	}
 	d.n++
-	err := d.in.Decode(e)
-	var wrong *json.UnmarshalTypeError
-	if err == nil || errors.As(err, &wrong) {
-		return err
+	if err := d.in.Decode(e); err != nil {
+		return harFault(err)
 	}
-	return d.fault(err)
+	return nil
 }
 
-// fault returns errHAR, unless err is a failed read.
-func (d *harDecoder) fault(err error) error {
-	if IsReadError(err) {
+// expect reads a sign.
+func (d *harDecoder) expect(sign json.Delim) error {
+	if t, err := d.in.Token(); err != nil || t != sign {
+		return harFault(err)
+	}
+	return nil
+}
+
+// harFault returns errHAR, unless err is a failed read or a wrong type within an entry.
+func harFault(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if IsReadError(err) || errors.As(err, &wrong) {
 		return err
 	}
 	return errHAR
@@ -128,17 +132,14 @@ func (d *harDecoder) fault(err error) error {
 // findEntries reads up to the beginning of the list log.entries.
 func (d *harDecoder) findEntries() error {
 	for _, name := range []string{"log", "entries"} {
-		if t, err := d.in.Token(); err != nil || t != json.Delim('{') {
-			return d.fault(err)
+		if err := d.expect('{'); err != nil {
+			return err
 		}
 		if err := d.findKey(name); err != nil {
 			return err
 		}
 	}
-	if t, err := d.in.Token(); err != nil || t != json.Delim('[') {
-		return d.fault(err)
-	}
-	return nil
+	return d.expect('[')
 }
 
 // findKey skips the members of an object up to the value of name.
@@ -146,14 +147,14 @@ func (d *harDecoder) findKey(name string) error {
 	for d.in.More() {
 		key, err := d.in.Token()
 		if err != nil {
-			return d.fault(err)
+			return harFault(err)
 		}
 		if key == name {
 			return nil
 		}
 		var other json.RawMessage
 		if err := d.in.Decode(&other); err != nil {
-			return d.fault(err)
+			return harFault(err)
 		}
 	}
 	return errHAR

@@ -64,16 +64,12 @@ func (d *xmlDecoder) Next(rec *trace.Record) error {
 	for !d.ended {
 		t, err := d.in.Token()
 		if err != nil {
-			d.ended = true
-			d.line, _ = d.in.InputPos()
-			return xmlFault(err, len(d.open))
+			return d.end(xmlFault(err, len(d.open)))
 		}
 		switch t := t.(type) {
 		case xml.StartElement:
 			if err := d.start(t); err != nil {
-				d.ended = true
-				d.line, _ = d.in.InputPos()
-				return err
+				return d.end(err)
 			}
 		case xml.CharData:
 			d.chars(t)
@@ -88,6 +84,13 @@ func (d *xmlDecoder) Next(rec *trace.Record) error {
 		}
 	}
 	return io.EOF
+}
+
+// end makes err, at the present line, the last result before io.EOF.
+func (d *xmlDecoder) end(err error) error {
+	d.ended = true
+	d.line, _ = d.in.InputPos()
+	return err
 }
 
 func xmlFault(err error, open int) error {

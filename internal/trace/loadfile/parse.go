@@ -191,6 +191,8 @@ func (p *Parser) rest(r *trace.Record, w [][]byte) error {
 	return nil
 }
 
+// IsReading reports whether a method has no body: its size is the answer's, and its tenth column
+// the offered rate.
 func IsReading(method []byte) bool { return string(method) == "GET" || string(method) == "HEAD" }
 
 // path joins the words of a path that had blanks.

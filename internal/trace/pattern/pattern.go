@@ -12,8 +12,10 @@ import (
 )
 
 var (
+	// ErrPrefix is the fault of a line that has not the literals before the first variable.
 	ErrPrefix = errors.New("the line does not begin as the format does")
-	ErrShape  = errors.New("the line does not have the shape of the format")
+	// ErrShape is the fault of a line that does not fit.
+	ErrShape = errors.New("the line does not have the shape of the format")
 )
 
 // Pattern is the format of a line: literal text and values alternate.
@@ -41,21 +43,23 @@ type Piece struct {
 	Variable
 }
 
-// Variable describes what a server writes for a name.
+// Variable describes what a server writes for a name. The zero value is ignored.
 type Variable struct {
 	Set    fill.Setter
-	Blanks int
-	Kind   kind
+	Blanks int // number of blanks inside the value
+	Role   Role
 	Layout string // layout of a time that the user's format composes
 }
 
-// kind is the role of a variable in the whole format.
-type kind int
+// Role is the role of a variable in the whole format.
+type Role int
 
+// The roles. Every format needs a Request, the value with the URI. A format with a Time has a
+// time in every line. A Host may have colons inside brackets, and a Request at once after it.
 const (
-	Plain kind = iota
+	Plain Role = iota
 	Time
-	Request // has the URI
+	Request
 	Host
 )
 
@@ -92,18 +96,18 @@ func New(pieces []Piece, tail fill.Setter) (*Pattern, error) {
 			p.addLiteral(at.Literal)
 			continue
 		}
-		request = request || at.Kind == Request
-		if at.Kind == Time {
-			p.timed, at.Set = true, fill.Finest(at.Set)
+		request = request || at.Role == Request
+		if at.Role == Time {
+			p.timed, at.Set = true, finest(at.Set)
 		}
 		beside := i > 0 && pieces[i-1].Name != ""
-		if beside && (pieces[i-1].Kind != Host || at.Kind != Request) {
+		if beside && (pieces[i-1].Role != Host || at.Role != Request) {
 			errs = append(errs, fmt.Errorf("%s and %s are not separated, so nobody can tell where the first one ends; put a blank between them in the log", pieces[i-1].Name, at.Name))
 		}
 		if beside {
 			p.values[len(p.values)-1].beside = true
 		}
-		p.values = append(p.values, slot{set: at.Set, blanks: at.Blanks, host: at.Kind == Host})
+		p.values = append(p.values, slot{set: at.Set, blanks: at.Blanks, host: at.Role == Host})
 	}
 	if !request {
 		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache)"))
@@ -207,4 +211,17 @@ func (v *slot) missing(rest []byte) int {
 		return len(rest)
 	}
 	return -1
+}
+
+// finest prefers a time with a fraction to a later one without: nginx users add $msec to
+// $time_local.
+func finest(set fill.Setter) fill.Setter {
+	return func(f *fill.Line, v []byte) error {
+		at, second, ended := f.Rec.At, f.Rec.Second, f.Rec.Ended
+		err := set(f, v)
+		if !at.IsZero() && !second && f.Rec.Second {
+			f.Rec.At, f.Rec.Second, f.Rec.Ended = at, second, ended
+		}
+		return err
+	}
 }

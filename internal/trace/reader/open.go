@@ -11,6 +11,7 @@ import (
 	"github.com/taktload/takt/internal/trace/formats"
 )
 
+// Auto is the format that is detected by the first lines.
 const Auto = "auto"
 
 // Options says how to read a log.

@@ -8,6 +8,7 @@ import (
 )
 
 var (
+	// ErrTime is the fault of a text that is not a time.
 	ErrTime = errors.New("the time is not understood")
 	errDate = errors.New("there is no such date, or it is not between 1970 and 2200")
 )

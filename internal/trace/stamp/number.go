@@ -48,6 +48,7 @@ func Digits(v []byte) int {
 	return n
 }
 
+// IsDigit reports whether b is 0 … 9.
 func IsDigit(b byte) bool { return b >= '0' && b <= '9' }
 
 // MonthOf is the number of Jan … Dec, -1 for anything else.

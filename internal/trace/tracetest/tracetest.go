@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// Start is a whole second, the origin of At.
 var Start = time.Date(2024, 3, 4, 5, 6, 7, 0, time.UTC)
 
 // List is a stream of records at hand. It reuses memory as a Reader does.
@@ -84,9 +85,12 @@ func Dump(r *trace.Record) string {
 	if r.Offered != 0 {
 		fmt.Fprintf(&b, "\n\toffered %v/s", r.Offered)
 	}
-	for i, name := range []string{"", "scheme", "host", "", "client", "referer", "agent", "body", "header"} {
-		if v := *r.Texts()[i]; name != "" && len(v) > 0 {
-			fmt.Fprintf(&b, "\n\t%s %q", name, v)
+	for _, t := range []struct {
+		name string
+		v    []byte
+	}{{"scheme", r.Scheme}, {"host", r.Host}, {"client", r.Client}, {"referer", r.Referer}, {"agent", r.Agent}, {"body", r.Body}, {"header", r.Header}} {
+		if len(t.v) > 0 {
+			fmt.Fprintf(&b, "\n\t%s %q", t.name, t.v)
 		}
 	}
 	return b.String() + "\n"
