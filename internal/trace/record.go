@@ -94,12 +94,10 @@ func (r *Record) CopyTo(dst *Record) {
 	dst.Memory = buf
 }
 
-// Join puts parts together in the memory of r, where they are valid as long as its texts.
-func (r *Record) Join(parts ...[]byte) []byte {
+// Join puts three texts together in the memory of r, where they are valid as long as its texts.
+func (r *Record) Join(a []byte, b string, c []byte) []byte {
 	at := len(r.Memory)
-	for _, p := range parts {
-		r.Memory = append(r.Memory, p...)
-	}
+	r.Memory = append(append(append(r.Memory, a...), b...), c...)
 	return r.Memory[at:]
 }
 

@@ -55,10 +55,10 @@ func (f *Line) Finish(timed bool) error {
 		return errNoTime
 	}
 	if len(f.query) > 0 && bytes.IndexByte(r.URI, '?') < 0 {
-		r.URI = f.sendable(r.Join(r.URI, []byte("?"), bytes.TrimPrefix(f.query, []byte("?"))))
+		r.URI = f.sendable(r.Join(r.URI, "?", bytes.TrimPrefix(f.query, []byte("?"))))
 	}
 	if len(r.Method) == 0 {
-		r.Method = r.Join([]byte("GET"))
+		r.Method = r.Join(nil, "GET", nil)
 	}
 	if r.Expected == 0 && r.Status > 0 {
 		r.Expected = r.Status

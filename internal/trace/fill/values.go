@@ -75,7 +75,7 @@ func (f *Line) SetURI(v []byte) error {
 			f.Rec.Host = f.Rec.Host[at+1:] // credentials are never replayed
 		}
 		if v = rest[end:]; len(v) == 0 || v[0] != '/' {
-			v = f.Rec.Join([]byte("/"), v)
+			v = f.Rec.Join(nil, "/", v)
 		}
 	}
 	if i := bytes.IndexByte(v, '#'); i >= 0 {

@@ -32,7 +32,7 @@ func (p pathParser) Parse(line []byte, f *fill.Line) error {
 		return errPath
 	}
 	if len(uri) > 0 && uri[0] != '/' && !bytes.Contains(uri, []byte("://")) {
-		uri = f.Rec.Join([]byte("/"), uri)
+		uri = f.Rec.Join(nil, "/", uri)
 	}
 	if err := f.SetURI(uri); err != nil {
 		return err

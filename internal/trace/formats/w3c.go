@@ -107,7 +107,7 @@ func (p *w3cParser) Parse(line []byte, f *fill.Line) error {
 	if n < len(p.columns) || len(bytes.TrimSpace(rest)) > 0 {
 		return errW3CRow
 	}
-	if err := fill.End(f, f.Rec.Join(date, []byte(" "), clock, []byte("Z"))); err != nil {
+	if err := fill.End(f, f.Rec.Join(date, " ", f.Rec.Join(clock, "Z", nil))); err != nil {
 		return err
 	}
 	return f.Finish(true)

@@ -147,7 +147,7 @@ func (p *Parser) status() int {
 // times reads the columns of times. A bare 0 is an unknown time.
 func (p *Parser) times(f *fill.Line) error {
 	r := f.Rec
-	if at := r.Join(p.words[0], []byte(" "), p.words[1]); string(at) != "- -" {
+	if at := r.Join(p.words[0], " ", p.words[1]); string(at) != "- -" {
 		if err := fill.Start(f, at); err != nil {
 			return err
 		}
@@ -200,11 +200,10 @@ func (p *Parser) path(f *fill.Line, w [][]byte) error {
 	r := f.Rec
 	uri := unquote(r, w[0])
 	if len(w) > 1 || len(uri) == 0 || uri[0] != '/' && string(uri) != "*" && !bytes.Contains(uri, []byte("://")) {
-		slash := []byte("/")
-		if len(uri) > 0 && uri[0] == '/' {
-			slash = nil
+		if len(uri) == 0 || uri[0] != '/' {
+			uri = r.Join(nil, "/", uri)
 		}
-		uri = r.Join(slash, uri, bytes.Join(append([][]byte{nil}, w[1:]...), []byte(" ")))
+		uri = r.Join(uri, "", bytes.Join(append([][]byte{nil}, w[1:]...), []byte(" ")))
 	}
 	if err := f.SetURI(uri); err != nil {
 		return err
@@ -221,5 +220,5 @@ func unquote(r *trace.Record, v []byte) []byte {
 	if bytes.IndexByte(v, '"') < 0 {
 		return v
 	}
-	return r.Join(bytes.ReplaceAll(v, []byte(`""`), []byte(`"`)))
+	return r.Join(bytes.ReplaceAll(v, []byte(`""`), []byte(`"`)), "", nil)
 }
