@@ -32,14 +32,14 @@ type Hints struct {
 	Columns []byte // for w3c: the line #Fields before the part that is read
 }
 
-// Parser parses one line, which is not blank. It returns errNoRequest, errComment, or what
-// is wrong with the line.
+// Parser parses one line, which is not blank. It returns fill.ErrNoRequest,
+// fill.ErrComment, or what is wrong with the line.
 type Parser interface {
 	Parse(line []byte, f *fill.Line) error
 }
 
 // Decoder parses a whole log. Next fills rec, which the caller has reset. It returns nil,
-// io.EOF, errNoRequest, a ReadError, or what is wrong with the line at Place. Only io.EOF
+// io.EOF, fill.ErrNoRequest, a ReadError, or what is wrong with the line at Place. Only io.EOF
 // and a ReadError end the log.
 type Decoder interface {
 	Next(rec *trace.Record) error
