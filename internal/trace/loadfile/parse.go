@@ -199,11 +199,11 @@ func IsReading(method []byte) bool { return string(method) == "GET" || string(me
 func (p *Parser) path(f *fill.Line, w [][]byte) error {
 	r := f.Rec
 	uri := unquote(r, w[0])
-	if len(w) > 1 || len(uri) == 0 || uri[0] != '/' && string(uri) != "*" && !bytes.Contains(uri, []byte("://")) {
-		if len(uri) == 0 || uri[0] != '/' {
-			uri = r.Join(nil, "/", uri)
-		}
-		uri = r.Join(uri, "", bytes.Join(append([][]byte{nil}, w[1:]...), []byte(" ")))
+	if len(uri) == 0 || uri[0] != '/' && (len(w) > 1 || string(uri) != "*" && !bytes.Contains(uri, []byte("://"))) {
+		uri = r.Join(nil, "/", uri)
+	}
+	if len(w) > 1 {
+		uri = r.Join(uri, " ", bytes.Join(w[1:], []byte(" ")))
 	}
 	if err := f.SetURI(uri); err != nil {
 		return err
