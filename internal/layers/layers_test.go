@@ -15,13 +15,13 @@ import (
 // earlier lines; packages of one line must not import each other. A trailing /* means all
 // folders below.
 var order = []string{
-	"pkg/takt internal/layers docker",
-	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop internal/finite",
-	"internal/verdict internal/value",
-	"internal/audit internal/judge/stats internal/judge/stored",
-	"internal/judge/assert internal/judge/query internal/judge/merge",
-	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/kwire internal/trace internal/judge/* internal/payload internal/target internal/proc internal/elastic internal/store/fault internal/format/page",
-	"internal/clocktest internal/racetest internal/store/document internal/store/storetest internal/format/text internal/format/plot",
+	"pkg/takt internal/layers internal/trace docker",
+	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop internal/finite internal/racetest internal/trace/stamp internal/trace/order internal/trace/play internal/trace/requests",
+	"internal/verdict internal/value internal/trace/fill internal/trace/figures",
+	"internal/audit internal/judge/stats internal/judge/stored internal/trace/pattern internal/trace/fieldmap internal/trace/loadfile internal/trace/tracetest",
+	"internal/judge/assert internal/judge/query internal/judge/merge internal/trace/formats internal/trace/convert",
+	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/kwire internal/trace/reader internal/judge/* internal/payload internal/target internal/proc internal/elastic internal/store/fault internal/format/page",
+	"internal/clocktest internal/trace/reading internal/store/document internal/store/storetest internal/format/text internal/format/plot",
 	"internal/engine internal/format/answer internal/store/* internal/target/*",
 	"internal/format internal/driver/http internal/apmserver internal/sim",
 	"internal/driver/* internal/store pkg/bench",
