@@ -1,10 +1,13 @@
 package amqp
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Message is the common part of all messages of a Template.
@@ -42,21 +45,21 @@ type Field struct {
 func (f Field) appendTo(b []byte) ([]byte, bool) {
 	switch v := f.Value.(type) {
 	case string:
-		return appendString(b, v), true
+		return wire.AppendString(b, v), true
 	case bool:
-		return appendBool(b, v), true
+		return wire.AppendBool(b, v), true
 	case int8:
-		return append(b, codeByte, byte(v)), true
+		return append(b, wire.CodeByte, byte(v)), true
 	case int16:
-		return be.AppendUint16(append(b, codeShort), uint16(v)), true
+		return binary.BigEndian.AppendUint16(append(b, wire.CodeShort), uint16(v)), true
 	case int32:
-		return be.AppendUint32(append(b, codeInt), uint32(v)), true
+		return binary.BigEndian.AppendUint32(append(b, wire.CodeInt), uint32(v)), true
 	case int64:
-		return appendLong(b, codeLong, v), true
+		return wire.AppendLong(b, wire.CodeLong, v), true
 	case float32:
-		return be.AppendUint32(append(b, codeFloat), math.Float32bits(v)), true
+		return binary.BigEndian.AppendUint32(append(b, wire.CodeFloat), math.Float32bits(v)), true
 	case float64:
-		return appendLong(b, codeDouble, int64(math.Float64bits(v))), true
+		return wire.AppendLong(b, wire.CodeDouble, int64(math.Float64bits(v))), true
 	}
 	return b, false
 }

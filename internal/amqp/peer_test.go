@@ -11,6 +11,7 @@ import (
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
+	"github.com/taktload/takt/internal/amqp/amqptest"
 )
 
 // The tests of this file hold the codec against Azure/go-amqp, which has nothing
@@ -154,10 +155,10 @@ func TestDeliveryOfPeer(t *testing.T) {
 // code reads and appends.
 func TestPeerSpeaksWithBroker(t *testing.T) {
 	for _, user := range []goamqp.SASLType{goamqp.SASLTypeAnonymous(), goamqp.SASLTypePlain("takt", "secret")} {
-		b := &broker{t: t, script: script{idle: time.Minute, credit: 3, maxFrame: 600}}
+		b := amqptest.New(t, amqptest.Script{Idle: time.Minute, Credit: 3, MaxFrame: 600})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		c, err := goamqp.Dial(ctx, "amqp://"+b.serve(), &goamqp.ConnOptions{SASLType: user, MaxFrameSize: 700})
+		c, err := goamqp.Dial(ctx, "amqp://"+b.Serve(), &goamqp.ConnOptions{SASLType: user, MaxFrameSize: 700})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,8 +192,8 @@ func TestPeerSpeaksWithBroker(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if b.saw("attach sender q queue") != 1 || b.saw("attach receiver q  n > 5") != 1 {
-			t.Errorf("the broker saw %q", b.seen)
+		if b.Saw("attach sender q queue") != 1 || b.Saw("attach receiver q  n > 5") != 1 {
+			t.Errorf("the broker saw %q", b.Seen())
 		}
 		if err := rcv.Close(ctx); err != nil {
 			t.Error(err)
@@ -200,7 +201,7 @@ func TestPeerSpeaksWithBroker(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		if n := len(b.messages("q")); n != 0 {
+		if n := b.Depth("q"); n != 0 {
 			t.Errorf("%d messages left", n)
 		}
 	}

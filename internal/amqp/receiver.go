@@ -3,6 +3,8 @@ package amqp
 import (
 	"context"
 	"fmt"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Ack says who accepts a message, and how.
@@ -56,9 +58,9 @@ type Receiver struct {
 // Receiver attaches a receiver and waits until the broker has answered. Messages
 // may come before it returns. A refusal wraps an *Error.
 func (s *Session) Receiver(ctx context.Context, o ReceiverOptions) (*Receiver, error) {
-	r, err := s.receiver(ctx, o, &terminus{
-		address: o.Address, durable: o.Durable, expiry: o.Expiry,
-		distribution: o.Distribution, selector: o.Selector, capabilities: o.Capabilities,
+	r, err := s.receiver(ctx, o, &wire.Terminus{
+		Address: o.Address, Durable: o.Durable, Expiry: o.Expiry,
+		Distribution: o.Distribution, Selector: o.Selector, Capabilities: o.Capabilities,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot receive from %s: %w", o.Address, err)
@@ -66,15 +68,15 @@ func (s *Session) Receiver(ctx context.Context, o ReceiverOptions) (*Receiver, e
 	return r, nil
 }
 
-func (s *Session) receiver(ctx context.Context, o ReceiverOptions, source *terminus) (*Receiver, error) {
+func (s *Session) receiver(ctx context.Context, o ReceiverOptions, source *wire.Terminus) (*Receiver, error) {
 	if o.Credit == 0 {
 		o.Credit = DefaultCredit
 	}
 	r := &Receiver{link: newLink(s, o.Name), opt: o}
 	r.link.receiver, r.onDetach, r.delivery.r = r, o.OnDetach, r
-	a := attach{source: source, target: &terminus{}}
+	a := wire.Attach{Source: source, Target: &wire.Terminus{}}
 	if o.Settled {
-		a.settle = 1
+		a.Settle = 1
 	}
 	return r, r.attach(ctx, a)
 }
@@ -90,8 +92,8 @@ func (s *Session) Unsubscribe(ctx context.Context, name string) error {
 }
 
 // begin handles the broker's answer: messages may come; under mu.
-func (r *Receiver) begin(a *attach) {
-	r.count = a.first
+func (r *Receiver) begin(a *wire.Attach) {
+	r.count = a.First
 	if r.over() == nil && r.opt.OnDelivery != nil && !r.opt.Held {
 		r.open()
 	}
@@ -124,9 +126,9 @@ func (r *Receiver) Accept(first, last uint32, tx *Transaction) error {
 	if err := r.over(); err != nil {
 		return err
 	}
-	st := state{is: isAccepted}
+	st := wire.State{Is: wire.IsAccepted}
 	if tx != nil {
-		st.txn = tx.id
+		st.Txn = tx.id
 	}
 	r.s.settle(true, first, last, st)
 	if len(c.out.waits) >= flushAt {
@@ -153,7 +155,7 @@ func (s *Session) accept(id uint32) {
 
 func (s *Session) tellAccepted() {
 	if s.accepted.set {
-		s.settle(true, s.accepted.first, s.accepted.last, state{is: isAccepted})
+		s.settle(true, s.accepted.first, s.accepted.last, wire.State{Is: wire.IsAccepted})
 		s.accepted.set = false
 	}
 }

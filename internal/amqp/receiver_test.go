@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/internal/amqp/amqptest"
 )
 
 // encoded is a message with a body and a property.
@@ -57,9 +59,9 @@ func TestReceive(t *testing.T) {
 	for _, ack := range []Ack{AckBatch, AckEach} {
 		for _, credit := range []uint32{1, 10, 0} {
 			t.Run(fmt.Sprintf("ack %d credit %d", ack, credit), func(t *testing.T) {
-				b, c := connected(t, script{first: nearEnd}, Options{})
+				b, c := connected(t, amqptest.Script{First: nearEnd}, Options{})
 				for i := range int64(n) {
-					b.push("q", encoded(t, fmt.Sprint("body ", i), i))
+					b.Push("q", encoded(t, fmt.Sprint("body ", i), i))
 				}
 				s := session(t, c)
 				r, arrived := receive(t, s, ReceiverOptions{Ack: ack, Credit: credit})
@@ -72,10 +74,10 @@ func TestReceive(t *testing.T) {
 				if err := r.Detach(t.Context(), true); err != nil {
 					t.Fatal(err)
 				}
-				if left := len(b.messages("q")); left != 0 {
+				if left := b.Depth("q"); left != 0 {
 					t.Errorf("%d messages were not accepted", left)
 				}
-				acks := b.saw("disposition")
+				acks := b.Saw("disposition")
 				if ack == AckEach && acks != n || ack == AckBatch && credit == 0 && acks > n/10 {
 					t.Errorf("%d dispositions for %d messages", acks, n)
 				}
@@ -85,9 +87,9 @@ func TestReceive(t *testing.T) {
 }
 
 func TestReceivePieces(t *testing.T) {
-	b, c := connected(t, script{first: nearEnd}, Options{MaxFrame: 512})
+	b, c := connected(t, amqptest.Script{First: nearEnd}, Options{MaxFrame: 512})
 	long := strings.Repeat("0123456789", 10_000)
-	b.push("q", encoded(t, long, 1), encoded(t, "short", 2), encoded(t, long[1:], 3))
+	b.Push("q", encoded(t, long, 1), encoded(t, "short", 2), encoded(t, long[1:], 3))
 	r, arrived := receive(t, session(t, c), ReceiverOptions{})
 	for _, want := range []got{{nearEnd, 1, long}, {nearEnd + 1, 2, "short"}, {nearEnd + 2, 3, long[1:]}} {
 		if g := <-arrived; g != want {
@@ -101,8 +103,8 @@ func TestReceivePieces(t *testing.T) {
 
 func TestReceiveTooLong(t *testing.T) {
 	for _, frame := range []uint32{512, 4096} { // in pieces, and whole
-		b, c := connected(t, script{}, Options{MaxFrame: frame, MaxMessage: 1000})
-		b.push("q", encoded(t, strings.Repeat("x", 1000), 1))
+		b, c := connected(t, amqptest.Script{}, Options{MaxFrame: frame, MaxMessage: 1000})
+		b.Push("q", encoded(t, strings.Repeat("x", 1000), 1))
 		_, _ = session(t, c).Receiver(t.Context(), ReceiverOptions{Address: "q", OnDelivery: func(*Delivery) { t.Error("it arrived") }})
 		<-c.Done() // perhaps before the receiver was there
 		if err := c.Err(); !strings.Contains(err.Error(), `-0-0" has more than 1000 bytes; let the connection take more`) {
@@ -112,9 +114,9 @@ func TestReceiveTooLong(t *testing.T) {
 }
 
 func TestAcceptByHand(t *testing.T) {
-	b, c := connected(t, script{}, Options{})
+	b, c := connected(t, amqptest.Script{}, Options{})
 	for i := range int64(10) {
-		b.push("q", encoded(t, "", i))
+		b.Push("q", encoded(t, "", i))
 	}
 	r, arrived := receive(t, session(t, c), ReceiverOptions{Ack: AckManual})
 	var ids []uint32
@@ -127,7 +129,7 @@ func TestAcceptByHand(t *testing.T) {
 	if err := r.Detach(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	if left := len(b.messages("q")); left != 5 {
+	if left := b.Depth("q"); left != 5 {
 		t.Errorf("%d messages were not accepted, want 5", left)
 	}
 	if err := r.Accept(ids[4], ids[4], nil); !errors.Is(err, ErrClosed) {
@@ -136,8 +138,8 @@ func TestAcceptByHand(t *testing.T) {
 }
 
 func TestReceiveSettled(t *testing.T) {
-	b, c := connected(t, script{}, Options{})
-	b.push("q", encoded(t, "", 1), encoded(t, "", 2))
+	b, c := connected(t, amqptest.Script{}, Options{})
+	b.Push("q", encoded(t, "", 1), encoded(t, "", 2))
 	settled := make(chan bool, 2)
 	s := session(t, c)
 	if _, err := s.Receiver(t.Context(), ReceiverOptions{Address: "q", Settled: true, OnDelivery: func(d *Delivery) { settled <- d.Settled() }}); err != nil {
@@ -151,7 +153,7 @@ func TestReceiveSettled(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := b.saw("disposition"); n != 0 {
+	if n := b.Saw("disposition"); n != 0 {
 		t.Errorf("%d dispositions of settled messages", n)
 	}
 }
@@ -159,7 +161,7 @@ func TestReceiveSettled(t *testing.T) {
 // The source is asked for as the options say, and a durable subscription can be
 // deleted by its name alone.
 func TestSource(t *testing.T) {
-	b, c := connected(t, script{}, Options{})
+	b, c := connected(t, amqptest.Script{}, Options{})
 	s := session(t, c)
 	r, err := s.Receiver(t.Context(), ReceiverOptions{
 		Name: "sub|2", Address: "news", Capabilities: []string{"topic", "shared"}, Selector: "n > 5",
@@ -168,8 +170,8 @@ func TestSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.saw("attach receiver news topic,shared n > 5") != 1 {
-		t.Errorf("the broker saw %q", b.seen)
+	if b.Saw("attach receiver news topic,shared n > 5") != 1 {
+		t.Errorf("the broker saw %q", b.Seen())
 	}
 	if err := r.Detach(t.Context(), false); err != nil {
 		t.Error(err)
@@ -177,15 +179,15 @@ func TestSource(t *testing.T) {
 	if err := s.Unsubscribe(t.Context(), "sub"); err != nil {
 		t.Error(err)
 	}
-	if b.saw("detach sub|2") != 1 || b.saw("detach sub|2 closed") != 0 || b.saw("attach nothing sub") != 1 || b.saw("detach sub closed") != 1 {
-		t.Errorf("the broker saw %q", b.seen)
+	if b.Saw("detach sub|2") != 1 || b.Saw("detach sub|2 closed") != 0 || b.Saw("attach nothing sub") != 1 || b.Saw("detach sub closed") != 1 {
+		t.Errorf("the broker saw %q", b.Seen())
 	}
 }
 
 // One connection, its links on several sessions, everything at once.
 func TestManyLinks(t *testing.T) {
 	const links, n = 5, 400
-	_, c := connected(t, script{credit: n}, Options{})
+	_, c := connected(t, amqptest.Script{Credit: n}, Options{})
 	done, arrived := make(chan Outcome, links*n), make(chan string, links*n)
 	for i := range links {
 		s := session(t, c)
