@@ -16,11 +16,11 @@ import (
 // folders below.
 var order = []string{
 	"pkg/takt internal/layers docker",
-	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop",
+	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop internal/ring",
 	"internal/verdict internal/value internal/amqp/wire",
 	"internal/audit internal/judge/stats internal/judge/stored",
 	"internal/judge/assert internal/judge/query internal/judge/merge",
-	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/amqp/amqptest internal/kwire internal/trace internal/judge/* internal/payload internal/target internal/proc internal/elastic internal/store/fault",
+	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/amqp/amqptest internal/kafka internal/trace internal/judge/* internal/payload internal/target internal/proc internal/elastic internal/store/fault",
 	"internal/clocktest internal/store/document internal/store/storetest",
 	"internal/engine internal/format internal/store/* internal/target/*",
 	"internal/driver/http internal/apmserver internal/sim",

@@ -6,7 +6,7 @@ import "github.com/taktload/takt/pkg/takt"
 func (p *producer) waiting() (n int) {
 	for _, w := range p.workers {
 		w.mu.Lock()
-		n += w.queue.len()
+		n += w.queue.Len()
 		w.mu.Unlock()
 	}
 	return n

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/taktload/takt/internal/kwire"
+	"github.com/taktload/takt/internal/kafka"
 )
 
 // pending is an operation that is due and not written yet.
@@ -47,7 +47,8 @@ type batch struct {
 	keys     []byte    // keys of the records
 	parts    []*part   // parts, one per partition; they contain the records' values
 	spare    []*part
-	byPlace  []*part // parts by partition, if records have keys
+	byPlace  []*part        // parts by partition, if records have keys
+	sealed   []*kafka.Batch // the batches of parts, for kafka.Producer
 	began    time.Time
 	left     atomic.Int32 // number of records without an answer
 	arrived  atomic.Int64 // when the last answer came to this host, in ns since began; 0: unknown
@@ -67,13 +68,10 @@ func (n *numbers) grow(partitions int32) {
 
 // part is the records of a batch for one partition.
 type part struct {
-	kwire.Batch
+	kafka.Batch
 	batch    *batch
-	first    uint64    // number of the first record, in a uniform batch
-	bytes    int       // bytes of the messages, in a uniform batch
-	turn     uint64    // place in the order of writing of all parts
-	deadline time.Time // latest instant of the acknowledgement
-	err      error     // latest reason for a missing acknowledgement
+	first    uint64 // number of the first record, in a uniform batch
+	bytes    int    // bytes of the messages, in a uniform batch
 	answered []record
 }
 
@@ -135,8 +133,8 @@ func (b *batch) part(partition int32, room int) *part {
 		p, b.spare = b.spare[last], b.spare[:last]
 	} else {
 		p = &part{batch: b}
+		p.Ended = p.end
 	}
-	p.err = nil
 	p.Reset(partition, room)
 	b.parts = append(b.parts, p)
 	return p
@@ -217,7 +215,7 @@ func (b *batch) end(i int, err error) {
 func (b *batch) fail(err error) {
 	if !b.worker.library {
 		for _, p := range b.parts {
-			p.end(err)
+			p.end(time.Time{}, err)
 		}
 		return
 	}
@@ -226,9 +224,11 @@ func (b *batch) fail(err error) {
 	}
 }
 
-// end sets the result of all records of p. Then the batch may reuse p.
-func (p *part) end(err error) {
+// end sets the result of all records of p, whose answer came to this host at arrived, if that
+// is known. Then the batch may reuse p.
+func (p *part) end(arrived time.Time, err error) {
 	b, n := p.batch, p.Len()
+	b.arrive(arrived)
 	switch {
 	case b.worker.apart:
 		p.answered = p.answered[:0]

@@ -11,6 +11,8 @@ import (
 	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/kafka"
 )
 
 // The classes of failed records; docs/kafka.md explains them. Any other refusal by the broker
@@ -79,7 +81,7 @@ func classify(err error) string {
 		return classBufferFull
 	case errors.Is(err, kgo.ErrClientClosed), errors.Is(err, sarama.ErrClosedClient), errors.Is(err, sarama.ErrShuttingDown):
 		return classClosed
-	case errors.Is(err, errTooLate), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, kafka.ErrTooLate), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries), errors.Is(err, context.DeadlineExceeded):
 		return classTimeout
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, sarama.ErrOutOfBrokers), err != nil && err.Error() == breakerOpen:
 		return classRefused

@@ -20,7 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
-	"github.com/taktload/takt/internal/kwire"
+	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -124,7 +124,7 @@ func (c *Cluster) versions() *kversion.Versions {
 
 // newestProduce is the newest version of the produce request that may be spoken.
 func (c *Cluster) newestProduce() int16 {
-	newest := int16(kwire.Newest)
+	newest := int16(kafka.Newest)
 	if v := c.versions(); c.APIVersion != "" && v != nil {
 		has, _ := v.LookupMaxKeyVersion(int16(kmsg.Produce)) // every version has it
 		newest = min(newest, has)

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -23,7 +24,7 @@ func (n *noop) write(b *batch) {
 	for _, p := range b.parts {
 		p.Seal(b.began, n.compress)
 		n.wire.sent.Add(int64(p.Size()))
-		p.end(nil)
+		p.end(time.Time{}, nil)
 	}
 }
 

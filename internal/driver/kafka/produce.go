@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/kwire"
+	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/ledger"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -159,7 +159,7 @@ func (o *Produce) Unused() (flags []string, why string) { return engine.LoopFlag
 // a batch in flight; with a rate, room for one second of records.
 func (o *Produce) Shape(e *engine.Options) {
 	o.shapeFault = nil
-	if o.Client == clientOwn && (o.Idempotence || o.Transaction > 0 || o.newestProduce() < kwire.Oldest) {
+	if o.Client == clientOwn && (o.Idempotence || o.Transaction > 0 || o.newestProduce() < kafka.Oldest) {
 		o.Client = clientFranz
 	}
 	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
@@ -224,12 +224,12 @@ func (o *Produce) Variables() map[string]any {
 // largest is the largest batch that a client accepts: the broker is to judge a message larger
 // than --batch-bytes.
 func (o *Produce) largest() int {
-	return max(o.BatchBytes, kwire.Overhead+o.text.longest()+o.overhead())
+	return max(o.BatchBytes, kafka.Overhead+o.text.longest()+o.overhead())
 }
 
 // overhead is the largest size of a record without its value.
 func (o *Produce) overhead() int {
-	n := kwire.RecordOverhead + o.text.keyBytes()
+	n := kafka.RecordOverhead + o.text.keyBytes()
 	tail, _ := o.tail()
 	return n + len(tail)
 }
@@ -239,10 +239,10 @@ func (o *Produce) overhead() int {
 func (o *Produce) tail() (tail []byte, stampAt int) {
 	list := o.Headers.franz()
 	if o.Plain || o.inValue() {
-		return kwire.AppendHeaders(nil, list), 0
+		return kafka.AppendHeaders(nil, list), 0
 	}
 	room := kgo.RecordHeader{Key: stampHeader, Value: make([]byte, stampBytes)}
-	tail = kwire.AppendHeaders(nil, append([]kgo.RecordHeader{room}, list...))
+	tail = kafka.AppendHeaders(nil, append([]kgo.RecordHeader{room}, list...))
 	return tail, bytes.Index(tail, room.Value)
 }
 
@@ -362,5 +362,5 @@ func (o *Produce) openClient(i int) (client, error) {
 	case o.Client == clientFranz:
 		return o.openFranz(i)
 	}
-	return o.openOwn()
+	return o.openTakts()
 }

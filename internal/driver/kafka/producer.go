@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -72,7 +73,7 @@ type producer struct {
 
 	// Results of records if an operation ends with its receipt.
 	fateMu  sync.Mutex
-	awaited ring[awaited]
+	awaited ring.Queue[awaited]
 	closing bool   // later acknowledged records need not be received
 	acked   uint64 // number of records acknowledged before closing
 	failed  []failedRecord
@@ -260,8 +261,8 @@ func (p *producer) overdue(now time.Duration) (tokens []uint64) {
 	p.fateMu.Lock()
 	defer p.fateMu.Unlock()
 	gone := p.gone.Load() != nil
-	for p.awaited.len() > 0 && (gone || now-p.awaited.head().acked >= p.timeout) {
-		tokens = append(tokens, p.awaited.pop().token)
+	for p.awaited.Len() > 0 && (gone || now-p.awaited.Head().acked >= p.timeout) {
+		tokens = append(tokens, p.awaited.Pop().token)
 	}
 	return tokens
 }
@@ -292,7 +293,7 @@ func (p *producer) tally(records []record, now time.Duration) {
 		r := &records[i]
 		if r.err == nil && !p.closing {
 			p.acked++
-			p.awaited.push(awaited{r.token, now})
+			p.awaited.Push(awaited{r.token, now})
 		} else if len(p.failed) < maxFailed {
 			p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})
 		}

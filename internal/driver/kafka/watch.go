@@ -29,7 +29,8 @@ type watch struct {
 
 const (
 	watchEvery = 500 * time.Millisecond
-	mostMisses = 3 // a broker that just started may not know every topic yet
+	lookTime   = time.Second // time limit for an answer
+	mostMisses = 3           // a broker that just started may not know every topic yet
 	// freshness is the age of a client's metadata above which it asks for leaders again.
 	// franz-go's default is 5 s, in which a consumer without its leader receives no records.
 	freshness = 100 * time.Millisecond

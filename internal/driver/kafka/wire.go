@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/taktload/takt/internal/kwire"
+	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -71,7 +71,7 @@ func hungUp(err error) bool {
 
 // WriteBuffers writes pieces in one call, if the connection supports it.
 func (c *counted) WriteBuffers(pieces [][]byte) (n int64, err error) {
-	if g, ok := c.Conn.(kwire.Gatherer); ok {
+	if g, ok := c.Conn.(kafka.Gatherer); ok {
 		n, err = g.WriteBuffers(pieces)
 	} else {
 		b := net.Buffers(pieces)

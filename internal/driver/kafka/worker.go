@@ -9,7 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/taktload/takt/internal/kwire"
+	"github.com/taktload/takt/internal/kafka"
+	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -37,7 +38,7 @@ type worker struct {
 	id     uint64 // number of the worker, from 0
 
 	mu       sync.Mutex
-	queue    ring[pending]
+	queue    ring.Queue[pending]
 	idle     []*batch // batches of idle writers
 	ripe     int      // number of records at the head of the queue that have lingered long enough
 	waits    bool     // the linger timer runs
@@ -86,12 +87,12 @@ type job struct {
 // the number of operations given to all workers before.
 func (w *worker) push(ops []takt.Op, first uint64) {
 	w.mu.Lock()
-	before, all := w.queue.len(), uint64(len(w.workers))
+	before, all := w.queue.Len(), uint64(len(w.workers))
 	for i := (w.id + all - first%all) % all; i < uint64(len(ops)); i += all {
 		op := &ops[i]
-		w.queue.push(pending{token: op.Token, seq: op.Seq, due: op.Due})
+		w.queue.Push(pending{token: op.Token, seq: op.Seq, due: op.Due})
 	}
-	added := w.queue.len() - before
+	added := w.queue.Len() - before
 	switch {
 	case added == 0:
 	case w.linger == 0 || w.flushing:
@@ -120,7 +121,7 @@ func (w *worker) begin(j job) {
 func (w *worker) ripen() {
 	w.mu.Lock()
 	w.waits = false
-	w.ripe = w.queue.len()
+	w.ripe = w.queue.Len()
 	j := w.next()
 	w.mu.Unlock()
 	w.work(j)
@@ -162,7 +163,7 @@ func (w *worker) next() job {
 	}
 	j := job{w.take(), w.mayCommit()}
 	w.busy = j != (job{})
-	if w.flushing && !w.busy && w.queue.len() == 0 && len(w.idle) == w.writers && !w.flushed {
+	if w.flushing && !w.busy && w.queue.Len() == 0 && len(w.idle) == w.writers && !w.flushed {
 		w.flushed = true
 		close(w.empty)
 	}
@@ -176,7 +177,7 @@ func (w *worker) take() *batch {
 	if w.transaction > 0 {
 		most = min(most, w.room)
 	}
-	n := min(most, w.queue.len())
+	n := min(most, w.queue.Len())
 	if n == 0 || len(w.idle) == 0 || (n < most && w.ripe == 0) {
 		return nil
 	}
@@ -185,12 +186,12 @@ func (w *worker) take() *batch {
 	w.idle = w.idle[:last]
 	b.ops, b.tokens, b.room = b.ops[:0], b.tokens[:0], 0
 	for range n {
-		size := w.text.size(w.queue.head().seq) + w.overhead
-		if kwire.Overhead+b.room+size > w.batchBytes && len(b.ops) > 0 {
+		size := w.text.size(w.queue.Head().seq) + w.overhead
+		if kafka.Overhead+b.room+size > w.batchBytes && len(b.ops) > 0 {
 			break
 		}
 		b.room += size
-		op := w.queue.pop()
+		op := w.queue.Pop()
 		b.ops, b.tokens = append(b.ops, op), append(b.tokens, op.token)
 	}
 	w.ripe = max(0, w.ripe-len(b.ops))
@@ -226,7 +227,7 @@ func (w *worker) ended(b *batch) {
 // in flight. The caller holds the lock.
 func (w *worker) mayCommit() bool {
 	quiet := len(w.answered) > 0 && len(w.idle) == w.writers
-	return quiet && (w.room == 0 || w.flushing && w.queue.len() == 0)
+	return quiet && (w.room == 0 || w.flushing && w.queue.Len() == 0)
 }
 
 // commit ends the transaction, whose records share its result.
@@ -257,7 +258,7 @@ func (e *transactionError) Unwrap() error { return e.cause }
 func (w *worker) flush() {
 	w.mu.Lock()
 	w.flushing = true
-	w.ripe = w.queue.len()
+	w.ripe = w.queue.Len()
 	j := w.next()
 	w.mu.Unlock()
 	w.work(j)

@@ -1,4 +1,4 @@
-package kwire
+package kafka
 
 import (
 	"bufio"
@@ -33,7 +33,7 @@ func (g *gathering) WriteBuffers(pieces [][]byte) (n int64, err error) {
 }
 
 func connTo(out *bytes.Buffer, gathers bool) *Conn {
-	c := &Conn{Conn: written{Buffer: out}, version: Newest, Producer: &Producer{ClientID: "takt", Topic: "topic", Acks: -1, Timeout: 1500 * time.Millisecond}}
+	c := &Conn{Conn: written{Buffer: out}, version: Newest, Protocol: &Protocol{ClientID: "takt", Topic: "topic", Acks: -1, Timeout: 1500 * time.Millisecond}}
 	if gathers {
 		c.Conn = &gathering{written{Buffer: out}}
 	}
@@ -68,7 +68,7 @@ func TestOpenEnds(t *testing.T) {
 	defer theirs.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := (&Producer{}).Open(ctx, ours, ""); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := (&Protocol{}).Open(ctx, ours, ""); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want that the time is over", err)
 	}
 }

@@ -1,4 +1,4 @@
-package kwire
+package kafka
 
 import (
 	"bytes"

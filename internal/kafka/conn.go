@@ -1,4 +1,4 @@
-package kwire
+package kafka
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl"
 )
 
-// Producer is what all produce requests of a client have in common.
-type Producer struct {
+// Protocol is what all produce requests of a client have in common.
+type Protocol struct {
 	ClientID string
 	Topic    string
 	Acks     int16
@@ -40,7 +40,7 @@ const (
 // while another one receives.
 type Conn struct {
 	net.Conn
-	*Producer
+	*Protocol
 	version int16
 	prove   int16     // version of SASLAuthenticate
 	expires time.Time // zero: never
@@ -64,9 +64,9 @@ const mostAnswer = 64 << 20
 
 // Open makes nc, which is connected to the broker at that address, ready: it asks which
 // versions the broker speaks, and says who the producer is. It closes nc when it fails.
-func (p *Producer) Open(ctx context.Context, nc net.Conn, addr string) (_ *Conn, err error) {
+func (p *Protocol) Open(ctx context.Context, nc net.Conn, addr string) (_ *Conn, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
-	c := &Conn{Conn: nc, Producer: p, in: bufio.NewReader(nc)}
+	c := &Conn{Conn: nc, Protocol: p, in: bufio.NewReader(nc)}
 	if err = c.agree(); err == nil && p.SASL != nil {
 		err = c.authenticate(ctx, addr)
 	}

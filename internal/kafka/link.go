@@ -12,40 +12,38 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/taktload/takt/internal/kwire"
+	"github.com/taktload/takt/internal/ring"
 	"github.com/taktload/takt/internal/sock"
 )
 
 // link is the connection to one broker. One goroutine writes and reconnects; another reads
 // the answers, which come in the order of the requests.
 type link struct {
-	*own
+	*Producer
 	addr    string
 	wake    chan struct{} // has a token when the writer has work
 	mu      sync.Mutex
-	queue   ring[*part]
+	queue   ring.Queue[*Batch]
 	flight  []request // requests without an answer, oldest first
 	sending bool      // the newest request in flight is being sent
 	sent    sync.Cond // signals that the newest request was sent
-	settles int       // requests whose rejected records have not been returned to the queue
-	conn    *kwire.Conn
+	settles int       // requests whose rejected batches have not been returned to the queue
+	conn    *Conn
 	failure error // error of conn; the writer clears conn and failure
-
-	batches []*kwire.Batch // only for the writer
 }
 
-// request is the parts that were sent together.
+// request is the batches that were sent together.
 type request struct {
-	parts    []*part
-	deadline time.Time // earliest deadline of parts
+	batches  []*Batch
+	deadline time.Time // earliest deadline of batches
 }
 
-// mostTogether is the largest size in bytes of a request with several parts. Brokers refuse
+// mostTogether is the largest size in bytes of a request with several batches. Brokers refuse
 // requests above 100 MiB.
 const mostTogether = 16 << 20
 
-func newLink(c *own) *link {
-	l := &link{own: c, wake: make(chan struct{}, 1)}
+func newLink(p *Producer) *link {
+	l := &link{Producer: p, wake: make(chan struct{}, 1)}
 	l.sent.L = &l.mu
 	return l
 }
@@ -57,10 +55,10 @@ func (l *link) moveTo(addr string) {
 	l.addr = addr
 }
 
-// push queues p.
-func (l *link) push(p *part) {
+// push queues b.
+func (l *link) push(b *Batch) {
 	l.mu.Lock()
-	l.queue.push(p)
+	l.queue.Push(b)
 	l.mu.Unlock()
 	l.poke()
 }
@@ -72,7 +70,7 @@ func (l *link) poke() {
 	}
 }
 
-// serve writes until the client is closed.
+// serve writes until the producer is closed.
 func (l *link) serve() {
 	for {
 		select {
@@ -97,7 +95,7 @@ func (l *link) step() bool {
 		l.mu.Unlock()
 		l.broken(l, err)
 		return true
-	case l.queue.len() == 0 || l.full(renew):
+	case l.queue.Len() == 0 || l.full(renew):
 	case l.conn == nil || renew:
 		l.reconnect()
 		return true
@@ -110,14 +108,14 @@ func (l *link) step() bool {
 }
 
 // full reports whether no other request may be sent now: with MaxOpen requests open, or
-// before a renewal, records rejected by an answer go first. The caller holds the lock.
+// before a renewal, batches rejected by an answer go first. The caller holds the lock.
 func (l *link) full(renew bool) bool {
 	n := len(l.flight) + l.settles
-	return n >= l.MaxOpen || renew && n > 0
+	return n >= l.opt.MaxOpen || renew && n > 0
 }
 
-// hangUp closes the connection. It returns the parts in flight and the queued parts.
-func (l *link) hangUp() (list []*part) {
+// hangUp closes the connection. It returns the batches in flight and the queued batches.
+func (l *link) hangUp() (list []*Batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conn != nil {
@@ -126,24 +124,24 @@ func (l *link) hangUp() (list []*part) {
 	l.conn, l.failure = nil, nil
 	l.sent.Broadcast()
 	for _, r := range l.flight {
-		list = append(list, r.parts...)
+		list = append(list, r.batches...)
 	}
 	l.flight = l.flight[:0]
-	for l.queue.len() > 0 {
-		list = append(list, l.queue.pop())
+	for l.queue.Len() > 0 {
+		list = append(list, l.queue.Pop())
 	}
 	return list
 }
 
-// withdraw returns the queued parts of that partition.
-func (l *link) withdraw(partition int32) (list []*part) {
+// withdraw returns the queued batches of that partition.
+func (l *link) withdraw(partition int32) (list []*Batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for range l.queue.len() {
-		if p := l.queue.pop(); p.Partition() == partition {
-			list = append(list, p)
+	for range l.queue.Len() {
+		if b := l.queue.Pop(); b.Partition() == partition {
+			list = append(list, b)
 		} else {
-			l.queue.push(p)
+			l.queue.Push(b)
 		}
 	}
 	return list
@@ -157,8 +155,8 @@ func (l *link) reconnect() {
 		l.conn = nil
 	}
 	deadline := time.Now().Add(redialTime)
-	for i := range l.queue.len() {
-		deadline = earliest(deadline, l.queue.at(i))
+	for i := range l.queue.Len() {
+		deadline = earliest(deadline, l.queue.At(i))
 	}
 	l.mu.Unlock()
 	ctx, cancel := context.WithDeadline(l.ctx, deadline)
@@ -171,22 +169,22 @@ func (l *link) reconnect() {
 
 // connect makes the connection.
 func (l *link) connect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, l.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.opt.ConnectTimeout)
 	defer cancel()
 	l.mu.Lock()
 	addr := l.addr
 	l.mu.Unlock()
-	nc, err := l.dialBroker(ctx, "tcp", addr)
+	nc, err := l.opt.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
-	conn, err := l.protocol.Open(ctx, nc, addr)
+	conn, err := l.opt.Open(ctx, nc, addr)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctx.Err() != nil { // the client was closed meanwhile
+	if l.ctx.Err() != nil { // the producer was closed meanwhile
 		conn.Close()
 		return l.ctx.Err()
 	}
@@ -195,36 +193,32 @@ func (l *link) connect(ctx context.Context) error {
 	return nil
 }
 
-// send sends the oldest parts in one request. The caller holds the lock, which send releases
+// send sends the oldest batches in one request. The caller holds the lock, which send releases
 // meanwhile.
 func (l *link) send() {
-	parts, late := l.take()
-	if len(parts) == 0 {
+	batches, late := l.take()
+	if len(batches) == 0 {
 		l.mu.Unlock()
 	} else {
-		l.sendParts(parts)
+		l.sendBatches(batches)
 	}
-	for _, p := range late {
-		l.done(p, fmt.Errorf("%w: %w", errTooLate, os.ErrDeadlineExceeded))
+	for _, b := range late {
+		l.done(b, time.Time{}, fmt.Errorf("%w: %w", ErrTooLate, os.ErrDeadlineExceeded))
 	}
 }
 
-// sendParts sends parts in one request. The caller holds the lock, which sendParts releases
-// meanwhile.
-func (l *link) sendParts(parts []*part) {
-	conn, silent := l.conn, l.protocol.Acks == 0
-	deadline := earliest(parts[0].deadline, parts[1:]...)
+// sendBatches sends batches in one request. The caller holds the lock, which sendBatches
+// releases meanwhile.
+func (l *link) sendBatches(batches []*Batch) {
+	conn, silent := l.conn, l.opt.Acks == 0
+	deadline := earliest(batches[0].deadline, batches[1:]...)
 	if !silent {
-		l.flight, l.sending = append(l.flight, request{parts, deadline}), true
+		l.flight, l.sending = append(l.flight, request{batches, deadline}), true
 		l.await()
 	}
 	l.mu.Unlock()
-	l.batches = l.batches[:0]
-	for _, p := range parts {
-		l.batches = append(l.batches, &p.Batch)
-	}
 	_ = conn.SetWriteDeadline(deadline)
-	err := conn.Send(l.batches)
+	err := conn.Send(batches)
 	l.mu.Lock()
 	l.sending = false
 	l.sent.Broadcast()
@@ -233,13 +227,13 @@ func (l *link) sendParts(parts []*part) {
 		l.fail(conn, err)
 	}
 	if !silent {
-		return // parts in flight are answered, or sent again
+		return // batches in flight are answered, or sent again
 	}
-	for _, p := range parts {
+	for _, b := range batches {
 		if err != nil {
-			l.refused(l, p, err)
+			l.refused(l, b, err)
 		} else {
-			l.done(p, nil)
+			l.done(b, time.Time{}, nil)
 		}
 	}
 }
@@ -255,29 +249,29 @@ func (l *link) await() {
 	_ = l.conn.SetReadDeadline(first) // fails on a closed connection, as reading does
 }
 
-// take removes the oldest parts of different partitions from the queue; late are those past
+// take removes the oldest batches of different partitions from the queue; late are those past
 // their deadline. The caller holds the lock.
-func (l *link) take() (parts, late []*part) {
+func (l *link) take() (batches, late []*Batch) {
 	now, bytes := time.Now(), 0
-	for l.queue.len() > 0 {
-		p := *l.queue.head()
-		bytes += p.Size()
-		twice := slices.ContainsFunc(parts, func(q *part) bool { return q.Partition() == p.Partition() })
-		if twice || len(parts) > 0 && bytes > mostTogether {
+	for l.queue.Len() > 0 {
+		b := *l.queue.Head()
+		bytes += b.Size()
+		twice := slices.ContainsFunc(batches, func(q *Batch) bool { return q.Partition() == b.Partition() })
+		if twice || len(batches) > 0 && bytes > mostTogether {
 			break
 		}
-		l.queue.pop()
-		if now.Before(p.deadline) {
-			parts = append(parts, p)
+		l.queue.Pop()
+		if now.Before(b.deadline) {
+			batches = append(batches, b)
 		} else {
-			late = append(late, p)
+			late = append(late, b)
 		}
 	}
-	return parts, late
+	return batches, late
 }
 
 // fail notes for the writer why conn is no longer usable.
-func (l *link) fail(conn *kwire.Conn, err error) {
+func (l *link) fail(conn *Conn, err error) {
 	l.mu.Lock()
 	if l.conn == conn && l.failure == nil {
 		l.failure = err
@@ -288,7 +282,7 @@ func (l *link) fail(conn *kwire.Conn, err error) {
 }
 
 // read reads the answers of conn until it fails.
-func (l *link) read(conn *kwire.Conn) {
+func (l *link) read(conn *Conn) {
 	for {
 		resp, err := conn.Receive()
 		arrived := sock.Arrived(conn.Conn)
@@ -297,7 +291,7 @@ func (l *link) read(conn *kwire.Conn) {
 			return
 		}
 		l.mu.Lock()
-		for l.conn == conn && l.sending && len(l.flight) == 1 { // the parts' memory is in use until they are sent
+		for l.conn == conn && l.sending && len(l.flight) == 1 { // the batches' memory is in use until they are sent
 			l.sent.Wait()
 		}
 		if l.conn != conn || len(l.flight) == 0 {
@@ -305,12 +299,12 @@ func (l *link) read(conn *kwire.Conn) {
 			l.fail(conn, errUnasked)
 			return
 		}
-		parts := l.flight[0].parts
+		batches := l.flight[0].batches
 		l.flight = slices.Delete(l.flight, 0, 1)
 		l.settles++
 		l.await()
 		l.mu.Unlock()
-		l.settle(parts, resp, arrived)
+		l.settle(batches, resp, arrived)
 	}
 }
 
@@ -319,26 +313,25 @@ var (
 	errSilence = errors.New("the broker does not say what became of the records")
 )
 
-// settle ends acknowledged parts, after the rejected parts are queued again.
-func (l *link) settle(parts []*part, resp *kmsg.ProduceResponse, arrived time.Time) {
-	good := parts[:0]
-	for _, p := range parts {
-		if err := verdict(resp, p.Partition()); err != nil {
-			l.refused(l, p, err)
+// settle ends acknowledged batches, after the rejected batches are queued again.
+func (l *link) settle(batches []*Batch, resp *kmsg.ProduceResponse, arrived time.Time) {
+	good := batches[:0]
+	for _, b := range batches {
+		if err := verdict(resp, b.Partition()); err != nil {
+			l.refused(l, b, err)
 		} else {
-			good = append(good, p)
+			good = append(good, b)
 		}
 	}
 	l.mu.Lock()
 	l.settles--
-	waits := l.queue.len() > 0
+	waits := l.queue.Len() > 0
 	l.mu.Unlock()
 	if waits {
 		l.poke()
 	}
-	for _, p := range good {
-		p.batch.arrive(arrived)
-		l.done(p, nil)
+	for _, b := range good {
+		l.done(b, arrived, nil)
 	}
 }
 

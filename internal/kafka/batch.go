@@ -1,8 +1,8 @@
-// Package kwire is what a producer needs of Kafka's protocol, made for speed: batches of
-// records, of which each is written once, where it is sent from, and the connection that
-// produce requests go over. What happens once, such as finding the leaders, is left to a
-// library.
-package kwire
+// Package kafka is a producer for Kafka, made for speed: batches of records, of which each
+// record is written once, where it is sent from; the connection that produce requests go
+// over; and the way of a batch to its partition's leader, and to the next leader. What happens
+// once, such as the question who leads, is left to the caller. Nothing here knows of load.
+package kafka
 
 import (
 	"bytes"
@@ -53,6 +53,16 @@ type Batch struct {
 	packed    bytes.Buffer
 	body      []byte // what follows the head of a sealed batch …
 	apart     bool   // … and whether it stands in packed
+
+	// Ended is called once after each Producer.Send: err is nil if the broker acknowledged the
+	// batch, or took it without acknowledgement. arrived is when the answer came to this host;
+	// the zero time: unknown. Then the batch may be used again.
+	Ended func(arrived time.Time, err error)
+
+	// Only for the Producer.
+	turn     uint64    // place in the order of all batches sent
+	deadline time.Time // latest instant of the acknowledgement
+	err      error     // latest reason for a missing acknowledgement
 }
 
 // Reset begins a batch for that partition, with room for so many bytes.
