@@ -1,0 +1,216 @@
+package produce
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+)
+
+// saramaMessages is the data of a batch for both sarama producers.
+type saramaMessages struct {
+	list []*sarama.ProducerMessage
+	all  []sarama.ProducerMessage
+}
+
+// messages are the records of b for sarama, with their place in b.
+func messages(b *batch, topic string, fixed []sarama.RecordHeader) []*sarama.ProducerMessage {
+	s, _ := b.aside.(*saramaMessages)
+	if s == nil || len(s.all) < len(b.records) {
+		s = &saramaMessages{all: make([]sarama.ProducerMessage, len(b.records))}
+		b.aside = s
+	}
+	s.list = s.list[:0]
+	for i := range b.records {
+		own, m := &b.contents[i], &s.all[i]
+		*m = sarama.ProducerMessage{Topic: topic, Partition: b.records[i].partition, Value: sarama.ByteEncoder(own.value), Timestamp: b.began, Metadata: place{b, i}}
+		if own.key != nil {
+			m.Key = sarama.ByteEncoder(own.key)
+		}
+		if own.stamp != nil {
+			m.Headers = append(m.Headers, sarama.RecordHeader{Key: []byte(cluster.StampHeader), Value: own.stamp})
+		}
+		m.Headers = append(m.Headers, fixed...)
+		s.list = append(s.list, m)
+	}
+	return s.list
+}
+
+// place is a record of a batch, for the Metadata of its message.
+type place struct {
+	batch *batch
+	i     int
+}
+
+func (o *Options) saramaConfig() *sarama.Config {
+	s := o.Cluster.Sarama()
+	_, acks := acksOf(o.Acks)
+	compression := codecOf(o.Compression)
+	p := &s.Producer
+	p.RequiredAcks, p.Compression, p.Partitioner = acks, compression.sarama, sarama.NewManualPartitioner
+	p.MaxMessageBytes = o.largest()
+	p.Flush.MaxMessages = o.BatchSize
+	p.Timeout = o.Timeout
+	s.Net.ReadTimeout, s.Net.WriteTimeout = o.Timeout, o.Timeout
+	p.Retry.Backoff = 100 * time.Millisecond
+	p.Retry.Max = max(1, int(o.Timeout/p.Retry.Backoff)) // about the timeout in all, as with franz-go
+	p.Return.Successes, p.Return.Errors = true, true
+	s.Net.MaxOpenRequests = o.MaxOpen
+	if o.Idempotence {
+		p.Idempotent, s.Net.MaxOpenRequests = true, 1 // sarama demands it
+	}
+	return s
+}
+
+// saramaSync sends as the seed does: each writer has its own producer, sends one batch and
+// waits. All share the connections of one client.
+type saramaSync struct {
+	client  sarama.Client
+	topic   string
+	headers []sarama.RecordHeader
+	batches chan *batch
+	writers sync.WaitGroup
+}
+
+func (o *Options) openSaramaSync() (client, error) {
+	c, err := sarama.NewClient(o.Addresses(), o.saramaConfig())
+	if err != nil {
+		return nil, err
+	}
+	s := &saramaSync{client: c, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}
+	for range o.Writers {
+		p, err := sarama.NewSyncProducerFromClient(c)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		s.writers.Go(func() { s.run(p) })
+	}
+	return s, nil
+}
+
+func (s *saramaSync) run(p sarama.SyncProducer) {
+	defer p.Close()
+	for b := range s.batches {
+		s.send(p, b)
+	}
+}
+
+func (s *saramaSync) send(p sarama.SyncProducer, b *batch) {
+	err := p.SendMessages(messages(b, s.topic, s.headers))
+	if err != nil {
+		b.aside = nil // sarama still reads failed messages
+	}
+	var each sarama.ProducerErrors
+	switch {
+	case err == nil:
+	case errors.As(err, &each):
+		for _, e := range each {
+			b.records[e.Msg.Metadata.(place).i].err = e.Err
+		}
+	default:
+		for i := range b.records {
+			b.records[i].err = err
+		}
+	}
+	for i := range b.records {
+		b.end(i, b.records[i].err)
+	}
+}
+
+// write implements client: there is a writer for each batch in flight.
+func (s *saramaSync) write(b *batch) { s.batches <- b }
+
+func (s *saramaSync) knows(_ context.Context, partitions int32) bool {
+	return saramaKnows(s.client, s.topic, partitions)
+}
+
+// saramaKnows asks for the topic and reports whether it has this number of partitions.
+func saramaKnows(c sarama.Client, topic string, partitions int32) bool {
+	if err := c.RefreshMetadata(topic); err != nil {
+		return false
+	}
+	list, err := c.WritablePartitions(topic)
+	return err == nil && len(list) >= int(partitions)
+}
+
+// forsake has nothing to do: sarama gives up after its tries.
+func (s *saramaSync) forsake(error) {}
+
+func (s *saramaSync) commit(context.Context, bool) error { return nil }
+
+func (s *saramaSync) close() {
+	close(s.batches)
+	s.writers.Wait()
+	s.client.Close()
+}
+
+// saramaAsync sends with sarama's asynchronous producer.
+type saramaAsync struct {
+	client   sarama.Client
+	producer sarama.AsyncProducer
+	topic    string
+	headers  []sarama.RecordHeader
+	batches  chan *batch
+	done     sync.WaitGroup
+}
+
+func (o *Options) openSaramaAsync() (client, error) {
+	c, err := sarama.NewClient(o.Addresses(), o.saramaConfig())
+	if err != nil {
+		return nil, err
+	}
+	p, err := sarama.NewAsyncProducerFromClient(c)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	s := &saramaAsync{client: c, producer: p, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}
+	s.done.Go(s.feed)
+	s.done.Go(func() {
+		for m := range p.Successes() {
+			at := m.Metadata.(place)
+			at.batch.end(at.i, nil)
+		}
+	})
+	s.done.Go(func() {
+		for e := range p.Errors() {
+			at := e.Msg.Metadata.(place)
+			at.batch.aside = nil // sarama still reads failed messages
+			at.batch.end(at.i, e.Err)
+		}
+	})
+	return s, nil
+}
+
+// feed passes batches to the producer, whose input blocks at 256 records. Blocking here
+// delays only later batches.
+func (s *saramaAsync) feed() {
+	for b := range s.batches {
+		for _, m := range messages(b, s.topic, s.headers) {
+			s.producer.Input() <- m
+		}
+	}
+	s.producer.AsyncClose()
+}
+
+// write implements client: there is room for each batch in flight.
+func (s *saramaAsync) write(b *batch) { s.batches <- b }
+
+func (s *saramaAsync) knows(_ context.Context, partitions int32) bool {
+	return saramaKnows(s.client, s.topic, partitions)
+}
+
+// forsake has nothing to do: sarama gives up after its tries.
+func (s *saramaAsync) forsake(error) {}
+
+func (s *saramaAsync) commit(context.Context, bool) error { return nil }
+
+func (s *saramaAsync) close() {
+	close(s.batches)
+	s.done.Wait()
+	s.client.Close()
+}
