@@ -8,11 +8,11 @@ import "math"
 // Flow is the windows of a session, and the credit of a link.
 type Flow struct {
 	NextIncoming                     uint32
-	Begun                            bool   // nextIncoming is set
+	Begun                            bool   // NextIncoming is set
 	Incoming, NextOutgoing, Outgoing uint32 // windows, in transfers
 	OfLink                           bool   // the fields below are valid
 	Handle, DeliveryCount, Credit    uint32
-	Counted                          bool // deliveryCount is set
+	Counted                          bool // DeliveryCount is set
 	Drain, Echo                      bool
 }
 
@@ -101,9 +101,9 @@ func (p *Disposition) Read(f *Fields) {
 
 // State is the state of a delivery (part 3, section 3.4; part 4, section 4.5).
 type State struct {
-	Is  uint64 // isAccepted and so on; 0: no state
+	Is  uint64 // IsAccepted and so on; 0: no state
 	Txn []byte // transaction of the delivery, or the declared one
-	Why Value  // error of isRejected
+	Why Value  // error of IsRejected
 }
 
 // Append appends the state.

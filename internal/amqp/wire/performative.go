@@ -158,7 +158,7 @@ func (d *Detach) Read(f *Fields) {
 
 // Ending ends a session or the connection.
 type Ending struct {
-	Is  uint64 // isEnd or isClose
+	Is  uint64 // IsEnd or IsClose
 	Err *Error
 }
 

@@ -29,14 +29,14 @@ type RunID [8]byte
 func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 
 // The stamp is at the head of a random message with room for it, otherwise in the header
-// stampHeader: the user's own messages are not changed.
+// StampHeader: the user's own messages are not changed.
 const (
 	stampMagic  = "tkt1"
 	StampBytes  = len(stampMagic) + len(RunID{}) + 2 + 3*8
 	StampHeader = "takt"
 )
 
-// Put writes s into the first stampBytes of b.
+// Put writes s into the first StampBytes of b.
 func (s *Stamp) Put(b []byte) {
 	copy(b, stampMagic)
 	copy(b[4:], s.Run[:])

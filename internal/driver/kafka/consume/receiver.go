@@ -49,7 +49,7 @@ type Consumer interface {
 // Receiver counts arriving messages.
 type Receiver struct {
 	traffic *cluster.Traffic
-	own     *cluster.RunID // run whose records count, for e2e; nil: all runs
+	only    *cluster.RunID // run whose records count, for e2e; nil: all runs
 
 	until map[int32]int64 // end offsets to reach, by partition; nil: the run ends otherwise
 	full  func()          // called when all ends are reached
@@ -92,10 +92,10 @@ type partition struct {
 	left      bool  // another member of the group reads the partition now
 }
 
-// NewReceiver returns a Receiver that counts its bytes with t. own is the run whose records count;
+// NewReceiver returns a Receiver that counts its bytes with t. only is the run whose records count;
 // nil: all runs.
-func NewReceiver(t *cluster.Traffic, own *cluster.RunID) *Receiver {
-	return &Receiver{traffic: t, own: own, ledger: ledger.New[cluster.StreamKey](own != nil), partitions: map[int32]*partition{}}
+func NewReceiver(t *cluster.Traffic, only *cluster.RunID) *Receiver {
+	return &Receiver{traffic: t, only: only, ledger: ledger.New[cluster.StreamKey](only != nil), partitions: map[int32]*partition{}}
 }
 
 // Start points of transfer latencies.
@@ -137,7 +137,7 @@ func (r *Receiver) transfer(m *message, at time.Time) time.Duration {
 
 // ours reports whether a message counts.
 func (r *Receiver) ours(m *message) bool {
-	return m.stamped && (r.own == nil || m.stamp.Run == *r.own)
+	return m.stamped && (r.only == nil || m.stamp.Run == *r.only)
 }
 
 // count counts the first messages of a batch, up to wanted.
@@ -318,7 +318,7 @@ func (r *Receiver) Describe(rep *takt.Report) {
 	if r.from != "" {
 		rep.Extra["transfer_from"] = r.from
 	}
-	if r.own != nil {
+	if r.only != nil {
 		rep.Extra["received"] = r.ledger.Received
 	}
 	r.ledger.Describe(rep.Extra)

@@ -13,7 +13,7 @@ import (
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Cluster.AddFlags(fs, cluster.ClientTakt, cluster.ClientFranz, cluster.ClientSarama, cluster.ClientSaramaAsync)
 	o.addSeedFlags(fs)
-	o.addOwnFlags(fs)
+	o.addTaktFlags(fs)
 	if f := fs.Lookup("max-in-flight"); f != nil {
 		f.Usage = "at most `N` records in flight at a rate; without a rate each writer has a batch"
 	}
@@ -46,7 +46,7 @@ func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
 	o.Graphite.addFlags(fs)
 }
 
-func (o *Options) addOwnFlags(fs *pflag.FlagSet) {
+func (o *Options) addTaktFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
 	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
 	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")

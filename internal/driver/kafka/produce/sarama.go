@@ -25,13 +25,13 @@ func messages(b *batch, topic string, fixed []sarama.RecordHeader) []*sarama.Pro
 	}
 	s.list = s.list[:0]
 	for i := range b.records {
-		own, m := &b.contents[i], &s.all[i]
-		*m = sarama.ProducerMessage{Topic: topic, Partition: b.records[i].partition, Value: sarama.ByteEncoder(own.value), Timestamp: b.began, Metadata: place{b, i}}
-		if own.key != nil {
-			m.Key = sarama.ByteEncoder(own.key)
+		c, m := &b.contents[i], &s.all[i]
+		*m = sarama.ProducerMessage{Topic: topic, Partition: b.records[i].partition, Value: sarama.ByteEncoder(c.value), Timestamp: b.began, Metadata: place{b, i}}
+		if c.key != nil {
+			m.Key = sarama.ByteEncoder(c.key)
 		}
-		if own.stamp != nil {
-			m.Headers = append(m.Headers, sarama.RecordHeader{Key: []byte(cluster.StampHeader), Value: own.stamp})
+		if c.stamp != nil {
+			m.Headers = append(m.Headers, sarama.RecordHeader{Key: []byte(cluster.StampHeader), Value: c.stamp})
 		}
 		m.Headers = append(m.Headers, fixed...)
 		s.list = append(s.list, m)
