@@ -19,16 +19,12 @@ func (p *Run) noteBacklog() { p.backlog.CompareAndSwap(-1, int64(p.waiting())) }
 // the schedule.
 const mostWaiting = 0.01
 
-// describeBacklog subtracts records that only waited for a writer from the rate: the engine
-// counts them as sent. If they are many, it names the settings that delayed them.
+// describeBacklog names the settings that delayed records which only waited for a writer when
+// the schedule ended, if the records are many.
 func (p *Run) describeBacklog(rep *takt.Report) {
 	waited := float64(p.backlog.Load())
-	if rep.Rate.Intended == nil || waited <= 0 || rep.DurationS <= 0 {
-		return
-	}
-	rep.Rate.Achieved = max(0, rep.Rate.Achieved-waited/rep.DurationS)
 	due, writers := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), len(p.workers)*p.writers
-	if waited <= float64(writers*p.batchSize) || waited <= mostWaiting*due {
+	if rep.Rate.Intended == nil || rep.DurationS <= 0 || waited <= float64(writers*p.batchSize) || waited <= mostWaiting*due {
 		return
 	}
 	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are under way (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, or lower the rate",

@@ -9,10 +9,10 @@ import (
 
 // meter counts records for the report, the seed's block and Graphite, beyond operations.
 type meter struct {
-	batches, bytes, sent, failed atomic.Uint64                    // bytes: of messages
-	acked                        atomic.Pointer[[]*atomic.Uint64] // by partition
-	windows                      []*window
-	onFailure                    func(error) // called for each failure; nil: not called
+	batches, bytes, failed atomic.Uint64                    // bytes: of messages
+	acked                  atomic.Pointer[[]*atomic.Uint64] // by partition
+	windows                []*window
+	onFailure              func(error) // called for each failure; nil: not called
 }
 
 func newMeter(partitions int32) *meter {
@@ -46,7 +46,6 @@ func (m *meter) batch(took time.Duration) {
 // acknowledged counts records of one partition and their bytes.
 func (m *meter) acknowledged(partition int32, records, bytes int) {
 	m.of(partition).Add(uint64(records))
-	m.sent.Add(uint64(records))
 	m.bytes.Add(uint64(bytes))
 }
 
@@ -68,7 +67,6 @@ func (m *meter) answered(records []record) {
 		acked++
 	}
 	m.of(partition).Add(acked)
-	m.sent.Add(uint64(len(records)))
 	m.bytes.Add(uint64(bytes))
 }
 
@@ -148,7 +146,8 @@ const binCount = 10
 // cut computes the figures of the last span and begins a new one.
 func (w *window) cut(span time.Duration) figures {
 	m := w.meter
-	bytes, sent, failed := m.bytes.Load(), m.sent.Load(), m.failed.Load()
+	bytes, failed := m.bytes.Load(), m.failed.Load()
+	sent := failed + total(m.written())
 	f := figures{span: span, bytes: bytes - w.bytes, sent: sent - w.sent, failed: failed - w.failed}
 	w.bytes, w.sent, w.failed = bytes, sent, failed
 	w.mu.Lock()

@@ -264,6 +264,7 @@ func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
 			}
 			return p.Client(), o.Watch(p, p.Grow)
 		},
+		Settle: func() takt.Settlement { return p.Settle() },
 		Finish: func(_ context.Context, r *takt.Report) error {
 			p.Describe(r)
 			p.describeStored(r)

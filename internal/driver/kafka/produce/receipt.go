@@ -65,10 +65,10 @@ const maxFailed = 1 << 16
 func (p *Run) tally(records []record, now time.Duration) {
 	p.fateMu.Lock()
 	defer p.fateMu.Unlock()
+	p.meter.answered(records)
 	for i := range records {
 		r := &records[i]
 		if r.err == nil && !p.closing {
-			p.acked++
 			p.awaited.Push(awaited{r.token, now})
 		} else if len(p.failed) < maxFailed {
 			p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})

@@ -64,7 +64,7 @@ type Run struct {
 	fateMu  sync.Mutex
 	awaited ring.Queue[awaited]
 	closing bool   // later acknowledged records need not be received
-	acked   uint64 // number of records acknowledged before closing
+	acked   uint64 // number of records acknowledged before closing; set then
 	failed  []failedRecord
 }
 
@@ -121,7 +121,7 @@ func (p *Run) close() error {
 		p.atEnd.Stop()
 	}
 	p.fateMu.Lock()
-	p.closing = true
+	p.closing, p.acked = true, total(p.meter.written())
 	p.fateMu.Unlock()
 	if p.received { // the last receipt may come before its acknowledgement
 		ctx, cancel := context.WithTimeout(p.ctx, cluster.CloseTime)
@@ -152,9 +152,10 @@ func (p *Run) close() error {
 func (p *Run) finishAll(records []record, arrived time.Time) {
 	now := time.Since(p.start)
 	good := make([]uint64, 0, len(records))
-	p.meter.answered(records)
 	if p.received {
 		p.tally(records, now)
+	} else {
+		p.meter.answered(records)
 	}
 	for i := range records {
 		r := &records[i]

@@ -1,10 +1,8 @@
 package produce
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/taktload/takt/internal/driver/kafka/cluster"
@@ -47,8 +45,20 @@ type stored struct {
 	err             error  // reason why the numbers are unknown
 }
 
+// Settle is takt.Driver.Settle: records that wait for a writer when the schedule ends count as
+// sent so far, and those without acknowledgement that are not in the topic count as ok.
+func (p *Run) Settle() (s takt.Settlement) {
+	s.Unwritten = uint64(max(0, p.backlog.Load()))
+	if n := p.stored.missing; n > 0 {
+		s.Failed = takt.ErrorClass{
+			Class: cluster.ClassNotStored, Count: n,
+			Sample: "written without acknowledgement, and not in the topic at the end" + closings(p.traffic.Closed.Load()),
+		}
+	}
+	return s
+}
+
 // describeStored compares records written without acknowledgement with the topic's growth.
-// Missing records have failed.
 func (p *Run) describeStored(rep *takt.Report) {
 	if p.await == nil {
 		return
@@ -58,9 +68,6 @@ func (p *Run) describeStored(rep *takt.Report) {
 		rep.Warn("stored", "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", written, s.err)
 	} else {
 		rep.Extra["stored"] = s.gained
-	}
-	if s.missing > 0 {
-		failOK(rep, s.missing, "written without acknowledgement, and not in the topic at the end"+closings(closed))
 	}
 	if closed > 0 {
 		rep.Warn("connections_closed", "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; use --required-acks local to see why", connections(closed))
@@ -118,18 +125,4 @@ func (o *Options) awaitStored(ctx context.Context, written []uint64) (s stored) 
 		case <-ctx.Done():
 		}
 	}
-}
-
-// failOK turns n successful operations into failed ones; those of the warm-up last.
-func failOK(rep *takt.Report, n uint64, why string) {
-	warm := n - min(n, rep.Counts.OK)
-	n -= warm
-	rep.Counts.OK, rep.Counts.Failed = rep.Counts.OK-n, rep.Counts.Failed+n
-	warm = min(warm, rep.WarmupCounts.OK)
-	rep.WarmupCounts.OK, rep.WarmupCounts.Failed = rep.WarmupCounts.OK-warm, rep.WarmupCounts.Failed+warm
-	if n == 0 {
-		return
-	}
-	rep.Errors = append(rep.Errors, takt.ErrorClass{Class: cluster.ClassNotStored, Count: n, Sample: why})
-	slices.SortStableFunc(rep.Errors, func(a, b takt.ErrorClass) int { return cmp.Compare(b.Count, a.Count) })
 }

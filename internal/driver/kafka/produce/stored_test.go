@@ -1,11 +1,7 @@
 package produce
 
 import (
-	"slices"
 	"testing"
-
-	"github.com/taktload/takt/internal/driver/kafka/cluster"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 func TestGained(t *testing.T) {
@@ -25,24 +21,5 @@ func TestGained(t *testing.T) {
 		if gained, missing := before.gained(c.written, c.now); gained != c.gained || missing != c.missing {
 			t.Errorf("%s: %d gained and %d missing, want %d and %d", c.name, gained, missing, c.gained, c.missing)
 		}
-	}
-}
-
-// Records that turn out to have failed leave the accounting as it was; those of the
-// warm-up come last.
-func TestFailOK(t *testing.T) {
-	rep := &takt.Report{
-		Counts: takt.Counts{Scheduled: 10, OK: 7, Failed: 2, Unfinished: 1}, WarmupCounts: takt.Counts{Scheduled: 4, OK: 4},
-		Errors: []takt.ErrorClass{{Class: "timeout", Count: 2}},
-	}
-	failOK(rep, 9, "why")
-	if want := (takt.Counts{Scheduled: 10, Failed: 9, Unfinished: 1}); rep.Counts != want {
-		t.Errorf("counts %+v, want %+v", rep.Counts, want)
-	}
-	if want := (takt.Counts{Scheduled: 4, OK: 2, Failed: 2}); rep.WarmupCounts != want {
-		t.Errorf("warm-up %+v, want %+v", rep.WarmupCounts, want)
-	}
-	if want := []takt.ErrorClass{{Class: cluster.ClassNotStored, Count: 7, Sample: "why"}, {Class: "timeout", Count: 2}}; !slices.Equal(rep.Errors, want) {
-		t.Errorf("errors %+v, want %+v", rep.Errors, want)
 	}
 }
