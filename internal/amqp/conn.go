@@ -110,11 +110,6 @@ func (c *Conn) Close(ctx context.Context) error {
 	c.mu.Lock()
 	if c.err == nil && !c.asked {
 		c.asked = true
-		for _, s := range c.sessions {
-			if s != nil {
-				s.tellAccepted()
-			}
-		}
 		c.append(0, &wire.Ending{Is: wire.IsClose})
 		c.poke()
 	}

@@ -106,7 +106,7 @@ func TestTransactedAccepts(t *testing.T) {
 		b.Push("q", encoded(t, "", 1), encoded(t, "", 2), encoded(t, "", 3))
 		s := session(t, c)
 		co := coordinator(t, s)
-		r, arrived := receive(t, s, ReceiverOptions{Ack: AckManual})
+		r, arrived := receive(t, s, ReceiverOptions{})
 		first, last := (<-arrived).id, (<-arrived).id
 		tx := declare(t, co)
 		if err := r.Accept(first, last, tx); err != nil {

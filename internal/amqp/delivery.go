@@ -71,19 +71,18 @@ func (r *Receiver) assemble(t *wire.Transfer, payload []byte) (whole []byte, ok 
 	return whole, true, nil
 }
 
-// deliver accepts a message and then calls the callback. In this order, a caller who detaches
-// in the callback leaves no message unaccepted.
+// deliver calls the callback with a message.
 func (r *Receiver) deliver(payload []byte) {
 	d := &r.delivery
-	if r.claim(d) {
+	if r.claim() {
 		d.message = message{b: payload, joined: d.joined[:0]}
 		r.opt.OnDelivery(d)
 	}
 }
 
-// claim notes the acceptance to send for a delivery. It reports whether the receiver is still
-// open.
-func (r *Receiver) claim(d *Delivery) bool {
+// claim notes that credit may be due at the end of the burst. It reports whether the receiver
+// is still open.
+func (r *Receiver) claim() bool {
 	c := r.s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,13 +92,6 @@ func (r *Receiver) claim(d *Delivery) bool {
 	if !r.pending {
 		r.pending = true
 		c.pending = append(c.pending, r)
-	}
-	if d.settled || r.opt.Ack == AckManual {
-		return true
-	}
-	r.s.accept(d.id)
-	if r.opt.Ack == AckEach {
-		r.s.tellAccepted()
 	}
 	return true
 }

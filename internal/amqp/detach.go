@@ -29,7 +29,6 @@ func (l *link) leave(close bool) {
 	defer c.mu.Unlock()
 	if l.err == nil && !l.asked {
 		l.asked = true
-		l.s.tellAccepted()
 		c.append(l.s.channel, &wire.Detach{Handle: l.handle, Closed: close})
 		c.poke()
 	}

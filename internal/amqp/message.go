@@ -17,16 +17,13 @@ type Message struct {
 	TTL         time.Duration // time to live in whole milliseconds; 0: unlimited
 	Annotations []Field       // such as x-opt-jms-msg-type, an int8
 
-	MessageID     string // message id, followed by Template.Number if Numbered
-	Numbered      bool
-	To            string
-	Subject       string
-	ReplyTo       string
-	CorrelationID string
-	ContentType   string
-	GroupID       string
-	Stamped       bool // with a creation time: Template.Created
-	Expires       bool // with an absolute expiry time: Template.Expiry
+	MessageID   string // message id, followed by Template.Number if Numbered
+	Numbered    bool
+	To          string
+	ContentType string
+	GroupID     string
+	Stamped     bool // with a creation time: Template.Created
+	Expires     bool // with an absolute expiry time: Template.Expiry
 
 	Application []Field // application properties; those of type int64 can be patched
 	Text        bool    // the body is a string value, otherwise binary data

@@ -22,8 +22,8 @@ func full() Message {
 	return Message{
 		Durable: true, Priority: 7, TTL: 90 * time.Second,
 		Annotations: []Field{{"x-opt-jms-msg-type", int8(3)}, {"x-opt-jms-dest", int8(0)}},
-		MessageID:   "ID:takt-", Numbered: true, To: "q", Subject: "subject", ReplyTo: "reply",
-		CorrelationID: "correlation", ContentType: "application/octet-stream", GroupID: "group",
+		MessageID:   "ID:takt-", Numbered: true, To: "q",
+		ContentType: "application/octet-stream", GroupID: "group",
 		Stamped: true, Expires: true,
 		Application: []Field{
 			{"text", strings.Repeat("long ", 100)}, {"yes", true}, {"no", false}, {"byte", int8(-1)}, {"short", int16(-2)}, {"int", int32(-3)},
@@ -57,8 +57,8 @@ func TestTemplateByPeer(t *testing.T) {
 		t.Errorf("annotations %v", m.Annotations)
 	}
 	p := m.Properties
-	texts := []string{p.MessageID.(string), *p.To, *p.Subject, *p.ReplyTo, p.CorrelationID.(string), *p.ContentType, *p.GroupID}
-	if want := "ID:takt-fedcba9876543210 q subject reply correlation application/octet-stream group"; strings.Join(texts, " ") != want {
+	texts := []string{p.MessageID.(string), *p.To, *p.ContentType, *p.GroupID}
+	if want := "ID:takt-fedcba9876543210 q application/octet-stream group"; strings.Join(texts, " ") != want {
 		t.Errorf("properties %q", texts)
 	}
 	if !p.CreationTime.Equal(stamp) || !p.AbsoluteExpiryTime.Equal(stamp.Add(90*time.Second)) {
@@ -136,14 +136,6 @@ func TestDeliveryOfPeer(t *testing.T) {
 	}
 	if v, _ := m.Annotation("x-opt-jms-msg-type").Int(); v != 5 {
 		t.Error(v)
-	}
-	for p, want := range map[Property]string{MessageID: "an id", GroupID: "an id"} {
-		if v, _ := m.Property(p).Bytes(); string(v) != want {
-			t.Errorf("property %d is %q", p, v)
-		}
-	}
-	if v := m.Property(ReplyToGroup); !v.Null() {
-		t.Errorf("%+v", v)
 	}
 	text := message{b: marshal(t, &goamqp.Message{Value: "text"})}
 	if string(text.Body()) != "text" || text.Header() != (Header{Priority: DefaultPriority}) {

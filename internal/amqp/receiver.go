@@ -7,16 +7,6 @@ import (
 	"github.com/taktload/takt/internal/amqp/wire"
 )
 
-// Ack says who accepts a message, and how.
-type Ack byte
-
-// The values of Ack.
-const (
-	AckBatch  Ack = iota // the connection, a range of messages at the end of a burst
-	AckEach              // the connection, each message separately, at the end of a burst
-	AckManual            // the caller: Receiver.Accept
-)
-
 // DefaultCredit is the default credit of a receiver, equal to that of qpid-jms.
 const DefaultCredit = 1000
 
@@ -29,10 +19,8 @@ type ReceiverOptions struct {
 	Expiry       string   // end of the source: "link-detach", "session-end", "never"; "": the broker's default
 	Distribution string   // "copy" or "move"; "": the broker's default
 	Selector     string   // JMS selector; "": all messages
-	Settled      bool     // the broker sends settled messages, which are not accepted
 	Credit       uint32   // largest number of messages in flight; 0: DefaultCredit. Renewed at half
-	Ack          Ack
-	Held         bool // no message comes before Receiver.Release
+	Held         bool     // no message comes before Receiver.Release
 
 	// OnDelivery receives each message. d is valid only during the call.
 	OnDelivery func(d *Delivery)
@@ -75,9 +63,6 @@ func (s *Session) receiver(ctx context.Context, o ReceiverOptions, source *wire.
 	r := &Receiver{link: newLink(s, o.Name), opt: o}
 	r.link.receiver, r.onDetach, r.delivery.r = r, o.OnDetach, r
 	a := wire.Attach{Source: source, Target: &wire.Terminus{}}
-	if o.Settled {
-		a.Settle = 1
-	}
 	return r, r.attach(ctx, a)
 }
 
@@ -116,9 +101,9 @@ func (r *Receiver) Release() {
 	}
 }
 
-// Accept accepts the deliveries first to last, as part of tx unless tx is nil. Only AckManual
-// needs it. It buffers: see Conn.Flush. It also accepts deliveries of the session's other
-// receivers in this range.
+// Accept accepts the deliveries first to last, as part of tx unless tx is nil. It
+// buffers: see Conn.Flush. It also accepts deliveries of the session's other receivers in this
+// range.
 func (r *Receiver) Accept(first, last uint32, tx *Transaction) error {
 	c := r.s.c
 	c.mu.Lock()
@@ -137,33 +122,9 @@ func (r *Receiver) Accept(first, last uint32, tx *Transaction) error {
 	return nil
 }
 
-// span is a range of deliveries.
-type span struct {
-	set         bool
-	first, last uint32
-}
-
-// accept notes an accepted delivery, together with a range just before it; under mu.
-func (s *Session) accept(id uint32) {
-	if s.accepted.set && id == s.accepted.last+1 {
-		s.accepted.last = id
-		return
-	}
-	s.tellAccepted()
-	s.accepted = span{true, id, id}
-}
-
-func (s *Session) tellAccepted() {
-	if s.accepted.set {
-		s.settle(true, s.accepted.first, s.accepted.last, wire.State{Is: wire.IsAccepted})
-		s.accepted.set = false
-	}
-}
-
-// reply sends acceptances and credit after a burst; under mu.
+// reply sends credit after a burst; under mu.
 func (r *Receiver) reply() {
 	r.pending = false
-	r.s.tellAccepted()
 	if r.credit <= r.opt.Credit/2 && !r.opt.Held && r.over() == nil {
 		r.credit = r.opt.Credit
 		r.flow()

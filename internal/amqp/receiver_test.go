@@ -31,7 +31,19 @@ func keep(d *Delivery) got {
 	return got{d.ID(), n, string(d.Body())}
 }
 
-// receive attaches a receiver to q that gives what comes to a channel.
+// accepting accepts each message before f sees it, unless it is settled.
+func accepting(t testing.TB, f func(*Delivery)) func(*Delivery) {
+	return func(d *Delivery) {
+		if !d.Settled() {
+			if err := d.Receiver().Accept(d.ID(), d.ID(), nil); err != nil {
+				t.Error(err)
+			}
+		}
+		f(d)
+	}
+}
+
+// receive attaches a receiver to q that gives what comes to a channel. It accepts nothing.
 func receive(t *testing.T, s *Session, o ReceiverOptions) (*Receiver, <-chan got) {
 	t.Helper()
 	arrived := make(chan got, 10_000)
@@ -49,40 +61,43 @@ func receive(t *testing.T, s *Session, o ReceiverOptions) (*Receiver, <-chan got
 	return r, arrived
 }
 
+// take is receive, and accepts each message.
+func take(t *testing.T, s *Session, credit uint32) (*Receiver, <-chan got) {
+	t.Helper()
+	arrived := make(chan got, 10_000)
+	r, err := s.Receiver(t.Context(), ReceiverOptions{Address: "q", Credit: credit, OnDelivery: accepting(t, func(d *Delivery) { arrived <- keep(d) })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, arrived
+}
+
 // nearEnd is a delivery number shortly before they wrap around.
 const nearEnd = 1<<32 - 3
 
-// Every message arrives once and in order and is accepted, one by one or in
-// ranges, with little credit and with much.
+// Every message arrives once and in order and is accepted, with little credit and with much.
 func TestReceive(t *testing.T) {
 	const n = 500
-	for _, ack := range []Ack{AckBatch, AckEach} {
-		for _, credit := range []uint32{1, 10, 0} {
-			t.Run(fmt.Sprintf("ack %d credit %d", ack, credit), func(t *testing.T) {
-				b, c := connected(t, amqptest.Script{First: nearEnd}, Options{})
-				for i := range int64(n) {
-					b.Push("q", encoded(t, fmt.Sprint("body ", i), i))
+	for _, credit := range []uint32{1, 10, 0} {
+		t.Run(fmt.Sprintf("credit %d", credit), func(t *testing.T) {
+			b, c := connected(t, amqptest.Script{First: nearEnd}, Options{})
+			for i := range int64(n) {
+				b.Push("q", encoded(t, fmt.Sprint("body ", i), i))
+			}
+			r, arrived := take(t, session(t, c), credit)
+			for i := range int64(n) {
+				want := got{uint32(nearEnd + i), i, fmt.Sprint("body ", i)}
+				if g := <-arrived; g != want {
+					t.Fatalf("got %+v, want %+v", g, want)
 				}
-				s := session(t, c)
-				r, arrived := receive(t, s, ReceiverOptions{Ack: ack, Credit: credit})
-				for i := range int64(n) {
-					want := got{uint32(nearEnd + i), i, fmt.Sprint("body ", i)}
-					if g := <-arrived; g != want {
-						t.Fatalf("got %+v, want %+v", g, want)
-					}
-				}
-				if err := r.Detach(t.Context(), true); err != nil {
-					t.Fatal(err)
-				}
-				if left := b.Depth("q"); left != 0 {
-					t.Errorf("%d messages were not accepted", left)
-				}
-				acks := b.Saw("disposition")
-				if ack == AckEach && acks != n || ack == AckBatch && credit == 0 && acks > n/10 {
-					t.Errorf("%d dispositions for %d messages", acks, n)
-				}
-			})
-		}
+			}
+			if err := r.Detach(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			if left, acks := b.Depth("q"), b.Saw("disposition"); left != 0 || acks != n {
+				t.Errorf("%d messages were not accepted, %d dispositions for %d messages", left, acks, n)
+			}
+		})
 	}
 }
 
@@ -118,7 +133,7 @@ func TestAcceptByHand(t *testing.T) {
 	for i := range int64(10) {
 		b.Push("q", encoded(t, "", i))
 	}
-	r, arrived := receive(t, session(t, c), ReceiverOptions{Ack: AckManual})
+	r, arrived := receive(t, session(t, c), ReceiverOptions{})
 	var ids []uint32
 	for range 10 {
 		ids = append(ids, (<-arrived).id)
@@ -134,27 +149,6 @@ func TestAcceptByHand(t *testing.T) {
 	}
 	if err := r.Accept(ids[4], ids[4], nil); !errors.Is(err, ErrClosed) {
 		t.Error(err)
-	}
-}
-
-func TestReceiveSettled(t *testing.T) {
-	b, c := connected(t, amqptest.Script{}, Options{})
-	b.Push("q", encoded(t, "", 1), encoded(t, "", 2))
-	settled := make(chan bool, 2)
-	s := session(t, c)
-	if _, err := s.Receiver(t.Context(), ReceiverOptions{Address: "q", Settled: true, OnDelivery: func(d *Delivery) { settled <- d.Settled() }}); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if !<-settled {
-			t.Error("the delivery does not say that it is settled")
-		}
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := b.Saw("disposition"); n != 0 {
-		t.Errorf("%d dispositions of settled messages", n)
 	}
 }
 
@@ -192,7 +186,7 @@ func TestManyLinks(t *testing.T) {
 	for i := range links {
 		s := session(t, c)
 		queue := fmt.Sprint("q", i)
-		_, err := s.Receiver(t.Context(), ReceiverOptions{Address: queue, OnDelivery: func(d *Delivery) { arrived <- queue + string(d.Body()) }})
+		_, err := s.Receiver(t.Context(), ReceiverOptions{Address: queue, OnDelivery: accepting(t, func(d *Delivery) { arrived <- queue + string(d.Body()) })})
 		if err != nil {
 			t.Fatal(err)
 		}

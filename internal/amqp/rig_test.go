@@ -46,10 +46,10 @@ func rigOf(t testing.TB, nc net.Conn, o Options, onSettled func(uint64, Outcome)
 	}
 	r.snd = &Sender{link: newLink(s, "s"), opt: SenderOptions{OnSettled: onSettled}}
 	r.snd.link.sender = r.snd
-	r.rcv = &Receiver{link: newLink(s, "r"), opt: ReceiverOptions{Credit: 10, OnDelivery: func(d *Delivery) {
+	r.rcv = &Receiver{link: newLink(s, "r"), opt: ReceiverOptions{Credit: 10, OnDelivery: accepting(t, func(d *Delivery) {
 		d.Application("time").Int()
 		d.Body()
-	}}}
+	})}}
 	r.rcv.link.receiver, r.rcv.delivery.r = r.rcv, r.rcv
 	for _, ask := range []func(wire.Attach) error{r.snd.ask, r.rcv.ask} {
 		if err := ask(wire.Attach{Source: &wire.Terminus{}, Target: &wire.Terminus{}}); err != nil {

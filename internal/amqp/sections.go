@@ -8,13 +8,12 @@ import (
 
 // message is an encoded message (part 3, section 3.2).
 type message struct {
-	b      []byte
-	walked bool
-	bad    bool
-	header, annotations, properties,
-	application wire.Value
-	body   wire.Value
-	joined []byte // body of several data sections, joined
+	b                                []byte
+	walked                           bool
+	bad                              bool
+	header, annotations, application wire.Value
+	body                             wire.Value
+	joined                           []byte // body of several data sections, joined
 }
 
 // walk finds the sections on the first call.
@@ -36,8 +35,6 @@ func (m *message) section(is uint64, v wire.Value) {
 		m.header = v
 	case wire.IsAnnotations:
 		m.annotations = v
-	case wire.IsProperties:
-		m.properties = v
 	case wire.IsApplication:
 		m.application = v
 	case wire.IsData:
@@ -74,9 +71,6 @@ func (m *message) Body() []byte {
 	return b
 }
 
-// Size is the number of bytes of the whole message.
-func (m *message) Size() int { return len(m.b) }
-
 // Application returns an application property; null if there is none with this name.
 func (m *message) Application(name string) wire.Value {
 	m.walk()
@@ -87,34 +81,6 @@ func (m *message) Application(name string) wire.Value {
 func (m *message) Annotation(name string) wire.Value {
 	m.walk()
 	return m.annotations.Find(name)
-}
-
-// Property is one of the standard properties of a message (section 3.2.4).
-type Property int
-
-// The values of Property.
-const (
-	MessageID Property = iota
-	UserID
-	To
-	Subject
-	ReplyTo
-	CorrelationID
-	ContentType
-	ContentEncoding
-	AbsoluteExpiry
-	CreationTime
-	GroupID
-	GroupSequence
-	ReplyToGroup
-)
-
-// Property returns a standard property; null if it is absent.
-func (m *message) Property(p Property) wire.Value {
-	m.walk()
-	l := m.properties.List()
-	l.Skip(int(p))
-	return l.Next()
 }
 
 // Header is the handling of a message (section 3.2.1).

@@ -13,10 +13,9 @@ type SenderOptions struct {
 	Name         string   // name of the link; "": unique in the connection
 	Address      string   // queue or topic
 	Capabilities []string // capabilities of the target: "queue" or "topic"
-	Settled      bool     // fire and forget: no message has an outcome
 
 	// OnSettled is called once with the outcome of each message for which Send returned nil,
-	// with the token given to Send; not if Settled.
+	// with the token given to Send.
 	OnSettled func(token uint64, o Outcome)
 	// OnCredit is called when the broker sends its credit, which may be 0.
 	OnCredit func(credit uint32)
@@ -49,9 +48,6 @@ func (s *Session) sender(ctx context.Context, o SenderOptions, target *wire.Term
 	snd := &Sender{link: newLink(s, o.Name), opt: o}
 	snd.link.sender, snd.onDetach = snd, o.OnDetach
 	a := wire.Attach{Source: &wire.Terminus{}, Target: target}
-	if o.Settled {
-		a.Settle = 1
-	}
 	if err := snd.attach(ctx, a); err != nil {
 		return nil, fmt.Errorf("cannot send to %s: %w", o.Address, err)
 	}
@@ -73,8 +69,8 @@ func (s *Sender) render() {
 	s.idAt = len(l.B) - 4
 	l.B = append(l.Next(), wire.CodeBin8, 4, 0, 0, 0, 0)
 	s.tagAt = len(l.B) - 4
-	l.Uint(0) // message format
-	l.B = wire.AppendBool(l.Next(), s.opt.Settled)
+	l.Uint(0)                              // message format
+	l.B = append(l.Next(), wire.CodeFalse) // not settled
 	l.B = append(l.Next(), wire.CodeFalse)
 	s.moreAt = len(l.B) - 1
 	if s.tx != nil {
@@ -119,11 +115,7 @@ func (s *Sender) send(prefix, body []byte, token uint64) error {
 	s.credit--
 	s.count++
 	c.messages++
-	d := sent{s, token}
-	if s.opt.Settled {
-		d.sender = nil
-	}
-	id := s.s.unsettled.push(d)
+	id := s.s.unsettled.push(sent{s, token})
 	binary.BigEndian.PutUint32(s.head[s.idAt:], id)
 	binary.BigEndian.PutUint32(s.head[s.tagAt:], id)
 	s.write(prefix, body)

@@ -224,21 +224,6 @@ func TestSendLimits(t *testing.T) {
 	}
 }
 
-func TestFireAndForget(t *testing.T) {
-	b, c := connected(t, amqptest.Script{}, Options{})
-	s := session(t, c)
-	snd := sender(t, s, SenderOptions{Address: "q", Settled: true, OnSettled: func(uint64, Outcome) { t.Error("an outcome") }})
-	for range 250 {
-		send(t, snd, "x")
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := b.Depth("q"); n != 250 {
-		t.Errorf("%d of 250 arrived", n)
-	}
-}
-
 func TestRefusedLinks(t *testing.T) {
 	why := &Error{Condition: "amqp:unauthorized-access", Description: "user takt may not"}
 	_, c := connected(t, amqptest.Script{Refuse: why}, Options{})

@@ -29,7 +29,6 @@ type Session struct {
 	unsettled    ring   // sent deliveries without an outcome
 
 	nextIncoming uint32
-	accepted     span // accepted deliveries that the broker does not know yet
 
 	// Only the reader uses the following fields.
 	remote  []*link // by the broker's handle
@@ -127,7 +126,6 @@ func (s *Session) leave() {
 	defer c.mu.Unlock()
 	if s.err == nil && !s.asked {
 		s.asked = true
-		s.tellAccepted()
 		c.append(s.channel, &wire.Ending{Is: wire.IsEnd})
 		c.poke()
 	}

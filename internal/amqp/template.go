@@ -70,9 +70,7 @@ func (t *Template) properties(m *Message) {
 	}
 	l.Skip(1) // user id
 	l.StringSet(m.To)
-	l.StringSet(m.Subject)
-	l.StringSet(m.ReplyTo)
-	l.StringSet(m.CorrelationID)
+	l.Skip(3) // subject, reply to, correlation id
 	l.SymbolSet(m.ContentType)
 	l.Skip(1) // content encoding
 	t.Expiry = appendTime(&l, m.Expires)
