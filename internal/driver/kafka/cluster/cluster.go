@@ -80,28 +80,19 @@ func (c *Cluster) AddFlags(fs *pflag.FlagSet, clients ...string) {
 }
 
 // Validate reports every fault at once and reads the files that flags name.
-func (c *Cluster) Validate() (faults []error) {
-	fault := func(wrong bool, format string, args ...any) {
-		if wrong {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
+func (c *Cluster) Validate() (faults value.Faults) {
 	for _, b := range c.Addresses() {
 		_, _, err := net.SplitHostPort(b)
-		fault(err != nil, "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
+		faults.If(err != nil, "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
 	}
-	fault(c.Topic == "", "--topic is empty; name the topic")
-	fault(c.ConnectTimeout <= 0, "--connect-timeout must be above 0; brokers that never answer would hang the run")
+	faults.If(c.Topic == "", "--topic is empty; name the topic")
+	faults.If(c.ConnectTimeout <= 0, "--connect-timeout must be above 0; brokers that never answer would hang the run")
 	if c.APIVersion != "" {
 		_, err := sarama.ParseKafkaVersion(c.APIVersion)
-		fault(err != nil || c.versions() == nil,
+		faults.If(err != nil || c.versions() == nil,
 			"unknown --api-version %q; use a version of Kafka such as 2.8.0", c.APIVersion)
 	}
-	for _, err := range []error{c.SASL.read(), c.readTLS()} {
-		if err != nil {
-			faults = append(faults, err)
-		}
-	}
+	faults.Add(c.SASL.read(), c.readTLS())
 	return faults
 }
 

@@ -71,21 +71,13 @@ func (o *Options) Unused() (flags []string, why string) {
 
 // Validate reports every fault at once.
 func (o *Options) Validate(args []string) []error {
-	faults := append(cluster.NoArguments(args), o.Cluster.Validate()...)
-	refuse := func(wrong bool, text string) {
-		if wrong {
-			faults = append(faults, errors.New(text))
-		}
-	}
-	refuse(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
-	refuse(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
-	refuse(o.MinBytes < 1 || o.MaxWait <= 0, "--fetch-min-bytes must be at least 1 and --fetch-max-wait above 0")
-	for _, err := range []error{o.readPartitions(), o.readFrom()} {
-		if err != nil {
-			faults = append(faults, err)
-		}
-	}
-	refuse(o.Group != "" && o.Client == cluster.ClientSarama && o.At >= 0, "--client sarama cannot start a group at an instant; use beginning or latest, or --client franz")
+	faults := value.Faults(cluster.NoArguments(args))
+	faults.Add(o.Cluster.Validate()...)
+	faults.If(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
+	faults.If(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
+	faults.If(o.MinBytes < 1 || o.MaxWait <= 0, "--fetch-min-bytes must be at least 1 and --fetch-max-wait above 0")
+	faults.Add(o.readPartitions(), o.readFrom())
+	faults.If(o.Group != "" && o.Client == cluster.ClientSarama && o.At >= 0, "--client sarama cannot start a group at an instant; use beginning or latest, or --client franz")
 	return faults
 }
 

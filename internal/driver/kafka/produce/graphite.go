@@ -37,9 +37,9 @@ func (g *Graphite) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&g.Prefix), "graphite-metrics-prefix", "names of the metrics begin with `NAME`; by default the host's")
 }
 
-func (g *Graphite) validate() []error {
+func (g *Graphite) validate() error {
 	if (g.IP == "") != (g.Port == "") {
-		return []error{errors.New("--graphite-ip and --graphite-port go together; give both or none")}
+		return errors.New("--graphite-ip and --graphite-port go together; give both or none")
 	}
 	return nil
 }

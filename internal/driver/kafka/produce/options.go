@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/kafka"
 	"github.com/taktload/takt/internal/ledger"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -89,25 +91,22 @@ func New() *Options {
 
 // Validate reports all faults at once and makes the messages.
 func (o *Options) Validate(args []string) []error {
-	faults := cluster.NoArguments(args)
-	if o.shapeFault != nil {
-		faults = append(faults, o.shapeFault)
-	}
-	faults = append(faults, o.Cluster.Validate()...)
-	faults = append(faults, o.checkNumbers()...)
-	faults = append(faults, o.checkWays()...)
-	faults = append(faults, o.Graphite.validate()...)
+	faults := value.Faults(cluster.NoArguments(args))
+	faults.Add(o.shapeFault)
+	faults.Add(o.Cluster.Validate()...)
+	o.checkNumbers(&faults)
+	o.checkWays(&faults)
+	faults.Add(o.Graphite.validate())
 	if len(faults) > 0 {
 		return faults
 	}
 	var err error
-	if o.text, err = o.readText(o.seed); err != nil {
-		faults = append(faults, err)
-	}
+	o.text, err = o.readText(o.seed)
+	faults.Add(err)
 	return faults
 }
 
-func (o *Options) checkNumbers() (faults []error) {
+func (o *Options) checkNumbers(faults *value.Faults) {
 	for _, f := range []struct {
 		name         string
 		value, least int
@@ -117,33 +116,18 @@ func (o *Options) checkNumbers() (faults []error) {
 		{"batch-bytes", o.BatchBytes, 1}, {"transactions", o.Transaction, 0},
 		{"partitions", o.Create.Partitions, 1}, {"replication", o.Create.Replication, 1},
 	} {
-		if f.value < f.least || f.value > maxBytes {
-			faults = append(faults, fmt.Errorf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, maxBytes))
-		}
+		faults.Range(f.name, f.value, f.least, maxBytes)
 	}
-	if o.Workers > 0 && o.Writers > ledger.MaxStreams/o.Workers {
-		faults = append(faults, fmt.Errorf("--workers times --writers-per-worker is more than %d; lower one of them", ledger.MaxStreams))
-	}
-	if o.ProduceRate == 0 {
-		faults = append(faults, errors.New("--produce-rate is 0; give records per second, or leave it out"))
-	}
-	if o.Timeout <= 0 || o.Linger < 0 {
-		faults = append(faults, errors.New("--timeout must be above 0 and --linger not below; a record without a bound can hang for ever"))
-	}
-	return faults
+	faults.If(o.Workers > 0 && o.Writers > ledger.MaxStreams/o.Workers, "--workers times --writers-per-worker is more than %d; lower one of them", ledger.MaxStreams)
+	faults.If(o.ProduceRate == 0, "--produce-rate is 0; give records per second, or leave it out")
+	faults.If(o.Timeout <= 0 || o.Linger < 0, "--timeout must be above 0 and --linger not below; a record without a bound can hang for ever")
 }
 
 // checkWays checks the flags against the abilities of the client.
-func (o *Options) checkWays() (faults []error) {
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	refuse(len(o.Messages) > 0 && o.Data != "", "both --messages-data and --data are given; keep one")
-	refuse((o.Idempotence || o.Transaction > 0) && o.Acks != AcksAll, "--idempotence and --transactions need --required-acks all; add it")
-	refuse(o.Transaction > 0 && o.Client != cluster.ClientFranz, "--transactions are there with --client franz only; drop one of the two")
-	return faults
+func (o *Options) checkWays(faults *value.Faults) {
+	faults.If(len(o.Messages) > 0 && o.Data != "", "both --messages-data and --data are given; keep one")
+	faults.If((o.Idempotence || o.Transaction > 0) && o.Acks != AcksAll, "--idempotence and --transactions need --required-acks all; add it")
+	faults.If(o.Transaction > 0 && o.Client != cluster.ClientFranz, "--transactions are there with --client franz only; drop one of the two")
 }
 
 // Defaults is driver.Load.Defaults.
@@ -193,14 +177,12 @@ func (o *Options) Secrets() []string { return o.SASL.Secrets() }
 // Variables are the settings that shape the load or the target.
 func (o *Options) Variables() map[string]any {
 	v := o.Cluster.Variables()
-	for name, value := range map[string]any{
+	maps.Copy(v, map[string]any{
 		"batch_records": o.BatchSize, "batch_bytes": o.BatchBytes, "compression": o.Compression, "acks": o.Acks,
 		"workers": o.Workers, "writers_per_worker": o.Writers, "max_open_requests": o.MaxOpen,
 		"linger_s": o.Linger.Seconds(), "timeout_s": o.Timeout.Seconds(), "idempotence": o.Idempotence,
 		"keys": o.Key != "", "headers": len(o.Headers), "stamps": !o.Plain,
-	} {
-		v[name] = value
-	}
+	})
 	switch {
 	case o.Data != "":
 		v["data"] = o.Data

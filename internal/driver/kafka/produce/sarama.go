@@ -65,24 +65,55 @@ func (o *Options) saramaConfig() *sarama.Config {
 	return s
 }
 
-// saramaSync sends as the seed does: each writer has its own producer, sends one batch and
-// waits. All share the connections of one client.
-type saramaSync struct {
+// saramaClient is what both sarama producers have in common. There is room for each batch in
+// flight.
+type saramaClient struct {
 	client  sarama.Client
 	topic   string
 	headers []sarama.RecordHeader
 	batches chan *batch
-	writers sync.WaitGroup
 }
 
-func (o *Options) openSaramaSync() (client, error) {
+func (o *Options) openSarama() (*saramaClient, error) {
 	c, err := sarama.NewClient(o.Addresses(), o.saramaConfig())
 	if err != nil {
 		return nil, err
 	}
-	s := &saramaSync{client: c, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}
+	return &saramaClient{client: c, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}, nil
+}
+
+// write implements client.
+func (s *saramaClient) write(b *batch) { s.batches <- b }
+
+// knows implements client: it asks for the topic.
+func (s *saramaClient) knows(_ context.Context, partitions int32) bool {
+	if err := s.client.RefreshMetadata(s.topic); err != nil {
+		return false
+	}
+	list, err := s.client.WritablePartitions(s.topic)
+	return err == nil && len(list) >= int(partitions)
+}
+
+// forsake has nothing to do: sarama gives up after its tries.
+func (s *saramaClient) forsake(error) {}
+
+func (s *saramaClient) commit(context.Context, bool) error { return nil }
+
+// saramaSync sends as the seed does: each writer has its own producer, sends one batch and
+// waits. All share the connections of one client.
+type saramaSync struct {
+	*saramaClient
+	writers sync.WaitGroup
+}
+
+func (o *Options) openSaramaSync() (client, error) {
+	c, err := o.openSarama()
+	if err != nil {
+		return nil, err
+	}
+	s := &saramaSync{saramaClient: c}
 	for range o.Writers {
-		p, err := sarama.NewSyncProducerFromClient(c)
+		p, err := sarama.NewSyncProducerFromClient(c.client)
 		if err != nil {
 			s.close()
 			return nil, err
@@ -121,27 +152,6 @@ func (s *saramaSync) send(p sarama.SyncProducer, b *batch) {
 	}
 }
 
-// write implements client: there is a writer for each batch in flight.
-func (s *saramaSync) write(b *batch) { s.batches <- b }
-
-func (s *saramaSync) knows(_ context.Context, partitions int32) bool {
-	return saramaKnows(s.client, s.topic, partitions)
-}
-
-// saramaKnows asks for the topic and reports whether it has this number of partitions.
-func saramaKnows(c sarama.Client, topic string, partitions int32) bool {
-	if err := c.RefreshMetadata(topic); err != nil {
-		return false
-	}
-	list, err := c.WritablePartitions(topic)
-	return err == nil && len(list) >= int(partitions)
-}
-
-// forsake has nothing to do: sarama gives up after its tries.
-func (s *saramaSync) forsake(error) {}
-
-func (s *saramaSync) commit(context.Context, bool) error { return nil }
-
 func (s *saramaSync) close() {
 	close(s.batches)
 	s.writers.Wait()
@@ -150,25 +160,22 @@ func (s *saramaSync) close() {
 
 // saramaAsync sends with sarama's asynchronous producer.
 type saramaAsync struct {
-	client   sarama.Client
+	*saramaClient
 	producer sarama.AsyncProducer
-	topic    string
-	headers  []sarama.RecordHeader
-	batches  chan *batch
 	done     sync.WaitGroup
 }
 
 func (o *Options) openSaramaAsync() (client, error) {
-	c, err := sarama.NewClient(o.Addresses(), o.saramaConfig())
+	c, err := o.openSarama()
 	if err != nil {
 		return nil, err
 	}
-	p, err := sarama.NewAsyncProducerFromClient(c)
+	p, err := sarama.NewAsyncProducerFromClient(c.client)
 	if err != nil {
-		c.Close()
+		c.client.Close()
 		return nil, err
 	}
-	s := &saramaAsync{client: c, producer: p, topic: o.Topic, headers: o.Headers.sarama(), batches: make(chan *batch, o.Writers)}
+	s := &saramaAsync{saramaClient: c, producer: p}
 	s.done.Go(s.feed)
 	s.done.Go(func() {
 		for m := range p.Successes() {
@@ -196,18 +203,6 @@ func (s *saramaAsync) feed() {
 	}
 	s.producer.AsyncClose()
 }
-
-// write implements client: there is room for each batch in flight.
-func (s *saramaAsync) write(b *batch) { s.batches <- b }
-
-func (s *saramaAsync) knows(_ context.Context, partitions int32) bool {
-	return saramaKnows(s.client, s.topic, partitions)
-}
-
-// forsake has nothing to do: sarama gives up after its tries.
-func (s *saramaAsync) forsake(error) {}
-
-func (s *saramaAsync) commit(context.Context, bool) error { return nil }
 
 func (s *saramaAsync) close() {
 	close(s.batches)
