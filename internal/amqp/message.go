@@ -1,7 +1,6 @@
 package amqp
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -32,7 +31,7 @@ type Message struct {
 // DefaultPriority is the priority of a message that sets none.
 const DefaultPriority = 4
 
-// Field is a named value: string, bool, int8, int16, int32, int64, float32 or float64.
+// Field is a named value: string, int8 or int64.
 type Field struct {
 	Name  string
 	Value any
@@ -43,20 +42,10 @@ func (f Field) appendTo(b []byte) ([]byte, bool) {
 	switch v := f.Value.(type) {
 	case string:
 		return wire.AppendString(b, v), true
-	case bool:
-		return wire.AppendBool(b, v), true
 	case int8:
 		return append(b, wire.CodeByte, byte(v)), true
-	case int16:
-		return binary.BigEndian.AppendUint16(append(b, wire.CodeShort), uint16(v)), true
-	case int32:
-		return binary.BigEndian.AppendUint32(append(b, wire.CodeInt), uint32(v)), true
 	case int64:
 		return wire.AppendLong(b, wire.CodeLong, v), true
-	case float32:
-		return binary.BigEndian.AppendUint32(append(b, wire.CodeFloat), math.Float32bits(v)), true
-	case float64:
-		return wire.AppendLong(b, wire.CodeDouble, int64(math.Float64bits(v))), true
 	}
 	return b, false
 }
@@ -78,7 +67,7 @@ func checkFields(kind string, fields []Field) error {
 	seen := map[string]bool{}
 	for _, f := range fields {
 		if _, ok := f.appendTo(nil); !ok {
-			faults = append(faults, fmt.Errorf("%s %q is a %T; use text, a truth value or a number", kind, f.Name, f.Value))
+			faults = append(faults, fmt.Errorf("%s %q is a %T; use string, int8 or int64", kind, f.Name, f.Value))
 		}
 		if f.Name == "" || seen[f.Name] {
 			faults = append(faults, fmt.Errorf("%s %q has no name of its own; name each once", kind, f.Name))

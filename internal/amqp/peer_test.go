@@ -26,8 +26,7 @@ func full() Message {
 		ContentType: "application/octet-stream", GroupID: "group",
 		Stamped: true, Expires: true,
 		Application: []Field{
-			{"text", strings.Repeat("long ", 100)}, {"yes", true}, {"no", false}, {"byte", int8(-1)}, {"short", int16(-2)}, {"int", int32(-3)},
-			{"time", int64(0)}, {"half", float32(0.5)}, {"third", 1.0 / 3}, {"other", int64(5)},
+			{"text", strings.Repeat("long ", 100)}, {"byte", int8(-1)}, {"time", int64(0)}, {"other", int64(5)},
 		},
 	}
 }
@@ -65,8 +64,7 @@ func TestTemplateByPeer(t *testing.T) {
 		t.Errorf("created %v, expires %v", p.CreationTime, p.AbsoluteExpiryTime)
 	}
 	want := map[string]any{
-		"text": strings.Repeat("long ", 100), "yes": true, "no": false, "byte": int8(-1), "short": int16(-2), "int": int32(-3),
-		"time": int64(math.MinInt64), "half": float32(0.5), "third": 1.0 / 3, "other": int64(5),
+		"text": strings.Repeat("long ", 100), "byte": int8(-1), "time": int64(math.MinInt64), "other": int64(5),
 	}
 	if !maps.Equal(m.ApplicationProperties, want) {
 		t.Errorf("application properties %v", m.ApplicationProperties)
@@ -124,9 +122,6 @@ func TestDeliveryOfPeer(t *testing.T) {
 	}
 	if v, ok := m.Application("u").Int(); ok {
 		t.Errorf("2^64-1 is %d", v)
-	}
-	if v, ok := m.Application("f").Float(); v != 0.25 || !ok {
-		t.Error(v, ok)
 	}
 	if v, ok := m.Application("b").Bool(); !v || !ok {
 		t.Error(v, ok)

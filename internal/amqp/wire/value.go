@@ -46,17 +46,6 @@ func (v Value) unsigned() (uint64, bool) {
 	return 0, false
 }
 
-// Float returns a float or double.
-func (v Value) Float() (float64, bool) {
-	switch v.code {
-	case CodeFloat:
-		return float64(math.Float32frombits(order.Uint32(v.Raw))), true
-	case CodeDouble:
-		return math.Float64frombits(order.Uint64(v.Raw)), true
-	}
-	return 0, false
-}
-
 // Bool returns a boolean.
 func (v Value) Bool() (value, ok bool) {
 	switch v.code {

@@ -10,10 +10,9 @@ import (
 func TestValues(t *testing.T) {
 	type reading struct {
 		n     int64
-		f     float64
 		yes   bool
 		s     string
-		which string // of int, float, bool, bytes
+		which string // of int, bool, bytes
 	}
 	tests := []struct {
 		b    []byte
@@ -37,8 +36,6 @@ func TestValues(t *testing.T) {
 		{AppendLong(nil, CodeTimestamp, 5), reading{n: 5, which: "int"}},
 		{AppendUlong(nil, math.MaxInt64), reading{n: math.MaxInt64, which: "int"}},
 		{AppendUlong(nil, math.MaxInt64+1), reading{}},
-		{[]byte{CodeFloat, 0x3f, 0, 0, 0}, reading{f: 0.5, which: "float"}},
-		{AppendLong(nil, CodeDouble, int64(math.Float64bits(-2))), reading{f: -2, which: "float"}},
 		{AppendString(nil, "text"), reading{s: "text", which: "bytes"}},
 		{AppendSymbol(nil, strings.Repeat("s", 256)), reading{s: strings.Repeat("s", 256), which: "bytes"}},
 		{bytes.Repeat([]byte{0x98}, 17), reading{}}, // a UUID
@@ -49,9 +46,6 @@ func TestValues(t *testing.T) {
 		var got reading
 		if n, ok := v.Int(); ok {
 			got.n, got.which = n, got.which+"int"
-		}
-		if f, ok := v.Float(); ok {
-			got.f, got.which = f, got.which+"float"
 		}
 		if yes, ok := v.Bool(); ok {
 			got.yes, got.which = yes, got.which+"bool"
