@@ -69,7 +69,7 @@ func (o *E2E) NoAnswer() (why, instead string) { return "", "" }
 func (o *E2E) Open(context.Context, int) (*takt.Driver, error) {
 	o.Begin()
 	o.consume.Traffic = o.Traffic
-	r := consume.NewReceiver(o.Traffic, &o.Run)
+	r := consume.NewReceiver(o.Traffic, &o.RunID)
 	var p *produce.Run
 	var c consume.Consumer
 	return &takt.Driver{

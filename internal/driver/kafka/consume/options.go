@@ -31,14 +31,15 @@ type Options struct {
 
 	Exit bool // at the end that the log has at the start
 
+	At int64 // what From says, as Kafka's ListOffsets takes it
+
 	known   int32 // partitions of the topic
 	ends    map[int32]int64
 	wanted  []int32
-	At      int64           // what From says, as Kafka's ListOffsets takes it
 	offsets map[int32]int64 // where to start, of assigned partitions
 }
 
-// The names of Consume.From.
+// The names of Options.From.
 const (
 	fromBeginning = "beginning"
 	FromLatest    = "latest"

@@ -52,17 +52,18 @@ type Options struct {
 	Transaction int // records in a transaction; 0: no transactions
 	Create      cluster.Create
 
-	Run        cluster.RunID
+	RunID      cluster.RunID // of the current run, set by Begin
+	Partitions int32         // number of partitions of the topic, set by Probe
+
 	until      time.Duration // end of the schedule; 0: unknown, or a closed loop
 	before     *logEnds      // ends of the partitions before the run; nil: there are acknowledgements, or no broker
 	text       *text
-	Partitions int32
 	narrator   *narrator // nil: no output
 	seed       uint64    // seed of random values
 	shapeFault error
 }
 
-// The names of Produce.Acks.
+// The names of Options.Acks.
 const (
 	AcksNone  = "none"
 	AcksLocal = "local"
@@ -271,7 +272,7 @@ func (o *Options) Watch(p *Run, grown func(context.Context, int32) bool) (err er
 func (o *Options) Begin() {
 	o.Traffic, o.before = &cluster.Traffic{}, nil
 	o.Partitions = 1
-	_, _ = rand.Read(o.Run[:]) // it never fails
+	_, _ = rand.Read(o.RunID[:]) // it never fails
 }
 
 // Probe finds the topic, and creates it if Create.On.
@@ -303,7 +304,7 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
 	now := time.Now()
 	p := &Run{
-		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.Run, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
+		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
 		unordered: o.Client == cluster.ClientSarama, apart: o.text.key != nil && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
 		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
 		transaction: o.Transaction, timeout: o.Timeout,
