@@ -18,8 +18,12 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	closed := r.closed()
 	r.lastInterval(end)
 	scheduled, warm := r.flow.counts()
+	var settlement takt.Settlement
+	if f := r.plan.Driver.Settle; f != nil {
+		settlement = f()
+	}
 	rep := r.rec.Report(record.End{
-		Scheduled: scheduled, WarmupScheduled: warm,
+		Scheduled: scheduled, WarmupScheduled: warm, Settlement: settlement,
 		Closed: closed, ReceiveOnly: r.receiveOnly(), Stop: end, RTT: time.Duration(r.flow.observed.rtt.Load()),
 	})
 	rep.Kind = r.plan.Kind

@@ -17,6 +17,7 @@ type End struct {
 	ReceiveOnly                bool          // nothing was sent
 	Stop                       time.Duration // instant at which the run was over
 	RTT                        time.Duration // shortest round trip to the target; 0: unknown
+	Settlement                 takt.Settlement
 }
 
 // Report makes the recorder's part of the report: counts, rates, latencies,
@@ -48,6 +49,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 	rep.Counts.Scheduled = e.Scheduled
 	rep.WarmupCounts.Scheduled = e.WarmupScheduled
 	r.rates(rep, e, window)
+	fail(rep, e.Settlement.Failed)
 	switch {
 	case e.ReceiveOnly:
 		r.receiveOnly(rep, e)
@@ -61,6 +63,21 @@ func (r *Recorder) Report(e End) *takt.Report {
 	r.notesMu.Unlock()
 	return rep
 }
+
+// fail turns successful operations into failed ones of class c; those of the warm-up last.
+func fail(rep *takt.Report, c takt.ErrorClass) {
+	warm := c.Count - min(c.Count, rep.Counts.OK)
+	c.Count -= warm
+	move(&rep.Counts, c.Count)
+	move(&rep.WarmupCounts, min(warm, rep.WarmupCounts.OK))
+	if c.Count > 0 {
+		rep.Errors = append(rep.Errors, c)
+		slices.SortStableFunc(rep.Errors, func(a, b takt.ErrorClass) int { return cmp.Compare(b.Count, a.Count) })
+	}
+}
+
+// move counts n successful operations as failed.
+func move(c *takt.Counts, n uint64) { c.OK, c.Failed = c.OK-n, c.Failed+n }
 
 // windowLength is the measured time: from the end of the warm-up to the end of the schedule
 // or to the stop. In a closed loop it lasts to the last completion.
@@ -85,6 +102,8 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 	achieved := r.total.Achieved
 	if e.Closed { // operations sent within the window count even if they ended after it
 		achieved = r.total.Counts.OK + r.total.Counts.Failed
+	} else {
+		achieved -= min(achieved, e.Settlement.Unwritten)
 	}
 	rep.Rate.Achieved = perSecond(achieved)
 	if !e.Closed && !e.ReceiveOnly {
