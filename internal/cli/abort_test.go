@@ -147,7 +147,7 @@ func TestOutcomeOfJudgements(t *testing.T) {
 
 // A run that is ended has its whole report, and no other of --repeat follows.
 func TestAbort(t *testing.T) {
-	url := serve(t, target.Options{ErrorRate: "60%"})
+	url := serve(t, target.Options{ErrorRate: 0.6})
 	path := t.TempDir() + "/r.json"
 	code, _, errs := call(t.Context(), "http", "--rate", "200/s", "-z", "9s", "--repeat", "3", "--abort-on", "ok<1", "--abort-on", "errors>20%", "-o", "json="+path, url)
 	var r takt.Report

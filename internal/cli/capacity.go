@@ -29,7 +29,7 @@ type capacityCommand struct {
 
 	slos  []string
 	need  perSecond
-	spare percentage // headroom of each planned machine
+	spare float64 // headroom of each planned machine
 	from  []string
 	climb climb
 
@@ -64,12 +64,12 @@ load file, or the output of takt trace seconds.`,
 func (k *capacityCommand) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&k.slos), "slo", "the SLO: comma-separated `CONDITIONS` as in --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% apply unless you give others")
 	fs.Var(value.Plain(&k.need), "need", "say how many machines `RATE` needs, such as 800/s")
-	fs.Var(value.Plain(&k.spare), "headroom", "plan machines with `PERCENT` of their limit unused; one more machine is planned for a failure")
+	fs.Var(value.Percent(&k.spare), "headroom", "plan machines with `PERCENT` of their limit unused; one more machine is planned for a failure")
 	fs.Var(value.Runs(&k.from), "from", "use this stored `RUN|FILE`, report or load file, instead of a command; repeatable")
 	fs.Var(value.Plain((*perSecond)(&k.search.Start)), "start", "start at `RATE`")
 	fs.Var(value.Plain((*perSecond)(&k.search.Step)), "step", "raise the rate by `RATE` at each step, instead of doubling and bisecting")
 	fs.Var(value.Plain((*perSecond)(&k.search.Max)), "max", "offer `RATE` at most")
-	fs.Var(value.Plain((*percentage)(&k.search.Precision)), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
+	fs.Var(value.Percent(&k.search.Precision), "precision", "bisect until the rates on both sides of the limit are within `PERCENT`")
 	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "measure the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
 	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "at most `N` steps")
 	fs.Var(value.Duration(&k.climb.budget), "budget", "limit the whole search to `TIME`, and replace disturbed steps within it; the search ends earlier with an answer, or when more time would not help (default: no budget)")
@@ -89,7 +89,7 @@ func (k *capacityCommand) validate(args []string) (faults []error) {
 	}
 	faults = append(faults, unjoin(k.search.Validate())...)
 	if k.spare < 0 || k.spare > 0.9 {
-		faults = append(faults, fmt.Errorf("--headroom is %v; give a percentage from 0%% to 90%%", &k.spare))
+		faults = append(faults, fmt.Errorf("--headroom is %s; give a percentage from 0%% to 90%%", value.Percent(&k.spare)))
 	}
 	faults = append(faults, k.outputs.validate(k.env, parseCurve)...)
 	switch {
@@ -138,7 +138,7 @@ func (k *capacityCommand) run(ctx context.Context, args []string) error {
 		return k.outcome(ctx, capacity.Answer{}, failed)
 	}
 	answer := capacity.Conclude(steps, k.slo, ended, 0)
-	answer.Plan(float64(k.need), float64(k.spare))
+	answer.Plan(float64(k.need), k.spare)
 	r, err := k.report(answer, runs, id)
 	if err == nil {
 		err = out.close(r)

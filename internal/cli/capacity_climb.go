@@ -118,7 +118,7 @@ func askConfig(env Env, command []string) (given []string, err error) {
 	}
 	err = json.Unmarshal(stdout.Bytes(), &shown) // fails for --help, for example
 	if err != nil || !slices.ContainsFunc(shown.Settings, func(s settingRow) bool { return s.Name == "rate" }) {
-		return nil, fmt.Errorf("%q is no load command; give one such as http, as in -- http http://127.0.0.1:8080/", command[0])
+		return nil, fmt.Errorf("%q is not a load command; give one such as http, as in -- http http://127.0.0.1:8080/", command[0])
 	}
 	for _, s := range shown.Settings {
 		if s.Origin == fromFlag {

@@ -55,7 +55,7 @@ func (k *capacityCommand) drawFrom(ctx context.Context, runs []*takt.Report, log
 		steps, runs = append(steps, more...), append(runs, log.report())
 	}
 	answer := capacity.Conclude(steps, k.slo, capacity.EndFound, 0)
-	answer.Plan(float64(k.need), float64(k.spare))
+	answer.Plan(float64(k.need), k.spare)
 	r, err := k.report(answer, runs, engine.NewID(time.Now()))
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (k *capacityCommand) again(ctx context.Context, r *takt.Report) error {
 		return k.drawFrom(ctx, runs, nil)
 	}
 	if need := cmp.Or(float64(k.need), c.Need); need > 0 {
-		c.Plan(need, float64(k.spare))
+		c.Plan(need, k.spare)
 		if r.Extra, err = c.Extra(); err != nil {
 			return err
 		}

@@ -153,7 +153,7 @@ func TestCapacityFaults(t *testing.T) {
 		{"--slo p95<1s -- http --rate 5/s -z 3s --assert p99<1s -o json --arrivals uniform http://127.0.0.1:1/", exitUsage,
 			[]string{"--rate comes after --, but the search", "--duration comes after --; give it", "--output comes", "--assert comes after --; give its conditions with --slo"}},
 		{"--slo p95<1s -- http --nosuch http://127.0.0.1:1/", exitUsage, []string{"after --: ", "--nosuch"}},
-		{"--slo p95<1s -- target", exitUsage, []string{`"target" is no load command`}},
+		{"--slo p95<1s -- target", exitUsage, []string{`"target" is not a load command`}},
 		{"--slo p95<1s -- version", exitUsage, []string{`after --: unknown command "version"`}},
 		{"--slo p95<1s --from x -- http http://127.0.0.1:1/", exitUsage, []string{"leave one of them out"}},
 		{"--slo p95<1s -o svg= -o json=a -o svg=a -- http http://127.0.0.1:1/", exitUsage, []string{`output "svg=" has no path`, "two outputs go to a"}},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -71,9 +70,9 @@ func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&v.metrics), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
 	fs.Var(value.List(&v.vary), "vary", "the runs may differ in this `VARIABLE` or flag, or in a label of a history; repeatable")
 	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load for a duet (default 1m), or for the whole series of --pairs, with replacements of disturbed pairs (default: no limit)")
-	fs.Var(value.Plain((*percentage)(&v.options.Tolerance)), "tolerance", "ignore changes for the worse up to `PERCENT`")
-	fs.Var(value.Plain((*points)(&v.options.ErrorTolerance)), "error-tolerance", "ignore changes of the error rate up to `PERCENT` points")
-	fs.Var(value.Plain((*percentage)(&v.options.Confidence)), "confidence", "confidence level for all conclusions together, `PERCENT`")
+	fs.Var(value.Percent(&v.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
+	fs.Var(value.Points(&v.options.ErrorTolerance), "error-tolerance", "ignore changes of the error rate up to `PERCENT` points")
+	fs.Var(value.Percent(&v.options.Confidence), "confidence", "confidence level for all conclusions together, `PERCENT`")
 }
 
 func (v *verifyCommand) validate(args []string) (faults []error) {
@@ -199,37 +198,4 @@ func (v *verifyCommand) history(ctx context.Context) (j verify.Judgement, err er
 		return err
 	})
 	return j, err
-}
-
-// percentage is the value of a flag for a share, such as 5%.
-type percentage float64
-
-func (p *percentage) Set(s string) error {
-	var v points
-	err := v.Set(s)
-	if err == nil {
-		*p = percentage(v / 100)
-	}
-	return err
-}
-
-func (p *percentage) String() string { return (*points)(p).text(100) }
-
-// points is the value of a flag for percentage points, such as 0.1%.
-type points float64
-
-func (p *points) Set(s string) error {
-	digits, ok := strings.CutSuffix(s, "%")
-	v, err := strconv.ParseFloat(digits, 64)
-	if !ok || err != nil {
-		return fmt.Errorf("%q is not a percentage; write it as 5%%", s)
-	}
-	*p = points(v)
-	return nil
-}
-
-func (p *points) String() string { return p.text(1) }
-
-func (p *points) text(factor float64) string {
-	return strconv.FormatFloat(float64(*p)*factor, 'g', 6, 64) + "%"
 }

@@ -9,17 +9,6 @@ import (
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
-// A value that is refused changes nothing: the other faults are about the default.
-func TestPercentageRefused(t *testing.T) {
-	p := percentage(0.05)
-	if err := p.Set("5"); err == nil || p != 0.05 {
-		t.Errorf("%v, %v", p, err)
-	}
-	if err := p.Set("12.5%"); err != nil || p != 0.125 {
-		t.Errorf("%v, %v", p, err)
-	}
-}
-
 func TestStopped(t *testing.T) {
 	for _, test := range []struct {
 		pairs, signal int

@@ -41,7 +41,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no outcome; write ok, error, reset or half_open", text)
+	return fmt.Errorf("%q is not an outcome; write ok, error, reset or half_open", text)
 }
 
 // fates decides which requests fail.

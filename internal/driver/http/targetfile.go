@@ -98,7 +98,7 @@ func (t *targetReader) parse(text string) (*fixed, error) {
 	}
 	method, at, ok := startOfTarget(text)
 	if !ok {
-		return nil, fmt.Errorf("%s is no target; write a URL, or METHOD URL such as GET http://127.0.0.1:8080/", begin(text))
+		return nil, fmt.Errorf("%s is not a target; write a URL, or METHOD URL such as GET http://127.0.0.1:8080/", begin(text))
 	}
 	header, body, err := t.parseRest()
 	if err != nil {

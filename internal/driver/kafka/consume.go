@@ -63,7 +63,7 @@ func (o *Consume) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
 	fs.BoolVarP(&o.Exit, "exit", "e", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
-	fs.IntVar(&o.MinBytes, "fetch-min-bytes", o.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
+	fs.Var(value.Size(&o.MinBytes), "fetch-min-bytes", "a broker waits for `BYTES` before it answers a fetch")
 	fs.Var(value.Duration(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 

@@ -30,7 +30,7 @@ func NewE2E() *E2E {
 // AddFlags declares the flags on fs.
 func (o *E2E) AddFlags(fs *pflag.FlagSet) {
 	o.Produce.AddFlags(fs)
-	fs.IntVar(&o.consume.MinBytes, "fetch-min-bytes", o.consume.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
+	fs.Var(value.Size(&o.consume.MinBytes), "fetch-min-bytes", "a broker waits for `BYTES` before it answers a fetch")
 	fs.Var(value.Duration(&o.consume.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
