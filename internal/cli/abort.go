@@ -8,6 +8,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -95,12 +96,15 @@ func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 // parseConditions reads --abort-on. A closed loop has no intended rate, which rules out some
 // metrics.
 func parseConditions(texts []string, closed bool) (all []assert.Assertion, faults []error) {
-	all, faults = assert.ParseAssertions(texts...)
-	for _, a := range all {
-		faults = appendError(faults, a.InInterval(closed))
-	}
-	for i, err := range faults {
-		faults[i] = fmt.Errorf("bad --abort-on: %w", err)
+	for _, text := range texts {
+		some, bad := assert.ParseAssertions(text)
+		for _, a := range some {
+			bad = appendError(bad, a.InInterval(closed))
+		}
+		for _, err := range bad {
+			faults = append(faults, value.Bad("abort-on", text, fmt.Errorf("bad --abort-on: %w", err)))
+		}
+		all = append(all, some...)
 	}
 	return all, faults
 }

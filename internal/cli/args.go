@@ -42,7 +42,7 @@ func parseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	}
 	if isConfigurable(cmd) {
 		p.fill(env, cmd)
-		cmd.Args = p.blaming(cmd.Args)
+		cmd.Args = p.withOrigins(cmd.Args)
 		env.settings.given, env.settings.legacy = p.given, p.old
 	}
 	if len(p.faults) > 0 {

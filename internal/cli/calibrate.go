@@ -48,7 +48,7 @@ For 30 days, reports from this host contain its noise floor.`,
 		var faults []error
 		faults = appendError(faults, noArgs(cmd, args))
 		if k.time < minCalibrateTime || k.time > maxCalibrateTime {
-			faults = append(faults, fmt.Errorf("--time is %v; give a time from %v to %v", k.time, minCalibrateTime, maxCalibrateTime))
+			faults = append(faults, value.Faultf("--time is %v; give a time from %v to %v", k.time, minCalibrateTime, maxCalibrateTime))
 		}
 		return usage(cmd, faults)
 	}

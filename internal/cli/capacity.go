@@ -89,14 +89,14 @@ func (k *capacityCommand) validate(args []string) (faults []error) {
 	}
 	faults = append(faults, unjoin(k.search.Validate())...)
 	if k.spare < 0 || k.spare > 0.9 {
-		faults = append(faults, fmt.Errorf("--headroom is %s; give a percentage from 0%% to 90%%", value.Percent(&k.spare)))
+		faults = append(faults, value.Faultf("--headroom is %s; give a percentage from 0%% to 90%%", value.Percent(&k.spare)))
 	}
 	faults = append(faults, k.outputs.validate(k.env, parseCurve)...)
 	switch {
 	case len(k.from) == 0:
 		return append(faults, k.climb.validate(k.env, args)...)
 	case len(args) > 0:
-		return append(faults, fmt.Errorf("--from reads existing runs, and %q is a command; leave one of them out", strings.Join(args, " ")))
+		return append(faults, value.Faultf("--from reads existing runs, and %q is a command; leave one of them out", strings.Join(args, " ")))
 	}
 	return faults
 }

@@ -49,29 +49,24 @@ func (k *climb) addFlags(fs *pflag.FlagSet) {
 // sets itself.
 func (k *climb) validate(env Env, command []string) (faults []error) {
 	if k.duration <= 0 {
-		faults = append(faults, fmt.Errorf("--duration is %v; give a time above 0", k.duration))
+		faults = append(faults, value.Faultf("--duration is %v; give a time above 0", k.duration))
 	}
 	if k.budget > 0 && k.budget < fewestTimed*k.cost() {
-		faults = append(faults, fmt.Errorf("--budget is %v, and a step takes %v; give %v or more, or shorter steps with --duration", k.budget, k.cost(), fewestTimed*k.cost()))
+		faults = append(faults, value.Faultf("--budget is %v, and a step takes %v; give %v or more, or shorter steps with --duration", k.budget, k.cost(), fewestTimed*k.cost()))
 	}
 	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
 		return append(faults, errors.New("takt capacity needs a load command after --, as in -- http http://127.0.0.1:8080/"))
 	}
 	given, err := settingsOf(env, command)
-	if err != nil { // the command may need a rate, which the search will set
-		if more, again := settingsOf(env, append(slices.Clone(command), "--rate", "1/s")); again == nil {
-			given, err = slices.DeleteFunc(more, func(name string) bool { return name == "rate" }), nil
-		}
-	}
 	k.arrivals = slices.Contains(given, "arrivals")
 	for _, name := range given {
 		switch name {
 		case "duration", "warmup", "seed", "output", "store", "no-store":
-			faults = append(faults, fmt.Errorf("--%s comes after --; give it to takt capacity, before --", name))
+			faults = append(faults, value.Faultf("--%s comes after --; give it to takt capacity, before --", name))
 		case "rate", "stages", "requests", "repeat", "shard", "start-at", "run-group", "progress":
-			faults = append(faults, fmt.Errorf("--%s comes after --, but the search sets it; leave it out", name))
+			faults = append(faults, value.Faultf("--%s comes after --, but the search sets it; leave it out", name))
 		case "assert":
-			faults = append(faults, errors.New("--assert comes after --; give its conditions with --slo"))
+			faults = append(faults, value.Faultf("--assert comes after --; give its conditions with --slo"))
 		}
 	}
 	return appendError(faults, err)

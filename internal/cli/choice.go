@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -58,7 +57,7 @@ func (c *choice) validate(words []string) (faults []error) {
 	}
 	var d time.Duration
 	if err := (*schedule.DurationValue)(&d).Set(c.last.text); err != nil || d <= 0 {
-		return append(faults, fmt.Errorf("bad --last %q; give a number of runs above 0, or a time such as 168h", c.last.text))
+		return append(faults, value.Faultf("bad --last %q; give a number of runs above 0, or a time such as 168h", c.last.text))
 	}
 	if c.age == 0 || d < c.age {
 		c.age = d

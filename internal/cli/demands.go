@@ -26,7 +26,14 @@ func (d *demands) addFlags(fs *pflag.FlagSet) {
 }
 
 func (d *demands) validate() (faults []error) {
-	d.assertions, faults = assert.ParseAssertions(d.texts...)
+	d.assertions = nil
+	for _, text := range d.texts {
+		all, bad := assert.ParseAssertions(text)
+		d.assertions = append(d.assertions, all...)
+		for _, err := range bad {
+			faults = append(faults, value.Bad("assert", text, err))
+		}
+	}
 	return faults
 }
 

@@ -124,10 +124,10 @@ func (l *load) validate(args []string) []error {
 	faults = append(faults, l.engine.Validate()...)
 	faults = appendError(faults, l.checkProgress())
 	if l.repeat < 1 {
-		faults = append(faults, fmt.Errorf("--repeat is %d; give a number above 0", l.repeat))
+		faults = append(faults, value.Faultf("--repeat is %d; give a number above 0", l.repeat))
 	}
 	if l.repeat > 1 && !time.Time(l.engine.StartAt).IsZero() {
-		faults = append(faults, fmt.Errorf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
+		faults = append(faults, value.Faultf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
 	}
 	faults = appendError(faults, l.subject.validate())
 	faults = append(faults, l.checkStdin()...)
@@ -141,7 +141,7 @@ func (l *load) validate(args []string) []error {
 	for _, d := range l.outputs.opened {
 		faults = appendError(faults, overwrites(d, args))
 		if d.format.Asked && l.driver.Look == nil {
-			faults = append(faults, fmt.Errorf("-o %s needs the request of each row, which only takt replay has; use -o samples=%s", d.format.Name, d.path))
+			faults = append(faults, value.Faultf("-o %s needs the request of each row, which only takt replay has; use -o samples=%s", d.format.Name, d.path))
 		}
 	}
 	return faults
@@ -168,7 +168,7 @@ func (l *load) checkUnused() (faults []error) {
 		f := l.flags.Lookup(s.name) // nil: --config
 		given := f != nil && s.origin.kind != fromEnvironment && f.Value.String() != f.DefValue
 		if given && why != "" && slices.Contains(names, s.name) {
-			faults = append(faults, fmt.Errorf("--%s has no use here: %s", s.name, why))
+			faults = append(faults, value.Faultf("--%s has no use here: %s", s.name, why))
 		}
 	}
 	return faults
@@ -190,7 +190,7 @@ func (l *load) checkAnswers() (faults []error) {
 	}
 	for _, a := range l.conditions {
 		if a.NeedsAnswer() {
-			faults = append(faults, fmt.Errorf("condition %q of --abort-on cannot be judged: %s; use ok, failed, errors or rate", a.Text, why))
+			faults = append(faults, value.Faultf("condition %q of --abort-on cannot be judged: %s; use ok, failed, errors or rate", a.Text, why))
 		}
 	}
 	return faults
@@ -205,7 +205,7 @@ func overwrites(d destination, args []string) error {
 	}
 	for _, name := range args {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, out) {
-			return fmt.Errorf("-o %s=%s would overwrite %s, which takt reads; write to another file", d.format.Name, d.path, name)
+			return value.Faultf("-o %s=%s would overwrite %s, which takt reads; write to another file", d.format.Name, d.path, name)
 		}
 	}
 	return nil
@@ -236,7 +236,7 @@ func (l *load) checkStdin() (faults []error) {
 		faults = append(faults, fmt.Errorf("%s read standard input, which can be read once; give all but one a file", strings.Join(all, " and ")))
 	}
 	if len(during) > 0 && l.repeat > 1 {
-		faults = append(faults, fmt.Errorf("--repeat is %d, but only the first run would find data in standard input; give %s a file", l.repeat, strings.Join(during, " and ")))
+		faults = append(faults, value.Faultf("--repeat is %d, but only the first run would find data in standard input; give %s a file", l.repeat, strings.Join(during, " and ")))
 	}
 	return faults
 }
@@ -401,10 +401,15 @@ func (l *load) broken(ctx context.Context, err error) error {
 
 // clean removes secrets from an error, and says how to trust the certificate that it names.
 func (l *load) clean(err error) error {
-	if s := l.trust(hidePassword(l.scrub.Replace(err.Error()))); s != err.Error() {
-		return errors.New(s)
+	s := l.trust(hidePassword(l.scrub.Replace(err.Error())))
+	var fault *value.Fault
+	switch {
+	case s == err.Error():
+		return err
+	case errors.As(err, &fault):
+		return fault.Reworded(s)
 	}
-	return err
+	return errors.New(s)
 }
 
 // head is the part of the report that is known before the run.

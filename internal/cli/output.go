@@ -48,7 +48,7 @@ func (o *reportOutputs) validate(env Env, parse func(string) (format.Format, str
 	var paths []string
 	for _, s := range o.given {
 		f, path, err := parse(s)
-		faults = appendError(faults, err)
+		faults = appendError(faults, value.Bad("output", s, err))
 		if err == nil {
 			o.opened, paths = append(o.opened, destination{f, path}), append(paths, path)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -38,7 +39,7 @@ func (l *load) checkProgress() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown --progress %q; use one of %s", l.progress, strings.Join(l.progressNames(), ", "))
+	return value.Faultf("unknown --progress %q; use one of %s", l.progress, strings.Join(l.progressNames(), ", "))
 }
 
 // watch returns what to do once a second: write live outputs and show the progress. Call ended

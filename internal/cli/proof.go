@@ -73,7 +73,7 @@ func (p *proof) check(ctx context.Context, runs []*stored.Run) (changed bool, er
 			changed = changed || one.bad || one.rejudged != nil
 		}
 		if p.bad > mostLeftOut {
-			return false, fmt.Errorf("more than %d runs of the store contradict their reports, or themselves; export the runs with takt store export, and import them into another store", mostLeftOut)
+			return false, fmt.Errorf("more than %d runs of the store contradict their reports, or themselves; select other runs with filters, or use another store with --store", mostLeftOut)
 		}
 	}
 	return changed, nil

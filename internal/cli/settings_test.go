@@ -97,6 +97,9 @@ func TestSettingFaults(t *testing.T) {
 		{[]string{"TAKT_REPEAT=0"}, "", "", []string{`takt: bad TAKT_REPEAT: --repeat is 0; `}},
 		{[]string{"TAKT_SHARD=9/2"}, "", "", []string{`takt: bad TAKT_SHARD: shard "9/2": use k/n`}},
 		{nil, "assert = p98<1ms", "", []string{`takt: stdin:1: bad assert: assertion "p98<1ms": unknown metric`}},
+		// a value that looks like a flag is not the flag
+		{[]string{"TAKT_RATE=5/s"}, "assert = p50<1s\nassert = --rate 5/s", "", []string{`takt: stdin:2: bad assert: assertion "--rate 5/s" is not of the form`}},
+		{[]string{"TAKT_RATE=5/s"}, "", "--assert 5/s", []string{`takt: assertion "5/s" is not of the form`}},
 		{nil, "output = xml=-", "", []string{`takt: stdin:1: bad output: unknown format "xml"`}},
 		{nil, "stages = 30s", "", []string{`takt: stdin:1: bad stages: stage 1: `}},
 		{nil, "body-file = missing", "", []string{`takt: stdin:1: bad body-file: cannot read the body: `}},

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"os/exec"
 	"strings"
@@ -47,7 +46,7 @@ func (t *subject) validate() error {
 		return nil
 	}
 	_, err := stored.ParseRevisionDate(date)
-	return err
+	return value.Bad("label", stored.LabelRevisionDate+"="+date, err)
 }
 
 // values returns the labels of the report. A revision from --label drops a revision_date from
@@ -131,7 +130,7 @@ func git(ctx context.Context, folder string, args ...string) (string, error) {
 	out, err := cmd.Output()
 	if err != nil {
 		why := cmp.Or(strings.TrimSpace(stderr.String()), err.Error())
-		return "", fmt.Errorf("--git %s cannot be read: %s; give the folder of a checkout with a commit, or --label", folder, why)
+		return "", value.Faultf("--git %s cannot be read: %s; give the folder of a checkout with a commit, or --label", folder, why)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -51,14 +51,14 @@ func (v *traceConvert) validate() (faults []error) {
 		return faults
 	}
 	if v.output == toLoad {
-		faults = append(faults, errors.New("--base works only with -o vegeta: a load file has paths without hosts; leave it out"))
+		faults = append(faults, value.Faultf("--base works only with -o vegeta: a load file has paths without hosts; leave it out"))
 	}
 	u, err := url.Parse(v.base)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		faults = append(faults, fmt.Errorf("--base %q is not a URL of a server; use one such as http://127.0.0.1:8080", hidePassword(v.base)))
+		faults = append(faults, value.Faultf("--base %q is not a URL of a server; use one such as http://127.0.0.1:8080", hidePassword(v.base)))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "":
-		faults = append(faults, fmt.Errorf("--base %q has a path, but the paths come from the log; change them with --rewrite, as in '^=>/prefix'", hidePassword(v.base)))
+		faults = append(faults, value.Faultf("--base %q has a path, but the paths come from the log; change them with --rewrite, as in '^=>/prefix'", hidePassword(v.base)))
 	}
 	v.parsed = u
 	return faults

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -87,10 +86,10 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 		return append(faults, v.series.validate(v, args)...)
 	}
 	if (len(v.base) > 0) != (len(v.head) > 0) {
-		faults = append(faults, errors.New("--base and --head belong together; give both, or neither and filters"))
+		faults = append(faults, value.Faultf("--base and --head belong together; give both, or neither and filters"))
 	}
 	if len(v.base) > 0 && len(args) > 0 {
-		faults = append(faults, fmt.Errorf("filters choose runs of the history, and --base and --head are given; leave out %s", strings.Join(args, " ")))
+		faults = append(faults, value.Faultf("filters choose runs of the history, and --base and --head are given; leave out %s", strings.Join(args, " ")))
 	}
 	faults = appendError(faults, noEmpty(slices.Concat(v.base, v.head)))
 	for _, words := range [][]string{v.base, v.head} {
@@ -103,16 +102,16 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 // idle refuses flags that would do nothing.
 func (v *verifyCommand) idle() (faults []error) {
 	if v.env.typed("max-pairs") && v.series.pairs != pairsAuto {
-		faults = append(faults, errors.New("--max-pairs limits --pairs auto; leave it out, or give --pairs auto"))
+		faults = append(faults, value.Faultf("--max-pairs limits --pairs auto; leave it out, or give --pairs auto"))
 	}
 	if v.env.typed("max-disturbed") && v.series.pairs == "" {
-		faults = append(faults, errors.New("--max-disturbed limits the replaced pairs of --pairs; leave it out, or give --pairs"))
+		faults = append(faults, value.Faultf("--max-disturbed limits the replaced pairs of --pairs; leave it out, or give --pairs"))
 	}
 	if v.env.typed("block") && !v.duet.on {
-		faults = append(faults, errors.New("--block is for --duet; leave it out, or give --duet"))
+		faults = append(faults, value.Faultf("--block is for --duet; leave it out, or give --duet"))
 	}
 	if v.env.typed("budget") && !v.duet.on && v.series.pairs == "" {
-		faults = append(faults, errors.New("--budget is for --duet and --pairs; leave it out, or give one of them"))
+		faults = append(faults, value.Faultf("--budget is for --duet and --pairs; leave it out, or give one of them"))
 	}
 	sides := slices.Concat(v.base, v.head)
 	if v.series.pairs == "" && !v.duet.on && (len(sides) == 0 || slices.ContainsFunc(sides, isFilter)) {
@@ -120,7 +119,7 @@ func (v *verifyCommand) idle() (faults []error) {
 	}
 	for _, name := range []string{"last", "since"} {
 		if v.env.typed(name) {
-			faults = append(faults, fmt.Errorf("--%s chooses runs of the history, and --base and --head are given; leave it out", name))
+			faults = append(faults, value.Faultf("--%s chooses runs of the history, and --base and --head are given; leave it out", name))
 		}
 	}
 	return faults

@@ -44,23 +44,23 @@ func (d *duet) addFlags(fs *pflag.FlagSet) {
 
 func (d *duet) validate(v *verifyCommand, command []string) (faults []error) {
 	if v.series.pairs != "" {
-		faults = append(faults, errors.New("--duet and --pairs are two ways to compare; give one of them"))
+		faults = append(faults, value.Faultf("--duet and --pairs are two ways to compare; give one of them"))
 	}
 	d.budget = cmp.Or(v.budget, defaultLoad)
 	faults = append(faults, unjoin(v.options.CheckDuet(d.block, d.budget, ""))...)
 	if len(v.base) != 1 || len(v.head) != 1 {
-		faults = append(faults, errors.New("--duet needs one --base URL and one --head URL"))
+		faults = append(faults, value.Faultf("--duet needs one --base URL and one --head URL"))
 	}
 	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		faults = append(faults, errors.New("--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
+		faults = append(faults, value.Faultf("--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
 	}
 	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
 		if setsFlag(command, name) {
-			faults = append(faults, fmt.Errorf("--%s does not work in a duet, which decides itself what each side sends and when; leave it out", name))
+			faults = append(faults, value.Faultf("--%s does not work in a duet, which decides itself what each side sends and when; leave it out", name))
 		}
 	}
 	if slices.ContainsFunc(command, func(word string) bool { return strings.HasPrefix(word, "-o") || strings.HasPrefix(word, "--output") }) {
-		faults = append(faults, errors.New("-o comes after --, and both sides would write to the same file; leave it out"))
+		faults = append(faults, value.Faultf("-o comes after --, and both sides would write to the same file; leave it out"))
 	}
 	return faults
 }
@@ -145,7 +145,7 @@ func (p *play) warmUp() error {
 	r.Guard = r.GuardOf()
 	p.plan.Guard = r.Guard
 	if n := r.PerBlock(); n < fewestPerBlock {
-		return unsuited(fmt.Errorf("a block of %v has %.2g operations after its guard of %v, and needs %d; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock))
+		return unsuited(value.Faultf("a block of %v has %.2g operations after its guard of %v, and needs %d; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock))
 	}
 	if r.End-r.Warmup < 2*p.block {
 		return &exitError{exitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration after --", r.End-r.Warmup, 2*p.block)}

@@ -43,7 +43,7 @@ func (o *judgementOutputs) validate() (faults []error) {
 	for _, s := range o.given {
 		name, path, _ := strings.Cut(s, "=")
 		path = cmp.Or(path, format.Stdout)
-		faults = appendError(faults, format.CheckJudgement(name))
+		faults = appendError(faults, value.Bad("output", s, format.CheckJudgement(name)))
 		o.all, paths = append(o.all, judgementOutput{name: name, path: path}), append(paths, path)
 	}
 	faults = append(faults, format.CheckPaths(paths)...)

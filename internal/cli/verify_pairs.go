@@ -42,32 +42,32 @@ func (s *series) validate(v *verifyCommand, command []string) (faults []error) {
 	if s.pairs == pairsAuto {
 		faults = appendError(faults, v.options.CheckPairs(s.most, ""))
 	} else if n, err := strconv.Atoi(s.pairs); err != nil || n < 1 {
-		faults = append(faults, fmt.Errorf("bad --pairs %q; give a number above 0, or auto", s.pairs))
+		faults = append(faults, value.Faultf("bad --pairs %q; give a number above 0, or auto", s.pairs))
 	} else {
 		s.count = n
 	}
 	s.disturbed = verify.MayDisturb(s.count)
 	if n, err := strconv.Atoi(s.spare); s.spare != "" && (err != nil || n < 0) {
-		faults = append(faults, fmt.Errorf("bad --max-disturbed %q; give a number, 0 or more", s.spare))
+		faults = append(faults, value.Faultf("bad --max-disturbed %q; give a number, 0 or more", s.spare))
 	} else if s.spare != "" {
 		s.disturbed = n
 	} else if v.budget > 0 {
 		s.disturbed = 0 // only the budget limits replacements
 	}
 	if n, _ := strconv.Atoi(s.spare); s.spare != "" && n == 0 && v.budget > 0 {
-		faults = append(faults, errors.New("--max-disturbed 0 replaces no pair, and --budget is for replacing them; leave one of them out"))
+		faults = append(faults, value.Faultf("--max-disturbed 0 replaces no pair, and --budget is for replacing them; leave one of them out"))
 	}
 	if len(v.base) != 1 || len(v.head) != 1 {
-		faults = append(faults, errors.New("--pairs needs one --base URL and one --head URL"))
+		faults = append(faults, value.Faultf("--pairs needs one --base URL and one --head URL"))
 	}
 	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		faults = append(faults, errors.New("--pairs needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
+		faults = append(faults, value.Faultf("--pairs needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
 	}
 	if setsFlag(command, "repeat") {
-		faults = append(faults, errors.New("--repeat makes several runs, but a pair has one run of each side; leave it out and make more pairs"))
+		faults = append(faults, value.Faultf("--repeat makes several runs, but a pair has one run of each side; leave it out and make more pairs"))
 	}
 	if setsFlag(command, "shard") {
-		faults = append(faults, errors.New("--shard makes only a part of a run, which proves nothing; leave it out"))
+		faults = append(faults, value.Faultf("--shard makes only a part of a run, which proves nothing; leave it out"))
 	}
 	return faults
 }

@@ -102,7 +102,7 @@ func SendFlags() []string {
 // Validate reports every fault at once.
 func (o *Options) Validate() []error {
 	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	fault := func(format string, args ...any) { faults = append(faults, value.Faultf(format, args...)) }
 	if o.Rate.Given() && o.Stages.Given() {
 		fault("both --rate and --stages are given; keep one, or write the rate as a stage: 30s@%s", o.Rate)
 	}

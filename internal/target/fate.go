@@ -3,6 +3,8 @@ package target
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // Outcome is how the server ended a request. Every request takes its service
@@ -53,7 +55,7 @@ type fates struct {
 // check complains about shares that do not fit into the whole.
 func (f fates) check() error {
 	if sum := f.errors + f.resets + f.halfOpens; sum > 1 {
-		return fmt.Errorf("with --reset-rate and --half-open-rate %.4g%% of the requests fail; make it at most 100%%", sum*100)
+		return value.Faultf("with --reset-rate and --half-open-rate %.4g%% of the requests fail; make it at most 100%%", sum*100)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/spf13/pflag"
@@ -79,7 +78,7 @@ type settings struct {
 func (o Options) settings() (s settings, faults []error) {
 	note := func(flag string, err error) {
 		if err != nil {
-			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
+			faults = append(faults, value.Faultf("--%s: %w", flag, err))
 		}
 	}
 	var err error

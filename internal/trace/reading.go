@@ -49,10 +49,14 @@ func (g *Reading) AddFlags(fs *pflag.FlagSet) {
 
 // Validate reports every fault of the settings together.
 func (g *Reading) Validate() []error {
-	if err := CheckFormat(g.Options); err != nil {
-		return []error{err}
+	err := CheckFormat(g.Options)
+	switch {
+	case err == nil:
+		return nil
+	case g.Options.Fields != "":
+		return []error{value.Bad("fields", g.Options.Fields, err)}
 	}
-	return nil
+	return []error{value.Bad("format", g.Options.Format, err)}
 }
 
 // Log is the stream of the requests that a Reading selects.

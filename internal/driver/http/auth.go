@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -32,7 +33,7 @@ func (c *Credentials) read() error {
 		}
 	}
 	if given > 1 {
-		return errors.New("several of --auth, --auth-file, --bearer and --bearer-file are given; keep one, a request has one Authorization header")
+		return value.Faultf("several of --auth, --auth-file, --bearer and --bearer-file are given; keep one, a request has one Authorization header")
 	}
 	basicAuth, err := SecretFrom(string(c.Basic), c.BasicFile, "--auth-file")
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -27,7 +28,7 @@ func (o *Options) parseURL(args []string) error {
 	case len(args) == 0:
 		return errNoURL
 	case len(args) > 1:
-		return fmt.Errorf("%d arguments where one url is expected: %q; flags with a value are written --name value", len(args), args)
+		return value.Faultf("%d arguments where one url is expected: %q; flags with a value are written --name value", len(args), args)
 	}
 	base, target := args[0], ""
 	if strings.Contains(base, placeholder) {

@@ -4,12 +4,11 @@ package jms
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/value"
 )
 
 // Options are the flags of a command of takt jms beyond those of every load command.
@@ -130,9 +129,9 @@ func (o *Options) Unused() (flags []string, why string) {
 // may have pending.
 func (o *Options) Shape(e *engine.Options) {
 	o.shapeFault = nil
-	fault := func(wrong bool, text string) {
+	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
-			o.shapeFault = append(o.shapeFault, errors.New(text))
+			o.shapeFault = append(o.shapeFault, value.Faultf(format, args...))
 		}
 	}
 	fault(o.sends && e.Connections > 0, "--connections says nothing here; use --producers and --consumers, and --shared-connections")
@@ -156,8 +155,8 @@ func (o *Options) Shape(e *engine.Options) {
 		e.MaxInFlight = all
 	}
 	o.window.inFlight, o.window.single = e.MaxInFlight, e.MaxInFlight == 1
-	fault(e.MaxInFlight < o.CommitInterval*o.Producers*o.NumDestinations, fmt.Sprintf(
-		"at most %d messages in flight cannot fill transactions of %d in all producers; raise --max-in-flight", e.MaxInFlight, o.CommitInterval))
+	fault(e.MaxInFlight < o.CommitInterval*o.Producers*o.NumDestinations,
+		"at most %d messages in flight cannot fill transactions of %d in all producers; raise --max-in-flight", e.MaxInFlight, o.CommitInterval)
 }
 
 // Validate reports every fault at once.
@@ -188,14 +187,14 @@ func (o *Options) checkNumbers() (faults []error) {
 		{o.receives, o.connectionsFlag(), o.Consume.Connections, 0, maxLinks}, {o.receives, "credit", o.Credit, 1, 1 << 20},
 	} {
 		if f.on && (f.value < f.least || f.value > f.most) {
-			faults = append(faults, fmt.Errorf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, f.most))
+			faults = append(faults, value.Faultf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, f.most))
 		}
 	}
 	if o.sends && o.Producers > 0 && o.NumDestinations > maxLinks/o.Producers {
-		faults = append(faults, fmt.Errorf("more than %d producers in all; lower --producers or --num-destinations", maxLinks))
+		faults = append(faults, value.Faultf("more than %d producers in all; lower --producers or --num-destinations", maxLinks))
 	}
 	if o.receives && o.Consumers > 0 && max(1, o.Shared) > maxLinks/o.Consumers/max(1, o.NumDestinations) {
-		faults = append(faults, fmt.Errorf("more than %d consumers in all; lower --consumers, --shared or --num-destinations", maxLinks))
+		faults = append(faults, value.Faultf("more than %d consumers in all; lower --consumers, --shared or --num-destinations", maxLinks))
 	}
 	return faults
 }
@@ -211,7 +210,7 @@ func (o *Options) connectionsFlag() string {
 func (o *Options) checkConsumers() (faults []error) {
 	refuse := func(wrong bool, format string, args ...any) {
 		if wrong {
-			faults = append(faults, fmt.Errorf(format, args...))
+			faults = append(faults, value.Faultf(format, args...))
 		}
 	}
 	refuse(o.Durable && o.ClientID == "", "client ID has not been set: add --clientID PREFIX")

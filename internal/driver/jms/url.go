@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -73,13 +74,13 @@ func (b *Broker) validate(producer bool) (faults []error) {
 		}
 	}
 	if !strings.EqualFold(cmp.Or(b.Protocol, "AMQP"), "AMQP") {
-		fault(fmt.Errorf("takt speaks AMQP 1.0, which an acceptor of Artemis takes on the same port, and not %s; drop --protocol", b.Protocol))
+		fault(value.Faultf("takt speaks AMQP 1.0, which an acceptor of Artemis takes on the same port, and not %s; drop --protocol", b.Protocol))
 	}
 	if b.ConnectTimeout <= 0 {
-		fault(errors.New("--connect-timeout must be above 0; a broker that never answers would hang the run"))
+		fault(value.Faultf("--connect-timeout must be above 0; a broker that never answers would hang the run"))
 	}
 	if b.User == "" && b.Password != "" {
-		fault(errors.New("--password is given without --user; add the user"))
+		fault(value.Faultf("--password is given without --user; add the user"))
 	}
 	url, err := b.url()
 	fault(err)
@@ -100,7 +101,7 @@ func (b *Broker) url() (string, error) {
 			return acceptorURL(text, b.Acceptor, path)
 		}
 	}
-	return "", fmt.Errorf("--acceptor %s is looked for in etc/broker.xml of the instance, which is neither here nor in the folder above; go there, or give --url", b.Acceptor)
+	return "", value.Faultf("--acceptor %s is looked for in etc/broker.xml of the instance, which is neither here nor in the folder above; go there, or give --url", b.Acceptor)
 }
 
 // acceptorURL finds the URL of an acceptor in a broker instance's configuration. The acceptor
@@ -115,7 +116,7 @@ func acceptorURL(text []byte, name, path string) (string, error) {
 		} `xml:"core"`
 	}
 	if err := xml.Unmarshal(text, &config); err != nil {
-		return "", fmt.Errorf("cannot read %s: %w; give --url", path, err)
+		return "", value.Faultf("cannot read %s: %w; give --url", path, err)
 	}
 	for _, a := range config.Core.Acceptors {
 		if a.Name == name {
@@ -123,7 +124,7 @@ func acceptorURL(text []byte, name, path string) (string, error) {
 			return strings.Replace(url, "//0.0.0.0:", "//localhost:", 1), nil
 		}
 	}
-	return "", fmt.Errorf("%s has no acceptor %q; name another with --acceptor, or give --url", path, name)
+	return "", value.Faultf("%s has no acceptor %q; name another with --acceptor, or give --url", path, name)
 }
 
 // schemes are the schemes of brokers' URLs with their default ports.
@@ -178,11 +179,11 @@ func (b *Broker) readTLS() error {
 	}
 	pem, err := os.ReadFile(b.CA)
 	if err != nil {
-		return fmt.Errorf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+		return value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
+		return value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
 	}
 	return nil
 }
@@ -193,13 +194,13 @@ func (b broker) dial(ctx context.Context, o amqp.Options) (*amqp.Conn, error) {
 	c, err := amqp.Dial(ctx, o)
 	switch {
 	case errors.Is(err, amqp.ErrRefused):
-		return nil, fmt.Errorf("%w: --user and --password", err)
+		return nil, value.Faultf("%w: --user and --password", err)
 	case errors.Is(err, amqp.ErrWantsTLS):
 		return nil, fmt.Errorf("%w; write amqps://%s", err, b.addr)
 	case errors.Is(err, amqp.ErrNoTLS):
 		return nil, fmt.Errorf("%w; write amqp://%s", err, b.addr)
 	case err != nil:
-		return nil, fmt.Errorf("%w; start a broker there, or name another with --url", err)
+		return nil, value.Faultf("%w; start a broker there, or name another with --url", err)
 	}
 	return c, nil
 }

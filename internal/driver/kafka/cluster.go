@@ -7,8 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -82,7 +80,7 @@ func (c *Cluster) addFlags(fs *pflag.FlagSet, clients ...string) {
 func (c *Cluster) validate() (faults []error) {
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
-			faults = append(faults, fmt.Errorf(format, args...))
+			faults = append(faults, value.Faultf(format, args...))
 		}
 	}
 	for _, b := range c.brokers() {
@@ -137,7 +135,7 @@ func (c *Cluster) readTLS() error {
 	c.config = nil
 	if !t.On {
 		if t.CA+t.Cert+t.Key != "" || t.Insecure {
-			return errors.New("flags of TLS are given without --tls; add it")
+			return value.Faultf("flags of TLS are given without --tls; add it")
 		}
 		return nil
 	}
@@ -145,20 +143,20 @@ func (c *Cluster) readTLS() error {
 	if t.CA != "" {
 		pem, err := os.ReadFile(t.CA)
 		if err != nil {
-			return fmt.Errorf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+			return value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("--tls-ca-cert %s holds no PEM certificate; check the file", t.CA)
+			return value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", t.CA)
 		}
 	}
 	if t.Key != "" && t.Cert == "" {
-		return errors.New("--tls-key-file is given without --tls-cert-file; add the certificate")
+		return value.Faultf("--tls-key-file is given without --tls-cert-file; add the certificate")
 	}
 	if t.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, cmp.Or(t.Key, t.Cert))
 		if err != nil {
-			return fmt.Errorf("cannot read the client certificate: %w; check --tls-cert-file and --tls-key-file", err)
+			return value.Faultf("cannot read the client certificate: %w; check --tls-cert-file and --tls-key-file", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

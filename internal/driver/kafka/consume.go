@@ -78,9 +78,9 @@ func (o *Consume) Unused() (flags []string, why string) {
 // Validate reports every fault at once.
 func (o *Consume) Validate(args []string) []error {
 	faults := append(noArguments(args), o.Cluster.validate()...)
-	refuse := func(wrong bool, text string) {
+	refuse := func(wrong bool, format string, args ...any) {
 		if wrong {
-			faults = append(faults, errors.New(text))
+			faults = append(faults, value.Faultf(format, args...))
 		}
 	}
 	refuse(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
@@ -103,7 +103,7 @@ func (o *Consume) readPartitions() error {
 	for _, text := range strings.Split(o.Partition, ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
 		if err != nil {
-			return fmt.Errorf("bad --partition %q; give numbers from 0 on, separated by commas", o.Partition)
+			return value.Faultf("bad --partition %q; give numbers from 0 on, separated by commas", o.Partition)
 		}
 		o.wanted = append(o.wanted, int32(n))
 	}
@@ -119,7 +119,7 @@ func (o *Consume) readFrom() error {
 	default:
 		var at engine.StartAt
 		if err := at.Set(o.From); err != nil {
-			return fmt.Errorf("bad --from %q; use beginning, latest, or an instant such as 2026-11-21T10:00:00Z", o.From)
+			return value.Faultf("bad --from %q; use beginning, latest, or an instant such as 2026-11-21T10:00:00Z", o.From)
 		}
 		o.at = time.Time(at).UnixMilli()
 	}

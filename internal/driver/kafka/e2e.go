@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -41,7 +40,7 @@ func (o *E2E) Shape(e *engine.Options) { o.Produce.Shape(e) }
 func (o *E2E) Validate(args []string) []error {
 	faults := o.Produce.Validate(args)
 	if o.Plain || o.Noop {
-		faults = append(faults, errors.New("e2e needs a broker and stamps that say which record is which; drop --plain and --noop"))
+		faults = append(faults, value.Faultf("e2e needs a broker and stamps that say which record is which; drop --plain and --noop"))
 	}
 	o.consume.Cluster = o.Cluster
 	o.consume.Committed = o.Transaction > 0

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/kwire"
 	"github.com/taktload/takt/internal/ledger"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -107,7 +106,7 @@ func noArguments(args []string) []error {
 	if len(args) == 0 {
 		return nil
 	}
-	return []error{fmt.Errorf("unexpected argument %q; brokers are named with --brokers, the topic with --topic", args[0])}
+	return []error{value.Faultf("unexpected argument %q; brokers are named with --brokers, the topic with --topic", args[0])}
 }
 
 func (o *Produce) checkNumbers() (faults []error) {
@@ -121,17 +120,17 @@ func (o *Produce) checkNumbers() (faults []error) {
 		{"partitions", o.Create.Partitions, 1}, {"replication", o.Create.Replication, 1},
 	} {
 		if f.value < f.least || f.value > maxBytes {
-			faults = append(faults, fmt.Errorf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, maxBytes))
+			faults = append(faults, value.Faultf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, maxBytes))
 		}
 	}
 	if o.Workers > 0 && o.Writers > ledger.MaxStreams/o.Workers {
-		faults = append(faults, fmt.Errorf("--workers times --writers-per-worker is more than %d; lower one of them", ledger.MaxStreams))
+		faults = append(faults, value.Faultf("--workers times --writers-per-worker is more than %d; lower one of them", ledger.MaxStreams))
 	}
 	if o.ProduceRate == 0 {
-		faults = append(faults, errors.New("--produce-rate is 0; give records per second, or leave it out"))
+		faults = append(faults, value.Faultf("--produce-rate is 0; give records per second, or leave it out"))
 	}
 	if o.Timeout <= 0 || o.Linger < 0 {
-		faults = append(faults, errors.New("--timeout must be above 0 and --linger not below; a record without a bound can hang for ever"))
+		faults = append(faults, value.Faultf("--timeout must be above 0 and --linger not below; a record without a bound can hang for ever"))
 	}
 	return faults
 }
@@ -140,7 +139,7 @@ func (o *Produce) checkNumbers() (faults []error) {
 func (o *Produce) checkWays() (faults []error) {
 	refuse := func(wrong bool, format string, args ...any) {
 		if wrong {
-			faults = append(faults, fmt.Errorf(format, args...))
+			faults = append(faults, value.Faultf(format, args...))
 		}
 	}
 	refuse(len(o.Messages) > 0 && o.Data != "", "both --messages-data and --data are given; keep one")
@@ -165,12 +164,12 @@ func (o *Produce) Shape(e *engine.Options) {
 	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
 		rate := engine.PerSecond(float64(o.ProduceRate))
 		if e.Stages.Given() || e.Rate.Given() && e.Rate != rate {
-			o.shapeFault = errors.New("both --produce-rate and --rate or --stages are given; keep one")
+			o.shapeFault = value.Faultf("both --produce-rate and --rate or --stages are given; keep one")
 		}
 		e.Rate = cmp.Or(e.Rate, rate)
 	}
 	if e.Connections > 0 {
-		o.shapeFault = errors.New("--connections says nothing here; use --workers, which have connections of their own")
+		o.shapeFault = value.Faultf("--connections says nothing here; use --workers, which have connections of their own")
 	}
 	o.seed, o.until = e.Seed, 0
 	if s, err := e.Source(); err == nil && !e.Closed() {
@@ -185,7 +184,7 @@ func (o *Produce) Shape(e *engine.Options) {
 		e.MaxInFlight = max(e.MaxInFlight, least, 1)
 	}
 	if e.InFlight() < least {
-		o.shapeFault = fmt.Errorf("at most %d records in flight cannot fill transactions of %d in %d workers; raise --max-in-flight", e.InFlight(), o.Transaction, o.Workers)
+		o.shapeFault = value.Faultf("at most %d records in flight cannot fill transactions of %d in %d workers; raise --max-in-flight", e.InFlight(), o.Transaction, o.Workers)
 	}
 	e.Drain.SetFallback(o.Timeout)
 }
