@@ -61,12 +61,12 @@ func (k *calibrator) run(ctx context.Context) error {
 	c, err := k.measure(ctx)
 	var signal *SignalError
 	if errors.As(context.Cause(ctx), &signal) {
-		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so the calibration is not saved")}
+		return exitWith(exitSignal+signal.Number, errors.New("stopped before the end, so the calibration is not saved"))
 	}
 	if err != nil {
 		return err
 	}
-	path, err := k.env.keepCalibration(c)
+	path, err := keepCalibration(k.env, c)
 	if err != nil {
 		fmt.Fprintf(k.env.Stderr, "takt: warning: the calibration is not saved: %v\n", err)
 	}

@@ -69,15 +69,15 @@ func (c *calibration) holds(now time.Time, host map[string]any) bool {
 }
 
 // calibrationPath is the path of the saved calibration.
-func (e Env) calibrationPath() (string, error) { return e.underHome(stateHome, "calibration.json") }
+func calibrationPath(e Env) (string, error) { return e.underHome(stateHome, "calibration.json") }
 
 // keepCalibration replaces the saved calibration by c in one step, because another takt may be
 // reading the old one. A disturbed c does not replace a quiet calibration that is still valid.
-func (e Env) keepCalibration(c *calibration) (path string, err error) {
-	if path, err = e.calibrationPath(); err != nil {
+func keepCalibration(e Env, c *calibration) (path string, err error) {
+	if path, err = calibrationPath(e); err != nil {
 		return "", err
 	}
-	if old, _ := e.keptCalibration(); old != nil && old.quiet() && !c.quiet() {
+	if old, _ := keptCalibration(e); old != nil && old.quiet() && !c.quiet() {
 		return "", fmt.Errorf("takt was late, and the calibration of %s is still valid; delete %s to replace it", old.At.Format(time.DateOnly), path)
 	}
 	b, err := json.MarshalIndent(c, "", "  ")
@@ -95,8 +95,8 @@ func (e Env) keepCalibration(c *calibration) (path string, err error) {
 }
 
 // keptCalibration returns the saved calibration; nil: none is valid for this host now.
-func (e Env) keptCalibration() (*calibration, error) {
-	path, err := e.calibrationPath()
+func keptCalibration(e Env) (*calibration, error) {
+	path, err := calibrationPath(e)
 	if err != nil {
 		return nil, nil // without a home directory, none was saved
 	}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -130,7 +128,7 @@ func TestCalibrationPath(t *testing.T) {
 		{"", "relative", ""},
 		{"", "", ""},
 	} {
-		got, err := home(map[string]string{"XDG_STATE_HOME": x.state, "HOME": x.home}).calibrationPath()
+		got, err := calibrationPath(home(map[string]string{"XDG_STATE_HOME": x.state, "HOME": x.home}))
 		if got != x.want || (err == nil) != (x.want != "") {
 			t.Errorf("%+v: %q, %v", x, got, err)
 		}
@@ -140,24 +138,24 @@ func TestCalibrationPath(t *testing.T) {
 func TestCalibrationIsKept(t *testing.T) {
 	dir := t.TempDir()
 	e := home(map[string]string{"XDG_STATE_HOME": dir})
-	if got, err := e.keptCalibration(); got != nil || err != nil {
+	if got, err := keptCalibration(e); got != nil || err != nil {
 		t.Errorf("before: %v, %v", got, err)
 	}
 	c := calibrated() // disturbed, but there is no other
 	c.At, c.Host = time.Now().UTC().Truncate(time.Second), proc.HostClass()
-	path, err := e.keepCalibration(c)
+	path, err := keepCalibration(e, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	disturbed := *c
 	c.Loads = c.Loads[:2]
-	if _, err := e.keepCalibration(c); err != nil {
+	if _, err := keepCalibration(e, c); err != nil {
 		t.Error(err)
 	}
-	if _, err := e.keepCalibration(&disturbed); err == nil || !strings.HasPrefix(err.Error(), "takt was late, and the calibration of "+c.At.Format(time.DateOnly)+" is still valid; delete "+path) {
+	if _, err := keepCalibration(e, &disturbed); err == nil || !strings.HasPrefix(err.Error(), "takt was late, and the calibration of "+c.At.Format(time.DateOnly)+" is still valid; delete "+path) {
 		t.Errorf("disturbed: %v", err)
 	}
-	got, err := e.keptCalibration()
+	got, err := keptCalibration(e)
 	if err != nil || got == nil || !reflect.DeepEqual(got.Loads, c.Loads) || got.Sleep != c.Sleep || !got.At.Equal(c.At) {
 		t.Errorf("%+v, %v; want %+v", got, err, c)
 	}
@@ -165,19 +163,19 @@ func TestCalibrationIsKept(t *testing.T) {
 		t.Errorf("left over: %v", files)
 	}
 	c.At = c.At.Add(-calibrationAge - time.Hour)
-	if _, err := e.keepCalibration(c); err != nil {
+	if _, err := keepCalibration(e, c); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := e.keptCalibration(); got != nil || err != nil {
+	if got, err := keptCalibration(e); got != nil || err != nil {
 		t.Errorf("old: %v, %v", got, err)
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := e.keptCalibration(); got != nil || err == nil || !strings.Contains(err.Error(), "run takt calibrate again, or delete "+path) {
+	if got, err := keptCalibration(e); got != nil || err == nil || !strings.Contains(err.Error(), "run takt calibrate again, or delete "+path) {
 		t.Errorf("broken: %v, %v", got, err)
 	}
-	if _, err := home(map[string]string{"XDG_STATE_HOME": path}).keepCalibration(c); err == nil || !strings.Contains(err.Error(), "; set XDG_STATE_HOME") {
+	if _, err := keepCalibration(home(map[string]string{"XDG_STATE_HOME": path}), c); err == nil || !strings.Contains(err.Error(), "; set XDG_STATE_HOME") {
 		t.Errorf("below a file: %v", err)
 	}
 }
@@ -205,20 +203,5 @@ func TestSleepNoise(t *testing.T) {
 	}
 	if s := measureSpin(t.Context(), 20*time.Millisecond); s.DurationS < 0.02 || s.WorstGap <= 0 || s.WorstGap > 1e6*s.DurationS || s.P99 <= 0 || s.P99 > s.WorstGap {
 		t.Errorf("%+v", s)
-	}
-}
-
-// A signal ends it at once; nothing is kept.
-func TestCalibrateStops(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(&SignalError{Number: 2})
-	dir := t.TempDir()
-	var out, errs bytes.Buffer
-	e := home(map[string]string{"XDG_STATE_HOME": dir})
-	e.Stdin, e.Stdout, e.Stderr, e.Interrupt = strings.NewReader(""), &out, &errs, ctx
-	code := Main(e, []string{"calibrate", "--time", "10m"})
-	files, _ := os.ReadDir(dir)
-	if code != 130 || out.Len() > 0 || len(files) > 0 || !strings.Contains(errs.String(), "stopped before the end, so the calibration is not saved") {
-		t.Errorf("code %d, %v\n%s%s", code, files, &out, &errs)
 	}
 }

@@ -101,14 +101,6 @@ func (k *capacityCommand) validate(args []string) (faults []error) {
 	return faults
 }
 
-// unjoin undoes errors.Join.
-func unjoin(err error) []error {
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		return all.Unwrap()
-	}
-	return appendError(nil, err)
-}
-
 // parseCurve is parseReplayed with the additional format svg.
 func parseCurve(s string) (format.Format, string, error) {
 	name, path, given := strings.Cut(s, "=")
@@ -207,17 +199,17 @@ func (k *capacityCommand) outcome(ctx context.Context, c capacity.Answer, failed
 	var signal *SignalError
 	switch {
 	case errors.As(context.Cause(ctx), &signal):
-		return &exitError{code: exitSignal + signal.Number}
+		return exitWith(exitSignal+signal.Number, nil)
 	case failed != nil:
-		return &exitError{exitFailed, failed}
+		return exitWith(exitFailed, failed)
 	case c.Ended == capacity.EndInvalid:
-		return &exitError{exitInvalid, errors.New("the generator was the bottleneck, so the limit of the target is unknown; see the warnings")}
+		return exitWith(exitInvalid, errors.New("the generator was the bottleneck, so the limit of the target is unknown; see the warnings"))
 	case c.Ended == capacity.EndBudget && c.Confidence == 0:
-		return &exitError{exitInconclusive, errors.New("the budget was used up before the limit was found; raise --budget, or shorten the steps with --duration")}
+		return exitWith(exitInconclusive, errors.New("the budget was used up before the limit was found; raise --budget, or shorten the steps with --duration"))
 	case c.Ended == capacity.EndFutile && c.Confidence == 0:
-		return &exitError{exitInconclusive, errors.New("the steps vary too much to find the limit, and the rest of the budget would most probably not help; make the steps longer with --duration, or quieten the machine")}
+		return exitWith(exitInconclusive, errors.New("the steps vary too much to find the limit, and the rest of the budget would most probably not help; make the steps longer with --duration, or quieten the machine"))
 	case c.Sustainable == 0:
-		return &exitError{exitAssertion, errors.New("no rate met the SLO")}
+		return exitWith(exitAssertion, errors.New("no rate met the SLO"))
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func settingsOf(env Env, command []string) (given []string, err error) {
 func askConfig(env Env, command []string) (given []string, err error) {
 	var stdout, stderr bytes.Buffer
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &stdout, &stderr
-	if code := Main(env, slices.Concat([]string{configCommand, "--" + jsonFlag}, command)); code != exitOK {
+	if code := env.main(env, slices.Concat([]string{configCommand, "--" + jsonFlag}, command)); code != exitOK {
 		return nil, fmt.Errorf("after --: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "takt: "))
 	}
 	var shown struct {
@@ -163,19 +163,6 @@ func (k *climb) usedWords(used time.Duration) string {
 	return "; " + ofBudget(used, k.budget)
 }
 
-// ofBudget says how much of a budget is used, in whole seconds.
-func ofBudget(used, budget time.Duration) string {
-	return fmt.Sprintf("%v of %v used", used.Round(time.Second), budget)
-}
-
-// rest waits for d, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
 func stepLine(n int, s capacity.Step) string {
 	word := "breaks"
 	switch {
@@ -196,7 +183,7 @@ func (k *climb) run1(ctx context.Context, c *capacityCommand, id string, number 
 	var stdout, stderr bytes.Buffer
 	env := c.env
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt = strings.NewReader(""), &stdout, &stderr, ctx
-	code := Main(env, append(slices.Clone(command), k.flags(c, id, number, rate)...))
+	code := env.main(env, append(slices.Clone(command), k.flags(c, id, number, rate)...))
 	r, err := document.Parse(stdout.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("the step at %s ended with exit code %d: %s", schedule.FormatRate(rate), code, strings.TrimSpace(stderr.String()))

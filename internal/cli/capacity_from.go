@@ -36,7 +36,7 @@ func (k *capacityCommand) draw(ctx context.Context) error {
 		return k.again(ctx, runs[0])
 	}
 	if k.slo == nil {
-		return &exitError{exitUsage, errors.New("--from needs --slo unless it names an answer of takt capacity, as in --slo 'p95<300ms'")}
+		return exitWith(exitUsage, errors.New("--from needs --slo unless it names an answer of takt capacity, as in --slo 'p95<300ms'"))
 	}
 	return k.drawFrom(ctx, runs, logs)
 }

@@ -33,11 +33,11 @@ type duetSide struct {
 // errNoSchedule is the error of a run without due instants that are known in advance.
 var errNoSchedule = errors.New("a duet divides a schedule between both sides, and this command has none; give it --rate or --stages, or use --pairs")
 
-// source returns the operations of src that belong to this side.
-func (d *duetSide) source(src takt.Source, warmup time.Duration) (takt.Source, error) {
+// Source returns the operations of src that belong to this side.
+func (d *duetSide) Source(src takt.Source, warmup time.Duration) (takt.Source, error) {
 	c, ok := src.(takt.Counter)
 	if !ok || src.End() < 0 {
-		return nil, &exitError{exitUsage, errNoSchedule}
+		return nil, exitWith(exitUsage, errNoSchedule)
 	}
 	d.warmup, d.end = warmup, src.End()
 	if d.most > 0 {
@@ -93,11 +93,8 @@ func (s *dealt) DueBefore(t time.Duration) uint64 {
 // after is the end of the next block to count.
 func (s *dealt) after() time.Duration { return time.Duration(s.block+1) * s.deal.Block }
 
-// join makes the run of p this side of the duet; if d is nil, it does nothing.
-func (d *duetSide) join(p *engine.Plan) {
-	if d == nil {
-		return
-	}
+// Join makes the run of p this side of the duet.
+func (d *duetSide) Join(p *engine.Plan) {
 	p.Meet = d.meet.start
 	others := p.OnSamples
 	p.OnSamples = func(phases []string, list []takt.Sample) {
@@ -108,11 +105,9 @@ func (d *duetSide) join(p *engine.Plan) {
 	}
 }
 
-// over keeps the report of the run.
-func (d *duetSide) over(r *takt.Report) {
-	if d != nil {
-		d.report = r
-	}
+// Over keeps the report of the run.
+func (d *duetSide) Over(r *takt.Report) {
+	d.report = r
 }
 
 // samples appends the rows to ops.

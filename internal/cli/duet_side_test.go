@@ -35,11 +35,11 @@ func TestSidesAreTheWholeSchedule(t *testing.T) {
 	n := len(whole)
 	for side := range 2 {
 		d := &duetSide{side: side, deal: deal}
-		src, err := d.source(scheduleOf(t, "300"), 0)
+		src, err := d.Source(scheduleOf(t, "300"), 0)
 		if err != nil || src.End() != 10*time.Second {
 			t.Fatal(err, src.End())
 		}
-		other, err := d.source(scheduleOf(t, "300"), 0)
+		other, err := d.Source(scheduleOf(t, "300"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestSidesAreTheWholeSchedule(t *testing.T) {
 // The round to warm up is the begin of the schedule.
 func TestShortenedSide(t *testing.T) {
 	d := &duetSide{most: 2 * time.Second, deal: verify.Deal{Block: 50 * time.Millisecond}}
-	src, err := d.source(scheduleOf(t, "300"), time.Second)
+	src, err := d.Source(scheduleOf(t, "300"), time.Second)
 	if err != nil || src.End() != 3*time.Second {
 		t.Fatal(err, src.End())
 	}
@@ -85,7 +85,7 @@ func TestDuetNeedsASchedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&duetSide{}).source(src, 0); !errors.Is(err, errNoSchedule) {
+	if _, err := (&duetSide{}).Source(src, 0); !errors.Is(err, errNoSchedule) {
 		t.Error(err)
 	}
 }

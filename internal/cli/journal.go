@@ -15,20 +15,12 @@ import (
 )
 
 const (
-	journalVersion = 1
-	journalRoom    = 16              // most seconds of a run that wait for the disk
-	journalSync    = 10              // seconds between syncs, lost at most in a power failure
-	journalRetry   = 10              // seconds from a fault to the next attempt
-	journalMost    = 64 << 20        // size in bytes above which the file is rewritten
-	journalEnd     = 2 * time.Second // most time to wait for the disk after the run
+	journalRoom  = 16              // most seconds of a run that wait for the disk
+	journalSync  = 10              // seconds between syncs, lost at most in a power failure
+	journalRetry = 10              // seconds from a fault to the next attempt
+	journalMost  = 64 << 20        // size in bytes above which the file is rewritten
+	journalEnd   = 2 * time.Second // most time to wait for the disk after the run
 )
-
-// journalHead is the first record of a journal. Each other record is an engine.Second.
-type journalHead struct {
-	Version int              `json:"journal_version"`
-	Store   string           `json:"store"` // the store for the run, as in spool.Waiting
-	Run     engine.Beginning `json:"run"`
-}
 
 // journal writes what a run has counted into a file of the spool. It implements engine.Journal.
 // A separate goroutine writes, so a full or hanging disk does not delay the run.
@@ -77,7 +69,7 @@ func (l *load) journal(head takt.Report, number int) *journal {
 // Begin implements engine.Journal.
 func (j *journal) Begin(b engine.Beginning) {
 	j.complete(&b.Report)
-	text, err := json.Marshal(journalHead{journalVersion, j.store, b})
+	text, err := json.Marshal(journalHead{Version: journalVersion, Store: j.store, Run: b})
 	if err != nil { // cannot happen with plain values
 		j.warn(err)
 		return

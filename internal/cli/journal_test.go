@@ -9,15 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // at runs takt in this process, for a user with that home.
@@ -265,119 +261,4 @@ func TestJournalWithoutAPlace(t *testing.T) {
 	if code, out, _ := at(t.Context(), home, "runs"); code != exitOK || !strings.Contains(out, "http") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-}
-
-// second is one of a run in which nothing happens, with all before it if that is wanted.
-func second(n int, all bool) engine.Second {
-	s := engine.Second{Record: record.Second{At: time.Duration(n) * time.Second, Counted: record.Counted{Histograms: make([]string, 8)}}}
-	if all {
-		s.All = &record.Before{At: s.Record.At - time.Second, Counted: s.Record.Counted}
-	}
-	return s
-}
-
-// A disk that hangs holds up neither the run nor, for long, its end; when it answers again
-// the journal has everything.
-func TestJournalOnADiskThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var said []error
-		home := t.TempDir()
-		j := &journal{
-			waits: spool.Open(spoolAt(home)), complete: func(r *takt.Report) { r.SchemaVersion, r.ID = 1, "R1" },
-			warn: func(err error) { said = append(said, err) }, seconds: make(chan engine.Second, journalRoom),
-		}
-		n := 0
-		tick := func() {
-			n++
-			j.Second(second(n, j.WantsAll()))
-		}
-		for range journalRoom + 3 { // nobody writes yet
-			tick()
-		}
-		if len(said) != 1 || !strings.Contains(said[0].Error(), "the disk does not answer") {
-			t.Errorf("%v", said)
-		}
-		begin := time.Now()
-		never := &journal{seconds: make(chan engine.Second), done: make(chan struct{})}
-		never.end()
-		if took := time.Since(begin); took != journalEnd+grace {
-			t.Errorf("the end took %v", took)
-		}
-		close(never.done)
-		j.Begin(engine.Beginning{})
-		for range 2 * journalRetry {
-			tick()
-			synctest.Wait()
-		}
-		text, err := os.ReadFile(journalsAt(t, home)[0])
-		if err != nil || bytes.Count(text, []byte(`{"all":`)) != 1 || !bytes.HasSuffix(text, []byte("}")) {
-			t.Errorf("%v: %s", err, text)
-		}
-		j.end()
-		if list := journalsAt(t, home); len(list) > 0 || len(said) != 1 {
-			t.Errorf("%v, %v", list, said)
-		}
-	})
-}
-
-// A journal that grows long is written anew, and stays readable.
-func TestJournalIsWrittenAnew(t *testing.T) {
-	f := &journalFile{journal: &journal{waits: spool.Open(t.TempDir())}, id: "R1", head: []byte("head"), most: 5000}
-	var err error
-	if f.file, err = f.waits.Begin(f.id, f.head); err != nil {
-		t.Fatal(err)
-	}
-	anew := 0
-	for n := 1; n <= 100; n++ {
-		all := f.WantsAll()
-		if all {
-			anew++
-		}
-		if err := f.second(second(n, all)); err != nil {
-			t.Fatal(err)
-		}
-		if all {
-			f.most = 5000 // it is journalMost at least
-		}
-	}
-	if err := f.file.Close(); err != nil || anew < 3 {
-		t.Errorf("written anew %d times: %v", anew, err)
-	}
-	for o, err := range f.waits.Orphans() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, ran, err := engine.Recover(engine.Beginning{}, left{Orphan: o}.seconds())
-		if err := errors.Join(err, o.Close()); err != nil || ran != 100*time.Second {
-			t.Errorf("%v, %v", ran, err)
-		}
-	}
-}
-
-func FuzzRecover(f *testing.F) {
-	f.Add([]byte(`{"journal_version":1,"run":{"report":{"schema_version":1,"id":"R1"},"config":{"Window":5000000000}}}`),
-		[]byte(`{"record":{"at":1000000000,"scheduled":5,"counted":{"counts":{"ok":5},"histograms":["","","","","","","",""]},"open":[{"due":5,"n":3}],"backlog":7}}`))
-	f.Add([]byte(`{"journal_version":1,"run":{"closed":true,"report":{"schema_version":1,"id":"R1"},"config":{"Window":-1,"Warmup":1000}}}`),
-		[]byte(`{"all":{"at":1000000000,"held":1,"growing":{},"counted":{"histograms":["","","","","","","",""]}},"record":{"at":2000000000,"counted":{"course":[[3,1,1,1]],"histograms":["","","","","","","",""]}}}`))
-	f.Fuzz(func(t *testing.T, head, second []byte) {
-		h, err := readHead(head)
-		if err != nil || len(second) == 0 {
-			return
-		}
-		s := spool.Open(t.TempDir())
-		j, err := s.Begin("R1", head)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(j.Append(second), j.Close()); err != nil {
-			t.Fatal(err)
-		}
-		for o, err := range s.Orphans() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _, _ = left{o, h}.report()
-			_ = o.Close()
-		}
-	})
 }

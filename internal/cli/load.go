@@ -24,16 +24,16 @@ import (
 
 // load is one load command: a row of the driver table with the flags of all load commands.
 type load struct {
-	env     Env
-	row     driver.Row
-	engine  engine.Options
-	driver  driver.Load
-	flags   *pflag.FlagSet
-	outputs reportOutputs
-	demands demands
-	aborts  []string
-	subject subject
-	store   storing
+	env          Env
+	row          driver.Row
+	engine       engine.Options
+	driver       driver.Load
+	flags        *pflag.FlagSet
+	outputs      reportOutputs
+	requirements requirements
+	aborts       []string
+	labelFlags   labelFlags
+	store        storing
 
 	progress string
 	repeat   int
@@ -67,7 +67,7 @@ func addLoads(root *cobra.Command, env Env) {
 }
 
 func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
-	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(interruptible{env}), progress: progressAuto, repeat: 1}
+	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(interruptibleStdin(env)), progress: progressAuto, repeat: 1}
 	if l.driver.Defaults != nil {
 		l.driver.Defaults(&l.engine)
 	}
@@ -94,9 +94,9 @@ func newLoad(env Env, row driver.Row) (*load, *cobra.Command) {
 
 func (l *load) addFlags(fs *pflag.FlagSet) {
 	l.outputs.addFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(formatNames(), ", ")+"; csv alone is samples, as in hey")
-	l.demands.addFlags(fs)
+	l.requirements.addFlags(fs)
 	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
-	l.subject.addFlags(fs)
+	l.labelFlags.addFlags(fs)
 	l.store.addFlags(fs)
 	fs.Var(value.Text(&l.progress), "progress", "print a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
 	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common; without it, the instant of --start-at")
@@ -129,9 +129,9 @@ func (l *load) validate(args []string) []error {
 	if l.repeat > 1 && !time.Time(l.engine.StartAt).IsZero() {
 		faults = append(faults, value.Faultf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
 	}
-	faults = appendError(faults, l.subject.validate())
+	faults = appendError(faults, l.labelFlags.validate())
 	faults = append(faults, l.checkStdin()...)
-	faults = append(faults, l.demands.validate()...)
+	faults = append(faults, l.requirements.validate()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)
@@ -183,7 +183,7 @@ func (l *load) checkAnswers() (faults []error) {
 	if why == "" {
 		return nil
 	}
-	for _, a := range l.demands.assertions {
+	for _, a := range l.requirements.assertions {
 		if a.NeedsAnswer() {
 			faults = append(faults, fmt.Errorf("assertion %q cannot be judged: %s; assert %s", a.Text, why, instead))
 		}
@@ -241,30 +241,23 @@ func (l *load) checkStdin() (faults []error) {
 	return faults
 }
 
-func appendError(list []error, err error) []error {
-	if err == nil {
-		return list
-	}
-	return append(list, err)
-}
-
 func (l *load) run(ctx context.Context, args []string) error {
 	if l.driver.Plans != nil && l.driver.Plans() {
 		return l.plan(ctx)
 	}
 	if err := l.engine.StartAt.Passed(); err != nil {
-		return &exitError{exitUsage, err}
+		return exitWith(exitUsage, err)
 	}
 	l.group = engine.NewID(time.Now())
 	l.env = l.env.serial()
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
 	var unread error
-	if l.calibrated, unread = l.env.keptCalibration(); unread != nil {
+	if l.calibrated, unread = keptCalibration(l.env); unread != nil {
 		fmt.Fprintf(l.env.Stderr, "takt: warning: %v\n", unread)
 	}
 	var err error
-	if l.named, err = l.subject.values(ctx, l.env); err != nil {
+	if l.named, err = l.labelFlags.values(ctx, l.env); err != nil {
 		return err
 	}
 	var worst error
@@ -307,7 +300,9 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	if journal != nil {
 		plan.Journal = journal
 	}
-	l.env.duet.join(&plan)
+	if l.env.side != nil {
+		l.env.side.Join(&plan)
+	}
 	report, err := engine.Run(ctx, plan)
 	ended()
 	if err != nil {
@@ -319,22 +314,24 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	l.driverFault(report)
 	l.noteEnd(ctx, report)
 	l.contrast(ctx, report)
-	l.demands.judge(report)
-	l.env.duet.over(report)
+	l.requirements.judge(report)
+	if l.env.side != nil {
+		l.env.side.Over(report)
+	}
 	written := out.close(report)
 	if !l.noStore {
 		l.store.keep(l.env, report)
 	}
 	journal.end()
-	l.demands.show(l.env, report)
+	l.requirements.show(l.env, report)
 	return l.outcome(ctx, report, written)
 }
 
 // source makes the source of operations, with the data of each if they come from a list.
 func (l *load) source(ctx context.Context) (takt.Source, error) {
 	source, err := l.engine.Source()
-	if d := l.env.duet; d != nil && err == nil {
-		source, err = d.source(source, l.engine.Warmup)
+	if l.env.side != nil && err == nil {
+		source, err = l.env.side.Source(source, l.engine.Warmup)
 	}
 	if l.driver.Source != nil && err == nil {
 		return l.driver.Source(ctx, source)
@@ -391,10 +388,10 @@ func (l *load) connections() int { return max(1, l.engine.Connections) }
 func (l *load) broken(ctx context.Context, err error) error {
 	var signal *SignalError
 	if errors.As(context.Cause(ctx), &signal) {
-		return &exitError{exitSignal + signal.Number, signal}
+		return exitWith(exitSignal+signal.Number, signal)
 	}
 	if passed := (*engine.StartPassedError)(nil); errors.Is(err, engine.ErrNoLoop) || errors.As(err, &passed) {
-		return &exitError{exitUsage, err}
+		return exitWith(exitUsage, err)
 	}
 	return l.clean(err)
 }
@@ -498,20 +495,20 @@ func (l *load) outcome(ctx context.Context, r *takt.Report, written error) error
 	var signal *SignalError
 	switch {
 	case written != nil:
-		return &exitError{exitFailed, written}
+		return exitWith(exitFailed, written)
 	case errors.As(context.Cause(ctx), &signal):
-		return &exitError{code: exitSignal + signal.Number}
+		return exitWith(exitSignal+signal.Number, nil)
 	case l.brokeOff != nil:
-		return &exitError{exitFailed, l.brokeOff}
+		return exitWith(exitFailed, l.brokeOff)
 	case crashed(ctx):
-		return &exitError{code: exitAssertion}
+		return exitWith(exitAssertion, nil)
 	}
-	err := l.demands.outcome(r, len(l.conditions) > 0)
+	err := l.requirements.outcome(r, len(l.conditions) > 0)
 	if code := (*exitError)(nil); errors.As(err, &code) && code.err != nil {
 		code.err = errors.New(l.trust(code.err.Error()))
 	}
 	if err == nil && aborted(ctx) != nil {
-		return &exitError{code: exitAssertion}
+		return exitWith(exitAssertion, nil)
 	}
 	return err
 }

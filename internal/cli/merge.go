@@ -24,7 +24,7 @@ type mergeCommand struct {
 	allowMissing bool
 	runGroup     string
 	outputs      reportOutputs
-	demands      demands
+	requirements requirements
 }
 
 func newMerge(env Env) *cobra.Command {
@@ -44,7 +44,7 @@ is invalid; with --strict or --assert the exit code is then 6.`,
 		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
 		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
 		fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
-		m.demands.addFlags(fs)
+		m.requirements.addFlags(fs)
 		m.outputs.addFlags(fs, "write `FORMAT=PATH`, as for a run; repeatable; formats with one row per operation, such as samples, are not available")
 	})
 	configurable(c)
@@ -54,7 +54,7 @@ is invalid; with --strict or --assert the exit code is then 6.`,
 }
 
 func (m *mergeCommand) validate(args []string) []error {
-	faults := append(m.outputs.validate(m.env, parseReplayed), m.demands.validate()...)
+	faults := append(m.outputs.validate(m.env, parseReplayed), m.requirements.validate()...)
 	if len(args) == 0 && m.runGroup == "" {
 		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
 	}
@@ -71,17 +71,17 @@ func (m *mergeCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	whole.ComparabilityKey = engine.ComparabilityKey(whole.Variables, whole.Generator.HostClass)
-	m.demands.judge(whole)
+	m.requirements.judge(whole)
 	written := writeReport(m.env, m.outputs.opened, whole)
 	if !m.noStore {
 		m.store.keep(m.env, whole)
 	}
 	m.tell(whole)
-	m.demands.show(m.env, whole)
+	m.requirements.show(m.env, whole)
 	if written != nil {
 		return written
 	}
-	return m.demands.outcome(whole, false)
+	return m.requirements.outcome(whole, false)
 }
 
 // tell prints the id of the merged run, and whether it is invalid.
@@ -90,7 +90,7 @@ func (m *mergeCommand) tell(whole *takt.Report) {
 	if !m.noStore {
 		said = append(said, whole.ID)
 	}
-	if whole.Verdict == takt.Invalid && !m.demands.asked() { // otherwise the error with the exit code says so
+	if whole.Verdict == takt.Invalid && !m.requirements.asked() { // otherwise the error with the exit code says so
 		said = append(said, "invalid; see its warnings")
 	}
 	if said != nil {

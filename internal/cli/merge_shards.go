@@ -134,37 +134,3 @@ func ofOneRun(all []*takt.Report) []*takt.Report {
 	}
 	return all
 }
-
-// reports reads each word as a file of reports if the file exists, else as a stored run. It
-// opens the store for the first word that needs it.
-func (s *storing) reports(ctx context.Context, env Env, words []string) (all []*takt.Report, err error) {
-	var st store.Store
-	for _, w := range words {
-		if isFile(w) {
-			list, err := readReports(env, w)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, list...)
-			continue
-		}
-		if st == nil {
-			if st, err = s.open(ctx, env, store.OpenExisting); err != nil {
-				return nil, fmt.Errorf("%s: %w", w, err)
-			}
-			defer st.Close()
-		}
-		r, err := loadRun(ctx, st, w)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w, err)
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
-
-// isFile reports whether a word of the command line is a file; - is standard input.
-func isFile(word string) bool {
-	info, err := os.Stat(word)
-	return err == nil && !info.IsDir() || word == "-"
-}

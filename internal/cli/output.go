@@ -102,7 +102,7 @@ func openOutputs(env Env, list []destination, number, of int, head takt.Report) 
 		o, err := open(env, d, number, of, head)
 		if err != nil {
 			all.discard()
-			return nil, &exitError{exitUsage, fmt.Errorf("cannot write the report: %w; check -o %s=%s", err, d.format.Name, d.path)}
+			return nil, exitWith(exitUsage, fmt.Errorf("cannot write the report: %w; check -o %s=%s", err, d.format.Name, d.path))
 		}
 		all = append(all, o)
 	}
@@ -220,4 +220,17 @@ func (all outputs) discard() {
 			o.file.Discard()
 		}
 	}
+}
+
+// writeReport writes the outputs of a complete report.
+func writeReport(env Env, opened []destination, r *takt.Report) error {
+	out, err := openOutputs(env, opened, 1, 1, format.Head(r))
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	for _, iv := range r.Intervals {
+		out.interval(iv)
+	}
+	return out.close(r)
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+const journalVersion = 1
+
 // left is a journal whose process has ended, usually without a report.
 type left struct {
 	*spool.Orphan
@@ -182,4 +184,11 @@ func (l left) seconds() iter.Seq2[engine.Second, error] {
 			}
 		}
 	}
+}
+
+// journalHead is the first record of a journal. Each other record is an engine.Second.
+type journalHead struct {
+	Version int              `json:"journal_version"`
+	Store   string           `json:"store"` // the store for the run, as in spool.Waiting
+	Run     engine.Beginning `json:"run"`
 }

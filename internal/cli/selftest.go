@@ -61,7 +61,7 @@ func (s *selftest) run(ctx context.Context) error {
 	var signal *SignalError
 	switch {
 	case errors.As(context.Cause(ctx), &signal):
-		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so the test proves nothing")}
+		return exitWith(exitSignal+signal.Number, errors.New("stopped before the end, so the test proves nothing"))
 	case err != nil:
 		return err
 	case !good:

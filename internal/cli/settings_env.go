@@ -39,3 +39,9 @@ func (e Env) warnNearMisses(known commandFlags) {
 		}
 	}
 }
+
+// storeVariables are the environment variables for a cluster's credentials, which should not be
+// on a command line.
+func storeVariables() []string {
+	return []string{"TAKT_STORE_USER", "TAKT_STORE_PASSWORD", "TAKT_STORE_API_KEY", "TAKT_STORE_CA"}
+}

@@ -5,25 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/taktload/takt/internal/shell"
 )
-
-// serverCommand is the command of the shell. In hey-apm it was a flag, with other names in later
-// versions.
-const serverCommand = "server"
-
-// asServer replaces the flag of a predecessor by the command.
-func asServer(args []string) []string {
-	if len(args) > 0 && slices.Contains([]string{"server", "interactive", "cli"}, strings.TrimLeft(args[0], "-")) && args[0][0] == '-' {
-		return append([]string{serverCommand}, args[1:]...)
-	}
-	return args
-}
 
 func newServer(env Env) *cobra.Command {
 	var o shell.Options
@@ -44,12 +30,12 @@ scripts with nc. takt -server is the same. The commands of a session:
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		return usage(cmd, append(appendError(nil, noArgs(cmd, args)), o.Validate()...))
 	}
-	c.RunE = func(cmd *cobra.Command, _ []string) error { return env.serveShell(cmd.Context(), o) }
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return host{env}.serveShell(cmd.Context(), o) }
 	return c
 }
 
 // serveShell serves until a signal comes.
-func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
+func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
 	if o.DumpDir == "" {
 		if o.DumpDir, err = e.underHome(dataHome, "dumps"); err != nil {
 			return err
@@ -66,7 +52,7 @@ func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
 	if o.StateDir, err = e.underHome(stateHome, "shell"); err != nil {
 		return err
 	}
-	s, err := shell.Listen(o, ShellHost(e))
+	s, err := shell.Listen(o, shellHost(e.Env))
 	if err != nil {
 		return err
 	}
@@ -79,14 +65,18 @@ func (e Env) serveShell(ctx context.Context, o shell.Options) (err error) {
 	err = s.Serve(ctx, e.Abort)
 	var signal *SignalError
 	if errors.As(err, &signal) {
-		return &exitError{code: exitSignal + signal.Number}
+		return exitWith(exitSignal+signal.Number, nil)
 	}
 	return err
 }
 
-// ShellHost is what the shell needs from takt. Its Run starts this program again.
-func ShellHost(env Env) shell.Host {
-	h := shell.Host{Run: env.runChild, Save: env.saveReport, Plan: env.planCall, Version: version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+// host is takt for the shell.
+type host struct{ Env }
+
+// shellHost is what the shell needs from takt. Its Run starts this program again.
+func shellHost(env Env) shell.Host {
+	e := host{env}
+	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Version: version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
 	if home := env.Getenv("HOME"); h.GoPath == "" && home != "" {
 		h.GoPath = filepath.Join(home, "go")
 	}

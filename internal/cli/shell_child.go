@@ -38,22 +38,17 @@ func newJob(env Env) *cobra.Command {
 				return fmt.Errorf("cannot read the command line of the job from standard input, as a JSON list: %w", err)
 			}
 			env.Stdin = strings.NewReader("")
-			return exitWith(Main(env, args))
+			if code := env.main(env, args); code != exitOK { // it printed its own errors
+				return exitWith(code, nil)
+			}
+			return nil
 		},
 	}
 }
 
-// exitWith is the error for an exit code of a command that printed its own errors.
-func exitWith(code int) error {
-	if code == exitOK {
-		return nil
-	}
-	return &exitError{code: code}
-}
-
 // runChild runs a job in a separate process, so that its runtime settings and its remains end
 // with it. The end of ctx sends SIGINT to the process, abort sends SIGKILL.
-func (e Env) runChild(ctx context.Context, abort <-chan struct{}, call shell.Call) int {
+func (e host) runChild(ctx context.Context, abort <-chan struct{}, call shell.Call) int {
 	cmd, err := e.child(call)
 	if err == nil {
 		err = cmd.Start()
@@ -96,7 +91,7 @@ func (e Env) runChild(ctx context.Context, abort <-chan struct{}, call shell.Cal
 // environOf is the environment of a job. A job of another user (call.Plain) gets no credentials,
 // which it could send to any target, except those of the store: such a session cannot set
 // --store to a URL. Its git does not search for a repository above its folder.
-func (e Env) environOf(call shell.Call) []string {
+func (e host) environOf(call shell.Call) []string {
 	if !call.Plain {
 		return e.Environ()
 	}
@@ -104,7 +99,7 @@ func (e Env) environOf(call shell.Call) []string {
 }
 
 // saveReport stores the report of a test where a job of this call would.
-func (e Env) saveReport(ctx context.Context, call shell.Call, r *takt.Report) error {
+func (e host) saveReport(ctx context.Context, call shell.Call, r *takt.Report) error {
 	server := e.Getenv
 	e.Getenv = func(name string) string {
 		for _, v := range call.Env {
@@ -115,10 +110,10 @@ func (e Env) saveReport(ctx context.Context, call shell.Call, r *takt.Report) er
 		return server(name)
 	}
 	s := storing{where: e.Getenv("TAKT_STORE")}
-	return s.with(ctx, e, func(st store.Store) error { return st.Save(ctx, format.Finite(r)) })
+	return s.with(ctx, e.Env, func(st store.Store) error { return st.Save(ctx, format.Finite(r)) })
 }
 
-func (e Env) child(call shell.Call) (*exec.Cmd, error) {
+func (e host) child(call shell.Call) (*exec.Cmd, error) {
 	if e.Executable == nil || e.Environ == nil {
 		return nil, errors.New("takt does not know its own program")
 	}

@@ -21,7 +21,7 @@ import (
 
 // planCall checks a command line of a session as takt itself would, and applies the rules: its
 // files must be below the folder of sessions, and its targets must be allowed.
-func (e Env) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
+func (e host) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
 	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(""), io.Discard, io.Discard
 	e.settings = &settings{}
 	plan, err := e.confine(args, rules)
@@ -32,8 +32,8 @@ func (e Env) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
 }
 
 // confine applies the rules to a command line, and to the one after --.
-func (e Env) confine(args []string, rules shell.Rules) (shell.Plan, error) {
-	root := newRoot(e)
+func (e host) confine(args []string, rules shell.Rules) (shell.Plan, error) {
+	root := e.root(e.Env)
 	cmd, depth := findCommand(root, args)
 	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
 		return shell.Plan{}, unknownCommand(cmd, args[depth])
@@ -42,7 +42,7 @@ func (e Env) confine(args []string, rules shell.Rules) (shell.Plan, error) {
 	if i := slices.Index(args, "--"); i >= 0 && hasInner(cmd) {
 		end = i
 	}
-	k := &confined{env: e, rules: rules, cmd: cmd, args: slices.Clone(args[:end]), shown: slices.Clone(args[:end]), words: args[:end]}
+	k := &confined{env: e.Env, rules: rules, cmd: cmd, args: slices.Clone(args[:end]), shown: slices.Clone(args[:end]), words: args[:end]}
 	k.flags(depth)
 	plan := shell.Plan{Args: k.args, Shown: k.shown, Secret: k.secret}
 	if end < len(args) {
@@ -61,10 +61,10 @@ func hasInner(cmd *cobra.Command) bool {
 }
 
 // check returns the faults of a command line, without running it.
-func (e Env) check(args []string) error {
+func (e host) check(args []string) error {
 	e.args = args
-	root := newRoot(e)
-	parsed, err := parseFlags(e, root, args)
+	root := e.root(e.Env)
+	parsed, err := parseFlags(e.Env, root, args)
 	if err == nil {
 		cmd, depth := findCommand(root, args)
 		err = usage(cmd, moreFaults(cmd, parsed[min(depth+1, len(parsed)):])) // the first is --, or --help

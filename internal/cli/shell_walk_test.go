@@ -155,7 +155,7 @@ func TestWalk(t *testing.T) {
 // try keeps a command line for later, unless the shell refuses it.
 func (w *walk) try(args []string) {
 	env := Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	if plan, err := env.planCall(args, shell.Rules{Dir: w.dumps}); err == nil {
+	if plan, err := ShellHost(env).Plan(args, shell.Rules{Dir: w.dumps}); err == nil {
 		w.allowed = append(w.allowed, plan.Args)
 	}
 }

@@ -7,9 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // show is the command that writes the outputs of a stored run again.
@@ -71,17 +69,4 @@ func (s *show) showFile(ctx context.Context, name string) error {
 		return fmt.Errorf("%s contains %d reports; store them with takt store import, and show one by its id, such as %s", name, len(list), list[0].ID)
 	}
 	return writeReport(s.env, s.outputs.opened, list[0])
-}
-
-// writeReport writes the outputs of a complete report.
-func writeReport(env Env, opened []destination, r *takt.Report) error {
-	out, err := openOutputs(env, opened, 1, 1, format.Head(r))
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-	for _, iv := range r.Intervals {
-		out.interval(iv)
-	}
-	return out.close(r)
 }

@@ -5,6 +5,9 @@ import (
 	"io"
 )
 
+// interruptibleStdin is the standard input of env, which ends with the first signal.
+func interruptibleStdin(env Env) io.Reader { return interruptible{env} }
+
 // interruptible is standard input that ends with the first signal: a read of a pipe without
 // data would not notice the signal.
 type interruptible struct{ env Env }

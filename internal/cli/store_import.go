@@ -4,18 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/store"
-	"github.com/taktload/takt/internal/store/document"
-	"github.com/taktload/takt/internal/store/heyapm"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -37,12 +29,12 @@ func newStoreImport(env Env) *cobra.Command {
 		}
 		return nil
 	}
-	c.RunE = func(cmd *cobra.Command, args []string) error { return s.importFiles(cmd.Context(), env, args) }
+	c.RunE = func(cmd *cobra.Command, args []string) error { return importFiles(cmd.Context(), env, &s, args) }
 	return c
 }
 
 // importFiles stores the reports of all files; if one has a fault, it stores none.
-func (s *storing) importFiles(ctx context.Context, env Env, names []string) error {
+func importFiles(ctx context.Context, env Env, s *storing, names []string) error {
 	var all []*takt.Report
 	var faults []error
 	file := map[string]string{} // name of the file, by the run's id
@@ -65,68 +57,4 @@ func (s *storing) importFiles(ctx context.Context, env Env, names []string) erro
 		fmt.Fprintf(env.Stderr, "takt store: %s\n", counted(len(all), "was imported", "were imported"))
 	}
 	return err
-}
-
-// counted is a sentence about n runs: one is its end for 1 run, many for several.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 run " + one
-	}
-	return fmt.Sprintf("%d runs %s", n, many)
-}
-
-// readReports reads the reports of one file, at least one, up to the first fault.
-func readReports(env Env, name string) (all []*takt.Report, err error) {
-	in := env.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	for d := audit.NewDocuments(in); ; {
-		text, err := d.Next()
-		switch {
-		case errors.Is(err, io.EOF) && len(all) == 0:
-			return nil, fmt.Errorf("%s contains no report; give the output of -o json or takt store export", name)
-		case errors.Is(err, io.EOF):
-			return all, nil
-		}
-		var r *takt.Report
-		if err == nil {
-			r, err = readReport(text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: document %d: %w", name, len(all)+1, err)
-		}
-		all = append(all, r)
-	}
-}
-
-// readReport reads a report of takt or hey-apm. It checks whether the report can be true, because
-// anybody may have written it.
-func readReport(text []byte) (*takt.Report, error) {
-	parse := document.Parse
-	if heyapm.Is(text) {
-		parse = heyapm.Parse
-	}
-	r, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return r, errors.Join(audit.Check(r), badID(r.ID))
-}
-
-// longestID is the limit of Elasticsearch for an id, in bytes.
-const longestID = 512
-
-// badID refuses an id that is too long or could not be typed on a command line.
-func badID(id string) error {
-	strange := func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) || c == utf8.RuneError }
-	if id == "" || len(id) > longestID || strings.ContainsFunc(id, strange) {
-		return fmt.Errorf("%q is not a valid id of a run; use at most %d bytes of visible characters, without spaces", id, longestID)
-	}
-	return nil
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,35 +13,6 @@ import (
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
 )
-
-// spoolOf is the folder of runs that could not be stored and wait for their store.
-func spoolOf(env Env) (*spool.Spool, error) {
-	dir, err := env.underHome(stateHome, "spool")
-	if err != nil {
-		return nil, err
-	}
-	return spool.Open(dir), nil
-}
-
-// syncCommand is the command that sends the waiting runs to the store at that address.
-func syncCommand(env Env, address string) string {
-	const command = "takt store sync"
-	if standard, err := new(storing).address(env); err == nil && address == standard {
-		return command
-	}
-	return command + " --store " + quoted(address)
-}
-
-// plain matches words that need no quotes in a shell.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// quoted is the word, quoted for a shell if necessary.
-func quoted(word string) string {
-	if plain.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
 
 // syncing is the command that sends the waiting runs from the spool to the store.
 type syncing struct {

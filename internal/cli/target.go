@@ -44,7 +44,7 @@ func newTarget(env Env) *cobra.Command {
 		}
 		var signal *SignalError
 		if err == nil && errors.As(context.Cause(cmd.Context()), &signal) {
-			return &exitError{code: exitSignal + signal.Number}
+			return exitWith(exitSignal+signal.Number, nil)
 		}
 		return err
 	}

@@ -56,7 +56,7 @@ func (t *tracing) command(c *cobra.Command, flags func(*pflag.FlagSet), faults f
 // run passes the logs to use, and prints a summary of them on stderr. A signal ends the logs
 // early, and use gets what was read by then. Logs without a single request are an error.
 func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream) error) error {
-	l, err := t.reading.Open(ctx, logs, interruptible{t.env})
+	l, err := t.reading.Open(ctx, logs, interruptibleStdin(t.env))
 	var n uint64
 	if err == nil {
 		defer l.Close()
@@ -69,7 +69,7 @@ func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream)
 	var signal *SignalError
 	switch {
 	case errors.As(context.Cause(ctx), &signal):
-		return &exitError{code: exitSignal + signal.Number}
+		return exitWith(exitSignal+signal.Number, nil)
 	case err == nil && n == 0:
 		return fmt.Errorf("no request was read from %s; check --format and the filters", strings.Join(logs, ", "))
 	}

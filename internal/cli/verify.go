@@ -128,7 +128,7 @@ func (v *verifyCommand) idle() (faults []error) {
 func (v *verifyCommand) run(ctx context.Context, args []string) error {
 	defer v.outputs.discard()
 	if err := v.outputs.open(v.env); err != nil {
-		return &exitError{exitUsage, err}
+		return exitWith(exitUsage, err)
 	}
 	j, err := v.judge(ctx, args)
 	if err != nil {
@@ -139,9 +139,9 @@ func (v *verifyCommand) run(ctx context.Context, args []string) error {
 	}
 	switch j.Verdict {
 	case verify.Regressed:
-		return &exitError{code: exitRegression}
+		return exitWith(exitRegression, nil)
 	case verify.Inconclusive:
-		return &exitError{code: exitInconclusive}
+		return exitWith(exitInconclusive, nil)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func verdictOf(err error) error {
 	var unfit *verify.UnfitError
 	var asked *stored.UsageError
 	if errors.As(err, &unfit) && !errors.As(err, &asked) {
-		return &exitError{exitInvalid, err}
+		return exitWith(exitInvalid, err)
 	}
 	return err
 }

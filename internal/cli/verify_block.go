@@ -132,7 +132,7 @@ func (b *block) side(name, url string) (stored.Run, error) {
 	var stdout, stderr, unstored bytes.Buffer
 	env := b.verifyCommand.env
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.unstored = strings.NewReader(""), &stdout, &stderr, b.ctx, &unstored
-	code := Main(env, append(b.words(name), url))
+	code := env.main(env, append(b.words(name), url))
 	if unstored.Len() > 0 && !b.said {
 		b.said = true
 		fmt.Fprint(b.verifyCommand.env.Stderr, unstored.String())
@@ -162,5 +162,5 @@ func (b *block) words(side string) []string {
 // sideFailed is the error of a failed run of base or head. said is its standard error.
 func sideFailed(name, url string, code int, said string) error {
 	why := strings.TrimPrefix(strings.TrimSpace(said), "takt: ")
-	return &exitError{code, fmt.Errorf("the %s run against %s ended with exit code %d: %s", name, hidePassword(url), code, why)}
+	return exitWith(code, fmt.Errorf("the %s run against %s ended with exit code %d: %s", name, hidePassword(url), code, why))
 }

@@ -73,7 +73,7 @@ func (v *verifyCommand) playDuet(ctx context.Context, command []string) (verify.
 	v.options.Lift, v.duet.on, v.series.pairs = lift, false, pairsAuto
 	fmt.Fprintf(v.env.Stderr, "verify: no duet: %s; runs of base and head in turn instead (--pairs auto)\n", oneLine(unsuited.err))
 	if faults := v.series.validate(v, command); len(faults) > 0 {
-		return j, &exitError{exitUsage, errors.Join(faults...)}
+		return j, exitWith(exitUsage, errors.Join(faults...))
 	}
 	return v.series.run(ctx, v, command)
 }
@@ -85,4 +85,4 @@ func (e *unsuitedError) Error() string { return e.err.Error() }
 func (e *unsuitedError) Unwrap() error { return e.err }
 
 // unsuited makes err an unsuitedError, and a usage error for the case that the user gave --duet.
-func unsuited(err error) error { return &exitError{exitUsage, &unsuitedError{err}} }
+func unsuited(err error) error { return exitWith(exitUsage, &unsuitedError{err}) }

@@ -73,7 +73,7 @@ func (d *duet) run(ctx context.Context, v *verifyCommand, command []string) (ver
 	j, err := p.judge()
 	var signal *SignalError
 	if err != nil && errors.As(context.Cause(ctx), &signal) {
-		err = &exitError{exitSignal + signal.Number, fmt.Errorf("%w after %v of load; a duet keeps no runs", signal, p.spent.Round(time.Second))}
+		err = exitWith(exitSignal+signal.Number, fmt.Errorf("%w after %v of load; a duet keeps no runs", signal, p.spent.Round(time.Second)))
 	}
 	return j, err
 }
@@ -148,7 +148,7 @@ func (p *play) warmUp() error {
 		return unsuited(value.Faultf("a block of %v has %.2g operations after its guard of %v, and needs %d; raise --block or the rate, or use --pairs", p.block, n, r.Guard.Round(10*time.Microsecond), fewestPerBlock))
 	}
 	if r.End-r.Warmup < 2*p.block {
-		return &exitError{exitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration after --", r.End-r.Warmup, 2*p.block)}
+		return exitWith(exitUsage, fmt.Errorf("a round of %v is shorter than a pair of blocks, %v; raise --duration after --", r.End-r.Warmup, 2*p.block))
 	}
 	p.announce()
 	return nil
@@ -236,9 +236,9 @@ func (p *play) side(ctx context.Context, d *duetSide, url string) error {
 	name := sideName(d.side)
 	var stderr bytes.Buffer
 	env := p.verifyCommand.env
-	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.duet = strings.NewReader(""), io.Discard, &stderr, ctx, d
+	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.side = strings.NewReader(""), io.Discard, &stderr, ctx, d
 	words := append(slices.Clone(p.command), "--progress", "none", "--no-store", "--label", "side="+name, url)
-	code := Main(env, words)
+	code := env.main(env, words)
 	if code != exitOK && code != exitInvalid { // exitInvalid: --strict and an invalid run
 		return sideFailed(name, url, code, stderr.String())
 	}

@@ -88,7 +88,7 @@ func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (v
 	j, err := s.judge(b)
 	var signal *SignalError
 	if err != nil && errors.As(context.Cause(ctx), &signal) {
-		err = &exitError{exitSignal + signal.Number, b.stopped(signal)}
+		err = exitWith(exitSignal+signal.Number, b.stopped(signal))
 	}
 	return j, err
 }
@@ -118,7 +118,7 @@ func (s *series) judge(b *block) (verify.Judgement, error) {
 	}
 	plan, few := verify.NewPairs(s.count, s.pairs == pairsAuto, warm.Kind, v.options)
 	if few != nil && s.pairs == pairsAuto {
-		return verify.Judgement{}, &exitError{exitUsage, few}
+		return verify.Judgement{}, exitWith(exitUsage, few)
 	}
 	b.warm = true
 	for {

@@ -37,7 +37,7 @@ func chosen(c choice, words []string) (_ choice, others []string, faults []error
 func (s *storing) side(ctx context.Context, env Env, c choice, words []string) ([]*takt.Report, error) {
 	c, others, faults := chosen(c, words)
 	if len(faults) > 0 {
-		return nil, &exitError{exitUsage, faults[0]}
+		return nil, exitWith(exitUsage, faults[0])
 	}
 	all, err := s.reports(ctx, env, others)
 	if err != nil || len(others) == len(words) {

@@ -3,8 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -27,20 +29,20 @@ var builds = []struct {
 	{[]string{"BUILD_SOURCEBRANCHNAME"}, "BUILD_SOURCEVERSION", ""}, // Azure Pipelines
 }
 
-// subject describes the system under test. Labels come from --label, the checkout of --git, and
+// labelFlags describes the system under test. Labels come from --label, the checkout of --git, and
 // CI; the earlier one wins.
-type subject struct {
+type labelFlags struct {
 	labels labels
 	git    string // folder of the checkout; "": none
 }
 
-func (t *subject) addFlags(fs *pflag.FlagSet) {
+func (t *labelFlags) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Repeated(&t.labels), "label", "label of the system under test, `NAME=VALUE`, kept in the report; repeatable; verify uses branch, revision and revision_date")
 	fs.Var(value.InFile(&t.git), "git", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
 }
 
 // validate checks the label revision_date, by which verify and collate sort revisions.
-func (t *subject) validate() error {
+func (t *labelFlags) validate() error {
 	date, ok := t.labels[stored.LabelRevisionDate]
 	if !ok {
 		return nil
@@ -51,7 +53,7 @@ func (t *subject) validate() error {
 
 // values returns the labels of the report. A revision from --label drops a revision_date from
 // git or CI, which belongs to another revision.
-func (t *subject) values(ctx context.Context, env Env) (map[string]string, error) {
+func (t *labelFlags) values(ctx context.Context, env Env) (map[string]string, error) {
 	all := fromBuild(env)
 	if t.git != "" {
 		checkout, err := fromGit(ctx, t.git)
@@ -133,4 +135,28 @@ func git(ctx context.Context, folder string, args ...string) (string, error) {
 		return "", value.Faultf("--git %s cannot be read: %s; give the folder of a checkout with a commit, or --label", folder, why)
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// labels is the value of a repeatable flag NAME=VALUE.
+type labels map[string]string
+
+func (l *labels) Set(s string) error {
+	name, value, ok := strings.Cut(s, "=")
+	if !ok || name == "" {
+		return fmt.Errorf("label %q has no name; write it as name=value", s)
+	}
+	if *l == nil {
+		*l = labels{}
+	}
+	(*l)[name] = value
+	return nil
+}
+
+func (l *labels) String() string {
+	var parts []string
+	for name, value := range *l {
+		parts = append(parts, name+"="+value)
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ",")
 }

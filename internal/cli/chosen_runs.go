@@ -83,7 +83,7 @@ func (c *choice) from(ctx context.Context, st store.Store) (list []stored.Run, e
 		list = append(list, r)
 	}
 	if err := c.filters.Unknown(); err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, exitWith(exitUsage, err)
 	}
 	return list, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -61,12 +63,6 @@ func (s *storing) address(env Env) (string, error) {
 		u.User = url.User(u.User.Username())
 	}
 	return u.String(), nil
-}
-
-// storeVariables are the environment variables for a cluster's credentials, which should not be
-// on a command line.
-func storeVariables() []string {
-	return []string{"TAKT_STORE_USER", "TAKT_STORE_PASSWORD", "TAKT_STORE_API_KEY", "TAKT_STORE_CA"}
 }
 
 // with opens the store for f, and creates it if it does not exist.
@@ -165,4 +161,33 @@ func (s *storing) spool(env Env, r *takt.Report) (dir, command string, err error
 		return "", "", err
 	}
 	return waits.Dir(), syncCommand(env, address), waits.Add(r, address)
+}
+
+// spoolOf is the folder of runs that could not be stored and wait for their store.
+func spoolOf(env Env) (*spool.Spool, error) {
+	dir, err := env.underHome(stateHome, "spool")
+	if err != nil {
+		return nil, err
+	}
+	return spool.Open(dir), nil
+}
+
+// syncCommand is the command that sends the waiting runs to the store at that address.
+func syncCommand(env Env, address string) string {
+	const command = "takt store sync"
+	if standard, err := new(storing).address(env); err == nil && address == standard {
+		return command
+	}
+	return command + " --store " + quoted(address)
+}
+
+// plain matches words that need no quotes in a shell.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// quoted is the word, quoted for a shell if necessary.
+func quoted(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

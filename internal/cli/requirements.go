@@ -12,20 +12,20 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// demands are what the user requires of a report: --assert and --strict.
-type demands struct {
+// requirements are what the user requires of a report: --assert and --strict.
+type requirements struct {
 	texts  []string
 	strict bool
 
 	assertions []assert.Assertion
 }
 
-func (d *demands) addFlags(fs *pflag.FlagSet) {
+func (d *requirements) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&d.texts), "assert", "exit code 3 unless `CONDITION` is true: p99<250ms, or several as p99<250ms,errors<0.1%,rate>=99%; repeatable")
 	fs.BoolVar(&d.strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 }
 
-func (d *demands) validate() (faults []error) {
+func (d *requirements) validate() (faults []error) {
 	d.assertions = nil
 	for _, text := range d.texts {
 		all, bad := assert.ParseAssertions(text)
@@ -39,30 +39,30 @@ func (d *demands) validate() (faults []error) {
 
 // judge writes the results into the report. Call it before the outputs are written, which
 // contain the results.
-func (d *demands) judge(r *takt.Report) { assert.Judge(r, d.assertions) }
+func (d *requirements) judge(r *takt.Report) { assert.Judge(r, d.assertions) }
 
 // show prints a line for each assertion of a judged report.
-func (d *demands) show(env Env, r *takt.Report) {
+func (d *requirements) show(env Env, r *takt.Report) {
 	for _, a := range r.Assertions {
 		fmt.Fprintln(env.Stderr, a)
 	}
 }
 
 // asked reports whether an invalid run is a failure.
-func (d *demands) asked() bool { return d.strict || len(d.assertions) > 0 }
+func (d *requirements) asked() bool { return d.strict || len(d.assertions) > 0 }
 
 // outcome maps a judged report to its exit code. asked: an invalid run is a failure for another
 // reason than --assert or --strict.
-func (d *demands) outcome(r *takt.Report, asked bool) error {
+func (d *requirements) outcome(r *takt.Report, asked bool) error {
 	switch {
 	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
-		return &exitError{exitFailed, errors.New("not one operation succeeded" + firstSample(r))}
+		return exitWith(exitFailed, errors.New("not one operation succeeded"+firstSample(r)))
 	case len(d.assertions) > 0 && r.Verdict == takt.Invalid:
-		return &exitError{exitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings")}
+		return exitWith(exitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings"))
 	case (d.strict || asked) && r.Verdict == takt.Invalid:
-		return &exitError{exitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings")}
+		return exitWith(exitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings"))
 	case failedAssertion(r):
-		return &exitError{code: exitAssertion}
+		return exitWith(exitAssertion, nil)
 	}
 	return nil
 }

@@ -30,3 +30,15 @@ func lacksCommand(root *cobra.Command, args []string) bool {
 func isURL(word string) bool {
 	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
 }
+
+// serverCommand is the command of the shell. In hey-apm it was a flag, with other names in later
+// versions.
+const serverCommand = "server"
+
+// asServer replaces the flag of a predecessor by the command.
+func asServer(args []string) []string {
+	if len(args) > 0 && slices.Contains([]string{"server", "interactive", "cli"}, strings.TrimLeft(args[0], "-")) && args[0][0] == '-' {
+		return append([]string{serverCommand}, args[1:]...)
+	}
+	return args
+}
