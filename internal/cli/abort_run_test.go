@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -21,7 +22,7 @@ func TestAbort(t *testing.T) {
 	if err := errors.Join(readJSON(strings.Replace(path, ".json", ".1.json", 1), &r), readJSON(strings.Replace(path, ".json", ".2.json", 1), &r)); err == nil {
 		t.Error("a second run was made")
 	}
-	if code != exitAssertion && r.Verdict == takt.Valid {
+	if code != core.ExitAssertion && r.Verdict == takt.Valid {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	i := len(r.Warnings) - 1
@@ -44,7 +45,7 @@ func TestPauseIsNoSilence(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			code, out, errs := call(t.Context(), "http", "--engine", engine, "--stages", "1s@4,2s@0,1s@4", "--abort-on", "ok==0", url)
-			if code != exitOK || !strings.Contains(out, "8 scheduled = 8 ok") {
+			if code != core.ExitOK || !strings.Contains(out, "8 scheduled = 8 ok") {
 				t.Errorf("exit code %d: %s", code, errs)
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/internal/cli/core"
 )
 
 // A target with a certificate that nobody trusts ends every command before its first
@@ -48,14 +50,14 @@ func TestTrust(t *testing.T) {
 				args = append(args, s.URL)
 			}
 			code, out, errs := callWith(t, nil, "", args...)
-			if code != exitFailed || !strings.Contains(errs, "failed to verify certificate") || strings.Count(errs, hint) != 1 {
+			if code != core.ExitFailed || !strings.Contains(errs, "failed to verify certificate") || strings.Count(errs, hint) != 1 {
 				t.Errorf("exit code %d: %s%s", code, out, errs)
 			}
 			if args[0] != "http" {
 				return
 			}
 			for _, with := range [][]string{{"--insecure"}, {"--cacert", authority}} {
-				if code, out, errs := callWith(t, nil, "", append(append([]string{"http"}, with...), args[1:]...)...); code != exitOK || !strings.Contains(out, "2 ok") {
+				if code, out, errs := callWith(t, nil, "", append(append([]string{"http"}, with...), args[1:]...)...); code != core.ExitOK || !strings.Contains(out, "2 ok") {
 					t.Errorf("%v: exit code %d: %s%s", with, code, out, errs)
 				}
 			}

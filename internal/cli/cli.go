@@ -4,32 +4,40 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/taktload/takt/internal/cli/calibratecmd"
+	"github.com/taktload/takt/internal/cli/capacitycmd"
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/loadcmd"
+	"github.com/taktload/takt/internal/cli/runscmd"
+	"github.com/taktload/takt/internal/cli/shellcmd"
+	"github.com/taktload/takt/internal/cli/tracecmd"
+	"github.com/taktload/takt/internal/cli/verifycmd"
 	"github.com/taktload/takt/internal/shell"
 )
 
 // Main runs the command that args name and returns the process's exit code.
-func Main(env Env, args []string) int {
+func Main(env core.Env, args []string) int {
 	env = whole(env)
-	env.args, env.settings = args, &settings{}
+	env.Args, env.Settings = args, &core.Settings{}
 	root := newRoot(env)
-	args, err := parseFlags(env, root, args)
+	args, err := core.ParseFlags(env, root, args)
 	if err == nil {
 		root.SetArgs(args)
 		err = root.ExecuteContext(env.Interrupt)
 	}
-	return env.exit(err)
+	return env.Exit(err)
 }
 
 // whole is env with the commands that run other commands.
-func whole(env Env) Env {
-	env.main, env.root = Main, newRoot
+func whole(env core.Env) core.Env {
+	env.Main, env.Root = Main, newRoot
 	return env
 }
 
 // ShellHost is what the shell of takt server needs from takt.
-func ShellHost(env Env) shell.Host { return shellHost(whole(env)) }
+func ShellHost(env core.Env) shell.Host { return shellcmd.Host(whole(env)) }
 
-func newRoot(env Env) *cobra.Command {
+func newRoot(env core.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "takt",
 		Short: "a load generator that tells the truth about what users feel",
@@ -39,16 +47,16 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 		Example: `  takt http --rate 1000/s --duration 30s http://127.0.0.1:8080/
   takt target --service 1ms --freeze 1s/10s`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: noArgs,
+		Args: core.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(newVersion(env), newTarget(env), newCalibrate(env), newSelftest(env), newConfig(env),
-		newRuns(env), newShow(env), newStore(env), newMerge(env), newCollate(env), newCompare(env), newVerify(env), newCapacity(env), newTrace(env))
-	root.AddCommand(newServer(env), newJob(env))
-	addLoads(root, env)
+	root.AddCommand(newVersion(env), newTarget(env), calibratecmd.New(env), newSelftest(env), newConfig(env),
+		runscmd.NewRuns(env), runscmd.NewShow(env), runscmd.NewStore(env), runscmd.NewMerge(env), runscmd.NewCollate(env), verifycmd.NewCompare(env), verifycmd.New(env), capacitycmd.New(env), tracecmd.New(env))
+	root.AddCommand(shellcmd.New(env), shellcmd.NewJob(env))
+	loadcmd.Add(root, env)
 	// cobra would add these in Execute, which is after parseFlags searches the commands
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -5,36 +5,39 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/loadcmd"
+	"github.com/taktload/takt/internal/cli/shellcmd"
 )
 
-func newConfig(env Env) *cobra.Command {
+func newConfig(env core.Env) *cobra.Command {
 	c := &cobra.Command{
-		Use:   configCommand + " [--json] COMMAND [flags]",
+		Use:   core.ConfigCommand + " [--json] COMMAND [flags]",
 		Short: "print the settings that a command would run with, as a config file",
 		Example: `  takt config http --rate 500/s http://127.0.0.1:8080/ > takt.conf
   takt config --json target --service 1ms`,
 	}
 	jsonUsage := "as JSON"
-	c.Flags().Bool(jsonFlag, false, jsonUsage)
-	addLoads(c, env)
-	c.AddCommand(newTarget(env), newServer(env))
+	c.Flags().Bool(core.JsonFlag, false, jsonUsage)
+	loadcmd.Add(c, env)
+	c.AddCommand(newTarget(env), shellcmd.New(env))
 	for _, sub := range configurables(c) {
-		sub.Short = "print the settings of takt " + commandName(sub)
+		sub.Short = "print the settings of takt " + core.CommandName(sub)
 		sub.Long = sub.Short + ", as a config file. It reports the same faults as the command itself."
-		sub.Example = ""                         // the command's examples would run it
-		if sub.Flags().Lookup(jsonFlag) == nil { // takt jms has its own --json, from artemis perf, so its settings are printed as text only
-			sub.Flags().Bool(jsonFlag, false, jsonUsage)
+		sub.Example = ""                              // the command's examples would run it
+		if sub.Flags().Lookup(core.JsonFlag) == nil { // takt jms has its own --json, from artemis perf, so its settings are printed as text only
+			sub.Flags().Bool(core.JsonFlag, false, jsonUsage)
 		}
-		sub.RunE = func(cmd *cobra.Command, _ []string) error { return env.printSettings(cmd) }
+		sub.RunE = func(cmd *cobra.Command, _ []string) error { return env.PrintSettings(cmd) }
 	}
-	c.RunE = func(*cobra.Command, []string) error { return usage(c, []error{missingCommand(c)}) }
+	c.RunE = func(*cobra.Command, []string) error { return core.Usage(c, []error{missingCommand(c)}) }
 	return c
 }
 
 // configurables returns the commands with settings below c.
 func configurables(c *cobra.Command) (all []*cobra.Command) {
 	for _, sub := range c.Commands() {
-		if isConfigurable(sub) {
+		if core.IsConfigurable(sub) {
 			all = append(all, sub)
 		}
 		all = append(all, configurables(sub)...)

@@ -3,11 +3,13 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/internal/cli/core"
 )
 
 // A line without a command means http if it has a URL; others stay as they are.
 func TestMeant(t *testing.T) {
-	root := newRoot(Env{})
+	root := newRoot(core.Env{})
 	for line, want := range map[string]string{
 		"":                                   "",
 		"http://h/":                          "http http://h/",
@@ -27,7 +29,7 @@ func TestMeant(t *testing.T) {
 		"help http":                          "help http",
 		"capacity --slo x -- http http://h/": "capacity --slo x -- http http://h/",
 	} {
-		if got := strings.Join(meant(root, strings.Fields(line)), " "); got != want {
+		if got := strings.Join(core.Meant(root, strings.Fields(line)), " "); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
 	}

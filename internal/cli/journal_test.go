@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/cli/clitest"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/internal/target"
@@ -19,7 +21,7 @@ import (
 // at runs takt in this process, for a user with that home.
 func at(ctx context.Context, home string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = Main(Env{
+	code = Main(core.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Interrupt: ctx,
 		Getenv: func(name string) string {
 			if name == "HOME" {
@@ -71,7 +73,7 @@ func kill(t *testing.T) (home, id string) {
 		}
 		seconds = bytes.Count(text, []byte(`{"record":`))
 	}
-	if code, out, errs := at(t.Context(), live, "runs"); code != exitOK || !strings.Contains(out, "no such run") || errs != "" || len(journalsAt(t, live)) != 1 {
+	if code, out, errs := at(t.Context(), live, "runs"); code != core.ExitOK || !strings.Contains(out, "no such run") || errs != "" || len(journalsAt(t, live)) != 1 {
 		t.Errorf("while the run goes: exit code %d, %s%s", code, out, errs)
 	}
 	cancel()
@@ -125,7 +127,7 @@ func TestRecoverTwiceAtOnce(t *testing.T) {
 	for i := range said {
 		all.Go(func() {
 			var code int
-			if code, _, said[i] = at(t.Context(), home, "runs"); code != exitOK {
+			if code, _, said[i] = at(t.Context(), home, "runs"); code != core.ExitOK {
 				t.Errorf("exit code %d: %s", code, said[i])
 			}
 		})
@@ -136,11 +138,11 @@ func TestRecoverTwiceAtOnce(t *testing.T) {
 	}
 	code, out, errs := at(t.Context(), home, "show", "@-1")
 	for _, want := range []string{id, "200/s intended", "[recovered]", "it is cut short after 2s"} {
-		if code != exitOK || errs != "" || !strings.Contains(out, want) {
+		if code != core.ExitOK || errs != "" || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, want %q: %s%s", code, want, out, errs)
 		}
 	}
-	if code, out, _ := at(t.Context(), home, "runs", "branch=main"); code != exitOK || strings.Count(out, id) != 1 || !strings.Contains(out, "incomplete") {
+	if code, out, _ := at(t.Context(), home, "runs", "branch=main"); code != core.ExitOK || strings.Count(out, id) != 1 || !strings.Contains(out, "incomplete") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if list := journalsAt(t, home); len(list) > 0 {
@@ -156,13 +158,13 @@ func TestRecoverAStoredRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := sample(1, time.Now())
+	whole := clitest.Report(1, time.Now())
 	whole.ID = id
 	if err := errors.Join(st.Save(t.Context(), whole), st.Close()); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := at(t.Context(), home, "runs")
-	if code != exitOK || strings.Contains(out, "incomplete") || strings.Contains(errs, "recovered") || len(journalsAt(t, home)) > 0 {
+	if code != core.ExitOK || strings.Contains(out, "incomplete") || strings.Contains(errs, "recovered") || len(journalsAt(t, home)) > 0 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
@@ -172,13 +174,13 @@ func TestRecoverForAnotherStore(t *testing.T) {
 	home, id := kill(t)
 	other := filepath.Join(t.TempDir(), "other.db")
 	code, _, errs := at(t.Context(), home, "store", "sync", "--store", other)
-	if want := "takt store: 1 run waits for "; code != exitOK || !strings.Contains(errs, want) || len(journalsAt(t, home)) != 1 {
+	if want := "takt store: 1 run waits for "; code != core.ExitOK || !strings.Contains(errs, want) || len(journalsAt(t, home)) != 1 {
 		t.Errorf("exit code %d, want %q: %s", code, want, errs)
 	}
-	if code, _, errs := at(t.Context(), home, "store", "sync", "--store", other, "--all"); code != exitOK || !strings.Contains(errs, "the first 2s are recovered") {
+	if code, _, errs := at(t.Context(), home, "store", "sync", "--store", other, "--all"); code != core.ExitOK || !strings.Contains(errs, "the first 2s are recovered") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, out, _ := at(t.Context(), home, "runs", "--store", other); code != exitOK || !strings.Contains(out, id) {
+	if code, out, _ := at(t.Context(), home, "runs", "--store", other); code != core.ExitOK || !strings.Contains(out, id) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -201,7 +203,7 @@ func TestRecoverRefuses(t *testing.T) {
 		}
 	}
 	code, out, errs := at(t.Context(), home, "runs")
-	if code != exitOK || !strings.Contains(out, "no such run") {
+	if code != core.ExitOK || !strings.Contains(out, "no such run") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	for name := range heads {
@@ -226,7 +228,7 @@ func TestRecoverNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := at(t.Context(), home, "runs")
-	if code != exitOK || !strings.Contains(out, "no such run") || !strings.Contains(errs, "the run R1 ended before its first second was over") || len(journalsAt(t, home)) > 0 {
+	if code != core.ExitOK || !strings.Contains(out, "no such run") || !strings.Contains(errs, "the run R1 ended before its first second was over") || len(journalsAt(t, home)) > 0 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
@@ -234,13 +236,13 @@ func TestRecoverNothing(t *testing.T) {
 // Neither a run that is not kept nor one that has no home writes a journal.
 func TestNoJournal(t *testing.T) {
 	home, url := t.TempDir(), serve(t, target.Options{})
-	if code, _, errs := at(t.Context(), home, "http", "-n", "1", "--no-store", url); code != exitOK || errs != "" {
+	if code, _, errs := at(t.Context(), home, "http", "-n", "1", "--no-store", url); code != core.ExitOK || errs != "" {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if _, err := os.Stat(spoolAt(home)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder was made: %v", err)
 	}
-	if code, _, errs := at(t.Context(), "", "http", "-n", "1", url); code != exitOK || strings.Contains(errs, "journal") {
+	if code, _, errs := at(t.Context(), "", "http", "-n", "1", url); code != core.ExitOK || strings.Contains(errs, "journal") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -255,10 +257,10 @@ func TestJournalWithoutAPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := at(t.Context(), home, "http", "--rate", "50/s", "-z", "2500ms", "--progress", "none", url)
-	if code != exitOK || strings.Count(errs, "takt: warning: the journal of the run cannot be written") != 1 {
+	if code != core.ExitOK || strings.Count(errs, "takt: warning: the journal of the run cannot be written") != 1 {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, out, _ := at(t.Context(), home, "runs"); code != exitOK || !strings.Contains(out, "http") {
+	if code, out, _ := at(t.Context(), home, "runs"); code != core.ExitOK || !strings.Contains(out, "http") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"runtime"
@@ -10,6 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/taktload/takt/internal/cli/clitest"
+
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
@@ -23,12 +25,7 @@ func serve(t *testing.T, o target.Options) (url string) {
 
 // call runs takt in this process.
 func call(ctx context.Context, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	code = Main(Env{
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-		Getenv: func(string) string { return "" }, Interrupt: ctx,
-	}, args)
-	return code, out.String(), errs.String()
+	return clitest.Call(ctx, Main, args...)
 }
 
 // Two runs at once in one process do not see each other, and leave the process as
@@ -43,7 +40,7 @@ func TestTwiceAtOnce(t *testing.T) {
 		both.Go(func() {
 			n := []string{"60", "90"}[i]
 			code, out, errs := call(t.Context(), "http", "--rate", "300/s", "-n", n, "-o", "json=-", url+path)
-			if code != exitOK {
+			if code != core.ExitOK {
 				t.Errorf("%s: exit code %d: %s", path, code, errs)
 				return
 			}
@@ -76,8 +73,8 @@ func gcPercent() int {
 // The exit codes are a promise to scripts: they never change.
 func TestExitCodes(t *testing.T) {
 	for got, want := range map[int]int{
-		exitOK: 0, exitFailed: 1, exitUsage: 2, exitAssertion: 3, exitRegression: 4,
-		exitInconclusive: 5, exitInvalid: 6, exitSignal + 2: 130, exitSignal + 15: 143,
+		core.ExitOK: 0, core.ExitFailed: 1, core.ExitUsage: 2, core.ExitAssertion: 3, core.ExitRegression: 4,
+		core.ExitInconclusive: 5, core.ExitInvalid: 6, core.ExitSignal + 2: 130, core.ExitSignal + 15: 143,
 	} {
 		if got != want {
 			t.Errorf("%d, want %d", got, want)
@@ -90,7 +87,7 @@ func TestExitCodes(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	for _, number := range []int{2, 15} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(&SignalError{Number: number})
+		cancel(&core.SignalError{Number: number})
 		code, _, errs := call(ctx, "http", "--rate", "10/s", "-z", "30s", serve(t, target.Options{}))
 		if code != 128+number {
 			t.Errorf("signal %d: exit code %d: %s", number, code, errs)

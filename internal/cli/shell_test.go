@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/shellcmd"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/value"
 )
@@ -17,7 +19,7 @@ import (
 // files.
 func TestConfigOfSessions(t *testing.T) {
 	dir := t.TempDir()
-	env := Env{Getenv: func(string) string { return "" }}
+	env := core.Env{Getenv: func(string) string { return "" }}
 	only := func(host string) bool { return host == "127.0.0.1:1" }
 	for text, fault := range map[string]string{
 		"rate = 5/s":                               "",
@@ -51,7 +53,7 @@ func TestConfigOfSessions(t *testing.T) {
 
 // Runs of a group, and filters, name no file outside of the folder of sessions.
 func TestGroupsOfSessions(t *testing.T) {
-	env := Env{Getenv: func(string) string { return "" }}
+	env := core.Env{Getenv: func(string) string { return "" }}
 	for line, fault := range map[string]bool{
 		"compare version=1.2 version=1.3,path=/api/v1": false,
 		"compare a.json,b.json @-1":                    false,
@@ -73,10 +75,10 @@ func TestGroupsOfSessions(t *testing.T) {
 
 // A job runs what stands on its standard input, and has the exit code of that.
 func TestJob(t *testing.T) {
-	for in, want := range map[string]int{`["version"]`: exitOK, `["htpp"]`: exitUsage, `x`: exitFailed, ``: exitFailed} {
+	for in, want := range map[string]int{`["version"]`: core.ExitOK, `["htpp"]`: core.ExitUsage, `x`: core.ExitFailed, ``: core.ExitFailed} {
 		var out bytes.Buffer
-		env := Env{Stdin: strings.NewReader(in), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Interrupt: t.Context()}
-		if got := Main(env, []string{jobCommand}); got != want {
+		env := core.Env{Stdin: strings.NewReader(in), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }, Interrupt: t.Context()}
+		if got := Main(env, []string{shellcmd.JobCommand}); got != want {
 			t.Errorf("%s: exit code %d, want %d: %s", in, got, want, &out)
 		}
 	}
@@ -84,13 +86,13 @@ func TestJob(t *testing.T) {
 
 // Every flag of the commands that sessions have says what it names.
 func TestFlagsOfSessions(t *testing.T) {
-	for name, flags := range (commandFlags{}).collect(newRoot(Env{})) {
+	for name, flags := range (core.CommandFlags{}).Collect(newRoot(core.Env{})) {
 		flags.VisitAll(func(f *pflag.Flag) {
 			if _, ok := f.Value.(value.Flag); !ok && !value.IsNumber(f.Value) {
 				t.Errorf("takt %s --%s is a %T, which does not say what it names; declare it with package value", name, f.Name, f.Value)
 			}
-			if said := strings.Contains(f.Usage, "repeatable"); said != isRepeatable(f) {
-				t.Errorf("takt %s --%s is a %T: repeatable is %v, the help says %v", name, f.Name, f.Value, isRepeatable(f), said)
+			if said := strings.Contains(f.Usage, "repeatable"); said != core.IsRepeatable(f) {
+				t.Errorf("takt %s --%s is a %T: repeatable is %v, the help says %v", name, f.Name, f.Value, core.IsRepeatable(f), said)
 			}
 		})
 	}
@@ -98,7 +100,7 @@ func TestFlagsOfSessions(t *testing.T) {
 
 // Each server of apm may be named by a flag, too.
 func TestServersOfApmInSessions(t *testing.T) {
-	env := Env{Getenv: func(string) string { return "" }}
+	env := core.Env{Getenv: func(string) string { return "" }}
 	only := func(host string) bool { return host == "127.0.0.1:1" }
 	for _, words := range []string{"apm --base-url http://192.0.2.1:1 -n 1", "apm --base-url http://127.0.0.1:1 --base-url http://192.0.2.1:1 -n 1"} {
 		_, err := ShellHost(env).Plan(strings.Fields(words), shell.Rules{Dir: t.TempDir(), Allow: only})

@@ -6,19 +6,20 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/taktload/takt/internal/cli/core"
 )
 
-func newVersion(env Env) *cobra.Command {
+func newVersion(env core.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "version", Short: "print the version", Args: noArgs,
+		Use: "version", Short: "print the version", Args: core.NoArgs,
 		Example: "  takt version --json",
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				_, err := fmt.Fprintf(env.Stdout, "{\"name\":\"takt\",\"version\":%q,\"go\":%q,\"revision\":%q}\n", version, runtime.Version(), revision())
+				_, err := fmt.Fprintf(env.Stdout, "{\"name\":\"takt\",\"version\":%q,\"go\":%q,\"revision\":%q}\n", core.Version, runtime.Version(), revision())
 				return err
 			}
-			_, err := fmt.Fprintf(env.Stdout, "takt %s (%s)\n", version, runtime.Version())
+			_, err := fmt.Fprintf(env.Stdout, "takt %s (%s)\n", core.Version, runtime.Version())
 			return err
 		},
 	}

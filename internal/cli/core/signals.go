@@ -1,0 +1,21 @@
+package core
+
+import (
+	"context"
+	"os/signal"
+	"syscall"
+
+	"github.com/taktload/takt/internal/stop"
+)
+
+// SignalError is the context's cause after a signal stopped the run.
+type SignalError = stop.SignalError
+
+// Signals turns the process's signals into Env.Interrupt and Env.Abort: the first signal stops
+// gracefully, the second at once. It ignores SIGPIPE, so that writing to a closed pipe is an
+// error; the signal would end the process with the other outputs empty. Only main calls it.
+func Signals() (interrupt context.Context, abort <-chan struct{}) {
+	signal.Ignore(syscall.SIGPIPE)
+	s := stop.Signals(func() {})
+	return s.Interrupt, s.Abort
+}
