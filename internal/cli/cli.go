@@ -57,7 +57,7 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 		runscmd.NewRuns(env), runscmd.NewShow(env), runscmd.NewStore(env), runscmd.NewMerge(env), runscmd.NewCollate(env), verifycmd.NewCompare(env), verifycmd.New(env), capacitycmd.New(env), tracecmd.New(env))
 	root.AddCommand(shellcmd.New(env), shellcmd.NewJob(env))
 	loadcmd.Add(root, env)
-	// cobra would add these in Execute, which is after parseFlags searches the commands
+	// cobra would add these in Execute, which is after ParseFlags searches the commands
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

@@ -18,15 +18,15 @@ func newConfig(env core.Env) *cobra.Command {
   takt config --json target --service 1ms`,
 	}
 	jsonUsage := "as JSON"
-	c.Flags().Bool(core.JsonFlag, false, jsonUsage)
+	c.Flags().Bool(core.JSONFlag, false, jsonUsage)
 	loadcmd.Add(c, env)
 	c.AddCommand(newTarget(env), shellcmd.New(env))
 	for _, sub := range configurables(c) {
 		sub.Short = "print the settings of takt " + core.CommandName(sub)
 		sub.Long = sub.Short + ", as a config file. It reports the same faults as the command itself."
 		sub.Example = ""                              // the command's examples would run it
-		if sub.Flags().Lookup(core.JsonFlag) == nil { // takt jms has its own --json, from artemis perf, so its settings are printed as text only
-			sub.Flags().Bool(core.JsonFlag, false, jsonUsage)
+		if sub.Flags().Lookup(core.JSONFlag) == nil { // takt jms has its own --json, from artemis perf, so its settings are printed as text only
+			sub.Flags().Bool(core.JSONFlag, false, jsonUsage)
 		}
 		sub.RunE = func(cmd *cobra.Command, _ []string) error { return env.PrintSettings(cmd) }
 	}

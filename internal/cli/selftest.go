@@ -59,10 +59,9 @@ func (s *selftest) run(ctx context.Context) error {
 		judged, err = s.clock(ctx)
 		good = good && judged
 	}
-	var signal *core.SignalError
-	switch {
-	case errors.As(context.Cause(ctx), &signal):
-		return core.ExitWith(core.ExitSignal+signal.Number, errors.New("stopped before the end, so the test proves nothing"))
+	switch signal := core.SignalOf(ctx); {
+	case signal != nil:
+		return core.ExitBy(signal, errors.New("stopped before the end, so the test proves nothing"))
 	case err != nil:
 		return err
 	case !good:

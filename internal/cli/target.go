@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -43,9 +41,8 @@ func newTarget(env core.Env) *cobra.Command {
 		if n := s.Truth().Counts.AcceptErrors; n > 0 {
 			fmt.Fprintf(env.Stderr, "takt target: could not accept a connection %d times, usually because of too few file descriptors; raise the limit (ulimit -n)\n", n)
 		}
-		var signal *core.SignalError
-		if err == nil && errors.As(context.Cause(cmd.Context()), &signal) {
-			return core.ExitWith(core.ExitSignal+signal.Number, nil)
+		if signal := core.SignalOf(cmd.Context()); err == nil && signal != nil {
+			return core.ExitBy(signal, nil)
 		}
 		return err
 	}

@@ -1,3 +1,4 @@
+// Package calibratecmd is takt calibrate: what takt and this host add to every latency.
 package calibratecmd
 
 import (
@@ -30,6 +31,7 @@ type calibrator struct {
 	asJSON bool
 }
 
+// New returns takt calibrate.
 func New(env core.Env) *cobra.Command {
 	k := &calibrator{env: env, time: calibrateTime}
 	c := &cobra.Command{
@@ -43,7 +45,7 @@ For 30 days, reports from this host contain its noise floor.`,
 	}
 	core.AddFlags(c, func(fs *pflag.FlagSet) {
 		fs.Var(value.Duration(&k.time), "time", "total `TIME` of the measurements")
-		fs.BoolVar(&k.asJSON, core.JsonFlag, false, "as JSON")
+		fs.BoolVar(&k.asJSON, core.JSONFlag, false, "as JSON")
 	})
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		var faults []error
@@ -60,9 +62,8 @@ For 30 days, reports from this host contain its noise floor.`,
 func (k *calibrator) run(ctx context.Context) error {
 	fmt.Fprintf(k.env.Stderr, "takt calibrate: for %v; leave the machine alone meanwhile\n", k.time)
 	c, err := k.measure(ctx)
-	var signal *core.SignalError
-	if errors.As(context.Cause(ctx), &signal) {
-		return core.ExitWith(core.ExitSignal+signal.Number, errors.New("stopped before the end, so the calibration is not saved"))
+	if signal := core.SignalOf(ctx); signal != nil {
+		return core.ExitBy(signal, errors.New("stopped before the end, so the calibration is not saved"))
 	}
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ type SleepNoise struct {
 	CPU     float64 `json:"cpu_us_per_wake_up,omitempty"` // CPU time of the thread; 0: unknown on this system
 }
 
+// MeasureSleep sleeps sleepRate times a second, for d.
 func MeasureSleep(ctx context.Context, d time.Duration) SleepNoise {
 	w := pace.Precise(time.Now())
 	defer w.Close()

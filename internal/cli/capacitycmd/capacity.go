@@ -1,3 +1,4 @@
+// Package capacitycmd is takt capacity: it searches the highest rate at which a target meets an SLO.
 package capacitycmd
 
 import (
@@ -38,6 +39,7 @@ type capacityCommand struct {
 	slo capacity.SLO
 }
 
+// New returns takt capacity.
 func New(env core.Env) *cobra.Command {
 	k := &capacityCommand{env: env, search: capacity.DefaultSearch(), spare: capacity.DefaultHeadroom, climb: defaultClimb()}
 	c := &cobra.Command{
@@ -52,15 +54,11 @@ load file, or the output of takt trace seconds.`,
   takt capacity --slo 'p95<300ms' --from @-1 -o svg=curve.svg
   takt capacity --slo 'p95<300ms' --need 200/s --from raw.csv`,
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	return core.Define(c, func(fs *pflag.FlagSet) {
 		k.addFlags(fs)
 		k.climb.addFlags(fs)
 		k.store.AddFlags(fs)
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return core.Usage(cmd, k.validate(args)) }
-	c.RunE = func(cmd *cobra.Command, args []string) error { return k.run(cmd.Context(), args) }
-	return c
+	}, k.validate, k.run)
 }
 
 func (k *capacityCommand) addFlags(fs *pflag.FlagSet) {
@@ -75,7 +73,7 @@ func (k *capacityCommand) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "measure the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
 	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "at most `N` steps")
 	fs.Var(value.Duration(&k.climb.budget), "budget", "limit the whole search to `TIME`, and replace disturbed steps within it; the search ends earlier with an answer, or when more time would not help (default: no budget)")
-	k.outputs.AddFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(core.FormatNames(), ", "))
+	k.outputs.AddFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(format.Names(), ", "))
 	fs.BoolVar(&k.noStore, "no-store", false, "store neither the steps nor the answer")
 }
 
@@ -103,7 +101,7 @@ func (k *capacityCommand) validate(args []string) (faults []error) {
 	return faults
 }
 
-// parseCurve is parseReplayed with the additional format svg.
+// parseCurve is core.ParseReplayed with the additional format svg.
 func parseCurve(s string) (format.Format, string, error) {
 	name, path, given := strings.Cut(s, "=")
 	switch {
@@ -198,10 +196,9 @@ func (k *capacityCommand) command(step *takt.Report) []string {
 
 // outcome maps the answer to the exit code. failed is the error that ended the search early.
 func (k *capacityCommand) outcome(ctx context.Context, c capacity.Answer, failed error) error {
-	var signal *core.SignalError
-	switch {
-	case errors.As(context.Cause(ctx), &signal):
-		return core.ExitWith(core.ExitSignal+signal.Number, nil)
+	switch signal := core.SignalOf(ctx); {
+	case signal != nil:
+		return core.ExitBy(signal, nil)
 	case failed != nil:
 		return core.ExitWith(core.ExitFailed, failed)
 	case c.Ended == capacity.EndInvalid:

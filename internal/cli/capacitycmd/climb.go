@@ -106,7 +106,7 @@ func settingsOf(env core.Env, command []string) (given []string, err error) {
 func askConfig(env core.Env, command []string) (given []string, err error) {
 	var stdout, stderr bytes.Buffer
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &stdout, &stderr
-	if code := env.Main(env, slices.Concat([]string{core.ConfigCommand, "--" + core.JsonFlag}, command)); code != core.ExitOK {
+	if code := env.Main(env, slices.Concat([]string{core.ConfigCommand, "--" + core.JSONFlag}, command)); code != core.ExitOK {
 		return nil, fmt.Errorf("after --: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "takt: "))
 	}
 	var shown struct {

@@ -67,22 +67,20 @@ func FindCommand(cmd *cobra.Command, args []string) (*cobra.Command, int) {
 // UnknownCommand returns an error with the known command nearest to name, or with all commands
 // if none is near.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	var known []string
-	best, distance := "", 3
+	var all, known []string
 	for _, c := range cmd.Commands() {
-		if d := editDistance(name, c.Name()); d < distance && d < len(name) {
-			best, distance = c.CommandPath(), d
-		}
+		all = append(all, c.Name())
 		if c.IsAvailableCommand() {
 			known = append(known, c.Name())
 		}
 	}
-	if best != "" {
-		return fmt.Errorf("unknown command %q; did you mean %s?", name, best)
+	if best := nearest(name, all, 2); best != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
 	}
 	return fmt.Errorf("unknown command %q; use one of %s", name, strings.Join(known, ", "))
 }
 
+// Subcommand returns the command below cmd with this name or alias; nil: there is none.
 func Subcommand(cmd *cobra.Command, name string) *cobra.Command {
 	for _, c := range cmd.Commands() {
 		if c.Name() == name || c.HasAlias(name) {
@@ -134,6 +132,7 @@ func (p *FlagParser) next() string {
 	return arg
 }
 
+// Parse reads the words, and sets the flags.
 func (p *FlagParser) Parse() {
 	for len(p.Rest) > 0 {
 		switch arg := p.next(); {

@@ -39,6 +39,7 @@ type Env struct {
 	Settings *Settings
 }
 
+// Protocols returns the rows of the driver table.
 func (e Env) Protocols() []driver.Row {
 	if e.Rows != nil {
 		return e.Rows
@@ -105,6 +106,7 @@ func (e Env) Typed(name string) bool {
 	return slices.ContainsFunc(e.Settings.Given, func(s Setting) bool { return s.Name == name && s.Origin.Kind == FromFlag })
 }
 
+// OneLine returns the text of an error without line breaks.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // ExitError ends a command with a code; err is nil if there is nothing more to print.
@@ -117,6 +119,7 @@ type ExitError struct {
 // print.
 func ExitWith(code int, err error) error { return &ExitError{code, err} }
 
+// Error implements error.
 func (e *ExitError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit code %d", e.Code)
@@ -124,6 +127,7 @@ func (e *ExitError) Error() string {
 	return e.Err.Error()
 }
 
+// Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Err }
 
 // UsageError contains every fault of a command line.
@@ -132,9 +136,10 @@ type UsageError struct {
 	Faults  []error
 }
 
+// Error implements error.
 func (e *UsageError) Error() string { return errors.Join(e.Faults...).Error() }
 
-// Usage returns a usageError; nil: there are no faults.
+// Usage returns a UsageError; nil: there are no faults.
 func Usage(cmd *cobra.Command, faults []error) error {
 	if len(faults) == 0 {
 		return nil
@@ -153,6 +158,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 // Version of takt; a release sets it with -ldflags -X.
 var Version = "0.1.0-dev"
 
+// AppendError appends err to a list of faults, unless err is nil.
 func AppendError(list []error, err error) []error {
 	if err == nil {
 		return list

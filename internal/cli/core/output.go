@@ -20,8 +20,6 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-func FormatNames() []string { return format.Names() }
-
 // Destination is a format and the path for it.
 type Destination struct {
 	Format format.Format
@@ -38,6 +36,7 @@ type ReportOutputs struct {
 	RowsFirst bool // rows go to standard output and the report to standard error
 }
 
+// AddFlags adds --output.
 func (o *ReportOutputs) AddFlags(fs *pflag.FlagSet, usage string) {
 	fs.VarP(value.Outputs(&o.given), "output", "o", usage)
 }

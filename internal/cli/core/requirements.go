@@ -20,11 +20,13 @@ type Requirements struct {
 	Assertions []assert.Assertion
 }
 
+// AddFlags adds --assert and --strict.
 func (d *Requirements) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&d.texts), "assert", "exit code 3 unless `CONDITION` is true: p99<250ms, or several as p99<250ms,errors<0.1%,rate>=99%; repeatable")
 	fs.BoolVar(&d.Strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 }
 
+// Validate reads the assertions.
 func (d *Requirements) Validate() (faults []error) {
 	d.Assertions = nil
 	for _, text := range d.texts {
@@ -71,6 +73,7 @@ func failedAssertion(r *takt.Report) bool {
 	return slices.ContainsFunc(r.Assertions, func(a takt.Assertion) bool { return a.Result == takt.Fail })
 }
 
+// FirstSample returns ": " and an example of the first error of a report; "": there is none.
 func FirstSample(r *takt.Report) string {
 	if len(r.Errors) == 0 || r.Errors[0].Sample == "" {
 		return ""

@@ -124,7 +124,7 @@ func (s *Scrubber) isPublic(form string) bool {
 }
 
 // secretFollows matches a text after which a secret is expected: password=, "token": ",
-// Authorization: Bearer. Passwords of URLs are left to hidePassword.
+// Authorization: Bearer. Passwords of URLs are left to HidePassword.
 var secretFollows = regexp.MustCompile(`(?i)(` +
 	`(pass(word|wd|phrase|code)?|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|credentials?|auth|authorization|cookie)["']?\s*[:=]\s*["']?` +
 	`|\b(basic|bearer|apikey)\s+` +
@@ -156,6 +156,7 @@ func isWordRune(r rune) bool {
 // that do not begin a password: of the scheme, of an IPv6 address and of a port.
 var password = regexp.MustCompile(`://|\[[0-9A-Fa-f:.]+\]|:\d+[/?#]|:[^\s"]+@`)
 
+// HidePassword hides the password of a URL in a text.
 func HidePassword(s string) string {
 	return password.ReplaceAllStringFunc(s, func(match string) string {
 		if !strings.HasSuffix(match, "@") {

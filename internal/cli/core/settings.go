@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,6 +98,17 @@ func Configurable(cmd *cobra.Command) {
 	cmd.Flags().Var(value.InFile(new(string)), ConfigFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
 }
 
+// Define adds to a command with settings its flags, its check of the arguments and flags, and
+// what it does.
+func Define(c *cobra.Command, flags func(*pflag.FlagSet), check func(args []string) []error, run func(ctx context.Context, args []string) error) *cobra.Command {
+	AddFlags(c, flags)
+	Configurable(c)
+	c.Args = func(c *cobra.Command, args []string) error { return Usage(c, check(args)) }
+	c.RunE = func(c *cobra.Command, args []string) error { return run(c.Context(), args) }
+	return c
+}
+
+// IsConfigurable reports whether a command reads settings from the environment and a file.
 func IsConfigurable(cmd *cobra.Command) bool { return cmd.Flags().Lookup(ConfigFlag) != nil }
 
 // CommandName is the name of cmd, without takt and config: takt config http is http.
@@ -139,6 +151,7 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 	})
 }
 
+// IsGiven reports whether the flag has a value from the command line, the environment or a file.
 func (p *FlagParser) IsGiven(name string) bool {
 	return slices.ContainsFunc(p.Given, func(s Setting) bool { return s.Name == name })
 }

@@ -15,7 +15,7 @@ import (
 // the flags as usual, and prints them instead of running.
 const (
 	ConfigCommand = "config"
-	JsonFlag      = "json"
+	JSONFlag      = "json"
 )
 
 // DumpFlag is a predecessor's flag: the command prints its settings and ends.
@@ -24,7 +24,7 @@ const DumpFlag = "dumpflags"
 // commandFirst changes takt config --json COMMAND to takt config COMMAND --json, because the
 // command is found by the leading words of args.
 func commandFirst(args []string) []string {
-	if len(args) < 3 || args[0] != ConfigCommand || args[1] != "--"+JsonFlag {
+	if len(args) < 3 || args[0] != ConfigCommand || args[1] != "--"+JSONFlag {
 		return args
 	}
 	first := []string{ConfigCommand}
@@ -35,9 +35,10 @@ func commandFirst(args []string) []string {
 	return append(append(first, args[1]), rest...)
 }
 
+// PrintSettings writes the settings in effect as a config file, or with --json as JSON.
 func (e Env) PrintSettings(cmd *cobra.Command) error {
 	rows := e.Settings.effective(cmd.Flags())
-	if f := cmd.Flags().Lookup(JsonFlag); f != nil && f.Changed && !IsSetting(f) {
+	if f := cmd.Flags().Lookup(JSONFlag); f != nil && f.Changed && !IsSetting(f) {
 		return writeSettingsJSON(e.Stdout, CommandName(cmd), rows)
 	}
 	return writeSettings(e.Stdout, rows)

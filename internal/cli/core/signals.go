@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"os/signal"
 	"syscall"
 
@@ -10,6 +11,16 @@ import (
 
 // SignalError is the context's cause after a signal stopped the run.
 type SignalError = stop.SignalError
+
+// SignalOf returns the signal that ended ctx; nil: no signal did.
+func SignalOf(ctx context.Context) (s *SignalError) {
+	errors.As(context.Cause(ctx), &s)
+	return s
+}
+
+// ExitBy is the error that ends a command with the exit code of a signal; err is nil if there is
+// nothing more to print.
+func ExitBy(s *SignalError, err error) error { return ExitWith(ExitSignal+s.Number, err) }
 
 // Signals turns the process's signals into Env.Interrupt and Env.Abort: the first signal stops
 // gracefully, the second at once. It ignores SIGPIPE, so that writing to a closed pipe is an

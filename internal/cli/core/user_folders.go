@@ -29,6 +29,7 @@ func (e Env) UnderHome(d homeDir, name string) (string, error) {
 // NoHomeError means that the user has no home directory.
 type NoHomeError struct{ variable string }
 
+// Error implements error.
 func (e *NoHomeError) Error() string {
 	return fmt.Sprintf("there is no home directory; set %s to a directory for it", e.variable)
 }

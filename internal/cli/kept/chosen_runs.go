@@ -31,13 +31,16 @@ type Last struct {
 	given bool // set by the user; false: the command's default
 }
 
+// Set implements flag.Value.
 func (l *Last) Set(s string) error {
 	*l = Last{s, true}
 	return nil
 }
 
+// String implements flag.Value.
 func (l *Last) String() string { return l.Text }
 
+// AddFlags adds --last and --since.
 func (c *Choice) AddFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Plain(&c.Last), "last", "n", "the newest N runs, or the runs of the last TIME: `N|TIME`, such as 20 or 168h; --since alone replaces the default")
 	fs.Var(value.Duration(&c.since), "since", "only runs started in the last `TIME`, such as 7d or 168h")

@@ -18,6 +18,7 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// JournalVersion is the version of the form of journals.
 const JournalVersion = 1
 
 // Left is a journal whose process has ended, usually without a report.

@@ -1,3 +1,4 @@
+// Package kept is where commands store runs and find them again.
 package kept
 
 import (
@@ -32,6 +33,7 @@ type Storing struct {
 	said  bool   // the user was told that there is no home directory
 }
 
+// AddFlags adds --store.
 func (s *Storing) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Store(&s.Where), "store", "store runs in the file or cluster `PATH|URL`, with a URL such as elasticsearch://HOST:PORT or opensearch://…; the default is $XDG_DATA_HOME/takt/takt.db; a password in the URL is visible in ps, TAKT_STORE_PASSWORD is not")
 }

@@ -87,8 +87,7 @@ func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 	if e := aborted(ctx); e != nil {
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "aborted", Message: "the run was " + e.Error() + "; it ended there, so it is shorter than was asked for"})
 	}
-	var signal *core.SignalError
-	if errors.As(context.Cause(ctx), &signal) && !l.engine.Endless() {
+	if signal := core.SignalOf(ctx); signal != nil && !l.engine.Endless() {
 		r.Warnings = append(r.Warnings, takt.Warning{Code: "cancelled", Message: fmt.Sprintf(
 			"the run was %v after %.1f s; it is shorter than was asked for, and is not compared with others", signal, r.DurationS)})
 	}

@@ -1,3 +1,4 @@
+// Package loadcmd has the load commands, one for each row of the driver table.
 package loadcmd
 
 import (
@@ -96,7 +97,7 @@ func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 }
 
 func (l *load) addFlags(fs *pflag.FlagSet) {
-	l.outputs.AddFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(core.FormatNames(), ", ")+"; csv alone is samples, as in hey")
+	l.outputs.AddFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(format.Names(), ", ")+"; csv alone is samples, as in hey")
 	l.requirements.AddFlags(fs)
 	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
 	l.labelFlags.addFlags(fs)
@@ -389,9 +390,8 @@ func (l *load) connections() int { return max(1, l.engine.Connections) }
 
 // broken is the error of a run that could not be made, or its signal if one came.
 func (l *load) broken(ctx context.Context, err error) error {
-	var signal *core.SignalError
-	if errors.As(context.Cause(ctx), &signal) {
-		return core.ExitWith(core.ExitSignal+signal.Number, signal)
+	if signal := core.SignalOf(ctx); signal != nil {
+		return core.ExitBy(signal, signal)
 	}
 	if passed := (*engine.StartPassedError)(nil); errors.Is(err, engine.ErrNoLoop) || errors.As(err, &passed) {
 		return core.ExitWith(core.ExitUsage, err)
@@ -495,12 +495,11 @@ func (l *load) joinGroup(r *takt.Report, number int) {
 
 // outcome maps a run to its exit code.
 func (l *load) outcome(ctx context.Context, r *takt.Report, written error) error {
-	var signal *core.SignalError
-	switch {
+	switch signal := core.SignalOf(ctx); {
 	case written != nil:
 		return core.ExitWith(core.ExitFailed, written)
-	case errors.As(context.Cause(ctx), &signal):
-		return core.ExitWith(core.ExitSignal+signal.Number, nil)
+	case signal != nil:
+		return core.ExitBy(signal, nil)
 	case l.brokeOff != nil:
 		return core.ExitWith(core.ExitFailed, l.brokeOff)
 	case crashed(ctx):

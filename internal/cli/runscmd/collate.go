@@ -31,6 +31,7 @@ type collate struct {
 	csv     bool
 }
 
+// NewCollate returns takt collate.
 func NewCollate(env core.Env) *cobra.Command {
 	l := &collate{env: env, choice: kept.Choice{Last: kept.Last{Text: "20"}}, sort: "report_date", output: format.Collations()[0]}
 	c := &cobra.Command{
@@ -41,18 +42,14 @@ func NewCollate(env core.Env) *cobra.Command {
   takt collate revision branch=main --sort revision_date
   takt collate rate 'p99<250ms' --since 30d -o csv`,
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	return core.Define(c, func(fs *pflag.FlagSet) {
 		l.store.AddFlags(fs)
 		l.choice.AddFlags(fs)
 		fs.Var(value.Text(&l.sort), "sort", "sort groups by this `CRITERION` of their first run: report_date, revision_date, duration, or a metric such as p99 or efficiency, best first")
 		fs.VarP(value.Text(&l.output), "output", "o", "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
 		fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
 		fs.BoolVar(&l.options.All, "all", false, "also show cancelled and invalid runs, which prove nothing")
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return core.Usage(cmd, l.validate(args)) }
-	c.RunE = func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) }
-	return c
+	}, l.validate, l.run)
 }
 
 func (l *collate) validate(args []string) (faults []error) {
@@ -71,7 +68,7 @@ func (l *collate) validate(args []string) (faults []error) {
 	return core.AppendError(faults, err)
 }
 
-func (l *collate) run(ctx context.Context) error {
+func (l *collate) run(ctx context.Context, _ []string) error {
 	if l.choice.Age > 0 {
 		l.options.Since = time.Now().Add(-l.choice.Age)
 	}

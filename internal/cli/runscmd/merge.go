@@ -29,6 +29,7 @@ type mergeCommand struct {
 	requirements core.Requirements
 }
 
+// NewMerge returns takt merge.
 func NewMerge(env core.Env) *cobra.Command {
 	m := &mergeCommand{env: env}
 	c := &cobra.Command{
@@ -41,18 +42,14 @@ is invalid; with --strict or --assert the exit code is then 6.`,
   takt merge --strict --assert 'p99<250ms' reports/
   takt merge --run-group nightly -o json=whole.json`,
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	return core.Define(c, func(fs *pflag.FlagSet) {
 		m.store.AddFlags(fs)
 		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
 		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
 		fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
 		m.requirements.AddFlags(fs)
 		m.outputs.AddFlags(fs, "write `FORMAT=PATH`, as for a run; repeatable; formats with one row per operation, such as samples, are not available")
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return core.Usage(cmd, m.validate(args)) }
-	c.RunE = func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) }
-	return c
+	}, m.validate, m.run)
 }
 
 func (m *mergeCommand) validate(args []string) []error {

@@ -1,3 +1,4 @@
+// Package runscmd has the commands on stored runs: runs, show, store, merge and collate.
 package runscmd
 
 import (
@@ -24,6 +25,7 @@ type runs struct {
 	choice kept.Choice
 }
 
+// NewRuns returns takt runs.
 func NewRuns(env core.Env) *cobra.Command {
 	r := &runs{env: env, choice: kept.Choice{Last: kept.Last{Text: "20"}}}
 	c := &cobra.Command{
@@ -33,20 +35,19 @@ func NewRuns(env core.Env) *cobra.Command {
 		Example: `  takt runs
   takt runs kind=http branch=main 'p99>250ms' -n 7d`,
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	flags := func(fs *pflag.FlagSet) {
 		r.store.AddFlags(fs)
 		r.choice.AddFlags(fs)
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return core.Usage(cmd, r.choice.Validate(args)) }
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		err := r.store.Reading(cmd.Context(), env, func(st store.Store) error { return r.list(cmd.Context(), st) })
-		if r.store.Where == "" && errors.Is(err, fault.ErrAbsent) { // the default store, so the user did not misspell it
-			return format.Runs(env.Stdout, nil)
-		}
-		return err
 	}
-	return c
+	return core.Define(c, flags, r.choice.Validate, r.run)
+}
+
+func (r *runs) run(ctx context.Context, _ []string) error {
+	err := r.store.Reading(ctx, r.env, func(st store.Store) error { return r.list(ctx, st) })
+	if r.store.Where == "" && errors.Is(err, fault.ErrAbsent) { // the default store, so the user did not misspell it
+		return format.Runs(r.env.Stdout, nil)
+	}
+	return err
 }
 
 func (r *runs) list(ctx context.Context, st store.Store) error {

@@ -19,6 +19,7 @@ type show struct {
 	outputs core.ReportOutputs
 }
 
+// NewShow returns takt show.
 func NewShow(env core.Env) *cobra.Command {
 	s := &show{env: env}
 	c := &cobra.Command{
@@ -30,19 +31,11 @@ FILE is a report from -o json; - is standard input.`,
   takt show report.json
   takt show 01JD3 -o json -o hlog=run.hlog`,
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	flags := func(fs *pflag.FlagSet) {
 		s.store.AddFlags(fs)
 		s.outputs.AddFlags(fs, "write `FORMAT=PATH`, as for the run itself; repeatable; formats with one row per operation, such as samples, are not available")
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return core.Usage(cmd, s.validate(args)) }
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if kept.IsFile(args[0]) {
-			return s.showFile(cmd.Context(), args[0])
-		}
-		return s.store.Reading(cmd.Context(), env, func(st store.Store) error { return s.run(cmd.Context(), st, args) })
 	}
-	return c
+	return core.Define(c, flags, s.validate, s.run)
 }
 
 func (s *show) validate(args []string) (faults []error) {
@@ -53,12 +46,17 @@ func (s *show) validate(args []string) (faults []error) {
 	return append(faults, s.outputs.Validate(s.env, core.ParseReplayed)...)
 }
 
-func (s *show) run(ctx context.Context, st store.Store, args []string) error {
-	r, err := kept.LoadRun(ctx, st, args[0])
-	if err != nil {
-		return err
+func (s *show) run(ctx context.Context, args []string) error {
+	if kept.IsFile(args[0]) {
+		return s.showFile(ctx, args[0])
 	}
-	return core.WriteReport(s.env, s.outputs.Opened, r)
+	return s.store.Reading(ctx, s.env, func(st store.Store) error {
+		r, err := kept.LoadRun(ctx, st, args[0])
+		if err != nil {
+			return err
+		}
+		return core.WriteReport(s.env, s.outputs.Opened, r)
+	})
 }
 
 // showFile shows the report in a file; more than one report is an error.

@@ -36,16 +36,13 @@ func newStoreExport(env core.Env) *cobra.Command {
 		Short:   "write the reports of runs to standard output, one JSON document a line",
 		Example: "  takt store export branch=main --since 30d > main.ndjson",
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	flags := func(fs *pflag.FlagSet) {
 		s.AddFlags(fs)
 		choose.AddFlags(fs)
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return core.Usage(cmd, choose.Validate(args)) }
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		return s.Reading(cmd.Context(), env, func(st store.Store) error { return export(cmd.Context(), env, st, choose) })
 	}
-	return c
+	return core.Define(c, flags, choose.Validate, func(ctx context.Context, _ []string) error {
+		return s.Reading(ctx, env, func(st store.Store) error { return export(ctx, env, st, choose) })
+	})
 }
 
 // export skips reports that cannot be read; its error names all of them.
@@ -85,25 +82,23 @@ func newStorePrune(env core.Env) *cobra.Command {
 		Example: `  takt store prune --older 90d
   takt store prune --older 7d branch!=main --yes`,
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	flags := func(fs *pflag.FlagSet) {
 		s.AddFlags(fs)
 		fs.Var(value.Duration(&older), "older", "delete runs started more than `TIME` ago, such as 90d")
 		fs.BoolVar(&really, "yes", false, "really delete them")
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error {
+	}
+	check := func(args []string) []error {
 		faults := choose.Validate(args)
 		if older <= 0 {
 			faults = append(faults, errors.New("takt store prune needs --older TIME, such as 90d"))
 		}
-		return core.Usage(cmd, faults)
+		return faults
 	}
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		return s.Reading(cmd.Context(), env, func(st store.Store) error {
-			return prune(cmd.Context(), env, st, choose, time.Now().Add(-older), really)
+	return core.Define(c, flags, check, func(ctx context.Context, _ []string) error {
+		return s.Reading(ctx, env, func(st store.Store) error {
+			return prune(ctx, env, st, choose, time.Now().Add(-older), really)
 		})
-	}
-	return c
+	})
 }
 
 func prune(ctx context.Context, env core.Env, st store.Store, choose kept.Choice, before time.Time, really bool) error {

@@ -23,16 +23,13 @@ func newStoreImport(env core.Env) *cobra.Command {
 		Example: `  takt store import report.json
   takt store export branch=main | takt store import --store shared.db -`,
 	}
-	core.AddFlags(c, s.AddFlags)
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error {
+	check := func(args []string) []error {
 		if len(args) == 0 {
-			return core.Usage(cmd, []error{errors.New("takt store import needs at least one file; - is standard input")})
+			return []error{errors.New("takt store import needs at least one file; - is standard input")}
 		}
 		return nil
 	}
-	c.RunE = func(cmd *cobra.Command, args []string) error { return importFiles(cmd.Context(), env, &s, args) }
-	return c
+	return core.Define(c, s.AddFlags, check, func(ctx context.Context, args []string) error { return importFiles(ctx, env, &s, args) })
 }
 
 // importFiles stores the reports of all files; if one has a fault, it stores none.

@@ -31,6 +31,7 @@ const JobCommand = "shell-job"
 // maxJobLine limits a job's command line, in bytes; a line of the shell has at most 64 KiB.
 const maxJobLine = 1 << 20
 
+// NewJob returns the hidden command of a job.
 func NewJob(env core.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: JobCommand, Hidden: true, Args: core.NoArgs,

@@ -1,3 +1,5 @@
+// Package shellcmd is takt server: it starts the jobs of the shell as processes, and says what the
+// command lines of sessions may name.
 package shellcmd
 
 import (
@@ -13,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/shell"
 )
 
+// New returns takt server.
 func New(env core.Env) *cobra.Command {
 	var o shell.Options
 	c := &cobra.Command{
@@ -67,7 +70,7 @@ func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
 	err = s.Serve(ctx, e.Abort)
 	var signal *core.SignalError
 	if errors.As(err, &signal) {
-		return core.ExitWith(core.ExitSignal+signal.Number, nil)
+		return core.ExitBy(signal, nil)
 	}
 	return err
 }

@@ -1,8 +1,8 @@
+// Package tracecmd is takt trace: what is in logs, and the files that their requests need.
 package tracecmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -67,10 +67,9 @@ func (t *tracing) run(ctx context.Context, logs []string, use func(trace.Stream)
 		_ = l.WriteText(t.env.Stderr) // without stderr, there is no way to report an error
 		n = src.n
 	}
-	var signal *core.SignalError
-	switch {
-	case errors.As(context.Cause(ctx), &signal):
-		return core.ExitWith(core.ExitSignal+signal.Number, nil)
+	switch signal := core.SignalOf(ctx); {
+	case signal != nil:
+		return core.ExitBy(signal, nil)
 	case err == nil && n == 0:
 		return fmt.Errorf("no request was read from %s; check --format and the filters", strings.Join(logs, ", "))
 	}

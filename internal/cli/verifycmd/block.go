@@ -138,7 +138,7 @@ func (b *block) side(name, url string) (stored.Run, error) {
 		b.said = true
 		fmt.Fprint(b.verifyCommand.env.Stderr, unstored.String())
 	}
-	if code != core.ExitOK && (code != core.ExitInvalid || stdout.Len() == 0) { // exitInvalid: --strict and an invalid run
+	if code != core.ExitOK && (code != core.ExitInvalid || stdout.Len() == 0) { // ExitInvalid: --strict and an invalid run
 		return stored.Run{}, sideFailed(name, url, code, stderr.String())
 	}
 	r, err := document.Parse(stdout.Bytes())

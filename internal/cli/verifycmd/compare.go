@@ -29,6 +29,7 @@ type compare struct {
 	output  string
 }
 
+// NewCompare returns takt compare.
 func NewCompare(env core.Env) *cobra.Command {
 	m := &compare{env: env, choice: kept.Choice{Last: kept.Last{Text: "168h"}}, options: verify.DefaultOptions(), output: "text"}
 	c := &cobra.Command{
@@ -41,7 +42,7 @@ judge, so its exit code is 0; takt verify judges. takt help collate lists the fi
   takt compare version=1.2 version=1.3,target=http://127.0.0.1:8080/
   takt compare a1.json,a2.json,a3.json b1.json,b2.json,b3.json`,
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	flags := func(fs *pflag.FlagSet) {
 		m.store.AddFlags(fs)
 		m.choice.AddFlags(fs)
 		fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
@@ -49,24 +50,22 @@ judge, so its exit code is 0; takt verify judges. takt help collate lists the fi
 		fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
 		fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
 		fs.VarP(value.Text(&m.output), "output", "o", "`FORMAT` on standard output: text|json|markdown")
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error {
-		var faults []error
-		if len(args) != 2 {
-			faults = append(faults, fmt.Errorf("takt compare needs two runs, or two groups, but got %d words; as in takt compare @-2 @-1", len(args)))
-		}
-		for _, words := range args {
-			faults = core.AppendError(faults, kept.NoEmpty(strings.Split(words, ",")))
-			_, _, bad := kept.Chosen(m.choice, strings.Split(words, ","))
-			faults = append(faults, bad...)
-		}
-		m.options.Lift, m.options.Metrics = m.vary, m.metrics
-		faults = core.AppendError(faults, m.options.Validate())
-		return core.Usage(cmd, core.AppendError(faults, m.checkOutput()))
 	}
-	c.RunE = func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) }
-	return c
+	return core.Define(c, flags, m.validate, m.run)
+}
+
+func (m *compare) validate(args []string) (faults []error) {
+	if len(args) != 2 {
+		faults = append(faults, fmt.Errorf("takt compare needs two runs, or two groups, but got %d words; as in takt compare @-2 @-1", len(args)))
+	}
+	for _, words := range args {
+		faults = core.AppendError(faults, kept.NoEmpty(strings.Split(words, ",")))
+		_, _, bad := kept.Chosen(m.choice, strings.Split(words, ","))
+		faults = append(faults, bad...)
+	}
+	m.options.Lift, m.options.Metrics = m.vary, m.metrics
+	faults = core.AppendError(faults, m.options.Validate())
+	return core.AppendError(faults, m.checkOutput())
 }
 
 func (m *compare) run(ctx context.Context, args []string) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -72,9 +71,8 @@ func (d *duet) run(ctx context.Context, v *verifyCommand, command []string) (ver
 	p := &play{duet: d, ctx: ctx, verifyCommand: v, command: command}
 	p.run = p.round
 	j, err := p.judge()
-	var signal *core.SignalError
-	if err != nil && errors.As(context.Cause(ctx), &signal) {
-		err = core.ExitWith(core.ExitSignal+signal.Number, fmt.Errorf("%w after %v of load; a duet keeps no runs", signal, p.spent.Round(time.Second)))
+	if signal := core.SignalOf(ctx); err != nil && signal != nil {
+		err = core.ExitBy(signal, fmt.Errorf("%w after %v of load; a duet keeps no runs", signal, p.spent.Round(time.Second)))
 	}
 	return j, err
 }
@@ -240,7 +238,7 @@ func (p *play) side(ctx context.Context, d *duetSide, url string) error {
 	env.Stdin, env.Stdout, env.Stderr, env.Interrupt, env.Side = strings.NewReader(""), io.Discard, &stderr, ctx, d
 	words := append(slices.Clone(p.command), "--progress", "none", "--no-store", "--label", "side="+name, url)
 	code := env.Main(env, words)
-	if code != core.ExitOK && code != core.ExitInvalid { // exitInvalid: --strict and an invalid run
+	if code != core.ExitOK && code != core.ExitInvalid { // ExitInvalid: --strict and an invalid run
 		return sideFailed(name, url, code, stderr.String())
 	}
 	if d.report == nil {

@@ -87,9 +87,8 @@ func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (v
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
 	b := s.block(ctx, v, command)
 	j, err := s.judge(b)
-	var signal *core.SignalError
-	if err != nil && errors.As(context.Cause(ctx), &signal) {
-		err = core.ExitWith(core.ExitSignal+signal.Number, b.stopped(signal))
+	if signal := core.SignalOf(ctx); err != nil && signal != nil {
+		err = core.ExitBy(signal, b.stopped(signal))
 	}
 	return j, err
 }

@@ -1,3 +1,4 @@
+// Package verifycmd is takt verify and takt compare: stored runs, pairs of runs, and duets.
 package verifycmd
 
 import (
@@ -35,6 +36,7 @@ type verifyCommand struct {
 	budget     time.Duration // limit of a duet's load, or of a whole series; 0: not given
 }
 
+// New returns takt verify.
 func New(env core.Env) *cobra.Command {
 	v := &verifyCommand{env: env, choice: kept.Choice{Last: kept.Last{Text: "168h"}}, options: verify.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}}
 	c := &cobra.Command{
@@ -51,18 +53,14 @@ which and why. takt help collate lists the fields of filters.`,
   takt verify --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
   takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
 	}
-	core.AddFlags(c, func(fs *pflag.FlagSet) {
+	return core.Define(c, func(fs *pflag.FlagSet) {
 		v.store.AddFlags(fs)
 		v.choice.AddFlags(fs)
 		v.addFlags(fs)
 		v.series.addFlags(fs)
 		v.duet.addFlags(fs)
 		v.outputs.addFlags(fs)
-	})
-	core.Configurable(c)
-	c.Args = func(cmd *cobra.Command, args []string) error { return core.Usage(cmd, v.validate(args)) }
-	c.RunE = func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), args) }
-	return c
+	}, v.validate, v.run)
 }
 
 func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
