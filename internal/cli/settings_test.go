@@ -98,6 +98,9 @@ func TestSettingFaults(t *testing.T) {
 		{[]string{"TAKT_REPEAT=0"}, "", "", []string{`takt: bad TAKT_REPEAT: --repeat is 0; `}},
 		{[]string{"TAKT_SHARD=9/2"}, "", "", []string{`takt: bad TAKT_SHARD: shard "9/2": use k/n`}},
 		{nil, "assert = p98<1ms", "", []string{`takt: stdin:1: bad assert: assertion "p98<1ms": unknown metric`}},
+		{[]string{"TAKT_BODY={{nothing}}"}, "user-agent = {{nothing}}", "", []string{`takt: stdin:1: bad user-agent: header User-Agent: `, `takt: bad TAKT_BODY: body: `}},
+		{[]string{"TAKT_TARGETS=-"}, "", "", []string{"takt: --config and --targets read standard input, which can be read once; give all but one a file (targets: TAKT_TARGETS)"}},
+		{[]string{"TAKT_AUTH_FILE=missing"}, "", "", []string{"takt: bad TAKT_AUTH_FILE: cannot read the credentials: "}},
 		// a value that looks like a flag is not the flag
 		{[]string{"TAKT_RATE=5/s"}, "assert = p50<1s\nassert = --rate 5/s", "", []string{`takt: stdin:2: bad assert: assertion "--rate 5/s" is not of the form`}},
 		{[]string{"TAKT_RATE=5/s"}, "", "--assert 5/s", []string{`takt: assertion "5/s" is not of the form`}},

@@ -43,6 +43,18 @@ func Faultf(format string, args ...any) error {
 	return f
 }
 
+// About is err as a Fault of flags, whose names may begin with dashes.
+func About(err error, flags ...string) error {
+	if err == nil {
+		return nil
+	}
+	f := &Fault{err: err}
+	for _, name := range flags {
+		f.Flags = append(f.Flags, strings.TrimLeft(name, "-"))
+	}
+	return f
+}
+
 // Bad is the Fault of a value of a flag: text, as the user wrote it.
 func Bad(flag, text string, err error) error {
 	if err == nil {

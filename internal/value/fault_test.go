@@ -19,6 +19,7 @@ func TestFaultf(t *testing.T) {
 		{Faultf("%d%% of --%s are %d", 5, "loops", 7), "5% of --loops are 7", []string{"loops"}},
 		{Faultf("cannot read it: %w; check --targets", io.EOF), "cannot read it: EOF; check --targets", []string{"targets"}},
 		{Faultf("the command after -- is well-known"), "the command after -- is well-known", nil},
+		{About(io.EOF, "-D", "--targets", "key"), "EOF", []string{"D", "targets", "key"}},
 		{Bad("assert", "p1", io.EOF), "EOF", []string{"assert"}},
 	} {
 		var f *Fault

@@ -34,8 +34,7 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 			return nil, Usage(topic, []error{UnknownCommand(topic, args[depth+n])})
 		}
 	}
-	cmd.InitDefaultHelpFlag()
-	p := &FlagParser{Flags: cmd.Flags(), Rest: args[depth:], Legacy: strings.Fields(cmd.Annotations[LegacyFlags])}
+	p := NewFlagParser(cmd, args[depth:])
 	p.Parse()
 	if p.Help {
 		return append(args[:depth:depth], "--help"), nil
@@ -109,17 +108,23 @@ func MoreFaults(cmd *cobra.Command, args []string) []error {
 // FlagParser parses a command line by pflag's rules, with two exceptions: it continues after a
 // fault, and it refuses long names with one dash.
 type FlagParser struct {
-	Flags      *pflag.FlagSet
+	flags      *pflag.FlagSet
 	Rest       []string
 	Positional []string
 	Given      []Setting
 	Refused    []string // flags whose value was refused
 	Faults     []error
 	Help       bool
-	Legacy     []string // long names allowed with one dash
+	legacy     []string // long names allowed with one dash
 	old        bool     // a legacy name was written with one dash
 
 	Seen func(f *pflag.Flag, value string) // called for each flag; value is the end of the last word read; may be nil
+}
+
+// NewFlagParser returns the parser of the words after the name of cmd.
+func NewFlagParser(cmd *cobra.Command, words []string) *FlagParser {
+	cmd.InitDefaultHelpFlag()
+	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags])}
 }
 
 func (p *FlagParser) fault(format string, args ...any) {
@@ -154,12 +159,12 @@ func (p *FlagParser) Parse() {
 // long handles name or name=value.
 func (p *FlagParser) long(arg, dashes string) {
 	name, value, given := strings.Cut(arg, "=")
-	f := p.Flags.Lookup(name)
+	f := p.flags.Lookup(name)
 	if len(name) == 1 {
-		f = p.Flags.ShorthandLookup(name)
+		f = p.flags.ShorthandLookup(name)
 	}
 	switch {
-	case f != nil && len(name) == 1 && !slices.Contains(p.Legacy, name):
+	case f != nil && len(name) == 1 && !slices.Contains(p.legacy, name):
 		p.fault("flag --%s is written -%s", name, name)
 		p.short(arg)
 	case f == nil:
@@ -179,12 +184,12 @@ func (p *FlagParser) long(arg, dashes string) {
 // the long names of the predecessors.
 func (p *FlagParser) short(arg string) {
 	name, _, _ := strings.Cut(arg, "=")
-	f := p.Flags.ShorthandLookup(arg[:1])
+	f := p.flags.ShorthandLookup(arg[:1])
 	switch {
-	case slices.Contains(p.Legacy, name) && p.Flags.Lookup(name) != nil:
+	case slices.Contains(p.legacy, name) && p.flags.Lookup(name) != nil:
 		p.old = true
 		p.long(arg, "-")
-	case len(name) > 1 && p.Flags.Lookup(name) != nil:
+	case len(name) > 1 && p.flags.Lookup(name) != nil:
 		p.fault("flag -%s is written --%s", name, name)
 		p.long(arg, "-") // consume the value, which may be wrong too
 	case f == nil:
@@ -206,7 +211,7 @@ func (p *FlagParser) short(arg string) {
 
 func (p *FlagParser) bundle(arg string) {
 	for i := range arg {
-		f := p.Flags.ShorthandLookup(arg[i : i+1])
+		f := p.flags.ShorthandLookup(arg[i : i+1])
 		if f == nil || f.NoOptDefVal == "" {
 			p.fault("unknown flag -%s; a long flag is written --%s", arg, arg)
 			return
@@ -242,8 +247,8 @@ func (p *FlagParser) unknown(dashes, arg string) {
 // nearest returns the known flag whose name is nearest to name; nil: none is within 2 letters.
 func (p *FlagParser) nearest(name string) *pflag.Flag {
 	var names []string
-	p.Flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return p.Flags.Lookup(nearest(name, names, 2))
+	p.flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return p.flags.Lookup(nearest(name, names, 2))
 }
 
 // editDistance is the Levenshtein distance of two short words; swapping two neighbouring

@@ -136,7 +136,7 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 	known := CommandFlags{}.Collect(cmd.Root())
 	env.warnNearMisses(known)
 	file := p.config(env, known, CommandName(cmd))
-	p.Flags.VisitAll(func(f *pflag.Flag) {
+	p.flags.VisitAll(func(f *pflag.Flag) {
 		if !IsSetting(f) || p.IsGiven(f.Name) {
 			return
 		}

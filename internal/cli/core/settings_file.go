@@ -15,7 +15,7 @@ import (
 // command, by flag.
 func (p *FlagParser) config(env Env, known CommandFlags, command string) map[string][]Setting {
 	path, from := env.Getenv(envName(ConfigFlag)), envName(ConfigFlag)
-	if f := p.Flags.Lookup(ConfigFlag); f.Changed {
+	if f := p.flags.Lookup(ConfigFlag); f.Changed {
 		path, from = f.Value.String(), "--"+ConfigFlag
 	}
 	if path == "" {
@@ -33,7 +33,7 @@ func (p *FlagParser) config(env Env, known CommandFlags, command string) map[str
 		path, env.Settings.Stdin = stdinName, from
 	}
 	lines, faults := ParseConfig(path, text)
-	c := &configFile{path: path, command: command, flags: p.Flags, known: known, faults: faults}
+	c := &configFile{path: path, command: command, flags: p.flags, known: known, faults: faults}
 	mine := c.sort(lines)
 	if p.IsGiven("allowUnknownFlags") {
 		c.faults = faults // only syntax faults count

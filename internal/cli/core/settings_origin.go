@@ -40,7 +40,7 @@ func (p *FlagParser) settingsOf(fault error) (all []Setting) {
 		return nil
 	}
 	for _, s := range p.Given {
-		named := slices.Contains(f.Flags, s.Name) || slices.Contains(f.Flags, p.Flags.Lookup(s.Name).Shorthand)
+		named := slices.Contains(f.Flags, s.Name) || slices.Contains(f.Flags, p.flags.Lookup(s.Name).Shorthand)
 		if named && (f.Text == "" || f.Text == s.Value) {
 			all = append(all, s)
 		}

@@ -189,7 +189,7 @@ func (l *load) checkAnswers() (faults []error) {
 	}
 	for _, a := range l.requirements.Assertions {
 		if a.NeedsAnswer() {
-			faults = append(faults, fmt.Errorf("assertion %q cannot be judged: %s; assert %s", a.Text, why, instead))
+			faults = append(faults, value.About(fmt.Errorf("assertion %q cannot be judged: %s; assert %s", a.Text, why, instead), "assert"))
 		}
 	}
 	for _, a := range l.conditions {
@@ -237,7 +237,7 @@ func (l *load) checkStdin() (faults []error) {
 		before = append([]string{s.Stdin}, before...)
 	}
 	if all := append(before, during...); len(all) > 1 {
-		faults = append(faults, fmt.Errorf("%s read standard input, which can be read once; give all but one a file", strings.Join(all, " and ")))
+		faults = append(faults, value.About(fmt.Errorf("%s read standard input, which can be read once; give all but one a file", strings.Join(all, " and ")), all...))
 	}
 	if len(during) > 0 && l.repeat > 1 {
 		faults = append(faults, value.Faultf("--repeat is %d, but only the first run would find data in standard input; give %s a file", l.repeat, strings.Join(during, " and ")))

@@ -62,10 +62,10 @@ func (l *collate) validate(args []string) (faults []error) {
 	if l.csv {
 		l.output = "csv"
 	}
-	faults = core.AppendError(faults, format.CheckCollation(l.output))
+	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(l.output)))
 	sort, err := query.ParseSort(l.sort)
 	l.options.Sort, l.options.Filters, l.options.Limit = sort, l.choice.Filters, l.choice.Count
-	return core.AppendError(faults, err)
+	return core.AppendError(faults, value.Bad("sort", l.sort, err))
 }
 
 func (l *collate) run(ctx context.Context, _ []string) error {

@@ -95,8 +95,7 @@ func (k *confined) deny(format string, args ...any) {
 
 // flags checks each flag and each argument.
 func (k *confined) flags(depth int) {
-	k.cmd.InitDefaultHelpFlag()
-	p := &core.FlagParser{Flags: k.cmd.Flags(), Rest: k.words[depth:], Legacy: strings.Fields(k.cmd.Annotations[core.LegacyFlags])}
+	p := core.NewFlagParser(k.cmd, k.words[depth:])
 	p.Seen = func(f *pflag.Flag, value string) { k.flag(f, value, len(k.words)-len(p.Rest)-1, p.Refused) }
 	p.Parse()
 	if len(p.Faults) == 0 {

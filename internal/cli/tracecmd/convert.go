@@ -46,7 +46,7 @@ func (v *traceConvert) addFlags(fs *pflag.FlagSet) {
 
 func (v *traceConvert) validate() (faults []error) {
 	if v.output != toLoad && v.output != toVegeta {
-		faults = append(faults, fmt.Errorf("unknown output %q; use load or vegeta", v.output))
+		faults = append(faults, value.About(fmt.Errorf("unknown output %q; use load or vegeta", v.output), "output"))
 	}
 	if v.base == "" {
 		return faults

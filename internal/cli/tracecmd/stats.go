@@ -29,7 +29,7 @@ func newTraceStats(env core.Env) *cobra.Command {
 		fs.VarP(value.Text(&s.output), "output", "o", "`FORMAT` on standard output: text or json")
 	}, func() []error {
 		if s.output != "text" && s.output != "json" {
-			return []error{fmt.Errorf("unknown output %q; use text or json", s.output)}
+			return []error{value.About(fmt.Errorf("unknown output %q; use text or json", s.output), "output")}
 		}
 		return nil
 	}, s.write)

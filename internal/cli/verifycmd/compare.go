@@ -91,7 +91,7 @@ func (m *compare) checkOutput() error {
 	if m.output == "junit" {
 		return errors.New("takt compare does not judge, so it has no output junit; use takt verify")
 	}
-	return format.CheckJudgement(m.output)
+	return value.Bad("output", m.output, format.CheckJudgement(m.output))
 }
 
 func runsOf(reports []*takt.Report) (list []stored.Run) {

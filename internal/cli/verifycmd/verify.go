@@ -101,17 +101,18 @@ func (v *verifyCommand) validate(args []string) (faults []error) {
 
 // idle refuses flags that would do nothing.
 func (v *verifyCommand) idle() (faults []error) {
-	if v.env.Typed("max-pairs") && v.series.pairs != pairsAuto {
-		faults = append(faults, value.Faultf("--max-pairs limits --pairs auto; leave it out, or give --pairs auto"))
-	}
-	if v.env.Typed("max-disturbed") && v.series.pairs == "" {
-		faults = append(faults, value.Faultf("--max-disturbed limits the replaced pairs of --pairs; leave it out, or give --pairs"))
-	}
-	if v.env.Typed("block") && !v.duet.on {
-		faults = append(faults, value.Faultf("--block is for --duet; leave it out, or give --duet"))
-	}
-	if v.env.Typed("budget") && !v.duet.on && v.series.pairs == "" {
-		faults = append(faults, value.Faultf("--budget is for --duet and --pairs; leave it out, or give one of them"))
+	for _, f := range []struct {
+		name, use string
+		idle      bool
+	}{
+		{"max-pairs", "limits --pairs auto; leave it out, or give --pairs auto", v.series.pairs != pairsAuto},
+		{"max-disturbed", "limits the replaced pairs of --pairs; leave it out, or give --pairs", v.series.pairs == ""},
+		{"block", "is for --duet; leave it out, or give --duet", !v.duet.on},
+		{"budget", "is for --duet and --pairs; leave it out, or give one of them", !v.duet.on && v.series.pairs == ""},
+	} {
+		if v.env.Typed(f.name) && f.idle {
+			faults = append(faults, value.Faultf("--%s %s", f.name, f.use))
+		}
 	}
 	sides := slices.Concat(v.base, v.head)
 	if v.series.pairs == "" && !v.duet.on && (len(sides) == 0 || slices.ContainsFunc(sides, kept.IsFilter)) {

@@ -137,15 +137,15 @@ func (b *Broker) parse(text string) error {
 	b.broker = broker{}
 	u, err := url.Parse(text)
 	if err != nil {
-		return fmt.Errorf("bad %s: it is not a URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag)
+		return value.About(fmt.Errorf("bad %s: it is not a URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag), b.flag)
 	}
 	port, known := schemes()[u.Scheme]
 	if !known || u.Hostname() == "" {
-		return fmt.Errorf("bad %s %q; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag, u.Redacted())
+		return value.About(fmt.Errorf("bad %s %q; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag, u.Redacted()), b.flag)
 	}
 	port = cmp.Or(u.Port(), port)
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return fmt.Errorf("bad port in %s %q; give one from 1 to 65535", b.flag, u.Redacted())
+		return value.About(fmt.Errorf("bad port in %s %q; give one from 1 to 65535", b.flag, u.Redacted()), b.flag)
 	}
 	password, _ := u.User.Password()
 	b.broker = broker{
@@ -170,7 +170,7 @@ func (b *Broker) readTLS() error {
 	config := b.broker.tls
 	if config == nil {
 		if b.CA != "" || b.Insecure {
-			return fmt.Errorf("flags of TLS are given with %s, which is plain TCP; write amqps://, or tcp://…?sslEnabled=true", b.flag)
+			return value.About(fmt.Errorf("flags of TLS are given with %s, which is plain TCP; write amqps://, or tcp://…?sslEnabled=true", b.flag), b.flag)
 		}
 		return nil
 	}

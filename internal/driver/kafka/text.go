@@ -83,5 +83,5 @@ func (o *Produce) readText(seed uint64) (*text, error) {
 	env := payload.Env{Seed: seed}
 	var err error
 	t.key, err = env.Parse("--key", o.Key)
-	return t, err
+	return t, value.About(err, "key")
 }
