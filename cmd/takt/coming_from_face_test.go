@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/format"
@@ -110,7 +110,7 @@ func kafkaFace(t *testing.T) *face {
 
 // jmsFace sends and receives for 1.2 s, with a fake broker.
 func jmsFace(t *testing.T) *face {
-	return ranFace(t, 2, "jms", "client", "--url", "tcp://"+(&amqp.Fake{}).Serve(t), "--show-latency", "--rate", "500", "--duration", "1200ms", "--max-pending", "10")
+	return ranFace(t, 2, "jms", "client", "--url", "tcp://"+amqptest.New(t, amqptest.Script{}).Serve(), "--show-latency", "--rate", "500", "--duration", "1200ms", "--max-pending", "10")
 }
 
 // apmFace sends a profile and a stream to a target that resets 10 % of the requests.

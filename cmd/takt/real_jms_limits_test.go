@@ -90,7 +90,7 @@ func (b jmsBroker) rollBack(t *testing.T, queue string, n int) {
 	must(err)
 	ids := make(chan uint32, n)
 	r, err := s.Receiver(ctx, amqp.ReceiverOptions{
-		Address: queue, Capabilities: []string{"queue"}, Ack: amqp.AckManual, Credit: uint32(n),
+		Address: queue, Capabilities: []string{"queue"}, Credit: uint32(n),
 		OnDelivery: func(d *amqp.Delivery) {
 			select {
 			case ids <- d.ID():

@@ -3,10 +3,12 @@ package amqp
 import (
 	"context"
 	"fmt"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // attach requests the link and waits for the broker's answer.
-func (l *link) attach(ctx context.Context, a attach) error {
+func (l *link) attach(ctx context.Context, a wire.Attach) error {
 	if err := l.ask(a); err != nil {
 		return err
 	}
@@ -17,7 +19,7 @@ func (l *link) attach(ctx context.Context, a attach) error {
 	return l.Err()
 }
 
-func (l *link) ask(a attach) error {
+func (l *link) ask(a wire.Attach) error {
 	s := l.s
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -36,7 +38,7 @@ func (l *link) ask(a attach) error {
 		l.name = fmt.Sprintf("%s-%d-%d", s.c.tag, s.channel, handle)
 	}
 	l.handle = uint32(handle)
-	a.name, a.handle, a.byReceiver = l.name, l.handle, l.receives()
+	a.Name, a.Handle, a.ByReceiver = l.name, l.handle, l.receives()
 	s.c.append(s.channel, &a)
 	s.c.poke()
 	return nil
@@ -44,20 +46,20 @@ func (l *link) ask(a attach) error {
 
 // attached handles the broker's attach, the answer to ours. An attach without a terminus is a
 // refusal; a detach with the reason follows (part 2, section 2.6.3).
-func (s *Session) attached(f *fields) error {
-	var a attach
-	a.read(f)
+func (s *Session) attached(f *wire.Fields) error {
+	var a wire.Attach
+	a.Read(f)
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	l := s.named(a.name, !a.byReceiver)
-	if f.bad || a.handle > handleMax || l == nil || isClosed(l.ready) {
-		return malformed("an attach of link %q that answers none", a.name)
+	l := s.named(a.Name, !a.ByReceiver)
+	if f.Bad || a.Handle > handleMax || l == nil || isClosed(l.ready) {
+		return wire.Malformed("an attach of link %q that answers none", a.Name)
 	}
-	placeAt(&s.remote, int(a.handle), l)
+	placeAt(&s.remote, int(a.Handle), l)
 	switch {
-	case l.sender != nil && a.target != nil:
+	case l.sender != nil && a.Target != nil:
 		l.sender.begin(&a)
-	case l.receiver != nil && a.source != nil:
+	case l.receiver != nil && a.Source != nil:
 		l.receiver.begin(&a)
 	default:
 		return nil
@@ -78,7 +80,7 @@ func (s *Session) named(name string, receives bool) *link {
 // at returns the link with this handle of the broker.
 func (s *Session) at(handle uint32) (*link, error) {
 	if handle >= uint32(len(s.remote)) || s.remote[handle] == nil {
-		return nil, malformed("handle %d, which no link has", handle)
+		return nil, wire.Malformed("handle %d, which no link has", handle)
 	}
 	return s.remote[handle], nil
 }

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taktload/takt/internal/amqp/wire"
 	"github.com/taktload/takt/internal/sock"
 )
 
@@ -45,7 +46,7 @@ type Conn struct {
 	sentBytes, receivedBytes atomic.Int64 // bytes since the open, without those of TLS
 
 	// Only the reader uses the following fields.
-	in      inbox
+	in      wire.Inbox
 	remote  []*Session  // by the broker's channel
 	pending []*Receiver // receivers with frames to send at the end of the burst
 	eager   *eager      // reader of in that spins first; nil: in sleeps at once
@@ -61,11 +62,11 @@ func newConn(nc net.Conn, o Options) *Conn {
 	direct, _ := nc.(prompt)
 	c := &Conn{
 		net: nc, direct: direct, opt: o, tag: "takt-" + rand.Text()[:10], wake: make(chan struct{}, 1), done: make(chan struct{}),
-		in: inbox{from: nc, max: o.MaxFrame},
+		in: wire.Inbox{From: nc, Max: o.MaxFrame},
 	}
 	if o.Eager && direct != nil && runtime.GOMAXPROCS(0) > 1 {
 		c.eager = &eager{Reader: nc, direct: direct}
-		c.in.from = c.eager
+		c.in.From = c.eager
 	}
 	return c
 }
@@ -109,12 +110,7 @@ func (c *Conn) Close(ctx context.Context) error {
 	c.mu.Lock()
 	if c.err == nil && !c.asked {
 		c.asked = true
-		for _, s := range c.sessions {
-			if s != nil {
-				s.tellAccepted()
-			}
-		}
-		c.append(0, &ending{is: isClose})
+		c.append(0, &wire.Ending{Is: wire.IsClose})
 		c.poke()
 	}
 	c.mu.Unlock()
@@ -125,8 +121,8 @@ func (c *Conn) Close(ctx context.Context) error {
 }
 
 // append buffers a frame; under mu.
-func (c *Conn) append(channel uint16, p performative) {
-	c.out.waits = appendFrame(c.out.waits, channel, p)
+func (c *Conn) append(channel uint16, p wire.Performative) {
+	c.out.waits = wire.AppendFrame(c.out.waits, channel, p)
 }
 
 // fail ends the connection at once.
@@ -138,7 +134,7 @@ func (c *Conn) fail(err error) {
 
 // end sets err as the reason for the end, unless there is one, with a last frame for the
 // writer to send.
-func (c *Conn) end(err error, last performative) bool {
+func (c *Conn) end(err error, last wire.Performative) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {

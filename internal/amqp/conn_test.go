@@ -12,12 +12,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 func TestDial(t *testing.T) {
 	tests := []struct {
 		name    string
-		script  script
+		script  amqptest.Script
 		opt     Options
 		saw     string
 		err     string // "": it works
@@ -25,18 +28,18 @@ func TestDial(t *testing.T) {
 	}{
 		{name: "anonymous", saw: "sasl ANONYMOUS "},
 		{name: "plain", opt: Options{User: "takt", Password: "secret"}, saw: "sasl PLAIN /takt/secret"},
-		{name: "wrong password", opt: Options{User: "takt"}, script: script{saslCode: 1}, err: "the broker refuses the user or the password (SASL PLAIN); check both", refused: true},
-		{name: "broken SASL", script: script{saslCode: 3}, err: "SASL ANONYMOUS failed with code 3; see its log"},
-		{name: "no plain", opt: Options{User: "takt"}, script: script{mechanisms: []string{"GSSAPI", "EXTERNAL"}}, err: "takes no SASL PLAIN, only GSSAPI and EXTERNAL; use a port that does"},
-		{name: "no anonymous", script: script{mechanisms: []string{"PLAIN"}}, err: "takes no SASL ANONYMOUS, only PLAIN; give a user and a password"},
+		{name: "wrong password", opt: Options{User: "takt"}, script: amqptest.Script{SASLCode: 1}, err: "the broker refuses the user or the password (SASL PLAIN); check both", refused: true},
+		{name: "broken SASL", script: amqptest.Script{SASLCode: 3}, err: "SASL ANONYMOUS failed with code 3; see its log"},
+		{name: "no plain", opt: Options{User: "takt"}, script: amqptest.Script{Mechanisms: []string{"GSSAPI", "EXTERNAL"}}, err: "takes no SASL PLAIN, only GSSAPI and EXTERNAL; use a port that does"},
+		{name: "no anonymous", script: amqptest.Script{Mechanisms: []string{"PLAIN"}}, err: "takes no SASL ANONYMOUS, only PLAIN; give a user and a password"},
 		{name: "names", opt: Options{Container: "box", Hostname: "vhost", SoleContainer: true}, saw: "open box vhost sole-connection-for-container"},
-		{name: "refused open", script: script{open: func(o *open) { o.properties[refusal] = "true" }}, err: "the broker ended the connection: amqp:not-allowed: container is in use"},
-		{name: "tiny frames", script: script{open: func(o *open) { o.maxFrame = 100 }}, err: "an open with fields that make no sense"},
+		{name: "refused open", script: amqptest.Script{Open: func(o *wire.Open) { o.Properties[wire.Refusal] = "true" }}, err: "the broker ended the connection: amqp:not-allowed: container is in use"},
+		{name: "tiny frames", script: amqptest.Script{Open: func(o *wire.Open) { o.MaxFrame = 100 }}, err: "an open with fields that make no sense"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := &broker{t: t, script: test.script}
-			test.opt.Addr = b.serve()
+			b := amqptest.New(t, test.script)
+			test.opt.Addr = b.Serve()
 			c, err := Dial(t.Context(), test.opt)
 			if err == nil {
 				hangUp(t, c)
@@ -47,8 +50,8 @@ func TestDial(t *testing.T) {
 			if errors.Is(err, ErrRefused) != test.refused {
 				t.Errorf("is ErrRefused: %v, want %v", !test.refused, test.refused)
 			}
-			if test.saw != "" && b.saw(test.saw) != 1 {
-				t.Errorf("the broker saw %q, want %q", b.seen, test.saw)
+			if test.saw != "" && b.Saw(test.saw) != 1 {
+				t.Errorf("the broker saw %q, want %q", b.Seen(), test.saw)
 			}
 		})
 	}
@@ -71,7 +74,7 @@ func TestOptionsReportAllFaults(t *testing.T) {
 }
 
 func TestPeer(t *testing.T) {
-	_, c := connected(t, script{idle: 20 * time.Second, maxFrame: 5000}, Options{})
+	_, c := connected(t, amqptest.Script{Idle: 20 * time.Second, MaxFrame: 5000}, Options{})
 	p := c.Peer()
 	if p.Container != "broker" || p.IdleTimeout != 20*time.Second || p.MaxFrame != 5000 || p.ChannelMax != 100 ||
 		len(p.Capabilities) != 1 || p.Capabilities[0] != "ANONYMOUS-RELAY" || p.Properties["product"] != "test" {
@@ -88,13 +91,13 @@ func TestDialElsewhere(t *testing.T) {
 		}
 		go func() {
 			if nc, err := ln.Accept(); err == nil {
-				_, _ = io.ReadFull(nc, make([]byte, protocolBytes))
+				_, _ = io.ReadFull(nc, make([]byte, wire.ProtocolBytes))
 				_, _ = io.WriteString(nc, words)
 				_ = nc.Close()
 			}
 		}()
 		_, err = Dial(t.Context(), Options{Addr: ln.Addr().String()})
-		if !errors.Is(err, errMalformed) || !strings.HasSuffix(err.Error(), "is it an AMQP 1.0 port?") {
+		if !errors.Is(err, wire.ErrMalformed) || !strings.HasSuffix(err.Error(), "is it an AMQP 1.0 port?") {
 			t.Errorf("after %q: %v", words, err)
 		}
 		_ = ln.Close()
@@ -105,7 +108,7 @@ func TestTLS(t *testing.T) {
 	ts := httptest.NewUnstartedServer(nil) // for its certificate
 	ts.StartTLS()
 	defer ts.Close()
-	b := &broker{t: t}
+	b := amqptest.New(t, amqptest.Script{})
 	roots := x509.NewCertPool()
 	roots.AddCert(ts.Certificate())
 	ln, err := tls.Listen("tcp", "127.0.0.1:0", ts.TLS)
@@ -116,7 +119,7 @@ func TestTLS(t *testing.T) {
 	go func() {
 		defer close(served)
 		if nc, err := ln.Accept(); err == nil {
-			b.handle(nc)
+			b.Handle(nc)
 		}
 	}()
 	c, err := Dial(t.Context(), Options{Addr: ln.Addr().String(), TLS: &tls.Config{RootCAs: roots}})
@@ -161,13 +164,13 @@ func TestDialGivesUp(t *testing.T) {
 // often than every 2 s.
 func TestHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &broker{t: t, script: script{idle: 8 * time.Second}}
-		c, err := Dial(t.Context(), Options{Addr: "broker:1", IdleTimeout: time.Hour, Dial: piped(b.handle)})
+		b := amqptest.New(t, amqptest.Script{Idle: 8 * time.Second})
+		c, err := Dial(t.Context(), Options{Addr: "broker:1", IdleTimeout: time.Hour, Dial: piped(b.Handle)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute + time.Second)
-		if n := b.saw("heartbeat"); n < 15 || n > 30 {
+		if n := b.Saw("heartbeat"); n < 15 || n > 30 {
 			t.Errorf("%d heartbeats within 61 s", n)
 		}
 		if err := c.Err(); err != nil {
@@ -179,9 +182,9 @@ func TestHeartbeats(t *testing.T) {
 
 func TestSilentBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &broker{t: t}
+		b := amqptest.New(t, amqptest.Script{})
 		start := time.Now()
-		c, err := Dial(t.Context(), Options{Addr: "broker:1", IdleTimeout: 8 * time.Second, Dial: piped(b.handle)})
+		c, err := Dial(t.Context(), Options{Addr: "broker:1", IdleTimeout: 8 * time.Second, Dial: piped(b.Handle)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,11 +198,10 @@ func TestSilentBroker(t *testing.T) {
 
 // Everybody who waits gets the broker's reason.
 func TestBrokerCloses(t *testing.T) {
-	reason := &Error{"amqp:connection:forced", "the broker is going down"}
-	_, c := connected(t, script{atTransfer: func(c *serving, n int) {
+	reason := &Error{Condition: "amqp:connection:forced", Description: "the broker is going down"}
+	_, c := connected(t, amqptest.Script{AtTransfer: func(c *amqptest.Conn, n int) {
 		if n == 3 {
-			c.out = appendFrame(c.out, 0, &ending{is: isClose, err: reason})
-			c.over = true
+			c.Close(reason)
 		}
 	}}, Options{})
 	s := session(t, c)
@@ -245,7 +247,7 @@ func isReason(err error, reason *Error) bool {
 }
 
 func TestSessionsEnd(t *testing.T) {
-	b, c := connected(t, script{}, Options{ChannelMax: 1})
+	b, c := connected(t, amqptest.Script{}, Options{ChannelMax: 1})
 	one, two := session(t, c), session(t, c)
 	if _, err := c.Session(t.Context()); !strings.Contains(errorText(err), "use more connections") {
 		t.Error(err)
@@ -262,7 +264,7 @@ func TestSessionsEnd(t *testing.T) {
 	if err := two.Err(); err != nil {
 		t.Error(err)
 	}
-	if n := b.saw("end"); n != 1 {
+	if n := b.Saw("end"); n != 1 {
 		t.Errorf("%d ends", n)
 	}
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/amqptest"
 )
 
 // connected gives a connection to a broker that behaves as the script says, which is closed in the end.
-func connected(t *testing.T, s script, o Options) (*broker, *Conn) {
+func connected(t *testing.T, s amqptest.Script, o Options) (*amqptest.Broker, *Conn) {
 	t.Helper()
-	b := &broker{t: t, script: s}
-	o.Addr = b.serve()
+	b := amqptest.New(t, s)
+	o.Addr = b.Serve()
 	c, err := Dial(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Coordinator begins and ends local transactions (part 4). Messages sent and accepted in a
@@ -43,7 +45,7 @@ func (s *Session) Coordinator(ctx context.Context) (*Coordinator, error) {
 		},
 		OnDetach: func(error) { c.resumed(s) },
 	}
-	snd, err := s.sender(ctx, opt, &terminus{coordinator: true, capabilities: []string{"amqp:local-transactions"}})
+	snd, err := s.sender(ctx, opt, &wire.Terminus{Coordinator: true, Capabilities: []string{"amqp:local-transactions"}})
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +74,8 @@ func (c *Coordinator) settled(token uint64, o Outcome) {
 // StartDeclare requests a transaction without waiting. If it returns nil, done is called once
 // in the reading goroutine. It buffers: see Conn.Flush.
 func (c *Coordinator) StartDeclare(done func(*Transaction, error)) error {
-	l := openList(appendDescriptor(nil, isValue), isDeclare)
-	return c.start(l.close(), func(o Outcome) {
+	l := wire.OpenList(wire.AppendDescriptor(nil, wire.IsValue), wire.IsDeclare)
+	return c.start(l.Close(), func(o Outcome) {
 		tx, err := declared(o)
 		done(tx, err)
 	})
@@ -97,10 +99,10 @@ func declared(o Outcome) (*Transaction, error) {
 // reading goroutine: Accepted is success, with Lost the result is unknown. It buffers: see
 // Conn.Flush.
 func (c *Coordinator) StartDischarge(tx *Transaction, commit bool, done func(Outcome)) error {
-	l := openList(appendDescriptor(nil, isValue), isDischarge)
-	l.binary(tx.id)
-	l.b = appendBool(l.next(), !commit)
-	return c.start(l.close(), func(o Outcome) {
+	l := wire.OpenList(wire.AppendDescriptor(nil, wire.IsValue), wire.IsDischarge)
+	l.Binary(tx.id)
+	l.B = wire.AppendBool(l.Next(), !commit)
+	return c.start(l.Close(), func(o Outcome) {
 		if o.Err != nil {
 			o.Err = fmt.Errorf("cannot end the transaction: %w", o.Err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/amqptest"
 )
 
 func coordinator(t *testing.T, s *Session) *Coordinator {
@@ -29,7 +31,7 @@ func declare(t *testing.T, c *Coordinator) *Transaction {
 // The end of a transaction goes also when the buffer is full: nobody else asks for it
 // again once that is empty.
 func TestDischargeBehindFullBuffer(t *testing.T) {
-	_, c := connected(t, script{}, Options{Buffer: 1200})
+	_, c := connected(t, amqptest.Script{}, Options{Buffer: 1200})
 	s := session(t, c)
 	co := coordinator(t, s)
 	tx := declare(t, co)
@@ -59,7 +61,7 @@ func TestDischargeBehindFullBuffer(t *testing.T) {
 func TestTransactedSends(t *testing.T) {
 	for _, commit := range []bool{true, false} {
 		t.Run(fmt.Sprintf("commit %v", commit), func(t *testing.T) {
-			b, c := connected(t, script{}, Options{})
+			b, c := connected(t, amqptest.Script{}, Options{})
 			s := session(t, c)
 			co := coordinator(t, s)
 			done := make(chan Outcome, 3)
@@ -75,13 +77,13 @@ func TestTransactedSends(t *testing.T) {
 					t.Fatal(o.Err)
 				}
 			}
-			if n := len(b.messages("q")); n != 1 || b.saw("transacted") != 2 {
-				t.Errorf("%d messages before the end of the transaction; the broker saw %q", n, b.seen)
+			if n := b.Depth("q"); n != 1 || b.Saw("transacted") != 2 {
+				t.Errorf("%d messages before the end of the transaction; the broker saw %q", n, b.Seen())
 			}
 			if err := co.Discharge(t.Context(), tx, commit); err != nil {
 				t.Fatal(err)
 			}
-			if n, want := len(b.messages("q")), map[bool]int{true: 3, false: 1}[commit]; n != want {
+			if n, want := b.Depth("q"), map[bool]int{true: 3, false: 1}[commit]; n != want {
 				t.Errorf("%d messages, want %d", n, want)
 			}
 			var e *Error
@@ -100,11 +102,11 @@ func TestTransactedSends(t *testing.T) {
 
 func TestTransactedAccepts(t *testing.T) {
 	for _, commit := range []bool{true, false} {
-		b, c := connected(t, script{}, Options{})
-		b.push("q", encoded(t, "", 1), encoded(t, "", 2), encoded(t, "", 3))
+		b, c := connected(t, amqptest.Script{}, Options{})
+		b.Push("q", encoded(t, "", 1), encoded(t, "", 2), encoded(t, "", 3))
 		s := session(t, c)
 		co := coordinator(t, s)
-		r, arrived := receive(t, s, ReceiverOptions{Ack: AckManual})
+		r, arrived := receive(t, s, ReceiverOptions{})
 		first, last := (<-arrived).id, (<-arrived).id
 		tx := declare(t, co)
 		if err := r.Accept(first, last, tx); err != nil {
@@ -116,7 +118,7 @@ func TestTransactedAccepts(t *testing.T) {
 		if err := r.Detach(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
-		if n, want := len(b.messages("q")), map[bool]int{true: 1, false: 3}[commit]; n != want {
+		if n, want := b.Depth("q"), map[bool]int{true: 1, false: 3}[commit]; n != want {
 			t.Errorf("commit %v: %d messages left, want %d", commit, n, want)
 		}
 	}
@@ -126,7 +128,7 @@ func TestTransactedAccepts(t *testing.T) {
 // waiting for one another.
 func TestPipelinedTransactions(t *testing.T) {
 	const rounds, size = 50, 10
-	b, c := connected(t, script{credit: 1000}, Options{})
+	b, c := connected(t, amqptest.Script{Credit: 1000}, Options{})
 	s := session(t, c)
 	co := coordinator(t, s)
 	snd := sender(t, s, SenderOptions{Address: "q"})
@@ -160,7 +162,7 @@ func TestPipelinedTransactions(t *testing.T) {
 			t.Fatal(o)
 		}
 	}
-	if n := len(b.messages("q")); n != rounds*size {
+	if n := b.Depth("q"); n != rounds*size {
 		t.Errorf("%d messages of %d", n, rounds*size)
 	}
 }
@@ -168,11 +170,10 @@ func TestPipelinedTransactions(t *testing.T) {
 // Who waits for a transaction hears of the connection's end, and that nobody
 // knows what became of it.
 func TestTransactionLost(t *testing.T) {
-	reason := &Error{"amqp:connection:forced", "enough"}
-	_, c := connected(t, script{atTransfer: func(c *serving, n int) {
+	reason := &Error{Condition: "amqp:connection:forced", Description: "enough"}
+	_, c := connected(t, amqptest.Script{AtTransfer: func(c *amqptest.Conn, n int) {
 		if n == 2 {
-			c.out = appendFrame(c.out, 0, &ending{is: isClose, err: reason})
-			c.over = true
+			c.Close(reason)
 		}
 	}}, Options{})
 	co := coordinator(t, session(t, c))

@@ -1,30 +1,34 @@
 package amqp
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/taktload/takt/internal/amqp/wire"
+)
 
 // received handles a transfer: a message, or a part of one.
-func (s *Session) received(f *fields, payload []byte) error {
-	var t transfer
-	t.read(f)
-	if f.bad {
-		return malformed("a transfer with fields that make no sense")
+func (s *Session) received(f *wire.Fields, payload []byte) error {
+	var t wire.Transfer
+	t.Read(f)
+	if f.Bad {
+		return wire.Malformed("a transfer with fields that make no sense")
 	}
-	l, err := s.at(t.handle)
+	l, err := s.at(t.Handle)
 	if err != nil {
 		return err
 	}
 	if l.receiver == nil {
-		return malformed("a message for link %q, which sends", l.name)
+		return wire.Malformed("a message for link %q, which sends", l.name)
 	}
 	r := l.receiver
 	begins := !r.partial
-	if begins && !t.first || !begins && t.first && t.id != r.delivery.id {
-		return malformed("a transfer of link %q that continues no message", l.name)
+	if begins && !t.First || !begins && t.First && t.Id != r.delivery.id {
+		return wire.Malformed("a transfer of link %q that continues no message", l.name)
 	}
 	if begins {
-		r.delivery.id, r.delivery.settled = t.id, false
+		r.delivery.id, r.delivery.settled = t.Id, false
 	}
-	r.delivery.settled = r.delivery.settled || t.settled
+	r.delivery.settled = r.delivery.settled || t.Settled
 	r.counted(begins)
 	whole, ok, err := r.assemble(&t, payload)
 	if err == nil && ok {
@@ -47,39 +51,38 @@ func (r *Receiver) counted(begins bool) {
 
 // assemble returns the whole message if t is its last part. A message in one part is not
 // copied.
-func (r *Receiver) assemble(t *transfer, payload []byte) (whole []byte, ok bool, err error) {
-	if t.aborted {
+func (r *Receiver) assemble(t *wire.Transfer, payload []byte) (whole []byte, ok bool, err error) {
+	if t.Aborted {
 		r.partial, r.parts = false, r.parts[:0]
 		return nil, false, nil
 	}
 	if n, most := len(r.parts)+len(payload), r.s.c.opt.MaxMessage; n > most {
 		return nil, false, fmt.Errorf("a message of link %q has more than %d bytes; let the connection take more, or send smaller ones", r.name, most)
 	}
-	if !r.partial && !t.more {
+	if !r.partial && !t.More {
 		return payload, true, nil
 	}
 	r.parts = append(r.parts, payload...)
-	r.partial = t.more
-	if t.more {
+	r.partial = t.More
+	if t.More {
 		return nil, false, nil
 	}
 	whole, r.parts = r.parts, r.parts[:0]
 	return whole, true, nil
 }
 
-// deliver accepts a message and then calls the callback. In this order, a caller who detaches
-// in the callback leaves no message unaccepted.
+// deliver calls the callback with a message.
 func (r *Receiver) deliver(payload []byte) {
 	d := &r.delivery
-	if r.claim(d) {
+	if r.claim() {
 		d.message = message{b: payload, joined: d.joined[:0]}
 		r.opt.OnDelivery(d)
 	}
 }
 
-// claim notes the acceptance to send for a delivery. It reports whether the receiver is still
-// open.
-func (r *Receiver) claim(d *Delivery) bool {
+// claim notes that credit may be due at the end of the burst. It reports whether the receiver
+// is still open.
+func (r *Receiver) claim() bool {
 	c := r.s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,13 +92,6 @@ func (r *Receiver) claim(d *Delivery) bool {
 	if !r.pending {
 		r.pending = true
 		c.pending = append(c.pending, r)
-	}
-	if d.settled || r.opt.Ack == AckManual {
-		return true
-	}
-	r.s.accept(d.id)
-	if r.opt.Ack == AckEach {
-		r.s.tellAccepted()
 	}
 	return true
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Detach ends the link and waits for the broker's answer, at most until ctx ends. With close
@@ -27,29 +29,28 @@ func (l *link) leave(close bool) {
 	defer c.mu.Unlock()
 	if l.err == nil && !l.asked {
 		l.asked = true
-		l.s.tellAccepted()
-		c.append(l.s.channel, &detach{handle: l.handle, closed: close})
+		c.append(l.s.channel, &wire.Detach{Handle: l.handle, Closed: close})
 		c.poke()
 	}
 }
 
 // detached handles the broker's detach: the answer to ours, or a new one to answer.
-func (s *Session) detached(f *fields) error {
-	var d detach
-	d.read(f)
-	l, err := s.at(d.handle)
-	if f.bad || err != nil {
-		return malformed("a detach of no link")
+func (s *Session) detached(f *wire.Fields) error {
+	var d wire.Detach
+	d.Read(f)
+	l, err := s.at(d.Handle)
+	if f.Bad || err != nil {
+		return wire.Malformed("a detach of no link")
 	}
-	s.remote[d.handle] = nil
-	err = ended(fmt.Sprintf("link %q", l.name), d.err)
+	s.remote[d.Handle] = nil
+	err = ended(fmt.Sprintf("link %q", l.name), d.Err)
 	s.c.mu.Lock()
 	if l.asked {
-		if d.err == nil {
+		if d.Err == nil {
 			err = ErrClosed
 		}
 	} else {
-		s.c.append(s.channel, &detach{handle: l.handle, closed: d.closed})
+		s.c.append(s.channel, &wire.Detach{Handle: l.handle, Closed: d.Closed})
 	}
 	s.links[l.handle] = nil
 	s.c.mu.Unlock()

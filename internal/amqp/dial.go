@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Peer is what the broker's open says.
@@ -70,19 +72,19 @@ func (c *Conn) greet() error {
 	if err := c.authenticate(); err != nil {
 		return err
 	}
-	mine := open{
-		container: c.opt.Container, host: c.opt.Hostname, maxFrame: c.opt.MaxFrame, channelMax: c.opt.ChannelMax,
+	mine := wire.Open{
+		Container: c.opt.Container, Host: c.opt.Hostname, MaxFrame: c.opt.MaxFrame, ChannelMax: c.opt.ChannelMax,
 		// Half of it: one late heartbeat then does no harm (part 2, section 2.4.5).
-		idle:       uint32(min(c.opt.IdleTimeout/2, maxIdle) / time.Millisecond),
-		properties: map[string]string{"product": "takt"},
+		Idle:       uint32(min(c.opt.IdleTimeout/2, maxIdle) / time.Millisecond),
+		Properties: map[string]string{"product": "takt"},
 	}
 	if c.opt.SoleContainer {
-		mine.desired = []string{"sole-connection-for-container"}
+		mine.Desired = []string{"sole-connection-for-container"}
 	}
-	if _, err := c.net.Write(appendFrame([]byte(protocolAMQP), 0, &mine)); err != nil {
+	if _, err := c.net.Write(wire.AppendFrame([]byte(wire.ProtocolAMQP), 0, &mine)); err != nil {
 		return err
 	}
-	if err := c.expect(protocolAMQP); err != nil {
+	if err := c.expect(wire.ProtocolAMQP); err != nil {
 		return err
 	}
 	return c.readOpen()
@@ -92,45 +94,45 @@ func (c *Conn) greet() error {
 const maxIdle = 24 * time.Hour
 
 func (c *Conn) expect(header string) error {
-	got, err := c.in.header()
+	got, err := c.in.Header()
 	switch {
 	case isTLS([]byte(got)) && c.opt.TLS == nil:
 		return ErrWantsTLS
 	case errors.Is(err, io.EOF) && c.opt.TLS == nil:
-		return malformed("it ended the connection in place of the header %q, as a port for TLS does", header)
+		return wire.Malformed("it ended the connection in place of the header %q, as a port for TLS does", header)
 	case errors.Is(err, io.EOF):
-		return malformed("it ended the connection in place of the header %q", header)
+		return wire.Malformed("it ended the connection in place of the header %q", header)
 	case err != nil:
 		return err
 	case got != header:
-		return malformed("it answered the header %q by %q", header, got)
+		return wire.Malformed("it answered the header %q by %q", header, got)
 	}
 	return nil
 }
 
 func (c *Conn) readOpen() error {
-	f, err := c.in.wait()
+	f, err := c.in.Wait()
 	if err != nil {
 		return err
 	}
-	is, l, _, err := f.performative()
+	is, l, _, err := f.Performative()
 	switch {
 	case err != nil:
 		return err
-	case is == isClose:
-		return ended("the connection", readError(l.next()))
-	case is != isOpen || f.kind != frameAMQP:
-		return malformed("performative 0x%x in place of open", is)
+	case is == wire.IsClose:
+		return ended("the connection", wire.ReadError(l.Next()))
+	case is != wire.IsOpen || f.Kind != wire.FrameAMQP:
+		return wire.Malformed("performative 0x%x in place of open", is)
 	}
-	var o open
-	if o.read(&l); l.bad || o.maxFrame < minFrame {
-		return malformed("an open with fields that make no sense")
+	var o wire.Open
+	if o.Read(&l); l.Bad || o.MaxFrame < wire.MinFrame {
+		return wire.Malformed("an open with fields that make no sense")
 	}
 	c.peer = Peer{
-		Container: o.container, MaxFrame: o.maxFrame, IdleTimeout: time.Duration(o.idle) * time.Millisecond,
-		ChannelMax: o.channelMax, Capabilities: o.offered, Properties: o.properties,
+		Container: o.Container, MaxFrame: o.MaxFrame, IdleTimeout: time.Duration(o.Idle) * time.Millisecond,
+		ChannelMax: o.ChannelMax, Capabilities: o.Offered, Properties: o.Properties,
 	}
-	if o.refused {
+	if o.Refused {
 		return c.readRefusal()
 	}
 	return nil
@@ -138,12 +140,12 @@ func (c *Conn) readOpen() error {
 
 func (c *Conn) readRefusal() error {
 	for {
-		f, err := c.in.wait()
+		f, err := c.in.Wait()
 		if err != nil {
 			return err
 		}
-		if is, l, _, err := f.performative(); err == nil && is == isClose {
-			return ended("the connection", readError(l.next()))
+		if is, l, _, err := f.Performative(); err == nil && is == wire.IsClose {
+			return ended("the connection", wire.ReadError(l.Next()))
 		}
 	}
 }

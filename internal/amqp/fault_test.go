@@ -1,7 +1,6 @@
 package amqp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -11,71 +10,74 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // framed is a frame with a list of a descriptor and what add gives it.
-func framed(is uint64, add func(l *compound)) []byte {
-	l := openList(openFrame(nil, frameAMQP, 0), is)
+func framed(is uint64, add func(l *wire.Compound)) []byte {
+	l := wire.OpenList(wire.OpenFrame(nil, wire.FrameAMQP, 0), is)
 	add(&l)
-	return closeFrame(l.close(), 0)
+	return wire.CloseFrame(l.Close(), 0)
 }
 
 // piece is a transfer of the receiver of a rig. id: nil if it has none.
 func piece(id *uint32, settled, more, aborted bool, payload string) []byte {
-	b := framed(isTransfer, func(l *compound) {
-		l.uint(1)
+	b := framed(wire.IsTransfer, func(l *wire.Compound) {
+		l.Uint(1)
 		if id == nil {
-			l.skip(1)
+			l.Skip(1)
 		} else {
-			l.uint(*id)
+			l.Uint(*id)
 		}
-		l.skip(2)
-		l.bool(settled)
-		l.bool(more)
-		l.skip(3)
-		l.bool(aborted)
+		l.Skip(2)
+		l.Bool(settled)
+		l.Bool(more)
+		l.Skip(3)
+		l.Bool(aborted)
 	})
-	return closeFrame(append(b, payload...), 0)
+	return wire.CloseFrame(append(b, payload...), 0)
 }
 
 func TestNonsense(t *testing.T) {
-	nothing := func(*compound) {}
+	nothing := func(*wire.Compound) {}
 	one, two := uint32(1), uint32(2)
 	tests := map[string][]byte{
 		"a short frame":             {0, 0, 0, 7, 2, 0, 0, 0},
 		"a body within the header":  {0, 0, 0, 8, 1, 0, 0, 0},
 		"a body behind the end":     {0, 0, 0, 8, 3, 0, 0, 0},
 		"a long frame":              {0x7f, 0, 0, 0, 2, 0, 0, 0},
-		"another type":              closeFrame((&ending{is: isEnd}).append(openFrame(nil, frameSASL, 0)), 0),
-		"no list":                   {0, 0, 0, 9, 2, 0, 0, 0, codeNull},
-		"half a value":              {0, 0, 0, 12, 2, 0, 0, 0, 0, codeSmallUlong, isFlow, codeList8},
-		"more members than bytes":   {0, 0, 0, 14, 2, 0, 0, 0, 0, codeSmallUlong, isFlow, codeList8, 1, 9},
-		"an unknown constructor":    {0, 0, 0, 12, 2, 0, 0, 0, 0, codeSmallUlong, isFlow, 0x10},
-		"a second open":             appendFrame(nil, 0, &open{}),
-		"another channel":           appendFrame(nil, 9, &flow{}),
+		"another type":              wire.CloseFrame((&wire.Ending{Is: wire.IsEnd}).Append(wire.OpenFrame(nil, wire.FrameSASL, 0)), 0),
+		"no list":                   {0, 0, 0, 9, 2, 0, 0, 0, wire.CodeNull},
+		"half a value":              {0, 0, 0, 12, 2, 0, 0, 0, 0, wire.CodeSmallUlong, wire.IsFlow, wire.CodeList8},
+		"more members than bytes":   {0, 0, 0, 14, 2, 0, 0, 0, 0, wire.CodeSmallUlong, wire.IsFlow, wire.CodeList8, 1, 9},
+		"an unknown constructor":    {0, 0, 0, 12, 2, 0, 0, 0, 0, wire.CodeSmallUlong, wire.IsFlow, 0x10},
+		"a second open":             wire.AppendFrame(nil, 0, &wire.Open{}),
+		"another channel":           wire.AppendFrame(nil, 9, &wire.Flow{}),
 		"another performative":      framed(0x19, nothing),
-		"a begin of its own":        appendFrame(nil, 0, &begin{}),
-		"a begin of no session":     appendFrame(nil, 0, &begin{answers: true, remote: 7}),
-		"a second begin":            appendFrame(nil, 1, &begin{answers: true}),
-		"a link of its own":         appendFrame(nil, 0, &attach{name: "x"}),
-		"a link as a second one":    appendFrame(nil, 0, &attach{name: "r"}),
-		"a source that is a number": framed(isAttach, func(l *compound) { l.string("r"); l.uint(1); l.skip(3); l.uint(1) }),
-		"a flow of nothing":         framed(isFlow, nothing),
-		"a flow of no link":         appendFrame(nil, 0, &flow{ofLink: true, handle: 9}),
-		"text in place of a number": framed(isFlow, func(l *compound) { l.string("x") }),
-		"a number in place of yes":  framed(isDisposition, func(l *compound) { l.uint(1); l.uint(1) }),
-		"a number in place of text": framed(isAttach, func(l *compound) { l.uint(1) }),
-		"a disposition of nothing":  framed(isDisposition, nothing),
-		"a detach of no link":       appendFrame(nil, 0, &detach{handle: 9}),
-		"a transfer of nothing":     framed(isTransfer, nothing),
-		"a transfer of no link":     framed(isTransfer, func(l *compound) { l.uint(9) }),
-		"a transfer to a sender":    framed(isTransfer, func(l *compound) { l.uint(0); l.uint(0) }),
+		"a begin of its own":        wire.AppendFrame(nil, 0, &wire.Begin{}),
+		"a begin of no session":     wire.AppendFrame(nil, 0, &wire.Begin{Answers: true, Remote: 7}),
+		"a second begin":            wire.AppendFrame(nil, 1, &wire.Begin{Answers: true}),
+		"a link of its own":         wire.AppendFrame(nil, 0, &wire.Attach{Name: "x"}),
+		"a link as a second one":    wire.AppendFrame(nil, 0, &wire.Attach{Name: "r"}),
+		"a source that is a number": framed(wire.IsAttach, func(l *wire.Compound) { l.Text("r"); l.Uint(1); l.Skip(3); l.Uint(1) }),
+		"a flow of nothing":         framed(wire.IsFlow, nothing),
+		"a flow of no link":         wire.AppendFrame(nil, 0, &wire.Flow{OfLink: true, Handle: 9}),
+		"text in place of a number": framed(wire.IsFlow, func(l *wire.Compound) { l.Text("x") }),
+		"a number in place of yes":  framed(wire.IsDisposition, func(l *wire.Compound) { l.Uint(1); l.Uint(1) }),
+		"a number in place of text": framed(wire.IsAttach, func(l *wire.Compound) { l.Uint(1) }),
+		"a disposition of nothing":  framed(wire.IsDisposition, nothing),
+		"a detach of no link":       wire.AppendFrame(nil, 0, &wire.Detach{Handle: 9}),
+		"a transfer of nothing":     framed(wire.IsTransfer, nothing),
+		"a transfer of no link":     framed(wire.IsTransfer, func(l *wire.Compound) { l.Uint(9) }),
+		"a transfer to a sender":    framed(wire.IsTransfer, func(l *wire.Compound) { l.Uint(0); l.Uint(0) }),
 		"a transfer without number": piece(nil, true, false, false, ""),
 		"pieces of two messages":    append(piece(&one, true, true, false, "x"), piece(&two, true, true, false, "y")...),
 	}
 	for name, frames := range tests {
 		r := newRig(t, nil)
-		if err := r.try(frames); !errors.Is(err, errMalformed) {
+		if err := r.try(frames); !errors.Is(err, wire.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -87,16 +89,16 @@ func TestPieces(t *testing.T) {
 	r := newRig(t, nil)
 	var bodies []string
 	settled := 0
-	r.rcv.opt.OnDelivery = func(d *Delivery) {
+	r.rcv.opt.OnDelivery = accepting(t, func(d *Delivery) {
 		bodies = append(bodies, string(d.Body()))
 		if d.Settled() {
 			settled++
 		}
-		if d.Receiver() != r.rcv || d.Size() == 0 {
-			t.Errorf("a delivery of %d bytes at %v", d.Size(), d.Receiver())
+		if d.Receiver() != r.rcv {
+			t.Errorf("a delivery at %v", d.Receiver())
 		}
-	}
-	text := string(append([]byte{0, codeSmallUlong, isData, codeBin8, 3}, "abc"...))
+	})
+	text := string(append([]byte{0, wire.CodeSmallUlong, wire.IsData, wire.CodeBin8, 3}, "abc"...))
 	for id, feed := range [][][]byte{
 		{piece(new(uint32(0)), false, true, false, text[:4]), piece(nil, true, true, false, text[4:6]), piece(new(uint32(0)), false, false, false, text[6:])},
 		{piece(new(uint32(1)), false, true, false, text), piece(nil, false, false, true, "")},
@@ -107,10 +109,10 @@ func TestPieces(t *testing.T) {
 			r.feed(frame)
 		}
 		is, l := r.said()
-		if accepts := is == isDisposition; accepts != (id == 2) {
+		if accepts := is == wire.IsDisposition; accepts != (id == 2) {
 			t.Errorf("message %d: said 0x%x", id, is)
 		} else if accepts {
-			if l.skip(1); l.must() != 2 {
+			if l.Skip(1); l.Must() != 2 {
 				t.Error("accepted another message")
 			}
 		}
@@ -127,23 +129,23 @@ func TestDrainAndEcho(t *testing.T) {
 	r.said() // what it said to attach
 	granted := []uint32{}
 	r.snd.opt.OnCredit = func(n uint32) { granted = append(granted, n) }
-	for _, w := range []*flow{
-		{ofLink: true, credit: 5, begun: true, incoming: 9},
-		{ofLink: true, credit: 5, drain: true, incoming: 9},
-		{ofLink: true, credit: 2, deliveryCount: 1, counted: true, incoming: 9}, // of before the drain
-		{echo: true, incoming: 100},
-		{ofLink: true, credit: 1, deliveryCount: 5, counted: true, echo: true, incoming: 9},
+	for _, w := range []*wire.Flow{
+		{OfLink: true, Credit: 5, Begun: true, Incoming: 9},
+		{OfLink: true, Credit: 5, Drain: true, Incoming: 9},
+		{OfLink: true, Credit: 2, DeliveryCount: 1, Counted: true, Incoming: 9}, // of before the drain
+		{Echo: true, Incoming: 100},
+		{OfLink: true, Credit: 1, DeliveryCount: 5, Counted: true, Echo: true, Incoming: 9},
 	} {
-		r.feed(appendFrame(nil, 0, w))
+		r.feed(wire.AppendFrame(nil, 0, w))
 		is, l := r.said()
-		if is == isFlow != (w.drain || w.echo) {
+		if is == wire.IsFlow != (w.Drain || w.Echo) {
 			t.Fatalf("after %+v the client says 0x%x", w, is)
 		}
-		if is != isFlow {
+		if is != wire.IsFlow {
 			continue
 		}
-		var said flow
-		if said.read(&l); w.drain && (said.deliveryCount != 5 || said.credit != 0) || said.ofLink != w.ofLink || said.incoming != incomingWindow {
+		var said wire.Flow
+		if said.Read(&l); w.Drain && (said.DeliveryCount != 5 || said.Credit != 0) || said.OfLink != w.OfLink || said.Incoming != incomingWindow {
 			t.Errorf("after %+v the client says %+v", w, said)
 		}
 	}
@@ -158,13 +160,13 @@ func TestWindowUnderway(t *testing.T) {
 	s := r.snd.s
 	s.nextOutgoing = 2 // wrapped around
 	for _, test := range []struct {
-		w    flow
+		w    wire.Flow
 		want uint32
 	}{
-		{flow{begun: true, nextIncoming: 2, incoming: 10}, 10},
-		{flow{begun: true, nextIncoming: math.MaxUint32, incoming: 10}, 7},
-		{flow{begun: true, nextIncoming: math.MaxUint32, incoming: 2}, 0},
-		{flow{incoming: 10}, 8},
+		{wire.Flow{Begun: true, NextIncoming: 2, Incoming: 10}, 10},
+		{wire.Flow{Begun: true, NextIncoming: math.MaxUint32, Incoming: 10}, 7},
+		{wire.Flow{Begun: true, NextIncoming: math.MaxUint32, Incoming: 2}, 0},
+		{wire.Flow{Incoming: 10}, 8},
 	} {
 		if s.widen(&test.w); s.window != test.want {
 			t.Errorf("%+v leaves a window of %d, want %d", test.w, s.window, test.want)
@@ -175,21 +177,21 @@ func TestWindowUnderway(t *testing.T) {
 // A link that the broker ends: its messages are lost, its end is answered and
 // told once; the session goes on.
 func TestBrokerDetaches(t *testing.T) {
-	why := &Error{"amqp:resource-deleted", "the queue was deleted"}
+	why := &Error{Condition: "amqp:resource-deleted", Description: "the queue was deleted"}
 	var lost []Outcome
 	var told []error
 	r := newRig(t, func(_ uint64, o Outcome) { lost = append(lost, o) })
 	r.snd.onDetach = func(err error) { told = append(told, err) }
-	r.feed(appendFrame(nil, 0, &flow{ofLink: true, credit: 5, incoming: 9}))
+	r.feed(wire.AppendFrame(nil, 0, &wire.Flow{OfLink: true, Credit: 5, Incoming: 9}))
 	for range 2 {
 		if err := r.snd.Send(r.tpl, nil, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.feed(appendFrame(nil, 0, &detach{closed: true, err: why}))
-	var answer detach
+	r.feed(wire.AppendFrame(nil, 0, &wire.Detach{Closed: true, Err: why}))
+	var answer wire.Detach
 	is, l := r.said()
-	if answer.read(&l); is != isDetach || !answer.closed || answer.handle != 0 || answer.err != nil {
+	if answer.Read(&l); is != wire.IsDetach || !answer.Closed || answer.Handle != 0 || answer.Err != nil {
 		t.Errorf("answered 0x%x %+v", is, answer)
 	}
 	if len(lost) != 2 || lost[1].State != Lost || !isReason(lost[1].Err, why) || len(told) != 1 || !isReason(told[0], why) {
@@ -201,11 +203,11 @@ func TestBrokerDetaches(t *testing.T) {
 	if err := r.rcv.Accept(1, 1, nil); err != nil {
 		t.Errorf("the other link: %v", err)
 	}
-	r.feed(appendFrame(nil, 0, &ending{is: isEnd, err: why}))
+	r.feed(wire.AppendFrame(nil, 0, &wire.Ending{Is: wire.IsEnd, Err: why}))
 	if err := r.rcv.Accept(1, 1, nil); !isReason(err, why) || !isReason(r.rcv.s.Err(), why) {
 		t.Error(err, r.rcv.s.Err())
 	}
-	if is, _ = r.said(); is != isEnd {
+	if is, _ = r.said(); is != wire.IsEnd {
 		t.Errorf("the end was answered by 0x%x", is)
 	}
 }
@@ -218,14 +220,14 @@ func TestLateAnswer(t *testing.T) {
 	late.link.receiver, late.delivery.r = late, late
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := late.attach(ctx, attach{source: &terminus{}, target: &terminus{}}); !errors.Is(err, context.Canceled) {
+	if err := late.attach(ctx, wire.Attach{Source: &wire.Terminus{}, Target: &wire.Terminus{}}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if is, _ := r.said(); is != isDetach {
+	if is, _ := r.said(); is != wire.IsDetach {
 		t.Errorf("said 0x%x", is)
 	}
-	r.feed(appendFrame(nil, 0, &attach{name: "late", handle: 2, source: &terminus{}, target: &terminus{}}))
-	r.feed(appendFrame(nil, 0, &detach{handle: 2}))
+	r.feed(wire.AppendFrame(nil, 0, &wire.Attach{Name: "late", Handle: 2, Source: &wire.Terminus{}, Target: &wire.Terminus{}}))
+	r.feed(wire.AppendFrame(nil, 0, &wire.Detach{Handle: 2}))
 	if is, _ := r.said(); is != 0 || !errors.Is(late.Err(), ErrClosed) {
 		t.Errorf("said 0x%x, ended by %v", is, late.Err())
 	}
@@ -233,8 +235,8 @@ func TestLateAnswer(t *testing.T) {
 
 func TestNobodyAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &broker{t: t, script: script{mute: true}}
-		c, err := Dial(t.Context(), Options{Addr: "broker:1", Dial: piped(b.handle)})
+		b := amqptest.New(t, amqptest.Script{Mute: true})
+		c, err := Dial(t.Context(), Options{Addr: "broker:1", Dial: piped(b.Handle)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,9 +258,9 @@ func TestNobodyAnswers(t *testing.T) {
 // buffer is full; in the end the idle timeout frees the writer.
 func TestBrokerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &broker{t: t, script: script{credit: 1000, atTransfer: func(c *serving, _ int) { <-c.t.Context().Done() }}}
+		b := amqptest.New(t, amqptest.Script{Credit: 1000, AtTransfer: func(*amqptest.Conn, int) { <-t.Context().Done() }})
 		done := make(chan struct{})
-		handle := func(nc net.Conn) { b.handle(nc); close(done) }
+		handle := func(nc net.Conn) { b.Handle(nc); close(done) }
 		c, err := Dial(t.Context(), Options{Addr: "broker:1", IdleTimeout: 4 * time.Second, Buffer: 100_000, Dial: piped(handle)})
 		if err != nil {
 			t.Fatal(err)
@@ -283,62 +285,4 @@ func TestBrokerThatDoesNotRead(t *testing.T) {
 			t.Errorf("%d outcomes for %d messages", lost, sent-1)
 		}
 	})
-}
-
-func TestValues(t *testing.T) {
-	type reading struct {
-		n     int64
-		f     float64
-		yes   bool
-		s     string
-		which string // of int, float, bool, bytes
-	}
-	tests := []struct {
-		b    []byte
-		want reading
-	}{
-		{[]byte{codeNull}, reading{}},
-		{[]byte{codeTrue}, reading{yes: true, which: "bool"}},
-		{[]byte{codeFalse}, reading{which: "bool"}},
-		{[]byte{codeBool, 1}, reading{yes: true, which: "bool"}},
-		{[]byte{codeUint0}, reading{which: "int"}},
-		{[]byte{codeUlong0}, reading{which: "int"}},
-		{[]byte{codeUbyte, 0xff}, reading{n: 255, which: "int"}},
-		{[]byte{codeByte, 0xff}, reading{n: -1, which: "int"}},
-		{[]byte{codeSmallInt, 0x80}, reading{n: -128, which: "int"}},
-		{[]byte{codeSmallLong, 0xfe}, reading{n: -2, which: "int"}},
-		{[]byte{codeUshort, 0xff, 0xff}, reading{n: 65535, which: "int"}},
-		{[]byte{codeShort, 0xff, 0xfe}, reading{n: -2, which: "int"}},
-		{[]byte{codeUint, 0xff, 0xff, 0xff, 0xff}, reading{n: math.MaxUint32, which: "int"}},
-		{[]byte{codeInt, 0xff, 0xff, 0xff, 0xfd}, reading{n: -3, which: "int"}},
-		{appendLong(nil, codeLong, math.MinInt64), reading{n: math.MinInt64, which: "int"}},
-		{appendLong(nil, codeTimestamp, 5), reading{n: 5, which: "int"}},
-		{appendUlong(nil, math.MaxInt64), reading{n: math.MaxInt64, which: "int"}},
-		{appendUlong(nil, math.MaxInt64+1), reading{}},
-		{[]byte{codeFloat, 0x3f, 0, 0, 0}, reading{f: 0.5, which: "float"}},
-		{appendLong(nil, codeDouble, int64(math.Float64bits(-2))), reading{f: -2, which: "float"}},
-		{appendString(nil, "text"), reading{s: "text", which: "bytes"}},
-		{appendSymbol(nil, strings.Repeat("s", 256)), reading{s: strings.Repeat("s", 256), which: "bytes"}},
-		{bytes.Repeat([]byte{0x98}, 17), reading{}}, // a UUID
-	}
-	for _, test := range tests {
-		d := decoder{b: test.b}
-		v := d.value()
-		var got reading
-		if n, ok := v.Int(); ok {
-			got.n, got.which = n, got.which+"int"
-		}
-		if f, ok := v.Float(); ok {
-			got.f, got.which = f, got.which+"float"
-		}
-		if yes, ok := v.Bool(); ok {
-			got.yes, got.which = yes, got.which+"bool"
-		}
-		if s, ok := v.Bytes(); ok {
-			got.s, got.which = string(s), got.which+"bytes"
-		}
-		if got != test.want || d.bad || len(d.b) > 0 {
-			t.Errorf("% x is read as %+v, want %+v; bad %v, %d bytes left", test.b, got, test.want, d.bad, len(d.b))
-		}
-	}
 }

@@ -1,24 +1,28 @@
 package amqp
 
-import "math"
+import (
+	"math"
+
+	"github.com/taktload/takt/internal/amqp/wire"
+)
 
 // flowed handles a flow: the broker's window of the session, and credit of one link.
-func (s *Session) flowed(f *fields) error {
-	var w flow
-	if w.read(f); f.bad {
-		return malformed("a flow with fields that make no sense")
+func (s *Session) flowed(f *wire.Fields) error {
+	var w wire.Flow
+	if w.Read(f); f.Bad {
+		return wire.Malformed("a flow with fields that make no sense")
 	}
-	if !w.ofLink {
+	if !w.OfLink {
 		s.c.mu.Lock()
 		s.widen(&w)
-		if w.echo {
-			s.flow(flow{})
+		if w.Echo {
+			s.flow(wire.Flow{})
 		}
 		s.c.mu.Unlock()
 		s.roomy()
 		return nil
 	}
-	l, err := s.at(w.handle)
+	l, err := s.at(w.Handle)
 	if err != nil {
 		return err
 	}
@@ -28,13 +32,13 @@ func (s *Session) flowed(f *fields) error {
 
 // widen applies the session's part of a flow; under mu. The flow may not account for
 // transfers that were sent since (part 2, section 2.5.6).
-func (s *Session) widen(w *flow) {
+func (s *Session) widen(w *wire.Flow) {
 	underway := s.nextOutgoing // the first number was 0
-	if w.begun {
-		underway -= w.nextIncoming
+	if w.Begun {
+		underway -= w.NextIncoming
 	}
-	s.widest = max(s.widest, w.incoming)
-	s.window = w.incoming - min(w.incoming, underway)
+	s.widest = max(s.widest, w.Incoming)
+	s.window = w.Incoming - min(w.Incoming, underway)
 }
 
 // roomy tells all senders that the window has room.
@@ -47,14 +51,14 @@ func (s *Session) roomy() {
 }
 
 // flowed applies the link's part of a flow.
-func (l *link) flowed(w *flow) {
+func (l *link) flowed(w *wire.Flow) {
 	c := l.s.c
 	c.mu.Lock()
 	l.s.widen(w)
 	if l.sender != nil {
 		l.sender.grant(w)
 	}
-	if w.echo || w.drain && l.sender != nil {
+	if w.Echo || w.Drain && l.sender != nil {
 		l.flow()
 	}
 	all := l.s.narrow // other links than l may wait for the window
@@ -71,13 +75,13 @@ func (l *link) flowed(w *flow) {
 // grant applies a sender's credit, which is a limit counted from the first message. If the
 // broker asks to drain, the sender has nothing to send, and says that the credit is used up
 // (part 2, section 2.6.7).
-func (s *Sender) grant(w *flow) {
-	limit := w.credit
-	if w.counted {
-		limit += w.deliveryCount
+func (s *Sender) grant(w *wire.Flow) {
+	limit := w.Credit
+	if w.Counted {
+		limit += w.DeliveryCount
 	}
 	s.credit = uint32(max(0, int32(limit-s.count)))
-	if w.drain {
+	if w.Drain {
 		s.count += s.credit
 		s.credit = 0
 	}
@@ -85,20 +89,20 @@ func (s *Sender) grant(w *flow) {
 
 // flow sends the state of a link; under mu.
 func (l *link) flow() {
-	w := flow{ofLink: true, handle: l.handle}
+	w := wire.Flow{OfLink: true, Handle: l.handle}
 	if l.sender != nil {
-		w.deliveryCount, w.credit = l.sender.count, l.sender.credit
+		w.DeliveryCount, w.Credit = l.sender.count, l.sender.credit
 	} else {
-		w.deliveryCount, w.credit = l.receiver.count, l.receiver.credit
+		w.DeliveryCount, w.Credit = l.receiver.count, l.receiver.credit
 	}
 	l.s.flow(w)
 }
 
 // flow sends w with the state of the session; under mu.
-func (s *Session) flow(w flow) {
-	w.begun, w.nextIncoming, w.incoming = true, s.nextIncoming, incomingWindow
-	w.nextOutgoing, w.outgoing = s.nextOutgoing, math.MaxInt32
+func (s *Session) flow(w wire.Flow) {
+	w.Begun, w.NextIncoming, w.Incoming = true, s.nextIncoming, incomingWindow
+	w.NextOutgoing, w.Outgoing = s.nextOutgoing, math.MaxInt32
 	out := &s.c.out.waits
 	at := len(*out)
-	*out = closeFrame(w.append(openFrame(*out, frameAMQP, s.channel)), at)
+	*out = wire.CloseFrame(w.Append(wire.OpenFrame(*out, wire.FrameAMQP, s.channel)), at)
 }

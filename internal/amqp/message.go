@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Message is the common part of all messages of a Template.
@@ -14,16 +16,13 @@ type Message struct {
 	TTL         time.Duration // time to live in whole milliseconds; 0: unlimited
 	Annotations []Field       // such as x-opt-jms-msg-type, an int8
 
-	MessageID     string // message id, followed by Template.Number if Numbered
-	Numbered      bool
-	To            string
-	Subject       string
-	ReplyTo       string
-	CorrelationID string
-	ContentType   string
-	GroupID       string
-	Stamped       bool // with a creation time: Template.Created
-	Expires       bool // with an absolute expiry time: Template.Expiry
+	MessageID   string // message id, followed by Template.Number if Numbered
+	Numbered    bool
+	To          string
+	ContentType string
+	GroupID     string
+	Stamped     bool // with a creation time: Template.Created
+	Expires     bool // with an absolute expiry time: Template.Expiry
 
 	Application []Field // application properties; those of type int64 can be patched
 	Text        bool    // the body is a string value, otherwise binary data
@@ -32,7 +31,7 @@ type Message struct {
 // DefaultPriority is the priority of a message that sets none.
 const DefaultPriority = 4
 
-// Field is a named value: string, bool, int8, int16, int32, int64, float32 or float64.
+// Field is a named value: string, int8 or int64.
 type Field struct {
 	Name  string
 	Value any
@@ -42,21 +41,11 @@ type Field struct {
 func (f Field) appendTo(b []byte) ([]byte, bool) {
 	switch v := f.Value.(type) {
 	case string:
-		return appendString(b, v), true
-	case bool:
-		return appendBool(b, v), true
+		return wire.AppendString(b, v), true
 	case int8:
-		return append(b, codeByte, byte(v)), true
-	case int16:
-		return be.AppendUint16(append(b, codeShort), uint16(v)), true
-	case int32:
-		return be.AppendUint32(append(b, codeInt), uint32(v)), true
+		return append(b, wire.CodeByte, byte(v)), true
 	case int64:
-		return appendLong(b, codeLong, v), true
-	case float32:
-		return be.AppendUint32(append(b, codeFloat), math.Float32bits(v)), true
-	case float64:
-		return appendLong(b, codeDouble, int64(math.Float64bits(v))), true
+		return wire.AppendLong(b, wire.CodeLong, v), true
 	}
 	return b, false
 }
@@ -78,7 +67,7 @@ func checkFields(kind string, fields []Field) error {
 	seen := map[string]bool{}
 	for _, f := range fields {
 		if _, ok := f.appendTo(nil); !ok {
-			faults = append(faults, fmt.Errorf("%s %q is a %T; use text, a truth value or a number", kind, f.Name, f.Value))
+			faults = append(faults, fmt.Errorf("%s %q is a %T; use string, int8 or int64", kind, f.Name, f.Value))
 		}
 		if f.Name == "" || seen[f.Name] {
 			faults = append(faults, fmt.Errorf("%s %q has no name of its own; name each once", kind, f.Name))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/amqp/wire"
 	"github.com/taktload/takt/internal/sock"
 )
 
@@ -48,8 +49,8 @@ func (o *Options) complete() error {
 	if o.IdleTimeout != 0 && o.IdleTimeout < 100*time.Millisecond {
 		faults = append(faults, fmt.Errorf("idle timeout of %v; use at least 100ms, or 0 for 60s", o.IdleTimeout))
 	}
-	if o.MaxFrame != 0 && o.MaxFrame < minFrame {
-		faults = append(faults, fmt.Errorf("frames of at most %d bytes; AMQP 1.0 needs at least %d", o.MaxFrame, minFrame))
+	if o.MaxFrame != 0 && o.MaxFrame < wire.MinFrame {
+		faults = append(faults, fmt.Errorf("frames of at most %d bytes; AMQP 1.0 needs at least %d", o.MaxFrame, wire.MinFrame))
 	}
 	if o.MaxMessage < 0 || o.Buffer < 0 {
 		faults = append(faults, fmt.Errorf("messages of at most %d bytes, a buffer of %d; use 0 or more", o.MaxMessage, o.Buffer))

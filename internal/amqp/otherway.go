@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Errors of a port that uses TLS when the client does not, or the other way round.
@@ -75,11 +76,11 @@ func (o *Options) tryOtherWay(ctx context.Context) error {
 		}
 		return nil
 	}
-	answer := make([]byte, protocolBytes)
-	if _, err := nc.Write([]byte(protocolSASL)); err != nil {
+	answer := make([]byte, wire.ProtocolBytes)
+	if _, err := nc.Write([]byte(wire.ProtocolSASL)); err != nil {
 		return nil
 	}
-	if _, err := io.ReadFull(nc, answer); err != nil || !isAMQP(string(answer)) {
+	if _, err := io.ReadFull(nc, answer); err != nil || !wire.IsAMQP(string(answer)) {
 		return nil
 	}
 	return ErrNoTLS
@@ -88,7 +89,7 @@ func (o *Options) tryOtherWay(ctx context.Context) error {
 // hungUp reports whether the broker closed the connection, or sent something that is not
 // AMQP.
 func hungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errMalformed)
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, wire.ErrMalformed)
 }
 
 // firstBytes records the first bytes that are read.
@@ -99,7 +100,7 @@ type firstBytes struct {
 
 func (f *firstBytes) Read(b []byte) (int, error) {
 	n, err := f.Conn.Read(b)
-	if len(f.b) < protocolBytes {
+	if len(f.b) < wire.ProtocolBytes {
 		f.b = append(f.b, b[:n]...)
 	}
 	return n, err
@@ -108,17 +109,11 @@ func (f *firstBytes) Read(b []byte) (int, error) {
 // isTLS reports whether an answer begins with a TLS record: an alert or a handshake.
 func isTLS(b []byte) bool { return len(b) >= 2 && (b[0] == 21 || b[0] == 22) && b[1] == 3 }
 
-// isAMQP reports whether an answer begins with a protocol header, or a part of one.
-func isAMQP(s string) bool {
-	const magic = "AMQP"
-	return strings.HasPrefix(magic, s) || strings.HasPrefix(s, magic)
-}
-
 // handshakeFault explains a failed TLS handshake if the port does not use TLS.
 func handshakeFault(err error) error {
 	var record tls.RecordHeaderError
 	switch {
-	case errors.As(err, &record) && isAMQP(string(record.RecordHeader[:4])):
+	case errors.As(err, &record) && wire.IsAMQP(string(record.RecordHeader[:4])):
 		return ErrNoTLS
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the connection was ended in place of the TLS handshake: %w; is it a port for TLS?", err)

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // port is a listener's way to serve a connection whose first bytes are head.
@@ -18,8 +21,8 @@ type port func(nc net.Conn, head []byte)
 // silentPlain answers AMQP, and takes the ClientHello of TLS for the head of something
 // long, as Artemis does.
 func silentPlain(nc net.Conn, head []byte) {
-	if isAMQP(string(head)) {
-		_, _ = io.WriteString(nc, protocolSASL)
+	if wire.IsAMQP(string(head)) {
+		_, _ = io.WriteString(nc, wire.ProtocolSASL)
 	}
 	_, _ = io.Copy(io.Discard, nc)
 }
@@ -43,7 +46,7 @@ func alerting(nc net.Conn, _ []byte) {
 // answering says what it speaks, whatever came.
 func answering(nc net.Conn, _ []byte) {
 	go func() { _, _ = io.Copy(io.Discard, nc) }()
-	_, _ = io.WriteString(nc, protocolAMQP)
+	_, _ = io.WriteString(nc, wire.ProtocolAMQP)
 }
 
 // hangingUp ends what is no TLS without a word.
@@ -100,7 +103,7 @@ func TestDialTheOtherWay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dial := piped(func(nc net.Conn) {
 					defer nc.Close()
-					head := make([]byte, protocolBytes)
+					head := make([]byte, wire.ProtocolBytes)
 					if _, err := io.ReadFull(nc, head); err == nil {
 						c.port(nc, head)
 					}
@@ -121,9 +124,9 @@ func TestDialSlowly(t *testing.T) {
 	config := serverConfig(t)
 	synctest.Test(t, func(t *testing.T) {
 		var connections atomic.Int32
-		b := &broker{t: t}
+		b := amqptest.New(t, amqptest.Script{})
 		dial := piped(func(nc net.Conn) {
-			head := make([]byte, protocolBytes)
+			head := make([]byte, wire.ProtocolBytes)
 			if _, err := io.ReadFull(nc, head); err != nil {
 				nc.Close()
 				return
@@ -134,7 +137,7 @@ func TestDialSlowly(t *testing.T) {
 				return
 			}
 			time.Sleep(900 * time.Millisecond)
-			b.handle(&replayed{nc, head})
+			b.Handle(&replayed{nc, head})
 		})
 		c, err := Dial(t.Context(), Options{Addr: "broker:1", Dial: dial})
 		if err != nil {

@@ -1,6 +1,10 @@
 package amqp
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/taktload/takt/internal/amqp/wire"
+)
 
 // State is the result of a sent message.
 type State byte
@@ -33,40 +37,40 @@ var (
 	errNoState  = errors.New("the broker settled the message without an outcome")
 )
 
-// outcome converts a state; ok is false if it is not final.
-func (s *state) outcome(settled bool) (o Outcome, ok bool) {
-	switch s.is {
-	case isAccepted:
+// outcomeOf converts a state; ok is false if it is not final.
+func outcomeOf(s *wire.State, settled bool) (o Outcome, ok bool) {
+	switch s.Is {
+	case wire.IsAccepted:
 		return Outcome{}, true
-	case isDeclared:
-		return Outcome{txn: s.txn}, true
-	case isRejected:
-		if e := readError(s.why); e != nil {
+	case wire.IsDeclared:
+		return Outcome{txn: s.Txn}, true
+	case wire.IsRejected:
+		if e := wire.ReadError(s.Why); e != nil {
 			return Outcome{State: Rejected, Err: e}, true
 		}
 		return Outcome{State: Rejected, Err: errRejected}, true
-	case isReleased:
+	case wire.IsReleased:
 		return Outcome{State: Released, Err: errReleased}, true
-	case isModified:
+	case wire.IsModified:
 		return Outcome{State: Modified, Err: errModified}, true
 	}
 	return Outcome{State: Lost, Err: errNoState}, settled
 }
 
 // disposed handles the outcomes of a range of deliveries.
-func (s *Session) disposed(l *fields) error {
-	var p disposition
-	if p.read(l); l.bad {
-		return malformed("a disposition with fields that make no sense")
+func (s *Session) disposed(l *wire.Fields) error {
+	var p wire.Disposition
+	if p.Read(l); l.Bad {
+		return wire.Malformed("a disposition with fields that make no sense")
 	}
-	o, ok := p.state.outcome(p.settled)
-	if !ok || !p.byReceiver {
+	o, ok := outcomeOf(&p.State, p.Settled)
+	if !ok || !p.ByReceiver {
 		return nil // about messages from the broker: our acceptance settles them
 	}
 	s.c.mu.Lock()
-	s.settled = s.unsettled.take(p.first, p.last, s.settled[:0])
-	if !p.settled {
-		s.settle(false, p.first, p.last, state{is: p.state.is})
+	s.settled = s.unsettled.take(p.First, p.Last, s.settled[:0])
+	if !p.Settled {
+		s.settle(false, p.First, p.Last, wire.State{Is: p.State.Is})
 		s.c.poke()
 	}
 	s.c.mu.Unlock()
@@ -85,9 +89,9 @@ func (s *Session) tell(o Outcome) {
 }
 
 // settle sends that deliveries are settled; under mu.
-func (s *Session) settle(byReceiver bool, first, last uint32, st state) {
+func (s *Session) settle(byReceiver bool, first, last uint32, st wire.State) {
 	out := &s.c.out.waits
 	at := len(*out)
-	p := disposition{byReceiver: byReceiver, first: first, last: last, settled: true, state: st}
-	*out = closeFrame(p.append(openFrame(*out, frameAMQP, s.channel)), at)
+	p := wire.Disposition{ByReceiver: byReceiver, First: first, Last: last, Settled: true, State: st}
+	*out = wire.CloseFrame(p.Append(wire.OpenFrame(*out, wire.FrameAMQP, s.channel)), at)
 }

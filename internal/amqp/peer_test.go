@@ -11,6 +11,7 @@ import (
 	"time"
 
 	goamqp "github.com/Azure/go-amqp"
+	"github.com/taktload/takt/internal/amqp/amqptest"
 )
 
 // The tests of this file hold the codec against Azure/go-amqp, which has nothing
@@ -21,12 +22,11 @@ func full() Message {
 	return Message{
 		Durable: true, Priority: 7, TTL: 90 * time.Second,
 		Annotations: []Field{{"x-opt-jms-msg-type", int8(3)}, {"x-opt-jms-dest", int8(0)}},
-		MessageID:   "ID:takt-", Numbered: true, To: "q", Subject: "subject", ReplyTo: "reply",
-		CorrelationID: "correlation", ContentType: "application/octet-stream", GroupID: "group",
+		MessageID:   "ID:takt-", Numbered: true, To: "q",
+		ContentType: "application/octet-stream", GroupID: "group",
 		Stamped: true, Expires: true,
 		Application: []Field{
-			{"text", strings.Repeat("long ", 100)}, {"yes", true}, {"no", false}, {"byte", int8(-1)}, {"short", int16(-2)}, {"int", int32(-3)},
-			{"time", int64(0)}, {"half", float32(0.5)}, {"third", 1.0 / 3}, {"other", int64(5)},
+			{"text", strings.Repeat("long ", 100)}, {"byte", int8(-1)}, {"time", int64(0)}, {"other", int64(5)},
 		},
 	}
 }
@@ -56,16 +56,15 @@ func TestTemplateByPeer(t *testing.T) {
 		t.Errorf("annotations %v", m.Annotations)
 	}
 	p := m.Properties
-	texts := []string{p.MessageID.(string), *p.To, *p.Subject, *p.ReplyTo, p.CorrelationID.(string), *p.ContentType, *p.GroupID}
-	if want := "ID:takt-fedcba9876543210 q subject reply correlation application/octet-stream group"; strings.Join(texts, " ") != want {
+	texts := []string{p.MessageID.(string), *p.To, *p.ContentType, *p.GroupID}
+	if want := "ID:takt-fedcba9876543210 q application/octet-stream group"; strings.Join(texts, " ") != want {
 		t.Errorf("properties %q", texts)
 	}
 	if !p.CreationTime.Equal(stamp) || !p.AbsoluteExpiryTime.Equal(stamp.Add(90*time.Second)) {
 		t.Errorf("created %v, expires %v", p.CreationTime, p.AbsoluteExpiryTime)
 	}
 	want := map[string]any{
-		"text": strings.Repeat("long ", 100), "yes": true, "no": false, "byte": int8(-1), "short": int16(-2), "int": int32(-3),
-		"time": int64(math.MinInt64), "half": float32(0.5), "third": 1.0 / 3, "other": int64(5),
+		"text": strings.Repeat("long ", 100), "byte": int8(-1), "time": int64(math.MinInt64), "other": int64(5),
 	}
 	if !maps.Equal(m.ApplicationProperties, want) {
 		t.Errorf("application properties %v", m.ApplicationProperties)
@@ -124,9 +123,6 @@ func TestDeliveryOfPeer(t *testing.T) {
 	if v, ok := m.Application("u").Int(); ok {
 		t.Errorf("2^64-1 is %d", v)
 	}
-	if v, ok := m.Application("f").Float(); v != 0.25 || !ok {
-		t.Error(v, ok)
-	}
 	if v, ok := m.Application("b").Bool(); !v || !ok {
 		t.Error(v, ok)
 	}
@@ -135,14 +131,6 @@ func TestDeliveryOfPeer(t *testing.T) {
 	}
 	if v, _ := m.Annotation("x-opt-jms-msg-type").Int(); v != 5 {
 		t.Error(v)
-	}
-	for p, want := range map[Property]string{MessageID: "an id", GroupID: "an id"} {
-		if v, _ := m.Property(p).Bytes(); string(v) != want {
-			t.Errorf("property %d is %q", p, v)
-		}
-	}
-	if v := m.Property(ReplyToGroup); !v.Null() {
-		t.Errorf("%+v", v)
 	}
 	text := message{b: marshal(t, &goamqp.Message{Value: "text"})}
 	if string(text.Body()) != "text" || text.Header() != (Header{Priority: DefaultPriority}) {
@@ -154,10 +142,10 @@ func TestDeliveryOfPeer(t *testing.T) {
 // code reads and appends.
 func TestPeerSpeaksWithBroker(t *testing.T) {
 	for _, user := range []goamqp.SASLType{goamqp.SASLTypeAnonymous(), goamqp.SASLTypePlain("takt", "secret")} {
-		b := &broker{t: t, script: script{idle: time.Minute, credit: 3, maxFrame: 600}}
+		b := amqptest.New(t, amqptest.Script{Idle: time.Minute, Credit: 3, MaxFrame: 600})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		c, err := goamqp.Dial(ctx, "amqp://"+b.serve(), &goamqp.ConnOptions{SASLType: user, MaxFrameSize: 700})
+		c, err := goamqp.Dial(ctx, "amqp://"+b.Serve(), &goamqp.ConnOptions{SASLType: user, MaxFrameSize: 700})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,8 +179,8 @@ func TestPeerSpeaksWithBroker(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if b.saw("attach sender q queue") != 1 || b.saw("attach receiver q  n > 5") != 1 {
-			t.Errorf("the broker saw %q", b.seen)
+		if b.Saw("attach sender q queue") != 1 || b.Saw("attach receiver q  n > 5") != 1 {
+			t.Errorf("the broker saw %q", b.Seen())
 		}
 		if err := rcv.Close(ctx); err != nil {
 			t.Error(err)
@@ -200,7 +188,7 @@ func TestPeerSpeaksWithBroker(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		if n := len(b.messages("q")); n != 0 {
+		if n := b.Depth("q"); n != 0 {
 			t.Errorf("%d messages left", n)
 		}
 	}

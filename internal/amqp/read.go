@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // read is the reading goroutine. It makes all callbacks.
@@ -20,7 +22,7 @@ func (c *Conn) readAll() error {
 		if err != nil || isClosed(c.done) {
 			return err
 		}
-		n, err := c.in.fill(need)
+		n, err := c.in.Fill(need)
 		switch c.receivedBytes.Add(int64(n)); {
 		case errors.Is(err, io.EOF):
 			return errors.New("the broker ended the connection without a word")
@@ -35,7 +37,7 @@ func (c *Conn) readAll() error {
 // bytes for the next frame.
 func (c *Conn) burst() (need int, err error) {
 	for {
-		f, need, err := c.in.frame()
+		f, need, err := c.in.Frame()
 		if err != nil {
 			return 0, err
 		}
@@ -72,25 +74,25 @@ func (c *Conn) reply() {
 	c.Flush()
 }
 
-func (c *Conn) handle(f frame) error {
-	if len(f.body) == 0 {
+func (c *Conn) handle(f wire.Frame) error {
+	if len(f.Body) == 0 {
 		return nil // a heartbeat
 	}
-	is, l, rest, err := f.performative()
+	is, l, rest, err := f.Performative()
 	switch {
 	case err != nil:
 		return err
-	case f.kind != frameAMQP:
-		return malformed("a frame of type %d", f.kind)
-	case is == isClose:
-		c.closed(readError(l.next()))
+	case f.Kind != wire.FrameAMQP:
+		return wire.Malformed("a frame of type %d", f.Kind)
+	case is == wire.IsClose:
+		c.closed(wire.ReadError(l.Next()))
 		return nil
-	case is == isBegin:
-		return c.begun(f.channel, &l)
-	case int(f.channel) >= len(c.remote) || c.remote[f.channel] == nil:
-		return malformed("performative 0x%x on channel %d, where no session is", is, f.channel)
+	case is == wire.IsBegin:
+		return c.begun(f.Channel, &l)
+	case int(f.Channel) >= len(c.remote) || c.remote[f.Channel] == nil:
+		return wire.Malformed("performative 0x%x on channel %d, where no session is", is, f.Channel)
 	}
-	return c.remote[f.channel].handle(is, &l, rest)
+	return c.remote[f.Channel].handle(is, &l, rest)
 }
 
 // closed handles the broker's close: the answer to ours, or a new one to answer.
@@ -100,7 +102,7 @@ func (c *Conn) closed(e *Error) {
 	c.mu.Unlock()
 	switch {
 	case !asked:
-		c.end(ended("the connection", e), &ending{is: isClose})
+		c.end(ended("the connection", e), &wire.Ending{Is: wire.IsClose})
 	case e != nil:
 		c.fail(ended("the connection", e))
 	default:

@@ -50,7 +50,7 @@ const end = "the end of the queue"
 func left(t *testing.T, s *Session, o ReceiverOptions) []string {
 	t.Helper()
 	bodies := make(chan string, 1000)
-	o.OnDelivery = func(d *Delivery) { bodies <- string(d.Body()) }
+	o.OnDelivery = accepting(t, func(d *Delivery) { bodies <- string(d.Body()) })
 	r, err := s.Receiver(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestRealTransactions(t *testing.T) {
 	for _, commit := range []bool{true, false} {
 		deliverAll(t, s, queue, queueCap, "one", "two", "three")
 		ids := make(chan uint32, 10)
-		r, err := s.Receiver(t.Context(), ReceiverOptions{Address: queue, Capabilities: queueCap, Ack: AckManual, OnDelivery: func(d *Delivery) { ids <- d.ID() }})
+		r, err := s.Receiver(t.Context(), ReceiverOptions{Address: queue, Capabilities: queueCap, OnDelivery: func(d *Delivery) { ids <- d.ID() }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestRealShares(t *testing.T) {
 	topic := queueOf(t)
 	counts := make(chan int, 300)
 	for i, name := range []string{"sub|global-volatile1", "sub|global-volatile2", "alone"} {
-		o := ReceiverOptions{Name: name, Address: topic, Capabilities: []string{"topic", "shared", "global"}, OnDelivery: func(*Delivery) { counts <- i }}
+		o := ReceiverOptions{Name: name, Address: topic, Capabilities: []string{"topic", "shared", "global"}, OnDelivery: accepting(t, func(*Delivery) { counts <- i })}
 		if i == 2 {
 			o.Capabilities, o.Selector = topicCap, "n >= 90"
 		}
@@ -335,11 +335,11 @@ func TestRealJavaSends(t *testing.T) {
 		queue := queueOf(t)
 		peer(protocol, "send", queue, "300")
 		lines := make(chan string, 301)
-		_, err := s.Receiver(t.Context(), ReceiverOptions{Address: queue, Capabilities: queueCap, OnDelivery: func(d *Delivery) {
+		_, err := s.Receiver(t.Context(), ReceiverOptions{Address: queue, Capabilities: queueCap, OnDelivery: accepting(t, func(d *Delivery) {
 			n, _ := d.Application("time").Int()
 			kind, _ := d.Annotation("x-opt-jms-msg-type").Int()
 			lines <- fmt.Sprintf("%d %d %x %v", n, kind, d.Body(), d.Header().Durable)
-		}})
+		})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -360,57 +360,55 @@ func TestRealJavaSends(t *testing.T) {
 // the prototype, 24 µs and more in JMS clients.
 func TestRealLoad(t *testing.T) {
 	const n, underway = 300_000, 100
-	for _, ack := range []Ack{AckBatch, AckEach} {
-		c := artemisConn(t, Options{})
-		s := session(t, c)
-		queue := queueOf(t)
-		free, arrived := make(chan struct{}, n+underway), make(chan struct{})
-		next := int64(0)
-		_, err := s.Receiver(t.Context(), ReceiverOptions{Address: queue, Capabilities: queueCap, Ack: ack, OnDelivery: func(d *Delivery) {
-			if i, _ := d.Application("time").Int(); i != next || len(d.Body()) != 1024 {
-				t.Errorf("message %d of %d bytes where %d was next", i, len(d.Body()), next)
-			}
-			if next++; next == n {
-				close(arrived)
-			}
-		}})
-		if err != nil {
-			t.Fatal(err)
+	c := artemisConn(t, Options{})
+	s := session(t, c)
+	queue := queueOf(t)
+	free, arrived := make(chan struct{}, n+underway), make(chan struct{})
+	next := int64(0)
+	_, err := s.Receiver(t.Context(), ReceiverOptions{Address: queue, Capabilities: queueCap, OnDelivery: accepting(t, func(d *Delivery) {
+		if i, _ := d.Application("time").Int(); i != next || len(d.Body()) != 1024 {
+			t.Errorf("message %d of %d bytes where %d was next", i, len(d.Body()), next)
 		}
-		snd := sender(t, s, SenderOptions{Address: queue, Capabilities: queueCap, OnSettled: func(_ uint64, o Outcome) {
-			if o.Err != nil {
-				t.Error(o.Err)
-			}
-			free <- struct{}{}
-		}})
-		tpl, err := NewTemplate(Message{Priority: DefaultPriority, Application: []Field{{"time", int64(0)}}})
-		if err != nil {
-			t.Fatal(err)
+		if next++; next == n {
+			close(arrived)
 		}
-		slot, err := tpl.Long("time")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range underway {
-			free <- struct{}{}
-		}
-		body, before, start := make([]byte, 1024), cpuTime(t), time.Now()
-		waitCredit(t, snd)
-		for i := range int64(n) {
-			if len(free) == 0 {
-				c.Flush()
-			}
-			<-free
-			tpl.Set(slot, i)
-			if err := snd.Send(tpl, body, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.Flush()
-		<-arrived
-		took := time.Since(start)
-		t.Logf("ack %d: %.0f messages/s, %v of CPU each", ack, n/took.Seconds(), (cpuTime(t)-before)/n)
+	})})
+	if err != nil {
+		t.Fatal(err)
 	}
+	snd := sender(t, s, SenderOptions{Address: queue, Capabilities: queueCap, OnSettled: func(_ uint64, o Outcome) {
+		if o.Err != nil {
+			t.Error(o.Err)
+		}
+		free <- struct{}{}
+	}})
+	tpl, err := NewTemplate(Message{Priority: DefaultPriority, Application: []Field{{"time", int64(0)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot, err := tpl.Long("time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range underway {
+		free <- struct{}{}
+	}
+	body, before, start := make([]byte, 1024), cpuTime(t), time.Now()
+	waitCredit(t, snd)
+	for i := range int64(n) {
+		if len(free) == 0 {
+			c.Flush()
+		}
+		<-free
+		tpl.Set(slot, i)
+		if err := snd.Send(tpl, body, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Flush()
+	<-arrived
+	took := time.Since(start)
+	t.Logf("%.0f messages/s, %v of CPU each", n/took.Seconds(), (cpuTime(t)-before)/n)
 }
 
 func cpuTime(t *testing.T) time.Duration {

@@ -3,16 +3,8 @@ package amqp
 import (
 	"context"
 	"fmt"
-)
 
-// Ack says who accepts a message, and how.
-type Ack byte
-
-// The values of Ack.
-const (
-	AckBatch  Ack = iota // the connection, a range of messages at the end of a burst
-	AckEach              // the connection, each message separately, at the end of a burst
-	AckManual            // the caller: Receiver.Accept
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // DefaultCredit is the default credit of a receiver, equal to that of qpid-jms.
@@ -27,10 +19,8 @@ type ReceiverOptions struct {
 	Expiry       string   // end of the source: "link-detach", "session-end", "never"; "": the broker's default
 	Distribution string   // "copy" or "move"; "": the broker's default
 	Selector     string   // JMS selector; "": all messages
-	Settled      bool     // the broker sends settled messages, which are not accepted
 	Credit       uint32   // largest number of messages in flight; 0: DefaultCredit. Renewed at half
-	Ack          Ack
-	Held         bool // no message comes before Receiver.Release
+	Held         bool     // no message comes before Receiver.Release
 
 	// OnDelivery receives each message. d is valid only during the call.
 	OnDelivery func(d *Delivery)
@@ -56,9 +46,9 @@ type Receiver struct {
 // Receiver attaches a receiver and waits until the broker has answered. Messages
 // may come before it returns. A refusal wraps an *Error.
 func (s *Session) Receiver(ctx context.Context, o ReceiverOptions) (*Receiver, error) {
-	r, err := s.receiver(ctx, o, &terminus{
-		address: o.Address, durable: o.Durable, expiry: o.Expiry,
-		distribution: o.Distribution, selector: o.Selector, capabilities: o.Capabilities,
+	r, err := s.receiver(ctx, o, &wire.Terminus{
+		Address: o.Address, Durable: o.Durable, Expiry: o.Expiry,
+		Distribution: o.Distribution, Selector: o.Selector, Capabilities: o.Capabilities,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot receive from %s: %w", o.Address, err)
@@ -66,16 +56,13 @@ func (s *Session) Receiver(ctx context.Context, o ReceiverOptions) (*Receiver, e
 	return r, nil
 }
 
-func (s *Session) receiver(ctx context.Context, o ReceiverOptions, source *terminus) (*Receiver, error) {
+func (s *Session) receiver(ctx context.Context, o ReceiverOptions, source *wire.Terminus) (*Receiver, error) {
 	if o.Credit == 0 {
 		o.Credit = DefaultCredit
 	}
 	r := &Receiver{link: newLink(s, o.Name), opt: o}
 	r.link.receiver, r.onDetach, r.delivery.r = r, o.OnDetach, r
-	a := attach{source: source, target: &terminus{}}
-	if o.Settled {
-		a.settle = 1
-	}
+	a := wire.Attach{Source: source, Target: &wire.Terminus{}}
 	return r, r.attach(ctx, a)
 }
 
@@ -90,8 +77,8 @@ func (s *Session) Unsubscribe(ctx context.Context, name string) error {
 }
 
 // begin handles the broker's answer: messages may come; under mu.
-func (r *Receiver) begin(a *attach) {
-	r.count = a.first
+func (r *Receiver) begin(a *wire.Attach) {
+	r.count = a.First
 	if r.over() == nil && r.opt.OnDelivery != nil && !r.opt.Held {
 		r.open()
 	}
@@ -114,9 +101,9 @@ func (r *Receiver) Release() {
 	}
 }
 
-// Accept accepts the deliveries first to last, as part of tx unless tx is nil. Only AckManual
-// needs it. It buffers: see Conn.Flush. It also accepts deliveries of the session's other
-// receivers in this range.
+// Accept accepts the deliveries first to last, as part of tx unless tx is nil. It
+// buffers: see Conn.Flush. It also accepts deliveries of the session's other receivers in this
+// range.
 func (r *Receiver) Accept(first, last uint32, tx *Transaction) error {
 	c := r.s.c
 	c.mu.Lock()
@@ -124,9 +111,9 @@ func (r *Receiver) Accept(first, last uint32, tx *Transaction) error {
 	if err := r.over(); err != nil {
 		return err
 	}
-	st := state{is: isAccepted}
+	st := wire.State{Is: wire.IsAccepted}
 	if tx != nil {
-		st.txn = tx.id
+		st.Txn = tx.id
 	}
 	r.s.settle(true, first, last, st)
 	if len(c.out.waits) >= flushAt {
@@ -135,33 +122,9 @@ func (r *Receiver) Accept(first, last uint32, tx *Transaction) error {
 	return nil
 }
 
-// span is a range of deliveries.
-type span struct {
-	set         bool
-	first, last uint32
-}
-
-// accept notes an accepted delivery, together with a range just before it; under mu.
-func (s *Session) accept(id uint32) {
-	if s.accepted.set && id == s.accepted.last+1 {
-		s.accepted.last = id
-		return
-	}
-	s.tellAccepted()
-	s.accepted = span{true, id, id}
-}
-
-func (s *Session) tellAccepted() {
-	if s.accepted.set {
-		s.settle(true, s.accepted.first, s.accepted.last, state{is: isAccepted})
-		s.accepted.set = false
-	}
-}
-
-// reply sends acceptances and credit after a burst; under mu.
+// reply sends credit after a burst; under mu.
 func (r *Receiver) reply() {
 	r.pending = false
-	r.s.tellAccepted()
 	if r.credit <= r.opt.Credit/2 && !r.opt.Held && r.over() == nil {
 		r.credit = r.opt.Credit
 		r.flow()

@@ -5,6 +5,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // rig is a connection without goroutines and without a broker: the test says what
@@ -37,29 +39,29 @@ func rigOf(t testing.TB, nc net.Conn, o Options, onSettled func(uint64, Outcome)
 	}
 	r := &rig{t: t, c: newConn(nc, o)}
 	r.c.peer = Peer{MaxFrame: 4096, ChannelMax: 10}
-	r.c.in.from = &r.in
+	r.c.in.From = &r.in
 	s, err := r.c.begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.snd = &Sender{link: newLink(s, "s"), opt: SenderOptions{OnSettled: onSettled}}
 	r.snd.link.sender = r.snd
-	r.rcv = &Receiver{link: newLink(s, "r"), opt: ReceiverOptions{Credit: 10, OnDelivery: func(d *Delivery) {
+	r.rcv = &Receiver{link: newLink(s, "r"), opt: ReceiverOptions{Credit: 10, OnDelivery: accepting(t, func(d *Delivery) {
 		d.Application("time").Int()
 		d.Body()
-	}}}
+	})}}
 	r.rcv.link.receiver, r.rcv.delivery.r = r.rcv, r.rcv
-	for _, ask := range []func(attach) error{r.snd.ask, r.rcv.ask} {
-		if err := ask(attach{source: &terminus{}, target: &terminus{}}); err != nil {
+	for _, ask := range []func(wire.Attach) error{r.snd.ask, r.rcv.ask} {
+		if err := ask(wire.Attach{Source: &wire.Terminus{}, Target: &wire.Terminus{}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, p := range []performative{
-		&begin{answers: true, incoming: 1 << 30, outgoing: 100, handleMax: 10},
-		&attach{name: "s", byReceiver: true, source: &terminus{}, target: &terminus{}},
-		&attach{name: "r", handle: 1, source: &terminus{}, target: &terminus{}},
+	for _, p := range []wire.Performative{
+		&wire.Begin{Answers: true, Incoming: 1 << 30, Outgoing: 100, HandleMax: 10},
+		&wire.Attach{Name: "s", ByReceiver: true, Source: &wire.Terminus{}, Target: &wire.Terminus{}},
+		&wire.Attach{Name: "r", Handle: 1, Source: &wire.Terminus{}, Target: &wire.Terminus{}},
 	} {
-		r.feed(appendFrame(nil, 0, p))
+		r.feed(wire.AppendFrame(nil, 0, p))
 	}
 	if r.tpl, err = NewTemplate(Message{Priority: DefaultPriority, Application: []Field{{"time", int64(0)}}}); err != nil {
 		t.Fatal(err)
@@ -78,7 +80,7 @@ func (r *rig) feed(frames []byte) {
 func (r *rig) try(frames []byte) error {
 	r.in.Reset(frames)
 	for r.in.Len() > 0 {
-		if _, err := r.c.in.fill(len(frames)); err != nil {
+		if _, err := r.c.in.Fill(len(frames)); err != nil {
 			return err
 		}
 	}
@@ -87,15 +89,15 @@ func (r *rig) try(frames []byte) error {
 }
 
 // said takes what the client has buffered: its last frame, as fields.
-func (r *rig) said() (is uint64, l fields) {
-	in := inbox{from: bytes.NewReader(r.c.out.waits), max: 1 << 20}
+func (r *rig) said() (is uint64, l wire.Fields) {
+	in := wire.Inbox{From: bytes.NewReader(r.c.out.waits), Max: 1 << 20}
 	r.c.out.waits = nil
 	for {
-		f, err := in.wait()
+		f, err := in.Wait()
 		if err != nil {
 			return is, l
 		}
-		if is, l, _, err = f.performative(); err != nil {
+		if is, l, _, err = f.Performative(); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -115,14 +117,14 @@ func (r *rig) round(disposed, received []byte) {
 // frames are what a broker sends in a round: the outcome of all that was sent,
 // credit for more, and a message.
 func (r *rig) frames() (disposed, received []byte) {
-	disposed = appendFrame(nil, 0, &disposition{byReceiver: true, last: 1<<31 - 1, settled: true, state: state{is: isAccepted}})
-	disposed = appendFrame(disposed, 0, &flow{incoming: 1 << 30, ofLink: true, credit: 1 << 30})
-	l := openList(openFrame(nil, frameAMQP, 0), isTransfer)
+	disposed = wire.AppendFrame(nil, 0, &wire.Disposition{ByReceiver: true, Last: 1<<31 - 1, Settled: true, State: wire.State{Is: wire.IsAccepted}})
+	disposed = wire.AppendFrame(disposed, 0, &wire.Flow{Incoming: 1 << 30, OfLink: true, Credit: 1 << 30})
+	l := wire.OpenList(wire.OpenFrame(nil, wire.FrameAMQP, 0), wire.IsTransfer)
 	for _, v := range []uint32{1, 0} { // handle, id
-		l.uint(v)
+		l.Uint(v)
 	}
-	l.binary([]byte("tag"))
-	return disposed, closeFrame(append(append(l.close(), r.tpl.prefix(5)...), "12345"...), 0)
+	l.Binary([]byte("tag"))
+	return disposed, wire.CloseFrame(append(append(l.Close(), r.tpl.prefix(5)...), "12345"...), 0)
 }
 
 func TestHotPathDoesNotAllocate(t *testing.T) {

@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // authenticate speaks SASL (part 5, section 5.3): PLAIN with a user, else ANONYMOUS.
 func (c *Conn) authenticate() error {
-	if _, err := c.net.Write([]byte(protocolSASL)); err != nil {
+	if _, err := c.net.Write([]byte(wire.ProtocolSASL)); err != nil {
 		return err
 	}
-	if err := c.expect(protocolSASL); err != nil {
+	if err := c.expect(wire.ProtocolSASL); err != nil {
 		return err
 	}
-	offer, err := c.saslFrame(isMechanisms)
+	offer, err := c.saslFrame(wire.IsMechanisms)
 	if err != nil {
 		return err
 	}
@@ -23,17 +25,17 @@ func (c *Conn) authenticate() error {
 	if c.opt.User != "" {
 		mechanism, response = "PLAIN", "\x00"+c.opt.User+"\x00"+c.opt.Password
 	}
-	if offered := offer.next().symbols(); !slices.Contains(offered, mechanism) {
+	if offered := offer.Next().Symbols(); !slices.Contains(offered, mechanism) {
 		return fmt.Errorf("the broker takes no SASL %s, only %s; %s", mechanism, strings.Join(offered, " and "), saslAdvice(mechanism))
 	}
 	if _, err := c.net.Write(appendInit(nil, mechanism, response, c.opt.Hostname)); err != nil {
 		return err
 	}
-	answer, err := c.saslFrame(isOutcome)
+	answer, err := c.saslFrame(wire.IsOutcome)
 	if err != nil {
 		return err
 	}
-	return saslError(mechanism, answer.uint(255))
+	return saslError(mechanism, answer.Uint(255))
 }
 
 func saslAdvice(mechanism string) string {
@@ -45,22 +47,22 @@ func saslAdvice(mechanism string) string {
 
 func appendInit(b []byte, mechanism, response, host string) []byte {
 	at := len(b)
-	l := openList(openFrame(b, frameSASL, 0), isInit)
-	l.symbol(mechanism)
-	l.binary([]byte(response))
-	l.stringSet(host)
-	return closeFrame(l.close(), at)
+	l := wire.OpenList(wire.OpenFrame(b, wire.FrameSASL, 0), wire.IsInit)
+	l.Symbol(mechanism)
+	l.Binary([]byte(response))
+	l.StringSet(host)
+	return wire.CloseFrame(l.Close(), at)
 }
 
 // saslFrame waits for a frame of the security layer that is what was expected.
-func (c *Conn) saslFrame(expected uint64) (fields, error) {
-	f, err := c.in.wait()
+func (c *Conn) saslFrame(expected uint64) (wire.Fields, error) {
+	f, err := c.in.Wait()
 	if err != nil {
-		return fields{}, err
+		return wire.Fields{}, err
 	}
-	is, l, _, err := f.performative()
-	if err == nil && (is != expected || f.kind != frameSASL) {
-		err = malformed("SASL frame 0x%x in place of 0x%x", is, expected)
+	is, l, _, err := f.Performative()
+	if err == nil && (is != expected || f.Kind != wire.FrameSASL) {
+		err = wire.Malformed("SASL frame 0x%x in place of 0x%x", is, expected)
 	}
 	return l, err
 }

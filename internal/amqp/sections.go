@@ -1,16 +1,19 @@
 package amqp
 
-import "time"
+import (
+	"time"
+
+	"github.com/taktload/takt/internal/amqp/wire"
+)
 
 // message is an encoded message (part 3, section 3.2).
 type message struct {
-	b      []byte
-	walked bool
-	bad    bool
-	header, annotations, properties,
-	application Value
-	body   Value
-	joined []byte // body of several data sections, joined
+	b                                []byte
+	walked                           bool
+	bad                              bool
+	header, annotations, application wire.Value
+	body                             wire.Value
+	joined                           []byte // body of several data sections, joined
 }
 
 // walk finds the sections on the first call.
@@ -19,41 +22,39 @@ func (m *message) walk() {
 		return
 	}
 	m.walked = true
-	d := decoder{b: m.b}
-	for len(d.b) > 0 {
-		m.section(d.described())
+	d := wire.Decoder{B: m.b}
+	for len(d.B) > 0 {
+		m.section(d.Described())
 	}
-	m.bad = d.bad
+	m.bad = d.Bad
 }
 
-func (m *message) section(is uint64, v Value) {
+func (m *message) section(is uint64, v wire.Value) {
 	switch is {
-	case isHeader:
+	case wire.IsHeader:
 		m.header = v
-	case isAnnotations:
+	case wire.IsAnnotations:
 		m.annotations = v
-	case isProperties:
-		m.properties = v
-	case isApplication:
+	case wire.IsApplication:
 		m.application = v
-	case isData:
+	case wire.IsData:
 		m.data(v)
-	case isValue, isSequence:
+	case wire.IsValue, wire.IsSequence:
 		m.body = v
 	}
 }
 
 // data handles a data section; a message may have several (section 3.2.6).
-func (m *message) data(v Value) {
+func (m *message) data(v wire.Value) {
 	if m.body.Null() {
 		m.body = v
 		return
 	}
 	if len(m.joined) == 0 {
-		m.joined = append(m.joined, m.body.raw...)
+		m.joined = append(m.joined, m.body.Raw...)
 	}
-	m.joined = append(m.joined, v.raw...)
-	m.body.raw = m.joined
+	m.joined = append(m.joined, v.Raw...)
+	m.body.Raw = m.joined
 }
 
 // Bad reports whether the message violates AMQP 1.0. The parts before the fault are
@@ -70,58 +71,16 @@ func (m *message) Body() []byte {
 	return b
 }
 
-// Size is the number of bytes of the whole message.
-func (m *message) Size() int { return len(m.b) }
-
 // Application returns an application property; null if there is none with this name.
-func (m *message) Application(name string) Value {
+func (m *message) Application(name string) wire.Value {
 	m.walk()
-	return m.application.find(name)
+	return m.application.Find(name)
 }
 
 // Annotation returns a message annotation; null if there is none with this name.
-func (m *message) Annotation(name string) Value {
+func (m *message) Annotation(name string) wire.Value {
 	m.walk()
-	return m.annotations.find(name)
-}
-
-// find returns the value of a name in a map.
-func (v Value) find(name string) Value {
-	for l := v.list(); l.left > 1; {
-		key, value := l.next(), l.next()
-		if b, ok := key.Bytes(); ok && string(b) == name && !l.bad {
-			return value
-		}
-	}
-	return Value{}
-}
-
-// Property is one of the standard properties of a message (section 3.2.4).
-type Property int
-
-// The values of Property.
-const (
-	MessageID Property = iota
-	UserID
-	To
-	Subject
-	ReplyTo
-	CorrelationID
-	ContentType
-	ContentEncoding
-	AbsoluteExpiry
-	CreationTime
-	GroupID
-	GroupSequence
-	ReplyToGroup
-)
-
-// Property returns a standard property; null if it is absent.
-func (m *message) Property(p Property) Value {
-	m.walk()
-	l := m.properties.list()
-	l.skip(int(p))
-	return l.next()
+	return m.annotations.Find(name)
 }
 
 // Header is the handling of a message (section 3.2.1).
@@ -135,10 +94,10 @@ type Header struct {
 // Header returns the header, or the defaults.
 func (m *message) Header() Header {
 	m.walk()
-	l := m.header.list()
-	h := Header{Durable: l.bool(), Priority: byte(l.uint(DefaultPriority))}
-	h.TTL = time.Duration(l.uint(0)) * time.Millisecond
-	l.skip(1) // first acquirer
-	h.Deliveries = l.uint(0)
+	l := m.header.List()
+	h := Header{Durable: l.Bool(), Priority: byte(l.Uint(DefaultPriority))}
+	h.TTL = time.Duration(l.Uint(0)) * time.Millisecond
+	l.Skip(1) // first acquirer
+	h.Deliveries = l.Uint(0)
 	return h
 }

@@ -2,7 +2,10 @@ package amqp
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // SenderOptions are the options of a Sender.
@@ -10,10 +13,9 @@ type SenderOptions struct {
 	Name         string   // name of the link; "": unique in the connection
 	Address      string   // queue or topic
 	Capabilities []string // capabilities of the target: "queue" or "topic"
-	Settled      bool     // fire and forget: no message has an outcome
 
 	// OnSettled is called once with the outcome of each message for which Send returned nil,
-	// with the token given to Send; not if Settled.
+	// with the token given to Send.
 	OnSettled func(token uint64, o Outcome)
 	// OnCredit is called when the broker sends its credit, which may be 0.
 	OnCredit func(credit uint32)
@@ -39,16 +41,13 @@ type Sender struct {
 // Sender attaches a sender and waits for the broker's answer. Credit may come later. A
 // refusal wraps an *Error.
 func (s *Session) Sender(ctx context.Context, o SenderOptions) (*Sender, error) {
-	return s.sender(ctx, o, &terminus{address: o.Address, capabilities: o.Capabilities})
+	return s.sender(ctx, o, &wire.Terminus{Address: o.Address, Capabilities: o.Capabilities})
 }
 
-func (s *Session) sender(ctx context.Context, o SenderOptions, target *terminus) (*Sender, error) {
+func (s *Session) sender(ctx context.Context, o SenderOptions, target *wire.Terminus) (*Sender, error) {
 	snd := &Sender{link: newLink(s, o.Name), opt: o}
 	snd.link.sender, snd.onDetach = snd, o.OnDetach
-	a := attach{source: &terminus{}, target: target}
-	if o.Settled {
-		a.settle = 1
-	}
+	a := wire.Attach{Source: &wire.Terminus{}, Target: target}
 	if err := snd.attach(ctx, a); err != nil {
 		return nil, fmt.Errorf("cannot send to %s: %w", o.Address, err)
 	}
@@ -56,31 +55,31 @@ func (s *Session) sender(ctx context.Context, o SenderOptions, target *terminus)
 }
 
 // begin handles the broker's answer; under mu.
-func (s *Sender) begin(a *attach) {
-	s.max = a.max
+func (s *Sender) begin(a *wire.Attach) {
+	s.max = a.Max
 	s.render()
 }
 
 // render encodes the head of all later transfers.
 func (s *Sender) render() {
-	b := openFrame(s.head[:0], frameAMQP, s.s.channel)
-	l := openList(b, isTransfer)
-	l.uint(s.handle)
-	l.b = append(l.next(), codeUint, 0, 0, 0, 0)
-	s.idAt = len(l.b) - 4
-	l.b = append(l.next(), codeBin8, 4, 0, 0, 0, 0)
-	s.tagAt = len(l.b) - 4
-	l.uint(0) // message format
-	l.b = appendBool(l.next(), s.opt.Settled)
-	l.b = append(l.next(), codeFalse)
-	s.moreAt = len(l.b) - 1
+	b := wire.OpenFrame(s.head[:0], wire.FrameAMQP, s.s.channel)
+	l := wire.OpenList(b, wire.IsTransfer)
+	l.Uint(s.handle)
+	l.B = append(l.Next(), wire.CodeUint, 0, 0, 0, 0)
+	s.idAt = len(l.B) - 4
+	l.B = append(l.Next(), wire.CodeBin8, 4, 0, 0, 0, 0)
+	s.tagAt = len(l.B) - 4
+	l.Uint(0)                              // message format
+	l.B = append(l.Next(), wire.CodeFalse) // not settled
+	l.B = append(l.Next(), wire.CodeFalse)
+	s.moreAt = len(l.B) - 1
 	if s.tx != nil {
-		l.skip(1)
-		inner := openList(l.next(), isTransactional)
-		inner.binary(s.tx.id)
-		l.b = inner.close()
+		l.Skip(1)
+		inner := wire.OpenList(l.Next(), wire.IsTransactional)
+		inner.Binary(s.tx.id)
+		l.B = inner.Close()
 	}
-	s.head = l.close()
+	s.head = l.Close()
 }
 
 // Join makes later messages part of a transaction; nil: of none.
@@ -116,13 +115,9 @@ func (s *Sender) send(prefix, body []byte, token uint64) error {
 	s.credit--
 	s.count++
 	c.messages++
-	d := sent{s, token}
-	if s.opt.Settled {
-		d.sender = nil
-	}
-	id := s.s.unsettled.push(d)
-	be.PutUint32(s.head[s.idAt:], id)
-	be.PutUint32(s.head[s.tagAt:], id)
+	id := s.s.unsettled.push(sent{s, token})
+	binary.BigEndian.PutUint32(s.head[s.idAt:], id)
+	binary.BigEndian.PutUint32(s.head[s.tagAt:], id)
 	s.write(prefix, body)
 	if len(c.out.waits) >= flushAt {
 		c.poke()
@@ -167,11 +162,11 @@ func (s *Sender) write(prefix, body []byte) {
 		n := min(room, len(prefix)+len(body))
 		k := min(n, len(prefix))
 		more = n < len(prefix)+len(body)
-		s.head[s.moreAt] = codeFalse
+		s.head[s.moreAt] = wire.CodeFalse
 		if more {
-			s.head[s.moreAt] = codeTrue
+			s.head[s.moreAt] = wire.CodeTrue
 		}
-		be.PutUint32(s.head, uint32(len(s.head)+n))
+		binary.BigEndian.PutUint32(s.head, uint32(len(s.head)+n))
 		*out = append(append(append(*out, s.head...), prefix[:k]...), body[:n-k]...)
 		prefix, body = prefix[k:], body[n-k:]
 		s.s.nextOutgoing++

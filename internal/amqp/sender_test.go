@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 func sender(t *testing.T, s *Session, o SenderOptions) *Sender {
@@ -50,7 +53,7 @@ func TestSendBodies(t *testing.T) {
 	for _, size := range []int{0, 1, 255, 256, 400, 5000, 300_000} {
 		for _, frame := range []uint32{512, 4096, 64 << 10} {
 			t.Run(fmt.Sprintf("%d in frames of %d", size, frame), func(t *testing.T) {
-				b, c := connected(t, script{maxFrame: frame}, Options{})
+				b, c := connected(t, amqptest.Script{MaxFrame: frame}, Options{})
 				done := make(chan Outcome, 1)
 				snd := sender(t, session(t, c), SenderOptions{Address: "q", OnSettled: func(_ uint64, o Outcome) { done <- o }})
 				body := strings.Repeat("0123456789", size/10+1)[:size]
@@ -58,7 +61,7 @@ func TestSendBodies(t *testing.T) {
 				if o := <-done; o.State != Accepted || o.Err != nil {
 					t.Fatal(o)
 				}
-				got := b.messages("q")
+				got := b.Messages("q")
 				if len(got) != 1 || string((&message{b: got[0]}).Body()) != body {
 					t.Errorf("%d messages arrived, or another body", len(got))
 				}
@@ -68,7 +71,7 @@ func TestSendBodies(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	why := &Error{"amqp:resource-limit-exceeded", "the address is full"}
+	why := &Error{Condition: "amqp:resource-limit-exceeded", Description: "the address is full"}
 	tests := []struct {
 		is      uint64
 		why     *Error
@@ -77,17 +80,17 @@ func TestOutcomes(t *testing.T) {
 		text    string
 		answers int
 	}{
-		{isAccepted, nil, true, Accepted, "", 0},
-		{isAccepted, nil, false, Accepted, "", 1},
-		{isRejected, why, true, Rejected, "amqp:resource-limit-exceeded: the address is full", 0},
-		{isRejected, nil, true, Rejected, "the broker rejected the message", 0},
-		{isReleased, nil, true, Released, "the broker released the message", 0},
-		{isModified, nil, false, Modified, "the broker released the message after a try", 1},
-		{isReceived, nil, true, Lost, "the broker settled the message without an outcome", 0},
+		{wire.IsAccepted, nil, true, Accepted, "", 0},
+		{wire.IsAccepted, nil, false, Accepted, "", 1},
+		{wire.IsRejected, why, true, Rejected, "amqp:resource-limit-exceeded: the address is full", 0},
+		{wire.IsRejected, nil, true, Rejected, "the broker rejected the message", 0},
+		{wire.IsReleased, nil, true, Released, "the broker released the message", 0},
+		{wire.IsModified, nil, false, Modified, "the broker released the message after a try", 1},
+		{wire.IsReceived, nil, true, Lost, "the broker settled the message without an outcome", 0},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%v settled %v", test.want, test.settled), func(t *testing.T) {
-			b, c := connected(t, script{outcome: func(int) (uint64, *Error, bool) { return test.is, test.why, test.settled }}, Options{})
+			b, c := connected(t, amqptest.Script{Outcome: func(int) (uint64, *Error, bool) { return test.is, test.why, test.settled }}, Options{})
 			type told struct {
 				token uint64
 				o     Outcome
@@ -108,7 +111,7 @@ func TestOutcomes(t *testing.T) {
 			if err := s.Close(t.Context()); err != nil { // behind every answer
 				t.Fatal(err)
 			}
-			if n := b.saw("settled by the sender"); n != test.answers {
+			if n := b.Saw("settled by the sender"); n != test.answers {
 				t.Errorf("settled %d times, want %d", n, test.answers)
 			}
 		})
@@ -130,7 +133,7 @@ func waitCredit(t *testing.T, s *Sender) {
 // is sent beyond the credit.
 func TestCreditAndOrder(t *testing.T) {
 	const n = 1000
-	b, c := connected(t, script{credit: 7}, Options{})
+	b, c := connected(t, amqptest.Script{Credit: 7}, Options{})
 	credit := make(chan struct{}, 1)
 	settled := make(chan uint64, n)
 	snd := sender(t, session(t, c), SenderOptions{
@@ -170,7 +173,7 @@ func TestCreditAndOrder(t *testing.T) {
 	for range n {
 		tokens = append(tokens, <-settled)
 	}
-	for i, m := range b.messages("q") {
+	for i, m := range b.Messages("q") {
 		if got := string((&message{b: m}).Body()); got != fmt.Sprint(i) {
 			t.Fatalf("message %d is %q", i, got)
 		}
@@ -185,7 +188,7 @@ func TestCreditAndOrder(t *testing.T) {
 }
 
 func TestWindow(t *testing.T) {
-	_, c := connected(t, script{window: 3, maxFrame: 512}, Options{})
+	_, c := connected(t, amqptest.Script{Window: 3, MaxFrame: 512}, Options{})
 	settled := make(chan Outcome, 1)
 	snd := sender(t, session(t, c), SenderOptions{Address: "q", OnSettled: func(_ uint64, o Outcome) { settled <- o }})
 	waitCredit(t, snd)
@@ -207,7 +210,7 @@ func TestWindow(t *testing.T) {
 }
 
 func TestSendLimits(t *testing.T) {
-	_, c := connected(t, script{maxMessage: 1000}, Options{Buffer: 1200})
+	_, c := connected(t, amqptest.Script{MaxMessage: 1000}, Options{Buffer: 1200})
 	snd := sender(t, session(t, c), SenderOptions{Address: "q"})
 	waitCredit(t, snd)
 	tpl := template(t)
@@ -221,24 +224,9 @@ func TestSendLimits(t *testing.T) {
 	}
 }
 
-func TestFireAndForget(t *testing.T) {
-	b, c := connected(t, script{}, Options{})
-	s := session(t, c)
-	snd := sender(t, s, SenderOptions{Address: "q", Settled: true, OnSettled: func(uint64, Outcome) { t.Error("an outcome") }})
-	for range 250 {
-		send(t, snd, "x")
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(b.messages("q")); n != 250 {
-		t.Errorf("%d of 250 arrived", n)
-	}
-}
-
 func TestRefusedLinks(t *testing.T) {
-	why := &Error{"amqp:unauthorized-access", "user takt may not"}
-	_, c := connected(t, script{refuse: why}, Options{})
+	why := &Error{Condition: "amqp:unauthorized-access", Description: "user takt may not"}
+	_, c := connected(t, amqptest.Script{Refuse: why}, Options{})
 	s := session(t, c)
 	_, err := s.Sender(t.Context(), SenderOptions{Address: "q"})
 	if !isReason(err, why) || !strings.HasPrefix(err.Error(), `cannot send to q: the broker ended link "takt-`) {
@@ -253,17 +241,17 @@ func TestRefusedLinks(t *testing.T) {
 }
 
 func TestDetach(t *testing.T) {
-	b, c := connected(t, script{}, Options{})
+	b, c := connected(t, amqptest.Script{}, Options{})
 	s := session(t, c)
 	one, two := sender(t, s, SenderOptions{Name: "one", Address: "q", Capabilities: []string{"queue"}}), sender(t, s, SenderOptions{Name: "two", Address: "q"})
-	if b.saw("attach sender q queue") != 1 || one.Name() != "one" {
-		t.Errorf("the broker saw %q", b.seen)
+	if b.Saw("attach sender q queue") != 1 || one.Name() != "one" {
+		t.Errorf("the broker saw %q", b.Seen())
 	}
 	if err := errors.Join(one.Detach(t.Context(), true), two.Detach(t.Context(), false), two.Detach(t.Context(), false)); err != nil {
 		t.Error(err)
 	}
-	if b.saw("detach one closed") != 1 || b.saw("detach two") != 1 || b.saw("detach two closed") != 0 {
-		t.Errorf("the broker saw %q", b.seen)
+	if b.Saw("detach one closed") != 1 || b.Saw("detach two") != 1 || b.Saw("detach two closed") != 0 {
+		t.Errorf("the broker saw %q", b.Seen())
 	}
 	if err := one.Send(template(t), nil, 0); !errors.Is(err, ErrClosed) {
 		t.Error(err)

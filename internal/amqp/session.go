@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Session is a channel of a connection. Deliveries are numbered per session in each
@@ -27,7 +29,6 @@ type Session struct {
 	unsettled    ring   // sent deliveries without an outcome
 
 	nextIncoming uint32
-	accepted     span // accepted deliveries that the broker does not know yet
 
 	// Only the reader uses the following fields.
 	remote  []*link // by the broker's handle
@@ -67,28 +68,28 @@ func (c *Conn) begin() (*Session, error) {
 		return nil, errors.New("the connection has no channel left for a session; use more connections")
 	}
 	s.channel = uint16(channel)
-	c.append(s.channel, &begin{incoming: incomingWindow, outgoing: math.MaxInt32, handleMax: handleMax})
+	c.append(s.channel, &wire.Begin{Incoming: incomingWindow, Outgoing: math.MaxInt32, HandleMax: handleMax})
 	c.poke()
 	return s, nil
 }
 
 // begun handles the broker's begin, the answer to ours.
-func (c *Conn) begun(channel uint16, l *fields) error {
-	var p begin
-	p.read(l)
+func (c *Conn) begun(channel uint16, l *wire.Fields) error {
+	var p wire.Begin
+	p.Read(l)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l.bad || !p.answers || channel > c.opt.ChannelMax || int(p.remote) >= len(c.sessions) || c.sessions[p.remote] == nil {
-		return malformed("a begin that answers none")
+	if l.Bad || !p.Answers || channel > c.opt.ChannelMax || int(p.Remote) >= len(c.sessions) || c.sessions[p.Remote] == nil {
+		return wire.Malformed("a begin that answers none")
 	}
-	s := c.sessions[p.remote]
+	s := c.sessions[p.Remote]
 	if isClosed(s.ready) {
-		return malformed("a second begin of channel %d", channel)
+		return wire.Malformed("a second begin of channel %d", channel)
 	}
 	placeAt(&c.remote, int(channel), s)
-	s.nextIncoming = p.nextOutgoing
-	s.window, s.widest = p.incoming, p.incoming
-	s.handleMax = min(handleMax, p.handleMax)
+	s.nextIncoming = p.NextOutgoing
+	s.window, s.widest = p.Incoming, p.Incoming
+	s.handleMax = min(handleMax, p.HandleMax)
 	close(s.ready)
 	return nil
 }
@@ -125,30 +126,29 @@ func (s *Session) leave() {
 	defer c.mu.Unlock()
 	if s.err == nil && !s.asked {
 		s.asked = true
-		s.tellAccepted()
-		c.append(s.channel, &ending{is: isEnd})
+		c.append(s.channel, &wire.Ending{Is: wire.IsEnd})
 		c.poke()
 	}
 }
 
 // handle handles a performative of the session.
-func (s *Session) handle(is uint64, l *fields, rest []byte) error {
+func (s *Session) handle(is uint64, l *wire.Fields, rest []byte) error {
 	switch is {
-	case isTransfer:
+	case wire.IsTransfer:
 		return s.received(l, rest)
-	case isDisposition:
+	case wire.IsDisposition:
 		return s.disposed(l)
-	case isFlow:
+	case wire.IsFlow:
 		return s.flowed(l)
-	case isAttach:
+	case wire.IsAttach:
 		return s.attached(l)
-	case isDetach:
+	case wire.IsDetach:
 		return s.detached(l)
-	case isEnd:
-		s.ended(readError(l.next()))
+	case wire.IsEnd:
+		s.ended(wire.ReadError(l.Next()))
 		return nil
 	}
-	return malformed("performative 0x%x in a session", is)
+	return wire.Malformed("performative 0x%x in a session", is)
 }
 
 // ended handles the broker's end: the answer to ours, or a new one to answer.
@@ -161,7 +161,7 @@ func (s *Session) ended(e *Error) {
 			err = ErrClosed
 		}
 	} else {
-		c.append(s.channel, &ending{is: isEnd})
+		c.append(s.channel, &wire.Ending{Is: wire.IsEnd})
 	}
 	c.sessions[s.channel] = nil
 	c.mu.Unlock()

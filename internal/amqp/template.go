@@ -1,9 +1,12 @@
 package amqp
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // Template is a message encoded once. Fields that differ from message to message are patched
@@ -31,17 +34,17 @@ func NewTemplate(m Message) (*Template, error) {
 	t := &Template{longs: map[string]Slot{}}
 	t.header(&m)
 	if len(m.Annotations) > 0 {
-		t.fields(isAnnotations, codeSym32, m.Annotations)
+		t.fields(wire.IsAnnotations, wire.CodeSym32, m.Annotations)
 	}
 	t.properties(&m)
 	if len(m.Application) > 0 {
-		t.fields(isApplication, codeStr32, m.Application)
+		t.fields(wire.IsApplication, wire.CodeStr32, m.Application)
 	}
-	section, code := uint64(isData), byte(codeBin32)
+	section, code := uint64(wire.IsData), byte(wire.CodeBin32)
 	if m.Text {
-		section, code = isValue, codeStr32
+		section, code = wire.IsValue, wire.CodeStr32
 	}
-	t.b = append(appendDescriptor(t.b, section), code, 0, 0, 0, 0)
+	t.b = append(wire.AppendDescriptor(t.b, section), code, 0, 0, 0, 0)
 	return t, nil
 }
 
@@ -50,54 +53,52 @@ func (t *Template) header(m *Message) {
 	if !m.Durable && m.Priority == DefaultPriority && m.TTL == 0 {
 		return
 	}
-	l := openList(t.b, isHeader)
-	l.bool(m.Durable)
-	l.ubyte(m.Priority)
-	l.uintSet(uint32(m.TTL / time.Millisecond))
-	t.b = l.close()
+	l := wire.OpenList(t.b, wire.IsHeader)
+	l.Bool(m.Durable)
+	l.Ubyte(m.Priority)
+	l.UintSet(uint32(m.TTL / time.Millisecond))
+	t.b = l.Close()
 }
 
 func (t *Template) properties(m *Message) {
-	l := openList(t.b, isProperties)
+	l := wire.OpenList(t.b, wire.IsProperties)
 	if m.Numbered {
-		l.string(m.MessageID + "0000000000000000")
-		t.number = len(l.b) - numberDigits
+		l.Text(m.MessageID + "0000000000000000")
+		t.number = len(l.B) - numberDigits
 	} else {
-		l.stringSet(m.MessageID)
+		l.StringSet(m.MessageID)
 	}
-	l.skip(1) // user id
-	l.stringSet(m.To)
-	l.stringSet(m.Subject)
-	l.stringSet(m.ReplyTo)
-	l.stringSet(m.CorrelationID)
-	l.symbolSet(m.ContentType)
-	l.skip(1) // content encoding
-	t.Expiry = l.time(m.Expires)
-	t.Created = l.time(m.Stamped)
-	l.stringSet(m.GroupID)
-	t.b = l.close()
+	l.Skip(1) // user id
+	l.StringSet(m.To)
+	l.Skip(3) // subject, reply to, correlation id
+	l.SymbolSet(m.ContentType)
+	l.Skip(1) // content encoding
+	t.Expiry = appendTime(&l, m.Expires)
+	t.Created = appendTime(&l, m.Stamped)
+	l.StringSet(m.GroupID)
+	t.b = l.Close()
 }
 
-// time appends a timestamp to be patched, or nothing.
-func (c *compound) time(set bool) Slot {
+// appendTime appends a timestamp to be patched, or nothing.
+func appendTime(l *wire.Compound, set bool) Slot {
 	if !set {
-		c.skip(1)
+		l.Skip(1)
 		return 0
 	}
-	c.b = appendLong(c.next(), codeTimestamp, 0)
-	return Slot(len(c.b) - 8)
+	l.B = wire.AppendLong(l.Next(), wire.CodeTimestamp, 0)
+	return Slot(len(l.B) - 8)
 }
 
 func (t *Template) fields(section uint64, nameCode byte, fields []Field) {
-	m := openCompound(appendDescriptor(t.b, section), codeMap32)
+	m := wire.OpenCompound(wire.AppendDescriptor(t.b, section), wire.CodeMap32)
 	for _, f := range fields {
-		m.b = appendVar(m.next(), nameCode, f.Name)
-		m.b, _ = f.appendTo(m.next())
-		if _, ok := f.Value.(int64); ok && section == isApplication {
-			t.longs[f.Name] = Slot(len(m.b) - 8)
+		m.B = wire.AppendVar(m.Next(), nameCode, f.Name)
+		m.B, _ = f.appendTo(m.Next())
+		if _, ok := f.Value.(int64); ok && section == wire.IsApplication {
+			t.longs[f.Name] = Slot(len(m.B) - 8)
 		}
 	}
-	t.b = m.close()
+	t.b = m.Close()
 }
 
 // Long returns the slot of an application property of type int64.
@@ -112,7 +113,7 @@ func (t *Template) Long(name string) (Slot, error) {
 // Set patches a slot. It ignores the zero Slot.
 func (t *Template) Set(s Slot, v int64) {
 	if s != 0 {
-		be.PutUint64(t.b[s:], uint64(v))
+		binary.BigEndian.PutUint64(t.b[s:], uint64(v))
 	}
 }
 
@@ -131,6 +132,6 @@ func (t *Template) Number(n uint64) {
 
 // prefix is the message up to a body of this size.
 func (t *Template) prefix(body int) []byte {
-	be.PutUint32(t.b[len(t.b)-4:], uint32(min(body, math.MaxInt32)))
+	binary.BigEndian.PutUint32(t.b[len(t.b)-4:], uint32(min(body, math.MaxInt32)))
 	return t.b
 }

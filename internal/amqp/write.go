@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/taktload/takt/internal/amqp/wire"
 )
 
 // flushAt is the number of buffered bytes at which Send wakes the writer.
@@ -143,7 +145,7 @@ func (c *Conn) tick(silent time.Duration) {
 	defer c.mu.Unlock()
 	if !c.out.active && c.peer.IdleTimeout > 0 {
 		at := len(c.out.waits)
-		c.out.waits = closeFrame(openFrame(c.out.waits, frameAMQP, 0), at)
+		c.out.waits = wire.CloseFrame(wire.OpenFrame(c.out.waits, wire.FrameAMQP, 0), at)
 	}
 	c.out.active = false
 }

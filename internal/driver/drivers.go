@@ -12,6 +12,8 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/driver/jms"
 	"github.com/taktload/takt/internal/driver/kafka"
+	"github.com/taktload/takt/internal/driver/kafka/consume"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/driver/replay"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/trace"
@@ -130,10 +132,10 @@ func Table() []Row {
 			Example: `  takt kafka produce --rate 20k/s --duration 30s --message-batch-size 500 --topic orders
   takt kafka produce --required-acks all --transactions 1000 -n 100000 --create-topic
   takt kafka produce -message-size=800 -message-batch-size=500      # as sangrenel`,
-			Legacy:    kafka.SeedFlags(),
+			Legacy:    produce.SeedFlags(),
 			Narration: "sangrenel",
 			New: func(io.Reader) Load {
-				o := kafka.NewProduce()
+				o := produce.New()
 				return Load{Options: o, Defaults: o.Defaults, Unused: o.Unused, NoAnswer: o.NoAnswer, Narrate: o.Narrate}
 			},
 		},
@@ -145,7 +147,7 @@ func Table() []Row {
 			Example: `  takt kafka consume --topic orders --duration 30s
   takt kafka consume --topic orders --group billing --from latest -n 100000`,
 			New: func(io.Reader) Load {
-				o := kafka.NewConsume()
+				o := consume.New()
 				return Load{Options: o, Unused: o.Unused, NoAnswer: o.NoAnswer}
 			},
 		},

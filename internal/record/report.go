@@ -17,6 +17,7 @@ type End struct {
 	ReceiveOnly                bool          // nothing was sent
 	Stop                       time.Duration // instant at which the run was over
 	RTT                        time.Duration // shortest round trip to the target; 0: unknown
+	Settlement                 takt.Settlement
 }
 
 // Report makes the recorder's part of the report: counts, rates, latencies,
@@ -25,7 +26,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 	r.collect(func() {}) // operations cut off came after the last interval
 	window := r.windowLength(e)
 	if r.cfg.Window < 0 {
-		r.total.achieved, r.total.unsent = r.total.course.until(r.cfg.Warmup + window)
+		r.total.Achieved, r.total.Unsent = r.total.timeline.until(r.cfg.Warmup + window)
 	}
 	intervals, span := r.history.all()
 	rep := &takt.Report{
@@ -33,9 +34,9 @@ func (r *Recorder) Report(e End) *takt.Report {
 		DurationS:     window.Seconds(),
 		WarmupS:       r.cfg.Warmup.Seconds(),
 		IntervalS:     float64(span),
-		Counts:        r.total.counts,
-		WarmupCounts:  r.total.warm,
-		Bytes:         r.total.bytes,
+		Counts:        r.total.Counts,
+		WarmupCounts:  r.total.Warm,
+		Bytes:         r.total.Bytes,
 		Latency:       r.latencies(e.ReceiveOnly),
 		Status:        r.total.statusMap(),
 		Errors:        r.errors(),
@@ -48,6 +49,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 	rep.Counts.Scheduled = e.Scheduled
 	rep.WarmupCounts.Scheduled = e.WarmupScheduled
 	r.rates(rep, e, window)
+	fail(rep, e.Settlement.Failed)
 	switch {
 	case e.ReceiveOnly:
 		r.receiveOnly(rep, e)
@@ -62,6 +64,21 @@ func (r *Recorder) Report(e End) *takt.Report {
 	return rep
 }
 
+// fail turns successful operations into failed ones of class c; those of the warm-up last.
+func fail(rep *takt.Report, c takt.ErrorClass) {
+	warm := c.Count - min(c.Count, rep.Counts.OK)
+	c.Count -= warm
+	move(&rep.Counts, c.Count)
+	move(&rep.WarmupCounts, min(warm, rep.WarmupCounts.OK))
+	if c.Count > 0 {
+		rep.Errors = append(rep.Errors, c)
+		slices.SortStableFunc(rep.Errors, func(a, b takt.ErrorClass) int { return cmp.Compare(b.Count, a.Count) })
+	}
+}
+
+// move counts n successful operations as failed.
+func move(c *takt.Counts, n uint64) { c.OK, c.Failed = c.OK-n, c.Failed+n }
+
 // windowLength is the measured time: from the end of the warm-up to the end of the schedule
 // or to the stop. In a closed loop it lasts to the last completion.
 func (r *Recorder) windowLength(e End) time.Duration {
@@ -69,8 +86,8 @@ func (r *Recorder) windowLength(e End) time.Duration {
 	if end == math.MaxInt64 {
 		end = e.Stop
 	}
-	if e.Closed && r.total.lastDone > r.cfg.Warmup {
-		end = r.total.lastDone
+	if e.Closed && r.total.LastDone > r.cfg.Warmup {
+		end = r.total.LastDone
 	}
 	return max(0, end-r.cfg.Warmup)
 }
@@ -82,9 +99,11 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 		}
 		return float64(n) / window.Seconds()
 	}
-	achieved := r.total.achieved
+	achieved := r.total.Achieved
 	if e.Closed { // operations sent within the window count even if they ended after it
-		achieved = r.total.counts.OK + r.total.counts.Failed
+		achieved = r.total.Counts.OK + r.total.Counts.Failed
+	} else {
+		achieved -= min(achieved, e.Settlement.Unwritten)
 	}
 	rep.Rate.Achieved = perSecond(achieved)
 	if !e.Closed && !e.ReceiveOnly {
@@ -96,12 +115,12 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 // receiveOnly sets the counts of a run without operations of its own: scheduled = received +
 // missing.
 func (r *Recorder) receiveOnly(rep *takt.Report, e End) {
-	rep.Counts.OK = r.total.received
-	rep.Counts.Scheduled = max(e.Scheduled, r.total.received+rep.Counts.Failed)
-	rep.Counts.Unfinished = rep.Counts.Scheduled - r.total.received - rep.Counts.Failed
+	rep.Counts.OK = r.total.Received
+	rep.Counts.Scheduled = max(e.Scheduled, r.total.Received+rep.Counts.Failed)
+	rep.Counts.Unfinished = rep.Counts.Scheduled - r.total.Received - rep.Counts.Failed
 	rep.WarmupCounts.Scheduled = rep.WarmupCounts.OK
 	if rep.DurationS > 0 {
-		rep.Rate.Achieved = float64(r.total.received) / rep.DurationS
+		rep.Rate.Achieved = float64(r.total.Received) / rep.DurationS
 	}
 }
 

@@ -106,11 +106,11 @@ func (s *state) write(name string, what any) error {
 
 // user is one user, with everything that all sessions of the user share.
 type user struct {
-	name  string
-	state *state
-	mu    sync.Mutex
-	kept  kept
-	bench bench
+	name    string
+	state   *state
+	mu      sync.Mutex
+	kept    kept
+	testbed testbed
 }
 
 // kept is the content of a user's file.

@@ -32,8 +32,15 @@ type Driver struct {
 	Async   func(i int, sink Sink) (*AsyncClient, error)
 	Worker  func(i int) (Worker, error)                // called in the worker's own goroutine
 	Receive func(ctx context.Context, sink Sink) error // consumers: counts arriving messages
+	Settle  func() Settlement                          // what the driver knows only after the run; called before the run is judged
 	Finish  func(ctx context.Context, r *Report) error // adds the driver's part of Report.Extra and its warnings
 	Close   func() error
+}
+
+// Settlement corrects what was recorded of operations, after the run.
+type Settlement struct {
+	Unwritten uint64     // operations that a client had begun and not written when the schedule ended: the run did not achieve them
+	Failed    ErrorClass // operations that ended well and failed nevertheless, those of the warm-up last; Count 0: none
 }
 
 // Worker performs one operation at a time.

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/internal/value"
@@ -117,7 +116,6 @@ func (s *Storing) open(ctx context.Context, env core.Env, open opener) (store.St
 // Keep saves the run, even after a signal that ended the run. If saving fails or takes too long,
 // the report goes to the spool; the exit code of the run stays the same.
 func (s *Storing) Keep(env core.Env, r *takt.Report) {
-	r = format.Finite(r)
 	s.keepBy(env, r, func(ctx context.Context) error {
 		return s.With(ctx, env, func(st store.Store) error { return st.Save(ctx, r) })
 	})

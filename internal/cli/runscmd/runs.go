@@ -12,7 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
-	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/fault"
@@ -45,7 +45,7 @@ func NewRuns(env core.Env) *cobra.Command {
 func (r *runs) run(ctx context.Context, _ []string) error {
 	err := r.store.Reading(ctx, r.env, func(st store.Store) error { return r.list(ctx, st) })
 	if r.store.Where == "" && errors.Is(err, fault.ErrAbsent) { // the default store, so the user did not misspell it
-		return format.Runs(r.env.Stdout, nil)
+		return answer.Runs(r.env.Stdout, nil)
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func (r *runs) list(ctx context.Context, st store.Store) error {
 	if list, err = r.proven(ctx, st, list); err != nil {
 		return err
 	}
-	if err := format.Runs(r.env.Stdout, list); err != nil {
+	if err := answer.Runs(r.env.Stdout, list); err != nil {
 		return err
 	}
 	if hidden > 0 {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/store"
@@ -113,7 +112,7 @@ func (e host) saveReport(ctx context.Context, call shell.Call, r *takt.Report) e
 		return server(name)
 	}
 	s := kept.Storing{Where: e.Getenv("TAKT_STORE")}
-	return s.With(ctx, e.Env, func(st store.Store) error { return st.Save(ctx, format.Finite(r)) })
+	return s.With(ctx, e.Env, func(st store.Store) error { return st.Save(ctx, r) })
 }
 
 func (e host) child(call shell.Call) (*exec.Cmd, error) {

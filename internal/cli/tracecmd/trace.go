@@ -12,6 +12,8 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/reading"
+	"github.com/taktload/takt/internal/trace/requests"
 )
 
 // New returns the command whose subcommands read logs and send nothing.
@@ -28,12 +30,12 @@ func New(env core.Env) *cobra.Command {
 // tracing is the shared part of the subcommands: which logs and which of their requests to read.
 type tracing struct {
 	env     core.Env
-	reading trace.Reading
+	reading reading.Settings
 }
 
 // newTracing accepts all methods: without sending, even POST and DELETE are harmless.
 func newTracing(env core.Env) tracing {
-	return tracing{env: env, reading: trace.Reading{Rules: trace.Rules{Methods: []string{"*"}}}}
+	return tracing{env: env, reading: reading.Settings{Rules: requests.Rules{Methods: []string{"*"}}}}
 }
 
 // command completes the subcommand c. faults checks its own flags.

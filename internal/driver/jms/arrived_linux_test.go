@@ -3,13 +3,13 @@ package jms
 import (
 	"testing"
 
-	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 )
 
 // A message is answered when the kernel has the answer, not when takt has time to read it.
 func TestArrived(t *testing.T) {
-	o := served(t, &amqp.Fake{}, NewProducer())
+	o := served(t, amqptest.New(t, amqptest.Script{}), NewProducer())
 	drivertest.TellsArrivals(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Requests = engine.MustRate("500"), 100 }, "q"))
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/amqp/wire"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -16,9 +18,9 @@ import (
 // A rate beyond what the pending messages allow: the report names the setting that held
 // messages back. Where the bound held nothing back it says nothing.
 func TestPendingBound(t *testing.T) {
-	slow := func(int) (amqp.State, bool) {
+	slow := func(int) (uint64, *wire.Error, bool) {
 		time.Sleep(time.Millisecond) // so one pending message allows less than 1000/s
-		return amqp.Accepted, true
+		return wire.IsAccepted, nil, true
 	}
 	for _, c := range []struct {
 		name   string
@@ -32,7 +34,7 @@ func TestPendingBound(t *testing.T) {
 		{"reached", func(_ *Options, e *engine.Options) { e.Rate = engine.MustRate("20/s") }, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := served(t, &amqp.Fake{Outcome: slow}, NewProducer())
+			o := served(t, amqptest.New(t, amqptest.Script{Outcome: slow}), NewProducer())
 			r := makeRun(t, o, func(e *engine.Options) {
 				e.Rate, e.Duration, e.Drain = engine.MustRate("20000/s"), 100*time.Millisecond, engine.DrainOf(10*time.Millisecond)
 				c.change(o, e)

@@ -79,7 +79,7 @@ func (r *run) consume(ctx context.Context, on *conn, s source) (*consumer, error
 	}
 	c.rcv, err = session.Receiver(ctx, amqp.ReceiverOptions{
 		Name: s.name, Address: on.address(s.dest), Capabilities: s.capabilities, Durable: s.durable, Expiry: s.expiry,
-		Distribution: s.distribution, Selector: r.o.Selector, Credit: uint32(r.o.Credit), Ack: amqp.AckManual, Held: true,
+		Distribution: s.distribution, Selector: r.o.Selector, Credit: uint32(r.o.Credit), Held: true,
 		OnDelivery: c.deliver, OnDetach: r.lostLink,
 	})
 	if err != nil {

@@ -204,7 +204,7 @@ func (a *acceptances) end() {
 // tally sorts arriving messages by run and stream.
 type tally struct {
 	mu          sync.Mutex
-	own         bool // only messages of this run count
+	onlyOwn     bool // only messages of this run count
 	ledger      *ledger.Ledger[streamKey]
 	runs        map[runID]uint64 // number received per run
 	redelivered uint64
@@ -221,8 +221,8 @@ type streamKey struct {
 // maxRuns limits the runs that a consumer counts separately.
 const maxRuns = 100
 
-func newTally(own bool) tally {
-	return tally{own: own, ledger: ledger.New[streamKey](own), runs: map[runID]uint64{}, least: math.MaxInt64}
+func newTally(onlyOwn bool) tally {
+	return tally{onlyOwn: onlyOwn, ledger: ledger.New[streamKey](onlyOwn), runs: map[runID]uint64{}, least: math.MaxInt64}
 }
 
 // note counts a message and reports whether it counts as received.
@@ -232,9 +232,9 @@ func (t *tally) note(r *run, feed int, s *stamp, now time.Duration, again bool) 
 	if again {
 		t.redelivered++
 	}
-	if !s.ours || t.own && s.run != r.id {
+	if !s.ours || t.onlyOwn && s.run != r.id {
 		t.ledger.Foreign++
-		if t.own {
+		if t.onlyOwn {
 			return false
 		}
 	} else {

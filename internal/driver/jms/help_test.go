@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
@@ -18,9 +18,18 @@ func reach(o *Options, addr string) *Options {
 }
 
 // served is a broker and options that reach it.
-func served(t *testing.T, f *amqp.Fake, o *Options) *Options {
+func served(t *testing.T, b *amqptest.Broker, o *Options) *Options {
 	t.Helper()
-	return reach(o, f.Serve(t))
+	return reach(o, b.Serve())
+}
+
+// dieAt ends all connections of the broker at its n-th transfer.
+func dieAt(n int) func(*amqptest.Conn, int) {
+	return func(c *amqptest.Conn, transfers int) {
+		if transfers == n {
+			c.Die()
+		}
+	}
 }
 
 // nobody is an address at which nothing listens.

@@ -4,6 +4,8 @@ package jms
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,7 +28,7 @@ type Options struct {
 
 	destinations []destination
 	window       window
-	shapeFault   []error
+	shapeFault   value.Faults
 	follower     *follower // nil: nobody wants to know of intervals
 }
 
@@ -129,16 +131,11 @@ func (o *Options) Unused() (flags []string, why string) {
 // may have pending.
 func (o *Options) Shape(e *engine.Options) {
 	o.shapeFault = nil
-	fault := func(wrong bool, format string, args ...any) {
-		if wrong {
-			o.shapeFault = append(o.shapeFault, value.Faultf(format, args...))
-		}
-	}
-	fault(o.sends && e.Connections > 0, "--connections says nothing here; use --producers and --consumers, and --shared-connections")
-	fault(o.MessageCount > 0 && e.Requests > 0 && o.MessageCount != e.Requests, "both --message-count and --requests are given; keep one")
+	o.shapeFault.If(o.sends && e.Connections > 0, "--connections says nothing here; use --producers and --consumers, and --shared-connections")
+	o.shapeFault.If(o.MessageCount > 0 && e.Requests > 0 && o.MessageCount != e.Requests, "both --message-count and --requests are given; keep one")
 	e.Requests = cmp.Or(e.Requests, o.MessageCount)
 	rated := !e.Closed()
-	fault(o.CommitInterval > 0 && o.TxSize > 0 && o.CommitInterval != o.TxSize, "both --commit-interval and --tx-size are given, which mean the same; keep the first")
+	o.shapeFault.If(o.CommitInterval > 0 && o.TxSize > 0 && o.CommitInterval != o.TxSize, "both --commit-interval and --tx-size are given, which mean the same; keep the first")
 	o.CommitInterval = cmp.Or(o.CommitInterval, o.TxSize)
 	o.window = window{rated: rated, warmup: e.Warmup, pending: o.MaxPending}
 	if !o.sends {
@@ -155,24 +152,25 @@ func (o *Options) Shape(e *engine.Options) {
 		e.MaxInFlight = all
 	}
 	o.window.inFlight, o.window.single = e.MaxInFlight, e.MaxInFlight == 1
-	fault(e.MaxInFlight < o.CommitInterval*o.Producers*o.NumDestinations,
+	o.shapeFault.If(e.MaxInFlight < o.CommitInterval*o.Producers*o.NumDestinations,
 		"at most %d messages in flight cannot fill transactions of %d in all producers; raise --max-in-flight", e.MaxInFlight, o.CommitInterval)
 }
 
 // Validate reports every fault at once.
 func (o *Options) Validate(args []string) []error {
-	faults := append([]error(nil), o.shapeFault...)
-	faults = append(faults, o.Broker.validate(o.sends)...)
-	faults = append(faults, o.checkNumbers()...)
+	faults := slices.Clone(o.shapeFault)
+	faults.Add(o.Broker.validate()...)
+	o.checkNumbers(&faults)
 	list, bad := parseDestinations(args, o.Durable && o.sends, o.NumDestinations)
-	o.destinations, faults = list, append(faults, bad...)
+	o.destinations = list
+	faults.Add(bad...)
 	if o.receives {
-		faults = append(faults, o.checkConsumers()...)
+		o.checkConsumers(&faults)
 	}
 	return faults
 }
 
-func (o *Options) checkNumbers() (faults []error) {
+func (o *Options) checkNumbers(faults *value.Faults) {
 	for _, f := range []struct {
 		on                 bool
 		name               string
@@ -186,17 +184,14 @@ func (o *Options) checkNumbers() (faults []error) {
 		{o.receives, "consumers", o.Consumers, 1, maxLinks}, {o.receives, "shared", o.Shared, 0, maxLinks},
 		{o.receives, o.connectionsFlag(), o.Consume.Connections, 0, maxLinks}, {o.receives, "credit", o.Credit, 1, 1 << 20},
 	} {
-		if f.on && (f.value < f.least || f.value > f.most) {
-			faults = append(faults, value.Faultf("--%s is %d; give a number from %d to %d", f.name, f.value, f.least, f.most))
+		if f.on {
+			faults.Range(f.name, f.value, f.least, f.most)
 		}
 	}
-	if o.sends && o.Producers > 0 && o.NumDestinations > maxLinks/o.Producers {
-		faults = append(faults, value.Faultf("more than %d producers in all; lower --producers or --num-destinations", maxLinks))
-	}
-	if o.receives && o.Consumers > 0 && max(1, o.Shared) > maxLinks/o.Consumers/max(1, o.NumDestinations) {
-		faults = append(faults, value.Faultf("more than %d consumers in all; lower --consumers, --shared or --num-destinations", maxLinks))
-	}
-	return faults
+	faults.If(o.sends && o.Producers > 0 && o.NumDestinations > maxLinks/o.Producers,
+		"more than %d producers in all; lower --producers or --num-destinations", maxLinks)
+	faults.If(o.receives && o.Consumers > 0 && max(1, o.Shared) > maxLinks/o.Consumers/max(1, o.NumDestinations),
+		"more than %d consumers in all; lower --consumers, --shared or --num-destinations", maxLinks)
 }
 
 // connectionsFlag is what a command calls the number of its consumers' connections.
@@ -207,25 +202,19 @@ func (o *Options) connectionsFlag() string {
 	return "num-connections"
 }
 
-func (o *Options) checkConsumers() (faults []error) {
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			faults = append(faults, value.Faultf(format, args...))
-		}
-	}
-	refuse(o.Durable && o.ClientID == "", "client ID has not been set: add --clientID PREFIX")
+func (o *Options) checkConsumers(faults *value.Faults) {
+	faults.If(o.Durable && o.ClientID == "", "client ID has not been set: add --clientID PREFIX")
 	for _, d := range o.destinations {
-		refuse(!d.topic && (o.Durable || o.Shared > 0), "%s is a queue, and --durable and --shared are for subscriptions; name it topic://%s", d.name, d.name)
+		faults.If(!d.topic && (o.Durable || o.Shared > 0), "%s is a queue, and --durable and --shared are for subscriptions; name it topic://%s", d.name, d.name)
 	}
 	o.Consume.broker = o.Broker.broker
 	if o.ConsumerURL != "" || o.ConsumerProtocol != "" {
 		b := o.Broker
 		b.URL, b.Protocol = cmp.Or(o.ConsumerURL, o.URL), cmp.Or(o.ConsumerProtocol, o.Protocol)
 		b.flag = "--consumer-url"
-		faults = append(faults, b.validate(false)...)
+		faults.Add(b.validate()...)
 		o.Consume.broker = b.broker
 	}
-	return faults
 }
 
 // Secrets implements takt.Secretive.
@@ -246,21 +235,17 @@ func (o *Options) NoAnswer() (why, instead string) {
 func (o *Options) Variables() map[string]any {
 	v := map[string]any{"url": o.Broker.broker.shown(), "destinations": names(o.destinations)}
 	if o.sends {
-		for name, value := range map[string]any{
+		maps.Copy(v, map[string]any{
 			"producers": o.Producers, "threads": o.Threads, "shared_connections": o.SharedConnections, "max_pending": o.MaxPending,
 			"message_bytes": o.MessageSize, "persistent": o.Persistent, "ttl_ms": o.TTL, "priority": o.Priority, "group": o.Group,
 			"message_id": o.EnableMsgID, "timestamp": o.EnableTimestamp, "commit_interval": o.CommitInterval, "stamps": !o.Plain,
-		} {
-			v[name] = value
-		}
+		})
 	}
 	if o.receives {
-		for name, value := range map[string]any{
+		maps.Copy(v, map[string]any{
 			"consumers": o.Consumers, "shared": o.Shared, "durable": o.Durable, "tx": o.Tx, "ack": o.Ack, "selector": o.Selector,
 			"credit": o.Credit, "consumer_connections": o.Consume.Connections, "consumer_url": o.Consume.broker.shown(),
-		} {
-			v[name] = value
-		}
+		})
 	}
 	return v
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/amqp/amqptest"
+	"github.com/taktload/takt/internal/amqp/wire"
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
@@ -15,14 +17,14 @@ import (
 
 func TestDriver(t *testing.T) {
 	drivertest.Run(t, "", func(t *testing.T, target drivertest.Target) *takt.Driver {
-		f := &amqp.Fake{}
+		var s amqptest.Script
 		switch target {
 		case drivertest.Failing:
-			f.Outcome = func(int) (amqp.State, bool) { return amqp.Rejected, true }
+			s.Outcome = func(int) (uint64, *wire.Error, bool) { return wire.IsRejected, nil, true }
 		case drivertest.Hanging:
-			f.Outcome = func(int) (amqp.State, bool) { return amqp.Lost, false }
+			s.Outcome = func(int) (uint64, *wire.Error, bool) { return wire.IsReceived, nil, false } // no outcome ever
 		}
-		o := served(t, f, NewProducer())
+		o := served(t, amqptest.New(t, s), NewProducer())
 		o.MaxPending = 100
 		if target == drivertest.Down {
 			reach(o, nobody(t))
@@ -48,7 +50,7 @@ func TestClient(t *testing.T) {
 		},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			f := &amqp.Fake{}
+			f := amqptest.New(t, amqptest.Script{})
 			o := served(t, f, NewClient())
 			o.MessageCount = 203
 			change(o)
@@ -75,7 +77,7 @@ func TestClient(t *testing.T) {
 // A rate that the producers cannot divide is met exactly: of messages 0.999 ms apart 101
 // are due within the warm-up of 100 ms, 500 in the 500 ms behind it.
 func TestRate(t *testing.T) {
-	o := served(t, &amqp.Fake{}, NewClient())
+	o := served(t, amqptest.New(t, amqptest.Script{}), NewClient())
 	o.Producers, o.MaxPending = 3, 10
 	r := makeRun(t, o, func(e *engine.Options) {
 		e.Rate, e.Duration, e.Warmup = engine.MustRate("1001"), 500*time.Millisecond, 100*time.Millisecond
@@ -91,7 +93,7 @@ func TestRate(t *testing.T) {
 
 // A transaction is committed when it is full, and at the end what is in it.
 func TestCommitInterval(t *testing.T) {
-	f := &amqp.Fake{}
+	f := amqptest.New(t, amqptest.Script{})
 	o := served(t, f, NewProducer())
 	o.CommitInterval, o.MessageCount = 10, 25
 	all(t, makeRun(t, o, nil), 25)
@@ -102,19 +104,19 @@ func TestCommitInterval(t *testing.T) {
 
 // In a transaction that is not full the outcome of a message makes room for the next one.
 func TestCommitLarge(t *testing.T) {
-	o := served(t, &amqp.Fake{}, NewProducer())
+	o := served(t, amqptest.New(t, amqptest.Script{}), NewProducer())
 	o.CommitInterval, o.MessageSize, o.MessageCount = 10, 2_000_000, 20
 	all(t, makeRun(t, o, nil), 20)
 }
 
 // A message that is rejected takes its transaction with it.
 func TestRollback(t *testing.T) {
-	f := &amqp.Fake{Outcome: func(n int) (amqp.State, bool) {
+	f := amqptest.New(t, amqptest.Script{Outcome: func(n int) (uint64, *wire.Error, bool) {
 		if n == 13 {
-			return amqp.Rejected, true
+			return wire.IsRejected, nil, true
 		}
-		return amqp.Accepted, true
-	}}
+		return wire.IsAccepted, nil, true
+	}})
 	o := served(t, f, NewProducer())
 	o.CommitInterval, o.MessageCount = 10, 30
 	r := makeRun(t, o, nil)
@@ -124,7 +126,9 @@ func TestRollback(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	f := &amqp.Fake{Outcome: func(n int) (amqp.State, bool) { return amqp.State(n % 4), true }}
+	f := amqptest.New(t, amqptest.Script{Outcome: func(n int) (uint64, *wire.Error, bool) {
+		return []uint64{wire.IsAccepted, wire.IsRejected, wire.IsReleased, wire.IsModified}[n%4], nil, true
+	}})
 	o := served(t, f, NewProducer())
 	o.MessageCount = 40
 	r := makeRun(t, o, nil)
@@ -145,7 +149,7 @@ func TestConsumer(t *testing.T) {
 		func(o *Options) { o.Ack, o.Consumers = ackBatch, 3 },
 		func(o *Options) { o.Tx = true },
 	} {
-		f := &amqp.Fake{}
+		f := amqptest.New(t, amqptest.Script{})
 		p := served(t, f, NewProducer())
 		p.MessageCount, p.MaxPending = 300, 50
 		all(t, makeRun(t, p, nil), 300)
@@ -166,7 +170,7 @@ func TestConsumer(t *testing.T) {
 
 // A count that is missed is unfinished.
 func TestConsumerMisses(t *testing.T) {
-	f := &amqp.Fake{}
+	f := amqptest.New(t, amqptest.Script{})
 	p := served(t, f, NewProducer())
 	p.MessageCount, p.Plain = 30, true
 	all(t, makeRun(t, p, nil), 30)
@@ -184,7 +188,7 @@ func TestConsumerMisses(t *testing.T) {
 
 // Messages of an earlier run are told apart, and out of the way afterwards.
 func TestLeftovers(t *testing.T) {
-	f := &amqp.Fake{}
+	f := amqptest.New(t, amqptest.Script{})
 	p := served(t, f, NewProducer())
 	p.MessageCount = 17
 	all(t, makeRun(t, p, nil), 17)
@@ -209,7 +213,7 @@ func TestBrokerDies(t *testing.T) {
 		{func(o *Options) { o.CommitInterval = 20 }, 1},
 		{func(o *Options) { o.Tx = true }, 0}, // it dies of a commit, when every message may have its answer
 	} {
-		o := served(t, &amqp.Fake{Die: 203}, NewClient())
+		o := served(t, amqptest.New(t, amqptest.Script{AtTransfer: dieAt(203)}), NewClient())
 		c.change(o)
 		began := time.Now()
 		r := makeRun(t, o, func(e *engine.Options) { e.Duration, e.Drain = time.Minute, engine.DrainOf(30*time.Second) })
@@ -224,7 +228,7 @@ func TestBrokerDies(t *testing.T) {
 
 // Credit that does not come is named.
 func TestNoCredit(t *testing.T) {
-	o := served(t, &amqp.Fake{Credit: 1}, NewProducer())
+	o := served(t, amqptest.New(t, amqptest.Script{Credit: 1}), NewProducer())
 	o.MaxPending, o.MessageCount = 10, 200
 	r := makeRun(t, o, nil)
 	all(t, r, 200)
@@ -234,7 +238,7 @@ func TestNoCredit(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	o := served(t, &amqp.Fake{Refuse: &amqp.Error{Condition: "amqp:not-found", Description: "no such queue"}}, NewClient())
+	o := served(t, amqptest.New(t, amqptest.Script{Refuse: &amqp.Error{Condition: "amqp:not-found", Description: "no such queue"}}), NewClient())
 	_, err := engine.Run(t.Context(), plan(t, o, func(e *engine.Options) { e.Requests = 1 }))
 	const want = "cannot reach the target: cannot receive from TEST: the broker ended link"
 	if err == nil || err.Error()[:len(want)] != want {
@@ -248,19 +252,19 @@ func TestUnfit(t *testing.T) {
 	rabbit := map[string]string{"product": "RabbitMQ", "version": "3.10.8"}
 	no := &amqp.Error{Condition: "amqp:not-implemented", Description: "Transactions not supported"}
 	for _, c := range []struct {
-		fake   amqp.Fake
+		script amqptest.Script
 		change func(*Options)
 		want   string
 	}{
-		{amqp.Fake{}, func(o *Options) { o.Shared = 1 }, "test does not support --shared; leave that out"},
-		{amqp.Fake{Is: rabbit}, func(o *Options) { o.Durable, o.ClientID, o.Selector = true, "c", "a = 1" },
+		{amqptest.Script{}, func(o *Options) { o.Shared = 1 }, "test does not support --shared; leave that out"},
+		{amqptest.Script{Properties: rabbit}, func(o *Options) { o.Durable, o.ClientID, o.Selector = true, "c", "a = 1" },
 			"RabbitMQ 3.10.8 does not support --durable and --selector; leave that out"},
-		{amqp.Fake{Is: rabbit}, func(*Options) {}, "RabbitMQ 3.10.8 would take topic://T for a queue; add --topic-prefix /topic/"},
-		{amqp.Fake{Refuse: no}, func(o *Options) { o.Tx = true },
+		{amqptest.Script{Properties: rabbit}, func(*Options) {}, "RabbitMQ 3.10.8 would take topic://T for a queue; add --topic-prefix /topic/"},
+		{amqptest.Script{Refuse: no}, func(o *Options) { o.Tx = true },
 			"cannot send to the transaction coordinator: the broker ended link *: amqp:not-implemented: Transactions not supported; " +
 				"the broker may not support transactions: leave out --tx"},
 	} {
-		o := served(t, &c.fake, NewClient())
+		o := served(t, amqptest.New(t, c.script), NewClient())
 		c.change(o)
 		_, err := engine.Run(t.Context(), plan(t, o, func(e *engine.Options) { e.Requests = 1 }, "topic://T"))
 		if err == nil || regexp.MustCompile(`"[^"]*"`).ReplaceAllString(err.Error(), "*") != "cannot reach the target: "+c.want {
@@ -271,7 +275,7 @@ func TestUnfit(t *testing.T) {
 
 // A prefix is the flag's, else the one that the broker says it has.
 func TestPrefixes(t *testing.T) {
-	f := &amqp.Fake{Is: map[string]string{"queue-prefix": "queue://", "topic-prefix": "topic://"}}
+	f := amqptest.New(t, amqptest.Script{Properties: map[string]string{"queue-prefix": "queue://", "topic-prefix": "topic://"}})
 	o := served(t, f, NewProducer())
 	o.MessageCount, o.QueuePrefix = 10, "/q/"
 	if _, err := engine.Run(t.Context(), plan(t, o, nil, "A", "topic://B")); err != nil {
@@ -320,7 +324,7 @@ func TestBacklog(t *testing.T) {
 func TestGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("run", func(t *testing.T) {
-		o := served(t, &amqp.Fake{}, NewClient())
+		o := served(t, amqptest.New(t, amqptest.Script{}), NewClient())
 		o.MessageCount, o.Consumers, o.Producers = 100, 3, 3
 		all(t, makeRun(t, o, nil), 100)
 	})

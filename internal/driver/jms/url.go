@@ -67,27 +67,16 @@ func (b broker) secrets() []string {
 }
 
 // validate reports all faults at once and reads the files that flags name.
-func (b *Broker) validate(producer bool) (faults []error) {
-	fault := func(err error) {
-		if err != nil {
-			faults = append(faults, err)
-		}
-	}
-	if !strings.EqualFold(cmp.Or(b.Protocol, "AMQP"), "AMQP") {
-		fault(value.Faultf("takt speaks AMQP 1.0, which an acceptor of Artemis takes on the same port, and not %s; drop --protocol", b.Protocol))
-	}
-	if b.ConnectTimeout <= 0 {
-		fault(value.Faultf("--connect-timeout must be above 0; a broker that never answers would hang the run"))
-	}
-	if b.User == "" && b.Password != "" {
-		fault(value.Faultf("--password is given without --user; add the user"))
-	}
+func (b *Broker) validate() (faults value.Faults) {
+	faults.If(!strings.EqualFold(cmp.Or(b.Protocol, "AMQP"), "AMQP"),
+		"takt speaks AMQP 1.0, which an acceptor of Artemis takes on the same port, and not %s; drop --protocol", b.Protocol)
+	faults.If(b.ConnectTimeout <= 0, "--connect-timeout must be above 0; a broker that never answers would hang the run")
+	faults.If(b.User == "" && b.Password != "", "--password is given without --user; add the user")
 	url, err := b.url()
-	fault(err)
 	if err == nil {
-		fault(b.parse(url))
+		err = b.parse(url)
 	}
-	fault(b.readTLS())
+	faults.Add(err, b.readTLS())
 	return faults
 }
 

@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
 )
 
 // A record is acknowledged when the kernel has the answer, not when takt has time to read it.
 func TestArrived(t *testing.T) {
-	for name, change := range map[string]func(o *Produce){
-		"one for all":   func(*Produce) {},
-		"keys":          func(o *Produce) { o.Key = "k{{.Seq}}" },
-		"batches of 10": func(o *Produce) { o.BatchSize = 10 },
+	for name, change := range map[string]func(o *produce.Options){
+		"one for all":   func(*produce.Options) {},
+		"keys":          func(o *produce.Options) { o.Key = "k{{.Seq}}" },
+		"batches of 10": func(o *produce.Options) { o.BatchSize = 10 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := producerOf(broker(t, seeded()))

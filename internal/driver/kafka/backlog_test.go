@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
 )
 
@@ -23,11 +24,11 @@ func TestWritersBound(t *testing.T) {
 		{"40/s", 40, 40, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			o := NewProduce()
-			cluster := virtual(t, &o.Cluster)
-			defer cluster.Close()
-			cluster.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
-				cluster.KeepControl()
+			o := produce.New()
+			broker := virtual(t, &o.Cluster)
+			defer broker.Close()
+			broker.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+				broker.KeepControl()
 				time.Sleep(10 * time.Millisecond) // so 100 requests a second
 				return nil, nil, false
 			})

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/driver/kafka/consume"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -45,7 +47,7 @@ func filled(t *testing.T) *kfake.Cluster {
 
 func TestConsume(t *testing.T) {
 	c := filled(t)
-	for _, client := range []string{clientFranz, clientSarama} {
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
 		for _, group := range []string{"", "of " + client} {
 			t.Run(client+" "+group, func(t *testing.T) {
 				o := consumerOf(c)
@@ -67,7 +69,7 @@ func TestConsume(t *testing.T) {
 // group goes on there.
 func TestConsumeCount(t *testing.T) {
 	c := filled(t)
-	for _, client := range []string{clientFranz, clientSarama} {
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
 		t.Run(client, func(t *testing.T) {
 			for _, step := range []struct {
 				n   uint64
@@ -83,65 +85,6 @@ func TestConsumeCount(t *testing.T) {
 				expect(t, r, allThere)
 			}
 		})
-	}
-}
-
-// partitions sums what a report has of them.
-func partitions(r *takt.Report) (received uint64, lag int64) {
-	for _, p := range r.Extra["partitions_received"].(map[string]any) {
-		p := p.(map[string]any)
-		received += p["received"].(uint64)
-		lag += p["lag"].(int64)
-	}
-	return received, lag
-}
-
-func offsets(from, to int) (all []message) {
-	for i := from; i < to; i++ {
-		all = append(all, message{partition: 1, offset: int64(i)})
-	}
-	return all
-}
-
-// What nobody wanted is still to be read.
-func TestLag(t *testing.T) {
-	r := newReceiver(&wire{}, nil)
-	for _, c := range []struct {
-		batch    []message
-		wanted   int
-		received uint64
-		lag      int64
-	}{
-		{offsets(10, 15), 0, 0, 5},
-		{offsets(10, 15), 3, 3, 2},
-		{offsets(13, 20), 7, 10, 0},
-		{append(offsets(20, 21), message{partition: 1, offset: 21, end: 40}), 2, 12, 18},
-		{offsets(22, 24), 2, 14, 16},
-	} {
-		r.count(c.batch, c.wanted)
-		rep := &takt.Report{Extra: map[string]any{}}
-		r.describe(rep)
-		if received, lag := partitions(rep); received != c.received || lag != c.lag || rep.Extra["lag"] != lag {
-			t.Errorf("%d received, lag %d, want %d and %d", received, lag, c.received, c.lag)
-		}
-	}
-}
-
-func TestGather(t *testing.T) {
-	for _, c := range []struct{ there, want int }{{0, 1}, {5, 6}, {maxBatch + 5, maxBatch}} {
-		for _, closed := range []bool{false, true} {
-			from := make(chan *sarama.ConsumerMessage, c.there)
-			for i := range c.there {
-				from <- &sarama.ConsumerMessage{Offset: int64(i + 1)}
-			}
-			if closed {
-				close(from)
-			}
-			batch := gather(nil, &sarama.ConsumerMessage{}, from)
-			if len(batch) != c.want || batch[c.want-1].offset != int64(c.want-1) {
-				t.Errorf("%d behind the first, closed %v: %d messages, want %d", c.there, closed, len(batch), c.want)
-			}
-		}
 	}
 }
 
@@ -167,17 +110,17 @@ func TestConsumeFrom(t *testing.T) {
 	put(t, c, 30, now.Add(-time.Hour))
 	put(t, c, 12, now)
 	between := now.Add(-time.Minute)
-	for _, client := range []string{clientFranz, clientSarama} {
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
 		for _, f := range []struct {
 			name   string
-			change func(o *Consume)
+			change func(o *consume.Options)
 			want   uint64
 		}{
-			{"beginning", func(*Consume) {}, 42},
-			{"instant", func(o *Consume) { o.From = between.Format(time.RFC3339Nano) }, 12},
-			{"later than all", func(o *Consume) { o.From = between.Add(time.Hour).Format(time.RFC3339Nano) }, 0},
-			{"latest", func(o *Consume) { o.From = fromLatest }, 0},
-			{"one partition", func(o *Consume) { o.Partition = "1" }, 14},
+			{"beginning", func(*consume.Options) {}, 42},
+			{"instant", func(o *consume.Options) { o.From = between.Format(time.RFC3339Nano) }, 12},
+			{"later than all", func(o *consume.Options) { o.From = between.Add(time.Hour).Format(time.RFC3339Nano) }, 0},
+			{"latest", func(o *consume.Options) { o.From = consume.FromLatest }, 0},
+			{"one partition", func(o *consume.Options) { o.Partition = "1" }, 14},
 		} {
 			t.Run(client+" "+f.name, func(t *testing.T) {
 				t.Parallel()
@@ -207,7 +150,7 @@ func TestConsumeForeign(t *testing.T) {
 func TestConsumeFails(t *testing.T) {
 	c := broker(t)
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.TopicAuthorizationFailed, Count: -1})
-	for _, client := range []string{clientFranz, clientSarama} {
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
 		o := consumerOf(c)
 		o.Client = client
 		r := run(t, o, count(1))
@@ -216,11 +159,11 @@ func TestConsumeFails(t *testing.T) {
 		}
 	}
 	for _, f := range []struct {
-		change func(o *Consume)
+		change func(o *consume.Options)
 		want   string
 	}{
-		{func(o *Consume) { o.Topic = "nowhere" }, "there is no topic nowhere"},
-		{func(o *Consume) { o.Partition = "3" }, "has no partition 3"},
+		{func(o *consume.Options) { o.Topic = "nowhere" }, "there is no topic nowhere"},
+		{func(o *consume.Options) { o.Partition = "3" }, "has no partition 3"},
 	} {
 		o := consumerOf(c)
 		f.change(o)
@@ -257,7 +200,7 @@ func TestE2E(t *testing.T) {
 
 func TestE2ETransactions(t *testing.T) {
 	o := e2eOf(broker(t))
-	o.Acks, o.Transaction = acksAll, 10
+	o.Acks, o.Transaction = produce.AcksAll, 10
 	r := run(t, o, requests(50))
 	if r.Counts.OK != 50 || r.Latency["commit"].Count != 5 {
 		t.Errorf("counts %+v, errors %+v, %d commits", r.Counts, r.Errors, r.Latency["commit"].Count)
@@ -281,7 +224,7 @@ func TestE2EGivesUp(t *testing.T) {
 	o := e2eOf(broker(t, kfake.BlackholeProduce()))
 	o.Timeout = 50 * time.Millisecond
 	r := run(t, o, requests(20)) // five at a time
-	if r.Counts.Failed != 20 || len(r.Errors) != 1 || r.Errors[0].Class != classLost {
+	if r.Counts.Failed != 20 || len(r.Errors) != 1 || r.Errors[0].Class != cluster.ClassLost {
 		t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 	}
 	expect(t, r, map[string]uint64{"lost": 20, "received": 0})
@@ -292,19 +235,19 @@ func TestE2EGivesUp(t *testing.T) {
 func TestConsumeExit(t *testing.T) {
 	c := broker(t)
 	p := producerOf(c)
-	p.Acks, p.Transaction, p.BatchSize = acksAll, 30, 10
+	p.Acks, p.Transaction, p.BatchSize = produce.AcksAll, 30, 10
 	run(t, p, requests(100))
 	for _, f := range []struct {
 		name   string
-		change func(o *Consume)
+		change func(o *consume.Options)
 		want   uint64
 	}{
-		{"all", func(*Consume) {}, 100},
-		{"committed", func(o *Consume) { o.Committed = true }, 100},
-		{"latest", func(o *Consume) { o.From = fromLatest }, 0},
-		{"group", func(o *Consume) { o.Group = "exit" }, 100},
-		{"group again", func(o *Consume) { o.Group = "exit" }, 0},
-		{"a partition", func(o *Consume) { o.Partition = "1" }, 30},
+		{"all", func(*consume.Options) {}, 100},
+		{"committed", func(o *consume.Options) { o.Committed = true }, 100},
+		{"latest", func(o *consume.Options) { o.From = consume.FromLatest }, 0},
+		{"group", func(o *consume.Options) { o.Group = "exit" }, 100},
+		{"group again", func(o *consume.Options) { o.Group = "exit" }, 0},
+		{"a partition", func(o *consume.Options) { o.Partition = "1" }, 30},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			o := consumerOf(c)
@@ -323,7 +266,7 @@ func TestConsumeExit(t *testing.T) {
 func TestLagOfAll(t *testing.T) {
 	c := broker(t)
 	put(t, c, 300, time.Now())
-	for _, client := range []string{clientFranz, clientSarama} {
+	for _, client := range []string{cluster.ClientFranz, cluster.ClientSarama} {
 		for _, group := range []string{"", "lag of " + client} {
 			o := consumerOf(c)
 			o.Client, o.Group = client, group

@@ -7,6 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/driver/kafka/consume"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -42,14 +44,24 @@ func requests(n uint64) func(e *engine.Options) {
 }
 
 // producer are options that reach c.
-func producerOf(c *kfake.Cluster) *Produce {
-	o := NewProduce()
+func producerOf(c *kfake.Cluster) *produce.Options {
+	o := produce.New()
 	o.Brokers = c.ListenAddrs()[0]
 	return o
 }
 
-func consumerOf(c *kfake.Cluster) *Consume {
-	o := NewConsume()
+func consumerOf(c *kfake.Cluster) *consume.Options {
+	o := consume.New()
 	o.Brokers = c.ListenAddrs()[0]
 	return o
+}
+
+// partitions sums what a report has of them.
+func partitions(r *takt.Report) (received uint64, lag int64) {
+	for _, p := range r.Extra["partitions_received"].(map[string]any) {
+		p := p.(map[string]any)
+		received += p["received"].(uint64)
+		lag += p["lag"].(int64)
+	}
+	return received, lag
 }

@@ -11,162 +11,18 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
 	"github.com/twmb/franz-go/pkg/kfake"
-
-	"github.com/taktload/takt/internal/engine"
 )
 
-// The seed's flags have its names and defaults.
-func TestSeedFlags(t *testing.T) {
-	o := NewProduce()
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	o.AddFlags(fs)
-	defaults := map[string]string{
-		"brokers": "localhost:9092", "topic": "sangrenel", "message-size": "300", "message-batch-size": "1",
-		"produce-rate": "100000000", "compression": "none", "required-acks": "local", "workers": "1",
-		"writers-per-worker": "5", "noop": "false", "interval": "5", "api-version": "", "tls": "false",
-		"tls-ca-cert": "", "tls-cert-file": "", "tls-key-file": "", "tls-insecure-skip-verify": "false",
-		"graphite-ip": "", "graphite-port": "", "graphite-metrics-prefix": hostname(), "max-open-requests": "5",
-		"emit-errors": "false", "messages-data": "", "data": "",
-	}
-	for _, name := range SeedFlags() {
-		want, known := defaults[name]
-		if f := fs.Lookup(name); !known || f == nil || f.DefValue != want {
-			t.Errorf("-%s: %+v, want the default %q", name, f, want)
-		}
-	}
-	if len(SeedFlags()) != len(defaults) {
-		t.Errorf("%d flags have one dash, want %d", len(SeedFlags()), len(defaults))
-	}
-}
-
-func TestFaults(t *testing.T) {
-	for _, c := range []struct {
-		args string
-		want string // of one of the faults
-	}{
-		{"--message-size -1", `"-1" is not a size`},
-		{"--message-batch-size 0", "--message-batch-size is 0"},
-		{"--workers 0", "--workers is 0"},
-		{"--writers-per-worker 0", "--writers-per-worker is 0"},
-		{"--produce-rate 0", "--produce-rate is 0"},
-		{"--timeout 0", "--timeout must be above 0"},
-		{"--compression brotli", `"brotli" is unknown; use none, gzip, snappy, lz4 or zstd`},
-		{"--required-acks 2", `"2" is unknown`},
-		{"--client own", `"own" is unknown`},
-		{"--brokers localhost", `bad broker "localhost"`},
-		{"--topic=", "--topic is empty"},
-		{"--api-version 7", `unknown --api-version "7"`},
-		{"--data no-such-file", "check --data"},
-		{"--data x --messages-data y", "both --messages-data and --data"},
-		{"--key {{nothing}}", "--key"},
-		{"--idempotence", "need --required-acks all"},
-		{"--transactions 5 --required-acks all --client sarama", "--client franz only"},
-		{"--tls-insecure-skip-verify", "without --tls"},
-		{"--tls --tls-ca-cert no-such-file", "check --tls-ca-cert"},
-		{"--tls --tls-key-file x", "without --tls-cert-file"},
-		{"--sasl gssapi --sasl-user u", `"gssapi" is unknown`},
-		{"--sasl plain", "without --sasl-user"},
-		{"--sasl plain --sasl-user u", "without a password"},
-		{"--sasl-user u", "without --sasl;"},
-		{"--sasl plain --sasl-user u --sasl-password p --sasl-password-file f", "keep one"},
-		{"--graphite-ip 127.0.0.1", "go together"},
-		{"host:9092", `unexpected argument "host:9092"`},
-	} {
-		o := NewProduce()
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-		o.AddFlags(fs)
-		refused := fs.Parse(strings.Fields(c.args))
-		e := engine.Defaults()
-		o.Shape(&e)
-		faults := o.Validate(fs.Args())
-		if refused != nil {
-			faults = []error{refused}
-		}
-		if len(faults) != 1 || !strings.Contains(faults[0].Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.args, faults, c.want)
-		}
-	}
-}
-
-func TestAllFaultsAtOnce(t *testing.T) {
-	o := NewProduce()
-	o.Topic, o.Workers, o.Brokers = "", 0, "x"
-	if faults := o.Validate([]string{"x"}); len(faults) != 4 {
-		t.Errorf("%d faults: %v", len(faults), faults)
-	}
-}
-
-func TestConsumeFaults(t *testing.T) {
-	for _, c := range []struct {
-		change func(o *Consume)
-		want   string
-	}{
-		{func(o *Consume) { o.From = "yesterday" }, `bad --from "yesterday"`},
-		{func(o *Consume) { o.Partition = "a" }, `bad --partition "a"`},
-		{func(o *Consume) { o.Group, o.Partition = "g", "1" }, "both --group and --partition"},
-		{func(o *Consume) { o.MinBytes = 0 }, "--fetch-min-bytes"},
-		{func(o *Consume) { o.Client, o.Group, o.From = clientSarama, "g", "1700000000" }, "cannot start a group at an instant"},
-		{func(o *Consume) { o.Client, o.Exit = clientSarama, true }, "use --client franz"},
-	} {
-		o := NewConsume()
-		c.change(o)
-		if faults := o.Validate(nil); len(faults) != 1 || !strings.Contains(faults[0].Error(), c.want) {
-			t.Errorf("%v, want %q", faults, c.want)
-		}
-	}
+func TestE2EFaults(t *testing.T) {
 	o := NewE2E()
 	o.Plain = true
 	if faults := o.Validate(nil); len(faults) != 1 {
 		t.Errorf("%v", faults)
-	}
-}
-
-func TestVariables(t *testing.T) {
-	o := NewProduce()
-	o.SASL = SASL{Mechanism: saslPlain, User: "u", Password: "secret"}
-	o.Shape(new(engine.Options))
-	if faults := o.Validate(nil); len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	for name, want := range map[string]any{
-		"client": "takt", "topic": "sangrenel", "acks": "local", "linger_s": 0.0, "batch_records": 1, "compression": "none",
-		"workers": 1, "writers_per_worker": 5, "message_bytes": 300, "sasl": "plain", "stamps": true,
-	} {
-		if got := o.Variables()[name]; got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
-	}
-	for name, v := range o.Variables() {
-		if v == "secret" {
-			t.Errorf("%s shows the password", name)
-		}
-	}
-}
-
-func TestMessages(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lines")
-	if err := os.WriteFile(file, []byte("first\nsecond line\r\n\nlast"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	o := NewProduce()
-	o.Data = file
-	lines, err := o.readText(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for seq, want := range []string{"first", "second line", "", "last", "first"} {
-		if got := string(lines.append(nil, uint64(seq))); got != want || lines.size(uint64(seq)) != len(want) {
-			t.Errorf("message %d is %q, want %q", seq, got, want)
-		}
-	}
-	if lines.longest() != len("second line") {
-		t.Errorf("the longest has %d bytes", lines.longest())
 	}
 }
 
@@ -210,7 +66,7 @@ func TestTLS(t *testing.T) {
 	ca.AddCert(pair.Leaf)
 	c := broker(t, kfake.TLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ca}))
 	for _, client := range clients() {
-		for name, use := range map[string]TLS{
+		for name, use := range map[string]cluster.TLS{
 			"verified":     {On: true, CA: certFile, Cert: certFile, Key: keyFile},
 			"not verified": {On: true, Insecure: true, Cert: certFile, Key: keyFile},
 		} {

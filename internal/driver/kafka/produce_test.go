@@ -16,11 +16,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-func clients() []string { return []string{clientOwn, clientFranz, clientSarama, clientSaramaAsync} }
+func clients() []string {
+	return []string{cluster.ClientTakt, cluster.ClientFranz, cluster.ClientSarama, cluster.ClientSaramaAsync}
+}
 
 func TestDriver(t *testing.T) {
 	for _, client := range clients() {
@@ -75,7 +79,7 @@ func read(t *testing.T, c *kfake.Cluster, n uint64, opts ...kgo.Opt) map[int32][
 func ends(t *testing.T, c *kfake.Cluster) (n uint64) {
 	t.Helper()
 	o := consumerOf(c)
-	offsets, err := o.listOffsets(t.Context(), []int32{0, 1, 2}, offsetLatest, false)
+	offsets, err := o.ListOffsets(t.Context(), []int32{0, 1, 2}, cluster.OffsetLatest, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +93,8 @@ func ends(t *testing.T, c *kfake.Cluster) (n uint64) {
 func TestEveryRecordArrives(t *testing.T) {
 	for _, client := range clients() {
 		for _, way := range []struct{ acks, compression string }{
-			{acksNone, "none"}, {acksAll, "none"},
-			{acksLocal, "none"}, {acksLocal, "gzip"}, {acksLocal, "snappy"}, {acksLocal, "lz4"}, {acksLocal, "zstd"},
+			{produce.AcksNone, "none"}, {produce.AcksAll, "none"},
+			{produce.AcksLocal, "none"}, {produce.AcksLocal, "gzip"}, {produce.AcksLocal, "snappy"}, {produce.AcksLocal, "lz4"}, {produce.AcksLocal, "zstd"},
 		} {
 			t.Run(client+" "+way.acks+" "+way.compression, func(t *testing.T) {
 				t.Parallel()
@@ -98,11 +102,11 @@ func TestEveryRecordArrives(t *testing.T) {
 				o := producerOf(c)
 				o.Client, o.Acks, o.Compression, o.BatchSize, o.Workers, o.MessageSize = client, way.acks, way.compression, 7, 2, 100
 				r := run(t, o, requests(500))
-				answered := way.acks != acksNone
+				answered := way.acks != produce.AcksNone
 				if r.Counts.OK != 500 || (r.Latency["batch"].Count > 0) != answered || r.Bytes.Sent == 0 {
 					t.Fatalf("counts %+v, errors %+v, bytes %+v", r.Counts, r.Errors, r.Bytes)
 				}
-				checkRecords(t, o, read(t, c, 500))
+				checkRecords(t, o, r, read(t, c, 500))
 				if n := ends(t, c); n != 500 {
 					t.Errorf("the topic holds %d records", n)
 				}
@@ -112,24 +116,24 @@ func TestEveryRecordArrives(t *testing.T) {
 }
 
 // checkRecords holds the stamps of all records against the numbers that must be there.
-func checkRecords(t *testing.T, o *Produce, all map[int32][]*kgo.Record) {
+func checkRecords(t *testing.T, o *produce.Options, rep *takt.Report, all map[int32][]*kgo.Record) {
 	t.Helper()
-	next := map[streamKey][]uint64{}
+	next := map[cluster.StreamKey][]uint64{}
 	for p, records := range all {
 		for _, r := range records {
-			s, ok := readStamp(r.Value)
-			if !ok || s.run != o.run || len(r.Value) != o.MessageSize {
+			s, ok := cluster.ReadStamp(r.Value)
+			if !ok || s.Run.String() != rep.Extra["run"] || len(r.Value) != o.MessageSize {
 				t.Fatalf("record %d of partition %d holds %q", r.Offset, p, r.Value)
 			}
-			key := streamKey{s.run, s.stream, p}
-			next[key] = append(next[key], s.number)
+			key := cluster.StreamKey{Run: s.Run, Stream: s.Stream, Partition: p}
+			next[key] = append(next[key], s.Number)
 		}
 	}
 	for key, numbers := range next {
 		slices.Sort(numbers)
 		for i, n := range numbers {
 			if n != uint64(i) {
-				t.Fatalf("stream %d of partition %d: number %d in place %d", key.stream, key.partition, n, i)
+				t.Fatalf("stream %d of partition %d: number %d in place %d", key.Stream, key.Partition, n, i)
 			}
 		}
 	}
@@ -141,8 +145,8 @@ func TestWhatIsSent(t *testing.T) {
 		t.Run(client, func(t *testing.T) {
 			o := producerOf(c)
 			o.Client, o.Topic = client, "own-"+client
-			o.Create = Create{On: true, Partitions: 4, Replication: 1}
-			o.Messages, o.Key, o.Headers = []string{"one", "two"}, "key-{{.Seq}}", Headers{{Key: "a", Value: []byte("b")}}
+			o.Create = cluster.Create{On: true, Partitions: 4, Replication: 1}
+			o.Messages, o.Key, o.Headers = []string{"one", "two"}, "key-{{.Seq}}", produce.Headers{{Key: "a", Value: []byte("b")}}
 			if r := run(t, o, requests(20)); r.Counts.OK != 20 {
 				t.Fatalf("counts %+v, errors %+v", r.Counts, r.Errors)
 			}
@@ -161,7 +165,7 @@ func TestWhatIsSent(t *testing.T) {
 					if want := byKey.Partition(r, 4); int(p) != want {
 						t.Errorf("key %s is in partition %d, want %d", r.Key, p, want)
 					}
-					if len(r.Headers) != 2 || r.Headers[0].Key != stampHeader || r.Headers[1].Key != "a" || string(r.Headers[1].Value) != "b" {
+					if len(r.Headers) != 2 || r.Headers[0].Key != cluster.StampHeader || r.Headers[1].Key != "a" || string(r.Headers[1].Value) != "b" {
 						t.Errorf("headers %v", r.Headers)
 					}
 				}
@@ -180,7 +184,7 @@ func TestPlain(t *testing.T) {
 	run(t, o, requests(10))
 	for _, records := range read(t, c, 10) {
 		for _, r := range records {
-			if _, stamped := readStamp(r.Value); stamped || len(r.Headers) > 0 || len(r.Value) != 300 {
+			if _, stamped := cluster.ReadStamp(r.Value); stamped || len(r.Headers) > 0 || len(r.Value) != 300 {
 				t.Errorf("%q %v", r.Value, r.Headers)
 			}
 		}
@@ -193,8 +197,8 @@ func TestFailures(t *testing.T) {
 		err  *kerr.Error
 		want string
 	}{
-		{kerr.MessageTooLarge, classTooLarge},
-		{kerr.TopicAuthorizationFailed, classAuth},
+		{kerr.MessageTooLarge, cluster.ClassTooLarge},
+		{kerr.TopicAuthorizationFailed, cluster.ClassAuth},
 		{kerr.InvalidRecord, "invalid_record"},
 	} {
 		for _, client := range clients() {
@@ -237,16 +241,22 @@ func TestNoRun(t *testing.T) {
 	for _, f := range []struct {
 		name   string
 		opts   []kfake.Opt
-		change func(o *Produce)
+		change func(o *produce.Options)
 		want   string
 	}{
-		{"unreachable", nil, func(o *Produce) { o.Brokers = "127.0.0.1:1" }, "no broker of 127.0.0.1:1 answers"},
-		{"no topic", nil, func(o *Produce) { o.Topic = "nowhere" }, "there is no topic nowhere"},
+		{"unreachable", nil, func(o *produce.Options) { o.Brokers = "127.0.0.1:1" }, "no broker of 127.0.0.1:1 answers"},
+		{"no topic", nil, func(o *produce.Options) { o.Topic = "nowhere" }, "there is no topic nowhere"},
 		{"wrong password", []kfake.Opt{kfake.EnableSASL(), kfake.Superuser("PLAIN", "u", "right")},
-			func(o *Produce) { o.SASL = SASL{Mechanism: saslPlain, User: "u", Password: "wrong"} }, "the brokers refuse the credentials"},
+			func(o *produce.Options) {
+				o.SASL = cluster.SASL{Mechanism: cluster.SASLPlain, User: "u", Password: "wrong"}
+			}, "the brokers refuse the credentials"},
 		{"no right", []kfake.Opt{kfake.EnableACLs(), kfake.EnableSASL(), kfake.User("PLAIN", "u", "p")},
-			func(o *Produce) { o.SASL = SASL{Mechanism: saslPlain, User: "u", Password: "p"} }, "topic sangrenel may not be used"},
-		{"cannot be made", nil, func(o *Produce) { o.Topic, o.Create = "new", Create{On: true, Partitions: 1, Replication: 3} }, "topic new cannot be made"},
+			func(o *produce.Options) {
+				o.SASL = cluster.SASL{Mechanism: cluster.SASLPlain, User: "u", Password: "p"}
+			}, "topic sangrenel may not be used"},
+		{"cannot be made", nil, func(o *produce.Options) {
+			o.Topic, o.Create = "new", cluster.Create{On: true, Partitions: 1, Replication: 3}
+		}, "topic new cannot be made"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			c := broker(t, f.opts...)
@@ -267,12 +277,12 @@ func TestNoRun(t *testing.T) {
 }
 
 func TestSASL(t *testing.T) {
-	for _, mechanism := range []string{saslPlain, saslScram256, saslScram512} {
+	for _, mechanism := range []string{cluster.SASLPlain, cluster.SASLScram256, cluster.SASLScram512} {
 		for _, client := range clients() {
 			t.Run(mechanism+" "+client, func(t *testing.T) {
 				c := broker(t, kfake.EnableSASL(), kfake.Superuser(strings.ToUpper(mechanism), "u", "secret"))
 				o := producerOf(c)
-				o.Client, o.SASL = client, SASL{Mechanism: mechanism, User: "u", Password: "secret"}
+				o.Client, o.SASL = client, cluster.SASL{Mechanism: mechanism, User: "u", Password: "secret"}
 				if r := run(t, o, requests(10)); r.Counts.OK != 10 {
 					t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
 				}
@@ -288,12 +298,12 @@ func TestSASL(t *testing.T) {
 func TestTransactions(t *testing.T) {
 	c := broker(t)
 	o := producerOf(c)
-	o.Acks, o.Transaction, o.BatchSize, o.Workers = acksAll, 30, 10, 2
+	o.Acks, o.Transaction, o.BatchSize, o.Workers = produce.AcksAll, 30, 10, 2
 	r := run(t, o, requests(100)) // each worker has 50: one full transaction and one of 20
 	if r.Counts.OK != 100 || r.Latency["commit"].Count != 4 {
 		t.Errorf("counts %+v, errors %+v, %d commits", r.Counts, r.Errors, r.Latency["commit"].Count)
 	}
-	checkRecords(t, o, read(t, c, 100, kgo.FetchIsolationLevel(kgo.ReadCommitted())))
+	checkRecords(t, o, r, read(t, c, 100, kgo.FetchIsolationLevel(kgo.ReadCommitted())))
 }
 
 // A transaction fails as a whole, and the next one begins.
@@ -301,7 +311,7 @@ func TestTransactionFails(t *testing.T) {
 	c := broker(t)
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.InvalidRecord, Count: 1})
 	o := producerOf(c)
-	o.Acks, o.Transaction, o.BatchSize, o.Writers = acksAll, 20, 20, 1
+	o.Acks, o.Transaction, o.BatchSize, o.Writers = produce.AcksAll, 20, 20, 1
 	r := run(t, o, requests(60))
 	if r.Counts.OK != 40 || r.Counts.Failed != 20 {
 		t.Errorf("counts %+v, errors %+v", r.Counts, r.Errors)
@@ -322,7 +332,7 @@ func TestCommitHangs(t *testing.T) {
 		return nil, nil, false
 	})
 	o := producerOf(c)
-	o.Acks, o.Transaction, o.BatchSize, o.Workers = acksAll, 60, 10, 2
+	o.Acks, o.Transaction, o.BatchSize, o.Workers = produce.AcksAll, 60, 10, 2
 	r := run(t, o, func(e *engine.Options) {
 		e.Rate, e.Requests, e.Drain = engine.MustRate("100/s"), 40, engine.DrainOf(time.Second)
 	})
@@ -335,7 +345,7 @@ func TestIdempotence(t *testing.T) {
 	for _, client := range clients() {
 		c := broker(t)
 		o := producerOf(c)
-		o.Client, o.Acks, o.Idempotence = client, acksAll, true
+		o.Client, o.Acks, o.Idempotence = client, produce.AcksAll, true
 		if r := run(t, o, requests(100)); r.Counts.OK != 100 {
 			t.Errorf("%s: counts %+v, errors %+v", client, r.Counts, r.Errors)
 		}
@@ -343,7 +353,7 @@ func TestIdempotence(t *testing.T) {
 }
 
 func TestNoop(t *testing.T) {
-	o := NewProduce()
+	o := produce.New()
 	o.Noop, o.BatchSize, o.Brokers = true, 100, "127.0.0.1:1"
 	r := run(t, o, requests(10_000))
 	if r.Counts.OK != 10_000 || r.Extra["payload_bytes"] != uint64(3_000_000) || r.Bytes.Sent <= 3_000_000 || r.Extra["batches"] == uint64(0) {

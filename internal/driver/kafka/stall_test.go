@@ -11,20 +11,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // virtual starts a fake cluster under fake time and gives o its network.
-func virtual(t *testing.T, o *Cluster, opts ...kfake.Opt) *kfake.Cluster {
+func virtual(t *testing.T, o *cluster.Cluster, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
 	var net kfake.VirtualNetwork
 	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1), kfake.SeedTopics(3, "sangrenel"), kfake.Ports(19092), kfake.ListenFn(net.Listen)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Brokers, o.dial = c.ListenAddrs()[0], net.DialContext
+	o.Brokers, o.Dial = c.ListenAddrs()[0], net.DialContext
 	return c
 }
 
@@ -63,14 +65,14 @@ func TestStall(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := NewProduce()
+				o := produce.New()
 				o.BatchSize, o.Writers, o.Linger = c.batch, c.writers, c.linger
-				cluster := virtual(t, &o.Cluster)
-				defer cluster.Close()
+				broker := virtual(t, &o.Cluster)
+				defer broker.Close()
 				p := plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate("100/s"), 2*time.Second })
 				start := time.Now()
-				cluster.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
-					cluster.KeepControl()
+				broker.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
+					broker.KeepControl()
 					if at := time.Since(start); at >= begins && at < ends {
 						time.Sleep(ends - at)
 					}
@@ -112,9 +114,9 @@ func TestEvenRates(t *testing.T) {
 	} {
 		t.Run(c.rate, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := NewProduce()
-				cluster := virtual(t, &o.Cluster)
-				defer cluster.Close()
+				o := produce.New()
+				broker := virtual(t, &o.Cluster)
+				defer broker.Close()
 				all, r := rows(t, plan(t, o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate(c.rate), 10*time.Second }))
 				if len(all) != c.n || r.Counts.OK != uint64(c.n) {
 					t.Fatalf("%d records, counts %+v", len(all), r.Counts)

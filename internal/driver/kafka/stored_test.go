@@ -2,24 +2,25 @@ package kafka
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // A broker refuses records without acknowledgement by ending the connection. What is not
 // in the topic at the end has failed, whatever client wrote it.
 func TestRefusedWithoutAcks(t *testing.T) {
-	for _, client := range []string{clientOwn, clientFranz} {
+	for _, client := range []string{cluster.ClientTakt, cluster.ClientFranz} {
 		for _, every := range []int{1, 3} {
 			t.Run(client, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					o := NewProduce()
+					o := produce.New()
 					c := virtual(t, &o.Cluster)
 					defer c.Close()
 					o.Client = client
@@ -31,7 +32,7 @@ func TestRefusedWithoutAcks(t *testing.T) {
 			})
 		}
 	}
-	for _, client := range []string{clientSarama, clientSaramaAsync} { // which see at the next write that a connection is over
+	for _, client := range []string{cluster.ClientSarama, cluster.ClientSaramaAsync} { // which see at the next write that a connection is over
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
 			c := broker(t)
@@ -44,7 +45,7 @@ func TestRefusedWithoutAcks(t *testing.T) {
 
 // refuse makes a run of which the broker refuses every n-th request, and holds the report
 // against what the topic has.
-func refuse(t *testing.T, c *kfake.Cluster, o *Produce, every int) *takt.Report {
+func refuse(t *testing.T, c *kfake.Cluster, o *produce.Options, every int) *takt.Report {
 	t.Helper()
 	n := 0
 	c.ControlKey(kmsg.Produce.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -52,9 +53,9 @@ func refuse(t *testing.T, c *kfake.Cluster, o *Produce, every int) *takt.Report 
 		n++
 		return nil, errors.New("refused"), n%every == 0
 	})
-	o.Acks, o.BatchSize = acksNone, 10
+	o.Acks, o.BatchSize = produce.AcksNone, 10
 	r := run(t, o, requests(200))
-	at, err := o.listOffsets(t.Context(), []int32{0, 1, 2}, offsetLatest, false)
+	at, err := o.ListOffsets(t.Context(), []int32{0, 1, 2}, cluster.OffsetLatest, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func refuse(t *testing.T, c *kfake.Cluster, o *Produce, every int) *takt.Report 
 	if r.Counts.OK != min(there, 200) || every == 1 && there > 0 || r.Counts.Failed == 0 {
 		t.Errorf("counts %+v, the topic holds %d records", r.Counts, there)
 	}
-	if len(r.Errors) != 1 || r.Errors[0].Class != classNotStored || r.Errors[0].Count != r.Counts.Failed || r.Errors[0].Sample == "" {
+	if len(r.Errors) != 1 || r.Errors[0].Class != cluster.ClassNotStored || r.Errors[0].Count != r.Counts.Failed || r.Errors[0].Sample == "" {
 		t.Errorf("errors %+v, counts %+v", r.Errors, r.Counts)
 	}
 	return r
@@ -74,9 +75,9 @@ func TestOneWay(t *testing.T) {
 	c := broker(t)
 	for _, client := range append(clients(), "noop") {
 		o := producerOf(c)
-		o.Acks, o.Client = acksNone, client
+		o.Acks, o.Client = produce.AcksNone, client
 		if client == "noop" {
-			o.Acks, o.Client, o.Noop = acksLocal, clientOwn, true
+			o.Acks, o.Client, o.Noop = produce.AcksLocal, cluster.ClientTakt, true
 		}
 		r := run(t, o, requests(50))
 		for _, name := range []string{takt.LatencyResponse, takt.LatencyResponseOK, takt.LatencyService, "batch"} {
@@ -92,48 +93,9 @@ func TestOneWay(t *testing.T) {
 		}
 	}
 	o := e2eOf(c)
-	o.Acks = acksNone
+	o.Acks = produce.AcksNone
 	r := run(t, o, requests(50))
 	if why, _ := o.NoAnswer(); why != "" || r.Latency[takt.LatencyResponse].Count != 50 || r.Latency["ack"].Count != 0 {
 		t.Errorf("e2e: %q, response %+v, ack %+v", why, r.Latency[takt.LatencyResponse], r.Latency["ack"])
-	}
-}
-
-func TestGained(t *testing.T) {
-	before := &logEnds{at: map[int32]int64{0: 10, 1: 5}}
-	for _, c := range []struct {
-		name            string
-		written         []uint64
-		now             map[int32]int64
-		gained, missing uint64
-	}{
-		{"all there", []uint64{3, 2}, map[int32]int64{0: 13, 1: 7}, 5, 0},
-		{"some missing", []uint64{3, 2}, map[int32]int64{0: 11, 1: 7}, 3, 2},
-		{"others write", []uint64{3, 2}, map[int32]int64{0: 20, 1: 5}, 10, 2},
-		{"a partition that came later", []uint64{3, 2, 4}, map[int32]int64{0: 13, 1: 7, 2: 4}, 9, 0},
-		{"a topic that was made anew", []uint64{3, 2}, map[int32]int64{0: 2, 1: 0}, 0, 5},
-	} {
-		if gained, missing := before.gained(c.written, c.now); gained != c.gained || missing != c.missing {
-			t.Errorf("%s: %d gained and %d missing, want %d and %d", c.name, gained, missing, c.gained, c.missing)
-		}
-	}
-}
-
-// Records that turn out to have failed leave the accounting as it was; those of the
-// warm-up come last.
-func TestFailOK(t *testing.T) {
-	rep := &takt.Report{
-		Counts: takt.Counts{Scheduled: 10, OK: 7, Failed: 2, Unfinished: 1}, WarmupCounts: takt.Counts{Scheduled: 4, OK: 4},
-		Errors: []takt.ErrorClass{{Class: "timeout", Count: 2}},
-	}
-	failOK(rep, 9, "why")
-	if want := (takt.Counts{Scheduled: 10, Failed: 9, Unfinished: 1}); rep.Counts != want {
-		t.Errorf("counts %+v, want %+v", rep.Counts, want)
-	}
-	if want := (takt.Counts{Scheduled: 4, OK: 2, Failed: 2}); rep.WarmupCounts != want {
-		t.Errorf("warm-up %+v, want %+v", rep.WarmupCounts, want)
-	}
-	if want := []takt.ErrorClass{{Class: classNotStored, Count: 7, Sample: "why"}, {Class: "timeout", Count: 2}}; !slices.Equal(rep.Errors, want) {
-		t.Errorf("errors %+v, want %+v", rep.Errors, want)
 	}
 }

@@ -17,15 +17,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/driver/kafka/consume"
+	"github.com/taktload/takt/internal/driver/kafka/produce"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // admin is a client of the cluster that o reaches.
-func admin(t *testing.T, o *Cluster) *kgo.Client {
+func admin(t *testing.T, o *cluster.Cluster) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(append(o.franz(), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(freshness))...)
+	cl, err := kgo.NewClient(append(o.Franz(), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(cluster.Freshness))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,9 +58,9 @@ func seeded() kfake.Opt { return kfake.SeedTopics(1, "sangrenel") }
 // records only, alone or in a group.
 func TestConsumePartitionsAdded(t *testing.T) {
 	for _, group := range []string{"", "g"} {
-		t.Run(clientFranz+" "+group, func(t *testing.T) {
+		t.Run(cluster.ClientFranz+" "+group, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o := NewConsume()
+				o := consume.New()
 				c := virtual(t, &o.Cluster, seeded())
 				defer c.Close()
 				o.Group = group
@@ -65,7 +68,7 @@ func TestConsumePartitionsAdded(t *testing.T) {
 			})
 		})
 	}
-	t.Run(clientSarama, func(t *testing.T) {
+	t.Run(cluster.ClientSarama, func(t *testing.T) {
 		t.Parallel()
 		c, err := kfake.NewCluster(kfake.NumBrokers(1), seeded())
 		if err != nil {
@@ -79,15 +82,15 @@ func TestConsumePartitionsAdded(t *testing.T) {
 			return nil, nil, false
 		})
 		o := consumerOf(c)
-		o.Client = clientSarama
+		o.Client = cluster.ClientSarama
 		consumeAdded(t, o, func() { <-reads })
 	})
 }
 
 // consumeAdded runs a consumer while two partitions are added and filled, once it reads.
-func consumeAdded(t *testing.T, o *Consume, reads func()) {
+func consumeAdded(t *testing.T, o *consume.Options, reads func()) {
 	t.Helper()
-	o.From = fromLatest
+	o.From = consume.FromLatest
 	p := plan(t, o, count(60))
 	cl := admin(t, &o.Cluster)
 	defer cl.Close()
@@ -118,7 +121,7 @@ func fakeTime(t *testing.T, p engine.Plan, at time.Duration, happens func()) *ta
 // Records go to partitions that are added, and with e2e each of them is received: none of
 // them waits for the consumer to find its partition.
 func TestProducePartitionsAdded(t *testing.T) {
-	for _, client := range []string{clientOwn, clientFranz} {
+	for _, client := range []string{cluster.ClientTakt, cluster.ClientFranz} {
 		for _, key := range []string{"", "key-{{.Seq}}"} {
 			t.Run(client+" "+key, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -154,11 +157,11 @@ func TestTopicGone(t *testing.T) {
 		then func(*kfake.Cluster) error
 		says string
 	}{{"deleted", keep, "is gone"}, {"made anew", remake, "was deleted and made anew"}} {
-		for _, what := range []string{clientOwn, clientFranz, "e2e", "consumer", "group"} {
+		for _, what := range []string{cluster.ClientTakt, cluster.ClientFranz, "e2e", "consumer", "group"} {
 			t.Run(f.name+" "+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					o, cluster := userOf(what)
-					c := virtual(t, cluster)
+					o, reached := userOf(what)
+					c := virtual(t, reached)
 					defer c.Close()
 					p := plan(t, o, func(e *engine.Options) {
 						e.Duration = 20 * time.Second
@@ -179,7 +182,7 @@ func TestTopicGone(t *testing.T) {
 						t.Errorf("%v s, counts %+v, warnings %v", r.DurationS, r.Counts, said)
 					}
 					for _, e := range r.Errors {
-						if e.Class != classUnknownTopic && e.Class != classLost {
+						if e.Class != cluster.ClassUnknownTopic && e.Class != cluster.ClassLost {
 							t.Errorf("errors %+v", r.Errors)
 						}
 					}
@@ -190,19 +193,19 @@ func TestTopicGone(t *testing.T) {
 }
 
 // userOf are options of what uses a topic, and their cluster.
-func userOf(what string) (drivertest.Flags, *Cluster) {
+func userOf(what string) (drivertest.Flags, *cluster.Cluster) {
 	switch what {
 	case "e2e":
 		o := NewE2E()
 		return o, &o.Cluster
 	case "consumer", "group":
-		o := NewConsume()
+		o := consume.New()
 		if what == "group" {
 			o.Group = "g"
 		}
 		return o, &o.Cluster
 	}
-	o := NewProduce()
+	o := produce.New()
 	o.Client = what
 	return o, &o.Cluster
 }
@@ -249,8 +252,8 @@ func TestReceiptFollowsLeaders(t *testing.T) {
 		o := NewE2E()
 		c := virtual(t, &o.Cluster, kfake.NumBrokers(3), kfake.Ports(19092, 19093, 19094))
 		defer c.Close()
-		n := &network{dial: o.dial, conns: map[net.Conn]string{}}
-		o.dial = n.connect
+		n := &network{dial: o.Dial, conns: map[net.Conn]string{}}
+		o.Dial = n.connect
 		p := plan(t, o, func(e *engine.Options) {
 			e.Rate, e.Duration, e.Drain = engine.MustRate("100/s"), 4*time.Second, engine.DrainOf(20*time.Second)
 		})

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"testing"
-	"time"
 
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -28,68 +27,28 @@ func TestMissingBounds(t *testing.T) {
 	}
 }
 
-// ends is a run of 100 s whose shards ended after these times.
-func ends(intended bool, seconds ...float64) (*takt.Report, []shard) {
-	whole, list := &takt.Report{Verdict: takt.Valid, DurationS: 100}, []shard{}
-	if rate := 10.0; intended {
-		whole.Rate.Intended = &rate
-	}
-	for i, s := range seconds {
-		list = append(list, shard{Report: &takt.Report{DurationS: s, Schedule: takt.Schedule{Shard: string(rune('1'+i)) + "/9"}}})
-	}
-	return whole, list
-}
-
-// A shard that ends 0.1 s before the others is told, and 1 % makes the run invalid.
-func TestEndsBounds(t *testing.T) {
-	for _, c := range []struct {
-		seconds  float64
-		intended bool
-		warned   bool
-		verdict  takt.Verdict
-	}{
-		{100, true, false, takt.Valid}, {99.95, true, false, takt.Valid}, {99.875, true, true, takt.Valid}, {99, true, true, takt.Valid}, {98.875, true, true, takt.Invalid},
-		{50, false, false, takt.Valid}, // a closed loop ends when it ends
-	} {
-		whole, list := ends(c.intended, 100, c.seconds)
-		if judgeEnds(whole, list); whole.Warned("shards_cut") != c.warned || whole.Verdict != c.verdict {
-			t.Errorf("%v s of 100: %s, %+v", c.seconds, whole.Verdict, whole.Warnings)
-		}
-	}
-	for _, code := range []string{"cancelled", "aborted", "broke_off", "recovered"} {
-		whole, list := ends(false, 100, 99.99)
-		list[1].Warn(code, "ended")
-		if judgeEnds(whole, list); whole.Verdict != takt.Invalid {
-			t.Errorf("%s: %s", code, whole.Verdict)
-		}
-	}
-	// More than 0.1 s apart at the start is told, and more than 1 % is invalid.
-	for apart, want := range map[time.Duration]takt.Verdict{100 * time.Millisecond: "", 101 * time.Millisecond: takt.Valid, time.Second: takt.Valid, 1001 * time.Millisecond: takt.Invalid} {
-		whole, _ := ends(true)
-		judgeStarts(whole, apart)
-		if whole.Warned("shards_apart") != (want != "") || (whole.Verdict == takt.Invalid) != (want == takt.Invalid) {
-			t.Errorf("%v apart: %s, %+v", apart, whole.Verdict, whole.Warnings)
+// What a shard's warning says of its end.
+func TestEndedEarly(t *testing.T) {
+	for code, want := range map[string]bool{"cancelled": true, "aborted": true, "broke_off": true, "recovered": true, "list_ended": false} {
+		s := shard{Report: &takt.Report{}}
+		if s.Warn(code, "ended"); s.endedEarly() != want {
+			t.Errorf("%s: %v", code, !want)
 		}
 	}
 }
 
-// The failures at a limit of all hosts together are judged unless a shard was, and said it.
-func TestLimitsOfAll(t *testing.T) {
-	said := []takt.Warning{{Code: "host_limit"}}
-	for _, c := range []struct {
-		failed  uint64
-		verdict takt.Verdict
-		said    []takt.Warning
-		warned  bool
-		want    takt.Verdict
-	}{
-		{9, takt.Valid, nil, false, takt.Valid}, {10, takt.Valid, nil, true, takt.Invalid}, {10, takt.Valid, said, true, takt.Invalid},
-		{10, takt.Invalid, said, false, takt.Invalid}, {10, takt.Invalid, nil, true, takt.Invalid},
-	} {
-		whole := &takt.Report{Verdict: c.verdict, Errors: []takt.ErrorClass{{Class: "no_ports", Count: c.failed}}, Counts: takt.Counts{Scheduled: 100}}
-		if judgeLimits(whole, c.said); whole.Warned("host_limit") != c.warned || whole.Verdict != c.want {
-			t.Errorf("%+v: %s, %+v", c, whole.Verdict, whole.Warnings)
-		}
+// Only a label that some shards lack is told.
+func TestLabelsOfSome(t *testing.T) {
+	list := []shard{
+		{Report: &takt.Report{Schedule: takt.Schedule{Shard: "1/2"}, Labels: map[string]string{"branch": "main", "rack": "b"}}},
+		{Report: &takt.Report{Schedule: takt.Schedule{Shard: "2/2"}, Labels: map[string]string{"branch": "main"}}},
+	}
+	if got, want := differences(list), "the whole has labels that only some of the shards have: rack (1/2)"; len(got) != 1 || got[0] != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+	list[1].Labels["rack"] = "b"
+	if got := differences(list); got != nil {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -1,0 +1,240 @@
+// Package cluster is what producers and consumers of takt kafka have in common: how the brokers
+// are reached, the topic, what clients' errors mean, and the stamps of records.
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/spf13/pflag"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/taktload/takt/internal/kafka"
+	"github.com/taktload/takt/internal/value"
+)
+
+// Cluster says where the brokers are, and how to speak with them.
+type Cluster struct {
+	Brokers        string // host:port, separated by commas
+	Topic          string
+	APIVersion     string // "": what the brokers offer
+	Client         string
+	ConnectTimeout time.Duration
+	TLS            TLS
+	SASL           SASL
+
+	Dial    func(ctx context.Context, network, addr string) (net.Conn, error)
+	Traffic *Traffic    // counts of one run
+	config  *tls.Config // nil: no TLS
+}
+
+// TLS are the seed's flags for encrypted connections. A certificate file makes it mTLS.
+type TLS struct {
+	On       bool
+	CA       string // PEM files
+	Cert     string
+	Key      string
+	Insecure bool
+}
+
+// The names of Cluster.Client.
+const (
+	ClientTakt        = "takt" // own batches and connections; franz-go finds the leaders
+	ClientFranz       = "franz"
+	ClientSarama      = "sarama"       // sync batches, the seed's model
+	ClientSaramaAsync = "sarama-async" // of the same library
+)
+
+// New returns the settings with their defaults.
+func New(client string) Cluster {
+	return Cluster{
+		Brokers: "localhost:9092", Topic: "sangrenel", Client: client, ConnectTimeout: 10 * time.Second,
+		Dial: (&net.Dialer{}).DialContext, Traffic: &Traffic{},
+	}
+}
+
+// AddFlags declares the flags on fs; clients are the words of --client.
+func (c *Cluster) AddFlags(fs *pflag.FlagSet, clients ...string) {
+	fs.Var(value.Target(&c.Brokers), "brokers", "comma separated `LIST` of brokers, host:port")
+	fs.Var(value.Text(&c.Topic), "topic", "`NAME` of the topic")
+	fs.Var(value.Choice(&c.Client, clients...), "client", "client library, `"+strings.Join(clients, "|")+"`")
+	fs.Var(value.Text(&c.APIVersion), "api-version", "use the protocol of Kafka `VERSION` at most, such as 2.8.0; without it what the brokers offer")
+	fs.Var(value.Duration(&c.ConnectTimeout), "connect-timeout", "time limit for finding the brokers and the topic, `TIME`")
+	fs.BoolVar(&c.TLS.On, "tls", false, "encrypt the connections")
+	fs.Var(value.InFile(&c.TLS.CA), "tls-ca-cert", "verify the brokers' certificates with the authorities in this PEM `FILE`")
+	fs.Var(value.InFile(&c.TLS.Cert), "tls-cert-file", "client certificate, PEM `FILE`")
+	fs.Var(value.InFile(&c.TLS.Key), "tls-key-file", "key of the client certificate, PEM `FILE`")
+	fs.BoolVar(&c.TLS.Insecure, "tls-insecure-skip-verify", false, "do not verify the brokers' certificates")
+	c.SASL.AddFlags(fs)
+}
+
+// Validate reports every fault at once and reads the files that flags name.
+func (c *Cluster) Validate() (faults value.Faults) {
+	for _, b := range c.Addresses() {
+		_, _, err := net.SplitHostPort(b)
+		faults.If(err != nil, "bad broker %q in --brokers; write host:port, such as localhost:9092", b)
+	}
+	faults.If(c.Topic == "", "--topic is empty; name the topic")
+	faults.If(c.ConnectTimeout <= 0, "--connect-timeout must be above 0; brokers that never answer would hang the run")
+	if c.APIVersion != "" {
+		_, err := sarama.ParseKafkaVersion(c.APIVersion)
+		faults.If(err != nil || c.versions() == nil,
+			"unknown --api-version %q; use a version of Kafka such as 2.8.0", c.APIVersion)
+	}
+	faults.Add(c.SASL.read(), c.readTLS())
+	return faults
+}
+
+// NoArguments refuses arguments: everything is a flag.
+func NoArguments(args []string) []error {
+	if len(args) == 0 {
+		return nil
+	}
+	return []error{value.Faultf("unexpected argument %q; brokers are named with --brokers, the topic with --topic", args[0])}
+}
+
+// Addresses are the brokers to ask first, host:port.
+func (c *Cluster) Addresses() []string { return strings.Split(c.Brokers, ",") }
+
+// shortVersion is the version without its third number, which changed no protocol
+// since 1.0; before that there were four numbers.
+func shortVersion(v string) string {
+	parts := strings.Split(v, ".")
+	keep := 2
+	if parts[0] == "0" {
+		keep = 3
+	}
+	return strings.Join(parts[:min(keep, len(parts))], ".")
+}
+
+// versions are those of all requests in --api-version; nil if there is no such version.
+func (c *Cluster) versions() *kversion.Versions {
+	return kversion.FromString("v" + shortVersion(c.APIVersion))
+}
+
+// NewestProduce is the newest version of the produce request that may be spoken.
+func (c *Cluster) NewestProduce() int16 {
+	newest := int16(kafka.Newest)
+	if v := c.versions(); c.APIVersion != "" && v != nil {
+		has, _ := v.LookupMaxKeyVersion(int16(kmsg.Produce)) // every version has it
+		newest = min(newest, has)
+	}
+	return newest
+}
+
+func (c *Cluster) readTLS() error {
+	t := c.TLS
+	c.config = nil
+	if !t.On {
+		if t.CA+t.Cert+t.Key != "" || t.Insecure {
+			return value.Faultf("flags of TLS are given without --tls; add it")
+		}
+		return nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.Insecure}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", t.CA)
+		}
+	}
+	if t.Key != "" && t.Cert == "" {
+		return value.Faultf("--tls-key-file is given without --tls-cert-file; add the certificate")
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, cmp.Or(t.Key, t.Cert))
+		if err != nil {
+			return value.Faultf("cannot read the client certificate: %w; check --tls-cert-file and --tls-key-file", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	c.config = config
+	return nil
+}
+
+// Variables are the settings that shape the load or the target.
+func (c *Cluster) Variables() map[string]any {
+	v := map[string]any{"brokers": c.Brokers, "topic": c.Topic, "client": c.Client, "tls": c.TLS.On}
+	for name, value := range map[string]string{"api_version": c.APIVersion, "sasl": c.SASL.Mechanism} {
+		if value != "" {
+			v[name] = value
+		}
+	}
+	return v
+}
+
+// CloseTime is the time limit for clients to end after the drain.
+const CloseTime = time.Second
+
+// ClientID is takt's name in the brokers' logs and quotas.
+const ClientID = "takt"
+
+// Franz are the options that every franz-go client has.
+func (c *Cluster) Franz() []kgo.Opt {
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(c.Addresses()...), kgo.ClientID(ClientID), kgo.Dialer(c.DialBroker),
+		kgo.DialTimeout(c.ConnectTimeout), kgo.DisableClientMetrics(),
+	}
+	if c.APIVersion != "" {
+		opts = append(opts, kgo.MaxVersions(c.versions()))
+	}
+	if m := c.SASL.FranzMechanism(); m != nil {
+		opts = append(opts, kgo.SASL(m))
+	}
+	return opts
+}
+
+// DialBroker connects as franz-go wants it: ready to be spoken to.
+func (c *Cluster) DialBroker(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := c.count(ctx, network, addr)
+	if err != nil || c.config == nil {
+		return conn, err
+	}
+	config := c.config.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(addr) // it was dialled, so it is one
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// Sarama is the configuration that every sarama client has.
+func (c *Cluster) Sarama() *sarama.Config {
+	s := sarama.NewConfig()
+	s.ClientID = "takt"
+	s.Version = sarama.V2_8_0_0 // the newest that every feature used here was tested with
+	if v, err := sarama.ParseKafkaVersion(c.APIVersion); err == nil {
+		s.Version = v
+	}
+	s.Net.DialTimeout = c.ConnectTimeout
+	s.Net.Proxy.Enable, s.Net.Proxy.Dialer = true, dialer{c}
+	s.Net.TLS.Enable, s.Net.TLS.Config = c.config != nil, c.config
+	s.Metadata.AllowAutoTopicCreation = false
+	s.Metadata.RefreshFrequency = WatchEvery // so groups find the partitions that were added
+	c.SASL.Sarama(s)
+	return s
+}
+
+// dialer gives sarama connections that are counted; it adds TLS itself.
+type dialer struct{ *Cluster }
+
+func (d dialer) Dial(network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d.ConnectTimeout)
+	defer cancel()
+	return d.count(ctx, network, addr)
+}

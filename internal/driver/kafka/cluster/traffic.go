@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/taktload/takt/internal/kafka"
+	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Traffic counts the bytes of a run's connections, including compression and protocol, which no
+// single record has. It also counts changes of the topic.
+type Traffic struct {
+	Sent, received atomic.Int64 // numbers of bytes
+	Closed         atomic.Int64 // number of connections closed by a broker
+	added          atomic.Int32 // number of partitions that others added
+}
+
+// Drain moves the counts since the last call into r, so that the sum of all results is the
+// bytes on the wire.
+func (w *Traffic) Drain(r *takt.Result) {
+	r.BytesSent, r.BytesReceived = w.Sent.Swap(0), w.received.Swap(0)
+}
+
+// counted is a connection with counters.
+type counted struct {
+	net.Conn
+	traffic *Traffic
+	over    atomic.Bool // closed by either side
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.traffic.received.Add(int64(n))
+	c.look(err)
+	return n, err
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.traffic.Sent.Add(int64(n))
+	c.look(err)
+	return n, err
+}
+
+// NetConn is the connection below, for sock.Arrived.
+func (c *counted) NetConn() net.Conn { return c.Conn }
+
+// Close closes the connection, which then does not count as closed by a broker.
+func (c *counted) Close() error {
+	c.over.Store(true)
+	return c.Conn.Close()
+}
+
+// look counts the connection once if err means that the broker closed it.
+func (c *counted) look(err error) {
+	if err != nil && hungUp(err) && c.over.CompareAndSwap(false, true) {
+		c.traffic.Closed.Add(1)
+	}
+}
+
+// hungUp reports whether the other side closed the connection, which may be a pipe in tests.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}
+
+// WriteBuffers writes pieces in one call, if the connection supports it.
+func (c *counted) WriteBuffers(pieces [][]byte) (n int64, err error) {
+	if g, ok := c.Conn.(kafka.Gatherer); ok {
+		n, err = g.WriteBuffers(pieces)
+	} else {
+		b := net.Buffers(pieces)
+		n, err = b.WriteTo(c.Conn)
+	}
+	c.traffic.Sent.Add(n)
+	c.look(err)
+	return n, err
+}
+
+func (c *Cluster) count(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := c.Dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &counted{Conn: sock.Quiet(conn), traffic: c.Traffic}, nil
+}

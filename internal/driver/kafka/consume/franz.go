@@ -1,0 +1,208 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// franzConsumer receives with franz-go.
+type franzConsumer struct {
+	*Options
+	r        *Receiver
+	client   *kgo.Client
+	fetching chan struct{} // closed when the first fetch is sent
+	once     sync.Once
+	over     atomic.Bool // the run is over
+
+	take  taking
+	batch []message
+	data  []*kgo.Record // records of batch
+}
+
+func (o *Options) openFranzConsumer(r *Receiver) (*franzConsumer, error) {
+	f := &franzConsumer{Options: o, r: r, fetching: make(chan struct{})}
+	isolation := kgo.ReadUncommitted()
+	if o.Committed {
+		isolation = kgo.ReadCommitted()
+	}
+	opts := append(o.Cluster.Franz(), kgo.FetchIsolationLevel(isolation), kgo.FetchMinBytes(int32(o.MinBytes)),
+		kgo.FetchMaxWait(o.MaxWait), kgo.KeepControlRecords(), kgo.MetadataMinAge(cluster.Freshness), kgo.WithHooks(f))
+	if o.Group != "" {
+		opts = append(opts, kgo.ConsumerGroup(o.Group), kgo.AutoCommitMarks(), kgo.ConsumeTopics(o.Topic), kgo.ConsumeResetOffset(o.offset()),
+			kgo.MetadataMaxAge(cluster.WatchEvery), kgo.AdjustFetchOffsetsFn(f.assigned), kgo.OnPartitionsRevoked(f.revoked), kgo.OnPartitionsLost(f.lost))
+	} else {
+		at := map[int32]kgo.Offset{}
+		for p, offset := range o.offsets {
+			at[p] = kgo.NewOffset().At(offset)
+			r.begin(p, offset)
+		}
+		opts = append(opts, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.Topic: at}))
+	}
+	var err error
+	f.client, err = kgo.NewClient(opts...)
+	return f, err
+}
+
+func (o *Options) offset() kgo.Offset {
+	switch o.At {
+	case cluster.OffsetBeginning:
+		return kgo.NewOffset().AtStart()
+	case cluster.OffsetLatest:
+		return kgo.NewOffset().AtEnd()
+	}
+	return kgo.NewOffset().AfterMilli(o.At)
+}
+
+// assigned returns the start offsets of the partitions that the group gave this member.
+// Without a committed offset --from decides, but partitions added during the run start at
+// their beginning.
+func (f *franzConsumer) assigned(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	var old, added []int32
+	nowhere := f.offset().EpochOffset().Offset
+	for p, offset := range offsets[f.Topic] {
+		switch at := offset.EpochOffset().Offset; {
+		case at >= 0 && at != nowhere:
+			f.r.begin(p, at)
+		case p >= f.known:
+			added = append(added, p)
+		default:
+			old = append(old, p)
+		}
+	}
+	for _, ask := range []struct {
+		partitions []int32
+		at         int64
+	}{{old, f.At}, {added, cluster.OffsetBeginning}} {
+		starts, err := f.ListOffsets(ctx, ask.partitions, ask.at, f.Committed)
+		if err != nil {
+			return nil, err
+		}
+		for p, at := range starts {
+			offsets[f.Topic][p] = kgo.NewOffset().At(at)
+			f.r.begin(p, at)
+		}
+	}
+	return offsets, nil
+}
+
+// revoked commits the offsets read, before other members of the group continue.
+func (f *franzConsumer) revoked(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) {
+	commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), cluster.CloseTime) // ctx may already have ended
+	defer cancel()
+	if err := cl.CommitMarkedOffsets(commit); err != nil {
+		f.r.troubles.add(fmt.Errorf("what was read cannot be committed: %w", err))
+	}
+	f.lost(ctx, cl, partitions)
+}
+
+// lost notes the partitions that other members of the group read now. At the end of the run
+// the group takes all partitions, which does not matter any more.
+func (f *franzConsumer) lost(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
+	if f.over.Load() {
+		return
+	}
+	for _, p := range partitions[f.Topic] {
+		f.r.leave(p)
+	}
+}
+
+// Follow implements consumer; a group finds partitions itself.
+func (f *franzConsumer) Follow(from, to int32) {
+	if f.Group != "" {
+		return
+	}
+	at := map[int32]kgo.Offset{}
+	for p := from; p < to; p++ {
+		at[p] = kgo.NewOffset().AtStart()
+		f.r.begin(p, 0)
+	}
+	f.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{f.Topic: at})
+}
+
+// OnBrokerWrite implements kgo.HookBrokerWrite.
+func (f *franzConsumer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
+	if key == kmsg.Fetch.Int16() {
+		f.once.Do(func() { close(f.fetching) })
+	}
+}
+
+// await waits until the broker has the first fetch.
+func (f *franzConsumer) await(ctx context.Context) error {
+	select {
+	case <-f.fetching:
+		return nil
+	case <-ctx.Done():
+		return errors.New("the consumer could not begin to fetch; check that the partitions have a leader")
+	}
+}
+
+// consume implements consumer.
+func (f *franzConsumer) consume(ctx context.Context, take taking) error {
+	f.take = take
+	for {
+		fetches := f.client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			f.over.Store(true)
+			return ctx.Err()
+		}
+		now := time.Now()
+		for _, e := range fetches.Errors() {
+			if cluster.Lasts(e.Err) {
+				return fmt.Errorf("partition %d cannot be read: %w", e.Partition, e.Err)
+			}
+			f.r.troubles.add(e.Err)
+		}
+		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+			for records := range slices.Chunk(p.Records, maxBatch) {
+				f.hand(records, p.HighWatermark, now)
+			}
+		})
+	}
+}
+
+// hand hands over records of one partition up to the offset end, and skips Kafka's own
+// records.
+func (f *franzConsumer) hand(records []*kgo.Record, end int64, now time.Time) {
+	f.batch, f.data = f.batch[:0], f.data[:0]
+	for _, r := range records {
+		if !r.Attrs.IsControl() {
+			f.data = append(f.data, r)
+			f.batch = append(f.batch, message{partition: r.Partition, offset: r.Offset, value: r.Value, header: franzStamp(r), sent: r.Timestamp, end: end})
+		}
+	}
+	wanted := 0
+	if len(f.batch) > 0 {
+		wanted = f.take(f.batch, now)
+	}
+	var read *kgo.Record
+	if wanted == len(f.batch) {
+		read = records[len(records)-1]
+		f.r.pass(read.Partition, read.Offset+1)
+	} else if wanted > 0 {
+		read = f.data[wanted-1]
+	}
+	if read != nil {
+		f.client.MarkCommitRecords(read) // no effect without a group
+	}
+}
+
+// franzStamp is the header with the stamp, or nil.
+func franzStamp(r *kgo.Record) []byte {
+	for i := range r.Headers {
+		if r.Headers[i].Key == cluster.StampHeader {
+			return r.Headers[i].Value
+		}
+	}
+	return nil
+}
+
+func (f *franzConsumer) Close() { f.client.Close() }

@@ -1,0 +1,272 @@
+// Package consume is takt kafka consume, and what receives in takt kafka e2e: the clients franz-go
+// and sarama stand behind one interface, and the same report comes from each.
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Options are the flags of takt kafka consume beyond those of every load command.
+type Options struct {
+	cluster.Cluster
+	Group     string // "": partitions are assigned
+	Partition string // a list of numbers; "": all
+	From      string // beginning, latest, or an instant
+	Committed bool
+	MinBytes  int
+	MaxWait   time.Duration // of a fetch
+
+	Exit bool // at the end that the log has at the start
+
+	At int64 // what From says, as Kafka's ListOffsets takes it
+
+	known   int32 // partitions of the topic
+	ends    map[int32]int64
+	wanted  []int32
+	offsets map[int32]int64 // where to start, of assigned partitions
+}
+
+// The names of Options.From.
+const (
+	fromBeginning = "beginning"
+	FromLatest    = "latest"
+)
+
+// New are the options with their defaults.
+func New() *Options {
+	return &Options{Cluster: cluster.New(cluster.ClientFranz), From: fromBeginning, MinBytes: 1, MaxWait: 500 * time.Millisecond}
+}
+
+// AddFlags declares the flags on fs.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	o.Cluster.AddFlags(fs, cluster.ClientFranz, cluster.ClientSarama)
+	fs.Var(value.Text(&o.Group), "group", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
+	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
+	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
+	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
+	fs.BoolVarP(&o.Exit, "exit", "e", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
+	fs.Var(value.Size(&o.MinBytes), "fetch-min-bytes", "a broker waits for `BYTES` before it answers a fetch")
+	fs.Var(value.Duration(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
+}
+
+// Shape has nothing to fill in.
+func (o *Options) Shape(*engine.Options) {}
+
+// Unused is driver.Load.Unused.
+func (o *Options) Unused() (flags []string, why string) {
+	return append(engine.SendFlags(), "run-group"), "a consumer sends nothing and takes what there is; say with --duration, -n or --exit when it ends"
+}
+
+// Validate reports every fault at once.
+func (o *Options) Validate(args []string) []error {
+	faults := value.Faults(cluster.NoArguments(args))
+	faults.Add(o.Cluster.Validate()...)
+	faults.If(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
+	faults.If(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
+	faults.If(o.MinBytes < 1 || o.MaxWait <= 0, "--fetch-min-bytes must be at least 1 and --fetch-max-wait above 0")
+	faults.Add(o.readPartitions(), o.readFrom())
+	faults.If(o.Group != "" && o.Client == cluster.ClientSarama && o.At >= 0, "--client sarama cannot start a group at an instant; use beginning or latest, or --client franz")
+	return faults
+}
+
+func (o *Options) readPartitions() error {
+	o.wanted = nil
+	if o.Partition == "" {
+		return nil
+	}
+	for _, text := range strings.Split(o.Partition, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
+		if err != nil {
+			return value.Faultf("bad --partition %q; give numbers from 0 on, separated by commas", o.Partition)
+		}
+		o.wanted = append(o.wanted, int32(n))
+	}
+	return nil
+}
+
+func (o *Options) readFrom() error {
+	switch o.From {
+	case fromBeginning:
+		o.At = cluster.OffsetBeginning
+	case FromLatest:
+		o.At = cluster.OffsetLatest
+	default:
+		var at engine.StartAt
+		if err := at.Set(o.From); err != nil {
+			return value.Faultf("bad --from %q; use beginning, latest, or an instant such as 2026-11-21T10:00:00Z", o.From)
+		}
+		o.At = time.Time(at).UnixMilli()
+	}
+	return nil
+}
+
+// Secrets implements takt.Secretive.
+func (o *Options) Secrets() []string { return o.SASL.Secrets() }
+
+// Variables are the settings that shape the load or the target.
+func (o *Options) Variables() map[string]any {
+	v := o.Cluster.Variables()
+	v["from"], v["read_committed"], v["fetch_min_bytes"], v["fetch_max_wait_s"] = o.From, o.Committed, o.MinBytes, o.MaxWait.Seconds()
+	if o.Group != "" {
+		v["group"] = o.Group
+	}
+	if o.Partition != "" {
+		v["partition"] = o.Partition
+	}
+	if o.Exit {
+		v["exit"] = true
+	}
+	return v
+}
+
+// NoAnswer implements driver.Unanswered.
+func (o *Options) NoAnswer() (why, instead string) {
+	return "a consumer sends nothing, so there is no response time", "transfer.p99"
+}
+
+// Open makes the driver of one run.
+func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
+	o.Traffic = &cluster.Traffic{}
+	r := NewReceiver(o.Traffic, nil)
+	return &takt.Driver{
+		Phases:  cluster.Phases(),
+		Probe:   o.Probe,
+		Receive: func(ctx context.Context, sink takt.Sink) error { return o.receive(ctx, r, sink) },
+		Finish: func(ctx context.Context, rep *takt.Report) error {
+			o.FindLag(ctx, r, rep)
+			r.Describe(rep)
+			o.Traffic.DescribeTopic(rep)
+			return nil
+		},
+	}, nil
+}
+
+// errRead ends a run with --exit.
+var errRead = errors.New("everything was read")
+
+func (o *Options) receive(ctx context.Context, r *Receiver, sink takt.Sink) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.until, r.full = o.ends, func() { stop(errRead) }
+	c, err := o.connect(r)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	unwatch, err := o.watch(c, func(err error) { stop(err) })
+	if err != nil {
+		return err
+	}
+	defer unwatch()
+	err = r.receive(ctx, c, sink)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errRead):
+		return nil
+	case cause != nil:
+		return cause
+	}
+	return err
+}
+
+// watch looks at the topic for c.
+func (o *Options) watch(c Consumer, gone func(error)) (stop func(), err error) {
+	from := o.known
+	return o.WatchTopic(from, func(_ context.Context, partitions int32) bool {
+		if len(o.wanted) == 0 {
+			c.Follow(from, partitions)
+		}
+		from = partitions
+		return true
+	}, gone)
+}
+
+// lagTime is how long brokers may take to say where the log ends.
+const lagTime = 2 * time.Second
+
+// FindLag asks where the log ends when the run does: a client knows that of the partitions
+// that it has just read.
+func (o *Options) FindLag(ctx context.Context, r *Receiver, rep *takt.Report) {
+	ctx, cancel := context.WithTimeout(ctx, lagTime)
+	defer cancel()
+	if o.Group == "" && len(o.wanted) == 0 {
+		if there, err := o.Partitions(ctx); err == nil {
+			for p := o.known; p < int32(len(there)); p++ {
+				r.add(p)
+			}
+		}
+	}
+	ends, err := o.ListOffsets(ctx, r.read(), cluster.OffsetLatest, o.Committed)
+	if err != nil {
+		rep.Warn("lag", "the end of the log cannot be found, so lag is as of the last records that came: %v", err)
+		return
+	}
+	r.setEnds(ends)
+}
+
+func (o *Options) connect(r *Receiver) (Consumer, error) {
+	switch {
+	case o.Client == cluster.ClientSarama && o.Group != "":
+		return o.openSaramaGroup(r)
+	case o.Client == cluster.ClientSarama:
+		return o.openSaramaPartitions(r)
+	}
+	return o.openFranzConsumer(r)
+}
+
+// Listen begins to consume before any record is sent.
+func (o *Options) Listen(r *Receiver) (Consumer, error) {
+	if o.Client == cluster.ClientSarama {
+		return o.openSaramaPartitions(r)
+	}
+	f, err := o.openFranzConsumer(r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), o.ConnectTimeout)
+	defer cancel()
+	if err := f.await(ctx); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Probe finds the partitions and where to start in each.
+func (o *Options) Probe(ctx context.Context) error {
+	there, err := o.FindTopic(ctx, nil)
+	if err != nil {
+		return err
+	}
+	o.known, o.ends = int32(len(there)), nil
+	if o.Exit {
+		if o.ends, err = o.ListOffsets(ctx, there, cluster.OffsetLatest, o.Committed); err != nil {
+			return err
+		}
+	}
+	if o.Group != "" {
+		return nil
+	}
+	for _, p := range o.wanted {
+		if !slices.Contains(there, p) {
+			return fmt.Errorf("topic %s has no partition %d; it has %d, counted from 0", o.Topic, p, len(there))
+		}
+	}
+	if len(o.wanted) > 0 {
+		there = o.wanted
+	}
+	o.offsets, err = o.ListOffsets(ctx, there, o.At, o.Committed)
+	return err
+}

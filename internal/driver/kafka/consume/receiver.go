@@ -1,0 +1,329 @@
+package consume
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/ledger"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// message is a received record.
+type message struct {
+	partition int32
+	offset    int64
+	value     []byte
+	header    []byte    // header with the stamp, or nil
+	sent      time.Time // timestamp of the record, in whole milliseconds
+	end       int64     // offset after the partition's last record, as far as the client knows; 0: unknown in this message
+
+	// The receiver sets the following fields.
+	stamp    cluster.Stamp
+	stamped  bool
+	transfer time.Duration // transit time; negative: the clocks differ
+}
+
+// maxBatch is the largest number of messages in a consumer's batch.
+const maxBatch = 512
+
+// taking receives messages of one partition that arrived together at the instant at. It
+// returns how many of the first the run counted; the others must not be committed. It does
+// not keep the batch.
+type taking func(batch []message, at time.Time) int
+
+// Consumer is a library that receives records. It reports its offsets and troubles to its
+// receiver.
+type Consumer interface {
+	// consume hands over arriving messages until ctx ends, or an error is permanent. Several
+	// goroutines may call take.
+	consume(ctx context.Context, take taking) error
+	// Follow also reads added partitions, from a number to another, unless the library finds
+	// them itself. It may run in parallel with other methods.
+	Follow(from, to int32)
+	Close()
+}
+
+// Receiver counts arriving messages.
+type Receiver struct {
+	traffic *cluster.Traffic
+	only    *cluster.RunID // run whose records count, for e2e; nil: all runs
+
+	until map[int32]int64 // end offsets to reach, by partition; nil: the run ends otherwise
+	full  func()          // called when all ends are reached
+
+	mu         sync.Mutex
+	ledger     *ledger.Ledger[cluster.StreamKey]
+	from       string // start of transfer: due, sent, or "" for unknown yet
+	skewed     uint64 // messages that arrived before they were due: the clocks differ
+	partitions map[int32]*partition
+	troubles   troubles
+}
+
+// troubles are errors from which a client recovered.
+type troubles struct {
+	mu    sync.Mutex
+	count int
+	last  error
+}
+
+func (t *troubles) add(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count++
+	t.last = err
+}
+
+// describe warns of the errors.
+func (t *troubles) describe(rep *takt.Report) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count > 0 {
+		rep.Warn("fetch_errors", "the consumer met %d errors and went on; the last one: %v", t.count, t.last)
+	}
+}
+
+// partition is the state of one partition.
+type partition struct {
+	received  uint64
+	next, end int64 // offsets
+	left      bool  // another member of the group reads the partition now
+}
+
+// NewReceiver returns a Receiver that counts its bytes with t. only is the run whose records count;
+// nil: all runs.
+func NewReceiver(t *cluster.Traffic, only *cluster.RunID) *Receiver {
+	return &Receiver{traffic: t, only: only, ledger: ledger.New[cluster.StreamKey](only != nil), partitions: map[int32]*partition{}}
+}
+
+// Start points of transfer latencies.
+const (
+	fromDue  = "due"
+	fromSent = "sent"
+)
+
+// decode reads the stamps of messages.
+func (r *Receiver) decode(batch []message, at time.Time) {
+	for i := range batch {
+		m := &batch[i]
+		if m.stamp, m.stamped = cluster.ReadStamp(m.header); !m.stamped {
+			m.stamp, m.stamped = cluster.ReadStamp(m.value)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range batch {
+		batch[i].transfer = r.transfer(&batch[i], at)
+	}
+}
+
+// transfer is the transit time of a message. The first message decides where it starts,
+// because figures of two kinds cannot be merged. The caller holds the lock.
+func (r *Receiver) transfer(m *message, at time.Time) time.Duration {
+	kind, began := fromSent, m.sent
+	if m.stamped {
+		kind, began = fromDue, time.Unix(0, m.stamp.Due)
+	}
+	if r.from == "" {
+		r.from = kind
+	}
+	if kind != r.from || began.IsZero() {
+		return 0
+	}
+	return at.Sub(began)
+}
+
+// ours reports whether a message counts.
+func (r *Receiver) ours(m *message) bool {
+	return m.stamped && (r.only == nil || m.stamp.Run == *r.only)
+}
+
+// count counts the first messages of a batch, up to wanted.
+func (r *Receiver) count(batch []message, wanted int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.place(batch, wanted)
+	for i := range wanted {
+		m := &batch[i]
+		if m.transfer < 0 {
+			r.skewed++
+		}
+		if r.ours(m) {
+			r.ledger.Note(cluster.StreamKey{Run: m.stamp.Run, Stream: m.stamp.Stream, Partition: m.partition}, m.stamp.Number)
+		} else {
+			r.ledger.Foreign++
+		}
+	}
+}
+
+// place counts a batch for its partition. The caller holds the lock.
+func (r *Receiver) place(batch []message, wanted int) {
+	first, last := &batch[0], &batch[len(batch)-1]
+	p := r.partitions[first.partition]
+	if p == nil {
+		p = &partition{next: first.offset}
+		r.partitions[first.partition] = p
+	}
+	p.end = max(p.end, last.end, last.offset+1)
+	if wanted > 0 {
+		p.received += uint64(wanted)
+		p.next = batch[wanted-1].offset + 1
+	}
+	r.checkEnds()
+}
+
+// begin notes the offset from which a partition is read.
+func (r *Receiver) begin(number int32, offset int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.partitions[number]
+	if p == nil {
+		p = &partition{}
+		r.partitions[number] = p
+	}
+	p.next, p.end, p.left = offset, max(p.end, offset), false
+	r.checkEnds()
+}
+
+// add notes a partition that was added too late to be read.
+func (r *Receiver) add(number int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.partitions[number] == nil {
+		r.partitions[number] = &partition{}
+	}
+}
+
+// leave notes that another member of the group now reads a partition.
+func (r *Receiver) leave(number int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.partitions[number]; p != nil {
+		p.left = true
+	}
+}
+
+// pass notes the offset up to which a partition was read: Kafka's own records are not
+// messages.
+func (r *Receiver) pass(number int32, offset int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.partitions[number]; p != nil {
+		p.next, p.end = max(p.next, offset), max(p.end, offset)
+	}
+	r.checkEnds()
+}
+
+// checkEnds calls full when all partitions were read to the end. The caller holds the lock.
+func (r *Receiver) checkEnds() {
+	if r.until == nil {
+		return
+	}
+	reads := false
+	for number, p := range r.partitions {
+		if !p.left && p.next < r.until[number] {
+			return
+		}
+		reads = reads || !p.left
+	}
+	if reads {
+		r.full()
+	}
+}
+
+// read are the partitions that this consumer reads.
+func (r *Receiver) read() (list []int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number, p := range r.partitions {
+		if !p.left {
+			list = append(list, number)
+		}
+	}
+	return list
+}
+
+// setEnds sets the partitions' end offsets.
+func (r *Receiver) setEnds(ends map[int32]int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number, end := range ends {
+		if p := r.partitions[number]; p != nil {
+			p.end = max(p.next, end)
+		}
+	}
+}
+
+// receive is takt.Driver.Receive of consumers.
+func (r *Receiver) receive(ctx context.Context, c Consumer, sink takt.Sink) error {
+	pool := sync.Pool{New: func() any { return new([maxBatch]takt.Result) }}
+	return c.consume(ctx, func(batch []message, at time.Time) int {
+		r.decode(batch, at)
+		results := pool.Get().(*[maxBatch]takt.Result)
+		defer pool.Put(results)
+		for i := range batch {
+			results[i].Phases[cluster.PhaseTransfer] = max(0, batch[i].transfer)
+		}
+		r.traffic.Drain(&results[0])
+		wanted := sink.Received(results[:len(batch)])
+		r.count(batch, wanted)
+		return wanted
+	})
+}
+
+// ReceiveOwn ends an operation of this process when its record arrives. sink is that of the
+// operations.
+func (r *Receiver) ReceiveOwn(ctx context.Context, c Consumer, sink takt.Sink) error {
+	return c.consume(ctx, func(batch []message, at time.Time) int {
+		r.decode(batch, at)
+		for i := range batch {
+			m := &batch[i]
+			r.count(batch[i:i+1], 1)
+			if !r.ours(m) {
+				continue
+			}
+			var res takt.Result
+			r.traffic.Drain(&res)
+			res.Phases[cluster.PhaseTransfer] = max(0, m.transfer)
+			sink.Done(m.stamp.Token, &res)
+		}
+		return len(batch)
+	})
+}
+
+// Lost is the number of messages that should have arrived and did not, which missing computes
+// from the messages that arrived.
+func (r *Receiver) Lost(missing func(received uint64, has func(cluster.StreamKey, uint64) bool) uint64) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return missing(r.ledger.Received, r.ledger.Has)
+}
+
+// Describe adds the driver's part of the report.
+func (r *Receiver) Describe(rep *takt.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all, lag := map[string]any{}, int64(0)
+	for i, p := range r.partitions {
+		rest := p.end - p.next
+		if p.left {
+			rest = 0
+		}
+		all[strconv.Itoa(int(i))] = map[string]any{"received": p.received, "lag": rest}
+		lag += rest
+	}
+	rep.Extra["partitions_received"], rep.Extra["lag"] = all, lag
+	if r.from != "" {
+		rep.Extra["transfer_from"] = r.from
+	}
+	if r.only != nil {
+		rep.Extra["received"] = r.ledger.Received
+	}
+	r.ledger.Describe(rep.Extra)
+	r.troubles.describe(rep)
+	if r.skewed > 0 {
+		rep.Warn("clock_skew", "%d records arrived before they were due: the clocks of sender and receiver differ, and transfer times are wrong by as much", r.skewed)
+	}
+}

@@ -1,0 +1,59 @@
+package consume
+
+import (
+	"testing"
+
+	"github.com/IBM/sarama"
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+func offsets(from, to int) (all []message) {
+	for i := from; i < to; i++ {
+		all = append(all, message{partition: 1, offset: int64(i)})
+	}
+	return all
+}
+
+// What nobody wanted is still to be read.
+func TestLag(t *testing.T) {
+	r := NewReceiver(&cluster.Traffic{}, nil)
+	for _, c := range []struct {
+		batch    []message
+		wanted   int
+		received uint64
+		lag      int64
+	}{
+		{offsets(10, 15), 0, 0, 5},
+		{offsets(10, 15), 3, 3, 2},
+		{offsets(13, 20), 7, 10, 0},
+		{append(offsets(20, 21), message{partition: 1, offset: 21, end: 40}), 2, 12, 18},
+		{offsets(22, 24), 2, 14, 16},
+	} {
+		r.count(c.batch, c.wanted)
+		rep := &takt.Report{Extra: map[string]any{}}
+		r.Describe(rep)
+		one := rep.Extra["partitions_received"].(map[string]any)["1"].(map[string]any)
+		if received, lag := one["received"].(uint64), one["lag"].(int64); received != c.received || lag != c.lag || rep.Extra["lag"] != lag {
+			t.Errorf("%d received, lag %d, want %d and %d", received, lag, c.received, c.lag)
+		}
+	}
+}
+
+func TestGather(t *testing.T) {
+	for _, c := range []struct{ there, want int }{{0, 1}, {5, 6}, {maxBatch + 5, maxBatch}} {
+		for _, closed := range []bool{false, true} {
+			from := make(chan *sarama.ConsumerMessage, c.there)
+			for i := range c.there {
+				from <- &sarama.ConsumerMessage{Offset: int64(i + 1)}
+			}
+			if closed {
+				close(from)
+			}
+			batch := gather(nil, &sarama.ConsumerMessage{}, from)
+			if len(batch) != c.want || batch[c.want-1].offset != int64(c.want-1) {
+				t.Errorf("%d behind the first, closed %v: %d messages, want %d", c.there, closed, len(batch), c.want)
+			}
+		}
+	}
+}

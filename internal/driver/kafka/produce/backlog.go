@@ -1,0 +1,32 @@
+package produce
+
+import "github.com/taktload/takt/pkg/takt"
+
+// waiting is the number of records that wait for a writer.
+func (p *Run) waiting() (n int) {
+	for _, w := range p.workers {
+		w.mu.Lock()
+		n += w.queue.Len()
+		w.mu.Unlock()
+	}
+	return n
+}
+
+// noteBacklog notes the waiting records at the end of the schedule.
+func (p *Run) noteBacklog() { p.backlog.CompareAndSwap(-1, int64(p.waiting())) }
+
+// mostWaiting is the largest acceptable part of records that wait for a writer at the end of
+// the schedule.
+const mostWaiting = 0.01
+
+// describeBacklog names the settings that delayed records which only waited for a writer when
+// the schedule ended, if the records are many.
+func (p *Run) describeBacklog(rep *takt.Report) {
+	waited := float64(p.backlog.Load())
+	due, writers := float64(rep.Counts.Scheduled+rep.WarmupCounts.Scheduled), len(p.workers)*p.writers
+	if rep.Rate.Intended == nil || rep.DurationS <= 0 || waited <= float64(writers*p.batchSize) || waited <= mostWaiting*due {
+		return
+	}
+	rep.Warn("writers_bound", "the rate was not reached: when the schedule ended, %.0f of %.0f records (%.3g %%) still waited for a free writer; at most %d batches of %d records are under way (--workers %d, --writers-per-worker %d, --message-batch-size %d): raise one of these, or lower the rate",
+		waited, due, 100*waited/due, writers, p.batchSize, len(p.workers), p.writers, p.batchSize)
+}

@@ -1,0 +1,59 @@
+package produce
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/value"
+)
+
+// AddFlags declares the flags on fs.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	o.Cluster.AddFlags(fs, cluster.ClientTakt, cluster.ClientFranz, cluster.ClientSarama, cluster.ClientSaramaAsync)
+	o.addSeedFlags(fs)
+	o.addTaktFlags(fs)
+	if f := fs.Lookup("max-in-flight"); f != nil {
+		f.Usage = "at most `N` records in flight at a rate; without a rate each writer has a batch"
+	}
+}
+
+// SeedFlags are the long flags of sangrenel, which are written with one dash there.
+func SeedFlags() []string {
+	return []string{
+		"brokers", "topic", "message-size", "message-batch-size", "produce-rate", "compression", "required-acks",
+		"workers", "writers-per-worker", "noop", "interval", "api-version", "tls", "tls-ca-cert", "tls-cert-file",
+		"tls-key-file", "tls-insecure-skip-verify", "graphite-ip", "graphite-port", "graphite-metrics-prefix",
+		"max-open-requests", "emit-errors", "messages-data", "data",
+	}
+}
+
+func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Size(&o.MessageSize), "message-size", "`BYTES` of a random message")
+	fs.IntVar(&o.BatchSize, "message-batch-size", o.BatchSize, "write up to `N` records that are due together")
+	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s")
+	fs.Var(value.Choice(&o.Compression, compressions...), "compression", "compress batches by `"+strings.Join(compressions, "|")+"`")
+	fs.Var(value.Choice(&o.Acks, AcksNone, AcksLocal, AcksAll), "required-acks", "a record is acknowledged by `none|local|all`: nobody, the leader, or all replicas in sync")
+	fs.IntVar(&o.Workers, "workers", o.Workers, "`N` sets of connections")
+	fs.IntVar(&o.Writers, "writers-per-worker", o.Writers, "at most `N` batches under way on each set")
+	fs.IntVar(&o.MaxOpen, "max-open-requests", o.MaxOpen, "at most `N` requests under way on one connection")
+	fs.BoolVar(&o.Noop, "noop", false, "make and serialise messages without a broker: what this machine can generate")
+	fs.IntVar(&o.Interval, "interval", o.Interval, "`SECONDS` between two blocks of --progress sangrenel")
+	fs.BoolVar(&o.EmitErrors, "emit-errors", false, "print the error of every failed record with --progress sangrenel, at most 100 an interval")
+	fs.Var(value.List(&o.Messages), "messages-data", "send this `TEXT` instead of random ones; repeatable: in turn")
+	fs.Var(value.InFile(&o.Data), "data", "send the lines of this `FILE` in turn")
+	o.Graphite.addFlags(fs)
+}
+
+func (o *Options) addTaktFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
+	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
+	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")
+	fs.Var(value.Size(&o.BatchBytes), "batch-bytes", "a batch has at most `BYTES` before compression")
+	fs.Var(value.Duration(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free")
+	fs.Var(value.Duration(&o.Timeout), "timeout", "a record fails if it is not acknowledged within `TIME` after it was written")
+	fs.BoolVar(&o.Idempotence, "idempotence", false, "let brokers drop what a retry wrote twice")
+	fs.IntVar(&o.Transaction, "transactions", 0, "write in transactions and commit every `N` records of a worker; a record ends with its commit")
+	o.Create.AddFlags(fs)
+}

@@ -1,0 +1,346 @@
+// Package produce is takt kafka produce, and what sends in takt kafka e2e: one operation is one
+// record. takt's own producer, franz-go and sarama stand behind one interface, and the same report
+// comes from each.
+package produce
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"maps"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/kafka"
+	"github.com/taktload/takt/internal/ledger"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Options are the additional flags of takt kafka produce. Flags from the seed, sangrenel,
+// have its names and defaults.
+type Options struct {
+	cluster.Cluster
+	MessageSize int
+	BatchSize   int    // records in a batch
+	ProduceRate uint64 // records/s in all; unlimited: --rate applies
+	Compression string
+	Acks        string
+	Workers     int // number of connection sets
+	Writers     int // writers per worker
+	MaxOpen     int // largest number of open requests per connection
+	Noop        bool
+	Interval    int // seconds between two blocks of the seed's output
+	EmitErrors  bool
+	Messages    []string
+	Data        string // file with one message a line
+	Graphite    Graphite
+
+	Key         string
+	Headers     Headers
+	Plain       bool // no stamps
+	BatchBytes  int
+	Linger      time.Duration
+	Timeout     time.Duration // time limit for a record
+	Idempotence bool
+	Transaction int // records in a transaction; 0: no transactions
+	Create      cluster.Create
+
+	RunID      cluster.RunID // of the current run, set by Begin
+	Partitions int32         // number of partitions of the topic, set by Probe
+
+	until      time.Duration // end of the schedule; 0: unknown, or a closed loop
+	before     *logEnds      // ends of the partitions before the run; nil: there are acknowledgements, or no broker
+	text       *text
+	narrator   *narrator // nil: no output
+	seed       uint64    // seed of random values
+	shapeFault error
+}
+
+// The names of Options.Acks.
+const (
+	AcksNone  = "none"
+	AcksLocal = "local"
+	AcksAll   = "all"
+)
+
+// unlimited is the seed's default of -produce-rate.
+const unlimited = 100_000_000
+
+// inFlight is the limit of records in flight at a rate: at 100k/s that is one second of
+// records of 300 bytes.
+const inFlight = 100_000
+
+// maxBytes limits a message, a batch and every other number: a Kafka request has at most
+// 2 GiB.
+const maxBytes = 1 << 30
+
+// New returns the options with the seed's defaults.
+func New() *Options {
+	return &Options{
+		Cluster: cluster.New(cluster.ClientTakt), MessageSize: 300, BatchSize: 1, ProduceRate: unlimited, Compression: "none",
+		Acks: AcksLocal, Workers: 1, Writers: 5, MaxOpen: 5, Interval: 5, BatchBytes: 1_000_012, Timeout: 10 * time.Second,
+		Graphite: newGraphite(), Create: cluster.NewCreate(),
+	}
+}
+
+// Validate reports all faults at once and makes the messages.
+func (o *Options) Validate(args []string) []error {
+	faults := value.Faults(cluster.NoArguments(args))
+	faults.Add(o.shapeFault)
+	faults.Add(o.Cluster.Validate()...)
+	o.checkNumbers(&faults)
+	o.checkWays(&faults)
+	faults.Add(o.Graphite.validate())
+	if len(faults) > 0 {
+		return faults
+	}
+	var err error
+	o.text, err = o.readText(o.seed)
+	faults.Add(err)
+	return faults
+}
+
+func (o *Options) checkNumbers(faults *value.Faults) {
+	for _, f := range []struct {
+		name         string
+		value, least int
+	}{
+		{"message-size", o.MessageSize, 0}, {"message-batch-size", o.BatchSize, 1}, {"workers", o.Workers, 1},
+		{"writers-per-worker", o.Writers, 1}, {"max-open-requests", o.MaxOpen, 1}, {"interval", o.Interval, 1},
+		{"batch-bytes", o.BatchBytes, 1}, {"transactions", o.Transaction, 0},
+		{"partitions", o.Create.Partitions, 1}, {"replication", o.Create.Replication, 1},
+	} {
+		faults.Range(f.name, f.value, f.least, maxBytes)
+	}
+	faults.If(o.Workers > 0 && o.Writers > ledger.MaxStreams/o.Workers, "--workers times --writers-per-worker is more than %d; lower one of them", ledger.MaxStreams)
+	faults.If(o.ProduceRate == 0, "--produce-rate is 0; give records per second, or leave it out")
+	faults.If(o.Timeout <= 0 || o.Linger < 0, "--timeout must be above 0 and --linger not below; a record without a bound can hang for ever")
+}
+
+// checkWays checks the flags against the abilities of the client.
+func (o *Options) checkWays(faults *value.Faults) {
+	faults.If(len(o.Messages) > 0 && o.Data != "", "both --messages-data and --data are given; keep one")
+	faults.If((o.Idempotence || o.Transaction > 0) && o.Acks != AcksAll, "--idempotence and --transactions need --required-acks all; add it")
+	faults.If(o.Transaction > 0 && o.Client != cluster.ClientFranz, "--transactions are there with --client franz only; drop one of the two")
+}
+
+// Defaults is driver.Load.Defaults.
+func (o *Options) Defaults(e *engine.Options) { e.MaxInFlight = inFlight }
+
+// Unused is driver.Load.Unused; Shape refuses --connections.
+func (o *Options) Unused() (flags []string, why string) { return engine.LoopFlags(), "" }
+
+// Shape sets unset options: without a rate the seed's closed loop, in which every writer has
+// a batch in flight; with a rate, room for one second of records.
+func (o *Options) Shape(e *engine.Options) {
+	o.shapeFault = nil
+	if o.Client == cluster.ClientTakt && (o.Idempotence || o.Transaction > 0 || o.NewestProduce() < kafka.Oldest) {
+		o.Client = cluster.ClientFranz
+	}
+	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
+		rate := engine.PerSecond(float64(o.ProduceRate))
+		if e.Stages.Given() || e.Rate.Given() && e.Rate != rate {
+			o.shapeFault = value.Faultf("both --produce-rate and --rate or --stages are given; keep one")
+		}
+		e.Rate = cmp.Or(e.Rate, rate)
+	}
+	if e.Connections > 0 {
+		o.shapeFault = value.Faultf("--connections says nothing here; use --workers, which have connections of their own")
+	}
+	o.seed, o.until = e.Seed, 0
+	if s, err := e.Source(); err == nil && !e.Closed() {
+		o.until = max(0, s.End())
+	}
+	least := o.Workers * o.Transaction // with less a transaction would never be full
+	if e.MaxInFlight == engine.DefaultInFlight || e.MaxInFlight == inFlight {
+		e.MaxInFlight = inFlight
+		if e.Closed() {
+			e.MaxInFlight = o.Workers * o.Writers * o.BatchSize
+		}
+		e.MaxInFlight = max(e.MaxInFlight, least, 1)
+	}
+	if e.InFlight() < least {
+		o.shapeFault = value.Faultf("at most %d records in flight cannot fill transactions of %d in %d workers; raise --max-in-flight", e.InFlight(), o.Transaction, o.Workers)
+	}
+	e.Drain.SetFallback(o.Timeout)
+}
+
+// Secrets implements takt.Secretive.
+func (o *Options) Secrets() []string { return o.SASL.Secrets() }
+
+// Variables are the settings that shape the load or the target.
+func (o *Options) Variables() map[string]any {
+	v := o.Cluster.Variables()
+	maps.Copy(v, map[string]any{
+		"batch_records": o.BatchSize, "batch_bytes": o.BatchBytes, "compression": o.Compression, "acks": o.Acks,
+		"workers": o.Workers, "writers_per_worker": o.Writers, "max_open_requests": o.MaxOpen,
+		"linger_s": o.Linger.Seconds(), "timeout_s": o.Timeout.Seconds(), "idempotence": o.Idempotence,
+		"keys": o.Key != "", "headers": len(o.Headers), "stamps": !o.Plain,
+	})
+	switch {
+	case o.Data != "":
+		v["data"] = o.Data
+	case len(o.Messages) > 0:
+		v["messages"] = len(o.Messages)
+	default:
+		v["message_bytes"] = o.MessageSize
+	}
+	if o.Noop {
+		v["client"] = "noop"
+	}
+	if o.Transaction > 0 {
+		v["transaction_records"] = o.Transaction
+	}
+	return v
+}
+
+// largest is the largest batch that a client accepts: the broker is to judge a message larger
+// than --batch-bytes.
+func (o *Options) largest() int {
+	return max(o.BatchBytes, kafka.Overhead+o.text.longest()+o.overhead())
+}
+
+// overhead is the largest size of a record without its value.
+func (o *Options) overhead() int {
+	n := kafka.RecordOverhead + o.text.keyBytes()
+	tail, _ := o.tail()
+	return n + len(tail)
+}
+
+// tail is the bytes after the value of every record, its headers. stampAt is the offset of
+// the stamp in the first header; 0: no stamp there.
+func (o *Options) tail() (tail []byte, stampAt int) {
+	list := o.Headers.franz()
+	if o.Plain || o.inValue() {
+		return kafka.AppendHeaders(nil, list), 0
+	}
+	room := kgo.RecordHeader{Key: cluster.StampHeader, Value: make([]byte, cluster.StampBytes)}
+	tail = kafka.AppendHeaders(nil, append([]kgo.RecordHeader{room}, list...))
+	return tail, bytes.Index(tail, room.Value)
+}
+
+func (o *Options) inValue() bool {
+	return o.text.random != nil && o.MessageSize >= cluster.StampBytes && !o.Plain
+}
+
+// Open makes the driver of one run.
+func (o *Options) Open(context.Context, int) (*takt.Driver, error) {
+	o.Begin()
+	var p *Run
+	d := &takt.Driver{
+		Phases: cluster.Phases(),
+		OneWay: o.oneWay(),
+		Probe:  o.Probe,
+		Async: func(_ int, sink takt.Sink) (_ *takt.AsyncClient, err error) {
+			if p, err = o.Start(sink, false); err != nil {
+				return nil, err
+			}
+			if o.before != nil {
+				p.await = o.awaitStored
+			}
+			return p.Client(), o.Watch(p, p.Grow)
+		},
+		Settle: func() takt.Settlement { return p.Settle() },
+		Finish: func(_ context.Context, r *takt.Report) error {
+			p.Describe(r)
+			p.describeStored(r)
+			return nil
+		},
+	}
+	if o.Noop {
+		d.Probe = nil
+	}
+	return d, nil
+}
+
+// Watch watches the topic for p.
+func (o *Options) Watch(p *Run, grown func(context.Context, int32) bool) (err error) {
+	if !o.Noop {
+		p.unwatch, err = o.WatchTopic(o.Partitions, grown, p.forsake)
+	}
+	return err
+}
+
+// Begin makes the data of one run.
+func (o *Options) Begin() {
+	o.Traffic, o.before = &cluster.Traffic{}, nil
+	o.Partitions = 1
+	_, _ = rand.Read(o.RunID[:]) // it never fails
+}
+
+// Probe finds the topic, and creates it if Create.On.
+func (o *Options) Probe(ctx context.Context) error {
+	partitions, err := o.FindTopic(ctx, &o.Create)
+	o.Partitions = int32(len(partitions))
+	if err == nil && o.Acks == AcksNone {
+		o.before = o.findEnds(ctx, partitions)
+	}
+	return err
+}
+
+// oneWay reports whether records have no acknowledgement.
+func (o *Options) oneWay() bool { return o.Noop || o.Acks == AcksNone }
+
+// NoAnswer is driver.Load.NoAnswer.
+func (o *Options) NoAnswer() (why, instead string) {
+	switch {
+	case o.Noop:
+		return "with --noop nobody acknowledges a record, so there is no response time", "send.p99, from due until the record was made"
+	case o.Acks == AcksNone:
+		return "with --required-acks none nobody acknowledges a record, so there is no response time", "send.p99, from due until the record was written, or use --required-acks local"
+	}
+	return "", ""
+}
+
+// Start connects all workers. received: an operation ends with its receipt, not with its
+// acknowledgement.
+func (o *Options) Start(sink takt.Sink, received bool) (*Run, error) {
+	now := time.Now()
+	p := &Run{
+		sink: sink, start: now, epoch: now.UnixNano(), until: o.until, received: received, traffic: o.Traffic, run: o.RunID, text: o.text, headers: o.Headers.franz(), library: !o.Noop && o.Client != cluster.ClientTakt, oneWay: o.oneWay(), plain: o.Plain, inValue: o.inValue(),
+		unordered: o.Client == cluster.ClientSarama, apart: o.text.key != nil && o.Transaction == 0, byKey: kgo.StickyKeyPartitioner(nil).ForTopic(o.Topic),
+		writers: o.Writers, batchSize: o.BatchSize, batchBytes: o.BatchBytes, overhead: o.overhead(), linger: o.Linger,
+		transaction: o.Transaction, timeout: o.Timeout,
+	}
+	p.partitions.Store(o.Partitions)
+	p.backlog.Store(-1)
+	p.uniform = !received && !p.library && !p.apart && o.Transaction == 0
+	p.tail, p.stampAt = o.tail()
+	if p.inline = inlineRecords; o.Noop && o.BatchSize > 1 {
+		p.inline = 0 // noop answers at once, so only a separate goroutine collects batches
+	}
+	p.meter = newMeter(o.Partitions)
+	o.narrator.follow(p.meter)
+	p.graphite = o.Graphite.start(p.meter, time.Duration(o.Interval)*time.Second)
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for i := range o.Workers {
+		w := newWorker(p, i)
+		var err error
+		if w.client, err = o.openClient(i); err != nil {
+			_ = p.close() // the first error counts
+			return nil, err
+		}
+		p.workers = append(p.workers, w)
+		o.narrator.connected(i + 1)
+	}
+	return p, nil
+}
+
+func (o *Options) openClient(i int) (client, error) {
+	switch {
+	case o.Noop:
+		return o.openNoop()
+	case o.Client == cluster.ClientSarama:
+		return o.openSaramaSync()
+	case o.Client == cluster.ClientSaramaAsync:
+		return o.openSaramaAsync()
+	case o.Client == cluster.ClientFranz:
+		return o.openFranz(i)
+	}
+	return o.openTakts()
+}

@@ -1,0 +1,90 @@
+package produce
+
+import (
+	"errors"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// awaited is an acknowledged record, which may have been received.
+type awaited struct {
+	token uint64
+	acked time.Duration // instant of the acknowledgement since the run's start
+}
+
+// giveUp fails operations whose record does not arrive, until the producer is closed. Without
+// giveUp a closed loop would wait for them for ever.
+func (p *Run) giveUp() {
+	tick := time.NewTicker(max(p.timeout/10, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-p.ctx.Done():
+			return
+		}
+		for _, token := range p.overdue(time.Since(p.start)) {
+			p.sink.Done(token, &takt.Result{Class: cluster.ClassLost, Err: p.errLost()})
+		}
+	}
+}
+
+// overdue are the operations whose record should have arrived, or will not arrive any more.
+// They may include operations that already ended: an operation ends only once.
+func (p *Run) overdue(now time.Duration) (tokens []uint64) {
+	p.fateMu.Lock()
+	defer p.fateMu.Unlock()
+	gone := p.gone.Load() != nil
+	for p.awaited.Len() > 0 && (gone || now-p.awaited.Head().acked >= p.timeout) {
+		tokens = append(tokens, p.awaited.Pop().token)
+	}
+	return tokens
+}
+
+func (p *Run) errLost() error {
+	if p.oneWay {
+		return errors.New("written, and not received in time")
+	}
+	return errors.New("acknowledged, and not received in time")
+}
+
+// failedRecord is a record that was not acknowledged during the run.
+type failedRecord struct {
+	stream    uint16
+	partition int32
+	number    uint64
+}
+
+// maxFailed is the largest number of failed records that e2e keeps, to see whether they
+// arrive nevertheless.
+const maxFailed = 1 << 16
+
+// tally counts and keeps records acknowledged now, and keeps failed ones.
+func (p *Run) tally(records []record, now time.Duration) {
+	p.fateMu.Lock()
+	defer p.fateMu.Unlock()
+	p.meter.answered(records)
+	for i := range records {
+		r := &records[i]
+		if r.err == nil && !p.closing {
+			p.awaited.Push(awaited{r.token, now})
+		} else if len(p.failed) < maxFailed {
+			p.failed = append(p.failed, failedRecord{r.stream, r.partition, r.number})
+		}
+	}
+}
+
+// Lost is the number of acknowledged records that were not received, of the records that were
+// received and that has knows.
+func (p *Run) Lost(received uint64, has func(cluster.StreamKey, uint64) bool) uint64 {
+	p.fateMu.Lock()
+	defer p.fateMu.Unlock()
+	for _, f := range p.failed {
+		if has(cluster.StreamKey{Run: p.run, Stream: f.stream, Partition: f.partition}, f.number) {
+			received-- // received although not acknowledged
+		}
+	}
+	return p.acked - min(p.acked, received)
+}

@@ -1,0 +1,244 @@
+package produce
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/ring"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Run is the load of one run on all workers. It is the client of its operations.
+type Run struct {
+	sink     takt.Sink
+	ctx      context.Context // ends with close
+	cancel   context.CancelFunc
+	start    time.Time // start of the run
+	epoch    int64     // start in ns since 1970
+	workers  []*worker
+	dealt    uint64 // number of operations given to workers; only for the pacer
+	traffic  *cluster.Traffic
+	meter    *meter
+	graphite *graphite // nil: no Graphite
+
+	run         cluster.RunID
+	text        *text
+	headers     []kgo.RecordHeader // headers of every record
+	tail        []byte             // bytes after the value of every record: its headers
+	stampAt     int                // offset of the stamp in tail; 0: no stamp there
+	library     bool               // the client is a library, which encodes batches itself
+	oneWay      bool               // no acknowledgements: records end when they are written
+	plain       bool               // no stamps
+	inValue     bool               // the stamp is in the value
+	received    bool               // an operation ends with its receipt, not its acknowledgement
+	uniform     bool               // the records of a batch have one partition and one result
+	apart       bool               // a batch has several partitions, so each record has its own answer
+	unordered   bool               // writers do not wait for each other, so each has its own numbers
+	partitions  atomic.Int32
+	byKey       kgo.TopicPartitioner
+	writers     int // largest number of batches in flight per worker
+	inline      int // largest batch, in records, that the caller writes itself
+	batchSize   int // records in a batch
+	batchBytes  int
+	overhead    int // bytes of a record besides its value
+	linger      time.Duration
+	transaction int // records in a transaction; 0: no transactions
+	timeout     time.Duration
+
+	until   time.Duration         // end of the schedule; 0: unknown, or a closed loop
+	atEnd   *time.Timer           // notes the backlog at the end of the schedule; nil: unknown end
+	backlog atomic.Int64          // records that waited for a writer when the schedule ended; -1: unknown yet
+	unwatch func()                // ends the watch of the topic
+	gone    atomic.Pointer[error] // error if the topic is gone, otherwise nil
+
+	await  func(ctx context.Context, written []uint64) stored // waits for unacknowledged records to be stored; nil: there are acknowledgements
+	stored stored
+
+	// Results of records if an operation ends with its receipt.
+	fateMu  sync.Mutex
+	awaited ring.Queue[awaited]
+	closing bool   // later acknowledged records need not be received
+	acked   uint64 // number of records acknowledged before closing; set then
+	failed  []failedRecord
+}
+
+// started is called when the run starts.
+func (p *Run) started(at time.Time) {
+	p.start, p.epoch = at, at.UnixNano()
+	if p.until > 0 {
+		p.atEnd = time.AfterFunc(p.until-time.Since(at), p.noteBacklog)
+	}
+	if p.received {
+		go p.giveUp()
+	}
+}
+
+// Client is p as the engine sees it.
+func (p *Run) Client() *takt.AsyncClient {
+	return &takt.AsyncClient{StartAll: p.startAll, Started: p.started, Flush: p.flush, Close: p.close}
+}
+
+// startAll gives operations to the workers in turn.
+func (p *Run) startAll(ops []takt.Op) {
+	first := p.dealt // not the operations' numbers: a shard has only every n-th
+	p.dealt += uint64(len(ops))
+	if len(ops) == 1 {
+		p.workers[first%uint64(len(p.workers))].push(ops, first)
+		return
+	}
+	for _, w := range p.workers {
+		w.push(ops, first)
+	}
+}
+
+func (p *Run) flush(ctx context.Context) error {
+	p.noteBacklog() // the schedule may end early
+	for _, w := range p.workers {
+		go w.flush() // a commit may take long
+	}
+	for _, w := range p.workers {
+		select {
+		case <-w.empty:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// close leaves a hanging client behind.
+func (p *Run) close() error {
+	if p.unwatch != nil {
+		p.unwatch()
+	}
+	if p.atEnd != nil {
+		p.atEnd.Stop()
+	}
+	p.fateMu.Lock()
+	p.closing, p.acked = true, total(p.meter.written())
+	p.fateMu.Unlock()
+	if p.received { // the last receipt may come before its acknowledgement
+		ctx, cancel := context.WithTimeout(p.ctx, cluster.CloseTime)
+		_ = p.flush(ctx) // records that are not acknowledged by then never are
+		cancel()
+	}
+	if p.await != nil { // this also gives brokers time to close connections
+		p.stored = p.await(p.ctx, p.meter.written())
+	}
+	p.cancel()
+	p.graphite.stop()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		for _, w := range p.workers {
+			w.close()
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(cluster.CloseTime):
+	}
+	return nil
+}
+
+// finishAll ends the operations of records answered now. arrived is when the answer came to
+// this host, if known.
+func (p *Run) finishAll(records []record, arrived time.Time) {
+	now := time.Since(p.start)
+	good := make([]uint64, 0, len(records))
+	if p.received {
+		p.tally(records, now)
+	} else {
+		p.meter.answered(records)
+	}
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.err != nil:
+			err := p.reason(r.err)
+			p.sink.Done(r.token, &takt.Result{Class: cluster.Classify(err), Err: err})
+		case p.received && p.oneWay:
+		case p.received:
+			p.sink.Record(cluster.PhaseAck, now-r.due)
+		default:
+			good = append(good, r.token)
+		}
+	}
+	if len(good) > 0 {
+		p.finishGood(good, arrived)
+	}
+}
+
+// reason is why a record with this error failed: if the topic is gone, clients report many
+// different errors.
+func (p *Run) reason(err error) error {
+	if gone := p.gone.Load(); gone != nil {
+		return *gone
+	}
+	return err
+}
+
+// Grow lets records go to added partitions once each client knows them.
+func (p *Run) Grow(ctx context.Context, partitions int32) bool {
+	for _, w := range p.workers {
+		if !w.client.knows(ctx, partitions) {
+			return false
+		}
+	}
+	p.meter.grow(partitions)
+	p.partitions.Store(partitions)
+	return true
+}
+
+// forsake ends the run because its topic is gone.
+func (p *Run) forsake(err error) {
+	p.gone.Store(&err)
+	p.sink.End()
+	for _, w := range p.workers {
+		w.client.forsake(err)
+	}
+}
+
+// finishGood ends successful operations.
+func (p *Run) finishGood(tokens []uint64, arrived time.Time) {
+	res := takt.Result{Arrived: arrived}
+	p.traffic.Drain(&res)
+	p.sink.DoneAll(tokens, &res)
+}
+
+// finishUniform ends the operations of an acknowledged uniform batch.
+func (p *Run) finishUniform(b *batch) {
+	part := b.parts[0]
+	p.meter.acknowledged(part.Partition(), len(b.tokens), part.bytes)
+	p.finishGood(b.tokens, b.lastArrival())
+}
+
+// Describe adds the driver's part of the report.
+func (p *Run) Describe(r *takt.Report) {
+	extra := r.Extra
+	acked := map[string]uint64{}
+	for i, n := range p.meter.written() {
+		acked[strconv.Itoa(i)] = n
+	}
+	extra["run"] = p.run.String()
+	extra["partitions"] = acked
+	extra["batches"] = p.meter.batches.Load()
+	extra["payload_bytes"] = p.meter.bytes.Load()
+	if n := p.traffic.Closed.Load(); n > 0 {
+		extra["connections_closed"] = n
+	}
+	if gone := p.gone.Load(); gone != nil {
+		r.Warn("broke_off", "the run ended before its time: %v", *gone)
+	}
+	p.describeBacklog(r)
+	p.traffic.DescribeTopic(r)
+	if g := p.graphite; g != nil && g.lost.Load() > 0 {
+		r.Warn("graphite", "the figures of %d intervals did not reach Graphite: %v", g.lost.Load(), g.failure.Load())
+	}
+}

@@ -1,0 +1,128 @@
+package produce
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// logEnds are the ends of the topic's partitions before the run. Without acknowledgements the
+// growth since then is the only information from brokers.
+type logEnds struct {
+	at  map[int32]int64
+	err error // reason why the ends are unknown
+}
+
+func (o *Options) findEnds(ctx context.Context, partitions []int32) *logEnds {
+	at, err := o.ListOffsets(ctx, partitions, cluster.OffsetLatest, false)
+	return &logEnds{at, err}
+}
+
+// gained is how many records the partitions have gained up to the ends now. missing is the
+// least number of written records that are not among them: others may write, too.
+func (e *logEnds) gained(written []uint64, now map[int32]int64) (gained, missing uint64) {
+	for i, n := range written {
+		p := int32(i)
+		more := uint64(max(0, now[p]-e.at[p])) // a partition of a recreated topic begins at 0
+		gained += more
+		missing += n - min(n, more)
+	}
+	return gained, missing
+}
+
+// A broker stores records some time after they are written.
+const (
+	storedEvery = 20 * time.Millisecond // time between two requests for the ends
+	storedTime  = time.Second           // time without growth after which missing records are given up
+)
+
+// stored is what the topic has of records written without acknowledgement.
+type stored struct {
+	gained, missing uint64 // numbers of records; see logEnds.gained
+	err             error  // reason why the numbers are unknown
+}
+
+// Settle is takt.Driver.Settle: records that wait for a writer when the schedule ends count as
+// sent so far, and those without acknowledgement that are not in the topic count as ok.
+func (p *Run) Settle() (s takt.Settlement) {
+	s.Unwritten = uint64(max(0, p.backlog.Load()))
+	if n := p.stored.missing; n > 0 {
+		s.Failed = takt.ErrorClass{
+			Class: cluster.ClassNotStored, Count: n,
+			Sample: "written without acknowledgement, and not in the topic at the end" + closings(p.traffic.Closed.Load()),
+		}
+	}
+	return s
+}
+
+// describeStored compares records written without acknowledgement with the topic's growth.
+func (p *Run) describeStored(rep *takt.Report) {
+	if p.await == nil {
+		return
+	}
+	s, closed, written := p.stored, p.traffic.Closed.Load(), total(p.meter.written())
+	if s.err != nil {
+		rep.Warn("stored", "how many of the %d records are in the topic is not known: nobody acknowledged them, and the ends of its partitions cannot be found: %v", written, s.err)
+	} else {
+		rep.Extra["stored"] = s.gained
+	}
+	if closed > 0 {
+		rep.Warn("connections_closed", "the brokers closed %s: that is how they refuse records without acknowledgement, such as those that are too large; use --required-acks local to see why", connections(closed))
+	}
+	if s.gained > written {
+		rep.Warn("stored", "the topic gained %d records, and %d were written here: others write to it, so refused records may not show", s.gained, written)
+	}
+}
+
+func closings(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return "; the brokers closed " + connections(n)
+}
+
+func connections(n int64) string {
+	if n == 1 {
+		return "1 connection"
+	}
+	return fmt.Sprintf("%d connections", n)
+}
+
+func total(list []uint64) (n uint64) {
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
+
+// awaitStored polls the ends until all records are there, or there is no more growth.
+func (o *Options) awaitStored(ctx context.Context, written []uint64) (s stored) {
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	if s.err = o.before.err; s.err != nil {
+		return s
+	}
+	partitions := make([]int32, len(written))
+	for i := range partitions {
+		partitions[i] = int32(i)
+	}
+	for last := time.Now(); ; {
+		var now map[int32]int64
+		if now, s.err = o.ListOffsets(ctx, partitions, cluster.OffsetLatest, false); s.err == nil {
+			before := s.gained
+			if s.gained, s.missing = o.before.gained(written, now); s.gained != before {
+				last = time.Now()
+			}
+		}
+		if s.err == nil && s.missing == 0 || time.Since(last) >= storedTime || ctx.Err() != nil {
+			return s
+		}
+		select {
+		case <-time.After(storedEvery):
+		case <-ctx.Done():
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package produce
+
+import (
+	"testing"
+)
+
+func TestGained(t *testing.T) {
+	before := &logEnds{at: map[int32]int64{0: 10, 1: 5}}
+	for _, c := range []struct {
+		name            string
+		written         []uint64
+		now             map[int32]int64
+		gained, missing uint64
+	}{
+		{"all there", []uint64{3, 2}, map[int32]int64{0: 13, 1: 7}, 5, 0},
+		{"some missing", []uint64{3, 2}, map[int32]int64{0: 11, 1: 7}, 3, 2},
+		{"others write", []uint64{3, 2}, map[int32]int64{0: 20, 1: 5}, 10, 2},
+		{"a partition that came later", []uint64{3, 2, 4}, map[int32]int64{0: 13, 1: 7, 2: 4}, 9, 0},
+		{"a topic that was made anew", []uint64{3, 2}, map[int32]int64{0: 2, 1: 0}, 0, 5},
+	} {
+		if gained, missing := before.gained(c.written, c.now); gained != c.gained || missing != c.missing {
+			t.Errorf("%s: %d gained and %d missing, want %d and %d", c.name, gained, missing, c.gained, c.missing)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package produce
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taktload/takt/internal/driver/kafka/cluster"
+	"github.com/taktload/takt/internal/kafka"
+)
+
+// takts is takt's own producer as a client. franz-go finds the leaders.
+type takts struct {
+	*kafka.Producer
+	leaders *kgo.Client
+}
+
+// openTakts connects to all leaders.
+func (o *Options) openTakts() (client, error) {
+	compress, err := o.compressor()
+	if err != nil {
+		return nil, err
+	}
+	leaders, err := kgo.NewClient(append(o.Franz(), kgo.RequestRetries(1))...)
+	if err != nil {
+		return nil, err
+	}
+	_, acks := acksOf(o.Acks)
+	opt := kafka.Options{
+		Protocol: kafka.Protocol{
+			ClientID: cluster.ClientID, Topic: o.Topic, Acks: int16(acks), Timeout: o.Timeout, Oldest: kafka.Oldest, Newest: o.NewestProduce(), SASL: o.SASL.FranzMechanism(),
+		},
+		Compress: compress, Partitions: o.Partitions, MaxOpen: o.MaxOpen, ConnectTimeout: o.ConnectTimeout, Dial: o.DialBroker,
+		Leaders: func(ctx context.Context) (*kmsg.MetadataResponse, error) { return o.Metadata(ctx, leaders) },
+	}
+	if o.Compression == "zstd" {
+		opt.Oldest = kafka.OldestZstd
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), o.ConnectTimeout)
+	defer cancel()
+	p, err := kafka.NewProducer(ctx, opt)
+	if err != nil {
+		leaders.Close()
+		return nil, err
+	}
+	return &takts{p, leaders}, nil
+}
+
+// write implements client.
+func (t *takts) write(b *batch) {
+	b.sealed = b.sealed[:0]
+	for _, p := range b.parts {
+		b.sealed = append(b.sealed, &p.Batch)
+	}
+	t.Send(b.sealed, b.began)
+}
+
+// commit implements client: there are no transactions.
+func (t *takts) commit(context.Context, bool) error { return nil }
+
+func (t *takts) knows(ctx context.Context, partitions int32) bool { return t.Knows(ctx, partitions) }
+
+func (t *takts) forsake(err error) { t.Forsake(err) }
+
+func (t *takts) close() {
+	t.Close()
+	t.leaders.Close()
+}

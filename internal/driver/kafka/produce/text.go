@@ -1,0 +1,87 @@
+package produce
+
+import (
+	"os"
+
+	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/value"
+)
+
+// text makes the messages. It is only read, so workers share it.
+type text struct {
+	random *payload.Random // nil: lines or fixed
+	bytes  int             // of a random message
+	lines  *payload.Lines
+	fixed  []string
+	key    *payload.Template // nil: records have no key
+}
+
+// size is how many bytes message seq has.
+func (t *text) size(seq uint64) int {
+	switch {
+	case t.lines != nil:
+		return len(t.lines.At(seq))
+	case len(t.fixed) > 0:
+		return len(t.fixed[seq%uint64(len(t.fixed))])
+	}
+	return t.bytes
+}
+
+// longest is the size of the largest message.
+func (t *text) longest() (n int) {
+	if t.random != nil {
+		return t.bytes
+	}
+	count := len(t.fixed)
+	if t.lines != nil {
+		count = t.lines.Len()
+	}
+	for i := range count {
+		n = max(n, t.size(uint64(i)))
+	}
+	return n
+}
+
+// append appends message seq to dst.
+func (t *text) append(dst []byte, seq uint64) []byte {
+	switch {
+	case t.lines != nil:
+		return append(dst, t.lines.At(seq)...)
+	case len(t.fixed) > 0:
+		return append(dst, t.fixed[seq%uint64(len(t.fixed))]...)
+	}
+	return t.random.Append(dst, t.bytes, seq)
+}
+
+// keyBytes is how many bytes a key has at most.
+func (t *text) keyBytes() int {
+	if t.key == nil {
+		return 0
+	}
+	return t.key.MaxLen()
+}
+
+// readText makes the messages that the flags describe. seed determines what is random.
+func (o *Options) readText(seed uint64) (*text, error) {
+	t := &text{bytes: o.MessageSize, fixed: o.Messages}
+	if o.Data != "" {
+		f, err := os.Open(o.Data)
+		if err != nil {
+			return nil, value.Faultf("cannot open the messages: %w; check --data", err)
+		}
+		defer f.Close()
+		if t.lines, err = payload.ReadLines(o.Data, f); err != nil {
+			return nil, err
+		}
+	}
+	if t.lines == nil && len(t.fixed) == 0 {
+		t.random = payload.NewRandom(seed)
+	}
+	if o.Key == "" {
+		return t, nil
+	}
+	env := payload.Env{Seed: seed}
+	var err error
+	t.key, err = env.Parse("--key", o.Key)
+	return t, value.About(err, "key")
+}

@@ -1,0 +1,37 @@
+// Package ring is a queue that allocates only when it grows.
+package ring
+
+// Queue is a first-in, first-out queue. The zero Queue is empty.
+type Queue[T any] struct {
+	all  []T // its length is a power of two
+	from int
+	n    int
+}
+
+// Len is the number of elements.
+func (q *Queue[T]) Len() int { return q.n }
+
+// At is element i from the head, which must exist.
+func (q *Queue[T]) At(i int) T { return q.all[(q.from+i)&(len(q.all)-1)] }
+
+// Head is the oldest element, which must exist.
+func (q *Queue[T]) Head() *T { return &q.all[q.from] }
+
+// Push adds the newest element.
+func (q *Queue[T]) Push(x T) {
+	if q.n == len(q.all) {
+		grown := make([]T, max(64, 2*q.n))
+		copy(grown[copy(grown, q.all[q.from:]):], q.all[:q.from])
+		q.all, q.from = grown, 0
+	}
+	q.all[(q.from+q.n)&(len(q.all)-1)] = x
+	q.n++
+}
+
+// Pop removes the oldest element, which must exist.
+func (q *Queue[T]) Pop() T {
+	x := q.all[q.from]
+	q.from = (q.from + 1) & (len(q.all) - 1)
+	q.n--
+	return x
+}
