@@ -4,7 +4,7 @@ GO      ?= go
 BIN     := bin/takt
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # revision stamping needs git history; a tarball has none
-BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X github.com/taktload/takt/internal/cli.version=$(VERSION)"
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X github.com/taktload/takt/internal/cli/core.Version=$(VERSION)"
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-real test-wide docker bench soak check check-format fmt

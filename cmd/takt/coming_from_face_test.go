@@ -23,6 +23,7 @@ import (
 
 	"github.com/taktload/takt/internal/amqp/amqptest"
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/pkg/bench"
 )
@@ -191,7 +192,7 @@ func checkCommand(line string) error {
 		args, most = append([]string{"config"}, args...), 0
 	}
 	var faults bytes.Buffer
-	env := cli.Env{
+	env := core.Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &faults,
 		Getenv: func(string) string { return "" }, Interrupt: context.Background(),
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
@@ -158,7 +159,7 @@ func (d *doc) run(e example) {
 // runLine runs takt. Standard output goes to the file, if one is named.
 func (d *doc) runLine(args []string, file string) (code int, output string) {
 	var out bytes.Buffer
-	env := cli.Env{
+	env := core.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Interrupt: d.t.Context(),
 		Getenv: func(name string) string {
 			return map[string]string{"XDG_DATA_HOME": d.home, "XDG_STATE_HOME": d.home}[name]

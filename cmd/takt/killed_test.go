@@ -26,7 +26,7 @@ import (
 // A run that is killed at any instant is recovered: every second that was in its journal at the
 // kill, with the figures that the run had shown live. TAKT_SOAK=N kills N runs.
 func TestKilled(t *testing.T) {
-	server := targettest.Serve(t, target.Options{Service: "exp(2ms)", ErrorRate: "1%"})
+	server := targettest.Serve(t, target.Options{Service: "exp(2ms)", ErrorRate: 0.01})
 	var served sync.WaitGroup
 	atOnce := make(chan struct{}, 4)
 	var mu sync.Mutex

@@ -5,12 +5,13 @@ import (
 	"os"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
 )
 
 func main() {
-	interrupt, abort := cli.Signals()
-	stdout := cli.NewStdout(os.Stdout)
-	code := cli.Main(cli.Env{
+	interrupt, abort := core.Signals()
+	stdout := core.NewStdout(os.Stdout)
+	code := cli.Main(core.Env{
 		Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Executable: os.Executable,
 		Interrupt: interrupt, Abort: abort,
 	}, os.Args[1:])

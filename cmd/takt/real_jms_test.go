@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -60,7 +61,7 @@ func (b jmsBroker) run(t *testing.T, words ...string) said {
 	for i := range args {
 		args[i] = strings.Replace(args[i], "localhost:61616", b.addr, 1)
 	}
-	s := said{code: cli.Main(cli.Env{
+	s := said{code: cli.Main(core.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &stderr, Getenv: func(string) string { return "" }, Interrupt: t.Context(),
 	}, args)}
 	s.out, s.stderr = out.String(), stderr.String()

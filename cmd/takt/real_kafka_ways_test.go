@@ -20,6 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -99,7 +100,7 @@ func TestRealKafkaTooLarge(t *testing.T) {
 func (b broker) fail(t *testing.T, args []string) (code int, said string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = cli.Main(cli.Env{
+	code = cli.Main(core.Env{
 		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
 		Getenv: func(string) string { return "" }, Interrupt: t.Context(),
 	}, slices.Concat([]string{"kafka", "produce", "--brokers", b.addr(0), "--topic", topicOf(t), "--no-store", "--progress", "none", "-o", "json"}, args))
@@ -144,7 +145,7 @@ func (b broker) killed(t *testing.T, args []string) *takt.Report {
 			err = b.await(ctx, topicOf(t), 6000)
 		}
 		done <- err
-		stop(&cli.SignalError{Number: int(syscall.SIGINT)})
+		stop(&core.SignalError{Number: int(syscall.SIGINT)})
 	}()
 	r, code, said := runOnce(t, ctx, "kafka produce", append([]string{"--brokers", b.addr(0), "--topic", topicOf(t)}, args...))
 	if err := <-done; err != nil {

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -136,7 +137,7 @@ func runOnce(t *testing.T, ctx context.Context, command string, args []string) (
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
 	var out bytes.Buffer
-	code = cli.Main(cli.Env{
+	code = cli.Main(core.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
 		Getenv: func(string) string { return "" }, Interrupt: ctx,
 	}, slices.Concat(strings.Fields(command), []string{"--no-store", "--progress", "none", "-o", "json=" + path}, args))

@@ -27,7 +27,7 @@ func NewCheckout(dir string, also ...string) (*Checkout, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
-		return nil, fmt.Errorf("%s is no git clone; give the folder of a clone of apm-server", dir)
+		return nil, fmt.Errorf("%s is not a git clone; give the folder of a clone of apm-server", dir)
 	}
 	return &Checkout{place: place{dir, also}}, nil
 }

@@ -211,7 +211,7 @@ func TestSwitchSeesChanges(t *testing.T) {
 }
 
 func TestNoClone(t *testing.T) {
-	if _, err := NewCheckout(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is no git clone; give") {
+	if _, err := NewCheckout(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not a git clone; give") {
 		t.Error(err)
 	}
 	c, err := NewCheckout(newClone(t))

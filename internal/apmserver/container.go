@@ -38,7 +38,7 @@ func NewDocker(l Location, host string, also ...string) (*Docker, error) {
 	}
 	l.Kind = KindDocker
 	if l.Repository != "" && !repositoryURL.MatchString(l.Repository) {
-		return nil, fmt.Errorf("%q is no repository; give a URL such as https://github.com/elastic/apm-server", l.Repository)
+		return nil, fmt.Errorf("%q is not a repository; give a URL such as https://github.com/elastic/apm-server", l.Repository)
 	}
 	var err error
 	if l.Dockerfile, err = dockerfile(l.Dockerfile); err != nil {
@@ -73,7 +73,7 @@ func dockerfile(path string) (string, error) {
 		return "", err
 	}
 	if !stage.Match(text) {
-		return "", fmt.Errorf("%s is no Dockerfile: no line of it begins with FROM", path)
+		return "", fmt.Errorf("%s is not a Dockerfile: no line of it begins with FROM", path)
 	}
 	return path, nil
 }

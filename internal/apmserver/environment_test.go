@@ -50,7 +50,7 @@ func TestNoSecretsForOthers(t *testing.T) {
 	}
 }
 
-// What is no repository is given to no git: it might be an option of git's, or a program.
+// What is not a repository is given to no git: it might be an option of git's, or a program.
 func TestRepositories(t *testing.T) {
 	for repository, good := range map[string]bool{
 		"":                                     true,
@@ -89,7 +89,7 @@ func TestDockerfiles(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := NewDocker(Location{Dockerfile: "/etc/passwd"}, ""); err == nil || !strings.Contains(err.Error(), "/etc/passwd is no Dockerfile") {
+	if _, err := NewDocker(Location{Dockerfile: "/etc/passwd"}, ""); err == nil || !strings.Contains(err.Error(), "/etc/passwd is not a Dockerfile") {
 		t.Error(err)
 	}
 }

@@ -100,7 +100,7 @@ func (s *Switch) validate() error {
 	}
 	for _, name := range []string{s.Branch, s.Revision} {
 		if strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \t\n:?*[\\^~") || strings.Contains(name, "..") {
-			faults = append(faults, fmt.Errorf("%q is no name of a branch or revision; give one as git shows it", name))
+			faults = append(faults, fmt.Errorf("%q is not the name of a branch or revision; give one as git shows it", name))
 		}
 	}
 	return errors.Join(faults...)

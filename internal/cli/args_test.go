@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/taktload/takt/internal/cli/core"
 )
 
 // Every way of writing a flag that is right, and what is said of those that are not.
@@ -51,11 +53,11 @@ func TestFlags(t *testing.T) {
 		"--label =x":              `bad --label: label "=x" has no name`,
 		"--body x --body-file /x": "both -d and -D are given",
 	} {
-		env := Env{Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Getenv: func(string) string { return "" }, settings: &settings{}}
+		env := core.Env{Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Getenv: func(string) string { return "" }, Settings: &core.Settings{}}
 		root := newRoot(env)
-		rest, err := parseFlags(env, root, append(append([]string{"http"}, strings.Fields(args)...), url))
+		rest, err := core.ParseFlags(env, root, append(append([]string{"http"}, strings.Fields(args)...), url))
 		if err == nil {
-			cmd := subcommand(root, "http")
+			cmd := core.Subcommand(root, "http")
 			err = cmd.Args(cmd, rest[2:]) // without http and --
 		}
 		switch {

@@ -9,21 +9,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/taktload/takt/internal/engine"
-	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/cli/clitest"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
 	"github.com/taktload/takt/internal/target"
-	"github.com/taktload/takt/pkg/takt"
 )
 
 // at runs takt in this process, for a user with that home.
 func at(ctx context.Context, home string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = Main(Env{
+	code = Main(core.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Interrupt: ctx,
 		Getenv: func(name string) string {
 			if name == "HOME" {
@@ -75,7 +73,7 @@ func kill(t *testing.T) (home, id string) {
 		}
 		seconds = bytes.Count(text, []byte(`{"record":`))
 	}
-	if code, out, errs := at(t.Context(), live, "runs"); code != exitOK || !strings.Contains(out, "no such run") || errs != "" || len(journalsAt(t, live)) != 1 {
+	if code, out, errs := at(t.Context(), live, "runs"); code != core.ExitOK || !strings.Contains(out, "no such run") || errs != "" || len(journalsAt(t, live)) != 1 {
 		t.Errorf("while the run goes: exit code %d, %s%s", code, out, errs)
 	}
 	cancel()
@@ -129,7 +127,7 @@ func TestRecoverTwiceAtOnce(t *testing.T) {
 	for i := range said {
 		all.Go(func() {
 			var code int
-			if code, _, said[i] = at(t.Context(), home, "runs"); code != exitOK {
+			if code, _, said[i] = at(t.Context(), home, "runs"); code != core.ExitOK {
 				t.Errorf("exit code %d: %s", code, said[i])
 			}
 		})
@@ -140,11 +138,11 @@ func TestRecoverTwiceAtOnce(t *testing.T) {
 	}
 	code, out, errs := at(t.Context(), home, "show", "@-1")
 	for _, want := range []string{id, "200/s intended", "[recovered]", "it is cut short after 2s"} {
-		if code != exitOK || errs != "" || !strings.Contains(out, want) {
+		if code != core.ExitOK || errs != "" || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, want %q: %s%s", code, want, out, errs)
 		}
 	}
-	if code, out, _ := at(t.Context(), home, "runs", "branch=main"); code != exitOK || strings.Count(out, id) != 1 || !strings.Contains(out, "incomplete") {
+	if code, out, _ := at(t.Context(), home, "runs", "branch=main"); code != core.ExitOK || strings.Count(out, id) != 1 || !strings.Contains(out, "incomplete") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if list := journalsAt(t, home); len(list) > 0 {
@@ -160,13 +158,13 @@ func TestRecoverAStoredRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := sample(1, time.Now())
+	whole := clitest.Report(1, time.Now())
 	whole.ID = id
 	if err := errors.Join(st.Save(t.Context(), whole), st.Close()); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := at(t.Context(), home, "runs")
-	if code != exitOK || strings.Contains(out, "incomplete") || strings.Contains(errs, "recovered") || len(journalsAt(t, home)) > 0 {
+	if code != core.ExitOK || strings.Contains(out, "incomplete") || strings.Contains(errs, "recovered") || len(journalsAt(t, home)) > 0 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
@@ -176,13 +174,13 @@ func TestRecoverForAnotherStore(t *testing.T) {
 	home, id := kill(t)
 	other := filepath.Join(t.TempDir(), "other.db")
 	code, _, errs := at(t.Context(), home, "store", "sync", "--store", other)
-	if want := "takt store: 1 run waits for "; code != exitOK || !strings.Contains(errs, want) || len(journalsAt(t, home)) != 1 {
+	if want := "takt store: 1 run waits for "; code != core.ExitOK || !strings.Contains(errs, want) || len(journalsAt(t, home)) != 1 {
 		t.Errorf("exit code %d, want %q: %s", code, want, errs)
 	}
-	if code, _, errs := at(t.Context(), home, "store", "sync", "--store", other, "--all"); code != exitOK || !strings.Contains(errs, "the first 2s are recovered") {
+	if code, _, errs := at(t.Context(), home, "store", "sync", "--store", other, "--all"); code != core.ExitOK || !strings.Contains(errs, "the first 2s are recovered") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, out, _ := at(t.Context(), home, "runs", "--store", other); code != exitOK || !strings.Contains(out, id) {
+	if code, out, _ := at(t.Context(), home, "runs", "--store", other); code != core.ExitOK || !strings.Contains(out, id) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
@@ -205,7 +203,7 @@ func TestRecoverRefuses(t *testing.T) {
 		}
 	}
 	code, out, errs := at(t.Context(), home, "runs")
-	if code != exitOK || !strings.Contains(out, "no such run") {
+	if code != core.ExitOK || !strings.Contains(out, "no such run") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	for name := range heads {
@@ -230,7 +228,7 @@ func TestRecoverNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := at(t.Context(), home, "runs")
-	if code != exitOK || !strings.Contains(out, "no such run") || !strings.Contains(errs, "the run R1 ended before its first second was over") || len(journalsAt(t, home)) > 0 {
+	if code != core.ExitOK || !strings.Contains(out, "no such run") || !strings.Contains(errs, "the run R1 ended before its first second was over") || len(journalsAt(t, home)) > 0 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
 }
@@ -238,13 +236,13 @@ func TestRecoverNothing(t *testing.T) {
 // Neither a run that is not kept nor one that has no home writes a journal.
 func TestNoJournal(t *testing.T) {
 	home, url := t.TempDir(), serve(t, target.Options{})
-	if code, _, errs := at(t.Context(), home, "http", "-n", "1", "--no-store", url); code != exitOK || errs != "" {
+	if code, _, errs := at(t.Context(), home, "http", "-n", "1", "--no-store", url); code != core.ExitOK || errs != "" {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if _, err := os.Stat(spoolAt(home)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder was made: %v", err)
 	}
-	if code, _, errs := at(t.Context(), "", "http", "-n", "1", url); code != exitOK || strings.Contains(errs, "journal") {
+	if code, _, errs := at(t.Context(), "", "http", "-n", "1", url); code != core.ExitOK || strings.Contains(errs, "journal") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -259,125 +257,10 @@ func TestJournalWithoutAPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := at(t.Context(), home, "http", "--rate", "50/s", "-z", "2500ms", "--progress", "none", url)
-	if code != exitOK || strings.Count(errs, "takt: warning: the journal of the run cannot be written") != 1 {
+	if code != core.ExitOK || strings.Count(errs, "takt: warning: the journal of the run cannot be written") != 1 {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, out, _ := at(t.Context(), home, "runs"); code != exitOK || !strings.Contains(out, "http") {
+	if code, out, _ := at(t.Context(), home, "runs"); code != core.ExitOK || !strings.Contains(out, "http") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-}
-
-// second is one of a run in which nothing happens, with all before it if that is wanted.
-func second(n int, all bool) engine.Second {
-	s := engine.Second{Record: record.Second{At: time.Duration(n) * time.Second, Counted: record.Counted{Histograms: make([]string, 8)}}}
-	if all {
-		s.All = &record.Before{At: s.Record.At - time.Second, Counted: s.Record.Counted}
-	}
-	return s
-}
-
-// A disk that hangs holds up neither the run nor, for long, its end; when it answers again
-// the journal has everything.
-func TestJournalOnADiskThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var said []error
-		home := t.TempDir()
-		j := &journal{
-			waits: spool.Open(spoolAt(home)), complete: func(r *takt.Report) { r.SchemaVersion, r.ID = 1, "R1" },
-			warn: func(err error) { said = append(said, err) }, seconds: make(chan engine.Second, journalRoom),
-		}
-		n := 0
-		tick := func() {
-			n++
-			j.Second(second(n, j.WantsAll()))
-		}
-		for range journalRoom + 3 { // nobody writes yet
-			tick()
-		}
-		if len(said) != 1 || !strings.Contains(said[0].Error(), "the disk does not answer") {
-			t.Errorf("%v", said)
-		}
-		begin := time.Now()
-		never := &journal{seconds: make(chan engine.Second), done: make(chan struct{})}
-		never.end()
-		if took := time.Since(begin); took != journalEnd+grace {
-			t.Errorf("the end took %v", took)
-		}
-		close(never.done)
-		j.Begin(engine.Beginning{})
-		for range 2 * journalRetry {
-			tick()
-			synctest.Wait()
-		}
-		text, err := os.ReadFile(journalsAt(t, home)[0])
-		if err != nil || bytes.Count(text, []byte(`{"all":`)) != 1 || !bytes.HasSuffix(text, []byte("}")) {
-			t.Errorf("%v: %s", err, text)
-		}
-		j.end()
-		if list := journalsAt(t, home); len(list) > 0 || len(said) != 1 {
-			t.Errorf("%v, %v", list, said)
-		}
-	})
-}
-
-// A journal that grows long is written anew, and stays readable.
-func TestJournalIsWrittenAnew(t *testing.T) {
-	f := &journalFile{journal: &journal{waits: spool.Open(t.TempDir())}, id: "R1", head: []byte("head"), most: 5000}
-	var err error
-	if f.file, err = f.waits.Begin(f.id, f.head); err != nil {
-		t.Fatal(err)
-	}
-	anew := 0
-	for n := 1; n <= 100; n++ {
-		all := f.WantsAll()
-		if all {
-			anew++
-		}
-		if err := f.second(second(n, all)); err != nil {
-			t.Fatal(err)
-		}
-		if all {
-			f.most = 5000 // it is journalMost at least
-		}
-	}
-	if err := f.file.Close(); err != nil || anew < 3 {
-		t.Errorf("written anew %d times: %v", anew, err)
-	}
-	for o, err := range f.waits.Orphans() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, ran, err := engine.Recover(engine.Beginning{}, left{Orphan: o}.seconds())
-		if err := errors.Join(err, o.Close()); err != nil || ran != 100*time.Second {
-			t.Errorf("%v, %v", ran, err)
-		}
-	}
-}
-
-func FuzzRecover(f *testing.F) {
-	f.Add([]byte(`{"journal_version":1,"run":{"report":{"schema_version":1,"id":"R1"},"config":{"Window":5000000000}}}`),
-		[]byte(`{"record":{"at":1000000000,"scheduled":5,"counted":{"counts":{"ok":5},"histograms":["","","","","","","",""]},"open":[{"due":5,"n":3}],"backlog":7}}`))
-	f.Add([]byte(`{"journal_version":1,"run":{"closed":true,"report":{"schema_version":1,"id":"R1"},"config":{"Window":-1,"Warmup":1000}}}`),
-		[]byte(`{"all":{"at":1000000000,"held":1,"growing":{},"counted":{"histograms":["","","","","","","",""]}},"record":{"at":2000000000,"counted":{"course":[[3,1,1,1]],"histograms":["","","","","","","",""]}}}`))
-	f.Fuzz(func(t *testing.T, head, second []byte) {
-		h, err := readHead(head)
-		if err != nil || len(second) == 0 {
-			return
-		}
-		s := spool.Open(t.TempDir())
-		j, err := s.Begin("R1", head)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(j.Append(second), j.Close()); err != nil {
-			t.Fatal(err)
-		}
-		for o, err := range s.Orphans() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _, _ = left{o, h}.report()
-			_ = o.Close()
-		}
-	})
 }

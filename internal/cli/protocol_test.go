@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/value"
@@ -52,13 +53,13 @@ func TestProtocolIsARow(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		env := Env{
-			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Interrupt: t.Context(), rows: append(driver.Table(), row),
+		env := core.Env{
+			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Interrupt: t.Context(), Rows: append(driver.Table(), row),
 			Getenv: func(name string) string {
 				return map[string]string{"XDG_DATA_HOME": home, "XDG_STATE_HOME": home}[name]
 			},
 		}
-		if code := Main(env, args); code != exitOK && code != exitInconclusive {
+		if code := Main(env, args); code != core.ExitOK && code != core.ExitInconclusive {
 			t.Fatalf("takt %s: exit code %d: %s", strings.Join(args, " "), code, errs.String())
 		}
 		return out.String()

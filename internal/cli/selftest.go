@@ -15,17 +15,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/sim"
 )
 
 // selftest is one run of takt selftest.
 type selftest struct {
-	env   Env
+	env   core.Env
 	seeds uint64
 	seed  uint64 // the only seed to simulate; 0: all
 }
 
-func newSelftest(env Env) *cobra.Command {
+func newSelftest(env core.Env) *cobra.Command {
 	s := &selftest{env: env, seeds: 300}
 	c := &cobra.Command{
 		Use:   "selftest [flags]",
@@ -39,11 +40,11 @@ queueing theory. Exit code 1: takt selftest found a fault.`,
   takt selftest --seeds 10000
   takt selftest --seed 4711`,
 	}
-	addFlags(c, func(fs *pflag.FlagSet) {
+	core.AddFlags(c, func(fs *pflag.FlagSet) {
 		fs.Uint64Var(&s.seeds, "seeds", s.seeds, "simulate `N` seeds; 0: none")
 		fs.Uint64Var(&s.seed, "seed", 0, "simulate only seed `N`, and show what it does")
 	})
-	c.Args = noArgs
+	c.Args = core.NoArgs
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }
 	return c
 }
@@ -58,10 +59,9 @@ func (s *selftest) run(ctx context.Context) error {
 		judged, err = s.clock(ctx)
 		good = good && judged
 	}
-	var signal *SignalError
-	switch {
-	case errors.As(context.Cause(ctx), &signal):
-		return &exitError{exitSignal + signal.Number, errors.New("stopped before the end, so the test proves nothing")}
+	switch signal := core.SignalOf(ctx); {
+	case signal != nil:
+		return core.ExitBy(signal, errors.New("stopped before the end, so the test proves nothing"))
 	case err != nil:
 		return err
 	case !good:

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/taktload/takt/internal/cli/calibratecmd"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/pkg/hist"
@@ -59,17 +60,17 @@ func (s *selftest) tryClock(ctx context.Context) (good bool, late time.Duration,
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "truth.json")
-	server, err := startServer(s.env, "--service", "1ms", "--freeze", clockFreeze, "--truth", file)
+	server, err := calibratecmd.StartServer(s.env, "--service", "1ms", "--freeze", clockFreeze, "--truth", file)
 	if err != nil {
 		return false, 0, err
 	}
-	sleeps := make(chan sleepNoise, 1)
+	sleeps := make(chan calibratecmd.SleepNoise, 1)
 	undo := oneMoreP()
-	go func() { sleeps <- measureSleep(ctx, clockTime) }()
-	r, err := loadHTTP(ctx, server.url, s.env.Abort, func(o *engine.Options) {
+	go func() { sleeps <- calibratecmd.MeasureSleep(ctx, clockTime) }()
+	r, err := calibratecmd.LoadHTTP(ctx, server.Url, s.env.Abort, func(o *engine.Options) {
 		o.Rate, o.Duration, o.Connections = engine.PerSecond(clockRate), clockTime, clockConnections
 	})
-	server.end()
+	server.End()
 	late = time.Duration((<-sleeps).P99 * 1e3)
 	undo()
 	if err != nil || ctx.Err() != nil {

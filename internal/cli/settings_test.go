@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"github.com/taktload/takt/internal/cli/core"
 )
 
 const nowhere = "http://127.0.0.1:1/"
@@ -19,7 +20,7 @@ const nowhere = "http://127.0.0.1:1/"
 func callWith(t *testing.T, environ []string, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = Main(Env{
+	code = Main(core.Env{
 		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs, Interrupt: t.Context(),
 		Environ: func() []string { return environ },
 		Getenv: func(name string) string {
@@ -39,7 +40,7 @@ func configOf(t *testing.T, environ []string, file string, args ...string) strin
 	t.Helper()
 	args = append(append([]string{"config", "http", "--config", "-"}, args...), nowhere)
 	code, out, errs := callWith(t, environ, file, args...)
-	if code != exitOK || errs != "" {
+	if code != core.ExitOK || errs != "" {
 		t.Fatalf("%v %q: exit code %d, %s", environ, file, code, errs)
 	}
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(out), "\n"), func(s string) bool { return strings.HasSuffix(s, "# default") })
@@ -97,6 +98,12 @@ func TestSettingFaults(t *testing.T) {
 		{[]string{"TAKT_REPEAT=0"}, "", "", []string{`takt: bad TAKT_REPEAT: --repeat is 0; `}},
 		{[]string{"TAKT_SHARD=9/2"}, "", "", []string{`takt: bad TAKT_SHARD: shard "9/2": use k/n`}},
 		{nil, "assert = p98<1ms", "", []string{`takt: stdin:1: bad assert: assertion "p98<1ms": unknown metric`}},
+		{[]string{"TAKT_BODY={{nothing}}"}, "user-agent = {{nothing}}", "", []string{`takt: stdin:1: bad user-agent: header User-Agent: `, `takt: bad TAKT_BODY: body: `}},
+		{[]string{"TAKT_TARGETS=-"}, "", "", []string{"takt: --config and --targets read standard input, which can be read once; give all but one a file (targets: TAKT_TARGETS)"}},
+		{[]string{"TAKT_AUTH_FILE=missing"}, "", "", []string{"takt: bad TAKT_AUTH_FILE: cannot read the credentials: "}},
+		// a value that looks like a flag is not the flag
+		{[]string{"TAKT_RATE=5/s"}, "assert = p50<1s\nassert = --rate 5/s", "", []string{`takt: stdin:2: bad assert: assertion "--rate 5/s" is not of the form`}},
+		{[]string{"TAKT_RATE=5/s"}, "", "--assert 5/s", []string{`takt: assertion "5/s" is not of the form`}},
 		{nil, "output = xml=-", "", []string{`takt: stdin:1: bad output: unknown format "xml"`}},
 		{nil, "stages = 30s", "", []string{`takt: stdin:1: bad stages: stage 1: `}},
 		{nil, "body-file = missing", "", []string{`takt: stdin:1: bad body-file: cannot read the body: `}},
@@ -134,7 +141,7 @@ func TestSettingFaults(t *testing.T) {
 			code, _, errs := callWith(t, c.environ, c.file, append(args, nowhere)...)
 			lines := strings.Split(strings.TrimSpace(errs), "\n")
 			lines = lines[:len(lines)-1] // see 'takt http --help'
-			if code != exitUsage || !slices.EqualFunc(lines, c.want, strings.HasPrefix) || strings.Contains(errs, "tiger") {
+			if code != core.ExitUsage || !slices.EqualFunc(lines, c.want, strings.HasPrefix) || strings.Contains(errs, "tiger") {
 				t.Errorf("%v %q %s: exit code %d\ngot  %s\nwant %s…", c.environ, c.file, c.args, code, strings.Join(lines, "\n     "), strings.Join(c.want, "…\n     "))
 			}
 		}
@@ -153,12 +160,12 @@ func TestConfigPath(t *testing.T) {
 		code    int
 		says    string
 	}{
-		{nil, nil, exitOK, ""},
-		{[]string{"TAKT_CONFIG=" + good}, nil, exitUsage, "takt: " + good + ":1: bad service: "},
-		{[]string{"TAKT_CONFIG=" + good}, []string{"--config", "-"}, exitOK, ""},
-		{[]string{"TAKT_CONFIG=" + good}, []string{"--config="}, exitOK, ""},
-		{[]string{"TAKT_CONFIG=/no/such"}, nil, exitUsage, "takt: cannot read the settings: open /no/such: no such file or directory; check TAKT_CONFIG\n"},
-		{nil, []string{"--config", "/no/such"}, exitUsage, "takt: cannot read the settings: open /no/such: no such file or directory; check --config\n"},
+		{nil, nil, core.ExitOK, ""},
+		{[]string{"TAKT_CONFIG=" + good}, nil, core.ExitUsage, "takt: " + good + ":1: bad service: "},
+		{[]string{"TAKT_CONFIG=" + good}, []string{"--config", "-"}, core.ExitOK, ""},
+		{[]string{"TAKT_CONFIG=" + good}, []string{"--config="}, core.ExitOK, ""},
+		{[]string{"TAKT_CONFIG=/no/such"}, nil, core.ExitUsage, "takt: cannot read the settings: open /no/such: no such file or directory; check TAKT_CONFIG\n"},
+		{nil, []string{"--config", "/no/such"}, core.ExitUsage, "takt: cannot read the settings: open /no/such: no such file or directory; check --config\n"},
 	} {
 		code, _, errs := callWith(t, c.environ, "seed = 3", append([]string{"config", "target"}, c.args...)...)
 		if code != c.code || !strings.HasPrefix(errs, c.says) || c.says == "" && errs != "" {
@@ -183,7 +190,7 @@ takt: warning: TAKT_MAX-IN-FLIGHT is not a setting, so takt ignores it; did you 
 takt: warning: TAKT_CONFG is not a setting, so takt ignores it; did you mean TAKT_CONFIG?
 takt: warning: TAKT_SERVCE is not a setting, so takt ignores it; did you mean TAKT_SERVICE?
 `
-	if code != exitOK || errs != want {
+	if code != core.ExitOK || errs != want {
 		t.Errorf("exit code %d\n%s\nwant\n%s", code, errs, want)
 	}
 	if _, _, errs = callWith(t, loud, "", "version"); errs != "" {
@@ -194,15 +201,15 @@ takt: warning: TAKT_SERVCE is not a setting, so takt ignores it; did you mean TA
 // The default of every flag of every command can be written and is read again as
 // the same, as takt config promises.
 func TestDefaultsReadBack(t *testing.T) {
-	env := Env{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}
-	for command, flags := range (commandFlags{}).collect(newRoot(env)) {
+	env := core.Env{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}
+	for command, flags := range (core.CommandFlags{}).Collect(newRoot(env)) {
 		flags.VisitAll(func(f *pflag.Flag) {
 			text := f.Value.String()
-			if !isSetting(f) || text == "" {
+			if !core.IsSetting(f) || text == "" {
 				return
 			}
-			lines, faults := parseConfig("f", f.Name+" = "+formatValue(text))
-			if faults != nil || lines[0].value != text {
+			lines, faults := core.ParseConfig("f", f.Name+" = "+core.FormatValue(text))
+			if faults != nil || lines[0].Value != text {
 				t.Errorf("takt %s --%s: %q is written and read as %+v, %v", command, f.Name, text, lines, faults)
 			}
 			if err := f.Value.Set(text); err != nil || f.Value.String() != text {
@@ -221,7 +228,7 @@ func TestSecretOfEnvironment(t *testing.T) {
 	}))
 	defer server.Close()
 	code, out, errs := callWith(t, []string{"TAKT_AUTH=ann:tiger"}, "", "http", "-n", "1", "-c", "1", "-o", "json", server.URL)
-	if code != exitFailed || user != "ann" || password != "tiger" {
+	if code != core.ExitFailed || user != "ann" || password != "tiger" {
 		t.Errorf("exit code %d, %s:%s was sent: %s", code, user, password, errs)
 	}
 	if strings.Contains(out+errs, "tiger") || !strings.Contains(out, "is not let in") {
@@ -240,14 +247,14 @@ func TestRoundTrip(t *testing.T) {
 		{"target", "--service", "exp(2ms)", "--size", "1KiB", "--error-rate", "1%"},
 	} {
 		code, first, errs := callWith(t, nil, "", append([]string{"config"}, args...)...)
-		if code != exitOK {
+		if code != core.ExitOK {
 			t.Fatalf("%v: %s", args, errs)
 		}
 		code, second, errs := callWith(t, nil, first, "config", args[0], "--config", "-", args[len(args)-1])
 		if args[0] == "target" {
 			code, second, errs = callWith(t, nil, first, "config", args[0], "--config", "-")
 		}
-		if code != exitOK || values(first) != values(second) || !strings.Contains(second, "  # file stdin:") {
+		if code != core.ExitOK || values(first) != values(second) || !strings.Contains(second, "  # file stdin:") {
 			t.Errorf("%v: exit code %d %s\n%s\nbecomes\n%s", args, code, errs, first, second)
 		}
 	}
@@ -271,7 +278,7 @@ func TestConfigJSON(t *testing.T) {
 		`{"name":"requests","value":"200","origin":"default"}`,
 		`{"name":"drain","value":"7s","origin":"default"}`, // as the timeout
 	} {
-		if flat := strings.NewReplacer("\n", "", "  ", "", `": `, `":`).Replace(out); code != exitOK || !strings.Contains(flat, want) {
+		if flat := strings.NewReplacer("\n", "", "  ", "", `": `, `":`).Replace(out); code != core.ExitOK || !strings.Contains(flat, want) {
 			t.Errorf("exit code %d, %s, no %s in %s", code, errs, want, flat)
 		}
 	}
@@ -291,7 +298,7 @@ func TestConfigUsage(t *testing.T) {
 		"http --json x":       "takt: unknown flag --json; ",
 	} {
 		code, out, errs := callWith(t, nil, "", strings.Fields(args)...)
-		if code != exitUsage || out != "" || !strings.HasPrefix(errs, want) {
+		if code != core.ExitUsage || out != "" || !strings.HasPrefix(errs, want) {
 			t.Errorf("%s: exit code %d, %s%s, want %s", args, code, out, errs, want)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/shell"
 )
@@ -107,7 +108,7 @@ func TestWalk(t *testing.T) {
 	base := w.base()
 	var known []string
 	seen := map[string]bool{}
-	commands := commandFlags{}.collect(newRoot(Env{settings: &settings{}}))
+	commands := core.CommandFlags{}.Collect(newRoot(core.Env{Settings: &core.Settings{}}))
 	for name, flags := range commands {
 		first := strings.Fields(name)[0]
 		if !strings.Contains(shell.Help(), "\n  "+first+" ") || first == "queue" {
@@ -153,8 +154,8 @@ func TestWalk(t *testing.T) {
 
 // try keeps a command line for later, unless the shell refuses it.
 func (w *walk) try(args []string) {
-	env := Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	if plan, err := env.planCall(args, shell.Rules{Dir: w.dumps}); err == nil {
+	env := core.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	if plan, err := ShellHost(env).Plan(args, shell.Rules{Dir: w.dumps}); err == nil {
 		w.allowed = append(w.allowed, plan.Args)
 	}
 }
@@ -174,7 +175,7 @@ func (w *walk) run() {
 			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 			defer cancel()
 			var out bytes.Buffer
-			Main(Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Interrupt: ctx, Getenv: func(name string) string {
+			Main(core.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Interrupt: ctx, Getenv: func(name string) string {
 				return map[string]string{"XDG_DATA_HOME": w.dumps, "XDG_STATE_HOME": w.dumps}[name]
 			}}, args)
 			if bytes.Contains(out.Bytes(), []byte(canary)) {

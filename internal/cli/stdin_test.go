@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
 )
 
@@ -35,11 +36,11 @@ func TestSignalEndsStdin(t *testing.T) {
 					time.Sleep(time.Second)           // a busy machine is slow to send what it read
 				}
 				time.Sleep(200 * time.Millisecond)
-				cancel(&SignalError{Number: 2})
+				cancel(&core.SignalError{Number: 2})
 			}()
 			var out, errs bytes.Buffer
 			began := time.Now()
-			code := Main(Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: ctx}, c.args)
+			code := Main(core.Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: ctx}, c.args)
 			if took := time.Since(began); code != 130 || took > 10*time.Second {
 				t.Errorf("exit code %d after %v: %s", code, took, &errs)
 			}
@@ -65,7 +66,7 @@ func TestSlowList(t *testing.T) {
 			w.Close()
 		}()
 		var out, errs bytes.Buffer
-		code := Main(Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: t.Context()},
+		code := Main(core.Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: t.Context()},
 			[]string{"http", "--targets", "-", "--rate", "200/s", "-z", "1h", "--engine", mode, url})
 		if code != 0 || !strings.Contains(out.String(), "20 ok + 0 failed") || !strings.Contains(out.String(), "[list_late]") ||
 			!strings.Contains(out.String(), "[list_ended]") || strings.Contains(out.String(), "INVALID") {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
 )
 
@@ -36,11 +37,11 @@ func TestSignalEndsPipe(t *testing.T) {
 				defer f.Close()
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(100*time.Millisecond, func() { cancel(&SignalError{Number: 2}) })
+			time.AfterFunc(100*time.Millisecond, func() { cancel(&core.SignalError{Number: 2}) })
 			ended := make(chan int, 1)
 			var errs bytes.Buffer
 			go func() {
-				ended <- Main(Env{Stdout: io.Discard, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: ctx}, args(log))
+				ended <- Main(core.Env{Stdout: io.Discard, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: ctx}, args(log))
 			}()
 			select {
 			case code := <-ended:

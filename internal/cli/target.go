@@ -1,17 +1,16 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
 )
 
-func newTarget(env Env) *cobra.Command {
+func newTarget(env core.Env) *cobra.Command {
 	var o target.Options
 	c := &cobra.Command{
 		Use:   "target [flags]",
@@ -20,14 +19,14 @@ func newTarget(env Env) *cobra.Command {
   takt target --service 'exp(2ms)' --servers 4 --truth truth.json
   takt target --null`,
 	}
-	addFlags(c, o.AddFlags)
-	configurable(c)
+	core.AddFlags(c, o.AddFlags)
+	core.Configurable(c)
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		var faults []error
-		if err := noArgs(cmd, args); err != nil {
+		if err := core.NoArgs(cmd, args); err != nil {
 			faults = append(faults, err)
 		}
-		return usage(cmd, append(faults, o.Validate()...))
+		return core.Usage(cmd, append(faults, o.Validate()...))
 	}
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := target.Listen(o)
@@ -42,9 +41,8 @@ func newTarget(env Env) *cobra.Command {
 		if n := s.Truth().Counts.AcceptErrors; n > 0 {
 			fmt.Fprintf(env.Stderr, "takt target: could not accept a connection %d times, usually because of too few file descriptors; raise the limit (ulimit -n)\n", n)
 		}
-		var signal *SignalError
-		if err == nil && errors.As(context.Cause(cmd.Context()), &signal) {
-			return &exitError{code: exitSignal + signal.Number}
+		if signal := core.SignalOf(cmd.Context()); err == nil && signal != nil {
+			return core.ExitBy(signal, nil)
 		}
 		return err
 	}

@@ -102,7 +102,7 @@ func SendFlags() []string {
 // Validate reports every fault at once.
 func (o *Options) Validate() []error {
 	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	fault := func(format string, args ...any) { faults = append(faults, value.Faultf(format, args...)) }
 	if o.Rate.Given() && o.Stages.Given() {
 		fault("both --rate and --stages are given; keep one, or write the rate as a stage: 30s@%s", o.Rate)
 	}
@@ -127,17 +127,14 @@ func (o *Options) Validate() []error {
 	if o.CPUs < 0 {
 		fault("--cpus is %d; give a number above 0, or leave it out for all cores", o.CPUs)
 	}
-	if _, err := o.stages(); err != nil {
+	spec, err := o.Spec()
+	if err != nil {
 		faults = append(faults, err)
 	}
 	if len(faults) > 0 || o.Rate.refused || o.Stages.refused {
 		return faults
 	}
-	spec, err := o.Spec()
-	if err == nil {
-		err = spec.Validate()
-	}
-	if err != nil {
+	if err := spec.Validate(); err != nil {
 		faults = append(faults, err)
 	}
 	return faults

@@ -1,11 +1,11 @@
 package engine
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 )
 
@@ -63,7 +63,7 @@ func (r Rate) stage(d time.Duration) (schedule.Stage, error) {
 	case r.closed():
 		return schedule.Stage{Duration: d, From: math.Inf(1), To: math.Inf(1)}, nil
 	case r.ramp() && d == 0:
-		return schedule.Stage{}, fmt.Errorf("--rate %s is a ramp without an end; say with --duration how long it takes", r)
+		return schedule.Stage{}, value.Faultf("--rate %s is a ramp without an end; say with --duration how long it takes", r)
 	}
 	return schedule.Stage{Duration: d, From: r.from, To: r.to}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/hist"
@@ -114,13 +115,13 @@ func TestRealJavaReadsRun(t *testing.T) {
 func loadTarget(t *testing.T, log, report string) *takt.Report {
 	t.Helper()
 	s, stop, err := targettest.Start(target.Options{
-		Service: "exp(2ms)", ErrorRate: "5%", ResetRate: "1%", Freeze: "100ms/1s", Seed: 1,
+		Service: "exp(2ms)", ErrorRate: 0.05, ResetRate: 0.01, Freeze: "100ms/1s", Seed: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	code := cli.Main(cli.Env{
+	code := cli.Main(core.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
 		Getenv: func(string) string { return "" }, Interrupt: t.Context(),
 	}, []string{"http", "--rate", "500/s", "--duration", "3s", "--no-store", "--progress", "none", "-o", "hlog=" + log, "-o", "json=" + report, s.URL()})

@@ -28,6 +28,9 @@ var order = []string{
 	"internal/driver/replay internal/driver/kafka",
 	"internal/driver",
 	"internal/shell",
+	"internal/cli/core",
+	"internal/cli/kept internal/cli/calibratecmd internal/cli/clitest",
+	"internal/cli/*",
 	"internal/cli",
 	"cmd/takt pkg/bench/examples/*",
 }

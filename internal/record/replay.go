@@ -38,7 +38,7 @@ func (s *set) restore(c Counted, at time.Duration) error {
 	for text, n := range c.Status {
 		code, err := strconv.Atoi(text)
 		if err != nil {
-			return fmt.Errorf("its status %.40q is no number", text)
+			return fmt.Errorf("its status %.40q is not a number", text)
 		}
 		s.addStatus(code, n)
 	}

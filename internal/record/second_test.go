@@ -186,7 +186,7 @@ func TestReplayRefuses(t *testing.T) {
 		"histograms":     {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms = nil }, "0 histograms"},
 		"histogram":      {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms[0] = "x" }, "histogram"},
 		"warm-up":        {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms[5] = s[1].Counted.Histograms[0] }, "the head has none"},
-		"status":         {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Status["x"] = 1 }, "is no number"},
+		"status":         {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Status["x"] = 1 }, "is not a number"},
 		"history":        {func(_ *Config, b *Before, _ []Second) { b.Held = -1 }, "its history is none"},
 		"state's second": {func(_ *Config, b *Before, _ []Second) { b.At = time.Minute }, "does not follow"},
 	} {

@@ -1,10 +1,11 @@
 package shell
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"strings"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // targets are the hosts that may be loaded.
@@ -23,7 +24,7 @@ func parseTargets(list []string) (t targets, err error) {
 		case notNetwork == nil:
 			t.networks = append(t.networks, network)
 		case text == "" || strings.ContainsAny(text, "/*@ "):
-			return t, fmt.Errorf("bad --allow-target %q; give a host, host:port, a network such as 10.0.0.0/8, or *", text)
+			return t, value.Faultf("bad --allow-target %q; give a host, host:port, a network such as 10.0.0.0/8, or *", text)
 		default:
 			t.hosts = append(t.hosts, strings.ToLower(text))
 		}

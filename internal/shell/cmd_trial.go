@@ -43,7 +43,7 @@ type trial struct {
 	numbers  [4]int   // events, spans, frames, workers
 	flags    []string // apm-server's settings, NAME=VALUE
 	rate     float64
-	memory   size
+	memory   int64 // bytes; 0: no limit
 	cpu      float64
 	label    []string
 	cooldown time.Duration
@@ -53,23 +53,6 @@ type trial struct {
 	plain    bool     // jobs do not see the secrets in the shell's environment
 }
 
-// size is a flag for bytes, with hey-apm's decimal units.
-type size int64
-
-func (s *size) String() string { return strconv.FormatInt(int64(*s), 10) }
-
-func (s *size) Set(text string) error {
-	units := map[string]int64{"": 1, "b": 1, "k": 1e3, "m": 1e6, "g": 1e9}
-	digits := strings.TrimRight(strings.ToLower(text), "bkmg")
-	unit, known := units[strings.ToLower(text[len(digits):])]
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || !known || n < 1 || n > 1<<50/unit {
-		return fmt.Errorf("%q is not a size; write one such as 4g", text)
-	}
-	*s = size(n * unit)
-	return nil
-}
-
 // flagSet declares the options.
 func (t *trial) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
@@ -77,7 +60,7 @@ func (t *trial) flagSet() *flag.FlagSet {
 	fs.Var(value.List(&t.flags), "E", "")
 	fs.Var((*schedule.RateValue)(&t.rate), "rate", "")
 	fs.Var((*schedule.RateValue)(&t.rate), "throttle", "")
-	fs.Var(&t.memory, "mem", "")
+	fs.Var(value.Size(&t.memory), "mem", "")
 	fs.Float64Var(&t.cpu, "cpu", 0, "")
 	fs.Var(value.List(&t.label), "label", "")
 	fs.Var((*schedule.DurationValue)(&t.cooldown), "cooldown", "")
@@ -210,7 +193,7 @@ func (t *trial) task(c *session) (task, error) {
 	if err := c.mayUse(l); err != nil {
 		return nil, err
 	}
-	if err := l.CheckLimits(&apmserver.Options{MemoryLimit: int64(t.memory), CPULimit: t.cpu}); err != nil {
+	if err := l.CheckLimits(&apmserver.Options{MemoryLimit: t.memory, CPULimit: t.cpu}); err != nil {
 		return nil, fmt.Errorf("test: %w", err)
 	}
 	t.plain = !c.own
@@ -239,7 +222,7 @@ func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now s
 	}
 	one := apmserver.Trial{
 		Server: now.server, Documents: now.cluster, Cooldown: t.cooldown, Least: s.options.Least, Out: log,
-		Options: apmserver.Options{Flags: flags, MemoryLimit: int64(t.memory), CPULimit: t.cpu, Secret: takt.Secret(t.secret), Log: now.log},
+		Options: apmserver.Options{Flags: flags, MemoryLimit: t.memory, CPULimit: t.cpu, Secret: takt.Secret(t.secret), Log: now.log},
 		Variables: map[string]any{
 			"events": t.numbers[0], "spans": t.numbers[1], "frames": t.numbers[2], "workers": t.numbers[3], "duration_s": t.duration.Seconds(),
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/shell"
 )
 
@@ -31,8 +32,8 @@ func newFlags(o *shell.Options) *pflag.FlagSet {
 }
 
 // environment is a process's for takt.
-func environment(ctx context.Context, home string) cli.Env {
-	return cli.Env{
+func environment(ctx context.Context, home string) core.Env {
+	return core.Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Interrupt: ctx,
 		Getenv: func(name string) string {
 			return map[string]string{"XDG_DATA_HOME": home, "XDG_STATE_HOME": home}[name]
@@ -53,7 +54,7 @@ func withHome(run shell.Run, home string) shell.Run {
 func inProcess(ctx context.Context, abort <-chan struct{}, call shell.Call) int {
 	interrupt, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(&cli.SignalError{Number: 2}) })()
+	defer context.AfterFunc(ctx, func() { cancel(&core.SignalError{Number: 2}) })()
 	env := environment(interrupt, ctx.Value(homeKey{}).(string))
 	env.Stdout, env.Stderr, env.Abort = call.Out, call.Out, abort
 	if call.Report != nil {

@@ -160,7 +160,7 @@ func TestHostileUser(t *testing.T) {
 		delete(all, name)
 	}
 	for name := range all {
-		t.Errorf("%s is no command", name)
+		t.Errorf("%s is not a command", name)
 	}
 	c.send("queue")
 	if text := c.until(prompted); text != "the queue is empty\n" {

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"path/filepath"
@@ -71,21 +70,21 @@ func (o *Options) Validate() (faults []error) {
 	switch host, _, err := net.SplitHostPort(o.Addr); {
 	case o.Addr == "":
 		if o.Unix == "" {
-			faults = append(faults, errors.New("--addr none leaves nothing to listen on; give --unix PATH"))
+			faults = append(faults, value.Faultf("--addr none leaves nothing to listen on; give --unix PATH"))
 		}
 	case err != nil:
-		faults = append(faults, fmt.Errorf("bad --addr %q; give HOST:PORT such as %s", o.Addr, DefaultAddr))
+		faults = append(faults, value.Faultf("bad --addr %q; give HOST:PORT such as %s", o.Addr, DefaultAddr))
 	default:
 		local = isLoopback(host)
 	}
 	if (o.Cert == "") != (o.Key == "") {
-		faults = append(faults, errors.New("--tls-cert and --tls-key belong together; give both"))
+		faults = append(faults, value.Faultf("--tls-cert and --tls-key belong together; give both"))
 	}
 	if !local && o.TokenFile == "" {
-		faults = append(faults, fmt.Errorf("--addr %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", o.Addr))
+		faults = append(faults, value.Faultf("--addr %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", o.Addr))
 	}
 	if !local && o.Cert == "" && !o.Insecure {
-		faults = append(faults, fmt.Errorf("--addr %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", o.Addr))
+		faults = append(faults, value.Faultf("--addr %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", o.Addr))
 	}
 	_, err := parseTargets(o.Allow)
 	if err != nil {
@@ -100,7 +99,7 @@ func (o *Options) checkApart() error {
 	apart := slices.Collect(maps.Values(o.Folders))
 	for _, path := range append(apart, o.TokenFile, o.Key, o.AuditLog, o.StateDir) {
 		if path != "" && o.dumpsHold(path) {
-			faults = append(faults, fmt.Errorf("%s is in the folder of sessions' files %s, which every session can read and write; move it, or give another --dump-dir", path, o.DumpDir))
+			faults = append(faults, value.Faultf("%s is in the folder of sessions' files %s, which every session can read and write; move it, or give another --dump-dir", path, o.DumpDir))
 		}
 	}
 	return errors.Join(faults...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/apmserver"
+	"github.com/taktload/takt/internal/value"
 )
 
 // Anyone who can make takt run a Makefile or a program has all rights of takt's user. So
@@ -75,7 +76,7 @@ func (c *session) folder(word string) (string, error) {
 	case word == "local" && c.server.host.GoPath != "":
 		path = filepath.Join(c.server.host.GoPath, "src/github.com/elastic/apm-server")
 	case !filepath.IsAbs(word):
-		return "", fmt.Errorf("%s is neither a URL, nor an absolute path, nor a name of --apm-folder; write http://HOST:8200 or /FOLDER", word)
+		return "", value.Faultf("%s is neither a URL, nor an absolute path, nor a name of --apm-folder; write http://HOST:8200 or /FOLDER", word)
 	}
 	return path, nil
 }
@@ -182,9 +183,9 @@ func checkSettings(patterns []string) (faults []error) {
 	for _, p := range patterns {
 		switch {
 		case !settingPattern.MatchString(p):
-			faults = append(faults, fmt.Errorf("bad --apm-setting %q; write a name such as output.elasticsearch.pipeline, or the beginning of names such as apm-server.kibana.*", p))
+			faults = append(faults, value.Faultf("bad --apm-setting %q; write a name such as output.elasticsearch.pipeline, or the beginning of names such as apm-server.kibana.*", p))
 		case untouchable.MatchString(strings.TrimRight(p, ".*")):
-			faults = append(faults, fmt.Errorf("--apm-setting %s: settings that name files or set something up are for the server's owner alone; write them into apm-server.yml", p))
+			faults = append(faults, value.Faultf("--apm-setting %s: settings that name files or set something up are for the server's owner alone; write them into apm-server.yml", p))
 		}
 	}
 	return faults
@@ -201,7 +202,7 @@ func (c *session) maySet(settings []string) error {
 		name := apmserver.SettingName(text)
 		switch {
 		case !settingName.MatchString(name):
-			faults = append(faults, errors.New("write -E NAME=VALUE"))
+			faults = append(faults, value.Faultf("write -E NAME=VALUE"))
 		case untouchable.MatchString(name) || !slices.ContainsFunc(allowed, func(p string) bool { return covers(p, name) }):
 			faults = append(faults, denied("-E %s: sessions may not give this setting; the server's owner can allow it with --apm-setting", name))
 		case strings.Contains(text, "${") || strings.Contains(text, "{") && !apmserver.IsSecret(name):

@@ -106,10 +106,10 @@ func (s *state) write(name string, what any) error {
 
 // user is one user, with everything that all sessions of the user share.
 type user struct {
-	name  string
-	state *state
-	mu    sync.Mutex
-	kept  kept
+	name    string
+	state   *state
+	mu      sync.Mutex
+	kept    kept
 	testbed testbed
 }
 

@@ -3,6 +3,8 @@ package target
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // Outcome is how the server ended a request. Every request takes its service
@@ -41,7 +43,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no outcome; write ok, error, reset or half_open", text)
+	return fmt.Errorf("%q is not an outcome; write ok, error, reset or half_open", text)
 }
 
 // fates decides which requests fail.
@@ -53,7 +55,7 @@ type fates struct {
 // check complains about shares that do not fit into the whole.
 func (f fates) check() error {
 	if sum := f.errors + f.resets + f.halfOpens; sum > 1 {
-		return fmt.Errorf("with --reset-rate and --half-open-rate %.4g%% of the requests fail; make it at most 100%%", sum*100)
+		return value.Faultf("with --reset-rate and --half-open-rate %.4g%% of the requests fail; make it at most 100%%", sum*100)
 	}
 	return nil
 }

@@ -2,9 +2,10 @@ package target
 
 import (
 	"fmt"
-	"github.com/taktload/takt/pkg/schedule"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/pkg/schedule"
 )
 
 // Freeze is a periodic standstill: the last For of every period Every, counted
@@ -23,7 +24,7 @@ func ParseFreeze(s string) (Freeze, error) {
 	p, err2 := schedule.ParseDuration(period)
 	f := Freeze{For: d, Every: p}
 	if err1 != nil || err2 != nil || !f.possible() {
-		return Freeze{}, fmt.Errorf("%q is no freeze; write DURATION/PERIOD such as 1s/10s, both parts of the period at least 1ms, at most 99%% frozen, at most 24h", s)
+		return Freeze{}, fmt.Errorf("%q is not a freeze; write DURATION/PERIOD such as 1s/10s, both parts of the period at least 1ms, at most 99%% frozen, at most 24h", s)
 	}
 	return f, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/internal/value"
 )
 
 // The null server is what takt target --null is: it answers every request at once,
@@ -26,7 +27,7 @@ func (o Options) nullFaults(s settings) (faults []error) {
 		return nil
 	}
 	if !sock.Available {
-		faults = append(faults, fmt.Errorf("--null: %w", errNoNull))
+		faults = append(faults, value.Faultf("--null: %w", errNoNull))
 	}
 	service, err := time.ParseDuration(cmp.Or(o.Service, "0"))
 	for _, f := range []struct {
@@ -38,7 +39,7 @@ func (o Options) nullFaults(s settings) (faults []error) {
 		{"reset-rate", s.fates.resets > 0}, {"half-open-rate", s.fates.halfOpens > 0}, {"truth", o.Truth != ""},
 	} {
 		if f.given {
-			faults = append(faults, fmt.Errorf("--%s: the null server answers every request at once with status 200 and records nothing; leave out --null or --%s", f.name, f.name))
+			faults = append(faults, value.Faultf("--%s: the null server answers every request at once with status 200 and records nothing; leave out --null or --%s", f.name, f.name))
 		}
 	}
 	return faults

@@ -140,7 +140,7 @@ func TestNullLetsTheSlowSleep(t *testing.T) {
 }
 
 func TestNullServes(t *testing.T) {
-	s, stop := start(t, Options{Null: true, Size: "7"})
+	s, stop := start(t, Options{Null: true, Size: new(7)})
 	c, in := dial(t, s, "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n12")
 	_, _ = io.WriteString(c, "345"+nullGet+nullGet[:9])
 	_, _ = io.WriteString(c, nullGet[9:]+"GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
@@ -189,7 +189,7 @@ func TestNullManyConnections(t *testing.T) {
 // An answer larger than any buffer reaches who reads slowly whole; also who has
 // said that no more requests come.
 func TestNullLargeAnswers(t *testing.T) {
-	s, _ := start(t, Options{Null: true, Size: "4MiB"})
+	s, _ := start(t, Options{Null: true, Size: new(4 << 20)})
 	c, in := dial(t, s, nullGet+nullGet+nullGet)
 	_ = c.(*net.TCPConn).CloseWrite()
 	await(t, s, "3 requests", func(c Counts) bool { return c.Requests == 3 })
@@ -201,7 +201,7 @@ func TestNullLargeAnswers(t *testing.T) {
 
 // Clients that leave in the middle take nobody else along.
 func TestNullClientsThatLeave(t *testing.T) {
-	s, stop := start(t, Options{Null: true, Size: "4MiB"})
+	s, stop := start(t, Options{Null: true, Size: new(4 << 20)})
 	const leavers = 20
 	for i := range leavers {
 		c, _ := dial(t, s, nullGet+nullGet)
@@ -226,7 +226,7 @@ func TestNullClientsThatLeave(t *testing.T) {
 func TestNullShutdown(t *testing.T) {
 	for round := range 3 { // the first one opens what Go keeps
 		goroutines, files := runtime.NumGoroutine(), openFiles(t)
-		s, stop := start(t, Options{Null: true, Size: "4MiB"})
+		s, stop := start(t, Options{Null: true, Size: new(4 << 20)})
 		for _, text := range []string{"", "GET / HT", nullGet, nullGet + nullGet, "HEAD / HTTP/1.1\r\n\r\n"} {
 			c, _ := dial(t, s, text)
 			defer func() { _ = c.Close() }()
@@ -295,7 +295,7 @@ func TestNullWithoutDescriptors(t *testing.T) {
 
 // A client of net/http is served as any other.
 func TestNullHTTPClient(t *testing.T) {
-	s, _ := start(t, Options{Null: true, Size: "1KiB"})
+	s, _ := start(t, Options{Null: true, Size: new(1 << 10)})
 	r, err := client(t).Get(s.URL())
 	if err != nil {
 		t.Fatal(err)

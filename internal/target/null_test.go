@@ -10,7 +10,7 @@ import (
 func TestNullFaults(t *testing.T) {
 	o := Options{
 		Null: true, Service: "1ms", Servers: 1, Freeze: "1s/10s", Status: 201,
-		ErrorRate: "1%", ResetRate: "1%", HalfOpenRate: "1%", Truth: "truth.json",
+		ErrorRate: 0.01, ResetRate: 0.01, HalfOpenRate: 0.01, Truth: "truth.json",
 	}
 	faults := o.Validate()
 	if !sock.Available {
@@ -28,7 +28,7 @@ func TestNullFaults(t *testing.T) {
 			t.Errorf("fault %d: %s; want --%s", i, text, name)
 		}
 	}
-	o = Options{Null: true, Service: "0s", Status: 200, ErrorRate: "0%", Size: "1KiB", Seed: 7}
+	o = Options{Null: true, Service: "0s", Status: 200, ErrorRate: 0, Size: new(1 << 10), Seed: 7}
 	if faults := o.Validate(); sock.Available && len(faults) > 0 {
 		t.Error(faults)
 	}

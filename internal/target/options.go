@@ -1,7 +1,6 @@
 package target
 
 import (
-	"fmt"
 	"math/rand/v2"
 
 	"github.com/spf13/pflag"
@@ -18,25 +17,25 @@ const (
 // What the flags are when they are not given, and empty fields of Options too.
 const (
 	defaultAddr   = "127.0.0.1:8080"
-	defaultSize   = "100"
+	defaultSize   = 100 // bytes
 	defaultStatus = 200
 )
 
 // Options are the settings of a Server, in the words of the flags. Fields left
 // empty are the flags' defaults, except Seed, whose default as a flag is 1.
 type Options struct {
-	Addr         string // HOST:PORT to listen on; port 0: any free one
-	Service      string // service time: 1ms, uniform(1ms,5ms), exp(2ms), lognormal(2ms,0.5)
-	Seed         uint64 // of the service times and of the failures
-	Servers      int    // requests served at once; 0: all
-	Freeze       string // DURATION/PERIOD, see Freeze
-	Size         string // of the body: bytes, or with a unit such as 1KiB
-	Status       int    // of a good answer, 200 to 599
-	ErrorRate    string // share of requests answered with status 500: 1% or 0.01
-	ResetRate    string // share of requests whose connection is reset instead of an answer
-	HalfOpenRate string // share of requests never answered, the connection stays open
-	Truth        string // file that the Truth is written to at the end; "": none
-	Null         bool   // the null server, which takes no time and keeps no record
+	Addr         string  // HOST:PORT to listen on; port 0: any free one
+	Service      string  // service time: 1ms, uniform(1ms,5ms), exp(2ms), lognormal(2ms,0.5)
+	Seed         uint64  // of the service times and of the failures
+	Servers      int     // requests served at once; 0: all
+	Freeze       string  // DURATION/PERIOD, see Freeze
+	Size         *int    // bytes of the body; nil: 100
+	Status       int     // of a good answer, 200 to 599
+	ErrorRate    float64 // share of requests answered with status 500, 0 to 1
+	ResetRate    float64 // share of requests whose connection is reset instead of an answer
+	HalfOpenRate float64 // share of requests never answered, the connection stays open
+	Truth        string  // file that the Truth is written to at the end; "": none
+	Null         bool    // the null server, which takes no time and keeps no record
 }
 
 // AddFlags hangs the options on fs.
@@ -48,15 +47,12 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
 	fs.IntVar(&o.Servers, "servers", 0, "requests served at once, the others wait in order; 0: all at once")
 	fs.Var(value.Text(&o.Freeze), "freeze", "freeze for the last DURATION of every PERIOD since the first request: `DURATION/PERIOD` such as 1s/10s")
-	o.Size = defaultSize
-	fs.Var(value.Text(&o.Size), "size", "`bytes` of the response body, also 1KiB")
+	o.Size = new(defaultSize)
+	fs.Var(value.Size(o.Size), "size", "`bytes` of the response body, also 1KiB")
 	fs.IntVar(&o.Status, "status", defaultStatus, "status of a good answer")
-	o.ErrorRate = "0"
-	fs.Var(value.Text(&o.ErrorRate), "error-rate", "`share` of requests answered with status 500, such as 1%")
-	o.ResetRate = "0"
-	fs.Var(value.Text(&o.ResetRate), "reset-rate", "`share` of requests whose connection is reset, such as 0.1%")
-	o.HalfOpenRate = "0"
-	fs.Var(value.Text(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection stays open")
+	fs.Var(value.Share(&o.ErrorRate), "error-rate", "`share` of requests answered with status 500, such as 1%")
+	fs.Var(value.Share(&o.ResetRate), "reset-rate", "`share` of requests whose connection is reset, such as 0.1%")
+	fs.Var(value.Share(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection stays open")
 	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
 	fs.Var(value.OutFile(&o.Truth), "truth", "`file` for what the server really did, as JSON at the end")
 }
@@ -82,7 +78,7 @@ type settings struct {
 func (o Options) settings() (s settings, faults []error) {
 	note := func(flag string, err error) {
 		if err != nil {
-			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
+			faults = append(faults, value.Faultf("--%s: %w", flag, err))
 		}
 	}
 	var err error
@@ -93,16 +89,17 @@ func (o Options) settings() (s settings, faults []error) {
 	note("servers", checkServers(o.Servers))
 	s.freeze, err = ParseFreeze(o.Freeze)
 	note("freeze", err)
-	size, err := parseSize(o.Size)
-	note("size", err)
+	size := defaultSize
+	if o.Size != nil {
+		size = *o.Size
+	}
+	note("size", checkSize(size))
 	status, err := parseStatus(o.Status)
 	note("status", err)
-	s.fates.errors, err = parseRate(o.ErrorRate)
-	note("error-rate", err)
-	s.fates.resets, err = parseRate(o.ResetRate)
-	note("reset-rate", err)
-	s.fates.halfOpens, err = parseRate(o.HalfOpenRate)
-	note("half-open-rate", err)
+	s.fates.errors, s.fates.resets, s.fates.halfOpens = o.ErrorRate, o.ResetRate, o.HalfOpenRate
+	note("error-rate", checkShare(o.ErrorRate))
+	note("reset-rate", checkShare(o.ResetRate))
+	note("half-open-rate", checkShare(o.HalfOpenRate))
 	note("error-rate", s.fates.check())
 	faults = append(faults, o.nullFaults(s)...)
 	if len(faults) > 0 {

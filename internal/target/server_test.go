@@ -111,7 +111,7 @@ func await(t *testing.T, s *Server, what string, seen func(Counts) bool) {
 }
 
 func TestAnswers(t *testing.T) {
-	s, _ := start(t, Options{Status: 201, Size: "1KiB"})
+	s, _ := start(t, Options{Status: 201, Size: new(1 << 10)})
 	for _, method := range []string{"GET", "HEAD", "POST"} {
 		q, _ := http.NewRequest(method, s.URL()+"/any", strings.NewReader("body"))
 		r, err := client(t).Do(q)
@@ -133,7 +133,7 @@ func TestAnswers(t *testing.T) {
 // Several requests in one packet are answered in order; the last ends the connection.
 func TestPipelining(t *testing.T) {
 	for _, service := range []string{"0", "1ms"} {
-		s, _ := start(t, Options{Service: service, Size: "3"})
+		s, _ := start(t, Options{Service: service, Size: new(3)})
 		_, in := dial(t, s, "GET /1 HTTP/1.1\r\n\r\nHEAD /2 HTTP/1.1\r\n\r\nGET /3 HTTP/1.0\r\n\r\n")
 		text, err := io.ReadAll(in)
 		head := "HTTP/1.1 200 OK\r\nConnection: %s\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\n"
@@ -174,7 +174,7 @@ func TestMalformed(t *testing.T) {
 // What the client meets is what the truth says, and about what was asked.
 func TestFailures(t *testing.T) {
 	for _, service := range []string{"0", "exp(100us)"} {
-		s, stop := start(t, Options{Service: service, Seed: 3, ErrorRate: "10%", ResetRate: "5%"})
+		s, stop := start(t, Options{Service: service, Seed: 3, ErrorRate: 0.1, ResetRate: 0.05})
 		got := load(t, s.URL(), 8, 250)
 		stop()
 		c := s.Truth().Counts
@@ -190,7 +190,7 @@ func TestFailures(t *testing.T) {
 // A half-open request is never answered, nor is one behind it, and the
 // connection stays open until the server ends.
 func TestHalfOpen(t *testing.T) {
-	s, stop := start(t, Options{HalfOpenRate: "100%"})
+	s, stop := start(t, Options{HalfOpenRate: 1})
 	c, in := dial(t, s, "GET / HTTP/1.1\r\n\r\n")
 	await(t, s, "half-open request", func(c Counts) bool { return c.HalfOpen == 1 })
 	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\n\r\n")
@@ -208,7 +208,7 @@ func TestHalfOpen(t *testing.T) {
 // connection goes on.
 func TestLargeAnswer(t *testing.T) {
 	for _, service := range []string{"0", "1ms"} {
-		s, _ := start(t, Options{Size: "16MiB", Service: service})
+		s, _ := start(t, Options{Size: new(16 << 20), Service: service})
 		for range 2 {
 			r, err := client(t).Get(s.URL())
 			if err != nil {
@@ -228,7 +228,7 @@ func TestLargeAnswer(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, o := range []Options{
-		{Service: "1h", Servers: 1}, {HalfOpenRate: "1"}, {Size: "64MiB"}, {Size: "64MiB", Service: "1ms"},
+		{Service: "1h", Servers: 1}, {HalfOpenRate: 1}, {Size: new(64 << 20)}, {Size: new(64 << 20), Service: "1ms"},
 		{Service: "1ms", Freeze: "10h/10.2h"},
 	} {
 		s, stop := start(t, o)

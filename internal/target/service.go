@@ -2,12 +2,13 @@ package target
 
 import (
 	"fmt"
-	"github.com/taktload/takt/pkg/schedule"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/taktload/takt/pkg/schedule"
 )
 
 // maxService cuts the tail of a distribution, so that no draw overflows: one of
@@ -35,7 +36,7 @@ func parseService(spec string) (drawer, error) {
 		draw = parseLognormal(args[0], args[1])
 	}
 	if draw == nil {
-		return nil, fmt.Errorf("%q is no service time; %s", spec, serviceHint)
+		return nil, fmt.Errorf("%q is not a service time; %s", spec, serviceHint)
 	}
 	return draw, nil
 }

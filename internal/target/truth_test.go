@@ -78,7 +78,7 @@ func TestSerialOverload(t *testing.T) {
 
 func TestTruthFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "truth.json")
-	s, stop := start(t, Options{Service: "1ms", Servers: 2, Freeze: "5ms/10ms", ErrorRate: "30%", HalfOpenRate: "0", Truth: path})
+	s, stop := start(t, Options{Service: "1ms", Servers: 2, Freeze: "5ms/10ms", ErrorRate: 0.3, HalfOpenRate: 0, Truth: path})
 	load(t, s.URL(), 4, 10)
 	stop()
 	text, err := os.ReadFile(path)

@@ -1,14 +1,12 @@
 package value
 
-import "fmt"
-
 // Faults is what is wrong with flags. A command reports all faults at once.
 type Faults []error
 
 // If adds a fault if wrong. format and args are those of fmt.Sprintf.
 func (f *Faults) If(wrong bool, format string, args ...any) {
 	if wrong {
-		*f = append(*f, fmt.Errorf(format, args...))
+		*f = append(*f, Faultf(format, args...))
 	}
 }
 

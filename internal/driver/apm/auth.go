@@ -2,10 +2,10 @@ package apm
 
 import (
 	"encoding/base64"
-	"errors"
 	"strings"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -22,7 +22,7 @@ func (a *auth) read() error {
 	var err error
 	if a.Secret != "" && a.SecretFile != "" || a.Key != "" && a.KeyFile != "" ||
 		(a.Secret != "" || a.SecretFile != "") && (a.Key != "" || a.KeyFile != "") {
-		return errors.New("several of --secret, --secret-file, --api-key and --api-key-file are given; keep one, a request has one Authorization header")
+		return value.Faultf("several of --secret, --secret-file, --api-key and --api-key-file are given; keep one, a request has one Authorization header")
 	}
 	if a.token, err = http.SecretFrom(string(a.Secret), a.SecretFile, "--secret-file"); err != nil {
 		return err

@@ -195,7 +195,7 @@ func TestProfileBodies(t *testing.T) {
 					t.Errorf("%s of %s, v1 %t: %d bytes, want about %d", part.name, profile.name, v1, n, want)
 				}
 				if v1 && !json.Valid(b.text) {
-					t.Errorf("%s is no JSON", part.name)
+					t.Errorf("%s is not JSON", part.name)
 				}
 				if !v1 && b.events != len(eventsOf(t, b))-1 {
 					t.Errorf("%s: %d events", part.name, b.events)

@@ -77,7 +77,7 @@ const maxNumber = 100_000
 func (n *Number) Set(s string) error {
 	v, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || v > maxNumber {
-		return fmt.Errorf("%q is no number from 0 to %d", s, maxNumber)
+		return fmt.Errorf("%q is not a number from 0 to %d", s, maxNumber)
 	}
 	*n = Number(v)
 	return nil

@@ -5,8 +5,6 @@ package apm
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -121,7 +120,7 @@ func (o *Options) Validate(args []string) (faults []error) {
 	faults = append(o.readURLs(args), o.readMix()...)
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
-			faults = append(faults, fmt.Errorf(format, args...))
+			faults = append(faults, value.Faultf(format, args...))
 		}
 	}
 	if err := o.auth.read(); err != nil {
@@ -145,7 +144,7 @@ func (o *Options) readURLs(args []string) (faults []error) {
 	for _, s := range given {
 		u, err := http.ParseURL(strings.TrimRight(s, "/"))
 		if err == nil && (u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Path, "/intake/") || strings.Contains(u.Path, "/v1/")) {
-			err = fmt.Errorf("url %q is not that of a server alone; give the path of its intake with --endpoint", u.Redacted())
+			err = value.Faultf("url %q is not that of a server alone; give the path of its intake with --endpoint", u.Redacted())
 		}
 		if err != nil {
 			faults = append(faults, err)
@@ -158,16 +157,16 @@ func (o *Options) readURLs(args []string) (faults []error) {
 // readMix decides what is sent.
 func (o *Options) readMix() (faults []error) {
 	if o.Events != unset && o.Transactions != unset {
-		faults = append(faults, errors.New("both --events and --transactions are given; keep one, events are transactions unless --spans is 0"))
+		faults = append(faults, value.Faultf("both --events and --transactions are given; keep one, events are transactions unless --spans is 0"))
 	}
 	if o.Profile == "" {
 		if o.mix = o.own(); len(o.mix.parts) == 0 {
-			faults = append(faults, errors.New("a request without an event is asked for; give --transactions or --errors above 0"))
+			faults = append(faults, value.Faultf("a request without an event is asked for; give --transactions or --errors above 0"))
 		}
 		return faults
 	}
 	if o.Transactions != unset || o.Errors != unset || o.Spans != unset || o.Frames != unset || o.Events != unset {
-		faults = append(faults, errors.New("--profile is given with numbers of events, and has its own; leave one out"))
+		faults = append(faults, value.Faultf("--profile is given with numbers of events, and has its own; leave one out"))
 	}
 	var err error
 	if o.mix, err = profileOf(o.Profile); err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // part is one kind of request of a profile, as in hey-apm: a number of workers, each with a
@@ -112,7 +114,7 @@ func profileOf(name string) (profile, error) {
 	all := profiles()
 	i := slices.IndexFunc(all, func(p profile) bool { return p.name == name })
 	if i < 0 {
-		return profile{}, fmt.Errorf("unknown --profile %q; use one of %s", name, profileNames())
+		return profile{}, value.Faultf("unknown --profile %q; use one of %s", name, profileNames())
 	}
 	return all[i], nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -32,7 +33,7 @@ func (c *Credentials) read() error {
 		}
 	}
 	if given > 1 {
-		return errors.New("several of --auth, --auth-file, --bearer and --bearer-file are given; keep one, a request has one Authorization header")
+		return value.Faultf("several of --auth, --auth-file, --bearer and --bearer-file are given; keep one, a request has one Authorization header")
 	}
 	basicAuth, err := SecretFrom(string(c.Basic), c.BasicFile, "--auth-file")
 	if err != nil {
@@ -54,17 +55,17 @@ func (c *Credentials) read() error {
 
 // SecretFrom is the value, or the content of the file, which flag named, without its
 // last line break.
-func SecretFrom(value, path, flag string) (string, error) {
+func SecretFrom(given, path, flag string) (string, error) {
 	if path == "" {
-		return value, nil
+		return given, nil
 	}
 	b, err := readFile(path, maxCredentials)
 	if err != nil {
-		return "", fmt.Errorf("cannot read the credentials: %w; check %s", err, flag)
+		return "", value.About(fmt.Errorf("cannot read the credentials: %w; check %s", err, flag), flag)
 	}
 	s := strings.TrimRight(string(b), "\r\n")
 	if s == "" || strings.ContainsAny(s, "\r\n") {
-		return "", fmt.Errorf("%s %s does not hold one line with the credentials", flag, path)
+		return "", value.About(fmt.Errorf("%s %s does not hold one line with the credentials", flag, path), flag)
 	}
 	return s, nil
 }

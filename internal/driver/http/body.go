@@ -3,11 +3,12 @@ package http
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // maxBody bounds a body, which is held in memory.
@@ -17,13 +18,13 @@ const maxBody = 256 << 20
 func (o *Options) readBody() error {
 	o.body = []byte(o.Body)
 	if file, ok := strings.CutPrefix(o.Body, "@"); ok {
-		return fmt.Errorf("-d %.60q would send these characters, not what is in the file; give -D %.60s for the file, also to send a text that begins with @", o.Body, cmp.Or(file, "FILE"))
+		return value.Faultf("-d %.60q would send these characters, not what is in the file; give -D %.60s for the file, also to send a text that begins with @", o.Body, cmp.Or(file, "FILE"))
 	}
 	if o.BodyFile == "" {
 		return nil
 	}
 	if o.Body != "" {
-		return errors.New("both -d and -D are given; keep one, the body is either the argument or the file")
+		return value.Faultf("both -d and -D are given; keep one, the body is either the argument or the file")
 	}
 	var err error
 	if o.BodyFile == stdin {
@@ -32,7 +33,7 @@ func (o *Options) readBody() error {
 		o.body, err = readFile(o.BodyFile, maxBody)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read the body: %w; check -D", err)
+		return value.Faultf("cannot read the body: %w; check -D", err)
 	}
 	return nil
 }

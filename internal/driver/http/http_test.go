@@ -52,7 +52,7 @@ func TestSuite(t *testing.T) {
 				case drivertest.Failing:
 					return open(t, o, serve(t, target.Options{Status: 503}))
 				case drivertest.Hanging:
-					return open(t, o, serve(t, target.Options{HalfOpenRate: "100%"}))
+					return open(t, o, serve(t, target.Options{HalfOpenRate: 1}))
 				case drivertest.Down:
 					return open(t, o, closedPort(t))
 				}

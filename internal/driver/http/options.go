@@ -8,8 +8,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/url"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -114,20 +113,20 @@ func (o *Options) Validate(args []string) []error {
 func (o *Options) checkBounds() error {
 	switch {
 	case o.Timeout <= 0 || o.ConnectTimeout <= 0:
-		return errors.New("--timeout and --connect-timeout must be above 0; a request without a bound can hang for ever")
+		return value.Faultf("--timeout and --connect-timeout must be above 0; a request without a bound can hang for ever")
 	case o.Redirects < 0:
-		return fmt.Errorf("--redirects is %d; give how many may be followed, 0 for none", o.Redirects)
+		return value.Faultf("--redirects is %d; give how many may be followed, 0 for none", o.Redirects)
 	case o.HTTP2Connections < 1:
-		return fmt.Errorf("--h2-connections is %d; give a number above 0", o.HTTP2Connections)
+		return value.Faultf("--h2-connections is %d; give a number above 0", o.HTTP2Connections)
 	}
 	return nil
 }
 
 // checkPairs refuses flags that mean nothing beside what else is given.
 func (o *Options) checkPairs() (faults []error) {
-	refuse := func(wrong bool, text string) {
+	refuse := func(wrong bool, format string, args ...any) {
 		if wrong {
-			faults = append(faults, errors.New(text))
+			faults = append(faults, value.Faultf(format, args...))
 		}
 	}
 	refuse(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
@@ -152,10 +151,10 @@ func (o *Options) StdinReaders() (before, during []string) {
 // checkClient holds what was asked for against what the clients can do.
 func (o *Options) checkClient() (faults []error) {
 	if why := o.needsNet(); why != "" && o.Client == clientOwn {
-		faults = append(faults, fmt.Errorf("--client own has no %s; leave --client out, or drop that flag", why))
+		faults = append(faults, value.Faultf("--client own has no %s; leave --client out, or drop that flag", why))
 	}
 	if why := o.beyondHey(); why != "" && o.ContrastFor > 0 {
-		faults = append(faults, fmt.Errorf("--contrast runs hey's requester, which has no %s; drop one of the two", why))
+		faults = append(faults, value.Faultf("--contrast runs hey's requester, which has no %s; drop one of the two", why))
 	}
 	return faults
 }
@@ -267,7 +266,7 @@ func (o *Options) protocol() string {
 // Open makes the driver for up to conns connections.
 func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
 	if limit, used := proc.OpenFiles(); limit > 0 && uint64(conns)+used > limit {
-		return nil, fmt.Errorf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with -c", limit, conns, 2*uint64(conns)+64)
+		return nil, value.Faultf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with -c", limit, conns, 2*uint64(conns)+64)
 	}
 	if o.client() == clientNet {
 		return o.openNet(), nil

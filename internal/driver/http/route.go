@@ -144,7 +144,7 @@ func (o *Options) checkRoute() error {
 		}
 	}
 	if len(given) > 1 {
-		return errors.New("more than one of --proxy, --unix-socket and --connect-to is given; keep one, a connection goes one way")
+		return value.Faultf("more than one of --proxy, --unix-socket and --connect-to is given; keep one, a connection goes one way")
 	}
 	return nil
 }
@@ -185,22 +185,22 @@ func (o *Options) readTLS() error {
 	if o.CACert != "" {
 		pem, err := os.ReadFile(o.CACert)
 		if err != nil {
-			return fmt.Errorf("cannot read the authorities: %w; check --cacert", err)
+			return value.Faultf("cannot read the authorities: %w; check --cacert", err)
 		}
 		o.tls.RootCAs = x509.NewCertPool()
 		if !o.tls.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("no certificate in %s; --cacert wants PEM", o.CACert)
+			return value.Faultf("no certificate in %s; --cacert wants PEM", o.CACert)
 		}
 	}
 	if o.Key != "" && o.Cert == "" {
-		return errors.New("--key is given without --cert; a client certificate needs both")
+		return value.Faultf("--key is given without --cert; a client certificate needs both")
 	}
 	if o.Cert == "" {
 		return nil
 	}
 	pair, err := tls.LoadX509KeyPair(o.Cert, cmp.Or(o.Key, o.Cert))
 	if err != nil {
-		return fmt.Errorf("cannot use the client certificate: %w; check --cert and --key", err)
+		return value.Faultf("cannot use the client certificate: %w; check --cert and --key", err)
 	}
 	o.tls.Certificates = []tls.Certificate{pair}
 	return nil

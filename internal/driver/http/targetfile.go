@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/value"
 )
 
 // maxTargetLine bounds a line, and so the body of a JSON target.
@@ -63,7 +64,7 @@ func (t *targetReader) next() (*fixed, error) {
 	case errors.Is(err, bufio.ErrTooLong):
 		return nil, fmt.Errorf("%s:%d: the line is longer than %d MiB; write the target as METHOD URL, with its body in a file: @FILE", t.name, t.line+1, maxTargetLine>>20)
 	case err != nil:
-		return nil, fmt.Errorf("cannot read the targets: %w; check --targets", err)
+		return nil, value.Faultf("cannot read the targets: %w; check --targets", err)
 	}
 	return nil, io.EOF
 }
@@ -98,7 +99,7 @@ func (t *targetReader) parse(text string) (*fixed, error) {
 	}
 	method, at, ok := startOfTarget(text)
 	if !ok {
-		return nil, fmt.Errorf("%s is no target; write a URL, or METHOD URL such as GET http://127.0.0.1:8080/", begin(text))
+		return nil, fmt.Errorf("%s is not a target; write a URL, or METHOD URL such as GET http://127.0.0.1:8080/", begin(text))
 	}
 	header, body, err := t.parseRest()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -45,7 +46,7 @@ var errNoTargets = errors.New("no target in it; write URLs such as http://127.0.
 func (o *Options) buildTargets() []error {
 	for _, text := range []string{o.target, o.templateBody(), o.Header.text("")} {
 		if strings.Contains(text, placeholder) {
-			return []error{errors.New("placeholders and --targets are both given; keep one, since takt sends targets unchanged")}
+			return []error{value.Faultf("placeholders and --targets are both given; keep one, since takt sends targets unchanged")}
 		}
 	}
 	l := &targetList{o: o, name: o.Targets, oneHost: o.url != nil, secrets: map[string]bool{}}
@@ -60,7 +61,7 @@ func (o *Options) buildTargets() []error {
 func (l *targetList) survey() error {
 	f, err := os.Open(l.name)
 	if err != nil {
-		return fmt.Errorf("cannot read the targets: %w; check --targets", err)
+		return value.Faultf("cannot read the targets: %w; check --targets", err)
 	}
 	defer f.Close()
 	sum := sha256.New()

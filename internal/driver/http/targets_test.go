@@ -225,7 +225,7 @@ GET http://ann:hunter2@x/
 func TestTargetFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"GET http://x/\nnonsense\n":                                 ":2: the line that begins with \"nonsense\" is neither",
-		"\n\nGET nowhere\n":                                         ":3: the line that begins with \"GET\" is no target",
+		"\n\nGET nowhere\n":                                         ":3: the line that begins with \"GET\" is not a target",
 		"GET /path\n":                                               ":1: \"/path\" has no http:// or https://",
 		"GET ftp://x/\n":                                            ":1: \"ftp://x/\" has no",
 		"POST http://x/\n@/nowhere\n":                               ":2: cannot read the body",
@@ -241,9 +241,9 @@ func TestTargetFaults(t *testing.T) {
 		"{\"method\":\n":                                            ":1: unexpected EOF",
 		"GET http://x/\nX Y: 1\n":                                   ":2: header name \"X…\" is not a token: it has a space",
 		"GET http://x/\nAuthorization tiger\n":                      ":2: the line that begins with \"Authorization\" is neither",
-		"GET http://x/\n\nCookie: tiger\n":                          ":3: the line that begins with \"Cookie\" is no target",
+		"GET http://x/\n\nCookie: tiger\n":                          ":3: the line that begins with \"Cookie\" is not a target",
 		"GET http://x/\ntiger1234tiger\n":                           ":2: the line is neither a header",
-		"tiger1234tiger\n":                                          ":1: the line is no target",
+		"tiger1234tiger\n":                                          ":1: the line is not a target",
 		"GET http://x/\n\nGET http://x/\nA:\x01":                    ":4: header A",
 	} {
 		o := http.New()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -27,7 +28,7 @@ func (o *Options) parseURL(args []string) error {
 	case len(args) == 0:
 		return errNoURL
 	case len(args) > 1:
-		return fmt.Errorf("%d arguments where one url is expected: %q; flags with a value are written --name value", len(args), args)
+		return value.Faultf("%d arguments where one url is expected: %q; flags with a value are written --name value", len(args), args)
 	}
 	base, target := args[0], ""
 	if strings.Contains(base, placeholder) {
@@ -140,13 +141,13 @@ type templated struct {
 // newTemplated parses what may have placeholders.
 func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 	env := &payload.Env{Seed: o.seed}
-	parse := func(where, text string, check func(line []byte) error) *payload.Template {
+	parse := func(where, text string, check func(line []byte) error, flags ...string) *payload.Template {
 		p, err := env.Parse(where, text)
 		if err == nil {
 			err = p.Check(check)
 		}
 		if err != nil {
-			faults = append(faults, err)
+			faults = append(faults, value.About(err, flags...))
 		}
 		return p
 	}
@@ -156,16 +157,20 @@ func (o *Options) newTemplated(m *message) (t *templated, faults []error) {
 			t.header = append(t.header, payload.Literal(f.Value))
 			continue
 		}
+		flag := "header"
+		if !o.Header.Has(f.Name) {
+			flag = strings.ToLower(f.Name) // --accept, --user-agent, --content-type
+		}
 		p := parse(headerName(m.Header, i), f.Value, func(line []byte) error {
 			return http1.CheckField(http1.Field{Name: f.Name, Value: string(line)})
-		})
+		}, flag)
 		if p == nil && isSecret(f.Name) { // the fault quotes it
-			faults[len(faults)-1] = fmt.Errorf("header %s: cannot fill in its placeholders; the value is not shown, try them in a header of another name", f.Name)
+			faults[len(faults)-1] = value.About(fmt.Errorf("header %s: cannot fill in its placeholders; the value is not shown, try them in a header of another name", f.Name), flag)
 		}
 		t.header = append(t.header, p)
 	}
 	if o.BodyFile == "" || o.BodyTemplate {
-		t.body = parse("body", o.templateBody(), func([]byte) error { return nil })
+		t.body = parse("body", o.templateBody(), func([]byte) error { return nil }, "body", "body-file")
 	}
 	return t, faults
 }

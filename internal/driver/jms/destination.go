@@ -3,6 +3,8 @@ package jms
 import (
 	"fmt"
 	"strings"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // destination is a queue or a topic.
@@ -35,7 +37,7 @@ func parseDestinations(args []string, durable bool, each int) (list []destinatio
 				d.name += itoa(i)
 			}
 			if seen[d] {
-				faults = append(faults, fmt.Errorf("destination %s is there twice; name it once, and raise --producers or --consumers", d))
+				faults = append(faults, value.Faultf("destination %s is there twice; name it once, and raise --producers or --consumers", d))
 			}
 			seen[d] = true
 			list = append(list, d)

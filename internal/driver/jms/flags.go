@@ -53,7 +53,7 @@ func (p *Produce) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&p.Threads, "threads", p.Threads, "with --shared-connections, `N` connections for all producers; otherwise without effect")
 	fs.BoolVar(&p.SharedConnections, "shared-connections", false, "one connection for each of --threads instead of one for each producer")
 	fs.IntVar(&p.MaxPending, "max-pending", p.MaxPending, "at most `N` messages of each producer wait for their acknowledgement; 0: as many as may be in flight")
-	fs.IntVar(&p.MessageSize, "message-size", p.MessageSize, "`BYTES` of the body, each 0x01")
+	fs.Var(value.Size(&p.MessageSize), "message-size", "`BYTES` of the body, each 0x01")
 	fs.BoolVar(&p.Persistent, "persistent", false, "the broker keeps messages on disk")
 	fs.IntVar(&p.TTL, "ttl", 0, "time to live, `MS`; 0: for ever")
 	fs.Var(value.Text(&p.Group), "group", "message group `ID`: JMSXGroupID of every message")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/amqp"
+	"github.com/taktload/takt/internal/value"
 )
 
 // address is the broker's address of a destination. The default prefix is the one in the
@@ -42,7 +43,7 @@ func (o *Options) unfit(p amqp.Peer) error {
 	}
 	topic := slices.IndexFunc(o.destinations, func(d destination) bool { return d.topic })
 	if rabbit && topic >= 0 && o.TopicPrefix == "" {
-		return fmt.Errorf("%s would take %s for a queue; add --topic-prefix /topic/", name, o.destinations[topic])
+		return value.Faultf("%s would take %s for a queue; add --topic-prefix /topic/", name, o.destinations[topic])
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (b *Broker) url() (string, error) {
 			return acceptorURL(text, b.Acceptor, path)
 		}
 	}
-	return "", fmt.Errorf("--acceptor %s is looked for in etc/broker.xml of the instance, which is neither here nor in the folder above; go there, or give --url", b.Acceptor)
+	return "", value.Faultf("--acceptor %s is looked for in etc/broker.xml of the instance, which is neither here nor in the folder above; go there, or give --url", b.Acceptor)
 }
 
 // acceptorURL finds the URL of an acceptor in a broker instance's configuration. The acceptor
@@ -105,7 +105,7 @@ func acceptorURL(text []byte, name, path string) (string, error) {
 		} `xml:"core"`
 	}
 	if err := xml.Unmarshal(text, &config); err != nil {
-		return "", fmt.Errorf("cannot read %s: %w; give --url", path, err)
+		return "", value.Faultf("cannot read %s: %w; give --url", path, err)
 	}
 	for _, a := range config.Core.Acceptors {
 		if a.Name == name {
@@ -113,7 +113,7 @@ func acceptorURL(text []byte, name, path string) (string, error) {
 			return strings.Replace(url, "//0.0.0.0:", "//localhost:", 1), nil
 		}
 	}
-	return "", fmt.Errorf("%s has no acceptor %q; name another with --acceptor, or give --url", path, name)
+	return "", value.Faultf("%s has no acceptor %q; name another with --acceptor, or give --url", path, name)
 }
 
 // schemes are the schemes of brokers' URLs with their default ports.
@@ -126,15 +126,15 @@ func (b *Broker) parse(text string) error {
 	b.broker = broker{}
 	u, err := url.Parse(text)
 	if err != nil {
-		return fmt.Errorf("bad %s: it is not a URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag)
+		return value.About(fmt.Errorf("bad %s: it is not a URL; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag), b.flag)
 	}
 	port, known := schemes()[u.Scheme]
 	if !known || u.Hostname() == "" {
-		return fmt.Errorf("bad %s %q; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag, u.Redacted())
+		return value.About(fmt.Errorf("bad %s %q; write tcp://HOST:PORT, amqp://HOST:PORT or amqps://HOST:PORT", b.flag, u.Redacted()), b.flag)
 	}
 	port = cmp.Or(u.Port(), port)
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return fmt.Errorf("bad port in %s %q; give one from 1 to 65535", b.flag, u.Redacted())
+		return value.About(fmt.Errorf("bad port in %s %q; give one from 1 to 65535", b.flag, u.Redacted()), b.flag)
 	}
 	password, _ := u.User.Password()
 	b.broker = broker{
@@ -159,7 +159,7 @@ func (b *Broker) readTLS() error {
 	config := b.broker.tls
 	if config == nil {
 		if b.CA != "" || b.Insecure {
-			return fmt.Errorf("flags of TLS are given with %s, which is plain TCP; write amqps://, or tcp://…?sslEnabled=true", b.flag)
+			return value.About(fmt.Errorf("flags of TLS are given with %s, which is plain TCP; write amqps://, or tcp://…?sslEnabled=true", b.flag), b.flag)
 		}
 		return nil
 	}
@@ -168,11 +168,11 @@ func (b *Broker) readTLS() error {
 	}
 	pem, err := os.ReadFile(b.CA)
 	if err != nil {
-		return fmt.Errorf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+		return value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
+		return value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", b.CA)
 	}
 	return nil
 }
@@ -183,13 +183,13 @@ func (b broker) dial(ctx context.Context, o amqp.Options) (*amqp.Conn, error) {
 	c, err := amqp.Dial(ctx, o)
 	switch {
 	case errors.Is(err, amqp.ErrRefused):
-		return nil, fmt.Errorf("%w: --user and --password", err)
+		return nil, value.Faultf("%w: --user and --password", err)
 	case errors.Is(err, amqp.ErrWantsTLS):
 		return nil, fmt.Errorf("%w; write amqps://%s", err, b.addr)
 	case errors.Is(err, amqp.ErrNoTLS):
 		return nil, fmt.Errorf("%w; write amqp://%s", err, b.addr)
 	case err != nil:
-		return nil, fmt.Errorf("%w; start a broker there, or name another with --url", err)
+		return nil, value.Faultf("%w; start a broker there, or name another with --url", err)
 	}
 	return c, nil
 }

@@ -3,7 +3,6 @@ package kafka
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/spf13/pflag"
@@ -33,7 +32,7 @@ func NewE2E() *E2E {
 // AddFlags declares the flags on fs.
 func (o *E2E) AddFlags(fs *pflag.FlagSet) {
 	o.Options.AddFlags(fs)
-	fs.IntVar(&o.consume.MinBytes, "fetch-min-bytes", o.consume.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
+	fs.Var(value.Size(&o.consume.MinBytes), "fetch-min-bytes", "a broker waits for `BYTES` before it answers a fetch")
 	fs.Var(value.Duration(&o.consume.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
@@ -44,7 +43,7 @@ func (o *E2E) Shape(e *engine.Options) { o.Options.Shape(e) }
 func (o *E2E) Validate(args []string) []error {
 	faults := o.Options.Validate(args)
 	if o.Plain || o.Noop {
-		faults = append(faults, errors.New("e2e needs a broker and stamps that say which record is which; drop --plain and --noop"))
+		faults = append(faults, value.Faultf("e2e needs a broker and stamps that say which record is which; drop --plain and --noop"))
 	}
 	o.consume.Cluster = o.Cluster
 	o.consume.Committed = o.Transaction > 0

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,8 +43,8 @@ func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&s.Rewind, "rewind", false, "start the log again at its end")
 	fs.BoolVar(&s.Tail, "tail", false, "follow the log: replay what is written to it from now on")
 	fs.BoolVar(&s.RO, "ro", false, "send GET and HEAD only, which is the default")
-	fs.Int64Var(&s.RW, "rw", 0, "send POST and PUT, too; a body that is not in the log becomes random bytes of the recorded size, at most `BYTES`")
-	fs.Int64Var(&s.WO, "wo", 0, "send PUT only; a body that is not in the log becomes random bytes of the recorded size, at most `BYTES`")
+	fs.Var(value.Size(&s.RW), "rw", "send POST and PUT, too; a body that is not in the log becomes random bytes of the recorded size, at most `BYTES`")
+	fs.Var(value.Size(&s.WO), "wo", "send PUT only; a body that is not in the log becomes random bytes of the recorded size, at most `BYTES`")
 	fs.BoolVar(&s.Serialize, "serialize", false, "one request at a time: -c 1")
 	fs.BoolVar(&s.Thunder, "thunder", false, "all requests of a second are due at its beginning")
 	fs.Var(value.Text(&o.HTTP.Host), "host-header", "Host `HEADER`, as --host")
@@ -75,9 +74,9 @@ func (o *Options) addS3Flags(fs *pflag.FlagSet) {
 // checkS3 reports what is missing for a signature.
 func (o *Options) checkS3() (faults []error) {
 	s := &o.Seed
-	for name, value := range map[string]string{"bucket": s.Bucket, "key": s.Key, "secret": string(s.Secret)} {
-		if s.S3 && value == "" {
-			faults = append(faults, fmt.Errorf("--s3 is given without --s3-%s; a signature needs it", name))
+	for name, text := range map[string]string{"bucket": s.Bucket, "key": s.Key, "secret": string(s.Secret)} {
+		if s.S3 && text == "" {
+			faults = append(faults, value.Faultf("--s3 is given without --s3-%s; a signature needs it", name))
 		}
 	}
 	return faults
@@ -103,11 +102,11 @@ func (v *speed) Set(text string) error {
 func (o *Options) takeHeaders() error {
 	s := &o.Seed
 	for pair := range strings.FieldsSeq(s.Headers) {
-		name, value, ok := strings.Cut(pair, ":")
+		name, text, ok := strings.Cut(pair, ":")
 		if !ok || name == "" {
-			return errors.New("--headers has a word without a colon; write K:V K2:V2, or --header 'K: V' for each")
+			return value.Faultf("--headers has a word without a colon; write K:V K2:V2, or --header 'K: V' for each")
 		}
-		o.HTTP.Header = append(o.HTTP.Header, http1.Field{Name: name, Value: value})
+		o.HTTP.Header = append(o.HTTP.Header, http1.Field{Name: name, Value: text})
 	}
 	s.Headers = ""
 	if !s.Cache && !o.HTTP.Header.Has("Cache-Control") {

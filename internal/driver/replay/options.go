@@ -21,6 +21,7 @@ import (
 	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/internal/trace/reading"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -94,7 +95,7 @@ func (o *Options) Validate(args []string) []error {
 	}
 	faults = append(faults, o.checkArguments(args)...)
 	if o.Seed.Tail && (len(o.logs) > 1 || slices.Contains(o.logs, "-")) {
-		faults = append(faults, errors.New("--tail follows one file; standard input needs no --tail, it is read as it comes"))
+		faults = append(faults, value.Faultf("--tail follows one file; standard input needs no --tail, it is read as it comes"))
 	}
 	o.random = payload.NewRandom(o.engine.Seed)
 	return faults
@@ -129,9 +130,9 @@ func (o *Options) checkArguments(args []string) (faults []error) {
 
 // checkPairs refuses flags that contradict other flags.
 func (o *Options) checkPairs() (faults []error) {
-	refuse := func(wrong bool, text string) {
+	refuse := func(wrong bool, format string, args ...any) {
 		if wrong {
-			faults = append(faults, errors.New(text))
+			faults = append(faults, value.Faultf(format, args...))
 		}
 	}
 	s := &o.Seed
@@ -145,11 +146,10 @@ func (o *Options) checkPairs() (faults []error) {
 	refuse(o.Speed != 1 && s.Tail, "both --speed and --tail are given; a log that is followed sets the pace")
 	refuse(s.RO && (s.RW > 0 || s.WO > 0) || s.RW > 0 && s.WO > 0, "more than one of --ro, --rw and --wo is given; keep one")
 	refuse(o.Reading.Rules.Methods != nil && (s.RO || s.RW > 0 || s.WO > 0), "both --methods and one of --ro, --rw and --wo are given; keep one")
-	refuse(s.RW < 0 || s.WO < 0, "--rw and --wo limit the bytes of a body; give a number above 0")
 	refuse(s.TimeBudget && s.S3, "both --timeBudget and --s3 are given; keep one, --timeBudget sends nothing")
 	refuse(s.Tail && o.DryRun, "both --tail and --dry-run are given; keep one, lines that are not written yet cannot be shown")
 	for _, f := range o.HTTP.Header {
-		refuse(strings.Contains(f.Value, "{{"), "header "+f.Name+" has a placeholder, which takt replay does not fill in; write the value itself")
+		refuse(strings.Contains(f.Value, "{{"), "header %s has a placeholder, which takt replay does not fill in; write the value itself", f.Name)
 	}
 	return faults
 }

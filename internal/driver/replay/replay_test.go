@@ -171,7 +171,7 @@ func TestSuite(t *testing.T) {
 			case drivertest.Failing:
 				url = targettest.Serve(t, target.Options{Status: 503}).URL()
 			case drivertest.Hanging:
-				url = targettest.Serve(t, target.Options{HalfOpenRate: "100%"}).URL()
+				url = targettest.Serve(t, target.Options{HalfOpenRate: 1}).URL()
 			case drivertest.Down:
 				s := httptest.NewServer(nil)
 				s.Close()
@@ -365,7 +365,7 @@ func TestRoundTrip(t *testing.T) {
 
 // A row without an answer says so.
 func TestRowsWithoutAnswer(t *testing.T) {
-	s := targettest.Serve(t, target.Options{HalfOpenRate: "100%"})
+	s := targettest.Serve(t, target.Options{HalfOpenRate: 1})
 	r := replay(t, "--rate 100/s -c 1 --timeout 50ms --overflow drop", write(t, "/a\n/b\n/c\n"), s.URL())
 	got := untimed(r.rows)
 	if !strings.Contains(got, "0 a 444 GET 100\n") || !strings.Contains(got, " -1 GET 100\n") {

@@ -163,7 +163,6 @@ func TestFaults(t *testing.T) {
 		{"--tail --dry-run", []string{log, url}, "both --tail and --dry-run"},
 		{"--speed 2x --tps 1", []string{log, url}, "both --speed and a rate"},
 		{"--ro --rw 5", []string{log, url}, "more than one of --ro, --rw and --wo"},
-		{"--rw -5", []string{log, url}, "give a number above 0"},
 		{"--methods GET --wo 5", []string{log, url}, "both --methods and one of"},
 		{"--headers nocolon", []string{log, url}, "--headers has a word without a colon"},
 		{"--header X:{{.Seq}}", []string{log, url}, "has a placeholder"},

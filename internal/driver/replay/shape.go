@@ -1,12 +1,12 @@
 package replay
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 )
 
@@ -68,7 +68,7 @@ func (o *Options) Shape(e *engine.Options) {
 func isRate(n float64) bool { return n >= 0 && !math.IsInf(n, 1) }
 
 func (o *Options) fault(format string, args ...any) {
-	o.faults = append(o.faults, fmt.Errorf(format, args...))
+	o.faults = append(o.faults, value.Faultf(format, args...))
 }
 
 // ramp makes stages of the steps; the last one is the highest that is not above --tps.

@@ -2,12 +2,12 @@ package capacity
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/taktload/takt/internal/judge/stats"
+	"github.com/taktload/takt/internal/value"
 )
 
 const (
@@ -43,7 +43,7 @@ func (s Search) Validate() error {
 	var faults []error
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
-			faults = append(faults, fmt.Errorf(format, args...))
+			faults = append(faults, value.Faultf(format, args...))
 		}
 	}
 	fault(!(s.Start > 0), "the first rate is %v/s; give one above 0, as in --start 10/s", s.Start)

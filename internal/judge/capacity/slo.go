@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -18,14 +19,20 @@ type SLO []assert.Assertion
 // dropped<1% unless the SLO bounds them, because fast failures and operations that were never sent
 // make latencies look good. The error names every fault.
 func ParseSLO(texts ...string) (slo SLO, err error) {
-	all, faults := assert.ParseAssertions(texts...)
-	for _, a := range all {
-		if err := breaksUnderLoad(a); err != nil {
-			faults = append(faults, err)
-			continue
+	var faults []error
+	for _, text := range texts {
+		all, bad := assert.ParseAssertions(text)
+		for _, a := range all {
+			if err := breaksUnderLoad(a); err != nil {
+				bad = append(bad, err)
+				continue
+			}
+			a.Text = strings.ReplaceAll(a.Text, " ", "")
+			slo = append(slo, a)
 		}
-		a.Text = strings.ReplaceAll(a.Text, " ", "")
-		slo = append(slo, a)
+		for _, err := range bad {
+			faults = append(faults, value.Bad("slo", text, err))
+		}
 	}
 	for _, guard := range []struct{ text, by string }{{"errors<1%", "errors failed ok"}, {"dropped<1%", "dropped ok rate"}} {
 		if !slices.ContainsFunc(slo, func(a assert.Assertion) bool { return slices.Contains(strings.Fields(guard.by), a.Metric) }) {

@@ -1,11 +1,11 @@
 package query
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 )
 
@@ -49,21 +49,15 @@ func readerOf(u stored.Unit) reader {
 	case stored.PerSecond:
 		return reader{readRate, "a rate, such as 500/s; a bare number is per second"}
 	case stored.Bytes:
-		return reader{readBytes, "a size, such as 1MiB or 4GB; a bare number is bytes"}
+		return reader{value.ParseSize, "a size, such as 1MiB or 4GB; a bare number is bytes"}
 	case stored.BytesPerSecond:
-		return reader{func(s string) (float64, bool) { return readBytes(strings.TrimSuffix(s, "/s")) }, "a size a second, such as 1MiB/s"}
+		return reader{func(s string) (float64, bool) { return value.ParseSize(strings.TrimSuffix(s, "/s")) }, "a size a second, such as 1MiB/s"}
 	}
-	return reader{readNumber, "a number"}
-}
-
-// readNumber reads 1, -1, 0.5 or 1e3, but neither NaN nor infinity nor 0x10.
-func readNumber(s string) (float64, bool) {
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil && strings.Trim(s, "+-.eE0123456789") == ""
+	return reader{value.ParseNumber, "a number"}
 }
 
 func readSeconds(s string) (float64, bool) {
-	if v, ok := readNumber(s); ok {
+	if v, ok := value.ParseNumber(s); ok {
 		return v, true
 	}
 	d, ok := readDuration(s)
@@ -72,7 +66,7 @@ func readSeconds(s string) (float64, bool) {
 
 // readDuration reads a time with its unit, or 0.
 func readDuration(s string) (time.Duration, bool) {
-	if v, bare := readNumber(s); bare && v != 0 {
+	if v, bare := value.ParseNumber(s); bare && v != 0 {
 		return 0, false
 	}
 	d, err := schedule.ParseDuration(s)
@@ -87,35 +81,19 @@ func readTime(unit time.Duration) func(string) (float64, bool) {
 }
 
 func readPercent(s string) (float64, bool) {
-	digits, signed := strings.CutSuffix(s, "%")
-	v, ok := readNumber(strings.TrimSpace(digits))
-	return v, ok && (signed || v == 0)
+	v, percent, ok := value.ParseShare(s)
+	return v, ok && (percent || v == 0)
 }
 
 func readRatio(s string) (float64, bool) {
-	if v, ok := readPercent(s); ok {
-		return v / 100, true
+	v, percent, ok := value.ParseShare(s)
+	if percent {
+		v /= 100
 	}
-	return readNumber(s)
+	return v, ok
 }
 
-func readRate(s string) (float64, bool) { return readNumber(strings.TrimSuffix(s, "/s")) }
-
-// readBytes reads a size. kB, MB, GB and TB or k, M, G and T are decimal, as in hey-apm; KiB, MiB, GiB
-// and TiB or Ki, Mi, Gi and Ti are binary.
-func readBytes(s string) (float64, bool) {
-	s = strings.TrimSuffix(strings.TrimSuffix(s, "B"), "b")
-	for _, u := range []struct {
-		suffix string
-		bytes  float64
-	}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"m", 1e6}, {"G", 1e9}, {"g", 1e9}, {"T", 1e12}} {
-		if digits, ok := strings.CutSuffix(s, u.suffix); ok {
-			v, ok := readNumber(strings.TrimSpace(digits))
-			return v * u.bytes, ok
-		}
-	}
-	return readNumber(strings.TrimSpace(s))
-}
+func readRate(s string) (float64, bool) { return value.ParseNumber(strings.TrimSuffix(s, "/s")) }
 
 // period is the time that a date means: 2018-05-18 is that day in UTC; a date with a time of day is
 // that minute, second or instant.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/value"
 )
 
 // Filters select the runs that match all of them. They remember runs, for speed and for Unknown, so
@@ -145,6 +146,6 @@ func (fs Filters) Labels() map[string]string {
 // onlyText reports whether only the same text equals the operand, because the operand is neither a
 // number nor a duration nor a date.
 func (f *filter) onlyText() bool {
-	_, number := readNumber(f.value)
+	_, number := value.ParseNumber(f.value)
 	return !number && !f.lasting && !f.dated
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/value"
 )
 
 func (f *filter) outcome(r *stored.Run) outcome {
@@ -80,8 +81,8 @@ func (f *filter) compareText(s string) (c int, ok bool) {
 			return f.period.compare(t), true
 		}
 	}
-	a, numberA := readNumber(s)
-	b, numberB := readNumber(f.value)
+	a, numberA := value.ParseNumber(s)
+	b, numberB := value.ParseNumber(f.value)
 	if numberA && numberB {
 		return cmp.Compare(a, b), true
 	}

@@ -214,7 +214,7 @@ func TestHostileJournals(t *testing.T) {
 	if len(got) != 1 || got["05good"+journalFile] == nil {
 		t.Errorf("%v", got)
 	}
-	wants := []string{"no journal", "no journal", "damaged", "512 MiB", "06folder", "no file", "08link"}
+	wants := []string{"not a journal", "not a journal", "damaged", "512 MiB", "06folder", "not a file", "08link"}
 	if len(faults) != len(wants) {
 		t.Fatalf("%v", faults)
 	}

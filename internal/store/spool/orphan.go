@@ -81,7 +81,7 @@ func (o *Orphan) open() error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return errors.New("it is no file")
+		return errors.New("it is not a file")
 	case info.Size() > maxJournal:
 		return fmt.Errorf("it has %d MiB, and no journal has more than %d", info.Size()>>20, maxJournal>>20)
 	}
@@ -101,7 +101,7 @@ func (o *Orphan) open() error {
 	o.in, o.rest = bufio.NewReader(o.f), info.Size()
 	mark := make([]byte, len(journalMark))
 	if _, err := io.ReadFull(o.in, mark); err != nil || string(mark) != journalMark {
-		return errors.New("it is no journal of takt")
+		return errors.New("it is not a journal of takt")
 	}
 	o.rest -= int64(len(mark))
 	head, ok := o.Next()

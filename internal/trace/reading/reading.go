@@ -47,7 +47,7 @@ func (g *Settings) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain(&patternValue{&g.Rules.Path}), "path", "use only URIs that match `REGEXP`")
 	fs.Var(value.Plain(&patternValue{&g.Rules.NotPath}), "not-path", "leave out URIs that match `REGEXP`")
 	fs.Var(value.Plain(&g.Rules.Statuses), "status", "use only requests with the recorded `STATUS` 200, 200-299 or 2xx; a comma separates several")
-	fs.Var(value.Plain((*shareValue)(&g.Rules.Share)), "sample", "use `PERCENT` of the clients with all their requests, the same clients each time")
+	fs.Var(value.Sample(&g.Rules.Share), "sample", "use `PERCENT` of the clients with all their requests, the same clients each time")
 	fs.Var(value.Text(&g.Rewriting.Strip), "strip", "remove the first occurrence of `TEXT` from each path")
 	fs.Var(value.Repeated((*changesValue)(&g.Rewriting.Changes)), "rewrite", "replace in each URI, as `REGEXP=>TEXT`; $1 is a group; repeatable")
 	fs.BoolVar(&g.Rewriting.KeepTokens, "keep-tokens", false, "do not remove query parameters such as access_token")
@@ -55,10 +55,14 @@ func (g *Settings) AddFlags(fs *pflag.FlagSet) {
 
 // Validate reports every fault of the settings together.
 func (g *Settings) Validate() []error {
-	if err := reader.CheckFormat(g.Options); err != nil {
-		return []error{err}
+	err := reader.CheckFormat(g.Options)
+	switch {
+	case err == nil:
+		return nil
+	case g.Options.Fields != "":
+		return []error{value.Bad("fields", g.Options.Fields, err)}
 	}
-	return nil
+	return []error{value.Bad("format", g.Options.Format, err)}
 }
 
 // Log is the stream of the requests that Settings select.

@@ -3,7 +3,6 @@ package reading
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,26 +74,6 @@ func (p *patternValue) Set(s string) error {
 		return fmt.Errorf("%w; correct the regular expression", err)
 	}
 	*p.re = re
-	return nil
-}
-
-// shareValue is a flag.Value: a share in per cent, with or without the % sign.
-type shareValue float64
-
-func (v *shareValue) String() string {
-	if *v == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(float64(*v)*100, 'g', -1, 64) + "%"
-}
-
-// Set implements flag.Value.
-func (v *shareValue) Set(s string) error {
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
-	if err != nil || !(percent > 0 && percent <= 100) {
-		return fmt.Errorf("%.60q is not a share; write 10%%", s)
-	}
-	*v = shareValue(percent / 100)
 	return nil
 }
 

@@ -7,8 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -101,7 +99,7 @@ func NoArguments(args []string) []error {
 	if len(args) == 0 {
 		return nil
 	}
-	return []error{fmt.Errorf("unexpected argument %q; brokers are named with --brokers, the topic with --topic", args[0])}
+	return []error{value.Faultf("unexpected argument %q; brokers are named with --brokers, the topic with --topic", args[0])}
 }
 
 // Addresses are the brokers to ask first, host:port.
@@ -138,7 +136,7 @@ func (c *Cluster) readTLS() error {
 	c.config = nil
 	if !t.On {
 		if t.CA+t.Cert+t.Key != "" || t.Insecure {
-			return errors.New("flags of TLS are given without --tls; add it")
+			return value.Faultf("flags of TLS are given without --tls; add it")
 		}
 		return nil
 	}
@@ -146,20 +144,20 @@ func (c *Cluster) readTLS() error {
 	if t.CA != "" {
 		pem, err := os.ReadFile(t.CA)
 		if err != nil {
-			return fmt.Errorf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
+			return value.Faultf("cannot read the certificate authorities: %w; check --tls-ca-cert", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("--tls-ca-cert %s holds no PEM certificate; check the file", t.CA)
+			return value.Faultf("--tls-ca-cert %s holds no PEM certificate; check the file", t.CA)
 		}
 	}
 	if t.Key != "" && t.Cert == "" {
-		return errors.New("--tls-key-file is given without --tls-cert-file; add the certificate")
+		return value.Faultf("--tls-key-file is given without --tls-cert-file; add the certificate")
 	}
 	if t.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, cmp.Or(t.Key, t.Cert))
 		if err != nil {
-			return fmt.Errorf("cannot read the client certificate: %w; check --tls-cert-file and --tls-key-file", err)
+			return value.Faultf("cannot read the client certificate: %w; check --tls-cert-file and --tls-key-file", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -2,8 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -47,23 +45,23 @@ func (s *SASL) read() error {
 	switch {
 	case s.Mechanism == "":
 		if s.User+s.password+s.PasswordFile != "" {
-			return errors.New("--sasl-user or a password is given without --sasl; name the mechanism: plain, scram-sha-256 or scram-sha-512")
+			return value.Faultf("--sasl-user or a password is given without --sasl; name the mechanism: plain, scram-sha-256 or scram-sha-512")
 		}
 		return nil
 	case s.User == "":
-		return errors.New("--sasl is given without --sasl-user; add the name")
+		return value.Faultf("--sasl is given without --sasl-user; add the name")
 	case s.password != "" && s.PasswordFile != "":
-		return errors.New("both --sasl-password and --sasl-password-file are given; keep one")
+		return value.Faultf("both --sasl-password and --sasl-password-file are given; keep one")
 	}
 	if s.PasswordFile != "" {
 		b, err := os.ReadFile(s.PasswordFile)
 		if err != nil {
-			return fmt.Errorf("cannot read the password: %w; check --sasl-password-file", err)
+			return value.Faultf("cannot read the password: %w; check --sasl-password-file", err)
 		}
 		s.password = strings.TrimRight(string(b), "\r\n")
 	}
 	if s.password == "" {
-		return errors.New("--sasl is given without a password; add --sasl-password-file, or TAKT_SASL_PASSWORD in the environment")
+		return value.Faultf("--sasl is given without a password; add --sasl-password-file, or TAKT_SASL_PASSWORD in the environment")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
 	fs.BoolVarP(&o.Exit, "exit", "e", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
-	fs.IntVar(&o.MinBytes, "fetch-min-bytes", o.MinBytes, "a broker waits for `BYTES` before it answers a fetch")
+	fs.Var(value.Size(&o.MinBytes), "fetch-min-bytes", "a broker waits for `BYTES` before it answers a fetch")
 	fs.Var(value.Duration(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }
 
@@ -90,7 +90,7 @@ func (o *Options) readPartitions() error {
 	for _, text := range strings.Split(o.Partition, ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
 		if err != nil {
-			return fmt.Errorf("bad --partition %q; give numbers from 0 on, separated by commas", o.Partition)
+			return value.Faultf("bad --partition %q; give numbers from 0 on, separated by commas", o.Partition)
 		}
 		o.wanted = append(o.wanted, int32(n))
 	}
@@ -106,7 +106,7 @@ func (o *Options) readFrom() error {
 	default:
 		var at engine.StartAt
 		if err := at.Set(o.From); err != nil {
-			return fmt.Errorf("bad --from %q; use beginning, latest, or an instant such as 2026-11-21T10:00:00Z", o.From)
+			return value.Faultf("bad --from %q; use beginning, latest, or an instant such as 2026-11-21T10:00:00Z", o.From)
 		}
 		o.At = time.Time(at).UnixMilli()
 	}

@@ -30,7 +30,7 @@ func SeedFlags() []string {
 }
 
 func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&o.MessageSize, "message-size", o.MessageSize, "`BYTES` of a random message")
+	fs.Var(value.Size(&o.MessageSize), "message-size", "`BYTES` of a random message")
 	fs.IntVar(&o.BatchSize, "message-batch-size", o.BatchSize, "write up to `N` records that are due together")
 	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s")
 	fs.Var(value.Choice(&o.Compression, compressions...), "compression", "compress batches by `"+strings.Join(compressions, "|")+"`")
@@ -50,7 +50,7 @@ func (o *Options) addTaktFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
 	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
 	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")
-	fs.IntVar(&o.BatchBytes, "batch-bytes", o.BatchBytes, "a batch has at most `BYTES` before compression")
+	fs.Var(value.Size(&o.BatchBytes), "batch-bytes", "a batch has at most `BYTES` before compression")
 	fs.Var(value.Duration(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free")
 	fs.Var(value.Duration(&o.Timeout), "timeout", "a record fails if it is not acknowledged within `TIME` after it was written")
 	fs.BoolVar(&o.Idempotence, "idempotence", false, "let brokers drop what a retry wrote twice")

@@ -1,7 +1,6 @@
 package produce
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -39,7 +38,7 @@ func (g *Graphite) addFlags(fs *pflag.FlagSet) {
 
 func (g *Graphite) validate() error {
 	if (g.IP == "") != (g.Port == "") {
-		return errors.New("--graphite-ip and --graphite-port go together; give both or none")
+		return value.Faultf("--graphite-ip and --graphite-port go together; give both or none")
 	}
 	return nil
 }

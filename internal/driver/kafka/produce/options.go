@@ -8,8 +8,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -147,12 +145,12 @@ func (o *Options) Shape(e *engine.Options) {
 	if o.ProduceRate != unlimited && o.ProduceRate > 0 {
 		rate := engine.PerSecond(float64(o.ProduceRate))
 		if e.Stages.Given() || e.Rate.Given() && e.Rate != rate {
-			o.shapeFault = errors.New("both --produce-rate and --rate or --stages are given; keep one")
+			o.shapeFault = value.Faultf("both --produce-rate and --rate or --stages are given; keep one")
 		}
 		e.Rate = cmp.Or(e.Rate, rate)
 	}
 	if e.Connections > 0 {
-		o.shapeFault = errors.New("--connections says nothing here; use --workers, which have connections of their own")
+		o.shapeFault = value.Faultf("--connections says nothing here; use --workers, which have connections of their own")
 	}
 	o.seed, o.until = e.Seed, 0
 	if s, err := e.Source(); err == nil && !e.Closed() {
@@ -167,7 +165,7 @@ func (o *Options) Shape(e *engine.Options) {
 		e.MaxInFlight = max(e.MaxInFlight, least, 1)
 	}
 	if e.InFlight() < least {
-		o.shapeFault = fmt.Errorf("at most %d records in flight cannot fill transactions of %d in %d workers; raise --max-in-flight", e.InFlight(), o.Transaction, o.Workers)
+		o.shapeFault = value.Faultf("at most %d records in flight cannot fill transactions of %d in %d workers; raise --max-in-flight", e.InFlight(), o.Transaction, o.Workers)
 	}
 	e.Drain.SetFallback(o.Timeout)
 }

@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 		args string
 		want string // of one of the faults
 	}{
-		{"--message-size -1", "--message-size is -1"},
+		{"--message-size -1", `"-1" is not a size`},
 		{"--message-batch-size 0", "--message-batch-size is 0"},
 		{"--workers 0", "--workers is 0"},
 		{"--writers-per-worker 0", "--writers-per-worker is 0"},

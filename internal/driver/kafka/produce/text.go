@@ -1,10 +1,10 @@
 package produce
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/taktload/takt/internal/payload"
+	"github.com/taktload/takt/internal/value"
 )
 
 // text makes the messages. It is only read, so workers share it.
@@ -67,7 +67,7 @@ func (o *Options) readText(seed uint64) (*text, error) {
 	if o.Data != "" {
 		f, err := os.Open(o.Data)
 		if err != nil {
-			return nil, fmt.Errorf("cannot open the messages: %w; check --data", err)
+			return nil, value.Faultf("cannot open the messages: %w; check --data", err)
 		}
 		defer f.Close()
 		if t.lines, err = payload.ReadLines(o.Data, f); err != nil {
@@ -83,5 +83,5 @@ func (o *Options) readText(seed uint64) (*text, error) {
 	env := payload.Env{Seed: seed}
 	var err error
 	t.key, err = env.Parse("--key", o.Key)
-	return t, err
+	return t, value.About(err, "key")
 }

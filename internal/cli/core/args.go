@@ -1,0 +1,290 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// LegacyFlags is the annotation of a command that lists the long flags allowed with one dash,
+// as takt's predecessors wrote them. takt refuses any other long flag with one dash and shows
+// its -- spelling: pflag alone would read -disable-compression as -d with a body.
+const LegacyFlags = "takt-legacy-flags"
+
+// ParseFlags sets the flags of the command that args name, from args, the environment and a
+// config file. It reports every fault at once, and returns what cobra needs: the command and
+// its arguments.
+func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		completeFlags(root)
+		return args, nil
+	}
+	args = commandFirst(Meant(root, args))
+	cmd, depth := FindCommand(root, args)
+	if depth < len(args) && cmd.HasSubCommands() && !strings.HasPrefix(args[depth], "-") {
+		return nil, Usage(cmd, []error{UnknownCommand(cmd, args[depth])})
+	}
+	if cmd.Name() == "help" {
+		// cobra's own help command exits with 0 for an unknown topic
+		if topic, n := FindCommand(root, args[depth:]); depth+n < len(args) {
+			return nil, Usage(topic, []error{UnknownCommand(topic, args[depth+n])})
+		}
+	}
+	p := NewFlagParser(cmd, args[depth:])
+	p.Parse()
+	if p.Help {
+		return append(args[:depth:depth], "--help"), nil
+	}
+	if IsConfigurable(cmd) {
+		p.Fill(env, cmd)
+		cmd.Args = p.withOrigins(cmd.Args)
+		env.Settings.Given, env.Settings.Legacy = p.Given, p.old
+	}
+	if len(p.Faults) > 0 {
+		p.Faults = append(p.Faults, MoreFaults(cmd, p.Positional)...)
+		return nil, Usage(cmd, p.Faults)
+	}
+	return append(append(args[:depth:depth], "--"), p.Positional...), nil
+}
+
+// FindCommand follows the leading words of args down the tree of commands.
+func FindCommand(cmd *cobra.Command, args []string) (*cobra.Command, int) {
+	for depth, arg := range args {
+		next := Subcommand(cmd, arg)
+		if next == nil {
+			return cmd, depth
+		}
+		cmd = next
+	}
+	return cmd, len(args)
+}
+
+// UnknownCommand returns an error with the known command nearest to name, or with all commands
+// if none is near.
+func UnknownCommand(cmd *cobra.Command, name string) error {
+	var all, known []string
+	for _, c := range cmd.Commands() {
+		all = append(all, c.Name())
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	if best := nearest(name, all, 2); best != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
+	}
+	return fmt.Errorf("unknown command %q; use one of %s", name, strings.Join(known, ", "))
+}
+
+// Subcommand returns the command below cmd with this name or alias; nil: there is none.
+func Subcommand(cmd *cobra.Command, name string) *cobra.Command {
+	for _, c := range cmd.Commands() {
+		if c.Name() == name || c.HasAlias(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// MoreFaults returns the faults that the command's own check finds.
+func MoreFaults(cmd *cobra.Command, args []string) []error {
+	if cmd.Args == nil {
+		return nil
+	}
+	err := cmd.Args(cmd, args)
+	var all *UsageError
+	if errors.As(err, &all) {
+		return all.Faults
+	}
+	if err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// FlagParser parses a command line by pflag's rules, with two exceptions: it continues after a
+// fault, and it refuses long names with one dash.
+type FlagParser struct {
+	flags      *pflag.FlagSet
+	Rest       []string
+	Positional []string
+	Given      []Setting
+	Refused    []string // flags whose value was refused
+	Faults     []error
+	Help       bool
+	legacy     []string // long names allowed with one dash
+	old        bool     // a legacy name was written with one dash
+
+	Seen func(f *pflag.Flag, value string) // called for each flag; value is the end of the last word read; may be nil
+}
+
+// NewFlagParser returns the parser of the words after the name of cmd.
+func NewFlagParser(cmd *cobra.Command, words []string) *FlagParser {
+	cmd.InitDefaultHelpFlag()
+	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags])}
+}
+
+func (p *FlagParser) fault(format string, args ...any) {
+	p.Faults = append(p.Faults, fmt.Errorf(format, args...))
+}
+
+func (p *FlagParser) next() string {
+	arg := p.Rest[0]
+	p.Rest = p.Rest[1:]
+	return arg
+}
+
+// Parse reads the words, and sets the flags.
+func (p *FlagParser) Parse() {
+	for len(p.Rest) > 0 {
+		switch arg := p.next(); {
+		case arg == "--":
+			p.Positional = append(p.Positional, p.Rest...)
+			return
+		case arg == "-" || !strings.HasPrefix(arg, "-"):
+			p.Positional = append(p.Positional, arg)
+		case arg == "-h" || arg == "--help" || arg == "-help":
+			p.Help = true
+		case strings.HasPrefix(arg, "--"):
+			p.long(arg[2:], "--")
+		default:
+			p.short(arg[1:])
+		}
+	}
+}
+
+// long handles name or name=value.
+func (p *FlagParser) long(arg, dashes string) {
+	name, value, given := strings.Cut(arg, "=")
+	f := p.flags.Lookup(name)
+	if len(name) == 1 {
+		f = p.flags.ShorthandLookup(name)
+	}
+	switch {
+	case f != nil && len(name) == 1 && !slices.Contains(p.legacy, name):
+		p.fault("flag --%s is written -%s", name, name)
+		p.short(arg)
+	case f == nil:
+		p.unknown(dashes, arg)
+	case given:
+		p.set(f, "--"+name, value)
+	case f.NoOptDefVal != "":
+		p.set(f, "--"+name, f.NoOptDefVal)
+	case len(p.Rest) == 0:
+		p.fault("flag --%s needs a value", name)
+	default:
+		p.set(f, "--"+name, p.next())
+	}
+}
+
+// short handles one letter, one letter with its value, a bundle of booleans, and
+// the long names of the predecessors.
+func (p *FlagParser) short(arg string) {
+	name, _, _ := strings.Cut(arg, "=")
+	f := p.flags.ShorthandLookup(arg[:1])
+	switch {
+	case slices.Contains(p.legacy, name) && p.flags.Lookup(name) != nil:
+		p.old = true
+		p.long(arg, "-")
+	case len(name) > 1 && p.flags.Lookup(name) != nil:
+		p.fault("flag -%s is written --%s", name, name)
+		p.long(arg, "-") // consume the value, which may be wrong too
+	case f == nil:
+		p.unknown("-", arg)
+	case f.NoOptDefVal != "":
+		p.bundle(arg)
+	case len(arg) == 1 && len(p.Rest) == 0:
+		p.fault("flag -%s needs a value", arg)
+	case len(arg) == 1:
+		p.set(f, "-"+arg, p.next())
+	case arg[1] != '=' && isLetter(arg[1]) && IsSecret(f):
+		p.fault("the value of -%s is a separate word: -%s VALUE", arg[:1], arg[:1])
+	case arg[1] == '=' || !isLetter(arg[1]):
+		p.set(f, "-"+arg[:1], strings.TrimPrefix(arg[1:], "="))
+	default:
+		p.fault("unknown flag -%s; a long flag is written --%s, a short one and its value are separate words: -%s %s", name, name, arg[:1], arg[1:])
+	}
+}
+
+func (p *FlagParser) bundle(arg string) {
+	for i := range arg {
+		f := p.flags.ShorthandLookup(arg[i : i+1])
+		if f == nil || f.NoOptDefVal == "" {
+			p.fault("unknown flag -%s; a long flag is written --%s", arg, arg)
+			return
+		}
+		p.set(f, "-"+arg[i:i+1], f.NoOptDefVal)
+	}
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func (p *FlagParser) set(f *pflag.Flag, shown, value string) {
+	p.put(f, value, Origin{FromFlag, shown})
+	if p.Seen != nil {
+		p.Seen(f, value)
+	}
+}
+
+// unknown refuses a flag and names the nearest known flag. It also consumes the value that the
+// known flag needs: as an argument, the value would cause a second fault.
+func (p *FlagParser) unknown(dashes, arg string) {
+	name, _, given := strings.Cut(arg, "=")
+	f := p.nearest(name)
+	if f == nil {
+		p.fault("unknown flag %s%s; the flags are listed by --help", dashes, name)
+		return
+	}
+	p.fault("unknown flag %s%s; did you mean --%s?", dashes, name, f.Name)
+	if !given && f.NoOptDefVal == "" && len(p.Rest) > 0 {
+		p.next()
+	}
+}
+
+// nearest returns the known flag whose name is nearest to name; nil: none is within 2 letters.
+func (p *FlagParser) nearest(name string) *pflag.Flag {
+	var names []string
+	p.flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return p.flags.Lookup(nearest(name, names, 2))
+}
+
+// editDistance is the Levenshtein distance of two short words; swapping two neighbouring
+// letters is one step.
+func editDistance(a, b string) int {
+	var before []int // the row before last
+	last := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row := append(make([]int, 0, len(b)+1), i+1)
+		for j := range len(b) {
+			cost := last[j]
+			if a[i] != b[j] {
+				cost++
+			}
+			cost = min(cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, before[j-1]+1)
+			}
+			row = append(row, cost)
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
+// AddFlags adds flags to a command, sorted by name.
+func AddFlags(cmd *cobra.Command, declare func(*pflag.FlagSet)) *pflag.FlagSet {
+	fs := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	declare(fs)
+	fs.VisitAll(func(f *pflag.Flag) {
+		_ = fs.SetAnnotation(f.Name, settingMark, nil) // cannot fail: the flag exists
+		cmd.Flags().AddFlag(f)
+	})
+	cmd.Flags().SortFlags = false
+	return fs
+}

@@ -1,0 +1,196 @@
+// Package core is what the commands of takt share: the process they run in, their flags and
+// settings, outputs, and exit codes.
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Env is what a command sees of its process.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Environ        func() []string        // all variables, as NAME=VALUE; nil: takt does not search them
+	Executable     func() (string, error) // path of takt's program; nil: takt cannot start itself again
+	Interrupt      context.Context        // ends with the first signal; its cause is a SignalError
+	Abort          <-chan struct{}        // closed by the second signal
+
+	Main func(Env, []string) int  // runs another command line; Main sets it
+	Root func(Env) *cobra.Command // all commands; Main sets it
+
+	Rows     []driver.Row // protocols; nil: driver.Table()
+	Unstored io.Writer    // for messages that a run could not be stored; nil: Stderr
+	Side     Side         // the side of a duet that the run is; nil: the run is not in a duet
+	Args     []string     // arguments of Main
+	Settings *Settings
+}
+
+// Protocols returns the rows of the driver table.
+func (e Env) Protocols() []driver.Row {
+	if e.Rows != nil {
+		return e.Rows
+	}
+	return driver.Table()
+}
+
+// Side makes a run one side of a duet.
+type Side interface {
+	Source(all takt.Source, warmup time.Duration) (takt.Source, error) // the operations of this side
+	Join(p *engine.Plan)                                               // before the run
+	Over(r *takt.Report)                                               // after the run
+}
+
+// The exit codes, the same for every subcommand; docs/exit-codes.md explains them.
+const (
+	ExitOK           = 0
+	ExitFailed       = 1
+	ExitUsage        = 2
+	ExitAssertion    = 3
+	ExitRegression   = 4
+	ExitInconclusive = 5
+	ExitInvalid      = 6
+	ExitSignal       = 128 // plus the signal's number
+)
+
+// Exit prints the error and maps it to the exit code.
+func (e Env) Exit(err error) int {
+	var code *ExitError
+	var usage *UsageError
+	var signal *SignalError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &usage):
+		if e.Interrupt != nil && errors.As(context.Cause(e.Interrupt), &signal) {
+			return ExitSignal + signal.Number // the signal cut standard input short, which caused the faults
+		}
+		for _, fault := range usage.Faults {
+			fmt.Fprintln(e.Stderr, "takt:", OneLine(fault))
+		}
+		fmt.Fprintf(e.Stderr, "see '%s --help'\n", usage.command)
+		return ExitUsage
+	case errors.As(err, &code):
+		if code.Err != nil {
+			fmt.Fprintln(e.Stderr, "takt:", OneLine(code.Err))
+		}
+		return code.Code
+	}
+	fmt.Fprintln(e.Stderr, "takt:", OneLine(err))
+	asked := (*stored.UsageError)(nil)
+	switch {
+	case errors.As(err, &asked):
+		return ExitUsage
+	case errors.Is(err, context.Canceled) && e.Interrupt != nil && errors.As(context.Cause(e.Interrupt), &signal), errors.As(err, &signal):
+		return ExitSignal + signal.Number
+	}
+	return ExitFailed
+}
+
+// Typed reports whether the flag is on the command line itself. The environment and a config
+// file serve all commands, so a useless setting there is not a fault.
+func (e Env) Typed(name string) bool {
+	return slices.ContainsFunc(e.Settings.Given, func(s Setting) bool { return s.Name == name && s.Origin.Kind == FromFlag })
+}
+
+// OneLine returns the text of an error without line breaks.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// ExitError ends a command with a code; err is nil if there is nothing more to print.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+// ExitWith is the error that ends a command with a code; err is nil if there is nothing more to
+// print.
+func ExitWith(code int, err error) error { return &ExitError{code, err} }
+
+// Error implements error.
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// UsageError contains every fault of a command line.
+type UsageError struct {
+	command string
+	Faults  []error
+}
+
+// Error implements error.
+func (e *UsageError) Error() string { return errors.Join(e.Faults...).Error() }
+
+// Usage returns a UsageError; nil: there are no faults.
+func Usage(cmd *cobra.Command, faults []error) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return &UsageError{cmd.CommandPath(), faults}
+}
+
+// NoArgs is cobra.NoArgs as a usage error.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return Usage(cmd, []error{fmt.Errorf("%q takes no arguments but got %q; flags begin with --", cmd.CommandPath(), args)})
+}
+
+// Version of takt; a release sets it with -ldflags -X.
+var Version = "0.1.0-dev"
+
+// AppendError appends err to a list of faults, unless err is nil.
+func AppendError(list []error, err error) []error {
+	if err == nil {
+		return list
+	}
+	return append(list, err)
+}
+
+// Unjoin undoes errors.Join.
+func Unjoin(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return all.Unwrap()
+	}
+	return AppendError(nil, err)
+}
+
+// OfBudget says how much of a budget is used, in whole seconds.
+func OfBudget(used, budget time.Duration) string {
+	return fmt.Sprintf("%v of %v used", used.Round(time.Second), budget)
+}
+
+// Rest waits for d, or until ctx ends.
+func Rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// Counted is a sentence about n runs: one is its end for 1 run, many for several.
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 run " + one
+	}
+	return fmt.Sprintf("%d runs %s", n, many)
+}

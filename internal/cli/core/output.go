@@ -1,0 +1,235 @@
+package core
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/outfile"
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Destination is a format and the path for it.
+type Destination struct {
+	Format format.Format
+	Path   string
+}
+
+// stderrPath means standard error; no file can have this name.
+const stderrPath = "\x00stderr"
+
+// ReportOutputs is the flag --output of a command that writes reports.
+type ReportOutputs struct {
+	given     []string
+	Opened    []Destination
+	RowsFirst bool // rows go to standard output and the report to standard error
+}
+
+// AddFlags adds --output.
+func (o *ReportOutputs) AddFlags(fs *pflag.FlagSet, usage string) {
+	fs.VarP(value.Outputs(&o.given), "output", "o", usage)
+}
+
+// Validate reads the outputs. If none goes to stdout, it adds the text report there.
+func (o *ReportOutputs) Validate(env Env, parse func(string) (format.Format, string, error)) (faults []error) {
+	o.Opened = nil
+	var paths []string
+	for _, s := range o.given {
+		f, path, err := parse(s)
+		faults = AppendError(faults, value.Bad("output", s, err))
+		if err == nil {
+			o.Opened, paths = append(o.Opened, Destination{f, path}), append(paths, path)
+		}
+	}
+	faults = append(faults, format.CheckPaths(paths)...)
+	switch {
+	case slices.Contains(paths, format.Stdout):
+	case o.RowsFirst:
+		o.Opened = append([]Destination{{format.Load(), format.Stdout}, {format.Text(false), stderrPath}}, o.Opened...)
+	default:
+		o.Opened = append([]Destination{{format.Text(Colours(env)), format.Stdout}}, o.Opened...)
+	}
+	return faults
+}
+
+// ParseReplayed is format.Parse without the formats that a stored report cannot provide.
+func ParseReplayed(s string) (format.Format, string, error) {
+	f, path, err := format.Parse(s)
+	if err == nil {
+		err = format.CanReplay(f)
+	}
+	return f, path, err
+}
+
+// Colours reports whether stdout is a terminal whose user did not switch colours off.
+func Colours(env Env) bool {
+	f, ok := env.Stdout.(interface{ Stat() (os.FileInfo, error) })
+	if !ok || env.Getenv("NO_COLOR") != "" || env.Getenv("TERM") == "dumb" || env.Getenv("CI") != "" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Outputs are the open outputs of one run.
+type Outputs []*output
+
+type output struct {
+	name   string // the path, or "standard output"
+	writer format.Writer
+	rows   format.RowWriter // writer, if it accepts rows; then only the run's goroutine for rows uses it
+	buffer *bufio.Writer
+	file   *outfile.File // nil: stdout
+	err    error         // the first error; nothing is written after it
+}
+
+// OpenOutputs opens all outputs before the run, so a wrong path fails early.
+func OpenOutputs(env Env, list []Destination, number, of int, head takt.Report) (Outputs, error) {
+	var all Outputs
+	for _, d := range list {
+		o, err := open(env, d, number, of, head)
+		if err != nil {
+			all.Discard()
+			return nil, ExitWith(ExitUsage, fmt.Errorf("cannot write the report: %w; check -o %s=%s", err, d.Format.Name, d.Path))
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+func open(env Env, d Destination, number, of int, head takt.Report) (*output, error) {
+	o := &output{name: "standard output"}
+	var w io.Writer = env.Stdout
+	switch d.Path {
+	case format.Stdout:
+	case stderrPath:
+		o.name, w = "standard error", env.Stderr
+	default:
+		o.name = numbered(d.Path, number, of)
+		f, err := outfile.Open(o.name)
+		if err != nil {
+			return nil, err
+		}
+		o.file, w = f, f
+	}
+	o.buffer = bufio.NewWriter(w)
+	o.writer, o.err = d.Format.Open(o.buffer, head)
+	o.rows, _ = o.writer.(format.RowWriter)
+	return o, nil
+}
+
+// numbered is the path for one of several runs: report.json becomes report.2.json.
+func numbered(path string, number, of int) string {
+	if of == 1 {
+		return path
+	}
+	ext := filepath.Ext(path)
+	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), number, ext)
+}
+
+// Interval passes an interval to the outputs without rows, and flushes them, so that users can
+// follow a file during the run.
+func (all Outputs) Interval(iv takt.Interval) {
+	for _, o := range all {
+		if o.rows == nil {
+			o.live(func() error { return o.writer.Interval(iv) })
+		}
+	}
+}
+
+// OnSamples returns the function for the rows of a run. nil: neither an output nor the driver
+// (look) needs rows, so the engine keeps none.
+func (all Outputs) OnSamples(look func(phases []string, list []takt.Sample) []trace.Record) engine.OnSamples {
+	if look == nil && !slices.ContainsFunc(all, func(o *output) bool { return o.rows != nil }) {
+		return nil
+	}
+	return func(phases []string, list []takt.Sample) {
+		var records []trace.Record
+		if look != nil {
+			records = look(phases, list)
+		}
+		for _, o := range all {
+			switch asked, ok := o.rows.(format.AskedWriter); {
+			case o.rows == nil:
+			case ok:
+				o.live(func() error { return asked.Records(records) })
+			default:
+				o.live(func() error { return o.rows.Samples(phases, list) })
+			}
+		}
+	}
+}
+
+// live calls emit during the run, and makes a file show the text at once, for users who follow it.
+func (o *output) live(emit func() error) {
+	o.write(emit)
+	if o.err == nil && o.file != nil {
+		o.err = o.file.Show()
+	}
+}
+
+// write calls emit and flushes, unless there was an error before.
+func (o *output) write(emit func() error) {
+	for _, step := range []func() error{emit, o.buffer.Flush} {
+		if o.err == nil {
+			o.err = step()
+		}
+	}
+}
+
+// Close writes the report to all outputs, even if some of them fail. If standard output was
+// closed and there are other outputs, its error does not count: the user wants only those.
+func (all Outputs) Close(r *takt.Report) error {
+	var errs []error
+	for _, o := range all {
+		if err := o.Close(r); err != nil && !(errors.Is(err, errClosed) && len(all) > 1) {
+			errs = append(errs, fmt.Errorf("cannot write the report to %s: %w", o.name, err))
+		}
+	}
+	err := errors.Join(errs...)
+	if err != nil && len(errs) < len(all) {
+		err = fmt.Errorf("%w; the others are complete", err)
+	}
+	return err
+}
+
+func (o *output) Close(r *takt.Report) error {
+	o.write(func() error { return o.writer.Close(r) })
+	if o.file != nil && o.err == nil {
+		o.err = o.file.Close()
+	}
+	return o.err
+}
+
+// Discard closes the files of a run that was not made, and those with an error.
+func (all Outputs) Discard() {
+	for _, o := range all {
+		if o.file != nil {
+			o.file.Discard()
+		}
+	}
+}
+
+// WriteReport writes the outputs of a complete report.
+func WriteReport(env Env, opened []Destination, r *takt.Report) error {
+	out, err := OpenOutputs(env, opened, 1, 1, format.Head(r))
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	for _, iv := range r.Intervals {
+		out.Interval(iv)
+	}
+	return out.Close(r)
+}

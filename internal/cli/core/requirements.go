@@ -1,0 +1,82 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Requirements are what the user requires of a report: --assert and --strict.
+type Requirements struct {
+	texts  []string
+	Strict bool
+
+	Assertions []assert.Assertion
+}
+
+// AddFlags adds --assert and --strict.
+func (d *Requirements) AddFlags(fs *pflag.FlagSet) {
+	fs.Var(value.List(&d.texts), "assert", "exit code 3 unless `CONDITION` is true: p99<250ms, or several as p99<250ms,errors<0.1%,rate>=99%; repeatable")
+	fs.BoolVar(&d.Strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
+}
+
+// Validate reads the assertions.
+func (d *Requirements) Validate() (faults []error) {
+	d.Assertions = nil
+	for _, text := range d.texts {
+		all, bad := assert.ParseAssertions(text)
+		d.Assertions = append(d.Assertions, all...)
+		for _, err := range bad {
+			faults = append(faults, value.Bad("assert", text, err))
+		}
+	}
+	return faults
+}
+
+// Judge writes the results into the report. Call it before the outputs are written, which
+// contain the results.
+func (d *Requirements) Judge(r *takt.Report) { assert.Judge(r, d.Assertions) }
+
+// Show prints a line for each assertion of a judged report.
+func (d *Requirements) Show(env Env, r *takt.Report) {
+	for _, a := range r.Assertions {
+		fmt.Fprintln(env.Stderr, a)
+	}
+}
+
+// Asked reports whether an invalid run is a failure.
+func (d *Requirements) Asked() bool { return d.Strict || len(d.Assertions) > 0 }
+
+// Outcome maps a judged report to its exit code. asked: an invalid run is a failure for another
+// reason than --assert or --strict.
+func (d *Requirements) Outcome(r *takt.Report, asked bool) error {
+	switch {
+	case r.Counts.Scheduled > 0 && r.Counts.OK == 0:
+		return ExitWith(ExitFailed, errors.New("not one operation succeeded"+FirstSample(r)))
+	case len(d.Assertions) > 0 && r.Verdict == takt.Invalid:
+		return ExitWith(ExitInvalid, errors.New("the run is invalid, so the assertions prove nothing; see its warnings"))
+	case (d.Strict || asked) && r.Verdict == takt.Invalid:
+		return ExitWith(ExitInvalid, errors.New("the run is invalid, so it proves nothing; see its warnings"))
+	case failedAssertion(r):
+		return ExitWith(ExitAssertion, nil)
+	}
+	return nil
+}
+
+func failedAssertion(r *takt.Report) bool {
+	return slices.ContainsFunc(r.Assertions, func(a takt.Assertion) bool { return a.Result == takt.Fail })
+}
+
+// FirstSample returns ": " and an example of the first error of a report; "": there is none.
+func FirstSample(r *takt.Report) string {
+	if len(r.Errors) == 0 || r.Errors[0].Sample == "" {
+		return ""
+	}
+	return ": " + r.Errors[0].Sample
+}

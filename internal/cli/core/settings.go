@@ -1,0 +1,189 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Settings are the values of flags. They come from the command line, the environment, a config
+// file, or the defaults. The first of these with a value for a flag wins; values of a repeatable
+// flag are not combined.
+
+// The kinds of origin.
+const (
+	fromDefault     = "default"
+	FromEnvironment = "environment"
+	FromFile        = "file"
+	FromFlag        = "flag"
+)
+
+// Origin is the source of a value.
+type Origin struct {
+	Kind string
+	at   string // --rate, TAKT_RATE or takt.conf:7; "" for a default
+}
+
+// bad is the beginning of the fault of a value that the named flag refuses.
+func (o Origin) bad(name string) string {
+	if o.Kind == FromFile {
+		return o.at + ": bad " + name
+	}
+	return "bad " + o.at
+}
+
+// Setting is one value that a flag was given.
+type Setting struct {
+	Name, Value string
+	Origin      Origin
+	After       int // number of words on the command line after the one that ends with the value
+}
+
+// Settings are the settings of the running command, in the order in which they were set.
+type Settings struct {
+	Given []Setting
+	Stdin string // the flag or variable that made takt read the config file from standard input; "": none
+
+	Legacy bool // a flag was written like a predecessor's
+}
+
+// IsSetting reports whether f may be in the environment and in a config file. Flags for a single
+// call (--config, --help, --json of takt config) may not.
+func IsSetting(f *pflag.Flag) bool {
+	_, ok := f.Annotations[settingMark]
+	return ok && f.Name != DumpFlag
+}
+
+// IsSecret reports whether values of f may be secret.
+func IsSecret(f *pflag.Flag) bool {
+	_, ok := f.Value.(takt.Secretive)
+	return ok
+}
+
+// HoldsSecret reports whether the value of f must not be shown: a proxy without credentials may
+// be shown, a header may not.
+func HoldsSecret(f *pflag.Flag) bool {
+	s, ok := f.Value.(takt.Secretive)
+	if !ok {
+		return false
+	}
+	_, always := s.(Redacter)
+	return always && f.Value.String() != "" || strings.Join(s.Secrets(), "") != ""
+}
+
+// IsRepeatable reports whether f accepts several values.
+func IsRepeatable(f *pflag.Flag) bool {
+	_, ok := f.Value.(value.Repeater)
+	return ok
+}
+
+// settingMark marks the flags that may be in the environment and in a config file.
+const settingMark = "takt-setting"
+
+// The flag that names the config file, and the prefix of takt's variables.
+const (
+	ConfigFlag = "config"
+	envPrefix  = "TAKT_"
+)
+
+// Configurable lets a command read settings from the environment and a config file.
+func Configurable(cmd *cobra.Command) {
+	cmd.Flags().Var(value.InFile(new(string)), ConfigFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
+}
+
+// Define adds to a command with settings its flags, its check of the arguments and flags, and
+// what it does.
+func Define(c *cobra.Command, flags func(*pflag.FlagSet), check func(args []string) []error, run func(ctx context.Context, args []string) error) *cobra.Command {
+	AddFlags(c, flags)
+	Configurable(c)
+	c.Args = func(c *cobra.Command, args []string) error { return Usage(c, check(args)) }
+	c.RunE = func(c *cobra.Command, args []string) error { return run(c.Context(), args) }
+	return c
+}
+
+// IsConfigurable reports whether a command reads settings from the environment and a file.
+func IsConfigurable(cmd *cobra.Command) bool { return cmd.Flags().Lookup(ConfigFlag) != nil }
+
+// CommandName is the name of cmd, without takt and config: takt config http is http.
+func CommandName(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return strings.TrimPrefix(name, ConfigCommand+" ")
+}
+
+// CommandFlags are the flags of every command that has settings, by its name.
+type CommandFlags map[string]*pflag.FlagSet
+
+// Collect adds the commands below cmd.
+func (k CommandFlags) Collect(cmd *cobra.Command) CommandFlags {
+	for _, c := range cmd.Commands() {
+		if IsConfigurable(c) {
+			k[CommandName(c)] = c.Flags()
+		}
+		k.Collect(c)
+	}
+	return k
+}
+
+// Fill sets the flags that the command line does not, from the environment and the config file.
+func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
+	known := CommandFlags{}.Collect(cmd.Root())
+	env.warnNearMisses(known)
+	file := p.config(env, known, CommandName(cmd))
+	p.flags.VisitAll(func(f *pflag.Flag) {
+		if !IsSetting(f) || p.IsGiven(f.Name) {
+			return
+		}
+		name := envName(f.Name)
+		if v := env.Getenv(name); v != "" {
+			p.put(f, v, Origin{FromEnvironment, name})
+			return
+		}
+		for _, s := range file[f.Name] {
+			p.put(f, s.Value, s.Origin)
+		}
+	})
+}
+
+// IsGiven reports whether the flag has a value from the command line, the environment or a file.
+func (p *FlagParser) IsGiven(name string) bool {
+	return slices.ContainsFunc(p.Given, func(s Setting) bool { return s.Name == name })
+}
+
+// put sets f and records the value, even if f refuses it: a value from the environment or the
+// file must not replace it.
+func (p *FlagParser) put(f *pflag.Flag, value string, o Origin) {
+	p.Given = append(p.Given, Setting{f.Name, value, o, len(p.Rest)})
+	if err := f.Value.Set(value); err != nil {
+		p.Refused = append(p.Refused, f.Name)
+		p.fault("%s: %s", o.bad(f.Name), refusal(f, value, err))
+		return
+	}
+	f.Changed = true
+}
+
+// refusal says why f refuses text. Flags for secrets do not quote it.
+func refusal(f *pflag.Flag, text string, err error) string {
+	if kind := f.Value.Type(); value.IsNumber(f.Value) {
+		return fmt.Sprintf("%q is not %s", text, expected(kind))
+	}
+	return err.Error()
+}
+
+// expected describes the values of a flag for numbers or booleans.
+func expected(kind string) string {
+	switch kind {
+	case "bool":
+		return "true or false"
+	case "float64":
+		return "a number"
+	default:
+		return "a whole number that fits"
+	}
+}

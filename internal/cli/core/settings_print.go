@@ -1,0 +1,127 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// ConfigCommand is takt config. Each command with settings is also its subcommand, which checks
+// the flags as usual, and prints them instead of running.
+const (
+	ConfigCommand = "config"
+	JSONFlag      = "json"
+)
+
+// DumpFlag is a predecessor's flag: the command prints its settings and ends.
+const DumpFlag = "dumpflags"
+
+// commandFirst changes takt config --json COMMAND to takt config COMMAND --json, because the
+// command is found by the leading words of args.
+func commandFirst(args []string) []string {
+	if len(args) < 3 || args[0] != ConfigCommand || args[1] != "--"+JSONFlag {
+		return args
+	}
+	first := []string{ConfigCommand}
+	rest := args[2:]
+	for len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		first, rest = append(first, rest[0]), rest[1:]
+	}
+	return append(append(first, args[1]), rest...)
+}
+
+// PrintSettings writes the settings in effect as a config file, or with --json as JSON.
+func (e Env) PrintSettings(cmd *cobra.Command) error {
+	rows := e.Settings.effective(cmd.Flags())
+	if f := cmd.Flags().Lookup(JSONFlag); f != nil && f.Changed && !IsSetting(f) {
+		return writeSettingsJSON(e.Stdout, CommandName(cmd), rows)
+	}
+	return writeSettings(e.Stdout, rows)
+}
+
+// SettingRow is a setting as takt config prints it.
+type SettingRow struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`           // default, environment, file or flag
+	At     string `json:"at,omitempty"`     // --rate, TAKT_RATE or takt.conf:7
+	Secret bool   `json:"secret,omitempty"` // Value is redacted
+}
+
+// effective returns the settings in effect, in the order of --help: a row for each setting, or
+// for each value of a repeatable one.
+func (s *Settings) effective(flags *pflag.FlagSet) (rows []SettingRow) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !IsSetting(f) || f.Hidden {
+			return
+		}
+		given := s.of(f)
+		if len(given) == 0 { // the command may have set it
+			given = []Setting{{Name: f.Name, Value: f.Value.String(), Origin: Origin{Kind: fromDefault}}}
+		}
+		for _, g := range given {
+			rows = append(rows, newRow(f, g))
+		}
+	})
+	return rows
+}
+
+// of returns the values of f that apply, as the user wrote them: takt is certain to accept that
+// text again.
+func (s *Settings) of(f *pflag.Flag) (list []Setting) {
+	for _, g := range s.Given {
+		if g.Name == f.Name {
+			list = append(list, g)
+		}
+	}
+	if len(list) > 1 && !IsRepeatable(f) {
+		list = list[len(list)-1:]
+	}
+	return list
+}
+
+func newRow(f *pflag.Flag, s Setting) SettingRow {
+	r := SettingRow{Name: s.Name, Value: HidePassword(s.Value), Origin: s.Origin.Kind, At: s.Origin.at}
+	if s.Origin.Kind != fromDefault && HoldsSecret(f) {
+		r.Value = takt.Redacted
+	}
+	r.Secret = r.Value != s.Value
+	return r
+}
+
+// writeSettings writes a config file. A redacted secret and a default without a value become
+// comments: read again, the secret would be wrong, and an empty value is not a default.
+func writeSettings(w io.Writer, rows []SettingRow) error {
+	var b strings.Builder
+	for _, r := range rows {
+		where := r.Origin
+		if r.Origin == FromFile {
+			where += " " + strings.ReplaceAll(r.At, "\n", " ") // a path may contain a line break
+		}
+		switch {
+		case r.Secret:
+			fmt.Fprintf(&b, "; %s = %s  # %s; a secret, set it again\n", r.Name, r.Value, where)
+		case r.Value == "" && r.Origin == fromDefault:
+			fmt.Fprintf(&b, "; %s =  # %s\n", r.Name, where)
+		default:
+			fmt.Fprintf(&b, "%s = %s  # %s\n", r.Name, FormatValue(r.Value), where)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeSettingsJSON(w io.Writer, command string, rows []SettingRow) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(struct {
+		Command  string       `json:"command"`
+		Settings []SettingRow `json:"settings"`
+	}{command, rows})
+}

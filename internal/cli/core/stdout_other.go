@@ -1,0 +1,5 @@
+//go:build !linux
+
+package core
+
+func wasClosed() bool { return false }

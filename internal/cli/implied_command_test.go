@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/cli/core"
+)
+
+// A line without a command means http if it has a URL; others stay as they are.
+func TestMeant(t *testing.T) {
+	root := newRoot(core.Env{})
+	for line, want := range map[string]string{
+		"":                                   "",
+		"http://h/":                          "http http://h/",
+		"https://h/ -n 5":                    "http https://h/ -n 5",
+		"-n 5 -c 2 http://h/":                "http -n 5 -c 2 http://h/",
+		"--rate 5/s http http://h/":          "--rate 5/s http http://h/",
+		"http http://h/":                     "http http://h/",
+		"replya log http://h/":               "replya log http://h/",
+		"--version":                          "version",
+		"-V --json":                          "version --json",
+		"-version":                           "version",
+		"-v":                                 "-v",
+		"-server --addr none":                "server --addr none",
+		"--server http://h/":                 "server http://h/",
+		"-n 5":                               "-n 5",
+		"--help":                             "--help",
+		"help http":                          "help http",
+		"capacity --slo x -- http http://h/": "capacity --slo x -- http http://h/",
+	} {
+		if got := strings.Join(core.Meant(root, strings.Fields(line)), " "); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}

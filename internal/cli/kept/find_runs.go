@@ -1,0 +1,192 @@
+package kept
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/store/heyapm"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// NoEmpty refuses an empty word instead of a run, which usually comes from an unset variable: it
+// would match the beginning of every id.
+func NoEmpty(words []string) error {
+	if slices.Contains(words, "") {
+		return errors.New("the name of a run is empty; give an id, or @-1 for the newest")
+	}
+	return nil
+}
+
+// find returns the id of the run that a word of the command line names: an id, the beginning of
+// one, or @-1 for the newest run, @-2 for the one before.
+func find(ctx context.Context, st store.Store, word string) (id string, err error) {
+	if back, ok := strings.CutPrefix(word, "@-"); ok {
+		return findBack(ctx, st, word, back)
+	}
+	for r, err := range st.Runs(ctx, stored.Query{IDs: []string{word}}) { // an exact id needs no search through all runs
+		return r.ID, err
+	}
+	var found []string
+	begins := func(r *stored.Run) bool { return strings.HasPrefix(strings.ToUpper(r.ID), strings.ToUpper(word)) }
+	for r, err := range st.Runs(ctx, stored.Query{Match: begins}) {
+		if err != nil {
+			return "", err
+		}
+		found = append(found, r.ID)
+	}
+	switch len(found) {
+	case 0:
+		if strings.ContainsAny(word, "./") {
+			return "", fmt.Errorf("there is no file %s, and no run either; takt runs lists the stored runs", word)
+		}
+		return "", fmt.Errorf("there is no run %s; takt runs lists the stored runs", word)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%d runs begin with %s, among them %s and %s; give more of the id", len(found), word, found[0], found[1])
+}
+
+func findBack(ctx context.Context, st store.Store, word, back string) (id string, err error) {
+	n, err := strconv.Atoi(back)
+	if err != nil || n < 1 {
+		return "", core.ExitWith(core.ExitUsage, fmt.Errorf("%q does not name a run; @-1 is the newest, @-2 the one before", word))
+	}
+	count := 0
+	for r, err := range st.Runs(ctx, stored.Query{Limit: n}) {
+		if err != nil {
+			return "", err
+		}
+		count, id = count+1, r.ID
+	}
+	if count < n {
+		return "", fmt.Errorf("there is no run %s: the store has %d; takt runs lists them", word, count)
+	}
+	return id, nil
+}
+
+// LoadRun returns the report of the run that a word of the command line names.
+func LoadRun(ctx context.Context, st store.Store, word string) (*takt.Report, error) {
+	id, err := find(ctx, st, word)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := LoadReports(ctx, st, id)
+	if err != nil {
+		return nil, err
+	}
+	return reports[0], nil
+}
+
+// LoadReports returns stored reports. It checks each one, because others may have written it.
+func LoadReports(ctx context.Context, st store.Store, ids ...string) ([]*takt.Report, error) {
+	reports, err := st.Load(ctx, ids...)
+	for _, r := range reports {
+		if lie := audit.Check(r); lie != nil {
+			err = errors.Join(err, fmt.Errorf("the run %s: %w", r.ID, lie))
+		}
+	}
+	return reports, err
+}
+
+// Reports reads each word as a file of reports if the file exists, else as a stored run. It
+// opens the store for the first word that needs it.
+func (s *Storing) Reports(ctx context.Context, env core.Env, words []string) (all []*takt.Report, err error) {
+	var st store.Store
+	for _, w := range words {
+		if IsFile(w) {
+			list, err := ReadReports(env, w)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
+			continue
+		}
+		if st == nil {
+			if st, err = s.open(ctx, env, store.OpenExisting); err != nil {
+				return nil, fmt.Errorf("%s: %w", w, err)
+			}
+			defer st.Close()
+		}
+		r, err := LoadRun(ctx, st, w)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", w, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// IsFile reports whether a word of the command line is a file; - is standard input.
+func IsFile(word string) bool {
+	info, err := os.Stat(word)
+	return err == nil && !info.IsDir() || word == "-"
+}
+
+// ReadReports reads the reports of one file, at least one, up to the first fault.
+func ReadReports(env core.Env, name string) (all []*takt.Report, err error) {
+	in := env.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	for d := audit.NewDocuments(in); ; {
+		text, err := d.Next()
+		switch {
+		case errors.Is(err, io.EOF) && len(all) == 0:
+			return nil, fmt.Errorf("%s contains no report; give the output of -o json or takt store export", name)
+		case errors.Is(err, io.EOF):
+			return all, nil
+		}
+		var r *takt.Report
+		if err == nil {
+			r, err = readReport(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: document %d: %w", name, len(all)+1, err)
+		}
+		all = append(all, r)
+	}
+}
+
+// readReport reads a report of takt or hey-apm. It checks whether the report can be true, because
+// anybody may have written it.
+func readReport(text []byte) (*takt.Report, error) {
+	parse := document.Parse
+	if heyapm.Is(text) {
+		parse = heyapm.Parse
+	}
+	r, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return r, errors.Join(audit.Check(r), badID(r.ID))
+}
+
+// longestID is the limit of Elasticsearch for an id, in bytes.
+const longestID = 512
+
+// badID refuses an id that is too long or could not be typed on a command line.
+func badID(id string) error {
+	strange := func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) || c == utf8.RuneError }
+	if id == "" || len(id) > longestID || strings.ContainsFunc(id, strange) {
+		return fmt.Errorf("%q is not a valid id of a run; use at most %d bytes of visible characters, without spaces", id, longestID)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package loadcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// abortError is the context's cause after a condition of --abort-on ended the run.
+type abortError struct {
+	condition string
+	second    int    // second of the run, counted from 1, including the warm-up
+	reason    string // "p99 was 2.3s"
+}
+
+func (e *abortError) Error() string {
+	return fmt.Sprintf("aborted: %s was true in second %d (%s)", e.condition, e.second, e.reason)
+}
+
+// crashError is the context's cause after --crash ended the run.
+type crashError struct{ reason error }
+
+func (e *crashError) Error() string { return fmt.Sprintf("ended by --crash: %v", e.reason) }
+
+// aborted returns the abortError or crashError that ended the run; nil: neither did.
+func aborted(ctx context.Context) error {
+	var condition *abortError
+	if errors.As(context.Cause(ctx), &condition) {
+		return condition
+	}
+	if crashed(ctx) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func crashed(ctx context.Context) bool {
+	var crash *crashError
+	return errors.As(context.Cause(ctx), &crash)
+}
+
+// look returns the driver's function for finished operations; nil: the driver has none.
+func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sample) []trace.Record {
+	if l.driver.Look == nil {
+		return nil
+	}
+	show := func(text string) { fmt.Fprint(l.env.Stderr, l.hide(text)) }
+	return l.driver.Look(show, func(reason error) {
+		if ctx.Err() == nil { // else the run is ending already
+			fmt.Fprintf(l.env.Stderr, "takt: ended by --crash: %s\n", l.hide(reason.Error()))
+			l.abort(&crashError{errors.New(l.hide(reason.Error()))})
+		}
+	})
+}
+
+// hide removes secrets from a text that takt did not write, such as an answer.
+func (l *load) hide(text string) string { return core.HideCredentials(l.scrub.Replace(text)) }
+
+// guarded returns watch with a check of --abort-on, which ends the run when a condition is true.
+func (l *load) guarded(ctx context.Context, watch func(takt.Interval), source takt.Source, d *takt.Driver) func(takt.Interval) {
+	g := &guard{
+		conditions: l.conditions, warmup: l.engine.Warmup, end: source.End(),
+		receives: d.Loop == nil && d.Async == nil && d.Worker == nil,
+		strike: func(e *abortError) {
+			if ctx.Err() == nil { // else the run is already draining
+				fmt.Fprintf(l.env.Stderr, "takt: %v; the run ends here\n", e)
+				l.abort(e)
+			}
+		},
+	}
+	return func(iv takt.Interval) {
+		watch(iv)
+		g.interval(iv, time.Now())
+	}
+}
+
+// noteEnd adds a warning if the run was ended early. An endless run that a signal ended is
+// complete, so it gets none.
+func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
+	if e := aborted(ctx); e != nil {
+		r.Warn("aborted", "the run was %v; it ended there, so it is shorter than was asked for", e)
+	}
+	if signal := core.SignalOf(ctx); signal != nil && !l.engine.Endless() {
+		r.Warn("cancelled", "the run was %v after %.1f s; it is shorter than was asked for, and is not compared with others", signal, r.DurationS)
+	}
+}
+
+// parseConditions reads --abort-on. A closed loop has no intended rate, which rules out some
+// metrics.
+func parseConditions(texts []string, closed bool) (all []assert.Assertion, faults []error) {
+	for _, text := range texts {
+		some, bad := assert.ParseAssertions(text)
+		for _, a := range some {
+			bad = core.AppendError(bad, a.InInterval(closed))
+		}
+		for _, err := range bad {
+			faults = append(faults, value.Bad("abort-on", text, fmt.Errorf("bad --abort-on: %w", err)))
+		}
+		all = append(all, some...)
+	}
+	return all, faults
+}
+
+// guard checks the conditions of --abort-on in each full second of one run. It does not check
+// the run so far, because a long good run would hide a target that dies.
+type guard struct {
+	conditions []assert.Assertion
+	warmup     time.Duration
+	end        time.Duration // end of the schedule; negative: unknown
+	receives   bool          // the run only receives, so silence is not a pause of the schedule
+	strike     func(*abortError)
+
+	from time.Duration // end of the previous interval, since the run's start
+	last time.Time     // when the previous interval arrived
+	open int64         // operations due before from that had not ended; below 0: some ended before they were due
+}
+
+// interval judges one interval, and strikes with the first condition that is true.
+func (g *guard) interval(iv takt.Interval, now time.Time) {
+	to := time.Duration(iv.T * float64(time.Second))
+	whole := g.isWhole(to, now.Sub(g.last))
+	from, pause := g.from, g.isPause(iv)
+	g.from, g.last = to, now
+	if len(g.conditions) == 0 || !whole || from < g.warmup || pause {
+		return
+	}
+	r := assert.OfInterval(iv, time.Second.Seconds())
+	for _, c := range g.conditions {
+		if o := c.Check(r); o.Result == takt.Pass {
+			g.strike(&abortError{c.Text, int(from/time.Second) + 1, o.Reason})
+			return
+		}
+	}
+}
+
+// isWhole reports whether the interval that ends at to is a full second of the schedule; since
+// is the time since the previous interval arrived. The drain is not one. The schedule's last
+// second is one, even if it is short because all its operations ended early. An interval that
+// arrived late, or right after a late one, is not: the generator froze, which is not the
+// target's fault.
+func (g *guard) isWhole(to, since time.Duration) bool {
+	switch {
+	case g.end >= 0 && g.from+time.Second > g.end:
+		return false
+	case to-g.from < time.Second:
+		return g.end >= 0 && g.from+2*time.Second > g.end
+	}
+	return g.last.IsZero() || since > time.Second/2 && since < 3*time.Second/2
+}
+
+// isPause reports whether no operation was due in iv and none was open. The count in flight
+// cannot decide this: an operation due just after iv is sent up to 150 µs early, or the end of
+// iv came late, so it may be in flight or even answered by then.
+func (g *guard) isPause(iv takt.Interval) bool {
+	due := g.open + int64(iv.Scheduled)
+	g.open = due - int64(iv.OK+iv.Failed+iv.Dropped)
+	return !g.receives && due <= 0
+}

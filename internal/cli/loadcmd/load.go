@@ -1,0 +1,515 @@
+// Package loadcmd has the load commands, one for each row of the driver table.
+package loadcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/cli/calibratecmd"
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/driver"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// load is one load command: a row of the driver table with the flags of all load commands.
+type load struct {
+	env          core.Env
+	row          driver.Row
+	engine       engine.Options
+	driver       driver.Load
+	flags        *pflag.FlagSet
+	outputs      core.ReportOutputs
+	requirements core.Requirements
+	aborts       []string
+	labelFlags   labelFlags
+	store        kept.Storing
+
+	progress string
+	repeat   int
+	runGroup string
+	noStore  bool
+
+	calibrated *calibratecmd.Calibration // calibration of this host; nil: none
+	conditions []assert.Assertion        // conditions of --abort-on
+	abort      context.CancelCauseFunc
+	scrub      *core.Scrubber
+	group      string
+	named      map[string]string // labels of the system under test
+	brokeOff   error             // what ended the run early: its list of operations or its driver
+}
+
+// Add adds the load commands. The commands of a protocol such as kafka are subcommands of
+// a command with its name.
+func Add(root *cobra.Command, env core.Env) {
+	groups := map[string]*cobra.Command{"": root}
+	for _, row := range env.Protocols() {
+		if groups[row.Group] == nil {
+			groups[row.Group] = &cobra.Command{
+				Use: row.Group, Short: "load " + row.GroupShort, Args: core.NoArgs,
+				RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+			}
+			root.AddCommand(groups[row.Group])
+		}
+		_, c := newLoad(env, row)
+		groups[row.Group].AddCommand(c)
+	}
+}
+
+func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
+	l := &load{env: env, row: row, engine: engine.Defaults(), driver: row.New(core.InterruptibleStdin(env)), progress: progressAuto, repeat: 1}
+	if l.driver.Defaults != nil {
+		l.driver.Defaults(&l.engine)
+	}
+	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
+	c.Annotations = map[string]string{core.LegacyFlags: strings.Join(row.Legacy, " ")}
+	l.flags = core.AddFlags(c, func(fs *pflag.FlagSet) {
+		l.engine.AddFlags(fs)
+		l.driver.AddFlags(fs)
+		l.addFlags(fs)
+	})
+	for _, name := range l.unused() {
+		c.Flags().Lookup(name).Hidden = true
+	}
+	core.Configurable(c)
+	c.Args = func(c *cobra.Command, args []string) error { return core.Usage(c, l.faults(args)) }
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if f := c.Flags().Lookup(core.DumpFlag); f != nil && f.Value.String() == "true" {
+			return env.PrintSettings(c)
+		}
+		return l.run(c.Context(), args)
+	}
+	return l, c
+}
+
+func (l *load) addFlags(fs *pflag.FlagSet) {
+	l.outputs.AddFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(format.Names(), ", ")+"; csv alone is samples, as in hey")
+	l.requirements.AddFlags(fs)
+	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
+	l.labelFlags.addFlags(fs)
+	l.store.AddFlags(fs)
+	fs.Var(value.Text(&l.progress), "progress", "print a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
+	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common; without it, the instant of --start-at")
+	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
+	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
+}
+
+// faults returns the faults of validate, without secrets.
+func (l *load) faults(args []string) []error {
+	faults := l.validate(args)
+	l.scrub = core.NewScrubber(l.flags, l.words(), l.driver.Options)
+	for i, err := range faults {
+		faults[i] = l.clean(err)
+	}
+	return faults
+}
+
+// validate reports every fault at once and prepares the run.
+func (l *load) validate(args []string) []error {
+	if l.driver.SetStep != nil && l.driver.SetStep(l.progress) {
+		l.progress = progressAuto
+	}
+	l.driver.Shape(&l.engine)
+	faults := l.driver.Validate(args)
+	faults = append(faults, l.engine.Validate()...)
+	faults = core.AppendError(faults, l.checkProgress())
+	if l.repeat < 1 {
+		faults = append(faults, value.Faultf("--repeat is %d; give a number above 0", l.repeat))
+	}
+	if l.repeat > 1 && !time.Time(l.engine.StartAt).IsZero() {
+		faults = append(faults, value.Faultf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
+	}
+	faults = core.AppendError(faults, l.labelFlags.validate())
+	faults = append(faults, l.checkStdin()...)
+	faults = append(faults, l.requirements.Validate()...)
+	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
+	l.conditions, faults = conditions, append(faults, bad...)
+	faults = append(faults, l.checkAnswers()...)
+	faults = append(faults, l.checkUnused()...)
+	l.outputs.RowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
+	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
+	for _, d := range l.outputs.Opened {
+		faults = core.AppendError(faults, overwrites(d, args))
+		if d.Format.Asked && l.driver.Look == nil {
+			faults = append(faults, value.Faultf("-o %s needs the request of each row, which only takt replay has; use -o samples=%s", d.Format.Name, d.Path))
+		}
+	}
+	return faults
+}
+
+// unused returns the flags that the driver does not use.
+func (l *load) unused() []string {
+	if l.driver.Unused == nil {
+		return nil
+	}
+	names, _ := l.driver.Unused()
+	return names
+}
+
+// checkUnused refuses flags that the driver does not use. It accepts their default values, as
+// in a file that takt config wrote, and variables of the environment, which may be for other
+// commands.
+func (l *load) checkUnused() (faults []error) {
+	if l.driver.Unused == nil || l.env.Settings == nil {
+		return nil
+	}
+	names, why := l.driver.Unused()
+	for _, s := range l.env.Settings.Given {
+		f := l.flags.Lookup(s.Name) // nil: --config
+		given := f != nil && s.Origin.Kind != core.FromEnvironment && f.Value.String() != f.DefValue
+		if given && why != "" && slices.Contains(names, s.Name) {
+			faults = append(faults, value.Faultf("--%s has no use here: %s", s.Name, why))
+		}
+	}
+	return faults
+}
+
+// checkAnswers refuses conditions on times that the run will not measure.
+func (l *load) checkAnswers() (faults []error) {
+	if l.driver.NoAnswer == nil {
+		return nil
+	}
+	why, instead := l.driver.NoAnswer()
+	if why == "" {
+		return nil
+	}
+	for _, a := range l.requirements.Assertions {
+		if a.NeedsAnswer() {
+			faults = append(faults, value.About(fmt.Errorf("assertion %q cannot be judged: %s; assert %s", a.Text, why, instead), "assert"))
+		}
+	}
+	for _, a := range l.conditions {
+		if a.NeedsAnswer() {
+			faults = append(faults, value.Faultf("condition %q of --abort-on cannot be judged: %s; use ok, failed, errors or rate", a.Text, why))
+		}
+	}
+	return faults
+}
+
+// overwrites returns an error if the output would overwrite a file that is also an argument,
+// such as the log to replay.
+func overwrites(d core.Destination, args []string) error {
+	out, err := os.Stat(d.Path)
+	if err != nil || d.Path == format.Stdout || !out.Mode().IsRegular() {
+		return nil
+	}
+	for _, name := range args {
+		if in, err := os.Stat(name); err == nil && os.SameFile(in, out) {
+			return value.Faultf("-o %s=%s would overwrite %s, which takt reads; write to another file", d.Format.Name, d.Path, name)
+		}
+	}
+	return nil
+}
+
+// plan prints what the run would do.
+func (l *load) plan(ctx context.Context) error {
+	source, err := l.source(ctx)
+	if err == nil {
+		err = l.driver.Plan(ctx, l.env.Stdout, source)
+	}
+	if err != nil {
+		return l.broken(ctx, err)
+	}
+	return nil
+}
+
+// checkStdin counts the readers of standard input: a second reader would find it empty.
+func (l *load) checkStdin() (faults []error) {
+	var before, during []string
+	if l.driver.Stdin != nil {
+		before, during = l.driver.Stdin()
+	}
+	if s := l.env.Settings; s != nil && s.Stdin != "" {
+		before = append([]string{s.Stdin}, before...)
+	}
+	if all := append(before, during...); len(all) > 1 {
+		faults = append(faults, value.About(fmt.Errorf("%s read standard input, which can be read once; give all but one a file", strings.Join(all, " and ")), all...))
+	}
+	if len(during) > 0 && l.repeat > 1 {
+		faults = append(faults, value.Faultf("--repeat is %d, but only the first run would find data in standard input; give %s a file", l.repeat, strings.Join(during, " and ")))
+	}
+	return faults
+}
+
+func (l *load) run(ctx context.Context, args []string) error {
+	if l.driver.Plans != nil && l.driver.Plans() {
+		return l.plan(ctx)
+	}
+	if err := l.engine.StartAt.Passed(); err != nil {
+		return core.ExitWith(core.ExitUsage, err)
+	}
+	l.group = engine.NewID(time.Now())
+	l.env = l.env.Serial()
+	ctx, l.abort = context.WithCancelCause(ctx)
+	defer l.abort(nil)
+	var unread error
+	if l.calibrated, unread = calibratecmd.KeptCalibration(l.env); unread != nil {
+		fmt.Fprintf(l.env.Stderr, "takt: warning: %v\n", unread)
+	}
+	var err error
+	if l.named, err = l.labelFlags.values(ctx, l.env); err != nil {
+		return err
+	}
+	var worst error
+	for i := range l.repeat {
+		err := l.once(ctx, i+1, args)
+		if worst == nil {
+			worst = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return worst
+}
+
+// once makes one run and its report, and returns the error for its exit code.
+func (l *load) once(ctx context.Context, number int, args []string) error {
+	head := l.head()
+	out, err := core.OpenOutputs(l.env, l.outputs.Opened, number, l.repeat, head)
+	if err != nil {
+		return err
+	}
+	defer out.Discard()
+	look := l.look(ctx)
+	source, err := l.source(ctx)
+	if err != nil {
+		return l.broken(ctx, err)
+	}
+	watch, ended := l.watch(out)
+	d, err := l.driver.Open(ctx, l.connections())
+	if err != nil {
+		return l.clean(err)
+	}
+	plan := engine.Plan{
+		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
+		OnInterval: l.guarded(ctx, watch, source, d), OnSamples: out.OnSamples(look), Abort: l.env.Abort,
+		Scrub: l.hide,
+	}
+	journal := l.journal(head, number)
+	if journal != nil {
+		plan.Journal = journal
+	}
+	if l.env.Side != nil {
+		l.env.Side.Join(&plan)
+	}
+	report, err := engine.Run(ctx, plan)
+	ended()
+	if err != nil {
+		journal.end()
+		return l.broken(ctx, err)
+	}
+	l.complete(report, head, number)
+	l.listFault(source, report)
+	l.driverFault(report)
+	l.noteEnd(ctx, report)
+	l.contrast(ctx, report)
+	l.requirements.Judge(report)
+	if l.env.Side != nil {
+		l.env.Side.Over(report)
+	}
+	written := out.Close(report)
+	if !l.noStore {
+		l.store.Keep(l.env, report)
+	}
+	journal.end()
+	l.requirements.Show(l.env, report)
+	return l.outcome(ctx, report, written)
+}
+
+// source makes the source of operations, with the data of each if they come from a list.
+func (l *load) source(ctx context.Context) (takt.Source, error) {
+	source, err := l.engine.Source()
+	if l.env.Side != nil && err == nil {
+		source, err = l.env.Side.Source(source, l.engine.Warmup)
+	}
+	if l.driver.Source != nil && err == nil {
+		return l.driver.Source(ctx, source)
+	}
+	return source, err
+}
+
+// listFault adds a warning if the list of operations ended early.
+func (l *load) listFault(source takt.Source, r *takt.Report) {
+	l.brokeOff = nil
+	feed, ok := source.(engine.Feed)
+	if !ok {
+		return
+	}
+	if feed.EndedEarly() {
+		r.Warn("list_ended", "the list of operations ended after %d operations, before the schedule did; the measurement ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)
+	}
+	var signal *core.SignalError
+	if err := feed.Err(); err != nil && !errors.As(err, &signal) {
+		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", err))
+		r.Warn("broke_off", "%v", l.brokeOff)
+	}
+}
+
+// driverFault sets brokeOff if the driver could not continue, which it reports by a warning.
+func (l *load) driverFault(r *takt.Report) {
+	for _, w := range r.Warnings {
+		if w.Code == "broke_off" && l.brokeOff == nil {
+			l.brokeOff = l.clean(errors.New(w.Message))
+		}
+	}
+}
+
+// contrast runs the same load in a closed loop, for comparison.
+func (l *load) contrast(ctx context.Context, r *takt.Report) {
+	c := l.driver
+	if c.Contrast == nil || c.Contrasts() <= 0 || ctx.Err() != nil {
+		return
+	}
+	if l.progress != progressNone {
+		fmt.Fprintf(l.env.Stderr, "contrast: the same load from a closed loop, for %v\n", c.Contrasts())
+	}
+	if err := c.Contrast(ctx, r); err != nil {
+		r.Warn("contrast", "%v", l.clean(err))
+	}
+}
+
+// connections is the number of connections that the run opens in any case; a pool that grows on
+// demand starts with one.
+func (l *load) connections() int { return max(1, l.engine.Connections) }
+
+// broken is the error of a run that could not be made, or its signal if one came.
+func (l *load) broken(ctx context.Context, err error) error {
+	if signal := core.SignalOf(ctx); signal != nil {
+		return core.ExitBy(signal, signal)
+	}
+	if passed := (*engine.StartPassedError)(nil); errors.Is(err, engine.ErrNoLoop) || errors.As(err, &passed) {
+		return core.ExitWith(core.ExitUsage, err)
+	}
+	return l.clean(err)
+}
+
+// clean removes secrets from an error, and says how to trust the certificate that it names.
+func (l *load) clean(err error) error {
+	s := l.trust(core.HidePassword(l.scrub.Replace(err.Error())))
+	var fault *value.Fault
+	switch {
+	case s == err.Error():
+		return err
+	case errors.As(err, &fault):
+		return fault.Reworded(s)
+	}
+	return errors.New(s)
+}
+
+// head is the part of the report that is known before the run.
+func (l *load) head() takt.Report {
+	start := time.Now()
+	if at := time.Time(l.engine.StartAt); at.After(start) {
+		start = at
+	}
+	r := takt.Report{
+		SchemaVersion: takt.SchemaVersion,
+		ID:            engine.NewID(time.Now()),
+		Tool:          takt.Tool{Name: "takt", Version: core.Version, Go: runtime.Version()},
+		Kind:          l.row.Kind,
+		Command:       l.command(),
+		Labels:        l.named,
+		Variables:     l.engine.Variables(),
+		StartedAt:     start.UTC(),
+		WarmupS:       l.engine.Warmup.Seconds(),
+	}
+	for name, v := range l.driver.Variables() {
+		r.Variables[name] = v
+	}
+	return r
+}
+
+// command is the command line without secrets.
+func (l *load) command() []string {
+	words := []string{"takt"}
+	for _, w := range l.words() {
+		words = append(words, l.scrub.Replace(w))
+	}
+	return words
+}
+
+// words is the command line without the values of secret flags and the passwords in URLs.
+func (l *load) words() []string {
+	words := slices.Clone(l.env.Args)
+	for _, s := range l.env.Settings.Given {
+		f, at := l.flags.Lookup(s.Name), len(words)-1-s.After // nil: --config
+		if f == nil || s.Origin.Kind != core.FromFlag || at < 0 {
+			continue
+		}
+		if before, found := strings.CutSuffix(words[at], s.Value); found {
+			words[at] = before + core.Hidden(f.Value, s.Value)
+		}
+	}
+	for i, w := range words {
+		words[i] = core.HidePassword(w)
+	}
+	return words
+}
+
+// complete adds to the engine's report what only the command knows.
+func (l *load) complete(r *takt.Report, head takt.Report, number int) {
+	r.ID, r.Tool, r.Command = head.ID, head.Tool, head.Command
+	r.Labels, r.Variables = head.Labels, head.Variables
+	r.Variables["engine"] = r.Generator.Engine
+	r.ComparabilityKey = engine.ComparabilityKey(r.Variables, r.Generator.HostClass)
+	l.calibrated.NoteFloor(r)
+	l.joinGroup(r, number)
+}
+
+// joinGroup sets the run group, which the runs of --repeat, or the shards of one run, have in
+// common. Shards are separate processes, so they share only what the user gives to all of them:
+// --run-group, or the instant of --start-at.
+func (l *load) joinGroup(r *takt.Report, number int) {
+	shard := r.Schedule.Shard != "1/1"
+	if !shard && l.repeat == 1 && l.runGroup == "" {
+		return
+	}
+	at := time.Time(l.engine.StartAt)
+	r.Schedule.RunGroup = cmp.Or(l.runGroup, l.group)
+	switch {
+	case shard && l.runGroup == "" && at.IsZero():
+		r.Warn("no_run_group", "takt merge cannot tell which other shards belong to this one; give all of them the same --run-group or --start-at")
+	case shard && l.runGroup == "":
+		r.Schedule.RunGroup = "start-at " + at.UTC().Format(time.RFC3339Nano)
+	}
+	if shard && l.repeat > 1 {
+		r.Schedule.RunGroup += fmt.Sprintf(" repeat %d", number)
+	}
+}
+
+// outcome maps a run to its exit code.
+func (l *load) outcome(ctx context.Context, r *takt.Report, written error) error {
+	switch signal := core.SignalOf(ctx); {
+	case written != nil:
+		return core.ExitWith(core.ExitFailed, written)
+	case signal != nil:
+		return core.ExitBy(signal, nil)
+	case l.brokeOff != nil:
+		return core.ExitWith(core.ExitFailed, l.brokeOff)
+	case crashed(ctx):
+		return core.ExitWith(core.ExitAssertion, nil)
+	}
+	err := l.requirements.Outcome(r, len(l.conditions) > 0)
+	if code := (*core.ExitError)(nil); errors.As(err, &code) && code.Err != nil {
+		code.Err = errors.New(l.trust(code.Err.Error()))
+	}
+	if err == nil && aborted(ctx) != nil {
+		return core.ExitWith(core.ExitAssertion, nil)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package shellcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/shell"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// JobCommand is the hidden command by which the shell starts this program again. The job reads
+// its command line from standard input, because it may contain secrets, and ps and
+// /proc/PID/environ do not show standard input.
+const JobCommand = "shell-job"
+
+// maxJobLine limits a job's command line, in bytes; a line of the shell has at most 64 KiB.
+const maxJobLine = 1 << 20
+
+// NewJob returns the hidden command of a job.
+func NewJob(env core.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: JobCommand, Hidden: true, Args: core.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			var args []string
+			if err := json.NewDecoder(io.LimitReader(env.Stdin, maxJobLine)).Decode(&args); err != nil {
+				return fmt.Errorf("cannot read the command line of the job from standard input, as a JSON list: %w", err)
+			}
+			env.Stdin = strings.NewReader("")
+			if code := env.Main(env, args); code != core.ExitOK { // it printed its own errors
+				return core.ExitWith(code, nil)
+			}
+			return nil
+		},
+	}
+}
+
+// runChild runs a job in a separate process, so that its runtime settings and its remains end
+// with it. The end of ctx sends SIGINT to the process, abort sends SIGKILL.
+func (e host) runChild(ctx context.Context, abort <-chan struct{}, call shell.Call) int {
+	cmd, err := e.child(call)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		fmt.Fprintf(call.Out, "takt: the job cannot be started: %v\n", err)
+		return core.ExitFailed
+	}
+	ended := make(chan struct{})
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		stop := ctx.Done()
+		for {
+			select {
+			case <-stop:
+				stop = nil
+				_ = cmd.Process.Signal(os.Interrupt) // fails only if the job has ended
+			case <-abort:
+				_ = cmd.Process.Kill()
+				return
+			case <-ended:
+				return
+			}
+		}
+	}()
+	err = cmd.Wait()
+	close(ended)
+	<-told
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		fmt.Fprintf(call.Out, "takt: the job: %v\n", err)
+		return core.ExitFailed
+	}
+	if code := cmd.ProcessState.ExitCode(); code >= 0 {
+		return code
+	}
+	return core.ExitSignal + 9 // a signal ended the job, which can only be SIGKILL
+}
+
+// environOf is the environment of a job. A job of another user (call.Plain) gets no credentials,
+// which it could send to any target, except those of the store: such a session cannot set
+// --store to a URL. Its git does not search for a repository above its folder.
+func (e host) environOf(call shell.Call) []string {
+	if !call.Plain {
+		return e.Environ()
+	}
+	return append(proc.PlainEnvironment(e.Environ(), core.StoreVariables()...), "GIT_CEILING_DIRECTORIES="+filepath.Dir(call.Dir))
+}
+
+// saveReport stores the report of a test where a job of this call would.
+func (e host) saveReport(ctx context.Context, call shell.Call, r *takt.Report) error {
+	server := e.Getenv
+	e.Getenv = func(name string) string {
+		for _, v := range call.Env {
+			if text, ok := strings.CutPrefix(v, name+"="); ok {
+				return text
+			}
+		}
+		return server(name)
+	}
+	s := kept.Storing{Where: e.Getenv("TAKT_STORE")}
+	return s.With(ctx, e.Env, func(st store.Store) error { return st.Save(ctx, r) })
+}
+
+func (e host) child(call shell.Call) (*exec.Cmd, error) {
+	if e.Executable == nil || e.Environ == nil {
+		return nil, errors.New("takt does not know its own program")
+	}
+	path, err := e.Executable()
+	if err != nil {
+		return nil, err
+	}
+	line, err := json.Marshal(call.Args)
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: []string{"takt", JobCommand}}
+	cmd.Dir, cmd.Env = call.Dir, slices.Concat(e.environOf(call), call.Env)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(line)), call.Out, call.Out
+	if call.Report != nil {
+		cmd.Stdout = call.Report
+	}
+	core.OwnGroup(cmd)
+	return cmd, nil
+}

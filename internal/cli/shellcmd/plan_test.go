@@ -1,0 +1,94 @@
+package shellcmd
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/shell"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// A protocol that nobody has thought of yet: what its flags may name in a session follows
+// from their types.
+func TestSessionsAreHeldByTypes(t *testing.T) {
+	var text, other string
+	var texts []string
+	var number int
+	var wait time.Duration
+	var password takt.Secret
+	declare := map[string]func(fs *pflag.FlagSet){
+		"text":         func(fs *pflag.FlagSet) { fs.Var(value.Text(&text), "xx", "") },
+		"infile":       func(fs *pflag.FlagSet) { fs.Var(value.InFile(&text), "xx", "") },
+		"outfile":      func(fs *pflag.FlagSet) { fs.Var(value.OutFile(&text), "xx", "") },
+		"target":       func(fs *pflag.FlagSet) { fs.Var(value.Target(&text), "xx", "") },
+		"target or":    func(fs *pflag.FlagSet) { fs.Var(value.TargetOr(&text, "redis://evil:1"), "xx", "") },
+		"target file":  func(fs *pflag.FlagSet) { fs.Var(value.TargetFile(&text), "xx", "") },
+		"targets":      func(fs *pflag.FlagSet) { fs.Var(value.Targets(&texts), "xx", "") },
+		"listen":       func(fs *pflag.FlagSet) { fs.Var(value.Listen(&text), "xx", "") },
+		"lookup":       func(fs *pflag.FlagSet) { fs.Var(value.Lookup(&text, "give --y"), "xx", "") },
+		"store":        func(fs *pflag.FlagSet) { fs.Var(value.Store(&text), "xx", "") },
+		"list":         func(fs *pflag.FlagSet) { fs.Var(value.List(&texts), "xx", "") },
+		"outputs":      func(fs *pflag.FlagSet) { fs.Var(value.Outputs(&texts), "xx", "") },
+		"runs":         func(fs *pflag.FlagSet) { fs.Var(value.Runs(&texts), "xx", "") },
+		"sides":        func(fs *pflag.FlagSet) { fs.Var(value.Sides(&texts, kept.IsFilterText), "xx", "") },
+		"redirects":    func(fs *pflag.FlagSet) { fs.Var(value.Redirects(&number), "xx", "") },
+		"duration":     func(fs *pflag.FlagSet) { fs.Var(value.Duration(&wait), "xx", "") },
+		"secret":       func(fs *pflag.FlagSet) { fs.Var(value.Secret(&password), "xx", "") },
+		"number":       func(fs *pflag.FlagSet) { fs.IntVar(&number, "xx", 0, "") },
+		"pflag's text": func(fs *pflag.FlagSet) { fs.StringVar(&other, "xx", "", "") },
+	}
+	const (
+		outside  = "have files below the server's folder"
+		noFiles  = "the role look writes no files"
+		evil     = "may not be loaded"
+		anywhere = "cannot check"
+	)
+	for _, c := range []struct{ kind, given, want, runs string }{ // want: of the refusal; "": none
+		{"text", "/etc/passwd", "", "/etc/passwd"}, {"list", "/etc/passwd", "", "/etc/passwd"},
+		{"infile", "/etc/passwd", outside, ""}, {"infile", "../x", outside, ""}, {"infile", "a/b", "", "/s/a/b"}, {"infile", "-", "", "-"},
+		{"outfile", "a", noFiles, ""}, {"outputs", "json=a", noFiles, ""}, {"outputs", "json=/a", outside, ""}, {"outputs", "json=-", "", "json=-"}, {"outputs", "json", "", "json"},
+		{"store", "a.db", noFiles, ""}, {"store", "http://good", "elasticsearch use", ""},
+		{"target", "http://evil/x", evil, ""}, {"target", "good:1,evil:1", evil, ""}, {"target", "good:1", "", "good:1"}, {"target", "", "", ""},
+		{"target or", "", evil, ""}, {"target or", "good:1", "", "good:1"},
+		{"targets", "http://evil", evil, ""}, {"targets", "http://good", "", "http://good"},
+		{"target file", "a", anywhere, ""}, {"target file", "/a", outside, ""}, {"target file", "-", anywhere, ""},
+		{"redirects", "1", anywhere, ""}, {"redirects", "0", "", "0"},
+		{"lookup", "a", "give --y", ""}, {"listen", "127.0.0.1:1", "opens no ports", ""},
+		{"runs", "@-1", "", "@-1"}, {"runs", "../a.json", outside, ""}, {"runs", "a.json", "", "/s/a.json"},
+		{"sides", "branch=main", "", "branch=main"}, {"sides", "p99<1.5", "", "p99<1.5"}, {"sides", "x=/../../a", outside, ""}, {"sides", "http://evil", evil, ""}, {"sides", "a.json", "", "/s/a.json"},
+		{"duration", "1s", "", "1s"}, {"secret", "tiger", "", "tiger"}, {"number", "3", "", "3"},
+		{"pflag's text", "a", "does not know which files and machines it names", ""},
+	} {
+		texts, text = nil, ""
+		cmd := &cobra.Command{Use: "redis"}
+		(&cobra.Command{Use: "takt"}).AddCommand(cmd)
+		core.AddFlags(cmd, declare[c.kind])
+		words := []string{"redis", "--xx", c.given}
+		if c.given == "" {
+			words = words[:1]
+		}
+		k := &confined{
+			rules: shell.Rules{Dir: "/s", Look: true, Allow: func(host string) bool { return strings.HasPrefix(host, "good") }},
+			cmd:   cmd, words: words, args: slices.Clone(words), shown: slices.Clone(words),
+		}
+		k.flags(1)
+		err := errors.Join(k.faults...)
+		switch {
+		case c.want == "" && (err != nil || c.given != "" && k.args[2] != c.runs):
+			t.Errorf("%s %q: %v, runs %q; want %q", c.kind, c.given, err, k.args, c.runs)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s %q: %v; want %s", c.kind, c.given, err, c.want)
+		}
+		if shown := strings.Join(k.shown, " "); c.kind == "secret" && strings.Contains(shown, "tiger") {
+			t.Errorf("a secret is shown: %s", shown)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+// Package shellcmd is takt server: it starts the jobs of the shell as processes, and says what the
+// command lines of sessions may name.
+package shellcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/shell"
+)
+
+// New returns takt server.
+func New(env core.Env) *cobra.Command {
+	var o shell.Options
+	c := &cobra.Command{
+		Use:   core.ServerCommand + " [flags]",
+		Short: "serve a shell over TCP that defines, queues, runs and compares loads",
+		Long: `Connect with rlwrap telnet 127.0.0.1 8234, a plain telnet (then say edit on), or from
+scripts with nc. takt -server is the same. The commands of a session:
+
+` + shell.Help(),
+		Example: `  takt server
+  takt server --unix ~/.takt.sock --addr none
+  takt server --addr 0.0.0.0:8234 --token-file tokens --tls-cert cert.pem --tls-key key.pem --allow-target 10.0.0.0/8
+  takt server --token-file tokens --apm-folder main=/src/apm-server --audit-log audit.ndjson`,
+	}
+	core.AddFlags(c, o.AddFlags)
+	core.Configurable(c)
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		return core.Usage(cmd, append(core.AppendError(nil, core.NoArgs(cmd, args)), o.Validate()...))
+	}
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return host{env}.serveShell(cmd.Context(), o) }
+	return c
+}
+
+// serveShell serves until a signal comes.
+func (e host) serveShell(ctx context.Context, o shell.Options) (err error) {
+	if o.DumpDir == "" {
+		if o.DumpDir, err = e.UnderHome(core.DataHome, "dumps"); err != nil {
+			return err
+		}
+	}
+	if o.DumpDir, err = filepath.Abs(o.DumpDir); err != nil {
+		return err
+	}
+	if o.Store != "" && !kept.IsCluster(o.Store) { // jobs have other working directories
+		if o.Store, err = filepath.Abs(o.Store); err != nil {
+			return err
+		}
+	}
+	if o.StateDir, err = e.UnderHome(core.StateHome, "shell"); err != nil {
+		return err
+	}
+	s, err := shell.Listen(o, Host(e.Env))
+	if err != nil {
+		return err
+	}
+	for _, addr := range s.Addrs() {
+		fmt.Fprintf(e.Stderr, "takt server: %s\n", addr)
+	}
+	for _, note := range o.Notes() {
+		fmt.Fprintf(e.Stderr, "takt server: %s\n", note)
+	}
+	err = s.Serve(ctx, e.Abort)
+	var signal *core.SignalError
+	if errors.As(err, &signal) {
+		return core.ExitBy(signal, nil)
+	}
+	return err
+}
+
+// host is takt for the shell.
+type host struct{ core.Env }
+
+// Host is what the shell needs from takt. Its Run starts this program again.
+func Host(env core.Env) shell.Host {
+	e := host{env}
+	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+	if home := env.Getenv("HOME"); h.GoPath == "" && home != "" {
+		h.GoPath = filepath.Join(home, "go")
+	}
+	return h
+}

@@ -1,0 +1,89 @@
+package verifycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/judge/verify"
+)
+
+// choose decides how to compare two targets without --pairs and --duet: by a duet if noDuet has
+// no reason against it, else by pairs of runs.
+func (v *verifyCommand) choose(command []string) {
+	if v.series.pairs != "" || v.duet.on || len(command) == 0 || len(v.base) != 1 || len(v.head) != 1 || !isTarget(v.base[0]) || !isTarget(v.head[0]) {
+		return
+	}
+	if why := v.noDuet(command); why != "" {
+		v.series.pairs = pairsAuto
+		v.chosen = "runs of base and head in turn (--pairs auto), because " + why + "; --duet sends load to both at once"
+		return
+	}
+	v.duet.on = true
+	v.chosen = "a duet: both targets are up, so both get the load in turn within one run; --pairs auto compares whole runs instead"
+}
+
+// isTarget reports whether a side is a target rather than a stored run. takt server decides by
+// the same rule which words must be allowed targets.
+func isTarget(side string) bool { return strings.Contains(side, "://") }
+
+// noDuet says why a duet cannot compare the sides with this command; "": it can.
+func (v *verifyCommand) noDuet(command []string) string {
+	for _, name := range []string{"max-pairs", "max-disturbed"} {
+		if v.env.Typed(name) {
+			return "--" + name + " is given"
+		}
+	}
+	if v.base[0] == v.head[0] {
+		return "both sides are the same target"
+	}
+	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
+		if setsFlag(command, name) {
+			return "--" + name + " comes after --"
+		}
+	}
+	if !setsFlag(command, "rate") && !setsFlag(command, "stages") && command[0] != "replay" {
+		return "the command has no --rate, so it has no schedule that both could share"
+	}
+	if err := v.options.CheckDuet(verify.BlockLeast, time.Hour, command[0]); err != nil { // block and budget are valid here, so only metrics can be wrong
+		return core.OneLine(err)
+	}
+	return ""
+}
+
+// announce prints which way takt chose, and how to choose the other.
+func (v *verifyCommand) announce() {
+	if v.chosen != "" {
+		fmt.Fprintln(v.env.Stderr, "verify: "+v.chosen)
+	}
+}
+
+// playDuet plays the duet. If takt chose the duet itself, and the command turns out not to suit
+// one, it makes pairs of runs instead.
+func (v *verifyCommand) playDuet(ctx context.Context, command []string) (verify.Judgement, error) {
+	lift := slices.Clone(v.options.Lift)
+	j, err := v.duet.run(ctx, v, command)
+	var unsuited *unsuitedError
+	if v.chosen == "" || !errors.As(err, &unsuited) {
+		return j, err
+	}
+	v.options.Lift, v.duet.on, v.series.pairs = lift, false, pairsAuto
+	fmt.Fprintf(v.env.Stderr, "verify: no duet: %s; runs of base and head in turn instead (--pairs auto)\n", core.OneLine(unsuited.err))
+	if faults := v.series.validate(v, command); len(faults) > 0 {
+		return j, core.ExitWith(core.ExitUsage, errors.Join(faults...))
+	}
+	return v.series.run(ctx, v, command)
+}
+
+// unsuitedError is the error of a command that suits pairs of runs, but not a duet.
+type unsuitedError struct{ err error }
+
+func (e *unsuitedError) Error() string { return e.err.Error() }
+func (e *unsuitedError) Unwrap() error { return e.err }
+
+// unsuited makes err an unsuitedError, and a usage error for the case that the user gave --duet.
+func unsuited(err error) error { return core.ExitWith(core.ExitUsage, &unsuitedError{err}) }

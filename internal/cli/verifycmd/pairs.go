@@ -1,0 +1,220 @@
+package verifycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/value"
+)
+
+// pairsAuto is the value of --pairs that makes pairs until they suffice.
+const pairsAuto = "auto"
+
+// series makes pairs of runs, base and head in turn, so that slow changes of the machine affect
+// both alike.
+type series struct {
+	pairs string // N or auto; "": no pairs
+	most  int    // most pairs with auto
+	spare string // most disturbed pairs to replace; "": the default
+
+	count     int
+	disturbed int // spare as a number
+}
+
+func (s *series) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&s.pairs), "pairs", "make `N|auto` pairs of runs with the command after --, against the URLs of --base and --head in turn")
+	fs.IntVar(&s.most, "max-pairs", s.most, "at most `N` pairs, with --pairs auto")
+	fs.Var(value.Text(&s.spare), "max-disturbed", "replace at most `N` pairs that have an invalid run (default: three times as many as pairs)")
+}
+
+func (s *series) validate(v *verifyCommand, command []string) (faults []error) {
+	s.count = s.most
+	if s.pairs == pairsAuto {
+		faults = core.AppendError(faults, v.options.CheckPairs(s.most, ""))
+	} else if n, err := strconv.Atoi(s.pairs); err != nil || n < 1 {
+		faults = append(faults, value.Faultf("bad --pairs %q; give a number above 0, or auto", s.pairs))
+	} else {
+		s.count = n
+	}
+	s.disturbed = verify.MayDisturb(s.count)
+	if n, err := strconv.Atoi(s.spare); s.spare != "" && (err != nil || n < 0) {
+		faults = append(faults, value.Faultf("bad --max-disturbed %q; give a number, 0 or more", s.spare))
+	} else if s.spare != "" {
+		s.disturbed = n
+	} else if v.budget > 0 {
+		s.disturbed = 0 // only the budget limits replacements
+	}
+	if n, _ := strconv.Atoi(s.spare); s.spare != "" && n == 0 && v.budget > 0 {
+		faults = append(faults, value.Faultf("--max-disturbed 0 replaces no pair, and --budget is for replacing them; leave one of them out"))
+	}
+	if len(v.base) != 1 || len(v.head) != 1 {
+		faults = append(faults, value.Faultf("--pairs needs one --base URL and one --head URL"))
+	}
+	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
+		faults = append(faults, value.Faultf("--pairs needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
+	}
+	if setsFlag(command, "repeat") {
+		faults = append(faults, value.Faultf("--repeat makes several runs, but a pair has one run of each side; leave it out and make more pairs"))
+	}
+	if setsFlag(command, "shard") {
+		faults = append(faults, value.Faultf("--shard makes only a part of a run, which proves nothing; leave it out"))
+	}
+	return faults
+}
+
+// setsFlag reports whether a command line has the long flag, also with one dash, as hey's users
+// write it.
+func setsFlag(command []string, name string) bool {
+	return slices.ContainsFunc(command, func(word string) bool {
+		flag, _, _ := strings.Cut(word, "=")
+		return flag == "--"+name || flag == "-"+name
+	})
+}
+
+// run makes the pairs. After a signal, its error says how many pairs there are.
+func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (verify.Judgement, error) {
+	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
+	b := s.block(ctx, v, command)
+	j, err := s.judge(b)
+	if signal := core.SignalOf(ctx); err != nil && signal != nil {
+		err = core.ExitBy(signal, b.stopped(signal))
+	}
+	return j, err
+}
+
+// placeVariables are the variables for the address of the target, in which the sides may differ.
+func placeVariables() []string { return []string{"scheme", "host", "path", "apm_host"} }
+
+func (s *series) block(ctx context.Context, v *verifyCommand, command []string) *block {
+	b := &block{ctx: ctx, verifyCommand: v, command: command, disturbed: verify.Disturbed{Most: s.disturbed, BudgetS: v.budget.Seconds()}, budget: v.budget}
+	began := time.Now()
+	b.used = func() time.Duration { return time.Since(began) }
+	b.run = b.side
+	return b
+}
+
+// judge makes pairs until they can be judged. It drops the first pair, in which caches are cold,
+// but checks with it that later pairs can be judged.
+func (s *series) judge(b *block) (verify.Judgement, error) {
+	v := b.verifyCommand
+	s.announce(b)
+	warm, _, err := b.fitPair(0)
+	if errors.Is(err, errBudget) {
+		return verify.Judgement{}, b.nothing()
+	}
+	if err != nil {
+		return verify.Judgement{}, err
+	}
+	plan, few := verify.NewPairs(s.count, s.pairs == pairsAuto, warm.Kind, v.options)
+	if few != nil && s.pairs == pairsAuto {
+		return verify.Judgement{}, core.ExitWith(core.ExitUsage, few)
+	}
+	b.warm = true
+	for {
+		one, other, err := b.fitPair(len(b.base))
+		if errors.Is(err, errBudget) {
+			return s.finish(b, plan, few)
+		}
+		if err != nil {
+			return verify.Judgement{}, err
+		}
+		b.base, b.head = append(b.base, one), append(b.head, other)
+		step, err := s.step(b, plan, few)
+		if err != nil {
+			return verify.Judgement{}, err
+		}
+		s.progress(b, step.Forecast)
+		if step.Done {
+			step.Judgement.Note(b.disturbed)
+			return *step.Judgement, nil
+		}
+	}
+}
+
+// finish judges the pairs made within the budget.
+func (s *series) finish(b *block, plan verify.Pairs, few error) (j verify.Judgement, err error) {
+	switch {
+	case len(b.base) == 0:
+		return j, b.nothing()
+	case few == nil:
+		j, err = plan.Finish(b.base, b.head)
+	default:
+		j, err = verify.Verify(b.base, b.head, true, b.verifyCommand.options)
+	}
+	if err != nil {
+		return j, err
+	}
+	j.Advice = append([]string{fmt.Sprintf("the budget of %v was used up after %s of %d; raise --budget, or make shorter runs", b.budget, pairsOf(len(b.base)), s.count)}, j.Advice...)
+	j.Note(b.disturbed)
+	return j, nil
+}
+
+// nothing is the error of a series without a pair to judge.
+func (b *block) nothing() error {
+	return &verify.UnfitError{Why: fmt.Sprintf("the budget of %v was used up before a pair counted, and %s disturbed (base %d, head %d); raise --budget, lower the rate, or free the machine",
+		b.budget, pairsWere(b.disturbed.Total()), b.disturbed.Base, b.disturbed.Head)}
+}
+
+func pairsWere(n int) string {
+	if n == 1 {
+		return "1 pair was"
+	}
+	return fmt.Sprintf("%d pairs were", n)
+}
+
+// announce prints before the first run what takt will do.
+func (s *series) announce(b *block) {
+	pairs := "exactly"
+	if s.pairs == pairsAuto {
+		pairs = "at most"
+	}
+	replaced := fmt.Sprintf("at most %d with an invalid run are replaced", b.disturbed.Most)
+	if b.budget > 0 {
+		replaced = fmt.Sprintf("those with an invalid run are replaced within the budget of %v", b.budget)
+	}
+	fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: a warm-up pair, which does not count, then %s %s; %s\n", pairs, pairsOf(s.count), replaced)
+	if few := b.verifyCommand.options.CheckPairs(s.count, ""); few != nil {
+		fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: %v\n", few)
+	}
+}
+
+// step decides whether to make another pair. If --pairs N is too small to prove anything (few),
+// N pairs are made and judged nevertheless, and the judgement says so.
+func (s *series) step(b *block, plan verify.Pairs, few error) (verify.Step, error) {
+	switch {
+	case few == nil:
+		return plan.Next(b.base, b.head)
+	case len(b.base) < s.count:
+		return verify.Step{}, nil
+	}
+	j, err := verify.Verify(b.base, b.head, true, b.verifyCommand.options)
+	return verify.Step{Done: true, Judgement: &j}, err
+}
+
+func (s *series) progress(b *block, forecast string) {
+	metric := "p50"
+	if len(b.verifyCommand.metrics) > 0 {
+		metric = b.verifyCommand.metrics[0]
+	}
+	n := len(b.base)
+	base, _ := b.base[n-1].Figures.Get(metric)
+	head, _ := b.head[n-1].Figures.Get(metric)
+	m, _ := stored.MetricOf(metric)
+	line := fmt.Sprintf("verify: pair %d of %d: %s %s, %s", n, s.count, metric, page.Amount(m.Unit, base), page.Amount(m.Unit, head))
+	if forecast != "" {
+		line += "; " + forecast
+	}
+	line += b.usedWords()
+	fmt.Fprintln(b.verifyCommand.env.Stderr, line)
+}

@@ -1,0 +1,201 @@
+// Package verifycmd is takt verify and takt compare: stored runs, pairs of runs, and duets.
+package verifycmd
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/value"
+)
+
+// verify is the command that decides whether something became slower.
+type verifyCommand struct {
+	env     core.Env
+	store   kept.Storing
+	choice  kept.Choice
+	options verify.Options
+	outputs judgementOutputs
+
+	base, head []string
+	metrics    []string
+	vary       []string
+	series     series
+	duet       duet
+	chosen     string        // which way to compare takt chose, and why, for the user; "": the user chose
+	budget     time.Duration // limit of a duet's load, or of a whole series; 0: not given
+}
+
+// New returns takt verify.
+func New(env core.Env) *cobra.Command {
+	v := &verifyCommand{env: env, choice: kept.Choice{Last: kept.Last{Text: "168h"}}, options: verify.DefaultOptions(), series: series{most: 24}, duet: duet{block: 50 * time.Millisecond}}
+	c := &cobra.Command{
+		Use:   "verify [FILTER…] | --base RUN… --head RUN… | --base URL --head URL -- COMMAND…",
+		Short: "decide whether a change made a system slower: exit code 0 (not slower), 4 (slower) or 5 (inconclusive)",
+		Long: `Without --base and --head, takt compares the newest revision among the chosen runs
+with each earlier one. Two URLs are compared under the load of the command after --:
+in a duet both targets get it in turn, block by block, which proves more in less time;
+with --pairs takt makes whole runs in turn. Without either flag takt chooses, and says
+which and why. takt help collate lists the fields of filters.`,
+		Example: `  takt verify -n 168h branch=main duration=30s
+  takt verify --base before.json --head after.json
+  takt verify --base version=1.2 --head version=1.3
+  takt verify --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s
+  takt verify --pairs 8 --base http://127.0.0.1:8080/ --head http://127.0.0.1:8081/ -- http --rate 500/s -z 5s`,
+	}
+	return core.Define(c, func(fs *pflag.FlagSet) {
+		v.store.AddFlags(fs)
+		v.choice.AddFlags(fs)
+		v.addFlags(fs)
+		v.series.addFlags(fs)
+		v.duet.addFlags(fs)
+		v.outputs.addFlags(fs)
+	}, v.validate, v.run)
+}
+
+func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Sides(&v.base, kept.IsFilterText), "base", "compare the head with `RUN|FILTER|FILE|URL`: a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
+	fs.Var(value.Sides(&v.head, kept.IsFilterText), "head", "judge `RUN|FILTER|FILE|URL`; repeatable")
+	fs.Var(value.List(&v.metrics), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
+	fs.Var(value.List(&v.vary), "vary", "the runs may differ in this `VARIABLE` or flag, or in a label of a history; repeatable")
+	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load for a duet (default 1m), or for the whole series of --pairs, with replacements of disturbed pairs (default: no limit)")
+	fs.Var(value.Percent(&v.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
+	fs.Var(value.Points(&v.options.ErrorTolerance), "error-tolerance", "ignore changes of the error rate up to `PERCENT` points")
+	fs.Var(value.Percent(&v.options.Confidence), "confidence", "confidence level for all conclusions together, `PERCENT`")
+}
+
+func (v *verifyCommand) validate(args []string) (faults []error) {
+	v.options.Metrics, v.options.Lift = v.metrics, v.vary
+	faults = core.AppendError(v.outputs.validate(), v.options.Validate())
+	v.choose(args)
+	faults = append(faults, v.idle()...)
+	if v.duet.on {
+		return append(faults, v.duet.validate(v, args)...)
+	}
+	if v.series.pairs != "" {
+		return append(faults, v.series.validate(v, args)...)
+	}
+	if (len(v.base) > 0) != (len(v.head) > 0) {
+		faults = append(faults, value.Faultf("--base and --head belong together; give both, or neither and filters"))
+	}
+	if len(v.base) > 0 && len(args) > 0 {
+		faults = append(faults, value.Faultf("filters choose runs of the history, and --base and --head are given; leave out %s", strings.Join(args, " ")))
+	}
+	faults = core.AppendError(faults, kept.NoEmpty(slices.Concat(v.base, v.head)))
+	for _, words := range [][]string{v.base, v.head} {
+		_, _, bad := kept.Chosen(v.choice, words)
+		faults = append(faults, bad...)
+	}
+	return append(faults, v.choice.Validate(args)...)
+}
+
+// idle refuses flags that would do nothing.
+func (v *verifyCommand) idle() (faults []error) {
+	for _, f := range []struct {
+		name, use string
+		idle      bool
+	}{
+		{"max-pairs", "limits --pairs auto; leave it out, or give --pairs auto", v.series.pairs != pairsAuto},
+		{"max-disturbed", "limits the replaced pairs of --pairs; leave it out, or give --pairs", v.series.pairs == ""},
+		{"block", "is for --duet; leave it out, or give --duet", !v.duet.on},
+		{"budget", "is for --duet and --pairs; leave it out, or give one of them", !v.duet.on && v.series.pairs == ""},
+	} {
+		if v.env.Typed(f.name) && f.idle {
+			faults = append(faults, value.Faultf("--%s %s", f.name, f.use))
+		}
+	}
+	sides := slices.Concat(v.base, v.head)
+	if v.series.pairs == "" && !v.duet.on && (len(sides) == 0 || slices.ContainsFunc(sides, kept.IsFilter)) {
+		return faults
+	}
+	for _, name := range []string{"last", "since"} {
+		if v.env.Typed(name) {
+			faults = append(faults, value.Faultf("--%s chooses runs of the history, and --base and --head are given; leave it out", name))
+		}
+	}
+	return faults
+}
+
+func (v *verifyCommand) run(ctx context.Context, args []string) error {
+	defer v.outputs.discard()
+	if err := v.outputs.open(v.env); err != nil {
+		return core.ExitWith(core.ExitUsage, err)
+	}
+	j, err := v.judge(ctx, args)
+	if err != nil {
+		return verdictOf(err)
+	}
+	if err := v.outputs.write(v.env, j); err != nil {
+		return err
+	}
+	switch j.Verdict {
+	case verify.Regressed:
+		return core.ExitWith(core.ExitRegression, nil)
+	case verify.Inconclusive:
+		return core.ExitWith(core.ExitInconclusive, nil)
+	}
+	return nil
+}
+
+// verdictOf sets the exit code of an error that prevented a judgement: runs that cannot be judged
+// are exit code 6, unless the request itself is wrong.
+func verdictOf(err error) error {
+	var unfit *verify.UnfitError
+	var asked *stored.UsageError
+	if errors.As(err, &unfit) && !errors.As(err, &asked) {
+		return core.ExitWith(core.ExitInvalid, err)
+	}
+	return err
+}
+
+func (v *verifyCommand) judge(ctx context.Context, args []string) (verify.Judgement, error) {
+	v.announce()
+	switch {
+	case v.duet.on:
+		return v.playDuet(ctx, args)
+	case v.series.pairs != "":
+		return v.series.run(ctx, v, args)
+	case len(v.base) > 0:
+		base, err := v.runs(ctx, v.base)
+		if err != nil {
+			return verify.Judgement{}, err
+		}
+		head, err := v.runs(ctx, v.head)
+		if err != nil {
+			return verify.Judgement{}, err
+		}
+		return verify.Verify(base, head, false, v.options)
+	}
+	return v.history(ctx)
+}
+
+// runs returns the runs that words of the command line name.
+func (v *verifyCommand) runs(ctx context.Context, words []string) (list []stored.Run, err error) {
+	reports, err := v.store.Side(ctx, v.env, v.choice, words)
+	return runsOf(reports), err
+}
+
+func (v *verifyCommand) history(ctx context.Context) (j verify.Judgement, err error) {
+	err = v.store.Reading(ctx, v.env, func(st store.Store) error {
+		list, err := v.choice.From(ctx, st)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return errors.New("no run matches; takt runs lists the stored runs, and -n 30d reaches further back")
+		}
+		j, err = verify.History(list, v.options)
+		return err
+	})
+	return j, err
+}
