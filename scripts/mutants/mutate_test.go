@@ -85,9 +85,10 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// A key stays the same when lines are added above, and differs between lines that look the same.
+// A key stays the same when lines are added above or a comment is added behind, and differs between
+// lines that look the same.
 func TestKey(t *testing.T) {
-	const source = "package p\n%sfunc f() {\n\tg()\n\tg()\n}\n"
+	const source = "package p\n%[1]sfunc f() {\n\tg()\n\tg() %[1]s\n}\n"
 	var keys [2][]string
 	for i, more := range []string{"", "\n// more\n"} {
 		found, err := mutate("p/q.go", fmt.Appendf(nil, source, more))

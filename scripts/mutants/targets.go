@@ -14,7 +14,7 @@ type target struct {
 	guards []guard  // run in this order, the fastest first
 }
 
-// guard is one run of go test. A mutant is killed when one of the guards fails.
+// guard is one run of a test binary. A mutant is killed when one of the guards fails.
 type guard struct {
 	folder string
 	args   []string
@@ -25,7 +25,7 @@ type guard struct {
 func testsOf(folder string, args ...string) guard { return guard{folder: folder, args: args} }
 
 // simulated runs the engine and the record in simulated worlds. 200 seeds take 6 s.
-var simulated = guard{folder: "internal/sim", args: []string{"-run", "^TestSeeds$|^TestPauseEnds$"}, env: []string{"TAKT_SEEDS=200"}}
+var simulated = guard{folder: "internal/sim", args: []string{"-test.run", "^TestSeeds$|^TestPauseEnds$"}, env: []string{"TAKT_SEEDS=200"}}
 
 // targets lists the packages to mutate. To add a package, add a row.
 func targets() []target {
@@ -34,16 +34,16 @@ func targets() []target {
 	return []target{
 		{folder: schedule, guards: []guard{testsOf(schedule)}},
 		{folder: hist, guards: []guard{testsOf(hist)}},
-		{folder: verdict, guards: []guard{testsOf(verdict), testsOf(record, "-run", "Verdict|Judge|Held|Drop|Late")}},
+		{folder: verdict, guards: []guard{testsOf(verdict), testsOf(record, "-test.run", "Verdict|Judge|Held|Drop|Late")}},
 		{folder: http1, guards: []guard{testsOf(http1)}},
 		{folder: record, guards: []guard{testsOf(record), simulated}},
-		{folder: judge + "/stats", guards: []guard{testsOf(judge + "/stats"), testsOf(judge+"/verify", "-skip", slow)}},
+		{folder: judge + "/stats", guards: []guard{testsOf(judge + "/stats"), testsOf(judge+"/verify", "-test.skip", slow)}},
 		{folder: judge + "/assert", guards: []guard{testsOf(judge + "/assert")}},
 		{folder: judge + "/merge", guards: []guard{testsOf(judge + "/merge")}},
-		{folder: judge + "/verify", guards: []guard{testsOf(judge+"/verify", "-skip", slow), testsOf(judge+"/verify", "-run", slow)}},
+		{folder: judge + "/verify", guards: []guard{testsOf(judge+"/verify", "-test.skip", slow), testsOf(judge+"/verify", "-test.run", slow)}},
 		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"},
 			// TestRetransmits needs a network that loses packets.
-			guards: []guard{testsOf(engine, "-run", "Flow|Claim|CountRest|Signals"), simulated, testsOf(engine, "-skip", "^TestRetransmits$")}},
+			guards: []guard{testsOf(engine, "-test.run", "Flow|Claim|CountRest|Signals"), simulated, testsOf(engine, "-test.skip", "^TestRetransmits$")}},
 	}
 }
 
