@@ -90,7 +90,7 @@ func TestMutate(t *testing.T) {
 func TestKey(t *testing.T) {
 	const source = "package p\n%[1]sfunc f() {\n\tg()\n\tg() %[1]s\n}\n"
 	var keys [2][]string
-	for i, more := range []string{"", "\n// more\n"} {
+	for i, more := range []string{"", "// more\n"} {
 		found, err := mutate("p/q.go", fmt.Appendf(nil, source, more))
 		if err != nil {
 			t.Fatal(err)
