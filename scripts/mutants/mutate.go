@@ -50,7 +50,7 @@ func mutate(file string, source []byte) ([]*mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mutator{file: fset.File(tree.Pos()), name: file, source: source, comments: tree.Comments}
+	m := &mutator{file: fset.File(tree.Pos()), name: file, source: source, comments: tree.Comments, unseen: map[ast.Expr]bool{}}
 	for _, d := range tree.Decls {
 		m.function, m.routine = functionOf(d), m.routineOf(d)
 		ast.Inspect(d, m.visit)
@@ -97,6 +97,7 @@ type mutator struct {
 	comments []*ast.CommentGroup
 	function string
 	routine  *routine
+	unseen   map[ast.Expr]bool // constants without effect
 	found    []edit
 }
 
@@ -129,8 +130,12 @@ func (m *mutator) visit(n ast.Node) bool {
 	case *ast.BasicLit:
 		m.constant(n)
 	case *ast.CallExpr:
+		m.overlook(noEffect(n)...)
 		m.call(n)
 	case *ast.ReturnStmt:
+		if fails(n) {
+			m.overlook(n.Results...)
+		}
 		m.booleans(n)
 	case *ast.IfStmt:
 		m.negate(n.Cond)
@@ -156,7 +161,7 @@ func (m *mutator) operator(at token.Pos, op token.Token) {
 
 // constant increases a number by one.
 func (m *mutator) constant(n *ast.BasicLit) {
-	if n.Kind != token.INT && n.Kind != token.FLOAT {
+	if n.Kind != token.INT && n.Kind != token.FLOAT || m.unseen[n] {
 		return
 	}
 	text := "(" + n.Value + " + 1)"

@@ -85,6 +85,42 @@ func TestMutate(t *testing.T) {
 	}
 }
 
+// A number is not changed where one more of it has no effect.
+func TestOverlook(t *testing.T) {
+	const source = `package p
+
+func f(x float64, s []int) (int, int, bool, error) {
+	_, _ = make([]int, 1, 20), make(map[int]int, 30)
+	_, _ = slices.Grow(s, 40), strconv.FormatFloat(x, 'f', -50, 64)
+	if math.IsInf(x, 60) {
+		return 70, 2, false, nil
+	}
+	if x > 3 {
+		return -80, 0, true, fmt.Errorf("%d", 4)
+	}
+	return 5, -6, true, nil
+}
+`
+	found, err := mutate("p/q.go", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range found {
+		got = append(got, m.after)
+	}
+	want := []string{
+		"_, _ = make([]int, 2, 20), make(map[int]int, 30)",
+		"if !(math.IsInf(x, 60)) {", "return 70, 2, true, nil",
+		"if !(x > 3) {", "if x >= 3 {", "if x > 4 {",
+		`return -80, 0, false, fmt.Errorf("%d", 4)`, `return -80, 0, true, fmt.Errorf("%d", 5)`,
+		"return 6, -6, true, nil", "return 5, -7, true, nil", "return 5, -6, false, nil",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A key stays the same when lines are added above or a comment is added behind, and differs between
 // lines that look the same.
 func TestKey(t *testing.T) {
