@@ -30,7 +30,7 @@ var simulated = guard{folder: "internal/sim", args: []string{"-test.run", "^Test
 // targets lists the packages to mutate. To add a package, add a row.
 func targets() []target {
 	const schedule, hist, verdict, http1, record, judge, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/record", "internal/judge", "internal/engine"
-	const slow = "Forecast|Power|Coverage|Duet" // tests that simulate
+	const slow = "FalseAlarms|FindsTails|Forecast|PowerTable|PowerOfGroups|Coverage|Futility$" // tests that simulate
 	return []target{
 		{folder: schedule, guards: []guard{testsOf(schedule)}},
 		{folder: hist, guards: []guard{testsOf(hist)}},

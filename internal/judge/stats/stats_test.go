@@ -201,31 +201,37 @@ func TestSignedRankIsMonotone(t *testing.T) {
 	}
 }
 
-// Where the exact distributions end, the approximations go on.
+// Where the exact distributions end, the approximations continue them, with ties, too.
 func TestApproximationsContinueTheExact(t *testing.T) {
-	var ranks []int
-	for i := range MaxSigned {
-		ranks = append(ranks, 2*(i+1))
+	plain, tied := make([]int, 61), make([]int, 61)
+	for i := range plain {
+		plain[i], tied[i] = 2*(i+1), 10*(i/5)+6 // five with the same rank
 	}
-	longer := append(slices.Clone(ranks), 2*(MaxSigned+1))
-	for _, t0 := range []int{1200, 1400, 1700} {
-		// The sum of one rank more, its mean and spread taken into account.
-		z := (float64(t0) + 1 - 1830) / math.Sqrt(4*60*61*121/24.0)
-		next := int(math.Round(1891 - 1 + z*math.Sqrt(4*61*62*123/24.0)))
-		if a, b := signTail(ranks, t0), signTail(longer, next); math.Abs(a-b) > 0.002 {
-			t.Errorf("signed ranks: %v with 60, %v with 61", a, b)
+	tied[60] = 122
+	near := func(name string, low int, exact, approximate, most float64) {
+		if !(math.Abs(exact-approximate) <= most) {
+			t.Errorf("%s up to %d: %v, approximately %v", name, low, exact, approximate)
 		}
 	}
-	var both []int
-	for i := range 60 {
-		both = append(both, 2*(i+1))
-	}
-	for _, t0 := range []int{900, 1000, 1200} { // 20 of 60 are exact, 21 of 60 are not
-		z := (float64(t0) + 1 - 20*61) / math.Sqrt(4*20*40*61/12.0)
-		next := int(math.Round(21*61 - 1 + z*math.Sqrt(4*21*39*61/12.0)))
-		if a, b := chooseTail(both, 20, t0), chooseTail(both, 21, next); math.Abs(a-b) > 0.003 {
-			t.Errorf("rank sum: %v of 20, %v of 21", a, b)
+	for name, ranks := range map[string][]int{"plain": plain, "tied": tied} {
+		for low, most := range map[int]float64{1100: 1e-3, 1300: 1e-3, 1500: 1e-3, 1890: 1e-4} { // the mean is 1891
+			near(name+" signed ranks", low, signExact(ranks, low), signNormal(ranks, low, 1), most)
 		}
+		for low, most := range map[int]float64{900: 2e-3, 1000: 2e-3, 1150: 2e-3, 1302: 2e-4} { // the mean is 21·62
+			near("21 "+name+" ranks", low, chooseExact(ranks, 21, low), chooseNormal(ranks, 21, low), most)
+		}
+	}
+	if got, want := signTail(plain, 1300), signNormal(plain, 1300, 1); got != want {
+		t.Errorf("61 signed ranks: %v, want the approximation %v", got, want)
+	}
+	if got, want := signTail(plain[:60], 1300), signExact(plain[:60], 1300); got != want {
+		t.Errorf("60 signed ranks: %v, want %v", got, want)
+	}
+	if got, want := chooseTail(plain, 21, 1000), chooseNormal(plain, 21, 1000); got != want {
+		t.Errorf("21 of 61 ranks: %v, want the approximation %v", got, want)
+	}
+	if got, want := chooseTail(plain[:50], 25, 1000), chooseExact(plain[:50], 25, 1000); got != want {
+		t.Errorf("25 of 50 ranks: %v, want %v", got, want)
 	}
 }
 
@@ -241,5 +247,19 @@ func TestLeast(t *testing.T) {
 		if got := c.s.Least(); got != c.want || c.s.P(-100) != c.want {
 			t.Errorf("%v: %v, p of a far shift %v, want %v", c.s, got, c.s.P(-100), c.want)
 		}
+	}
+	if p := (Prediction{[]float64{1, 2}, 3}).Least(); p != 0 {
+		t.Errorf("the least p of a prediction is %v", p)
+	}
+}
+
+// Zeros are ties, and so are values that differ only by the rounding of a subtraction.
+func TestRoundingIsATie(t *testing.T) {
+	if zeros := (Groups{[]float64{0, 0}, []float64{0, 0}}); zeros.P(0) != 1 || zeros.Above(0) != 1 {
+		t.Errorf("p of zeros: %v, %v", zeros.P(0), zeros.Above(0))
+	}
+	tenth, fifth := 0.1, 0.2
+	if ranks, plus, minus := (Paired{tenth + fifth, -0.3, 1}).signed(0); !slices.Equal(ranks, []int{3, 3, 6}) || plus != 9 || minus != 3 {
+		t.Errorf("ranks %v, sums %d and %d", ranks, plus, minus)
 	}
 }
