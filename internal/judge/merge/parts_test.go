@@ -55,12 +55,14 @@ func TestAttributions(t *testing.T) {
 		list []shard
 		want takt.Attribution
 	}{
-		"both":                {shardsWith(a, b), takt.Attribution{RTT: 20, Slices: both}},
-		"backwards":           {shardsWith(b, a), takt.Attribution{RTT: 20, Slices: both}},
-		"an unknown RTT":      {shardsWith(of(0), a), takt.Attribution{RTT: 30, Slices: []takt.Slice{slice(4, 1, 2), slice(16, 1, 1)}}},
-		"an RTT and no other": {shardsWith(of(0.5), of(0)), takt.Attribution{RTT: 0.5}},
-		"nothing was sent":    {shardsWith(a, lacks(0)), takt.Attribution{RTT: 30, Slices: []takt.Slice{slice(4, 1, 2), slice(16, 1, 1)}}},
-		"slices are missing":  {shardsWith(a, lacks(1)), takt.Attribution{}},
+		"both":                  {shardsWith(a, b), takt.Attribution{RTT: 20, Slices: both}},
+		"backwards":             {shardsWith(b, a), takt.Attribution{RTT: 20, Slices: both}},
+		"an unknown RTT":        {shardsWith(of(0), a), takt.Attribution{RTT: 30, Slices: []takt.Slice{slice(4, 1, 2), slice(16, 1, 1)}}},
+		"the first is shorter":  {shardsWith(of(1), of(5)), takt.Attribution{RTT: 1}},
+		"the second is shorter": {shardsWith(of(5), of(0.5)), takt.Attribution{RTT: 0.5}},
+		"an RTT and no other":   {shardsWith(of(0.5), of(0)), takt.Attribution{RTT: 0.5}},
+		"nothing was sent":      {shardsWith(a, lacks(0)), takt.Attribution{RTT: 30, Slices: []takt.Slice{slice(4, 1, 2), slice(16, 1, 1)}}},
+		"slices are missing":    {shardsWith(a, lacks(1)), takt.Attribution{}},
 	} {
 		if got := mergeAttributions(c.list); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -98,5 +100,21 @@ func TestAddedVariables(t *testing.T) {
 		if want := (map[string]any{"requests": want, "path": "/", "loops": 2.0, "workers": "two"}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, want %v", profile, got, want)
 		}
+	}
+}
+
+// A part of the whole has what its shard alone says, if anything.
+func TestExtraOfSome(t *testing.T) {
+	got := wholeExtra(shardsWith(
+		func(r *takt.Report) { r.Extra = map[string]any{"mode": "a", "lost": 1.0} },
+		func(r *takt.Report) { r.Extra = map[string]any{"mode": "a"} },
+	))
+	parts := got["parts"].([]any)
+	first, second := parts[0].(map[string]any), parts[1].(map[string]any)
+	if !reflect.DeepEqual(first["extra"], map[string]any{"lost": 1.0}) || second["extra"] != nil || got["mode"] != "a" || got["shards"] != 2 {
+		t.Errorf("%v", got)
+	}
+	if _, ok := second["extra"]; ok {
+		t.Error("a part has an empty section")
 	}
 }
