@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,7 +30,7 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", 1, "seed of the draw; the same seed draws the same mutants from the same code")
 	flag.Float64Var(&s.least, "least", 95, "fail when the tests kill less than this `PERCENT`")
 	flag.StringVar(&s.equivalent, "equivalent", "scripts/mutants/equivalent.txt", "`file` with the mutants that change nothing")
-	flag.BoolVar(&s.quick, "quick", false, "run only the first tests of each package, which are quick, so that more mutants survive")
+	flag.BoolVar(&s.quick, "quick", false, "leave out tests that take more than some seconds, so that more mutants survive")
 	flag.BoolVar(&s.list, "list", false, "print the mutants and run no test")
 	flag.Parse()
 	if *packages != "" {
@@ -89,7 +90,7 @@ func (s *settings) mutants(chosen []target, harmless *equivalents) ([]*mutant, e
 	var all []*mutant
 	for _, t := range chosen {
 		if s.quick {
-			t.guards = t.guards[:1]
+			t.guards = slices.DeleteFunc(t.guards, func(g guard) bool { return g.slow })
 		}
 		found, err := t.mutants()
 		if err != nil {
