@@ -40,7 +40,7 @@ func targets() []target {
 		power = "FalseAlarms|FindsTails|Forecast|PowerTable|PowerOfGroups|Coverage|Futility$" // tests that repeat whole series of runs
 		flow  = "Flow|Claim|CountRest|Signals"
 		lives = "TestModes|ClockStep|LoopSt|LoopsLend|LoopsShare|Speaks|Silent|CutBeside|TestErrors|OneConnection|RecoverAny" // tests in real time
-		loss  = "^TestRetransmits$"                                                                                          // needs a network that loses packets
+		loss  = "^TestRetransmits$"                                                                                           // needs a network that loses packets
 	)
 	return []target{
 		{folder: schedule, guards: []guard{testsOf(schedule)}},
