@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,6 +27,7 @@ func main() {
 	s := &settings{}
 	packages := flag.String("packages", "", "mutate only these `FOLDERS`, separated by commas (default: all of targets.go)")
 	flag.StringVar(&s.only, "only", "", "mutate only functions whose `file:function` contains this text, such as hist.go:Histogram.Record")
+	flag.StringVar(&s.again, "again", "", "try only the survivors that this `file` with an earlier output names, whatever their lines now")
 	flag.IntVar(&s.n, "n", 0, "draw `N` mutants (default: all)")
 	flag.Uint64Var(&s.seed, "seed", 1, "seed of the draw; the same seed draws the same mutants from the same code")
 	flag.Float64Var(&s.least, "least", 95, "fail when the tests kill less than this `PERCENT`")
@@ -53,6 +55,7 @@ func main() {
 type settings struct {
 	packages   []string
 	only       string
+	again      string
 	n          int
 	seed       uint64
 	least      float64
@@ -87,6 +90,10 @@ func (s *settings) run() (enough bool, err error) {
 
 // mutants returns the mutants to test, in the order of packages, files and lines.
 func (s *settings) mutants(chosen []target, harmless *equivalents) ([]*mutant, error) {
+	again, err := readAgain(s.again)
+	if err != nil {
+		return nil, err
+	}
 	var all []*mutant
 	for _, t := range chosen {
 		if s.quick {
@@ -100,13 +107,33 @@ func (s *settings) mutants(chosen []target, harmless *equivalents) ([]*mutant, e
 			return nil, err
 		}
 		for _, m := range found {
-			if strings.Contains(m.file+":"+m.function, s.only) {
+			if strings.Contains(m.file+":"+m.function, s.only) && (again == nil || again[withoutLine(m.String())]) {
 				all = append(all, m)
 			}
 		}
 	}
 	return draw(all, s.n, s.seed), nil
 }
+
+// readAgain returns the survivors of an earlier output, without their lines; nil: no file is given.
+func readAgain(file string) (map[string]bool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	again := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		again[withoutLine(strings.TrimSuffix(line, "\n"))] = true
+	}
+	return again, nil
+}
+
+var lineNumber = regexp.MustCompile(`^([^:]*):\d+,`)
+
+func withoutLine(survivor string) string { return lineNumber.ReplaceAllString(survivor, "$1") }
 
 // judge runs the tests for each mutant and prints the survivors and the table. After a signal it
 // prints the table so far.

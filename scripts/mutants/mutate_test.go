@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -164,6 +166,22 @@ func TestEquivalent(t *testing.T) {
 		if _, err := parseEquivalent("list", bad); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
+	}
+}
+
+// A survivor is found again when its line has moved.
+func TestReadAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(file, []byte("p/q.go:7, f: a < 1:2, -> a > 1:2,\n\npackage  mutants\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := readAgain(file)
+	m := mutant{file: "p/q.go", line: 9, function: "f", before: "a < 1:2,", after: "a > 1:2,"}
+	if err != nil || !again[withoutLine(m.String())] {
+		t.Errorf("%v, %v", again, err)
+	}
+	if again, err := readAgain(""); again != nil || err != nil {
+		t.Errorf("without a file: %v, %v", again, err)
 	}
 }
 
