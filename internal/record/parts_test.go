@@ -51,6 +51,9 @@ func TestParts(t *testing.T) {
 		if response := (c.e.Done - c.e.Due).Seconds(); len(a.Slices) != 1 || math.Abs(a.Whole().Total()-response) > 1e-9 || a.Slices[0].Below*1e-6 <= response || a.Slices[0].Below*1e-6 > 2*response {
 			t.Errorf("%s: %+v of %v s", name, a, response)
 		}
+		if a.RTT != float64(c.rtt)/1e3 {
+			t.Errorf("%s: a round trip of %v µs, want %v", name, a.RTT, c.rtt)
+		}
 	}
 }
 
@@ -60,7 +63,7 @@ func near(s, ms takt.Parts) bool {
 		Queue: s.Queue - ms.Queue/1e3, Network: s.Network - ms.Network/1e3, Target: s.Target - ms.Target/1e3,
 	}
 	for _, v := range []float64{d.Late, d.Unread, d.Input, d.Host, d.Queue, d.Network, d.Target} {
-		if math.Abs(v) > 1e-9 {
+		if math.Abs(v) > 1e-15 {
 			return false
 		}
 	}

@@ -1,0 +1,94 @@
+package record
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Events are alike only if every field but the number is equal.
+func TestAlike(t *testing.T) {
+	kind := reflect.TypeFor[Event]()
+	for i := range kind.NumField() {
+		var events [3]Event
+		switch f := reflect.ValueOf(&events[1]).Elem().Field(i); f.Kind() {
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Int64:
+			f.SetInt(1)
+		case reflect.Uint8, reflect.Uint64:
+			f.SetUint(1)
+		case reflect.Struct:
+			f.Field(0).SetInt(1)
+		}
+		events[2] = events[1]
+		want := 1
+		if kind.Field(i).Name == "Seq" {
+			want = 3
+		}
+		if got := alike(events[:]); got != want {
+			t.Errorf("%d of three events are alike if %s differs, want %d", got, kind.Field(i).Name, want)
+		}
+		if got := alike(events[1:]); got != 2 {
+			t.Errorf("%d of two equal events are alike", got)
+		}
+	}
+}
+
+// No two shards ever have the same set.
+func TestSwapKeepsSetsApart(t *testing.T) {
+	r := New(Config{Shards: 3, Window: time.Minute})
+	for swap := range 3 {
+		r.Swap(Tick{At: time.Duration(swap+1) * time.Second})
+		seen := map[*set]bool{r.spare: true}
+		for i := range r.shards {
+			seen[r.shards[i].set] = true
+		}
+		if len(seen) != 4 {
+			t.Fatalf("after %d swaps three shards and the spare have %d sets", swap+1, len(seen))
+		}
+	}
+}
+
+// An interval's p99 leaves out one of a hundred.
+func TestIntervalOfAHundred(t *testing.T) {
+	r := New(Config{Window: time.Minute})
+	for i := range uint64(100) {
+		e := Event{Seq: i, Done: 1000}
+		if i == 0 {
+			e.Sent, e.Done = 2000, 3000
+		}
+		r.Sample(0, e, nil)
+	}
+	if iv := r.Swap(Tick{At: time.Second, Scheduled: 100}); iv.ResponseP50 != 1 || iv.ResponseP99 != 1 || iv.ResponseMax < 2.99 || iv.ScheduleLagP99 != 0.001 {
+		t.Errorf("%+v", iv)
+	}
+}
+
+// An entry without a neighbour goes on in the open one, which may have a single second.
+func TestHistoryEndsOdd(t *testing.T) {
+	h := history{old: []takt.Interval{{T: 2, OK: 3}}, open: takt.Interval{T: 3, OK: 4}, held: 1, span: 4}
+	if list, span := h.all(); len(list) != 1 || list[0].T != 3 || list[0].OK != 7 || span != 4 {
+		t.Errorf("%+v of %d s", list, span)
+	}
+}
+
+// The generator's share of a wait is that of the connection's time, however short both are.
+func TestBehindOfANanosecond(t *testing.T) {
+	if got := (&Event{Free: 100, Sent: 101}).behind(); got != 100 {
+		t.Errorf("the generator made the operation wait %v, want 100ns", got)
+	}
+}
+
+// A replay needs one shard, no rows and no journal, whatever the run had.
+func TestReplayIsSmall(t *testing.T) {
+	p, err := NewReplay(Config{Shards: 5, Samples: 7, Journal: true, Scrub: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := p.rec; r.Shards() != 1 || r.shards[0].rows != nil || r.open != nil || r.cfg.Scrub("a") != "a" {
+		t.Errorf("%d shards, rows %v, journal %v, scrubbed %q", r.Shards(), r.shards[0].rows, r.open, r.cfg.Scrub("a"))
+	}
+}
