@@ -92,3 +92,14 @@ func TestReplayIsSmall(t *testing.T) {
 		t.Errorf("%d shards, rows %v, journal %v, scrubbed %q", r.Shards(), r.shards[0].rows, r.open, r.cfg.Scrub("a"))
 	}
 }
+
+// The state comes before all seconds, also before one of 1 ns.
+func TestReplayStateIsFirst(t *testing.T) {
+	p, err := NewReplay(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.rec.last.At = 1; p.Before(Before{At: 2}) == nil {
+		t.Error("a state after a second is accepted")
+	}
+}

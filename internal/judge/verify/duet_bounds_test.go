@@ -257,7 +257,7 @@ func TestDuetNeeds(t *testing.T) {
 }
 
 // A forecast is a look, in whole seconds of load.
-func TestDuetForecastSays(t *testing.T) {
+func TestDuetSaysWhatItNeeds(t *testing.T) {
 	d := duetOf(9, 18, 36)
 	for _, c := range []struct {
 		have int

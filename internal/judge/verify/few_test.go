@@ -94,7 +94,7 @@ func TestDuetGateOfATail(t *testing.T) {
 }
 
 // A forecast of pairs is that of all metrics, or that of the clearest of those that seem worse.
-func TestPairsForecastSays(t *testing.T) {
+func TestPairsSayWhatTheyNeed(t *testing.T) {
 	o := DefaultOptions()
 	o.Metrics = []string{"p50", "p99", "errors", "rate"}
 	p := Pairs{Options: o, Looks: []int{13, 20, 30}}
