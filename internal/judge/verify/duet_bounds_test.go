@@ -55,6 +55,9 @@ func TestDisturbedAdvice(t *testing.T) {
 
 // Each look has half the slices of the next, as long as it can prove anything: from 9 slices on.
 func TestDuetLooks(t *testing.T) {
+	if a, b := slicePairsOf(BlockMost), slicePairsOf(50*ms); a != 4 || b != 10 {
+		t.Errorf("a slice has %d pairs of the longest blocks and %d of 50 ms, want 4 and 10", a, b)
+	}
 	for budget, want := range map[time.Duration][]int{17: {17}, 18: {9, 18}, 35: {17, 35}, 36: {9, 18, 36}, 100: {25, 50, 100}} {
 		d, err := NewDuet(50*ms, budget*time.Second, "http", DefaultOptions())
 		if err != nil || !slices.Equal(d.Looks, want) {

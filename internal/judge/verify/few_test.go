@@ -227,10 +227,14 @@ func TestOverlayOfTwo(t *testing.T) {
 	}
 }
 
-// Too few pairs may prove anything.
+// Too few pairs may prove anything; with more, the upper end of what they show decides.
 func TestMayLieAboveOfFew(t *testing.T) {
 	if !mayLieAbove(stats.Paired{-1}, 0, 20, 0.05) {
 		t.Error("a single pair decides")
+	}
+	even := stats.Paired{-1.1, 1, -1.2, 1.2, -0.9, 1.1, -1, 0.9, -0.8, 0.8}
+	if !mayLieAbove(even, 0, 60, 0.05) || mayLieAbove(even, 3, 60, 0.05) {
+		t.Errorf("above 0: %v, above 3: %v", mayLieAbove(even, 0, 60, 0.05), mayLieAbove(even, 3, 60, 0.05))
 	}
 }
 
@@ -260,15 +264,15 @@ func TestHistoryLabels(t *testing.T) {
 
 // A single run is compared with ten earlier ones together.
 func TestHistoryOfTen(t *testing.T) {
-	for n, want := range map[int]Method{9: Unpaired, 10: Prediction} {
+	for n, want := range map[int]int{9: 2, 10: 1} { // comparisons: with each revision, or with all
 		var runs []stored.Run
 		for i := range n + 1 {
 			r := ran(fmt.Sprint("r", i), nil)
-			r.Labels[stored.LabelRevision] = map[bool]string{false: "old", true: "new"}[i == n]
+			r.Labels[stored.LabelRevision] = map[bool]string{false: []string{"old", "older"}[i%2], true: "new"}[i == n]
 			r.StartedAt = time.Unix(int64(i), 0)
 			runs = append(runs, r)
 		}
-		if j, err := History(runs, DefaultOptions()); err != nil || j.Comparisons[0].Method != want {
+		if j, err := History(runs, DefaultOptions()); err != nil || len(j.Comparisons) != want || (j.Comparisons[0].Method == Prediction) != (want == 1) {
 			t.Errorf("%d earlier runs: %+v, %v", n, j.Comparisons, err)
 		}
 	}
