@@ -212,7 +212,23 @@ func TestClaimAfterTheEnd(t *testing.T) {
 			t.Errorf("a closed loop that ends at 500ms: too late at %v: %v", now, got)
 		}
 	}
-	f := flowOf(t, asap(), 1)
+	f := flowOf(t, asap(), 0)
+	var last takt.Op
+	f.claim(&last, 0)
+	if f.end(0); f.claims != 1 {
+		t.Errorf("%d claims", f.claims)
+	}
+	if started, _ := f.startClaim(&last, 0); started {
+		t.Error("a claim starts at the end at 0")
+	}
+	f = flowOf(t, asap(), 0)
+	if f.claim(&last, 0); f.dropLate(&last, 0) {
+		t.Error("a claim is too late before the end")
+	}
+	if f.end(0); !f.dropLate(&last, 0) {
+		t.Error("a claim is not too late at the end at 0")
+	}
+	f = flowOf(t, asap(), 1)
 	var a, b takt.Op
 	f.claim(&a, 0)
 	f.claim(&b, 0)
