@@ -3,6 +3,8 @@ package engine
 import (
 	"math"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -215,6 +217,90 @@ func TestPoolLate(t *testing.T) {
 		p := &pool{flow: &flow{next: takt.Op{Due: c.due}}, max: 2, idle: make([]*worker, c.idle), workers: make([]*worker, c.workers)}
 		if got := p.late(c.now); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// mail is a quiet system that has received bytes.
+type mail struct {
+	quiet
+	in    string
+	stamp time.Duration // since the start
+	errno syscall.Errno
+	fds   []int // closed
+}
+
+const epoch = 1 << 60 // ns since 1970 at the start
+
+func (s *mail) Both(time.Time) (time.Duration, int64) { return s.at, epoch + int64(s.at) }
+func (s *mail) Close(fd int)                          { s.fds = append(s.fds, fd) }
+func (s *mail) ReceiveStamped(_ int, b []byte) (int, int64, syscall.Errno) {
+	return copy(b, s.in), epoch + int64(s.stamp), s.errno
+}
+
+// until is a codec whose answers end with these bytes.
+type until struct {
+	takt.Codec
+	end  string
+	then takt.Progress
+}
+
+func (u until) Parse(in []byte, _ bool, _ *takt.Result) (int, takt.Progress) {
+	if i := strings.Index(string(in), u.end); i >= 0 {
+		return i + len(u.end), u.then
+	}
+	return 0, takt.More
+}
+
+// What comes for a request that was sent at 9 ms, and written at 10 ms, is its answer if it came after
+// that. Its instant is the kernel's, and the connection stays unless something is wrong with it.
+func TestLoopReceives(t *testing.T) {
+	wall := sock.NewWall(&mail{}, time.Time{})
+	doubt := wall.Error()
+	for name, c := range map[string]struct {
+		in          string
+		stamp       time.Duration
+		errno       syscall.Errno
+		then        takt.Progress
+		done        time.Duration // 0: the operation goes on
+		first       time.Duration
+		failed      bool
+		closed      bool
+		alarmed     bool
+		unsolicited bool // and counted
+	}{
+		"an answer":                  {in: "a.", stamp: 12 * ms, then: takt.Done, done: 12 * ms, first: 3 * ms},
+		"at the writing":             {in: "a.", stamp: 10 * ms, then: takt.Done, done: 10 * ms, first: ms},
+		"just before, by the clocks": {in: "a.", stamp: 10*ms - doubt, then: takt.Done, done: 10 * ms, first: ms},
+		"a part":                     {in: "a", stamp: 12 * ms, first: 3 * ms},
+		"before the request":         {in: "a.", stamp: 10*ms - doubt - 1, done: 15 * ms, failed: true, closed: true, alarmed: true},
+		"the last":                   {in: "a.", stamp: 12 * ms, then: takt.Last, done: 12 * ms, first: 3 * ms, closed: true},
+		"more than an answer":        {in: "a.b", stamp: 12 * ms, then: takt.Done, done: 12 * ms, first: 3 * ms, closed: true, alarmed: true, unsolicited: true},
+		"more than the last answer":  {in: "a.b", stamp: 12 * ms, then: takt.Last, done: 12 * ms, first: 3 * ms, closed: true},
+		"the end":                    {in: "", stamp: 12 * ms, done: 15 * ms, failed: true, closed: true, alarmed: true},
+		"an error":                   {errno: syscall.ECONNRESET, done: 15 * ms, failed: true, closed: true, alarmed: true},
+		"nothing":                    {errno: sock.Again},
+	} {
+		sys := &mail{quiet: quiet{at: 15 * ms}, in: c.in, stamp: c.stamp, errno: c.errno}
+		rec := record.New(record.Config{Window: time.Second, Phases: []string{"a", "b", "c", "first_byte"}})
+		m := newLoops(newFlow(Plan{Source: &nothing{}}, rec), &still{}, &takt.Loop{}, Options{Loops: 1, MaxInFlight: 1})
+		m.enter()
+		l := newLoop(m, 0, 1, sys)
+		l.stamps, l.wall = true, sock.NewWall(sys, time.Time{})
+		conn := &lconn{fd: 3, state: lbusy, codec: until{end: ".", then: c.then}, op: takt.Op{Due: 9 * ms}, sent: 9 * ms, wrote: 10 * ms}
+		l.flight.add(conn)
+		if came := l.receive(conn); came != (c.errno != sock.Again) {
+			t.Errorf("%s: bytes came: %v", name, came)
+		}
+		rep := rec.Report(record.End{Scheduled: 1, Stop: time.Second})
+		if open := l.flight.n == 1; open != (c.done == 0) || open != (m.busy == 1) || (rep.Counts.Failed == 1) != c.failed || (rep.Counts.OK == 1) == (c.failed || open) {
+			t.Errorf("%s: in flight %v, %+v", name, open, rep.Counts)
+		}
+		if conn.idle != c.done || (conn.fd < 0) != c.closed || (len(sys.fds) == 1) != c.closed || l.caution.alarmed.Load() != c.alarmed || (m.observed.n == 1) != c.unsolicited {
+			t.Errorf("%s: done at %v, socket %d, closed %v, alarmed %v, %d unsolicited", name, conn.idle, conn.fd, sys.fds, l.caution.alarmed.Load(), m.observed.n)
+		}
+		if got := rep.Latency["first_byte"].Max; c.done > 0 && got != float64(c.first)/1e3 && !(got > float64(c.first)/1e3 && got < 1.001*float64(c.first)/1e3) {
+			t.Errorf("%s: the first byte took %v µs, want %v", name, got, c.first)
 		}
 	}
 }
