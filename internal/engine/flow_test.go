@@ -315,6 +315,10 @@ func TestFlowTick(t *testing.T) {
 	if tick := f.tick(5 * time.Second); tick.Scheduled != 8 || tick.Backlog != 0 || tick.BacklogFrom != 0 {
 		t.Errorf("without a backlog %+v", tick)
 	}
+	none := flowOf(t, tenths(), 0)
+	if none.end(0); none.tick(time.Second).Scheduled != 0 {
+		t.Errorf("%d are due in a run that ended at its start", none.tick(time.Second).Scheduled)
+	}
 	closed := flowOf(t, asap(), 0)
 	closed.take(&op, 0)
 	if tick := closed.tick(ms); tick.Scheduled != 1 || tick.Taken != nil {

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/sock"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// mailLoop is one of so many loops, with room for two connections. Its clock is at 15 ms.
+func mailLoop(t *testing.T, loops int, o Options) (*loop, *mail) {
+	t.Helper()
+	sys := &mail{quiet: quiet{at: 15 * ms}}
+	sys.errno = sock.Again
+	rec := record.New(record.Config{Window: time.Second, Phases: []string{"a", "b", "c", "first_byte"}})
+	codec := func(int) takt.Codec { return until{end: ".", then: takt.Done} }
+	src, err := tenths().Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newLoops(newFlow(Plan{Source: src}, rec), &still{}, &takt.Loop{Codec: codec, ConnectTimeout: 5 * ms, Timeout: 10 * ms}, o)
+	m.begin()
+	for i := range loops {
+		l := newLoop(m, i, 2, sys)
+		l.stamps, l.wall = true, sock.NewWall(sys, time.Time{})
+		l.closed = false
+		l.caution.looks.Store(1 << 30)
+		m.all = append(m.all, l)
+	}
+	return m.all[0], sys
+}
+
+// full makes all connections of l busy.
+func (l *loop) fill() {
+	for len(l.conns) < l.max {
+		l.grow().fd = 3
+	}
+	l.countRoom()
+}
+
+// The next operation is left to a loop that has a connection, unless it is to be dropped.
+func TestLoopPasses(t *testing.T) {
+	for name, c := range map[string]struct {
+		loops  int
+		full   int // loops without a connection
+		drop   bool
+		closed bool
+		now    time.Duration
+		want   bool
+		dropAt time.Duration
+	}{
+		"a loop alone":               {1, 1, false, false, 0, false, forever},
+		"it has room":                {2, 0, false, false, 0, false, forever},
+		"it is full":                 {2, 1, false, false, 0, true, forever},
+		"all are full":               {2, 2, false, false, 0, true, forever},
+		"it is full, drop":           {2, 1, true, false, 0, true, forever},
+		"all are full, drop":         {2, 2, true, false, 0, false, 0},
+		"all are full, closed":       {2, 2, true, true, 0, true, forever},
+		"all are full, drop earlier": {2, 2, true, false, -1, true, 0},
+	} {
+		o := Options{}
+		if c.drop {
+			o.Overflow = overflowDrop
+		}
+		l, _ := mailLoop(t, c.loops, o)
+		for _, l := range l.m.all[:c.full] {
+			l.fill()
+		}
+		l.closed, l.dropAt = c.closed, forever
+		if got := l.passes(c.now); got != c.want || l.dropAt != c.dropAt || int(l.m.crowded.Load()) != c.full {
+			t.Errorf("%s: it passes %v, drops at %v, %d are full", name, got, l.dropAt, l.m.crowded.Load())
+		}
+	}
+	l, _ := mailLoop(t, 2, Options{})
+	l.fill()
+	if l.take(0); l.claimed || !l.passed || l.m.claims != 0 {
+		t.Errorf("a full loop claims: %v, passed %v", l.claimed, l.passed)
+	}
+	l.release(l.conns[0])
+	if l.take(0); !l.claimed || l.passed || l.m.claims != 1 || l.m.crowded.Load() != 0 || !l.freed {
+		t.Errorf("a loop with a connection claims: %v, passed %v, %d full", l.claimed, l.passed, l.m.crowded.Load())
+	}
+}
+
+// An operation gets the connection that was free last, or a new one unless too many are dialled.
+func TestLoopPicks(t *testing.T) {
+	l, _ := mailLoop(t, 1, Options{})
+	l.claim.Seq = 1
+	if c, now := l.pick(15 * ms); c == nil || c.fd != -1 || c.token != 0 || now != 15*ms || len(l.conns) != 1 {
+		t.Errorf("the first connection: %+v", c)
+	}
+	second := l.grow()
+	l.conns[0].fd, second.fd, l.conns[0].idle, second.idle = 3, 4, 14*ms, 13*ms
+	l.release(second)
+	l.release(l.conns[0])
+	if c, _ := l.pick(15 * ms); c != l.conns[0] || len(l.idle) != 1 {
+		t.Errorf("the connection that was free last: %+v", c)
+	}
+	second.fd = -1 // closed while it was idle
+	if c, _ := l.pick(15 * ms); c != second || len(l.idle) != 0 || len(l.spare) != 0 {
+		t.Errorf("a spare connection: %+v, %d idle, %d spare", c, len(l.idle), len(l.spare))
+	}
+	if c, _ := l.pick(15 * ms); c != nil || l.room() || !func() bool { l.m.opt.Overflow = overflowDrop; return l.drops() }() {
+		t.Errorf("all are in use: %+v", c)
+	}
+	if l.claim.Due = takt.Asap; l.drops() {
+		t.Error("a closed loop drops")
+	}
+	l.release(second)
+	l.dialing.n = mostDialing
+	if c, _ := l.pick(15 * ms); c != nil {
+		t.Errorf("%d are dialled: %+v", mostDialing, c)
+	}
+	l.dialing.n--
+	if c, _ := l.pick(15 * ms); c != second {
+		t.Errorf("one less is dialled: %+v", c)
+	}
+	l.release(second)
+	l.closed, l.dialing.n = true, mostDialingClosed
+	if c, _ := l.pick(15 * ms); c != nil {
+		t.Errorf("%d of a closed loop are dialled: %+v", mostDialingClosed, c)
+	}
+	l.dialing.n--
+	l.idle = []*lconn{l.conns[0]}
+	if c, _ := l.pick(15 * ms); c != second {
+		t.Errorf("a closed loop uses all its connections: %+v", c)
+	}
+}
+
+// A connection that pauses after a failure is free when its pause is over.
+func TestLoopResumes(t *testing.T) {
+	l, _ := mailLoop(t, 1, Options{})
+	a, b := &lconn{fd: -1, pauses: 16 * ms}, &lconn{fd: 3, pauses: 17 * ms}
+	l.pausing = []*lconn{a, b}
+	if l.resume(16*ms - 1); len(l.pausing) != 2 || l.freed {
+		t.Errorf("%d pause", len(l.pausing))
+	}
+	if l.resume(16 * ms); !slices.Equal(l.pausing, []*lconn{b}) || !slices.Equal(l.spare, []*lconn{a}) || a.idle != 16*ms {
+		t.Errorf("%d pause, %d are spare, free from %v", len(l.pausing), len(l.spare), a.idle)
+	}
+	if l.resume(18 * ms); len(l.pausing) != 0 || !slices.Equal(l.idle, []*lconn{b}) || b.idle != 18*ms {
+		t.Errorf("%d pause, %d are idle, free from %v", len(l.pausing), len(l.idle), b.idle)
+	}
+}
+
+// An operation fails at its timeout, unless its answer is here.
+func TestLoopExpires(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent     time.Duration
+		dialling bool
+		in       string
+		want     takt.Counts
+	}{
+		"a dial at its timeout":       {10 * ms, true, "", takt.Counts{Scheduled: 1, Sent: 1, Failed: 1}},
+		"a dial before its timeout":   {10*ms + 1, true, "", takt.Counts{Scheduled: 1}},
+		"at its timeout":              {5 * ms, false, "", takt.Counts{Scheduled: 1, Sent: 1, Failed: 1}},
+		"before its timeout":          {5*ms + 1, false, "a.", takt.Counts{Scheduled: 1}},
+		"at its timeout, and ended":   {5 * ms, false, "a.", takt.Counts{Scheduled: 1, Sent: 1, OK: 1}},
+		"at its timeout, a part came": {5 * ms, false, "a", takt.Counts{Scheduled: 1, Sent: 1, Failed: 1}},
+	} {
+		l, sys := mailLoop(t, 1, Options{Loops: 1})
+		if c.in != "" {
+			sys.in, sys.stamp, sys.errno = c.in, 14*ms, 0
+		}
+		conn := l.grow()
+		conn.fd, conn.sent, conn.wrote, conn.op.Due = 3, c.sent, c.sent, c.sent
+		if conn.state = lbusy; c.dialling {
+			conn.state = ldialing
+			l.dialing.add(conn)
+		} else {
+			l.flight.add(conn)
+		}
+		l.m.enter()
+		l.expire(15 * ms)
+		if got := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Counts; got != c.want || (l.m.busy == 0) != (c.want.Sent == 1) || (conn.state == lidle) != (c.want.Sent == 1) {
+			t.Errorf("%s: %+v, want %+v; %d in flight", name, got, c.want, l.m.busy)
+		}
+	}
+}
+
+// At the cut what is in flight, or dialled, is unfinished, and all sockets are closed.
+func TestLoopCut(t *testing.T) {
+	l, sys := mailLoop(t, 1, Options{Loops: 1})
+	busy, idle := l.grow(), l.grow()
+	busy.fd, busy.state, busy.op.Due, busy.sent, idle.fd = 3, lbusy, 20*ms, 30*ms, 4
+	l.m.enter()
+	l.take(0)
+	if l.cut(25 * ms); !slices.Equal(sys.fds, []int{3, 4}) || l.m.busy != 0 || l.m.claims != 0 || l.hasRoom {
+		t.Errorf("closed %v, %d in flight, %d claims, room %v", sys.fds, l.m.busy, l.m.claims, l.hasRoom)
+	}
+	rep := l.m.rec.Report(record.End{Scheduled: 2, Stop: time.Second})
+	if want := (takt.Counts{Scheduled: 2, Sent: 1, Unfinished: 2}); rep.Counts != want || rep.Latency["service"].Max > 0.002 || rep.Latency["response"].Max < 24.9e3 {
+		t.Errorf("%+v, want %+v; %+v", rep.Counts, want, rep.Latency["response"])
+	}
+}
