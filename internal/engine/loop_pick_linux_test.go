@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -178,6 +179,75 @@ func TestLoopExpires(t *testing.T) {
 		if got := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Counts; got != c.want || (l.m.busy == 0) != (c.want.Sent == 1) || (conn.state == lidle) != (c.want.Sent == 1) {
 			t.Errorf("%s: %+v, want %+v; %d in flight", name, got, c.want, l.m.busy)
 		}
+	}
+}
+
+// post is mail that can be sent.
+type post struct {
+	mail
+	room    int
+	refused syscall.Errno
+	watched []bool
+	rtt     time.Duration
+}
+
+func (s *post) RTT(int) time.Duration { return s.rtt }
+func (s *post) Send(_ int, b []byte) (n int, errno syscall.Errno) {
+	if s.refused != 0 {
+		return 0, s.refused
+	}
+	return min(len(b), s.room), 0
+}
+func (s *post) Watch(_ int, _ int32, write bool) error {
+	s.watched = append(s.watched, write)
+	return nil
+}
+
+// A request for which the socket has no room is sent later, and one that the socket refuses has failed.
+func TestLoopSends(t *testing.T) {
+	for name, c := range map[string]struct {
+		room    int
+		refused syscall.Errno
+		rest    string
+		failed  bool
+	}{
+		"whole":   {3, 0, "", false},
+		"a part":  {1, 0, "bc", false},
+		"no room": {0, sock.Again, "abc", false},
+		"refused": {0, syscall.EPIPE, "", true},
+	} {
+		l, in := mailLoop(t, 1, Options{Loops: 1})
+		sys := &post{mail: *in, room: c.room, refused: c.refused}
+		l.sys = sys
+		conn := l.grow()
+		conn.fd = 3
+		l.m.enter()
+		l.send(conn)
+		partial := 0
+		if c.rest != "" {
+			partial = 1
+		}
+		if string(conn.unsent) != c.rest || l.partial != partial || len(sys.watched) != partial || partial == 1 && !sys.watched[0] {
+			t.Errorf("%s: %q is left, %d wait, watched %v", name, conn.unsent, l.partial, sys.watched)
+		}
+		rep := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second})
+		if failed := rep.Counts.Failed == 1; failed != c.failed || (conn.fd < 0) != failed || (l.flight.n == 0) != failed || l.caution.alarmed.Load() != failed {
+			t.Errorf("%s: %+v, socket %d, %d in flight", name, rep.Counts, conn.fd, l.flight.n)
+		}
+	}
+}
+
+// The round trip is measured on the first connections of a loop.
+func TestLoopMeasuresPaths(t *testing.T) {
+	l, in := mailLoop(t, 1, Options{Loops: 1})
+	sys := &post{mail: *in}
+	l.sys = sys
+	for i := range pathsMeasured + 5 {
+		sys.rtt = time.Duration(100 - i)
+		l.measurePath(&lconn{fd: 3})
+	}
+	if got := l.m.observed.rtt.Load(); got != 100-pathsMeasured+1 {
+		t.Errorf("the shortest round trip is %d ns, want that of connection %d", got, pathsMeasured)
 	}
 }
 

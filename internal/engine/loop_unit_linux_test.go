@@ -245,6 +245,7 @@ type until struct {
 	then takt.Progress
 }
 
+func (until) Append(dst []byte, _ *takt.Op) []byte { return append(dst, "abc"...) }
 func (u until) Parse(in []byte, _ bool, _ *takt.Result) (int, takt.Progress) {
 	if i := strings.Index(string(in), u.end); i >= 0 {
 		return i + len(u.end), u.then
@@ -298,6 +299,9 @@ func TestLoopReceives(t *testing.T) {
 		}
 		if conn.idle != c.done || (conn.fd < 0) != c.closed || (len(sys.fds) == 1) != c.closed || l.caution.alarmed.Load() != c.alarmed || (m.observed.n == 1) != c.unsolicited {
 			t.Errorf("%s: done at %v, socket %d, closed %v, alarmed %v, %d unsolicited", name, conn.idle, conn.fd, sys.fds, l.caution.alarmed.Load(), m.observed.n)
+		}
+		if open := conn.res.Phases[phaseFirstByte]; c.done == 0 && open != c.first {
+			t.Errorf("%s: the first byte took %v, want %v", name, open, c.first)
 		}
 		if got := rep.Latency["first_byte"].Max; c.done > 0 && got != float64(c.first)/1e3 && !(got > float64(c.first)/1e3 && got < 1.001*float64(c.first)/1e3) {
 			t.Errorf("%s: the first byte took %v µs, want %v", name, got, c.first)
