@@ -89,6 +89,34 @@ func TestLoopRested(t *testing.T) {
 	}
 }
 
+// ticking is mail whose clock goes on by 1 µs with each look.
+type ticking struct{ mail }
+
+func (s *ticking) Since(time.Time) time.Duration {
+	s.at += time.Microsecond
+	return s.at
+}
+
+// Just before an operation a precise loop spins until it is due or an answer comes.
+func TestLoopSpins(t *testing.T) {
+	const due = 50 * time.Microsecond
+	l, _ := quietLoop(t)
+	sys := &ticking{}
+	sys.errno, l.sys, l.stamps, l.wall = sock.Again, sys, true, sock.NewWall(sys, time.Time{})
+	sys.at = 0
+	if l.restPrecise(0, due); sys.at != due || len(sys.waited)+len(sys.slept) != 0 {
+		t.Errorf("it spins until %v", sys.at)
+	}
+	sys.at, sys.in, sys.errno = 0, "a", 0
+	l.flight.add(&lconn{fd: 3, state: lbusy, codec: until{end: "."}})
+	if l.restPrecise(0, due); sys.at >= due/2 {
+		t.Errorf("with an answer it spins until %v", sys.at)
+	}
+	if l.restPrecise(0, spinWindow+ms); !slices.Equal(sys.waited, []time.Duration{ms}) {
+		t.Errorf("longer before it waits %v", sys.waited)
+	}
+}
+
 // The next timeout is that of the oldest dial or operation.
 func TestLoopExpiry(t *testing.T) {
 	l, _ := quietLoop(t)
