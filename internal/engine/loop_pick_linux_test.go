@@ -131,6 +131,46 @@ func TestLoopPicks(t *testing.T) {
 	}
 }
 
+// Before it connects again a loop looks for an answer, which may free a connection.
+func TestLoopPicksWhatIsAnswered(t *testing.T) {
+	for answered, looked := range map[bool]bool{false: true, true: false} {
+		l, sys := mailLoop(t, 1, Options{Loops: 1})
+		l.claim.Seq = 1
+		busy, closed := l.grow(), l.grow()
+		busy.fd, busy.state, busy.sent, busy.wrote = 3, lbusy, 9*ms, 9*ms
+		l.flight.add(busy)
+		l.m.enter()
+		l.release(closed)
+		want := closed
+		if answered {
+			sys.in, sys.stamp, sys.errno, want = "a.", 15*ms, 0, busy
+		}
+		if c, _ := l.pick(15 * ms); c != want || l.looked != looked {
+			t.Errorf("answered %v: connection %d, looked %v", answered, c.token, l.looked)
+		}
+	}
+}
+
+// The probe's connection is the first one's, is measured like others, and is looked at.
+func TestLoopAdopts(t *testing.T) {
+	l, in := mailLoop(t, 1, Options{Loops: 1})
+	sys := &post{mail: *in, rtt: 50}
+	l.sys = sys
+	c := l.grow()
+	if l.adopt(c) || c.fd != -1 {
+		t.Errorf("without a probe: %+v", c)
+	}
+	l.m.first.Store(7)
+	if !l.adopt(c) || c.fd != 7 || l.m.first.Load() >= 0 || l.paths != 1 || l.m.observed.rtt.Load() != 50 || !slices.Equal(sys.added, []int{7}) || !l.stamps {
+		t.Errorf("%+v, %d paths, added %v, stamps %v", c, l.paths, sys.added, l.stamps)
+	}
+	l.m.first.Store(8)
+	sys.errno, sys.in = 0, "hello"
+	if second := l.grow(); l.adopt(second) || second.fd != -1 || !slices.Equal(sys.fds, []int{8}) || l.m.observed.n != 1 {
+		t.Errorf("a probe with bytes: %+v, closed %v", second, sys.fds)
+	}
+}
+
 // A connection that pauses after a failure is free when its pause is over.
 func TestLoopResumes(t *testing.T) {
 	l, _ := mailLoop(t, 1, Options{})
@@ -188,10 +228,17 @@ type post struct {
 	room    int
 	refused syscall.Errno
 	watched []bool
+	added   []int
+	removed []int
 	rtt     time.Duration
 }
 
+func (s *post) Stamp(int) error                           { return nil }
+func (s *post) Peek(_ int, b []byte) (int, syscall.Errno) { return copy(b, s.in), s.errno }
+func (s *post) Add(fd int, _ int32, _ bool) error         { s.added = append(s.added, fd); return nil }
+
 func (s *post) RTT(int) time.Duration { return s.rtt }
+func (s *post) Remove(fd int)         { s.removed = append(s.removed, fd) }
 func (s *post) Send(_ int, b []byte) (n int, errno syscall.Errno) {
 	if s.refused != 0 {
 		return 0, s.refused
@@ -264,5 +311,44 @@ func TestLoopCut(t *testing.T) {
 	rep := l.m.rec.Report(record.End{Scheduled: 2, Stop: time.Second})
 	if want := (takt.Counts{Scheduled: 2, Sent: 1, Unfinished: 2}); rep.Counts != want || rep.Latency["service"].Max > 0.002 || rep.Latency["response"].Max < 24.9e3 {
 		t.Errorf("%+v, want %+v; %+v", rep.Counts, want, rep.Latency["response"])
+	}
+}
+
+// A loop that could open another connection says so at the cut.
+func TestLoopCutWithRoom(t *testing.T) {
+	l, _ := mailLoop(t, 1, Options{Loops: 1})
+	l.grow()
+	l.take(0)
+	if l.cut(25 * ms); !l.hasRoom || l.m.claims != 0 {
+		t.Errorf("room %v, %d claims", l.hasRoom, l.m.claims)
+	}
+}
+
+// A closed loop leaves its poller if it has not waited there for a while, and nothing needs it.
+func TestLoopUnwatches(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(l *loop)
+		want   bool
+	}{
+		"it has not waited":   {func(*loop) {}, true},
+		"it has just waited":  {func(l *loop) { l.waited = 1 }, false},
+		"an open loop":        {func(l *loop) { l.closed = false }, false},
+		"a dial":              {func(l *loop) { l.dialing.n = 1 }, false},
+		"a part of a request": {func(l *loop) { l.partial = 1 }, false},
+		"most connections":    {func(l *loop) { l.conns = slices.Repeat([]*lconn{{fd: -1}}, blindMost) }, true},
+		"one more":            {func(l *loop) { l.conns = slices.Repeat([]*lconn{{fd: -1}}, blindMost+1) }, false},
+	} {
+		l, in := mailLoop(t, 1, Options{Loops: 1})
+		sys := &post{mail: *in}
+		l.sys, l.closed = sys, true
+		l.grow().fd = 3
+		l.grow()
+		c.change(l)
+		if l.unwatch(unwatchAfter); l.unwatched != c.want || c.want && l.conns[0].fd == 3 && !slices.Equal(sys.removed, []int{3}) {
+			t.Errorf("%s: unwatched %v, removed %v", name, l.unwatched, sys.removed)
+		}
+		if lost := l.watch(); lost || l.unwatched || len(sys.added) != len(sys.removed) || c.want && l.waited != sys.at {
+			t.Errorf("%s: watched again: lost %v, added %v, waited at %v", name, lost, sys.added, l.waited)
+		}
 	}
 }
