@@ -263,3 +263,18 @@ func TestRoundingIsATie(t *testing.T) {
 		t.Errorf("ranks %v, sums %d and %d", ranks, plus, minus)
 	}
 }
+
+// Four values show no dependence; five do; and it counts as a correlation of 0.8 at most.
+func TestStretchBounds(t *testing.T) {
+	rising := make([]float64, 40)
+	for i := range rising {
+		rising[i] = float64(i)
+	}
+	if got := StretchOf(rising[:4]); got != 1 {
+		t.Errorf("the stretch of four values is %v", got)
+	}
+	if got := StretchOf(rising[:5]); got <= 1 {
+		t.Errorf("the stretch of five rising values is %v", got)
+	}
+	near(t, "the stretch of 40 rising values", StretchOf(rising), 9)
+}
