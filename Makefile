@@ -7,7 +7,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X github.com/taktload/takt/internal/cli.version=$(VERSION)"
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-real docker bench soak check check-format fmt
+.PHONY: help build demo test test-real test-wide docker bench soak check check-format fmt
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,11 +18,14 @@ build: ## build bin/takt, static
 demo: build ## takt http against takt's own freezing target: response beside service time
 	@scripts/demo $(BIN)
 
-test: ## all tests that need Go only, with -race (at most 5 minutes)
+test: ## all tests that need Go only; -race where things happen at once (about 4 minutes)
 	@scripts/test
 
-test-real: ## suites against real servers, fetched and started by scripts/servers (at most 18 minutes)
+test-real: ## takt against the clock, and one suite for each protocol, store and client, against real servers that scripts/servers fetches and starts (at most 12 minutes)
 	@scripts/test-real
+
+test-wide: ## further versions of servers, Docker, and example drivers, by hand (about 5 minutes)
+	@scripts/test-real --wide
 
 docker: ## build the image takt: FROM scratch, the static binary, run as a user without rights
 	rm -rf bin/image && mkdir -p bin/image/out/data bin/image/etc/ssl/certs

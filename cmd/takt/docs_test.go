@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
 )
@@ -27,9 +28,7 @@ const docsURL = "http://127.0.0.1:8080/"
 func TestDocs(t *testing.T) {
 	paths, _ := filepath.Glob("../../docs/*.md")          // the pattern is well-formed
 	paths = append([]string{"../../README.md"}, paths...) // first, because it takes longest
-	if raceDetector {
-		t.Skip("examples measure, several at a time; scripts/test runs them without the race detector")
-	}
+	racetest.Skip(t, "examples measure, several at a time")
 	var texts []string
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
@@ -118,8 +117,6 @@ type doc struct {
 	home string // folder of its stored runs
 	url  string // of the target; "": none yet
 	stop func()
-
-	undecided bool // a line could not be decided
 }
 
 func (d *doc) run(e example) {
@@ -140,8 +137,8 @@ func (d *doc) run(e example) {
 		args[i] = strings.ReplaceAll(args[i], docsURL, d.url)
 	}
 	// Other tests run at the same time, and assertions depend on the CPU that these leave, so a
-	// line has three tries. If every run was invalid (exit code 6), the machine was too busy to
-	// decide. TestScripts tests the exit codes themselves.
+	// line has three tries. If every run was invalid (exit code 6, or no run that a later line can
+	// use), the machine was too busy to decide. TestScripts tests the exit codes themselves.
 	for try := 1; ; try++ {
 		code, output := d.runLine(args[1:], file)
 		switch {
@@ -149,8 +146,7 @@ func (d *doc) run(e example) {
 			return
 		case try < 3:
 			continue
-		case code == 6 || d.undecided && strings.Contains(output, "no run matches from which something can be concluded"):
-			d.undecided = true // later lines may need this run
+		case code == 6 || strings.Contains(output, "no run matches from which something can be concluded (cut short or invalid"):
 			d.t.Logf("$ %s\n%sundecided, after three invalid runs", e.line, output)
 			return
 		}

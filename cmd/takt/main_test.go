@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,8 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
@@ -38,7 +39,7 @@ func TestScripts(t *testing.T) {
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "race":
-				return raceDetector, nil
+				return racetest.On, nil
 			case "timing":
 				return os.Getenv("TAKT_TIMING") != "", nil
 			}
@@ -282,7 +283,8 @@ func cmdReport(ts *testscript.TestScript, _ bool, args []string) {
 func checkFields(text string) error {
 	var schema struct{ Required []string }
 	var fields map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal([]byte(format.ReportSchema()), &schema), json.Unmarshal([]byte(text), &fields)); err != nil {
+	described, err := os.ReadFile(filepath.Join("..", "..", "internal", "format", "schema", "report-v1.schema.json"))
+	if err := errors.Join(err, json.Unmarshal(described, &schema), json.Unmarshal([]byte(text), &fields)); err != nil {
 		return err
 	}
 	for _, name := range schema.Required {

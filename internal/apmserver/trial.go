@@ -233,5 +233,5 @@ func warnOnce(r *takt.Report, code, message string) {
 	if r == nil || r.Warned(code) {
 		return
 	}
-	r.Warnings = append(r.Warnings, takt.Warning{Code: code, Message: strings.ReplaceAll(message, "\n", " | ")})
+	r.Warn(code, "%s", strings.ReplaceAll(message, "\n", " | "))
 }

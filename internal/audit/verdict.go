@@ -17,24 +17,12 @@ func (c *checker) verdict() {
 		c.fault("verdict is %.40q, neither %q nor %q", string(r.Verdict), takt.Valid, takt.Invalid)
 		return
 	}
-	for _, code := range []string{"accounting", "generator_bottleneck", "generator_behind", "generator_backlog"} {
-		if r.Warned(code) {
-			c.fault("verdict is %q, but a run with the warning %s is invalid", r.Verdict, code)
-		}
+	for _, code := range verdict.Refutes(r.Warnings) {
+		c.fault("verdict is %q, but a run with the warning %s is invalid", r.Verdict, code)
 	}
 	if r.Rate.Intended != nil && c.faults == nil {
-		c.rejudge()
+		verdict.Rejudge(r, c.histogram(takt.LatencyResponse), c.histogram(takt.LatencyScheduleLag))
 	}
-}
-
-// rejudge makes a run invalid if its generator was late by the current rule.
-func (c *checker) rejudge() {
-	response, lag := c.histogram(takt.LatencyResponse), c.histogram(takt.LatencyScheduleLag)
-	l := verdict.Of(response, lag)
-	if !l.Bottleneck() {
-		return
-	}
-	verdict.Invalidate(c.r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)
 }
 
 // histogram is the histogram of a checked latency; empty if there is none.

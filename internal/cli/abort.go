@@ -83,12 +83,11 @@ func (l *load) guarded(ctx context.Context, watch func(takt.Interval), source ta
 // complete, so it gets none.
 func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 	if e := aborted(ctx); e != nil {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "aborted", Message: "the run was " + e.Error() + "; it ended there, so it is shorter than was asked for"})
+		r.Warn("aborted", "the run was %v; it ended there, so it is shorter than was asked for", e)
 	}
 	var signal *SignalError
 	if errors.As(context.Cause(ctx), &signal) && !l.engine.Endless() {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "cancelled", Message: fmt.Sprintf(
-			"the run was %v after %.1f s; it is shorter than was asked for, and is not compared with others", signal, r.DurationS)})
+		r.Warn("cancelled", "the run was %v after %.1f s; it is shorter than was asked for, and is not compared with others", signal, r.DurationS)
 	}
 }
 

@@ -125,7 +125,6 @@ func (c *calibration) noteFloor(r *takt.Report) {
 	if floor == 0 || felt.Count == 0 || felt.P50 >= belowFloor*floor {
 		return
 	}
-	r.Warnings = append(r.Warnings, takt.Warning{Code: "below_floor", Message: fmt.Sprintf(
-		"response p50 is %s, less than %d times the noise floor of this host, which is %s (a server that takes no time, p99 at %d/s): takt and the host are a large part of it",
-		micros(felt.P50), belowFloor, micros(floor), floorRate)})
+	r.Warn("below_floor", "response p50 is %s, less than %d times the noise floor of this host, which is %s (a server that takes no time, p99 at %d/s): takt and the host are a large part of it",
+		micros(felt.P50), belowFloor, micros(floor), floorRate)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/document"
@@ -192,7 +192,7 @@ func stepLine(n int, s capacity.Step) string {
 	if s.Disturbed() {
 		word += fmt.Sprintf(", but the hypervisor took %.0f %% of the CPU time", s.Stolen)
 	}
-	return fmt.Sprintf("step %d: %s offered, %s completed: %s, %s", n, format.Amount(stored.PerSecond, s.Offered), format.Amount(stored.PerSecond, s.Throughput()), s.Reason, word)
+	return fmt.Sprintf("step %d: %s offered, %s completed: %s, %s", n, page.Amount(stored.PerSecond, s.Offered), page.Amount(stored.PerSecond, s.Throughput()), s.Reason, word)
 }
 
 // run1 makes one run, in this process. A run that --abort-on ended, or without one successful

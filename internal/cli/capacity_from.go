@@ -61,7 +61,7 @@ func (k *capacityCommand) drawFrom(ctx context.Context, runs []*takt.Report, log
 		return err
 	}
 	for _, log := range logs {
-		r.Warnings = append(r.Warnings, log.warnings()...)
+		log.warn(r)
 	}
 	k.keep(r)
 	return cmp.Or(writeReport(k.env, k.outputs.opened, r), k.outcome(ctx, answer, nil))
@@ -71,7 +71,7 @@ func (k *capacityCommand) drawFrom(ctx context.Context, runs []*takt.Report, log
 func (k *capacityCommand) again(ctx context.Context, r *takt.Report) error {
 	c, err := capacity.In(r)
 	if err != nil {
-		return fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+		return err
 	}
 	if k.slo != nil && k.slo.String() != c.SLO {
 		var ids []string

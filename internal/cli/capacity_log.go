@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/capacity"
-	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/figures"
+	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -18,8 +20,8 @@ import (
 // predecessor write it, or the seconds of takt trace seconds.
 type loadLog struct {
 	name    string
-	spans   []trace.Step      // rows of the load format; nil: seconds has the rows
-	seconds []trace.SecondRow // rows of takt trace seconds
+	spans   []figures.Step      // rows of the load format; nil: seconds has the rows
+	seconds []figures.SecondRow // rows of takt trace seconds
 
 	start           time.Time
 	length          float64 // seconds
@@ -42,8 +44,8 @@ func readLoadLog(name string) (*loadLog, error) {
 		return nil, nil
 	}
 	l := &loadLog{name: name, lowest: math.Inf(1)}
-	if trace.IsSeconds(begin) {
-		l.seconds, err = trace.ReadSeconds(in, nil)
+	if figures.IsSeconds(begin) {
+		l.seconds, err = figures.ReadSeconds(in, nil)
 	} else {
 		l.spans, err = spansOf(name, in)
 	}
@@ -54,13 +56,13 @@ func readLoadLog(name string) (*loadLog, error) {
 	return l, err
 }
 
-func spansOf(name string, in *bufio.Reader) ([]trace.Step, error) {
-	r, err := trace.NewReader(name, in, trace.Options{Format: "load"})
+func spansOf(name string, in *bufio.Reader) ([]figures.Step, error) {
+	r, err := reader.New(name, in, reader.Options{Format: "load"})
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	return trace.Steps(trace.Timed(r, trace.Timing{}))
+	return figures.Steps(order.Timed(r, order.Timing{}))
 }
 
 // sum computes the totals for the report.
@@ -82,7 +84,7 @@ func (l *loadLog) sum() {
 }
 
 // offeredIn is the offered rate of a second, or the number of requests if the log has no rates.
-func offeredIn(s trace.SecondRow) float64 {
+func offeredIn(s figures.SecondRow) float64 {
 	if s.Offered > 0 {
 		return s.Offered
 	}
@@ -109,13 +111,13 @@ func (l *loadLog) steps(slo capacity.SLO) (steps []capacity.Step, err error) {
 	return steps, nil
 }
 
-func stretchOf(s trace.Step) capacity.Stretch {
+func stretchOf(s figures.Step) capacity.Stretch {
 	return capacity.Stretch{Seconds: s.Seconds, Offered: s.Offered, Interval: takt.Interval{
 		Scheduled: max(s.OK+s.Failed, uint64(math.Round(s.Offered*s.Seconds))), OK: s.OK, Failed: s.Failed, HDR: s.HDR, ServiceHDR: s.HDR,
 	}}
 }
 
-func secondReport(s trace.SecondRow) *takt.Report {
+func secondReport(s figures.SecondRow) *takt.Report {
 	offered := offeredIn(s)
 	latency := takt.Latency{Count: s.Requests, Mean: s.Mean * 1e6, P50: s.P50 * 1e6, P99: s.P99 * 1e6}
 	return &takt.Report{
@@ -137,13 +139,11 @@ func (l *loadLog) report() *takt.Report {
 	}
 }
 
-// warnings name what such a file cannot show.
-func (l *loadLog) warnings() []takt.Warning {
-	list := []takt.Warning{{Code: "generator_unknown", Message: l.name + " contains nothing about the generator, so it is unknown whether the generator was the bottleneck; latencies of takt's predecessor count from sending, so they do not include the generator's lateness"}}
+// warn names what such a file cannot show.
+func (l *loadLog) warn(r *takt.Report) {
+	r.Warn("generator_unknown", "%s contains nothing about the generator, so it is unknown whether the generator was the bottleneck; latencies of takt's predecessor count from sending, so they do not include the generator's lateness", l.name)
 	// The standard deviation of n Poisson arrivals is √n; a gap of 4√n is not chance.
 	if rows := float64(l.ok + l.failed); l.asked-rows > max(0.01*l.asked, 4*math.Sqrt(l.asked)) {
-		list = append(list, takt.Warning{Code: "rows_missing", Message: fmt.Sprintf(
-			"%s has %.0f rows, but %.0f requests were offered: the others were not sent, or had no answer at the end", l.name, rows, l.asked)})
+		r.Warn("rows_missing", "%s has %.0f rows, but %.0f requests were offered: the others were not sent, or had no answer at the end", l.name, rows, l.asked)
 	}
-	return list
 }

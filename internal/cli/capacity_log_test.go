@@ -13,6 +13,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/loadfile"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -39,12 +40,12 @@ func ramp(mu float64) string {
 			if len(rows)%200 == 0 {
 				r.Status = 503
 			}
-			rows = append(rows, row{sent.Add(took), string(trace.AppendRow(nil, &r))})
+			rows = append(rows, row{sent.Add(took), string(loadfile.AppendRow(nil, &r))})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return a.end.Compare(b.end) })
 	var text strings.Builder
-	text.WriteString(trace.LoadHead)
+	text.WriteString(loadfile.Head)
 	for _, r := range rows {
 		text.WriteString(r.text)
 	}
@@ -107,7 +108,7 @@ func TestCapacityFromRows(t *testing.T) {
 // Requests that were offered and have no row are missed.
 func TestRowsMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raw.csv")
-	text := trace.LoadHead
+	text := loadfile.Head
 	for i := range 60 {
 		text += fmt.Sprintf("2026-11-20 10:00:%02d.500 0.001 0 0 1 a 200 GET 2\n", i)
 	}

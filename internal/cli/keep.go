@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -118,7 +117,6 @@ func (s *storing) open(ctx context.Context, env Env, open opener) (store.Store, 
 // keep saves the run, even after a signal that ended the run. If saving fails or takes too long,
 // the report goes to the spool; the exit code of the run stays the same.
 func (s *storing) keep(env Env, r *takt.Report) {
-	r = format.Finite(r)
 	s.keepBy(env, r, func(ctx context.Context) error {
 		return s.with(ctx, env, func(st store.Store) error { return st.Save(ctx, r) })
 	})

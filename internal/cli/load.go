@@ -350,13 +350,12 @@ func (l *load) listFault(source takt.Source, r *takt.Report) {
 		return
 	}
 	if feed.EndedEarly() {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "list_ended", Message: fmt.Sprintf(
-			"the list of operations ended after %d operations, before the schedule did; the measurement ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)})
+		r.Warn("list_ended", "the list of operations ended after %d operations, before the schedule did; the measurement ended there", r.Counts.Scheduled+r.WarmupCounts.Scheduled)
 	}
 	var signal *SignalError
 	if err := feed.Err(); err != nil && !errors.As(err, &signal) {
 		l.brokeOff = l.clean(fmt.Errorf("the run ended with its list of operations: %w", err))
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "broke_off", Message: l.brokeOff.Error()})
+		r.Warn("broke_off", "%v", l.brokeOff)
 	}
 }
 
@@ -379,7 +378,7 @@ func (l *load) contrast(ctx context.Context, r *takt.Report) {
 		fmt.Fprintf(l.env.Stderr, "contrast: the same load from a closed loop, for %v\n", c.Contrasts())
 	}
 	if err := c.Contrast(ctx, r); err != nil {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "contrast", Message: l.clean(err).Error()})
+		r.Warn("contrast", "%v", l.clean(err))
 	}
 }
 
@@ -479,7 +478,7 @@ func (l *load) joinGroup(r *takt.Report, number int) {
 	r.Schedule.RunGroup = cmp.Or(l.runGroup, l.group)
 	switch {
 	case shard && l.runGroup == "" && at.IsZero():
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "no_run_group", Message: "takt merge cannot tell which other shards belong to this one; give all of them the same --run-group or --start-at"})
+		r.Warn("no_run_group", "takt merge cannot tell which other shards belong to this one; give all of them the same --run-group or --start-at")
 	case shard && l.runGroup == "":
 		r.Schedule.RunGroup = "start-at " + at.UTC().Format(time.RFC3339Nano)
 	}

@@ -164,7 +164,7 @@ func (l left) report() (r *takt.Report, ran time.Duration, err error) {
 	if n := l.Rest(); n > 0 {
 		message += fmt.Sprintf("; the last %d bytes of the journal are incomplete", n)
 	}
-	r.Warnings = append(r.Warnings, takt.Warning{Code: "recovered", Message: message})
+	r.Warn("recovered", "%s", message)
 	return r, ran, audit.Check(r)
 }
 

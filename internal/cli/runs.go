@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/audit"
-	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/fault"
@@ -44,7 +44,7 @@ func newRuns(env Env) *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		err := r.store.reading(cmd.Context(), env, func(st store.Store) error { return r.list(cmd.Context(), st) })
 		if r.store.where == "" && errors.Is(err, fault.ErrAbsent) { // the default store, so the user did not misspell it
-			return format.Runs(env.Stdout, nil)
+			return answer.Runs(env.Stdout, nil)
 		}
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *runs) list(ctx context.Context, st store.Store) error {
 	if list, err = r.proven(ctx, st, list); err != nil {
 		return err
 	}
-	if err := format.Runs(r.env.Stdout, list); err != nil {
+	if err := answer.Runs(r.env.Stdout, list); err != nil {
 		return err
 	}
 	if hidden > 0 {

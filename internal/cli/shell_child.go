@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/store"
@@ -115,7 +114,7 @@ func (e Env) saveReport(ctx context.Context, call shell.Call, r *takt.Report) er
 		return server(name)
 	}
 	s := storing{where: e.Getenv("TAKT_STORE")}
-	return s.with(ctx, e, func(st store.Store) error { return st.Save(ctx, format.Finite(r)) })
+	return s.with(ctx, e, func(st store.Store) error { return st.Save(ctx, r) })
 }
 
 func (e Env) child(call shell.Call) (*exec.Cmd, error) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/shell"
 )
 
@@ -101,9 +102,7 @@ func forms(f *pflag.Flag, value string) [][]string {
 // TestWalk has a session try every flag of every command that it can give, the hidden ones
 // too, on what is outside of its folder. What the shell does not refuse is run.
 func TestWalk(t *testing.T) {
-	if raceDetector {
-		t.Skip("plans and runs many command lines, which takes long with the race detector; scripts/test runs it without")
-	}
+	racetest.Skip(t, "plans and runs many command lines, which takes long with the race detector")
 	w := newWalk(t)
 	base := w.base()
 	var known []string

@@ -28,9 +28,15 @@ func TestSignalEndsStdin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, w := io.Pipe()
 			defer w.Close()
-			go func() { _, _ = io.WriteString(w, c.first) }()
 			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(300*time.Millisecond, func() { cancel(&SignalError{Number: 2}) })
+			go func() {
+				if c.first != "" {
+					_, _ = io.WriteString(w, c.first) // returns when takt has read it
+					time.Sleep(time.Second)           // a busy machine is slow to send what it read
+				}
+				time.Sleep(200 * time.Millisecond)
+				cancel(&SignalError{Number: 2})
+			}()
 			var out, errs bytes.Buffer
 			began := time.Now()
 			code := Main(Env{Stdin: r, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: ctx}, c.args)

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/reading"
+	"github.com/taktload/takt/internal/trace/requests"
 )
 
 // newTrace returns the command whose subcommands read logs and send nothing.
@@ -27,12 +29,12 @@ func newTrace(env Env) *cobra.Command {
 // tracing is the shared part of the subcommands: which logs and which of their requests to read.
 type tracing struct {
 	env     Env
-	reading trace.Reading
+	reading reading.Settings
 }
 
 // newTracing accepts all methods: without sending, even POST and DELETE are harmless.
 func newTracing(env Env) tracing {
-	return tracing{env: env, reading: trace.Reading{Rules: trace.Rules{Methods: []string{"*"}}}}
+	return tracing{env: env, reading: reading.Settings{Rules: requests.Rules{Methods: []string{"*"}}}}
 }
 
 // command completes the subcommand c. faults checks its own flags.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -65,12 +66,12 @@ func (v *traceConvert) validate() (faults []error) {
 }
 
 func (v *traceConvert) write(src trace.Stream) error {
-	var c trace.Converted
+	var c convert.Converted
 	var err error
 	if v.output == toVegeta {
-		c, err = trace.ToVegeta(v.env.Stdout, src, v.parsed)
+		c, err = convert.ToVegeta(v.env.Stdout, src, v.parsed)
 	} else {
-		c, err = trace.ToLoad(v.env.Stdout, src)
+		c, err = convert.ToLoad(v.env.Stdout, src)
 	}
 	if c.Refused > 0 {
 		fmt.Fprintf(v.env.Stderr, "takt trace: %d requests cannot be written in the format %s, the first: %v\n", c.Refused, v.output, c.First)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/convert"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -17,11 +18,11 @@ import (
 type traceFiles struct {
 	tracing
 	root   string
-	making trace.Making
+	making convert.Making
 }
 
 func newTraceFiles(env Env) *cobra.Command {
-	f := &traceFiles{tracing: newTracing(env), root: ".", making: trace.Making{Limit: 10 << 30}}
+	f := &traceFiles{tracing: newTracing(env), root: ".", making: convert.Making{Limit: 10 << 30}}
 	c := &cobra.Command{
 		Use:   "files LOG…",
 		Short: "create the files that a log requests, each with the recorded size",
@@ -54,7 +55,7 @@ func (f *traceFiles) write(src trace.Stream) error {
 	}
 	defer root.Close()
 	rows := bufio.NewWriter(f.env.Stdout)
-	m, err := trace.Files(root, src, f.making, rows)
+	m, err := convert.Files(root, src, f.making, rows)
 	err = errors.Join(err, rows.Flush())
 	fmt.Fprintf(f.env.Stderr, "takt trace: %d files made with %d bytes; %d were there, %d requests need none, %d cannot be made\n",
 		m.Files, m.Bytes, m.Present, m.Skipped, m.Impossible)

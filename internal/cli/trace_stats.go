@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/figures"
+	"github.com/taktload/takt/internal/trace/order"
 	"github.com/taktload/takt/internal/value"
 )
 
@@ -35,7 +37,7 @@ func newTraceStats(env Env) *cobra.Command {
 }
 
 func (s *traceStats) write(src trace.Stream) error {
-	found, err := trace.Survey(trace.Timed(src, trace.Timing{}))
+	found, err := figures.Survey(order.Timed(src, order.Timing{}))
 	if err != nil || found.Requests == 0 {
 		return err
 	}
@@ -57,7 +59,7 @@ func newTraceSeconds(env Env) *cobra.Command {
 		Example: `  takt trace seconds raw.csv > seconds.csv
   takt trace seconds /var/log/nginx/access.log --zone UTC`,
 	}, func(*pflag.FlagSet) {}, func() []error { return nil }, func(src trace.Stream) error {
-		c, err := trace.Seconds(env.Stdout, trace.Timed(src, trace.Timing{}))
+		c, err := figures.Seconds(env.Stdout, order.Timed(src, order.Timing{}))
 		fmt.Fprintf(env.Stderr, "takt trace: %d rows, %d requests, %d errors, of which %d were 404\n", c.Rows, c.Requests, c.Errors, c.NotFound)
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/internal/value"
@@ -211,7 +211,7 @@ func (s *series) progress(b *block, forecast string) {
 	base, _ := b.base[n-1].Figures.Get(metric)
 	head, _ := b.head[n-1].Figures.Get(metric)
 	m, _ := stored.MetricOf(metric)
-	line := fmt.Sprintf("verify: pair %d of %d: %s %s, %s", n, s.count, metric, format.Amount(m.Unit, base), format.Amount(m.Unit, head))
+	line := fmt.Sprintf("verify: pair %d of %d: %s %s, %s", n, s.count, metric, page.Amount(m.Unit, base), page.Amount(m.Unit, head))
 	if forecast != "" {
 		line += "; " + forecast
 	}

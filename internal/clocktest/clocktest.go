@@ -23,8 +23,8 @@ func Asked(t testing.TB) {
 
 // The limits of one test.
 const (
-	wanted   = 4 // good runs
-	judged   = 5 // runs that are judged, unless two are bad
+	wanted   = 2 // good runs
+	judged   = 3 // runs that are judged, unless two are bad
 	twice    = 2 // with two bad runs, both numbers are multiplied by this
 	mostRuns = 15
 	patience = 60 * time.Second // for discarded runs, and for the wait until the machine is quiet
@@ -36,8 +36,8 @@ var common atomic.Int64
 
 func init() { common.Store(int64(3 * time.Minute)) }
 
-// Wants calls run until the outcome is certain: 4 of 5 runs must be good, that is, return no
-// fault. After a second bad run it must be 8 of 10: noise that hits one core may come twice in
+// Wants calls run until the outcome is certain: 2 of 3 runs must be good, that is, return no
+// fault. After a second bad run it must be 4 of 6: noise that hits one core may come twice in
 // ten seconds, but a fault of takt comes again. Plain sleeps run beside each run. A run on a noisy
 // machine is discarded and repeated, whatever it found. If too few runs can be judged, t is
 // skipped.

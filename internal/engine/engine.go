@@ -111,7 +111,7 @@ type run struct {
 	rows    *rows
 	mode    mode
 	cancel  context.CancelFunc // ends the context of operations, after the drain
-	crew    crew
+	cores   cores
 	restore func()
 	usage   proc.Usage
 	started time.Time
@@ -120,8 +120,8 @@ type run struct {
 }
 
 func newRun(p Plan) *run {
-	r := &run{plan: p, world: p.world(), crew: crew{needs: p.needs()}, end: p.Source.End()}
-	r.restore = tune(r.crew.needs)
+	r := &run{plan: p, world: p.world(), cores: cores{needs: p.needs()}, end: p.Source.End()}
+	r.restore = tune(r.cores.needs)
 	shards := runtime.GOMAXPROCS(0)
 	if p.Driver.Async != nil {
 		shards = 1 // its completions share one lock anyway
@@ -200,24 +200,24 @@ func (r *run) run(ctx context.Context) (*takt.Report, error) {
 
 // supervise ends the intervals of the run and returns the instant at which the run was over.
 func (r *run) supervise(ctx context.Context, now func() time.Duration) time.Duration {
-	l := &life{run: r, now: now, stopping: ctx.Done(), broken: r.flow.broken, exhausted: r.flow.exhausted}
+	s := &supervisor{run: r, now: now, stopping: ctx.Done(), broken: r.flow.broken, exhausted: r.flow.exhausted}
 	if r.end >= 0 {
-		l.over = r.world.After(r.end - now())
+		s.over = r.world.After(r.end - now())
 	}
-	l.busy = l.crew.next(r.world.After)
-	l.armTick()
-	for l.step() {
+	s.busy = s.cores.next(r.world.After)
+	s.armTick()
+	for s.step() {
 	}
-	end := l.at()
-	l.ended.Store(true)
-	if l.swapped != nil {
-		r.world.First(l.swapped)
+	end := s.at()
+	s.ended.Store(true)
+	if s.swapped != nil {
+		r.world.First(s.swapped)
 	}
 	return end
 }
 
-// life is the loop that supervises a run. A channel becomes nil once its event came.
-type life struct {
+// supervisor is the loop that supervises a run. A channel becomes nil once its event came.
+type supervisor struct {
 	*run
 	now       func() time.Duration
 	stopping  <-chan struct{} // the first signal
@@ -225,7 +225,7 @@ type life struct {
 	exhausted <-chan struct{} // the source is exhausted
 	over      <-chan struct{} // the schedule has ended
 	deadline  <-chan struct{} // end of the drain time
-	busy      <-chan struct{} // time to look at the crew; nil: the crew is complete
+	busy      <-chan struct{} // time to look at the cores; nil: the run has all of them
 	tick      <-chan struct{} // end of the interval; nil while swap runs
 	swapped   <-chan struct{} // closed when swap returns; nil if none runs
 	ended     atomic.Bool     // the run is over: swap does not pause any more
@@ -233,27 +233,27 @@ type life struct {
 }
 
 // step waits for one event and reports whether the run goes on.
-func (l *life) step() bool {
+func (s *supervisor) step() bool {
 	events := [...]struct {
 		c    <-chan struct{}
 		then func()
 	}{
-		{l.flow.finished, nil},
-		{l.plan.Abort, func() { l.finish(l.at()) }},
-		{l.deadline, nil},
-		{l.stopping, func() { l.stopping = nil; l.finish(l.at()) }},
-		{l.broken, func() { l.broken = nil; l.finish(l.at()) }},
-		{l.over, func() { l.over = nil; l.finish(l.end) }},
-		{l.exhausted, func() { l.exhausted = nil; l.listEnded(); l.drain() }},
-		{l.busy, func() { l.crew.look(); l.busy = l.crew.next(l.world.After) }},
-		{l.tick, l.onTick},
-		{l.swapped, func() { l.swapped = nil; l.armTick() }},
+		{s.flow.finished, nil},
+		{s.plan.Abort, func() { s.finish(s.at()) }},
+		{s.deadline, nil},
+		{s.stopping, func() { s.stopping = nil; s.finish(s.at()) }},
+		{s.broken, func() { s.broken = nil; s.finish(s.at()) }},
+		{s.over, func() { s.over = nil; s.finish(s.end) }},
+		{s.exhausted, func() { s.exhausted = nil; s.listEnded(); s.drain() }},
+		{s.busy, func() { s.cores.look(); s.busy = s.cores.next(s.world.After) }},
+		{s.tick, s.onTick},
+		{s.swapped, func() { s.swapped = nil; s.armTick() }},
 	}
 	var list [len(events)]<-chan struct{}
 	for i, e := range events {
 		list[i] = e.c
 	}
-	i := l.world.First(list[:]...)
+	i := s.world.First(list[:]...)
 	if then := events[i].then; then != nil {
 		then()
 	}
@@ -261,53 +261,53 @@ func (l *life) step() bool {
 }
 
 // at is now, but at least 0: before the instant of --start-at now is negative.
-func (l *life) at() time.Duration { return max(0, l.now()) }
+func (s *supervisor) at() time.Duration { return max(0, s.now()) }
 
 // listEnded ends the window when the list of operations ends: at once if the list is shorter
 // than the schedule, else at the schedule's end, which is known only now.
-func (l *life) listEnded() {
-	feed, ok := l.plan.Source.(Feed)
+func (s *supervisor) listEnded() {
+	feed, ok := s.plan.Source.(Feed)
 	switch {
 	case !ok:
 	case feed.EndedEarly():
-		l.finish(l.at())
-	case feed.End() >= 0 && (l.end < 0 || feed.End() < l.end):
-		l.finish(feed.End())
+		s.finish(s.at())
+	case feed.End() >= 0 && (s.end < 0 || feed.End() < s.end):
+		s.finish(feed.End())
 	}
 }
 
 // finish ends the schedule at the instant at and drains operations in flight.
-func (l *life) finish(at time.Duration) {
-	l.rec.CloseWindow(at)
-	l.mode.stop(at)
-	l.drain()
+func (s *supervisor) finish(at time.Duration) {
+	s.rec.CloseWindow(at)
+	s.mode.stop(at)
+	s.drain()
 }
 
-func (l *life) drain() {
-	if l.deadline == nil {
-		l.deadline = l.world.After(l.plan.Drain.Duration())
+func (s *supervisor) drain() {
+	if s.deadline == nil {
+		s.deadline = s.world.After(s.plan.Drain.Duration())
 	}
 }
 
-func (l *life) armTick() {
-	l.ticks++
-	l.tick = l.world.After(time.Duration(l.ticks)*interval - l.now())
+func (s *supervisor) armTick() {
+	s.ticks++
+	s.tick = s.world.After(time.Duration(s.ticks)*interval - s.now())
 }
 
-// onTick ends an interval in a goroutine, so that life goes on watching.
-func (l *life) onTick() {
-	_, _ = l.wall.Look()
-	t, swapped := l.flow.tick(time.Duration(l.ticks)*interval), make(chan struct{})
-	if l.plan.NewWaiter == nil { // real time
+// onTick ends an interval in a goroutine, so that the supervisor goes on watching.
+func (s *supervisor) onTick() {
+	_, _ = s.wall.Look()
+	t, swapped := s.flow.tick(time.Duration(s.ticks)*interval), make(chan struct{})
+	if s.plan.NewWaiter == nil { // real time
 		t.Rest = func() {
-			if !l.ended.Load() {
-				l.world.First(l.world.After(swapRest))
+			if !s.ended.Load() {
+				s.world.First(s.world.After(swapRest))
 			}
 		}
 	}
-	l.tick, l.swapped = nil, swapped
-	l.world.Go(func() {
+	s.tick, s.swapped = nil, swapped
+	s.world.Go(func() {
 		defer close(swapped)
-		l.swap(t)
+		s.swap(t)
 	})
 }

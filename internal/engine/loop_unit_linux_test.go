@@ -273,7 +273,7 @@ type until struct {
 	then takt.Progress
 }
 
-func (until) Reset() {}
+func (until) Reset()                               {}
 func (until) Append(dst []byte, _ *takt.Op) []byte { return append(dst, "abc"...) }
 func (u until) Parse(in []byte, _ bool, _ *takt.Result) (int, takt.Progress) {
 	if i := strings.Index(string(in), u.end); i >= 0 {

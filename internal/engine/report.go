@@ -120,26 +120,15 @@ func (r *run) generator(rep *takt.Report, used proc.Span, closed bool) {
 	}
 }
 
-// spent reports the CPU and memory used, and judges whether the host was the bottleneck.
+// spent reports what the run cost, and judges it.
 func spent(rep *takt.Report, used proc.Span, h verdict.Host) {
 	g := &rep.Generator
+	h.Stolen = used.Share(used.Steal)
 	g.WaitedS, g.ThrottledS = used.Waited.Seconds(), used.Throttled.Seconds()
 	g.CPUS, g.MaxRSS, g.GCCycles, g.GCPauseMaxUS = used.CPU.Seconds(), used.MaxRSS, used.GCCycles, float64(used.GCPauseMax)/1e3
-	g.Retransmits = used.Resent
-	g.Stolen = 100 * used.Share(used.Steal)
-	h.CPU, h.Idle = used.Share(used.CPU), used.Share(used.Idle)
+	g.Retransmits, g.Stolen = used.Resent, 100*h.Stolen
+	h.CPU, h.Idle, h.Quota = used.Share(used.CPU), used.Share(used.Idle), used.Share(used.Throttled)
 	h.Ran, h.Waited, h.Throttled, h.Wall = used.CPU, used.Waited, used.Throttled, used.Wall
+	h.GCPauseMax, h.GCCycles, h.Resent = used.GCPauseMax, used.GCCycles, used.Resent
 	h.Judge(rep)
-	if g.Stolen > 2 {
-		rep.Warn("steal", "the hypervisor took %.1f %% of the CPU time away: latencies include its pauses", g.Stolen)
-	}
-	if used.Share(used.Throttled) > 0.01 {
-		rep.Warn("throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", used.Throttled.Round(time.Millisecond))
-	}
-	if sent := rep.Counts.Sent; verdict.Retransmitted(used.Resent, sent) {
-		rep.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP. All processes of this network namespace count", used.Resent, sent)
-	}
-	if used.GCPauseMax > time.Millisecond {
-		rep.Warn("gc", "garbage collection stopped the generator for up to %v, in %d cycles", used.GCPauseMax, used.GCCycles)
-	}
 }

@@ -36,7 +36,7 @@ const (
 type needs struct {
 	keep    Keep
 	cpus    int  // largest number of cores for the work itself; 0: unchanged
-	few     bool // begin with one core, see crew
+	few     bool // begin with one core, see cores
 	waiters int  // number of threads that sleep while holding a P
 	garbage garbage
 }
@@ -96,35 +96,35 @@ func set(n needs) (undo func()) {
 	}
 }
 
-// crew adds cores to a run that began with one. With two cores, each goroutine that wakes
+// cores adds cores to a run that began with one. With two cores, each goroutine that wakes
 // another may cost a system call and cache misses: takt kafka produce took a fifth more CPU
 // time per record, takt jms per message. A run paced by completions gains nothing from more
 // cores; a run at a rate keeps them for due operations.
-type crew struct {
+type cores struct {
 	needs
 	at  time.Time
 	cpu time.Duration // CPU time of the process at the instant at
 }
 
 const (
-	// crewEvery is the time between two looks at a crew.
-	crewEvery = 250 * time.Millisecond
-	// crewBusy is the share of busy time at which a crew gets another core. Below it, work
+	// coresEvery is the time between two looks at the cores.
+	coresEvery = 250 * time.Millisecond
+	// coresBusy is the share of busy time at which a run gets another core. Below it, work
 	// waits for a core about as long as it then runs (M/D/1: 1.2 times at 0.7).
-	crewBusy = 0.7
+	coresBusy = 0.7
 )
 
-// next signals when to look at the crew again; nil: never.
-func (c *crew) next(after func(time.Duration) <-chan struct{}) <-chan struct{} {
+// next signals when to look at the cores again; nil: never.
+func (c *cores) next(after func(time.Duration) <-chan struct{}) <-chan struct{} {
 	if !c.few || c.keep == KeepAll || runtime.GOMAXPROCS(0) >= c.most() {
 		return nil
 	}
 	c.at, c.cpu = time.Now(), proc.CPU()
-	return after(crewEvery)
+	return after(coresEvery)
 }
 
 // look adds a core if the present cores were busy.
-func (c *crew) look() {
+func (c *cores) look() {
 	tuning.Lock()
 	defer tuning.Unlock()
 	procs := runtime.GOMAXPROCS(0) // another run may have raised it
@@ -133,8 +133,8 @@ func (c *crew) look() {
 	}
 }
 
-func (c *crew) busy(procs int, wall, cpu time.Duration) bool {
-	return float64(cpu) >= crewBusy*float64(wall)*float64(procs)
+func (c *cores) busy(procs int, wall, cpu time.Duration) bool {
+	return float64(cpu) >= coresBusy*float64(wall)*float64(procs)
 }
 
 // garbage is how much garbage operations leave behind.

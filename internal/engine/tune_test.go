@@ -47,7 +47,7 @@ func TestTune(t *testing.T) {
 	}
 }
 
-// A crew begins with one core and takes on others, up to those that the user gave, while
+// A run begins with one core and takes on others, up to those that the user gave, while
 // those that it has are busy.
 func TestCrew(t *testing.T) {
 	procs := runtime.GOMAXPROCS(2)
@@ -55,7 +55,7 @@ func TestCrew(t *testing.T) {
 	for _, c := range []struct {
 		cpus, most int
 	}{{0, 2}, {1, 1}, {3, 3}} {
-		c1 := crew{needs: needs{cpus: c.cpus, few: true}}
+		c1 := cores{needs: needs{cpus: c.cpus, few: true}}
 		restore := tune(c1.needs)
 		for want := 1; want < c.most; want++ {
 			if n := runtime.GOMAXPROCS(0); n != want || c1.next(machine{}.After) == nil {
@@ -77,7 +77,7 @@ func TestCrew(t *testing.T) {
 			t.Errorf("--cpus %d: not restored: %d", c.cpus, n)
 		}
 	}
-	var c crew
+	var c cores
 	for _, share := range []float64{0.69, 0.71} {
 		if busy := c.busy(2, time.Second, time.Duration(2*share*float64(time.Second))); busy != (share > 0.7) {
 			t.Errorf("%v of two cores: busy %v", share, busy)

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -168,7 +169,7 @@ func TestCapacityWords(t *testing.T) {
 		"broken":  {"is met at 160/s and breaks at 320/s: the limit is between them.", "The search broke off before it was sure."},
 		"steps":   {"For 800/s you need 4 to 5 machines by the rates that were measured.", "This is a single measurement", "is met at 160/s and breaks at 220/s: the limit is between them.", "The search ended after 2 steps, before it was sure"},
 	} {
-		got := strings.Join(format.CapacityWords(capacities(t)[name]), "\n")
+		got := strings.Join(answer.CapacityWords(capacities(t)[name]), "\n")
 		for _, part := range want {
 			if !strings.Contains(got, part) {
 				t.Errorf("%s: %s\nlacks %q", name, got, part)
@@ -204,7 +205,7 @@ func TestCapacityWordsOfRanges(t *testing.T) {
 		{law(flat), "it levels off at 250/s (95 % interval 250–255)", "at once"},
 		{law(wide), "it peaks between 200/s and 300/s (95 % interval), with about 8 at once", "250/s"},
 	} {
-		got := strings.Join(format.CapacityWords(c.of), "\n")
+		got := strings.Join(answer.CapacityWords(c.of), "\n")
 		if !strings.Contains(got, c.want) || strings.Contains(got, c.lack) {
 			t.Errorf("%s\nwant %q in it, and no %q", got, c.want, c.lack)
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -18,22 +19,19 @@ type column struct {
 // use; the formats hlog and json have them.
 func columns() []column {
 	return []column{
-		{"t_s", func(iv *takt.Interval) string { return float(iv.T) }},
+		{"t_s", func(iv *takt.Interval) string { return page.Float(iv.T) }},
 		{"warmup", func(iv *takt.Interval) string { return strconv.FormatBool(iv.Warmup) }},
-		{"scheduled", func(iv *takt.Interval) string { return count(iv.Scheduled) }},
-		{"ok", func(iv *takt.Interval) string { return count(iv.OK) }},
-		{"failed", func(iv *takt.Interval) string { return count(iv.Failed) }},
-		{"dropped", func(iv *takt.Interval) string { return count(iv.Dropped) }},
+		{"scheduled", func(iv *takt.Interval) string { return page.Count(iv.Scheduled) }},
+		{"ok", func(iv *takt.Interval) string { return page.Count(iv.OK) }},
+		{"failed", func(iv *takt.Interval) string { return page.Count(iv.Failed) }},
+		{"dropped", func(iv *takt.Interval) string { return page.Count(iv.Dropped) }},
 		{"in_flight_max", func(iv *takt.Interval) string { return strconv.Itoa(iv.InFlightMax) }},
-		{"response_p50_us", func(iv *takt.Interval) string { return float(iv.ResponseP50) }},
-		{"response_p99_us", func(iv *takt.Interval) string { return float(iv.ResponseP99) }},
-		{"response_max_us", func(iv *takt.Interval) string { return float(iv.ResponseMax) }},
-		{"schedule_lag_p99_us", func(iv *takt.Interval) string { return float(iv.ScheduleLagP99) }},
+		{"response_p50_us", func(iv *takt.Interval) string { return page.Float(iv.ResponseP50) }},
+		{"response_p99_us", func(iv *takt.Interval) string { return page.Float(iv.ResponseP99) }},
+		{"response_max_us", func(iv *takt.Interval) string { return page.Float(iv.ResponseMax) }},
+		{"schedule_lag_p99_us", func(iv *takt.Interval) string { return page.Float(iv.ScheduleLagP99) }},
 	}
 }
-
-func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-func count(n uint64) string  { return strconv.FormatUint(n, 10) }
 
 type csvWriter struct{ w io.Writer }
 

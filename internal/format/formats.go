@@ -53,14 +53,14 @@ type AskedWriter interface {
 func Table() []Format {
 	return []Format{
 		Text(false),
-		{Name: "json", Short: "the report, as schema/report-v1.schema.json describes it", Open: openJSON},
+		{Name: "json", Short: "the report, as schema/report-v1.schema.json describes it", Open: whole(writeJSON)},
 		{Name: "ndjson", Short: `{"interval":{…}} every second, {"summary":{the report}} at the end`, Open: openNDJSON},
 		{Name: "csv", Short: "one row every second; without a path: samples, as in hey", Open: openCSV},
-		{Name: "hgrm", Short: "percentile spectrum of the response time, ms, for hdrhistogram.org", Open: openHGRM},
-		{Name: "quantiles", Short: "table of the response time's quantiles and counts, as in wrk3", Open: openQuantiles},
+		{Name: "hgrm", Short: "percentile spectrum of the response time, ms, for hdrhistogram.org", Open: whole(writeHGRM)},
+		{Name: "quantiles", Short: "table of the response time's quantiles and counts, as in wrk3", Open: whole(writeQuantiles)},
 		{Name: "hlog", Short: "HdrHistogram log: response and service time of every second", Open: openHLog},
-		{Name: "markdown", Short: "a summary for a comment on GitHub or a job's summary", Open: openMarkdown},
-		{Name: "junit", Short: "JUnit XML for CI: a test case for the verdict and for each assertion", Open: openJUnit},
+		{Name: "markdown", Short: "a summary for a comment on GitHub or a job's summary", Open: whole(writeMarkdown)},
+		{Name: "junit", Short: "JUnit XML for CI: a test case for the verdict and for each assertion", Open: whole(writeJUnit)},
 		{Name: samples, Short: "one row per operation, in hey's columns", Open: openSamples, Rows: true},
 		Load(),
 	}

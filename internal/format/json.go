@@ -5,19 +5,13 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/taktload/takt/internal/finite"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// jsonWriter writes the indented report after the run.
-type jsonWriter struct{ w io.Writer }
-
-func openJSON(w io.Writer, _ takt.Report) (Writer, error) { return jsonWriter{w}, nil }
-
-func (j jsonWriter) Interval(takt.Interval) error { return nil }
-
-func (j jsonWriter) Close(r *takt.Report) error {
-	full := complete(r)
-	return encode(j.w, full, full, "  ")
+// writeJSON writes the indented report.
+func writeJSON(w io.Writer, r *takt.Report) error {
+	return encodeReport(w, r, "  ", func(r *takt.Report) any { return complete(r) })
 }
 
 // ndjsonWriter writes one object a line, with one key that says what it is, instead of a
@@ -34,12 +28,11 @@ type Line struct {
 func openNDJSON(w io.Writer, _ takt.Report) (Writer, error) { return ndjsonWriter{w}, nil }
 
 func (n ndjsonWriter) Interval(iv takt.Interval) error {
-	return encode(n.w, Line{Interval: &iv}, nil, "")
+	return encode(n.w, Line{Interval: &iv}, "")
 }
 
 func (n ndjsonWriter) Close(r *takt.Report) error {
-	full := complete(r)
-	return encode(n.w, Line{Summary: full}, full, "")
+	return encodeReport(n.w, r, "", func(r *takt.Report) any { return Line{Summary: complete(r)} })
 }
 
 // complete copies r with empty lists instead of nil, so that readers of JSON need not
@@ -72,16 +65,19 @@ func dict[V any](m map[string]V) map[string]V {
 	return m
 }
 
-// encode writes v as one JSON value and a line break, in one Write. JSON has no NaN, but a
-// report with NaN (from a driver's own section, say) is better than none after an hour's run.
-// So encode replaces such numbers, and adds a warning that names them to r, a copy that v
-// contains.
-func encode(w io.Writer, v any, r *takt.Report, indent string) error {
-	b, err := marshal(v, indent)
-	if _, odd := err.(*json.UnsupportedValueError); odd && r != nil {
-		makeFinite(r)
-		b, err = marshal(v, indent)
+// encodeReport writes the value of r as encode does. JSON has no NaN: see finite.Encode.
+func encodeReport(w io.Writer, r *takt.Report, indent string, value func(*takt.Report) any) error {
+	b, err := finite.Encode(r, func(r *takt.Report) ([]byte, error) { return marshal(value(r), indent) })
+	if err != nil {
+		return err
 	}
+	_, err = w.Write(b)
+	return err
+}
+
+// encode writes v as one JSON value and a line break, in one Write.
+func encode(w io.Writer, v any, indent string) error {
+	b, err := marshal(v, indent)
 	if err != nil {
 		return err
 	}

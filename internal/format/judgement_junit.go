@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/judge/verify"
 )
 
@@ -35,6 +36,6 @@ func (s *junitSuite) add(c verify.Comparison, f verify.Finding) {
 
 // sentence is a finding on one line.
 func sentence(f verify.Finding) string {
-	c := findingCells(f)
+	c := answer.FindingCells(f)
 	return fmt.Sprintf("%s: %s, then %s; difference %s, interval %s at %s: %s", c[0], c[1], c[2], c[3], c[4], c[5], c[6])
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
 )
@@ -192,10 +193,10 @@ func TestContrastGolden(t *testing.T) {
 // Bytes are decimal, as in collate and in filters.
 func TestAmountOfBytes(t *testing.T) {
 	for v, want := range map[float64]string{0: "0 B", 812: "812 B", 999.7: "1 kB", 1000: "1 kB", 1 << 20: "1.05 MB", 7.5e6: "7.5 MB", 432.9e9: "433 GB", 5e15: "5000 TB"} {
-		if got := format.Amount(stored.Bytes, v); got != want {
+		if got := page.Amount(stored.Bytes, v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
-		if got := format.Amount(stored.BytesPerSecond, v); got != want+"/s" {
+		if got := page.Amount(stored.BytesPerSecond, v); got != want+"/s" {
 			t.Errorf("%v: %s, want %s/s", v, got, want)
 		}
 	}

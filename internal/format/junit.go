@@ -6,6 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
@@ -59,34 +62,28 @@ func (s *junitSuite) write(w io.Writer) error {
 	return err
 }
 
-// junitWriter writes a test case for the verdict of a run and one for each assertion.
-type junitWriter struct{ w io.Writer }
-
-func openJUnit(w io.Writer, _ takt.Report) (Writer, error) { return junitWriter{w}, nil }
-
-func (junitWriter) Interval(takt.Interval) error { return nil }
-
-func (j junitWriter) Close(r *takt.Report) error {
-	s := &junitSuite{Name: "takt " + clean(r.Kind+" "+target(r))}
-	class := "takt " + clean(r.Kind)
+// writeJUnit writes a test case for the verdict of a run and one for each assertion.
+func writeJUnit(w io.Writer, r *takt.Report) error {
+	s := &junitSuite{Name: "takt " + page.Clean(r.Kind+" "+text.Target(r))}
+	class := "takt " + page.Clean(r.Kind)
 	if r.Kind == capacity.Kind {
 		c, err := capacityCase(class, r)
 		if err != nil {
 			return err
 		}
 		s.count(c)
-		return s.write(j.w)
+		return s.write(w)
 	}
 	s.count(verdictCase(class, r))
 	for _, a := range r.Assertions {
 		s.count(assertionCase(class, a))
 	}
-	return s.write(j.w)
+	return s.write(w)
 }
 
 // verdictCase is an error if the run is inconclusive.
 func verdictCase(class string, r *takt.Report) junitCase {
-	_, words := verdictWords(r)
+	_, words := text.VerdictWords(r)
 	c := junitCase{Class: class, Name: "verdict"}
 	switch short := stored.CutShort(r); {
 	case r.Verdict == takt.Invalid:
@@ -94,7 +91,7 @@ func verdictCase(class string, r *takt.Report) junitCase {
 	case r.Counts.OK == 0:
 		c.Failure = &junitWhat{"failed", words + firstError(r)}
 	case short != "":
-		c.Error = &junitWhat{"incomplete", clean(short)}
+		c.Error = &junitWhat{"incomplete", page.Clean(short)}
 	default:
 		c.Out = words + doubtsIn(r)
 	}
@@ -103,7 +100,7 @@ func verdictCase(class string, r *takt.Report) junitCase {
 
 func doubtsIn(r *takt.Report) (list string) {
 	for _, w := range r.Warnings {
-		list += "; " + clean(w.Message)
+		list += "; " + page.Clean(w.Message)
 	}
 	return list
 }
@@ -112,12 +109,12 @@ func firstError(r *takt.Report) string {
 	if len(r.Errors) == 0 {
 		return ""
 	}
-	return "; " + clean(r.Errors[0].Class+": "+r.Errors[0].Sample)
+	return "; " + page.Clean(r.Errors[0].Class+": "+r.Errors[0].Sample)
 }
 
 func assertionCase(class string, a takt.Assertion) junitCase {
-	c := junitCase{Class: class, Name: clean(a.Expression)}
-	switch reason := clean(a.Reason); a.Result {
+	c := junitCase{Class: class, Name: page.Clean(a.Expression)}
+	switch reason := page.Clean(a.Reason); a.Result {
 	case takt.Pass:
 		c.Out = reason
 	case takt.Fail:
@@ -132,10 +129,10 @@ func assertionCase(class string, a takt.Assertion) junitCase {
 func capacityCase(class string, r *takt.Report) (junitCase, error) {
 	a, err := capacity.In(r)
 	if err != nil {
-		return junitCase{}, fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+		return junitCase{}, err
 	}
-	c := junitCase{Class: class, Name: clean(a.SLO)}
-	words := clean(strings.Join(CapacityWords(a), " "))
+	c := junitCase{Class: class, Name: page.Clean(a.SLO)}
+	words := page.Clean(strings.Join(answer.CapacityWords(a), " "))
 	switch {
 	case a.Ended == capacity.EndInvalid:
 		c.Error = &junitWhat{"invalid", words}

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/loadfile"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -26,7 +27,7 @@ type loadWriter struct {
 // openLoad writes the head at once, so that a full disk is noticed before the run.
 func openLoad(w io.Writer, head takt.Report) (Writer, error) {
 	_, steps := head.Variables["step_per_s"]
-	_, err := io.WriteString(w, trace.LoadHead)
+	_, err := io.WriteString(w, loadfile.Head)
 	return &loadWriter{w: w, steps: steps}, err
 }
 
@@ -41,9 +42,9 @@ func (l *loadWriter) Records(list []trace.Record) error {
 		r := &list[i]
 		if l.steps && r.Offered > l.rate {
 			l.rate = r.Offered
-			l.lines = trace.AppendStep(l.lines, l.rate)
+			l.lines = loadfile.AppendStep(l.lines, l.rate)
 		}
-		l.lines = trace.AppendRow(l.lines, r)
+		l.lines = loadfile.AppendRow(l.lines, r)
 		if len(l.lines) >= linesAtOnce || i == len(list)-1 {
 			_, err := l.w.Write(l.lines)
 			l.lines = l.lines[:0]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -11,7 +12,7 @@ import (
 // intervalSeconds is the length of the interval. Zero failures and drops are omitted, as are
 // figures that do not exist (operations in flight for a consumer).
 func ProgressLine(iv takt.Interval, intervalSeconds float64) string {
-	cells := []string{right(span(roundTo(iv.T, 0.1)), 6)}
+	cells := []string{page.Right(page.Span(roundTo(iv.T, 0.1)), 6)}
 	if iv.Warmup {
 		cells = append(cells, "warm-up")
 	}
@@ -28,10 +29,10 @@ func ProgressLine(iv takt.Interval, intervalSeconds float64) string {
 
 func troubles(iv takt.Interval) (cells []string) {
 	if iv.Failed > 0 {
-		cells = append(cells, count(iv.Failed)+" failed")
+		cells = append(cells, page.Count(iv.Failed)+" failed")
 	}
 	if iv.Dropped > 0 {
-		cells = append(cells, count(iv.Dropped)+" dropped")
+		cells = append(cells, page.Count(iv.Dropped)+" dropped")
 	}
 	return cells
 }
@@ -43,10 +44,10 @@ func latencyCells(iv takt.Interval) []string {
 		return nil
 	}
 	return []string{
-		"p50 " + human(iv.ResponseP50),
-		"p99 " + human(iv.ResponseP99),
-		"max " + human(iv.ResponseMax),
-		"lag p99 " + human(iv.ScheduleLagP99),
+		"p50 " + page.Human(iv.ResponseP50),
+		"p99 " + page.Human(iv.ResponseP99),
+		"max " + page.Human(iv.ResponseMax),
+		"lag p99 " + page.Human(iv.ScheduleLagP99),
 	}
 }
 
@@ -54,7 +55,7 @@ func perSecond(n uint64, s float64) string {
 	if s <= 0 {
 		s = 1
 	}
-	return rate(roundTo(float64(n)/s, 0.1))
+	return page.Rate(roundTo(float64(n)/s, 0.1))
 }
 
 // roundTo rounds v to a multiple of step.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -15,19 +17,13 @@ import (
 const quantilesHead = "Quantile    | Count     | Value \n" +
 	"------------+-----------+-------------\n"
 
-// quantilesWriter writes wrk3's table of the primary latency.
-type quantilesWriter struct{ w io.Writer }
-
-func openQuantiles(w io.Writer, _ takt.Report) (Writer, error) { return quantilesWriter{w}, nil }
-
-func (quantilesWriter) Interval(takt.Interval) error { return nil }
-
-func (q quantilesWriter) Close(r *takt.Report) error {
+// writeQuantiles writes wrk3's table of the primary latency.
+func writeQuantiles(w io.Writer, r *takt.Report) error {
 	table, err := Quantiles(r)
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(q.w, table)
+	_, err = io.WriteString(w, table)
 	return err
 }
 
@@ -35,7 +31,7 @@ func (q quantilesWriter) Close(r *takt.Report) error {
 // far from 100 as the one before, and at 100. A row has the value and the number of values up
 // to it. Without measurements only the head is written.
 func Quantiles(r *takt.Report) (string, error) {
-	h, err := hist.Decode(r.Latency[primary(r)].HDR)
+	h, err := hist.Decode(r.Latency[text.Primary(r)].HDR)
 	if err != nil || h.Count() == 0 {
 		return quantilesHead, err
 	}
@@ -56,7 +52,7 @@ func Quantiles(r *takt.Report) (string, error) {
 }
 
 func quantilesRow(percent float64, count uint64, value time.Duration) string {
-	return left(nearly(percent), 12) + left("| "+strconv.FormatUint(count, 10), 12) + "| " + value.String() + "\n"
+	return page.Left(nearly(percent), 12) + page.Left("| "+strconv.FormatUint(count, 10), 12) + "| " + value.String() + "\n"
 }
 
 // nearly writes a percentage with wrk3's three decimals, or with more if three would round it

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/format"
+	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -50,7 +50,7 @@ func storedRuns() []stored.Run {
 
 func TestRuns(t *testing.T) {
 	var b strings.Builder
-	if err := format.Runs(&b, storedRuns()); err != nil {
+	if err := answer.Runs(&b, storedRuns()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, filepath.Join("testdata", "runs"), b.String())
@@ -58,7 +58,7 @@ func TestRuns(t *testing.T) {
 
 func TestNoRuns(t *testing.T) {
 	var b strings.Builder
-	if err := format.Runs(&b, nil); err != nil || b.String() != "there is no such run; takt keeps every run unless it is told --no-store\n" {
+	if err := answer.Runs(&b, nil); err != nil || b.String() != "there is no such run; takt keeps every run unless it is told --no-store\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
@@ -66,7 +66,7 @@ func TestNoRuns(t *testing.T) {
 func TestRunsWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
 	for _, list := range [][]stored.Run{nil, storedRuns()} {
-		if err := format.Runs(failing{full}, list); !errors.Is(err, full) {
+		if err := answer.Runs(failing{full}, list); !errors.Is(err, full) {
 			t.Errorf("%d runs: %v", len(list), err)
 		}
 	}

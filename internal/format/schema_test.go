@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/taktload/takt/internal/format"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -19,8 +19,12 @@ type object = map[string]any
 
 func schema(t *testing.T) object {
 	t.Helper()
+	text, err := os.ReadFile("schema/report-v1.schema.json") // written by hand
+	if err != nil {
+		t.Fatal(err)
+	}
 	var s object
-	if err := json.Unmarshal([]byte(format.ReportSchema()), &s); err != nil {
+	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
 	return s

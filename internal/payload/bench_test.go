@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/racetest"
 )
 
 // perByte is what Random replaces: a step of a generator for every byte. It is
@@ -50,9 +52,7 @@ func elapsed(repeat int, f func(seq uint64)) time.Duration {
 // 50 short rounds each, taken in turns, the fastest count: what else the machine
 // does only adds. The ratio is 70 and 180; 39 was seen on a busy machine.
 func TestRandomIsFast(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector slows a generator's steps and a copy unequally")
-	}
+	racetest.Skip(t, "the race detector slows a generator's steps and a copy unequally")
 	random, r := NewRandom(1), rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{300, 64 << 10} {
 		repeat := 1 << 20 / n

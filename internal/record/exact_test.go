@@ -162,8 +162,8 @@ func TestUnsentBounds(t *testing.T) {
 		r := New(Config{Window: end})
 		r.SampleAll(0, []Event{c.e, c.e}, nil)
 		r.Report(End{})
-		if got := r.total; got.achieved != 2*c.achieved || got.unsent != 2*c.unsent {
-			t.Errorf("%s: %d achieved, %d unsent, want 2 × %d and 2 × %d", name, got.achieved, got.unsent, c.achieved, c.unsent)
+		if got := r.total; got.Achieved != 2*c.achieved || got.Unsent != 2*c.unsent {
+			t.Errorf("%s: %d achieved, %d unsent, want 2 × %d and 2 × %d", name, got.Achieved, got.Unsent, c.achieved, c.unsent)
 		}
 	}
 }
@@ -200,19 +200,19 @@ func TestMergeOfSets(t *testing.T) {
 	cfg := Config{Phases: []string{"connect", "tls"}, Warmup: time.Second, Window: 9 * time.Second}
 	filled := func() *set {
 		s := newSet(&cfg)
-		s.counts = takt.Counts{Scheduled: 1, Sent: 2, OK: 3, Failed: 4, Dropped: 5, Unfinished: 6}
-		s.warm = takt.Counts{Scheduled: 7, Sent: 8, OK: 9, Failed: 10, Dropped: 11, Unfinished: 12}
-		s.received, s.achieved, s.unsent, s.blind, s.lost, s.lastDone = 13, 14, 15, 16, 17, 18
-		s.queued, s.all = verdict.Held{Generator: 19, Target: 20}, verdict.Held{Generator: 21, Target: 22}
-		s.drops.Add(ms, 23)
-		s.behind.Add(ms, 24)
-		s.bytes = takt.Bytes{Sent: 25, Received: 26}
+		s.Counts = takt.Counts{Scheduled: 1, Sent: 2, OK: 3, Failed: 4, Dropped: 5, Unfinished: 6}
+		s.Warm = takt.Counts{Scheduled: 7, Sent: 8, OK: 9, Failed: 10, Dropped: 11, Unfinished: 12}
+		s.Received, s.Achieved, s.Unsent, s.Blind, s.lost, s.LastDone = 13, 14, 15, 16, 17, 18
+		s.Queued, s.All = verdict.Held{Generator: 19, Target: 20}, verdict.Held{Generator: 21, Target: 22}
+		s.Drops.Add(ms, 23)
+		s.Behind.Add(ms, 24)
+		s.Bytes = takt.Bytes{Sent: 25, Received: 26}
 		s.addStatus(0, 1)
 		s.addStatus(1, 27)
 		s.addStatus(maxStatus-1, 28)
 		s.addStatus(maxStatus, 29)
 		s.addStatus(-1, 30)
-		s.parts[3] = part{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+		s.slices[3] = slice{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 		for i, h := range s.histograms() {
 			if h != nil {
 				h.RecordN(ms, uint64(i+1))
@@ -223,23 +223,23 @@ func TestMergeOfSets(t *testing.T) {
 		return s
 	}
 	a, b, rests := filled(), filled(), 0
-	b.lastDone = 180
+	b.LastDone = 180
 	b.classes["x"].Sample = "second"
 	a.merge(b, func() { rests++ })
-	if a.counts != (takt.Counts{Scheduled: 2, Sent: 4, OK: 6, Failed: 8, Dropped: 10, Unfinished: 12}) || a.warm != (takt.Counts{Scheduled: 14, Sent: 16, OK: 18, Failed: 20, Dropped: 22, Unfinished: 24}) {
-		t.Errorf("counts %+v, warm-up %+v", a.counts, a.warm)
+	if a.Counts != (takt.Counts{Scheduled: 2, Sent: 4, OK: 6, Failed: 8, Dropped: 10, Unfinished: 12}) || a.Warm != (takt.Counts{Scheduled: 14, Sent: 16, OK: 18, Failed: 20, Dropped: 22, Unfinished: 24}) {
+		t.Errorf("counts %+v, warm-up %+v", a.Counts, a.Warm)
 	}
-	if a.received != 26 || a.achieved != 28 || a.unsent != 30 || a.blind != 32 || a.lost != 34 || a.clamped() != 34 || a.lastDone != 180 {
-		t.Errorf("received %d, achieved %d, unsent %d, blind %d, lost %d, the last at %d", a.received, a.achieved, a.unsent, a.blind, a.lost, a.lastDone)
+	if a.Received != 26 || a.Achieved != 28 || a.Unsent != 30 || a.Blind != 32 || a.lost != 34 || a.clamped() != 34 || a.LastDone != 180 {
+		t.Errorf("received %d, achieved %d, unsent %d, blind %d, lost %d, the last at %d", a.Received, a.Achieved, a.Unsent, a.Blind, a.lost, a.LastDone)
 	}
-	if a.queued != (verdict.Held{Generator: 38, Target: 40}) || a.all != (verdict.Held{Generator: 42, Target: 44}) || a.drops.Count() != 46 || a.behind.Count() != 48 || a.bytes != (takt.Bytes{Sent: 50, Received: 52}) {
-		t.Errorf("held %v and %v, %d dropped, %d behind, %+v", a.queued, a.all, a.drops.Count(), a.behind.Count(), a.bytes)
+	if a.Queued != (verdict.Held{Generator: 38, Target: 40}) || a.All != (verdict.Held{Generator: 42, Target: 44}) || a.Drops.Count() != 46 || a.Behind.Count() != 48 || a.Bytes != (takt.Bytes{Sent: 50, Received: 52}) {
+		t.Errorf("held %v and %v, %d dropped, %d behind, %+v", a.Queued, a.All, a.Drops.Count(), a.Behind.Count(), a.Bytes)
 	}
 	if want := map[string]uint64{"1": 54, "599": 56, "600": 58, "-1": 60}; !maps.Equal(a.statusMap(), want) {
 		t.Errorf("status %v, want %v", a.statusMap(), want)
 	}
-	if a.parts[3] != (part{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22}) {
-		t.Errorf("parts %+v", a.parts[3])
+	if a.slices[3] != (slice{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22}) {
+		t.Errorf("slices %+v", a.slices[3])
 	}
 	if c := a.classes["x"]; c.Count != 62 || c.Sample != "first" || b.classes["x"].Count != 31 {
 		t.Errorf("class %+v", c)
@@ -253,8 +253,8 @@ func TestMergeOfSets(t *testing.T) {
 	if rests != 9 {
 		t.Errorf("%d rests, want one a histogram", rests)
 	}
-	if a.reset(); a.over() != 0 || a.lastDone != 0 || a.clamped() != 0 || a.drops.Count()+a.behind.Count() != 0 || len(a.statusMap())+len(a.classes) != 0 ||
-		a.queued != (verdict.Held{}) || a.all != (verdict.Held{}) || a.bytes != (takt.Bytes{}) || a.parts[3].N != 0 || a.achieved+a.unsent+a.blind != 0 {
+	if a.reset(); a.over() != 0 || a.LastDone != 0 || a.clamped() != 0 || a.Drops.Count()+a.Behind.Count() != 0 || len(a.statusMap())+len(a.classes) != 0 ||
+		a.Queued != (verdict.Held{}) || a.All != (verdict.Held{}) || a.Bytes != (takt.Bytes{}) || a.slices[3].N != 0 || a.Achieved+a.Unsent+a.Blind != 0 {
 		t.Errorf("after a reset: %+v", a)
 	}
 	for i, h := range a.histograms() {
@@ -357,7 +357,7 @@ func TestCountedIsRestored(t *testing.T) {
 	s.sample(&e, 3, res, 0)
 	e.Outcome = Dropped
 	s.sample(&e, 4, nil, 0)
-	s.received, s.unsent, s.achieved, s.lost = 5, 6, 7, 8
+	s.Received, s.Unsent, s.Achieved, s.lost = 5, 6, 7, 8
 	var first, again hist.Encoder
 	c := s.counted(&first)
 	back := newSet(&cfg)
@@ -366,7 +366,7 @@ func TestCountedIsRestored(t *testing.T) {
 	}
 	got, _ := json.Marshal(back.counted(&again))
 	want, _ := json.Marshal(c)
-	if string(got) != string(want) || back.clamped() != 8 || back.blind != 4 || len(c.Course) != 2 {
+	if string(got) != string(want) || back.clamped() != 8 || back.Blind != 4 || len(c.Timeline) != 2 {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -405,15 +405,15 @@ func TestMergeIntervals(t *testing.T) {
 
 // The end of a window becomes known later: what was sent in the steps up to it is in time,
 // and the step behind it is the grace.
-func TestCourseUntil(t *testing.T) {
-	var c course
+func TestTimelineUntil(t *testing.T) {
+	var c timeline
 	for at, s := range map[time.Duration]step{5 * Grace: {ready: 1, sent: 2, ended: 4}, 3*Grace + Grace/2: {ready: 8, sent: 1, ended: 16}, 7*Grace - 1: {ready: 32, sent: 4, ended: 64}, 7 * Grace: {ready: 128, sent: 8, ended: 256}} {
 		*c.at(at) = s
 	}
 	if c.first != 3 || len(c.steps) != 5 {
 		t.Errorf("steps from %d on: %v", c.first, c.steps)
 	}
-	var sum course
+	var sum timeline
 	sum.at(9 * Grace).ended = 512
 	sum.merge(&c)
 	sum.merge(&c)
@@ -529,11 +529,11 @@ func TestReplayBounds(t *testing.T) {
 		"too many open":    {func(s *Second) { s.Open = []Open{{N: maxOpen + 1}} }, false},
 		"backlog":          {func(s *Second) { s.Backlog = maxOpen }, true},
 		"too long backlog": {func(s *Second) { s.Backlog = maxOpen + 1 }, false},
-		"slices":           {func(s *Second) { s.Counted.Parts = map[int]part{0: {N: 1}, sliceCount - 1: {N: 1}} }, true},
-		"slice below":      {func(s *Second) { s.Counted.Parts = map[int]part{-1: {N: 1}} }, false},
-		"slice above":      {func(s *Second) { s.Counted.Parts = map[int]part{sliceCount: {N: 1}} }, false},
-		"course":           {func(s *Second) { s.Counted.Course = [][4]uint64{{uint64((s.At + maxAhead) / Grace), 1, 1, 1}} }, true},
-		"course too far":   {func(s *Second) { s.Counted.Course = [][4]uint64{{uint64((s.At+maxAhead)/Grace) + 1, 1, 1, 1}} }, false},
+		"slices":           {func(s *Second) { s.Counted.Slices = map[int]slice{0: {N: 1}, sliceCount - 1: {N: 1}} }, true},
+		"slice below":      {func(s *Second) { s.Counted.Slices = map[int]slice{-1: {N: 1}} }, false},
+		"slice above":      {func(s *Second) { s.Counted.Slices = map[int]slice{sliceCount: {N: 1}} }, false},
+		"timeline":         {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At + maxAhead) / Grace), 1, 1, 1}} }, true},
+		"timeline too far": {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At+maxAhead)/Grace) + 1, 1, 1, 1}} }, false},
 		"histograms":       {func(s *Second) { s.Counted.Histograms = make([]string, 9) }, false},
 	} {
 		p, err := NewReplay(Config{Window: 10 * time.Second})
@@ -629,8 +629,8 @@ func TestShortestWindows(t *testing.T) {
 	r := New(Config{})
 	r.Sample(0, Event{Sent: Grace + 1, Done: Grace + 2}, nil)
 	r.Sample(0, Event{Done: 1}, nil)
-	if r.Report(End{}); r.total.unsent != 1 || r.total.achieved != 1 {
-		t.Errorf("%d unsent, %d achieved", r.total.unsent, r.total.achieved)
+	if r.Report(End{}); r.total.Unsent != 1 || r.total.Achieved != 1 {
+		t.Errorf("%d unsent, %d achieved", r.total.Unsent, r.total.Achieved)
 	}
 	r = New(Config{Warmup: 1, Window: time.Second})
 	r.Sample(0, Event{Done: ms}, nil)
@@ -682,7 +682,7 @@ func TestReplayStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := Second{At: time.Second, Scheduled: 100, Window: 10 * time.Second, Counted: Counted{Counts: takt.Counts{OK: 100}, LastDone: time.Second, Histograms: make([]string, 8)}}
+		s := Second{At: time.Second, Scheduled: 100, Window: 10 * time.Second, Counted: Counted{sums: sums{Counts: takt.Counts{OK: 100}, LastDone: time.Second}, Histograms: make([]string, 8)}}
 		err = p.Second(s)
 		s.At, s.Scheduled, s.Over, s.Counted.Counts.OK, s.Counted.LastDone = 2*time.Second, c.scheduled, c.over, c.counted, c.lastDone
 		if err := errors.Join(err, p.Second(s)); err != nil {

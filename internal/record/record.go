@@ -263,9 +263,9 @@ func (r *Recorder) collect(rest func()) {
 func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
 	response := s.ok // mergeLive put all responses there
 	iv := takt.Interval{
-		OK:             s.counts.OK,
-		Failed:         s.counts.Failed,
-		Dropped:        s.counts.Dropped,
+		OK:             s.Counts.OK,
+		Failed:         s.Counts.Failed,
+		Dropped:        s.Counts.Dropped,
 		ResponseP50:    hist.Micros(response.Quantile(0.5)),
 		ResponseP99:    hist.Micros(response.Quantile(0.99)),
 		ResponseMax:    hist.Micros(response.Max()),

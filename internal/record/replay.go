@@ -18,20 +18,18 @@ const maxAhead = 24 * time.Hour
 
 // restore loads c into the empty set s. at is the end of the second.
 func (s *set) restore(c Counted, at time.Duration) error {
-	s.counts, s.warm, s.received, s.achieved, s.unsent = c.Counts, c.Warm, c.Received, c.Achieved, c.Unsent
-	s.drops, s.behind, s.blind = c.Drops, c.Behind, c.Blind
-	for i, p := range c.Parts {
-		if i < 0 || i >= len(s.parts) {
-			return fmt.Errorf("it has a slice %d of response times, and there are %d", i, len(s.parts))
+	s.sums, s.lost = c.sums, c.Clamped
+	for i, p := range c.Slices {
+		if i < 0 || i >= len(s.slices) {
+			return fmt.Errorf("it has a slice %d of response times, and there are %d", i, len(s.slices))
 		}
-		s.parts[i] = p
+		s.slices[i] = p
 	}
-	s.queued, s.all, s.lastDone, s.bytes, s.lost = c.Queued, c.All, c.LastDone, c.Bytes, c.Clamped
-	for _, step := range c.Course {
+	for _, step := range c.Timeline {
 		if step[0] > uint64((at+maxAhead)/Grace) {
 			return fmt.Errorf("it counts operations at %d × %v, long after its end", step[0], Grace)
 		}
-		to := s.course.at(time.Duration(step[0]) * Grace)
+		to := s.timeline.at(time.Duration(step[0]) * Grace)
 		to.ready, to.sent, to.ended = to.ready+step[1], to.sent+step[2], to.ended+step[3]
 	}
 	if err := s.restoreHistograms(c.Histograms); err != nil {
@@ -162,7 +160,7 @@ func (p *Replay) Report(closed, receiveOnly bool) *takt.Report {
 	}
 	p.swap()
 	return r.Report(End{
-		Scheduled: over(r.total.counts), WarmupScheduled: over(r.total.warm),
+		Scheduled: over(r.total.Counts), WarmupScheduled: over(r.total.Warm),
 		Closed: closed, ReceiveOnly: receiveOnly, Stop: stop,
 	})
 }
@@ -197,7 +195,7 @@ func (p *Replay) scheduled() uint64 {
 }
 
 // over is the number of operations that ended, were cut or dropped, and of received messages.
-func (s *set) over() uint64 { return over(s.counts) + over(s.warm) + s.received }
+func (s *set) over() uint64 { return over(s.Counts) + over(s.Warm) + s.Received }
 
 func over(c takt.Counts) uint64 { return c.OK + c.Failed + c.Dropped + c.Unfinished }
 
@@ -209,6 +207,6 @@ func (p *Replay) stop(s *Second, known uint64, length time.Duration) time.Durati
 		return s.At
 	}
 	gap := float64(length) / float64(known-p.rec.scheduled)
-	ahead := min(float64(s.Scheduled-known)*gap, max(0, float64(p.rec.shards[0].set.lastDone-s.At))+gap, float64(maxAhead))
+	ahead := min(float64(s.Scheduled-known)*gap, max(0, float64(p.rec.shards[0].set.LastDone-s.At))+gap, float64(maxAhead))
 	return s.At + time.Duration(ahead)
 }

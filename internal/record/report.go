@@ -25,7 +25,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 	r.collect(func() {}) // operations cut off came after the last interval
 	window := r.windowLength(e)
 	if r.cfg.Window < 0 {
-		r.total.achieved, r.total.unsent = r.total.course.until(r.cfg.Warmup + window)
+		r.total.Achieved, r.total.Unsent = r.total.timeline.until(r.cfg.Warmup + window)
 	}
 	intervals, span := r.history.all()
 	rep := &takt.Report{
@@ -33,9 +33,9 @@ func (r *Recorder) Report(e End) *takt.Report {
 		DurationS:     window.Seconds(),
 		WarmupS:       r.cfg.Warmup.Seconds(),
 		IntervalS:     float64(span),
-		Counts:        r.total.counts,
-		WarmupCounts:  r.total.warm,
-		Bytes:         r.total.bytes,
+		Counts:        r.total.Counts,
+		WarmupCounts:  r.total.Warm,
+		Bytes:         r.total.Bytes,
 		Latency:       r.latencies(e.ReceiveOnly),
 		Status:        r.total.statusMap(),
 		Errors:        r.errors(),
@@ -69,8 +69,8 @@ func (r *Recorder) windowLength(e End) time.Duration {
 	if end == math.MaxInt64 {
 		end = e.Stop
 	}
-	if e.Closed && r.total.lastDone > r.cfg.Warmup {
-		end = r.total.lastDone
+	if e.Closed && r.total.LastDone > r.cfg.Warmup {
+		end = r.total.LastDone
 	}
 	return max(0, end-r.cfg.Warmup)
 }
@@ -82,9 +82,9 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 		}
 		return float64(n) / window.Seconds()
 	}
-	achieved := r.total.achieved
+	achieved := r.total.Achieved
 	if e.Closed { // operations sent within the window count even if they ended after it
-		achieved = r.total.counts.OK + r.total.counts.Failed
+		achieved = r.total.Counts.OK + r.total.Counts.Failed
 	}
 	rep.Rate.Achieved = perSecond(achieved)
 	if !e.Closed && !e.ReceiveOnly {
@@ -96,12 +96,12 @@ func (r *Recorder) rates(rep *takt.Report, e End, window time.Duration) {
 // receiveOnly sets the counts of a run without operations of its own: scheduled = received +
 // missing.
 func (r *Recorder) receiveOnly(rep *takt.Report, e End) {
-	rep.Counts.OK = r.total.received
-	rep.Counts.Scheduled = max(e.Scheduled, r.total.received+rep.Counts.Failed)
-	rep.Counts.Unfinished = rep.Counts.Scheduled - r.total.received - rep.Counts.Failed
+	rep.Counts.OK = r.total.Received
+	rep.Counts.Scheduled = max(e.Scheduled, r.total.Received+rep.Counts.Failed)
+	rep.Counts.Unfinished = rep.Counts.Scheduled - r.total.Received - rep.Counts.Failed
 	rep.WarmupCounts.Scheduled = rep.WarmupCounts.OK
 	if rep.DurationS > 0 {
-		rep.Rate.Achieved = float64(r.total.received) / rep.DurationS
+		rep.Rate.Achieved = float64(r.total.Received) / rep.DurationS
 	}
 }
 

@@ -3,7 +3,6 @@ package record
 import (
 	"time"
 
-	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -37,21 +36,10 @@ type Before struct {
 
 // Counted is a set as plain data.
 type Counted struct {
-	Counts     takt.Counts       `json:"counts"`
-	Warm       takt.Counts       `json:"warm"`
-	Received   uint64            `json:"received,omitempty"`
-	Achieved   uint64            `json:"achieved"`
-	Unsent     uint64            `json:"unsent,omitempty"`
-	Queued     verdict.Held      `json:"queued"`
-	All        verdict.Held      `json:"all"`
-	Drops      verdict.Drops     `json:"drops,omitzero"`
-	Blind      uint64            `json:"blind,omitempty"` // number dropped without a look at all connections
-	Behind     verdict.Drops     `json:"behind,omitzero"`
-	Parts      map[int]part      `json:"parts,omitempty"`  // by slice
-	Course     [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
-	LastDone   time.Duration     `json:"last_done"`
-	Bytes      takt.Bytes        `json:"bytes"`
-	Histograms []string          `json:"histograms"` // encoded set.histograms
+	sums
+	Slices     map[int]slice     `json:"parts,omitempty"`  // by slice
+	Timeline   [][4]uint64       `json:"course,omitempty"` // step, ready, sent, ended
+	Histograms []string          `json:"histograms"`       // encoded set.histograms
 	Clamped    uint64            `json:"clamped,omitempty"`
 	Status     map[string]uint64 `json:"status,omitempty"`
 	Classes    []takt.ErrorClass `json:"classes,omitempty"`
@@ -81,21 +69,18 @@ func (r *Recorder) Before() Before {
 }
 
 func (s *set) counted(e *hist.Encoder) Counted {
-	c := Counted{
-		Counts: s.counts, Warm: s.warm, Received: s.received, Achieved: s.achieved, Unsent: s.unsent,
-		Queued: s.queued, All: s.all, Drops: s.drops, Behind: s.behind, Blind: s.blind, LastDone: s.lastDone, Bytes: s.bytes, Status: s.statusMap(), Clamped: s.clamped(),
-	}
-	for i, step := range s.course.steps {
+	c := Counted{sums: s.sums, Status: s.statusMap(), Clamped: s.clamped()}
+	for i, step := range s.timeline.steps {
 		if step.ready+step.sent+step.ended > 0 {
-			c.Course = append(c.Course, [4]uint64{uint64(s.course.first + i), step.ready, step.sent, step.ended})
+			c.Timeline = append(c.Timeline, [4]uint64{uint64(s.timeline.first + i), step.ready, step.sent, step.ended})
 		}
 	}
-	for i, p := range s.parts {
+	for i, p := range s.slices {
 		if p.N > 0 {
-			if c.Parts == nil {
-				c.Parts = map[int]part{}
+			if c.Slices == nil {
+				c.Slices = map[int]slice{}
 			}
-			c.Parts[i] = p
+			c.Slices[i] = p
 		}
 	}
 	for _, h := range s.histograms() {

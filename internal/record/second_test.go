@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -119,7 +120,7 @@ func TestReplayIsTheRun(t *testing.T) {
 // The same for one that is so long that its intervals were merged: some are, and some wait
 // for it.
 func TestReplayOfALongRun(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a run of 20 minutes")
 	const from = takt.MaxIntervals + 9
 	j := run(t, Config{Shards: 1, Window: math.MaxInt64}, from+20, 10, from)
 	want, _ := json.Marshal(j.report)
@@ -181,7 +182,7 @@ func TestReplayRefuses(t *testing.T) {
 		"gap":            {func(_ *Config, _ *Before, s []Second) { s[1].At = 3 * time.Second }, "does not follow"},
 		"back":           {func(_ *Config, _ *Before, s []Second) { s[1].At = 500 * ms }, "does not follow"},
 		"open":           {func(_ *Config, _ *Before, s []Second) { s[1].Open = []Open{{0, 1 << 60}} }, "were open"},
-		"course":         {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Course[0][0] = math.MaxUint64 }, "long after its end"},
+		"timeline":       {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Timeline[0][0] = math.MaxUint64 }, "long after its end"},
 		"histograms":     {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms = nil }, "0 histograms"},
 		"histogram":      {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms[0] = "x" }, "histogram"},
 		"warm-up":        {func(_ *Config, _ *Before, s []Second) { s[1].Counted.Histograms[5] = s[1].Counted.Histograms[0] }, "the head has none"},

@@ -20,21 +20,12 @@ const (
 // set is the counts between two swaps. Operations due in the warm-up have their own counts
 // and histograms, which only intervals show.
 type set struct {
-	cfg                       *Config
-	counts, warm              takt.Counts
-	received                  uint64
-	achieved                  uint64 // operations sent within the window that ended
-	unsent                    uint64 // operations not sent in time although a slot was free
-	queued, all               verdict.Held
-	drops                     verdict.Drops
-	behind                    verdict.Drops // delays of operations sent late, or queued behind late operations
-	parts                     [sliceCount]part
-	blind                     uint64 // operations dropped although an unread answer may have freed a connection
-	course                    course // achieved and unsent, while the window's end is unknown
-	due                       Steps  // due instants of all operations, for a journal
-	lastDone                  time.Duration
-	lost                      uint64 // values clamped before a journal's state, whose histograms lack that count
-	bytes                     takt.Bytes
+	cfg *Config
+	sums
+	slices                    [sliceCount]slice
+	timeline                  timeline        // achieved and unsent, while the window's end is unknown
+	due                       Steps           // due instants of all operations, for a journal
+	lost                      uint64          // values clamped before a journal's state, whose histograms lack that count
 	ok, other                 *hist.Histogram // response time of ok operations; of failed and unfinished ones
 	service, delay, lag       *hist.Histogram
 	warmAll, warmSvc, warmLag *hist.Histogram
@@ -42,6 +33,38 @@ type set struct {
 	status                    [maxStatus]uint64
 	statusElse                map[int]uint64
 	classes                   map[string]*takt.ErrorClass
+}
+
+// sums are the counts of a set that are plain data.
+type sums struct {
+	Counts   takt.Counts   `json:"counts"`
+	Warm     takt.Counts   `json:"warm"`
+	Received uint64        `json:"received,omitempty"`
+	Achieved uint64        `json:"achieved"`         // operations sent within the window that ended
+	Unsent   uint64        `json:"unsent,omitempty"` // operations not sent in time although a slot was free
+	Queued   verdict.Held  `json:"queued"`
+	All      verdict.Held  `json:"all"`
+	Drops    verdict.Drops `json:"drops,omitzero"`
+	Blind    uint64        `json:"blind,omitempty"` // operations dropped although an unread answer may have freed a connection
+	Behind   verdict.Drops `json:"behind,omitzero"` // delays of operations sent late, or queued behind late operations
+	LastDone time.Duration `json:"last_done"`
+	Bytes    takt.Bytes    `json:"bytes"`
+}
+
+// merge adds o.
+func (s *sums) merge(o *sums) {
+	s.Counts, s.Warm = s.Counts.Plus(o.Counts), s.Warm.Plus(o.Warm)
+	s.Received += o.Received
+	s.Achieved += o.Achieved
+	s.Unsent += o.Unsent
+	s.Queued.Merge(o.Queued)
+	s.All.Merge(o.All)
+	s.Drops.Merge(&o.Drops)
+	s.Blind += o.Blind
+	s.Behind.Merge(&o.Behind)
+	s.LastDone = max(s.LastDone, o.LastDone)
+	s.Bytes.Sent += o.Bytes.Sent
+	s.Bytes.Received += o.Bytes.Received
 }
 
 func newSet(cfg *Config) *set {
@@ -82,12 +105,9 @@ func (s *set) reset() {
 	}
 	clear(s.statusElse)
 	clear(s.classes)
-	s.counts, s.warm, s.bytes = takt.Counts{}, takt.Counts{}, takt.Bytes{}
-	s.received, s.achieved, s.unsent, s.lastDone, s.lost = 0, 0, 0, 0, 0
-	s.queued, s.all = verdict.Held{}, verdict.Held{}
-	s.drops, s.behind, s.blind = verdict.Drops{}, verdict.Drops{}, 0
-	s.parts = [sliceCount]part{}
-	s.course.reset()
+	s.sums, s.lost = sums{}, 0
+	s.slices = [sliceCount]slice{}
+	s.timeline.reset()
 	s.due.reset()
 	s.status = [maxStatus]uint64{}
 }
@@ -102,7 +122,7 @@ func (s *set) phase(i int) *hist.Histogram {
 // sample counts n operations that are equal but for their number.
 func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration) {
 	if e.Outcome != Dropped {
-		s.lastDone = max(s.lastDone, e.Done)
+		s.LastDone = max(s.LastDone, e.Done)
 	}
 	if s.cfg.Journal {
 		s.due.Add(e.Due, n)
@@ -112,13 +132,13 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 		return
 	}
 	failed := res != nil && res.Class != ""
-	count(&s.counts, n, e.Outcome, failed)
+	count(&s.Counts, n, e.Outcome, failed)
 	s.late(e, n, window)
 	switch e.Outcome {
 	case Dropped:
-		s.drops.Add(e.Done-e.Due, n)
+		s.Drops.Add(e.Done-e.Due, n)
 		if !e.Looked {
-			s.blind += n
+			s.Blind += n
 		}
 	case UnfinishedQueued:
 		s.other.RecordN(e.Done-e.Due, n)
@@ -129,9 +149,9 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 	case Ended:
 		switch {
 		case s.cfg.Window < 0:
-			s.course.at(e.Sent).ended += n
+			s.timeline.at(e.Sent).ended += n
 		case e.Sent <= window:
-			s.achieved += n
+			s.Achieved += n
 		}
 		if failed {
 			s.sent(e, n, s.other)
@@ -144,7 +164,7 @@ func (s *set) sample(e *Event, n uint64, res *takt.Result, window time.Duration)
 }
 
 func (s *set) sampleWarm(e *Event, n uint64, res *takt.Result) {
-	count(&s.warm, n, e.Outcome, res != nil && res.Class != "")
+	count(&s.Warm, n, e.Outcome, res != nil && res.Class != "")
 	if e.Outcome == Dropped {
 		return
 	}
@@ -166,10 +186,10 @@ func (s *set) late(e *Event, n uint64, window time.Duration) {
 	switch {
 	case e.Outcome == Dropped:
 	case s.cfg.Window < 0:
-		s.course.at(max(e.Due, e.Free)).ready += n
-		s.course.at(sent).sent += n
+		s.timeline.at(max(e.Due, e.Free)).ready += n
+		s.timeline.at(sent).sent += n
 	case sent > limit && max(e.Due, e.Free) <= limit:
-		s.unsent += n
+		s.Unsent += n
 	}
 }
 
@@ -186,9 +206,9 @@ func (s *set) sent(e *Event, n uint64, response *hist.Histogram) {
 // connection: the target while it served the operation before, then the generator until it
 // sent the waiting one.
 func (s *set) held(e *Event, n uint64) {
-	s.all.Add(max(0, e.Read-e.Done), e.Done-e.Sent, n)
+	s.All.Add(max(0, e.Read-e.Done), e.Done-e.Sent, n)
 	if e.Free > e.Due {
-		s.queued.Add(e.Sent-e.Free, e.Before.Service, n)
+		s.Queued.Add(e.Sent-e.Free, e.Before.Service, n)
 	}
 }
 
@@ -211,15 +231,15 @@ func count(c *takt.Counts, n uint64, o Outcome, failed bool) {
 }
 
 func (s *set) receive(now time.Duration, res *takt.Result) {
-	s.lastDone = max(s.lastDone, now)
+	s.LastDone = max(s.LastDone, now)
 	switch {
 	case now < s.cfg.Warmup:
-		s.warm.OK++
+		s.Warm.OK++
 		return
 	case res.Class == "":
-		s.received++
+		s.Received++
 	default:
-		s.counts.Failed++
+		s.Counts.Failed++
 	}
 	s.result(res, 1)
 }
@@ -228,8 +248,8 @@ func (s *set) result(res *takt.Result, n uint64) {
 	if res == nil {
 		return
 	}
-	s.bytes.Sent += int64(n) * res.BytesSent
-	s.bytes.Received += int64(n) * res.BytesReceived
+	s.Bytes.Sent += int64(n) * res.BytesSent
+	s.Bytes.Received += int64(n) * res.BytesReceived
 	for i := range s.phases {
 		if d := res.Phases[i]; d > 0 {
 			s.phase(i).RecordN(d, n)
@@ -286,26 +306,14 @@ func clip(s string, n int) string {
 // merge adds o to s and calls rest between the pieces of work. A class keeps its first
 // sample.
 func (s *set) merge(o *set, rest func()) {
-	add(&s.counts, &o.counts)
-	add(&s.warm, &o.warm)
-	s.received += o.received
-	s.achieved += o.achieved
-	s.unsent += o.unsent
-	s.queued.Merge(o.queued)
-	s.all.Merge(o.all)
-	s.drops.Merge(&o.drops)
-	s.behind.Merge(&o.behind)
-	for i := range o.parts {
-		if p := &o.parts[i]; p.N > 0 {
-			s.parts[i].merge(p)
+	s.sums.merge(&o.sums)
+	for i := range o.slices {
+		if p := &o.slices[i]; p.N > 0 {
+			s.slices[i].merge(p)
 		}
 	}
-	s.blind += o.blind
-	s.course.merge(&o.course)
-	s.lastDone = max(s.lastDone, o.lastDone)
+	s.timeline.merge(&o.timeline)
 	s.lost += o.lost
-	s.bytes.Sent += o.bytes.Sent
-	s.bytes.Received += o.bytes.Received
 	mine, theirs := s.histograms(), o.histograms()
 	for i, h := range theirs {
 		if h == nil || h.Count() == 0 {
@@ -332,9 +340,8 @@ func (s *set) merge(o *set, rest func()) {
 // mergeLive adds what an interval shows, including the warm-up, and calls rest as merge does.
 // A one-way driver has no response and service time.
 func (s *set) mergeLive(o *set, rest func()) {
-	add(&s.counts, &o.counts)
-	add(&s.counts, &o.warm)
-	s.counts.OK += o.received
+	s.Counts = s.Counts.Plus(o.Counts).Plus(o.Warm)
+	s.Counts.OK += o.Received
 	for _, m := range [...]struct{ into, from *hist.Histogram }{
 		{s.ok, o.ok}, {s.ok, o.other}, {s.ok, o.warmAll},
 		{s.service, o.service}, {s.service, o.warmSvc},
@@ -345,15 +352,6 @@ func (s *set) mergeLive(o *set, rest func()) {
 			rest()
 		}
 	}
-}
-
-func add(a, b *takt.Counts) {
-	a.Scheduled += b.Scheduled
-	a.Sent += b.Sent
-	a.OK += b.OK
-	a.Failed += b.Failed
-	a.Dropped += b.Dropped
-	a.Unfinished += b.Unfinished
 }
 
 // clamped is the number of values outside the range of a histogram.

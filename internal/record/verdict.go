@@ -9,15 +9,15 @@ import (
 func (r *Recorder) judge(rep *takt.Report, e End) {
 	t := r.total
 	o := verdict.Operations{
-		Response: r.response(), Lag: t.lag, Behind: &t.behind, Drops: &t.drops, Unsent: t.unsent, Held: t.queued,
+		Response: r.response(), Lag: t.lag, Behind: &t.Behind, Drops: &t.Drops, Unsent: t.Unsent, Held: t.Queued,
 		Clamped: t.clamped(), Closed: e.Closed, ReceiveOnly: e.ReceiveOnly,
 	}
-	if t.blind > 0 { // a dropped operation did not wait for a connection
-		o.Held = t.all
+	if t.Blind > 0 { // a dropped operation did not wait for a connection
+		o.Held = t.All
 	}
 	o.Judge(rep)
 }
 
 // Stamped reports whether any answer so far was here before it was read. If so, the
 // operations themselves show whether the generator was slow.
-func (r *Recorder) Stamped() bool { return r.total.all.Generator > 0 }
+func (r *Recorder) Stamped() bool { return r.total.All.Generator > 0 }

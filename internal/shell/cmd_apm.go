@@ -112,7 +112,7 @@ func (c *session) useCluster(d *apmserver.Documents) {
 		c.fail(fmt.Errorf("elasticsearch: %w", err))
 		return
 	}
-	c.user.bench.change(func() { c.user.bench.cluster = d })
+	c.user.testbed.change(func() { c.user.testbed.cluster = d })
 	c.say("using " + d.Output().URL)
 	o := d.Output()
 	c.keepUse(func(u *apmserver.Use) { u.ElasticURL, u.ElasticUser = o.URL, o.User })
@@ -136,7 +136,7 @@ func (u *user) lastUse() apmserver.Use {
 
 // askReset counts the documents and asks; if the next line is yes, it queues their deletion.
 func (c *session) askReset() {
-	d := c.user.bench.now().cluster
+	d := c.user.testbed.now().cluster
 	if d == nil {
 		c.fail(errors.New("no cluster is chosen; write elasticsearch use URL"))
 		return
@@ -224,7 +224,7 @@ func prepareUse(c *session, args []string) (action, error) {
 		return action{secret: slices.ContainsFunc(args, hasPassword)}, err
 	}
 	return action{now: func(c *session) {
-		c.user.bench.use(server)
+		c.user.testbed.use(server)
 		c.say("using " + server.Location().String())
 		c.keepUse(func(u *apmserver.Use) { u.Location = server.Location() })
 	}}, nil
@@ -236,7 +236,7 @@ func prepareSwitch(args []string) (action, error) {
 		return action{}, err
 	}
 	return action{queued: func(c *session) (task, error) {
-		now := c.user.bench.now()
+		now := c.user.testbed.now()
 		if now.server == nil {
 			return nil, errNoServer
 		}
@@ -244,10 +244,10 @@ func prepareSwitch(args []string) (action, error) {
 		if err := errors.Join(c.mayUse(l), c.mayBuild(l, s)); err != nil {
 			return nil, err
 		}
-		bench := &c.user.bench
+		testbed := &c.user.testbed
 		return func(ctx context.Context, _ <-chan struct{}, log *log) int {
 			r, err := now.server.Switch(ctx, s, log)
-			bench.switched(now.server, r)
+			testbed.switched(now.server, r)
 			if err != nil {
 				fmt.Fprintln(log, "error:", err)
 				return 1
@@ -318,7 +318,7 @@ func prepareTail(args []string) (action, error) {
 		}
 	}
 	return action{now: func(c *session) {
-		if log := c.user.bench.now().log; log != nil {
+		if log := c.user.testbed.now().log; log != nil {
 			log.PrintTail(c, n, text, c.editor != nil)
 		}
 		c.say("\n" + time.Now().Format(time.RFC1123Z))

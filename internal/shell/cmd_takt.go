@@ -139,7 +139,7 @@ func (c *session) task(args []string) task {
 
 // call returns a command line with the user's store.
 func (c *session) call(args []string) Call {
-	return Call{Args: args, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.bench.now().cluster, c.own), Plain: !c.own}
+	return Call{Args: args, Dir: c.server.options.DumpDir, Env: c.server.storeEnv(c.user.testbed.now().cluster, c.own), Plain: !c.own}
 }
 
 // rules are the limits for each command line of this session.

@@ -202,7 +202,7 @@ func secretIn(word string) string {
 
 // task returns the job, with the server and the cluster that are chosen now.
 func (t *trial) task(c *session) (task, error) {
-	now := c.user.bench.now()
+	now := c.user.testbed.now()
 	if now.server == nil {
 		return nil, errNoServer
 	}
@@ -214,10 +214,10 @@ func (t *trial) task(c *session) (task, error) {
 		return nil, fmt.Errorf("test: %w", err)
 	}
 	t.plain = !c.own
-	s, bench := c.server, &c.user.bench
+	s, testbed := c.server, &c.user.testbed
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
-		bench.change(func() { bench.testing = true })
-		defer bench.change(func() { bench.testing = false })
+		testbed.change(func() { testbed.testing = true })
+		defer testbed.change(func() { testbed.testing = false })
 		for i := range t.repeat {
 			if t.repeat > 1 {
 				fmt.Fprintf(log, "test %d of %d\n", i+1, t.repeat)

@@ -110,7 +110,7 @@ type user struct {
 	state *state
 	mu    sync.Mutex
 	kept  kept
-	bench bench
+	testbed testbed
 }
 
 // kept is the content of a user's file.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/internal/shell"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
@@ -35,7 +36,7 @@ func TestTranscripts(t *testing.T) {
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			t.Parallel()
-			if raceDetector && filepath.Base(path) == "readme.txt" {
+			if racetest.On && filepath.Base(path) == "readme.txt" {
 				t.Skip("makes many bodies, which takes long with the race detector; scripts/test runs it without")
 			}
 			text, err := os.ReadFile(path)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/racetest"
 )
 
 func TestMain(m *testing.M) {
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// seeds is how many seeds a test runs: TAKT_SEEDS, or a few.
+// seeds is how many seeds a test runs: TAKT_SEEDS, or few.
 func seeds(t *testing.T, few uint64) uint64 {
 	t.Helper()
 	s := os.Getenv("TAKT_SEEDS")
@@ -36,10 +37,10 @@ func seeds(t *testing.T, few uint64) uint64 {
 	return n
 }
 
-// The engine breaks no rule in any world. scripts/test runs 300 seeds, CI 3000 and make soak
+// The engine breaks no rule in any world. scripts/test runs 150 seeds, CI 3000 and make soak
 // 100 000. A seed that fails is shrunk; TAKT_SEED=N with TestSeed shows every call of its threads.
 func TestSeeds(t *testing.T) {
-	n := seeds(t, few)
+	n := seeds(t, uint64(racetest.Some(150)))
 	const lanes = 4
 	var mu sync.Mutex
 	var sum Sum
@@ -60,7 +61,7 @@ func TestSeeds(t *testing.T) {
 		}
 	})
 	t.Log(&sum)
-	if n >= few && few >= 300 {
+	if n >= 300 {
 		for _, kind := range slices.Sorted(maps.Keys(sum.Injected)) {
 			if sum.Injected[kind] < 10 {
 				t.Errorf("only %d faults of the kind %q were injected: the seeds do not reach it", sum.Injected[kind], kind)
@@ -75,7 +76,7 @@ func TestSeeds(t *testing.T) {
 // A seed decides everything: two runs of it make the same calls in the same order.
 func TestSameTrace(t *testing.T) {
 	calls := uint64(0)
-	for seed := range uint64(min(few, 100)) {
+	for seed := range uint64(racetest.Some(50)) {
 		a, b := Run(seed), Run(seed)
 		calls += a.Calls
 		if a.Trace != b.Trace || a.Calls != b.Calls {

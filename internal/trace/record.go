@@ -1,21 +1,28 @@
-// Package trace reads captured traffic: access logs, the load files of the predecessor, HAR
-// and JMeter's results. It is a pipeline, whose stages are each a [Stream] over the stage
-// before. Its memory does not grow with the length of the log:
+// Package trace is captured traffic: access logs, the load files of the predecessor, HAR and
+// JMeter's results. A log is read by a pipeline, whose stages are each a [Stream] over the
+// stage before. Its memory does not grow with the length of the log:
 //
-//	Reading            the flags, and the first two stages together
-//	NewReader, Merge   files to records, in the order of the files' stamps
-//	Select, Rewrite    which records to send, and how
-//	Timed              the instant at which each request started, in order
-//	Ahead              reading in a separate goroutine
-//	NewSource, Paced   operations: at the recorded instants, or at a schedule's
+//	reading.Settings             the flags, and the stages up to requests together
+//	reader.New, order.Merge      files to records, in the order of the files' stamps
+//	requests.Select, .Rewrite    which records to send, and how
+//	order.Timed                  the instant at which each request started, in order
+//	play.Ahead                   reading in a separate goroutine
+//	play.Source, play.Paced      operations: at the recorded instants, or at a schedule's
 //
-// It sends nothing.
+// Nothing here sends anything.
 package trace
 
-import "time"
+import (
+	"io"
+	"time"
+)
 
 // Unknown is a size or a time that the log does not have.
 const Unknown = -1
+
+// MaxLine limits a line of a log, in bytes; a longer line is bad. It is also the size of a
+// file's buffer; a compressed file has two.
+const MaxLine = 256 << 10
 
 // Record is one request of a log. Its texts are valid until the next call of the Stream that
 // returned it; CopyTo makes them last.
@@ -42,10 +49,10 @@ type Record struct {
 	Body    []byte
 	Typed   bool // Header has a Content-Type
 
-	File string // the name that NewReader got
+	File string // the name that reader.New got
 	Line int    // from 1; for HAR the number of the entry
 
-	buf []byte // memory of texts that had to be decoded
+	Memory []byte // of texts that had to be decoded
 }
 
 // Start is the instant at which the request started: At, or At − Latency if At is the end and
@@ -57,9 +64,9 @@ func (r *Record) Start() time.Time {
 	return r.At
 }
 
-// reset clears r for reuse and keeps its buffer.
-func (r *Record) reset() {
-	*r = Record{Latency: Unknown, Transfer: Unknown, Bytes: Unknown, RequestBytes: Unknown, buf: r.buf[:0]}
+// Reset clears r for reuse and keeps its buffer.
+func (r *Record) Reset() {
+	*r = Record{Latency: Unknown, Transfer: Unknown, Bytes: Unknown, RequestBytes: Unknown, Memory: r.Memory[:0]}
 }
 
 // texts lists the fields that may point into memory of the Stream.
@@ -70,7 +77,7 @@ func (r *Record) texts() [9]*[]byte {
 // CopyTo makes dst, another Record, an independent copy of r. It allocates only if the
 // buffer of dst is too small.
 func (r *Record) CopyTo(dst *Record) {
-	buf := dst.buf[:0]
+	buf := dst.Memory[:0]
 	*dst = *r
 	size := 0
 	for _, t := range dst.texts() {
@@ -84,16 +91,40 @@ func (r *Record) CopyTo(dst *Record) {
 		buf = append(buf, *t...)
 		*t = buf[at:len(buf):len(buf)]
 	}
-	dst.buf = buf
+	dst.Memory = buf
 }
 
-// lend makes dst a copy of r that shares its texts.
-func (r *Record) lend(dst *Record) {
-	buf := dst.buf
+// Join puts three texts together in the memory of r, where they are valid as long as its texts.
+func (r *Record) Join(a []byte, b string, c []byte) []byte {
+	at := len(r.Memory)
+	r.Memory = append(append(append(r.Memory, a...), b...), c...)
+	return r.Memory[at:]
+}
+
+// Lend makes dst a copy of r that shares its texts.
+func (r *Record) Lend(dst *Record) {
+	buf := dst.Memory
 	*dst = *r
-	dst.buf = buf
+	dst.Memory = buf
 }
 
 // Stream returns records one after the other. Next fills rec, which may be new or reused.
 // After the last record it returns io.EOF at every call.
 type Stream interface{ Next(rec *Record) error }
+
+// Each calls do for every record.
+func Each(src Stream, do func(r *Record) error) error {
+	var rec Record
+	for {
+		err := src.Next(&rec)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = do(&rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/capacity"
 	"github.com/taktload/takt/internal/pace"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -141,9 +142,7 @@ func simulated(t *testing.T, bound float64) float64 {
 // TestTruthOfQueues compares the limits that takt finds with theory: engine, reports and search,
 // under fake time.
 func TestTruthOfQueues(t *testing.T) {
-	if raceDetector {
-		t.Skip("700 000 operations take a minute with the race detector: run by scripts/test without it")
-	}
+	racetest.Skip(t, "700 000 operations take a minute with the race detector")
 	exponential := func(r *rand.Rand) float64 { return r.ExpFloat64() / 1000 }
 	lognormal := func(r *rand.Rand) float64 { return 0.0005 * math.Exp(r.NormFloat64()) }
 	for _, c := range []struct {

@@ -106,7 +106,7 @@ func TestTruthOfTheStall(t *testing.T) {
 		found := make([][]string, 2)
 		for i, conns := range []int{50, 2000} {
 			both.Go(func() {
-				time.Sleep(time.Duration(i) * 5 * time.Second) // so that the freezes never coincide
+				time.Sleep(time.Duration(i) * 2500 * time.Millisecond) // so that the freezes never coincide
 				found[i] = modes(t, conns, s)
 			})
 		}
@@ -135,9 +135,9 @@ type deviation struct{ off, floor float64 }
 
 // stall returns the deviation of each percentile. Up to 2 % plus floor is accepted.
 func stall(t *testing.T, mode string, conns int, s *clocktest.Sleepers) (found map[string]deviation, faults []string) {
-	const rate, seconds = 1000, 10
+	const rate, seconds = 1000, 5
 	file := filepath.Join(t.TempDir(), "truth.json")
-	url, stop := startTarget(t, "--service", "1ms", "--freeze", "1s/10s", "--truth", file)
+	url, stop := startTarget(t, "--service", "1ms", "--freeze", "1s/5s", "--truth", file)
 	r := load(t, "--engine", mode, "--rate", fmt.Sprint(rate), "-z", fmt.Sprint(seconds), "-c", fmt.Sprint(conns), url)
 	late := hist.Micros(s.Late())
 	stop()

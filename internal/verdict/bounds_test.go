@@ -219,7 +219,7 @@ func TestSharesOfLittle(t *testing.T) {
 	if s := (Held{}).Share(); s != 0 {
 		t.Errorf("the share of nothing is %v", s)
 	}
-	l := OfLimits([]takt.ErrorClass{{Class: ClassFiles, Count: 1}}, 1)
+	l := limitsOf([]takt.ErrorClass{{Class: ClassFiles, Count: 1}}, 1)
 	if l.Share != 1 {
 		t.Errorf("1 of 1 is a share of %v", l.Share)
 	}
@@ -253,5 +253,22 @@ func TestReason(t *testing.T) {
 	}
 	if got := Reason(nil); got != generator {
 		t.Errorf("without warnings: %s", got)
+	}
+}
+
+// A duet forgives late operations, and nothing else.
+func TestOnlyLate(t *testing.T) {
+	for codes, want := range map[string]bool{
+		"": false, "gc": false, "generator_backlog": false, "generator_bottleneck": true, "generator_bottleneck gc": true, "generator_bottleneck generator_backlog": true,
+		"generator_bottleneck accounting": false, "generator_bottleneck generator_behind": false, "generator_bottleneck generator_held": false,
+		"generator_bottleneck generator_saturated": false, "generator_bottleneck host_limit": false, "host_limit": false,
+	} {
+		var warnings []takt.Warning
+		for _, code := range strings.Fields(codes) {
+			warnings = append(warnings, takt.Warning{Code: code})
+		}
+		if got := OnlyLate(warnings); got != want {
+			t.Errorf("%q: %v", codes, got)
+		}
 	}
 }

@@ -1,8 +1,6 @@
 package verdict
 
 import (
-	"time"
-
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -38,9 +36,7 @@ func (o *Operations) Judge(r *takt.Report) {
 		o.held(r)
 	}
 	limits(r)
-	if n.Dropped > 0 {
-		r.Warn("dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n.Dropped)
-	}
+	dropped(r)
 	if o.Clamped > 0 {
 		r.Warn("clamped", "%d latencies were outside %v to %v and count as the nearer end", o.Clamped, hist.Lowest, hist.Highest)
 	}
@@ -89,61 +85,23 @@ func (o *Operations) held(r *takt.Report) {
 // limits: operations that failed at a limit of the generator or its host say nothing about
 // the target, in a closed loop, too.
 func limits(r *takt.Report) {
-	l := OfLimits(r.Errors, r.Counts.Scheduled)
+	l := limitsOf(r.Errors, r.Counts.Scheduled)
 	if l.Failed > 0 {
-		Warner(r, l.Bottleneck())("host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
+		warner(r, l.Bottleneck())("host_limit", "%d operations (%.2g %%) failed at a limit of this host, not at the target: %s", l.Failed, 100*l.Share, l.Sample)
 	}
 }
 
-const (
-	busyMost      = 0.9  // largest part of all cores, or of a loop's time, that the generator may use
-	busySome      = 0.33 // largest part of all cores while less than idleLeast are idle
-	idleLeast     = 0.05
-	throttledMost = 0.1 // largest part of the time for which a quota may throttle the generator
-	starvedMost   = 0.5 // largest wait for a core, of all threads together, as a part of the run's time
-)
-
-// Host is what the generator used of its host. CPU and Idle are parts of all cores: 0.5 is
-// half of the machine.
-type Host struct {
-	CPU, Idle                    float64
-	Ran, Waited, Throttled, Wall time.Duration // running and waiting for a core, all threads together; throttled, its cgroup; length of the run
-	Loops                        int           // number of loops; 0: another mode
-	Worked                       float64       // part of the time for which the busiest loop worked
-	Closed                       bool          // a closed loop
-	Told                         bool          // answers have stamps, so the operations show whether the generator was slow
+func dropped(r *takt.Report) {
+	if n := r.Counts.Dropped; n > 0 {
+		r.Warn("dropped", "%d operations were dropped at the in-flight bound and are in no percentile: the tail is truncated", n)
+	}
 }
 
-// Judge makes r invalid if the generator limited the rate, and only warns in a closed loop.
-// With a full pool a generator without CPU looks like a slow target: it reads every answer
-// late, and operations wait for a connection. So a rate that was not achieved is the
-// generator's fault if it used nearly all cores, or a third of all cores while the machine
-// had no idle ones. Without stamps on answers it is also the generator's fault if it did not
-// get the cores that it wanted.
-func (h Host) Judge(r *takt.Report) {
-	if h.Worked > busyMost && r.Counts.Scheduled > 0 {
-		if !h.Closed {
-			r.Verdict = takt.Invalid
-		}
-		r.Warn("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
-	}
-	switch {
-	case h.Closed:
-		if h.CPU > busyMost {
-			r.Warn("generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", 100*h.CPU)
-		}
-	case r.Rate.Intended == nil:
-	case r.Rate.Achieved >= shortRate**r.Rate.Intended:
-	case h.CPU > busyMost, h.CPU > busySome && h.Idle < idleLeast:
-		Invalidate(r, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
-			100*h.CPU, 100*h.Idle, achieved(r))
-	case h.Told:
-	case h.Throttled.Seconds() > throttledMost*h.Wall.Seconds():
-		Invalidate(r, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
-			h.Throttled.Round(time.Millisecond), achieved(r))
-	case h.Waited > h.Ran && h.Waited.Seconds() > starvedMost*h.Wall.Seconds():
-		Invalidate(r, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
-			h.Waited.Round(time.Millisecond), h.Ran.Round(time.Millisecond), achieved(r))
+// Rejudge makes a report that says valid invalid if the generator was late by the current rule:
+// an older takt may have had another rule.
+func Rejudge(r *takt.Report, response, lag *hist.Histogram) {
+	if l := Of(response, lag); l.Bottleneck() {
+		Invalidate(r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)
 	}
 }
 
@@ -157,8 +115,8 @@ func Invalidate(r *takt.Report, code, format string, args ...any) {
 	r.Warn(code, format, args...)
 }
 
-// Warner is r.Warn, or Invalidate for r if what it says is a reason.
-func Warner(r *takt.Report, reason bool) func(code, format string, args ...any) {
+// warner is r.Warn, or Invalidate for r if what it says is a reason.
+func warner(r *takt.Report, reason bool) func(code, format string, args ...any) {
 	if !reason {
 		return r.Warn
 	}

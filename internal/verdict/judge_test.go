@@ -49,6 +49,23 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// Just above each bound the host is named, and the run stays valid.
+func TestHostDisturbed(t *testing.T) {
+	for want, c := range map[string]struct{ at, above Host }{
+		"steal":       {Host{Stolen: 0.02}, Host{Stolen: 0.021}},
+		"throttled":   {Host{Quota: 0.01}, Host{Quota: 0.011}},
+		"retransmits": {Host{Resent: 9}, Host{Resent: 10}},
+		"gc":          {Host{GCPauseMax: time.Millisecond}, Host{GCPauseMax: time.Millisecond + 1}},
+	} {
+		at, above := &takt.Report{Verdict: takt.Valid}, &takt.Report{Verdict: takt.Valid}
+		c.at.Judge(at)
+		c.above.Judge(above)
+		if at.Warnings != nil || len(above.Warnings) != 1 || !above.Warned(want) || above.Verdict != takt.Valid {
+			t.Errorf("%s: %+v, above: %s, %+v", want, at.Warnings, above.Verdict, above.Warnings)
+		}
+	}
+}
+
 // Each rule makes a run invalid, and has a reason for the first line of its report.
 func TestOperations(t *testing.T) {
 	punctual, late := hist.New(), hist.New()

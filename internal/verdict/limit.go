@@ -15,16 +15,16 @@ const (
 	limitAtLeast = 10    // fewer failures than this are always acceptable
 )
 
-// Limited is how often operations failed at a limit of the generator or its host.
-type Limited struct {
+// limited is how often operations failed at a limit of the generator or its host.
+type limited struct {
 	Failed uint64
 	Share  float64 // part of the scheduled operations, 0 to 1
 	Sample string  // error of the most frequent class: the limit, its figure and the remedy
 }
 
-// OfLimits counts the failures at a limit in the classes of a run, which are sorted by
+// limitsOf counts the failures at a limit in the classes of a run, which are sorted by
 // frequency.
-func OfLimits(classes []takt.ErrorClass, scheduled uint64) (l Limited) {
+func limitsOf(classes []takt.ErrorClass, scheduled uint64) (l limited) {
 	for _, c := range classes {
 		if !IsLimit(c.Class) {
 			continue
@@ -40,12 +40,12 @@ func OfLimits(classes []takt.ErrorClass, scheduled uint64) (l Limited) {
 
 // Bottleneck reports whether the limit shaped the figures: at least 10 operations, and more
 // than 0.1 % of all, failed at it.
-func (l Limited) Bottleneck() bool { return l.Failed >= limitAtLeast && l.Share > limitShare }
+func (l limited) Bottleneck() bool { return l.Failed >= limitAtLeast && l.Share > limitShare }
 
-// Retransmitted reports whether TCP sent so many segments again that latencies hold its
+// retransmitted reports whether TCP sent so many segments again that latencies hold its
 // timeouts: at least 10, and more than 0.1 % of the operations. The target and its network
 // answer for that, so the run stays valid.
-func Retransmitted(segments, sent uint64) bool {
+func retransmitted(segments, sent uint64) bool {
 	return segments >= limitAtLeast && float64(segments) > limitShare*float64(sent)
 }
 

@@ -27,7 +27,7 @@ func TestOfLimits(t *testing.T) {
 		{"two limits beside a timeout", []takt.ErrorClass{class("timeout", 500), class(ClassMemory, 7), class(ClassFiles, 5)}, 1000, 12, "no_memory was reached", true},
 		{"nothing scheduled", nil, 0, 0, "", false},
 	} {
-		l := OfLimits(c.classes, c.scheduled)
+		l := limitsOf(c.classes, c.scheduled)
 		if l.Failed != c.failed || l.Sample != c.sample || l.Bottleneck() != c.bottleneck {
 			t.Errorf("%s: %+v, bottleneck %v", c.name, l, l.Bottleneck())
 		}
@@ -39,7 +39,7 @@ func TestRetransmitted(t *testing.T) {
 		segments, sent uint64
 		want           bool
 	}{{9, 1, false}, {10, 0, true}, {10, 10_000, false}, {11, 10_000, true}} {
-		if got := Retransmitted(c.segments, c.sent); got != c.want {
+		if got := retransmitted(c.segments, c.sent); got != c.want {
 			t.Errorf("%d segments, %d operations: %v", c.segments, c.sent, got)
 		}
 	}

@@ -1,22 +1,76 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// The reasons why a run is invalid.
+const (
+	generator = "the generator, not the target, shaped these figures"
+	shards    = "the shards did not put the whole load on the target at once"
+)
+
+// rule is a warning that can make a run invalid.
+type rule struct {
+	code, reason string // "": the warning decides nothing about the headline
+	always       bool   // a run with the warning is invalid; others may be closed loops, or within a bound
+	late         bool   // operations were sent late, which a duet judges for each pair of blocks by itself
+}
+
+func rules() []rule {
+	return []rule{
+		{code: "accounting", always: true},
+		{code: "generator_bottleneck", reason: generator, always: true, late: true},
+		{code: "generator_behind", reason: generator, always: true},
+		{code: "generator_backlog", reason: generator, always: true, late: true},
+		{code: "generator_held", reason: generator},
+		{code: "generator_saturated", reason: generator},
+		{code: "host_limit", reason: generator},
+		{code: "rejudged", reason: generator, late: true},
+		{code: "shards_missing", reason: shards},
+		{code: "shards_cut", reason: shards},
+		{code: "shards_apart", reason: shards},
+	}
+}
+
+// broken are the rules that the warnings are about.
+func broken(warnings []takt.Warning) []rule {
+	return slices.DeleteFunc(rules(), func(r rule) bool {
+		return !slices.ContainsFunc(warnings, func(w takt.Warning) bool { return w.Code == r.code })
+	})
+}
+
+// Refutes returns the codes of the warnings that no valid run has.
+func Refutes(warnings []takt.Warning) (codes []string) {
+	for _, r := range broken(warnings) {
+		if r.always {
+			codes = append(codes, r.code)
+		}
+	}
+	return codes
+}
+
+// OnlyLate reports whether operations that were sent late are all that the warnings say against
+// a run.
+func OnlyLate(warnings []takt.Warning) bool {
+	all := broken(warnings)
+	bottleneck := slices.ContainsFunc(all, func(r rule) bool { return r.code == "generator_bottleneck" })
+	return bottleneck && !slices.ContainsFunc(all, func(r rule) bool { return !r.late })
+}
+
 // Reason says in a sentence why a run with these warnings is invalid. The warnings have the
 // figures.
 func Reason(warnings []takt.Warning) string {
-	const generator = "the generator, not the target, shaped these figures"
 	reason := generator
-	for _, w := range warnings {
-		switch w.Code {
-		case "generator_bottleneck", "generator_behind", "generator_backlog", "generator_held", "generator_saturated", "host_limit", "rejudged":
+	for _, r := range broken(warnings) {
+		switch r.reason {
+		case generator:
 			return generator
-		case "shards_missing", "shards_cut", "shards_apart":
-			reason = "the shards did not put the whole load on the target at once"
+		case shards:
+			reason = shards
 		}
 	}
 	return reason

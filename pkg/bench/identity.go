@@ -23,8 +23,7 @@ func (b Benchmark) complete(rep *takt.Report, o engine.Options) {
 		rep.Warnings[i].Message = inOurWords.Replace(rep.Warnings[i].Message)
 	}
 	if b.oneCore() {
-		rep.Warnings = append(rep.Warnings, takt.Warning{Code: "one_core",
-			Message: "GOMAXPROCS is 1, so time was kept with Go's timers, which are up to 1 ms late: set Benchmark.Tune, or GOMAXPROCS=2"})
+		rep.Warn("one_core", "GOMAXPROCS is 1, so time was kept with Go's timers, which are up to 1 ms late: set Benchmark.Tune, or GOMAXPROCS=2")
 	}
 }
 

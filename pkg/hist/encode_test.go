@@ -178,6 +178,14 @@ func TestLogLinesAreTheLibrarys(t *testing.T) {
 			if err := l.Write(tag, from, to, h); err != nil {
 				t.Fatal(err)
 			}
+			once := got.Len()
+			if err := l.WriteEncoded(tag, from, to, h, h.Encode()); err != nil {
+				t.Fatal(err)
+			}
+			if got.String()[:once] != got.String()[once:] {
+				t.Errorf("%s: the line with a known encoding differs", name)
+			}
+			got.Truncate(once)
 			h.h.SetTag(tag)
 			h.h.SetStartTimeMs(from.Milliseconds())
 			h.h.SetEndTimeMs(to.Milliseconds())

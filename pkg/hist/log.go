@@ -50,6 +50,15 @@ func startTime(start time.Time) string {
 // Write adds the line of one interval; from and to count from the start of the run. The tag
 // must not contain a comma, space or line break; "": no tag.
 func (l *LogWriter) Write(tag string, from, to time.Duration, h *Histogram) error {
+	return l.WriteEncoded(tag, from, to, h, "")
+}
+
+// WriteEncoded is Write for a histogram whose encoding, as of Encode, is known already; "": it
+// is not.
+func (l *LogWriter) WriteEncoded(tag string, from, to time.Duration, h *Histogram, encoded string) error {
+	if encoded == "" {
+		encoded = l.encoder.encode(h.h)
+	}
 	if strings.ContainsAny(tag, ", \r\n") {
 		return fmt.Errorf("tag %q has a comma, a space or a line break, which the format takes for its end", tag)
 	}
@@ -59,6 +68,6 @@ func (l *LogWriter) Write(tag string, from, to time.Duration, h *Histogram) erro
 	// The library's line: the library's own writer encodes with 800 KiB of garbage. Times are
 	// whole milliseconds in seconds, the maximum is in milliseconds.
 	begin, end := float64(from.Milliseconds())/1e3, float64(to.Milliseconds())/1e3
-	_, err := fmt.Fprintf(l.w, "%s%f,%f,%f,%s\n", tag, begin, end-begin, float64(h.h.Max())/1e6, l.encoder.encode(h.h))
+	_, err := fmt.Fprintf(l.w, "%s%f,%f,%f,%s\n", tag, begin, end-begin, float64(h.h.Max())/1e6, encoded)
 	return err
 }

@@ -106,6 +106,14 @@ type Counts struct {
 	Unfinished uint64 `json:"unfinished"` // in flight or queued when the drain time ended
 }
 
+// Plus is the sum of c and o.
+func (c Counts) Plus(o Counts) Counts {
+	return Counts{
+		c.Scheduled + o.Scheduled, c.Sent + o.Sent, c.OK + o.OK,
+		c.Failed + o.Failed, c.Dropped + o.Dropped, c.Unfinished + o.Unfinished,
+	}
+}
+
 // Rate is the intended and the achieved rate, in operations per second of the measured
 // window.
 type Rate struct {

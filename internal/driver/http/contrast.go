@@ -89,8 +89,7 @@ type heyReport struct {
 func noteHey(r *takt.Report, found map[string]any) {
 	r.Extra["contrast"] = found
 	if n := found["errors"].(float64); n > 0 {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "contrast", Message: fmt.Sprintf(
-			"%.0f of hey's %.0f requests failed; its latencies are those of the others, if any", n, found["requests"])})
+		r.Warn("contrast", "%.0f of hey's %.0f requests failed; its latencies are those of the others, if any", n, found["requests"])
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -18,9 +19,7 @@ func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 // The closed loop sends the same requests over as many connections, and its figures
 // are plausible for a server that takes 20 ms.
 func TestContrast(t *testing.T) {
-	if raceDetector {
-		t.Skip("hey's requester has data races of its own; scripts/test runs this without the detector")
-	}
+	racetest.Skip(t, "hey's requester has data races of its own")
 	e := startEcho(t, func(w nethttp.ResponseWriter, _ *nethttp.Request) { time.Sleep(20 * time.Millisecond) })
 	o := options("auto")
 	o.ContrastFor, o.Method, o.Body = 300*time.Millisecond, "POST", "n={{.Seq}}"

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -41,8 +40,7 @@ func (o *Options) close() error {
 // from wrk, where -d is the duration.
 func (o *Options) finish(_ context.Context, r *takt.Report) error {
 	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "get_body", Message: fmt.Sprintf(
-			"each GET had a body of %d bytes; -d is the body (-z the duration), and -m the method", len(f.msg.Body))})
+		r.Warn("get_body", "each GET had a body of %d bytes; -d is the body (-z the duration), and -m the method", len(f.msg.Body))
 	}
 	var n uint64
 	for code, count := range r.Status {
@@ -51,8 +49,7 @@ func (o *Options) finish(_ context.Context, r *takt.Report) error {
 		}
 	}
 	if n > 0 && o.Recording == nil { // what was recorded is not followed either
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "redirects", Message: fmt.Sprintf(
-			"%d answers were redirects that were not followed; give the final URL, follow with --redirects %d, or count them as failed with --fail-on 3xx,4xx,5xx", n, o.Redirects+1)})
+		r.Warn("redirects", "%d answers were redirects that were not followed; give the final URL, follow with --redirects %d, or count them as failed with --fail-on 3xx,4xx,5xx", n, o.Redirects+1)
 	}
 	return nil
 }

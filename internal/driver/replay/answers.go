@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/driver/replay/sigv4"
 	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
@@ -64,9 +65,9 @@ func (a *answers) sign(q *http.Asked) {
 	if len(q.Host) > 0 {
 		host = string(q.Host)
 	}
-	signer := trace.Signer{Key: s.Key, Secret: s.Secret, Region: s.Region}
-	signed := signer.Sign(trace.SignRequest{
-		Method: string(q.Method), Host: host, URI: prefix + string(q.URI), PayloadHash: trace.PayloadHash(q.Body), At: time.Now(),
+	signer := sigv4.Signer{Key: s.Key, Secret: s.Secret, Region: s.Region}
+	signed := signer.Sign(sigv4.Request{
+		Method: string(q.Method), Host: host, URI: prefix + string(q.URI), PayloadHash: sigv4.PayloadHash(q.Body), At: time.Now(),
 	})
 	q.Header = append(q.Header,
 		http1.Field{Name: "Authorization", Value: signed.Authorization},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/reader"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -116,7 +117,7 @@ func (o *Options) warn(r *takt.Report, a *account) {
 const placesShown = 3
 
 // places names the first bad lines. It does not show their text, which may contain a secret.
-func places(faults []trace.Fault) string {
+func places(faults []reader.Fault) string {
 	var list []string
 	for _, f := range faults[:min(len(faults), placesShown)] {
 		list = append(list, fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Cause))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -41,14 +42,14 @@ func (g *maxGap) Set(text string) error {
 }
 
 // gaps returns the limit for gaps. Without --max-gap a longer gap is an error.
-func (o *Options) gaps() trace.Gaps {
-	return trace.Gaps{Most: cmp.Or(o.MaxGap, usualGap), Refuse: o.MaxGap == 0}
+func (o *Options) gaps() play.Gaps {
+	return play.Gaps{Most: cmp.Or(o.MaxGap, usualGap), Refuse: o.MaxGap == 0}
 }
 
 // surveyGaps looks for gaps before the run, so that takt does not stop at one after hours. It skips
 // pipes, which can be read only once.
 func (o *Options) surveyGaps(ctx context.Context) error {
-	o.foundGaps = trace.Gaps{}
+	o.foundGaps = play.Gaps{}
 	if !o.engine.Recorded || o.Seed.Tail || !o.canReadAgain() {
 		return nil
 	}
@@ -57,7 +58,7 @@ func (o *Options) surveyGaps(ctx context.Context) error {
 		return err
 	}
 	defer p.closeLogs()
-	src := trace.NewSource(p.src, o.Speed)
+	src := play.NewSource(p.src, o.Speed)
 	src.Gaps = o.gaps()
 	src.Gaps.Refuse = false
 	if err := o.readThrough(ctx, src); err != nil {
@@ -82,7 +83,7 @@ func (o *Options) canReadAgain() bool {
 }
 
 // readThrough reads all operations of the run from src.
-func (o *Options) readThrough(ctx context.Context, src *trace.Source) error {
+func (o *Options) readThrough(ctx context.Context, src *play.Source) error {
 	e := o.engine
 	var op takt.Op
 	for n, measured := 0, uint64(0); src.Next(&op); n++ {
@@ -108,7 +109,7 @@ func (o *Options) gapError() error {
 }
 
 // shortened says that gaps were shortened.
-func shortened(g trace.Gaps) string { return longer(g) + "; each is shortened to that" }
+func shortened(g play.Gaps) string { return longer(g) + "; each is shortened to that" }
 
 // shortened is the number of gaps that the replay shortened.
 func (r *run) shortened() uint64 {
@@ -126,7 +127,7 @@ func (r *run) gapsText() string {
 }
 
 // longer lists gaps above the limit.
-func longer(g trace.Gaps) string {
+func longer(g play.Gaps) string {
 	var list []string
 	for _, gap := range g.Found {
 		list = append(list, gap.String())

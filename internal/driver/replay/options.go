@@ -18,15 +18,17 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/payload"
-	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace/play"
+	"github.com/taktload/takt/internal/trace/reading"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Options are the flags of takt replay beyond those of every load command.
 type Options struct {
-	Reading  trace.Reading
-	Timing   trace.Timing
+	Reading  reading.Settings
+	Timing   order.Timing
 	Speed    float64       // divides the recorded times
 	MaxGap   time.Duration // longest gap between requests; 0: a gap above usualGap is an error
 	KeepHost bool          // send the recorded Host
@@ -45,7 +47,7 @@ type Options struct {
 	random    *payload.Random
 	answers   answers
 	onlook    onlooker
-	foundGaps trace.Gaps          // gaps that surveyGaps found in the logs
+	foundGaps play.Gaps           // gaps that surveyGaps found in the logs
 	run       atomic.Pointer[run] // the last run; atomic, because a connection that hangs may outlast its run
 }
 
@@ -153,7 +155,7 @@ func (o *Options) checkPairs() (faults []error) {
 }
 
 // reading is Reading with the predecessor's --rw and --wo.
-func (o *Options) reading() trace.Reading {
+func (o *Options) reading() reading.Settings {
 	g := o.Reading
 	g.Options.NoTimes = !o.engine.Recorded || o.Seed.Tail
 	switch s := &o.Seed; {
@@ -237,7 +239,7 @@ func (o *Options) Variables() map[string]any {
 }
 
 // timing says how due instants are computed from timestamps.
-func (o *Options) timing() trace.Timing {
+func (o *Options) timing() order.Timing {
 	t := o.Timing
 	t.Seed = o.engine.Seed
 	return t

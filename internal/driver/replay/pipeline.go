@@ -6,18 +6,22 @@ import (
 	"sync"
 
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace/reader"
+	"github.com/taktload/takt/internal/trace/reading"
+	"github.com/taktload/takt/internal/trace/requests"
 )
 
 // pipeline reads the logs. Only one goroutine may use it, except for seen: the run may end during a
 // read, and must still report what was read.
 type pipeline struct {
 	src    trace.Stream
-	logs   []*trace.Log       // the open log, which may read several files; empty: closed
-	timed  *trace.TimedStream // nil with a rate
+	logs   []*reading.Log     // the open log, which may read several files; empty: closed
+	timed  *order.TimedStream // nil with a rate
 	rewind *rewound           // nil without --rewind
 	fits   *fitting
-	follow *trace.Follower // nil: the logs are not followed
-	before account         // of the passes that have ended
+	follow *reading.Follower // nil: the logs are not followed
+	before account           // of the passes that have ended
 
 	reads uint64
 	mu    sync.Mutex // guards kept
@@ -26,12 +30,12 @@ type pipeline struct {
 
 // account counts what happened to the lines of the logs.
 type account struct {
-	lines    trace.Counts
-	selected trace.Selected
+	lines    reader.Counts
+	selected requests.Selected
 	removed  uint64 // secret parameters that were removed
 	refused  uint64 // requests that cannot be sent, see fitting
 	hostless uint64 // requests without a host to keep, see fitting
-	late     trace.Late
+	late     order.Late
 	crowded  uint64 // requests that one second had no room for
 	spread   uint64 // requests that were spread over their second
 	again    uint64 // how often the logs started again
@@ -53,27 +57,27 @@ func (o *Options) openLogs(ctx context.Context) (*pipeline, error) {
 		p.rewind = &rewound{src: p.fits, again: func(reopen bool) error { return p.again(ctx, o, &g, reopen) }}
 		p.src = p.rewind
 	case o.engine.Recorded && !o.Seed.Tail:
-		p.timed = trace.Timed(p.fits, o.timing())
+		p.timed = order.Timed(p.fits, o.timing())
 		p.src = p.timed
 	}
 	return p, nil
 }
 
-func (p *pipeline) open(ctx context.Context, o *Options, g *trace.Reading) (*trace.Log, error) {
+func (p *pipeline) open(ctx context.Context, o *Options, g *reading.Settings) (*reading.Log, error) {
 	if o.Seed.Tail {
 		log, follow, err := g.Follow(o.logs[0])
-		p.follow, p.logs = follow, []*trace.Log{log}
+		p.follow, p.logs = follow, []*reading.Log{log}
 		return log, err
 	}
 	log, err := g.Open(ctx, o.logs, o.stdin())
 	if err == nil {
-		p.logs = []*trace.Log{log}
+		p.logs = []*reading.Log{log}
 	}
 	return log, err
 }
 
 // again starts another pass. reopen: the requests are not in memory, so open the logs again.
-func (p *pipeline) again(ctx context.Context, o *Options, g *trace.Reading, reopen bool) error {
+func (p *pipeline) again(ctx context.Context, o *Options, g *reading.Settings, reopen bool) error {
 	p.before = p.now()
 	p.before.again++
 	p.closeLogs()

@@ -9,13 +9,14 @@ import (
 
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/play"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // run is the state of one run.
 type run struct {
 	log        *pipeline
-	ahead      *trace.Ahead
+	ahead      *play.Ahead
 	ledger     *ledger
 	comparison *comparison
 	printer    *printer
@@ -25,7 +26,7 @@ type run struct {
 	lost       uint64         // operations without a row, because the ledger had overwritten their entry
 	struck     bool           // --crash has ended the run
 	last       uint64         // number of the last operation of this machine
-	gaps       *trace.Gaps    // nil without the recorded times
+	gaps       *play.Gaps     // nil without the recorded times
 }
 
 // Source makes operations of the logs. base is the schedule, used with a rate.
@@ -38,7 +39,7 @@ func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, er
 	if err != nil {
 		return nil, err
 	}
-	r := &run{log: p, ahead: trace.NewAhead(p), ledger: newLedger(), comparison: newComparison(), printer: newPrinter(o.onlook.show)}
+	r := &run{log: p, ahead: play.NewAhead(p), ledger: newLedger(), comparison: newComparison(), printer: newPrinter(o.onlook.show)}
 	o.run.Store(r)
 	if !o.Seed.Tail {
 		err := r.ahead.Wait(ctx)
@@ -72,11 +73,11 @@ func (o *Options) wrap(base takt.Source) takt.Source {
 	s := &source{o: o, run: o.run.Load(), end: -1, shards: 1}
 	switch {
 	case e.Recorded && o.Seed.Tail:
-		s.feed = trace.NewPaced(&atOnce{}, o.run.Load().ahead)
+		s.feed = play.NewPaced(&atOnce{}, o.run.Load().ahead)
 	case e.Recorded:
 		s.feed = s.recorded()
 	default:
-		s.feed = trace.NewPaced(base, o.run.Load().ahead)
+		s.feed = play.NewPaced(base, o.run.Load().ahead)
 	}
 	if e.Recorded {
 		s.shard, s.shards, s.limit = o.shard, o.shards, e.Requests
@@ -104,8 +105,8 @@ type source struct {
 }
 
 // recorded returns a source of operations at the recorded times.
-func (s *source) recorded() *trace.Source {
-	src := trace.NewSource(s.run.ahead, s.o.Speed)
+func (s *source) recorded() *play.Source {
+	src := play.NewSource(s.run.ahead, s.o.Speed)
 	src.Gaps = s.o.gaps()
 	if !s.o.canReadAgain() {
 		src.Gaps.Passed = func() time.Duration { return time.Since(s.run.begun) }
@@ -169,7 +170,7 @@ func (s *source) End() time.Duration {
 	end := s.feed.End()
 	switch {
 	case s.full():
-		end = trace.Behind(s.last, s.taken)
+		end = play.Behind(s.last, s.taken)
 		if s.end >= 0 {
 			end = min(end, s.end)
 		}

@@ -59,11 +59,13 @@ type Machines struct {
 // small peak causes a long queue.
 const DefaultHeadroom = 0.2
 
-// Broad reports whether the limit's interval is so wide that a single figure would claim too much.
-// Texts then show the ends instead.
-func (c Answer) Broad() bool { return c.Confidence > 0 && BroadRange(c.Interval) }
+// Ranged reports whether the limit's interval is so wide, or rests on so little, that a single
+// figure would claim too much. Texts then show the ends instead.
+func (c Answer) Ranged() bool {
+	return c.Confidence > 0 && (BroadRange(c.Interval) || c.Repeats == 1)
+}
 
-// BroadRange is Broad for any interval.
+// BroadRange reports whether an interval is too wide for a single figure.
 func BroadRange(i Range) bool { return i.Low != nil && i.High != nil && *i.High > broad**i.Low }
 
 // broad is upper end ÷ lower end of the widest interval for which texts name a single figure.
@@ -252,14 +254,16 @@ func (c Answer) Extra() (map[string]any, error) {
 	return extra, err
 }
 
-// In reads c back from a report's extra section.
+// In reads c back from a report's extra section. Its error says that the report is damaged.
 func In(r *takt.Report) (c Answer, err error) {
 	text, err := json.Marshal(r.Extra)
-	if err != nil {
-		return c, err
+	if err == nil {
+		err = json.Unmarshal(text, &c)
 	}
-	err = json.Unmarshal(text, &c)
-	return c, err
+	if err != nil {
+		return c, fmt.Errorf("the report %s is damaged: %w", r.ID, err)
+	}
+	return c, nil
 }
 
 // Bound is the SLO's bound on the response-time statistic that a curve shows, µs; 0: the SLO does

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stats"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -80,7 +81,7 @@ func contradictions(a Answer) (list []string) {
 // Whatever a search finds, and however early it ends, no figure is without evidence, and none
 // is refuted by a step; intervals hold the truth about as often as they say.
 func TestCapacityIsProven(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	slo := slo(t, "p95<50ms")
 	for name, c := range map[string]struct {
 		station station

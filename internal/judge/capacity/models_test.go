@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stats"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -141,7 +142,7 @@ var capacitySearches = flag.Int("capacity-searches", 50, "simulate so many searc
 // Searches in virtual time, of known targets: the interval holds the true limit in nine of ten
 // searches, also with a budget and on a machine that disturbs steps.
 func TestCapacityModels(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	const mu = 500.0
 	slo := slo(t, "p95<50ms")
 	law := USL{Gamma: 250, Sigma: 0.45, Kappa: 0.0002}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -46,8 +45,7 @@ func Report(c Answer, runs []*takt.Report, settings map[string]any) (*takt.Repor
 func addRun(r, run *takt.Report) {
 	r.DurationS += run.DurationS
 	r.WarmupS += run.WarmupS
-	merge.AddCounts(&r.Counts, run.Counts)
-	merge.AddCounts(&r.WarmupCounts, run.WarmupCounts)
+	r.Counts, r.WarmupCounts = r.Counts.Plus(run.Counts), r.WarmupCounts.Plus(run.WarmupCounts)
 	r.Bytes.Sent += run.Bytes.Sent
 	r.Bytes.Received += run.Bytes.Received
 	for code, n := range run.Status {
@@ -75,8 +73,7 @@ func noteInvalid(r *takt.Report, c Answer) {
 		}
 	}
 	if invalid > 0 {
-		r.Warnings = append(r.Warnings, takt.Warning{Code: "invalid_steps", Message: fmt.Sprintf(
-			"%d of %d steps are invalid: the generator, not the target, shaped them, so they do not count", invalid, len(c.Steps))})
+		r.Warn("invalid_steps", "%d of %d steps are invalid: the generator, not the target, shaped them, so they do not count", invalid, len(c.Steps))
 	}
 	if c.Ended == EndInvalid {
 		verdict.Invalidate(r, "generator_bottleneck", "the generator was the bottleneck before the target was; free the CPU, or load from a larger machine")
@@ -104,5 +101,5 @@ func noteStolen(r *takt.Report, c Answer) {
 	} else {
 		text += fmt.Sprintf("; %d of them count, for there is no better run at their rates: the limit may be higher", count)
 	}
-	r.Warnings = append(r.Warnings, takt.Warning{Code: "steal", Message: text})
+	r.Warn("steal", "%s", text)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stats"
+	"github.com/taktload/takt/internal/racetest"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -278,7 +279,7 @@ func mm1(r *rand.Rand, rate, mu float64, n int) Step {
 // λ = μ − ln 20 ÷ bound (Gross, Shortle, Thompson & Harris, Fundamentals of Queueing
 // Theory, 4th ed., 2.2).
 func TestCoverage(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	const searches, length, mu = 40, 8000, 100.0
 	for _, bound := range []float64{0.08, 0.3} { // at 63 % and at 90 % of the capacity
 		truth := mu - math.Log(20)/bound

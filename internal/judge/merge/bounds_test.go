@@ -4,11 +4,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -33,105 +30,12 @@ func TestMissingBounds(t *testing.T) {
 	}
 }
 
-// ends is a run of 100 s whose shards ended after these times.
-func ends(intended bool, seconds ...float64) (*takt.Report, []shard) {
-	whole, list := &takt.Report{Verdict: takt.Valid, DurationS: 100}, []shard{}
-	if rate := 10.0; intended {
-		whole.Rate.Intended = &rate
-	}
-	for i, s := range seconds {
-		list = append(list, shard{Report: &takt.Report{DurationS: s, Schedule: takt.Schedule{Shard: string(rune('1'+i)) + "/9"}}})
-	}
-	return whole, list
-}
-
-// A shard that ends 0.1 s before the others is told, and 1 % makes the run invalid.
-func TestEndsBounds(t *testing.T) {
-	for _, c := range []struct {
-		seconds  float64
-		intended bool
-		warned   bool
-		verdict  takt.Verdict
-	}{
-		{100, true, false, takt.Valid}, {99.95, true, false, takt.Valid}, {99.875, true, true, takt.Valid}, {99, true, true, takt.Valid}, {98.875, true, true, takt.Invalid},
-		{50, false, false, takt.Valid}, // a closed loop ends when it ends
-	} {
-		whole, list := ends(c.intended, 100, c.seconds)
-		if judgeEnds(whole, list); whole.Warned("shards_cut") != c.warned || whole.Verdict != c.verdict {
-			t.Errorf("%v s of 100: %s, %+v", c.seconds, whole.Verdict, whole.Warnings)
-		}
-	}
-	whole, list := ends(true, 0.2, 0.1, 0.05) // 0.1 s earlier is not too early
-	whole.DurationS = 0.2
-	if judgeEnds(whole, list); len(whole.Warnings) != 1 || !strings.HasPrefix(whole.Warnings[0].Message, "shard 3/9 was cut short, after 50ms of 200ms:") {
-		t.Errorf("%+v", whole.Warnings)
-	}
-	for _, code := range []string{"cancelled", "aborted", "broke_off", "recovered"} {
-		whole, list := ends(false, 100, 99.99)
-		list[1].Warn(code, "ended")
-		if judgeEnds(whole, list); whole.Verdict != takt.Invalid {
-			t.Errorf("%s: %s", code, whole.Verdict)
-		}
-	}
-	if s := inSeconds(1.0005); s != 1001*time.Millisecond {
-		t.Errorf("1.0005 s are told as %v", s)
-	}
-	// More than 0.1 s apart at the start is told, and more than 1 % is invalid.
-	for apart, want := range map[time.Duration]takt.Verdict{100 * time.Millisecond: "", 101 * time.Millisecond: takt.Valid, time.Second: takt.Valid, 1001 * time.Millisecond: takt.Invalid} {
-		whole, _ := ends(true)
-		judgeStarts(whole, apart)
-		if whole.Warned("shards_apart") != (want != "") || (whole.Verdict == takt.Invalid) != (want == takt.Invalid) {
-			t.Errorf("%v apart: %s, %+v", apart, whole.Verdict, whole.Warnings)
-		}
-	}
-}
-
-// The failures at a limit of all hosts together are judged unless a shard was, and said it.
-func TestLimitsOfAll(t *testing.T) {
-	said := []takt.Warning{{Code: "host_limit"}}
-	for _, c := range []struct {
-		failed  uint64
-		verdict takt.Verdict
-		said    []takt.Warning
-		warned  bool
-		want    takt.Verdict
-	}{
-		{9, takt.Valid, nil, false, takt.Valid}, {10, takt.Valid, nil, true, takt.Invalid}, {10, takt.Valid, said, true, takt.Invalid},
-		{10, takt.Invalid, said, false, takt.Invalid}, {10, takt.Invalid, nil, true, takt.Invalid},
-	} {
-		whole := &takt.Report{Verdict: c.verdict, Errors: []takt.ErrorClass{{Class: "no_ports", Count: c.failed}}, Counts: takt.Counts{Scheduled: 100}}
-		if judgeLimits(whole, c.said); whole.Warned("host_limit") != c.warned || whole.Verdict != c.want {
-			t.Errorf("%+v: %s, %+v", c, whole.Verdict, whole.Warnings)
-		}
-	}
-	whole := &takt.Report{Errors: []takt.ErrorClass{{Class: "no_ports", Count: 99, Sample: "none left"}}, Counts: takt.Counts{Scheduled: 100}}
-	const want = "99 operations (99 %) failed at limits of the generators' hosts, not at the target: none left"
-	if judgeLimits(whole, nil); whole.Warnings[0].Message != want {
-		t.Errorf("%s, want %s", whole.Warnings[0].Message, want)
-	}
-}
-
-// The lag of all is judged if there are both histograms, and told once.
-func TestLagOfAll(t *testing.T) {
-	fast, late := hist.New(), hist.New()
-	fast.RecordN(time.Millisecond, 1000)
-	late.RecordN(0, 980)
-	late.RecordN(300*time.Microsecond, 20)
-	for name, c := range map[string]struct {
-		response, lag *hist.Histogram
-		said          string
-		want          bool
-	}{
-		"late":        {fast, late, "gc", true},
-		"said":        {fast, late, "generator_late", false},
-		"no lag":      {fast, nil, "", false},
-		"no response": {nil, late, "", false},
-		"neither":     {nil, nil, "", false},
-	} {
-		whole := &takt.Report{Verdict: takt.Valid}
-		judgeLag(whole, []takt.Warning{{Code: c.said}}, c.response, c.lag)
-		if whole.Warned("generator_late") != c.want || len(whole.Warnings) > 1 {
-			t.Errorf("%s: %+v", name, whole.Warnings)
+// What a shard's warning says of its end.
+func TestEndedEarly(t *testing.T) {
+	for code, want := range map[string]bool{"cancelled": true, "aborted": true, "broke_off": true, "recovered": true, "list_ended": false} {
+		s := shard{Report: &takt.Report{}}
+		if s.Warn(code, "ended"); s.endedEarly() != want {
+			t.Errorf("%s: %v", code, !want)
 		}
 	}
 }
@@ -142,18 +46,23 @@ func TestLabelsOfSome(t *testing.T) {
 		{Report: &takt.Report{Schedule: takt.Schedule{Shard: "1/2"}, Labels: map[string]string{"branch": "main", "rack": "b"}}},
 		{Report: &takt.Report{Schedule: takt.Schedule{Shard: "2/2"}, Labels: map[string]string{"branch": "main"}}},
 	}
-	for lacking, want := range map[string][]takt.Warning{
-		"rack": {{Code: "shards_differ", Message: "the whole has labels that only some of the shards have: rack (1/2)"}},
-		"none": nil,
-	} {
-		if lacking == "none" {
-			list[1].Labels["rack"] = "b"
-		} else {
-			delete(list[1].Labels, "rack")
-		}
-		whole := &takt.Report{}
-		if warnDifferent(whole, list); !slices.Equal(whole.Warnings, want) {
-			t.Errorf("%s: %+v, want %+v", lacking, whole.Warnings, want)
+	if got, want := differences(list), "the whole has labels that only some of the shards have: rack (1/2)"; len(got) != 1 || got[0] != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+	list[1].Labels["rack"] = "b"
+	if got := differences(list); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+// Intervals fit when the longest is so many times as long as each.
+func TestDivides(t *testing.T) {
+	for _, c := range []struct {
+		part, whole float64
+		want        bool
+	}{{1, 1, true}, {1, 4, true}, {2, 4, true}, {3, 4, false}, {4, 2, false}, {0, 4, false}, {-1, 4, false}, {0.5, 1, true}} {
+		if got := divides(c.part, c.whole); got != c.want {
+			t.Errorf("%v into %v: %v", c.part, c.whole, got)
 		}
 	}
 }
@@ -227,17 +136,5 @@ func TestIntervalsOfNone(t *testing.T) {
 	}
 	if faults := m.mergeIntervals([]shard{of(1), of(0.75, takt.Interval{T: 0.75})}); len(faults) != 1 {
 		t.Errorf("%q", faults)
-	}
-}
-
-// Intervals fit when the longest is so many times as long as each.
-func TestDivides(t *testing.T) {
-	for _, c := range []struct {
-		part, whole float64
-		want        bool
-	}{{1, 1, true}, {1, 4, true}, {2, 4, true}, {3, 4, false}, {4, 2, false}, {0, 4, false}, {-1, 4, false}, {0.5, 1, true}} {
-		if got := divides(c.part, c.whole); got != c.want {
-			t.Errorf("%v into %v: %v", c.part, c.whole, got)
-		}
 	}
 }

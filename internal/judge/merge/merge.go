@@ -40,7 +40,7 @@ func Reports(reports []*takt.Report, o Options) (*takt.Report, error) {
 	whole := together(list)
 	whole.ID = o.ID
 	whole.Latency, whole.Intervals, whole.IntervalS = sums.latency(), sums.intervals, sums.span
-	judgeWhole(whole, list, missing, sums)
+	facts(list, missing, sums).Judge(whole)
 	return whole, nil
 }
 
@@ -67,8 +67,7 @@ func together(list []shard) *takt.Report {
 	for _, s := range list {
 		maps.Copy(whole.Labels, s.Labels)
 		whole.DurationS = max(whole.DurationS, s.DurationS)
-		AddCounts(&whole.Counts, s.Counts)
-		AddCounts(&whole.WarmupCounts, s.WarmupCounts)
+		whole.Counts, whole.WarmupCounts = whole.Counts.Plus(s.Counts), whole.WarmupCounts.Plus(s.WarmupCounts)
 		whole.Bytes.Sent += s.Bytes.Sent
 		whole.Bytes.Received += s.Bytes.Received
 		for code, n := range s.Status {
@@ -77,16 +76,6 @@ func together(list []shard) *takt.Report {
 	}
 	whole.Rate = wholeRate(list, whole.DurationS)
 	return whole
-}
-
-// AddCounts adds c to sum.
-func AddCounts(sum *takt.Counts, c takt.Counts) {
-	sum.Scheduled += c.Scheduled
-	sum.Sent += c.Sent
-	sum.OK += c.OK
-	sum.Failed += c.Failed
-	sum.Dropped += c.Dropped
-	sum.Unfinished += c.Unfinished
 }
 
 // wholeRate divides all operations by durationS, that of the longest shard. A shard's rate × its

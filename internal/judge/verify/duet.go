@@ -9,6 +9,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -276,9 +277,7 @@ func muddleDuet(gates []gate, o Options) (reasons []string) {
 // DuetRunOf is one side's report as a duet sees it. A run that is invalid only because the generator
 // was late counts as valid: Add leaves out the pairs of blocks in which the generator was late.
 func DuetRunOf(r *takt.Report) stored.Run {
-	late := func(w takt.Warning) bool { return w.Code == "generator_bottleneck" }
-	others := []string{"accounting", "generator_behind", "generator_held", "generator_saturated", "host_limit"}
-	if slices.ContainsFunc(r.Warnings, late) && !slices.ContainsFunc(r.Warnings, func(w takt.Warning) bool { return slices.Contains(others, w.Code) }) {
+	if verdict.OnlyLate(r.Warnings) {
 		valid := *r
 		valid.Verdict = takt.Valid
 		r = &valid

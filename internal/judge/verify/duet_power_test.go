@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/racetest"
 )
 
 // stage makes rounds of a duet on a machine whose speed drifts for both sides, with what
@@ -91,7 +93,7 @@ var duetSeries = flag.Int("duet-series", simulated(60), "simulate so many duets 
 // The promise of a duet, on machines as they were measured and on worse ones: see
 // docs/verify.md.
 func TestDuetFalseAlarmsAndPower(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	quiet := stage{rate: 12, drift: 0.2, block: 0.05, op: 0.1, tails: true, spikes: 0.3}
 	dependent, busy := quiet, quiet
 	dependent.serial, dependent.tails = 0.9, false // over 10 blocks, half a second to a second
@@ -143,7 +145,7 @@ func TestDuetFalseAlarmsAndPower(t *testing.T) {
 // p99 of all operations together says nothing: that alone finds 4 and 9 % of these. Pauses of
 // head alone, which most seconds do not have, are never called ok.
 func TestDuetFindsTails(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	o := DefaultOptions()
 	o.Metrics = []string{"p99"}
 	quiet := stage{rate: 12, drift: 0.2, block: 0.05, op: 0.1, tails: true, spikes: 0.3}
@@ -197,7 +199,7 @@ func (w stage) words(t *testing.T, change float64, series int, o Options) (share
 // of twenty cases, and a false one in at most one: with heavy tails, and for changes near the
 // tolerance and far from it.
 func TestDuetForecast(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	t.Parallel()
 	o := DefaultOptions()
 	o.Metrics = []string{"p50"}

@@ -233,8 +233,8 @@ func TestMayLieAboveOfFew(t *testing.T) {
 		t.Error("a single pair decides")
 	}
 	even := stats.Paired{-1.1, 1, -1.2, 1.2, -0.9, 1.1, -1, 0.9, -0.8, 0.8}
-	if !mayLieAbove(even, 0, 60, 0.05) || mayLieAbove(even, 3, 60, 0.05) {
-		t.Errorf("above 0: %v, above 3: %v", mayLieAbove(even, 0, 60, 0.05), mayLieAbove(even, 3, 60, 0.05))
+	if !mayLieAbove(even, 0, 40, 0.05) || mayLieAbove(even, 3, 40, 0.05) {
+		t.Errorf("above 0: %v, above 3: %v", mayLieAbove(even, 0, 40, 0.05), mayLieAbove(even, 3, 40, 0.05))
 	}
 }
 

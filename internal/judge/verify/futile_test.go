@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/racetest"
 )
 
 // gambled plays n series and counts their words: as they end, and as they would have ended
@@ -45,7 +46,7 @@ func (w world) gambled(t *testing.T, p Pairs, n int, spikes bool) (ended, patien
 // To end a series that cannot suffice makes no false alarm, costs next to no power, and
 // saves pairs where there is nothing to find.
 func TestFutility(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	series := simulated(100)
 	for _, c := range []struct {
 		name       string

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/judge/stats"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/racetest"
 )
 
 // With as many pairs, or runs of each side, as are said to be needed, nine of ten
@@ -61,7 +62,7 @@ var forecastSeries = flag.Int("forecast-series", 4, "simulate so many series of 
 // nineteen of twenty cases, and a false one in at most one: with normal pairs and heavy tails,
 // quiet and noisy ones, for changes near the tolerance and far from it.
 func TestPairsForecast(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	t.Parallel()
 	for _, tails := range []bool{false, true} {
 		sum, sumWrong, sumAll := 0, 0, 0

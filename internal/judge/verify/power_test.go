@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/racetest"
 )
 
 var updateDoc = flag.Bool("update-doc", false, "write the table of power in docs/verify.md anew")
@@ -155,7 +156,7 @@ func powerTable() string {
 
 // The table of the docs is what the simulation gives, to 2 points.
 func TestPowerTableOfDocs(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	t.Parallel()
 	const path = "../../../docs/verify.md"
 	doc, err := os.ReadFile(path)
@@ -191,7 +192,7 @@ func sameNumbers(t *testing.T, text, wanted string) {
 
 // So do two groups of 5 runs, which do not drift.
 func TestPowerOfGroupsInDocs(t *testing.T) {
-	withoutDetector(t)
+	racetest.Skip(t, "a simulation of its own")
 	t.Parallel()
 	doc, err := os.ReadFile("../../../docs/verify.md")
 	if err != nil {

@@ -12,27 +12,28 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/audit"
+	"github.com/taktload/takt/internal/finite"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store/fault"
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// Packed is a report as it is kept, and the run that it is for queries. The run is
-// made of what Unpack will give, in which a number of the extra section is a float64
-// whatever it was before.
+// Packed is a report as it is kept. Run and Report are made of what Unpack will return, in
+// which a number of the extra section is a float64 whatever it was before.
 type Packed struct {
-	Gzip []byte
-	Run  stored.Run
+	Gzip   []byte
+	Run    stored.Run
+	Report *takt.Report // without intervals, which are most of it
 }
 
-// Pack packs the reports. One that JSON cannot hold, or without an id, is an error.
+// Pack packs the reports. One that JSON cannot represent, or without an id, is an error.
 func Pack(reports ...*takt.Report) ([]Packed, error) {
 	all := make([]Packed, 0, len(reports))
 	z := gzip.NewWriter(nil) // one for all: it wants 800 KB
 	for _, r := range reports {
-		text, err := json.Marshal(r)
+		text, err := Encode(r)
 		if err != nil {
-			return nil, fmt.Errorf("the report of run %q cannot be kept: %w", r.ID, err)
+			return nil, err
 		}
 		again, err := Parse(text)
 		if err != nil {
@@ -42,9 +43,19 @@ func Pack(reports ...*takt.Report) ([]Packed, error) {
 		z.Reset(&b)
 		z.Write(text) // into memory: cannot fail
 		z.Close()
-		all = append(all, Packed{b.Bytes(), stored.RunOf(again)})
+		again.Intervals = nil
+		all = append(all, Packed{b.Bytes(), stored.RunOf(again), again})
 	}
 	return all, nil
+}
+
+// Encode is r as JSON. Numbers that JSON cannot represent are replaced: see finite.Encode.
+func Encode(r *takt.Report) ([]byte, error) {
+	text, err := finite.Encode(r, func(r *takt.Report) ([]byte, error) { return json.Marshal(r) })
+	if err != nil {
+		return nil, fmt.Errorf("the report of run %q cannot be kept: %w", r.ID, err)
+	}
+	return text, nil
 }
 
 // Unpack is the inverse of Pack. Its error is fault.ErrCorrupt, or fault.ErrTooNew,

@@ -61,13 +61,32 @@ func TestNumbers(t *testing.T) {
 
 func TestPackRefuses(t *testing.T) {
 	for want, r := range map[string]*takt.Report{
-		"NaN":               {SchemaVersion: 1, ID: "a", DurationS: math.NaN()},
+		"unsupported type":  {SchemaVersion: 1, ID: "a", Extra: map[string]any{"x": func() {}}},
 		"no schema_version": {ID: "a"},
 		"and id":            {SchemaVersion: 1},
 	} {
 		if _, err := Pack(&takt.Report{SchemaVersion: 1, ID: "good"}, r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// A figure that JSON cannot hold does not cost the run.
+func TestPackNotFinite(t *testing.T) {
+	r := &takt.Report{SchemaVersion: 1, ID: "a", DurationS: math.NaN(), Extra: map[string]any{"ratio": math.Inf(1), "n": 2}}
+	all, err := Pack(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Unpack(all[0].Gzip, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]any{"ratio": nil, "n": 2.0}; again.DurationS != 0 || !reflect.DeepEqual(again.Extra, want) || !again.Warned("not_finite") {
+		t.Errorf("%v s, %v, %v", again.DurationS, again.Extra, again.Warnings)
+	}
+	if !math.IsNaN(r.DurationS) || r.Warnings != nil {
+		t.Error("the report itself was changed")
 	}
 }
 

@@ -48,8 +48,8 @@ type listed struct {
 	Values    []float64         `json:"values"`
 }
 
-func newDoc(r *takt.Report, p *document.Packed) (*doc, error) {
-	run := &p.Run
+func newDoc(p *document.Packed) (*doc, error) {
+	run, r := &p.Run, p.Report
 	variables, err := json.Marshal(run.Settings.Variables)
 	if err != nil {
 		return nil, err

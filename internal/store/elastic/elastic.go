@@ -42,8 +42,8 @@ func (s *Store) Save(ctx context.Context, reports ...*takt.Report) error {
 		return err
 	}
 	var requests []client.BulkableRequest
-	for i, r := range reports {
-		doc, err := newDoc(r, &all[i])
+	for i := range all {
+		doc, err := newDoc(&all[i])
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (s *Store) Save(ctx context.Context, reports ...*takt.Report) error {
 		if err != nil {
 			return err
 		}
-		requests = append(requests, client.NewBulkIndexRequest().Id(r.ID).Doc(json.RawMessage(text)))
+		requests = append(requests, client.NewBulkIndexRequest().Id(all[i].Run.ID).Doc(json.RawMessage(text)))
 	}
 	if len(requests) == 0 {
 		return ctx.Err()

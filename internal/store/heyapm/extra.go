@@ -1,6 +1,10 @@
 package heyapm
 
-import "github.com/taktload/takt/pkg/takt"
+import (
+	"math"
+
+	"github.com/taktload/takt/pkg/takt"
+)
 
 // responses are all answers, and those of 202; nil: the document does not say.
 func (d *document) responses() (all, accepted *int64) {
@@ -26,12 +30,7 @@ func (d *document) counts() (c takt.Counts) {
 }
 
 // docsPerRequest is how many documents a request makes: an event, and each its spans.
-func (d *document) docsPerRequest() *float64 {
-	if d.Events == nil {
-		return nil
-	}
-	return ptr(float64(*d.Events) * float64(1+d.Spans))
-}
+func (d *document) docsPerRequest() float64 { return number(d.Events) * float64(1+d.Spans) }
 
 // extra has the metrics of the server, by hey-apm's formulas. Where the document has
 // what they need they are computed; else what it says is taken.
@@ -43,34 +42,29 @@ func (d *document) docsPerRequest() *float64 {
 //	index      = documents indexed ÷ (responses 202 × documents per request)
 //	efficiency = 60 × accepted ÷ max_rss
 func (d *document) extra() map[string]any {
-	elapsed := ptr(seconds(d.elapsed()))
-	all, ok := d.responses()
+	elapsed := seconds(d.elapsed())
+	requests, ok := d.responses()
+	accepted := number(ok)
 	body := number(first(d.ReqSize, d.RequestSize, d.BodySize))
-	requests, accepted := number(all), number(ok)
-	if requests == nil {
-		requests = number(d.Flushes)
-	}
-	rss := d.MaxRSS
-	if rss != nil && *rss <= 0 {
-		rss = nil // hey-apm could not measure it
+	rss := value(d.MaxRSS)
+	if rss <= 0 {
+		rss = math.NaN() // hey-apm could not measure it
 	}
 	indexed := number(first(d.TotalIndexed, d.Indexed))
-
-	pushed := first(over(times(body, requests), elapsed), d.PushedBPS, over(d.Pushed, elapsed))
-	acceptedBPS := first(over(times(body, accepted), elapsed), d.AcceptedBPS)
+	acceptedBPS := known(body*accepted/elapsed, value(d.AcceptedBPS))
 	extra := map[string]any{"imported_from": "hey-apm"}
-	for name, v := range map[string]*float64{
-		"pushed":            pushed,
+	for name, v := range map[string]float64{
+		"pushed":            known(body*number(first(requests, d.Flushes))/elapsed, value(d.PushedBPS), value(d.Pushed)/elapsed),
 		"accepted":          acceptedBPS,
 		"accepted_requests": accepted,
-		"throughput":        first(over(indexed, elapsed), d.Throughput),
-		"latency":           first(over(times(ptr(1000), elapsed), accepted), d.LatencyMS),
-		"index":             first(over(indexed, times(accepted, d.docsPerRequest())), d.ActualOfWhole),
+		"throughput":        known(indexed/elapsed, value(d.Throughput)),
+		"latency":           known(1000*elapsed/accepted, value(d.LatencyMS)),
+		"index":             known(indexed/(accepted*d.docsPerRequest()), value(d.ActualOfWhole)),
 		"max_rss":           rss,
-		"efficiency":        first(over(times(ptr(60), acceptedBPS), rss), d.otherEfficiency()),
+		"efficiency":        known(60*acceptedBPS/rss, d.otherEfficiency()),
 	} {
-		if v != nil {
-			extra[name] = *v
+		if isKnown(v) {
+			extra[name] = v
 		}
 	}
 	return extra
@@ -78,34 +72,38 @@ func (d *document) extra() map[string]any {
 
 // otherEfficiency is what the document says. Of the protocol v2 it is another figure,
 // documents per second and MB, which must not stand under the same name.
-func (d *document) otherEfficiency() *float64 {
+func (d *document) otherEfficiency() float64 {
 	if d.APIs != "" {
-		return nil
+		return math.NaN()
 	}
-	return d.Efficiency
+	return value(d.Efficiency)
 }
 
-// The arithmetic of figures that may be missing; what divides by 0 is missing too.
+// A figure that is missing is NaN, and so is what is computed of it. What divides by 0 is
+// missing too.
 
-func number(n *int64) *float64 {
+func value(f *float64) float64 {
+	if f == nil {
+		return math.NaN()
+	}
+	return *f
+}
+
+func number(n *int64) float64 {
 	if n == nil {
-		return nil
+		return math.NaN()
 	}
-	return ptr(float64(*n))
+	return float64(*n)
 }
 
-func times(a, b *float64) *float64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	return ptr(*a * *b)
-}
+func isKnown(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-func over(a, b *float64) *float64 {
-	if a == nil || b == nil || *b == 0 {
-		return nil
+// known is the first that is known, or else NaN.
+func known(of ...float64) float64 {
+	for _, f := range of {
+		if isKnown(f) {
+			return f
+		}
 	}
-	return ptr(*a / *b)
+	return math.NaN()
 }
-
-func ptr(f float64) *float64 { return &f }

@@ -44,9 +44,12 @@ func Parse(text []byte) (*takt.Report, error) {
 		Schedule:      takt.Schedule{Profile: "closed", Shard: "1/1"},
 		Counts:        d.counts(),
 		Generator:     takt.Generator{HostClass: d.Host},
-		Warnings:      d.warnings(),
 		Verdict:       takt.Valid,
 		Extra:         d.extra(),
+	}
+	r.Warn("closed_loop", "the run is one of hey-apm: a closed loop, without response times")
+	if d.Cancelled {
+		r.Warn("cancelled", "the run was cancelled before its end")
 	}
 	r.ComparabilityKey = "hey-apm:" + stored.NewSettings(r.Variables, d.Host).Hash
 	r.Rate.Achieved = float64(r.Counts.OK+r.Counts.Failed) / r.DurationS
@@ -92,14 +95,6 @@ func (d *document) started() (time.Time, error) {
 		return ended, fmt.Errorf("the document has no date: timestamp, @timestamp as of ISO 8601, or report_date as %s: %w", dateForm, err)
 	}
 	return ended.Add(-time.Duration(d.elapsed())).UTC(), nil
-}
-
-func (d *document) warnings() []takt.Warning {
-	all := []takt.Warning{{Code: "closed_loop", Message: "the run is one of hey-apm: a closed loop, without response times"}}
-	if d.Cancelled {
-		all = append(all, takt.Warning{Code: "cancelled", Message: "the run was cancelled before its end"})
-	}
-	return all
 }
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }

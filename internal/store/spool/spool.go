@@ -4,7 +4,6 @@
 package spool
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,9 +41,9 @@ func (s *Spool) Dir() string { return s.dir }
 // returns, the report survives a power failure; a crash before leaves files that
 // nobody reads.
 func (s *Spool) Add(r *takt.Report, store string) error {
-	text, err := json.Marshal(r)
+	text, err := document.Encode(r)
 	if err != nil {
-		return fmt.Errorf("the report of run %q cannot be kept: %w", r.ID, err)
+		return err
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err

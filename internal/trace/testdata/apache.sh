@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes apache-*.log beside itself: what a real Apache 2.4 logs of odd requests, in the
 # formats that Debian's apache2.conf defines and in one with everything that a replay
-# can use. Then the goldens have to be written anew: go test ./internal/trace -update
+# can use. Then the goldens have to be written anew: go test ./internal/trace/reader -update
 # Debian: apt-get install --no-install-recommends apache2-bin
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes caddy-real.log beside itself: what a real Caddy 2 logs of odd requests, among
-# what else it logs. Then the golden has to be written anew: go test ./internal/trace
+# what else it logs. Then the golden has to be written anew: go test ./internal/trace/reader
 # -update. Debian: apt-get download caddy; CADDY is its program.
 set -euo pipefail
 cd "$(dirname "$0")"

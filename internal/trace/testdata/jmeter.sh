@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes jmeter.jtl and jmeter.csv beside itself: what a real JMeter 5.6 writes of odd
 # requests to a real nginx, as XML and as CSV. Then the goldens have to be written anew:
-# go test ./internal/trace -update. It takes java and mvn, which gets JMeter's jars.
+# go test ./internal/trace/reader -update. It takes java and mvn, which gets JMeter's jars.
 set -euo pipefail
 cd "$(dirname "$0")"
 work=$(mktemp -d)

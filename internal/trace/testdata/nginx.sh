@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes nginx*.log beside itself: what a real nginx logs of odd requests, in its
 # predefined format and in others. Stamps differ from run to run, so the goldens
-# have to be written anew after it: go test ./internal/trace -update
+# have to be written anew after it: go test ./internal/trace/reader -update
 set -euo pipefail
 cd "$(dirname "$0")"
 work=$(mktemp -d)

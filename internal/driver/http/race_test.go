@@ -1,5 +1,0 @@
-//go:build race
-
-package http_test
-
-const raceDetector = true

@@ -1,0 +1,261 @@
+// Package answer writes for people what the judging commands find: takt capacity, verify,
+// compare, collate and runs.
+package answer
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/plot"
+	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// CapacityWords is the result of takt capacity in sentences.
+func CapacityWords(c capacity.Answer) []string {
+	words := []string{limitWords(c)}
+	switch c.Ended {
+	case capacity.EndSteps:
+		words = append(words, fmt.Sprintf("The search ended after %s, before it was sure; raise --max-steps.", page.Plural(len(c.Steps), "step")))
+	case capacity.EndBudget:
+		words = append(words, fmt.Sprintf("The budget was used up after %s, before the search was sure; raise --budget.", page.Plural(len(c.Steps), "step")))
+	case capacity.EndFutile:
+		words = append(words, fmt.Sprintf("The search ended early, after %s: the rest of the budget would most probably not make the answer better. Give longer steps with --duration, or a quieter machine.", page.Plural(len(c.Steps), "step")))
+	case capacity.EndBroken:
+		words = append(words, "The search broke off before it was sure.")
+	}
+	if c.Repeats == 1 && c.Sustainable > 0 {
+		words = append(words, "This is a single measurement: no rate beside the limit was run again. Repeat it before you rely on it.")
+	}
+	if m := c.Machines; m != nil {
+		words = append(words, fmt.Sprintf("For %s you need %s. Plan %d: %s %% headroom, and one more so that one may fail.", page.Rate(c.Need), machineWords(c), m.Planned, page.Short(100*c.Headroom)))
+	}
+	if c.Knee != nil {
+		words = append(words, kneeWords(c))
+	}
+	if u := c.USL; u != nil {
+		words = append(words, uslWords(u))
+	}
+	return words
+}
+
+func limitWords(c capacity.Answer) string {
+	switch {
+	case c.Ended == capacity.EndNone:
+		return fmt.Sprintf("%s is met at no rate: it breaks at %s already.", c.SLO, at(c.Interval.High))
+	case c.Sustainable == 0 && c.Interval.High != nil && c.Ended == capacity.EndBudget:
+		return fmt.Sprintf("%s breaks at %s, the lowest rate that the budget was enough for; the limit is below it.", c.SLO, page.Rate(*c.Interval.High))
+	case c.Sustainable == 0 && c.Interval.High != nil:
+		return fmt.Sprintf("%s breaks at %s; below it no step is valid, so the limit is not known.", c.SLO, page.Rate(*c.Interval.High))
+	case c.Sustainable == 0:
+		return "No valid step: the generator was the bottleneck at every rate, so nothing is known of the target."
+	case c.Ended == capacity.EndInvalid && c.Interval.High == nil:
+		return fmt.Sprintf("%s is met up to %s; above it the generator is the bottleneck, so the limit of the target is not known.", c.SLO, page.Rate(c.Sustainable))
+	case c.Ended == capacity.EndInvalid:
+		return fmt.Sprintf("%s is met at %s and breaks at %s; between them the generator was the bottleneck, so the limit of the target is not known.", c.SLO, page.Rate(c.Sustainable), page.Rate(*c.Interval.High))
+	case c.LimitedBy == "" && c.Interval.High == nil:
+		return fmt.Sprintf("%s is met up to %s, the highest rate that was offered; the limit is not known.", c.SLO, page.Rate(c.Sustainable))
+	case c.Confidence == 0 && c.Interval.Wide():
+		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. They are too far apart for a figure; try rates between them, with a smaller --step or --precision.", c.SLO, page.Rate(c.Sustainable), at(c.Interval.High))
+	case c.Confidence == 0:
+		return fmt.Sprintf("%s is met at %s and breaks at %s: the limit is between them. The runs are too few, or scatter too much, for a figure; give more --repeats, or longer steps with --duration.", c.SLO, page.Rate(c.Sustainable), at(c.Interval.High))
+	case c.LimitedBy == "":
+		return fmt.Sprintf("%s breaks %s.", c.SLO, figureWords(c))
+	}
+	what := c.LimitedBy + " breaks"
+	if a, err := assert.ParseAssertion(c.LimitedBy); err == nil {
+		what = a.Break()
+	}
+	if c.Ranged() {
+		return fmt.Sprintf("%s %s.", what, figureWords(c))
+	}
+	return fmt.Sprintf("%s at %s.", what, figureWords(c))
+}
+
+// kneeWords names the tested rates around the knee, whose exact rate is unknown.
+func kneeWords(c capacity.Answer) string {
+	where := "near " + page.Rate(*c.Knee) // from an older report
+	if i := c.KneeRange; i.Low != nil && i.High != nil {
+		where = fmt.Sprintf("between %s and %s", page.Rate(*i.Low), page.Rate(*i.High))
+	}
+	return fmt.Sprintf("The knee is %s: above it response time grows faster than the rate.", where)
+}
+
+func at(perS *float64) string {
+	if perS == nil {
+		return "an unknown rate"
+	}
+	return page.Rate(*perS)
+}
+
+// figureWords is the limit: a figure with its interval, or only the ends of an interval that
+// is too wide.
+func figureWords(c capacity.Answer) string {
+	low, high := page.Outwards(*c.Interval.Low, math.Floor), page.Outwards(*c.Interval.High, math.Ceil)
+	confidence := page.Short(c.Confidence * 100)
+	if c.Ranged() {
+		return fmt.Sprintf("between %s and %s (%s %% interval)", page.Rate(low), page.Rate(high), confidence)
+	}
+	return fmt.Sprintf("%s (%s %% interval %s–%s)", page.Rate(page.Round3(c.Sustainable)), confidence, bare(low), bare(high))
+}
+
+// bare is a rate without its unit.
+func bare(perS float64) string { return strings.TrimSuffix(page.Rate(perS), "/s") }
+
+func machineWords(c capacity.Answer) string {
+	m := c.Machines
+	n := page.Plural(m.Count, "machine")
+	switch {
+	case m.Low == 0 && m.High == 0:
+		return "about " + n // no interval
+	case m.Low == 0:
+		return "at most " + n
+	case m.High == 0 || m.Low == m.High:
+		return n
+	case c.Ranged():
+		return fmt.Sprintf("%d to %d machines", m.Low, m.High)
+	case c.Confidence == 0:
+		return fmt.Sprintf("%d to %d machines by the rates that were measured", m.Low, m.High)
+	}
+	return fmt.Sprintf("%s (%d to %d by the interval)", n, m.Low, m.High)
+}
+
+func uslWords(u *capacity.USL) string {
+	s := fmt.Sprintf("Universal scalability law: γ %s, σ %s, κ %s", page.Rate(page.Round3(u.Gamma)), fine(u.Sigma), fine(u.Kappa))
+	switch {
+	case u.Peak == nil && u.Achieved == 0: // from an older report
+	case u.Peak == nil:
+		s += fmt.Sprintf("; no sign of a peak up to %s", page.Rate(page.Round3(u.Achieved)))
+	case u.PeakAt == nil:
+		s += fmt.Sprintf("; it levels off %s", peakWords(u))
+	default:
+		s += fmt.Sprintf("; it peaks %s, with about %s at once", peakWords(u), page.Short(*u.PeakAt))
+	}
+	return s + fmt.Sprintf("; measured rates deviate by %s %%.", page.Short(u.Deviation*100))
+}
+
+// peakWords is the law's highest rate, or only the ends of an interval that is too wide.
+func peakWords(u *capacity.USL) string {
+	i := u.Interval
+	if i.Low == nil || i.High == nil {
+		return "at " + page.Rate(page.Round3(*u.Peak)) // from an older report
+	}
+	low, high := page.Outwards(*i.Low, math.Floor), page.Outwards(*i.High, math.Ceil)
+	if capacity.BroadRange(i) {
+		return fmt.Sprintf("between %s and %s (95 %% interval)", page.Rate(low), page.Rate(high))
+	}
+	return fmt.Sprintf("at %s (95 %% interval %s–%s)", page.Rate(page.Round3(*u.Peak)), bare(low), bare(high))
+}
+
+// fine writes small and large coefficients with three digits.
+func fine(v float64) string { return fmt.Sprintf("%.3g", v) }
+
+// CapacityText writes the report of kind capacity for people.
+func CapacityText(w io.Writer, r *takt.Report, color bool) error {
+	c, err := capacity.In(r)
+	if err != nil {
+		return err
+	}
+	p := &page.Page{Color: color}
+	for i, s := range CapacityWords(c) {
+		for _, line := range page.Wrap(page.Clean(s), page.Width) {
+			if i == 0 {
+				line = p.Paint(capacityColour(c), line)
+			}
+			p.Linef("%s", line)
+		}
+	}
+	text.ListWarnings(p, r)
+	p.Linef("")
+	text.Subject(p, r)
+	p.Item("slo", page.Clean(c.SLO))
+	capacityTable(p, c)
+	p.Linef("")
+	plot.Draw(p, c)
+	return p.Print(w)
+}
+
+func capacityColour(c capacity.Answer) string {
+	switch {
+	case c.Ended == capacity.EndInvalid, c.Ended == capacity.EndNone:
+		return page.Red
+	case c.Ended == capacity.EndFound:
+		return page.Green
+	}
+	return page.Yellow
+}
+
+// capacityTable writes a line for each step, by rising rate.
+func capacityTable(p *page.Page, c capacity.Answer) {
+	steps := c.ByRate()
+	if len(steps) == 0 {
+		return
+	}
+	var slowest float64
+	for _, s := range steps {
+		response, _ := c.Shown(s)
+		slowest = max(slowest, response)
+	}
+	first, _ := c.Shown(steps[0])
+	u := page.UnitFor(first, slowest)
+	row := func(cells []string) string {
+		s := page.Right(cells[0], 11) + page.Right(cells[1], 11)
+		for _, cell := range cells[2:4] {
+			s += page.Right(cell, 18)
+		}
+		return s + page.Right(cells[4], 11) + "  " + cells[5]
+	}
+	p.Linef("")
+	head := capacityHead(c)
+	head[2], head[3] = head[2]+", "+u.Name, head[3]+", "+u.Name
+	p.Linef("%s", p.Paint(page.Bold, row(head)))
+	for _, s := range steps {
+		response, service := c.Shown(s)
+		p.Linef("%s", row([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), u.Aligned(response), u.Aligned(service), page.Percent(s.Errors, 100), stepWord(c, s)}))
+	}
+}
+
+func capacityHead(c capacity.Answer) []string {
+	return []string{"offered", "completed", "response " + c.Statistic, "service " + c.Statistic, "errors", "slo"}
+}
+
+// stepWord says whether a step met the SLO.
+func stepWord(c capacity.Answer, s capacity.Step) string {
+	switch {
+	case s.Verdict == takt.Invalid:
+		return "invalid"
+	case !c.Counts(s):
+		return "disturbed"
+	case s.Met:
+		return "held"
+	}
+	return "broke"
+}
+
+// CapacityMarkdown writes the report of kind capacity for a comment on GitHub.
+func CapacityMarkdown(w io.Writer, r *takt.Report) error {
+	c, err := capacity.In(r)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	words := CapacityWords(c)
+	fmt.Fprintf(&b, "### takt capacity: %s\n\n", page.Escape(page.Clean(words[0])))
+	for _, s := range words[1:] {
+		fmt.Fprintf(&b, "- %s\n", page.Escape(page.Clean(s)))
+	}
+	fmt.Fprintf(&b, "- SLO %s, id %s\n\n", page.CodeSpan(c.SLO), page.CodeSpan(r.ID))
+	b.WriteString(page.MarkdownRow(capacityHead(c)) + "|---:|---:|---:|---:|---:|---|\n")
+	for _, s := range c.ByRate() {
+		response, service := c.Shown(s)
+		b.WriteString(page.MarkdownRow([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), page.Human(response), page.Human(service), page.Percent(s.Errors, 100), stepWord(c, s)}))
+	}
+	text.MarkdownWarnings(&b, r)
+	_, err = io.WriteString(w, b.String())
+	return err
+}

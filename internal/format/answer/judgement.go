@@ -1,0 +1,162 @@
+package answer
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
+)
+
+// JudgementText writes the result of verify for people.
+func JudgementText(w io.Writer, j verify.Judgement, color bool) error {
+	p := &page.Page{Color: color}
+	p.Linef("%s: %s", paintWord(p, j.Verdict, strings.ToUpper(string(j.Verdict))), page.Clean(verdictLine(j)))
+	for _, c := range j.Comparisons {
+		p.Linef("")
+		p.Linef("%s", p.Paint(page.Bold, page.Clean(against(j, c))))
+		if j.Duet != nil {
+			p.Linef("%s", duetLine(j.Duet))
+		}
+		findings(p, c.Findings, c.Base.Name, j.Head.Name)
+	}
+	if len(j.Advice) > 0 {
+		p.Linef("")
+	}
+	for _, s := range j.Advice {
+		p.Bullet("- ", page.Clean(s))
+	}
+	return p.Print(w)
+}
+
+// verdictLine names the judged runs and the criteria.
+func verdictLine(j verify.Judgement) string {
+	s := fmt.Sprintf("%s, tolerance %s %%, errors %s points, confidence %s %%",
+		revision(j.Head.Name), page.Short(j.Tolerance*100), page.Short(j.ErrorTolerance), atLeast(j.Confidence))
+	if j.Looks > 1 {
+		s += fmt.Sprintf(", one of %d looks", j.Looks)
+	}
+	return s
+}
+
+// against names the baseline and the numbers of runs of a comparison.
+func against(j verify.Judgement, c verify.Comparison) string {
+	base, head := len(c.Base.Runs), len(j.Head.Runs)
+	n := fmt.Sprintf("%s against %s", page.Plural(head, "run"), page.Plural(base, "run"))
+	switch c.Method {
+	case verify.Paired:
+		n = page.Plural(head, "pair")
+	case verify.Sided:
+		n = duetSlices(j.Duet)
+	case verify.Prediction:
+		n = "one run against " + page.Plural(base, "run")
+	}
+	return fmt.Sprintf("%s against %s, %s: %s", revision(j.Head.Name), revision(c.Base.Name), n, c.Verdict)
+}
+
+// duetSlices says how many slices of a duet count.
+func duetSlices(d *verify.DuetFacts) string {
+	return fmt.Sprintf("duet of %s of %d pairs of blocks of %s ms", page.Plural(d.Slices, "slice"), d.PerEach, page.Short(d.BlockMS))
+}
+
+// duetLine says which operations of a duet are not counted.
+func duetLine(d *verify.DuetFacts) string {
+	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", page.Human(d.Seconds*1e6), d.Operations, d.Guarded, page.Short(d.GuardMS))
+}
+
+// paintWord colours s by the word.
+func paintWord(p *page.Page, w verify.Word, s string) string {
+	switch w {
+	case verify.Regressed:
+		return p.Paint(page.Red, s)
+	case verify.Inconclusive:
+		return p.Paint(page.Yellow, s)
+	default:
+		return p.Paint(page.Green, s)
+	}
+}
+
+// findingHead and FindingCells are the columns of a comparison.
+func findingHead(base, head string) []string {
+	return []string{"metric", revision(base), revision(head), "difference", "interval", "at", "verdict"}
+}
+
+func FindingCells(f verify.Finding) []string {
+	u := unitOf(f)
+	word := string(f.Verdict)
+	switch {
+	case f.Least:
+		word += fmt.Sprintf(", needs at least %d", f.Needed)
+	case f.Needed > 0:
+		word += fmt.Sprintf(", needs about %d", f.Needed)
+	}
+	return []string{f.Metric, page.Amount(u, f.Base), page.Amount(u, f.Head), difference(f, f.Difference), interval(f), atLeast(f.Confidence) + " %", word}
+}
+
+// findings writes columns as wide as their longest cell, two spaces apart.
+func findings(p *page.Page, list []verify.Finding, base, head string) {
+	table := [][]string{findingHead(base, head)}
+	for _, f := range list {
+		table = append(table, FindingCells(f))
+	}
+	last := len(table[0]) - 1
+	for row, cells := range table {
+		for i := range cells {
+			cells[i] = page.Clean(cells[i])
+		}
+		if row > 0 {
+			cells[last] = paintWord(p, list[row-1].Verdict, cells[last])
+		}
+	}
+	page.Align(table, func(column int) bool { return column > 0 && column < last })
+	for _, cells := range table {
+		p.Linef("%s", strings.Join(cells, "  "))
+	}
+}
+
+func unitOf(f verify.Finding) stored.Unit {
+	m, _ := stored.MetricOf(f.Metric)
+	return m.Unit
+}
+
+// difference writes a signed difference: in per cent, in percentage points, or in the
+// metric's unit.
+func difference(f verify.Finding, v float64) string {
+	switch {
+	case !f.Absolute:
+		return signed(v*100, 1) + " %"
+	case unitOf(f) == stored.Percent:
+		return signed(v, 2) + " points"
+	case v < 0:
+		return "-" + page.Amount(unitOf(f), -v)
+	}
+	return "+" + page.Amount(unitOf(f), v)
+}
+
+// signed writes v with its sign; a value that rounds to zero has zero's sign.
+func signed(v float64, decimals int) string {
+	scale := math.Pow10(decimals)
+	return fmt.Sprintf("%+.*f", decimals, math.Round(v*scale)/scale+0)
+}
+
+// interval is the confidence interval, or "none" if there are too few runs.
+func interval(f verify.Finding) string {
+	if f.Low == nil || f.High == nil {
+		return "none"
+	}
+	low, high := difference(f, *f.Low), difference(f, *f.High)
+	for _, unit := range []string{" %", " points"} {
+		if strings.HasSuffix(high, unit) {
+			low = strings.TrimSuffix(low, unit)
+		}
+	}
+	return low + " to " + high
+}
+
+// atLeast writes a confidence in per cent, rounded down.
+func atLeast(v float64) string {
+	return page.TrimZeros(fmt.Sprintf("%.2f", math.Floor(v*1e4+1e-6)/100))
+}

@@ -1,0 +1,77 @@
+package answer
+
+import (
+	"cmp"
+	"io"
+	"strings"
+
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/stored"
+)
+
+// noRuns replaces an empty table.
+const noRuns = "there is no such run; takt keeps every run unless it is told --no-store\n"
+
+// Runs writes the table of stored runs: a line each, in the order of list. It cuts no values
+// except hashes of revisions.
+func Runs(w io.Writer, list []stored.Run) error {
+	if len(list) == 0 {
+		_, err := io.WriteString(w, noRuns)
+		return err
+	}
+	table := [][]string{{"id", "date (UTC)", "kind", "rate", "p50", "p99", "errors", "verdict", "branch", "revision"}}
+	for i := range list {
+		table = append(table, runCells(&list[i]))
+	}
+	page.Align(table, func(column int) bool { return column >= 3 && column <= 6 })
+	var p page.Page
+	for _, cells := range table {
+		p.Linef("%s", strings.Join(cells, "  "))
+	}
+	return p.Print(w)
+}
+
+func runCells(r *stored.Run) []string {
+	figure := func(name string, show func(float64) string) string {
+		if v, ok := r.Figures.Get(name); ok {
+			return show(v)
+		}
+		return "-"
+	}
+	label := func(name string) string { return cmp.Or(page.Clean(r.Labels[name]), "-") }
+	return []string{
+		page.Clean(r.ID), r.StartedAt.UTC().Format("2006-01-02 15:04"), page.Clean(r.Kind),
+		figure("rate", page.Rate), figure("p50", page.Human), figure("p99", page.Human),
+		figure("errors", func(v float64) string { return page.Percent(v, 100) }),
+		fitness(r), label("branch"), revision(label("revision")),
+	}
+}
+
+// fitness says in a word whether the run is conclusive.
+func fitness(r *stored.Run) string {
+	ok, counted := r.Figures.Get("ok")
+	switch {
+	case r.Unfit == "":
+		return "valid"
+	case r.InvalidOnly():
+		return "invalid"
+	case r.Invalid():
+		return "invalid, incomplete"
+	case r.Shard != "" && r.Shard != "1/1":
+		return "shard " + page.Clean(r.Shard)
+	case counted && ok == 0:
+		return "failed"
+	default: // the run ended early, or shards are missing
+		return "incomplete"
+	}
+}
+
+// revision shortens only hashes, as git does: -dirty stays, and a date has no letters.
+func revision(s string) string {
+	const short = 12
+	hash, _, _ := strings.Cut(s, "-")
+	if len(hash) <= short || strings.Trim(hash, "0123456789abcdef") != "" || !strings.ContainsAny(hash, "abcdef") {
+		return s
+	}
+	return hash[:short] + s[len(hash):]
+}

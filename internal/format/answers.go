@@ -1,0 +1,84 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/judge/query"
+	"github.com/taktload/takt/internal/judge/verify"
+)
+
+// Collations are the formats of Collation, Judgements those of Judgement; Contrast has the
+// same without junit.
+func Collations() []string { return []string{"table", "csv", "json", "markdown"} }
+func Judgements() []string { return []string{"text", "json", "junit", "markdown"} }
+
+// markdownShort is a short name for markdown.
+const markdownShort = "md"
+
+// CheckCollation is an error if Collation has no format with that name.
+func CheckCollation(name string) error {
+	if name == markdownShort {
+		return nil
+	}
+	return known(name, Collations())
+}
+
+// CheckJudgement is an error if Judgement has no format with that name.
+func CheckJudgement(name string) error { return known(name, Judgements()) }
+
+func known(name string, names []string) error {
+	if slices.Contains(names, name) {
+		return nil
+	}
+	return fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(names, ", "))
+}
+
+// Collation writes the result of collate: as a table for people, in colours if color, as CSV
+// (RFC 4180), JSON or Markdown.
+func Collation(w io.Writer, c query.Collation, name string, color bool) error {
+	switch name {
+	case "table":
+		return answer.CollationTable(w, c, color)
+	case "csv":
+		return answer.CollationCSV(w, c)
+	case "json":
+		return encode(w, c, "  ")
+	case "markdown", markdownShort:
+		return answer.CollationMarkdown(w, c)
+	}
+	return CheckCollation(name)
+}
+
+// Judgement writes the result of verify: as text for people, in colours if color, as JSON,
+// JUnit XML or GitHub's Markdown.
+func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
+	switch name {
+	case "text":
+		return answer.JudgementText(w, j, color)
+	case "json":
+		return encode(w, j, "  ")
+	case "junit":
+		return judgementJUnit(w, j)
+	case "markdown":
+		return answer.JudgementMarkdown(w, j)
+	}
+	return CheckJudgement(name)
+}
+
+// Contrast writes the result of compare: as text for people, in colours if color, as JSON or
+// GitHub's Markdown.
+func Contrast(w io.Writer, c verify.Contrast, name string, color bool) error {
+	switch name {
+	case "text":
+		return answer.ContrastText(w, c, color)
+	case "json":
+		return encode(w, c, "  ")
+	case "markdown":
+		return answer.ContrastMarkdown(w, c)
+	}
+	return known(name, []string{"text", "json", "markdown"})
+}

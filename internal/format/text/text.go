@@ -1,0 +1,167 @@
+// Package text writes the report of a run for people: as text and as Markdown.
+package text
+
+import (
+	"cmp"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Report writes the report for people, in colours if color.
+func Report(w io.Writer, r *takt.Report, color bool) error {
+	h, err := hist.Decode(r.Latency[Primary(r)].HDR)
+	if err != nil {
+		return err
+	}
+	p := &page.Page{Color: color}
+	for _, section := range []func(*page.Page, *takt.Report){
+		opening, Subject, totals, percentiles, comparisonText, contrast, shares, parts,
+		func(p *page.Page, r *takt.Report) { distribution(p, r, h) }, failures, targets, footer, warnings, conclusion,
+	} {
+		section(p, r)
+	}
+	return p.Print(w)
+}
+
+// opening is the verdict: nobody should read figures that are not the target's before the
+// report says so. An invalid run has all its warnings here.
+func opening(p *page.Page, r *takt.Report) {
+	colour, words := VerdictWords(r)
+	if r.Verdict != takt.Invalid && len(r.Warnings) > 0 {
+		words += " at the end"
+	}
+	p.Linef("%s", p.Paint(colour, words))
+	if r.Verdict == takt.Invalid {
+		ListWarnings(p, r)
+		if r.Counts.OK == 0 {
+			p.Linef("%s", p.Paint(page.Red, "NOT ONE OPERATION SUCCEEDED."))
+		}
+	}
+	assertions(p, r)
+	p.Linef("")
+}
+
+// VerdictWords are the verdict in one sentence, and its colour.
+func VerdictWords(r *takt.Report) (colour, words string) {
+	if r.Verdict == takt.Invalid {
+		return page.Red, verdict.Headline(r.Warnings)
+	}
+	colour, words = page.Green, "valid run"
+	if len(r.Warnings) > 0 {
+		colour = page.Yellow
+	}
+	if r.Counts.OK == 0 {
+		colour, words = page.Red, words+", but nothing succeeded"
+	}
+	if len(r.Warnings) > 0 {
+		words += ", with " + page.Plural(len(r.Warnings), "warning")
+	}
+	return colour, words
+}
+
+func assertions(p *page.Page, r *takt.Report) {
+	for _, a := range r.Assertions {
+		colour := map[takt.Outcome]string{takt.Pass: page.Green, takt.Fail: page.Red}[a.Result]
+		for i, line := range page.Wrap(page.Clean(a.String()), page.Width-len("PASS ")) {
+			if i > 0 {
+				line = "     " + line
+			}
+			p.Linef("%s", p.Paint(cmp.Or(colour, page.Yellow), line))
+		}
+	}
+}
+
+// conclusion repeats the verdict as the last line, since the first one scrolls off.
+func conclusion(p *page.Page, r *takt.Report) {
+	colour, words := VerdictWords(r)
+	p.Linef("")
+	p.Linef("%s", p.Paint(colour, words))
+}
+
+// ListWarnings adds the warnings, with their codes.
+func ListWarnings(p *page.Page, r *takt.Report) {
+	for _, w := range r.Warnings {
+		p.Bullet("- ", page.Clean(w.Message)+" ["+page.Clean(w.Code)+"]")
+	}
+}
+
+func warnings(p *page.Page, r *takt.Report) {
+	if r.Verdict != takt.Invalid && len(r.Warnings) > 0 {
+		p.Linef("")
+		p.Linef("%s", p.Paint(page.Yellow, "warnings"))
+		ListWarnings(p, r)
+	}
+}
+
+// Subject says what was run against what.
+func Subject(p *page.Page, r *takt.Report) {
+	p.Item("target", strings.TrimSpace(page.Clean(r.Kind)+" "+Target(r)))
+	command(p, r.Command)
+	p.Item("started", r.StartedAt.UTC().Format(time.DateTime)+" UTC, "+measured(r))
+	p.Item("id", r.ID)
+	var labels []string
+	for _, key := range page.Sorted(r.Labels) {
+		labels = append(labels, page.Clean(key+"="+r.Labels[key]))
+	}
+	p.Item("labels", strings.Join(labels, " "))
+}
+
+// measured is the length of the run.
+func measured(r *takt.Report) string {
+	s := page.Span(r.DurationS) + " measured"
+	if r.WarmupS > 0 {
+		s += " after " + page.Span(r.WarmupS) + " of warm-up"
+	}
+	return s
+}
+
+// Target is what the variables say about the other side. Drivers name it in
+// words of their own; these are the ones in use.
+func Target(r *takt.Report) string {
+	text := func(key string) string { s, _ := r.Variables[key].(string); return s }
+	words := []string{text("method"), text("host") + text("path")}
+	for _, key := range []string{"apm_host", "brokers", "broker", "topic", "queue", "destination"} {
+		if s := text(key); s != "" {
+			words = append(words, strings.ReplaceAll(key, "_", " ")+" "+s)
+		}
+	}
+	return page.Clean(strings.Join(words, " "))
+}
+
+// command prints it so that it can be pasted into a shell.
+func command(p *page.Page, args []string) {
+	var lines []string
+	for _, arg := range args {
+		arg = quote(page.Visible(arg))
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last]+arg) < page.Width-page.LabelWidth-len("   \\") {
+			lines[last] += " " + arg
+		} else {
+			lines = append(lines, arg)
+		}
+	}
+	for i := range lines {
+		if i > 0 {
+			lines[i] = "  " + lines[i]
+		}
+		if i < len(lines)-1 {
+			lines[i] += " \\"
+		}
+	}
+	p.Lines("command", lines)
+}
+
+// quote protects what a shell would take apart.
+func quote(arg string) string {
+	if arg != "" && !strings.ContainsAny(arg, " \"'\\$`&|;<>()*?[]{}#~!") {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}

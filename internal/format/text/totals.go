@@ -1,0 +1,77 @@
+package text
+
+import (
+	"fmt"
+
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// totals writes rates, the accounting identity and bytes.
+func totals(p *page.Page, r *takt.Report) {
+	p.Linef("")
+	p.Item("rate", rates(r))
+	p.Item("operations", accounting(r.Counts))
+	p.Item("bytes", volumes(r))
+}
+
+func accounting(c takt.Counts) string {
+	return fmt.Sprintf("%d scheduled = %d ok + %d failed + %d dropped + %d unfinished", c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished)
+}
+
+func rates(r *takt.Report) string {
+	achieved := page.Rate(r.Rate.Achieved) + " achieved"
+	switch {
+	case r.Rate.Intended != nil:
+		asked := page.Rate(*r.Rate.Intended) + " intended"
+		if r.Schedule.Arrivals != "" {
+			asked += " (" + page.Clean(r.Schedule.Profile+", "+r.Schedule.Arrivals) + ")"
+		}
+		return asked + ", " + achieved + " (" + page.Percent(r.Rate.Achieved, *r.Rate.Intended) + ")" + inTime(r)
+	case sends(r):
+		return "closed loop, " + achieved
+	case r.Counts.OK > 0:
+		return page.Rate(r.Rate.Achieved) + " received"
+	default:
+		return achieved
+	}
+}
+
+// inTime adds the rate at which operations completed while the schedule lasted, if many completed
+// only after it: the target is overloaded, or its response time is not small beside the run.
+func inTime(r *takt.Report) string {
+	const most, few = 0.95, 10 // share of achieved, operations
+	completed, ok := stored.Completed(r)
+	if late := (r.Rate.Achieved - completed) * r.DurationS; !ok || completed > most*r.Rate.Achieved || late < few {
+		return ""
+	}
+	return "; " + page.Rate(completed) + " completed while the schedule lasted, the rest in the drain"
+}
+
+// sends distinguishes a closed loop from a run that only received. Both have no intended
+// rate, but only the latter has no response or send time, not even an empty one.
+func sends(r *takt.Report) bool {
+	_, answered := r.Latency[takt.LatencyResponse]
+	_, oneWay := r.Latency[takt.LatencySend]
+	return answered || oneWay
+}
+
+// volumes is the bytes on the wire in each direction, if there were any.
+func volumes(r *takt.Report) string {
+	var list []string
+	for _, v := range []struct {
+		word string
+		n    int64
+	}{{"sent", r.Bytes.Sent}, {"received", r.Bytes.Received}} {
+		if v.n == 0 {
+			continue
+		}
+		s := page.Size(float64(v.n)) + " " + v.word
+		if r.DurationS > 0 {
+			s += " (" + page.Size(float64(v.n)/r.DurationS) + "/s)"
+		}
+		list = append(list, s)
+	}
+	return unbroken(list)
+}

@@ -1,7 +1,0 @@
-//go:build !race
-
-package capacity
-
-import "testing"
-
-func withoutDetector(*testing.T) {}

@@ -1,7 +1,0 @@
-//go:build !race
-
-package verify
-
-import "testing"
-
-func withoutDetector(*testing.T) {}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package payload
-
-const raceEnabled = false

@@ -1,0 +1,6 @@
+//go:build !race
+
+package racetest
+
+// On says that the race detector is in this binary.
+const On = false

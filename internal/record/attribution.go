@@ -1,0 +1,239 @@
+package record
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Slot is what a connection, or another place for one operation at a time, knows of its last
+// operation.
+type Slot struct {
+	Service time.Duration // service time of the last operation; 0: no operation yet
+	Read    time.Duration // instant at which the generator had read the answer
+}
+
+// After is the slot after the operation.
+func (e *Event) After() Slot { return Slot{Service: e.Done - e.Sent, Read: e.Read} }
+
+// Backlog finds the operations that wait for a connection because the generator froze. While
+// nearly all connections are free and operations are due, the target is idle. Every operation
+// sent after that is late for the target until the backlog is gone. A gap on a single
+// connection delays nothing, because a busy target serves other connections sooner. A Backlog
+// belongs to one goroutine at a time.
+type Backlog struct {
+	Size int // number of connections
+
+	from, to time.Duration // time in which connections were free while operations were due
+	n        int           // number of these connections
+	debt     time.Duration // how much earlier the latest operations could have been sent
+}
+
+// starved is the part of the connections that is free at once when the generator froze.
+const starved = 0.75
+
+// Note sets e.Behind. It is called for each operation that was sent, roughly in the order of
+// sending.
+func (b *Backlog) Note(e *Event) {
+	old := e.Sent < b.from // sent before the freeze, and ended late
+	if lag := e.lag(); !old && float64(lag) > ringShare*float64(lag+e.Done-e.Sent) {
+		b.gap(e.Sent-lag, e.Sent)
+	}
+	e.Behind = min(e.wait(), b.debt)
+	if !old {
+		b.debt = min(b.debt, max(0, e.Sent-e.Due))
+	}
+}
+
+// gap notes the time in which a connection was free while an operation was due. Operations
+// end in another order than they are sent, so a short gap soon after a freeze does not end
+// the count of free connections.
+func (b *Backlog) gap(from, to time.Duration) {
+	switch length := b.to - b.from; {
+	case b.n > 0 && from < b.to:
+		b.from, b.to, b.n = max(b.from, from), min(b.to, to), b.n+1
+	case b.n > 0 && to-from < length/4 && to-b.to < length:
+	default:
+		b.from, b.to, b.n = from, to, 1
+	}
+	if float64(b.n) >= starved*float64(b.Size) {
+		b.debt, b.n = b.debt+b.to-b.from, 0
+	}
+}
+
+// lag is the schedule lag.
+func (e *Event) lag() time.Duration { return e.Sent - max(e.Due, e.Free) }
+
+// wait is how long the operation waited for a connection.
+func (e *Event) wait() time.Duration { return max(0, e.Free-max(e.Due, e.Ready)) }
+
+// input is how long the operation waited for the list that it comes from.
+func (e *Event) input() time.Duration { return max(0, min(e.Ready, e.Free)-e.Due) }
+
+// ringShare is the largest part of a connection's time, from one answer to the next, that the
+// generator may use. Above ringShare the generator is why operations wait. It equals the
+// quarter of verdict.Held.
+const ringShare = 0.25
+
+// behind is how long the operation waited for a connection because of the generator: behind
+// its backlog, or because it used connections for long between an answer and the next
+// request.
+func (e *Event) behind() time.Duration {
+	lag := e.lag()
+	if share := float64(lag) / float64(max(1, lag+e.Before.Service)); share > ringShare {
+		return max(e.Behind, time.Duration(share*float64(e.wait())))
+	}
+	return e.Behind
+}
+
+// unread is the part of the schedule lag in which the previous answer was unread.
+func (e *Event) unread() time.Duration {
+	if e.Free <= e.Due {
+		return 0
+	}
+	return min(max(0, e.Before.Read-e.Free), e.lag())
+}
+
+// sliceCount is the number of slices of response times. Each slice is twice as long as the
+// one before; the last ends beyond the longest time.Duration.
+const sliceCount = 55
+
+// sliceOf is the index of a response time's slice.
+func sliceOf(response time.Duration) int {
+	return bits.Len64(uint64(max(0, response) / time.Microsecond))
+}
+
+// slice sums operations with a similar response time. Its times are those of takt.Parts in
+// whole nanoseconds: sums of seconds would depend on their order, and so on the shards.
+type slice struct {
+	N       uint64  `json:"n"`
+	Sent    uint64  `json:"sent"` // operations of N that were sent
+	Late    float64 `json:"late"`
+	Unread  float64 `json:"unread"`
+	Input   float64 `json:"input"`
+	Host    float64 `json:"host"`
+	Queue   float64 `json:"queue"`
+	Network float64 `json:"network"` // without round trips of requests
+	Target  float64 `json:"target"`  // with round trips of requests
+	Unsent  float64 `json:"unsent"`  // wait for a connection until the cut
+	Own     float64 `json:"own"`     // generator's part of the waits for a connection that ended
+}
+
+func (p *slice) merge(o *slice) {
+	p.N += o.N
+	p.Sent += o.Sent
+	p.Late += o.Late
+	p.Unread += o.Unread
+	p.Input += o.Input
+	p.Host += o.Host
+	p.Queue += o.Queue
+	p.Network += o.Network
+	p.Target += o.Target
+	p.Unsent += o.Unsent
+	p.Own += o.Own
+}
+
+// attribute splits the response time of n operations that were sent.
+func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
+	k := float64(n)
+	p := &s.slices[sliceOf(e.Done-e.Due)]
+	p.N += n
+	p.Sent += n
+	service := e.Done - e.Sent
+	if res != nil {
+		if res.Class != "" && verdict.IsLimit(res.Class) {
+			p.Host += k * float64(service)
+			service = 0
+		}
+		var network time.Duration
+		for _, i := range s.cfg.network {
+			network += res.Phases[i]
+		}
+		network = min(network, service)
+		p.Network += k * float64(network)
+		service -= network
+		if i := s.cfg.client; i >= 0 {
+			client := min(res.Phases[i], service)
+			p.Late += k * float64(client)
+			service -= client
+		}
+	}
+	p.Target += k * float64(service)
+	late := e.lag()
+	if e.Free > e.Due {
+		unread, input, behind := e.unread(), e.input(), e.behind()
+		if e.Behind > 0 {
+			s.Behind.Add(late+e.Behind, n)
+		}
+		p.Own += k * float64(late+behind)
+		p.Unread += k * float64(unread)
+		p.Input += k * float64(input)
+		p.Queue += k * float64(e.Free-e.Due-input-behind)
+		late += behind - unread
+	}
+	p.Late += k * float64(late)
+}
+
+// attributeUnsent adds n operations that were due and never sent.
+func (s *set) attributeUnsent(e *Event, n uint64) {
+	p := &s.slices[sliceOf(e.Done-e.Due)]
+	p.N += n
+	waited, k := float64(e.Done-e.Due), float64(n)
+	if e.Free <= e.Due { // a connection was free
+		p.Late += k * waited
+		return
+	}
+	late := float64(e.Done - min(e.Free, e.Done))
+	p.Late += k * late
+	p.Unsent += k * (waited - late)
+}
+
+// networkPhases are the network's phases in drivers. clientPhase is the generator's own code
+// before the first byte of the request.
+var networkPhases = []string{"dns", "connect", "tls"}
+
+const clientPhase = "client"
+
+// findPhases finds the indexes of the phases.
+func (c *Config) findPhases() {
+	c.network, c.client = nil, slices.Index(c.Phases, clientPhase)
+	for i, name := range c.Phases {
+		if slices.Contains(networkPhases, name) {
+			c.network = append(c.network, i)
+		}
+	}
+}
+
+// attribution is the report's. Waits until the cut are split like the waits that ended.
+func (s *set) attribution(rtt time.Duration) (a takt.Attribution) {
+	var sum slice
+	for i := range s.slices {
+		sum.merge(&s.slices[i])
+	}
+	if sum.N == 0 {
+		return a
+	}
+	own := s.All.Share()
+	if waited := sum.Queue + sum.Own; waited > 0 {
+		own = sum.Own / waited
+	}
+	a.RTT = float64(rtt) / 1e3
+	for i := range s.slices {
+		p := &s.slices[i]
+		if p.N == 0 {
+			continue
+		}
+		network := min(float64(p.Sent)*float64(rtt), p.Target)
+		a.Slices = append(a.Slices, takt.Slice{
+			Below: float64(uint64(1) << i), Operations: p.N,
+			Parts: takt.Parts{
+				Late: (p.Late + own*p.Unsent) / 1e9, Unread: p.Unread / 1e9, Input: p.Input / 1e9, Host: p.Host / 1e9,
+				Queue: (p.Queue + (1-own)*p.Unsent) / 1e9, Network: (p.Network + network) / 1e9, Target: (p.Target - network) / 1e9,
+			},
+		})
+	}
+	return a
+}

@@ -1,7 +1,0 @@
-//go:build !race
-
-package record
-
-import "testing"
-
-func withoutDetector(*testing.T) {}

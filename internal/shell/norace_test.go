@@ -1,5 +1,0 @@
-//go:build !race
-
-package shell_test
-
-const raceDetector = false

@@ -1,0 +1,128 @@
+package figures
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/loadfile"
+	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace/reader"
+	"github.com/taktload/takt/internal/trace/tracetest"
+)
+
+func TestSurvey(t *testing.T) {
+	var records []trace.Record
+	for second, n := range map[int]int{0: 3, 1: 5, 9: 5, 3: 1} {
+		for i := range n {
+			r := tracetest.At(time.Duration(second)*time.Second+time.Duration(i)*time.Millisecond, "/")
+			r.Latency, r.Bytes, r.Status = time.Duration(i+1)*time.Millisecond, int64(i*100), 200+i
+			records = append(records, r)
+		}
+	}
+	slices.SortFunc(records, func(a, b trace.Record) int { return a.At.Compare(b.At) })
+	records[0].Method, records[1].Bytes, records[2].Latency = []byte("POST"), trace.Unknown, trace.Unknown
+	s, err := Survey(&tracetest.List{Records: records})
+	if err != nil || s.Requests != 14 || !s.First.Equal(tracetest.Start) || !s.Last.Equal(tracetest.Start.Add(9004*time.Millisecond)) {
+		t.Errorf("%+v %v", s, err)
+	}
+	if want := (Distribution{Count: 10, Sum: 14, P50: 0, P90: 5, P99: 5, Max: 5}); s.PerSecond != want || !s.PeakAt.Equal(tracetest.Start.Add(time.Second)) || s.MeanPerS != 13/9.004 {
+		t.Errorf("%+v at %v", s.PerSecond, s.PeakAt)
+	}
+	if s.Bytes.Count != 13 || s.Bytes.Sum != 2200 || s.Bytes.Max != 400 || s.Latency.Count != 13 {
+		t.Errorf("%+v %+v", s.Bytes, s.Latency)
+	}
+	var b bytes.Buffer
+	if err := s.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	const want = `requests    14
+time        2024-03-04 05:06:07.000 +0000 to 2024-03-04 05:06:16.004 +0000, 9.004s
+rate        mean 1.4438/s, by the second p50 0, p90 5, p99 5, max 5 at 2024-03-04 05:06:08
+methods     GET 13 (92.9 %), POST 1 (7.14 %)
+status      200 4 (28.6 %), 201 3 (21.4 %), 202 3 (21.4 %), 203 2 (14.3 %), 204 2 (14.3 %)
+bytes       total 2200, p50 200, p90 400, p99 400, max 400
+latency     mean 2.615, p50 2.001, p90 5.001, p95 5.001, p99 5.001, max 5.001 ms
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", &b, want)
+	}
+
+	s, err = Survey(untimed(t))
+	b.Reset()
+	if err := errors.Join(err, s.WriteText(&b)); err != nil || b.String() != "requests    6\nmethods     GET 4 (66.7 %), DELETE 1 (16.7 %), POST 1 (16.7 %)\nstatus      none 6 (100 %)\n" {
+		t.Errorf("%s %v", &b, err)
+	}
+}
+
+// The second's requests, errors and means are right where the predecessor's were
+// not: first rows, lone rows, midnight.
+func TestSeconds(t *testing.T) {
+	row := func(at time.Time, latency, transfer time.Duration, status int, offered float64) trace.Record {
+		return trace.Record{At: at, Latency: latency, Transfer: transfer, Bytes: 100, Status: status, Offered: offered}
+	}
+	midnight := time.Date(2024, 1, 1, 23, 59, 59, 0, time.UTC)
+	records := []trace.Record{
+		row(midnight, 100*time.Millisecond, 20*time.Millisecond, 200, 3),
+		row(midnight.Add(500*time.Millisecond), 300*time.Millisecond, 40*time.Millisecond, 404, 3),
+		row(midnight.Add(999*time.Millisecond), 500*time.Millisecond, 60*time.Millisecond, 206, 6),
+		row(midnight.Add(time.Second), time.Second, trace.Unknown, 302, 0),
+		row(midnight.Add(3*time.Second), trace.Unknown, trace.Unknown, 444, 2.5),
+	}
+	records[4].Bytes = trace.Unknown
+	var b bytes.Buffer
+	c, err := Seconds(&b, &tracetest.List{Records: records})
+	const want = secondsHead + `2024-01-01 23:59:59 0.260000 0.040000 0 100 3 1 4 0.300155 0.500171
+2024-01-02 00:00:00 1.000000 0.000000 0 100 1 0 0 1.000342 1.000342
+2024-01-02 00:00:02 0.000000 0.000000 0 0 1 1 2.5 0 0
+`
+	if err != nil || b.String() != want || c != (SecondsCounts{Rows: 3, Requests: 5, Errors: 2, NotFound: 1}) {
+		t.Errorf("got\n%swant\n%s%+v %v", &b, want, c, err)
+	}
+	if _, err := Seconds(io.Discard, untimed(t)); err == nil || err.Error() != "the log has no times, so it has no seconds" {
+		t.Error(err)
+	}
+	if _, err := Seconds(tracetest.Full{}, &tracetest.List{Records: records}); err == nil || err.Error() != "disk full" {
+		t.Error(err)
+	}
+}
+
+// 10 rows a second are 10 a second, not 9 with means that are 10/9 too high.
+func TestSecondsCountAll(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(loadfile.Head)
+	for i := range 100 {
+		r := tracetest.At(time.Duration(i)*100*time.Millisecond, "/a")
+		r.Latency, r.Transfer, r.Bytes, r.Status, r.Offered = 50*time.Millisecond, 0, 4054, 200, 10
+		text.Write(loadfile.AppendRow(nil, &r))
+	}
+	r, err := reader.New("raw.csv", strings.NewReader(text.String()), reader.Options{Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	c, err := Seconds(&b, order.Timed(r, order.Timing{}))
+	if err != nil || c.Rows != 10 || strings.Count(b.String(), " 0.050000 0.000000 0 4054 10 0 10 0.050") != 10 {
+		t.Errorf("%+v %v\n%s", c, err, &b)
+	}
+}
+
+// untimed is a log without times.
+func untimed(t *testing.T) *reader.Reader {
+	t.Helper()
+	text, err := os.ReadFile("../testdata/paths.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := reader.New("paths.txt", bytes.NewReader(text), reader.Options{Format: "paths"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

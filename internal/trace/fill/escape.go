@@ -1,0 +1,84 @@
+package fill
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/taktload/takt/internal/trace/stamp"
+)
+
+// text undoes the escapes of the servers: \xHH, \", \\, \n, \t …, and \uHHHH of JSON.
+func (f *Line) text(v []byte) []byte {
+	i := bytes.IndexByte(v, '\\')
+	if i < 0 {
+		return v
+	}
+	at := len(f.Rec.Memory)
+	buf := append(f.Rec.Memory, v[:i]...)
+	for v = v[i:]; len(v) > 0; {
+		if v[0] != '\\' || len(v) == 1 {
+			buf, v = append(buf, v[0]), v[1:]
+			continue
+		}
+		buf, v = unescape(buf, v)
+	}
+	f.Rec.Memory = buf
+	return buf[at:]
+}
+
+// unescape appends the meaning of the escape at the start of v, or the backslash itself if
+// the escape is unknown. v has at least two bytes.
+func unescape(buf, v []byte) (to, rest []byte) {
+	const names, controls = "nrtbfv", "\n\r\t\b\f\v"
+	switch c := v[1]; {
+	case c == 'x' && len(v) >= 4 && stamp.HexOf(v[2:4]) >= 0:
+		return append(buf, byte(stamp.HexOf(v[2:4]))), v[4:]
+	case c == 'u' && len(v) >= 6 && stamp.HexOf(v[2:6]) >= 0:
+		return appendRune(buf, v)
+	case bytes.IndexByte([]byte(names), c) >= 0:
+		return append(buf, controls[bytes.IndexByte([]byte(names), c)]), v[2:]
+	case c == '"' || c == '\\' || c == '/':
+		return append(buf, c), v[2:]
+	}
+	return append(buf, v[0]), v[1:]
+}
+
+// appendRune appends the character of \uHHHH at the start of v, or of a surrogate pair.
+func appendRune(buf, v []byte) (to, rest []byte) {
+	r := rune(stamp.HexOf(v[2:6]))
+	v = v[6:]
+	if utf16.IsSurrogate(r) {
+		low := utf8.RuneError
+		if len(v) >= 6 && v[0] == '\\' && v[1] == 'u' && stamp.HexOf(v[2:6]) >= 0 {
+			low = utf16.DecodeRune(r, rune(stamp.HexOf(v[2:6])))
+		}
+		if r = low; r != utf8.RuneError {
+			v = v[6:]
+		}
+	}
+	return utf8.AppendRune(buf, r), v
+}
+
+// EndQuote is the index of the first quote that no backslash escapes, or -1.
+func EndQuote(v []byte) int {
+	for from := 0; ; {
+		n := bytes.IndexByte(v[from:], '"')
+		if n < 0 {
+			return -1
+		}
+		if n += from; !IsEscaped(v, n) {
+			return n
+		}
+		from = n + 1
+	}
+}
+
+// IsEscaped reports whether an odd number of backslashes precedes v[i].
+func IsEscaped(v []byte, i int) bool {
+	n := 0
+	for n < i && v[i-n-1] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}

@@ -1,0 +1,53 @@
+package formats
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/pattern"
+	"github.com/taktload/takt/internal/trace/stamp"
+)
+
+// albShape is the log of an AWS Application Load Balancer (docs.aws.amazon.com, Access logs for
+// your Application Load Balancer), up to what takt uses. A line is written at the end of a
+// request. Its latency is the sum of three times, each -1 without a target.
+const albShape = `$type $time $elb $client $target $request_processing_time $target_processing_time $response_processing_time ` +
+	`$elb_status_code $target_status_code $received_bytes $sent_bytes "$request" "$user_agent" $rest`
+
+func albPieces(text string) ([]pattern.Piece, error) {
+	taken := pattern.Variable{Set: signed(addLatency)}
+	return namedPieces(text, map[string]pattern.Variable{
+		"type":                     {Set: setALBType},
+		"time":                     {Set: fill.End, Role: pattern.Time},
+		"client":                   {Set: fill.Client},
+		"request_processing_time":  taken,
+		"target_processing_time":   taken,
+		"response_processing_time": taken,
+		"elb_status_code":          {Set: fill.Status},
+		"received_bytes":           {Set: fill.Size(fill.RequestBytes, false)},
+		"sent_bytes":               {Set: fill.Size(fill.AnswerBytes, true)},
+		"request":                  {Set: fill.Request, Role: pattern.Request, Blanks: 2},
+		"user_agent":               {Set: fill.Agent},
+	})
+}
+
+// setALBType refuses lines that do not begin with a type of connection.
+func setALBType(_ *fill.Line, v []byte) error {
+	for _, known := range []string{"http", "https", "h2", "grpcs", "ws", "wss"} {
+		if string(v) == known {
+			return nil
+		}
+	}
+	return pattern.ErrPrefix
+}
+
+// addLatency adds one of the three times, in seconds.
+func addLatency(f *fill.Line, v []byte) error {
+	d, ok := stamp.Decimal(bytes.TrimSpace(v), time.Second)
+	if !ok {
+		return fill.ErrTaken
+	}
+	f.Rec.Latency = max(f.Rec.Latency, 0) + d
+	return nil
+}

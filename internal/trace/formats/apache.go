@@ -1,0 +1,239 @@
+package formats
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/pattern"
+	"github.com/taktload/takt/internal/trace/stamp"
+)
+
+// The built-in shapes of access logs, as Apache writes them.
+const (
+	combinedShape    = `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"`
+	commonShape      = `%h %l %u %t "%r" %>s %b`
+	vhostShape       = `%v %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`
+	vhostCommonShape = `%v %h %l %u %t "%r" %>s %b`
+)
+
+// apachePieces cuts the string of a LogFormat, or the whole directive from httpd.conf; see
+// httpd.apache.org/docs/2.4/mod/mod_log_config.html.
+func apachePieces(text string) ([]pattern.Piece, error) {
+	text = apacheDirective(text)
+	text = strings.ReplaceAll(text, "%U%q", "%U") // one value
+	pieces, err := pattern.Cut(text, '%', apacheItem)
+	if err != nil {
+		return nil, err
+	}
+	return joinTimes(pieces)
+}
+
+// vhostPieces is apachePieces for a string that begins with the host, with or without a port,
+// and the client.
+func vhostPieces(text string) ([]pattern.Piece, error) {
+	pieces, err := apachePieces(text)
+	if err == nil {
+		pieces[0].Set, pieces[2].Set = setVhost, setVhostClient
+	}
+	return pieces, err
+}
+
+// apacheDirective extracts the string from `LogFormat "…" name`.
+func apacheDirective(text string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "LogFormat")
+	if ok {
+		_, rest, _ = strings.Cut(rest, `"`)
+		end := fill.EndQuote([]byte(rest))
+		text = rest[:max(end, 0)]
+	}
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\t`, "\t").Replace(text)
+}
+
+// apacheItem reads %[!<>status…][{argument}]letter at the start of text.
+func apacheItem(text string) (item []pattern.Piece, rest string, err error) {
+	n := 1
+	for n < len(text) && strings.IndexByte("<>!,0123456789", text[n]) >= 0 {
+		n++
+	}
+	argument := ""
+	if n < len(text) && text[n] == '{' {
+		end := strings.IndexByte(text[n:], '}')
+		if end < 0 {
+			return nil, "", fmt.Errorf("%.40q has no }; write it as Apache has it", text)
+		}
+		argument, n = text[n+1:n+end], n+end+1
+	}
+	if n < len(text) && text[n] == '^' { // %{…}^ti
+		n += 2
+	}
+	if n >= len(text) {
+		return nil, "", fmt.Errorf("%.40q is not an item of a LogFormat: its letter is missing", text)
+	}
+	name, letter := text[:n+1], text[n]
+	if letter == '%' {
+		return []pattern.Piece{{Literal: "%"}}, text[n+1:], nil
+	}
+	if letter == 't' {
+		item, err = apacheTime(name, argument)
+		return item, text[n+1:], err
+	}
+	key := string(letter)
+	switch {
+	case letter == 'i':
+		key += " " + strings.ToLower(argument)
+	case letter == 'T' && argument != "":
+		key += " " + argument
+	}
+	return []pattern.Piece{{Name: name, Variable: apacheVariables()[key]}}, text[n+1:], nil
+}
+
+// apacheVariables lists the items that takt uses, by their letter; for %T and %i also by their
+// argument, in small letters.
+func apacheVariables() map[string]pattern.Variable {
+	second, host := pattern.Variable{Set: fill.Latency(time.Second)}, pattern.Variable{Set: fill.Host, Role: pattern.Host}
+	return map[string]pattern.Variable{
+		"r": {Set: fill.Request, Blanks: 2, Role: pattern.Request},
+		"m": {Set: fill.Method},
+		"U": {Set: fill.URI, Role: pattern.Request},
+		"q": {Set: fill.Query},
+		"s": {Set: fill.Status},
+		"b": {Set: fill.Size(fill.AnswerBytes, false)},
+		"B": {Set: fill.Size(fill.AnswerBytes, false)},
+		"O": {Set: fill.Size(fill.AnswerBytes, true)},
+		"I": {Set: fill.Size(fill.RequestBytes, false)},
+		"D": {Set: fill.Latency(time.Microsecond)},
+		"u": {Set: setUser},
+		"h": {Set: fill.Client},
+		"a": {Set: fill.Client},
+		"v": host,
+		"V": host,
+
+		"T": second, "T s": second, "T ms": {Set: fill.Latency(time.Millisecond)}, "T us": {Set: fill.Latency(time.Microsecond)},
+		"i referer": {Set: fill.Referer}, "i user-agent": {Set: fill.Agent}, "i host": host,
+	}
+}
+
+// apacheTime returns %t, which writes its own brackets, or %{FORMAT}t. The time is when the
+// request arrived, unless FORMAT begins with end:.
+func apacheTime(name, format string) ([]pattern.Piece, error) {
+	v := pattern.Variable{Role: pattern.Time, Set: fill.Start}
+	if rest, ok := strings.CutPrefix(format, "end:"); ok {
+		format, v.Set = rest, fill.End
+	}
+	format = strings.TrimPrefix(format, "begin:")
+	switch format {
+	case "":
+		v.Blanks = 1
+		return []pattern.Piece{{Literal: "["}, {Name: name, Variable: v}, {Literal: "]"}}, nil
+	case "sec", "msec", "usec": // stamp.Clock tells the unit by the number of digits
+		v.Layout = "sec"
+		return []pattern.Piece{{Name: name, Variable: v}}, nil
+	case "msec_frac":
+		v.Layout = "000"
+	case "usec_frac":
+		v.Layout = "000000"
+	default:
+		layout, err := stamp.LayoutOf(format)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		v.Layout = layout
+	}
+	return []pattern.Piece{{Name: name, Variable: v}}, nil
+}
+
+// joinTimes joins the pieces of a time, such as %{%T}t.%{msec_frac}t, into one value.
+func joinTimes(pieces []pattern.Piece) ([]pattern.Piece, error) {
+	var out []pattern.Piece
+	for i := 0; i < len(pieces); i++ {
+		p := pieces[i]
+		for n := timeBehind(p, pieces[i+1:]); n > 0; n = timeBehind(p, pieces[i+1:]) {
+			for _, more := range pieces[i+1 : i+1+n] {
+				p.Layout += more.Literal + more.Layout
+				p.Name += more.Literal + more.Name
+			}
+			i += n
+		}
+		if p.Layout != "" && !strings.HasPrefix(p.Layout, "sec") {
+			if err := stamp.CheckLayout(p.Layout); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.Name, err)
+			}
+			p.Blanks, p.Set = strings.Count(p.Layout, " "), fill.Layout(p.Layout, p.Set)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// timeBehind counts the pieces after a time that continue it: a further time, with or
+// without a literal before it.
+func timeBehind(p pattern.Piece, rest []pattern.Piece) int {
+	switch {
+	case p.Layout == "" || len(rest) == 0:
+		return 0
+	case rest[0].Layout != "":
+		return 1
+	case rest[0].Name == "" && len(rest) > 1 && rest[1].Layout != "":
+		return 2
+	}
+	return 0
+}
+
+// setVhost stores the host of host:port or host.
+func setVhost(f *fill.Line, v []byte) error {
+	if at := bytes.LastIndexByte(v, ':'); at > 0 && stamp.Digits(v[at+1:]) >= 0 && (v[at-1] == ']' || bytes.IndexByte(v, ':') == at) {
+		v = v[:at]
+	}
+	return fill.Host(f, v)
+}
+
+// setVhostClient refuses a line that begins with the client instead of the host: its second
+// word is then the identity, which is always -.
+func setVhostClient(f *fill.Line, v []byte) error {
+	if fill.Absent(v) {
+		return pattern.ErrShape
+	}
+	return fill.Client(f, v)
+}
+
+// setUser refuses a value that is identity and user, or client, identity and user: the line
+// has more words before the time than the format.
+func setUser(_ *fill.Line, v []byte) error {
+	if i := bytes.IndexByte(v, ' '); i == 1 && v[0] == '-' || i > 0 && bytes.Contains(v[i:], []byte(" - ")) {
+		return pattern.ErrShape
+	}
+	return nil
+}
+
+// setTail looks for the latency at the end of a line of combined: nginx users append
+// $request_time ("0.123", seconds), and Traefik writes "12ms".
+func setTail(f *fill.Line, v []byte) error {
+	v = bytes.TrimSpace(v)
+	v = bytes.Trim(v[bytes.LastIndexByte(v, ' ')+1:], `"`)
+	unit := time.Second
+	if ms, ok := bytes.CutSuffix(v, []byte("ms")); ok {
+		v, unit = ms, time.Millisecond
+	} else if bytes.IndexByte(v, '.') < 0 {
+		return nil // a number without a point may be anything, such as Apache's %D
+	}
+	for _, b := range v {
+		if !stamp.IsDigit(b) && b != '.' {
+			return nil // such as 4.2.2) of a user agent
+		}
+	}
+	if d, ok := stamp.Decimal(v, unit); ok {
+		f.Rec.Latency, f.Rec.Ended = d, unit == time.Second
+	}
+	return nil
+}
+
+// setPlainTail refuses quotes: a truncated line of combined must not count as common.
+func setPlainTail(f *fill.Line, v []byte) error {
+	if bytes.IndexByte(v, '"') >= 0 {
+		return pattern.ErrShape
+	}
+	return setTail(f, v)
+}

@@ -1,0 +1,197 @@
+package formats
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/fill"
+)
+
+// harEntry has the fields that takt reads from an entry of HAR 1.2
+// (w3c.github.io/web-performance/specs/HAR/Overview.html).
+type harEntry struct {
+	Started string  `json:"startedDateTime"`
+	Time    float64 `json:"time"` // milliseconds, all phases
+	Request struct {
+		Method   string      `json:"method"`
+		URL      string      `json:"url"`
+		Headers  []harHeader `json:"headers"`
+		BodySize int64       `json:"bodySize"`
+		PostData harBody     `json:"postData"`
+	} `json:"request"`
+	Response struct {
+		Status   int   `json:"status"`
+		BodySize int64 `json:"bodySize"`
+		Content  struct {
+			Size int64 `json:"size"`
+		} `json:"content"`
+	} `json:"response"`
+	Timings struct {
+		Receive float64 `json:"receive"` // milliseconds; -1: not known
+	} `json:"timings"`
+}
+
+type harBody struct {
+	MimeType string      `json:"mimeType"`
+	Text     string      `json:"text"`
+	Params   []harHeader `json:"params"` // fields of a form; browsers write Text, too, other programs may not
+}
+
+type harHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+var errHAR = errors.New("not a HAR file: the list log.entries is missing or not complete")
+
+// isHAR accepts an object that continues on the next line, or begins with log.
+func isHAR(first []byte) bool {
+	start := bytes.Join(bytes.Fields(first[:min(len(first), 100)]), nil)
+	return string(start) == "{" || bytes.HasPrefix(start, []byte(`{"log":{`)) || string(start) == `{"log":`
+}
+
+// harDecoder reads log.entries, one entry in memory at a time.
+type harDecoder struct {
+	in     *json.Decoder
+	n      int  // number of the last entry, from 1
+	begun  bool // in is inside the list
+	ended  bool
+	filler fill.Line
+}
+
+func har(in *bufio.Reader, f fill.Line) Decoder {
+	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
+		_, _ = in.Discard(3) // no error: Peek has buffered the bytes
+	}
+	return &harDecoder{in: json.NewDecoder(in), filler: f}
+}
+
+// Place is the number of the last entry.
+func (d *harDecoder) Place() (int, []byte) { return d.n, nil }
+
+// Next implements Decoder.
+func (d *harDecoder) Next(rec *trace.Record) error {
+	if d.ended {
+		return io.EOF
+	}
+	var e harEntry
+	if err := d.entry(&e); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) { // the decoder is after the entry and can continue
+			return fmt.Errorf("the entry has a %s for %s", wrong.Value, wrong.Field)
+		}
+		d.ended = true
+		return err
+	}
+	d.filler.Begin(rec)
+	return e.fill(&d.filler)
+}
+
+// entry reads the next entry, or the end of the list.
+func (d *harDecoder) entry(e *harEntry) error {
+	if !d.begun {
+		if err := d.findEntries(); err != nil {
+			return err
+		}
+		d.begun = true
+	}
+	if !d.in.More() {
+		return cmp.Or(d.expect(']'), io.EOF)
+	}
+	d.n++
+	if err := d.in.Decode(e); err != nil {
+		return harFault(err)
+	}
+	return nil
+}
+
+// expect reads a sign.
+func (d *harDecoder) expect(sign json.Delim) error {
+	if t, err := d.in.Token(); err != nil || t != sign {
+		return harFault(err)
+	}
+	return nil
+}
+
+// harFault returns errHAR, unless err is a failed read or a wrong type within an entry.
+func harFault(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if IsReadError(err) || errors.As(err, &wrong) {
+		return err
+	}
+	return errHAR
+}
+
+// findEntries reads up to the beginning of the list log.entries.
+func (d *harDecoder) findEntries() error {
+	for _, name := range []string{"log", "entries"} {
+		if err := d.expect('{'); err != nil {
+			return err
+		}
+		if err := d.findKey(name); err != nil {
+			return err
+		}
+	}
+	return d.expect('[')
+}
+
+// findKey skips the members of an object up to the value of name.
+func (d *harDecoder) findKey(name string) error {
+	for d.in.More() {
+		key, err := d.in.Token()
+		if err != nil {
+			return harFault(err)
+		}
+		if key == name {
+			return nil
+		}
+		var other json.RawMessage
+		if err := d.in.Decode(&other); err != nil {
+			return harFault(err)
+		}
+	}
+	return errHAR
+}
+
+func (e *harEntry) fill(f *fill.Line) error {
+	r := f.Rec
+	if err := fill.Start(f, []byte(e.Started)); err != nil {
+		return err
+	}
+	if err := fill.Method(f, []byte(e.Request.Method)); err != nil {
+		return err
+	}
+	if err := f.SetURI([]byte(e.Request.URL)); err != nil { // such as data:, blob: or wss:
+		return err
+	}
+	if e.Response.Status > 999 {
+		return fill.ErrStatus
+	}
+	r.Status = max(e.Response.Status, 0)
+	r.Latency, r.Transfer = millis(e.Time), millis(e.Timings.Receive)
+	r.Transfer = min(r.Transfer, r.Latency)
+	if r.Bytes = e.Response.BodySize; r.Bytes < 0 {
+		r.Bytes = max(e.Response.Content.Size, trace.Unknown)
+	}
+	r.RequestBytes = max(e.Request.BodySize, trace.Unknown)
+	if body := e.Request.PostData.body(); len(body) > 0 {
+		r.Body = body
+	}
+	header(f, e.Request.Headers, e.Request.PostData.MimeType)
+	return f.Finish(true)
+}
+
+// millis converts milliseconds. Negative numbers and those from 1e12 (31.7 years) are Unknown.
+func millis(ms float64) time.Duration {
+	if !(ms >= 0 && ms < 1e12) {
+		return trace.Unknown
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}

@@ -1,0 +1,227 @@
+// Package pattern reads lines whose format is a string of literals and variables, such as
+// nginx's log_format.
+package pattern
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/taktload/takt/internal/trace/fill"
+)
+
+var (
+	// ErrPrefix is the fault of a line that has not the literals before the first variable.
+	ErrPrefix = errors.New("the line does not begin as the format does")
+	// ErrShape is the fault of a line that does not fit.
+	ErrShape = errors.New("the line does not have the shape of the format")
+)
+
+// Pattern is the format of a line: literal text and values alternate.
+type Pattern struct {
+	prefix []byte
+	values []slot
+	timed  bool
+}
+
+// slot is a value, which ends at the literal after it.
+type slot struct {
+	set     fill.Setter // nil: the value is ignored
+	literal []byte      // the literal after the value; empty: the value is the rest of the line
+	blanks  int         // number of blanks inside the value
+	quoted  bool        // literal begins with ", and the value escapes quotes inside
+	host    bool        // a host, which may be [::1] with colons
+	beside  bool        // a path follows at once, and begins with /
+	last    bool        // literal may be missing at the end of the line
+}
+
+// Piece is a part of a format string: a literal or a variable.
+type Piece struct {
+	Literal string
+	Name    string // name of the variable; "": a literal
+	Variable
+}
+
+// Variable describes what a server writes for a name. The zero value is ignored.
+type Variable struct {
+	Set    fill.Setter
+	Blanks int // number of blanks inside the value
+	Role   Role
+	Layout string // layout of a time that the user's format composes
+}
+
+// Role is the role of a variable in the whole format.
+type Role int
+
+// The roles. Every format needs a Request, the value with the URI. A format with a Time has a
+// time in every line. A Host may have colons inside brackets, and a Request at once after it.
+const (
+	Plain Role = iota
+	Time
+	Request
+	Host
+)
+
+// Cut cuts a format string into pieces. sign begins a variable, and item reads the one at the
+// start of its text.
+func Cut(text string, sign byte, item func(text string) (pieces []Piece, rest string, err error)) ([]Piece, error) {
+	var pieces []Piece
+	for text != "" {
+		if at := strings.IndexByte(text, sign); at != 0 {
+			if at < 0 {
+				at = len(text)
+			}
+			pieces, text = append(pieces, Piece{Literal: text[:at]}), text[at:]
+			continue
+		}
+		more, rest, err := item(text)
+		if err != nil {
+			return nil, err
+		}
+		pieces, text = append(pieces, more...), rest
+	}
+	return pieces, nil
+}
+
+// New builds a pattern from pieces. The error lists all faults. Every line must have
+// the literals before the first variable and after the last. A line may have more words at its
+// end if tail is not nil, which gets them.
+func New(pieces []Piece, tail fill.Setter) (*Pattern, error) {
+	p := &Pattern{}
+	var errs []error
+	request := false
+	for i, at := range pieces {
+		if at.Name == "" {
+			p.addLiteral(at.Literal)
+			continue
+		}
+		request = request || at.Role == Request
+		if at.Role == Time {
+			p.timed, at.Set = true, finest(at.Set)
+		}
+		beside := i > 0 && pieces[i-1].Name != ""
+		if beside && (pieces[i-1].Role != Host || at.Role != Request) {
+			errs = append(errs, fmt.Errorf("%s and %s are not separated, so nobody can tell where the first one ends; put a blank between them in the log", pieces[i-1].Name, at.Name))
+		}
+		if beside {
+			p.values[len(p.values)-1].beside = true
+		}
+		p.values = append(p.values, slot{set: at.Set, blanks: at.Blanks, host: at.Role == Host})
+	}
+	if !request {
+		errs = append(errs, errors.New("the format has no request; it needs $request or $request_uri (nginx), %r or %U (Apache)"))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if tail != nil {
+		p.addTail(tail)
+	}
+	return p, nil
+}
+
+func (p *Pattern) addLiteral(text string) {
+	if len(p.values) == 0 {
+		p.prefix = append(p.prefix, text...)
+		return
+	}
+	v := &p.values[len(p.values)-1]
+	v.literal = append(v.literal, text...)
+	v.quoted = strings.HasPrefix(string(v.literal), `"`)
+}
+
+func (p *Pattern) addTail(set fill.Setter) {
+	last := &p.values[len(p.values)-1]
+	if len(last.literal) == 0 {
+		last.literal, last.last = []byte(" "), true
+	}
+	p.values = append(p.values, slot{set: set})
+}
+
+// Parse reads one line.
+func (p *Pattern) Parse(line []byte, f *fill.Line) error {
+	if !bytes.HasPrefix(line, p.prefix) {
+		return ErrPrefix
+	}
+	rest := line[len(p.prefix):]
+	for i := range p.values {
+		v := &p.values[i]
+		n := v.end(rest)
+		if n < 0 {
+			return ErrShape
+		}
+		text := rest[:n]
+		rest = rest[min(n+len(v.literal), len(rest)):]
+		if v.set == nil {
+			continue
+		}
+		if err := v.set(f, text); err != nil {
+			return err
+		}
+	}
+	if len(rest) > 0 {
+		return ErrShape
+	}
+	return f.Finish(p.timed)
+}
+
+// end is the length of the value at the start of rest, or -1 if its end is missing.
+func (v *slot) end(rest []byte) int {
+	if v.beside {
+		return besideEnd(rest)
+	}
+	if len(v.literal) == 0 {
+		return len(rest)
+	}
+	from := 0
+	if v.host && len(rest) > 0 && rest[0] == '[' {
+		from = bytes.IndexByte(rest, ']') + 1
+	}
+	for blanks := v.blanks; ; {
+		n := bytes.IndexByte(rest[from:], v.literal[0])
+		if n < 0 {
+			return v.missing(rest)
+		}
+		n += from
+		from = n + 1
+		switch {
+		case blanks > 0 && v.literal[0] == ' ':
+			blanks--
+		case !bytes.HasPrefix(rest[n:], v.literal):
+		case v.quoted && fill.IsEscaped(rest, n):
+		default:
+			return n
+		}
+	}
+}
+
+// besideEnd is the length of a host with a path after it. Without a request nginx writes -
+// instead of the path.
+func besideEnd(rest []byte) int {
+	n := bytes.IndexAny(rest, "/ \"")
+	if n > 0 && rest[n] != '/' && rest[n-1] == '-' {
+		return n - 1
+	}
+	return n
+}
+
+func (v *slot) missing(rest []byte) int {
+	if v.last {
+		return len(rest)
+	}
+	return -1
+}
+
+// finest prefers a time with a fraction to a later one without: nginx users add $msec to
+// $time_local.
+func finest(set fill.Setter) fill.Setter {
+	return func(f *fill.Line, v []byte) error {
+		at, second, ended := f.Rec.At, f.Rec.Second, f.Rec.Ended
+		err := set(f, v)
+		if !at.IsZero() && !second && f.Rec.Second {
+			f.Rec.At, f.Rec.Second, f.Rec.Ended = at, second, ended
+		}
+		return err
+	}
+}

@@ -1,0 +1,100 @@
+package reader
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/formats"
+)
+
+var (
+	errLongLine = errors.New("longer than 256 KiB")
+	errDamaged  = errors.New("the compressed file is cut short or damaged: nothing behind this line can be read")
+)
+
+// lines cuts a text into lines.
+type lines struct {
+	in    *bufio.Reader
+	n     int    // number of the last line, from 1
+	text  []byte // text of the last line
+	ended bool
+}
+
+// Place is the number and the text of the last line.
+func (l *lines) Place() (int, []byte) { return l.n, l.text }
+
+// next returns the next line that is not blank, without its line end. The line is valid
+// until the next call.
+func (l *lines) next() ([]byte, error) {
+	for {
+		line, err := l.cut()
+		if err != nil || len(bytes.TrimSpace(line)) > 0 {
+			return line, err
+		}
+	}
+}
+
+func (l *lines) cut() ([]byte, error) {
+	l.text = nil
+	if l.ended {
+		return nil, io.EOF
+	}
+	line, err := l.in.ReadSlice('\n')
+	l.n++
+	long := err == bufio.ErrBufferFull
+	for err == bufio.ErrBufferFull {
+		_, err = l.in.ReadSlice('\n')
+	}
+	switch l.ended = err != nil; {
+	case err != nil && err != io.EOF:
+		return nil, err
+	case long:
+		return nil, errLongLine
+	case err == io.EOF && len(line) == 0:
+		return nil, err
+	}
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if l.n == 1 {
+		line = bytes.TrimPrefix(line, []byte("\ufeff")) // editors of Windows begin a file with it
+	}
+	l.text = line
+	return line, nil
+}
+
+// lineDecoder is the decoder for all formats with one request per line.
+type lineDecoder struct {
+	lines
+	parser formats.Parser
+	filler fill.Line
+	headed bool // see Format
+}
+
+func newLineDecoder(in *bufio.Reader, f formats.Format, o Options, left *fill.Left) (*lineDecoder, error) {
+	p, err := f.Line(formats.Hints{Fields: o.Fields, Guessed: o.guessed, Columns: o.columns})
+	if err != nil {
+		return nil, err
+	}
+	return &lineDecoder{lines{in: in}, p, fill.New(o.Zone, o.NoTimes, left), f.Headed}, nil
+}
+
+// Next implements Decoder.
+func (d *lineDecoder) Next(rec *trace.Record) error {
+	for {
+		line, err := d.lines.next()
+		if err != nil {
+			return err
+		}
+		if d.headed {
+			line = behindHead(line)
+		}
+		d.filler.Begin(rec)
+		if err := d.parser.Parse(line, &d.filler); err != fill.ErrComment {
+			return err
+		}
+	}
+}

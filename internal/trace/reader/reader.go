@@ -1,0 +1,151 @@
+// Package reader reads logs of all formats, compressed or not: files to records, in the order
+// of a file. It detects the format, and counts the lines that it cannot use.
+package reader
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/fill"
+	"github.com/taktload/takt/internal/trace/formats"
+)
+
+// maxFaults limits the stored bad lines of each file; takt counts all of them.
+const maxFaults = 10
+
+// maxExcerpt limits the stored text of a bad line, in bytes.
+const maxExcerpt = 160
+
+// Fault is a line that could not be used.
+type Fault struct {
+	File  string
+	Line  int
+	Cause error
+	Text  string // the beginning of the line
+}
+
+// Error is file:line, the cause, and the beginning of the line.
+func (f *Fault) Error() string {
+	if f.Text == "" {
+		return fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Cause)
+	}
+	return fmt.Sprintf("%s:%d: %v: %q", f.File, f.Line, f.Cause, f.Text)
+}
+
+// Counts says what became of the lines: Lines = Records + NoRequest + Bad. It counts no
+// blank lines and comments.
+type Counts struct {
+	Lines     uint64
+	Records   uint64
+	NoRequest uint64  // lines without an HTTP request: "-", bytes of a TLS handshake
+	Bad       uint64  // lines that takt cannot parse
+	Faults    []Fault // the first 10 bad lines of each file
+	fill.Left
+}
+
+// Add adds the counts of another file.
+func (c *Counts) Add(o Counts) {
+	c.Lines += o.Lines
+	c.Records += o.Records
+	c.NoRequest += o.NoRequest
+	c.Bad += o.Bad
+	c.Faults = append(c.Faults, o.Faults...)
+	c.Left.Add(o.Left)
+}
+
+// Reader returns the records of one file, in the order of the file.
+type Reader struct {
+	name   string
+	format string
+	dec    formats.Decoder
+	counts Counts
+	close  func()
+
+	guessed bool   // the format was detected
+	columns []byte // for w3c: the last line #Fields of the beginning
+}
+
+// New reads a log, which may be compressed with gzip, zstd or bzip2. name is the file
+// name in errors. It reads the beginning at once, to detect the format auto. An error is
+// about Options or the beginning.
+func New(name string, r io.Reader, o Options) (*Reader, error) {
+	in, stop, err := decompress(r)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w; check the file", name, err)
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Format == "" || o.Format == Auto {
+		if o.Format, err = detect(in, o); err != nil {
+			stop()
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		o.guessed = o.Fields == ""
+	}
+	rd := &Reader{name: name, format: o.Format, close: stop, guessed: o.guessed, columns: formats.LastFields(in)}
+	if rd.dec, err = open(in, o, &rd.counts.Left); err != nil {
+		stop()
+		return nil, err
+	}
+	return rd, nil
+}
+
+// Format is the format in use, never auto.
+func (r *Reader) Format() string { return r.format }
+
+// Rest returns o with the format and the columns of r, to read more of the same log.
+func (r *Reader) Rest(o Options) Options {
+	if r.format != formats.Nothing {
+		o.Format, o.guessed, o.columns = r.format, r.guessed, r.columns
+	}
+	return o
+}
+
+// Counts says what became of the lines so far.
+func (r *Reader) Counts() Counts { return r.counts }
+
+// Close frees the decompressor. It does not close the r of New.
+func (r *Reader) Close() { r.close() }
+
+// Next implements Stream. It counts and skips bad lines; an error other than io.EOF is an
+// error of reading.
+func (r *Reader) Next(rec *trace.Record) error {
+	for {
+		rec.Reset()
+		err := r.dec.Next(rec)
+		if err == nil {
+			r.counts.Lines++
+			r.counts.Records++
+			rec.File = r.name
+			rec.Line, _ = r.dec.Place()
+			return nil
+		}
+		if err := r.note(err); err != nil {
+			return err
+		}
+	}
+}
+
+// note counts a line without a record, or returns the error that ends the log.
+func (r *Reader) note(err error) error {
+	switch {
+	case err == io.EOF:
+		return err
+	case formats.IsReadError(err):
+		return fmt.Errorf("cannot read %s: %w; check the file", r.name, err)
+	case errors.Is(err, fill.ErrNoRequest):
+		r.counts.NoRequest++
+	default:
+		r.counts.Bad++
+		if len(r.counts.Faults) < maxFaults {
+			line, text := r.dec.Place()
+			r.counts.Faults = append(r.counts.Faults, Fault{r.name, line, err, string(text[:min(len(text), maxExcerpt)])})
+		}
+	}
+	r.counts.Lines++
+	return nil
+}

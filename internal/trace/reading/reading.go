@@ -1,0 +1,205 @@
+// Package reading has the flags of all commands that read logs, and opens or follows the logs
+// that they name.
+package reading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/order"
+	"github.com/taktload/takt/internal/trace/reader"
+	"github.com/taktload/takt/internal/trace/requests"
+	"github.com/taktload/takt/internal/value"
+)
+
+// Settings say how to read logs and which requests to use: the flags of all commands that
+// read logs.
+type Settings struct {
+	Options   reader.Options
+	From, For uint64 // requests to skip, then to use; For 0: all the others
+	Rules     requests.Rules
+	Rewriting requests.Rewriting
+}
+
+// AddFlags declares the flags on fs. The present values of g are the defaults, except
+// --format, whose default is auto.
+func (g *Settings) AddFlags(fs *pflag.FlagSet) {
+	var names []string
+	for _, f := range reader.Formats() {
+		names = append(names, f[0])
+	}
+	g.Options.Format = reader.Auto
+	fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
+	fs.Var(value.Text(&g.Options.Fields), "fields", "`MAP` of the field names of other JSON, such as end=ts,latency=duration:ms,uri=req.path")
+	fs.Var(value.Plain(&zoneValue{&g.Options.Zone}), "zone", "`ZONE` of times without a zone: Europe/Berlin, UTC, or an offset such as -0500 (default: the local zone)")
+	fs.Uint64Var(&g.From, "from", g.From, "skip the first `N` requests")
+	fs.Uint64Var(&g.For, "for", g.For, "use `N` requests; 0: all")
+	fs.Var(value.Plain((*methodsValue)(&g.Rules.Methods)), "methods", "`LIST` of the methods to use, such as GET,HEAD,POST; *: all")
+	fs.Var(value.Plain(&patternValue{&g.Rules.Path}), "path", "use only URIs that match `REGEXP`")
+	fs.Var(value.Plain(&patternValue{&g.Rules.NotPath}), "not-path", "leave out URIs that match `REGEXP`")
+	fs.Var(value.Plain(&g.Rules.Statuses), "status", "use only requests with the recorded `STATUS` 200, 200-299 or 2xx; a comma separates several")
+	fs.Var(value.Plain((*shareValue)(&g.Rules.Share)), "sample", "use `PERCENT` of the clients with all their requests, the same clients each time")
+	fs.Var(value.Text(&g.Rewriting.Strip), "strip", "remove the first occurrence of `TEXT` from each path")
+	fs.Var(value.Repeated((*changesValue)(&g.Rewriting.Changes)), "rewrite", "replace in each URI, as `REGEXP=>TEXT`; $1 is a group; repeatable")
+	fs.BoolVar(&g.Rewriting.KeepTokens, "keep-tokens", false, "do not remove query parameters such as access_token")
+}
+
+// Validate reports every fault of the settings together.
+func (g *Settings) Validate() []error {
+	if err := reader.CheckFormat(g.Options); err != nil {
+		return []error{err}
+	}
+	return nil
+}
+
+// Log is the stream of the requests that Settings select.
+type Log struct {
+	trace.Stream
+	readers   []*reader.Reader
+	opened    []func() // each closes a file
+	selection *requests.Selection
+	rewritten *requests.Rewritten
+}
+
+// Open opens all files and reads their beginnings; - is stdin. The error names every file
+// that cannot be read. The end of ctx stops waiting for a named pipe, here and in Next.
+func (g *Settings) Open(ctx context.Context, names []string, stdin io.Reader) (*Log, error) {
+	l := &Log{}
+	var streams []trace.Stream
+	var faults []error
+	for _, name := range names {
+		r, err := l.open(ctx, name, stdin, g.Options)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		l.readers, streams = append(l.readers, r), append(streams, r)
+	}
+	if len(faults) > 0 {
+		l.Close()
+		return nil, errors.Join(faults...)
+	}
+	l.choose(g, order.Merge(streams...))
+	return l, nil
+}
+
+// choose makes l the stream of the requests of src that g selects, as they are to be sent.
+func (l *Log) choose(g *Settings, src trace.Stream) {
+	l.selection = requests.Select(order.Section(src, g.From, g.For), g.Rules)
+	l.rewritten = requests.Rewrite(l.selection, g.Rewriting)
+	l.Stream = l.rewritten
+}
+
+func (l *Log) open(ctx context.Context, name string, stdin io.Reader, o reader.Options) (*reader.Reader, error) {
+	if name == "-" {
+		return reader.New("standard input", stdin, o)
+	}
+	f, err := openFile(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%w; check the name of the log", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(longAgo()) })
+	l.opened = append(l.opened, func() {
+		stop()
+		_ = f.Close() // it was only read
+	})
+	return reader.New(name, f, o)
+}
+
+// openFile opens a file. To open a named pipe it waits for a writer, until ctx ends.
+func openFile(ctx context.Context, name string) (*os.File, error) {
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		f, err := os.Open(name)
+		done <- opened{f, err}
+	}()
+	select {
+	case o := <-done:
+		return o.f, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// longAgo is a deadline that ends a read of a pipe. Files have no deadlines, and need none.
+func longAgo() time.Time { return time.Unix(1, 0) }
+
+// Close closes the files.
+func (l *Log) Close() {
+	for _, r := range l.readers {
+		r.Close()
+	}
+	for _, closeFile := range l.opened {
+		closeFile()
+	}
+}
+
+// Counts says what became of the lines of all files together.
+func (l *Log) Counts() (c reader.Counts) {
+	for _, r := range l.readers {
+		c.Add(r.Counts())
+	}
+	return c
+}
+
+// Formats names the formats in use, each once.
+func (l *Log) Formats() string {
+	var names []string
+	for _, r := range l.readers {
+		name := r.Format()
+		if strings.ContainsAny(name, "$%") {
+			name = "the given format"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// WriteText writes, for people, one line about what was read and left out, and then the bad
+// lines that were stored.
+func (l *Log) WriteText(w io.Writer) error {
+	c, s := l.Counts(), l.selection.Counts()
+	b := fmt.Appendf(nil, "%d lines of %s: %d requests", c.Lines, l.Formats(), c.Records)
+	for _, count := range []struct {
+		n    uint64
+		form string
+	}{
+		{c.NoRequest, ", %d without a request"}, {c.Bad, ", %d bad"},
+		{s.Method, "; %d left out by method"}, {s.Path, "; %d left out by path"}, {s.Status, "; %d left out by status"}, {s.Client, "; %d of other clients"},
+		{l.rewritten.Removed(), "; parameters that are secrets, removed: %d"},
+	} {
+		if count.n > 0 {
+			b = fmt.Appendf(b, count.form, count.n)
+		}
+	}
+	b = append(append(b, c.LeftOut()...), '\n')
+	for i := range c.Faults {
+		b = fmt.Appendf(b, "  %s\n", c.Faults[i].Error())
+	}
+	if hidden := c.Bad - uint64(len(c.Faults)); hidden > 0 {
+		b = fmt.Appendf(b, "  and %d more that are bad\n", hidden)
+	}
+	_, err := w.Write(b)
+	return err
+}
+
+// Selected says what the rules did with the requests.
+func (l *Log) Selected() requests.Selected { return l.selection.Counts() }
+
+// Removed counts the token parameters that were removed.
+func (l *Log) Removed() uint64 { return l.rewritten.Removed() }

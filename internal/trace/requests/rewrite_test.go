@@ -1,0 +1,104 @@
+package requests
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/trace"
+	"github.com/taktload/takt/internal/trace/tracetest"
+)
+
+// A rewriting keeps a URI one that can be sent, and leaves no token in it.
+func FuzzRewrite(f *testing.F) {
+	f.Add("/a;jsessionid=1?token=2&b", "/a")
+	f.Add("/?sig=1", "?")
+	f.Fuzz(func(t *testing.T, uri, strip string) {
+		if !strings.HasPrefix(uri, "/") || strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			return
+		}
+		var rec trace.Record
+		w := Rewrite(&tracetest.List{Records: []trace.Record{{Method: []byte("GET"), URI: []byte(uri), Latency: trace.Unknown, Transfer: trace.Unknown}}}, Rewriting{Strip: strip})
+		if err := w.Next(&rec); err != nil {
+			t.Fatal(err)
+		}
+		tracetest.Check(t, &rec)
+		again := Rewrite(&tracetest.List{Records: []trace.Record{{URI: bytes.Clone(rec.URI)}}}, Rewriting{})
+		if strip == "" && (again.Next(&rec) != nil || again.Removed() != 0) {
+			t.Fatalf("%q still has a token", rec.URI)
+		}
+	})
+}
+
+func TestRewrite(t *testing.T) {
+	sub := func(s string) []Substitution {
+		c, err := ParseSubstitution(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []Substitution{c}
+	}
+	for _, c := range []struct {
+		how     Rewriting
+		uri     string
+		want    string
+		removed uint64
+	}{
+		{Rewriting{}, "/a?b=c&d", "/a?b=c&d", 0},
+		{Rewriting{}, "/a?token=x", "/a", 1},
+		{Rewriting{}, "/a?b=c&Access_Token=x&d=e", "/a?b=c&d=e", 1},
+		{Rewriting{}, "/a?sig=1&b=c&PASSWORD=&x=token", "/a?b=c&x=token", 2},
+		{Rewriting{}, "/a?token&tokens=1&code=7&key=8", "/a?token&tokens=1&code=7&key=8", 0},
+		{Rewriting{}, "/a;jsessionid=77/b;v=1?x=1", "/a;v=1?x=1", 1},
+		{Rewriting{}, "/a?X-Amz-Signature=1&X-Amz-Credential=2&x", "/a?x", 2},
+		{Rewriting{}, "/a?" + strings.Repeat("n", 40) + "=1", "/a?" + strings.Repeat("n", 40) + "=1", 0},
+		{Rewriting{}, "/token=x?", "/token=x?", 0},
+		{Rewriting{KeepTokens: true}, "/a?token=x", "/a?token=x", 0},
+		{Rewriting{Strip: "/old"}, "/x/old/y?/old", "/x/y?/old", 0},
+		{Rewriting{Strip: "/old"}, "/old", "/", 0},
+		{Rewriting{Strip: "/old/"}, "/old/x?a", "/x?a", 0},
+		{Rewriting{Strip: "?a"}, "/x?a", "/x?a", 0},
+		{Rewriting{Changes: sub("^/old/(.*)=>/new/$1")}, "/old/x?a", "/new/x?a", 0},
+		{Rewriting{Changes: sub("^/=>")}, "/x", "/x", 0},
+		{Rewriting{Changes: append(sub("a=>b"), sub("b=>c")...)}, "/ab", "/cc", 0},
+		{Rewriting{Strip: "/s", Changes: sub("^/x$=>/y")}, "/s/x?token=1", "/y", 1},
+	} {
+		w := Rewrite(&tracetest.List{Records: []trace.Record{{URI: []byte(c.uri)}}}, c.how)
+		if got := tracetest.URIs(t, w); got != c.want || w.Removed() != c.removed {
+			t.Errorf("%s: %s, %d removed; want %s", c.uri, got, w.Removed(), c.want)
+		}
+	}
+	var rec trace.Record
+	w := Rewrite(&tracetest.List{Records: []trace.Record{{Host: []byte("h")}}}, Rewriting{Scheme: "https", Host: "other:8"})
+	if err := w.Next(&rec); err != nil || string(rec.Scheme) != "https" || string(rec.Host) != "other:8" {
+		t.Errorf("%s %s %v", rec.Scheme, rec.Host, err)
+	}
+	for _, text := range []string{"", "=>x", "a", "(=>x", "a=>b c", "a=>ü"} {
+		if _, err := ParseSubstitution(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+	if names := tokenNames(); len(Rewrite(nil, Rewriting{}).tokens) != len(names) {
+		t.Error("a name stands twice")
+	} else {
+		for _, name := range names {
+			if name != strings.ToLower(name) || len(name) > 32 {
+				t.Errorf("%s can never match", name)
+			}
+		}
+	}
+}
+
+// docs/traces.md names every token.
+func TestTokensAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/traces.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tokenNames() {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("%s is not in docs/traces.md", name)
+		}
+	}
+}

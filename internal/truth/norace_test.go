@@ -1,5 +1,0 @@
-//go:build !race
-
-package truth_test
-
-const raceDetector = false

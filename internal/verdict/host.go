@@ -1,0 +1,92 @@
+package verdict
+
+import (
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	busyMost      = 0.9  // largest part of all cores, or of a loop's time, that the generator may use
+	busySome      = 0.33 // largest part of all cores while less than idleLeast are idle
+	idleLeast     = 0.05
+	throttledMost = 0.1 // largest part of the time for which a quota may throttle the generator
+	starvedMost   = 0.5 // largest wait for a core, of all threads together, as a part of the run's time
+)
+
+// More than this is a warning.
+const (
+	stolenSome = 0.02 // part of all cores that the hypervisor took
+	quotaSome  = 0.01 // part of all cores' time for which a quota throttled the generator
+	pauseSome  = time.Millisecond
+)
+
+// Host is what the generator used of its host. CPU, Idle, Stolen and Quota (time throttled)
+// are parts of all cores: 0.5 is half of the machine.
+type Host struct {
+	CPU, Idle, Stolen, Quota     float64
+	Ran, Waited, Throttled, Wall time.Duration // running and waiting for a core, all threads together; throttled, its cgroup; length of the run
+	GCPauseMax                   time.Duration
+	GCCycles                     uint32
+	Resent                       uint64  // TCP segments
+	Loops                        int     // number of loops; 0: another mode
+	Worked                       float64 // part of the time for which the busiest loop worked
+	Closed                       bool    // a closed loop
+	Told                         bool    // answers have stamps, so the operations show whether the generator was slow
+}
+
+// Judge makes r, whose counts and rates are complete, invalid if the generator limited the
+// rate, and warns of what the host did to the latencies.
+func (h Host) Judge(r *takt.Report) {
+	h.loops(r)
+	h.cores(r)
+	h.disturbed(r)
+}
+
+func (h Host) loops(r *takt.Report) {
+	if h.Worked > busyMost && r.Counts.Scheduled > 0 {
+		warner(r, !h.Closed)("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
+	}
+}
+
+// cores judges the use of the CPU, and only warns in a closed loop. With a full pool a
+// generator without CPU looks like a slow target: it reads every answer late, and operations
+// wait for a connection. So a rate that was not achieved is the generator's fault if it used
+// nearly all cores, or a third of all cores while the machine had no idle ones. Without stamps
+// on answers it is also the generator's fault if it did not get the cores that it wanted.
+func (h Host) cores(r *takt.Report) {
+	switch {
+	case h.Closed:
+		if h.CPU > busyMost {
+			r.Warn("generator_saturated", "the generator used %.0f %% of all cores: the rate may be its limit, not the target's", 100*h.CPU)
+		}
+	case r.Rate.Intended == nil:
+	case r.Rate.Achieved >= shortRate**r.Rate.Intended:
+	case h.CPU > busyMost, h.CPU > busySome && h.Idle < idleLeast:
+		Invalidate(r, "generator_saturated", "the generator was the bottleneck: it used %.0f %% of all cores, %.0f %% were idle, and %.1f %% of the rate were achieved; lower the rate, give the target cores of its own, or spread the run with --shard",
+			100*h.CPU, 100*h.Idle, achieved(r))
+	case h.Told:
+	case h.Throttled.Seconds() > throttledMost*h.Wall.Seconds():
+		Invalidate(r, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
+			h.Throttled.Round(time.Millisecond), achieved(r))
+	case h.Waited > h.Ran && h.Waited.Seconds() > starvedMost*h.Wall.Seconds():
+		Invalidate(r, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
+			h.Waited.Round(time.Millisecond), h.Ran.Round(time.Millisecond), achieved(r))
+	}
+}
+
+// disturbed warns of pauses that latencies include.
+func (h Host) disturbed(r *takt.Report) {
+	if h.Stolen > stolenSome {
+		r.Warn("steal", "the hypervisor took %.1f %% of the CPU time away: latencies include its pauses", 100*h.Stolen)
+	}
+	if h.Quota > quotaSome {
+		r.Warn("throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", h.Throttled.Round(time.Millisecond))
+	}
+	if sent := r.Counts.Sent; retransmitted(h.Resent, sent) {
+		r.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP. All processes of this network namespace count", h.Resent, sent)
+	}
+	if h.GCPauseMax > pauseSome {
+		r.Warn("gc", "garbage collection stopped the generator for up to %v, in %d cycles", h.GCPauseMax, h.GCCycles)
+	}
+}
