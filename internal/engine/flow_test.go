@@ -229,6 +229,12 @@ func TestClaimAfterTheEnd(t *testing.T) {
 		t.Error("a claim is not too late at the end at 0")
 	}
 	f = flowOf(t, asap(), 1)
+	f.claim(&last, 0)
+	if started, _ := f.startClaim(&last, 0); !started {
+		t.Error("the only operation does not start")
+	}
+	f.wantState(t, "the only operation started", true, false)
+	f = flowOf(t, asap(), 1)
 	var a, b takt.Op
 	f.claim(&a, 0)
 	f.claim(&b, 0)

@@ -34,12 +34,11 @@ func mailLoop(t *testing.T, loops int, o Options) (*loop, *mail) {
 	return m.all[0], sys
 }
 
-// full makes all connections of l busy.
+// fill makes all connections of l busy.
 func (l *loop) fill() {
 	for len(l.conns) < l.max {
 		l.grow().fd = 3
 	}
-	l.countRoom()
 }
 
 // The next operation is left to a loop that has a connection, unless it is to be dropped.
@@ -67,11 +66,13 @@ func TestLoopPasses(t *testing.T) {
 			o.Overflow = overflowDrop
 		}
 		l, _ := mailLoop(t, c.loops, o)
-		for _, l := range l.m.all[:c.full] {
-			l.fill()
+		for _, other := range l.m.all[:c.full] {
+			if other.fill(); other != l {
+				other.countRoom()
+			}
 		}
 		l.closed, l.dropAt = c.closed, forever
-		if got := l.passes(c.now); got != c.want || l.dropAt != c.dropAt || int(l.m.crowded.Load()) != c.full {
+		if got := l.passes(c.now); got != c.want || l.dropAt != c.dropAt || c.loops > 1 && int(l.m.crowded.Load()) != c.full {
 			t.Errorf("%s: it passes %v, drops at %v, %d are full", name, got, l.dropAt, l.m.crowded.Load())
 		}
 	}
@@ -281,6 +282,29 @@ func TestLoopSends(t *testing.T) {
 		if failed := rep.Counts.Failed == 1; failed != c.failed || (conn.fd < 0) != failed || (l.flight.n == 0) != failed || l.caution.alarmed.Load() != failed {
 			t.Errorf("%s: %+v, socket %d, %d in flight", name, rep.Counts, conn.fd, l.flight.n)
 		}
+	}
+}
+
+// A loop sends what is due, and notes when it woke for that.
+func TestLoopSendsDue(t *testing.T) {
+	l, in := mailLoop(t, 1, Options{Loops: 1})
+	sys := &post{mail: *in, room: 3}
+	l.sys = sys
+	conn := l.grow()
+	conn.fd, conn.idle, l.claim.Seq = 3, 14*ms+ms/2, 1
+	l.release(conn)
+	l.m.src.Next(&l.m.next) // number 1, at 100 ms
+	if now := l.sendDue(99 * ms); now != 99*ms || l.pace.woke != 0 || !l.claimed || l.claim.Due != 100*ms || l.flight.n != 0 || l.full {
+		t.Errorf("nothing is due: %v, woke at %v, %d in flight, full %v", now, l.pace.woke, l.flight.n, l.full)
+	}
+	sys.at = 150 * ms
+	conn.idle = 150 * ms
+	if now := l.sendDue(150 * ms); now != 150*ms || l.pace.woke != 150*ms || l.flight.n != 1 || conn.op.Seq != 1 || conn.sent != 150*ms || l.claim.Due != 200*ms || l.full {
+		t.Errorf("one is due: %v, woke at %v, %d in flight, %+v", now, l.pace.woke, l.flight.n, conn.op)
+	}
+	l.max, sys.at = 1, 250*ms
+	if l.sendDue(250 * ms); !l.full || l.freed || l.blocked != 250*ms || !l.claimed || l.claim.Due != 200*ms {
+		t.Errorf("no connection is free: full %v, blocked %v, %+v", l.full, l.blocked, l.claim)
 	}
 }
 
