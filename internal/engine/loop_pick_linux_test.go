@@ -376,3 +376,31 @@ func TestLoopUnwatches(t *testing.T) {
 		}
 	}
 }
+
+// A loop that is short of connections waits a little for answers, and longer for a closed loop's
+// target that has more than half of the connections.
+func TestLoopGathers(t *testing.T) {
+	for name, c := range map[string]struct {
+		closed   bool
+		inFlight int // of 100 connections
+		want     time.Duration
+	}{
+		"an open loop": {false, 60, gatherTime}, "a closed loop": {true, 51, gatherTimeSlow}, "a fast target": {true, 50, gatherTime}, "nothing in flight": {true, 0, 0},
+	} {
+		l, _ := mailLoop(t, 1, Options{Loops: 1})
+		sys := &ticking{}
+		sys.errno = sock.Again
+		l.sys, l.wall = sys, sock.NewWall(sys, time.Time{})
+		l.closed, l.full, l.max = c.closed, true, 100
+		for range c.inFlight {
+			l.flight.add(&lconn{fd: 3, state: lbusy})
+		}
+		begun := sys.at
+		if l.gather(begun, begun) {
+			t.Errorf("%s: answers came", name)
+		}
+		if took := sys.at - begun; took < c.want || took > c.want+5*time.Microsecond {
+			t.Errorf("%s: it waits %v, want %v", name, took, c.want)
+		}
+	}
+}
