@@ -402,5 +402,37 @@ func TestLoopGathers(t *testing.T) {
 		if took := sys.at - begun; took < c.want || took > c.want+5*time.Microsecond {
 			t.Errorf("%s: it waits %v, want %v", name, took, c.want)
 		}
+		if len(sys.waited) > 0 && slices.Max(sys.waited) > 0 {
+			t.Errorf("%s: it rests in the poller: %v", name, sys.waited)
+		}
+	}
+	l, sys := mailLoop(t, 1, Options{Loops: 1})
+	sys.in, sys.stamp, sys.errno, l.full = "a.", 14*ms, 0, true
+	conn := l.grow()
+	conn.fd, conn.state = 3, lbusy
+	l.flight.add(conn)
+	if l.m.enter(); !l.gather(15*ms, 15*ms) || conn.state != lidle {
+		t.Errorf("one answer is nothing to do: %+v", conn)
 	}
 }
+
+// A connection that the poller refuses is closed, and its operation has failed.
+func TestLoopWatchLoses(t *testing.T) {
+	l, in := mailLoop(t, 1, Options{Loops: 1})
+	l.sys = &refusing{post{mail: *in}}
+	busy, idle := l.grow(), l.grow()
+	busy.fd, busy.state, idle.fd, l.unwatched = 3, lbusy, 4, true
+	l.flight.add(busy)
+	l.m.enter()
+	if !l.watch() || busy.fd != -1 || idle.fd != -1 || l.unwatched || l.flight.n != 0 {
+		t.Errorf("%+v, %+v, %d in flight", busy, idle, l.flight.n)
+	}
+	if got := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Counts.Failed; got != 1 {
+		t.Errorf("%d failed", got)
+	}
+}
+
+// refusing is post whose poller accepts no socket.
+type refusing struct{ post }
+
+func (*refusing) Add(int, int32, bool) error { return syscall.EBADF }

@@ -239,7 +239,7 @@ func TestPoolLate(t *testing.T) {
 		due, now      time.Duration
 		want          bool
 	}{
-		"late": {0, 1, 0, 201 * us, true}, "just not late": {0, 1, 0, 200 * us, false}, "an idle worker": {1, 1, 0, ms, false},
+		"late": {0, 1, ms, ms + 201*us, true}, "just not late": {0, 1, ms, ms + 200*us, false}, "an idle worker": {1, 1, 0, ms, false},
 		"a full pool": {0, 2, 0, ms, false}, "a closed loop": {0, 1, takt.Asap, math.MaxInt64 - 1, false},
 	} {
 		p := &pool{flow: &flow{next: takt.Op{Due: c.due}}, max: 2, idle: make([]*worker, c.idle), workers: make([]*worker, c.workers)}

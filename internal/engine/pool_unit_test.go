@@ -80,3 +80,29 @@ func TestPoolAgain(t *testing.T) {
 		}
 	}
 }
+
+// The backlog hears of operations that were sent late, and of the next one on time.
+func TestPoolNotes(t *testing.T) {
+	const us = time.Microsecond
+	p := newPool(t.Context(), flowOf(t, tenths(), 0), machine{}, nil, Options{MaxInFlight: 100})
+	p.closed = false
+	for i, s := range []struct{ free, sent, want time.Duration }{
+		{50 * us, 100 * us, 0}, // on time
+		{150 * us, 200 * us, 150 * us},
+		{50 * us, 60 * us, 50 * us}, // the next one
+		{50 * us, 60 * us, 0},
+	} {
+		p.backlog.b = record.Backlog{Size: 1}
+		frozen := record.Event{Free: 0, Sent: ms, Done: ms + 1} // makes a debt of 1 ms
+		p.backlog.b.Note(&frozen)
+		e := record.Event{Due: 2 * ms, Free: 2*ms + s.free, Sent: 2*ms + s.sent, Done: 4 * ms, Before: record.Slot{Service: ms}}
+		if p.note(&e); e.Behind != s.want {
+			t.Errorf("operation %d, sent %v late: behind for %v, want %v", i, s.sent, e.Behind, s.want)
+		}
+	}
+	p.closed = true
+	e := record.Event{Free: 150 * us, Sent: 200 * us, Done: ms}
+	if p.note(&e); e.Behind != 0 {
+		t.Errorf("a closed loop has a backlog of %v", e.Behind)
+	}
+}
