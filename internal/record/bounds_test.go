@@ -103,3 +103,30 @@ func TestReplayStateIsFirst(t *testing.T) {
 		t.Error("a state after a second is accepted")
 	}
 }
+
+// After a freeze the next gap of a connection counts by itself.
+func TestBacklogAfterAFreeze(t *testing.T) {
+	b := Backlog{Size: 4}
+	for range 3 {
+		b.gap(0, 10)
+	}
+	if b.gap(2, 12); b.debt != 10 || b.n != 1 || b.from != 2 || b.to != 12 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// A backlog was due for a step at least, one operation after the other.
+func TestReplayOfAShortBacklog(t *testing.T) {
+	for from, want := range map[time.Duration]float64{time.Second: 9.95e3, 990 * time.Millisecond: 9.95e3, 980 * time.Millisecond: 19.9e3} {
+		p, err := NewReplay(Config{Window: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.last = &Second{At: time.Second, Backlog: 100, BacklogFrom: from}
+		p.countOpen(p.last)
+		got := p.rec.Report(End{Scheduled: 100, Stop: time.Second}).Latency[takt.LatencyResponse]
+		if got.Count != 100 || got.Max < 0.999*want || got.Max > 1.001*want {
+			t.Errorf("a backlog from %v: %d operations, %v µs at most, want %v", from, got.Count, got.Max, want)
+		}
+	}
+}
