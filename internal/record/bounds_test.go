@@ -130,3 +130,20 @@ func TestReplayOfAShortBacklog(t *testing.T) {
 		}
 	}
 }
+
+// An operation that was taken and ended is open in no later second, whichever sets took turns.
+func TestNothingStaysOpen(t *testing.T) {
+	r := New(Config{Shards: 2, Window: time.Minute, Journal: true})
+	for second := range 5 {
+		at := time.Duration(second+1) * time.Second
+		taken := new(Steps)
+		for i := range 3 {
+			due := at - time.Duration(i+1)*100*ms
+			taken.Add(due, 1)
+			r.Sample(i, Event{Due: due, Sent: due, Done: due + ms}, nil)
+		}
+		if r.Swap(Tick{At: at, Scheduled: uint64(3 * (second + 1)), Taken: taken}); len(r.open) != 0 {
+			t.Errorf("after %v s %v are open", at, r.open)
+		}
+	}
+}
