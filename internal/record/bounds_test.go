@@ -147,3 +147,14 @@ func TestNothingStaysOpen(t *testing.T) {
 		}
 	}
 }
+
+// The last completion of a receiver is the latest message, in whatever order they are counted.
+func TestLastReceived(t *testing.T) {
+	s := newSet(&Config{})
+	for _, at := range []time.Duration{3, 5, 4} {
+		s.receive(at, &takt.Result{})
+	}
+	if s.LastDone != 5 || s.Received != 3 {
+		t.Errorf("the last of %d came at %v, want 5ns", s.Received, s.LastDone)
+	}
+}
