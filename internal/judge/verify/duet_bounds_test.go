@@ -95,8 +95,15 @@ func TestDuetRoundBounds(t *testing.T) {
 	if one := (duetBlock{dropped: 1}); c.count(&duetPair{one, {response: []float64{5}}}) || c.count(&duetPair{{response: []float64{5}}, one}) || c.EmptyPairs != 2 {
 		t.Errorf("%+v", c)
 	}
-	if _, c := roundOf(time.Second, func(int, int, *DuetOp) {}).pairs(); c.Rounds != 1 {
-		t.Errorf("a round counts as %d", c.Rounds)
+	all := roundOf(time.Second, func(int, int, *DuetOp) {})
+	all.Guard = 10 * ms
+	if _, c := all.pairs(); c.Rounds != 1 || c.Guarded != 20 || c.Operations != 80 {
+		t.Errorf("%+v", c)
+	}
+	c = DuetCounts{}
+	late, prompt := duetBlock{response: make([]float64, 10), late: 2}, duetBlock{response: make([]float64, 10), late: 1}
+	if !c.late(&duetPair{late, prompt}) || !c.late(&duetPair{late, late}) || c.late(&duetPair{prompt, prompt}) || c != (DuetCounts{LateBase: 2, LateHead: 1, only: Disturbed{Base: 1}}) {
+		t.Errorf("%+v", c)
 	}
 	guard := roundOf(2*time.Second, func(_, n int, op *DuetOp) {
 		if op.Done = op.Due + 12*ms; op.Due == 0 {
@@ -111,7 +118,7 @@ func TestDuetRoundBounds(t *testing.T) {
 	if got := r.PerBlock(); got != 9 { // 100 operations, 45 of 500 ms
 		t.Errorf("%v operations in a block, want 9", got)
 	}
-	if u := (DuetRound{Deal: Deal{Block: 50 * ms}, End: 150 * ms, Ops: [2][]DuetOp{{{Due: 0, Done: 170 * ms}, {Due: 60 * ms, Done: 70 * ms}}}}).busy(DuetBase); !slices.Equal(u, busyUntil{170 * ms, 170 * ms, 170 * ms, 170 * ms}) {
+	if u := (DuetRound{Deal: Deal{Block: 50 * ms}, End: 150 * ms, Ops: [2][]DuetOp{{{Due: 0, Done: 170 * ms}, {Due: 60 * ms, Done: 70 * ms}, {Due: 200 * ms, Done: 300 * ms}}}}).busy(DuetBase); !slices.Equal(u, busyUntil{170 * ms, 170 * ms, 170 * ms, 170 * ms}) {
 		t.Errorf("busy until %v", u)
 	}
 }
@@ -405,4 +412,17 @@ func (b between) Interval(alpha float64) (low, high float64) {
 		return 0, 0
 	}
 	return b.low, b.high
+}
+
+// Only high percentiles leave out the pairs in which the generator was a little late.
+func TestDuetCleanPairs(t *testing.T) {
+	block := func(v float64, late int) duetBlock {
+		return duetBlock{response: slices.Repeat([]float64{v}, 100), late: late}
+	}
+	all := []duetSlice{{{block(10, 0), block(10, 0)}, {block(90, 2), block(90, 2)}}, {{block(10, 1), block(10, 0)}, {block(90, 2), block(90, 0)}}}
+	for q, want := range map[float64]float64{0.75: 90, 0.76: 10} {
+		if _, base, head := shiftOfLatency(q, all); base != want || head != want {
+			t.Errorf("the quantile %v is %v and %v, want %v", q, base, head, want)
+		}
+	}
 }

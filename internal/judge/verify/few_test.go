@@ -146,7 +146,7 @@ func TestNeeds(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ got, want int }{
-		{pairsNeeded(1.8, 0.05), 38}, {byPower(4, 0.05, 2, surePower), 57}, {byPower(4, 0.05, 2, needPower), 46}, {runsNeeded(2, 0.05), 89}, {byPower(1e6, 0.05, 2, surePower), 999},
+		{pairsNeeded(1.8, 0.05), 38}, {byPower(4, 0.05, 2, surePower), 57}, {byPower(4, 0.05, 2, needPower), 46}, {runsNeeded(2, 0.05), 89}, {runsNeeded(1.4, 0.05), 45}, {byPower(1e6, 0.05, 2, surePower), 999},
 	} {
 		if c.got != c.want {
 			t.Errorf("%d are needed, want %d", c.got, c.want)
@@ -223,6 +223,8 @@ func TestOverlayOfTwo(t *testing.T) {
 	}{{one, one, 1}, {nil, one, 0}, {one, nil, 0}} {
 		if got, err := Overlays(c.base, c.head); err != nil || len(got) != c.want || got == nil {
 			t.Errorf("%v, %v, want %d", got, err, c.want)
+		} else if c.want == 1 && (len(got[0].Points) != 13 || got[0].Points[12].Quantile != 1) {
+			t.Errorf("%+v", got[0].Points)
 		}
 	}
 }
@@ -298,5 +300,43 @@ func TestPairsBetweenLooks(t *testing.T) {
 	head[0].Unfit = "it broke"
 	if _, err := p.Next(base, head); !errors.As(err, &unfit) {
 		t.Errorf("an unfit run: %v", err)
+	}
+}
+
+// What is needed is more than what did not suffice.
+func TestNeededIsMore(t *testing.T) {
+	c := Comparison{Method: Paired, Findings: []Finding{{Metric: "p50", Verdict: Inconclusive}}}
+	if fill(&c, []gate{apart("p50", 9, 0.1)}, 20, 0.05); c.Findings[0].Needed != 21 || c.Findings[0].Least {
+		t.Errorf("20 pairs did not suffice: %+v", c.Findings[0])
+	}
+}
+
+// One verdict replaces those of all metrics only if none of them says anything.
+func TestContrastOfTooFew(t *testing.T) {
+	end := 0.1
+	for name, c := range map[string]struct {
+		f    Finding
+		want Word
+	}{
+		"nothing is known": {Finding{Verdict: Inconclusive}, Inconclusive}, "a lower end": {Finding{Verdict: Inconclusive, Low: &end}, ""},
+		"an upper end": {Finding{Verdict: Inconclusive, High: &end}, ""}, "a word": {Finding{Verdict: OK}, ""},
+	} {
+		got := Contrast{Findings: []Finding{{Verdict: Inconclusive}, c.f}}
+		if got.tooFew(match{base: make([]stored.Run, 1), head: make([]stored.Run, 1)}); got.Verdict != c.want || len(got.Advice) == 1 != (c.want != "") {
+			t.Errorf("%s: %q, %q", name, got.Verdict, got.Advice)
+		}
+	}
+}
+
+// A duet judges late blocks itself, and no other fault of a run.
+func TestDuetRunOf(t *testing.T) {
+	for codes, unfit := range map[string]bool{"": true, "generator_bottleneck": false, "generator_bottleneck host_limit": true, "generator_held": true} {
+		r := &takt.Report{Verdict: takt.Invalid, Counts: takt.Counts{Scheduled: 9, Sent: 9, OK: 9}}
+		for _, code := range strings.Fields(codes) {
+			r.Warn(code, "why")
+		}
+		if got := DuetRunOf(r).Unfit; (got != "") != unfit || r.Verdict != takt.Invalid {
+			t.Errorf("%q: %q, %s", codes, got, r.Verdict)
+		}
 	}
 }
