@@ -50,7 +50,7 @@ func (r *runner) writeOverlay(overlay string, changed map[string][]byte) error {
 		if err != nil {
 			return err
 		}
-		replace[real] = filepath.Join(r.dir, strings.ReplaceAll(file, "/", "_"))
+		replace[real] = overlay + "_" + strings.ReplaceAll(file, "/", "_")
 		if err := os.WriteFile(replace[real], source, 0o600); err != nil {
 			return err
 		}

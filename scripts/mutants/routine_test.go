@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -73,5 +76,28 @@ func TestWithAll(t *testing.T) {
 	}
 	if err != nil || t.Failed() {
 		t.Errorf("%v in\n%s", err, text)
+	}
+}
+
+// The build of a mutant outside of functions leaves the files of all others as they are.
+func TestOverlaysAreApart(t *testing.T) {
+	r := runner{dir: t.TempDir()}
+	for overlay, text := range map[string]string{"all.json": "all", "one.json": "one"} {
+		if err := r.writeOverlay(filepath.Join(r.dir, overlay), map[string][]byte{"p/q.go": []byte(text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for overlay, want := range map[string]string{"all.json": "all", "one.json": "one"} {
+		b, err := os.ReadFile(filepath.Join(r.dir, overlay))
+		var list struct{ Replace map[string]string }
+		if err == nil {
+			err = json.Unmarshal(b, &list)
+		}
+		for _, file := range list.Replace {
+			b, err = os.ReadFile(file)
+		}
+		if err != nil || string(b) != want {
+			t.Errorf("%s has the file %q, %v, want %q", overlay, b, err, want)
+		}
 	}
 }
