@@ -272,6 +272,16 @@ func TestDropClaim(t *testing.T) {
 
 // What is queued at the cut is unfinished if it was due by then, and makes pauses.
 func TestCountRest(t *testing.T) {
+	late := flowOf(t, tenths(), 0)
+	var op takt.Op
+	late.claim(&op, 0)
+	late.claim(&op, 0) // due at 100 ms
+	late.ready = 300 * ms
+	late.dropClaim(&op, 500*ms, 0)
+	if got := late.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Attribution.Whole(); got.Late != 0.2 || got.Queue != 0.2 {
+		t.Errorf("an operation that its source had at 300 ms: %+v", got)
+	}
+
 	for at, want := range map[time.Duration]uint64{-1: 0, 0: 1, 400*ms - 1: 4, 400 * ms: 5, time.Hour: 10} {
 		f, pauses := flowOf(t, tenths(), 0), 0
 		f.abandon(at, 0)
@@ -322,7 +332,8 @@ func TestFlowTick(t *testing.T) {
 		t.Errorf("without a backlog %+v", tick)
 	}
 	none := flowOf(t, tenths(), 0)
-	if none.end(0); none.tick(time.Second).Scheduled != 0 {
+	none.end(0)
+	if none.end(time.Second); none.tick(time.Second).Scheduled != 0 {
 		t.Errorf("%d are due in a run that ended at its start", none.tick(time.Second).Scheduled)
 	}
 	closed := flowOf(t, asap(), 0)

@@ -116,12 +116,12 @@ func TestLagOfAll(t *testing.T) {
 	}
 }
 
-// slow is a lag of which 2 % are 50 ms, beside responses of 1 ms.
+// slow is a lag of which half is 50 ms, beside responses of 1 ms.
 func slow() (response, lag *hist.Histogram) {
 	response, lag = hist.New(), hist.New()
 	response.RecordN(time.Millisecond, 1000)
-	lag.RecordN(0, 980)
-	lag.RecordN(50*time.Millisecond, 20)
+	lag.RecordN(0, 500)
+	lag.RecordN(50*time.Millisecond, 500)
 	return response, lag
 }
 
@@ -138,7 +138,7 @@ func TestShardsSay(t *testing.T) {
 		"missing":                  {func(s *Shards, _ *takt.Report) { s.Missing, s.There, s.All = "shard 2/3 is", 2, 3 }, "shards_missing", "shard 2/3 is missing: these are the figures of 2 of 3 parts of the load", true},
 		"invalid":                  {func(s *Shards, _ *takt.Report) { s.Invalid = true }, "", "", true},
 		"dropped":                  {func(_ *Shards, r *takt.Report) { r.Counts.Dropped = 1 }, "dropped", "1 operations were dropped", false},
-		"late":                     {func(s *Shards, _ *takt.Report) { s.Response, s.Lag = response, lag }, "generator_bottleneck", "the generators together were the bottleneck: 20 operations (2.0 %) were sent more than 1ms", true},
+		"late":                     {func(s *Shards, _ *takt.Report) { s.Response, s.Lag = response, lag }, "generator_bottleneck", "the generators together were the bottleneck: 500 operations (50.0 %) were sent more than 1ms", true},
 		"two ended":                {func(s *Shards, _ *takt.Report) { s.Ends[0].After, s.Ends[1].After = 99, 99.5 }, "shards_cut", "shards 1/9, 2/9 were cut short, after 1m39s of 1m40s", false},
 		"one of three ended early": {func(s *Shards, _ *takt.Report) { s.Ends[1].Early = true }, "shards_cut", "shard 2/9 was cut short, after 1m40s of 1m40s", true},
 	} {
@@ -168,8 +168,8 @@ func TestRejudge(t *testing.T) {
 	if Rejudge(r, response, hist.New()); r.Verdict != takt.Valid || len(r.Warnings) > 0 {
 		t.Errorf("none is late: %s, %+v", r.Verdict, r.Warnings)
 	}
-	if Rejudge(r, response, lag); r.Verdict != takt.Invalid || !says(r, "rejudged", "the generator was the bottleneck: 20 operations (2.0 %) were sent more than 1ms after") {
-		t.Errorf("20 are late: %s, %+v", r.Verdict, r.Warnings)
+	if Rejudge(r, response, lag); r.Verdict != takt.Invalid || !says(r, "rejudged", "the generator was the bottleneck: 500 operations (50.0 %) were sent more than 1ms after") {
+		t.Errorf("500 are late: %s, %+v", r.Verdict, r.Warnings)
 	}
 }
 

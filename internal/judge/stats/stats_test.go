@@ -278,3 +278,48 @@ func TestStretchBounds(t *testing.T) {
 	}
 	near(t, "the stretch of 40 rising values", StretchOf(rising), 9)
 }
+
+// The dependence of neighbours stretches the variance from the first on, and no p exceeds 1.
+func TestSerialBounds(t *testing.T) {
+	const rho = (5.75/82.5 + 0.1) / 0.7 // sum of the products of neighbours' distances from the mean, and of squares
+	near(t, "the stretch", StretchOf([]float64{1, 2, 9, 8, 3, 4, 7, 6, 5, 10}), (1+rho)/(1-rho))
+	d := Paired{1, 2, 3, 4, -0.5, 6, 7, 8}
+	ranks, _, minus := d.signed(0)
+	if got, want := (Serial{d, 1.5}).Above(0), signNormal(ranks, minus, 1.5); got != want || got <= d.Above(0) {
+		t.Errorf("p with a stretch of 1.5 is %v, want %v, more than %v", got, want, d.Above(0))
+	}
+	if got := (Serial{Paired{-1, 1, -2, 2}, 1.5}).P(0); got != 1 {
+		t.Errorf("p of symmetric differences is %v", got)
+	}
+	if rounded := (Groups{[]float64{0.1 + 0.2*one()}, []float64{0.3}}); rounded.Above(0) != 1 || rounded.below(0) != 1 {
+		t.Errorf("a difference by rounding: %v, %v", rounded.Above(0), rounded.below(0))
+	}
+}
+
+// one is 1, but not a constant, so that sums are rounded.
+func one() float64 { return math.Cos(0) }
+
+// Two slices are enough to resample. The standard error is that of a mean of n values.
+func TestResampledBounds(t *testing.T) {
+	mean := func(w []int) (sum float64) { // of 0, 1, 2 …
+		for i, k := range w {
+			sum += float64(i*k) / float64(len(w))
+		}
+		return sum
+	}
+	for n, want := range map[int]float64{2: 0.5, 3: 1 / math.Sqrt(3)} {
+		b := NewResampled(n, 1, mean)
+		if math.Abs(b.Se-want) > 0.03 || len(b.Draws) != resamples || b.Draws[0] != 0 || b.Draws[resamples-1] != float64(n-1) || b.Est != float64(n-1)/2 {
+			t.Errorf("%d slices: estimate %v, standard error %v, want %v; draws from %v", n, b.Est, b.Se, want, b.Draws[0])
+		}
+		if b.P(1e6) != b.Least() || b.P(b.Est) != 1 {
+			t.Errorf("%d slices: p of a far shift %v, of the estimate %v", n, b.P(1e6), b.P(b.Est))
+		}
+		if low, high := b.Interval(0.6); math.IsInf(low, 0) || math.IsInf(high, 0) {
+			t.Errorf("%d slices: from %v to %v", n, low, high)
+		}
+	}
+	if b := NewResampled(1, 1, mean); !math.IsInf(b.Se, 1) || b.P(0) != 1 {
+		t.Errorf("one slice: %+v", b)
+	}
+}
