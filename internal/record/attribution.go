@@ -144,7 +144,7 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 	p.Sent += n
 	service := e.Done - e.Sent
 	if res != nil {
-		if res.Class != "" && verdict.IsLimit(res.Class) {
+		if verdict.IsLimit(res.Class) {
 			p.Host += k * float64(service)
 			service = 0
 		}

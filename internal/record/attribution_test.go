@@ -34,6 +34,7 @@ func TestParts(t *testing.T) {
 			takt.Parts{Input: 3, Late: 1, Target: 1}},
 		"a list, then the target": {Event{Due: ms, Free: 6 * ms, Ready: 4 * ms, Sent: 6 * ms, Done: 7 * ms, Before: Slot{Service: ms}, Behind: 2 * ms}, nil, 0,
 			takt.Parts{Input: 3, Late: 2, Target: 1}},
+		"a failure of the target":  {Event{Due: ms, Sent: ms, Done: 5 * ms}, &takt.Result{Class: "5xx"}, 0, takt.Parts{Target: 4}},
 		"a limit of the host":      {Event{Due: ms, Sent: 2 * ms, Done: 5 * ms}, limit, 0, takt.Parts{Late: 1, Host: 3}},
 		"connecting":               {Event{Due: ms, Sent: ms, Done: 11 * ms}, dialled, ms / 2, takt.Parts{Network: 6.5, Late: 0.5, Target: 3}},
 		"faster than a round trip": {Event{Due: ms, Sent: ms, Done: 2 * ms}, nil, 5 * ms, takt.Parts{Network: 1}},
