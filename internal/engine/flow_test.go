@@ -212,7 +212,29 @@ func TestClaimAfterTheEnd(t *testing.T) {
 			t.Errorf("a closed loop that ends at 500ms: too late at %v: %v", now, got)
 		}
 	}
-	f := flowOf(t, asap(), 1)
+	f := flowOf(t, asap(), 0)
+	var last takt.Op
+	f.claim(&last, 0)
+	if f.end(0); f.claims != 1 {
+		t.Errorf("%d claims", f.claims)
+	}
+	if started, _ := f.startClaim(&last, 0); started {
+		t.Error("a claim starts at the end at 0")
+	}
+	f = flowOf(t, asap(), 0)
+	if f.claim(&last, 0); f.dropLate(&last, 0) {
+		t.Error("a claim is too late before the end")
+	}
+	if f.end(0); !f.dropLate(&last, 0) {
+		t.Error("a claim is not too late at the end at 0")
+	}
+	f = flowOf(t, asap(), 1)
+	f.claim(&last, 0)
+	if started, _ := f.startClaim(&last, 0); !started {
+		t.Error("the only operation does not start")
+	}
+	f.wantState(t, "the only operation started", true, false)
+	f = flowOf(t, asap(), 1)
 	var a, b takt.Op
 	f.claim(&a, 0)
 	f.claim(&b, 0)
@@ -250,6 +272,16 @@ func TestDropClaim(t *testing.T) {
 
 // What is queued at the cut is unfinished if it was due by then, and makes pauses.
 func TestCountRest(t *testing.T) {
+	late := flowOf(t, tenths(), 0)
+	var op takt.Op
+	late.claim(&op, 0)
+	late.claim(&op, 0) // due at 100 ms
+	late.ready = 300 * ms
+	late.dropClaim(&op, 500*ms, 0)
+	if got := late.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Attribution.Whole(); got.Late != 0.2 || got.Queue != 0.2 {
+		t.Errorf("an operation that its source had at 300 ms: %+v", got)
+	}
+
 	for at, want := range map[time.Duration]uint64{-1: 0, 0: 1, 400*ms - 1: 4, 400 * ms: 5, time.Hour: 10} {
 		f, pauses := flowOf(t, tenths(), 0), 0
 		f.abandon(at, 0)
@@ -298,6 +330,11 @@ func TestFlowTick(t *testing.T) {
 	}
 	if tick := f.tick(5 * time.Second); tick.Scheduled != 8 || tick.Backlog != 0 || tick.BacklogFrom != 0 {
 		t.Errorf("without a backlog %+v", tick)
+	}
+	none := flowOf(t, tenths(), 0)
+	none.end(0)
+	if none.end(time.Second); none.tick(time.Second).Scheduled != 0 {
+		t.Errorf("%d are due in a run that ended at its start", none.tick(time.Second).Scheduled)
 	}
 	closed := flowOf(t, asap(), 0)
 	closed.take(&op, 0)

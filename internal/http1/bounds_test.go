@@ -56,6 +56,17 @@ func TestLimitsOfAnswers(t *testing.T) {
 	}
 }
 
+// A line that fills its limit fails before its line feed comes: the caller's buffer has no more room.
+func TestFullLine(t *testing.T) {
+	for n, want := range map[int]takt.Progress{99: takt.More, 100: takt.Last} {
+		var r takt.Result
+		line := (ok + "A: " + strings.Repeat("x", 100))[:n]
+		if _, p := NewCodec(nil, Options{MaxHead: 100}).Parse([]byte(line), false, &r); p != want || (r.Err == errLongHead) != (want == takt.Last) {
+			t.Errorf("%d bytes of 100: progress %v, %v", n, p, r.Err)
+		}
+	}
+}
+
 // The shortest bodies are read to their ends, and counted.
 func TestShortBodies(t *testing.T) {
 	for answer, body := range map[string]int64{
@@ -164,6 +175,9 @@ func TestWords(t *testing.T) {
 		if got := trimOWS([]byte(s)); string(got) != want {
 			t.Errorf("%q without blanks is %q", s, got)
 		}
+	}
+	if got := trimRightOWS([]byte(" ")); len(got) != 0 {
+		t.Errorf("a blank without blanks is %q", got)
 	}
 	for s, want := range map[string]bool{"close": true, "a,close": true, "a, close ,b": true, "a,b": false, "": false, "closed, a": false, "a close": false} {
 		if got := hasWord([]byte(s), "close"); got != want {

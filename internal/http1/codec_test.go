@@ -116,6 +116,7 @@ var corpus = []struct {
 	{"extensions", ok + te + "\r\n5;a=b; c=\"d\"\r\nhello\r\n0;e\r\n\r\n", "", false, outcome{status: 200}},
 	{"trailers", ok + te + "\r\n1\r\nx\r\n0\r\nA: b\r\nContent-Length: 7\r\n\r\n", "x", false, outcome{status: 200}},
 	{"line ends inside a chunk", ok + te + "\r\n4\r\n\r\n\r\n\r\n0\r\n\r\n", "", false, outcome{status: 200}},
+	{"chunked and no length", ok + "Content-Length: 0\r\n" + te + "\r\n1\r\nx\r\n0\r\n\r\n", "", false, outcome{status: 200, progress: takt.Last}},
 	{"chunked and length", ok + five + te + "\r\n1\r\nx\r\n0\r\n\r\n", "", false, outcome{status: 200, progress: takt.Last}},
 
 	{"continue", "HTTP/1.1 100 Continue\r\n\r\n" + ok + five + "\r\nhello", "", false, outcome{status: 200}},
@@ -169,6 +170,7 @@ var corpus = []struct {
 	{"list of lengths", ok + "Content-Length: 5, 5\r\n", "\r\nhello", false, outcome{err: errLength}},
 	{"length over 63 bits", ok + "Content-Length: 9223372036854775808\r\n", "", false, outcome{err: errLength}},
 	{"lengths that differ", ok + five + "Content-Length: 6\r\n", "\r\nhello!", false, outcome{err: errLengths}},
+	{"a length after 0", ok + "Content-Length: 0\r\n" + five, "\r\nhello", false, outcome{err: errLengths}},
 	{"other coding", ok + "Transfer-Encoding: gzip, chunked\r\n\r\n", "0\r\n\r\n", false, outcome{err: errCoding}},
 	{"two codings", ok + te + te + "\r\n", "0\r\n\r\n", false, outcome{err: errCoding}},
 	{"no chunk size", ok + te + "\r\n\r\n", "", false, outcome{status: 200, err: errChunkSize}},
@@ -346,6 +348,28 @@ func TestCheckIsBounded(t *testing.T) {
 		if seen != 64<<10 || cap(r.Body) > 96<<10 {
 			t.Errorf("in parts of %d: %d bytes seen, room for %d kept", size, seen, cap(r.Body))
 		}
+	}
+}
+
+// The buffer of a body that comes in pieces doubles about: a buffer that grew by a quarter would leave
+// four times its size as garbage, and one of the full size would be too large for most bodies.
+func TestBodyDoubles(t *testing.T) {
+	c := NewCodec(nil, Options{Check: func([]byte) error { return nil }})
+	var r takt.Result
+	c.Parse([]byte(ok+"Content-Length: 65536\r\n\r\n"), false, &r)
+	piece, grown, size := make([]byte, 1024), 0, 0
+	for range 63 {
+		c.Parse(piece, false, &r)
+		if cap(r.Body) == size {
+			continue
+		}
+		grown, size = grown+1, cap(r.Body)
+		if size > 3*len(r.Body) {
+			t.Errorf("a buffer of %d bytes for %d", size, len(r.Body))
+		}
+	}
+	if grown > 7 {
+		t.Errorf("the buffer grew %d times to %d bytes", grown, size)
 	}
 }
 

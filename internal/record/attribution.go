@@ -144,7 +144,7 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 	p.Sent += n
 	service := e.Done - e.Sent
 	if res != nil {
-		if res.Class != "" && verdict.IsLimit(res.Class) {
+		if verdict.IsLimit(res.Class) {
 			p.Host += k * float64(service)
 			service = 0
 		}
@@ -181,14 +181,9 @@ func (s *set) attribute(e *Event, n uint64, res *takt.Result) {
 func (s *set) attributeUnsent(e *Event, n uint64) {
 	p := &s.slices[sliceOf(e.Done-e.Due)]
 	p.N += n
-	waited, k := float64(e.Done-e.Due), float64(n)
-	if e.Free <= e.Due { // a connection was free
-		p.Late += k * waited
-		return
-	}
-	late := float64(e.Done - min(e.Free, e.Done))
-	p.Late += k * late
-	p.Unsent += k * (waited - late)
+	waited, late := e.Done-e.Due, e.Done-min(max(e.Due, e.Free), e.Done) // late: a connection was free
+	p.Late += float64(n) * float64(late)
+	p.Unsent += float64(n) * float64(waited-late)
 }
 
 // networkPhases are the network's phases in drivers. clientPhase is the generator's own code

@@ -34,6 +34,7 @@ func TestParts(t *testing.T) {
 			takt.Parts{Input: 3, Late: 1, Target: 1}},
 		"a list, then the target": {Event{Due: ms, Free: 6 * ms, Ready: 4 * ms, Sent: 6 * ms, Done: 7 * ms, Before: Slot{Service: ms}, Behind: 2 * ms}, nil, 0,
 			takt.Parts{Input: 3, Late: 2, Target: 1}},
+		"a failure of the target":  {Event{Due: ms, Sent: ms, Done: 5 * ms}, &takt.Result{Class: "5xx"}, 0, takt.Parts{Target: 4}},
 		"a limit of the host":      {Event{Due: ms, Sent: 2 * ms, Done: 5 * ms}, limit, 0, takt.Parts{Late: 1, Host: 3}},
 		"connecting":               {Event{Due: ms, Sent: ms, Done: 11 * ms}, dialled, ms / 2, takt.Parts{Network: 6.5, Late: 0.5, Target: 3}},
 		"faster than a round trip": {Event{Due: ms, Sent: ms, Done: 2 * ms}, nil, 5 * ms, takt.Parts{Network: 1}},
@@ -51,6 +52,9 @@ func TestParts(t *testing.T) {
 		if response := (c.e.Done - c.e.Due).Seconds(); len(a.Slices) != 1 || math.Abs(a.Whole().Total()-response) > 1e-9 || a.Slices[0].Below*1e-6 <= response || a.Slices[0].Below*1e-6 > 2*response {
 			t.Errorf("%s: %+v of %v s", name, a, response)
 		}
+		if a.RTT != float64(c.rtt)/1e3 {
+			t.Errorf("%s: a round trip of %v µs, want %v", name, a.RTT, c.rtt)
+		}
 	}
 }
 
@@ -60,7 +64,7 @@ func near(s, ms takt.Parts) bool {
 		Queue: s.Queue - ms.Queue/1e3, Network: s.Network - ms.Network/1e3, Target: s.Target - ms.Target/1e3,
 	}
 	for _, v := range []float64{d.Late, d.Unread, d.Input, d.Host, d.Queue, d.Network, d.Target} {
-		if math.Abs(v) > 1e-9 {
+		if math.Abs(v) > 1e-15 {
 			return false
 		}
 	}

@@ -26,7 +26,7 @@ const (
 
 // Event is one operation's instants, counted from the run's start. Done is the instant of the
 // cut for unfinished operations and of the drop for Dropped ones. Sent is valid only for
-// operations that were sent. A new field belongs in alike, too.
+// operations that were sent.
 type Event struct {
 	Seq                         uint64        // number of the operation, for its row
 	Due, Free, Sent, Done, Read time.Duration // Read: when the generator had read the answer; 0: at Done
@@ -175,7 +175,7 @@ func alike(events []Event) int {
 	first := &events[0]
 	for i := 1; i < len(events); i++ {
 		e := &events[i]
-		if e.Done != first.Done || e.Sent != first.Sent || e.Read != first.Read || e.Free != first.Free || e.Before != first.Before || e.Behind != first.Behind || e.Ready != first.Ready || e.Due != first.Due || e.Outcome != first.Outcome {
+		if e.Done != first.Done || e.Sent != first.Sent || e.Read != first.Read || e.Free != first.Free || e.Before != first.Before || e.Behind != first.Behind || e.Ready != first.Ready || e.Due != first.Due || e.Outcome != first.Outcome || e.Looked != first.Looked {
 			return i
 		}
 	}

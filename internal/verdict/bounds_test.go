@@ -140,6 +140,18 @@ func TestOperationsSay(t *testing.T) {
 			o.Lag = hist.New()
 			o.Lag.RecordN(50*time.Millisecond, 1000)
 		}, "generator_bottleneck", "1000 operations (100.0 %) were sent more than 1ms after", true, true},
+		"late, and none behind": {func(o *Operations, _ *takt.Report) {
+			o.Lag = hist.New()
+			o.Lag.RecordN(50*time.Millisecond, 1000)
+		}, "generator_backlog", "", false, true},
+		"one behind": {func(o *Operations, _ *takt.Report) { o.Behind.Add(time.Second, 1) }, "generator_backlog", "", false, false},
+		"nine late, and one behind": {func(o *Operations, r *takt.Report) {
+			o.Lag = hist.New()
+			o.Lag.RecordN(50*time.Millisecond, 9)
+			o.Lag.RecordN(0, 891)
+			o.Behind.Add(time.Second, 1)
+			r.Counts.Scheduled, r.Counts.OK = 900, 900
+		}, "generator_backlog", "it froze, and 10 of 900 operations were sent more than 1ms late; 1 of them waited", true, true},
 		"held": {func(o *Operations, r *takt.Report) { r.Rate.Achieved, o.Held = 50, Held{3, 1} }, "generator_held",
 			"50.0 % of the rate were achieved, and while operations waited for a connection the generator held the connections for 75 % of the time", true, true},
 		"some at a limit": {func(_ *Operations, r *takt.Report) {

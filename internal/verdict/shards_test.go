@@ -115,3 +115,76 @@ func TestLagOfAll(t *testing.T) {
 		}
 	}
 }
+
+// slow is a lag of which half is 50 ms, beside responses of 1 ms.
+func slow() (response, lag *hist.Histogram) {
+	response, lag = hist.New(), hist.New()
+	response.RecordN(time.Millisecond, 1000)
+	lag.RecordN(0, 500)
+	lag.RecordN(50*time.Millisecond, 500)
+	return response, lag
+}
+
+// What the shards show makes the whole invalid, and is told with its figures, once.
+func TestShardsSay(t *testing.T) {
+	response, lag := slow()
+	for name, c := range map[string]struct {
+		change  func(s *Shards, r *takt.Report)
+		code    string // "": no warning
+		words   string
+		invalid bool
+	}{
+		"nothing":                  {func(*Shards, *takt.Report) {}, "", "", false},
+		"missing":                  {func(s *Shards, _ *takt.Report) { s.Missing, s.There, s.All = "shard 2/3 is", 2, 3 }, "shards_missing", "shard 2/3 is missing: these are the figures of 2 of 3 parts of the load", true},
+		"invalid":                  {func(s *Shards, _ *takt.Report) { s.Invalid = true }, "", "", true},
+		"dropped":                  {func(_ *Shards, r *takt.Report) { r.Counts.Dropped = 1 }, "dropped", "1 operations were dropped", false},
+		"late":                     {func(s *Shards, _ *takt.Report) { s.Response, s.Lag = response, lag }, "generator_bottleneck", "the generators together were the bottleneck: 500 operations (50.0 %) were sent more than 1ms", true},
+		"two ended":                {func(s *Shards, _ *takt.Report) { s.Ends[0].After, s.Ends[1].After = 99, 99.5 }, "shards_cut", "shards 1/9, 2/9 were cut short, after 1m39s of 1m40s", false},
+		"one of three ended early": {func(s *Shards, _ *takt.Report) { s.Ends[1].Early = true }, "shards_cut", "shard 2/9 was cut short, after 1m40s of 1m40s", true},
+	} {
+		whole, s := ends(true, 100, 100, 100)
+		c.change(s, whole)
+		s.Judge(whole)
+		if (whole.Verdict == takt.Invalid) != c.invalid || c.code != "" && !says(whole, c.code, c.words) || c.code == "" && len(whole.Warnings) > 0 {
+			t.Errorf("%s: %s, %+v", name, whole.Verdict, whole.Warnings)
+		}
+	}
+	whole, s := ends(true, 0.2, 0.1) // both ended early, 0.1 s apart
+	whole.DurationS, s.Ends[0].Early, s.Ends[1].Early = 0.2, true, true
+	if s.Judge(whole); len(whole.Warnings) > 0 {
+		t.Errorf("both ended early: %+v", whole.Warnings)
+	}
+	whole, s = ends(true, 100)
+	s.Response, s.Lag, s.Invalid = response, lag, true
+	if s.Judge(whole); whole.Warned("generator_bottleneck") {
+		t.Errorf("an invalid shard said why, and the whole says it again: %+v", whole.Warnings)
+	}
+}
+
+// A report that says valid is judged by its histograms.
+func TestRejudge(t *testing.T) {
+	response, lag := slow()
+	r := &takt.Report{Verdict: takt.Valid}
+	if Rejudge(r, response, hist.New()); r.Verdict != takt.Valid || len(r.Warnings) > 0 {
+		t.Errorf("none is late: %s, %+v", r.Verdict, r.Warnings)
+	}
+	if Rejudge(r, response, lag); r.Verdict != takt.Invalid || !says(r, "rejudged", "the generator was the bottleneck: 500 operations (50.0 %) were sent more than 1ms after") {
+		t.Errorf("500 are late: %s, %+v", r.Verdict, r.Warnings)
+	}
+}
+
+// Only what is never acceptable refutes a report that says valid.
+func TestRefutes(t *testing.T) {
+	got := Refutes([]takt.Warning{{Code: "host_limit"}, {Code: "generator_behind"}, {Code: "gc"}, {Code: "accounting"}})
+	if strings.Join(got, " ") != "accounting generator_behind" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The part of the CPU time that the hypervisor took is told in per cent.
+func TestStolen(t *testing.T) {
+	var r takt.Report
+	if (Host{Stolen: 0.5}).disturbed(&r); !says(&r, "steal", "the hypervisor took 50.0 % of the CPU time away") {
+		t.Errorf("%+v", r.Warnings)
+	}
+}

@@ -31,11 +31,15 @@ type Lateness struct {
 
 // Of computes the lateness from histograms of the response time and schedule lag.
 func Of(response, lag *hist.Histogram) Lateness {
-	l := Lateness{Lag: lag.Quantile(0.99), Response: response.Quantile(0.99)}
-	l.Bound = max(lateFloor, time.Duration(latePart*float64(l.Response)))
+	l := Lateness{Lag: lag.Quantile(0.99), Response: response.Quantile(0.99), Bound: BoundOf(response)}
 	l.Late = lag.Above(l.Bound)
 	l.Share = float64(l.Late) / float64(max(1, lag.Count()))
 	return l
+}
+
+// BoundOf is the schedule lag from which an operation is late, from a histogram of the response time.
+func BoundOf(response *hist.Histogram) time.Duration {
+	return max(lateFloor, time.Duration(latePart*float64(response.Quantile(0.99))))
 }
 
 // Bottleneck reports whether the generator, not the target, shaped the figures: more

@@ -69,7 +69,6 @@ func (e *Encoder) prepare() {
 	if e.zip == nil {
 		e.inUse = hdrhistogram.NewPacked(int64(Lowest), int64(Highest), Digits)
 		e.zip, _ = zlib.NewWriterLevel(&e.packed, zlib.BestCompression) // fails only for unknown levels
-		return
 	}
 	e.inUse.Reset()
 	e.zip.Reset(&e.packed)

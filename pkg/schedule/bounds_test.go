@@ -166,6 +166,12 @@ func TestRationalBounds(t *testing.T) {
 			t.Errorf("%v means %v, want %v", r, got, want)
 		}
 	}
+	for digits := range int64(100) { // rates of odd digits have no short fraction
+		r := MinRate * (1 + math.Sqrt(float64(digits+2)))
+		if got := rational(r); got.Denom().Cmp(big.NewInt(maxDenominator)) > 0 {
+			t.Errorf("%v means %v, whose denominator is too long", r, got)
+		}
+	}
 	power := func(n uint) *big.Int { return new(big.Int).Lsh(big.NewInt(1), n) }
 	even := new(big.Rat).SetFrac(big.NewInt(1), power(63)) // 64 bits
 	if short(even) != even {
@@ -183,7 +189,7 @@ func TestValidateBounds(t *testing.T) {
 	if err := Constant(1, math.MaxInt64-1).Validate(); err != nil {
 		t.Errorf("the longest: %v", err)
 	}
-	for _, s := range []Spec{Constant(MaxRate, 1), Constant(MinRate, 1), {Stages: slices.Repeat([]Stage{{1, 1, 1}}, MaxStages)}, {Stages: Constant(1, 1).Stages, Shard: 2, Shards: 3}} {
+	for _, s := range []Spec{Constant(MaxRate, 1), Constant(MinRate, 1), {Stages: slices.Repeat([]Stage{{1, 1, 1}}, MaxStages)}, {Stages: Constant(1, 1).Stages, Shard: 2, Shards: 3}, {Stages: Constant(1, 0).Stages, Warmup: math.MaxInt64 - 1}} {
 		if err := s.Validate(); err != nil {
 			t.Errorf("%v", err)
 		}

@@ -57,6 +57,8 @@ func TestExactInstants(t *testing.T) {
 			[]time.Duration{0, 66666666666, 133333333333, 200 * time.Second, 266666666666, 333333333333}, 400 * time.Second},
 		{"one a nanosecond", Constant(1e9, 3), []time.Duration{0, 1, 2}, 3},
 		{"rising from 0", Ramp(0, 2, 2*time.Second), []time.Duration{0, 1414213562}, 2 * time.Second},
+		{"rising from 0 after a stage", Spec{Stages: []Stage{{time.Second, 2, 2}, {2 * time.Second, 0, 2}}},
+			[]time.Duration{0, 500 * ms, 1000 * ms, 2414213562}, 3 * time.Second},
 		{"falling to 0", Ramp(2, 0, 2*time.Second), []time.Duration{0, 585786438}, 2 * time.Second},
 		{"rising", Ramp(1, 3, 4*time.Second), []time.Duration{0, 828427125, 1464101615, 2 * time.Second, 2472135955, 2898979486, 3291502622, 3656854249}, 4 * time.Second},
 		{"flat ramp", Ramp(2, math.Nextafter(2, 3), 2*time.Second), []time.Duration{0, 500 * ms, 1000 * ms, 1500 * ms}, 2 * time.Second},

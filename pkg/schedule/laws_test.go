@@ -285,6 +285,15 @@ func TestSplitOfAnySource(t *testing.T) {
 	}
 }
 
+func TestSplitIntoOne(t *testing.T) {
+	src := source1(t, Constant(1, time.Second))
+	for _, n := range []uint64{0, 1} {
+		if got := Split(src, 0, n); got != src {
+			t.Errorf("split into %d: %T", n, got)
+		}
+	}
+}
+
 func TestClosedLoopCannotCount(t *testing.T) {
 	s := Spec{Stages: Constant(math.Inf(1), 0).Stages, Limit: 5}
 	if _, ok := source1(t, s).(takt.Counter); ok {

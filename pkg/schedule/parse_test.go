@@ -78,6 +78,8 @@ func TestParseRamp(t *testing.T) {
 		"..":          `rate "": empty`,
 		"1..x":        `rate "x": not a number`,
 		"10..600/m":   "only one of the two rates has a unit; give both theirs",
+		"10/m..1":     "only one of the two rates has a unit",
+		"1..10/m":     "only one of the two rates has a unit",
 		"10/s..max":   "closed loop",
 		"max..10/s":   "closed loop",
 		"1..-2":       "negative",

@@ -108,3 +108,17 @@ func TestPoissonLimit(t *testing.T) {
 		t.Errorf("end %v, want warm-up + duration", end)
 	}
 }
+
+// A schedule with a limit ends after its last operation, as early as 1 ns after it where operations
+// are as dense as the clock.
+func TestPoissonEndIsAfterTheLast(t *testing.T) {
+	shortest := time.Hour
+	for seed := range uint64(20) {
+		s := Spec{Stages: Constant(MaxRate, 0).Stages, Poisson: true, Seed: seed, Limit: 5}
+		dues := all(t, s, 10)
+		shortest = min(shortest, open(t, s).End()-dues[4])
+	}
+	if shortest != 1 {
+		t.Errorf("20 schedules end %v or more after their last operation, want 1ns", shortest)
+	}
+}

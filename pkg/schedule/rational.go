@@ -16,10 +16,7 @@ const maxDenominator = 9_000_000_000
 // fraction with p·q < 10¹⁵ is found. Otherwise the error is 0.4 ns in ten days. r is in
 // [MinRate, MaxRate] or 0.
 func rational(r float64) *big.Rat {
-	x := new(big.Rat)
-	if x.SetFloat64(r) == nil || r == 0 {
-		return new(big.Rat)
-	}
+	x := new(big.Rat).SetFloat64(r)
 	num, den := new(big.Int).Set(x.Num()), new(big.Int).Set(x.Denom())
 	p0, q0, p1, q1 := big.NewInt(0), big.NewInt(1), big.NewInt(1), big.NewInt(0)
 	for den.Sign() != 0 {

@@ -33,6 +33,7 @@ func TestValidate(t *testing.T) {
 		{steps(Stage{0, 1, 1}, Stage{second, 1, 1}), []string{"stage 1: the duration is 0"}},
 		{steps(Stage{second, inf, inf}, Stage{second, 1, 1}), []string{"stage 1: rate +Inf"}},
 		{steps(Stage{math.MaxInt64 - 1, 1, 1}, Stage{1, 1, 1}), []string{"292 years"}},
+		{Spec{Stages: []Stage{{5, 1, 1}}, Warmup: math.MaxInt64 - 5}, []string{"292 years"}},
 		{steps(make([]Stage, MaxStages+1)...), []string{"10001 stages are too many"}},
 		{Spec{Stages: []Stage{{second, -1, 1}}, Warmup: -1, Shard: 2, Shards: 2},
 			[]string{"warm-up -1ns is negative", "shard 3 of 2", "rate -1"}},
@@ -65,8 +66,8 @@ func TestDescribe(t *testing.T) {
 	}{
 		{Constant(500, time.Minute), takt.Schedule{Profile: "constant", Arrivals: "uniform", RatePerS: 500, Shard: "1/1"}},
 		{Constant(math.Inf(1), time.Minute), takt.Schedule{Profile: "closed", Shard: "1/1"}},
-		{Spec{Stages: Ramp(100, 2000, 90*time.Second).Stages, Poisson: true, Seed: 7, Shard: 1, Shards: 3},
-			takt.Schedule{Profile: "ramp", Arrivals: "poisson", Seed: 7, Shard: "2/3", Stages: []takt.Stage{{DurationS: 90, From: 100, To: 2000}}}},
+		{Spec{Stages: Ramp(100, 2000, 90*time.Second).Stages, Poisson: true, Seed: 7, Shard: 10, Shards: 12},
+			takt.Schedule{Profile: "ramp", Arrivals: "poisson", Seed: 7, Shard: "11/12", Stages: []takt.Stage{{DurationS: 90, From: 100, To: 2000}}}},
 		{Spec{Stages: []Stage{{time.Second, 1, 1}, {time.Second / 2, 2, 2}}, Seed: 7, Warmup: time.Hour},
 			takt.Schedule{Profile: "steps", Arrivals: "uniform", Shard: "1/1", Stages: []takt.Stage{{DurationS: 1, From: 1, To: 1}, {DurationS: 0.5, From: 2, To: 2}}}},
 	} {

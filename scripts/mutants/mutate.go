@@ -18,8 +18,11 @@ type mutant struct {
 	line     int
 	nth      int // number among the mutants that look the same in this function, from 1
 	before   string
-	after    string // the line in the mutant
-	source   []byte // the whole file in the mutant
+	after    string   // the line in the mutant
+	source   []byte   // the whole file in the mutant
+	routine  *routine // nil: outside of the bodies of functions
+	body     string   // of the function, in the mutant
+	number   int      // in the test binary, from 1
 }
 
 // String is the line that is printed for a survivor.
@@ -43,13 +46,13 @@ const removed = "(removed)"
 // mutate returns all mutants of one file, in the order of its text.
 func mutate(file string, source []byte) ([]*mutant, error) {
 	fset := token.NewFileSet()
-	tree, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution)
+	tree, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		return nil, err
 	}
-	m := &mutator{file: fset.File(tree.Pos()), name: file, source: source}
+	m := &mutator{file: fset.File(tree.Pos()), name: file, source: source, comments: tree.Comments, unseen: map[ast.Expr]bool{}}
 	for _, d := range tree.Decls {
-		m.function = functionOf(d)
+		m.function, m.routine = functionOf(d), m.routineOf(d)
 		ast.Inspect(d, m.visit)
 	}
 	slices.SortStableFunc(m.found, func(a, b edit) int { return a.from - b.from })
@@ -83,6 +86,7 @@ type edit struct {
 	from, to int
 	text     string
 	function string
+	routine  *routine
 	whole    bool // a whole statement is removed
 }
 
@@ -90,13 +94,16 @@ type mutator struct {
 	file     *token.File
 	name     string
 	source   []byte
+	comments []*ast.CommentGroup
 	function string
+	routine  *routine
+	unseen   map[ast.Expr]bool // constants without effect
 	found    []edit
 }
 
 // replace adds a mutant with text instead of the source between two positions.
 func (m *mutator) replace(from, to token.Pos, text string) {
-	m.found = append(m.found, edit{from: m.file.Offset(from), to: m.file.Offset(to), text: text, function: m.function})
+	m.found = append(m.found, edit{from: m.file.Offset(from), to: m.file.Offset(to), text: text, function: m.function, routine: m.routine})
 }
 
 // operators maps each operator to its replacement.
@@ -123,8 +130,12 @@ func (m *mutator) visit(n ast.Node) bool {
 	case *ast.BasicLit:
 		m.constant(n)
 	case *ast.CallExpr:
+		m.overlook(noEffect(n)...)
 		m.call(n)
 	case *ast.ReturnStmt:
+		if fails(n) {
+			m.overlook(n.Results...)
+		}
 		m.booleans(n)
 	case *ast.IfStmt:
 		m.negate(n.Cond)
@@ -150,7 +161,7 @@ func (m *mutator) operator(at token.Pos, op token.Token) {
 
 // constant increases a number by one.
 func (m *mutator) constant(n *ast.BasicLit) {
-	if n.Kind != token.INT && n.Kind != token.FLOAT {
+	if n.Kind != token.INT && n.Kind != token.FLOAT || m.unseen[n] {
 		return
 	}
 	text := "(" + n.Value + " + 1)"
@@ -221,7 +232,7 @@ func (m *mutator) statements(list []ast.Stmt) {
 		default:
 			continue
 		}
-		m.found = append(m.found, edit{from: m.file.Offset(s.Pos()), to: m.file.Offset(s.End()), function: m.function, whole: true})
+		m.found = append(m.found, edit{from: m.file.Offset(s.Pos()), to: m.file.Offset(s.End()), function: m.function, routine: m.routine, whole: true})
 	}
 }
 
@@ -244,6 +255,9 @@ func (m *mutator) mutants() []*mutant {
 	for _, e := range m.found {
 		u := &mutant{file: m.name, function: e.function, line: m.file.Line(m.file.Pos(e.from))}
 		u.source = slices.Concat(m.source[:e.from], []byte(e.text), m.source[e.to:])
+		if r := e.routine; r != nil && e.from >= r.body {
+			u.routine, u.body = r, string(u.source[r.body:r.end+len(u.source)-len(m.source)])
+		}
 		u.before, u.after = m.lines(e)
 		key := u.key()
 		seen[key]++
@@ -253,8 +267,8 @@ func (m *mutator) mutants() []*mutant {
 	return all
 }
 
-// lines returns the source line of an edit before and after it, without indentation. Several lines
-// are joined into one.
+// lines returns the source line of an edit before and after it, without indentation and without a
+// comment at its end. Several lines are joined into one.
 func (m *mutator) lines(e edit) (before, after string) {
 	begin, end := e.from, e.to
 	for begin > 0 && m.source[begin-1] != '\n' {
@@ -262,6 +276,11 @@ func (m *mutator) lines(e edit) (before, after string) {
 	}
 	for end < len(m.source) && m.source[end] != '\n' {
 		end++
+	}
+	for _, c := range m.comments {
+		if at := m.file.Offset(c.Pos()); e.to <= at && at < end {
+			end = at
+		}
 	}
 	before = oneLine(string(m.source[begin:end]))
 	if after = oneLine(string(m.source[begin:e.from]) + e.text + string(m.source[e.to:end])); e.whole && after == "" {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -85,11 +87,48 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// A key stays the same when lines are added above, and differs between lines that look the same.
+// A number is not changed where one more of it has no effect.
+func TestOverlook(t *testing.T) {
+	const source = `package p
+
+func f(x float64, s []int) (int, int, bool, error) {
+	_, _ = make([]int, 1, 20), make(map[int]int, 30)
+	_, _ = slices.Grow(s, 40), strconv.FormatFloat(x, 'f', -50, 64)
+	if math.IsInf(x, 60) {
+		return 70, 2, false, nil
+	}
+	if x > 3 {
+		return -80, 0, true, fmt.Errorf("%d", 4)
+	}
+	return 5, -6, true, nil
+}
+`
+	found, err := mutate("p/q.go", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range found {
+		got = append(got, m.after)
+	}
+	want := []string{
+		"_, _ = make([]int, 2, 20), make(map[int]int, 30)",
+		"if !(math.IsInf(x, 60)) {", "return 70, 2, true, nil",
+		"if !(x > 3) {", "if x >= 3 {", "if x > 4 {",
+		`return -80, 0, false, fmt.Errorf("%d", 4)`, `return -80, 0, true, fmt.Errorf("%d", 5)`,
+		"return 6, -6, true, nil", "return 5, -7, true, nil", "return 5, -6, false, nil",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A key stays the same when lines are added above or a comment is added behind, and differs between
+// lines that look the same.
 func TestKey(t *testing.T) {
-	const source = "package p\n%sfunc f() {\n\tg()\n\tg()\n}\n"
+	const source = "package p\n%[1]sfunc f() {\n\tg()\n\tg() %[1]s\n}\n"
 	var keys [2][]string
-	for i, more := range []string{"", "\n// more\n"} {
+	for i, more := range []string{"", "// more\n"} {
 		found, err := mutate("p/q.go", fmt.Appendf(nil, source, more))
 		if err != nil {
 			t.Fatal(err)
@@ -127,6 +166,22 @@ func TestEquivalent(t *testing.T) {
 		if _, err := parseEquivalent("list", bad); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
+	}
+}
+
+// A survivor is found again when its line has moved.
+func TestReadAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(file, []byte("p/q.go:7, f: a < 1:2, -> a > 1:2,\n\npackage  mutants\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := readAgain(file)
+	m := mutant{file: "p/q.go", line: 9, function: "f", before: "a < 1:2,", after: "a > 1:2,"}
+	if err != nil || !again[withoutLine(m.String())] {
+		t.Errorf("%v, %v", again, err)
+	}
+	if again, err := readAgain(""); again != nil || err != nil {
+		t.Errorf("without a file: %v, %v", again, err)
 	}
 }
 

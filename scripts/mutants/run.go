@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"regexp"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -22,31 +22,35 @@ const (
 	broken                 // does not compile, so it does not count
 )
 
-// A mutant may take three times as long as the unchanged code, plus 5 s because the machine may do
+// A mutant may take three times as long as the unchanged code, plus 3 s because the machine may do
 // other work meanwhile.
 const (
 	slower = 3
-	extra  = 5 * time.Second
+	extra  = 3 * time.Second
 )
 
 // mostMemory limits the address space of a test, because some mutants never stop allocating.
 const mostMemory = 6 << 30
 
-// runner builds and runs mutants in its own folder.
+// runner builds and runs the mutants of one target after the other in its own folder.
 type runner struct {
-	ctx    context.Context // ends with a signal
-	dir    string
-	limits map[string]time.Duration // time limit of each guard
+	ctx      context.Context // ends with a signal
+	dir      string
+	overlay  string                   // file with all mutants of functions
+	together map[string]string        // test binaries with all mutants of functions, by folder
+	limits   map[string]time.Duration // time limit of each guard
+	first    map[string]guard         // the test that killed the last mutant of a function
 }
 
-// try runs the guards of a mutant until one of them fails.
+// try runs the guards of a mutant until one of them fails. First it runs the one test that killed the
+// last mutant of the same function.
 func (r *runner) try(m *mutant) (fate, error) {
-	overlay, err := r.overlay(m)
-	if err != nil {
-		return broken, err
+	guards := m.target.guards
+	if g, ok := r.first[m.function]; ok {
+		guards = append([]guard{g}, guards...)
 	}
-	for _, g := range m.target.guards {
-		if f, err := r.guarded(g, overlay); f != survived || err != nil {
+	for _, g := range guards {
+		if f, err := r.guarded(g, m); f != survived || err != nil {
 			return f, err
 		}
 	}
@@ -55,20 +59,23 @@ func (r *runner) try(m *mutant) (fate, error) {
 
 // guarded runs one guard. When a mutant takes too long, guarded measures the unchanged code again. If
 // that now takes twice as long, too, the machine is slow and the mutant is tried again.
-func (r *runner) guarded(g guard, overlay string) (fate, error) {
+func (r *runner) guarded(g guard, m *mutant) (fate, error) {
 	for {
 		limit, err := r.limit(g)
 		if err != nil {
 			return broken, err
 		}
-		switch out, err := g.test(r.ctx, overlay, limit); {
+		binary, err := r.binary(g.folder, m)
+		if binary == "" {
+			return broken, err
+		}
+		switch out, err := g.test(r.ctx, binary, m.number, limit); {
 		case r.ctx.Err() != nil:
 			return broken, r.ctx.Err()
-		case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
-			return broken, nil
 		case err == nil:
 			return survived, nil
 		case !bytes.Contains(out, []byte("panic: test timed out")):
+			r.remember(g, m, out)
 			return killed, nil
 		}
 		delete(r.limits, fmt.Sprint(g))
@@ -78,21 +85,14 @@ func (r *runner) guarded(g guard, overlay string) (fate, error) {
 	}
 }
 
-// overlay writes the file that makes go test compile the mutant instead of the real file.
-func (r *runner) overlay(m *mutant) (string, error) {
-	real, err := filepath.Abs(m.file)
-	if err != nil {
-		return "", err
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+) `)
+
+// remember notes the test that failed for the next mutant of the same function.
+func (r *runner) remember(g guard, m *mutant, out []byte) {
+	if found := failed.FindSubmatch(out); found != nil {
+		g.args = []string{"-test.run", "^" + string(found[1]) + "$"}
+		r.first[m.function] = g
 	}
-	changed, overlay := filepath.Join(r.dir, "mutant.go"), filepath.Join(r.dir, "overlay.json")
-	b, err := json.Marshal(map[string]any{"Replace": map[string]string{real: changed}})
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(changed, m.source, 0o600); err != nil {
-		return "", err
-	}
-	return overlay, os.WriteFile(overlay, b, 0o600)
 }
 
 // limit is how long a guard may take, from a measurement with the unchanged code.
@@ -101,33 +101,28 @@ func (r *runner) limit(g guard) (time.Duration, error) {
 	if d, ok := r.limits[name]; ok {
 		return d, nil
 	}
-	if out, err := g.test(r.ctx, "", time.Hour); r.ctx.Err() != nil {
-		return 0, r.ctx.Err()
-	} else if err != nil { // the first run also builds, so only the second is timed
-		return 0, fmt.Errorf("the tests of %s fail without a mutant, so they cannot judge mutants; repair them first:\n%s", g.folder, out)
+	binary, err := r.binary(g.folder, nil)
+	if err != nil {
+		return 0, err
 	}
 	began := time.Now()
-	if out, err := g.test(r.ctx, "", time.Hour); err != nil {
-		return 0, fmt.Errorf("the tests of %s passed once and then failed without a mutant; repair them first:\n%s", g.folder, out)
-	}
-	if r.limits == nil {
-		r.limits = map[string]time.Duration{}
+	if out, err := g.test(r.ctx, binary, 0, time.Hour); r.ctx.Err() != nil {
+		return 0, r.ctx.Err()
+	} else if err != nil {
+		return 0, fmt.Errorf("the tests of %s fail without a mutant, so they cannot judge mutants; repair them first:\n%s", g.folder, out)
 	}
 	r.limits[name] = (slower*time.Since(began) + extra).Round(time.Second)
 	return r.limits[name], nil
 }
 
-// test runs the guard's tests. Reaching the limit is an error, too.
-func (g guard) test(ctx context.Context, overlay string, limit time.Duration) ([]byte, error) {
-	args := []string{"test", "-count=1", "-vet=off", "-failfast", "-timeout", limit.String(), "-ldflags=-s -w"}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
-	// This kills a test that hangs where the timer of -timeout cannot stop it.
+// test runs the guard's tests with one mutant; 0: none. Reaching the limit is an error, too.
+func (g guard) test(ctx context.Context, binary string, number int, limit time.Duration) ([]byte, error) {
+	// This kills a test that hangs where the timer of -test.timeout cannot stop it.
 	ctx, cancel := context.WithTimeout(ctx, 2*limit+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append(append(args, g.args...), "./"+g.folder)...)
-	cmd.Env = append(os.Environ(), g.env...)
+	cmd := exec.CommandContext(ctx, binary, append([]string{"-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String()}, g.args...)...)
+	cmd.Dir = g.folder
+	cmd.Env = append(append(os.Environ(), g.env...), variable+"="+strconv.Itoa(number))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

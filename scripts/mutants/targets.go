@@ -14,36 +14,48 @@ type target struct {
 	guards []guard  // run in this order, the fastest first
 }
 
-// guard is one run of go test. A mutant is killed when one of the guards fails.
+// guard is one run of a test binary. A mutant is killed when one of the guards fails.
 type guard struct {
 	folder string
 	args   []string
 	env    []string
+	slow   bool // takes more than some seconds, so -quick leaves it out
 }
 
 // testsOf is a guard that runs the tests of one package.
 func testsOf(folder string, args ...string) guard { return guard{folder: folder, args: args} }
 
-// simulated runs the engine and the record in simulated worlds. 200 seeds take 6 s.
-var simulated = guard{folder: "internal/sim", args: []string{"-run", "^TestSeeds$|^TestPauseEnds$"}, env: []string{"TAKT_SEEDS=200"}}
+// slowly marks a guard as slow.
+func (g guard) slowly() guard { g.slow = true; return g }
+
+// simulated runs the engine and the record in so many simulated worlds. 40 seeds take 2 s of CPU time.
+func simulated(seeds string) guard {
+	return guard{folder: "internal/sim", args: []string{"-test.run", "^TestSeeds$|^TestPauseEnds$"}, env: []string{"TAKT_SEEDS=" + seeds}}
+}
 
 // targets lists the packages to mutate. To add a package, add a row.
 func targets() []target {
 	const schedule, hist, verdict, http1, record, judge, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/record", "internal/judge", "internal/engine"
-	const slow = "Forecast|Power|Coverage|Duet" // tests that simulate
+	const (
+		power = "FalseAlarms|FindsTails|Forecast|PowerTable|PowerOfGroups|Coverage|Futility$" // tests that repeat whole series of runs
+		flow  = "Flow|Claim|CountRest|Signals"
+		lives = "TestModes|ClockStep|LoopSt|LoopsLend|LoopsShare|Speaks|Silent|CutBeside|TestErrors|OneConnection|RecoverAny" // tests in real time
+		loss  = "^TestRetransmits$"                                                                                           // needs a network that loses packets
+	)
 	return []target{
 		{folder: schedule, guards: []guard{testsOf(schedule)}},
 		{folder: hist, guards: []guard{testsOf(hist)}},
-		{folder: verdict, guards: []guard{testsOf(verdict), testsOf(record, "-run", "Verdict|Judge|Held|Drop|Late")}},
+		{folder: verdict, guards: []guard{testsOf(verdict), testsOf(record, "-test.run", "Verdict|Judge|Held|Drop|Late")}},
 		{folder: http1, guards: []guard{testsOf(http1)}},
-		{folder: record, guards: []guard{testsOf(record), simulated}},
-		{folder: judge + "/stats", guards: []guard{testsOf(judge + "/stats"), testsOf(judge+"/verify", "-skip", slow)}},
+		{folder: record, guards: []guard{testsOf(record), simulated("200").slowly()}},
+		{folder: judge + "/stats", guards: []guard{testsOf(judge + "/stats"), testsOf(judge+"/verify", "-test.skip", power)}},
 		{folder: judge + "/assert", guards: []guard{testsOf(judge + "/assert")}},
 		{folder: judge + "/merge", guards: []guard{testsOf(judge + "/merge")}},
-		{folder: judge + "/verify", guards: []guard{testsOf(judge+"/verify", "-skip", slow), testsOf(judge+"/verify", "-run", slow)}},
-		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"},
-			// TestRetransmits needs a network that loses packets.
-			guards: []guard{testsOf(engine, "-run", "Flow|Claim|CountRest|Signals"), simulated, testsOf(engine, "-skip", "^TestRetransmits$")}},
+		{folder: judge + "/verify", guards: []guard{testsOf(judge+"/verify", "-test.skip", power), testsOf(judge+"/verify", "-test.run", power).slowly()}},
+		{folder: engine, files: []string{"flow.go", "claim.go", "pool.go", "loop_*.go"}, guards: []guard{
+			testsOf(engine, "-test.run", flow), testsOf(engine, "-test.skip", flow+"|"+lives+"|"+loss), simulated("40"),
+			simulated("200").slowly(), testsOf(engine, "-test.run", lives).slowly(),
+		}},
 	}
 }
 

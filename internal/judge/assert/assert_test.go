@@ -130,6 +130,7 @@ func TestParseRefuses(t *testing.T) {
 		"p99":           "METRIC<BOUND",
 		"<5ms":          "METRIC<BOUND",
 		"p99=5ms":       "operator",
+		"x<5ms":         `unknown metric "x"`,
 		"p98<5ms":       `unknown metric "p98"`,
 		"service<5ms":   `unknown metric "service"`,
 		"service.<5ms":  "unknown metric",

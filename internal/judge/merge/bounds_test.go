@@ -1,13 +1,16 @@
 package merge
 
 import (
+	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/taktload/takt/pkg/takt"
 )
 
 func TestShardNumber(t *testing.T) {
-	for s, want := range map[string][2]int{"1/2": {1, 2}, "2/2": {2, 2}, "1/1": {1, 1}, "3/2": {}, "0/2": {}, "-1/2": {}, "x/2": {}, "1/x": {}, "1": {}, "": {}} {
+	for s, want := range map[string][2]int{"1/2": {1, 2}, "2/2": {2, 2}, "1/1": {1, 1}, "3/2": {}, "0/2": {}, "-1/2": {}, "x/2": {}, "1/x": {}, "1/99999999999999999999": {}, "1": {}, "": {}} {
 		if k, n := shardNumber(s); [2]int{k, n} != want {
 			t.Errorf("%q: %d of %d, want %v", s, k, n, want)
 		}
@@ -61,5 +64,77 @@ func TestDivides(t *testing.T) {
 		if got := divides(c.part, c.whole); got != c.want {
 			t.Errorf("%v into %v: %v", c.part, c.whole, got)
 		}
+	}
+}
+
+// Missing shards are the subject of a sentence.
+func TestMissingSubject(t *testing.T) {
+	for want, e := range map[string]MissingShardsError{
+		"shard 1/3 is":              {Shards: []string{"1/3"}},
+		"shards 1/3, 2/3 are":       {Shards: []string{"1/3", "2/3"}},
+		"shards 1/9 and 1 more are": {Shards: []string{"1/9"}, More: 1},
+	} {
+		if got := e.subject(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// Shards are alike by both numbers. One operation needs a histogram, which may be that of send time.
+func TestFaultsOfShards(t *testing.T) {
+	one := func(id, number string, sent, response, send uint64) *takt.Report {
+		return &takt.Report{
+			ID: id, Schedule: takt.Schedule{Shard: number, RunGroup: "g"}, Counts: takt.Counts{Sent: sent},
+			Latency: map[string]takt.Latency{takt.LatencyResponse: {Count: response}, takt.LatencySend: {Count: send}},
+		}
+	}
+	const lacks = " has no histogram of response time; use the report that takt wrote, because imported reports cannot be merged"
+	const differs = " does not belong to shard 1/3 (a): it differs in number of shards (4, not 3)"
+	for _, c := range []struct {
+		list []*takt.Report
+		want []string
+	}{
+		{[]*takt.Report{one("a", "1/3", 1, 0, 1), one("b", "2/3", 2, 1, 1), one("c", "3/3", 0, 0, 0)}, nil},
+		{[]*takt.Report{one("a", "1/3", 1, 0, 0)}, []string{"shard 1/3 (a)" + lacks}},
+		{[]*takt.Report{one("a", "1/3", 0, 0, 0), one("b", "1/3", 0, 0, 0), one("c", "2/4", 0, 0, 0)}, []string{"a and b are both shard 1/3; give each shard once", "shard 2/4 (c)" + differs}},
+		{[]*takt.Report{one("a", "1/3", 0, 0, 0), one("b", "1/4", 0, 0, 0), one("c", "2/3", 0, 0, 0)}, []string{"shard 1/4 (b)" + differs}},
+	} {
+		var bad *UnmergeableError
+		if _, err := shardsOf(c.list); errors.As(err, &bad) != (c.want != nil) || bad != nil && !slices.Equal(bad.Faults, c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+// An interval of the whole begins after the end of the one before it, and has the worst lag and the
+// sum of the highest of each shard in flight.
+func TestIntervalsOfAll(t *testing.T) {
+	slots := map[int]*slot{}
+	addIntervals(slots, []takt.Interval{{T: 0, ScheduleLagP99: 2}, {T: 2, ScheduleLagP99: 5, InFlightMax: 4}, {T: 2.5, ScheduleLagP99: 3, InFlightMax: 1}, {T: 4, InFlightMax: 3}}, 2)
+	addIntervals(slots, []takt.Interval{{T: 2, ScheduleLagP99: 4, InFlightMax: 7}, {T: 4, ScheduleLagP99: 9}}, 2)
+	type figures struct {
+		t, lag   float64
+		inFlight int
+	}
+	got := map[int]figures{}
+	for i, s := range slots {
+		got[i] = figures{s.T, s.ScheduleLagP99, s.InFlightMax}
+	}
+	if want := map[int]figures{0: {2, 5, 11}, 1: {4, 9, 3}}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A shard without intervals fits into all, and a whole without intervals has an empty list of them.
+func TestIntervalsOfNone(t *testing.T) {
+	of := func(span float64, list ...takt.Interval) shard {
+		return shard{Report: &takt.Report{ID: "a", IntervalS: span, Intervals: list}}
+	}
+	var m merged
+	if faults := m.mergeIntervals([]shard{of(1), of(0.75)}); faults != nil || m.intervals == nil || m.span != 1 {
+		t.Errorf("%q, %v of %v s", faults, m.intervals, m.span)
+	}
+	if faults := m.mergeIntervals([]shard{of(1), of(0.75, takt.Interval{T: 0.75})}); len(faults) != 1 {
+		t.Errorf("%q", faults)
 	}
 }

@@ -376,7 +376,7 @@ func TestMergeClosedLoop(t *testing.T) {
 // Shards that were ended in their warm-up measured nothing, and are no closed loop.
 func TestMergeOfNothing(t *testing.T) {
 	got := mustMerge(t, recordShards(nil, 2, 0, false), merge.Options{})
-	if got.Rate.Intended == nil || *got.Rate.Intended != 0 || got.Rate.Achieved != 0 || got.Counts != (takt.Counts{}) || got.Verdict != takt.Valid {
+	if got.Warnings == nil || got.Rate.Intended == nil || *got.Rate.Intended != 0 || got.Rate.Achieved != 0 || got.Counts != (takt.Counts{}) || got.Verdict != takt.Valid {
 		t.Errorf("%+v, %+v, %s", got.Rate, got.Counts, got.Verdict)
 	}
 }
@@ -390,6 +390,7 @@ func TestMergeMissing(t *testing.T) {
 		is   string
 	}{
 		{[]int{0, 1, 2, 3}, "5/5", "shard 5/5 is missing"},
+		{[]int{2}, "1/5 2/5 4/5 5/5", "shards 1/5, 2/5, 4/5, 5/5 are missing"},
 		{[]int{1, 3}, "1/5 3/5 5/5", "shards 1/5, 3/5, 5/5 are missing"},
 	} {
 		var some []*takt.Report

@@ -50,10 +50,10 @@ func wholeVariables(list []shard) map[string]any {
 // and the noise floor are the worst of all shards.
 func mergeGenerators(list []shard) takt.Generator {
 	var all takt.Generator
-	engines, hosts := map[string]int{}, map[string]int{}
+	engines, hosts := map[string]bool{}, map[string]int{}
 	for _, s := range list {
 		g := s.Generator
-		engines[g.Engine]++
+		engines[g.Engine] = true
 		hosts[g.HostClass]++
 		all.Loops += g.Loops
 		all.GOMAXPROCS += g.GOMAXPROCS

@@ -19,8 +19,8 @@ func Holm(p []float64, alpha float64) []float64 {
 	levels, left := make([]float64, len(p)), len(p)
 	for _, i := range order {
 		levels[i] = alpha / float64(left)
-		if p[i] <= levels[i] && left > 1 {
-			left--
+		if p[i] <= levels[i] {
+			left-- // 0 after the last
 		}
 	}
 	return levels

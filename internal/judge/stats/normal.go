@@ -8,27 +8,22 @@ func NormalCDF(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 // NormalQuantile is the inverse of NormalCDF, for 0 < p < 1.
 func NormalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// studentCDF is the distribution function of Student's t with df degrees of freedom:
+// studentTail is the probability that Student's t with df degrees of freedom is above t ≥ 0:
 // Abramowitz & Stegun, Handbook of Mathematical Functions, 26.7.1, by 26.5.27.
-func studentCDF(t, df float64) float64 {
-	tail := incompleteBeta(df/2, 0.5, df/(df+t*t)) / 2
-	if t > 0 {
-		return 1 - tail
-	}
-	return tail
-}
+func studentTail(t, df float64) float64 { return incompleteBeta(df/2, 0.5, df/(df+t*t)) / 2 }
 
-// StudentQuantile is the inverse of studentCDF, for 0 < p < 1, by bisection.
+// StudentQuantile is the inverse of the distribution function of Student's t, for 0 < p < 1, by
+// bisection.
 func StudentQuantile(p, df float64) float64 {
 	if p < 0.5 {
 		return -StudentQuantile(1-p, df)
 	}
 	low, high := 0.0, 1.0
-	for studentCDF(-high, df) > 1-p {
+	for studentTail(high, df) > 1-p {
 		high *= 2
 	}
 	for range 100 { // a double has 53 bits
-		if middle := (low + high) / 2; studentCDF(-middle, df) > 1-p {
+		if middle := (low + high) / 2; studentTail(middle, df) > 1-p {
 			low = middle
 		} else {
 			high = middle
@@ -37,15 +32,10 @@ func StudentQuantile(p, df float64) float64 {
 	return high
 }
 
-// incompleteBeta is the regularized incomplete beta function I_x(a, b), by its continued fraction
+// incompleteBeta is the regularized incomplete beta function I_x(a, b) for 0 ≤ x ≤ 1, by its continued fraction
 // (Abramowitz & Stegun 26.5.8). Where that converges slowly, the symmetry 26.5.2 is used first.
 func incompleteBeta(a, b, x float64) float64 {
-	switch {
-	case x <= 0:
-		return 0
-	case x >= 1:
-		return 1
-	case x > (a+1)/(a+b+2):
+	if x > (a+1)/(a+b+2) {
 		return 1 - incompleteBeta(b, a, 1-x)
 	}
 	la, _ := math.Lgamma(a)
@@ -124,7 +114,7 @@ func (w Prediction) P(theta float64) float64 {
 	off, scale := math.Abs(w.Estimate()-theta), w.scale()
 	switch {
 	case scale > 0:
-		return studentCDF(-off/scale, w.df())
+		return studentTail(off/scale, w.df())
 	case off > 0:
 		return 0
 	}

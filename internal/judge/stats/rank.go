@@ -49,18 +49,28 @@ func doubledRanks(values []float64) []int {
 }
 
 // signTail is the probability that the ranks add up to at most t if a fair coin decides about each
-// rank. This is the null distribution of the signed-rank statistic given its ranks, exact even with
-// ties (Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed., 3.1). Above MaxSigned
-// ranks it is the normal approximation of the same section, with a continuity correction.
+// rank. This is the null distribution of the signed-rank statistic given its ranks (Hollander, Wolfe &
+// Chicken, Nonparametric Statistical Methods, 3rd ed., 3.1).
 func signTail(ranks []int, t int) float64 {
 	if len(ranks) > MaxSigned {
-		var sum, squares float64
-		for _, r := range ranks {
-			sum += float64(r)
-			squares += float64(r) * float64(r)
-		}
-		return NormalCDF((float64(t) + 1 - sum/2) / math.Sqrt(squares/4))
+		return signNormal(ranks, t, 1)
 	}
+	return signExact(ranks, t)
+}
+
+// signNormal is the normal approximation of signTail, with a continuity correction and the variance ×
+// stretch.
+func signNormal(ranks []int, t int, stretch float64) float64 {
+	var sum, squares float64
+	for _, r := range ranks {
+		sum += float64(r)
+		squares += float64(r) * float64(r)
+	}
+	return NormalCDF((float64(t) + 1 - sum/2) / math.Sqrt(squares/4*stretch))
+}
+
+// signExact is signTail, exact even with ties.
+func signExact(ranks []int, t int) float64 {
 	p := make([]float64, t+1)
 	p[0] = 1
 	for _, r := range ranks {
@@ -75,19 +85,28 @@ func signTail(ranks []int, t int) float64 {
 }
 
 // chooseTail is the probability that k of the ranks, drawn without replacement, add up to at most t.
-// This is the null distribution of the rank sum, exact even with ties (Hollander et al., 4.1). Above
-// maxChosen it is the normal approximation, with the variance of a sum drawn from a finite population
-// and a continuity correction.
+// This is the null distribution of the rank sum (Hollander et al., 4.1).
 func chooseTail(ranks []int, k, t int) float64 {
-	n := len(ranks)
-	if k*n > maxChosen {
-		mean, squares := float64(n+1), 0.0
-		for _, r := range ranks {
-			squares += (float64(r) - mean) * (float64(r) - mean)
-		}
-		variance := float64(k) * float64(n-k) / float64(n) / float64(n-1) * squares
-		return NormalCDF((float64(t) + 1 - float64(k)*mean) / math.Sqrt(variance))
+	if k*len(ranks) > maxChosen {
+		return chooseNormal(ranks, k, t)
 	}
+	return chooseExact(ranks, k, t)
+}
+
+// chooseNormal is the normal approximation of chooseTail, with the variance of a sum drawn from a
+// finite population and a continuity correction.
+func chooseNormal(ranks []int, k, t int) float64 {
+	n := len(ranks)
+	mean, squares := float64(n+1), 0.0
+	for _, r := range ranks {
+		squares += (float64(r) - mean) * (float64(r) - mean)
+	}
+	variance := float64(k) * float64(n-k) / float64(n) / float64(n-1) * squares
+	return NormalCDF((float64(t) + 1 - float64(k)*mean) / math.Sqrt(variance))
+}
+
+// chooseExact is chooseTail, exact even with ties.
+func chooseExact(ranks []int, k, t int) float64 {
 	least := slices.Min(ranks)
 	t -= k * least // ranks are reduced by least, so there are fewer sums
 	if t < 0 {
@@ -106,7 +125,7 @@ func chooseTail(ranks []int, k, t int) float64 {
 			}
 		}
 	}
-	return min(1, Total(ways[k])/Choose(n, k))
+	return min(1, Total(ways[k])/Choose(len(ranks), k))
 }
 
 // Choose is the binomial coefficient: the number of ways to draw k of n.

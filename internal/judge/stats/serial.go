@@ -57,19 +57,10 @@ func (d Serial) tail(theta float64, below bool) float64 {
 		minus = plus
 	}
 	exact := signTail(ranks, minus)
-	if d.Stretch <= 1 {
+	if d.Stretch <= 1 || len(ranks) == 0 {
 		return exact
 	}
-	var sum, squares float64
-	for _, r := range ranks {
-		sum += float64(r)
-		squares += float64(r) * float64(r)
-	}
-	if squares == 0 {
-		return exact
-	}
-	z := (float64(minus) + 1 - sum/2) / math.Sqrt(squares/4*d.Stretch)
-	return max(exact, NormalCDF(z))
+	return max(exact, signNormal(ranks, minus, d.Stretch))
 }
 
 // P is the two-sided p-value: twice the smaller of both sides.
@@ -134,7 +125,7 @@ func (b Resampled) P(theta float64) float64 {
 	}
 	switch {
 	case b.Se > 0:
-		p = max(p, 2*studentCDF(-math.Abs(b.Est-theta)/b.Se, float64(b.N-1)))
+		p = max(p, 2*studentTail(math.Abs(b.Est-theta)/b.Se, float64(b.N-1)))
 	case b.Est == theta:
 		return 1
 	}

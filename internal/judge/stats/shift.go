@@ -158,7 +158,7 @@ func (g Groups) P(theta float64) float64 {
 
 // Least is that of groups which do not overlap.
 func (g Groups) Least() float64 {
-	return min(1, 2/Choose(len(g.Base)+len(g.Head), len(g.Head)))
+	return 2 / Choose(len(g.Base)+len(g.Head), len(g.Head))
 }
 
 // Interval contains the shift with at least the probability 1 − alpha.

@@ -201,31 +201,37 @@ func TestSignedRankIsMonotone(t *testing.T) {
 	}
 }
 
-// Where the exact distributions end, the approximations go on.
+// Where the exact distributions end, the approximations continue them, with ties, too.
 func TestApproximationsContinueTheExact(t *testing.T) {
-	var ranks []int
-	for i := range MaxSigned {
-		ranks = append(ranks, 2*(i+1))
+	plain, tied := make([]int, 61), make([]int, 61)
+	for i := range plain {
+		plain[i], tied[i] = 2*(i+1), 10*(i/5)+6 // five with the same rank
 	}
-	longer := append(slices.Clone(ranks), 2*(MaxSigned+1))
-	for _, t0 := range []int{1200, 1400, 1700} {
-		// The sum of one rank more, its mean and spread taken into account.
-		z := (float64(t0) + 1 - 1830) / math.Sqrt(4*60*61*121/24.0)
-		next := int(math.Round(1891 - 1 + z*math.Sqrt(4*61*62*123/24.0)))
-		if a, b := signTail(ranks, t0), signTail(longer, next); math.Abs(a-b) > 0.002 {
-			t.Errorf("signed ranks: %v with 60, %v with 61", a, b)
+	tied[60] = 122
+	near := func(name string, low int, exact, approximate, most float64) {
+		if !(math.Abs(exact-approximate) <= most) {
+			t.Errorf("%s up to %d: %v, approximately %v", name, low, exact, approximate)
 		}
 	}
-	var both []int
-	for i := range 60 {
-		both = append(both, 2*(i+1))
-	}
-	for _, t0 := range []int{900, 1000, 1200} { // 20 of 60 are exact, 21 of 60 are not
-		z := (float64(t0) + 1 - 20*61) / math.Sqrt(4*20*40*61/12.0)
-		next := int(math.Round(21*61 - 1 + z*math.Sqrt(4*21*39*61/12.0)))
-		if a, b := chooseTail(both, 20, t0), chooseTail(both, 21, next); math.Abs(a-b) > 0.003 {
-			t.Errorf("rank sum: %v of 20, %v of 21", a, b)
+	for name, ranks := range map[string][]int{"plain": plain, "tied": tied} {
+		for low, most := range map[int]float64{1100: 1e-3, 1300: 1e-3, 1500: 1e-3, 1890: 1e-4} { // the mean is 1891
+			near(name+" signed ranks", low, signExact(ranks, low), signNormal(ranks, low, 1), most)
 		}
+		for low, most := range map[int]float64{900: 2e-3, 1000: 2e-3, 1150: 2e-3, 1302: 2e-4} { // the mean is 21·62
+			near("21 "+name+" ranks", low, chooseExact(ranks, 21, low), chooseNormal(ranks, 21, low), most)
+		}
+	}
+	if got, want := signTail(plain, 1300), signNormal(plain, 1300, 1); got != want {
+		t.Errorf("61 signed ranks: %v, want the approximation %v", got, want)
+	}
+	if got, want := signTail(plain[:60], 1300), signExact(plain[:60], 1300); got != want {
+		t.Errorf("60 signed ranks: %v, want %v", got, want)
+	}
+	if got, want := chooseTail(plain, 21, 1000), chooseNormal(plain, 21, 1000); got != want {
+		t.Errorf("21 of 61 ranks: %v, want the approximation %v", got, want)
+	}
+	if got, want := chooseTail(plain[:50], 25, 1000), chooseExact(plain[:50], 25, 1000); got != want {
+		t.Errorf("25 of 50 ranks: %v, want %v", got, want)
 	}
 }
 
@@ -241,5 +247,79 @@ func TestLeast(t *testing.T) {
 		if got := c.s.Least(); got != c.want || c.s.P(-100) != c.want {
 			t.Errorf("%v: %v, p of a far shift %v, want %v", c.s, got, c.s.P(-100), c.want)
 		}
+	}
+	if p := (Prediction{[]float64{1, 2}, 3}).Least(); p != 0 {
+		t.Errorf("the least p of a prediction is %v", p)
+	}
+}
+
+// Zeros are ties, and so are values that differ only by the rounding of a subtraction.
+func TestRoundingIsATie(t *testing.T) {
+	if zeros := (Groups{[]float64{0, 0}, []float64{0, 0}}); zeros.P(0) != 1 || zeros.Above(0) != 1 {
+		t.Errorf("p of zeros: %v, %v", zeros.P(0), zeros.Above(0))
+	}
+	tenth, fifth := 0.1, 0.2
+	if ranks, plus, minus := (Paired{tenth + fifth, -0.3, 1}).signed(0); !slices.Equal(ranks, []int{3, 3, 6}) || plus != 9 || minus != 3 {
+		t.Errorf("ranks %v, sums %d and %d", ranks, plus, minus)
+	}
+}
+
+// Four values show no dependence; five do; and it counts as a correlation of 0.8 at most.
+func TestStretchBounds(t *testing.T) {
+	rising := make([]float64, 40)
+	for i := range rising {
+		rising[i] = float64(i)
+	}
+	if got := StretchOf(rising[:4]); got != 1 {
+		t.Errorf("the stretch of four values is %v", got)
+	}
+	if got := StretchOf(rising[:5]); got <= 1 {
+		t.Errorf("the stretch of five rising values is %v", got)
+	}
+	near(t, "the stretch of 40 rising values", StretchOf(rising), 9)
+}
+
+// The dependence of neighbours stretches the variance from the first on, and no p exceeds 1.
+func TestSerialBounds(t *testing.T) {
+	const rho = (5.75/82.5 + 0.1) / 0.7 // sum of the products of neighbours' distances from the mean, and of squares
+	near(t, "the stretch", StretchOf([]float64{1, 2, 9, 8, 3, 4, 7, 6, 5, 10}), (1+rho)/(1-rho))
+	d := Paired{1, 2, 3, 4, -0.5, 6, 7, 8}
+	ranks, _, minus := d.signed(0)
+	if got, want := (Serial{d, 1.5}).Above(0), signNormal(ranks, minus, 1.5); got != want || got <= d.Above(0) {
+		t.Errorf("p with a stretch of 1.5 is %v, want %v, more than %v", got, want, d.Above(0))
+	}
+	if got := (Serial{Paired{-1, 1, -2, 2}, 1.5}).P(0); got != 1 {
+		t.Errorf("p of symmetric differences is %v", got)
+	}
+	if rounded := (Groups{[]float64{0.1 + 0.2*one()}, []float64{0.3}}); rounded.Above(0) != 1 || rounded.below(0) != 1 {
+		t.Errorf("a difference by rounding: %v, %v", rounded.Above(0), rounded.below(0))
+	}
+}
+
+// one is 1, but not a constant, so that sums are rounded.
+func one() float64 { return math.Cos(0) }
+
+// Two slices are enough to resample. The standard error is that of a mean of n values.
+func TestResampledBounds(t *testing.T) {
+	mean := func(w []int) (sum float64) { // of 0, 1, 2 …
+		for i, k := range w {
+			sum += float64(i*k) / float64(len(w))
+		}
+		return sum
+	}
+	for n, want := range map[int]float64{2: 0.5, 3: 1 / math.Sqrt(3)} {
+		b := NewResampled(n, 1, mean)
+		if math.Abs(b.Se-want) > 0.03 || len(b.Draws) != resamples || b.Draws[0] != 0 || b.Draws[resamples-1] != float64(n-1) || b.Est != float64(n-1)/2 {
+			t.Errorf("%d slices: estimate %v, standard error %v, want %v; draws from %v", n, b.Est, b.Se, want, b.Draws[0])
+		}
+		if b.P(1e6) != b.Least() || b.P(b.Est) != 1 {
+			t.Errorf("%d slices: p of a far shift %v, of the estimate %v", n, b.P(1e6), b.P(b.Est))
+		}
+		if low, high := b.Interval(0.6); math.IsInf(low, 0) || math.IsInf(high, 0) {
+			t.Errorf("%d slices: from %v to %v", n, low, high)
+		}
+	}
+	if b := NewResampled(1, 1, mean); !math.IsInf(b.Se, 1) || b.P(0) != 1 {
+		t.Errorf("one slice: %+v", b)
 	}
 }

@@ -19,11 +19,8 @@ func (d *Duet) need(g gate, have int) need {
 	se := g.sd / math.Sqrt(float64(have))
 	off := math.Abs(g.s.Estimate() - g.bound)
 	slices := func(distance, power float64) int {
-		switch {
-		case math.IsNaN(distance) || math.IsInf(distance, 0) || distance == 0:
+		if math.IsNaN(distance) || math.IsInf(distance, 0) || distance == 0 {
 			return mostNeeded
-		case g.sd == 0:
-			return least
 		}
 		ratio := g.sd / distance
 		return max(least, byPower(ratio*ratio, alpha, 2, power))

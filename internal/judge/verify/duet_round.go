@@ -228,20 +228,20 @@ func (b *duetBlock) add(op DuetOp, bound, end time.Duration) {
 
 // bound is the lag above which an operation is late, by the rule for whole runs.
 func (r DuetRound) bound() time.Duration {
-	return verdict.Of(r.histograms()).Bound
+	return verdict.BoundOf(responseOf(r.Ops[:]...))
 }
 
-func (r DuetRound) histograms() (response, lag *hist.Histogram) {
-	response, lag = hist.New(), hist.New()
-	for _, ops := range r.Ops {
+// responseOf is the histogram of the response time of these operations.
+func responseOf(sides ...[]DuetOp) *hist.Histogram {
+	response := hist.New()
+	for _, ops := range sides {
 		for _, op := range ops {
 			if op.Outcome != DuetDropped {
 				response.Record(op.Done - op.Due)
-				lag.Record(op.Lag)
 			}
 		}
 	}
-	return response, lag
+	return response
 }
 
 // busyUntil is, by block number, when all operations of a side's blocks so far have ended.
@@ -278,11 +278,8 @@ const (
 // guard that depended on the counted operations would select among them.
 func (r DuetRound) GuardOf() time.Duration {
 	var longest time.Duration
-	for side := range r.Ops {
-		one := r
-		one.Ops[1-side] = nil
-		response, _ := one.histograms()
-		longest = max(longest, response.Quantile(0.99))
+	for _, ops := range r.Ops {
+		longest = max(longest, responseOf(ops).Quantile(0.99))
 	}
 	return min(max(longest, r.Block/guardLeast), r.Block/guardMost)
 }

@@ -76,7 +76,7 @@ func (p Pairs) Next(base, head []stored.Run) (Step, error) {
 		if err := p.Options.Check(slices.Concat(base, head)...); err != nil || len(base) != len(head) {
 			return Step{}, err
 		}
-		return Step{Forecast: p.forecast(base, head)}, nil
+		return Step{Forecast: p.forecast(p.gates(base, head), len(head))}, nil
 	}
 	o := p.Options
 	o.Confidence = 1 - p.share()
@@ -87,7 +87,7 @@ func (p Pairs) Next(base, head []stored.Run) (Step, error) {
 	j.Confidence, j.Looks = p.Options.Confidence, len(p.Looks)
 	s := Step{Judgement: &j, Done: j.Verdict != Inconclusive || look == len(p.Looks)-1}
 	if j.Verdict == Inconclusive {
-		s.Forecast = p.forecast(base, head)
+		s.Forecast = p.forecast(p.gates(base, head), len(head))
 	}
 	if stuck := p.stuck(base, head); !s.Done && stuck != nil {
 		s.Done, j.Futile = true, true
@@ -119,10 +119,10 @@ func (p Pairs) gates(base, head []stored.Run) (list []gate) {
 
 // forecast says how many pairs a verdict requires. ok requires every metric; regressed requires only
 // the clearest of the metrics that seem worse.
-func (p Pairs) forecast(base, head []stored.Run) string {
+func (p Pairs) forecast(gates []gate, have int) string {
 	var all, first need
-	for _, g := range p.gates(base, head) {
-		n := g.need(len(head), Paired, p.share()/float64(len(p.Options.Metrics)))
+	for _, g := range gates {
+		n := g.need(have, Paired, p.share()/float64(len(p.Options.Metrics)))
 		clear, likely := all.clear || n.clear, max(all.likely, n.likely)
 		if n.n > all.n {
 			all = n
@@ -135,14 +135,14 @@ func (p Pairs) forecast(base, head []stored.Run) string {
 	if first.n > 0 && first.n < all.n {
 		all = first
 	}
-	n := p.lookFor(max(all.n, len(head)+1))
+	n := p.lookFor(max(all.n, have+1))
 	switch {
 	case all.least && all.clear:
 		return fmt.Sprintf("%d pairs are the least that can prove anything, and enough for a difference like this", n)
 	case all.least:
 		return fmt.Sprintf("at least %d pairs are needed to prove anything", n)
 	}
-	likely := p.lookFor(max(all.likely, len(head)+1))
+	likely := p.lookFor(max(all.likely, have+1))
 	switch {
 	case likely >= mostNeeded:
 		return fmt.Sprintf("not even %d pairs would be enough", mostNeeded)

@@ -1,0 +1,120 @@
+package merge
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// shardsWith are shards of which each report is changed.
+func shardsWith(changes ...func(r *takt.Report)) (list []shard) {
+	for i, change := range changes {
+		r := &takt.Report{}
+		change(r)
+		list = append(list, shard{Report: r, k: i + 1, n: len(changes)})
+	}
+	return list
+}
+
+// Costs of all hosts are added, and the worst of them is the whole's.
+func TestGenerators(t *testing.T) {
+	got := mergeGenerators(shardsWith(
+		func(r *takt.Report) {
+			r.Generator = takt.Generator{Engine: "worker", Loops: 1, GOMAXPROCS: 2, CPUS: 3, MaxRSS: 4, GCCycles: 5, GCPauseMaxUS: 6, Stolen: 7, WaitedS: 8, ThrottledS: 9, Retransmits: 10, Cores: 11, NoiseFloorUS: 12}
+		},
+		func(r *takt.Report) {
+			r.Generator = takt.Generator{Engine: "loop", Loops: 10, GOMAXPROCS: 20, CPUS: 30, MaxRSS: 40, GCCycles: 50, GCPauseMaxUS: 60, Stolen: 70, WaitedS: 80, ThrottledS: 90, Retransmits: 100, Cores: 110, HostClass: "big", NoiseFloorUS: 120}
+		},
+		func(r *takt.Report) { r.Generator = takt.Generator{Engine: "loop"} },
+	))
+	want := takt.Generator{
+		Engine: "loop+worker", Loops: 11, GOMAXPROCS: 22, CPUS: 33, MaxRSS: 44, GCCycles: 55, GCPauseMaxUS: 60, Stolen: 70, WaitedS: 88, ThrottledS: 99, Retransmits: 110, Cores: 121,
+		HostClass: "2 × unknown host + 1 × big", NoiseFloorUS: 120,
+	}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Slices are added by their bound, the round trip is the shortest known, and a shard with response
+// times needs slices.
+func TestAttributions(t *testing.T) {
+	of := func(rtt float64, slices ...takt.Slice) func(r *takt.Report) {
+		return func(r *takt.Report) { r.Attribution = takt.Attribution{RTT: rtt, Slices: slices} }
+	}
+	lacks := func(n uint64) func(r *takt.Report) {
+		return func(r *takt.Report) { r.Latency = map[string]takt.Latency{takt.LatencyResponse: {Count: n}} }
+	}
+	slice := func(below float64, n uint64, late float64) takt.Slice {
+		return takt.Slice{Below: below, Operations: n, Parts: takt.Parts{Late: late, Target: 1}}
+	}
+	a, b := of(30, slice(4, 1, 2), slice(16, 1, 1)), of(20, slice(8, 5, 3), slice(16, 2, 4))
+	both := []takt.Slice{slice(4, 1, 2), slice(8, 5, 3), {Below: 16, Operations: 3, Parts: takt.Parts{Late: 5, Target: 2}}}
+	for name, c := range map[string]struct {
+		list []shard
+		want takt.Attribution
+	}{
+		"both":                  {shardsWith(a, b), takt.Attribution{RTT: 20, Slices: both}},
+		"backwards":             {shardsWith(b, a), takt.Attribution{RTT: 20, Slices: both}},
+		"an unknown RTT":        {shardsWith(of(0), a), takt.Attribution{RTT: 30, Slices: []takt.Slice{slice(4, 1, 2), slice(16, 1, 1)}}},
+		"the first is shorter":  {shardsWith(of(1), of(5)), takt.Attribution{RTT: 1}},
+		"the second is shorter": {shardsWith(of(5), of(0.5)), takt.Attribution{RTT: 0.5}},
+		"an RTT and no other":   {shardsWith(of(0.5), of(0)), takt.Attribution{RTT: 0.5}},
+		"nothing was sent":      {shardsWith(a, lacks(0)), takt.Attribution{RTT: 30, Slices: []takt.Slice{slice(4, 1, 2), slice(16, 1, 1)}}},
+		"slices are missing":    {shardsWith(a, lacks(1)), takt.Attribution{}},
+	} {
+		if got := mergeAttributions(c.list); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// Classes are added, and the first shard with a message has that of the whole.
+func TestErrorsOfAll(t *testing.T) {
+	of := func(list ...takt.ErrorClass) func(r *takt.Report) {
+		return func(r *takt.Report) { r.Errors = list }
+	}
+	got := mergeErrors(shardsWith(
+		of(takt.ErrorClass{Class: "b", Count: 1}, takt.ErrorClass{Class: "c", Count: 2, Sample: "first", Body: "one"}),
+		of(takt.ErrorClass{Class: "c", Count: 3, Sample: "second", Body: "two"}, takt.ErrorClass{Class: "a", Count: 4}, takt.ErrorClass{Class: "b", Count: 3, Sample: "third", Body: "three"}),
+	))
+	want := []takt.ErrorClass{{Class: "c", Count: 5, Sample: "first", Body: "one"}, {Class: "a", Count: 4}, {Class: "b", Count: 4, Sample: "third", Body: "three"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if none := mergeErrors(nil); none == nil {
+		t.Error("no classes are not an empty list")
+	}
+}
+
+// The number of requests is each shard's own only in a closed loop.
+func TestAddedVariables(t *testing.T) {
+	for profile, want := range map[string]any{"closed": 30.0, "constant": 10.0} {
+		one := func(n float64) func(r *takt.Report) {
+			return func(r *takt.Report) {
+				r.Schedule.Profile, r.Variables = profile, map[string]any{"requests": n, "path": "/", "loops": 1.0, "workers": "two"}
+			}
+		}
+		got := wholeVariables(shardsWith(one(10), one(20)))
+		if want := (map[string]any{"requests": want, "path": "/", "loops": 2.0, "workers": "two"}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", profile, got, want)
+		}
+	}
+}
+
+// A part of the whole has what its shard alone says, if anything.
+func TestExtraOfSome(t *testing.T) {
+	got := wholeExtra(shardsWith(
+		func(r *takt.Report) { r.Extra = map[string]any{"mode": "a", "lost": 1.0} },
+		func(r *takt.Report) { r.Extra = map[string]any{"mode": "a"} },
+	))
+	parts := got["parts"].([]any)
+	first, second := parts[0].(map[string]any), parts[1].(map[string]any)
+	if !reflect.DeepEqual(first["extra"], map[string]any{"lost": 1.0}) || second["extra"] != nil || got["mode"] != "a" || got["shards"] != 2 {
+		t.Errorf("%v", got)
+	}
+	if _, ok := second["extra"]; ok {
+		t.Error("a part has an empty section")
+	}
+}
