@@ -36,7 +36,7 @@ func TestNetAfterAStall(t *testing.T) {
 	o := http.New()
 	o.Client = "net"
 	drivertest.Make(t, drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Rate, e.Duration = engine.MustRate("200"), 1500*time.Millisecond }, s.URL))
-	if most.Load() < 50 || last.Load() > most.Load()/2 {
+	if most.Load() < 20 || last.Load() > most.Load()/2 {
 		t.Errorf("%d connections at most, %d at the end", most.Load(), last.Load())
 	}
 }
