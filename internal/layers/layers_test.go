@@ -5,43 +5,47 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// order lists the packages by layer, lowest first. A package may import only packages of
-// earlier lines; packages of one line must not import each other. A trailing /* means all
-// folders below.
-var order = []string{
-	"pkg/takt internal/layers internal/trace docker",
-	"pkg/schedule pkg/hist internal/sock internal/outfile internal/stop internal/finite internal/ring internal/racetest internal/trace/stamp internal/trace/order internal/trace/play internal/trace/requests",
-	"internal/verdict internal/value internal/amqp/wire internal/trace/fill internal/trace/figures",
-	"internal/audit internal/judge/stats internal/judge/stored internal/trace/pattern internal/trace/fieldmap internal/trace/loadfile internal/trace/tracetest",
-	"internal/judge/assert internal/judge/query internal/judge/merge internal/trace/formats internal/trace/convert",
-	"internal/pace internal/record internal/ledger internal/http1 internal/amqp internal/amqp/amqptest internal/kafka internal/trace/reader internal/judge/* internal/payload internal/target internal/proc internal/elastic internal/store/fault internal/format/page",
-	"internal/clocktest internal/trace/reading internal/store/document internal/store/storetest internal/format/text internal/format/plot",
-	"internal/engine internal/format/answer internal/store/* internal/target/*",
-	"internal/format internal/driver/http internal/apmserver internal/sim internal/driver/kafka/cluster",
-	"internal/driver/* internal/store pkg/bench",
-	"internal/driver/replay internal/driver/kafka",
-	"internal/driver",
-	"internal/shell",
-	"internal/cli/core",
-	"internal/cli/kept internal/cli/calibratecmd internal/cli/clitest",
-	"internal/cli/*",
-	"internal/cli",
-	"cmd/takt pkg/bench/examples/*",
+// layers reads the list in docs/ARCHITECTURE.md: a line is a layer, lowest first, with its number
+// and its packages. A package may import only packages of earlier lines. A trailing /* means all
+// folders below that no line names.
+func layers(t *testing.T) (list [][]string) {
+	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Layers\n")
+	_, block, _ := strings.Cut(section, "```text\n")
+	block, _, found := strings.Cut(block, "\n```")
+	if !found {
+		t.Fatal("docs/ARCHITECTURE.md has no list of layers")
+	}
+	for line := range strings.Lines(block) {
+		names := strings.Fields(line)[1:]
+		for i, name := range names {
+			if root, _, _ := strings.Cut(name, "/"); !slices.Contains([]string{"pkg", "cmd", "docker"}, root) {
+				names[i] = "internal/" + name
+			}
+		}
+		list = append(list, names)
+	}
+	return list
 }
 
 const module = "github.com/taktload/takt/"
 
 // layer is the number of a package's line, or 0 if no line lists it. The package's own name
 // wins over a folder's /*.
-func layer(pkg string) (in int) {
-	for i, line := range order {
-		for _, name := range strings.Fields(line) {
+func layer(list [][]string, pkg string) (in int) {
+	for i, names := range list {
+		for _, name := range names {
 			below, any := strings.CutSuffix(name, "/*")
 			if pkg == name {
 				return i + 1
@@ -59,7 +63,7 @@ func TestImportsPointDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := 0
+	files, list := 0, layers(t)
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -69,7 +73,7 @@ func TestImportsPointDown(t *testing.T) {
 		}
 		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
 			files++
-			checkFile(t, root, path)
+			checkFile(t, list, root, path)
 		}
 		return nil
 	})
@@ -81,14 +85,14 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-func checkFile(t *testing.T, root, path string) {
+func checkFile(t *testing.T, list [][]string, root, path string) {
 	rel, err := filepath.Rel(root, filepath.Dir(path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := layer(filepath.ToSlash(rel))
+	own := layer(list, filepath.ToSlash(rel))
 	if own == 0 {
-		t.Errorf("%s has no layer; add %s to a line in internal/layers", path, rel)
+		t.Errorf("%s has no layer; add %s to a line of docs/ARCHITECTURE.md", path, rel)
 		return
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -98,8 +102,8 @@ func checkFile(t *testing.T, root, path string) {
 	for _, spec := range f.Imports {
 		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has accepted it
 		pkg, ours := strings.CutPrefix(imported, module)
-		if ours && layer(pkg) >= own {
-			t.Errorf("%s (layer %d) imports %s (layer %d); only lower layers may be imported", rel, own, pkg, layer(pkg))
+		if ours && layer(list, pkg) >= own {
+			t.Errorf("%s (layer %d) imports %s (layer %d); only lower layers may be imported", rel, own, pkg, layer(list, pkg))
 		}
 	}
 }
