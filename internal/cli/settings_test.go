@@ -96,7 +96,7 @@ func TestSettingFaults(t *testing.T) {
 		}},
 		{[]string{"TAKT_REPEAT=x"}, "", "", []string{`takt: bad TAKT_REPEAT: "x" is not a whole number`}}, // and not: --repeat is 0
 		{[]string{"TAKT_REPEAT=0"}, "", "", []string{`takt: bad TAKT_REPEAT: --repeat is 0; `}},
-		{[]string{"TAKT_SHARD=9/2"}, "", "", []string{`takt: bad TAKT_SHARD: shard "9/2": use k/n`}},
+		{[]string{"TAKT_SHARD=9/2"}, "", "", []string{`takt: bad TAKT_SHARD: "9/2" is not a shard; use k/n`}},
 		{nil, "assert = p98<1ms", "", []string{`takt: stdin:1: bad assert: assertion "p98<1ms": unknown metric`}},
 		{[]string{"TAKT_BODY={{nothing}}"}, "user-agent = {{nothing}}", "", []string{`takt: stdin:1: bad user-agent: header User-Agent: `, `takt: bad TAKT_BODY: body: `}},
 		{[]string{"TAKT_TARGETS=-"}, "", "", []string{"takt: --config and --targets read standard input, which can be read once; give all but one a file (targets: TAKT_TARGETS)"}},

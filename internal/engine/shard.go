@@ -24,7 +24,7 @@ func (s *Shard) Set(text string) error {
 	k, errK := strconv.ParseUint(left, 10, 32)
 	n, errN := strconv.ParseUint(right, 10, 32)
 	if !found || errK != nil || errN != nil || k < 1 || k > n {
-		return fmt.Errorf("shard %q: use k/n with 1 ≤ k ≤ n, such as 1/3", text)
+		return fmt.Errorf("%q is not a shard; use k/n with 1 ≤ k ≤ n, such as 1/3", text)
 	}
 	*s = Shard{k, n}
 	return nil
