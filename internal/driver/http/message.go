@@ -89,8 +89,8 @@ func complete(base, u *url.URL) *url.URL {
 
 // fixed sends one message every time.
 type fixed struct {
-	msg   *message
-	bytes *http1.Rendered
+	msg *message
+	*http1.Rendered
 }
 
 func newFixed(m *message) (*fixed, error) {
@@ -101,14 +101,6 @@ func newFixed(m *message) (*fixed, error) {
 	m.Body = b.Bytes[len(b.Bytes)-len(m.Body):] // the same: to hold it twice is once too often
 	return &fixed{m, b}, nil
 }
-
-// Append implements http1.Requests.
-func (f *fixed) Append(dst []byte, op *takt.Op) (out []byte, head, last bool) {
-	return f.bytes.Append(dst, op)
-}
-
-// Whole implements http1.Whole.
-func (f *fixed) Whole(op *takt.Op) (request []byte, head, last bool) { return f.bytes.Whole(op) }
 
 func (f *fixed) message(*takt.Op) (*message, error) { return f.msg, nil }
 

@@ -36,7 +36,7 @@ func (o *Options) Source(ctx context.Context, src takt.Source) (takt.Source, err
 		if !ok {
 			return nil, f.fault()
 		}
-		f.queued.Add(-int64(len(first.bytes.Bytes)))
+		f.queued.Add(-int64(len(first.Bytes)))
 		s.first, l.first = first, first
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -94,7 +94,7 @@ func (f *targetFeed) run() {
 		}
 		for f.queued.Load() > keepTargets && f.pause() {
 		}
-		f.queued.Add(int64(len(t.bytes.Bytes)))
+		f.queued.Add(int64(len(t.Bytes)))
 		select {
 		case f.queue <- t:
 		case <-f.quit:
@@ -191,7 +191,7 @@ func (s *targetSource) take() bool {
 			s.ended, s.have = true, false
 			return false
 		}
-		s.feed.queued.Add(-int64(len(t.bytes.Bytes)))
+		s.feed.queued.Add(-int64(len(t.Bytes)))
 		s.target = t
 		s.taken++
 		return true

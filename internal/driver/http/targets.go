@@ -82,7 +82,7 @@ func (l *targetList) survey() error {
 		l.count++
 		l.oneHost = l.oneHost && sameHost(t, l.first)
 		l.noteSecrets(t)
-		if size += len(t.bytes.Bytes) + targetOverhead; size <= l.o.keep {
+		if size += len(t.Bytes) + targetOverhead; size <= l.o.keep {
 			l.kept = append(l.kept, t)
 		} else {
 			l.kept = nil
