@@ -737,11 +737,11 @@ func TestModesStartAt(t *testing.T) {
 func TestModesBeforeStartAt(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {
 		for name, c := range map[string]struct{ signal, probe time.Duration }{
-			"signal": {signal: 250 * time.Millisecond}, "at the last moment": {signal: 492 * time.Millisecond}, "over": {probe: 510 * time.Millisecond},
+			"signal": {signal: 500 * time.Millisecond}, "at the last moment": {signal: 992 * time.Millisecond}, "over": {probe: 1010 * time.Millisecond},
 		} {
 			addr, s := serve(t, target.Options{})
 			o := engine.Defaults()
-			o.Engine, o.Rate, o.StartAt = mode, engine.MustRate("1"), engine.StartAt(time.Now().Add(500*time.Millisecond))
+			o.Engine, o.Rate, o.StartAt = mode, engine.MustRate("1"), engine.StartAt(time.Now().Add(time.Second)) // busy machines took 572 ms to connect
 			o.Duration = time.Hour
 			ctx, cancel := context.WithCancel(t.Context())
 			src, err := o.Source()
