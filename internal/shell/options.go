@@ -13,8 +13,8 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// DefaultAddr is where the shell listens unless it is told otherwise.
-const DefaultAddr = "127.0.0.1:8234"
+// defaultAddr is where the shell listens unless it is told otherwise.
+const defaultAddr = "127.0.0.1:8234"
 
 // Options are the settings of a shell.
 type Options struct {
@@ -43,7 +43,7 @@ type Options struct {
 
 // AddFlags declares the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	o.Addr = DefaultAddr
+	o.Addr = defaultAddr
 	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none: listen only on --unix")
 	fs.Var(value.Listen(&o.Unix), "unix", "also listen on the socket `PATH`, which only you can open")
 	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look or run (default)")
@@ -72,7 +72,7 @@ func (o *Options) Validate() []error {
 	case o.Addr == "":
 		faults.If(o.Unix == "", "--addr none leaves nothing to listen on; give --unix PATH")
 	case err != nil:
-		faults.If(true, "bad --addr %q; give HOST:PORT such as %s", o.Addr, DefaultAddr)
+		faults.If(true, "bad --addr %q; give HOST:PORT such as %s", o.Addr, defaultAddr)
 	default:
 		local = isLoopback(host)
 	}
