@@ -22,11 +22,11 @@ func (s *Session) received(f *wire.Fields, payload []byte) error {
 	}
 	r := l.receiver
 	begins := !r.partial
-	if begins && !t.First || !begins && t.First && t.Id != r.delivery.id {
+	if begins && !t.First || !begins && t.First && t.ID != r.delivery.id {
 		return wire.Malformed("a transfer of link %q that continues no message", l.name)
 	}
 	if begins {
-		r.delivery.id, r.delivery.settled = t.Id, false
+		r.delivery.id, r.delivery.settled = t.ID, false
 	}
 	r.delivery.settled = r.delivery.settled || t.Settled
 	r.counted(begins)

@@ -12,7 +12,7 @@ import (
 // Message is the common part of all messages of a Template.
 type Message struct {
 	Durable     bool
-	Priority    byte          // 0 to 9; DefaultPriority is the standard's default
+	Priority    byte          // 0 to 9; defaultPriority is the standard's default
 	TTL         time.Duration // time to live in whole milliseconds; 0: unlimited
 	Annotations []Field       // such as x-opt-jms-msg-type, an int8
 
@@ -28,8 +28,8 @@ type Message struct {
 	Text        bool    // the body is a string value, otherwise binary data
 }
 
-// DefaultPriority is the priority of a message that sets none.
-const DefaultPriority = 4
+// defaultPriority is the priority of a message that sets none.
+const defaultPriority = 4
 
 // Field is a named value: string, int8 or int64.
 type Field struct {

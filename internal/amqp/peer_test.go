@@ -75,7 +75,7 @@ func TestTemplateByPeer(t *testing.T) {
 }
 
 func TestTextByPeer(t *testing.T) {
-	tpl, err := NewTemplate(Message{Priority: DefaultPriority, Text: true})
+	tpl, err := NewTemplate(Message{Priority: defaultPriority, Text: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestDeliveryOfPeer(t *testing.T) {
 		t.Error(v)
 	}
 	text := message{b: marshal(t, &goamqp.Message{Value: "text"})}
-	if string(text.Body()) != "text" || text.Header() != (Header{Priority: DefaultPriority}) {
+	if string(text.Body()) != "text" || text.Header() != (Header{Priority: defaultPriority}) {
 		t.Errorf("%q %+v", text.Body(), text.Header())
 	}
 }
@@ -228,8 +228,8 @@ func FuzzMessage(f *testing.F) {
 		if string(m.Body()) != body || got != n || string(same) != text || string(noted) != text || m.Bad() {
 			t.Errorf("read % x of %+v", m.b, peer)
 		}
-		h := Header{Priority: DefaultPriority}
-		if durable || said.Priority != DefaultPriority || ttl > 0 {
+		h := Header{Priority: defaultPriority}
+		if durable || said.Priority != defaultPriority || ttl > 0 {
 			h = Header{Durable: durable, Priority: said.Priority, TTL: said.TTL}
 		}
 		if m.Header() != h {

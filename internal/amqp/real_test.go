@@ -227,7 +227,7 @@ func TestRealShares(t *testing.T) {
 	}
 	done := make(chan Outcome, 100)
 	snd := sender(t, s, SenderOptions{Address: topic, Capabilities: topicCap, OnSettled: func(_ uint64, o Outcome) { done <- o }})
-	tpl, err := NewTemplate(Message{Priority: DefaultPriority, Application: []Field{{"n", int64(0)}}})
+	tpl, err := NewTemplate(Message{Priority: defaultPriority, Application: []Field{{"n", int64(0)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,12 +279,12 @@ func TestRealJavaReceives(t *testing.T) {
 	peer, s := java(t), session(t, artemisConn(t, Options{}))
 	created := time.Now().UnixMilli()
 	jms := func(kind int8) []Field { return []Field{{"x-opt-jms-msg-type", kind}, {"x-opt-jms-dest", int8(0)}} }
-	plain := Message{Priority: DefaultPriority}
+	plain := Message{Priority: defaultPriority}
 	urgent := Message{
 		Durable: true, Priority: 7, TTL: time.Minute, Annotations: jms(3), MessageID: "ID:takt-", Numbered: true, ContentType: "application/octet-stream",
 		GroupID: "g", Stamped: true, Expires: true, Application: []Field{{"t_long", int64(42)}, {"t_text", "text"}, {"t_yes", true}, {"t_int", int32(-1)}},
 	}
-	text := Message{Priority: DefaultPriority, Annotations: jms(5), Text: true}
+	text := Message{Priority: defaultPriority, Annotations: jms(5), Text: true}
 	for _, protocol := range []string{"amqp", "core"} {
 		queue := queueOf(t)
 		done := make(chan Outcome, 3)
@@ -382,7 +382,7 @@ func TestRealLoad(t *testing.T) {
 		}
 		free <- struct{}{}
 	}})
-	tpl, err := NewTemplate(Message{Priority: DefaultPriority, Application: []Field{{"time", int64(0)}}})
+	tpl, err := NewTemplate(Message{Priority: defaultPriority, Application: []Field{{"time", int64(0)}}})
 	if err != nil {
 		t.Fatal(err)
 	}

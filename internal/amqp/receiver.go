@@ -7,8 +7,8 @@ import (
 	"github.com/taktload/takt/internal/amqp/wire"
 )
 
-// DefaultCredit is the default credit of a receiver, equal to that of qpid-jms.
-const DefaultCredit = 1000
+// defaultCredit is the default credit of a receiver, equal to that of qpid-jms.
+const defaultCredit = 1000
 
 // ReceiverOptions are the options of a Receiver.
 type ReceiverOptions struct {
@@ -19,7 +19,7 @@ type ReceiverOptions struct {
 	Expiry       string   // end of the source: "link-detach", "session-end", "never"; "": the broker's default
 	Distribution string   // "copy" or "move"; "": the broker's default
 	Selector     string   // JMS selector; "": all messages
-	Credit       uint32   // largest number of messages in flight; 0: DefaultCredit. Renewed at half
+	Credit       uint32   // largest number of messages in flight; 0: defaultCredit. Renewed at half
 	Held         bool     // no message comes before Receiver.Release
 
 	// OnDelivery receives each message. d is valid only during the call.
@@ -58,7 +58,7 @@ func (s *Session) Receiver(ctx context.Context, o ReceiverOptions) (*Receiver, e
 
 func (s *Session) receiver(ctx context.Context, o ReceiverOptions, source *wire.Terminus) (*Receiver, error) {
 	if o.Credit == 0 {
-		o.Credit = DefaultCredit
+		o.Credit = defaultCredit
 	}
 	r := &Receiver{link: newLink(s, o.Name), opt: o}
 	r.link.receiver, r.onDetach, r.delivery.r = r, o.OnDetach, r

@@ -12,7 +12,7 @@ import (
 // encoded is a message with a body and a property.
 func encoded(t *testing.T, body string, n int64) []byte {
 	t.Helper()
-	tpl, err := NewTemplate(Message{Priority: DefaultPriority, Application: []Field{{"n", n}}})
+	tpl, err := NewTemplate(Message{Priority: defaultPriority, Application: []Field{{"n", n}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func rigOf(t testing.TB, nc net.Conn, o Options, onSettled func(uint64, Outcome)
 	} {
 		r.feed(wire.AppendFrame(nil, 0, p))
 	}
-	if r.tpl, err = NewTemplate(Message{Priority: DefaultPriority, Application: []Field{{"time", int64(0)}}}); err != nil {
+	if r.tpl, err = NewTemplate(Message{Priority: defaultPriority, Application: []Field{{"time", int64(0)}}}); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -95,7 +95,7 @@ type Header struct {
 func (m *message) Header() Header {
 	m.walk()
 	l := m.header.List()
-	h := Header{Durable: l.Bool(), Priority: byte(l.Uint(DefaultPriority))}
+	h := Header{Durable: l.Bool(), Priority: byte(l.Uint(defaultPriority))}
 	h.TTL = time.Duration(l.Uint(0)) * time.Millisecond
 	l.Skip(1) // first acquirer
 	h.Deliveries = l.Uint(0)

@@ -25,7 +25,7 @@ func sender(t *testing.T, s *Session, o SenderOptions) *Sender {
 // template is the plainest of all.
 func template(t *testing.T) *Template {
 	t.Helper()
-	tpl, err := NewTemplate(Message{Priority: DefaultPriority})
+	tpl, err := NewTemplate(Message{Priority: defaultPriority})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func NewTemplate(m Message) (*Template, error) {
 
 // header omits a header with default values: the standard's defaults are those of JMS.
 func (t *Template) header(m *Message) {
-	if !m.Durable && m.Priority == DefaultPriority && m.TTL == 0 {
+	if !m.Durable && m.Priority == defaultPriority && m.TTL == 0 {
 		return
 	}
 	l := wire.OpenList(t.b, wire.IsHeader)

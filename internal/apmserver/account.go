@@ -102,17 +102,17 @@ func (d drained) warn(r *takt.Report, said string) {
 		quoted = "; its first error: " + said
 	}
 	if d.dropped > 0 {
-		warnOnce(r, WarnDropped, fmt.Sprintf("apm-server dropped %.0f events, of %.0f accepted%s", d.dropped, d.accepted, quoted))
+		warnOnce(r, warnDropped, fmt.Sprintf("apm-server dropped %.0f events, of %.0f accepted%s", d.dropped, d.accepted, quoted))
 		quoted = "" // quote the error once
 	}
 	if d.gaveUp {
-		warnOnce(r, WarnUndrained, fmt.Sprintf("after %.0f s ", d.took.Seconds())+d.undrained()+quoted)
+		warnOnce(r, warnUndrained, fmt.Sprintf("after %.0f s ", d.took.Seconds())+d.undrained()+quoted)
 	}
 	if n := d.missing(); n > 0 && !d.gaveUp {
-		warnOnce(r, WarnMissing, fmt.Sprintf("%.0f of %.0f accepted events are no documents, although the cluster acknowledged them; look for a pipeline that drops them, or for another index%s", n, d.accepted, quoted))
+		warnOnce(r, warnMissing, fmt.Sprintf("%.0f of %.0f accepted events are no documents, although the cluster acknowledged them; look for a pipeline that drops them, or for another index%s", n, d.accepted, quoted))
 	}
 	if n := d.indexed - d.accepted; d.counted && d.known && n > 0 {
-		warnOnce(r, WarnSurplus, fmt.Sprintf("the cluster has %.0f documents more than events were accepted; another client writes there, or requests without an answer were accepted", n))
+		warnOnce(r, warnSurplus, fmt.Sprintf("the cluster has %.0f documents more than events were accepted; another client writes there, or requests without an answer were accepted", n))
 	}
 }
 

@@ -26,9 +26,9 @@ func (t *Trial) incomparable(r *takt.Report) (why []string) {
 	}{
 		{r.Warned(warnCancelled), "it was cancelled"},
 		{r.Warned(warnBrokeOff), "it broke off"},
-		{r.Warned(WarnDropped), "apm-server dropped events"},
-		{r.Warned(WarnUndrained), "events had not arrived when it ended"},
-		{r.Warned(WarnMissing), "the cluster lost events"},
+		{r.Warned(warnDropped), "apm-server dropped events"},
+		{r.Warned(warnUndrained), "events had not arrived when it ended"},
+		{r.Warned(warnMissing), "the cluster lost events"},
 		{v.Branch == "", "the branch is not known; give it with: apm switch BRANCH"},
 		{v.Hash == "", "the revision is not known; give it with: apm switch BRANCH REVISION"},
 		{managed && v.Date.IsZero(), "the date of the revision is not known"},

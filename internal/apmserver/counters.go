@@ -12,9 +12,9 @@ import (
 // Counters are a server's own figures by their dotted names.
 type Counters map[string]float64
 
-// ReadCounters reads the counters at that URL: expvar's /debug/vars, whose names have dots,
+// readCounters reads the counters at that URL: expvar's /debug/vars, whose names have dots,
 // or libbeat's /stats, which nests them.
-func ReadCounters(ctx context.Context, url string, secret takt.Secret) (Counters, error) {
+func readCounters(ctx context.Context, url string, secret takt.Secret) (Counters, error) {
 	text, err := ask(ctx, url, secret)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (r *Running) read(ctx context.Context, urls []string) (sum Counters, ok boo
 		if u == r.stats {
 			secret = "" // this URL needs no secret
 		}
-		c, err := ReadCounters(ctx, u, secret)
+		c, err := readCounters(ctx, u, secret)
 		if err != nil {
 			return nil, false
 		}

@@ -129,7 +129,7 @@ func TestCounters(t *testing.T) {
 		"/stats":      `{"apm-server":{"processor":{"stream":{"accepted":30}}},"libbeat":{"pipeline":{"events":{"active":4}},"output":{"events":{"active":9},"type":"elasticsearch"}},"beat":{"memstats":{"rss":7}},"memstats":{"HeapAlloc":5}}`,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, text) }))
-		c, err := ReadCounters(t.Context(), server.URL+path, "")
+		c, err := readCounters(t.Context(), server.URL+path, "")
 		want := Counters{"apm-server.processor.stream.accepted": 30, "libbeat.pipeline.events.active": 4, "libbeat.output.events.active": 9, "beat.memstats.rss": 7, "memstats.HeapAlloc": 5}
 		if err != nil || !reflect.DeepEqual(c, want) {
 			t.Errorf("%s: %v, %v", path, c, err)

@@ -65,9 +65,9 @@ func (l *Log) started() {
 	l.first = firsts{}
 }
 
-// Fatal returns the first fatal line since the server's start with a few lines after it, and
+// fatal returns the first fatal line since the server's start with a few lines after it, and
 // how many lines followed; no lines if there was none.
-func (l *Log) Fatal() (lines []Line, after int) {
+func (l *Log) fatal() (lines []Line, after int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, text := range l.first.fatal {

@@ -75,7 +75,7 @@ func TestFirstFatalLine(t *testing.T) {
 		fmt.Fprint(l, text)
 		fmt.Fprint(l, strings.Repeat("r15 0x0\n", 2*LogLines))
 		var got []string
-		lines, _ := l.Fatal()
+		lines, _ := l.fatal()
 		for _, line := range lines {
 			if line.Text != "r15 0x0" {
 				got = append(got, line.Text)
@@ -85,7 +85,7 @@ func TestFirstFatalLine(t *testing.T) {
 			t.Errorf("%q: %q", text, got)
 		}
 		l.started()
-		if lines, _ := l.Fatal(); len(lines) > 0 {
+		if lines, _ := l.fatal(); len(lines) > 0 {
 			t.Errorf("%q after another start: %v", text, lines)
 		}
 	}

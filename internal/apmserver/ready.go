@@ -63,7 +63,7 @@ func (r *Running) failure(log *Log) error {
 	}
 	var said strings.Builder
 	what := "its first fatal line"
-	lines, _ := log.Fatal()
+	lines, _ := log.fatal()
 	if len(lines) == 0 {
 		what, lines = "its last words", log.Tail(tailLines, "")
 	}

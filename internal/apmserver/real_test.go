@@ -157,7 +157,7 @@ func checkTrial(t *testing.T, r *takt.Report, index float64) {
 	if account["acked"] != arrives || account["dropped"] != n-arrives || account["queued"] != 0.0 {
 		t.Errorf("%v", account)
 	}
-	if lost := r.Warned(WarnDropped) && r.Warned(WarnIncomparable); lost != (index < 1) || index == 1 && len(drivertest.Doubts(r)) > 0 {
+	if lost := r.Warned(warnDropped) && r.Warned(WarnIncomparable); lost != (index < 1) || index == 1 && len(drivertest.Doubts(r)) > 0 {
 		t.Errorf("%v", r.Warnings)
 	}
 }

@@ -32,11 +32,11 @@ type Trial struct {
 // Warnings of a trial, in addition to those of the load.
 const (
 	WarnIncomparable = "not_comparable"    // the run is not comparable, with the reasons
-	WarnUncounted    = "not_counted"       // the documents could not be counted
-	WarnUndrained    = "not_drained"       // events were still in flight when they were counted
-	WarnDropped      = "events_dropped"    // the server dropped events
-	WarnMissing      = "documents_missing" // documents missing although the server did not drop the events
-	WarnSurplus      = "documents_surplus" // more documents than accepted events
+	warnUncounted    = "not_counted"       // the documents could not be counted
+	warnUndrained    = "not_drained"       // events were still in flight when they were counted
+	warnDropped      = "events_dropped"    // the server dropped events
+	warnMissing      = "documents_missing" // documents missing although the server did not drop the events
+	warnSurplus      = "documents_surplus" // more documents than accepted events
 	warnBrokeOff     = "broke_off"
 	warnCancelled    = "cancelled"
 )
@@ -152,7 +152,7 @@ func (t *Trial) arrive(ctx context.Context, running *Running, log *Log, before s
 	case <-ctx.Done():
 	}
 	if t.Documents == nil {
-		warnOnce(r, WarnUncounted, "the documents were not counted: no cluster is known; give it with: elasticsearch use URL")
+		warnOnce(r, warnUncounted, "the documents were not counted: no cluster is known; give it with: elasticsearch use URL")
 		if !before.known {
 			return nil
 		}
@@ -161,7 +161,7 @@ func (t *Trial) arrive(ctx context.Context, running *Running, log *Log, before s
 	l := looker{t: t, running: running, log: log, before: before, load: accountOf(r)}
 	m.d, _ = drain(ctx, cmp.Or(t.DrainTime, drainLong), l.look) // its error is l.failed, or that of ctx
 	if l.failed != nil {
-		warnOnce(r, WarnUncounted, "the documents were not counted: "+l.failed.Error())
+		warnOnce(r, warnUncounted, "the documents were not counted: "+l.failed.Error())
 	}
 	switch {
 	case l.died != nil:

@@ -155,7 +155,7 @@ func TestEventsAreRefused(t *testing.T) {
 	if err != nil || len(r.Warnings) != 2 {
 		t.Fatalf("%v, %v", err, r)
 	}
-	if w := r.Warnings[0]; w.Code != WarnDropped || w.Message != `apm-server dropped 1000 events, of 1000 accepted; its first error: Cannot index event (status=400): {"reason":"no mapping 1"}` {
+	if w := r.Warnings[0]; w.Code != warnDropped || w.Message != `apm-server dropped 1000 events, of 1000 accepted; its first error: Cannot index event (status=400): {"reason":"no mapping 1"}` {
 		t.Errorf("%+v", w)
 	}
 	if why := stored.RunOf(r).Unfit; !strings.HasPrefix(why, "the run is not kept as comparable: apm-server dropped events") {
@@ -226,7 +226,7 @@ func TestTrialWithout(t *testing.T) {
 	}
 	trial.Load = post(2)
 	r, err := trial.Run(t.Context())
-	if err != nil || r.Warnings[0].Code != WarnUncounted || r.Extra["index"] != nil || r.Extra["max_rss"] == nil {
+	if err != nil || r.Warnings[0].Code != warnUncounted || r.Extra["index"] != nil || r.Extra["max_rss"] == nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if why := stored.RunOf(r).Unfit; !strings.Contains(why, "not kept as comparable: it took 2 s") {
@@ -240,7 +240,7 @@ func TestTrialWithout(t *testing.T) {
 	}
 	trial.Documents = cluster(t, 100, 40)
 	r, err = trial.Run(t.Context())
-	if err != nil || r.Warnings[0].Code != WarnUncounted || !strings.Contains(r.Warnings[0].Message, "deleted 60 of them") || r.Extra["documents"] != nil {
+	if err != nil || r.Warnings[0].Code != warnUncounted || !strings.Contains(r.Warnings[0].Message, "deleted 60 of them") || r.Extra["documents"] != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -267,7 +267,7 @@ func TestUnmanaged(t *testing.T) {
 	if err != nil || r.Variables["apm_host"] != "127.0.0.1,127.0.0.1" || r.Extra["max_rss"] != nil || r.Labels["revision"] != "abc" || r.Labels["server_version"] != "6.8.23" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if w := drivertest.Doubts(r); len(w) != 1 || w[0].Code != WarnUncounted { // comparable all the same
+	if w := drivertest.Doubts(r); len(w) != 1 || w[0].Code != warnUncounted { // comparable all the same
 		t.Errorf("%v", r.Warnings)
 	}
 	if url := r.Variables["url"]; url != server.URL+"/intake/v2/events" { // its port stays the same
@@ -322,9 +322,9 @@ func TestIncomparable(t *testing.T) {
 		"no request was accepted": func(_ *Trial, r *takt.Report) { r.Counts = takt.Counts{Failed: 1} },
 		"it was cancelled":        func(_ *Trial, r *takt.Report) { warnOnce(r, warnCancelled, "") },
 		"it broke off":            func(_ *Trial, r *takt.Report) { warnOnce(r, warnBrokeOff, "") },
-		"apm-server dropped":      func(_ *Trial, r *takt.Report) { warnOnce(r, WarnDropped, "") },
-		"events had not arrived":  func(_ *Trial, r *takt.Report) { warnOnce(r, WarnUndrained, "") },
-		"the cluster lost events": func(_ *Trial, r *takt.Report) { warnOnce(r, WarnMissing, "") },
+		"apm-server dropped":      func(_ *Trial, r *takt.Report) { warnOnce(r, warnDropped, "") },
+		"events had not arrived":  func(_ *Trial, r *takt.Report) { warnOnce(r, warnUndrained, "") },
+		"the cluster lost events": func(_ *Trial, r *takt.Report) { warnOnce(r, warnMissing, "") },
 	} {
 		trial, r := good()
 		change(trial, r)

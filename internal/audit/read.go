@@ -11,7 +11,7 @@ import (
 // value of one byte takes up to 140 in memory.
 const (
 	MaxDocument = 64 << 20 // largest size of one report in bytes
-	MaxFile     = 1 << 30  // largest size of all reports of a file in bytes
+	maxFile     = 1 << 30  // largest size of all reports of a file in bytes
 	maxValues   = 1 << 19  // largest number of values of one report
 )
 
@@ -22,7 +22,7 @@ type Documents struct {
 }
 
 // NewDocuments reads documents of r.
-func NewDocuments(r io.Reader) *Documents { return newDocuments(r, MaxDocument, MaxFile) }
+func NewDocuments(r io.Reader) *Documents { return newDocuments(r, MaxDocument, maxFile) }
 
 func newDocuments(r io.Reader, one, all int) *Documents {
 	d := &Documents{in: bounded{in: r, mostOne: one, all: all, mostAll: all}}

@@ -67,7 +67,7 @@ func (s *selftest) tryClock(ctx context.Context) (good bool, late time.Duration,
 	sleeps := make(chan calibratecmd.SleepNoise, 1)
 	undo := oneMoreP()
 	go func() { sleeps <- calibratecmd.MeasureSleep(ctx, clockTime) }()
-	r, err := calibratecmd.LoadHTTP(ctx, server.Url, s.env.Abort, func(o *engine.Options) {
+	r, err := calibratecmd.LoadHTTP(ctx, server.URL, s.env.Abort, func(o *engine.Options) {
 		o.Rate, o.Duration, o.Connections = engine.PerSecond(clockRate), clockTime, clockConnections
 	})
 	server.End()

@@ -101,42 +101,21 @@ func SendFlags() []string {
 
 // Validate reports every fault at once.
 func (o *Options) Validate() []error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, value.Faultf(format, args...)) }
-	if o.Rate.Given() && o.Stages.Given() {
-		fault("both --rate and --stages are given; keep one, or write the rate as a stage: 30s@%s", o.Rate)
-	}
-	if o.Stages.Given() && o.Duration > 0 {
-		fault("both --stages and --duration are given; the stages have durations of their own")
-	}
-	if o.Loops < 0 || o.Loops > maxLoops {
-		fault("--loops is %d; give a number from 1 to %d, or leave it out for one less than there are cores", o.Loops, maxLoops)
-	}
-	if o.MaxLag < 0 {
-		fault("--max-lag is %v; give a time above 0, or leave it out", o.MaxLag)
-	}
-	if o.MaxLag > 0 && o.Pacing != "" && o.Pacing != pacingDefault {
-		fault("both --pacing %s and --max-lag are given; keep one, each says how late the loop may be", o.Pacing)
-	}
-	if o.MaxInFlight < 1 {
-		fault("--max-in-flight is %d; at least 1 is needed to send anything", o.MaxInFlight)
-	}
-	if o.Connections < 0 {
-		fault("--connections is %d; give a number above 0, or leave it out for a pool that grows on demand", o.Connections)
-	}
-	if o.CPUs < 0 {
-		fault("--cpus is %d; give a number above 0, or leave it out for all cores", o.CPUs)
-	}
+	var faults value.Faults
+	faults.If(o.Rate.Given() && o.Stages.Given(), "both --rate and --stages are given; keep one, or write the rate as a stage: 30s@%s", o.Rate)
+	faults.If(o.Stages.Given() && o.Duration > 0, "both --stages and --duration are given; the stages have durations of their own")
+	faults.If(o.Loops < 0 || o.Loops > maxLoops, "--loops is %d; give a number from 1 to %d, or leave it out for one less than there are cores", o.Loops, maxLoops)
+	faults.If(o.MaxLag < 0, "--max-lag is %v; give a time above 0, or leave it out", o.MaxLag)
+	faults.If(o.MaxLag > 0 && o.Pacing != "" && o.Pacing != pacingDefault, "both --pacing %s and --max-lag are given; keep one, each says how late the loop may be", o.Pacing)
+	faults.If(o.MaxInFlight < 1, "--max-in-flight is %d; at least 1 is needed to send anything", o.MaxInFlight)
+	faults.If(o.Connections < 0, "--connections is %d; give a number above 0, or leave it out for a pool that grows on demand", o.Connections)
+	faults.If(o.CPUs < 0, "--cpus is %d; give a number above 0, or leave it out for all cores", o.CPUs)
 	spec, err := o.Spec()
-	if err != nil {
-		faults = append(faults, err)
-	}
+	faults.Add(err)
 	if len(faults) > 0 || o.Rate.refused || o.Stages.refused {
 		return faults
 	}
-	if err := spec.Validate(); err != nil {
-		faults = append(faults, err)
-	}
+	faults.Add(spec.Validate())
 	return faults
 }
 

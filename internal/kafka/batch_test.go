@@ -63,7 +63,7 @@ func TestRequest(t *testing.T) {
 			c := connTo(&out, gathers)
 			c.next = 77
 			list := batches(3, compress)
-			if err := c.Send(list); err != nil {
+			if err := c.send(list); err != nil {
 				t.Fatal(err)
 			}
 			checkRequest(t, out.Bytes(), list)
@@ -130,7 +130,7 @@ func TestNoAllocations(t *testing.T) {
 			b.End(append(b.Begin(nil, len(value), headers), value...), headers)
 		}
 		b.Seal(time.Time{}, nil)
-		if err := c.Send(list); err != nil {
+		if err := c.send(list); err != nil {
 			t.Fatal(err)
 		}
 		c.Conn.(*gathering).Buffer.Reset()

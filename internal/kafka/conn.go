@@ -144,9 +144,9 @@ func (c *Conn) authenticate(ctx context.Context, addr string) error {
 	return nil
 }
 
-// Expired reports whether the broker will soon want to know again who this is, for which
+// expired reports whether the broker will soon want to know again who this is, for which
 // a new connection is made.
-func (c *Conn) Expired() bool { return !c.expires.IsZero() && time.Now().After(c.expires) }
+func (c *Conn) expired() bool { return !c.expires.IsZero() && time.Now().After(c.expires) }
 
 // mostLifetime is from when on a session lasts for ever: longer ones overflow.
 const mostLifetime = 365 * 24 * time.Hour
@@ -200,8 +200,8 @@ func (c *Conn) read() ([]byte, error) {
 // after is the number behind n.
 func after(n int32) int32 { return (n + 1) & math.MaxInt32 }
 
-// Send sends sealed batches, each of a partition of its own, in one request.
-func (c *Conn) Send(list []*Batch) (err error) {
+// send sends sealed batches, each of a partition of its own, in one request.
+func (c *Conn) send(list []*Batch) (err error) {
 	c.pieces = append(c.pieces[:0], nil) // for the head, whose length is not known yet
 	for _, b := range list {
 		c.pieces = b.pieces(c.pieces)
@@ -247,8 +247,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint16(dst, uint16(len(s))), s...)
 }
 
-// Receive reads the next answer: Kafka's code for each partition.
-func (c *Conn) Receive() (*kmsg.ProduceResponse, error) {
+// receive reads the next answer: Kafka's code for each partition.
+func (c *Conn) receive() (*kmsg.ProduceResponse, error) {
 	body, err := c.read()
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func TestNoAnswer(t *testing.T) {
 		{answer(8, 0, "ab"), "unexpected EOF"},
 		{answer(8, 0, "\x7f\xff\xff\xff"), "enough data"},
 	} {
-		_, err := connTo(bytes.NewBufferString(c.answer), false).Receive()
+		_, err := connTo(bytes.NewBufferString(c.answer), false).receive()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.answer, err, c.want)
 		}
@@ -76,6 +76,6 @@ func TestOpenEnds(t *testing.T) {
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		_, _ = connTo(bytes.NewBuffer(answer), false).Receive() // must not panic
+		_, _ = connTo(bytes.NewBuffer(answer), false).receive() // must not panic
 	})
 }

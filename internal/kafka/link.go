@@ -87,7 +87,7 @@ func (l *link) serve() {
 // step does the next work and reports whether there may be more.
 func (l *link) step() bool {
 	l.mu.Lock()
-	renew := l.conn != nil && l.conn.Expired()
+	renew := l.conn != nil && l.conn.expired()
 	switch {
 	case l.ctx.Err() != nil:
 	case l.failure != nil:
@@ -218,7 +218,7 @@ func (l *link) sendBatches(batches []*Batch) {
 	}
 	l.mu.Unlock()
 	_ = conn.SetWriteDeadline(deadline)
-	err := conn.Send(batches)
+	err := conn.send(batches)
 	l.mu.Lock()
 	l.sending = false
 	l.sent.Broadcast()
@@ -284,7 +284,7 @@ func (l *link) fail(conn *Conn, err error) {
 // read reads the answers of conn until it fails.
 func (l *link) read(conn *Conn) {
 	for {
-		resp, err := conn.Receive()
+		resp, err := conn.receive()
 		arrived := sock.Arrived(conn.Conn)
 		if err != nil {
 			l.fail(conn, err)

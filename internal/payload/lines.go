@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// MaxBytes bounds a file of lines, and what a template appends: 256 MiB.
-const MaxBytes = 256 << 20
+// maxBytes bounds a file of lines, and what a template appends: 256 MiB.
+const maxBytes = 256 << 20
 
 // maxLines keeps the offsets of a file within 256 MiB too.
 const maxLines = 64 << 20
@@ -24,11 +24,11 @@ type Lines struct {
 	longest int      // bytes of the longest line
 }
 
-// ReadLines reads all of r, at most MaxBytes and 67 108 864 lines. Lines end with
+// ReadLines reads all of r, at most maxBytes and 67 108 864 lines. Lines end with
 // \n or \r\n, which is no part of them; nothing is skipped, neither empty lines
 // nor a head line. name is for errors.
 func ReadLines(name string, r io.Reader) (*Lines, error) {
-	return readLines(name, r, MaxBytes, maxLines)
+	return readLines(name, r, maxBytes, maxLines)
 }
 
 func readLines(name string, r io.Reader, maxBytes, maxLines int) (*Lines, error) {

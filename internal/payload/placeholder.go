@@ -33,9 +33,9 @@ func kinds() []kind {
 // braces is how literal braces are written.
 const braces = `{{"{{"}}`
 
-// Placeholders lists what a template can hold, each as an example, and as the
+// placeholders lists what a template can hold, each as an example, and as the
 // last one the way to write literal braces. It is for help texts.
-func Placeholders() []string {
+func placeholders() []string {
 	var list []string
 	for _, k := range kinds() {
 		list = append(list, k.usage...)
@@ -55,7 +55,7 @@ func (p *parser) makePart(tokens []token) (part, error) {
 		}
 		return part, err
 	}
-	list := Placeholders()
+	list := placeholders()
 	last := len(list) - 1
 	return nil, fmt.Errorf("unknown placeholder; known are %s; literal braces are %s", strings.Join(list[:last], " "), list[last])
 }
@@ -109,7 +109,7 @@ func makeFeed(p *parser, args []token) (part, error) {
 	field := int64(0)
 	if len(args) == 2 {
 		var err error
-		if field, err = args[1].int(); err != nil || field < 1 || field > MaxBytes {
+		if field, err = args[1].int(); err != nil || field < 1 || field > maxBytes {
 			return nil, errArguments
 		}
 	}

@@ -84,8 +84,8 @@ func (e *Env) Parse(name, text string) (*Template, error) {
 		return nil, err
 	}
 	for _, part := range t.parts {
-		if t.longest += part.longest(); t.longest > MaxBytes {
-			return nil, fmt.Errorf("%s: can become longer than %d bytes; shorten it, or the lines of its feeders", name, MaxBytes)
+		if t.longest += part.longest(); t.longest > maxBytes {
+			return nil, fmt.Errorf("%s: can become longer than %d bytes; shorten it, or the lines of its feeders", name, maxBytes)
 		}
 	}
 	return t, nil
@@ -109,7 +109,7 @@ func (t *Template) Random() bool {
 	})
 }
 
-// MaxLen is how many bytes Append adds at most, not more than MaxBytes.
+// MaxLen is how many bytes Append adds at most, not more than maxBytes.
 func (t *Template) MaxLen() int { return t.longest }
 
 // Append appends the text of operation seq to dst. It allocates nothing if dst

@@ -160,7 +160,7 @@ func TestParseReportsEveryFault(t *testing.T) {
 }
 
 func TestEveryPlaceholderParses(t *testing.T) {
-	text := strings.Join(Placeholders(), "")
+	text := strings.Join(placeholders(), "")
 	if got := parse(t, text).Append(nil, 0); !bytes.HasSuffix(got, []byte("a1secret{{")) {
 		t.Errorf("%q", got)
 	}

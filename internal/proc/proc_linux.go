@@ -136,20 +136,6 @@ func Memory() int64 {
 	return kib << 10
 }
 
-// RSS is the memory that this process has resident now, in bytes.
-func RSS() int64 {
-	b, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	f := strings.Fields(string(b))
-	if len(f) < 2 {
-		return 0
-	}
-	pages, _ := strconv.ParseInt(f[1], 10, 64)
-	return pages * int64(os.Getpagesize())
-}
-
 // Of reads what a process has used. One that has ended has no memory any more: ok is
 // false for it.
 func Of(pid int) (p Process, ok bool) {

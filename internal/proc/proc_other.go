@@ -17,9 +17,6 @@ func OpenFiles() (limit, used uint64) { return 0, 0 }
 // LocalPorts is not known here.
 func LocalPorts() (low, high int) { return 0, 0 }
 
-// RSS is not known here.
-func RSS() int64 { return 0 }
-
 // Memory is not known here.
 func Memory() int64 { return 0 }
 

@@ -149,12 +149,12 @@ func TestUnsentBounds(t *testing.T) {
 	}{
 		"at the end":                      {Event{Due: ms, Sent: end, Done: 2 * end}, 1, 0},
 		"after the end":                   {Event{Due: ms, Sent: end + 1, Done: 2 * end}, 0, 0},
-		"at the end of the grace":         {Event{Due: ms, Sent: end + Grace, Done: 2 * end}, 0, 0},
-		"after it":                        {Event{Due: ms, Sent: end + Grace + 1, Done: 2 * end}, 0, 1},
-		"free at its end":                 {Event{Due: ms, Free: end + Grace, Sent: 2 * end, Done: 3 * end}, 0, 1},
-		"free after it":                   {Event{Due: ms, Free: end + Grace + 1, Sent: 2 * end, Done: 3 * end}, 0, 0},
-		"never, cut at the end":           {Event{Due: ms, Done: end + Grace, Outcome: UnfinishedQueued}, 0, 0},
-		"never, cut after it":             {Event{Due: ms, Done: end + Grace + 1, Outcome: UnfinishedQueued}, 0, 1},
+		"at the end of the grace":         {Event{Due: ms, Sent: end + grace, Done: 2 * end}, 0, 0},
+		"after it":                        {Event{Due: ms, Sent: end + grace + 1, Done: 2 * end}, 0, 1},
+		"free at its end":                 {Event{Due: ms, Free: end + grace, Sent: 2 * end, Done: 3 * end}, 0, 1},
+		"free after it":                   {Event{Due: ms, Free: end + grace + 1, Sent: 2 * end, Done: 3 * end}, 0, 0},
+		"never, cut at the end":           {Event{Due: ms, Done: end + grace, Outcome: UnfinishedQueued}, 0, 0},
+		"never, cut after it":             {Event{Due: ms, Done: end + grace + 1, Outcome: UnfinishedQueued}, 0, 1},
 		"on its way, sent late":           {Event{Due: ms, Sent: 2 * end, Done: 3 * end, Outcome: UnfinishedSent}, 0, 1},
 		"dropped":                         {Event{Due: ms, Done: 2 * end, Outcome: Dropped}, 0, 0},
 		"never, and no connection before": {Event{Due: ms, Free: 2 * end, Done: 2 * end, Outcome: UnfinishedQueued}, 0, 0},
@@ -407,18 +407,18 @@ func TestMergeIntervals(t *testing.T) {
 // and the step behind it is the grace.
 func TestTimelineUntil(t *testing.T) {
 	var c timeline
-	for at, s := range map[time.Duration]step{5 * Grace: {ready: 1, sent: 2, ended: 4}, 3*Grace + Grace/2: {ready: 8, sent: 1, ended: 16}, 7*Grace - 1: {ready: 32, sent: 4, ended: 64}, 7 * Grace: {ready: 128, sent: 8, ended: 256}} {
+	for at, s := range map[time.Duration]step{5 * grace: {ready: 1, sent: 2, ended: 4}, 3*grace + grace/2: {ready: 8, sent: 1, ended: 16}, 7*grace - 1: {ready: 32, sent: 4, ended: 64}, 7 * grace: {ready: 128, sent: 8, ended: 256}} {
 		*c.at(at) = s
 	}
 	if c.first != 3 || len(c.steps) != 5 {
 		t.Errorf("steps from %d on: %v", c.first, c.steps)
 	}
 	var sum timeline
-	sum.at(9 * Grace).ended = 512
+	sum.at(9 * grace).ended = 512
 	sum.merge(&c)
 	sum.merge(&c)
 	for window, want := range map[time.Duration][2]uint64{
-		0: {0, 0}, 2 * Grace: {0, 14}, 3 * Grace: {32, 14}, 5*Grace - 1: {32, 12}, 5 * Grace: {40, 68}, 6 * Grace: {168, 308}, 9 * Grace: {1192, 308},
+		0: {0, 0}, 2 * grace: {0, 14}, 3 * grace: {32, 14}, 5*grace - 1: {32, 12}, 5 * grace: {40, 68}, 6 * grace: {168, 308}, 9 * grace: {1192, 308},
 	} {
 		if achieved, unsent := sum.until(window); achieved != want[0] || unsent != want[1] {
 			t.Errorf("until %v: %d achieved, %d unsent, want %v", window, achieved, unsent, want)
@@ -532,8 +532,8 @@ func TestReplayBounds(t *testing.T) {
 		"slices":           {func(s *Second) { s.Counted.Slices = map[int]slice{0: {N: 1}, sliceCount - 1: {N: 1}} }, true},
 		"slice below":      {func(s *Second) { s.Counted.Slices = map[int]slice{-1: {N: 1}} }, false},
 		"slice above":      {func(s *Second) { s.Counted.Slices = map[int]slice{sliceCount: {N: 1}} }, false},
-		"timeline":         {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At + maxAhead) / Grace), 1, 1, 1}} }, true},
-		"timeline too far": {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At+maxAhead)/Grace) + 1, 1, 1, 1}} }, false},
+		"timeline":         {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At + maxAhead) / grace), 1, 1, 1}} }, true},
+		"timeline too far": {func(s *Second) { s.Counted.Timeline = [][4]uint64{{uint64((s.At+maxAhead)/grace) + 1, 1, 1, 1}} }, false},
 		"histograms":       {func(s *Second) { s.Counted.Histograms = make([]string, 9) }, false},
 	} {
 		p, err := NewReplay(Config{Window: 10 * time.Second})
@@ -627,7 +627,7 @@ func TestUnsentIsShared(t *testing.T) {
 // A window of nothing is a window, and so is one of a nanosecond.
 func TestShortestWindows(t *testing.T) {
 	r := New(Config{})
-	r.Sample(0, Event{Sent: Grace + 1, Done: Grace + 2}, nil)
+	r.Sample(0, Event{Sent: grace + 1, Done: grace + 2}, nil)
 	r.Sample(0, Event{Done: 1}, nil)
 	if r.Report(End{}); r.total.Unsent != 1 || r.total.Achieved != 1 {
 		t.Errorf("%d unsent, %d achieved", r.total.Unsent, r.total.Achieved)

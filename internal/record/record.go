@@ -55,9 +55,9 @@ type Config struct {
 	client  int   // index of clientPhase; negative: no such phase
 }
 
-// Grace is how long after the window's end an operation may be sent without counting as
+// grace is how long after the window's end an operation may be sent without counting as
 // unsent by the generator.
-const Grace = 100 * time.Millisecond
+const grace = 100 * time.Millisecond
 
 // Recorder collects samples from many goroutines.
 type Recorder struct {

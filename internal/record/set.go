@@ -182,7 +182,7 @@ func (s *set) late(e *Event, n uint64, window time.Duration) {
 	if e.Outcome == UnfinishedQueued {
 		sent = e.Done
 	}
-	limit := window + Grace
+	limit := window + grace
 	switch {
 	case e.Outcome == Dropped:
 	case s.cfg.Window < 0:

@@ -17,7 +17,7 @@ type step struct{ ready, sent, ended uint64 } // ended: number of sent operation
 
 // at is the step that contains t.
 func (c *timeline) at(t time.Duration) *step {
-	i := int(t / Grace)
+	i := int(t / grace)
 	if len(c.steps) == 0 {
 		c.first = i
 	}
@@ -38,7 +38,7 @@ func (c *timeline) merge(o *timeline) {
 		if s == (step{}) {
 			continue
 		}
-		to := c.at(time.Duration(o.first+i) * Grace)
+		to := c.at(time.Duration(o.first+i) * grace)
 		to.ready, to.sent, to.ended = to.ready+s.ready, to.sent+s.sent, to.ended+s.ended
 	}
 }
@@ -48,7 +48,7 @@ func (c *timeline) merge(o *timeline) {
 // were not.
 func (c *timeline) until(window time.Duration) (achieved, unsent uint64) {
 	var ready, sent uint64
-	last := int(window / Grace)
+	last := int(window / grace)
 	for i, s := range c.steps {
 		if c.first+i <= last {
 			achieved += s.ended

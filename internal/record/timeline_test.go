@@ -12,7 +12,7 @@ func TestTimeline(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const end = 10*time.Second - 1
 	known, open := New(Config{Shards: 2, Window: end}), New(Config{Shards: 2, Window: -1})
-	instant := func(below int) time.Duration { return time.Duration(random.IntN(below))*Grace + Grace/2 }
+	instant := func(below int) time.Duration { return time.Duration(random.IntN(below))*grace + grace/2 }
 	for i := range 3000 {
 		e := Event{Seq: uint64(i), Due: instant(100)}
 		e.Free = instant(150)

@@ -13,8 +13,8 @@ import (
 	"github.com/taktload/takt/internal/value"
 )
 
-// DefaultAddr is where the shell listens unless it is told otherwise.
-const DefaultAddr = "127.0.0.1:8234"
+// defaultAddr is where the shell listens unless it is told otherwise.
+const defaultAddr = "127.0.0.1:8234"
 
 // Options are the settings of a shell.
 type Options struct {
@@ -43,7 +43,7 @@ type Options struct {
 
 // AddFlags declares the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	o.Addr = DefaultAddr
+	o.Addr = defaultAddr
 	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none: listen only on --unix")
 	fs.Var(value.Listen(&o.Unix), "unix", "also listen on the socket `PATH`, which only you can open")
 	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look or run (default)")
@@ -62,34 +62,25 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 }
 
 // Validate reports every fault.
-func (o *Options) Validate() (faults []error) {
+func (o *Options) Validate() []error {
+	var faults value.Faults
 	if o.Addr == "none" {
 		o.Addr = ""
 	}
 	local := true
 	switch host, _, err := net.SplitHostPort(o.Addr); {
 	case o.Addr == "":
-		if o.Unix == "" {
-			faults = append(faults, value.Faultf("--addr none leaves nothing to listen on; give --unix PATH"))
-		}
+		faults.If(o.Unix == "", "--addr none leaves nothing to listen on; give --unix PATH")
 	case err != nil:
-		faults = append(faults, value.Faultf("bad --addr %q; give HOST:PORT such as %s", o.Addr, DefaultAddr))
+		faults.If(true, "bad --addr %q; give HOST:PORT such as %s", o.Addr, defaultAddr)
 	default:
 		local = isLoopback(host)
 	}
-	if (o.Cert == "") != (o.Key == "") {
-		faults = append(faults, value.Faultf("--tls-cert and --tls-key belong together; give both"))
-	}
-	if !local && o.TokenFile == "" {
-		faults = append(faults, value.Faultf("--addr %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", o.Addr))
-	}
-	if !local && o.Cert == "" && !o.Insecure {
-		faults = append(faults, value.Faultf("--addr %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", o.Addr))
-	}
+	faults.If((o.Cert == "") != (o.Key == ""), "--tls-cert and --tls-key belong together; give both")
+	faults.If(!local && o.TokenFile == "", "--addr %s can be reached from other machines, and whoever reaches it can load anything; give --token-file, or listen on 127.0.0.1", o.Addr)
+	faults.If(!local && o.Cert == "" && !o.Insecure, "--addr %s without TLS sends tokens unencrypted; give --tls-cert and --tls-key, or --insecure", o.Addr)
 	_, err := parseTargets(o.Allow)
-	if err != nil {
-		faults = append(faults, err)
-	}
+	faults.Add(err)
 	return append(faults, checkSettings(o.Settings)...)
 }
 

@@ -20,10 +20,9 @@ const (
 	telnetBRK  = 243
 	telnetSE   = 240
 
-	optionEcho       = 1
-	optionGoAhead    = 3 // SUPPRESS-GO-AHEAD: with it a client sends every key at once
-	optionTimingMark = 6
-	optionWindow     = 31
+	optionEcho    = 1
+	optionGoAhead = 3 // SUPPRESS-GO-AHEAD: with it a client sends every key at once
+	optionWindow  = 31
 
 	keyCtrlC = 3
 )

@@ -95,7 +95,7 @@ func TestValidate(t *testing.T) {
 		o      Options
 		faults string
 	}{
-		{Options{Addr: DefaultAddr}, ""},
+		{Options{Addr: defaultAddr}, ""},
 		{Options{Addr: "localhost:0"}, ""},
 		{Options{Addr: "[::1]:1"}, ""},
 		{Options{Addr: "none", Unix: "/x"}, ""},
@@ -106,7 +106,7 @@ func TestValidate(t *testing.T) {
 		{Options{Addr: "0.0.0.0:1", TokenFile: "t", Insecure: true}, ""},
 		{Options{Addr: "0.0.0.0:1", Insecure: true}, "give --token-file"},
 		{Options{Addr: "0.0.0.0:1", TokenFile: "t", Cert: "c", Key: "k"}, ""},
-		{Options{Addr: DefaultAddr, Cert: "c", Allow: []string{"/"}}, "belong together|bad --allow-target"},
+		{Options{Addr: defaultAddr, Cert: "c", Allow: []string{"/"}}, "belong together|bad --allow-target"},
 	} {
 		faults := c.o.Validate()
 		var want []string

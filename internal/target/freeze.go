@@ -14,8 +14,8 @@ import (
 // works. The zero Freeze never freezes.
 type Freeze struct{ For, Every time.Duration }
 
-// ParseFreeze reads DURATION/PERIOD such as 1s/10s; "" and "0" are no freeze.
-func ParseFreeze(s string) (Freeze, error) {
+// parseFreeze reads DURATION/PERIOD such as 1s/10s; "" and "0" are no freeze.
+func parseFreeze(s string) (Freeze, error) {
 	if s == "" || s == "0" {
 		return Freeze{}, nil
 	}

@@ -87,7 +87,7 @@ func (o Options) settings() (s settings, faults []error) {
 	s.draw, err = parseService(o.Service)
 	note("service", err)
 	note("servers", checkServers(o.Servers))
-	s.freeze, err = ParseFreeze(o.Freeze)
+	s.freeze, err = parseFreeze(o.Freeze)
 	note("freeze", err)
 	size := defaultSize
 	if o.Size != nil {

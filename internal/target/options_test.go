@@ -65,7 +65,7 @@ func TestBounds(t *testing.T) {
 
 func TestParsers(t *testing.T) {
 	for s, good := range map[string]bool{"": true, "0": true, "1s/10s": true, "1s": false, "1s/1s": false, "0/1s": false, "1us/1s": false, "1s/1.001s": false, "1h/25h": false} {
-		if _, err := ParseFreeze(s); (err == nil) != good {
+		if _, err := parseFreeze(s); (err == nil) != good {
 			t.Errorf("freeze %q: %v", s, err)
 		}
 	}

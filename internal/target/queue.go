@@ -12,12 +12,12 @@ type Window struct {
 	End   time.Duration `json:"end_ns"`
 }
 
-// Simulate is the theory: the response time of each request of a FIFO queue with
+// simulate is the theory: the response time of each request of a FIFO queue with
 // that many servers (0: one for every request). due are the instants of arrival,
 // never falling; service is what each one asks of a server; freezes are in order
 // and do not overlap. During a freeze nothing starts and nothing ends, and what
 // is being served goes on afterwards.
-func Simulate(due, service []time.Duration, servers int, freezes ...Window) []time.Duration {
+func simulate(due, service []time.Duration, servers int, freezes ...Window) []time.Duration {
 	q := newQueue(servers, listed(freezes))
 	response := make([]time.Duration, min(len(due), len(service)))
 	for i := range response {
@@ -110,5 +110,5 @@ func (t *Truth) Theory(servers int, gap time.Duration) []time.Duration {
 	for i, r := range t.Records {
 		due[i], service[i] = time.Duration(i)*gap, r.Service+r.Released-r.End
 	}
-	return Simulate(due, service, servers, t.Freezes...)
+	return simulate(due, service, servers, t.Freezes...)
 }

@@ -35,7 +35,7 @@ func TestSimulateTable(t *testing.T) {
 		{name: "adjacent freezes", due: durations(0, 15), service: durations(11, 1), servers: 1, freezes: []Window{{10 * ms, 20 * ms}, {20 * ms, 30 * ms}}, end: durations(31, 32)},
 		{name: "queue behind a freeze", due: durations(0, 9, 9), service: durations(2, 2, 2), servers: 1, freezes: []Window{{10 * ms, 20 * ms}}, end: durations(2, 21, 23)},
 	} {
-		got := Simulate(c.due, c.service, c.servers, c.freezes...)
+		got := simulate(c.due, c.service, c.servers, c.freezes...)
 		for i := range got {
 			got[i] += c.due[i]
 		}
@@ -54,7 +54,7 @@ func TestSimulateTheory(t *testing.T) {
 	}
 	freezes := Freeze{For: time.Second, Every: 10 * time.Second}.Windows(10 * time.Second)
 	for servers, want := range map[int]time.Duration{50: 511 * ms, 2000: 502 * ms, 0: 502 * ms} {
-		got := Simulate(due, service, servers, freezes...)
+		got := simulate(due, service, servers, freezes...)
 		slices.Sort(got)
 		if p95 := got[9500]; (p95 - want).Abs() > 2*ms {
 			t.Errorf("%d servers: p95 %v, want %v", servers, p95, want)
@@ -70,11 +70,11 @@ func TestSimulateLaws(t *testing.T) {
 	for at := time.Duration(0); len(due) < 1000; at += time.Duration(r.ExpFloat64() * 1e6) {
 		due, service = append(due, at), append(service, time.Duration(r.ExpFloat64()*9e5))
 	}
-	if got := Simulate(due, service, len(due)); !slices.Equal(got, service) {
+	if got := simulate(due, service, len(due)); !slices.Equal(got, service) {
 		t.Error("a server for every request: the response is not the service")
 	}
 	var wait time.Duration
-	for i, got := range Simulate(due, service, 1) {
+	for i, got := range simulate(due, service, 1) {
 		if i > 0 {
 			wait = max(0, wait+service[i-1]-(due[i]-due[i-1]))
 		}

@@ -17,7 +17,7 @@ func replay(t *testing.T, truth *Truth, f Freeze) {
 	for _, r := range truth.Records {
 		due, service = append(due, r.Arrival), append(service, r.Service)
 	}
-	for i, response := range Simulate(due, service, truth.Servers, f.Windows(time.Hour)...) {
+	for i, response := range simulate(due, service, truth.Servers, f.Windows(time.Hour)...) {
 		r := truth.Records[i]
 		if r.End-r.Arrival != response || r.Start < r.Arrival || r.Released < r.End {
 			t.Fatalf("record %d is %+v; theory says it ends at %v", i, r, r.Arrival+response)

@@ -26,7 +26,7 @@ func TestLatenessBounds(t *testing.T) {
 		response.RecordN(time.Millisecond, c.late+c.punctual)
 		lag.RecordN(2*time.Millisecond, c.late)
 		lag.RecordN(0, c.punctual)
-		l := Of(response, lag)
+		l := latenessOf(response, lag)
 		if l.Late != c.late || l.Bottleneck() != c.bottleneck || l.Doubtful() != c.doubtful {
 			t.Errorf("%d late, %d not: %+v, bottleneck %v, doubtful %v", c.late, c.punctual, l, l.Bottleneck(), l.Doubtful())
 		}
@@ -53,7 +53,7 @@ func TestLatenessIsOfP99(t *testing.T) {
 		h.RecordN(1000, 99)
 		h.Record(time.Second)
 	}
-	if l := Of(response, lag); l.Response != 1000 || l.Lag != 1000 || l.Bound != time.Millisecond {
+	if l := latenessOf(response, lag); l.Response != 1000 || l.Lag != 1000 || l.Bound != time.Millisecond {
 		t.Errorf("%+v", l)
 	}
 }
@@ -225,7 +225,7 @@ func TestSharesOfLittle(t *testing.T) {
 	}
 	lag := hist.New()
 	lag.Record(time.Second)
-	if l := Of(hist.New(), lag); l.Share != 1 {
+	if l := latenessOf(hist.New(), lag); l.Share != 1 {
 		t.Errorf("1 of 1 late is a share of %v", l.Share)
 	}
 }

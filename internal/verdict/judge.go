@@ -47,7 +47,7 @@ func adds(c takt.Counts) bool { return c.Scheduled == c.OK+c.Failed+c.Dropped+c.
 // late judges operations that were sent or dropped later than the target and the connection
 // limit explain.
 func (o *Operations) late(r *takt.Report) {
-	l, due := Of(o.Response, o.Lag), r.Counts.Scheduled
+	l, due := latenessOf(o.Response, o.Lag), r.Counts.Scheduled
 	if l.Bottleneck() {
 		Invalidate(r, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; "+remedy,
 			l.Late, 100*l.Share, l.Bound)
@@ -100,7 +100,7 @@ func dropped(r *takt.Report) {
 // Rejudge makes a report that says valid invalid if the generator was late by the current rule:
 // an older takt may have had another rule.
 func Rejudge(r *takt.Report, response, lag *hist.Histogram) {
-	if l := Of(response, lag); l.Bottleneck() {
+	if l := latenessOf(response, lag); l.Bottleneck() {
 		Invalidate(r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)
 	}
 }

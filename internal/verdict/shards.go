@@ -120,7 +120,7 @@ func (s *Shards) late(r *takt.Report) {
 	if s.Response == nil || s.Lag == nil {
 		return
 	}
-	l := Of(s.Response, s.Lag)
+	l := latenessOf(s.Response, s.Lag)
 	if l.Bottleneck() && r.Verdict == takt.Valid {
 		Invalidate(r, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
 			l.Late, 100*l.Share, l.Bound)

@@ -29,8 +29,8 @@ type Lateness struct {
 	Response time.Duration // p99 of the response time
 }
 
-// Of computes the lateness from histograms of the response time and schedule lag.
-func Of(response, lag *hist.Histogram) Lateness {
+// latenessOf computes the lateness from histograms of the response time and schedule lag.
+func latenessOf(response, lag *hist.Histogram) Lateness {
 	l := Lateness{Lag: lag.Quantile(0.99), Response: response.Quantile(0.99), Bound: BoundOf(response)}
 	l.Late = lag.Above(l.Bound)
 	l.Share = float64(l.Late) / float64(max(1, lag.Count()))

@@ -22,7 +22,7 @@ type transferred struct {
 func (t *transferred) read(f *wire.Fields) {
 	t.Handle = f.Must()
 	id, ok := f.Maybe(1<<32 - 1)
-	t.Id, t.First = uint32(id), ok
+	t.ID, t.First = uint32(id), ok
 	t.tag = f.Bytes()
 	f.Skip(1)
 	t.Settled, t.More = f.Bool(), f.Bool()
@@ -46,9 +46,9 @@ func (s *session) received(f *wire.Fields, payload []byte) {
 	}
 	l.parts = append(l.parts, payload...)
 	if t.First {
-		l.id = t.Id // go-amqp omits the id in later transfers
+		l.id = t.ID // go-amqp omits the id in later transfers
 	}
-	t.Id = l.id
+	t.ID = l.id
 	if t.More {
 		return
 	}
@@ -62,7 +62,7 @@ func (s *session) received(f *wire.Fields, payload []byte) {
 		s.flow(wire.Flow{})
 	}
 	if l.coordinator {
-		s.coordinate(t.Id, message)
+		s.coordinate(t.ID, message)
 		return
 	}
 	s.c.take(l, &t, message)
@@ -84,7 +84,7 @@ func (c *Conn) take(l *link, t *transferred, message []byte) {
 		store()
 	}
 	if !t.Settled {
-		l.s.settle(t.Id, settled, is, t.state.Txn, why)
+		l.s.settle(t.ID, settled, is, t.state.Txn, why)
 	}
 }
 

@@ -11,24 +11,22 @@ const (
 	CodeNull       = 0x40
 	CodeTrue       = 0x41
 	CodeFalse      = 0x42
-	CodeUint0      = 0x43
-	CodeUlong0     = 0x44
+	codeUint0      = 0x43
+	codeUlong0     = 0x44
 	codeList0      = 0x45
-	CodeUbyte      = 0x50
+	codeUbyte      = 0x50
 	CodeByte       = 0x51
 	codeSmallUint  = 0x52
 	CodeSmallUlong = 0x53
-	CodeSmallInt   = 0x54
-	CodeSmallLong  = 0x55
-	CodeBool       = 0x56
-	CodeUshort     = 0x60
-	CodeShort      = 0x61
+	codeSmallInt   = 0x54
+	codeSmallLong  = 0x55
+	codeBool       = 0x56
+	codeUshort     = 0x60
+	codeShort      = 0x61
 	CodeUint       = 0x70
-	CodeInt        = 0x71
-	CodeFloat      = 0x72
+	codeInt        = 0x71
 	codeUlong      = 0x80
 	CodeLong       = 0x81
-	CodeDouble     = 0x82
 	CodeTimestamp  = 0x83
 	CodeBin8       = 0xa0
 	codeStr8       = 0xa1
@@ -81,7 +79,6 @@ const (
 	IsData        = 0x75
 	IsSequence    = 0x76
 	IsValue       = 0x77
-	isFooter      = 0x78
 
 	isSelector = 0x0000468C00000004 // apache.org:selector-filter:string
 )

@@ -99,7 +99,7 @@ func (d *Decoder) Described() (is uint64, v Value) {
 	if d.Bad || v.code != codeDescribed {
 		return 0, v
 	}
-	return v.Described()
+	return v.described()
 }
 
 // Fields are the members of a list, read in order. An absent or null member has the default.

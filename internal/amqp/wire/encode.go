@@ -10,18 +10,18 @@ var order = binary.BigEndian
 func appendUint(b []byte, v uint32) []byte {
 	switch {
 	case v == 0:
-		return append(b, CodeUint0)
+		return append(b, codeUint0)
 	case v <= math.MaxUint8:
 		return append(b, codeSmallUint, byte(v))
 	}
 	return order.AppendUint32(append(b, CodeUint), v)
 }
 
-// AppendUlong appends an unsigned number of up to 64 bits.
-func AppendUlong(b []byte, v uint64) []byte {
+// appendUlong appends an unsigned number of up to 64 bits.
+func appendUlong(b []byte, v uint64) []byte {
 	switch {
 	case v == 0:
-		return append(b, CodeUlong0)
+		return append(b, codeUlong0)
 	case v <= math.MaxUint8:
 		return append(b, CodeSmallUlong, byte(v))
 	}
@@ -52,12 +52,12 @@ func AppendVar[T string | []byte](b []byte, long byte, v T) []byte {
 	return append(b, v...)
 }
 
-// AppendString and AppendSymbol append a text.
+// AppendString and appendSymbol append a text.
 func AppendString(b []byte, v string) []byte { return AppendVar(b, CodeStr32, v) }
-func AppendSymbol(b []byte, v string) []byte { return AppendVar(b, CodeSym32, v) }
+func appendSymbol(b []byte, v string) []byte { return AppendVar(b, CodeSym32, v) }
 
 // AppendDescriptor appends what a described value begins with.
-func AppendDescriptor(b []byte, is uint64) []byte { return AppendUlong(append(b, codeDescribed), is) }
+func AppendDescriptor(b []byte, is uint64) []byte { return appendUlong(append(b, codeDescribed), is) }
 
 // appendSymbols appends an array of symbols.
 func appendSymbols(b []byte, names []string) []byte {
@@ -118,10 +118,10 @@ func (c *Compound) Close() []byte {
 }
 
 func (c *Compound) Uint(v uint32)   { c.B = appendUint(c.Next(), v) }
-func (c *Compound) ushort(v uint16) { c.B = order.AppendUint16(append(c.Next(), CodeUshort), v) }
-func (c *Compound) Ubyte(v byte)    { c.B = append(c.Next(), CodeUbyte, v) }
+func (c *Compound) ushort(v uint16) { c.B = order.AppendUint16(append(c.Next(), codeUshort), v) }
+func (c *Compound) Ubyte(v byte)    { c.B = append(c.Next(), codeUbyte, v) }
 func (c *Compound) Text(v string)   { c.B = AppendString(c.Next(), v) }
-func (c *Compound) Symbol(v string) { c.B = AppendSymbol(c.Next(), v) }
+func (c *Compound) Symbol(v string) { c.B = appendSymbol(c.Next(), v) }
 func (c *Compound) Binary(v []byte) { c.B = AppendVar(c.Next(), CodeBin32, v) }
 
 // Bool omits false, the default of every boolean written here.

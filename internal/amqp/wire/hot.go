@@ -55,7 +55,7 @@ func (w *Flow) Read(f *Fields) {
 // Transfer is a message or a part of one; the payload follows it in the frame.
 type Transfer struct {
 	Handle  uint32
-	Id      uint32
+	ID      uint32
 	First   bool // id is set, which a delivery's first transfer requires
 	Settled bool
 	More    bool
@@ -65,7 +65,7 @@ type Transfer struct {
 func (t *Transfer) Read(f *Fields) {
 	t.Handle = f.Must()
 	id, ok := f.Maybe(math.MaxUint32)
-	t.Id, t.First = uint32(id), ok
+	t.ID, t.First = uint32(id), ok
 	f.Skip(2) // tag, message format
 	t.Settled, t.More = f.Bool(), f.Bool()
 	f.Skip(3) // settle mode, state, resume

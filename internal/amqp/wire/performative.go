@@ -121,7 +121,7 @@ func (a *Attach) Append(b []byte) []byte {
 		l.Uint(a.First)
 	}
 	if a.Max > 0 {
-		l.B = AppendUlong(l.Next(), a.Max)
+		l.B = appendUlong(l.Next(), a.Max)
 	}
 	return l.Close()
 }

@@ -20,7 +20,7 @@ func (t *Terminus) Field(l *Compound, is uint64) {
 	case t.Coordinator:
 		l.B = t.appendCoordinator(l.Next())
 	default:
-		l.B = t.Append(l.Next(), is)
+		l.B = t.append(l.Next(), is)
 	}
 }
 
@@ -30,7 +30,7 @@ func (t *Terminus) appendCoordinator(b []byte) []byte {
 	return l.Close()
 }
 
-func (t *Terminus) Append(b []byte, is uint64) []byte {
+func (t *Terminus) append(b []byte, is uint64) []byte {
 	l := OpenList(b, is)
 	l.StringSet(t.Address)
 	l.UintSet(t.Durable)
@@ -97,7 +97,7 @@ func readSelector(v Value) string {
 		if filter.code != codeDescribed || m.Bad {
 			continue
 		}
-		if is, text := filter.Described(); is == isSelector {
+		if is, text := filter.described(); is == isSelector {
 			b, _ := text.Bytes()
 			return toUTF8(b)
 		}

@@ -17,11 +17,11 @@ func (v Value) Null() bool { return v.code == CodeNull || v.code == 0 && v.Raw =
 // Int returns a whole number up to math.MaxInt64, or a timestamp in milliseconds since 1970.
 func (v Value) Int() (int64, bool) {
 	switch v.code {
-	case CodeByte, CodeSmallInt, CodeSmallLong:
+	case CodeByte, codeSmallInt, codeSmallLong:
 		return int64(int8(v.Raw[0])), true
-	case CodeShort:
+	case codeShort:
 		return int64(int16(order.Uint16(v.Raw))), true
-	case CodeInt:
+	case codeInt:
 		return int64(int32(order.Uint32(v.Raw))), true
 	case CodeLong, CodeTimestamp:
 		return int64(order.Uint64(v.Raw)), true
@@ -32,11 +32,11 @@ func (v Value) Int() (int64, bool) {
 
 func (v Value) unsigned() (uint64, bool) {
 	switch v.code {
-	case CodeUint0, CodeUlong0:
+	case codeUint0, codeUlong0:
 		return 0, true
-	case CodeUbyte, codeSmallUint, CodeSmallUlong:
+	case codeUbyte, codeSmallUint, CodeSmallUlong:
 		return uint64(v.Raw[0]), true
-	case CodeUshort:
+	case codeUshort:
 		return uint64(order.Uint16(v.Raw)), true
 	case CodeUint:
 		return uint64(order.Uint32(v.Raw)), true
@@ -53,7 +53,7 @@ func (v Value) Bool() (value, ok bool) {
 		return true, true
 	case CodeFalse:
 		return false, true
-	case CodeBool:
+	case codeBool:
 		return v.Raw[0] != 0, true
 	}
 	return false, false
@@ -68,8 +68,8 @@ func (v Value) Bytes() ([]byte, bool) {
 	return nil, false
 }
 
-// Described splits off the descriptor.
-func (v Value) Described() (is uint64, inner Value) {
+// described splits off the descriptor.
+func (v Value) described() (is uint64, inner Value) {
 	d := Decoder{B: v.Raw[1:]}
 	is, _ = d.Value().unsigned()
 	return is, d.Value()
@@ -80,7 +80,7 @@ func (v Value) Composite() (is uint64, members Fields) {
 	if v.code != codeDescribed || len(v.Raw) == 0 {
 		return 0, Fields{}
 	}
-	is, inner := v.Described()
+	is, inner := v.described()
 	return is, inner.List()
 }
 

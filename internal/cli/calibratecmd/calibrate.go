@@ -92,7 +92,7 @@ func (k *calibrator) measure(ctx context.Context) (*Calibration, error) {
 		return nil, err
 	}
 	defer s.stop()
-	c.Loads, err = measureLoads(ctx, s.Url, k.env.Abort, k.time*7/10)
+	c.Loads, err = measureLoads(ctx, s.URL, k.env.Abort, k.time*7/10)
 	return c, err
 }
 

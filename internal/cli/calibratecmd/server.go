@@ -22,7 +22,7 @@ var errNoSelf = errors.New("cannot start the server: takt does not know its own 
 // would share the Go scheduler with the generator and disturb it.
 type server struct {
 	cmd *exec.Cmd
-	Url string
+	URL string
 }
 
 // StartServer starts takt target with these flags, and with an empty environment: the user's
@@ -61,7 +61,7 @@ func (s *server) await(said io.Reader) error {
 	if !ok {
 		return fmt.Errorf("takt target printed %q instead of its address; try takt target by hand", line)
 	}
-	s.Url = url
+	s.URL = url
 	return nil
 }
 

@@ -193,7 +193,7 @@ func (o *output) write(emit func() error) {
 func (all Outputs) Close(r *takt.Report) error {
 	var errs []error
 	for _, o := range all {
-		if err := o.Close(r); err != nil && !(errors.Is(err, errClosed) && len(all) > 1) {
+		if err := o.close(r); err != nil && !(errors.Is(err, errClosed) && len(all) > 1) {
 			errs = append(errs, fmt.Errorf("cannot write the report to %s: %w", o.name, err))
 		}
 	}
@@ -204,7 +204,7 @@ func (all Outputs) Close(r *takt.Report) error {
 	return err
 }
 
-func (o *output) Close(r *takt.Report) error {
+func (o *output) close(r *takt.Report) error {
 	o.write(func() error { return o.writer.Close(r) })
 	if o.file != nil && o.err == nil {
 		o.err = o.file.Close()

@@ -54,7 +54,7 @@ func (s *Storing) Recover(ctx context.Context, env core.Env, all bool) (others m
 	}
 	err = s.With(ctx, env, func(st store.Store) error {
 		for _, l := range r.mine {
-			if err := r.Keep(ctx, st, l); err != nil {
+			if err := r.keep(ctx, st, l); err != nil {
 				r.warn(fmt.Errorf("%s: %w", l.Path, err))
 			}
 		}
@@ -124,9 +124,9 @@ func readHead(text []byte) (h JournalHead, err error) {
 	return h, nil
 }
 
-// Keep stores one run, unless it is stored already: its process may have ended right after
+// keep stores one run, unless it is stored already: its process may have ended right after
 // storing it.
-func (r *recovery) Keep(ctx context.Context, st store.Store, l Left) error {
+func (r *recovery) keep(ctx context.Context, st store.Store, l Left) error {
 	id := l.head.Run.Report.ID
 	stored, err := isStored(ctx, st, id)
 	if err != nil {

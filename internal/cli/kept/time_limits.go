@@ -9,7 +9,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 )
 
-// Grace is how long patient waits after its context ends: a function that obeys the context
+// Grace is how long Patient waits after its context ends: a function that obeys the context
 // returns a better error itself.
 const Grace = 500 * time.Millisecond
 

@@ -42,26 +42,16 @@ func (d *duet) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&d.block), "block", "`TIME` of a block of --duet, 20ms to 200ms")
 }
 
-func (d *duet) validate(v *verifyCommand, command []string) (faults []error) {
-	if v.series.pairs != "" {
-		faults = append(faults, value.Faultf("--duet and --pairs are two ways to compare; give one of them"))
-	}
+func (d *duet) validate(v *verifyCommand, command []string) (faults value.Faults) {
+	faults.If(v.series.pairs != "", "--duet and --pairs are two ways to compare; give one of them")
 	d.budget = cmp.Or(v.budget, defaultLoad)
 	faults = append(faults, core.Unjoin(v.options.CheckDuet(d.block, d.budget, ""))...)
-	if len(v.base) != 1 || len(v.head) != 1 {
-		faults = append(faults, value.Faultf("--duet needs one --base URL and one --head URL"))
-	}
-	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		faults = append(faults, value.Faultf("--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
-	}
+	faults.If(len(v.base) != 1 || len(v.head) != 1, "--duet needs one --base URL and one --head URL")
+	faults.If(len(command) == 0 || strings.HasPrefix(command[0], "-"), "--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s")
 	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {
-		if setsFlag(command, name) {
-			faults = append(faults, value.Faultf("--%s does not work in a duet, which decides itself what each side sends and when; leave it out", name))
-		}
+		faults.If(setsFlag(command, name), "--%s does not work in a duet, which decides itself what each side sends and when; leave it out", name)
 	}
-	if slices.ContainsFunc(command, func(word string) bool { return strings.HasPrefix(word, "-o") || strings.HasPrefix(word, "--output") }) {
-		faults = append(faults, value.Faultf("-o comes after --, and both sides would write to the same file; leave it out"))
-	}
+	faults.If(slices.ContainsFunc(command, func(word string) bool { return strings.HasPrefix(word, "-o") || strings.HasPrefix(word, "--output") }), "-o comes after --, and both sides would write to the same file; leave it out")
 	return faults
 }
 

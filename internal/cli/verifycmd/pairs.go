@@ -38,7 +38,7 @@ func (s *series) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&s.spare), "max-disturbed", "replace at most `N` pairs that have an invalid run (default: three times as many as pairs)")
 }
 
-func (s *series) validate(v *verifyCommand, command []string) (faults []error) {
+func (s *series) validate(v *verifyCommand, command []string) (faults value.Faults) {
 	s.count = s.most
 	if s.pairs == pairsAuto {
 		faults = core.AppendError(faults, v.options.CheckPairs(s.most, ""))
@@ -58,18 +58,10 @@ func (s *series) validate(v *verifyCommand, command []string) (faults []error) {
 	if n, _ := strconv.Atoi(s.spare); s.spare != "" && n == 0 && v.budget > 0 {
 		faults = append(faults, value.Faultf("--max-disturbed 0 replaces no pair, and --budget is for replacing them; leave one of them out"))
 	}
-	if len(v.base) != 1 || len(v.head) != 1 {
-		faults = append(faults, value.Faultf("--pairs needs one --base URL and one --head URL"))
-	}
-	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		faults = append(faults, value.Faultf("--pairs needs the command to run after --, without the URL: -- http --rate 500/s -z 5s"))
-	}
-	if setsFlag(command, "repeat") {
-		faults = append(faults, value.Faultf("--repeat makes several runs, but a pair has one run of each side; leave it out and make more pairs"))
-	}
-	if setsFlag(command, "shard") {
-		faults = append(faults, value.Faultf("--shard makes only a part of a run, which proves nothing; leave it out"))
-	}
+	faults.If(len(v.base) != 1 || len(v.head) != 1, "--pairs needs one --base URL and one --head URL")
+	faults.If(len(command) == 0 || strings.HasPrefix(command[0], "-"), "--pairs needs the command to run after --, without the URL: -- http --rate 500/s -z 5s")
+	faults.If(setsFlag(command, "repeat"), "--repeat makes several runs, but a pair has one run of each side; leave it out and make more pairs")
+	faults.If(setsFlag(command, "shard"), "--shard makes only a part of a run, which proves nothing; leave it out")
 	return faults
 }
 

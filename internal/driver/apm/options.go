@@ -115,27 +115,21 @@ func (o *Options) shapeDrain(e *engine.Options) {
 }
 
 // Validate reports every fault at once. args are URLs.
-func (o *Options) Validate(args []string) (faults []error) {
+func (o *Options) Validate(args []string) []error {
 	o.method = strings.ToUpper(o.Method)
-	faults = append(o.readURLs(args), o.readMix()...)
-	fault := func(wrong bool, format string, args ...any) {
-		if wrong {
-			faults = append(faults, value.Faultf(format, args...))
-		}
-	}
-	if err := o.auth.read(); err != nil {
-		faults = append(faults, err)
-	}
-	fault(o.auth.header() != "" && o.conn.Header.Has("Authorization"), "both an Authorization header and --secret or --api-key are given; keep one")
-	fault(o.twice, "both --run and --duration are given; keep one, they are the same")
-	fault(o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/"), "--endpoint %q is not a path; begin it with /", o.Endpoint)
-	fault(o.Stream && o.v1(), "--stream is given with --intake v1, whose bodies are one document each; leave one out")
-	fault(o.Stream && o.Profile != "", "--stream is given with --profile, whose requests are not streamed; say what to stream with --transactions, --spans, --errors and --frames")
+	faults := o.readURLs(args)
+	o.readMix(&faults)
+	faults.Add(o.auth.read())
+	faults.If(o.auth.header() != "" && o.conn.Header.Has("Authorization"), "both an Authorization header and --secret or --api-key are given; keep one")
+	faults.If(o.twice, "both --run and --duration are given; keep one, they are the same")
+	faults.If(o.Endpoint != "" && !strings.HasPrefix(o.Endpoint, "/"), "--endpoint %q is not a path; begin it with /", o.Endpoint)
+	faults.If(o.Stream && o.v1(), "--stream is given with --intake v1, whose bodies are one document each; leave one out")
+	faults.If(o.Stream && o.Profile != "", "--stream is given with --profile, whose requests are not streamed; say what to stream with --transactions, --spans, --errors and --frames")
 	return append(faults, o.conn.Prepare()...)
 }
 
 // readURLs takes the servers.
-func (o *Options) readURLs(args []string) (faults []error) {
+func (o *Options) readURLs(args []string) (faults value.Faults) {
 	o.urls = nil
 	given := slices.Concat(o.Servers, args)
 	if len(given) == 0 {
@@ -146,33 +140,25 @@ func (o *Options) readURLs(args []string) (faults []error) {
 		if err == nil && (u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Path, "/intake/") || strings.Contains(u.Path, "/v1/")) {
 			err = value.Faultf("url %q is not that of a server alone; give the path of its intake with --endpoint", u.Redacted())
 		}
-		if err != nil {
-			faults = append(faults, err)
-		}
+		faults.Add(err)
 		o.urls = append(o.urls, u)
 	}
 	return faults
 }
 
 // readMix decides what is sent.
-func (o *Options) readMix() (faults []error) {
-	if o.Events != unset && o.Transactions != unset {
-		faults = append(faults, value.Faultf("both --events and --transactions are given; keep one, events are transactions unless --spans is 0"))
-	}
+func (o *Options) readMix(faults *value.Faults) {
+	faults.If(o.Events != unset && o.Transactions != unset, "both --events and --transactions are given; keep one, events are transactions unless --spans is 0")
 	if o.Profile == "" {
-		if o.mix = o.own(); len(o.mix.parts) == 0 {
-			faults = append(faults, value.Faultf("a request without an event is asked for; give --transactions or --errors above 0"))
-		}
-		return faults
+		o.mix = o.own()
+		faults.If(len(o.mix.parts) == 0, "a request without an event is asked for; give --transactions or --errors above 0")
+		return
 	}
-	if o.Transactions != unset || o.Errors != unset || o.Spans != unset || o.Frames != unset || o.Events != unset {
-		faults = append(faults, value.Faultf("--profile is given with numbers of events, and has its own; leave one out"))
-	}
+	faults.If(o.Transactions != unset || o.Errors != unset || o.Spans != unset || o.Frames != unset || o.Events != unset,
+		"--profile is given with numbers of events, and has its own; leave one out")
 	var err error
-	if o.mix, err = profileOf(o.Profile); err != nil {
-		faults = append(faults, err)
-	}
-	return faults
+	o.mix, err = profileOf(o.Profile)
+	faults.Add(err)
 }
 
 // own is the mix that the numbers describe. In v1 errors are requests of their own.

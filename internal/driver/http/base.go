@@ -4,15 +4,15 @@ import (
 	"net/url"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // Prepare checks the options of connections for a protocol on top of HTTP, which makes
 // its requests by Render and sends them by LoopTo. It reports every fault at once.
-func (o *Options) Prepare() (faults []error) {
-	for _, err := range []error{o.checkBounds(), o.checkRoute(), o.readTLS()} {
-		faults = appendError(faults, err)
-	}
+func (o *Options) Prepare() []error {
+	var faults value.Faults
+	faults.Add(o.checkBounds(), o.checkRoute(), o.readTLS())
 	return faults
 }
 

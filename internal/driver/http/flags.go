@@ -96,8 +96,8 @@ type FailOn struct {
 	class [600]string // the failure class of a status, "" if it is none
 }
 
-// DefaultFailOn counts 4xx and 5xx as failed.
-func DefaultFailOn() FailOn {
+// defaultFailOn counts 4xx and 5xx as failed.
+func defaultFailOn() FailOn {
 	var f FailOn
 	_ = f.Set("4xx,5xx") // it is well-formed
 	return f

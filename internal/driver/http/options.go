@@ -88,7 +88,7 @@ type Options struct {
 func New() *Options {
 	return &Options{
 		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: DefaultFailOn(), Client: clientAuto,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto,
 		keep: keepTargets,
 	}
 }
@@ -96,16 +96,12 @@ func New() *Options {
 // Validate reports every fault at once and prepares the requests.
 func (o *Options) Validate(args []string) []error {
 	faults := o.checkPairs()
-	for _, err := range []error{
-		o.parseURL(args), o.readBody(), o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS(),
-	} {
-		faults = appendError(faults, err)
-	}
+	faults.Add(o.parseURL(args), o.readBody(), o.Credentials.read(), o.checkBounds(), o.checkRoute(), o.readTLS())
 	if len(faults) == 0 {
 		faults = o.build()
 	}
 	if len(faults) == 0 {
-		faults = append(faults, o.checkClient()...)
+		faults = o.checkClient()
 	}
 	return faults
 }
@@ -123,17 +119,12 @@ func (o *Options) checkBounds() error {
 }
 
 // checkPairs refuses flags that mean nothing beside what else is given.
-func (o *Options) checkPairs() (faults []error) {
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			faults = append(faults, value.Faultf(format, args...))
-		}
-	}
-	refuse(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
-	refuse(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
-	refuse(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
+func (o *Options) checkPairs() (faults value.Faults) {
+	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
+	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
+	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
 	hosts := o.Host + o.Header.text("host")
-	refuse(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
+	faults.If(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
 	return faults
 }
 
@@ -149,13 +140,11 @@ func (o *Options) StdinReaders() (before, during []string) {
 }
 
 // checkClient holds what was asked for against what the clients can do.
-func (o *Options) checkClient() (faults []error) {
-	if why := o.needsNet(); why != "" && o.Client == clientOwn {
-		faults = append(faults, value.Faultf("--client own has no %s; leave --client out, or drop that flag", why))
-	}
-	if why := o.beyondHey(); why != "" && o.ContrastFor > 0 {
-		faults = append(faults, value.Faultf("--contrast runs hey's requester, which has no %s; drop one of the two", why))
-	}
+func (o *Options) checkClient() (faults value.Faults) {
+	why := o.needsNet()
+	faults.If(why != "" && o.Client == clientOwn, "--client own has no %s; leave --client out, or drop that flag", why)
+	why = o.beyondHey()
+	faults.If(why != "" && o.ContrastFor > 0, "--contrast runs hey's requester, which has no %s; drop one of the two", why)
 	return faults
 }
 

@@ -43,7 +43,7 @@ var errNoTargets = errors.New("no target in it; write URLs such as http://127.0.
 
 // buildTargets reads the whole file once: a fault in its last line should not
 // show after an hour. What comes from stdin can only be read as it comes.
-func (o *Options) buildTargets() []error {
+func (o *Options) buildTargets() (faults value.Faults) {
 	for _, text := range []string{o.target, o.templateBody(), o.Header.text("")} {
 		if strings.Contains(text, placeholder) {
 			return []error{value.Faultf("placeholders and --targets are both given; keep one, since takt sends targets unchanged")}
@@ -54,7 +54,8 @@ func (o *Options) buildTargets() []error {
 	if o.Targets == stdin {
 		return nil
 	}
-	return appendError(nil, l.survey())
+	faults.Add(l.survey())
+	return faults
 }
 
 // survey reads the file to its end.

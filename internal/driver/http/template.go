@@ -97,7 +97,7 @@ func splitTarget(s string) (base, target string) {
 }
 
 // build makes the requests of all operations and checks them.
-func (o *Options) build() []error {
+func (o *Options) build() (faults value.Faults) {
 	switch {
 	case o.Recording != nil:
 		return o.buildRecorded()
@@ -105,9 +105,9 @@ func (o *Options) build() []error {
 		return o.buildTargets()
 	}
 	m := o.newMessage(strings.ToUpper(o.Method), o.url, o.target, nil, o.body)
-	t, faults := o.newTemplated(m)
-	if len(faults) > 0 {
-		return faults
+	t, bad := o.newTemplated(m)
+	if len(bad) > 0 {
+		return bad
 	}
 	first, err := t.message(&takt.Op{})
 	if err != nil {
@@ -118,14 +118,8 @@ func (o *Options) build() []error {
 	if !t.isFixed() {
 		o.requests = t
 	}
-	return appendError(nil, err)
-}
-
-func appendError(list []error, err error) []error {
-	if err == nil {
-		return list
-	}
-	return append(list, err)
+	faults.Add(err)
+	return faults
 }
 
 // templated fills in placeholders for each operation.

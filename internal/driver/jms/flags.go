@@ -35,7 +35,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 }
 
 func (b *Broker) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.TargetOr(&b.URL, DefaultURL), "url", "`URL` of the broker: tcp://, amqp:// or amqps://HOST:PORT; without it "+DefaultURL)
+	fs.Var(value.TargetOr(&b.URL, defaultURL), "url", "`URL` of the broker: tcp://, amqp:// or amqps://HOST:PORT; without it "+defaultURL)
 	fs.Var(value.Lookup(&b.Acceptor, "it looks for a file above the folder of sessions; give --url"), "acceptor", "without --url that of the acceptor `NAME` in etc/broker.xml of an instance of Artemis, here or in the folder above")
 	fs.Var(value.Text(&b.User), "user", "`NAME` to log in with; without it as nobody")
 	fs.Var(value.Secret(&b.Password), "password", "`PASSWORD` of --user; better in the environment, as TAKT_PASSWORD")

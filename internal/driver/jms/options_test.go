@@ -61,7 +61,7 @@ func TestURL(t *testing.T) {
 }
 
 func FuzzURL(f *testing.F) {
-	for _, s := range []string{DefaultURL, "amqps://u:p@[::1]:1?a=b&sslEnabled=true", "tcp://", "://", "tcp://h:99999"} {
+	for _, s := range []string{defaultURL, "amqps://u:p@[::1]:1?a=b&sslEnabled=true", "tcp://", "://", "tcp://h:99999"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -24,7 +24,7 @@ import (
 
 // Broker is the broker's address and the settings for connecting.
 type Broker struct {
-	URL            string // "": URL of the acceptor, or DefaultURL
+	URL            string // "": URL of the acceptor, or defaultURL
 	Acceptor       string
 	User           string
 	Password       takt.Secret
@@ -40,8 +40,8 @@ type Broker struct {
 	broker broker
 }
 
-// DefaultURL is artemis perf's default.
-const DefaultURL = "tcp://localhost:61616"
+// defaultURL is artemis perf's default.
+const defaultURL = "tcp://localhost:61616"
 
 func newBroker() Broker {
 	return Broker{ConnectTimeout: 10 * time.Second, flag: "--url"}
@@ -82,7 +82,7 @@ func (b *Broker) validate() (faults value.Faults) {
 
 func (b *Broker) url() (string, error) {
 	if b.URL != "" || b.Acceptor == "" {
-		return cmp.Or(b.URL, DefaultURL), nil
+		return cmp.Or(b.URL, defaultURL), nil
 	}
 	for _, path := range []string{"etc/broker.xml", "../etc/broker.xml"} {
 		text, err := os.ReadFile(filepath.FromSlash(path))

@@ -41,10 +41,9 @@ func (o *E2E) Shape(e *engine.Options) { o.Options.Shape(e) }
 
 // Validate reports all faults at once.
 func (o *E2E) Validate(args []string) []error {
-	faults := o.Options.Validate(args)
-	if o.Plain || o.Noop {
-		faults = append(faults, value.Faultf("e2e needs a broker and stamps that say which record is which; drop --plain and --noop"))
-	}
+	faults := value.Faults(o.Options.Validate(args))
+	faults.If(o.Plain || o.Noop, "e2e needs a broker and stamps that say which record is which; drop --plain and --noop")
+	o.consume.CheckFetch(&faults)
 	o.consume.Cluster = o.Cluster
 	o.consume.Committed = o.Transaction > 0
 	if o.Client == cluster.ClientSaramaAsync {

@@ -21,7 +21,8 @@ import (
 func TestE2EFaults(t *testing.T) {
 	o := NewE2E()
 	o.Plain = true
-	if faults := o.Validate(nil); len(faults) != 1 {
+	o.consume.MinBytes = 0
+	if faults := o.Validate(nil); len(faults) != 2 {
 		t.Errorf("%v", faults)
 	}
 }

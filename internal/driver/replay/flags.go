@@ -72,14 +72,11 @@ func (o *Options) addS3Flags(fs *pflag.FlagSet) {
 }
 
 // checkS3 reports what is missing for a signature.
-func (o *Options) checkS3() (faults []error) {
+func (o *Options) checkS3(faults *value.Faults) {
 	s := &o.Seed
-	for name, text := range map[string]string{"bucket": s.Bucket, "key": s.Key, "secret": string(s.Secret)} {
-		if s.S3 && text == "" {
-			faults = append(faults, value.Faultf("--s3 is given without --s3-%s; a signature needs it", name))
-		}
+	for _, f := range []struct{ name, text string }{{"bucket", s.Bucket}, {"key", s.Key}, {"secret", string(s.Secret)}} {
+		faults.If(s.S3 && f.text == "", "--s3 is given without --s3-%s; a signature needs it", f.name)
 	}
-	return faults
 }
 
 // speed is the flag --speed: 2x or 2.

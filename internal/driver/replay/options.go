@@ -86,17 +86,13 @@ const randomType = "application/octet-stream"
 
 // Validate reports every fault at once.
 func (o *Options) Validate(args []string) []error {
-	faults := slices.Clone(o.faults)
-	faults = append(faults, o.Reading.Validate()...)
-	faults = append(faults, o.checkPairs()...)
-	faults = append(faults, o.checkS3()...)
-	if err := o.takeHeaders(); err != nil {
-		faults = append(faults, err)
-	}
-	faults = append(faults, o.checkArguments(args)...)
-	if o.Seed.Tail && (len(o.logs) > 1 || slices.Contains(o.logs, "-")) {
-		faults = append(faults, value.Faultf("--tail follows one file; standard input needs no --tail, it is read as it comes"))
-	}
+	faults := value.Faults(slices.Clone(o.faults))
+	faults.Add(o.Reading.Validate()...)
+	o.checkPairs(&faults)
+	o.checkS3(&faults)
+	faults.Add(o.takeHeaders())
+	faults.Add(o.checkArguments(args)...)
+	faults.If(o.Seed.Tail && (len(o.logs) > 1 || slices.Contains(o.logs, "-")), "--tail follows one file; standard input needs no --tail, it is read as it comes")
 	o.random = payload.NewRandom(o.engine.Seed)
 	return faults
 }
@@ -129,29 +125,23 @@ func (o *Options) checkArguments(args []string) (faults []error) {
 }
 
 // checkPairs refuses flags that contradict other flags.
-func (o *Options) checkPairs() (faults []error) {
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			faults = append(faults, value.Faultf(format, args...))
-		}
-	}
+func (o *Options) checkPairs(faults *value.Faults) {
 	s := &o.Seed
 	recorded := o.engine.Recorded
-	refuse(s.Rewind && recorded, "--rewind needs a rate: with the recorded times a second pass would be due in the past; add --tps or --rate")
-	refuse(s.Rewind && s.Tail, "both --rewind and --tail are given; keep one, a log that is followed has no end")
-	refuse(s.Rewind && slices.Contains(o.logs, "-"), "--rewind cannot begin standard input again; give a file")
-	refuse(o.Speed != 1 && !recorded, "both --speed and a rate are given; keep one, a rate takes no times from the log")
-	refuse(o.MaxGap > 0 && !recorded, "both --max-gap and a rate are given; keep one, a rate takes no times from the log")
-	refuse(o.MaxGap > 0 && s.Tail, "both --max-gap and --tail are given; a log that is followed sets the pace")
-	refuse(o.Speed != 1 && s.Tail, "both --speed and --tail are given; a log that is followed sets the pace")
-	refuse(s.RO && (s.RW > 0 || s.WO > 0) || s.RW > 0 && s.WO > 0, "more than one of --ro, --rw and --wo is given; keep one")
-	refuse(o.Reading.Rules.Methods != nil && (s.RO || s.RW > 0 || s.WO > 0), "both --methods and one of --ro, --rw and --wo are given; keep one")
-	refuse(s.TimeBudget && s.S3, "both --timeBudget and --s3 are given; keep one, --timeBudget sends nothing")
-	refuse(s.Tail && o.DryRun, "both --tail and --dry-run are given; keep one, lines that are not written yet cannot be shown")
+	faults.If(s.Rewind && recorded, "--rewind needs a rate: with the recorded times a second pass would be due in the past; add --tps or --rate")
+	faults.If(s.Rewind && s.Tail, "both --rewind and --tail are given; keep one, a log that is followed has no end")
+	faults.If(s.Rewind && slices.Contains(o.logs, "-"), "--rewind cannot begin standard input again; give a file")
+	faults.If(o.Speed != 1 && !recorded, "both --speed and a rate are given; keep one, a rate takes no times from the log")
+	faults.If(o.MaxGap > 0 && !recorded, "both --max-gap and a rate are given; keep one, a rate takes no times from the log")
+	faults.If(o.MaxGap > 0 && s.Tail, "both --max-gap and --tail are given; a log that is followed sets the pace")
+	faults.If(o.Speed != 1 && s.Tail, "both --speed and --tail are given; a log that is followed sets the pace")
+	faults.If(s.RO && (s.RW > 0 || s.WO > 0) || s.RW > 0 && s.WO > 0, "more than one of --ro, --rw and --wo is given; keep one")
+	faults.If(o.Reading.Rules.Methods != nil && (s.RO || s.RW > 0 || s.WO > 0), "both --methods and one of --ro, --rw and --wo are given; keep one")
+	faults.If(s.TimeBudget && s.S3, "both --timeBudget and --s3 are given; keep one, --timeBudget sends nothing")
+	faults.If(s.Tail && o.DryRun, "both --tail and --dry-run are given; keep one, lines that are not written yet cannot be shown")
 	for _, f := range o.HTTP.Header {
-		refuse(strings.Contains(f.Value, "{{"), "header %s has a placeholder, which takt replay does not fill in; write the value itself", f.Name)
+		faults.If(strings.Contains(f.Value, "{{"), "header %s has a placeholder, which takt replay does not fill in; write the value itself", f.Name)
 	}
-	return faults
 }
 
 // reading is Reading with the predecessor's --rw and --wo.

@@ -64,7 +64,7 @@ func stretches(r *takt.Report) (all []Stretch) {
 		if r.Schedule.Stages == nil {
 			s.Offered = float64(iv.Scheduled) / s.Seconds
 		}
-		// The rule by which lateness makes a whole run invalid (verdict.Of), applied to one second.
+		// The rule by which lateness makes a whole run invalid (verdict.Lateness), applied to one second.
 		s.Late = spoiled || r.Verdict == takt.Invalid && iv.ScheduleLagP99 > max(1e3, 0.1*iv.ResponseP99)
 		if s.Offered > 0 {
 			all = append(all, s)

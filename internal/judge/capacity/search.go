@@ -40,17 +40,12 @@ func DefaultSearch() Search { return Search{Start: 10, Precision: 0.05, Repeats:
 
 // Validate reports every fault at once.
 func (s Search) Validate() error {
-	var faults []error
-	fault := func(wrong bool, format string, args ...any) {
-		if wrong {
-			faults = append(faults, value.Faultf(format, args...))
-		}
-	}
-	fault(!(s.Start > 0), "the first rate is %v/s; give one above 0, as in --start 10/s", s.Start)
-	fault(s.Max > 0 && s.Max < s.Start, "the highest rate %v/s is below the first, %v/s; raise --max or lower --start", s.Max, s.Start)
-	fault(!(s.Precision >= 0.005 && s.Precision <= 1), "--precision is %v %%; give 0.5%% to 100%%", s.Precision*100)
-	fault(s.Repeats < 1, "--repeats is %d; give a number above 0", s.Repeats)
-	fault(s.Steps < 1, "--max-steps is %d; give a number above 0", s.Steps)
+	var faults value.Faults
+	faults.If(!(s.Start > 0), "the first rate is %v/s; give one above 0, as in --start 10/s", s.Start)
+	faults.If(s.Max > 0 && s.Max < s.Start, "the highest rate %v/s is below the first, %v/s; raise --max or lower --start", s.Max, s.Start)
+	faults.If(!(s.Precision >= 0.005 && s.Precision <= 1), "--precision is %v %%; give 0.5%% to 100%%", s.Precision*100)
+	faults.If(s.Repeats < 1, "--repeats is %d; give a number above 0", s.Repeats)
+	faults.If(s.Steps < 1, "--max-steps is %d; give a number above 0", s.Steps)
 	return errors.Join(faults...)
 }
 

@@ -38,7 +38,7 @@ func (e *UnfitError) Error() string {
 // Check lists every reason why these runs, one or more, cannot be judged together: faults of the
 // options, runs that are unfit (an UnfitError), and settings that differ. These are a UsageError: runs
 // given twice, unknown names in Lift, and metrics that a run lacks.
-func (o Options) Check(runs ...stored.Run) error { return o.check(runs, Differing(runs, o.Lift...)) }
+func (o Options) Check(runs ...stored.Run) error { return o.check(runs, differing(runs, o.Lift...)) }
 
 func (o Options) check(runs []stored.Run, differing []string) error {
 	var unfit, differ error
@@ -123,9 +123,9 @@ func missing(name string, runs []stored.Run) error {
 	return fmt.Errorf("there is no %s in these runs: %s; choose metrics that all of them have", name, strings.Join(without, ", "))
 }
 
-// Differing names the variables and flags that differ among the runs, and kind and host_class if they
+// differing names the variables and flags that differ among the runs, and kind and host_class if they
 // do, sorted and without those in lift.
-func Differing(runs []stored.Run, lift ...string) []string {
+func differing(runs []stored.Run, lift ...string) []string {
 	names, seen := map[string]bool{}, map[string]bool{}
 	for _, r := range runs {
 		if key := r.Kind + " " + r.Settings.Hash; !seen[key] {

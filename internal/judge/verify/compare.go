@@ -45,7 +45,7 @@ func Compare(base, head []stored.Run, o Options) (Contrast, error) {
 	c := Contrast{
 		Tolerance: o.Tolerance, ErrorTolerance: o.ErrorTolerance, Confidence: o.Confidence,
 		Method: m.method(), Findings: []Finding{},
-		Differing: Differing(all, o.Lift...), Unfit: []string{}, Advice: []string{}, Overlay: []Overlay{},
+		Differing: differing(all, o.Lift...), Unfit: []string{}, Advice: []string{}, Overlay: []Overlay{},
 	}
 	c.Base, c.Head = sidesOf("A", base, "B", head)
 	for _, r := range all {

@@ -194,7 +194,7 @@ func TestFewFigures(t *testing.T) {
 			t.Errorf("a rate of %v: %v", rate, err)
 		}
 	}
-	if got := Differing([]stored.Run{ran("a", nil)}); len(got) != 0 {
+	if got := differing([]stored.Run{ran("a", nil)}); len(got) != 0 {
 		t.Errorf("a run differs in %q", got)
 	}
 	bare := stored.Run{Kind: "http"}

@@ -67,7 +67,7 @@ func (o Options) checkHistory(runs []stored.Run) error {
 	for _, name := range append(slices.Clone(o.Lift), stored.LabelRevision, stored.LabelRevisionDate) {
 		delete(names, name)
 	}
-	for _, name := range Differing(runs, o.Lift...) {
+	for _, name := range differing(runs, o.Lift...) {
 		names[name] = true
 	}
 	return o.check(runs, slices.Sorted(maps.Keys(names)))

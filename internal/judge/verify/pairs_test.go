@@ -23,7 +23,7 @@ func TestLooks(t *testing.T) {
 		{60, 4, true, "[17 26 40 60]"},
 	} {
 		o := DefaultOptions()
-		o.Metrics = GatedMetrics("http")[:c.metrics]
+		o.Metrics = gatedMetrics("http")[:c.metrics]
 		p, err := NewPairs(c.most, c.auto, "http", o)
 		if got := fmt.Sprint(p.Looks); err != nil || got != c.want {
 			t.Errorf("%d pairs, %d metrics: looks %s (%v), want %s", c.most, c.metrics, got, err, c.want)

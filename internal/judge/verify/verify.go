@@ -16,7 +16,7 @@ type Options struct {
 	Tolerance      float64  // changes for the worse up to this are ignored: 0.05 is 5 %
 	ErrorTolerance float64  // Tolerance for metrics in percent, in percentage points
 	Confidence     float64  // probability that no regressed or ok of a judgement is wrong, from 0.5 to below 1: 0.95
-	Metrics        []string // metrics that decide, in addition to errors; empty: GatedMetrics
+	Metrics        []string // metrics that decide, in addition to errors; empty: gatedMetrics
 	Lift           []string // variables and flags that may differ among the runs; in a history, labels too
 }
 
@@ -25,8 +25,8 @@ func DefaultOptions() Options {
 	return Options{Tolerance: 0.05, ErrorTolerance: 0.1, Confidence: 0.95}
 }
 
-// GatedMetrics returns the metrics that decide about runs of that kind by default.
-func GatedMetrics(kind string) []string {
+// gatedMetrics returns the metrics that decide about runs of that kind by default.
+func gatedMetrics(kind string) []string {
 	return slices.Clone(stored.KindOf(kind).Gated)
 }
 
@@ -127,7 +127,7 @@ func Verify(base, head []stored.Run, inPairs bool, o Options) (Judgement, error)
 // answers. Default metrics that none of the runs has are left out: imported runs have no percentiles.
 func (o Options) gated(kind string, runs ...stored.Run) []string {
 	if len(o.Metrics) == 0 {
-		return slices.DeleteFunc(GatedMetrics(kind), func(name string) bool {
+		return slices.DeleteFunc(gatedMetrics(kind), func(name string) bool {
 			has := func(r stored.Run) bool { _, ok := r.Figures.Get(name); return ok }
 			return len(runs) > 0 && !slices.ContainsFunc(runs, has)
 		})

@@ -245,13 +245,13 @@ func TestDiffering(t *testing.T) {
 		return stored.Run{Kind: "http", Settings: stored.NewSettings(map[string]any{"rate_per_s": rate, "flags": map[string]any{"f": flag}}, host)}
 	}
 	list := []stored.Run{run("h", "on", 5), run("h", "on", 5.0), run("h", "off", 5), run("h2", "on", 5)}
-	if got := fmt.Sprint(Differing(list)); got != "[f host_class]" {
+	if got := fmt.Sprint(differing(list)); got != "[f host_class]" {
 		t.Errorf("differing %s", got)
 	}
-	if got := Differing(list, "f", "host_class"); len(got) != 0 {
+	if got := differing(list, "f", "host_class"); len(got) != 0 {
 		t.Errorf("lifted, but differing %v", got)
 	}
-	if got := Differing(list[:2]); len(got) != 0 {
+	if got := differing(list[:2]); len(got) != 0 {
 		t.Errorf("5 and 5.0 differ: %v", got)
 	}
 }

@@ -16,8 +16,8 @@ func Schemes() []string {
 	return []string{"elasticsearch", "opensearch", "elasticsearch+tls", "opensearch+tls", "http", "https"}
 }
 
-// Index is the index unless the URL names another: elasticsearch://HOST:PORT/INDEX.
-const Index = "takt-runs"
+// index is the index unless the URL names another: elasticsearch://HOST:PORT/INDEX.
+const index = "takt-runs"
 
 // Open gives the store of the cluster at that URL. It asks the cluster nothing yet.
 // User and password may stand in the URL; no error shows them.
@@ -26,7 +26,7 @@ func Open(where string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the store: %w", err)
 	}
-	s := &Store{cluster: c, index: cmp.Or(c.Path, Index), ready: make(chan bool, 1)}
+	s := &Store{cluster: c, index: cmp.Or(c.Path, index), ready: make(chan bool, 1)}
 	s.ready <- false
 	return s, nil
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/taktload/takt/internal/trace"
 )
 
-// DefaultWindow is how far out of order a log may be: its lines have the order in which the
+// defaultWindow is how far out of order a log may be: its lines have the order in which the
 // requests ended, or are seconds apart if the server buffers its log.
-const DefaultWindow = 30 * time.Second
+const defaultWindow = 30 * time.Second
 
 // Jitter says where within its second a request starts, if its stamp has no fraction.
 type Jitter int
@@ -42,7 +42,7 @@ func (j *Jitter) Set(s string) error {
 type Timing struct {
 	Jitter Jitter
 	Seed   uint64        // seed for Poisson
-	Window time.Duration // 0: DefaultWindow
+	Window time.Duration // 0: defaultWindow
 }
 
 // TimedStream returns records in the order in which their requests started. At is the
@@ -59,7 +59,7 @@ type TimedStream struct {
 func Timed(s trace.Stream, t Timing) *TimedStream {
 	window := t.Window
 	if window == 0 {
-		window = DefaultWindow
+		window = defaultWindow
 	}
 	o := newOrder(s, func(r *trace.Record) time.Time { return r.At }, window)
 	p := &spread{src: o, jitter: t.Jitter, rand: rand.New(rand.NewPCG(t.Seed, stream))}

@@ -20,7 +20,7 @@ func (g *Settings) Follow(name string) (*Log, *Follower, error) {
 	}
 	head.readers = []*reader.Reader{r}
 	o = r.Rest(o)
-	f, err := Follow(name)
+	f, err := follow(name)
 	if err != nil {
 		return nil, nil, err
 	}

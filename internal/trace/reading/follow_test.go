@@ -32,7 +32,7 @@ func TestFollowRotation(t *testing.T) {
 	}
 	old := create()
 	add(old, "before")
-	f, err := Follow(name)
+	f, err := follow(name)
 	if err != nil {
 		t.Fatal(err)
 	}

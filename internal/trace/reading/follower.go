@@ -20,8 +20,8 @@ type Follower struct {
 	stop func()
 }
 
-// Follow begins at the end of the named file.
-func Follow(name string) (*Follower, error) {
+// follow begins at the end of the named file.
+func follow(name string) (*Follower, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err

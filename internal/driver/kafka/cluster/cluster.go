@@ -74,7 +74,7 @@ func (c *Cluster) AddFlags(fs *pflag.FlagSet, clients ...string) {
 	fs.Var(value.InFile(&c.TLS.Cert), "tls-cert-file", "client certificate, PEM `FILE`")
 	fs.Var(value.InFile(&c.TLS.Key), "tls-key-file", "key of the client certificate, PEM `FILE`")
 	fs.BoolVar(&c.TLS.Insecure, "tls-insecure-skip-verify", false, "do not verify the brokers' certificates")
-	c.SASL.AddFlags(fs)
+	c.SASL.addFlags(fs)
 }
 
 // Validate reports every fault at once and reads the files that flags name.
@@ -226,7 +226,7 @@ func (c *Cluster) Sarama() *sarama.Config {
 	s.Net.TLS.Enable, s.Net.TLS.Config = c.config != nil, c.config
 	s.Metadata.AllowAutoTopicCreation = false
 	s.Metadata.RefreshFrequency = WatchEvery // so groups find the partitions that were added
-	c.SASL.Sarama(s)
+	c.SASL.sarama(s)
 	return s
 }
 

@@ -32,7 +32,7 @@ const (
 	SASLScram512 = "scram-sha-512"
 )
 
-func (s *SASL) AddFlags(fs *pflag.FlagSet) {
+func (s *SASL) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Choice(&s.Mechanism, SASLPlain, SASLScram256, SASLScram512), "sasl", "authenticate by `plain|scram-sha-256|scram-sha-512`")
 	fs.Var(value.Text(&s.User), "sasl-user", "`NAME` to authenticate with")
 	fs.Var(value.Secret(&s.Password), "sasl-password", "`PASSWORD` of --sasl-user; better from TAKT_SASL_PASSWORD or --sasl-password-file")
@@ -88,8 +88,8 @@ func (s *SASL) FranzMechanism() sasl.Mechanism {
 	return nil
 }
 
-// Sarama sets the settings in the configuration of a sarama client.
-func (s *SASL) Sarama(c *sarama.Config) {
+// sarama sets the settings in the configuration of a sarama client.
+func (s *SASL) sarama(c *sarama.Config) {
 	if s.Mechanism == "" {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,11 +77,20 @@ func (o *Options) Validate(args []string) []error {
 	faults.Add(o.Cluster.Validate()...)
 	faults.If(o.Group != "" && o.Partition != "", "both --group and --partition are given; a group assigns its partitions itself, keep one")
 	faults.If(o.Exit && o.Client == cluster.ClientSarama, "--client sarama does not tell when it has read a partition to its end, which --exit needs; use --client franz")
-	faults.If(o.MinBytes < 1 || o.MaxWait <= 0, "--fetch-min-bytes must be at least 1 and --fetch-max-wait above 0")
+	o.CheckFetch(&faults)
 	faults.Add(o.readPartitions(), o.readFrom())
 	faults.If(o.Group != "" && o.Client == cluster.ClientSarama && o.At >= 0, "--client sarama cannot start a group at an instant; use beginning or latest, or --client franz")
 	return faults
 }
+
+// CheckFetch checks the flags that takt kafka e2e has, too. A fetch has both figures in 32 bits.
+func (o *Options) CheckFetch(faults *value.Faults) {
+	faults.Range("fetch-min-bytes", o.MinBytes, 1, math.MaxInt32)
+	faults.If(o.MaxWait <= 0 || o.MaxWait > mostWait, "--fetch-max-wait is %v; give a time above 0, at most %v", o.MaxWait, mostWait)
+}
+
+// mostWait is the largest --fetch-max-wait.
+const mostWait = 24 * time.Hour
 
 func (o *Options) readPartitions() error {
 	o.wanted = nil
