@@ -270,7 +270,8 @@ func TestLagOfAll(t *testing.T) {
 		for _, group := range []string{"", "lag of " + client} {
 			o := consumerOf(c)
 			o.Client, o.Group = client, group
-			if r := run(t, o, count(1)); r.Extra["lag"] != int64(299) {
+			// On a busy machine sarama has its first record before it begins with all partitions.
+			if r := run(t, o, count(1)); r.Extra["lag"] != int64(299) && !r.Warned("lag") {
 				t.Errorf("%s %s: lag is %v, want 299; %v", client, group, r.Extra["lag"], r.Extra["partitions_received"])
 			}
 		}

@@ -224,6 +224,9 @@ func (o *Options) FindLag(ctx context.Context, r *Receiver, rep *takt.Report) {
 		return
 	}
 	r.setEnds(ends)
+	if n := r.notBegun(); n > 0 {
+		rep.Warn("lag", "the reading of %d assigned partitions had not begun when the run ended, so lag leaves them out", n)
+	}
 }
 
 func (o *Options) connect(r *Receiver) (Consumer, error) {

@@ -59,6 +59,7 @@ type Receiver struct {
 	from       string // start of transfer: due, sent, or "" for unknown yet
 	skewed     uint64 // messages that arrived before they were due: the clocks differ
 	partitions map[int32]*partition
+	assigned   []int32 // what a group gave this client last, begun or not
 	troubles   troubles
 }
 
@@ -194,6 +195,26 @@ func (r *Receiver) add(number int32) {
 	if r.partitions[number] == nil {
 		r.partitions[number] = &partition{}
 	}
+}
+
+// assign notes the partitions that a group gave this client.
+func (r *Receiver) assign(mine []int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.assigned = mine
+}
+
+// notBegun is how many assigned partitions have no start yet: where their reading begins, and so
+// their lag, is unknown.
+func (r *Receiver) notBegun() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.assigned {
+		if r.partitions[p] == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // leave notes that another member of the group now reads a partition.

@@ -215,6 +215,7 @@ func (s *saramaGroup) consume(ctx context.Context, take taking) error {
 // committed offset is read from its beginning.
 func (s *saramaGroup) Setup(session sarama.ConsumerGroupSession) error {
 	mine := session.Claims()[s.Topic]
+	s.r.assign(mine)
 	for _, p := range s.r.read() {
 		if !slices.Contains(mine, p) {
 			s.r.leave(p)
