@@ -100,7 +100,7 @@ func readOnly(t *testing.T, path, id string, runs int) {
 // read-only, since it cannot make its files beside it. The runs can still be read.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=600k"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=900k"); err != nil {
 		t.Skipf("only root can mount a small disk: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
