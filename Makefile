@@ -7,7 +7,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X github.com/taktload/takt/internal/cli/core.Version=$(VERSION)"
 
 .DEFAULT_GOAL := help
-.PHONY: cross help build demo test test-real test-wide docker bench soak check check-format fmt
+.PHONY: cross release-check help build demo test test-real test-wide docker bench soak check check-format fmt
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bin/staticcheck: scripts/tools/go.mod scripts/tools/go.sum
 check-format:
 	@unformatted="$$(gofmt -l cmd docker internal pkg scripts)"; test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
 	$(GO) vet ./...
+
+release-check: ## build a whole release in dist with goreleaser, and publish nothing (10 minutes of CPU)
+	@scripts/release-check
 
 cross: ## check the types of takt for Windows, macOS, FreeBSD and arm64 (2 s of CPU)
 	@$(GO) run ./scripts/cross

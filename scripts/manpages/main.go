@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -191,5 +192,13 @@ func text(s string) string {
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
 		s = `\&` + s
 	}
-	return s
+	var ascii strings.Builder // not every roff reads UTF-8
+	for _, c := range s {
+		if c < utf8.RuneSelf {
+			ascii.WriteRune(c)
+		} else {
+			fmt.Fprintf(&ascii, `\[u%04X]`, c)
+		}
+	}
+	return ascii.String()
 }

@@ -47,7 +47,7 @@ func TestRequests(t *testing.T) {
 			}
 		}
 	}
-	for in, want := range map[string]string{".conf": `\&.conf`, "'a'": `\&'a'`, `a\b`: `a\eb`, "a-b": `a\-b`} {
+	for in, want := range map[string]string{".conf": `\&.conf`, "'a'": `\&'a'`, `a\b`: `a\eb`, "a-b": `a\-b`, "RUN…": `RUN\[u2026]`} {
 		if got := text(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
