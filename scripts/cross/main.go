@@ -1,5 +1,5 @@
 // Command cross checks the types of takt for the systems that it is released for, without compiling
-// anything: a cold build of the dependencies takes 80 s of CPU for each system, this takes 2.
+// anything: a cold build of the dependencies takes 80 s of CPU for each system, this takes 1 to 2.
 package main
 
 import (
