@@ -46,6 +46,7 @@ type card struct{ Name, Value, Note string }
 // section is a part of the page with a heading.
 type section struct {
 	ID, Title string
+	Class     string
 	Lead      string
 	Blocks    []block
 }

@@ -149,7 +149,7 @@ func (s *series) drawStalls(d *drawing, stalls []stall) {
 			continue
 		}
 		class := "stall-name"
-		if len(named) >= 2 {
+		if len(named) >= 1 {
 			class += " roomy"
 		}
 		named = append(named, at)
@@ -168,7 +168,7 @@ func stallTable(stalls []stall) []block {
 	if len(stalls) == 0 {
 		return nil
 	}
-	t := &table{Caption: "Stalls: the length is the longest wait, the operations are those that waited.", Head: []string{"began", "length", "operations held up"}}
+	t := &table{Caption: "Stalls: the length is the longest wait, and the operations are those that waited or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
 	for _, one := range stalls {
 		t.Rows = append(t.Rows, []string{page.Span(one.from), page.Human(one.length), page.Count(one.held)})
 	}
@@ -179,7 +179,9 @@ func stallTable(stalls []stall) []block {
 func (s *series) warm(d *drawing) {
 	if s.warmup > 0 {
 		d.area(0, s.x(s.warmup), 0, 1, "warmup")
-		d.text(s.x(s.warmup)/2, d.height-8, "middle", "tick", "warm-up")
+		if d.height == heroHeight {
+			d.text(s.x(s.warmup)/2, 16, "middle", "tick", "warm-up")
+		}
 	}
 }
 

@@ -42,9 +42,7 @@ func runPage(r *takt.Report) (*document, error) {
 	d := heading(r)
 	d.Markdown = markdown.String()
 	d.Verdict, d.Headline = verdictOf(r)
-	for _, w := range r.Warnings {
-		d.Notes = append(d.Notes, page.Clean(w.Message)+" ["+page.Clean(w.Code)+"]")
-	}
+	d.Notes = warningsOf(r)
 	for _, a := range r.Assertions {
 		d.Checks = append(d.Checks, check{strings.ToUpper(string(a.Result)), tones[a.Result], page.Clean(a.Expression), page.Clean(a.Reason)})
 	}
@@ -55,6 +53,13 @@ func runPage(r *takt.Report) (*document, error) {
 	}
 	d.Sections = slices.Concat(overTime(r, s), percentiles, replayed(r), causes(r), failures(r), account(r), about(r))
 	return d, nil
+}
+
+func warningsOf(r *takt.Report) (list []string) {
+	for _, w := range r.Warnings {
+		list = append(list, page.Clean(w.Message)+" ["+page.Clean(w.Code)+"]")
+	}
+	return list
 }
 
 var tones = map[takt.Outcome]string{takt.Pass: "good", takt.Fail: "bad", takt.Void: "warn"}
@@ -82,7 +87,7 @@ func verdictOf(r *takt.Report) (verdictWord, string) {
 	case r.Counts.OK == 0:
 		return verdictWord{"failed", "bad"}, words
 	case len(r.Warnings) > 0:
-		return verdictWord{"valid", "warn"}, words
+		return verdictWord{"valid", "warn"}, "The figures are those of the target, with " + page.Plural(len(r.Warnings), "warning") + "."
 	}
 	return verdictWord{"valid", "good"}, "The generator was not the bottleneck: the figures are those of the target."
 }
@@ -138,7 +143,7 @@ func percentilesOf(r *takt.Report) ([]section, error) {
 	if parts := text.Parts(r); len(parts) > 0 {
 		blocks = append(blocks, block{Fold: "Parts of the time", Table: partTable(r, parts)})
 	}
-	s := section{ID: "percentiles", Title: "Percentiles", Blocks: blocks}
+	s := section{ID: "percentiles", Title: "Percentiles", Class: "beside", Blocks: blocks}
 	if n := r.Counts.Dropped; n > 0 {
 		s.Lead = "Truncated: " + page.Count(n) + " dropped operations are in no percentile."
 	}
@@ -226,7 +231,7 @@ func failures(r *takt.Report) []section {
 		for _, e := range r.Errors {
 			sample := page.Clean(e.Sample)
 			if body := page.Clean(e.Body); body != "" {
-				sample += " · body: " + body
+				sample = strings.TrimPrefix(sample+" · body: "+body, " · ")
 			}
 			t.Rows = append(t.Rows, []string{page.Clean(e.Class), sample, page.Count(e.Count), page.Percent(float64(e.Count), ended)})
 		}
@@ -270,6 +275,9 @@ func facts(words ...string) (list []fact) {
 // about is the section on how the run was made.
 func about(r *takt.Report) []section {
 	f := text.FactsOf(r)
+	if r.Kind == capacity.Kind {
+		f.Extra = "" // the page shows it
+	}
 	list := facts("generator", f.Generator, "host class", page.Clean(r.Generator.HostClass), "extra", f.Extra)
 	if floor := r.Generator.NoiseFloorUS; floor > 0 {
 		list = append(list, fact{"noise floor", page.Human(floor)})

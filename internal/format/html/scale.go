@@ -49,21 +49,22 @@ func (s scale) ticks(n int) (list []float64) {
 		}
 		return list
 	}
-	decades := math.Log10(s.high / s.low)
-	within := []float64{1}
-	switch {
-	case decades < 1:
-		within = []float64{1, 2, 3, 5, 7}
-	case decades < 2:
-		within = []float64{1, 2, 5}
+	for _, within := range [][]float64{{1, 2, 3, 5, 7}, {1, 2, 5}, {1, 3}, {1}} {
+		if list = s.decades(within, 1); len(list) <= n+1 {
+			return list
+		}
 	}
-	every := max(1, int(math.Ceil(decades/float64(n))))
+	return s.decades([]float64{1}, (len(list)+n-1)/n)
+}
+
+// decades are the multiples of every so many powers of ten.
+func (s scale) decades(multiples []float64, every int) (list []float64) {
 	for e := int(math.Floor(math.Log10(s.low))); e <= int(math.Ceil(math.Log10(s.high))); e++ {
 		if e%every != 0 {
 			continue
 		}
-		for _, w := range within {
-			if v := w * math.Pow10(e); v >= s.low*(1-1e-9) && v <= s.high*(1+1e-9) {
+		for _, m := range multiples {
+			if v := m * math.Pow10(e); v >= s.low*(1-1e-9) && v <= s.high*(1+1e-9) {
 				list = append(list, v)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"html"
 	"html/template"
 	"strings"
+
+	"github.com/taktload/takt/internal/format/page"
 )
 
 // usualWidth is the width of a chart's curves in their own coordinates. The browser stretches them to
@@ -13,6 +15,8 @@ const usualWidth = 1000
 
 // drawing is an unfinished chart: x and y are 0 … 1, y from below.
 type drawing struct {
+	rows   bool            // there are names of rows at the left
+	links  bool            // marks are links, so a screen reader must see inside
 	height float64         // pixels
 	width  float64         // of the curves, before the browser stretches them
 	whole  bool            // curves have whole pixels: they have many points
@@ -76,8 +80,25 @@ func (d *drawing) text(x, y float64, anchor, class, s string) {
 	fmt.Fprintf(&d.over, `<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>`, class, fine(x), short(y), anchor, html.EscapeString(s))
 }
 
+// label names a row, at its left.
+func (d *drawing) label(y float64, name string) {
+	d.rows = true
+	fmt.Fprintf(&d.over, `<text class="row-name" x="-12" y="%s" text-anchor="end">%s</text>`, short(d.y(y)+4), html.EscapeString(page.Cut(name, longestLabel)))
+}
+
+// longestLabel is the number of characters for which a row has room.
+const longestLabel = 18
+
 func (d *drawing) dot(x, y, radius float64, class, title string) {
 	fmt.Fprintf(&d.over, `<circle class="%s" cx="%s" cy="%s" r="%s"><title>%s</title></circle>`, class, fine(x), short(d.y(y)), short(radius), html.EscapeString(title))
+}
+
+// link adds a dot that leads to a row of a table.
+func (d *drawing) link(x, y float64, id, class, title string) {
+	d.links = true
+	fmt.Fprintf(&d.over, `<a href="#%s" aria-label="%s">`, html.EscapeString(id), html.EscapeString(title))
+	d.dot(x, y, 5, class, title)
+	d.over.WriteString("</a>")
 }
 
 // point is a plateau of a stepped curve, from one x to another.
@@ -157,9 +178,15 @@ func (d *drawing) svg(label, attributes string) template.HTML {
 }
 
 func (d *drawing) svgOf(class, label, attributes string) template.HTML {
-	h := short(d.height)
+	h, role := short(d.height), "img"
+	if d.links {
+		role = "group"
+	}
+	if d.rows {
+		class += " rows"
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="%s" role="img" aria-label="%s" width="100%%" height="%s"%s>`, class, html.EscapeString(label), h, attributes)
+	fmt.Fprintf(&b, `<svg class="%s" role="%s" aria-label="%s" width="100%%" height="%s"%s>`, class, role, html.EscapeString(label), h, attributes)
 	b.WriteString(d.under.String())
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %s %s" width="100%%" height="%s" preserveAspectRatio="none" aria-hidden="true">%s</svg>`, short(d.width), h, h, d.curves.String())
 	b.WriteString(d.over.String())
