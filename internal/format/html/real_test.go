@@ -20,9 +20,6 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// payload is a text that would set a global, wherever it became code.
-const payload = `"'></script></pre><img src=x onerror="window.struck=1"><script>window.struck=1</script><svg onload="window.struck=1">`
-
 // hostile is a run whose target and command line try to take over the page.
 func hostile() *takt.Report {
 	r := run(60, 200)
@@ -233,5 +230,6 @@ func again(t *testing.T, v any) any {
 func realPages(t *testing.T) map[string]string {
 	return map[string]string{
 		"hostile": write(t, hostile()), "one operation": write(t, run(1, 1)), "ten minutes": write(t, run(600, 50)),
+		"capacity": capacityPage(t), "verify": judgementPage(t), "compare": contrastPage(t), "collate": collationPage(t), "replay": write(t, replayed()),
 	}
 }

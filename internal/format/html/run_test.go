@@ -18,6 +18,9 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
+// payload is a text that would set a global, wherever it became code.
+const payload = `"'></script></pre><img src=x onerror="window.struck=1"><script>window.struck=1</script><svg onload="window.struck=1">`
+
 // run is a report of n seconds at perS operations a second, with a stall of one second in every ten.
 func run(n, perS int) *takt.Report {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -218,6 +221,35 @@ func TestNothingIsLoaded(t *testing.T) {
 	for _, text := range []string{`src="http`, `href="http`, "@import", "url("} {
 		if strings.Contains(page, text) {
 			t.Errorf("the page has %s", text)
+		}
+	}
+}
+
+// replayed is a run with the comparison of takt replay.
+func replayed() *takt.Report {
+	r := run(5, 100)
+	r.Kind = "replay"
+	class := func(name string, us float64) map[string]any {
+		return map[string]any{
+			"class": name, "count": 250.0, "with_latency": 240.0, "recorded_p50_us": us, "recorded_p95_us": 2 * us, "recorded_p99_us": 3 * us,
+			"response_p50_us": 1.2 * us, "response_p95_us": 2.1 * us, "response_p99_us": 9 * us,
+		}
+	}
+	status := func(recorded, replayed float64, verdict string) map[string]any {
+		return map[string]any{"recorded": recorded, "replayed": replayed, "count": 100.0, "verdict": verdict}
+	}
+	r.Extra = map[string]any{"comparison": map[string]any{
+		"classes":  []any{class("GET 2xx", 1500), class(payload, 900)},
+		"statuses": []any{status(200, 200, "same"), status(200, 500, "failed"), status(404, 404, "same"), status(0, 200, payload)},
+	}}
+	return r
+}
+
+func TestReplay(t *testing.T) {
+	page := write(t, replayed())
+	for _, text := range []string{`id="replayed"`, "GET 2xx recorded p99 4.5ms", "GET 2xx replayed p99 13.5ms", "200 answers were neither", "<th scope=\"col\" class=\"n\">replayed 500"} {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page has no %s", text)
 		}
 	}
 }

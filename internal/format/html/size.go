@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/taktload/takt/internal/format/html/inside"
 	"github.com/taktload/takt/internal/format/page"
@@ -49,4 +50,27 @@ func halve(r *takt.Report) (*takt.Report, error) {
 func pack(reports []*takt.Report) (string, error) {
 	packed, err := inside.Pack(reports...)
 	return inside.Open + packed + inside.Close, err
+}
+
+// writeSides writes the page of compare. If the reports are too large for a page, they are in it
+// without their intervals.
+func (d *document) writeSides(w io.Writer, base, head []*takt.Report) error {
+	all := slices.Concat(base, head)
+	var b bytes.Buffer
+	err := d.write(&b, all...)
+	if err == nil && b.Len() > largest {
+		for i, r := range all {
+			short := *r
+			short.Intervals = nil
+			all[i] = &short
+		}
+		b.Reset()
+		d.About = fmt.Sprintf("The reports inside have no intervals, so that the page stays below %d KB.", largest/1000)
+		err = d.write(&b, all...)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
 }

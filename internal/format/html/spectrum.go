@@ -21,12 +21,14 @@ const spectrumHeight = 280
 
 // spectrum draws latencies over 1 ÷ (1 − q), on a logarithmic axis: every nine is equally wide.
 func spectrum(curves []curve) block {
-	most, high, low := uint64(0), 0.0, math.Inf(1)
+	most, fewest, high, low := uint64(0), uint64(math.MaxUint64), 0.0, math.Inf(1)
 	var b block
 	for _, c := range curves {
-		most = max(most, c.h.Count())
+		most, fewest = max(most, c.h.Count()), min(fewest, c.h.Count())
 		high, low = max(high, hist.Micros(c.h.Max())), min(low, hist.Micros(c.h.Min()))
-		b.Legend = append(b.Legend, legend{c.class, c.name})
+		if c.name != "" {
+			b.Legend = append(b.Legend, legend{c.class, c.name})
+		}
 	}
 	if most == 0 {
 		return block{Note: "Nothing was measured."}
@@ -42,7 +44,7 @@ func spectrum(curves []curve) block {
 		at, names = append(at, x.at(1/(1-q))), append(names, page.TrimZeros(fmt.Sprintf("%.7f", q*100))+"%")
 	}
 	d.columns(at, func(i int) string { return names[i] })
-	if from := x.at(float64(most) / beyond); from < 1 {
+	if from := x.at(float64(fewest) / beyond); from < 1 {
 		d.area(from, 1, 0, 1, "doubtful")
 		d.text(0.99, spectrumHeight-10, "end", "tick", "fewer than 10 are slower")
 	}

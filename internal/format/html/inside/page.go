@@ -37,7 +37,7 @@ func Reports(in io.Reader) (io.Reader, error) {
 	_, rest, found := bytes.Cut(page, []byte(Open))
 	packed, _, closed := bytes.Cut(rest, []byte(Close))
 	if !found || !closed {
-		return nil, errors.New("the page contains no report; give a page that takt wrote with -o html, complete")
+		return nil, errors.New("the page contains no report; give a whole page that takt wrote of a run, as with -o html=FILE")
 	}
 	text, err := unpack(packed)
 	return bytes.NewReader(text), err
