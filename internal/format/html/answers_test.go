@@ -133,7 +133,7 @@ func TestPagesOfAnswers(t *testing.T) {
 		page string
 		has  []string
 	}{
-		"verify":   {judgementPage(t), []string{"regressed</strong>", `class="whisker bad"`, "a pair: +", `class="bound"`, `id="json"`}},
+		"verify":   {judgementPage(t), []string{"regressed</strong>", `class="whisker bad"`, "a pair: +", `class="tolerance"`, `id="json"`}},
 		"compare":  {contrastPage(t), []string{`id="spectrum-response"`, `class="response thin"`, "all runs merged", inside.Open}},
 		"collate":  {collationPage(t), []string{`id="group-1"`, `class="whisker"`, `id="json"`}},
 		"capacity": {capacityPage(t), []string{`href="#step-1"`, `<tr id="step-11"`, "SLO 20ms", inside.Open}},

@@ -31,7 +31,7 @@ func Collation(w io.Writer, c query.Collation) error {
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		same, cells := answer.CollationCells(c, g)
-		t := &table{Caption: "Runs with equal settings, side by side.", Head: cells[0], Rows: cells[1:], Words: 2}
+		t := &table{Caption: "Runs with equal settings, side by side.", Head: cells[0], Rows: cells[1:], Words: 2, Tail: max(0, len(cells[0])-2-len(g.Metrics))}
 		d.Sections = append(d.Sections, section{ID: fmt.Sprintf("group-%d", i+1), Title: same, Blocks: append(groupChart(c, g), block{Table: t})})
 	}
 	return d.write(w)

@@ -30,7 +30,7 @@ func forest(all []verify.Finding, tolerance float64) []block {
 	for i, f := range list {
 		d.forestRow(f, x, 1-(float64(i)+0.5)/float64(len(list)), tolerance)
 	}
-	b := block{Legend: []legend{{"whisker", "interval"}, {"dotkey", "estimate"}, {"bound", "tolerance for the worse"}}}
+	b := block{Legend: []legend{{"whisker", "interval"}, {"dotkey", "estimate"}, {"tolerance", "tolerance for the worse"}}}
 	if slices.ContainsFunc(list, func(f verify.Finding) bool { return len(f.Pairs) > 0 }) {
 		b.Legend = append(b.Legend, legend{"ring", "a pair"})
 	}
@@ -68,7 +68,7 @@ func (d *drawing) forestRow(f verify.Finding, x scale, y, tolerance float64) {
 		worse = -tolerance
 	}
 	top, bottom := y+11/d.height, y-11/d.height
-	d.stroke(x.at(worse), x.at(worse), bottom, top, "bound")
+	d.stroke(x.at(worse), x.at(worse), bottom, top, "tolerance")
 	low, high := 0.0, 1.0
 	if f.Low != nil {
 		low = x.at(*f.Low)

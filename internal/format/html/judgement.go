@@ -32,7 +32,7 @@ func Judgement(w io.Writer, j verify.Judgement) error {
 		d.Notes = append(d.Notes, page.Clean(s))
 	}
 	for i, c := range j.Comparisons {
-		s := section{ID: fmt.Sprintf("comparison-%d", i+1), Title: capital(comparisons[i]), Blocks: forest(c.Findings, j.Tolerance)}
+		s := section{ID: fmt.Sprintf("comparison-%d", i+1), Title: comparisons[i], Blocks: forest(c.Findings, j.Tolerance)}
 		s.Blocks = append(s.Blocks, block{Table: findingTable(c.Findings, c.Base.Name, j.Head.Name)}, runsOf(c.Base, j.Head))
 		d.Sections = append(d.Sections, s)
 	}
