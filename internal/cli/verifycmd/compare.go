@@ -50,7 +50,7 @@ judge, so its exit code is 0; takt verify judges. takt help collate lists the fi
 		fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
 		fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
 		fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
-		fs.VarP(value.Text(&m.output), "output", "o", "write `FORMAT` to standard output, or FORMAT=PATH; text, json, markdown or html")
+		fs.VarP(value.Output(&m.output), "output", "o", "write `FORMAT` to standard output, or FORMAT=PATH; text, json, markdown or html")
 	}
 	return core.Define(c, flags, m.validate, m.run)
 }
