@@ -254,7 +254,7 @@ func (s *series) lag(r *takt.Report) (picture template.HTML, bound string) {
 			low = min(low, v)
 		}
 	}
-	y := logarithmic(min(low, limit/10)/1.5, max(s.highest(of), limit)*2)
+	y := logarithmic(min(low, limit/10)/1.5, max(s.highest(of), limit)*4)
 	d := s.drawing(stripHeight)
 	s.warm(d)
 	s.time(d)
