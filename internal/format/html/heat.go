@@ -85,8 +85,8 @@ func (m *heat) picture() (string, error) {
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), nil
 }
 
-// block is the map with its axes. The script draws the cells on a canvas; without it the picture is
-// shown.
+// block is the map with its axes. The script reads the levels from the picture and draws them on a
+// canvas; without it the picture is shown.
 func (m *heat) block(s *series) block {
 	picture, err := m.picture()
 	if err != nil {
@@ -99,8 +99,8 @@ func (m *heat) block(s *series) block {
 	s.time(d)
 	label := "heat map of latencies by second; the table of every interval has its percentiles"
 	var b strings.Builder
-	fmt.Fprintf(&b, `<div class="heat" data-columns="%d" data-rows="%d" data-low="%g" data-high="%g" data-end="%g" data-cells="%s">`,
-		m.columns, heatRows, m.y.low, m.y.high, m.end, base64.StdEncoding.EncodeToString(m.levels()))
+	fmt.Fprintf(&b, `<div class="heat" data-columns="%d" data-rows="%d" data-low="%g" data-high="%g" data-end="%g">`,
+		m.columns, heatRows, m.y.low, m.y.high, m.end)
 	fmt.Fprintf(&b, `<img alt="" src="%s">`, picture)
 	b.WriteString(string(d.svg(label, "")))
 	b.WriteString(`</div>`)

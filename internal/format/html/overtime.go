@@ -285,49 +285,66 @@ func (s *series) frame(d *drawing, y scale, label func(float64) string) {
 	}
 }
 
+// column is a column of the table of intervals.
+type column struct {
+	title string
+	cell  func(*second) string
+}
+
 // everySecond is the table behind all charts over time. The script shows its rows beside the pointer.
 func (s *series) everySecond(r *takt.Report) block {
-	name := page.Words(text.Primary(r))
-	t := &table{ID: "every-second", Caption: "Every interval. due counts by when operations were due, the rest by when they ended.", Words: 1}
-	t.Head = []string{"until", "due", "ok", "failed", "dropped", "in flight"}
-	for _, st := range statistics {
-		t.Head = append(t.Head, name+" "+st.name)
+	columns := s.columns(page.Words(text.Primary(r)))
+	t := &table{ID: "every-second", Caption: "Every interval. due counts by when operations were due, the rest by when they ended.", Words: 1, Head: []string{"until"}}
+	for _, c := range columns {
+		t.Head = append(t.Head, c.title)
 	}
-	t.Head = append(t.Head, "max")
-	if s.hasService() {
-		for _, st := range statistics {
-			t.Head = append(t.Head, "service "+st.name)
-		}
-	}
-	t.Head = append(t.Head, "lag p99")
 	for i := range s.list {
-		t.Rows = append(t.Rows, s.list[i].row(s.hasService()))
+		one := &s.list[i]
+		until := page.Span(one.T)
+		if one.Warmup {
+			until += " warm-up"
+		}
+		row := []string{until}
+		for _, c := range columns {
+			row = append(row, c.cell(one))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return block{Fold: "Every interval as a table", Table: t}
 }
 
-func (s *second) row(service bool) []string {
-	until := page.Span(s.T)
-	if s.Warmup {
-		until += " warm-up"
+// columns are those of the table, without counts that are 0 in every interval.
+func (s *series) columns(name string) (list []column) {
+	for _, c := range []struct {
+		title string
+		of    func(*second) uint64
+	}{
+		{"due", func(one *second) uint64 { return one.Scheduled }},
+		{"ok", func(one *second) uint64 { return one.OK }},
+		{"failed", func(one *second) uint64 { return one.Failed }},
+		{"dropped", func(one *second) uint64 { return one.Dropped }},
+		{"in flight", func(one *second) uint64 { return uint64(max(0, one.InFlightMax)) }},
+	} {
+		if s.highest(func(one *second) float64 { return float64(c.of(one)) }) > 0 {
+			list = append(list, column{c.title, func(one *second) string { return page.Count(c.of(one)) }})
+		}
 	}
-	row := []string{until, page.Count(s.Scheduled), page.Count(s.OK), page.Count(s.Failed), page.Count(s.Dropped), fmt.Sprint(s.InFlightMax)}
-	row = append(row, humans(s.response)...)
-	row = append(row, page.Human(s.ResponseMax))
-	if service {
-		row = append(row, humans(s.service)...)
+	for i, st := range statistics {
+		list = append(list, column{name + " " + st.name, func(one *second) string { return human(one.response, i) }})
 	}
-	return append(row, page.Human(s.ScheduleLagP99))
+	list = append(list, column{"max", func(one *second) string { return page.Human(one.ResponseMax) }})
+	for i, st := range statistics {
+		if s.hasService() {
+			list = append(list, column{"service " + st.name, func(one *second) string { return human(one.service, i) }})
+		}
+	}
+	return append(list, column{"lag p99", func(one *second) string { return page.Human(one.ScheduleLagP99) }})
 }
 
-// humans writes the statistics of an interval, or dashes if nothing ended in it.
-func humans(list []float64) (cells []string) {
-	for i := range statistics {
-		cell := "–"
-		if list != nil {
-			cell = page.Human(list[i])
-		}
-		cells = append(cells, cell)
+// human writes a statistic of an interval, or a dash if nothing ended in it.
+func human(list []float64, i int) string {
+	if list == nil {
+		return "–"
 	}
-	return cells
+	return page.Human(list[i])
 }

@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -51,7 +52,7 @@ func runPage(r *takt.Report) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Sections = slices.Concat(overTime(r, s), percentiles, replayed(r), causes(r), failures(r), account(r), about(r))
+	d.Sections = slices.Concat(overTime(r, s), percentiles, contrast(r), replayed(r), causes(r), failures(r), account(r), about(r))
 	return d, nil
 }
 
@@ -295,5 +296,30 @@ func about(r *takt.Report) []section {
 		}
 		s.Blocks = append(s.Blocks, block{Fold: "Variables", Table: t})
 	}
+	if own := ownSection(r); own != "" {
+		s.Blocks = append(s.Blocks, block{Fold: "The driver's own section, as JSON", Pre: own})
+	}
 	return []section{s}
+}
+
+// longestOwn is the size of a driver's own section in bytes up to which the page shows it.
+const longestOwn = 20_000
+
+// ownSection is the driver's own section; "": the page shows all of it elsewhere, or it is too long.
+func ownSection(r *takt.Report) string {
+	nested := false
+	for _, v := range r.Extra {
+		switch v.(type) {
+		case map[string]any, []any:
+			nested = true
+		}
+	}
+	if !nested || r.Kind == capacity.Kind {
+		return ""
+	}
+	own, err := json.MarshalIndent(r.Extra, "", "  ")
+	if err != nil || len(own) > longestOwn {
+		return ""
+	}
+	return string(own)
 }

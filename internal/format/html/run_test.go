@@ -104,7 +104,19 @@ func TestTenMinutesAreSmall(t *testing.T) {
 	if len(page) > 500_000 {
 		t.Errorf("the page has %d bytes", len(page))
 	}
-	t.Logf("%d bytes", len(page))
+	inner := reread(t, page)
+	var sum takt.Counts
+	for _, iv := range inner.Intervals {
+		sum.OK += iv.OK
+	}
+	if inner.IntervalS < 2 || len(inner.Intervals) < 30 || sum.OK != 600_000 || !strings.Contains(page, fmt.Sprintf("The intervals of the report inside last %vs", inner.IntervalS)) {
+		t.Errorf("%d intervals of %v s with %d operations", len(inner.Intervals), inner.IntervalS, sum.OK)
+	}
+	// A target whose latencies are alike, as most are, keeps every interval.
+	narrow := run(600, 200)
+	if n := len(reread(t, write(t, narrow)).Intervals); n != 600 {
+		t.Errorf("at 200/s the report has %d intervals", n)
+	}
 }
 
 // Text from a target or a command line changes nothing in the page, wherever it appears.
@@ -243,6 +255,29 @@ func replayed() *takt.Report {
 		"statuses": []any{status(200, 200, "same"), status(200, 500, "failed"), status(404, 404, "same"), status(0, 200, payload)},
 	}}
 	return r
+}
+
+func TestContrastAndOwnSection(t *testing.T) {
+	r := run(5, 100)
+	r.Extra = map[string]any{"contrast": map[string]any{"tool": "hey" + payload, "p50_us": 1234.0, "p99_us": 5678.0}}
+	page := write(t, r)
+	for _, text := range []string{`id="contrast"`, "<td>1.23ms", "<td>5.68ms", "&#34;p50_us&#34;: 1234"} {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page has no %s", text)
+		}
+	}
+	if strings.Contains(page, "<img src=x") {
+		t.Error("an element of the text is an element of the page")
+	}
+}
+
+// Where the report is not what makes a page large, it keeps its intervals.
+func TestLargeTextsCostNoIntervals(t *testing.T) {
+	r := run(130, 10)
+	r.Warnings = []takt.Warning{{Code: "steal", Message: strings.Repeat("x ", 300_000)}}
+	if n := len(reread(t, write(t, r)).Intervals); n != 130 {
+		t.Errorf("the report has %d intervals", n)
+	}
 }
 
 func TestReplay(t *testing.T) {

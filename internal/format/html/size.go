@@ -12,8 +12,12 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// largest is the size of a page in bytes up to which its report has every interval.
-const largest = 500_000
+// largest is the size of a page in bytes up to which its report has every interval, and fewest the
+// number of intervals that it has anyway.
+const (
+	largest = 500_000
+	fewest  = 30
+)
 
 // writeRun writes the page of a run. In a large page the report inside has longer intervals, whose
 // histograms are merged exactly. So the page can be sent by mail, and all figures of the run stay.
@@ -24,7 +28,7 @@ func (d *document) writeRun(w io.Writer, r *takt.Report) error {
 		if err := d.write(&b, r); err != nil {
 			return err
 		}
-		if b.Len() <= largest || len(r.Intervals) < 4 {
+		if rest := b.Len() - len(d.Data); b.Len() <= largest || rest > largest || len(r.Intervals) < 2*fewest {
 			_, err := w.Write(b.Bytes())
 			return err
 		}

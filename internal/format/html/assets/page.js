@@ -72,17 +72,21 @@
   }));
   $$(".actions").forEach((a) => { a.hidden = false; });
 
-  // The heat map on a canvas. A cell's level is 255 × the square root of its part of the column.
-  const heat = (box) => {
+  // The heat map on a canvas. The levels are in the picture, as its opacity: 255 × the square root of a
+  // cell's part of its column.
+  const heat = async (box) => {
     const { columns, rows, low, high, end } = Object.fromEntries(["columns", "rows", "low", "high", "end"].map((k) => [k, Number(box.dataset[k])]));
-    const cells = bytesOf(box.dataset.cells), canvas = document.createElement("canvas"), picture = $("img", box);
+    const canvas = document.createElement("canvas"), picture = $("img", box);
+    await picture.decode();
     canvas.width = columns;
     canvas.height = rows;
     canvas.setAttribute("aria-hidden", "true");
+    const paint = canvas.getContext("2d", { willReadFrequently: true });
+    paint.drawImage(picture, 0, 0);
+    const image = paint.getImageData(0, 0, columns, rows), level = (x, y) => image.data[4 * ((rows - 1 - y) * columns + x) + 3];
     const draw = () => {
-      const paint = canvas.getContext("2d"), dark = matchMedia("(prefers-color-scheme: dark)").matches;
-      const image = paint.createImageData(columns, rows), [r, g, b] = dark ? [63, 193, 191] : [8, 112, 114];
-      cells.forEach((level, i) => image.data.set([r, g, b, level], 4 * ((rows - 1 - i % rows) * columns + Math.floor(i / rows))));
+      const colour = matchMedia("(prefers-color-scheme: dark)").matches ? [63, 193, 191] : [8, 112, 114];
+      for (let i = 0; i < image.data.length; i += 4) image.data.set(colour, i);
       paint.putImageData(image, 0, 0);
     };
     draw();
@@ -94,7 +98,7 @@
       const at = canvas.getBoundingClientRect();
       const x = Math.min(columns - 1, Math.max(0, Math.floor((e.clientX - at.left) / at.width * columns)));
       const y = Math.min(rows - 1, Math.max(0, Math.floor((at.bottom - e.clientY) / at.height * rows)));
-      const edge = (i) => low * (high / low) ** (i / rows), part = (cells[x * rows + y] / 255) ** 2 * 100;
+      const edge = (i) => low * (high / low) ** (i / rows), part = (level(x, y) / 255) ** 2 * 100;
       show(e, [["time", Number((x / columns * end).toPrecision(4)) + "s to " + Number(((x + 1) / columns * end).toPrecision(4)) + "s"], ["latency", time(edge(y)) + " to " + time(edge(y + 1))], ["operations", part === 0 ? "none" : part < 1 ? "< 1 %" : "≈ " + Math.round(part) + " %"]]);
     });
     canvas.addEventListener("pointerleave", hide);
