@@ -40,7 +40,7 @@ func newHeat(r *takt.Report, end float64) heat {
 
 // add counts the operations of an interval in the column of its middle.
 func (m *heat) add(from, to float64, h *hist.Histogram) {
-	column := min(m.columns-1, int((from+to)/2/m.end*float64(m.columns)))
+	column := max(0, min(m.columns-1, int((from+to)/2/max(m.end, 1e-9)*float64(m.columns))))
 	for _, b := range h.Buckets() {
 		row := int(m.y.at(hist.Micros(b.To)) * heatRows)
 		m.counts[column][min(heatRows-1, row)] += b.Count

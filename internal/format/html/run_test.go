@@ -171,6 +171,10 @@ func TestPagesOfPoorRuns(t *testing.T) {
 	for i := range silent.Intervals {
 		silent.Intervals[i].HDR, silent.Intervals[i].ServiceHDR = "", ""
 	}
+	instant := run(3, 10)
+	for i := range instant.Intervals {
+		instant.Intervals[i].T = 0
+	}
 	invalid := run(3, 10)
 	invalid.Verdict, invalid.Warnings = takt.Invalid, []takt.Warning{{Code: "generator_bottleneck", Message: "takt was late"}}
 	for name, c := range map[string]struct {
@@ -183,6 +187,7 @@ func TestPagesOfPoorRuns(t *testing.T) {
 		"no intervals":  {without, []string{`id="percentiles"`}, []string{`id="time"`, `class="heat"`}},
 		"received only": {received, []string{"transfer time", "received"}, []string{"service p50"}},
 		"no histograms": {silent, []string{`id="time"`}, nil},
+		"no time":       {instant, []string{`id="time"`}, nil},
 		"invalid":       {invalid, []string{"invalid</strong>", "takt was late"}, nil},
 	} {
 		page := write(t, c.report)

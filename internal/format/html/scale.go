@@ -85,6 +85,9 @@ func roundStep(length float64, n int) float64 {
 
 // timeTicks are about n instants of a run, in seconds: round in seconds, minutes or hours.
 func timeTicks(end float64, n int) (list []float64) {
+	if end <= 0 {
+		return nil
+	}
 	step := roundStep(end, n)
 	for _, s := range []float64{15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 4 * 3600, 12 * 3600, 24 * 3600} {
 		if step > 10 && s >= end/float64(n) {
