@@ -95,12 +95,17 @@ func quantiles(h *hist.Histogram) (list []float64) {
 // x is an instant of the run as a part of its length.
 func (s *series) x(t float64) float64 { return t / max(1e-9, s.end) }
 
+// tinyPart is the length of the last interval, as a part of the first, below which no curve shows it:
+// it would be a line across the chart.
+const tinyPart = 0.2
+
 // points are the plateaus of a value of each interval; ok is false where there is none.
 func (s *series) points(of func(*second) (y float64, ok bool)) (list []point) {
 	for i := range s.list {
 		one := &s.list[i]
 		y, ok := of(one)
-		list = append(list, point{from: s.x(one.from), to: s.x(one.T), y: y, gap: !ok})
+		tiny := i > 0 && one.length() < tinyPart*s.list[0].length()
+		list = append(list, point{from: s.x(one.from), to: s.x(one.T), y: y, gap: !ok || tiny})
 	}
 	return list
 }
