@@ -34,7 +34,11 @@ type heat struct {
 // newHeat is an empty map for the latencies of r.
 func newHeat(r *takt.Report, end float64) heat {
 	l := r.Latency[text.Primary(r)]
-	columns := min(heatColumns, len(r.Intervals))
+	columns := len(r.Intervals)
+	if first := r.Intervals[0].T; first > 0 { // the last interval may be short
+		columns = int(min(float64(columns), max(1, math.Round(end/first))))
+	}
+	columns = min(heatColumns, columns)
 	return heat{columns: columns, end: end, y: logarithmic(max(l.Min, 1e-3), max(l.Max, 1e-3)*1.02), counts: make([][heatRows]uint64, columns)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"math"
 	"strings"
 
 	"github.com/taktload/takt/internal/format/page"
@@ -29,9 +30,7 @@ func newDrawing(height float64) *drawing { return &drawing{height: height, width
 
 func (d *drawing) y(f float64) float64 { return d.height * (1 - f) }
 
-func percent(f float64) string { return short(f*100) + "%" }
-
-// fine is percent with more digits, for marks that must fit to curves.
+// fine is a part of the width.
 func fine(f float64) string { return fmt.Sprintf("%.2f%%", f*100) }
 
 // horizontal adds a line over the whole width, with a label at its left if there is one.
@@ -59,13 +58,17 @@ func (d *drawing) below(f float64, label string, class string) {
 	fmt.Fprintf(&d.over, `<text class="tick%s" x="%s" y="%s" text-anchor="%s">%s</text>`, class, fine(f), short(d.height+17), anchor, html.EscapeString(label))
 }
 
-// columns adds vertical lines with labels. all: a phone shows each of them.
+// phoneRoom is the width of a label on a phone, as a part of the chart's.
+const phoneRoom = 0.14
+
+// columns adds vertical lines with labels, on a phone only those that have room.
 func (d *drawing) columns(at []float64, label func(i int) string) {
+	shown := math.Inf(-1)
 	for i, f := range at {
 		d.vertical(f, "grid")
-		class := ""
-		if len(at) > 5 && i%2 == 1 {
-			class = " roomy"
+		class := " roomy"
+		if f-shown >= phoneRoom {
+			class, shown = "", f
 		}
 		d.below(f, label(i), class)
 	}
