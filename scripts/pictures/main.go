@@ -83,7 +83,7 @@ func load(program, page string) error {
 	if err != nil || !found {
 		return errors.Join(err, fmt.Errorf("the target said %q", line))
 	}
-	return run(program, "http", "--rate", "500/s", "-z", "30s", "--warmup", "2s", "--connections", "50", "--no-store",
+	return run(program, "http", "--rate", "500/s", "-z", "30s", "--warmup", "2s", "--connections", "20", "--no-store",
 		"--assert", "p99.9<2s,errors<0.1%", "-o", "html="+page, url)
 }
 

@@ -42,10 +42,12 @@ func (s *series) stalls(r *takt.Report) (list []stall) {
 }
 
 const (
-	heldAtLeast = 10  // operations
-	heldPart    = 0.5 // part of the operations that a stall should have held up
-	ownPart     = 0.2 // part of the wait that may be the generator's
-	dipPart     = 0.7 // part of the due operations, below which an interval has a dip
+	heldAtLeast = 10      // operations
+	heldMany    = 100     // operations, from which also a wait below long is a stall
+	long        = 100_000 // µs
+	heldPart    = 0.5     // part of the operations that a stall should have held up
+	ownPart     = 0.2     // part of the wait that may be the generator's
+	dipPart     = 0.7     // part of the due operations, below which an interval has a dip
 )
 
 // stalled reports whether the slow operations of the interval i waited for a stall.
@@ -66,7 +68,10 @@ func (s *series) stalled(i int, open bool) bool {
 	if i > 0 { // dropped while the target answered nothing
 		held += s.list[i-1].Dropped
 	}
-	return held >= heldAtLeast && float64(held) >= heldPart*rate*longer
+	if held < heldAtLeast || held < heldMany && one.ResponseMax < long {
+		return false
+	}
+	return float64(held) >= heldPart*rate*longer
 }
 
 func (s *second) heldUp() uint64 { return s.slow + s.Dropped }
