@@ -27,19 +27,22 @@ func overTime(r *takt.Report, s *series) []section {
 	}
 	stalls := s.stalls(r)
 	return []section{
-		{ID: "time", Title: heroTitle(r, s), Lead: stallWords(stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), []block{s.everySecond(r)})},
+		{ID: "time", Title: heroTitle(r, s), Lead: stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), []block{s.everySecond(r)})},
 		{ID: "heat", Title: "Every " + page.Words(text.Primary(r)) + " time, second by second", Lead: "The stronger the colour of a cell, the larger its part of the operations that ended then.", Blocks: []block{s.heat.block(s)}},
 	}
 }
 
 func heroTitle(r *takt.Report, s *series) string {
-	if s.hasService() {
+	switch {
+	case s.hasService() && r.Rate.Intended != nil:
 		return "What users felt, and what the server did"
+	case s.hasService(): // a closed loop waits for the server, so it does not know what users would feel
+		return "Response time and service time"
 	}
 	return capital(page.Words(text.Primary(r))) + " time"
 }
 
-func stallWords(stalls []stall) string {
+func stallWords(r *takt.Report, stalls []stall) string {
 	if len(stalls) == 0 {
 		return ""
 	}
@@ -48,7 +51,11 @@ func stallWords(stalls []stall) string {
 	for _, one := range stalls {
 		held, longest = held+one.held, max(longest, one.length)
 	}
-	return fmt.Sprintf("The target stalled %s, for up to %s; %s had to wait for it.", times(len(stalls)), page.Human(longest), page.Plural(int(held), "operation"))
+	fate := "had to wait for it"
+	if r.Counts.Dropped > 0 {
+		fate = "had to wait for it, or were dropped"
+	}
+	return fmt.Sprintf("The target stalled %s, for up to %s; %s %s.", times(len(stalls)), page.Human(longest), page.Plural(int(held), "operation"), fate)
 }
 
 func times(n int) string {
@@ -124,7 +131,11 @@ func (s *series) heroPicture(statistic int, name string, y scale, stalls []stall
 	if s.hasService() {
 		label = fmt.Sprintf("%s of %s time and of service time over the run", statistics[statistic].name, name)
 	}
-	return d.svg(label+"; the table below has the figures", ` data-table="every-second"`)
+	class := "plot"
+	if len(stalls) > 0 {
+		class = "plot crowned"
+	}
+	return d.svgOf(class, label+"; the table below has the figures", ` data-table="every-second"`)
 }
 
 // mostNamed is how many stalls have a text in the picture; the table has all.

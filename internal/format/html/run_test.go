@@ -171,6 +171,8 @@ func TestPagesOfPoorRuns(t *testing.T) {
 	for i := range silent.Intervals {
 		silent.Intervals[i].HDR, silent.Intervals[i].ServiceHDR = "", ""
 	}
+	closed := run(3, 10)
+	closed.Rate.Intended = nil
 	instant := run(3, 10)
 	for i := range instant.Intervals {
 		instant.Intervals[i].T = 0
@@ -187,6 +189,7 @@ func TestPagesOfPoorRuns(t *testing.T) {
 		"no intervals":  {without, []string{`id="percentiles"`}, []string{`id="time"`, `class="heat"`}},
 		"received only": {received, []string{"transfer time", "received"}, []string{"service p50"}},
 		"no histograms": {silent, []string{`id="time"`}, nil},
+		"closed loop":   {closed, []string{"Response time and service time", "closed loop"}, []string{"What users felt"}},
 		"no time":       {instant, []string{`id="time"`}, nil},
 		"invalid":       {invalid, []string{"invalid</strong>", "takt was late"}, nil},
 	} {
