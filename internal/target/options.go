@@ -34,6 +34,7 @@ type Options struct {
 	ErrorRate    float64 // share of requests answered with status 500, 0 to 1
 	ResetRate    float64 // share of requests whose connection is reset instead of an answer
 	HalfOpenRate float64 // share of requests never answered, the connection stays open
+	TLS          bool    // https, with a certificate that is made at the start
 	Truth        string  // file that the Truth is written to at the end; "": none
 	Null         bool    // the null server, which takes no time and keeps no record
 }
@@ -53,6 +54,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Share(&o.ErrorRate), "error-rate", "`share` of requests answered with status 500, such as 1%")
 	fs.Var(value.Share(&o.ResetRate), "reset-rate", "`share` of requests whose connection is reset, such as 0.1%")
 	fs.Var(value.Share(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection stays open")
+	fs.BoolVar(&o.TLS, "tls", false, "serve https, with a certificate that is made at the start: clients need --insecure")
 	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
 	fs.Var(value.OutFile(&o.Truth), "truth", "`file` for what the server really did, as JSON at the end")
 }
