@@ -186,11 +186,14 @@ func List(p *[]string) Flag { return list{p, true, none} }
 func Targets(p *[]string) Flag { return list{p, false, machines} }
 
 // Outputs is a repeatable flag of FORMAT=PATH.
-func Outputs(p *[]string) Flag {
-	return list{p, true, func(text string) []Name {
-		_, path, _ := strings.Cut(text, "=")
-		return file(Writes)(path)
-	}}
+func Outputs(p *[]string) Flag { return list{p, true, outputFile} }
+
+// Output is FORMAT, or FORMAT=PATH.
+func Output(p *string) Flag { return word{p, outputFile} }
+
+func outputFile(text string) []Name {
+	_, path, _ := strings.Cut(text, "=")
+	return file(Writes)(path)
 }
 
 // Runs is a repeatable flag of runs of the store, or files with runs: texts with a dot or a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func NewCollate(env core.Env) *cobra.Command {
 		l.store.AddFlags(fs)
 		l.choice.AddFlags(fs)
 		fs.Var(value.Text(&l.sort), "sort", "sort groups by this `CRITERION` of their first run: report_date, revision_date, duration, or a metric such as p99 or efficiency, best first")
-		fs.VarP(value.Text(&l.output), "output", "o", "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
+		fs.VarP(value.Output(&l.output), "output", "o", "write `FORMAT` to standard output, or FORMAT=PATH; FORMAT is "+strings.Join(format.Collations(), ", "))
 		fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
 		fs.BoolVar(&l.options.All, "all", false, "also show cancelled and invalid runs, which prove nothing")
 	}, l.validate, l.run)
@@ -62,7 +63,7 @@ func (l *collate) validate(args []string) (faults []error) {
 	if l.csv {
 		l.output = "csv"
 	}
-	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(l.output)))
+	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(core.ParseAnswerOutput(l.output).Name)))
 	sort, err := query.ParseSort(l.sort)
 	l.options.Sort, l.options.Filters, l.options.Limit = sort, l.choice.Filters, l.choice.Count
 	return core.AppendError(faults, value.Bad("sort", l.sort, err))
@@ -84,7 +85,8 @@ func (l *collate) run(ctx context.Context, _ []string) error {
 		if err != nil {
 			return err
 		}
-		if err := format.Collation(l.env.Stdout, c, l.output, core.Colours(l.env)); err != nil {
+		out := core.ParseAnswerOutput(l.output)
+		if err := out.Write(l.env, func(w io.Writer, color bool) error { return format.Collation(w, c, out.Name, color) }); err != nil {
 			return fmt.Errorf("cannot write the table: %w", err)
 		}
 		return nil

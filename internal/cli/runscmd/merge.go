@@ -57,7 +57,7 @@ func (m *mergeCommand) validate(args []string) []error {
 	faults := append(m.outputs.Validate(m.env, core.ParseReplayed), m.requirements.Validate()...)
 	faults = core.AppendError(faults, m.store.CheckLimit())
 	if len(args) == 0 && m.runGroup == "" {
-		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
+		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json or -o html wrote, a folder of them, or --run-group"))
 	}
 	return core.AppendError(faults, kept.NoEmpty(args))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,7 @@ judge, so its exit code is 0; takt verify judges. takt help collate lists the fi
 		fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
 		fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
 		fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
-		fs.VarP(value.Text(&m.output), "output", "o", "`FORMAT` on standard output: text|json|markdown")
+		fs.VarP(value.Output(&m.output), "output", "o", "write `FORMAT` to standard output, or FORMAT=PATH; text, json, markdown or html")
 	}
 	return core.Define(c, flags, m.validate, m.run)
 }
@@ -84,14 +85,17 @@ func (m *compare) run(ctx context.Context, args []string) error {
 	if contrast.Overlay, err = verify.Overlays(base, head); err != nil {
 		return err
 	}
-	return format.Contrast(m.env.Stdout, contrast, m.output, core.Colours(m.env))
+	all := format.Contrasted{Contrast: contrast, BaseReports: base, HeadReports: head}
+	out := core.ParseAnswerOutput(m.output)
+	return out.Write(m.env, func(w io.Writer, color bool) error { return format.Contrast(w, all, out.Name, color) })
 }
 
 func (m *compare) checkOutput() error {
-	if m.output == "junit" {
+	name := core.ParseAnswerOutput(m.output).Name
+	if name == "junit" {
 		return errors.New("takt compare does not judge, so it has no output junit; use takt verify")
 	}
-	return value.Bad("output", m.output, format.CheckJudgement(m.output))
+	return value.Bad("output", m.output, format.CheckJudgement(name))
 }
 
 func runsOf(reports []*takt.Report) (list []stored.Run) {

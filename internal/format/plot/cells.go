@@ -35,6 +35,13 @@ func scaleOf(c capacity.Answer) (s scale) {
 	return s
 }
 
+// Range is the range of the picture: rates from 0 to rate, times from 0 to time µs. Slower steps are
+// drawn at the upper edge. bound is the limit of the SLO in µs; 0: none for the statistic shown.
+func Range(c capacity.Answer) (rate, time, bound float64) {
+	s := scaleOf(c)
+	return s.rate, s.time, s.bound
+}
+
 // ticks returns about n round values from 0 to end.
 func ticks(end float64, n int) (list []float64) {
 	if end <= 0 {
