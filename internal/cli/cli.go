@@ -50,6 +50,7 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 		Args: core.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetHelpFunc(core.ShowHelp)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)

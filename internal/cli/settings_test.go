@@ -114,7 +114,7 @@ func TestSettingFaults(t *testing.T) {
 			"takt: stdin:2: unknown setting n; did you mean requests?",
 			"takt: stdin:3: unknown setting --rate; did you mean rate?",
 			"takt: stdin:4: unknown setting max_in_flight; did you mean max-in-flight?",
-			"takt: stdin:5: unknown setting frobnicate; settings have the long names of flags, which --help lists",
+			"takt: stdin:5: unknown setting frobnicate; settings have the long names of flags, which --help-all lists",
 			"takt: stdin:6: config cannot be in a config file; give it on the command line",
 		}},
 		{nil, "[htpp]\nrat = 5\n[http]\nservice = 1ms\n[target]\nfreeze = 5\nrate = 5\n[x-y-z]", "", []string{

@@ -29,15 +29,12 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		return nil, Usage(cmd, []error{UnknownCommand(cmd, args[depth])})
 	}
 	if cmd.Name() == "help" {
-		// cobra's own help command exits with 0 for an unknown topic
-		if topic, n := FindCommand(root, args[depth:]); depth+n < len(args) {
-			return nil, Usage(topic, []error{UnknownCommand(topic, args[depth+n])})
-		}
+		return helpOf(root, args[depth:])
 	}
 	p := NewFlagParser(cmd, args[depth:])
 	p.Parse()
 	if p.Help {
-		return append(args[:depth:depth], "--help"), nil
+		return helpWords(args[:depth:depth], p.HelpAll), nil
 	}
 	if IsConfigurable(cmd) {
 		p.Fill(env, cmd)
@@ -49,6 +46,27 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		return nil, Usage(cmd, p.Faults)
 	}
 	return append(append(args[:depth:depth], "--"), p.Positional...), nil
+}
+
+// helpOf returns the words that show the help of the command that topic names: help http, or
+// help http all. cobra's own help command exits with 0 for an unknown topic.
+func helpOf(root *cobra.Command, topic []string) ([]string, error) {
+	cmd, n := FindCommand(root, topic)
+	rest := slices.DeleteFunc(slices.Clone(topic[n:]), func(word string) bool { return word == "-h" || word == "--help" })
+	all := len(rest) == 1 && (rest[0] == "all" || rest[0] == "--"+helpAllFlag)
+	if len(rest) > 0 && !all {
+		return nil, Usage(cmd, []error{UnknownCommand(cmd, rest[0])})
+	}
+	addHelpFlags(cmd)
+	return helpWords(topic[:n:n], all), nil
+}
+
+// helpWords are the words with which cobra shows the help of a command.
+func helpWords(command []string, all bool) []string {
+	if all {
+		command = append(command, "--"+helpAllFlag)
+	}
+	return append(command, "--help")
 }
 
 // FindCommand follows the leading words of args down the tree of commands.
@@ -115,6 +133,7 @@ type FlagParser struct {
 	Refused    []string // flags whose value was refused
 	Faults     []error
 	Help       bool
+	HelpAll    bool
 	legacy     []string // long names allowed with one dash
 	old        bool     // a legacy name was written with one dash
 
@@ -123,7 +142,7 @@ type FlagParser struct {
 
 // NewFlagParser returns the parser of the words after the name of cmd.
 func NewFlagParser(cmd *cobra.Command, words []string) *FlagParser {
-	cmd.InitDefaultHelpFlag()
+	addHelpFlags(cmd)
 	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags])}
 }
 
@@ -148,6 +167,8 @@ func (p *FlagParser) Parse() {
 			p.Positional = append(p.Positional, arg)
 		case arg == "-h" || arg == "--help" || arg == "-help":
 			p.Help = true
+		case arg == "--"+helpAllFlag || arg == "-"+helpAllFlag:
+			p.Help, p.HelpAll = true, true
 		case strings.HasPrefix(arg, "--"):
 			p.long(arg[2:], "--")
 		default:
@@ -235,7 +256,7 @@ func (p *FlagParser) unknown(dashes, arg string) {
 	name, _, given := strings.Cut(arg, "=")
 	f := p.nearest(name)
 	if f == nil {
-		p.fault("unknown flag %s%s; the flags are listed by --help", dashes, name)
+		p.fault("unknown flag %s%s; the flags are listed by --help-all", dashes, name)
 		return
 	}
 	p.fault("unknown flag %s%s; did you mean --%s?", dashes, name, f.Name)
@@ -277,9 +298,10 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// AddFlags adds flags to a command, sorted by name.
+// AddFlags adds flags to a command, in the order of their declaration.
 func AddFlags(cmd *cobra.Command, declare func(*pflag.FlagSet)) *pflag.FlagSet {
 	fs := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	fs.SortFlags = false
 	declare(fs)
 	fs.VisitAll(func(f *pflag.Flag) {
 		_ = fs.SetAnnotation(f.Name, settingMark, nil) // cannot fail: the flag exists

@@ -10,6 +10,7 @@ import (
 // completeFlags lets a shell complete the values of all flags. Call it only for a completion:
 // cobra never releases what is registered, and takt server parses many lines.
 func completeFlags(cmd *cobra.Command) {
+	addHelpFlags(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if complete := completion(f); complete != nil {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // cannot fail: the flag exists, without a completion

@@ -95,7 +95,9 @@ const (
 
 // Configurable lets a command read settings from the environment and a config file.
 func Configurable(cmd *cobra.Command) {
-	cmd.Flags().Var(value.InFile(new(string)), ConfigFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
+	value.Declare(cmd.Flags(), value.GroupGeneral, func(fs *pflag.FlagSet) {
+		fs.Var(value.InFile(new(string)), ConfigFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
+	})
 }
 
 // Define adds to a command with settings its flags, its check of the arguments and flags, and

@@ -45,10 +45,12 @@ func NewCollate(env core.Env) *cobra.Command {
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		l.store.AddFlags(fs)
 		l.choice.AddFlags(fs)
-		fs.Var(value.Text(&l.sort), "sort", "sort groups by this `CRITERION` of their first run: report_date, revision_date, duration, or a metric such as p99 or efficiency, best first")
-		fs.VarP(value.Text(&l.output), "output", "o", "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
-		fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
-		fs.BoolVar(&l.options.All, "all", false, "also show cancelled and invalid runs, which prove nothing")
+		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+			fs.Var(value.Text(&l.sort), "sort", "sort groups by this `CRITERION` of their first run: report_date, revision_date, duration, or a metric such as p99 or efficiency, best first")
+			fs.VarP(value.Text(&l.output), "output", "o", "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
+			fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
+			fs.BoolVar(&l.options.All, "all", false, "also show cancelled and invalid runs, which prove nothing")
+		})
 	}, l.validate, l.run)
 }
 

@@ -44,9 +44,13 @@ is invalid; with --strict or --assert the exit code is then 6.`,
 	}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		m.store.AddFlags(fs)
-		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
-		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
-		fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
+		value.Declare(fs, value.GroupStorage, func(fs *pflag.FlagSet) {
+			fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
+		})
+		value.Declare(fs, value.GroupSelection, func(fs *pflag.FlagSet) {
+			fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
+			fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
+		})
 		m.requirements.AddFlags(fs)
 		m.outputs.AddFlags(fs, "write `FORMAT=PATH`, as for a run; repeatable; formats with one row per operation, such as samples, are not available")
 	}, m.validate, m.run)

@@ -84,8 +84,10 @@ func newStorePrune(env core.Env) *cobra.Command {
 	}
 	flags := func(fs *pflag.FlagSet) {
 		s.AddFlags(fs)
-		fs.Var(value.Duration(&older), "older", "delete runs started more than `TIME` ago, such as 90d")
-		fs.BoolVar(&really, "yes", false, "really delete them")
+		value.Declare(fs, value.GroupSelection, func(fs *pflag.FlagSet) {
+			fs.Var(value.Duration(&older), "older", "delete runs started more than `TIME` ago, such as 90d")
+			fs.BoolVar(&really, "yes", false, "really delete them")
+		})
 	}
 	check := func(args []string) []error {
 		faults := choose.Validate(args)

@@ -45,11 +45,15 @@ judge, so its exit code is 0; takt verify judges. takt help collate lists the fi
 	flags := func(fs *pflag.FlagSet) {
 		m.store.AddFlags(fs)
 		m.choice.AddFlags(fs)
-		fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
-		fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
-		fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
-		fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
-		fs.VarP(value.Text(&m.output), "output", "o", "`FORMAT` on standard output: text|json|markdown")
+		value.Declare(fs, value.GroupJudgement, func(fs *pflag.FlagSet) {
+			fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
+			fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
+			fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
+			fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
+		})
+		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+			fs.VarP(value.Text(&m.output), "output", "o", "`FORMAT` on standard output: text|json|markdown")
+		})
 	}
 	return core.Define(c, flags, m.validate, m.run)
 }
