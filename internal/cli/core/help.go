@@ -101,7 +101,7 @@ func (h help) commands(w io.Writer) {
 	fmt.Fprintf(w, "\nAvailable Commands:\n")
 	for _, c := range h.cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
-			writeColumns(w, "  "+page.Left(c.Name(), c.NamePadding()), c.Short, 2+c.NamePadding()+1)
+			writeColumns(w, "  "+c.Name(), c.Short, c.NamePadding()+len("    "))
 		}
 	}
 }
