@@ -91,8 +91,14 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 			known = append(known, c.Name())
 		}
 	}
+	if best := foreignCommands()[name]; best != "" && !cmd.HasParent() {
+		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
+	}
 	if best := nearest(name, all, 2); best != "" {
 		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
+	}
+	if !cmd.HasParent() && strings.Contains(name, ".") {
+		return fmt.Errorf("unknown command %q; a URL begins with http:// or https://, a log is for takt replay", name)
 	}
 	return fmt.Errorf("unknown command %q; use one of %s", name, strings.Join(known, ", "))
 }
@@ -135,7 +141,8 @@ type FlagParser struct {
 	Help       bool
 	HelpAll    bool
 	legacy     []string // long names allowed with one dash
-	old        bool     // a legacy name was written with one dash
+	foreign    map[string]string
+	old        bool // a legacy name was written with one dash
 
 	Seen func(f *pflag.Flag, value string) // called for each flag; value is the end of the last word read; may be nil
 }
@@ -143,7 +150,7 @@ type FlagParser struct {
 // NewFlagParser returns the parser of the words after the name of cmd.
 func NewFlagParser(cmd *cobra.Command, words []string) *FlagParser {
 	addHelpFlags(cmd)
-	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags])}
+	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags]), foreign: cmd.Annotations}
 }
 
 func (p *FlagParser) fault(format string, args ...any) {
@@ -207,6 +214,8 @@ func (p *FlagParser) short(arg string) {
 	name, _, _ := strings.Cut(arg, "=")
 	f := p.flags.ShorthandLookup(arg[:1])
 	switch {
+	case p.flags.Lookup(name) == nil && len(name) > 1 && p.explains(name):
+		p.unknown("-", arg)
 	case slices.Contains(p.legacy, name) && p.flags.Lookup(name) != nil:
 		p.old = true
 		p.long(arg, "-")
@@ -254,15 +263,54 @@ func (p *FlagParser) set(f *pflag.Flag, shown, value string) {
 // known flag needs: as an argument, the value would cause a second fault.
 func (p *FlagParser) unknown(dashes, arg string) {
 	name, _, given := strings.Cut(arg, "=")
+	if advice, ok := p.foreign[foreignMark+name]; ok {
+		p.fault("unknown flag %s%s; %s", dashes, name, strings.TrimPrefix(advice, valueMark))
+		if !given && strings.HasPrefix(advice, valueMark) && len(p.Rest) > 0 {
+			p.next()
+		}
+		return
+	}
 	f := p.nearest(name)
 	if f == nil {
 		p.fault("unknown flag %s%s; the flags are listed by --help-all", dashes, name)
+		if !given && p.looksLikeValue() {
+			p.next()
+		}
 		return
 	}
 	p.fault("unknown flag %s%s; did you mean --%s?", dashes, name, f.Name)
 	if !given && f.NoOptDefVal == "" && len(p.Rest) > 0 {
 		p.next()
 	}
+}
+
+// looksLikeValue reports whether the next word may be the value of an unknown flag: a word follows
+// it, and it is neither a flag nor a URL.
+func (p *FlagParser) looksLikeValue() bool {
+	return len(p.Rest) > 1 && !strings.HasPrefix(p.Rest[0], "-") && !IsURL(p.Rest[0])
+}
+
+// The annotations of a command for flags of other programs: the advice, after a mark if the flag
+// has a value.
+const (
+	foreignMark = "takt-foreign "
+	valueMark   = "VALUE "
+)
+
+// ExplainFlags lets a command say, for unknown flags of other programs, what to write instead.
+func ExplainFlags(cmd *cobra.Command, names []string, hasValue bool, advice string) {
+	if hasValue {
+		advice = valueMark + advice
+	}
+	for _, name := range names {
+		cmd.Annotations[foreignMark+name] = advice
+	}
+}
+
+// explains reports whether the name is that of a flag of another program.
+func (p *FlagParser) explains(name string) bool {
+	_, ok := p.foreign[foreignMark+name]
+	return ok
 }
 
 // nearest returns the known flag whose name is nearest to name; nil: none is within 2 letters.

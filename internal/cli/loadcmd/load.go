@@ -77,6 +77,9 @@ func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 	}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	c.Annotations = map[string]string{core.LegacyFlags: strings.Join(row.Legacy, " ")}
+	for _, f := range row.Foreign {
+		core.ExplainFlags(c, f.Names, f.Value, f.Advice)
+	}
 	l.flags = core.AddFlags(c, func(fs *pflag.FlagSet) {
 		l.engine.AddFlags(fs)
 		l.driver.AddFlags(fs)
@@ -416,7 +419,7 @@ func (l *load) broken(ctx context.Context, err error) error {
 
 // clean removes secrets from an error, and says how to trust the certificate that it names.
 func (l *load) clean(err error) error {
-	s := l.trust(core.HidePassword(l.scrub.Replace(err.Error())))
+	s := reach(l.trust(core.HidePassword(l.scrub.Replace(err.Error()))))
 	var fault *value.Fault
 	switch {
 	case s == err.Error():

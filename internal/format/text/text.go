@@ -3,6 +3,7 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -78,11 +79,29 @@ func assertions(p *page.Page, r *takt.Report) {
 	}
 }
 
-// conclusion repeats the verdict as the last line, since the first one scrolls off.
+// conclusion repeats the verdict as the last line, since the first one scrolls off, with the account
+// of a valid run.
 func conclusion(p *page.Page, r *takt.Report) {
 	colour, words := VerdictWords(r)
+	if r.Verdict != takt.Invalid {
+		words += ": " + accounting(r.Counts) + failedAssertions(r)
+	}
 	p.Linef("")
 	p.Linef("%s", p.Paint(colour, words))
+}
+
+// failedAssertions counts the assertions that failed; "": none of them.
+func failedAssertions(r *takt.Report) string {
+	failed := 0
+	for _, a := range r.Assertions {
+		if a.Result == takt.Fail {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d of %s failed", failed, page.Plural(len(r.Assertions), "assertion"))
 }
 
 // ListWarnings adds the warnings, with their codes.
