@@ -7,6 +7,7 @@ import (
 	"github.com/taktload/takt/internal/cli/calibratecmd"
 	"github.com/taktload/takt/internal/cli/capacitycmd"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/kept"
 	"github.com/taktload/takt/internal/cli/loadcmd"
 	"github.com/taktload/takt/internal/cli/runscmd"
 	"github.com/taktload/takt/internal/cli/shellcmd"
@@ -30,7 +31,7 @@ func Main(env core.Env, args []string) int {
 
 // whole is env with the commands that run other commands.
 func whole(env core.Env) core.Env {
-	env.Main, env.Root = Main, newRoot
+	env.Main, env.Root, env.StoredRuns = Main, newRoot, kept.StoredRuns
 	return env
 }
 

@@ -91,8 +91,8 @@ func TestSettingFaults(t *testing.T) {
 		{nil, "\nrate = 5/q", "", []string{`takt: stdin:2: bad rate: rate "5/q": unknown unit`}},
 		{[]string{"TAKT_RATE=5/q"}, "rate = 5/r", "--rate 5/x", []string{`takt: bad --rate: rate "5/x": unknown unit`}},
 		{[]string{"TAKT_WARMUP=soon", "TAKT_REPEAT=x", "TAKT_INSECURE=perhaps"}, "", "--repeat 5", []string{
-			`takt: bad TAKT_INSECURE: "perhaps" is not true or false`,
 			`takt: bad TAKT_WARMUP: duration "soon": `,
+			`takt: bad TAKT_INSECURE: "perhaps" is not true or false`,
 		}},
 		{[]string{"TAKT_REPEAT=x"}, "", "", []string{`takt: bad TAKT_REPEAT: "x" is not a whole number`}}, // and not: --repeat is 0
 		{[]string{"TAKT_REPEAT=0"}, "", "", []string{`takt: bad TAKT_REPEAT: --repeat is 0; `}},

@@ -20,7 +20,7 @@ const LegacyFlags = "takt-legacy-flags"
 // its arguments.
 func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
-		completeFlags(root)
+		completeFlags(env, root)
 		return args, nil
 	}
 	args = commandFirst(Meant(root, args))

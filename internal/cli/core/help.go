@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,9 @@ import (
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/value"
 )
+
+// others is the group of flags that were declared in no group.
+const others value.Group = ""
 
 // helpAllFlag shows all flags of a command with many.
 const helpAllFlag = "help-all"
@@ -101,7 +105,7 @@ func (h help) commands(w io.Writer) {
 	fmt.Fprintf(w, "\nAvailable Commands:\n")
 	for _, c := range h.cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
-			writeColumns(w, "  "+c.Name(), c.Short, c.NamePadding()+len("    "))
+			writeColumns(w, "  "+c.Name(), c.Short, c.NamePadding()+len("   "))
 		}
 	}
 }
@@ -116,10 +120,10 @@ func (h help) list(w io.Writer) {
 		fmt.Fprintf(w, "\n%s --%s lists all %d flags.\n", h.cmd.CommandPath(), helpAllFlag, len(h.flags))
 		return
 	}
-	for _, group := range value.Groups() {
+	for _, group := range append(value.Groups(), others) {
 		members := slices.DeleteFunc(slices.Clone(h.flags), func(f *pflag.Flag) bool { return value.GroupOf(f) != group })
 		if len(members) > 0 {
-			fmt.Fprintf(w, "\n%s:\n", group)
+			fmt.Fprintf(w, "\n%s:\n", cmp.Or(group, "Others"))
 		}
 		for _, f := range members {
 			writeFlag(w, f)

@@ -39,7 +39,7 @@ type ReportOutputs struct {
 // AddFlags adds --output.
 func (o *ReportOutputs) AddFlags(fs *pflag.FlagSet, usage string) {
 	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
-		fs.VarP(value.Outputs(&o.given), "output", "o", usage)
+		fs.VarP(value.Offering(value.Outputs(&o.given), format.Beginnings(format.Names())...), "output", "o", usage)
 	}, "output")
 }
 

@@ -115,7 +115,7 @@ func (l *load) addAbortFlag(fs *pflag.FlagSet) {
 }
 
 func (l *load) addProgressFlag(fs *pflag.FlagSet) {
-	fs.Var(value.Text(&l.progress), "progress", "print a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
+	fs.Var(value.Offering(value.Text(&l.progress), l.progressNames()...), "progress", "print a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
 }
 
 func (l *load) addRepeatFlag(fs *pflag.FlagSet) {

@@ -33,8 +33,9 @@ type mergeCommand struct {
 func NewMerge(env core.Env) *cobra.Command {
 	m := &mergeCommand{env: env}
 	c := &cobra.Command{
-		Use:   "merge RUN|FILE|FOLDER… | merge --run-group NAME",
-		Short: "make one report from the shards of a run",
+		Annotations: core.TakesRuns(),
+		Use:         "merge RUN|FILE|FOLDER… | merge --run-group NAME",
+		Short:       "make one report from the shards of a run",
 		Long: `A FOLDER means all shards in its *.json files. --run-group alone reads the newest run
 of that group from the store. If a shard is missing or was cut short, the merged report
 is invalid; with --strict or --assert the exit code is then 6.`,

@@ -29,7 +29,7 @@ func newTraceStats(env core.Env) *cobra.Command {
   takt trace stats access.log --path '^/api/' -o json`,
 	}, func(fs *pflag.FlagSet) {
 		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
-			fs.VarP(value.Text(&s.output), "output", "o", "`FORMAT` on standard output: text or json")
+			fs.VarP(value.Offering(value.Text(&s.output), "text", "json"), "output", "o", "`FORMAT` on standard output: text or json")
 		})
 	}, func() []error {
 		if s.output != "text" && s.output != "json" {

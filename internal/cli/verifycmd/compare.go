@@ -33,8 +33,9 @@ type compare struct {
 func NewCompare(env core.Env) *cobra.Command {
 	m := &compare{env: env, choice: kept.Choice{Last: kept.Last{Text: "168h"}}, options: verify.DefaultOptions(), output: "text"}
 	c := &cobra.Command{
-		Use:   "compare BASE HEAD",
-		Short: "show how two runs, or groups of runs, differ in every metric",
+		Annotations: core.TakesRuns(),
+		Use:         "compare BASE HEAD",
+		Short:       "show how two runs, or groups of runs, differ in every metric",
 		Long: `BASE and HEAD are runs, files of reports, or filters such as branch=main, which choose
 among the stored runs that -n reaches; separate several by commas. takt compare does not
 judge, so its exit code is 0; takt verify judges. takt help collate lists the fields of filters.`,
@@ -47,12 +48,12 @@ judge, so its exit code is 0; takt verify judges. takt help collate lists the fi
 		m.choice.AddFlags(fs)
 		value.Declare(fs, value.GroupJudgement, func(fs *pflag.FlagSet) {
 			fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
-			fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
+			fs.Var(value.Offering(value.List(&m.metrics), stored.MetricNames()...), "metric", "only `METRIC`; repeatable")
 			fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
 			fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
 		})
 		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
-			fs.VarP(value.Text(&m.output), "output", "o", "`FORMAT` on standard output: text|json|markdown")
+			fs.VarP(value.Offering(value.Text(&m.output), "text", "json", "markdown"), "output", "o", "`FORMAT` on standard output: text|json|markdown")
 		})
 	}
 	return core.Define(c, flags, m.validate, m.run)

@@ -35,7 +35,7 @@ type judgementOutput struct {
 func (o *judgementOutputs) addFlags(fs *pflag.FlagSet) {
 	usage := "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is " + strings.Join(format.Judgements(), ", ")
 	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
-		fs.VarP(value.Outputs(&o.given), "output", "o", usage)
+		fs.VarP(value.Offering(value.Outputs(&o.given), format.Beginnings(format.Judgements())...), "output", "o", usage)
 	}, "output")
 }
 

@@ -76,7 +76,7 @@ func (v *verifyCommand) addSideFlags(fs *pflag.FlagSet) {
 }
 
 func (v *verifyCommand) addJudgementFlags(fs *pflag.FlagSet) {
-	fs.Var(value.List(&v.metrics), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
+	fs.Var(value.Offering(value.List(&v.metrics), stored.MetricNames()...), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
 	fs.Var(value.Percent(&v.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
 	fs.Var(value.Points(&v.options.ErrorTolerance), "error-tolerance", "ignore changes of the error rate up to `PERCENT` points")
 	fs.Var(value.Percent(&v.options.Confidence), "confidence", "confidence level for all conclusions together, `PERCENT`")

@@ -35,7 +35,7 @@ func (o *Options) addTimingFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addPaceFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain((*speed)(&o.Speed)), "speed", "speed-up of the recorded times, `2x` for twice as fast")
-	fs.Var(value.Plain(&o.Timing.Jitter), "jitter", "spacing of requests within a second, for logs with whole seconds: `uniform|poisson|burst`")
+	fs.Var(value.Offering(value.Plain(&o.Timing.Jitter), "uniform", "poisson", "burst"), "jitter", "spacing of requests within a second, for logs with whole seconds: `uniform|poisson|burst`")
 	fs.Var(value.Duration(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m (default 30s)")
 	fs.Var(value.Plain((*maxGap)(&o.MaxGap)), "max-gap", "shorten gaps between the requests of the log to `TIME`; without it takt refuses a log with a gap above 1h")
 }
