@@ -11,7 +11,7 @@ type Foreign struct {
 // and that no flag of takt http has a similar name to. docs/coming-from.md has the whole tables.
 func foreignHTTP() []Foreign {
 	return []Foreign{
-		{[]string{"vus", "u"}, true, "k6's virtual users are connections: write -c N, or better a rate with -q N"},
+		{[]string{"vus", "u"}, true, "k6's virtual users are connections: write -c N, or better a rate with -q N; a URL is the last argument, without a flag"},
 		{[]string{"iterations", "i"}, true, "k6's iterations are requests: write -n N"},
 		{[]string{"qps", "rps", "R"}, true, "the rate is -q N"},
 		{[]string{"concurrency", "workers", "vus-max"}, true, "the number of connections is -c N"},

@@ -47,6 +47,8 @@ func TestDoubtfulBounds(t *testing.T) {
 		{100 * time.Microsecond, 300 * time.Microsecond, 10, 989, true},
 		{100 * time.Microsecond, 300 * time.Microsecond, 2, 38, false}, // 5 % of 40
 		{100 * time.Microsecond, 300 * time.Microsecond, 3, 37, true},
+		{100 * time.Microsecond, 300 * time.Microsecond, 2, 8, false},
+		{100 * time.Microsecond, 300 * time.Microsecond, 3, 7, true},
 		{100 * time.Microsecond, 300 * time.Microsecond, 0, 0, false},
 		{100 * time.Microsecond, 190 * time.Microsecond, 1000, 0, false}, // below 200 µs
 		{20 * time.Millisecond, 990 * time.Microsecond, 1000, 0, false},  // below 5 %

@@ -21,6 +21,7 @@ const (
 	warnLagFloor = 200 * time.Microsecond
 	warnLagPart  = 0.05
 	warnShare    = 0.05 // part of fewer than 200 operations, of which 10 would be too many to ask for
+	warnAtLeast  = 3    // operations; one pause of a host makes two of a slow rate late
 )
 
 // Lateness is how late a generator sent through its own fault.
@@ -57,11 +58,11 @@ func (l Lateness) Bottleneck() bool { return l.Late >= lateAtLeast && l.Share > 
 func many(n, of uint64) bool { return n >= lateAtLeast && float64(n) > LateShare*float64(of) }
 
 // Doubtful reports whether so many operations were sent later than max(200 µs, 5 % of response
-// p99) that the figures show it: more than 1 % of them, and 10 or more than 5 %. One pause of the
+// p99) that the figures show it: more than 1 % of them, and 10, or 3 and more than 5 %. One pause of the
 // host makes two of 200 operations late, which says nothing about the generator. What makes the
 // run invalid needs no warning.
 func (l Lateness) Doubtful() bool {
-	return !l.Bottleneck() && (many(l.SomeLate, l.Sent) || float64(l.SomeLate) > warnShare*float64(l.Sent))
+	return !l.Bottleneck() && (many(l.SomeLate, l.Sent) || l.SomeLate >= warnAtLeast && float64(l.SomeLate) > warnShare*float64(l.Sent))
 }
 
 // words describe operations that were a little late.

@@ -204,7 +204,7 @@ func (p *FlagParser) long(arg, dashes string) {
 	case len(p.Rest) == 0:
 		p.fault("flag --%s needs a value", name)
 	default:
-		p.set(f, "--"+name, p.next())
+		p.setNext(f, "--"+name)
 	}
 }
 
@@ -229,7 +229,7 @@ func (p *FlagParser) short(arg string) {
 	case len(arg) == 1 && len(p.Rest) == 0:
 		p.fault("flag -%s needs a value", arg)
 	case len(arg) == 1:
-		p.set(f, "-"+arg, p.next())
+		p.setNext(f, "-"+arg)
 	case arg[1] != '=' && isLetter(arg[1]) && IsSecret(f):
 		p.fault("the value of -%s is a separate word: -%s VALUE", arg[:1], arg[:1])
 	case arg[1] == '=' || !isLetter(arg[1]):
@@ -252,6 +252,16 @@ func (p *FlagParser) bundle(arg string) {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
+// setNext sets f to the next word. A URL that f refuses is the argument behind a flag without its
+// value.
+func (p *FlagParser) setNext(f *pflag.Flag, shown string) {
+	if word := p.Rest[0]; !IsRepeatable(f) && !IsSecret(f) && strings.Contains(word, "://") && f.Value.Set(word) != nil {
+		p.fault("flag %s needs a value before %.60q", shown, HidePassword(word))
+		return
+	}
+	p.set(f, shown, p.next())
+}
+
 func (p *FlagParser) set(f *pflag.Flag, shown, value string) {
 	p.put(f, value, Origin{FromFlag, shown})
 	if p.Seen != nil {
@@ -265,7 +275,7 @@ func (p *FlagParser) unknown(dashes, arg string) {
 	name, _, given := strings.Cut(arg, "=")
 	if advice, ok := p.foreign[foreignMark+name]; ok {
 		p.fault("unknown flag %s%s; %s", dashes, name, strings.TrimPrefix(advice, valueMark))
-		if !given && strings.HasPrefix(advice, valueMark) && len(p.Rest) > 0 {
+		if !given && strings.HasPrefix(advice, valueMark) && len(p.Rest) > 0 && !IsURL(p.Rest[0]) {
 			p.next()
 		}
 		return

@@ -173,7 +173,11 @@ func (p *FlagParser) put(f *pflag.Flag, value string, o Origin) {
 // refusal says why f refuses text. Flags for secrets do not quote it.
 func refusal(f *pflag.Flag, text string, err error) string {
 	if kind := f.Value.Type(); value.IsNumber(f.Value) {
-		return fmt.Sprintf("%q is not %s", text, expected(kind))
+		hint := ""
+		if kind != "bool" && strings.HasSuffix(strings.ToLower(text), "k") {
+			hint = "; write all its digits, such as 1000"
+		}
+		return fmt.Sprintf("%q is not %s%s", text, expected(kind), hint)
 	}
 	return err.Error()
 }
