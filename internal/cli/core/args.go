@@ -57,7 +57,7 @@ func helpOf(root *cobra.Command, topic []string) ([]string, error) {
 	if len(rest) > 0 && !all {
 		return nil, Usage(cmd, []error{UnknownCommand(cmd, rest[0])})
 	}
-	addHelpFlags(cmd)
+	AddHelpFlags(cmd)
 	return helpWords(topic[:n:n], all), nil
 }
 
@@ -149,7 +149,7 @@ type FlagParser struct {
 
 // NewFlagParser returns the parser of the words after the name of cmd.
 func NewFlagParser(cmd *cobra.Command, words []string) *FlagParser {
-	addHelpFlags(cmd)
+	AddHelpFlags(cmd)
 	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags]), foreign: cmd.Annotations}
 }
 

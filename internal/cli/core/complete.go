@@ -20,7 +20,7 @@ func TakesRuns() map[string]string { return map[string]string{runArguments: ""} 
 // Call it only for a completion: cobra never releases what is registered, and takt server parses
 // many lines.
 func completeFlags(env Env, cmd *cobra.Command) {
-	addHelpFlags(cmd)
+	AddHelpFlags(cmd)
 	if _, ok := cmd.Annotations[runArguments]; ok {
 		cmd.ValidArgsFunction = env.completeRuns
 	}

@@ -27,8 +27,8 @@ const (
 	helpUsage   = 24 // column of the descriptions of flags
 )
 
-// addHelpFlags adds --help and --help-all.
-func addHelpFlags(cmd *cobra.Command) {
+// AddHelpFlags adds --help and --help-all.
+func AddHelpFlags(cmd *cobra.Command) {
 	if cmd.Flags().Lookup(helpAllFlag) != nil {
 		return
 	}
@@ -40,7 +40,7 @@ func addHelpFlags(cmd *cobra.Command) {
 
 // ShowHelp writes the help of a command. It is the help function of the root command.
 func ShowHelp(cmd *cobra.Command, _ []string) {
-	addHelpFlags(cmd)
+	AddHelpFlags(cmd)
 	all, _ := cmd.Flags().GetBool(helpAllFlag)
 	h := help{cmd: cmd, flags: shownFlags(cmd.Flags())}
 	h.all = all || len(h.flags) <= fewFlags
@@ -152,7 +152,7 @@ func writeFlag(w io.Writer, f *pflag.Flag) {
 	if name != "" {
 		left += " " + name
 	}
-	writeColumns(w, left, usage+shownDefault(f), helpUsage)
+	writeColumns(w, left, usage+ShownDefault(f), helpUsage)
 }
 
 // writeColumns writes a name, and its description beside it from a column on. A long name has a
@@ -168,9 +168,9 @@ func writeColumns(w io.Writer, left, text string, column int) {
 	}
 }
 
-// shownDefault is the default in help. A flag whose default is nothing has no text for it; what
+// ShownDefault is the default in help. A flag whose default is nothing has no text for it; what
 // zero means, and a default that depends on something else, is in the description of the flag.
-func shownDefault(f *pflag.Flag) string {
+func ShownDefault(f *pflag.Flag) string {
 	if slices.Contains([]string{"", "0", "0s", "false", "[]", "<nil>"}, f.DefValue) || strings.Contains(f.Usage, "(default") {
 		return ""
 	}

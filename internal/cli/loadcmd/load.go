@@ -104,6 +104,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 	l.requirements.AddFlags(fs)
 	l.labelFlags.addFlags(fs)
 	l.store.AddFlags(fs)
+	l.store.AddLimit(fs)
 	value.Declare(fs, value.GroupAssertions, l.addAbortFlag)
 	value.Declare(fs, value.GroupOutput, l.addProgressFlag)
 	value.Declare(fs, value.GroupMeasurement, l.addRepeatFlag)
@@ -153,6 +154,7 @@ func (l *load) validate(args []string) []error {
 		faults = append(faults, value.Faultf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
 	}
 	faults = core.AppendError(faults, l.labelFlags.validate())
+	faults = core.AppendError(faults, l.store.CheckLimit())
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.requirements.Validate()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
@@ -342,12 +344,19 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		l.env.Side.Over(report)
 	}
 	written := out.Close(report)
-	if !l.noStore {
-		l.store.Keep(l.env, report)
+	if !l.noStore && l.store.Keep(l.env, report) {
+		l.tellStored(report)
 	}
 	journal.end()
 	l.requirements.Show(l.env, report)
 	return l.outcome(ctx, report, written)
+}
+
+// tellStored says how to see the run again.
+func (l *load) tellStored(r *takt.Report) {
+	if l.progress != progressNone {
+		fmt.Fprintf(l.env.Stderr, "takt: the run is stored; to see it again: %s\n", l.store.ShowCommand(l.env, r.ID))
+	}
 }
 
 // source makes the source of operations, with the data of each if they come from a list.
