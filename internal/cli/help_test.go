@@ -107,6 +107,17 @@ func TestHelpTopics(t *testing.T) {
 	}
 }
 
+// Sizes have units in help, and the flag accepts them.
+func TestSizesInHelp(t *testing.T) {
+	files := core.Subcommand(core.Subcommand(helpRoot(), "trace"), "files")
+	if text := helpText(t, files, "--help-all"); !strings.Contains(text, "(default 10GiB)") {
+		t.Errorf("no 10GiB in %s", text)
+	}
+	if err := files.Flags().Lookup("limit").Value.Set("10GiB"); err != nil || files.Flags().Lookup("limit").Value.String() != "10737418240" {
+		t.Error(err)
+	}
+}
+
 // A default that help shows is the flag's value without a command line, and not a zero in another
 // unit: 0s, where nothing was said.
 func TestDefaultsAreTrue(t *testing.T) {

@@ -44,6 +44,9 @@ type Flag interface {
 	Names(text string) []Name
 }
 
+// Shower is a Flag that help shows in another form than String, which config files have.
+type Shower interface{ Shown() string }
+
 // Stdio stands for standard input or output in the place of a file.
 const Stdio = "-"
 

@@ -175,6 +175,9 @@ func ShownDefault(f *pflag.Flag) string {
 		return ""
 	}
 	text := f.DefValue
+	if v, ok := f.Value.(value.Shower); ok && text == f.Value.String() { // else the command line has set it
+		text = v.Shown()
+	}
 	if f.Value.Type() == "string" {
 		text = fmt.Sprintf("%q", text)
 	}

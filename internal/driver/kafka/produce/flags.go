@@ -48,7 +48,7 @@ func (o *Options) addMessageFlags(fs *pflag.FlagSet) {
 }
 
 func (o *Options) addRateFlag(fs *pflag.FlagSet) {
-	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s")
+	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s (default: no limit)")
 }
 
 func (o *Options) addWriterFlags(fs *pflag.FlagSet) {
