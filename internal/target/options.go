@@ -34,6 +34,7 @@ type Options struct {
 	ErrorRate    float64 // share of requests answered with status 500, 0 to 1
 	ResetRate    float64 // share of requests whose connection is reset instead of an answer
 	HalfOpenRate float64 // share of requests never answered, the connection stays open
+	TLS          bool    // https, with a certificate that is made at the start
 	Truth        string  // file that the Truth is written to at the end; "": none
 	Null         bool    // the null server, which takes no time and keeps no record
 }
@@ -50,6 +51,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 
 func (o *Options) addListenFlag(fs *pflag.FlagSet) {
 	fs.Var(value.Listen(&o.Addr), "addr", "`HOST:PORT` to listen on; port 0: any free one")
+	fs.BoolVar(&o.TLS, "tls", false, "serve https, with a certificate that is made at the start: clients need --insecure")
 }
 
 func (o *Options) addBehaviourFlags(fs *pflag.FlagSet) {

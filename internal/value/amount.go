@@ -54,8 +54,8 @@ func (s size[T]) Set(text string) error {
 	return nil
 }
 
-func (s size[T]) String() string    { return strconv.FormatInt(int64(*s.p), 10) }
-func (size[T]) Type() string        { return "size" }
+func (s size[T]) String() string { return strconv.FormatInt(int64(*s.p), 10) }
+func (size[T]) Type() string     { return "size" }
 
 // Shown is a default in help: 10GiB instead of 10737418240.
 func (s size[T]) Shown() string {
