@@ -18,6 +18,14 @@ import (
 func Collations() []string { return []string{"table", "csv", "json", "markdown", "html"} }
 func Judgements() []string { return []string{"text", "json", "junit", "markdown", "html"} }
 
+// Beginnings are the formats as the beginning of FORMAT=PATH, for the completion of a shell.
+func Beginnings(names []string) (list []string) {
+	for _, name := range names {
+		list = append(list, name+"=")
+	}
+	return list
+}
+
 // markdownShort is a short name for markdown.
 const markdownShort = "md"
 

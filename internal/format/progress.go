@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -44,10 +45,10 @@ func latencyCells(iv takt.Interval) []string {
 		return nil
 	}
 	return []string{
-		"p50 " + page.Human(iv.ResponseP50),
-		"p99 " + page.Human(iv.ResponseP99),
-		"max " + page.Human(iv.ResponseMax),
-		"lag p99 " + page.Human(iv.ScheduleLagP99),
+		"p50 " + figure.Micros(iv.ResponseP50),
+		"p99 " + figure.Micros(iv.ResponseP99),
+		"max " + figure.Micros(iv.ResponseMax),
+		"lag p99 " + figure.Micros(iv.ScheduleLagP99),
 	}
 }
 

@@ -32,6 +32,8 @@ type Env struct {
 	Main func(Env, []string) int  // runs another command line; Main sets it
 	Root func(Env) *cobra.Command // all commands; Main sets it
 
+	StoredRuns func(e Env, store string) []string // for the completion of a shell; Main sets it
+
 	Rows     []driver.Row // protocols; nil: driver.Table()
 	Unstored io.Writer    // for messages that a run could not be stored; nil: Stderr
 	Side     Side         // the side of a duet that the run is; nil: the run is not in a duet

@@ -34,8 +34,9 @@ type compare struct {
 func NewCompare(env core.Env) *cobra.Command {
 	m := &compare{env: env, choice: kept.Choice{Last: kept.Last{Text: "168h"}}, options: verify.DefaultOptions(), output: "text"}
 	c := &cobra.Command{
-		Use:   "compare BASE HEAD",
-		Short: "show how two runs, or groups of runs, differ in every metric",
+		Annotations: core.TakesRuns(),
+		Use:         "compare BASE HEAD",
+		Short:       "show how two runs, or groups of runs, differ in every metric",
 		Long: `BASE and HEAD are runs, files of reports, or filters such as branch=main, which choose
 among the stored runs that -n reaches; separate several by commas. takt compare does not
 judge, so its exit code is 0; takt verify judges. takt help collate lists the fields of filters.`,
@@ -46,11 +47,15 @@ judge, so its exit code is 0; takt verify judges. takt help collate lists the fi
 	flags := func(fs *pflag.FlagSet) {
 		m.store.AddFlags(fs)
 		m.choice.AddFlags(fs)
-		fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
-		fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
-		fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
-		fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
-		fs.VarP(value.Output(&m.output), "output", "o", "write `FORMAT` to standard output, or FORMAT=PATH; text, json, markdown or html")
+		value.Declare(fs, value.GroupJudgement, func(fs *pflag.FlagSet) {
+			fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
+			fs.Var(value.Offering(value.List(&m.metrics), stored.MetricNames()...), "metric", "only `METRIC`; repeatable")
+			fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
+			fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
+		})
+		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+			fs.VarP(value.Offering(value.Output(&m.output), "text", "json", "markdown", "html"), "output", "o", "write `FORMAT` to standard output, or FORMAT=PATH; text, json, markdown or html")
+		})
 	}
 	return core.Define(c, flags, m.validate, m.run)
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/format/text"
@@ -254,7 +255,7 @@ func CapacityMarkdown(w io.Writer, r *takt.Report) error {
 	b.WriteString(page.MarkdownRow(CapacityHead(c)) + "|---:|---:|---:|---:|---:|---|\n")
 	for _, s := range c.ByRate() {
 		response, service := c.Shown(s)
-		b.WriteString(page.MarkdownRow([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), page.Human(response), page.Human(service), page.Percent(s.Errors, 100), StepWord(c, s)}))
+		b.WriteString(page.MarkdownRow([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), figure.Micros(response), figure.Micros(service), page.Percent(s.Errors, 100), StepWord(c, s)}))
 	}
 	text.MarkdownWarnings(&b, r)
 	_, err = io.WriteString(w, b.String())

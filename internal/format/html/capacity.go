@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/plot"
@@ -93,14 +94,14 @@ func capacityCurve(c capacity.Answer) block {
 	}
 	d.columns(at, func(i int) string { return page.Rate(ticks[i]) })
 	for _, v := range y.ticks(5) {
-		d.horizontal(y.at(v), "grid", page.Human(v))
+		d.horizontal(y.at(v), "grid", figure.Micros(v))
 	}
 	b := block{Legend: []legend{{"dotkey", "response " + c.Statistic}, {"ring", "service " + c.Statistic}}}
 	b.Legend = append(b.Legend, capacityLimits(d, c, x, y, bound)...)
 	for i, s := range c.Steps {
 		response, service := c.Shown(s)
 		if service > 0 {
-			d.dot(x.at(s.Offered), y.at(service), 4, "ring", "service "+c.Statistic+" "+page.Human(service))
+			d.dot(x.at(s.Offered), y.at(service), 4, "ring", "service "+c.Statistic+" "+figure.Micros(service))
 		}
 		class := "dot"
 		switch {
@@ -109,7 +110,7 @@ func capacityCurve(c capacity.Answer) block {
 		case !s.Met:
 			class += " over"
 		}
-		d.link(x.at(s.Offered), y.at(response), stepID(i), class, fmt.Sprintf("%s: response %s %s, %s", page.Rate(s.Offered), c.Statistic, page.Human(response), answer.StepWord(c, s)))
+		d.link(x.at(s.Offered), y.at(response), stepID(i), class, fmt.Sprintf("%s: response %s %s, %s", page.Rate(s.Offered), c.Statistic, figure.Micros(response), answer.StepWord(c, s)))
 	}
 	b.Legend = append(b.Legend, legend{"dotkey over", "broke the SLO"})
 	b.Picture = d.svg("response and service time over the offered rate; the table has the steps", "")
@@ -135,7 +136,7 @@ func capacityLimits(d *drawing, c capacity.Answer, x, y scale, bound float64) (l
 	}
 	if bound > 0 {
 		d.horizontal(y.at(bound), "bound", "")
-		d.text(0.005, d.y(y.at(bound))-5, "start", "bound-name", "SLO "+page.Human(bound))
+		d.text(0.005, d.y(y.at(bound))-5, "start", "bound-name", "SLO "+figure.Micros(bound))
 		list = append(list, legend{"bound", "SLO"})
 	}
 	if l := c.Line; l != nil && l.Rate >= 0 && l.Rate <= x.high {
@@ -150,7 +151,7 @@ func capacityTable(c capacity.Answer) *table {
 	t.Head = append(t.Head, "nearest condition")
 	for i, s := range c.Steps {
 		response, service := c.Shown(s)
-		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), page.Rate(s.Offered), page.Rate(page.Round3(s.Throughput())), page.Human(response), page.Human(service), page.Percent(s.Errors, 100), answer.StepWord(c, s), page.Clean(s.Nearest + " " + s.Reason)})
+		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), page.Rate(s.Offered), page.Rate(page.Round3(s.Throughput())), figure.Micros(response), figure.Micros(service), page.Percent(s.Errors, 100), answer.StepWord(c, s), page.Clean(s.Nearest + " " + s.Reason)})
 		t.RowIDs = append(t.RowIDs, stepID(i))
 	}
 	return t

@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/pkg/takt"
@@ -20,7 +21,7 @@ func contrast(r *takt.Report) []section {
 	names, values := text.Statistics()
 	for i, name := range names {
 		if v, ok := other[name+"_us"].(float64); ok {
-			t.Rows = append(t.Rows, []string{name, page.Human(v), page.Human(values[i](felt))})
+			t.Rows = append(t.Rows, []string{name, figure.Micros(v), figure.Micros(values[i](felt))})
 		}
 	}
 	if t.Rows == nil {

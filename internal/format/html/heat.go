@@ -11,7 +11,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -98,7 +98,7 @@ func (m *heat) block(s *series) block {
 	}
 	d := newDrawing(heatHeight)
 	for _, v := range m.y.ticks(6) {
-		d.horizontal(m.y.at(v), "grid", page.Human(v))
+		d.horizontal(m.y.at(v), "grid", figure.Micros(v))
 	}
 	s.time(d)
 	label := "heat map of latencies by second; the table of every interval has its percentiles"

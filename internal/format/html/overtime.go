@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/verdict"
@@ -55,7 +56,7 @@ func stallWords(r *takt.Report, stalls []stall) string {
 	if r.Counts.Dropped > 0 {
 		fate = "had to wait for it, or were dropped"
 	}
-	return fmt.Sprintf("The target stalled %s, for up to %s; %s %s.", times(len(stalls)), page.Human(longest), page.Plural(int(held), "operation"), fate)
+	return fmt.Sprintf("The target stalled %s, for up to %s; %s %s.", times(len(stalls)), figure.Micros(longest), page.Plural(int(held), "operation"), fate)
 }
 
 func times(n int) string {
@@ -108,7 +109,7 @@ func (s *series) heroPicture(statistic int, name string, y scale, stalls []stall
 	d := s.drawing(heroHeight)
 	s.warm(d)
 	for _, v := range y.ticks(5) {
-		d.horizontal(y.at(v), "grid", page.Human(v))
+		d.horizontal(y.at(v), "grid", figure.Micros(v))
 	}
 	s.time(d)
 	response := s.points(func(one *second) (float64, bool) {
@@ -173,7 +174,7 @@ func (s *series) drawStalls(d *drawing, stalls []stall) {
 		} else if at > 0.93 {
 			at, anchor = to, "end"
 		}
-		d.text(at, -20, anchor, class, page.Human(one.length)+" stall")
+		d.text(at, -20, anchor, class, figure.Micros(one.length)+" stall")
 		d.text(at, -7, anchor, class+" quiet", page.Count(one.held)+" held up")
 	}
 }
@@ -184,7 +185,7 @@ func stallTable(stalls []stall) []block {
 	}
 	t := &table{Caption: "Stalls: the length is the longest wait, and the operations are those that waited or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
 	for _, one := range stalls {
-		t.Rows = append(t.Rows, []string{page.Span(one.from), page.Human(one.length), page.Count(one.held)})
+		t.Rows = append(t.Rows, []string{page.Span(one.from), figure.Micros(one.length), page.Count(one.held)})
 	}
 	return []block{{Fold: fmt.Sprintf("Stalls (%d)", len(stalls)), Table: t}}
 }
@@ -273,12 +274,12 @@ func (s *series) lag(r *takt.Report) (picture template.HTML, bound string) {
 	s.warm(d)
 	s.time(d)
 	for _, v := range y.ticks(3) {
-		d.horizontal(y.at(v), "grid", page.Human(v))
+		d.horizontal(y.at(v), "grid", figure.Micros(v))
 	}
 	d.horizontal(y.at(limit), "bound", "")
-	d.text(1, d.y(y.at(limit))-4, "end", "bound-name", "bound "+page.Human(limit))
+	d.text(1, d.y(y.at(limit))-4, "end", "bound-name", "bound "+figure.Micros(limit))
 	d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), of(one) > 0 }), "ok")
-	return d.svg("p99 of the schedule lag, with the bound of validity at "+page.Human(limit), ` data-table="every-second"`), page.Human(limit)
+	return d.svg("p99 of the schedule lag, with the bound of validity at "+figure.Micros(limit), ` data-table="every-second"`), figure.Micros(limit)
 }
 
 // lagBound is the schedule lag in µs from which an operation is late.
@@ -346,13 +347,13 @@ func (s *series) columns(name string) (list []column) {
 	for i, st := range statistics {
 		list = append(list, column{name + " " + st.name, func(one *second) string { return human(one.response, i) }})
 	}
-	list = append(list, column{"max", func(one *second) string { return page.Human(one.ResponseMax) }})
+	list = append(list, column{"max", func(one *second) string { return figure.Micros(one.ResponseMax) }})
 	for i, st := range statistics {
 		if s.hasService() {
 			list = append(list, column{"service " + st.name, func(one *second) string { return human(one.service, i) }})
 		}
 	}
-	return append(list, column{"lag p99", func(one *second) string { return page.Human(one.ScheduleLagP99) }})
+	return append(list, column{"lag p99", func(one *second) string { return figure.Micros(one.ScheduleLagP99) }})
 }
 
 // human writes a statistic of an interval, or a dash if nothing ended in it.
@@ -360,5 +361,5 @@ func human(list []float64, i int) string {
 	if list == nil {
 		return "–"
 	}
-	return page.Human(list[i])
+	return figure.Micros(list[i])
 }

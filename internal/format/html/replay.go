@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/pkg/takt"
@@ -44,15 +45,15 @@ func replayedChart(classes []text.ReplayedClass) block {
 	for _, v := range ticks {
 		at = append(at, x.at(v))
 	}
-	d.columns(at, func(i int) string { return page.Human(ticks[i]) })
+	d.columns(at, func(i int) string { return figure.Micros(ticks[i]) })
 	for i, c := range classes {
 		y := 1 - (float64(i)+0.5)/float64(len(classes))
 		d.label(y, c.Name)
 		for k, name := range []string{"p50", "p95", "p99"} {
 			up, down := y+6/d.height, y-6/d.height
 			radius := 3.5 + float64(k)
-			d.dot(x.at(c.Recorded[k]), up, radius, "ring", fmt.Sprintf("%s recorded %s %s", c.Name, name, page.Human(c.Recorded[k])))
-			d.dot(x.at(c.Response[k]), down, radius, "dot", fmt.Sprintf("%s replayed %s %s", c.Name, name, page.Human(c.Response[k])))
+			d.dot(x.at(c.Recorded[k]), up, radius, "ring", fmt.Sprintf("%s recorded %s %s", c.Name, name, figure.Micros(c.Recorded[k])))
+			d.dot(x.at(c.Response[k]), down, radius, "dot", fmt.Sprintf("%s replayed %s %s", c.Name, name, figure.Micros(c.Response[k])))
 		}
 	}
 	return block{
@@ -70,7 +71,7 @@ func replayedTable(classes []text.ReplayedClass) *table {
 	for _, c := range classes {
 		row := []string{c.Name, page.Count(c.Count)}
 		for _, v := range slices.Concat(c.Recorded[:], c.Response[:]) {
-			row = append(row, page.Human(v))
+			row = append(row, figure.Micros(v))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/text"
 	"github.com/taktload/takt/internal/judge/capacity"
@@ -99,14 +100,14 @@ func cards(r *takt.Report) (list []card) {
 	l, service := r.Latency[name], r.Latency[takt.LatencyService]
 	beside := func(v float64) string {
 		if name == takt.LatencyResponse && service.Count > 0 {
-			return "service " + page.Human(v)
+			return "service " + figure.Micros(v)
 		}
 		return ""
 	}
 	if l.Count > 0 {
 		words := page.Words(name)
-		list = append(list, card{words + " p50", page.Human(l.P50), beside(service.P50)}, card{words + " p99", page.Human(l.P99), beside(service.P99)})
-		list = append(list, card{words + " max", page.Human(l.Max), beside(service.Max)})
+		list = append(list, card{words + " p50", figure.Micros(l.P50), beside(service.P50)}, card{words + " p99", figure.Micros(l.P99), beside(service.P99)})
+		list = append(list, card{words + " max", figure.Micros(l.Max), beside(service.Max)})
 	}
 	rate := card{"achieved", page.Rate(page.Round3(r.Rate.Achieved)), "closed loop"}
 	switch {
@@ -162,7 +163,7 @@ func latencyTable(r *takt.Report, names []string) *table {
 	for i, statistic := range statistics {
 		row := []string{statistic}
 		for _, name := range names {
-			row = append(row, page.Human(values[i](r.Latency[name])))
+			row = append(row, figure.Micros(values[i](r.Latency[name])))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -173,7 +174,7 @@ func partTable(r *takt.Report, names []string) *table {
 	t := &table{Caption: "Components of the response time, and the generator's lateness.", Head: []string{"part", "count", "p50", "p99", "max", "meaning"}, Words: 1, Tail: 1}
 	for _, name := range names {
 		l := r.Latency[name]
-		t.Rows = append(t.Rows, []string{page.Words(name), page.Count(l.Count), page.Human(l.P50), page.Human(l.P99), page.Human(l.Max), text.Meaning(name)})
+		t.Rows = append(t.Rows, []string{page.Words(name), page.Count(l.Count), figure.Micros(l.P50), figure.Micros(l.P99), figure.Micros(l.Max), text.Meaning(name)})
 	}
 	return t
 }
@@ -203,7 +204,7 @@ func causes(r *takt.Report) []section {
 	if list == nil {
 		return nil
 	}
-	t := &table{Caption: "Response time by cause.", Head: []string{"cause", "all", "above " + page.Human(from), "what it is"}, Words: 1, Tail: 1}
+	t := &table{Caption: "Response time by cause.", Head: []string{"cause", "all", "above " + figure.Micros(from), "what it is"}, Words: 1, Tail: 1}
 	classes := []string{"share-1", "share-2", "share-3", "share-4", "share-bad", "share-bad", "share-bad"}
 	var all, slowest []float64
 	for _, c := range list {
@@ -215,7 +216,7 @@ func causes(r *takt.Report) []section {
 	first := bars(all, classes, "response time of all operations by cause; the table has the shares")
 	first.Title = "All operations"
 	second := bars(slowest, classes, "response time of the slowest operations by cause; the table has the shares")
-	second.Title = "The slowest, above " + page.Human(from)
+	second.Title = "The slowest, above " + figure.Micros(from)
 	second.Legend = []legend{{"share-1", "target"}, {"share-2", "network"}, {"share-3", "queue"}, {"share-4", "input"}, {"share-bad", "takt and its host"}}
 	return []section{{ID: "causes", Title: "Where the time went", Blocks: []block{first, second, {Table: t}}}}
 }
@@ -281,7 +282,7 @@ func about(r *takt.Report) []section {
 	}
 	list := facts("generator", f.Generator, "host class", page.Clean(r.Generator.HostClass), "extra", f.Extra)
 	if floor := r.Generator.NoiseFloorUS; floor > 0 {
-		list = append(list, fact{"noise floor", page.Human(floor)})
+		list = append(list, fact{"noise floor", figure.Micros(floor)})
 	}
 	var labels []string
 	for _, key := range page.Sorted(r.Labels) {

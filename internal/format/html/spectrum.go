@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/hist"
 )
@@ -36,7 +37,7 @@ func spectrum(curves []curve) block {
 	x, y := logarithmic(1, float64(most)), latencyScale(low, high)
 	d := newDrawing(spectrumHeight)
 	for _, v := range y.ticks(5) {
-		d.horizontal(y.at(v), "grid", page.Human(v))
+		d.horizontal(y.at(v), "grid", figure.Micros(v))
 	}
 	var at []float64
 	var names []string

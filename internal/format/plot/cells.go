@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/capacity"
 )
@@ -109,7 +110,7 @@ func Draw(p *page.Page, c capacity.Answer) {
 	}
 	legend := "● response " + c.Statistic + ", ○ service " + c.Statistic + ", over the offered rate"
 	if v.bound > 0 {
-		legend += "; ╌ SLO " + page.Human(v.bound)
+		legend += "; ╌ SLO " + figure.Micros(v.bound)
 	}
 	if c.Ranged() {
 		v.upright(*c.Interval.Low)
@@ -147,7 +148,7 @@ func (v *canvas) lines(p *page.Page) {
 	for y := range v.cells {
 		label := ""
 		if y%7 == 0 {
-			label = page.Human(v.time * float64(plotHeight-1-y) / (plotHeight - 1))
+			label = figure.Micros(v.time * float64(plotHeight-1-y) / (plotHeight - 1))
 		}
 		p.Linef("%s │%s", page.Right(label, 9), string(v.cells[y][:]))
 	}
