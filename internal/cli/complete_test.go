@@ -43,7 +43,7 @@ func TestCompletion(t *testing.T) {
 		"verify --metric p99.":    "p99.9 p99.99 :4",
 		"compare --metric ":       "p50 rate :4",
 		"collate --sort r":        "report_date revision_date rate :4",
-		"collate -o ":             "table csv json markdown :4",
+		"collate -o ":             "table csv json markdown html :0",
 		"collate fl":              "flavour :4",
 		"collate rate_p":          "rate_per_s :4",
 		"trace stats -o ":         "text json :4",
