@@ -38,8 +38,11 @@ func latenessOf(response, lag *hist.Histogram) Lateness {
 }
 
 // BoundOf is the schedule lag from which an operation is late, from a histogram of the response time.
-func BoundOf(response *hist.Histogram) time.Duration {
-	return max(lateFloor, time.Duration(latePart*float64(response.Quantile(0.99))))
+func BoundOf(response *hist.Histogram) time.Duration { return BoundFor(response.Quantile(0.99)) }
+
+// BoundFor is the schedule lag from which an operation is late, from the p99 of the response time.
+func BoundFor(responseP99 time.Duration) time.Duration {
+	return max(lateFloor, time.Duration(latePart*float64(responseP99)))
 }
 
 // Bottleneck reports whether the generator, not the target, shaped the figures: more

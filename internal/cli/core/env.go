@@ -28,6 +28,7 @@ type Env struct {
 	Executable     func() (string, error) // path of takt's program; nil: takt cannot start itself again
 	Interrupt      context.Context        // ends with the first signal; its cause is a SignalError
 	Abort          <-chan struct{}        // closed by the second signal
+	Quit           func()                 // ends Interrupt as the first signal does; nil: nothing can
 
 	Main func(Env, []string) int  // runs another command line; Main sets it
 	Root func(Env) *cobra.Command // all commands; Main sets it

@@ -40,6 +40,10 @@ type load struct {
 	store        kept.Storing
 
 	progress string
+	process  core.Env  // env as the command got it
+	terminal *os.File  // standard error; nil: it is not a terminal
+	colours  bool      // standard error shows colours
+	messages *messages // standard error of the run
 	repeat   int
 	runGroup string
 	noStore  bool
@@ -102,7 +106,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
 	l.labelFlags.addFlags(fs)
 	l.store.AddFlags(fs)
-	fs.Var(value.Text(&l.progress), "progress", "print a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
+	fs.Var(value.Text(&l.progress), "progress", "what stderr shows during the run, `"+strings.Join(l.progressNames(), "|")+"`: the full view of a terminal, or a line a second; auto takes the view if the terminal has 80x24 and the run 5 s or more"+l.stepUsage())
 	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common; without it, the instant of --start-at")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
@@ -253,7 +257,10 @@ func (l *load) run(ctx context.Context, args []string) error {
 		return core.ExitWith(core.ExitUsage, err)
 	}
 	l.group = engine.NewID(time.Now())
+	l.process, l.terminal, l.colours = l.env, core.Terminal(l.env), core.ErrorColours(l.env)
 	l.env = l.env.Serial()
+	l.messages = &messages{w: l.env.Stderr}
+	l.env.Stderr = l.messages
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
 	var unread error
@@ -290,14 +297,16 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	if err != nil {
 		return l.broken(ctx, err)
 	}
-	watch, ended := l.watch(out)
+	words := l.narration()
 	d, err := l.driver.Open(ctx, l.connections())
 	if err != nil {
 		return l.clean(err)
 	}
+	watch := l.watch(ctx, out, words, l.liveHead(source, d))
+	defer watch.ended()
 	plan := engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
-		OnInterval: l.guarded(ctx, watch, source, d), OnSamples: out.OnSamples(look), Abort: l.env.Abort,
+		OnInterval: l.guarded(ctx, watch.interval, source, d), OnErrors: watch.errors, OnSamples: out.OnSamples(look), Abort: l.env.Abort,
 		Scrub: l.hide,
 	}
 	journal := l.journal(head, number)
@@ -308,7 +317,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		l.env.Side.Join(&plan)
 	}
 	report, err := engine.Run(ctx, plan)
-	ended()
+	watch.ended()
 	if err != nil {
 		journal.end()
 		return l.broken(ctx, err)

@@ -1,0 +1,181 @@
+package loadcmd
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/screen"
+)
+
+const (
+	frame     = 250 * time.Millisecond // between two pictures
+	keyFrame  = 100 * time.Millisecond // least time between a picture and one that a key causes
+	viewEnd   = 2 * time.Second        // most time to wait for the terminal after the run
+	snapshots = 16                     // seconds that wait for the view
+)
+
+// view is the full view of one run, in a goroutine of its own.
+type view struct {
+	screen   *screen.Screen
+	state    *live.State
+	palette  live.Palette
+	messages *messages
+	quit     func()          // as the first Ctrl-C; nil: there is no key for it
+	stopping <-chan struct{} // the run was told to end
+	startAt  time.Time       // zero: unknown
+
+	snaps chan live.Snapshot
+	over  chan struct{} // closed when the run is over
+	done  chan struct{} // closed when the terminal is restored
+
+	moment  live.Moment
+	frozen  *live.State // the picture of a paused view; nil: not paused
+	elapsed time.Duration
+	at      time.Time // when elapsed was true
+	drawn   time.Time
+	entered bool
+	quitted bool
+}
+
+// open starts the view.
+func (v *view) open(ctx context.Context) error {
+	if err := v.screen.Enter(); err != nil {
+		v.screen.Close()
+		return err
+	}
+	v.entered = true
+	v.messages.hold()
+	v.snaps, v.over, v.done = make(chan live.Snapshot, snapshots), make(chan struct{}), make(chan struct{})
+	v.stopping, v.at = ctx.Done(), time.Now()
+	go v.run()
+	return nil
+}
+
+// add passes a second to the view. It never waits: a terminal that hangs costs the view seconds,
+// not the run.
+func (v *view) add(snap live.Snapshot) {
+	select {
+	case v.snaps <- snap:
+	default:
+	}
+}
+
+// end restores the terminal and writes the messages that waited.
+func (v *view) end() {
+	close(v.over)
+	select {
+	case <-v.done:
+	case <-time.After(viewEnd):
+	}
+	v.screen.Close()
+	v.messages.release()
+}
+
+func (v *view) run() {
+	defer close(v.done)
+	defer v.recovered()
+	keys := v.screen.Keys()
+	suspended, stop := screen.Suspensions()
+	defer stop()
+	tick := time.NewTicker(frame)
+	defer tick.Stop()
+	v.draw()
+	for {
+		select {
+		case <-v.over:
+			v.screen.Leave()
+			return
+		case <-v.stopping:
+			v.stopping, v.moment.Stopping = nil, true
+		case snap := <-v.snaps:
+			v.state.Add(snap)
+			v.elapsed, v.at = time.Duration(snap.Interval.T*float64(time.Second)), time.Now()
+			continue
+		case k := <-keys:
+			v.key(k)
+			if time.Since(v.drawn) < keyFrame {
+				continue
+			}
+		case <-suspended:
+			v.screen.Leave()
+			v.entered = false
+			screen.Suspend()
+			continue
+		case <-tick.C:
+		}
+		v.draw()
+	}
+}
+
+// recovered ends the view, not the run, after a fault of the view.
+func (v *view) recovered() {
+	if fault := recover(); fault != nil {
+		v.screen.Leave()
+		fmt.Fprintf(v.messages, "takt: warning: the view failed, please report it; the run goes on: %v\n%s", fault, debug.Stack())
+	}
+}
+
+func (v *view) key(k byte) {
+	switch k {
+	case ' ':
+		v.pause()
+	case '?':
+		v.moment.Help = !v.moment.Help
+	case 'q', 'Q':
+		if v.quit != nil && !v.quitted {
+			v.quitted = true
+			v.quit()
+		}
+	}
+}
+
+func (v *view) pause() {
+	if v.moment.Paused = !v.moment.Paused; v.moment.Paused {
+		v.frozen, v.moment.Elapsed = v.state.Clone(), v.now()
+		return
+	}
+	v.frozen = nil
+}
+
+// now is the time since the start of the run.
+func (v *view) now() time.Duration {
+	if !v.state.Begun() && !v.startAt.IsZero() {
+		return time.Since(v.startAt)
+	}
+	return v.elapsed + time.Since(v.at)
+}
+
+// draw shows the present picture, if the process may use the terminal.
+func (v *view) draw() {
+	if v.drawn = time.Now(); !v.screen.Foreground() {
+		return
+	}
+	if !v.entered {
+		if v.screen.Enter() != nil {
+			return
+		}
+		v.entered = true
+	}
+	state := v.state
+	if v.frozen != nil {
+		state = v.frozen
+	} else {
+		v.moment.Elapsed = v.now()
+	}
+	v.moment.Keys, v.moment.Note = true, v.messages.last()
+	width, height := v.screen.Size()
+	_ = v.screen.Draw(state.View(v.moment, width, height, v.palette), width, height) // a terminal that is gone ends the run by SIGHUP
+}
+
+// suits reports whether the full view is of use by default: on a terminal of the usual size, for
+// a run of which somebody sees more than a flash.
+func suits(s *screen.Screen, length time.Duration) bool {
+	width, height := s.Size()
+	return width >= live.MinWidth && height >= live.MinHeight && (length < 0 || length >= shortest)
+}
+
+// shortest is the length of a run from which the full view is the default.
+const shortest = 5 * time.Second

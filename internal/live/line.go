@@ -1,0 +1,106 @@
+package live
+
+import (
+	"strings"
+
+	"github.com/taktload/takt/internal/format/page"
+)
+
+// field is a column of the line mode.
+type field struct {
+	name  string
+	width int
+	text  string
+	style style
+}
+
+// Line returns the newest second as a line of at most width columns, without a line break.
+// A narrow line lacks fields on the right. header: Header belongs above the line.
+func (s *State) Line(width int, p Palette) string {
+	return row(s.fields(), width, func(f field) (string, style) { return f.text, f.style }, p)
+}
+
+// Header returns the names above the lines.
+func (s *State) Header(width int, p Palette) string {
+	return row(s.fields(), width, func(f field) (string, style) { return f.name, dim }, p)
+}
+
+// Length is the length of the newest second, which is shorter at the end of a run.
+func (s *State) Length() float64 { return s.current().length }
+
+func (s *State) fields() []field {
+	c := s.current()
+	list := []field{
+		{"time", 7, span(page.Seconds(c.t)), plain},
+		{"left", 7, s.left(c), plain},
+	}
+	if !s.head.Closed {
+		list = append(list, field{"due/s", 6, si(perSecond(c.due, c.length)), plain})
+	}
+	list = append(list,
+		field{"done/s", 6, si(perSecond(c.ok+c.failed, c.length)), plain},
+		field{"p50", 7, latency(c.responseP50, c), plain},
+		field{"p99", 7, latency(c.responseP99, c), plain},
+		field{"failed", 6, si(float64(c.failed)), bad(c.failed)},
+		field{"in flight", 9, si(float64(c.inFlight)), plain},
+		field{"lag", 7, latency(c.lag, c), lagStyle(c)},
+	)
+	if s.total.Dropped > 0 || c.drops > 0 {
+		list = append(list, field{"dropped", 7, si(float64(c.drops)), bad(c.drops)})
+	}
+	return list
+}
+
+// left is the remaining time after a second.
+func (s *State) left(c *column) string {
+	left, known := s.remaining(page.Seconds(c.t))
+	switch {
+	case c.warmup:
+		return "warm-up"
+	case !known:
+		return "-"
+	}
+	return span(left)
+}
+
+// latency is "-" if nothing ended: a zero would look like a fast answer.
+func latency(us float64, c *column) string {
+	if us == 0 && c.responseP99 == 0 {
+		return "-"
+	}
+	return page.Human(us)
+}
+
+func bad(n uint64) style {
+	if n > 0 {
+		return red
+	}
+	return plain
+}
+
+// lagStyle is red if the lag is above its bound: a run with more than 1 % of such operations is
+// invalid.
+func lagStyle(c *column) style {
+	switch l := lateness(c); {
+	case l.Lag > l.Bound:
+		return red
+	case l.Doubtful():
+		return yellow
+	}
+	return plain
+}
+
+func row(list []field, width int, cell func(field) (string, style), p Palette) string {
+	var b strings.Builder
+	used := 0
+	for i, f := range list {
+		gap := min(i, 1)
+		if used += f.width + gap; used > width {
+			break
+		}
+		text, style := cell(f)
+		b.WriteString(strings.Repeat(" ", gap+max(0, f.width-len([]rune(text)))))
+		b.WriteString(p.paint(style, text))
+	}
+	return b.String()
+}

@@ -1,0 +1,160 @@
+package live
+
+import (
+	"math"
+	"time"
+
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// maxColumns is the number of seconds that a state keeps: more than a screen shows.
+const maxColumns = 512
+
+// perDecade is the number of rows of the heat map for a factor of ten in latency: a row is 21 %
+// above the row below.
+const perDecade = 12
+
+// buckets cover 1 µs to 1 h, in microseconds.
+const buckets = 9*perDecade + 7*perDecade/12 + 1
+
+// column is one second of a run.
+type column struct {
+	t                      float64 // end, in seconds since the start
+	length                 float64 // in seconds
+	due, ok, failed, drops uint64
+	warmup                 bool
+	inFlight               int
+	responseP50            float64 // in microseconds; 0: nothing ended
+	responseP99            float64
+	serviceP50, serviceP99 float64
+	lag                    float64
+	heat                   [buckets]uint32 // response times
+}
+
+// State is a run so far, in constant memory. Its methods are for one goroutine.
+type State struct {
+	head       Head
+	assertions []assert.Assertion
+
+	columns  []column // ring of the last maxColumns seconds
+	first    int      // index of the oldest in columns
+	last     float64  // end of the newest second
+	total    takt.Interval
+	measured float64 // seconds without the warm-up
+	errors   []takt.ErrorClass
+
+	response, service *hist.Histogram // of the measured part
+	second            *hist.Histogram // scratch of one second
+}
+
+// New returns the state of a run that has not begun.
+func New(h Head) *State {
+	return &State{head: h, assertions: h.assertions(), response: hist.New(), service: hist.New(), second: hist.New()}
+}
+
+// Add adds a second.
+func (s *State) Add(snap Snapshot) {
+	iv := &snap.Interval
+	c := s.next()
+	*c = column{
+		t: iv.T, length: iv.T - s.last, warmup: iv.Warmup,
+		due: iv.Scheduled, ok: iv.OK, failed: iv.Failed, drops: iv.Dropped, inFlight: iv.InFlightMax,
+		responseP50: iv.ResponseP50, responseP99: iv.ResponseP99, lag: iv.ScheduleLagP99,
+	}
+	s.last = iv.T
+	if snap.Errors != nil {
+		s.errors = snap.Errors
+	}
+	if s.decode(iv.HDR, s.response, iv.Warmup) {
+		for _, b := range s.second.Buckets() {
+			i := bucketOf(hist.Micros(b.To))
+			c.heat[i] = uint32(min(uint64(c.heat[i])+b.Count, math.MaxUint32))
+		}
+	}
+	if s.decode(iv.ServiceHDR, s.service, iv.Warmup) {
+		c.serviceP50, c.serviceP99 = hist.Micros(s.second.Quantile(0.5)), hist.Micros(s.second.Quantile(0.99))
+	}
+	if !iv.Warmup {
+		s.measured += c.length
+		s.total.Scheduled += iv.Scheduled
+		s.total.OK += iv.OK
+		s.total.Failed += iv.Failed
+		s.total.Dropped += iv.Dropped
+	}
+}
+
+// next is the place for a new column, which may be that of the oldest.
+func (s *State) next() *column {
+	if len(s.columns) < maxColumns {
+		s.columns = append(s.columns, column{})
+		return &s.columns[len(s.columns)-1]
+	}
+	c := &s.columns[s.first]
+	s.first = (s.first + 1) % maxColumns
+	return c
+}
+
+// decode puts an encoded histogram into s.second and adds it to a total; false: there is none.
+func (s *State) decode(encoded string, total *hist.Histogram, warmup bool) bool {
+	s.second.Reset()
+	if encoded == "" || s.second.MergeEncoded(encoded) != nil || s.second.Count() == 0 {
+		return false
+	}
+	if !warmup {
+		total.Merge(s.second)
+	}
+	return true
+}
+
+// Clone is a copy that later snapshots do not change.
+func (s *State) Clone() *State {
+	c := New(s.head)
+	c.columns = append(c.columns, s.columns...)
+	c.first, c.last, c.total, c.measured, c.errors = s.first, s.last, s.total, s.measured, s.errors
+	c.response.Merge(s.response)
+	c.service.Merge(s.service)
+	return c
+}
+
+// Begun reports whether a second is over.
+func (s *State) Begun() bool { return len(s.columns) > 0 }
+
+// newest returns the last n columns, oldest first, or fewer if there are fewer.
+func (s *State) newest(n int) []*column {
+	n = min(n, len(s.columns))
+	list := make([]*column, 0, n)
+	for i := len(s.columns) - n; i < len(s.columns); i++ {
+		list = append(list, &s.columns[(s.first+i)%len(s.columns)])
+	}
+	return list
+}
+
+// current is the newest column; an empty one before the first.
+func (s *State) current() *column {
+	if list := s.newest(1); len(list) == 1 {
+		return list[0]
+	}
+	return &column{}
+}
+
+// bucketOf is the row of the heat map for a latency in microseconds.
+func bucketOf(us float64) int {
+	if us <= 1 {
+		return 0
+	}
+	return min(int(math.Log10(us)*perDecade), buckets-1)
+}
+
+// lowest is the lower end of a bucket, in microseconds.
+func lowest(bucket int) float64 { return math.Pow(10, float64(bucket)/perDecade) }
+
+// lateness is what the schedule lag of a second says of the run's validity.
+func lateness(c *column) verdict.Lateness {
+	response := micros(c.responseP99)
+	return verdict.Lateness{Lag: micros(c.lag), Response: response, Bound: verdict.BoundFor(response)}
+}
+
+func micros(us float64) time.Duration { return time.Duration(us * 1e3) }

@@ -1,0 +1,188 @@
+// Package screen draws full pictures on the terminal of a process, reads its keys, and restores
+// the terminal.
+package screen
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// ErrNoTerminal says that there is no terminal to draw on, or that another process uses it.
+var ErrNoTerminal = errors.New("standard error is not a terminal that takt can use")
+
+// The sequences of a terminal that every emulator since the VT220 knows. Without automatic line
+// breaks no text can leave its line, whatever width the terminal thinks it has.
+const (
+	enter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
+	leave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
+)
+
+// writeTime is the longest wait for a terminal that does not accept output, such as after Ctrl-S.
+const writeTime = time.Second
+
+// Screen is the terminal in the hands of takt. Its methods are for one goroutine, except Leave.
+type Screen struct {
+	tty  *os.File
+	fd   int // of standard error, the same terminal: File.Fd would make tty block
+	keys chan byte
+
+	mu     sync.Mutex // guards what Leave restores
+	saved  *mode      // nil: not entered
+	closed chan struct{}
+
+	shown         []string // lines on the screen; nil: unknown
+	width, height int
+}
+
+// Open prepares the terminal f, which is standard error. It fails if f is not the terminal that
+// controls this process, or if the process runs in the background.
+func Open(f *os.File) (*Screen, error) {
+	if !term.IsTerminal(int(f.Fd())) || !owns(int(f.Fd())) {
+		return nil, ErrNoTerminal
+	}
+	// A description of its own: nobody else sees that it does not block, and closing it ends a
+	// read that waits.
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Screen{tty: tty, fd: int(f.Fd()), keys: make(chan byte, 16), closed: make(chan struct{})}, nil
+}
+
+// Enter switches to the alternate screen and reads keys one by one. Ctrl-C and the other keys of
+// signals work as before.
+func (s *Screen) Enter() error {
+	if !s.Foreground() {
+		return ErrNoTerminal
+	}
+	saved, err := keyByKey(s.fd)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.saved = saved
+	s.mu.Unlock()
+	s.shown = nil
+	return s.write(enter)
+}
+
+// Leave restores the terminal. A second call does nothing. Leave may be called by any goroutine.
+func (s *Screen) Leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.saved == nil {
+		return
+	}
+	_ = s.write(leave)  // fails if the terminal is gone
+	if s.Foreground() { // in the background this would stop the process, and the shell has set its own mode
+		_ = s.saved.restore(s.fd)
+	}
+	s.saved = nil
+}
+
+// Close restores the terminal and ends the reader of keys.
+func (s *Screen) Close() {
+	s.Leave()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.closed:
+	default:
+		close(s.closed)
+		_ = s.tty.Close()
+	}
+}
+
+// Size is the present size, at least 1.
+func (s *Screen) Size() (width, height int) {
+	width, height, err := term.GetSize(s.fd)
+	if err != nil || width < 1 || height < 1 {
+		return 80, 24 // a serial line has no size
+	}
+	return width, height
+}
+
+// Foreground reports whether the process may use the terminal: one in the background would be
+// stopped.
+func (s *Screen) Foreground() bool { return owns(s.fd) }
+
+// Keys returns the keys that somebody presses. The first call starts to read.
+func (s *Screen) Keys() <-chan byte {
+	go func() {
+		for b := make([]byte, 16); ; {
+			n, err := s.tty.Read(b)
+			if !s.pass(keysOf(b[:n])) {
+				return
+			}
+			if n == 0 || err != nil { // nothing came within the terminal's time, or it is gone
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+	}()
+	return s.keys
+}
+
+// keysOf are the keys of what one read returned: an escape sequence, such as that of an arrow, is
+// none of ours.
+func keysOf(b []byte) []byte {
+	if len(b) > 0 && b[0] == 0x1b {
+		return nil
+	}
+	return b
+}
+
+func (s *Screen) pass(keys []byte) (goOn bool) {
+	for _, k := range keys {
+		select {
+		case s.keys <- k:
+		case <-s.closed:
+			return false
+		default: // nobody reads them fast enough
+		}
+	}
+	select {
+	case <-s.closed:
+		return false
+	default:
+		return true
+	}
+}
+
+// Draw shows lines, which are as many as the screen is high and not wider. It writes only those
+// that changed.
+func (s *Screen) Draw(lines []string, width, height int) error {
+	if width != s.width || height != s.height {
+		s.shown, s.width, s.height = nil, width, height
+	}
+	var b strings.Builder
+	if s.shown == nil {
+		b.WriteString("\x1b[?7l\x1b[0m\x1b[2J")
+	}
+	for y, line := range lines {
+		if y < len(s.shown) && s.shown[y] == line {
+			continue
+		}
+		b.WriteString("\x1b[" + strconv.Itoa(y+1) + ";1H\x1b[K" + line) // erased first: after the last column, K would erase that
+	}
+	s.shown = lines
+	if b.Len() == 0 {
+		return nil
+	}
+	return s.write("\x1b[?2026h" + b.String() + "\x1b[?2026l") // both together: no half picture
+}
+
+// write writes text within writeTime. After a partial write the screen is unknown.
+func (s *Screen) write(text string) error {
+	_ = s.tty.SetWriteDeadline(time.Now().Add(writeTime)) // not every system can
+	_, err := s.tty.WriteString(text)
+	if err != nil {
+		s.shown = nil
+	}
+	return err
+}
