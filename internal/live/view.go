@@ -158,7 +158,7 @@ func (s *State) curves() []curve {
 	list = append(list, curve{label: "in flight", value: si(inFlight(c)), of: inFlight, text: si, style: s.fullStyle})
 	lag := curve{label: "lag p99", value: latency(c.lag, c), of: func(c *column) float64 { return c.lag }, text: page.Human, style: lagStyle}
 	if !s.head.Closed {
-		lag.scale = "≤ " + page.Human(float64(lateness(c).Bound)/1e3)
+		lag.scale = "≤" + page.Human(float64(lateness(c).Bound)/1e3)
 	}
 	return append(list, lag)
 }

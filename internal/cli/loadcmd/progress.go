@@ -110,7 +110,8 @@ func (l *load) picture(ctx context.Context, head live.Head) watcher {
 	if l.progress == progressNone {
 		return watcher{interval: func(takt.Interval) {}, ended: func() {}}
 	}
-	if v := l.view(head); v != nil && v.open(ctx) == nil {
+	if v := l.view(head); v != nil {
+		v.open(ctx)
 		var failures []takt.ErrorClass
 		return watcher{
 			errors:   func(list []takt.ErrorClass) { failures = list },
@@ -126,7 +127,7 @@ func (l *load) picture(ctx context.Context, head live.Head) watcher {
 func (l *load) view(head live.Head) *view {
 	asked := l.progress == progressFull
 	name := l.env.Getenv("TERM")
-	if l.terminal == nil || name == "" || name == "dumb" || !asked && !l.colours || l.fillsTerminal() {
+	if l.progress == progressLine || l.terminal == nil || name == "" || name == "dumb" || !asked && !l.colours || l.fillsTerminal() {
 		return nil
 	}
 	s, err := screen.Open(l.terminal)
@@ -137,10 +138,14 @@ func (l *load) view(head live.Head) *view {
 		s.Close()
 		return nil
 	}
-	return &view{
+	v := &view{
 		screen: s, state: live.New(head), palette: l.palette(), messages: l.messages, quit: l.env.Quit,
 		startAt: time.Time(l.engine.StartAt),
 	}
+	if head.End < 0 && head.Requests > 0 && !asked {
+		v.notBefore = time.Now().Add(shortest)
+	}
+	return v
 }
 
 // fillsTerminal reports whether an output writes to the terminal during the run.

@@ -27,6 +27,9 @@ type view struct {
 	stopping <-chan struct{} // the run was told to end
 	startAt  time.Time       // zero: unknown
 
+	notBefore time.Time   // no picture until then
+	keys      <-chan byte // nil: not read yet
+
 	snaps chan live.Snapshot
 	over  chan struct{} // closed when the run is over
 	done  chan struct{} // closed when the terminal is restored
@@ -41,17 +44,10 @@ type view struct {
 }
 
 // open starts the view.
-func (v *view) open(ctx context.Context) error {
-	if err := v.screen.Enter(); err != nil {
-		v.screen.Close()
-		return err
-	}
-	v.entered = true
-	v.messages.hold()
+func (v *view) open(ctx context.Context) {
 	v.snaps, v.over, v.done = make(chan live.Snapshot, snapshots), make(chan struct{}), make(chan struct{})
 	v.stopping, v.at = ctx.Done(), time.Now()
 	go v.run()
-	return nil
 }
 
 // add passes a second to the view. It never waits: a terminal that hangs costs the view seconds,
@@ -71,13 +67,13 @@ func (v *view) end() {
 	case <-time.After(viewEnd):
 	}
 	v.screen.Close()
-	v.messages.release()
+	v.messages.release() // a terminal that hangs has left that to us
 }
 
 func (v *view) run() {
 	defer close(v.done)
 	defer v.recovered()
-	keys := v.screen.Keys()
+	defer v.leave()
 	suspended, stop := screen.Suspensions()
 	defer stop()
 	tick := time.NewTicker(frame)
@@ -86,7 +82,6 @@ func (v *view) run() {
 	for {
 		select {
 		case <-v.over:
-			v.screen.Leave()
 			return
 		case <-v.stopping:
 			v.stopping, v.moment.Stopping = nil, true
@@ -94,14 +89,13 @@ func (v *view) run() {
 			v.state.Add(snap)
 			v.elapsed, v.at = time.Duration(snap.Interval.T*float64(time.Second)), time.Now()
 			continue
-		case k := <-keys:
+		case k := <-v.keys:
 			v.key(k)
 			if time.Since(v.drawn) < keyFrame {
 				continue
 			}
 		case <-suspended:
-			v.screen.Leave()
-			v.entered = false
+			v.leave()
 			screen.Suspend()
 			continue
 		case <-tick.C:
@@ -113,7 +107,6 @@ func (v *view) run() {
 // recovered ends the view, not the run, after a fault of the view.
 func (v *view) recovered() {
 	if fault := recover(); fault != nil {
-		v.screen.Leave()
 		fmt.Fprintf(v.messages, "takt: warning: the view failed, please report it; the run goes on: %v\n%s", fault, debug.Stack())
 	}
 }
@@ -148,16 +141,38 @@ func (v *view) now() time.Duration {
 	return v.elapsed + time.Since(v.at)
 }
 
-// draw shows the present picture, if the process may use the terminal.
-func (v *view) draw() {
-	if v.drawn = time.Now(); !v.screen.Foreground() {
-		return
+// enter switches to the view, unless the run may be over in an instant or the process may not use
+// the terminal.
+func (v *view) enter() (shown bool) {
+	if time.Now().Before(v.notBefore) || !v.screen.Foreground() {
+		return false
 	}
-	if !v.entered {
-		if v.screen.Enter() != nil {
-			return
-		}
-		v.entered = true
+	if v.entered {
+		return true
+	}
+	if v.screen.Enter() != nil {
+		return false
+	}
+	v.entered = true
+	v.messages.hold()
+	if v.keys == nil {
+		v.keys = v.screen.Keys()
+	}
+	return true
+}
+
+// leave restores the terminal and writes the messages that waited.
+func (v *view) leave() {
+	v.entered = false
+	v.screen.Leave()
+	v.messages.release()
+}
+
+// draw shows the present picture.
+func (v *view) draw() {
+	v.drawn = time.Now()
+	if !v.enter() {
+		return
 	}
 	state := v.state
 	if v.frozen != nil {
@@ -170,12 +185,13 @@ func (v *view) draw() {
 	_ = v.screen.Draw(state.View(v.moment, width, height, v.palette), width, height) // a terminal that is gone ends the run by SIGHUP
 }
 
+// A view of less than shortest would be a flash. A run of unknown length shows nothing for that
+// long.
+const shortest = 5 * time.Second
+
 // suits reports whether the full view is of use by default: on a terminal of the usual size, for
-// a run of which somebody sees more than a flash.
+// a run that is long enough to read it.
 func suits(s *screen.Screen, length time.Duration) bool {
 	width, height := s.Size()
 	return width >= live.MinWidth && height >= live.MinHeight && (length < 0 || length >= shortest)
 }
-
-// shortest is the length of a run from which the full view is the default.
-const shortest = 5 * time.Second
