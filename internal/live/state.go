@@ -18,7 +18,7 @@ const maxColumns = 512
 const perDecade = 12
 
 // buckets cover 1 µs to 1 h, in microseconds.
-const buckets = 9*perDecade + 7*perDecade/12 + 1
+const buckets = 9*perDecade + 7*perDecade/12
 
 // column is one second of a run.
 type column struct {
@@ -48,6 +48,8 @@ type State struct {
 
 	response, service *hist.Histogram // of the measured part
 	second            *hist.Histogram // scratch of one second
+	decoder           hist.Decoder
+	judgedSoFar       []note // assertions after the newest second; nil: not looked at
 }
 
 // New returns the state of a run that has not begun.
@@ -65,18 +67,12 @@ func (s *State) Add(snap Snapshot) {
 		responseP50: iv.ResponseP50, responseP99: iv.ResponseP99, lag: iv.ScheduleLagP99,
 	}
 	s.last = iv.T
+	s.judgedSoFar = nil
 	if snap.Errors != nil {
 		s.errors = snap.Errors
 	}
-	if s.decode(iv.HDR, s.response, iv.Warmup) {
-		for _, b := range s.second.Buckets() {
-			i := bucketOf(hist.Micros(b.To))
-			c.heat[i] = uint32(min(uint64(c.heat[i])+b.Count, math.MaxUint32))
-		}
-	}
-	if s.decode(iv.ServiceHDR, s.service, iv.Warmup) {
-		c.serviceP50, c.serviceP99 = hist.Micros(s.second.Quantile(0.5)), hist.Micros(s.second.Quantile(0.99))
-	}
+	s.addResponse(c, iv)
+	s.addService(c, iv)
 	if !iv.Warmup {
 		s.measured += c.length
 		s.total.Scheduled += iv.Scheduled
@@ -97,16 +93,29 @@ func (s *State) next() *column {
 	return c
 }
 
-// decode puts an encoded histogram into s.second and adds it to a total; false: there is none.
-func (s *State) decode(encoded string, total *hist.Histogram, warmup bool) bool {
+// addResponse adds the response times of a second to its column and to the total. The engine has
+// just encoded them, so a fault is impossible, and would cost a part of the picture.
+func (s *State) addResponse(c *column, iv *takt.Interval) {
+	_ = s.decoder.Each(iv.HDR, func(value time.Duration, n int64) error {
+		i := bucketOf(hist.Micros(value))
+		c.heat[i] = uint32(min(int64(c.heat[i])+n, math.MaxUint32))
+		if !iv.Warmup {
+			s.response.RecordN(value, uint64(n))
+		}
+		return nil
+	})
+}
+
+func (s *State) addService(c *column, iv *takt.Interval) {
 	s.second.Reset()
-	if encoded == "" || s.second.MergeEncoded(encoded) != nil || s.second.Count() == 0 {
-		return false
+	_ = s.decoder.Merge(s.second, iv.ServiceHDR)
+	if s.second.Count() == 0 {
+		return
 	}
-	if !warmup {
-		total.Merge(s.second)
+	c.serviceP50, c.serviceP99 = hist.Micros(s.second.Quantile(0.5)), hist.Micros(s.second.Quantile(0.99))
+	if !iv.Warmup {
+		s.service.Merge(s.second)
 	}
-	return true
 }
 
 // Clone is a copy that later snapshots do not change.

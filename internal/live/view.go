@@ -1,7 +1,9 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -202,45 +204,60 @@ func (s *State) below(m Moment, room int) (list []note) {
 	return list
 }
 
+// errorNotes are the failures, in at most room lines, the most frequent class first.
 func (s *State) errorNotes(room int) []note {
-	t := s.total
+	t, classes := s.total, s.errors
+	if t.Dropped > 0 {
+		classes = append([]takt.ErrorClass{{Class: "dropped", Count: t.Dropped, Sample: "the limit in flight was reached"}}, classes...)
+	}
 	n := t.Failed + t.Dropped
 	all := fmt.Sprintf("%s of %s operations", si(float64(n)), si(float64(t.OK+n)))
 	if n > 0 {
 		all += ", " + page.Percent(float64(n), float64(t.OK+n))
 	}
-	list := []note{{"errors", all, "", bad(n)}}
-	classes := s.errors
-	if t.Dropped > 0 {
-		classes = append([]takt.ErrorClass{{Class: "dropped", Count: t.Dropped, Sample: "the limit in flight was reached"}}, classes...)
+	if len(classes) >= room {
+		all += fmt.Sprintf(", in %d classes", len(classes))
 	}
-	for _, e := range classes {
+	list := []note{{"errors", all, "", bad(n)}}
+	for _, e := range classes[:min(len(classes), room-1)] {
 		list = append(list, note{"", fmt.Sprintf("%-5s %s", si(float64(e.Count)), e.Class), oneLine(e.Sample), red})
 	}
-	return capped(list, room, "classes")
-}
-
-// capped says how many of the list have no room.
-func capped(list []note, room int, what string) []note {
-	if len(list) <= room || room < 2 {
-		return list[:min(len(list), room)]
-	}
-	left := len(list) - room + 1
-	return append(list[:room-1], note{"", fmt.Sprintf("and %d more %s", left, what), "", dim})
+	return list
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func (s *State) assertionNotes(room int) (list []note) {
-	r := s.soFar()
-	for i, a := range s.assertions {
-		n := s.judged(a, r)
-		if i == 0 {
-			n.label = "assertions"
-		}
-		list = append(list, n)
+// assertionNotes are the assertions in their order. If there is no room for all, those that are
+// false come first.
+func (s *State) assertionNotes(room int) []note {
+	list := slices.Clone(s.judgeAll())
+	if len(list) > room {
+		slices.SortStableFunc(list, func(a, b note) int { return cmp.Compare(urgency(a), urgency(b)) })
+		left := len(list) - room + 1
+		list = append(list[:room-1], note{text: fmt.Sprintf("and %d more", left), style: dim})
 	}
-	return capped(list, room, "assertions")
+	if len(list) > 0 {
+		list[0].label = "assertions"
+	}
+	return list
+}
+
+// judgeAll judges the assertions once a second: the quantiles of a run take 0.5 ms.
+func (s *State) judgeAll() []note {
+	if s.judgedSoFar == nil && len(s.assertions) > 0 {
+		r := s.soFar()
+		for _, a := range s.assertions {
+			s.judgedSoFar = append(s.judgedSoFar, s.judged(a, r))
+		}
+	}
+	return s.judgedSoFar
+}
+
+func urgency(n note) int {
+	if n.style == red {
+		return 0
+	}
+	return 1
 }
 
 // judged is an assertion as it is at this moment. Only the report decides.
