@@ -60,10 +60,11 @@ func share(v, top float64) float64 {
 	return v / top
 }
 
-// bar draws a bar of height lines whose part full is filled. What is above 0 is visible.
+// bar draws a bar of height lines whose part full is filled. What is above 0 is visible, and a
+// full bar leaves a gap to the line above.
 func bar(g *grid, x, y, height int, full float64, s style) {
 	blocks := []rune(eighths)
-	n := int(math.Ceil(full * float64(height*len(blocks))))
+	n := int(math.Ceil(full * float64(height*len(blocks)-1)))
 	for i := height - 1; i >= 0 && n > 0; i-- {
 		k := min(n, len(blocks))
 		g.put(x, y+i, g.width-scaleWidth, s, string(blocks[k-1]))

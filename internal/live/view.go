@@ -165,10 +165,10 @@ func (s *State) curves() []curve {
 	return append(list, lag)
 }
 
-// doneStyle marks a second that ended much less than was due, and one with failures.
+// doneStyle marks a second that ended much less than was due, and one in which 1 % failed.
 func (s *State) doneStyle(c *column) style {
 	switch {
-	case c.failed > 0:
+	case 100*c.failed > c.ok+c.failed:
 		return red
 	case !s.head.Closed && float64(c.ok+c.failed) < 0.95*float64(c.due):
 		return yellow
