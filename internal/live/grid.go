@@ -114,7 +114,3 @@ func widthOf(r rune) int {
 	}
 	return 0
 }
-
-func has256(term string) bool {
-	return strings.Contains(term, "256color") || strings.Contains(term, "direct")
-}

@@ -1,5 +1,7 @@
 package live
 
+import "strings"
+
 // style is how a cell looks.
 type style uint8
 
@@ -49,11 +51,8 @@ func (p Palette) paint(s style, text string) string {
 }
 
 // PaletteOf chooses by the terminal's variables.
-func PaletteOf(colours bool, term, colorterm string) Palette {
-	switch {
-	case !colours:
-		return Mono
-	case has256(term) || colorterm != "":
+func PaletteOf(term, colorterm string) Palette {
+	if strings.Contains(term, "256color") || strings.Contains(term, "direct") || colorterm != "" {
 		return Rich
 	}
 	return Basic

@@ -11,7 +11,8 @@ func sessionCommands() []command {
 	return []command{
 		{name: "help", args: "[COMMAND]", short: "list the commands, or explain one", prepare: prepareHelp, look: always,
 			long: "help look says what the role look may do."},
-		{name: "status", short: "what runs, what waits, and what is loaded", prepare: do((*session).status), look: always},
+		{name: "status", args: "[-w]", short: "what runs, what waits, and what is loaded", prepare: prepareStatus, look: always,
+			long: "status -w shows the running load every second, until Enter or Ctrl-C; the job goes on. After edit on it has colours."},
 		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always,
 			long: "With edit off your client edits the line, as rlwrap telnet does. edit on is for a plain telnet."},
 		{name: "auth", args: "TOKEN", short: "say who you are: the first line, if the server has tokens", prepare: prepareAuth, look: always},

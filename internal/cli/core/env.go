@@ -34,6 +34,7 @@ type Env struct {
 	Root func(Env) *cobra.Command // all commands; Main sets it
 
 	Rows     []driver.Row // protocols; nil: driver.Table()
+	Live     io.Writer    // gets the run as lines of live.Feed; nil: nobody else shows the run
 	Unstored io.Writer    // for messages that a run could not be stored; nil: Stderr
 	Side     Side         // the side of a duet that the run is; nil: the run is not in a duet
 	Args     []string     // arguments of Main

@@ -18,10 +18,7 @@ func Terminal(env Env) *os.File {
 
 // colourful reports whether w is a terminal whose user did not switch colours off.
 func colourful(env Env, w io.Writer) bool {
-	if env.Getenv("NO_COLOR") != "" || env.Getenv("TERM") == "dumb" || env.Getenv("CI") != "" {
-		return false
-	}
-	return isTerminal(w)
+	return isTerminal(w) && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb" && env.Getenv("CI") == ""
 }
 
 func isTerminal(w io.Writer) bool {

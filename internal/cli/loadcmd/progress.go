@@ -55,7 +55,8 @@ func (l *load) checkProgress() error {
 // watcher shows a run while it goes on.
 type watcher struct {
 	interval func(takt.Interval)
-	errors   func([]takt.ErrorClass) // nil: not needed
+	add      func(live.Snapshot)     // nil: interval is enough
+	errors   func([]takt.ErrorClass) // nil: nobody shows the failures
 	ended    func()                  // call it after the run
 }
 
@@ -88,21 +89,43 @@ func (l *load) watch(ctx context.Context, out core.Outputs, words *narration, he
 	if words == nil || !words.shown {
 		w = l.picture(ctx, head)
 	}
+	var failures []takt.ErrorClass
+	feed := l.feed(head)
+	if w.add != nil || feed != nil {
+		w.errors = func(list []takt.ErrorClass) { failures = list }
+	}
 	shown, over := w.interval, w.ended
 	w.interval = func(iv takt.Interval) {
 		out.Interval(iv)
 		if words != nil {
 			words.interval(iv)
 		}
+		if w.add != nil {
+			w.add(live.Snapshot{Interval: iv, Errors: failures})
+		}
+		if feed != nil {
+			feed.Add(live.Snapshot{Interval: iv, Errors: failures})
+		}
 		shown(iv)
 	}
 	w.ended = sync.OnceFunc(func() {
+		if feed != nil {
+			feed.Close()
+		}
 		over()
 		if words != nil {
 			words.ended()
 		}
 	})
 	return w
+}
+
+// feed passes the run on to another process; nil: none shows it.
+func (l *load) feed(head live.Head) *live.Feed {
+	if l.env.Live == nil {
+		return nil
+	}
+	return live.NewFeed(l.env.Live, head)
 }
 
 // picture is the full view, a line a second, or nothing.
@@ -112,12 +135,7 @@ func (l *load) picture(ctx context.Context, head live.Head) watcher {
 	}
 	if v := l.view(head); v != nil {
 		v.open(ctx)
-		var failures []takt.ErrorClass
-		return watcher{
-			errors:   func(list []takt.ErrorClass) { failures = list },
-			interval: func(iv takt.Interval) { v.add(live.Snapshot{Interval: iv, Errors: failures}) },
-			ended:    v.end,
-		}
+		return watcher{interval: func(takt.Interval) {}, add: v.add, ended: v.end}
 	}
 	return l.lines(head)
 }
@@ -188,7 +206,10 @@ func (l *load) width() int {
 }
 
 func (l *load) palette() live.Palette {
-	return live.PaletteOf(l.colours, l.env.Getenv("TERM"), l.env.Getenv("COLORTERM"))
+	if !l.colours {
+		return live.Mono
+	}
+	return live.PaletteOf( l.env.Getenv("TERM"), l.env.Getenv("COLORTERM"))
 }
 
 // liveHead is what the view shows of the run before it begins.
