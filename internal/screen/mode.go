@@ -13,16 +13,18 @@ import (
 type mode unix.Termios
 
 // keyByKey makes the terminal pass on every key at once, without showing it, and returns the
-// settings of before. Keys of signals stay: Ctrl-C reaches the process as it always does.
-func keyByKey(fd int) (*mode, error) {
+// settings of before and those that apply now. Keys of signals stay: Ctrl-C reaches the process as
+// it always does.
+func keyByKey(fd int) (m modes, err error) {
 	t, err := unix.IoctlGetTermios(fd, getMode)
 	if err != nil {
-		return nil, err
+		return m, err
 	}
-	saved := mode(*t)
+	m.Before = mode(*t)
 	t.Lflag &^= unix.ICANON | unix.ECHO
 	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 0, 2 // a read ends after 0.2 s, so that it can be ended
-	return &saved, unix.IoctlSetTermios(fd, setMode, t)
+	m.View = mode(*t)
+	return m, unix.IoctlSetTermios(fd, setMode, t)
 }
 
 func (m *mode) restore(fd int) error { return unix.IoctlSetTermios(fd, setMode, (*unix.Termios)(m)) }

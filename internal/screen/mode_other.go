@@ -2,12 +2,26 @@
 
 package screen
 
-import "os"
+import (
+	"io"
+	"os"
+)
 
 // mode is a terminal's settings, which takt does not know here.
 type mode struct{}
 
-func keyByKey(int) (*mode, error) { return nil, ErrNoTerminal }
+type modes struct{ Before, View mode }
+
+func keyByKey(int) (m modes, err error) { return m, ErrNoTerminal }
+
+type guard struct{}
+
+func startGuard(string, string, *os.File, modes) *guard { return nil }
+
+func (*guard) release() {}
+
+// Guard does nothing here.
+func Guard(io.Reader, *os.File) error { return ErrNoTerminal }
 
 func (*mode) restore(int) error { return nil }
 

@@ -23,17 +23,25 @@ const (
 	leave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
+const escape = 0x1b
+
 // writeTime is the longest wait for a terminal that does not accept output, such as after Ctrl-S.
 const writeTime = time.Second
 
 // Screen is the terminal in the hands of takt. Its methods are for one goroutine, except Leave.
 type Screen struct {
 	tty  *os.File
-	fd   int // of standard error, the same terminal: File.Fd would make tty block
+	fd   int      // of file: File.Fd would make tty block
+	file *os.File // standard error, the same terminal
 	keys chan byte
+
+	// Guarded starts a process that restores the terminal if this one dies: the program, and the
+	// argument with which it calls Guard; nil: nobody does.
+	Guarded func() (program, word string)
 
 	mu     sync.Mutex // guards what Leave restores
 	saved  *mode      // nil: not entered
+	guard  *guard     // nil: none
 	closed chan struct{}
 
 	shown         []string // lines on the screen; nil: unknown
@@ -52,7 +60,7 @@ func Open(f *os.File) (*Screen, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Screen{tty: tty, fd: int(f.Fd()), keys: make(chan byte, 16), closed: make(chan struct{})}, nil
+	return &Screen{tty: tty, file: f, fd: int(f.Fd()), keys: make(chan byte, 16), closed: make(chan struct{})}, nil
 }
 
 // Enter switches to the alternate screen and reads keys one by one. Ctrl-C and the other keys of
@@ -61,12 +69,16 @@ func (s *Screen) Enter() error {
 	if !s.Foreground() {
 		return ErrNoTerminal
 	}
-	saved, err := keyByKey(s.fd)
+	m, err := keyByKey(s.fd)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.saved = saved
+	s.saved = &m.Before
+	if s.Guarded != nil {
+		program, word := s.Guarded()
+		s.guard = startGuard(program, word, s.file, m)
+	}
 	s.mu.Unlock()
 	s.shown = nil
 	return s.write(enter)
@@ -84,6 +96,10 @@ func (s *Screen) Leave() {
 		_ = s.saved.restore(s.fd)
 	}
 	s.saved = nil
+	if s.guard != nil {
+		s.guard.release()
+		s.guard = nil
+	}
 }
 
 // Close restores the terminal and ends the reader of keys.
@@ -128,13 +144,19 @@ func (s *Screen) Keys() <-chan byte {
 	return s.keys
 }
 
-// keysOf are the keys of what one read returned: an escape sequence, such as that of an arrow, is
-// none of ours.
-func keysOf(b []byte) []byte {
-	if len(b) > 0 && b[0] == 0x1b {
-		return nil
+// keysOf are the keys of what one read returned, without escape sequences such as those of arrows.
+func keysOf(b []byte) (keys []byte) {
+	for i := 0; i < len(b); i++ {
+		if b[i] != escape {
+			keys = append(keys, b[i])
+			continue
+		}
+		if i++; i < len(b) && (b[i] == '[' || b[i] == 'O') {
+			for i++; i < len(b) && (b[i] < '@' || b[i] > '~'); i++ {
+			}
+		}
 	}
-	return b
+	return keys
 }
 
 func (s *Screen) pass(keys []byte) (goOn bool) {

@@ -7,6 +7,9 @@ import (
 	"golang.org/x/term"
 )
 
+// GuardCommand is the hidden command of the process that restores the terminal after a crash.
+const GuardCommand = "screen-guard"
+
 // Terminal returns standard error if it is a terminal; nil: it is not.
 func Terminal(env Env) *os.File {
 	f, ok := env.Stderr.(*os.File)

@@ -2,6 +2,7 @@ package loadcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -156,6 +157,9 @@ func (l *load) view(head live.Head) *view {
 		s.Close()
 		return nil
 	}
+	if program, err := l.program(); err == nil {
+		s.Guarded = func() (string, string) { return program, core.GuardCommand }
+	}
 	v := &view{
 		screen: s, state: live.New(head), palette: l.palette(), messages: l.messages, quit: l.env.Quit,
 		startAt: time.Time(l.engine.StartAt),
@@ -164,6 +168,14 @@ func (l *load) view(head live.Head) *view {
 		v.notBefore = time.Now().Add(shortest)
 	}
 	return v
+}
+
+// program is the path of takt.
+func (l *load) program() (string, error) {
+	if l.env.Executable == nil {
+		return "", errors.ErrUnsupported
+	}
+	return l.env.Executable()
 }
 
 // fillsTerminal reports whether an output writes to the terminal during the run.
@@ -209,7 +221,7 @@ func (l *load) palette() live.Palette {
 	if !l.colours {
 		return live.Mono
 	}
-	return live.PaletteOf( l.env.Getenv("TERM"), l.env.Getenv("COLORTERM"))
+	return live.PaletteOf(l.env.Getenv("TERM"), l.env.Getenv("COLORTERM"))
 }
 
 // liveHead is what the view shows of the run before it begins.
