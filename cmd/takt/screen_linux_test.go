@@ -260,7 +260,7 @@ func TestWhereTheViewIs(t *testing.T) {
 			if view := strings.Contains(seen, entered); view != c.view {
 				t.Errorf("the view: %v, want %v; the terminal showed %q", view, c.view, seen)
 			}
-			if colours := strings.Contains(seen, "31m"); colours != c.colours {
+			if colours := strings.Contains(seen, ";31m"); colours != c.colours {
 				t.Errorf("colours: %v, want %v; the terminal showed %q", colours, c.colours, seen)
 			}
 		})
