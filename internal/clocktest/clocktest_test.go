@@ -35,17 +35,18 @@ func TestScores(t *testing.T) {
 		{"G", passed, 2, "2 of 2 judged runs good"},
 		{"BG", passed, 3, "2 of 3 judged runs good"},
 		{"GBG", passed, 3, "2 of 3 judged runs good"},
-		{"B", failed, 3, "0 of 3 judged runs good"},
-		{"GB", failed, 4, "1 of 4 judged runs good"},
-		{"BGB", failed, 4, "1 of 4 judged runs good"},
-		{"BBG", passed, 6, "4 of 6 judged runs good"},
-		{"BBGGGB", failed, 6, "3 of 6 judged runs good"},
+		{"B", failed, 6, "0 of 6 judged runs good"},
+		{"GB", failed, 7, "1 of 7 judged runs good"},
+		{"BGB", failed, 7, "1 of 7 judged runs good"},
+		{"BBG", passed, 4, "2 of 4 judged runs good"},
+		{"BBBBBG", passed, 7, "2 of 7 judged runs good"},
+		{"BBBGBBG", passed, 7, "2 of 7 judged runs good"},
 		{"gbgGBG", passed, 6, "2 of 3 judged runs good, 3 more discarded: sleeps ended 1.2 ms late at p99"},
 		{"bbbbbbbG", passed, 9, "2 of 2 judged runs good, 7 more discarded: sleeps ended 1.2 ms late at p99"},
-		{"ggggggggggggB", failed, 15, "0 of 3 judged runs good, 12 more discarded: sleeps ended 1.2 ms late at p99"},
-		{"g", skipped, 15, "the machine is too noisy to tell: 0 of 0 judged runs good, 15 more discarded: sleeps ended 1.2 ms late at p99; 2 good runs of 3 are wanted"},
-		{"b", skipped, 15, "the machine is too noisy to tell: 0 of 0 judged runs good, 15 more discarded: sleeps ended 1.2 ms late at p99; 2 good runs of 3 are wanted"},
-		{"Gb", skipped, 15, "the machine is too noisy to tell: 1 of 1 judged runs good, 14 more discarded: sleeps ended 1.2 ms late at p99; 2 good runs of 3 are wanted"},
+		{"gggggggggB", failed, 15, "0 of 6 judged runs good, 9 more discarded: sleeps ended 1.2 ms late at p99"},
+		{"g", skipped, 15, "the machine is too noisy to tell: 0 of 0 judged runs good, 15 more discarded: sleeps ended 1.2 ms late at p99; 2 good runs are wanted"},
+		{"b", skipped, 15, "the machine is too noisy to tell: 0 of 0 judged runs good, 15 more discarded: sleeps ended 1.2 ms late at p99; 2 good runs are wanted"},
+		{"Gb", skipped, 15, "the machine is too noisy to tell: 1 of 1 judged runs good, 14 more discarded: sleeps ended 1.2 ms late at p99; 2 good runs are wanted"},
 	} {
 		s, runs := play(c.sequence, 0)
 		if s.outcome() != c.want || runs != c.runs || s.String() != c.text {
@@ -84,8 +85,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Of all sequences of eight runs, those with 2 good runs before the second bad run, or 4 before the
-// third, pass. Of the others, those with a third bad run fail and the rest is skipped. Runs on a noisy machine do not
+// Of all sequences of eight runs, those with 2 good runs before the sixth bad run pass. Of the
+// others, those with a sixth bad run fail and the rest is skipped. Runs on a noisy machine do not
 // change the outcome.
 func TestEverySequence(t *testing.T) {
 	const length, kinds = 8, "GBgb"
@@ -97,7 +98,7 @@ func TestEverySequence(t *testing.T) {
 		good, bad := 0, 0
 		for _, one := range sequence {
 			switch {
-			case bad < 2 && good == 2 || good == 4 || bad == 3:
+			case good == 2 || bad == 6:
 			case one == 'G':
 				good++
 			case one == 'B':
@@ -106,9 +107,9 @@ func TestEverySequence(t *testing.T) {
 		}
 		want := skipped
 		switch {
-		case bad < 2 && good == 2 || good == 4:
+		case good == 2:
 			want = passed
-		case bad == 3:
+		case bad == 6:
 			want = failed
 		}
 		if s, _ := play(string(sequence)+"g", 0); s.outcome() != want || s.good != good || s.bad != bad {

@@ -1,7 +1,6 @@
 package runscmd_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,20 +14,21 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// TestScaleOfCollate: ten times the runs take at most 15 times as long to collate. It
-// measures time, so scripts/test runs it alone.
+// TestScaleOfCollate: ten times the runs take at most 15 times as long to collate, the fastest of
+// three runs each. On two cores they take 2.2 times as long, so no noise of a usual machine
+// decides it, and no quiet machine is needed.
 func TestScaleOfCollate(t *testing.T) {
 	clocktest.Asked(t)
 	const few, many = 10_000, 100_000
 	small, large := filled(t, few), filled(t, many)
-	clocktest.Wants(t, func(*clocktest.Sleepers) (faults []string) {
-		fast, slow := collated(t, small), collated(t, large)
-		t.Logf("collate revision branch=main: %v of %d runs, %v of %d", fast, few, slow, many)
-		if slow > 15*fast {
-			faults = append(faults, fmt.Sprintf("%d runs took %.1f times as long as %d", many, slow.Seconds()/fast.Seconds(), few))
-		}
-		return faults
-	})
+	fast, slow := collated(t, small), collated(t, large)
+	for range 2 {
+		fast, slow = min(fast, collated(t, small)), min(slow, collated(t, large))
+	}
+	t.Logf("collate revision branch=main: %v of %d runs, %v of %d", fast, few, slow, many)
+	if slow > 15*fast {
+		t.Errorf("%d runs took %.1f times as long as %d", many, slow.Seconds()/fast.Seconds(), few)
+	}
 }
 
 func collated(t *testing.T, path string) time.Duration {
