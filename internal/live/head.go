@@ -23,6 +23,12 @@ type Head struct {
 	Assertions []string      `json:"assertions,omitempty"`
 }
 
+// scheduled reports whether operations are due at instants.
+func (h *Head) scheduled() bool { return !h.Closed && !h.Receives }
+
+// answered reports whether operations have a response time.
+func (h *Head) answered() bool { return !h.OneWay && !h.Receives }
+
 // Snapshot is what the engine publishes once a second.
 type Snapshot struct {
 	Interval takt.Interval     `json:"interval"`

@@ -69,7 +69,6 @@ func shade(n, most uint64) int {
 
 // axis draws the time below the columns, a mark every ten seconds.
 func axis(g *grid, y int, list []*column) {
-	g.put(0, y, plotFrom-1, dim, "response time")
 	free := plotFrom
 	for i, c := range list {
 		text := span(page.Seconds(c.t))

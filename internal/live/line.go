@@ -34,17 +34,17 @@ func (s *State) fields() []field {
 		{"time", 7, span(page.Seconds(c.t)), plain},
 		{"left", 7, s.left(c), plain},
 	}
-	if !s.head.Closed {
+	if s.head.scheduled() {
 		list = append(list, field{"due/s", 6, si(perSecond(c.due, c.length)), plain})
 	}
-	list = append(list,
-		field{"done/s", 6, si(perSecond(c.ok+c.failed, c.length)), plain},
-		field{"p50", 7, latency(c.responseP50, c), plain},
-		field{"p99", 7, latency(c.responseP99, c), plain},
-		field{"failed", 6, si(float64(c.failed)), bad(c.failed)},
-		field{"in flight", 9, si(float64(c.inFlight)), plain},
-		field{"lag", 7, latency(c.lag, c), lagStyle(c)},
-	)
+	list = append(list, field{"done/s", 6, si(perSecond(c.ok+c.failed, c.length)), plain})
+	if s.head.answered() {
+		list = append(list, field{"p50", 7, latency(c.responseP50, c), plain}, field{"p99", 7, latency(c.responseP99, c), plain})
+	}
+	list = append(list, field{"failed", 6, si(float64(c.failed)), bad(c.failed)})
+	if !s.head.Receives {
+		list = append(list, field{"in flight", 9, si(float64(c.inFlight)), plain}, field{"lag", 7, s.lag(c), lagStyle(c)})
+	}
 	if s.total.Dropped > 0 || c.drops > 0 {
 		list = append(list, field{"dropped", 7, si(float64(c.drops)), bad(c.drops)})
 	}
@@ -69,6 +69,14 @@ func latency(us float64, c *column) string {
 		return "-"
 	}
 	return page.Human(us)
+}
+
+// lag is "-" if nothing was sent.
+func (s *State) lag(c *column) string {
+	if c.lag == 0 && c.ok+c.failed == 0 {
+		return "-"
+	}
+	return page.Human(c.lag)
 }
 
 func bad(n uint64) style {

@@ -39,6 +39,9 @@ var minute = sync.OnceValue(func() (list []Snapshot) {
 			failed[1] += uint64(n % 3)
 			failed[2] = 3
 			snap.Interval.Failed = uint64(20 + n%7 + n%3)
+			if n == 15 {
+				snap.Interval.Failed += failed[2]
+			}
 			snap.Interval.OK -= snap.Interval.Failed
 			snap.Errors = []takt.ErrorClass{
 				{Class: "5xx", Count: failed[0]},
@@ -127,9 +130,29 @@ func TestGolden(t *testing.T) {
 	closed := head()
 	closed.Closed, closed.End, closed.Requests, closed.Warmup, closed.Assertions = true, -1, 2_000_000, 0, nil
 	golden(t, filepath.Join("testdata", "closed-80x24.txt"), strings.Join(after(closed, 30).View(moment(30), 80, 24, Mono), "\n")+"\n")
+	oneWay := head()
+	oneWay.OneWay = true
+	golden(t, filepath.Join("testdata", "oneway-80x24.txt"), oneSided(oneWay))
+	receives := Head{Command: "takt kafka consume --topic orders", End: -1, Receives: true}
+	golden(t, filepath.Join("testdata", "receives-80x24.txt"), oneSided(receives))
 	m := moment(47)
 	m.Help = true
 	golden(t, filepath.Join("testdata", "help-80x24.txt"), strings.Join(after(head(), 47).View(m, 80, 24, Mono), "\n")+"\n")
+}
+
+// oneSided is the view and the line of a run without answers.
+func oneSided(h Head) string {
+	s := New(h)
+	for n := range 30 {
+		snap := second(n)
+		snap.Interval.HDR, snap.Interval.ServiceHDR = "", ""
+		snap.Interval.ResponseP50, snap.Interval.ResponseP99, snap.Interval.ResponseMax = 0, 0, 0
+		if h.Receives {
+			snap.Interval.Scheduled, snap.Interval.InFlightMax, snap.Interval.ScheduleLagP99 = 0, 0, 0
+		}
+		s.Add(snap)
+	}
+	return strings.Join(append(s.View(moment(30), 80, 24, Mono), s.Header(80, Mono), s.Line(80, Mono)), "\n") + "\n"
 }
 
 // The line a second: a table, in every width.

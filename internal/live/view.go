@@ -110,15 +110,21 @@ func (s *State) elapsed(m Moment) string {
 func (s *State) body(g *grid, y, end int, m Moment) {
 	curves := s.curves()
 	tall := max(1, min(3, g.height/12-1)) // 2 lines from 36 on, 3 from 48 on
+	below := s.below(m, max(2, (end-y-1-len(curves)*tall)/2))
+	if !s.head.answered() { // no heat map
+		tall = max(1, min(6, (end-y-1-len(below))/len(curves)))
+	}
 	list := s.newest(max(0, g.width-plotFrom-scaleWidth))
 	for _, c := range curves {
 		c.draw(g, y, tall, list)
 		y += tall
 	}
-	below := s.below(m, max(2, (end-y-1)/2))
 	heat := max(0, end-y-1-len(below))
 	heatMap(g, y, heat, list)
 	axis(g, y+heat, list)
+	if s.head.answered() {
+		g.put(0, y+heat, plotFrom-1, dim, "response time")
+	}
 	y += heat + 1
 	for _, l := range below {
 		if y >= end {
@@ -139,11 +145,11 @@ func (s *State) curves() []curve {
 	always := func(st style) func(*column) style { return func(*column) style { return st } }
 	rate := func(v float64) string { return si(v) + "/s" }
 	var list []curve
-	if !s.head.Closed {
+	if s.head.scheduled() {
 		list = append(list, curve{label: "due", value: rate(due(c)), of: due, with: done, text: rate, style: always(plain)})
 	}
 	list = append(list, curve{label: "done", value: rate(done(c)), of: done, with: due, text: rate, style: s.doneStyle})
-	if !s.head.OneWay {
+	if s.head.answered() {
 		for _, l := range []struct {
 			label string
 			of    func(*column) float64
@@ -156,10 +162,13 @@ func (s *State) curves() []curve {
 			list = append(list, curve{label: l.label, value: latency(l.of(c), c), of: l.of, text: page.Human, style: always(cyan)})
 		}
 	}
+	if s.head.Receives {
+		return list
+	}
 	inFlight := func(c *column) float64 { return float64(c.inFlight) }
 	list = append(list, curve{label: "in flight", value: si(inFlight(c)), of: inFlight, text: si, style: s.fullStyle})
-	lag := curve{label: "lag p99", value: latency(c.lag, c), of: func(c *column) float64 { return c.lag }, text: page.Human, style: lagStyle}
-	if !s.head.Closed {
+	lag := curve{label: "lag p99", value: s.lag(c), of: func(c *column) float64 { return c.lag }, text: page.Human, style: lagStyle}
+	if s.head.scheduled() {
 		lag.scale = "≤" + page.Human(float64(lateness(c).Bound)/1e3)
 	}
 	return append(list, lag)
@@ -170,7 +179,7 @@ func (s *State) doneStyle(c *column) style {
 	switch {
 	case 100*c.failed > c.ok+c.failed:
 		return red
-	case !s.head.Closed && float64(c.ok+c.failed) < 0.95*float64(c.due):
+	case s.head.scheduled() && float64(c.ok+c.failed) < 0.95*float64(c.due):
 		return yellow
 	}
 	return green
