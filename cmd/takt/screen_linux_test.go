@@ -25,6 +25,7 @@ type pty struct {
 	master *os.File
 	slave  *os.File
 	before unix.Termios
+	reader sync.WaitGroup
 
 	mu   sync.Mutex
 	seen bytes.Buffer // what the program wrote to the terminal
@@ -44,13 +45,17 @@ func newPty(t *testing.T, width, height uint16) *pty {
 	p.must(err)
 	p.resize(width, height)
 	p.before = p.mode()
-	var reader sync.WaitGroup
-	reader.Go(p.read)
 	t.Cleanup(func() {
 		p.slave.Close()
 		master.Close()
-		reader.Wait()
+		p.reader.Wait()
 	})
+	return p
+}
+
+// reads begins to read what programs write. Until then the terminal soon accepts no more.
+func (p *pty) reads() *pty {
+	p.reader.Go(p.read)
 	return p
 }
 
@@ -155,7 +160,7 @@ func TestViewRestoresTheTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPty(t, 100, 30)
+			p := newPty(t, 100, 30).reads()
 			cmd, stdout := p.start(nil, append([]string{"http", "--progress", "full", "--rate", "200/s", "-z", c.length, server.URL()}, c.flags...)...)
 			p.waitFor(entered)
 			if c.length == "10m" {
@@ -187,7 +192,7 @@ func TestViewGuardsTheTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPty(t, 100, 30)
+			p := newPty(t, 100, 30).reads()
 			cmd, _ := p.start(nil, "http", "--progress", "full", "--rate", "200/s", "-z", "10m", server.URL())
 			p.waitFor("max ")
 			_ = cmd.Process.Signal(c.signal)
@@ -204,10 +209,23 @@ func TestViewGuardsTheTerminal(t *testing.T) {
 	}
 }
 
+// A terminal that accepts nothing does not delay the run, and is restored when it does.
+func TestViewOnAStoppedTerminal(t *testing.T) {
+	server := targettest.Serve(t, target.Options{Service: "1ms"})
+	p := newPty(t, 200, 60)
+	cmd, stdout := p.start(nil, "http", "--progress", "full", "--rate", "200/s", "-z", "3s", "--no-store", server.URL())
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 0 || !strings.Contains(stdout.String(), "600 scheduled") {
+		t.Errorf("exit code %d, and standard output %q", code, stdout)
+	}
+	p.reads()
+	p.restored()
+}
+
 // The view follows the size of its terminal, and pauses without pausing the run.
 func TestViewFollowsTheTerminal(t *testing.T) {
 	server := targettest.Serve(t, target.Options{Service: "1ms"})
-	p := newPty(t, 80, 24)
+	p := newPty(t, 80, 24).reads()
 	cmd, stdout := p.start(nil, "http", "--rate", "100/s", "-z", "10m", "--progress", "full", server.URL())
 	p.waitFor("\x1b[24;1H\x1b[K")
 	p.resize(120, 40)
@@ -246,7 +264,7 @@ func TestWhereTheViewIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPty(t, c.width, c.height)
+			p := newPty(t, c.width, c.height).reads()
 			cmd, _ := p.start(c.env, append([]string{"http", "--rate", "100/s", "-z", "10m", "--fail-on", "2xx", server.URL()}, c.flags...)...)
 			if c.view {
 				p.waitFor("max ") // a second is over
@@ -270,7 +288,7 @@ func TestWhereTheViewIs(t *testing.T) {
 // A process in the background, or whose standard error is another file, uses no terminal.
 func TestViewNeedsItsTerminal(t *testing.T) {
 	server := targettest.Serve(t, target.Options{Service: "1ms"})
-	p := newPty(t, 80, 24)
+	p := newPty(t, 80, 24).reads()
 	said := filepath.Join(t.TempDir(), "stderr")
 	cmd := exec.Command("sh", "-c", "takt http --no-store --progress full --rate 100/s -z 1s "+server.URL()+" 2>"+said)
 	cmd.Env = append(os.Environ(), "TERM=xterm", "CI=")

@@ -47,6 +47,8 @@ func (s *State) title(g *grid, m Moment) {
 		word, st = "drain", yellow
 	case m.Elapsed < 0:
 		word, st = "waiting", yellow
+	case !s.Begun():
+		word, st = "starting", yellow
 	case m.Elapsed < s.head.Warmup:
 		word, st = "warm-up", yellow
 	}

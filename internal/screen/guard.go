@@ -48,16 +48,18 @@ func startGuard(program, word string, tty *os.File, m modes) *guard {
 	go func() { _ = cmd.Wait() }()
 	g := &guard{w, cmd}
 	if json.NewEncoder(w).Encode(m) != nil || debug.SetCrashOutput(w, debug.CrashOptions{}) != nil {
-		g.release()
+		g.release(true)
 		return nil
 	}
 	return g
 }
 
-// release ends the guard: the terminal is restored.
-func (g *guard) release() {
+// release ends the guard, which restores the terminal unless that was done.
+func (g *guard) release(restored bool) {
 	_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
-	_, _ = g.pipe.Write([]byte{released})
+	if restored {
+		_, _ = g.pipe.Write([]byte{released})
+	}
 	_ = g.pipe.Close()
 }
 

@@ -18,7 +18,7 @@ type guard struct{}
 
 func startGuard(string, string, *os.File, modes) *guard { return nil }
 
-func (*guard) release() {}
+func (*guard) release(bool) {}
 
 // Guard does nothing here.
 func Guard(io.Reader, *os.File) error { return ErrNoTerminal }

@@ -44,6 +44,7 @@ type Screen struct {
 	guard  *guard     // nil: none
 	closed chan struct{}
 
+	alternate     bool     // the terminal has accepted enter
 	shown         []string // lines on the screen; nil: unknown
 	width, height int
 }
@@ -63,7 +64,8 @@ func Open(f *os.File) (*Screen, error) {
 	return &Screen{tty: tty, file: f, fd: int(f.Fd()), keys: make(chan byte, 16), closed: make(chan struct{})}, nil
 }
 
-// Enter switches to the alternate screen and reads keys one by one. Ctrl-C and the other keys of
+// Enter makes the terminal pass on keys one by one, and the next Draw switch to the alternate
+// screen. Ctrl-C and the other keys of
 // signals work as before.
 func (s *Screen) Enter() error {
 	if !s.Foreground() {
@@ -80,8 +82,8 @@ func (s *Screen) Enter() error {
 		s.guard = startGuard(program, word, s.file, m)
 	}
 	s.mu.Unlock()
-	s.shown = nil
-	return s.write(enter)
+	s.shown, s.alternate = nil, false
+	return nil
 }
 
 // Leave restores the terminal. A second call does nothing. Leave may be called by any goroutine.
@@ -91,13 +93,13 @@ func (s *Screen) Leave() {
 	if s.saved == nil {
 		return
 	}
-	_ = s.write(leave)  // fails if the terminal is gone
-	if s.Foreground() { // in the background this would stop the process, and the shell has set its own mode
+	err := s.write(leave) // fails if the terminal is gone, or accepts nothing, as after Ctrl-S
+	if s.Foreground() {   // in the background this would stop the process, and the shell has set its own mode
 		_ = s.saved.restore(s.fd)
 	}
 	s.saved = nil
 	if s.guard != nil {
-		s.guard.release()
+		s.guard.release(err == nil) // else the guard waits until the terminal accepts output
 		s.guard = nil
 	}
 }
@@ -183,7 +185,10 @@ func (s *Screen) Draw(lines []string, width, height int) error {
 		s.shown, s.width, s.height = nil, width, height
 	}
 	var b strings.Builder
-	if s.shown == nil {
+	switch {
+	case !s.alternate:
+		b.WriteString(enter)
+	case s.shown == nil:
 		b.WriteString("\x1b[?7l\x1b[0m\x1b[2J")
 	}
 	for y, line := range lines {
@@ -196,7 +201,9 @@ func (s *Screen) Draw(lines []string, width, height int) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	return s.write("\x1b[?2026h" + b.String() + "\x1b[?2026l") // both together: no half picture
+	err := s.write("\x1b[?2026h" + b.String() + "\x1b[?2026l") // both together: no half picture
+	s.alternate = s.alternate || err == nil
+	return err
 }
 
 // write writes text within writeTime. After a partial write the screen is unknown.

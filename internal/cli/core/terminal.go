@@ -8,7 +8,7 @@ import (
 )
 
 // GuardCommand is the hidden command of the process that restores the terminal after a crash.
-const GuardCommand = "screen-guard"
+const GuardCommand = "tty-guard"
 
 // Terminal returns standard error if it is a terminal; nil: it is not.
 func Terminal(env Env) *os.File {

@@ -189,6 +189,10 @@ func (v *view) draw() {
 // long.
 const shortest = 5 * time.Second
 
+// settled is the time in which a wrong address or a closed port has ended the run: its error needs
+// no view.
+const settled = 300 * time.Millisecond
+
 // suits reports whether the full view is of use by default: on a terminal of the usual size, for
 // a run that is long enough to read it.
 func suits(s *screen.Screen, length time.Duration) bool {
