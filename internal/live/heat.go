@@ -13,7 +13,7 @@ func heatMap(g *grid, y, height int, list []*column) {
 	if high < low || height < 1 {
 		return
 	}
-	per := (high - low + height) / height // buckets of a line, rounded up
+	low, per := rows(low, high, height)
 	for i := range height {
 		from := low + i*per
 		at := y + height - 1 - i
@@ -31,8 +31,19 @@ func heatMap(g *grid, y, height int, list []*column) {
 	}
 }
 
-// extent is the range of buckets in use, in whole thirds of a decade so that the axis rarely
-// moves, and the largest count.
+// rows returns the bucket of the lowest line and the number of buckets of each line, which leads to
+// round figures at the axis.
+func rows(low, high, height int) (from, per int) {
+	for _, per = range []int{1, 2, partsOfStep, 2 * partsOfStep, perDecade, 2 * perDecade, 4 * perDecade, buckets} {
+		if from = low - low%per; (high-from)/per < height {
+			break
+		}
+	}
+	return from, per
+}
+
+// extent is the range of buckets in use, in whole steps so that the axis rarely moves, and the
+// largest count.
 func extent(list []*column) (low, high int, most uint64) {
 	low, high = buckets, -1
 	for _, c := range list {
@@ -42,11 +53,10 @@ func extent(list []*column) (low, high int, most uint64) {
 			}
 		}
 	}
-	const step = perDecade / 3
 	if high < 0 {
 		return 0, -1, 0
 	}
-	return low - low%step, min(high-high%step+step-1, buckets-1), most
+	return low - low%partsOfStep, min(high-high%partsOfStep+partsOfStep-1, buckets-1), most
 }
 
 // between counts the operations of buckets from to below to.

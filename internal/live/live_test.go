@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -309,6 +310,19 @@ func TestBuckets(t *testing.T) {
 	for us, want := range map[float64]int{0: 0, 0.5: 0, 1: 0, 9.9: perDecade - 1, 10.01: perDecade, 3600e6: buckets - 1, 1e12: buckets - 1} {
 		if got := bucketOf(us); got != want {
 			t.Errorf("%v µs: bucket %d, want %d", us, got, want)
+		}
+	}
+}
+
+func TestBucketsMeet(t *testing.T) {
+	for b := range buckets {
+		if got := bucketOf(lowest(b) * 1.0001); got != b {
+			t.Errorf("%v µs: bucket %d, want %d", lowest(b), got, b)
+		}
+	}
+	for bucket, want := range map[int]string{0: "1µs", partsOfStep: "2µs", 2 * partsOfStep: "5µs", 3*perDecade + 2: "1.41ms", 6 * perDecade: "1s"} {
+		if got := page.Human(lowest(bucket)); got != want {
+			t.Errorf("bucket %d begins at %s, want %s", bucket, got, want)
 		}
 	}
 }

@@ -13,13 +13,6 @@ import (
 // maxColumns is the number of seconds that a state keeps: more than a screen shows.
 const maxColumns = 512
 
-// perDecade is the number of rows of the heat map for a factor of ten in latency: a row is 21 %
-// above the row below.
-const perDecade = 12
-
-// buckets cover 1 µs to 1 h, in microseconds.
-const buckets = 9*perDecade + 7*perDecade/12
-
 // column is one second of a run.
 type column struct {
 	t                      float64 // end, in seconds since the start
@@ -148,17 +141,6 @@ func (s *State) current() *column {
 	}
 	return &column{}
 }
-
-// bucketOf is the row of the heat map for a latency in microseconds.
-func bucketOf(us float64) int {
-	if us <= 1 {
-		return 0
-	}
-	return min(int(math.Log10(us)*perDecade), buckets-1)
-}
-
-// lowest is the lower end of a bucket, in microseconds.
-func lowest(bucket int) float64 { return math.Pow(10, float64(bucket)/perDecade) }
 
 // lateness is what the schedule lag of a second says of the run's validity.
 func lateness(c *column) verdict.Lateness {
