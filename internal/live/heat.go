@@ -67,14 +67,14 @@ func (c *column) between(from, to int) (n uint64) {
 	return n
 }
 
-// shade is 0 to 4, by the square of the count's logarithm: a single slow answer is visible beside
+// shade is 0 to 4, by the cube of the count's logarithm: a single slow answer is visible beside
 // 100 000 fast ones, and the upper shades still differ.
 func shade(n, most uint64) int {
 	if most <= 1 {
 		return 4
 	}
 	part := math.Log(float64(n)) / math.Log(float64(most))
-	return max(0, min(4, int(part*part*4+0.5)))
+	return max(0, min(4, int(part*part*part*4+0.5)))
 }
 
 // axis draws the time below the columns, a mark every ten seconds.
