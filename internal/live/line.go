@@ -43,7 +43,7 @@ func (s *State) fields() []field {
 	}
 	list = append(list, field{"failed", 6, si(float64(c.failed)), bad(c.failed)})
 	if !s.head.Receives {
-		list = append(list, field{"in flight", 9, si(float64(c.inFlight)), plain}, field{"lag", 7, s.lag(c), lagStyle(c)})
+		list = append(list, field{"in flight", 9, si(float64(c.inFlight)), plain}, field{"lag", 7, s.lag(c), s.lagStyle(c)})
 	}
 	if s.total.Dropped > 0 || c.drops > 0 {
 		list = append(list, field{"dropped", 7, si(float64(c.drops)), bad(c.drops)})
@@ -87,9 +87,10 @@ func bad(n uint64) style {
 }
 
 // lagStyle is red if the lag is above its bound: a run with more than 1 % of such operations is
-// invalid.
-func lagStyle(c *column) style {
+// invalid. A closed loop has no bound.
+func (s *State) lagStyle(c *column) style {
 	switch l := lateness(c); {
+	case s.head.Closed:
 	case l.Lag > l.Bound:
 		return red
 	case l.Doubtful():
