@@ -206,6 +206,9 @@ func (s *Screen) Draw(lines []string, width, height int) error {
 	return err
 }
 
+// Forget makes the next Draw write all lines: another program may have written to the terminal.
+func (s *Screen) Forget() { s.shown = nil }
+
 // write writes text within writeTime. After a partial write the screen is unknown.
 func (s *Screen) write(text string) error {
 	_ = s.tty.SetWriteDeadline(time.Now().Add(writeTime)) // not every system can

@@ -39,6 +39,8 @@ type view struct {
 	elapsed time.Duration
 	at      time.Time // when elapsed was true
 	drawn   time.Time
+	shown   picture // on the screen
+	seconds int     // number of seconds that state got
 	entered bool
 	quitted bool
 }
@@ -74,6 +76,7 @@ func (v *view) run() {
 	defer close(v.done)
 	defer v.recovered()
 	defer v.leave()
+	screen.Yield()
 	suspended, stop := screen.Suspensions()
 	defer stop()
 	tick := time.NewTicker(frame)
@@ -87,6 +90,7 @@ func (v *view) run() {
 			v.stopping, v.moment.Stopping = nil, true
 		case snap := <-v.snaps:
 			v.state.Add(snap)
+			v.seconds++
 			v.elapsed, v.at = time.Duration(snap.Interval.T*float64(time.Second)), time.Now()
 			continue
 		case k := <-v.keys:
@@ -111,10 +115,15 @@ func (v *view) recovered() {
 	}
 }
 
+const ctrlL = 0x0c
+
 func (v *view) key(k byte) {
 	switch k {
 	case ' ':
 		v.pause()
+	case ctrlL:
+		v.shown = picture{}
+		v.screen.Forget()
 	case '?':
 		v.moment.Help = !v.moment.Help
 	case 'q', 'Q':
@@ -153,7 +162,7 @@ func (v *view) enter() (shown bool) {
 	if v.screen.Enter() != nil {
 		return false
 	}
-	v.entered = true
+	v.entered, v.shown = true, picture{}
 	v.messages.hold()
 	if v.keys == nil {
 		v.keys = v.screen.Keys()
@@ -168,7 +177,15 @@ func (v *view) leave() {
 	v.messages.release()
 }
 
-// draw shows the present picture.
+// picture is what a picture depends on.
+type picture struct {
+	live.Moment
+	seconds       int // number of seconds in the state
+	width, height int
+	moves         bool
+}
+
+// draw shows the present picture, unless the same one is on the screen.
 func (v *view) draw() {
 	v.drawn = time.Now()
 	if !v.enter() {
@@ -182,7 +199,15 @@ func (v *view) draw() {
 	}
 	v.moment.Keys, v.moment.Note = true, v.messages.last()
 	width, height := v.screen.Size()
-	_ = v.screen.Draw(state.View(v.moment, width, height, v.palette), width, height) // a terminal that is gone ends the run by SIGHUP
+	now := picture{v.moment, v.seconds, width, height, v.frozen == nil}
+	now.Elapsed = now.Elapsed.Truncate(time.Second)
+	if now == v.shown {
+		return
+	}
+	v.shown = now
+	if v.screen.Draw(state.View(v.moment, width, height, v.palette), width, height) != nil { // a terminal that is gone ends the run by SIGHUP
+		v.shown = picture{}
+	}
 }
 
 // A view of less than shortest would be a flash. A run of unknown length shows nothing for that
