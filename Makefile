@@ -6,8 +6,11 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # revision stamping needs git history; a tarball has none
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags "-s -w -X github.com/taktload/takt/internal/cli/core.Version=$(VERSION)"
 
+# the time of the commit, not of the build: the same commit has the same labels
+IMAGE_ARGS = --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD 2>/dev/null || echo unknown) --build-arg CREATED=$(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
+
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-real test-wide docker bench soak check check-format fmt
+.PHONY: cross release-check help build demo test test-real test-wide docker bench soak check check-format fmt
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +34,7 @@ docker: ## build the image takt: FROM scratch, the static binary, run as a user 
 	rm -rf bin/image && mkdir -p bin/image/out/data bin/image/etc/ssl/certs
 	GOOS=linux $(BUILD) -o bin/image/out/takt ./cmd/takt
 	cp /etc/ssl/certs/ca-certificates.crt bin/image/etc/ssl/certs/
-	sed -n -e '/^FROM scratch/,$$s/--from=build //' -e '/^FROM scratch/,$$p' docker/Dockerfile | docker build -q -t takt -f - bin/image
+	sed -n -e '/^FROM scratch/,$$s/--from=build //' -e '/^FROM scratch/,$$p' docker/Dockerfile | docker build -q -t takt $(IMAGE_ARGS) -f - bin/image
 
 bench: ## takt beside wrk and hey, at full speed and at fixed rates, takt kafka beside the programs of Kafka, takt jms beside artemis perf; writes docs/benchmarks.md (about 40 minutes)
 	@$(GO) run ./scripts/bench
@@ -49,6 +52,12 @@ bin/staticcheck: scripts/tools/go.mod scripts/tools/go.sum
 check-format:
 	@unformatted="$$(gofmt -l cmd docker internal pkg scripts)"; test -z "$$unformatted" || { echo "not gofmt'ed: $$unformatted"; exit 1; }
 	$(GO) vet ./...
+
+release-check: ## build a whole release in dist with goreleaser, and publish nothing (10 minutes of CPU)
+	@scripts/release-check
+
+cross: ## check the types of takt for Windows, macOS, FreeBSD and arm64 (2 s of CPU)
+	@$(GO) run ./scripts/cross
 
 fmt: ## format the code
 	gofmt -w cmd docker internal pkg scripts

@@ -68,6 +68,47 @@ func TestImageIsBuiltFromAClone(t *testing.T) {
 	}
 }
 
+// The labels of the image, which registries show: each has a value, and what depends on the commit
+// comes from an argument that make docker sets.
+func TestLabels(t *testing.T) {
+	all := stages(t, "Dockerfile")
+	got := labels(all[len(all)-1])
+	rules, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"title": "takt", "description": "load generator that measures from the instant at which an operation was due",
+		"source": "https://github.com/taktload/takt", "licenses": "Apache-2.0",
+		"version": "$VERSION", "revision": "$REVISION", "created": "$CREATED",
+	} {
+		if got[name] != want {
+			t.Errorf("org.opencontainers.image.%s is %q, want %q", name, got[name], want)
+		}
+		argument, isOne := strings.CutPrefix(want, "$")
+		if isOne && (!slices.ContainsFunc(all[len(all)-1], func(line string) bool { return strings.HasPrefix(line, "ARG "+argument+"=") }) || !strings.Contains(string(rules), "--build-arg "+argument+"=")) {
+			t.Errorf("nothing sets the argument %s", argument)
+		}
+	}
+	if len(got) != 7 {
+		t.Errorf("%d labels: %v", len(got), got)
+	}
+}
+
+// labels are the labels of OCI of a stage.
+func labels(stage []string) map[string]string {
+	all := map[string]string{}
+	for _, line := range stage {
+		if !strings.HasPrefix(line, "LABEL ") {
+			continue
+		}
+		for _, found := range regexp.MustCompile(`org\.opencontainers\.image\.([a-z]+)="([^"]*)"`).FindAllStringSubmatch(line, -1) {
+			all[found[1]] = found[2]
+		}
+	}
+	return all
+}
+
 // inRepository reports whether this is a clone, and no tarball.
 func inRepository(t *testing.T) bool {
 	t.Helper()

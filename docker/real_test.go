@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -56,10 +57,52 @@ func TestRealImage(t *testing.T) {
 	if out, code := takt("verify", "branch=main"); code != 5 {
 		t.Errorf("takt verify: exit code %d\n%s", code, out)
 	}
+	version, _ := engine(t, "git", "describe", "--tags", "--always", "--dirty")
+	checkImage(t, "takt", strings.TrimSpace(version))
+	checkMount(t, target.URL)
 	serveShell(t, false)
 	serveShell(t, true)
 	if out, _ := engine(t, "docker", "inspect", "-f", "{{.Config.User}} {{.Config.WorkingDir}} {{.Config.Entrypoint}} {{len .RootFS.Layers}}", "takt"); out != "10001:10001 /data [/takt] 3\n" {
 		t.Error(out)
+	}
+}
+
+// The built image has its labels, and is hardly larger than the binary.
+func checkImage(t *testing.T, image, version string) {
+	t.Helper()
+	const label = "org.opencontainers.image."
+	out, code := engine(t, "docker", "inspect", "-f", `{{index .Config.Labels "`+label+`title"}} {{index .Config.Labels "`+label+`licenses"}} {{index .Config.Labels "`+label+`version"}} {{.Size}}`, image)
+	words := strings.Fields(out)
+	if code != 0 || len(words) != 4 || words[0] != "takt" || words[1] != "Apache-2.0" || words[2] != version {
+		t.Fatalf("exit code %d: %q, want the version %s", code, out, version)
+	}
+	size, err := strconv.ParseInt(words[3], 10, 64)
+	binary, bad := os.Stat("../bin/image/out/takt")
+	if err := errors.Join(err, bad); err != nil {
+		t.Fatal(err)
+	}
+	if beside := size - binary.Size(); beside < 0 || beside > 1<<20 {
+		t.Errorf("the image has %d bytes, %d beside the binary", size, beside)
+	}
+}
+
+// A mounted folder of another user ends with what to do, before the run; with --user it is fine.
+func checkMount(t *testing.T, target string) {
+	t.Helper()
+	out := t.TempDir()
+	const owner = 12345
+	if err := errors.Join(os.Chown(out, owner, owner), os.Chmod(out, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	run := func(flags ...string) (string, int) {
+		args := append([]string{"run", "--rm", "--network", "host", "-v", out + ":/out"}, flags...)
+		return engine(t, "docker", append(args, "takt", "http", "-n", "1", "--no-store", "-o", "json=/out/r.json", target)...)
+	}
+	if said, code := run(); code != 2 || !strings.Contains(said, "--user $(id -u):$(id -g)") || !strings.Contains(said, "/out belongs to user 12345, and takt is user 10001") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if said, code := run("--user", fmt.Sprintf("%d:%d", owner, owner)); code != 0 {
+		t.Errorf("with --user: exit code %d: %s", code, said)
 	}
 }
 

@@ -34,6 +34,9 @@ func whole(env core.Env) core.Env {
 	return env
 }
 
+// Root is the tree of commands, for what describes them.
+func Root(env core.Env) *cobra.Command { return newRoot(whole(env)) }
+
 // ShellHost is what the shell of takt server needs from takt.
 func ShellHost(env core.Env) shell.Host { return shellcmd.Host(whole(env)) }
 

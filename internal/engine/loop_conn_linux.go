@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/record"
+	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -15,20 +16,23 @@ import (
 // lconn is one connection of a loop. Its buffers are rarely used: requests and answers
 // normally pass through the buffers of the loop.
 type lconn struct {
-	fd     int // -1: not connected
-	token  int32
-	state  lstate
-	codec  takt.Codec
-	op     takt.Op
-	free   time.Duration // free instant of op, see record.Event
-	sent   time.Duration
-	wrote  time.Duration // instant just before the first byte of the request was written
-	idle   time.Duration // instant from which the connection is free
-	ready  time.Duration // ready instant of op, see record.Event
-	slot   record.Slot
-	res    takt.Result
-	unread []byte // received bytes that are not parsed
-	unsent []byte // rest of the request, for which the socket had no room
+	fd      int // -1: not connected
+	token   int32
+	state   lstate
+	codec   takt.Codec
+	op      takt.Op
+	free    time.Duration // free instant of op, see record.Event
+	sent    time.Duration
+	wrote   time.Duration // instant just before the first byte of the request was written
+	idle    time.Duration // instant from which the connection is free
+	ready   time.Duration // ready instant of op, see record.Event
+	slot    record.Slot
+	res     takt.Result
+	unread  []byte     // received bytes that are not parsed
+	unsent  []byte     // rest of the request, for which the socket had no room
+	waits   bool       // for room in the socket
+	seal    *seal.Conn // nil: plain TCP
+	attempt uint32     // number of the connection over TLS that is being made
 
 	patience patience
 	pauses   time.Duration // end of the pause
@@ -89,6 +93,10 @@ func (f *flight) remove(c *lconn) {
 // dial starts a connection for the operation of c.
 func (l *loop) dial(c *lconn) {
 	l.watch()
+	if l.m.net.TLS != nil {
+		l.dialSecured(c)
+		return
+	}
 	fd, err := l.sys.Connect(l.m.addr)
 	if err == nil {
 		if err = l.sys.Add(fd, c.token, true); err != nil {
@@ -122,17 +130,34 @@ func (l *loop) connected(c *lconn) {
 		l.fail(c, err, true)
 		return
 	}
-	n, errno := l.sys.Peek(c.fd, l.in)
+	l.begun(c)
+}
+
+// begun sends the operation of c over its new connection.
+func (l *loop) begun(c *lconn) {
+	c.wrote = l.now()
+	in, errno, err := l.peek(c)
 	switch { // bytes that are already here are not the answer
+	case err != nil:
+		l.fail(c, err, false)
 	case errno == sock.Again:
 		l.send(c)
 	case errno != 0:
 		l.broken(c, errno)
-	case n == 0:
+	case len(in) == 0:
 		l.fail(c, errEnded, false)
 	default:
-		l.unsolicited(c, l.in[:n])
+		l.unsolicited(c, in)
 	}
+}
+
+// peek looks for bytes that no request asked for, as Peek of sock.System does.
+func (l *loop) peek(c *lconn) (in []byte, errno syscall.Errno, err error) {
+	if c.seal != nil {
+		return l.peekSecured(c)
+	}
+	n, errno := l.sys.Peek(c.fd, l.in)
+	return l.in[:max(0, n)], errno, nil
 }
 
 func (l *loop) measurePath(c *lconn) {
@@ -145,13 +170,13 @@ func (l *loop) measurePath(c *lconn) {
 // look reports whether an idle connection is usable. It closes a connection that ended or has
 // unread bytes.
 func (l *loop) look(c *lconn) bool {
-	n, errno := l.sys.Peek(c.fd, l.in)
+	in, errno, _ := l.peek(c)
 	well := errno == sock.Again
 	if l.caution.looked(well); well {
 		return true
 	}
-	if n > 0 {
-		l.m.observed.Add(l.in[:n])
+	if len(in) > 0 {
+		l.m.observed.Add(in)
 	}
 	l.drop(c)
 	return false
@@ -167,47 +192,84 @@ func (l *loop) send(c *lconn) {
 	}
 	c.state = lbusy
 	l.flight.add(c)
-	n, ok := l.write(c, request)
-	if ok && n < len(request) {
-		if l.watch(); c.fd < 0 {
-			return // the poller did not take it
-		}
-		c.unsent = request[n:]
-		if !shared {
-			c.unsent = bytes.Clone(c.unsent)
-		}
-		l.partial++
-		if err := l.sys.Watch(c.fd, c.token, true); err != nil {
-			l.fail(c, err, false)
-		}
+	c.unsent = request
+	if done, ok := l.flush(c); done || !ok {
+		return
+	}
+	if l.watch(); c.fd < 0 {
+		return // the poller did not take it
+	}
+	if !shared {
+		c.unsent = bytes.Clone(c.unsent)
+	}
+	c.waits = true
+	l.partial++
+	if err := l.sys.Watch(c.fd, c.token, true); err != nil {
+		l.fail(c, err, false)
 	}
 }
 
 // sendRest writes on the rest of a request.
 func (l *loop) sendRest(c *lconn) {
-	n, ok := l.write(c, c.unsent)
-	if !ok {
+	if done, ok := l.flush(c); !done || !ok {
 		return
 	}
-	if c.unsent = c.unsent[n:]; len(c.unsent) == 0 {
-		l.partial--
-		if err := l.sys.Watch(c.fd, c.token, false); err != nil {
+	c.waits = false
+	l.partial--
+	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
+		l.fail(c, err, false)
+	}
+}
+
+// flush writes as much as the socket has room for. done: nothing is left. On failure it fails
+// the operation, and ok is false.
+func (l *loop) flush(c *lconn) (done, ok bool) {
+	for {
+		b, err := c.pending()
+		if err != nil {
 			l.fail(c, err, false)
+			return false, false
+		}
+		if len(b) == 0 {
+			c.unsent = nil
+			return true, true
+		}
+		n, errno := l.sys.Send(c.fd, b)
+		if errno != 0 && errno != sock.Again {
+			l.caution.alarm()
+			l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
+			return false, false
+		}
+		if c.took(n); n < len(b) {
+			return false, true
 		}
 	}
 }
 
-// write writes as much as the socket has room for. On failure it fails the operation, and ok
-// is false.
-func (l *loop) write(c *lconn, b []byte) (n int, ok bool) {
-	n, errno := l.sys.Send(c.fd, b)
-	if errno != 0 && errno != sock.Again {
-		l.caution.alarm()
-		l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
-		return 0, false
+// pending is what the socket should take next. Over TLS the request is encrypted in parts.
+func (c *lconn) pending() ([]byte, error) {
+	if c.seal == nil {
+		return c.unsent, nil
 	}
+	if len(c.seal.Out()) == 0 && len(c.unsent) > 0 {
+		part := c.unsent[:min(len(c.unsent), sealAtOnce)]
+		c.unsent = c.unsent[len(part):]
+		if err := c.seal.Seal(part); err != nil {
+			return nil, err
+		}
+		c.res.BytesSent += int64(len(part)) // as with workers: without what TLS adds
+	}
+	return c.seal.Out(), nil
+}
+
+// took says that the socket took n bytes of pending.
+func (c *lconn) took(n int) {
+	if c.seal != nil {
+		c.seal.Sent(n)
+		return
+	}
+	c.unsent = c.unsent[n:]
 	c.res.BytesSent += int64(n)
-	return n, true
 }
 
 // receive reads the bytes that came for c and reports whether any came.
@@ -220,20 +282,31 @@ func (l *loop) receive(c *lconn) bool {
 		l.broken(c, errno)
 		return true
 	}
+	in, eof := l.in[:n], n == 0
+	if c.seal != nil {
+		var err error
+		if in, eof, err = l.open(c, in, eof); err != nil {
+			l.fail(c, err, false)
+			return true
+		}
+		if c.fd < 0 || len(in) == 0 && !eof {
+			return true // no whole record, or one of TLS's own
+		}
+	}
 	if c.res.Phases[phaseFirstByte] == 0 {
 		switch {
-		case n == 0:
+		case len(in) == 0:
 			l.caution.alarm()
 		case at < c.wrote-l.wall.Error():
-			l.unsolicited(c, l.in[:n])
+			l.unsolicited(c, in)
 			return true
 		}
 		at = max(at, c.wrote) // the two clocks are exact only to Wall.Error
-		if n > 0 {
+		if len(in) > 0 {
 			c.res.Phases[phaseFirstByte] = max(1, at-c.sent)
 		}
 	}
-	l.parse(c, l.in[:n], n == 0, at)
+	l.parse(c, in, eof, at)
 	return true
 }
 
@@ -290,7 +363,7 @@ func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
 		l.fail(c, errTooLarge, false)
 	case progress == takt.More:
 		c.unread = append(c.unread[:0], in[n:]...)
-	case progress == takt.Last, eof, n < len(in), len(c.unsent) > 0:
+	case progress == takt.Last, eof, n < len(in), c.waits:
 		if progress == takt.Done && n < len(in) {
 			l.caution.alarm()
 			l.m.observed.Add(in[n:])
@@ -312,11 +385,15 @@ func (l *loop) fail(c *lconn, err error, dialling bool) {
 
 func (l *loop) drop(c *lconn) {
 	if c.fd >= 0 {
+		if c.seal != nil {
+			l.farewell(c)
+		}
 		l.sys.Close(c.fd)
 		c.fd = -1
 	}
-	if len(c.unsent) > 0 {
+	if c.waits {
+		c.waits = false
 		l.partial--
 	}
-	c.unread, c.unsent = nil, nil
+	c.unread, c.unsent, c.seal = nil, nil, nil
 }

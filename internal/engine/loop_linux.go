@@ -21,21 +21,25 @@ import (
 // with a loop 50 µs.
 type loops struct {
 	*flow
-	world   World
-	net     *takt.Loop
-	opt     Options
-	addr    netip.AddrPort // address that the probe reached; later connections look up no names
-	first   atomic.Int64   // socket of the probe for the first operation; -1: none
-	all     []*loop
-	crowded atomic.Int32 // loops without a free connection
-	cutAt   atomic.Int64 // instant of the cut; negative: not yet
-	begun   time.Time
-	started chan struct{} // closed at the start
+	world    World
+	net      *takt.Loop
+	opt      Options
+	addr     netip.AddrPort          // address that the probe reached; later connections look up no names
+	first    atomic.Int64            // socket of the probe for the first operation; -1: none
+	firstTLS atomic.Pointer[secured] // the same over TLS; nil: none
+	direct   *takt.Loop              // net over TLS without a name to look up
+	dialling context.Context         // of connections over TLS; giveUp ends it
+	giveUp   context.CancelFunc
+	all      []*loop
+	crowded  atomic.Int32 // loops without a free connection
+	cutAt    atomic.Int64 // instant of the cut; negative: not yet
+	begun    time.Time
+	started  chan struct{} // closed at the start
 }
 
 // canLoop reports whether the loop mode supports l.
 func canLoop(l *takt.Loop) bool {
-	return sock.Available && l != nil && l.TLS == nil && l.Network == "tcp"
+	return sock.Available && l != nil && l.Network == "tcp"
 }
 
 // loopCount is the number of loop threads. One core is left to the rest of the program, and
@@ -62,6 +66,12 @@ func (m *loops) name() string { return engineLoop }
 
 // prepare connects once: a failure ends the run before its start.
 func (m *loops) prepare(ctx context.Context) error {
+	if m.net.TLS != nil {
+		if err := m.firstSecured(ctx); err != nil {
+			return err
+		}
+		return m.makeLoops()
+	}
 	addr, first, err := m.world.Dial(ctx, m.net)
 	if err != nil {
 		return err
@@ -114,6 +124,9 @@ func (m *loops) wake() {
 // cut ends every loop; each counts its operations in flight as unfinished.
 func (m *loops) cut(at time.Duration) {
 	m.cutAt.Store(int64(at))
+	if m.giveUp != nil {
+		m.giveUp()
+	}
 	m.wake()
 	free := at
 	for _, l := range m.all {
@@ -133,6 +146,12 @@ func (m *loops) close() {
 	}
 	if first := m.first.Swap(-1); first >= 0 {
 		m.world.Close(int(first))
+	}
+	if s := m.firstTLS.Swap(nil); s != nil {
+		m.world.Close(s.fd)
+	}
+	if m.giveUp != nil {
+		m.giveUp()
 	}
 }
 

@@ -40,14 +40,14 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// The loop mode supports plain TCP.
+// The loop mode supports TCP, plain and with TLS.
 func TestCanLoop(t *testing.T) {
 	for name, c := range map[string]struct {
 		l    *takt.Loop
 		want bool
 	}{
 		"none": {nil, false}, "TCP": {&takt.Loop{Network: "tcp"}, sock.Available},
-		"TLS": {&takt.Loop{Network: "tcp", TLS: new(tls.Config)}, false}, "a Unix socket": {&takt.Loop{Network: "unix"}, false},
+		"TLS": {&takt.Loop{Network: "tcp", TLS: new(tls.Config)}, sock.Available}, "a Unix socket": {&takt.Loop{Network: "unix"}, false},
 	} {
 		if got := canLoop(c.l); got != c.want {
 			t.Errorf("%s: %v", name, got)

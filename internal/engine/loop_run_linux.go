@@ -75,6 +75,8 @@ type loop struct {
 	waited    time.Duration // last instant of a wait in the poller
 
 	in, out []byte
+	plain   []byte   // decrypted bytes
+	made    handover // connections over TLS
 	events  [128]sock.Event
 	stamps  bool // the kernel stamps received bytes
 	wall    sock.Wall
@@ -117,6 +119,9 @@ func (l *loop) live() {
 // adopt gives c the probe's connection unless it was used. A target that serves one
 // connection at a time would keep any other connection waiting for the probe's.
 func (l *loop) adopt(c *lconn) bool {
+	if l.m.net.TLS != nil {
+		return l.adoptSecured(c)
+	}
 	if l.m.first.Load() < 0 {
 		return false
 	}
@@ -140,6 +145,9 @@ func (l *loop) adopt(c *lconn) bool {
 
 // turn sends due operations, reads answers, and rests if there was nothing to do.
 func (l *loop) turn() {
+	if l.made.ready.Load() {
+		l.takeSecured()
+	}
 	begun := l.now()
 	now := l.sendDue(begun)
 	busy := l.gather(begun, now)
@@ -490,7 +498,7 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 	default:
 		l.look(c)
 	}
-	if c.fd >= 0 && ev.Write && len(c.unsent) > 0 {
+	if c.fd >= 0 && ev.Write && c.waits {
 		l.sendRest(c)
 	}
 	return received
@@ -511,6 +519,9 @@ func (l *loop) expire(now time.Duration) {
 
 // cut counts operations in flight at the instant at as unfinished and closes all sockets.
 func (l *loop) cut(at time.Duration) {
+	for _, s := range l.made.take(true) {
+		l.discard(s)
+	}
 	l.hasRoom = l.room()
 	if l.claimed {
 		free := at

@@ -41,6 +41,8 @@ type World interface {
 	// Dial connects to l.Addr and returns the address that it reached, for later connections.
 	// first is its socket; negative: no socket.
 	Dial(ctx context.Context, l *takt.Loop) (addr netip.AddrPort, first int, err error)
+	// Release takes the socket from a connection of Connect, for a System.
+	Release(c net.Conn) (addr netip.AddrPort, fd int, err error)
 	// Within is a context that ends with ctx or at the instant at.
 	Within(ctx context.Context, at time.Time) (context.Context, context.CancelFunc)
 	// Connect connects as a net.Dialer does.

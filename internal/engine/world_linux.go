@@ -26,12 +26,20 @@ func (machine) Dial(ctx context.Context, l *takt.Loop) (addr netip.AddrPort, fir
 	if err != nil {
 		return addr, -1, fmt.Errorf("cannot reach the target: %w", err)
 	}
+	return machine{}.Release(c)
+}
+
+// Release implements World.
+func (machine) Release(c net.Conn) (addr netip.AddrPort, fd int, err error) {
 	defer c.Close()
-	tcp := c.(*net.TCPConn)
-	if first, err = sock.Duplicate(tcp); err != nil {
-		return addr, -1, fmt.Errorf("cannot take over the first connection: %w", err)
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return addr, -1, fmt.Errorf("%T is not a TCP connection", c)
 	}
-	return tcp.RemoteAddr().(*net.TCPAddr).AddrPort(), first, nil
+	if fd, err = sock.Duplicate(tcp); err != nil {
+		return addr, -1, fmt.Errorf("cannot take over the connection: %w", err)
+	}
+	return tcp.RemoteAddr().(*net.TCPAddr).AddrPort(), fd, nil
 }
 
 func (machine) Close(fd int) { sock.Close(fd) }

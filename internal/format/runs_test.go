@@ -58,7 +58,7 @@ func TestRuns(t *testing.T) {
 
 func TestNoRuns(t *testing.T) {
 	var b strings.Builder
-	if err := answer.Runs(&b, nil); err != nil || b.String() != "there is no such run; takt keeps every run unless it is told --no-store\n" {
+	if err := answer.Runs(&b, nil); err != nil || b.String() != "there is no such run; takt stores every run unless it is told --no-store\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }

@@ -32,7 +32,7 @@ func Open(path string) (*File, error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, err
+		return nil, hinted(path, err)
 	}
 	return &File{path: path, f: f}, nil
 }

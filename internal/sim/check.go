@@ -194,8 +194,8 @@ func (k *checker) confused(w *world, q *request) bool {
 // failed checks a failure against what was injected.
 func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	switch {
-	case (q == nil || q.c == nil) && r.Class == engine.ClassTimeout && r.Done-r.Sent >= k.sc.Timeout && k.sc.LateWakes+k.sc.Stalls > 0:
-		// The time was over before a late thread could use its connection.
+	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && k.sc.LateWakes+k.sc.Stalls > 0:
+		// The time was over before a late thread had its connection, or could use it.
 	case q == nil || q.c == nil: // not even sent
 		k.dialFaults--
 		if k.dialFaults < 0 {

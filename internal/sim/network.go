@@ -30,9 +30,11 @@ type conn struct {
 	strange     []time.Duration // when unasked bytes arrived
 	faults      int             // number of injected faults
 	out         []byte          // the sent part of the current request
-	begun       time.Duration   // when the first byte of the last request was sent
-	there, back time.Duration   // when the last bytes sent so far arrive at the target, and at the client
-	requests    []*request      // whose sending began on this connection, in order
+	begins      bool            // its next bytes begin the request of operation seq
+	seq         uint64
+	begun       time.Duration // when the first byte of the last request was sent
+	there, back time.Duration // when the last bytes sent so far arrive at the target, and at the client
+	requests    []*request    // whose sending began on this connection, in order
 	peer        *session
 	waiter      *thread // the thread that waits in a blocking call
 	writes      bool    // waiter waits to write, not to read
@@ -117,7 +119,7 @@ func (n *network) close(fd int) {
 	}
 	delete(n.conns, fd)
 	c.gone = true
-	if _, known := seqOf(c.out); len(c.out) > 0 && !known && c.faults > 0 {
+	if _, known := seqOf(c.out); (len(c.out) > 0 && !known || c.begins) && c.faults > 0 {
 		n.w.report.dialFaults++ // the number of its request was not sent, so the target does not know it
 	}
 	i, _ := slices.BinarySearch(n.free, fd)
@@ -175,11 +177,14 @@ func (n *network) changed(c *conn) {
 // send sends as many bytes as the socket has room for.
 func (n *network) send(c *conn, b []byte) (sent int, errno syscall.Errno) {
 	w := n.w
+	if w.cur.begins { // the socket may have no room, and the thread other operations meanwhile
+		c.begins, c.seq, w.cur.begins = true, w.cur.seq, false
+	}
 	switch {
 	case c.reset >= 0:
-		if c.peer.tls == nil && len(c.out) == 0 || w.cur.begins {
+		if c.peer.tls == nil && len(c.out) == 0 || c.begins {
 			w.report.dialFaults++ // the reset came after the client's last look at the connection
-			w.cur.begins = false
+			c.begins = false
 		}
 		return 0, syscall.ECONNRESET
 	case c.room == 0:

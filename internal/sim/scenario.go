@@ -79,6 +79,7 @@ const (
 	modeLoop    = "loop"
 	modeWorker  = "worker" // over plain TCP
 	modeTLS     = "tls"    // workers over TLS
+	modeLoopTLS = "loop over tls"
 	modeAsync   = "async"
 	modeReceive = "receive"
 )
@@ -97,8 +98,8 @@ func generate(seed uint64) *Scenario {
 		Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: 5 * time.Second,
 		Service: between(r, 20*time.Microsecond, 5*time.Millisecond), Body: r.IntN(3000),
 	}
-	sc.Mode = []string{modeLoop, modeLoop, modeLoop, modeWorker, modeWorker, modeTLS, modeAsync, modeAsync, modeReceive}[r.IntN(9)]
-	if sc.Mode != modeLoop {
+	sc.Mode = []string{modeLoop, modeLoop, modeLoop, modeWorker, modeWorker, modeTLS, modeAsync, modeAsync, modeReceive, modeLoopTLS, modeLoopTLS}[r.IntN(11)]
+	if !sc.loops() {
 		sc.Loops = 0
 	}
 	switch r.IntN(24) {
@@ -129,12 +130,18 @@ func generate(seed uint64) *Scenario {
 	return sc
 }
 
+// loops reports whether the loop mode runs sc.
+func (sc *Scenario) loops() bool { return sc.Mode == modeLoop || sc.Mode == modeLoopTLS }
+
+// overTLS reports whether connections are encrypted.
+func (sc *Scenario) overTLS() bool { return sc.Mode == modeTLS || sc.Mode == modeLoopTLS }
+
 // trusted makes the run long enough for the engine to trust its connections: after 4096 looks it
 // checks only some of them before it sends. The target then sends unasked bytes.
 func (sc *Scenario) trusted(r *rand.Rand) {
 	sc.Rate, sc.Duration, sc.Loops = 20_000, between(r, 250*time.Millisecond, 400*time.Millisecond), min(1, sc.Loops)
 	sc.Connections, sc.Service = 3+r.IntN(10), between(r, 40*time.Microsecond, 100*time.Microsecond)
-	if sc.Mode == modeLoop {
+	if sc.loops() {
 		sc.Pacing = []string{"default", "precise"}[r.IntN(2)]
 	}
 	sc.Stray = between(r, 1e-4, 5e-4)
@@ -196,7 +203,7 @@ func (sc *Scenario) run(r *rand.Rand) {
 		if sc.Pacing == "default" && r.IntN(4) == 0 {
 			sc.MaxLag = between(r, 100*time.Microsecond, time.Millisecond)
 		}
-		if sc.Mode != modeLoop {
+		if !sc.loops() {
 			sc.Pacing, sc.MaxLag = "", 0
 		}
 	}
@@ -250,7 +257,7 @@ func between[T time.Duration | float64](r *rand.Rand, low, high T) T {
 func (sc *Scenario) options() engine.Options {
 	o := engine.Defaults()
 	o.Engine = modeWorker
-	if sc.Mode == modeLoop {
+	if sc.loops() {
 		o.Engine = modeLoop
 	}
 	o.Loops, o.Connections, o.MaxInFlight = sc.Loops, sc.Connections, sc.InFlight

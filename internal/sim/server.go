@@ -50,7 +50,7 @@ func (v *server) accept(c *conn) {
 	s := &session{c: c}
 	c.peer = s
 	v.sessions = append(v.sessions, s)
-	if v.w.sc.Mode == modeTLS {
+	if v.w.sc.overTLS() {
 		v.shake(s)
 	}
 	first := len(v.sessions) == 1 // the probe: unasked bytes in its handshake would prevent the run
@@ -80,11 +80,11 @@ func (v *server) sent(c *conn, b []byte, t *thread) {
 	switch {
 	case s.tls == nil:
 		v.plain(c, b, t)
-	case t.begins:
+	case c.begins:
 		v.firstByte(c, t)
-		v.begin(c, t.seq)
+		v.begin(c, c.seq)
 	}
-	t.begins = false
+	c.begins = false
 	got := bytes.Clone(b)
 	c.there = max(c.there, w.cur.at+w.oneWay())
 	w.at(c.there, func() {

@@ -58,6 +58,7 @@ func simpler() (list []func(*Scenario) bool) {
 	}
 	return append(list,
 		func(sc *Scenario) bool { plain := sc.Mode != modeTLS; sc.Mode = modeWorker; return !plain },
+		func(sc *Scenario) bool { plain := sc.Mode != modeLoopTLS; sc.Mode = modeLoop; return !plain },
 		func(sc *Scenario) bool { sc.Loops--; return sc.Loops > 0 },
 		func(sc *Scenario) bool { sc.Duration /= 2; return sc.Duration > time.Millisecond },
 		func(sc *Scenario) bool { sc.Requests /= 2; return sc.Requests > 0 },

@@ -138,7 +138,7 @@ func (w *world) load() (*takt.Report, error) {
 		}},
 	}
 	switch w.sc.Mode {
-	case modeTLS:
+	case modeTLS, modeLoopTLS:
 		p.Driver.Loop.TLS = clientTLS
 	case modeAsync:
 		p.Driver = &takt.Driver{Async: w.newClient}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"net"
 	"net/netip"
 	"runtime/debug"
 	"slices"
@@ -531,6 +532,15 @@ func (w *world) Dial(context.Context, *takt.Loop) (netip.AddrPort, int, error) {
 		return address, -1, fmt.Errorf("cannot reach the target: %w", c.err)
 	}
 	return address, c.fd, nil
+}
+
+// Release implements engine.World.
+func (w *world) Release(c net.Conn) (netip.AddrPort, int, error) {
+	s := c.(*socket) // Connect made it
+	s.undo()
+	w.spend(callOther)
+	w.note("release", s.c.fd, 0)
+	return address, s.c.fd, nil
 }
 
 // Close implements engine.World.

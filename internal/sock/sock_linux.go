@@ -118,8 +118,15 @@ func Peek(fd int, b []byte) (n int, errno syscall.Errno) {
 	return receive(fd, b, unix.MSG_DONTWAIT|unix.MSG_PEEK)
 }
 
-// Duplicate makes a second descriptor of c's connection, so that c can be closed.
-func Duplicate(c *net.TCPConn) (fd int, err error) { return duplicate(c) }
+// Duplicate makes a second descriptor of c's connection, so that c can be closed. It is as one of
+// Connect.
+func Duplicate(c *net.TCPConn) (fd int, err error) {
+	fd, err = duplicate(c)
+	if to, ok := c.RemoteAddr().(*net.TCPAddr); err == nil && ok && to.IP.IsLoopback() {
+		plainPath(fd)
+	}
+	return fd, err
+}
 
 func duplicate(c syscall.Conn) (fd int, err error) {
 	raw, err := c.SyscallConn()

@@ -241,6 +241,33 @@ func (redirects) Names(text string) []Name {
 // Redirects is how many redirects takt follows, wherever they lead.
 func Redirects(p *int) Flag { return redirects{p} }
 
+// ownersNumber is a number that only the owner of a server may set.
+type ownersNumber struct {
+	p      *int
+	advice string
+}
+
+func (o ownersNumber) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err == nil {
+		*o.p = n
+	}
+	return err
+}
+
+func (o ownersNumber) String() string { return strconv.Itoa(*o.p) }
+func (ownersNumber) Type() string     { return "int" }
+
+func (o ownersNumber) Names(text string) []Name {
+	if text == "" {
+		return nil
+	}
+	return []Name{{Private, o.advice}}
+}
+
+// OwnersNumber is a number that only the owner of a server may set; advice says why.
+func OwnersNumber(p *int, advice string) Flag { return ownersNumber{p, advice} }
+
 // plain is a flag with a syntax of its own that names nothing outside of takt.
 type plain struct{ flag.Value }
 

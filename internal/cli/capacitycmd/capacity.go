@@ -58,6 +58,7 @@ load file, or the output of takt trace seconds.`,
 		k.addFlags(fs)
 		k.climb.addFlags(fs)
 		k.store.AddFlags(fs)
+		k.store.AddLimit(fs)
 	}, k.validate, k.run)
 }
 
@@ -92,6 +93,7 @@ func (k *capacityCommand) validate(args []string) (faults []error) {
 		faults = append(faults, value.Faultf("--headroom is %s; give a percentage from 0%% to 90%%", value.Percent(&k.spare)))
 	}
 	faults = append(faults, k.outputs.Validate(k.env, parseCurve)...)
+	faults = core.AppendError(faults, k.store.CheckLimit())
 	switch {
 	case len(k.from) == 0:
 		return append(faults, k.climb.validate(k.env, args)...)

@@ -62,7 +62,7 @@ func (k *climb) validate(env core.Env, command []string) (faults []error) {
 	k.arrivals = slices.Contains(given, "arrivals")
 	for _, name := range given {
 		switch name {
-		case "duration", "warmup", "seed", "output", "store", "no-store":
+		case "duration", "warmup", "seed", "output", "store", "store-limit", "no-store":
 			faults = append(faults, value.Faultf("--%s comes after --; give it to takt capacity, before --", name))
 		case "rate", "stages", "requests", "repeat", "shard", "start-at", "run-group", "progress":
 			faults = append(faults, value.Faultf("--%s comes after --, but the search sets it; leave it out", name))
@@ -197,6 +197,7 @@ func (k *climb) flags(c *capacityCommand, id string, number int, rate float64) [
 	flags := []string{
 		"--rate", schedule.FormatRate(rate), "--duration", k.duration.String(), "--warmup", k.warmup.String(),
 		"--seed", strconv.FormatUint(k.seed+uint64(number), 10), "--run-group", id, "-o", "json=-", "--progress", "none",
+		"--store-limit", "0", // nobody reads what a step prints; the answer removes old runs, and says so
 	}
 	if !k.arrivals {
 		flags = append(flags, "--arrivals", "poisson")

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 )
@@ -14,10 +15,10 @@ var (
 )
 
 // UnderHome is the path of takt's file name in d. The specification says to ignore a variable
-// with a relative path.
+// with a relative path. Windows names the home directory USERPROFILE.
 func (e Env) UnderHome(d homeDir, name string) (string, error) {
 	dir := e.Getenv(d.variable)
-	if home := e.Getenv("HOME"); !filepath.IsAbs(dir) && home != "" {
+	if home := cmp.Or(e.Getenv("HOME"), e.Getenv("USERPROFILE")); !filepath.IsAbs(dir) && home != "" {
 		dir = filepath.Join(home, d.fallback)
 	}
 	if !filepath.IsAbs(dir) {

@@ -77,6 +77,23 @@ func findBack(ctx context.Context, st store.Store, word, back string) (id string
 	return id, nil
 }
 
+// FindRuns returns the stored runs that the words name, each as find reads it.
+func FindRuns(ctx context.Context, st store.Store, words []string) (runs []stored.Run, err error) {
+	for _, w := range words {
+		id, err := find(ctx, st, w)
+		if err != nil {
+			return nil, err
+		}
+		for r, err := range st.Runs(ctx, stored.Query{IDs: []string{id}, Limit: 1}) {
+			if err != nil {
+				return nil, err
+			}
+			runs = append(runs, r)
+		}
+	}
+	return runs, nil
+}
+
 // LoadRun returns the report of the run that a word of the command line names.
 func LoadRun(ctx context.Context, st store.Store, word string) (*takt.Report, error) {
 	id, err := find(ctx, st, word)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,7 @@ const (
 // Storing is the place where runs are stored.
 type Storing struct {
 	Where string // path or URL; "": the file in the user's home directory
+	Limit int    // most runs in a file; 0: no limit
 	said  bool   // the user was told that there is no home directory
 }
 
@@ -113,30 +115,40 @@ func (s *Storing) open(ctx context.Context, env core.Env, open opener) (store.St
 	return opened, nil
 }
 
-// Keep saves the run, even after a signal that ended the run. If saving fails or takes too long,
-// the report goes to the spool; the exit code of the run stays the same.
-func (s *Storing) Keep(env core.Env, r *takt.Report) {
-	s.keepBy(env, r, func(ctx context.Context) error {
+// Keep saves the run, even after a signal that ended the run, and removes the oldest runs above
+// the limit. If saving fails or takes too long, the report goes to the spool; the exit code of the
+// run stays the same. It reports whether the run is in the store.
+func (s *Storing) Keep(env core.Env, r *takt.Report) bool {
+	saved := s.keepBy(env, r, func(ctx context.Context) error {
 		return s.With(ctx, env, func(st store.Store) error { return st.Save(ctx, r) })
 	})
+	if saved {
+		s.trim(env, r)
+	}
+	return saved
 }
 
-// keepBy is keep with another function to save r.
-func (s *Storing) keepBy(env core.Env, r *takt.Report, save func(context.Context) error) {
+// unstored is where messages about the store go.
+func unstored(env core.Env) io.Writer {
+	if env.Unstored != nil {
+		return env.Unstored
+	}
+	return env.Stderr
+}
+
+// keepBy is Keep with another function to save r, and without the limit.
+func (s *Storing) keepBy(env core.Env, r *takt.Report, save func(context.Context) error) bool {
 	err := inTime(env.Abort, save)
 	if err == nil {
-		return
+		return true
 	}
-	to := env.Stderr
-	if env.Unstored != nil {
-		to = env.Unstored
-	}
+	to := unstored(env)
 	if homeless := (*core.NoHomeError)(nil); errors.As(err, &homeless) {
 		if !s.said { // once for several runs
 			fmt.Fprintf(to, "takt: the run is not stored: %v, or give --store FILE or --no-store\n", err)
 		}
 		s.said = true
-		return
+		return false
 	}
 	var dir, command string
 	spooled := inTime(env.Abort, func(context.Context) (err error) {
@@ -145,9 +157,10 @@ func (s *Storing) keepBy(env core.Env, r *takt.Report, save func(context.Context
 	})
 	if spooled != nil {
 		fmt.Fprintf(to, "takt: the run is not stored: %v; nor can it wait for the store: %v; write it with -o json=FILE, then run takt store import FILE\n", err, spooled)
-		return
+		return false
 	}
 	fmt.Fprintf(to, "takt: the run %s is not stored yet: %v; its report waits in %s; when the store is back, run: %s\n", r.ID, err, dir, command)
+	return false
 }
 
 // spool writes the report to the spool, and returns its folder and the command that sends the
@@ -175,7 +188,20 @@ func SpoolOf(env core.Env) (*spool.Spool, error) {
 
 // SyncCommand is the command that sends the waiting runs to the store at that address.
 func SyncCommand(env core.Env, address string) string {
-	const command = "takt store sync"
+	return onStore(env, "takt store sync", address)
+}
+
+// ShowCommand is the command that shows a stored run again.
+func (s *Storing) ShowCommand(env core.Env, id string) string {
+	address, err := s.Address(env)
+	if err != nil { // cannot happen for a run that is stored
+		return "takt show " + id
+	}
+	return onStore(env, "takt show "+id, address)
+}
+
+// onStore is the command with the store at that address, unless it is the standard one.
+func onStore(env core.Env, command, address string) string {
 	if standard, err := new(Storing).Address(env); err == nil && address == standard {
 		return command
 	}

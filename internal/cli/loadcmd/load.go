@@ -106,6 +106,7 @@ func (l *load) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
 	l.labelFlags.addFlags(fs)
 	l.store.AddFlags(fs)
+	l.store.AddLimit(fs)
 	fs.Var(value.Text(&l.progress), "progress", "what stderr shows during the run, `"+strings.Join(l.progressNames(), "|")+"`: the full view of a terminal, or a line a second; auto takes the view if the terminal has 80x24 and the run 5 s or more"+l.stepUsage())
 	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common; without it, the instant of --start-at")
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
@@ -138,6 +139,7 @@ func (l *load) validate(args []string) []error {
 		faults = append(faults, value.Faultf("--repeat is %d, but --start-at is the instant of one run; run takt once for each instant", l.repeat))
 	}
 	faults = core.AppendError(faults, l.labelFlags.validate())
+	faults = core.AppendError(faults, l.store.CheckLimit())
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.requirements.Validate()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
@@ -332,12 +334,19 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		l.env.Side.Over(report)
 	}
 	written := out.Close(report)
-	if !l.noStore {
-		l.store.Keep(l.env, report)
+	if !l.noStore && l.store.Keep(l.env, report) {
+		l.tellStored(report)
 	}
 	journal.end()
 	l.requirements.Show(l.env, report)
 	return l.outcome(ctx, report, written)
+}
+
+// tellStored says how to see the run again.
+func (l *load) tellStored(r *takt.Report) {
+	if l.progress != progressNone {
+		fmt.Fprintf(l.env.Stderr, "takt: the run is stored; to see it again: %s\n", l.store.ShowCommand(l.env, r.ID))
+	}
 }
 
 // source makes the source of operations, with the data of each if they come from a list.

@@ -44,6 +44,7 @@ is invalid; with --strict or --assert the exit code is then 6.`,
 	}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		m.store.AddFlags(fs)
+		m.store.AddLimit(fs)
 		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
 		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
 		fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
@@ -54,6 +55,7 @@ is invalid; with --strict or --assert the exit code is then 6.`,
 
 func (m *mergeCommand) validate(args []string) []error {
 	faults := append(m.outputs.Validate(m.env, core.ParseReplayed), m.requirements.Validate()...)
+	faults = core.AppendError(faults, m.store.CheckLimit())
 	if len(args) == 0 && m.runGroup == "" {
 		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
 	}

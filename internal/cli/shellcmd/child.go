@@ -134,12 +134,12 @@ func start(cmd *exec.Cmd, live io.Writer) (ended func(), err error) {
 
 // environOf is the environment of a job. A job of another user (call.Plain) gets no credentials,
 // which it could send to any target, except those of the store: such a session cannot set
-// --store to a URL. Its git does not search for a repository above its folder.
+// --store to a URL. The limit of the store is the owner's. Its git does not search for a repository above its folder.
 func (e host) environOf(call shell.Call) []string {
 	if !call.Plain {
 		return e.Environ()
 	}
-	return append(proc.PlainEnvironment(e.Environ(), core.StoreVariables()...), "GIT_CEILING_DIRECTORIES="+filepath.Dir(call.Dir))
+	return append(proc.PlainEnvironment(e.Environ(), append(core.StoreVariables(), kept.LimitVariable)...), "GIT_CEILING_DIRECTORIES="+filepath.Dir(call.Dir))
 }
 
 // saveReport stores the report of a test where a job of this call would.

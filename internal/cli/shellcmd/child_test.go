@@ -29,10 +29,10 @@ func TestChildHidesItsCommandLine(t *testing.T) {
 // A job of somebody who is not the server's own user sees none of its credentials but
 // those of the store, and its git looks for no repository above its folder.
 func TestChildOfSomebodyElse(t *testing.T) {
-	environ := []string{"PATH=/bin", "TAKT_BEARER=tigerlily", "TAKT_CONFIG=/etc/takt.conf", "TAKT_STORE_PASSWORD=storepw", "GITHUB_TOKEN=tigerlily", "XDG_DATA_HOME=/data"}
+	environ := []string{"PATH=/bin", "TAKT_BEARER=tigerlily", "TAKT_CONFIG=/etc/takt.conf", "TAKT_STORE_PASSWORD=storepw", "TAKT_STORE_LIMIT=9", "GITHUB_TOKEN=tigerlily", "XDG_DATA_HOME=/data"}
 	env := core.Env{Executable: func() (string, error) { return "/bin/takt", nil }, Environ: func() []string { return environ }}
 	cmd, err := host{env}.child(shell.Call{Args: []string{"runs"}, Env: []string{"TAKT_STORE=x"}, Dir: "/data/dumps", Out: io.Discard, Plain: true})
-	want := []string{"PATH=/bin", "TAKT_STORE_PASSWORD=storepw", "XDG_DATA_HOME=/data", "GIT_CEILING_DIRECTORIES=/data", "TAKT_STORE=x"}
+	want := []string{"PATH=/bin", "TAKT_STORE_PASSWORD=storepw", "TAKT_STORE_LIMIT=9", "XDG_DATA_HOME=/data", "GIT_CEILING_DIRECTORIES=/data", "TAKT_STORE=x"}
 	if err != nil || !slices.Equal(cmd.Env, want) {
 		t.Errorf("%q, %v", cmd.Env, err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // noRuns replaces an empty table.
-const noRuns = "there is no such run; takt keeps every run unless it is told --no-store\n"
+const noRuns = "there is no such run; takt stores every run unless it is told --no-store\n"
 
 // Runs writes the table of stored runs: a line each, in the order of list. It cuts no values
 // except hashes of revisions.

@@ -23,6 +23,7 @@ const (
 	savesIDs   = "TAKT_TEST_SAVES_IDS"
 	savesSeed  = "TAKT_TEST_SAVES_SEED"
 	savesCount = "TAKT_TEST_SAVES_COUNT"
+	savesLimit = "TAKT_TEST_SAVES_LIMIT" // limit of the store; not set: none
 )
 
 func TestMain(m *testing.M) {
@@ -49,6 +50,11 @@ func saveOn(path string) error {
 		r.ID = os.Getenv(savesIDs) + strconv.Itoa(i)
 		if err := s.Save(context.Background(), r); err != nil {
 			return err
+		}
+		if limit, err := strconv.Atoi(os.Getenv(savesLimit)); err == nil {
+			if _, err := s.Trim(context.Background(), limit, 100, r.ID); err != nil {
+				return err
+			}
 		}
 		fmt.Println(r.ID)
 	}

@@ -101,7 +101,7 @@ func connect(ctx context.Context, path string, pragmas []string, mode string) (*
 		return nil, err
 	}
 	s := &Store{db, path}
-	if err := s.migrate(ctx); err != nil {
+	if err := s.migrate(ctx, mode == "rw"); err != nil {
 		return nil, errors.Join(s.fault(ctx, err), db.Close())
 	}
 	return s, nil

@@ -100,7 +100,7 @@ func readOnly(t *testing.T, path, id string, runs int) {
 // read-only, since it cannot make its files beside it. The runs can still be read.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=600k"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=900k"); err != nil {
 		t.Skipf("only root can mount a small disk: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
@@ -126,6 +126,38 @@ func TestFullDisk(t *testing.T) {
 	}
 	_, err = Open(t.Context(), filepath.Join(dir, "new.db"))
 	wrong(t, "new.db", err, fault.ErrFull)
+}
+
+// On a full disk the limit removes nothing: SQLite needs room to delete, too. With room again it
+// goes on.
+func TestTrimOnFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
+		t.Skipf("only root can mount a small disk: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	path := filepath.Join(dir, "runs.db")
+	s := at(t, path)
+	if err := s.Save(t.Context(), aged(5)...); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, filepath.Join(dir, "fill"))
+	var removed int
+	var err error
+	for limit := 4; limit > 0 && err == nil; limit-- { // the log of SQLite may have room for a few
+		removed, err = s.Trim(t.Context(), limit, 1, "")
+	}
+	before := count(t, s)
+	if wrong(t, path, err, fault.ErrFull); removed != 0 || before == 0 {
+		t.Errorf("%d removed, %d left", removed, before)
+	}
+	if err := os.Remove(filepath.Join(dir, "fill")); err != nil {
+		t.Fatal(err)
+	}
+	removed, err = s.Trim(t.Context(), before-1, 100, "")
+	if n := count(t, s); err != nil || removed != 1 || n != before-1 {
+		t.Errorf("with room again: %d removed, %d of %d left, %v", removed, n, before, err)
+	}
 }
 
 // fill writes a file until the disk is full.

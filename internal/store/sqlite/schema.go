@@ -58,7 +58,14 @@ CREATE TABLE reports (
 	id   TEXT NOT NULL UNIQUE,
 	gzip BLOB NOT NULL                 -- the report, JSON
 ) STRICT;
+`, `
+ALTER TABLE runs ADD COLUMN protected INTEGER NOT NULL DEFAULT 0; -- 1: by a label, 2: by takt store keep; 3: both
+UPDATE runs SET protected = 1 WHERE json_valid(labels) AND (json_type(labels, '$.baseline') IS NOT NULL OR json_type(labels, '$.keep') IS NOT NULL);
+CREATE INDEX runs_unprotected ON runs (started_at, id) WHERE protected = 0;
 `}
+
+// versionOfMarks is the first version with the column runs.protected.
+const versionOfMarks = 2
 
 // state is what the head of the file says.
 type state struct{ application, version, tables int }
@@ -80,8 +87,9 @@ func read(ctx context.Context, from interface {
 	return s, err
 }
 
-// migrate brings the tables to the newest version.
-func (s *Store) migrate(ctx context.Context) error {
+// migrate brings the tables to the newest version. Without writable it leaves older tables as
+// they are: runs can be read from all versions.
+func (s *Store) migrate(ctx context.Context, writable bool) error {
 	now, err := read(ctx, s.db)
 	if err != nil {
 		return err
@@ -91,11 +99,13 @@ func (s *Store) migrate(ctx context.Context) error {
 		return &fault.Error{Kind: fault.ErrForeign, Store: s.path, Hint: "give another file with --store"}
 	case now.version > len(schema):
 		return &fault.Error{Kind: fault.ErrTooNew, Store: s.path, Hint: fmt.Sprintf("it has version %d, and this takt knows %d; use a newer takt", now.version, len(schema))}
-	case now.version == len(schema):
+	case now.version == len(schema), now.version > 0 && !writable:
 		return nil
 	}
-	if err := s.useWAL(ctx); err != nil {
-		return err
+	if now.version == 0 {
+		if err := s.useWAL(ctx); err != nil {
+			return err
+		}
 	}
 	return s.upgrade(ctx)
 }

@@ -56,16 +56,7 @@ func (s *Store) Load(ctx context.Context, ids ...string) ([]*takt.Report, error)
 
 // Delete forgets the runs. Their settings stay: they are few.
 func (s *Store) Delete(ctx context.Context, ids ...string) error {
-	return s.write(ctx, func(w *writer) error {
-		for _, id := range ids {
-			for _, statement := range []string{"DELETE FROM runs WHERE id = ?", "DELETE FROM reports WHERE id = ?"} {
-				if _, err := w.tx.ExecContext(ctx, statement, id); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
+	return s.write(ctx, func(w *writer) error { return w.delete(ctx, ids...) })
 }
 
 // Close gives the file back.

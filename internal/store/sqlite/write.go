@@ -12,10 +12,12 @@ import (
 	"github.com/taktload/takt/internal/store/document"
 )
 
-// The statements of a Save. REPLACE takes the row of the same id away first.
+// The statements of a Save. REPLACE takes the row of the same id away first, except for the mark
+// that protects the run.
 const (
-	putRun = `REPLACE INTO runs (id, kind, started_at, settings, names, figures, branch, revision, revision_date, labels, run_group, shard, unfit)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, ''), nullif(?, ''))`
+	putRun = `REPLACE INTO runs (id, kind, started_at, settings, names, figures, branch, revision, revision_date, labels, run_group, shard, unfit, protected)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, nullif(?11, ''), nullif(?12, ''), nullif(?13, ''),
+			?14 | coalesce((SELECT protected & ?15 FROM runs WHERE id = ?1), 0))`
 	putReport    = "REPLACE INTO reports (id, gzip) VALUES (?, ?)"
 	addSettings  = "INSERT INTO settings (hash, key, variables, host) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 	findSettings = "SELECT seq FROM settings WHERE hash = ? AND key = ?"
@@ -59,11 +61,49 @@ func (w *writer) put(ctx context.Context, p *document.Packed) error {
 		return err
 	}
 	_, err = w.tx.ExecContext(ctx, putRun, r.ID, r.Kind, document.Stamp(r.StartedAt), settings, names, blob(r.Figures.Values),
-		label(r.Labels, stored.LabelBranch), label(r.Labels, stored.LabelRevision), label(r.Labels, stored.LabelRevisionDate), others, r.Group, r.Shard, r.Unfit)
+		label(r.Labels, stored.LabelBranch), label(r.Labels, stored.LabelRevision), label(r.Labels, stored.LabelRevisionDate), others, r.Group, r.Shard, r.Unfit,
+		labelBit(r.Labels), byMark)
 	if err == nil {
 		_, err = w.tx.ExecContext(ctx, putReport, r.ID, p.Gzip)
 	}
 	return err
+}
+
+// delete deletes the runs and ignores unknown ids.
+func (w *writer) delete(ctx context.Context, ids ...string) error {
+	for _, id := range ids {
+		for _, statement := range []string{"DELETE FROM runs WHERE id = ?", "DELETE FROM reports WHERE id = ?"} {
+			if _, err := w.tx.ExecContext(ctx, statement, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ids returns the first column of all rows.
+func (w *writer) ids(ctx context.Context, query string, args ...any) (ids []string, err error) {
+	rows, err := w.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// labelBit is byLabel if a label protects the run.
+func labelBit(labels map[string]string) int {
+	if stored.LastingLabel(labels) != "" {
+		return byLabel
+	}
+	return 0
 }
 
 // intern gives the number of the row that find finds, which add adds if need be.

@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/taktload/takt/internal/seal"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// sealAtOnce is how much of a request is encrypted before the socket takes it: 100 connections
+// do not encrypt a body of 45 MB each.
+const sealAtOnce = 64 << 10
+
+// secured is a connection over TLS. A loop cannot wait in a handshake, and crypto/tls cannot
+// pause in one, so goroutines beside the loops connect, and hand over what is ready.
+type secured struct {
+	fd   int
+	seal *seal.Conn
+	addr netip.AddrPort
+	took [phaseTLS + 1]time.Duration // by phase
+	err  error
+
+	conn    *lconn
+	attempt uint32 // of conn: an older one has timed out
+}
+
+// handover has the connections that wait for their loop.
+type handover struct {
+	ready atomic.Bool // list is not empty
+	mu    sync.Mutex
+	list  []*secured
+	over  bool // the loop has ended
+}
+
+// put adds s, and reports false if nobody will take it.
+func (h *handover) put(s *secured) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return false
+	}
+	h.list = append(h.list, s)
+	h.ready.Store(true)
+	return true
+}
+
+func (h *handover) take(over bool) (list []*secured) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list, h.list, h.over = h.list, nil, over
+	h.ready.Store(false)
+	return list
+}
+
+// secure connects to l and makes the handshake. It waits, but not longer than ctx.
+func (m *loops) secure(ctx context.Context, l *takt.Loop) *secured {
+	var r takt.Result
+	s := &secured{fd: -1}
+	ctx, cancel := m.world.Within(ctx, m.world.Now().Add(connectTimeout(l)))
+	defer cancel()
+	var c net.Conn
+	var addr string
+	if addr, s.err = resolve(ctx, l, &r); s.err != nil {
+		return s
+	}
+	began := m.world.Now()
+	if c, s.err = m.world.Connect(ctx, l.Network, addr); s.err != nil {
+		return s
+	}
+	s.took[phaseConnect] = m.world.Since(began)
+	began = m.world.Now()
+	s.seal = seal.Client(c, l.TLS)
+	if err := s.seal.Handshake(ctx); err != nil {
+		s.err = &tlsError{err}
+		return s
+	}
+	s.took[phaseTLS] = m.world.Since(began)
+	s.addr, s.fd, s.err = m.world.Release(s.seal.Detach())
+	return s
+}
+
+// firstSecured makes the first connection: a failure ends the run before its start.
+func (m *loops) firstSecured(ctx context.Context) error {
+	s := m.secure(ctx, m.net)
+	if s.err != nil {
+		return fmt.Errorf("cannot reach the target: %w", s.err)
+	}
+	m.addr = s.addr
+	m.firstTLS.Store(s)
+	with := *m.net
+	with.Addr = s.addr.String()
+	m.direct = &with
+	m.dialling, m.giveUp = context.WithCancel(context.WithoutCancel(ctx))
+	return nil
+}
+
+// dialSecured starts a connection over TLS for the operation of c.
+func (l *loop) dialSecured(c *lconn) {
+	c.state = ldialing
+	c.attempt++
+	attempt, m := c.attempt, l.m
+	l.dialing.add(c)
+	m.world.Go(func() {
+		s := m.secure(m.dialling, m.direct)
+		s.conn, s.attempt = c, attempt
+		if l.made.put(s) {
+			l.sys.Wake()
+		} else if s.fd >= 0 {
+			m.world.Close(s.fd)
+		}
+	})
+}
+
+// takeSecured continues the operations whose connections are ready.
+func (l *loop) takeSecured() {
+	for _, s := range l.made.take(false) {
+		switch c := s.conn; {
+		case c.state != ldialing || c.attempt != s.attempt:
+			l.discard(s)
+		case s.err != nil:
+			l.dialing.remove(c)
+			c.state = lidle
+			l.fail(c, s.err, true)
+		default:
+			l.dialing.remove(c)
+			c.state = lidle
+			l.attach(c, s)
+			c.res.Phases[phaseConnect], c.res.Phases[phaseTLS] = s.took[phaseConnect], s.took[phaseTLS]
+			if err := l.sys.Add(c.fd, c.token, false); err != nil {
+				l.fail(c, err, true)
+				continue
+			}
+			l.begun(c)
+		}
+	}
+}
+
+// farewell tells the target that nothing follows, as TLS wants it, if the socket has room.
+func (l *loop) farewell(c *lconn) {
+	if c.waits || c.seal.Close() != nil {
+		return
+	}
+	_, _ = l.sys.Send(c.fd, c.seal.Out()) // the socket is closed next
+}
+
+// discard closes a connection that nobody waits for any more.
+func (l *loop) discard(s *secured) {
+	if s.fd >= 0 {
+		l.sys.Close(s.fd)
+	}
+}
+
+// attach makes s the connection of c.
+func (l *loop) attach(c *lconn, s *secured) {
+	l.watch()
+	c.fd, c.seal = s.fd, s.seal
+	if l.stamps {
+		l.stamps = l.sys.Stamp(c.fd) == nil
+	}
+	l.measurePath(c)
+	c.codec.Reset()
+}
+
+// adoptSecured is adopt over TLS.
+func (l *loop) adoptSecured(c *lconn) bool {
+	s := l.m.firstTLS.Swap(nil)
+	if s == nil {
+		return false
+	}
+	l.attach(c, s)
+	if l.sys.Add(c.fd, c.token, false) != nil {
+		l.drop(c)
+		return false
+	}
+	return l.look(c)
+}
+
+// open decrypts bytes that came for c. ended: nothing follows. A failure ends the operation.
+func (l *loop) open(c *lconn, in []byte, eof bool) (plain []byte, ended bool, err error) {
+	l.plain, err = c.seal.Open(l.plain[:0], in, eof)
+	ended = err == io.EOF
+	if ended {
+		err = nil
+	}
+	if out := c.seal.Out(); len(out) > 0 && !c.waits {
+		if n, errno := l.sys.Send(c.fd, out); errno == 0 { // such as the answer to a new key
+			c.seal.Sent(n)
+		} // else the next request sends it, or the next read shows the failure
+	}
+	return l.plain, ended, err
+}
+
+// peekSecured is sock.System.Peek over TLS: it reads what is TLS's own, such as session tickets.
+func (l *loop) peekSecured(c *lconn) (in []byte, errno syscall.Errno, err error) {
+	for eof := false; ; {
+		plain, ended, err := l.open(c, in, eof)
+		switch {
+		case err != nil, len(plain) > 0, ended:
+			return plain, 0, err
+		}
+		n, errno := l.sys.Receive(c.fd, l.in)
+		if errno != 0 {
+			return nil, errno, nil
+		}
+		in, eof = l.in[:n], n == 0
+	}
+}

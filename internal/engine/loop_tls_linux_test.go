@@ -1,0 +1,186 @@
+package engine_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// secure is a server like listen's, over TLS.
+func secure(t *testing.T, change func(*tls.Config), answer func(net.Conn)) *takt.Loop {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS() // for its certificate
+	conf := s.TLS.Clone()
+	s.Close()
+	conf.NextProtos = nil
+	if change != nil {
+		change(conf)
+	}
+	l := httpLoop(t, listen(t, func(c net.Conn) { over := tls.Server(c, conf); answer(over); over.Close() }))
+	l.TLS = &tls.Config{InsecureSkipVerify: true}
+	l.Timeout, l.ConnectTimeout = time.Minute, time.Minute
+	return l
+}
+
+func answering(c net.Conn) {
+	for request(c) {
+		if _, err := io.WriteString(c, ok); err != nil {
+			return
+		}
+	}
+}
+
+// Both modes count the same over TLS, with and without a rate, and whatever version.
+func TestModesTLS(t *testing.T) {
+	for name, version := range map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13} {
+		eachMode(t, func(t *testing.T, mode string) {
+			l := secure(t, func(c *tls.Config) { c.MaxVersion = version }, answering)
+			for _, rate := range []string{"", "2k"} {
+				r := load(t, mode, l, func(o *engine.Options) {
+					o.Requests, o.Connections = 500, 10
+					if rate != "" {
+						o.Rate = engine.MustRate(rate)
+					}
+				})
+				if r.Counts.OK != 500 || r.Bytes.Received != 500*int64(len(ok)) {
+					t.Errorf("%s: %+v, %+v, %d bytes", name, r.Counts, r.Errors, r.Bytes.Received)
+				}
+				// The probe's connection is used, so nine or fewer were made in the run.
+				if n := r.Latency["tls"].Count; n > 9 || n != r.Latency["connect"].Count {
+					t.Errorf("%s: %d handshakes, %d connects", name, n, r.Latency["connect"].Count)
+				}
+			}
+		})
+	}
+}
+
+// Large requests and answers pass through sockets without room for them, in any records.
+func TestModesTLSLarge(t *testing.T) {
+	const size = 3 << 20
+	long := strings.Repeat("x", 300_000)
+	l := secure(t, nil, func(c net.Conn) {
+		for {
+			if _, err := io.CopyN(io.Discard, c, size); err != nil {
+				return
+			}
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(long))
+			io.WriteString(c, long)
+		}
+	})
+	q := http1.Request{Method: "POST", Target: "/", Host: l.Addr}
+	head, err := q.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, _, _ := head.Append(nil, new(takt.Op))
+	q.Body = make([]byte, size-len(without)-6) // the length is 7 digits instead of 1
+	rendered, err := q.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, _, _ := rendered.Append(nil, new(takt.Op)); len(all) != size {
+		t.Fatalf("a request of %d bytes, want %d", len(all), size)
+	}
+	l.Codec = func(int) takt.Codec { return http1.NewCodec(rendered, http1.Options{}) }
+	eachMode(t, func(t *testing.T, mode string) {
+		r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 6, 2 })
+		if r.Counts.OK != 6 || r.Bytes.Sent != 6*size || r.Bytes.Received < 6*int64(len(long)) {
+			t.Errorf("%+v, %+v, %+v", r.Counts, r.Bytes, r.Errors)
+		}
+	})
+}
+
+// A connection that the server closes after each answer is made again, and its handshake is in
+// the report.
+func TestModesTLSCloses(t *testing.T) {
+	eachMode(t, func(t *testing.T, mode string) {
+		var made atomic.Int64
+		l := secure(t, nil, func(c net.Conn) {
+			if request(c) {
+				made.Add(1)
+				io.WriteString(c, strings.Replace(ok, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1))
+			}
+		})
+		r := load(t, mode, l, func(o *engine.Options) { o.Requests, o.Connections = 30, 3 })
+		if r.Counts.OK != 30 || made.Load() != 30 || r.Latency["tls"].Count != 29 {
+			t.Errorf("%+v, %+v, %d connections, %d handshakes", r.Counts, r.Errors, made.Load(), r.Latency["tls"].Count)
+		}
+	})
+}
+
+// Faults of a server over TLS have the same classes in both modes.
+func TestModesTLSFaults(t *testing.T) {
+	below := func(c net.Conn) *net.TCPConn { return c.(*tls.Conn).NetConn().(*net.TCPConn) }
+	for _, c := range []fault{
+		{"closes at once", func(c net.Conn) { c.(*tls.Conn).Handshake() }, "closed|reset"},
+		{"closes without an answer", func(c net.Conn) { request(c) }, "closed"},
+		{"breaks off", func(c net.Conn) { request(c); io.WriteString(c, ok[:len(ok)-1]) }, "truncated"},
+		{"breaks off without a word", func(c net.Conn) { request(c); io.WriteString(c, ok[:len(ok)-1]); below(c).Close() }, "truncated|reset"},
+		{"resets", func(c net.Conn) { request(c); below(c).SetLinger(0); below(c).Close() }, "reset"},
+		{"hangs", func(c net.Conn) { request(c); io.Copy(io.Discard, c) }, "timeout"},
+		{"garbage", func(c net.Conn) { request(c); io.WriteString(c, "SSH-2.0-OpenSSH\r\n") }, "malformed"},
+		{"ends TLS", func(c net.Conn) { request(c); below(c).Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }, "tls|network"},
+	} {
+		eachMode(t, func(t *testing.T, mode string) {
+			l := secure(t, nil, c.answer)
+			if c.class == "timeout" {
+				l.Timeout = time.Second
+			}
+			r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
+			if r.Counts.Failed != 20 {
+				t.Errorf("%s: %+v", c.name, r.Counts)
+			}
+			for _, e := range r.Errors {
+				if !strings.Contains("|"+c.class+"|", "|"+e.Class+"|") || e.Sample == "" {
+					t.Errorf("%s: class %q (%s), want %s", c.name, e.Class, e.Sample, c.class)
+				}
+			}
+		})
+	}
+}
+
+// After the first connection the server stops to make handshakes: operations end with the
+// connect timeout, and the run does too.
+func TestModesTLSStopsShaking(t *testing.T) {
+	for name, c := range map[string]struct {
+		instead func(net.Conn)
+		class   string
+	}{
+		"silence": {func(c net.Conn) { io.Copy(io.Discard, c) }, "connect_timeout"},
+		"plain":   {func(c net.Conn) { request(c); io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }, "tls"},
+		"the end": {func(c net.Conn) { request(c) }, "tls"},
+	} {
+		eachMode(t, func(t *testing.T, mode string) {
+			var conns atomic.Int64
+			s := httptest.NewUnstartedServer(nil)
+			s.StartTLS()
+			conf := s.TLS.Clone()
+			s.Close()
+			l := httpLoop(t, listen(t, func(n net.Conn) {
+				if conns.Add(1) > 1 {
+					c.instead(n)
+					return
+				}
+				over := tls.Server(n, conf)
+				request(over)
+				over.Close()
+			}))
+			l.TLS, l.ConnectTimeout, l.Timeout = &tls.Config{InsecureSkipVerify: true}, 300*time.Millisecond, time.Minute
+			r := load(t, mode, l, func(o *engine.Options) { o.Rate, o.Requests = engine.MustRate("500"), 20 })
+			if r.Counts.Failed != 20 || r.Errors[0].Class != c.class {
+				t.Errorf("%s: %+v, %+v", name, r.Counts, r.Errors)
+			}
+		})
+	}
+}
