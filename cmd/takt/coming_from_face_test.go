@@ -143,7 +143,7 @@ func replayFace(t *testing.T) *face {
 // shellFace is the help of takt server and the transcripts of the shell, which other tests compare
 // with the shell.
 func shellFace(t *testing.T) *face {
-	_, help := (&doc{t: t}).runLine([]string{"server", "--help"}, "")
+	_, help := (&doc{t: t}).runLine([]string{"server", "--help-all"}, "")
 	f := &face{flag: func(string) error { return nil }, text: squeeze(help) + "\n", typed: true}
 	paths, _ := filepath.Glob("../../internal/shell/testdata/transcripts/*.txt") // the pattern is well-formed
 	for _, path := range paths {
@@ -155,7 +155,7 @@ func shellFace(t *testing.T) *face {
 // flagOf returns a function that looks a flag up in the help of a command. If the flag has a value,
 // takt config checks the value.
 func flagOf(t *testing.T, command ...string) func(string) error {
-	_, help := (&doc{t: t}).runLine(append(slices.Clone(command), "--help"), "")
+	_, help := (&doc{t: t}).runLine(append(slices.Clone(command), "--help-all"), "")
 	known := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^ +(?:(-\w), )? *(--[\w-]+)`).FindAllStringSubmatch(help, -1) {
 		known[m[1]], known[m[2]] = true, true

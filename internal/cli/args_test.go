@@ -27,7 +27,7 @@ func TestFlags(t *testing.T) {
 		"-duration 3":             "flag -duration is written --duration",
 		"--conections 3":          "unknown flag --conections; did you mean --connections?",
 		"-conections=3":           "unknown flag -conections; a long flag is written --conections",
-		"--frobnicate-all":        "unknown flag --frobnicate-all; the flags are listed by --help",
+		"--frobnicate-all":        "unknown flag --frobnicate-all; the flags are listed by --help-all",
 		"-y":                      "unknown flag -y",
 		"--n 5":                   "flag --n is written -n",
 		"-dbody":                  "unknown flag -dbody; a long flag is written --dbody, a short one and its value are separate words: -d body",

@@ -7,6 +7,7 @@ import (
 	"github.com/taktload/takt/internal/cli/calibratecmd"
 	"github.com/taktload/takt/internal/cli/capacitycmd"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/kept"
 	"github.com/taktload/takt/internal/cli/loadcmd"
 	"github.com/taktload/takt/internal/cli/runscmd"
 	"github.com/taktload/takt/internal/cli/shellcmd"
@@ -30,7 +31,7 @@ func Main(env core.Env, args []string) int {
 
 // whole is env with the commands that run other commands.
 func whole(env core.Env) core.Env {
-	env.Main, env.Root = Main, newRoot
+	env.Main, env.Root, env.StoredRuns = Main, newRoot, kept.StoredRuns
 	return env
 }
 
@@ -53,6 +54,7 @@ takt URL is takt http URL; takt --version (-V) is takt version.`,
 		Args: core.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetHelpFunc(core.ShowHelp)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)

@@ -5,9 +5,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/loadcmd"
 	"github.com/taktload/takt/internal/cli/shellcmd"
+	"github.com/taktload/takt/internal/value"
 )
 
 func newConfig(env core.Env) *cobra.Command {
@@ -17,8 +19,8 @@ func newConfig(env core.Env) *cobra.Command {
 		Example: `  takt config http --rate 500/s http://127.0.0.1:8080/ > takt.conf
   takt config --json target --service 1ms`,
 	}
-	jsonUsage := "as JSON"
-	c.Flags().Bool(core.JSONFlag, false, jsonUsage)
+	addJSON := func(fs *pflag.FlagSet) { fs.Bool(core.JSONFlag, false, "as JSON") }
+	value.Declare(c.Flags(), value.GroupOutput, addJSON)
 	loadcmd.Add(c, env)
 	c.AddCommand(newTarget(env), shellcmd.New(env))
 	for _, sub := range configurables(c) {
@@ -26,7 +28,7 @@ func newConfig(env core.Env) *cobra.Command {
 		sub.Long = sub.Short + ", as a config file. It reports the same faults as the command itself."
 		sub.Example = ""                              // the command's examples would run it
 		if sub.Flags().Lookup(core.JSONFlag) == nil { // takt jms has its own --json, from artemis perf, so its settings are printed as text only
-			sub.Flags().Bool(core.JSONFlag, false, jsonUsage)
+			value.Declare(sub.Flags(), value.GroupOutput, addJSON)
 		}
 		sub.RunE = func(cmd *cobra.Command, _ []string) error { return env.PrintSettings(cmd) }
 	}

@@ -66,8 +66,8 @@ func TestProtocolIsARow(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"--help", "redis       load Redis, command by command"},
-		{"redis --help", "--keys FILE"},
-		{"redis --help", "--rate"},
+		{"redis --help-all", "--keys FILE"},
+		{"redis --help-all", "--rate"},
 		{"config redis --command set --password p h:1", "command = set"},
 		{"config redis --command set --password p h:1", "; password = xxxxx"},
 		{"config --help", "redis"},

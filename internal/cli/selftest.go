@@ -17,6 +17,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/sim"
+	"github.com/taktload/takt/internal/value"
 )
 
 // selftest is one run of takt selftest.
@@ -41,8 +42,10 @@ queueing theory. Exit code 1: takt selftest found a fault.`,
   takt selftest --seed 4711`,
 	}
 	core.AddFlags(c, func(fs *pflag.FlagSet) {
-		fs.Uint64Var(&s.seeds, "seeds", s.seeds, "simulate `N` seeds; 0: none")
-		fs.Uint64Var(&s.seed, "seed", 0, "simulate only seed `N`, and show what it does")
+		value.Declare(fs, value.GroupMeasurement, func(fs *pflag.FlagSet) {
+			fs.Uint64Var(&s.seeds, "seeds", s.seeds, "simulate `N` seeds; 0: none")
+			fs.Uint64Var(&s.seed, "seed", 0, "simulate only seed `N`, and show what it does")
+		})
 	})
 	c.Args = core.NoArgs
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }

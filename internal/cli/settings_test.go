@@ -91,8 +91,8 @@ func TestSettingFaults(t *testing.T) {
 		{nil, "\nrate = 5/q", "", []string{`takt: stdin:2: bad rate: rate "5/q": unknown unit`}},
 		{[]string{"TAKT_RATE=5/q"}, "rate = 5/r", "--rate 5/x", []string{`takt: bad --rate: rate "5/x": unknown unit`}},
 		{[]string{"TAKT_WARMUP=soon", "TAKT_REPEAT=x", "TAKT_INSECURE=perhaps"}, "", "--repeat 5", []string{
-			`takt: bad TAKT_INSECURE: "perhaps" is not true or false`,
 			`takt: bad TAKT_WARMUP: duration "soon": `,
+			`takt: bad TAKT_INSECURE: "perhaps" is not true or false`,
 		}},
 		{[]string{"TAKT_REPEAT=x"}, "", "", []string{`takt: bad TAKT_REPEAT: "x" is not a whole number`}}, // and not: --repeat is 0
 		{[]string{"TAKT_REPEAT=0"}, "", "", []string{`takt: bad TAKT_REPEAT: --repeat is 0; `}},
@@ -114,7 +114,7 @@ func TestSettingFaults(t *testing.T) {
 			"takt: stdin:2: unknown setting n; did you mean requests?",
 			"takt: stdin:3: unknown setting --rate; did you mean rate?",
 			"takt: stdin:4: unknown setting max_in_flight; did you mean max-in-flight?",
-			"takt: stdin:5: unknown setting frobnicate; settings have the long names of flags, which --help lists",
+			"takt: stdin:5: unknown setting frobnicate; settings have the long names of flags, which --help-all lists",
 			"takt: stdin:6: config cannot be in a config file; give it on the command line",
 		}},
 		{nil, "[htpp]\nrat = 5\n[http]\nservice = 1ms\n[target]\nfreeze = 5\nrate = 5\n[x-y-z]", "", []string{

@@ -6,7 +6,9 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/value"
 )
 
 func newVersion(env core.Env) *cobra.Command {
@@ -23,7 +25,9 @@ func newVersion(env core.Env) *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	value.Declare(c.Flags(), value.GroupOutput, func(fs *pflag.FlagSet) {
+		fs.BoolVar(&asJSON, "json", false, "as JSON")
+	})
 	return c
 }
 

@@ -79,9 +79,10 @@ type Load struct {
 
 // Row is one protocol: a subcommand.
 type Row struct {
-	Group, GroupShort   string   // the command that this is a subcommand of; "": takt itself
-	Use, Short, Example string   // as cobra shows them
-	Kind                string   // Report.Kind
+	Group, GroupShort   string // the command that this is a subcommand of; "": takt itself
+	Use, Short, Example string // as cobra shows them
+	Kind                string // Report.Kind
+	Foreign             []Foreign
 	Legacy              []string // long flags that may have one dash, as a predecessor wrote them
 	Narration           string   // name of the progress that Load.Narrate makes; the default when a Legacy flag was used
 	Narrates            bool     // … and without one
@@ -92,9 +93,10 @@ type Row struct {
 func Table() []Row {
 	return []Row{
 		{
-			Use:   "http [flags] URL",
-			Short: "load an HTTP server at a rate, or in a closed loop",
-			Kind:  "http",
+			Use:     "http [flags] URL",
+			Short:   "load an HTTP server at a rate, or in a closed loop",
+			Kind:    "http",
+			Foreign: foreignHTTP(),
 			Legacy: []string{ // hey's
 				"host", "cpus", "h2", "disable-compression", "disable-keepalive", "disable-redirects",
 			},

@@ -70,23 +70,39 @@ func Defaults() Options {
 
 // AddFlags declares the options on fs with their present values as defaults.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupLoad, o.addLoadFlags, "rate", "duration", "requests")
+	value.Declare(fs, value.GroupConnections, o.addPoolFlags, "connections")
+	value.Declare(fs, value.GroupMeasurement, o.addWindowFlags)
+	value.Declare(fs, value.GroupGenerator, o.addGeneratorFlags)
+}
+
+func (o *Options) addLoadFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Plain(&o.Rate), "rate", "q", "operations per second in all: `RATE` is 500/s, 30/m, 2k/s, a ramp 100/s..2k/s, or max (closed loop)")
 	fs.Var(value.Plain(&o.Stages), "stages", "`LIST` of stages instead of --rate and --duration: 30s@100/s,1m@100/s..2k/s")
-	fs.Var(value.Choice(&o.Arrivals, uniform, poisson), "arrivals", "spacing of the operations, `uniform|poisson`")
-	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed `N` for everything random")
 	fs.VarP(value.Duration(&o.Duration), "duration", "z", "measure for `TIME`, such as 30s or 1m30s; a bare number means seconds")
 	fs.Uint64VarP(&o.Requests, "requests", "n", o.Requests, "stop after `N` operations; with --duration, whichever comes first")
-	fs.Var(value.Duration(&o.Warmup), "warmup", "warm up for `TIME` before measuring")
-	fs.IntVar(&o.MaxInFlight, "max-in-flight", o.MaxInFlight, "at most `N` operations in flight; the connection pool grows on demand up to N")
-	fs.IntVarP(&o.Connections, "connections", "c", o.Connections, "fix the pool at `N` connections")
-	fs.Var(value.Choice(&o.Overflow, overflowQueue, overflowDrop), "overflow", "when --max-in-flight is reached: `queue|drop`; queued operations wait, which counts as response time; dropped ones are never sent, and counted")
-	fs.Var(value.Plain(&o.Drain), "drain", "wait up to `TIME` for open operations after the end of the schedule; without it the timeout")
+	fs.Var(value.Choice(&o.Arrivals, uniform, poisson), "arrivals", "spacing of the operations, `uniform|poisson`")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed `N` for everything random")
 	fs.Var(value.Plain(&o.Shard), "shard", "send only every n-th operation, from the k-th on: `k/n`")
 	fs.Var(value.Plain(&o.StartAt), "start-at", "start at `TIME`, RFC 3339 or seconds since 1970")
+}
+
+func (o *Options) addPoolFlags(fs *pflag.FlagSet) {
+	fs.IntVarP(&o.Connections, "connections", "c", o.Connections, "fix the pool at `N` connections")
+	fs.IntVar(&o.MaxInFlight, "max-in-flight", o.MaxInFlight, "at most `N` operations in flight; the connection pool grows on demand up to N")
+	fs.Var(value.Choice(&o.Overflow, overflowQueue, overflowDrop), "overflow", "when --max-in-flight is reached: `queue|drop`; queued operations wait, which counts as response time; dropped ones are never sent, and counted")
+}
+
+func (o *Options) addWindowFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Duration(&o.Warmup), "warmup", "warm up for `TIME` before measuring")
+	fs.Var(value.Plain(&o.Drain), "drain", "wait up to `TIME` for open operations after the end of the schedule (default: the time limit of --timeout, or 20s)")
+}
+
+func (o *Options) addGeneratorFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Choice(&o.Engine, engineAuto, engineLoop, engineWorker), "engine", "`auto|loop|worker`: a thread that serves many connections, or a goroutine for each; auto takes the loop for plain http/1.1")
-	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
 	fs.Var(value.Choice(&o.Pacing, pacingDefault, pacingPrecise, pacingEconomy), "pacing", "pacing of the loop, `default|precise|economy`: schedule lag p99 of about 100 µs, almost none with a spinning core, or up to 1 ms with the least CPU")
 	fs.Var(value.Duration(&o.MaxLag), "max-lag", "instead of --pacing, the schedule lag that the loop may have, `TIME` such as 250us: more lag costs less CPU")
+	fs.IntVar(&o.Loops, "loops", o.Loops, "`N` threads of the loop; 0: one less than there are cores")
 	fs.IntVar(&o.CPUs, "cpus", o.CPUs, "use `N` cores; 0 means all")
 }
 

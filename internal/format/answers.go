@@ -7,14 +7,24 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/pkg/takt"
 )
 
 // Collations are the formats of Collation, Judgements those of Judgement; Contrast has the
 // same without junit.
-func Collations() []string { return []string{"table", "csv", "json", "markdown"} }
-func Judgements() []string { return []string{"text", "json", "junit", "markdown"} }
+func Collations() []string { return []string{"table", "csv", "json", "markdown", "html"} }
+func Judgements() []string { return []string{"text", "json", "junit", "markdown", "html"} }
+
+// Beginnings are the formats as the beginning of FORMAT=PATH, for the completion of a shell.
+func Beginnings(names []string) (list []string) {
+	for _, name := range names {
+		list = append(list, name+"=")
+	}
+	return list
+}
 
 // markdownShort is a short name for markdown.
 const markdownShort = "md"
@@ -38,7 +48,7 @@ func known(name string, names []string) error {
 }
 
 // Collation writes the result of collate: as a table for people, in colours if color, as CSV
-// (RFC 4180), JSON or Markdown.
+// (RFC 4180), JSON, Markdown or an HTML page.
 func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 	switch name {
 	case "table":
@@ -49,12 +59,14 @@ func Collation(w io.Writer, c query.Collation, name string, color bool) error {
 		return encode(w, c, "  ")
 	case "markdown", markdownShort:
 		return answer.CollationMarkdown(w, c)
+	case "html":
+		return html.Collation(w, c)
 	}
 	return CheckCollation(name)
 }
 
 // Judgement writes the result of verify: as text for people, in colours if color, as JSON,
-// JUnit XML or GitHub's Markdown.
+// JUnit XML, GitHub's Markdown or an HTML page.
 func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
 	switch name {
 	case "text":
@@ -65,13 +77,22 @@ func Judgement(w io.Writer, j verify.Judgement, name string, color bool) error {
 		return judgementJUnit(w, j)
 	case "markdown":
 		return answer.JudgementMarkdown(w, j)
+	case "html":
+		return html.Judgement(w, j)
 	}
 	return CheckJudgement(name)
 }
 
-// Contrast writes the result of compare: as text for people, in colours if color, as JSON or
-// GitHub's Markdown.
-func Contrast(w io.Writer, c verify.Contrast, name string, color bool) error {
+// Contrasted is the result of compare with the reports of both sides.
+type Contrasted struct {
+	verify.Contrast
+	BaseReports, HeadReports []*takt.Report
+}
+
+// Contrast writes the result of compare: as text for people, in colours if color, as JSON,
+// GitHub's Markdown or an HTML page.
+func Contrast(w io.Writer, all Contrasted, name string, color bool) error {
+	c := all.Contrast
 	switch name {
 	case "text":
 		return answer.ContrastText(w, c, color)
@@ -79,6 +100,8 @@ func Contrast(w io.Writer, c verify.Contrast, name string, color bool) error {
 		return encode(w, c, "  ")
 	case "markdown":
 		return answer.ContrastMarkdown(w, c)
+	case "html":
+		return html.Contrast(w, c, all.BaseReports, all.HeadReports)
 	}
-	return known(name, []string{"text", "json", "markdown"})
+	return known(name, []string{"text", "json", "markdown", "html"})
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/format/html"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -65,6 +66,7 @@ func Table() []Format {
 		{Name: "quantiles", Short: "table of the response time's quantiles and counts, as in wrk3", Open: whole(writeQuantiles)},
 		{Name: "hlog", Short: "HdrHistogram log: response and service time of every second", Open: openHLog},
 		{Name: "markdown", Short: "a summary for a comment on GitHub or a job's summary", Open: whole(writeMarkdown)},
+		{Name: "html", Short: "one HTML page with charts and the whole report inside", Open: whole(html.Report)},
 		{Name: "junit", Short: "JUnit XML for CI: a test case for the verdict and for each assertion", Open: whole(writeJUnit)},
 		{Name: samples, Short: "one row per operation, in hey's columns", Open: openSamples, Rows: true},
 		Load(),

@@ -1,6 +1,9 @@
 package live
 
-import "github.com/taktload/takt/internal/format/page"
+import (
+	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/verdict"
+)
 
 // curves are the figures of the view, from top to bottom.
 func (s *State) curves() []curve {
@@ -24,7 +27,7 @@ func (s *State) curves() []curve {
 			{"service p50", func(c *column) float64 { return c.serviceP50 }},
 			{"service p99", func(c *column) float64 { return c.serviceP99 }},
 		} {
-			list = append(list, curve{label: l.label, value: latency(l.of(c), c), of: l.of, text: page.Human, style: always(cyan)})
+			list = append(list, curve{label: l.label, value: latency(l.of(c), c), of: l.of, text: figure.Micros, style: always(cyan)})
 		}
 	}
 	if s.head.Receives {
@@ -32,9 +35,9 @@ func (s *State) curves() []curve {
 	}
 	inFlight := func(c *column) float64 { return float64(c.inFlight) }
 	list = append(list, curve{label: "in flight", value: si(inFlight(c)), of: inFlight, text: si, style: s.fullStyle})
-	lag := curve{label: "lag p99", value: s.lag(c), of: func(c *column) float64 { return c.lag }, text: page.Human, style: s.lagStyle}
+	lag := curve{label: "lag p99", value: s.lag(c), of: func(c *column) float64 { return c.lag }, text: figure.Micros, style: s.lagStyle}
 	if s.head.scheduled() {
-		lag.scale = "≤" + page.Human(float64(lateness(c).Bound)/1e3)
+		lag.scale = "≤" + figure.Duration(verdict.BoundFor(micros(c.responseP99)))
 	}
 	return append(list, lag)
 }

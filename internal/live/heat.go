@@ -3,6 +3,7 @@ package live
 import (
 	"math"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 )
 
@@ -20,7 +21,7 @@ func heatMap(g *grid, y, height int, list []*column) {
 		if from >= buckets {
 			continue
 		}
-		g.right(plotFrom-2, at, dim, page.Human(lowest(from)))
+		g.right(plotFrom-2, at, dim, figure.Micros(lowest(from)))
 		g.put(plotFrom-1, at, plotFrom, dim, "┤")
 		for x, c := range list {
 			if n := c.between(from, from+per); n > 0 {

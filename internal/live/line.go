@@ -3,7 +3,9 @@ package live
 import (
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/verdict"
 )
 
 // field is a column of the line mode.
@@ -68,7 +70,7 @@ func latency(us float64, c *column) string {
 	if us == 0 && c.responseP99 == 0 {
 		return "-"
 	}
-	return page.Human(us)
+	return figure.Micros(us)
 }
 
 // lag is "-" if nothing was sent.
@@ -76,7 +78,7 @@ func (s *State) lag(c *column) string {
 	if c.lag == 0 && c.ok+c.failed == 0 {
 		return "-"
 	}
-	return page.Human(c.lag)
+	return figure.Micros(c.lag)
 }
 
 func bad(n uint64) style {
@@ -89,11 +91,11 @@ func bad(n uint64) style {
 // lagStyle is red if the lag is above its bound: a run with more than 1 % of such operations is
 // invalid. A closed loop has no bound.
 func (s *State) lagStyle(c *column) style {
-	switch l := lateness(c); {
+	switch lag, response := micros(c.lag), micros(c.responseP99); {
 	case s.head.Closed:
-	case l.Lag > l.Bound:
+	case lag > verdict.BoundFor(response):
 		return red
-	case l.Doubtful():
+	case lag > verdict.SomeFor(response):
 		return yellow
 	}
 	return plain

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -321,7 +321,7 @@ func TestBucketsMeet(t *testing.T) {
 		}
 	}
 	for bucket, want := range map[int]string{0: "1µs", partsOfStep: "2µs", 2 * partsOfStep: "5µs", 3*perDecade + 2: "1.41ms", 6 * perDecade: "1s"} {
-		if got := page.Human(lowest(bucket)); got != want {
+		if got := figure.Micros(lowest(bucket)); got != want {
 			t.Errorf("bucket %d begins at %s, want %s", bucket, got, want)
 		}
 	}

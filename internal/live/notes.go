@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/pkg/takt"
@@ -99,7 +100,7 @@ func (s *State) judged(a assert.Assertion, r *takt.Report) note {
 	if missing != "" {
 		return note{text: "not yet    " + a.Text, more: missing, style: dim}
 	}
-	more := a.Name() + " is " + figure(a.Unit, v)
+	more := a.Name() + " is " + valueOf(a, v)
 	switch grows := a.Unit == takt.UnitCount && (a.Op == ">" || a.Op == ">="); {
 	case a.Holds(v):
 		return note{text: "true       " + a.Text, more: more, style: green}
@@ -109,13 +110,14 @@ func (s *State) judged(a assert.Assertion, r *takt.Report) note {
 	return note{text: "FALSE      " + a.Text, more: more, style: red}
 }
 
-// figure writes a value of an assertion with three significant digits.
-func figure(u takt.Unit, v float64) string {
-	switch u {
+// valueOf writes the value of an assertion with three significant digits, or as many as tell it from
+// the bound.
+func valueOf(a assert.Assertion, v float64) string {
+	switch a.Unit {
 	case takt.UnitMicroseconds:
-		return page.Human(v)
+		return figure.MicrosNear(v, a.Bound)
 	case takt.UnitPercent:
-		return page.Short(v) + " %"
+		return figure.Near(v, a.Bound) + " %"
 	case takt.UnitPerSecond:
 		return si(v) + "/s"
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/judge/assert"
-	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -140,12 +139,6 @@ func (s *State) current() *column {
 		return list[0]
 	}
 	return &column{}
-}
-
-// lateness is what the schedule lag of a second says of the run's validity.
-func lateness(c *column) verdict.Lateness {
-	response := micros(c.responseP99)
-	return verdict.Lateness{Lag: micros(c.lag), Response: response, Bound: verdict.BoundFor(response)}
 }
 
 func micros(us float64) time.Duration { return time.Duration(us * 1e3) }

@@ -22,7 +22,7 @@ type Conn struct {
 func Client(c net.Conn, conf *tls.Config) *Conn {
 	conf = conf.Clone()
 	conf.DynamicRecordSizingDisabled = true // small records first would cost a large request more of them
-	s := &Conn{wire: wire{conn: c}}
+	s := &Conn{wire: wire{conn: c, local: c.LocalAddr(), remote: c.RemoteAddr()}}
 	s.tls = tls.Client(&s.wire, conf)
 	return s
 }

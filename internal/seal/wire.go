@@ -12,13 +12,14 @@ import (
 // passes on whole records only: crypto/tls asks for a header and then for the rest, and would
 // make a system call for each, and an error for each part.
 type wire struct {
-	conn  net.Conn // nil: memory
-	in    []byte   // received and not read; the caller's bytes during Open, else own
-	own   []byte
-	whole int  // the first bytes of in, which are the rest of whole records
-	eof   bool // nothing follows in
-	out   []byte
-	sent  int // the first bytes of out, which the socket took
+	conn          net.Conn // nil: memory
+	local, remote net.Addr
+	in            []byte // received and not read; the caller's bytes during Open, else own
+	own           []byte
+	whole         int  // the first bytes of in, which are the rest of whole records
+	eof           bool // nothing follows in
+	out           []byte
+	sent          int // the first bytes of out, which the socket took
 }
 
 // feed adds received bytes.
@@ -117,8 +118,8 @@ func (w *wire) Close() error {
 
 // The other methods of net.Conn. TLS sets a deadline before an alert; in memory nothing waits.
 
-func (w *wire) LocalAddr() net.Addr                { return nil }
-func (w *wire) RemoteAddr() net.Addr               { return nil }
+func (w *wire) LocalAddr() net.Addr                { return w.local }
+func (w *wire) RemoteAddr() net.Addr               { return w.remote }
 func (w *wire) SetDeadline(at time.Time) error     { return w.deadline(at) }
 func (w *wire) SetReadDeadline(at time.Time) error { return w.deadline(at) }
 

@@ -9,10 +9,12 @@ import (
 // sessionCommands are the commands for the session itself.
 func sessionCommands() []command {
 	return []command{
-		{name: "help", args: "[COMMAND]", short: "list the commands, or explain one", prepare: prepareHelp, look: always,
-			long: "help look says what the role look may do."},
+		{name: "help", args: "[COMMAND [all]]", short: "list the commands, or explain one", prepare: prepareHelp, look: always,
+			long: "help COMMAND all shows all flags of a command. help look says what the role look may do."},
 		{name: "status", args: "[-w]", short: "what runs, what waits, and what is loaded", prepare: prepareStatus, look: always,
 			long: "status -w shows the running load every second, until Enter or Ctrl-C; the job goes on. After edit on it has colours."},
+		{name: "words", short: "what Tab can complete, a word a line, for rlwrap -f", look: always,
+			prepare: do(func(c *session) { c.say(strings.Join(c.everyWord(), "\n")) })},
 		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always,
 			long: "With edit off your client edits the line, as rlwrap telnet does. edit on is for a plain telnet."},
 		{name: "auth", args: "TOKEN", short: "say who you are: the first line, if the server has tokens", prepare: prepareAuth, look: always},
@@ -78,9 +80,9 @@ func prepareHelp(c *session, args []string) (action, error) {
 	}}, nil
 }
 
-const lookHelp = `Users with the role look may only read: help, status, queue, attach, log, runs, show,
-collate, compare, verify without --, apm list and apm tail, auth, edit and quit. They
-cannot write files, or start, stop or choose anything.`
+const lookHelp = `Users with the role look may only read: help, words, status, queue, attach, log, runs,
+show, collate, compare, verify without --, apm list and apm tail, auth, edit and quit.
+They cannot write files, or start, stop or choose anything.`
 
 func (c *session) listCommands() {
 	c.say(Help())
@@ -93,9 +95,10 @@ func Help() string {
 		fmt.Fprintf(&b, "  %-34s %s\n", strings.TrimSpace(cmd.name+" "+cmd.args), cmd.short)
 	}
 	b.WriteString(`
-help COMMAND explains one. ; separates commands on one line; if one of them is wrong,
-none runs. 'quotes' and "quotes" keep words together; # begins a comment. Loads, apm
-switch and elasticsearch reset wait in one queue for all sessions; everything else runs
-at once. File names are relative to the server's folder for files.`)
+help COMMAND explains one, help COMMAND all shows all its flags. ; separates commands on
+one line; if one of them is wrong, none runs. 'quotes' and "quotes" keep words together;
+# begins a comment. Loads, apm switch and elasticsearch reset wait in one queue for all
+sessions; everything else runs at once. File names are relative to the server's folder
+for files.`)
 	return b.String()
 }

@@ -72,7 +72,7 @@ func makesLoad(args []string) bool {
 		return slices.ContainsFunc(args, func(w string) bool { return slices.Contains(names, w) })
 	}
 	switch {
-	case has("-h", "--help", "-help"):
+	case has("-h", "--help", "-help", "--help-all", "-help-all"):
 		return false
 	case args[0] == "verify" || args[0] == "capacity":
 		return has("--") // a load follows

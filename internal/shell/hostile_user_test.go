@@ -92,7 +92,7 @@ func cmpErr(err, otherwise error) error {
 // OUT is a folder that is none of theirs. Each has to be refused.
 func attempts() map[string][]string {
 	return map[string][]string{
-		"help": {}, "status": {}, "edit": {}, "auth": {}, "quit": {}, "exit": {}, "queue": {}, "cancel": {}, "attach": {}, "log": {}, // name no file
+		"help": {}, "words": {}, "status": {}, "edit": {}, "auth": {}, "quit": {}, "exit": {}, "queue": {}, "cancel": {}, "attach": {}, "log": {}, // name no file
 		"define": {"define x http -a ann:tigerlily"},
 		"elasticsearch": {
 			"elasticsearch use http://10.0.0.1:9200", "elasticsearch use OUT/secret", "elasticsearch use file://OUT/secret", "elasticsearch use last",
@@ -273,7 +273,7 @@ func TestLastFolder(t *testing.T) {
 // refused; of each command of the shell one of them at least.
 func lookable() (may, mayNot []string) {
 	may = []string{
-		"help", "status", "edit off", "auth battery-staple", "queue", "attach", "log", "verify", "collate branch", "compare a b", "runs", "show x",
+		"help", "words", "status", "edit off", "auth battery-staple", "queue", "attach", "log", "verify", "collate branch", "compare a b", "runs", "show x",
 		"apm list", "apm tail", "help http", "verify branch=main",
 	}
 	mayNot = []string{

@@ -44,20 +44,36 @@ type Options struct {
 // AddFlags declares the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = defaultAddr
+	value.Declare(fs, value.GroupShell, o.addListenFlags)
+	value.Declare(fs, value.GroupSecurity, o.addAccessFlags)
+	value.Declare(fs, value.GroupApmServer, o.addApmFlags)
+	value.Declare(fs, value.GroupStorage, o.addStoreFlag)
+}
+
+func (o *Options) addListenFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Listen(&o.Addr), "addr", "listen on `HOST:PORT`; beyond loopback only with --token-file, and TLS or --insecure; none: listen only on --unix")
 	fs.Var(value.Listen(&o.Unix), "unix", "also listen on the socket `PATH`, which only you can open")
+	fs.BoolVar(&o.Edit, "edit", false, "sessions begin with edit on: the server edits the lines, for a telnet without rlwrap")
+	fs.Var(value.OutFile(&o.DumpDir), "dump-dir", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
+	fs.Var(value.OutFile(&o.AuditLog), "audit-log", "append every command, its user and its result to `FILE`, as lines of JSON")
+}
+
+func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&o.TokenFile), "token-file", "a session must begin with auth TOKEN; `FILE` has lines of NAME TOKEN ROLE, where ROLE is look or run (default)")
 	fs.Var(value.InFile(&o.Cert), "tls-cert", "serve TLS with this certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "tls-key", "key of the certificate, PEM `FILE`")
+	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: others on the network can read the tokens")
+	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; default: all, or none if --addr is beyond loopback")
+}
+
+func (o *Options) addApmFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Repeated(&o.Folders), "apm-folder", "`NAME=PATH` of a clone of apm-server that every user may check out, build and run; repeatable; without --token-file your own sessions may use any folder")
 	fs.Var(value.List(&o.Repositories), "apm-repository", "`URL` of a repository that every user may build and run in containers; repeatable")
 	fs.Var(value.List(&o.Settings), "apm-setting", "`NAME` of a setting that every user may give to apm-server with -E, besides the usual ones; NAME* allows all that begin with NAME; repeatable")
 	fs.Var(value.List(&o.Variables), "apm-env", "`NAME` of an environment variable that make, git and apm-server see, besides PATH, HOME and the like; repeatable")
-	fs.Var(value.OutFile(&o.AuditLog), "audit-log", "append every command, its user and its result to `FILE`, as lines of JSON")
-	fs.BoolVar(&o.Insecure, "insecure", false, "listen beyond loopback without TLS: others on the network can read the tokens")
-	fs.Var(value.List(&o.Allow), "allow-target", "`HOST[:PORT]` or network such as 10.0.0.0/8 that may be loaded, * for all; repeatable; default: all, or none if --addr is beyond loopback")
-	fs.Var(value.OutFile(&o.DumpDir), "dump-dir", "`FOLDER` for the files that sessions name (default $XDG_DATA_HOME/takt/dumps)")
-	fs.BoolVar(&o.Edit, "edit", false, "sessions begin with edit on: the server edits the lines, for a telnet without rlwrap")
+}
+
+func (o *Options) addStoreFlag(fs *pflag.FlagSet) {
 	fs.Var(value.Store(&o.Store), "store", "store the runs of all users in `PATH|URL`, as takt http --store does")
 }
 

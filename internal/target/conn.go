@@ -2,6 +2,7 @@ package target
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,8 @@ const maxRelease = 64 << 10
 // arrive when the answer before them is out.
 type conn struct {
 	*net.TCPConn
+	over    *tls.Conn // nil: plain
+	veil    *veil     // below over
 	desk    *desk
 	in      *bufio.Reader
 	send    *sender
@@ -28,13 +31,27 @@ type conn struct {
 	hung    bool // it was half-open: nothing is answered any more
 }
 
-func newConn(tcp *net.TCPConn, d *desk) (*conn, error) {
+// newConn makes a connection; over TLS if conf is not nil. Its first read makes the handshake.
+func newConn(tcp *net.TCPConn, d *desk, conf *tls.Config) (*conn, error) {
 	raw, err := tcp.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	in := bufio.NewReaderSize(tcp, maxLine)
-	return &conn{TCPConn: tcp, desk: d, in: in, send: newSender(raw), out: make(chan struct{}, 1)}, nil
+	c := &conn{TCPConn: tcp, desk: d, send: newSender(raw), out: make(chan struct{}, 1)}
+	if conf != nil {
+		c.veil = &veil{TCPConn: tcp}
+		c.over = tls.Server(c.veil, conf)
+	}
+	c.in = bufio.NewReaderSize(c.stream(), maxLine)
+	return c, nil
+}
+
+// stream is what HTTP is spoken over.
+func (c *conn) stream() net.Conn {
+	if c.over != nil {
+		return c.over
+	}
+	return c.TCPConn
 }
 
 // serve answers requests until the connection ends.
@@ -42,6 +59,9 @@ func (c *conn) serve() {
 	for c.next() {
 	}
 	c.settle()
+	if c.over != nil {
+		_ = c.over.CloseWrite() // says that nothing follows
+	}
 	_ = c.Close() // whatever it says, the connection is gone
 }
 
@@ -74,7 +94,7 @@ func (c *conn) settle() {
 // body reads what follows the head of q.
 func (c *conn) body(q request) error {
 	if q.expect {
-		if _, err := io.WriteString(c.TCPConn, continueAnswer); err != nil {
+		if _, err := io.WriteString(c.stream(), continueAnswer); err != nil {
 			return err
 		}
 	}
@@ -104,17 +124,39 @@ func (c *conn) release(o Outcome) {
 		c.hung = true
 	default:
 		a := c.desk.answers.of(o, c.request)
-		if sent := c.send.try(a[:min(len(a), maxRelease)]); sent < len(a) {
-			go c.finish(a[sent:])
+		if !c.write(a) {
 			return
 		}
 	}
 	c.out <- struct{}{}
 }
 
-// finish sends the rest of a long answer, or one to a client that reads slowly.
-func (c *conn) finish(rest answer) {
-	_, _ = c.Write(rest) // an error ends the reader too
+// write writes a without waiting for the client, and reports whether all is written. Else a
+// goroutine writes the rest.
+func (c *conn) write(a answer) (all bool) {
+	first := a[:min(len(a), maxRelease)]
+	if c.over == nil {
+		if sent := c.send.try(first); sent < len(a) {
+			go c.finish(a[sent:], nil)
+			return false
+		}
+		return true
+	}
+	sealed := c.veil.seal(c.over, first)
+	if sent := c.send.try(sealed); sent < len(sealed) || len(first) < len(a) {
+		go c.finish(sealed[sent:], a[len(first):])
+		return false
+	}
+	return true
+}
+
+// finish sends the rest of a long answer, or one to a client that reads slowly: bytes for the
+// socket, and those that are still to be encrypted.
+func (c *conn) finish(rest, plain []byte) {
+	_, err := c.TCPConn.Write(rest)
+	if err == nil && len(plain) > 0 {
+		_, _ = c.stream().Write(plain) // an error ends the reader too
+	}
 	c.out <- struct{}{}
 }
 
@@ -128,5 +170,5 @@ func (c *conn) refuse(err error) {
 		return
 	}
 	c.desk.malformed()
-	_, _ = fmt.Fprintf(c.TCPConn, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", status, http.StatusText(status))
+	_, _ = fmt.Fprintf(c.stream(), "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", status, http.StatusText(status))
 }

@@ -34,6 +34,7 @@ type Options struct {
 	ErrorRate    float64 // share of requests answered with status 500, 0 to 1
 	ResetRate    float64 // share of requests whose connection is reset instead of an answer
 	HalfOpenRate float64 // share of requests never answered, the connection stays open
+	TLS          bool    // https, with a certificate that is made at the start
 	Truth        string  // file that the Truth is written to at the end; "": none
 	Null         bool    // the null server, which takes no time and keeps no record
 }
@@ -41,19 +42,32 @@ type Options struct {
 // AddFlags hangs the options on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = defaultAddr
-	fs.Var(value.Listen(&o.Addr), "addr", "`HOST:PORT` to listen on; port 0: any free one")
 	o.Service = "0"
+	o.Size = new(defaultSize)
+	value.Declare(fs, value.GroupConnections, o.addListenFlag)
+	value.Declare(fs, value.GroupBehaviour, o.addBehaviourFlags)
+	value.Declare(fs, value.GroupOutput, o.addTruthFlag)
+}
+
+func (o *Options) addListenFlag(fs *pflag.FlagSet) {
+	fs.Var(value.Listen(&o.Addr), "addr", "`HOST:PORT` to listen on; port 0: any free one")
+	fs.BoolVar(&o.TLS, "tls", false, "serve https, with a certificate that is made at the start: clients need --insecure")
+}
+
+func (o *Options) addBehaviourFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Service), "service", "service `time` of a request: 1ms, uniform(1ms,5ms), exp(2ms) by mean, lognormal(2ms,0.5) by median and sigma, or 0")
-	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
 	fs.IntVar(&o.Servers, "servers", 0, "requests served at once, the others wait in order; 0: all at once")
 	fs.Var(value.Text(&o.Freeze), "freeze", "freeze for the last DURATION of every PERIOD since the first request: `DURATION/PERIOD` such as 1s/10s")
-	o.Size = new(defaultSize)
 	fs.Var(value.Size(o.Size), "size", "`bytes` of the response body, also 1KiB")
 	fs.IntVar(&o.Status, "status", defaultStatus, "status of a good answer")
 	fs.Var(value.Share(&o.ErrorRate), "error-rate", "`share` of requests answered with status 500, such as 1%")
 	fs.Var(value.Share(&o.ResetRate), "reset-rate", "`share` of requests whose connection is reset, such as 0.1%")
 	fs.Var(value.Share(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection stays open")
 	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
+	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
+}
+
+func (o *Options) addTruthFlag(fs *pflag.FlagSet) {
 	fs.Var(value.OutFile(&o.Truth), "truth", "`file` for what the server really did, as JSON at the end")
 }
 

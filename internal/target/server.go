@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -19,6 +20,7 @@ type Server struct {
 	conns    roster
 	file     *outfile.File // for the truth; nil: not wanted
 	null     *null         // serves instead of the desk; nil: not wanted
+	tls      *tls.Config   // nil: plain
 }
 
 // Listen binds the address and opens the truth file. The error joins every
@@ -33,6 +35,11 @@ func Listen(o Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot listen: %w; choose another --addr, or port 0 for any free one", err)
 	}
 	s := &Server{listener: listener.(*net.TCPListener), desk: newDesk(set, o.Servers, newAlarm())}
+	if o.TLS {
+		if s.tls, err = selfSigned(listener.Addr()); err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
+	}
 	if o.Null {
 		s.null = newNull(set.null)
 	}
@@ -46,7 +53,13 @@ func Listen(o Options) (*Server, error) {
 }
 
 // URL is where the server is reached, such as http://127.0.0.1:8080.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+func (s *Server) URL() string {
+	scheme := "http://"
+	if s.tls != nil {
+		scheme = "https://"
+	}
+	return scheme + s.listener.Addr().String()
+}
 
 // Truth is what the server did so far, or in all once Serve has returned. It
 // copies up to 1<<20 records while requests wait (some 20 ms), so ask a server
@@ -108,7 +121,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // welcome serves a connection in a goroutine of its own.
 func (s *Server) welcome(tcp *net.TCPConn, running *sync.WaitGroup) {
-	c, err := newConn(tcp, s.desk)
+	c, err := newConn(tcp, s.desk, s.tls)
 	if err != nil || !s.conns.add(c) {
 		_ = tcp.Close()
 		return

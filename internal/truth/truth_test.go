@@ -120,6 +120,8 @@ func modes(t *testing.T, conns int, s *clocktest.Sleepers) (faults []string) {
 	loop, faults := stall(t, "loop", conns, s)
 	worker, more := stall(t, "worker", conns, s)
 	faults = append(faults, more...)
+	_, more = stall(t, "loop", conns, s, "--tls")
+	faults = append(faults, more...)
 	for name, l := range loop {
 		w := worker[name]
 		if d := l.off - w.off; math.Abs(d) > 0.01+max(l.floor, w.floor) {
@@ -134,11 +136,11 @@ func modes(t *testing.T, conns int, s *clocktest.Sleepers) (faults []string) {
 type deviation struct{ off, floor float64 }
 
 // stall returns the deviation of each percentile. Up to 2 % plus floor is accepted.
-func stall(t *testing.T, mode string, conns int, s *clocktest.Sleepers) (found map[string]deviation, faults []string) {
+func stall(t *testing.T, mode string, conns int, s *clocktest.Sleepers, more ...string) (found map[string]deviation, faults []string) {
 	const rate, seconds = 1000, 5
 	file := filepath.Join(t.TempDir(), "truth.json")
-	url, stop := startTarget(t, "--service", "1ms", "--freeze", "1s/5s", "--truth", file)
-	r := load(t, "--engine", mode, "--rate", fmt.Sprint(rate), "-z", fmt.Sprint(seconds), "-c", fmt.Sprint(conns), url)
+	url, stop := startTarget(t, append(more, "--service", "1ms", "--freeze", "1s/5s", "--truth", file)...)
+	r := load(t, "--insecure", "--engine", mode, "--rate", fmt.Sprint(rate), "-z", fmt.Sprint(seconds), "-c", fmt.Sprint(conns), url)
 	late := hist.Micros(s.Late())
 	stop()
 	want, recorded := theory(t, file, conns, time.Second/rate)

@@ -54,8 +54,22 @@ func (s size[T]) Set(text string) error {
 	return nil
 }
 
-func (s size[T]) String() string    { return strconv.FormatInt(int64(*s.p), 10) }
-func (size[T]) Type() string        { return "size" }
+func (s size[T]) String() string { return strconv.FormatInt(int64(*s.p), 10) }
+func (size[T]) Type() string     { return "size" }
+
+// Shown is a default in help: 10GiB instead of 10737418240.
+func (s size[T]) Shown() string {
+	n := int64(*s.p)
+	for _, u := range []struct {
+		name  string
+		bytes int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.bytes && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return s.String()
+}
 func (size[T]) Names(string) []Name { return nil }
 
 // Size is a number of bytes, 0 or more, that ParseSize reads.

@@ -44,6 +44,9 @@ type Flag interface {
 	Names(text string) []Name
 }
 
+// Shower is a Flag that help shows in another form than String, which config files have.
+type Shower interface{ Shown() string }
+
 // Stdio stands for standard input or output in the place of a file.
 const Stdio = "-"
 
@@ -117,9 +120,6 @@ func (c choice) Set(s string) error {
 // Choices implements Chooser.
 func (c choice) Choices() []string { return c.choices }
 
-// Chooser is a Flag that takes only some words, for the completion of a shell.
-type Chooser interface{ Choices() []string }
-
 // Choice is one of these words, of which there are two at least.
 func Choice(p *string, choices ...string) Flag { return choice{word{p, none}, choices} }
 
@@ -170,12 +170,12 @@ func Lookup(p *string, advice string) Flag {
 
 // Store is where runs are kept: a file, or the URL of a cluster.
 func Store(p *string) Flag {
-	return word{p, func(text string) []Name {
+	return Offering(word{p, func(text string) []Name {
 		if strings.Contains(text, "://") {
 			return []Name{{Private, "a session chooses a cluster with elasticsearch use URL [USER [PASSWORD]]"}, {Loads, text}}
 		}
 		return file(Writes)(text)
-	}}
+	}}, "elasticsearch://", "opensearch://")
 }
 
 // List is a repeatable flag of texts that name nothing outside of takt.
@@ -186,16 +186,19 @@ func List(p *[]string) Flag { return list{p, true, none} }
 func Targets(p *[]string) Flag { return list{p, false, machines} }
 
 // Outputs is a repeatable flag of FORMAT=PATH.
-func Outputs(p *[]string) Flag {
-	return list{p, true, func(text string) []Name {
-		_, path, _ := strings.Cut(text, "=")
-		return file(Writes)(path)
-	}}
+func Outputs(p *[]string) Flag { return list{p, true, outputFile} }
+
+// Output is FORMAT, or FORMAT=PATH.
+func Output(p *string) Flag { return word{p, outputFile} }
+
+func outputFile(text string) []Name {
+	_, path, _ := strings.Cut(text, "=")
+	return file(Writes)(path)
 }
 
 // Runs is a repeatable flag of runs of the store, or files with runs: texts with a dot or a
 // slash.
-func Runs(p *[]string) Flag { return list{p, true, runFile} }
+func Runs(p *[]string) Flag { return runs{list{p, true, runFile}} }
 
 func runFile(text string) []Name {
 	if !strings.ContainsAny(text, "/.") {
@@ -206,7 +209,7 @@ func runFile(text string) []Name {
 
 // Sides is a repeatable flag of what Runs takes, of conditions on runs, and of URLs to load.
 func Sides(p *[]string, isCondition func(text string) bool) Flag {
-	return list{p, true, func(text string) []Name {
+	return runs{list{p, true, func(text string) []Name {
 		switch {
 		case strings.Contains(text, "://"):
 			return machines(text)
@@ -214,7 +217,7 @@ func Sides(p *[]string, isCondition func(text string) bool) Flag {
 			return nil
 		}
 		return runFile(text)
-	}}
+	}}}
 }
 
 // redirects is how many redirects takt follows.

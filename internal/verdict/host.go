@@ -3,6 +3,7 @@ package verdict
 import (
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -67,11 +68,11 @@ func (h Host) cores(r *takt.Report) {
 			100*h.CPU, 100*h.Idle, achieved(r))
 	case h.Told:
 	case h.Throttled.Seconds() > throttledMost*h.Wall.Seconds():
-		Invalidate(r, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %v, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
-			h.Throttled.Round(time.Millisecond), achieved(r))
+		Invalidate(r, "generator_saturated", "the generator was the bottleneck: the CPU quota of its cgroup held it back for %s, and %.1f %% of the rate were achieved; raise the quota or lower the rate",
+			figure.Duration(h.Throttled), achieved(r))
 	case h.Waited > h.Ran && h.Waited.Seconds() > starvedMost*h.Wall.Seconds():
-		Invalidate(r, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %v in all, and ran for %v, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
-			h.Waited.Round(time.Millisecond), h.Ran.Round(time.Millisecond), achieved(r))
+		Invalidate(r, "generator_saturated", "the generator was the bottleneck: its threads waited for a core for %s in all, and ran for %s, and %.1f %% of the rate were achieved; free the CPU, or lower the rate",
+			figure.Duration(h.Waited), figure.Duration(h.Ran), achieved(r))
 	}
 }
 
@@ -81,12 +82,12 @@ func (h Host) disturbed(r *takt.Report) {
 		r.Warn("steal", "the hypervisor took %.1f %% of the CPU time away: latencies include its pauses", 100*h.Stolen)
 	}
 	if h.Quota > quotaSome {
-		r.Warn("throttled", "the cgroup's CPU quota held processes back for %v: raise the quota or lower the rate", h.Throttled.Round(time.Millisecond))
+		r.Warn("throttled", "the cgroup's CPU quota held processes back for %s: raise the quota or lower the rate", figure.Duration(h.Throttled))
 	}
 	if sent := r.Counts.Sent; retransmitted(h.Resent, sent) {
 		r.Warn("retransmits", "TCP sent %d segments again while %d operations were sent: the network lost packets, or the target accepted none, and latencies include the timeouts of TCP. All processes of this network namespace count", h.Resent, sent)
 	}
 	if h.GCPauseMax > pauseSome {
-		r.Warn("gc", "garbage collection stopped the generator for up to %v, in %d cycles", h.GCPauseMax, h.GCCycles)
+		r.Warn("gc", "garbage collection stopped the generator for up to %s, in %d cycles", figure.Duration(h.GCPauseMax), h.GCCycles)
 	}
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -49,19 +50,19 @@ func adds(c takt.Counts) bool { return c.Scheduled == c.OK+c.Failed+c.Dropped+c.
 func (o *Operations) late(r *takt.Report) {
 	l, due := latenessOf(o.Response, o.Lag), r.Counts.Scheduled
 	if l.Bottleneck() {
-		Invalidate(r, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; "+remedy,
-			l.Late, 100*l.Share, l.Bound)
+		Invalidate(r, "generator_bottleneck", "the generator was the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been; "+remedy,
+			l.Late, 100*l.Share, figure.Duration(l.Bound))
 	}
 	if n := o.Drops.Above(l.Bound); many(n, due) {
-		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were dropped more than %v after they were due, so the generator held them up, not the bound; "+remedy, n, due, l.Bound)
+		Invalidate(r, "generator_behind", "the generator fell behind: %d of %d operations were dropped more than %s after they were due, so the generator held them up, not the bound; "+remedy, n, due, figure.Duration(l.Bound))
 	}
 	// A few late operations, with a few behind them, are many together.
 	if n := o.Behind.Above(l.Bound); n > 0 && many(n+l.Late, due) {
-		Invalidate(r, "generator_backlog", "the generator was the bottleneck: it froze, and %d of %d operations were sent more than %v late; %d of them waited for a connection behind its backlog; "+remedy,
-			n+l.Late, due, l.Bound, n)
+		Invalidate(r, "generator_backlog", "the generator was the bottleneck: it froze, and %d of %d operations were sent more than %s late; %d of them waited for a connection behind its backlog; "+remedy,
+			n+l.Late, due, figure.Duration(l.Bound), n)
 	}
 	if l.Doubtful() {
-		r.Warn("generator_late", "the generator was late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
+		r.Warn("generator_late", "the generator was late: %s", l.words())
 	}
 }
 
@@ -101,7 +102,7 @@ func dropped(r *takt.Report) {
 // an older takt may have had another rule.
 func Rejudge(r *takt.Report, response, lag *hist.Histogram) {
 	if l := latenessOf(response, lag); l.Bottleneck() {
-		Invalidate(r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been", l.Late, 100*l.Share, l.Bound)
+		Invalidate(r, "rejudged", "the report says valid, but its histograms show that the generator was the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been", l.Late, 100*l.Share, figure.Duration(l.Bound))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -67,7 +68,7 @@ func (s *Shards) starts(r *takt.Report) {
 	if s.Apart <= apartWarn {
 		return
 	}
-	warner(r, s.Apart.Seconds() > apartPart*r.DurationS)("shards_apart", "the shards started up to %v apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", s.Apart.Round(time.Millisecond))
+	warner(r, s.Apart.Seconds() > apartPart*r.DurationS)("shards_apart", "the shards started up to %s apart, so for that long the target did not bear the whole load; give all the same --start-at, on hosts whose clocks agree", figure.Duration(s.Apart))
 }
 
 // ends: the target gets the whole load only until the first shard ends. The bounds are those of
@@ -122,10 +123,10 @@ func (s *Shards) late(r *takt.Report) {
 	}
 	l := latenessOf(s.Response, s.Lag)
 	if l.Bottleneck() && r.Verdict == takt.Valid {
-		Invalidate(r, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %v after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
-			l.Late, 100*l.Share, l.Bound)
+		Invalidate(r, "generator_bottleneck", "the generators together were the bottleneck: %d operations (%.1f %%) were sent more than %s after they could have been; lower the rate, free the CPUs, or spread the run over more shards",
+			l.Late, 100*l.Share, figure.Duration(l.Bound))
 	}
 	if l.Doubtful() && !s.said("generator_late") {
-		r.Warn("generator_late", "the generators were late: schedule lag p99 is %v beside a response p99 of %v", l.Lag, l.Response)
+		r.Warn("generator_late", "the generators were late: %s", l.words())
 	}
 }

@@ -57,21 +57,26 @@ func (d *Decoder) Each(s string, do func(value time.Duration, n int64) error) er
 }
 
 func (d *Decoder) each(s string, do func(value time.Duration, n int64) error) error {
-	if len(s) > base64.StdEncoding.EncodedLen(compressedHeader+mostPlain) {
-		return fmt.Errorf("it has %d bytes, more than any histogram of takt", len(s))
-	}
-	var err error
-	if d.text, err = base64.StdEncoding.AppendDecode(d.text[:0], []byte(s)); err != nil {
-		return err
-	}
-	if err := d.inflate(); err != nil {
-		return err
-	}
-	counts, err := checkHeader(d.plain.Bytes())
+	counts, err := d.counts(s)
 	if err != nil {
 		return err
 	}
 	return eachCount(counts, do)
+}
+
+// counts returns the counts in s, until the next call.
+func (d *Decoder) counts(s string) ([]byte, error) {
+	if len(s) > base64.StdEncoding.EncodedLen(compressedHeader+mostPlain) {
+		return nil, fmt.Errorf("it has %d bytes, more than any histogram of takt", len(s))
+	}
+	var err error
+	if d.text, err = base64.StdEncoding.AppendDecode(d.text[:0], []byte(s)); err != nil {
+		return nil, err
+	}
+	if err := d.inflate(); err != nil {
+		return nil, err
+	}
+	return checkHeader(d.plain.Bytes())
 }
 
 // inflate decompresses the text into plain, up to the largest possible histogram.

@@ -45,9 +45,9 @@ func ParseDuration(s string) (time.Duration, error) {
 	switch {
 	case s == "":
 		return fault("empty", durationHint)
-	case err != nil && isNumber(strings.Trim(text, "-s")):
+	case err != nil && isNumber(strings.TrimPrefix(strings.TrimSuffix(text, "s"), "-")):
 		return fault("beyond 292 years", "give a shorter one")
-	case err != nil && isNumber(s[len(s)-1:]):
+	case err != nil && isNumber(s[len(s)-1:]) && strings.ContainsAny(s[:1], "-.0123456789"):
 		return fault("the last number has no unit", "give "+strconv.Quote(cut(s)+"s")+" if seconds are meant")
 	case err != nil:
 		return fault("not a duration, or beyond 292 years", durationHint)

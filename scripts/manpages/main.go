@@ -15,6 +15,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/value"
 )
 
 func main() {
@@ -137,25 +138,33 @@ func (m *manual) commands(c *cobra.Command) {
 }
 
 func (m *manual) options(c *cobra.Command) {
-	c.InitDefaultHelpFlag()
+	core.AddHelpFlags(c)
 	m.section("OPTIONS")
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
-			return
-		}
-		value, usage := pflag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		if value != "" {
-			value = ` \fI` + text(value) + `\fR`
-		}
-		if d := f.DefValue; d != "" && d != "0" && d != "false" && d != "[]" {
-			usage += " (default " + d + ")"
-		}
-		m.line(".TP\n\\fB%s\\fR%s\n%s", text(name), value, text(usage))
-	})
+	for _, group := range value.Groups() {
+		begun := false
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || value.GroupOf(f) != group {
+				return
+			}
+			if !begun {
+				m.line(".SS %s", text(string(group)))
+				begun = true
+			}
+			m.option(f)
+		})
+	}
+}
+
+func (m *manual) option(f *pflag.Flag) {
+	word, usage := pflag.UnquoteUsage(f)
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	if word != "" {
+		word = ` \fI` + text(word) + `\fR`
+	}
+	m.line(".TP\n\\fB%s\\fR%s\n%s", text(name), word, text(usage+core.ShownDefault(f)))
 }
 
 func (m *manual) environment(c *cobra.Command) {

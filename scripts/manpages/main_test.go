@@ -41,7 +41,7 @@ func TestRequests(t *testing.T) {
 	for name, page := range pages(root(), "takt") {
 		for line := range strings.Lines(page) {
 			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			known := map[string]bool{".TH": true, ".SH": true, ".TP": true, ".nf": true, ".fi": true, ".BR": true}
+			known := map[string]bool{".TH": true, ".SH": true, ".SS": true, ".TP": true, ".nf": true, ".fi": true, ".BR": true}
 			if (strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'")) && !known[word] {
 				t.Errorf("%s: %s", name, line)
 			}

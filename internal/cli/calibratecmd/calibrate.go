@@ -44,8 +44,12 @@ For 30 days, reports from this host contain its noise floor.`,
   takt calibrate --time 30s --json`,
 	}
 	core.AddFlags(c, func(fs *pflag.FlagSet) {
-		fs.Var(value.Duration(&k.time), "time", "total `TIME` of the measurements")
-		fs.BoolVar(&k.asJSON, core.JSONFlag, false, "as JSON")
+		value.Declare(fs, value.GroupMeasurement, func(fs *pflag.FlagSet) {
+			fs.Var(value.Duration(&k.time), "time", "total `TIME` of the measurements")
+		})
+		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+			fs.BoolVar(&k.asJSON, core.JSONFlag, false, "as JSON")
+		})
 	})
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		var faults []error

@@ -32,8 +32,8 @@ func calibrated() *Calibration {
 
 func TestCalibrationTable(t *testing.T) {
 	const want = `host         linux/amd64, 2 cores, Z80
-sleep        500 at 1000/s woke late by p50 39µs, p99 166µs, max 1.4ms; 5.13µs of CPU each
-spin         froze for up to 1.91ms in 1.0 s, 50 times for more than 100µs; saw 100000/s late by p99 44µs
+sleep        500 at 1000/s woke late by p50 39.4µs, p99 166µs, max 1.4ms; 5.13µs of CPU each
+spin         froze for up to 1.91ms in 1.0 s, 50 times for more than 100µs; saw 100000/s late by p99 43.7µs
 
 null server, µs     response                  schedule lag
                          p50       p99     p99.9       p50       p99

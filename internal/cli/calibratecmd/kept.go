@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -129,5 +130,5 @@ func (c *Calibration) NoteFloor(r *takt.Report) {
 		return
 	}
 	r.Warn("below_floor", "response p50 is %s, less than %d times the noise floor of this host, which is %s (a server that takes no time, p99 at %d/s): takt and the host are a large part of it",
-		micros(felt.P50), belowFloor, micros(floor), floorRate)
+		figure.Micros(felt.P50), belowFloor, figure.Micros(floor), floorRate)
 }

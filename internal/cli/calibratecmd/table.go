@@ -6,21 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/pace"
 	"github.com/taktload/takt/pkg/takt"
 )
-
-// micros formats a time in µs for people.
-func micros(us float64) string {
-	d := time.Duration(us * 1e3)
-	switch {
-	case d < 10*time.Microsecond:
-		return d.Round(10 * time.Nanosecond).String()
-	case d < time.Millisecond:
-		return d.Round(time.Microsecond).String()
-	}
-	return d.Round(10 * time.Microsecond).String()
-}
 
 // write writes the calibration for people. path is where it was saved; "": nowhere.
 func (c *Calibration) write(w io.Writer, path string) error {
@@ -30,15 +19,15 @@ func (c *Calibration) write(w io.Writer, path string) error {
 	}
 	line("host", "%v/%v, %v cores, %v", c.Host["os"], c.Host["arch"], c.Host["cores"], c.Host["cpu"])
 	s := c.Sleep
-	line("sleep", "%d at %d/s woke late by p50 %s, p99 %s, max %s; %s of CPU each", s.WakeUps, sleepRate, micros(s.P50), micros(s.P99), micros(s.Max), micros(s.CPU))
-	line("spin", "froze for up to %s in %.1f s, %d times for more than %v; saw %d/s late by p99 %s", micros(c.Spin.WorstGap), c.Spin.DurationS, c.Spin.LongGaps, pace.LongGap, pace.StillRate, micros(c.Spin.P99))
+	line("sleep", "%d at %d/s woke late by p50 %s, p99 %s, max %s; %s of CPU each", s.WakeUps, sleepRate, figure.Micros(s.P50), figure.Micros(s.P99), figure.Micros(s.Max), figure.Micros(s.CPU))
+	line("spin", "froze for up to %s in %.1f s, %d times for more than %v; saw %d/s late by p99 %s", figure.Micros(c.Spin.WorstGap), c.Spin.DurationS, c.Spin.LongGaps, pace.LongGap, pace.StillRate, figure.Micros(c.Spin.P99))
 	b.WriteString("\n")
 	c.writeLoads(&b)
 	b.WriteString("\n")
 	var floors []string
 	for _, l := range c.Loads {
 		if l.RatePerS == floorRate {
-			floors = append(floors, fmt.Sprintf("%s with the %s engine", micros(l.ResponseP99), l.Engine))
+			floors = append(floors, fmt.Sprintf("%s with the %s engine", figure.Micros(l.ResponseP99), l.Engine))
 		}
 	}
 	line("noise floor", "%s: response p99 at %d/s", strings.Join(floors, ", "), floorRate)

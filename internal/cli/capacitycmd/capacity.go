@@ -56,17 +56,29 @@ load file, or the output of takt trace seconds.`,
 	}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		k.addFlags(fs)
-		k.climb.addFlags(fs)
+		value.Declare(fs, value.GroupLoad, k.climb.addFlags, "duration")
 		k.store.AddFlags(fs)
 		k.store.AddLimit(fs)
 	}, k.validate, k.run)
 }
 
 func (k *capacityCommand) addFlags(fs *pflag.FlagSet) {
+	k.outputs.AddFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(format.Names(), ", "))
+	value.Declare(fs, value.GroupStorage, func(fs *pflag.FlagSet) {
+		fs.BoolVar(&k.noStore, "no-store", false, "store neither the steps nor the answer")
+	})
+	value.Declare(fs, value.GroupGoal, k.addGoalFlags, "slo", "need", "from")
+	value.Declare(fs, value.GroupSearch, k.addSearchFlags, "start", "max", "budget")
+}
+
+func (k *capacityCommand) addGoalFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&k.slos), "slo", "the SLO: comma-separated `CONDITIONS` as in --assert: p95<300ms,errors<0.1%; repeatable; errors<1% and dropped<1% apply unless you give others")
 	fs.Var(value.Plain(&k.need), "need", "say how many machines `RATE` needs, such as 800/s")
 	fs.Var(value.Percent(&k.spare), "headroom", "plan machines with `PERCENT` of their limit unused; one more machine is planned for a failure")
 	fs.Var(value.Runs(&k.from), "from", "use this stored `RUN|FILE`, report or load file, instead of a command; repeatable")
+}
+
+func (k *capacityCommand) addSearchFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain((*perSecond)(&k.search.Start)), "start", "start at `RATE`")
 	fs.Var(value.Plain((*perSecond)(&k.search.Step)), "step", "raise the rate by `RATE` at each step, instead of doubling and bisecting")
 	fs.Var(value.Plain((*perSecond)(&k.search.Max)), "max", "offer `RATE` at most")
@@ -74,8 +86,6 @@ func (k *capacityCommand) addFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&k.search.Repeats, "repeats", k.search.Repeats, "measure the rates on both sides of the limit `N` times, and up to three times as often while the interval is wide")
 	fs.IntVar(&k.search.Steps, "max-steps", k.search.Steps, "at most `N` steps")
 	fs.Var(value.Duration(&k.climb.budget), "budget", "limit the whole search to `TIME`, and replace disturbed steps within it; the search ends earlier with an answer, or when more time would not help (default: no budget)")
-	k.outputs.AddFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is svg (the curve), "+strings.Join(format.Names(), ", "))
-	fs.BoolVar(&k.noStore, "no-store", false, "store neither the steps nor the answer")
 }
 
 // validate reports every fault at once.

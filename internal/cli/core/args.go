@@ -20,7 +20,7 @@ const LegacyFlags = "takt-legacy-flags"
 // its arguments.
 func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
-		completeFlags(root)
+		completeFlags(env, root)
 		return args, nil
 	}
 	args = commandFirst(Meant(root, args))
@@ -29,15 +29,12 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		return nil, Usage(cmd, []error{UnknownCommand(cmd, args[depth])})
 	}
 	if cmd.Name() == "help" {
-		// cobra's own help command exits with 0 for an unknown topic
-		if topic, n := FindCommand(root, args[depth:]); depth+n < len(args) {
-			return nil, Usage(topic, []error{UnknownCommand(topic, args[depth+n])})
-		}
+		return helpOf(root, args[depth:])
 	}
 	p := NewFlagParser(cmd, args[depth:])
 	p.Parse()
 	if p.Help {
-		return append(args[:depth:depth], "--help"), nil
+		return helpWords(args[:depth:depth], p.HelpAll), nil
 	}
 	if IsConfigurable(cmd) {
 		p.Fill(env, cmd)
@@ -49,6 +46,27 @@ func ParseFlags(env Env, root *cobra.Command, args []string) ([]string, error) {
 		return nil, Usage(cmd, p.Faults)
 	}
 	return append(append(args[:depth:depth], "--"), p.Positional...), nil
+}
+
+// helpOf returns the words that show the help of the command that topic names: help http, or
+// help http all. cobra's own help command exits with 0 for an unknown topic.
+func helpOf(root *cobra.Command, topic []string) ([]string, error) {
+	cmd, n := FindCommand(root, topic)
+	rest := slices.DeleteFunc(slices.Clone(topic[n:]), func(word string) bool { return word == "-h" || word == "--help" })
+	all := len(rest) == 1 && (rest[0] == "all" || rest[0] == "--"+helpAllFlag)
+	if len(rest) > 0 && !all {
+		return nil, Usage(cmd, []error{UnknownCommand(cmd, rest[0])})
+	}
+	AddHelpFlags(cmd)
+	return helpWords(topic[:n:n], all), nil
+}
+
+// helpWords are the words with which cobra shows the help of a command.
+func helpWords(command []string, all bool) []string {
+	if all {
+		command = append(command, "--"+helpAllFlag)
+	}
+	return append(command, "--help")
 }
 
 // FindCommand follows the leading words of args down the tree of commands.
@@ -73,8 +91,14 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 			known = append(known, c.Name())
 		}
 	}
+	if best := foreignCommands()[name]; best != "" && !cmd.HasParent() {
+		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
+	}
 	if best := nearest(name, all, 2); best != "" {
 		return fmt.Errorf("unknown command %q; did you mean %s %s?", name, cmd.CommandPath(), best)
+	}
+	if !cmd.HasParent() && strings.Contains(name, ".") {
+		return fmt.Errorf("unknown command %q; a URL begins with http:// or https://, a log is for takt replay", name)
 	}
 	return fmt.Errorf("unknown command %q; use one of %s", name, strings.Join(known, ", "))
 }
@@ -115,16 +139,18 @@ type FlagParser struct {
 	Refused    []string // flags whose value was refused
 	Faults     []error
 	Help       bool
+	HelpAll    bool
 	legacy     []string // long names allowed with one dash
-	old        bool     // a legacy name was written with one dash
+	foreign    map[string]string
+	old        bool // a legacy name was written with one dash
 
 	Seen func(f *pflag.Flag, value string) // called for each flag; value is the end of the last word read; may be nil
 }
 
 // NewFlagParser returns the parser of the words after the name of cmd.
 func NewFlagParser(cmd *cobra.Command, words []string) *FlagParser {
-	cmd.InitDefaultHelpFlag()
-	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags])}
+	AddHelpFlags(cmd)
+	return &FlagParser{flags: cmd.Flags(), Rest: words, legacy: strings.Fields(cmd.Annotations[LegacyFlags]), foreign: cmd.Annotations}
 }
 
 func (p *FlagParser) fault(format string, args ...any) {
@@ -148,6 +174,8 @@ func (p *FlagParser) Parse() {
 			p.Positional = append(p.Positional, arg)
 		case arg == "-h" || arg == "--help" || arg == "-help":
 			p.Help = true
+		case arg == "--"+helpAllFlag || arg == "-"+helpAllFlag:
+			p.Help, p.HelpAll = true, true
 		case strings.HasPrefix(arg, "--"):
 			p.long(arg[2:], "--")
 		default:
@@ -176,7 +204,7 @@ func (p *FlagParser) long(arg, dashes string) {
 	case len(p.Rest) == 0:
 		p.fault("flag --%s needs a value", name)
 	default:
-		p.set(f, "--"+name, p.next())
+		p.setNext(f, "--"+name)
 	}
 }
 
@@ -186,6 +214,8 @@ func (p *FlagParser) short(arg string) {
 	name, _, _ := strings.Cut(arg, "=")
 	f := p.flags.ShorthandLookup(arg[:1])
 	switch {
+	case p.flags.Lookup(name) == nil && len(name) > 1 && p.explains(name):
+		p.unknown("-", arg)
 	case slices.Contains(p.legacy, name) && p.flags.Lookup(name) != nil:
 		p.old = true
 		p.long(arg, "-")
@@ -199,7 +229,7 @@ func (p *FlagParser) short(arg string) {
 	case len(arg) == 1 && len(p.Rest) == 0:
 		p.fault("flag -%s needs a value", arg)
 	case len(arg) == 1:
-		p.set(f, "-"+arg, p.next())
+		p.setNext(f, "-"+arg)
 	case arg[1] != '=' && isLetter(arg[1]) && IsSecret(f):
 		p.fault("the value of -%s is a separate word: -%s VALUE", arg[:1], arg[:1])
 	case arg[1] == '=' || !isLetter(arg[1]):
@@ -222,6 +252,16 @@ func (p *FlagParser) bundle(arg string) {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
+// setNext sets f to the next word. A URL that f refuses is the argument behind a flag without its
+// value.
+func (p *FlagParser) setNext(f *pflag.Flag, shown string) {
+	if word := p.Rest[0]; !IsRepeatable(f) && !IsSecret(f) && strings.Contains(word, "://") && f.Value.Set(word) != nil {
+		p.fault("flag %s needs a value before %.60q", shown, HidePassword(word))
+		return
+	}
+	p.set(f, shown, p.next())
+}
+
 func (p *FlagParser) set(f *pflag.Flag, shown, value string) {
 	p.put(f, value, Origin{FromFlag, shown})
 	if p.Seen != nil {
@@ -233,15 +273,54 @@ func (p *FlagParser) set(f *pflag.Flag, shown, value string) {
 // known flag needs: as an argument, the value would cause a second fault.
 func (p *FlagParser) unknown(dashes, arg string) {
 	name, _, given := strings.Cut(arg, "=")
+	if advice, ok := p.foreign[foreignMark+name]; ok {
+		p.fault("unknown flag %s%s; %s", dashes, name, strings.TrimPrefix(advice, valueMark))
+		if !given && strings.HasPrefix(advice, valueMark) && len(p.Rest) > 0 && !IsURL(p.Rest[0]) {
+			p.next()
+		}
+		return
+	}
 	f := p.nearest(name)
 	if f == nil {
-		p.fault("unknown flag %s%s; the flags are listed by --help", dashes, name)
+		p.fault("unknown flag %s%s; the flags are listed by --help-all", dashes, name)
+		if !given && p.looksLikeValue() {
+			p.next()
+		}
 		return
 	}
 	p.fault("unknown flag %s%s; did you mean --%s?", dashes, name, f.Name)
 	if !given && f.NoOptDefVal == "" && len(p.Rest) > 0 {
 		p.next()
 	}
+}
+
+// looksLikeValue reports whether the next word may be the value of an unknown flag: a word follows
+// it, and it is neither a flag nor a URL.
+func (p *FlagParser) looksLikeValue() bool {
+	return len(p.Rest) > 1 && !strings.HasPrefix(p.Rest[0], "-") && !IsURL(p.Rest[0])
+}
+
+// The annotations of a command for flags of other programs: the advice, after a mark if the flag
+// has a value.
+const (
+	foreignMark = "takt-foreign "
+	valueMark   = "VALUE "
+)
+
+// ExplainFlags lets a command say, for unknown flags of other programs, what to write instead.
+func ExplainFlags(cmd *cobra.Command, names []string, hasValue bool, advice string) {
+	if hasValue {
+		advice = valueMark + advice
+	}
+	for _, name := range names {
+		cmd.Annotations[foreignMark+name] = advice
+	}
+}
+
+// explains reports whether the name is that of a flag of another program.
+func (p *FlagParser) explains(name string) bool {
+	_, ok := p.foreign[foreignMark+name]
+	return ok
 }
 
 // nearest returns the known flag whose name is nearest to name; nil: none is within 2 letters.
@@ -277,9 +356,10 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// AddFlags adds flags to a command, sorted by name.
+// AddFlags adds flags to a command, in the order of their declaration.
 func AddFlags(cmd *cobra.Command, declare func(*pflag.FlagSet)) *pflag.FlagSet {
 	fs := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	fs.SortFlags = false
 	declare(fs)
 	fs.VisitAll(func(f *pflag.Flag) {
 		_ = fs.SetAnnotation(f.Name, settingMark, nil) // cannot fail: the flag exists

@@ -33,6 +33,8 @@ type Env struct {
 	Main func(Env, []string) int  // runs another command line; Main sets it
 	Root func(Env) *cobra.Command // all commands; Main sets it
 
+	StoredRuns func(e Env, store string) []string // for the completion of a shell; Main sets it
+
 	Rows     []driver.Row // protocols; nil: driver.Table()
 	Live     io.Writer    // gets the run as lines of live.Feed; nil: nobody else shows the run
 	Unstored io.Writer    // for messages that a run could not be stored; nil: Stderr

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/taktload/takt/internal/driver/http"
 )
 
 // Meant adds the command that the command line leaves out: version, server, or http for a URL.
@@ -14,7 +16,7 @@ func Meant(root *cobra.Command, args []string) []string {
 		return args
 	case args[0] == "-V" || args[0] == "--version" || args[0] == "-version":
 		return append([]string{"version"}, args[1:]...)
-	case isURL(args[0]) || lacksCommand(root, args):
+	case IsURL(args[0]) || lacksCommand(root, args):
 		return append([]string{"http"}, args...)
 	}
 	return asServer(args)
@@ -23,12 +25,18 @@ func Meant(root *cobra.Command, args []string) []string {
 // lacksCommand reports whether a line begins with a flag, has a URL, and names no command.
 func lacksCommand(root *cobra.Command, args []string) bool {
 	isCommand := func(word string) bool { return Subcommand(root, word) != nil }
-	return strings.HasPrefix(args[0], "-") && slices.ContainsFunc(args, isURL) && !slices.ContainsFunc(asServer(args), isCommand)
+	return strings.HasPrefix(args[0], "-") && slices.ContainsFunc(args, IsURL) && !slices.ContainsFunc(asServer(args), isCommand)
 }
 
-// isURL reports whether a word is a URL for takt http.
-func isURL(word string) bool {
-	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
+// IsURL reports whether a word is a URL for takt http, or a host and port, which takt http reads as
+// one.
+func IsURL(word string) bool {
+	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") || http.IsHostPort(word)
+}
+
+// foreignCommands are commands of other load generators that send HTTP requests.
+func foreignCommands() map[string]string {
+	return map[string]string{"attack": "http", "load": "http", "bench": "http", "run": "http", "cloud": "http"}
 }
 
 // ServerCommand is the command of the shell. In hey-apm it was a flag, with other names in later

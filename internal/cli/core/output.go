@@ -37,7 +37,9 @@ type ReportOutputs struct {
 
 // AddFlags adds --output.
 func (o *ReportOutputs) AddFlags(fs *pflag.FlagSet, usage string) {
-	fs.VarP(value.Outputs(&o.given), "output", "o", usage)
+	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+		fs.VarP(value.Offering(value.Outputs(&o.given), format.Beginnings(format.Names())...), "output", "o", usage)
+	}, "output")
 }
 
 // Validate reads the outputs. If none goes to stdout, it adds the text report there.

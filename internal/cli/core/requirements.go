@@ -22,6 +22,10 @@ type Requirements struct {
 
 // AddFlags adds --assert and --strict.
 func (d *Requirements) AddFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupAssertions, d.addFlags, "assert")
+}
+
+func (d *Requirements) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.List(&d.texts), "assert", "exit code 3 unless `CONDITION` is true: p99<250ms, or several as p99<250ms,errors<0.1%,rate>=99%; repeatable")
 	fs.BoolVar(&d.Strict, "strict", false, "exit code 6 if the run is invalid, also without --assert")
 }

@@ -95,7 +95,9 @@ const (
 
 // Configurable lets a command read settings from the environment and a config file.
 func Configurable(cmd *cobra.Command) {
-	cmd.Flags().Var(value.InFile(new(string)), ConfigFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
+	value.Declare(cmd.Flags(), value.GroupGeneral, func(fs *pflag.FlagSet) {
+		fs.Var(value.InFile(new(string)), ConfigFlag, "settings from `FILE` with lines such as rate = 500/s; - is stdin; also in the environment, as "+envPrefix+"CONFIG, "+envPrefix+"RATE, …")
+	})
 }
 
 // Define adds to a command with settings its flags, its check of the arguments and flags, and
@@ -171,7 +173,11 @@ func (p *FlagParser) put(f *pflag.Flag, value string, o Origin) {
 // refusal says why f refuses text. Flags for secrets do not quote it.
 func refusal(f *pflag.Flag, text string, err error) string {
 	if kind := f.Value.Type(); value.IsNumber(f.Value) {
-		return fmt.Sprintf("%q is not %s", text, expected(kind))
+		hint := ""
+		if kind != "bool" && strings.HasSuffix(strings.ToLower(text), "k") {
+			hint = "; write all its digits, such as 1000"
+		}
+		return fmt.Sprintf("%q is not %s%s", text, expected(kind), hint)
 	}
 	return err.Error()
 }

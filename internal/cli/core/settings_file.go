@@ -155,7 +155,7 @@ func unknown(kind, name string, all []string, near string) string {
 	case all != nil:
 		return fmt.Sprintf("unknown %s %s; use one of %s", kind, name, strings.Join(all, ", "))
 	default:
-		return fmt.Sprintf("unknown %s %s; settings have the long names of flags, which --help lists", kind, name)
+		return fmt.Sprintf("unknown %s %s; settings have the long names of flags, which --help-all lists", kind, name)
 	}
 }
 

@@ -1,9 +1,11 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,8 +55,8 @@ type SettingRow struct {
 	Secret bool   `json:"secret,omitempty"` // Value is redacted
 }
 
-// effective returns the settings in effect, in the order of --help: a row for each setting, or
-// for each value of a repeatable one.
+// effective returns the settings in effect, sorted by name: a row for each setting, or for each
+// value of a repeatable one.
 func (s *Settings) effective(flags *pflag.FlagSet) (rows []SettingRow) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !IsSetting(f) || f.Hidden {
@@ -68,6 +70,7 @@ func (s *Settings) effective(flags *pflag.FlagSet) (rows []SettingRow) {
 			rows = append(rows, newRow(f, g))
 		}
 	})
+	slices.SortStableFunc(rows, func(a, b SettingRow) int { return cmp.Compare(a.Name, b.Name) })
 	return rows
 }
 

@@ -42,6 +42,10 @@ func (l *Last) String() string { return l.Text }
 
 // AddFlags adds --last and --since.
 func (c *Choice) AddFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupSelection, c.addFlags, "last", "since")
+}
+
+func (c *Choice) addFlags(fs *pflag.FlagSet) {
 	fs.VarP(value.Plain(&c.Last), "last", "n", "the newest N runs, or the runs of the last TIME: `N|TIME`, such as 20 or 168h; --since alone replaces the default")
 	fs.Var(value.Duration(&c.since), "since", "only runs started in the last `TIME`, such as 7d or 168h")
 }

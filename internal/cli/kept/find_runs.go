@@ -14,6 +14,7 @@ import (
 
 	"github.com/taktload/takt/internal/audit"
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/format/html/inside"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/document"
@@ -163,11 +164,14 @@ func ReadReports(env core.Env, name string) (all []*takt.Report, err error) {
 		defer f.Close()
 		in = f
 	}
+	if in, err = inside.Reports(in); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	for d := audit.NewDocuments(in); ; {
 		text, err := d.Next()
 		switch {
 		case errors.Is(err, io.EOF) && len(all) == 0:
-			return nil, fmt.Errorf("%s contains no report; give the output of -o json or takt store export", name)
+			return nil, fmt.Errorf("%s contains no report; give the output of -o json, -o html or takt store export", name)
 		case errors.Is(err, io.EOF):
 			return all, nil
 		}

@@ -31,6 +31,10 @@ const LimitVariable = "TAKT_STORE_LIMIT"
 // AddLimit adds --store-limit, for commands that store runs.
 func (s *Storing) AddLimit(fs *pflag.FlagSet) {
 	s.Limit = defaultLimit
+	value.Declare(fs, value.GroupStorage, s.addLimit)
+}
+
+func (s *Storing) addLimit(fs *pflag.FlagSet) {
 	fs.Var(value.OwnersNumber(&s.Limit, "the limit removes runs of other users, so only the server's owner sets it, with "+LimitVariable), limitFlag,
 		"store at most `N` runs in a file: a new run removes the oldest, but never one with a label keep or baseline, or protected by takt store keep; 0: no limit")
 }

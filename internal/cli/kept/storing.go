@@ -36,6 +36,10 @@ type Storing struct {
 
 // AddFlags adds --store.
 func (s *Storing) AddFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupStorage, s.addFlags)
+}
+
+func (s *Storing) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Store(&s.Where), "store", "store runs in the file or cluster `PATH|URL`, with a URL such as elasticsearch://HOST:PORT or opensearch://…; the default is $XDG_DATA_HOME/takt/takt.db; a password in the URL is visible in ps, TAKT_STORE_PASSWORD is not")
 }
 

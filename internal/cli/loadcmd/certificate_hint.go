@@ -2,6 +2,30 @@ package loadcmd
 
 import "strings"
 
+// unreached are the ends of errors about targets that cannot be reached, and what to do.
+func unreached() [][2]string {
+	return [][2]string{
+		{"connection refused", "nothing listens there: start the server, or correct the port"},
+		{"no such host", "correct the host name"},
+		{"first record does not look like a TLS handshake", "the port speaks no TLS: write http:// for plain HTTP, or correct the port"},
+		{"i/o timeout", "the host does not answer: correct the address, or look for a firewall between"},
+		{"network is unreachable", "this host has no route there: correct the address"},
+	}
+}
+
+// reach adds what to do to an error about a target that cannot be reached.
+func reach(text string) string {
+	if !strings.HasPrefix(text, "cannot reach the target: ") {
+		return text
+	}
+	for _, u := range unreached() {
+		if strings.HasSuffix(text, u[0]) {
+			return text + "; " + u[1]
+		}
+	}
+	return text
+}
+
 // trust adds, to an error about an untrusted certificate, the flags that make the command trust
 // it. It searches the text, because clients of brokers pass such errors on as text.
 func (l *load) trust(text string) string {

@@ -38,6 +38,10 @@ type labelFlags struct {
 }
 
 func (t *labelFlags) addFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupStorage, t.declare)
+}
+
+func (t *labelFlags) declare(fs *pflag.FlagSet) {
 	fs.Var(value.Repeated(&t.labels), "label", "label of the system under test, `NAME=VALUE`, kept in the report; repeatable; verify uses branch, revision and revision_date")
 	fs.Var(value.InFile(&t.git), "git", "take the labels branch, revision and revision_date from the git checkout in `FOLDER`; . is here")
 }

@@ -81,6 +81,9 @@ func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 	}
 	c := &cobra.Command{Use: row.Use, Short: row.Short, Example: row.Example}
 	c.Annotations = map[string]string{core.LegacyFlags: strings.Join(row.Legacy, " ")}
+	for _, f := range row.Foreign {
+		core.ExplainFlags(c, f.Names, f.Value, f.Advice)
+	}
 	l.flags = core.AddFlags(c, func(fs *pflag.FlagSet) {
 		l.engine.AddFlags(fs)
 		l.driver.AddFlags(fs)
@@ -103,13 +106,29 @@ func newLoad(env core.Env, row driver.Row) (*load, *cobra.Command) {
 func (l *load) addFlags(fs *pflag.FlagSet) {
 	l.outputs.AddFlags(fs, "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is "+strings.Join(format.Names(), ", ")+"; csv alone is samples, as in hey")
 	l.requirements.AddFlags(fs)
-	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
 	l.labelFlags.addFlags(fs)
 	l.store.AddFlags(fs)
 	l.store.AddLimit(fs)
-	fs.Var(value.Text(&l.progress), "progress", "what stderr shows during the run, `"+strings.Join(l.progressNames(), "|")+"`: the full view of a terminal, or a line a second; auto takes the view if the terminal has 80x24 and the run 5 s or more"+l.stepUsage())
-	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common; without it, the instant of --start-at")
+	value.Declare(fs, value.GroupAssertions, l.addAbortFlag)
+	value.Declare(fs, value.GroupOutput, l.addProgressFlag)
+	value.Declare(fs, value.GroupMeasurement, l.addRepeatFlag)
+	value.Declare(fs, value.GroupStorage, l.addKeepFlags)
+}
+
+func (l *load) addAbortFlag(fs *pflag.FlagSet) {
+	fs.Var(value.List(&l.aborts), "abort-on", "end the run with exit code 3 after the first second in which `CONDITION` is true, such as errors>50%,p99>2s,ok==0; repeatable")
+}
+
+func (l *load) addProgressFlag(fs *pflag.FlagSet) {
+	fs.Var(value.Offering(value.Text(&l.progress), l.progressNames()...), "progress", "what stderr shows during the run, `"+strings.Join(l.progressNames(), "|")+"`: the full view of a terminal, or a line a second; auto takes the view if the terminal has 80x24 and the run 5 s or more"+l.stepUsage())
+}
+
+func (l *load) addRepeatFlag(fs *pflag.FlagSet) {
 	fs.IntVar(&l.repeat, "repeat", l.repeat, "run `N` times, one report each")
+}
+
+func (l *load) addKeepFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common; without it, the instant of --start-at")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
 }
 
@@ -418,7 +437,7 @@ func (l *load) broken(ctx context.Context, err error) error {
 
 // clean removes secrets from an error, and says how to trust the certificate that it names.
 func (l *load) clean(err error) error {
-	s := l.trust(core.HidePassword(l.scrub.Replace(err.Error())))
+	s := reach(l.trust(core.HidePassword(l.scrub.Replace(err.Error()))))
 	var fault *value.Fault
 	switch {
 	case s == err.Error():

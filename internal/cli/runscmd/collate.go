@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,9 +37,10 @@ type collate struct {
 func NewCollate(env core.Env) *cobra.Command {
 	l := &collate{env: env, choice: kept.Choice{Last: kept.Last{Text: "20"}}, sort: "report_date", output: format.Collations()[0]}
 	c := &cobra.Command{
-		Use:   "collate VARIABLE [FILTER…]",
-		Short: "show runs side by side that differ in one variable, label or server flag",
-		Long:  query.Help(),
+		Use:               "collate VARIABLE [FILTER…]",
+		Short:             "show runs side by side that differ in one variable, label or server flag",
+		Long:              query.Help(),
+		ValidArgsFunction: l.complete,
 		Example: `  takt collate branch branch=main
   takt collate revision branch=main --sort revision_date
   takt collate rate 'p99<250ms' --since 30d -o csv`,
@@ -45,11 +48,25 @@ func NewCollate(env core.Env) *cobra.Command {
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		l.store.AddFlags(fs)
 		l.choice.AddFlags(fs)
-		fs.Var(value.Text(&l.sort), "sort", "sort groups by this `CRITERION` of their first run: report_date, revision_date, duration, or a metric such as p99 or efficiency, best first")
-		fs.VarP(value.Text(&l.output), "output", "o", "`FORMAT` on standard output: "+strings.Join(format.Collations(), "|"))
-		fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
-		fs.BoolVar(&l.options.All, "all", false, "also show cancelled and invalid runs, which prove nothing")
+		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+			fs.Var(value.Offering(value.Text(&l.sort), append([]string{"report_date", "revision_date", "duration"}, stored.MetricNames()...)...), "sort", "sort groups by this `CRITERION` of their first run: report_date, revision_date, duration, or a metric such as p99 or efficiency, best first")
+			fs.VarP(value.Offering(value.Output(&l.output), format.Collations()...), "output", "o", "write `FORMAT` to standard output, or FORMAT=PATH; FORMAT is "+strings.Join(format.Collations(), ", "))
+			fs.BoolVar(&l.csv, "csv", false, "the same as -o csv")
+			fs.BoolVar(&l.options.All, "all", false, "also show cancelled and invalid runs, which prove nothing")
+		})
 	}, l.validate, l.run)
+}
+
+// complete offers the variables in which runs may differ, for the first argument.
+func (l *collate) complete(_ *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var words []string
+	for _, k := range stored.HelpVariables() {
+		words = append(words, k.Variables...)
+	}
+	words = append(words, kept.LabelNames(l.env, l.store.Where)...)
+	slices.Sort(words)
+	words = slices.DeleteFunc(slices.Compact(words), func(w string) bool { return len(args) > 0 || !strings.HasPrefix(w, begin) })
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (l *collate) validate(args []string) (faults []error) {
@@ -62,7 +79,7 @@ func (l *collate) validate(args []string) (faults []error) {
 	if l.csv {
 		l.output = "csv"
 	}
-	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(l.output)))
+	faults = core.AppendError(faults, value.Bad("output", l.output, format.CheckCollation(core.ParseAnswerOutput(l.output).Name)))
 	sort, err := query.ParseSort(l.sort)
 	l.options.Sort, l.options.Filters, l.options.Limit = sort, l.choice.Filters, l.choice.Count
 	return core.AppendError(faults, value.Bad("sort", l.sort, err))
@@ -84,7 +101,8 @@ func (l *collate) run(ctx context.Context, _ []string) error {
 		if err != nil {
 			return err
 		}
-		if err := format.Collation(l.env.Stdout, c, l.output, core.Colours(l.env)); err != nil {
+		out := core.ParseAnswerOutput(l.output)
+		if err := out.Write(l.env, func(w io.Writer, color bool) error { return format.Collation(w, c, out.Name, color) }); err != nil {
 			return fmt.Errorf("cannot write the table: %w", err)
 		}
 		return nil

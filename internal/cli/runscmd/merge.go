@@ -33,8 +33,9 @@ type mergeCommand struct {
 func NewMerge(env core.Env) *cobra.Command {
 	m := &mergeCommand{env: env}
 	c := &cobra.Command{
-		Use:   "merge RUN|FILE|FOLDER… | merge --run-group NAME",
-		Short: "make one report from the shards of a run",
+		Annotations: core.TakesRuns(),
+		Use:         "merge RUN|FILE|FOLDER… | merge --run-group NAME",
+		Short:       "make one report from the shards of a run",
 		Long: `A FOLDER means all shards in its *.json files. --run-group alone reads the newest run
 of that group from the store. If a shard is missing or was cut short, the merged report
 is invalid; with --strict or --assert the exit code is then 6.`,
@@ -45,9 +46,13 @@ is invalid; with --strict or --assert the exit code is then 6.`,
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		m.store.AddFlags(fs)
 		m.store.AddLimit(fs)
-		fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
-		fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
-		fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
+		value.Declare(fs, value.GroupStorage, func(fs *pflag.FlagSet) {
+			fs.BoolVar(&m.noStore, "no-store", false, "do not keep the merged report in the store")
+		})
+		value.Declare(fs, value.GroupSelection, func(fs *pflag.FlagSet) {
+			fs.BoolVar(&m.allowMissing, "allow-missing", false, "merge even if shards are missing; the report is invalid, and collate and verify ignore it")
+			fs.Var(value.Text(&m.runGroup), "run-group", "merge only shards of the run group `NAME`; without files, the newest in the store")
+		})
 		m.requirements.AddFlags(fs)
 		m.outputs.AddFlags(fs, "write `FORMAT=PATH`, as for a run; repeatable; formats with one row per operation, such as samples, are not available")
 	}, m.validate, m.run)
@@ -57,7 +62,7 @@ func (m *mergeCommand) validate(args []string) []error {
 	faults := append(m.outputs.Validate(m.env, core.ParseReplayed), m.requirements.Validate()...)
 	faults = core.AppendError(faults, m.store.CheckLimit())
 	if len(args) == 0 && m.runGroup == "" {
-		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json wrote, a folder of them, or --run-group"))
+		faults = append(faults, errors.New("takt merge needs the shards of a run: ids of stored runs, files that -o json or -o html wrote, a folder of them, or --run-group"))
 	}
 	return core.AppendError(faults, kept.NoEmpty(args))
 }

@@ -23,12 +23,14 @@ type show struct {
 func NewShow(env core.Env) *cobra.Command {
 	s := &show{env: env}
 	c := &cobra.Command{
-		Use:   "show RUN|FILE",
-		Short: "show a stored run, or a report in a file, in any format",
+		Annotations: core.TakesRuns(),
+		Use:         "show RUN|FILE",
+		Short:       "show a stored run, or a report in a file, in any format",
 		Long: `RUN is an id, the unique beginning of an id, or @-1 for the newest run, @-2 for the one before.
-FILE is a report from -o json; - is standard input.`,
+FILE is a report from -o json or -o html; - is standard input.`,
 		Example: `  takt show @-1
   takt show report.json
+  takt show @-1 -o html=report.html
   takt show 01JD3 -o json -o hlog=run.hlog`,
 	}
 	flags := func(fs *pflag.FlagSet) {

@@ -18,8 +18,8 @@ func newStoreImport(env core.Env) *cobra.Command {
 	var s kept.Storing
 	c := &cobra.Command{
 		Use:   "import FILE…",
-		Short: "store reports from files: from -o json, takt store export, or hey-apm's documents",
-		Long:  "A file contains one or more JSON documents, one after another; - is standard input.",
+		Short: "store reports from files: from -o json, -o html, takt store export, or hey-apm's documents",
+		Long:  "A file contains one or more JSON documents, one after another, or is a page; - is standard input.",
 		Example: `  takt store import report.json
   takt store export branch=main | takt store import --store shared.db -`,
 	}

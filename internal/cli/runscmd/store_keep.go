@@ -12,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/cli/kept"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/store"
+	"github.com/taktload/takt/internal/value"
 )
 
 // protecting is the command that protects runs from the limit of the store.
@@ -24,8 +25,9 @@ type protecting struct {
 func newStoreKeep(env core.Env) *cobra.Command {
 	k := &protecting{env: env}
 	c := &cobra.Command{
-		Use:   "keep RUN…",
-		Short: "protect runs: neither the limit of the store nor takt store prune deletes them",
+		Annotations: core.TakesRuns(),
+		Use:         "keep RUN…",
+		Short:       "protect runs: neither the limit of the store nor takt store prune deletes them",
 		Long: `The store has the mark beside the report: a report does not change after its run.
 --label keep=yes or --label baseline=NAME protects a run from its start.`,
 		Example: `  takt store keep @-1
@@ -33,7 +35,9 @@ func newStoreKeep(env core.Env) *cobra.Command {
 	}
 	flags := func(fs *pflag.FlagSet) {
 		k.store.AddFlags(fs)
-		fs.BoolVar(&k.undo, "undo", false, "end the protection by this command; labels still protect")
+		value.Declare(fs, value.GroupStorage, func(fs *pflag.FlagSet) {
+			fs.BoolVar(&k.undo, "undo", false, "end the protection by this command; labels still protect")
+		})
 	}
 	return core.Define(c, flags, k.validate, k.run)
 }

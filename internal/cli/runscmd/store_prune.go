@@ -43,10 +43,12 @@ stay, and those that takt store keep protects; they do not count towards N.`,
 	}
 	flags := func(fs *pflag.FlagSet) {
 		p.store.AddFlags(fs)
-		fs.Var(value.Plain(&p.quota), "keep", "keep the newest `N|TIME`, such as 500 runs or the runs of the last 30d, and delete the older ones")
-		fs.Var(value.Duration(&p.older), "older", "delete runs started more than `TIME` ago: the same as --keep TIME")
-		fs.BoolVar(&p.yes, "yes", false, "really delete them")
-		fs.BoolVar(&p.dry, "dry-run", false, "only list what --yes would delete; this is the default")
+		value.Declare(fs, value.GroupSelection, func(fs *pflag.FlagSet) {
+			fs.Var(value.Plain(&p.quota), "keep", "keep the newest `N|TIME`, such as 500 runs or the runs of the last 30d, and delete the older ones")
+			fs.Var(value.Duration(&p.older), "older", "delete runs started more than `TIME` ago: the same as --keep TIME")
+			fs.BoolVar(&p.yes, "yes", false, "really delete them")
+			fs.BoolVar(&p.dry, "dry-run", false, "only list what --yes would delete; this is the default")
+		})
 	}
 	return core.Define(c, flags, p.validate, p.run)
 }

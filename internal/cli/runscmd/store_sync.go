@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/cli/kept"
 	"github.com/taktload/takt/internal/store"
 	"github.com/taktload/takt/internal/store/spool"
+	"github.com/taktload/takt/internal/value"
 )
 
 // syncing is the command that sends the waiting runs from the spool to the store.
@@ -35,7 +36,9 @@ func newStoreSync(env core.Env) *cobra.Command {
 	}
 	core.AddFlags(c, func(fs *pflag.FlagSet) {
 		y.store.AddFlags(fs)
-		fs.BoolVar(&y.all, "all", false, "also send those that wait for other stores")
+		value.Declare(fs, value.GroupStorage, func(fs *pflag.FlagSet) {
+			fs.BoolVar(&y.all, "all", false, "also send those that wait for other stores")
+		})
 	})
 	core.Configurable(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return y.run(cmd.Context()) }

@@ -37,6 +37,7 @@ func TestSessionsAreHeldByTypes(t *testing.T) {
 		"store":        func(fs *pflag.FlagSet) { fs.Var(value.Store(&text), "xx", "") },
 		"list":         func(fs *pflag.FlagSet) { fs.Var(value.List(&texts), "xx", "") },
 		"outputs":      func(fs *pflag.FlagSet) { fs.Var(value.Outputs(&texts), "xx", "") },
+		"output":       func(fs *pflag.FlagSet) { fs.Var(value.Output(&text), "xx", "") },
 		"runs":         func(fs *pflag.FlagSet) { fs.Var(value.Runs(&texts), "xx", "") },
 		"sides":        func(fs *pflag.FlagSet) { fs.Var(value.Sides(&texts, kept.IsFilterText), "xx", "") },
 		"redirects":    func(fs *pflag.FlagSet) { fs.Var(value.Redirects(&number), "xx", "") },
@@ -55,7 +56,8 @@ func TestSessionsAreHeldByTypes(t *testing.T) {
 	for _, c := range []struct{ kind, given, want, runs string }{ // want: of the refusal; "": none
 		{"text", "/etc/passwd", "", "/etc/passwd"}, {"list", "/etc/passwd", "", "/etc/passwd"},
 		{"infile", "/etc/passwd", outside, ""}, {"infile", "../x", outside, ""}, {"infile", "a/b", "", "/s/a/b"}, {"infile", "-", "", "-"},
-		{"outfile", "a", noFiles, ""}, {"outputs", "json=a", noFiles, ""}, {"outputs", "json=/a", outside, ""}, {"outputs", "json=-", "", "json=-"}, {"outputs", "json", "", "json"},
+		{"outfile", "a", noFiles, ""}, {"output", "csv=a", noFiles, ""}, {"output", "csv=/a", outside, ""}, {"output", "csv=../a", outside, ""}, {"output", "csv", "", "csv"},
+		{"outputs", "json=a", noFiles, ""}, {"outputs", "json=/a", outside, ""}, {"outputs", "json=-", "", "json=-"}, {"outputs", "json", "", "json"},
 		{"store", "a.db", noFiles, ""}, {"store", "http://good", "elasticsearch use", ""},
 		{"target", "http://evil/x", evil, ""}, {"target", "good:1,evil:1", evil, ""}, {"target", "good:1", "", "good:1"}, {"target", "", "", ""},
 		{"target or", "", evil, ""}, {"target or", "good:1", "", "good:1"},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/cli/kept"
@@ -81,9 +82,23 @@ type host struct{ core.Env }
 // Host is what the shell needs from takt. Its Run starts this program again.
 func Host(env core.Env) shell.Host {
 	e := host{env}
-	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
+	h := shell.Host{Run: e.runChild, Save: e.saveReport, Plan: e.planCall, Flags: e.flags, Version: core.Version, Docker: env.Getenv("DOCKER_HOST"), GoPath: env.Getenv("GOPATH")}
 	if home := env.Getenv("HOME"); h.GoPath == "" && home != "" {
 		h.GoPath = filepath.Join(home, "go")
 	}
 	return h
+}
+
+// flags lists the flags of the command that a line begins with.
+func (e host) flags(line []string) (names []string) {
+	cmd, _ := core.FindCommand(e.Root(e.Env), line)
+	if !cmd.HasParent() {
+		return nil
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
 }

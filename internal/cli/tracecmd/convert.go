@@ -41,8 +41,10 @@ func newTraceConvert(env core.Env) *cobra.Command {
 }
 
 func (v *traceConvert) addFlags(fs *pflag.FlagSet) {
-	fs.VarP(value.Text(&v.output), "output", "o", "`FORMAT` on standard output: load, or vegeta (its format json)")
-	fs.Var(value.Target(&v.base), "base", "with -o vegeta: `URL` of the server to load (default: the hosts in the log)")
+	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+		fs.VarP(value.Offering(value.Text(&v.output), "load", "vegeta"), "output", "o", "`FORMAT` on standard output: load, or vegeta (its format json)")
+		fs.Var(value.Target(&v.base), "base", "with -o vegeta: `URL` of the server to load (default: the hosts in the log)")
+	})
 }
 
 func (v *traceConvert) validate() (faults []error) {

@@ -41,9 +41,11 @@ func newTraceFiles(env core.Env) *cobra.Command {
 }
 
 func (f *traceFiles) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.OutFile(&f.root), "root", "create the files below `FOLDER`, and never outside it; takt creates FOLDER, too")
-	fs.BoolVar(&f.making.Zero, "zero", false, "create sparse files: the same sizes, but all bytes are 0 and occupy no disk space")
-	fs.Var(value.Size(&f.making.Limit), "limit", "create at most `BYTES`; files of --zero do not count")
+	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+		fs.Var(value.OutFile(&f.root), "root", "create the files below `FOLDER`, and never outside it; takt creates FOLDER, too")
+		fs.BoolVar(&f.making.Zero, "zero", false, "create sparse files: the same sizes, but all bytes are 0 and occupy no disk space")
+		fs.Var(value.Size(&f.making.Limit), "limit", "create at most `BYTES`; files of --zero do not count")
+	})
 }
 
 func (f *traceFiles) write(src trace.Stream) error {

@@ -28,7 +28,9 @@ func newTraceStats(env core.Env) *cobra.Command {
 		Example: `  takt trace stats /var/log/nginx/access.log
   takt trace stats access.log --path '^/api/' -o json`,
 	}, func(fs *pflag.FlagSet) {
-		fs.VarP(value.Text(&s.output), "output", "o", "`FORMAT` on standard output: text or json")
+		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+			fs.VarP(value.Offering(value.Text(&s.output), "text", "json"), "output", "o", "`FORMAT` on standard output: text or json")
+		})
 	}, func() []error {
 		if s.output != "text" && s.output != "json" {
 			return []error{value.About(fmt.Errorf("unknown output %q; use text or json", s.output), "output")}

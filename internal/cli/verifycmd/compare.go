@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,8 +34,9 @@ type compare struct {
 func NewCompare(env core.Env) *cobra.Command {
 	m := &compare{env: env, choice: kept.Choice{Last: kept.Last{Text: "168h"}}, options: verify.DefaultOptions(), output: "text"}
 	c := &cobra.Command{
-		Use:   "compare BASE HEAD",
-		Short: "show how two runs, or groups of runs, differ in every metric",
+		Annotations: core.TakesRuns(),
+		Use:         "compare BASE HEAD",
+		Short:       "show how two runs, or groups of runs, differ in every metric",
 		Long: `BASE and HEAD are runs, files of reports, or filters such as branch=main, which choose
 among the stored runs that -n reaches; separate several by commas. takt compare does not
 judge, so its exit code is 0; takt verify judges. takt help collate lists the fields of filters.`,
@@ -45,11 +47,15 @@ judge, so its exit code is 0; takt verify judges. takt help collate lists the fi
 	flags := func(fs *pflag.FlagSet) {
 		m.store.AddFlags(fs)
 		m.choice.AddFlags(fs)
-		fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
-		fs.Var(value.List(&m.metrics), "metric", "only `METRIC`; repeatable")
-		fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
-		fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
-		fs.VarP(value.Text(&m.output), "output", "o", "`FORMAT` on standard output: text|json|markdown")
+		value.Declare(fs, value.GroupJudgement, func(fs *pflag.FlagSet) {
+			fs.Var(value.List(&m.vary), "vary", "the runs may differ in this `VARIABLE` or flag; repeatable")
+			fs.Var(value.Offering(value.List(&m.metrics), stored.MetricNames()...), "metric", "only `METRIC`; repeatable")
+			fs.Var(value.Percent(&m.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
+			fs.Var(value.Percent(&m.options.Confidence), "confidence", "confidence level of each interval, `PERCENT`")
+		})
+		value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+			fs.VarP(value.Offering(value.Output(&m.output), "text", "json", "markdown", "html"), "output", "o", "write `FORMAT` to standard output, or FORMAT=PATH; text, json, markdown or html")
+		})
 	}
 	return core.Define(c, flags, m.validate, m.run)
 }
@@ -84,14 +90,17 @@ func (m *compare) run(ctx context.Context, args []string) error {
 	if contrast.Overlay, err = verify.Overlays(base, head); err != nil {
 		return err
 	}
-	return format.Contrast(m.env.Stdout, contrast, m.output, core.Colours(m.env))
+	all := format.Contrasted{Contrast: contrast, BaseReports: base, HeadReports: head}
+	out := core.ParseAnswerOutput(m.output)
+	return out.Write(m.env, func(w io.Writer, color bool) error { return format.Contrast(w, all, out.Name, color) })
 }
 
 func (m *compare) checkOutput() error {
-	if m.output == "junit" {
+	name := core.ParseAnswerOutput(m.output).Name
+	if name == "junit" {
 		return errors.New("takt compare does not judge, so it has no output junit; use takt verify")
 	}
-	return value.Bad("output", m.output, format.CheckJudgement(m.output))
+	return value.Bad("output", m.output, format.CheckJudgement(name))
 }
 
 func runsOf(reports []*takt.Report) (list []stored.Run) {

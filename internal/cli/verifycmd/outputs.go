@@ -34,7 +34,9 @@ type judgementOutput struct {
 
 func (o *judgementOutputs) addFlags(fs *pflag.FlagSet) {
 	usage := "write `FORMAT=PATH`; repeatable; PATH - is stdout; FORMAT is " + strings.Join(format.Judgements(), ", ")
-	fs.VarP(value.Outputs(&o.given), "output", "o", usage)
+	value.Declare(fs, value.GroupOutput, func(fs *pflag.FlagSet) {
+		fs.VarP(value.Offering(value.Outputs(&o.given), format.Beginnings(format.Judgements())...), "output", "o", usage)
+	}, "output")
 }
 
 // validate reads the outputs. If none goes to stdout, it adds the text there.

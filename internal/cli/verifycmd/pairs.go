@@ -33,7 +33,7 @@ type series struct {
 }
 
 func (s *series) addFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Text(&s.pairs), "pairs", "make `N|auto` pairs of runs with the command after --, against the URLs of --base and --head in turn")
+	fs.Var(value.Offering(value.Text(&s.pairs), pairsAuto), "pairs", "make `N|auto` pairs of runs with the command after --, against the URLs of --base and --head in turn")
 	fs.IntVar(&s.most, "max-pairs", s.most, "at most `N` pairs, with --pairs auto")
 	fs.Var(value.Text(&s.spare), "max-disturbed", "replace at most `N` pairs that have an invalid run (default: three times as many as pairs)")
 }

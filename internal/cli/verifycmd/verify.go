@@ -57,21 +57,33 @@ which and why. takt help collate lists the fields of filters.`,
 		v.store.AddFlags(fs)
 		v.choice.AddFlags(fs)
 		v.addFlags(fs)
-		v.series.addFlags(fs)
-		v.duet.addFlags(fs)
+		value.Declare(fs, value.GroupLoad, v.series.addFlags, "pairs")
+		value.Declare(fs, value.GroupLoad, v.duet.addFlags, "duet")
 		v.outputs.addFlags(fs)
 	}, v.validate, v.run)
 }
 
 func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupSides, v.addSideFlags, "base", "head", "vary")
+	value.Declare(fs, value.GroupJudgement, v.addJudgementFlags, "metric", "tolerance", "confidence")
+	value.Declare(fs, value.GroupLoad, v.addBudgetFlag, "budget")
+}
+
+func (v *verifyCommand) addSideFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Sides(&v.base, kept.IsFilterText), "base", "compare the head with `RUN|FILTER|FILE|URL`: a stored run, a condition on stored runs such as version=1.2, a report, or with a command after -- a target; repeatable")
 	fs.Var(value.Sides(&v.head, kept.IsFilterText), "head", "judge `RUN|FILTER|FILE|URL`; repeatable")
-	fs.Var(value.List(&v.metrics), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
 	fs.Var(value.List(&v.vary), "vary", "the runs may differ in this `VARIABLE` or flag, or in a label of a history; repeatable")
-	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load for a duet (default 1m), or for the whole series of --pairs, with replacements of disturbed pairs (default: no limit)")
+}
+
+func (v *verifyCommand) addJudgementFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Offering(value.List(&v.metrics), stored.MetricNames()...), "metric", "judge `METRIC` and errors, instead of p50, p99, errors and rate; repeatable")
 	fs.Var(value.Percent(&v.options.Tolerance), "tolerance", "ignore changes for the worse up to `PERCENT`")
 	fs.Var(value.Points(&v.options.ErrorTolerance), "error-tolerance", "ignore changes of the error rate up to `PERCENT` points")
 	fs.Var(value.Percent(&v.options.Confidence), "confidence", "confidence level for all conclusions together, `PERCENT`")
+}
+
+func (v *verifyCommand) addBudgetFlag(fs *pflag.FlagSet) {
+	fs.Var(value.Duration(&v.budget), "budget", "`TIME` of load for a duet (default 1m), or for the whole series of --pairs, with replacements of disturbed pairs (default: no limit)")
 }
 
 func (v *verifyCommand) validate(args []string) (faults []error) {

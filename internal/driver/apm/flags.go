@@ -19,38 +19,65 @@ func SeedFlags() []string {
 
 // AddFlags declares the flags on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	o.addLoadFlags(fs)
-	o.addConnectionFlags(fs)
+	o.addKindFlags(fs)
+	o.addWayFlags(fs)
+}
+
+func (o *Options) addKindFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupTarget, o.addServerFlags)
+	value.Declare(fs, value.GroupMessages, o.addEventFlags, "profile", "events")
+	value.Declare(fs, value.GroupLoad, o.addRunFlag)
+}
+
+func (o *Options) addServerFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Targets(&o.Servers), "base-url", "`URL` of a server, as the arguments; repeatable: in turn (default "+defaultURL+")")
+	fs.Var(value.Text(&o.Endpoint), "endpoint", "`PATH` of the intake (default /intake/v2/events?verbose, whose answers count events)")
+	fs.Var(value.Text(&o.Method), "method", "HTTP `METHOD`")
+	fs.Var(value.Choice(&o.Intake, intakeV2, intakeV1), "intake", "protocol, `v2|v1`: events a line each, or the documents of apm-server 6")
+}
+
+func (o *Options) addEventFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&o.Profile), "profile", "send a mix of hey-apm's instead: `NAME` is "+profileNames())
+	fs.VarP(value.Plain(&o.Transactions), "transactions", "t", "`N` transactions in a request (default 6)")
+	fs.VarP(value.Plain(&o.Errors), "errors", "e", "`N` errors in a request (default 3)")
+	fs.VarP(value.Plain(&o.Spans), "spans", "s", "`N` spans of a transaction (default 7)")
+	fs.VarP(value.Plain(&o.Frames), "frames", "f", "`N` stack frames of a span or an error (default 20)")
+	fs.VarP(value.Plain(&o.Events), "events", "", "`N` events in a request instead: transactions with --spans each, or errors with --spans 0; --errors adds some")
+	fs.BoolVar(&o.Stream, "stream", false, "a request goes on for --timeout: a body every --pause")
+	fs.VarP(value.Duration(&o.Pause), "pause", "p", "`TIME` from one body of a streamed request to the next; 0: at once")
 	fs.BoolVar(&o.Describe, "describe", false, "show what would be sent, and send nothing")
 	fs.BoolVar(&o.Dump, "dump", false, "write what would be sent to PROFILE.yml as targets of loadbeat, and send nothing")
 }
 
-func (o *Options) addLoadFlags(fs *pflag.FlagSet) {
-	number := func(n *Number, long, short, usage string) {
-		fs.VarP(value.Plain(n), long, short, usage)
-	}
-	fs.Var(value.Targets(&o.Servers), "base-url", "`URL` of a server, as the arguments; repeatable: in turn (default "+defaultURL+")")
-	fs.Var(value.Text(&o.Profile), "profile", "send a mix of hey-apm's instead: `NAME` is "+profileNames())
-	fs.Var(value.Choice(&o.Intake, intakeV2, intakeV1), "intake", "protocol, `v2|v1`: events a line each, or the documents of apm-server 6")
-	number(&o.Transactions, "transactions", "t", "`N` transactions in a request (default 6)")
-	number(&o.Errors, "errors", "e", "`N` errors in a request (default 3)")
-	number(&o.Spans, "spans", "s", "`N` spans of a transaction (default 7)")
-	number(&o.Frames, "frames", "f", "`N` stack frames of a span or an error (default 20)")
-	number(&o.Events, "events", "", "`N` events in a request instead: transactions with --spans each, or errors with --spans 0; --errors adds some")
-	fs.Var(value.Text(&o.Endpoint), "endpoint", "`PATH` of the intake (default /intake/v2/events?verbose, whose answers count events)")
-	fs.Var(value.Text(&o.Method), "method", "HTTP `METHOD`")
-	fs.BoolVar(&o.Stream, "stream", false, "a request goes on for --timeout: a body every --pause")
-	fs.VarP(value.Duration(&o.Pause), "pause", "p", "`TIME` from one body of a streamed request to the next; 0: at once")
+func (o *Options) addRunFlag(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&o.Run), "run", "`TIME` of the load; hey-apm's name of --duration")
 }
 
-func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
+func (o *Options) addWayFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupSecurity, o.addKeyFlags, "secret-file")
+	value.Declare(fs, value.GroupTarget, o.addHeaderFlags)
+	value.Declare(fs, value.GroupConnections, o.addConnectionFlags, "timeout")
+}
+
+func (o *Options) addKeyFlags(fs *pflag.FlagSet) {
 	c := &o.conn
 	fs.Var(value.Secret(&o.auth.Secret), "secret", "secret `TOKEN` of the server; better from TAKT_SECRET or --secret-file")
 	fs.Var(value.InFile(&o.auth.SecretFile), "secret-file", "secret token of the server in `FILE`")
 	fs.Var(value.Secret(&o.auth.Key), "api-key", "API `KEY`, ID:KEY or in base64; better from TAKT_API_KEY or --api-key-file")
 	fs.Var(value.InFile(&o.auth.KeyFile), "api-key-file", "API key in `FILE`")
+	fs.BoolVar(&c.Insecure, "insecure", false, "do not verify the server's certificate")
+	fs.Var(value.InFile(&c.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")
+	fs.Var(value.InFile(&c.Cert), "cert", "client certificate, PEM `FILE`")
+	fs.Var(value.InFile(&c.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
+}
+
+func (o *Options) addHeaderFlags(fs *pflag.FlagSet) {
+	c := &o.conn
 	fs.VarP(&c.Header, "header", "H", "`NAME: VALUE` of a header; repeatable")
+}
+
+func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
+	c := &o.conn
 	fs.Var(value.Duration(&c.Timeout), "timeout", "time limit for a request, or its length with --stream, `TIME`; a bare number means seconds")
 	fs.Var(value.Duration(&c.Timeout), "request-timeout", "`TIME`; hey-apm's other name of --timeout")
 	fs.Var(value.Duration(&c.ConnectTimeout), "connect-timeout", "time limit for connecting, with the TLS handshake, `TIME`")
@@ -58,10 +85,6 @@ func (o *Options) addConnectionFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DisableCompression, "disable-compression", false, "send bodies as they are instead of with gzip")
 	fs.BoolVar(&c.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
 	fs.BoolVar(&c.DisableRedirects, "disable-redirects", false, "has no effect: takt apm never follows redirects; a flag of hey-apm")
-	fs.BoolVar(&c.Insecure, "insecure", false, "do not verify the server's certificate")
-	fs.Var(value.InFile(&c.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")
-	fs.Var(value.InFile(&c.Cert), "cert", "client certificate, PEM `FILE`")
-	fs.Var(value.InFile(&c.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
 }
 
 // Number is a flag with a number from 0 on.

@@ -8,17 +8,18 @@ import (
 
 // AddFlags declares the flags on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	o.addRequestFlags(fs)
-	o.addConnectionFlags(fs)
-	o.addAnswerFlags(fs)
+	value.Declare(fs, value.GroupTarget, o.addRequestFlags, "method", "header", "body")
+	value.Declare(fs, value.GroupConnections, o.addConnectionFlags, "timeout")
+	value.Declare(fs, value.GroupAssertions, o.addAnswerFlags)
+	value.Declare(fs, value.GroupMeasurement, o.addContrastFlag)
 }
 
 // AddRecordedFlags declares those flags on fs that make sense where a Recording says
 // what is asked for.
 func (o *Options) AddRecordedFlags(fs *pflag.FlagSet) {
-	o.addHeaderFlags(fs)
-	o.addWayFlags(fs)
-	o.addFailFlag(fs)
+	value.Declare(fs, value.GroupTarget, o.addHeaderFlags)
+	value.Declare(fs, value.GroupConnections, o.addWayFlags, "timeout")
+	value.Declare(fs, value.GroupAssertions, o.addFailFlag)
 }
 
 func (o *Options) addRequestFlags(fs *pflag.FlagSet) {
@@ -62,6 +63,8 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&o.CACert), "cacert", "verify the server's certificate with the authorities in this PEM `FILE`")
 	fs.Var(value.InFile(&o.Cert), "cert", "client certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
+	fs.Var(value.Choice(&o.TLSMin, tls12, tls13), "tls-min", "lowest version of TLS, `1.2|1.3`")
+	fs.BoolVar(&o.TLSResume, "tls-resume", false, "later connections resume the session of an earlier one instead of a full handshake")
 	fs.Var(value.Choice(&o.Client, clientAuto, clientOwn, clientNet), "client", "`auto|own|net`: takt's codec, or Go's net/http")
 }
 
@@ -72,5 +75,8 @@ func (o *Options) addFailFlag(fs *pflag.FlagSet) {
 func (o *Options) addAnswerFlags(fs *pflag.FlagSet) {
 	o.addFailFlag(fs)
 	fs.Var(value.Plain(&o.ExpectBody), "expect-body", "answers whose body does not match the regular `EXPRESSION` count as failed")
+}
+
+func (o *Options) addContrastFlag(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&o.ContrastFor), "contrast", "after the run, load for `TIME` with hey's closed loop, and show both results side by side")
 }

@@ -61,6 +61,8 @@ type Options struct {
 	Insecure           bool
 	CACert             string
 	Cert, Key          string
+	TLSMin             string // lowest version: 1.2 or 1.3
+	TLSResume          bool   // later connections resume the session of an earlier one
 	Client             string
 
 	// What counts as failed.
@@ -72,23 +74,24 @@ type Options struct {
 	ContrastFor time.Duration // of the closed loop after the run; 0: none
 	Stdin       io.Reader     // of -D - and --targets -; nil: empty
 
-	url      *url.URL    // of the argument; nil: the targets say where
-	target   string      // of a request to url: path and query, with placeholders
-	seed     uint64      // of placeholders with random values
-	conns    int         // of the contrast
-	closed   bool        // the run has no schedule
-	tls      *tls.Config // what connections to any https server have in common
-	body     []byte      // of all requests that bring none of their own
-	requests requests
-	keep     int         // bytes of targets that are kept in memory
-	list     *targetList // nil: one request, no list
+	url        *url.URL    // of the argument; nil: the targets say where
+	target     string      // of a request to url: path and query, with placeholders
+	seed       uint64      // of placeholders with random values
+	conns      int         // of the contrast
+	closed     bool        // the run has no schedule
+	tls        *tls.Config // what connections to any https server have in common
+	handshakes handshakes
+	body       []byte // of all requests that bring none of their own
+	requests   requests
+	keep       int         // bytes of targets that are kept in memory
+	list       *targetList // nil: one request, no list
 }
 
 // New are the options with their defaults.
 func New() *Options {
 	return &Options{
 		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12,
 		keep: keepTargets,
 	}
 }

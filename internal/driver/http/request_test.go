@@ -243,7 +243,7 @@ func TestFaults(t *testing.T) {
 		"placeholder":        {func(*http.Options) {}, "http://x/{{nope}}", "url: {{nope}}"},
 		"placeholder host":   {func(*http.Options) {}, "http://{{.Seq}}/", `url "http://{{.Seq}}/" has a placeholder in its host`},
 		"behind the port":    {func(*http.Options) {}, "http://127.0.0.1:8189{{.Seq}}", `url "http://127.0.0.1:8189{{.Seq}}" has a placeholder in its host`},
-		"no scheme":          {func(*http.Options) {}, "127.0.0.1:80/", "did you mean http://127.0.0.1:80/?"},
+		"no scheme":          {func(*http.Options) {}, "example.com/", "did you mean http://example.com/?"},
 		"bracket":            {func(*http.Options) {}, "http://[::1/", `url "http://[::1/": missing ']' in host`},
 		"port":               {func(*http.Options) {}, "http://a:b/", `url "http://a:b/": invalid port ":b" after host`},
 		"other scheme":       {func(*http.Options) {}, "ftp://x/", `url "ftp://x/" has the scheme ftp; use http or https`},

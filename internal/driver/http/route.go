@@ -3,13 +3,10 @@ package http
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/taktload/takt/internal/value"
@@ -177,31 +174,4 @@ func defaultPort(u *url.URL) string {
 		return "443"
 	}
 	return "80"
-}
-
-// readTLS makes what connections to any https server have in common.
-func (o *Options) readTLS() error {
-	o.tls = &tls.Config{InsecureSkipVerify: o.Insecure}
-	if o.CACert != "" {
-		pem, err := os.ReadFile(o.CACert)
-		if err != nil {
-			return value.Faultf("cannot read the authorities: %w; check --cacert", err)
-		}
-		o.tls.RootCAs = x509.NewCertPool()
-		if !o.tls.RootCAs.AppendCertsFromPEM(pem) {
-			return value.Faultf("no certificate in %s; --cacert wants PEM", o.CACert)
-		}
-	}
-	if o.Key != "" && o.Cert == "" {
-		return value.Faultf("--key is given without --cert; a client certificate needs both")
-	}
-	if o.Cert == "" {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(o.Cert, cmp.Or(o.Key, o.Cert))
-	if err != nil {
-		return value.Faultf("cannot use the client certificate: %w; check --cert and --key", err)
-	}
-	o.tls.Certificates = []tls.Certificate{pair}
-	return nil
 }

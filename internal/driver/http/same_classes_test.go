@@ -73,7 +73,7 @@ func raw(c net.Conn) *net.TCPConn {
 func TestSameClasses(t *testing.T) {
 	for name, fault := range faults {
 		for _, c := range []struct{ client, mode, scheme string }{
-			{"own", "loop", "http"}, {"own", "worker", "http"}, {"own", "worker", "https"}, {"net", "worker", "http"}, {"net", "worker", "https"},
+			{"own", "loop", "http"}, {"own", "worker", "http"}, {"own", "loop", "https"}, {"own", "worker", "https"}, {"net", "worker", "http"}, {"net", "worker", "https"},
 		} {
 			t.Run(name+"/"+c.client+" "+c.mode+" "+c.scheme, func(t *testing.T) {
 				t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,8 +45,18 @@ func (o *Options) parseURL(args []string) error {
 	return nil
 }
 
-// ParseURL reads the URL of a target.
+// schemeless matches a URL without a scheme that nobody takes for a file.
+var schemeless = regexp.MustCompile(`^(localhost|[0-9]+(\.[0-9]+){3}|([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+)([/?]|$)`)
+
+// IsHostPort reports whether s is a URL without its scheme: localhost, an address, or a host with
+// a port. takt reads it as http://.
+func IsHostPort(s string) bool { return schemeless.MatchString(s) }
+
+// ParseURL reads the URL of a target. A host with a port needs no scheme.
 func ParseURL(s string) (*url.URL, error) {
+	if IsHostPort(s) {
+		s = "http://" + s
+	}
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, urlFault(s, u, err)

@@ -9,62 +9,98 @@ import (
 // AddFlags declares the flags on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Broker.addFlags(fs)
-	fs.Uint64Var(&o.MessageCount, "message-count", 0, "`N` messages in all, as --requests")
-	fs.IntVar(&o.NumDestinations, "num-destinations", o.NumDestinations, "`N` destinations of each one named: NAME0, NAME1, …")
+	value.Declare(fs, value.GroupLoad, o.addCountFlags)
 	if f := fs.Lookup("max-in-flight"); f != nil {
 		f.Usage = "at most `N` messages in flight; 0: as many as all producers may have pending"
 	}
 	if o.sends {
 		o.Produce.addFlags(fs)
 	} else {
-		// artemis perf takes it here too, where nothing is sent.
-		fs.IntVar(&o.CommitInterval, "commit-interval", 0, "has no effect here: only producers use it")
-		fs.IntVar(&o.TxSize, "tx-size", 0, "the same")
+		value.Declare(fs, value.GroupMessages, o.addIdleFlags)
 	}
 	if o.receives {
 		o.Consume.addFlags(fs, o.connectionsFlag())
 	}
 	if o.sends && !o.receives {
-		fs.BoolVar(&o.Plain, "plain", false, "send only the property time, as artemis perf does; takt cannot count lost messages then")
+		value.Declare(fs, value.GroupMessages, o.addPlainFlag)
 	}
 	if o.sends && o.receives {
-		fs.Var(value.Target(&o.ConsumerURL), "consumer-url", "`URL` for the consumers; without it --url")
-		fs.Var(value.Text(&o.ConsumerProtocol), "consumer-protocol", "`AMQP`, as --protocol")
+		value.Declare(fs, value.GroupBroker, o.addConsumerURLFlags)
 	}
-	o.Print.addFlags(fs)
+	value.Declare(fs, value.GroupOutput, o.Print.addFlags)
+}
+
+func (o *Options) addCountFlags(fs *pflag.FlagSet) {
+	fs.Uint64Var(&o.MessageCount, "message-count", 0, "`N` messages in all, as --requests")
+	fs.IntVar(&o.NumDestinations, "num-destinations", o.NumDestinations, "`N` destinations of each one named: NAME0, NAME1, …")
+}
+
+// addIdleFlags adds the flags of a sender that artemis perf also accepts where nothing is sent.
+func (o *Options) addIdleFlags(fs *pflag.FlagSet) {
+	fs.IntVar(&o.CommitInterval, "commit-interval", 0, "has no effect here: only producers use it")
+	fs.IntVar(&o.TxSize, "tx-size", 0, "the same")
+}
+
+func (o *Options) addPlainFlag(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.Plain, "plain", false, "send only the property time, as artemis perf does; takt cannot count lost messages then")
+}
+
+func (o *Options) addConsumerURLFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Target(&o.ConsumerURL), "consumer-url", "`URL` for the consumers; without it --url")
+	fs.Var(value.Text(&o.ConsumerProtocol), "consumer-protocol", "`AMQP`, as --protocol")
 }
 
 func (b *Broker) addFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupBroker, b.addAddressFlags, "url")
+	value.Declare(fs, value.GroupSecurity, b.addSecurityFlags, "user")
+}
+
+func (b *Broker) addAddressFlags(fs *pflag.FlagSet) {
 	fs.Var(value.TargetOr(&b.URL, defaultURL), "url", "`URL` of the broker: tcp://, amqp:// or amqps://HOST:PORT; without it "+defaultURL)
 	fs.Var(value.Lookup(&b.Acceptor, "it looks for a file above the folder of sessions; give --url"), "acceptor", "without --url that of the acceptor `NAME` in etc/broker.xml of an instance of Artemis, here or in the folder above")
-	fs.Var(value.Text(&b.User), "user", "`NAME` to log in with; without it as nobody")
-	fs.Var(value.Secret(&b.Password), "password", "`PASSWORD` of --user; better in the environment, as TAKT_PASSWORD")
 	fs.Var(value.Text(&b.Protocol), "protocol", "`AMQP`, which is spoken anyway; there is no CORE")
 	fs.Var(value.Text(&b.ClientID), "clientID", "`PREFIX` of the client IDs of the consumers' connections: PREFIX0, PREFIX1, …")
-	fs.Var(value.Duration(&b.ConnectTimeout), "connect-timeout", "time limit for connecting, with all links, `TIME`")
 	fs.Var(value.Text(&b.QueuePrefix), "queue-prefix", "`TEXT` before the address of a queue, such as /queue/ for RabbitMQ 3; \"\": what the broker says")
 	fs.Var(value.Text(&b.TopicPrefix), "topic-prefix", "`TEXT` before the address of a topic, such as /topic/ for RabbitMQ 3; \"\": what the broker says")
+	fs.Var(value.Duration(&b.ConnectTimeout), "connect-timeout", "time limit for connecting, with all links, `TIME`")
+}
+
+func (b *Broker) addSecurityFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&b.User), "user", "`NAME` to log in with; without it as nobody")
+	fs.Var(value.Secret(&b.Password), "password", "`PASSWORD` of --user; better in the environment, as TAKT_PASSWORD")
 	fs.Var(value.InFile(&b.CA), "tls-ca-cert", "verify the broker's certificate with the authorities in this PEM `FILE`")
 	fs.BoolVar(&b.Insecure, "tls-insecure-skip-verify", false, "do not verify the broker's certificate")
 }
 
 func (p *Produce) addFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&p.Producers, "producers", p.Producers, "`N` producers for each destination")
-	fs.IntVar(&p.Threads, "threads", p.Threads, "with --shared-connections, `N` connections for all producers; otherwise without effect")
-	fs.BoolVar(&p.SharedConnections, "shared-connections", false, "one connection for each of --threads instead of one for each producer")
-	fs.IntVar(&p.MaxPending, "max-pending", p.MaxPending, "at most `N` messages of each producer wait for their acknowledgement; 0: as many as may be in flight")
+	value.Declare(fs, value.GroupMessages, p.addMessageFlags, "message-size", "persistent")
+	value.Declare(fs, value.GroupConnections, p.addSenderFlags, "producers", "max-pending")
+}
+
+func (p *Produce) addMessageFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Size(&p.MessageSize), "message-size", "`BYTES` of the body, each 0x01")
 	fs.BoolVar(&p.Persistent, "persistent", false, "the broker keeps messages on disk")
 	fs.IntVar(&p.TTL, "ttl", 0, "time to live, `MS`; 0: for ever")
 	fs.Var(value.Text(&p.Group), "group", "message group `ID`: JMSXGroupID of every message")
 	fs.BoolVar(&p.EnableMsgID, "enable-msg-id", false, "messages have a JMSMessageID")
 	fs.BoolVar(&p.EnableTimestamp, "enable-timestamp", false, "messages have a JMSTimestamp")
+	fs.IntVar(&p.Priority, "priority", p.Priority, "JMSPriority of every message, 0 to 9: `N`")
 	fs.IntVar(&p.CommitInterval, "commit-interval", 0, "send in transactions, and commit every `N` messages of a producer; a message ends with its commit")
 	fs.IntVar(&p.TxSize, "tx-size", 0, "--commit-interval by its old name")
-	fs.IntVar(&p.Priority, "priority", p.Priority, "JMSPriority of every message, 0 to 9: `N`")
+}
+
+func (p *Produce) addSenderFlags(fs *pflag.FlagSet) {
+	fs.IntVar(&p.Producers, "producers", p.Producers, "`N` producers for each destination")
+	fs.IntVar(&p.MaxPending, "max-pending", p.MaxPending, "at most `N` messages of each producer wait for their acknowledgement; 0: as many as may be in flight")
+	fs.BoolVar(&p.SharedConnections, "shared-connections", false, "one connection for each of --threads instead of one for each producer")
+	fs.IntVar(&p.Threads, "threads", p.Threads, "with --shared-connections, `N` connections for all producers; otherwise without effect")
 }
 
 func (c *Consume) addFlags(fs *pflag.FlagSet, connections string) {
+	value.Declare(fs, value.GroupConnections, func(fs *pflag.FlagSet) { c.addReceiverFlags(fs, connections) }, "consumers")
+}
+
+func (c *Consume) addReceiverFlags(fs *pflag.FlagSet, connections string) {
 	fs.IntVar(&c.Consumers, "consumers", c.Consumers, "`N` consumers for each destination, or shared subscription")
 	fs.IntVar(&c.Shared, "shared", 0, "`N` shared subscriptions of each topic")
 	fs.BoolVar(&c.Durable, "durable", false, "durable subscriptions, which are removed at the end; needs --clientID")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	people "github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -176,7 +177,7 @@ func (t *tally) describeSkew(rep *takt.Report) {
 	}
 	rep.Extra["clock_skew_max_us"] = hist.Micros(t.least)
 	if t.skewed > 0 {
-		rep.Warn("clock_skew", "%d messages arrived before they were sent: this clock is behind the sender's by at least %v, and transfer times are too short by as much",
-			t.skewed, -t.least)
+		rep.Warn("clock_skew", "%d messages arrived before they were sent: this clock is behind the sender's by at least %s, and transfer times are too short by as much",
+			t.skewed, people.Duration(-t.least))
 	}
 }

@@ -32,8 +32,7 @@ func NewE2E() *E2E {
 // AddFlags declares the flags on fs.
 func (o *E2E) AddFlags(fs *pflag.FlagSet) {
 	o.Options.AddFlags(fs)
-	fs.Var(value.Size(&o.consume.MinBytes), "fetch-min-bytes", "a broker waits for `BYTES` before it answers a fetch")
-	fs.Var(value.Duration(&o.consume.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
+	value.Declare(fs, value.GroupConnections, o.consume.AddFetchFlags)
 }
 
 // Shape sets unset options as produce does; the drain also covers the receipt.

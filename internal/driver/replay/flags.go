@@ -23,39 +23,78 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Reading.AddFlags(fs)
 	o.addTimingFlags(fs)
 	o.addSeedFlags(fs)
-	o.addS3Flags(fs)
+	value.Declare(fs, value.GroupSecurity, o.addS3Flags)
 	o.HTTP.AddRecordedFlags(fs)
 }
 
 func (o *Options) addTimingFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupLoad, o.addPaceFlags, "speed")
+	value.Declare(fs, value.GroupTarget, o.addHostFlag)
+	value.Declare(fs, value.GroupOutput, o.addDryRunFlag, "dry-run")
+}
+
+func (o *Options) addPaceFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain((*speed)(&o.Speed)), "speed", "speed-up of the recorded times, `2x` for twice as fast")
-	fs.Var(value.Plain(&o.Timing.Jitter), "jitter", "spacing of requests within a second, for logs with whole seconds: `uniform|poisson|burst`")
+	fs.Var(value.Offering(value.Plain(&o.Timing.Jitter), "uniform", "poisson", "burst"), "jitter", "spacing of requests within a second, for logs with whole seconds: `uniform|poisson|burst`")
 	fs.Var(value.Duration(&o.Timing.Window), "window", "how far out of order the log may be, `TIME` such as 1m (default 30s)")
 	fs.Var(value.Plain((*maxGap)(&o.MaxGap)), "max-gap", "shorten gaps between the requests of the log to `TIME`; without it takt refuses a log with a gap above 1h")
+}
+
+func (o *Options) addHostFlag(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.KeepHost, "keep-host", false, "send the recorded Host where the log has one")
+}
+
+func (o *Options) addDryRunFlag(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DryRun, "dry-run", false, "send nothing: show the first ten requests and the plan of the whole run")
 }
 
 func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupLoad, o.addRateFlags)
+	value.Declare(fs, value.GroupSelection, o.addKindFlags)
+	value.Declare(fs, value.GroupTarget, o.addSeedHeaderFlags)
+	value.Declare(fs, value.GroupOutput, o.addShowFlags)
+	value.Declare(fs, value.GroupAssertions, o.addCrashFlag)
+	value.Declare(fs, value.GroupGeneral, o.addConfigFlags)
+}
+
+func (o *Options) addRateFlags(fs *pflag.FlagSet) {
 	s := &o.Seed
 	fs.Float64Var(&s.TPS, "tps", 0, "requests per second, `N`; with --progress N the highest rate of a ramp; rows of the load format go to stdout, the report to stderr")
 	fs.Float64Var(&s.StartTPS, "start-tps", 0, "first rate of the ramp, `N` (default: the height of a step)")
 	fs.BoolVar(&s.Rewind, "rewind", false, "start the log again at its end")
 	fs.BoolVar(&s.Tail, "tail", false, "follow the log: replay what is written to it from now on")
+	fs.BoolVar(&s.Serialize, "serialize", false, "one request at a time: -c 1")
+	fs.BoolVar(&s.Thunder, "thunder", false, "all requests of a second are due at its beginning")
+	fs.BoolVar(&s.TimeBudget, "timeBudget", false, "send nothing: a GET or HEAD takes 0.1 s, everything else 1 s; what is above that is takt's own time")
+}
+
+func (o *Options) addKindFlags(fs *pflag.FlagSet) {
+	s := &o.Seed
 	fs.BoolVar(&s.RO, "ro", false, "send GET and HEAD only, which is the default")
 	fs.Var(value.Size(&s.RW), "rw", "send POST and PUT, too; a body that is not in the log becomes random bytes of the recorded size, at most `BYTES`")
 	fs.Var(value.Size(&s.WO), "wo", "send PUT only; a body that is not in the log becomes random bytes of the recorded size, at most `BYTES`")
-	fs.BoolVar(&s.Serialize, "serialize", false, "one request at a time: -c 1")
-	fs.BoolVar(&s.Thunder, "thunder", false, "all requests of a second are due at its beginning")
+}
+
+func (o *Options) addSeedHeaderFlags(fs *pflag.FlagSet) {
+	s := &o.Seed
 	fs.Var(value.Text(&o.HTTP.Host), "host-header", "Host `HEADER`, as --host")
 	fs.Var(value.Text(&s.Headers), "headers", "headers, `K:V K2:V2`; for values with blanks use --header")
 	fs.BoolVar(&s.Cache, "cache", false, "do not send Cache-Control: no-cache")
 	fs.BoolVar(&s.Akamai, "akamai-debug", false, "send Akamai's debug header Pragma")
-	fs.BoolVar(&s.Crash, "crash", false, "end the run at the first bad reply, with exit code 3")
+	fs.Bool("rest", false, "accepted and ignored: without --s3 and --timeBudget the protocol is HTTP anyway")
+}
+
+func (o *Options) addShowFlags(fs *pflag.FlagSet) {
+	s := &o.Seed
 	fs.BoolVarP(&s.Verbose, "verbose", "v", false, "show every request with its answer on stderr")
 	fs.BoolVarP(&s.Debug, "debug", "d", false, "show a line for every request on stderr: when it was due, sent and done")
-	fs.BoolVar(&s.TimeBudget, "timeBudget", false, "send nothing: a GET or HEAD takes 0.1 s, everything else 1 s; what is above that is takt's own time")
-	fs.Bool("rest", false, "accepted and ignored: without --s3 and --timeBudget the protocol is HTTP anyway")
+}
+
+func (o *Options) addCrashFlag(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.Seed.Crash, "crash", false, "end the run at the first bad reply, with exit code 3")
+}
+
+func (o *Options) addConfigFlags(fs *pflag.FlagSet) {
 	fs.Bool("allowMissingConfig", false, "ignore a --config file that does not exist")
 	fs.Bool("allowUnknownFlags", false, "ignore unknown settings in --config")
 	fs.Bool("dumpflags", false, "print all settings as a config file and end")

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/format/plot"
 	"github.com/taktload/takt/internal/format/text"
@@ -211,21 +212,22 @@ func capacityTable(p *page.Page, c capacity.Answer) {
 		return s + page.Right(cells[4], 11) + "  " + cells[5]
 	}
 	p.Linef("")
-	head := capacityHead(c)
+	head := CapacityHead(c)
 	head[2], head[3] = head[2]+", "+u.Name, head[3]+", "+u.Name
 	p.Linef("%s", p.Paint(page.Bold, row(head)))
 	for _, s := range steps {
 		response, service := c.Shown(s)
-		p.Linef("%s", row([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), u.Aligned(response), u.Aligned(service), page.Percent(s.Errors, 100), stepWord(c, s)}))
+		p.Linef("%s", row([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), u.Aligned(response), u.Aligned(service), page.Percent(s.Errors, 100), StepWord(c, s)}))
 	}
 }
 
-func capacityHead(c capacity.Answer) []string {
+// CapacityHead has the columns of the table of steps.
+func CapacityHead(c capacity.Answer) []string {
 	return []string{"offered", "completed", "response " + c.Statistic, "service " + c.Statistic, "errors", "slo"}
 }
 
-// stepWord says whether a step met the SLO.
-func stepWord(c capacity.Answer, s capacity.Step) string {
+// StepWord says whether a step met the SLO.
+func StepWord(c capacity.Answer, s capacity.Step) string {
 	switch {
 	case s.Verdict == takt.Invalid:
 		return "invalid"
@@ -250,10 +252,10 @@ func CapacityMarkdown(w io.Writer, r *takt.Report) error {
 		fmt.Fprintf(&b, "- %s\n", page.Escape(page.Clean(s)))
 	}
 	fmt.Fprintf(&b, "- SLO %s, id %s\n\n", page.CodeSpan(c.SLO), page.CodeSpan(r.ID))
-	b.WriteString(page.MarkdownRow(capacityHead(c)) + "|---:|---:|---:|---:|---:|---|\n")
+	b.WriteString(page.MarkdownRow(CapacityHead(c)) + "|---:|---:|---:|---:|---:|---|\n")
 	for _, s := range c.ByRate() {
 		response, service := c.Shown(s)
-		b.WriteString(page.MarkdownRow([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), page.Human(response), page.Human(service), page.Percent(s.Errors, 100), stepWord(c, s)}))
+		b.WriteString(page.MarkdownRow([]string{page.Rate(s.Offered), page.Rate(s.Throughput()), figure.Micros(response), figure.Micros(service), page.Percent(s.Errors, 100), StepWord(c, s)}))
 	}
 	text.MarkdownWarnings(&b, r)
 	_, err = io.WriteString(w, b.String())

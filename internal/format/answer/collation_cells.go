@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/query"
 	"github.com/taktload/takt/internal/judge/stored"
@@ -143,7 +144,7 @@ func figureCell(metric string, r *query.Row) string {
 	case m.Unit == stored.PerSecond:
 		return page.Rate(f.Value)
 	case m.Unit == stored.Microseconds:
-		return page.Human(f.Value)
+		return figure.Micros(f.Value)
 	}
 	return page.Float(f.Value)
 }

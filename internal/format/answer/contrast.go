@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/verify"
 	"github.com/taktload/takt/pkg/takt"
@@ -94,7 +95,7 @@ func overlay(p *page.Page, o verify.Overlay) {
 		low, high = min(low, q.Base, q.Head), max(high, q.Base, q.Head)
 	}
 	low = max(low, 1e-3) // a nanosecond, a histogram's smallest value
-	p.Linef("%s", p.Paint(page.Bold, fmt.Sprintf("%s time, %s to %s, logarithmic; A base, B head, * both", page.Clean(page.Words(o.Latency)), page.Human(low), page.Human(high))))
+	p.Linef("%s", p.Paint(page.Bold, fmt.Sprintf("%s time, %s to %s, logarithmic; A base, B head, * both", page.Clean(page.Words(o.Latency)), figure.Micros(low), figure.Micros(high))))
 	at := func(v float64) int {
 		if high <= low {
 			return 0
@@ -107,6 +108,6 @@ func overlay(p *page.Page, o verify.Overlay) {
 		if at(q.Base) == at(q.Head) {
 			line[at(q.Base)] = '*'
 		}
-		p.Linef("%s %s %s  %s", page.Right(page.TrimZeros(fmt.Sprintf("%.2f", q.Quantile*100)), 6)+" %", page.Right(page.Human(q.Base), 8), page.Right(page.Human(q.Head), 8), line)
+		p.Linef("%s %s %s  %s", page.Right(page.TrimZeros(fmt.Sprintf("%.2f", q.Quantile*100)), 6)+" %", page.Right(figure.Micros(q.Base), 8), page.Right(figure.Micros(q.Head), 8), line)
 	}
 }

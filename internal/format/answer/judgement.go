@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
@@ -64,7 +65,7 @@ func duetSlices(d *verify.DuetFacts) string {
 
 // duetLine says which operations of a duet are not counted.
 func duetLine(d *verify.DuetFacts) string {
-	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", page.Human(d.Seconds*1e6), d.Operations, d.Guarded, page.Short(d.GuardMS))
+	return fmt.Sprintf("%s of load; counted: %d operations; not counted: %d in the first %s ms of blocks", figure.Micros(d.Seconds*1e6), d.Operations, d.Guarded, page.Short(d.GuardMS))
 }
 
 // paintWord colours s by the word.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/stored"
 )
@@ -32,7 +33,7 @@ func Runs(w io.Writer, list []stored.Run) error {
 }
 
 func runCells(r *stored.Run) []string {
-	figure := func(name string, show func(float64) string) string {
+	shown := func(name string, show func(float64) string) string {
 		if v, ok := r.Figures.Get(name); ok {
 			return show(v)
 		}
@@ -41,8 +42,8 @@ func runCells(r *stored.Run) []string {
 	label := func(name string) string { return cmp.Or(page.Clean(r.Labels[name]), "-") }
 	return []string{
 		page.Clean(r.ID), r.StartedAt.UTC().Format("2006-01-02 15:04"), page.Clean(r.Kind),
-		figure("rate", page.Rate), figure("p50", page.Human), figure("p99", page.Human),
-		figure("errors", func(v float64) string { return page.Percent(v, 100) }),
+		shown("rate", page.Rate), shown("p50", figure.Micros), shown("p99", figure.Micros),
+		shown("errors", func(v float64) string { return page.Percent(v, 100) }),
 		fitness(r), label("branch"), revision(label("revision")),
 	}
 }

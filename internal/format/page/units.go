@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/stored"
 )
 
@@ -57,21 +58,6 @@ func decimals(v float64) int {
 	default:
 		return 0
 	}
-}
-
-// Human writes a latency with three significant digits and its own unit: 940ns, 1.2ms, 31s.
-func Human(us float64) string {
-	if us <= 0 {
-		return "0µs"
-	}
-	digits := math.Pow10(2 - int(math.Floor(math.Log10(us))))
-	us = math.Round(us*digits) / digits
-	for _, u := range []Unit{{"s", 1e6}, {"ms", 1e3}, {"µs", 1}} {
-		if us >= u.us {
-			return Short(us/u.us) + u.Name
-		}
-	}
-	return Short(us*1e3) + "ns"
 }
 
 // Short writes v with at most three significant digits, without trailing zeros.
@@ -163,9 +149,9 @@ func Round3(v float64) float64 { return Outwards(v, math.Round) }
 func Amount(u stored.Unit, v float64) string {
 	switch u {
 	case stored.Microseconds:
-		return Human(v)
+		return figure.Micros(v)
 	case stored.Milliseconds:
-		return Human(v * 1e3)
+		return figure.Micros(v * 1e3)
 	case stored.Percent:
 		return Percent(v, 100)
 	case stored.Ratio:

@@ -5,17 +5,6 @@ import (
 	"testing"
 )
 
-func TestHuman(t *testing.T) {
-	for us, want := range map[float64]string{
-		0: "0µs", 0.94: "940ns", 60: "60µs", 999.4: "999µs", 999.6: "1ms", 1234: "1.23ms",
-		8000: "8ms", 99_950: "100ms", 250_040: "250ms", 31.26e6: "31.3s", 3600e6: "3600s",
-	} {
-		if got := Human(us); got != want {
-			t.Errorf("%v µs: %s, want %s", us, got, want)
-		}
-	}
-}
-
 func TestAlignedPointsStandBelowEachOther(t *testing.T) {
 	u := Unit{"ms", 1e3}
 	for us, want := range map[float64]string{0: "0.000", 1234.56: "1.235", 9999.6: "10.00 ", 99_996: "100.0  ", 250_040: "250.0  ", 999_960: "1000    ", 12_345_678: "12346    "} {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/capacity"
 )
@@ -33,6 +34,13 @@ func scaleOf(c capacity.Answer) (s scale) {
 		s.rate = max(s.rate, line.Rate)
 	}
 	return s
+}
+
+// Range is the range of the picture: rates from 0 to rate, times from 0 to time µs. Slower steps are
+// drawn at the upper edge. bound is the limit of the SLO in µs; 0: none for the statistic shown.
+func Range(c capacity.Answer) (rate, time, bound float64) {
+	s := scaleOf(c)
+	return s.rate, s.time, s.bound
 }
 
 // ticks returns about n round values from 0 to end.
@@ -102,7 +110,7 @@ func Draw(p *page.Page, c capacity.Answer) {
 	}
 	legend := "● response " + c.Statistic + ", ○ service " + c.Statistic + ", over the offered rate"
 	if v.bound > 0 {
-		legend += "; ╌ SLO " + page.Human(v.bound)
+		legend += "; ╌ SLO " + figure.Micros(v.bound)
 	}
 	if c.Ranged() {
 		v.upright(*c.Interval.Low)
@@ -140,7 +148,7 @@ func (v *canvas) lines(p *page.Page) {
 	for y := range v.cells {
 		label := ""
 		if y%7 == 0 {
-			label = page.Human(v.time * float64(plotHeight-1-y) / (plotHeight - 1))
+			label = figure.Micros(v.time * float64(plotHeight-1-y) / (plotHeight - 1))
 		}
 		p.Linef("%s │%s", page.Right(label, 9), string(v.cells[y][:]))
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/internal/judge/capacity"
 )
@@ -75,7 +76,7 @@ func (d *drawing) axes() {
 	}
 	for _, v := range ticks(d.time, 6) {
 		d.segment(plotLeft, d.y(v), plotRight, d.y(v), `stroke="#ddd"`)
-		d.text(plotLeft-6, d.y(v)+4, "end", page.Human(v))
+		d.text(plotLeft-6, d.y(v)+4, "end", figure.Micros(v))
 	}
 	d.linef(`<path d="M%.1f %.1fV%.1fH%.1f" fill="none" stroke="#333"/>`, plotLeft, plotTop, plotBottom, plotRight)
 }

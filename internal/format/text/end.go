@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -112,7 +113,7 @@ func generator(g takt.Generator) string {
 		"max RSS "+page.Size(float64(g.MaxRSS)))
 	list = append(list, page.Plural(int(g.GCCycles), "garbage collection"))
 	if g.GCCycles > 0 {
-		list = append(list, "longest pause "+page.Human(g.GCPauseMaxUS))
+		list = append(list, "longest pause "+figure.Micros(g.GCPauseMaxUS))
 	}
 	return unbroken(list)
 }

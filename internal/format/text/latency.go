@@ -3,6 +3,7 @@ package text
 import (
 	"slices"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -84,7 +85,7 @@ func percentiles(p *page.Page, r *takt.Report) {
 	}
 	truncated(p, r)
 	if floor := r.Generator.NoiseFloorUS; floor > 0 {
-		p.Bullet("", "noise floor of the generator: "+page.Human(floor))
+		p.Bullet("", "noise floor of the generator: "+figure.Micros(floor))
 	}
 }
 

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -45,7 +46,7 @@ func serverLine(p *page.Page, s map[string]any) {
 	line := fmt.Sprintf("%s: %.0f responses", page.Clean(fmt.Sprint(s["url"])), plainNumber(s["responses"]))
 	if p99, ok := s["service_p99_us"].(float64); ok {
 		line += fmt.Sprintf(", %.0f failed, service p50 %s, p99 %s, max %s", plainNumber(s["failed"]),
-			page.Human(plainNumber(s["service_p50_us"])), page.Human(p99), page.Human(plainNumber(s["service_max_us"])))
+			figure.Micros(plainNumber(s["service_p50_us"])), figure.Micros(p99), figure.Micros(plainNumber(s["service_max_us"])))
 	}
 	p.Bullet("", line)
 }

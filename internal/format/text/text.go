@@ -3,6 +3,7 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -78,11 +79,41 @@ func assertions(p *page.Page, r *takt.Report) {
 	}
 }
 
-// conclusion repeats the verdict as the last line, since the first one scrolls off.
+// conclusion repeats the verdict as the last line, since the first one scrolls off, with the
+// failed assertions and the operations of a valid run.
 func conclusion(p *page.Page, r *takt.Report) {
 	colour, words := VerdictWords(r)
+	if n := failed(r.Assertions); n > 0 && r.Verdict != takt.Invalid {
+		colour, words = page.Red, fmt.Sprintf("valid run, %d of %s failed", n, page.Plural(len(r.Assertions), "assertion"))
+	}
+	if r.Verdict != takt.Invalid {
+		words += ": " + briefly(r.Counts)
+	}
 	p.Linef("")
 	p.Linef("%s", p.Paint(colour, words))
+}
+
+// briefly is the account of the operations without what is 0.
+func briefly(c takt.Counts) string {
+	s := fmt.Sprintf("%d of %d ok", c.OK, c.Scheduled)
+	for _, part := range []struct {
+		n    uint64
+		name string
+	}{{c.Failed, "failed"}, {c.Dropped, "dropped"}, {c.Unfinished, "unfinished"}} {
+		if part.n > 0 {
+			s += fmt.Sprintf(", %d %s", part.n, part.name)
+		}
+	}
+	return s
+}
+
+func failed(list []takt.Assertion) (n int) {
+	for _, a := range list {
+		if a.Result == takt.Fail {
+			n++
+		}
+	}
+	return n
 }
 
 // ListWarnings adds the warnings, with their codes.

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/format/page"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -33,7 +34,7 @@ func shares(p *page.Page, r *takt.Report) {
 	all := a.Whole()
 	from, tail := a.Slowest(slowest)
 	p.Linef("")
-	p.Linef("%s", p.Paint(page.Bold, fmt.Sprintf("%s%s%s", page.Left("time", page.LabelWidth+2), page.Right("all", 9), page.Right("above "+page.Human(from), 17))))
+	p.Linef("%s", p.Paint(page.Bold, fmt.Sprintf("%s%s%s", page.Left("time", page.LabelWidth+2), page.Right("all", 9), page.Right("above "+figure.Micros(from), 17))))
 	for _, c := range causes {
 		whole, slow := c.of(all)/all.Total(), c.of(tail)/max(1e-12, tail.Total())
 		if whole < 0.0005 && slow < 0.0005 {

@@ -50,8 +50,8 @@ func TestCheck(t *testing.T) {
 		"service.p99.9<=10ms": "PASS service.p99.9<=10ms (service.p99.9 was 10ms" + drop,
 		"connect.p99<1s":      "FAIL connect.p99<1s (no connect time was measured)",
 		"tls.p99<1s":          `FAIL tls.p99<1s (the report has no latency "tls"; it has connect, response, service)`,
-		"errors<1%":           "FAIL errors<1% (errors was 2.0202 %)",
-		"errors==0":           "FAIL errors==0 (errors was 2.0202 %)",
+		"errors<1%":           "FAIL errors<1% (errors was 2.02 %)",
+		"errors==0":           "FAIL errors==0 (errors was 2.02 %)",
 		"ok>=970":             "PASS ok>=970 (ok was 970)",
 		"ok>=99%":             "FAIL ok>=99% (ok was 97 %)",
 		"failed==0":           "FAIL failed==0 (failed was 15)",
@@ -88,8 +88,8 @@ func TestJudge(t *testing.T) {
 		ok      uint64
 		want    []string
 	}{
-		{"valid", takt.Valid, 970, []string{"PASS " + passes + ")", "FAIL errors<1% (errors was 2.0202 %)", "FAIL tls.p99<1s (the report has no latency"}},
-		{"invalid", takt.Invalid, 970, []string{"VOID " + passes + ", but the run is invalid)", "VOID errors<1% (errors was 2.0202 %, but the run is invalid)", "VOID tls.p99<1s (the"}},
+		{"valid", takt.Valid, 970, []string{"PASS " + passes + ")", "FAIL errors<1% (errors was 2.02 %)", "FAIL tls.p99<1s (the report has no latency"}},
+		{"invalid", takt.Invalid, 970, []string{"VOID " + passes + ", but the run is invalid)", "VOID errors<1% (errors was 2.02 %, but the run is invalid)", "VOID tls.p99<1s (the"}},
 		{"all failed", takt.Valid, 0, []string{"VOID " + passes + ", but nothing succeeded)", "FAIL errors<1% (errors was 100 %)", "FAIL tls.p99<1s (the"}},
 	} {
 		r := report()

@@ -2,10 +2,9 @@ package assert
 
 import (
 	"fmt"
-	"math"
 	"strings"
-	"time"
 
+	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -39,7 +38,7 @@ func (a Assertion) Check(r *takt.Report) takt.Assertion {
 		c.Reason = missing
 		return c
 	}
-	c.Value, c.Reason = &v, a.Name()+" was "+Figure(a.Unit, v)
+	c.Value, c.Reason = &v, a.Name()+" was "+Figure(a.Unit, v, a.Bound)
 	if n := r.Counts.Dropped; n > 0 && a.Of != "" {
 		c.Reason += fmt.Sprintf("; %d dropped operations are not included", n)
 	}
@@ -107,17 +106,17 @@ func achieved(rate takt.Rate, u takt.Unit) (float64, string) {
 // NeedsAnswer reports whether the assertion is about a latency that ends with an answer.
 func (a Assertion) NeedsAnswer() bool { return stored.EndsWithAnswer(a.Of) }
 
-// Figure formats v precisely enough to tell it from a bound.
-func Figure(u takt.Unit, v float64) string {
+// Figure writes v for people, precisely enough to tell it from a bound.
+func Figure(u takt.Unit, v, bound float64) string {
 	switch u {
 	case takt.UnitMicroseconds:
-		return time.Duration(math.Round(v * 1e3)).String()
+		return figure.MicrosNear(v, bound)
 	case takt.UnitPercent:
-		return stored.Decimal(v) + " %"
+		return figure.Near(v, bound) + " %"
 	case takt.UnitPerSecond:
-		return stored.Decimal(v) + "/s"
+		return figure.Near(v, bound) + "/s"
 	default:
-		return stored.Decimal(v)
+		return figure.Near(v, bound)
 	}
 }
 
@@ -127,5 +126,5 @@ func (a Assertion) Break() string {
 	if strings.HasPrefix(a.Op, ">") {
 		verb = " falls to "
 	}
-	return a.Name() + verb + Figure(a.Unit, a.Bound)
+	return a.Name() + verb + Figure(a.Unit, a.Bound, a.Bound)
 }

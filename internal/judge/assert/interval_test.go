@@ -36,10 +36,10 @@ func TestOfInterval(t *testing.T) {
 		"dropped>10%":           "FAIL dropped>10% (dropped was 10 %)",
 		"rate<50/s":             "PASS rate<50/s (rate was 40/s)",
 		"rate<80%":              "FAIL rate<80% (rate was 80 %)",
-		"max>40ms":              "PASS max>40ms (max was 40.009727ms" + drop, // the bucket's upper end
-		"min<1ms":               "PASS min<1ms (min was 999.936µs" + drop,    // its lower end
-		"p50>20ms":              "PASS p50>20ms (p50 was 20.004863ms" + drop,
-		"service.p50<20ms":      "PASS service.p50<20ms (service.p50 was 19.005439ms" + drop,
+		"max>40ms":              "PASS max>40ms (max was 40.01ms" + drop, // the bucket's upper end
+		"min<1ms":               "PASS min<1ms (min was 999.9µs" + drop,  // its lower end
+		"p50>20ms":              "PASS p50>20ms (p50 was 20.005ms" + drop,
+		"service.p50<20ms":      "PASS service.p50<20ms (service.p50 was 19ms" + drop,
 		"schedule_lag.p99>1ms":  "PASS schedule_lag.p99>1ms (schedule_lag.p99 was 1.5ms" + drop,
 		"schedule_lag.p99>10ms": "FAIL schedule_lag.p99>10ms (schedule_lag.p99 was 1.5ms" + drop,
 	} {

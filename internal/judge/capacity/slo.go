@@ -93,7 +93,7 @@ func (s SLO) judge(r *takt.Report, step *Step) (met bool, err error) {
 			return false, fmt.Errorf("SLO %q cannot be judged: %s", a.Text, missing)
 		}
 		if m := margin(a, v); m > step.Margin {
-			step.Margin, step.Nearest, step.Reason = m, a.Text, a.Name()+" was "+assert.Figure(a.Unit, v)
+			step.Margin, step.Nearest, step.Reason = m, a.Text, a.Name()+" was "+assert.Figure(a.Unit, v, a.Bound)
 		}
 		met = met && a.Holds(v)
 	}

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -84,16 +85,33 @@ func (m *merged) mergeIntervals(list []shard) (faults []string) {
 	if len(faults) > 0 {
 		return faults
 	}
+	m.intervals, faults = finishAll(slots)
+	return faults
+}
+
+// Coarser returns the intervals of one run, merged to a length of span seconds: a multiple of their
+// length.
+func Coarser(list []takt.Interval, span float64) ([]takt.Interval, error) {
+	slots := map[int]*slot{}
+	addIntervals(slots, list, span)
+	merged, faults := finishAll(slots)
+	if len(faults) > 0 {
+		return nil, errors.New(strings.Join(faults, "; "))
+	}
+	return merged, nil
+}
+
+func finishAll(slots map[int]*slot) (list []takt.Interval, faults []string) {
 	var encoder hist.Encoder
 	scratch := hist.New()
-	m.intervals = []takt.Interval{}
+	list = []takt.Interval{}
 	for _, i := range slices.Sorted(maps.Keys(slots)) {
 		if err := slots[i].finish(scratch, &encoder); err != nil {
 			faults = append(faults, fmt.Sprintf("the interval that ends at %v s: %v", slots[i].T, err))
 		}
-		m.intervals = append(m.intervals, slots[i].Interval)
+		list = append(list, slots[i].Interval)
 	}
-	return faults
+	return list, faults
 }
 
 // divides reports whether whole is an integer multiple of part.

@@ -596,8 +596,26 @@ func TestMergeWarnsOfLagOfAll(t *testing.T) {
 		t.Fatalf("%d warnings of shards", n)
 	}
 	got := mustMerge(t, parts, merge.Options{})
-	want := []takt.Warning{{Code: "generator_late", Message: "the generators were late: schedule lag p99 is 450.047µs beside a response p99 of 550.399µs"}}
+	want := []takt.Warning{{Code: "generator_late", Message: "the generators were late: 100 of 200 operations (50.0 %) were sent more than 200µs after they could have been, beside a response p99 of 550µs; latencies include that delay"}}
 	if got.Verdict != takt.Valid || !slices.Equal(got.Warnings, want) {
 		t.Errorf("%s %+v, want %+v", got.Verdict, got.Warnings, want)
+	}
+}
+
+// Coarser intervals have the operations of the finer ones, and can be true.
+func TestCoarser(t *testing.T) {
+	r := recordRun(recordedOps(rand.New(rand.NewPCG(1, 2)), 7, 200, time.Millisecond), 1, 1, 7, false)
+	list, err := merge.Coarser(r.Intervals, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(r.Intervals)
+	r.Intervals, r.IntervalS = list, 4
+	if err := audit.Check(r); err != nil || len(list) != (before+3)/4 || list[0].T != 4 {
+		t.Errorf("%d intervals became %d, the first ends at %v s: %v", before, len(list), list[0].T, err)
+	}
+	r.Intervals[1].HDR = "AAAA"
+	if _, err := merge.Coarser(r.Intervals, 8); err == nil {
+		t.Error("a damaged histogram is merged")
 	}
 }

@@ -44,6 +44,16 @@ func Metrics() []Metric {
 	}, serverMetrics()...)
 }
 
+// MetricNames lists the names of metrics that users judge most: those of Metrics, and statistics of
+// the response time.
+func MetricNames() []string {
+	names := []string{"p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean"}
+	for _, m := range Metrics() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
 // serverMetrics are the metrics of a server under test. A report's extra section contains them by
 // these names.
 func serverMetrics() []Metric {

@@ -194,7 +194,21 @@ func (g *gate) show() Finding {
 	if v, finite := g.shown(high); finite {
 		g.High = &v
 	}
+	g.Pairs = g.pairs()
 	return g.Finding
+}
+
+// pairs returns the differences of the single pairs; nil: there are no pairs, or one has no difference.
+func (g *gate) pairs() (list []float64) {
+	paired, _ := g.s.(stats.Paired)
+	for _, d := range paired {
+		v, finite := g.shown(d)
+		if !finite || math.IsNaN(v) {
+			return nil
+		}
+		list = append(list, v)
+	}
+	return list
 }
 
 // shown converts a shift to the difference head − base, absolute or relative.

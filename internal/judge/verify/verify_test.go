@@ -117,6 +117,12 @@ func TestFindingIsShownAsOfHead(t *testing.T) {
 		near(t, c.metric, f.Difference, c.difference)
 		near(t, c.metric+" low", *f.Low, c.difference)
 		near(t, c.metric+" high", *f.High, c.difference)
+		if len(f.Pairs) != 8 {
+			t.Errorf("%s has %d pairs", c.metric, len(f.Pairs))
+		}
+		for _, d := range f.Pairs {
+			near(t, c.metric+" of a pair", d, c.difference)
+		}
 		if f.Better != c.better || f.Base != c.base || f.Head != c.head || f.P != 2.0/256 || f.Absolute != (c.metric == "errors") {
 			t.Errorf("%s: %+v", c.metric, f)
 		}

@@ -38,9 +38,15 @@ func (g *Settings) AddFlags(fs *pflag.FlagSet) {
 		names = append(names, f[0])
 	}
 	g.Options.Format = reader.Auto
-	fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
-	fs.Var(value.Text(&g.Options.Fields), "fields", "`MAP` of the field names of other JSON, such as end=ts,latency=duration:ms,uri=req.path")
-	fs.Var(value.Plain(&zoneValue{&g.Options.Zone}), "zone", "`ZONE` of times without a zone: Europe/Berlin, UTC, or an offset such as -0500 (default: the local zone)")
+	value.Declare(fs, value.GroupLog, func(fs *pflag.FlagSet) {
+		fs.Var(value.Text(&g.Options.Format), "format", "`FORMAT` of the log: "+strings.Join(names, ", ")+", a log_format of nginx, a LogFormat of Apache, a log-format of HAProxy or a format of Envoy")
+	}, "format")
+	value.Declare(fs, value.GroupLog, g.addZoneFlags)
+	value.Declare(fs, value.GroupSelection, g.addSelectFlags)
+	value.Declare(fs, value.GroupRewriting, g.addRewriteFlags)
+}
+
+func (g *Settings) addSelectFlags(fs *pflag.FlagSet) {
 	fs.Uint64Var(&g.From, "from", g.From, "skip the first `N` requests")
 	fs.Uint64Var(&g.For, "for", g.For, "use `N` requests; 0: all")
 	fs.Var(value.Plain((*methodsValue)(&g.Rules.Methods)), "methods", "`LIST` of the methods to use, such as GET,HEAD,POST; *: all")
@@ -48,9 +54,17 @@ func (g *Settings) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Plain(&patternValue{&g.Rules.NotPath}), "not-path", "leave out URIs that match `REGEXP`")
 	fs.Var(value.Plain(&g.Rules.Statuses), "status", "use only requests with the recorded `STATUS` 200, 200-299 or 2xx; a comma separates several")
 	fs.Var(value.Sample(&g.Rules.Share), "sample", "use `PERCENT` of the clients with all their requests, the same clients each time")
+}
+
+func (g *Settings) addRewriteFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&g.Rewriting.Strip), "strip", "remove the first occurrence of `TEXT` from each path")
 	fs.Var(value.Repeated((*changesValue)(&g.Rewriting.Changes)), "rewrite", "replace in each URI, as `REGEXP=>TEXT`; $1 is a group; repeatable")
 	fs.BoolVar(&g.Rewriting.KeepTokens, "keep-tokens", false, "do not remove query parameters such as access_token")
+}
+
+func (g *Settings) addZoneFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Text(&g.Options.Fields), "fields", "`MAP` of the field names of other JSON, such as end=ts,latency=duration:ms,uri=req.path")
+	fs.Var(value.Plain(&zoneValue{&g.Options.Zone}), "zone", "`ZONE` of times without a zone: Europe/Berlin, UTC, or an offset such as -0500 (default: the local zone)")
 }
 
 // Validate reports every fault of the settings together.

@@ -64,11 +64,19 @@ func New(client string) Cluster {
 
 // AddFlags declares the flags on fs; clients are the words of --client.
 func (c *Cluster) AddFlags(fs *pflag.FlagSet, clients ...string) {
+	value.Declare(fs, value.GroupBroker, func(fs *pflag.FlagSet) { c.addClusterFlags(fs, clients) }, "brokers", "topic")
+	value.Declare(fs, value.GroupSecurity, c.addSecurityFlags)
+}
+
+func (c *Cluster) addClusterFlags(fs *pflag.FlagSet, clients []string) {
 	fs.Var(value.Target(&c.Brokers), "brokers", "comma separated `LIST` of brokers, host:port")
 	fs.Var(value.Text(&c.Topic), "topic", "`NAME` of the topic")
 	fs.Var(value.Choice(&c.Client, clients...), "client", "client library, `"+strings.Join(clients, "|")+"`")
 	fs.Var(value.Text(&c.APIVersion), "api-version", "use the protocol of Kafka `VERSION` at most, such as 2.8.0; without it what the brokers offer")
 	fs.Var(value.Duration(&c.ConnectTimeout), "connect-timeout", "time limit for finding the brokers and the topic, `TIME`")
+}
+
+func (c *Cluster) addSecurityFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.TLS.On, "tls", false, "encrypt the connections")
 	fs.Var(value.InFile(&c.TLS.CA), "tls-ca-cert", "verify the brokers' certificates with the authorities in this PEM `FILE`")
 	fs.Var(value.InFile(&c.TLS.Cert), "tls-cert-file", "client certificate, PEM `FILE`")

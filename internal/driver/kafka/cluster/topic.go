@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taktload/takt/internal/value"
 )
 
 // Create says whether and how to create a missing topic.
@@ -26,6 +28,10 @@ func NewCreate() Create { return Create{Partitions: 3, Replication: 1} }
 
 // AddFlags declares the flags on fs.
 func (c *Create) AddFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupBroker, c.addFlags)
+}
+
+func (c *Create) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.On, "create-topic", false, "make the topic if there is none")
 	fs.IntVar(&c.Partitions, "partitions", c.Partitions, "`N` partitions of a topic that is made")
 	fs.IntVar(&c.Replication, "replication", c.Replication, "`N` replicas of each")

@@ -54,11 +54,20 @@ func New() *Options {
 // AddFlags declares the flags on fs.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Cluster.AddFlags(fs, cluster.ClientFranz, cluster.ClientSarama)
+	value.Declare(fs, value.GroupMessages, o.addReadFlags, "group", "from", "exit")
+	value.Declare(fs, value.GroupConnections, o.AddFetchFlags)
+}
+
+func (o *Options) addReadFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Group), "group", "consume as a member of the group `NAME`, which commits; without it all partitions, and nothing is committed")
 	fs.Var(value.Text(&o.Partition), "partition", "consume only the partitions of this `LIST`, such as 0,2")
 	fs.Var(value.Text(&o.From), "from", "start at `beginning|latest|TIME`, of which TIME is RFC 3339 or seconds since 1970; of a group only where it has committed nothing")
 	fs.BoolVar(&o.Committed, "read-committed", false, "leave out records of transactions that are open or aborted")
 	fs.BoolVarP(&o.Exit, "exit", "e", false, "stop at the end that the log has at the start, as kcat -e and kafkactl --exit do")
+}
+
+// AddFetchFlags declares the flags that say how records are fetched.
+func (o *Options) AddFetchFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Size(&o.MinBytes), "fetch-min-bytes", "a broker waits for `BYTES` before it answers a fetch")
 	fs.Var(value.Duration(&o.MaxWait), "fetch-max-wait", "… but for `TIME` at most")
 }

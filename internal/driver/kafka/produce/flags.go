@@ -30,30 +30,54 @@ func SeedFlags() []string {
 }
 
 func (o *Options) addSeedFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupMessages, o.addMessageFlags, "message-size", "message-batch-size", "required-acks")
+	value.Declare(fs, value.GroupLoad, o.addRateFlag)
+	value.Declare(fs, value.GroupConnections, o.addWriterFlags)
+	value.Declare(fs, value.GroupOutput, o.addNarrationFlags)
+	value.Declare(fs, value.GroupOutput, o.Graphite.addFlags)
+}
+
+func (o *Options) addMessageFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Size(&o.MessageSize), "message-size", "`BYTES` of a random message")
-	fs.IntVar(&o.BatchSize, "message-batch-size", o.BatchSize, "write up to `N` records that are due together")
-	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s")
+	fs.Var(value.List(&o.Messages), "messages-data", "send this `TEXT` instead of random ones; repeatable: in turn")
+	fs.Var(value.InFile(&o.Data), "data", "send the lines of this `FILE` in turn")
 	fs.Var(value.Choice(&o.Compression, compressions...), "compression", "compress batches by `"+strings.Join(compressions, "|")+"`")
 	fs.Var(value.Choice(&o.Acks, AcksNone, AcksLocal, AcksAll), "required-acks", "a record is acknowledged by `none|local|all`: nobody, the leader, or all replicas in sync")
+	fs.IntVar(&o.BatchSize, "message-batch-size", o.BatchSize, "write up to `N` records that are due together")
+	fs.BoolVar(&o.Noop, "noop", false, "make and serialise messages without a broker: what this machine can generate")
+}
+
+func (o *Options) addRateFlag(fs *pflag.FlagSet) {
+	fs.Uint64Var(&o.ProduceRate, "produce-rate", o.ProduceRate, "`N` records per second in all; sangrenel's form of --rate N/s (default: no limit)")
+}
+
+func (o *Options) addWriterFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Workers, "workers", o.Workers, "`N` sets of connections")
 	fs.IntVar(&o.Writers, "writers-per-worker", o.Writers, "at most `N` batches under way on each set")
 	fs.IntVar(&o.MaxOpen, "max-open-requests", o.MaxOpen, "at most `N` requests under way on one connection")
-	fs.BoolVar(&o.Noop, "noop", false, "make and serialise messages without a broker: what this machine can generate")
+}
+
+func (o *Options) addNarrationFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Interval, "interval", o.Interval, "`SECONDS` between two blocks of --progress sangrenel")
 	fs.BoolVar(&o.EmitErrors, "emit-errors", false, "print the error of every failed record with --progress sangrenel, at most 100 an interval")
-	fs.Var(value.List(&o.Messages), "messages-data", "send this `TEXT` instead of random ones; repeatable: in turn")
-	fs.Var(value.InFile(&o.Data), "data", "send the lines of this `FILE` in turn")
-	o.Graphite.addFlags(fs)
 }
 
 func (o *Options) addTaktFlags(fs *pflag.FlagSet) {
+	o.Create.AddFlags(fs)
+	value.Declare(fs, value.GroupMessages, o.addRecordFlags)
+	value.Declare(fs, value.GroupConnections, o.addTimeoutFlag)
+}
+
+func (o *Options) addRecordFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&o.Key), "key", "key of a record, `TEXT` with placeholders such as user-{{randInt 1 1000}}; it chooses the partition")
 	fs.Var(value.Repeated(&o.Headers), "header", "`NAME: VALUE` of a header of every record; repeatable")
 	fs.BoolVar(&o.Plain, "plain", false, "send no stamps; consumers cannot count lost records then")
 	fs.Var(value.Size(&o.BatchBytes), "batch-bytes", "a batch has at most `BYTES` before compression")
 	fs.Var(value.Duration(&o.Linger), "linger", "wait up to `TIME` for a batch to fill; 0 writes as soon as a writer is free")
-	fs.Var(value.Duration(&o.Timeout), "timeout", "a record fails if it is not acknowledged within `TIME` after it was written")
 	fs.BoolVar(&o.Idempotence, "idempotence", false, "let brokers drop what a retry wrote twice")
 	fs.IntVar(&o.Transaction, "transactions", 0, "write in transactions and commit every `N` records of a worker; a record ends with its commit")
-	o.Create.AddFlags(fs)
+}
+
+func (o *Options) addTimeoutFlag(fs *pflag.FlagSet) {
+	fs.Var(value.Duration(&o.Timeout), "timeout", "a record fails if it is not acknowledged within `TIME` after it was written")
 }

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/taktload/takt/internal/cli/core"
+)
+
+// What users of other load generators type first: takt says the cause and the remedy, in one fault.
+func TestFirstMistakes(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := closed.Addr().String()
+	closed.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	for line, want := range map[string]string{
+		"http -d 10s URL":                         `-d "10s" is the body of a GET; write -z 10s for the duration`,
+		"http -t4 -c100 -d30s URL":                `-d "30s" is the body of a GET; write -z 30s for the duration`,
+		"http --vus 10 --duration 1s URL":         "unknown flag --vus; k6's virtual users are connections: write -c N",
+		"http -qps 100 -c 4 -t 1s URL":            "unknown flag -qps; the rate is -q N",
+		"http -qps=100 URL":                       "unknown flag -qps; the rate is -q N",
+		"http -R 100 -c 10 URL":                   "unknown flag -R; the rate is -q N",
+		"http --rps 100 URL":                      "unknown flag --rps; the rate is -q N",
+		"http --latency -c 2 URL":                 "unknown flag --latency; takt always shows latencies",
+		"http -k -n 5 URL":                        "unknown flag -k; takt keeps connections alive, as ab -k does",
+		"http -p body.json -n 5 URL":              "unknown flag -p; a body from a file is -D FILE",
+		"http -X POST URL":                        "unknown flag -X; the method is -m METHOD",
+		"http --data x URL":                       "unknown flag --data; the body is -d BODY",
+		"http -s script.lua URL":                  "unknown flag -s; takt runs no scripts",
+		"http --no-tui -n 5 URL":                  "unknown flag --no-tui; takt prints a line a second",
+		"http --json URL":                         "unknown flag --json; the report as JSON is -o json=FILE",
+		"http --frobnicate 8 -n 5 URL":            "unknown flag --frobnicate; the flags are listed by --help-all",
+		"http -z 1x URL":                          `duration "1x": not a duration`,
+		"http -z 30ss URL":                        `duration "30ss": not a duration`,
+		"http --rate 100rps URL":                  `rate "100rps": not a number; give a rate such as 500/s`,
+		"http -c 100k URL":                        `"100k" is not a whole number that fits; write all its digits`,
+		"http --duration URL":                     `flag --duration needs a value before "URL"`,
+		"http -n URL":                             `flag -n needs a value before "URL"`,
+		"http -u URL -z 1":                        "is the last argument, without a flag",
+		"http script.js":                          `url "script.js" has no http:// or https:// scheme`,
+		"htp URL":                                 `unknown command "htp"; did you mean takt http?`,
+		"attack -rate=100 -duration=1s":           `unknown command "attack"; did you mean takt http?`,
+		"load -qps 100 -c 4 -t 1s URL":            `unknown command "load"; did you mean takt http?`,
+		"example.com -n 5":                        `unknown command "example.com"; a `,
+		"http --no-store -n 1 http://" + port:     "connection refused; nothing listens there: start the server, or correct the port",
+		port + " --no-store -n 1":                 "connection refused; nothing listens there",
+		"-n 1 --no-store " + port:                 "connection refused; nothing listens there",
+		"http --no-store -n 1 https://PLAIN":      "does not look like a TLS handshake; the port speaks no TLS: write http://",
+		"http --no-store -n 1 http://h.invalid:1": "correct the host name",
+	} {
+		url := "http://127.0.0.1:8080/"
+		address := strings.TrimPrefix(plain.URL, "http://")
+		fill := strings.NewReplacer("URL", url, "PLAIN", address).Replace
+		var out, errs bytes.Buffer
+		code := Main(core.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}, strings.Fields(fill(line)))
+		faults := strings.Count(errs.String(), "takt: ")
+		if code != core.ExitUsage && code != core.ExitFailed || !strings.Contains(errs.String(), fill(want)) || faults != 1 {
+			t.Errorf("%s: exit code %d, %d faults:\n%swant %s", line, code, faults, errs.String(), want)
+		}
+	}
+}

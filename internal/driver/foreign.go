@@ -1,0 +1,35 @@
+package driver
+
+// Foreign is a flag of another load generator that takt lacks.
+type Foreign struct {
+	Names  []string // without dashes
+	Value  bool     // the flag has a value
+	Advice string   // whose flag it is, and what to write
+}
+
+// foreignHTTP are flags that users of k6, wrk, wrk2, vegeta, oha, ab, fortio and curl try first,
+// and that no flag of takt http has a similar name to. docs/coming-from.md has the whole tables.
+func foreignHTTP() []Foreign {
+	return []Foreign{
+		{[]string{"vus", "u"}, true, "k6's virtual users are connections: write -c N, or better a rate with -q N; a URL is the last argument, without a flag"},
+		{[]string{"iterations", "i"}, true, "k6's iterations are requests: write -n N"},
+		{[]string{"qps", "rps", "R"}, true, "the rate is -q N"},
+		{[]string{"concurrency", "workers", "vus-max"}, true, "the number of connections is -c N"},
+		{[]string{"max-workers", "max-connections"}, true, "the bound of the connections is --max-in-flight N"},
+		{[]string{"threads"}, true, "takt chooses its threads; leave the flag out, or write --loops N"},
+		{[]string{"latency", "latency-correction"}, false, "takt always shows latencies, measured from the instant when a request was due; leave the flag out"},
+		{[]string{"request", "X"}, true, "the method is -m METHOD"},
+		{[]string{"data", "payload"}, true, "the body is -d BODY, or -D FILE, with the method -m POST"},
+		{[]string{"payload-file", "p", "P"}, true, "a body from a file is -D FILE, with the method -m POST; a proxy is -x HOST:PORT"},
+		{[]string{"k"}, false, "takt keeps connections alive, as ab -k does, so leave the flag out; curl's -k is --insecure"},
+		{[]string{"http2"}, false, "HTTP/2 is --h2"},
+		{[]string{"root-certs"}, true, "the authority of the server's certificate is --cacert FILE"},
+		{[]string{"stage"}, true, "stages are --stages 30s@100/s,1m@100/s..2k/s, rates instead of virtual users"},
+		{[]string{"s", "script", "lua"}, true, "takt runs no scripts; write requests into a file for --targets, or replay a log with takt replay"},
+		{[]string{"C", "cookie", "b"}, true, "a cookie is a header: -H 'Cookie: NAME=VALUE'"},
+		{[]string{"json"}, false, "the report as JSON is -o json=FILE, or -o json=- for standard output"},
+		{[]string{"no-tui", "quiet"}, false, "takt prints a line a second on standard error; --progress none prints nothing"},
+		{[]string{"w", "wait-ongoing-requests-after-deadline"}, false, "takt waits for open requests; --drain TIME limits that"},
+		{[]string{"gomaxprocs"}, true, "the number of cores is --cpus N"},
+	}
+}

@@ -1,0 +1,82 @@
+// Package figure writes durations and other figures for people, with three significant digits:
+// 255ms, 5.17ms, 940ns.
+package figure
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// digits is the number of significant digits that people get. Programs get all of them.
+const digits = 3
+
+// mostDigits is enough to tell any two float64 apart.
+const mostDigits = 17
+
+// Duration writes d with three significant digits.
+func Duration(d time.Duration) string { return Micros(float64(d) / 1e3) }
+
+// Micros writes a latency in microseconds with three significant digits and its own unit: 940ns,
+// 1.2ms, 31s.
+func Micros(us float64) string { return micros(us, digits) }
+
+// MicrosNear is Micros with as many digits as are needed to tell us from a bound: 250.04ms beside
+// 250ms, but 12.3ms.
+func MicrosNear(us, bound float64) string { return micros(us, digitsNear(us, bound)) }
+
+// Near writes v with three significant digits, or as many as are needed to tell it from a bound.
+// A count of 1234 stays 1234.
+func Near(v, bound float64) string {
+	n := digitsNear(v, bound)
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		n = mostDigits
+	}
+	return plain(Round(v, n))
+}
+
+// Round rounds v to n significant digits.
+func Round(v float64, n int) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', n-1, 64), 64) // cannot fail: it is a number
+	return r
+}
+
+// digitsNear is the least number of digits, 3 or more, with which the rounded v compares with
+// bound as v does.
+func digitsNear(v, bound float64) int {
+	for n := digits; n < mostDigits; n++ {
+		if r := Round(v, n); (r < bound) == (v < bound) && (r == bound) == (v == bound) {
+			return n
+		}
+	}
+	return mostDigits
+}
+
+func micros(us float64, n int) string {
+	if us <= 0 {
+		return "0µs"
+	}
+	us = Round(us, n)
+	for _, u := range []struct {
+		name string
+		us   float64
+	}{{"s", 1e6}, {"ms", 1e3}, {"µs", 1}} {
+		if us >= u.us {
+			return plain(Round(us/u.us, n)) + u.name
+		}
+	}
+	return plain(Round(us*1e3, n)) + "ns"
+}
+
+// plain writes v without an exponent and without zeros at its end.
+func plain(v float64) string {
+	s := strconv.FormatFloat(v, 'f', -1, 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}

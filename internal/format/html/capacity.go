@@ -1,0 +1,158 @@
+package html
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/plot"
+	"github.com/taktload/takt/internal/judge/capacity"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// writeCapacity writes the page of a report of kind capacity.
+func writeCapacity(w io.Writer, r *takt.Report) error {
+	c, err := capacity.In(r)
+	if err != nil {
+		return err
+	}
+	var markdown bytes.Buffer
+	if err := answer.CapacityMarkdown(&markdown, r); err != nil {
+		return err
+	}
+	d := heading(r)
+	d.Markdown = markdown.String()
+	words := answer.CapacityWords(c)
+	d.Verdict, d.Headline = capacityVerdict(c), words[0]
+	for _, s := range words[1:] {
+		d.Notes = append(d.Notes, page.Clean(s))
+	}
+	d.Notes = append(d.Notes, warningsOf(r)...)
+	d.Cards = capacityCards(c)
+	d.Sections = append(d.Sections, section{
+		ID: "curve", Title: "Latency over the rate",
+		Lead:   "SLO: " + page.Clean(c.SLO) + ". Each dot is a step of the search, and leads to its row in the table.",
+		Blocks: []block{capacityCurve(c), {Table: capacityTable(c)}},
+	})
+	d.Sections = append(d.Sections, about(r)...)
+	return d.write(w, r)
+}
+
+func capacityVerdict(c capacity.Answer) verdictWord {
+	switch c.Ended {
+	case capacity.EndInvalid:
+		return verdictWord{"invalid", "bad"}
+	case capacity.EndNone:
+		return verdictWord{"not met", "bad"}
+	case capacity.EndFound:
+		return verdictWord{"found", "good"}
+	}
+	return verdictWord{"not sure", "warn"}
+}
+
+func capacityCards(c capacity.Answer) (list []card) {
+	switch {
+	case c.Ranged():
+		list = append(list, card{"highest rate", rateRange(c.Interval), percentOf(c.Confidence) + " interval"})
+	case c.Sustainable > 0:
+		note := ""
+		if c.Interval.Low != nil && c.Interval.High != nil {
+			note = rateRange(c.Interval)
+		}
+		list = append(list, card{"highest rate", page.Rate(page.Round3(c.Sustainable)), note})
+	}
+	if c.Knee != nil {
+		list = append(list, card{"knee", "near " + page.Rate(page.Round3(*c.Knee)), ""})
+	}
+	if c.Machines != nil {
+		list = append(list, card{"machines", fmt.Sprint(c.Machines.Planned), "planned for " + page.Rate(c.Need)})
+	}
+	return append(list, card{"steps", fmt.Sprint(len(c.Steps)), ""})
+}
+
+func rateRange(i capacity.Range) string {
+	return page.Rate(page.Round3(*i.Low)) + " – " + page.Rate(page.Round3(*i.High))
+}
+
+func percentOf(share float64) string { return page.Short(share*100) + " %" }
+
+// capacityCurve draws the hockey stick.
+func capacityCurve(c capacity.Answer) block {
+	rate, time, bound := plot.Range(c)
+	if rate <= 0 || time <= 0 {
+		return block{Note: "No step has a latency."}
+	}
+	x, y := linear(rate*1.03), linear(time*1.03)
+	d := newDrawing(heroHeight + 60)
+	ticks := x.ticks(8)
+	var at []float64
+	for _, v := range ticks {
+		at = append(at, x.at(v))
+	}
+	d.columns(at, func(i int) string { return page.Rate(ticks[i]) })
+	for _, v := range y.ticks(5) {
+		d.horizontal(y.at(v), "grid", figure.Micros(v))
+	}
+	b := block{Legend: []legend{{"dotkey", "response " + c.Statistic}, {"ring", "service " + c.Statistic}}}
+	b.Legend = append(b.Legend, capacityLimits(d, c, x, y, bound)...)
+	for i, s := range c.Steps {
+		response, service := c.Shown(s)
+		if service > 0 {
+			d.dot(x.at(s.Offered), y.at(service), 4, "ring", "service "+c.Statistic+" "+figure.Micros(service))
+		}
+		class := "dot"
+		switch {
+		case !c.Counts(s):
+			class += " gone"
+		case !s.Met:
+			class += " over"
+		}
+		d.link(x.at(s.Offered), y.at(response), stepID(i), class, fmt.Sprintf("%s: response %s %s, %s", page.Rate(s.Offered), c.Statistic, figure.Micros(response), answer.StepWord(c, s)))
+	}
+	b.Legend = append(b.Legend, legend{"dotkey over", "broke the SLO"})
+	b.Picture = d.svg("response and service time over the offered rate; the table has the steps", "")
+	b.Help = "Steps above the picture are drawn at its upper edge. Grey steps do not count: the generator or its host shaped them."
+	return b
+}
+
+func stepID(i int) string { return fmt.Sprintf("step-%d", i+1) }
+
+// capacityLimits draws the SLO, the limit with its interval, and the knee.
+func capacityLimits(d *drawing, c capacity.Answer, x, y scale, bound float64) (list []legend) {
+	if i := c.Interval; i.Low != nil && i.High != nil {
+		d.area(x.at(*i.Low), x.at(*i.High), 0, 1, "range")
+		list = append(list, legend{"range", "interval of the limit"})
+	}
+	if c.Sustainable > 0 && !c.Ranged() {
+		d.vertical(x.at(c.Sustainable), "mark")
+		d.text(x.at(c.Sustainable), -6, "middle", "quiet", page.Rate(page.Round3(c.Sustainable)))
+	}
+	if c.Knee != nil {
+		d.vertical(x.at(*c.Knee), "knee")
+		d.text(x.at(*c.Knee), 12, "middle", "quiet", "knee")
+	}
+	if bound > 0 {
+		d.horizontal(y.at(bound), "bound", "")
+		d.text(0.005, d.y(y.at(bound))-5, "start", "bound-name", "SLO "+figure.Micros(bound))
+		list = append(list, legend{"bound", "SLO"})
+	}
+	if l := c.Line; l != nil && l.Rate >= 0 && l.Rate <= x.high {
+		top := min(x.high, l.Rate+l.Slope*y.high)
+		d.line([]point{{from: x.at(l.Rate), y: 0}, {from: x.at(top), y: 1}}, "limit")
+	}
+	return list
+}
+
+func capacityTable(c capacity.Answer) *table {
+	t := &table{Caption: "The steps of the search, in their order.", Head: append([]string{"step"}, answer.CapacityHead(c)...), Words: 1, Tail: 2}
+	t.Head = append(t.Head, "nearest condition")
+	for i, s := range c.Steps {
+		response, service := c.Shown(s)
+		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), page.Rate(s.Offered), page.Rate(page.Round3(s.Throughput())), figure.Micros(response), figure.Micros(service), page.Percent(s.Errors, 100), answer.StepWord(c, s), page.Clean(s.Nearest + " " + s.Reason)})
+		t.RowIDs = append(t.RowIDs, stepID(i))
+	}
+	return t
+}

@@ -1,0 +1,128 @@
+// Package html writes what takt finds as one HTML page that needs nothing else: no network, no
+// other file, and no script to be read. The reports are inside, so takt can read them back.
+package html
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+	"sync"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// document is a page. All its texts are escaped by the template, except charts.
+type document struct {
+	Title    string
+	Subtitle []string
+	Verdict  verdictWord
+	Headline string
+	Notes    []string // below the headline
+	Checks   []check  // assertions
+	Cards    []card
+	Sections []section
+	Markdown string // for the clipboard
+
+	Data        template.HTML // the reports, between inside.Open and inside.Close
+	JSON        string        // the answer of a command whose page has no reports
+	Style       template.CSS
+	Script      template.JS
+	StyleHash   string
+	ScriptHash  string
+	Tool, About string
+}
+
+// verdictWord is a word with its tone: good, bad, warn or plain.
+type verdictWord struct{ Text, Tone string }
+
+// check is an assertion and its result.
+type check struct{ Word, Tone, Expression, Reason string }
+
+// card is one of the key figures.
+type card struct{ Name, Value, Note string }
+
+// section is a part of the page with a heading.
+type section struct {
+	ID, Title string
+	Class     string
+	Lead      string
+	Blocks    []block
+}
+
+// block is a picture, a table, or a list of facts; several in this order.
+type block struct {
+	Title   string
+	Note    string
+	Tabs    []tab // alternatives; one is shown
+	Picture template.HTML
+	Legend  []legend
+	Facts   []fact
+	Table   *table
+	Fold    string // heading of a folded table; "": the table is open
+	Pre     string
+	Help    string // below a picture
+}
+
+type tab struct {
+	ID, Name string
+	Checked  bool
+	Picture  template.HTML
+}
+
+type legend struct{ Class, Text string }
+
+type fact struct{ Name, Text string }
+
+// table has text in its first Words columns and figures in the others.
+type table struct {
+	ID, Caption string
+	Head        []string
+	Rows        [][]string
+	Words       int
+	RowIDs      []string // id of each row; nil: none
+	Tail        int      // last columns that are texts again
+}
+
+var (
+	//go:embed assets/page.css
+	style string
+	//go:embed assets/page.js
+	script string
+	//go:embed assets/page.tmpl
+	layout string
+)
+
+// parsed is the template, which takes a millisecond to parse.
+var parsed = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"figure": func(t *table, column int) bool { return column >= t.Words && column < len(t.Head)-t.Tail },
+		"row": func(t *table, i int) string {
+			if i < len(t.RowIDs) {
+				return t.RowIDs[i]
+			}
+			return ""
+		},
+	}).Parse(layout))
+})
+
+// write writes the page with the reports in it.
+func (d *document) write(w io.Writer, reports ...*takt.Report) error {
+	if len(reports) > 0 {
+		packed, err := pack(reports)
+		if err != nil {
+			return err
+		}
+		d.Data = template.HTML(packed) // base64: nothing in it closes an element
+	}
+	d.Style, d.Script = template.CSS(style), template.JS(script)
+	d.StyleHash, d.ScriptHash = hash(style), hash(script)
+	return parsed().Execute(w, d)
+}
+
+// hash names a text in a Content-Security-Policy.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,112 @@
+package html
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/taktload/takt/internal/format/answer"
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Judgement writes the page of verify.
+func Judgement(w io.Writer, j verify.Judgement) error {
+	var markdown bytes.Buffer
+	if err := answer.JudgementMarkdown(&markdown, j); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(j, "", "  ")
+	if err != nil {
+		return err
+	}
+	line, comparisons := answer.JudgementWords(j)
+	d := &document{
+		Title: "verify " + answer.Revision(j.Head.Name), Verdict: verdictWord{string(j.Verdict), wordTones[j.Verdict]}, Headline: line,
+		Markdown: markdown.String(), JSON: string(text),
+	}
+	for _, s := range j.Advice {
+		d.Notes = append(d.Notes, page.Clean(s))
+	}
+	for i, c := range j.Comparisons {
+		s := section{ID: fmt.Sprintf("comparison-%d", i+1), Title: comparisons[i], Blocks: forest(c.Findings, j.Tolerance)}
+		s.Blocks = append(s.Blocks, block{Table: findingTable(c.Findings, c.Base.Name, j.Head.Name)}, runsOf(c.Base, j.Head))
+		d.Sections = append(d.Sections, s)
+	}
+	return d.write(w)
+}
+
+// runsOf lists the runs of both sides.
+func runsOf(sides ...verify.Side) block {
+	t := &table{Caption: "The runs of both sides.", Head: []string{"side", "run"}, Words: 2}
+	for _, side := range sides {
+		for _, id := range side.Runs {
+			t.Rows = append(t.Rows, []string{answer.Revision(side.Name), page.Clean(id)})
+		}
+	}
+	return block{Fold: "Runs", Table: t}
+}
+
+// Contrast writes the page of compare, with the reports of both sides in it.
+func Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Report) error {
+	var markdown bytes.Buffer
+	if err := answer.ContrastMarkdown(&markdown, c); err != nil {
+		return err
+	}
+	title, notes := answer.ContrastWords(c)
+	names := [2]string{answer.Revision(c.Base.Name), answer.Revision(c.Head.Name)}
+	d := &document{
+		Title: "compare " + names[1] + " with " + names[0], Verdict: verdictWord{"compared", "plain"}, Headline: title,
+		Notes: notes, Markdown: markdown.String(),
+	}
+	s := section{ID: "metrics", Title: "Differences", Blocks: forest(answer.Telling(c.Findings), c.Tolerance)}
+	s.Blocks = append(s.Blocks, block{Table: findingTable(answer.Telling(c.Findings), c.Base.Name, c.Head.Name)}, runsOf(c.Base, c.Head))
+	d.Sections = append(d.Sections, s)
+	for _, latency := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencySend, "transfer"} {
+		one, err := overlaid(latency, names, base, head)
+		if err != nil {
+			return err
+		}
+		d.Sections = append(d.Sections, one...)
+	}
+	return d.writeSides(w, base, head)
+}
+
+// mostCurves is the number of runs of a side of which each has a curve of its own.
+const mostCurves = 12
+
+// overlaid is the section with a latency of all runs, laid over each other.
+func overlaid(latency string, names [2]string, base, head []*takt.Report) ([]section, error) {
+	var single, merged []curve
+	for i, side := range [][]*takt.Report{base, head} {
+		class := []string{"base", "response"}[i]
+		all := hist.New()
+		for _, r := range side {
+			h, err := hist.Decode(r.Latency[latency].HDR)
+			if err != nil {
+				return nil, err
+			}
+			if h.Count() == 0 {
+				return nil, nil
+			}
+			all.Merge(h)
+			single = append(single, curve{"", class + " thin", h})
+		}
+		name := names[i]
+		if len(side) > 1 {
+			name += ", all runs merged"
+		}
+		merged = append(merged, curve{name, class, all})
+	}
+	if len(single) == 2 || len(single) > 2*mostCurves {
+		single = nil
+	}
+	b := spectrum(append(single, merged...))
+	if single != nil {
+		b.Help = "The thin curves are the single runs."
+	}
+	return []section{{ID: "spectrum-" + latency, Title: capital(page.Words(latency)) + " time of both sides", Blocks: []block{b}}}, nil
+}

@@ -1,0 +1,365 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/format/page"
+	"github.com/taktload/takt/internal/format/text"
+	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// The heights of the charts over time, in pixels.
+const (
+	heroHeight  = 280
+	panelHeight = 96
+	stripHeight = 64
+)
+
+// overTime is the section with everything over time.
+func overTime(r *takt.Report, s *series) []section {
+	if len(s.list) == 0 || text.Primary(r) == "" {
+		return nil
+	}
+	stalls := s.stalls(r)
+	return []section{
+		{ID: "time", Title: heroTitle(r, s), Lead: stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), []block{s.everySecond(r)})},
+		{ID: "heat", Title: "Every " + page.Words(text.Primary(r)) + " time, second by second", Lead: "The stronger the colour of a cell, the larger its part of the operations that ended then.", Blocks: []block{s.heat.block(s)}},
+	}
+}
+
+func heroTitle(r *takt.Report, s *series) string {
+	switch {
+	case s.hasService() && r.Rate.Intended != nil:
+		return "What users felt, and what the server did"
+	case s.hasService(): // a closed loop waits for the server, so it does not know what users would feel
+		return "Response time and service time"
+	}
+	return capital(page.Words(text.Primary(r))) + " time"
+}
+
+func stallWords(r *takt.Report, stalls []stall) string {
+	if len(stalls) == 0 {
+		return ""
+	}
+	var held uint64
+	longest := 0.0
+	for _, one := range stalls {
+		held, longest = held+one.held, max(longest, one.length)
+	}
+	fate := "had to wait for it"
+	if r.Counts.Dropped > 0 {
+		fate = "had to wait for it, or were dropped"
+	}
+	return fmt.Sprintf("The target stalled %s, for up to %s; %s %s.", times(len(stalls)), figure.Micros(longest), page.Plural(int(held), "operation"), fate)
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// hero draws response against service time, with the gap between them.
+func (s *series) hero(r *takt.Report, stalls []stall) block {
+	name := page.Words(text.Primary(r))
+	low, high := s.extremes()
+	y := latencyScale(low, high)
+	b := block{Legend: []legend{{"response", name + " time: from when it was due"}}, Help: "Each step is one interval. The shaded gap is time that operations waited before they were sent."}
+	if s.hasService() {
+		b.Legend = append(b.Legend, legend{"service", "service time: from when it was sent"}, legend{"gap", "the gap between them"})
+	} else {
+		b.Help = "Each step is one interval."
+	}
+	if len(stalls) > 0 {
+		b.Legend = append(b.Legend, legend{"stall", "stall"})
+	}
+	for i, st := range statistics {
+		b.Tabs = append(b.Tabs, tab{ID: "hero-" + st.name, Name: st.name, Checked: st.name == usual, Picture: s.heroPicture(i, name, y, stalls)})
+	}
+	return b
+}
+
+// extremes are the range of all statistics that are shown.
+func (s *series) extremes() (low, high float64) {
+	low = math.Inf(1)
+	for i := range s.list {
+		for _, v := range slices.Concat(s.list[i].response, s.list[i].service) {
+			if v > 0 {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	}
+	if high == 0 {
+		return 1, 1
+	}
+	return low, high
+}
+
+func (s *series) heroPicture(statistic int, name string, y scale, stalls []stall) template.HTML {
+	d := s.drawing(heroHeight)
+	s.warm(d)
+	for _, v := range y.ticks(5) {
+		d.horizontal(y.at(v), "grid", figure.Micros(v))
+	}
+	s.time(d)
+	response := s.points(func(one *second) (float64, bool) {
+		if one.response == nil {
+			return 0, false
+		}
+		return y.at(one.response[statistic]), true
+	})
+	service := s.points(func(one *second) (float64, bool) {
+		if one.service == nil {
+			return 0, false
+		}
+		return y.at(one.service[statistic]), true
+	})
+	s.drawStalls(d, stalls)
+	d.between(response, service, "gap")
+	d.steps(service, "service")
+	d.steps(response, "response")
+	label := fmt.Sprintf("%s of %s time over the run", statistics[statistic].name, name)
+	if s.hasService() {
+		label = fmt.Sprintf("%s of %s time and of service time over the run", statistics[statistic].name, name)
+	}
+	class := "plot"
+	if len(stalls) > 0 {
+		class = "plot crowned"
+	}
+	return d.svgOf(class, label+"; the table below has the figures", ` data-table="every-second"`)
+}
+
+// mostNamed is how many stalls have a text in the picture; the table has all.
+const mostNamed = 6
+
+// drawStalls marks the stalls, and names the longest of them.
+func (s *series) drawStalls(d *drawing, stalls []stall) {
+	byLength := slices.Clone(stalls)
+	slices.SortStableFunc(byLength, func(a, b stall) int {
+		switch {
+		case a.length > b.length:
+			return -1
+		case a.length < b.length:
+			return 1
+		}
+		return 0
+	})
+	var named []float64
+	for _, one := range byLength {
+		from, to := s.x(one.from), s.x(one.to)
+		d.area(from, to, 0, 1, "stall")
+		at := (from + to) / 2
+		crowded := slices.ContainsFunc(named, func(o float64) bool { return math.Abs(o-at) < 0.14 })
+		if crowded || len(named) == mostNamed {
+			continue
+		}
+		class := "stall-name"
+		if len(named) >= 1 {
+			class += " roomy"
+		}
+		named = append(named, at)
+		anchor := "middle"
+		if at < 0.07 {
+			at, anchor = from, "start"
+		} else if at > 0.93 {
+			at, anchor = to, "end"
+		}
+		d.text(at, -20, anchor, class, figure.Micros(one.length)+" stall")
+		d.text(at, -7, anchor, class+" quiet", page.Count(one.held)+" held up")
+	}
+}
+
+func stallTable(stalls []stall) []block {
+	if len(stalls) == 0 {
+		return nil
+	}
+	t := &table{Caption: "Stalls: the length is the longest wait, and the operations are those that waited or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
+	for _, one := range stalls {
+		t.Rows = append(t.Rows, []string{page.Span(one.from), figure.Micros(one.length), page.Count(one.held)})
+	}
+	return []block{{Fold: fmt.Sprintf("Stalls (%d)", len(stalls)), Table: t}}
+}
+
+// warm shades the warm-up.
+func (s *series) warm(d *drawing) {
+	if s.warmup > 0 {
+		d.area(0, s.x(s.warmup), 0, 1, "warmup")
+		if d.height == heroHeight {
+			d.text(s.x(s.warmup)/2, 16, "middle", "tick", "warm-up")
+		}
+	}
+}
+
+// time adds the axis.
+func (s *series) time(d *drawing) {
+	var at []float64
+	ticks := timeTicks(s.end, 10)
+	for _, t := range ticks {
+		at = append(at, s.x(t))
+	}
+	d.columns(at, func(i int) string { return page.Span(ticks[i]) })
+}
+
+// panels are the other charts over time.
+func (s *series) panels(r *takt.Report) []block {
+	rate := block{Title: "Due and completed, a second", Picture: s.rates(), Legend: []legend{{"due", "due"}, {"ok", "ok"}}}
+	if s.highest(func(one *second) float64 { return float64(one.Failed + one.Dropped) }) > 0 {
+		rate.Legend = append(rate.Legend, legend{"bad", "failed or dropped"})
+	}
+	list := []block{rate}
+	if s.highest(func(one *second) float64 { return float64(one.InFlightMax) }) > 0 {
+		list = append(list, block{Title: "In flight, at most", Picture: s.inFlight()})
+	}
+	if r.Latency[takt.LatencyScheduleLag].Count > 0 {
+		picture, bound := s.lag(r)
+		list = append(list, block{Title: "Schedule lag of takt, p99", Picture: picture, Help: "takt's own lateness. The run is invalid if more than 1 % of the operations are later than the bound, " + bound + "."})
+	}
+	return list
+}
+
+func (s *series) rates() template.HTML {
+	due := func(one *second) float64 { return s.perSecond(one, one.Scheduled) }
+	ok := func(one *second) float64 { return s.perSecond(one, one.OK) }
+	bad := func(one *second) float64 { return s.perSecond(one, one.Failed+one.Dropped) }
+	y := linear(1.1 * max(s.highest(due), s.highest(ok), s.highest(bad)))
+	d := s.drawing(panelHeight)
+	s.frame(d, y, func(v float64) string { return page.Short(v) })
+	at := func(of func(*second) float64) []point {
+		return s.points(func(one *second) (float64, bool) { return y.at(of(one)), true })
+	}
+	if s.highest(bad) > 0 {
+		d.steps(at(bad), "bad")
+	}
+	d.steps(at(due), "due")
+	d.steps(at(ok), "ok")
+	return d.svg("operations that were due and that completed, a second", ` data-table="every-second"`)
+}
+
+// perSecond is a count as a rate. The last interval may be so short that its rate means nothing.
+func (s *series) perSecond(one *second, n uint64) float64 {
+	return float64(n) / max(one.length(), s.list[0].length()/2)
+}
+
+func (s *series) inFlight() template.HTML {
+	of := func(one *second) float64 { return float64(one.InFlightMax) }
+	y := linear(1.1 * s.highest(of))
+	d := s.drawing(stripHeight)
+	s.frame(d, y, func(v float64) string { return page.Short(v) })
+	d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), true }), "ok")
+	return d.svg("largest number of operations in flight", ` data-table="every-second"`)
+}
+
+// lag draws the generator's lateness below the bound of validity.
+func (s *series) lag(r *takt.Report) (picture template.HTML, bound string) {
+	limit := lagBound(r)
+	of := func(one *second) float64 { return one.ScheduleLagP99 }
+	low := math.Inf(1)
+	for i := range s.list {
+		if v := of(&s.list[i]); v > 0 {
+			low = min(low, v)
+		}
+	}
+	y := logarithmic(min(low, limit/10)/1.5, max(s.highest(of), limit)*4)
+	d := s.drawing(stripHeight)
+	s.warm(d)
+	s.time(d)
+	for _, v := range y.ticks(3) {
+		d.horizontal(y.at(v), "grid", figure.Micros(v))
+	}
+	d.horizontal(y.at(limit), "bound", "")
+	d.text(1, d.y(y.at(limit))-4, "end", "bound-name", "bound "+figure.Micros(limit))
+	d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), of(one) > 0 }), "ok")
+	return d.svg("p99 of the schedule lag, with the bound of validity at "+figure.Micros(limit), ` data-table="every-second"`), figure.Micros(limit)
+}
+
+// lagBound is the schedule lag in µs from which an operation is late.
+func lagBound(r *takt.Report) float64 {
+	h, err := hist.Decode(r.Latency[takt.LatencyResponse].HDR)
+	if err != nil {
+		h = hist.New() // the report was checked; without the histogram the floor is the bound
+	}
+	return hist.Micros(verdict.BoundOf(h))
+}
+
+// frame adds the grid of a panel.
+func (s *series) frame(d *drawing, y scale, label func(float64) string) {
+	s.warm(d)
+	s.time(d)
+	for _, v := range y.ticks(2) {
+		d.horizontal(y.at(v), "grid", label(v))
+	}
+}
+
+// column is a column of the table of intervals.
+type column struct {
+	title string
+	cell  func(*second) string
+}
+
+// everySecond is the table behind all charts over time. The script shows its rows beside the pointer.
+func (s *series) everySecond(r *takt.Report) block {
+	columns := s.columns(page.Words(text.Primary(r)))
+	t := &table{ID: "every-second", Caption: "Every interval. due counts by when operations were due, the rest by when they ended.", Words: 1, Head: []string{"until"}}
+	for _, c := range columns {
+		t.Head = append(t.Head, c.title)
+	}
+	for i := range s.list {
+		one := &s.list[i]
+		until := page.Span(one.T)
+		if one.Warmup {
+			until += " warm-up"
+		}
+		row := []string{until}
+		for _, c := range columns {
+			row = append(row, c.cell(one))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return block{Fold: "Every interval as a table", Table: t}
+}
+
+// columns are those of the table, without counts that are 0 in every interval.
+func (s *series) columns(name string) (list []column) {
+	for _, c := range []struct {
+		title string
+		of    func(*second) uint64
+	}{
+		{"due", func(one *second) uint64 { return one.Scheduled }},
+		{"ok", func(one *second) uint64 { return one.OK }},
+		{"failed", func(one *second) uint64 { return one.Failed }},
+		{"dropped", func(one *second) uint64 { return one.Dropped }},
+		{"in flight", func(one *second) uint64 { return uint64(max(0, one.InFlightMax)) }},
+	} {
+		if s.highest(func(one *second) float64 { return float64(c.of(one)) }) > 0 {
+			list = append(list, column{c.title, func(one *second) string { return page.Count(c.of(one)) }})
+		}
+	}
+	for i, st := range statistics {
+		list = append(list, column{name + " " + st.name, func(one *second) string { return human(one.response, i) }})
+	}
+	list = append(list, column{"max", func(one *second) string { return figure.Micros(one.ResponseMax) }})
+	for i, st := range statistics {
+		if s.hasService() {
+			list = append(list, column{"service " + st.name, func(one *second) string { return human(one.service, i) }})
+		}
+	}
+	return append(list, column{"lag p99", func(one *second) string { return figure.Micros(one.ScheduleLagP99) }})
+}
+
+// human writes a statistic of an interval, or a dash if nothing ended in it.
+func human(list []float64, i int) string {
+	if list == nil {
+		return "–"
+	}
+	return figure.Micros(list[i])
+}

@@ -1,0 +1,81 @@
+package html
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		scale scale
+		n     int
+		want  string
+	}{
+		{linear(10), 5, "[0 2 4 6 8 10]"}, {linear(1.1), 2, "[0 1]"}, {linear(0), 3, ""},
+		{scale{low: -0.2, high: 0.2}, 4, "[-0.2 -0.1 0 0.1 0.2]"},
+		{logarithmic(900, 11_000), 5, "[1000 2000 3000 5000 7000 10000]"},
+		{logarithmic(9, 1.1e6), 5, "[10 100 1000 10000 100000 1e+06]"},
+		{logarithmic(0.001, 1e9), 4, ""},
+	} {
+		list := c.scale.ticks(c.n)
+		if len(list) > c.n+1 {
+			t.Errorf("%+v: %d ticks, more than %d", c.scale, len(list), c.n+1)
+		}
+		for i := range list {
+			list[i] = math.Round(list[i]*1e9) / 1e9
+			if at := c.scale.at(list[i]); at < 0 || at > 1 {
+				t.Errorf("%+v: %v is at %v", c.scale, list[i], at)
+			}
+		}
+		if got := fmt.Sprint(list); c.want != "" && got != c.want {
+			t.Errorf("%+v: %s, want %s", c.scale, got, c.want)
+		}
+	}
+	for end, want := range map[float64]string{0: "[]", 0.25: "[0 0.05 0.1 0.15 0.2 0.25]", 30: "[0 5 10 15 20 25 30]", 600: "[0 120 240 360 480 600]", 7200: "[0 1800 3600 5400 7200]"} {
+		list := timeTicks(end, 6)
+		for i := range list {
+			list[i] = math.Round(list[i]*1e6) / 1e6
+		}
+		if got := fmt.Sprint(list); got != want {
+			t.Errorf("%v s: %s, want %s", end, got, want)
+		}
+	}
+}
+
+// The pen's path ends where the strokes end, however many were rounded.
+func TestPen(t *testing.T) {
+	var p pen
+	p.move(0, 10)
+	p.to(1, 10)
+	p.to(2, 10)
+	p.to(2, 7.26)
+	p.to(3.04, 7.26)
+	if got := p.path(); got != "M0 10h2v-2.7h1" {
+		t.Errorf("path %q", got)
+	}
+	p = pen{whole: true}
+	p.move(0, 0)
+	for i := range 1000 {
+		p.to(float64(i)/3, float64(i%2)/3)
+	}
+	if got := p.path(); got != "M0 0h333" {
+		t.Errorf("path %q", got)
+	}
+}
+
+// A stepped curve has a gap where nothing was measured.
+func TestSteps(t *testing.T) {
+	d := newDrawing(100)
+	d.steps([]point{{from: 0, to: 0.1, y: 1}, {gap: true}, {from: 0.2, to: 0.3, y: 0.5}, {from: 0.3, to: 0.4, y: 0}}, "x")
+	if got := d.curves.String(); got != `<path class="x" d="M0 0h100M200 50h100v50h100"/>` {
+		t.Error(got)
+	}
+	d = newDrawing(100)
+	upper := []point{{from: 0, to: 0.5, y: 0.5}, {from: 0.5, to: 1, y: 0.2}}
+	lower := []point{{from: 0, to: 0.5, y: 0.1}, {from: 0.5, to: 1, y: 0.4}}
+	d.between(upper, lower, "gap") // only where the first is higher
+	if got := d.curves.String(); got != `<path class="gap" d="M0 90v-40h500v40h-500z"/>` {
+		t.Error(got)
+	}
+}
