@@ -26,6 +26,7 @@ type Plan struct {
 	Driver     *takt.Driver
 	NewWaiter  func(start time.Time) pace.Waiter // nil: pace.Precise
 	OnInterval func(takt.Interval)               // called once a second; nil: not called
+	OnErrors   func([]takt.ErrorClass)           // called before OnInterval, with the failures so far; nil: not called
 	Journal    Journal                           // nil: no journal
 	OnSamples  OnSamples                         // called during the run; nil: no rows are kept
 	Abort      <-chan struct{}                   // closed by the second signal: end at once

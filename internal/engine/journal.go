@@ -60,6 +60,9 @@ func (r *run) swap(t record.Tick) {
 		s.All = &before
 	}
 	iv := r.rec.Swap(t)
+	if r.plan.OnErrors != nil {
+		r.plan.OnErrors(r.rec.Errors())
+	}
 	if r.plan.OnInterval != nil {
 		r.plan.OnInterval(iv)
 	}

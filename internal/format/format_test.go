@@ -48,11 +48,6 @@ func TestGolden(t *testing.T) {
 			}
 			golden(t, filepath.Join("testdata", s.name, "report."+f.Name), replay(t, f.Name, s.report))
 		}
-		var lines strings.Builder
-		for _, iv := range s.report.Intervals {
-			lines.WriteString(format.ProgressLine(iv, s.report.IntervalS) + "\n")
-		}
-		golden(t, filepath.Join("testdata", s.name, "progress"), lines.String())
 	}
 }
 

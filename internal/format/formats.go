@@ -25,6 +25,11 @@ type Format struct {
 	Asked bool // the Writer is an AskedWriter
 }
 
+// During reports whether the format writes during the run, not only at its end.
+func (f Format) During() bool {
+	return f.Rows || f.Name == "ndjson" || f.Name == "csv" || f.Name == "hlog"
+}
+
 // Writer writes a run during the run. Interval writes before it returns, so a killed run
 // loses only its last second.
 type Writer interface {

@@ -39,7 +39,7 @@ func (r *Recorder) Report(e End) *takt.Report {
 		Bytes:         r.total.Bytes,
 		Latency:       r.latencies(e.ReceiveOnly),
 		Status:        r.total.statusMap(),
-		Errors:        r.errors(),
+		Errors:        r.Errors(),
 		Intervals:     intervals,
 		Warnings:      []takt.Warning{},
 		Labels:        map[string]string{},
@@ -155,7 +155,9 @@ func (r *Recorder) response() *hist.Histogram {
 	return all
 }
 
-func (r *Recorder) errors() []takt.ErrorClass {
+// Errors are the classes of failed operations so far, most frequent first. Call it where Swap is
+// called.
+func (r *Recorder) Errors() []takt.ErrorClass {
 	list := make([]takt.ErrorClass, 0, len(r.total.classes))
 	for _, c := range r.total.classes {
 		list = append(list, *c)

@@ -11,7 +11,8 @@ func sessionCommands() []command {
 	return []command{
 		{name: "help", args: "[COMMAND [all]]", short: "list the commands, or explain one", prepare: prepareHelp, look: always,
 			long: "help COMMAND all shows all flags of a command. help look says what the role look may do."},
-		{name: "status", short: "what runs, what waits, and what is loaded", prepare: do((*session).status), look: always},
+		{name: "status", args: "[-w]", short: "what runs, what waits, and what is loaded", prepare: prepareStatus, look: always,
+			long: "status -w shows the running load every second, until Enter or Ctrl-C; the job goes on. After edit on it has colours."},
 		{name: "words", short: "what Tab can complete, a word a line, for rlwrap -f", look: always,
 			prepare: do(func(c *session) { c.say(strings.Join(c.everyWord(), "\n")) })},
 		{name: "edit", args: "on|off", short: "let the server do the editing: arrow keys, history, Ctrl-C", prepare: prepareEdit, look: always,

@@ -132,7 +132,7 @@ const (
 func (c *session) task(args []string) task {
 	call, run := c.call(args), c.server.host.Run
 	return func(ctx context.Context, abort <-chan struct{}, log *log) int {
-		call.Out = log
+		call.Out, call.Live = log, &log.live
 		return run(ctx, abort, call)
 	}
 }

@@ -247,7 +247,7 @@ func (t *trial) run(ctx context.Context, abort <-chan struct{}, s *Server, now s
 // loadNow runs takt apm and returns its report.
 func (t *trial) loadNow(ctx context.Context, abort <-chan struct{}, s *Server, log *log, urls []string) (*takt.Report, error) {
 	var report bytes.Buffer
-	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: log, Report: &report, Plain: t.plain}
+	call := Call{Args: append(t.args(), urls...), Dir: s.options.DumpDir, Out: log, Live: &log.live, Report: &report, Plain: t.plain}
 	code := s.host.Run(ctx, abort, call)
 	r := &takt.Report{}
 	if err := json.Unmarshal(report.Bytes(), r); err != nil {

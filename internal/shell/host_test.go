@@ -57,6 +57,7 @@ func inProcess(ctx context.Context, abort <-chan struct{}, call shell.Call) int 
 	defer context.AfterFunc(ctx, func() { cancel(&core.SignalError{Number: 2}) })()
 	env := environment(interrupt, ctx.Value(homeKey{}).(string))
 	env.Stdout, env.Stderr, env.Abort = call.Out, call.Out, abort
+	env.Live = call.Live
 	if call.Report != nil {
 		env.Stdout = call.Report
 	}

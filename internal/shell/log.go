@@ -3,6 +3,8 @@ package shell
 import (
 	"bytes"
 	"sync"
+
+	"github.com/taktload/takt/internal/live"
 )
 
 // maxLog limits the stored output of a job: half a day of a line a second.
@@ -15,6 +17,7 @@ type log struct {
 	kept    []byte
 	from    int64         // position of kept[0] in the whole output
 	closed  bool          // the job writes no more
+	live    live.Board    // the run of the job at this moment
 	changed chan struct{} // closed, and replaced, by a write or close
 }
 

@@ -321,6 +321,20 @@ func (q *queue) list() (current *entry, line []entry, interrupted []string) {
 	return current, line, slices.Clone(q.lostWork)
 }
 
+// running returns the running job; nil: none.
+func (q *queue) running() *job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.current
+}
+
+// over reports whether the job has ended.
+func (q *queue) over(j *job) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return j.state == done || j.state == removed
+}
+
 // begun reports whether the job no longer waits.
 func (q *queue) begun(j *job) bool {
 	q.mu.Lock()

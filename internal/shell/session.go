@@ -45,6 +45,7 @@ type session struct {
 	notices     chan notice   // what others did to jobs of this session
 
 	editor   *term.Terminal      // nil: plain line mode
+	watching *watching           // shown run; nil: none
 	follows  []*follow           // followed jobs; the session shows one after the other
 	shown    map[int]bool        // ids of jobs that were followed to their end
 	failed   bool                // the running command has reported an error
@@ -99,6 +100,7 @@ func (c *session) serve() {
 	defer reader.Wait()
 	defer cancel()
 	defer c.conn.Close()
+	defer func() { c.unwatch() }()
 	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Now().Add(endTime)) })() // wakes reads and writes that wait for the client
 	release, ok := c.greet()
 	if !ok {
@@ -131,7 +133,13 @@ func (c *session) loop() {
 			c.fresh = false
 			c.input(l)
 		case <-more:
+		case <-c.ticks():
+			c.watched()
 		case <-c.interrupted:
+			if c.unwatch() {
+				c.prompt()
+				continue
+			}
 			c.detach()
 		case n := <-c.notices:
 			c.notify(n)
@@ -170,7 +178,9 @@ func (c *session) read() {
 // input runs a line. At the end of the input the client may still read, as nc does for a
 // script: the session then shows its jobs to their end before it ends.
 func (c *session) input(l input) {
+	watched := c.unwatch()
 	switch {
+	case watched && l.err == nil && strings.TrimSpace(l.text) == "":
 	case errors.Is(l.err, errLongLine):
 		c.fail(l.err)
 	case l.err != nil:
@@ -262,7 +272,7 @@ func (c *session) interrupt() {
 
 // prompt shows the prompt, unless a followed job is running. The editor shows its own.
 func (c *session) prompt() {
-	busy := len(c.follows) > 0 && c.server.queue.begun(c.follows[0].job)
+	busy := c.watching != nil || len(c.follows) > 0 && c.server.queue.begun(c.follows[0].job)
 	if c.editor != nil || c.fresh || c.inputEnded() || busy || c.ending {
 		return
 	}

@@ -20,6 +20,8 @@ type Call struct {
 	Plain bool
 	// Report gets standard output, if it is not nil.
 	Report io.Writer
+	// Live gets the run while it goes on, as lines of live.Feed, if it is not nil.
+	Live io.Writer
 }
 
 // Run runs a command line and returns its exit code. The end of the context stops the

@@ -38,15 +38,24 @@ type Lateness struct {
 // latenessOf computes the lateness from histograms of the response time and schedule lag.
 func latenessOf(response, lag *hist.Histogram) Lateness {
 	l := Lateness{Response: response.Quantile(0.99), Bound: BoundOf(response)}
-	l.Some = max(warnLagFloor, time.Duration(warnLagPart*float64(l.Response)))
+	l.Some = SomeFor(l.Response)
 	l.Late, l.SomeLate, l.Sent = lag.Above(l.Bound), lag.Above(l.Some), lag.Count()
 	l.Share = float64(l.Late) / float64(max(1, l.Sent))
 	return l
 }
 
 // BoundOf is the schedule lag from which an operation is late, from a histogram of the response time.
-func BoundOf(response *hist.Histogram) time.Duration {
-	return max(lateFloor, time.Duration(latePart*float64(response.Quantile(0.99))))
+func BoundOf(response *hist.Histogram) time.Duration { return BoundFor(response.Quantile(0.99)) }
+
+// BoundFor is the schedule lag from which an operation is late, from the p99 of the response time.
+func BoundFor(responseP99 time.Duration) time.Duration {
+	return max(lateFloor, time.Duration(latePart*float64(responseP99)))
+}
+
+// SomeFor is the schedule lag from which an operation is a little late, from the p99 of the response
+// time.
+func SomeFor(responseP99 time.Duration) time.Duration {
+	return max(warnLagFloor, time.Duration(warnLagPart*float64(responseP99)))
 }
 
 // Bottleneck reports whether the generator, not the target, shaped the figures: more

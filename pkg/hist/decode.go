@@ -33,21 +33,35 @@ type Decoder struct {
 
 // Merge adds the histogram that s encodes to h. After an error h may have a part of it.
 func (d *Decoder) Merge(h *Histogram, s string) error {
+	return d.Each(s, h.add)
+}
+
+// add counts a value n times, unless the sum would be too large.
+func (h *Histogram) add(value time.Duration, n int64) error {
+	if n > math.MaxInt64-h.h.TotalCount() {
+		return errTooMany
+	}
+	return h.h.RecordValues(int64(value), n)
+}
+
+// Each calls do for each bucket in use of the histogram that s encodes, lowest first, with its
+// lowest value and its count above 0. An error of do ends it.
+func (d *Decoder) Each(s string, do func(value time.Duration, n int64) error) error {
 	if s == "" {
 		return nil
 	}
-	if err := d.merge(h, s); err != nil {
+	if err := d.each(s, do); err != nil {
 		return notEncoded(err)
 	}
 	return nil
 }
 
-func (d *Decoder) merge(h *Histogram, s string) error {
+func (d *Decoder) each(s string, do func(value time.Duration, n int64) error) error {
 	counts, err := d.counts(s)
 	if err != nil {
 		return err
 	}
-	return mergeCounts(h, counts)
+	return eachCount(counts, do)
 }
 
 // counts returns the counts in s, until the next call.
@@ -113,7 +127,7 @@ func checkHeader(plain []byte) (counts []byte, err error) {
 // errTooMany says that the sum of the counts is too large for a histogram.
 var errTooMany = errors.New("its counts make more than 2^63 values")
 
-func mergeCounts(h *Histogram, counts []byte) error {
+func eachCount(counts []byte, do func(value time.Duration, n int64) error) error {
 	for i := int64(0); len(counts) > 0; {
 		n, size := readCount(counts)
 		if size == 0 {
@@ -126,10 +140,8 @@ func mergeCounts(h *Histogram, counts []byte) error {
 		case n < 0:
 			i -= n
 			continue
-		case n > math.MaxInt64-h.h.TotalCount():
-			return errTooMany
 		case n > 0:
-			if err := h.h.RecordValues(int64(valueAt(int(i))), n); err != nil {
+			if err := do(valueAt(int(i)), n); err != nil {
 				return err
 			}
 		}

@@ -28,6 +28,7 @@ type Env struct {
 	Executable     func() (string, error) // path of takt's program; nil: takt cannot start itself again
 	Interrupt      context.Context        // ends with the first signal; its cause is a SignalError
 	Abort          <-chan struct{}        // closed by the second signal
+	Quit           func()                 // ends Interrupt as the first signal does; nil: nothing can
 
 	Main func(Env, []string) int  // runs another command line; Main sets it
 	Root func(Env) *cobra.Command // all commands; Main sets it
@@ -35,6 +36,7 @@ type Env struct {
 	StoredRuns func(e Env, store string) []string // for the completion of a shell; Main sets it
 
 	Rows     []driver.Row // protocols; nil: driver.Table()
+	Live     io.Writer    // gets the run as lines of live.Feed; nil: nobody else shows the run
 	Unstored io.Writer    // for messages that a run could not be stored; nil: Stderr
 	Side     Side         // the side of a duet that the run is; nil: the run is not in a duet
 	Args     []string     // arguments of Main

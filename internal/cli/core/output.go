@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,16 +71,6 @@ func ParseReplayed(s string) (format.Format, string, error) {
 		err = format.CanReplay(f)
 	}
 	return f, path, err
-}
-
-// Colours reports whether stdout is a terminal whose user did not switch colours off.
-func Colours(env Env) bool {
-	f, ok := env.Stdout.(interface{ Stat() (os.FileInfo, error) })
-	if !ok || env.Getenv("NO_COLOR") != "" || env.Getenv("TERM") == "dumb" || env.Getenv("CI") != "" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // Outputs are the open outputs of one run.

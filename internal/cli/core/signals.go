@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -29,4 +30,11 @@ func Signals() (interrupt context.Context, abort <-chan struct{}) {
 	signal.Ignore(syscall.SIGPIPE)
 	s := stop.Signals(func() {})
 	return s.Interrupt, s.Abort
+}
+
+// Quit does what the first Ctrl-C does. Only main passes it on.
+func Quit() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Signal(os.Interrupt) // the run goes on if the system has no such signal
+	}
 }

@@ -40,6 +40,10 @@ type load struct {
 	store        kept.Storing
 
 	progress string
+	process  core.Env  // env as the command got it
+	terminal *os.File  // standard error; nil: it is not a terminal
+	colours  bool      // standard error shows colours
+	messages *messages // standard error of the run
 	repeat   int
 	runGroup string
 	noStore  bool
@@ -116,7 +120,7 @@ func (l *load) addAbortFlag(fs *pflag.FlagSet) {
 }
 
 func (l *load) addProgressFlag(fs *pflag.FlagSet) {
-	fs.Var(value.Offering(value.Text(&l.progress), l.progressNames()...), "progress", "print a line a second on stderr: `"+strings.Join(l.progressNames(), "|")+"`"+l.stepUsage())
+	fs.Var(value.Offering(value.Text(&l.progress), l.progressNames()...), "progress", "what stderr shows during the run, `"+strings.Join(l.progressNames(), "|")+"`: the full view of a terminal, or a line a second; auto takes the view if the terminal has 80x24 and the run 5 s or more"+l.stepUsage())
 }
 
 func (l *load) addRepeatFlag(fs *pflag.FlagSet) {
@@ -274,7 +278,10 @@ func (l *load) run(ctx context.Context, args []string) error {
 		return core.ExitWith(core.ExitUsage, err)
 	}
 	l.group = engine.NewID(time.Now())
+	l.process, l.terminal, l.colours = l.env, core.Terminal(l.env), core.ErrorColours(l.env)
 	l.env = l.env.Serial()
+	l.messages = &messages{w: l.env.Stderr}
+	l.env.Stderr = l.messages
 	ctx, l.abort = context.WithCancelCause(ctx)
 	defer l.abort(nil)
 	var unread error
@@ -311,14 +318,16 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	if err != nil {
 		return l.broken(ctx, err)
 	}
-	watch, ended := l.watch(out)
+	words := l.narration()
 	d, err := l.driver.Open(ctx, l.connections())
 	if err != nil {
 		return l.clean(err)
 	}
+	watch := l.watch(ctx, out, words, l.liveHead(source, d))
+	defer watch.ended()
 	plan := engine.Plan{
 		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
-		OnInterval: l.guarded(ctx, watch, source, d), OnSamples: out.OnSamples(look), Abort: l.env.Abort,
+		OnInterval: l.guarded(ctx, watch.interval, source, d), OnErrors: watch.errors, OnSamples: out.OnSamples(look), Abort: l.env.Abort,
 		Scrub: l.hide,
 	}
 	journal := l.journal(head, number)
@@ -329,7 +338,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		l.env.Side.Join(&plan)
 	}
 	report, err := engine.Run(ctx, plan)
-	ended()
+	watch.ended()
 	if err != nil {
 		journal.end()
 		return l.broken(ctx, err)

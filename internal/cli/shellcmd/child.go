@@ -33,8 +33,17 @@ const maxJobLine = 1 << 20
 // NewJob returns the hidden command of a job.
 func NewJob(env core.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: JobCommand, Hidden: true, Args: core.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Use: JobCommand, Hidden: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == liveWord {
+				return nil
+			}
+			return core.NoArgs(cmd, args)
+		},
+		RunE: func(_ *cobra.Command, words []string) error {
+			if len(words) > 0 {
+				env.Live = core.LivePipe()
+			}
 			var args []string
 			if err := json.NewDecoder(io.LimitReader(env.Stdin, maxJobLine)).Decode(&args); err != nil {
 				return fmt.Errorf("cannot read the command line of the job from standard input, as a JSON list: %w", err)
@@ -48,12 +57,16 @@ func NewJob(env core.Env) *cobra.Command {
 	}
 }
 
+// liveWord is the argument of a job whose run its parent shows.
+const liveWord = "live"
+
 // runChild runs a job in a separate process, so that its runtime settings and its remains end
 // with it. The end of ctx sends SIGINT to the process, abort sends SIGKILL.
 func (e host) runChild(ctx context.Context, abort <-chan struct{}, call shell.Call) int {
 	cmd, err := e.child(call)
+	shown := func() {}
 	if err == nil {
-		err = cmd.Start()
+		shown, err = start(cmd, call.Live)
 	}
 	if err != nil {
 		fmt.Fprintf(call.Out, "takt: the job cannot be started: %v\n", err)
@@ -79,6 +92,7 @@ func (e host) runChild(ctx context.Context, abort <-chan struct{}, call shell.Ca
 	}()
 	err = cmd.Wait()
 	close(ended)
+	shown()
 	<-told
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		fmt.Fprintf(call.Out, "takt: the job: %v\n", err)
@@ -88,6 +102,34 @@ func (e host) runChild(ctx context.Context, abort <-chan struct{}, call shell.Ca
 		return code
 	}
 	return core.ExitSignal + 9 // a signal ended the job, which can only be SIGKILL
+}
+
+// start starts a job whose run goes to live through a pipe of its own; nil: nobody shows the run.
+// Call ended after the job.
+func start(cmd *exec.Cmd, live io.Writer) (ended func(), err error) {
+	if live == nil {
+		return func() {}, cmd.Start()
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Args, cmd.ExtraFiles = append(cmd.Args, liveWord), []*os.File{w}
+	err = cmd.Start()
+	_ = w.Close()
+	if err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(live, r) // ends with the job, or at the end of r
+	}()
+	return func() {
+		_ = r.Close() // a process that the job left behind must not keep the copy running
+		<-done
+	}, nil
 }
 
 // environOf is the environment of a job. A job of another user (call.Plain) gets no credentials,

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package core
+
+import "io"
+
+// LivePipe is nothing here.
+func LivePipe() io.Writer { return nil }

@@ -1,0 +1,124 @@
+package live
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+)
+
+// message is a line from the process of a run to another process that shows the run.
+type message struct {
+	Head     *Head     `json:"head,omitempty"` // a run begins
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Over     bool      `json:"over,omitempty"` // the run has ended
+}
+
+const (
+	waiting = 16          // seconds that wait for a reader
+	feedEnd = time.Second // most time to wait for the reader after the run
+)
+
+// Feed writes a run to a Board in another process, in a goroutine of its own. A reader that hangs
+// costs the picture, not the run.
+type Feed struct {
+	messages chan message
+	done     chan struct{}
+}
+
+// NewFeed begins with h. It fails never: a broken w ends the feed only.
+func NewFeed(w io.Writer, h Head) *Feed {
+	f := &Feed{make(chan message, waiting), make(chan struct{})}
+	f.messages <- message{Head: &h}
+	go func() {
+		defer close(f.done)
+		encoder := json.NewEncoder(w)
+		for m := range f.messages {
+			if encoder.Encode(m) != nil {
+				break
+			}
+		}
+		for range f.messages { // nobody reads: nothing more is of use
+		}
+	}()
+	return f
+}
+
+// Add passes on a second, unless too many wait.
+func (f *Feed) Add(s Snapshot) {
+	select {
+	case f.messages <- message{Snapshot: &s}:
+	default:
+	}
+}
+
+// Close says that the run is over.
+func (f *Feed) Close() {
+	select {
+	case f.messages <- message{Over: true}:
+	default:
+	}
+	close(f.messages)
+	select {
+	case <-f.done:
+	case <-time.After(feedEnd):
+	}
+}
+
+// maxMessage limits a line: an interval has some kilobytes.
+const maxMessage = 1 << 20
+
+// Board is the run of another process, as its feed describes it. Any goroutine may use it. The
+// zero value is ready.
+type Board struct {
+	mu      sync.Mutex
+	state   *State        // nil: nothing runs
+	elapsed time.Duration // at the instant at
+	at      time.Time
+	rest    []byte // begin of a line
+}
+
+// Write implements io.Writer for the lines of a feed. Lines that are none are ignored.
+func (b *Board) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rest = append(b.rest, p...)
+	for {
+		i := bytes.IndexByte(b.rest, '\n')
+		if i < 0 {
+			break
+		}
+		var m message
+		if json.Unmarshal(b.rest[:i], &m) == nil {
+			b.accept(m)
+		}
+		b.rest = append(b.rest[:0], b.rest[i+1:]...)
+	}
+	if len(b.rest) > maxMessage {
+		b.rest = nil
+	}
+	return len(p), nil
+}
+
+func (b *Board) accept(m message) {
+	switch {
+	case m.Head != nil:
+		b.state, b.elapsed, b.at = New(*m.Head), 0, time.Now()
+	case m.Snapshot != nil && b.state != nil:
+		b.state.Add(*m.Snapshot)
+		b.elapsed, b.at = time.Duration(m.Snapshot.Interval.T*float64(time.Second)), time.Now()
+	case m.Over:
+		b.state = nil
+	}
+}
+
+// View is the present picture; nil: nothing runs.
+func (b *Board) View(width, height int, p Palette) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.state == nil {
+		return nil
+	}
+	return b.state.View(Moment{Elapsed: b.elapsed + time.Since(b.at)}, width, height, p)
+}

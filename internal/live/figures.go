@@ -1,0 +1,62 @@
+package live
+
+import (
+	"github.com/taktload/takt/internal/figure"
+	"github.com/taktload/takt/internal/verdict"
+)
+
+// curves are the figures of the view, from top to bottom.
+func (s *State) curves() []curve {
+	c := s.current()
+	due := func(c *column) float64 { return perSecond(c.due, c.length) }
+	done := func(c *column) float64 { return perSecond(c.ok+c.failed, c.length) }
+	always := func(st style) func(*column) style { return func(*column) style { return st } }
+	rate := func(v float64) string { return si(v) + "/s" }
+	var list []curve
+	if s.head.scheduled() {
+		list = append(list, curve{label: "due", value: rate(due(c)), of: due, with: done, text: rate, style: always(plain)})
+	}
+	list = append(list, curve{label: "done", value: rate(done(c)), of: done, with: due, text: rate, style: s.doneStyle})
+	if s.head.answered() {
+		for _, l := range []struct {
+			label string
+			of    func(*column) float64
+		}{
+			{"response p50", func(c *column) float64 { return c.responseP50 }},
+			{"response p99", func(c *column) float64 { return c.responseP99 }},
+			{"service p50", func(c *column) float64 { return c.serviceP50 }},
+			{"service p99", func(c *column) float64 { return c.serviceP99 }},
+		} {
+			list = append(list, curve{label: l.label, value: latency(l.of(c), c), of: l.of, text: figure.Micros, style: always(cyan)})
+		}
+	}
+	if s.head.Receives {
+		return list
+	}
+	inFlight := func(c *column) float64 { return float64(c.inFlight) }
+	list = append(list, curve{label: "in flight", value: si(inFlight(c)), of: inFlight, text: si, style: s.fullStyle})
+	lag := curve{label: "lag p99", value: s.lag(c), of: func(c *column) float64 { return c.lag }, text: figure.Micros, style: s.lagStyle}
+	if s.head.scheduled() {
+		lag.scale = "≤" + figure.Duration(verdict.BoundFor(micros(c.responseP99)))
+	}
+	return append(list, lag)
+}
+
+// doneStyle marks a second that ended much less than was due, and one in which 1 % failed.
+func (s *State) doneStyle(c *column) style {
+	switch {
+	case 100*c.failed > c.ok+c.failed:
+		return red
+	case s.head.scheduled() && float64(c.ok+c.failed) < 0.95*float64(c.due):
+		return yellow
+	}
+	return green
+}
+
+// fullStyle marks a second that reached the limit of operations in flight.
+func (s *State) fullStyle(c *column) style {
+	if s.head.Room > 0 && c.inFlight >= s.head.Room && !s.head.Closed {
+		return yellow
+	}
+	return plain
+}

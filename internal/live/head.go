@@ -1,0 +1,56 @@
+// Package live shows a run while it goes on: the line a second, and the full view of a terminal.
+// Its pictures are functions of the state and the size; it reads no clock and writes nothing.
+package live
+
+import (
+	"time"
+
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Head is what is known of a run before it begins.
+type Head struct {
+	Command    string        `json:"command"`            // command line, without secrets
+	End        time.Duration `json:"end"`                // length of the schedule, with the warm-up; negative: unknown
+	Warmup     time.Duration `json:"warmup,omitempty"`   // part of End
+	Drain      time.Duration `json:"drain,omitempty"`    // most time for open operations after End
+	Requests   uint64        `json:"requests,omitempty"` // number of measured operations; 0: not limited
+	Room       int           `json:"room,omitempty"`     // most operations in flight
+	Closed     bool          `json:"closed,omitempty"`   // a closed loop, which has no intended rate
+	OneWay     bool          `json:"one_way,omitempty"`  // no answers, so no response and service time
+	Receives   bool          `json:"receives,omitempty"` // nothing is sent
+	Assertions []string      `json:"assertions,omitempty"`
+}
+
+// scheduled reports whether operations are due at instants.
+func (h *Head) scheduled() bool { return !h.Closed && !h.Receives }
+
+// answered reports whether operations have a response time.
+func (h *Head) answered() bool { return !h.OneWay && !h.Receives }
+
+// Snapshot is what the engine publishes once a second.
+type Snapshot struct {
+	Interval takt.Interval     `json:"interval"`
+	Errors   []takt.ErrorClass `json:"errors,omitempty"` // of the whole run so far, most frequent first
+}
+
+// Moment is the state of a run between two snapshots.
+type Moment struct {
+	Elapsed  time.Duration // since the start; negative: time until the start
+	Stopping bool          // a signal ended the schedule early
+	Paused   bool          // the picture is of an earlier instant
+	Help     bool          // show the keys instead of the curves
+	Keys     bool          // somebody can press keys
+	Note     string        // newest message of the run
+}
+
+// assertions reads the texts of h, which were checked before the run.
+func (h *Head) assertions() (list []assert.Assertion) {
+	for _, text := range h.Assertions {
+		if a, err := assert.ParseAssertion(text); err == nil {
+			list = append(list, a)
+		}
+	}
+	return list
+}

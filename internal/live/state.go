@@ -1,0 +1,144 @@
+package live
+
+import (
+	"math"
+	"time"
+
+	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// maxColumns is the number of seconds that a state keeps: more than a screen shows.
+const maxColumns = 512
+
+// column is one second of a run.
+type column struct {
+	t                      float64 // end, in seconds since the start
+	length                 float64 // in seconds
+	due, ok, failed, drops uint64
+	warmup                 bool
+	inFlight               int
+	responseP50            float64 // in microseconds; 0: nothing ended
+	responseP99            float64
+	serviceP50, serviceP99 float64
+	lag                    float64
+	heat                   [buckets]uint32 // response times
+}
+
+// State is a run so far, in constant memory. Its methods are for one goroutine.
+type State struct {
+	head       Head
+	assertions []assert.Assertion
+
+	columns  []column // ring of the last maxColumns seconds
+	first    int      // index of the oldest in columns
+	last     float64  // end of the newest second
+	total    takt.Interval
+	measured float64 // seconds without the warm-up
+	errors   []takt.ErrorClass
+
+	response, service *hist.Histogram // of the measured part
+	second            *hist.Histogram // scratch of one second
+	decoder           hist.Decoder
+	judgedSoFar       []note // assertions after the newest second; nil: not looked at
+}
+
+// New returns the state of a run that has not begun.
+func New(h Head) *State {
+	return &State{head: h, assertions: h.assertions(), response: hist.New(), service: hist.New(), second: hist.New()}
+}
+
+// Add adds a second.
+func (s *State) Add(snap Snapshot) {
+	iv := &snap.Interval
+	c := s.next()
+	*c = column{
+		t: iv.T, length: iv.T - s.last, warmup: iv.Warmup,
+		due: iv.Scheduled, ok: iv.OK, failed: iv.Failed, drops: iv.Dropped, inFlight: iv.InFlightMax,
+		responseP50: iv.ResponseP50, responseP99: iv.ResponseP99, lag: iv.ScheduleLagP99,
+	}
+	s.last = iv.T
+	s.judgedSoFar = nil
+	if snap.Errors != nil {
+		s.errors = snap.Errors
+	}
+	s.addResponse(c, iv)
+	s.addService(c, iv)
+	if !iv.Warmup {
+		s.measured += c.length
+		s.total.Scheduled += iv.Scheduled
+		s.total.OK += iv.OK
+		s.total.Failed += iv.Failed
+		s.total.Dropped += iv.Dropped
+	}
+}
+
+// next is the place for a new column, which may be that of the oldest.
+func (s *State) next() *column {
+	if len(s.columns) < maxColumns {
+		s.columns = append(s.columns, column{})
+		return &s.columns[len(s.columns)-1]
+	}
+	c := &s.columns[s.first]
+	s.first = (s.first + 1) % maxColumns
+	return c
+}
+
+// addResponse adds the response times of a second to its column and to the total. The engine has
+// just encoded them, so a fault is impossible, and would cost a part of the picture.
+func (s *State) addResponse(c *column, iv *takt.Interval) {
+	_ = s.decoder.Each(iv.HDR, func(value time.Duration, n int64) error {
+		i := bucketOf(hist.Micros(value))
+		c.heat[i] = uint32(min(int64(c.heat[i])+n, math.MaxUint32))
+		if !iv.Warmup {
+			s.response.RecordN(value, uint64(n))
+		}
+		return nil
+	})
+}
+
+func (s *State) addService(c *column, iv *takt.Interval) {
+	s.second.Reset()
+	_ = s.decoder.Merge(s.second, iv.ServiceHDR)
+	if s.second.Count() == 0 {
+		return
+	}
+	c.serviceP50, c.serviceP99 = hist.Micros(s.second.Quantile(0.5)), hist.Micros(s.second.Quantile(0.99))
+	if !iv.Warmup {
+		s.service.Merge(s.second)
+	}
+}
+
+// Clone is a copy that later snapshots do not change.
+func (s *State) Clone() *State {
+	c := New(s.head)
+	c.columns = append(c.columns, s.columns...)
+	c.first, c.last, c.total, c.measured, c.errors = s.first, s.last, s.total, s.measured, s.errors
+	c.response.Merge(s.response)
+	c.service.Merge(s.service)
+	return c
+}
+
+// Begun reports whether a second is over.
+func (s *State) Begun() bool { return len(s.columns) > 0 }
+
+// newest returns the last n columns, oldest first, or fewer if there are fewer.
+func (s *State) newest(n int) []*column {
+	n = min(n, len(s.columns))
+	list := make([]*column, 0, n)
+	for i := len(s.columns) - n; i < len(s.columns); i++ {
+		list = append(list, &s.columns[(s.first+i)%len(s.columns)])
+	}
+	return list
+}
+
+// current is the newest column; an empty one before the first.
+func (s *State) current() *column {
+	if list := s.newest(1); len(list) == 1 {
+		return list[0]
+	}
+	return &column{}
+}
+
+func micros(us float64) time.Duration { return time.Duration(us * 1e3) }

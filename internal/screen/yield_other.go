@@ -1,0 +1,6 @@
+//go:build !linux
+
+package screen
+
+// Yield works on Linux only.
+func Yield() {}
