@@ -2,7 +2,9 @@ package audit
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -38,11 +40,24 @@ func (c *checker) intervals() {
 	}
 }
 
+// errors checks the failures of an interval by class. Failures of the warm-up have no class.
+func (c *checker) errors(field string, iv takt.Interval) {
+	var sum uint64
+	for _, class := range slices.Sorted(maps.Keys(iv.Errors)) {
+		c.count(field+"."+class, iv.Errors[class])
+		sum += min(iv.Errors[class], maxCount)
+	}
+	if sum > iv.Failed {
+		c.fault("%s: the classes have %d failed operations, the interval has %d", field, sum, iv.Failed)
+	}
+}
+
 func (c *checker) interval(field string, iv takt.Interval) {
 	c.count(field+".scheduled", iv.Scheduled)
 	c.count(field+".ok", iv.OK)
 	c.count(field+".failed", iv.Failed)
 	c.count(field+".dropped", iv.Dropped)
+	c.errors(field+".errors", iv)
 	c.within(field+".in_flight_max", float64(iv.InFlightMax), maxCount)
 	c.within(field+".schedule_lag_p99_us", iv.ScheduleLagP99, maxMicros)
 	h, err := c.reader.read(iv.ServiceHDR)

@@ -156,9 +156,10 @@ func TestCSVHasEveryFigure(t *testing.T) {
 	head, _, _ := strings.Cut(replay(t, "csv", base()), "\n")
 	var want []string
 	for field := range reflect.TypeFor[takt.Interval]().Fields() {
-		if name := field.Tag.Get("json"); !strings.HasSuffix(name, "hdr") {
-			want = append(want, name)
+		if field.Type.Kind() == reflect.Map || strings.HasSuffix(field.Tag.Get("json"), "hdr") {
+			continue // for programs that read JSON
 		}
+		want = append(want, field.Tag.Get("json"))
 	}
 	if head != strings.Join(want, ",") {
 		t.Errorf("got  %s\nwant %s", head, strings.Join(want, ","))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -392,7 +393,7 @@ func TestMergeIntervals(t *testing.T) {
 	}
 	got.HDR, got.ServiceHDR = "", ""
 	want := takt.Interval{T: 2, Scheduled: 3, OK: 6, Failed: 9, Dropped: 12, InFlightMax: 50, ScheduleLagP99: 12, ResponseP50: 0.1, ResponseP99: 0.198, ResponseMax: 0.2}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, warm := range [][3]bool{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {

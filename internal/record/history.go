@@ -83,6 +83,7 @@ func (h *history) mergeIntervals(a, b takt.Interval) takt.Interval {
 		OK:          a.OK + b.OK,
 		Failed:      a.Failed + b.Failed,
 		Dropped:     a.Dropped + b.Dropped,
+		Errors:      takt.PlusErrors(takt.PlusErrors(nil, a.Errors), b.Errors), // outputs may still hold a
 		InFlightMax: max(a.InFlightMax, b.InFlightMax),
 		// There is no lag histogram per interval, so the worse p99 is used.
 		ScheduleLagP99: max(a.ScheduleLagP99, b.ScheduleLagP99),

@@ -271,6 +271,9 @@ func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
 		ResponseMax:    hist.Micros(response.Max()),
 		ScheduleLagP99: hist.Micros(s.lag.Quantile(0.99)),
 	}
+	for _, c := range s.classes {
+		iv.Errors = takt.PlusErrors(iv.Errors, map[string]uint64{c.Class: c.Count})
+	}
 	rest()
 	iv.HDR = e.Encode(response)
 	rest()

@@ -342,6 +342,9 @@ func (s *set) merge(o *set, rest func()) {
 func (s *set) mergeLive(o *set, rest func()) {
 	s.Counts = s.Counts.Plus(o.Counts).Plus(o.Warm)
 	s.Counts.OK += o.Received
+	for _, c := range o.classes {
+		s.addClass(&takt.ErrorClass{Class: c.Class, Count: c.Count})
+	}
 	for _, m := range [...]struct{ into, from *hist.Histogram }{
 		{s.ok, o.ok}, {s.ok, o.other}, {s.ok, o.warmAll},
 		{s.service, o.service}, {s.service, o.warmSvc},

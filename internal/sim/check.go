@@ -70,6 +70,7 @@ func (k *checker) accounts(rep *takt.Report) {
 		k.fault("identity", "scheduled %d, ok %d + failed %d + dropped %d + unfinished %d", c.Scheduled, c.OK, c.Failed, c.Dropped, c.Unfinished)
 	}
 	var sum takt.Counts
+	classes := map[string]uint64{}
 	for _, r := range k.rows {
 		sum.Scheduled++
 		switch r.Class {
@@ -81,6 +82,7 @@ func (k *checker) accounts(rep *takt.Report) {
 			sum.Unfinished++
 		default:
 			sum.Failed++
+			classes[r.Class]++
 		}
 	}
 	if sum.Scheduled != c.Scheduled || sum.OK != c.OK || sum.Failed != c.Failed || sum.Dropped != c.Dropped || sum.Unfinished != c.Unfinished {
@@ -89,6 +91,14 @@ func (k *checker) accounts(rep *takt.Report) {
 	var ok, failed, dropped uint64
 	for _, iv := range rep.Intervals {
 		ok, failed, dropped = ok+iv.OK, failed+iv.Failed, dropped+iv.Dropped
+		for class, n := range iv.Errors {
+			classes[class] -= n
+		}
+	}
+	for class, n := range classes {
+		if n != 0 {
+			k.fault("intervals", "of the failures of class %q the intervals have %d fewer than the rows", class, int64(n))
+		}
 	}
 	if wc := rep.WarmupCounts; ok != c.OK+wc.OK || failed != c.Failed+wc.Failed || dropped != c.Dropped+wc.Dropped {
 		k.fault("intervals", "the intervals add up to %d ok, %d failed, %d dropped; the report says %+v and, for the warm-up, %+v", ok, failed, dropped, c, wc)

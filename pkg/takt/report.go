@@ -156,19 +156,31 @@ type ErrorClass struct {
 // Interval is a part of a run, one second long while the run goes. Scheduled counts by due,
 // the other fields by end.
 type Interval struct {
-	T              float64 `json:"t_s"` // end of the interval, since the start of the run
-	Warmup         bool    `json:"warmup"`
-	Scheduled      uint64  `json:"scheduled"`
-	OK             uint64  `json:"ok"`
-	Failed         uint64  `json:"failed"`
-	Dropped        uint64  `json:"dropped"`
-	InFlightMax    int     `json:"in_flight_max"`
-	ResponseP50    float64 `json:"response_p50_us"`
-	ResponseP99    float64 `json:"response_p99_us"`
-	ResponseMax    float64 `json:"response_max_us"`
-	ScheduleLagP99 float64 `json:"schedule_lag_p99_us"`
-	HDR            string  `json:"hdr"`         // response time, as in Latency
-	ServiceHDR     string  `json:"service_hdr"` // service time
+	T              float64           `json:"t_s"` // end of the interval, since the start of the run
+	Warmup         bool              `json:"warmup"`
+	Scheduled      uint64            `json:"scheduled"`
+	OK             uint64            `json:"ok"`
+	Failed         uint64            `json:"failed"`
+	Dropped        uint64            `json:"dropped"`
+	Errors         map[string]uint64 `json:"errors,omitempty"` // failed operations by class, without those of the warm-up
+	InFlightMax    int               `json:"in_flight_max"`
+	ResponseP50    float64           `json:"response_p50_us"`
+	ResponseP99    float64           `json:"response_p99_us"`
+	ResponseMax    float64           `json:"response_max_us"`
+	ScheduleLagP99 float64           `json:"schedule_lag_p99_us"`
+	HDR            string            `json:"hdr"`         // response time, as in Latency
+	ServiceHDR     string            `json:"service_hdr"` // service time
+}
+
+// PlusErrors is the sum of two counts by class; a may change.
+func PlusErrors(a, b map[string]uint64) map[string]uint64 {
+	if len(b) > 0 && a == nil {
+		a = make(map[string]uint64, len(b))
+	}
+	for class, n := range b {
+		a[class] += n
+	}
+	return a
 }
 
 // Generator is what the run cost the generator.

@@ -1,8 +1,10 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"slices"
 
@@ -216,7 +218,7 @@ func (s *series) panels(r *takt.Report) []block {
 	if s.highest(func(one *second) float64 { return float64(one.Failed + one.Dropped) }) > 0 {
 		rate.Legend = append(rate.Legend, legend{"bad", "failed or dropped"})
 	}
-	list := []block{rate}
+	list := append([]block{rate}, s.failures()...)
 	if s.highest(func(one *second) float64 { return float64(one.InFlightMax) }) > 0 {
 		list = append(list, block{Title: "In flight, at most", Picture: s.inFlight()})
 	}
@@ -248,6 +250,34 @@ func (s *series) rates() template.HTML {
 // perSecond is a count as a rate. The last interval may be so short that its rate means nothing.
 func (s *series) perSecond(one *second, n uint64) float64 {
 	return float64(n) / max(one.length(), s.list[0].length()/2)
+}
+
+// mostClasses is the number of classes with a strip of their own.
+const mostClasses = 4
+
+// classes are those of failed operations, the most frequent first.
+func (s *series) classes() []string {
+	sum := map[string]uint64{}
+	for i := range s.list {
+		sum = takt.PlusErrors(sum, s.list[i].Errors)
+	}
+	return slices.SortedFunc(maps.Keys(sum), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b))
+	})
+}
+
+// failures are the strips of the most frequent classes.
+func (s *series) failures() (list []block) {
+	for _, class := range s.classes()[:min(mostClasses, len(s.classes()))] {
+		of := func(one *second) float64 { return s.perSecond(one, one.Errors[class]) }
+		y := linear(1.1 * s.highest(of))
+		d := s.drawing(stripHeight)
+		s.frame(d, y, func(v float64) string { return page.Short(v) })
+		d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), true }), "bad")
+		name := "Failed a second: " + page.Words(class)
+		list = append(list, block{Title: name, Picture: d.svg(name, ` data-table="every-second"`)})
+	}
+	return list
 }
 
 func (s *series) inFlight() template.HTML {
@@ -343,6 +373,9 @@ func (s *series) columns(name string) (list []column) {
 		if s.highest(func(one *second) float64 { return float64(c.of(one)) }) > 0 {
 			list = append(list, column{c.title, func(one *second) string { return page.Count(c.of(one)) }})
 		}
+	}
+	for _, class := range s.classes()[:min(mostClasses, len(s.classes()))] {
+		list = append(list, column{page.Words(class), func(one *second) string { return page.Count(one.Errors[class]) }})
 	}
 	for i, st := range statistics {
 		list = append(list, column{name + " " + st.name, func(one *second) string { return human(one.response, i) }})

@@ -296,3 +296,31 @@ func TestReplay(t *testing.T) {
 		}
 	}
 }
+
+// The most frequent classes of failures have a strip and a column over time each, and foreign
+// names are text.
+func TestFailuresOverTime(t *testing.T) {
+	r := run(5, 20)
+	for i := range r.Intervals {
+		r.Intervals[i].Failed = 40
+		r.Intervals[i].Errors = map[string]uint64{"5xx": 7, "timeout": 20, "a": 1, "b": 2, payload: 3}
+	}
+	got := write(t, r)
+	at := 0
+	for _, want := range []string{"Failed a second: timeout", "Failed a second: 5xx"} {
+		i := strings.Index(got, want)
+		if i < at {
+			t.Errorf("%q is at %d, not after %d", want, i, at)
+		}
+		at = i
+	}
+	if strings.Contains(got, "Failed a second: a<") || strings.Contains(got, payload) {
+		t.Error("a fifth class, or a name that is code")
+	}
+	if again := reread(t, got); !reflect.DeepEqual(again.Intervals, r.Intervals) {
+		t.Errorf("%+v", again.Intervals[0])
+	}
+	if strings.Contains(write(t, run(5, 20)), "Failed a second") {
+		t.Error("a strip without failures")
+	}
+}

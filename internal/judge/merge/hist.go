@@ -136,6 +136,7 @@ func addIntervals(slots map[int]*slot, list []takt.Interval, span float64) {
 		sum.OK += iv.OK
 		sum.Failed += iv.Failed
 		sum.Dropped += iv.Dropped
+		sum.Errors = takt.PlusErrors(sum.Errors, iv.Errors)
 		// Lag has no histogram per interval, so the worst p99 is the honest figure.
 		sum.ScheduleLagP99 = max(sum.ScheduleLagP99, iv.ScheduleLagP99)
 		sum.response, sum.service = append(sum.response, iv.HDR), append(sum.service, iv.ServiceHDR)

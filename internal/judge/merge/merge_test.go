@@ -179,7 +179,7 @@ func sameRun(t *testing.T, got, want *takt.Report) {
 	for i, iv := range got.Intervals {
 		w := want.Intervals[i]
 		w.InFlightMax, w.ScheduleLagP99 = iv.InFlightMax, iv.ScheduleLagP99 // neither is kept in full
-		if iv != w {
+		if !reflect.DeepEqual(iv, w) {
 			t.Errorf("interval %d is %+v, want %+v", i, iv, w)
 		}
 	}
