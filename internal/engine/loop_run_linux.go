@@ -82,6 +82,7 @@ type loop struct {
 	wall    sock.Wall
 	readAt  time.Duration // last instant at which bytes were read
 	caution caution
+	answers answerPace
 	rested  time.Duration // total time slept or spun
 
 	readied chan struct{} // closed when the loop is ready to begin
@@ -105,7 +106,7 @@ func (l *loop) live() {
 	l.pace.measure(l.sys, l.m.world.Now())
 	close(l.readied)
 	l.m.world.First(l.m.started)
-	l.stamps = !l.closed // a closed loop reads at once
+	l.stamps = !l.closed || l.m.net.TLS != nil // a closed loop reads at once, but for naps
 	l.wall = sock.NewWall(l.sys, l.m.begun)
 	for {
 		if at := l.m.cutAt.Load(); at >= 0 {
@@ -360,6 +361,7 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 	case lbusy:
 		l.flight.remove(c)
 	}
+	l.answers.n++
 	e := record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: max(at, l.readAt), Ready: c.ready, Before: c.slot}
 	if !l.closed {
 		l.backlog.Note(&e)
@@ -407,6 +409,11 @@ func (l *loop) release(c *lconn) {
 func (l *loop) gather(begun, now time.Duration) bool {
 	if !l.full {
 		return l.readEarlier(begun) > 0 && l.claimed && l.claim.Due <= l.now()
+	}
+	if d := l.nap(now); d > 0 {
+		l.sys.Sleep(d)
+		l.rested += l.now() - now
+		return l.readSome() > 0
 	}
 	got := l.readSome()
 	count, length := gatherCount, gatherTime
