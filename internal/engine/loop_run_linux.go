@@ -49,17 +49,17 @@ type loop struct {
 	pace   pacing
 	closed bool
 
-	claim   takt.Op // next operation of this loop, valid if claimed
-	claimed bool
-	passed  bool          // the next operation was left to other loops
-	dropAt  time.Duration // instant at which the next operation is dropped if no loop has a connection
-	crowded bool          // no connection for another operation; m.crowded counts these loops
-	starved bool          // the source has no operation yet
-	full    bool          // an operation is due and no connection was free
-	freed   bool          // a connection became free since full was set
-	blocked time.Duration // instant until which due operations had to wait for a connection
-	looked  bool          // no answer was found since the turn began or the pool grew
-	hasRoom bool          // a connection was free at the cut
+	claim    takt.Op // next operation of this loop, valid if claimed
+	claimed  bool
+	passed   bool          // the next operation was left to other loops
+	dropAt   time.Duration // instant at which the next operation is dropped if no loop has a connection
+	crowded  bool          // no connection for another operation; m.crowded counts these loops
+	starved  bool          // the source has no operation yet
+	full     bool          // an operation is due and no connection was free
+	freed    bool          // a connection became free since full was set
+	blocked  time.Duration // instant until which due operations had to wait for a connection
+	looked   bool          // no answer was found since the turn began or the pool grew
+	freeFrom time.Duration // at the cut: instant from which a connection was free; forever: none was
 
 	conns   []*lconn // by token
 	idle    []*lconn // last in, first out: a warm connection is a fast one
@@ -286,7 +286,7 @@ func freest(c *lconn, others []*lconn) time.Duration {
 // begin starts the claimed operation on c at the instant now and claims another.
 func (l *loop) begin(c *lconn, now time.Duration) {
 	c.op, l.claim = l.claim, c.op
-	started, ready := l.m.startClaim(&c.op, now)
+	started, ready := l.m.startClaim(&c.op, now, true)
 	l.take(now)
 	if !started {
 		l.release(c)
@@ -305,7 +305,7 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 // answers on this loop's connections.
 func (l *loop) dropClaimed(now time.Duration) {
 	op := &l.claim
-	if started, _ := l.m.startClaim(op, now); started {
+	if started, _ := l.m.startClaim(op, now, false); started {
 		l.m.rec.Sample(l.index, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped, Looked: len(l.m.all) == 1}, nil)
 		l.m.ended()
 	}
@@ -524,18 +524,30 @@ func (l *loop) expire(now time.Duration) {
 	}
 }
 
+// roomSince is the instant from which a connection is free; forever: none is. A connection may
+// become free just before the cut, such as by a timeout as long as the drain: then nothing but the
+// target held up the operations that were due before.
+func (l *loop) roomSince() time.Duration {
+	if len(l.conns) < l.max {
+		return 0
+	}
+	from := forever
+	for _, free := range [][]*lconn{l.idle, l.spare} {
+		if len(free) > 0 {
+			from = min(from, free[0].idle)
+		}
+	}
+	return from
+}
+
 // cut counts operations in flight at the instant at as unfinished and closes all sockets.
 func (l *loop) cut(at time.Duration) {
 	for _, s := range l.made.take(true) {
 		l.discard(s)
 	}
-	l.hasRoom = l.room()
+	l.freeFrom = l.roomSince()
 	if l.claimed {
-		free := at
-		if l.hasRoom {
-			free = 0
-		}
-		l.m.dropClaim(&l.claim, at, free)
+		l.m.dropClaim(&l.claim, at, min(at, l.freeFrom))
 	}
 	for _, c := range l.conns {
 		if c.state != lidle {
