@@ -30,7 +30,7 @@ func overTime(r *takt.Report, s *series) []section {
 	}
 	stalls := s.stalls(r)
 	return []section{
-		{ID: "time", Title: heroTitle(r, s), Lead: stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), []block{s.everySecond(r)})},
+		{ID: "time", Title: heroTitle(r, s), Lead: s.stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), []block{s.everySecond(r)})},
 		{ID: "heat", Title: "Every " + page.Words(text.Primary(r)) + " time, second by second", Lead: "The stronger the colour of a cell, the larger its part of the operations that ended then.", Blocks: []block{s.heat.block(s)}},
 	}
 }
@@ -45,7 +45,7 @@ func heroTitle(r *takt.Report, s *series) string {
 	return capital(page.Words(text.Primary(r))) + " time"
 }
 
-func stallWords(r *takt.Report, stalls []stall) string {
+func (s *series) stallWords(r *takt.Report, stalls []stall) string {
 	if len(stalls) == 0 {
 		return ""
 	}
@@ -54,9 +54,15 @@ func stallWords(r *takt.Report, stalls []stall) string {
 	for _, one := range stalls {
 		held, longest = held+one.held, max(longest, one.length)
 	}
+	if r.Counts.OK == 0 && len(stalls) == 1 && stalls[0].from == 0 && stalls[0].to == s.end {
+		return fmt.Sprintf("The target answered nothing in the %s of the run; %s waited in vain.", figure.Micros(longest), page.Plural(int(held), "operation"))
+	}
 	fate := "had to wait for it"
+	if s.timedOut(0, len(s.list)-1) {
+		fate += " or timed out"
+	}
 	if r.Counts.Dropped > 0 {
-		fate = "had to wait for it, or were dropped"
+		fate += ", or were dropped"
 	}
 	return fmt.Sprintf("The target stalled %s, for up to %s; %s %s.", times(len(stalls)), figure.Micros(longest), page.Plural(int(held), "operation"), fate)
 }
@@ -185,7 +191,7 @@ func stallTable(stalls []stall) []block {
 	if len(stalls) == 0 {
 		return nil
 	}
-	t := &table{Caption: "Stalls: the length is the longest wait, and the operations are those that waited or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
+	t := &table{Caption: "Stalls: the length is the longest wait, or with timeouts the time without an answer. The operations are those that waited, timed out or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
 	for _, one := range stalls {
 		t.Rows = append(t.Rows, []string{page.Span(one.from), figure.Micros(one.length), page.Count(one.held)})
 	}
