@@ -70,7 +70,7 @@ func seriesOf(r *takt.Report) (*series, error) {
 		h.Reset()
 		return d.Merge(h, text)
 	}
-	s.heat = newHeat(r, s.end)
+	s.heat = newHeat(r)
 	from := 0.0
 	for _, iv := range r.Intervals {
 		one := second{Interval: iv, from: from, timeouts: iv.Errors[timeout]}
@@ -78,7 +78,7 @@ func seriesOf(r *takt.Report) (*series, error) {
 			return nil, fmt.Errorf("the interval that ends at %v s: %w", iv.T, err)
 		}
 		one.response, one.slow = quantiles(h), h.Above(micros(s.slow))
-		s.heat.add(from, iv.T, h)
+		s.heat.add(iv.T, h)
 		if err := read(iv.ServiceHDR); err != nil {
 			return nil, fmt.Errorf("the service time of the interval that ends at %v s: %w", iv.T, err)
 		}
