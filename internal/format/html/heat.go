@@ -23,6 +23,7 @@ const (
 	heatRows    = 48
 	heatColumns = 300  // at most
 	heatHeight  = 240  // pixels
+	faintest    = 12   // level of a cell that is not empty
 	heatWidth   = 1000 // of the picture, before the browser stretches it
 )
 
@@ -57,24 +58,29 @@ func (m *heat) add(t float64, h *hist.Histogram) {
 	}
 }
 
-// levels are the cells, a byte each, column by column: the square root of a cell's part of its
-// column, so that few slow operations can be seen beside many fast ones.
+// levels are the cells, a byte each, column by column: the logarithm of a cell's count as a part of
+// the largest's, so that a single slow operation can be seen beside thousands of fast ones, and is pale.
 func (m *heat) levels() []byte {
+	whole := math.Log1p(float64(m.most()))
 	var list []byte
 	for _, column := range m.counts {
-		var sum uint64
-		for _, n := range column {
-			sum += n
-		}
 		for _, n := range column {
 			level := 0.0
 			if n > 0 {
-				level = max(12, 255*math.Sqrt(float64(n)/float64(sum)))
+				level = max(faintest, 255*math.Log1p(float64(n))/whole)
 			}
-			list = append(list, byte(level))
+			list = append(list, byte(math.Round(level)))
 		}
 	}
 	return list
+}
+
+// most is the largest count of a cell.
+func (m *heat) most() (n uint64) {
+	for _, column := range m.counts {
+		n = max(n, slices.Max(column[:]))
+	}
+	return n
 }
 
 func (m *heat) end() float64 { return max(1e-9, m.edges[len(m.edges)-1]) }
@@ -121,7 +127,7 @@ func (m *heat) block(s *series) block {
 	for _, t := range m.edges {
 		edges = append(edges, strconv.FormatFloat(t, 'g', 6, 64))
 	}
-	fmt.Fprintf(&b, `<div class="heat" data-edges="%s" data-low="%g" data-high="%g">`, strings.Join(edges, " "), m.y.low, m.y.high)
+	fmt.Fprintf(&b, `<div class="heat" data-edges="%s" data-low="%g" data-high="%g" data-most="%d">`, strings.Join(edges, " "), m.y.low, m.y.high, m.most())
 	fmt.Fprintf(&b, `<img alt="" src="%s">`, picture)
 	b.WriteString(string(d.svg(label, "")))
 	b.WriteString(`</div>`)

@@ -68,3 +68,11 @@ func TestHeatColumns(t *testing.T) {
 		t.Errorf("%d columns from %v to %v with %d operations", len(m.edges), m.edges[0], m.edges[200], sum)
 	}
 }
+
+// A lone operation is pale, and can be seen, beside columns with thousands.
+func TestHeatLevels(t *testing.T) {
+	_, level := mapOf(t, []uint64{100_000, 1, 300}, 1, 2, 3)
+	if a, b, c := level(0.5), level(1.5), level(2.5); a != 255 || b < faintest || b > 32 || c <= 2*b || c >= a {
+		t.Errorf("levels %d, %d and %d of 100 000, 1 and 300 operations", a, b, c)
+	}
+}

@@ -72,10 +72,10 @@
   }));
   $$(".actions").forEach((a) => { a.hidden = false; });
 
-  // The heat map on a canvas. The levels are in the picture, as its opacity: 255 × the square root of a
-  // cell's part of its column.
+  // The heat map on a canvas. The levels are in the picture, as its opacity: 255 × the logarithm of
+  // 1 + a cell's count, as a part of the largest cell's.
   const heat = async (box) => {
-    const low = Number(box.dataset.low), high = Number(box.dataset.high), edges = box.dataset.edges.split(" ").map(Number), end = edges.at(-1);
+    const low = Number(box.dataset.low), high = Number(box.dataset.high), most = Number(box.dataset.most), edges = box.dataset.edges.split(" ").map(Number), end = edges.at(-1);
     const canvas = document.createElement("canvas"), picture = $("img", box);
     await picture.decode();
     const width = canvas.width = picture.naturalWidth, rows = canvas.height = picture.naturalHeight;
@@ -98,8 +98,8 @@
       const x = Math.min(width - 1, Math.max(0, Math.floor((e.clientX - at.left) / at.width * width)));
       const until = edges.findIndex((t, i) => t / end >= (x + 0.5) / width || i === edges.length - 1);
       const y = Math.min(rows - 1, Math.max(0, Math.floor((at.bottom - e.clientY) / at.height * rows)));
-      const edge = (i) => low * (high / low) ** (i / rows), part = (level(x, y) / 255) ** 2 * 100;
-      show(e, [["time", Number((edges[until - 1] ?? 0).toPrecision(4)) + "s to " + Number(edges[until].toPrecision(4)) + "s"], ["latency", time(edge(y)) + " to " + time(edge(y + 1))], ["operations", part === 0 ? "none" : part < 1 ? "< 1 %" : "≈ " + Math.round(part) + " %"]]);
+      const edge = (i) => low * (high / low) ** (i / rows), count = Number(Math.expm1(level(x, y) / 255 * Math.log1p(most)).toPrecision(2));
+      show(e, [["time", Number((edges[until - 1] ?? 0).toPrecision(4)) + "s to " + Number(edges[until].toPrecision(4)) + "s"], ["latency", time(edge(y)) + " to " + time(edge(y + 1))], ["operations", count === 0 ? "none" : "≈ " + Math.max(1, Math.round(count))]]);
     });
     canvas.addEventListener("pointerleave", hide);
   };
