@@ -386,13 +386,21 @@ func (s *series) columns(name string) (list []column) {
 	for i, st := range statistics {
 		list = append(list, column{name + " " + st.name, func(one *second) string { return human(one.response, i) }})
 	}
-	list = append(list, column{"max", func(one *second) string { return figure.Micros(one.ResponseMax) }})
+	list = append(list, column{"max", func(one *second) string { return one.measured(one.ResponseMax) }})
 	for i, st := range statistics {
 		if s.hasService() {
 			list = append(list, column{"service " + st.name, func(one *second) string { return human(one.service, i) }})
 		}
 	}
-	return append(list, column{"lag p99", func(one *second) string { return figure.Micros(one.ScheduleLagP99) }})
+	return append(list, column{"lag p99", func(one *second) string { return one.measured(one.ScheduleLagP99) }})
+}
+
+// measured writes a figure of the operations of an interval, or a dash if nothing ended in it.
+func (s *second) measured(us float64) string {
+	if s.OK+s.Failed == 0 {
+		return "–"
+	}
+	return figure.Micros(us)
 }
 
 // human writes a statistic of an interval, or a dash if nothing ended in it.

@@ -324,3 +324,14 @@ func TestFailuresOverTime(t *testing.T) {
 		t.Error("a strip without failures")
 	}
 }
+
+// An interval without answers has no figures of them.
+func TestIntervalWithoutAnswers(t *testing.T) {
+	r := run(3, 20)
+	r.Intervals[1] = takt.Interval{T: 2, Scheduled: 20, InFlightMax: 20}
+	_, rest, _ := strings.Cut(write(t, r), `<th scope="row">2s`)
+	row, _, _ := strings.Cut(rest, "<tr>")
+	if strings.Contains(row, "0µs") || strings.Count(row, "<td class=\"n\">–")+strings.Count(row, "<td>–") != 8 {
+		t.Errorf("the row is %s", row)
+	}
+}
