@@ -272,6 +272,9 @@ func (s *series) classes() []string {
 	})
 }
 
+// classed reports whether the failed operations of an interval have classes: those of the warm-up have not.
+func (s *second) classed() bool { return s.Failed == 0 || !s.Warmup }
+
 // failures are the strips of the most frequent classes.
 func (s *series) failures() (list []block) {
 	for _, class := range s.classes()[:min(mostClasses, len(s.classes()))] {
@@ -279,7 +282,7 @@ func (s *series) failures() (list []block) {
 		y := linear(1.1 * s.highest(of))
 		d := s.drawing(stripHeight)
 		s.frame(d, y, func(v float64) string { return page.Short(v) })
-		d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), true }), "bad")
+		d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), one.classed() }), "bad")
 		name := "Failed a second: " + page.Words(class)
 		list = append(list, block{Title: name, Picture: d.svg(name, ` data-table="every-second"`)})
 	}
@@ -381,7 +384,12 @@ func (s *series) columns(name string) (list []column) {
 		}
 	}
 	for _, class := range s.classes()[:min(mostClasses, len(s.classes()))] {
-		list = append(list, column{page.Words(class), func(one *second) string { return page.Count(one.Errors[class]) }})
+		list = append(list, column{page.Words(class), func(one *second) string {
+			if !one.classed() {
+				return "–"
+			}
+			return page.Count(one.Errors[class])
+		}})
 	}
 	for i, st := range statistics {
 		list = append(list, column{name + " " + st.name, func(one *second) string { return human(one.response, i) }})

@@ -335,3 +335,19 @@ func TestIntervalWithoutAnswers(t *testing.T) {
 		t.Errorf("the row is %s", row)
 	}
 }
+
+// Failures of the warm-up have no classes, so the strip of a class has a gap there.
+func TestFailuresInWarmup(t *testing.T) {
+	r := run(4, 20)
+	for i := range r.Intervals {
+		r.Intervals[i].Failed = 5
+		r.Intervals[i].Warmup = i < 2
+		if i >= 2 {
+			r.Intervals[i].Errors = map[string]uint64{"5xx": 5}
+		}
+	}
+	_, rest, _ := strings.Cut(write(t, r), `aria-label="Failed a second: 5xx"`)
+	if _, path, _ := strings.Cut(rest, `<path class="bad" d="`); !strings.HasPrefix(path, "M500 ") {
+		t.Errorf("the strip begins with %.20q, not after the warm-up", path)
+	}
+}
