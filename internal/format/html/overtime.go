@@ -334,7 +334,11 @@ func lagBound(r *takt.Report) float64 {
 func (s *series) frame(d *drawing, y scale, label func(float64) string) {
 	s.warm(d)
 	s.time(d)
-	for _, v := range y.ticks(2) {
+	ticks := y.ticks(2)
+	if len(ticks) < 2 { // 0 alone says nothing
+		ticks = y.ticks(3)
+	}
+	for _, v := range ticks {
 		d.horizontal(y.at(v), "grid", label(v))
 	}
 }
