@@ -230,7 +230,7 @@ func (s *series) panels(r *takt.Report) []block {
 	}
 	if r.Latency[takt.LatencyScheduleLag].Count > 0 {
 		picture, bound := s.lag(r)
-		list = append(list, block{Title: "Schedule lag of takt, p99", Picture: picture, Help: "takt's own lateness. The run is invalid if more than 1 % of the operations are later than the bound, " + bound + "."})
+		list = append(list, block{Title: "Schedule lag of takt, p99", Picture: picture, Help: fmt.Sprintf("takt's own lateness. The run is invalid if more than %g %% of the operations, and at least %d, are later than the bound, %s.", 100*verdict.LateShare, verdict.LateAtLeast, bound)})
 	}
 	return list
 }

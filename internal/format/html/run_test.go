@@ -351,3 +351,10 @@ func TestFailuresInWarmup(t *testing.T) {
 		t.Errorf("the strip begins with %.20q, not after the warm-up", path)
 	}
 }
+
+// The caption of the lag has the whole rule of the verdict.
+func TestLagCaption(t *testing.T) {
+	if want := "invalid if more than 1 % of the operations, and at least 10, are later than the bound, "; !strings.Contains(write(t, run(10, 20)), want) {
+		t.Errorf("the page does not say %q", want)
+	}
+}
