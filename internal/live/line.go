@@ -37,9 +37,9 @@ func (s *State) fields() []field {
 		{"left", 7, s.left(c), plain},
 	}
 	if s.head.scheduled() {
-		list = append(list, field{"due/s", 6, si(perSecond(c.due, c.length)), plain})
+		list = append(list, field{"due", 6, si(float64(c.due)), plain})
 	}
-	list = append(list, field{"done/s", 6, si(perSecond(c.ok+c.failed, c.length)), plain})
+	list = append(list, field{"done", 6, si(float64(c.ok + c.failed)), plain})
 	if s.head.answered() {
 		list = append(list, field{"p50", 7, latency(c.responseP50, c), plain}, field{"p99", 7, latency(c.responseP99, c), plain})
 	}

@@ -346,3 +346,38 @@ func BenchmarkAdd(b *testing.B) {
 		s.Add(snap)
 	}
 }
+
+// The rates of the last interval are those of the schedule: operations end before it.
+func TestRateOfTheLastInterval(t *testing.T) {
+	for _, test := range []struct {
+		end      time.Duration
+		t        []float64
+		due      uint64
+		want     string
+		measured float64
+	}{
+		{time.Second, []float64{0.9}, 10, "10/s", 1},
+		{time.Second, []float64{1.004}, 10, "10/s", 1},
+		{2500 * time.Millisecond, []float64{1, 2, 2.49}, 50, "100/s", 2.5},
+		{2500 * time.Millisecond, []float64{1, 2, 3}, 50, "100/s", 2.5}, // open operations end
+		{2500 * time.Millisecond, []float64{1, 2, 3, 4}, 0, "0/s", 2.5},
+		{2010 * time.Millisecond, []float64{1, 2, 2.01}, 1, "-", 2.01},
+		{6 * time.Second, []float64{1, 2, 3, 4, 4.001}, 1, "-", 4.001},
+		{time.Hour, []float64{1, 1.5}, 50, "100/s", 1.5}, // Ctrl-C
+		{-1, []float64{1, 1.5}, 50, "100/s", 1.5},
+		{-1, nil, 0, "-", 0},
+	} {
+		s := New(Head{End: test.end})
+		for _, at := range test.t {
+			s.Add(Snapshot{Interval: takt.Interval{T: at, Scheduled: test.due, OK: test.due}})
+		}
+		for _, c := range s.curves()[:2] {
+			if c.value != test.want {
+				t.Errorf("%v %v: %s is %s, want %s", test.end, test.t, c.label, c.value, test.want)
+			}
+		}
+		if math.Abs(s.measured-test.measured) > 1e-9 {
+			t.Errorf("%v %v: measured %v s, want %v", test.end, test.t, s.measured, test.measured)
+		}
+	}
+}
