@@ -381,3 +381,36 @@ func TestRateOfTheLastInterval(t *testing.T) {
 		}
 	}
 }
+
+// The line of the last interval has its end and counts, unless nothing happened in it.
+func TestLastLine(t *testing.T) {
+	for _, test := range []struct {
+		end   time.Duration
+		last  float64
+		iv    takt.Interval
+		begin string // without spaces; "": no line
+	}{
+		{2500 * time.Millisecond, 2.49, takt.Interval{Scheduled: 50, OK: 49, Failed: 1}, "2.5s 0s 50 50"},
+		{6 * time.Second, 2.001, takt.Interval{OK: 1}, "2s 0s 0 1"},
+		{2 * time.Second, 2.001, takt.Interval{Dropped: 1}, "2s 0s 0 0"},
+		{-1, 2.3, takt.Interval{Failed: 1}, "2.3s - 0 1"},
+		{10 * time.Second, 3, takt.Interval{}, "3s 7s 0 0"},
+		{2 * time.Second, 2.9, takt.Interval{}, ""},
+	} {
+		s := New(Head{End: test.end})
+		test.iv.T = test.last
+		s.Add(Snapshot{Interval: takt.Interval{T: 2, Scheduled: 100, OK: 100}})
+		s.Add(Snapshot{Interval: test.iv})
+		if s.Empty() != (test.begin == "") {
+			t.Errorf("%v: empty: %v", test.iv, s.Empty())
+		}
+		if words := strings.Join(strings.Fields(s.Line(80, Mono)), " "); !strings.HasPrefix(words, test.begin) {
+			t.Errorf("%v: %q, want %q", test.iv, words, test.begin)
+		}
+	}
+	for at, want := range map[float64]string{0.9: "0.9s", 59.9: "59.9s", 59.97: "1m00s", 60.4: "1m00s", 2.001: "2s"} {
+		if got := (&column{t: at}).time(); got != want {
+			t.Errorf("%v s is %s, want %s", at, got, want)
+		}
+	}
+}

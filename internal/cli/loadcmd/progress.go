@@ -193,7 +193,7 @@ func (l *load) lines(head live.Head) watcher {
 	state, n := live.New(head), 0
 	return watcher{ended: func() {}, interval: func(iv takt.Interval) {
 		state.Add(live.Snapshot{Interval: iv})
-		if state.Length() <= 0.5 { // skip a short rest after the last full second
+		if state.Empty() {
 			return
 		}
 		width, text := l.width(), ""
