@@ -414,3 +414,27 @@ func TestLastLine(t *testing.T) {
 		}
 	}
 }
+
+// What failed and what was dropped have their own counts: assertions on errors count only the first.
+func TestNotOK(t *testing.T) {
+	classes := []takt.ErrorClass{{Class: "5xx", Count: 390}, {Class: "timeout", Count: 3}}
+	for _, test := range []struct {
+		iv     takt.Interval
+		errors []takt.ErrorClass
+		room   int
+		want   string
+	}{
+		{takt.Interval{OK: 809}, nil, 1, "0 of 809 operations"},
+		{takt.Interval{OK: 607, Failed: 393}, classes, 3, "393 of 1k, 39.30 %: 393 failed, 0 dropped"},
+		{takt.Interval{OK: 409, Failed: 393, Dropped: 398}, classes, 3, "791 of 1.2k, 65.91 %: 393 failed in 2 classes, 398 dropped"},
+		{takt.Interval{OK: 602, Dropped: 398}, nil, 1, "398 of 1k, 39.80 %: 0 failed, 398 dropped"},
+		{takt.Interval{OK: 1234e9, Failed: 1234e9, Dropped: 1234e9}, make([]takt.ErrorClass, 99), 1, "2.47T of 3.7T, 66.66 %: 1.23T failed in 99 classes, 1.23T dropped"},
+	} {
+		s := New(Head{})
+		s.Add(Snapshot{Interval: test.iv, Errors: test.errors})
+		n := s.errorNotes(test.room)[0]
+		if n.label != "not ok" || n.text != test.want || labelWidth+1+len(n.text) > MinWidth {
+			t.Errorf("%s %q, want %q", n.label, n.text, test.want)
+		}
+	}
+}
