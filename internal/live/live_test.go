@@ -438,3 +438,27 @@ func TestNotOK(t *testing.T) {
 		}
 	}
 }
+
+// On a small terminal parts are missing, but no two share a line, and a heat map has three lines.
+func TestSmallView(t *testing.T) {
+	s := after(head(), 47)
+	for width := 40; width <= 100; width += 10 {
+		for height := range 40 {
+			for _, help := range []bool{false, true} {
+				m := moment(47)
+				m.Help = help
+				lines := s.View(m, width, height, Mono)
+				if height > 2 && !strings.HasPrefix("space pause   q quit   ? help", lines[height-1]) {
+					t.Errorf("%dx%d: the footer is %q", width, height, lines[height-1])
+				}
+				text := strings.Join(lines, "\n")
+				if n := strings.Count(text, "┤"); n > 0 && n < leastHeat || strings.Contains(text, "response time") != (n > 0) {
+					t.Errorf("%dx%d: %d lines of a heat map:\n%s", width, height, n, text)
+				}
+			}
+		}
+	}
+	if text := strings.Join(s.View(moment(47), 60, 15, Mono), "\n"); !strings.Contains(text, "734   5xx") {
+		t.Errorf("60x15 is\n%s", text)
+	}
+}
