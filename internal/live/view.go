@@ -153,11 +153,10 @@ func (s *State) body(g *grid, y, end int, m Moment) {
 }
 
 func (s *State) footer(g *grid, y int, m Moment) {
-	if !m.Keys {
-		return
-	}
 	text := "space pause   q quit   ? help"
 	switch {
+	case !m.Keys:
+		text = m.Hint
 	case m.Stopping:
 		text = fmt.Sprintf("the run ends when its open operations have ended, in %s at most; Ctrl-C ends it at once", span(max(time.Second, s.head.Drain)))
 	case m.Paused:
