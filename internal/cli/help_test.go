@@ -68,6 +68,9 @@ func TestFlagsHaveGroups(t *testing.T) {
 func TestHelpIsShort(t *testing.T) {
 	loads := 0
 	visit(helpRoot(), func(cmd *cobra.Command) {
+		if text := helpText(t, cmd, "--help"); strings.Contains(text, "\nFlags:\n\n") {
+			t.Errorf("%s --help shows no flag:\n%s", cmd.CommandPath(), text)
+		}
 		rate := cmd.Flags().Lookup("rate")
 		if rate == nil && cmd.Flags().Lookup("topic") == nil && cmd.Flags().Lookup("consumers") == nil || strings.HasPrefix(cmd.CommandPath(), "takt config") {
 			return

@@ -30,6 +30,9 @@ func foreignHTTP() []Foreign {
 		{[]string{"json"}, false, "the report as JSON is -o json=FILE, or -o json=- for standard output"},
 		{[]string{"no-tui", "quiet"}, false, "takt prints a line a second on standard error; --progress none prints nothing"},
 		{[]string{"w", "wait-ongoing-requests-after-deadline"}, false, "takt waits for open requests; --drain TIME limits that"},
+		{[]string{"out", "output-format", "summary-export"}, true, "an output is -o FORMAT=FILE, such as -o json=FILE or -o html=FILE"},
+		{[]string{"burst-rate", "burst-delay"}, true, "bursts are stages: --stages 1s@1k/s,1s@0"},
+		{[]string{"r", "redirect"}, true, "the number of redirects to follow is --redirects N"},
 		{[]string{"gomaxprocs"}, true, "the number of cores is --cpus N"},
 	}
 }

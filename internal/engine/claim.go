@@ -32,8 +32,9 @@ func (f *flow) peek(now time.Duration) (due time.Duration, have, starved bool) {
 }
 
 // startClaim counts the claimed op, which is due. It reports false if the schedule ended
-// before op. ready is the instant from which the source had the operation.
-func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready time.Duration) {
+// before op. ready is the instant from which the source had the operation. An operation that is
+// not sent is in flight until ended is called, but does not count for the peak.
+func (f *flow) startClaim(op *takt.Op, now time.Duration, sent bool) (started bool, ready time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.claims--
@@ -46,7 +47,11 @@ func (f *flow) startClaim(op *takt.Op, now time.Duration) (started bool, ready t
 		return false, 0
 	}
 	f.count(op, now)
-	f.enter()
+	if sent {
+		f.enter()
+	} else {
+		f.busy++
+	}
 	f.have = f.have && !f.isFull() // drop a next operation beyond the limit: maybe no loop has a connection to claim it
 	f.settle()
 	return true, f.ready
@@ -91,7 +96,7 @@ func (f *flow) dropClaim(op *takt.Op, at, free time.Duration) {
 		f.settle()
 		return
 	}
-	if started, ready := f.startClaim(op, at); started {
+	if started, ready := f.startClaim(op, at, false); started {
 		free = max(free, ready)
 		f.rec.Sample(0, record.Event{Seq: op.Seq, Due: op.Due, Free: free, Done: at, Outcome: record.UnfinishedQueued}, nil)
 		f.ended()

@@ -172,7 +172,7 @@ func TestClaimIsCountedWhenItStarts(t *testing.T) {
 		t.Errorf("a claim: %d scheduled, %d in flight, %d claims", scheduled+warm, f.busy, f.claims)
 	}
 	f.wantState(t, "claimed", false, false)
-	started, ready := f.startClaim(&op, 5*ms)
+	started, ready := f.startClaim(&op, 5*ms, true)
 	if scheduled, _ := f.counts(); !started || ready != 0 || scheduled != 1 || f.busy != 1 || f.claims != 0 {
 		t.Errorf("started %v, ready %v, %d scheduled, %d in flight, %d claims", started, ready, scheduled, f.busy, f.claims)
 	}
@@ -185,13 +185,13 @@ func TestClaimIsCountedWhenItStarts(t *testing.T) {
 func TestClaimAfterTheEnd(t *testing.T) {
 	for end, want := range map[time.Duration]bool{100 * ms: false, 100*ms + 1: true} {
 		for name, drop := range map[string]func(f *flow, op *takt.Op) bool{
-			"start": func(f *flow, op *takt.Op) bool { started, _ := f.startClaim(op, 300*ms); return started },
+			"start": func(f *flow, op *takt.Op) bool { started, _ := f.startClaim(op, 300*ms, true); return started },
 			"drop":  func(f *flow, op *takt.Op) bool { return !f.dropLate(op, 300*ms) },
 		} {
 			f := flowOf(t, tenths(), 0)
 			var first, op takt.Op
 			f.claim(&first, 0)
-			f.startClaim(&first, 0)
+			f.startClaim(&first, 0, true)
 			f.claim(&op, 0)
 			f.end(end)
 			if got := drop(f, &op); got != want {
@@ -218,7 +218,7 @@ func TestClaimAfterTheEnd(t *testing.T) {
 	if f.end(0); f.claims != 1 {
 		t.Errorf("%d claims", f.claims)
 	}
-	if started, _ := f.startClaim(&last, 0); started {
+	if started, _ := f.startClaim(&last, 0, true); started {
 		t.Error("a claim starts at the end at 0")
 	}
 	f = flowOf(t, asap(), 0)
@@ -230,7 +230,7 @@ func TestClaimAfterTheEnd(t *testing.T) {
 	}
 	f = flowOf(t, asap(), 1)
 	f.claim(&last, 0)
-	if started, _ := f.startClaim(&last, 0); !started {
+	if started, _ := f.startClaim(&last, 0, true); !started {
 		t.Error("the only operation does not start")
 	}
 	f.wantState(t, "the only operation started", true, false)
@@ -241,8 +241,8 @@ func TestClaimAfterTheEnd(t *testing.T) {
 	if f.dropLate(&b, 0) {
 		t.Error("a claim is too late although the limit is not reached")
 	}
-	f.startClaim(&a, 7)
-	if started, _ := f.startClaim(&takt.Op{Due: takt.Asap}, 8); started || !f.dropLate(&b, 0) {
+	f.startClaim(&a, 7, true)
+	if started, _ := f.startClaim(&takt.Op{Due: takt.Asap}, 8, true); started || !f.dropLate(&b, 0) {
 		t.Errorf("started %v above the limit of operations", started)
 	}
 	if a.Due != 7 {
@@ -381,7 +381,7 @@ func TestFlowStarves(t *testing.T) {
 			t.Errorf("due at %v: %v, have %v, starved %v", due, at, have, starved)
 		}
 		f.claim(&op, 10*ms)
-		_, ready := f.startClaim(&op, 30*ms)
+		_, ready := f.startClaim(&op, 30*ms, true)
 		readies = append(readies, ready)
 		f.ended()
 		f.ready = 0

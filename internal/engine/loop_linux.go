@@ -131,9 +131,7 @@ func (m *loops) cut(at time.Duration) {
 	free := at
 	for _, l := range m.all {
 		m.world.First(l.ended) // a loop waits only for its sockets
-		if l.hasRoom {
-			free = 0
-		}
+		free = min(free, l.freeFrom)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -329,8 +329,8 @@ func TestLoopCut(t *testing.T) {
 	busy.fd, busy.state, busy.op.Due, busy.sent, idle.fd = 3, lbusy, 20*ms, 30*ms, 4
 	l.m.enter()
 	l.take(0)
-	if l.cut(25 * ms); !slices.Equal(sys.fds, []int{3, 4}) || l.m.busy != 0 || l.m.claims != 0 || l.hasRoom {
-		t.Errorf("closed %v, %d in flight, %d claims, room %v", sys.fds, l.m.busy, l.m.claims, l.hasRoom)
+	if l.cut(25 * ms); !slices.Equal(sys.fds, []int{3, 4}) || l.m.busy != 0 || l.m.claims != 0 || l.freeFrom != forever {
+		t.Errorf("closed %v, %d in flight, %d claims, room %v", sys.fds, l.m.busy, l.m.claims, l.freeFrom)
 	}
 	rep := l.m.rec.Report(record.End{Scheduled: 2, Stop: time.Second})
 	if want := (takt.Counts{Scheduled: 2, Sent: 1, Unfinished: 2}); rep.Counts != want || rep.Latency["service"].Max > 0.002 || rep.Latency["response"].Max < 24.9e3 {
@@ -343,8 +343,26 @@ func TestLoopCutWithRoom(t *testing.T) {
 	l, _ := mailLoop(t, 1, Options{Loops: 1})
 	l.grow()
 	l.take(0)
-	if l.cut(25 * ms); !l.hasRoom || l.m.claims != 0 {
-		t.Errorf("room %v, %d claims", l.hasRoom, l.m.claims)
+	if l.cut(25 * ms); l.freeFrom != 0 || l.m.claims != 0 {
+		t.Errorf("free from %v, %d claims", l.freeFrom, l.m.claims)
+	}
+}
+
+// A connection that became free just before the cut was free from then on.
+func TestRoomSince(t *testing.T) {
+	early, late := &lconn{fd: 3, idle: 10 * ms}, &lconn{fd: -1, idle: 5 * ms}
+	for name, c := range map[string]struct {
+		l    *loop
+		want time.Duration
+	}{
+		"none":                {&loop{max: 2, conns: []*lconn{early, late}}, forever},
+		"another can be made": {&loop{max: 3, conns: []*lconn{early, late}}, 0},
+		"one idle":            {&loop{max: 2, conns: []*lconn{early, late}, idle: []*lconn{early}}, 10 * ms},
+		"one to dial, too":    {&loop{max: 2, conns: []*lconn{early, late}, idle: []*lconn{early}, spare: []*lconn{late}}, 5 * ms},
+	} {
+		if got := c.l.roomSince(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }
 

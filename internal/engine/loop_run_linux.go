@@ -49,17 +49,17 @@ type loop struct {
 	pace   pacing
 	closed bool
 
-	claim   takt.Op // next operation of this loop, valid if claimed
-	claimed bool
-	passed  bool          // the next operation was left to other loops
-	dropAt  time.Duration // instant at which the next operation is dropped if no loop has a connection
-	crowded bool          // no connection for another operation; m.crowded counts these loops
-	starved bool          // the source has no operation yet
-	full    bool          // an operation is due and no connection was free
-	freed   bool          // a connection became free since full was set
-	blocked time.Duration // instant until which due operations had to wait for a connection
-	looked  bool          // no answer was found since the turn began or the pool grew
-	hasRoom bool          // a connection was free at the cut
+	claim    takt.Op // next operation of this loop, valid if claimed
+	claimed  bool
+	passed   bool          // the next operation was left to other loops
+	dropAt   time.Duration // instant at which the next operation is dropped if no loop has a connection
+	crowded  bool          // no connection for another operation; m.crowded counts these loops
+	starved  bool          // the source has no operation yet
+	full     bool          // an operation is due and no connection was free
+	freed    bool          // a connection became free since full was set
+	blocked  time.Duration // instant until which due operations had to wait for a connection
+	looked   bool          // no answer was found since the turn began or the pool grew
+	freeFrom time.Duration // at the cut: instant from which a connection was free; forever: none was
 
 	conns   []*lconn // by token
 	idle    []*lconn // last in, first out: a warm connection is a fast one
@@ -82,6 +82,7 @@ type loop struct {
 	wall    sock.Wall
 	readAt  time.Duration // last instant at which bytes were read
 	caution caution
+	answers answerPace
 	rested  time.Duration // total time slept or spun
 
 	readied chan struct{} // closed when the loop is ready to begin
@@ -105,7 +106,7 @@ func (l *loop) live() {
 	l.pace.measure(l.sys, l.m.world.Now())
 	close(l.readied)
 	l.m.world.First(l.m.started)
-	l.stamps = !l.closed // a closed loop reads at once
+	l.stamps = !l.closed || l.m.net.TLS != nil // a closed loop reads at once, but for naps
 	l.wall = sock.NewWall(l.sys, l.m.begun)
 	for {
 		if at := l.m.cutAt.Load(); at >= 0 {
@@ -285,7 +286,7 @@ func freest(c *lconn, others []*lconn) time.Duration {
 // begin starts the claimed operation on c at the instant now and claims another.
 func (l *loop) begin(c *lconn, now time.Duration) {
 	c.op, l.claim = l.claim, c.op
-	started, ready := l.m.startClaim(&c.op, now)
+	started, ready := l.m.startClaim(&c.op, now, true)
 	l.take(now)
 	if !started {
 		l.release(c)
@@ -304,7 +305,7 @@ func (l *loop) begin(c *lconn, now time.Duration) {
 // answers on this loop's connections.
 func (l *loop) dropClaimed(now time.Duration) {
 	op := &l.claim
-	if started, _ := l.m.startClaim(op, now); started {
+	if started, _ := l.m.startClaim(op, now, false); started {
 		l.m.rec.Sample(l.index, record.Event{Seq: op.Seq, Due: op.Due, Done: now, Outcome: record.Dropped, Looked: len(l.m.all) == 1}, nil)
 		l.m.ended()
 	}
@@ -360,6 +361,7 @@ func (l *loop) finish(c *lconn, at time.Duration) {
 	case lbusy:
 		l.flight.remove(c)
 	}
+	l.answers.n++
 	e := record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: max(at, l.readAt), Ready: c.ready, Before: c.slot}
 	if !l.closed {
 		l.backlog.Note(&e)
@@ -407,6 +409,11 @@ func (l *loop) release(c *lconn) {
 func (l *loop) gather(begun, now time.Duration) bool {
 	if !l.full {
 		return l.readEarlier(begun) > 0 && l.claimed && l.claim.Due <= l.now()
+	}
+	if d := l.nap(now); d > 0 {
+		l.sys.Sleep(d)
+		l.rested += l.now() - now
+		return l.readSome() > 0
 	}
 	got := l.readSome()
 	count, length := gatherCount, gatherTime
@@ -517,18 +524,30 @@ func (l *loop) expire(now time.Duration) {
 	}
 }
 
+// roomSince is the instant from which a connection is free; forever: none is. A connection may
+// become free just before the cut, such as by a timeout as long as the drain: then nothing but the
+// target held up the operations that were due before.
+func (l *loop) roomSince() time.Duration {
+	if len(l.conns) < l.max {
+		return 0
+	}
+	from := forever
+	for _, free := range [][]*lconn{l.idle, l.spare} {
+		if len(free) > 0 {
+			from = min(from, free[0].idle)
+		}
+	}
+	return from
+}
+
 // cut counts operations in flight at the instant at as unfinished and closes all sockets.
 func (l *loop) cut(at time.Duration) {
 	for _, s := range l.made.take(true) {
 		l.discard(s)
 	}
-	l.hasRoom = l.room()
+	l.freeFrom = l.roomSince()
 	if l.claimed {
-		free := at
-		if l.hasRoom {
-			free = 0
-		}
-		l.m.dropClaim(&l.claim, at, free)
+		l.m.dropClaim(&l.claim, at, min(at, l.freeFrom))
 	}
 	for _, c := range l.conns {
 		if c.state != lidle {

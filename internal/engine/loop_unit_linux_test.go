@@ -198,13 +198,13 @@ func TestLoopFreeSince(t *testing.T) {
 
 // At the cut operations that are due and not sent had a connection if a loop had one.
 func TestLoopsCut(t *testing.T) {
-	for hasRoom, free := range map[bool]time.Duration{true: 0, false: 500 * ms} {
+	for from, free := range map[time.Duration]time.Duration{0: 0, 490 * ms: 490 * ms, forever: 500 * ms} {
 		sys := &quiet{}
 		m := newLoops(flowOf(t, tenths(), 0), &still{}, &takt.Loop{}, Options{})
-		m.all = []*loop{{sys: sys}, {sys: sys, hasRoom: hasRoom}}
+		m.all = []*loop{{sys: sys, freeFrom: forever}, {sys: sys, freeFrom: from}}
 		m.cut(500 * ms)
 		if want := (record.Event{Free: free, Done: 500 * ms, Outcome: record.UnfinishedQueued}); m.rest != want || m.cutAt.Load() != int64(500*ms) || sys.woken != 2 {
-			t.Errorf("room %v: %+v, want %+v; %d loops woken", hasRoom, m.rest, want, sys.woken)
+			t.Errorf("free from %v: %+v, want %+v; %d loops woken", from, m.rest, want, sys.woken)
 		}
 	}
 }

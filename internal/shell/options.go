@@ -44,10 +44,10 @@ type Options struct {
 // AddFlags declares the flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = defaultAddr
-	value.Declare(fs, value.GroupShell, o.addListenFlags)
-	value.Declare(fs, value.GroupSecurity, o.addAccessFlags)
-	value.Declare(fs, value.GroupApmServer, o.addApmFlags)
-	value.Declare(fs, value.GroupStorage, o.addStoreFlag)
+	value.Declare(fs, value.GroupShell, o.addListenFlags, "addr", "unix", "edit")
+	value.Declare(fs, value.GroupSecurity, o.addAccessFlags, "token-file", "tls-cert", "tls-key", "allow-target")
+	value.Declare(fs, value.GroupApmServer, o.addApmFlags, "apm-folder")
+	value.Declare(fs, value.GroupStorage, o.addStoreFlag, "store")
 }
 
 func (o *Options) addListenFlags(fs *pflag.FlagSet) {

@@ -91,6 +91,9 @@ func (k *checker) accounts(rep *takt.Report) {
 	var ok, failed, dropped uint64
 	for _, iv := range rep.Intervals {
 		ok, failed, dropped = ok+iv.OK, failed+iv.Failed, dropped+iv.Dropped
+		if most := k.sc.Connections; most > 0 && iv.InFlightMax > most {
+			k.fault("in flight", "%d operations were in flight over %d connections", iv.InFlightMax, most)
+		}
 		for class, n := range iv.Errors {
 			classes[class] -= n
 		}

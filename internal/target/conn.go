@@ -162,6 +162,11 @@ func (c *conn) finish(rest, plain []byte) {
 
 // refuse answers what is no request; an error of the connection needs no answer.
 func (c *conn) refuse(err error) {
+	var plain tls.RecordHeaderError
+	if errors.As(err, &plain) && plain.Conn != nil {
+		_, _ = io.WriteString(c.TCPConn, "HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nThis server speaks https.\n")
+		return
+	}
 	status := http.StatusBadRequest
 	switch {
 	case errors.Is(err, errTooLarge):

@@ -29,6 +29,9 @@ func (o Options) nullFaults(s settings) (faults []error) {
 	if !sock.Available {
 		faults = append(faults, value.Faultf("--null: %w", errNoNull))
 	}
+	if o.TLS {
+		faults = append(faults, value.Faultf("--tls: the null server speaks no TLS; leave out --null or --tls"))
+	}
 	service, err := time.ParseDuration(cmp.Or(o.Service, "0"))
 	for _, f := range []struct {
 		name  string
@@ -36,7 +39,7 @@ func (o Options) nullFaults(s settings) (faults []error) {
 	}{
 		{"service", err != nil || service != 0}, {"servers", o.Servers != 0}, {"freeze", o.Freeze != ""},
 		{"status", o.Status != 0 && o.Status != defaultStatus}, {"error-rate", s.fates.errors > 0},
-		{"reset-rate", s.fates.resets > 0}, {"half-open-rate", s.fates.halfOpens > 0}, {"truth", o.Truth != ""}, {"tls", o.TLS},
+		{"reset-rate", s.fates.resets > 0}, {"half-open-rate", s.fates.halfOpens > 0}, {"truth", o.Truth != ""},
 	} {
 		if f.given {
 			faults = append(faults, value.Faultf("--%s: the null server answers every request at once with status 200 and records nothing; leave out --null or --%s", f.name, f.name))

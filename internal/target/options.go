@@ -44,9 +44,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = defaultAddr
 	o.Service = "0"
 	o.Size = new(defaultSize)
-	value.Declare(fs, value.GroupConnections, o.addListenFlag)
-	value.Declare(fs, value.GroupBehaviour, o.addBehaviourFlags)
-	value.Declare(fs, value.GroupOutput, o.addTruthFlag)
+	value.Declare(fs, value.GroupConnections, o.addListenFlag, "addr", "tls")
+	value.Declare(fs, value.GroupBehaviour, o.addBehaviourFlags, "service", "servers", "freeze", "size", "error-rate", "reset-rate", "null")
+	value.Declare(fs, value.GroupOutput, o.addTruthFlag, "truth")
 }
 
 func (o *Options) addListenFlag(fs *pflag.FlagSet) {

@@ -69,7 +69,7 @@ func TestOverTLS(t *testing.T) {
 	}
 }
 
-// A reset is a reset below TLS, and who speaks no TLS gets no answer and is no request.
+// A reset is a reset below TLS, and who speaks no TLS is told so and is no request.
 func TestOverTLSFailures(t *testing.T) {
 	s, stop := start(t, Options{TLS: true, ResetRate: 1})
 	c := secureTo(t, s)
@@ -83,7 +83,7 @@ func TestOverTLSFailures(t *testing.T) {
 	}
 	defer plain.Close()
 	_, _ = io.WriteString(plain, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-	if b, _ := io.ReadAll(plain); strings.HasPrefix(string(b), "HTTP/1.1 200") {
+	if b, _ := io.ReadAll(plain); !strings.HasPrefix(string(b), "HTTP/1.0 400") || !strings.Contains(string(b), "https") {
 		t.Errorf("%q", b)
 	}
 	stop()

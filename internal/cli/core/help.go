@@ -43,7 +43,7 @@ func ShowHelp(cmd *cobra.Command, _ []string) {
 	AddHelpFlags(cmd)
 	all, _ := cmd.Flags().GetBool(helpAllFlag)
 	h := help{cmd: cmd, flags: shownFlags(cmd.Flags())}
-	h.all = all || len(h.flags) <= fewFlags
+	h.all = all || len(h.flags) <= fewFlags || len(h.first()) == 0
 	h.write(cmd.OutOrStdout())
 }
 

@@ -74,14 +74,17 @@ func Rate(perS float64) string {
 	return TrimZeros(strconv.FormatFloat(perS, 'f', n, 64)) + "/s"
 }
 
-// Percent writes part ÷ whole with two decimals. It rounds down, so that 100 % means all; a
-// part above 0 but below 0.01 % is shown as such.
+// Percent writes part ÷ whole with two decimals. 100 % means all: what is less is 99.99 % at most.
+// A part above 0 but below 0.01 % is shown as such.
 func Percent(part, whole float64) string {
 	p := 0.0
 	if whole > 0 {
-		p = math.Floor(part/whole*1e4+1e-9) / 100
+		p = math.Round(part/whole*1e4) / 100
 	}
-	if p == 0 && part > 0 {
+	if p == 100 && part < whole {
+		p = 99.99
+	}
+	if part > 0 && (whole <= 0 || part/whole < 1e-4) {
 		return "< 0.01 %"
 	}
 	return strconv.FormatFloat(p, 'f', 2, 64) + " %"
