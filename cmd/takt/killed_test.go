@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,7 +159,7 @@ func (k *killed) check(r *takt.Report) {
 	add(&sum, r.WarmupCounts)
 	for i, iv := range shown[:n] {
 		add(&want, takt.Counts{OK: iv.OK, Failed: iv.Failed, Dropped: iv.Dropped})
-		if i < n-1 && r.Intervals[i] != iv { // the last interval also has the operations that were open
+		if i < n-1 && !reflect.DeepEqual(r.Intervals[i], iv) { // the last interval also has the operations that were open
 			k.t.Errorf("second %d: %+v, but it was shown as %+v", i+1, r.Intervals[i], iv)
 		}
 	}
