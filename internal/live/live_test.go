@@ -426,9 +426,9 @@ func TestNotOK(t *testing.T) {
 	}{
 		{takt.Interval{OK: 809}, nil, 1, "0 of 809 operations"},
 		{takt.Interval{OK: 607, Failed: 393}, classes, 3, "393 of 1k, 39.30 %: 393 failed, 0 dropped"},
-		{takt.Interval{OK: 409, Failed: 393, Dropped: 398}, classes, 3, "791 of 1.2k, 65.91 %: 393 failed in 2 classes, 398 dropped"},
+		{takt.Interval{OK: 409, Failed: 393, Dropped: 398}, classes, 3, "791 of 1.2k, 65.92 %: 393 failed in 2 classes, 398 dropped"},
 		{takt.Interval{OK: 602, Dropped: 398}, nil, 1, "398 of 1k, 39.80 %: 0 failed, 398 dropped"},
-		{takt.Interval{OK: 1234e9, Failed: 1234e9, Dropped: 1234e9}, make([]takt.ErrorClass, 99), 1, "2.47T of 3.7T, 66.66 %: 1.23T failed in 99 classes, 1.23T dropped"},
+		{takt.Interval{OK: 1234e9, Failed: 1234e9, Dropped: 1234e9}, make([]takt.ErrorClass, 99), 1, "2.47T of 3.7T, 66.67 %: 1.23T failed in 99 classes, 1.23T dropped"},
 	} {
 		s := New(Head{})
 		s.Add(Snapshot{Interval: test.iv, Errors: test.errors})
