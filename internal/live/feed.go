@@ -113,12 +113,12 @@ func (b *Board) accept(m message) {
 	}
 }
 
-// View is the present picture; nil: nothing runs.
-func (b *Board) View(width, height int, p Palette) []string {
+// View is the present picture, with a hint as its last line; nil: nothing runs.
+func (b *Board) View(width, height int, p Palette, hint string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.state == nil {
 		return nil
 	}
-	return b.state.View(Moment{Elapsed: b.elapsed + time.Since(b.at)}, width, height, p)
+	return b.state.View(Moment{Elapsed: b.elapsed + time.Since(b.at), Hint: hint}, width, height, p)
 }

@@ -15,7 +15,7 @@ import (
 func TestBoard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b Board
-		if b.View(80, 24, Mono) != nil {
+		if b.View(80, 24, Mono, "") != nil {
 			t.Error("an empty board has a picture")
 		}
 		f := NewFeed(&b, head())
@@ -25,12 +25,12 @@ func TestBoard(t *testing.T) {
 		}
 		time.Sleep(300 * time.Millisecond)
 		want := moment(47)
-		want.Keys = false
-		if got, want := strings.Join(b.View(80, 24, Mono), "\n"), strings.Join(after(head(), 47).View(want, 80, 24, Mono), "\n"); got != want {
+		want.Keys, want.Hint = false, "Enter"
+		if got, want := strings.Join(b.View(80, 24, Mono, "Enter"), "\n"), strings.Join(after(head(), 47).View(want, 80, 24, Mono), "\n"); got != want {
 			t.Errorf("the board shows\n%s\nwant\n%s", got, want)
 		}
 		f.Close()
-		if b.View(80, 24, Mono) != nil {
+		if b.View(80, 24, Mono, "") != nil {
 			t.Error("a board has a picture after the run")
 		}
 	})
@@ -46,7 +46,7 @@ func TestBoardOfGarbage(t *testing.T) {
 	var b Board
 	for _, garbage := range []string{"\n", "x\n", `{"snapshot":{}}` + "\n", `{"head":{"end":-1,"assertions":["x"]}}` + "\n", `{"snapshot":{"interval":{"t_s":-1e300,"hdr":"x","in_flight_max":-5,"ok":18446744073709551615}}}` + "\n", strings.Repeat("x", 3*maxMessage), "\n"} {
 		fmt.Fprint(&b, garbage)
-		_ = b.View(80, 24, Rich)
+		_ = b.View(80, 24, Rich, "")
 	}
 	if cap(b.rest) > 4*maxMessage {
 		t.Errorf("%d bytes wait", cap(b.rest))
@@ -54,7 +54,7 @@ func TestBoardOfGarbage(t *testing.T) {
 	for _, c := range []byte(whole) {
 		_, _ = b.Write([]byte{c})
 	}
-	if lines := b.View(80, 24, Mono); len(lines) != 24 || !strings.HasPrefix(lines[0], "takt http") {
+	if lines := b.View(80, 24, Mono, ""); len(lines) != 24 || !strings.HasPrefix(lines[0], "takt http") {
 		t.Errorf("%q", lines)
 	}
 }

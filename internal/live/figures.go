@@ -8,15 +8,21 @@ import (
 // curves are the figures of the view, from top to bottom.
 func (s *State) curves() []curve {
 	c := s.current()
-	due := func(c *column) float64 { return perSecond(c.due, c.length) }
-	done := func(c *column) float64 { return perSecond(c.ok+c.failed, c.length) }
+	due := func(c *column) float64 { v, _ := c.rate(c.due); return v }
+	done := func(c *column) float64 { v, _ := c.rate(c.ok + c.failed); return v }
 	always := func(st style) func(*column) style { return func(*column) style { return st } }
 	rate := func(v float64) string { return si(v) + "/s" }
+	now := func(n uint64) string {
+		if v, known := c.rate(n); known {
+			return rate(v)
+		}
+		return "-"
+	}
 	var list []curve
 	if s.head.scheduled() {
-		list = append(list, curve{label: "due", value: rate(due(c)), of: due, with: done, text: rate, style: always(plain)})
+		list = append(list, curve{label: "due", value: now(c.due), of: due, with: done, text: rate, style: always(plain)})
 	}
-	list = append(list, curve{label: "done", value: rate(done(c)), of: done, with: due, text: rate, style: s.doneStyle})
+	list = append(list, curve{label: "done", value: now(c.ok + c.failed), of: done, with: due, text: rate, style: s.doneStyle})
 	if s.head.answered() {
 		for _, l := range []struct {
 			label string

@@ -42,6 +42,7 @@ type Moment struct {
 	Paused   bool          // the picture is of an earlier instant
 	Help     bool          // show the keys instead of the curves
 	Keys     bool          // somebody can press keys
+	Hint     string        // what ends the view, if there are no keys
 	Note     string        // newest message of the run
 }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/taktload/takt/internal/figure"
@@ -27,19 +28,23 @@ func (s *State) Header(width int, p Palette) string {
 	return row(s.fields(), width, func(f field) (string, style) { return f.name, dim }, p)
 }
 
-// Length is the length of the newest second, which is shorter at the end of a run.
-func (s *State) Length() float64 { return s.current().length }
+// Empty reports whether the newest second is a rest after the last full one in which nothing
+// happened.
+func (s *State) Empty() bool {
+	c := s.current()
+	return shorter(c.length) && c.due+c.ok+c.failed+c.drops == 0
+}
 
 func (s *State) fields() []field {
 	c := s.current()
 	list := []field{
-		{"time", 7, span(page.Seconds(c.t)), plain},
+		{"time", 7, c.time(), plain},
 		{"left", 7, s.left(c), plain},
 	}
 	if s.head.scheduled() {
-		list = append(list, field{"due/s", 6, si(perSecond(c.due, c.length)), plain})
+		list = append(list, field{"due", 6, si(float64(c.due)), plain})
 	}
-	list = append(list, field{"done/s", 6, si(perSecond(c.ok+c.failed, c.length)), plain})
+	list = append(list, field{"done", 6, si(float64(c.ok + c.failed)), plain})
 	if s.head.answered() {
 		list = append(list, field{"p50", 7, latency(c.responseP50, c), plain}, field{"p99", 7, latency(c.responseP99, c), plain})
 	}
@@ -53,6 +58,14 @@ func (s *State) fields() []field {
 	return list
 }
 
+// time is the end of the second. The last one is rarely a whole second.
+func (c *column) time() string {
+	if tenths := strconv.FormatFloat(c.t, 'f', 1, 64); c.t < 59.95 && !strings.HasSuffix(tenths, ".0") {
+		return tenths + "s"
+	}
+	return span(page.Seconds(c.t))
+}
+
 // left is the remaining time after a second.
 func (s *State) left(c *column) string {
 	left, known := s.remaining(page.Seconds(c.t))
@@ -61,6 +74,8 @@ func (s *State) left(c *column) string {
 		return "warm-up"
 	case !known:
 		return "-"
+	case shorter(c.length):
+		return "0s" // the run is over
 	}
 	return span(left)
 }

@@ -346,3 +346,119 @@ func BenchmarkAdd(b *testing.B) {
 		s.Add(snap)
 	}
 }
+
+// The rates of the last interval are those of the schedule: operations end before it.
+func TestRateOfTheLastInterval(t *testing.T) {
+	for _, test := range []struct {
+		end      time.Duration
+		t        []float64
+		due      uint64
+		want     string
+		measured float64
+	}{
+		{time.Second, []float64{0.9}, 10, "10/s", 1},
+		{time.Second, []float64{1.004}, 10, "10/s", 1},
+		{2500 * time.Millisecond, []float64{1, 2, 2.49}, 50, "100/s", 2.5},
+		{2500 * time.Millisecond, []float64{1, 2, 3}, 50, "100/s", 2.5}, // open operations end
+		{2500 * time.Millisecond, []float64{1, 2, 3, 4}, 0, "0/s", 2.5},
+		{2010 * time.Millisecond, []float64{1, 2, 2.01}, 1, "-", 2.01},
+		{6 * time.Second, []float64{1, 2, 3, 4, 4.001}, 1, "-", 4.001},
+		{time.Hour, []float64{1, 1.5}, 50, "100/s", 1.5}, // Ctrl-C
+		{-1, []float64{1, 1.5}, 50, "100/s", 1.5},
+		{-1, nil, 0, "-", 0},
+	} {
+		s := New(Head{End: test.end})
+		for _, at := range test.t {
+			s.Add(Snapshot{Interval: takt.Interval{T: at, Scheduled: test.due, OK: test.due}})
+		}
+		for _, c := range s.curves()[:2] {
+			if c.value != test.want {
+				t.Errorf("%v %v: %s is %s, want %s", test.end, test.t, c.label, c.value, test.want)
+			}
+		}
+		if math.Abs(s.measured-test.measured) > 1e-9 {
+			t.Errorf("%v %v: measured %v s, want %v", test.end, test.t, s.measured, test.measured)
+		}
+	}
+}
+
+// The line of the last interval has its end and counts, unless nothing happened in it.
+func TestLastLine(t *testing.T) {
+	for _, test := range []struct {
+		end   time.Duration
+		last  float64
+		iv    takt.Interval
+		begin string // without spaces; "": no line
+	}{
+		{2500 * time.Millisecond, 2.49, takt.Interval{Scheduled: 50, OK: 49, Failed: 1}, "2.5s 0s 50 50"},
+		{6 * time.Second, 2.001, takt.Interval{OK: 1}, "2s 0s 0 1"},
+		{2 * time.Second, 2.001, takt.Interval{Dropped: 1}, "2s 0s 0 0"},
+		{-1, 2.3, takt.Interval{Failed: 1}, "2.3s - 0 1"},
+		{10 * time.Second, 3, takt.Interval{}, "3s 7s 0 0"},
+		{2 * time.Second, 2.9, takt.Interval{}, ""},
+	} {
+		s := New(Head{End: test.end})
+		test.iv.T = test.last
+		s.Add(Snapshot{Interval: takt.Interval{T: 2, Scheduled: 100, OK: 100}})
+		s.Add(Snapshot{Interval: test.iv})
+		if s.Empty() != (test.begin == "") {
+			t.Errorf("%v: empty: %v", test.iv, s.Empty())
+		}
+		if words := strings.Join(strings.Fields(s.Line(80, Mono)), " "); !strings.HasPrefix(words, test.begin) {
+			t.Errorf("%v: %q, want %q", test.iv, words, test.begin)
+		}
+	}
+	for at, want := range map[float64]string{0.9: "0.9s", 59.9: "59.9s", 59.97: "1m00s", 60.4: "1m00s", 2.001: "2s"} {
+		if got := (&column{t: at}).time(); got != want {
+			t.Errorf("%v s is %s, want %s", at, got, want)
+		}
+	}
+}
+
+// What failed and what was dropped have their own counts: assertions on errors count only the first.
+func TestNotOK(t *testing.T) {
+	classes := []takt.ErrorClass{{Class: "5xx", Count: 390}, {Class: "timeout", Count: 3}}
+	for _, test := range []struct {
+		iv     takt.Interval
+		errors []takt.ErrorClass
+		room   int
+		want   string
+	}{
+		{takt.Interval{OK: 809}, nil, 1, "0 of 809 operations"},
+		{takt.Interval{OK: 607, Failed: 393}, classes, 3, "393 of 1k, 39.30 %: 393 failed, 0 dropped"},
+		{takt.Interval{OK: 409, Failed: 393, Dropped: 398}, classes, 3, "791 of 1.2k, 65.92 %: 393 failed in 2 classes, 398 dropped"},
+		{takt.Interval{OK: 602, Dropped: 398}, nil, 1, "398 of 1k, 39.80 %: 0 failed, 398 dropped"},
+		{takt.Interval{OK: 1234e9, Failed: 1234e9, Dropped: 1234e9}, make([]takt.ErrorClass, 99), 1, "2.47T of 3.7T, 66.67 %: 1.23T failed in 99 classes, 1.23T dropped"},
+	} {
+		s := New(Head{})
+		s.Add(Snapshot{Interval: test.iv, Errors: test.errors})
+		n := s.errorNotes(test.room)[0]
+		if n.label != "not ok" || n.text != test.want || labelWidth+1+len(n.text) > MinWidth {
+			t.Errorf("%s %q, want %q", n.label, n.text, test.want)
+		}
+	}
+}
+
+// On a small terminal parts are missing, but no two share a line, and a heat map has three lines.
+func TestSmallView(t *testing.T) {
+	s := after(head(), 47)
+	for width := 40; width <= 100; width += 10 {
+		for height := range 40 {
+			for _, help := range []bool{false, true} {
+				m := moment(47)
+				m.Help = help
+				lines := s.View(m, width, height, Mono)
+				if height > 2 && !strings.HasPrefix("space pause   q quit   ? help", lines[height-1]) {
+					t.Errorf("%dx%d: the footer is %q", width, height, lines[height-1])
+				}
+				text := strings.Join(lines, "\n")
+				if n := strings.Count(text, "┤"); n > 0 && n < leastHeat || strings.Contains(text, "response time") != (n > 0) {
+					t.Errorf("%dx%d: %d lines of a heat map:\n%s", width, height, n, text)
+				}
+			}
+		}
+	}
+	if text := strings.Join(s.View(moment(47), 60, 15, Mono), "\n"); !strings.Contains(text, "734   5xx") {
+		t.Errorf("60x15 is\n%s", text)
+	}
+}

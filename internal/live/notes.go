@@ -32,25 +32,34 @@ func (s *State) below(m Moment, room int) (list []note) {
 	return list
 }
 
-// errorNotes are the failures, in at most room lines, the most frequent class first.
+// errorNotes are the failures and the dropped operations, in at most room lines, the most frequent class first.
 func (s *State) errorNotes(room int) []note {
 	t, classes := s.total, s.errors
 	if t.Dropped > 0 {
 		classes = append([]takt.ErrorClass{{Class: "dropped", Count: t.Dropped, Sample: "the limit in flight was reached"}}, classes...)
 	}
-	n := t.Failed + t.Dropped
-	all := fmt.Sprintf("%s of %s operations", si(float64(n)), si(float64(t.OK+n)))
-	if n > 0 {
-		all += ", " + page.Percent(float64(n), float64(t.OK+n))
-	}
-	if len(classes) >= room {
-		all += fmt.Sprintf(", in %d classes", len(classes))
-	}
-	list := []note{{"errors", all, "", bad(n)}}
+	list := []note{s.notOK(len(classes) >= room)}
 	for _, e := range classes[:min(len(classes), room-1)] {
 		list = append(list, note{"", fmt.Sprintf("%-5s %s", si(float64(e.Count)), e.Class), oneLine(e.Sample), red})
 	}
 	return list
+}
+
+// notOK is the line above the classes. Assertions call failed operations errors, and do not count
+// dropped ones.
+func (s *State) notOK(classes bool) note {
+	t, in := s.total, ""
+	n := t.Failed + t.Dropped
+	if classes && len(s.errors) > 1 {
+		in = fmt.Sprintf(" in %d classes", len(s.errors))
+	}
+	text := fmt.Sprintf("%s of %s", si(float64(n)), si(float64(t.OK+n)))
+	if n == 0 {
+		text += " operations"
+	} else {
+		text += fmt.Sprintf(", %s: %s failed%s, %s dropped", page.Percent(float64(n), float64(t.OK+n)), si(float64(t.Failed)), in, si(float64(t.Dropped)))
+	}
+	return note{"not ok", text, "", bad(n)}
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -13,6 +13,22 @@ func (s *State) share(elapsed time.Duration) float64 {
 	return -1
 }
 
+// window is the part of an interval that the schedule covers. The last interval ends with the last
+// operation, often before the schedule does: 10/s for 1 s has its last one at 0.9 s.
+func (s *State) window(from, to float64) float64 {
+	end := s.head.End.Seconds()
+	switch {
+	case end <= 0:
+		return to - from
+	case shorter(to-from) && end <= from+1:
+		to = end
+	}
+	return max(0, min(to, end)-from)
+}
+
+// shorter reports whether an interval is the last of its run: all others are a second long.
+func shorter(length float64) bool { return length < 1 }
+
 // remaining is the time until the end of the schedule, without the drain. known: false if the run
 // has no end but a signal. The time of a number of operations is an estimate.
 func (s *State) remaining(elapsed time.Duration) (left time.Duration, known bool) {

@@ -16,6 +16,7 @@ const maxColumns = 512
 type column struct {
 	t                      float64 // end, in seconds since the start
 	length                 float64 // in seconds
+	window                 float64 // part of length in which operations were due, in seconds
 	due, ok, failed, drops uint64
 	warmup                 bool
 	inFlight               int
@@ -35,7 +36,7 @@ type State struct {
 	first    int      // index of the oldest in columns
 	last     float64  // end of the newest second
 	total    takt.Interval
-	measured float64 // seconds without the warm-up
+	measured float64 // seconds of the schedule without the warm-up
 	errors   []takt.ErrorClass
 
 	response, service *hist.Histogram // of the measured part
@@ -54,7 +55,7 @@ func (s *State) Add(snap Snapshot) {
 	iv := &snap.Interval
 	c := s.next()
 	*c = column{
-		t: iv.T, length: iv.T - s.last, warmup: iv.Warmup,
+		t: iv.T, length: iv.T - s.last, window: s.window(s.last, iv.T), warmup: iv.Warmup,
 		due: iv.Scheduled, ok: iv.OK, failed: iv.Failed, drops: iv.Dropped, inFlight: iv.InFlightMax,
 		responseP50: iv.ResponseP50, responseP99: iv.ResponseP99, lag: iv.ScheduleLagP99,
 	}
@@ -66,7 +67,7 @@ func (s *State) Add(snap Snapshot) {
 	s.addResponse(c, iv)
 	s.addService(c, iv)
 	if !iv.Warmup {
-		s.measured += c.length
+		s.measured += c.window
 		s.total.Scheduled += iv.Scheduled
 		s.total.OK += iv.OK
 		s.total.Failed += iv.Failed

@@ -33,6 +33,23 @@ func span(d time.Duration) string {
 	}
 }
 
+// shortestRate is the shortest window, in seconds, whose rate means anything: the jitter of one
+// operation changes the rate of a shorter one by many percent.
+const shortestRate = 0.1
+
+// rate is a rate of the window, after the schedule of the whole interval; known: false if that is too
+// short.
+func (c *column) rate(n uint64) (v float64, known bool) {
+	seconds := c.window
+	if seconds <= 0 {
+		seconds = c.length
+	}
+	if seconds < shortestRate {
+		return 0, false
+	}
+	return float64(n) / seconds, true
+}
+
 // perSecond is a rate; a second without a length counts as one.
 func perSecond(n uint64, seconds float64) float64 {
 	if seconds <= 0 {

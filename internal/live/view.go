@@ -19,14 +19,15 @@ func (s *State) View(m Moment, width, height int, p Palette) []string {
 
 func (s *State) picture(m Moment, width, height int) *grid {
 	g := newGrid(width, height)
+	end := max(2, g.height-1) // of the body
 	s.title(g, m)
 	s.progress(g, 1, m)
-	s.footer(g, g.height-1, m)
+	s.footer(g, end, m)
 	if m.Help {
-		help(g, 3)
+		help(g, 3, end)
 		return g
 	}
-	s.body(g, 2, g.height-1, m)
+	s.body(g, 2, end, m)
 	return g
 }
 
@@ -102,23 +103,41 @@ func (s *State) elapsed(m Moment) string {
 	return span(m.Elapsed)
 }
 
+// leastHeat is the least number of lines of a heat map: the only one of 1 would begin at
+// 1 µs, whatever the latencies.
+const leastHeat = 3
+
 // body draws the curves, the heat map, the errors and the assertions into the lines from to end.
 func (s *State) body(g *grid, y, end int, m Moment) {
 	curves := s.curves()
 	tall := max(1, min(3, g.height/12-1)) // 2 lines from 36 on, 3 from 48 on
-	below := s.below(m, max(2, (end-y-1-len(curves)*tall)/2))
+	rest := end - y - 1 - len(curves)*tall
+	room := max(2, rest/2)
+	if rest-room < leastHeat {
+		room = max(2, rest)
+	}
+	below := s.below(m, room)
 	if !s.head.answered() { // no heat map
 		tall = max(1, min(6, (end-y-1-len(below))/len(curves)))
 	}
 	list := s.newest(max(0, g.width-plotFrom-scaleWidth))
 	for _, c := range curves {
+		if y+tall > end {
+			return
+		}
 		c.draw(g, y, tall, list)
 		y += tall
 	}
+	if y >= end {
+		return
+	}
 	heat := max(0, end-y-1-len(below))
+	if heat < leastHeat && s.head.answered() {
+		heat = 0
+	}
 	heatMap(g, y, heat, list)
 	axis(g, y+heat, list)
-	if s.head.answered() {
+	if s.head.answered() && heat > 0 {
 		g.put(0, y+heat, plotFrom-1, dim, "response time")
 	}
 	y += heat + 1
@@ -134,11 +153,10 @@ func (s *State) body(g *grid, y, end int, m Moment) {
 }
 
 func (s *State) footer(g *grid, y int, m Moment) {
-	if !m.Keys {
-		return
-	}
 	text := "space pause   q quit   ? help"
 	switch {
+	case !m.Keys:
+		text = m.Hint
 	case m.Stopping:
 		text = fmt.Sprintf("the run ends when its open operations have ended, in %s at most; Ctrl-C ends it at once", span(max(time.Second, s.head.Drain)))
 	case m.Paused:
@@ -147,8 +165,8 @@ func (s *State) footer(g *grid, y int, m Moment) {
 	g.put(0, y, g.width, dim, text)
 }
 
-// help draws what keys and colours mean.
-func help(g *grid, y int) {
+// help draws what keys and colours mean into the lines from y to end.
+func help(g *grid, y, end int) {
 	for i, text := range []string{
 		"space    pause the view; the run goes on",
 		"q        end the run and print its report, as the first Ctrl-C does",
@@ -164,6 +182,8 @@ func help(g *grid, y int) {
 		"A brighter cell has more operations. Assertions show the run so far; only the",
 		"report decides.",
 	} {
-		g.put(0, y+i, g.width, plain, text)
+		if y+i < end {
+			g.put(0, y+i, g.width, plain, text)
+		}
 	}
 }

@@ -41,7 +41,7 @@ func (c *session) watch() {
 		c.fail(errors.New("no job is running; queue lists those that wait"))
 		return
 	case c.inputEnded(): // nobody could end it
-		c.picture(j)
+		c.picture(j, "")
 		return
 	}
 	c.unwatch()
@@ -53,7 +53,7 @@ func (c *session) watch() {
 // watched shows the next picture, or ends the view with its job.
 func (c *session) watched() {
 	w := c.watching
-	shown := c.picture(w.job)
+	shown := c.picture(w.job, "Enter ends this view")
 	if w.none++; shown {
 		w.none = 0
 	}
@@ -89,9 +89,9 @@ func (c *session) ticks() <-chan time.Time {
 	return c.watching.tick.C
 }
 
-// picture shows the run of a job as it is now; false: it has no run at this instant. Only with
+// picture shows the run of a job as it is now, and a hint below it; false: it has no run at this instant. Only with
 // an editor the client is surely a terminal: others get a picture below the other.
-func (c *session) picture(j *job) bool {
+func (c *session) picture(j *job, hint string) bool {
 	width, height, palette, before := live.MinWidth, live.MinHeight, live.Mono, ""
 	if c.editor != nil {
 		palette, before = live.Basic, "\x1b[H\x1b[J"
@@ -99,7 +99,7 @@ func (c *session) picture(j *job) bool {
 			width, height = min(c.width, maxWidth), min(c.height, maxHeight)
 		}
 	}
-	lines := j.log.live.View(width, max(1, height-1), palette) // the last line is for the prompt
+	lines := j.log.live.View(width, max(1, height-1), palette, hint) // the last line is for the prompt
 	if lines == nil {
 		return false
 	}

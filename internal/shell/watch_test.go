@@ -25,7 +25,7 @@ func TestWatch(t *testing.T) {
 	a.send("http --rate 50/s -z 1h --progress none --assert p99<1h " + url)
 	a.until(aLine)
 
-	rates := regexp.MustCompile(`(?s)due +50/s.*p99<1h  p99 is`)
+	rates := regexp.MustCompile(`(?s)due +50/s.*p99<1h  p99 is.*\nEnter ends this view\n`)
 	for name, end := range map[string]string{"Enter": "\r\n", "Ctrl-C": "\x03"} {
 		b.send("status -w")
 		text := b.until(rates)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
@@ -88,7 +89,11 @@ func (l *load) noteEnd(ctx context.Context, r *takt.Report) {
 		r.Warn("aborted", "the run was %v; it ended there, so it is shorter than was asked for", e)
 	}
 	if signal := core.SignalOf(ctx); signal != nil && !l.engine.Endless() {
-		r.Warn("cancelled", "the run was %v after %.1f s; it is shorter than was asked for, and is not compared with others", signal, r.DurationS)
+		by := signal.Error()
+		if l.quitByKey.Load() && signal.Number == int(syscall.SIGINT) {
+			by = "stopped by q"
+		}
+		r.Warn("cancelled", "the run was %s after %.1f s; it is shorter than was asked for, and is not compared with others", by, r.DurationS)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/assert"
 	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
@@ -138,5 +139,31 @@ func TestOutcomeOfJudgements(t *testing.T) {
 		if got != c.code || !strings.HasPrefix(errs.String(), c.says) || c.says == "" && errs.Len() > 0 {
 			t.Errorf("%s: exit code %d, want %d, %q", c.name, got, c.code, &errs)
 		}
+	}
+}
+
+// The warning of a run that was stopped names what the user did: q is a SIGINT inside.
+func TestNoteOfTheEnd(t *testing.T) {
+	for want, c := range map[string]struct {
+		number int
+		key    bool
+	}{
+		"stopped by SIGINT": {2, false}, "stopped by q": {2, true}, "stopped by SIGTERM": {15, true},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		l := &load{engine: engine.Defaults(), env: core.Env{Quit: func() {}}}
+		l.engine.Duration = time.Minute
+		if c.key {
+			l.quit()()
+		}
+		cancel(&core.SignalError{Number: c.number})
+		r := takt.Report{DurationS: 1}
+		l.noteEnd(ctx, &r)
+		if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, "the run was "+want+" after 1.0 s") {
+			t.Errorf("%v, want %s", r.Warnings, want)
+		}
+	}
+	if new(load).quit() != nil {
+		t.Error("there is a key that does nothing")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,7 @@ type load struct {
 	group      string
 	named      map[string]string // labels of the system under test
 	brokeOff   error             // what ended the run early: its list of operations or its driver
+	quitByKey  atomic.Bool       // the SIGINT of the run is that of the view's key q
 }
 
 // Add adds the load commands. The commands of a protocol such as kafka are subcommands of

@@ -161,13 +161,24 @@ func (l *load) view(head live.Head) *view {
 		s.Guarded = func() (string, string) { return program, core.GuardCommand }
 	}
 	v := &view{
-		screen: s, state: live.New(head), palette: l.palette(), messages: l.messages, quit: l.env.Quit,
+		screen: s, state: live.New(head), palette: l.palette(), messages: l.messages, quit: l.quit(),
 		startAt: time.Time(l.engine.StartAt), notBefore: time.Now().Add(settled),
 	}
 	if head.End < 0 && head.Requests > 0 && !asked {
 		v.notBefore = time.Now().Add(shortest)
 	}
 	return v
+}
+
+// quit is what the key q does; nil: there is no such key.
+func (l *load) quit() func() {
+	if l.env.Quit == nil {
+		return nil
+	}
+	return func() {
+		l.quitByKey.Store(true)
+		l.env.Quit()
+	}
 }
 
 // program is the path of takt.
@@ -193,7 +204,7 @@ func (l *load) lines(head live.Head) watcher {
 	state, n := live.New(head), 0
 	return watcher{ended: func() {}, interval: func(iv takt.Interval) {
 		state.Add(live.Snapshot{Interval: iv})
-		if state.Length() <= 0.5 { // skip a short rest after the last full second
+		if state.Empty() {
 			return
 		}
 		width, text := l.width(), ""
