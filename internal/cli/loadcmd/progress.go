@@ -204,7 +204,7 @@ func (l *load) lines(head live.Head) watcher {
 	state, n := live.New(head), 0
 	return watcher{ended: func() {}, interval: func(iv takt.Interval) {
 		state.Add(live.Snapshot{Interval: iv})
-		if state.Empty() {
+		if state.Silent() {
 			return
 		}
 		width, text := l.width(), ""
