@@ -13,9 +13,11 @@ import (
 // LateShare is the largest part of operations that may be late.
 const LateShare = 0.01
 
+// LateAtLeast is the number of operations, however large their part, from which operations are many.
+const LateAtLeast = 10
+
 // The bounds, as docs/exit-codes.md explains them to users.
 const (
-	lateAtLeast  = 10 // operations that may be late, if LateShare is less
 	lateFloor    = time.Millisecond
 	latePart     = 0.10 // part of response p99, if above the floor
 	warnLagFloor = 200 * time.Microsecond
@@ -61,10 +63,10 @@ func SomeFor(responseP99 time.Duration) time.Duration {
 // Bottleneck reports whether the generator, not the target, shaped the figures: more
 // than 1 % and at least 10 of the operations were sent later than max(1 ms, 10 % of
 // response p99).
-func (l Lateness) Bottleneck() bool { return l.Late >= lateAtLeast && l.Share > LateShare }
+func (l Lateness) Bottleneck() bool { return l.Late >= LateAtLeast && l.Share > LateShare }
 
 // many reports whether n late operations are at least 10 and more than 1 % of all.
-func many(n, of uint64) bool { return n >= lateAtLeast && float64(n) > LateShare*float64(of) }
+func many(n, of uint64) bool { return n >= LateAtLeast && float64(n) > LateShare*float64(of) }
 
 // Doubtful reports whether so many operations were sent later than max(200 µs, 5 % of response
 // p99) that the figures show it: more than 1 % of them, and 10, or 3 and more than 5 %. One pause of the

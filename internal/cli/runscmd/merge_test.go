@@ -38,7 +38,7 @@ func TestMergeJudges(t *testing.T) {
 		{"--assert p99<1s " + cutShards, core.ExitInvalid, []string{"VOID p99<1s", "the run is invalid, so the assertions prove nothing", "^INVALID RUN: the shards did not put the whole load on the target at once"}},
 
 		{wholeShards + "/1.json " + wholeShards + "/3.json", core.ExitFailed, []string{"^takt: shard 2/3 is missing; give all reports of the run, or --allow-missing"}},
-		{"--allow-missing " + wholeShards + "/1.json " + wholeShards + "/3.json", core.ExitOK, []string{"shard 2/3 is missing", `300/s intended \(constant, uniform\), 200/s achieved \(66.66 %\)`, "the merged run is invalid"}},
+		{"--allow-missing " + wholeShards + "/1.json " + wholeShards + "/3.json", core.ExitOK, []string{"shard 2/3 is missing", `300/s intended \(constant, uniform\), 200/s achieved \(66.67 %\)`, "the merged run is invalid"}},
 		{"--allow-missing --strict " + wholeShards + "/1.json " + wholeShards + "/3.json", core.ExitInvalid, nil},
 
 		{wholeShards + " " + cutShards, core.ExitFailed, []string{"it differs in number of shards"}},

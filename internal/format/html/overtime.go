@@ -30,8 +30,8 @@ func overTime(r *takt.Report, s *series) []section {
 	}
 	stalls := s.stalls(r)
 	return []section{
-		{ID: "time", Title: heroTitle(r, s), Lead: stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), []block{s.everySecond(r)})},
-		{ID: "heat", Title: "Every " + page.Words(text.Primary(r)) + " time, second by second", Lead: "The stronger the colour of a cell, the larger its part of the operations that ended then.", Blocks: []block{s.heat.block(s)}},
+		{ID: "time", Title: heroTitle(r, s), Lead: s.stallWords(r, stalls), Blocks: slices.Concat([]block{s.hero(r, stalls)}, stallTable(stalls), s.panels(r), []block{s.everySecond(r)})},
+		{ID: "heat", Title: "Every " + page.Words(text.Primary(r)) + " time, second by second", Lead: "The stronger the colour of a cell, the more operations it has, on a logarithmic scale for the whole picture.", Blocks: []block{s.heat.block(s)}},
 	}
 }
 
@@ -45,7 +45,7 @@ func heroTitle(r *takt.Report, s *series) string {
 	return capital(page.Words(text.Primary(r))) + " time"
 }
 
-func stallWords(r *takt.Report, stalls []stall) string {
+func (s *series) stallWords(r *takt.Report, stalls []stall) string {
 	if len(stalls) == 0 {
 		return ""
 	}
@@ -54,9 +54,15 @@ func stallWords(r *takt.Report, stalls []stall) string {
 	for _, one := range stalls {
 		held, longest = held+one.held, max(longest, one.length)
 	}
+	if r.Counts.OK == 0 && len(stalls) == 1 && stalls[0].from == 0 && stalls[0].to == s.end {
+		return fmt.Sprintf("The target answered nothing in the %s of the run; %s waited in vain.", figure.Micros(longest), page.Plural(int(held), "operation"))
+	}
 	fate := "had to wait for it"
+	if s.timedOut(0, len(s.list)-1) {
+		fate += " or timed out"
+	}
 	if r.Counts.Dropped > 0 {
-		fate = "had to wait for it, or were dropped"
+		fate += ", or were dropped"
 	}
 	return fmt.Sprintf("The target stalled %s, for up to %s; %s %s.", times(len(stalls)), figure.Micros(longest), page.Plural(int(held), "operation"), fate)
 }
@@ -185,7 +191,7 @@ func stallTable(stalls []stall) []block {
 	if len(stalls) == 0 {
 		return nil
 	}
-	t := &table{Caption: "Stalls: the length is the longest wait, and the operations are those that waited or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
+	t := &table{Caption: "Stalls: the length is the longest wait, or with timeouts the time without an answer. The operations are those that waited, timed out or were dropped meanwhile.", Head: []string{"began", "length", "held up or dropped"}}
 	for _, one := range stalls {
 		t.Rows = append(t.Rows, []string{page.Span(one.from), figure.Micros(one.length), page.Count(one.held)})
 	}
@@ -224,7 +230,7 @@ func (s *series) panels(r *takt.Report) []block {
 	}
 	if r.Latency[takt.LatencyScheduleLag].Count > 0 {
 		picture, bound := s.lag(r)
-		list = append(list, block{Title: "Schedule lag of takt, p99", Picture: picture, Help: "takt's own lateness. The run is invalid if more than 1 % of the operations are later than the bound, " + bound + "."})
+		list = append(list, block{Title: "Schedule lag of takt, p99", Picture: picture, Help: fmt.Sprintf("takt's own lateness. The run is invalid if more than %g %% of the operations, and at least %d, are later than the bound, %s.", 100*verdict.LateShare, verdict.LateAtLeast, bound)})
 	}
 	return list
 }
@@ -266,6 +272,9 @@ func (s *series) classes() []string {
 	})
 }
 
+// classed reports whether the failed operations of an interval have classes: those of the warm-up have not.
+func (s *second) classed() bool { return s.Failed == 0 || !s.Warmup }
+
 // failures are the strips of the most frequent classes.
 func (s *series) failures() (list []block) {
 	for _, class := range s.classes()[:min(mostClasses, len(s.classes()))] {
@@ -273,7 +282,7 @@ func (s *series) failures() (list []block) {
 		y := linear(1.1 * s.highest(of))
 		d := s.drawing(stripHeight)
 		s.frame(d, y, func(v float64) string { return page.Short(v) })
-		d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), true }), "bad")
+		d.steps(s.points(func(one *second) (float64, bool) { return y.at(of(one)), one.classed() }), "bad")
 		name := "Failed a second: " + page.Words(class)
 		list = append(list, block{Title: name, Picture: d.svg(name, ` data-table="every-second"`)})
 	}
@@ -325,7 +334,11 @@ func lagBound(r *takt.Report) float64 {
 func (s *series) frame(d *drawing, y scale, label func(float64) string) {
 	s.warm(d)
 	s.time(d)
-	for _, v := range y.ticks(2) {
+	ticks := y.ticks(2)
+	if len(ticks) < 2 { // 0 alone says nothing
+		ticks = y.ticks(3)
+	}
+	for _, v := range ticks {
 		d.horizontal(y.at(v), "grid", label(v))
 	}
 }
@@ -375,18 +388,31 @@ func (s *series) columns(name string) (list []column) {
 		}
 	}
 	for _, class := range s.classes()[:min(mostClasses, len(s.classes()))] {
-		list = append(list, column{page.Words(class), func(one *second) string { return page.Count(one.Errors[class]) }})
+		list = append(list, column{page.Words(class), func(one *second) string {
+			if !one.classed() {
+				return "–"
+			}
+			return page.Count(one.Errors[class])
+		}})
 	}
 	for i, st := range statistics {
 		list = append(list, column{name + " " + st.name, func(one *second) string { return human(one.response, i) }})
 	}
-	list = append(list, column{"max", func(one *second) string { return figure.Micros(one.ResponseMax) }})
+	list = append(list, column{"max", func(one *second) string { return one.measured(one.ResponseMax) }})
 	for i, st := range statistics {
 		if s.hasService() {
 			list = append(list, column{"service " + st.name, func(one *second) string { return human(one.service, i) }})
 		}
 	}
-	return append(list, column{"lag p99", func(one *second) string { return figure.Micros(one.ScheduleLagP99) }})
+	return append(list, column{"lag p99", func(one *second) string { return one.measured(one.ScheduleLagP99) }})
+}
+
+// measured writes a figure of the operations of an interval, or a dash if nothing ended in it.
+func (s *second) measured(us float64) string {
+	if s.OK+s.Failed == 0 {
+		return "–"
+	}
+	return figure.Micros(us)
 }
 
 // human writes a statistic of an interval, or a dash if nothing ended in it.

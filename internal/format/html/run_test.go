@@ -324,3 +324,37 @@ func TestFailuresOverTime(t *testing.T) {
 		t.Error("a strip without failures")
 	}
 }
+
+// An interval without answers has no figures of them.
+func TestIntervalWithoutAnswers(t *testing.T) {
+	r := run(3, 20)
+	r.Intervals[1] = takt.Interval{T: 2, Scheduled: 20, InFlightMax: 20}
+	_, rest, _ := strings.Cut(write(t, r), `<th scope="row">2s`)
+	row, _, _ := strings.Cut(rest, "<tr>")
+	if strings.Contains(row, "0µs") || strings.Count(row, "<td class=\"n\">–")+strings.Count(row, "<td>–") != 8 {
+		t.Errorf("the row is %s", row)
+	}
+}
+
+// Failures of the warm-up have no classes, so the strip of a class has a gap there.
+func TestFailuresInWarmup(t *testing.T) {
+	r := run(4, 20)
+	for i := range r.Intervals {
+		r.Intervals[i].Failed = 5
+		r.Intervals[i].Warmup = i < 2
+		if i >= 2 {
+			r.Intervals[i].Errors = map[string]uint64{"5xx": 5}
+		}
+	}
+	_, rest, _ := strings.Cut(write(t, r), `aria-label="Failed a second: 5xx"`)
+	if _, path, _ := strings.Cut(rest, `<path class="bad" d="`); !strings.HasPrefix(path, "M500 ") {
+		t.Errorf("the strip begins with %.20q, not after the warm-up", path)
+	}
+}
+
+// The caption of the lag has the whole rule of the verdict.
+func TestLagCaption(t *testing.T) {
+	if want := "invalid if more than 1 % of the operations, and at least 10, are later than the bound, "; !strings.Contains(write(t, run(10, 20)), want) {
+		t.Errorf("the page does not say %q", want)
+	}
+}

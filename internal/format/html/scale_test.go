@@ -3,6 +3,7 @@ package html
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -77,5 +78,17 @@ func TestSteps(t *testing.T) {
 	d.between(upper, lower, "gap") // only where the first is higher
 	if got := d.curves.String(); got != `<path class="gap" d="M0 90v-40h500v40h-500z"/>` {
 		t.Error(got)
+	}
+}
+
+// A panel has at least two labels, whatever its highest value is.
+func TestFrameHasLabels(t *testing.T) {
+	s := &series{list: []second{{}}, end: 1}
+	for high := 1.0; high < 1000; high++ {
+		d := s.drawing(panelHeight)
+		s.frame(d, linear(1.1*high), func(v float64) string { return "label" })
+		if n := strings.Count(d.over.String(), "label"); n < 2 || n > 4 {
+			t.Errorf("%v: %d labels", high, n)
+		}
 	}
 }

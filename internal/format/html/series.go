@@ -35,10 +35,16 @@ type second struct {
 	from              float64
 	response, service []float64 // by statistic, µs; nil: none ended
 	slow              uint64    // operations that were held up
+	timeouts          uint64    // operations that failed because no answer came in time
 }
 
 func (s *second) length() float64 { return max(1e-9, s.T-s.from) }
-func (s *second) ended() uint64   { return s.OK + s.Failed }
+
+// answered counts the operations that the target ended, well or with an error.
+func (s *second) answered() uint64 { return s.OK + s.Failed - min(s.Failed, s.timeouts) }
+
+// timeout is the class of operations without an answer in time.
+const timeout = "timeout"
 
 // An operation that took this many times the median, and at least slowFloor µs, was held up.
 const (
@@ -49,7 +55,11 @@ const (
 // seriesOf reads the histograms of all intervals, each once.
 func seriesOf(r *takt.Report) (*series, error) {
 	all := r.Latency[text.Primary(r)]
-	s := &series{slow: max(slowFloor, slowTimes*all.P50)}
+	usual := all.P50
+	if ok := r.Latency[takt.LatencyResponseOK]; ok.Count > 0 { // many timeouts would be the median
+		usual = ok.P50
+	}
+	s := &series{slow: max(slowFloor, slowTimes*usual)}
 	if len(r.Intervals) == 0 {
 		return s, nil
 	}
@@ -60,15 +70,15 @@ func seriesOf(r *takt.Report) (*series, error) {
 		h.Reset()
 		return d.Merge(h, text)
 	}
-	s.heat = newHeat(r, s.end)
+	s.heat = newHeat(r)
 	from := 0.0
 	for _, iv := range r.Intervals {
-		one := second{Interval: iv, from: from}
+		one := second{Interval: iv, from: from, timeouts: iv.Errors[timeout]}
 		if err := read(iv.HDR); err != nil {
 			return nil, fmt.Errorf("the interval that ends at %v s: %w", iv.T, err)
 		}
 		one.response, one.slow = quantiles(h), h.Above(micros(s.slow))
-		s.heat.add(from, iv.T, h)
+		s.heat.add(iv.T, h)
 		if err := read(iv.ServiceHDR); err != nil {
 			return nil, fmt.Errorf("the service time of the interval that ends at %v s: %w", iv.T, err)
 		}

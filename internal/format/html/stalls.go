@@ -1,6 +1,7 @@
 package html
 
 import (
+	"slices"
 	"time"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -17,28 +18,103 @@ func micros(us float64) time.Duration { return time.Duration(us * float64(time.M
 
 // stalls finds the stalls of a run. A stall of length L holds up everything that is due in it: at a
 // rate λ the operations that waited longer than a limit are about λ·(L − limit). A single slow
-// operation, however slow, is not a stall.
+// operation, however slow, is not a stall. A timeout is not an answer, so it does not end a stall.
 func (s *series) stalls(r *takt.Report) (list []stall) {
+	counted := -1 // last interval whose operations are counted
 	for i := range s.list {
 		one := &s.list[i]
-		if one.Warmup || !s.stalled(i, r.Rate.Intended != nil) {
+		silent := s.silent(i, r)
+		if one.Warmup || !silent && !s.stalled(i, r.Rate.Intended != nil) {
 			continue
 		}
-		from := one.from
-		for k := i - 1; k >= 0 && s.dip(k) && !s.list[k].Warmup; k-- {
-			from = s.began(k)
-		}
+		first, from := s.start(i)
 		next := stall{from: from, to: min(one.T, from+one.ResponseMax/1e6), length: one.ResponseMax, held: one.heldUp()}
-		if last := len(list) - 1; last >= 0 && from < list[last].from+list[last].length/1e6 && i > 0 {
-			list[last].held += next.held
-			if next.length > list[last].length {
-				list[last].length, list[last].to = next.length, next.to
+		if i == len(s.list)-1 && silent {
+			next.held += r.Counts.Unfinished
+		}
+		for k := max(first, counted+1); k < i; k++ {
+			next.held += s.list[k].timeouts
+		}
+		counted = i
+		if last := len(list) - 1; last >= 0 && s.same(list[last], next) {
+			next.from, next.held = list[last].from, list[last].held+next.held
+			if list[last].length >= next.length {
+				next.length, next.to = list[last].length, list[last].to
 			}
-			continue
+			list = list[:last]
+		}
+		if silent {
+			next.until(one.T)
+		} else if s.timedOut(first, i) { // the longest wait is that of a timeout, so the count has the length
+			next.until(min(one.T, next.from+float64(next.held)/s.rate(first, i)))
 		}
 		list = append(list, next)
 	}
 	return list
+}
+
+// same reports whether the stall b is the rest of a: it began in a, or its operations are those that ended
+// last after a, so they waited for a shorter time.
+func (s *series) same(a, b stall) bool {
+	if b.length < a.length {
+		return b.from <= a.to+s.slow/1e6
+	}
+	return b.from < a.from+a.length/1e6
+}
+
+// until makes a stall last at least to an instant.
+func (s *stall) until(t float64) {
+	if length := (t - s.from) * 1e6; length > s.length {
+		s.length, s.to = length, t
+	}
+}
+
+// start is the interval in which the stall began that the interval i noticed, and the instant.
+func (s *series) start(i int) (first int, from float64) {
+	first, from = i, s.list[i].from
+	for k := i - 1; k >= 0 && s.dip(k) && !s.list[k].Warmup; k-- {
+		first, from = k, s.began(k)
+		if float64(s.list[k].answered()) > fewPart*float64(s.list[k].Scheduled) {
+			break
+		}
+	}
+	return first, from
+}
+
+// silent reports whether the interval i ends a time without answers in which so many operations were
+// due that one slow operation is not the cause: they timed out, or the run ended.
+func (s *series) silent(i int, r *takt.Report) bool {
+	one := &s.list[i]
+	if !one.mute() {
+		return false
+	}
+	lost := one.timeouts
+	if i == len(s.list)-1 {
+		lost += r.Counts.Unfinished
+	}
+	due, from := uint64(0), one.from
+	for k := i; k >= 0 && s.list[k].mute() && !s.list[k].Warmup; k-- {
+		due, from = due+s.list[k].Scheduled, s.list[k].from
+	}
+	least := max(long, slowTimes*r.Latency[takt.LatencyResponseOK].P50)
+	return lost >= heldAtLeast && due >= heldAtLeast && (one.T-from)*1e6 >= least
+}
+
+// mute reports whether operations waited in the interval, and the target answered none of them.
+func (s *second) mute() bool {
+	return s.answered() == 0 && (s.Scheduled > 0 || s.InFlightMax > 0 || s.timeouts > 0)
+}
+
+func (s *series) timedOut(first, i int) bool {
+	return slices.ContainsFunc(s.list[first:i+1], func(one second) bool { return one.timeouts > 0 })
+}
+
+// rate is the highest rate of the intervals from first to i at which operations were due.
+func (s *series) rate(first, i int) (rate float64) {
+	for k := first; k <= i; k++ {
+		rate = max(rate, float64(s.list[k].Scheduled)/s.list[k].length())
+	}
+	return max(rate, 1e-9)
 }
 
 const (
@@ -48,25 +124,27 @@ const (
 	heldPart    = 0.5     // part of the operations that a stall should have held up
 	ownPart     = 0.2     // part of the wait that may be the generator's
 	dipPart     = 0.7     // part of the due operations, below which an interval has a dip
+	fewPart     = 0.05    // part of the due operations, up to which answers do not show when a stall began
 )
 
 // stalled reports whether the slow operations of the interval i waited for a stall.
 func (s *series) stalled(i int, open bool) bool {
 	one := &s.list[i]
 	longer := (one.ResponseMax - s.slow) / 1e6
-	if longer <= 0 || one.slow == 0 || one.ScheduleLagP99 > ownPart*one.ResponseMax {
+	if longer <= 0 || one.slow <= one.timeouts || one.ScheduleLagP99 > ownPart*one.ResponseMax {
 		return false
 	}
 	if !open { // a closed loop sends nothing during a stall
 		return s.dip(i) || i > 0 && s.dip(i-1)
 	}
-	rate := float64(one.Scheduled) / one.length()
+	rate := s.rate(max(0, i-1), i)
+	held := one.heldUp() - one.timeouts // a timeout alone is not a stall
 	if i > 0 {
-		rate = max(rate, float64(s.list[i-1].Scheduled)/s.list[i-1].length())
-	}
-	held := one.heldUp()
-	if i > 0 { // dropped while the target answered nothing
-		held += s.list[i-1].Dropped
+		before := &s.list[i-1]
+		held += before.Dropped // while the target answered nothing
+		if before.timeouts > 0 && s.dip(i-1) {
+			held += before.slow - min(before.slow, before.timeouts)
+		}
 	}
 	if held < heldAtLeast || held < heldMany && one.ResponseMax < long {
 		return false
@@ -74,17 +152,18 @@ func (s *series) stalled(i int, open bool) bool {
 	return float64(held) >= heldPart*rate*longer
 }
 
-func (s *second) heldUp() uint64 { return s.slow + s.Dropped }
+// heldUp counts the slow operations, with those that timed out.
+func (s *second) heldUp() uint64 { return max(s.slow, s.timeouts) + s.Dropped }
 
-// began estimates when a stall began in an interval with a dip: until then operations ended at their
-// rate.
+// began estimates when a stall began in an interval with a dip: until then the target answered at the
+// rate at which operations were due.
 func (s *series) began(k int) float64 {
 	one := &s.list[k]
-	return one.from + one.length()*min(1, float64(one.ended())/float64(max(1, one.Scheduled)))
+	return one.from + one.length()*min(1, float64(one.answered())/float64(max(1, one.Scheduled)))
 }
 
-// dip reports whether far fewer operations ended in the interval than were due.
+// dip reports whether the target answered far fewer operations in the interval than were due.
 func (s *series) dip(i int) bool {
 	one := &s.list[i]
-	return one.Scheduled > 0 && float64(one.ended()) < dipPart*float64(one.Scheduled)
+	return one.mute() || one.Scheduled > 0 && float64(one.answered()) < dipPart*float64(one.Scheduled)
 }

@@ -72,18 +72,17 @@
   }));
   $$(".actions").forEach((a) => { a.hidden = false; });
 
-  // The heat map on a canvas. The levels are in the picture, as its opacity: 255 × the square root of a
-  // cell's part of its column.
+  // The heat map on a canvas. The levels are in the picture, as its opacity: 255 × the logarithm of
+  // 1 + a cell's count, as a part of the largest cell's.
   const heat = async (box) => {
-    const { columns, rows, low, high, end } = Object.fromEntries(["columns", "rows", "low", "high", "end"].map((k) => [k, Number(box.dataset[k])]));
+    const low = Number(box.dataset.low), high = Number(box.dataset.high), most = Number(box.dataset.most), edges = box.dataset.edges.split(" ").map(Number), end = edges.at(-1);
     const canvas = document.createElement("canvas"), picture = $("img", box);
     await picture.decode();
-    canvas.width = columns;
-    canvas.height = rows;
+    const width = canvas.width = picture.naturalWidth, rows = canvas.height = picture.naturalHeight;
     canvas.setAttribute("aria-hidden", "true");
     const paint = canvas.getContext("2d", { willReadFrequently: true });
     paint.drawImage(picture, 0, 0);
-    const image = paint.getImageData(0, 0, columns, rows), level = (x, y) => image.data[4 * ((rows - 1 - y) * columns + x) + 3];
+    const image = paint.getImageData(0, 0, width, rows), level = (x, y) => image.data[4 * ((rows - 1 - y) * width + x) + 3];
     const draw = () => {
       const colour = matchMedia("(prefers-color-scheme: dark)").matches ? [63, 193, 191] : [8, 112, 114];
       for (let i = 0; i < image.data.length; i += 4) image.data.set(colour, i);
@@ -96,10 +95,11 @@
     const time = (us) => { const [v, unit] = us >= 1e6 ? [us / 1e6, "s"] : us >= 1e3 ? [us / 1e3, "ms"] : [us, "µs"]; return Number(v.toPrecision(3)) + unit; };
     canvas.addEventListener("pointermove", (e) => {
       const at = canvas.getBoundingClientRect();
-      const x = Math.min(columns - 1, Math.max(0, Math.floor((e.clientX - at.left) / at.width * columns)));
+      const x = Math.min(width - 1, Math.max(0, Math.floor((e.clientX - at.left) / at.width * width)));
+      const until = edges.findIndex((t, i) => t / end >= (x + 0.5) / width || i === edges.length - 1);
       const y = Math.min(rows - 1, Math.max(0, Math.floor((at.bottom - e.clientY) / at.height * rows)));
-      const edge = (i) => low * (high / low) ** (i / rows), part = (level(x, y) / 255) ** 2 * 100;
-      show(e, [["time", Number((x / columns * end).toPrecision(4)) + "s to " + Number(((x + 1) / columns * end).toPrecision(4)) + "s"], ["latency", time(edge(y)) + " to " + time(edge(y + 1))], ["operations", part === 0 ? "none" : part < 1 ? "< 1 %" : "≈ " + Math.round(part) + " %"]]);
+      const edge = (i) => low * (high / low) ** (i / rows), count = Number(Math.expm1(level(x, y) / 255 * Math.log1p(most)).toPrecision(2));
+      show(e, [["time", Number((edges[until - 1] ?? 0).toPrecision(4)) + "s to " + Number(edges[until].toPrecision(4)) + "s"], ["latency", time(edge(y)) + " to " + time(edge(y + 1))], ["operations", count === 0 ? "none" : "≈ " + Math.max(1, Math.round(count))]]);
     });
     canvas.addEventListener("pointerleave", hide);
   };
