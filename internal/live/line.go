@@ -28,12 +28,15 @@ func (s *State) Header(width int, p Palette) string {
 	return row(s.fields(), width, func(f field) (string, style) { return f.name, dim }, p)
 }
 
-// Empty reports whether the newest second is a rest after the last full one in which nothing
-// happened.
-func (s *State) Empty() bool {
+// Silent reports whether the newest second needs no line: nothing happened in the rest after the
+// last full second, or the whole run was over in an instant, so its report says it all.
+func (s *State) Silent() bool {
 	c := s.current()
-	return shorter(c.length) && c.due+c.ok+c.failed+c.drops == 0
+	return c.t <= shortestRun || shorter(c.length) && c.due+c.ok+c.failed+c.drops == 0
 }
+
+// shortestRun is the length of a run, in seconds, up to which it has no line.
+const shortestRun = 0.5
 
 func (s *State) fields() []field {
 	c := s.current()

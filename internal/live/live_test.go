@@ -401,11 +401,18 @@ func TestLastLine(t *testing.T) {
 		test.iv.T = test.last
 		s.Add(Snapshot{Interval: takt.Interval{T: 2, Scheduled: 100, OK: 100}})
 		s.Add(Snapshot{Interval: test.iv})
-		if s.Empty() != (test.begin == "") {
-			t.Errorf("%v: empty: %v", test.iv, s.Empty())
+		if s.Silent() != (test.begin == "") {
+			t.Errorf("%v: silent: %v", test.iv, s.Silent())
 		}
 		if words := strings.Join(strings.Fields(s.Line(80, Mono)), " "); !strings.HasPrefix(words, test.begin) {
 			t.Errorf("%v: %q, want %q", test.iv, words, test.begin)
+		}
+	}
+	for length, want := range map[float64]bool{0.002: true, 0.5: true, 0.6: false} {
+		s := New(Head{End: -1})
+		s.Add(Snapshot{Interval: takt.Interval{T: length, OK: 1}})
+		if s.Silent() != want {
+			t.Errorf("a run of %v s: silent: %v", length, s.Silent())
 		}
 	}
 	for at, want := range map[float64]string{0.9: "0.9s", 59.9: "59.9s", 59.97: "1m00s", 60.4: "1m00s", 2.001: "2s"} {

@@ -204,7 +204,7 @@ func (l *load) lines(head live.Head) watcher {
 	state, n := live.New(head), 0
 	return watcher{ended: func() {}, interval: func(iv takt.Interval) {
 		state.Add(live.Snapshot{Interval: iv})
-		if state.Empty() || n == 0 && iv.T <= 0.5 { // the report comes at once
+		if state.Silent() {
 			return
 		}
 		width, text := l.width(), ""
