@@ -374,10 +374,21 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// dial connects as l says and notes how long each step took.
+// dial connects as l says, with its handshake, and notes how long each step took.
 func dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
 	ctx, cancel := w.Within(ctx, w.Now().Add(l.ConnectTimeout))
 	defer cancel()
+	c, err := connect(ctx, w, l, r)
+	if err != nil || l.TLS == nil {
+		return c, err
+	}
+	b := &below{Conn: sock.Stamped(c)}
+	b.looker.attach(c)
+	return handshake(ctx, w, b, l.TLS, r)
+}
+
+// connect is dial without TLS and without a time limit of its own.
+func connect(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
 	addr, err := resolve(ctx, l, r)
 	if err != nil {
 		return nil, err
@@ -388,12 +399,7 @@ func dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn,
 		return nil, err
 	}
 	r.Phases[phaseConnect] = w.Since(began)
-	if l.TLS == nil {
-		return c, nil
-	}
-	b := &below{Conn: sock.Stamped(c)}
-	b.looker.attach(c)
-	return handshake(ctx, w, b, l.TLS, r)
+	return c, nil
 }
 
 func handshake(ctx context.Context, w World, c net.Conn, conf *tls.Config, r *takt.Result) (net.Conn, error) {

@@ -120,23 +120,11 @@ func (l *loop) live() {
 // adopt gives c the probe's connection unless it was used. A target that serves one
 // connection at a time would keep any other connection waiting for the probe's.
 func (l *loop) adopt(c *lconn) bool {
-	if l.m.net.TLS != nil {
-		return l.adoptSecured(c)
-	}
-	if l.m.first.Load() < 0 {
+	s := l.m.takeFirst()
+	if s == nil {
 		return false
 	}
-	first := l.m.first.Swap(-1)
-	if first < 0 {
-		return false // another loop has it
-	}
-	l.watch()
-	c.fd = int(first)
-	if l.stamps {
-		l.stamps = l.sys.Stamp(c.fd) == nil
-	}
-	l.measurePath(c)
-	c.codec.Reset()
+	l.attach(c, s)
 	if l.sys.Add(c.fd, c.token, false) != nil {
 		l.drop(c)
 		return false

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/pkg/takt"
@@ -19,13 +18,13 @@ import (
 // do not encrypt a body of 45 MB each.
 const sealAtOnce = 64 << 10
 
-// secured is a connection over TLS. A loop cannot wait in a handshake, and crypto/tls cannot
+// secured is a connection that was made beside the loops; without seal it is plain. A loop cannot wait in a handshake, and crypto/tls cannot
 // pause in one, so goroutines beside the loops connect, and hand over what is ready.
 type secured struct {
 	fd   int
 	seal *seal.Conn
 	addr netip.AddrPort
-	took [phaseTLS + 1]time.Duration // by phase
+	took takt.Result // its phases
 	err  error
 
 	conn    *lconn
@@ -62,27 +61,20 @@ func (h *handover) take(over bool) (list []*secured) {
 
 // secure connects to l and makes the handshake. It waits, but not longer than ctx.
 func (m *loops) secure(ctx context.Context, l *takt.Loop) *secured {
-	var r takt.Result
 	s := &secured{fd: -1}
 	ctx, cancel := m.world.Within(ctx, m.world.Now().Add(connectTimeout(l)))
 	defer cancel()
 	var c net.Conn
-	var addr string
-	if addr, s.err = resolve(ctx, l, &r); s.err != nil {
+	if c, s.err = connect(ctx, m.world, l, &s.took); s.err != nil {
 		return s
 	}
 	began := m.world.Now()
-	if c, s.err = m.world.Connect(ctx, l.Network, addr); s.err != nil {
-		return s
-	}
-	s.took[phaseConnect] = m.world.Since(began)
-	began = m.world.Now()
 	s.seal = seal.Client(c, l.TLS)
 	if err := s.seal.Handshake(ctx); err != nil {
 		s.err = &tlsError{err}
 		return s
 	}
-	s.took[phaseTLS] = m.world.Since(began)
+	s.took.Phases[phaseTLS] = m.world.Since(began)
 	s.addr, s.fd, s.err = m.world.Release(s.seal.Detach())
 	return s
 }
@@ -133,7 +125,7 @@ func (l *loop) takeSecured() {
 			l.dialing.remove(c)
 			c.state = lidle
 			l.attach(c, s)
-			c.res.Phases[phaseConnect], c.res.Phases[phaseTLS] = s.took[phaseConnect], s.took[phaseTLS]
+			c.res.Phases[phaseConnect], c.res.Phases[phaseTLS] = s.took.Phases[phaseConnect], s.took.Phases[phaseTLS]
 			if err := l.sys.Add(c.fd, c.token, false); err != nil {
 				l.fail(c, err, true)
 				continue
@@ -158,7 +150,21 @@ func (l *loop) discard(s *secured) {
 	}
 }
 
-// attach makes s the connection of c.
+// takeFirst is the probe's connection, once; then nil.
+func (m *loops) takeFirst() *secured {
+	if m.net.TLS != nil {
+		return m.firstTLS.Swap(nil)
+	}
+	if m.first.Load() < 0 {
+		return nil
+	}
+	if fd := m.first.Swap(-1); fd >= 0 {
+		return &secured{fd: int(fd)}
+	}
+	return nil // another loop has it
+}
+
+// attach makes s, which may be plain, the connection of c.
 func (l *loop) attach(c *lconn, s *secured) {
 	l.watch()
 	c.fd, c.seal = s.fd, s.seal
@@ -167,20 +173,6 @@ func (l *loop) attach(c *lconn, s *secured) {
 	}
 	l.measurePath(c)
 	c.codec.Reset()
-}
-
-// adoptSecured is adopt over TLS.
-func (l *loop) adoptSecured(c *lconn) bool {
-	s := l.m.firstTLS.Swap(nil)
-	if s == nil {
-		return false
-	}
-	l.attach(c, s)
-	if l.sys.Add(c.fd, c.token, false) != nil {
-		l.drop(c)
-		return false
-	}
-	return l.look(c)
 }
 
 // open decrypts bytes that came for c. ended: nothing follows. A failure ends the operation.

@@ -5,7 +5,6 @@ package seal
 import (
 	"context"
 	"crypto/tls"
-	"io"
 	"net"
 	"slices"
 )
@@ -107,5 +106,3 @@ func (empty) Timeout() bool   { return true }
 func (empty) Temporary() bool { return true }
 
 var errEmpty net.Error = empty{}
-
-var _ io.Reader = (*wire)(nil)
