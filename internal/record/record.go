@@ -271,8 +271,11 @@ func (s *set) summary(e *hist.Encoder, rest func()) takt.Interval {
 		ResponseMax:    hist.Micros(response.Max()),
 		ScheduleLagP99: hist.Micros(s.lag.Quantile(0.99)),
 	}
-	for _, c := range s.classes {
-		iv.Errors = takt.PlusErrors(iv.Errors, map[string]uint64{c.Class: c.Count})
+	if len(s.classes) > 0 {
+		iv.Errors = make(map[string]uint64, len(s.classes))
+	}
+	for class, c := range s.classes {
+		iv.Errors[class] = c.Count
 	}
 	rest()
 	iv.HDR = e.Encode(response)

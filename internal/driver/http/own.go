@@ -39,7 +39,7 @@ func (o *Options) close() error {
 // finish warns of redirects that were not followed, and of a slip of those who come
 // from wrk, where -d is the duration.
 func (o *Options) finish(_ context.Context, r *takt.Report) error {
-	o.ReportTLS(r)
+	o.reportTLS(r)
 	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
 		r.Warn("get_body", "each GET had a body of %d bytes; -d is the body (-z the duration), and -m the method", len(f.msg.Body))
 	}

@@ -78,8 +78,8 @@ func (h *handshakes) note(c tls.ConnectionState) error {
 	return nil
 }
 
-// ReportTLS adds to r what the handshakes agreed on, those before the start of the run included.
-func (o *Options) ReportTLS(r *takt.Report) {
+// reportTLS adds to r what the handshakes agreed on, those before the start of the run included.
+func (o *Options) reportTLS(r *takt.Report) {
 	h := &o.handshakes
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -261,15 +261,16 @@ func (s *series) perSecond(one *second, n uint64) float64 {
 // mostClasses is the number of classes with a strip of their own.
 const mostClasses = 4
 
-// classes are those of failed operations, the most frequent first.
+// classes are the most frequent ones of failed operations, in this order.
 func (s *series) classes() []string {
 	sum := map[string]uint64{}
 	for i := range s.list {
 		sum = takt.PlusErrors(sum, s.list[i].Errors)
 	}
-	return slices.SortedFunc(maps.Keys(sum), func(a, b string) int {
+	list := slices.SortedFunc(maps.Keys(sum), func(a, b string) int {
 		return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b))
 	})
+	return list[:min(mostClasses, len(list))]
 }
 
 // classed reports whether the failed operations of an interval have classes: those of the warm-up have not.
@@ -277,7 +278,7 @@ func (s *second) classed() bool { return s.Failed == 0 || !s.Warmup }
 
 // failures are the strips of the most frequent classes.
 func (s *series) failures() (list []block) {
-	for _, class := range s.classes()[:min(mostClasses, len(s.classes()))] {
+	for _, class := range s.classes() {
 		of := func(one *second) float64 { return s.perSecond(one, one.Errors[class]) }
 		y := linear(1.1 * s.highest(of))
 		d := s.drawing(stripHeight)
@@ -387,7 +388,7 @@ func (s *series) columns(name string) (list []column) {
 			list = append(list, column{c.title, func(one *second) string { return page.Count(c.of(one)) }})
 		}
 	}
-	for _, class := range s.classes()[:min(mostClasses, len(s.classes()))] {
+	for _, class := range s.classes() {
 		list = append(list, column{page.Words(class), func(one *second) string {
 			if !one.classed() {
 				return "–"
