@@ -157,7 +157,7 @@ func TestSeal(t *testing.T) {
 }
 
 // The end comes with the other side's word or with the connection; within a record it is a
-// failure, and so are changed bytes and bytes that are no TLS.
+// failure, and so are changed bytes and bytes that are not TLS.
 func TestEnds(t *testing.T) {
 	for name, version := range versions {
 		for end, c := range map[string]struct {

@@ -75,7 +75,7 @@ func Contrast(w io.Writer, c verify.Contrast, base, head []*takt.Report) error {
 	return d.writeSides(w, base, head)
 }
 
-// mostCurves is the number of runs of a side of which each has a curve of its own.
+// mostCurves is the largest number of runs of a side that have a curve each.
 const mostCurves = 12
 
 // overlaid is the section with a latency of all runs, laid over each other.

@@ -149,7 +149,7 @@ func TestForeignTextIsEscaped(t *testing.T) {
 	}
 }
 
-// Pages of runs of which little is known.
+// Pages of runs with few figures.
 func TestPagesOfPoorRuns(t *testing.T) {
 	empty := run(1, 1)
 	empty.Intervals, empty.Latency, empty.Counts, empty.Status = nil, nil, takt.Counts{}, nil
@@ -207,7 +207,7 @@ func TestPagesOfPoorRuns(t *testing.T) {
 	}
 }
 
-// The picture names each stall with its length and what it held up, and a slow operation is none.
+// The picture names each stall with its length and what it held up, and a slow operation is not a stall.
 func TestStalls(t *testing.T) {
 	page := write(t, run(30, 200))
 	if !strings.Contains(page, "The target stalled 3 times, for up to 1s; ") || strings.Count(page, "1s stall") != 9 {

@@ -109,7 +109,7 @@ func (s *series) x(t float64) float64 { return t / max(1e-9, s.end) }
 // it would be a line across the chart.
 const tinyPart = 0.2
 
-// points are the plateaus of a value of each interval; ok is false where there is none.
+// points are the plateaus of a value of each interval; ok is false where an interval has no value.
 func (s *series) points(of func(*second) (y float64, ok bool)) (list []point) {
 	for i := range s.list {
 		one := &s.list[i]
