@@ -50,7 +50,7 @@ func (p *Plan) needs() needs {
 	n := needs{keep: p.Keep, cpus: p.CPUs, waiters: 1, garbage: allGarbage}
 	switch {
 	case p.loops():
-		n.waiters, n.garbage = loopCount(p.Options), noGarbage
+		n.waiters, n.garbage = loopCount(p.Options, p.Driver.Loop), noGarbage
 		if d := p.Driver.Loop; d.TLS != nil {
 			n.garbage = allGarbage // crypto/tls leaves some 100 bytes for each record
 		}

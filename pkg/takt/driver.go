@@ -111,6 +111,10 @@ type Loop struct {
 	ConnectTimeout time.Duration // dial and TLS handshake together
 	Timeout        time.Duration // from sent to done
 	Codec          func(conn int) Codec
+
+	// Mux, if not nil, is used instead of Codec: MuxConns connections carry all operations.
+	Mux      func(conn int) Mux
+	MuxConns int
 }
 
 // Progress is a codec's state within an answer.
