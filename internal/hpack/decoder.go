@@ -30,106 +30,110 @@ func (d *Decoder) Reset() { d.table.reset(min(d.allowed, defaultTable)) }
 // only during the call, and must not be changed. Every error ends the connection: it is a
 // COMPRESSION_ERROR, unless it is ErrTooLarge. After an error the decoder can only be Reset.
 func (d *Decoder) Decode(block []byte, emit func(name, value []byte)) error {
-	rest, err := d.sizes(block)
+	at, err := d.sizes(block)
 	room := d.list
-	for len(rest) > 0 && err == nil {
-		var f field
-		if f, rest, err = d.field(rest, room); err != nil {
+	for at < len(block) && err == nil {
+		var name, value []byte
+		if name, value, at, err = d.field(block, at, room); err != nil {
 			break
 		}
-		if room -= f.size(); room < 0 {
+		if room -= size(name, value); room < 0 {
 			return ErrTooLarge
 		}
-		emit(f.name, f.value)
+		emit(name, value)
 	}
 	return err
 }
 
-// sizes applies the size updates at the start of a block. The peer sends two if its limit was
-// lowered and raised since its last block.
-func (d *Decoder) sizes(block []byte) (rest []byte, err error) {
-	for len(block) > 0 && block[0]&^resizedMask == resized {
-		size, n := readInt(block, resizedMask)
+// sizes applies the size updates at the start of a block, and returns their length. The peer
+// sends two if its limit was lowered and raised since its last block.
+func (d *Decoder) sizes(block []byte) (at int, err error) {
+	for at < len(block) && block[at]&^resizedMask == resized {
+		size, n := readInt(block[at:], resizedMask)
 		if n <= 0 {
-			return nil, integerError(n)
+			return at, integerError(n)
 		}
 		if size > uint64(d.allowed) {
-			return nil, errSize
+			return at, errSize
 		}
 		d.table.resize(int(size))
-		block = block[n:]
+		at += n
 	}
-	return block, nil
+	return at, nil
 }
+
+// The methods below read what begins at a place of a block, and return the place of its end.
+// The results fit the nine registers that Go has for results. A struct of name and value would
+// be in memory: 24 ns for a field, instead of 6.
 
 // field reads one field. room is what it may add to the size of the list; field may return a
 // larger field if that needs no memory.
-func (d *Decoder) field(p []byte, room int) (f field, rest []byte, err error) {
-	switch kind := p[0]; {
+func (d *Decoder) field(block []byte, at, room int) (name, value []byte, end int, err error) {
+	switch kind := block[at]; {
 	case kind >= indexed:
-		return d.indexed(p, indexedMask)
+		return d.indexed(block, at, indexedMask)
 	case kind >= added:
-		f, rest, err = d.literal(p, addedMask, room)
+		name, value, end, err = d.literal(block, at, addedMask, room)
 		if err == nil {
-			f = d.table.add(f, 0)
+			name, value = d.table.add(name, value, 0)
 		}
-		return f, rest, err
+		return name, value, end, err
 	case kind >= resized:
-		return field{}, nil, errLate
+		return nil, nil, at, errLate
 	default:
-		return d.literal(p, plainMask, room) // never and plain differ for intermediaries only
+		return d.literal(block, at, plainMask, room) // never and plain differ for intermediaries only
 	}
 }
 
-// indexed reads an integer and returns the entry with this index.
-func (d *Decoder) indexed(p []byte, mask byte) (f field, rest []byte, err error) {
-	i, n := readInt(p, mask)
-	switch {
-	case n <= 0:
-		return f, nil, integerError(n)
-	case i == 0:
-		return f, nil, errIndex
-	case i < uint64(len(static)):
-		return static[i], p[n:], nil
+// indexed reads an index and returns the entry.
+func (d *Decoder) indexed(block []byte, at int, mask byte) (name, value []byte, end int, err error) {
+	i, n := readInt(block[at:], mask)
+	if n <= 0 {
+		return nil, nil, at, integerError(n)
 	}
-	if i -= uint64(len(static)) - 1; i > uint64(d.table.len) {
-		return f, nil, errIndex
+	if i-1 < uint64(len(static)-1) {
+		return static[i].name, static[i].value, at + n, nil
 	}
-	return d.table.field(d.table.entry(int(i))), p[n:], nil
+	i -= uint64(len(static) - 1)
+	if i-1 >= uint64(d.table.len) {
+		return nil, nil, at, errIndex
+	}
+	name, value = d.table.field(d.table.entry(int(i)))
+	return name, value, at + n, nil
 }
 
 // literal reads a name or its index, and a value.
-func (d *Decoder) literal(p []byte, mask byte, room int) (f field, rest []byte, err error) {
+func (d *Decoder) literal(block []byte, at int, mask byte, room int) (name, value []byte, end int, err error) {
 	d.scratch = d.scratch[:0]
 	room -= overhead
-	if p[0]&mask == 0 {
-		f.name, rest, err = d.text(p[1:], room)
+	if block[at]&mask == 0 {
+		name, end, err = d.text(block, at+1, room)
 	} else {
-		f, rest, err = d.indexed(p, mask)
+		name, _, end, err = d.indexed(block, at, mask)
 	}
 	if err == nil {
-		f.value, rest, err = d.text(rest, room-len(f.name))
+		value, end, err = d.text(block, end, room-len(name))
 	}
-	return f, rest, err
+	return name, value, end, err
 }
 
 // text reads a string of up to room bytes.
-func (d *Decoder) text(p []byte, room int) (text, rest []byte, err error) {
-	length, n := readInt(p, lengthMask)
+func (d *Decoder) text(block []byte, at, room int) (text []byte, end int, err error) {
+	length, n := readInt(block[at:], lengthMask)
 	if n <= 0 {
-		return nil, nil, integerError(n)
+		return nil, at, integerError(n)
 	}
-	if length > uint64(len(p)-n) {
-		return nil, nil, errTruncated
+	if length > uint64(len(block)-at-n) {
+		return nil, at, errTruncated
 	}
-	end := n + int(length)
-	text, rest = p[n:end:end], p[end:]
-	if p[0] >= coded {
+	end = at + n + int(length)
+	text = block[at+n : end : end]
+	if block[at] >= coded {
 		text, err = d.decoded(text, room)
 	} else if len(text) > room {
 		err = ErrTooLarge
 	}
-	return text, rest, err
+	return text, end, err
 }
 
 // decoded returns the text of a Huffman code, in scratch. Symbols have at least 5 bits.

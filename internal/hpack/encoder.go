@@ -59,26 +59,25 @@ func (e *Encoder) signal(dst []byte, size int) []byte {
 // repeat: the field is added to the dynamic table, so the next one is an index. Sensitive fields,
 // and those that are larger than the table, are literals in any case.
 func (e *Encoder) Field(dst, name, value []byte, keep bool) []byte {
-	f := field{name, value}
-	print := fingerprint(f)
-	if age := e.table.find(f, print); age > 0 {
+	print := fingerprint(name, value)
+	if age := e.table.find(name, value, print); age > 0 {
 		return appendInt(dst, indexed, indexedMask, uint64(len(static)-1+age))
 	}
 	first := staticName(name)
 	if isSensitive(first, value) {
-		return appendLiteral(dst, never, neverMask, first, f)
+		return appendLiteral(dst, never, neverMask, first, name, value)
 	}
-	if i := staticField(first, f); i > 0 {
+	if i := staticField(first, name, value); i > 0 {
 		return appendInt(dst, indexed, indexedMask, uint64(i))
 	}
 	if first == 0 {
 		first = e.dynamicName(name)
 	}
-	if !keep || f.size() > e.table.max {
-		return appendLiteral(dst, plain, plainMask, first, f)
+	if !keep || size(name, value) > e.table.max {
+		return appendLiteral(dst, plain, plainMask, first, name, value)
 	}
-	e.table.add(f, print)
-	return appendLiteral(dst, added, addedMask, first, f)
+	e.table.add(name, value, print)
+	return appendLiteral(dst, added, addedMask, first, name, value)
 }
 
 // Changes is the number of changes of the dynamic table: insertions, evictions, changes of its
@@ -94,13 +93,13 @@ func (e *Encoder) dynamicName(name []byte) int {
 	return 0
 }
 
-// appendLiteral appends a field. name is the index of an entry with its name, or 0.
-func appendLiteral(dst []byte, kind, mask byte, name int, f field) []byte {
-	dst = appendInt(dst, kind, mask, uint64(name))
-	if name == 0 {
-		dst = appendText(dst, f.name)
+// appendLiteral appends a field. index is that of an entry with the name, or 0.
+func appendLiteral(dst []byte, kind, mask byte, index int, name, value []byte) []byte {
+	dst = appendInt(dst, kind, mask, uint64(index))
+	if index == 0 {
+		dst = appendText(dst, name)
 	}
-	return appendText(dst, f.value)
+	return appendText(dst, value)
 }
 
 // appendText appends a string, in Huffman code if that is shorter.
@@ -113,11 +112,11 @@ func appendText(dst, text []byte) []byte {
 
 // fingerprint is a quick hash of a field: of its lengths, and of the ends of its texts, where
 // similar fields differ.
-func fingerprint(f field) uint32 {
+func fingerprint(name, value []byte) uint32 {
 	const factor = 0x9e3779b97f4a7c15
-	h := uint64(len(f.name))<<32 | uint64(len(f.value))
-	h = (h ^ end(f.name)) * factor
-	h = (h ^ h>>32 ^ end(f.value)) * factor
+	h := uint64(len(name))<<32 | uint64(len(value))
+	h = (h ^ end(name)) * factor
+	h = (h ^ h>>32 ^ end(value)) * factor
 	return uint32(h >> 32)
 }
 

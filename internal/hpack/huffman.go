@@ -40,12 +40,18 @@ type code struct {
 	len  uint8
 }
 
-// step is what a window begins with: up to two symbols in the lowest bytes, the bits of both,
-// and their number. The number is 0 if the first symbol is longer than the window.
+// step is what a window begins with: up to two symbols in the lowest bytes, the bits of both and
+// those of the first, and the number of symbols. The number is 0 if the first symbol is longer
+// than the window.
 type step uint32
 
-func (s step) bits() uint  { return uint(s >> 16 & 0xff) }
-func (s step) count() uint { return uint(s >> 24) }
+func newStep(count, bits, first uint, symbols uint) step {
+	return step(count<<26 | first<<21 | bits<<16 | symbols)
+}
+
+func (s step) bits() uint  { return uint(s >> 16 & 31) }
+func (s step) first() uint { return uint(s >> 21 & 31) }
+func (s step) count() uint { return uint(s >> 26) }
 
 // coding is the Huffman code, as tables.
 type coding struct {
@@ -97,9 +103,9 @@ func (c *coding) stepOf(bits uint64) step {
 	}
 	second, more := c.symbol(bits << n)
 	if n+more > window {
-		return step(1<<24 | n<<16 | uint(first))
+		return newStep(1, n, n, uint(first))
 	}
-	return step(2<<24 | (n+more)<<16 | uint(second)<<8 | uint(first))
+	return newStep(2, n+more, n, uint(second)<<8|uint(first))
 }
 
 // symbol returns the symbol that the highest bits begin with, and its length. The code is
@@ -121,7 +127,6 @@ const slack = 2
 // decode writes the text of src to dst, and returns its length. The text may have slack bytes
 // less than dst: else the error is ErrTooLarge.
 func (c *coding) decode(dst, src []byte) (int, error) {
-	room := len(dst) - slack
 	n := 0
 	bits, have := uint64(0), uint(0) // the next bits, highest first
 	for {
@@ -130,24 +135,33 @@ func (c *coding) decode(dst, src []byte) (int, error) {
 			return c.finish(dst, n, bits, have)
 		}
 		for have > longest {
-			if n > room {
+			s := c.steps[bits>>(64-window)]
+			if s.count() == 0 {
+				s = c.long(bits)
+			}
+			if n > len(dst)-slack {
 				return n, ErrTooLarge
 			}
-			s := c.steps[bits>>(64-window)]
-			used := s.bits()
-			if s.count() == 0 {
-				var symbol uint16
-				if symbol, used = c.symbol(bits); symbol == eos {
-					return n, errHuffman
-				}
-				s = step(1<<24 | uint(symbol))
+			if s == 0 {
+				return n, errHuffman
 			}
 			dst[n], dst[n+1] = byte(s), byte(s>>8)
 			n += int(s.count())
-			bits <<= used
-			have -= used
+			bits <<= s.bits()
+			have -= s.bits()
 		}
 	}
+}
+
+// long is the step of one symbol of any length, or 0 for eos.
+//
+//go:noinline
+func (c *coding) long(bits uint64) step {
+	symbol, n := c.symbol(bits)
+	if symbol == eos {
+		return 0
+	}
+	return newStep(1, n, n, uint(symbol))
 }
 
 // refill adds the bytes that fit to the bits. Below the bits that have counts may be some of the
@@ -167,35 +181,29 @@ func refill(bits uint64, have uint, src []byte) (uint64, uint, []byte) {
 }
 
 // finish decodes the last bits, after the first n bytes of the text. The padding is up to seven
-// bits, all of them 1. So finish continues the bits with 1, until a symbol does not fit.
+// bits, all of them 1. So finish continues the bits with 1, until only such bits are left.
 func (c *coding) finish(dst []byte, n int, bits uint64, have uint) (int, error) {
 	bits |= ^uint64(0) >> have
 	for n <= len(dst)-slack {
-		symbol, used := c.next(bits)
-		if used > have {
-			if have > 7 || bits != ^uint64(0) {
-				return n, errHuffman
-			}
+		if bits == ^uint64(0) && have < 8 {
 			return n, nil
 		}
-		if symbol == eos {
+		s := c.steps[bits>>(64-window)]
+		switch {
+		case s.count() == 0:
+			s = c.long(bits)
+		case s.bits() > have:
+			s = newStep(1, s.first(), s.first(), uint(s&0xff))
+		}
+		if s == 0 || s.bits() > have {
 			return n, errHuffman
 		}
-		dst[n] = byte(symbol)
-		n++
-		bits = ^(^bits << used)
-		have -= used
+		dst[n], dst[n+1] = byte(s), byte(s>>8)
+		n += int(s.count())
+		bits = ^(^bits << s.bits())
+		have -= s.bits()
 	}
 	return n, ErrTooLarge
-}
-
-// next is symbol, faster for short codes.
-func (c *coding) next(bits uint64) (uint16, uint) {
-	s := c.steps[bits>>(64-window)]
-	if s.count() == 0 {
-		return c.symbol(bits)
-	}
-	return uint16(s & 0xff), uint(lengths[s&0xff])
 }
 
 // size is the length of the text in Huffman code.

@@ -3,17 +3,19 @@ package hpack
 // readInt reads the integer at the start of p (RFC 7541, 5.1). n is its length. It is 0 if p is
 // too short, and negative if the integer is too large.
 func readInt(p []byte, mask byte) (v uint64, n int) {
-	if len(p) > 0 && p[0]&mask < mask {
-		return uint64(p[0] & mask), 1
+	if len(p) == 0 {
+		return 0, 0
 	}
-	return readLong(p, mask)
+	if v := p[0] & mask; v < mask {
+		return uint64(v), 1
+	}
+	return readLong(p, uint64(mask))
 }
 
 // readLong reads an integer of several bytes. Nine bytes after the first always fit 64 bits.
 // Leading zeros are legal.
-func readLong(p []byte, mask byte) (v uint64, n int) {
-	v = uint64(mask)
-	for n = 1; n < len(p); n++ {
+func readLong(p []byte, v uint64) (uint64, int) {
+	for n := 1; n < len(p); n++ {
 		if n > 9 {
 			return 0, -1
 		}

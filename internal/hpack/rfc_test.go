@@ -10,6 +10,9 @@ import (
 // pair is a field as text.
 type pair struct{ name, value string }
 
+// field is a pair for the encoder.
+type field struct{ name, value []byte }
+
 // exchange is one block of an example, with its fields and the size of the table after it.
 type exchange struct {
 	block  string

@@ -4,7 +4,7 @@ import "bytes"
 
 // static is the static table (RFC 7541, appendix A). Fields with the same name are neighbours.
 // Entry 0 does not exist.
-var static = [...]field{
+var static = [...]struct{ name, value []byte }{
 	{},
 	{[]byte(":authority"), []byte("")},
 	{[]byte(":method"), []byte("GET")},
@@ -121,9 +121,9 @@ func staticName(name []byte) int {
 }
 
 // staticField returns the static entry of the field, or 0. first is that of its name.
-func staticField(first int, f field) int {
-	for i := first; i < len(static) && bytes.Equal(static[i].name, f.name); i++ {
-		if bytes.Equal(static[i].value, f.value) {
+func staticField(first int, name, value []byte) int {
+	for i := first; i < len(static) && bytes.Equal(static[i].name, name); i++ {
+		if bytes.Equal(static[i].value, value) {
 			return i
 		}
 	}

@@ -5,10 +5,7 @@ import "bytes"
 // overhead is what an entry of a table, or a field of a list, counts beyond its bytes.
 const overhead = 32
 
-// field is a name and its value.
-type field struct{ name, value []byte }
-
-func (f field) size() int { return len(f.name) + len(f.value) + overhead }
+func size(name, value []byte) int { return len(name) + len(value) + overhead }
 
 // entry says where the bytes of a field begin in a table. The value follows the name.
 type entry struct {
@@ -68,30 +65,30 @@ func (t *table) entry(age int) *entry {
 	return &t.entries[(t.next-uint32(age))&uint32(len(t.entries)-1)]
 }
 
-func (t *table) field(e *entry) field {
-	value := e.at + e.name
-	end := value + e.value
-	return field{t.bytes[e.at:value:value], t.bytes[value:end:end]}
+func (t *table) field(e *entry) (name, value []byte) {
+	at := e.at + e.name
+	end := at + e.value
+	return t.bytes[e.at:at:at], t.bytes[at:end:end]
 }
 
 // add adds a field and returns it as it is in the table. A field that is larger than the table
 // empties it, and is returned as it is.
 //
 // The name may be that of an entry of the table, which add evicts and overwrites. So the name is
-// copied first, and the result has to be used instead of the field.
-func (t *table) add(f field, print uint32) field {
-	size := f.size()
+// copied first, and the caller must use the result instead.
+func (t *table) add(name, value []byte, print uint32) (ownName, ownValue []byte) {
+	size := size(name, value)
 	t.evict(t.max - size)
 	if size > t.max {
-		return f
+		return name, value
 	}
 	if t.end+size-overhead > len(t.bytes) {
 		t.end = 0
 	}
 	e := t.entry(0)
-	*e = entry{uint32(t.end), uint32(len(f.name)), uint32(len(f.value)), print}
-	t.end += copy(t.bytes[t.end:], f.name)
-	t.end += copy(t.bytes[t.end:], f.value)
+	*e = entry{uint32(t.end), uint32(len(name)), uint32(len(value)), print}
+	t.end += copy(t.bytes[t.end:], name)
+	t.end += copy(t.bytes[t.end:], value)
 	t.next++
 	t.len++
 	t.size += size
@@ -100,25 +97,25 @@ func (t *table) add(f field, print uint32) field {
 }
 
 // find returns the age of an equal field, or 0.
-func (t *table) find(f field, print uint32) int {
+func (t *table) find(name, value []byte, print uint32) int {
 	for age := 1; age <= t.len; age++ {
-		if e := t.entry(age); e.print == print && t.equal(e, f) {
+		if e := t.entry(age); e.print == print && t.equal(e, name, value) {
 			return age
 		}
 	}
 	return 0
 }
 
-func (t *table) equal(e *entry, f field) bool {
-	own := t.field(e)
-	return bytes.Equal(own.name, f.name) && bytes.Equal(own.value, f.value)
+func (t *table) equal(e *entry, name, value []byte) bool {
+	ownName, ownValue := t.field(e)
+	return bytes.Equal(ownName, name) && bytes.Equal(ownValue, value)
 }
 
 // findName returns the age of the newest field with the name, or 0.
 func (t *table) findName(name []byte) int {
 	for age := 1; age <= t.len; age++ {
 		e := t.entry(age)
-		if int(e.name) == len(name) && bytes.Equal(t.field(e).name, name) {
+		if int(e.name) == len(name) && bytes.Equal(t.bytes[e.at:e.at+e.name], name) {
 			return age
 		}
 	}
