@@ -7,7 +7,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
