@@ -299,7 +299,7 @@ func (l *loop) begin(p *place, now time.Duration) {
 		l.release(p)
 		return
 	}
-	p.ready, p.free = ready, max(ready, l.freeSince(p, p.op.Due))
+	p.again, p.ready, p.free = 0, ready, max(ready, l.freeSince(p, p.op.Due))
 	p.sent, p.wrote = now, now
 	if c := p.conn; !c.dialling && (c.fd >= 0 || l.adopt(c)) {
 		l.send(p)

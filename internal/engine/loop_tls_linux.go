@@ -73,6 +73,9 @@ func (m *loops) secure(ctx context.Context, l *takt.Loop) *secured {
 	s.seal = seal.Client(c, l.TLS)
 	if err := s.seal.Handshake(ctx); err != nil {
 		s.err = &tlsError{err}
+		if l.Explain != nil {
+			s.err = l.Explain(s.err)
+		}
 		return s
 	}
 	s.took.Phases[phaseTLS] = m.world.Since(began)

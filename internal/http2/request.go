@@ -28,6 +28,7 @@ type Request struct {
 	Same *Rendered
 
 	text []byte // of Fields
+	made []byte // of MakeBody
 }
 
 // Field is one header of a request.
@@ -38,7 +39,7 @@ type Field struct {
 
 // Start begins a request with the pseudo-headers. keep: other requests have the same target.
 func (q *Request) Start(method, scheme, authority string) {
-	*q = Request{Fields: q.Fields[:0], text: q.text[:0], Head: method == "HEAD"}
+	*q = Request{Fields: q.Fields[:0], text: q.text[:0], made: q.made[:0], Head: method == "HEAD"}
 	q.Add(":method", method, true)
 	q.Add(":scheme", scheme, true)
 	q.Add(":authority", authority, true)
@@ -80,6 +81,12 @@ func ofConnection(name, value []byte) bool {
 	return false
 }
 
+// MakeBody makes the body what make appends to dst.
+func (q *Request) MakeBody(make func(dst []byte) []byte) {
+	q.made = make(q.made[:0])
+	q.Body = q.made
+}
+
 // AddLength adds the length of the body, where servers expect one.
 func (q *Request) AddLength(method string, keep bool) {
 	if n := len(q.Body); n > 0 || http1.ExpectsBody(method) {
@@ -111,7 +118,5 @@ func Render(q *http1.Request, scheme string) *Rendered {
 
 // Request implements Requests.
 func (r *Rendered) Request(q *Request, _ *takt.Op) {
-	text := q.text
 	*q = r.request
-	q.text = text
 }
