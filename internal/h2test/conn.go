@@ -23,6 +23,7 @@ type Conn struct {
 	out    io.Writer // raw, or TLS on it
 	in     *http2.Framer
 	ended  chan struct{} // closed when the client has ended the connection
+	deaf   chan struct{} // closed when the server reads no more
 	watch
 
 	write  sync.Mutex // one frame, or one header block, at a time
@@ -87,6 +88,9 @@ func Frame(kind http2.FrameType, flags http2.Flags, stream uint32, payload []byt
 
 // Raw writes one frame, right or wrong.
 func (c *Conn) Raw(kind http2.FrameType, flags http2.Flags, stream uint32, payload string) bool {
+	if kind == http2.FrameHeaders {
+		c.head(stream)
+	}
 	return c.Bytes(Frame(kind, flags, stream, []byte(payload)))
 }
 
@@ -121,8 +125,11 @@ func (c *Conn) Reset(stream uint32, code http2.ErrCode) {
 	c.Raw(http2.FrameRSTStream, 0, stream, uint32s(uint32(code)))
 }
 
-// GoAway writes GOAWAY.
+// GoAway writes GOAWAY. A PING after it shows when the client has seen it.
 func (c *Conn) GoAway(last uint32, code http2.ErrCode) {
+	c.mu.Lock()
+	c.away, c.before = true, c.pings
+	c.mu.Unlock()
 	c.Raw(http2.FrameGoAway, 0, 0, uint32s(last, uint32(code)))
 }
 
@@ -137,6 +144,7 @@ func (c *Conn) Ping() {
 // Head writes the header block of an answer, or its trailers: names and values by turns.
 func (c *Conn) Head(stream uint32, end bool, fields ...string) {
 	flags := http2.FlagHeadersEndHeaders
+	c.head(stream)
 	if end {
 		flags |= http2.FlagHeadersEndStream
 		c.endStream(stream)
@@ -186,6 +194,18 @@ func (c *Conn) Answer(r *Request) {
 		return
 	}
 	c.Head(r.ID, false, ":status", "200", "content-length", "2", "server", "h2test")
+	c.Data(r.ID, true, "ok")
+}
+
+// Complete sends what the answer to r lacks, if anything.
+func (c *Conn) Complete(r *Request) {
+	headed, done := c.progress(r.ID)
+	if done {
+		return
+	}
+	if !headed {
+		c.Head(r.ID, false, ":status", "200")
+	}
 	c.Data(r.ID, true, "ok")
 }
 

@@ -31,7 +31,7 @@ type Request struct {
 // serve is the life of a connection.
 func (s *Server) serve(raw net.Conn) {
 	defer raw.Close()
-	c := &Conn{server: s, raw: raw.(*net.TCPConn), ended: make(chan struct{}), left: -1}
+	c := &Conn{server: s, raw: raw.(*net.TCPConn), ended: make(chan struct{}), deaf: make(chan struct{}), left: -1}
 	c.init()
 	c.enc = hpack.NewEncoder(&c.buf)
 	defer close(c.ended)
@@ -86,6 +86,7 @@ func (c *Conn) run() error {
 	dec := hpack.NewDecoder(tableSize, nil)
 	for n := 0; ; n++ {
 		if deaf := c.server.script.Deaf; deaf != nil && deaf(c) {
+			close(c.deaf)
 			<-c.server.end
 			return nil
 		}
@@ -189,6 +190,9 @@ func (c *Conn) begin(r *Request) error {
 	defer c.mu.Unlock()
 	if r.ID%2 == 0 || r.ID <= c.seen.Highest {
 		return faultf("HEADERS after those of stream %d", c.seen.Highest)
+	}
+	if c.away && c.seen.PingAcks > c.before {
+		return faultf("a new stream after GOAWAY")
 	}
 	c.seen.Streams++
 	c.seen.Highest = r.ID
@@ -344,6 +348,16 @@ func (c *Conn) onPing(f *http2.PingFrame) error {
 		c.Raw(http2.FramePing, http2.FlagPingAck, 0, string(f.Data[:]))
 		return nil
 	}
+	if err := c.pong(); err != nil {
+		return err
+	}
+	if pong := c.server.script.Pong; pong != nil {
+		pong(c)
+	}
+	return nil
+}
+
+func (c *Conn) pong() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.seen.PingAcks++; c.seen.PingAcks > c.pings {

@@ -26,6 +26,7 @@ type Script struct {
 	Request func(c *Conn, r *Request)        // follows the end of a request; nil: Conn.Answer
 	Ack     func(c *Conn)                    // follows an acknowledgment of SETTINGS; nil: nothing
 	Reset   func(c *Conn, r *Request)        // follows RST_STREAM; nil: nothing
+	Pong    func(c *Conn)                    // follows an acknowledgment of PING; nil: nothing
 	Deaf    func(c *Conn) bool               // true: read nothing more of this connection; nil: never
 }
 
@@ -139,6 +140,7 @@ func (s *Server) Settle(patience time.Duration) bool {
 	for _, c := range s.Conns() {
 		select {
 		case <-c.ended:
+		case <-c.deaf:
 		case <-limit:
 			return false
 		}

@@ -34,16 +34,18 @@ type watch struct {
 	pings    int
 
 	// What the client lets the server send.
-	theirs  map[http2.SettingID]uint32
-	credit  int64 // of the connection
-	gone    bool  // the connection
-	refusal bool  // the server sent GOAWAY
+	theirs map[http2.SettingID]uint32
+	credit int64 // of the connection
+	gone   bool  // the connection
+	away   bool  // the server sent GOAWAY
+	before int   // pings before that
 }
 
 // stream is one request and its answer.
 type stream struct {
 	r              *Request
 	window, credit int64
+	headed         bool // the server has answered with HEADERS
 	done           bool // the server has ended it
 	dead           bool // the client has reset it
 }
@@ -110,6 +112,22 @@ func (w *watch) endStream(id uint32) {
 	if s := w.streams[id]; s != nil {
 		w.over(s, &s.done)
 	}
+}
+
+// head notes that the server begins to answer.
+func (w *watch) head(id uint32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.streams[id]; s != nil {
+		s.headed = true
+	}
+}
+
+func (w *watch) progress(id uint32) (headed, done bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.streams[id]
+	return s.headed, s.done
 }
 
 // over ends one half of s. The stream is open until both have ended.

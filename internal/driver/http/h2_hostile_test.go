@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -73,10 +74,10 @@ type h2Case struct {
 	script func() h2test.Script
 	change func(o *http.Options, e *engine.Options)
 	want   h2Want // of h2Alone
-	many   h2Want // of each of h2Loads; "": anything that adds up
-	// What net/http's client counts instead, where that differs.
+	many   h2Want // of each of h2Loads; "": the same
+	// What net/http's client counts instead, where that differs; in loads "" is as alone.
 	net, netMany h2Want
-	check        func(t *testing.T, r *h2Run) // of h2Alone
+	check        func(t *testing.T, r *h2Run) // of every run
 	lenient      bool                         // the server may see a fault of the client
 }
 
@@ -89,26 +90,33 @@ type h2Run struct {
 }
 
 func (c *h2Case) expects(client h2Client, load h2Load) h2Want {
-	want, net := c.many, c.netMany
-	if load.alone() {
-		want, net = c.want, c.net
+	want, net := c.want, c.net
+	if !load.alone() {
+		want, net = cmp.Or(c.many, want), cmp.Or(c.netMany, net)
 	}
-	if client.net() && net != "" {
-		return net
+	if client.net() {
+		return cmp.Or(net, want)
 	}
 	return want
 }
 
-// runH2 runs a case with every client, alone and in loads.
+// everywhere is alone and in every load.
+func everywhere() []h2Load { return append([]h2Load{h2Alone}, h2Loads...) }
+
+// runH2 runs a case with every client, in these loads.
 func runH2(t *testing.T, c h2Case, loads ...h2Load) {
 	for _, client := range h2Clients() {
-		for _, load := range append([]h2Load{h2Alone}, loads...) {
-			t.Run(fmt.Sprintf("%s/%v %v", c.name, client, load), func(t *testing.T) {
-				t.Parallel()
-				c.run(t, client, load)
-			})
+		for _, load := range loads {
+			c.start(t, client, load)
 		}
 	}
+}
+
+func (c h2Case) start(t *testing.T, client h2Client, load h2Load) {
+	t.Run(fmt.Sprintf("%s/%v %v", c.name, client, load), func(t *testing.T) {
+		t.Parallel()
+		c.run(t, client, load)
+	})
 }
 
 func (c *h2Case) run(t *testing.T, client h2Client, load h2Load) *h2Run {
@@ -132,7 +140,7 @@ func (c *h2Case) run(t *testing.T, client h2Client, load h2Load) *h2Run {
 	if fault := c.expects(client, load).judge(r.report); fault != "" {
 		t.Errorf("%s\nerrors %+v\nserver %d connections, %+v", fault, r.report.Errors, len(s.Conns()), seen)
 	}
-	if load.alone() && c.check != nil {
+	if c.check != nil {
 		c.check(t, r)
 	}
 	return r
@@ -144,6 +152,9 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 	o := http.New()
 	o.Client, o.HTTP2, o.HTTP2Connections, o.Insecure = client.client, true, load.conns, true
 	o.Timeout, o.ConnectTimeout = 5*time.Second, 5*time.Second
+	if strings.Contains(string(c.expects(client, load)), "timeout") {
+		o.Timeout = 300 * time.Millisecond
+	}
 	p := drivertest.Plan(t, "http", o, func(e *engine.Options) {
 		e.Engine, e.Requests, e.MaxInFlight = client.engine, load.requests, load.conns*load.streams
 		if load.rate != "" {
@@ -172,8 +183,8 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 			}
 			return nil
 		}
-		if c := m.report.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || c.Scheduled != load.requests {
-			t.Errorf("counts do not add up to %d: %+v", load.requests, c)
+		if c := m.report.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || c.Scheduled != p.Requests {
+			t.Errorf("counts do not add up to %d: %+v", p.Requests, c)
 		}
 		return m.report
 	case <-time.After(20 * time.Second):
@@ -184,7 +195,7 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 
 // h2Want is what a run counts, such as "6 ok, 3 malformed|closed". A class is ok, dropped,
 // unfinished or one of failures; several with | count together. "3+ ok" is 3 or more, and a class
-// alone any number. What is not listed must not occur. "" is anything. "error TEXT" is a run that
+// alone any number. What is not listed must not occur. "anything" is anything. "error TEXT" is a run that
 // ends before it begins, with an error that contains TEXT.
 type h2Want string
 
@@ -205,7 +216,7 @@ func (w h2Want) judge(r *takt.Report) string {
 }
 
 func (w h2Want) fits(got map[string]uint64) bool {
-	if w == "" {
+	if w == anything {
 		return true
 	}
 	for term := range strings.SplitSeq(string(w), ", ") {
@@ -241,7 +252,7 @@ func TestH2Want(t *testing.T) {
 		got  map[string]uint64
 		fits bool
 	}{
-		{"", map[string]uint64{"reset": 1}, true},
+		{anything, map[string]uint64{"reset": 1}, true},
 		{"2 ok", map[string]uint64{"ok": 2}, true},
 		{"2 ok", map[string]uint64{"ok": 3}, false},
 		{"2 ok", map[string]uint64{"ok": 2, "reset": 1}, false},

@@ -109,15 +109,15 @@ var h2Right = []h2Case{
 		c.Raw(http2.FramePriority, 0, r.ID+100, "\x00\x00\x00\x00\x10")
 	})},
 	{name: "PING", script: before(func(c *h2test.Conn, r *h2test.Request) { c.Ping() }), check: func(t *testing.T, r *h2Run) {
-		// the acknowledgment of the last one may be late
-		if n := r.server.Seen().PingAcks; n < int(r.load.requests)-1 {
+		// a connection may end before the last acknowledgments are out
+		if n := r.server.Seen().PingAcks; n < int(r.load.requests)-r.load.conns*r.load.streams {
 			t.Errorf("%d acknowledgments", n)
 		}
 	}},
 	{name: "SETTINGS before each answer", script: before(func(c *h2test.Conn, r *h2test.Request) {
 		c.Settings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 20}, http2.Setting{ID: 0x77, Val: 1})
 	}), check: func(t *testing.T, r *h2Run) {
-		if n := r.server.Seen().SettingsAcks; n < int(r.load.requests) {
+		if n := r.server.Seen().SettingsAcks; n < int(r.load.requests)-r.load.conns*r.load.streams {
 			t.Errorf("%d acknowledgments", n)
 		}
 	}},
@@ -158,6 +158,6 @@ var h2Right = []h2Case{
 func TestH2Right(t *testing.T) {
 	for _, c := range h2Right {
 		c.want, c.many = "9 ok", "40 ok"
-		runH2(t, c, h2Loads...)
+		runH2(t, c, everywhere()...)
 	}
 }
