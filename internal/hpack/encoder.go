@@ -40,7 +40,10 @@ func (e *Encoder) SetTableSize(n uint32) {
 func (e *Encoder) Begin(dst []byte) []byte {
 	size := e.table.max
 	if e.lowest < min(size, e.signaled) {
-		dst = e.signal(dst, e.lowest)
+		// Go's decoder takes a second update only if the first empties the table.
+		e.table.resize(0)
+		e.table.resize(size)
+		dst = e.signal(dst, 0)
 	}
 	if size != e.signaled {
 		dst = e.signal(dst, size)

@@ -99,8 +99,8 @@ func TestSizeUpdates(t *testing.T) {
 		{"lowered", []uint32{100}, "3f45"},
 		{"no table", []uint32{0}, "20"},
 		{"lowered twice", []uint32{200, 100}, "3f45"},
-		{"lowered and raised", []uint32{100, 4096}, "3f453fe11f"},
-		{"lowered and raised a little", []uint32{100, 30, 200}, "3e3fa901"},
+		{"lowered and raised", []uint32{100, 4096}, "203fe11f"},
+		{"lowered and raised a little", []uint32{100, 30, 200}, "203fa901"},
 	} {
 		e := NewEncoder()
 		before := e.Changes()
@@ -138,21 +138,18 @@ func TestSizeRaised(t *testing.T) {
 	}
 }
 
+// A size that was lowered and raised again is told as 0 and the present one: Go's decoder refuses a
+// second update after a first that leaves entries.
 func TestLoweredSizeEvicts(t *testing.T) {
 	e := NewEncoder()
 	hexField(e, "x", "1", true)
-	hexField(e, "x", "2", true)
 	e.SetTableSize(34)
 	e.SetTableSize(4096)
-	block := e.Begin(nil)
-	if got := hexField(e, "x", "2", true); got != "be" {
-		t.Errorf("the newest field: %s, want be", got)
+	if got := hex.EncodeToString(e.Begin(nil)); got != "203fe11f" {
+		t.Errorf("size updates %s, want 0 and 4096", got)
 	}
-	if got := hexField(e, "x", "1", false); got != "0f2f0131" {
+	if got := hexField(e, "x", "1", false); got != "0001780131" {
 		t.Errorf("the evicted field: %s, want a literal", got)
-	}
-	if len(block) != 5 {
-		t.Errorf("size updates %x, want 34 and 4096", block)
 	}
 }
 
