@@ -84,7 +84,8 @@ func asFields(pairs []pair) (fields []field) {
 
 func encode(e *Encoder, dst []byte, fields []field) []byte {
 	dst = e.Begin(dst)
-	for _, f := range fields {
+	for i := range fields {
+		f := &fields[i]
 		dst = e.Field(dst, f.name, f.value, string(f.name) != changing)
 	}
 	return dst
