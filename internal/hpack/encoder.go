@@ -25,8 +25,8 @@ func (e *Encoder) Reset() {
 	e.signaled, e.lowest = defaultTable, math.MaxInt
 }
 
-// SetTableSize applies the peer's SETTINGS_HEADER_TABLE_SIZE. The encoder uses at most 4096 bytes
-// of it.
+// SetTableSize applies the peer's SETTINGS_HEADER_TABLE_SIZE from the next block on. The encoder
+// uses at most 4096 bytes. It must not be called within a block.
 func (e *Encoder) SetTableSize(n uint32) {
 	size := int(min(n, defaultTable))
 	if size != e.table.max {

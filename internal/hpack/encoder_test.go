@@ -3,6 +3,7 @@ package hpack
 import (
 	"bytes"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,20 @@ func TestField(t *testing.T) {
 		}
 		if n := e.Changes() - before; n != tt.changes {
 			t.Errorf("%d: %s: %s: %d changes, want %d", i, tt.name, tt.value, n, tt.changes)
+		}
+	}
+}
+
+// Fields with the same fingerprint are different fields.
+func TestSimilarFields(t *testing.T) {
+	e := NewEncoder()
+	hexField(e, "a-12345678", "a-12345678", true)
+	for _, f := range []pair{{"a-12345678", "b-12345678"}, {"b-12345678", "a-12345678"}} {
+		if fingerprint([]byte(f.name), []byte(f.value)) != e.table.entry(1).print {
+			t.Errorf("%s: %s: another fingerprint", f.name, f.value)
+		}
+		if got := e.Field(nil, []byte(f.name), []byte(f.value), false); len(got) < 9 {
+			t.Errorf("%s: %s: %x, want a literal", f.name, f.value, got)
 		}
 	}
 }
@@ -166,11 +181,15 @@ func TestResetEncoder(t *testing.T) {
 	}
 }
 
-// Every static field is found, also when its name or value is another one by a byte.
+// Both sides find every static field. The encoder does not confuse a field with one that has
+// another byte.
 func TestStaticFields(t *testing.T) {
-	e := NewEncoder()
+	e, d := NewEncoder(), NewDecoder(4096, 1000)
 	for i := 1; i < len(static); i++ {
 		f := static[i]
+		if got, err := decode(d, []byte{indexed | byte(i)}); err != nil || !slices.Equal(got, []pair{{string(f.name), string(f.value)}}) {
+			t.Errorf("index %d: %q, %v", i, got, err)
+		}
 		first := staticName(f.name)
 		if !bytes.Equal(static[first].name, f.name) || bytes.Equal(static[first-1].name, f.name) {
 			t.Errorf("%s: entry %d", f.name, first)
