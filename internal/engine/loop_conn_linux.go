@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"io"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -16,7 +17,8 @@ import (
 // lconn is one connection of a loop. Its buffers are rarely used: requests and answers
 // normally pass through the buffers of the loop.
 type lconn struct {
-	fd      int // -1: not connected
+	fd      int            // -1: not connected
+	addr    netip.AddrPort // of the connection, or of the last one
 	token   int32
 	state   lstate
 	codec   takt.Codec
@@ -93,18 +95,19 @@ func (f *flight) remove(c *lconn) {
 // dial starts a connection for the operation of c.
 func (l *loop) dial(c *lconn) {
 	l.watch()
+	c.addr = l.m.place()
 	if l.m.net.TLS != nil {
 		l.dialSecured(c)
 		return
 	}
-	fd, err := l.sys.Connect(l.m.addr)
+	fd, err := l.sys.Connect(c.addr)
 	if err == nil {
 		if err = l.sys.Add(fd, c.token, true); err != nil {
 			l.sys.Close(fd)
 		}
 	}
 	if err != nil {
-		l.fail(c, l.m.opError("dial", err), true)
+		l.fail(c, c.opError("dial", err), true)
 		return
 	}
 	if l.stamps {
@@ -120,7 +123,7 @@ func (l *loop) connected(c *lconn) {
 	l.dialing.remove(c)
 	c.state = lidle
 	if err := l.sys.Failure(c.fd); err != nil {
-		l.fail(c, l.m.opError("dial", err), true)
+		l.fail(c, c.opError("dial", err), true)
 		return
 	}
 	l.measurePath(c)
@@ -237,7 +240,7 @@ func (l *loop) flush(c *lconn) (done, ok bool) {
 		n, errno := l.sys.Send(c.fd, b)
 		if errno != 0 && errno != sock.Again {
 			l.caution.alarm()
-			l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
+			l.fail(c, c.opError("write", os.NewSyscallError("write", errno)), false)
 			return false, false
 		}
 		if c.took(n); n < len(b) {
@@ -313,7 +316,7 @@ func (l *loop) receive(c *lconn) bool {
 // broken fails the operation of c, whose connection broke.
 func (l *loop) broken(c *lconn, errno syscall.Errno) {
 	l.caution.alarm()
-	l.fail(c, l.m.opError("read", os.NewSyscallError("read", errno)), false)
+	l.fail(c, c.opError("read", os.NewSyscallError("read", errno)), false)
 }
 
 // unsolicited fails the operation of c: bytes came before its request was sent.

@@ -503,11 +503,11 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 // have frozen meanwhile.
 func (l *loop) expire(now time.Duration) {
 	for c := l.dialing.head; c != nil && now-c.sent >= connectTimeout(l.m.net); c = l.dialing.head {
-		l.fail(c, l.m.opError("dial", os.ErrDeadlineExceeded), true)
+		l.fail(c, c.opError("dial", os.ErrDeadlineExceeded), true)
 	}
 	for c := l.flight.head; c != nil && now-c.sent >= l.m.net.Timeout; c = l.flight.head {
 		if l.receive(c); l.flight.head == c {
-			l.fail(c, l.m.opError("read", os.ErrDeadlineExceeded), false)
+			l.fail(c, c.opError("read", os.ErrDeadlineExceeded), false)
 		}
 	}
 }
