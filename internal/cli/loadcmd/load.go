@@ -439,7 +439,7 @@ func (l *load) broken(ctx context.Context, err error) error {
 
 // clean removes secrets from an error, and says how to trust the certificate that it names.
 func (l *load) clean(err error) error {
-	s := reach(l.trust(core.HidePassword(l.scrub.Replace(err.Error()))))
+	s := reach(l.identify(l.trust(core.HidePassword(l.scrub.Replace(err.Error())))))
 	var fault *value.Fault
 	switch {
 	case s == err.Error():
