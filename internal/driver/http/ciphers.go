@@ -39,13 +39,13 @@ func (c *CipherSuites) Set(s string) error {
 // cipherSuite is the suite of TLS 1.2 with this name.
 func cipherSuite(name string) (uint16, error) {
 	for _, s := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
-		if !strings.EqualFold(name, s.Name) && !strings.EqualFold(name, openSSLName(s.Name)) {
-			continue
-		}
-		if !slices.Contains(s.SupportedVersions, tls.VersionTLS12) {
+		old := slices.Contains(s.SupportedVersions, tls.VersionTLS12)
+		switch own := strings.EqualFold(name, s.Name); {
+		case own && !old:
 			return 0, fmt.Errorf("%s is a suite of TLS 1.3: %w", s.Name, errCipher13)
+		case own, old && strings.EqualFold(name, openSSLName(s.Name)):
+			return s.ID, nil
 		}
-		return s.ID, nil
 	}
 	return 0, fmt.Errorf("%.60q is not a cipher suite that crypto/tls has; write such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or ECDHE-RSA-AES128-GCM-SHA256", name)
 }
