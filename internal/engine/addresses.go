@@ -28,6 +28,7 @@ type addresses struct {
 	left  []string // known, but not reachable before the run
 	cause error    // of the first of left
 	turn  int      // in known, of the next connection
+	taken []string // by at least one connection
 }
 
 func newAddresses(w World, l *takt.Loop) *addresses {
@@ -150,23 +151,41 @@ func (a *addresses) next(list []string) string {
 		addr := a.known[a.turn%len(a.known)]
 		a.turn++
 		if slices.Contains(list, addr) && !slices.Contains(a.left, addr) {
+			a.take(addr)
 			return addr
 		}
 	}
+	a.take(list[0])
 	return list[0]
 }
 
-// used are the addresses in their order, without those that were left out.
-func (a *addresses) used() []string {
+// take notes that a connection goes to addr.
+func (a *addresses) take(addr string) {
+	if !slices.Contains(a.taken, addr) {
+		a.taken = append(a.taken, addr)
+	}
+}
+
+// tookFirst says that the first n addresses of list have connections.
+func (a *addresses) tookFirst(n int, list []netip.AddrPort) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, addr := range list[:min(n, len(list))] {
+		a.take(addr.String())
+	}
+}
+
+// usable are the addresses in their order, without those that were left out.
+func (a *addresses) usable() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(a.known), func(addr string) bool { return slices.Contains(a.left, addr) })
 }
 
-// places are the addresses in use, that which was reached first.
-func (a *addresses) places(reached netip.AddrPort) []netip.AddrPort {
+// all are the usable addresses, that which was reached first.
+func (a *addresses) all(reached netip.AddrPort) []netip.AddrPort {
 	list := []netip.AddrPort{reached}
-	for _, addr := range a.used() {
+	for _, addr := range a.usable() {
 		if p, err := netip.ParseAddrPort(addr); err == nil && p != reached {
 			list = append(list, p)
 		}
@@ -180,10 +199,15 @@ func (a *addresses) report(rep *takt.Report) {
 		return
 	}
 	list := []any{}
-	for _, addr := range a.used() {
-		list = append(list, addr)
+	for _, addr := range a.usable() {
+		if slices.Contains(a.taken, addr) {
+			list = append(list, addr)
+		}
 	}
 	rep.Extra["addresses"] = list
+	if n := len(a.usable()) - len(list); n > 0 {
+		rep.Warn("addresses", "%d of the %d addresses of %s had no load, because the run made too few connections; give more with -c, or with --h2-connections", n, len(a.known), a.host)
+	}
 	if n := len(a.left); n > 0 {
 		rep.Warn("addresses", "%d of the %d addresses of %s did not accept a connection before the run, so they had no load: %v", n, len(a.known), a.host, a.cause)
 	}

@@ -212,6 +212,22 @@ func TestAddressesAllFail(t *testing.T) {
 	}
 }
 
+// Addresses without a connection are not in the list, and a warning says so.
+func TestAddressesWithoutConnections(t *testing.T) {
+	for _, mode := range []string{"loop", "worker"} {
+		h := serveAt(t, nil, "127.0.0.1", "127.0.0.2")
+		r := loadPlan(t, mode, engine.Plan{Driver: &takt.Driver{Loop: loopTo(t, h, false)}, World: resolver(false, "127.0.0.1", "127.0.0.2")}, func(o *engine.Options) {
+			o.Requests, o.Connections = 1, 1
+		})
+		if list := fmt.Sprint(r.Extra["addresses"]); r.Counts.OK != 1 || list != "[127.0.0.1:"+h.port+"]" {
+			t.Errorf("%s: %+v, %s", mode, r.Counts, list)
+		}
+		if i := slices.IndexFunc(r.Warnings, func(w takt.Warning) bool { return w.Code == "addresses" }); i < 0 || !strings.Contains(r.Warnings[i].Message, "1 of the 2 addresses of target.test had no load") {
+			t.Errorf("%s: %+v", mode, r.Warnings)
+		}
+	}
+}
+
 // A name with one address is as that address: nothing is tried, and the report has no list.
 func TestOneAddress(t *testing.T) {
 	eachMode(t, func(t *testing.T, mode string) {

@@ -49,7 +49,7 @@ func TestMostAddresses(t *testing.T) {
 			t.Fatal(addr, err)
 		}
 	}
-	if n := len(a.used()); n != mostAddresses {
+	if n := len(a.usable()); n != mostAddresses {
 		t.Errorf("%d addresses are known", n)
 	}
 }

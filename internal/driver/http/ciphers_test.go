@@ -89,13 +89,13 @@ func TestCipherSuiteList(t *testing.T) {
 func TestCipherSuites(t *testing.T) {
 	s := overTLS(t, &tls.Config{})
 	const suite = "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"
-	for _, way := range ways {
+	for _, way := range waysH2 {
 		for _, c := range []struct {
 			highest, want string
 			warned        bool
 		}{{"1.2", "TLS 1.2 " + suite, false}, {"1.3", "TLS 1.3 ", true}} {
-			o := http.New()
-			o.Client, o.Insecure, o.TLSMax = way.client, true, c.highest
+			o := way.options()
+			o.TLSMax = c.highest
 			if err := o.TLSCiphers.Set(suite); err != nil {
 				t.Fatal(err)
 			}

@@ -15,14 +15,29 @@ import (
 	"github.com/taktload/takt/pkg/takt"
 )
 
-// ways are the clients and modes over TLS.
-var ways = []struct{ client, mode string }{{"own", "loop"}, {"own", "worker"}, {"net", "worker"}}
+// way is a client and a mode over TLS.
+type way struct {
+	client, mode string
+	h2           bool
+}
+
+var (
+	ways   = []way{{"own", "loop", false}, {"own", "worker", false}, {"net", "worker", false}}
+	waysH2 = append(ways[:3:3], way{"own", "loop", true}, way{"net", "worker", true})
+)
+
+// options are those of a run over w to a server of httptest.
+func (w way) options() *http.Options {
+	o := http.New()
+	o.Client, o.HTTP2, o.Insecure = w.client, w.h2, true
+	return o
+}
 
 // overTLS is a server over TLS.
 func overTLS(t *testing.T, conf *tls.Config) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { _, _ = io.WriteString(w, "ok") }))
-	s.TLS, s.Config.ErrorLog = conf, quiet()
+	s.TLS, s.Config.ErrorLog, s.EnableHTTP2 = conf, quiet(), true
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
@@ -55,9 +70,9 @@ func TestClientCertificate(t *testing.T) {
 	} {
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 			s := overTLS(t, &tls.Config{ClientAuth: c.auth, ClientCAs: pool, MinVersion: version, MaxVersion: version})
-			for _, way := range ways {
-				o := http.New()
-				o.Client, o.Insecure, o.Cert, o.Key = way.client, true, c.cert, c.key
+			for _, way := range waysH2 {
+				o := way.options()
+				o.Cert, o.Key = c.cert, c.key
 				p := drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Engine, e.Requests, e.Connections = way.mode, 6, 2 }, s.URL)
 				r, err := engine.Run(t.Context(), p)
 				switch {

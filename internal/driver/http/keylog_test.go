@@ -18,10 +18,10 @@ import (
 // keyLine is a line of the key log format: label, client random, secret.
 var keyLine = regexp.MustCompile(`^[A-Z0-9_]+ [0-9a-f]{64} [0-9a-f]{64,96}$`)
 
-func logged(t *testing.T, way struct{ client, mode string }, url, path string) *takt.Report {
+func logged(t *testing.T, way way, url, path string) *takt.Report {
 	t.Helper()
-	o := http.New()
-	o.Client, o.Insecure, o.TLSKeyLog, o.DisableKeepAlive = way.client, true, path, true
+	o := way.options()
+	o.TLSKeyLog, o.DisableKeepAlive = path, !way.h2
 	return drivertest.Make(t, drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Engine, e.Requests, e.Connections = way.mode, 5, 1 }, url))
 }
 
@@ -30,7 +30,7 @@ func logged(t *testing.T, way struct{ client, mode string }, url, path string) *
 func TestKeyLog(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		s := overTLS(t, &tls.Config{MaxVersion: version})
-		for _, way := range ways {
+		for _, way := range waysH2 {
 			path := filepath.Join(t.TempDir(), "keys")
 			written := 0
 			for range 2 {
@@ -64,9 +64,9 @@ func TestKeyLog(t *testing.T) {
 func TestKeyLogOnFullDisk(t *testing.T) {
 	s := overTLS(t, nil)
 	path := filepath.Join(t.TempDir(), "keys")
-	for _, way := range ways {
-		o := http.New()
-		o.Client, o.Insecure, o.TLSKeyLog = way.client, true, path
+	for _, way := range waysH2 {
+		o := way.options()
+		o.TLSKeyLog = path
 		p := drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Engine, e.Requests, e.Connections = way.mode, 5, 1 }, s.URL)
 		o.BreakKeyLog()
 		r := drivertest.Make(t, p)

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/taktload/takt/internal/driver/drivertest"
-	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 )
 
@@ -98,8 +97,7 @@ func TestRenegotiation(t *testing.T) {
 	})
 	t.Cleanup(func() { l.Close(); served.Wait() })
 	for _, way := range ways {
-		o := http.New()
-		o.Client, o.Insecure = way.client, true
+		o := way.options()
 		r := drivertest.Make(t, drivertest.Plan(t, "http", o, func(e *engine.Options) { e.Engine, e.Requests, e.Connections = way.mode, 3, 1 }, "https://"+l.Addr().String()))
 		if r.Counts.Failed != 3 || len(r.Errors) != 1 || r.Errors[0].Class != "tls" || !strings.Contains(r.Errors[0].Sample, "no renegotiation") {
 			t.Errorf("%v: %+v, %+v", way, r.Counts, r.Errors)
