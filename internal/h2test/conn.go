@@ -141,6 +141,14 @@ func (c *Conn) Ping() {
 	c.Raw(http2.FramePing, 0, 0, "takttakt")
 }
 
+// Expect allows the client to acknowledge n more SETTINGS and PINGs, which Bytes will write.
+func (c *Conn) Expect(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pings += n
+	c.unacked = append(c.unacked, make([][]func(), n)...)
+}
+
 // Head writes the header block of an answer, or its trailers: names and values by turns.
 func (c *Conn) Head(stream uint32, end bool, fields ...string) {
 	flags := http2.FlagHeadersEndHeaders

@@ -117,7 +117,7 @@ var h2Limits = []h2Case{
 	{name: "a dynamic table of 2^32-1 bytes", script: func() h2test.Script { return h2test.Script{Greet: with(tableSize, 1<<32-1)} }},
 	{name: "a dynamic table that changes its size", script: func() h2test.Script {
 		return h2test.Script{Request: func(c *h2test.Conn, r *h2test.Request) {
-			settings(c, tableSize, []uint32{0, 100, 4096, 8192}[r.N%4])
+			settings(c, tableSize, []uint32{0, 4096, 8192}[r.N%3]) // golang.org/x/net decodes two changes in one block only if the first is to 0
 			c.Answer(r)
 		}}
 	}},
