@@ -28,12 +28,20 @@ func abort(c *h2test.Conn) func() { return c.Abort }
 
 // A connection may end at every byte. An operation is ok only with its complete answer.
 func TestH2Cut(t *testing.T) {
+	ended := func(c *h2test.Conn, r *h2test.Request) { c.Answer(r); c.Close() }
 	for _, c := range []h2Case{
 		{name: "finish", script: cut(finish), want: "ok, closed|truncated", check: answeredOnce},
+		{name: "finish over TLS", script: overTLS(cut(finish)), want: "ok, closed|truncated", check: answeredOnce},
 		{name: "reset", script: cut(abort), want: "ok, closed|truncated|reset"},
+		{name: "reset over TLS", script: overTLS(cut(abort)), want: "ok, closed|truncated|reset"},
+		{name: "after each answer", script: each(ended), want: "ok, closed|truncated", check: answeredOnce},
 	} {
-		c.change = only(160)
-		runH2(t, c, h2Alone, h2Loads[0], h2Loads[3])
+		// net/http has one more error, by chance: "client conn could not be established".
+		c.change, c.net = only(160), c.want+"|malformed"
+		runH2(t, c, h2Alone)
+		if !c.script().TLS { // 160 handshakes
+			runH2(t, c, h2Loads[0], h2Loads[3])
+		}
 	}
 }
 

@@ -10,12 +10,13 @@ import (
 
 // farewell is how a server says that it goes away.
 type farewell struct {
-	at    int // with so many streams open, on the first connection only
-	last  int // the last stream that it will answer is the so-manieth of them; 0: none
-	code  http2.ErrCode
-	soft  bool // first says that it will go away, and goes when the client has acknowledged a PING
-	lose  bool // answers none of them, also not those that it has promised
-	stays bool // does not close the connection
+	at     int // with so many streams open, on the first connection only
+	last   int // the last stream that it will answer is the so-manieth of them; 0: none
+	code   http2.ErrCode
+	soft   bool // first says that it will go away, and goes when the client has acknowledged a PING
+	lose   bool // answers none of them, also not those that it has promised
+	secure bool // TLS
+	stays  bool // does not close the connection
 }
 
 // script answers nothing on the first connection until the streams are open. Then it says
@@ -40,6 +41,7 @@ func (f farewell) script() h2test.Script {
 		}
 	}
 	return h2test.Script{
+		TLS: f.secure,
 		Request: func(c *h2test.Conn, r *h2test.Request) {
 			switch {
 			case c.N > 1:
@@ -93,6 +95,7 @@ func TestH2GoAway(t *testing.T) {
 		{name: "none of 8, calm", farewell: farewell{at: 8, code: calm}, want: all40, net: "39 ok, 1 truncated|malformed"},
 		{name: "4 of 8, calm", farewell: farewell{at: 8, last: 4, code: calm}, want: all40},
 		{name: "4 of 8, and loses them", farewell: farewell{at: 8, last: 4, lose: true}, want: "36 ok, 4 closed"},
+		{name: "4 of 8 over TLS", farewell: farewell{at: 8, last: 4, secure: true}, want: all40},
 		{name: "4 of 8, calm, and loses them", farewell: farewell{at: 8, last: 4, lose: true, code: calm}, want: "36 ok, 4 closed"},
 		{name: "8 of 8, and loses them", farewell: farewell{at: 8, last: 8, lose: true}, want: "32 ok, 8 closed"},
 	} {
