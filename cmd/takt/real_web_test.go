@@ -63,8 +63,8 @@ func (s *webServer) loads(t *testing.T) []load {
 		{name: "head", args: []string{"-n", "500", "-c", "20", "-m", "HEAD"}, n: 500, path: "/256k.txt"},
 		{name: "post", args: []string{"-n", "300", "-c", "20", "-m", "POST", "-D", body, "--expect-body", s.posted}, n: 300, path: "/post", sent: postBytes, received: echo},
 	}
-	if s.early {
-		all = append(all, load{name: "early", args: []string{"-n", "300", "-c", "20", "-m", "POST", "-D", body}, n: 300, path: "/early"})
+	if s.early { // nginx takes more than 8 MB that it does not read for an attack
+		all = append(all, load{name: "early", args: []string{"-n", "100", "-c", "20", "-m", "POST", "-D", body}, n: 100, path: "/early"})
 	}
 	return all
 }
