@@ -14,7 +14,7 @@ const (
 )
 
 // ErrNoLoop says that the requested loop mode is not possible.
-var ErrNoLoop = errors.New("--engine loop is for TCP on Linux (without --client net, --h2, --proxy, --redirects and --unix-socket); leave --engine out")
+var ErrNoLoop = errors.New("--engine loop is for TCP on Linux (without --client net, --proxy, --redirects and --unix-socket); leave --engine out")
 
 // chooseEngine gives the driver of a loop workers instead if the loop mode is not wanted or
 // not possible.
@@ -50,7 +50,7 @@ func (p *Plan) needs() needs {
 	n := needs{keep: p.Keep, cpus: p.CPUs, waiters: 1, garbage: allGarbage}
 	switch {
 	case p.loops():
-		n.waiters, n.garbage = loopCount(p.Options), noGarbage
+		n.waiters, n.garbage = loopCount(p.Options, p.Driver.Loop), noGarbage
 		if d := p.Driver.Loop; d.TLS != nil {
 			n.garbage = allGarbage // crypto/tls leaves some 100 bytes for each record
 		}

@@ -49,7 +49,10 @@ func classify(err error, dialling bool) string {
 	var dns *net.DNSError
 	var hello *tlsError
 	var record tls.RecordHeaderError
+	var own interface{ Class() string }
 	switch {
+	case errors.As(err, &own):
+		return own.Class()
 	case errors.As(err, &dns):
 		return ClassDNS
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), isTimeout(err):

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -32,6 +33,7 @@ type loops struct {
 	giveUp   context.CancelFunc
 	all      []*loop
 	crowded  atomic.Int32 // loops without a free connection
+	again    atomic.Int64 // operations that were begun again
 	cutAt    atomic.Int64 // instant of the cut; negative: not yet
 	begun    time.Time
 	started  chan struct{} // closed at the start
@@ -44,15 +46,16 @@ func canLoop(l *takt.Loop) bool {
 
 // loopCount is the number of loop threads. One core is left to the rest of the program, and
 // to a target on this machine.
-func loopCount(o Options) int {
-	if o.Loops > 0 {
-		return min(o.Loops, o.InFlight())
+func loopCount(o Options, l *takt.Loop) int {
+	connections := o.InFlight()
+	if l.Mux != nil {
+		connections = min(connections, l.MuxConns)
 	}
 	cpus := runtime.NumCPU()
 	if o.CPUs > 0 {
 		cpus = min(cpus, o.CPUs)
 	}
-	return max(1, min(cpus-1, o.InFlight()))
+	return max(1, min(cmp.Or(o.Loops, cpus-1), connections))
 }
 
 func newLoops(f *flow, w World, l *takt.Loop, o Options) *loops {
@@ -82,17 +85,17 @@ func (m *loops) prepare(ctx context.Context) error {
 }
 
 func (m *loops) makeLoops() error {
-	count, limit := loopCount(m.opt), m.opt.InFlight()
+	count, limit := loopCount(m.opt, m.net), m.opt.InFlight()
 	for i := range count {
 		sys, err := m.world.System()
 		if err != nil {
 			return fmt.Errorf("cannot make the poller: %w; --engine worker does without", err)
 		}
-		share := limit / count
-		if i < limit%count {
-			share++
+		l := newLoop(m, i, share(limit, count, i), sys)
+		if m.net.Mux != nil {
+			l.most = min(l.max, share(m.net.MuxConns, count, i))
 		}
-		m.all = append(m.all, newLoop(m, i, share, sys))
+		m.all = append(m.all, l)
 	}
 	for _, l := range m.all {
 		m.world.Thread(l.live)
@@ -101,6 +104,14 @@ func (m *loops) makeLoops() error {
 		m.world.First(l.readied)
 	}
 	return nil
+}
+
+// share is part i, from 0, of n things that are dealt out to count.
+func share(n, count, i int) int {
+	if i < n%count {
+		return n/count + 1
+	}
+	return n / count
 }
 
 func (m *loops) start(begun time.Time, _ func() time.Duration, _ func() pace.Waiter) {
@@ -156,6 +167,9 @@ func (m *loops) close() {
 // describe implements describer. A loop that hardly ever rests cannot send on time.
 func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked float64) {
 	rep.Generator.Loops = len(m.all)
+	if n := m.again.Load(); n > 0 {
+		rep.Extra["repeated"] = n
+	}
 	for _, l := range m.all {
 		worked = max(worked, 1-l.rested.Seconds()/max(1e-9, ran.Seconds()))
 	}

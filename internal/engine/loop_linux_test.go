@@ -66,9 +66,13 @@ func TestLoopCount(t *testing.T) {
 		{Options{CPUs: 1, MaxInFlight: 50}, 1}, {Options{CPUs: 2, MaxInFlight: 50}, 1}, {Options{MaxInFlight: 1}, 1},
 		{Options{MaxInFlight: 1 << 20}, max(1, cores-1)}, {Options{CPUs: 1 << 20, MaxInFlight: 1 << 20}, max(1, cores-1)},
 	} {
-		if got := loopCount(c.o); got != c.want {
+		if got := loopCount(c.o, &takt.Loop{}); got != c.want {
 			t.Errorf("%d loops, %d CPUs, %d in flight: %d loops, want %d", c.o.Loops, c.o.CPUs, c.o.MaxInFlight, got, c.want)
 		}
+	}
+	shared := &takt.Loop{Mux: func(int) takt.Mux { return nil }, MuxConns: 2}
+	if got := loopCount(Options{Loops: 3, MaxInFlight: 50}, shared); got != 2 {
+		t.Errorf("%d loops for 2 connections", got)
 	}
 }
 

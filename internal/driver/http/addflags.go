@@ -56,6 +56,7 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
 	fs.BoolVar(&o.HTTP2, "h2", false, "HTTP/2; over an http URL without TLS (h2c, prior knowledge)")
 	fs.IntVar(&o.HTTP2Connections, "h2-connections", o.HTTP2Connections, "spread HTTP/2 over `N` connections")
+	fs.IntVar(&o.HTTP2Streams, "h2-streams", o.HTTP2Streams, "`M` requests at once on each connection of HTTP/2, as far as the server allows")
 	fs.VarP(&o.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")
 	fs.Var(value.TargetFile(&o.UnixSocket), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
 	fs.Var(&o.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to HOST2:PORT2 instead of HOST1:PORT1, as curl does; repeatable")

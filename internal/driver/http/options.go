@@ -55,6 +55,7 @@ type Options struct {
 	Redirects          int
 	HTTP2              bool
 	HTTP2Connections   int
+	HTTP2Streams       int // on each connection; 0: as the other options say
 	Proxy              Proxy
 	UnixSocket         string
 	ConnectTo          ConnectTo
@@ -79,6 +80,10 @@ type Options struct {
 	seed       uint64      // of placeholders with random values
 	conns      int         // of the contrast
 	closed     bool        // the run has no schedule
+	fixedPool  bool        // the user says how many connections there are
+	loops      bool        // the engine may use its loop
+	streams    int         // most on a connection
+	muxes      *muxes      // of the run under way; nil: no HTTP/2 in the loop
 	tls        *tls.Config // what connections to any https server have in common
 	handshakes handshakes
 	body       []byte // of all requests that bring none of their own
@@ -117,6 +122,8 @@ func (o *Options) checkBounds() error {
 		return value.Faultf("--redirects is %d; give how many may be followed, 0 for none", o.Redirects)
 	case o.HTTP2Connections < 1:
 		return value.Faultf("--h2-connections is %d; give a number above 0", o.HTTP2Connections)
+	case o.HTTP2Streams < 0:
+		return value.Faultf("--h2-streams is %d; give a number above 0, or leave it out", o.HTTP2Streams)
 	}
 	return nil
 }
@@ -124,6 +131,8 @@ func (o *Options) checkBounds() error {
 // checkPairs refuses flags that mean nothing beside what else is given.
 func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
+	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
+	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
 	hosts := o.Host + o.Header.text("host")
@@ -154,8 +163,12 @@ func (o *Options) checkClient() (faults value.Faults) {
 // needsNet names what only net/http can do of what was asked for, "" if nothing.
 func (o *Options) needsNet() string {
 	switch {
-	case o.HTTP2:
-		return "HTTP/2 (--h2)"
+	case o.HTTP2 && o.Recording != nil:
+		return "HTTP/2 for recorded requests (--h2)"
+	case o.HTTP2 && !o.loops:
+		return "HTTP/2 in workers (--h2 with --engine worker, or not on Linux)"
+	case o.HTTP2 && o.UnixSocket != "":
+		return "HTTP/2 over a Unix socket (--h2 with --unix-socket)"
 	case o.Proxy.url != nil:
 		return "proxies (--proxy)"
 	case o.Redirects > 0:
@@ -191,9 +204,14 @@ func (o *Options) Shape(e *engine.Options) {
 			e.Duration = 10 * time.Second
 		}
 	}
+	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
+	if o.HTTP2 && o.HTTP2Streams > 0 && !o.fixedPool {
+		e.Connections = o.HTTP2Connections * o.HTTP2Streams // operations at once
+	}
 	if e.Closed() && e.Connections == 0 {
 		e.Connections = heyConnections
 	}
+	o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections)
 	e.Drain.SetFallback(o.Timeout)
 }
 
@@ -235,6 +253,9 @@ func (o *Options) Variables() map[string]any {
 	}
 	if o.HTTP2 {
 		v["h2_connections"] = o.HTTP2Connections
+		if o.HTTP2Streams > 0 {
+			v["h2_streams"] = o.HTTP2Streams
+		}
 	}
 	if o.Insecure {
 		v["insecure"] = true

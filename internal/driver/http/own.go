@@ -28,6 +28,9 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 		return nil, err
 	}
 	l := o.LoopTo(u, func(int) takt.Codec { return o.codec() })
+	if o.HTTP2 {
+		o.multiplex(l, u)
+	}
 	return &takt.Driver{Loop: l, Finish: o.finish, Close: o.close}, nil
 }
 
@@ -40,6 +43,7 @@ func (o *Options) close() error {
 // from wrk, where -d is the duration.
 func (o *Options) finish(_ context.Context, r *takt.Report) error {
 	o.reportTLS(r)
+	o.reportH2(r)
 	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
 		r.Warn("get_body", "each GET had a body of %d bytes; -d is the body (-z the duration), and -m the method", len(f.msg.Body))
 	}
