@@ -17,7 +17,7 @@ import (
 // with TLS and without. They compare takt's counts with those of the server.
 
 // engineHTTP2 is generator.engine of runs over HTTP/2; "" for any.
-const engineHTTP2 = ""
+const engineHTTP2 = "loop"
 
 // way is how a run reaches a server.
 type way struct {
@@ -56,8 +56,8 @@ func (s *webServer) loads(t *testing.T) []load {
 	whole := "^(" + pageLine + "){282}.{28}$" // 16 KiB
 	all := []load{
 		{name: "closed", args: []string{"-n", "3000", "-c", "50"}, n: 3000, path: "/", received: 100},
-		{name: "open", args: []string{"--rate", "1500/s", "-z", "1s"}, n: 1500, path: "/", received: 100},
-		{name: "connections", args: []string{"-n", "2000", "-c", "40", "--h2-connections", "4"}, n: 2000, path: "/", received: 100, onlyHTTP2: true},
+		{name: "open", args: []string{"--rate", "1500/s", "-z", "1s", "-c", "50"}, n: 1500, path: "/", received: 100},
+		{name: "connections", args: []string{"-n", "2000", "--h2-connections", "4", "--h2-streams", "10"}, n: 2000, path: "/", received: 100, onlyHTTP2: true},
 		{name: "16k", args: []string{"-n", "1000", "-c", "50", "--expect-body", whole}, n: 1000, path: "/16k.txt", received: 16 << 10},
 		{name: "256k", args: []string{"-n", "300", "-c", "20", "--expect-body", echoed}, n: 300, path: "/256k.txt", received: 256 << 10},
 		{name: "head", args: []string{"-n", "500", "-c", "20", "-m", "HEAD"}, n: 500, path: "/256k.txt"},
@@ -114,7 +114,7 @@ func (s *webServer) run(t *testing.T, w way, l load) {
 func (s *webServer) checkServed(t *testing.T, before uint64, r *takt.Report) {
 	t.Helper()
 	want, served := r.Counts.Scheduled, uint64(0)
-	again, _ := r.Extra["net_retries"].(float64)
+	again, _ := r.Extra["repeated"].(float64)
 	for range 100 { // a server writes its log after the answer
 		if served = s.served(t) - before; served >= want {
 			break
@@ -153,8 +153,8 @@ func (s *webServer) lastRequests(t *testing.T, ports ...int) {
 		for _, l := range []load{
 			{name: "closed", args: []string{"-n", "6000", "-c", "50"}, n: 6000, path: "/", received: 100},
 			{name: "open", args: []string{"--rate", "3000/s", "-z", "2s"}, n: 6000, path: "/", received: 100},
-			{name: "connections", args: []string{"-n", "6000", "-c", "50", "--h2-connections", "4"}, n: 6000, path: "/", received: 100},
-			{name: "16k", args: []string{"-n", "3000", "-c", "50", "--h2-connections", "2"}, n: 3000, path: "/16k.txt", received: 16 << 10},
+			{name: "connections", args: []string{"-n", "6000", "--h2-connections", "4", "--h2-streams", "25"}, n: 6000, path: "/", received: 100},
+			{name: "16k", args: []string{"-n", "3000", "--h2-connections", "2", "--h2-streams", "25"}, n: 3000, path: "/16k.txt", received: 16 << 10},
 		} {
 			t.Run(w.name+"/"+l.name, func(t *testing.T) { s.run(t, w, l) })
 		}
