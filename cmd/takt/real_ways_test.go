@@ -61,7 +61,7 @@ func TestRealNginxHTTP2(t *testing.T) {
 	for _, url := range []string{nginxAt(t, "https", 1), nginxAt(t, "http", 2)} {
 		for _, conns := range []uint64{1, 4} {
 			before := countNginx(t)
-			r := takeReport(t, []string{"-n", "1000", "-c", "20", "--h2", "--h2-connections", strconv.FormatUint(conns, 10), "--cacert", ca, "--expect-body", "^HTTP/2.0$", url + "/protocol"})
+			r := takeReport(t, []string{"-n", "1000", "--h2", "--h2-streams", "20", "--h2-connections", strconv.FormatUint(conns, 10), "--cacert", ca, "--expect-body", "^HTTP/2.0$", url + "/protocol"})
 			after := countNginx(t)
 			same(t, r, "200", 1000)
 			if n := after.requested - before.requested - 1; n != 1000 || r.Counts.OK != 1000 {

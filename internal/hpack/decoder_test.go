@@ -112,6 +112,27 @@ func TestTableOverTheDefault(t *testing.T) {
 	}
 }
 
+func TestEmptyTexts(t *testing.T) {
+	for _, block := range []string{"000000", "008080", "400080", "108000"} {
+		if fields, err := decode(NewDecoder(4096, 32), unhex(t, block)); err != nil || !slices.Equal(fields, []pair{{}}) {
+			t.Errorf("%s: %q, %v", block, fields, err)
+		}
+	}
+}
+
+// The buffer for Huffman code is as large as one field needs.
+func TestBuffer(t *testing.T) {
+	d, block := NewDecoder(4096, 1<<16), nginx(t)
+	for range 100 {
+		if _, err := decode(d, block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cap(d.scratch) > 100 {
+		t.Errorf("buffer of %d bytes", cap(d.scratch))
+	}
+}
+
 // A server that packs much into few bytes costs no memory beyond the limit of the list.
 func TestBombs(t *testing.T) {
 	const list = 1 << 12
@@ -122,7 +143,8 @@ func TestBombs(t *testing.T) {
 	}{
 		{"Huffman code", append(appendInt([]byte{0, 1, 'a'}, coded, lengthMask, uint64(len(huge))), huge...)},
 		{"Huffman code as a name", append(appendInt([]byte{0}, coded, lengthMask, uint64(len(huge))), huge...)},
-		{"plain text", append(appendInt([]byte{0}, 0, lengthMask, 1<<20), make([]byte, 1<<20)...)},
+		{"Huffman code after a long name", slices.Concat(appendText([]byte{0}, []byte(strings.Repeat("a", 3000))), appendInt(nil, coded, lengthMask, uint64(len(huge))), huge)},
+		{"plain text", append(appendInt([]byte{0}, 0, lengthMask, 1<<20), make([]byte, 1<<20+1)...)},
 		{"entry", slices.Concat(appendInt([]byte{0x40, 1, 'a'}, 0, lengthMask, 1000), make([]byte, 1000), slices.Repeat([]byte{0x80 | 62}, 1<<20))},
 	} {
 		d, sum := NewDecoder(4096, list), 0

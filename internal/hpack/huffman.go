@@ -40,18 +40,14 @@ type code struct {
 	len  uint8
 }
 
-// step is what a window begins with: up to two symbols in the lowest bytes, the bits of both and
-// those of the first, and the number of symbols. The number is 0 if the first symbol is longer
-// than the window.
+// step is what a window begins with: up to two symbols in the lowest bytes, the bits of both,
+// and their number. The number is 0 if the first symbol is longer than the window.
 type step uint32
 
-func newStep(count, bits, first uint, symbols uint) step {
-	return step(count<<26 | first<<21 | bits<<16 | symbols)
-}
+func newStep(count, bits, symbols uint) step { return step(count<<24 | bits<<16 | symbols) }
 
-func (s step) bits() uint  { return uint(s >> 16 & 31) }
-func (s step) first() uint { return uint(s >> 21 & 31) }
-func (s step) count() uint { return uint(s >> 26) }
+func (s step) bits() uint  { return uint(s >> 16 & 0xff) }
+func (s step) count() uint { return uint(s >> 24) }
 
 // coding is the Huffman code, as tables.
 type coding struct {
@@ -103,9 +99,9 @@ func (c *coding) stepOf(bits uint64) step {
 	}
 	second, more := c.symbol(bits << n)
 	if n+more > window {
-		return newStep(1, n, n, uint(first))
+		return newStep(1, n, uint(first))
 	}
-	return newStep(2, n+more, n, uint(second)<<8|uint(first))
+	return newStep(2, n+more, uint(second)<<8|uint(first))
 }
 
 // symbol returns the symbol that the highest bits begin with, and its length. The code is
@@ -161,7 +157,7 @@ func (c *coding) long(bits uint64) step {
 	if symbol == eos {
 		return 0
 	}
-	return newStep(1, n, n, uint(symbol))
+	return newStep(1, n, uint(symbol))
 }
 
 // refill adds the bytes that fit to the bits. Below the bits that have counts may be some of the
@@ -181,7 +177,8 @@ func refill(bits uint64, have uint, src []byte) (uint64, uint, []byte) {
 }
 
 // finish decodes the last bits, after the first n bytes of the text. The padding is up to seven
-// bits, all of them 1. So finish continues the bits with 1, until only such bits are left.
+// bits, all of them 1. So finish continues the bits with 1, until only such bits are left. No
+// short symbol begins with them, so a step beyond the bits is a symbol that is cut off.
 func (c *coding) finish(dst []byte, n int, bits uint64, have uint) (int, error) {
 	bits |= ^uint64(0) >> have
 	for n <= len(dst)-slack {
@@ -189,11 +186,8 @@ func (c *coding) finish(dst []byte, n int, bits uint64, have uint) (int, error) 
 			return n, nil
 		}
 		s := c.steps[bits>>(64-window)]
-		switch {
-		case s.count() == 0:
+		if s.count() == 0 {
 			s = c.long(bits)
-		case s.bits() > have:
-			s = newStep(1, s.first(), s.first(), uint(s&0xff))
 		}
 		if s == 0 || s.bits() > have {
 			return n, errHuffman

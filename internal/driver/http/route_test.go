@@ -125,20 +125,22 @@ func TestHTTP2(t *testing.T) {
 	plain.Config.Protocols = new(nethttp.Protocols)
 	plain.Config.Protocols.SetUnencryptedHTTP2(true)
 	plain.Start()
-	for name, e := range map[string]*echo{"h2": secure, "h2c": plain} {
-		for _, conns := range []int{1, 3} {
-			o := options("auto")
-			o.HTTP2, o.HTTP2Connections, o.CACert = true, conns, cacert
-			clean(t, loadWith(t, o, engine.Options{Requests: 30, Connections: 6}, e.URL), 30)
-			got := e.requests()
-			if n := connections(got); n != conns || got[0].Proto != "HTTP/2.0" {
-				t.Errorf("%s: %d connections of %s, want %d", name, n, got[0].Proto, conns)
-			}
-			if v := o.Variables()["protocol"]; v != name {
-				t.Errorf("the protocol is %v, want %s", v, name)
+	both(t, func(t *testing.T, client string) {
+		for name, e := range map[string]*echo{"h2": secure, "h2c": plain} {
+			for _, conns := range []int{1, 3} {
+				o := options(client)
+				o.HTTP2, o.HTTP2Connections, o.HTTP2Streams, o.CACert = true, conns, 6/conns, cacert
+				clean(t, loadWith(t, o, engine.Options{Requests: 30}, e.URL), 30)
+				got := e.requests()
+				if n := connections(got); n != conns || got[0].Proto != "HTTP/2.0" {
+					t.Errorf("%s: %d connections of %s, want %d", name, n, got[0].Proto, conns)
+				}
+				if v := o.Variables()["protocol"]; v != name {
+					t.Errorf("the protocol is %v, want %s", v, name)
+				}
 			}
 		}
-	}
+	})
 }
 
 // slow keeps six requests open at once.
@@ -152,15 +154,20 @@ func TestHTTP2Refused(t *testing.T) {
 	secure, plain, mute := newEcho(t, nil), startEcho(t, nil), newEcho(t, nil)
 	mute.TLS = &tls.Config{NextProtos: []string{"none"}} // httptest would name http/1.1
 	for name, e := range map[string]*echo{"TLS": secure, "plain": plain, "another protocol": mute} {
-		o := options("auto")
-		o.HTTP2, o.Insecure = true, true
 		if e != plain {
 			e.startTLS(t)
-			if err := open(t, o, e.URL).Probe(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "; leave --h2 out") {
-				t.Errorf("%s: %v", name, err)
-			}
+			both(t, func(t *testing.T, client string) {
+				o := options(client)
+				o.HTTP2, o.Insecure = true, true
+				_, err := engine.Run(t.Context(), plan(t, o, engine.Options{Requests: 1}, e.URL))
+				if err == nil || !strings.HasSuffix(err.Error(), "; leave --h2 out") {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
 			continue
 		}
+		o := options("auto")
+		o.HTTP2 = true
 		r := load(t, o, 20, e.URL)
 		// One that finds the connection already given up says only that; of 20 not all do.
 		told := slices.ContainsFunc(r.Errors, func(e takt.ErrorClass) bool {

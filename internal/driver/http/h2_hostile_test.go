@@ -1,0 +1,281 @@
+package http_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/driver/drivertest"
+	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/h2test"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// h2Client is a client of HTTP/2 under test.
+type h2Client struct{ client, engine string }
+
+func (c h2Client) String() string { return c.client + " " + c.engine }
+
+func (c h2Client) net() bool { return c.client == "net" }
+
+// h2Clients are the clients that every scenario tests.
+func h2Clients() []h2Client {
+	list := []h2Client{{"net", "worker"}}
+	if ownHasHTTP2() {
+		list = append(list, h2Client{"own", "loop"})
+	}
+	return list
+}
+
+func ownHasHTTP2() bool {
+	o := http.New()
+	o.Client, o.HTTP2 = "own", true
+	return len(o.Validate([]string{"http://127.0.0.1/"})) == 0
+}
+
+// h2Load is how a scenario is loaded.
+type h2Load struct {
+	conns, streams int
+	rate           string // "": closed loop
+	requests       uint64
+}
+
+// h2Alone has one request at a time, so its counts are exact.
+var h2Alone = h2Load{conns: 1, streams: 1, requests: 9}
+
+// h2Loads are the others.
+var h2Loads = []h2Load{
+	{conns: 1, streams: 8, requests: 40},
+	{conns: 4, streams: 8, requests: 40},
+	{conns: 1, streams: 8, rate: "4000", requests: 40},
+	{conns: 4, streams: 8, rate: "4000", requests: 40},
+}
+
+func (l h2Load) String() string {
+	kind := "closed"
+	if l.rate != "" {
+		kind = "open"
+	}
+	return fmt.Sprintf("%s %dx%d", kind, l.conns, l.streams)
+}
+
+func (l h2Load) alone() bool { return l.conns*l.streams == 1 }
+
+// h2Case is a scenario: a script, and what takt counts of it. Each run gets a script of its own.
+type h2Case struct {
+	name   string
+	script func() h2test.Script
+	change func(o *http.Options, e *engine.Options)
+	want   h2Want // of h2Alone
+	many   h2Want // of each of h2Loads; "": the same
+	// What net/http's client counts instead, where that differs; in loads "" is as alone.
+	net, netMany h2Want
+	check        func(t *testing.T, r *h2Run) // of every run
+	netFaults    bool                         // net/http's client is at fault here itself
+}
+
+// h2Run is a run that has ended, with its connections.
+type h2Run struct {
+	client h2Client
+	load   h2Load
+	server *h2test.Server
+	report *takt.Report
+}
+
+func (c *h2Case) expects(client h2Client, load h2Load) h2Want {
+	want, net := c.want, c.net
+	if !load.alone() {
+		want, net = cmp.Or(c.many, want), cmp.Or(c.netMany, net)
+	}
+	if client.net() {
+		return cmp.Or(net, want)
+	}
+	return want
+}
+
+// everywhere is alone and in every load.
+func everywhere() []h2Load { return append([]h2Load{h2Alone}, h2Loads...) }
+
+// runH2 runs a case with every client, in these loads.
+func runH2(t *testing.T, c h2Case, loads ...h2Load) {
+	for _, client := range h2Clients() {
+		for _, load := range loads {
+			if c.expects(client, load) == leftOut {
+				continue
+			}
+			c.start(t, client, load)
+		}
+	}
+}
+
+func (c h2Case) start(t *testing.T, client h2Client, load h2Load) {
+	t.Run(fmt.Sprintf("%s/%v %v", c.name, client, load), func(t *testing.T) {
+		t.Parallel()
+		c.run(t, client, load)
+	})
+}
+
+func (c *h2Case) run(t *testing.T, client h2Client, load h2Load) *h2Run {
+	s := h2test.Start(t, c.script())
+	r := &h2Run{client: client, load: load, server: s, report: c.make(t, s, client, load)}
+	if r.report == nil {
+		return r
+	}
+	if !s.Settle(5 * time.Second) {
+		t.Error("the client left a connection open")
+	}
+	for _, fault := range s.Faults() {
+		if !c.netFaults || !client.net() {
+			t.Errorf("the server: %s", fault)
+		}
+	}
+	seen := s.Seen()
+	if ok := r.report.Counts.OK; ok > uint64(seen.Answered) {
+		t.Errorf("%d are ok, the server answered %d", ok, seen.Answered)
+	}
+	if fault := c.expects(client, load).judge(r.report); fault != "" {
+		t.Errorf("%s\nerrors %+v\nserver %d connections, %+v", fault, r.report.Errors, len(s.Conns()), seen)
+	}
+	if c.check != nil {
+		c.check(t, r)
+	}
+	return r
+}
+
+// make makes the run. It is nil if the target could not be reached, which is then what the
+// scenario expects.
+func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Load) *takt.Report {
+	o := http.New()
+	o.Client, o.HTTP2, o.HTTP2Connections, o.Insecure = client.client, true, load.conns, true
+	o.Timeout, o.ConnectTimeout = 5*time.Second, 5*time.Second
+	if strings.Contains(string(c.expects(client, load)), "timeout") {
+		o.Timeout = 300 * time.Millisecond
+	}
+	p := drivertest.Plan(t, "http", o, func(e *engine.Options) {
+		e.Engine, e.Requests, e.MaxInFlight = client.engine, load.requests, load.conns*load.streams
+		e.Drain = engine.DrainOf(time.Minute)
+		if load.rate != "" {
+			e.Rate = engine.MustRate(load.rate)
+		} else {
+			e.Connections = load.conns * load.streams
+		}
+		if c.change != nil {
+			c.change(o, e)
+		}
+	}, s.URL())
+	type outcome struct {
+		report *takt.Report
+		err    error
+	}
+	made := make(chan outcome, 1)
+	go func() {
+		r, err := engine.Run(context.Background(), p)
+		made <- outcome{r, err}
+	}()
+	select {
+	case m := <-made:
+		if m.err != nil {
+			if fault := c.expects(client, load).unreachable(m.err); fault != "" {
+				t.Error(fault)
+			}
+			return nil
+		}
+		if c := m.report.Counts; c.Scheduled != c.OK+c.Failed+c.Dropped+c.Unfinished || c.Scheduled != p.Requests {
+			t.Errorf("counts do not add up to %d: %+v", p.Requests, c)
+		}
+		return m.report
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the run has not ended; the server has %+v", s.Seen())
+		return nil
+	}
+}
+
+// h2Want is what a run counts, such as "6 ok, 3 malformed|closed". A class is ok, dropped,
+// unfinished or one of failures; several with | count together. "3+ ok" is 3 or more, and a class
+// alone any number. What is not listed must not occur. "anything" adds up. "error TEXT" is a run that
+// ends before it begins, with an error that contains TEXT.
+type h2Want string
+
+const (
+	allOK    h2Want = "9 ok"
+	all40    h2Want = "40 ok"
+	anything h2Want = "anything"
+	leftOut  h2Want = "left out" // the scenario is not for this client
+)
+
+func (w h2Want) judge(r *takt.Report) string {
+	got := map[string]uint64{"ok": r.Counts.OK, "dropped": r.Counts.Dropped, "unfinished": r.Counts.Unfinished}
+	for _, e := range r.Errors {
+		got[e.Class] += e.Count
+	}
+	maps.DeleteFunc(got, func(_ string, n uint64) bool { return n == 0 })
+	if w.fits(maps.Clone(got)) {
+		return ""
+	}
+	var text []string
+	for _, class := range slices.Sorted(maps.Keys(got)) {
+		text = append(text, fmt.Sprintf("%d %s", got[class], class))
+	}
+	return fmt.Sprintf("counts %s, want %s", strings.Join(text, ", "), w)
+}
+
+func (w h2Want) fits(got map[string]uint64) bool {
+	if w == anything {
+		return true
+	}
+	for term := range strings.SplitSeq(string(w), ", ") {
+		number, classes, counted := strings.Cut(term, " ")
+		if !counted {
+			classes = term
+		}
+		var sum uint64
+		for class := range strings.SplitSeq(classes, "|") {
+			sum += got[class]
+			delete(got, class)
+		}
+		least, open := strings.CutSuffix(number, "+")
+		if n, err := strconv.ParseUint(least, 10, 64); counted && (err != nil || sum < n || sum > n && !open) {
+			return false
+		}
+	}
+	return len(got) == 0
+}
+
+func (w h2Want) unreachable(err error) string {
+	text, wanted := strings.CutPrefix(string(w), "error ")
+	if !wanted || !strings.Contains(err.Error(), text) {
+		return fmt.Sprintf("the run ended with %q, want %s", err, w)
+	}
+	return ""
+}
+
+// A wanted count fits what it says, and nothing else.
+func TestH2Want(t *testing.T) {
+	for _, c := range []struct {
+		want h2Want
+		got  map[string]uint64
+		fits bool
+	}{
+		{anything, map[string]uint64{"reset": 1}, true},
+		{"2 ok", map[string]uint64{"ok": 2}, true},
+		{"2 ok", map[string]uint64{"ok": 3}, false},
+		{"2 ok", map[string]uint64{"ok": 2, "reset": 1}, false},
+		{"2 ok", nil, false},
+		{"2+ ok", map[string]uint64{"ok": 3}, true},
+		{"2+ ok", map[string]uint64{"ok": 1}, false},
+		{"ok, 3 reset|closed", map[string]uint64{"ok": 9, "reset": 1, "closed": 2}, true},
+		{"ok, 3 reset|closed", map[string]uint64{"ok": 9, "reset": 1, "closed": 3}, false},
+		{"error x", map[string]uint64{"ok": 1}, false},
+	} {
+		if c.want.fits(maps.Clone(c.got)) != c.fits {
+			t.Errorf("%q fits %v: want %v", c.want, c.got, c.fits)
+		}
+	}
+}
