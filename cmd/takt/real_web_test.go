@@ -58,6 +58,8 @@ func (s *webServer) loads(t *testing.T) []load {
 		{name: "closed", args: []string{"-n", "3000", "-c", "50"}, n: 3000, path: "/", received: 100},
 		{name: "open", args: []string{"--rate", "1500/s", "-z", "1s", "-c", "50"}, n: 1500, path: "/", received: 100},
 		{name: "connections", args: []string{"-n", "2000", "--h2-connections", "4", "--h2-streams", "10"}, n: 2000, path: "/", received: 100, onlyHTTP2: true},
+		// More than the server allows on a connection: 100 or 128 with most of them.
+		{name: "streams", args: []string{"-n", "3000", "-c", "300"}, n: 3000, path: "/", received: 100, onlyHTTP2: true},
 		{name: "16k", args: []string{"-n", "1000", "-c", "50", "--expect-body", whole}, n: 1000, path: "/16k.txt", received: 16 << 10},
 		{name: "256k", args: []string{"-n", "300", "-c", "20", "--expect-body", echoed}, n: 300, path: "/256k.txt", received: 256 << 10},
 		{name: "head", args: []string{"-n", "500", "-c", "20", "-m", "HEAD"}, n: 500, path: "/256k.txt"},
