@@ -242,8 +242,11 @@ func (c *Conn) receive(f *http2.DataFrame) (*Request, error) {
 	switch {
 	case s == nil || s.r.Ended || s.dead:
 		return nil, faultf("DATA on stream %d, which the client has not opened or has ended", f.StreamID)
-	case s.done:
-		return nil, nil // was under way
+	case s.done: // it was under way
+		if f.StreamEnded() {
+			c.over(s, &s.r.Ended)
+		}
+		return nil, nil
 	}
 	if s.window -= n; n > 0 && s.window < 0 {
 		return nil, faultf("DATA: %d bytes beyond the window of stream %d", -s.window, f.StreamID)
