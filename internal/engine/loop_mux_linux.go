@@ -101,11 +101,15 @@ func (l *loop) pickShared(now time.Duration) *place {
 	return nil
 }
 
-// room reports whether another operation may begin. One that waits for the connection may.
+// room reports whether a place is to be given an operation. At least one may wait for a target that
+// allows none: it will time out.
 func (s *site) room() bool {
 	c := s.conn
-	return c.fd < 0 || c.dialling || c.busy+len(s.queue) < c.mux.Limit()
+	return c.fd < 0 || c.dialling || c.busy+len(s.queue) < max(1, c.mux.Limit())
 }
+
+// open reports whether the connection, which is there, may carry another operation.
+func (c *lconn) open() bool { return c.busy < c.mux.Limit() }
 
 func (s *site) park(p *place) {
 	s.limit = max(0, s.conn.mux.Limit())
@@ -127,6 +131,11 @@ func (l *loop) unpark(s *site) {
 // sendShared begins the operation of p, which flushShared sends together with others.
 func (l *loop) sendShared(p *place) {
 	c := p.conn
+	if !c.open() {
+		p.state = pqueued
+		p.home.queue = append(p.home.queue, p)
+		return
+	}
 	if c.busy++; c.busy == 1 {
 		c.since = p.sent
 	}
@@ -186,7 +195,7 @@ func (l *loop) beginAll(c *lconn) {
 			continue
 		}
 		l.dialing.remove(p)
-		if p.wrote = l.now(); !c.retired && c.home.room() {
+		if p.wrote = l.now(); !c.retired && c.open() {
 			l.send(p)
 		} else {
 			l.queue(p)
@@ -303,7 +312,7 @@ func (l *loop) beginAgain() {
 		if c := p.conn; c.fd < 0 || c.dialling {
 			l.flight.remove(p)
 			l.dial(p)
-		} else if s.room() {
+		} else if c.open() {
 			l.resend(p)
 		} else {
 			s.queue = append(s.queue, p)
@@ -330,7 +339,7 @@ func (l *loop) settle(c *lconn) {
 		return
 	}
 	s := c.home
-	for len(s.queue) > 0 && c.busy < c.mux.Limit() {
+	for len(s.queue) > 0 && c.open() {
 		p := s.queue[0]
 		s.queue = s.queue[:copy(s.queue, s.queue[1:])]
 		p.conn = c
@@ -383,7 +392,11 @@ func (l *loop) expiredShared(p *place, err error) {
 		if i := slices.Index(s.queue, p); i >= 0 {
 			s.queue = slices.Delete(s.queue, i, i+1)
 		}
-		l.failed(p, err, false)
+		if l.failed(p, err, false); c.busy == 0 {
+			l.retire(c) // it carries nothing
+			l.settle(c)
+			l.beginAgain()
+		}
 	default:
 		c.mux.Cancel(p.tag)
 		c.busy--

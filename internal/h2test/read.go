@@ -242,8 +242,11 @@ func (c *Conn) receive(f *http2.DataFrame) (*Request, error) {
 	switch {
 	case s == nil || s.r.Ended || s.dead:
 		return nil, faultf("DATA on stream %d, which the client has not opened or has ended", f.StreamID)
-	case s.done:
-		return nil, nil // was under way
+	case s.done: // it was under way
+		if f.StreamEnded() {
+			c.over(s, &s.r.Ended)
+		}
+		return nil, nil
 	}
 	if s.window -= n; n > 0 && s.window < 0 {
 		return nil, faultf("DATA: %d bytes beyond the window of stream %d", -s.window, f.StreamID)
@@ -348,7 +351,7 @@ func (c *Conn) onPing(f *http2.PingFrame) error {
 		c.Raw(http2.FramePing, http2.FlagPingAck, 0, string(f.Data[:]))
 		return nil
 	}
-	if err := c.pong(); err != nil {
+	if err := c.pong(string(f.Data[:])); err != nil {
 		return err
 	}
 	if pong := c.server.script.Pong; pong != nil {
@@ -357,9 +360,11 @@ func (c *Conn) onPing(f *http2.PingFrame) error {
 	return nil
 }
 
-func (c *Conn) pong() error {
+func (c *Conn) pong(payload string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.synced = c.synced || payload == syncPing
+	c.changed.Broadcast()
 	if c.seen.PingAcks++; c.seen.PingAcks > c.pings {
 		return faultf("an acknowledgment of no PING")
 	}

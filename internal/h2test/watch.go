@@ -2,6 +2,7 @@ package h2test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/net/http2"
@@ -29,9 +30,11 @@ type watch struct {
 	window   int64 // of the connection
 	initial  int64 // window of a new stream
 	table    uint32
+	tables   []uint32   // sizes of the table: the acknowledged one, and those after it
 	smaller  bool       // the table is, and the next header block has to say so
 	unacked  [][]func() // what each SETTINGS changes once the client has acknowledged it
 	pings    int
+	synced   bool // the client has seen the PING of Sync
 
 	// What the client lets the server send.
 	theirs map[http2.SettingID]uint32
@@ -55,12 +58,14 @@ func (w *watch) init() {
 	w.seen = newSeen()
 	w.streams = map[uint32]*stream{}
 	w.mayOpen, w.mayFrame, w.window, w.initial, w.table = 1<<40, maxFrame, initialWindow, initialWindow, tableSize
+	w.tables = []uint32{tableSize}
 	w.theirs = map[http2.SettingID]uint32{http2.SettingInitialWindowSize: initialWindow, http2.SettingMaxFrameSize: maxFrame}
 	w.credit = initialWindow
 }
 
 // announce notes the SETTINGS that the server sends: what rises is true at once, what falls when
-// the client has acknowledged it.
+// the client has acknowledged it. What rose may have fallen by an earlier one meanwhile, and rises
+// again then.
 func (w *watch) announce(list []http2.Setting) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,15 +81,26 @@ func (w *watch) announce(list []http2.Setting) {
 		case http2.SettingInitialWindowSize:
 			now, change = v > w.initial, func() { w.moveWindows(v) }
 		case http2.SettingHeaderTableSize:
-			now, change = v > int64(w.table), func() { w.smaller, w.table = w.smaller || uint32(v) < w.table, uint32(v) }
+			w.tables = append(w.tables, uint32(v))
+			change = w.changeTable
 		}
 		if now {
 			change()
-		} else if change != nil {
+		}
+		if change != nil {
 			later = append(later, change)
 		}
 	}
 	w.unacked = append(w.unacked, later)
+}
+
+// changeTable notes that the client has acknowledged the next size of the table. It may know of
+// later ones as well.
+func (w *watch) changeTable() {
+	// An encoder that stays at the first size need not tell of larger ones.
+	w.smaller = w.smaller || w.tables[1] < min(w.tables[0], tableSize)
+	w.tables = w.tables[1:]
+	w.table = slices.Max(w.tables)
 }
 
 func (w *watch) moveWindows(to int64) {

@@ -79,22 +79,21 @@ func TestAtTheLimit(t *testing.T) {
 func TestNameOfEvicted(t *testing.T) {
 	d := NewDecoder(64, 1<<16)
 	name := strings.Repeat("n", 20)
-	fields, err := decode(d, slices.Concat([]byte{0x40, 20}, []byte(name), []byte{1, '0'}))
-	for i := 1; i < 100 && err == nil; i++ {
+	if _, err := decode(d, slices.Concat([]byte{added, 20}, []byte(name), []byte{1, '0'})); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
 		value := strings.Repeat("v", i%13)
-		fields, err = decode(d, slices.Concat([]byte{0x40 | 62}, []byte{byte(len(value))}, []byte(value), []byte{0x80 | 62}))
-		if want := []pair{{name, value}, {name, value}}; !slices.Equal(fields, want) {
-			t.Fatalf("%d: %q, want %q", i, fields, want)
+		fields, err := decode(d, slices.Concat([]byte{added | 62, byte(len(value))}, []byte(value), []byte{indexed | 62}))
+		if want := []pair{{name, value}, {name, value}}; err != nil || !slices.Equal(fields, want) {
+			t.Fatalf("%d: %q, %v; want %q", i, fields, err, want)
 		}
 	}
-	if err != nil {
-		t.Error(err)
-	}
 	// A field that is larger than the table empties it, but its name is still needed.
-	long := strings.Repeat("v", 40)
-	fields, err = decode(d, slices.Concat([]byte{0x40 | 62, 40}, []byte(long)))
-	if want := []pair{{name, long}}; err != nil || !slices.Equal(fields, want) || d.table.len != 0 {
-		t.Errorf("%q, %v, %d entries; want %q and none", fields, err, d.table.len, want)
+	value := strings.Repeat("v", 40)
+	fields, err := decode(d, slices.Concat([]byte{added | 62, 40}, []byte(value)))
+	if want := []pair{{name, value}}; err != nil || !slices.Equal(fields, want) || d.table.len != 0 {
+		t.Errorf("%q, %v, %d entries; want %q and an empty table", fields, err, d.table.len, want)
 	}
 }
 

@@ -25,8 +25,8 @@ func (e *Encoder) Reset() {
 	e.signaled, e.lowest = defaultTable, math.MaxInt
 }
 
-// SetTableSize applies the peer's SETTINGS_HEADER_TABLE_SIZE. The encoder uses at most 4096 bytes
-// of it.
+// SetTableSize applies the peer's SETTINGS_HEADER_TABLE_SIZE from the next block on. The encoder
+// uses at most 4096 bytes. It must not be called within a block.
 func (e *Encoder) SetTableSize(n uint32) {
 	size := int(min(n, defaultTable))
 	if size != e.table.max {
@@ -40,7 +40,10 @@ func (e *Encoder) SetTableSize(n uint32) {
 func (e *Encoder) Begin(dst []byte) []byte {
 	size := e.table.max
 	if e.lowest < min(size, e.signaled) {
-		dst = e.signal(dst, e.lowest)
+		// Go's decoder takes a second update only if the first empties the table.
+		e.table.resize(0)
+		e.table.resize(size)
+		dst = e.signal(dst, 0)
 	}
 	if size != e.signaled {
 		dst = e.signal(dst, size)

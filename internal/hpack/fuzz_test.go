@@ -210,13 +210,12 @@ func FuzzEncode(f *testing.F) {
 // session is an encoder with two decoders behind it.
 type session struct {
 	*testing.T
-	encoder  *Encoder
-	own      *Decoder
-	other    *reader
-	fields   []field
-	keep     []bool
-	table    uint32
-	previous []byte // the last block, if it may be sent again
+	encoder *Encoder
+	own     *Decoder
+	other   *reader
+	fields  []field
+	keep    []bool
+	table   uint32
 }
 
 func newSession(t *testing.T) *session {

@@ -27,5 +27,5 @@ const (
 	plain, plainMask     = 0x00, 0x0f // a literal that nobody adds
 )
 
-// coded marks a string in Huffman code. The bits of coding are those of its length.
+// coded marks a string in Huffman code. The other bits are those of its length.
 const coded, lengthMask = 0x80, 0x7f

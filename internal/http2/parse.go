@@ -254,7 +254,7 @@ func (m *Mux) set(id uint16, v uint32) *fault {
 	case settingTable:
 		m.enc.SetTableSize(v)
 	case settingPush:
-		if v > 1 {
+		if v != 0 { // RFC 9113, 6.5.2: a server must not send 1
 			return errSetting
 		}
 	case settingStreams:

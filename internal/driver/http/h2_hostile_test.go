@@ -15,6 +15,7 @@ import (
 	"github.com/taktload/takt/internal/driver/http"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/h2test"
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -28,16 +29,10 @@ func (c h2Client) net() bool { return c.client == "net" }
 // h2Clients are the clients that every scenario tests.
 func h2Clients() []h2Client {
 	list := []h2Client{{"net", "worker"}}
-	if ownHasHTTP2() {
+	if sock.Available {
 		list = append(list, h2Client{"own", "loop"})
 	}
 	return list
-}
-
-func ownHasHTTP2() bool {
-	o := http.New()
-	o.Client, o.HTTP2 = "own", true
-	return len(o.Validate([]string{"http://127.0.0.1/"})) == 0
 }
 
 // h2Load is how a scenario is loaded.
@@ -79,6 +74,15 @@ type h2Case struct {
 	net, netMany h2Want
 	check        func(t *testing.T, r *h2Run) // of every run
 	netFaults    bool                         // net/http's client is at fault here itself
+}
+
+// overTLS is the same script of a server with TLS.
+func overTLS(script func() h2test.Script) func() h2test.Script {
+	return func() h2test.Script {
+		s := script()
+		s.TLS = true
+		return s
+	}
 }
 
 // h2Run is a run that has ended, with its connections.
@@ -154,6 +158,7 @@ func (c *h2Case) run(t *testing.T, client h2Client, load h2Load) *h2Run {
 func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Load) *takt.Report {
 	o := http.New()
 	o.Client, o.HTTP2, o.HTTP2Connections, o.Insecure = client.client, true, load.conns, true
+	o.HTTP2Streams = load.streams
 	o.Timeout, o.ConnectTimeout = 5*time.Second, 5*time.Second
 	if strings.Contains(string(c.expects(client, load)), "timeout") {
 		o.Timeout = 300 * time.Millisecond
@@ -163,8 +168,6 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 		e.Drain = engine.DrainOf(time.Minute)
 		if load.rate != "" {
 			e.Rate = engine.MustRate(load.rate)
-		} else {
-			e.Connections = load.conns * load.streams
 		}
 		if c.change != nil {
 			c.change(o, e)
