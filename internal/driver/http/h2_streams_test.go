@@ -151,6 +151,7 @@ var h2Limits = []h2Case{
 }
 
 func TestH2Limits(t *testing.T) {
+	quietly(t)
 	for _, c := range h2Limits {
 		c.want, c.many = allOK, all40
 		runH2(t, c, everywhere()...)
@@ -316,6 +317,7 @@ func deaf() h2test.Script {
 
 // Streams that a server refuses or does not answer.
 func TestH2Streams(t *testing.T) {
+	quietly(t)
 	for _, c := range []h2Case{
 		// net/http would send a refused request again, too, up to seven times with pauses that
 		// double from 1 s. takt stops it at the first repetition.
@@ -328,7 +330,8 @@ func TestH2Streams(t *testing.T) {
 		}},
 		{name: "a stream without an answer", script: hang(4), want: "7 ok, 2 timeout", many: "30 ok, 10 timeout", check: func(t *testing.T, r *h2Run) {
 			conns, lost := len(r.server.Conns()), int(r.report.Counts.Failed)
-			if n := r.server.Seen().Resets[http2.ErrCodeCancel]; conns > r.load.conns || n != lost {
+			open := r.load.conns * r.load.streams // at the end the client may just close
+			if n := r.server.Seen().Resets[http2.ErrCodeCancel]; conns > r.load.conns || n > lost || n < lost-open {
 				t.Errorf("%d connections, %d CANCEL: want %d CANCEL", conns, n, lost)
 			}
 		}},
