@@ -14,7 +14,7 @@ const (
 )
 
 // ErrNoLoop says that the requested loop mode is not possible.
-var ErrNoLoop = errors.New("--engine loop is for TCP on Linux (without --client net, --h2, --proxy, --redirects and --unix-socket); leave --engine out")
+var ErrNoLoop = errors.New("--engine loop is for TCP on Linux (without --client net, --proxy, --redirects and --unix-socket); leave --engine out")
 
 // chooseEngine gives the driver of a loop workers instead if the loop mode is not wanted or
 // not possible.
@@ -30,7 +30,8 @@ func (p *Plan) chooseEngine() error {
 	with.Phases = NetPhases
 	if p.Engine == engineWorker || !canLoop(l) || p.NewWaiter != nil {
 		probe := with.Probe
-		with.Probe, with.Worker = blockingIn(p.world(), l)
+		b := newBlocking(p.world(), l)
+		with.Probe, with.Worker, p.addresses = b.probe, b.worker, b.addresses
 		if probe != nil {
 			with.Probe = probe
 		}
@@ -50,9 +51,11 @@ func (p *Plan) needs() needs {
 	n := needs{keep: p.Keep, cpus: p.CPUs, waiters: 1, garbage: allGarbage}
 	switch {
 	case p.loops():
-		n.waiters, n.garbage = loopCount(p.Options), noGarbage
-		if d := p.Driver.Loop; d.TLS != nil {
-			n.garbage = allGarbage // crypto/tls leaves some 100 bytes for each record
+		n.waiters, n.garbage = loopCount(p.Options, p.Driver.Loop), noGarbage
+		if d := p.Driver.Loop; d.TLS != nil && d.Mux != nil {
+			n.garbage = someGarbage // one read has the answers to many operations
+		} else if d.TLS != nil {
+			n.garbage = allGarbage // crypto/tls leaves some 100 bytes for each read
 		}
 	case p.Driver.Loop != nil:
 		n.garbage = someGarbage

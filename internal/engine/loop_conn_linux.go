@@ -3,11 +3,11 @@ package engine
 import (
 	"bytes"
 	"io"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
 
-	"github.com/taktload/takt/internal/record"
 	"github.com/taktload/takt/internal/seal"
 	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
@@ -16,116 +16,72 @@ import (
 // lconn is one connection of a loop. Its buffers are rarely used: requests and answers
 // normally pass through the buffers of the loop.
 type lconn struct {
-	fd      int // -1: not connected
-	token   int32
-	state   lstate
-	codec   takt.Codec
-	op      takt.Op
-	free    time.Duration // free instant of op, see record.Event
-	sent    time.Duration
-	wrote   time.Duration // instant just before the first byte of the request was written
-	idle    time.Duration // instant from which the connection is free
-	ready   time.Duration // ready instant of op, see record.Event
-	slot    record.Slot
-	res     takt.Result
-	unread  []byte     // received bytes that are not parsed
-	unsent  []byte     // rest of the request, for which the socket had no room
-	waits   bool       // for room in the socket
-	seal    *seal.Conn // nil: plain TCP
-	attempt uint32     // number of the connection over TLS that is being made
+	fd       int // -1: not connected
+	token    int32
+	addr     netip.AddrPort // of the connection, or of the last one
+	dialling bool           // the connection is being made, for dialler
+	dialler  *place
+	codec    takt.Codec // nil: there is a mux
+	unread   []byte     // received bytes that are not parsed
+	unsent   []byte     // rest of the request, for which the socket had no room
+	waits    bool       // for room in the socket
+	seal     *seal.Conn // nil: plain TCP
+	attempt  uint32     // number of the connection over TLS that is being made
 
-	patience patience
-	pauses   time.Duration // end of the pause
-
-	before, after *lconn // neighbours in a flight, oldest first
+	own place // the only place, unless there is a mux
+	shared
 }
 
-type lstate uint8
-
-const (
-	lidle    lstate = iota
-	ldialing        // the operation waits for the connection
-	lbusy           // the request is in flight
-)
-
-// flight is a list of connections by the instant of sending, which is also the order of their
-// timeouts.
-type flight struct {
-	head, tail *lconn
-	n          int
-}
-
-// add inserts c by its instant: at the end, unless its connection took long to establish.
-func (f *flight) add(c *lconn) {
-	at := f.tail
-	for at != nil && at.sent > c.sent {
-		at = at.before
+// dial starts a connection for the operation of p.
+func (l *loop) dial(p *place) {
+	if p.home != nil {
+		p.conn = p.home.conn
 	}
-	c.before = at
-	if at == nil {
-		c.after, f.head = f.head, c
-	} else {
-		c.after, at.after = at.after, c
+	c := p.conn
+	p.state = pdialing
+	l.dialing.add(p)
+	if c.dialling {
+		return // p waits as well
 	}
-	if c.after == nil {
-		f.tail = c
-	} else {
-		c.after.before = c
-	}
-	f.n++
-}
-
-func (f *flight) remove(c *lconn) {
-	if c.before == nil {
-		f.head = c.after
-	} else {
-		c.before.after = c.after
-	}
-	if c.after == nil {
-		f.tail = c.before
-	} else {
-		c.after.before = c.before
-	}
-	c.before, c.after = nil, nil
-	f.n--
-}
-
-// dial starts a connection for the operation of c.
-func (l *loop) dial(c *lconn) {
-	l.watch()
-	if l.m.net.TLS != nil {
+	c.dialling, c.dialler, c.addr = true, p, l.m.nextAddr()
+	if l.watch(); l.m.net.TLS != nil {
 		l.dialSecured(c)
 		return
 	}
-	fd, err := l.sys.Connect(l.m.addr)
+	fd, err := l.sys.Connect(c.addr)
 	if err == nil {
 		if err = l.sys.Add(fd, c.token, true); err != nil {
 			l.sys.Close(fd)
 		}
 	}
 	if err != nil {
-		l.fail(c, l.m.opError("dial", err), true)
+		l.fail(c, c.opError("dial", err), true)
 		return
 	}
 	if l.stamps {
 		l.stamps = l.sys.Stamp(fd) == nil
 	}
-	c.fd, c.state = fd, ldialing
-	c.codec.Reset()
-	l.dialing.add(c)
+	c.fd = fd
+	c.reset()
 }
 
-// connected sends the operation that waited for the connection.
+// reset makes c ready for a new connection.
+func (c *lconn) reset() {
+	if c.mux != nil {
+		c.mux.Open()
+	} else {
+		c.codec.Reset()
+	}
+}
+
+// connected sends the operations that waited for the connection.
 func (l *loop) connected(c *lconn) {
-	l.dialing.remove(c)
-	c.state = lidle
 	if err := l.sys.Failure(c.fd); err != nil {
-		l.fail(c, l.m.opError("dial", err), true)
+		l.fail(c, c.opError("dial", err), true)
 		return
 	}
 	l.measurePath(c)
-	c.wrote = l.now()
-	c.res.Phases[phaseConnect] = c.wrote - c.sent
+	c.dialler.res.Phases[phaseConnect] = l.now() - c.dialler.sent
 	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
 		l.fail(c, err, true)
 		return
@@ -133,15 +89,23 @@ func (l *loop) connected(c *lconn) {
 	l.begun(c)
 }
 
-// begun sends the operation of c over its new connection.
+// begun sends the operations that waited for c, which is connected.
 func (l *loop) begun(c *lconn) {
-	c.wrote = l.now()
+	c.dialling = false
+	if c.mux != nil {
+		l.beginAll(c)
+		return
+	}
+	p := &c.own
+	l.dialing.remove(p)
+	p.state = pidle
+	p.wrote = l.now()
 	in, errno, err := l.peek(c)
 	switch { // bytes that are already here are not the answer
 	case err != nil:
 		l.fail(c, err, false)
 	case errno == sock.Again:
-		l.send(c)
+		l.send(p)
 	case errno != 0:
 		l.broken(c, errno)
 	case len(in) == 0:
@@ -170,6 +134,9 @@ func (l *loop) measurePath(c *lconn) {
 // look reports whether an idle connection is usable. It closes a connection that ended or has
 // unread bytes.
 func (l *loop) look(c *lconn) bool {
+	if c.mux != nil {
+		return l.drain(c)
+	}
 	in, errno, _ := l.peek(c)
 	well := errno == sock.Again
 	if l.caution.looked(well); well {
@@ -183,24 +150,33 @@ func (l *loop) look(c *lconn) bool {
 }
 
 // send writes the request to the established connection.
-func (l *loop) send(c *lconn) {
-	request := rendered(c.codec, &c.op)
+func (l *loop) send(p *place) {
+	c := p.conn
+	p.state = pbusy
+	l.flight.add(p)
+	if c.mux != nil {
+		l.sendShared(p)
+		return
+	}
+	request := rendered(c.codec, &p.op)
 	shared := request != nil
 	if !shared {
-		l.out = c.codec.Append(l.out[:0], &c.op)
+		l.out = c.codec.Append(l.out[:0], &p.op)
 		request = l.out
 	}
-	c.state = lbusy
-	l.flight.add(c)
 	c.unsent = request
 	if done, ok := l.flush(c); done || !ok {
 		return
 	}
+	if l.await(c); c.fd >= 0 && !shared {
+		c.unsent = bytes.Clone(c.unsent)
+	}
+}
+
+// await watches for room in the socket.
+func (l *loop) await(c *lconn) {
 	if l.watch(); c.fd < 0 {
 		return // the poller did not take it
-	}
-	if !shared {
-		c.unsent = bytes.Clone(c.unsent)
 	}
 	c.waits = true
 	l.partial++
@@ -209,7 +185,7 @@ func (l *loop) send(c *lconn) {
 	}
 }
 
-// sendRest writes on the rest of a request.
+// sendRest writes on what the socket had no room for.
 func (l *loop) sendRest(c *lconn) {
 	if done, ok := l.flush(c); !done || !ok {
 		return
@@ -237,7 +213,7 @@ func (l *loop) flush(c *lconn) (done, ok bool) {
 		n, errno := l.sys.Send(c.fd, b)
 		if errno != 0 && errno != sock.Again {
 			l.caution.alarm()
-			l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
+			l.unwritable(c, errno)
 			return false, false
 		}
 		if c.took(n); n < len(b) {
@@ -249,17 +225,26 @@ func (l *loop) flush(c *lconn) (done, ok bool) {
 // pending is what the socket should take next. Over TLS the request is encrypted in parts.
 func (c *lconn) pending() ([]byte, error) {
 	if c.seal == nil {
-		return c.unsent, nil
+		return c.next(), nil
 	}
-	if len(c.seal.Out()) == 0 && len(c.unsent) > 0 {
-		part := c.unsent[:min(len(c.unsent), sealAtOnce)]
-		c.unsent = c.unsent[len(part):]
-		if err := c.seal.Seal(part); err != nil {
-			return nil, err
+	if len(c.seal.Out()) == 0 {
+		if part := c.next(); len(part) > 0 {
+			part = part[:min(len(part), sealAtOnce)]
+			c.passed(len(part)) // as with workers: without what TLS adds
+			if err := c.seal.Seal(part); err != nil {
+				return nil, err
+			}
 		}
-		c.res.BytesSent += int64(len(part)) // as with workers: without what TLS adds
 	}
 	return c.seal.Out(), nil
+}
+
+// next is what is to be sent next, before TLS.
+func (c *lconn) next() []byte {
+	if c.mux != nil {
+		return c.mux.Out()
+	}
+	return c.unsent
 }
 
 // took says that the socket took n bytes of pending.
@@ -268,8 +253,17 @@ func (c *lconn) took(n int) {
 		c.seal.Sent(n)
 		return
 	}
+	c.passed(n)
+}
+
+// passed says that n bytes of next are on their way.
+func (c *lconn) passed(n int) {
+	if c.mux != nil {
+		c.mux.Sent(n)
+		return
+	}
 	c.unsent = c.unsent[n:]
-	c.res.BytesSent += int64(n)
+	c.own.res.BytesSent += int64(n)
 }
 
 // receive reads the bytes that came for c and reports whether any came.
@@ -293,39 +287,44 @@ func (l *loop) receive(c *lconn) bool {
 			return true // no whole record, or one of TLS's own
 		}
 	}
-	if c.res.Phases[phaseFirstByte] == 0 {
+	if c.mux != nil {
+		l.parseShared(c, in, eof, at)
+		return true
+	}
+	p := &c.own
+	if p.res.Phases[phaseFirstByte] == 0 {
 		switch {
 		case len(in) == 0:
 			l.caution.alarm()
-		case at < c.wrote-l.wall.Error():
+		case at < p.wrote-l.wall.Error():
 			l.unsolicited(c, in)
 			return true
 		}
-		at = max(at, c.wrote) // the two clocks are exact only to Wall.Error
+		at = max(at, p.wrote) // the two clocks are exact only to Wall.Error
 		if len(in) > 0 {
-			c.res.Phases[phaseFirstByte] = max(1, at-c.sent)
+			p.res.Phases[phaseFirstByte] = max(1, at-p.sent)
 		}
 	}
 	l.parse(c, in, eof, at)
 	return true
 }
 
-// broken fails the operation of c, whose connection broke.
+// broken fails the operations of c, which broke.
 func (l *loop) broken(c *lconn, errno syscall.Errno) {
 	l.caution.alarm()
-	l.fail(c, l.m.opError("read", os.NewSyscallError("read", errno)), false)
+	l.fail(c, c.opError("read", os.NewSyscallError("read", errno)), false)
 }
 
 // unsolicited fails the operation of c: bytes came before its request was sent.
 func (l *loop) unsolicited(c *lconn, in []byte) {
 	l.caution.alarm()
-	c.res.BytesReceived += int64(len(in))
-	c.res.Body = append(c.res.Body, firstBytes(in)...)
+	c.own.res.BytesReceived += int64(len(in))
+	c.own.res.Body = append(c.own.res.Body, firstBytes(in)...)
 	l.fail(c, ErrUnsolicited, false)
 }
 
 // read returns the instant at which the bytes came: the kernel's stamp if there is one, else
-// now. An instant before c.wrote is only possible for bytes that came before the request.
+// now. An instant before wrote is only possible for bytes that came before the request.
 func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	if !l.stamps {
 		n, errno = l.sys.Receive(c.fd, l.in)
@@ -341,7 +340,7 @@ func (l *loop) read(c *lconn) (n int, at time.Duration, errno syscall.Errno) {
 	}
 	now, _ := l.wall.Look() // notices a wall clock that was set since the last answer
 	l.readAt = now
-	if at = l.wall.At(stamp, now); at < c.wrote {
+	if at = l.wall.At(stamp, now); at < c.own.wrote {
 		l.wall.Check()
 		at = l.wall.At(stamp, now)
 	}
@@ -355,7 +354,7 @@ func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
 		c.unread = append(c.unread, in...)
 		in = c.unread
 	}
-	n, progress := c.codec.Parse(in, eof, &c.res)
+	n, progress := c.codec.Parse(in, eof, &c.own.res)
 	switch {
 	case progress == takt.More && eof:
 		l.fail(c, io.ErrUnexpectedEOF, false)
@@ -369,25 +368,32 @@ func (l *loop) parse(c *lconn, in []byte, eof bool, at time.Duration) {
 			l.m.observed.Add(in[n:])
 		}
 		l.drop(c)
-		l.finish(c, at)
+		l.finish(&c.own, at)
 	default:
 		c.unread = c.unread[:0]
-		l.finish(c, at)
+		l.finish(&c.own, at)
 	}
 }
 
-// fail ends the operation of c with err and closes its connection.
+// fail ends the operations of c with err and closes it. dialling: there was no connection yet.
 func (l *loop) fail(c *lconn, err error, dialling bool) {
 	l.drop(c)
-	Fail(&c.res, err, dialling)
-	l.finish(c, l.now())
+	if c.mux != nil {
+		l.failAll(c, err, dialling)
+		return
+	}
+	l.failed(&c.own, err, dialling)
+}
+
+// failed ends the operation of p with err.
+func (l *loop) failed(p *place, err error, dialling bool) {
+	Fail(&p.res, err, dialling)
+	l.finish(p, l.now())
 }
 
 func (l *loop) drop(c *lconn) {
 	if c.fd >= 0 {
-		if c.seal != nil {
-			l.farewell(c)
-		}
+		l.farewell(c)
 		l.sys.Close(c.fd)
 		c.fd = -1
 	}
@@ -395,5 +401,5 @@ func (l *loop) drop(c *lconn) {
 		c.waits = false
 		l.partial--
 	}
-	c.unread, c.unsent, c.seal = nil, nil, nil
+	c.unread, c.unsent, c.seal, c.dialling, c.deaf = nil, nil, nil, false, false
 }

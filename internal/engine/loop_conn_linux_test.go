@@ -29,8 +29,8 @@ func TestPartialRequests(t *testing.T) {
 	if l.sendRest(sent); l.partial != 2 || string(sent.unsent) != "c" || len(sys.watched) != 0 {
 		t.Errorf("%d requests wait, %q is left, watched %v", l.partial, sent.unsent, sys.watched)
 	}
-	if l.sendRest(sent); l.partial != 1 || len(sys.watched) != 1 || sys.watched[0] || sent.res.BytesSent != 3 {
-		t.Errorf("%d requests wait, %d bytes were sent, watched %v", l.partial, sent.res.BytesSent, sys.watched)
+	if l.sendRest(sent); l.partial != 1 || len(sys.watched) != 1 || sys.watched[0] || sent.own.res.BytesSent != 3 {
+		t.Errorf("%d requests wait, %d bytes were sent, watched %v", l.partial, sent.own.res.BytesSent, sys.watched)
 	}
 	l.drop(sent)
 	if l.drop(dropped); l.partial != 0 || dropped.fd != -1 || dropped.unsent != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -24,14 +25,16 @@ type loops struct {
 	world    World
 	net      *takt.Loop
 	opt      Options
-	addr     netip.AddrPort          // address that the probe reached; later connections look up no names
+	names    *addresses
+	addrs    []netip.AddrPort        // of connections, in turn; later ones look up no names
+	turn     atomic.Uint32           // in addrs, of the last connection
 	first    atomic.Int64            // socket of the probe for the first operation; -1: none
 	firstTLS atomic.Pointer[secured] // the same over TLS; nil: none
-	direct   *takt.Loop              // net over TLS without a name to look up
 	dialling context.Context         // of connections over TLS; giveUp ends it
 	giveUp   context.CancelFunc
 	all      []*loop
 	crowded  atomic.Int32 // loops without a free connection
+	again    atomic.Int64 // operations that were begun again
 	cutAt    atomic.Int64 // instant of the cut; negative: not yet
 	begun    time.Time
 	started  chan struct{} // closed at the start
@@ -44,19 +47,20 @@ func canLoop(l *takt.Loop) bool {
 
 // loopCount is the number of loop threads. One core is left to the rest of the program, and
 // to a target on this machine.
-func loopCount(o Options) int {
-	if o.Loops > 0 {
-		return min(o.Loops, o.InFlight())
+func loopCount(o Options, l *takt.Loop) int {
+	connections := o.InFlight()
+	if l.Mux != nil {
+		connections = min(connections, l.MuxConns)
 	}
 	cpus := runtime.NumCPU()
 	if o.CPUs > 0 {
 		cpus = min(cpus, o.CPUs)
 	}
-	return max(1, min(cpus-1, o.InFlight()))
+	return max(1, min(cmp.Or(o.Loops, cpus-1), connections))
 }
 
 func newLoops(f *flow, w World, l *takt.Loop, o Options) *loops {
-	m := &loops{flow: f, world: w, net: l, opt: o, started: make(chan struct{})}
+	m := &loops{flow: f, world: w, net: l, opt: o, names: newAddresses(w, l), started: make(chan struct{})}
 	m.first.Store(-1)
 	m.cutAt.Store(-1)
 	return m
@@ -66,33 +70,49 @@ func (m *loops) name() string { return engineLoop }
 
 // prepare connects once: a failure ends the run before its start.
 func (m *loops) prepare(ctx context.Context) error {
-	if m.net.TLS != nil {
-		if err := m.firstSecured(ctx); err != nil {
-			return err
-		}
-		return m.makeLoops()
+	addr, err := m.names.find(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot reach the target: %w", err)
 	}
-	addr, first, err := m.world.Dial(ctx, m.net)
+	if m.net.TLS != nil {
+		err = m.firstSecured(ctx, addr)
+	} else {
+		err = m.firstPlain(ctx, addr)
+	}
 	if err != nil {
 		return err
 	}
-	m.addr = addr
-	m.first.Store(int64(first))
 	return m.makeLoops()
 }
 
+// firstPlain makes the first connection.
+func (m *loops) firstPlain(ctx context.Context, addr string) error {
+	reached, first, err := m.world.Dial(ctx, literal(m.net, addr))
+	if err != nil {
+		return err
+	}
+	m.addrs = m.names.all(reached)
+	m.first.Store(int64(first))
+	return nil
+}
+
+// nextAddr is the address of the next connection.
+func (m *loops) nextAddr() netip.AddrPort {
+	return m.addrs[int(m.turn.Add(1))%len(m.addrs)]
+}
+
 func (m *loops) makeLoops() error {
-	count, limit := loopCount(m.opt), m.opt.InFlight()
+	count, limit := loopCount(m.opt, m.net), m.opt.InFlight()
 	for i := range count {
 		sys, err := m.world.System()
 		if err != nil {
 			return fmt.Errorf("cannot make the poller: %w; --engine worker does without", err)
 		}
-		share := limit / count
-		if i < limit%count {
-			share++
+		l := newLoop(m, i, share(limit, count, i), sys)
+		if m.net.Mux != nil {
+			l.most = min(l.max, share(m.net.MuxConns, count, i))
 		}
-		m.all = append(m.all, newLoop(m, i, share, sys))
+		m.all = append(m.all, l)
 	}
 	for _, l := range m.all {
 		m.world.Thread(l.live)
@@ -101,6 +121,14 @@ func (m *loops) makeLoops() error {
 		m.world.First(l.readied)
 	}
 	return nil
+}
+
+// share is part i, from 0, of n things that are dealt out to count.
+func share(n, count, i int) int {
+	if i < n%count {
+		return n/count + 1
+	}
+	return n / count
 }
 
 func (m *loops) start(begun time.Time, _ func() time.Duration, _ func() pace.Waiter) {
@@ -156,6 +184,11 @@ func (m *loops) close() {
 // describe implements describer. A loop that hardly ever rests cannot send on time.
 func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked float64) {
 	rep.Generator.Loops = len(m.all)
+	m.names.tookFirst(1+int(m.turn.Load()), m.addrs)
+	m.names.report(rep)
+	if n := m.again.Load(); n > 0 {
+		rep.Extra["repeated"] = n
+	}
 	for _, l := range m.all {
 		worked = max(worked, 1-l.rested.Seconds()/max(1e-9, ran.Seconds()))
 	}
@@ -178,6 +211,6 @@ func (m *loops) connections() (n int) {
 }
 
 // opError is the error that package net would return.
-func (m *loops) opError(op string, err error) error {
-	return &net.OpError{Op: op, Net: "tcp", Addr: net.TCPAddrFromAddrPort(m.addr), Err: err}
+func (c *lconn) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Addr: net.TCPAddrFromAddrPort(c.addr), Err: err}
 }

@@ -66,9 +66,13 @@ func TestLoopCount(t *testing.T) {
 		{Options{CPUs: 1, MaxInFlight: 50}, 1}, {Options{CPUs: 2, MaxInFlight: 50}, 1}, {Options{MaxInFlight: 1}, 1},
 		{Options{MaxInFlight: 1 << 20}, max(1, cores-1)}, {Options{CPUs: 1 << 20, MaxInFlight: 1 << 20}, max(1, cores-1)},
 	} {
-		if got := loopCount(c.o); got != c.want {
+		if got := loopCount(c.o, &takt.Loop{}); got != c.want {
 			t.Errorf("%d loops, %d CPUs, %d in flight: %d loops, want %d", c.o.Loops, c.o.CPUs, c.o.MaxInFlight, got, c.want)
 		}
+	}
+	shared := &takt.Loop{Mux: func(int) takt.Mux { return nil }, MuxConns: 2}
+	if got := loopCount(Options{Loops: 3, MaxInFlight: 50}, shared); got != 2 {
+		t.Errorf("%d loops for 2 connections", got)
 	}
 }
 
@@ -118,12 +122,12 @@ func TestLoopsShareConnections(t *testing.T) {
 
 // The busiest loop's share of the time is told.
 func TestLoopsDescribe(t *testing.T) {
-	m := &loops{all: []*loop{{rested: 9 * time.Second}, {rested: 2500 * time.Millisecond}, {rested: 5 * time.Second}}}
+	m := &loops{names: new(addresses), all: []*loop{{rested: 9 * time.Second}, {rested: 2500 * time.Millisecond}, {rested: 5 * time.Second}}}
 	var rep takt.Report
 	if n, worked := m.describe(&rep, 10*time.Second); n != 3 || worked != 0.75 || rep.Generator.Loops != 3 {
 		t.Errorf("%d loops, %v worked, %d told", n, worked, rep.Generator.Loops)
 	}
-	if _, worked := (&loops{all: []*loop{{}}}).describe(&rep, 0); worked != 1 {
+	if _, worked := (&loops{names: new(addresses), all: []*loop{{}}}).describe(&rep, 0); worked != 1 {
 		t.Errorf("a run of no length: %v", worked)
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/netip"
 	"slices"
 	"syscall"
 	"testing"
@@ -23,6 +24,7 @@ func mailLoop(t *testing.T, loops int, o Options) (*loop, *mail) {
 		t.Fatal(err)
 	}
 	m := newLoops(newFlow(Plan{Source: src}, rec), &still{}, &takt.Loop{Codec: codec, ConnectTimeout: 5 * ms, Timeout: 10 * ms}, o)
+	m.addrs = make([]netip.AddrPort, 1)
 	m.begin()
 	for i := range loops {
 		l := newLoop(m, i, 2, sys)
@@ -37,7 +39,7 @@ func mailLoop(t *testing.T, loops int, o Options) (*loop, *mail) {
 // fill makes all connections of l busy.
 func (l *loop) fill() {
 	for len(l.conns) < l.max {
-		l.grow().fd = 3
+		l.grow().conn.fd = 3
 	}
 }
 
@@ -81,7 +83,7 @@ func TestLoopPasses(t *testing.T) {
 	if l.take(0); l.claimed || !l.passed || l.m.claims != 0 {
 		t.Errorf("a full loop claims: %v, passed %v", l.claimed, l.passed)
 	}
-	l.release(l.conns[0])
+	l.release(l.places[0])
 	if l.take(0); !l.claimed || l.passed || l.m.claims != 1 || l.m.crowded.Load() != 0 || !l.freed {
 		t.Errorf("a loop with a connection claims: %v, passed %v, %d full", l.claimed, l.passed, l.m.crowded.Load())
 	}
@@ -91,19 +93,19 @@ func TestLoopPasses(t *testing.T) {
 func TestLoopPicks(t *testing.T) {
 	l, _ := mailLoop(t, 1, Options{})
 	l.claim.Seq = 1
-	if c, now := l.pick(15 * ms); c == nil || c.fd != -1 || c.token != 0 || now != 15*ms || len(l.conns) != 1 {
+	if c, now := l.pick(15 * ms); c == nil || c.conn.fd != -1 || c.conn.token != 0 || now != 15*ms || len(l.conns) != 1 {
 		t.Errorf("the first connection: %+v", c)
 	}
 	second := l.grow()
-	l.conns[0].fd, second.fd, l.conns[0].idle, second.idle = 3, 4, 14*ms, 13*ms
+	l.conns[0].fd, second.conn.fd, l.places[0].idle, second.idle = 3, 4, 14*ms, 13*ms
 	l.release(second)
-	l.release(l.conns[0])
-	if c, _ := l.pick(15 * ms); c != l.conns[0] || len(l.idle) != 1 {
+	l.release(l.places[0])
+	if c, _ := l.pick(15 * ms); c != l.places[0] || l.idle.len() != 1 {
 		t.Errorf("the connection that was free last: %+v", c)
 	}
-	second.fd = -1 // closed while it was idle
-	if c, _ := l.pick(15 * ms); c != second || len(l.idle) != 0 || len(l.spare) != 0 {
-		t.Errorf("a spare connection: %+v, %d idle, %d spare", c, len(l.idle), len(l.spare))
+	second.conn.fd = -1 // closed while it was idle
+	if c, _ := l.pick(15 * ms); c != second || l.idle.len() != 0 || l.spare.len() != 0 {
+		t.Errorf("a spare connection: %+v, %d idle, %d spare", c, l.idle.len(), l.spare.len())
 	}
 	if c, _ := l.pick(15 * ms); c != nil || l.room() || !func() bool { l.m.opt.Overflow = overflowDrop; return l.drops() }() {
 		t.Errorf("all are in use: %+v", c)
@@ -126,7 +128,7 @@ func TestLoopPicks(t *testing.T) {
 		t.Errorf("%d of a closed loop are dialled: %+v", mostDialingClosed, c)
 	}
 	l.dialing.n--
-	l.idle = []*lconn{l.conns[0]}
+	l.idle = places{list: []*place{l.places[0]}}
 	if c, _ := l.pick(15 * ms); c != second {
 		t.Errorf("a closed loop uses all its connections: %+v", c)
 	}
@@ -138,7 +140,7 @@ func TestLoopPicksWhatIsAnswered(t *testing.T) {
 		l, sys := mailLoop(t, 1, Options{Loops: 1})
 		l.claim.Seq = 1
 		busy, closed := l.grow(), l.grow()
-		busy.fd, busy.state, busy.sent, busy.wrote = 3, lbusy, 9*ms, 9*ms
+		busy.conn.fd, busy.state, busy.sent, busy.wrote = 3, pbusy, 9*ms, 9*ms
 		l.flight.add(busy)
 		l.m.enter()
 		l.release(closed)
@@ -147,7 +149,7 @@ func TestLoopPicksWhatIsAnswered(t *testing.T) {
 			sys.in, sys.stamp, sys.errno, want = "a.", 15*ms, 0, busy
 		}
 		if c, _ := l.pick(15 * ms); c != want || l.looked != looked {
-			t.Errorf("answered %v: connection %d, looked %v", answered, c.token, l.looked)
+			t.Errorf("answered %v: connection %d, looked %v", answered, c.conn.token, l.looked)
 		}
 	}
 }
@@ -157,7 +159,7 @@ func TestLoopAdopts(t *testing.T) {
 	l, in := mailLoop(t, 1, Options{Loops: 1})
 	sys := &post{mail: *in, rtt: 50}
 	l.sys = sys
-	c := l.grow()
+	c := l.grow().conn
 	if l.adopt(c) || c.fd != -1 {
 		t.Errorf("without a probe: %+v", c)
 	}
@@ -167,7 +169,7 @@ func TestLoopAdopts(t *testing.T) {
 	}
 	l.m.first.Store(8)
 	sys.errno, sys.in = 0, "hello"
-	if second := l.grow(); l.adopt(second) || second.fd != -1 || !slices.Equal(sys.fds, []int{8}) || l.m.observed.n != 1 {
+	if second := l.grow().conn; l.adopt(second) || second.fd != -1 || !slices.Equal(sys.fds, []int{8}) || l.m.observed.n != 1 {
 		t.Errorf("a probe with bytes: %+v, closed %v", second, sys.fds)
 	}
 }
@@ -175,16 +177,16 @@ func TestLoopAdopts(t *testing.T) {
 // A connection that pauses after a failure is free when its pause is over.
 func TestLoopResumes(t *testing.T) {
 	l, _ := mailLoop(t, 1, Options{})
-	a, b := &lconn{fd: -1, pauses: 16 * ms}, &lconn{fd: 3, pauses: 17 * ms}
-	l.pausing = []*lconn{a, b}
+	a, b := &place{conn: &lconn{fd: -1}, pauses: 16 * ms}, &place{conn: &lconn{fd: 3}, pauses: 17 * ms}
+	l.pausing = []*place{a, b}
 	if l.resume(16*ms - 1); len(l.pausing) != 2 || l.freed {
 		t.Errorf("%d pause", len(l.pausing))
 	}
-	if l.resume(16 * ms); !slices.Equal(l.pausing, []*lconn{b}) || !slices.Equal(l.spare, []*lconn{a}) || a.idle != 16*ms {
-		t.Errorf("%d pause, %d are spare, free from %v", len(l.pausing), len(l.spare), a.idle)
+	if l.resume(16 * ms); !slices.Equal(l.pausing, []*place{b}) || !slices.Equal(l.spare.list, []*place{a}) || a.idle != 16*ms {
+		t.Errorf("%d pause, %d are spare, free from %v", len(l.pausing), l.spare.len(), a.idle)
 	}
-	if l.resume(18 * ms); len(l.pausing) != 0 || !slices.Equal(l.idle, []*lconn{b}) || b.idle != 18*ms {
-		t.Errorf("%d pause, %d are idle, free from %v", len(l.pausing), len(l.idle), b.idle)
+	if l.resume(18 * ms); len(l.pausing) != 0 || !slices.Equal(l.idle.list, []*place{b}) || b.idle != 18*ms {
+		t.Errorf("%d pause, %d are idle, free from %v", len(l.pausing), l.idle.len(), b.idle)
 	}
 }
 
@@ -208,16 +210,16 @@ func TestLoopExpires(t *testing.T) {
 			sys.in, sys.stamp, sys.errno = c.in, 14*ms, 0
 		}
 		conn := l.grow()
-		conn.fd, conn.sent, conn.wrote, conn.op.Due = 3, c.sent, c.sent, c.sent
-		if conn.state = lbusy; c.dialling {
-			conn.state = ldialing
+		conn.conn.fd, conn.sent, conn.wrote, conn.op.Due = 3, c.sent, c.sent, c.sent
+		if conn.state = pbusy; c.dialling {
+			conn.state, conn.conn.dialling = pdialing, true
 			l.dialing.add(conn)
 		} else {
 			l.flight.add(conn)
 		}
 		l.m.enter()
 		l.expire(15 * ms)
-		if got := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Counts; got != c.want || (l.m.busy == 0) != (c.want.Sent == 1) || (conn.state == lidle) != (c.want.Sent == 1) {
+		if got := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Counts; got != c.want || (l.m.busy == 0) != (c.want.Sent == 1) || (conn.state == pidle) != (c.want.Sent == 1) {
 			t.Errorf("%s: %+v, want %+v; %d in flight", name, got, c.want, l.m.busy)
 		}
 	}
@@ -268,19 +270,19 @@ func TestLoopSends(t *testing.T) {
 		sys := &post{mail: *in, room: c.room, refused: c.refused}
 		l.sys = sys
 		conn := l.grow()
-		conn.fd = 3
+		conn.conn.fd = 3
 		l.m.enter()
 		l.send(conn)
 		partial := 0
 		if c.rest != "" {
 			partial = 1
 		}
-		if string(conn.unsent) != c.rest || l.partial != partial || len(sys.watched) != partial || partial == 1 && !sys.watched[0] {
-			t.Errorf("%s: %q is left, %d wait, watched %v", name, conn.unsent, l.partial, sys.watched)
+		if string(conn.conn.unsent) != c.rest || l.partial != partial || len(sys.watched) != partial || partial == 1 && !sys.watched[0] {
+			t.Errorf("%s: %q is left, %d wait, watched %v", name, conn.conn.unsent, l.partial, sys.watched)
 		}
 		rep := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second})
-		if failed := rep.Counts.Failed == 1; failed != c.failed || (conn.fd < 0) != failed || (l.flight.n == 0) != failed || l.caution.alarmed.Load() != failed {
-			t.Errorf("%s: %+v, socket %d, %d in flight", name, rep.Counts, conn.fd, l.flight.n)
+		if failed := rep.Counts.Failed == 1; failed != c.failed || (conn.conn.fd < 0) != failed || (l.flight.n == 0) != failed || l.caution.alarmed.Load() != failed {
+			t.Errorf("%s: %+v, socket %d, %d in flight", name, rep.Counts, conn.conn.fd, l.flight.n)
 		}
 	}
 }
@@ -291,7 +293,7 @@ func TestLoopSendsDue(t *testing.T) {
 	sys := &post{mail: *in, room: 3}
 	l.sys = sys
 	conn := l.grow()
-	conn.fd, conn.idle, l.claim.Seq = 3, 14*ms+ms/2, 1
+	conn.conn.fd, conn.idle, l.claim.Seq = 3, 14*ms+ms/2, 1
 	l.release(conn)
 	l.m.src.Next(&l.m.next) // number 1, at 100 ms
 	if now := l.sendDue(99 * ms); now != 99*ms || l.pace.woke != 0 || !l.claimed || l.claim.Due != 100*ms || l.flight.n != 0 || l.full {
@@ -326,7 +328,7 @@ func TestLoopMeasuresPaths(t *testing.T) {
 func TestLoopCut(t *testing.T) {
 	l, sys := mailLoop(t, 1, Options{Loops: 1})
 	busy, idle := l.grow(), l.grow()
-	busy.fd, busy.state, busy.op.Due, busy.sent, idle.fd = 3, lbusy, 20*ms, 30*ms, 4
+	busy.conn.fd, busy.state, busy.op.Due, busy.sent, idle.conn.fd = 3, pbusy, 20*ms, 30*ms, 4
 	l.m.enter()
 	l.take(0)
 	if l.cut(25 * ms); !slices.Equal(sys.fds, []int{3, 4}) || l.m.busy != 0 || l.m.claims != 0 || l.freeFrom != forever {
@@ -350,15 +352,15 @@ func TestLoopCutWithRoom(t *testing.T) {
 
 // A connection that became free just before the cut was free from then on.
 func TestRoomSince(t *testing.T) {
-	early, late := &lconn{fd: 3, idle: 10 * ms}, &lconn{fd: -1, idle: 5 * ms}
+	early, late := &place{idle: 10 * ms}, &place{idle: 5 * ms}
 	for name, c := range map[string]struct {
 		l    *loop
 		want time.Duration
 	}{
-		"none":                {&loop{max: 2, conns: []*lconn{early, late}}, forever},
-		"another can be made": {&loop{max: 3, conns: []*lconn{early, late}}, 0},
-		"one idle":            {&loop{max: 2, conns: []*lconn{early, late}, idle: []*lconn{early}}, 10 * ms},
-		"one to dial, too":    {&loop{max: 2, conns: []*lconn{early, late}, idle: []*lconn{early}, spare: []*lconn{late}}, 5 * ms},
+		"none":                {&loop{max: 2, places: []*place{early, late}}, forever},
+		"another can be made": {&loop{max: 3, places: []*place{early, late}}, 0},
+		"one idle":            {&loop{max: 2, places: []*place{early, late}, idle: places{list: []*place{early}}}, 10 * ms},
+		"one to dial, too":    {&loop{max: 2, places: []*place{early, late}, idle: places{list: []*place{early}}, spare: places{list: []*place{late}}}, 5 * ms},
 	} {
 		if got := c.l.roomSince(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -383,7 +385,7 @@ func TestLoopUnwatches(t *testing.T) {
 		l, in := mailLoop(t, 1, Options{Loops: 1})
 		sys := &post{mail: *in}
 		l.sys, l.closed = sys, true
-		l.grow().fd = 3
+		l.grow().conn.fd = 3
 		l.grow()
 		c.change(l)
 		if l.unwatch(unwatchAfter); l.unwatched != c.want || c.want && l.conns[0].fd == 3 && !slices.Equal(sys.removed, []int{3}) {
@@ -411,7 +413,7 @@ func TestLoopGathers(t *testing.T) {
 		l.sys, l.wall = sys, sock.NewWall(sys, time.Time{})
 		l.closed, l.full, l.max = c.closed, true, 100
 		for range c.inFlight {
-			l.flight.add(&lconn{fd: 3, state: lbusy})
+			l.flight.add(&place{conn: &lconn{fd: 3}, state: pbusy})
 		}
 		begun := sys.at
 		if l.gather(begun, begun) {
@@ -427,9 +429,9 @@ func TestLoopGathers(t *testing.T) {
 	l, sys := mailLoop(t, 1, Options{Loops: 1})
 	sys.in, sys.stamp, sys.errno, l.full = "a.", 14*ms, 0, true
 	conn := l.grow()
-	conn.fd, conn.state = 3, lbusy
+	conn.conn.fd, conn.state = 3, pbusy
 	l.flight.add(conn)
-	if l.m.enter(); !l.gather(15*ms, 15*ms) || conn.state != lidle {
+	if l.m.enter(); !l.gather(15*ms, 15*ms) || conn.state != pidle {
 		t.Errorf("one answer is nothing to do: %+v", conn)
 	}
 }
@@ -439,10 +441,10 @@ func TestLoopWatchLoses(t *testing.T) {
 	l, in := mailLoop(t, 1, Options{Loops: 1})
 	l.sys = &refusing{post{mail: *in}}
 	busy, idle := l.grow(), l.grow()
-	busy.fd, busy.state, idle.fd, l.unwatched = 3, lbusy, 4, true
+	busy.conn.fd, busy.state, idle.conn.fd, l.unwatched = 3, pbusy, 4, true
 	l.flight.add(busy)
 	l.m.enter()
-	if !l.watch() || busy.fd != -1 || idle.fd != -1 || l.unwatched || l.flight.n != 0 {
+	if !l.watch() || busy.conn.fd != -1 || idle.conn.fd != -1 || l.unwatched || l.flight.n != 0 {
 		t.Errorf("%+v, %+v, %d in flight", busy, idle, l.flight.n)
 	}
 	if got := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second}).Counts.Failed; got != 1 {

@@ -17,6 +17,9 @@ func (l *loop) rest(now time.Duration) {
 	if l.claimed && l.m.dropLate(&l.claim, now) {
 		l.claimed = false
 	}
+	if l.made.ready.Load() || l.m.cutAt.Load() >= 0 {
+		return // a look into the poller in this turn may have used up the wake-up for it
+	}
 	next := forever
 	if l.claimed && !l.full {
 		next = l.claim.Due
@@ -25,15 +28,15 @@ func (l *loop) rest(now time.Duration) {
 	if l.starved {
 		until = min(until, now+starvedPause)
 	}
-	for _, c := range l.pausing {
-		until = min(until, c.pauses)
+	for _, p := range l.pausing {
+		until = min(until, p.pauses)
 	}
 	switch {
 	case l.full || l.dialing.n > 0 || l.partial > 0:
 		l.restFull(now, until)
 	case l.pace.precise():
 		l.restPrecise(now, until)
-	case until-now >= longWait:
+	case until-now >= longWait, l.most > 0 && l.flight.n > 1: // answers that are read together have one stamp
 		l.serve(until - now)
 	default:
 		// Answers that come meanwhile are read when the loop wakes.
@@ -66,11 +69,11 @@ func (l *loop) restPrecise(now, until time.Duration) {
 // expiry is the instant at which the next operation in flight times out.
 func (l *loop) expiry() time.Duration {
 	at := forever
-	if c := l.dialing.head; c != nil {
-		at = c.sent + connectTimeout(l.m.net)
+	if p := l.dialing.head; p != nil {
+		at = p.sent + connectTimeout(l.m.net)
 	}
-	if c := l.flight.head; c != nil {
-		at = min(at, c.sent+l.m.net.Timeout)
+	if p := l.flight.head; p != nil {
+		at = min(at, p.sent+l.m.net.Timeout)
 	}
 	return at
 }

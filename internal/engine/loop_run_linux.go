@@ -62,14 +62,16 @@ type loop struct {
 	freeFrom time.Duration // at the cut: instant from which a connection was free; forever: none was
 
 	conns   []*lconn // by token
-	idle    []*lconn // last in, first out: a warm connection is a fast one
-	pausing []*lconn // connections of a closed loop that pause after failures
-	spare   []*lconn // connections without a socket
+	places  []*place
+	idle    places   // last in, first out: a warm connection is a fast one; with a mux in turn
+	pausing []*place // of a closed loop, after failures
+	spare   places   // places whose connection has no socket; none with a mux
 	flight  flight
 	dialing flight
 	backlog record.Backlog
 	paths   int // number of connections with a measured round trip
-	partial int // number of requests that wait for room in a socket
+	partial int // number of connections that wait for room in the socket
+	muxes
 
 	unwatched bool          // all sockets are removed from the poller
 	waited    time.Duration // last instant of a wait in the poller
@@ -106,7 +108,7 @@ func (l *loop) live() {
 	l.pace.measure(l.sys, l.m.world.Now())
 	close(l.readied)
 	l.m.world.First(l.m.started)
-	l.stamps = !l.closed || l.m.net.TLS != nil // a closed loop reads at once, but for naps
+	l.stamps = !l.closed || l.m.net.TLS != nil || l.m.net.Mux != nil // a closed loop reads at once, but for naps
 	l.wall = sock.NewWall(l.sys, l.m.begun)
 	for {
 		if at := l.m.cutAt.Load(); at >= 0 {
@@ -129,7 +131,7 @@ func (l *loop) adopt(c *lconn) bool {
 		l.drop(c)
 		return false
 	}
-	return l.look(c)
+	return l.look(c) && !c.retired
 }
 
 // turn sends due operations, reads answers, and rests if there was nothing to do.
@@ -159,24 +161,24 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 		l.take(now)
 	}
 	for l.claimed && l.claim.Due <= now { // Asap is below any instant
-		var c *lconn
-		c, now = l.pick(now)
-		if c == nil && l.drops() {
+		var p *place
+		p, now = l.pick(now)
+		if p == nil && l.drops() {
 			l.dropClaimed(now)
 			continue
 		}
-		if c == nil {
+		if p == nil {
 			l.full, l.freed, l.blocked = true, false, now
 			break
 		}
-		l.begin(c, now)
+		l.begin(p, now)
 		if sent++; sent == 1 && l.stamps && l.pace.grid > 0 {
 			// The first of several requests wakes the target, and the others would queue for
 			// it. So send them after reading the answers to the last batch.
 			l.readEarlier(begun)
 		}
 		now = l.now()
-		if c.fd < 0 { // the dial failed at once: let other work have its turn
+		if p.state == pidle { // the dial failed at once: let other work have its turn
 			l.full = true
 			break
 		}
@@ -184,109 +186,126 @@ func (l *loop) sendDue(now time.Duration) time.Duration {
 	if l.passed {
 		l.full, l.freed, l.blocked = true, l.room(), now // a failed send frees a connection at once
 	}
+	l.flushShared()
 	l.pace.sent(sent, begun)
 	return now
 }
 
-// pick returns a connection for the next operation, or nil, and the time. Before the pool
-// grows, or the operation is dropped, pick reads answers, which may free a connection.
+// pick returns a place for the next operation, or nil, and the time. Before the pool
+// grows, or the operation is dropped, pick reads answers, which may free a place.
 // Otherwise a late loop would open more and more connections and be later still. pick reads
 // again after each growth of the pool, which takes 50 µs. Reconnecting a spare connection is
 // no growth: reading each time cost 6 % of the rate when connections close after each answer.
-func (l *loop) pick(now time.Duration) (*lconn, time.Duration) {
-	if l.closed && l.grows() && l.dialing.n < mostDialingClosed {
-		return l.unconnected(), now // a closed loop keeps all its connections busy
+func (l *loop) pick(now time.Duration) (*place, time.Duration) {
+	if l.lacks() && l.dialing.n < mostDialingClosed {
+		if p := l.unconnected(); p != nil {
+			return p, now
+		}
 	}
-	c := l.pickIdle(now)
-	if c == nil && l.flight.n > 0 && !l.looked && (l.grows() || l.drops()) {
+	p := l.pickIdle(now)
+	if p == nil && l.flight.n > 0 && !l.looked && (l.grows() || l.drops()) {
 		l.looked = l.readSome() == 0
 		now = l.now()
-		c = l.pickIdle(now)
+		p = l.pickIdle(now)
 	}
-	if c != nil || l.dialing.n >= mostDialing || !l.grows() {
-		return c, now
+	if p != nil || l.dialing.n >= mostDialing {
+		return p, now
 	}
 	return l.unconnected(), now
 }
 
-// unconnected returns a connection to be dialled; only valid if grows.
-func (l *loop) unconnected() *lconn {
-	if n := len(l.spare); n > 0 {
-		c := l.spare[n-1]
-		l.spare = l.spare[:n-1]
-		return c
+// lacks reports whether the pool is to grow also while places are free: a closed loop keeps all
+// connections busy, and operations are spread over all that a mux may have.
+func (l *loop) lacks() bool { return l.closed || len(l.sites) < l.most }
+
+// unconnected returns a place whose connection is to be dialled, or a new one with room on its
+// connection; nil if the pool cannot grow.
+func (l *loop) unconnected() *place {
+	if l.spare.len() > 0 {
+		return l.spare.last()
 	}
-	l.looked = false
-	return l.grow()
-}
-
-// drops reports whether the claimed operation must be dropped because it has no connection.
-func (l *loop) drops() bool {
-	return l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap && !l.grows()
-}
-
-// pickIdle returns the connection that was used last and is still open.
-func (l *loop) pickIdle(now time.Duration) *lconn {
-	for n := len(l.idle); n > 0; n-- {
-		c := l.idle[n-1]
-		l.idle = l.idle[:n-1]
-		if c.fd >= 0 && (!l.caution.wants(now-c.idle, l.claim.Seq) || l.look(c)) {
-			return c
+	for l.grows() {
+		l.looked = false
+		p := l.grow()
+		if p.home == nil || p.home.room() {
+			return p
 		}
-		l.spare = append(l.spare, c)
+		p.home.park(p)
 	}
 	return nil
 }
 
-func (l *loop) grow() *lconn {
-	c := &lconn{fd: -1, token: int32(len(l.conns)), codec: l.m.net.Codec(len(l.conns))}
-	l.conns = append(l.conns, c)
-	return c
+// drops reports whether the claimed operation must be dropped because it has no place.
+func (l *loop) drops() bool {
+	return l.m.opt.Overflow == overflowDrop && l.claim.Due != takt.Asap && !l.grows()
 }
 
-// room reports whether a connection is free or can be opened.
-func (l *loop) room() bool { return len(l.idle) > 0 || l.grows() }
+// pickIdle returns the place that was used last and whose connection is still open.
+func (l *loop) pickIdle(now time.Duration) *place {
+	if l.most > 0 {
+		return l.pickShared(now)
+	}
+	for l.idle.len() > 0 {
+		p := l.idle.last()
+		if c := p.conn; c.fd >= 0 && (!l.caution.wants(now-p.idle, l.claim.Seq) || l.look(c)) {
+			return p
+		}
+		l.spare.add(p)
+	}
+	return nil
+}
 
-// grows reports whether another connection can be opened.
-func (l *loop) grows() bool { return len(l.spare) > 0 || len(l.conns) < l.max }
+func (l *loop) grow() *place {
+	p := l.newPlace()
+	l.places = append(l.places, p)
+	return p
+}
 
-// freeSince is the instant from which a connection was free for an operation with this due
-// instant, which now gets c. An operation that did not wait always had a connection: 0.
-// Otherwise it is c, or another connection that is free for longer.
-func (l *loop) freeSince(c *lconn, due time.Duration) time.Duration {
-	switch {
+func (l *loop) newPlace() *place {
+	if l.most > 0 {
+		return l.growShared()
+	}
+	c := &lconn{fd: -1, token: int32(len(l.conns)), codec: l.m.net.Codec(len(l.conns))}
+	c.own.conn = c
+	l.conns = append(l.conns, c)
+	return &c.own
+}
+
+// room reports whether a place is free or can be made.
+func (l *loop) room() bool { return l.idle.len() > 0 || l.grows() }
+
+// grows reports whether another connection can be opened, or carry another operation.
+func (l *loop) grows() bool { return l.spare.len() > 0 || len(l.places) < l.max }
+
+// freeSince is the instant from which a place was free for an operation with this due
+// instant, which now gets p. An operation that did not wait always had a place: 0.
+// Otherwise it is p, or another place that is free for longer.
+func (l *loop) freeSince(p *place, due time.Duration) time.Duration {
+	switch c := p.conn; {
 	case due > l.blocked && (l.grows() || c.fd < 0):
 		return 0
 	case c.fd < 0:
-		return max(l.blocked, freest(c, l.spare))
+		return max(l.blocked, min(p.idle, l.spare.since()))
 	}
-	return freest(c, l.idle)
+	return min(p.idle, l.idle.since())
 }
 
-// freest is the instant from which c, or the first of others, is free, whichever is earlier.
-func freest(c *lconn, others []*lconn) time.Duration {
-	if len(others) > 0 {
-		return min(c.idle, others[0].idle)
-	}
-	return c.idle
-}
-
-// begin starts the claimed operation on c at the instant now and claims another.
-func (l *loop) begin(c *lconn, now time.Duration) {
-	c.op, l.claim = l.claim, c.op
-	started, ready := l.m.startClaim(&c.op, now, true)
+// begin starts the claimed operation on p at the instant now and claims another.
+func (l *loop) begin(p *place, now time.Duration) {
+	p.op, l.claim = l.claim, p.op
+	started, ready := l.m.startClaim(&p.op, now, true)
 	l.take(now)
 	if !started {
-		l.release(c)
+		l.release(p)
 		return
 	}
-	c.ready, c.free = ready, max(ready, l.freeSince(c, c.op.Due))
-	c.sent, c.wrote = now, now
-	if c.fd < 0 && !l.adopt(c) {
-		l.dial(c)
+	p.again, p.ready, p.free = 0, ready, max(ready, l.freeSince(p, p.op.Due))
+	p.sent, p.wrote = now, now
+	if c := p.conn; !c.dialling && (c.fd >= 0 || l.adopt(c)) {
+		l.send(p)
 		return
 	}
-	l.send(c)
+	l.dial(p)
 }
 
 // dropClaimed drops the operation for which pick found no connection, after pick looked for
@@ -341,53 +360,53 @@ func (l *loop) countRoom() {
 	l.crowded = crowded
 }
 
-// finish records the operation of c, which ended at the instant at.
-func (l *loop) finish(c *lconn, at time.Duration) {
-	switch c.state {
-	case ldialing:
-		l.dialing.remove(c)
-	case lbusy:
-		l.flight.remove(c)
+// finish records the operation of p, which ended at the instant at.
+func (l *loop) finish(p *place, at time.Duration) {
+	switch p.state {
+	case pdialing:
+		l.dialing.remove(p)
+	case pbusy, pqueued:
+		l.flight.remove(p)
 	}
 	l.answers.n++
-	e := record.Event{Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: at, Read: max(at, l.readAt), Ready: c.ready, Before: c.slot}
+	e := record.Event{Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: at, Read: max(at, l.readAt), Ready: p.ready, Before: p.slot}
 	if !l.closed {
 		l.backlog.Note(&e)
 	}
-	l.m.rec.Sample(l.index, e, &c.res)
+	l.m.rec.Sample(l.index, e, &p.res)
 	var pause time.Duration
 	if l.closed {
-		pause = c.patience.after(&c.res)
+		pause = p.patience.after(&p.res)
 	}
-	c.res.Reset()
-	c.state, c.idle, c.slot = lidle, at, e.After()
+	p.res.Reset()
+	p.state, p.idle, p.slot = pidle, at, e.After()
 	if pause > 0 {
-		c.pauses = at + pause
-		l.pausing = append(l.pausing, c)
+		p.pauses = at + pause
+		l.pausing = append(l.pausing, p)
 	} else {
-		l.release(c)
+		l.release(p)
 	}
 	l.m.ended()
 }
 
-// resume releases the connections whose pause is over.
+// resume releases the places whose pause is over.
 func (l *loop) resume(now time.Duration) {
-	l.pausing = slices.DeleteFunc(l.pausing, func(c *lconn) bool {
-		over := c.pauses <= now
+	l.pausing = slices.DeleteFunc(l.pausing, func(p *place) bool {
+		over := p.pauses <= now
 		if over {
-			c.idle = now
-			l.release(c)
+			p.idle = now
+			l.release(p)
 		}
 		return over
 	})
 }
 
-func (l *loop) release(c *lconn) {
+func (l *loop) release(p *place) {
 	l.freed = true
-	if c.fd < 0 {
-		l.spare = append(l.spare, c)
+	if p.conn.fd < 0 && p.home == nil {
+		l.spare.add(p)
 	} else {
-		l.idle = append(l.idle, c)
+		l.idle.add(p)
 	}
 	l.countRoom()
 }
@@ -430,7 +449,12 @@ func (l *loop) readEarlier(begun time.Duration) int {
 }
 
 // blind reports whether to read the oldest without asking the poller.
-func (l *loop) blind() bool { return l.flight.n <= blindMost && l.dialing.n == 0 }
+func (l *loop) blind() bool {
+	if l.most > 0 {
+		return len(l.conns) <= blindMostShared && l.dialing.n == 0
+	}
+	return l.flight.n <= blindMost && l.dialing.n == 0
+}
 
 // readSome reads answers and returns their number.
 func (l *loop) readSome() (got int) {
@@ -446,15 +470,18 @@ func (l *loop) readSome() (got int) {
 // readOldest reads from the oldest operations in flight, sent before the given instant, until
 // two have no bytes.
 func (l *loop) readOldest(before time.Duration) (got int) {
+	if l.most > 0 {
+		return l.readShared(before)
+	}
 	misses := 0
-	for c := l.flight.head; c != nil && c.sent < before && misses < 2; {
-		next := c.after
-		if l.receive(c) {
+	for p := l.flight.head; p != nil && p.sent < before && misses < 2; {
+		next := p.after
+		if l.receive(p.conn) {
 			got++
 		} else {
 			misses++
 		}
-		c = next
+		p = next
 	}
 	return got
 }
@@ -480,7 +507,7 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 	if c.fd < 0 {
 		return false // closed while the events were served
 	}
-	if c.state == ldialing {
+	if c.dialling {
 		if ev.Write {
 			l.connected(c)
 		}
@@ -488,7 +515,7 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 	}
 	switch { // read before sending the rest: sending fails if the target answered and closed
 	case !ev.Read:
-	case c.state == lbusy:
+	case c.mux != nil, c.own.state == pbusy:
 		received = l.receive(c)
 	default:
 		l.look(c)
@@ -502,30 +529,34 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 // expire fails operations that timed out, unless their answer is here: the loop itself may
 // have frozen meanwhile.
 func (l *loop) expire(now time.Duration) {
-	for c := l.dialing.head; c != nil && now-c.sent >= connectTimeout(l.m.net); c = l.dialing.head {
-		l.fail(c, l.m.opError("dial", os.ErrDeadlineExceeded), true)
+	for p := l.dialing.head; p != nil && now-p.sent >= connectTimeout(l.m.net); p = l.dialing.head {
+		l.expired(p, "dial")
 	}
-	for c := l.flight.head; c != nil && now-c.sent >= l.m.net.Timeout; c = l.flight.head {
-		if l.receive(c); l.flight.head == c {
-			l.fail(c, l.m.opError("read", os.ErrDeadlineExceeded), false)
+	for p := l.flight.head; p != nil && now-p.sent >= l.m.net.Timeout; p = l.flight.head {
+		if l.receive(p.conn); l.flight.head == p {
+			l.expired(p, "read")
 		}
 	}
 }
 
-// roomSince is the instant from which a connection is free; forever: none is. A connection may
+// expired fails the operation of p, whose time is over.
+func (l *loop) expired(p *place, doing string) {
+	err := p.conn.opError(doing, os.ErrDeadlineExceeded)
+	if p.home != nil {
+		l.expiredShared(p, err)
+		return
+	}
+	l.fail(p.conn, err, p.state == pdialing)
+}
+
+// roomSince is the instant from which a place is free; forever: none is. A place may
 // become free just before the cut, such as by a timeout as long as the drain: then nothing but the
 // target held up the operations that were due before.
 func (l *loop) roomSince() time.Duration {
-	if len(l.conns) < l.max {
+	if len(l.places) < l.max {
 		return 0
 	}
-	from := forever
-	for _, free := range [][]*lconn{l.idle, l.spare} {
-		if len(free) > 0 {
-			from = min(from, free[0].idle)
-		}
-	}
-	return from
+	return min(l.idle.since(), l.spare.since())
 }
 
 // cut counts operations in flight at the instant at as unfinished and closes all sockets.
@@ -537,13 +568,15 @@ func (l *loop) cut(at time.Duration) {
 	if l.claimed {
 		l.m.dropClaim(&l.claim, at, min(at, l.freeFrom))
 	}
-	for _, c := range l.conns {
-		if c.state != lidle {
+	for _, p := range l.places {
+		if p.state != pidle {
 			l.m.rec.Sample(l.index, record.Event{
-				Seq: c.op.Seq, Due: c.op.Due, Free: c.free, Sent: c.sent, Done: max(at, c.sent), Ready: c.ready, Before: c.slot, Outcome: record.UnfinishedSent,
+				Seq: p.op.Seq, Due: p.op.Due, Free: p.free, Sent: p.sent, Done: max(at, p.sent), Ready: p.ready, Before: p.slot, Outcome: record.UnfinishedSent,
 			}, nil)
 			l.m.ended()
 		}
+	}
+	for _, c := range l.conns {
 		l.drop(c)
 	}
 }

@@ -18,8 +18,9 @@ import (
 // do not encrypt a body of 45 MB each.
 const sealAtOnce = 64 << 10
 
-// secured is a connection that was made beside the loops; without seal it is plain. A loop cannot wait in a handshake, and crypto/tls cannot
-// pause in one, so goroutines beside the loops connect, and hand over what is ready.
+// secured is a connection that was made beside the loops; without seal it is plain. A loop cannot
+// wait in a handshake, and crypto/tls cannot pause in one, so goroutines beside the loops connect,
+// and hand over what is ready.
 type secured struct {
 	fd   int
 	seal *seal.Conn
@@ -28,7 +29,7 @@ type secured struct {
 	err  error
 
 	conn    *lconn
-	attempt uint32 // of conn: an older one has timed out
+	attempt uint32 // of conn: an older one was given up
 }
 
 // handover has the connections that wait for their loop.
@@ -72,6 +73,9 @@ func (m *loops) secure(ctx context.Context, l *takt.Loop) *secured {
 	s.seal = seal.Client(c, l.TLS)
 	if err := s.seal.Handshake(ctx); err != nil {
 		s.err = &tlsError{err}
+		if l.Explain != nil {
+			s.err = l.Explain(s.err)
+		}
 		return s
 	}
 	s.took.Phases[phaseTLS] = m.world.Since(began)
@@ -80,28 +84,23 @@ func (m *loops) secure(ctx context.Context, l *takt.Loop) *secured {
 }
 
 // firstSecured makes the first connection: a failure ends the run before its start.
-func (m *loops) firstSecured(ctx context.Context) error {
-	s := m.secure(ctx, m.net)
+func (m *loops) firstSecured(ctx context.Context, addr string) error {
+	s := m.secure(ctx, literal(m.net, addr))
 	if s.err != nil {
 		return fmt.Errorf("cannot reach the target: %w", s.err)
 	}
-	m.addr = s.addr
+	m.addrs = m.names.all(s.addr)
 	m.firstTLS.Store(s)
-	with := *m.net
-	with.Addr = s.addr.String()
-	m.direct = &with
 	m.dialling, m.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	return nil
 }
 
-// dialSecured starts a connection over TLS for the operation of c.
+// dialSecured starts the connection c over TLS.
 func (l *loop) dialSecured(c *lconn) {
-	c.state = ldialing
 	c.attempt++
-	attempt, m := c.attempt, l.m
-	l.dialing.add(c)
+	attempt, m, to := c.attempt, l.m, literal(l.m.net, c.addr.String())
 	m.world.Go(func() {
-		s := m.secure(m.dialling, m.direct)
+		s := m.secure(m.dialling, to)
 		s.conn, s.attempt = c, attempt
 		if l.made.put(s) {
 			l.sys.Wake()
@@ -115,17 +114,14 @@ func (l *loop) dialSecured(c *lconn) {
 func (l *loop) takeSecured() {
 	for _, s := range l.made.take(false) {
 		switch c := s.conn; {
-		case c.state != ldialing || c.attempt != s.attempt:
+		case !c.dialling || c.attempt != s.attempt:
 			l.discard(s)
 		case s.err != nil:
-			l.dialing.remove(c)
-			c.state = lidle
 			l.fail(c, s.err, true)
 		default:
-			l.dialing.remove(c)
-			c.state = lidle
 			l.attach(c, s)
-			c.res.Phases[phaseConnect], c.res.Phases[phaseTLS] = s.took.Phases[phaseConnect], s.took.Phases[phaseTLS]
+			took := &c.dialler.res
+			took.Phases[phaseConnect], took.Phases[phaseTLS] = s.took.Phases[phaseConnect], s.took.Phases[phaseTLS]
 			if err := l.sys.Add(c.fd, c.token, false); err != nil {
 				l.fail(c, err, true)
 				continue
@@ -135,12 +131,24 @@ func (l *loop) takeSecured() {
 	}
 }
 
-// farewell tells the target that nothing follows, as TLS wants it, if the socket has room.
+// farewell tells the target that nothing follows, as HTTP/2 and TLS want it, if the socket has
+// room.
 func (l *loop) farewell(c *lconn) {
-	if c.waits || c.seal.Close() != nil {
+	if c.waits || c.dialling || c.mux == nil && c.seal == nil {
 		return
 	}
-	_, _ = l.sys.Send(c.fd, c.seal.Out()) // the socket is closed next
+	if c.mux != nil {
+		c.mux.Close()
+		if out, err := c.pending(); err == nil {
+			if n, _ := l.sys.Send(c.fd, out); n < len(out) {
+				return
+			}
+			c.took(len(out))
+		}
+	}
+	if c.seal != nil && c.seal.Close() == nil {
+		_, _ = l.sys.Send(c.fd, c.seal.Out()) // the socket is closed next
+	}
 }
 
 // discard closes a connection that nobody waits for any more.
@@ -159,7 +167,7 @@ func (m *loops) takeFirst() *secured {
 		return nil
 	}
 	if fd := m.first.Swap(-1); fd >= 0 {
-		return &secured{fd: int(fd)}
+		return &secured{fd: int(fd), addr: m.addrs[0]}
 	}
 	return nil // another loop has it
 }
@@ -167,12 +175,12 @@ func (m *loops) takeFirst() *secured {
 // attach makes s, which may be plain, the connection of c.
 func (l *loop) attach(c *lconn, s *secured) {
 	l.watch()
-	c.fd, c.seal = s.fd, s.seal
+	c.fd, c.seal, c.addr = s.fd, s.seal, s.addr
 	if l.stamps {
 		l.stamps = l.sys.Stamp(c.fd) == nil
 	}
 	l.measurePath(c)
-	c.codec.Reset()
+	c.reset()
 }
 
 // open decrypts bytes that came for c. ended: nothing follows. A failure ends the operation.

@@ -45,7 +45,7 @@ func quietLoop(t *testing.T) (*loop, *quiet) {
 // A loop rests until the first instant at which there is something to do: in the poller for 1 ms and
 // more, asleep for less.
 func TestLoopRests(t *testing.T) {
-	inFlight := func(f *flight, sent time.Duration) { f.add(&lconn{sent: sent}) }
+	inFlight := func(f *flight, sent time.Duration) { f.add(&place{sent: sent}) }
 	for name, c := range map[string]struct {
 		change        func(l *loop)
 		waited, slept time.Duration // 0: it does not
@@ -59,7 +59,7 @@ func TestLoopRests(t *testing.T) {
 		"no connection for it":        {func(l *loop) { l.claimed, l.claim.Due, l.full = true, 3*ms, true }, forever, 0},
 		"a source without operations": {func(l *loop) { l.starved = true }, starvedPause, 0},
 		"a drop":                      {func(l *loop) { l.dropAt = 7 * ms }, 7 * ms, 0},
-		"pauses":                      {func(l *loop) { l.pausing = []*lconn{{pauses: 5 * ms}, {pauses: 4 * ms}, {pauses: 6 * ms}} }, 4 * ms, 0},
+		"pauses":                      {func(l *loop) { l.pausing = []*place{{pauses: 5 * ms}, {pauses: 4 * ms}, {pauses: 6 * ms}} }, 4 * ms, 0},
 		"a timeout of a dial":         {func(l *loop) { inFlight(&l.dialing, 2*ms) }, 22 * ms, 0},
 		"a part of a request":         {func(l *loop) { l.partial, l.claimed, l.claim.Due = 1, true, ms/2 }, ms / 2, 0},
 		"a precise loop":              {func(l *loop) { l.pace.name, l.claimed, l.claim.Due = pacingPrecise, true, ms }, ms - spinWindow, 0},
@@ -108,7 +108,9 @@ func TestLoopSpins(t *testing.T) {
 		t.Errorf("it spins until %v", sys.at)
 	}
 	sys.at, sys.in, sys.errno = 0, "a", 0
-	l.flight.add(&lconn{fd: 3, state: lbusy, codec: until{end: "."}})
+	c := &lconn{fd: 3, codec: until{end: "."}}
+	c.own.conn, c.own.state = c, pbusy
+	l.flight.add(&c.own)
 	if l.restPrecise(0, due); sys.at >= due/2 {
 		t.Errorf("with an answer it spins until %v", sys.at)
 	}
@@ -123,16 +125,16 @@ func TestLoopExpiry(t *testing.T) {
 	if got := l.expiry(); got != forever {
 		t.Errorf("nothing in flight: %v", got)
 	}
-	l.flight.add(&lconn{sent: 5 * ms})
-	l.flight.add(&lconn{sent: 4 * ms})
+	l.flight.add(&place{sent: 5 * ms})
+	l.flight.add(&place{sent: 4 * ms})
 	if got := l.expiry(); got != 34*ms {
 		t.Errorf("an operation in flight: %v", got)
 	}
-	l.dialing.add(&lconn{sent: 13 * ms})
+	l.dialing.add(&place{sent: 13 * ms})
 	if got := l.expiry(); got != 33*ms {
 		t.Errorf("a dial: %v", got)
 	}
-	l.dialing.add(&lconn{sent: 15 * ms})
+	l.dialing.add(&place{sent: 15 * ms})
 	l.dialing.remove(l.dialing.head)
 	if got := l.expiry(); got != 34*ms || l.dialing.n != 1 || l.flight.n != 2 {
 		t.Errorf("a later dial: %v", got)
@@ -142,24 +144,24 @@ func TestLoopExpiry(t *testing.T) {
 // A flight is in the order of sending, whatever comes and goes.
 func TestFlight(t *testing.T) {
 	var f flight
-	c := make([]*lconn, 5)
+	c := make([]*place, 5)
 	for i, sent := range []time.Duration{1, 3, 2, 3, 0} {
-		c[i] = &lconn{sent: sent, token: int32(i)}
+		c[i] = &place{sent: sent, tag: i}
 		f.add(c[i])
 	}
-	order := func() (forth, back []int32) {
+	order := func() (forth, back []int) {
 		for at := f.head; at != nil; at = at.after {
-			forth = append(forth, at.token)
+			forth = append(forth, at.tag)
 		}
 		for at := f.tail; at != nil; at = at.before {
-			back = append([]int32{at.token}, back...)
+			back = append([]int{at.tag}, back...)
 		}
 		return forth, back
 	}
 	for _, s := range []struct {
 		remove int
-		want   []int32
-	}{{-1, []int32{4, 0, 2, 1, 3}}, {2, []int32{4, 0, 1, 3}}, {4, []int32{0, 1, 3}}, {3, []int32{0, 1}}, {0, []int32{1}}, {1, nil}} {
+		want   []int
+	}{{-1, []int{4, 0, 2, 1, 3}}, {2, []int{4, 0, 1, 3}}, {4, []int{0, 1, 3}}, {3, []int{0, 1}}, {0, []int{1}}, {1, nil}} {
 		if s.remove >= 0 {
 			f.remove(c[s.remove])
 		}
@@ -171,26 +173,27 @@ func TestFlight(t *testing.T) {
 
 // An operation that waited has the instant from which a connection was free for it.
 func TestLoopFreeSince(t *testing.T) {
-	old, other := &lconn{fd: 3, idle: 10}, &lconn{fd: -1, idle: 30}
+	at := func(fd int, idle time.Duration) *place { return &place{conn: &lconn{fd: fd}, idle: idle} }
+	old, other := at(3, 10), at(-1, 30)
 	for name, c := range map[string]struct {
-		c           *lconn
-		idle, spare []*lconn
+		p           *place
+		idle, spare []*place
 		max         int
 		due         time.Duration
 		want        time.Duration
 	}{
-		"it did not wait":                       {&lconn{fd: 3, idle: 20}, nil, nil, 1, 101, 0},
-		"it waited":                             {&lconn{fd: 3, idle: 20}, nil, nil, 1, 100, 20},
-		"another is free for longer":            {&lconn{fd: 3, idle: 20}, []*lconn{old}, nil, 1, 100, 10},
-		"another is free later":                 {&lconn{fd: 3, idle: 5}, []*lconn{old}, nil, 1, 100, 5},
-		"all connections are open":              {&lconn{fd: 3, idle: 20}, []*lconn{old}, nil, 0, 101, 10},
-		"the last one, and it did not wait":     {&lconn{fd: -1, idle: 20}, nil, nil, 0, 101, 0},
-		"a closed one, blocked":                 {&lconn{fd: -1, idle: 20}, nil, nil, 1, 100, 100},
-		"a closed one, free after the blocking": {&lconn{fd: -1, idle: 200}, nil, nil, 1, 100, 200},
-		"another closed one":                    {&lconn{fd: -1, idle: 200}, nil, []*lconn{other}, 1, 100, 100},
+		"it did not wait":                       {at(3, 20), nil, nil, 1, 101, 0},
+		"it waited":                             {at(3, 20), nil, nil, 1, 100, 20},
+		"another is free for longer":            {at(3, 20), []*place{old}, nil, 1, 100, 10},
+		"another is free later":                 {at(3, 5), []*place{old}, nil, 1, 100, 5},
+		"all connections are open":              {at(3, 20), []*place{old}, nil, 0, 101, 10},
+		"the last one, and it did not wait":     {at(-1, 20), nil, nil, 0, 101, 0},
+		"a closed one, blocked":                 {at(-1, 20), nil, nil, 1, 100, 100},
+		"a closed one, free after the blocking": {at(-1, 200), nil, nil, 1, 100, 200},
+		"another closed one":                    {at(-1, 200), nil, []*place{other}, 1, 100, 100},
 	} {
-		l := &loop{max: c.max, idle: c.idle, spare: c.spare, blocked: 100}
-		if got := l.freeSince(c.c, c.due); got != c.want {
+		l := &loop{max: c.max, idle: places{list: c.idle}, spare: places{list: c.spare}, blocked: 100}
+		if got := l.freeSince(c.p, c.due); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -317,8 +320,9 @@ func TestLoopReceives(t *testing.T) {
 		m.enter()
 		l := newLoop(m, 0, 1, sys)
 		l.stamps, l.wall = true, sock.NewWall(sys, time.Time{})
-		conn := &lconn{fd: 3, state: lbusy, codec: until{end: ".", then: c.then}, op: takt.Op{Due: 9 * ms}, sent: 9 * ms, wrote: 10 * ms}
-		l.flight.add(conn)
+		conn := &lconn{fd: 3, codec: until{end: ".", then: c.then}}
+		conn.own = place{conn: conn, state: pbusy, op: takt.Op{Due: 9 * ms}, sent: 9 * ms, wrote: 10 * ms}
+		l.flight.add(&conn.own)
 		if came := l.receive(conn); came != (c.errno != sock.Again) {
 			t.Errorf("%s: bytes came: %v", name, came)
 		}
@@ -326,10 +330,10 @@ func TestLoopReceives(t *testing.T) {
 		if open := l.flight.n == 1; open != (c.done == 0) || open != (m.busy == 1) || (rep.Counts.Failed == 1) != c.failed || (rep.Counts.OK == 1) == (c.failed || open) {
 			t.Errorf("%s: in flight %v, %+v", name, open, rep.Counts)
 		}
-		if conn.idle != c.done || (conn.fd < 0) != c.closed || (len(sys.fds) == 1) != c.closed || l.caution.alarmed.Load() != c.alarmed || (m.observed.n == 1) != c.unsolicited {
-			t.Errorf("%s: done at %v, socket %d, closed %v, alarmed %v, %d unsolicited", name, conn.idle, conn.fd, sys.fds, l.caution.alarmed.Load(), m.observed.n)
+		if conn.own.idle != c.done || (conn.fd < 0) != c.closed || (len(sys.fds) == 1) != c.closed || l.caution.alarmed.Load() != c.alarmed || (m.observed.n == 1) != c.unsolicited {
+			t.Errorf("%s: done at %v, socket %d, closed %v, alarmed %v, %d unsolicited", name, conn.own.idle, conn.fd, sys.fds, l.caution.alarmed.Load(), m.observed.n)
 		}
-		if open := conn.res.Phases[phaseFirstByte]; c.done == 0 && open != c.first {
+		if open := conn.own.res.Phases[phaseFirstByte]; c.done == 0 && open != c.first {
 			t.Errorf("%s: the first byte took %v, want %v", name, open, c.first)
 		}
 		if got := rep.Latency["first_byte"].Max; c.done > 0 && got != float64(c.first)/1e3 && !(got > float64(c.first)/1e3 && got < 1.001*float64(c.first)/1e3) {

@@ -37,7 +37,7 @@ func (l *loop) watch() (lost bool) {
 		if err == nil {
 			continue
 		}
-		if lost = true; c.state == lbusy {
+		if lost = true; c.mux != nil || c.own.state == pbusy {
 			l.fail(c, err, false)
 		} else {
 			l.drop(c)

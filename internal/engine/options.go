@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/schedule"
 	"github.com/taktload/takt/pkg/takt"
@@ -217,6 +218,9 @@ func (o *Options) Endless() bool { return o.Duration == 0 && !o.Stages.Given() &
 func (o *Options) Closed() bool {
 	return !o.Recorded && !o.Stages.Given() && o.Rate.closed()
 }
+
+// CanLoop reports whether the loop mode is there and not refused.
+func (o *Options) CanLoop() bool { return sock.Available && o.Engine != engineWorker }
 
 // InFlight is the bound that holds on operations in flight.
 func (o *Options) InFlight() int {

@@ -173,17 +173,6 @@ func (c *Conn) onHeaders(f *http2.HeadersFrame, dec *hpack.Decoder) error {
 	return nil
 }
 
-// resize checks that a header block says so if the dynamic table has become smaller: RFC 7541, 4.2.
-func (c *Conn) resize(block []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.smaller && (len(block) == 0 || block[0]&0xe0 != 0x20) {
-		return faultf("the header block does not begin with the smaller size of the dynamic table")
-	}
-	c.smaller = false
-	return nil
-}
-
 // begin opens the stream of r.
 func (c *Conn) begin(r *Request) error {
 	c.mu.Lock()
@@ -242,8 +231,11 @@ func (c *Conn) receive(f *http2.DataFrame) (*Request, error) {
 	switch {
 	case s == nil || s.r.Ended || s.dead:
 		return nil, faultf("DATA on stream %d, which the client has not opened or has ended", f.StreamID)
-	case s.done:
-		return nil, nil // was under way
+	case s.done: // it was under way
+		if f.StreamEnded() {
+			c.over(s, &s.r.Ended)
+		}
+		return nil, nil
 	}
 	if s.window -= n; n > 0 && s.window < 0 {
 		return nil, faultf("DATA: %d bytes beyond the window of stream %d", -s.window, f.StreamID)

@@ -78,7 +78,7 @@ func (c *Codec) startBody() *fault {
 func (c *Codec) readBody(in []byte, next phase, r *takt.Result) (int, *fault) {
 	n := int(min(int64(len(in)), c.left))
 	c.got += int64(n)
-	c.sample(in[:n], r)
+	c.opt.Keep(c.class, in[:n], r)
 	if c.left -= int64(n); c.left > 0 {
 		return n, starved
 	}
@@ -88,7 +88,7 @@ func (c *Codec) readBody(in []byte, next phase, r *takt.Result) (int, *fault) {
 
 func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
 	n := int(min(int64(len(in)), c.bodyLeft))
-	c.sample(in[:n], r)
+	c.opt.Keep(c.class, in[:n], r)
 	c.bodyLeft -= int64(n)
 	c.got += int64(n)
 	if n < len(in) {
@@ -97,13 +97,14 @@ func (c *Codec) readRest(in []byte, r *takt.Result) (int, *fault) {
 	return n, starved
 }
 
-// sample keeps the beginning of a body that failed or is to be checked.
-func (c *Codec) sample(b []byte, r *takt.Result) {
+// Keep adds b to the beginning of a body in r.Body, if the answer failed with class or is to be
+// checked.
+func (o *Options) Keep(class string, b []byte, r *takt.Result) {
 	limit := 0
 	switch {
-	case c.class != "":
-		limit = c.opt.Sample
-	case c.opt.Check != nil:
+	case class != "":
+		limit = o.Sample
+	case o.Check != nil:
 		limit = CheckBytes
 	}
 	if free := limit - len(r.Body); free > 0 {

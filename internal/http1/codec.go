@@ -46,6 +46,15 @@ type Options struct {
 	Sample    int                     // bytes of a failed answer's body that are kept in Result.Body; 0: SampleBytes
 }
 
+// WithDefaults is o with its defaults in place of zeros.
+func (o Options) WithDefaults() Options {
+	o.MaxHead = cmp.Or(o.MaxHead, MaxHead)
+	o.MaxFields = cmp.Or(o.MaxFields, 256)
+	o.MaxBody = cmp.Or(o.MaxBody, math.MaxInt64)
+	o.Sample = cmp.Or(o.Sample, SampleBytes)
+	return o
+}
+
 // Codec is a takt.Codec for one connection. It is not safe for concurrent use.
 //
 // Parse needs whole lines of a head, but any part of a body: the caller's buffer must have
@@ -97,11 +106,7 @@ const (
 
 // NewCodec returns a Codec that sends requests; nil for a Codec that never sends.
 func NewCodec(requests Requests, opt Options) *Codec {
-	opt.MaxHead = cmp.Or(opt.MaxHead, MaxHead)
-	opt.MaxFields = cmp.Or(opt.MaxFields, 256)
-	opt.MaxBody = cmp.Or(opt.MaxBody, math.MaxInt64)
-	opt.Sample = cmp.Or(opt.Sample, SampleBytes)
-	c := &Codec{requests: requests, opt: opt}
+	c := &Codec{requests: requests, opt: opt.WithDefaults()}
 	c.whole, _ = requests.(Whole)
 	c.Reset()
 	return c
@@ -185,13 +190,10 @@ func (c *Codec) end(unread int) *fault {
 func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
 	last := f != nil || eof || c.last || c.said.close
 	c.body = c.got
-	switch {
-	case f != nil:
+	if f != nil {
 		r.Class, r.Err = f.class, f
-	case c.class != "":
-		r.Class = c.class
-	case c.opt.Check != nil:
-		c.check(r)
+	} else {
+		c.opt.Judge(c.class, r)
 	}
 	c.Reset()
 	if last {
@@ -200,10 +202,16 @@ func (c *Codec) finish(f *fault, eof bool, r *takt.Result) takt.Progress {
 	return takt.Done
 }
 
-// check applies Options.Check to the body, and keeps only SampleBytes of a failure.
-func (c *Codec) check(r *takt.Result) {
-	if err := c.opt.Check(r.Body); err != nil {
-		r.Class, r.Err = ClassBody, err
+// Judge ends a complete answer: it failed with class, or is checked. It keeps only SampleBytes of
+// a body that failed the check.
+func (o *Options) Judge(class string, r *takt.Result) {
+	switch {
+	case class != "":
+		r.Class = class
+	case o.Check != nil:
+		if err := o.Check(r.Body); err != nil {
+			r.Class, r.Err = ClassBody, err
+		}
+		r.Body = r.Body[:min(len(r.Body), SampleBytes)]
 	}
-	r.Body = r.Body[:min(len(r.Body), SampleBytes)]
 }

@@ -92,3 +92,19 @@ func hasWord(list []byte, word string) bool {
 	}
 	return false
 }
+
+// IsName reports whether b is a header name of HTTP/2: a token in lower case.
+func IsName(b []byte) bool {
+	for _, c := range b {
+		if c-'A' < 26 {
+			return false
+		}
+	}
+	return len(b) > 0 && tokenEnd(b) == len(b)
+}
+
+// IsValue reports whether b is a header value: without control characters except tabs.
+func IsValue(b []byte) bool { return cleanValue(b) }
+
+// Decimal reads digits only, without sign; ok is false for anything else and for too much.
+func Decimal(b []byte) (n int64, ok bool) { return parseDecimal(b) }

@@ -111,6 +111,14 @@ type Loop struct {
 	ConnectTimeout time.Duration // dial and TLS handshake together
 	Timeout        time.Duration // from sent to done
 	Codec          func(conn int) Codec
+
+	// Mux, if not nil, is used instead of Codec: MuxConns connections carry all operations.
+	Mux      func(conn int) Mux
+	MuxConns int
+
+	// Explain, if not nil, returns an error of connecting with what the protocol knows of it. The
+	// error may have a method Class() string, its failure class.
+	Explain func(err error) error
 }
 
 // Progress is a codec's state within an answer.

@@ -56,6 +56,7 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DisableKeepAlive, "disable-keepalive", false, "a new connection for every request")
 	fs.BoolVar(&o.HTTP2, "h2", false, "HTTP/2; over an http URL without TLS (h2c, prior knowledge)")
 	fs.IntVar(&o.HTTP2Connections, "h2-connections", o.HTTP2Connections, "spread HTTP/2 over `N` connections")
+	fs.IntVar(&o.HTTP2Streams, "h2-streams", o.HTTP2Streams, "`M` requests at once on each connection of HTTP/2, as far as the server allows")
 	fs.VarP(&o.Proxy, "proxy", "x", "through an HTTP proxy, `HOST:PORT` or URL")
 	fs.Var(value.TargetFile(&o.UnixSocket), "unix-socket", "connect to the socket `PATH` instead of the URL's host")
 	fs.Var(&o.ConnectTo, "connect-to", "`HOST1:PORT1:HOST2:PORT2`: connect to HOST2:PORT2 instead of HOST1:PORT1, as curl does; repeatable")
@@ -64,6 +65,9 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&o.Cert), "cert", "client certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
 	fs.Var(value.Choice(&o.TLSMin, tls12, tls13), "tls-min", "lowest version of TLS, `1.2|1.3`")
+	fs.Var(value.Choice(&o.TLSMax, tls12, tls13), "tls-max", "highest version of TLS, `1.2|1.3`")
+	fs.Var(&o.TLSCiphers, "tls-ciphers", "offer only the cipher suites of `LIST` for TLS 1.2, by their names of IANA or OpenSSL")
+	fs.Var(value.OutFile(&o.TLSKeyLog), "tls-keylog", "append the secrets of TLS connections to `FILE`, for Wireshark")
 	fs.BoolVar(&o.TLSResume, "tls-resume", false, "later connections resume the session of an earlier one instead of a full handshake")
 	fs.Var(value.Choice(&o.Client, clientAuto, clientOwn, clientNet), "client", "`auto|own|net`: takt's codec, or Go's net/http")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/h2test"
 	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/sock"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -32,16 +33,10 @@ func (c h2Client) net() bool { return c.client == "net" }
 // h2Clients are the clients that every scenario tests.
 func h2Clients() []h2Client {
 	list := []h2Client{{"net", "worker"}}
-	if ownHasHTTP2() {
+	if sock.Available {
 		list = append(list, h2Client{"own", "loop"})
 	}
 	return list
-}
-
-func ownHasHTTP2() bool {
-	o := http.New()
-	o.Client, o.HTTP2 = "own", true
-	return len(o.Validate([]string{"http://127.0.0.1/"})) == 0
 }
 
 // h2Load is how a scenario is loaded.
@@ -182,6 +177,7 @@ func (c *h2Case) run(t *testing.T, client h2Client, load h2Load) *h2Run {
 func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Load) *takt.Report {
 	o := http.New()
 	o.Client, o.HTTP2, o.HTTP2Connections, o.Insecure = client.client, true, load.conns, true
+	o.HTTP2Streams = load.streams
 	o.Timeout, o.ConnectTimeout = 5*time.Second, 5*time.Second
 	if strings.Contains(string(c.expects(client, load)), "timeout") {
 		o.Timeout = 300 * time.Millisecond
@@ -191,8 +187,6 @@ func (c *h2Case) make(t *testing.T, s *h2test.Server, client h2Client, load h2Lo
 		e.Drain = engine.DrainOf(time.Minute)
 		if load.rate != "" {
 			e.Rate = engine.MustRate(load.rate)
-		} else {
-			e.Connections = load.conns * load.streams
 		}
 		if c.change != nil {
 			c.change(o, e)

@@ -117,7 +117,9 @@ var h2Limits = []h2Case{
 	}},
 	{name: "no dynamic table", script: func() h2test.Script { return h2test.Script{Greet: with(tableSize, 0)} }},
 	{name: "a dynamic table of 2^32-1 bytes", script: func() h2test.Script { return h2test.Script{Greet: with(tableSize, 1<<32-1)} }},
-	{name: "a dynamic table that changes its size", script: func() h2test.Script {
+	// Of two updates x/net's decoder takes the second only if the first emptied the table, and its
+	// encoder does not care.
+	{name: "a dynamic table that changes its size", net: leftOut, netMany: leftOut, script: func() h2test.Script {
 		return h2test.Script{Request: func(c *h2test.Conn, r *h2test.Request) {
 			settings(c, tableSize, []uint32{0, 4096, 8192}[r.N%3]) // golang.org/x/net decodes two changes in one block only if the first is to 0
 			c.Answer(r)
@@ -331,7 +333,7 @@ func TestH2Streams(t *testing.T) {
 		{name: "a stream without an answer", script: hang(4), want: "7 ok, 2 timeout", many: "30 ok, 10 timeout", check: func(t *testing.T, r *h2Run) {
 			conns, lost := len(r.server.Conns()), int(r.report.Counts.Failed)
 			open := r.load.conns * r.load.streams // at the end the client may just close
-			if n := r.server.Seen().Resets[http2.ErrCodeCancel]; conns > r.load.conns || n > lost || n < lost-open {
+			if n := r.server.Seen().Resets[http2.ErrCodeCancel]; conns > r.load.conns+lost || n > lost || n < lost-open {
 				t.Errorf("%d connections, %d CANCEL: want %d CANCEL", conns, n, lost)
 			}
 		}},
@@ -356,7 +358,7 @@ func TestH2Streams(t *testing.T) {
 		{name: "no stream is ever allowed", script: func() h2test.Script { return h2test.Script{Greet: with(maxStreams, 0)} }, change: only(3), want: "ok, 1+ timeout", net: "3 ok"}, // net/http sends the first stream of each connection before it knows
 		{name: "no window ever", change: func(o *http.Options, e *engine.Options) { body(1000)(o, e); e.Requests = 3 }, script: func() h2test.Script {
 			return h2test.Script{Greet: with(initialWindow, 0)}
-		}, want: "ok, 2+ timeout"},
+		}, want: "ok, 1+ timeout"},
 	} {
 		runH2(t, c, h2Alone)
 	}

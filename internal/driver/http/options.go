@@ -55,13 +55,16 @@ type Options struct {
 	Redirects          int
 	HTTP2              bool
 	HTTP2Connections   int
+	HTTP2Streams       int // on each connection; 0: as the other options say
 	Proxy              Proxy
 	UnixSocket         string
 	ConnectTo          ConnectTo
 	Insecure           bool
 	CACert             string
 	Cert, Key          string
-	TLSMin             string // lowest version: 1.2 or 1.3
+	TLSMin, TLSMax     string // lowest and highest version: 1.2 or 1.3
+	TLSCiphers         CipherSuites
+	TLSKeyLog          string // file for the secrets of connections
 	TLSResume          bool   // later connections resume the session of an earlier one
 	Client             string
 
@@ -79,9 +82,14 @@ type Options struct {
 	seed       uint64      // of placeholders with random values
 	conns      int         // of the contrast
 	closed     bool        // the run has no schedule
+	fixedPool  bool        // the user says how many connections there are
+	loops      bool        // the engine may use its loop
+	streams    int         // most on a connection
+	muxes      *muxes      // of the run under way; nil: no HTTP/2 in the loop
 	tls        *tls.Config // what connections to any https server have in common
 	handshakes handshakes
-	body       []byte // of all requests that bring none of their own
+	keys       *keyLog // of the run; nil: none
+	body       []byte  // of all requests that bring none of their own
 	requests   requests
 	keep       int         // bytes of targets that are kept in memory
 	list       *targetList // nil: one request, no list
@@ -91,7 +99,7 @@ type Options struct {
 func New() *Options {
 	return &Options{
 		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12, TLSMax: tls13,
 		keep: keepTargets,
 	}
 }
@@ -117,6 +125,8 @@ func (o *Options) checkBounds() error {
 		return value.Faultf("--redirects is %d; give how many may be followed, 0 for none", o.Redirects)
 	case o.HTTP2Connections < 1:
 		return value.Faultf("--h2-connections is %d; give a number above 0", o.HTTP2Connections)
+	case o.HTTP2Streams < 0:
+		return value.Faultf("--h2-streams is %d; give a number above 0, or leave it out", o.HTTP2Streams)
 	}
 	return nil
 }
@@ -124,9 +134,12 @@ func (o *Options) checkBounds() error {
 // checkPairs refuses flags that mean nothing beside what else is given.
 func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
+	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
+	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
 	hosts := o.Host + o.Header.text("host")
+	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
 	faults.If(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
 	return faults
 }
@@ -154,8 +167,12 @@ func (o *Options) checkClient() (faults value.Faults) {
 // needsNet names what only net/http can do of what was asked for, "" if nothing.
 func (o *Options) needsNet() string {
 	switch {
-	case o.HTTP2:
-		return "HTTP/2 (--h2)"
+	case o.HTTP2 && o.Recording != nil:
+		return "HTTP/2 for recorded requests (--h2)"
+	case o.HTTP2 && !o.loops:
+		return "HTTP/2 in workers (--h2 with --engine worker, or not on Linux)"
+	case o.HTTP2 && o.UnixSocket != "":
+		return "HTTP/2 over a Unix socket (--h2 with --unix-socket)"
 	case o.Proxy.url != nil:
 		return "proxies (--proxy)"
 	case o.Redirects > 0:
@@ -191,9 +208,14 @@ func (o *Options) Shape(e *engine.Options) {
 			e.Duration = 10 * time.Second
 		}
 	}
+	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
+	if o.HTTP2 && o.HTTP2Streams > 0 && !o.fixedPool {
+		e.Connections = o.HTTP2Connections * o.HTTP2Streams // operations at once
+	}
 	if e.Closed() && e.Connections == 0 {
 		e.Connections = heyConnections
 	}
+	o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections)
 	e.Drain.SetFallback(o.Timeout)
 }
 
@@ -220,7 +242,7 @@ func (o *Options) Variables() map[string]any {
 	for name, value := range map[string]string{
 		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme),
 		"expect_body": o.ExpectBody.String(), "proxy": o.Proxy.host(),
-		"unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(), "cacert": o.CACert, "cert": o.Cert,
+		"unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(), "cacert": o.CACert, "cert": o.Cert, "tls_ciphers": o.TLSCiphers.String(),
 	} {
 		if value != "" {
 			v[name] = value
@@ -235,9 +257,15 @@ func (o *Options) Variables() map[string]any {
 	}
 	if o.HTTP2 {
 		v["h2_connections"] = o.HTTP2Connections
+		if o.HTTP2Streams > 0 {
+			v["h2_streams"] = o.HTTP2Streams
+		}
 	}
 	if o.Insecure {
 		v["insecure"] = true
+	}
+	if o.TLSMax != tls13 {
+		v["tls_max"] = o.TLSMax
 	}
 	return v
 }
@@ -259,6 +287,9 @@ func (o *Options) protocol() string {
 func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
 	if limit, used := proc.OpenFiles(); limit > 0 && uint64(conns)+used > limit {
 		return nil, value.Faultf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with -c", limit, conns, 2*uint64(conns)+64)
+	}
+	if err := o.openKeys(); err != nil {
+		return nil, err
 	}
 	if o.client() == clientNet {
 		return o.openNet(), nil

@@ -28,18 +28,24 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 		return nil, err
 	}
 	l := o.LoopTo(u, func(int) takt.Codec { return o.codec() })
+	if o.HTTP2 {
+		o.multiplex(l, u)
+	}
 	return &takt.Driver{Loop: l, Finish: o.finish, Close: o.close}, nil
 }
 
 func (o *Options) close() error {
 	o.list.close()
-	return nil
+	return o.keys.close()
 }
 
 // finish warns of redirects that were not followed, and of a slip of those who come
 // from wrk, where -d is the duration.
 func (o *Options) finish(_ context.Context, r *takt.Report) error {
 	o.reportTLS(r)
+	o.reportCertificate(r)
+	o.keys.report(r)
+	o.reportH2(r)
 	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
 		r.Warn("get_body", "each GET had a body of %d bytes; -d is the body (-z the duration), and -m the method", len(f.msg.Body))
 	}

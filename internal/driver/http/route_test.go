@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
 	"math/big"
@@ -65,13 +66,13 @@ func TestConnectTo(t *testing.T) {
 }
 
 // authority makes the certificate of a client, signed by itself.
-func authority(t *testing.T) (cert, key string, pool *x509.CertPool) {
+func authority(t *testing.T, name string) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -99,24 +100,6 @@ func (e *echo) startTLS(t *testing.T) (cacert string) {
 	return write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: e.Certificate().Raw})))
 }
 
-// The server lets in whoever shows its certificate, and nobody else.
-func TestClientCertificate(t *testing.T) {
-	cert, key, pool := authority(t)
-	e := newEcho(t, nil)
-	e.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
-	cacert := e.startTLS(t)
-	both(t, func(t *testing.T, client string) {
-		o := options(client)
-		o.CACert, o.Cert, o.Key = cacert, cert, key
-		clean(t, load(t, o, 2, e.URL), 2)
-		o = options(client)
-		o.CACert = cacert
-		if r := load(t, o, 2, e.URL); r.Counts.OK != 0 {
-			t.Errorf("without a certificate: %+v", r.Counts)
-		}
-	})
-}
-
 // HTTP/2 over TLS and without, over as many connections as were asked for.
 func TestHTTP2(t *testing.T) {
 	secure, plain := newEcho(t, slow), newEcho(t, slow)
@@ -125,20 +108,22 @@ func TestHTTP2(t *testing.T) {
 	plain.Config.Protocols = new(nethttp.Protocols)
 	plain.Config.Protocols.SetUnencryptedHTTP2(true)
 	plain.Start()
-	for name, e := range map[string]*echo{"h2": secure, "h2c": plain} {
-		for _, conns := range []int{1, 3} {
-			o := options("auto")
-			o.HTTP2, o.HTTP2Connections, o.CACert = true, conns, cacert
-			clean(t, loadWith(t, o, engine.Options{Requests: 30, Connections: 6}, e.URL), 30)
-			got := e.requests()
-			if n := connections(got); n != conns || got[0].Proto != "HTTP/2.0" {
-				t.Errorf("%s: %d connections of %s, want %d", name, n, got[0].Proto, conns)
-			}
-			if v := o.Variables()["protocol"]; v != name {
-				t.Errorf("the protocol is %v, want %s", v, name)
+	both(t, func(t *testing.T, client string) {
+		for name, e := range map[string]*echo{"h2": secure, "h2c": plain} {
+			for _, conns := range []int{1, 3} {
+				o := options(client)
+				o.HTTP2, o.HTTP2Connections, o.HTTP2Streams, o.CACert = true, conns, 6/conns, cacert
+				clean(t, loadWith(t, o, engine.Options{Requests: 30}, e.URL), 30)
+				got := e.requests()
+				if n := connections(got); n != conns || got[0].Proto != "HTTP/2.0" {
+					t.Errorf("%s: %d connections of %s, want %d", name, n, got[0].Proto, conns)
+				}
+				if v := o.Variables()["protocol"]; v != name {
+					t.Errorf("the protocol is %v, want %s", v, name)
+				}
 			}
 		}
-	}
+	})
 }
 
 // slow keeps six requests open at once.
@@ -152,15 +137,20 @@ func TestHTTP2Refused(t *testing.T) {
 	secure, plain, mute := newEcho(t, nil), startEcho(t, nil), newEcho(t, nil)
 	mute.TLS = &tls.Config{NextProtos: []string{"none"}} // httptest would name http/1.1
 	for name, e := range map[string]*echo{"TLS": secure, "plain": plain, "another protocol": mute} {
-		o := options("auto")
-		o.HTTP2, o.Insecure = true, true
 		if e != plain {
 			e.startTLS(t)
-			if err := open(t, o, e.URL).Probe(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "; leave --h2 out") {
-				t.Errorf("%s: %v", name, err)
-			}
+			both(t, func(t *testing.T, client string) {
+				o := options(client)
+				o.HTTP2, o.Insecure = true, true
+				_, err := engine.Run(t.Context(), plan(t, o, engine.Options{Requests: 1}, e.URL))
+				if err == nil || !strings.HasSuffix(err.Error(), "; leave --h2 out") {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
 			continue
 		}
+		o := options("auto")
+		o.HTTP2 = true
 		r := load(t, o, 20, e.URL)
 		// One that finds the connection already given up says only that; of 20 not all do.
 		told := slices.ContainsFunc(r.Errors, func(e takt.ErrorClass) bool {

@@ -1,0 +1,133 @@
+package http
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// errNoH2 is why a connection is of no use to takt's own client.
+var errNoH2 = &protocolError{errors.New("the server does not speak HTTP/2; leave --h2 out")}
+
+// protocolError is an error with a class of its own.
+type protocolError struct{ error }
+
+func (e *protocolError) Unwrap() error { return e.error }
+
+// Class says that it is a failure of the protocol.
+func (*protocolError) Class() string { return http2.ClassProtocol }
+
+// muxes are the connections of a run over HTTP/2.
+type muxes struct {
+	mu   sync.Mutex
+	list []*http2.Mux
+}
+
+func (m *muxes) add(one *http2.Mux) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = append(m.list, one)
+}
+
+// allowed is the smallest number of streams that a server allowed on a connection.
+func (m *muxes) allowed() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, one := range m.list {
+		if a := one.Allowed(); a > 0 && (n == 0 || a < n) {
+			n = a
+		}
+	}
+	return n
+}
+
+// multiplex makes l speak HTTP/2 to u.
+func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
+	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check()}
+	requests := o.h2Requests(u.Scheme)
+	o.muxes = new(muxes)
+	l.MuxConns = o.HTTP2Connections
+	l.Mux = func(int) takt.Mux {
+		m := http2.New(requests, opt, o.streams)
+		o.muxes.add(m)
+		return m
+	}
+	if l.TLS != nil {
+		l.TLS.NextProtos = []string{"h2"}
+		l.TLS.VerifyConnection = func(c tls.ConnectionState) error {
+			if c.NegotiatedProtocol != "h2" {
+				return errNoH2
+			}
+			return o.handshakes.note(c)
+		}
+		l.Explain = explainH2
+	}
+}
+
+// explainH2 says of an error that the server does not speak HTTP/2, if that is why.
+func explainH2(err error) error {
+	if err == nil || errors.Is(err, errNoH2) || !isHTTP1(err) {
+		return err
+	}
+	return &protocolError{fmt.Errorf("the server does not speak HTTP/2: %w; leave --h2 out", err)}
+}
+
+// h2Requests are the requests in the form of HTTP/2.
+func (o *Options) h2Requests(scheme string) http2.Requests {
+	switch r := o.requests.(type) {
+	case *fixed:
+		return http2.Render(&r.msg.Request, scheme)
+	case *templated:
+		return &h2Templated{r, scheme}
+	default:
+		return &h2Listed{r, scheme}
+	}
+}
+
+// h2Templated makes the requests of templated.
+type h2Templated struct {
+	*templated
+	scheme string
+}
+
+// Request implements http2.Requests. It allocates nothing.
+func (t *h2Templated) Request(q *http2.Request, op *takt.Op) {
+	m := t.text
+	q.Start(m.Method, t.scheme, m.Host)
+	q.AddMade(":path", t.target.Fixed(), func(dst []byte) []byte { return t.target.Append(dst, op.Seq) })
+	for i, p := range t.header {
+		q.AddMade(m.Header[i].Name, p.Fixed(), func(dst []byte) []byte { return p.Append(dst, op.Seq) })
+	}
+	q.MakeBody(func(dst []byte) []byte { return t.appendBody(dst, op.Seq) })
+	q.Last = t.closes
+	q.AddLength(m.Method, false)
+}
+
+// h2Listed makes the requests of a list.
+type h2Listed struct {
+	requests
+	scheme string
+}
+
+// Request implements http2.Requests.
+func (t *h2Listed) Request(q *http2.Request, op *takt.Op) {
+	m, _ := t.message(op) // of a list it does not fail
+	q.Fill(&m.Request, t.scheme, false)
+}
+
+// reportH2 adds to r how many streams the server allows, if that held up the run.
+func (o *Options) reportH2(r *takt.Report) {
+	if o.muxes == nil {
+		return
+	}
+	if n := o.muxes.allowed(); n > 0 && n < o.HTTP2Streams {
+		r.Extra["h2_streams_allowed"] = n
+		r.Warn("h2_streams", "the server allows %d streams on a connection, and --h2-streams is %d; operations waited for a stream, which counts as response time: add connections with --h2-connections", n, o.HTTP2Streams)
+	}
+}

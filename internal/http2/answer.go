@@ -1,0 +1,279 @@
+package http2
+
+import (
+	"github.com/taktload/takt/internal/hpack"
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// head is what a header block says about an answer.
+type head struct {
+	status int
+	length int64 // -1: not given
+	fields int
+	after  bool // a field that is no pseudo-header came
+	fault  *fault
+}
+
+// onHeaders begins a header block.
+func (m *Mux) onHeaders(h header, b []byte) *fault {
+	if !m.opened(h.stream) {
+		return errIdle
+	}
+	b, f := unpad(h, b)
+	if f != nil {
+		return f
+	}
+	if h.has(flagPriority) {
+		if len(b) < 5 {
+			return errShort
+		}
+		b = b[5:]
+	}
+	m.reading.ends = h.has(flagEndStream)
+	if h.has(flagEndHeaders) {
+		return m.onBlock(h.stream, b)
+	}
+	m.reading.until = h.stream
+	m.reading.block = append(m.reading.block[:0], b...)
+	return nil
+}
+
+func (m *Mux) onContinuation(h header, b []byte) *fault {
+	if len(m.reading.block)+len(b) > m.opt.MaxHead {
+		return errLongHead
+	}
+	m.reading.block = append(m.reading.block, b...)
+	if !h.has(flagEndHeaders) {
+		return nil
+	}
+	m.reading.until = 0
+	return m.onBlock(h.stream, m.reading.block)
+}
+
+// onBlock decodes a header block, also of a stream that is over: the table depends on all blocks.
+func (m *Mux) onBlock(id uint32, b []byte) *fault {
+	m.head = head{length: -1}
+	if err := m.dec.Decode(b, m.emit); err == hpack.ErrTooLarge {
+		return errLongHead
+	} else if err != nil {
+		return errBlock
+	}
+	s := m.at(id)
+	if s == nil {
+		return nil
+	}
+	n := frameHeader + len(b)
+	s.r.BytesReceived += int64(n)
+	if s.heads += n; s.heads > m.opt.MaxHead && m.head.fault == nil {
+		m.head.fault = errHead
+	}
+	if s.state == waiting {
+		s.state = begun
+		m.list = append(m.list, takt.MuxEvent{Tag: s.tag, Kind: takt.MuxFirst})
+	}
+	if f := m.onHead(s); f != nil {
+		m.refuse(s, f)
+	}
+	return nil
+}
+
+// onHead handles the head that was just decoded: interim, final, or trailers.
+func (m *Mux) onHead(s *stream) *fault {
+	h := &m.head
+	switch {
+	case h.fault != nil:
+		return h.fault
+	case s.state == inBody:
+		if h.status != 0 || !m.reading.ends {
+			return errTrailer
+		}
+		return m.end(s)
+	case h.status == 0:
+		return errPseudo
+	case h.status == 101:
+		return errSwitched
+	case h.status < 200 && m.reading.ends:
+		return errInterim
+	case h.status < 200:
+		return nil
+	}
+	m.idle = 0
+	s.state, s.length = inBody, h.length
+	s.r.Status = h.status
+	s.r.Body = s.r.Body[:0]
+	if m.opt.Fail != nil {
+		s.class = m.opt.Fail(h.status)
+	}
+	s.quiet = s.quiet || h.status == 204 || h.status == 304
+	if !s.quiet && h.length > m.opt.MaxBody {
+		return errBody
+	}
+	if m.reading.ends {
+		return m.end(s)
+	}
+	return nil
+}
+
+// field takes a field of the block that is being decoded. The first fault counts.
+func (m *Mux) field(name, value []byte) {
+	h := &m.head
+	if h.fields++; h.fault != nil {
+		return
+	}
+	switch {
+	case h.fields > m.opt.MaxFields:
+		h.fault = errFields
+	case len(name) > 0 && name[0] == ':':
+		h.pseudo(name, value)
+	case !http1.IsName(name):
+		h.fault = errName
+	case !http1.IsValue(value):
+		h.fault = errValue
+	default:
+		h.after = true
+		h.note(name, value)
+	}
+}
+
+// pseudo takes the only pseudo-header of an answer, which comes first.
+func (h *head) pseudo(name, value []byte) {
+	n, ok := http1.Decimal(value)
+	if h.after || h.status != 0 || string(name) != ":status" || !ok || len(value) != 3 || n < 100 {
+		h.fault = errPseudo
+		return
+	}
+	h.status = int(n)
+}
+
+func (h *head) note(name, value []byte) {
+	switch {
+	case len(name) == len("content-length") && string(name) == "content-length":
+		n, ok := http1.Decimal(value)
+		if !ok || h.length >= 0 && h.length != n {
+			h.fault = errLength
+			return
+		}
+		h.length = n
+	case ofConnection(name, value):
+		h.fault = errHop
+	}
+}
+
+// beginData begins a DATA frame. pad is the length of its padding, if there is any.
+func (m *Mux) beginData(h header, pad []byte) *fault {
+	if !m.opened(h.stream) {
+		return errIdle
+	}
+	d := &m.reading
+	d.data, d.pad, d.of = h.length, 0, h
+	if h.has(flagPadded) {
+		if h.length == 0 {
+			return errShort
+		}
+		d.pad = int(pad[0])
+		if d.data = h.length - 1 - d.pad; d.data < 0 {
+			return errPadding
+		}
+	}
+	if m.credit -= int64(h.length); m.credit < 0 {
+		return errOverrun
+	}
+	m.refill()
+	if s := m.at(h.stream); s != nil {
+		s.r.BytesReceived += int64(frameHeader + h.length)
+		if s.credit -= int64(h.length); s.credit < 0 {
+			m.refuse(s, errOverrun)
+		} else if s.state != inBody {
+			m.refuse(s, errNoHead)
+		}
+	}
+	if d.data+d.pad == 0 {
+		m.endData()
+	}
+	return nil
+}
+
+// refill lets the peer send on. All bytes count as taken at once, since none are kept.
+func (m *Mux) refill() {
+	if m.credit < refillFrom {
+		m.out = appendNumber(m.out, frameWindow, 0, uint32(ourWindow-m.credit))
+		m.credit = ourWindow
+	}
+}
+
+// readData reads bytes of a DATA frame, and then its padding.
+func (m *Mux) readData(in []byte) (n int) {
+	d := &m.reading
+	if n = min(len(in), d.data); n > 0 {
+		d.data -= n
+		m.idle = 0
+		if s := m.at(d.of.stream); s != nil {
+			m.take(s, in[:n])
+		}
+	}
+	if d.data == 0 {
+		skip := min(len(in)-n, d.pad)
+		d.pad -= skip
+		n += skip
+	}
+	if d.data+d.pad == 0 {
+		m.endData()
+	}
+	return n
+}
+
+// take takes bytes of the body of s.
+func (m *Mux) take(s *stream, b []byte) {
+	m.opt.Keep(s.class, b, s.r)
+	if s.got += int64(len(b)); s.got > m.opt.MaxBody {
+		m.refuse(s, errBody)
+	} else if s.length >= 0 && s.got > s.length || s.quiet {
+		m.refuse(s, errAmount)
+	}
+}
+
+// endData is the end of a DATA frame.
+func (m *Mux) endData() {
+	s := m.at(m.reading.of.stream)
+	switch {
+	case s == nil:
+	case m.reading.of.has(flagEndStream):
+		if f := m.end(s); f != nil {
+			m.refuse(s, f)
+		}
+	case s.credit < refillFrom:
+		m.out = appendNumber(m.out, frameWindow, s.id, uint32(ourWindow-s.credit))
+		s.credit = ourWindow
+	}
+}
+
+// end ends s, whose answer is complete.
+func (m *Mux) end(s *stream) *fault {
+	if s.length >= 0 && s.got != s.length && !s.quiet {
+		return errAmount
+	}
+	if len(s.body) > 0 { // the target answered before it read the whole request
+		m.reset(s.id, cancel)
+	}
+	m.opt.Judge(s.class, s.r)
+	m.over(s)
+	return nil
+}
+
+// refuse ends s because of a fault in its answer.
+func (m *Mux) refuse(s *stream, f *fault) {
+	m.reset(s.id, f.code)
+	m.endFailed(s, f)
+}
+
+func (m *Mux) endFailed(s *stream, f *fault) {
+	s.r.Class, s.r.Err = f.class, f
+	m.over(s)
+}
+
+func (m *Mux) over(s *stream) {
+	m.idle = 0
+	m.list = append(m.list, takt.MuxEvent{Tag: s.tag, Kind: takt.MuxEnd})
+	m.forget(s)
+}

@@ -1,0 +1,346 @@
+// Package http2 is the client side of HTTP/2 (RFC 9113) for one connection with many requests at
+// once, without allocations: header blocks are encoded once and then repeated, answers are
+// counted and not kept.
+package http2
+
+import (
+	"github.com/taktload/takt/internal/hpack"
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+const (
+	// streamsAtFirst is how many streams a peer is trusted with before its SETTINGS come: the
+	// least that RFC 9113, 6.5.2, recommends.
+	streamsAtFirst = 100
+	// outFull is the size of what is to be sent from which no more of a body is added to it.
+	outFull = 64 << 10
+	// outMost is the largest size of what is to be sent. A peer that asks for more with PING and
+	// SETTINGS does not read the answers.
+	outMost = 1 << 20
+	// idleMost is the largest number of frames in a row that bring nothing to any answer.
+	idleMost = 10_000
+	// tableAtFirst is the size of a new Mux's table of streams, a power of two.
+	tableAtFirst = 256
+)
+
+// Mux is a takt.Mux. It is not safe for concurrent use.
+type Mux struct {
+	requests Requests
+	opt      http1.Options
+	streams  int // most at once, by our own choice
+
+	out     []byte
+	sent    int // the first bytes of out, which are sent
+	dec     *hpack.Decoder
+	enc     *hpack.Encoder
+	req     Request
+	known   known
+	emit    func(name, value []byte) // m.field, made once
+	list    []takt.MuxEvent          // of the call of Parse
+	peer    peer
+	table   []stream // by half of the id, modulo its size, a power of two
+	tags    []uint32 // the last stream of each tag
+	next    uint32   // id from which the next stream takes one
+	open    int      // streams that are not over
+	closing bool     // no stream may be opened any more
+	window  int64    // bytes of DATA that we may send
+	credit  int64    // bytes of DATA that the peer may send
+	sending []uint32 // ids of streams with a body to send, in turn
+	idle    int      // frames in a row that brought nothing
+	reading reading
+	head    head // being decoded
+}
+
+// peer is what the SETTINGS of the other side say.
+type peer struct {
+	heard   bool // they came
+	streams int
+	window  int64 // of each new stream
+	frame   int
+}
+
+// reading is the state between two calls of Parse.
+type reading struct {
+	data  int // bytes of a DATA frame that are still to come, without padding
+	pad   int // bytes of padding that are still to come
+	of    header
+	block []byte // of headers that are not complete, if expects is not 0
+	until uint32 // stream whose CONTINUATION must follow; 0: none
+	ends  bool   // the block ends its stream
+}
+
+// known is the header block of a request that was sent before.
+type known struct {
+	of      *Rendered
+	block   []byte
+	changes uint64 // of the encoder's table, as of block
+}
+
+// stream is one request and its answer.
+type stream struct {
+	id     uint32 // 0: none
+	tag    int
+	r      *takt.Result
+	body   []byte // what is left to send of the request's
+	own    []byte // buffer of a body that the Mux must copy
+	window int64  // bytes of DATA that we may send
+	credit int64  // bytes of DATA that the peer may send
+	length int64  // content-length; -1: not given
+	got    int64  // bytes of the answer's body
+	heads  int    // bytes of the answer's headers so far
+	class  string // result of Options.Fail
+	state  state
+	queued bool // the stream is in sending
+	quiet  bool // its answer has no body: HEAD
+}
+
+type state uint8
+
+const (
+	waiting state = iota // for the answer
+	begun                // interim answers came
+	inBody               // the final head came
+)
+
+// New returns a Mux with at most streams requests at once.
+func New(requests Requests, opt http1.Options, streams int) *Mux {
+	m := &Mux{requests: requests, opt: opt.WithDefaults(), streams: streams, enc: hpack.NewEncoder()}
+	m.dec = hpack.NewDecoder(4096, m.opt.MaxHead)
+	m.emit = m.field
+	m.table = make([]stream, tableAtFirst)
+	m.Open()
+	return m
+}
+
+// Open implements takt.Mux.
+func (m *Mux) Open() {
+	for i := range m.table {
+		m.table[i] = stream{own: m.table[i].own}
+	}
+	m.dec.Reset()
+	m.enc.Reset()
+	m.known.of = nil
+	m.peer = peer{streams: streamsAtFirst, window: firstWindow, frame: leastFrame}
+	m.next, m.open, m.closing, m.idle = 1, 0, false, 0
+	m.window, m.credit = firstWindow, ourWindow
+	m.sending = m.sending[:0]
+	m.reading = reading{block: m.reading.block[:0]}
+	m.sent = 0
+	m.out = append(m.out[:0], preface...)
+	m.out = appendHeader(m.out, 3*settingLength, frameSettings, 0, 0)
+	m.out = appendSetting(m.out, settingPush, 0)
+	m.out = appendSetting(m.out, settingWindow, ourWindow)
+	m.out = appendSetting(m.out, settingHeaders, uint32(m.opt.MaxHead))
+	m.out = appendNumber(m.out, frameWindow, 0, ourWindow-firstWindow)
+}
+
+// Limit implements takt.Mux.
+func (m *Mux) Limit() int {
+	if m.closing {
+		return -1
+	}
+	return min(m.streams, m.peer.streams)
+}
+
+// Allowed is the number of streams that the peer allows at once.
+func (m *Mux) Allowed() int { return m.peer.streams }
+
+// at is the stream with this id, or nil.
+func (m *Mux) at(id uint32) *stream {
+	if s := m.place(id); s.id == id && id != 0 {
+		return s
+	}
+	return nil
+}
+
+func (m *Mux) place(id uint32) *stream { return &m.table[id>>1&uint32(len(m.table)-1)] }
+
+// newID skips ids whose place in the table is taken by an older stream. Ids need not be
+// consecutive (RFC 9113, 5.1.1).
+func (m *Mux) newID() uint32 {
+	if 2*(m.open+1) > len(m.table) {
+		m.grow()
+	}
+	for m.place(m.next).id != 0 {
+		m.next += 2
+	}
+	id := m.next
+	if m.next += 2; m.next >= mostStream-2*uint32(len(m.table)) {
+		m.closing = true
+	}
+	return id
+}
+
+func (m *Mux) grow() {
+	old := m.table
+	m.table = make([]stream, 2*len(old))
+	for i := range old {
+		if s := &old[i]; s.id != 0 {
+			*m.place(s.id) = *s
+		}
+	}
+}
+
+// Begin implements takt.Mux.
+func (m *Mux) Begin(op *takt.Op, tag int, r *takt.Result) {
+	q := &m.req
+	m.requests.Request(q, op)
+	id := m.newID()
+	s := m.place(id)
+	*s = stream{id: id, tag: tag, r: r, own: s.own, window: m.peer.window, credit: ourWindow, length: -1, quiet: q.Head}
+	for tag >= len(m.tags) {
+		m.tags = append(m.tags, 0)
+	}
+	m.tags[tag] = id
+	m.open++
+	m.compact()
+	before := len(m.out)
+	m.appendHead(q, id)
+	r.BytesSent += int64(len(m.out) - before)
+	if len(q.Body) > 0 {
+		if s.body = q.Body; !q.Lasts {
+			s.own = append(s.own[:0], q.Body...)
+			s.body = s.own
+		}
+		m.enqueue(s)
+	}
+	if q.Last {
+		m.closing = true
+	}
+}
+
+func (m *Mux) enqueue(s *stream) {
+	if !s.queued {
+		s.queued = true
+		m.sending = append(m.sending, s.id)
+	}
+}
+
+// appendHead appends the HEADERS of q, with CONTINUATION where they are long.
+func (m *Mux) appendHead(q *Request, id uint32) {
+	var flags byte = flagEndHeaders
+	if len(q.Body) == 0 {
+		flags |= flagEndStream
+	}
+	from := len(m.out)
+	m.out = appendHeader(m.out, 0, frameHeaders, flags, id)
+	m.appendBlock(q)
+	if n := len(m.out) - from - frameHeader; n > m.peer.frame {
+		m.split(from, id)
+		return
+	}
+	setLength(m.out[from:])
+}
+
+// appendBlock appends the header block of q, the same as before where that is known.
+func (m *Mux) appendBlock(q *Request) {
+	k := &m.known
+	if q.Same != nil && k.of == q.Same && k.changes == m.enc.Changes() {
+		m.out = append(m.out, k.block...)
+		return
+	}
+	from, changes := len(m.out), m.enc.Changes()
+	m.out = m.enc.Begin(m.out)
+	for i := range q.Fields {
+		f := &q.Fields[i]
+		m.out = m.enc.Field(m.out, f.Name, f.Value, f.Keep)
+	}
+	if k.of = nil; q.Same != nil && changes == m.enc.Changes() {
+		k.of, k.changes = q.Same, changes
+		k.block = append(k.block[:0], m.out[from:]...)
+	}
+}
+
+// split cuts the long HEADERS frame at from into frames that the peer takes.
+func (m *Mux) split(from int, id uint32) {
+	flags := m.out[from+4]
+	block := append([]byte(nil), m.out[from+frameHeader:]...)
+	m.out = m.out[:from]
+	for kind := byte(frameHeaders); len(block) > 0; kind = frameContinuation {
+		n := min(len(block), m.peer.frame)
+		now := flags
+		if kind == frameContinuation {
+			now &^= flagEndStream
+		}
+		if n < len(block) {
+			now &^= flagEndHeaders
+		}
+		m.out = append(appendHeader(m.out, n, kind, now, id), block[:n]...)
+		block = block[n:]
+	}
+}
+
+// Cancel implements takt.Mux.
+func (m *Mux) Cancel(tag int) {
+	if s := m.at(m.tags[tag]); s != nil && s.tag == tag {
+		m.reset(s.id, cancel)
+		m.forget(s)
+	}
+}
+
+// forget ends s without an event.
+func (m *Mux) forget(s *stream) {
+	*s = stream{own: s.own}
+	m.open--
+}
+
+func (m *Mux) reset(id uint32, c code) { m.out = appendNumber(m.out, frameReset, id, uint32(c)) }
+
+// Out implements takt.Mux.
+func (m *Mux) Out() []byte {
+	if m.sent == len(m.out) {
+		m.out, m.sent = m.out[:0], 0
+	}
+	m.pump()
+	return m.out[m.sent:]
+}
+
+// Sent implements takt.Mux.
+func (m *Mux) Sent(n int) { m.sent += n }
+
+// compact removes what is sent from a long out.
+func (m *Mux) compact() {
+	switch {
+	case m.sent == len(m.out):
+		m.out, m.sent = m.out[:0], 0
+	case m.sent > outFull:
+		m.out = m.out[:copy(m.out, m.out[m.sent:])]
+		m.sent = 0
+	}
+}
+
+// pump appends DATA of the requests' bodies, in turn, as far as the windows allow.
+func (m *Mux) pump() {
+	for turns := len(m.sending); turns > 0 && m.window > 0 && len(m.out)-m.sent < outFull; turns = len(m.sending) {
+		id := m.sending[0]
+		m.sending = m.sending[:copy(m.sending, m.sending[1:])]
+		s := m.at(id)
+		if s == nil {
+			continue // its answer came before its body was sent
+		}
+		n := int(min(int64(len(s.body)), s.window, m.window, int64(m.peer.frame)))
+		if s.queued = false; n <= 0 {
+			continue // a WINDOW_UPDATE brings it back
+		}
+		var flags byte
+		if n == len(s.body) {
+			flags = flagEndStream
+		}
+		m.out = append(appendHeader(m.out, n, frameData, flags, id), s.body[:n]...)
+		m.idle = 0
+		s.body = s.body[n:]
+		s.window -= int64(n)
+		m.window -= int64(n)
+		s.r.BytesSent += int64(frameHeader + n)
+		if len(s.body) > 0 {
+			m.enqueue(s)
+		}
+	}
+}
+
+// Close implements takt.Mux.
+func (m *Mux) Close() {
+	m.out = appendHeader(m.out, 8, frameGoAway, 0, 0)
+	m.out = append(m.out, 0, 0, 0, 0, 0, 0, 0, byte(noError))
+}
