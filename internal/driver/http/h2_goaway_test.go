@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"sync"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -144,6 +145,7 @@ func TestH2GoAway(t *testing.T) {
 				}
 			}}
 		}, want: allOK, many: all40, check: answeredOnce},
+		{name: "after every second answer, and stays", script: stays, want: allOK, many: all40, check: answeredOnce},
 		{name: "the last one falls", script: func() h2test.Script {
 			return h2test.Script{Request: func(c *h2test.Conn, r *h2test.Request) {
 				if c.N == 1 && r.ID > 1 {
@@ -171,5 +173,43 @@ func TestH2GoAway(t *testing.T) {
 		if n := len(r.server.Conns()); n > 10*int(r.load.requests) {
 			t.Errorf("%d connections for %d operations", n, r.load.requests)
 		}
-	}}, h2Alone, h2Loads[0])
+	}}, h2Alone, h2Loads[0], h2Loads[3])
+}
+
+// stays goes away after every second answer, and leaves it to the client to end the connection. It
+// answers on a later one only when that has happened.
+func stays() h2test.Script {
+	type state struct {
+		answers int
+		before  *h2test.Conn
+	}
+	var states perConn[state]
+	var mu sync.Mutex
+	var last *h2test.Conn // that went away
+	return h2test.Script{
+		Greet: func(c *h2test.Conn) {
+			mu.Lock()
+			defer mu.Unlock()
+			c.Settings()
+			states.of(c).before, last = last, nil
+		},
+		Request: func(c *h2test.Conn, r *h2test.Request) {
+			s := states.of(c)
+			if s.answers++; s.answers > 2 {
+				return // was under way
+			}
+			if s.answers == 2 {
+				c.GoAway(r.ID, http2.ErrCodeNo)
+				mu.Lock()
+				last = c
+				mu.Unlock()
+			}
+			c.Go(func() {
+				if s.before != nil {
+					s.before.Ended()
+				}
+				c.Answer(r)
+			})
+		},
+	}
 }

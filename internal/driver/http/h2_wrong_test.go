@@ -211,6 +211,11 @@ var h2WrongAnswers = []h2Wrong{
 		c.Head(r.ID, true, ":status", "200", "content-length", "1")
 	}, code: anyCode, class: "malformed|truncated"},
 	{name: "content-length is not a number", do: fields(":status", "200", "content-length", "x"), code: protocolError, net: accepts},
+	{name: "content-length of 2^63-1", do: func(c *h2test.Conn, r *h2test.Request) {
+		c.Head(r.ID, false, ":status", "200", "content-length", "9223372036854775807")
+		c.Data(r.ID, true, "ok")
+	}, code: anyCode, class: "malformed|truncated|too_large"},
+	{name: "content-length of 10^30", do: fields(":status", "200", "content-length", "1000000000000000000000000000000"), code: anyCode, class: "malformed|too_large", net: accepts},
 	{name: "two different content-lengths", do: fields(":status", "200", "content-length", "2", "content-length", "3"), code: protocolError, net: accepts},
 	{name: "204 with a body", do: fields(":status", "204"), scope: ofNeither},
 	{name: "a header list over the limit", do: func(c *h2test.Conn, r *h2test.Request) { headList(c, r, 80) }, scope: ofEither, code: anyCode, class: "too_large", net: "6 ok, 3 malformed"},
