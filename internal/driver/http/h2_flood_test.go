@@ -27,7 +27,7 @@ type h2Flood struct {
 	frame func(c *h2test.Conn, r *h2test.Request) []byte
 	last  func(c *h2test.Conn, r *h2test.Request) // nil: the answer
 	// What a client counts of 3 requests, the second of which meets the flood. A client may also
-	// give the connection up.
+	// give up its stream or the connection, and the third request may be on that by then.
 	want, net h2Want
 }
 
@@ -42,8 +42,8 @@ func streamFrame(kind http2.FrameType, flags http2.Flags, payload string) func(*
 }
 
 const (
-	endured = h2Want("2+ ok, malformed|too_large|closed|reset")
-	failing = h2Want("2 ok, 1 malformed|too_large|closed|reset|timeout")
+	endured = h2Want("1+ ok, malformed|too_large|closed|reset")
+	failing = h2Want("1+ ok, 1+ malformed|too_large|closed|reset|timeout")
 )
 
 var h2Floods = []h2Flood{
