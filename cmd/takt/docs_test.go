@@ -21,8 +21,11 @@ import (
 	"github.com/taktload/takt/internal/target/targettest"
 )
 
-// docsURL is what the documents write for the URL of the current target.
-const docsURL = "http://127.0.0.1:8080/"
+// These are what the documents write for the URL of the current target.
+const (
+	docsURL       = "http://127.0.0.1:8080/"
+	docsSecureURL = "https://127.0.0.1:8080/" // of takt target --tls
+)
 
 // TestDocs runs every line "$ takt …" in a console block of README.md and docs/*.md. A line must
 // end with exit code 0, or end with "; echo $?" and have the exit code as the last line of its
@@ -167,6 +170,7 @@ func (d *doc) run(e example) {
 	}
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], docsURL, d.url)
+		args[i] = strings.ReplaceAll(args[i], docsSecureURL, d.url)
 	}
 	// Other tests run at the same time, and assertions depend on the CPU that these leave, so a
 	// line has three tries. If every run was invalid (exit code 6, or no run that a later line can

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"sync"
 	"syscall"
@@ -41,26 +40,31 @@ var errTooLarge = errors.New("the codec wants to see more than 1 MiB at once")
 // blocking connection. The first operation reuses the probe's connection. No operation is
 // sent twice: a broken connection fails its operation.
 func Blocking(l *takt.Loop) (probe func(context.Context) error, worker func(int) (takt.Worker, error)) {
-	return blockingIn(machine{}, l)
-}
-
-func blockingIn(w World, l *takt.Loop) (probe func(context.Context) error, worker func(int) (takt.Worker, error)) {
-	b := &blocking{world: w, loop: l}
+	b := newBlocking(machine{}, l)
 	return b.probe, b.worker
 }
 
+func newBlocking(w World, l *takt.Loop) *blocking {
+	return &blocking{world: w, loop: l, addresses: newAddresses(w, l)}
+}
+
 type blocking struct {
-	world World
-	loop  *takt.Loop
-	mu    sync.Mutex
-	first net.Conn
+	world     World
+	loop      *takt.Loop
+	addresses *addresses
+	mu        sync.Mutex
+	first     net.Conn
 
 	caution caution
 }
 
 func (b *blocking) probe(ctx context.Context) error {
+	addr, err := b.addresses.find(ctx)
+	if err != nil {
+		return err
+	}
 	var r takt.Result
-	c, err := dial(ctx, b.world, b.loop, &r)
+	c, err := dial(ctx, b.world, literal(b.loop, addr), &r)
 	if err != nil {
 		return err
 	}
@@ -150,7 +154,7 @@ func (c *conn) ready(ctx context.Context, start time.Time, seq uint64, r *takt.R
 	}
 	if c.net == nil {
 		within, cancel := c.world.Within(ctx, start.Add(connectTimeout(c.loop)))
-		n, err := dial(within, c.world, c.loop, r)
+		n, err := c.dial(within, r)
 		cancel()
 		if err != nil {
 			return err
@@ -374,6 +378,15 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// dial connects to the address whose turn it is.
+func (c *conn) dial(ctx context.Context, r *takt.Result) (net.Conn, error) {
+	addr, err := c.all.addresses.resolve(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return dial(ctx, c.world, literal(c.loop, addr), r)
+}
+
 // dial connects as l says, with its handshake, and notes how long each step took.
 func dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
 	ctx, cancel := w.Within(ctx, w.Now().Add(l.ConnectTimeout))
@@ -389,12 +402,8 @@ func dial(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn,
 
 // connect is dial without TLS and without a time limit of its own.
 func connect(ctx context.Context, w World, l *takt.Loop, r *takt.Result) (net.Conn, error) {
-	addr, err := resolve(ctx, l, r)
-	if err != nil {
-		return nil, err
-	}
 	began := w.Now()
-	c, err := w.Connect(ctx, l.Network, addr)
+	c, err := w.Connect(ctx, l.Network, l.Addr)
 	if err != nil {
 		return nil, err
 	}
@@ -411,26 +420,4 @@ func handshake(ctx context.Context, w World, c net.Conn, conf *tls.Config, r *ta
 	}
 	r.Phases[phaseTLS] = w.Since(began)
 	return t, nil
-}
-
-// resolve looks up a host name as a phase of its own. If the name has several addresses, the
-// dialler tries them in turn.
-func resolve(ctx context.Context, l *takt.Loop, r *takt.Result) (string, error) {
-	host, port, err := net.SplitHostPort(l.Addr)
-	if err != nil || l.Network == "unix" {
-		return l.Addr, nil // a path
-	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return l.Addr, nil
-	}
-	began := time.Now()
-	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
-	if err != nil {
-		return "", err
-	}
-	r.Phases[phaseDNS] = time.Since(began)
-	if len(addrs) > 1 {
-		return l.Addr, nil
-	}
-	return net.JoinHostPort(addrs[0], port), nil
 }

@@ -30,7 +30,8 @@ func (p *Plan) chooseEngine() error {
 	with.Phases = NetPhases
 	if p.Engine == engineWorker || !canLoop(l) || p.NewWaiter != nil {
 		probe := with.Probe
-		with.Probe, with.Worker = blockingIn(p.world(), l)
+		b := newBlocking(p.world(), l)
+		with.Probe, with.Worker, p.addresses = b.probe, b.worker, b.addresses
 		if probe != nil {
 			with.Probe = probe
 		}

@@ -49,6 +49,7 @@ func classify(err error, dialling bool) string {
 	var dns *net.DNSError
 	var hello *tlsError
 	var record tls.RecordHeaderError
+	var op *net.OpError
 	var own interface{ Class() string }
 	switch {
 	case errors.As(err, &own):
@@ -60,7 +61,7 @@ func classify(err error, dialling bool) string {
 			return ClassConnectTimeout
 		}
 		return ClassTimeout
-	case errors.As(err, &hello), errors.As(err, &record):
+	case errors.As(err, &hello), errors.As(err, &record), errors.As(err, &op) && alerts[op.Op]:
 		return ClassTLS
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return ClassRefused
@@ -73,6 +74,10 @@ func classify(err error, dialling bool) string {
 	}
 	return ClassNetwork
 }
+
+// alerts are the operations in crypto/tls's errors about alerts, whose type it does not export.
+// A server of TLS 1.3 refuses a client certificate only after the handshake of the client.
+var alerts = map[string]bool{"remote error": true, "local error": true}
 
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }

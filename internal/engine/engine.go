@@ -34,6 +34,8 @@ type Plan struct {
 	Keep       Keep                              // settings of the process that the run must not change
 	World      World                             // clocks, threads and network; nil: this machine
 	Meet       Meet                              // common start of several runs; nil: now, or at --start-at
+
+	addresses *addresses // of the connections of workers; nil: they connect by themselves
 }
 
 // Meet is called when a run is ready. It returns the instant from which the schedule counts,

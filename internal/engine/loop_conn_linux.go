@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"io"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -17,7 +18,8 @@ import (
 type lconn struct {
 	fd       int // -1: not connected
 	token    int32
-	dialling bool // the connection is being made, for dialler
+	addr     netip.AddrPort // of the connection, or of the last one
+	dialling bool           // the connection is being made, for dialler
 	dialler  *place
 	codec    takt.Codec // nil: there is a mux
 	unread   []byte     // received bytes that are not parsed
@@ -41,19 +43,19 @@ func (l *loop) dial(p *place) {
 	if c.dialling {
 		return // p waits as well
 	}
-	c.dialling, c.dialler = true, p
+	c.dialling, c.dialler, c.addr = true, p, l.m.nextAddr()
 	if l.watch(); l.m.net.TLS != nil {
 		l.dialSecured(c)
 		return
 	}
-	fd, err := l.sys.Connect(l.m.addr)
+	fd, err := l.sys.Connect(c.addr)
 	if err == nil {
 		if err = l.sys.Add(fd, c.token, true); err != nil {
 			l.sys.Close(fd)
 		}
 	}
 	if err != nil {
-		l.fail(c, l.m.opError("dial", err), true)
+		l.fail(c, c.opError("dial", err), true)
 		return
 	}
 	if l.stamps {
@@ -75,7 +77,7 @@ func (c *lconn) reset() {
 // connected sends the operations that waited for the connection.
 func (l *loop) connected(c *lconn) {
 	if err := l.sys.Failure(c.fd); err != nil {
-		l.fail(c, l.m.opError("dial", err), true)
+		l.fail(c, c.opError("dial", err), true)
 		return
 	}
 	l.measurePath(c)
@@ -310,7 +312,7 @@ func (l *loop) receive(c *lconn) bool {
 // broken fails the operations of c, which broke.
 func (l *loop) broken(c *lconn, errno syscall.Errno) {
 	l.caution.alarm()
-	l.fail(c, l.m.opError("read", os.NewSyscallError("read", errno)), false)
+	l.fail(c, c.opError("read", os.NewSyscallError("read", errno)), false)
 }
 
 // unsolicited fails the operation of c: bytes came before its request was sent.

@@ -25,10 +25,11 @@ type loops struct {
 	world    World
 	net      *takt.Loop
 	opt      Options
-	addr     netip.AddrPort          // address that the probe reached; later connections look up no names
+	names    *addresses
+	addrs    []netip.AddrPort        // of connections, in turn; later ones look up no names
+	turn     atomic.Uint32           // in addrs, of the last connection
 	first    atomic.Int64            // socket of the probe for the first operation; -1: none
 	firstTLS atomic.Pointer[secured] // the same over TLS; nil: none
-	direct   *takt.Loop              // net over TLS without a name to look up
 	dialling context.Context         // of connections over TLS; giveUp ends it
 	giveUp   context.CancelFunc
 	all      []*loop
@@ -59,7 +60,7 @@ func loopCount(o Options, l *takt.Loop) int {
 }
 
 func newLoops(f *flow, w World, l *takt.Loop, o Options) *loops {
-	m := &loops{flow: f, world: w, net: l, opt: o, started: make(chan struct{})}
+	m := &loops{flow: f, world: w, net: l, opt: o, names: newAddresses(w, l), started: make(chan struct{})}
 	m.first.Store(-1)
 	m.cutAt.Store(-1)
 	return m
@@ -69,19 +70,35 @@ func (m *loops) name() string { return engineLoop }
 
 // prepare connects once: a failure ends the run before its start.
 func (m *loops) prepare(ctx context.Context) error {
-	if m.net.TLS != nil {
-		if err := m.firstSecured(ctx); err != nil {
-			return err
-		}
-		return m.makeLoops()
+	addr, err := m.names.find(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot reach the target: %w", err)
 	}
-	addr, first, err := m.world.Dial(ctx, m.net)
+	if m.net.TLS != nil {
+		err = m.firstSecured(ctx, addr)
+	} else {
+		err = m.firstPlain(ctx, addr)
+	}
 	if err != nil {
 		return err
 	}
-	m.addr = addr
-	m.first.Store(int64(first))
 	return m.makeLoops()
+}
+
+// firstPlain makes the first connection.
+func (m *loops) firstPlain(ctx context.Context, addr string) error {
+	reached, first, err := m.world.Dial(ctx, literal(m.net, addr))
+	if err != nil {
+		return err
+	}
+	m.addrs = m.names.all(reached)
+	m.first.Store(int64(first))
+	return nil
+}
+
+// nextAddr is the address of the next connection.
+func (m *loops) nextAddr() netip.AddrPort {
+	return m.addrs[int(m.turn.Add(1))%len(m.addrs)]
 }
 
 func (m *loops) makeLoops() error {
@@ -167,6 +184,8 @@ func (m *loops) close() {
 // describe implements describer. A loop that hardly ever rests cannot send on time.
 func (m *loops) describe(rep *takt.Report, ran time.Duration) (loops int, worked float64) {
 	rep.Generator.Loops = len(m.all)
+	m.names.tookFirst(1+int(m.turn.Load()), m.addrs)
+	m.names.report(rep)
 	if n := m.again.Load(); n > 0 {
 		rep.Extra["repeated"] = n
 	}
@@ -192,6 +211,6 @@ func (m *loops) connections() (n int) {
 }
 
 // opError is the error that package net would return.
-func (m *loops) opError(op string, err error) error {
-	return &net.OpError{Op: op, Net: "tcp", Addr: net.TCPAddrFromAddrPort(m.addr), Err: err}
+func (c *lconn) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Addr: net.TCPAddrFromAddrPort(c.addr), Err: err}
 }

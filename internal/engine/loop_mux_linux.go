@@ -185,7 +185,7 @@ func (l *loop) unwritable(c *lconn, errno syscall.Errno) {
 			return // what came ended it
 		}
 	}
-	l.fail(c, l.m.opError("write", os.NewSyscallError("write", errno)), false)
+	l.fail(c, c.opError("write", os.NewSyscallError("write", errno)), false)
 }
 
 // beginAll sends the operations that waited for c.

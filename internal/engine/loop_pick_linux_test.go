@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/netip"
 	"slices"
 	"syscall"
 	"testing"
@@ -23,6 +24,7 @@ func mailLoop(t *testing.T, loops int, o Options) (*loop, *mail) {
 		t.Fatal(err)
 	}
 	m := newLoops(newFlow(Plan{Source: src}, rec), &still{}, &takt.Loop{Codec: codec, ConnectTimeout: 5 * ms, Timeout: 10 * ms}, o)
+	m.addrs = make([]netip.AddrPort, 1)
 	m.begin()
 	for i := range loops {
 		l := newLoop(m, i, 2, sys)

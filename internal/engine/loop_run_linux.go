@@ -541,7 +541,7 @@ func (l *loop) expire(now time.Duration) {
 
 // expired fails the operation of p, whose time is over.
 func (l *loop) expired(p *place, doing string) {
-	err := l.m.opError(doing, os.ErrDeadlineExceeded)
+	err := p.conn.opError(doing, os.ErrDeadlineExceeded)
 	if p.home != nil {
 		l.expiredShared(p, err)
 		return

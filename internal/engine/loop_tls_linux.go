@@ -84,16 +84,13 @@ func (m *loops) secure(ctx context.Context, l *takt.Loop) *secured {
 }
 
 // firstSecured makes the first connection: a failure ends the run before its start.
-func (m *loops) firstSecured(ctx context.Context) error {
-	s := m.secure(ctx, m.net)
+func (m *loops) firstSecured(ctx context.Context, addr string) error {
+	s := m.secure(ctx, literal(m.net, addr))
 	if s.err != nil {
 		return fmt.Errorf("cannot reach the target: %w", s.err)
 	}
-	m.addr = s.addr
+	m.addrs = m.names.all(s.addr)
 	m.firstTLS.Store(s)
-	with := *m.net
-	with.Addr = s.addr.String()
-	m.direct = &with
 	m.dialling, m.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	return nil
 }
@@ -101,9 +98,9 @@ func (m *loops) firstSecured(ctx context.Context) error {
 // dialSecured starts the connection c over TLS.
 func (l *loop) dialSecured(c *lconn) {
 	c.attempt++
-	attempt, m := c.attempt, l.m
+	attempt, m, to := c.attempt, l.m, literal(l.m.net, c.addr.String())
 	m.world.Go(func() {
-		s := m.secure(m.dialling, m.direct)
+		s := m.secure(m.dialling, to)
 		s.conn, s.attempt = c, attempt
 		if l.made.put(s) {
 			l.sys.Wake()
@@ -170,7 +167,7 @@ func (m *loops) takeFirst() *secured {
 		return nil
 	}
 	if fd := m.first.Swap(-1); fd >= 0 {
-		return &secured{fd: int(fd)}
+		return &secured{fd: int(fd), addr: m.addrs[0]}
 	}
 	return nil // another loop has it
 }
@@ -178,7 +175,7 @@ func (m *loops) takeFirst() *secured {
 // attach makes s, which may be plain, the connection of c.
 func (l *loop) attach(c *lconn, s *secured) {
 	l.watch()
-	c.fd, c.seal = s.fd, s.seal
+	c.fd, c.seal, c.addr = s.fd, s.seal, s.addr
 	if l.stamps {
 		l.stamps = l.sys.Stamp(c.fd) == nil
 	}

@@ -34,6 +34,7 @@ func (r *run) report(end time.Duration, used proc.Span) (*takt.Report, error) {
 	asides(rep, late, received)
 	clientTime(rep)
 	r.flow.observed.warn(rep, r.plan.Scrub)
+	r.plan.addresses.report(rep)
 	r.clock(rep)
 	if n := r.flow.disbelieved.Load(); n > 0 {
 		rep.Warn("arrived", "of %d operations the driver says that the answer came before they were sent, or after it was read: that cannot be, and is not believed; correct what sets Result.Arrived", n)

@@ -45,6 +45,8 @@ type World interface {
 	Release(c net.Conn) (addr netip.AddrPort, fd int, err error)
 	// Within is a context that ends with ctx or at the instant at.
 	Within(ctx context.Context, at time.Time) (context.Context, context.CancelFunc)
+	// LookupHost returns the addresses of a name, as a net.Resolver does.
+	LookupHost(ctx context.Context, host string) ([]string, error)
 	// Connect connects as a net.Dialer does.
 	Connect(ctx context.Context, network, addr string) (net.Conn, error)
 	// Close closes a socket that no System uses.
@@ -91,6 +93,10 @@ func (machine) OnEnd(ctx context.Context, f func()) (undo func() bool) {
 
 func (machine) Within(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, at)
+}
+
+func (machine) LookupHost(ctx context.Context, host string) ([]string, error) {
+	return net.DefaultResolver.LookupHost(ctx, host)
 }
 
 func (machine) Connect(ctx context.Context, network, addr string) (net.Conn, error) {

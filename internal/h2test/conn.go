@@ -141,6 +141,33 @@ func (c *Conn) Ping() {
 	c.Raw(http2.FramePing, 0, 0, "takttakt")
 }
 
+// syncPing is the PING of Sync.
+const syncPing = "syncsync"
+
+// Sync waits until the client has seen everything so far. It is false if the client has ended the
+// connection. Not for the goroutine that reads, and not twice at a time.
+func (c *Conn) Sync() bool {
+	c.mu.Lock()
+	c.synced = false
+	c.pings++
+	c.mu.Unlock()
+	c.Raw(http2.FramePing, 0, 0, syncPing)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.synced && !c.gone {
+		c.changed.Wait()
+	}
+	return c.synced
+}
+
+// Expect allows the client to acknowledge n more SETTINGS and PINGs, which Bytes will write.
+func (c *Conn) Expect(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pings += n
+	c.unacked = append(c.unacked, make([][]func(), n)...)
+}
+
 // Head writes the header block of an answer, or its trailers: names and values by turns.
 func (c *Conn) Head(stream uint32, end bool, fields ...string) {
 	flags := http2.FlagHeadersEndHeaders

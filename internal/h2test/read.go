@@ -351,7 +351,7 @@ func (c *Conn) onPing(f *http2.PingFrame) error {
 		c.Raw(http2.FramePing, http2.FlagPingAck, 0, string(f.Data[:]))
 		return nil
 	}
-	if err := c.pong(); err != nil {
+	if err := c.pong(string(f.Data[:])); err != nil {
 		return err
 	}
 	if pong := c.server.script.Pong; pong != nil {
@@ -360,9 +360,11 @@ func (c *Conn) onPing(f *http2.PingFrame) error {
 	return nil
 }
 
-func (c *Conn) pong() error {
+func (c *Conn) pong(payload string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.synced = c.synced || payload == syncPing
+	c.changed.Broadcast()
 	if c.seen.PingAcks++; c.seen.PingAcks > c.pings {
 		return faultf("an acknowledgment of no PING")
 	}

@@ -34,6 +34,7 @@ type watch struct {
 	smaller  bool       // the table is, and the next header block has to say so
 	unacked  [][]func() // what each SETTINGS changes once the client has acknowledged it
 	pings    int
+	synced   bool // the client has seen the PING of Sync
 
 	// What the client lets the server send.
 	theirs map[http2.SettingID]uint32

@@ -518,6 +518,11 @@ func (w *world) System() (sock.System, error) {
 // address is the address of the target.
 var address = netip.MustParseAddrPort("10.0.0.1:80")
 
+// LookupHost implements engine.World. The target is an address, so nobody asks.
+func (w *world) LookupHost(_ context.Context, host string) ([]string, error) {
+	return nil, &net.DNSError{Err: "the simulator has no names", Name: host, IsNotFound: true}
+}
+
 // Dial implements engine.World.
 func (w *world) Dial(context.Context, *takt.Loop) (netip.AddrPort, int, error) {
 	w.spend(100 * time.Microsecond)

@@ -9,6 +9,8 @@ func unreached() [][2]string {
 		{"no such host", "correct the host name"},
 		{"first record does not look like a TLS handshake", "the port speaks no TLS: write http:// for plain HTTP, or correct the port"},
 		{"i/o timeout", "the host does not answer: correct the address, or look for a firewall between"},
+		{"tls: handshake failure", "no common version of TLS or cipher suite, or the server demands a client certificate"},
+		{"tls: protocol version not supported", "the server has none of the versions of TLS that takt offers"},
 		{"network is unreachable", "this host has no route there: correct the address"},
 	}
 }
@@ -21,6 +23,20 @@ func reach(text string) string {
 	for _, u := range unreached() {
 		if strings.HasSuffix(text, u[0]) {
 			return text + "; " + u[1]
+		}
+	}
+	return text
+}
+
+// identify adds, to an error of a server that ends the handshake because of the client's certificate,
+// the flags of that certificate.
+func (l *load) identify(text string) string {
+	if !strings.HasSuffix(text, "tls: certificate required") && !strings.HasSuffix(text, "tls: bad certificate") {
+		return text
+	}
+	for _, flags := range [][2]string{{"cert", "key"}, {"tls-cert-file", "tls-key-file"}} {
+		if l.flags.Lookup(flags[0]) != nil {
+			return text + "; the server demands a client certificate that it accepts: give one with --" + flags[0] + " FILE and its key with --" + flags[1] + " FILE"
 		}
 	}
 	return text

@@ -323,7 +323,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	words := l.narration()
 	d, err := l.driver.Open(ctx, l.connections())
 	if err != nil {
-		return l.clean(err)
+		return l.unopened(err)
 	}
 	watch := l.watch(ctx, out, words, l.liveHead(source, d))
 	defer watch.ended()
@@ -426,6 +426,26 @@ func (l *load) contrast(ctx context.Context, r *takt.Report) {
 // demand starts with one.
 func (l *load) connections() int { return max(1, l.engine.Connections) }
 
+// unopened is the error of a driver that does not open. A file that cannot be written is a fault of
+// usage, as with the outputs of a report.
+func (l *load) unopened(err error) error {
+	var fault *value.Fault
+	if err = l.clean(err); errors.As(err, &fault) && slices.ContainsFunc(fault.Flags, l.writes) {
+		return core.ExitWith(core.ExitUsage, err)
+	}
+	return err
+}
+
+// writes reports whether the value of a flag is a file that takt writes.
+func (l *load) writes(name string) bool {
+	f := l.flags.Lookup(name)
+	if f == nil {
+		return false
+	}
+	v, ok := f.Value.(value.Flag)
+	return ok && slices.ContainsFunc(v.Names(f.Value.String()), func(n value.Name) bool { return n.Kind == value.Writes })
+}
+
 // broken is the error of a run that could not be made, or its signal if one came.
 func (l *load) broken(ctx context.Context, err error) error {
 	if signal := core.SignalOf(ctx); signal != nil {
@@ -439,7 +459,7 @@ func (l *load) broken(ctx context.Context, err error) error {
 
 // clean removes secrets from an error, and says how to trust the certificate that it names.
 func (l *load) clean(err error) error {
-	s := reach(l.trust(core.HidePassword(l.scrub.Replace(err.Error()))))
+	s := reach(l.identify(l.trust(core.HidePassword(l.scrub.Replace(err.Error())))))
 	var fault *value.Fault
 	switch {
 	case s == err.Error():

@@ -65,6 +65,9 @@ func (o *Options) addWayFlags(fs *pflag.FlagSet) {
 	fs.Var(value.InFile(&o.Cert), "cert", "client certificate, PEM `FILE`")
 	fs.Var(value.InFile(&o.Key), "key", "key of the client certificate, PEM `FILE` (default: the file of --cert)")
 	fs.Var(value.Choice(&o.TLSMin, tls12, tls13), "tls-min", "lowest version of TLS, `1.2|1.3`")
+	fs.Var(value.Choice(&o.TLSMax, tls12, tls13), "tls-max", "highest version of TLS, `1.2|1.3`")
+	fs.Var(&o.TLSCiphers, "tls-ciphers", "offer only the cipher suites of `LIST` for TLS 1.2, by their names of IANA or OpenSSL")
+	fs.Var(value.OutFile(&o.TLSKeyLog), "tls-keylog", "append the secrets of TLS connections to `FILE`, for Wireshark")
 	fs.BoolVar(&o.TLSResume, "tls-resume", false, "later connections resume the session of an earlier one instead of a full handshake")
 	fs.Var(value.Choice(&o.Client, clientAuto, clientOwn, clientNet), "client", "`auto|own|net`: takt's codec, or Go's net/http")
 }

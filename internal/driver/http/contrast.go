@@ -127,6 +127,10 @@ func (o *Options) beyondHey() string {
 		return "other address than the URL's (--connect-to)"
 	case o.Cert != "":
 		return "client certificate (--cert)"
+	case o.TLSMax != tls13:
+		return "highest version of TLS (--tls-max)"
+	case len(o.TLSCiphers.list) > 0:
+		return "cipher suites (--tls-ciphers)"
 	case o.HTTP2 && o.protocol() == "h2c":
 		return "HTTP/2 without TLS (--h2)"
 	case o.list != nil && o.list.kept == nil:

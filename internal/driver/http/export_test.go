@@ -32,3 +32,6 @@ func IdleFor(d time.Duration) (undo func()) {
 	idleTimeout = d
 	return func() { idleTimeout = before }
 }
+
+// BreakKeyLog makes each write to the key log of an open driver fail.
+func (o *Options) BreakKeyLog() { _ = o.keys.f.Close() }

@@ -76,6 +76,15 @@ type h2Case struct {
 	netFaults    bool                         // net/http's client is at fault here itself
 }
 
+// overTLS is the same script of a server with TLS.
+func overTLS(script func() h2test.Script) func() h2test.Script {
+	return func() h2test.Script {
+		s := script()
+		s.TLS = true
+		return s
+	}
+}
+
 // h2Run is a run that has ended, with its connections.
 type h2Run struct {
 	client h2Client

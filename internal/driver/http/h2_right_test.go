@@ -45,7 +45,7 @@ const (
 // Answers that are unusual, and right.
 var h2Right = []h2Case{
 	{name: "plain", script: each(nil)},
-	{name: "TLS", script: func() h2test.Script { return h2test.Script{TLS: true} }},
+	{name: "TLS", script: overTLS(each(nil))},
 	{name: "no body", script: each(func(c *h2test.Conn, r *h2test.Request) { c.Head(r.ID, true, ":status", "200") })},
 	{name: "204", script: each(func(c *h2test.Conn, r *h2test.Request) { c.Head(r.ID, true, ":status", "204") })},
 	{name: "304 with the length of the whole", script: each(func(c *h2test.Conn, r *h2test.Request) {
@@ -144,6 +144,7 @@ var h2Right = []h2Case{
 		c.Reset(r.ID, http2.ErrCodeNo)
 	})},
 	{name: "1 MB", script: each(func(c *h2test.Conn, r *h2test.Request) { c.Large(r, 1e6) })},
+	{name: "1 MB over TLS", script: overTLS(each(func(c *h2test.Conn, r *h2test.Request) { c.Large(r, 1e6) }))},
 	{name: "1 byte in each DATA", script: each(func(c *h2test.Conn, r *h2test.Request) {
 		c.Head(r.ID, false, ":status", "200", "content-length", "100")
 		for range 99 {

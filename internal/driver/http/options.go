@@ -62,7 +62,9 @@ type Options struct {
 	Insecure           bool
 	CACert             string
 	Cert, Key          string
-	TLSMin             string // lowest version: 1.2 or 1.3
+	TLSMin, TLSMax     string // lowest and highest version: 1.2 or 1.3
+	TLSCiphers         CipherSuites
+	TLSKeyLog          string // file for the secrets of connections
 	TLSResume          bool   // later connections resume the session of an earlier one
 	Client             string
 
@@ -86,7 +88,8 @@ type Options struct {
 	muxes      *muxes      // of the run under way; nil: no HTTP/2 in the loop
 	tls        *tls.Config // what connections to any https server have in common
 	handshakes handshakes
-	body       []byte // of all requests that bring none of their own
+	keys       *keyLog // of the run; nil: none
+	body       []byte  // of all requests that bring none of their own
 	requests   requests
 	keep       int         // bytes of targets that are kept in memory
 	list       *targetList // nil: one request, no list
@@ -96,7 +99,7 @@ type Options struct {
 func New() *Options {
 	return &Options{
 		Method: "GET", UserAgent: "takt", ContentType: "text/html", Timeout: 20 * time.Second,
-		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12,
+		ConnectTimeout: 5 * time.Second, HTTP2Connections: 1, FailOn: defaultFailOn(), Client: clientAuto, TLSMin: tls12, TLSMax: tls13,
 		keep: keepTargets,
 	}
 }
@@ -136,6 +139,7 @@ func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
 	hosts := o.Host + o.Header.text("host")
+	faults.If(o.TLSKeyLog == stdin, "--tls-keylog is -; name a file, which only you can read")
 	faults.If(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
 	return faults
 }
@@ -238,7 +242,7 @@ func (o *Options) Variables() map[string]any {
 	for name, value := range map[string]string{
 		"accept": o.Accept, "host_header": o.Host, "auth": strings.ToLower(scheme),
 		"expect_body": o.ExpectBody.String(), "proxy": o.Proxy.host(),
-		"unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(), "cacert": o.CACert, "cert": o.Cert,
+		"unix_socket": o.UnixSocket, "connect_to": o.ConnectTo.String(), "cacert": o.CACert, "cert": o.Cert, "tls_ciphers": o.TLSCiphers.String(),
 	} {
 		if value != "" {
 			v[name] = value
@@ -260,6 +264,9 @@ func (o *Options) Variables() map[string]any {
 	if o.Insecure {
 		v["insecure"] = true
 	}
+	if o.TLSMax != tls13 {
+		v["tls_max"] = o.TLSMax
+	}
 	return v
 }
 
@@ -280,6 +287,9 @@ func (o *Options) protocol() string {
 func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
 	if limit, used := proc.OpenFiles(); limit > 0 && uint64(conns)+used > limit {
 		return nil, value.Faultf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with -c", limit, conns, 2*uint64(conns)+64)
+	}
+	if err := o.openKeys(); err != nil {
+		return nil, err
 	}
 	if o.client() == clientNet {
 		return o.openNet(), nil

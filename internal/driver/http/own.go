@@ -36,13 +36,15 @@ func (o *Options) openOwn() (*takt.Driver, error) {
 
 func (o *Options) close() error {
 	o.list.close()
-	return nil
+	return o.keys.close()
 }
 
 // finish warns of redirects that were not followed, and of a slip of those who come
 // from wrk, where -d is the duration.
 func (o *Options) finish(_ context.Context, r *takt.Report) error {
 	o.reportTLS(r)
+	o.reportCertificate(r)
+	o.keys.report(r)
 	o.reportH2(r)
 	if f, ok := o.requests.(*fixed); ok && f.msg.Method == "GET" && len(f.msg.Body) > 0 {
 		r.Warn("get_body", "each GET had a body of %d bytes; -d is the body (-z the duration), and -m the method", len(f.msg.Body))

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
 	"math/big"
@@ -65,13 +66,13 @@ func TestConnectTo(t *testing.T) {
 }
 
 // authority makes the certificate of a client, signed by itself.
-func authority(t *testing.T) (cert, key string, pool *x509.CertPool) {
+func authority(t *testing.T, name string) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -97,24 +98,6 @@ func (e *echo) startTLS(t *testing.T) (cacert string) {
 	e.Config.ErrorLog = quiet() // the probe connects without a handshake
 	e.StartTLS()
 	return write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: e.Certificate().Raw})))
-}
-
-// The server lets in whoever shows its certificate, and nobody else.
-func TestClientCertificate(t *testing.T) {
-	cert, key, pool := authority(t)
-	e := newEcho(t, nil)
-	e.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
-	cacert := e.startTLS(t)
-	both(t, func(t *testing.T, client string) {
-		o := options(client)
-		o.CACert, o.Cert, o.Key = cacert, cert, key
-		clean(t, load(t, o, 2, e.URL), 2)
-		o = options(client)
-		o.CACert = cacert
-		if r := load(t, o, 2, e.URL); r.Counts.OK != 0 {
-			t.Errorf("without a certificate: %+v", r.Counts)
-		}
-	})
 }
 
 // HTTP/2 over TLS and without, over as many connections as were asked for.

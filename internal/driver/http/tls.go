@@ -25,10 +25,14 @@ const sessionsKept = 64
 
 // readTLS makes what connections to any https server have in common.
 func (o *Options) readTLS() error {
-	o.tls = &tls.Config{InsecureSkipVerify: o.Insecure, VerifyConnection: o.handshakes.note}
-	if o.TLSMin == tls13 {
-		o.tls.MinVersion = tls.VersionTLS13
+	if err := o.checkVersions(); err != nil {
+		return err
 	}
+	o.tls = &tls.Config{
+		InsecureSkipVerify: o.Insecure, VerifyConnection: o.handshakes.note, CipherSuites: o.TLSCiphers.list,
+		MinVersion: versionOf(o.TLSMin), MaxVersion: versionOf(o.TLSMax),
+	}
+	o.tls.GetClientCertificate = o.clientCertificate
 	if o.TLSResume {
 		o.tls.ClientSessionCache = tls.NewLRUClientSessionCache(sessionsKept)
 	}
@@ -56,11 +60,31 @@ func (o *Options) readTLS() error {
 	return nil
 }
 
+func versionOf(name string) uint16 {
+	if name == tls13 {
+		return tls.VersionTLS13
+	}
+	return tls.VersionTLS12
+}
+
+func (o *Options) checkVersions() error {
+	switch only13 := o.TLSMin == tls13; {
+	case only13 && o.TLSMax == tls12:
+		return value.Faultf("--tls-min 1.3 is above --tls-max 1.2; drop one of the two")
+	case only13 && len(o.TLSCiphers.list) > 0:
+		return value.Faultf("--tls-ciphers is given with --tls-min 1.3: %w", errCipher13)
+	}
+	return nil
+}
+
 // handshakes counts the handshakes of a run by what they agreed on.
 type handshakes struct {
 	mu      sync.Mutex
 	all     uint64
 	resumed uint64
+	newest  uint64            // with TLS 1.3
+	asked   bool              // a server asked for a client certificate
+	misfit  error             // reason why it did not get that of --cert
 	agreed  map[string]uint64 // version and cipher
 }
 
@@ -71,7 +95,9 @@ func (h *handshakes) note(c tls.ConnectionState) error {
 	if h.agreed == nil {
 		h.agreed = map[string]uint64{}
 	}
-	h.all++
+	if h.all++; c.Version == tls.VersionTLS13 {
+		h.newest++
+	}
 	if h.agreed[tls.VersionName(c.Version)+" "+tls.CipherSuiteName(c.CipherSuite)]++; c.DidResume {
 		h.resumed++
 	}
@@ -86,5 +112,8 @@ func (o *Options) reportTLS(r *takt.Report) {
 	if h.all > 0 {
 		r.Extra["tls"] = strings.Join(slices.Sorted(maps.Keys(h.agreed)), ", ")
 		r.Extra["tls_handshakes"], r.Extra["tls_resumed"] = h.all, h.resumed
+	}
+	if len(o.TLSCiphers.list) > 0 && h.newest > 0 {
+		r.Warn("tls_ciphers", "%d of %d handshakes agreed on TLS 1.3, whose cipher suites --tls-ciphers does not choose; add --tls-max 1.2", h.newest, h.all)
 	}
 }

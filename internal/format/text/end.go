@@ -67,6 +67,7 @@ func more(p *page.Page, rest []takt.ErrorClass) {
 // footer writes the driver's own figures and the cost of the run.
 func footer(p *page.Page, r *takt.Report) {
 	p.Linef("")
+	p.Item("addresses", addresses(r.Extra))
 	p.Item("extra", extras(r.Extra))
 	p.Item("generator", generator(r.Generator))
 }
@@ -84,6 +85,16 @@ func extras(extra map[string]any) string {
 		case float64:
 			list = append(list, page.Words(key)+" "+page.Float(v))
 		}
+	}
+	return unbroken(list)
+}
+
+// addresses are those of a target that has several, over which connections were spread.
+func addresses(extra map[string]any) string {
+	all, _ := extra["addresses"].([]any)
+	var list []string
+	for _, addr := range all {
+		list = append(list, page.Clean(fmt.Sprint(addr)))
 	}
 	return unbroken(list)
 }
