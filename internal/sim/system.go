@@ -147,7 +147,7 @@ func (s *system) Add(fd int, token int32, write bool) error {
 		return syscall.EEXIST
 	case s.chance("full poller", s.sc.FullPoller):
 		c.faults++
-		s.report.dialFaults++
+		s.dialFault()
 		return syscall.ENOSPC
 	}
 	s.watched[fd] = &watch{c, token, write}

@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// watchedMux is the client's side of a connection over HTTP/2, with notes of what it begins.
+type watchedMux struct {
+	takt.Mux
+	w     *world
+	c     *conn      // nil: nothing was sent on it yet
+	tags  []*request // begun last, by tag
+	begun []*request // before c was known
+}
+
+func (w *world) newMux(int) takt.Mux {
+	return &watchedMux{w: w, Mux: http2.New(h2Requests{w.sc}, http1.Options{Fail: failed}, w.sc.Streams)}
+}
+
+// Open implements takt.Mux.
+func (m *watchedMux) Open() {
+	m.Mux.Open()
+	m.c, m.begun = nil, nil
+}
+
+// Begin implements takt.Mux.
+func (m *watchedMux) Begin(op *takt.Op, tag int, r *takt.Result) {
+	w, q := m.w, m.w.net.srv.of(op.Seq)
+	for len(m.tags) <= tag {
+		m.tags = append(m.tags, nil)
+	}
+	m.tags[tag] = q
+	q.attempts++
+	q.back, q.begun = false, w.cur.at
+	if m.assign(q); m.c == nil {
+		m.begun = append(m.begun, q)
+	} else if away := m.c.away; away >= 0 || m.c.bad >= 0 {
+		w.report.fault("closed", "operation %d began on %d after GOAWAY or a violation was read, at %v", op.Seq, m.c.fd, max(away, m.c.bad))
+	}
+	m.Mux.Begin(op, tag, r)
+}
+
+func (m *watchedMux) assign(q *request) {
+	if q.c = m.c; m.c != nil {
+		m.c.requests = append(m.c.requests, q)
+	}
+}
+
+// Out implements takt.Mux.
+func (m *watchedMux) Out() []byte {
+	m.w.cur.mux = m
+	return m.Mux.Out()
+}
+
+// Cancel implements takt.Mux.
+func (m *watchedMux) Cancel(tag int) {
+	if m.c != nil {
+		m.c.canceled = true
+	}
+	m.Mux.Cancel(tag)
+}
+
+// sends notes that the bytes of m go to c.
+func (m *watchedMux) sends(c *conn) {
+	if m.c != nil {
+		return
+	}
+	m.c = c
+	for _, q := range m.begun {
+		m.assign(q)
+	}
+	m.begun = nil
+}
+
+// Parse implements takt.Mux.
+func (m *watchedMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
+	n, list, alive = m.Mux.Parse(in, eof, list)
+	for _, e := range list {
+		if e.Kind != takt.MuxAgain {
+			continue
+		}
+		q := m.tags[e.Tag]
+		q.backs++
+		q.back = true
+		if q.declined == 0 && (m.c == nil || m.c.away < 0) {
+			m.w.report.fault("repeat", "operation %d is to begin again, but the target has not given it back", q.seq)
+		}
+		q.declined = max(0, q.declined-1)
+	}
+	return n, list, alive
+}
+
+// h2Requests makes requests whose path is the number of the operation. Some have a body.
+type h2Requests struct{ sc *Scenario }
+
+// Request implements http2.Requests.
+func (h h2Requests) Request(q *http2.Request, op *takt.Op) {
+	n := upload(h.sc, op.Seq)
+	q.Start("GET", "http", "sim")
+	q.Add(":path", "/"+strconv.FormatUint(op.Seq, 10), op.Seq%2 == 0)
+	if n < 0 {
+		return
+	}
+	q.MakeBody(func(dst []byte) []byte {
+		for i := range n {
+			dst = append(dst, byte(int(op.Seq)+i))
+		}
+		return dst
+	})
+	q.Add("content-length", strconv.Itoa(n), false)
+}
+
+// upload is the length of an operation's body; -1: it has none.
+func upload(sc *Scenario, seq uint64) int {
+	if sc.Upload == 0 || seq%3 == 0 {
+		return -1
+	}
+	return 1 + int(seq*7919)%sc.Upload
+}
+
+// healthy counts the open connections on which nothing has happened that makes a client open
+// another one beside.
+func (n *network) healthy() (count int) {
+	for _, c := range n.conns {
+		if c.probe && len(c.requests) == 0 {
+			continue // not used yet
+		}
+		if c.away < 0 && c.faults == 0 && !c.canceled && c.state != refused && (c.peer == nil || !c.peer.over && c.peer.h2.last < 0) {
+			count++
+		}
+	}
+	return count
+}
+
+// shared checks what only runs over HTTP/2 have.
+func (k *checker) shared(w *world, rep *takt.Report) {
+	repeated := int64(0)
+	for _, q := range w.net.srv.requests {
+		repeated += int64(min(q.backs, againMost))
+	}
+	said, _ := rep.Extra["repeated"].(int64)
+	if said != repeated {
+		k.fault("repeated", "the report says that %d operations were repeated, the target gave %d back", said, repeated)
+	}
+}
+
+// againMost is how often the engine begins an operation again.
+const againMost = 5
+
+// failedShared reports whether a failure over HTTP/2 is explained.
+func (k *checker) failedShared(w *world, r *takt.Sample, q *request) bool {
+	unsent := q == nil || q.c == nil || q.back
+	switch {
+	case unsent && k.dialFailed(w, r):
+		return true
+	case q != nil && q.backs > againMost:
+		return true
+	}
+	return false
+}
+
+// dialFailed reports whether a connection could not be made while the operation waited.
+func (k *checker) dialFailed(w *world, r *takt.Sample) bool {
+	for _, at := range k.dials {
+		if at <= w.origin+r.Done+slack && at >= w.origin+r.Sent-k.sc.ConnectTimeout {
+			return true
+		}
+	}
+	return false
+}
+
+// stuck looks for an operation that timed out because takt did not send all of it.
+func (k *checker) stuck(r *takt.Sample, q *request) {
+	if k.sc.Timeout < time.Second || k.sc.Room < unbounded || q.fault != "" || q.c.faults > 0 {
+		return
+	}
+	if q.back || !q.whole {
+		k.fault("stuck", "operation %d timed out, but nothing kept takt from sending it", r.Seq)
+	}
+}
