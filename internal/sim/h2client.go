@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -16,16 +17,20 @@ type watchedMux struct {
 	c     *conn      // nil: nothing was sent on it yet
 	tags  []*request // begun last, by tag
 	begun []*request // before c was known
+	open  int        // operations that have begun and not ended
+	most  int        // operations that the target allows at once, as takt has read; 0: c is not known
 }
 
 func (w *world) newMux(int) takt.Mux {
-	return &watchedMux{w: w, Mux: http2.New(h2Requests{w.sc}, http1.Options{Fail: failed}, w.sc.Streams)}
+	m := &watchedMux{w: w, Mux: http2.New(h2Requests{w.sc}, http1.Options{Fail: failed}, w.sc.Streams)}
+	w.muxes = append(w.muxes, m)
+	return m
 }
 
 // Open implements takt.Mux.
 func (m *watchedMux) Open() {
 	m.Mux.Open()
-	m.c, m.begun = nil, nil
+	m.c, m.begun, m.open, m.most = nil, nil, 0, 0
 }
 
 // Begin implements takt.Mux.
@@ -37,6 +42,8 @@ func (m *watchedMux) Begin(op *takt.Op, tag int, r *takt.Result) {
 	m.tags[tag] = q
 	q.attempts++
 	q.back, q.begun = false, w.cur.at
+	m.open++
+	defer w.idles()
 	if m.assign(q); m.c == nil {
 		m.begun = append(m.begun, q)
 	} else if away := m.c.away; away >= 0 || m.c.bad >= 0 {
@@ -62,6 +69,8 @@ func (m *watchedMux) Cancel(tag int) {
 	if m.c != nil {
 		m.c.canceled = true
 	}
+	m.open--
+	defer m.w.idles()
 	m.Mux.Cancel(tag)
 }
 
@@ -70,7 +79,8 @@ func (m *watchedMux) sends(c *conn) {
 	if m.c != nil {
 		return
 	}
-	m.c = c
+	m.c, c.mux = c, m
+	m.most = c.allows
 	for _, q := range m.begun {
 		m.assign(q)
 	}
@@ -81,6 +91,9 @@ func (m *watchedMux) sends(c *conn) {
 func (m *watchedMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.MuxEvent, alive bool) {
 	n, list, alive = m.Mux.Parse(in, eof, list)
 	for _, e := range list {
+		if e.Kind != takt.MuxFirst {
+			m.open--
+		}
 		if e.Kind != takt.MuxAgain {
 			continue
 		}
@@ -92,7 +105,53 @@ func (m *watchedMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ 
 		}
 		q.declined = max(0, q.declined-1)
 	}
+	m.w.idles()
 	return n, list, alive
+}
+
+// idles notes when a connection could carry another operation, and when none could.
+func (w *world) idles() {
+	open, free := 0, false
+	for _, m := range w.muxes {
+		if c := m.c; c != nil && !c.gone {
+			open += m.open
+			usable := c.away < 0 && c.bad < 0 && c.ended < 0 && c.reset < 0
+			free = free || usable && m.open < min(m.most, w.sc.Streams)
+		}
+	}
+	free = free && open < cmp.Or(w.sc.Connections, w.sc.InFlight)
+	if n := len(w.report.idle); free != (n > 0 && w.report.idle[n-1].to == never) {
+		if free {
+			w.report.idle = append(w.report.idle, span{w.cur.at, never})
+		} else {
+			w.report.idle[n-1].to = w.cur.at
+		}
+	}
+}
+
+// idleMost is how long an operation may wait while a connection has room.
+const idleMost = 20 * time.Millisecond
+
+// idled looks for operations that waited although a connection had room.
+func (k *checker) idled(w *world) {
+	if sc := k.sc; sc.Rate == 0 || sc.Loops > 1 || sc.Stalls+sc.LateWakes > 0 {
+		return
+	}
+	for _, r := range k.rows {
+		until := r.Sent
+		if until == takt.NotSent {
+			until = r.Done
+		}
+		if r.Class == takt.ClassDropped || until-r.Due < idleMost {
+			continue
+		}
+		for _, s := range k.idle {
+			if d := min(s.to, w.origin+until) - max(s.from, w.origin+r.Due); d > idleMost {
+				k.fault("idle", "operation %d, due at %v, waited until %v, but for %v a connection had room", r.Seq, r.Due, until, d)
+				return
+			}
+		}
+	}
 }
 
 // h2Requests makes requests whose path is the number of the operation. Some have a body.
@@ -139,6 +198,7 @@ func (n *network) healthy() (count int) {
 
 // shared checks what only runs over HTTP/2 have.
 func (k *checker) shared(w *world, rep *takt.Report) {
+	k.idled(w)
 	repeated := int64(0)
 	for _, q := range w.net.srv.requests {
 		repeated += int64(min(q.backs, againMost))

@@ -43,6 +43,8 @@ type conn struct {
 	away     time.Duration // when the client read a GOAWAY; -1: never
 	bad      time.Duration // when the client read a violation; -1: never
 	probe    bool          // the first connection
+	mux      *watchedMux   // nil: nothing was sent
+	allows   int           // operations at once, by the last SETTINGS that the client read
 	canceled bool          // the client gave up a stream
 }
 
@@ -91,7 +93,7 @@ func (n *network) connect() (*conn, error) {
 		w.dialFault()
 		return nil, os.NewSyscallError("socket", syscall.EMFILE)
 	}
-	c := &conn{fd: n.descriptor(), probe: n.dials == 1, ended: -1, reset: -1, room: sc.Room, away: -1, bad: -1}
+	c := &conn{fd: n.descriptor(), probe: n.dials == 1, ended: -1, reset: -1, room: sc.Room, away: -1, bad: -1, allows: h2AtFirst}
 	n.conns[c.fd] = c
 	n.most = max(n.most, len(n.conns))
 	if sc.shared() && n.healthy() > sc.Conns {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -198,10 +199,18 @@ func (sc *Scenario) long(r *rand.Rand) {
 
 // share chooses the connections over HTTP/2, and what a target may do that is not a fault.
 func (sc *Scenario) share(r *rand.Rand) {
-	sc.Conns, sc.Streams = 1+r.IntN(4), 1+r.IntN(1+r.IntN(100))
-	if r.IntN(2) == 0 {
-		sc.Connections = sc.Conns * sc.Streams
+	sc.Conns = 1 + r.IntN(4)
+	switch r.IntN(3) {
+	case 0:
+		sc.Connections = sc.Conns * (1 + r.IntN(1+r.IntN(100)))
+	case 1:
+		sc.Connections = cmp.Or(sc.Connections, 1+r.IntN(300))
+	case 2:
+		if sc.Rate > 0 {
+			sc.Connections = 0
+		}
 	}
+	sc.Streams = (cmp.Or(sc.Connections, sc.InFlight) + sc.Conns - 1) / sc.Conns // as takt http does
 	if r.IntN(2) == 0 {
 		sc.Allows = 1 + r.IntN(1+r.IntN(60))
 	}

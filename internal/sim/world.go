@@ -52,6 +52,7 @@ type world struct {
 	net     *network
 	starts  *thread // the thread that starts operations of an asynchronous client; nil: none does
 	open    int     // operations in flight at asynchronous clients
+	muxes   []*watchedMux
 	trace   trace
 	report  *checker
 	journal journal
