@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"syscall"
@@ -188,12 +189,12 @@ func (l *loop) unwritable(c *lconn, errno syscall.Errno) {
 	l.fail(c, c.opError("write", os.NewSyscallError("write", errno)), false)
 }
 
-// beginAll sends the operations that waited for c.
+// beginAll sends the operations that waited for c, the oldest first: a target that takes only a few
+// on each connection would leave the same ones every time.
 func (l *loop) beginAll(c *lconn) {
-	for _, p := range c.home.places {
-		if p.state != pdialing || p.conn != c {
-			continue
-		}
+	waiting := slices.DeleteFunc(slices.Clone(c.home.places), func(p *place) bool { return p.state != pdialing || p.conn != c })
+	slices.SortStableFunc(waiting, func(a, b *place) int { return cmp.Compare(a.sent, b.sent) })
+	for _, p := range waiting {
 		l.dialing.remove(p)
 		if p.wrote = l.now(); !c.retired && c.open() {
 			l.send(p)

@@ -173,17 +173,6 @@ func (c *Conn) onHeaders(f *http2.HeadersFrame, dec *hpack.Decoder) error {
 	return nil
 }
 
-// resize checks that a header block says so if the dynamic table has become smaller: RFC 7541, 4.2.
-func (c *Conn) resize(block []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.smaller && (len(block) == 0 || block[0]&0xe0 != 0x20) {
-		return faultf("the header block does not begin with the smaller size of the dynamic table")
-	}
-	c.smaller = false
-	return nil
-}
-
 // begin opens the stream of r.
 func (c *Conn) begin(r *Request) error {
 	c.mu.Lock()

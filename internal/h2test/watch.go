@@ -31,7 +31,8 @@ type watch struct {
 	initial  int64 // window of a new stream
 	table    uint32
 	tables   []uint32   // sizes of the table: the acknowledged one, and those after it
-	smaller  bool       // the table is, and the next header block has to say so
+	told     uint32     // size of the table that the client told last
+	least    uint32     // smallest size that it acknowledged since then
 	unacked  [][]func() // what each SETTINGS changes once the client has acknowledged it
 	pings    int
 	synced   bool // the client has seen the PING of Sync
@@ -58,7 +59,7 @@ func (w *watch) init() {
 	w.seen = newSeen()
 	w.streams = map[uint32]*stream{}
 	w.mayOpen, w.mayFrame, w.window, w.initial, w.table = 1<<40, maxFrame, initialWindow, initialWindow, tableSize
-	w.tables = []uint32{tableSize}
+	w.tables, w.told, w.least = []uint32{tableSize}, tableSize, 1<<32-1
 	w.theirs = map[http2.SettingID]uint32{http2.SettingInitialWindowSize: initialWindow, http2.SettingMaxFrameSize: maxFrame}
 	w.credit = initialWindow
 }
@@ -97,10 +98,43 @@ func (w *watch) announce(list []http2.Setting) {
 // changeTable notes that the client has acknowledged the next size of the table. It may know of
 // later ones as well.
 func (w *watch) changeTable() {
-	// An encoder that stays at the first size need not tell of larger ones.
-	w.smaller = w.smaller || w.tables[1] < min(w.tables[0], tableSize)
 	w.tables = w.tables[1:]
+	w.least = min(w.least, w.tables[0])
 	w.table = slices.Max(w.tables)
+}
+
+// resize checks that a header block begins with the smallest size of the table that the client
+// has acknowledged, if that is below the size which it told last (RFC 7541, 4.2).
+func (w *watch) resize(block []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	least := w.told
+	for len(block) > 0 && block[0]&0xe0 == 0x20 {
+		w.told, block = prefixed(block)
+		least = min(least, w.told)
+	}
+	if w.least < least {
+		return faultf("the header block does not begin with the smaller size of the dynamic table")
+	}
+	w.least = 1<<32 - 1
+	return nil
+}
+
+// prefixed reads an integer with a prefix of five bits (RFC 7541, 5.1).
+func prefixed(b []byte) (n uint32, rest []byte) {
+	const most = 1<<5 - 1
+	n, b = uint32(b[0]&most), b[1:]
+	if n < most {
+		return n, b
+	}
+	for shift := 0; len(b) > 0; shift += 7 {
+		next := b[0]
+		n += uint32(next&0x7f) << shift
+		if b = b[1:]; next < 0x80 {
+			break
+		}
+	}
+	return n, b
 }
 
 func (w *watch) moveWindows(to int64) {

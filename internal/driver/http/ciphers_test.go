@@ -87,7 +87,7 @@ func TestCipherSuiteList(t *testing.T) {
 // The suite and the highest version are those of the flags with each client and mode. Against a
 // server that agrees on TLS 1.3 the suites have no effect, and a warning says so.
 func TestCipherSuites(t *testing.T) {
-	s := overTLS(t, &tls.Config{})
+	s := secureServer(t, &tls.Config{})
 	const suite = "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"
 	for _, way := range waysH2 {
 		for _, c := range []struct {

@@ -33,8 +33,8 @@ func (w way) options() *http.Options {
 	return o
 }
 
-// overTLS is a server over TLS.
-func overTLS(t *testing.T, conf *tls.Config) *httptest.Server {
+// secureServer is a server over TLS.
+func secureServer(t *testing.T, conf *tls.Config) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { _, _ = io.WriteString(w, "ok") }))
 	s.TLS, s.Config.ErrorLog, s.EnableHTTP2 = conf, quiet(), true
@@ -69,7 +69,7 @@ func TestClientCertificate(t *testing.T) {
 		"not demanded, unknown":   {tls.VerifyClientCertIfGiven, stranger, strangersKey, ""},
 	} {
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-			s := overTLS(t, &tls.Config{ClientAuth: c.auth, ClientCAs: pool, MinVersion: version, MaxVersion: version})
+			s := secureServer(t, &tls.Config{ClientAuth: c.auth, ClientCAs: pool, MinVersion: version, MaxVersion: version})
 			for _, way := range waysH2 {
 				o := way.options()
 				o.Cert, o.Key = c.cert, c.key

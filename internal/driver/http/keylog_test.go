@@ -29,7 +29,7 @@ func logged(t *testing.T, way way, url, path string) *takt.Report {
 // appends, and the report has a warning.
 func TestKeyLog(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		s := overTLS(t, &tls.Config{MaxVersion: version})
+		s := secureServer(t, &tls.Config{MaxVersion: version})
 		for _, way := range waysH2 {
 			path := filepath.Join(t.TempDir(), "keys")
 			written := 0
@@ -62,7 +62,7 @@ func TestKeyLog(t *testing.T) {
 
 // A full disk costs the log, and no operation.
 func TestKeyLogOnFullDisk(t *testing.T) {
-	s := overTLS(t, nil)
+	s := secureServer(t, nil)
 	path := filepath.Join(t.TempDir(), "keys")
 	for _, way := range waysH2 {
 		o := way.options()

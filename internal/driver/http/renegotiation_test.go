@@ -65,7 +65,7 @@ func helloRequest(t *testing.T, secret string, hello []byte) []byte {
 
 // A server that asks for another handshake within a connection gets none: the operation fails at once.
 func TestRenegotiation(t *testing.T) {
-	conf := overTLS(t, nil).TLS.Clone()
+	conf := secureServer(t, nil).TLS.Clone()
 	conf.MaxVersion, conf.CipherSuites, conf.NextProtos = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256}, nil
 	conf.SessionTicketsDisabled = true
 	l, err := net.Listen("tcp", "127.0.0.1:0")
