@@ -411,7 +411,16 @@ func (l *loop) expiredShared(p *place, err error) {
 }
 
 // dialAgain gives up the attempt to make c, and makes another for the operations that still wait.
+// The attempt goes on if it is not old: its operation may have waited elsewhere before.
 func (l *loop) dialAgain(c *lconn) {
+	if l.now()-c.began < connectTimeout(l.m.net) {
+		for _, p := range c.home.places {
+			if p.state == pdialing && p.conn == c {
+				c.dialler = p
+				return
+			}
+		}
+	}
 	l.drop(c)
 	for _, p := range c.home.places {
 		if p.state == pdialing && p.conn == c {
