@@ -35,6 +35,7 @@ type h2side struct {
 	last    int64     // of the last GOAWAY; -1: none was sent
 	leaving bool      // the connection ends with its last stream
 	mute    bool      // nothing is sent any more
+	resets  int       // streams that the client reset
 	pings   int       // without an answer
 }
 
@@ -242,6 +243,9 @@ func (h *h2side) began(st *stream) {
 		w.report.fault("double send", "request %d arrived %d times", r.seq, r.arrived)
 	}
 	r.s, r.whole = h.s, false
+	if h.resets < r.cancels {
+		h.wrong("takt gave up %d operations before operation %d, but reset only %d streams", r.cancels, r.seq, h.resets)
+	}
 	h.disturb()
 	switch {
 	case st.ignored:
@@ -326,6 +330,7 @@ func (h *h2side) onReset(id, code uint32) {
 		h.wrong("the client reset stream %d without a fault, with code %d", id, code)
 	}
 	h.c.canceled = true
+	h.resets++
 	h.close(st)
 }
 

@@ -13,12 +13,13 @@ import (
 // watchedMux is the client's side of a connection over HTTP/2, with notes of what it begins.
 type watchedMux struct {
 	takt.Mux
-	w     *world
-	c     *conn      // nil: nothing was sent on it yet
-	tags  []*request // begun last, by tag
-	begun []*request // before c was known
-	open  int        // operations that have begun and not ended
-	most  int        // operations that the target allows at once, as takt has read; 0: c is not known
+	w       *world
+	c       *conn      // nil: nothing was sent on it yet
+	tags    []*request // begun last, by tag
+	begun   []*request // before c was known
+	open    int        // operations that have begun and not ended
+	cancels int        // operations that takt gave up
+	most    int        // operations that the target allows at once, as takt has read; 0: c is not known
 }
 
 func (w *world) newMux(int) takt.Mux {
@@ -30,7 +31,7 @@ func (w *world) newMux(int) takt.Mux {
 // Open implements takt.Mux.
 func (m *watchedMux) Open() {
 	m.Mux.Open()
-	m.c, m.begun, m.open, m.most = nil, nil, 0, 0
+	m.c, m.begun, m.open, m.most, m.cancels = nil, nil, 0, 0, 0
 }
 
 // Begin implements takt.Mux.
@@ -42,6 +43,7 @@ func (m *watchedMux) Begin(op *takt.Op, tag int, r *takt.Result) {
 	m.tags[tag] = q
 	q.attempts++
 	q.back, q.begun = false, w.cur.at
+	q.cancels = m.cancels
 	m.open++
 	defer w.idles()
 	if m.assign(q); m.c == nil {
@@ -70,6 +72,7 @@ func (m *watchedMux) Cancel(tag int) {
 		m.c.canceled = true
 	}
 	m.open--
+	m.cancels++
 	defer m.w.idles()
 	m.Mux.Cancel(tag)
 }

@@ -42,6 +42,7 @@ type conn struct {
 	// Over HTTP/2:
 	away     time.Duration // when the client read a GOAWAY; -1: never
 	bad      time.Duration // when the client read a violation; -1: never
+	released time.Duration // when its handshake was over; -1: not over TLS
 	probe    bool          // the first connection
 	mux      *watchedMux   // nil: nothing was sent
 	allows   int           // operations at once, by the last SETTINGS that the client read
@@ -93,7 +94,7 @@ func (n *network) connect() (*conn, error) {
 		w.dialFault()
 		return nil, os.NewSyscallError("socket", syscall.EMFILE)
 	}
-	c := &conn{fd: n.descriptor(), probe: n.dials == 1, ended: -1, reset: -1, room: sc.Room, away: -1, bad: -1, allows: h2AtFirst}
+	c := &conn{fd: n.descriptor(), probe: n.dials == 1, ended: -1, reset: -1, room: sc.Room, away: -1, bad: -1, released: -1, allows: h2AtFirst}
 	n.conns[c.fd] = c
 	n.most = max(n.most, len(n.conns))
 	if sc.shared() && n.healthy() > sc.Conns {

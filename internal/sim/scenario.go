@@ -222,6 +222,9 @@ func (sc *Scenario) share(r *rand.Rand) {
 	if r.IntN(3) == 0 {
 		sc.Odd = r.Float64()
 	}
+	if r.IntN(6) == 0 { // operations wait for a target that allows few, and sometimes more
+		sc.Loops, sc.Allows, sc.Retunes = 1, 1+r.IntN(3), between(r, 0.001, 0.02)
+	}
 }
 
 // clients chooses the clients of the asynchronous mode.

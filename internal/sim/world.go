@@ -547,6 +547,7 @@ func (w *world) Release(c net.Conn) (netip.AddrPort, int, error) {
 	s.undo()
 	w.spend(callOther)
 	w.note("release", s.c.fd, 0)
+	s.c.released = w.cur.at
 	return address, s.c.fd, nil
 }
 
