@@ -44,6 +44,8 @@ type Scenario struct {
 	Conns, Streams int // connections, and operations at once on each of them
 	Upload         int // bytes of a request's body, at most; 0: there are no bodies
 
+	Lasts int // each n-th request is the last one on its connection; 0: none is
+
 	Messages int // that arrive in the receiving mode
 
 	// The target.
@@ -221,6 +223,9 @@ func (sc *Scenario) share(r *rand.Rand) {
 	}
 	if r.IntN(3) == 0 {
 		sc.Odd = r.Float64()
+	}
+	if r.IntN(6) == 0 {
+		sc.Lasts = 1 + r.IntN(1+r.IntN(200))
 	}
 	if r.IntN(6) == 0 { // operations wait for a target that allows few, and sometimes more
 		sc.Loops, sc.Allows, sc.Retunes = 1, 1+r.IntN(3), between(r, 0.001, 0.02)
