@@ -58,6 +58,8 @@ func (c *Conn) onContinuation(h wire.Header, b []byte) wire.Code {
 }
 
 // onBlock decodes a header block, also of a stream that is over: the table depends on all blocks.
+// Trailers of such a stream may be under way, so they are ignored. The server does not remember why
+// a stream is over, and so it also ignores those that RFC 9113, 5.1, calls an error.
 func (c *Conn) onBlock(id uint32, b []byte) wire.Code {
 	c.head = head{length: -1}
 	if err := c.dec.Decode(b, c.emit); errors.Is(err, hpack.ErrTooLarge) {
@@ -70,7 +72,7 @@ func (c *Conn) onBlock(id uint32, b []byte) wire.Code {
 		c.onTrailers(s)
 	case id > c.last && !c.closing:
 		c.begin(id)
-	case id <= c.last && !c.reading.ends: // a new request by an old id; trailers may be under way
+	case id <= c.last && !c.reading.ends: // trailers end their stream: this is a request with an old id
 		return wire.ProtocolError
 	}
 	return wire.NoError
@@ -163,6 +165,8 @@ func (c *Conn) field(name, value []byte) {
 		h.expect = bytes.EqualFold(value, []byte("100-continue"))
 	case "connection", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade":
 		h.tampered = true
+	case "te":
+		h.tampered = h.tampered || !bytes.EqualFold(value, []byte("trailers"))
 	}
 }
 
