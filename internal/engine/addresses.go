@@ -210,6 +210,9 @@ func (a *addresses) report(rep *takt.Report) {
 		}
 	}
 	rep.Extra["addresses"] = list
+	if a.host == "localhost" {
+		return // 127.0.0.1 and ::1 are the same machine, and most servers listen on one of them
+	}
 	if n := len(a.usable()) - len(list); n > 0 {
 		rep.Warn("addresses", "%d of the %d addresses of %s had no load, because the run made too few connections; give more with -c, or with --h2-connections", n, len(a.known), a.host)
 	}

@@ -22,6 +22,7 @@ type checker struct {
 	injected   map[string]int
 	dialFaults int             // injected faults that may each fail one operation before it is sent
 	dials      []time.Duration // instants of these faults
+	idle       []span          // in which a connection over HTTP/2 had room
 	stalls     []span          // of the threads that send in the loop mode
 	rows       []takt.Sample
 	done       map[uint64]time.Duration // by the number of the operation, as the rows have it

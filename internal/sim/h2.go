@@ -35,6 +35,7 @@ type h2side struct {
 	last    int64     // of the last GOAWAY; -1: none was sent
 	leaving bool      // the connection ends with its last stream
 	mute    bool      // nothing is sent any more
+	resets  int       // streams that the client reset
 	pings   int       // without an answer
 }
 
@@ -53,6 +54,7 @@ type stream struct {
 	body    int
 	ignored bool // the target has not taken it
 	whole   bool // the request came whole
+	served  bool // the target works on it
 	over    bool // the answer was sent, or the stream was reset
 	begun   bool // a part of the answer was sent
 	strange bool // the client may complain about the answer
@@ -241,6 +243,9 @@ func (h *h2side) began(st *stream) {
 		w.report.fault("double send", "request %d arrived %d times", r.seq, r.arrived)
 	}
 	r.s, r.whole = h.s, false
+	if h.resets < r.cancels {
+		h.wrong("takt gave up %d operations before operation %d, but reset only %d streams", r.cancels, r.seq, h.resets)
+	}
 	h.disturb()
 	switch {
 	case st.ignored:
@@ -325,14 +330,21 @@ func (h *h2side) onReset(id, code uint32) {
 		h.wrong("the client reset stream %d without a fault, with code %d", id, code)
 	}
 	h.c.canceled = true
+	h.resets++
 	h.close(st)
+}
+
+// answered notes that the answer of st was sent. The stream is open until the client has sent all of
+// the request, or reset the stream.
+func (h *h2side) answered(st *stream) {
+	if st.over = true; st.whole {
+		h.close(st)
+	}
 }
 
 // close ends a stream.
 func (h *h2side) close(st *stream) {
-	if st.over = true; st.ignored {
-		return
-	}
+	st.over = true
 	h.open = slices.DeleteFunc(h.open, func(o *stream) bool { return o == st })
 	if h.leaving && len(h.open) == 0 {
 		h.end()
@@ -352,13 +364,16 @@ func (h *h2side) end() {
 // complete serves a request that came whole.
 func (h *h2side) complete(st *stream) {
 	st.whole, st.r.whole = true, true
-	if !st.over {
+	switch {
+	case st.over:
+		h.close(st)
+	case !st.served:
 		h.serve(st)
 	}
 }
 
 func (h *h2side) serve(st *stream) {
-	st.whole = true
+	st.served = true
 	h.v.serve(&request{seq: st.r.seq, reply: func() { h.reply(st) }})
 }
 

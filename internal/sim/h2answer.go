@@ -36,10 +36,18 @@ func (h *h2side) tune(t tuning) {
 	}
 	var b []byte
 	for _, s := range []struct{ id, value uint32 }{{1, t.table}, {3, uint32(t.streams)}, {4, uint32(t.window)}} {
+		if s.id == 3 && t.streams == h2Unlimited && h.newest().streams == h2AtFirst {
+			continue // without it the client knows no limit
+		}
 		b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(s.id)), s.value)
 	}
 	h.asked = append(h.asked, t)
-	h.put(frame(h2Settings, 0, 0, b), nil, nil)
+	h.put(frame(h2Settings, 0, 0, b), nil, func(time.Duration) {
+		if h.c.allows = t.streams; h.c.mux != nil {
+			h.c.mux.most = t.streams
+			h.w.idles()
+		}
+	})
 }
 
 // retune changes the settings, for a while so that the client may open no stream.
@@ -54,7 +62,7 @@ func (h *h2side) retune() {
 	if t.streams == 0 {
 		w.at(w.now+time.Duration(w.rng.Int64N(int64(5*time.Millisecond))), func() {
 			t := h.newest()
-			t.streams = max(t.streams, 1+w.rng.IntN(100))
+			t.streams = max(t.streams, 1+w.rng.IntN(99))
 			h.tune(t)
 		})
 	}
@@ -101,14 +109,7 @@ func (h *h2side) noise() {
 func (h *h2side) decline(st *stream) {
 	st.ignored = true
 	h.put(frame(h2Reset, 0, st.id, number(7)), func() { st.r.arrived-- }, func(time.Duration) { st.r.declined++ })
-	h.drop(st)
-}
-
-// drop removes st, which the target has not taken, from the open streams.
-func (h *h2side) drop(st *stream) {
-	st.ignored = false
 	h.close(st)
-	st.ignored = true
 }
 
 // leave closes the connection as servers should: what has come is answered.
@@ -139,15 +140,20 @@ func (h *h2side) desert() {
 	if n := w.rng.IntN(len(h.open) + 1); n > 0 {
 		last = h.open[n-1].id
 	}
+	rude := w.rng.IntN(4) == 0 // gives back what it has begun to answer: nobody may repeat that
 	for _, st := range h.open {
-		if st.begun {
+		if st.begun && !rude {
 			last = max(last, st.id)
 		}
 	}
 	h.goAway(last)
 	for _, st := range append([]*stream(nil), h.open...) {
 		if st.id > last {
-			h.drop(st)
+			if st.begun {
+				st.r.fault, st.strange = "early GOAWAY", true
+			}
+			st.ignored = true
+			h.close(st)
 		}
 	}
 	if w.rng.IntN(3) == 0 {
@@ -168,7 +174,7 @@ func (h *h2side) goAway(last uint32) {
 	h.last = int64(last)
 	var back []*stream
 	for _, st := range h.open {
-		if st.id > last {
+		if st.id > last && !st.begun {
 			back = append(back, st)
 		}
 	}
@@ -297,7 +303,9 @@ func (h *h2side) write(st *stream, list []func() []byte, gap time.Duration) {
 	} else {
 		h.put(list[0](), func() { r.answered = w.now }, func(at time.Duration) { r.read = at })
 	}
-	h.close(st)
+	if h.answered(st); st.strange {
+		h.close(st)
+	}
 	switch {
 	case w.chance("silent close", w.sc.Closes):
 		h.c.faults++

@@ -42,7 +42,10 @@ type conn struct {
 	// Over HTTP/2:
 	away     time.Duration // when the client read a GOAWAY; -1: never
 	bad      time.Duration // when the client read a violation; -1: never
+	released time.Duration // when its handshake was over; -1: not over TLS
 	probe    bool          // the first connection
+	mux      *watchedMux   // nil: nothing was sent
+	allows   int           // operations at once, by the last SETTINGS that the client read
 	canceled bool          // the client gave up a stream
 }
 
@@ -91,9 +94,10 @@ func (n *network) connect() (*conn, error) {
 		w.dialFault()
 		return nil, os.NewSyscallError("socket", syscall.EMFILE)
 	}
-	c := &conn{fd: n.descriptor(), probe: n.dials == 1, ended: -1, reset: -1, room: sc.Room, away: -1, bad: -1}
+	c := &conn{fd: n.descriptor(), probe: n.dials == 1, ended: -1, reset: -1, room: sc.Room, away: -1, bad: -1, released: -1, allows: h2AtFirst}
 	n.conns[c.fd] = c
 	n.most = max(n.most, len(n.conns))
+	w.idles()
 	if sc.shared() && n.healthy() > sc.Conns {
 		w.report.fault("bound", "%d connections take operations, at most %d may", n.healthy(), sc.Conns)
 	}
@@ -128,6 +132,7 @@ func (n *network) close(fd int) {
 		return
 	}
 	delete(n.conns, fd)
+	n.w.idles()
 	c.gone = true
 	if _, known := seqOf(c.out); (len(c.out) > 0 && !known || c.begins) && c.faults > 0 {
 		n.w.dialFault() // the number of its request was not sent, so the target does not know it

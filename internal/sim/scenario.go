@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -42,6 +43,8 @@ type Scenario struct {
 	// The connections over HTTP/2.
 	Conns, Streams int // connections, and operations at once on each of them
 	Upload         int // bytes of a request's body, at most; 0: there are no bodies
+
+	Lasts int // each n-th request is the last one on its connection; 0: none is
 
 	Messages int // that arrive in the receiving mode
 
@@ -198,10 +201,18 @@ func (sc *Scenario) long(r *rand.Rand) {
 
 // share chooses the connections over HTTP/2, and what a target may do that is not a fault.
 func (sc *Scenario) share(r *rand.Rand) {
-	sc.Conns, sc.Streams = 1+r.IntN(4), 1+r.IntN(1+r.IntN(100))
-	if r.IntN(2) == 0 {
-		sc.Connections = sc.Conns * sc.Streams
+	sc.Conns = 1 + r.IntN(4)
+	switch r.IntN(3) {
+	case 0:
+		sc.Connections = sc.Conns * (1 + r.IntN(1+r.IntN(100)))
+	case 1:
+		sc.Connections = cmp.Or(sc.Connections, 1+r.IntN(300))
+	case 2:
+		if sc.Rate > 0 {
+			sc.Connections = 0
+		}
 	}
+	sc.Streams = (cmp.Or(sc.Connections, sc.InFlight) + sc.Conns - 1) / sc.Conns // as takt http does
 	if r.IntN(2) == 0 {
 		sc.Allows = 1 + r.IntN(1+r.IntN(60))
 	}
@@ -212,6 +223,12 @@ func (sc *Scenario) share(r *rand.Rand) {
 	}
 	if r.IntN(3) == 0 {
 		sc.Odd = r.Float64()
+	}
+	if r.IntN(6) == 0 {
+		sc.Lasts = 1 + r.IntN(1+r.IntN(200))
+	}
+	if r.IntN(6) == 0 { // operations wait for a target that allows few, and sometimes more
+		sc.Loops, sc.Allows, sc.Retunes = 1, 1+r.IntN(3), between(r, 0.001, 0.02)
 	}
 }
 

@@ -42,8 +42,11 @@ type request struct {
 	// Over HTTP/2:
 	attempts int           // how often takt began it
 	declined int           // how often takt read that its stream was refused and did not act on that yet
+	cancels  int           // operations that takt had given up on its connection before
 	backs    int           // how often takt wanted to begin it again
 	back     bool          // it did not begin again after that
+	gotBack  time.Duration // when that was, the last time
+	waits    []span        // in which it had been given back before
 	whole    bool          // the last attempt arrived whole
 	read     time.Duration // arrival of the last bytes that takt read together with the end of the answer
 

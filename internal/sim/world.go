@@ -52,6 +52,7 @@ type world struct {
 	net     *network
 	starts  *thread // the thread that starts operations of an asynchronous client; nil: none does
 	open    int     // operations in flight at asynchronous clients
+	muxes   []*watchedMux
 	trace   trace
 	report  *checker
 	journal journal
@@ -546,6 +547,7 @@ func (w *world) Release(c net.Conn) (netip.AddrPort, int, error) {
 	s.undo()
 	w.spend(callOther)
 	w.note("release", s.c.fd, 0)
+	s.c.released = w.cur.at
 	return address, s.c.fd, nil
 }
 

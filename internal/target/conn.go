@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 )
 
 // maxRelease is how much of an answer the dispatcher writes itself: copying
@@ -28,7 +29,8 @@ type conn struct {
 	out     chan struct{} // the request is dealt with; capacity 1, so that the dispatcher never waits
 	pending bool          // a request is under way; the fields below are the dispatcher's
 	request request
-	hung    bool // it was half-open: nothing is answered any more
+	hung    bool                  // it was half-open: nothing is answered any more
+	muxed   atomic.Pointer[muxed] // nil: HTTP/1.1
 }
 
 // newConn makes a connection; over TLS if conf is not nil. Its first read makes the handshake.
@@ -56,9 +58,22 @@ func (c *conn) stream() net.Conn {
 
 // serve answers requests until the connection ends.
 func (c *conn) serve() {
-	for c.next() {
+	h2, err := false, error(nil)
+	if c.desk.speaksH2 {
+		h2, err = c.speaksH2()
 	}
-	c.settle()
+	switch {
+	case err != nil:
+		c.refuse(err)
+	case h2:
+		m := newMuxed(c)
+		c.muxed.Store(m)
+		m.serve()
+	default:
+		for c.next() {
+		}
+		c.settle()
+	}
 	if c.over != nil {
 		_ = c.over.CloseWrite() // says that nothing follows
 	}
@@ -104,18 +119,18 @@ func (c *conn) body(q request) error {
 // admit brings q to the desk and reports whether it was taken.
 func (c *conn) admit(q request) bool {
 	c.request, c.pending = q, true
-	admission, outcome := c.desk.admit(c)
+	admission, outcome := c.desk.admit(c, 0)
 	switch admission {
 	case atOnce:
-		c.release(outcome)
+		c.release(outcome, 0)
 	case refused:
 		c.pending = false
 	}
 	return c.pending
 }
 
-// release ends the request that is under way. It does not block.
-func (c *conn) release(o Outcome) {
+// release implements asker.
+func (c *conn) release(o Outcome, _ uint32) {
 	switch o {
 	case Reset:
 		_ = c.SetLinger(0) // makes Close send RST; fails only on a dead connection
@@ -130,6 +145,9 @@ func (c *conn) release(o Outcome) {
 	}
 	c.out <- struct{}{}
 }
+
+// drop implements asker.
+func (c *conn) drop(uint32) { c.out <- struct{}{} }
 
 // write writes a without waiting for the client, and reports whether all is written. Else a
 // goroutine writes the rest.

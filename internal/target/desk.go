@@ -19,7 +19,13 @@ type desk struct {
 	asleep  time.Duration // the dispatcher sleeps until then
 	closed  bool
 	elapsed time.Duration // when it was closed
+
+	unsent []*muxed // with answers to be flushed; the dispatcher's
 }
+
+// unsentMost is how many answers over HTTP/2 are released before they are sent: they share
+// packets, and none waits for more than some 30 µs.
+const unsentMost = 64
 
 // ticket is a request between its arrival and its release.
 type ticket struct {
@@ -27,7 +33,14 @@ type ticket struct {
 	number  uint64 // in order of arrival, decides between equal ends
 	record  int
 	outcome Outcome
-	conn    *conn
+	by      asker
+	stream  uint32 // of by, over HTTP/2
+}
+
+// asker is who waits for the end of a request at the desk: the connection. Its methods never block.
+type asker interface {
+	release(o Outcome, stream uint32) // the request has come to its end
+	drop(stream uint32)               // the server closes before
 }
 
 // forever is when a dispatcher with nothing to do wakes up.
@@ -50,15 +63,15 @@ const (
 	refused                  // the server is closing
 )
 
-// admit takes a request that has just arrived on c.
-func (d *desk) admit(c *conn) (admission, Outcome) {
+// admit takes a request that has just arrived from c.
+func (d *desk) admit(c asker, stream uint32) (admission, Outcome) {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
 		return refused, OK
 	}
 	// Under the lock, so that the order of arrivals is the order of the queue.
-	t, arrival := d.enter(c)
+	t, arrival := d.enter(c, stream)
 	if t.end == arrival {
 		d.books.close(t.record, t.outcome, 0)
 		d.mu.Unlock()
@@ -75,11 +88,11 @@ func (d *desk) admit(c *conn) (admission, Outcome) {
 }
 
 // enter puts a request through the virtual queue and into the books.
-func (d *desk) enter(c *conn) (t ticket, arrival time.Duration) {
+func (d *desk) enter(c asker, stream uint32) (t ticket, arrival time.Duration) {
 	arrival = d.now()
 	service := d.draw(d.services)
 	start, end := d.queue.serve(arrival, service)
-	t = ticket{end: end, number: d.books.counts.Requests, outcome: d.fates.draw(), conn: c}
+	t = ticket{end: end, number: d.books.counts.Requests, outcome: d.fates.draw(), by: c, stream: stream}
 	t.record = d.books.open(entry{arrival: arrival, service: service, start: start, outcome: t.outcome})
 	return t, arrival
 }
@@ -116,16 +129,35 @@ func (d *desk) next() (t ticket, sleep nap, ok bool) {
 // dispatch releases every request at its end, until the desk is closed.
 func (d *desk) dispatch() {
 	d.alarm.enter()
+	released := 0
 	for !d.isClosed() {
-		if t, sleep, ok := d.next(); ok {
-			t.conn.release(t.outcome)
-		} else {
+		t, sleep, ok := d.next()
+		if ok {
+			t.by.release(t.outcome, t.stream)
+			released++
+		}
+		if !ok || released >= unsentMost {
+			d.flush()
+			released = 0
+		}
+		if !ok {
 			d.alarm.sleep(sleep)
 		}
 	}
 	for d.due.len() > 0 { // nobody is admitted any more
-		d.due.pop().conn.out <- struct{}{}
+		t := d.due.pop()
+		t.by.drop(t.stream)
 	}
+}
+
+// flush sends what was released to clients over HTTP/2.
+func (d *desk) flush() {
+	for i, m := range d.unsent {
+		m.marked = false
+		m.locked(m.flush)
+		d.unsent[i] = nil
+	}
+	d.unsent = d.unsent[:0]
 }
 
 func (d *desk) isClosed() bool {
@@ -150,6 +182,13 @@ func (d *desk) malformed() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.books.counts.Malformed++
+}
+
+// refusedStream counts a stream above the limit.
+func (d *desk) refusedStream() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.books.counts.RefusedStreams++
 }
 
 // acceptFailed counts a connection that could not be taken.

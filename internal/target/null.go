@@ -32,6 +32,9 @@ func (o Options) nullFaults(s settings) (faults []error) {
 	if o.TLS {
 		faults = append(faults, value.Faultf("--tls: the null server speaks no TLS; leave out --null or --tls"))
 	}
+	if o.H2 {
+		faults = append(faults, value.Faultf("--h2: the null server speaks HTTP/1.1 only; leave out --null or --h2"))
+	}
 	service, err := time.ParseDuration(cmp.Or(o.Service, "0"))
 	for _, f := range []struct {
 		name  string

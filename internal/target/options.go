@@ -35,6 +35,8 @@ type Options struct {
 	ResetRate    float64 // share of requests whose connection is reset instead of an answer
 	HalfOpenRate float64 // share of requests never answered, the connection stays open
 	TLS          bool    // https, with a certificate that is made at the start
+	H2           bool    // HTTP/2 besides HTTP/1.1
+	H2Streams    int     // streams at once on a connection of HTTP/2; 0: 128
 	Truth        string  // file that the Truth is written to at the end; "": none
 	Null         bool    // the null server, which takes no time and keeps no record
 }
@@ -44,7 +46,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Addr = defaultAddr
 	o.Service = "0"
 	o.Size = new(defaultSize)
-	value.Declare(fs, value.GroupConnections, o.addListenFlag, "addr", "tls")
+	value.Declare(fs, value.GroupConnections, o.addListenFlag, "addr", "tls", "h2")
 	value.Declare(fs, value.GroupBehaviour, o.addBehaviourFlags, "service", "servers", "freeze", "size", "error-rate", "reset-rate", "null")
 	value.Declare(fs, value.GroupOutput, o.addTruthFlag, "truth")
 }
@@ -52,6 +54,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 func (o *Options) addListenFlag(fs *pflag.FlagSet) {
 	fs.Var(value.Listen(&o.Addr), "addr", "`HOST:PORT` to listen on; port 0: any free one")
 	fs.BoolVar(&o.TLS, "tls", false, "serve https, with a certificate that is made at the start: clients need --insecure")
+	fs.BoolVar(&o.H2, "h2", false, "serve HTTP/2, too: to clients that begin with it, and with --tls to those that choose it")
+	fs.IntVar(&o.H2Streams, "h2-streams", defaultStreams, "`streams` at once on each connection of HTTP/2; the server refuses others")
 }
 
 func (o *Options) addBehaviourFlags(fs *pflag.FlagSet) {
@@ -85,6 +89,9 @@ type settings struct {
 	fates    fates
 	services *rand.Rand
 	answers  answers
+	h2       h2Answers
+	speaksH2 bool
+	streams  int
 	null     []byte // what the null server answers
 }
 
@@ -115,6 +122,8 @@ func (o Options) settings() (s settings, faults []error) {
 	note("reset-rate", checkShare(o.ResetRate))
 	note("half-open-rate", checkShare(o.HalfOpenRate))
 	note("error-rate", s.fates.check())
+	note("h2-streams", checkStreams(o.H2Streams, o.H2))
+	s.speaksH2, s.streams = o.H2, o.H2Streams
 	faults = append(faults, o.nullFaults(s)...)
 	if len(faults) > 0 {
 		return s, faults
@@ -122,6 +131,9 @@ func (o Options) settings() (s settings, faults []error) {
 	// Two streams of one seed: the service times stay the same whatever fails.
 	s.services = rand.New(rand.NewPCG(o.Seed, 1))
 	s.fates.rand = rand.New(rand.NewPCG(o.Seed, 2))
+	if o.H2 {
+		s.h2 = renderH2(status, size)
+	}
 	s.answers, s.null = renderAnswers(status, size), nullAnswer(size)
 	return s, nil
 }

@@ -36,7 +36,7 @@ func Listen(o Options) (*Server, error) {
 	}
 	s := &Server{listener: listener.(*net.TCPListener), desk: newDesk(set, o.Servers, newAlarm())}
 	if o.TLS {
-		if s.tls, err = selfSigned(listener.Addr()); err != nil {
+		if s.tls, err = selfSigned(listener.Addr(), o.H2); err != nil {
 			return nil, errors.Join(err, listener.Close())
 		}
 	}
@@ -174,6 +174,9 @@ func (r *roster) close() {
 	defer r.mu.Unlock()
 	r.closed = true
 	for c := range r.conns {
+		if m := c.muxed.Load(); m != nil {
+			m.bye()
+		}
 		_ = c.Close()
 	}
 }

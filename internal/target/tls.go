@@ -16,7 +16,7 @@ import (
 
 // selfSigned is the configuration of a server over TLS with a certificate that is made now, for
 // this machine's loopback addresses and the address that the server listens on.
-func selfSigned(addr net.Addr) (*tls.Config, error) {
+func selfSigned(addr net.Addr, h2 bool) (*tls.Config, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a key: %w", err)
@@ -35,7 +35,7 @@ func selfSigned(addr net.Addr) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a certificate: %w", err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, NextProtos: []string{"http/1.1"}}, nil
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, NextProtos: protocols(h2)}, nil
 }
 
 // veil is the connection below TLS. The dispatcher may not wait for a client, so what TLS writes

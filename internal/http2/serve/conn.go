@@ -1,0 +1,255 @@
+// Package serve is the server side of HTTP/2 (RFC 9113) for one connection, without sockets: it
+// reads bytes and reports requests, and turns answers into bytes. It keeps nothing of a request
+// except its stream. Its answers are rendered before, so that an answer allocates nothing.
+package serve
+
+import (
+	"github.com/taktload/takt/internal/hpack"
+	"github.com/taktload/takt/internal/http2/wire"
+)
+
+const (
+	// maxHead is the largest size of a request's head.
+	maxHead = 64 << 10
+	// outFull is the size of what is to be sent from which no more of a body is added to it.
+	outFull = 64 << 10
+	// ourWindow is what we allow each stream, and the connection; nothing is kept of a body.
+	ourWindow  = 1 << 30
+	refillFrom = ourWindow / 2
+)
+
+// Conn is the protocol of one connection. It is not safe for concurrent use.
+type Conn struct {
+	limit   int // streams at once
+	out     []byte
+	sent    int // the first bytes of out, which are sent
+	dec     *hpack.Decoder
+	emit    func(name, value []byte) // c.field, made once
+	list    []Event                  // of the call of Parse
+	greeted int                      // bytes of the client's preface that came
+	heard   bool                     // the client's SETTINGS came
+	told    bool                     // a block of ours has said that our table has no size
+	closing bool                     // we sent GOAWAY
+	streams map[uint32]*stream
+	spare   []*stream
+	last    uint32   // highest id of a stream that the client opened
+	initial int64    // window of each new stream
+	frame   int      // largest payload that the client accepts
+	window  int64    // bytes of DATA that we may send
+	credit  int64    // bytes of DATA that the client may send
+	sending []uint32 // ids of streams with a body to send, in turn
+	reading reading
+	head    head // being decoded
+}
+
+// reading is the state between two calls of Parse.
+type reading struct {
+	data  int // bytes of a DATA frame that are still to come, without padding
+	pad   int // bytes of padding that are still to come
+	of    wire.Header
+	block []byte // of headers that are not complete, if until is not 0
+	until uint32 // stream whose CONTINUATION must follow; 0: none
+	ends  bool   // the block ends its stream
+}
+
+// stream is a request and its answer, from the request's head to the end of the answer.
+type stream struct {
+	id     uint32
+	head   bool   // the method is HEAD
+	whole  bool   // the request has ended
+	queued bool   // the stream is in sending
+	body   string // what is left to send of the answer's
+	window int64  // bytes of DATA that we may send
+	credit int64  // bytes of DATA that the client may send
+	length int64  // content-length; -1: not given
+	got    int64  // bytes of the request's body
+}
+
+// Event is what Parse found.
+type Event struct {
+	Stream uint32
+	Kind   Kind
+	Head   bool // the method is HEAD
+}
+
+// Kind is the kind of an Event.
+type Kind uint8
+
+// The kinds of events.
+const (
+	Arrived   Kind = iota // a whole request
+	Malformed             // not a request; its stream was reset
+	Refused               // one stream too many, which was refused
+)
+
+// Answer is an answer in the form of HTTP/2, for any number of connections.
+type Answer struct {
+	block []byte
+	body  string
+}
+
+// Field is a header of an answer, its name in lower case.
+type Field struct{ Name, Value string }
+
+// NewAnswer renders an answer. Its block uses no dynamic table, so it fits every connection.
+func NewAnswer(body string, fields ...Field) Answer {
+	return Answer{render(fields...), body}
+}
+
+func render(fields ...Field) (block []byte) {
+	e := hpack.NewEncoder()
+	for _, f := range fields {
+		block = e.Field(block, []byte(f.Name), []byte(f.Value), false)
+	}
+	return block
+}
+
+// proceed is the interim answer for a client that waits before it sends a body.
+var proceed = render(Field{":status", "100"})
+
+// New returns a connection that allows so many streams at once. Out has its first bytes.
+func New(streams int) *Conn {
+	c := &Conn{limit: streams, dec: hpack.NewDecoder(4096, maxHead), streams: map[uint32]*stream{}}
+	c.emit = c.field
+	c.initial, c.frame = wire.FirstWindow, wire.LeastFrame
+	c.window, c.credit = wire.FirstWindow, ourWindow
+	c.out = wire.AppendHeader(nil, 3*wire.SettingLength, wire.Settings, 0, 0)
+	c.out = wire.AppendSetting(c.out, wire.SettingStreams, uint32(streams))
+	c.out = wire.AppendSetting(c.out, wire.SettingWindow, ourWindow)
+	c.out = wire.AppendSetting(c.out, wire.SettingHeaders, maxHead)
+	c.out = wire.AppendNumber(c.out, wire.Window, 0, ourWindow-wire.FirstWindow)
+	return c
+}
+
+// Open is the number of streams that are not over.
+func (c *Conn) Open() int { return len(c.streams) }
+
+// Answer answers a request, as far as the client's windows allow; Out has the rest when they open.
+// An answer to a stream that is over is left out.
+func (c *Conn) Answer(id uint32, a *Answer) {
+	s := c.streams[id]
+	if s == nil || !s.whole {
+		return
+	}
+	s.body = a.body
+	if s.head {
+		s.body = ""
+	}
+	if len(s.body) == 0 {
+		c.appendBlock(id, a.block, wire.FlagEndStream)
+		c.forget(s)
+		return
+	}
+	c.appendBlock(id, a.block, 0)
+	c.enqueue(s)
+}
+
+// appendBlock appends a head. The first one says that no block of ours uses a dynamic table, so
+// the size that the client allows for it never matters.
+func (c *Conn) appendBlock(id uint32, block []byte, flags byte) {
+	c.compact()
+	from := len(c.out)
+	c.out = wire.AppendHeader(c.out, 0, wire.Headers, flags|wire.FlagEndHeaders, id)
+	if !c.told {
+		c.told = true
+		c.out = append(c.out, 0x20) // RFC 7541, 6.3
+	}
+	c.out = append(c.out, block...)
+	wire.SetLength(c.out[from:])
+}
+
+func (c *Conn) enqueue(s *stream) {
+	if !s.queued {
+		s.queued = true
+		c.sending = append(c.sending, s.id)
+	}
+}
+
+// Reset resets a stream.
+func (c *Conn) Reset(id uint32, code wire.Code) {
+	if s := c.streams[id]; s != nil {
+		c.reset(id, code)
+		c.forget(s)
+	}
+}
+
+func (c *Conn) reset(id uint32, code wire.Code) {
+	c.out = wire.AppendNumber(c.out, wire.Reset, id, uint32(code))
+}
+
+// forget ends s.
+func (c *Conn) forget(s *stream) {
+	delete(c.streams, s.id)
+	*s = stream{}
+	c.spare = append(c.spare, s)
+}
+
+// Close says that no other stream is accepted. Those that are open go on.
+func (c *Conn) Close(code wire.Code) {
+	if !c.closing || code != wire.NoError {
+		c.closing = true
+		c.out = wire.AppendGoAway(c.out, c.last, code)
+	}
+}
+
+// Closing reports whether Close was called.
+func (c *Conn) Closing() bool { return c.closing }
+
+// Out returns bytes to send, until there are none. They stay valid until the next call.
+func (c *Conn) Out() []byte {
+	c.compact()
+	c.pump()
+	return c.out[c.sent:]
+}
+
+// Sent says that the first n bytes of Out are sent.
+func (c *Conn) Sent(n int) { c.sent += n }
+
+// More reports whether Out would add something now.
+func (c *Conn) More() bool { return len(c.sending) > 0 && c.window > 0 }
+
+// Waiting is the number of bytes that wait to be sent, without what Out would add.
+func (c *Conn) Waiting() int { return len(c.out) - c.sent }
+
+// compact removes what is sent.
+func (c *Conn) compact() {
+	switch {
+	case c.sent == len(c.out):
+		c.out, c.sent = c.out[:0], 0
+	case c.sent > outFull:
+		c.out = c.out[:copy(c.out, c.out[c.sent:])]
+		c.sent = 0
+	}
+}
+
+// pump appends DATA of the answers' bodies, in turn, as far as the windows allow.
+func (c *Conn) pump() {
+	for len(c.sending) > 0 && c.window > 0 && c.Waiting() < outFull {
+		s := c.streams[c.sending[0]]
+		c.sending = c.sending[:copy(c.sending, c.sending[1:])]
+		if s == nil {
+			continue // the client reset it
+		}
+		s.queued = false
+		if n := int(min(int64(len(s.body)), s.window, c.window, int64(c.frame))); n > 0 {
+			c.send(s, n)
+		} // otherwise a WINDOW_UPDATE brings it back
+	}
+}
+
+// send appends the next n bytes of the body of s.
+func (c *Conn) send(s *stream, n int) {
+	var flags byte
+	if n == len(s.body) {
+		flags = wire.FlagEndStream
+	}
+	c.out = append(wire.AppendHeader(c.out, n, wire.Data, flags, s.id), s.body[:n]...)
+	s.body = s.body[n:]
+	s.window -= int64(n)
+	c.window -= int64(n)
+	if len(s.body) == 0 {
+		c.forget(s)
+		return
+	}
+	c.enqueue(s)
+}

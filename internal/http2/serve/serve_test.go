@@ -1,0 +1,431 @@
+package serve
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/taktload/takt/internal/http2/wire"
+)
+
+// script writes what a client sends.
+type script struct {
+	bytes.Buffer
+	*http2.Framer
+	block bytes.Buffer
+	enc   *hpack.Encoder
+}
+
+// begun is a script after preface and SETTINGS.
+func begun(settings ...http2.Setting) *script {
+	s := new(script)
+	s.Framer = http2.NewFramer(&s.Buffer, nil)
+	s.AllowIllegalWrites = true
+	s.enc = hpack.NewEncoder(&s.block)
+	s.WriteString(wire.Preface)
+	_ = s.WriteSettings(settings...)
+	return s
+}
+
+// fields encodes a header list, written as NAME VALUE, one a line.
+func (s *script) fields(list string) []byte {
+	s.block.Reset()
+	for line := range strings.Lines(list) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		_ = s.enc.WriteField(hpack.HeaderField{Name: name, Value: value})
+	}
+	return s.block.Bytes()
+}
+
+func (s *script) headers(id uint32, ends bool, list string) {
+	_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: s.fields(list), EndStream: ends, EndHeaders: true})
+}
+
+const (
+	get  = ":method GET\n:scheme http\n:authority x\n:path /\n"
+	post = ":method POST\n:scheme http\n:authority x\n:path /\n"
+	ok   = "content-length 2\n"
+)
+
+// talk gives the client's bytes to a connection in pieces, answers each request, and returns what
+// was found, what was sent, and the code of the end.
+func talk(c *Conn, in []byte, piece int, a *Answer) (events []Event, out []byte, code wire.Code) {
+	var unread []byte
+	for len(in) > 0 && code == wire.NoError {
+		n := min(max(1, piece), len(in))
+		unread = append(unread, in[:n]...)
+		in = in[n:]
+		var used, had = 0, len(events)
+		used, events, code = c.Parse(unread, events)
+		unread = unread[used:]
+		for _, e := range events[had:] {
+			if e.Kind == Arrived && a != nil {
+				c.Answer(e.Stream, a)
+			}
+		}
+		for b := c.Out(); len(b) > 0; b = c.Out() {
+			out = append(out, b...)
+			c.Sent(len(b))
+		}
+	}
+	return events, out, code
+}
+
+// said is what the server's frames say, those of the connection's beginning left out.
+func said(t *testing.T, out []byte) (list []string) {
+	t.Helper()
+	f := http2.NewFramer(nil, bytes.NewReader(out))
+	f.SetMaxReadFrameSize(1 << 20)
+	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	for n := 0; ; n++ {
+		frame, err := f.ReadFrame()
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		if err != nil {
+			t.Fatalf("after %v: %v, %v", list, err, f.ErrorDetail())
+		}
+		if n < 2 {
+			continue // SETTINGS and WINDOW_UPDATE
+		}
+		switch frame := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			list = append(list, describe(frame.StreamID, "HEADERS "+frame.PseudoValue("status"), frame.StreamEnded()))
+		case *http2.DataFrame:
+			list = append(list, describe(frame.StreamID, "DATA "+itoa(len(frame.Data())), frame.StreamEnded()))
+		case *http2.RSTStreamFrame:
+			list = append(list, describe(frame.StreamID, frame.ErrCode.String(), false))
+		case *http2.GoAwayFrame:
+			list = append(list, "GOAWAY "+itoa(int(frame.LastStreamID))+" "+frame.ErrCode.String())
+		case *http2.PingFrame:
+			list = append(list, "PONG "+string(frame.Data[:]))
+		case *http2.WindowUpdateFrame:
+			list = append(list, describe(frame.StreamID, "WINDOW +"+itoa(int(frame.Increment)), false))
+		case *http2.SettingsFrame:
+			if !frame.IsAck() {
+				t.Errorf("SETTINGS again: %v", frame)
+			}
+		}
+	}
+}
+
+func describe(id uint32, what string, ends bool) string {
+	if ends {
+		what += " END"
+	}
+	return itoa(int(id)) + ": " + what
+}
+
+var small = NewAnswer("body", Field{":status", "200"}, Field{"content-length", "4"})
+
+// What the server says to a client, right or wrong; in one piece and in bytes.
+func TestTalk(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	for _, c := range []struct {
+		name string
+		send func(s *script)
+		want string
+	}{
+		{"a request", func(s *script) { s.headers(1, true, get) }, "1: HEADERS 200, 1: DATA 4 END"},
+		{"HEAD", func(s *script) { s.headers(1, true, ":method HEAD\n:scheme http\n:path /\n") }, "1: HEADERS 200 END"},
+		{"a body", func(s *script) {
+			s.headers(1, false, post+ok)
+			_ = s.WriteData(1, false, []byte("a"))
+			_ = s.WriteDataPadded(1, true, []byte("b"), make([]byte, 100))
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"trailers", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteData(1, false, []byte("a"))
+			s.headers(1, true, "x-sum 1\n")
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"100-continue", func(s *script) {
+			s.headers(1, false, post+"expect 100-continue\n")
+			_ = s.WriteData(1, true, []byte("a"))
+		}, "1: HEADERS 100, 1: HEADERS 200, 1: DATA 4 END"},
+		{"CONTINUATION", func(s *script) {
+			block := slices.Clone(s.fields(get + "x " + long))
+			_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block[:5], EndStream: true})
+			_ = s.WriteContinuation(1, false, block[5:6])
+			_ = s.WriteContinuation(1, true, block[6:])
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"PING and what is unknown", func(s *script) {
+			_ = s.WritePing(false, [8]byte([]byte("12345678")))
+			_ = s.WriteRawFrame(0xfe, 0xff, 77, []byte("?"))
+			_ = s.WriteSettings(http2.Setting{ID: 0x7777, Val: 1})
+		}, "PONG 12345678"},
+		{"one stream too many", func(s *script) {
+			for id := uint32(1); id < 9; id += 2 {
+				s.headers(id, false, post)
+			}
+			_ = s.WriteData(7, true, []byte("of the refused stream"))
+			_ = s.WriteData(3, true, nil)
+		}, "7: REFUSED_STREAM, 3: HEADERS 200, 3: DATA 4 END"},
+		{"a stream that the client resets", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteRSTStream(1, http2.ErrCodeCancel)
+			_ = s.WriteData(1, true, nil)
+			s.headers(3, true, get)
+		}, "3: HEADERS 200, 3: DATA 4 END"},
+		{"no method", func(s *script) { s.headers(1, true, ":scheme http\n:path /\n"); s.headers(3, true, get) },
+			"1: PROTOCOL_ERROR, 3: HEADERS 200, 3: DATA 4 END"},
+		{"a pseudo-header twice", func(s *script) { s.headers(1, true, get+":path /\n") }, "1: PROTOCOL_ERROR"},
+		{"a pseudo-header after others", func(s *script) { s.headers(1, true, "a b\n"+get) }, "1: PROTOCOL_ERROR"},
+		{"an unknown pseudo-header", func(s *script) { s.headers(1, true, get+":x y\n") }, "1: PROTOCOL_ERROR"},
+		{"a name in upper case", func(s *script) { s.headers(1, true, get+"A b\n") }, "1: PROTOCOL_ERROR"},
+		{"Connection", func(s *script) { s.headers(1, true, get+"connection close\n") }, "1: PROTOCOL_ERROR"},
+		{"TE", func(s *script) { s.headers(1, true, get+"te gzip\n"); s.headers(3, true, get+"te trailers\n") },
+			"1: PROTOCOL_ERROR, 3: HEADERS 200, 3: DATA 4 END"},
+		{"a body shorter than it says", func(s *script) { s.headers(1, true, post+ok) }, "1: PROTOCOL_ERROR"},
+		{"a length that is no number", func(s *script) { s.headers(1, true, get+"content-length 1x\n") }, "1: PROTOCOL_ERROR"},
+		{"two lengths", func(s *script) { s.headers(1, true, get+"content-length 0\ncontent-length 1\n") }, "1: PROTOCOL_ERROR"},
+		{"trailers with a pseudo-header", func(s *script) { s.headers(1, false, post); s.headers(1, true, ":path /\n") }, "1: PROTOCOL_ERROR"},
+		{"WINDOW_UPDATE of 0 on a stream", func(s *script) { s.headers(1, false, post); _ = s.WriteWindowUpdate(1, 0) }, "1: PROTOCOL_ERROR"},
+		{"a window over its limit", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteWindowUpdate(1, 1<<31-1)
+		}, "1: FLOW_CONTROL_ERROR"},
+
+		// The end of the connection.
+		{"no SETTINGS", func(s *script) { s.Truncate(len(wire.Preface)); s.headers(1, true, get) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"another protocol", func(s *script) { s.Truncate(0); s.WriteString("GET / HTTP/1.1\r\n\r\n") }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"an even stream", func(s *script) { s.headers(2, true, get) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"an old stream", func(s *script) { s.headers(3, true, get); s.headers(1, false, get) },
+			"GOAWAY 3 PROTOCOL_ERROR"},
+		{"DATA of no stream", func(s *script) { _ = s.WriteData(1, true, nil) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"RST_STREAM of no stream", func(s *script) { _ = s.WriteRSTStream(1, 0) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"WINDOW_UPDATE of no stream", func(s *script) { _ = s.WriteWindowUpdate(1, 1) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"WINDOW_UPDATE of 0", func(s *script) { _ = s.WriteWindowUpdate(0, 0) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"a window of the connection over its limit", func(s *script) { _ = s.WriteWindowUpdate(0, 1<<31-1) }, "GOAWAY 0 FLOW_CONTROL_ERROR"},
+		{"CONTINUATION of nothing", func(s *script) { _ = s.WriteContinuation(1, true, nil) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"another frame before CONTINUATION", func(s *script) {
+			_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
+			_ = s.WritePing(false, [8]byte{})
+		}, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"a header block that never ends", func(s *script) {
+			_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
+			for range 5 {
+				_ = s.WriteContinuation(1, false, make([]byte, 16<<10))
+			}
+		}, "GOAWAY 0 ENHANCE_YOUR_CALM"},
+		{"a header list that is too large", func(s *script) {
+			block := []byte{}
+			for range 2000 {
+				block = append(block, 0x80|19) // :method DELETE … any static entry
+			}
+			_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndHeaders: true})
+		}, "GOAWAY 0 ENHANCE_YOUR_CALM"},
+		{"a block that cannot be decoded", func(s *script) {
+			_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0xff, 0xff, 0xff}, EndHeaders: true})
+		}, "GOAWAY 0 COMPRESSION_ERROR"},
+		{"a long frame", func(s *script) { _ = s.WriteRawFrame(0, 0, 1, make([]byte, 16<<10+1)) }, "GOAWAY 0 FRAME_SIZE_ERROR"},
+		{"PING of 7 bytes", func(s *script) { _ = s.WriteRawFrame(http2.FramePing, 0, 0, make([]byte, 7)) }, "GOAWAY 0 FRAME_SIZE_ERROR"},
+		{"PING on a stream", func(s *script) { _ = s.WriteRawFrame(http2.FramePing, 0, 1, make([]byte, 8)) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"SETTINGS on a stream", func(s *script) { _ = s.WriteRawFrame(http2.FrameSettings, 0, 1, nil) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"a wrong setting", func(s *script) { _ = s.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1}) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"PUSH_PROMISE", func(s *script) { _ = s.WriteRawFrame(http2.FramePushPromise, 0, 1, make([]byte, 4)) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"padding beyond its frame", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteRawFrame(http2.FrameData, http2.FlagDataPadded, 1, []byte{9, 0})
+		}, "GOAWAY 1 PROTOCOL_ERROR"},
+		{"HEADERS without a byte for their padding", func(s *script) { _ = s.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersPadded, 1, nil) }, "GOAWAY 0 FRAME_SIZE_ERROR"},
+	} {
+		for _, piece := range []int{1, 1 << 20} {
+			s := begun()
+			c.send(s)
+			_, out, _ := talk(New(3), s.Bytes(), piece, &small)
+			got := slices.DeleteFunc(said(t, out), func(line string) bool { return c.want[0] == 'G' && line[0] != 'G' })
+			if text := strings.Join(got, ", "); text != c.want {
+				t.Errorf("%s, in pieces of %d: %s; want %s", c.name, piece, text, c.want)
+			}
+		}
+	}
+}
+
+// The events say what came; a refused stream and a wrong request are not requests.
+func TestEvents(t *testing.T) {
+	s := begun()
+	s.headers(1, true, ":method HEAD\n:scheme http\n:path /\n")
+	s.headers(3, true, ":scheme http\n:path /\n")
+	s.headers(5, true, get)
+	c := New(1)
+	events, _, code := talk(c, s.Bytes(), 1<<20, nil)
+	want := []Event{{1, Arrived, true}, {3, Malformed, false}, {5, Refused, false}}
+	want[1].Kind = Refused // the limit is reached
+	if !slices.Equal(events, want) || code != wire.NoError || c.Open() != 1 {
+		t.Errorf("%v, %v, %d are open", events, code, c.Open())
+	}
+	c.Reset(1, wire.InternalError)
+	if c.Answer(1, &small); c.Open() != 0 || strings.Join(said(t, append(skipped(), c.Out()...)), ", ") != "1: INTERNAL_ERROR" {
+		t.Errorf("%q after a reset", c.Out())
+	}
+}
+
+// skipped are two frames for said to leave out.
+func skipped() []byte { return bytes.Clone(New(1).Out()) }
+
+// Answers keep to the windows of the client, interleave, and go on when a window opens.
+func TestWindows(t *testing.T) {
+	a := NewAnswer(strings.Repeat("x", 50_000), Field{":status", "200"})
+	s := begun(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+	s.headers(1, true, get)
+	s.headers(3, true, get)
+	c := New(10)
+	_, out, _ := talk(c, s.Bytes(), 1<<20, &a)
+	step := func(want string, send func()) {
+		t.Helper()
+		s.Reset()
+		send()
+		_, more, code := talk(c, s.Bytes(), 1<<20, &a)
+		if got := strings.Join(said(t, append(skipped(), more...)), ", "); got != want || code != wire.NoError {
+			t.Errorf("%s, %v; want %s", got, code, want)
+		}
+	}
+	if got := strings.Join(said(t, out), ", "); got != "1: HEADERS 200, 3: HEADERS 200, 1: DATA 10, 3: DATA 10" {
+		t.Error(got)
+	}
+	step("1: DATA 5", func() { _ = s.WriteWindowUpdate(1, 5) })
+	step("", func() { _ = s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}) })
+	step("", func() { _ = s.WriteWindowUpdate(1, 10) })
+	step("1: DATA 1", func() { _ = s.WriteWindowUpdate(1, 1) })
+	step("1: DATA 16384, 3: DATA 16384, 1: DATA 16384, 3: DATA 16357", func() { // the connection's window is full
+		_ = s.WriteWindowUpdate(1, 100_000)
+		_ = s.WriteWindowUpdate(3, 100_000)
+	})
+	step("1: DATA 1", func() { _ = s.WriteWindowUpdate(0, 1) })
+	if c.Open() != 2 {
+		t.Errorf("%d are open", c.Open())
+	}
+	step("3: DATA 16384, 1: DATA 16384, 3: DATA 865 END, 1: DATA 831 END", func() { _ = s.WriteWindowUpdate(0, 1<<20) })
+	if c.Open() != 0 {
+		t.Errorf("%d are open", c.Open())
+	}
+}
+
+// A client may send on: the server gives windows back, of the connection and of a long body.
+func TestRefill(t *testing.T) {
+	c, s := New(2), begun()
+	s.headers(1, false, post)
+	_, out, _ := talk(c, s.Bytes(), 1<<20, nil)
+	s.Reset()
+	_ = s.WriteData(1, false, make([]byte, 16<<10))
+	windows, frames := 0, 3*refillFrom/(16<<10)
+	for range frames {
+		_, more, code := talk(c, s.Bytes(), 1<<20, nil)
+		if code != wire.NoError {
+			t.Fatal(code)
+		}
+		windows += strings.Count(strings.Join(said(t, append(skipped(), more...)), ","), "WINDOW")
+	}
+	if windows != 2*2 {
+		t.Errorf("%d WINDOW_UPDATE for %d frames after %q", windows, frames, out)
+	}
+}
+
+// No answer is added while much waits to be sent, however many bodies there are.
+func TestOutIsBounded(t *testing.T) {
+	a := NewAnswer(strings.Repeat("x", 1<<20), Field{":status", "200"})
+	s := begun(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30})
+	_ = s.WriteWindowUpdate(0, 1<<30)
+	const streams = 100
+	for id := uint32(1); id < 2*streams; id += 2 {
+		s.headers(id, true, get)
+	}
+	c := New(streams)
+	_, list, _ := c.Parse(s.Bytes(), nil)
+	for _, e := range list {
+		c.Answer(e.Stream, &a)
+	}
+	total := 0
+	for b := c.Out(); len(b) > 0; b = c.Out() {
+		if total += len(b); len(b) > outFull+(32<<10) {
+			t.Fatalf("%d bytes at once", len(b))
+		}
+		c.Sent(min(len(b), 10_000))
+		total -= len(b) - min(len(b), 10_000)
+	}
+	if want := streams << 20; total < want || total > want+want/100 || c.Open() != 0 {
+		t.Errorf("%d bytes of %d", total, want)
+	}
+}
+
+// After GOAWAY the streams that came go on, and others are ignored.
+func TestClose(t *testing.T) {
+	c, s := New(3), begun()
+	s.headers(1, false, post)
+	_, _, _ = talk(c, s.Bytes(), 1<<20, &small)
+	s.Reset()
+	c.Close(wire.NoError)
+	c.Close(wire.NoError)
+	s.headers(3, false, post)
+	_ = s.WriteData(3, true, []byte("ignored"))
+	_ = s.WriteData(1, true, []byte("b"))
+	_, out, code := talk(c, s.Bytes(), 1<<20, &small)
+	if got := strings.Join(said(t, append(skipped(), out...)), ", "); got != "GOAWAY 1 NO_ERROR, 1: HEADERS 200, 1: DATA 4 END" || code != wire.NoError {
+		t.Error(got, code)
+	}
+}
+
+// A request and its answer allocate nothing.
+func TestAllocations(t *testing.T) {
+	c, s := New(3), begun()
+	list := make([]Event, 0, 10)
+	_, _, _ = c.Parse(s.Bytes(), list)
+	c.Sent(len(c.Out()))
+	id := uint32(1)
+	one := func() {
+		s.Reset()
+		s.headers(id, true, get)
+		_, list, _ := c.Parse(s.Bytes(), list)
+		c.Answer(list[0].Stream, &small)
+		c.Sent(len(c.Out()))
+		id += 2
+	}
+	one()
+	if n := testing.AllocsPerRun(100, one); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Whatever a client sends, in whatever pieces: no panic, the pieces do not matter, a stream arrives
+// once, and little memory is used.
+func FuzzParse(f *testing.F) {
+	s := begun(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
+	s.headers(1, true, get)
+	s.headers(3, false, post+ok)
+	_ = s.WriteDataPadded(3, true, []byte("ab"), []byte{0})
+	_ = s.WriteWindowUpdate(1, 100)
+	_ = s.WritePing(false, [8]byte{})
+	_ = s.WriteRSTStream(1, 8)
+	f.Add(s.Bytes(), 7)
+	f.Fuzz(func(t *testing.T, in []byte, piece int) {
+		if len(in) > 1<<16 {
+			return
+		}
+		whole := New(3)
+		want, sent, code := talk(whole, bytes.Clone(in), len(in), nil)
+		c := New(3)
+		got, pieces, again := talk(c, bytes.Clone(in), piece%100, nil)
+		if code != again || !slices.Equal(got, want) || !bytes.Equal(sent, pieces) {
+			t.Fatalf("%v %v in one piece, %v %v in several\n%q\n%q", want, code, got, again, sent, pieces)
+		}
+		arrived := map[uint32]bool{}
+		for _, e := range got {
+			if e.Kind == Arrived && arrived[e.Stream] {
+				t.Fatalf("stream %d twice", e.Stream)
+			}
+			arrived[e.Stream] = e.Kind == Arrived
+		}
+		if c.Open() > 3 || len(sent) > 2*len(in)+200 {
+			t.Fatalf("%d streams, %d bytes for %d", c.Open(), len(sent), len(in))
+		}
+	})
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
