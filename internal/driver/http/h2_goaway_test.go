@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -130,7 +131,24 @@ func TestH2GoAway(t *testing.T) {
 					c.Answer(r)
 				}
 			}}
-		}, want: allOK, many: all40, check: answeredOnce},
+		}, want: allOK, many: all40, check: answeredOnce, net: "8+ ok, truncated|malformed", netMany: "39+ ok, truncated|malformed"},
+		// The decoder of the next connection begins with a table of its own.
+		{name: "with an empty table", want: allOK, many: all40, check: answeredOnce, script: func() h2test.Script {
+			var answers perConn[int]
+			return h2test.Script{Request: func(c *h2test.Conn, r *h2test.Request) {
+				n := answers.of(c)
+				switch *n++; {
+				case *n < 3:
+					c.Head(r.ID, false, ":status", "200", "x-long", strings.Repeat("l", 300))
+					c.Data(r.ID, true, "ok")
+				case *n == 3:
+					c.GoAway(r.ID, http2.ErrCodeNo)
+					c.Raw(http2.FrameHeaders, headersEnd, r.ID, "\x20\x88") // a table of 0 bytes
+					c.Data(r.ID, true, "ok")
+					c.Close()
+				}
+			}}
+		}},
 		// A server that restarts every connection after two answers.
 		{name: "after every second answer", script: func() h2test.Script {
 			var answers perConn[int]
