@@ -44,6 +44,9 @@ func (m *watchedMux) Begin(op *takt.Op, tag int, r *takt.Result) {
 	}
 	m.tags[tag] = q
 	q.attempts++
+	if q.attempts == 1 {
+		q.first = w.cur.at
+	}
 	if q.back {
 		q.waits = append(q.waits, span{q.gotBack, w.cur.at})
 	}
@@ -128,7 +131,7 @@ func (w *world) idles() {
 		if c := m.c; c != nil && !c.gone {
 			open += m.open
 			usable := !m.last && c.away < 0 && c.bad < 0 && c.ended < 0 && c.reset < 0
-			free = free || usable && m.open < min(m.most, w.sc.Streams)
+			free = free || usable && m.open < min(m.most, cmp.Or(w.sc.Connections, w.sc.InFlight)/w.sc.Conns)
 		}
 	}
 	free = free && open < cmp.Or(w.sc.Connections, w.sc.InFlight) || len(w.net.conns) == 0
@@ -155,10 +158,15 @@ func (k *checker) idled(w *world) {
 		if sc.Rate > 0 && r.Class != takt.ClassDropped {
 			k.waited(&r, span{w.origin + r.Due, w.origin + until})
 		}
-		q := w.net.srv.requests[r.Seq]
-		if q == nil || sc.Conns > 1 { // an operation stays with its connection's successors
+		if sc.Conns > 1 || r.Sent == takt.NotSent { // an operation stays with its connection's successors
 			continue
 		}
+		q := w.net.srv.requests[r.Seq]
+		if q == nil || q.attempts == 0 {
+			k.waited(&r, span{w.origin + r.Sent, w.origin + r.Done})
+			continue
+		}
+		k.waited(&r, span{w.origin + r.Sent, q.first})
 		if q.back {
 			k.waited(&r, span{q.gotBack, w.origin + r.Done})
 		}
