@@ -14,13 +14,14 @@ import (
 type watchedMux struct {
 	takt.Mux
 	w       *world
-	c       *conn      // nil: nothing was sent on it yet
-	tags    []*request // begun last, by tag
-	begun   []*request // before c was known
-	open    int        // operations that have begun and not ended
-	last    bool       // its last request has begun
-	cancels int        // operations that takt gave up
-	most    int        // operations that the target allows at once, as takt has read; 0: c is not known
+	c       *conn         // nil: nothing was sent on it yet
+	tags    []*request    // begun last, by tag
+	begun   []*request    // before c was known
+	open    int           // operations that have begun and not ended
+	last    bool          // its last request has begun
+	emptied time.Duration // when its last operation ended
+	cancels int           // operations that takt gave up
+	most    int           // operations that the target allows at once, as takt has read; 0: c is not known
 }
 
 func (w *world) newMux(int) takt.Mux {
@@ -120,8 +121,23 @@ func (m *watchedMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ 
 		}
 		q.declined = max(0, q.declined-1)
 	}
+	if m.open == 0 {
+		m.emptied = m.w.cur.at
+	}
 	m.w.idles()
 	return n, list, alive
+}
+
+// left checks that no connection stays open that takt has no use for.
+func (n *network) left() {
+	for _, c := range n.conns {
+		if m := c.mux; m == nil || m.c != c || m.open > 0 || c.away < 0 || n.w.sc.Stalls > 0 {
+			continue
+		}
+		if d := n.w.cur.at - max(c.away, c.mux.emptied); d > slack {
+			n.w.report.fault("left open", "%d is open %v after its GOAWAY and its last answer", c.fd, d)
+		}
+	}
 }
 
 // idles notes when a connection could carry another operation, and when none could.
