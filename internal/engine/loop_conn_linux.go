@@ -84,7 +84,7 @@ func (l *loop) connected(c *lconn) {
 		return
 	}
 	l.measurePath(c)
-	c.dialler.res.Phases[phaseConnect] = l.now() - c.began
+	c.dialler.res.Phases[phaseConnect] = l.now() - max(c.began, c.dialler.sent)
 	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
 		l.fail(c, err, true)
 		return
