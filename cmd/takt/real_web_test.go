@@ -65,8 +65,10 @@ func (s *webServer) loads(t *testing.T) []load {
 		{name: "head", args: []string{"-n", "500", "-c", "20", "-m", "HEAD"}, n: 500, path: "/256k.txt"},
 		{name: "post", args: []string{"-n", "300", "-c", "20", "-m", "POST", "-D", body, "--expect-body", s.posted}, n: 300, path: "/post", sent: postBytes, received: echo},
 	}
-	if s.early { // nginx takes more than 8 MB that it does not read for an attack
-		all = append(all, load{name: "early", args: []string{"-n", "100", "-c", "20", "-m", "POST", "-D", body}, n: 100, path: "/early"})
+	// Only HTTP/2 has a way to stop a body: over HTTP/1.1 a server that has not read it closes the
+	// connection, and the answer may be lost. nginx ends a connection after 8 MB that it did not read.
+	if s.early {
+		all = append(all, load{name: "early", args: []string{"-n", "100", "-c", "20", "-m", "POST", "-D", body}, n: 100, path: "/early", onlyHTTP2: true})
 	}
 	return all
 }

@@ -175,15 +175,10 @@ func (a *addresses) tookFirst(n int, list []netip.AddrPort) {
 	}
 }
 
-// usable are the addresses in their order, without those that were left out.
-func (a *addresses) usable() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(a.known), func(addr string) bool { return slices.Contains(a.left, addr) })
-}
-
 // all are the usable addresses, that which was reached first.
 func (a *addresses) all(reached netip.AddrPort) []netip.AddrPort {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	list := []netip.AddrPort{reached}
 	for _, addr := range a.usable() {
 		if p, err := netip.ParseAddrPort(addr); err == nil && p != reached {
@@ -193,9 +188,19 @@ func (a *addresses) all(reached netip.AddrPort) []netip.AddrPort {
 	return list
 }
 
+// usable are the known addresses without those that were left out.
+func (a *addresses) usable() []string {
+	return slices.DeleteFunc(slices.Clone(a.known), func(addr string) bool { return slices.Contains(a.left, addr) })
+}
+
 // report names the addresses of a target that has several.
 func (a *addresses) report(rep *takt.Report) {
-	if a == nil || len(a.known) < 2 {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.known) < 2 {
 		return
 	}
 	list := []any{}
@@ -205,6 +210,9 @@ func (a *addresses) report(rep *takt.Report) {
 		}
 	}
 	rep.Extra["addresses"] = list
+	if a.host == "localhost" {
+		return // 127.0.0.1 and ::1 are the same machine, and most servers listen on one of them
+	}
 	if n := len(a.usable()) - len(list); n > 0 {
 		rep.Warn("addresses", "%d of the %d addresses of %s had no load, because the run made too few connections; give more with -c, or with --h2-connections", n, len(a.known), a.host)
 	}

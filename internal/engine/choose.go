@@ -52,8 +52,10 @@ func (p *Plan) needs() needs {
 	switch {
 	case p.loops():
 		n.waiters, n.garbage = loopCount(p.Options, p.Driver.Loop), noGarbage
-		if d := p.Driver.Loop; d.TLS != nil {
-			n.garbage = allGarbage // crypto/tls leaves some 100 bytes for each record
+		if d := p.Driver.Loop; d.TLS != nil && d.Mux != nil {
+			n.garbage = someGarbage // one read has the answers to many operations
+		} else if d.TLS != nil {
+			n.garbage = allGarbage // crypto/tls leaves some 100 bytes for each read
 		}
 	case p.Driver.Loop != nil:
 		n.garbage = someGarbage

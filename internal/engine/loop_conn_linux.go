@@ -21,12 +21,13 @@ type lconn struct {
 	addr     netip.AddrPort // of the connection, or of the last one
 	dialling bool           // the connection is being made, for dialler
 	dialler  *place
-	codec    takt.Codec // nil: there is a mux
-	unread   []byte     // received bytes that are not parsed
-	unsent   []byte     // rest of the request, for which the socket had no room
-	waits    bool       // for room in the socket
-	seal     *seal.Conn // nil: plain TCP
-	attempt  uint32     // number of the connection over TLS that is being made
+	began    time.Duration // start of the present attempt to connect, or of the last one
+	codec    takt.Codec    // nil: there is a mux
+	unread   []byte        // received bytes that are not parsed
+	unsent   []byte        // rest of the request, for which the socket had no room
+	waits    bool          // for room in the socket
+	seal     *seal.Conn    // nil: plain TCP
+	attempt  uint32        // number of the connection over TLS that is being made
 
 	own place // the only place, unless there is a mux
 	shared
@@ -44,6 +45,7 @@ func (l *loop) dial(p *place) {
 		return // p waits as well
 	}
 	c.dialling, c.dialler, c.addr = true, p, l.m.nextAddr()
+	c.began = l.now()
 	if l.watch(); l.m.net.TLS != nil {
 		l.dialSecured(c)
 		return
@@ -81,7 +83,7 @@ func (l *loop) connected(c *lconn) {
 		return
 	}
 	l.measurePath(c)
-	c.dialler.res.Phases[phaseConnect] = l.now() - c.dialler.sent
+	c.dialler.res.Phases[phaseConnect] = l.now() - c.began
 	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
 		l.fail(c, err, true)
 		return

@@ -122,12 +122,12 @@ func TestLoopsShareConnections(t *testing.T) {
 
 // The busiest loop's share of the time is told.
 func TestLoopsDescribe(t *testing.T) {
-	m := &loops{all: []*loop{{rested: 9 * time.Second}, {rested: 2500 * time.Millisecond}, {rested: 5 * time.Second}}}
+	m := &loops{names: new(addresses), all: []*loop{{rested: 9 * time.Second}, {rested: 2500 * time.Millisecond}, {rested: 5 * time.Second}}}
 	var rep takt.Report
 	if n, worked := m.describe(&rep, 10*time.Second); n != 3 || worked != 0.75 || rep.Generator.Loops != 3 {
 		t.Errorf("%d loops, %v worked, %d told", n, worked, rep.Generator.Loops)
 	}
-	if _, worked := (&loops{all: []*loop{{}}}).describe(&rep, 0); worked != 1 {
+	if _, worked := (&loops{names: new(addresses), all: []*loop{{}}}).describe(&rep, 0); worked != 1 {
 		t.Errorf("a run of no length: %v", worked)
 	}
 }

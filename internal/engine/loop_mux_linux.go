@@ -120,13 +120,21 @@ func (s *site) park(p *place) {
 // unpark releases parked places if the target allows more operations now.
 func (l *loop) unpark(s *site) {
 	limit := s.conn.mux.Limit()
-	for n := limit - s.limit; n > 0 && len(s.parked) > 0; n-- {
-		p := s.parked[len(s.parked)-1]
-		s.parked = s.parked[:len(s.parked)-1]
-		p.idle = l.now()
+	l.releaseParked(s, limit-s.limit)
+	s.limit = max(s.limit, limit)
+}
+
+// releaseParked releases at most n parked places of s.
+func (l *loop) releaseParked(s *site, n int) {
+	if n = min(n, len(s.parked)); n <= 0 {
+		return
+	}
+	now := l.now() // once: there may be 10 000 places
+	for _, p := range s.parked[len(s.parked)-n:] {
+		p.idle = now
 		l.release(p)
 	}
-	s.limit = max(s.limit, limit)
+	s.parked = s.parked[:len(s.parked)-n]
 }
 
 // sendShared begins the operation of p, which flushShared sends together with others.
@@ -221,11 +229,7 @@ func (l *loop) retire(c *lconn) {
 	}
 	c.retired = true
 	s.conn, s.limit = l.newShared(s), 0
-	for _, p := range s.parked {
-		p.idle = l.now()
-		l.release(p)
-	}
-	s.parked = s.parked[:0]
+	l.releaseParked(s, len(s.parked))
 	l.requeue(s)
 }
 
@@ -411,7 +415,16 @@ func (l *loop) expiredShared(p *place, err error) {
 }
 
 // dialAgain gives up the attempt to make c, and makes another for the operations that still wait.
+// The attempt goes on if it is not old: its operation may have waited elsewhere before.
 func (l *loop) dialAgain(c *lconn) {
+	if l.now()-c.began < connectTimeout(l.m.net) {
+		for _, p := range c.home.places {
+			if p.state == pdialing && p.conn == c {
+				c.dialler = p
+				return
+			}
+		}
+	}
 	l.drop(c)
 	for _, p := range c.home.places {
 		if p.state == pdialing && p.conn == c {

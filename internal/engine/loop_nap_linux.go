@@ -40,8 +40,8 @@ func (l *loop) nap(now time.Duration) time.Duration {
 		return 0
 	}
 	l.answers.look(now)
-	if 2*l.flight.n <= l.max || l.dialing.n > 0 || l.partial > 0 {
-		return 0
+	if 2*l.flight.n <= l.max || l.dialing.n > 0 || l.partial > 0 || l.answers.apart > gatherTimeSlow {
+		return 0 // of a target that slow, a nap would hardly gather two answers
 	}
 	if d := min(gatherTimeSlow, l.answers.apart*time.Duration(l.flight.n/4)-napOver); d >= napLeast {
 		return d

@@ -14,7 +14,8 @@ func TestNap(t *testing.T) {
 		want   time.Duration
 	}{
 		"50 connections":        {func(*loop) {}, 56 * us},
-		"a slow target":         {func(l *loop) { l.answers.apart = time.Millisecond }, gatherTimeSlow},
+		"a slow target":         {func(l *loop) { l.answers.apart = gatherTimeSlow }, gatherTimeSlow},
+		"a slower one":          {func(l *loop) { l.answers.apart = gatherTimeSlow + 1 }, 0},
 		"a fast target":         {func(l *loop) { l.answers.apart = 4 * us }, 0},
 		"20 connections":        {func(l *loop) { l.max, l.flight.n = 20, 20 }, 0},
 		"half of them idle":     {func(l *loop) { l.flight.n = 25 }, 0},

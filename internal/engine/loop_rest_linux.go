@@ -17,6 +17,9 @@ func (l *loop) rest(now time.Duration) {
 	if l.claimed && l.m.dropLate(&l.claim, now) {
 		l.claimed = false
 	}
+	if l.made.ready.Load() || l.m.cutAt.Load() >= 0 {
+		return // a look into the poller in this turn may have used up the wake-up for it
+	}
 	next := forever
 	if l.claimed && !l.full {
 		next = l.claim.Due

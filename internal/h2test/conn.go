@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -268,6 +269,30 @@ func (c *Conn) Finish() {
 		_ = s.CloseWrite() // the client may be gone
 	}
 	_ = c.raw.CloseWrite()
+}
+
+// HangUp ends the server's half of the connection without an alert of TLS.
+func (c *Conn) HangUp() {
+	_ = c.raw.CloseWrite() // the client may be gone
+}
+
+// Ended waits until the client has ended the connection. Not for the goroutine that reads.
+func (c *Conn) Ended() {
+	select {
+	case <-c.ended:
+	case <-c.server.end:
+	}
+}
+
+// Wait waits for d. It is false if the client has reset the stream of r, or ended the connection.
+func (c *Conn) Wait(r *Request, d time.Duration) bool {
+	select {
+	case <-c.ended:
+	case <-c.server.end:
+	case <-time.After(d):
+		return c.wanted(r.ID)
+	}
+	return false
 }
 
 // Abort resets the connection.

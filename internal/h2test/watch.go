@@ -180,6 +180,13 @@ func (w *watch) progress(id uint32) (headed, done bool) {
 	return s.headed, s.done
 }
 
+// wanted reports whether the client still waits for the answer of a stream.
+func (w *watch) wanted(id uint32) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.gone && !w.streams[id].dead
+}
+
 // over ends one half of s. The stream is open until both have ended.
 func (w *watch) over(s *stream, half *bool) {
 	was := s.open()

@@ -20,8 +20,10 @@ type checker struct {
 	sc         *Scenario
 	faults     []Fault
 	injected   map[string]int
-	dialFaults int    // injected faults that may each fail one operation before it is sent
-	stalls     []span // of the threads that send in the loop mode
+	dialFaults int             // injected faults that may each fail one operation before it is sent
+	dials      []time.Duration // instants of these faults
+	idle       []span          // in which a connection over HTTP/2 had room
+	stalls     []span          // of the threads that send in the loop mode
 	rows       []takt.Sample
 	done       map[uint64]time.Duration // by the number of the operation, as the rows have it
 	got        []batch                  // in the receiving mode
@@ -58,6 +60,9 @@ func (k *checker) check(w *world, rep *takt.Report) {
 	k.verdict(w, rep)
 	k.attribution(rep)
 	k.bounds(w)
+	if k.sc.shared() {
+		k.shared(w, rep)
+	}
 	k.end(w, rep)
 	if n := len(w.net.conns); n > 0 {
 		k.fault("descriptor", "%d sockets are left open", n)
@@ -149,8 +154,8 @@ func (k *checker) answered(w *world, r *takt.Sample, q *request) {
 		k.fault("answer", "operation %d is ok, but the target never sent its whole answer (%s)", r.Seq, q.fault)
 	case r.Status != q.status:
 		k.fault("answer", "operation %d has status %d, the target sent %d", r.Seq, r.Status, q.status)
-	case k.stamped() && (r.Done-(q.answered-origin)).Abs() > k.exact():
-		k.fault("done", "operation %d: done %v, but the answer came at %v", r.Seq, r.Done, q.answered-origin)
+	case k.stamped() && (r.Done-(k.came(q)-origin)).Abs() > k.exact():
+		k.fault("done", "operation %d: done %v, but the answer came at %v", r.Seq, r.Done, k.came(q)-origin)
 	case r.Done < q.answered-origin-k.exact():
 		k.fault("done", "operation %d: done %v, before the answer came at %v", r.Seq, r.Done, q.answered-origin)
 	}
@@ -158,7 +163,17 @@ func (k *checker) answered(w *world, r *takt.Sample, q *request) {
 
 // stamped reports whether done is the instant at which the kernel received the answer: under a
 // schedule, unless somebody sets the wall clock.
-func (k *checker) stamped() bool { return k.sc.Rate > 0 && len(k.sc.ClockSteps) == 0 }
+func (k *checker) stamped() bool {
+	return (k.sc.Rate > 0 || k.sc.shared()) && len(k.sc.ClockSteps) == 0
+}
+
+// came is when an answer came. Answers that are read together have the stamp of the last one.
+func (k *checker) came(q *request) time.Duration {
+	if k.sc.shared() {
+		return q.read
+	}
+	return q.answered
+}
 
 // near is how shortly before a request bytes may arrive and still pass for its answer, because the
 // clocks are no more exact.
@@ -209,12 +224,16 @@ func (k *checker) failed(w *world, r *takt.Sample, q *request) {
 	switch {
 	case (q == nil || q.c == nil) && (r.Class == engine.ClassTimeout || r.Class == engine.ClassConnectTimeout) && r.Done-r.Sent >= min(k.sc.Timeout, k.sc.ConnectTimeout) && k.sc.LateWakes+k.sc.Stalls > 0:
 		// The time was over before a late thread had its connection, or could use it.
+	case k.sc.shared() && k.failedShared(w, r, q):
 	case q == nil || q.c == nil: // not even sent
 		k.dialFaults--
 		if k.dialFaults < 0 {
 			k.fault("failure", "operation %d failed (%s) without a fault: it was not sent, and no connection failed", r.Seq, r.Class)
 		}
 	case r.Class == engine.ClassTimeout:
+		if k.sc.shared() {
+			k.stuck(r, q)
+		}
 		if took := r.Done - r.Sent; k.sc.Stalls == 0 && took > k.sc.Timeout+slack/10 {
 			k.fault("timeout", "operation %d timed out too late, after %v instead of %v", r.Seq, took, k.sc.Timeout)
 		}
@@ -241,6 +260,9 @@ func (k *checker) end(w *world, rep *takt.Report) {
 	}
 	for _, r := range k.rows {
 		last = max(last, w.origin+r.Done)
+		if k.sc.Rate == 0 && r.Class != "" && r.Status == 0 { // its connection pauses, at most until the end of the schedule
+			last = max(last, min(w.origin+r.Done+mostIdle, w.origin+k.sc.Duration))
+		}
 	}
 	if over := w.over - last; over > slack {
 		k.fault("late end", "the run ended %v after its last operation", over)
@@ -399,7 +421,7 @@ func (k *checker) bounds(w *world) {
 	if k.sc.Mode != modeAsync {
 		most++ // the probe's connection, until it is reused
 	}
-	if w.net.most > most {
+	if w.net.most > most && !k.sc.shared() {
 		k.fault("bound", "%d connections were open at once, at most %d may be", w.net.most, most)
 	}
 }

@@ -38,6 +38,15 @@ type conn struct {
 	peer        *session
 	waiter      *thread // the thread that waits in a blocking call
 	writes      bool    // waiter waits to write, not to read
+
+	// Over HTTP/2:
+	away     time.Duration // when the client read a GOAWAY; -1: never
+	bad      time.Duration // when the client read a violation; -1: never
+	released time.Duration // when its handshake was over; -1: not over TLS
+	probe    bool          // the first connection
+	mux      *watchedMux   // nil: nothing was sent
+	allows   int           // operations at once, by the last SETTINGS that the client read
+	canceled bool          // the client gave up a stream
 }
 
 // chunk is bytes that arrived together.
@@ -46,6 +55,7 @@ type chunk struct {
 	stamp   int64
 	bytes   []byte
 	unasked bool
+	read    func(at time.Duration) // called when all of it is read, with the arrival of the last bytes read with it
 }
 
 // network has the sockets of the process.
@@ -81,20 +91,24 @@ func (n *network) connect() (*conn, error) {
 	sc, w := n.w.sc, n.w
 	if n.dials++; n.dials > 1 && (sc.Files > 0 && len(n.conns) >= sc.Files || w.chance("too many files", sc.NoFiles)) {
 		w.report.injected["EMFILE"]++
-		w.report.dialFaults++
+		w.dialFault()
 		return nil, os.NewSyscallError("socket", syscall.EMFILE)
 	}
-	c := &conn{fd: n.descriptor(), ended: -1, reset: -1, room: sc.Room}
+	c := &conn{fd: n.descriptor(), probe: n.dials == 1, ended: -1, reset: -1, room: sc.Room, away: -1, bad: -1, released: -1, allows: h2AtFirst}
 	n.conns[c.fd] = c
 	n.most = max(n.most, len(n.conns))
+	w.idles()
+	if sc.shared() && n.healthy() > sc.Conns {
+		w.report.fault("bound", "%d connections take operations, at most %d may", n.healthy(), sc.Conns)
+	}
 	first := n.dials == 1
 	delay := w.oneWay() + w.oneWay()
 	switch {
 	case !first && w.chance("lost SYN", sc.LostSYN):
-		w.report.dialFaults++
+		w.dialFault()
 		delay += time.Second
 	case !first && w.chance("refused", sc.Refused):
-		w.report.dialFaults++
+		w.dialFault()
 		w.at(w.cur.at+delay, func() {
 			c.state, c.err = refused, os.NewSyscallError("connect", syscall.ECONNREFUSED)
 			n.changed(c)
@@ -118,9 +132,10 @@ func (n *network) close(fd int) {
 		return
 	}
 	delete(n.conns, fd)
+	n.w.idles()
 	c.gone = true
 	if _, known := seqOf(c.out); (len(c.out) > 0 && !known || c.begins) && c.faults > 0 {
-		n.w.report.dialFaults++ // the number of its request was not sent, so the target does not know it
+		n.w.dialFault() // the number of its request was not sent, so the target does not know it
 	}
 	i, _ := slices.BinarySearch(n.free, fd)
 	n.free = slices.Insert(n.free, i, fd)
@@ -134,15 +149,21 @@ func (n *network) close(fd int) {
 
 // deliver lets b arrive at the client of c at the instant at, or behind bytes that arrive later.
 func (n *network) deliver(c *conn, at time.Duration, b []byte, unasked bool) {
+	n.bring(c, at, chunk{bytes: b, unasked: unasked})
+}
+
+// bring is deliver with more about the bytes.
+func (n *network) bring(c *conn, at time.Duration, k chunk) {
 	c.back = max(c.back, at)
 	n.w.at(c.back, func() {
 		if c.gone || c.reset >= 0 || c.ended >= 0 {
 			return
 		}
-		if unasked {
+		if k.unasked {
 			c.strange = append(c.strange, n.w.now)
 		}
-		c.in = append(c.in, chunk{n.w.now, n.w.wallAt(n.w.now), b, unasked})
+		k.at, k.stamp = n.w.now, n.w.wallAt(n.w.now)
+		c.in = append(c.in, k)
 		n.changed(c)
 	})
 }
@@ -177,13 +198,17 @@ func (n *network) changed(c *conn) {
 // send sends as many bytes as the socket has room for.
 func (n *network) send(c *conn, b []byte) (sent int, errno syscall.Errno) {
 	w := n.w
+	if m := w.cur.mux; m != nil {
+		m.sends(c)
+		w.cur.mux = nil
+	}
 	if w.cur.begins { // the socket may have no room, and the thread other operations meanwhile
 		c.begins, c.seq, w.cur.begins = true, w.cur.seq, false
 	}
 	switch {
 	case c.reset >= 0:
 		if c.peer.tls == nil && len(c.out) == 0 || c.begins {
-			w.report.dialFaults++ // the reset came after the client's last look at the connection
+			w.dialFault() // the reset came after the client's last look at the connection
 			c.begins = false
 		}
 		return 0, syscall.ECONNRESET
@@ -208,12 +233,19 @@ func (n *network) send(c *conn, b []byte) (sent int, errno syscall.Errno) {
 // read reads what has arrived; stamp belongs to the last bytes read. Bytes that came before a RST
 // can still be read. Without take the bytes stay in the socket, as with MSG_PEEK.
 func (c *conn) read(b []byte, take bool) (n int, stamp int64, errno syscall.Errno) {
+	last := time.Duration(0)
+	var done []func(at time.Duration)
+	defer func() {
+		for _, f := range done {
+			f(last)
+		}
+	}()
 	for i := range c.in {
 		k := &c.in[i]
 		got := copy(b[n:], k.bytes)
 		n += got
 		if got > 0 {
-			stamp = k.stamp
+			stamp, last = k.stamp, k.at
 		}
 		if !take {
 			continue
@@ -221,6 +253,9 @@ func (c *conn) read(b []byte, take bool) (n int, stamp int64, errno syscall.Errn
 		if k.bytes = k.bytes[got:]; len(k.bytes) > 0 {
 			c.in = c.in[i:]
 			return n, stamp, 0
+		}
+		if k.read != nil {
+			done = append(done, k.read)
 		}
 	}
 	switch {

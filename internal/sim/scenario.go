@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -39,6 +40,12 @@ type Scenario struct {
 	Busy    int  // operations that a client has room for; 0: any number
 	Wakes   bool // an operation frees its room when it leaves the buffer, not when it ends
 
+	// The connections over HTTP/2.
+	Conns, Streams int // connections, and operations at once on each of them
+	Upload         int // bytes of a request's body, at most; 0: there are no bodies
+
+	Lasts int // each n-th request is the last one on its connection; 0: none is
+
 	Messages int // that arrive in the receiving mode
 
 	// The target.
@@ -55,6 +62,19 @@ type Scenario struct {
 	Closes      float64 // FIN after an answer that does not announce it
 	Stray       float64 // unasked bytes after an answer; of an asynchronous client a second completion
 	SpeaksFirst float64 // unasked bytes on a new connection
+
+	// The target over HTTP/2.
+	Allows       int     // requests that it allows at once on a connection, at first; 0: any number
+	Window       int     // bytes of a request's body that it allows at first; 0: 65535
+	Declines     float64 // REFUSED_STREAM
+	StreamResets float64 // RST_STREAM before an answer or within it
+	Malformed    float64 // an answer that breaks a rule
+	Leaves       float64 // GOAWAY; what came before it is answered
+	Deserts      float64 // GOAWAY that gives back requests, and may leave others without an answer
+	Retunes      float64 // new SETTINGS
+	Noise        float64 // PING, and frames of no use
+	Odd          float64 // an answer in odd frames
+	Early        float64 // an answer before the request's body has come
 
 	// The host.
 	Room       int     // bytes that a socket accepts at once
@@ -80,6 +100,8 @@ const (
 	modeWorker  = "worker" // over plain TCP
 	modeTLS     = "tls"    // workers over TLS
 	modeLoopTLS = "loop over tls"
+	modeH2      = "loop over h2"
+	modeH2TLS   = "loop over h2 and tls"
 	modeAsync   = "async"
 	modeReceive = "receive"
 )
@@ -98,9 +120,12 @@ func generate(seed uint64) *Scenario {
 		Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: 5 * time.Second,
 		Service: between(r, 20*time.Microsecond, 5*time.Millisecond), Body: r.IntN(3000),
 	}
-	sc.Mode = []string{modeLoop, modeLoop, modeLoop, modeWorker, modeWorker, modeTLS, modeAsync, modeAsync, modeReceive, modeLoopTLS, modeLoopTLS}[r.IntN(11)]
+	sc.Mode = []string{modeLoop, modeLoop, modeLoop, modeWorker, modeWorker, modeTLS, modeAsync, modeAsync, modeReceive, modeLoopTLS, modeLoopTLS, modeH2, modeH2, modeH2TLS}[r.IntN(14)]
 	if !sc.loops() {
 		sc.Loops = 0
+	}
+	if sc.shared() {
+		defer sc.share(r)
 	}
 	switch r.IntN(24) {
 	case 0:
@@ -131,10 +156,15 @@ func generate(seed uint64) *Scenario {
 }
 
 // loops reports whether the loop mode runs sc.
-func (sc *Scenario) loops() bool { return sc.Mode == modeLoop || sc.Mode == modeLoopTLS }
+func (sc *Scenario) loops() bool { return sc.Mode == modeLoop || sc.Mode == modeLoopTLS || sc.shared() }
+
+// shared reports whether connections carry several operations at once.
+func (sc *Scenario) shared() bool { return sc.Mode == modeH2 || sc.Mode == modeH2TLS }
 
 // overTLS reports whether connections are encrypted.
-func (sc *Scenario) overTLS() bool { return sc.Mode == modeTLS || sc.Mode == modeLoopTLS }
+func (sc *Scenario) overTLS() bool {
+	return sc.Mode == modeTLS || sc.Mode == modeLoopTLS || sc.Mode == modeH2TLS
+}
 
 // trusted makes the run long enough for the engine to trust its connections: after 4096 looks it
 // checks only some of them before it sends. The target then sends unasked bytes.
@@ -166,6 +196,39 @@ func (sc *Scenario) long(r *rand.Rand) {
 	sc.Duration = between(r, 2*time.Second, 5*time.Second)
 	if sc.Warmup > 0 {
 		sc.Warmup = between(r, 0, 2*time.Second)
+	}
+}
+
+// share chooses the connections over HTTP/2, and what a target may do that is not a fault.
+func (sc *Scenario) share(r *rand.Rand) {
+	sc.Conns = 1 + r.IntN(4)
+	switch r.IntN(3) {
+	case 0:
+		sc.Connections = sc.Conns * (1 + r.IntN(1+r.IntN(100)))
+	case 1:
+		sc.Connections = cmp.Or(sc.Connections, 1+r.IntN(300))
+	case 2:
+		if sc.Rate > 0 {
+			sc.Connections = 0
+		}
+	}
+	sc.Streams = (cmp.Or(sc.Connections, sc.InFlight) + sc.Conns - 1) / sc.Conns // as takt http does
+	if r.IntN(2) == 0 {
+		sc.Allows = 1 + r.IntN(1+r.IntN(60))
+	}
+	if r.IntN(3) == 0 {
+		sc.Upload = 1 + r.IntN(1+r.IntN(20_000))
+		sc.Window = r.IntN(2) * (1 + r.IntN(5000))
+		sc.Early = r.Float64() * float64(r.IntN(3)/2)
+	}
+	if r.IntN(3) == 0 {
+		sc.Odd = r.Float64()
+	}
+	if r.IntN(6) == 0 {
+		sc.Lasts = 1 + r.IntN(1+r.IntN(200))
+	}
+	if r.IntN(6) == 0 { // operations wait for a target that allows few, and sometimes more
+		sc.Loops, sc.Allows, sc.Retunes = 1, 1+r.IntN(3), between(r, 0.001, 0.02)
 	}
 }
 
@@ -245,6 +308,18 @@ func (sc *Scenario) inject(r *rand.Rand) {
 		func() { sc.Cancel = between(r, 1, end) },
 		func() { sc.Cancel = between(r, 1, end); sc.Abort = sc.Cancel + between(r, 1, 10*time.Millisecond) },
 		func() { sc.Drain = between(r, 0, 5*time.Millisecond) },
+	}
+	if sc.shared() && r.IntN(2) == 0 {
+		kinds = []func(){
+			func() { sc.Declines = often },
+			func() { sc.StreamResets = often },
+			func() { sc.Malformed = often },
+			func() { sc.Leaves = often },
+			func() { sc.Deserts = often },
+			func() { sc.Retunes = often },
+			func() { sc.Noise = often },
+			func() { sc.Early = often },
+		}
 	}
 	kinds[r.IntN(len(kinds))]()
 }

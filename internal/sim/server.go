@@ -22,6 +22,7 @@ type server struct {
 type session struct {
 	c    *conn
 	tls  *tlsSide // nil: plain
+	h2   *h2side  // nil: HTTP/1.1
 	in   []byte
 	gone bool // closed by the client
 	over bool // ended by the server
@@ -38,6 +39,17 @@ type request struct {
 	status   int
 	fault    string // kind of the injected fault; "": none
 
+	// Over HTTP/2:
+	attempts int           // how often takt began it
+	declined int           // how often takt read that its stream was refused and did not act on that yet
+	cancels  int           // operations that takt had given up on its connection before
+	backs    int           // how often takt wanted to begin it again
+	back     bool          // it did not begin again after that
+	gotBack  time.Duration // when that was, the last time
+	waits    []span        // in which it had been given back before
+	whole    bool          // the last attempt arrived whole
+	read     time.Duration // arrival of the last bytes that takt read together with the end of the answer
+
 	// Of the asynchronous mode:
 	token uint64
 	told  time.Duration // when the report of its end to the engine returned; 0: not reported; never: in the call
@@ -49,19 +61,28 @@ func newServer(w *world) *server { return &server{w: w, requests: map[uint64]*re
 func (v *server) accept(c *conn) {
 	s := &session{c: c}
 	c.peer = s
+	if v.w.sc.shared() {
+		s.h2 = newH2(v, s)
+	}
 	v.sessions = append(v.sessions, s)
 	if v.w.sc.overTLS() {
 		v.shake(s)
+	} else if s.h2 != nil {
+		s.h2.greet()
 	}
 	first := len(v.sessions) == 1 // the probe: unasked bytes in its handshake would prevent the run
 	if (!first || s.tls == nil) && v.w.chance("speaks first", v.w.sc.SpeaksFirst) {
-		v.w.report.dialFaults++ // the operation that waits for the connection may fail before it is sent
+		v.w.dialFault() // the operation that waits for the connection may fail before it is sent
 		v.unasked(s, v.w.now)
 	}
 }
 
 // unasked sends bytes that no request asked for, which look like an answer. It may then close.
 func (v *server) unasked(s *session, at time.Duration) {
+	if s.h2 != nil {
+		s.h2.unasked()
+		return
+	}
 	b := []byte("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 	if v.w.rng.IntN(2) == 0 {
 		b = []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
@@ -78,6 +99,7 @@ func (v *server) unasked(s *session, at time.Duration) {
 func (v *server) sent(c *conn, b []byte, t *thread) {
 	w, s := v.w, c.peer
 	switch {
+	case s.h2 != nil:
 	case s.tls == nil:
 		v.plain(c, b, t)
 	case c.begins:
@@ -181,6 +203,10 @@ func seqOf(b []byte) (seq uint64, ok bool) {
 
 // read serves the requests that have arrived whole.
 func (v *server) read(s *session) {
+	if s.h2 != nil {
+		s.h2.read()
+		return
+	}
 	for {
 		head, rest, whole := bytes.Cut(s.in, endOfHead)
 		if !whole {

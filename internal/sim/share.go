@@ -59,7 +59,7 @@ func (k *checker) threads() bool { return k.sc.Mode == modeWorker || k.sc.Mode =
 // times that do not depend on when requests come.
 func (k *checker) comparable() bool {
 	sc := k.sc
-	if sc.Rate == 0 || sc.Connections == 0 || sc.Drop || sc.Workers > 0 || sc.Warmup > 0 || len(sc.Freezes) > 0 || sc.Room < unbounded {
+	if sc.Rate == 0 || sc.Connections == 0 || sc.Drop || sc.Workers > 0 || sc.Warmup > 0 || len(sc.Freezes) > 0 || sc.Room < unbounded || sc.shared() {
 		return false
 	}
 	harmless := k.injected["stall"] + k.injected["late wake-up"] + k.injected["interrupt"]

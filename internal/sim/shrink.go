@@ -40,7 +40,7 @@ func Shrink(o *Outcome) *Outcome {
 func simpler() (list []func(*Scenario) bool) {
 	for i := range reflect.TypeFor[Scenario]().NumField() {
 		switch reflect.TypeFor[Scenario]().Field(i).Name {
-		case "spoil", "Mode", "Duration", "InFlight", "Drain", "Timeout", "ConnectTimeout", "Service", "StallMost", "Rate", "Loops", "Requests", "Connections":
+		case "spoil", "Mode", "Duration", "InFlight", "Drain", "Timeout", "ConnectTimeout", "Service", "StallMost", "Rate", "Loops", "Conns", "Streams", "Requests", "Connections":
 			continue // zero would not be simpler, or has a meaning of its own
 		}
 		list = append(list, func(sc *Scenario) bool {
@@ -59,6 +59,9 @@ func simpler() (list []func(*Scenario) bool) {
 	return append(list,
 		func(sc *Scenario) bool { plain := sc.Mode != modeTLS; sc.Mode = modeWorker; return !plain },
 		func(sc *Scenario) bool { plain := sc.Mode != modeLoopTLS; sc.Mode = modeLoop; return !plain },
+		func(sc *Scenario) bool { plain := sc.Mode != modeH2TLS; sc.Mode = modeH2; return !plain },
+		func(sc *Scenario) bool { sc.Conns--; return sc.Conns > 0 },
+		func(sc *Scenario) bool { sc.Streams /= 2; return sc.Streams > 0 },
 		func(sc *Scenario) bool { sc.Loops--; return sc.Loops > 0 },
 		func(sc *Scenario) bool { sc.Duration /= 2; return sc.Duration > time.Millisecond },
 		func(sc *Scenario) bool { sc.Requests /= 2; return sc.Requests > 0 },

@@ -8,6 +8,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -98,6 +99,7 @@ func run(seed uint64, sc *Scenario) *Outcome {
 	w.run(func() { rep, err = w.load() })
 	switch {
 	case len(k.faults) > 0 && rep == nil: // a fault has ended the run
+	case sc.Cancel > 0 && errors.Is(err, context.Canceled): // before the run began
 	case err != nil:
 		k.fault("error", "the run ended with an error: %v", err)
 	case rep == nil:
@@ -137,9 +139,12 @@ func (w *world) load() (*takt.Report, error) {
 			},
 		}},
 	}
-	switch w.sc.Mode {
-	case modeTLS, modeLoopTLS:
+	if w.sc.overTLS() {
 		p.Driver.Loop.TLS = clientTLS
+	}
+	switch w.sc.Mode {
+	case modeH2, modeH2TLS:
+		p.Driver.Loop.Mux, p.Driver.Loop.MuxConns = w.newMux, w.sc.Conns
 	case modeAsync:
 		p.Driver = &takt.Driver{Async: w.newClient}
 	case modeReceive:

@@ -148,3 +148,14 @@ func TestPauseEnds(t *testing.T) {
 		}
 	}
 }
+
+// Operations that the target gave back may be older than the time limit of connecting. Each of them
+// used to begin a connection of its own when they had to wait for the next one.
+func TestOldOperationsShareADial(t *testing.T) {
+	sc := &Scenario{Mode: modeH2TLS, Rate: 2000, Duration: time.Second, InFlight: 10_000, Room: unbounded, Loops: 1,
+		Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: 100 * time.Millisecond, Service: time.Millisecond,
+		Conns: 1, Streams: 10_000, Allows: 1, Deserts: 0.5, Retunes: 0.05, LostSYN: 0.3}
+	if o := run(34, sc); len(o.Faults) > 0 {
+		t.Error(o)
+	}
+}

@@ -139,6 +139,12 @@ func (s *system) Add(fd int, token int32, write bool) error {
 	s.spend(callOther)
 	s.note("add", fd, int(token))
 	c := s.open("add", fd)
+	if c != nil && c.released >= 0 {
+		if waited := s.cur.at - c.released; !c.probe && waited > slack && s.sc.Stalls == 0 {
+			s.report.fault("late wake-up", "connection %d was ready %v before the loop noticed it", fd, waited)
+		}
+		c.released = -1
+	}
 	switch {
 	case c == nil:
 		return syscall.EBADF
@@ -147,7 +153,7 @@ func (s *system) Add(fd int, token int32, write bool) error {
 		return syscall.EEXIST
 	case s.chance("full poller", s.sc.FullPoller):
 		c.faults++
-		s.report.dialFaults++
+		s.dialFault()
 		return syscall.ENOSPC
 	}
 	s.watched[fd] = &watch{c, token, write}

@@ -60,7 +60,9 @@ func (v *server) shake(s *session) {
 			v.w.net.end(s.c, v.w.now+v.w.oneWay())
 			return
 		}
-		t.shook = true
+		if t.shook = true; s.h2 != nil {
+			s.h2.greet()
+		}
 		for b := make([]byte, 4096); ; {
 			n, err := t.tls.Read(b)
 			if err != nil || s.over {

@@ -52,6 +52,7 @@ type world struct {
 	net     *network
 	starts  *thread // the thread that starts operations of an asynchronous client; nil: none does
 	open    int     // operations in flight at asynchronous clients
+	muxes   []*watchedMux
 	trace   trace
 	report  *checker
 	journal journal
@@ -85,8 +86,9 @@ type thread struct {
 	looks   int  // clock readings in a row without another call
 	begins  bool // its next bytes begin the request of operation seq
 	seq     uint64
-	place   int    // in the queue; -1: not in it
-	tie     uint64 // decides between threads of the same instant
+	mux     *watchedMux // whose bytes it asked for last, to send them next
+	place   int         // in the queue; -1: not in it
+	tie     uint64      // decides between threads of the same instant
 }
 
 // when is the instant at which t continues; never: unknown until somebody wakes t.
@@ -545,6 +547,7 @@ func (w *world) Release(c net.Conn) (netip.AddrPort, int, error) {
 	s.undo()
 	w.spend(callOther)
 	w.note("release", s.c.fd, 0)
+	s.c.released = w.cur.at
 	return address, s.c.fd, nil
 }
 
@@ -573,6 +576,12 @@ func (t *trace) add(numbers ...uint64) {
 		t.sum = (t.sum ^ n) * 0x100000001b3
 		t.sum ^= t.sum >> 29
 	}
+}
+
+// dialFault notes a fault that may fail an operation before it is sent.
+func (w *world) dialFault() {
+	w.report.dialFaults++
+	w.report.dials = append(w.report.dials, w.now)
 }
 
 // note adds a call of the current thread to the trace.

@@ -49,7 +49,7 @@ func (b *bench) experiments() []experiment {
 			table:    rateTable,
 		})
 	}
-	return append(append(all, b.kafkaExperiments()...), b.jmsExperiments()...)
+	return slices.Concat(all, b.secureExperiments(), b.kafkaExperiments(), b.jmsExperiments())
 }
 
 func taktArgs(more ...string) []string {
@@ -134,7 +134,7 @@ func rateTable(b *bench, e experiment, results [][]result) {
 		case "clock":
 			b.printf("| %s | – | %s | – | – | – | – | – |\n", v.name, lag)
 			continue
-		case "wrk2":
+		case "wrk2", "h2load", "hey":
 			lag, service = "–", "–"
 		}
 		b.printf("| %s | %.0f | %s | %s | %.2f | %.2f | %.1f | %.0f |\n", v.name, of(rate), lag, service,

@@ -30,6 +30,9 @@ func (b *bench) intro() {
 		b.printf("- wrk: %s\n", output(`wrk [^ ]+`, "wrk", "-v"))
 	}
 	b.printf("- hey: %s\n", output(`v[0-9.]+`, "go", "list", "-m", "github.com/rakyll/hey"))
+	if programs["h2load"] != "" {
+		b.printf("- h2load: %s\n", output(`nghttp2/[0-9.]+`, "h2load", "--version"))
+	}
 	if path := programs["wrk2"]; path != "" {
 		b.printf("- wrk2: %s\n", output(`wrk [^ ]+`, path, "-v"))
 	}

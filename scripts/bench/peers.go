@@ -41,6 +41,11 @@ func findPeers() error {
 	} else {
 		missing = append(missing, "wrk (Debian package wrk)")
 	}
+	if path, err := exec.LookPath("h2load"); err == nil {
+		programs["h2load"] = path
+	} else {
+		missing = append(missing, "h2load (Debian package nghttp2-client)")
+	}
 	if path := os.Getenv("WRK2"); path != "" {
 		programs["wrk2"] = path
 	} else {
@@ -109,7 +114,7 @@ func (v variant) command(s server, length time.Duration) []string {
 		program = s.libs + "/bin/artemis" // comes with the broker
 	}
 	args = append(args, program)
-	fill := strings.NewReplacer("SECONDS", strconv.Itoa(int(length.Seconds())), "URL", s.url, "LIBS", s.libs)
+	fill := strings.NewReplacer("SECONDS", strconv.Itoa(int(length.Seconds())), "TLSURL", s.at("https", 1), "CLEARURL", s.at("http", 2), "URL", s.url, "LIBS", s.libs)
 	for _, a := range v.args {
 		args = append(args, fill.Replace(a))
 	}
@@ -119,6 +124,8 @@ func (v variant) command(s server, length time.Duration) []string {
 var (
 	wrkRate     = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
 	wrkRequests = regexp.MustCompile(`(\d+) requests in`)
+	loadRate    = regexp.MustCompile(`finished in [^,]+, ([0-9.]+) req/s`)
+	loadCount   = regexp.MustCompile(`, (\d+) succeeded, 0 failed, 0 errored`)
 	heyRate     = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
 	heyCount    = regexp.MustCompile(`\[200\]\s+(\d+) responses`)
 )
@@ -130,6 +137,8 @@ func read(tool string, out []byte) (r result, requests uint64, err error) {
 		return readTakt(out)
 	case "wrk", "wrk2":
 		return readText(out, wrkRate, wrkRequests)
+	case "h2load":
+		return readText(out, loadRate, loadCount)
 	default:
 		return readText(out, heyRate, heyCount)
 	}

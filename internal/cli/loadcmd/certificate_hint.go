@@ -10,7 +10,7 @@ func unreached() [][2]string {
 		{"first record does not look like a TLS handshake", "the port speaks no TLS: write http:// for plain HTTP, or correct the port"},
 		{"i/o timeout", "the host does not answer: correct the address, or look for a firewall between"},
 		{"tls: handshake failure", "no common version of TLS or cipher suite, or the server demands a client certificate"},
-		{"tls: protocol version not supported", "the server has none of the versions of TLS that takt offers"},
+		{"tls: protocol version not supported", "the server does not accept the versions of TLS that takt offers"},
 		{"network is unreachable", "this host has no route there: correct the address"},
 	}
 }

@@ -1,6 +1,7 @@
 package http_test
 
 import (
+	"sync"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -77,6 +78,7 @@ func answeredOnce(t *testing.T, r *h2Run) {
 // The streams above the last one that a server promises to answer are sent again, on another
 // connection. A connection that goes away gets no new streams: the server's watch finds them.
 func TestH2GoAway(t *testing.T) {
+	quietly(t)
 	const calm = http2.ErrCodeEnhanceYourCalm
 	for _, c := range []struct {
 		name string
@@ -143,6 +145,7 @@ func TestH2GoAway(t *testing.T) {
 				}
 			}}
 		}, want: allOK, many: all40, check: answeredOnce},
+		{name: "after every second answer, and stays", script: stays, want: allOK, many: all40, check: answeredOnce},
 		{name: "the last one falls", script: func() h2test.Script {
 			return h2test.Script{Request: func(c *h2test.Conn, r *h2test.Request) {
 				if c.N == 1 && r.ID > 1 {
@@ -166,9 +169,47 @@ func TestH2GoAway(t *testing.T) {
 			Greet:   func(c *h2test.Conn) { c.Settings(); c.GoAway(0, http2.ErrCodeNo); c.Close() },
 			Request: func(*h2test.Conn, *h2test.Request) {},
 		}
-	}, want: "9 closed", many: "40 closed", net: leftOut, check: func(t *testing.T, r *h2Run) {
+	}, want: "9 closed|refused_stream", many: "40 closed|refused_stream", net: leftOut, check: func(t *testing.T, r *h2Run) {
 		if n := len(r.server.Conns()); n > 10*int(r.load.requests) {
 			t.Errorf("%d connections for %d operations", n, r.load.requests)
 		}
-	}}, h2Alone, h2Loads[0])
+	}}, h2Alone, h2Loads[0], h2Loads[3])
+}
+
+// stays goes away after every second answer, and leaves it to the client to end the connection. It
+// answers on a later one only when that has happened.
+func stays() h2test.Script {
+	type state struct {
+		answers int
+		before  *h2test.Conn
+	}
+	var states perConn[state]
+	var mu sync.Mutex
+	var last *h2test.Conn // that went away
+	return h2test.Script{
+		Greet: func(c *h2test.Conn) {
+			mu.Lock()
+			defer mu.Unlock()
+			c.Settings()
+			states.of(c).before, last = last, nil
+		},
+		Request: func(c *h2test.Conn, r *h2test.Request) {
+			s := states.of(c)
+			if s.answers++; s.answers > 2 {
+				return // was under way
+			}
+			if s.answers == 2 {
+				c.GoAway(r.ID, http2.ErrCodeNo)
+				mu.Lock()
+				last = c
+				mu.Unlock()
+			}
+			c.Go(func() {
+				if s.before != nil {
+					s.before.Ended()
+				}
+				c.Answer(r)
+			})
+		},
+	}
 }

@@ -157,6 +157,7 @@ var h2Right = []h2Case{
 }
 
 func TestH2Right(t *testing.T) {
+	quietly(t)
 	for _, c := range h2Right {
 		c.want, c.many = "9 ok", "40 ok"
 		runH2(t, c, everywhere()...)

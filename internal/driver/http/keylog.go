@@ -13,7 +13,7 @@ import (
 )
 
 // keyLog is the file of --tls-keylog: secrets of connections in the key log format of NSS, which
-// Wireshark reads. A nil keyLog is none.
+// Wireshark reads. nil: nothing is logged.
 type keyLog struct {
 	f     *os.File
 	mu    sync.Mutex

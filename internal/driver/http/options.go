@@ -136,6 +136,7 @@ func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
 	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
 	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
+	faults.If(isNumber(o.Method), "the method is %s; -m is the method, and h2load's -m %[1]s is --h2 --h2-streams %[1]s", o.Method)
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
 	hosts := o.Host + o.Header.text("host")
@@ -143,6 +144,9 @@ func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(strings.Contains(hosts, placeholder), "the Host header has a placeholder, and none is filled in there; write the host itself, or --targets with a Host line for each")
 	return faults
 }
+
+// isNumber reports whether s has only digits.
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // StdinReaders names the flags that read standard input: before the runs, and in each.
 func (o *Options) StdinReaders() (before, during []string) {

@@ -252,6 +252,8 @@ func TestFaults(t *testing.T) {
 		"password, no //":    {func(*http.Options) {}, "u:p/w@x/", `url "xxxxx@x/" has no http:// or https:// scheme and host; did you mean http://xxxxx@x/?`},
 		"-H host {{":         {func(o *http.Options) { _ = o.Header.Set("host: {{.Seq}}") }, "http://x/", "the Host header has a placeholder"},
 		"--host {{":          {func(o *http.Options) { o.Host = "{{.Seq}}" }, "http://x/", "the Host header has a placeholder"},
+		"h2load's -m":        {func(o *http.Options) { o.Method = "10" }, "http://x/", "h2load's -m 10 is --h2 --h2-streams 10"},
+		"h2-streams":         {func(o *http.Options) { o.HTTP2Streams = 2 }, "http://x/", "--h2-streams is given without --h2"},
 		"h2-connections":     {func(o *http.Options) { o.HTTP2Connections = 2 }, "http://x/", "--h2-connections is given without --h2"},
 		"redirects or not":   {func(o *http.Options) { o.Redirects, o.DisableRedirects = 3, true }, "http://x/", "both --redirects and --disable-redirects"},
 		"targets and -m":     {func(o *http.Options) { o.Targets, o.Method = write(t, "one", "GET /"), "POST" }, "http://x/", "both -m and --targets"},

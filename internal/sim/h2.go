@@ -1,0 +1,405 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/taktload/takt/internal/hpack"
+)
+
+// h2side is the target's side of a connection over HTTP/2. Only header compression is the client's
+// own code: h2side reads and writes the frames by itself, so that a mistake does not occur on both
+// sides.
+type h2side struct {
+	v       *server
+	w       *world
+	s       *session
+	c       *conn
+	greeted bool // the client's preface came
+	dec     *hpack.Decoder
+	enc     *hpack.Encoder
+	block   []byte  // of the headers that are not complete
+	until   *stream // the stream of block; nil: none
+	ends    bool    // block ends its stream
+	streams map[uint32]*stream
+	open    []*stream // those that are not over, by id
+	highest uint32    // id of the last stream that the client opened
+	ours    tuning    // the settings that the client has acknowledged
+	asked   []tuning  // the later ones
+	table   uint32    // size of the client's table, as it said last
+	resize  bool      // the next header block must begin with the new size of the table
+	window  int64     // bytes of DATA that the client may send
+	last    int64     // of the last GOAWAY; -1: none was sent
+	leaving bool      // the connection ends with its last stream
+	mute    bool      // nothing is sent any more
+	resets  int       // streams that the client reset
+	pings   int       // without an answer
+}
+
+// tuning is the settings of a connection that matter to the oracle.
+type tuning struct {
+	streams int
+	window  int64
+	table   uint32
+}
+
+// stream is one attempt of a request.
+type stream struct {
+	id      uint32
+	r       *request
+	window  int64
+	body    int
+	ignored bool // the target has not taken it
+	whole   bool // the request came whole
+	served  bool // the target works on it
+	over    bool // the answer was sent, or the stream was reset
+	begun   bool // a part of the answer was sent
+	strange bool // the client may complain about the answer
+}
+
+// Types and flags of frames (RFC 9113, 6).
+const (
+	h2Data, h2Headers, h2Priority, h2Reset, h2Settings  = 0, 1, 2, 3, 4
+	h2Push, h2Ping, h2GoAway, h2Window, h2Continuation  = 5, 6, 7, 8, 9
+	h2EndStream, h2Ack, h2EndHeaders, h2Padded, h2First = 1, 1, 4, 8, 32
+
+	h2Preface   = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	h2Frame     = 16384
+	h2AtFirst   = 100 // streams that a client may open before it knows the settings
+	h2Unlimited = 1<<31 - 1
+)
+
+func newH2(v *server, s *session) *h2side {
+	at := tuning{h2AtFirst, 65535, 4096}
+	return &h2side{
+		v: v, w: v.w, s: s, c: s.c, dec: hpack.NewDecoder(4096, 1<<20), enc: hpack.NewEncoder(),
+		streams: map[uint32]*stream{}, ours: at, table: at.table, window: 65535, last: -1,
+	}
+}
+
+func frame(kind, flags byte, id uint32, payload []byte) []byte {
+	n := len(payload)
+	b := []byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags}
+	return append(binary.BigEndian.AppendUint32(b, id), payload...)
+}
+
+func number(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+
+// wrong notes that the client broke a rule of HTTP/2.
+func (h *h2side) wrong(format string, args ...any) { h.w.report.fault("protocol", format, args...) }
+
+// read handles the frames that came.
+func (h *h2side) read() {
+	s := h.s
+	if !h.greeted {
+		if len(s.in) < len(h2Preface) {
+			return
+		}
+		if string(s.in[:len(h2Preface)]) != h2Preface {
+			h.wrong("the connection begins with %q", s.in)
+		}
+		h.greeted, s.in = true, s.in[len(h2Preface):]
+	}
+	for len(s.in) >= 9 && !s.over {
+		n := int(s.in[0])<<16 | int(s.in[1])<<8 | int(s.in[2])
+		if n > h2Frame {
+			h.wrong("a frame of %d bytes", n)
+		}
+		if len(s.in) < 9+n {
+			return
+		}
+		f := s.in[:9+n]
+		s.in = s.in[9+n:]
+		h.frame(f[3], f[4], binary.BigEndian.Uint32(f[5:]), f[9:])
+	}
+}
+
+func (h *h2side) frame(kind, flags byte, id uint32, b []byte) {
+	if h.until != nil && (kind != h2Continuation || id != h.until.id) {
+		h.wrong("a frame of type %d within the headers of stream %d", kind, h.until.id)
+		return
+	}
+	switch kind {
+	case h2Headers:
+		h.onHeaders(flags, id, b)
+	case h2Continuation:
+		h.block = append(h.block, b...)
+		h.onBlock(flags)
+	case h2Data:
+		h.onData(flags, id, b)
+	case h2Reset:
+		h.onReset(id, binary.BigEndian.Uint32(b))
+	case h2Settings:
+		h.onSettings(flags, b)
+	case h2Ping:
+		if flags&h2Ack == 0 || h.pings == 0 {
+			h.wrong("an unexpected PING")
+		}
+		h.pings--
+	case h2GoAway:
+		if code := binary.BigEndian.Uint32(b[4:]); code != 0 && h.c.faults == 0 {
+			h.wrong("the client ended a connection without a fault with code %d", code)
+		}
+	case h2Window:
+		if n := binary.BigEndian.Uint32(b); n == 0 || n > h2Unlimited {
+			h.wrong("a WINDOW_UPDATE of %d", n)
+		}
+	default:
+		h.wrong("a frame of type %d", kind)
+	}
+}
+
+func (h *h2side) onSettings(flags byte, b []byte) {
+	switch {
+	case flags&h2Ack == 0:
+		h.put(frame(h2Settings, h2Ack, 0, nil), nil, nil)
+	case len(h.asked) == 0 || len(b) > 0:
+		h.wrong("an acknowledgement of no SETTINGS")
+	default:
+		next := h.asked[0]
+		h.asked = h.asked[1:]
+		for _, st := range h.open {
+			st.window += next.window - h.ours.window
+		}
+		h.resize = h.resize || next.table < h.table
+		h.ours = next
+	}
+}
+
+// onHeaders begins a stream.
+func (h *h2side) onHeaders(flags byte, id uint32, b []byte) {
+	if id%2 == 0 || id <= h.highest {
+		h.wrong("stream %d was opened after stream %d", id, h.highest)
+		return
+	}
+	h.highest = id
+	st := &stream{id: id, window: h.ours.window}
+	h.streams[id] = st
+	h.until, h.ends, h.block = st, flags&h2EndStream != 0, bytes.Clone(b)
+	h.onBlock(flags)
+}
+
+// tableSize is the size of the client's table after the updates at the beginning of a header block.
+func tableSize(block []byte, size uint32) uint32 {
+	for len(block) > 0 && block[0]&0xe0 == 0x20 {
+		size = uint32(block[0] & 0x1f)
+		block = block[1:]
+		for shift, more := 0, size == 0x1f; more && len(block) > 0; shift += 7 {
+			size += uint32(block[0]&0x7f) << shift
+			more, block = block[0]&0x80 != 0, block[1:]
+		}
+	}
+	return size
+}
+
+func (h *h2side) onBlock(flags byte) {
+	if flags&h2EndHeaders == 0 {
+		return
+	}
+	st := h.until
+	h.until = nil
+	if h.resize && len(h.block) > 0 && h.block[0]&0xe0 != 0x20 {
+		h.wrong("the client did not say that its table is smaller now")
+	}
+	h.resize = false
+	h.table = tableSize(h.block, h.table)
+	if h.table > h.ours.table {
+		h.wrong("the client's table has %d bytes, at most %d may be", h.table, h.ours.table)
+	}
+	seq, length, known := uint64(0), -1, false
+	err := h.dec.Decode(h.block, func(name, value []byte) {
+		switch string(name) {
+		case ":path":
+			var err error
+			seq, err = strconv.ParseUint(string(value[1:]), 10, 64)
+			known = err == nil
+		case "content-length":
+			length, _ = strconv.Atoi(string(value))
+		}
+	})
+	if err != nil || !known || length != upload(h.w.sc, seq) {
+		h.wrong("malformed headers of operation %d, length %d: %v", seq, length, err)
+		return
+	}
+	st.r = h.v.of(seq)
+	h.began(st)
+}
+
+// began decides what becomes of a stream whose headers came.
+func (h *h2side) began(st *stream) {
+	w, sc, r := h.w, h.w.sc, st.r
+	if h.last >= 0 && int64(st.id) > h.last {
+		st.ignored = true // the GOAWAY says so
+		return
+	}
+	h.open = append(h.open, st)
+	if most := min(h.ours.streams, sc.Streams); len(h.open) > most {
+		w.report.fault("limit", "operation %d is the %dth at once on %d, at most %d may be", r.seq, len(h.open), h.c.fd, most)
+	}
+	if r.arrived++; r.arrived > 1 {
+		w.report.fault("double send", "request %d arrived %d times", r.seq, r.arrived)
+	}
+	r.s, r.whole = h.s, false
+	if h.resets < r.cancels {
+		h.wrong("takt gave up %d operations before operation %d, but reset only %d streams", r.cancels, r.seq, h.resets)
+	}
+	h.disturb()
+	switch {
+	case st.ignored:
+	case w.chance("refused stream", sc.Declines):
+		h.decline(st)
+	case h.ends:
+		h.complete(st)
+	default:
+		h.widen(st)
+		if w.chance("early answer", sc.Early) {
+			h.serve(st)
+		}
+	}
+}
+
+func (h *h2side) onData(flags byte, id uint32, b []byte) {
+	st := h.streams[id]
+	if st == nil {
+		h.wrong("DATA on stream %d, which was not opened", id)
+		return
+	}
+	if h.window -= int64(len(b)); h.window < 0 {
+		h.wrong("%d bytes of DATA above the window of the connection", -h.window)
+	}
+	if st.window -= int64(len(b)); st.window < 0 {
+		h.wrong("%d bytes of DATA above the window of stream %d", -st.window, id)
+	}
+	h.widenConn(len(b))
+	if st.ignored || st.r == nil {
+		return
+	}
+	for _, x := range b {
+		if x != byte(int(st.r.seq)+st.body) {
+			h.wrong("byte %d of the body of operation %d is %d", st.body, st.r.seq, x)
+			break
+		}
+		st.body++
+	}
+	if flags&h2EndStream != 0 {
+		if st.body != upload(h.w.sc, st.r.seq) {
+			h.wrong("the body of operation %d has %d bytes", st.r.seq, st.body)
+		}
+		if !st.whole {
+			h.complete(st)
+		}
+	}
+}
+
+// widen lets the client send more of a body, until it is complete.
+func (h *h2side) widen(st *stream) {
+	h.w.at(h.w.now+time.Duration(1+h.w.rng.Int64N(int64(h.w.sc.Service))), func() {
+		if st.over || st.whole || h.s.over || h.s.gone || h.mute {
+			return
+		}
+		if st.window < 1000 {
+			n := 1 + h.w.rng.Uint32N(4000)
+			st.window += int64(n)
+			h.put(frame(h2Window, 0, st.id, number(n)), nil, nil)
+		}
+		h.widen(st)
+	})
+}
+
+// widenConn allows n more bytes of DATA on the connection, a little later.
+func (h *h2side) widenConn(n int) {
+	if n == 0 {
+		return
+	}
+	h.w.at(h.w.now+time.Duration(1+h.w.rng.Int64N(int64(h.w.sc.Service))), func() {
+		h.window += int64(n)
+		h.put(frame(h2Window, 0, 0, number(uint32(n))), nil, nil)
+	})
+}
+
+func (h *h2side) onReset(id, code uint32) {
+	st := h.streams[id]
+	if st == nil {
+		h.wrong("RST_STREAM of stream %d, which was not opened", id)
+		return
+	}
+	if code != 8 && !st.strange && h.c.faults == 0 {
+		h.wrong("the client reset stream %d without a fault, with code %d", id, code)
+	}
+	h.c.canceled = true
+	h.resets++
+	h.close(st)
+}
+
+// answered notes that the answer of st was sent. The stream is open until the client has sent all of
+// the request, or reset the stream.
+func (h *h2side) answered(st *stream) {
+	if st.over = true; st.whole {
+		h.close(st)
+	}
+}
+
+// close ends a stream.
+func (h *h2side) close(st *stream) {
+	st.over = true
+	h.open = slices.DeleteFunc(h.open, func(o *stream) bool { return o == st })
+	if h.leaving && len(h.open) == 0 {
+		h.end()
+	}
+}
+
+// end closes the connection after its last answer.
+func (h *h2side) end() {
+	h.w.at(h.w.now+time.Duration(h.w.rng.Int64N(int64(h.w.sc.Service))), func() {
+		if !h.s.over && !h.s.gone {
+			h.s.over = true
+			h.w.net.end(h.c, h.w.now+h.w.oneWay())
+		}
+	})
+}
+
+// complete serves a request that came whole.
+func (h *h2side) complete(st *stream) {
+	st.whole, st.r.whole = true, true
+	switch {
+	case st.over:
+		h.close(st)
+	case !st.served:
+		h.serve(st)
+	}
+}
+
+func (h *h2side) serve(st *stream) {
+	st.served = true
+	h.v.serve(&request{seq: st.r.seq, reply: func() { h.reply(st) }})
+}
+
+// put sends frames. arrived is called when they reach the client, read when it reads them, with the
+// instant of the last bytes that it reads with them.
+func (h *h2side) put(b []byte, arrived func(), read func(at time.Duration)) {
+	if h.s.over || h.s.gone || h.mute {
+		return
+	}
+	w, c := h.w, h.c
+	b = h.s.seal(b)
+	at := w.now + w.oneWay()
+	if w.chance("drip", w.sc.Drips) {
+		for len(b) > 1 && w.rng.IntN(4) > 0 {
+			n := 1 + w.rng.IntN(len(b)-1)
+			w.net.deliver(c, at, b[:n], false)
+			b = b[n:]
+			at += time.Duration(1 + w.rng.Int64N(int64(500*time.Microsecond)))
+		}
+	}
+	w.net.bring(c, at, chunk{bytes: b, read: read})
+	if arrived != nil {
+		w.at(c.back, func() {
+			if !c.gone && c.reset < 0 && c.ended < 0 {
+				arrived()
+			}
+		})
+	}
+}
