@@ -17,6 +17,7 @@ func newTarget(env core.Env) *cobra.Command {
 		Short: "serve HTTP with a known behaviour, for demos, calibration and tests",
 		Example: `  takt target --service 1ms --freeze 1s/10s
   takt target --service 'exp(2ms)' --servers 4 --truth truth.json
+  takt target --tls --h2
   takt target --null`,
 	}
 	core.AddFlags(c, o.AddFlags)

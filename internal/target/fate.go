@@ -15,8 +15,8 @@ type Outcome uint8
 const (
 	OK       Outcome = iota // answered with --status
 	Error                   // answered with status 500
-	Reset                   // connection reset (RST)
-	HalfOpen                // never answered, connection held open
+	Reset                   // connection reset (RST); over HTTP/2 the stream (RST_STREAM)
+	HalfOpen                // never answered, connection or stream held open
 )
 
 // String is the outcome as the JSON of the Truth has it.

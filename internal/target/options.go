@@ -32,8 +32,8 @@ type Options struct {
 	Size         *int    // bytes of the body; nil: 100
 	Status       int     // of a good answer, 200 to 599
 	ErrorRate    float64 // share of requests answered with status 500, 0 to 1
-	ResetRate    float64 // share of requests whose connection is reset instead of an answer
-	HalfOpenRate float64 // share of requests never answered, the connection stays open
+	ResetRate    float64 // share of requests whose connection (HTTP/2: stream) is reset instead of an answer
+	HalfOpenRate float64 // share of requests never answered, the connection (HTTP/2: stream) stays open
 	TLS          bool    // https, with a certificate that is made at the start
 	H2           bool    // HTTP/2 besides HTTP/1.1
 	H2Streams    int     // streams at once on a connection of HTTP/2; 0: 128
@@ -65,8 +65,8 @@ func (o *Options) addBehaviourFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Size(o.Size), "size", "`bytes` of the response body, also 1KiB")
 	fs.IntVar(&o.Status, "status", defaultStatus, "status of a good answer")
 	fs.Var(value.Share(&o.ErrorRate), "error-rate", "`share` of requests answered with status 500, such as 1%")
-	fs.Var(value.Share(&o.ResetRate), "reset-rate", "`share` of requests whose connection is reset, such as 0.1%")
-	fs.Var(value.Share(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection stays open")
+	fs.Var(value.Share(&o.ResetRate), "reset-rate", "`share` of requests whose connection (HTTP/2: stream) is reset, such as 0.1%")
+	fs.Var(value.Share(&o.HalfOpenRate), "half-open-rate", "`share` of requests never answered while the connection (HTTP/2: stream) stays open")
 	fs.BoolVar(&o.Null, "null", false, "answer every request at once and as cheaply as possible, for calibration and benchmarks (Linux)")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of service times and failures")
 }

@@ -115,13 +115,42 @@ func TestTruthOfTheStall(t *testing.T) {
 	})
 }
 
-// modes compares each mode with theory, and the modes with one another.
+// A way is how operations reach the target: over a protocol, in a mode of takt.
+type way struct {
+	name         string
+	target, load []string // flags
+}
+
+// pooled is HTTP/1.1 over so many connections.
+func pooled(mode string, conns int) way {
+	return way{mode, nil, []string{"--engine", mode, "-c", fmt.Sprint(conns)}}
+}
+
+// streamed is HTTP/2, with so many streams on so many connections.
+func streamed(conns, streams int) way {
+	return way{"loop, HTTP/2", []string{"--h2", "--h2-streams", fmt.Sprint(streams)},
+		[]string{"--engine", "loop", "--h2", "--h2-connections", fmt.Sprint(conns), "--h2-streams", fmt.Sprint(streams)}}
+}
+
+// secure is w over TLS.
+func (w way) secure() way {
+	return way{w.name + ", TLS", append(slices.Clip(w.target), "--tls"), append(slices.Clip(w.load), "--insecure")}
+}
+
+// modes compares each mode with theory, and the modes with one another. The rate is too low for
+// streams to differ from connections, so HTTP/2 has one cell for each size of the pool.
 func modes(t *testing.T, conns int, s *clocktest.Sleepers) (faults []string) {
-	loop, faults := stall(t, "loop", conns, s)
-	worker, more := stall(t, "worker", conns, s)
+	h2 := streamed(1, conns)
+	if conns > 1000 {
+		h2 = streamed(4, conns/4).secure()
+	}
+	loop, faults := stall(t, pooled("loop", conns), conns, s)
+	worker, more := stall(t, pooled("worker", conns), conns, s)
 	faults = append(faults, more...)
-	_, more = stall(t, "loop", conns, s, "--tls")
-	faults = append(faults, more...)
+	for _, w := range []way{pooled("loop", conns).secure(), h2} {
+		_, more = stall(t, w, conns, s)
+		faults = append(faults, more...)
+	}
 	for name, l := range loop {
 		w := worker[name]
 		if d := l.off - w.off; math.Abs(d) > 0.01+max(l.floor, w.floor) {
@@ -136,11 +165,11 @@ func modes(t *testing.T, conns int, s *clocktest.Sleepers) (faults []string) {
 type deviation struct{ off, floor float64 }
 
 // stall returns the deviation of each percentile. Up to 2 % plus floor is accepted.
-func stall(t *testing.T, mode string, conns int, s *clocktest.Sleepers, more ...string) (found map[string]deviation, faults []string) {
+func stall(t *testing.T, w way, conns int, s *clocktest.Sleepers) (found map[string]deviation, faults []string) {
 	const rate, seconds = 1000, 5
 	file := filepath.Join(t.TempDir(), "truth.json")
-	url, stop := startTarget(t, append(more, "--service", "1ms", "--freeze", "1s/5s", "--truth", file)...)
-	r := load(t, "--insecure", "--engine", mode, "--rate", fmt.Sprint(rate), "-z", fmt.Sprint(seconds), "-c", fmt.Sprint(conns), url)
+	url, stop := startTarget(t, slices.Concat(w.target, []string{"--service", "1ms", "--freeze", "1s/5s", "--truth", file})...)
+	r := load(t, slices.Concat(w.load, []string{"--rate", fmt.Sprint(rate), "-z", fmt.Sprint(seconds), url})...)
 	late := hist.Micros(s.Late())
 	stop()
 	want, recorded := theory(t, file, conns, time.Second/rate)
@@ -157,17 +186,17 @@ func stall(t *testing.T, mode string, conns int, s *clocktest.Sleepers, more ...
 		theory := hist.Micros(want.Quantile(p.q))
 		d, floor := p.got/theory-1, late/theory
 		found[p.name] = deviation{d, floor}
-		t.Logf("%s, %d connections: response %s %.1f ms, in theory %.1f ms: %+.2f %%", mode, conns, p.name, p.got/1e3, theory/1e3, 100*d)
+		t.Logf("%s, %d connections: response %s %.1f ms, in theory %.1f ms: %+.2f %%", w.name, conns, p.name, p.got/1e3, theory/1e3, 100*d)
 		if math.Abs(d) > 0.02+floor {
-			faults = append(faults, fmt.Sprintf("%s is %.1f %% off", p.name, 100*d))
+			faults = append(faults, fmt.Sprintf("%s: %s is %.1f %% off", w.name, p.name, 100*d))
 		}
 	}
 	t.Logf("service p99 %.2f ms, of plain sleeps %.2f ms late; verdict %s", r.Latency["service"].P99/1e3, late/1e3, r.Verdict)
 	if r.Counts.OK != rate*seconds {
-		faults = append(faults, fmt.Sprintf("counts %+v", r.Counts))
+		faults = append(faults, fmt.Sprintf("%s: counts %+v", w.name, r.Counts))
 	}
 	if r.Verdict != takt.Valid {
-		faults = append(faults, fmt.Sprint("verdict ", r.Verdict, r.Warnings))
+		faults = append(faults, fmt.Sprint(w.name, ": verdict ", r.Verdict, r.Warnings))
 	}
 	return found, faults
 }
