@@ -62,6 +62,9 @@ func (k *checker) comparable() bool {
 	if sc.Rate == 0 || sc.Connections == 0 || sc.Drop || sc.Workers > 0 || sc.Warmup > 0 || len(sc.Freezes) > 0 || sc.Room < unbounded || sc.shared() {
 		return false
 	}
+	if sc.shared() && (sc.Allows > 0 || sc.Lasts > 0 || sc.Upload > 0 || sc.Connections > h2AtFirst) {
+		return false // operations wait for streams and windows
+	}
 	harmless := k.injected["stall"] + k.injected["late wake-up"] + k.injected["interrupt"]
 	return total(k.injected) == harmless && !slices.ContainsFunc(k.rows, func(r takt.Sample) bool { return r.Class != "" })
 }
