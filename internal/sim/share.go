@@ -44,7 +44,7 @@ func (k *checker) attribution(rep *takt.Report) {
 			}
 		}
 		if max(off, -off) > 0.15*response {
-			k.fault("attribution", "the report attributes %[2].3g ms of %[3].3g ms of response time to the %[1]s; compared with a punctual generator it is %[4].3g ms", p.name, 1e3*p.said, 1e3*response, 1e3*p.true)
+			k.fault("attribution", "the report attributes %.3[2]g ms of %.3[3]g ms of response time to the %[1]s; compared with a punctual generator it is %.3[4]g ms", p.name, 1e3*p.said, 1e3*response, 1e3*p.true)
 		}
 	}
 }
