@@ -28,6 +28,7 @@ type lconn struct {
 	waits    bool          // for room in the socket
 	seal     *seal.Conn    // nil: plain TCP
 	attempt  uint32        // number of the connection over TLS that is being made
+	deaf     bool          // the other side takes no bytes any more
 
 	own place // the only place, unless there is a mux
 	shared
@@ -83,7 +84,7 @@ func (l *loop) connected(c *lconn) {
 		return
 	}
 	l.measurePath(c)
-	c.dialler.res.Phases[phaseConnect] = l.now() - c.began
+	c.dialler.res.Phases[phaseConnect] = l.now() - max(c.began, c.dialler.sent)
 	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
 		l.fail(c, err, true)
 		return
@@ -221,6 +222,19 @@ func (l *loop) flush(c *lconn) (done, ok bool) {
 		if c.took(n); n < len(b) {
 			return false, true
 		}
+	}
+}
+
+// unwritable handles a socket that refused bytes. The target may have answered before it closed.
+func (l *loop) unwritable(c *lconn, errno syscall.Errno) {
+	c.deaf = true
+	if c.mux != nil {
+		l.drain(c)
+	} else if l.receive(c); c.own.state != pbusy {
+		l.drop(c)
+	}
+	if c.deaf { // nothing that came ended it
+		l.fail(c, c.opError("write", os.NewSyscallError("write", errno)), false)
 	}
 }
 

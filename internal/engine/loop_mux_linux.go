@@ -2,9 +2,7 @@ package engine
 
 import (
 	"cmp"
-	"os"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/taktload/takt/pkg/takt"
@@ -54,7 +52,6 @@ type shared struct {
 	retired bool          // another connection has taken its place
 	pooled  bool          // in loop.retired
 	dirty   bool          // in loop.dirty
-	deaf    bool          // the other side takes no bytes any more
 }
 
 // growShared makes another place, on the sites in turn.
@@ -184,17 +181,6 @@ func (l *loop) flushOne(c *lconn) {
 	if done, ok := l.flush(c); ok && !done {
 		l.await(c)
 	}
-}
-
-// unwritable handles a socket that refused bytes. The target may have said why before it closed.
-func (l *loop) unwritable(c *lconn, errno syscall.Errno) {
-	if c.mux != nil {
-		c.deaf = true
-		if l.drain(c); !c.deaf {
-			return // what came ended it
-		}
-	}
-	l.fail(c, c.opError("write", os.NewSyscallError("write", errno)), false)
 }
 
 // beginAll sends the operations that waited for c, the oldest first: a target that takes only a few

@@ -287,6 +287,21 @@ func TestLoopSends(t *testing.T) {
 	}
 }
 
+// An answer that came before the socket refused the rest of its request counts, and the connection
+// is not used again.
+func TestLoopSendsAnswered(t *testing.T) {
+	l, in := mailLoop(t, 1, Options{Loops: 1})
+	sys := &post{mail: *in, refused: syscall.EPIPE}
+	sys.in, sys.stamp, sys.errno, l.sys = "a.", 15*ms, 0, sys
+	conn := l.grow()
+	conn.conn.fd = 3
+	l.m.enter()
+	l.send(conn)
+	if rep := l.m.rec.Report(record.End{Scheduled: 1, Stop: time.Second}); rep.Counts.OK != 1 || conn.conn.fd != -1 || l.flight.n != 0 {
+		t.Errorf("%+v, socket %d, %d in flight", rep.Counts, conn.conn.fd, l.flight.n)
+	}
+}
+
 // A loop sends what is due, and notes when it woke for that.
 func TestLoopSendsDue(t *testing.T) {
 	l, in := mailLoop(t, 1, Options{Loops: 1})

@@ -144,6 +144,10 @@ func (l *loop) turn() {
 	busy := l.gather(begun, now)
 	now = l.now()
 	l.expire(now)
+	if len(l.restart) > 0 { // their connection broke
+		l.beginAgain()
+		l.flushShared()
+	}
 	if len(l.pausing) > 0 {
 		l.resume(now)
 	}
@@ -533,7 +537,10 @@ func (l *loop) expire(now time.Duration) {
 		l.expired(p, "dial")
 	}
 	for p := l.flight.head; p != nil && now-p.sent >= l.m.net.Timeout; p = l.flight.head {
-		if l.receive(p.conn); l.flight.head == p {
+		if p.state == pbusy {
+			l.receive(p.conn)
+		}
+		if l.flight.head == p {
 			l.expired(p, "read")
 		}
 	}

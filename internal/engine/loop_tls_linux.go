@@ -120,8 +120,8 @@ func (l *loop) takeSecured() {
 			l.fail(c, s.err, true)
 		default:
 			l.attach(c, s)
-			took := &c.dialler.res
-			took.Phases[phaseConnect], took.Phases[phaseTLS] = s.took.Phases[phaseConnect], s.took.Phases[phaseTLS]
+			took, age := &c.dialler.res, l.now()-c.dialler.sent // the operation may have come later
+			took.Phases[phaseConnect], took.Phases[phaseTLS] = min(age, s.took.Phases[phaseConnect]), min(age, s.took.Phases[phaseTLS])
 			if err := l.sys.Add(c.fd, c.token, false); err != nil {
 				l.fail(c, err, true)
 				continue

@@ -44,6 +44,8 @@ type Mux struct {
 	next    uint32   // id from which the next stream takes one
 	open    int      // streams that are not over
 	closing bool     // no stream may be opened any more
+	ended   *fault   // of the streams that wait for an answer when the connection ends
+	torn    *fault   // of the streams whose answer has begun then
 	window  int64    // bytes of DATA that we may send
 	credit  int64    // bytes of DATA that the peer may send
 	sending []uint32 // ids of streams with a body to send, in turn
@@ -123,6 +125,7 @@ func (m *Mux) Open() {
 	m.known.of = nil
 	m.peer = peer{streams: streamsAtFirst, window: firstWindow, frame: leastFrame}
 	m.next, m.open, m.closing, m.idle = 1, 0, false, 0
+	m.ended, m.torn = errClosed, errTruncated
 	m.window, m.credit = firstWindow, ourWindow
 	m.sending = m.sending[:0]
 	m.reading = reading{block: m.reading.block[:0]}

@@ -3,6 +3,7 @@ package http2
 import (
 	"encoding/binary"
 
+	"github.com/taktload/takt/internal/http1"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -12,7 +13,7 @@ func (m *Mux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.
 	n, f := m.frames(in)
 	switch {
 	case f == nil && eof:
-		f = errClosed
+		f = m.ended
 	case f == nil && len(m.out)-m.sent > outMost:
 		f = errFlood
 	}
@@ -33,8 +34,8 @@ func (m *Mux) fail(f *fault) {
 		s := &m.table[i]
 		switch {
 		case s.id == 0:
-		case f == errClosed && s.state != waiting:
-			m.endFailed(s, errTruncated)
+		case f == m.ended && s.state != waiting:
+			m.endFailed(s, m.torn)
 		default:
 			m.endFailed(s, f)
 		}
@@ -188,10 +189,16 @@ func (m *Mux) onGoAway(h header, b []byte) *fault {
 		return errStream
 	}
 	m.closing = true
+	away := errAway
+	if c := code(binary.BigEndian.Uint32(b[4:])); c != noError {
+		text := "connection closed by the server: " + c.String() + " (GOAWAY)"
+		away = &fault{http1.ClassClosed, text, noError}
+		m.ended, m.torn = away, &fault{http1.ClassTruncated, text, noError}
+	}
 	last := binary.BigEndian.Uint32(b) & mostStream
 	for i := range m.table {
 		if s := &m.table[i]; s.id > last && s.state == waiting {
-			m.again(s, errAway)
+			m.again(s, away)
 		}
 	}
 	return nil

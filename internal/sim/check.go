@@ -119,6 +119,13 @@ func (k *checker) row(w *world, r *takt.Sample) {
 	if r.Sent != takt.NotSent && (r.Due > r.Free || r.Free > r.Sent || r.Sent > r.Done) {
 		k.fault("order", "operation %d: due %v, free %v, sent %v, done %v", r.Seq, r.Due, r.Free, r.Sent, r.Done)
 	}
+	if r.Class == "" && k.sc.loops() {
+		for i, d := range r.Phases {
+			if d > r.Done-r.Sent+k.exact() {
+				k.fault("phase", "operation %d: phase %d took %v of %v", r.Seq, i, d, r.Done-r.Sent)
+			}
+		}
+	}
 	if k.sc.Mode == modeAsync && r.Class != takt.ClassDropped && r.Class != takt.ClassUnfinished {
 		k.completed(w, r, q)
 		return

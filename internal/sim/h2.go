@@ -19,6 +19,7 @@ type h2side struct {
 	s       *session
 	c       *conn
 	greeted bool // the client's preface came
+	late    bool // the first settings wait for it
 	dec     *hpack.Decoder
 	enc     *hpack.Encoder
 	block   []byte  // of the headers that are not complete
@@ -101,7 +102,15 @@ func (h *h2side) read() {
 		if string(s.in[:len(h2Preface)]) != h2Preface {
 			h.wrong("the connection begins with %q", s.in)
 		}
-		h.greeted, s.in = true, s.in[len(h2Preface):]
+		if h.greeted, s.in = true, s.in[len(h2Preface):]; h.late {
+			h.w.at(h.w.now+time.Duration(h.w.rng.Int64N(int64(h.w.sc.Service))), func() {
+				h.hello()
+				h.read()
+			})
+		}
+	}
+	if h.late {
+		return
 	}
 	for len(s.in) >= 9 && !s.over {
 		n := int(s.in[0])<<16 | int(s.in[1])<<8 | int(s.in[2])
@@ -353,6 +362,9 @@ func (h *h2side) close(st *stream) {
 
 // end closes the connection after its last answer.
 func (h *h2side) end() {
+	if h.w.rng.IntN(4) == 0 {
+		return // the client should close it, too
+	}
 	h.w.at(h.w.now+time.Duration(h.w.rng.Int64N(int64(h.w.sc.Service))), func() {
 		if !h.s.over && !h.s.gone {
 			h.s.over = true

@@ -8,8 +8,15 @@ import (
 	"time"
 )
 
-// greet sends the first settings.
+// greet sends the first settings now, or after the client's preface.
 func (h *h2side) greet() {
+	if h.late = h.w.rng.IntN(3) == 0; !h.late {
+		h.hello()
+	}
+}
+
+func (h *h2side) hello() {
+	h.late = false
 	first := h.newest()
 	first.streams = h2Unlimited
 	if h.w.sc.Allows > 0 {
@@ -31,7 +38,7 @@ func (h *h2side) newest() tuning {
 
 // tune sends settings.
 func (h *h2side) tune(t tuning) {
-	if h.s.over || h.s.gone || h.mute {
+	if h.s.over || h.s.gone || h.mute || h.late {
 		return
 	}
 	var b []byte

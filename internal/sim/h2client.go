@@ -14,13 +14,14 @@ import (
 type watchedMux struct {
 	takt.Mux
 	w       *world
-	c       *conn      // nil: nothing was sent on it yet
-	tags    []*request // begun last, by tag
-	begun   []*request // before c was known
-	open    int        // operations that have begun and not ended
-	last    bool       // its last request has begun
-	cancels int        // operations that takt gave up
-	most    int        // operations that the target allows at once, as takt has read; 0: c is not known
+	c       *conn         // nil: nothing was sent on it yet
+	tags    []*request    // begun last, by tag
+	begun   []*request    // before c was known
+	open    int           // operations that have begun and not ended
+	last    bool          // its last request has begun
+	emptied time.Duration // when its last operation ended
+	cancels int           // operations that takt gave up
+	most    int           // operations that the target allows at once, as takt has read; 0: c is not known
 }
 
 func (w *world) newMux(int) takt.Mux {
@@ -44,6 +45,9 @@ func (m *watchedMux) Begin(op *takt.Op, tag int, r *takt.Result) {
 	}
 	m.tags[tag] = q
 	q.attempts++
+	if q.attempts == 1 {
+		q.first = w.cur.at
+	}
 	if q.back {
 		q.waits = append(q.waits, span{q.gotBack, w.cur.at})
 	}
@@ -117,8 +121,23 @@ func (m *watchedMux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ 
 		}
 		q.declined = max(0, q.declined-1)
 	}
+	if m.open == 0 {
+		m.emptied = m.w.cur.at
+	}
 	m.w.idles()
 	return n, list, alive
+}
+
+// left checks that no connection stays open that takt has no use for.
+func (n *network) left() {
+	for _, c := range n.conns {
+		if m := c.mux; m == nil || m.c != c || m.open > 0 || c.away < 0 || n.w.sc.Stalls > 0 {
+			continue
+		}
+		if d := n.w.cur.at - max(c.away, c.mux.emptied); d > slack {
+			n.w.report.fault("left open", "%d is open %v after its GOAWAY and its last answer", c.fd, d)
+		}
+	}
 }
 
 // idles notes when a connection could carry another operation, and when none could.
@@ -128,7 +147,7 @@ func (w *world) idles() {
 		if c := m.c; c != nil && !c.gone {
 			open += m.open
 			usable := !m.last && c.away < 0 && c.bad < 0 && c.ended < 0 && c.reset < 0
-			free = free || usable && m.open < min(m.most, w.sc.Streams)
+			free = free || usable && m.open < min(m.most, cmp.Or(w.sc.Connections, w.sc.InFlight)/w.sc.Conns)
 		}
 	}
 	free = free && open < cmp.Or(w.sc.Connections, w.sc.InFlight) || len(w.net.conns) == 0
@@ -155,10 +174,15 @@ func (k *checker) idled(w *world) {
 		if sc.Rate > 0 && r.Class != takt.ClassDropped {
 			k.waited(&r, span{w.origin + r.Due, w.origin + until})
 		}
-		q := w.net.srv.requests[r.Seq]
-		if q == nil || sc.Conns > 1 { // an operation stays with its connection's successors
+		if sc.Conns > 1 || r.Sent == takt.NotSent { // an operation stays with its connection's successors
 			continue
 		}
+		q := w.net.srv.requests[r.Seq]
+		if q == nil || q.attempts == 0 {
+			k.waited(&r, span{w.origin + r.Sent, w.origin + r.Done})
+			continue
+		}
+		k.waited(&r, span{w.origin + r.Sent, q.first})
 		if q.back {
 			k.waited(&r, span{q.gotBack, w.origin + r.Done})
 		}

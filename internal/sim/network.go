@@ -98,6 +98,7 @@ func (n *network) connect() (*conn, error) {
 	n.conns[c.fd] = c
 	n.most = max(n.most, len(n.conns))
 	w.idles()
+	n.left()
 	if sc.shared() && n.healthy() > sc.Conns {
 		w.report.fault("bound", "%d connections take operations, at most %d may", n.healthy(), sc.Conns)
 	}

@@ -202,11 +202,14 @@ func (sc *Scenario) long(r *rand.Rand) {
 // share chooses the connections over HTTP/2, and what a target may do that is not a fault.
 func (sc *Scenario) share(r *rand.Rand) {
 	sc.Conns = 1 + r.IntN(4)
+	few := r.IntN(6) == 0
 	switch r.IntN(3) {
 	case 0:
 		sc.Connections = sc.Conns * (1 + r.IntN(1+r.IntN(100)))
 	case 1:
-		sc.Connections = cmp.Or(sc.Connections, 1+r.IntN(300))
+		if sc.Connections = cmp.Or(sc.Connections, 1+r.IntN(300)); few {
+			sc.Conns, sc.Connections = 1, 100+r.IntN(300)
+		}
 	case 2:
 		if sc.Rate > 0 {
 			sc.Connections = 0
@@ -227,7 +230,7 @@ func (sc *Scenario) share(r *rand.Rand) {
 	if r.IntN(6) == 0 {
 		sc.Lasts = 1 + r.IntN(1+r.IntN(200))
 	}
-	if r.IntN(6) == 0 { // operations wait for a target that allows few, and sometimes more
+	if few { // operations wait for a target that allows few, and sometimes more
 		sc.Loops, sc.Allows, sc.Retunes = 1, 1+r.IntN(3), between(r, 0.001, 0.02)
 	}
 }

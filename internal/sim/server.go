@@ -45,6 +45,7 @@ type request struct {
 	cancels  int           // operations that takt had given up on its connection before
 	backs    int           // how often takt wanted to begin it again
 	back     bool          // it did not begin again after that
+	first    time.Duration // when takt began it first
 	gotBack  time.Duration // when that was, the last time
 	waits    []span        // in which it had been given back before
 	whole    bool          // the last attempt arrived whole

@@ -159,3 +159,16 @@ func TestOldOperationsShareADial(t *testing.T) {
 		t.Error(o)
 	}
 }
+
+// Operations that wait for a stream of a connection that breaks begin on the next one. They used to
+// wait until their time was over.
+func TestQueueOutlivesItsConnection(t *testing.T) {
+	for seed := range uint64(20) {
+		sc := &Scenario{Mode: modeH2, Requests: 400, Connections: 300, InFlight: 10_000, Room: unbounded, Loops: 1,
+			Drain: 20 * time.Second, Timeout: 10 * time.Second, ConnectTimeout: time.Second, Service: time.Millisecond,
+			Conns: 1, Streams: 300, Allows: 1 + int(seed)%3, Resets: 0.1}
+		if o := run(seed, sc); len(o.Faults) > 0 {
+			t.Fatal(o)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package http_test
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,6 +17,7 @@ type farewell struct {
 	last   int // the last stream that it will answer is the so-manieth of them; 0: none
 	code   http2.ErrCode
 	soft   bool // first says that it will go away, and goes when the client has acknowledged a PING
+	lies   bool // answers all of them, also those that it has given up
 	lose   bool // answers none of them, also not those that it has promised
 	secure bool // TLS
 	stays  bool // does not close the connection
@@ -33,7 +36,7 @@ func (f farewell) script() h2test.Script {
 		}
 		c.GoAway(last, f.code)
 		for _, r := range open {
-			if r.ID <= last && !f.lose {
+			if f.lies || r.ID <= last && !f.lose {
 				c.Answer(r)
 			}
 		}
@@ -128,7 +131,24 @@ func TestH2GoAway(t *testing.T) {
 					c.Answer(r)
 				}
 			}}
-		}, want: allOK, many: all40, check: answeredOnce},
+		}, want: allOK, many: all40, check: answeredOnce, net: "8+ ok, truncated|malformed", netMany: "39+ ok, truncated|malformed"},
+		// The decoder of the next connection begins with a table of its own.
+		{name: "with an empty table", want: allOK, many: all40, check: answeredOnce, script: func() h2test.Script {
+			var answers perConn[int]
+			return h2test.Script{Request: func(c *h2test.Conn, r *h2test.Request) {
+				n := answers.of(c)
+				switch *n++; {
+				case *n < 3:
+					c.Head(r.ID, false, ":status", "200", "x-long", strings.Repeat("l", 300))
+					c.Data(r.ID, true, "ok")
+				case *n == 3:
+					c.GoAway(r.ID, http2.ErrCodeNo)
+					c.Raw(http2.FrameHeaders, headersEnd, r.ID, "\x20\x88") // a table of 0 bytes
+					c.Data(r.ID, true, "ok")
+					c.Close()
+				}
+			}}
+		}},
 		// A server that restarts every connection after two answers.
 		{name: "after every second answer", script: func() h2test.Script {
 			var answers perConn[int]
@@ -161,6 +181,11 @@ func TestH2GoAway(t *testing.T) {
 		}, want: allOK, many: all40, check: answeredOnce},
 	} {
 		runH2(t, c, everywhere()...)
+	}
+	// The answers on the first connection come too late to count, or at all.
+	for _, stays := range []bool{false, true} {
+		f := farewell{at: 8, last: 4, lies: true, stays: stays}
+		runH2(t, h2Case{name: fmt.Sprintf("4 of 8, and answers all, stays %v", stays), script: f.script, want: all40}, oneConn...)
 	}
 	// Every connection goes away at once: takt has to give up. net/http does not before the time limit
 	// of an operation, and opens 1,700 connections a second until then.

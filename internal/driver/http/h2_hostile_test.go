@@ -77,7 +77,9 @@ type h2Case struct {
 	// What net/http's client counts instead, where that differs; in loads "" is as alone.
 	net, netMany h2Want
 	check        func(t *testing.T, r *h2Run) // of every run
-	netFaults    bool                         // net/http's client is at fault here itself
+	// net/http's client may be at fault itself, and then its counts do not matter: it uses a larger
+	// limit shortly after it has acknowledged a smaller one.
+	netFaults bool
 }
 
 // overTLS is the same script of a server with TLS.
@@ -154,10 +156,11 @@ func (c *h2Case) run(t *testing.T, client h2Client, load h2Load) *h2Run {
 	if !s.Settle(5 * time.Second) {
 		t.Error("the client left a connection open")
 	}
+	if len(s.Faults()) > 0 && c.netFaults && client.net() {
+		return r
+	}
 	for _, fault := range s.Faults() {
-		if !c.netFaults || !client.net() {
-			t.Errorf("the server: %s", fault)
-		}
+		t.Errorf("the server: %s", fault)
 	}
 	seen := s.Seen()
 	if ok := r.report.Counts.OK; ok > uint64(seen.Answered) {

@@ -66,7 +66,7 @@ var h2Limits = []h2Case{
 	{name: "one stream at a time", script: func() h2test.Script {
 		return h2test.Script{Greet: with(maxStreams, 1)}
 	}},
-	{name: "no stream, then 10", script: func() h2test.Script {
+	{name: "no stream, then 10", net: "ok, refused_stream", netMany: "ok, refused_stream", script: func() h2test.Script {
 		var acks perConn[int]
 		return h2test.Script{Greet: with(maxStreams, 0), Ack: func(c *h2test.Conn) {
 			if n := acks.of(c); *n == 0 {
@@ -105,7 +105,7 @@ var h2Limits = []h2Case{
 			c.Window(0, 1<<30)
 		}}
 	}},
-	{name: "frames become smaller", change: body(100_000), netFaults: true, script: func() h2test.Script {
+	{name: "frames become smaller", change: body(100_000), script: func() h2test.Script {
 		return h2test.Script{
 			Greet: with(frameSize, 1<<20),
 			Open: func(c *h2test.Conn, r *h2test.Request) {
@@ -155,12 +155,12 @@ var h2Limits = []h2Case{
 func TestH2Limits(t *testing.T) {
 	quietly(t)
 	for _, c := range h2Limits {
-		c.want, c.many = allOK, all40
+		c.want, c.many, c.netFaults = allOK, all40, true
 		runH2(t, c, everywhere()...)
 	}
 	for _, c := range []h2Case{
-		{name: "a window below 0", change: body(200), script: negative, want: allOK},
-		{name: "a window that SETTINGS lift and lower", change: body(200), want: allOK, script: func() h2test.Script {
+		{name: "a window below 0", change: body(200), script: negative, want: allOK, netFaults: true},
+		{name: "a window that SETTINGS lift and lower", change: body(200), want: allOK, netFaults: true, script: func() h2test.Script {
 			return h2test.Script{
 				Greet:   with(initialWindow, 0),
 				Open:    func(c *h2test.Conn, r *h2test.Request) { settings(c, initialWindow, 200) },

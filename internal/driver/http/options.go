@@ -213,10 +213,12 @@ func (o *Options) Shape(e *engine.Options) {
 		}
 	}
 	o.fixedPool, o.loops = e.Connections > 0, e.CanLoop()
-	if o.HTTP2 && o.HTTP2Streams > 0 && !o.fixedPool {
-		e.Connections = o.HTTP2Connections * o.HTTP2Streams // operations at once
-	}
-	if e.Closed() && e.Connections == 0 {
+	switch {
+	case o.HTTP2 && o.HTTP2Streams > 0:
+		if n := o.HTTP2Connections * o.HTTP2Streams; n < e.MaxInFlight || e.MaxInFlight == engine.DefaultInFlight {
+			e.MaxInFlight = n
+		}
+	case e.Closed() && e.Connections == 0:
 		e.Connections = heyConnections
 	}
 	o.streams = (e.InFlight() + o.HTTP2Connections - 1) / max(1, o.HTTP2Connections)
@@ -289,6 +291,9 @@ func (o *Options) protocol() string {
 
 // Open makes the driver for up to conns connections.
 func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
+	if o.HTTP2 {
+		conns = o.HTTP2Connections
+	}
 	if limit, used := proc.OpenFiles(); limit > 0 && uint64(conns)+used > limit {
 		return nil, value.Faultf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with -c", limit, conns, 2*uint64(conns)+64)
 	}
