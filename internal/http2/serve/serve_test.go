@@ -239,7 +239,7 @@ func TestTalk(t *testing.T) {
 		for _, piece := range []int{1, 1 << 20} {
 			s := begun()
 			c.send(s)
-			_, out, _ := talk(New(3), s.Bytes(), piece, &small)
+			_, out, _ := talk(New(3, 0), s.Bytes(), piece, &small)
 			got := slices.DeleteFunc(said(t, out), func(line string) bool { return c.want[0] == 'G' && line[0] != 'G' })
 			if text := strings.Join(got, ", "); text != c.want {
 				t.Errorf("%s, in pieces of %d: %s; want %s", c.name, piece, text, c.want)
@@ -254,7 +254,7 @@ func TestEvents(t *testing.T) {
 	s.headers(1, true, ":method HEAD\n:scheme http\n:path /\n")
 	s.headers(3, true, ":scheme http\n:path /\n")
 	s.headers(5, true, get)
-	c := New(1)
+	c := New(1, 0)
 	events, _, code := talk(c, s.Bytes(), 1<<20, nil)
 	want := []Event{{1, Arrived, true}, {3, Malformed, false}, {5, Refused, false}}
 	want[1].Kind = Refused // the limit is reached
@@ -268,7 +268,7 @@ func TestEvents(t *testing.T) {
 }
 
 // skipped are two frames for said to leave out.
-func skipped() []byte { return bytes.Clone(New(1).Out()) }
+func skipped() []byte { return bytes.Clone(New(1, 0).Out()) }
 
 // Answers keep to the windows of the client, interleave, and go on when a window opens.
 func TestWindows(t *testing.T) {
@@ -276,7 +276,7 @@ func TestWindows(t *testing.T) {
 	s := begun(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
 	s.headers(1, true, get)
 	s.headers(3, true, get)
-	c := New(10)
+	c := New(10, 0)
 	_, out, _ := talk(c, s.Bytes(), 1<<20, &a)
 	step := func(want string, send func()) {
 		t.Helper()
@@ -310,7 +310,7 @@ func TestWindows(t *testing.T) {
 
 // A client may send on: the server gives windows back, of the connection and of a long body.
 func TestRefill(t *testing.T) {
-	c, s := New(2), begun()
+	c, s := New(2, 0), begun()
 	s.headers(1, false, post)
 	_, out, _ := talk(c, s.Bytes(), 1<<20, nil)
 	s.Reset()
@@ -337,7 +337,7 @@ func TestOutIsBounded(t *testing.T) {
 	for id := uint32(1); id < 2*streams; id += 2 {
 		s.headers(id, true, get)
 	}
-	c := New(streams)
+	c := New(streams, 0)
 	_, list, _ := c.Parse(s.Bytes(), nil)
 	for _, e := range list {
 		c.Answer(e.Stream, &a)
@@ -357,7 +357,7 @@ func TestOutIsBounded(t *testing.T) {
 
 // After GOAWAY the streams that came go on, and others are ignored.
 func TestClose(t *testing.T) {
-	c, s := New(3), begun()
+	c, s := New(3, 0), begun()
 	s.headers(1, false, post)
 	_, _, _ = talk(c, s.Bytes(), 1<<20, &small)
 	s.Reset()
@@ -372,9 +372,24 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// After so many requests the server says GOAWAY. The streams after it are not accepted.
+func TestLastRequest(t *testing.T) {
+	c, s := New(3, 2), begun()
+	for id := uint32(1); id < 8; id += 2 {
+		s.headers(id, true, get)
+	}
+	s.headers(7, true, "x trailers\n")
+	events, out, code := talk(c, s.Bytes(), 1<<20, &small)
+	want := []Event{{Stream: 1}, {Stream: 3}, {Stream: 5, Kind: Refused}, {Stream: 7, Kind: Refused}}
+	if got := strings.Join(said(t, out), ", "); got != "GOAWAY 3 NO_ERROR, 1: HEADERS 200, 3: HEADERS 200, 1: DATA 4 END, 3: DATA 4 END" ||
+		!slices.Equal(events, want) || code != wire.NoError || !c.Over() {
+		t.Error(got, events, code, c.Over())
+	}
+}
+
 // A request and its answer allocate nothing.
 func TestAllocations(t *testing.T) {
-	c, s := New(3), begun()
+	c, s := New(3, 0), begun()
 	list := make([]Event, 0, 10)
 	_, _, _ = c.Parse(s.Bytes(), list)
 	c.Sent(len(c.Out()))
@@ -408,9 +423,9 @@ func FuzzParse(f *testing.F) {
 		if len(in) > 1<<16 {
 			return
 		}
-		whole := New(3)
+		whole := New(3, 0)
 		want, sent, code := talk(whole, bytes.Clone(in), len(in), nil)
-		c := New(3)
+		c := New(3, 0)
 		got, pieces, again := talk(c, bytes.Clone(in), piece%100, nil)
 		if code != again || !slices.Equal(got, want) || !bytes.Equal(sent, pieces) {
 			t.Fatalf("%v %v in one piece, %v %v in several\n%q\n%q", want, code, got, again, sent, pieces)
