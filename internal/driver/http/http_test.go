@@ -7,6 +7,7 @@ import (
 
 	"github.com/taktload/takt/internal/driver/drivertest"
 	"github.com/taktload/takt/internal/driver/http"
+	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/target"
 	"github.com/taktload/takt/internal/target/targettest"
 	"github.com/taktload/takt/pkg/takt"
@@ -42,21 +43,26 @@ func open(t *testing.T, o *http.Options, url string) *takt.Driver {
 }
 
 func TestSuite(t *testing.T) {
-	for _, c := range []struct{ client, mode string }{{"own", "loop"}, {"own", "worker"}, {"net", "worker"}} {
-		client := c.client
-		t.Run(client+" in mode "+c.mode, func(t *testing.T) {
+	for _, c := range []struct{ client, mode string }{{"own", "loop"}, {"own", "worker"}, {"net", "worker"}, {"h2", "loop"}} {
+		client, h2 := c.client, c.client == "h2"
+		if h2 {
+			client = "own"
+		}
+		t.Run(c.client+" in mode "+c.mode, func(t *testing.T) {
 			drivertest.Run(t, c.mode, func(t *testing.T, behaviour drivertest.Target) *takt.Driver {
 				o := http.New()
-				o.Client, o.Timeout, o.ConnectTimeout = client, 10*time.Second, time.Second
+				o.Client, o.Timeout, o.ConnectTimeout, o.HTTP2 = client, 10*time.Second, time.Second, h2
+				e := engine.Defaults()
+				o.Shape(&e)
 				switch behaviour {
 				case drivertest.Failing:
-					return open(t, o, serve(t, target.Options{Status: 503}))
+					return open(t, o, serve(t, target.Options{Status: 503, H2: h2}))
 				case drivertest.Hanging:
-					return open(t, o, serve(t, target.Options{HalfOpenRate: 1}))
+					return open(t, o, serve(t, target.Options{HalfOpenRate: 1, H2: h2}))
 				case drivertest.Down:
 					return open(t, o, closedPort(t))
 				}
-				return open(t, o, serve(t, target.Options{}))
+				return open(t, o, serve(t, target.Options{H2: h2}))
 			})
 		})
 	}
