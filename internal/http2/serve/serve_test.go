@@ -199,6 +199,14 @@ func TestTalk(t *testing.T) {
 			_ = s.WriteDataPadded(1, true, nil, make([]byte, 7))
 			s.headers(3, true, get)
 		}, "1: HEADERS 200, 1: DATA 4 END, 3: HEADERS 200, 3: DATA 4 END"},
+		{"as much padding as data", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteDataPadded(1, true, []byte("abc"), make([]byte, 3))
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"a priority and nothing else", func(s *script) {
+			_ = s.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersPriority|http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, 1, make([]byte, 5))
+		}, "1: PROTOCOL_ERROR"},
+		{"trailers of a stream that is over", func(s *script) { s.headers(1, false, get+"A x\n"); s.headers(1, true, "x y\n") }, "1: PROTOCOL_ERROR"},
 		{"lengths", func(s *script) {
 			s.headers(1, false, post+"content-length 19\ncontent-length 19\n")
 			_ = s.WriteData(1, true, make([]byte, 19))
@@ -296,6 +304,7 @@ func TestTalk(t *testing.T) {
 		{"an even stream", func(s *script) { s.headers(2, true, get) }, "GOAWAY 0 PROTOCOL_ERROR"},
 		{"an old stream", func(s *script) { s.headers(3, true, get); s.headers(1, false, get) },
 			"GOAWAY 3 PROTOCOL_ERROR"},
+		{"a stream twice", func(s *script) { s.headers(1, true, get+"A x\n"); s.headers(1, false, get) }, "GOAWAY 1 PROTOCOL_ERROR"},
 		{"DATA of no stream", func(s *script) { _ = s.WriteData(1, true, nil) }, "GOAWAY 0 PROTOCOL_ERROR"},
 		{"RST_STREAM of no stream", func(s *script) { _ = s.WriteRSTStream(1, 0) }, "GOAWAY 0 PROTOCOL_ERROR"},
 		{"WINDOW_UPDATE of no stream", func(s *script) { _ = s.WriteWindowUpdate(1, 1) }, "GOAWAY 0 PROTOCOL_ERROR"},
@@ -608,6 +617,11 @@ func TestSettings(t *testing.T) {
 	if c.More() {
 		t.Error("more, though the window of the connection is closed")
 	}
+	s.headers(3, true, get)
+	_, _, _ = talk(c, s.Bytes()[s.Len()-s.block.Len()-wire.HeaderLength:], 1<<20, &a)
+	s.Reset()
+	_ = s.WriteRSTStream(3, http2.ErrCodeCancel)
+	_, _, _ = talk(c, s.Bytes(), 1<<20, nil)
 	c.window = 1 << 20
 	if got := strings.Join(said(t, append(skipped(), c.Out()...)), ", "); got != "1: DATA 20000 END" {
 		t.Error(got)
@@ -628,6 +642,9 @@ func TestTable(t *testing.T) {
 	}
 	if c.Over() {
 		t.Error("over")
+	}
+	if begin := wire.AppendNumber(nil, wire.Window, 0, ourWindow-65535); !bytes.HasSuffix(New(3, 0).Out(), begin) {
+		t.Errorf("%x at the beginning, want %x", New(3, 0).Out(), begin)
 	}
 	if c.Close(wire.NoError); c.Over() {
 		t.Error("over, though GOAWAY waits")
