@@ -255,6 +255,7 @@ func (m *Mux) end(s *stream) *fault {
 		return errAmount
 	}
 	if len(s.body) > 0 { // the target answered before it read the whole request
+		m.early++
 		m.reset(s.id, wire.Cancel)
 	}
 	m.opt.Judge(s.class, s.r)
@@ -270,6 +271,7 @@ func (m *Mux) refuse(s *stream, f *fault) {
 
 func (m *Mux) endFailed(s *stream, f *fault) {
 	s.r.Class, s.r.Err = f.class, f
+	s.r.Body = append(s.r.Body, m.words...)
 	m.over(s)
 }
 

@@ -28,7 +28,7 @@ func malformed(text string, c wire.Code) *fault { return &fault{http1.ClassMalfo
 var (
 	errClosed     = &fault{http1.ClassClosed, "connection closed before a response", wire.NoError}
 	errTruncated  = &fault{http1.ClassTruncated, "connection closed in the middle of a response", wire.NoError}
-	errNotHTTP2   = &fault{ClassProtocol, "the server does not speak HTTP/2; leave --h2 out", wire.ProtocolError}
+	errNotHTTP2   = &fault{ClassProtocol, "the server does not speak HTTP/2 without TLS; write https://, or leave --h2 out", wire.ProtocolError}
 	errNoSettings = &fault{ClassProtocol, "the server's first frame is not SETTINGS", wire.ProtocolError}
 	errLongFrame  = malformed("frame longer than allowed", wire.FrameSizeError)
 	errShort      = malformed("frame of a wrong length", wire.FrameSizeError)

@@ -53,6 +53,8 @@ type Mux struct {
 	window  int64    // bytes of DATA that we may send
 	credit  int64    // bytes of DATA that the peer may send
 	sending []uint32 // ids of streams with a body to send, in turn
+	words   []byte   // of a server that speaks something else
+	early   uint64   // answers that came before their request was sent
 	idle    int      // frames in a row that brought nothing
 	reading reading
 	head    head // being decoded
@@ -149,6 +151,9 @@ func (m *Mux) Limit() int {
 	}
 	return min(m.streams, m.peer.streams)
 }
+
+// Early is the number of answers that came before the whole request was sent.
+func (m *Mux) Early() uint64 { return m.early }
 
 // Allowed is the number of streams that the peer allows at once.
 func (m *Mux) Allowed() int { return m.peer.streams }

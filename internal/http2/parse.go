@@ -18,9 +18,13 @@ func (m *Mux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.
 	case f == nil && len(m.out)-m.sent > outMost:
 		f = errFlood
 	}
+	if f == errNotHTTP2 {
+		m.words = in[:min(len(in), http1.SampleBytes)]
+	}
 	if f != nil {
 		m.fail(f)
 	}
+	m.words = nil
 	list, m.list = m.list, nil
 	return n, list, f == nil
 }
