@@ -84,7 +84,9 @@ func (l *loop) connected(c *lconn) {
 		return
 	}
 	l.measurePath(c)
-	c.dialler.res.Phases[phaseConnect] = l.now() - max(c.began, c.dialler.sent)
+	if p := c.dialler; p.sent <= c.began { // else it waited for a part of this phase only
+		p.res.Phases[phaseConnect] = l.now() - c.began
+	}
 	if err := l.sys.Watch(c.fd, c.token, false); err != nil {
 		l.fail(c, err, true)
 		return

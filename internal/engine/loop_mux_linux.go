@@ -18,6 +18,9 @@ const (
 	outEnough = 64
 	// drainMost is how often an idle connection is read at once.
 	drainMost = 16
+	// silentMost is how long a connection may bring nothing before operations that time out end its
+	// use.
+	silentMost = 250 * time.Millisecond
 )
 
 // muxes is the part of a loop whose connections carry several operations at once.
@@ -186,6 +189,7 @@ func (l *loop) flushOne(c *lconn) {
 // beginAll sends the operations that waited for c, the oldest first: a target that takes only a few
 // on each connection would leave the same ones every time.
 func (l *loop) beginAll(c *lconn) {
+	c.heard = l.now()
 	waiting := slices.DeleteFunc(slices.Clone(c.home.places), func(p *place) bool { return p.state != pdialing || p.conn != c })
 	slices.SortStableFunc(waiting, func(a, b *place) int { return cmp.Compare(a.sent, b.sent) })
 	for _, p := range waiting {
@@ -391,8 +395,8 @@ func (l *loop) expiredShared(p *place, err error) {
 	default:
 		c.mux.Cancel(p.tag)
 		c.busy--
-		if l.failed(p, err, false); c.heard < p.sent {
-			l.retire(c) // it brought nothing all the time: nobody may be there any more
+		if l.failed(p, err, false); c.heard < p.sent && l.now()-c.heard >= silentMost {
+			l.retire(c) // nobody may be there any more
 		}
 		l.settle(c)
 		l.beginAgain()

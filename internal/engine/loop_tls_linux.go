@@ -120,8 +120,9 @@ func (l *loop) takeSecured() {
 			l.fail(c, s.err, true)
 		default:
 			l.attach(c, s)
-			took, age := &c.dialler.res, l.now()-c.dialler.sent // the operation may have come later
-			took.Phases[phaseConnect], took.Phases[phaseTLS] = min(age, s.took.Phases[phaseConnect]), min(age, s.took.Phases[phaseTLS])
+			if p := c.dialler; p.sent <= c.began { // else it waited for a part of these phases only
+				p.res.Phases[phaseConnect], p.res.Phases[phaseTLS] = s.took.Phases[phaseConnect], s.took.Phases[phaseTLS]
+			}
 			if err := l.sys.Add(c.fd, c.token, false); err != nil {
 				l.fail(c, err, true)
 				continue

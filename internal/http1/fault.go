@@ -21,6 +21,7 @@ var (
 	errClosed    = &fault{ClassClosed, "connection closed before a response"}
 	errTruncated = &fault{ClassTruncated, "connection closed in the middle of a response"}
 	errNotHTTP   = &fault{ClassMalformed, "not an HTTP/1.0 or HTTP/1.1 response"}
+	errHTTP2     = &fault{ClassMalformed, "the server answers in HTTP/2; add --h2"}
 	errStatus    = &fault{ClassMalformed, "malformed status line"}
 	// ErrSwitched is exported for clients that do not parse with this package.
 	ErrSwitched   = &fault{ClassMalformed, "server switched to another protocol (101)"}

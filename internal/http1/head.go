@@ -44,6 +44,9 @@ func (c *Codec) readHead(in []byte) (n int, f *fault) {
 func (c *Codec) readStatus(in []byte) (int, *fault) {
 	k := min(len(in), len(protocol))
 	if string(in[:k]) != protocol[:k] {
+		if len(in) >= 9 && string(in[:1]) == "\x00" && string(in[3:9]) == "\x04\x00\x00\x00\x00\x00" { // SETTINGS
+			return 0, errHTTP2
+		}
 		return 0, errNotHTTP
 	}
 	line, n, f := c.headLine(in)

@@ -3,6 +3,7 @@ package http2
 import (
 	"github.com/taktload/takt/internal/hpack"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2/wire"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -16,39 +17,39 @@ type head struct {
 }
 
 // onHeaders begins a header block.
-func (m *Mux) onHeaders(h header, b []byte) *fault {
-	if !m.opened(h.stream) {
+func (m *Mux) onHeaders(h wire.Header, b []byte) *fault {
+	if !m.opened(h.Stream) {
 		return errIdle
 	}
-	b, f := unpad(h, b)
-	if f != nil {
-		return f
+	b, c := h.Unpad(b)
+	if c != wire.NoError {
+		return unpadded(c)
 	}
-	if h.has(flagPriority) {
+	if h.Has(wire.FlagPriority) {
 		if len(b) < 5 {
 			return errShort
 		}
 		b = b[5:]
 	}
-	m.reading.ends = h.has(flagEndStream)
-	if h.has(flagEndHeaders) {
-		return m.onBlock(h.stream, b)
+	m.reading.ends = h.Has(wire.FlagEndStream)
+	if h.Has(wire.FlagEndHeaders) {
+		return m.onBlock(h.Stream, b)
 	}
-	m.reading.until = h.stream
+	m.reading.until = h.Stream
 	m.reading.block = append(m.reading.block[:0], b...)
 	return nil
 }
 
-func (m *Mux) onContinuation(h header, b []byte) *fault {
+func (m *Mux) onContinuation(h wire.Header, b []byte) *fault {
 	if len(m.reading.block)+len(b) > m.opt.MaxHead {
 		return errLongHead
 	}
 	m.reading.block = append(m.reading.block, b...)
-	if !h.has(flagEndHeaders) {
+	if !h.Has(wire.FlagEndHeaders) {
 		return nil
 	}
 	m.reading.until = 0
-	return m.onBlock(h.stream, m.reading.block)
+	return m.onBlock(h.Stream, m.reading.block)
 }
 
 // onBlock decodes a header block, also of a stream that is over: the table depends on all blocks.
@@ -63,7 +64,7 @@ func (m *Mux) onBlock(id uint32, b []byte) *fault {
 	if s == nil {
 		return nil
 	}
-	n := frameHeader + len(b)
+	n := wire.HeaderLength + len(b)
 	s.r.BytesReceived += int64(n)
 	if s.heads += n; s.heads > m.opt.MaxHead && m.head.fault == nil {
 		m.head.fault = errHead
@@ -161,28 +162,28 @@ func (h *head) note(name, value []byte) {
 }
 
 // beginData begins a DATA frame. pad is the length of its padding, if there is any.
-func (m *Mux) beginData(h header, pad []byte) *fault {
-	if !m.opened(h.stream) {
+func (m *Mux) beginData(h wire.Header, pad []byte) *fault {
+	if !m.opened(h.Stream) {
 		return errIdle
 	}
 	d := &m.reading
-	d.data, d.pad, d.of = h.length, 0, h
-	if h.has(flagPadded) {
-		if h.length == 0 {
+	d.data, d.pad, d.of = h.Length, 0, h
+	if h.Has(wire.FlagPadded) {
+		if h.Length == 0 {
 			return errShort
 		}
 		d.pad = int(pad[0])
-		if d.data = h.length - 1 - d.pad; d.data < 0 {
+		if d.data = h.Length - 1 - d.pad; d.data < 0 {
 			return errPadding
 		}
 	}
-	if m.credit -= int64(h.length); m.credit < 0 {
+	if m.credit -= int64(h.Length); m.credit < 0 {
 		return errOverrun
 	}
 	m.refill()
-	if s := m.at(h.stream); s != nil {
-		s.r.BytesReceived += int64(frameHeader + h.length)
-		if s.credit -= int64(h.length); s.credit < 0 {
+	if s := m.at(h.Stream); s != nil {
+		s.r.BytesReceived += int64(wire.HeaderLength + h.Length)
+		if s.credit -= int64(h.Length); s.credit < 0 {
 			m.refuse(s, errOverrun)
 		} else if s.state != inBody {
 			m.refuse(s, errNoHead)
@@ -197,7 +198,7 @@ func (m *Mux) beginData(h header, pad []byte) *fault {
 // refill lets the peer send on. All bytes count as taken at once, since none are kept.
 func (m *Mux) refill() {
 	if m.credit < refillFrom {
-		m.out = appendNumber(m.out, frameWindow, 0, uint32(ourWindow-m.credit))
+		m.out = wire.AppendNumber(m.out, wire.Window, 0, uint32(ourWindow-m.credit))
 		m.credit = ourWindow
 	}
 }
@@ -208,7 +209,7 @@ func (m *Mux) readData(in []byte) (n int) {
 	if n = min(len(in), d.data); n > 0 {
 		d.data -= n
 		m.idle = 0
-		if s := m.at(d.of.stream); s != nil {
+		if s := m.at(d.of.Stream); s != nil {
 			m.take(s, in[:n])
 		}
 	}
@@ -235,15 +236,15 @@ func (m *Mux) take(s *stream, b []byte) {
 
 // endData is the end of a DATA frame.
 func (m *Mux) endData() {
-	s := m.at(m.reading.of.stream)
+	s := m.at(m.reading.of.Stream)
 	switch {
 	case s == nil:
-	case m.reading.of.has(flagEndStream):
+	case m.reading.of.Has(wire.FlagEndStream):
 		if f := m.end(s); f != nil {
 			m.refuse(s, f)
 		}
 	case s.credit < refillFrom:
-		m.out = appendNumber(m.out, frameWindow, s.id, uint32(ourWindow-s.credit))
+		m.out = wire.AppendNumber(m.out, wire.Window, s.id, uint32(ourWindow-s.credit))
 		s.credit = ourWindow
 	}
 }
@@ -254,7 +255,8 @@ func (m *Mux) end(s *stream) *fault {
 		return errAmount
 	}
 	if len(s.body) > 0 { // the target answered before it read the whole request
-		m.reset(s.id, cancel)
+		m.early++
+		m.reset(s.id, wire.Cancel)
 	}
 	m.opt.Judge(s.class, s.r)
 	m.over(s)
@@ -269,6 +271,7 @@ func (m *Mux) refuse(s *stream, f *fault) {
 
 func (m *Mux) endFailed(s *stream, f *fault) {
 	s.r.Class, s.r.Err = f.class, f
+	s.r.Body = append(s.r.Body, m.words...)
 	m.over(s)
 }
 

@@ -1,9 +1,8 @@
 package http2
 
 import (
-	"fmt"
-
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2/wire"
 )
 
 // Classes of failures that HTTP/1.1 does not have. The others are those of http1.
@@ -13,108 +12,84 @@ const (
 	ClassReset         = "reset"          // the server reset the stream
 )
 
-// code is an error code (RFC 9113, 7).
-type code uint32
-
-const (
-	noError code = iota
-	protocolError
-	internalError
-	flowControlError
-	settingsTimeout
-	streamClosed
-	frameSizeError
-	refusedStream
-	cancel
-	compressionError
-	connectError
-	enhanceYourCalm
-	inadequateSecurity
-	http11Required
-)
-
-var codeNames = [...]string{
-	"NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED", "FRAME_SIZE_ERROR",
-	"REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
-}
-
-func (c code) String() string {
-	if int(c) < len(codeNames) {
-		return codeNames[c]
-	}
-	return fmt.Sprintf("error code %d", uint32(c))
-}
-
 // fault is an error with a class, and the code with which the other side hears of it. All faults
 // but those with a code of the server are made once: a server that fails 100 000 times a second
 // costs no allocation.
 type fault struct {
 	class, text string
-	code        code
+	code        wire.Code
 }
 
 func (f *fault) Error() string { return f.text }
 
-func malformed(text string, c code) *fault { return &fault{http1.ClassMalformed, text, c} }
+func malformed(text string, c wire.Code) *fault { return &fault{http1.ClassMalformed, text, c} }
 
 // Faults of a connection.
 var (
-	errClosed     = &fault{http1.ClassClosed, "connection closed before a response", noError}
-	errTruncated  = &fault{http1.ClassTruncated, "connection closed in the middle of a response", noError}
-	errNotHTTP2   = &fault{ClassProtocol, "the server does not speak HTTP/2; leave --h2 out", protocolError}
-	errNoSettings = &fault{ClassProtocol, "the server's first frame is not SETTINGS", protocolError}
-	errLongFrame  = malformed("frame longer than allowed", frameSizeError)
-	errShort      = malformed("frame of a wrong length", frameSizeError)
-	errPadding    = malformed("padding longer than its frame", protocolError)
-	errStream     = malformed("frame on a wrong stream", protocolError)
-	errIdle       = malformed("frame on a stream that was not opened", protocolError)
-	errPush       = malformed("PUSH_PROMISE, which was not allowed", protocolError)
-	errSequence   = malformed("CONTINUATION expected, or not expected", protocolError)
-	errSetting    = malformed("setting with a value that it cannot have", protocolError)
-	errZero       = malformed("WINDOW_UPDATE of 0", protocolError)
-	errWindow     = malformed("flow-control window over 2^31-1", flowControlError)
-	errOverrun    = malformed("more DATA than the window allows", flowControlError)
-	errBlock      = malformed("header block that cannot be decoded", compressionError)
-	errFlood      = &fault{http1.ClassMalformed, "thousands of frames that bring nothing", enhanceYourCalm}
-	errLongHead   = &fault{http1.ClassTooLarge, "response head over the limit of bytes", enhanceYourCalm}
+	errClosed     = &fault{http1.ClassClosed, "connection closed before a response", wire.NoError}
+	errTruncated  = &fault{http1.ClassTruncated, "connection closed in the middle of a response", wire.NoError}
+	errNotHTTP2   = &fault{ClassProtocol, "the server does not speak HTTP/2 without TLS; write https://, or leave --h2 out", wire.ProtocolError}
+	errNoSettings = &fault{ClassProtocol, "the server's first frame is not SETTINGS", wire.ProtocolError}
+	errLongFrame  = malformed("frame longer than allowed", wire.FrameSizeError)
+	errShort      = malformed("frame of a wrong length", wire.FrameSizeError)
+	errPadding    = malformed("padding longer than its frame", wire.ProtocolError)
+	errStream     = malformed("frame on a wrong stream", wire.ProtocolError)
+	errIdle       = malformed("frame on a stream that was not opened", wire.ProtocolError)
+	errPush       = malformed("PUSH_PROMISE, which was not allowed", wire.ProtocolError)
+	errSequence   = malformed("CONTINUATION expected, or not expected", wire.ProtocolError)
+	errSetting    = malformed("setting with a value that it cannot have", wire.ProtocolError)
+	errZero       = malformed("WINDOW_UPDATE of 0", wire.ProtocolError)
+	errWindow     = malformed("flow-control window over 2^31-1", wire.FlowControlError)
+	errOverrun    = malformed("more DATA than the window allows", wire.FlowControlError)
+	errBlock      = malformed("header block that cannot be decoded", wire.CompressionError)
+	errFlood      = &fault{http1.ClassMalformed, "thousands of frames that bring nothing", wire.EnhanceYourCalm}
+	errLongHead   = &fault{http1.ClassTooLarge, "response head over the limit of bytes", wire.EnhanceYourCalm}
 )
 
 // Faults of a stream; the connection goes on.
 var (
-	errFields   = &fault{http1.ClassTooLarge, "response head over the limit of header lines", cancel}
-	errHead     = &fault{http1.ClassTooLarge, "response head over the limit of bytes", cancel}
-	errBody     = &fault{http1.ClassTooLarge, "response body over the limit of bytes", cancel}
-	errPseudo   = malformed("missing, repeated or unknown pseudo-header", protocolError)
-	errName     = malformed("invalid header name", protocolError)
-	errValue    = malformed("control character in a header value", protocolError)
-	errHop      = malformed("header of HTTP/1.1 connections", protocolError)
-	errLength   = malformed("malformed or conflicting content-length", protocolError)
-	errAmount   = malformed("body not as long as content-length says", protocolError)
-	errNoHead   = malformed("DATA before a response head", protocolError)
-	errInterim  = malformed("interim response that ends the stream", protocolError)
-	errTrailer  = malformed("second response head, or trailers that end no stream", protocolError)
-	errSwitched = malformed("server switched to another protocol (101)", protocolError)
-	errZeroHere = malformed("WINDOW_UPDATE of 0 on a stream", protocolError)
-	errOverHere = malformed("flow-control window of a stream over 2^31-1", flowControlError)
-	errAway     = &fault{http1.ClassClosed, "the server closed one connection after the other without taking the request (GOAWAY)", noError}
-	errRefused  = &fault{ClassRefusedStream, "the server refused the stream again and again (REFUSED_STREAM)", refusedStream}
+	errFields   = &fault{http1.ClassTooLarge, "response head over the limit of header lines", wire.Cancel}
+	errHead     = &fault{http1.ClassTooLarge, "response head over the limit of bytes", wire.Cancel}
+	errBody     = &fault{http1.ClassTooLarge, "response body over the limit of bytes", wire.Cancel}
+	errPseudo   = malformed("missing, repeated or unknown pseudo-header", wire.ProtocolError)
+	errName     = malformed("invalid header name", wire.ProtocolError)
+	errValue    = malformed("control character in a header value", wire.ProtocolError)
+	errHop      = malformed("header of HTTP/1.1 connections", wire.ProtocolError)
+	errLength   = malformed("malformed or conflicting content-length", wire.ProtocolError)
+	errAmount   = malformed("body not as long as content-length says", wire.ProtocolError)
+	errNoHead   = malformed("DATA before a response head", wire.ProtocolError)
+	errInterim  = malformed("interim response that ends the stream", wire.ProtocolError)
+	errTrailer  = malformed("second response head, or trailers that end no stream", wire.ProtocolError)
+	errSwitched = malformed("server switched to another protocol (101)", wire.ProtocolError)
+	errZeroHere = malformed("WINDOW_UPDATE of 0 on a stream", wire.ProtocolError)
+	errOverHere = malformed("flow-control window of a stream over 2^31-1", wire.FlowControlError)
+	errAway     = &fault{http1.ClassClosed, "the server closed one connection after the other without taking the request (GOAWAY)", wire.NoError}
+	errRefused  = &fault{ClassRefusedStream, "the server refused the stream again and again (REFUSED_STREAM)", wire.RefusedStream}
 )
 
 // resets are the faults of streams that the server reset, by code.
-var resets = func() (list [len(codeNames)]*fault) {
+var resets = func() (list [wire.Codes]*fault) {
 	for i := range list {
-		list[i] = resetFault(code(i))
+		list[i] = resetFault(wire.Code(i))
 	}
 	return list
 }()
 
-func resetFault(c code) *fault {
+func resetFault(c wire.Code) *fault {
 	return &fault{ClassReset, "stream reset by the server: " + c.String(), c}
 }
 
-func resetBy(c code) *fault {
+func resetBy(c wire.Code) *fault {
 	if int(c) < len(resets) {
 		return resets[c]
 	}
 	return resetFault(c)
+}
+
+// unpadded is the fault of wrong padding.
+func unpadded(c wire.Code) *fault {
+	if c == wire.FrameSizeError {
+		return errShort
+	}
+	return errPadding
 }

@@ -9,6 +9,7 @@ import (
 	xhpack "golang.org/x/net/http2/hpack"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2/wire"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -96,13 +97,13 @@ func FuzzParse(f *testing.F) {
 // compare holds the statuses against x/net's framer, as far as it reads.
 func compare(t *testing.T, in []byte, results []takt.Result, ends map[int]takt.MuxKind) {
 	t.Helper()
-	for b := in; len(b) >= frameHeader; b = b[min(len(b), frameHeader+readHeader(b).length):] {
-		if readHeader(b).kind == 0x10 {
+	for b := in; len(b) >= wire.HeaderLength; b = b[min(len(b), wire.HeaderLength+wire.ReadHeader(b).Length):] {
+		if wire.ReadHeader(b).Kind == 0x10 {
 			return // PRIORITY_UPDATE (RFC 9218): x/net knows it, takt ignores what it does not know
 		}
 	}
 	fr := xhttp2.NewFramer(nil, bytes.NewReader(in))
-	fr.SetMaxReadFrameSize(leastFrame)
+	fr.SetMaxReadFrameSize(wire.LeastFrame)
 	fr.ReadMetaHeaders = xhpack.NewDecoder(4096, nil)
 	fr.MaxHeaderListSize = http1.MaxHead
 	statuses := map[uint32]string{}
@@ -146,21 +147,21 @@ func itoa(n int) string {
 
 // seeds are beginnings of what servers send.
 func seeds() (list [][]byte) {
-	settings := appendHeader(nil, 0, frameSettings, 0, 0)
+	settings := wire.AppendHeader(nil, 0, wire.Settings, 0, 0)
 	with := func(b ...[]byte) { list = append(list, append(bytes.Clone(settings), bytes.Join(b, nil)...)) }
 	block := []byte{0x88}
 	head := func(flags byte, id uint32) []byte {
-		return append(appendHeader(nil, len(block), frameHeaders, flags, id), block...)
+		return append(wire.AppendHeader(nil, len(block), wire.Headers, flags, id), block...)
 	}
 	data := func(flags byte, id uint32, b string) []byte {
-		return append(appendHeader(nil, len(b), frameData, flags, id), b...)
+		return append(wire.AppendHeader(nil, len(b), wire.Data, flags, id), b...)
 	}
-	with(head(flagEndHeaders|flagEndStream, 1), head(flagEndHeaders, 3), data(0, 3, "abc"), data(flagEndStream, 3, "def"))
-	with(head(0, 1), appendHeader(nil, 1, frameContinuation, flagEndHeaders, 1), []byte{0x88}, data(flagEndStream|flagPadded, 1, "\x02abcd"))
-	with(appendNumber(nil, frameReset, 1, uint32(refusedStream)), appendNumber(nil, frameReset, 3, uint32(cancel)), appendNumber(nil, frameWindow, 0, 100))
-	with(appendHeader(nil, 8, frameGoAway, 0, 0), []byte{0, 0, 0, 3, 0, 0, 0, 0}, head(flagEndHeaders|flagEndStream, 3))
-	with(appendHeader(nil, 8, framePing, 0, 0), []byte("12345678"), appendHeader(nil, 5, framePriority, 0, 7), []byte("12345"))
-	with(appendSetting(appendSetting(appendHeader(nil, 12, frameSettings, 0, 0), settingWindow, 10), settingTable, 0))
+	with(head(wire.FlagEndHeaders|wire.FlagEndStream, 1), head(wire.FlagEndHeaders, 3), data(0, 3, "abc"), data(wire.FlagEndStream, 3, "def"))
+	with(head(0, 1), wire.AppendHeader(nil, 1, wire.Continuation, wire.FlagEndHeaders, 1), []byte{0x88}, data(wire.FlagEndStream|wire.FlagPadded, 1, "\x02abcd"))
+	with(wire.AppendNumber(nil, wire.Reset, 1, uint32(wire.RefusedStream)), wire.AppendNumber(nil, wire.Reset, 3, uint32(wire.Cancel)), wire.AppendNumber(nil, wire.Window, 0, 100))
+	with(wire.AppendHeader(nil, 8, wire.GoAway, 0, 0), []byte{0, 0, 0, 3, 0, 0, 0, 0}, head(wire.FlagEndHeaders|wire.FlagEndStream, 3))
+	with(wire.AppendHeader(nil, 8, wire.Ping, 0, 0), []byte("12345678"), wire.AppendHeader(nil, 5, wire.Priority, 0, 7), []byte("12345"))
+	with(wire.AppendSetting(wire.AppendSetting(wire.AppendHeader(nil, 12, wire.Settings, 0, 0), wire.SettingWindow, 10), wire.SettingTable, 0))
 	list = append(list, []byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	return list
 }
@@ -169,22 +170,22 @@ func seeds() (list [][]byte) {
 // nothing, is cut off before it costs much.
 func TestFloods(t *testing.T) {
 	for name, frame := range map[string][]byte{
-		"PING":            append(appendHeader(nil, 8, framePing, 0, 0), "12345678"...),
-		"SETTINGS":        appendHeader(nil, 0, frameSettings, 0, 0),
-		"PRIORITY":        append(appendHeader(nil, 5, framePriority, 0, 1), "12345"...),
-		"WINDOW_UPDATE":   appendNumber(nil, frameWindow, 1, 1),
-		"an unknown kind": appendHeader(nil, 0, 0xee, 0, 0),
-		"empty DATA":      appendHeader(nil, 0, frameData, 0, 1),
-		"CONTINUATION":    appendHeader(nil, 0, frameContinuation, 0, 1),
-		"resets":          appendNumber(nil, frameReset, 1, uint32(cancel)),
+		"PING":            append(wire.AppendHeader(nil, 8, wire.Ping, 0, 0), "12345678"...),
+		"SETTINGS":        wire.AppendHeader(nil, 0, wire.Settings, 0, 0),
+		"PRIORITY":        append(wire.AppendHeader(nil, 5, wire.Priority, 0, 1), "12345"...),
+		"WINDOW_UPDATE":   wire.AppendNumber(nil, wire.Window, 1, 1),
+		"an unknown kind": wire.AppendHeader(nil, 0, 0xee, 0, 0),
+		"empty DATA":      wire.AppendHeader(nil, 0, wire.Data, 0, 1),
+		"CONTINUATION":    wire.AppendHeader(nil, 0, wire.Continuation, 0, 1),
+		"resets":          wire.AppendNumber(nil, wire.Reset, 1, uint32(wire.Cancel)),
 	} {
 		m, results := begunMux(rendered("GET", "/", nil))
-		_, _, _ = m.Parse(appendHeader(nil, 0, frameSettings, 0, 0), false, nil)
+		_, _, _ = m.Parse(wire.AppendHeader(nil, 0, wire.Settings, 0, 0), false, nil)
 		switch name {
 		case "empty DATA":
-			_, _, _ = m.Parse(append(appendHeader(nil, 1, frameHeaders, flagEndHeaders, 1), 0x88), false, nil)
+			_, _, _ = m.Parse(append(wire.AppendHeader(nil, 1, wire.Headers, wire.FlagEndHeaders, 1), 0x88), false, nil)
 		case "CONTINUATION":
-			_, _, _ = m.Parse(appendHeader(nil, 0, frameHeaders, 0, 1), false, nil)
+			_, _, _ = m.Parse(wire.AppendHeader(nil, 0, wire.Headers, 0, 1), false, nil)
 		}
 		alive := true
 		n := 0

@@ -6,6 +6,7 @@ package http2
 import (
 	"github.com/taktload/takt/internal/hpack"
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2/wire"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -22,6 +23,9 @@ const (
 	idleMost = 10_000
 	// tableAtFirst is the size of a new Mux's table of streams, a power of two.
 	tableAtFirst = 256
+	// ourWindow is what we allow each stream, and the connection; nothing is kept of it.
+	ourWindow  = 1 << 30
+	refillFrom = ourWindow / 2
 )
 
 // Mux is a takt.Mux. It is not safe for concurrent use.
@@ -49,6 +53,8 @@ type Mux struct {
 	window  int64    // bytes of DATA that we may send
 	credit  int64    // bytes of DATA that the peer may send
 	sending []uint32 // ids of streams with a body to send, in turn
+	words   []byte   // of a server that speaks something else
+	early   uint64   // answers that came before their request was sent
 	idle    int      // frames in a row that brought nothing
 	reading reading
 	head    head // being decoded
@@ -66,7 +72,7 @@ type peer struct {
 type reading struct {
 	data  int // bytes of a DATA frame that are still to come, without padding
 	pad   int // bytes of padding that are still to come
-	of    header
+	of    wire.Header
 	block []byte // of headers that are not complete, if expects is not 0
 	until uint32 // stream whose CONTINUATION must follow; 0: none
 	ends  bool   // the block ends its stream
@@ -123,19 +129,19 @@ func (m *Mux) Open() {
 	m.dec.Reset()
 	m.enc.Reset()
 	m.known.of = nil
-	m.peer = peer{streams: streamsAtFirst, window: firstWindow, frame: leastFrame}
+	m.peer = peer{streams: streamsAtFirst, window: wire.FirstWindow, frame: wire.LeastFrame}
 	m.next, m.open, m.closing, m.idle = 1, 0, false, 0
 	m.ended, m.torn = errClosed, errTruncated
-	m.window, m.credit = firstWindow, ourWindow
+	m.window, m.credit = wire.FirstWindow, ourWindow
 	m.sending = m.sending[:0]
 	m.reading = reading{block: m.reading.block[:0]}
 	m.sent = 0
-	m.out = append(m.out[:0], preface...)
-	m.out = appendHeader(m.out, 3*settingLength, frameSettings, 0, 0)
-	m.out = appendSetting(m.out, settingPush, 0)
-	m.out = appendSetting(m.out, settingWindow, ourWindow)
-	m.out = appendSetting(m.out, settingHeaders, uint32(m.opt.MaxHead))
-	m.out = appendNumber(m.out, frameWindow, 0, ourWindow-firstWindow)
+	m.out = append(m.out[:0], wire.Preface...)
+	m.out = wire.AppendHeader(m.out, 3*wire.SettingLength, wire.Settings, 0, 0)
+	m.out = wire.AppendSetting(m.out, wire.SettingPush, 0)
+	m.out = wire.AppendSetting(m.out, wire.SettingWindow, ourWindow)
+	m.out = wire.AppendSetting(m.out, wire.SettingHeaders, uint32(m.opt.MaxHead))
+	m.out = wire.AppendNumber(m.out, wire.Window, 0, ourWindow-wire.FirstWindow)
 }
 
 // Limit implements takt.Mux.
@@ -145,6 +151,9 @@ func (m *Mux) Limit() int {
 	}
 	return min(m.streams, m.peer.streams)
 }
+
+// Early is the number of answers that came before the whole request was sent.
+func (m *Mux) Early() uint64 { return m.early }
 
 // Allowed is the number of streams that the peer allows at once.
 func (m *Mux) Allowed() int { return m.peer.streams }
@@ -169,7 +178,7 @@ func (m *Mux) newID() uint32 {
 		m.next += 2
 	}
 	id := m.next
-	if m.next += 2; m.next >= mostStream-2*uint32(len(m.table)) {
+	if m.next += 2; m.next >= wire.MostStream-2*uint32(len(m.table)) {
 		m.closing = true
 	}
 	return id
@@ -222,18 +231,18 @@ func (m *Mux) enqueue(s *stream) {
 
 // appendHead appends the HEADERS of q, with CONTINUATION where they are long.
 func (m *Mux) appendHead(q *Request, id uint32) {
-	var flags byte = flagEndHeaders
+	var flags byte = wire.FlagEndHeaders
 	if len(q.Body) == 0 {
-		flags |= flagEndStream
+		flags |= wire.FlagEndStream
 	}
 	from := len(m.out)
-	m.out = appendHeader(m.out, 0, frameHeaders, flags, id)
+	m.out = wire.AppendHeader(m.out, 0, wire.Headers, flags, id)
 	m.appendBlock(q)
-	if n := len(m.out) - from - frameHeader; n > m.peer.frame {
+	if n := len(m.out) - from - wire.HeaderLength; n > m.peer.frame {
 		m.split(from, id)
 		return
 	}
-	setLength(m.out[from:])
+	wire.SetLength(m.out[from:])
 }
 
 // appendBlock appends the header block of q, the same as before where that is known.
@@ -258,18 +267,18 @@ func (m *Mux) appendBlock(q *Request) {
 // split cuts the long HEADERS frame at from into frames that the peer takes.
 func (m *Mux) split(from int, id uint32) {
 	flags := m.out[from+4]
-	block := append([]byte(nil), m.out[from+frameHeader:]...)
+	block := append([]byte(nil), m.out[from+wire.HeaderLength:]...)
 	m.out = m.out[:from]
-	for kind := byte(frameHeaders); len(block) > 0; kind = frameContinuation {
+	for kind := byte(wire.Headers); len(block) > 0; kind = wire.Continuation {
 		n := min(len(block), m.peer.frame)
 		now := flags
-		if kind == frameContinuation {
-			now &^= flagEndStream
+		if kind == wire.Continuation {
+			now &^= wire.FlagEndStream
 		}
 		if n < len(block) {
-			now &^= flagEndHeaders
+			now &^= wire.FlagEndHeaders
 		}
-		m.out = append(appendHeader(m.out, n, kind, now, id), block[:n]...)
+		m.out = append(wire.AppendHeader(m.out, n, kind, now, id), block[:n]...)
 		block = block[n:]
 	}
 }
@@ -277,7 +286,7 @@ func (m *Mux) split(from int, id uint32) {
 // Cancel implements takt.Mux.
 func (m *Mux) Cancel(tag int) {
 	if s := m.at(m.tags[tag]); s != nil && s.tag == tag {
-		m.reset(s.id, cancel)
+		m.reset(s.id, wire.Cancel)
 		m.forget(s)
 	}
 }
@@ -288,7 +297,9 @@ func (m *Mux) forget(s *stream) {
 	m.open--
 }
 
-func (m *Mux) reset(id uint32, c code) { m.out = appendNumber(m.out, frameReset, id, uint32(c)) }
+func (m *Mux) reset(id uint32, c wire.Code) {
+	m.out = wire.AppendNumber(m.out, wire.Reset, id, uint32(c))
+}
 
 // Out implements takt.Mux.
 func (m *Mux) Out() []byte {
@@ -328,14 +339,14 @@ func (m *Mux) pump() {
 		}
 		var flags byte
 		if n == len(s.body) {
-			flags = flagEndStream
+			flags = wire.FlagEndStream
 		}
-		m.out = append(appendHeader(m.out, n, frameData, flags, id), s.body[:n]...)
+		m.out = append(wire.AppendHeader(m.out, n, wire.Data, flags, id), s.body[:n]...)
 		m.idle = 0
 		s.body = s.body[n:]
 		s.window -= int64(n)
 		m.window -= int64(n)
-		s.r.BytesSent += int64(frameHeader + n)
+		s.r.BytesSent += int64(wire.HeaderLength + n)
 		if len(s.body) > 0 {
 			m.enqueue(s)
 		}
@@ -344,6 +355,6 @@ func (m *Mux) pump() {
 
 // Close implements takt.Mux.
 func (m *Mux) Close() {
-	m.out = appendHeader(m.out, 8, frameGoAway, 0, 0)
-	m.out = append(m.out, 0, 0, 0, 0, 0, 0, 0, byte(noError))
+	m.out = wire.AppendHeader(m.out, 8, wire.GoAway, 0, 0)
+	m.out = append(m.out, 0, 0, 0, 0, 0, 0, 0, byte(wire.NoError))
 }

@@ -16,6 +16,7 @@ import (
 	xhttp2 "golang.org/x/net/http2"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2/wire"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -185,14 +186,14 @@ func answers() func(id uint32) []byte {
 	block := append([]byte{0x88, 0x0f, 0x0d, 0x03}, "100\x0f\x10\x0atext/plain"...) // :status, content-length, content-type
 	b, body := make([]byte, 0, 200), bytes.Repeat([]byte{'x'}, 100)
 	return func(id uint32) []byte {
-		b = append(appendHeader(b[:0], len(block), frameHeaders, flagEndHeaders, id), block...)
-		return append(appendHeader(b, len(body), frameData, flagEndStream, id), body...)
+		b = append(wire.AppendHeader(b[:0], len(block), wire.Headers, wire.FlagEndHeaders, id), block...)
+		return append(wire.AppendHeader(b, len(body), wire.Data, wire.FlagEndStream, id), body...)
 	}
 }
 
 func BenchmarkExchange(b *testing.B) {
 	m := New(rendered("GET", "/", nil, http1.Field{Name: "User-Agent", Value: "takt"}), http1.Options{}, 100)
-	_, _, _ = m.Parse(appendHeader(nil, 0, frameSettings, 0, 0), false, nil)
+	_, _, _ = m.Parse(wire.AppendHeader(nil, 0, wire.Settings, 0, 0), false, nil)
 	answer := answers()
 	var r takt.Result
 	var list []takt.MuxEvent
@@ -207,7 +208,7 @@ func BenchmarkExchange(b *testing.B) {
 // A request and its answer leave no garbage.
 func TestNoAllocation(t *testing.T) {
 	m := New(rendered("POST", "/", []byte("body"), http1.Field{Name: "User-Agent", Value: "takt"}), http1.Options{}, 100)
-	_, _, _ = m.Parse(appendHeader(nil, 0, frameSettings, 0, 0), false, nil)
+	_, _, _ = m.Parse(wire.AppendHeader(nil, 0, wire.Settings, 0, 0), false, nil)
 	var r takt.Result
 	var list []takt.MuxEvent
 	answer := answers()
@@ -215,7 +216,7 @@ func TestNoAllocation(t *testing.T) {
 		if list = exchange(m, &r, answer, list); len(list) != 2 || r.Status != 200 {
 			t.Fatalf("%+v", r)
 		}
-		m.window = firstWindow // as if the server had taken the bodies
+		m.window = wire.FirstWindow // as if the server had taken the bodies
 	})
 	if n != 0 {
 		t.Errorf("%v allocations a request", n)

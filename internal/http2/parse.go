@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2/wire"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -17,17 +18,21 @@ func (m *Mux) Parse(in []byte, eof bool, list []takt.MuxEvent) (n int, _ []takt.
 	case f == nil && len(m.out)-m.sent > outMost:
 		f = errFlood
 	}
+	if f == errNotHTTP2 {
+		m.words = in[:min(len(in), http1.SampleBytes)]
+	}
 	if f != nil {
 		m.fail(f)
 	}
+	m.words = nil
 	list, m.list = m.list, nil
 	return n, list, f == nil
 }
 
 // fail ends all streams because of a fault of the connection.
 func (m *Mux) fail(f *fault) {
-	if f.code != noError {
-		m.out = appendHeader(m.out, 8, frameGoAway, 0, 0)
+	if f.code != wire.NoError {
+		m.out = wire.AppendHeader(m.out, 8, wire.GoAway, 0, 0)
 		m.out = binary.BigEndian.AppendUint32(append(m.out, 0, 0, 0, 0), uint32(f.code))
 	}
 	for i := range m.table {
@@ -59,14 +64,14 @@ func (m *Mux) frames(in []byte) (n int, f *fault) {
 
 // next1 handles the next frame, of DATA only its beginning. It returns 0 if more bytes are needed.
 func (m *Mux) next1(in []byte) (n int, f *fault) {
-	if len(in) < frameHeader {
+	if len(in) < wire.HeaderLength {
 		return 0, m.greeting(in)
 	}
-	h := readHeader(in)
-	need := frameHeader + h.length
-	if h.kind == frameData {
-		need = frameHeader
-		if h.has(flagPadded) && h.length > 0 {
+	h := wire.ReadHeader(in)
+	need := wire.HeaderLength + h.Length
+	if h.Kind == wire.Data {
+		need = wire.HeaderLength
+		if h.Has(wire.FlagPadded) && h.Length > 0 {
 			need++
 		}
 	}
@@ -76,10 +81,10 @@ func (m *Mux) next1(in []byte) (n int, f *fault) {
 	if m.idle++; m.idle > idleMost {
 		return 0, errFlood
 	}
-	if h.kind == frameData {
-		return need, m.beginData(h, in[frameHeader:need])
+	if h.Kind == wire.Data {
+		return need, m.beginData(h, in[wire.HeaderLength:need])
 	}
-	return need, m.frame(h, in[frameHeader:need])
+	return need, m.frame(h, in[wire.HeaderLength:need])
 }
 
 // greeting refuses another protocol before a frame's header is complete: an error of HTTP/1.1 may
@@ -92,43 +97,43 @@ func (m *Mux) greeting(in []byte) *fault {
 }
 
 // check refuses frames by their header.
-func (m *Mux) check(h header) *fault {
+func (m *Mux) check(h wire.Header) *fault {
 	switch {
-	case !m.peer.heard && (h.kind != frameSettings || h.has(flagAck)):
-		if h.length == 'H'<<16|'T'<<8|'T' {
+	case !m.peer.heard && (h.Kind != wire.Settings || h.Has(wire.FlagAck)):
+		if h.Length == 'H'<<16|'T'<<8|'T' {
 			return errNotHTTP2
 		}
 		return errNoSettings
-	case h.length > leastFrame:
+	case h.Length > wire.LeastFrame:
 		return errLongFrame
-	case m.reading.until != 0 && (h.kind != frameContinuation || h.stream != m.reading.until),
-		m.reading.until == 0 && h.kind == frameContinuation:
+	case m.reading.until != 0 && (h.Kind != wire.Continuation || h.Stream != m.reading.until),
+		m.reading.until == 0 && h.Kind == wire.Continuation:
 		return errSequence
 	}
 	return nil
 }
 
 // frame handles a whole frame other than DATA.
-func (m *Mux) frame(h header, b []byte) *fault {
-	switch h.kind {
-	case frameHeaders:
+func (m *Mux) frame(h wire.Header, b []byte) *fault {
+	switch h.Kind {
+	case wire.Headers:
 		return m.onHeaders(h, b)
-	case frameContinuation:
+	case wire.Continuation:
 		return m.onContinuation(h, b)
-	case frameReset:
+	case wire.Reset:
 		return m.onReset(h, b)
-	case frameSettings:
+	case wire.Settings:
 		return m.onSettings(h, b)
-	case framePush:
+	case wire.Push:
 		return errPush
-	case framePing:
+	case wire.Ping:
 		return m.onPing(h, b)
-	case frameGoAway:
+	case wire.GoAway:
 		return m.onGoAway(h, b)
-	case frameWindow:
+	case wire.Window:
 		return m.onWindow(h, b)
-	case framePriority:
-		if h.stream == 0 {
+	case wire.Priority:
+		if h.Stream == 0 {
 			return errStream
 		} else if len(b) != 5 {
 			return errShort
@@ -140,19 +145,19 @@ func (m *Mux) frame(h header, b []byte) *fault {
 // opened reports whether a stream of ours had this id.
 func (m *Mux) opened(id uint32) bool { return id&1 == 1 && id < m.next }
 
-func (m *Mux) onReset(h header, b []byte) *fault {
+func (m *Mux) onReset(h wire.Header, b []byte) *fault {
 	switch {
 	case len(b) != 4:
 		return errShort
-	case !m.opened(h.stream):
+	case !m.opened(h.Stream):
 		return errIdle
 	}
-	s := m.at(h.stream)
+	s := m.at(h.Stream)
 	if s == nil {
 		return nil
 	}
-	c := code(binary.BigEndian.Uint32(b))
-	if c == refusedStream && s.state == waiting {
+	c := wire.Code(binary.BigEndian.Uint32(b))
+	if c == wire.RefusedStream && s.state == waiting {
 		m.again(s, errRefused)
 		return nil
 	}
@@ -168,34 +173,34 @@ func (m *Mux) again(s *stream, f *fault) {
 	m.forget(s)
 }
 
-func (m *Mux) onPing(h header, b []byte) *fault {
+func (m *Mux) onPing(h wire.Header, b []byte) *fault {
 	switch {
 	case len(b) != 8:
 		return errShort
-	case h.stream != 0:
+	case h.Stream != 0:
 		return errStream
-	case !h.has(flagAck):
-		m.out = append(appendHeader(m.out, 8, framePing, flagAck, 0), b...)
+	case !h.Has(wire.FlagAck):
+		m.out = append(wire.AppendHeader(m.out, 8, wire.Ping, wire.FlagAck, 0), b...)
 	}
 	return nil
 }
 
 // onGoAway lets the streams that the peer has begun end, and gives back the others.
-func (m *Mux) onGoAway(h header, b []byte) *fault {
+func (m *Mux) onGoAway(h wire.Header, b []byte) *fault {
 	switch {
 	case len(b) < 8:
 		return errShort
-	case h.stream != 0:
+	case h.Stream != 0:
 		return errStream
 	}
 	m.closing = true
 	away := errAway
-	if c := code(binary.BigEndian.Uint32(b[4:])); c != noError {
+	if c := wire.Code(binary.BigEndian.Uint32(b[4:])); c != wire.NoError {
 		text := "connection closed by the server: " + c.String() + " (GOAWAY)"
-		away = &fault{http1.ClassClosed, text, noError}
-		m.ended, m.torn = away, &fault{http1.ClassTruncated, text, noError}
+		away = &fault{http1.ClassClosed, text, wire.NoError}
+		m.ended, m.torn = away, &fault{http1.ClassTruncated, text, wire.NoError}
 	}
-	last := binary.BigEndian.Uint32(b) & mostStream
+	last := binary.BigEndian.Uint32(b) & wire.MostStream
 	for i := range m.table {
 		if s := &m.table[i]; s.id > last && s.state == waiting {
 			m.again(s, away)
@@ -204,30 +209,30 @@ func (m *Mux) onGoAway(h header, b []byte) *fault {
 	return nil
 }
 
-func (m *Mux) onWindow(h header, b []byte) *fault {
+func (m *Mux) onWindow(h wire.Header, b []byte) *fault {
 	if len(b) != 4 {
 		return errShort
 	}
-	n := int64(binary.BigEndian.Uint32(b) & mostWindow)
-	if h.stream == 0 {
+	n := int64(binary.BigEndian.Uint32(b) & wire.MostWindow)
+	if h.Stream == 0 {
 		if m.window += n; n == 0 {
 			return errZero
-		} else if m.window > mostWindow {
+		} else if m.window > wire.MostWindow {
 			return errWindow
 		}
 		return nil
 	}
-	if !m.opened(h.stream) {
+	if !m.opened(h.Stream) {
 		return errIdle
 	}
-	s := m.at(h.stream)
+	s := m.at(h.Stream)
 	if s == nil {
 		return nil
 	}
 	switch s.window += n; {
 	case n == 0:
 		m.refuse(s, errZeroHere)
-	case s.window > mostWindow:
+	case s.window > wire.MostWindow:
 		m.refuse(s, errOverHere)
 	case len(s.body) > 0:
 		m.enqueue(s)
@@ -235,41 +240,41 @@ func (m *Mux) onWindow(h header, b []byte) *fault {
 	return nil
 }
 
-func (m *Mux) onSettings(h header, b []byte) *fault {
+func (m *Mux) onSettings(h wire.Header, b []byte) *fault {
 	switch {
-	case h.stream != 0:
+	case h.Stream != 0:
 		return errStream
-	case h.has(flagAck) && len(b) > 0, len(b)%settingLength != 0:
+	case h.Has(wire.FlagAck) && len(b) > 0, len(b)%wire.SettingLength != 0:
 		return errShort
-	case h.has(flagAck):
+	case h.Has(wire.FlagAck):
 		return nil
 	}
 	if !m.peer.heard {
-		m.peer.heard, m.peer.streams = true, mostStream // no limit, unless it says one
+		m.peer.heard, m.peer.streams = true, wire.MostStream // no limit, unless it says one
 	}
-	for ; len(b) > 0; b = b[settingLength:] {
+	for ; len(b) > 0; b = b[wire.SettingLength:] {
 		if f := m.set(binary.BigEndian.Uint16(b), binary.BigEndian.Uint32(b[2:])); f != nil {
 			return f
 		}
 	}
-	m.out = appendHeader(m.out, 0, frameSettings, flagAck, 0)
+	m.out = wire.AppendHeader(m.out, 0, wire.Settings, wire.FlagAck, 0)
 	return nil
 }
 
 func (m *Mux) set(id uint16, v uint32) *fault {
 	switch id {
-	case settingTable:
+	case wire.SettingTable:
 		m.enc.SetTableSize(v)
-	case settingPush:
+	case wire.SettingPush:
 		if v != 0 { // RFC 9113, 6.5.2: a server must not send 1
 			return errSetting
 		}
-	case settingStreams:
-		m.peer.streams = int(min(v, mostStream))
-	case settingWindow:
+	case wire.SettingStreams:
+		m.peer.streams = int(min(v, wire.MostStream))
+	case wire.SettingWindow:
 		return m.setWindow(v)
-	case settingFrame:
-		if v < leastFrame || v > mostFrame {
+	case wire.SettingFrame:
+		if v < wire.LeastFrame || v > wire.MostFrame {
 			return errSetting
 		}
 		m.peer.frame = int(v)
@@ -279,7 +284,7 @@ func (m *Mux) set(id uint16, v uint32) *fault {
 
 // setWindow changes the windows of all streams, which may become negative (RFC 9113, 6.9.2).
 func (m *Mux) setWindow(v uint32) *fault {
-	if v > mostWindow {
+	if v > wire.MostWindow {
 		return errWindow
 	}
 	change := int64(v) - m.peer.window
@@ -289,7 +294,7 @@ func (m *Mux) setWindow(v uint32) *fault {
 		if s.id == 0 {
 			continue
 		}
-		if s.window += change; s.window > mostWindow {
+		if s.window += change; s.window > wire.MostWindow {
 			return errWindow
 		}
 		if s.window > 0 && len(s.body) > 0 {

@@ -2,9 +2,11 @@ package target
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -35,6 +37,7 @@ type muxed struct {
 	mu      sync.Mutex
 	http    *serve.Conn
 	waiting int  // requests at the desk
+	ended   bool // the reader knows that the connection ends
 	left    bool // the client, or its connection, is gone
 	writing bool // write has the socket
 
@@ -66,7 +69,17 @@ func checkStreams(n int, h2 bool) error {
 	case n < 0 || n > maxStreams:
 		return fmt.Errorf("%d streams are not possible; write 1 to %d", n, maxStreams)
 	case n != 0 && n != defaultStreams && !h2:
-		return fmt.Errorf("only HTTP/2 has streams; add --h2")
+		return errors.New("only HTTP/2 has streams; add --h2")
+	}
+	return nil
+}
+
+func checkRequests(n int, h2 bool) error {
+	switch {
+	case n < 0:
+		return fmt.Errorf("%d requests are not possible; write 1 or more, or 0 for any number", n)
+	case n > 0 && !h2:
+		return errors.New("only HTTP/2 has GOAWAY; add --h2")
 	}
 	return nil
 }
@@ -88,7 +101,7 @@ func (c *conn) speaksH2() (bool, error) {
 
 func newMuxed(c *conn) *muxed {
 	return &muxed{
-		conn: c, http: serve.New(cmp.Or(c.desk.streams, defaultStreams)),
+		conn: c, http: serve.New(cmp.Or(c.desk.streams, defaultStreams), c.desk.requests),
 		resume: make(chan struct{}, 1), broken: make(chan struct{}), settled: make(chan struct{}, 1),
 	}
 }
@@ -100,6 +113,10 @@ func (m *muxed) serve() {
 	in := make([]byte, 0, leastIn)
 	for {
 		n, err := m.in.Read(in[len(in):cap(in)])
+		if errors.Is(err, os.ErrDeadlineExceeded) { // see finished
+			m.end(wire.NoError)
+			break
+		}
 		if n == 0 && err != nil {
 			break
 		}
@@ -217,14 +234,21 @@ func (m *muxed) flush() {
 	if m.writing || m.left {
 		return
 	}
-	b := m.next()
-	if len(b) == 0 {
-		return
+	if b := m.next(); len(b) > 0 {
+		sent := m.send.try(b)
+		if rest := b[sent:]; len(rest) > 0 || m.http.More() {
+			m.writing = true
+			go m.write(slices.Clone(rest))
+			return
+		}
 	}
-	sent := m.send.try(b)
-	if rest := b[sent:]; len(rest) > 0 || m.http.More() {
-		m.writing = true
-		go m.write(slices.Clone(rest))
+	m.finished()
+}
+
+// finished wakes the reader, which ends the connection, after the last answer.
+func (m *muxed) finished() {
+	if m.http.Over() && !m.ended {
+		_ = m.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
@@ -251,6 +275,9 @@ func (m *muxed) write(rest []byte) {
 		rest = append(rest[:0], m.next()...)
 		more = len(rest) > 0 && !m.left
 		m.writing = more
+		if !more && !m.left {
+			m.finished()
+		}
 		m.mu.Unlock()
 		select {
 		case m.resume <- struct{}{}:
@@ -282,7 +309,10 @@ func (m *muxed) end(code wire.Code) {
 	if code != wire.NoError {
 		m.desk.malformed()
 	}
-	m.locked(m.flush)
+	m.locked(func() {
+		m.ended = true
+		m.flush()
+	})
 	_ = m.SetDeadline(time.Now().Add(farewell))
 	if m.over == nil {
 		_ = m.CloseWrite()

@@ -51,6 +51,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestH2(t *testing.T) {
 	for _, o := range []Options{
 		{}, {Service: "1ms"}, {Size: new(0)}, {Size: new(100_000)}, {Size: new(100_000), Service: "exp(1ms)", H2Streams: 3},
+		{H2Requests: 7}, {H2Requests: 3, Service: "1ms", TLS: true}, {H2Requests: 5, Size: new(100_000)},
 		{TLS: true}, {TLS: true, Service: "1ms", Size: new(100_000)},
 	} {
 		o.H2 = true
@@ -243,6 +244,34 @@ func TestH2GoAway(t *testing.T) {
 	}
 	if n := s.Truth().Counts; n.Malformed != 1 || n.Requests != 0 {
 		t.Errorf("%+v", n)
+	}
+}
+
+// After its last request a connection ends, though the client leaves it open.
+func TestH2LastRequest(t *testing.T) {
+	for _, service := range []string{"0", "1ms"} {
+		s, _ := start(t, Options{H2: true, H2Requests: 2, Service: service})
+		c := rawTo(t, s)
+		c.get(1)
+		c.get(3)
+		c.get(5)
+		if f := c.await(t, http2.FrameGoAway).(*http2.GoAwayFrame); f.LastStreamID != 3 || f.ErrCode != http2.ErrCodeNo {
+			t.Error(f)
+		}
+		ends := 0
+		for {
+			f, err := c.ReadFrame()
+			if err != nil {
+				if err != io.EOF || ends != 2 {
+					t.Errorf("service %s: %v after %d answers", service, err, ends)
+				}
+				break
+			}
+			if f.Header().Type == http2.FrameData && f.Header().Flags.Has(http2.FlagDataEndStream) {
+				ends++
+			}
+		}
+		await(t, s, "the refused stream", func(c Counts) bool { return c.RefusedStreams == 1 && c.OK == 2 })
 	}
 }
 

@@ -36,6 +36,7 @@ type Options struct {
 	HalfOpenRate float64 // share of requests never answered, the connection (HTTP/2: stream) stays open
 	TLS          bool    // https, with a certificate that is made at the start
 	H2           bool    // HTTP/2 besides HTTP/1.1
+	H2Requests   int     // requests on a connection of HTTP/2 before GOAWAY; 0: any number
 	H2Streams    int     // streams at once on a connection of HTTP/2; 0: 128
 	Truth        string  // file that the Truth is written to at the end; "": none
 	Null         bool    // the null server, which takes no time and keeps no record
@@ -55,6 +56,7 @@ func (o *Options) addListenFlag(fs *pflag.FlagSet) {
 	fs.Var(value.Listen(&o.Addr), "addr", "`HOST:PORT` to listen on; port 0: any free one")
 	fs.BoolVar(&o.TLS, "tls", false, "serve https, with a certificate that is made at the start: clients need --insecure")
 	fs.BoolVar(&o.H2, "h2", false, "serve HTTP/2, too: to clients that begin with it, and with --tls to those that choose it")
+	fs.IntVar(&o.H2Requests, "h2-requests", 0, "`requests` on each connection of HTTP/2 before the server ends it with GOAWAY; 0: any number")
 	fs.IntVar(&o.H2Streams, "h2-streams", defaultStreams, "`streams` at once on each connection of HTTP/2; the server refuses others")
 }
 
@@ -92,6 +94,7 @@ type settings struct {
 	h2       h2Answers
 	speaksH2 bool
 	streams  int
+	requests int
 	null     []byte // what the null server answers
 }
 
@@ -123,7 +126,8 @@ func (o Options) settings() (s settings, faults []error) {
 	note("half-open-rate", checkShare(o.HalfOpenRate))
 	note("error-rate", s.fates.check())
 	note("h2-streams", checkStreams(o.H2Streams, o.H2))
-	s.speaksH2, s.streams = o.H2, o.H2Streams
+	note("h2-requests", checkRequests(o.H2Requests, o.H2))
+	s.speaksH2, s.streams, s.requests = o.H2, o.H2Streams, o.H2Requests
 	faults = append(faults, o.nullFaults(s)...)
 	if len(faults) > 0 {
 		return s, faults

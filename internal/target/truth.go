@@ -29,7 +29,7 @@ type Counts struct {
 	HalfOpen   uint64 `json:"half_open"`
 	Unfinished uint64 `json:"unfinished"` // waiting or being served
 	Malformed  uint64 `json:"malformed"`  // not requests: refused with status 400 or 431, no records
-	// RefusedStreams counts streams of HTTP/2 above --h2-streams, which are not requests.
+	// RefusedStreams counts streams of HTTP/2 above --h2-streams, or after GOAWAY. They are not requests.
 	RefusedStreams uint64 `json:"refused_streams"`
 	// AcceptErrors counts failed accepts: too many open files, or a client that left.
 	AcceptErrors uint64 `json:"accept_errors"`

@@ -22,7 +22,7 @@ const patience = 300 * time.Millisecond
 
 // TestTruthOfStreams runs takt over HTTP/2, with and without TLS, against a target whose queue
 // grows, and against one that fails. Response times are those of the target's record: the instant
-// of the answer there, less the due instant. Counts are the target's, one by one.
+// of the answer there, less the due instant. Counts are the target's, class by class.
 func TestTruthOfStreams(t *testing.T) {
 	clocktest.Asked(t)
 	many := streamed(2, 1000)
@@ -73,8 +73,8 @@ func truthOf(t *testing.T, file string) (truth target.Truth) {
 // lateness of plain sleeps.
 func agrees(t *testing.T, r *takt.Report, truth target.Truth, stages []schedule.Stage, late time.Duration) (faults []string) {
 	t.Helper()
-	if failed := counted(r); failed != truth.Counts {
-		t.Errorf("takt counts %+v, the target %+v", failed, truth.Counts)
+	if c := counted(r); c != truth.Counts { // a freeze of the machine can be longer than patience
+		faults = append(faults, fmt.Sprintf("takt counts %+v, the target %+v", c, truth.Counts))
 	}
 	want := hist.New()
 	for _, d := range responses(t, truth, stages, truth.StartedAt.Sub(r.StartedAt)) {

@@ -44,8 +44,11 @@ func (h Host) Judge(r *takt.Report) {
 	h.disturbed(r)
 }
 
+// loopsJudged is the shortest run whose loops are judged: a loop that starts does not rest.
+const loopsJudged = 200 * time.Millisecond
+
 func (h Host) loops(r *takt.Report) {
-	if h.Worked > busyMost && r.Counts.Scheduled > 0 {
+	if h.Worked > busyMost && r.Counts.Scheduled > 0 && (h.Wall == 0 || h.Wall >= loopsJudged) {
 		warner(r, !h.Closed)("generator_saturated", "a loop worked %.0f %% of the time: the rate may be its limit, not the target's; use more of them (--loops, %d now) on cores of their own, or spread the run with --shard", 100*h.Worked, h.Loops)
 	}
 }

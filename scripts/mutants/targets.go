@@ -35,7 +35,7 @@ func simulated(seeds string) guard {
 
 // targets lists the packages to mutate. To add a package, add a row.
 func targets() []target {
-	const schedule, hist, verdict, http1, record, judge, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/record", "internal/judge", "internal/engine"
+	const schedule, hist, verdict, http1, serve, record, judge, engine = "pkg/schedule", "pkg/hist", "internal/verdict", "internal/http1", "internal/http2/serve", "internal/record", "internal/judge", "internal/engine"
 	const (
 		power = "FalseAlarms|FindsTails|Forecast|PowerTable|PowerOfGroups|Coverage|Futility$" // tests that repeat whole series of runs
 		flow  = "Flow|Claim|CountRest|Signals"
@@ -47,6 +47,7 @@ func targets() []target {
 		{folder: hist, guards: []guard{testsOf(hist)}},
 		{folder: verdict, guards: []guard{testsOf(verdict), testsOf(record, "-test.run", "Verdict|Judge|Held|Drop|Late")}},
 		{folder: http1, guards: []guard{testsOf(http1)}},
+		{folder: serve, guards: []guard{testsOf(serve)}},
 		{folder: record, guards: []guard{testsOf(record), simulated("200").slowly()}},
 		{folder: judge + "/stats", guards: []guard{testsOf(judge + "/stats"), testsOf(judge+"/verify", "-test.skip", power)}},
 		{folder: judge + "/assert", guards: []guard{testsOf(judge + "/assert")}},

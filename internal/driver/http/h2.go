@@ -47,6 +47,16 @@ func (m *muxes) allowed() (n int) {
 	return n
 }
 
+// early is the number of answers that came before their request was sent.
+func (m *muxes) early() (n uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, one := range m.list {
+		n += one.Early()
+	}
+	return n
+}
+
 // multiplex makes l speak HTTP/2 to u.
 func (o *Options) multiplex(l *takt.Loop, u *url.URL) {
 	opt := http1.Options{Fail: o.FailOn.Class, Check: o.ExpectBody.check()}
@@ -121,13 +131,29 @@ func (t *h2Listed) Request(q *http2.Request, op *takt.Op) {
 	q.Fill(&m.Request, t.scheme, false)
 }
 
-// reportH2 adds to r how many streams the server allows, if that held up the run.
+// reportH2 adds to r how many streams the server allows, and warns if that held up the run.
 func (o *Options) reportH2(r *takt.Report) {
 	if o.muxes == nil {
 		return
 	}
-	if n := o.muxes.allowed(); n > 0 && n < o.HTTP2Streams {
+	if n := o.muxes.allowed(); n > 0 && n < noStreamLimit {
 		r.Extra["h2_streams_allowed"] = n
-		r.Warn("h2_streams", "the server allows %d streams on a connection, and --h2-streams is %d; operations waited for a stream, which counts as response time: add connections with --h2-connections", n, o.HTTP2Streams)
+		if most := n * o.HTTP2Connections; n < o.streams && peak(r) >= most {
+			r.Warn("h2_streams", "the server allows %d requests at once on a connection, and all %d were used: others waited for one, which counts as response time, or were dropped; add connections with --h2-connections", n, most)
+		}
 	}
+	if n := o.muxes.early(); n > 0 {
+		r.Warn("early_answers", "%d answers came before the body of their request was sent, and the rest of it was not sent; so bytes are fewer than the bodies", n)
+	}
+}
+
+// noStreamLimit is the number of streams from which a server has no limit.
+const noStreamLimit = 1 << 24
+
+// peak is the largest number of operations in flight.
+func peak(r *takt.Report) (most int) {
+	for _, iv := range r.Intervals {
+		most = max(most, iv.InFlightMax)
+	}
+	return most
 }

@@ -192,7 +192,7 @@ func (c *netClient) offer(u *url.URL) *tls.Config {
 func (c *netClient) finish(ctx context.Context, r *takt.Report) error {
 	if n := c.retried.Load(); n > 0 {
 		r.Extra["net_retries"] = n
-		r.Warn("retries", "net/http sent %d requests again on another connection by itself; each counts as one operation (--client own never does this)", n)
+		r.Warn("retries", "net/http sent %d requests again on another connection by itself; each counts as one operation (takt's own client repeats only what the server says that it has not taken)", n)
 	}
 	return c.o.finish(ctx, r)
 }

@@ -136,6 +136,7 @@ func (o *Options) checkPairs() (faults value.Faults) {
 	faults.If(o.HTTP2Connections > 1 && !o.HTTP2, "--h2-connections is given without --h2; add that, or give the number of HTTP/1.1 connections with -c")
 	faults.If(o.HTTP2Streams > 0 && !o.HTTP2, "--h2-streams is given without --h2; add that")
 	faults.If(o.fixedPool && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "-c is given beside --h2-connections or --h2-streams; drop -c: --h2-connections C --h2-streams M equals h2load's -c C -m M")
+	faults.If(o.DisableKeepAlive && o.HTTP2 && (o.HTTP2Connections > 1 || o.HTTP2Streams > 0), "--disable-keepalive is given beside --h2-connections or --h2-streams; drop one: with it each request has a connection of its own, and -c says how many at once")
 	faults.If(isNumber(o.Method), "the method is %s; -m is the method, and h2load's -m %[1]s is --h2 --h2-streams %[1]s", o.Method)
 	faults.If(o.DisableRedirects && o.Redirects > 0, "both --redirects and --disable-redirects are given; keep one")
 	faults.If(o.Targets != "" && !strings.EqualFold(o.Method, "GET"), "both -m and --targets are given; drop -m, every target says its own method")
@@ -291,11 +292,12 @@ func (o *Options) protocol() string {
 
 // Open makes the driver for up to conns connections.
 func (o *Options) Open(_ context.Context, conns int) (*takt.Driver, error) {
+	asked := "-c"
 	if o.HTTP2 {
-		conns = o.HTTP2Connections
+		conns, asked = o.HTTP2Connections, "--h2-connections"
 	}
 	if limit, used := proc.OpenFiles(); limit > 0 && uint64(conns)+used > limit {
-		return nil, value.Faultf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with -c", limit, conns, 2*uint64(conns)+64)
+		return nil, value.Faultf("too many open files: the limit is %d, and %d connections are asked for; run 'ulimit -n %d', or ask for fewer with %s", limit, conns, 2*uint64(conns)+64, asked)
 	}
 	if err := o.openKeys(); err != nil {
 		return nil, err

@@ -154,7 +154,7 @@ func TestHTTP2Refused(t *testing.T) {
 		r := load(t, o, 20, e.URL)
 		// One that finds the connection already given up says only that; of 20 not all do.
 		told := slices.ContainsFunc(r.Errors, func(e takt.ErrorClass) bool {
-			return e.Class == "protocol" && strings.HasSuffix(e.Sample, "; leave --h2 out")
+			return e.Class == "protocol" && strings.HasSuffix(e.Sample, " leave --h2 out")
 		})
 		if r.Counts.OK != 0 || !told {
 			t.Errorf("%s: %+v %+v", name, r.Counts, r.Errors)

@@ -18,7 +18,7 @@ var causes = []struct {
 }{
 	{"target", "service time without the network", func(p takt.Parts) float64 { return p.Target }},
 	{"network", "connecting, and one round trip a request", func(p takt.Parts) float64 { return p.Network }},
-	{"queue", "the target had all connections", func(p takt.Parts) float64 { return p.Queue }},
+	{"queue", "the target had all connections, or their streams", func(p takt.Parts) float64 { return p.Queue }},
 	{"input", "the list of operations had nothing yet", func(p takt.Parts) float64 { return p.Input }},
 	{"takt late", "takt was late or busy", func(p takt.Parts) float64 { return p.Late }},
 	{"takt unread", "answers lay unread in takt", func(p takt.Parts) float64 { return p.Unread }},

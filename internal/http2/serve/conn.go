@@ -21,6 +21,7 @@ const (
 // Conn is the protocol of one connection. It is not safe for concurrent use.
 type Conn struct {
 	limit   int // streams at once
+	left    int // streams that are accepted before GOAWAY; 0 or less: any number
 	out     []byte
 	sent    int // the first bytes of out, which are sent
 	dec     *hpack.Decoder
@@ -32,7 +33,8 @@ type Conn struct {
 	closing bool                     // we sent GOAWAY
 	streams map[uint32]*stream
 	spare   []*stream
-	last    uint32   // highest id of a stream that the client opened
+	last    uint32   // highest id of a stream that the client opened before GOAWAY
+	late    uint32   // highest id of a stream after GOAWAY
 	initial int64    // window of each new stream
 	frame   int      // largest payload that the client accepts
 	window  int64    // bytes of DATA that we may send
@@ -79,7 +81,7 @@ type Kind uint8
 const (
 	Arrived   Kind = iota // a whole request
 	Malformed             // not a request; its stream was reset
-	Refused               // one stream too many, which was refused
+	Refused               // a stream above the limit, or after GOAWAY: it is not accepted
 )
 
 // Answer is an answer in the form of HTTP/2, for any number of connections.
@@ -107,9 +109,10 @@ func render(fields ...Field) (block []byte) {
 // proceed is the interim answer for a client that waits before it sends a body.
 var proceed = render(Field{":status", "100"})
 
-// New returns a connection that allows so many streams at once. Out has its first bytes.
-func New(streams int) *Conn {
-	c := &Conn{limit: streams, dec: hpack.NewDecoder(4096, maxHead), streams: map[uint32]*stream{}}
+// New returns a connection that allows so many streams at once, and requests in all (0: any number).
+// Out has its first bytes.
+func New(streams, requests int) *Conn {
+	c := &Conn{limit: streams, left: requests, dec: hpack.NewDecoder(4096, maxHead), streams: map[uint32]*stream{}}
 	c.emit = c.field
 	c.initial, c.frame = wire.FirstWindow, wire.LeastFrame
 	c.window, c.credit = wire.FirstWindow, ourWindow
@@ -192,8 +195,8 @@ func (c *Conn) Close(code wire.Code) {
 	}
 }
 
-// Closing reports whether Close was called.
-func (c *Conn) Closing() bool { return c.closing }
+// Over reports whether the connection has ended: it accepts no other stream, and all is sent.
+func (c *Conn) Over() bool { return c.closing && len(c.streams) == 0 && c.sent == len(c.out) }
 
 // Out returns bytes to send, until there are none. They stay valid until the next call.
 func (c *Conn) Out() []byte {

@@ -72,6 +72,9 @@ func (c *Conn) onBlock(id uint32, b []byte) wire.Code {
 		c.onTrailers(s)
 	case id > c.last && !c.closing:
 		c.begin(id)
+	case id > c.last && id > c.late:
+		c.late = id
+		c.list = append(c.list, Event{Stream: id, Kind: Refused})
 	case id <= c.last && !c.reading.ends: // trailers end their stream: this is a request with an old id
 		return wire.ProtocolError
 	}
@@ -101,6 +104,9 @@ func (c *Conn) begin(id uint32) {
 	if h.tampered || !h.method || !h.scheme || !h.path {
 		c.malformed(id)
 		return
+	}
+	if c.left--; c.left == 0 {
+		c.Close(wire.NoError)
 	}
 	s := c.unused()
 	*s = stream{id: id, head: h.isHead, window: c.initial, credit: ourWindow, length: h.length}

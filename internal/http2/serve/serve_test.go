@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -160,6 +161,86 @@ func TestTalk(t *testing.T) {
 			_ = s.WriteRawFrame(0xfe, 0xff, 77, []byte("?"))
 			_ = s.WriteSettings(http2.Setting{ID: 0x7777, Val: 1})
 		}, "PONG 12345678"},
+		{"CONTINUATION, and another request", func(s *script) {
+			_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: s.fields(get), EndStream: true})
+			_ = s.WriteContinuation(1, true, nil)
+			s.headers(3, true, get)
+		}, "1: HEADERS 200, 3: HEADERS 200, 1: DATA 4 END, 3: DATA 4 END"},
+		{"HEADERS with a priority", func(s *script) {
+			_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: s.fields(get), EndStream: true, EndHeaders: true, Priority: http2.PriorityParam{StreamDep: 1}})
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"PRIORITY, GOAWAY and ACK", func(s *script) {
+			_ = s.WritePriority(1, http2.PriorityParam{StreamDep: 3})
+			_ = s.WriteGoAway(0, 0, nil)
+			_ = s.WriteSettingsAck()
+			_ = s.WritePing(true, [8]byte{})
+			s.headers(1, true, get)
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"settings at their limits", func(s *script) {
+			for id, values := range map[http2.SettingID][]uint32{
+				http2.SettingEnablePush: {0, 1}, http2.SettingMaxFrameSize: {16384, 1<<24 - 1}, http2.SettingInitialWindowSize: {1<<31 - 1, 0, 65535},
+			} {
+				for _, v := range values {
+					_ = s.WriteSettings(http2.Setting{ID: id, Val: v})
+				}
+			}
+			s.headers(1, true, get)
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"windows at their limits", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteWindowUpdate(1, 1<<31-1-65535)
+			_ = s.WriteWindowUpdate(0, 1<<31-1-65535)
+			_ = s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 65535})
+			_ = s.WriteData(1, true, nil)
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"padding and nothing else", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteDataPadded(1, false, nil, []byte{})
+			_ = s.WriteDataPadded(1, true, nil, make([]byte, 7))
+			s.headers(3, true, get)
+		}, "1: HEADERS 200, 1: DATA 4 END, 3: HEADERS 200, 3: DATA 4 END"},
+		{"as much padding as data", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteDataPadded(1, true, []byte("abc"), make([]byte, 3))
+		}, "1: HEADERS 200, 1: DATA 4 END"},
+		{"a priority and nothing else", func(s *script) {
+			_ = s.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersPriority|http2.FlagHeadersEndHeaders|http2.FlagHeadersEndStream, 1, make([]byte, 5))
+		}, "1: PROTOCOL_ERROR"},
+		{"trailers of a stream that is over", func(s *script) { s.headers(1, false, get+"A x\n"); s.headers(1, true, "x y\n") }, "1: PROTOCOL_ERROR"},
+		{"lengths", func(s *script) {
+			s.headers(1, false, post+"content-length 19\ncontent-length 19\n")
+			_ = s.WriteData(1, true, make([]byte, 19))
+			s.headers(3, true, get+"content-length 000000000000000000\n[ x\n@ x\n")
+		}, "1: HEADERS 200, 1: DATA 4 END, 3: HEADERS 200, 3: DATA 4 END"},
+		{"no scheme", func(s *script) { s.headers(1, true, ":method GET\n:path /\n") }, "1: PROTOCOL_ERROR"},
+		{"no path", func(s *script) { s.headers(1, true, ":method GET\n:scheme http\n") }, "1: PROTOCOL_ERROR"},
+		{"an empty path", func(s *script) { s.headers(1, true, ":method GET\n:scheme http\n:path\n") }, "1: PROTOCOL_ERROR"},
+		{"a pseudo-header without a name", func(s *script) { s.headers(1, true, get+": x\n") }, "1: PROTOCOL_ERROR"},
+		{"A and Z", func(s *script) { s.headers(1, true, get+"A x\n"); s.headers(3, true, get+"Z x\n") }, "1: PROTOCOL_ERROR, 3: PROTOCOL_ERROR"},
+		{"no length", func(s *script) { s.headers(1, true, get+"content-length\n") }, "1: PROTOCOL_ERROR"},
+		{"a length of 19 digits", func(s *script) { s.headers(1, true, get+"content-length 0000000000000000000\n") }, "1: PROTOCOL_ERROR"},
+		{"a length of :", func(s *script) {
+			s.headers(1, false, post+"content-length :\n")
+			_ = s.WriteData(1, true, make([]byte, 10))
+		}, "1: PROTOCOL_ERROR"},
+		{"a field without a name", func(s *script) { s.headers(1, true, get+"\n") }, "1: HEADERS 200, 1: DATA 4 END"},
+		{"lengths of 0 and 1", func(s *script) {
+			s.headers(1, false, post+"content-length 0\ncontent-length 1\n")
+			_ = s.WriteData(1, true, make([]byte, 1))
+		}, "1: PROTOCOL_ERROR"},
+		{"an old stream with a request that ends", func(s *script) { s.headers(3, true, get); s.headers(1, true, get) },
+			"3: HEADERS 200, 3: DATA 4 END"},
+		{"a body although the length is 0", func(s *script) {
+			s.headers(1, false, post+"content-length 0\n")
+			_ = s.WriteData(1, true, []byte("a"))
+		}, "1: PROTOCOL_ERROR"},
+		{"trailers that do not end", func(s *script) { s.headers(1, false, post); s.headers(1, false, "x y\n") }, "1: PROTOCOL_ERROR"},
+		{"trailers with a wrong name", func(s *script) { s.headers(1, false, post); s.headers(1, true, "X y\n") }, "1: PROTOCOL_ERROR"},
+		{"a window of all streams over its limit", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteWindowUpdate(1, 1<<31-1-65535)
+			_ = s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 65536})
+		}, "GOAWAY 1 FLOW_CONTROL_ERROR"},
 		{"one stream too many", func(s *script) {
 			for id := uint32(1); id < 9; id += 2 {
 				s.headers(id, false, post)
@@ -193,11 +274,37 @@ func TestTalk(t *testing.T) {
 		}, "1: FLOW_CONTROL_ERROR"},
 
 		// The end of the connection.
+		{"ACK instead of SETTINGS", func(s *script) { s.Truncate(len(wire.Preface)); _ = s.WriteSettingsAck() }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"a short priority", func(s *script) {
+			_ = s.WriteRawFrame(http2.FrameHeaders, http2.FlagHeadersPriority, 1, make([]byte, 4))
+		}, "GOAWAY 0 FRAME_SIZE_ERROR"},
+		{"PRIORITY of 4 bytes", func(s *script) { _ = s.WriteRawFrame(http2.FramePriority, 0, 1, make([]byte, 4)) }, "GOAWAY 0 FRAME_SIZE_ERROR"},
+		{"PRIORITY of no stream", func(s *script) { _ = s.WriteRawFrame(http2.FramePriority, 0, 0, make([]byte, 5)) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"GOAWAY of 7 bytes", func(s *script) { _ = s.WriteRawFrame(http2.FrameGoAway, 0, 0, make([]byte, 7)) }, "GOAWAY 0 FRAME_SIZE_ERROR"},
+		{"GOAWAY on a stream", func(s *script) { _ = s.WriteRawFrame(http2.FrameGoAway, 0, 1, make([]byte, 8)) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"CONTINUATION of another stream", func(s *script) {
+			_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
+			_ = s.WriteContinuation(3, true, nil)
+		}, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"SETTINGS of 5 bytes", func(s *script) { _ = s.WriteRawFrame(http2.FrameSettings, 0, 0, make([]byte, 5)) }, "GOAWAY 0 FRAME_SIZE_ERROR"},
+		{"ACK with settings", func(s *script) {
+			_ = s.WriteRawFrame(http2.FrameSettings, http2.FlagSettingsAck, 0, make([]byte, 6))
+		}, "GOAWAY 0 FRAME_SIZE_ERROR"},
+		{"push of 2", func(s *script) { _ = s.WriteSettings(http2.Setting{ID: http2.SettingEnablePush, Val: 2}) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"frames of 16 MiB", func(s *script) { _ = s.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1 << 24}) }, "GOAWAY 0 PROTOCOL_ERROR"},
+		{"a first window over its limit", func(s *script) {
+			_ = s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 31})
+		}, "GOAWAY 0 FLOW_CONTROL_ERROR"},
+		{"DATA without a byte for its padding", func(s *script) {
+			s.headers(1, false, post)
+			_ = s.WriteRawFrame(http2.FrameData, http2.FlagDataPadded, 1, nil)
+		}, "GOAWAY 1 FRAME_SIZE_ERROR"},
 		{"no SETTINGS", func(s *script) { s.Truncate(len(wire.Preface)); s.headers(1, true, get) }, "GOAWAY 0 PROTOCOL_ERROR"},
 		{"another protocol", func(s *script) { s.Truncate(0); s.WriteString("GET / HTTP/1.1\r\n\r\n") }, "GOAWAY 0 PROTOCOL_ERROR"},
 		{"an even stream", func(s *script) { s.headers(2, true, get) }, "GOAWAY 0 PROTOCOL_ERROR"},
 		{"an old stream", func(s *script) { s.headers(3, true, get); s.headers(1, false, get) },
 			"GOAWAY 3 PROTOCOL_ERROR"},
+		{"a stream twice", func(s *script) { s.headers(1, true, get+"A x\n"); s.headers(1, false, get) }, "GOAWAY 1 PROTOCOL_ERROR"},
 		{"DATA of no stream", func(s *script) { _ = s.WriteData(1, true, nil) }, "GOAWAY 0 PROTOCOL_ERROR"},
 		{"RST_STREAM of no stream", func(s *script) { _ = s.WriteRSTStream(1, 0) }, "GOAWAY 0 PROTOCOL_ERROR"},
 		{"WINDOW_UPDATE of no stream", func(s *script) { _ = s.WriteWindowUpdate(1, 1) }, "GOAWAY 0 PROTOCOL_ERROR"},
@@ -239,13 +346,25 @@ func TestTalk(t *testing.T) {
 		for _, piece := range []int{1, 1 << 20} {
 			s := begun()
 			c.send(s)
-			_, out, _ := talk(New(3), s.Bytes(), piece, &small)
+			conn := New(3, 0)
+			_, out, code := talk(conn, s.Bytes(), piece, &small)
+			if n := conn.Open(); code == wire.NoError && n != 0 && c.name != "one stream too many" {
+				t.Errorf("%s: %d streams are open", c.name, n)
+			}
 			got := slices.DeleteFunc(said(t, out), func(line string) bool { return c.want[0] == 'G' && line[0] != 'G' })
-			if text := strings.Join(got, ", "); text != c.want {
+			if text := byStream(got); text != byStream(strings.Split(c.want, ", ")) {
 				t.Errorf("%s, in pieces of %d: %s; want %s", c.name, piece, text, c.want)
 			}
 		}
 	}
+}
+
+// byStream sorts by stream, since streams may interleave.
+func byStream(list []string) string {
+	slices.SortStableFunc(list, func(a, b string) int {
+		return cmp.Compare(a[:strings.Index(a+":", ":")], b[:strings.Index(b+":", ":")])
+	})
+	return strings.Join(list, ", ")
 }
 
 // The events say what came; a refused stream and a wrong request are not requests.
@@ -254,21 +373,78 @@ func TestEvents(t *testing.T) {
 	s.headers(1, true, ":method HEAD\n:scheme http\n:path /\n")
 	s.headers(3, true, ":scheme http\n:path /\n")
 	s.headers(5, true, get)
-	c := New(1)
+	s.headers(7, true, get)
+	s.headers(9, true, post+ok)
+	c := New(2, 0)
 	events, _, code := talk(c, s.Bytes(), 1<<20, nil)
-	want := []Event{{1, Arrived, true}, {3, Malformed, false}, {5, Refused, false}}
-	want[1].Kind = Refused // the limit is reached
-	if !slices.Equal(events, want) || code != wire.NoError || c.Open() != 1 {
+	want := []Event{{1, Arrived, true}, {3, Malformed, false}, {5, Arrived, false}, {7, Refused, false}, {9, Refused, false}}
+	if !slices.Equal(events, want) || code != wire.NoError || c.Open() != 2 {
 		t.Errorf("%v, %v, %d are open", events, code, c.Open())
 	}
+	c.Reset(5, wire.InternalError)
+	s.Reset()
+	s.headers(11, true, post+ok)
+	if _, events, _ = c.Parse(s.Bytes(), nil); !slices.Equal(events, []Event{{11, Malformed, false}}) {
+		t.Errorf("%v of a request without its body", events)
+	}
+	c.Sent(len(c.Out()))
 	c.Reset(1, wire.InternalError)
 	if c.Answer(1, &small); c.Open() != 0 || strings.Join(said(t, append(skipped(), c.Out()...)), ", ") != "1: INTERNAL_ERROR" {
 		t.Errorf("%q after a reset", c.Out())
 	}
 }
 
+// Streams that follow others are separate.
+func TestReuse(t *testing.T) {
+	c, s := New(3, 0), begun()
+	for id := uint32(1); id < 6; id += 2 {
+		s.headers(id, true, get)
+	}
+	_, _, _ = talk(c, s.Bytes(), 1<<20, &small)
+	s.Reset()
+	s.headers(7, false, post+ok)
+	s.headers(9, false, post+"content-length 1\n")
+	_ = s.WriteData(9, true, []byte("a"))
+	_ = s.WriteData(7, true, []byte("ab"))
+	_, out, code := talk(c, s.Bytes(), 1<<20, &small)
+	if got := byStream(said(t, append(skipped(), out...))); got != "7: HEADERS 200, 7: DATA 4 END, 9: HEADERS 200, 9: DATA 4 END" || code != wire.NoError {
+		t.Error(got, code)
+	}
+}
+
+// What is sent goes, and what waits remains, however it is sent.
+func TestOut(t *testing.T) {
+	a := NewAnswer(strings.Repeat("x", 100_000), Field{":status", "200"})
+	s := begun(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 30})
+	_ = s.WriteWindowUpdate(0, 1<<30)
+	s.headers(1, true, get)
+	s.headers(3, true, get)
+	var whole []byte
+	for _, step := range []int{1 << 30, 1, 1000, outFull, outFull + 1} {
+		c := New(3, 0)
+		_, list, _ := c.Parse(s.Bytes(), nil)
+		for _, e := range list {
+			c.Answer(e.Stream, &a)
+		}
+		var out []byte
+		for b := c.Out(); len(b) > 0; b = c.Out() {
+			n := min(step, len(b))
+			out = append(out, b[:n]...)
+			if c.Sent(n); c.Waiting() != len(b)-n || len(c.out) > 3*outFull {
+				t.Fatalf("in steps of %d: %d bytes wait of %d, in %d", step, c.Waiting(), len(b)-n, len(c.out))
+			}
+		}
+		if whole == nil {
+			whole = out
+		}
+		if len(out) < 200_000 || !bytes.Equal(out, whole) {
+			t.Errorf("in steps of %d: %d bytes, %d at once", step, len(out), len(whole))
+		}
+	}
+}
+
 // skipped are two frames for said to leave out.
-func skipped() []byte { return bytes.Clone(New(1).Out()) }
+func skipped() []byte { return bytes.Clone(New(1, 0).Out()) }
 
 // Answers keep to the windows of the client, interleave, and go on when a window opens.
 func TestWindows(t *testing.T) {
@@ -276,7 +452,7 @@ func TestWindows(t *testing.T) {
 	s := begun(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
 	s.headers(1, true, get)
 	s.headers(3, true, get)
-	c := New(10)
+	c := New(10, 0)
 	_, out, _ := talk(c, s.Bytes(), 1<<20, &a)
 	step := func(want string, send func()) {
 		t.Helper()
@@ -310,21 +486,22 @@ func TestWindows(t *testing.T) {
 
 // A client may send on: the server gives windows back, of the connection and of a long body.
 func TestRefill(t *testing.T) {
-	c, s := New(2), begun()
+	c, s := New(2, 0), begun()
 	s.headers(1, false, post)
-	_, out, _ := talk(c, s.Bytes(), 1<<20, nil)
+	_, _, _ = c.Parse(s.Bytes(), nil)
 	s.Reset()
 	_ = s.WriteData(1, false, make([]byte, 16<<10))
-	windows, frames := 0, 3*refillFrom/(16<<10)
-	for range frames {
-		_, more, code := talk(c, s.Bytes(), 1<<20, nil)
-		if code != wire.NoError {
+	var out []byte
+	for range 3 * refillFrom / (16 << 10) {
+		if _, _, code := c.Parse(s.Bytes(), nil); code != wire.NoError {
 			t.Fatal(code)
 		}
-		windows += strings.Count(strings.Join(said(t, append(skipped(), more...)), ","), "WINDOW")
+		out = append(out, c.Out()...)
+		c.Sent(len(c.Out()))
 	}
-	if windows != 2*2 {
-		t.Errorf("%d WINDOW_UPDATE for %d frames after %q", windows, frames, out)
+	const more = "WINDOW +536887296" // one frame above the half
+	if got := strings.Join(said(t, out), ", "); got != "0: "+more+", 1: "+more+", 0: "+more+", 1: "+more {
+		t.Error(got)
 	}
 }
 
@@ -337,7 +514,7 @@ func TestOutIsBounded(t *testing.T) {
 	for id := uint32(1); id < 2*streams; id += 2 {
 		s.headers(id, true, get)
 	}
-	c := New(streams)
+	c := New(streams, 0)
 	_, list, _ := c.Parse(s.Bytes(), nil)
 	for _, e := range list {
 		c.Answer(e.Stream, &a)
@@ -357,7 +534,7 @@ func TestOutIsBounded(t *testing.T) {
 
 // After GOAWAY the streams that came go on, and others are ignored.
 func TestClose(t *testing.T) {
-	c, s := New(3), begun()
+	c, s := New(3, 0), begun()
 	s.headers(1, false, post)
 	_, _, _ = talk(c, s.Bytes(), 1<<20, &small)
 	s.Reset()
@@ -372,9 +549,129 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// What a client sends after the end of its request costs the stream.
+func TestAfterTheEnd(t *testing.T) {
+	c, s := New(3, 0), begun()
+	s.headers(1, true, get)
+	s.headers(3, true, get)
+	s.headers(1, true, "x trailers\n")
+	_ = s.WriteData(3, true, nil)
+	_, out, code := talk(c, s.Bytes(), 1<<20, nil)
+	if got := strings.Join(said(t, out), ", "); got != "1: STREAM_CLOSED, 3: STREAM_CLOSED" || code != wire.NoError || c.Open() != 0 {
+		t.Error(got, code, c.Open())
+	}
+}
+
+// A client may use its windows up to the last byte, and not beyond.
+func TestOverrun(t *testing.T) {
+	for _, conn := range []bool{true, false} {
+		c, s := New(3, 0), begun()
+		s.headers(1, false, post)
+		_, _, _ = talk(c, s.Bytes(), 1<<20, nil)
+		want, end := "1: FLOW_CONTROL_ERROR", wire.NoError
+		c.streams[1].credit = refillFrom + 1
+		if conn {
+			c.credit = refillFrom + 1
+			want, end = "GOAWAY 1 FLOW_CONTROL_ERROR", wire.FlowControlError
+		}
+		s.Reset()
+		_ = s.WriteData(1, false, []byte("a")) // is at the half, where the server does not refill yet
+		if _, out, code := talk(c, s.Bytes(), 1<<20, nil); len(out) > 0 || code != wire.NoError {
+			t.Errorf("%q, %v", out, code)
+		}
+		if c.streams[1].credit = 1; conn {
+			c.credit = 1
+		}
+		c.reading.of.Flags, c.reading.of.Stream = 0, 1
+		if c.accept(wire.Header{Length: 1, Stream: 1}); c.Open() != 1 {
+			t.Error("the last byte was refused")
+		}
+		c.credit -= 1
+		s.Reset()
+		_ = s.WriteData(1, false, []byte("ab"))
+		if !conn {
+			c.credit = ourWindow
+		}
+		if _, out, code := talk(c, s.Bytes(), 1<<20, nil); strings.Join(said(t, append(skipped(), out...)), ", ") != want || code != end {
+			t.Errorf("%q, %v; want %s", out, code, want)
+		}
+	}
+}
+
+// A larger first window and larger frames apply to answers that wait.
+func TestSettings(t *testing.T) {
+	a := NewAnswer(strings.Repeat("x", 20_000), Field{":status", "200"})
+	c, s := New(3, 0), begun(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+	s.headers(1, true, get)
+	_, out, _ := talk(c, s.Bytes(), 1<<20, &a)
+	if n := bytes.Count(out, wire.AppendHeader(nil, 0, wire.Settings, wire.FlagAck, 0)); n != 1 || c.More() || c.Waiting() != 0 {
+		t.Errorf("%d acknowledgments, %v, %d bytes wait", n, c.More(), c.Waiting())
+	}
+	s.Reset()
+	_ = s.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 30_000}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+	_, _, _ = c.Parse(s.Bytes(), nil)
+	if !c.More() || c.Waiting() != wire.HeaderLength {
+		t.Errorf("%v, %d bytes wait", c.More(), c.Waiting())
+	}
+	c.window = 0
+	if c.More() {
+		t.Error("more, though the window of the connection is closed")
+	}
+	s.headers(3, true, get)
+	_, _, _ = talk(c, s.Bytes()[s.Len()-s.block.Len()-wire.HeaderLength:], 1<<20, &a)
+	s.Reset()
+	_ = s.WriteRSTStream(3, http2.ErrCodeCancel)
+	_, _, _ = talk(c, s.Bytes(), 1<<20, nil)
+	c.window = 1 << 20
+	if got := strings.Join(said(t, append(skipped(), c.Out()...)), ", "); got != "1: DATA 20000 END" {
+		t.Error(got)
+	}
+}
+
+// The first block of a connection says that no table is used, and only the first.
+func TestTable(t *testing.T) {
+	c, s := New(3, 0), begun()
+	s.headers(1, true, ":method HEAD\n:scheme http\n:path /\n")
+	s.headers(3, true, ":method HEAD\n:scheme http\n:path /\n")
+	_, out, _ := talk(c, s.Bytes(), 1<<20, &small)
+	first := wire.AppendHeader(nil, len(small.block)+1, wire.Headers, wire.FlagEndHeaders|wire.FlagEndStream, 1)
+	first = append(append(first, 0x20), small.block...)
+	second := append(wire.AppendHeader(nil, len(small.block), wire.Headers, wire.FlagEndHeaders|wire.FlagEndStream, 3), small.block...)
+	if !bytes.HasSuffix(out, append(first, second...)) {
+		t.Errorf("%x", out)
+	}
+	if c.Over() {
+		t.Error("over")
+	}
+	if begin := wire.AppendNumber(nil, wire.Window, 0, ourWindow-65535); !bytes.HasSuffix(New(3, 0).Out(), begin) {
+		t.Errorf("%x at the beginning, want %x", New(3, 0).Out(), begin)
+	}
+	if c.Close(wire.NoError); c.Over() {
+		t.Error("over, though GOAWAY waits")
+	}
+	if c.Sent(len(c.Out())); !c.Over() {
+		t.Error("not over")
+	}
+}
+
+// After so many requests the server says GOAWAY. The streams after it are not accepted.
+func TestLastRequest(t *testing.T) {
+	c, s := New(3, 2), begun()
+	for id := uint32(1); id < 8; id += 2 {
+		s.headers(id, true, get)
+	}
+	s.headers(7, true, "x trailers\n")
+	events, out, code := talk(c, s.Bytes(), 1<<20, &small)
+	want := []Event{{Stream: 1}, {Stream: 3}, {Stream: 5, Kind: Refused}, {Stream: 7, Kind: Refused}}
+	if got := strings.Join(said(t, out), ", "); got != "GOAWAY 3 NO_ERROR, 1: HEADERS 200, 3: HEADERS 200, 1: DATA 4 END, 3: DATA 4 END" ||
+		!slices.Equal(events, want) || code != wire.NoError || !c.Over() {
+		t.Error(got, events, code, c.Over())
+	}
+}
+
 // A request and its answer allocate nothing.
 func TestAllocations(t *testing.T) {
-	c, s := New(3), begun()
+	c, s := New(3, 0), begun()
 	list := make([]Event, 0, 10)
 	_, _, _ = c.Parse(s.Bytes(), list)
 	c.Sent(len(c.Out()))
@@ -408,9 +705,9 @@ func FuzzParse(f *testing.F) {
 		if len(in) > 1<<16 {
 			return
 		}
-		whole := New(3)
+		whole := New(3, 0)
 		want, sent, code := talk(whole, bytes.Clone(in), len(in), nil)
-		c := New(3)
+		c := New(3, 0)
 		got, pieces, again := talk(c, bytes.Clone(in), piece%100, nil)
 		if code != again || !slices.Equal(got, want) || !bytes.Equal(sent, pieces) {
 			t.Fatalf("%v %v in one piece, %v %v in several\n%q\n%q", want, code, got, again, sent, pieces)
