@@ -279,7 +279,7 @@ func (h *h2side) onData(flags byte, id uint32, b []byte) {
 	if h.window -= int64(len(b)); h.window < 0 {
 		h.wrong("%d bytes of DATA above the window of the connection", -h.window)
 	}
-	if st.window -= int64(len(b)); st.window < 0 {
+	if st.window -= int64(len(b)); st.window < 0 && !st.over { // new settings do not change streams that are over
 		h.wrong("%d bytes of DATA above the window of stream %d", -st.window, id)
 	}
 	h.widenConn(len(b))

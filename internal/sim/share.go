@@ -44,7 +44,7 @@ func (k *checker) attribution(rep *takt.Report) {
 			}
 		}
 		if max(off, -off) > 0.15*response {
-			k.fault("attribution", "the report attributes %[2].3g ms of %[3].3g ms of response time to the %[1]s; compared with a punctual generator it is %[4].3g ms", p.name, 1e3*p.said, 1e3*response, 1e3*p.true)
+			k.fault("attribution", "the report attributes %.3[2]g ms of %.3[3]g ms of response time to the %[1]s; compared with a punctual generator it is %.3[4]g ms", p.name, 1e3*p.said, 1e3*response, 1e3*p.true)
 		}
 	}
 }
@@ -61,6 +61,9 @@ func (k *checker) comparable() bool {
 	sc := k.sc
 	if sc.Rate == 0 || sc.Connections == 0 || sc.Drop || sc.Workers > 0 || sc.Warmup > 0 || len(sc.Freezes) > 0 || sc.Room < unbounded || sc.shared() {
 		return false
+	}
+	if sc.shared() && (sc.Allows > 0 || sc.Lasts > 0 || sc.Upload > 0 || sc.Connections > h2AtFirst) {
+		return false // operations wait for streams and windows
 	}
 	harmless := k.injected["stall"] + k.injected["late wake-up"] + k.injected["interrupt"]
 	return total(k.injected) == harmless && !slices.ContainsFunc(k.rows, func(r takt.Sample) bool { return r.Class != "" })
