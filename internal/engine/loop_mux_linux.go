@@ -11,7 +11,7 @@ import (
 const (
 	// blindMostShared is the largest number of connections that are read without asking the
 	// poller.
-	blindMostShared = 16
+	blindMostShared = 2
 	// againMost is how often an operation is begun again that the target did not take.
 	againMost = 5
 	// outEnough is the number of operations that are begun before they are sent together.

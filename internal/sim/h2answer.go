@@ -189,10 +189,10 @@ func (h *h2side) goAway(last uint32) {
 		for _, st := range back {
 			st.r.arrived--
 		}
-	}, func(at time.Duration) { h.c.away = h.w.cur.at })
+	}, func(time.Duration) { h.c.away = h.w.cur.at })
 }
 
-// kinds of violations that end a connection.
+// violation returns bytes that no client may accept: the connection ends.
 func (h *h2side) violation() []byte {
 	w := h.w
 	list := [][]byte{

@@ -67,12 +67,12 @@ var h2Floods = []h2Flood{
 			c.Data(r.ID, true, "ok")
 		}, want: endured},
 	{name: "CONTINUATION without end", first: func(c *h2test.Conn, r *h2test.Request) { c.Raw(http2.FrameHeaders, 0, r.ID, "\x88") },
-		frame: streamFrame(http2.FrameContinuation, 0, "\x00\x01a\x7f\xe9\x06"+strings.Repeat("x", 1000)),
+		frame: streamFrame(http2.FrameContinuation, 0, "\x00\x01a\x7f\xa1\x1e"+strings.Repeat("x", 4000)),
 		last:  func(*h2test.Conn, *h2test.Request) {}, want: failing},
 	{name: "CONTINUATION of one endless field", first: func(c *h2test.Conn, r *h2test.Request) {
 		c.Raw(http2.FrameHeaders, 0, r.ID, "\x88\x00\x01a\x7f\xff\xff\xff\x7f")
 	},
-		frame: streamFrame(http2.FrameContinuation, 0, strings.Repeat("x", 1000)),
+		frame: streamFrame(http2.FrameContinuation, 0, strings.Repeat("x", 4000)),
 		last:  func(*h2test.Conn, *h2test.Request) {}, want: failing},
 	{name: "RST_STREAM of ended streams", frame: func(c *h2test.Conn, r *h2test.Request) []byte {
 		return h2test.Frame(http2.FrameRSTStream, 0, 1, []byte("\x00\x00\x00\x08"))
@@ -84,11 +84,15 @@ func (f *h2Flood) script(deaf bool, grown *atomic.Int64) func() h2test.Script {
 	return func() h2test.Script {
 		var before int64
 		var flooded atomic.Bool
+		measured := make(chan struct{})
 		return h2test.Script{
 			Deaf: func(*h2test.Conn) bool { return deaf && flooded.Load() },
 			Request: func(c *h2test.Conn, r *h2test.Request) {
-				if r.N != 2 {
+				if r.N == 1 {
 					c.Answer(r)
+					return
+				} else if r.N > 2 { // so that the run goes on until the heap is measured
+					c.Go(func() { <-measured; c.Answer(r) })
 					return
 				}
 				before = heap()
@@ -102,6 +106,7 @@ func (f *h2Flood) script(deaf bool, grown *atomic.Int64) func() h2test.Script {
 						whole = c.Sync() // no garbage of a client that is still busy with the flood
 					}
 					grown.Store(heap() - before)
+					close(measured)
 					switch {
 					case !whole:
 					case f.last != nil:

@@ -132,6 +132,31 @@ func TestH2GoAway(t *testing.T) {
 				}
 			}}
 		}, want: allOK, many: all40, check: answeredOnce, net: "8+ ok, truncated|malformed", netMany: "39+ ok, truncated|malformed"},
+		// An operation waits for a stream, and the connection ends instead.
+		{name: "no stream any more, then it goes away", want: allOK, many: all40, check: answeredOnce, net: "8+ ok, refused_stream", netMany: "32+ ok, refused_stream",
+			script: func() h2test.Script {
+				var highest, acks perConn[uint32]
+				return h2test.Script{
+					Request: func(c *h2test.Conn, r *h2test.Request) {
+						if *highest.of(c) == 0 && c.N == 1 {
+							settings(c, maxStreams, 0)
+						}
+						*highest.of(c) = r.ID
+						c.Answer(r)
+					},
+					Ack: func(c *h2test.Conn) {
+						if n := acks.of(c); c.N == 1 {
+							if *n++; *n == 2 { // of the greeting, of the 0
+								c.Ping()
+							}
+						}
+					},
+					Pong: func(c *h2test.Conn) {
+						c.GoAway(*highest.of(c), http2.ErrCodeNo)
+						c.Close()
+					},
+				}
+			}},
 		// The decoder of the next connection begins with a table of its own.
 		{name: "with an empty table", want: allOK, many: all40, check: answeredOnce, script: func() h2test.Script {
 			var answers perConn[int]

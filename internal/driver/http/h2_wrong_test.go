@@ -257,7 +257,7 @@ func TestH2Wrong(t *testing.T) {
 			loads = everywhere()
 		}
 		for _, client := range h2Clients() {
-			for _, load := range thin(loads) {
+			for _, load := range thin(client, loads) {
 				w.in(client, load).start(t, client, load)
 			}
 		}
