@@ -7,6 +7,6 @@ import "github.com/taktload/takt/pkg/takt"
 // canLoop: the loop mode is for Linux.
 func canLoop(*takt.Loop) bool { return false }
 
-func loopCount(Options) int { return 0 }
+func loopCount(Options, *takt.Loop) int { return 0 }
 
 func newLoops(*flow, World, *takt.Loop, Options) mode { return nil }

@@ -22,7 +22,7 @@ const (
 	maxStreams     = 1 << 20
 	// maxBehind is how much a client may leave unread before the server reads no more of it.
 	maxBehind = 256 << 10
-	// maxGone is how many requests of a connection may be at the desk that the client has given up.
+	// maxGone is how many requests of a connection may be at the desk that the client has abandoned.
 	maxGone = 1 << 16
 	// farewell is how long a client may take to read why its connection ends.
 	farewell = time.Second
