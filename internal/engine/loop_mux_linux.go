@@ -94,7 +94,7 @@ func (l *loop) pickShared(now time.Duration) *place {
 		if c := s.conn; c.fd >= 0 && c.busy == 0 && l.caution.wants(now-max(c.heard, p.idle), l.claim.Seq) {
 			l.caution.looked(l.look(c))
 		}
-		if p.conn = s.conn; s.room() {
+		if p.conn = s.conn; l.fits(s) {
 			return p
 		}
 		s.park(p)
@@ -107,6 +107,12 @@ func (l *loop) pickShared(now time.Duration) *place {
 func (s *site) room() bool {
 	c := s.conn
 	return c.fd < 0 || c.dialling || c.busy+len(s.queue) < max(1, c.mux.Limit())
+}
+
+// fits reports whether to give a place of s an operation. It does not wait for a connection that is
+// being made while there is another one.
+func (l *loop) fits(s *site) bool {
+	return s.room() && !(s.conn.dialling && slices.ContainsFunc(l.sites, func(other *site) bool { return other.conn.fd >= 0 && !other.conn.dialling }))
 }
 
 // open reports whether the connection, which is there, may carry another operation.
@@ -190,6 +196,7 @@ func (l *loop) flushOne(c *lconn) {
 // on each connection would leave the same ones every time.
 func (l *loop) beginAll(c *lconn) {
 	c.heard = l.now()
+	l.releaseParked(c.home, len(c.home.parked))
 	waiting := slices.DeleteFunc(slices.Clone(c.home.places), func(p *place) bool { return p.state != pdialing || p.conn != c })
 	slices.SortStableFunc(waiting, func(a, b *place) int { return cmp.Compare(a.sent, b.sent) })
 	for _, p := range waiting {
@@ -362,6 +369,7 @@ func (l *loop) pool(c *lconn) {
 // failAll fails the operations on c, which is closed.
 func (l *loop) failAll(c *lconn, err error, dialling bool) {
 	if dialling {
+		l.releaseParked(c.home, len(c.home.parked))
 		l.requeue(c.home)
 	} else {
 		l.retire(c)

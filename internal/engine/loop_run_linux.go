@@ -231,7 +231,7 @@ func (l *loop) unconnected() *place {
 	for l.grows() {
 		l.looked = false
 		p := l.grow()
-		if p.home == nil || p.home.room() {
+		if p.home == nil || l.fits(p.home) {
 			return p
 		}
 		p.home.park(p)

@@ -166,9 +166,6 @@ func (k *checker) idled(w *world) {
 	if sc.Loops > 1 || sc.Stalls+sc.LateWakes > 0 {
 		return
 	}
-	if sc.Conns > 1 && total(k.injected) > k.injected["new settings"] {
-		return // places belong to connections, and those that break have none for a while
-	}
 	for _, r := range k.rows {
 		until := r.Sent
 		if until == takt.NotSent {
