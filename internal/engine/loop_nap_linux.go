@@ -43,7 +43,11 @@ func (l *loop) nap(now time.Duration) time.Duration {
 	if 2*l.flight.n <= l.max || l.dialing.n > 0 || l.partial > 0 || l.answers.apart > gatherTimeSlow {
 		return 0 // of a target that slow, a nap would hardly gather two answers
 	}
-	if d := min(gatherTimeSlow, l.answers.apart*time.Duration(l.flight.n/4)-napOver); d >= napLeast {
+	part := 4
+	if l.most > 0 {
+		part = 3 // a target gets many requests at once, and works on them for longer
+	}
+	if d := min(gatherTimeSlow, l.answers.apart*time.Duration(l.flight.n/part)-napOver); d >= napLeast {
 		return d
 	}
 	return 0
