@@ -92,7 +92,7 @@ func (s shape) text() string {
 	if s.over != "TLS" {
 		over = "HTTP/2 with prior knowledge, without TLS"
 	}
-	return fmt.Sprintf("%s. Closed loop, %d connections with %d requests each.", over, s.conns, s.streams)
+	return fmt.Sprintf("%s. Closed loop, connections x requests on each: %d x %d.", over, s.conns, s.streams)
 }
 
 func (s shape) variants() []variant {
