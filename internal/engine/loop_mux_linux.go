@@ -26,7 +26,6 @@ const (
 // muxes is the part of a loop whose connections carry several operations at once.
 type muxes struct {
 	most    int // number of sites; 0: there is no mux
-	each    int // places of a site
 	sites   []*site
 	retired []*lconn // without a socket, to be used again
 	dirty   []*lconn // with something to send
