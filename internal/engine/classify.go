@@ -35,7 +35,13 @@ var errEnded = fmt.Errorf("connection closed before the request: %w", io.EOF)
 
 type tlsError struct{ err error }
 
-func (e *tlsError) Error() string { return e.err.Error() }
+func (e *tlsError) Error() string {
+	if errors.Is(e.err, context.DeadlineExceeded) || errors.Is(e.err, os.ErrDeadlineExceeded) {
+		return "the target accepted the connection, but did not complete the TLS handshake in time: " + e.err.Error()
+	}
+	return e.err.Error()
+}
+
 func (e *tlsError) Unwrap() error { return e.err }
 
 // Fail sets r's class and error for the network error err. dialling: there was no connection

@@ -534,7 +534,11 @@ func (l *loop) ready(c *lconn, ev sock.Event) (received bool) {
 // have frozen meanwhile.
 func (l *loop) expire(now time.Duration) {
 	for p := l.dialing.head; p != nil && now-p.sent >= connectTimeout(l.m.net); p = l.dialing.head {
-		l.expired(p, "dial")
+		doing := "dial"
+		if l.m.net.TLS != nil {
+			doing = "dial or TLS handshake"
+		}
+		l.expired(p, doing)
 	}
 	for p := l.flight.head; p != nil && now-p.sent >= l.m.net.Timeout; p = l.flight.head {
 		if p.state == pbusy {
