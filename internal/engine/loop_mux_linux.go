@@ -248,9 +248,12 @@ func (l *loop) parseShared(c *lconn, in []byte, eof bool, at time.Duration) {
 	if !alive || c.mux.Limit() < 0 {
 		l.retire(c)
 	}
-	early := false
+	early, had := false, l.answers.n
 	for _, e := range list {
 		early = l.happened(c, e, at) || early
+	}
+	if l.answers.n == had {
+		l.answers.n++ // a part of a large answer: more comes as soon as another answer would
 	}
 	switch {
 	case !alive:
@@ -434,15 +437,15 @@ func (l *loop) dialAgain(c *lconn) {
 }
 
 // readShared reads from the connections with operations that were sent before the given instant,
-// and returns how many ended.
+// and returns how many ended, or brought a part of an answer.
 func (l *loop) readShared(before time.Duration) int {
-	ended := l.answers.n
+	had := l.answers.n
 	for _, c := range l.conns {
 		if c.busy > 0 && c.since < before && c.fd >= 0 && !c.dialling {
 			l.receive(c)
 		}
 	}
-	return int(l.answers.n - ended)
+	return int(l.answers.n - had)
 }
 
 // drain reads what came on a connection, and reports whether it is still usable.

@@ -11,7 +11,7 @@ const (
 	answersWindow = 500 * time.Microsecond
 )
 
-// answerPace measures how far apart answers come.
+// answerPace measures how far apart answers come, and parts of large ones over HTTP/2.
 type answerPace struct {
 	n     uint64 // answers so far
 	at    time.Duration

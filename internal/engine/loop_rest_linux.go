@@ -48,7 +48,8 @@ func (l *loop) rest(now time.Duration) {
 
 // restFull waits for an answer, a connection, or room in a socket.
 func (l *loop) restFull(now, until time.Duration) {
-	for l.flight.n > 0 && l.dialing.n == 0 && l.now()-now < spinFull {
+	spins := l.dialing.n == 0 && (l.most == 0 || l.blind()) // reads of many connections of HTTP/2 would cost more than the wait
+	for spins && l.flight.n > 0 && l.now()-now < spinFull {
 		if l.readOldest(forever) > 0 {
 			return
 		}

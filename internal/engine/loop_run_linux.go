@@ -431,6 +431,9 @@ func (l *loop) gather(begun, now time.Duration) bool {
 	if l.closed && 2*l.flight.n > l.max {
 		count, length = gatherCountSlow, gatherTimeSlow
 	}
+	if l.answers.look(now); l.closed && l.answers.apart > length {
+		return got > 0 // of a target that slow, spinning would hardly gather two answers
+	}
 	// Wait for at most half of the operations in flight, or the target idles: with 10
 	// connections nginx served 124k/s with this limit, 101k/s without.
 	count = min(count, max(1, l.flight.n/2))
