@@ -3,6 +3,8 @@ package http1
 import (
 	"bytes"
 	"math"
+
+	"github.com/taktload/takt/internal/http2/wire"
 )
 
 // head is what a status line and headers say about the connection and body.
@@ -44,7 +46,7 @@ func (c *Codec) readHead(in []byte) (n int, f *fault) {
 func (c *Codec) readStatus(in []byte) (int, *fault) {
 	k := min(len(in), len(protocol))
 	if string(in[:k]) != protocol[:k] {
-		if len(in) >= 9 && string(in[:1]) == "\x00" && string(in[3:9]) == "\x04\x00\x00\x00\x00\x00" { // SETTINGS
+		if beginsHTTP2(in) {
 			return 0, errHTTP2
 		}
 		return 0, errNotHTTP
@@ -56,6 +58,15 @@ func (c *Codec) readStatus(in []byte) (int, *fault) {
 	c.phase = atField
 	c.said, f = parseStatus(line)
 	return n, f
+}
+
+// beginsHTTP2 reports whether in is the SETTINGS with which a server of HTTP/2 begins.
+func beginsHTTP2(in []byte) bool {
+	if len(in) < wire.HeaderLength {
+		return false
+	}
+	h := wire.ReadHeader(in)
+	return h.Length < 1<<16 && h == wire.Header{Length: h.Length, Kind: wire.Settings}
 }
 
 // parseStatus reads the version and three digits, and ignores the reason.

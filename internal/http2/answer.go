@@ -21,35 +21,25 @@ func (m *Mux) onHeaders(h wire.Header, b []byte) *fault {
 	if !m.opened(h.Stream) {
 		return errIdle
 	}
-	b, c := h.Unpad(b)
+	block, whole, c := m.reading.BeginBlock(h, b)
 	if c != wire.NoError {
-		return unpadded(c)
+		return misframed(c)
 	}
-	if h.Has(wire.FlagPriority) {
-		if len(b) < 5 {
-			return errShort
-		}
-		b = b[5:]
+	if !whole {
+		return nil
 	}
-	m.reading.ends = h.Has(wire.FlagEndStream)
-	if h.Has(wire.FlagEndHeaders) {
-		return m.onBlock(h.Stream, b)
-	}
-	m.reading.until = h.Stream
-	m.reading.block = append(m.reading.block[:0], b...)
-	return nil
+	return m.onBlock(h.Stream, block)
 }
 
 func (m *Mux) onContinuation(h wire.Header, b []byte) *fault {
-	if len(m.reading.block)+len(b) > m.opt.MaxHead {
+	block, whole, c := m.reading.JoinBlock(h, b, m.opt.MaxHead)
+	if c != wire.NoError {
 		return errLongHead
 	}
-	m.reading.block = append(m.reading.block, b...)
-	if !h.Has(wire.FlagEndHeaders) {
+	if !whole {
 		return nil
 	}
-	m.reading.until = 0
-	return m.onBlock(h.Stream, m.reading.block)
+	return m.onBlock(h.Stream, block)
 }
 
 // onBlock decodes a header block, also of a stream that is over: the table depends on all blocks.
@@ -86,7 +76,7 @@ func (m *Mux) onHead(s *stream) *fault {
 	case h.fault != nil:
 		return h.fault
 	case s.state == inBody:
-		if h.status != 0 || !m.reading.ends {
+		if h.status != 0 || !m.reading.Ends {
 			return errTrailer
 		}
 		return m.end(s)
@@ -94,7 +84,7 @@ func (m *Mux) onHead(s *stream) *fault {
 		return errPseudo
 	case h.status == 101:
 		return errSwitched
-	case h.status < 200 && m.reading.ends:
+	case h.status < 200 && m.reading.Ends:
 		return errInterim
 	case h.status < 200:
 		return nil
@@ -110,7 +100,7 @@ func (m *Mux) onHead(s *stream) *fault {
 	if !s.quiet && h.length > m.opt.MaxBody {
 		return errBody
 	}
-	if m.reading.ends {
+	if m.reading.Ends {
 		return m.end(s)
 	}
 	return nil
@@ -156,7 +146,7 @@ func (h *head) note(name, value []byte) {
 			return
 		}
 		h.length = n
-	case ofConnection(name, value):
+	case wire.OfConnection(name, value):
 		h.fault = errHop
 	}
 }
@@ -166,16 +156,8 @@ func (m *Mux) beginData(h wire.Header, pad []byte) *fault {
 	if !m.opened(h.Stream) {
 		return errIdle
 	}
-	d := &m.reading
-	d.data, d.pad, d.of = h.Length, 0, h
-	if h.Has(wire.FlagPadded) {
-		if h.Length == 0 {
-			return errShort
-		}
-		d.pad = int(pad[0])
-		if d.data = h.Length - 1 - d.pad; d.data < 0 {
-			return errPadding
-		}
+	if c := m.reading.BeginData(h, pad); c != wire.NoError {
+		return misframed(c)
 	}
 	if m.credit -= int64(h.Length); m.credit < 0 {
 		return errOverrun
@@ -189,7 +171,7 @@ func (m *Mux) beginData(h wire.Header, pad []byte) *fault {
 			m.refuse(s, errNoHead)
 		}
 	}
-	if d.data+d.pad == 0 {
+	if !m.reading.InData() {
 		m.endData()
 	}
 	return nil
@@ -204,21 +186,15 @@ func (m *Mux) refill() {
 }
 
 // readData reads bytes of a DATA frame, and then its padding.
-func (m *Mux) readData(in []byte) (n int) {
-	d := &m.reading
-	if n = min(len(in), d.data); n > 0 {
-		d.data -= n
+func (m *Mux) readData(in []byte) int {
+	content, n := m.reading.TakeData(in)
+	if len(content) > 0 {
 		m.idle = 0
-		if s := m.at(d.of.Stream); s != nil {
-			m.take(s, in[:n])
+		if s := m.at(m.reading.Of.Stream); s != nil {
+			m.take(s, content)
 		}
 	}
-	if d.data == 0 {
-		skip := min(len(in)-n, d.pad)
-		d.pad -= skip
-		n += skip
-	}
-	if d.data+d.pad == 0 {
+	if !m.reading.InData() {
 		m.endData()
 	}
 	return n
@@ -236,10 +212,10 @@ func (m *Mux) take(s *stream, b []byte) {
 
 // endData is the end of a DATA frame.
 func (m *Mux) endData() {
-	s := m.at(m.reading.of.Stream)
+	s := m.at(m.reading.Of.Stream)
 	switch {
 	case s == nil:
-	case m.reading.of.Has(wire.FlagEndStream):
+	case m.reading.Of.Has(wire.FlagEndStream):
 		if f := m.end(s); f != nil {
 			m.refuse(s, f)
 		}

@@ -86,8 +86,8 @@ func resetBy(c wire.Code) *fault {
 	return resetFault(c)
 }
 
-// unpadded is the fault of wrong padding.
-func unpadded(c wire.Code) *fault {
+// misframed is the fault of a DATA or HEADERS frame that does not hold what it says.
+func misframed(c wire.Code) *fault {
 	if c == wire.FrameSizeError {
 		return errShort
 	}

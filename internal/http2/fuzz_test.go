@@ -79,8 +79,8 @@ func FuzzParse(f *testing.F) {
 		if len(ends) != fuzzStreams || m.open != 0 {
 			t.Fatalf("%d of %d ended, %d are open", len(ends), fuzzStreams, m.open)
 		}
-		if cap(m.out) > 4<<20 || cap(m.reading.block) > 1<<18 || len(m.table) > tableAtFirst {
-			t.Fatalf("kept: %d, %d, %d", cap(m.out), cap(m.reading.block), len(m.table))
+		if cap(m.out) > 4<<20 || m.reading.Kept() > 1<<18 || len(m.table) > tableAtFirst {
+			t.Fatalf("kept: %d, %d, %d", cap(m.out), m.reading.Kept(), len(m.table))
 		}
 		other, pieces := begunMux(requests)
 		again, diedToo := parseAll(t, other, bytes.Clone(in), piece)

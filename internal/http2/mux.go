@@ -14,8 +14,6 @@ const (
 	// streamsAtFirst is how many streams a peer is trusted with before its SETTINGS come: the
 	// least that RFC 9113, 6.5.2, recommends.
 	streamsAtFirst = 100
-	// outFull is the size of what is to be sent from which no more of a body is added to it.
-	outFull = 64 << 10
 	// outMost is the largest size of what is to be sent. A peer that asks for more with PING and
 	// SETTINGS does not read the answers.
 	outMost = 1 << 20
@@ -56,7 +54,7 @@ type Mux struct {
 	words   []byte   // of a server that speaks something else
 	early   uint64   // answers that came before their request was sent
 	idle    int      // frames in a row that brought nothing
-	reading reading
+	reading wire.Reader
 	head    head // being decoded
 }
 
@@ -66,16 +64,6 @@ type peer struct {
 	streams int
 	window  int64 // of each new stream
 	frame   int
-}
-
-// reading is the state between two calls of Parse.
-type reading struct {
-	data  int // bytes of a DATA frame that are still to come, without padding
-	pad   int // bytes of padding that are still to come
-	of    wire.Header
-	block []byte // of headers that are not complete, if expects is not 0
-	until uint32 // stream whose CONTINUATION must follow; 0: none
-	ends  bool   // the block ends its stream
 }
 
 // known is the header block of a request that was sent before.
@@ -134,7 +122,7 @@ func (m *Mux) Open() {
 	m.ended, m.torn = errClosed, errTruncated
 	m.window, m.credit = wire.FirstWindow, ourWindow
 	m.sending = m.sending[:0]
-	m.reading = reading{block: m.reading.block[:0]}
+	m.reading.Reset()
 	m.sent = 0
 	m.out = append(m.out[:0], wire.Preface...)
 	m.out = wire.AppendHeader(m.out, 3*wire.SettingLength, wire.Settings, 0, 0)
@@ -303,9 +291,7 @@ func (m *Mux) reset(id uint32, c wire.Code) {
 
 // Out implements takt.Mux.
 func (m *Mux) Out() []byte {
-	if m.sent == len(m.out) {
-		m.out, m.sent = m.out[:0], 0
-	}
+	m.compact()
 	m.pump()
 	return m.out[m.sent:]
 }
@@ -313,20 +299,12 @@ func (m *Mux) Out() []byte {
 // Sent implements takt.Mux.
 func (m *Mux) Sent(n int) { m.sent += n }
 
-// compact removes what is sent from a long out.
-func (m *Mux) compact() {
-	switch {
-	case m.sent == len(m.out):
-		m.out, m.sent = m.out[:0], 0
-	case m.sent > outFull:
-		m.out = m.out[:copy(m.out, m.out[m.sent:])]
-		m.sent = 0
-	}
-}
+// compact removes what is sent.
+func (m *Mux) compact() { m.out, m.sent = wire.Compact(m.out, m.sent) }
 
 // pump appends DATA of the requests' bodies, in turn, as far as the windows allow.
 func (m *Mux) pump() {
-	for turns := len(m.sending); turns > 0 && m.window > 0 && len(m.out)-m.sent < outFull; turns = len(m.sending) {
+	for turns := len(m.sending); turns > 0 && m.window > 0 && len(m.out)-m.sent < wire.OutFull; turns = len(m.sending) {
 		id := m.sending[0]
 		m.sending = m.sending[:copy(m.sending, m.sending[1:])]
 		s := m.at(id)

@@ -52,7 +52,7 @@ func (m *Mux) fail(f *fault) {
 func (m *Mux) frames(in []byte) (n int, f *fault) {
 	for f == nil && n < len(in) {
 		var used int
-		if m.reading.data+m.reading.pad > 0 {
+		if m.reading.InData() {
 			used = m.readData(in[n:])
 		} else if used, f = m.next1(in[n:]); used == 0 {
 			return n, f
@@ -68,13 +68,7 @@ func (m *Mux) next1(in []byte) (n int, f *fault) {
 		return 0, m.greeting(in)
 	}
 	h := wire.ReadHeader(in)
-	need := wire.HeaderLength + h.Length
-	if h.Kind == wire.Data {
-		need = wire.HeaderLength
-		if h.Has(wire.FlagPadded) && h.Length > 0 {
-			need++
-		}
-	}
+	need := h.Needs()
 	if f = m.check(h); f != nil || len(in) < need {
 		return 0, f
 	}
@@ -106,8 +100,7 @@ func (m *Mux) check(h wire.Header) *fault {
 		return errNoSettings
 	case h.Length > wire.LeastFrame:
 		return errLongFrame
-	case m.reading.until != 0 && (h.Kind != wire.Continuation || h.Stream != m.reading.until),
-		m.reading.until == 0 && h.Kind == wire.Continuation:
+	case !m.reading.InSequence(h):
 		return errSequence
 	}
 	return nil

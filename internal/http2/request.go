@@ -1,10 +1,10 @@
 package http2
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/taktload/takt/internal/http1"
+	"github.com/taktload/takt/internal/http2/wire"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -65,20 +65,9 @@ func (q *Request) AddMade(name string, keep bool, make func(dst []byte) []byte) 
 	q.text = make(q.text)
 	end := len(q.text)
 	f := Field{q.text[from:at:at], q.text[at:end:end], keep}
-	if !ofConnection(f.Name, f.Value) {
+	if !wire.OfConnection(f.Name, f.Value) {
 		q.Fields = append(q.Fields, f)
 	}
-}
-
-// ofConnection reports whether a header is about a connection of HTTP/1.1 (RFC 9113, 8.2.2).
-func ofConnection(name, value []byte) bool {
-	switch string(name) {
-	case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
-		return true
-	case "te":
-		return !bytes.EqualFold(value, []byte("trailers"))
-	}
-	return false
 }
 
 // MakeBody makes the body what make appends to dst.

@@ -11,8 +11,6 @@ import (
 const (
 	// maxHead is the largest size of a request's head.
 	maxHead = 64 << 10
-	// outFull is the size of what is to be sent from which no more of a body is added to it.
-	outFull = 64 << 10
 	// ourWindow is what we allow each stream, and the connection; nothing is kept of a body.
 	ourWindow  = 1 << 30
 	refillFrom = ourWindow / 2
@@ -40,18 +38,8 @@ type Conn struct {
 	window  int64    // bytes of DATA that we may send
 	credit  int64    // bytes of DATA that the client may send
 	sending []uint32 // ids of streams with a body to send, in turn
-	reading reading
+	reading wire.Reader
 	head    head // being decoded
-}
-
-// reading is the state between two calls of Parse.
-type reading struct {
-	data  int // bytes of a DATA frame that are still to come, without padding
-	pad   int // bytes of padding that are still to come
-	of    wire.Header
-	block []byte // of headers that are not complete, if until is not 0
-	until uint32 // stream whose CONTINUATION must follow; 0: none
-	ends  bool   // the block ends its stream
 }
 
 // stream is a request and its answer, from the request's head to the end of the answer.
@@ -215,19 +203,11 @@ func (c *Conn) More() bool { return len(c.sending) > 0 && c.window > 0 }
 func (c *Conn) Waiting() int { return len(c.out) - c.sent }
 
 // compact removes what is sent.
-func (c *Conn) compact() {
-	switch {
-	case c.sent == len(c.out):
-		c.out, c.sent = c.out[:0], 0
-	case c.sent > outFull:
-		c.out = c.out[:copy(c.out, c.out[c.sent:])]
-		c.sent = 0
-	}
-}
+func (c *Conn) compact() { c.out, c.sent = wire.Compact(c.out, c.sent) }
 
 // pump appends DATA of the answers' bodies, in turn, as far as the windows allow.
 func (c *Conn) pump() {
-	for len(c.sending) > 0 && c.window > 0 && c.Waiting() < outFull {
+	for len(c.sending) > 0 && c.window > 0 && c.Waiting() < wire.OutFull {
 		s := c.streams[c.sending[0]]
 		c.sending = c.sending[:copy(c.sending, c.sending[1:])]
 		if s == nil {

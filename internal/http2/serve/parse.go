@@ -14,7 +14,7 @@ func (c *Conn) Parse(in []byte, list []Event) (n int, _ []Event, code wire.Code)
 	n, code = c.greeting(in)
 	for code == wire.NoError && n < len(in) {
 		var used int
-		if c.reading.data+c.reading.pad > 0 {
+		if c.reading.InData() {
 			used = c.readData(in[n:])
 		} else if used, code = c.next(in[n:]); used == 0 {
 			break
@@ -46,13 +46,7 @@ func (c *Conn) next(in []byte) (n int, code wire.Code) {
 		return 0, wire.NoError
 	}
 	h := wire.ReadHeader(in)
-	need := wire.HeaderLength + h.Length
-	if h.Kind == wire.Data {
-		need = wire.HeaderLength
-		if h.Has(wire.FlagPadded) && h.Length > 0 {
-			need++
-		}
-	}
+	need := h.Needs()
 	if code = c.check(h); code != wire.NoError || len(in) < need {
 		return 0, code
 	}
@@ -69,8 +63,7 @@ func (c *Conn) check(h wire.Header) wire.Code {
 		return wire.ProtocolError
 	case h.Length > wire.LeastFrame:
 		return wire.FrameSizeError
-	case c.reading.until != 0 && (h.Kind != wire.Continuation || h.Stream != c.reading.until),
-		c.reading.until == 0 && h.Kind == wire.Continuation:
+	case !c.reading.InSequence(h):
 		return wire.ProtocolError
 	}
 	return wire.NoError

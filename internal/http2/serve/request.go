@@ -26,35 +26,19 @@ func (c *Conn) onHeaders(h wire.Header, b []byte) wire.Code {
 	if h.Stream&1 == 0 {
 		return wire.ProtocolError
 	}
-	b, code := h.Unpad(b)
-	if code != wire.NoError {
+	block, whole, code := c.reading.BeginBlock(h, b)
+	if code != wire.NoError || !whole {
 		return code
 	}
-	if h.Has(wire.FlagPriority) {
-		if len(b) < 5 {
-			return wire.FrameSizeError
-		}
-		b = b[5:]
-	}
-	c.reading.ends = h.Has(wire.FlagEndStream)
-	if h.Has(wire.FlagEndHeaders) {
-		return c.onBlock(h.Stream, b)
-	}
-	c.reading.until = h.Stream
-	c.reading.block = append(c.reading.block[:0], b...)
-	return wire.NoError
+	return c.onBlock(h.Stream, block)
 }
 
 func (c *Conn) onContinuation(h wire.Header, b []byte) wire.Code {
-	if len(c.reading.block)+len(b) > maxHead {
-		return wire.EnhanceYourCalm
+	block, whole, code := c.reading.JoinBlock(h, b, maxHead)
+	if code != wire.NoError || !whole {
+		return code
 	}
-	c.reading.block = append(c.reading.block, b...)
-	if !h.Has(wire.FlagEndHeaders) {
-		return wire.NoError
-	}
-	c.reading.until = 0
-	return c.onBlock(h.Stream, c.reading.block)
+	return c.onBlock(h.Stream, block)
 }
 
 // onBlock decodes a header block, also of a stream that is over: the table depends on all blocks.
@@ -75,7 +59,7 @@ func (c *Conn) onBlock(id uint32, b []byte) wire.Code {
 	case id > c.last && id > c.late:
 		c.late = id
 		c.list = append(c.list, Event{Stream: id, Kind: Refused})
-	case id <= c.last && !c.reading.ends: // trailers end their stream: this is a request with an old id
+	case id <= c.last && !c.reading.Ends: // trailers end their stream: this is a request with an old id
 		return wire.ProtocolError
 	}
 	return wire.NoError
@@ -85,7 +69,7 @@ func (c *Conn) onTrailers(s *stream) {
 	switch {
 	case s.whole:
 		c.Reset(s.id, wire.StreamClosed)
-	case c.head.pseudo || c.head.tampered || !c.reading.ends:
+	case c.head.pseudo || c.head.tampered || !c.reading.Ends:
 		c.malformed(s.id)
 	default:
 		c.complete(s)
@@ -111,7 +95,7 @@ func (c *Conn) begin(id uint32) {
 	s := c.unused()
 	*s = stream{id: id, head: h.isHead, window: c.initial, credit: ourWindow, length: h.length}
 	c.streams[id] = s
-	if c.reading.ends {
+	if c.reading.Ends {
 		c.complete(s)
 	} else if h.expect {
 		c.appendBlock(id, proceed, 0)
@@ -169,10 +153,8 @@ func (c *Conn) field(name, value []byte) {
 		h.length = n
 	case "expect":
 		h.expect = bytes.EqualFold(value, []byte("100-continue"))
-	case "connection", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade":
-		h.tampered = true
-	case "te":
-		h.tampered = h.tampered || !bytes.EqualFold(value, []byte("trailers"))
+	default:
+		h.tampered = h.tampered || wire.OfConnection(name, value)
 	}
 }
 
@@ -216,16 +198,8 @@ func (c *Conn) beginData(h wire.Header, pad []byte) wire.Code {
 	if c.idle(h.Stream) {
 		return wire.ProtocolError
 	}
-	r := &c.reading
-	r.data, r.pad, r.of = h.Length, 0, h
-	if h.Has(wire.FlagPadded) {
-		if h.Length == 0 {
-			return wire.FrameSizeError
-		}
-		r.pad = int(pad[0])
-		if r.data = h.Length - 1 - r.pad; r.data < 0 {
-			return wire.ProtocolError
-		}
+	if code := c.reading.BeginData(h, pad); code != wire.NoError {
+		return code
 	}
 	if c.credit -= int64(h.Length); c.credit < 0 {
 		return wire.FlowControlError
@@ -235,7 +209,7 @@ func (c *Conn) beginData(h wire.Header, pad []byte) wire.Code {
 		c.credit = ourWindow
 	}
 	c.accept(h)
-	if r.data+r.pad == 0 {
+	if !c.reading.InData() {
 		c.endData()
 	}
 	return wire.NoError
@@ -256,20 +230,12 @@ func (c *Conn) accept(h wire.Header) {
 }
 
 // readData reads bytes of a DATA frame, and then its padding.
-func (c *Conn) readData(in []byte) (n int) {
-	r := &c.reading
-	if n = min(len(in), r.data); n > 0 {
-		r.data -= n
-		if s := c.streams[r.of.Stream]; s != nil {
-			s.got += int64(n)
-		}
+func (c *Conn) readData(in []byte) int {
+	content, n := c.reading.TakeData(in)
+	if s := c.streams[c.reading.Of.Stream]; s != nil {
+		s.got += int64(len(content))
 	}
-	if r.data == 0 {
-		skip := min(len(in)-n, r.pad)
-		r.pad -= skip
-		n += skip
-	}
-	if r.data+r.pad == 0 {
+	if !c.reading.InData() {
 		c.endData()
 	}
 	return n
@@ -277,10 +243,10 @@ func (c *Conn) readData(in []byte) (n int) {
 
 // endData is the end of a DATA frame.
 func (c *Conn) endData() {
-	s := c.streams[c.reading.of.Stream]
+	s := c.streams[c.reading.Of.Stream]
 	switch {
 	case s == nil:
-	case c.reading.of.Has(wire.FlagEndStream):
+	case c.reading.Of.Has(wire.FlagEndStream):
 		c.complete(s)
 	case s.credit < refillFrom:
 		c.out = wire.AppendNumber(c.out, wire.Window, s.id, uint32(ourWindow-s.credit))

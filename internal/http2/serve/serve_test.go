@@ -420,7 +420,7 @@ func TestOut(t *testing.T) {
 	s.headers(1, true, get)
 	s.headers(3, true, get)
 	var whole []byte
-	for _, step := range []int{1 << 30, 1, 1000, outFull, outFull + 1} {
+	for _, step := range []int{1 << 30, 1, 1000, wire.OutFull, wire.OutFull + 1} {
 		c := New(3, 0)
 		_, list, _ := c.Parse(s.Bytes(), nil)
 		for _, e := range list {
@@ -430,7 +430,7 @@ func TestOut(t *testing.T) {
 		for b := c.Out(); len(b) > 0; b = c.Out() {
 			n := min(step, len(b))
 			out = append(out, b[:n]...)
-			if c.Sent(n); c.Waiting() != len(b)-n || len(c.out) > 3*outFull {
+			if c.Sent(n); c.Waiting() != len(b)-n || len(c.out) > 3*wire.OutFull {
 				t.Fatalf("in steps of %d: %d bytes wait of %d, in %d", step, c.Waiting(), len(b)-n, len(c.out))
 			}
 		}
@@ -521,7 +521,7 @@ func TestOutIsBounded(t *testing.T) {
 	}
 	total := 0
 	for b := c.Out(); len(b) > 0; b = c.Out() {
-		if total += len(b); len(b) > outFull+(32<<10) {
+		if total += len(b); len(b) > wire.OutFull+(32<<10) {
 			t.Fatalf("%d bytes at once", len(b))
 		}
 		c.Sent(min(len(b), 10_000))
@@ -582,7 +582,7 @@ func TestOverrun(t *testing.T) {
 		if c.streams[1].credit = 1; conn {
 			c.credit = 1
 		}
-		c.reading.of.Flags, c.reading.of.Stream = 0, 1
+		c.reading.Of.Flags, c.reading.Of.Stream = 0, 1
 		if c.accept(wire.Header{Length: 1, Stream: 1}); c.Open() != 1 {
 			t.Error("the last byte was refused")
 		}
