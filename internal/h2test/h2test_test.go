@@ -163,7 +163,8 @@ func TestAnswers(t *testing.T) {
 		resp.Body.Close()
 	}
 	tr.CloseIdleConnections()
-	if seen := s.Seen(); !s.Settle(5*time.Second) || len(s.Faults()) > 0 || seen.Streams != 2 || seen.Answered != 2 || seen.Body != 400_000 {
+	settled := s.Settle(5 * time.Second) // a client may have its answer before the server counted it
+	if seen := s.Seen(); !settled || len(s.Faults()) > 0 || seen.Streams != 2 || seen.Answered != 2 || seen.Body != 400_000 {
 		t.Errorf("%+v, faults %q", seen, s.Faults())
 	}
 }
