@@ -30,11 +30,12 @@ type Gatherer struct {
 	room    chan struct{} // a place for each report that is read at the same time
 	closed  chan struct{}
 
-	mu    sync.Mutex
-	peers map[int]*peer // by shard, from 1
-	round *round        // nil: no run
-	made  int           // number of runs so far
-	ended *ending       // nil: not yet
+	mu     sync.Mutex
+	peers  map[int]*peer // by shard, from 1
+	round  *round        // nil: no run
+	made   int           // number of runs so far
+	failed string        // why the last run was not made; "": it was
+	ended  *ending       // nil: not yet
 }
 
 // atOnce is the number of reports that are in memory at the same time.
@@ -257,9 +258,9 @@ func (g *Gatherer) all() (list []*peer) {
 }
 
 // Close ends the fleet with an exit code, and says so to its members.
-func (g *Gatherer) Close(code int, reason string) {
+func (g *Gatherer) Close(code int) {
 	g.mu.Lock()
-	g.ended = &ending{code, reason}
+	g.ended = &ending{code, g.failed}
 	g.mu.Unlock()
 	var all sync.WaitGroup
 	for _, p := range g.all() {

@@ -30,6 +30,7 @@ type state struct {
 	holds  bool // a place of those whose report is read
 	merged bool
 	second int               // the last second that came, from 0; -1: none
+	until  float64           // when that second ended, in seconds since the start
 	errors []takt.ErrorClass // of its run so far
 }
 

@@ -244,6 +244,9 @@ func headOf(list []*peer) live.Head {
 // callOff tells the members that there is no run, and why there is none.
 func (g *Gatherer) callOff(ctx context.Context, err error) error {
 	g.stop(err.Error())
+	g.mu.Lock()
+	g.failed = err.Error()
+	g.mu.Unlock()
 	if ctx.Err() != nil {
 		return err
 	}

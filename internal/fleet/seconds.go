@@ -18,8 +18,10 @@ type seconds struct {
 
 // add adds a second of a member. One that comes too late is left out; the report has it.
 func (s *seconds) add(p *peer, snap *live.Snapshot) {
-	n := max(0, int(math.Ceil(snap.Interval.T))-1)
-	p.second, p.errors = max(p.second, n), snap.Errors
+	// The last interval ends some time after its second, and a shorter one may follow it: what
+	// counts is where the middle is.
+	n := max(0, int((p.until+snap.Interval.T)/2))
+	p.second, p.until, p.errors = max(p.second, n), snap.Interval.T, snap.Errors
 	if n < s.next || n > s.next+mostOpen {
 		return
 	}
