@@ -183,10 +183,11 @@ func (g *Gatherer) admit(h Hello, raw net.Conn) (*peer, error) {
 	if _, err := io.WriteString(raw, switched); err != nil {
 		return nil, err
 	}
-	p := &peer{g: g, k: k, hello: h, host: h.from(raw), stream: newStream(raw, bufio.NewReader(raw)), gone: make(chan struct{})}
+	p := &peer{g: g, k: k, hello: h, host: h.from(raw), stream: newStream(raw, bufio.NewReader(raw)), out: make(chan toMember, mostPosted), gone: make(chan struct{})}
 	if err := p.stream.send(toMember{Welcome: &welcome{p.name(), g.Shards}}, silence); err != nil {
 		return nil, err
 	}
+	go p.deliver()
 	g.peers[k] = p
 	g.tell(fmt.Sprintf("shard %s is %s (%d of %d)", p.name(), p.host, len(g.peers), g.Shards))
 	if g.round != nil {
@@ -282,7 +283,7 @@ func (g *Gatherer) watch() {
 				g.lose(p, silentFor(quiet))
 				continue
 			}
-			go p.stream.send(toMember{}, silence)
+			p.post(toMember{})
 		}
 		g.note()
 	}
