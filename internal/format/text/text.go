@@ -150,7 +150,19 @@ func measured(r *takt.Report) string {
 	if r.WarmupS > 0 {
 		s += " after " + page.Span(r.WarmupS) + " of warm-up"
 	}
-	return s
+	return s + shard(r.Schedule)
+}
+
+// shard names the part of the load that a report is of, and the variables that chose it; "": the
+// whole.
+func shard(s takt.Schedule) string {
+	switch {
+	case s.Shard == "" || s.Shard == "1/1":
+		return ""
+	case s.ShardFrom == "":
+		return ", shard " + page.Clean(s.Shard)
+	}
+	return ", shard " + page.Clean(s.Shard) + " by " + page.Clean(s.ShardFrom)
 }
 
 // Target is what the variables say about the other side. Drivers name it in
