@@ -75,6 +75,9 @@ func (s Shard) String() string {
 // Resolved returns k/n and the variables that it is from, if the user gave auto.
 func (s Shard) Resolved() (text, from string) { return s.String(), s.from }
 
+// IsPart reports whether other processes send the rest of the schedule.
+func (s Shard) IsPart() bool { return s.n > 1 }
+
 // index is k as schedules count it, from 0.
 func (s Shard) index() uint64 { return max(s.k, 1) - 1 }
 

@@ -168,6 +168,9 @@ func (l *load) validate(args []string) []error {
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)
 	faults = append(faults, l.checkUnused()...)
+	if slices.Contains(l.unused(), "shard") {
+		l.engine.Shard = engine.Shard{} // TAKT_SHARD is for other commands
+	}
 	l.outputs.RowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
 	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
 	for _, d := range l.outputs.Opened {
