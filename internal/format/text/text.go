@@ -136,6 +136,7 @@ func Subject(p *page.Page, r *takt.Report) {
 	p.Item("target", strings.TrimSpace(page.Clean(r.Kind)+" "+Target(r)))
 	command(p, r.Command)
 	p.Item("started", r.StartedAt.UTC().Format(time.DateTime)+" UTC, "+measured(r))
+	p.Item("shard", Shard(r))
 	p.Item("id", r.ID)
 	var labels []string
 	for _, key := range page.Sorted(r.Labels) {
@@ -150,19 +151,20 @@ func measured(r *takt.Report) string {
 	if r.WarmupS > 0 {
 		s += " after " + page.Span(r.WarmupS) + " of warm-up"
 	}
-	return s + shard(r.Schedule)
+	return s
 }
 
-// shard names the part of the load that a report is of, and the variables that chose it; "": the
+// Shard names the part of the load that a report is of, and the variables that chose it; "": the
 // whole.
-func shard(s takt.Schedule) string {
-	switch {
+func Shard(r *takt.Report) string {
+	switch s := r.Schedule; {
 	case s.Shard == "" || s.Shard == "1/1":
 		return ""
 	case s.ShardFrom == "":
-		return ", shard " + page.Clean(s.Shard)
+		return page.Clean(s.Shard)
+	default:
+		return page.Clean(s.Shard) + " by " + page.Clean(s.ShardFrom)
 	}
-	return ", shard " + page.Clean(s.Shard) + " by " + page.Clean(s.ShardFrom)
 }
 
 // Target is what the variables say about the other side. Drivers name it in
