@@ -25,14 +25,14 @@ func (g *Gatherer) annotate(whole *takt.Report) {
 	}
 	var bound time.Duration
 	for _, p := range g.inOrder() {
-		bound = max(bound, p.last.Bound)
+		bound = max(bound, p.best.Bound)
 		part := by[p.name()]
 		if part == nil {
 			continue
 		}
 		part["host"] = p.host
-		part["clock_ahead_us"] = micros(p.last.Ahead)
-		part["clock_bound_us"] = micros(p.last.Bound)
+		part["clock_ahead_us"] = micros(p.best.Ahead)
+		part["clock_bound_us"] = micros(p.best.Bound)
 		if rate, uncertain := drift(p.first, p.last); math.Abs(rate) > uncertain {
 			part["clock_drift_ppm"] = math.Round(rate*1e7) / 10
 		}

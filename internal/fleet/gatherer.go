@@ -30,12 +30,13 @@ type Gatherer struct {
 	room    chan struct{} // a place for each report that is read at the same time
 	closed  chan struct{}
 
-	mu     sync.Mutex
-	peers  map[int]*peer // by shard, from 1
-	round  *round        // nil: no run
-	made   int           // number of runs so far
-	failed string        // why the last run was not made; "": it was
-	ended  *ending       // nil: not yet
+	mu      sync.Mutex
+	peers   map[int]*peer // by shard, from 1
+	round   *round        // nil: no run
+	made    int           // number of runs so far
+	refused int           // number of connections
+	failed  string        // why the last run was not made; "": it was
+	ended   *ending       // nil: not yet
 }
 
 // atOnce is the number of reports that are in memory at the same time.
@@ -75,11 +76,12 @@ func (g *Gatherer) Serve(l net.Listener) error {
 		}
 		guests <- struct{}{}
 		go func() {
-			defer func() { <-guests }()
-			if config != nil {
-				raw = tls.Server(raw, config)
+			// A member stays for hours, so its place as a guest ends with its welcome.
+			p := g.welcome(raw, config)
+			<-guests
+			if p != nil {
+				g.listen(p)
 			}
-			g.Welcome(raw)
 		}()
 	}
 }
@@ -87,35 +89,70 @@ func (g *Gatherer) Serve(l net.Listener) error {
 // maxGuests is how many connections may be in their first request.
 const maxGuests = 256
 
-// Welcome makes a member of a new connection, or refuses it.
-func (g *Gatherer) Welcome(raw net.Conn) {
+// firstOfTLS is the first byte of a connection with TLS.
+const firstOfTLS = 0x16
+
+// welcome makes a member of a new connection; nil: it is refused.
+func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
 	_ = raw.SetDeadline(time.Now().Add(greet))
-	lines := bufio.NewReader(io.LimitReader(raw, 2*maxHello))
-	request, err := http.ReadRequest(lines)
-	if err != nil { // not HTTP, or TLS failed
+	conn := net.Conn(&peeked{Conn: raw, lines: bufio.NewReaderSize(raw, 1<<10)})
+	first, err := conn.(*peeked).lines.Peek(1)
+	secure := err == nil && first[0] == firstOfTLS
+	var request *http.Request
+	switch {
+	case err != nil:
 		raw.Close()
-		return
+		return nil
+	case config == nil && secure:
+		g.refuse(raw, raw, Hello{}, errors.New("it has a token, and this gatherer has none; give both the same"))
+		return nil
+	case config != nil && secure:
+		conn = tls.Server(conn, config)
+	}
+	lines := bufio.NewReader(io.LimitReader(conn, 2*maxHello))
+	if request, err = http.ReadRequest(lines); err != nil {
+		if secure {
+			err = errors.New("it has another token, or is no shard")
+		}
+		g.refuse(raw, raw, Hello{}, err)
+		return nil
 	}
 	h, err := helloOf(request, g.Token, g.Version)
-	var p *peer
 	if err == nil {
-		p, err = g.admit(h, raw)
-	}
-	if err != nil {
-		no := refusal{http.StatusConflict, err}
-		errors.As(err, &no)
-		if no.status == http.StatusConflict {
-			g.mu.Lock()
-			g.tell(fmt.Sprintf("a shard of %s is refused: %v", h.from(raw), no.error))
-			g.mu.Unlock()
+		var p *peer
+		if p, err = g.admit(h, conn); err == nil {
+			_ = raw.SetDeadline(time.Time{})
+			return p
 		}
-		_ = no.write(raw) // it is refused, also if it does not learn why
-		raw.Close()
-		return
 	}
-	_ = raw.SetDeadline(time.Time{})
-	g.listen(p)
+	g.refuse(raw, conn, h, err)
+	return nil
 }
+
+// peeked is a connection of which some bytes were looked at.
+type peeked struct {
+	net.Conn
+	lines *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (p *peeked) Read(b []byte) (int, error) { return p.lines.Read(b) }
+
+// refuse answers with the reason, and says it to the user.
+func (g *Gatherer) refuse(raw net.Conn, answer io.Writer, h Hello, err error) {
+	no := refusal{http.StatusConflict, err}
+	errors.As(err, &no)
+	g.mu.Lock()
+	if g.refused++; g.refused <= mostRefused {
+		g.tell(fmt.Sprintf("%s is refused: %v", h.from(raw), no.error))
+	}
+	g.mu.Unlock()
+	_ = no.write(answer) // it is refused, also if it does not learn why
+	raw.Close()
+}
+
+// mostRefused is how many refusals the user sees: a scan of ports would fill the screen.
+const mostRefused = 20
 
 // from is where a member is: its host's name, or its address if it says none.
 func (h Hello) from(raw net.Conn) string {
@@ -200,9 +237,9 @@ func reasonOf(err error) string {
 
 // lose notes that a member is gone. Before the start its number is free again.
 func (g *Gatherer) lose(p *peer, reason string) {
-	p.stream.raw.Close()
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	defer p.stream.raw.Close() // listen ends, with a reason that is none
 	if p.lost != "" || g.peers[p.k] != p {
 		return
 	}
@@ -214,7 +251,7 @@ func (g *Gatherer) lose(p *peer, reason string) {
 	}
 	delete(g.peers, p.k)
 	if g.ended == nil {
-		g.tell(fmt.Sprintf("shard %s (%s) is gone: %s; waiting for another in its place", p.name(), p.host, reason))
+		g.tell(fmt.Sprintf("%s is gone: %s; waiting for another in its place", p.called(), reason))
 	}
 }
 
@@ -229,10 +266,16 @@ func (g *Gatherer) watch() {
 			return
 		case <-ticker.C:
 		}
-		stood := time.Since(last) > 2*beat // this process stood still, not the members
+		stood := time.Duration(0) // this process, not the members
+		if late := time.Since(last) - beat; late > beat {
+			stood = late
+			g.mu.Lock()
+			g.tell(fmt.Sprintf("this process stood still for %v; after %v the shards give up", late.Round(100*time.Millisecond), silence))
+			g.mu.Unlock()
+		}
 		last = time.Now()
 		for _, p := range g.all() {
-			if stood {
+			if stood > 0 {
 				p.stream.excuse()
 			}
 			if quiet := p.stream.silent(); quiet > silence {

@@ -46,6 +46,8 @@ func helloOf(r *http.Request, t Token, version string) (h Hello, err error) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {
 	case err != nil:
+	case t != "" && r.TLS == nil && token == "":
+		return h, refusal{http.StatusUnauthorized, errors.New("it has no token; give it that of the gatherer, with TAKT_FLEET_TOKEN or --fleet-token-file")}
 	case t != "" && !t.Is(token):
 		return h, refusal{http.StatusUnauthorized, errors.New("the token is missing or wrong; give the gatherer and its shards the same --fleet-token")}
 	case r.Header.Get("Upgrade") != protocol || r.URL.Path != path:

@@ -62,6 +62,9 @@ type Member struct {
 	end    *ending // last line of the gatherer
 }
 
+// errEnded is the reason of a connection that the gatherer has ended.
+var errEnded = errors.New("the fleet has ended")
+
 // retry is the pause between two attempts to connect.
 const retry = 250 * time.Millisecond
 
@@ -132,6 +135,9 @@ func (j *Join) connect(ctx context.Context) (net.Conn, error) {
 	secure := tls.Client(raw, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		raw.Close()
+		if !errors.Is(err, errStranger) {
+			err = fmt.Errorf("%s does not answer as a gatherer with a token does: %w", j.Address, err)
+		}
 		return nil, err
 	}
 	return secure, nil
@@ -149,7 +155,7 @@ func (j *Join) greet(raw net.Conn) (*Member, error) {
 	lines := bufio.NewReader(raw)
 	answer, err := http.ReadResponse(lines, request)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no gatherer, or wants a token: %w", j.Address, err)
+		return nil, fmt.Errorf("%s does not answer as a gatherer does: %w", j.Address, err)
 	}
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<12)) // what came of it is the reason
@@ -192,6 +198,7 @@ func (m *Member) listen() {
 		}
 		m.obey(&line)
 		if line.End != nil {
+			m.leave(errEnded)
 			return
 		}
 	}
@@ -222,6 +229,9 @@ func (m *Member) leave(err error) {
 	defer m.mu.Unlock()
 	if m.why == nil {
 		m.why = fmt.Errorf("the gatherer is gone: %w", err)
+		if err == errEnded {
+			m.why = err
+		}
 	}
 	if m.run != nil {
 		m.run.cancel(m.why)
@@ -281,6 +291,13 @@ func (m *Member) Next(ctx context.Context) (*Run, error) {
 		return nil, &EndedError{m.end.Code, m.end.Reason}
 	}
 	return nil, nil
+}
+
+// lost is why the connection is over; nil: it is not, or is only about to be.
+func (m *Member) lost() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.why
 }
 
 // Close leaves the fleet.

@@ -1,8 +1,8 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -176,10 +176,13 @@ func (r *Run) Deliver(report *takt.Report, early string) error {
 		case <-r.taken:
 			return nil
 		case <-r.member.gone:
-			err = errors.New("the gatherer is gone")
+			err = r.member.lost() // set before gone was closed
 		}
 	}
-	return err
+	if err != nil {
+		return cmp.Or(r.member.lost(), fmt.Errorf("the gatherer is gone: %w", err))
+	}
+	return nil
 }
 
 // Fail says that there is no report.

@@ -18,6 +18,7 @@ type peer struct {
 
 	lost        string // why it is gone; "": it is not
 	first, last Offset // of its clock; Bound 0: none
+	best        Offset // of them, for now
 	state
 }
 
@@ -63,14 +64,14 @@ func (p *peer) settled() bool { return p.lost != "" || p.failed != nil || p.merg
 // why says why its part of the load is missing, or not complete; "": it is complete.
 func (p *peer) why() string {
 	switch {
-	case p.lost != "":
-		return p.lost
 	case p.failed != nil:
 		return p.failed.Reason
-	case p.over != nil:
+	case p.over != nil && p.over.Early != "":
 		return p.over.Early
+	case p.merged:
+		return ""
 	}
-	return ""
+	return p.lost
 }
 
 // clock adds an estimate.
@@ -79,6 +80,9 @@ func (p *peer) clock(o Offset) {
 		p.first = o
 	}
 	p.last = o
+	if p.best.Bound == 0 || o.Bound <= p.best.after(o.At) {
+		p.best = o
+	}
 }
 
 // dismiss sends the last line, and lets the member close the connection: closing it here could

@@ -19,20 +19,22 @@ import (
 
 // Load is a run that all members make together.
 type Load struct {
-	Words  func(shard string) []string // the command line of a shard, k/n
-	ID     string                      // of the merged report
-	Begin  func(live.Head)             // called when all are ready
-	Second func(live.Snapshot)         // called for each second of the whole
-	Tell   func(text string)           // says to the user what happens; nil: as Options.Tell
-	Abort  <-chan struct{}             // closed when the run must end without a drain
+	Words    func(shard string) []string // the command line of a shard, k/n
+	ID       string                      // of the merged report
+	Settings map[string]string           // that all shards must have
+	Begin    func(live.Head)             // called when all are ready
+	Second   func(live.Snapshot)         // called for each second of the whole
+	Tell     func(text string)           // says to the user what happens; nil: as Options.Tell
+	Abort    <-chan struct{}             // closed when the run must end without a drain
 }
 
 // round is a run of the fleet. The gatherer's lock guards it.
 type round struct {
 	number   int
 	load     Load
-	launched bool // the start is told
-	stopped  bool // all were told to end
+	launched bool         // the start is told
+	stopped  bool         // all were told to end
+	failed   *FailedError // who could not make its run, before the start; nil: nobody
 	begun    time.Time
 	seconds  seconds
 	reports  []*takt.Report
@@ -108,11 +110,11 @@ func (g *Gatherer) until(ctx context.Context, limit time.Time, met func() (bool,
 // assemble waits until all members have joined and could start.
 func (g *Gatherer) assemble(ctx context.Context) error {
 	err := g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
+		if failed := g.round.failed; failed != nil {
+			return false, failed
+		}
 		ready := 0
-		for _, p := range g.inOrder() {
-			if p.failed != nil {
-				return false, &FailedError{p.name(), p.host, *p.failed}
-			}
+		for _, p := range g.peers {
 			if p.ready != nil && p.last.Bound > 0 {
 				ready++
 			}
@@ -169,17 +171,16 @@ func some(names []string, one, many string) string {
 	return strings.Join(names, ", ") + rest + " " + verb
 }
 
-// differing refuses shards that would not send parts of one load, for example because of a
-// variable in their environment. The lock is held.
+// differing refuses shards that would not send parts of the load that was asked for, for example
+// because of a variable in their environment. The lock is held.
 func (g *Gatherer) differing() error {
-	list := g.inOrder()
-	first := list[0].ready.Settings
-	for _, p := range list[1:] {
-		names := maps.Clone(first)
+	asked := g.round.load.Settings
+	for _, p := range g.inOrder() {
+		names := maps.Clone(asked)
 		maps.Copy(names, p.ready.Settings)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if a, b := first[name], p.ready.Settings[name]; a != b {
-				return fmt.Errorf("%s would send another load than %s: %s is %s, not %s; look at the TAKT_… variables and the files of its host", p.called(), list[0].called(), name, cmp.Or(b, "not set"), cmp.Or(a, "not set"))
+			if a, b := asked[name], p.ready.Settings[name]; a != b {
+				return fmt.Errorf("%s would not send the load that was asked for: %s is %s there, not %s; look at the TAKT_… variables and the files of its host", p.called(), name, cmp.Or(b, "not set"), cmp.Or(a, "not set"))
 			}
 		}
 	}
@@ -191,8 +192,8 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	g.mu.Lock()
 	lead, bound := leastLead, time.Duration(0)
 	for _, p := range g.peers {
-		lead = max(lead, leadTrips*2*p.last.Bound)
-		bound = max(bound, p.last.Bound)
+		lead = max(lead, leadTrips*2*p.best.Bound)
+		bound = max(bound, p.best.Bound)
 	}
 	r.begun, r.launched = time.Now().Add(lead), true
 	origin := g.Clock.Read(r.begun)
@@ -205,24 +206,24 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	g.mu.Unlock()
 	r.load.Begin(head)
 	return g.until(ctx, r.begun.Add(-callOff), func() (bool, error) {
-		armed := 0
+		if r.failed != nil {
+			return false, r.failed
+		}
 		for _, p := range list {
-			switch {
-			case p.failed != nil:
-				return false, &FailedError{p.name(), p.host, *p.failed}
-			case p.lost != "":
-				return false, fmt.Errorf("%s was lost just before the start: %s", p.called(), p.lost)
-			case p.armed:
-				armed++
+			if why := p.why(); why != "" {
+				return false, fmt.Errorf("%s was lost just before the start: %s", p.called(), why)
 			}
 		}
-		return armed == len(list), nil
+		return false, nil
 	}, func() error {
 		var silent []string
 		for _, p := range list {
 			if !p.armed {
 				silent = append(silent, p.called())
 			}
+		}
+		if silent == nil {
+			return nil
 		}
 		return errors.New(some(silent, "has", "have") + " not confirmed the start in time")
 	})
@@ -375,8 +376,8 @@ func (g *Gatherer) accept(p *peer, line *toGatherer) {
 		g.note()
 	}
 	r := g.round
-	if r == nil || line.Round != r.number {
-		if line.Over != nil { // of a run that was called off
+	if r == nil || line.Round != r.number || line.Over != nil && !r.launched {
+		if line.Over != nil { // of a run that was called off, or that the member left before the start
 			go p.stream.send(toMember{Taken: true}, silence)
 		}
 		return
@@ -390,6 +391,9 @@ func (g *Gatherer) accept(p *peer, line *toGatherer) {
 		r.seconds.add(p, line.Second)
 	case line.Failed != nil:
 		p.failed = line.Failed
+		if r.failed == nil {
+			r.failed = &FailedError{p.name(), p.host, *p.failed}
+		}
 	case line.Over != nil:
 		p.over = line.Over
 		go g.give(p)

@@ -63,8 +63,8 @@ type Side interface {
 
 // Known is what a load command knows of its run before it begins.
 type Known struct {
-	Head   live.Head
-	Report takt.Report // without figures
+	Head     live.Head
+	Settings map[string]string // what shapes the load, by name
 }
 
 // The exit codes, the same for every subcommand; docs/exit-codes.md explains them.

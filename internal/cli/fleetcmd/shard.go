@@ -3,7 +3,6 @@ package fleetcmd
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -125,14 +124,13 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 	if part.report == nil {
 		reason := said.reason()
 		r.Fail(fleet.Failure{Code: code, Reason: reason})
-		return fmt.Errorf("the run was not made: %s", reason)
+		return core.ExitWith(core.ExitFailed, nil) // the command said why
 	}
 	err := r.Deliver(part.report, early(ctx, part.report))
-	if err != nil {
-		s.store.Keep(s.env, part.report)
-		return fmt.Errorf("the report was not delivered: %w", err)
+	if err != nil && s.store.Keep(s.env, part.report) {
+		s.say("what this shard measured is stored; to see it: %s", s.store.ShowCommand(s.env, part.report.ID))
 	}
-	return nil
+	return err
 }
 
 // either is closed when a or b is, until over.
@@ -174,7 +172,7 @@ func (s *side) Source(all takt.Source, _ time.Duration) (takt.Source, error) { r
 
 // Join lets the gatherer start the run and see its seconds.
 func (s *side) Join(p *engine.Plan, known core.Known) {
-	ready := fleet.Ready{Head: known.Head, Settings: settingsOf(p, known)}
+	ready := fleet.Ready{Head: known.Head, Settings: known.Settings}
 	p.Meet = func(ctx context.Context) (time.Time, error) { return s.run.Meet(ctx, ready) }
 	var failures []takt.ErrorClass
 	onInterval, onErrors := p.OnInterval, p.OnErrors
@@ -194,25 +192,6 @@ func (s *side) Join(p *engine.Plan, known core.Known) {
 
 // Over keeps the report.
 func (s *side) Over(r *takt.Report) { s.report = r }
-
-// settingsOf is what shapes the load: it must be the same in all shards.
-func settingsOf(p *engine.Plan, known core.Known) map[string]string {
-	all := map[string]string{}
-	for name, v := range known.Report.Variables {
-		all[name] = asText(v)
-	}
-	all["kind"], all["seed"], all["warmup"] = p.Kind, asText(p.Seed), p.Warmup.String()
-	all["timeout of the drain"] = p.Drain.Duration().String()
-	return all
-}
-
-func asText(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(text)
-}
 
 // tail keeps the last lines of what a command prints.
 type tail struct{ bytes.Buffer }

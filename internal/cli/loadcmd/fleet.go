@@ -12,6 +12,7 @@ import (
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -50,7 +51,7 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	defer func() { watch.ended() }()
 	var second func(takt.Interval)
 	report, err := l.env.Fleet.Run(ctx, fleet.Load{
-		ID: head.ID, Abort: l.env.Abort,
+		ID: head.ID, Abort: l.env.Abort, Settings: l.settings(head),
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
 		Begin: func(known live.Head) {
 			mine := l.liveHead(known.End, &takt.Driver{OneWay: known.OneWay})
@@ -83,6 +84,16 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 		report.Schedule.RunGroup = name
 	}
 	return report, nil
+}
+
+// settings are what shapes the load: all shards of a fleet must have the same.
+func (l *load) settings(head takt.Report) map[string]string {
+	all := map[string]string{}
+	for name, v := range head.Variables {
+		all[name] = stored.JSON(v)
+	}
+	all["seed"], all["warmup"], all["drain"] = stored.JSON(l.engine.Seed), l.engine.Warmup.String(), l.engine.Drain.Duration().String()
+	return all
 }
 
 // tell prints what happens to the fleet.
@@ -123,4 +134,3 @@ func ofTheWhole(f *pflag.Flag) bool {
 	}
 	return slices.Contains([]string{"repeat", "label", "shard", "start-at"}, f.Name)
 }
-

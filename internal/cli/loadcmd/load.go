@@ -380,7 +380,7 @@ func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, num
 		plan.Journal = journal
 	}
 	if l.env.Side != nil {
-		l.env.Side.Join(&plan, core.Known{Head: known, Report: head})
+		l.env.Side.Join(&plan, core.Known{Head: known, Settings: l.settings(head)})
 	}
 	report, err := engine.Run(ctx, plan)
 	watch.ended()
