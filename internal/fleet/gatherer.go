@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -230,8 +231,10 @@ func (g *Gatherer) listen(p *peer) {
 
 // reasonOf says in words why a connection is over.
 func reasonOf(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "its process ended, or closed the connection"
+	for _, gone := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, gone) {
+			return "its process ended, or closed the connection"
+		}
 	}
 	return fmt.Sprintf("its connection failed: %v", err)
 }
