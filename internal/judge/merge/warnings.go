@@ -111,13 +111,14 @@ func collapsed(same []said, n, all int) takt.Warning {
 	return takt.Warning{Code: same[0].Code, Message: fmt.Sprintf("%d of %d shards, %s: %s", n, all, which, strings.Join(told, "; "))}
 }
 
-// size is the first figure of a warning, with its unit and what is before it.
-var size = regexp.MustCompile(`^([^0-9]*)([0-9][0-9.]*)(\S*)`)
+// size is the first figure of a warning, with what is before it, its unit, and the next word, which may be
+// the unit.
+var size = regexp.MustCompile(`^([^0-9]*)([0-9][0-9.]*)(\S*)( \S*)?`)
 
 // sizesOf returns the first figure of each warning, if the sentences are alike up to its unit, so that the
 // largest is the worst. A sentence whose first figure is a duration may have any unit of time.
 func sizesOf(same []said) (sizes []float64, alike bool) {
-	var before, unit string
+	var before, unit, next string
 	for i, w := range same {
 		m := size.FindStringSubmatch(w.Message)
 		if m == nil {
@@ -125,12 +126,12 @@ func sizesOf(same []said) (sizes []float64, alike bool) {
 		}
 		v, err := strconv.ParseFloat(m[2], 64)
 		if d, bad := time.ParseDuration(m[2] + strings.TrimRight(m[3], ",;:)")); bad == nil && m[3] != "" {
-			v, err, m[3] = d.Seconds(), nil, "s"
+			v, err, m[3], m[4] = d.Seconds(), nil, "s", ""
 		}
-		if err != nil || i > 0 && (m[1] != before || m[3] != unit) {
+		if err != nil || i > 0 && (m[1] != before || m[3] != unit || m[4] != next) {
 			return nil, false
 		}
-		before, unit = m[1], m[3]
+		before, unit, next = m[1], m[3], m[4]
 		sizes = append(sizes, v)
 	}
 	return sizes, true
