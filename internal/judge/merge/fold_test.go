@@ -210,7 +210,11 @@ func TestFoldRefuses(t *testing.T) {
 			l.HDR = ""
 			p[2].Latency["service"] = l
 		}, []string{fmt.Sprintf("shard 3/3 (01R3): service time: the histogram contains 0 of %d values; use the report that takt wrote", all[2].Latency["service"].Count)}},
-		"several": {func(p []*takt.Report) { p[0].Intervals[0].T = -1; p[1].Schedule.RunGroup = "x"; p[2].Schedule.Shard = "" }, []string{
+		"several": {func(p []*takt.Report) {
+			p[0].Intervals[0].T = -1
+			p[1].Schedule.RunGroup = "x"
+			p[2].Schedule.Shard = ""
+		}, []string{
 			"01R3 is not a shard, but the report of a whole run; give the reports of runs with --shard k/n",
 			`shard 2/3 (01R2) does not belong to shard 1/3 (01R1): it differs in run_group ("x", not "nightly")`,
 			"shard 1/3 (01R1): an interval ends at -1 s, after one at 0 s; use the report that takt wrote",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -179,25 +178,31 @@ func wholeExtra(list []shard) map[string]any {
 func (s shard) part() map[string]any {
 	part := map[string]any{
 		"shard": s.Schedule.Shard, "id": s.ID, "started_at": s.StartedAt.Format(time.RFC3339Nano),
-		"achieved_per_s": round(s.Rate.Achieved), "verdict": string(s.Verdict), "host_class": s.Generator.HostClass,
+		"achieved_per_s": digits(s.Rate.Achieved, 6), "verdict": string(s.Verdict), "host_class": s.Generator.HostClass,
 	}
 	if host := s.host(); host != "" {
 		part["host"] = host
 	}
 	if lag, ok := s.Latency[takt.LatencyScheduleLag]; ok && lag.Count > 0 {
-		part["schedule_lag_p99_us"] = round(lag.P99)
+		part["schedule_lag_p99_us"] = digits(lag.P99, 4)
 	}
 	if response := cmp.Or(s.Latency[takt.LatencyResponse], s.Latency[takt.LatencySend]); response.Count > 0 {
-		part["response_p99_us"] = round(response.P99)
+		part["response_p99_us"] = digits(response.P99, 4)
 	}
 	if share := s.busy(); share > 0 {
-		part["cpu_percent"] = round(100 * share)
+		part["cpu_percent"] = digits(100*share, 3)
 	}
 	return part
 }
 
-// round leaves three digits after the point.
-func round(v float64) float64 { return math.Round(v*1000) / 1000 }
+// digits is v with n significant digits.
+func digits(v float64, n int) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
+	if err != nil {
+		return v // cannot happen: FormatFloat wrote it
+	}
+	return short
+}
 
 // host is the name of the machine, if the shard's report has it.
 func (s shard) host() string {

@@ -100,15 +100,27 @@ func collapsed(same []said, n, all int) takt.Warning {
 			list[to] = same[from]
 		}
 	}
+	list = list[:min(few, len(list))]
+	advice := adviceOf(list)
 	var told []string
-	for _, w := range list[:min(few, len(list))] {
+	for _, w := range list {
 		name := "shard " + w.shards[0]
 		if more := len(w.shards) - 1; more > 0 {
 			name += fmt.Sprintf(" and %d more", more)
 		}
-		told = append(told, name+": "+w.Message)
+		told = append(told, name+": "+strings.TrimSuffix(w.Message, advice))
 	}
-	return takt.Warning{Code: same[0].Code, Message: fmt.Sprintf("%d of %d shards, %s: %s", n, all, which, strings.Join(told, "; "))}
+	return takt.Warning{Code: same[0].Code, Message: fmt.Sprintf("%d of %d shards, %s: %s", n, all, which, strings.Join(told, "; ")+advice)}
+}
+
+// adviceOf is what follows the first semicolon of all the warnings, which usually says what to do. It is
+// told once.
+func adviceOf(list []said) string {
+	_, advice, _ := strings.Cut(list[0].Message, "; ")
+	if advice == "" || slices.ContainsFunc(list, func(w said) bool { return !strings.HasSuffix(w.Message, "; "+advice) }) {
+		return ""
+	}
+	return "; " + advice
 }
 
 // size is the first figure of a warning, with what is before it, its unit, and the next word, which may be

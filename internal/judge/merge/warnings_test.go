@@ -40,6 +40,8 @@ func TestUnitedWarnings(t *testing.T) {
 		"other sentences":      {warned("a", "late 1", "early 2", "late 3", "late 4"), []string{"4 of 4 shards, the first: shard 1/4: late 1; shard 2/4: early 2; shard 3/4: late 3"}},
 		"no figures":           {warned("a", "b", "c", "d", "e"), []string{"4 of 4 shards, the first: shard 1/4: b; shard 2/4: c; shard 3/4: d"}},
 		"no number":            {warned("a", "1.2.3", "2", "3", "4"), []string{"4 of 4 shards, the first: shard 1/4: 1.2.3; shard 2/4: 2; shard 3/4: 3"}},
+		"advice":               {warned("a", "1 ms; rest; do", "2 ms; rest; do", "3 ms; rest; do", "4 ms; do"), []string{"4 of 4 shards, the worst: shard 4/4: 4 ms; shard 3/4: 3 ms; rest; shard 2/4: 2 ms; rest; do"}},
+		"the same advice":      {warned("a", "1 ms; rest; do", "2 ms; rest; do", "3 ms; rest; do", "4 ms; rest; do"), []string{"4 of 4 shards, the worst: shard 4/4: 4 ms; shard 3/4: 3 ms; shard 2/4: 2 ms; rest; do"}},
 		"dropped":              {warned("dropped", "1", "2"), nil},
 	} {
 		var got []string
