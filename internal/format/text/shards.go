@@ -68,10 +68,10 @@ func ShardTable(list []Shard, n int) (table [][]string, words int) {
 		{"shard", func(s Shard) string { return s.Name }, true},
 		{"host", func(s Shard) string { return page.Cut(s.Host, longestHost) }, hosts},
 		{"achieved", func(s Shard) string { return page.Rate(page.Round3(s.Achieved)) }, true},
-		{"lag p99", func(s Shard) string { return known0(s.LagP99, figure.Micros) }, known(func(s Shard) float64 { return s.LagP99 })},
-		{"p99", func(s Shard) string { return known0(s.ResponseP99, figure.Micros) }, known(func(s Shard) float64 { return s.ResponseP99 })},
+		{"lag p99", func(s Shard) string { return orDash(s.LagP99, figure.Micros) }, known(func(s Shard) float64 { return s.LagP99 })},
+		{"p99", func(s Shard) string { return orDash(s.ResponseP99, figure.Micros) }, known(func(s Shard) float64 { return s.ResponseP99 })},
 		{"CPU", func(s Shard) string {
-			return known0(s.CPU, func(v float64) string { return fmt.Sprintf("%.0f %%", v) })
+			return orDash(s.CPU, func(v float64) string { return fmt.Sprintf("%.0f %%", v) })
 		}, known(func(s Shard) float64 { return s.CPU })},
 		{"verdict", func(s Shard) string { return s.Verdict }, true},
 	}
@@ -95,8 +95,8 @@ func ShardTable(list []Shard, n int) (table [][]string, words int) {
 // longestHost is the part of a host's name that is shown, in runes.
 const longestHost = 24
 
-// known0 is a figure, or a dash if it is unknown.
-func known0(v float64, format func(float64) string) string {
+// orDash is a figure, or a dash if it is unknown.
+func orDash(v float64, format func(float64) string) string {
 	if v == 0 {
 		return "–"
 	}
@@ -106,7 +106,7 @@ func known0(v float64, format func(float64) string) string {
 // ShardsShown says how many of the shards a table shows.
 func ShardsShown(all, n int) string {
 	if all <= n {
-		return fmt.Sprintf("%d shards", all)
+		return page.Plural(all, "shard")
 	}
 	return fmt.Sprintf("the worst %d of %d shards", n, all)
 }
@@ -137,7 +137,8 @@ func markdownShards(b *strings.Builder, r *takt.Report) {
 		return
 	}
 	table, words := ShardTable(list, shownShards)
-	fmt.Fprintf(b, "\n%s\n\n", strings.ToUpper(ShardsShown(len(list), shownShards)[:1])+ShardsShown(len(list), shownShards)[1:]+":")
+	shown := ShardsShown(len(list), shownShards)
+	fmt.Fprintf(b, "\n%s:\n\n", strings.ToUpper(shown[:1])+shown[1:])
 	for i, row := range table {
 		b.WriteString("|")
 		for j, cell := range row {
