@@ -3,6 +3,7 @@ package merge
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/taktload/takt/pkg/hist"
@@ -27,6 +28,16 @@ func TestMissingBounds(t *testing.T) {
 	}
 	if e := missingShards([]shard{{k: 1, n: 2}, {k: 2, n: 2}}); e != nil {
 		t.Errorf("none is missing: %v", e)
+	}
+}
+
+// Twenty faults are told.
+func TestToldFaults(t *testing.T) {
+	for n, want := range map[int]string{1: "", 20: "", 21: "\nand 1 more faults", 99: "\nand 79 more faults"} {
+		e := &UnmergeableError{slices.Repeat([]string{"x"}, n)}
+		if got := e.Error(); got != "the reports cannot be merged: "+strings.Repeat("x\n", min(n, 20)-1)+"x"+want {
+			t.Errorf("%d: %q", n, got)
+		}
 	}
 }
 

@@ -18,9 +18,17 @@ type UnmergeableError struct {
 	Faults []string // one sentence each
 }
 
+// maxTold is the largest number of faults in the text of an error: each of a thousand shards can differ
+// from the first.
+const maxTold = 20
+
 // Error implements error, with one line per fault.
 func (e *UnmergeableError) Error() string {
-	return "the reports cannot be merged: " + strings.Join(e.Faults, "\n")
+	told := e.Faults[:min(len(e.Faults), maxTold)]
+	if more := len(e.Faults) - len(told); more > 0 {
+		told = append(slices.Clone(told), fmt.Sprintf("and %d more faults", more))
+	}
+	return "the reports cannot be merged: " + strings.Join(told, "\n")
 }
 
 // maxMissing is the largest number of missing shards that an error names: with a wrong k/n, a billion
@@ -54,6 +62,7 @@ func (e *MissingShardsError) subject() string {
 type shard struct {
 	*takt.Report
 	k, n      int      // counted from 1
+	host      string   // name of the machine; "": unknown
 	intervals int      // how many the report had
 	damaged   []string // faults of its histograms and intervals
 }

@@ -51,7 +51,7 @@ func (f *Fold) Add(r *takt.Report) error {
 		f.strays = append(f.strays, fault)
 		return &UnmergeableError{[]string{fault}}
 	}
-	s := f.small(shard{Report: r, k: k, n: n, intervals: len(r.Intervals)})
+	s := f.small(shard{Report: r, k: k, n: n, host: f.hostOf(r), intervals: len(r.Intervals)})
 	faults := s.faults()
 	if place := fmt.Sprintf("%d/%d", k, n); f.found[place] {
 		faults = append(faults, fmt.Sprintf("%s is in the list twice; give each shard once", s.name()))
@@ -68,6 +68,12 @@ func (f *Fold) Add(r *takt.Report) error {
 		return &UnmergeableError{faults}
 	}
 	return nil
+}
+
+// hostOf is the name of the machine of a shard; "": unknown.
+func (f *Fold) hostOf(r *takt.Report) string {
+	name, _ := r.Extra["host"].(string)
+	return cmp.Or(f.options.Hosts[r.Schedule.Shard], name)
 }
 
 // byNumber sorts shards, the whole's first one first.

@@ -275,3 +275,21 @@ func stringOf(iv takt.Interval) []byte {
 	text, _ := json.Marshal(iv)
 	return text
 }
+
+// Hosts that the caller knows are those of the lines of parts, and their room is that of the others.
+func TestFoldKnowsHosts(t *testing.T) {
+	parts := recordShards(recordedOps(rand.New(rand.NewPCG(3, 3)), 4, 300, 0), 3, 4, false)
+	parts[0].Verdict = takt.Invalid
+	parts[0].Warn("generator_behind", "it fell behind")
+	parts[2].Extra = map[string]any{"host": "c"}
+	parts[2].Generator.CPUS = 1 // of 4 s
+	whole := mustMerge(t, parts, merge.Options{Hosts: map[string]string{"1/3": "a", "2/3": "b"}})
+	var hosts []any
+	for _, v := range whole.Extra["parts"].([]any) {
+		hosts = append(hosts, v.(map[string]any)["host"])
+	}
+	want := takt.Warning{Code: "shards_limited", Message: "the generator was the bottleneck in 1 of 3 shards (1/3); the others used at most 25 % of the CPU that they can use, which is room for 3.6 times their rate"}
+	if !slices.Equal(hosts, []any{"a", "b", "c"}) || !slices.Contains(whole.Warnings, want) {
+		t.Errorf("%v, %v", hosts, whole.Warnings)
+	}
+}

@@ -33,7 +33,7 @@ func facts(list []shard, missing *MissingShardsError, histograms map[string]*his
 // load is what the shard used of its host.
 func (s shard) load() verdict.ShardLoad {
 	return verdict.ShardLoad{
-		Shard: s.Schedule.Shard, Host: s.host(), Limited: s.Verdict == takt.Invalid && verdict.ByGenerator(s.Warnings),
+		Shard: s.Schedule.Shard, Host: s.host, Limited: s.Verdict == takt.Invalid && verdict.ByGenerator(s.Warnings),
 		CPU: s.Generator.CPUS, Time: s.WarmupS + s.DurationS, Cores: s.mayUse(), HostCores: s.Generator.Cores,
 		Disturbed: s.Generator.WaitedS > 0.01*(s.WarmupS+s.DurationS) || s.Generator.ThrottledS > 0 || s.Warned("generator_late") || s.Warned("steal"),
 	}

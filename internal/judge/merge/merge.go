@@ -11,8 +11,9 @@ import (
 
 // Options contain what the reports of the shards do not say.
 type Options struct {
-	ID           string // of the merged report
-	AllowMissing bool   // merge the existing shards, with the warning shards_missing
+	ID           string            // of the merged report
+	AllowMissing bool              // merge the existing shards, with the warning shards_missing
+	Hosts        map[string]string // names of the machines, by shard: "2/3"; the extra section of a report may have it, too
 }
 
 // Reports is a Fold of the reports.

@@ -180,8 +180,8 @@ func (s shard) part() map[string]any {
 		"shard": s.Schedule.Shard, "id": s.ID, "started_at": s.StartedAt.Format(time.RFC3339Nano),
 		"achieved_per_s": digits(s.Rate.Achieved, 6), "verdict": string(s.Verdict), "host_class": s.Generator.HostClass,
 	}
-	if host := s.host(); host != "" {
-		part["host"] = host
+	if s.host != "" {
+		part["host"] = s.host
 	}
 	if lag, ok := s.Latency[takt.LatencyScheduleLag]; ok && lag.Count > 0 {
 		part["schedule_lag_p99_us"] = digits(lag.P99, 4)
@@ -202,12 +202,6 @@ func digits(v float64, n int) float64 {
 		return v // cannot happen: FormatFloat wrote it
 	}
 	return short
-}
-
-// host is the name of the machine, if the shard's report has it.
-func (s shard) host() string {
-	name, _ := s.Extra["host"].(string)
-	return name
 }
 
 // busy is how much of the CPU that its process may use the shard used, 0 to 1; 0: unknown. A loop cannot
