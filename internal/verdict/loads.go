@@ -64,7 +64,7 @@ func (s *Shards) left(others []ShardLoad) string {
 	used := fmt.Sprintf("; the others used at most %.0f %% of the CPU that they can use", 100*most)
 	// The bound is that of generator_saturated. What is beyond ten times was never seen.
 	if times := busyMost / most; room && times > 1.1 {
-		return used + fmt.Sprintf(", which is room for %.1f times their rate", min(10, times))
+		return used + fmt.Sprintf(", which leaves room for up to %.1f times their rate", min(10, times))
 	}
 	return used
 }

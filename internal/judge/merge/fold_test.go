@@ -288,7 +288,7 @@ func TestFoldKnowsHosts(t *testing.T) {
 	for _, v := range whole.Extra["parts"].([]any) {
 		hosts = append(hosts, v.(map[string]any)["host"])
 	}
-	want := takt.Warning{Code: "shards_limited", Message: "the generator was the bottleneck in 1 of 3 shards (1/3); the others used at most 25 % of the CPU that they can use, which is room for 3.6 times their rate"}
+	want := takt.Warning{Code: "shards_limited", Message: "the generator was the bottleneck in 1 of 3 shards (1/3); the others used at most 25 % of the CPU that they can use, which leaves room for up to 3.6 times their rate"}
 	if !slices.Equal(hosts, []any{"a", "b", "c"}) || !slices.Contains(whole.Warnings, want) {
 		t.Errorf("%v, %v", hosts, whole.Warnings)
 	}
