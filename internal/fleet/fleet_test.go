@@ -224,7 +224,7 @@ func reportOf(shard string, words []string, seconds int) *takt.Report {
 func load(seen *[]takt.Interval) Load {
 	return Load{
 		ID: "01WHOLE", Words: func(shard string) []string { return []string{"http", "--shard", shard, "group"} },
-		Begin: func(live.Head) {}, Second: func(s live.Snapshot) { *seen = append(*seen, s.Interval) },
+		Begin: func(live.Head, time.Time) {}, Second: func(s live.Snapshot) { *seen = append(*seen, s.Interval) },
 	}
 }
 

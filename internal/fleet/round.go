@@ -21,13 +21,13 @@ import (
 
 // Load is a run that all members make together.
 type Load struct {
-	Words    func(shard string) []string // the command line of a shard, k/n
-	ID       string                      // of the merged report
-	Settings map[string]string           // that all shards must have
-	Begin    func(live.Head)             // called when all are ready
-	Second   func(live.Snapshot)         // called for each second of the whole
-	Tell     func(text string)           // says to the user what happens; nil: as Options.Tell
-	Abort    <-chan struct{}             // closed when the run must end without a drain
+	Words    func(shard string) []string           // the command line of a shard, k/n
+	ID       string                                // of the merged report
+	Settings map[string]string                     // that all shards must have
+	Begin    func(head live.Head, start time.Time) // called when all are ready
+	Second   func(live.Snapshot)                   // called for each second of the whole
+	Tell     func(text string)                     // says to the user what happens; nil: as Options.Tell
+	Abort    <-chan struct{}                       // closed when the run must end without a drain
 }
 
 // round is a run of the fleet. The gatherer's lock guards it.
@@ -41,6 +41,7 @@ type round struct {
 	seconds  seconds
 	folding  sync.Mutex
 	fold     *merge.Fold
+	only     *takt.Report // of a fleet of one shard, which has nothing to merge
 }
 
 const (
@@ -186,7 +187,7 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	}
 	g.tell(fmt.Sprintf("all %d shards are ready and start at %s; their clocks are known within %s", g.Shards, time.Unix(0, origin).UTC().Format("15:04:05.000Z"), figure.Duration(bound)))
 	g.mu.Unlock()
-	r.load.Begin(head)
+	r.load.Begin(head, r.begun)
 	return g.until(ctx, r.begun.Add(-callOff), func() (bool, error) {
 		if r.failed != nil {
 			return false, r.failed
@@ -439,10 +440,26 @@ func (g *Gatherer) expects(p *peer, line *toGatherer) *round {
 	return nil
 }
 
+// alone is the only shard of a fleet.
+const alone = "1/1"
+
+// whole is the report of all shards.
+func (r *round) whole() (*takt.Report, error) {
+	if r.only == nil {
+		return r.fold.Report()
+	}
+	r.only.ID = r.load.ID
+	return r.only, nil
+}
+
 // add adds a report to the whole.
 func (r *round) add(report *takt.Report) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
+	if report.Schedule.Shard == alone {
+		r.only = report
+		return nil
+	}
 	return r.fold.Add(report)
 }
 
@@ -460,7 +477,7 @@ func (g *Gatherer) conclude(r *round) (*takt.Report, error) {
 	if len(lost) > g.Spare {
 		err = &LostError{strings.Join(lost[:min(len(lost), mostNamed)], "; ")}
 	}
-	whole, unmerged := r.fold.Report()
+	whole, unmerged := r.whole()
 	if unmerged != nil {
 		return nil, cmp.Or(err, unmerged)
 	}

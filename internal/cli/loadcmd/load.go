@@ -56,6 +56,7 @@ type load struct {
 	group      string
 	named      map[string]string // labels of the system under test
 	brokeOff   error             // what ended the run early: its list of operations or its driver
+	startAt    time.Time         // when the run starts, if that is known; zero: unknown
 	quitByKey  atomic.Bool       // the SIGINT of the run is that of the view's key q
 }
 
@@ -357,6 +358,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 
 // here makes the run in this process.
 func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, number int) (*takt.Report, *journal, error) {
+	l.startAt = time.Time(l.engine.StartAt)
 	look := l.look(ctx)
 	source, err := l.source(ctx)
 	if err != nil {
