@@ -185,7 +185,7 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	for _, p := range list {
 		p.post(toMember{Round: r.number, Start: &origin}) // who does not get it does not confirm it
 	}
-	g.tell(fmt.Sprintf("all %d shards are ready and start at %s; their clocks are known within %s", g.Shards, time.Unix(0, origin).UTC().Format("15:04:05.000Z"), figure.Duration(bound)))
+	g.tell(fmt.Sprintf("%d of %d shards are ready; the start is at %s, and clocks are known within %s", g.Shards, g.Shards, time.Unix(0, origin).UTC().Format("15:04:05.000Z"), figure.Duration(bound)))
 	g.mu.Unlock()
 	r.load.Begin(head, r.begun)
 	return g.until(ctx, r.begun.Add(-callOff), func() (bool, error) {

@@ -165,7 +165,6 @@ func (l *load) validate(args []string) []error {
 	faults = core.AppendError(faults, l.store.CheckLimit())
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.requirements.Validate()...)
-	faults = append(faults, l.checkFleet()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)
@@ -175,6 +174,7 @@ func (l *load) validate(args []string) []error {
 	}
 	l.outputs.RowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
 	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
+	faults = append(faults, l.checkFleet()...)
 	for _, d := range l.outputs.Opened {
 		faults = core.AppendError(faults, overwrites(d, args))
 		if d.Format.Asked && l.driver.Look == nil {
