@@ -8,12 +8,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
 	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -37,7 +39,8 @@ type round struct {
 	failed   *FailedError // who could not make its run, before the start; nil: nobody
 	begun    time.Time
 	seconds  seconds
-	reports  []*takt.Report
+	folding  sync.Mutex
+	fold     *merge.Fold
 }
 
 const (
@@ -68,7 +71,7 @@ func (g *Gatherer) begin(load Load) *round {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.made++
-	g.round = &round{number: g.made, load: load}
+	g.round = &round{number: g.made, load: load, fold: merge.New(merge.Options{ID: load.ID, AllowMissing: true})}
 	for _, p := range g.peers {
 		p.order(g.round)
 	}
@@ -200,7 +203,7 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	list := g.inOrder()
 	head := headOf(list)
 	for _, p := range list {
-		_ = p.stream.send(toMember{Start: &origin}, silence) // who does not get it does not confirm it
+		p.post(toMember{Round: r.number, Start: &origin}) // who does not get it does not confirm it
 	}
 	g.tell(fmt.Sprintf("all %d shards are ready and start at %s; their clocks are known within %s", g.Shards, time.Unix(0, origin).UTC().Format("15:04:05.000Z"), figure.Duration(bound)))
 	g.mu.Unlock()
@@ -269,7 +272,7 @@ func (g *Gatherer) stop(reason string) {
 	g.round.stopped = true
 	for _, p := range g.peers {
 		if !p.ended() {
-			go p.stream.send(toMember{Stop: reason}, silence)
+			p.post(toMember{Round: g.round.number, Stop: reason})
 		}
 	}
 }
@@ -277,12 +280,15 @@ func (g *Gatherer) stop(reason string) {
 // follow passes on the seconds of the run until nothing of any member is missing.
 func (g *Gatherer) follow(ctx context.Context, r *round) {
 	stopping, abort := ctx.Done(), r.load.Abort
+	var joiner merge.Joiner
 	limit := time.NewTimer(g.most(r))
 	defer limit.Stop()
 	for {
 		done, whole, lost := g.look(r)
 		for _, s := range whole {
-			r.load.Second(s)
+			if one, err := joiner.Join(s.intervals); err == nil { // else the report says so
+				r.load.Second(live.Snapshot{Interval: one, Errors: s.errors})
+			}
 		}
 		if done {
 			return
@@ -303,7 +309,7 @@ func (g *Gatherer) follow(ctx context.Context, r *round) {
 		case <-abort:
 			abort = nil
 			for _, p := range g.all() {
-				go p.stream.send(toMember{Abort: true}, silence)
+				p.post(toMember{Round: r.number, Abort: true})
 			}
 		case <-limit.C:
 			for _, p := range g.all() {
@@ -338,7 +344,7 @@ func (g *Gatherer) drain() time.Duration {
 
 // look says whether the run is over, which seconds are complete, and who was lost if that ends
 // the run.
-func (g *Gatherer) look(r *round) (done bool, whole []live.Snapshot, lost string) {
+func (g *Gatherer) look(r *round) (done bool, whole []of, lost string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	done = true
@@ -378,7 +384,7 @@ func (g *Gatherer) accept(p *peer, line *toGatherer) {
 	r := g.round
 	if r == nil || line.Round != r.number || line.Over != nil && !r.launched {
 		if line.Over != nil { // of a run that was called off, or that the member left before the start
-			go p.stream.send(toMember{Taken: true}, silence)
+			p.post(toMember{Round: line.Round, Taken: true})
 		}
 		return
 	}
@@ -396,7 +402,7 @@ func (g *Gatherer) accept(p *peer, line *toGatherer) {
 		}
 	case line.Over != nil:
 		p.over = line.Over
-		go g.give(p)
+		go g.give(p, r.number)
 	default:
 		return
 	}
@@ -404,7 +410,7 @@ func (g *Gatherer) accept(p *peer, line *toGatherer) {
 }
 
 // give lets the member send its report when there is room for it.
-func (g *Gatherer) give(p *peer) {
+func (g *Gatherer) give(p *peer, number int) {
 	select {
 	case g.room <- struct{}{}:
 	case <-p.gone:
@@ -417,29 +423,48 @@ func (g *Gatherer) give(p *peer) {
 		p.holds = true
 	}
 	g.mu.Unlock()
-	_ = p.stream.send(toMember{Give: true}, silence)
+	p.post(toMember{Round: number, Give: true})
 }
 
-// merge takes in a report.
+// merge takes in a report. To read and add it takes some milliseconds, without the gatherer's lock.
 func (g *Gatherer) merge(p *peer, line *toGatherer) {
+	r := g.expects(p, line)
+	if r == nil {
+		p.post(toMember{Round: line.Round, Taken: true}) // the run was called off
+		return
+	}
 	report, err := document.Parse(line.Report)
+	if err == nil {
+		report.StartedAt = time.Unix(0, g.Clock.Read(r.begun)).UTC() // by the gatherer's clock, which all have in common
+		err = r.add(report)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer g.note()
 	p.release()
-	r := g.round
-	switch {
-	case r == nil || line.Round != r.number || p.over == nil || p.merged: // of a run that was called off
-		go p.stream.send(toMember{Taken: true}, silence)
-		return
-	case err != nil:
-		p.failed = &Failure{1, fmt.Sprintf("its report cannot be read: %v", err)}
-		return
+	if err != nil {
+		p.failed = &Failure{1, fmt.Sprintf("its report cannot be used: %v", err)}
 	}
-	report.StartedAt = time.Unix(0, g.Clock.Read(r.begun)).UTC() // by the gatherer's clock, which all have in common
-	r.reports = append(r.reports, report)
 	p.merged = true
-	go p.stream.send(toMember{Taken: true}, silence)
+	p.post(toMember{Round: line.Round, Taken: true})
+}
+
+// expects is the run to which the report belongs; nil: nobody wants it.
+func (g *Gatherer) expects(p *peer, line *toGatherer) *round {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r := g.round; r != nil && line.Round == r.number && p.over != nil && !p.merged {
+		return r
+	}
+	p.release()
+	return nil
+}
+
+// add adds a report to the whole.
+func (r *round) add(report *takt.Report) error {
+	r.folding.Lock()
+	defer r.folding.Unlock()
+	return r.fold.Add(report)
 }
 
 // conclude is the report of the whole.
@@ -456,10 +481,13 @@ func (g *Gatherer) conclude(r *round) (*takt.Report, error) {
 	if len(lost) > g.Spare {
 		err = &LostError{strings.Join(lost[:min(len(lost), mostNamed)], "; ")}
 	}
-	whole, unmerged := merge.Reports(r.reports, merge.Options{ID: r.load.ID, AllowMissing: true})
+	whole, unmerged := r.fold.Report()
 	if unmerged != nil {
 		return nil, cmp.Or(err, unmerged)
 	}
 	g.annotate(whole)
+	if len(lost) > 0 && whole.Verdict == takt.Valid { // as when a shard ended early without a warning of its own
+		verdict.Invalidate(whole, "shards_cut", "%s: from then on the target did not bear the whole load", lost[0])
+	}
 	return whole, err
 }
