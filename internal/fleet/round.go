@@ -21,13 +21,13 @@ import (
 
 // Load is a run that all members make together.
 type Load struct {
-	Words    func(shard string) []string // the command line of a shard, k/n
-	ID       string                      // of the merged report
-	Settings map[string]string           // that all shards must have
-	Begin    func(live.Head)             // called when all are ready
-	Second   func(live.Snapshot)         // called for each second of the whole
-	Tell     func(text string)           // says to the user what happens; nil: as Options.Tell
-	Abort    <-chan struct{}             // closed when the run must end without a drain
+	Words    func(shard string) []string           // the command line of a shard, k/n
+	ID       string                                // of the merged report
+	Settings map[string]string                     // that all shards must have
+	Begin    func(head live.Head, start time.Time) // called when all are ready
+	Second   func(live.Snapshot)                   // called for each second of the whole
+	Tell     func(text string)                     // says to the user what happens; nil: as Options.Tell
+	Abort    <-chan struct{}                       // closed when the run must end without a drain
 }
 
 // round is a run of the fleet. The gatherer's lock guards it.
@@ -41,10 +41,12 @@ type round struct {
 	seconds  seconds
 	folding  sync.Mutex
 	fold     *merge.Fold
+	only     *takt.Report // of a fleet of one shard, which has nothing to merge
 }
 
 const (
 	leastLead = 2 * time.Second        // from telling the start to the start
+	leadEach  = 5 * time.Millisecond   // more for each shard, since all want to know the time before it
 	leadTrips = 20                     // or so many times the slowest way to a member and back
 	callOff   = 500 * time.Millisecond // before the start, when all must have confirmed it
 	endGrace  = 30 * time.Second       // after the drain, until a member has reported
@@ -112,7 +114,7 @@ func (g *Gatherer) until(ctx context.Context, limit time.Time, met func() (bool,
 
 // assemble waits until all members have joined and could start.
 func (g *Gatherer) assemble(ctx context.Context) error {
-	err := g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
+	return g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
 		if failed := g.round.failed; failed != nil {
 			return false, failed
 		}
@@ -124,12 +126,6 @@ func (g *Gatherer) assemble(ctx context.Context) error {
 		}
 		return ready == g.Shards, nil
 	}, g.absent)
-	if err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.differing()
 }
 
 // inOrder are the members by number. The lock is held.
@@ -174,26 +170,10 @@ func some(names []string, one, many string) string {
 	return strings.Join(names, ", ") + rest + " " + verb
 }
 
-// differing refuses shards that would not send parts of the load that was asked for, for example
-// because of a variable in their environment. The lock is held.
-func (g *Gatherer) differing() error {
-	asked := g.round.load.Settings
-	for _, p := range g.inOrder() {
-		names := maps.Clone(asked)
-		maps.Copy(names, p.ready.Settings)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if a, b := asked[name], p.ready.Settings[name]; a != b {
-				return fmt.Errorf("%s would not send the load that was asked for: %s is %s there, not %s; look at the TAKT_… variables and the files of its host", p.called(), name, cmp.Or(b, "not set"), cmp.Or(a, "not set"))
-			}
-		}
-	}
-	return nil
-}
-
 // launch tells all members the start, and waits until each confirms that it will be in time.
 func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	g.mu.Lock()
-	lead, bound := leastLead, time.Duration(0)
+	lead, bound := leastLead+time.Duration(g.Shards)*leadEach, time.Duration(0)
 	for _, p := range g.peers {
 		lead = max(lead, leadTrips*2*p.best.Bound)
 		bound = max(bound, p.best.Bound)
@@ -205,9 +185,9 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	for _, p := range list {
 		p.post(toMember{Round: r.number, Start: &origin}) // who does not get it does not confirm it
 	}
-	g.tell(fmt.Sprintf("all %d shards are ready and start at %s; their clocks are known within %s", g.Shards, time.Unix(0, origin).UTC().Format("15:04:05.000Z"), figure.Duration(bound)))
+	g.tell(fmt.Sprintf("%d of %d shards are ready; the start is at %s, and clocks are known within %s", g.Shards, g.Shards, time.Unix(0, origin).UTC().Format("15:04:05.000Z"), figure.Duration(bound)))
 	g.mu.Unlock()
-	r.load.Begin(head)
+	r.load.Begin(head, r.begun)
 	return g.until(ctx, r.begun.Add(-callOff), func() (bool, error) {
 		if r.failed != nil {
 			return false, r.failed
@@ -234,9 +214,9 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 
 // headOf is what the members know of the whole.
 func headOf(list []*peer) live.Head {
-	head := list[0].ready.Head
+	head := *list[0].ready
 	for _, p := range list[1:] {
-		h := &p.ready.Head
+		h := p.ready
 		head.End, head.Room = max(head.End, h.End), head.Room+h.Room
 		if head.Closed {
 			head.Requests += h.Requests
@@ -339,7 +319,7 @@ func (g *Gatherer) most(r *round) time.Duration {
 func (g *Gatherer) drain() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.inOrder()[0].ready.Head.Drain
+	return g.inOrder()[0].ready.Drain
 }
 
 // look says whether the run is over, which seconds are complete, and who was lost if that ends
@@ -460,10 +440,26 @@ func (g *Gatherer) expects(p *peer, line *toGatherer) *round {
 	return nil
 }
 
+// alone is the only shard of a fleet.
+const alone = "1/1"
+
+// whole is the report of all shards.
+func (r *round) whole() (*takt.Report, error) {
+	if r.only == nil {
+		return r.fold.Report()
+	}
+	r.only.ID = r.load.ID
+	return r.only, nil
+}
+
 // add adds a report to the whole.
 func (r *round) add(report *takt.Report) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
+	if report.Schedule.Shard == alone {
+		r.only = report
+		return nil
+	}
 	return r.fold.Add(report)
 }
 
@@ -481,7 +477,7 @@ func (g *Gatherer) conclude(r *round) (*takt.Report, error) {
 	if len(lost) > g.Spare {
 		err = &LostError{strings.Join(lost[:min(len(lost), mostNamed)], "; ")}
 	}
-	whole, unmerged := r.fold.Report()
+	whole, unmerged := r.whole()
 	if unmerged != nil {
 		return nil, cmp.Or(err, unmerged)
 	}
