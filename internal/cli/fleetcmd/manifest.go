@@ -3,8 +3,6 @@ package fleetcmd
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/fleet/manifest"
 	"github.com/taktload/takt/internal/value"
 )
@@ -99,17 +98,10 @@ func (k *manifestCommand) warn(rows []core.SettingRow) {
 var loopback = regexp.MustCompile(`https?://(127\.[0-9.]+|localhost|\[::1\])`)
 
 func (k *manifestCommand) run(context.Context, []string) error {
-	k.fleet.Token = newToken()
+	k.fleet.Token = string(fleet.NewToken())
 	for _, warning := range k.warnings {
 		fmt.Fprintln(k.env.Stderr, "takt: warning:", warning)
 	}
 	_, err := io.WriteString(k.env.Stdout, k.writer.Text(k.fleet))
 	return err
-}
-
-// newToken is a secret of 256 bits.
-func newToken() string {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }
