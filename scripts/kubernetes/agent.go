@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -78,7 +79,7 @@ func (a *agent) look(ctx context.Context, pod *core.Pod) {
 	p := a.pods[string(pod.UID)]
 	a.mutex.Unlock()
 	switch {
-	case pod.Spec.NodeName == "" || pod.Status.Phase == core.PodFailed || pod.Status.Phase == core.PodSucceeded:
+	case pod.Spec.NodeName == "" || ended(*pod):
 		if pod.DeletionTimestamp != nil {
 			a.remove(ctx, pod)
 		}
@@ -91,6 +92,10 @@ func (a *agent) look(ctx context.Context, pod *core.Pod) {
 	case pod.DeletionTimestamp != nil:
 		a.end(p, time.Duration(*pod.DeletionGracePeriodSeconds)*time.Second)
 	}
+}
+
+func ended(pod core.Pod) bool {
+	return pod.Status.Phase == core.PodFailed || pod.Status.Phase == core.PodSucceeded
 }
 
 // remove deletes a pod whose container has ended, as a kubelet does.
@@ -274,8 +279,11 @@ func (a *agent) resolve(ctx context.Context, namespace, word string) (string, er
 		return word, nil
 	}
 	pods, err := a.client.CoreV1().Pods(namespace).List(ctx, meta.ListOptions{LabelSelector: labels.SelectorFromSet(service.Spec.Selector).String()})
-	if err == nil && len(pods.Items) != 1 {
-		err = errNoPod
+	if err == nil {
+		pods.Items = slices.DeleteFunc(pods.Items, ended)
+		if len(pods.Items) != 1 {
+			err = errNoPod
+		}
 	}
 	return net.JoinHostPort("127.0.0.1", port), err
 }
