@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// envName is the variable of a flag: max-in-flight is TAKT_MAX_IN_FLIGHT.
-func envName(flag string) string {
+// Variable is the environment variable of a flag: TAKT_MAX_IN_FLIGHT of max-in-flight.
+func Variable(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
@@ -18,10 +18,10 @@ func (e Env) warnNearMisses(known CommandFlags) {
 	if e.Environ == nil {
 		return
 	}
-	names := append([]string{envName(ConfigFlag)}, StoreVariables()...)
+	names := append([]string{Variable(ConfigFlag)}, StoreVariables()...)
 	for _, command := range slices.Sorted(maps.Keys(known)) {
 		for _, name := range settingNames(known[command]) {
-			names = append(names, envName(name))
+			names = append(names, Variable(name))
 		}
 	}
 	for _, v := range e.Environ() {
