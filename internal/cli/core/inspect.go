@@ -66,6 +66,8 @@ func (e Env) Names(args []string) (n Names) {
 		inner := e.Names(i.Words)
 		n.Reads, n.Writes, n.Secrets = append(n.Reads, inner.Reads...), append(n.Writes, inner.Writes...), append(n.Secrets, inner.Secrets...)
 	}
+	slices.Sort(n.Reads)
+	n.Reads = slices.Compact(n.Reads)
 	return n
 }
 

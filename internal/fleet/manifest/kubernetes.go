@@ -144,9 +144,8 @@ func (p parts) needs(kubectl string) (lines []string) {
 func comment(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
-		for part := range strings.SplitSeq(line, "\n") { // a file's name may contain a line break
-			b.WriteString(strings.TrimRight("# "+part, " ") + "\n")
-		}
+		line = strings.NewReplacer("\n", "?", "\r", "?").Replace(line) // the name of a file may contain them
+		b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
 	}
 	return b.String()
 }

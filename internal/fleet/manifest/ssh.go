@@ -52,7 +52,7 @@ func (s *ssh) Validate(f *Fleet) (faults []error) {
 	var more value.Faults
 	more.If(!goodProgram.MatchString(s.program), "--program is %.60q; give a path of letters, digits, dots and dashes", s.program)
 	more.If(s.address != "" && !goodHost.MatchString(s.address), "--address is %.60q; give a host name or an address", s.address)
-	more.If(s.address == "" && f.Port+f.Shards > 65536, "--port is %d, and with %d shards the hosts would need ports above 65535; give a smaller one", f.Port, f.Shards)
+	more.If(s.address == "" && f.Port+f.Shards > 65535, "--port is %d, and with %d shards the hosts would need ports above 65535; give a smaller one", f.Port, f.Shards)
 	return append(faults, more...)
 }
 
@@ -94,16 +94,19 @@ func (s *ssh) Text(f *Fleet) string {
 	var starts strings.Builder
 	for i := range f.Shards {
 		host := s.hosts[i%len(s.hosts)]
-		if s.address == "" { // a port for each shard, for those on one host
-			fmt.Fprintf(&starts, "shard %s 127.0.0.1:%d -R 127.0.0.1:%d:%s\n", host, f.Port+i, f.Port+i, listen)
+		if s.address == "" { // a port for each shard: several may be on one host, and one on this machine
+			fmt.Fprintf(&starts, "shard %s 127.0.0.1:%d -R 127.0.0.1:%d:%s\n", host, f.Port+1+i, f.Port+1+i, listen)
 		} else {
 			fmt.Fprintf(&starts, "shard %s %s:%d\n", host, s.address, f.Port)
 		}
 	}
-	program := fmt.Sprintf("%s shard --fleet $address --join-timeout %v --fleet-token-file /dev/stdin", s.program, f.JoinTimeout)
-	lost := "*) sleep 10 & ssh=$!; wait \"$ssh\"; kill -USR1 $$ ;;"
+	// The gatherer starts first. A shard that is left over must not wait for the next one.
+	program := s.program + " shard --fleet $address --join-timeout 20s --fleet-token-file /dev/stdin"
+	// A shard that ended before the start: the gatherer would wait for it until --join-timeout. One
+	// that ended later, the gatherer knows, and ends within seconds.
+	lost := "126 | 127 | 255) kill -USR1 $$ ;; # it did not start\n\t\t*) sleep 10 & ssh=$!; wait \"$ssh\"; kill -USR1 $$ ;;"
 	if f.MayLose() > 0 {
-		lost = "*) ;;"
+		lost = "126 | 127) kill -USR1 $$ ;; # it did not start"
 	}
 	return "#!/bin/sh\n" + comment(lines) + fmt.Sprintf(sshScript, program, lost, shellWords(f.Gatherer(listen)), starts.String())
 }
@@ -133,7 +136,6 @@ shard() {
 		[ "$code" = 0 ] || echo "the shard on $host ended with exit code $code" >&2
 		case $code in
 		0) ;;
-		126 | 127 | 255) kill -USR1 $$ ;; # it did not start
 		%s
 		esac
 	) &
