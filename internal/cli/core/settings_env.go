@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/taktload/takt/internal/engine"
 )
 
 // Variable is the environment variable of a flag: TAKT_MAX_IN_FLIGHT of max-in-flight.
@@ -18,7 +20,7 @@ func (e Env) warnNearMisses(known CommandFlags) {
 	if e.Environ == nil {
 		return
 	}
-	names := append([]string{Variable(ConfigFlag)}, StoreVariables()...)
+	names := append([]string{Variable(ConfigFlag), engine.ShardsVariable}, StoreVariables()...)
 	for _, command := range slices.Sorted(maps.Keys(known)) {
 		for _, name := range settingNames(known[command]) {
 			names = append(names, Variable(name))
