@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -50,14 +49,13 @@ func sshFleet(t *testing.T, hosts string, command ...string) (out string, code i
 	if err := errors.Join(os.Symlink(self, takt), os.WriteFile(filepath.Join(dir, "ssh"), []byte(standIn), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	_, port, err := net.SplitHostPort(freeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	script, err := exec.CommandContext(ctx, takt, append([]string{"fleet", "manifest", "ssh", "--hosts", hosts, "--address", "127.0.0.1", "--port", fmt.Sprint(l.Addr().(*net.TCPAddr).Port), "--"}, command...)...).Output()
+	script, err := exec.CommandContext(ctx, takt, append([]string{"fleet", "manifest", "ssh", "--hosts", hosts, "--address", "127.0.0.1", "--port", port, "--"}, command...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
