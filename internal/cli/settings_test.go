@@ -121,7 +121,7 @@ func TestSettingFaults(t *testing.T) {
 			"takt: stdin:1: unknown section htpp; did you mean http?",
 			"takt: stdin:4: service is a setting of takt target, not of takt http; put it above all sections or below [target]",
 			"takt: stdin:7: rate is a setting of takt apm, not of takt target; ",
-			"takt: stdin:8: unknown section x-y-z; use one of apm, capacity, collate, compare, http, ",
+			"takt: stdin:8: unknown section x-y-z; use one of apm, capacity, collate, compare, ",
 		}},
 		{nil, "rate = 5/s\nlabel = a=1\nrate = 6/s\ntimeout\n[http]\nrate = 7/s", "", []string{
 			"takt: stdin:3: rate is in line 1 already; keep one",

@@ -3,7 +3,6 @@ package capacitycmd
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -102,26 +101,10 @@ func settingsOf(env core.Env, command []string) (given []string, err error) {
 	return slices.DeleteFunc(rated, func(name string) bool { return name == "rate" }), nil
 }
 
-// askConfig lets takt config read the command, and returns the names of its flags.
+// askConfig returns the names of the flags in a load command.
 func askConfig(env core.Env, command []string) (given []string, err error) {
-	var stdout, stderr bytes.Buffer
-	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &stdout, &stderr
-	if code := env.Main(env, slices.Concat([]string{core.ConfigCommand, "--" + core.JSONFlag}, command)); code != core.ExitOK {
-		return nil, fmt.Errorf("after --: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "takt: "))
-	}
-	var shown struct {
-		Settings []core.SettingRow `json:"settings"`
-	}
-	err = json.Unmarshal(stdout.Bytes(), &shown) // fails for --help, for example
-	if err != nil || !slices.ContainsFunc(shown.Settings, func(s core.SettingRow) bool { return s.Name == "rate" }) {
-		return nil, fmt.Errorf("%q is not a load command; give one such as http, as in -- http http://127.0.0.1:8080/", command[0])
-	}
-	for _, s := range shown.Settings {
-		if s.Origin == core.FromFlag {
-			given = append(given, s.Name)
-		}
-	}
-	return given, nil
+	rows, err := env.LoadSettings(command)
+	return core.FlagNames(rows), err
 }
 
 // run runs steps until the search ends, a step cannot be run, or a signal comes.
