@@ -19,6 +19,7 @@ type kubernetes struct{}
 func (k *kubernetes) AddFlags(fs *pflag.FlagSet, f *Fleet) {
 	f.AddImageFlag(fs)
 	f.AddSizeFlags(fs)
+	f.AddDeadlineFlag(fs)
 }
 
 // Validate implements Writer.

@@ -38,7 +38,7 @@ type Writer interface {
 
 // Engines lists the engines in the order of help.
 func Engines() []Engine {
-	return []Engine{kubernetesEngine(), sshEngine()}
+	return []Engine{kubernetesEngine(), slurmEngine(), swarmEngine(), sshEngine()}
 }
 
 // Fleet is what all engines know of a fleet: two programs, the gatherer and n shards.
@@ -53,6 +53,7 @@ type Fleet struct {
 	AllowLost   string        // share of shards that may be lost; "": none
 	Deadline    time.Duration // limit of the whole; 0: JoinTimeout + Span and a reserve
 	Span        time.Duration // of the load with warm-up and drain; 0: unknown
+	limited     bool          // the engine ends the whole after a time
 
 	Image  string // with takt as its entrypoint
 	CPUs   int    // whole cores of each shard
@@ -72,6 +73,11 @@ func (f *Fleet) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&f.Port, "port", f.Port, "the gatherer listens on `PORT`")
 	fs.Var(value.Duration(&f.JoinTimeout), "join-timeout", "fail if not all shards have joined after `TIME`")
 	fs.Var(value.Text(&f.AllowLost), "allow-lost", "go on while at most `PERCENT` of the shards are lost, such as 10%; the run is invalid all the same")
+}
+
+// AddDeadlineFlag declares --deadline, for engines that can end the whole after a time.
+func (f *Fleet) AddDeadlineFlag(fs *pflag.FlagSet) {
+	f.limited = true
 	fs.Var(value.Duration(&f.Deadline), "deadline", "the engine ends the whole after `TIME` (default: --join-timeout, the load, its drain and a reserve)")
 }
 
@@ -82,8 +88,12 @@ func (f *Fleet) AddImageFlag(fs *pflag.FlagSet) {
 
 // AddSizeFlags declares the cores and the memory of a shard.
 func (f *Fleet) AddSizeFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&f.CPUs, "cpus", f.CPUs, "`N` whole cores for each shard")
+	f.addCPUsFlag(fs)
 	fs.Var(value.Text(&f.Memory), "memory", "`SIZE` of memory for each shard, such as 512Mi or 2Gi")
+}
+
+func (f *Fleet) addCPUsFlag(fs *pflag.FlagSet) {
+	fs.IntVar(&f.CPUs, "cpus", f.CPUs, "`N` whole cores for each shard")
 }
 
 // The limits of a fleet. Engines have their own limits, too.
@@ -111,7 +121,7 @@ func (f *Fleet) Validate() []error {
 	faults.If(f.AllowLost != "" && !goodLost.MatchString(f.AllowLost), "--allow-lost is %.60q; give a percentage such as 10%%", f.AllowLost)
 	faults.If(f.Deadline < 0, "--deadline is %v; give a time above 0", f.Deadline)
 	faults.If(f.Deadline > 0 && f.Deadline <= f.JoinTimeout+f.Span, "--deadline is %v, but the shards may need %v to join and %v for their load; give more than %v", f.Deadline, f.JoinTimeout, f.Span, f.JoinTimeout+f.Span)
-	faults.If(f.Deadline == 0 && f.Span == 0, "takt does not know how long the command runs; give a limit of the whole with --deadline, such as --deadline 1h")
+	faults.If(f.limited && f.Deadline == 0 && f.Span == 0, "takt does not know how long the command runs; give a limit of the whole with --deadline, such as --deadline 1h")
 	faults.Range("cpus", f.CPUs, 1, maxCPUs)
 	faults.If(!goodSize.MatchString(f.Memory), "--memory is %.60q; give a size such as 512Mi or 2Gi", f.Memory)
 	for _, word := range f.Command {

@@ -15,7 +15,7 @@ func sshEngine() Engine {
 type ssh struct{}
 
 // AddFlags implements Writer.
-func (s *ssh) AddFlags(fs *pflag.FlagSet, f *Fleet) {}
+func (s *ssh) AddFlags(fs *pflag.FlagSet, f *Fleet) { f.AddDeadlineFlag(fs) }
 
 // Validate implements Writer.
 func (s *ssh) Validate(f *Fleet) []error { return nil }
