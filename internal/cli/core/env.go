@@ -15,7 +15,9 @@ import (
 
 	"github.com/taktload/takt/internal/driver"
 	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -35,11 +37,12 @@ type Env struct {
 
 	StoredRuns func(e Env, store string) []string // for the completion of a shell; Main sets it
 
-	Rows     []driver.Row // protocols; nil: driver.Table()
-	Live     io.Writer    // gets the run as lines of live.Feed; nil: nobody else shows the run
-	Unstored io.Writer    // for messages that a run could not be stored; nil: Stderr
-	Side     Side         // the side of a duet that the run is; nil: the run is not in a duet
-	Args     []string     // arguments of Main
+	Rows     []driver.Row    // protocols; nil: driver.Table()
+	Live     io.Writer       // gets the run as lines of live.Feed; nil: nobody else shows the run
+	Unstored io.Writer       // for messages that a run could not be stored; nil: Stderr
+	Side     Side            // what the run is a part of; nil: it is a run of its own
+	Fleet    *fleet.Gatherer // makes the runs of load commands on other machines; nil: they run here
+	Args     []string        // arguments of Main
 	Settings *Settings
 }
 
@@ -51,11 +54,17 @@ func (e Env) Protocols() []driver.Row {
 	return driver.Table()
 }
 
-// Side makes a run one side of a duet.
+// Side makes a run a part of something larger: one side of a duet, or a shard of a fleet.
 type Side interface {
 	Source(all takt.Source, warmup time.Duration) (takt.Source, error) // the operations of this side
-	Join(p *engine.Plan)                                               // before the run
+	Join(p *engine.Plan, known Known)                                  // before the run
 	Over(r *takt.Report)                                               // after the run
+}
+
+// Known is what a load command knows of its run before it begins.
+type Known struct {
+	Head     live.Head
+	Settings map[string]string // what shapes the load, by name
 }
 
 // The exit codes, the same for every subcommand; docs/exit-codes.md explains them.

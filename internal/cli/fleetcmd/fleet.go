@@ -1,19 +1,183 @@
 package fleetcmd
 
 import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
 )
+
+// defaultListen is where a gatherer listens if nothing else was said.
+const defaultListen = "127.0.0.1:8400"
+
+// mostShards is more than one gatherer can serve.
+const mostShards = 10_000
+
+// fleetCommand is the gatherer of a fleet.
+type fleetCommand struct {
+	env      core.Env
+	shards   int
+	listen   string
+	patience time.Duration
+	lost     float64 // share of the shards that may be lost
+	secret   secret
+}
+
+// secret is the token that the gatherer and its shards have in common.
+type secret struct {
+	token takt.Secret
+	file  string
+}
+
+// joinTime is how long processes of a fleet wait for each other by default.
+const joinTime = 5 * time.Minute
 
 // New returns takt fleet.
 func New(env core.Env) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "fleet",
-		Short: "make one run of several machines",
-		Args:  core.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	f := &fleetCommand{env: env, listen: defaultListen, patience: joinTime}
+	c := core.Define(&cobra.Command{
+		Use:   "fleet --shards N -- COMMAND… | fleet manifest ENGINE",
+		Short: "make one run of several machines: one start, one report, one exit code",
+		Long: `This process gathers N shards, each started with takt shard on a machine of its own. It
+sends them the command after --, starts them at one instant, shows the seconds of the
+whole as they come, and merges the reports. The command is a load, takt capacity or
+takt verify --pairs; its outputs, assertions and exit code are those of the whole.`,
+		Example: `  takt fleet --shards 2 -- http --rate 1k/s -z 30s --assert 'p99<20ms' http://127.0.0.1:8080/
+  takt fleet --shards 8 --listen :8400 -- capacity --slo 'p99<50ms' -- http http://shop/
+  takt fleet manifest kubernetes --shards 8 --image takt -- http --rate 400k/s -z 5m http://shop/`,
+	}, f.addFlags, f.validate, f.run)
 	c.AddCommand(NewManifest(env))
 	return c
+}
+
+func (f *fleetCommand) addFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
+		fs.IntVar(&f.shards, "shards", f.shards, "wait for `N` shards")
+		fs.Var(value.Listen(&f.listen), "listen", "listen on `ADDR` for shards, such as :8400 for those of other machines")
+		fs.Var(value.Duration(&f.patience), "join-timeout", "fail if not all shards are ready after `TIME`")
+		fs.Var(value.Percent(&f.lost), "allow-lost", "go on while at most `PERCENT` of the shards are lost; the run is invalid all the same")
+		f.secret.addFlags(fs)
+	}, "shards", "listen")
+}
+
+func (s *secret) addFlags(fs *pflag.FlagSet) {
+	fs.Var(value.Secret(&s.token), "fleet-token", "`TOKEN` that the gatherer and its shards have in common; better in TAKT_FLEET_TOKEN, since ps shows flags")
+	fs.Var(value.InFile(&s.file), "fleet-token-file", "read the token from `FILE`")
+}
+
+// read returns the token; "": there is none.
+func (s *secret) read() (fleet.Token, error) {
+	token := fleet.Token(s.token)
+	if s.file != "" {
+		text, err := os.ReadFile(s.file)
+		if err != nil {
+			return "", fmt.Errorf("the token cannot be read: %w; check --fleet-token-file", err)
+		}
+		token = fleet.Token(strings.TrimSpace(string(text)))
+		if token == "" {
+			return "", value.Faultf("--fleet-token-file %s is empty; write a token into it, as with: openssl rand -hex 32", s.file)
+		}
+	}
+	return token, token.Check()
+}
+
+func (s *secret) validate() (faults value.Faults) {
+	faults.If(s.token != "" && s.file != "", "both --fleet-token and --fleet-token-file are given; keep one")
+	return faults
+}
+
+// validate reports every fault at once.
+func (f *fleetCommand) validate(args []string) []error {
+	faults := f.secret.validate()
+	faults.If(f.shards == 0, "--shards is missing; say how many shards the fleet has, as in --shards 8")
+	faults.If(f.shards < 0 || f.shards > mostShards, "--shards is %d; give a number from 1 to %d", f.shards, mostShards)
+	faults.If(f.patience <= 0, "--join-timeout is %v; give a time above 0", f.patience)
+	faults.If(f.lost < 0 || f.lost > 0.5, "--allow-lost is %s; give a percentage from 0%% to 50%%", value.Percent(&f.lost))
+	return append(faults, f.checkCommand(args)...)
+}
+
+// checkCommand refuses commands that make no run. The command itself checks its flags.
+func (f *fleetCommand) checkCommand(args []string) []error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return []error{fmt.Errorf("takt fleet needs a command after --, as in -- http --rate 1k/s -z 30s http://127.0.0.1:8080/")}
+	}
+	cmd, _ := core.FindCommand(f.env.Root(f.env), args)
+	switch name := core.CommandName(cmd); {
+	case name == "capacity", name == "verify", cmd.Flags().Lookup("rate") != nil && cmd.Flags().Lookup("shard") != nil:
+		return nil
+	}
+	return []error{fmt.Errorf("%q makes no run; give a load such as http after --, or capacity or verify", strings.Join(args[:min(2, len(args))], " "))}
+}
+
+func (f *fleetCommand) run(ctx context.Context, args []string) error {
+	token, err := f.secret.read()
+	if err != nil {
+		return core.ExitWith(core.ExitUsage, err)
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("%w; give another --listen", err)
+	}
+	defer l.Close()
+	stderr := f.env.Serial().Stderr
+	f.announce(stderr, l.Addr(), &token)
+	g := fleet.New(fleet.Options{
+		Shards: f.shards, Token: token, Version: core.Version, Patience: f.patience, Spare: int(math.Floor(f.lost * float64(f.shards))),
+		Tell: func(text string) { fmt.Fprintf(stderr, "takt fleet: %s\n", text) },
+	})
+	go g.Serve(l)
+	env := f.env
+	env.Fleet = g
+	code := env.Main(env, args)
+	g.Close(code)
+	return core.ExitWith(code, nil)
+}
+
+// announce says how to start the shards. Who listens beyond this machine without a token gets
+// one.
+func (f *fleetCommand) announce(w interface{ Write([]byte) (int, error) }, at net.Addr, token *fleet.Token) {
+	made := false
+	if tcp, ok := at.(*net.TCPAddr); ok && *token == "" && !tcp.IP.IsLoopback() {
+		*token, made = fleet.NewToken(), true
+	}
+	address := f.reach(at)
+	switch {
+	case made:
+		fmt.Fprintf(w, "takt fleet: waiting for %s; start each with: TAKT_FLEET=%s TAKT_FLEET_TOKEN=%s takt shard\n", shardsOf(f.shards), address, *token)
+	case *token != "":
+		fmt.Fprintf(w, "takt fleet: waiting for %s; start each with: TAKT_FLEET=%s takt shard, and the token\n", shardsOf(f.shards), address)
+	default:
+		fmt.Fprintf(w, "takt fleet: waiting for %s; start each with: takt shard --fleet %s\n", shardsOf(f.shards), address)
+	}
+}
+
+// reach is the address by which shards reach the gatherer, as far as this process knows it.
+func (f *fleetCommand) reach(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return at.String()
+	}
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "HOST"
+	}
+	return net.JoinHostPort(host, fmt.Sprint(tcp.Port))
+}
+
+func shardsOf(n int) string {
+	if n == 1 {
+		return "1 shard"
+	}
+	return fmt.Sprintf("%d shards", n)
 }

@@ -3,8 +3,6 @@ package fleetcmd
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/fleet"
 	"github.com/taktload/takt/internal/fleet/manifest"
 	"github.com/taktload/takt/internal/value"
 )
@@ -76,14 +75,7 @@ func (k *manifestCommand) load(command []string) error {
 }
 
 func (k *manifestCommand) run(context.Context, []string) error {
-	k.fleet.Token = newToken()
+	k.fleet.Token = string(fleet.NewToken())
 	_, err := io.WriteString(k.env.Stdout, k.writer.Text(k.fleet))
 	return err
-}
-
-// newToken is a secret of 256 bits.
-func newToken() string {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }

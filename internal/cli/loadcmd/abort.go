@@ -9,6 +9,7 @@ import (
 
 	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/judge/assert"
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
@@ -65,10 +66,9 @@ func (l *load) look(ctx context.Context) func(phases []string, list []takt.Sampl
 func (l *load) hide(text string) string { return core.HideCredentials(l.scrub.Replace(text)) }
 
 // guarded returns watch with a check of --abort-on, which ends the run when a condition is true.
-func (l *load) guarded(ctx context.Context, watch func(takt.Interval), source takt.Source, d *takt.Driver) func(takt.Interval) {
+func (l *load) guarded(ctx context.Context, watch func(takt.Interval), head live.Head) func(takt.Interval) {
 	g := &guard{
-		conditions: l.conditions, warmup: l.engine.Warmup, end: source.End(),
-		receives: d.Loop == nil && d.Async == nil && d.Worker == nil,
+		conditions: l.conditions, warmup: l.engine.Warmup, end: head.End, receives: head.Receives,
 		strike: func(e *abortError) {
 			if ctx.Err() == nil { // else the run is already draining
 				fmt.Fprintf(l.env.Stderr, "takt: %v; the run ends here\n", e)

@@ -163,6 +163,7 @@ func (l *load) validate(args []string) []error {
 	faults = core.AppendError(faults, l.store.CheckLimit())
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.requirements.Validate()...)
+	faults = append(faults, l.checkFleet()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)
@@ -315,38 +316,16 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 		return err
 	}
 	defer out.Discard()
-	look := l.look(ctx)
-	source, err := l.source(ctx)
+	var report *takt.Report
+	var journal *journal
+	if l.env.Fleet != nil {
+		report, err = l.afar(ctx, out, head, args)
+	} else {
+		report, journal, err = l.here(ctx, out, head, number)
+	}
 	if err != nil {
-		return l.broken(ctx, err)
+		return err
 	}
-	words := l.narration()
-	d, err := l.driver.Open(ctx, l.connections())
-	if err != nil {
-		return l.unopened(err)
-	}
-	watch := l.watch(ctx, out, words, l.liveHead(source, d))
-	defer watch.ended()
-	plan := engine.Plan{
-		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
-		OnInterval: l.guarded(ctx, watch.interval, source, d), OnErrors: watch.errors, OnSamples: out.OnSamples(look), Abort: l.env.Abort,
-		Scrub: l.hide,
-	}
-	journal := l.journal(head, number)
-	if journal != nil {
-		plan.Journal = journal
-	}
-	if l.env.Side != nil {
-		l.env.Side.Join(&plan)
-	}
-	report, err := engine.Run(ctx, plan)
-	watch.ended()
-	if err != nil {
-		journal.end()
-		return l.broken(ctx, err)
-	}
-	l.complete(report, head, number)
-	l.listFault(source, report)
 	l.driverFault(report)
 	l.noteEnd(ctx, report)
 	l.contrast(ctx, report)
@@ -361,6 +340,44 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 	journal.end()
 	l.requirements.Show(l.env, report)
 	return l.outcome(ctx, report, written)
+}
+
+// here makes the run in this process.
+func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, number int) (*takt.Report, *journal, error) {
+	look := l.look(ctx)
+	source, err := l.source(ctx)
+	if err != nil {
+		return nil, nil, l.broken(ctx, err)
+	}
+	words := l.narration()
+	d, err := l.driver.Open(ctx, l.connections())
+	if err != nil {
+		return nil, nil, l.unopened(err)
+	}
+	known := l.liveHead(source.End(), d)
+	watch := l.watch(ctx, out, words, known)
+	defer watch.ended()
+	plan := engine.Plan{
+		Options: l.engine, Kind: l.row.Kind, Source: source, Driver: d,
+		OnInterval: l.guarded(ctx, watch.interval, known), OnErrors: watch.errors, OnSamples: out.OnSamples(look), Abort: l.env.Abort,
+		Scrub: l.hide,
+	}
+	journal := l.journal(head, number)
+	if journal != nil {
+		plan.Journal = journal
+	}
+	if l.env.Side != nil {
+		l.env.Side.Join(&plan, core.Known{Head: known, Settings: l.settings(head)})
+	}
+	report, err := engine.Run(ctx, plan)
+	watch.ended()
+	if err != nil {
+		journal.end()
+		return nil, nil, l.broken(ctx, err)
+	}
+	l.complete(report, head, number)
+	l.listFault(source, report)
+	return report, journal, nil
 }
 
 // tellStored says how to see the run again.

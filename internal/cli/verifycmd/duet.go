@@ -46,6 +46,7 @@ func (d *duet) validate(v *verifyCommand, command []string) (faults value.Faults
 	faults.If(v.series.pairs != "", "--duet and --pairs are two ways to compare; give one of them")
 	d.budget = cmp.Or(v.budget, defaultLoad)
 	faults = append(faults, core.Unjoin(v.options.CheckDuet(d.block, d.budget, ""))...)
+	faults.If(v.env.Fleet != nil, "a duet deals blocks of milliseconds to two sides in one process, so a fleet cannot play it; use --pairs")
 	faults.If(len(v.base) != 1 || len(v.head) != 1, "--duet needs one --base URL and one --head URL")
 	faults.If(len(command) == 0 || strings.HasPrefix(command[0], "-"), "--duet needs the command to run after --, without the URL: -- http --rate 500/s -z 5s")
 	for _, name := range []string{"repeat", "shard", "start-at", "contrast"} {

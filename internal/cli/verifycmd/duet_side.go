@@ -95,7 +95,7 @@ func (s *dealt) DueBefore(t time.Duration) uint64 {
 func (s *dealt) after() time.Duration { return time.Duration(s.block+1) * s.deal.Block }
 
 // Join makes the run of p this side of the duet.
-func (d *duetSide) Join(p *engine.Plan) {
+func (d *duetSide) Join(p *engine.Plan, _ core.Known) {
 	p.Meet = d.meet.start
 	others := p.OnSamples
 	p.OnSamples = func(phases []string, list []takt.Sample) {

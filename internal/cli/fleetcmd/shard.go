@@ -1,0 +1,224 @@
+package fleetcmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/cli/kept"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// shardCommand is a member of a fleet.
+type shardCommand struct {
+	env      core.Env
+	gatherer string
+	patience time.Duration
+	secret   secret
+	store    kept.Storing
+}
+
+// NewShard returns takt shard.
+func NewShard(env core.Env) *cobra.Command {
+	s := &shardCommand{env: env, gatherer: defaultListen, patience: joinTime}
+	return core.Define(&cobra.Command{
+		Use:   "shard [--fleet HOST:PORT]",
+		Short: "send a shard of the load of takt fleet",
+		Long: `This process connects to takt fleet, which says what to send, which part of it, and when
+to start. Its exit code is 0 when the gatherer has its report. The setting of a load can
+also come from this process's environment, such as a password that only this host has.`,
+		Example: `  takt shard
+  TAKT_FLEET=10.0.0.1:8400 TAKT_FLEET_TOKEN=… takt shard`,
+	}, s.addFlags, s.validate, s.run)
+}
+
+func (s *shardCommand) addFlags(fs *pflag.FlagSet) {
+	value.Declare(fs, value.GroupGeneral, func(fs *pflag.FlagSet) {
+		fs.Var(value.Target(&s.gatherer), "fleet", "`HOST:PORT` of takt fleet")
+		fs.Var(value.Duration(&s.patience), "join-timeout", "try to connect for `TIME`; takt fleet may start later than its shards")
+		s.secret.addFlags(fs)
+	}, "fleet")
+	s.store.AddFlags(fs)
+}
+
+func (s *shardCommand) validate(args []string) []error {
+	faults := s.secret.validate()
+	faults.If(len(args) > 0, "takt shard takes no arguments but got %q; the command is given to takt fleet", args)
+	faults.If(!strings.Contains(s.gatherer, ":"), "--fleet is %.60q; give HOST:PORT", s.gatherer)
+	faults.If(s.patience <= 0, "--join-timeout is %v; give a time above 0", s.patience)
+	return faults
+}
+
+func (s *shardCommand) run(ctx context.Context, _ []string) error {
+	token, err := s.secret.read()
+	if err != nil {
+		return core.ExitWith(core.ExitUsage, err)
+	}
+	host, _ := os.Hostname() // "": the gatherer takes the address
+	m, err := fleet.Dial(ctx, fleet.Join{
+		Address: s.gatherer, Token: token, Patience: s.patience,
+		Hello:   fleet.Hello{Version: core.Version, Host: host, HostClass: proc.HostClassName(), Cores: runtime.NumCPU(), Process: os.Getpid()},
+		Waiting: func(err error) { s.say("waiting for the gatherer: %v", err) },
+	})
+	if err != nil {
+		return s.ended(ctx, err)
+	}
+	defer m.Close()
+	s.say("this is shard %s of the fleet of %s", m.Shard, s.gatherer)
+	sent := false
+	for {
+		r, err := m.Next(ctx)
+		if ended := (*fleet.EndedError)(nil); errors.As(err, &ended) && sent {
+			err = nil // another's fault, or that of the target
+		}
+		if r == nil {
+			return s.ended(ctx, err)
+		}
+		if err := s.make(ctx, r); err != nil {
+			return s.ended(ctx, err)
+		}
+		sent = true
+	}
+}
+
+func (s *shardCommand) say(format string, args ...any) {
+	fmt.Fprintf(s.env.Stderr, "takt shard: "+format+"\n", args...)
+}
+
+// ended is the error at the end of the process.
+func (s *shardCommand) ended(ctx context.Context, err error) error {
+	if signal := core.SignalOf(ctx); signal != nil {
+		return core.ExitBy(signal, signal)
+	}
+	return err
+}
+
+// make makes a run, and delivers its report.
+func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.Context, func() { cancel(context.Cause(r.Context)) })()
+	var said tail
+	part := &side{run: r}
+	env := s.env
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), io.Discard, io.MultiWriter(s.env.Stderr, &said)
+	over := make(chan struct{})
+	defer close(over)
+	env.Interrupt, env.Abort, env.Side, env.Quit = ctx, either(over, r.Abort, s.env.Abort), part, nil
+	code := env.Main(env, r.Words)
+	if part.report == nil {
+		reason := said.reason()
+		r.Fail(fleet.Failure{Code: code, Reason: reason})
+		return core.ExitWith(core.ExitFailed, nil) // the command said why
+	}
+	err := r.Deliver(part.report, early(ctx, part.report))
+	if err != nil && s.store.Keep(s.env, part.report) {
+		s.say("what this shard measured is stored; to see it: %s", s.store.ShowCommand(s.env, part.report.ID))
+	}
+	return err
+}
+
+// either is closed when a or b is, until over.
+func either(over, a, b <-chan struct{}) <-chan struct{} {
+	c := make(chan struct{})
+	go func() {
+		select {
+		case <-a:
+			close(c)
+		case <-b:
+			close(c)
+		case <-over:
+		}
+	}()
+	return c
+}
+
+// early says why a run ended before its schedule; "": it did not, or the gatherer ended it.
+func early(ctx context.Context, r *takt.Report) string {
+	if signal := core.SignalOf(ctx); signal != nil {
+		return "it was " + signal.Error()
+	}
+	for _, w := range r.Warnings {
+		if w.Code == "broke_off" || w.Code == "aborted" {
+			return w.Message
+		}
+	}
+	return ""
+}
+
+// side makes a run a shard of the fleet. It implements core.Side.
+type side struct {
+	run    *fleet.Run
+	report *takt.Report
+}
+
+// Source returns all operations: --shard has chosen them.
+func (s *side) Source(all takt.Source, _ time.Duration) (takt.Source, error) { return all, nil }
+
+// Join lets the gatherer start the run and see its seconds.
+func (s *side) Join(p *engine.Plan, known core.Known) {
+	ready := fleet.Ready{Head: known.Head, Settings: known.Settings}
+	p.Meet = func(ctx context.Context) (time.Time, error) { return s.run.Meet(ctx, ready) }
+	var failures []takt.ErrorClass
+	onInterval, onErrors := p.OnInterval, p.OnErrors
+	p.OnErrors = func(list []takt.ErrorClass) {
+		failures = list
+		if onErrors != nil {
+			onErrors(list)
+		}
+	}
+	p.OnInterval = func(iv takt.Interval) {
+		s.run.Second(live.Snapshot{Interval: iv, Errors: failures})
+		if onInterval != nil {
+			onInterval(iv)
+		}
+	}
+}
+
+// Over keeps the report.
+func (s *side) Over(r *takt.Report) { s.report = r }
+
+// tail keeps the last lines of what a command prints.
+type tail struct{ bytes.Buffer }
+
+// mostTail is how much of it is kept, in bytes.
+const mostTail = 4096
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	n, err := t.Buffer.Write(b)
+	if extra := t.Len() - mostTail; extra > 0 {
+		t.Next(extra)
+	}
+	return n, err
+}
+
+// reason is the errors of the command: the lines that begin with takt:, but for its warnings.
+func (t *tail) reason() string {
+	var list []string
+	for line := range strings.Lines(t.String()) {
+		text, found := strings.CutPrefix(strings.TrimSpace(line), "takt: ")
+		if found && !strings.HasPrefix(text, "warning: ") {
+			list = append(list, text)
+		}
+	}
+	if list == nil {
+		return "it ended without a word"
+	}
+	return strings.Join(list, "; ")
+}

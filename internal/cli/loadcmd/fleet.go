@@ -1,0 +1,136 @@
+package loadcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/value"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// checkFleet refuses flags whose work one process does for itself.
+func (l *load) checkFleet() (faults value.Faults) {
+	if l.env.Fleet == nil {
+		return nil
+	}
+	for _, name := range []string{"shard", "start-at"} {
+		faults.If(l.given(name), "--%s is given, but the fleet numbers its shards and gives them their start; leave it out", name)
+	}
+	faults.If(l.driver.Contrasts != nil && l.driver.Contrasts() > 0, "--contrast compares with a closed loop in one process; run it without a fleet")
+	for _, d := range l.outputs.Opened {
+		faults.If(d.Format.Rows || d.Format.Asked, "-o %s has a row for each operation, and these stay on the hosts of the shards; leave it out", d.Format.Name)
+	}
+	if l.driver.Stdin != nil {
+		before, during := l.driver.Stdin()
+		for _, name := range slices.Concat(before, during) {
+			faults.If(true, "%s reads standard input, which the shards do not have; give it a file that each host has", name)
+		}
+	}
+	return faults
+}
+
+// given reports whether a setting has a value.
+func (l *load) given(name string) bool {
+	return l.env.Settings != nil && slices.ContainsFunc(l.env.Settings.Given, func(s core.Setting) bool { return s.Name == name })
+}
+
+// afar makes the run on the machines of the fleet.
+func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, args []string) (*takt.Report, error) {
+	l.brokeOff = nil
+	watch := watcher{interval: func(takt.Interval) {}, ended: func() {}}
+	defer func() { watch.ended() }()
+	var second func(takt.Interval)
+	report, err := l.env.Fleet.Run(ctx, fleet.Load{
+		ID: head.ID, Abort: l.env.Abort, Settings: l.settings(head),
+		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
+		Begin: func(known live.Head) {
+			mine := l.liveHead(known.End, &takt.Driver{OneWay: known.OneWay})
+			mine.Receives, mine.Room = known.Receives, known.Room
+			watch = l.watch(ctx, out, nil, mine)
+			second = l.guarded(ctx, watch.interval, mine)
+		},
+		Second: func(s live.Snapshot) {
+			if watch.errors != nil {
+				watch.errors(s.Errors)
+			}
+			second(s.Interval)
+		},
+		Tell: l.tell,
+	})
+	watch.ended()
+	if report == nil {
+		failed := (*fleet.FailedError)(nil)
+		if errors.As(err, &failed) {
+			return nil, core.ExitWith(failed.Code, l.clean(err))
+		}
+		return nil, l.broken(ctx, err)
+	}
+	if err != nil {
+		l.brokeOff = err
+	}
+	report.ID, report.Tool, report.Command, report.Labels = head.ID, head.Tool, head.Command, head.Labels
+	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
+	if l.runGroup != "" {
+		report.Schedule.RunGroup = l.runGroup
+	}
+	return report, nil
+}
+
+// settings are what shapes the load: all shards of a fleet must have the same.
+func (l *load) settings(head takt.Report) map[string]string {
+	all := map[string]string{}
+	for name, v := range head.Variables {
+		all[name] = stored.JSON(v)
+	}
+	all["seed"], all["warmup"], all["drain"] = stored.JSON(l.engine.Seed), l.engine.Warmup.String(), l.engine.Drain.Duration().String()
+	return all
+}
+
+// tell prints what happens to the fleet.
+func (l *load) tell(text string) {
+	if l.progress != progressNone {
+		fmt.Fprintf(l.env.Stderr, "takt fleet: %s\n", text)
+	}
+}
+
+// shardWords is the command line of a shard. It has all settings of this process for the load, wherever they
+// came from, but none for what the whole does with the report. Secrets of the environment stay
+// there: each host has its own.
+func (l *load) shardWords(shard, group string, args []string) []string {
+	words := append(strings.Fields(l.row.Group), strings.Fields(l.row.Use)[0])
+	for _, s := range l.env.Settings.Given {
+		f := l.flags.Lookup(s.Name) // nil: --config
+		if f == nil || ofTheWhole(f) || core.IsSecret(f) && s.Origin.Kind == core.FromEnvironment {
+			continue
+		}
+		words = append(words, dashed(s.Name)+"="+s.Value)
+	}
+	words = append(words, "--shard="+shard, "--run-group="+group, "--no-store", "--progress=none", "--")
+	return append(words, args...)
+}
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// ofTheWhole reports whether a setting is about the report of the whole, and not about the load.
+func ofTheWhole(f *pflag.Flag) bool {
+	switch value.GroupOf(f) {
+	case value.GroupOutput, value.GroupAssertions, value.GroupStorage:
+		return true
+	}
+	return slices.Contains([]string{"repeat", "label", "shard", "start-at"}, f.Name)
+}

@@ -1,0 +1,314 @@
+package fleet
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Options say how a gatherer works.
+type Options struct {
+	Shards   int
+	Token    Token             // "": none is needed
+	Version  string            // of takt, which all members must have
+	Patience time.Duration     // how long to wait until all members are ready
+	Spare    int               // how many members may be lost during a run
+	Clock    Clock             // nil: NewClock()
+	Tell     func(text string) // says to the user what happens
+}
+
+// Gatherer makes runs of the loads of its members.
+type Gatherer struct {
+	Options
+	changed chan struct{} // something happened that a run waits for
+	room    chan struct{} // a place for each report that is read at the same time
+	closed  chan struct{}
+
+	mu      sync.Mutex
+	peers   map[int]*peer // by shard, from 1
+	round   *round        // nil: no run
+	made    int           // number of runs so far
+	refused int           // number of connections
+	failed  string        // why the last run was not made; "": it was
+	ended   *ending       // nil: not yet
+}
+
+// atOnce is the number of reports that are in memory at the same time.
+const atOnce = 2
+
+// New returns a gatherer without members.
+func New(o Options) *Gatherer {
+	if o.Clock == nil {
+		o.Clock = NewClock()
+	}
+	if o.Tell == nil {
+		o.Tell = func(string) {}
+	}
+	g := &Gatherer{Options: o, changed: make(chan struct{}, 1), room: make(chan struct{}, atOnce), closed: make(chan struct{}), peers: map[int]*peer{}}
+	go g.watch()
+	return g
+}
+
+// Serve accepts members until the listener is closed.
+func (g *Gatherer) Serve(l net.Listener) error {
+	var config *tls.Config
+	if g.Token != "" {
+		var err error
+		if config, err = g.Token.server(); err != nil {
+			return err
+		}
+	}
+	guests := make(chan struct{}, maxGuests)
+	for {
+		raw, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			time.Sleep(retry) // as when there are no file descriptors left
+			continue
+		}
+		guests <- struct{}{}
+		go func() {
+			// A member stays for hours, so its place as a guest ends with its welcome.
+			p := g.welcome(raw, config)
+			<-guests
+			if p != nil {
+				g.listen(p)
+			}
+		}()
+	}
+}
+
+// maxGuests is how many connections may be in their first request.
+const maxGuests = 256
+
+// firstOfTLS is the first byte of a connection with TLS.
+const firstOfTLS = 0x16
+
+// welcome makes a member of a new connection; nil: it is refused.
+func (g *Gatherer) welcome(raw net.Conn, config *tls.Config) *peer {
+	_ = raw.SetDeadline(time.Now().Add(greet))
+	conn := net.Conn(&peeked{Conn: raw, lines: bufio.NewReaderSize(raw, 1<<10)})
+	first, err := conn.(*peeked).lines.Peek(1)
+	secure := err == nil && first[0] == firstOfTLS
+	var request *http.Request
+	switch {
+	case err != nil:
+		raw.Close()
+		return nil
+	case config == nil && secure:
+		g.refuse(raw, raw, Hello{}, errors.New("it has a token, and this gatherer has none; give both the same"))
+		return nil
+	case config != nil && secure:
+		conn = tls.Server(conn, config)
+	}
+	lines := bufio.NewReader(io.LimitReader(conn, 2*maxHello))
+	if request, err = http.ReadRequest(lines); err != nil {
+		if secure {
+			err = errors.New("it has another token, or is no shard")
+		}
+		g.refuse(raw, raw, Hello{}, err)
+		return nil
+	}
+	h, err := helloOf(request, g.Token, g.Version)
+	if err == nil {
+		var p *peer
+		if p, err = g.admit(h, conn); err == nil {
+			_ = raw.SetDeadline(time.Time{})
+			return p
+		}
+	}
+	g.refuse(raw, conn, h, err)
+	return nil
+}
+
+// peeked is a connection of which some bytes were looked at.
+type peeked struct {
+	net.Conn
+	lines *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (p *peeked) Read(b []byte) (int, error) { return p.lines.Read(b) }
+
+// refuse answers with the reason, and says it to the user.
+func (g *Gatherer) refuse(raw net.Conn, answer io.Writer, h Hello, err error) {
+	no := refusal{http.StatusConflict, err}
+	errors.As(err, &no)
+	g.mu.Lock()
+	if g.refused++; g.refused <= mostRefused {
+		g.tell(fmt.Sprintf("%s is refused: %v", h.from(raw), no.error))
+	}
+	g.mu.Unlock()
+	_ = no.write(answer) // it is refused, also if it does not learn why
+	raw.Close()
+}
+
+// mostRefused is how many refusals the user sees: a scan of ports would fill the screen.
+const mostRefused = 20
+
+// from is where a member is: its host's name, or its address if it says none.
+func (h Hello) from(raw net.Conn) string {
+	if h.Host != "" {
+		return h.Host
+	}
+	return raw.RemoteAddr().String()
+}
+
+// admit gives a member its number. It welcomes the member under the lock, so that this is the
+// first line.
+func (g *Gatherer) admit(h Hello, raw net.Conn) (*peer, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.ended != nil:
+		return nil, errors.New("the fleet has ended")
+	case g.round != nil && g.round.launched:
+		return nil, errors.New("the run has started without it; a shard cannot join or come back in the middle")
+	}
+	k := 1
+	for g.peers[k] != nil {
+		k++
+	}
+	if k > g.Shards {
+		return nil, fmt.Errorf("the fleet has all its %d shards", g.Shards)
+	}
+	if _, err := io.WriteString(raw, switched); err != nil {
+		return nil, err
+	}
+	p := &peer{g: g, k: k, hello: h, host: h.from(raw), stream: newStream(raw, bufio.NewReader(raw)), gone: make(chan struct{})}
+	if err := p.stream.send(toMember{Welcome: &welcome{p.name(), g.Shards}}, silence); err != nil {
+		return nil, err
+	}
+	g.peers[k] = p
+	g.tell(fmt.Sprintf("shard %s is %s (%d of %d)", p.name(), p.host, len(g.peers), g.Shards))
+	if g.round != nil {
+		p.order(g.round)
+	}
+	g.note()
+	return p, nil
+}
+
+// tell says to the user what happens. The lock is held.
+func (g *Gatherer) tell(text string) {
+	if g.round != nil && g.round.load.Tell != nil {
+		g.round.load.Tell(text)
+		return
+	}
+	g.Tell(text)
+}
+
+// note wakes up the run.
+func (g *Gatherer) note() { put(g.changed, struct{}{}) }
+
+// listen reads the lines of a member until its connection is over.
+func (g *Gatherer) listen(p *peer) {
+	for {
+		var line toGatherer
+		err := p.stream.read(&line)
+		if err != nil {
+			g.lose(p, reasonOf(err))
+			close(p.gone)
+			return
+		}
+		if line.Asks != nil {
+			got := g.Clock.Read(time.Now())
+			_ = p.stream.send(toMember{Clock: &reading{*line.Asks, got, g.Clock.Read(time.Now())}}, silence)
+			continue
+		}
+		g.accept(p, &line)
+	}
+}
+
+// reasonOf says in words why a connection is over.
+func reasonOf(err error) string {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "its process ended, or closed the connection"
+	}
+	return fmt.Sprintf("its connection failed: %v", err)
+}
+
+// lose notes that a member is gone. Before the start its number is free again.
+func (g *Gatherer) lose(p *peer, reason string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer p.stream.raw.Close() // listen ends, with a reason that is none
+	if p.lost != "" || g.peers[p.k] != p {
+		return
+	}
+	p.lost = reason
+	p.release()
+	defer g.note()
+	if g.round != nil && g.round.launched {
+		return // the run decides
+	}
+	delete(g.peers, p.k)
+	if g.ended == nil {
+		g.tell(fmt.Sprintf("%s is gone: %s; waiting for another in its place", p.called(), reason))
+	}
+}
+
+// watch shows the members once a second that the gatherer lives, and looks whether they do.
+func (g *Gatherer) watch() {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-g.closed:
+			return
+		case <-ticker.C:
+		}
+		stood := time.Duration(0) // this process, not the members
+		if late := time.Since(last) - beat; late > beat {
+			stood = late
+			g.mu.Lock()
+			g.tell(fmt.Sprintf("this process stood still for %v; after %v the shards give up", late.Round(100*time.Millisecond), silence))
+			g.mu.Unlock()
+		}
+		last = time.Now()
+		for _, p := range g.all() {
+			if stood > 0 {
+				p.stream.excuse()
+			}
+			if quiet := p.stream.silent(); quiet > silence {
+				g.lose(p, silentFor(quiet))
+				continue
+			}
+			go p.stream.send(toMember{}, silence)
+		}
+		g.note()
+	}
+}
+
+// all are the members.
+func (g *Gatherer) all() (list []*peer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for k := 1; k <= g.Shards; k++ {
+		if p := g.peers[k]; p != nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Close ends the fleet with an exit code, and says so to its members.
+func (g *Gatherer) Close(code int) {
+	g.mu.Lock()
+	g.ended = &ending{code, g.failed}
+	g.mu.Unlock()
+	var all sync.WaitGroup
+	for _, p := range g.all() {
+		all.Go(func() { p.dismiss(g.ended) })
+	}
+	all.Wait()
+	close(g.closed)
+}

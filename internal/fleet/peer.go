@@ -1,0 +1,97 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// peer is a member, as the gatherer sees it. The gatherer's lock guards what changes.
+type peer struct {
+	g      *Gatherer
+	k      int
+	hello  Hello
+	host   string
+	stream *stream
+	gone   chan struct{} // closed when nothing more will come
+
+	lost        string // why it is gone; "": it is not
+	first, last Offset // of its clock; Bound 0: none
+	best        Offset // of them, for now
+	state
+}
+
+// state is a member in the present run.
+type state struct {
+	ready  *Ready
+	armed  bool
+	failed *Failure
+	over   *over
+	holds  bool // a place of those whose report is read
+	merged bool
+	second int               // the last second that came, from 0; -1: none
+	until  float64           // when that second ended, in seconds since the start
+	errors []takt.ErrorClass // of its run so far
+}
+
+func (p *peer) name() string { return fmt.Sprintf("%d/%d", p.k, p.g.Shards) }
+
+// called is its name and its host, for people.
+func (p *peer) called() string { return fmt.Sprintf("shard %s (%s)", p.name(), p.host) }
+
+// order lets the member prepare a run. A connection that fails ends in listen.
+func (p *peer) order(r *round) {
+	p.release()
+	p.state = state{second: -1}
+	_ = p.stream.send(toMember{Order: &order{r.number, r.load.Words(p.name())}}, silence)
+}
+
+// release gives the place of a report back.
+func (p *peer) release() {
+	if p.holds {
+		p.holds = false
+		<-p.g.room
+	}
+}
+
+// ended reports whether no seconds will come of it any more.
+func (p *peer) ended() bool { return p.lost != "" || p.failed != nil || p.over != nil }
+
+// settled reports whether nothing of it is missing.
+func (p *peer) settled() bool { return p.lost != "" || p.failed != nil || p.merged }
+
+// why says why its part of the load is missing, or not complete; "": it is complete.
+func (p *peer) why() string {
+	switch {
+	case p.failed != nil:
+		return p.failed.Reason
+	case p.over != nil && p.over.Early != "":
+		return p.over.Early
+	case p.merged:
+		return ""
+	}
+	return p.lost
+}
+
+// clock adds an estimate.
+func (p *peer) clock(o Offset) {
+	if p.first.Bound == 0 {
+		p.first = o
+	}
+	p.last = o
+	if p.best.Bound == 0 || o.Bound <= p.best.after(o.At) {
+		p.best = o
+	}
+}
+
+// dismiss sends the last line, and lets the member close the connection: closing it here could
+// destroy the line on its way.
+func (p *peer) dismiss(e *ending) {
+	_ = p.stream.send(toMember{End: e}, silence)
+	select {
+	case <-p.gone:
+	case <-time.After(beat):
+	}
+	p.stream.raw.Close()
+}

@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/taktload/takt/internal/judge/merge"
+	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// seconds are the seconds of a run that not all members have sent yet.
+type seconds struct {
+	next int // the first that was not passed on
+	open map[int][]takt.Interval
+}
+
+// add adds a second of a member. One that comes too late is left out; the report has it.
+func (s *seconds) add(p *peer, snap *live.Snapshot) {
+	// The last interval ends some time after its second, and a shorter one may follow it: what
+	// counts is where the middle is.
+	n := max(0, int((p.until+snap.Interval.T)/2))
+	p.second, p.until, p.errors = max(p.second, n), snap.Interval.T, snap.Errors
+	if n < s.next || n > s.next+mostOpen {
+		return
+	}
+	if s.open == nil {
+		s.open = map[int][]takt.Interval{}
+	}
+	s.open[n] = append(s.open[n], snap.Interval)
+}
+
+// mostOpen is how many seconds a member may be ahead of the others: more than one that is not lost
+// can be behind.
+const mostOpen = 64
+
+// complete takes out the seconds that every member has sent, or will not send.
+func (s *seconds) complete(list []*peer) (whole []live.Snapshot) {
+	last, all := math.MaxInt, true
+	for _, p := range list {
+		if !p.ended() {
+			last, all = min(last, p.second), false
+		}
+	}
+	if all {
+		last = -1
+		for n := range s.open {
+			last = max(last, n)
+		}
+	}
+	for ; s.next <= last && len(s.open) > 0; s.next++ {
+		intervals := s.open[s.next]
+		delete(s.open, s.next)
+		if len(intervals) == 0 {
+			continue
+		}
+		one, err := merge.Intervals(intervals)
+		if err == nil { // else the report says so
+			whole = append(whole, live.Snapshot{Interval: one, Errors: together(list)})
+		}
+	}
+	return whole
+}
+
+// together are the failures of all members so far, most frequent first.
+func together(list []*peer) (all []takt.ErrorClass) {
+	for _, p := range list {
+		for _, e := range p.errors {
+			i := slices.IndexFunc(all, func(known takt.ErrorClass) bool { return known.Class == e.Class })
+			if i < 0 {
+				all = append(all, e)
+			} else {
+				all[i].Count += e.Count
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b takt.ErrorClass) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class))
+	})
+	return all
+}
