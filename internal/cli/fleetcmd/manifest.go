@@ -4,7 +4,9 @@ package fleetcmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,6 +39,8 @@ type manifestCommand struct {
 	env    core.Env
 	fleet  *manifest.Fleet
 	writer manifest.Writer
+
+	warnings []string
 }
 
 func newEngine(env core.Env, engine manifest.Engine) *cobra.Command {
@@ -70,12 +74,34 @@ func (k *manifestCommand) load(command []string) error {
 		k.fleet.Span = 1
 		return err
 	}
-	k.fleet.Span = span(rows)
+	k.fleet.Span, k.fleet.Drain = span(rows)
+	k.fleet.Reads, k.fleet.Writes = env.LoadFiles(command, rows)
+	k.warn(rows)
 	return nil
 }
 
+// warn says what is probably a mistake in the load command.
+func (k *manifestCommand) warn(rows []core.SettingRow) {
+	for _, row := range rows {
+		if row.Secret {
+			k.warnings = append(k.warnings, fmt.Sprintf("this text contains the secret of --%s; better leave the flag out, and set TAKT_%s for the gatherer and the shards", row.Name, strings.ToUpper(strings.ReplaceAll(row.Name, "-", "_"))))
+		}
+	}
+	for _, word := range k.fleet.Command {
+		if at := loopback.FindString(word); at != "" {
+			k.warnings = append(k.warnings, fmt.Sprintf("%s is the machine or the container of each shard itself; give an address that all of them reach", at))
+		}
+	}
+}
+
+// loopback matches the start of a URL of this machine.
+var loopback = regexp.MustCompile(`https?://(127\.[0-9.]+|localhost|\[::1\])`)
+
 func (k *manifestCommand) run(context.Context, []string) error {
 	k.fleet.Token = string(fleet.NewToken())
+	for _, warning := range k.warnings {
+		fmt.Fprintln(k.env.Stderr, "takt: warning:", warning)
+	}
 	_, err := io.WriteString(k.env.Stdout, k.writer.Text(k.fleet))
 	return err
 }

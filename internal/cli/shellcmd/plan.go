@@ -237,7 +237,7 @@ func (k *confined) below(name string) (string, error) {
 func (k *confined) argument(word string, i, of int) {
 	switch name := k.cmd.Name(); {
 	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
-		name == "replay" && i < of-1:
+		core.IsLog(k.cmd, i, of):
 		for one := range strings.SplitSeq(word, ",") { // members of a group
 			if _, err := k.below(one); err != nil && one != "" {
 				k.deny("%s: %v", one, err)

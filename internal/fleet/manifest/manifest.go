@@ -46,13 +46,15 @@ type Fleet struct {
 	Name    string // of what the engine creates
 	Shards  int
 	Command []string // the load command, which the gatherer passes to the shards
-	Files   []string // files that Command reads, on the gatherer and on each shard
+	Reads   []string // files that Command reads, on the gatherer and on each shard
+	Writes  []string // files that Command writes, on the gatherer
 
 	Port        int           // where the gatherer listens
 	JoinTimeout time.Duration // limit for the start of all shards
 	AllowLost   string        // share of shards that may be lost; "": none
 	Deadline    time.Duration // limit of the whole; 0: JoinTimeout + Span and a reserve
-	Span        time.Duration // of the load with warm-up and drain; 0: unknown
+	Span        time.Duration // of the load with its warm-up and drain; 0: unknown
+	Drain       time.Duration // the part of Span in which open operations end
 	limited     bool          // the engine ends the whole after a time
 
 	Image  string // with takt as its entrypoint
@@ -141,6 +143,15 @@ func (f *Fleet) Limit() time.Duration {
 // reserve is for the start of the containers, the barrier and the merge of the reports. An
 // engine that ends a fleet too late costs less than one that ends a good run.
 const reserve = 2 * time.Minute
+
+// MayLose is how many shards may be lost.
+func (f *Fleet) MayLose() int {
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(f.AllowLost, "%"), 64)
+	if err != nil {
+		return 0
+	}
+	return int(float64(f.Shards) * percent / 100)
+}
 
 // Gatherer returns the words after takt that start the gatherer on an address such as :8400.
 func (f *Fleet) Gatherer(listen string) []string {
