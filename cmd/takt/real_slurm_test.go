@@ -284,11 +284,11 @@ func punctual(truth *target.Truth, rate float64) (faults []string) {
 	return faults
 }
 
-// wait runs a fleet whose assertion fails: sbatch --wait exits with the code of the run. The shards get
+// wait is a run that --abort-on ends: sbatch --wait exits with the code of the run. The shards get
 // the token though sbatch does not export the environment, and odd words are only words.
 func (s *slurm) wait(t *testing.T) {
 	server := serving(t)
-	script := s.fleet(t, "20s", server.URL(), "--rate", "400/s", "-z", "1s", "--assert", "errors>0", "-H", `X-Odd: $(touch odd) "it's"`, "-d", "a\r\n#SBATCH --odd\n")
+	script := s.fleet(t, "20s", server.URL(), "--rate", "400/s", "-z", "60s", "--abort-on", "ok>0", "-H", `X-Odd: $(touch odd) "it's"`, "-d", "a\r\n#SBATCH --odd\n")
 	path := filepath.Join(t.TempDir(), "fleet.sh")
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
@@ -305,12 +305,21 @@ func (s *slurm) wait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := cmd.ProcessState.ExitCode(); code != 3 || server.Truth().Counts.Requests != 400 {
-		t.Errorf("exit code %d, %d requests; want 3 and 400\n%s%s", code, server.Truth().Counts.Requests, out, text)
+	if code := cmd.ProcessState.ExitCode(); code != aborted(text) || server.Truth().Counts.Requests < 400 {
+		t.Errorf("exit code %d, %d requests; want %d, and 400 or more\n%s%s", code, server.Truth().Counts.Requests, aborted(text), out, text)
 	}
 	if token := regexp.MustCompile(`[0-9a-f]{64}`).FindString(string(text)); token != "" {
 		t.Errorf("the log has a token: %s", text)
 	}
+}
+
+// aborted is the exit code of a run that --abort-on ended: 3, but on a noisy machine that of an
+// invalid run.
+func aborted(said []byte) int {
+	if bytes.Contains(said, []byte("INVALID RUN")) {
+		return 6
+	}
+	return 3
 }
 
 // lost ends one shard by a signal: the fleet ends, its report is that of an invalid run, and names
