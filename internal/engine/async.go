@@ -26,6 +26,7 @@ type async struct {
 	plan    Plan
 	now     func() time.Duration
 	begun   time.Time // the run's start
+	void    bool      // stopped before the start: consumers must take nothing from the broker
 	clients []*takt.AsyncClient
 
 	startAll func(ops []takt.Op) // StartAll of the only client; nil: operations start one by one
@@ -111,7 +112,7 @@ func (a *async) Wake() {
 func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func() pace.Waiter) {
 	a.now, a.begun = now, begun
 	for _, c := range a.clients {
-		if c.Started != nil {
+		if c.Started != nil && !a.void {
 			c.Started(a.begun)
 		}
 	}
@@ -121,7 +122,7 @@ func (a *async) start(begun time.Time, now func() time.Duration, newWaiter func(
 		a.flush()
 		a.drain()
 	})
-	if a.plan.Driver.Receive != nil {
+	if a.plan.Driver.Receive != nil && !a.void {
 		a.done.Go(func() {
 			if err := receive(a.ctx, a.plan.Driver, a); err != nil {
 				a.breakOffFor(err)
@@ -490,7 +491,10 @@ func (a *async) flush() {
 	}
 }
 
-func (a *async) stop(at time.Duration) { a.end(at) }
+func (a *async) stop(at time.Duration) {
+	a.void = a.void || a.now == nil
+	a.end(at)
+}
 
 func (a *async) cut(at time.Duration) {
 	a.mu.Lock()

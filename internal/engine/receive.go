@@ -65,6 +65,9 @@ func (f *flow) breakOffFor(err error) {
 
 // receive runs the driver's receiver until it ends or ctx does.
 func receive(ctx context.Context, d *takt.Driver, sink takt.Sink) error {
+	if ctx.Err() != nil {
+		return nil
+	}
 	err := d.Receive(ctx, sink)
 	if ctx.Err() != nil {
 		return nil // the engine ended it
@@ -130,7 +133,12 @@ func (r *receiver) open() bool {
 	return !r.closed
 }
 
-func (r *receiver) stop(time.Duration) { r.finish() }
+func (r *receiver) stop(time.Duration) {
+	if r.now == nil { // before the start: then it must take nothing from the broker
+		r.cancel()
+	}
+	r.finish()
+}
 
 func (r *receiver) cut(at time.Duration) {
 	r.mu.Lock()

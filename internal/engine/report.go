@@ -97,6 +97,7 @@ func (r *run) describe(rep *takt.Report) {
 		rep.Schedule = spec.Describe()
 	}
 	rep.Schedule.Seed = r.plan.Seed
+	_, rep.Schedule.ShardFrom = r.plan.Shard.Resolved()
 	if r.plan.Recorded {
 		rep.Schedule.Profile, rep.Schedule.Arrivals = "replay", recorded
 	}

@@ -50,6 +50,14 @@ func (t StartAt) Passed() error {
 // instant is t by the wall clock, which the shards share.
 func (t StartAt) instant() time.Time { return time.Time(t).Round(0) }
 
+// Or is the start of a run that could begin now: the given instant if it is later.
+func (t StartAt) Or(now time.Time) time.Time {
+	if at := t.instant(); at.After(now) {
+		return now.Add(at.Sub(now)) // with a reading of the monotonic clock
+	}
+	return now
+}
+
 // origin waits for the instant of --start-at and returns the instant from which the schedule
 // counts. That is the given instant itself, not the instant of waking, so the shards'
 // operations are due exactly where the whole schedule has them.

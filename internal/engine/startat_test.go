@@ -109,3 +109,149 @@ func TestStartAtIsOver(t *testing.T) {
 		})
 	}
 }
+
+// begun is what a run of some mode did: when it was told to start, and what it sent or received.
+type begun struct {
+	started time.Time // zero: the mode tells no instant
+	first   time.Time // of what was sent or received
+	dues    []time.Duration
+}
+
+func (b *begun) note(due time.Duration) {
+	if b.dues == nil {
+		b.first = time.Now()
+	}
+	b.dues = append(b.dues, due)
+}
+
+// startModes are drivers of all modes but the loop mode, which modes_linux_test.go has, in open and in
+// closed loop.
+func startModes() map[string]struct {
+	rate   string
+	driver func(b *begun) *takt.Driver
+} {
+	worker := func(b *begun) *takt.Driver {
+		return &takt.Driver{Worker: func(int) (takt.Worker, error) {
+			return fake{func(_ context.Context, op *takt.Op, _ *takt.Result) {
+				b.note(op.Due)
+				time.Sleep(10 * ms)
+			}}, nil
+		}}
+	}
+	async := func(b *begun) *takt.Driver {
+		return &takt.Driver{Async: func(_ int, s takt.Sink) (*takt.AsyncClient, error) {
+			c := &lateClient{sink: s, answer: answers(10*ms, 0)}
+			return &takt.AsyncClient{
+				Started: func(at time.Time) { b.started = at },
+				Start: func(op *takt.Op) error {
+					b.note(op.Due)
+					return c.start(op)
+				},
+				Close: func() error { c.open.Wait(); return nil },
+			}, nil
+		}}
+	}
+	receive := func(b *begun) *takt.Driver {
+		return &takt.Driver{Receive: func(ctx context.Context, sink takt.Sink) error {
+			b.note(0)
+			for ctx.Err() == nil {
+				time.Sleep(70 * ms)
+				sink.Received(make([]takt.Result, 1))
+			}
+			return nil
+		}}
+	}
+	return map[string]struct {
+		rate   string
+		driver func(b *begun) *takt.Driver
+	}{
+		"worker": {"10/s", worker}, "worker, closed": {"max", worker},
+		"async": {"10/s", async}, "async, closed": {"max", async},
+		"receive": {"max", receive},
+	}
+}
+
+// In every mode the schedule counts from the common instant: not from when the process woke, which
+// is 15 ms later here, nor from when it had connected.
+func TestStartAtInEveryMode(t *testing.T) {
+	for name, mode := range startModes() {
+		synctest.Test(t, func(t *testing.T) {
+			o := options(mode.rate, time.Second, 1)
+			at := time.Now().Add(time.Minute)
+			o.StartAt = engine.StartAt(at)
+			p, b := plan(t, o, nil), &begun{}
+			p.Driver = mode.driver(b)
+			p.Driver.Probe = func(context.Context) error { time.Sleep(3 * time.Second); return nil }
+			late := time.Duration(0)
+			if mode.rate != "max" {
+				late = 15 * ms
+				p.NewWaiter = func(start time.Time) pace.Waiter {
+					time.Sleep(at.Add(late).Sub(time.Now()))
+					return pace.Timer(start)
+				}
+			}
+			rep := run(t, t.Context(), p)
+			if !rep.StartedAt.Equal(at) || rep.DurationS != 1 || b.first.Sub(at) != late {
+				t.Errorf("%s: started %v after the instant, ran %v s, first operation %v after it", name, rep.StartedAt.Sub(at), rep.DurationS, b.first.Sub(at))
+			}
+			if !b.started.IsZero() && !b.started.Equal(at) {
+				t.Errorf("%s: the driver was told a start %v after the instant", name, b.started.Sub(at))
+			}
+			if mode.rate == "max" {
+				return
+			}
+			for i, due := range b.dues {
+				if due != time.Duration(i)*100*ms {
+					t.Errorf("%s: operation %d was due at %v", name, i, due)
+				}
+			}
+			if wait := rep.Latency[takt.LatencySendDelay]; len(b.dues) != 10 || wait.Max < 15e3 || wait.Max > 15.1e3 {
+				t.Errorf("%s: %d operations, sent up to %v µs after they were due, want 15 ms", name, len(b.dues), wait.Max)
+			}
+		})
+	}
+}
+
+// In every mode a signal before the instant ends the run without any load.
+func TestSignalBeforeStartAtInEveryMode(t *testing.T) {
+	for name, mode := range startModes() {
+		synctest.Test(t, func(t *testing.T) {
+			o := options(mode.rate, time.Second, 1)
+			o.StartAt = engine.StartAt(time.Now().Add(time.Minute))
+			p, b := plan(t, o, nil), &begun{}
+			p.Driver = mode.driver(b)
+			ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+			defer stop()
+			rep := run(t, ctx, p)
+			if b.dues != nil || !b.started.IsZero() || rep.Counts.Scheduled != 0 {
+				t.Errorf("%s: %d operations, started %v, %+v", name, len(b.dues), b.started, rep.Counts)
+			}
+		})
+	}
+}
+
+// In every mode an instant that passed before takt had connected is refused before any load.
+func TestStartAtIsOverInEveryMode(t *testing.T) {
+	for name, mode := range startModes() {
+		for _, probe := range []time.Duration{0, 1010 * ms} {
+			synctest.Test(t, func(t *testing.T) {
+				o := options(mode.rate, time.Second, 1)
+				o.StartAt = engine.StartAt(time.Now().Add(time.Second - ms/2))
+				if probe == 0 {
+					o.StartAt = engine.StartAt(time.Now().Add(-ms))
+				}
+				p, b := plan(t, o, nil), &begun{}
+				p.Driver = mode.driver(b)
+				probed := false
+				p.Driver.Probe = func(context.Context) error { probed = true; time.Sleep(probe); return nil }
+				_, err := engine.Run(t.Context(), p)
+				if passed := (*engine.StartPassedError)(nil); !errors.As(err, &passed) || probed != (probe > 0) {
+					t.Errorf("%s: %v; it connected: %v", name, err, probed)
+				}
+				if b.dues != nil || !b.started.IsZero() {
+					t.Errorf("%s: %d operations, started %v", name, len(b.dues), b.started)
+				}
+			})
+		}
+	}
+}

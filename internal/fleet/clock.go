@@ -47,7 +47,7 @@ func (r reading) offset(at int64) Offset {
 	way := (at - r.Asked) - (r.Back - r.Got)
 	return Offset{
 		At: at, Ahead: time.Duration((r.Got-r.Asked)+(r.Back-at)) / 2,
-		Bound: time.Duration(max(way, 0)+1) / 2,
+		Bound: time.Duration(max(way, 0))/2 + 1,
 	}
 }
 

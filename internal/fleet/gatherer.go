@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -183,10 +184,11 @@ func (g *Gatherer) admit(h Hello, raw net.Conn) (*peer, error) {
 	if _, err := io.WriteString(raw, switched); err != nil {
 		return nil, err
 	}
-	p := &peer{g: g, k: k, hello: h, host: h.from(raw), stream: newStream(raw, bufio.NewReader(raw)), gone: make(chan struct{})}
+	p := &peer{g: g, k: k, hello: h, host: h.from(raw), stream: newStream(raw, bufio.NewReader(raw)), out: make(chan toMember, mostPosted), gone: make(chan struct{})}
 	if err := p.stream.send(toMember{Welcome: &welcome{p.name(), g.Shards}}, silence); err != nil {
 		return nil, err
 	}
+	go p.deliver()
 	g.peers[k] = p
 	g.tell(fmt.Sprintf("shard %s is %s (%d of %d)", p.name(), p.host, len(g.peers), g.Shards))
 	if g.round != nil {
@@ -229,8 +231,10 @@ func (g *Gatherer) listen(p *peer) {
 
 // reasonOf says in words why a connection is over.
 func reasonOf(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "its process ended, or closed the connection"
+	for _, gone := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, gone) {
+			return "its process ended, or closed the connection"
+		}
 	}
 	return fmt.Sprintf("its connection failed: %v", err)
 }
@@ -282,7 +286,7 @@ func (g *Gatherer) watch() {
 				g.lose(p, silentFor(quiet))
 				continue
 			}
-			go p.stream.send(toMember{}, silence)
+			p.post(toMember{})
 		}
 		g.note()
 	}

@@ -56,11 +56,15 @@ type Member struct {
 	measuring sync.Mutex // one burst of questions at a time
 
 	mu     sync.Mutex
-	run    *Run    // the newest; nil: none
-	offset Offset  // the best estimate
-	why    error   // why the connection is over
-	end    *ending // last line of the gatherer
+	runs   map[int]*Run // that are not over, by their round
+	offset Offset       // the best estimate
+	why    error        // why the connection is over
+	end    *ending      // last line of the gatherer
 }
+
+// ahead is the number of runs that the gatherer may order before this process looks at them: some
+// may be called off already.
+const ahead = 16
 
 // errEnded is the reason of a connection that the gatherer has ended.
 var errEnded = errors.New("the fleet has ended")
@@ -162,8 +166,8 @@ func (j *Join) greet(raw net.Conn) (*Member, error) {
 		return nil, &RefusedError{cmp.Or(string(text), answer.Status)}
 	}
 	m := &Member{
-		stream: newStream(raw, lines), clock: j.Clock, offset: Offset{Bound: worst},
-		told: make(chan told, 1), next: make(chan *Run, 1), gone: make(chan struct{}),
+		stream: newStream(raw, lines), clock: j.Clock, offset: Offset{Bound: worst}, runs: map[int]*Run{},
+		told: make(chan told, 1), next: make(chan *Run, ahead), gone: make(chan struct{}),
 	}
 	if m.clock == nil {
 		m.clock = NewClock()
@@ -208,17 +212,15 @@ func (m *Member) listen() {
 func (m *Member) obey(line *toMember) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if line.Order != nil {
-		m.run = newRun(m, *line.Order)
-		select {
-		case m.next <- m.run:
-		default: // a second order before the first was looked at: no gatherer does that
-		}
+	if line.Words != nil {
+		r := newRun(m, line.Round, line.Words)
+		m.runs[line.Round] = r
+		put(m.next, r)
 	}
 	if line.End != nil {
 		m.end = line.End
 	}
-	if r := m.run; r != nil {
+	if r := m.runs[line.Round]; r != nil {
 		r.obey(line)
 	}
 }
@@ -233,8 +235,8 @@ func (m *Member) leave(err error) {
 			m.why = err
 		}
 	}
-	if m.run != nil {
-		m.run.cancel(m.why)
+	for _, r := range m.runs {
+		r.cancel(m.why)
 	}
 }
 
@@ -282,21 +284,19 @@ func (m *Member) Next(ctx context.Context) (*Run, error) {
 		return r, nil
 	default:
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case m.end == nil:
-		return nil, m.why
-	case m.end.Code != 0:
-		return nil, &EndedError{m.end.Code, m.end.Reason}
+	if err := m.lost(); err != errEnded {
+		return nil, err
 	}
 	return nil, nil
 }
 
-// lost is why the connection is over; nil: it is not, or is only about to be.
+// lost is why the connection is over: errEnded if the fleet ended well; nil: it is not over.
 func (m *Member) lost() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.end != nil && m.end.Code != 0 {
+		return &EndedError{m.end.Code, m.end.Reason}
+	}
 	return m.why
 }
 

@@ -37,9 +37,9 @@ func (e *StoppedError) Error() string { return "the gatherer ended the run: " + 
 // waiting is the number of seconds that wait for the network.
 const waiting = 16
 
-func newRun(m *Member, o order) *Run {
+func newRun(m *Member, round int, words []string) *Run {
 	r := &Run{
-		Words: o.Words, member: m, round: o.Round, abort: make(chan struct{}), start: make(chan int64, 1),
+		Words: words, member: m, round: round, abort: make(chan struct{}), start: make(chan int64, 1),
 		give: make(chan struct{}, 1), taken: make(chan struct{}, 1), seconds: make(chan live.Snapshot, waiting),
 	}
 	r.Abort, r.passed = r.abort, make(chan struct{})
@@ -161,10 +161,18 @@ func (r *Run) over() {
 	r.cancel(nil)
 }
 
+// forget lets go of a run that is complete.
+func (m *Member) forget(r *Run) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.runs, r.round)
+}
+
 // Deliver sends the report, when the gatherer has room for it, and waits until it is merged.
 // early says why the run ended before its schedule; "": it did not.
 func (r *Run) Deliver(report *takt.Report, early string) error {
 	r.over()
+	defer r.member.forget(r)
 	text, err := document.Encode(report)
 	if err == nil {
 		err = r.send(toGatherer{Over: &over{early}}, silence)
@@ -188,5 +196,6 @@ func (r *Run) Deliver(report *takt.Report, early string) error {
 // Fail says that there is no report.
 func (r *Run) Fail(f Failure) {
 	r.over()
+	r.member.forget(r)
 	_ = r.send(toGatherer{Failed: &f}, silence) // a gatherer that is gone needs no reason
 }

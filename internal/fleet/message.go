@@ -38,7 +38,8 @@ type Hello struct {
 type toMember struct {
 	Welcome *welcome `json:"welcome,omitempty"` // the first line
 	Clock   *reading `json:"clock,omitempty"`
-	Order   *order   `json:"order,omitempty"` // prepare a run
+	Round   int      `json:"round,omitempty"` // that Order to Taken are about
+	Words   []string `json:"words,omitempty"` // prepare a run: its command line
 	Start   *int64   `json:"start,omitempty"` // its origin by the gatherer's clock, in ns
 	Stop    string   `json:"stop,omitempty"`  // end the run, for this reason
 	Abort   bool     `json:"abort,omitempty"` // and do not drain
@@ -50,11 +51,6 @@ type toMember struct {
 type welcome struct {
 	Shard  string `json:"shard"` // k/n
 	Shards int    `json:"shards"`
-}
-
-type order struct {
-	Round int      `json:"round"`
-	Words []string `json:"words"` // the command line
 }
 
 type ending struct {

@@ -14,6 +14,7 @@ type peer struct {
 	hello  Hello
 	host   string
 	stream *stream
+	out    chan toMember // lines to be sent
 	gone   chan struct{} // closed when nothing more will come
 
 	lost        string // why it is gone; "": it is not
@@ -40,11 +41,36 @@ func (p *peer) name() string { return fmt.Sprintf("%d/%d", p.k, p.g.Shards) }
 // called is its name and its host, for people.
 func (p *peer) called() string { return fmt.Sprintf("shard %s (%s)", p.name(), p.host) }
 
-// order lets the member prepare a run. A connection that fails ends in listen.
+// mostPosted is the number of lines that wait for a member, of which one comes a second at least.
+const mostPosted = 64
+
+// post sends a line without waiting for the network. A member that does not read is lost, since
+// it will not answer either.
+func (p *peer) post(line toMember) { put(p.out, line) }
+
+// deliver sends what was posted. A connection that fails ends in listen.
+func (p *peer) deliver() {
+	for {
+		select {
+		case line := <-p.out:
+			if p.stream.send(line, silence) != nil {
+				p.stream.raw.Close()
+				return
+			}
+			if line.End != nil {
+				return
+			}
+		case <-p.gone:
+			return
+		}
+	}
+}
+
+// order lets the member prepare a run.
 func (p *peer) order(r *round) {
 	p.release()
 	p.state = state{second: -1}
-	_ = p.stream.send(toMember{Order: &order{r.number, r.load.Words(p.name())}}, silence)
+	p.post(toMember{Round: r.number, Words: r.load.Words(p.name())})
 }
 
 // release gives the place of a report back.
@@ -88,7 +114,7 @@ func (p *peer) clock(o Offset) {
 // dismiss sends the last line, and lets the member close the connection: closing it here could
 // destroy the line on its way.
 func (p *peer) dismiss(e *ending) {
-	_ = p.stream.send(toMember{End: e}, silence)
+	p.post(toMember{End: e})
 	select {
 	case <-p.gone:
 	case <-time.After(beat):

@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/internal/store/document"
+	"github.com/taktload/takt/internal/verdict"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -200,7 +201,7 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	list := g.inOrder()
 	head := headOf(list)
 	for _, p := range list {
-		_ = p.stream.send(toMember{Start: &origin}, silence) // who does not get it does not confirm it
+		p.post(toMember{Round: r.number, Start: &origin}) // who does not get it does not confirm it
 	}
 	g.tell(fmt.Sprintf("all %d shards are ready and start at %s; their clocks are known within %s", g.Shards, time.Unix(0, origin).UTC().Format("15:04:05.000Z"), figure.Duration(bound)))
 	g.mu.Unlock()
@@ -269,7 +270,7 @@ func (g *Gatherer) stop(reason string) {
 	g.round.stopped = true
 	for _, p := range g.peers {
 		if !p.ended() {
-			go p.stream.send(toMember{Stop: reason}, silence)
+			p.post(toMember{Round: g.round.number, Stop: reason})
 		}
 	}
 }
@@ -303,7 +304,7 @@ func (g *Gatherer) follow(ctx context.Context, r *round) {
 		case <-abort:
 			abort = nil
 			for _, p := range g.all() {
-				go p.stream.send(toMember{Abort: true}, silence)
+				p.post(toMember{Round: r.number, Abort: true})
 			}
 		case <-limit.C:
 			for _, p := range g.all() {
@@ -378,7 +379,7 @@ func (g *Gatherer) accept(p *peer, line *toGatherer) {
 	r := g.round
 	if r == nil || line.Round != r.number || line.Over != nil && !r.launched {
 		if line.Over != nil { // of a run that was called off, or that the member left before the start
-			go p.stream.send(toMember{Taken: true}, silence)
+			p.post(toMember{Round: line.Round, Taken: true})
 		}
 		return
 	}
@@ -396,7 +397,7 @@ func (g *Gatherer) accept(p *peer, line *toGatherer) {
 		}
 	case line.Over != nil:
 		p.over = line.Over
-		go g.give(p)
+		go g.give(p, r.number)
 	default:
 		return
 	}
@@ -404,7 +405,7 @@ func (g *Gatherer) accept(p *peer, line *toGatherer) {
 }
 
 // give lets the member send its report when there is room for it.
-func (g *Gatherer) give(p *peer) {
+func (g *Gatherer) give(p *peer, number int) {
 	select {
 	case g.room <- struct{}{}:
 	case <-p.gone:
@@ -417,7 +418,7 @@ func (g *Gatherer) give(p *peer) {
 		p.holds = true
 	}
 	g.mu.Unlock()
-	_ = p.stream.send(toMember{Give: true}, silence)
+	p.post(toMember{Round: number, Give: true})
 }
 
 // merge takes in a report.
@@ -430,7 +431,7 @@ func (g *Gatherer) merge(p *peer, line *toGatherer) {
 	r := g.round
 	switch {
 	case r == nil || line.Round != r.number || p.over == nil || p.merged: // of a run that was called off
-		go p.stream.send(toMember{Taken: true}, silence)
+		p.post(toMember{Round: line.Round, Taken: true})
 		return
 	case err != nil:
 		p.failed = &Failure{1, fmt.Sprintf("its report cannot be read: %v", err)}
@@ -439,7 +440,7 @@ func (g *Gatherer) merge(p *peer, line *toGatherer) {
 	report.StartedAt = time.Unix(0, g.Clock.Read(r.begun)).UTC() // by the gatherer's clock, which all have in common
 	r.reports = append(r.reports, report)
 	p.merged = true
-	go p.stream.send(toMember{Taken: true}, silence)
+	p.post(toMember{Round: line.Round, Taken: true})
 }
 
 // conclude is the report of the whole.
@@ -461,5 +462,8 @@ func (g *Gatherer) conclude(r *round) (*takt.Report, error) {
 		return nil, cmp.Or(err, unmerged)
 	}
 	g.annotate(whole)
+	if len(lost) > 0 && whole.Verdict == takt.Valid { // as when a shard ended early without a warning of its own
+		verdict.Invalidate(whole, "shards_cut", "%s: from then on the target did not bear the whole load", lost[0])
+	}
 	return whole, err
 }

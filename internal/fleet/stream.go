@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,12 +17,11 @@ type stream struct {
 	began time.Time
 	heard atomic.Int64 // when a byte came last, since began
 
-	mu sync.Mutex // of writes
+	writing chan struct{} // has room for the one who writes
 }
 
 func newStream(raw net.Conn, lines *bufio.Reader) *stream {
-	s := &stream{raw: raw, lines: lines, began: time.Now()}
-	return s
+	return &stream{raw: raw, lines: lines, began: time.Now(), writing: make(chan struct{}, 1)}
 }
 
 // errLong is the error of a line that no member and no gatherer writes.
@@ -53,8 +51,8 @@ func (s *stream) send(line any, patience time.Duration) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.writing <- struct{}{}
+	defer func() { <-s.writing }()
 	_ = s.raw.SetWriteDeadline(time.Now().Add(patience)) // a closed connection fails at Write, too
 	_, err = s.raw.Write(append(text, '\n'))
 	return err

@@ -79,13 +79,14 @@ type Tool struct {
 
 // Schedule describes when operations were due.
 type Schedule struct {
-	Profile  string  `json:"profile"`              // constant, ramp, steps, replay or closed
-	Arrivals string  `json:"arrivals"`             // uniform, poisson or recorded
-	RatePerS float64 `json:"rate_per_s,omitempty"` // rate of a constant profile
-	Stages   []Stage `json:"stages,omitempty"`
-	Seed     uint64  `json:"seed,omitempty"`
-	Shard    string  `json:"shard"` // k/n
-	RunGroup string  `json:"run_group,omitempty"`
+	Profile   string  `json:"profile"`              // constant, ramp, steps, replay or closed
+	Arrivals  string  `json:"arrivals"`             // uniform, poisson or recorded
+	RatePerS  float64 `json:"rate_per_s,omitempty"` // rate of a constant profile
+	Stages    []Stage `json:"stages,omitempty"`
+	Seed      uint64  `json:"seed,omitempty"`
+	Shard     string  `json:"shard"`                // k/n
+	ShardFrom string  `json:"shard_from,omitempty"` // the variables that Shard is from, with --shard auto
+	RunGroup  string  `json:"run_group,omitempty"`
 }
 
 // Stage is a period in which the rate changes linearly from From to To.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/taktload/takt/internal/engine"
 )
 
 // envName is the variable of a flag: max-in-flight is TAKT_MAX_IN_FLIGHT.
@@ -18,7 +20,7 @@ func (e Env) warnNearMisses(known CommandFlags) {
 	if e.Environ == nil {
 		return
 	}
-	names := append([]string{envName(ConfigFlag)}, StoreVariables()...)
+	names := append([]string{envName(ConfigFlag), engine.ShardsVariable}, StoreVariables()...)
 	for _, command := range slices.Sorted(maps.Keys(known)) {
 		for _, name := range settingNames(known[command]) {
 			names = append(names, envName(name))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/taktload/takt/internal/value"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -50,8 +52,8 @@ func (e Env) PrintSettings(cmd *cobra.Command) error {
 type SettingRow struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
-	Origin string `json:"origin"`           // default, environment, file or flag
-	At     string `json:"at,omitempty"`     // --rate, TAKT_RATE or takt.conf:7
+	Origin string `json:"origin"`           // default, environment, file, flag or auto
+	At     string `json:"at,omitempty"`     // --rate, TAKT_RATE or takt.conf:7; SLURM_PROCID=1, … of auto
 	Secret bool   `json:"secret,omitempty"` // Value is redacted
 }
 
@@ -67,7 +69,7 @@ func (s *Settings) effective(flags *pflag.FlagSet) (rows []SettingRow) {
 			given = []Setting{{Name: f.Name, Value: f.Value.String(), Origin: Origin{Kind: fromDefault}}}
 		}
 		for _, g := range given {
-			rows = append(rows, newRow(f, g))
+			rows = append(rows, resolved(f, newRow(f, g)))
 		}
 	})
 	slices.SortStableFunc(rows, func(a, b SettingRow) int { return cmp.Compare(a.Name, b.Name) })
@@ -97,13 +99,24 @@ func newRow(f *pflag.Flag, s Setting) SettingRow {
 	return r
 }
 
+// resolved is the row of a flag that took its value from variables of another program, such as
+// --shard auto: with that value and those variables.
+func resolved(f *pflag.Flag, r SettingRow) SettingRow {
+	if v, ok := f.Value.(value.Resolver); ok {
+		if text, from := v.Resolved(); from != "" {
+			r.Value, r.Origin, r.At = text, fromAuto, from
+		}
+	}
+	return r
+}
+
 // writeSettings writes a config file. A redacted secret and a default without a value become
 // comments: read again, the secret would be wrong, and an empty value is not a default.
 func writeSettings(w io.Writer, rows []SettingRow) error {
 	var b strings.Builder
 	for _, r := range rows {
 		where := r.Origin
-		if r.Origin == FromFile {
+		if r.Origin == FromFile || r.Origin == fromAuto {
 			where += " " + strings.ReplaceAll(r.At, "\n", " ") // a path may contain a line break
 		}
 		switch {

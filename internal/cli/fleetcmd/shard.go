@@ -127,7 +127,8 @@ func (s *shardCommand) make(ctx context.Context, r *fleet.Run) error {
 		return core.ExitWith(core.ExitFailed, nil) // the command said why
 	}
 	err := r.Deliver(part.report, early(ctx, part.report))
-	if err != nil && s.store.Keep(s.env, part.report) {
+	sent := part.report.Counts.Sent + part.report.WarmupCounts.Sent
+	if err != nil && sent > 0 && s.store.Keep(s.env, part.report) {
 		s.say("what this shard measured is stored; to see it: %s", s.store.ShowCommand(s.env, part.report.ID))
 	}
 	return err

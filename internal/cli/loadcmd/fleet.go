@@ -80,8 +80,8 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	}
 	report.ID, report.Tool, report.Command, report.Labels = head.ID, head.Tool, head.Command, head.Labels
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
-	if l.runGroup != "" {
-		report.Schedule.RunGroup = l.runGroup
+	if name := l.runGroup.String(); name != "" {
+		report.Schedule.RunGroup = name
 	}
 	return report, nil
 }

@@ -46,7 +46,7 @@ type load struct {
 	colours  bool      // standard error shows colours
 	messages *messages // standard error of the run
 	repeat   int
-	runGroup string
+	runGroup engine.RunGroup
 	noStore  bool
 
 	calibrated *calibratecmd.Calibration // calibration of this host; nil: none
@@ -130,7 +130,7 @@ func (l *load) addRepeatFlag(fs *pflag.FlagSet) {
 }
 
 func (l *load) addKeepFlags(fs *pflag.FlagSet) {
-	fs.Var(value.Text(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common; without it, the instant of --start-at")
+	fs.Var(value.Auto(&l.runGroup), "run-group", "`NAME` that all shards of a run have in common, or auto: the id of the job in Slurm or AWS Batch; without it, that id with --shard auto, or the instant of --start-at")
 	fs.BoolVar(&l.noStore, "no-store", false, "do not keep the run in the store")
 }
 
@@ -149,9 +149,10 @@ func (l *load) validate(args []string) []error {
 	if l.driver.SetStep != nil && l.driver.SetStep(l.progress) {
 		l.progress = progressAuto
 	}
+	unknown := l.resolveShard()
 	l.driver.Shape(&l.engine)
 	faults := l.driver.Validate(args)
-	faults = append(faults, l.engine.Validate()...)
+	faults = core.AppendError(append(faults, l.engine.Validate()...), unknown)
 	faults = core.AppendError(faults, l.checkProgress())
 	if l.repeat < 1 {
 		faults = append(faults, value.Faultf("--repeat is %d; give a number above 0", l.repeat))
@@ -168,6 +169,9 @@ func (l *load) validate(args []string) []error {
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)
 	faults = append(faults, l.checkUnused()...)
+	if slices.Contains(l.unused(), "shard") {
+		l.engine.Shard = engine.Shard{} // TAKT_SHARD is for other commands
+	}
 	l.outputs.RowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
 	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
 	for _, d := range l.outputs.Opened {
@@ -177,6 +181,15 @@ func (l *load) validate(args []string) []error {
 		}
 	}
 	return faults
+}
+
+// resolveShard replaces --shard auto and --run-group auto by what the environment says, for commands
+// that have shards.
+func (l *load) resolveShard() error {
+	if slices.Contains(l.unused(), "shard") {
+		return nil
+	}
+	return l.engine.Shard.Resolve(l.env.Getenv, &l.runGroup)
 }
 
 // unused returns the flags that the driver does not use.
@@ -551,16 +564,16 @@ func (l *load) complete(r *takt.Report, head takt.Report, number int) {
 // common. Shards are separate processes, so they share only what the user gives to all of them:
 // --run-group, or the instant of --start-at.
 func (l *load) joinGroup(r *takt.Report, number int) {
-	shard := r.Schedule.Shard != "1/1"
-	if !shard && l.repeat == 1 && l.runGroup == "" {
+	shard, name := r.Schedule.Shard != "1/1", l.runGroup.String()
+	if !shard && l.repeat == 1 && name == "" {
 		return
 	}
 	at := time.Time(l.engine.StartAt)
-	r.Schedule.RunGroup = cmp.Or(l.runGroup, l.group)
+	r.Schedule.RunGroup = cmp.Or(name, l.group)
 	switch {
-	case shard && l.runGroup == "" && at.IsZero():
+	case shard && name == "" && at.IsZero():
 		r.Warn("no_run_group", "takt merge cannot tell which other shards belong to this one; give all of them the same --run-group or --start-at")
-	case shard && l.runGroup == "":
+	case shard && name == "":
 		r.Schedule.RunGroup = "start-at " + at.UTC().Format(time.RFC3339Nano)
 	}
 	if shard && l.repeat > 1 {

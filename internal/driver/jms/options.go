@@ -74,6 +74,7 @@ type window struct {
 	pending  int  // of each producer
 	inFlight int  // messages of all producers, as the engine bounds them
 	single   bool // never is more than one message under way
+	shard    bool // other processes send the rest of the schedule
 }
 
 // The names of Consume.Ack.
@@ -137,7 +138,7 @@ func (o *Options) Shape(e *engine.Options) {
 	rated := !e.Closed()
 	o.shapeFault.If(o.CommitInterval > 0 && o.TxSize > 0 && o.CommitInterval != o.TxSize, "both --commit-interval and --tx-size are given, which mean the same; keep the first")
 	o.CommitInterval = cmp.Or(o.CommitInterval, o.TxSize)
-	o.window = window{rated: rated, warmup: e.Warmup, pending: o.MaxPending}
+	o.window = window{rated: rated, warmup: e.Warmup, pending: o.MaxPending, shard: e.Shard.IsPart()}
 	if !o.sends {
 		return
 	}
@@ -207,6 +208,7 @@ func (o *Options) checkConsumers(faults *value.Faults) {
 	for _, d := range o.destinations {
 		faults.If(!d.topic && (o.Durable || o.Shared > 0), "%s is a queue, and --durable and --shared are for subscriptions; name it topic://%s", d.name, d.name)
 	}
+	faults.If(o.window.shard && o.sends && o.shares(), "--shard makes several processes receive from one queue or subscription, so each would remove messages of the others and count them as lost; send with takt jms producer --shard and receive with takt jms consumer, or use topics without --durable and --shared")
 	o.Consume.broker = o.Broker.broker
 	if o.ConsumerURL != "" || o.ConsumerProtocol != "" {
 		b := o.Broker
@@ -215,6 +217,11 @@ func (o *Options) checkConsumers(faults *value.Faults) {
 		faults.Add(b.validate()...)
 		o.Consume.broker = b.broker
 	}
+}
+
+// shares reports whether consumers of other processes take messages from those of this one.
+func (o *Options) shares() bool {
+	return o.Durable || o.Shared > 0 || slices.ContainsFunc(o.destinations, func(d destination) bool { return !d.topic })
 }
 
 // Secrets implements takt.Secretive.

@@ -104,7 +104,7 @@ func (a *answers) Wants() bool {
 // Answered implements http.Recording.
 func (a *answers) Answered(op *takt.Op, e *http.Exchange) {
 	o, rec := a.o, op.Data.(*trace.Record)
-	o.run.Load().ledger.answered(op.Seq/o.shards, op.Seq, e.BodyBytes)
+	o.run.Load().ledger.answered(op.Seq, e.BodyBytes)
 	r := e.Result
 	if r.Class == classUnexpected && r.Err == nil {
 		r.Err = fmt.Errorf("status %d, recorded was %d: %s %s (%s:%d)", r.Status, rec.Expected, rec.Method, rec.URI, rec.File, rec.Line)

@@ -108,6 +108,7 @@ func (o *Options) warn(r *takt.Report, a *account) {
 	add(o.run.Load().shortened() > 0, "gaps_shortened", "%s", o.run.Load().gapsText())
 	add(len(a.lines.Headers) > 0, "headers_left_out", "headers of the log were not sent: %s; add what the server needs with -H", a.lines.HeadersText())
 	add(a.hostless > 0, "without_host", "%d requests have no recorded host that can be sent: their Host was that of --host or of the URL", a.hostless)
+	add(o.uneven(o.run.Load()) != "", "uneven_shards", "%s", o.uneven(o.run.Load()))
 	add(a.crowded > 0, "crowded", "%d requests were due at the end of their second, which had more than 131072 requests", a.crowded)
 	add(o.run.Load().lost > 0, "rows_lost", "%d operations ended after 131072 later ones had begun: they have no row in -o load and are not compared; all other figures include them", o.run.Load().lost)
 	add(o.run.Load().printer.lost.Load() > 0, "not_shown", "%d exchanges were not shown, because standard error was too slow", o.run.Load().printer.lost.Load())

@@ -80,7 +80,7 @@ func TestGapsAreShortened(t *testing.T) {
 	if w := r.report.Warnings; r.report.Extra["gaps_shortened"] != uint64(2) || len(w) == 0 || !has(r, "gaps_shortened") {
 		t.Errorf("%v, %+v", r.report.Extra, w)
 	}
-	list, _ := dues(t, "--max-gap 20ms --jitter burst --shard 2/2", log)
+	list, _ := dues(t, "--max-gap 20ms --jitter burst --shard 2/2 --shard-by request", log)
 	if got := strings.Join(list, ", "); got != "1 20ms /1, 3 40ms /3" {
 		t.Error(got)
 	}

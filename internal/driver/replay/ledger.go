@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"sort"
 	"sync"
 
 	"github.com/taktload/takt/internal/trace"
@@ -12,10 +13,11 @@ import (
 const ledgerSize = 1 << 17
 
 // ledger remembers the request of an operation until its sample comes, which has only the number of
-// the operation.
+// the operation. The numbers rise, with gaps where other shards send.
 type ledger struct {
 	mu      sync.Mutex
-	entries []entry
+	entries []entry // a ring: the n-th operation of this machine is at n modulo its length
+	noted   uint64  // number of operations so far
 }
 
 // entry is what rows and comparisons need to know of an operation.
@@ -35,12 +37,13 @@ type entry struct {
 
 func newLedger() *ledger { return &ledger{entries: make([]entry, ledgerSize)} }
 
-// note opens the entry of op, the n-th operation of this machine. body is the size of its body.
-func (l *ledger) note(n uint64, op *takt.Op, body int64) {
+// note opens the entry of op. body is the size of its body.
+func (l *ledger) note(op *takt.Op, body int64) {
 	rec := op.Data.(*trace.Record)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := &l.entries[n%ledgerSize]
+	e := &l.entries[l.noted%ledgerSize]
+	l.noted++
 	*e = entry{
 		seq: op.Seq, open: true, uri: append(e.uri[:0], rec.URI...), status: rec.Status, expected: rec.Expected,
 		latency: int64(rec.Latency), body: body, file: rec.File, line: rec.Line,
@@ -48,25 +51,40 @@ func (l *ledger) note(n uint64, op *takt.Op, body int64) {
 	copy(e.method[:], rec.Method)
 }
 
+// find is the entry of an operation; nil: a later operation has overwritten it.
+func (l *ledger) find(seq uint64) *entry {
+	oldest := l.noted - min(l.noted, ledgerSize)
+	n := oldest + uint64(sort.Search(int(l.noted-oldest), func(i int) bool { return l.at(oldest+uint64(i)).seq >= seq }))
+	if n == l.noted || l.at(n).seq != seq {
+		return nil
+	}
+	return l.at(n)
+}
+
+func (l *ledger) at(n uint64) *entry { return &l.entries[n%ledgerSize] }
+
 // answered notes the size of an answer's body.
-func (l *ledger) answered(n, seq uint64, bytes int64) {
+func (l *ledger) answered(seq uint64, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := &l.entries[n%ledgerSize]; e.open && e.seq == seq {
+	if e := l.find(seq); e != nil && e.open {
 		e.answer = bytes
 	}
 }
 
-// take closes an entry and moves it into out. false: a later operation has overwritten it.
-func (l *ledger) take(n, seq uint64, out *entry) bool {
+// take closes an entry and copies it to out, whose texts live until the next call with out. false: a
+// later operation has overwritten the entry, or it is closed.
+func (l *ledger) take(seq uint64, out *entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := &l.entries[n%ledgerSize]
-	if !e.open || e.seq != seq {
+	e := l.find(seq)
+	if e == nil || !e.open {
 		return false
 	}
-	*e, *out = *out, *e
 	e.open = false
+	uri := append(out.uri[:0], e.uri...)
+	*out = *e
+	out.open, out.uri = true, uri
 	return true
 }
 

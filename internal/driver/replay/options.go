@@ -32,6 +32,7 @@ type Options struct {
 	Timing   order.Timing
 	Speed    float64       // divides the recorded times
 	MaxGap   time.Duration // longest gap between requests; 0: a gap above usualGap is an error
+	ShardBy  string        // what --shard divides: client or request
 	KeepHost bool          // send the recorded Host
 	DryRun   bool
 	HTTP     *http.Options
@@ -44,7 +45,7 @@ type Options struct {
 	stages    []schedule.Stage
 	made      string // rate or stages that Shape set from the seed's flags
 	shard     uint64 // of this machine, from 0
-	shards    uint64 // number of machines, at least 1; each sends every shards-th operation
+	shards    uint64 // number of machines, at least 1
 	random    *payload.Random
 	answers   answers
 	onlook    onlooker
@@ -75,7 +76,7 @@ type Seed struct {
 
 // New returns the options with their defaults.
 func New() *Options {
-	o := &Options{HTTP: http.New(), Speed: 1, Seed: Seed{Region: "us-east-1"}}
+	o := &Options{HTTP: http.New(), Speed: 1, ShardBy: byClient, Seed: Seed{Region: "us-east-1"}}
 	o.HTTP.ContentType, o.HTTP.Recording = randomType, &o.answers
 	o.answers.o = o
 	return o
@@ -213,6 +214,7 @@ func (o *Options) Variables() map[string]any {
 	set("rewritings", len(g.Rewriting.Changes) > 0, len(g.Rewriting.Changes))
 	set("keep_tokens", g.Rewriting.KeepTokens, true)
 	set("keep_host", o.KeepHost, true)
+	set("shard_by", o.ShardBy != byClient, o.ShardBy) // all shards must agree, and merge compares variables
 	set("step_per_s", s.Step > 0, s.Step)
 	set("rewind", s.Rewind, true)
 	set("tail", s.Tail, true)

@@ -41,7 +41,7 @@ func (r *run) rows(o *Options, firstByte int, list []takt.Sample) []trace.Record
 	}
 	for i := range list {
 		e, s := &r.entries[len(r.records)], &list[i]
-		if !r.ledger.take(s.Seq/o.shards, s.Seq, e) {
+		if !r.ledger.take(s.Seq, e) {
 			r.lost++
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/trace"
 	"github.com/taktload/takt/internal/trace/play"
+	"github.com/taktload/takt/internal/trace/requests"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -20,12 +21,13 @@ type run struct {
 	ledger     *ledger
 	comparison *comparison
 	printer    *printer
-	begun      time.Time      // when the engine asked for the first operation: the start of the run
+	begun      time.Time      // start of the run: when the engine asked for the first operation, or --start-at
 	records    []trace.Record // result of the last call of rows
 	entries    []entry        // own the texts that records point to
 	lost       uint64         // operations without a row, because the ledger had overwritten their entry
 	struck     bool           // --crash has ended the run
 	last       uint64         // number of the last operation of this machine
+	read, sent uint64         // number of operations of all machines, and of this one
 	gaps       *play.Gaps     // nil without the recorded times
 }
 
@@ -51,7 +53,7 @@ func (o *Options) Source(ctx context.Context, base takt.Source) (takt.Source, er
 			return nil, err
 		}
 	}
-	return o.wrap(base), nil
+	return o.wrap(base)
 }
 
 // nothing is the error for logs without a request.
@@ -68,27 +70,36 @@ func (o *Options) nothing() error {
 }
 
 // wrap makes the source of the run.
-func (o *Options) wrap(base takt.Source) takt.Source {
+func (o *Options) wrap(base takt.Source) (takt.Source, error) {
 	e := o.engine
 	s := &source{o: o, run: o.run.Load(), end: -1, shards: 1}
+	if e.Recorded || o.byClient() {
+		s.shard, s.shards = o.shard, o.shards
+	}
 	switch {
 	case e.Recorded && o.Seed.Tail:
 		s.feed = play.NewPaced(&atOnce{}, o.run.Load().ahead)
 	case e.Recorded:
 		s.feed = s.recorded()
+	case o.byClient():
+		whole, err := o.whole()
+		if err != nil {
+			return nil, err
+		}
+		s.feed = play.NewPaced(whole, o.run.Load().ahead)
 	default:
 		s.feed = play.NewPaced(base, o.run.Load().ahead)
 	}
 	if e.Recorded {
-		s.shard, s.shards, s.limit = o.shard, o.shards, e.Requests
+		s.limit = e.Requests
 		if e.Duration > 0 {
 			s.end = e.Warmup + e.Duration
 		}
 	}
-	if c, ok := base.(takt.Counter); ok && o.Seed.Rewind && !o.Seed.Thunder {
-		return countedSource{s, c}
+	if c, ok := base.(takt.Counter); ok && o.Seed.Rewind && !o.Seed.Thunder && !o.byClient() {
+		return countedSource{s, c}, nil
 	}
-	return s
+	return s, nil
 }
 
 // source enters each operation in the ledger, and moves its due instant as the flags say.
@@ -97,7 +108,7 @@ type source struct {
 	o             *Options
 	run           *run
 	end           time.Duration // end by --duration, with the recorded times; negative: the end of feed
-	shard, shards uint64        // with the recorded times; else 0 and 1, because base splits
+	shard, shards uint64        // 0 and 1 if feed has the operations of this machine alone
 	limit         uint64        // measured operations of all shards, with the recorded times; 0: no limit
 	taken         uint64        // operations of all shards so far
 	measured      uint64        // operations of taken that are due after the warm-up
@@ -131,7 +142,7 @@ const soon = time.Millisecond
 // Next implements takt.Source.
 func (s *source) Next(op *takt.Op) bool {
 	if s.run.begun.IsZero() {
-		s.run.begun = time.Now()
+		s.run.begun = s.o.engine.StartAt.Or(time.Now())
 	}
 	for {
 		if s.full() || !s.feed.Next(op) {
@@ -143,13 +154,23 @@ func (s *source) Next(op *takt.Op) bool {
 		if op.Due >= s.o.engine.Warmup {
 			s.measured++
 		}
-		if op.Seq%s.shards == s.shard {
+		s.run.read++
+		if s.part(op) == s.shard {
 			break
 		}
 	}
 	s.run.last = op.Seq
-	s.run.ledger.note(op.Seq/s.o.shards, op, s.o.bodySize(op.Data.(*trace.Record)))
+	s.run.sent++
+	s.run.ledger.note(op, s.o.bodySize(op.Data.(*trace.Record)))
 	return true
+}
+
+// part is the shard that sends an operation.
+func (s *source) part(op *takt.Op) uint64 {
+	if rec := op.Data.(*trace.Record); s.o.byClient() && len(rec.Client) > 0 {
+		return requests.Hash(rec) % s.shards
+	}
+	return op.Seq % s.shards
 }
 
 // move changes the due instant of an operation for --thunder and --tail.

@@ -71,8 +71,8 @@ func heading(r *takt.Report) *document {
 	title := strings.TrimSpace(page.Clean(r.Kind) + " " + text.Target(r))
 	d := &document{Title: title, Tool: page.Clean(strings.TrimSpace(r.Tool.Name + " " + r.Tool.Version))}
 	d.Subtitle = []string{r.StartedAt.UTC().Format(time.DateTime) + " UTC", text.FactsOf(r).Measured}
-	if r.Schedule.Shard != "" && r.Schedule.Shard != "1/1" {
-		d.Subtitle = append(d.Subtitle, "shard "+page.Clean(r.Schedule.Shard))
+	if shard := text.Shard(r); shard != "" {
+		d.Subtitle = append(d.Subtitle, "shard "+shard)
 	}
 	return d
 }

@@ -57,6 +57,9 @@ func markdownAssertions(b *strings.Builder, r *takt.Report) {
 func markdownSubject(b *strings.Builder, r *takt.Report) {
 	fmt.Fprintf(b, "- %s\n- %s\n", page.Escape(rates(r)), accounting(r.Counts))
 	fmt.Fprintf(b, "- %s, started %s UTC", measured(r), r.StartedAt.UTC().Format(time.DateTime))
+	if shard := Shard(r); shard != "" {
+		fmt.Fprintf(b, ", shard %s", page.Escape(shard))
+	}
 	if r.ID != "" {
 		fmt.Fprintf(b, ", id %s", page.CodeSpan(r.ID))
 	}

@@ -136,6 +136,7 @@ func Subject(p *page.Page, r *takt.Report) {
 	p.Item("target", strings.TrimSpace(page.Clean(r.Kind)+" "+Target(r)))
 	command(p, r.Command)
 	p.Item("started", r.StartedAt.UTC().Format(time.DateTime)+" UTC, "+measured(r))
+	p.Item("shard", Shard(r))
 	p.Item("id", r.ID)
 	var labels []string
 	for _, key := range page.Sorted(r.Labels) {
@@ -151,6 +152,19 @@ func measured(r *takt.Report) string {
 		s += " after " + page.Span(r.WarmupS) + " of warm-up"
 	}
 	return s
+}
+
+// Shard names the part of the load that a report is of, and the variables that chose it; "": the
+// whole.
+func Shard(r *takt.Report) string {
+	switch s := r.Schedule; {
+	case s.Shard == "" || s.Shard == "1/1":
+		return ""
+	case s.ShardFrom == "":
+		return page.Clean(s.Shard)
+	default:
+		return page.Clean(s.Shard) + " by " + page.Clean(s.ShardFrom)
+	}
 }
 
 // Target is what the variables say about the other side. Drivers name it in

@@ -76,7 +76,7 @@ func (s *Selection) refusal(rec *trace.Record) *uint64 {
 		return &s.counts.Path
 	case r.Statuses != nil && !r.Statuses.has(rec.Status):
 		return &s.counts.Status
-	case s.bound != math.MaxUint64 && hash(rec) >= s.bound:
+	case s.bound != math.MaxUint64 && Hash(rec) >= s.bound:
 		return &s.counts.Client
 	}
 	return nil
@@ -86,10 +86,10 @@ func (r *Rules) method(m []byte) bool {
 	return slices.ContainsFunc(r.Methods, func(ok string) bool { return ok == "*" || ok == string(m) })
 }
 
-// hash is the same for all requests of a client, on every machine; without a client it
+// Hash is the same for all requests of a client, on every machine; without a client it
 // depends on the line. It is FNV-1a (Fowler, Noll, Vo), then the finisher of SplitMix64
 // (Steele, Lea, Flood 2014), because FNV leaves the high bits of similar addresses alike.
-func hash(rec *trace.Record) uint64 {
+func Hash(rec *trace.Record) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range rec.Client {
 		h = (h ^ uint64(b)) * 1099511628211

@@ -69,7 +69,7 @@ func TestShareOfClients(t *testing.T) {
 	// Without clients each line decides for itself.
 	n := 0
 	for line := range 10_000 {
-		if hash(&trace.Record{Line: line}) < 1<<63 {
+		if Hash(&trace.Record{Line: line}) < 1<<63 {
 			n++
 		}
 	}
