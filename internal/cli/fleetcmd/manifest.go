@@ -3,11 +3,10 @@ package fleetcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,6 +44,7 @@ type manifestCommand struct {
 
 func newEngine(env core.Env, engine manifest.Engine) *cobra.Command {
 	k := &manifestCommand{env: env, fleet: manifest.Default(), writer: engine.New()}
+	k.fleet.Endless = engine.Endless
 	c := &cobra.Command{Use: engine.Name + " --shards N [flags] -- COMMAND…", Short: engine.Short, Long: engine.Long, Example: engine.Example}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		value.Declare(fs, value.GroupLoad, k.fleet.AddFlags)
@@ -54,38 +54,50 @@ func newEngine(env core.Env, engine manifest.Engine) *cobra.Command {
 
 // validate reports every fault at once.
 func (k *manifestCommand) validate(args []string) (faults []error) {
-	err := k.load(args)
-	faults = append(k.writer.Validate(k.fleet), k.fleet.Validate()...)
-	return core.AppendError(faults, err)
+	wrong := k.load(args)
+	return slices.Concat(k.writer.Validate(k.fleet), k.fleet.Validate(), wrong)
 }
 
-// load checks the load command, and stores what a manifest needs of it. Settings of this
-// process's environment are not used: no shard has them.
-func (k *manifestCommand) load(command []string) error {
-	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		k.fleet.Span = 1 // the missing command is fault enough
-		return errors.New("takt fleet needs a load command after --, as in -- http --rate 1k/s -z 30s http://shop/")
+// load checks the command after --, and stores what a manifest needs of it. Settings of this
+// process's environment are not used: the processes of the fleet have another one.
+func (k *manifestCommand) load(command []string) []error {
+	k.fleet.Span = unknownSpan
+	gatherer := &fleetCommand{env: k.env}
+	if faults := gatherer.checkCommand(command); len(faults) > 0 {
+		return faults
 	}
-	k.fleet.Command = command
 	env := k.env
 	env.Getenv, env.Environ = func(string) string { return "" }, nil
-	rows, err := env.LoadSettings(command)
+	env.Fleet = new(fleet.Gatherer) // a load then refuses what a fleet cannot do
+	i, err := env.Inspect(command)
 	if err != nil {
-		k.fleet.Span = 1
-		return err
+		return afterDashes(core.Unjoin(err))
 	}
-	k.fleet.Span, k.fleet.Drain = span(rows)
-	k.fleet.Reads, k.fleet.Writes = env.LoadFiles(command, rows)
-	k.warn(rows)
+	k.fleet.Command = command
+	k.fleet.Span = 0 // of several runs: nobody knows
+	if !core.RunsAnother(i.Command) {
+		k.fleet.Span, k.fleet.Drain = span(i.Command.Flags())
+	}
+	names := env.Names(command)
+	k.fleet.Reads, k.fleet.Writes = names.Reads, names.Writes
+	k.warn(names.Secrets)
 	return nil
 }
 
+// unknownSpan makes a wrong command the only fault: how long it runs matters later.
+const unknownSpan = 1
+
+func afterDashes(faults []error) []error {
+	for i, fault := range faults {
+		faults[i] = fmt.Errorf("after --: %w", fault)
+	}
+	return faults
+}
+
 // warn says what is probably a mistake in the load command.
-func (k *manifestCommand) warn(rows []core.SettingRow) {
-	for _, row := range rows {
-		if row.Secret {
-			k.warnings = append(k.warnings, fmt.Sprintf("this text contains the secret of --%s; better leave the flag out, and set TAKT_%s for the gatherer and the shards", row.Name, strings.ToUpper(strings.ReplaceAll(row.Name, "-", "_"))))
-		}
+func (k *manifestCommand) warn(secrets []string) {
+	for _, name := range secrets {
+		k.warnings = append(k.warnings, fmt.Sprintf("this text contains the value of --%s, which may be a secret; better leave the flag out, and set %s for the gatherer and the shards", name, core.Variable(name)))
 	}
 	for _, word := range k.fleet.Command {
 		if at := loopback.FindString(word); at != "" {

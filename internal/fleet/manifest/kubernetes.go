@@ -39,7 +39,6 @@ type kubernetes struct {
 func (k *kubernetes) AddFlags(fs *pflag.FlagSet, f *Fleet) {
 	f.AddImageFlag(fs)
 	f.AddSizeFlags(fs)
-	f.AddDeadlineFlag(fs)
 	fs.Var(value.Text(&k.namespace), "namespace", "Kubernetes `NAMESPACE` (default: that of kubectl)")
 	fs.Var(value.Text(&k.secret), "secret", "use an existing Secret `NAME` with TAKT_FLEET_TOKEN and other settings, such as TAKT_BEARER")
 	fs.Var(value.Text(&k.configMap), "config-map", "existing ConfigMap `NAME` with the files that the command reads")
@@ -145,9 +144,8 @@ func (p parts) needs(kubectl string) (lines []string) {
 func comment(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
-		for part := range strings.SplitSeq(line, "\n") { // a file's name may contain a line break
-			b.WriteString(strings.TrimRight("# "+part, " ") + "\n")
-		}
+		line = strings.NewReplacer("\n", "?", "\r", "?").Replace(line) // the name of a file may contain them
+		b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
 	}
 	return b.String()
 }

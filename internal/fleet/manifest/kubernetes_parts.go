@@ -186,22 +186,19 @@ func (p parts) pod(component string, words []string, cpus int, grace time.Durati
 				{"seccompProfile", object{{"type", "RuntimeDefault"}}},
 			}},
 			{"topologySpreadConstraints", spread},
-			{"containers", list{p.container(words, cpus)}},
+			{"containers", list{p.container(component, words, cpus)}},
 			{"volumes", p.volumes()},
 		}},
 	}
 }
 
-func (p parts) container(words []string, cpus int) object {
+func (p parts) container(component string, words []string, cpus int) object {
 	// Requests that equal the limits, in whole cores: the class Guaranteed, so that a kubelet
 	// with static CPU manager gives the container cores of its own.
 	size := object{{"cpu", cpus}, {"memory", p.Memory}}
 	c := object{
 		{"name", "takt"}, {"image", p.Image}, {"args", kubernetesArgs(words)},
-		{"env", list{
-			object{{"name", "HOME"}, {"value", dataFolder}},
-			object{{"name", "XDG_DATA_HOME"}, {"value", dataFolder}},
-		}},
+		{"env", p.env(component)},
 		{"envFrom", list{object{{"secretRef", object{{"name", p.secretName()}}}}}},
 		{"resources", object{{"requests", size}, {"limits", size}}},
 		{"terminationMessagePolicy", "FallbackToLogsOnError"},
@@ -216,6 +213,23 @@ func (p parts) container(words []string, cpus int) object {
 		mounts = append(mounts, object{{"name", "files"}, {"mountPath", filesFolder}, {"readOnly", true}})
 	}
 	return append(c, field{"volumeMounts", mounts})
+}
+
+// env are the variables of a container: those of takt's image, for images of others.
+func (p parts) env(component string) list {
+	env := list{
+		object{{"name", "HOME"}, {"value", dataFolder}},
+		object{{"name", "XDG_DATA_HOME"}, {"value", dataFolder}},
+	}
+	if component == gathererPart && !p.mayStore() {
+		env = append(env, object{{"name", "TAKT_NO_STORE"}, {"value", "true"}}) // the volume ends with the pod
+	}
+	return env
+}
+
+// mayStore reports whether the user may have given a store, or the command needs its runs again.
+func (p parts) mayStore() bool {
+	return p.secret != "" || slices.Contains(p.Command, "verify") || slices.ContainsFunc(p.Command, func(word string) bool { return strings.HasPrefix(word, "--store") })
 }
 
 func (p parts) volumes() list {

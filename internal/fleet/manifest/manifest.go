@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type Engine struct {
 	Short   string // one line of help
 	Long    string
 	Example string
+	Endless bool // nothing ends the fleet from outside
 
 	New func() Writer // with default options
 }
@@ -51,11 +53,11 @@ type Fleet struct {
 
 	Port        int           // where the gatherer listens
 	JoinTimeout time.Duration // limit for the start of all shards
-	AllowLost   string        // share of shards that may be lost; "": none
+	AllowLost   float64       // share of the shards that may be lost
+	Endless     bool          // Deadline does not apply
 	Deadline    time.Duration // limit of the whole; 0: JoinTimeout + Span and a reserve
 	Span        time.Duration // of the load with its warm-up and drain; 0: unknown
 	Drain       time.Duration // the part of Span in which open operations end
-	limited     bool          // the engine ends the whole after a time
 
 	Image  string // with takt as its entrypoint
 	CPUs   int    // whole cores of each shard
@@ -74,12 +76,10 @@ func (f *Fleet) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&f.Name), "name", "`NAME` of the fleet, from which the names of its parts begin")
 	fs.IntVar(&f.Port, "port", f.Port, "the gatherer listens on `PORT`")
 	fs.Var(value.Duration(&f.JoinTimeout), "join-timeout", "fail if not all shards have joined after `TIME`")
-	fs.Var(value.Text(&f.AllowLost), "allow-lost", "go on while at most `PERCENT` of the shards are lost, such as 10%; the run is invalid all the same")
-}
-
-// AddDeadlineFlag declares --deadline, for engines that can end the whole after a time.
-func (f *Fleet) AddDeadlineFlag(fs *pflag.FlagSet) {
-	f.limited = true
+	fs.Var(value.Percent(&f.AllowLost), "allow-lost", "go on while at most `PERCENT` of the shards are lost; the run is invalid all the same")
+	if f.Endless {
+		return
+	}
 	fs.Var(value.Duration(&f.Deadline), "deadline", "the engine ends the whole after `TIME` (default: --join-timeout, the load, its drain and a reserve)")
 }
 
@@ -102,6 +102,7 @@ func (f *Fleet) addCPUsFlag(fs *pflag.FlagSet) {
 const (
 	maxShards = 10_000
 	maxCPUs   = 1024
+	mostLost  = 0.5
 	maxName   = 40 // Kubernetes allows 63 letters, and appends to the name
 )
 
@@ -109,7 +110,6 @@ const (
 var (
 	goodName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 	goodSize = regexp.MustCompile(`^[1-9][0-9]{0,8}[KMGT]i$`)
-	goodLost = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?%$`)
 )
 
 // Validate returns every fault that does not depend on the engine.
@@ -120,10 +120,10 @@ func (f *Fleet) Validate() []error {
 	faults.If(len(f.Name) > maxName || !goodName.MatchString(f.Name), "--name is %.60q; use at most %d lower-case letters, digits and dashes, and begin with a letter", f.Name, maxName)
 	faults.Range("port", f.Port, 1, 65535)
 	faults.If(f.JoinTimeout <= 0, "--join-timeout is %v; give a time above 0", f.JoinTimeout)
-	faults.If(f.AllowLost != "" && !goodLost.MatchString(f.AllowLost), "--allow-lost is %.60q; give a percentage such as 10%%", f.AllowLost)
+	faults.If(f.AllowLost < 0 || f.AllowLost > mostLost, "--allow-lost is %s; give a percentage from 0%% to 50%%", value.Percent(&f.AllowLost))
 	faults.If(f.Deadline < 0, "--deadline is %v; give a time above 0", f.Deadline)
 	faults.If(f.Deadline > 0 && f.Deadline <= f.JoinTimeout+f.Span, "--deadline is %v, but the shards may need %v to join and %v for their load; give more than %v", f.Deadline, f.JoinTimeout, f.Span, f.JoinTimeout+f.Span)
-	faults.If(f.limited && f.Deadline == 0 && f.Span == 0, "takt does not know how long the command runs; give a limit of the whole with --deadline, such as --deadline 1h")
+	faults.If(f.Deadline == 0 && f.Span == 0 && !f.Endless, "takt does not know how long the command runs; give a limit of the whole with --deadline, such as --deadline 1h")
 	faults.Range("cpus", f.CPUs, 1, maxCPUs)
 	faults.If(!goodSize.MatchString(f.Memory), "--memory is %.60q; give a size such as 512Mi or 2Gi", f.Memory)
 	for _, word := range f.Command {
@@ -145,19 +145,13 @@ func (f *Fleet) Limit() time.Duration {
 const reserve = 2 * time.Minute
 
 // MayLose is how many shards may be lost.
-func (f *Fleet) MayLose() int {
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(f.AllowLost, "%"), 64)
-	if err != nil {
-		return 0
-	}
-	return int(float64(f.Shards) * percent / 100)
-}
+func (f *Fleet) MayLose() int { return int(math.Floor(f.AllowLost * float64(f.Shards))) }
 
 // Gatherer returns the words after takt that start the gatherer on an address such as :8400.
 func (f *Fleet) Gatherer(listen string) []string {
 	words := []string{"fleet", "--shards", strconv.Itoa(f.Shards), "--listen", listen, "--join-timeout", f.JoinTimeout.String()}
-	if f.AllowLost != "" {
-		words = append(words, "--allow-lost", f.AllowLost)
+	if f.AllowLost > 0 {
+		words = append(words, "--allow-lost", value.Percent(&f.AllowLost).String())
 	}
 	return append(append(words, "--"), f.Command...)
 }

@@ -27,17 +27,13 @@ The exit code of the script is that of the run, and sbatch --wait passes it on.`
 type slurm struct{}
 
 // AddFlags implements Writer.
-func (slurm) AddFlags(fs *pflag.FlagSet, f *Fleet) {
-	f.addCPUsFlag(fs)
-	f.AddDeadlineFlag(fs)
-}
+func (slurm) AddFlags(fs *pflag.FlagSet, f *Fleet) { f.addCPUsFlag(fs) }
 
 // Validate implements Writer.
 func (slurm) Validate(*Fleet) []error { return nil }
 
 const (
 	// slurmNotice is how long before its limit Slurm tells the script, which ends the run then.
-	// Slurm may do so a minute earlier.
 	slurmNotice = time.Minute
 	// slurmRest is how long shards may live after the gatherer.
 	slurmRest = 30 * time.Second
@@ -51,9 +47,10 @@ func (slurm) Text(f *Fleet) string {
 	return b.String()
 }
 
-// slurmMinutes is a limit for --time, which counts whole minutes. The notice is part of it.
+// slurmMinutes is a limit for --time, which counts whole minutes. Slurm sends the notice up to a
+// minute early.
 func slurmMinutes(limit time.Duration) int {
-	return int((limit + slurmNotice + time.Minute - 1) / time.Minute)
+	return int((limit + slurmNotice + time.Minute + time.Minute - 1) / time.Minute)
 }
 
 // slurmOptions are the lines that sbatch reads, up to the first command. So no word of the user

@@ -19,6 +19,7 @@ func swarmEngine() Engine {
 		Long: `takt prints a compose file for docker stack deploy: a service with the gatherer, whose
 exit code is that of the run, and one with the shards. Both read the token from the
 secret NAME-token. The first lines say how to read the report and the exit code.`,
+		Endless: true,
 		Example: `  takt fleet manifest swarm --shards 8 --image registry.example.com/takt:1.0 -- http --rate 400k/s -z 5m http://shop/ > fleet.yaml
   openssl rand -hex 32 | docker secret create takt-token -
   docker stack deploy -c fleet.yaml takt`,

@@ -109,8 +109,6 @@ func yamlText(text string) string {
 			b.WriteString(`\t`)
 		case unicode.IsPrint(r):
 			b.WriteRune(r)
-		case r <= 0xff:
-			fmt.Fprintf(&b, `\x%02x`, r)
 		case r <= 0xffff:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
