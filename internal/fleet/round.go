@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
@@ -38,7 +39,8 @@ type round struct {
 	failed   *FailedError // who could not make its run, before the start; nil: nobody
 	begun    time.Time
 	seconds  seconds
-	reports  []*takt.Report
+	folding  sync.Mutex
+	fold     *merge.Fold
 }
 
 const (
@@ -69,7 +71,7 @@ func (g *Gatherer) begin(load Load) *round {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.made++
-	g.round = &round{number: g.made, load: load}
+	g.round = &round{number: g.made, load: load, fold: merge.New(merge.Options{ID: load.ID, AllowMissing: true})}
 	for _, p := range g.peers {
 		p.order(g.round)
 	}
@@ -278,12 +280,15 @@ func (g *Gatherer) stop(reason string) {
 // follow passes on the seconds of the run until nothing of any member is missing.
 func (g *Gatherer) follow(ctx context.Context, r *round) {
 	stopping, abort := ctx.Done(), r.load.Abort
+	var joiner merge.Joiner
 	limit := time.NewTimer(g.most(r))
 	defer limit.Stop()
 	for {
 		done, whole, lost := g.look(r)
 		for _, s := range whole {
-			r.load.Second(s)
+			if one, err := joiner.Join(s.intervals); err == nil { // else the report says so
+				r.load.Second(live.Snapshot{Interval: one, Errors: s.errors})
+			}
 		}
 		if done {
 			return
@@ -339,7 +344,7 @@ func (g *Gatherer) drain() time.Duration {
 
 // look says whether the run is over, which seconds are complete, and who was lost if that ends
 // the run.
-func (g *Gatherer) look(r *round) (done bool, whole []live.Snapshot, lost string) {
+func (g *Gatherer) look(r *round) (done bool, whole []of, lost string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	done = true
@@ -421,26 +426,45 @@ func (g *Gatherer) give(p *peer, number int) {
 	p.post(toMember{Round: number, Give: true})
 }
 
-// merge takes in a report.
+// merge takes in a report. To read and add it takes some milliseconds, without the gatherer's lock.
 func (g *Gatherer) merge(p *peer, line *toGatherer) {
+	r := g.expects(p, line)
+	if r == nil {
+		p.post(toMember{Round: line.Round, Taken: true}) // the run was called off
+		return
+	}
 	report, err := document.Parse(line.Report)
+	if err == nil {
+		report.StartedAt = time.Unix(0, g.Clock.Read(r.begun)).UTC() // by the gatherer's clock, which all have in common
+		err = r.add(report)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer g.note()
 	p.release()
-	r := g.round
-	switch {
-	case r == nil || line.Round != r.number || p.over == nil || p.merged: // of a run that was called off
-		p.post(toMember{Round: line.Round, Taken: true})
-		return
-	case err != nil:
-		p.failed = &Failure{1, fmt.Sprintf("its report cannot be read: %v", err)}
-		return
+	if err != nil {
+		p.failed = &Failure{1, fmt.Sprintf("its report cannot be used: %v", err)}
 	}
-	report.StartedAt = time.Unix(0, g.Clock.Read(r.begun)).UTC() // by the gatherer's clock, which all have in common
-	r.reports = append(r.reports, report)
 	p.merged = true
 	p.post(toMember{Round: line.Round, Taken: true})
+}
+
+// expects is the run to which the report belongs; nil: nobody wants it.
+func (g *Gatherer) expects(p *peer, line *toGatherer) *round {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r := g.round; r != nil && line.Round == r.number && p.over != nil && !p.merged {
+		return r
+	}
+	p.release()
+	return nil
+}
+
+// add adds a report to the whole.
+func (r *round) add(report *takt.Report) error {
+	r.folding.Lock()
+	defer r.folding.Unlock()
+	return r.fold.Add(report)
 }
 
 // conclude is the report of the whole.
@@ -457,7 +481,7 @@ func (g *Gatherer) conclude(r *round) (*takt.Report, error) {
 	if len(lost) > g.Spare {
 		err = &LostError{strings.Join(lost[:min(len(lost), mostNamed)], "; ")}
 	}
-	whole, unmerged := merge.Reports(r.reports, merge.Options{ID: r.load.ID, AllowMissing: true})
+	whole, unmerged := r.fold.Report()
 	if unmerged != nil {
 		return nil, cmp.Or(err, unmerged)
 	}

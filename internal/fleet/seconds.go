@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/taktload/takt/internal/judge/merge"
 	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
@@ -35,8 +34,14 @@ func (s *seconds) add(p *peer, snap *live.Snapshot) {
 // can be behind.
 const mostOpen = 64
 
+// of is one second of all members.
+type of struct {
+	intervals []takt.Interval
+	errors    []takt.ErrorClass
+}
+
 // complete takes out the seconds that every member has sent, or will not send.
-func (s *seconds) complete(list []*peer) (whole []live.Snapshot) {
+func (s *seconds) complete(list []*peer) (whole []of) {
 	last, all := math.MaxInt, true
 	for _, p := range list {
 		if !p.ended() {
@@ -50,15 +55,10 @@ func (s *seconds) complete(list []*peer) (whole []live.Snapshot) {
 		}
 	}
 	for ; s.next <= last && len(s.open) > 0; s.next++ {
-		intervals := s.open[s.next]
+		if intervals := s.open[s.next]; len(intervals) > 0 {
+			whole = append(whole, of{intervals, together(list)})
+		}
 		delete(s.open, s.next)
-		if len(intervals) == 0 {
-			continue
-		}
-		one, err := merge.Intervals(intervals)
-		if err == nil { // else the report says so
-			whole = append(whole, live.Snapshot{Interval: one, Errors: together(list)})
-		}
 	}
 	return whole
 }

@@ -53,6 +53,11 @@ func Refutes(warnings []takt.Warning) (codes []string) {
 	return codes
 }
 
+// ByGenerator reports whether a warning can make a run invalid because of its generator.
+func ByGenerator(warnings []takt.Warning) bool {
+	return slices.ContainsFunc(broken(warnings), func(r rule) bool { return r.reason == generator })
+}
+
 // OnlyLate reports whether operations that were sent late are all that the warnings say against
 // a run.
 func OnlyLate(warnings []takt.Warning) bool {

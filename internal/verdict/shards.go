@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/taktload/takt/internal/figure"
@@ -26,6 +25,7 @@ type Shards struct {
 	Differ        []string // differences that affect no figure, a sentence each
 	Apart         time.Duration
 	Ends          []ShardEnd
+	Loads         []ShardLoad
 	Warnings      []takt.Warning  // of the shards
 	Response, Lag *hist.Histogram // of all operations; nil: there are none
 }
@@ -59,6 +59,7 @@ func (s *Shards) Judge(r *takt.Report) {
 	if r.Rate.Intended != nil {
 		s.late(r)
 	}
+	s.generators(r)
 	r.Warnings = append(r.Warnings, s.Warnings...)
 }
 
@@ -94,7 +95,7 @@ func (s *Shards) ends(r *takt.Report) {
 	}
 	subject := "shard " + cut[0] + " was"
 	if len(cut) > 1 {
-		subject = "shards " + strings.Join(cut, ", ") + " were"
+		subject = "shards " + Named(cut) + " were"
 	}
 	warner(r, some || apart > apartPart*r.DurationS)("shards_cut", "%s cut short, after %v of %v: from then on the target did not bear the whole load; run all shards again", subject, inSeconds(shortest), inSeconds(r.DurationS))
 }

@@ -205,6 +205,15 @@ func TestLogLinesAreTheLibrarys(t *testing.T) {
 	}
 }
 
+// The highest bucket is the library's.
+func TestMaxIsTheLibrarys(t *testing.T) {
+	for name, h := range some() {
+		if got, want := int64(h.Max()), h.h.Max(); got != want && h.Count() > 0 {
+			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
 func BenchmarkEncode(b *testing.B) {
 	h := random(1e6, 1100)
 	b.Logf("%d buckets in use", len(h.Buckets()))

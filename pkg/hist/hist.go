@@ -93,21 +93,22 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	if n == 0 {
 		return 0
 	}
-	// The tiny step down keeps 0.95·20 = 19.000000000000004 at rank 19.
-	rank := max(1, math.Ceil(math.Nextafter(q, 0)*n))
+	rank := rankOf(q, n)
 	// hdrhistogram-go takes int(p/100·n + 0.5) as the rank: −0.25 makes it ours.
 	return time.Duration(h.h.ValueAtPercentile((rank - 0.25) / n * 100))
 }
+
+// rankOf is the rank of a quantile of n values. The tiny step down keeps 0.95·20 = 19.000000000000004 at
+// rank 19.
+func rankOf(q, n float64) float64 { return max(1, math.Ceil(math.Nextafter(q, 0)*n)) }
 
 // Min is the lower end of the lowest bucket in use; 0 for an empty histogram.
 func (h *Histogram) Min() time.Duration { return time.Duration(h.h.Min()) }
 
 // Max is the upper end of the highest bucket in use; 0 for an empty histogram.
 func (h *Histogram) Max() time.Duration {
-	if h.h.TotalCount() == 0 {
-		return 0
-	}
-	return time.Duration(h.h.Max())
+	// The library's Max computes the bounds of every bucket below, which took half of the time of a merge.
+	return time.Duration(h.h.ValueAtPercentile(100))
 }
 
 // Mean is the mean of all recorded values; 0 for an empty histogram.

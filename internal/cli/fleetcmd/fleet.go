@@ -66,7 +66,7 @@ func (f *fleetCommand) addFlags(fs *pflag.FlagSet) {
 		fs.IntVar(&f.shards, "shards", f.shards, "wait for `N` shards")
 		fs.Var(value.Listen(&f.listen), "listen", "listen on `ADDR` for shards, such as :8400 for those of other machines")
 		fs.Var(value.Duration(&f.patience), "join-timeout", "fail if not all shards are ready after `TIME`")
-		fs.Var(value.Percent(&f.lost), "allow-lost", "go on while at most `PERCENT` of the shards are lost; the run is invalid all the same")
+		fs.Var(value.Share(&f.lost), "allow-lost", "go on while at most this `SHARE` of the shards is lost, such as 10%; the run is invalid all the same")
 		f.secret.addFlags(fs)
 	}, "shards", "listen")
 }
@@ -103,7 +103,7 @@ func (f *fleetCommand) validate(args []string) []error {
 	faults.If(f.shards == 0, "--shards is missing; say how many shards the fleet has, as in --shards 8")
 	faults.If(f.shards < 0 || f.shards > mostShards, "--shards is %d; give a number from 1 to %d", f.shards, mostShards)
 	faults.If(f.patience <= 0, "--join-timeout is %v; give a time above 0", f.patience)
-	faults.If(f.lost < 0 || f.lost > 0.5, "--allow-lost is %s; give a percentage from 0%% to 50%%", value.Percent(&f.lost))
+	faults.If(f.lost < 0 || f.lost > 0.5, "--allow-lost is %s; give a share from 0%% to 50%%", value.Share(&f.lost))
 	return append(faults, f.checkCommand(args)...)
 }
 

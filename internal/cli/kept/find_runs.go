@@ -122,29 +122,42 @@ func LoadReports(ctx context.Context, st store.Store, ids ...string) ([]*takt.Re
 // Reports reads each word as a file of reports if the file exists, else as a stored run. It
 // opens the store for the first word that needs it.
 func (s *Storing) Reports(ctx context.Context, env core.Env, words []string) (all []*takt.Report, err error) {
+	err = s.EachReport(ctx, env, words, func(r *takt.Report) error {
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// EachReport is Reports without a list: it calls do with one report at a time, up to the first error.
+func (s *Storing) EachReport(ctx context.Context, env core.Env, words []string, do func(*takt.Report) error) error {
 	var st store.Store
 	for _, w := range words {
 		if IsFile(w) {
-			list, err := ReadReports(env, w)
-			if err != nil {
-				return nil, err
+			if err := EachReport(env, w, do); err != nil {
+				return err
 			}
-			all = append(all, list...)
 			continue
 		}
 		if st == nil {
+			var err error
 			if st, err = s.open(ctx, env, store.OpenExisting); err != nil {
-				return nil, fmt.Errorf("%s: %w", w, err)
+				return fmt.Errorf("%s: %w", w, err)
 			}
 			defer st.Close()
 		}
 		r, err := LoadRun(ctx, st, w)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w, err)
+			return fmt.Errorf("%s: %w", w, err)
 		}
-		all = append(all, r)
+		if err := do(r); err != nil {
+			return err
+		}
 	}
-	return all, nil
+	return nil
 }
 
 // IsFile reports whether a word of the command line is a file; - is standard input.
@@ -155,34 +168,50 @@ func IsFile(word string) bool {
 
 // ReadReports reads the reports of one file, at least one, up to the first fault.
 func ReadReports(env core.Env, name string) (all []*takt.Report, err error) {
+	err = EachReport(env, name, func(r *takt.Report) error {
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// EachReport is ReadReports without a list: it calls do with one report at a time, up to the first error.
+func EachReport(env core.Env, name string, do func(*takt.Report) error) error {
 	in := env.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer f.Close()
 		in = f
 	}
-	if in, err = inside.Reports(in); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	in, err := inside.Reports(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	for d := audit.NewDocuments(in); ; {
+	d := audit.NewDocuments(in)
+	for n := 1; ; n++ {
 		text, err := d.Next()
 		switch {
-		case errors.Is(err, io.EOF) && len(all) == 0:
-			return nil, fmt.Errorf("%s contains no report; give the output of -o json, -o html or takt store export", name)
+		case errors.Is(err, io.EOF) && n == 1:
+			return fmt.Errorf("%s contains no report; give the output of -o json, -o html or takt store export", name)
 		case errors.Is(err, io.EOF):
-			return all, nil
+			return nil
 		}
 		var r *takt.Report
 		if err == nil {
 			r, err = readReport(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: document %d: %w", name, len(all)+1, err)
+			return fmt.Errorf("%s: document %d: %w", name, n, err)
 		}
-		all = append(all, r)
+		if err := do(r); err != nil {
+			return err
+		}
 	}
 }
 

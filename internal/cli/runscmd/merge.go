@@ -68,11 +68,15 @@ func (m *mergeCommand) validate(args []string) []error {
 }
 
 func (m *mergeCommand) run(ctx context.Context, args []string) error {
-	shards, err := m.shards(ctx, args)
-	if err != nil {
+	fold := merge.New(merge.Options{ID: engine.NewID(time.Now()), AllowMissing: m.allowMissing})
+	add := func(r *takt.Report) error {
+		_ = fold.Add(r) // Report returns the faults of all shards
+		return nil
+	}
+	if err := m.shards(ctx, args, add); err != nil {
 		return err
 	}
-	whole, err := merge.Reports(shards, merge.Options{ID: engine.NewID(time.Now()), AllowMissing: m.allowMissing})
+	whole, err := fold.Report()
 	if err != nil {
 		return err
 	}

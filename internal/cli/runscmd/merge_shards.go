@@ -2,10 +2,10 @@ package runscmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,93 +18,169 @@ import (
 // wholeShard is the value of Schedule.Shard for a run without shards.
 const wholeShard = "1/1"
 
-// shards returns the shards that the words name, limited to the run group if one is given.
-func (m *mergeCommand) shards(ctx context.Context, words []string) (all []*takt.Report, err error) {
+// shards calls add with the shards that the words name, limited to the run group if one is given. It has
+// one report at a time in memory.
+func (m *mergeCommand) shards(ctx context.Context, words []string, add func(*takt.Report) error) error {
 	if len(words) == 0 {
-		return m.ofGroup(ctx)
+		return m.ofGroup(ctx, add)
 	}
-	var runs []string
-	for _, word := range words {
-		if info, err := os.Stat(word); err != nil || !info.IsDir() {
-			runs = append(runs, word)
-			continue
+	added := 0
+	matching := func(r *takt.Report) error {
+		if m.runGroup != "" && r.Schedule.RunGroup != m.runGroup {
+			return nil
 		}
-		list, err := m.inFolder(word)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
+		added++
+		return add(r)
 	}
-	list, err := m.store.Reports(ctx, m.env, runs)
+	files, runs, err := filesOf(words)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all = append(all, list...)
-	if m.runGroup == "" {
-		return all, nil
+	if err := m.fromFiles(ctx, files, matching); err != nil {
+		return err
 	}
-	all = slices.DeleteFunc(all, func(r *takt.Report) bool { return r.Schedule.RunGroup != m.runGroup })
-	if len(all) == 0 {
-		return nil, fmt.Errorf("none of the reports belongs to the run group %q", m.runGroup)
+	if err := m.store.EachReport(ctx, m.env, runs, matching); err != nil {
+		return err
 	}
-	return all, nil
+	if added == 0 {
+		return fmt.Errorf("none of the reports belongs to the run group %q", m.runGroup)
+	}
+	return nil
 }
 
-// inFolder returns the shards in a folder's *.json files. It skips reports of whole runs, such
-// as the output of an earlier merge.
-func (m *mergeCommand) inFolder(dir string) (all []*takt.Report, err error) {
+// shardFile is a file of reports.
+type shardFile struct{ path, folder string } // folder "": the user named the file
+
+// filesOf are the files that the words name, or that are in folders that they name, and the other words.
+func filesOf(words []string) (files []shardFile, others []string, err error) {
+	for _, word := range words {
+		info, err := os.Stat(word)
+		switch {
+		case err != nil:
+			others = append(others, word)
+		case !info.IsDir():
+			files = append(files, shardFile{word, ""})
+		default:
+			list, err := inFolder(word)
+			if err != nil {
+				return nil, nil, err
+			}
+			files = append(files, list...)
+		}
+	}
+	return files, others, nil
+}
+
+// inFolder returns the *.json files of a folder.
+func inFolder(dir string) (files []shardFile, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		path := filepath.Join(dir, e.Name())
-		list, err := kept.ReadReports(m.env, path)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list {
-			if r.Schedule.Shard == wholeShard {
-				fmt.Fprintf(m.env.Stderr, "takt: %s is left out: it is the report of a whole run\n", path)
-				continue
-			}
-			all = append(all, r)
+		if !e.IsDir() && filepath.Ext(e.Name()) == ".json" && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, shardFile{filepath.Join(dir, e.Name()), dir})
 		}
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no *.json file with the report of a shard", dir)
+	if files == nil {
+		return nil, withoutShards(dir)
 	}
-	return all, nil
+	return files, nil
 }
 
-// ofGroup returns the shards of the newest run of the group in the store.
-func (m *mergeCommand) ofGroup(ctx context.Context) (all []*takt.Report, err error) {
-	err = m.store.Reading(ctx, m.env, func(st store.Store) error {
+func withoutShards(dir string) error {
+	return fmt.Errorf("%s has no *.json file with the report of a shard", dir)
+}
+
+// fromFiles calls add with the shards of files. In a folder it skips reports of whole runs, such as the
+// output of an earlier merge, but one of its files must have a shard.
+func (m *mergeCommand) fromFiles(ctx context.Context, files []shardFile, add func(*takt.Report) error) error {
+	var sources []kept.Source
+	for _, f := range files {
+		sources = append(sources, func(do func(*takt.Report) error) error { return kept.EachReport(m.env, f.path, do) })
+	}
+	found := map[string]bool{"": true}
+	err := kept.Ahead(ctx, sources, func(i int, r *takt.Report) error {
+		if f := files[i]; f.folder != "" && r.Schedule.Shard == wholeShard {
+			fmt.Fprintf(m.env.Stderr, "takt: %s is left out: it is the report of a whole run\n", f.path)
+			return nil
+		}
+		found[files[i].folder] = true
+		return add(r)
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if !found[f.folder] {
+			return withoutShards(f.folder)
+		}
+	}
+	return nil
+}
+
+// fewShards is the largest number of shards whose ids are told one by one.
+const fewShards = 20
+
+// errEarlier ends the reading of a group: the other shards belong to earlier runs.
+var errEarlier = errors.New("the shard belongs to an earlier run")
+
+// fromStore is a stored run.
+func fromStore(ctx context.Context, st store.Store, id string) kept.Source {
+	return func(do func(*takt.Report) error) error {
+		list, err := kept.LoadReports(ctx, st, id)
+		if err != nil {
+			return err
+		}
+		return do(list[0])
+	}
+}
+
+// ofGroup calls add with the shards of the newest run of the group in the store.
+func (m *mergeCommand) ofGroup(ctx context.Context, add func(*takt.Report) error) error {
+	var told []string
+	err := m.store.Reading(ctx, m.env, func(st store.Store) error {
 		ids, err := m.newest(ctx, st)
-		if err == nil {
-			all, err = kept.LoadReports(ctx, st, ids...)
+		if err != nil {
+			return err
+		}
+		var sources []kept.Source
+		for _, id := range ids {
+			sources = append(sources, fromStore(ctx, st, id))
+		}
+		var newest *takt.Report
+		err = kept.Ahead(ctx, sources, func(_ int, r *takt.Report) error {
+			if newest == nil {
+				newest = r
+			} else if ofEarlierRun(r, newest) {
+				return errEarlier
+			}
+			told = append(told, fmt.Sprintf("shard %s of %s is %s", r.Schedule.Shard, m.runGroup, r.ID))
+			return add(r)
+		})
+		if errors.Is(err, errEarlier) {
+			return nil
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all = ofOneRun(all)
-	for _, r := range all {
-		fmt.Fprintf(m.env.Stderr, "takt: shard %s of %s is %s\n", r.Schedule.Shard, m.runGroup, r.ID)
+	if len(told) > fewShards {
+		told = []string{fmt.Sprintf("merging %d shards of %s; takt runs run_group=%[2]s lists them", len(told), m.runGroup)}
 	}
-	return all, nil
+	for _, line := range told {
+		fmt.Fprintf(m.env.Stderr, "takt: %s\n", line)
+	}
+	return nil
 }
 
 // newest returns the ids of the group's newest shards, up to the first repeated shard: a name
 // such as nightly has the shards of many nights.
 func (m *mergeCommand) newest(ctx context.Context, st store.Store) (ids []string, err error) {
 	have := map[string]bool{}
-	of := func(r *stored.Run) bool { return r.Group == m.runGroup && r.Shard != wholeShard }
-	for r, err := range st.Runs(ctx, stored.Query{Match: of}) {
+	of := func(r *stored.Run) bool { return r.Shard != wholeShard }
+	for r, err := range st.Runs(ctx, stored.Query{Group: m.runGroup, Match: of}) {
 		if err != nil {
 			return nil, err
 		}
@@ -125,13 +201,8 @@ func (m *mergeCommand) newest(ctx context.Context, st store.Store) (ids []string
 // makes the merged report invalid.
 const longAgo = time.Hour
 
-// ofOneRun returns the reports, newest first, up to the first one of an earlier run.
-func ofOneRun(all []*takt.Report) []*takt.Report {
-	for i, r := range all {
-		over := r.StartedAt.Add(time.Duration((r.WarmupS + r.DurationS) * float64(time.Second)))
-		if all[0].StartedAt.Sub(over) > longAgo {
-			return all[:i]
-		}
-	}
-	return all
+// ofEarlierRun reports whether a shard belongs to an earlier run than the newest shard of its group.
+func ofEarlierRun(r, newest *takt.Report) bool {
+	over := r.StartedAt.Add(time.Duration((r.WarmupS + r.DurationS) * float64(time.Second)))
+	return newest.StartedAt.Sub(over) > longAgo
 }

@@ -16,7 +16,7 @@ import (
 // number of intervals that it has anyway.
 const (
 	largest = 500_000
-	fewest  = 30
+	fewest  = 4
 )
 
 // writeRun writes the page of a run. In a large page the report inside has longer intervals, whose

@@ -17,7 +17,7 @@ import (
 func Markdown(w io.Writer, r *takt.Report) error {
 	var b strings.Builder
 	for _, section := range []func(*strings.Builder, *takt.Report){
-		markdownVerdict, markdownAssertions, markdownSubject, markdownLatency, comparisonMarkdown, markdownErrors, MarkdownWarnings,
+		markdownVerdict, markdownAssertions, markdownSubject, markdownLatency, comparisonMarkdown, markdownShards, markdownErrors, MarkdownWarnings,
 	} {
 		section(&b, r)
 	}
@@ -57,7 +57,7 @@ func markdownAssertions(b *strings.Builder, r *takt.Report) {
 func markdownSubject(b *strings.Builder, r *takt.Report) {
 	fmt.Fprintf(b, "- %s\n- %s\n", page.Escape(rates(r)), accounting(r.Counts))
 	fmt.Fprintf(b, "- %s, started %s UTC", measured(r), r.StartedAt.UTC().Format(time.DateTime))
-	if shard := Shard(r); shard != "" {
+	if shard := PartOf(r); shard != "" {
 		fmt.Fprintf(b, ", shard %s", page.Escape(shard))
 	}
 	if r.ID != "" {

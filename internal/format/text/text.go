@@ -24,7 +24,7 @@ func Report(w io.Writer, r *takt.Report, color bool) error {
 	p := &page.Page{Color: color}
 	for _, section := range []func(*page.Page, *takt.Report){
 		opening, Subject, totals, percentiles, comparisonText, contrast, shares, parts,
-		func(p *page.Page, r *takt.Report) { distribution(p, r, h) }, failures, targets, footer, warnings, conclusion,
+		func(p *page.Page, r *takt.Report) { distribution(p, r, h) }, failures, targets, shardLines, footer, warnings, conclusion,
 	} {
 		section(p, r)
 	}
@@ -136,7 +136,7 @@ func Subject(p *page.Page, r *takt.Report) {
 	p.Item("target", strings.TrimSpace(page.Clean(r.Kind)+" "+Target(r)))
 	command(p, r.Command)
 	p.Item("started", r.StartedAt.UTC().Format(time.DateTime)+" UTC, "+measured(r))
-	p.Item("shard", Shard(r))
+	p.Item("shard", PartOf(r))
 	p.Item("id", r.ID)
 	var labels []string
 	for _, key := range page.Sorted(r.Labels) {
@@ -154,9 +154,9 @@ func measured(r *takt.Report) string {
 	return s
 }
 
-// Shard names the part of the load that a report is of, and the variables that chose it; "": the
+// PartOf names the part of the load that a report is of, and the variables that chose it; "": the
 // whole.
-func Shard(r *takt.Report) string {
+func PartOf(r *takt.Report) string {
 	switch s := r.Schedule; {
 	case s.Shard == "" || s.Shard == "1/1":
 		return ""

@@ -1,11 +1,12 @@
 package merge
 
 import (
-	"errors"
-	"maps"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -27,6 +28,16 @@ func TestMissingBounds(t *testing.T) {
 	}
 	if e := missingShards([]shard{{k: 1, n: 2}, {k: 2, n: 2}}); e != nil {
 		t.Errorf("none is missing: %v", e)
+	}
+}
+
+// Twenty faults are told.
+func TestToldFaults(t *testing.T) {
+	for n, want := range map[int]string{1: "", 20: "", 21: "\nand 1 more faults", 99: "\nand 79 more faults"} {
+		e := &UnmergeableError{slices.Repeat([]string{"x"}, n)}
+		if got := e.Error(); got != "the reports cannot be merged: "+strings.Repeat("x\n", min(n, 20)-1)+"x"+want {
+			t.Errorf("%d: %q", n, got)
+		}
 	}
 }
 
@@ -55,14 +66,15 @@ func TestLabelsOfSome(t *testing.T) {
 	}
 }
 
-// Intervals fit when the longest is so many times as long as each.
-func TestDivides(t *testing.T) {
+// Intervals fit when the longest is so often doubled as takt doubles them.
+func TestDoubled(t *testing.T) {
 	for _, c := range []struct {
 		part, whole float64
-		want        bool
-	}{{1, 1, true}, {1, 4, true}, {2, 4, true}, {3, 4, false}, {4, 2, false}, {0, 4, false}, {-1, 4, false}, {0.5, 1, true}} {
-		if got := divides(c.part, c.whole); got != c.want {
-			t.Errorf("%v into %v: %v", c.part, c.whole, got)
+		times       int
+		fits        bool
+	}{{1, 1, 0, true}, {1, 4, 2, true}, {2, 4, 1, true}, {3, 4, 1, false}, {1, 3, 2, false}, {4, 2, 0, false}, {0, 4, 0, false}, {-1, 4, 0, false}, {0.5, 1, 1, true}, {1, 1e300, 15, false}, {1, math.Inf(1), 0, false}, {math.NaN(), 1, 0, false}} {
+		if times, fits := doubled(c.part, c.whole); fits != c.fits || fits && times != c.times {
+			t.Errorf("%v into %v: %d, %v", c.part, c.whole, times, fits)
 		}
 	}
 }
@@ -99,42 +111,67 @@ func TestFaultsOfShards(t *testing.T) {
 		{[]*takt.Report{one("a", "1/3", 0, 0, 0), one("b", "1/3", 0, 0, 0), one("c", "2/4", 0, 0, 0)}, []string{"a and b are both shard 1/3; give each shard once", "shard 2/4 (c)" + differs}},
 		{[]*takt.Report{one("a", "1/3", 0, 0, 0), one("b", "1/4", 0, 0, 0), one("c", "2/3", 0, 0, 0)}, []string{"shard 1/4 (b)" + differs}},
 	} {
-		var bad *UnmergeableError
-		if _, err := shardsOf(c.list); errors.As(err, &bad) != (c.want != nil) || bad != nil && !slices.Equal(bad.Faults, c.want) {
-			t.Errorf("%v, want %q", err, c.want)
+		var list []shard
+		for _, r := range c.list {
+			k, n := shardNumber(r.Schedule.Shard)
+			list = append(list, shard{Report: r, k: k, n: n})
+		}
+		slices.SortStableFunc(list, byNumber)
+		if got := faultsOf(list); !slices.Equal(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }
 
 // An interval of the whole begins after the end of the one before it, and has the worst lag and the
-// sum of the highest of each shard in flight.
+// sum of the highest of each shard in flight, also if intervals become longer later.
 func TestIntervalsOfAll(t *testing.T) {
-	slots := map[int]*slot{}
-	addIntervals(slots, []takt.Interval{{T: 0, ScheduleLagP99: 2}, {T: 2, ScheduleLagP99: 5, InFlightMax: 4}, {T: 2.5, ScheduleLagP99: 3, InFlightMax: 1}, {T: 4, InFlightMax: 3}}, 2)
-	addIntervals(slots, []takt.Interval{{T: 2, ScheduleLagP99: 4, InFlightMax: 7}, {T: 4, ScheduleLagP99: 9}}, 2)
+	g := newGrid(2)
+	for _, list := range [][]takt.Interval{
+		{{T: 0, ScheduleLagP99: 2}, {T: 2, ScheduleLagP99: 5, InFlightMax: 4}, {T: 2.5, ScheduleLagP99: 3, InFlightMax: 1}, {T: 4, InFlightMax: 3}, {T: 6, InFlightMax: 2}},
+		{{T: 2, ScheduleLagP99: 4, InFlightMax: 7}, {T: 4, ScheduleLagP99: 9}, {T: 8, InFlightMax: 8}},
+	} {
+		if err := g.add(new(hist.Decoder), list); err != nil {
+			t.Fatal(err)
+		}
+	}
 	type figures struct {
 		t, lag   float64
 		inFlight int
 	}
-	got := map[int]figures{}
-	for i, s := range slots {
-		got[i] = figures{s.T, s.ScheduleLagP99, s.InFlightMax}
-	}
-	if want := map[int]figures{0: {2, 5, 11}, 1: {4, 9, 3}}; !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	f := Fold{grids: map[float64]*grid{2: g}}
+	for span, want := range map[float64][]figures{
+		2:  {{2, 5, 11}, {4, 9, 3}, {6, 0, 2}, {8, 0, 8}},
+		4:  {{4, 9, 4 + 7}, {8, 0, 2 + 8}},
+		8:  {{8, 9, 4 + 8}},
+		16: {{8, 9, 4 + 8}},
+	} {
+		list, err := f.intervals(span)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []figures
+		for _, iv := range list {
+			got = append(got, figures{iv.T, iv.ScheduleLagP99, iv.InFlightMax})
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("of %v s: %v, want %v", span, got, want)
+		}
 	}
 }
 
 // A shard without intervals fits into all, and a whole without intervals has an empty list of them.
 func TestIntervalsOfNone(t *testing.T) {
-	of := func(span float64, list ...takt.Interval) shard {
-		return shard{Report: &takt.Report{ID: "a", IntervalS: span, Intervals: list}}
+	of := func(span float64, intervals int) shard {
+		return shard{Report: &takt.Report{ID: "a", IntervalS: span}, intervals: intervals}
 	}
-	var m merged
-	if faults := m.mergeIntervals([]shard{of(1), of(0.75)}); faults != nil || m.intervals == nil || m.span != 1 {
-		t.Errorf("%q, %v of %v s", faults, m.intervals, m.span)
-	}
-	if faults := m.mergeIntervals([]shard{of(1), of(0.75, takt.Interval{T: 0.75})}); len(faults) != 1 {
+	if faults := lengthFaults([]shard{of(1, 0), of(0.75, 0)}); faults != nil {
 		t.Errorf("%q", faults)
+	}
+	if faults := lengthFaults([]shard{of(1, 0), of(0.75, 1)}); len(faults) != 1 {
+		t.Errorf("%q", faults)
+	}
+	if list, err := new(Fold).intervals(1); list == nil || err != nil {
+		t.Errorf("%v, %v", list, err)
 	}
 }

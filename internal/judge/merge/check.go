@@ -18,9 +18,17 @@ type UnmergeableError struct {
 	Faults []string // one sentence each
 }
 
+// maxTold is the largest number of faults in the text of an error: each of a thousand shards can differ
+// from the first.
+const maxTold = 20
+
 // Error implements error, with one line per fault.
 func (e *UnmergeableError) Error() string {
-	return "the reports cannot be merged: " + strings.Join(e.Faults, "\n")
+	told := e.Faults[:min(len(e.Faults), maxTold)]
+	if more := len(e.Faults) - len(told); more > 0 {
+		told = append(slices.Clone(told), fmt.Sprintf("and %d more faults", more))
+	}
+	return "the reports cannot be merged: " + strings.Join(told, "\n")
 }
 
 // maxMissing is the largest number of missing shards that an error names: with a wrong k/n, a billion
@@ -50,31 +58,20 @@ func (e *MissingShardsError) subject() string {
 	return "shard " + names + " is"
 }
 
-// shard is the report of the operations k, k+n, k+2n … of a run.
+// shard is the report of the operations k, k+n, k+2n … of a run. In a Fold it has only small parts: see small.
 type shard struct {
 	*takt.Report
-	k, n int // counted from 1
+	k, n      int      // counted from 1
+	host      string   // name of the machine; "": unknown
+	intervals int      // how many the report had
+	damaged   []string // faults of its histograms and intervals
 }
 
 // name is the shard's name in faults.
 func (s shard) name() string { return "shard " + s.Schedule.Shard + " (" + s.ID + ")" }
 
-// shardsOf sorts the reports by shard, and finds all faults except those of histograms.
-func shardsOf(reports []*takt.Report) ([]shard, error) {
-	var list []shard
-	var faults []string
-	for _, r := range reports {
-		k, n := shardNumber(r.Schedule.Shard)
-		if n < 2 {
-			faults = append(faults, fmt.Sprintf("%s is not a shard, but the report of a whole run; give the reports of runs with --shard k/n", r.ID))
-			continue
-		}
-		list = append(list, shard{r, k, n})
-	}
-	if len(reports) == 0 {
-		faults = append(faults, "there are no reports; give those of all shards")
-	}
-	slices.SortStableFunc(list, func(a, b shard) int { return cmp.Compare(a.k, b.k) })
+// faultsOf are the faults of the shards, which are in order.
+func faultsOf(list []shard) (faults []string) {
 	for i, s := range list {
 		faults = append(faults, s.faults()...)
 		if i > 0 {
@@ -84,10 +81,11 @@ func shardsOf(reports []*takt.Report) ([]shard, error) {
 			faults = append(faults, fmt.Sprintf("%s and %s are both shard %s; give each shard once", list[i-1].ID, s.ID, s.Schedule.Shard))
 		}
 	}
-	if faults = append(faults, labelFaults(list)...); len(faults) > 0 {
-		return nil, &UnmergeableError{faults}
+	faults = append(faults, labelFaults(list)...)
+	for _, s := range list {
+		faults = append(faults, s.damaged...)
 	}
-	return list, nil
+	return append(faults, lengthFaults(list)...)
 }
 
 // shardNumber reads k/n; 0, 0: s is not a shard.
@@ -164,6 +162,9 @@ func labelFaults(list []shard) (faults []string) {
 	}
 	return faults
 }
+
+// spaced is the name of a latency in a sentence.
+func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // missingShards returns nil if no shard is missing. list is in order, without duplicates.
 func missingShards(list []shard) *MissingShardsError {

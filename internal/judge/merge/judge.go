@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"github.com/taktload/takt/internal/verdict"
+	"github.com/taktload/takt/pkg/hist"
 	"github.com/taktload/takt/pkg/takt"
 )
 
 // facts is what the verdict of the whole depends on.
-func facts(list []shard, missing *MissingShardsError, sums *merged) *verdict.Shards {
+func facts(list []shard, missing *MissingShardsError, histograms map[string]*hist.Histogram) *verdict.Shards {
 	first, last := starts(list)
 	s := &verdict.Shards{
 		There: len(list), All: list[0].n, Differ: differences(list), Apart: last.Sub(first), Warnings: unitedWarnings(list),
-		Response: cmp.Or(sums.histograms[takt.LatencyResponse], sums.histograms[takt.LatencySend]), Lag: sums.histograms[takt.LatencyScheduleLag],
+		Response: cmp.Or(histograms[takt.LatencyResponse], histograms[takt.LatencySend]), Lag: histograms[takt.LatencyScheduleLag],
 	}
 	if missing != nil {
 		s.Missing = missing.subject()
@@ -24,8 +25,18 @@ func facts(list []shard, missing *MissingShardsError, sums *merged) *verdict.Sha
 	for _, one := range list {
 		s.Invalid = s.Invalid || one.Verdict == takt.Invalid
 		s.Ends = append(s.Ends, verdict.ShardEnd{Shard: one.Schedule.Shard, After: one.DurationS, Early: one.endedEarly()})
+		s.Loads = append(s.Loads, one.load())
 	}
 	return s
+}
+
+// load is what the shard used of its host.
+func (s shard) load() verdict.ShardLoad {
+	return verdict.ShardLoad{
+		Shard: s.Schedule.Shard, Host: s.host, Limited: s.Verdict == takt.Invalid && verdict.ByGenerator(s.Warnings),
+		CPU: s.Generator.CPUS, Time: s.WarmupS + s.DurationS, Cores: s.mayUse(), HostCores: s.Generator.Cores,
+		Disturbed: s.Generator.WaitedS > 0.01*(s.WarmupS+s.DurationS) || s.Generator.ThrottledS > 0 || s.Warned("generator_late") || s.Warned("steal"),
+	}
 }
 
 // endedEarly reports whether a warning of the shard says that it did not run to its end.
@@ -61,37 +72,7 @@ func differences(list []shard) (said []string) {
 func withShards(shards map[string][]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(shards)) {
-		all = append(all, fmt.Sprintf("%s (%s)", name, strings.Join(shards[name], ", ")))
+		all = append(all, fmt.Sprintf("%s (%s)", name, verdict.Named(shards[name])))
 	}
 	return strings.Join(all, ", ")
-}
-
-// unitedWarnings returns the warnings of the shards, each with the names of its shards. A warning of
-// all shards needs no names unless it contains a number, which would look like a number of the
-// whole. It leaves out dropped operations, which the verdict counts for the whole.
-func unitedWarnings(list []shard) []takt.Warning {
-	var all []takt.Warning
-	from := map[takt.Warning][]string{}
-	for _, s := range list {
-		for _, w := range s.Warnings {
-			if w.Code == "dropped" || slices.Contains(from[w], s.Schedule.Shard) {
-				continue
-			}
-			if from[w] == nil {
-				all = append(all, w)
-			}
-			from[w] = append(from[w], s.Schedule.Shard)
-		}
-	}
-	for i, w := range all {
-		names := from[w]
-		switch {
-		case len(names) == len(list) && !strings.ContainsAny(w.Message, "0123456789"):
-		case len(names) == 1:
-			all[i].Message = "shard " + names[0] + ": " + w.Message
-		default:
-			all[i].Message = "each of the shards " + strings.Join(names, ", ") + ": " + w.Message
-		}
-	}
-	return all
 }

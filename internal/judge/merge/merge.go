@@ -11,40 +11,21 @@ import (
 
 // Options contain what the reports of the shards do not say.
 type Options struct {
-	ID           string // of the merged report
-	AllowMissing bool   // merge the existing shards, with the warning shards_missing
+	ID           string            // of the merged report
+	AllowMissing bool              // merge the existing shards, with the warning shards_missing
+	Hosts        map[string]string // names of the machines, by shard: "2/3"; the extra section of a report may have it, too
 }
 
-// Reports builds the report of a whole run from the reports of its shards, in any order. It does not
-// change them. Its errors are *UnmergeableError, with every fault of the reports, and
-// *MissingShardsError.
-//
-// Histograms are merged exactly: all percentiles are those of one histogram of all operations.
-// Counts, bytes and the costs of the generators are added. DurationS is that of the longest shard,
-// and rates are all operations divided by it. The intended rate is that of the schedule, even if a
-// shard was cut short. The caller sets ComparabilityKey. Tool and Command are those of the first
-// shard.
+// Reports is a Fold of the reports.
 func Reports(reports []*takt.Report, o Options) (*takt.Report, error) {
-	list, err := shardsOf(reports)
-	if err != nil {
-		return nil, err
+	f := New(o)
+	for _, r := range reports {
+		_ = f.Add(r) // Report returns the faults of all
 	}
-	missing := missingShards(list)
-	if missing != nil && !o.AllowMissing {
-		return nil, missing
-	}
-	sums, err := mergeHistograms(list)
-	if err != nil {
-		return nil, err
-	}
-	whole := together(list)
-	whole.ID = o.ID
-	whole.Latency, whole.Intervals, whole.IntervalS = sums.latency(), sums.intervals, sums.span
-	facts(list, missing, sums).Judge(whole)
-	return whole, nil
+	return f.Report()
 }
 
-// together builds the merged report without the verdict and without the figures from histograms.
+// together builds the merged report without the verdict and without what the fold has summed up.
 func together(list []shard) *takt.Report {
 	first := list[0]
 	whole := &takt.Report{
@@ -56,8 +37,6 @@ func together(list []shard) *takt.Report {
 		Variables:     wholeVariables(list),
 		WarmupS:       first.WarmupS,
 		Schedule:      first.Schedule,
-		Status:        map[string]uint64{},
-		Errors:        mergeErrors(list),
 		Attribution:   mergeAttributions(list),
 		Generator:     mergeGenerators(list),
 		Extra:         wholeExtra(list),
@@ -70,9 +49,6 @@ func together(list []shard) *takt.Report {
 		whole.Counts, whole.WarmupCounts = whole.Counts.Plus(s.Counts), whole.WarmupCounts.Plus(s.WarmupCounts)
 		whole.Bytes.Sent += s.Bytes.Sent
 		whole.Bytes.Received += s.Bytes.Received
-		for code, n := range s.Status {
-			whole.Status[code] += n
-		}
 	}
 	whole.Rate = wholeRate(list, whole.DurationS)
 	return whole

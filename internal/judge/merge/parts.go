@@ -105,27 +105,41 @@ func hostsClass(hosts map[string]int) string {
 	return strings.Join(list, " + ")
 }
 
-// mergeErrors adds the counts of error classes, most frequent first. Message and body of a class come
-// from the first shard that has a message.
-func mergeErrors(list []shard) []takt.ErrorClass {
-	all := []takt.ErrorClass{}
-	for _, s := range list {
-		for _, e := range s.Errors {
-			i := slices.IndexFunc(all, func(known takt.ErrorClass) bool { return known.Class == e.Class })
-			if i < 0 {
-				all = append(all, e)
-				continue
-			}
-			all[i].Count += e.Count
-			if all[i].Sample == "" {
-				all[i].Sample, all[i].Body = e.Sample, e.Body
-			}
+// errorSums are the classes of errors of all shards.
+type errorSums map[string]*errorSum
+
+// errorSum is a class whose message and body come from the shard k: the first one that has a message, or
+// the first of all.
+type errorSum struct {
+	takt.ErrorClass
+	k int
+}
+
+// add adds the classes of shard k.
+func (all errorSums) add(k int, list []takt.ErrorClass) {
+	for _, e := range list {
+		sum := all[e.Class]
+		if sum == nil {
+			all[e.Class] = &errorSum{e, k}
+			continue
 		}
+		if said, has := sum.Sample != "", e.Sample != ""; has && !said || has == said && k < sum.k {
+			sum.Sample, sum.Body, sum.k = e.Sample, e.Body, k
+		}
+		sum.Count += e.Count
 	}
-	slices.SortFunc(all, func(a, b takt.ErrorClass) int {
+}
+
+// list has the most frequent class first.
+func (all errorSums) list() []takt.ErrorClass {
+	list := []takt.ErrorClass{}
+	for _, sum := range all {
+		list = append(list, sum.ErrorClass)
+	}
+	slices.SortFunc(list, func(a, b takt.ErrorClass) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class))
 	})
-	return all
+	return list
 }
 
 // wholeExtra merges the drivers' sections: texts and booleans that are the same in all shards. Numbers
@@ -133,17 +147,21 @@ func mergeErrors(list []shard) []takt.ErrorClass {
 // or maxima.
 func wholeExtra(list []shard) map[string]any {
 	extra := map[string]any{"shards": list[0].n}
+	for name, v := range list[0].Extra {
+		if agreed(name, v, list) {
+			extra[name] = v
+		}
+	}
+	oneHost := !slices.ContainsFunc(list, func(s shard) bool { return s.Generator.HostClass != list[0].Generator.HostClass })
 	var parts []any
 	for _, s := range list {
-		part := map[string]any{
-			"shard": s.Schedule.Shard, "id": s.ID, "started_at": s.StartedAt.Format(time.RFC3339Nano),
-			"achieved_per_s": s.Rate.Achieved, "verdict": string(s.Verdict), "host_class": s.Generator.HostClass,
+		part := s.part()
+		if oneHost {
+			delete(part, "host_class") // the whole's generator names it
 		}
 		rest := map[string]any{}
 		for name, v := range s.Extra {
-			if agreed(name, v, list) {
-				extra[name] = v
-			} else {
+			if _, all := extra[name]; !all && name != "host" {
 				rest[name] = v
 			}
 		}
@@ -156,10 +174,61 @@ func wholeExtra(list []shard) map[string]any {
 	return extra
 }
 
+// part is a shard's line in parts. It has few digits, because there may be thousands of lines.
+func (s shard) part() map[string]any {
+	part := map[string]any{
+		"shard": s.Schedule.Shard, "id": s.ID, "started_at": s.StartedAt.Format(time.RFC3339Nano),
+		"achieved_per_s": digits(s.Rate.Achieved, 6), "verdict": string(s.Verdict), "host_class": s.Generator.HostClass,
+	}
+	if s.host != "" {
+		part["host"] = s.host
+	}
+	if lag, ok := s.Latency[takt.LatencyScheduleLag]; ok && lag.Count > 0 {
+		part["schedule_lag_p99_us"] = digits(lag.P99, 4)
+	}
+	if response := cmp.Or(s.Latency[takt.LatencyResponse], s.Latency[takt.LatencySend]); response.Count > 0 {
+		part["response_p99_us"] = digits(response.P99, 4)
+	}
+	if share := s.busy(); share > 0 {
+		part["cpu_percent"] = digits(100*share, 3)
+	}
+	return part
+}
+
+// digits is v with n significant digits.
+func digits(v float64, n int) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
+	if err != nil {
+		return v // cannot happen: FormatFloat wrote it
+	}
+	return short
+}
+
+// busy is how much of the CPU that its process may use the shard used, 0 to 1; 0: unknown. A loop cannot
+// use more than one core. The process also runs in the drain, which no report has, so the true share is
+// at most this.
+func (s shard) busy() float64 {
+	time := s.WarmupS + s.DurationS
+	if may := s.mayUse(); may > 0 && time > 0 {
+		return s.Generator.CPUS / (float64(may) * time)
+	}
+	return 0
+}
+
+// mayUse is the number of cores that the shard can use; 0: unknown.
+func (s shard) mayUse() int {
+	g := s.Generator
+	may := min(g.GOMAXPROCS, g.Cores)
+	if g.Loops > 0 {
+		may = min(may, g.Loops)
+	}
+	return may
+}
+
 func agreed(name string, v any, list []shard) bool {
 	switch v.(type) {
 	case string, bool:
-		return !slices.ContainsFunc(list, func(s shard) bool { return s.Extra[name] != v })
+		return name != "host" && !slices.ContainsFunc(list, func(s shard) bool { return s.Extra[name] != v })
 	}
 	return false
 }

@@ -75,15 +75,21 @@ func TestErrorsOfAll(t *testing.T) {
 	of := func(list ...takt.ErrorClass) func(r *takt.Report) {
 		return func(r *takt.Report) { r.Errors = list }
 	}
-	got := mergeErrors(shardsWith(
+	list := shardsWith(
 		of(takt.ErrorClass{Class: "b", Count: 1}, takt.ErrorClass{Class: "c", Count: 2, Sample: "first", Body: "one"}),
 		of(takt.ErrorClass{Class: "c", Count: 3, Sample: "second", Body: "two"}, takt.ErrorClass{Class: "a", Count: 4}, takt.ErrorClass{Class: "b", Count: 3, Sample: "third", Body: "three"}),
-	))
+	)
 	want := []takt.ErrorClass{{Class: "c", Count: 5, Sample: "first", Body: "one"}, {Class: "a", Count: 4}, {Class: "b", Count: 4, Sample: "third", Body: "three"}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		all := errorSums{}
+		for _, i := range order {
+			all.add(list[i].k, list[i].Errors)
+		}
+		if got := all.list(); !reflect.DeepEqual(got, want) {
+			t.Errorf("in the order %v: %+v, want %+v", order, got, want)
+		}
 	}
-	if none := mergeErrors(nil); none == nil {
+	if none := (errorSums{}).list(); none == nil {
 		t.Error("no classes are not an empty list")
 	}
 }

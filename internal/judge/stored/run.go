@@ -132,6 +132,7 @@ func (f Figures) Get(name string) (v float64, ok bool) {
 type Query struct {
 	IDs    []string
 	Kind   string
+	Group  string            // schedule.run_group
 	Since  time.Time         // started then or later
 	Labels map[string]string // equal in the run
 	Match  func(*Run) bool   // applied after the other conditions

@@ -143,9 +143,12 @@ func Stamp(t time.Time) string { return t.UTC().Format(stamp) }
 // Time is the inverse of Stamp.
 func Time(text string) (time.Time, error) { return time.Parse(stamp, text) }
 
-// Selects says whether r has the labels of q and matches: what a store cannot ask its
-// database for.
+// Selects says whether r has the group and the labels of q and matches: what a store cannot
+// ask its database for.
 func Selects(q stored.Query, r *stored.Run) bool {
+	if q.Group != "" && r.Group != q.Group {
+		return false
+	}
 	for name, want := range q.Labels {
 		if v, ok := r.Labels[name]; !ok || v != want {
 			return false

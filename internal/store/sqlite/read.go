@@ -66,6 +66,9 @@ func conditions(q stored.Query) (where string, args []any) {
 	if q.Kind != "" {
 		add("kind = ?", q.Kind)
 	}
+	if q.Group != "" {
+		add("run_group = ?", q.Group)
+	}
 	if !q.Since.IsZero() {
 		add("started_at >= ?", document.Stamp(q.Since))
 	}

@@ -62,6 +62,8 @@ CREATE TABLE reports (
 ALTER TABLE runs ADD COLUMN protected INTEGER NOT NULL DEFAULT 0; -- 1: by a label, 2: by takt store keep; 3: both
 UPDATE runs SET protected = 1 WHERE json_valid(labels) AND (json_type(labels, '$.baseline') IS NOT NULL OR json_type(labels, '$.keep') IS NOT NULL);
 CREATE INDEX runs_unprotected ON runs (started_at, id) WHERE protected = 0;
+`, `
+CREATE INDEX runs_group ON runs (run_group, started_at, id) WHERE run_group IS NOT NULL; -- the shards of a run
 `}
 
 // versionOfMarks is the first version with the column runs.protected.

@@ -160,7 +160,7 @@ func TestFirstVersion(t *testing.T) {
 	if err := s.Save(t.Context(), reports...); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.db.Exec("DROP INDEX runs_unprotected; ALTER TABLE runs DROP COLUMN protected; PRAGMA user_version = 1"); err != nil {
+	if _, err := s.db.Exec("DROP INDEX runs_group; DROP INDEX runs_unprotected; ALTER TABLE runs DROP COLUMN protected; PRAGMA user_version = 1"); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()

@@ -184,6 +184,7 @@ func queries(t *testing.T, s *suite) {
 	} {
 		report := s.report()
 		report.ID, report.Kind, report.Labels, report.StartedAt = fmt.Sprint(i), r.kind, r.labels, noon.Add(time.Duration(i)*time.Second)
+		report.Schedule.RunGroup = []string{"", "nightly", "nightly", "weekly", "", "nightly'"}[i]
 		s.save(t, report)
 	}
 	odd := func(r *stored.Run) bool { return r.ID == "1" || r.ID == "3" || r.ID == "5" }
@@ -204,6 +205,9 @@ func queries(t *testing.T, s *suite) {
 		{"an unknown id", stored.Query{IDs: []string{"9"}}, ""},
 		{"no ids do not restrict", stored.Query{IDs: []string{}, Labels: map[string]string{}}, "543210"},
 		{"kind", stored.Query{Kind: "apm"}, "2"},
+		{"group", stored.Query{Group: "nightly"}, "21"},
+		{"the beginning of a group", stored.Query{Group: "night"}, ""},
+		{"group and kind", stored.Query{Group: "nightly", Kind: "apm"}, "2"},
 		{"since an instant that a run has", stored.Query{Since: noon.Add(3 * time.Second)}, "543"},
 		{"since just after it", stored.Query{Since: noon.Add(3*time.Second + 1).UTC()}, "54"},
 		{"branch", label("branch", "main"), "210"},

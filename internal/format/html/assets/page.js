@@ -72,6 +72,24 @@
   }));
   $$(".actions").forEach((a) => { a.hidden = false; });
 
+  // A click on a heading sorts the table of shards by its column, the largest first; again: the smallest.
+  const seconds = { ns: 1e-9, µs: 1e-6, ms: 1e-3, m: 60, h: 3600 };
+  const sizeOf = (text) => [...text.matchAll(/([\d.]+)\s*(ns|µs|ms|m|h)?/g)].reduce((sum, [, n, unit]) => sum + n * (seconds[unit] ?? 1), 0);
+  $$("#shard-table thead th").forEach((head, column) => {
+    const figures = head.classList.contains("n"), cell = (row) => row.children[column].textContent;
+    const order = figures ? (a, b) => sizeOf(cell(b)) - sizeOf(cell(a)) : (a, b) => cell(a).localeCompare(cell(b), "en", { numeric: true });
+    const sort = () => {
+      const again = head.ariaSort ? -1 : 1, body = $("#shard-table tbody");
+      $$("#shard-table thead th").forEach((other) => { other.ariaSort = null; });
+      head.ariaSort = again > 0 ? (figures ? "descending" : "ascending") : null;
+      body.append(...[...body.children].sort((a, b) => again * order(a, b)));
+    };
+    head.tabIndex = 0;
+    head.title = "sort by " + head.textContent;
+    head.addEventListener("click", sort);
+    head.addEventListener("keydown", (e) => { if (e.key === "Enter") sort(); });
+  });
+
   // The heat map on a canvas. The levels are in the picture, as its opacity: 255 × the logarithm of
   // 1 + a cell's count, as a part of the largest cell's.
   const heat = async (box) => {

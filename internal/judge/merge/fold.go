@@ -1,0 +1,211 @@
+package merge
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// Fold builds the report of a whole run from the reports of its shards, which come one at a time, in any
+// order: each order results in the same report. Its memory is that of the seconds of the run, and a few
+// kilobytes for each shard: it forgets intervals and histograms once they are added.
+//
+// Histograms are merged exactly: all percentiles are those of one histogram of all operations.
+// Counts, bytes and the costs of the generators are added. DurationS is that of the longest shard,
+// and rates are all operations divided by it. The intended rate is that of the schedule, even if a
+// shard was cut short. The caller sets ComparabilityKey. Tool and Command are those of the first
+// shard, the one with the lowest number.
+type Fold struct {
+	options Options
+	list    []shard         // in the order in which they came
+	strays  []string        // faults of reports that are not shards
+	found   map[string]bool // shards that were added, "2/3"
+	shared  shared
+	latency map[string]*hist.Sparse // by name
+	grids   map[float64]*grid       // by the length of an interval
+	status  map[string]uint64
+	errors  errorSums
+	decoder hist.Decoder
+}
+
+// New returns a Fold without shards.
+func New(o Options) *Fold {
+	return &Fold{
+		options: o, found: map[string]bool{}, shared: shared{},
+		latency: map[string]*hist.Sparse{}, grids: map[float64]*grid{}, status: map[string]uint64{}, errors: errorSums{},
+	}
+}
+
+// Add adds the report of one shard. It does not change r, and keeps its small parts, so they must not
+// change either. The error is an *UnmergeableError with the faults of this report; from then on Report
+// fails with these faults, too.
+func (f *Fold) Add(r *takt.Report) error {
+	k, n := shardNumber(r.Schedule.Shard)
+	if n < 2 {
+		fault := fmt.Sprintf("%s is not a shard, but the report of a whole run; give the reports of runs with --shard k/n", r.ID)
+		f.strays = append(f.strays, fault)
+		return &UnmergeableError{[]string{fault}}
+	}
+	s := f.small(shard{Report: r, k: k, n: n, host: f.hostOf(r), intervals: len(r.Intervals)})
+	faults := s.faults()
+	if place := fmt.Sprintf("%d/%d", k, n); f.found[place] {
+		faults = append(faults, fmt.Sprintf("%s is in the list twice; give each shard once", s.name()))
+	} else {
+		f.found[place] = true
+	}
+	s.damaged = f.sum(s, r)
+	faults = append(faults, s.damaged...)
+	f.list = append(f.list, s)
+	if len(f.list) > 1 {
+		faults = append(faults, strange(s, slices.MinFunc(f.list, byNumber))...)
+	}
+	if len(faults) > 0 {
+		return &UnmergeableError{faults}
+	}
+	return nil
+}
+
+// hostOf is the name of the machine of a shard; "": unknown.
+func (f *Fold) hostOf(r *takt.Report) string {
+	name, _ := r.Extra["host"].(string)
+	return cmp.Or(f.options.Hosts[r.Schedule.Shard], name)
+}
+
+// byNumber sorts shards, the whole's first one first.
+func byNumber(a, b shard) int { return cmp.Compare(a.k, b.k) }
+
+// small is s with only what Report needs besides the sums. What shards have in common is shared.
+func (f *Fold) small(s shard) shard {
+	r := *s.Report
+	r.Labels, r.Variables, r.Command = share(f.shared, r.Labels), share(f.shared, r.Variables), share(f.shared, r.Command)
+	r.Schedule.Stages = share(f.shared, r.Schedule.Stages)
+	r.Latency = map[string]takt.Latency{}
+	for _, name := range []string{takt.LatencyResponse, takt.LatencySend, takt.LatencyScheduleLag} {
+		if l, ok := s.Latency[name]; ok {
+			l.HDR = ""
+			r.Latency[name] = l
+		}
+	}
+	r.Intervals, r.Status, r.Errors, r.Assertions = nil, nil, nil, nil
+	s.Report = &r
+	return s
+}
+
+// shared has one value for all that are equal, by type and JSON.
+type shared map[string]any
+
+func share[T any](seen shared, v T) T {
+	key := fmt.Sprintf("%T %s", v, stored.JSON(v))
+	if old, ok := seen[key].(T); ok {
+		return old
+	}
+	seen[key] = v
+	return v
+}
+
+// sum adds what becomes sums: histograms, intervals, status codes and errors. It returns what of r cannot
+// be merged exactly.
+func (f *Fold) sum(s shard, r *takt.Report) (faults []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.Latency)) {
+		if err := f.addLatency(name, r.Latency[name]); err != nil {
+			faults = append(faults, fmt.Sprintf("%s: %s time: %v", s.name(), spaced(name), err))
+		}
+	}
+	if err := f.addIntervals(r); err != nil {
+		faults = append(faults, fmt.Sprintf("%s: %v", s.name(), err))
+	}
+	for code, n := range r.Status {
+		f.status[code] += n
+	}
+	f.errors.add(s.k, r.Errors)
+	return faults
+}
+
+// addLatency merges one latency of one shard. The latency's count shows whether the histogram is complete:
+// it may be missing from the report, or have values beyond the range of takt's histograms.
+func (f *Fold) addLatency(name string, l takt.Latency) error {
+	h := f.latency[name]
+	if h == nil {
+		h = new(hist.Sparse)
+		f.latency[name] = h
+	}
+	before := h.Count()
+	if err := h.Merge(&f.decoder, l.HDR); err != nil {
+		return err
+	}
+	if n := h.Count() - before; n != l.Count {
+		return fmt.Errorf("the histogram contains %d of %d values; use the report that takt wrote", n, l.Count)
+	}
+	return nil
+}
+
+// addIntervals adds the intervals to the others of their length. Lengths that do not fit are a fault that
+// Report finds.
+func (f *Fold) addIntervals(r *takt.Report) error {
+	if len(r.Intervals) == 0 || !(r.IntervalS > 0) {
+		return nil
+	}
+	for length := range f.grids {
+		if _, fits := doubled(min(length, r.IntervalS), max(length, r.IntervalS)); !fits {
+			return nil
+		}
+	}
+	g := f.grids[r.IntervalS]
+	if g == nil {
+		g = newGrid(r.IntervalS)
+		f.grids[r.IntervalS] = g
+	}
+	return g.add(&f.decoder, r.Intervals)
+}
+
+// Report returns the whole of what was added. Its errors are *UnmergeableError, with every fault of the
+// reports, and *MissingShardsError. More shards may be added afterwards.
+func (f *Fold) Report() (*takt.Report, error) {
+	list := slices.Clone(f.list)
+	slices.SortStableFunc(list, byNumber)
+	if faults := append(slices.Clone(f.strays), faultsOf(list)...); len(faults) > 0 {
+		return nil, &UnmergeableError{faults}
+	}
+	if len(list) == 0 {
+		return nil, &UnmergeableError{[]string{"there are no reports; give those of all shards"}}
+	}
+	missing := missingShards(list)
+	if missing != nil && !f.options.AllowMissing {
+		return nil, missing
+	}
+	whole := together(list)
+	whole.ID = f.options.ID
+	whole.Status, whole.Errors = maps.Clone(f.status), f.errors.list()
+	whole.IntervalS = longest(list)
+	var err error
+	if whole.Intervals, err = f.intervals(whole.IntervalS); err != nil {
+		return nil, &UnmergeableError{[]string{err.Error()}}
+	}
+	dense, err := f.histograms()
+	if err != nil {
+		return nil, &UnmergeableError{[]string{err.Error()}}
+	}
+	whole.Latency = map[string]takt.Latency{}
+	for name, h := range dense {
+		whole.Latency[name] = h.Summary()
+	}
+	facts(list, missing, dense).Judge(whole)
+	return whole, nil
+}
+
+// histograms are those of the latencies, by name.
+func (f *Fold) histograms() (map[string]*hist.Histogram, error) {
+	all := map[string]*hist.Histogram{}
+	for name, sum := range f.latency {
+		all[name] = hist.New()
+		if err := sum.AddTo(all[name]); err != nil {
+			return nil, fmt.Errorf("%s time: %w", spaced(name), err)
+		}
+	}
+	return all, nil
+}

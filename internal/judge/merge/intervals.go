@@ -1,0 +1,246 @@
+package merge
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// plus adds an interval of a shard to that of the whole: all but its histograms, its percentiles and
+// InFlightMax. Lag has no histogram per interval, so the worst p99 is the honest figure.
+func plus(sum *takt.Interval, iv *takt.Interval) {
+	sum.T = max(sum.T, iv.T)
+	sum.Warmup = sum.Warmup && iv.Warmup
+	sum.Scheduled += iv.Scheduled
+	sum.OK += iv.OK
+	sum.Failed += iv.Failed
+	sum.Dropped += iv.Dropped
+	sum.Errors = takt.PlusErrors(sum.Errors, iv.Errors)
+	sum.ScheduleLagP99 = max(sum.ScheduleLagP99, iv.ScheduleLagP99)
+}
+
+// summarize sets what comes from the histograms of an interval.
+func summarize(iv *takt.Interval, response, service *hist.Histogram, e *hist.Encoder) {
+	iv.HDR, iv.ServiceHDR = e.Encode(response), e.Encode(service)
+	iv.ResponseP50 = hist.Micros(response.Quantile(0.5))
+	iv.ResponseP99 = hist.Micros(response.Quantile(0.99))
+	iv.ResponseMax = hist.Micros(response.Max())
+}
+
+// Joiner merges intervals of the same second with the same buffers. The zero value is ready. It is not
+// safe for concurrent use.
+type Joiner struct {
+	decoder           hist.Decoder
+	encoder           hist.Encoder
+	response, service *hist.Histogram
+}
+
+// Join is the interval of the whole run from those of its shards for the same second, as it is in the
+// merged report. Counts, errors by class, histograms and the percentiles of the response time are exact.
+// InFlightMax is the sum of the shards' highest, an upper bound, because they need not be of the same
+// instant. ScheduleLagP99 is the worst of the shards', also an upper bound: an interval has no histogram
+// of lag. T is the last of the ends. The whole is in warm-up only while all shards are.
+func (j *Joiner) Join(list []takt.Interval) (takt.Interval, error) {
+	if len(list) == 0 {
+		return takt.Interval{}, nil
+	}
+	if j.response == nil {
+		j.response, j.service = hist.New(), hist.New()
+	}
+	j.response.Reset()
+	j.service.Reset()
+	sum := takt.Interval{Warmup: true}
+	for i := range list {
+		iv := &list[i]
+		plus(&sum, iv)
+		sum.InFlightMax += iv.InFlightMax
+		err := j.decoder.Merge(j.response, iv.HDR)
+		if err == nil {
+			err = j.decoder.Merge(j.service, iv.ServiceHDR)
+		}
+		if err != nil {
+			return takt.Interval{}, fmt.Errorf("interval %d of %d, which ends at %v s: %w", i+1, len(list), iv.T, err)
+		}
+	}
+	summarize(&sum, j.response, j.service, &j.encoder)
+	return sum, nil
+}
+
+// Intervals is Join with buffers of its own.
+func Intervals(list []takt.Interval) (takt.Interval, error) { return new(Joiner).Join(list) }
+
+// slot is an interval of the whole run under construction.
+type slot struct {
+	takt.Interval
+	response, service hist.Sparse
+}
+
+// merge adds the histograms of an interval.
+func (s *slot) merge(d *hist.Decoder, iv *takt.Interval) error {
+	if err := s.response.Merge(d, iv.HDR); err != nil {
+		return err
+	}
+	return s.service.Merge(d, iv.ServiceHDR)
+}
+
+// addTo adds all values to two histograms.
+func (s *slot) addTo(response, service *hist.Histogram) error {
+	if err := s.response.AddTo(response); err != nil {
+		return err
+	}
+	return s.service.AddTo(service)
+}
+
+// latest is the highest number of an interval. A report has at most takt.MaxIntervals, but the clock goes
+// on while a host is suspended, so a time may be later than the number of intervals says.
+const latest = 16 * takt.MaxIntervals
+
+// grid sums up intervals of one length by their time since the start of their shard.
+type grid struct {
+	span  float64 // seconds
+	slots map[int]*slot
+	peaks []map[int]int // sums of the shards' highest in flight, if intervals last span, 2 span, 4 span, …
+}
+
+func newGrid(span float64) *grid {
+	g := &grid{span: span, slots: map[int]*slot{}}
+	for length := 1; length < latest; length *= 2 {
+		g.peaks = append(g.peaks, map[int]int{})
+	}
+	return g
+}
+
+// number of the interval that ends t seconds after the start: one that ends at 2·span is the second.
+func (g *grid) number(t float64) int { return max(0, int(math.Ceil(t/g.span))-1) }
+
+// add adds the intervals of one shard, up to the first fault. In-flight maxima of several shards are added.
+// Of intervals of one shard that become one, the highest maximum counts.
+func (g *grid) add(d *hist.Decoder, list []takt.Interval) error {
+	if len(list) > takt.MaxIntervals {
+		return fmt.Errorf("it has %d intervals, and no report has more than %d", len(list), takt.MaxIntervals)
+	}
+	before := 0.0
+	for i := range list {
+		iv := &list[i]
+		if !(iv.T >= before && iv.T <= latest*g.span) {
+			return fmt.Errorf("an interval ends at %v s, after one at %v s; use the report that takt wrote", iv.T, before)
+		}
+		before = iv.T
+		sum := g.slot(g.number(iv.T))
+		plus(&sum.Interval, iv)
+		if err := sum.merge(d, iv); err != nil {
+			return fmt.Errorf("the interval that ends at %v s: %w", iv.T, err)
+		}
+	}
+	for level := range g.peaks {
+		g.addPeaks(level, list)
+	}
+	return nil
+}
+
+func (g *grid) slot(i int) *slot {
+	if g.slots[i] == nil {
+		g.slots[i] = &slot{Interval: takt.Interval{Warmup: true}}
+	}
+	return g.slots[i]
+}
+
+// addPeaks adds the highest in flight of one shard in each interval of the length 2^level span.
+func (g *grid) addPeaks(level int, list []takt.Interval) {
+	for i := 0; i < len(list); {
+		at, peak := g.number(list[i].T)>>level, 0
+		for ; i < len(list) && g.number(list[i].T)>>level == at; i++ {
+			peak = max(peak, list[i].InFlightMax)
+		}
+		g.peaks[level][at] += peak
+	}
+}
+
+// intervals are those of the whole, of span seconds each: 2^level times as long as those of each grid.
+func (f *Fold) intervals(span float64) ([]takt.Interval, error) {
+	parts := map[int][]*slot{}
+	peaks := map[int]int{}
+	for _, length := range slices.Sorted(maps.Keys(f.grids)) {
+		g := f.grids[length]
+		level, _ := doubled(length, span) // faultsOf has checked it
+		for i, s := range g.slots {
+			parts[i>>level] = append(parts[i>>level], s)
+		}
+		for i, n := range g.peaks[level] {
+			peaks[i] += n
+		}
+	}
+	return finish(parts, peaks)
+}
+
+// finish merges the parts of each interval.
+func finish(parts map[int][]*slot, peaks map[int]int) ([]takt.Interval, error) {
+	var encoder hist.Encoder
+	response, service := hist.New(), hist.New()
+	list := []takt.Interval{}
+	for _, i := range slices.Sorted(maps.Keys(parts)) {
+		response.Reset()
+		service.Reset()
+		sum := takt.Interval{Warmup: true, InFlightMax: peaks[i]}
+		for _, s := range parts[i] {
+			plus(&sum, &s.Interval)
+			if err := s.addTo(response, service); err != nil {
+				return nil, fmt.Errorf("the interval that ends at %v s: %w", s.T, err)
+			}
+		}
+		summarize(&sum, response, service, &encoder)
+		list = append(list, sum)
+	}
+	return list, nil
+}
+
+// doubled is how often part must be doubled to be whole. takt doubles the length of intervals when a run
+// goes on for long, so other lengths do not fit.
+func doubled(part, whole float64) (times int, fits bool) {
+	if !(part > 0) || math.IsInf(whole, 1) {
+		return 0, false
+	}
+	for ; part < whole && 1<<times < latest; times++ {
+		part *= 2
+	}
+	return times, part == whole && 1<<times < latest
+}
+
+// longest is the length of the intervals of the whole.
+func longest(list []shard) (span float64) {
+	for _, s := range list {
+		if s.IntervalS > span {
+			span = s.IntervalS
+		}
+	}
+	return span
+}
+
+// lengthFaults names the shards whose intervals do not fit into the longest.
+func lengthFaults(list []shard) (faults []string) {
+	span := longest(list)
+	for _, s := range list {
+		if _, fits := doubled(s.IntervalS, span); s.intervals > 0 && !fits {
+			faults = append(faults, fmt.Sprintf("%s has intervals of %v s, which do not fit into the %v s of another shard", s.name(), s.IntervalS, span))
+		}
+	}
+	return faults
+}
+
+// Coarser returns the intervals of one run, merged to a length of span seconds: a multiple of their
+// length.
+func Coarser(list []takt.Interval, span float64) ([]takt.Interval, error) {
+	g := newGrid(span)
+	if err := g.add(new(hist.Decoder), list); err != nil {
+		return nil, err
+	}
+	parts := map[int][]*slot{}
+	for i, s := range g.slots {
+		parts[i] = []*slot{s}
+	}
+	return finish(parts, g.peaks[0])
+}
