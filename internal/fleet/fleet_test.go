@@ -120,10 +120,9 @@ type fake struct {
 	early   string
 	stopped error // why the last run ended
 
-	settings map[string]string
-	deaf     bool          // it does not hear of the start
-	leaves   time.Duration // after which it ends instead of waiting for the start; 0: it does not
-	each     func(second int)
+	deaf   bool          // it does not hear of the start
+	leaves time.Duration // after which it ends instead of waiting for the start; 0: it does not
+	each   func(second int)
 }
 
 // serve makes runs until the fleet ends.
@@ -138,7 +137,7 @@ func (f *fake) serve() error {
 }
 
 func (f *fake) run(r *Run) {
-	ready := Ready{Head: live.Head{End: time.Duration(max(10, f.seconds)) * time.Second, Drain: time.Second, Room: 1}, Settings: f.settings}
+	ready := live.Head{End: time.Duration(max(10, f.seconds)) * time.Second, Drain: time.Second, Room: 1}
 	if f.deaf {
 		_ = r.send(toGatherer{Ready: &ready}, silence)
 		<-r.Context.Done()
@@ -357,7 +356,7 @@ func TestLost(t *testing.T) {
 		change  func(f *fake) // the second member
 		err     string        // of the run; "": none
 		told    string
-		ok      uint64 // operations in the report, or three less; 0: there is no report
+		ok      uint64 // operations in the report, or up to three less; 0: there is no report
 		took    time.Duration
 		reports int // of the others
 	}{
@@ -396,7 +395,7 @@ func TestLost(t *testing.T) {
 				if (whole == nil) != (c.ok == 0) {
 					t.Fatalf("the report is %v", whole)
 				}
-				if whole != nil && (whole.Counts.OK != c.ok && whole.Counts.OK != c.ok-3 || whole.Verdict != takt.Invalid || *whole.Rate.Intended != n) {
+				if whole != nil && (whole.Counts.OK > c.ok || whole.Counts.OK < c.ok-3 || whole.Verdict != takt.Invalid || *whole.Rate.Intended != n) {
 					t.Errorf("%d ok, %s, %v intended; want %d, invalid, %d\n%v", whole.Counts.OK, whole.Verdict, *whole.Rate.Intended, c.ok, n, whole.Warnings)
 				}
 				w.end(1)

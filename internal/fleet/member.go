@@ -213,7 +213,7 @@ func (m *Member) obey(line *toMember) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if line.Words != nil {
-		r := newRun(m, line.Round, line.Words)
+		r := newRun(m, line)
 		m.runs[line.Round] = r
 		put(m.next, r)
 	}

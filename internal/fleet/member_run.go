@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/taktload/takt/internal/live"
@@ -17,6 +20,7 @@ type Run struct {
 	Context context.Context // ends when the gatherer says so, or is gone
 	Abort   <-chan struct{} // closed when the run must end without a drain
 
+	asked   map[string]string // settings of the load
 	member  *Member
 	round   int
 	cancel  context.CancelCauseFunc
@@ -37,9 +41,9 @@ func (e *StoppedError) Error() string { return "the gatherer ended the run: " + 
 // waiting is the number of seconds that wait for the network.
 const waiting = 16
 
-func newRun(m *Member, round int, words []string) *Run {
+func newRun(m *Member, line *toMember) *Run {
 	r := &Run{
-		Words: words, member: m, round: round, abort: make(chan struct{}), start: make(chan int64, 1),
+		Words: line.Words, asked: line.Settings, member: m, round: line.Round, abort: make(chan struct{}), start: make(chan int64, 1),
 		give: make(chan struct{}, 1), taken: make(chan struct{}, 1), seconds: make(chan live.Snapshot, waiting),
 	}
 	r.Abort, r.passed = r.abort, make(chan struct{})
@@ -89,8 +93,12 @@ const (
 	// tooLate is how late a shard may start. Later ones do not: the others would send their load
 	// without it.
 	tooLate = 20 * time.Millisecond
-	// lastLook is when a member looks at the gatherer's clock for the last time before the start.
+	// lastLook is when members look at the gatherer's clock for the last time before the start, each at
+	// a random instant, and so much earlier for each of them: all at once would wait for each other.
 	lastLook = 300 * time.Millisecond
+	lookEach = 3 * time.Millisecond
+	// ready is when a member must wait for nothing but its start.
+	ready = 50 * time.Millisecond
 )
 
 // LateError is the error of a shard that could not start with the others.
@@ -103,8 +111,8 @@ func (e *LateError) Error() string {
 
 // Meet says that this shard is ready, and waits for the start that all shards have in common. It
 // returns now if ctx ends first. It is an engine.Meet but for its second parameter.
-func (r *Run) Meet(ctx context.Context, ready Ready) (time.Time, error) {
-	if err := r.send(toGatherer{Ready: &ready}, silence); err != nil {
+func (r *Run) Meet(ctx context.Context, known live.Head) (time.Time, error) {
+	if err := r.send(toGatherer{Ready: &known}, silence); err != nil {
 		return time.Now(), fmt.Errorf("the gatherer is gone: %w", err)
 	}
 	select {
@@ -115,25 +123,64 @@ func (r *Run) Meet(ctx context.Context, ready Ready) (time.Time, error) {
 	}
 }
 
-// await looks at the gatherer's clock again, since the estimate may be old, and once more shortly
-// before the start.
+// OtherLoadError is the error of a shard that would not send a part of the load that was asked
+// for, for example because of a variable in its environment.
+type OtherLoadError struct{ Setting, Here, Asked string }
+
+// Error implements error.
+func (e *OtherLoadError) Error() string {
+	return fmt.Sprintf("it would not send the load that was asked for: %s is %s there, not %s; look at the TAKT_… variables and the files of its host", e.Setting, cmp.Or(e.Here, "not set"), cmp.Or(e.Asked, "not set"))
+}
+
+// Check compares the settings that shape the load with those that were asked for. The error is an
+// *OtherLoadError.
+func (r *Run) Check(settings map[string]string) error {
+	names := maps.Clone(settings)
+	maps.Copy(names, r.asked)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if here, asked := settings[name], r.asked[name]; here != asked {
+			return &OtherLoadError{name, here, asked}
+		}
+	}
+	return nil
+}
+
+// await confirms the start, looks at the gatherer's clock shortly before it, and returns it by this
+// process's clock.
 func (r *Run) await(ctx context.Context, origin int64) (time.Time, error) {
-	r.member.measure()
-	at, _ := r.member.instant(origin)
+	m := r.member
+	at, _ := m.instant(origin)
 	if err := late(at); err != nil {
 		return at, err
 	}
 	if err := r.send(toGatherer{Armed: true}, silence); err != nil {
 		return at, fmt.Errorf("the gatherer is gone: %w", err)
 	}
+	window := lastLook + time.Duration(m.Shards)*lookEach
+	look := window/2 + rand.N(window/2)
+	if !rest(ctx, time.Until(at)-look) {
+		return time.Now(), nil
+	}
+	looked := make(chan struct{})
+	go func() { m.measure(); close(looked) }()
 	select {
+	case <-looked:
+	case <-time.After(time.Until(at) - ready): // the estimate of before is good enough
 	case <-ctx.Done():
 		return time.Now(), nil
-	case <-time.After(time.Until(at) - lastLook):
 	}
-	r.member.measure()
-	at, _ = r.member.instant(origin)
+	at, _ = m.instant(origin)
 	return at, late(at)
+}
+
+// rest waits for d, and reports whether ctx lasted as long.
+func rest(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func late(at time.Time) error {

@@ -36,16 +36,17 @@ type Hello struct {
 
 // toMember is a line of the gatherer. An empty one is a beat.
 type toMember struct {
-	Welcome *welcome `json:"welcome,omitempty"` // the first line
-	Clock   *reading `json:"clock,omitempty"`
-	Round   int      `json:"round,omitempty"` // that Order to Taken are about
-	Words   []string `json:"words,omitempty"` // prepare a run: its command line
-	Start   *int64   `json:"start,omitempty"` // its origin by the gatherer's clock, in ns
-	Stop    string   `json:"stop,omitempty"`  // end the run, for this reason
-	Abort   bool     `json:"abort,omitempty"` // and do not drain
-	Give    bool     `json:"give,omitempty"`  // send the report
-	Taken   bool     `json:"taken,omitempty"` // the report is merged
-	End     *ending  `json:"end,omitempty"`   // the last line
+	Welcome  *welcome          `json:"welcome,omitempty"` // the first line
+	Clock    *reading          `json:"clock,omitempty"`
+	Round    int               `json:"round,omitempty"`    // that Order to Taken are about
+	Words    []string          `json:"words,omitempty"`    // prepare a run: its command line
+	Settings map[string]string `json:"settings,omitempty"` // what shapes the load, by name
+	Start    *int64            `json:"start,omitempty"`    // its origin by the gatherer's clock, in ns
+	Stop     string            `json:"stop,omitempty"`     // end the run, for this reason
+	Abort    bool              `json:"abort,omitempty"`    // and do not drain
+	Give     bool              `json:"give,omitempty"`     // send the report
+	Taken    bool              `json:"taken,omitempty"`    // the report is merged
+	End      *ending           `json:"end,omitempty"`      // the last line
 }
 
 type welcome struct {
@@ -63,18 +64,12 @@ type toGatherer struct {
 	Round  int             `json:"round,omitempty"` // that Ready to Report are about
 	Asks   *int64          `json:"asks,omitempty"`  // asks for a reading: the member's clock, in ns
 	Clock  *Offset         `json:"clock,omitempty"` // the newest
-	Ready  *Ready          `json:"ready,omitempty"`
+	Ready  *live.Head      `json:"ready,omitempty"`
 	Armed  bool            `json:"armed,omitempty"` // it will start in time
 	Second *live.Snapshot  `json:"second,omitempty"`
 	Failed *Failure        `json:"failed,omitempty"` // there is no report
 	Over   *over           `json:"over,omitempty"`   // the run has ended; its report waits for give
 	Report json.RawMessage `json:"report,omitempty"` // in the form of the stores
-}
-
-// Ready is what a member knows of its run when it could start.
-type Ready struct {
-	Head     live.Head         `json:"head"`
-	Settings map[string]string `json:"settings"` // what must be the same in all shards
 }
 
 // over says why a run ended before its schedule did; "": it did not.

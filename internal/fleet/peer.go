@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taktload/takt/internal/live"
 	"github.com/taktload/takt/pkg/takt"
 )
 
@@ -25,7 +26,7 @@ type peer struct {
 
 // state is a member in the present run.
 type state struct {
-	ready  *Ready
+	ready  *live.Head // what is known of its run; nil: it could not start yet
 	armed  bool
 	failed *Failure
 	over   *over
@@ -70,7 +71,7 @@ func (p *peer) deliver() {
 func (p *peer) order(r *round) {
 	p.release()
 	p.state = state{second: -1}
-	p.post(toMember{Round: r.number, Words: r.load.Words(p.name())})
+	p.post(toMember{Round: r.number, Words: r.load.Words(p.name()), Settings: r.load.Settings})
 }
 
 // release gives the place of a report back.

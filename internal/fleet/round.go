@@ -45,6 +45,7 @@ type round struct {
 
 const (
 	leastLead = 2 * time.Second        // from telling the start to the start
+	leadEach  = 5 * time.Millisecond   // more for each shard, since all want to know the time before it
 	leadTrips = 20                     // or so many times the slowest way to a member and back
 	callOff   = 500 * time.Millisecond // before the start, when all must have confirmed it
 	endGrace  = 30 * time.Second       // after the drain, until a member has reported
@@ -112,7 +113,7 @@ func (g *Gatherer) until(ctx context.Context, limit time.Time, met func() (bool,
 
 // assemble waits until all members have joined and could start.
 func (g *Gatherer) assemble(ctx context.Context) error {
-	err := g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
+	return g.until(ctx, time.Now().Add(g.Patience), func() (bool, error) {
 		if failed := g.round.failed; failed != nil {
 			return false, failed
 		}
@@ -124,12 +125,6 @@ func (g *Gatherer) assemble(ctx context.Context) error {
 		}
 		return ready == g.Shards, nil
 	}, g.absent)
-	if err != nil {
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.differing()
 }
 
 // inOrder are the members by number. The lock is held.
@@ -174,26 +169,10 @@ func some(names []string, one, many string) string {
 	return strings.Join(names, ", ") + rest + " " + verb
 }
 
-// differing refuses shards that would not send parts of the load that was asked for, for example
-// because of a variable in their environment. The lock is held.
-func (g *Gatherer) differing() error {
-	asked := g.round.load.Settings
-	for _, p := range g.inOrder() {
-		names := maps.Clone(asked)
-		maps.Copy(names, p.ready.Settings)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if a, b := asked[name], p.ready.Settings[name]; a != b {
-				return fmt.Errorf("%s would not send the load that was asked for: %s is %s there, not %s; look at the TAKT_… variables and the files of its host", p.called(), name, cmp.Or(b, "not set"), cmp.Or(a, "not set"))
-			}
-		}
-	}
-	return nil
-}
-
 // launch tells all members the start, and waits until each confirms that it will be in time.
 func (g *Gatherer) launch(ctx context.Context, r *round) error {
 	g.mu.Lock()
-	lead, bound := leastLead, time.Duration(0)
+	lead, bound := leastLead+time.Duration(g.Shards)*leadEach, time.Duration(0)
 	for _, p := range g.peers {
 		lead = max(lead, leadTrips*2*p.best.Bound)
 		bound = max(bound, p.best.Bound)
@@ -234,9 +213,9 @@ func (g *Gatherer) launch(ctx context.Context, r *round) error {
 
 // headOf is what the members know of the whole.
 func headOf(list []*peer) live.Head {
-	head := list[0].ready.Head
+	head := *list[0].ready
 	for _, p := range list[1:] {
-		h := &p.ready.Head
+		h := p.ready
 		head.End, head.Room = max(head.End, h.End), head.Room+h.Room
 		if head.Closed {
 			head.Requests += h.Requests
@@ -339,7 +318,7 @@ func (g *Gatherer) most(r *round) time.Duration {
 func (g *Gatherer) drain() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.inOrder()[0].ready.Head.Drain
+	return g.inOrder()[0].ready.Drain
 }
 
 // look says whether the run is over, which seconds are complete, and who was lost if that ends

@@ -23,7 +23,6 @@ const (
 	FromEnvironment = "environment"
 	FromFile        = "file"
 	FromFlag        = "flag"
-	fromAuto        = "auto" // variables of the program that started takt, which the value auto asks for
 )
 
 // Origin is the source of a value.

@@ -52,8 +52,9 @@ func (e Env) PrintSettings(cmd *cobra.Command) error {
 type SettingRow struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
-	Origin string `json:"origin"`           // default, environment, file, flag or auto
-	At     string `json:"at,omitempty"`     // --rate, TAKT_RATE or takt.conf:7; SLURM_PROCID=1, … of auto
+	Origin string `json:"origin"`           // default, environment, file or flag
+	At     string `json:"at,omitempty"`     // --rate, TAKT_RATE or takt.conf:7
+	From   string `json:"from,omitempty"`   // variables that the value auto became Value by, such as SLURM_PROCID=1
 	Secret bool   `json:"secret,omitempty"` // Value is redacted
 }
 
@@ -104,7 +105,7 @@ func newRow(f *pflag.Flag, s Setting) SettingRow {
 func resolved(f *pflag.Flag, r SettingRow) SettingRow {
 	if v, ok := f.Value.(value.Resolver); ok {
 		if text, from := v.Resolved(); from != "" {
-			r.Value, r.Origin, r.At = text, fromAuto, from
+			r.Value, r.From = text, from
 		}
 	}
 	return r
@@ -116,9 +117,13 @@ func writeSettings(w io.Writer, rows []SettingRow) error {
 	var b strings.Builder
 	for _, r := range rows {
 		where := r.Origin
-		if r.Origin == FromFile || r.Origin == fromAuto {
-			where += " " + strings.ReplaceAll(r.At, "\n", " ") // a path may contain a line break
+		if r.Origin == FromFile {
+			where += " " + r.At
 		}
+		if r.From != "" {
+			where += ", auto by " + r.From
+		}
+		where = strings.ReplaceAll(where, "\n", " ") // a path may contain a line break
 		switch {
 		case r.Secret:
 			fmt.Fprintf(&b, "; %s = %s  # %s; a secret, set it again\n", r.Name, r.Value, where)

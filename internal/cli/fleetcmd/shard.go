@@ -173,8 +173,12 @@ func (s *side) Source(all takt.Source, _ time.Duration) (takt.Source, error) { r
 
 // Join lets the gatherer start the run and see its seconds.
 func (s *side) Join(p *engine.Plan, known core.Known) {
-	ready := fleet.Ready{Head: known.Head, Settings: known.Settings}
-	p.Meet = func(ctx context.Context) (time.Time, error) { return s.run.Meet(ctx, ready) }
+	p.Meet = func(ctx context.Context) (time.Time, error) {
+		if err := s.run.Check(known.Settings); err != nil {
+			return time.Now(), err
+		}
+		return s.run.Meet(ctx, known.Head)
+	}
 	var failures []takt.ErrorClass
 	onInterval, onErrors := p.OnInterval, p.OnErrors
 	p.OnErrors = func(list []takt.ErrorClass) {

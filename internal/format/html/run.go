@@ -71,7 +71,7 @@ func heading(r *takt.Report) *document {
 	title := strings.TrimSpace(page.Clean(r.Kind) + " " + text.Target(r))
 	d := &document{Title: title, Tool: page.Clean(strings.TrimSpace(r.Tool.Name + " " + r.Tool.Version))}
 	d.Subtitle = []string{r.StartedAt.UTC().Format(time.DateTime) + " UTC", text.FactsOf(r).Measured}
-	if shard := text.Shard(r); shard != "" {
+	if shard := text.PartOf(r); shard != "" {
 		d.Subtitle = append(d.Subtitle, "shard "+shard)
 	}
 	return d

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/fleet"
+	"github.com/taktload/takt/internal/judge/merge"
+	"github.com/taktload/takt/internal/live"
+	"github.com/taktload/takt/internal/proc"
+	"github.com/taktload/takt/internal/racetest"
+	"github.com/taktload/takt/internal/target"
+	"github.com/taktload/takt/internal/target/targettest"
+	"github.com/taktload/takt/pkg/hist"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// freePort is an address that nobody listens on.
+func freePort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// process is a takt that runs.
+type process struct {
+	*exec.Cmd
+	said *bytes.Buffer
+}
+
+// start starts takt in a folder. The end of the test ends it.
+func start(t *testing.T, dir string, args ...string) *process {
+	p := &process{exec.Command("takt", args...), new(bytes.Buffer)}
+	p.Dir, p.Env = dir, append(os.Environ(), "XDG_DATA_HOME="+dir, "XDG_STATE_HOME="+dir)
+	p.Stderr = p.said
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() }) // for a test that failed
+	return p
+}
+
+// code waits for the process and returns its exit code; -1: a signal ended it.
+func (p *process) code() int {
+	_ = p.Wait()
+	return p.ProcessState.ExitCode()
+}
+
+// fleetRun is a fleet of processes that load a target.
+type fleetRun struct {
+	server   *target.Server
+	gatherer *process
+	shards   []*process
+	report   string
+}
+
+func startFleet(t *testing.T, n int, duration string, flags ...string) *fleetRun {
+	dir := t.TempDir()
+	f := &fleetRun{server: targettest.Serve(t, target.Options{}), report: filepath.Join(dir, "whole.json")}
+	address := freePort(t)
+	args := append([]string{"fleet", "--shards", fmt.Sprint(n), "--listen", address}, flags...)
+	f.gatherer = start(t, dir, append(args, "--", "http", "--rate", "800/s", "-z", duration, "--no-store", "-o", "json="+f.report, f.server.URL())...)
+	for range n {
+		f.shards = append(f.shards, start(t, dir, "shard", "--fleet", address))
+	}
+	return f
+}
+
+// whole is the report.
+func (f *fleetRun) whole(t *testing.T) *takt.Report {
+	text, err := os.ReadFile(f.report)
+	var r takt.Report
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, f.gatherer.said)
+	}
+	return &r
+}
+
+// untilLoad waits until the target has had some requests.
+func (f *fleetRun) untilLoad(t *testing.T) {
+	for begin := time.Now(); f.server.Truth().Counts.Requests < 100; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > 4*patience {
+			t.Fatalf("no load\n%s", f.gatherer.said)
+		}
+	}
+}
+
+// Eight processes send one schedule.
+func TestFleet(t *testing.T) {
+	racetest.Skip(t, "the processes are not built with the race detector")
+	f := startFleet(t, 8, "2s")
+	if code := f.gatherer.code(); code != core.ExitOK {
+		t.Fatalf("exit code %d\n%s", code, f.gatherer.said)
+	}
+	for _, s := range f.shards {
+		if code := s.code(); code != core.ExitOK {
+			t.Errorf("a shard ended with exit code %d\n%s", code, s.said)
+		}
+	}
+	r := f.whole(t)
+	if n := f.server.Truth().Counts.Requests; n != 1600 || r.Counts.OK != 1600 || r.Latency[takt.LatencyResponse].Count != 1600 || *r.Rate.Intended != 800 {
+		t.Errorf("the target had %d requests, the report has %+v at %v/s", n, r.Counts, *r.Rate.Intended)
+	}
+	if parts, _ := r.Extra["parts"].([]any); len(parts) != 8 {
+		t.Errorf("%d parts", len(parts))
+	}
+}
+
+// A shard that is killed, or told to end, ends the run of all.
+func TestFleetLosesAShard(t *testing.T) {
+	racetest.Skip(t, "the processes are not built with the race detector")
+	for name, c := range map[string]struct {
+		signal  os.Signal
+		shard   int // exit code
+		warning string
+		said    string
+	}{
+		"KILL": {os.Kill, -1, "shards_missing", "was lost: its process ended"},
+		"INT":  {os.Interrupt, core.ExitSignal + 2, "shards_cut", "was lost: it was stopped by SIGINT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := startFleet(t, 3, "60s")
+			f.untilLoad(t)
+			if err := f.shards[1].Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
+			}
+			if code := f.gatherer.code(); code != core.ExitFailed || !strings.Contains(f.gatherer.said.String(), c.said) {
+				t.Errorf("exit code %d\n%s", code, f.gatherer.said)
+			}
+			for i, want := range []int{core.ExitOK, c.shard, core.ExitOK} {
+				if code := f.shards[i].code(); code != want {
+					t.Errorf("shard %d: exit code %d, want %d\n%s", i, code, want, f.shards[i].said)
+				}
+			}
+			if r := f.whole(t); r.Verdict != takt.Invalid || !r.Warned(c.warning) || r.Counts.Scheduled == 0 {
+				t.Errorf("the report is %s with %v", r.Verdict, r.Warnings)
+			}
+		})
+	}
+}
+
+// A thousand shards whose minutes are made up: the gatherer's report is that of takt merge, and its
+// memory does not depend on how many shards there are.
+func TestFleetOfAThousand(t *testing.T) {
+	racetest.Skip(t, "it is about memory")
+	const n, seconds = 1000, 60
+	dir, address := t.TempDir(), freePort(t)
+	report := filepath.Join(dir, "whole.json")
+	g := start(t, dir, "fleet", "--shards", fmt.Sprint(n), "--listen", address, "--", "http", "--rate", "1000/s", "-z", "60s", "--no-store", "--progress", "none", "-o", "json="+report, "http://127.0.0.1:1/")
+	reports := make([]*takt.Report, n)
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			m, err := fleet.Dial(t.Context(), fleet.Join{Address: address, Patience: time.Minute, Hello: fleet.Hello{Version: core.Version, Host: "made up"}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer m.Close()
+			k := 0
+			fmt.Sscanf(m.Shard, "%d/", &k)
+			reports[k-1], err = made(m, k, n, seconds)
+			if err != nil {
+				t.Errorf("shard %d: %v", k, err)
+				return
+			}
+			_, _ = m.Next(t.Context()) // the end
+		})
+	}
+	most := make(chan int64)
+	go func() { most <- peak(g.Process.Pid) }()
+	all.Wait()
+	rss := <-most
+	if t.Failed() {
+		t.Fatalf("%s", g.said)
+	}
+	if code := g.code(); code != core.ExitOK && code != core.ExitFailed {
+		t.Fatalf("exit code %d\n%s", code, g.said)
+	}
+	t.Logf("the gatherer had %d MiB at most", rss>>20)
+	if rss > 300<<20 {
+		t.Errorf("the gatherer needed %d MiB", rss>>20)
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, g.said)
+	}
+	var whole takt.Report
+	if err := json.Unmarshal(text, &whole); err != nil {
+		t.Fatal(err)
+	}
+	merged, err := merge.Reports(reports, merge.Options{ID: whole.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pair := range map[string][2]any{
+		"latency": {whole.Latency, merged.Latency}, "intervals": {whole.Intervals, merged.Intervals}, "counts": {whole.Counts, merged.Counts},
+		"rate": {whole.Rate, merged.Rate}, "errors": {whole.Errors, merged.Errors}, "warnings": {whole.Warnings, merged.Warnings}, "verdict": {whole.Verdict, merged.Verdict},
+	} {
+		a, _ := json.Marshal(pair[0])
+		b, _ := json.Marshal(pair[1])
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s: the gatherer has\n%.300s\nmerge has\n%.300s", name, a, b)
+		}
+	}
+	if whole.Counts.OK != 20*n*seconds {
+		t.Errorf("%+v", whole.Counts)
+	}
+}
+
+// peak is the most memory that a process used, in bytes, as long as it ran.
+func peak(pid int) (most int64) {
+	for {
+		p, ok := proc.Of(pid)
+		if !ok {
+			return most
+		}
+		most = max(most, p.MaxRSS)
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// made makes a run of made-up seconds, all at once, and delivers its report.
+func made(m *fleet.Member, k, n, seconds int) (*takt.Report, error) {
+	r, err := m.Next(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.Meet(r.Context, live.Head{End: time.Duration(seconds) * time.Second})
+	if late := (*fleet.LateError)(nil); err != nil && !errors.As(err, &late) { // a thousand in one process are late on a busy machine
+		return nil, err
+	}
+	report := madeUp(k, n, seconds)
+	for _, iv := range report.Intervals {
+		r.Second(live.Snapshot{Interval: iv})
+		time.Sleep(10 * time.Millisecond)
+	}
+	return report, r.Deliver(report, "")
+}
+
+// madeUp is the report of shard k of n, with 20 operations a second.
+func madeUp(k, n, seconds int) *takt.Report {
+	const perSecond = 20
+	rnd := rand.New(rand.NewPCG(uint64(k), 1))
+	var encoder hist.Encoder
+	all, second := hist.New(), hist.New()
+	rate := float64(perSecond)
+	r := &takt.Report{
+		SchemaVersion: takt.SchemaVersion, ID: fmt.Sprintf("01MADEUP%018d", k), Tool: takt.Tool{Name: "takt", Version: core.Version}, Kind: "http",
+		Labels: map[string]string{}, Variables: map[string]any{"connections": 4}, DurationS: float64(seconds), IntervalS: 1,
+		Schedule: takt.Schedule{Profile: "constant", Arrivals: "uniform", RatePerS: rate * float64(n), Shard: fmt.Sprintf("%d/%d", k, n), RunGroup: "made up"},
+		Rate:     takt.Rate{Intended: &rate, Achieved: rate}, Latency: map[string]takt.Latency{}, Status: map[string]uint64{},
+		Errors: []takt.ErrorClass{}, Warnings: []takt.Warning{}, Verdict: takt.Valid, Extra: map[string]any{"bytes_a_request": float64(k)},
+		Generator: takt.Generator{Engine: "loop", Cores: 2, HostClass: "made up"},
+	}
+	for s := range seconds {
+		second.Reset()
+		for range perSecond {
+			d := time.Millisecond + time.Duration(rnd.ExpFloat64()*1e6)
+			second.Record(d)
+			all.Record(d)
+		}
+		text := encoder.Encode(second)
+		r.Intervals = append(r.Intervals, takt.Interval{T: float64(s + 1), Scheduled: perSecond, OK: perSecond, InFlightMax: 2, HDR: text, ServiceHDR: text})
+	}
+	total := uint64(perSecond * seconds)
+	r.Counts, r.Status["200"] = takt.Counts{Scheduled: total, Sent: total, OK: total}, total
+	text := encoder.Encode(all)
+	for _, name := range []string{takt.LatencyResponse, takt.LatencyService, takt.LatencySendDelay} {
+		r.Latency[name] = takt.Latency{Count: total, HDR: text}
+	}
+	second.Reset()
+	second.RecordN(10*time.Microsecond, total)
+	r.Latency[takt.LatencyScheduleLag] = takt.Latency{Count: total, HDR: encoder.Encode(second)}
+	return r
+}
