@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"syscall"
 
@@ -25,6 +26,7 @@ import (
 )
 
 func main() {
+	runtime.LockOSThread() // the programs that serve starts end with this thread
 	if len(os.Args) < 2 {
 		fatal(fmt.Errorf("usage: kubernetes serve FOLDER PORT, or kubernetes kubectl …"))
 	}

@@ -154,7 +154,8 @@ func (p stack) service(words []string, replicas int, placement, resources object
 	return object{
 		{"image", composeText(p.Image)},
 		{"command", command},
-		{"environment", object{{"TAKT_FLEET_TOKEN_FILE", secretFolder + p.secretName()}}},
+		// A stored run would end with its container.
+		{"environment", object{{"TAKT_FLEET_TOKEN_FILE", secretFolder + p.secretName()}, {"TAKT_NO_STORE", "true"}}},
 		{"secrets", list{p.secretName()}},
 		{"networks", list{stackNetwork}},
 		{"volumes", p.files()},
