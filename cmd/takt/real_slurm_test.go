@@ -206,6 +206,8 @@ func TestRealSlurm(t *testing.T) {
 	t.Run("others", func(t *testing.T) {
 		for name, test := range map[string]func(*testing.T){
 			"wait":    s.wait,
+			"tasks":   func(t *testing.T) { s.auto(t, "#SBATCH --ntasks=4\nsrun ", "SLURM_PROCID") },
+			"array":   func(t *testing.T) { s.auto(t, "#SBATCH --array=5-8\n", "SLURM_ARRAY_TASK_ID") },
 			"killed":  func(t *testing.T) { s.lost(t, syscall.SIGKILL, "its process ended, or closed the connection") },
 			"evicted": func(t *testing.T) { s.lost(t, syscall.SIGTERM, "SIGTERM") },
 			"job":     func(t *testing.T) { s.cancelled(t) },
@@ -310,6 +312,36 @@ func (s *slurm) wait(t *testing.T) {
 	}
 	if token := regexp.MustCompile(`[0-9a-f]{64}`).FindString(string(text)); token != "" {
 		t.Errorf("the log has a token: %s", text)
+	}
+}
+
+// auto makes a run without a gatherer: --shard auto takes the number of the task, and the group of
+// the shards is the job.
+func (s *slurm) auto(t *testing.T, start, number string) {
+	server, dir := serving(t), t.TempDir()
+	script := fmt.Sprintf("#!/bin/bash\n%sbash -c 'takt http --rate 400/s -z 2s --shard auto --start-at %d --no-store -o json=$%s.json %s'\n",
+		start, time.Now().Add(8*time.Second).Unix(), number, server.URL())
+	if err := os.WriteFile(filepath.Join(dir, "shards.sh"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := s.command("sbatch", "--parsable", "--wait", "shards.sh")
+	cmd.Dir = dir
+	id, err := cmd.Output()
+	if err != nil {
+		logs, _ := exec.Command("sh", "-c", "cat "+dir+"/slurm-*").CombinedOutput()
+		t.Fatalf("%v\n%s", err, logs)
+	}
+	merge := exec.Command(filepath.Join(s.takt, "takt"), "merge", "-o", "json", dir)
+	out, err := merge.Output()
+	var whole takt.Report
+	if err == nil {
+		err = json.Unmarshal(out, &whole)
+	}
+	if err != nil {
+		t.Fatalf("takt merge: %v\n%s", err, out)
+	}
+	if n := server.Truth().Counts.Requests; n != 800 || whole.Counts.OK != 800 || whole.Schedule.RunGroup != strings.TrimSpace(string(id)) {
+		t.Errorf("%d requests arrived, %d in the report of group %q; want 800, and %s", n, whole.Counts.OK, whole.Schedule.RunGroup, id)
 	}
 }
 
