@@ -14,7 +14,8 @@ import (
 // HistoryText writes the result of history for people.
 func HistoryText(w io.Writer, h history.History, color bool) error {
 	p := &page.Page{Color: color}
-	p.Linef("%s: %s", paintHistory(p, h.Verdict, strings.ToUpper(string(h.Verdict))), historyLine(h))
+	p.Linef("%s: %s", paintHistory(p, h.Verdict, strings.ToUpper(string(h.Verdict))), historyFound(h))
+	p.Linef("%s", historyCriteria(h))
 	for i := range h.Groups {
 		g := &h.Groups[i]
 		p.Linef("")
@@ -38,8 +39,8 @@ func paintHistory(p *page.Page, w history.Word, s string) string {
 	return p.Paint(map[history.Word]string{history.Regressed: page.Red, history.Inconclusive: page.Yellow, history.OK: page.Green}[w], s)
 }
 
-// historyLine says what was judged, and by which criteria.
-func historyLine(h history.History) string {
+// historyFound says how many changes there are.
+func historyFound(h history.History) string {
 	open, all := 0, 0
 	for _, g := range h.Groups {
 		for _, s := range g.Series {
@@ -51,14 +52,18 @@ func historyLine(h history.History) string {
 			}
 		}
 	}
-	what := "no change"
 	switch {
 	case open > 0:
-		what = page.Plural(open, "open change") + " for the worse"
+		return page.Plural(open, "open change") + " for the worse"
 	case all > 0:
-		what = page.Plural(all, "change") + ", none of them open"
+		return page.Plural(all, "change") + ", none of them open"
 	}
-	return fmt.Sprintf("%s, tolerance %s %%, errors %s points, confidence %s %%", what, page.Short(h.Tolerance*100), page.Short(h.ErrorTolerance), atLeast(h.Confidence))
+	return "no change"
+}
+
+// historyCriteria says what counts as a change.
+func historyCriteria(h history.History) string {
+	return fmt.Sprintf("tolerance %s %%, errors %s points, confidence %s %%", page.Short(h.Tolerance*100), page.Short(h.ErrorTolerance), atLeast(h.Confidence))
 }
 
 // HistoryTitle names a group: its settings, and how many revisions it has.
@@ -87,7 +92,7 @@ func historySeries(p *page.Page, h history.History, g *history.Group, s *history
 		levels = page.Amount(s.Unit, first) + " → " + levels
 	}
 	p.Linef("")
-	p.Linef("%s %s  %s  %s", page.Left(page.Clean(s.Metric), 10), paintHistory(p, s.Verdict, page.Left(string(s.Verdict), 12)), levels, spreadText(s))
+	p.Linef("%s %s  %s  %s", page.Left(page.Clean(s.Metric), 10), paintHistory(p, s.Verdict, page.Left(string(s.Verdict), 12)), levels, spreadText(h, s))
 	if len(s.Changes) > 0 {
 		for _, line := range historyPlot(s) {
 			p.Linef("%s", line)
@@ -103,11 +108,14 @@ func historySeries(p *page.Page, h history.History, g *history.Group, s *history
 	}
 }
 
-// spreadText is the noise of a series.
-func spreadText(s *history.Series) string {
+// spreadText is the noise of a series, and how soon a change shows in it.
+func spreadText(h history.History, s *history.Series) string {
 	t := "spread " + relative(s, s.Noise.Spread)
 	if s.Noise.Outliers > 0 {
 		t += ", " + page.Plural(s.Noise.Outliers, "outlier")
+	}
+	if s.Noise.Delay > 0 && s.Verdict != history.Inconclusive {
+		t += fmt.Sprintf("; %s shows after %d", relative(s, detectable(h, s)), s.Noise.Delay)
 	}
 	return t
 }

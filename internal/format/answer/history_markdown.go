@@ -12,7 +12,7 @@ import (
 // HistoryMarkdown writes the result of history for a comment on GitHub.
 func HistoryMarkdown(w io.Writer, h history.History) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### takt history: %s\n\n%s\n", h.Verdict, page.Escape(historyLine(h)))
+	fmt.Fprintf(&b, "### takt history: %s\n\n%s\n", h.Verdict, page.Escape(HistoryWords(h)))
 	for i := range h.Groups {
 		g := &h.Groups[i]
 		fmt.Fprintf(&b, "\n**%s**\n\n", page.Escape(HistoryTitle(g)))
@@ -52,7 +52,7 @@ func HistoryCells(s *history.Series) []string {
 }
 
 // HistoryWords are the headline of the page.
-func HistoryWords(h history.History) string { return historyLine(h) }
+func HistoryWords(h history.History) string { return historyFound(h) + "; " + historyCriteria(h) }
 
 // ChangeHead and ChangeCells are the changes of a series as a table.
 func ChangeHead() []string {

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"time"
 
 	"github.com/taktload/takt/internal/format/answer"
 	"github.com/taktload/takt/internal/format/page"
@@ -67,7 +68,10 @@ func seriesBlocks(h history.History, g *history.Group, s *history.Series) []bloc
 	return blocks
 }
 
-const historyHeight = 160
+const (
+	historyHeight = 160
+	year          = 365 * 24 * time.Hour
+)
 
 // historyPicture draws the points over the revisions, equally far from each other, with the levels and
 // the changes.
@@ -81,9 +85,12 @@ func historyPicture(g *history.Group, s *history.Series) template.HTML {
 	x := func(at int) float64 { return (float64(at) + 0.5) / n }
 	var at []float64
 	var dates []string
-	step := max(1, (len(g.Revisions)+5)/6)
-	for i := 0; i < len(g.Revisions); i += step {
-		at, dates = append(at, x(i)), append(dates, g.Revisions[i].Date.UTC().Format("2006-01-02"))
+	layout := "01-02"
+	if g.Revisions[len(g.Revisions)-1].Date.Sub(g.Revisions[0].Date) > year {
+		layout = "2006-01"
+	}
+	for i := 0; i < len(g.Revisions); i += max(1, (len(g.Revisions)+4)/5) { // five dates have room on a phone
+		at, dates = append(at, x(i)), append(dates, g.Revisions[i].Date.UTC().Format(layout))
 	}
 	d.columns(at, func(i int) string { return dates[i] })
 	open := map[int]bool{}
