@@ -257,14 +257,14 @@ func TestExitCodes(t *testing.T) {
 		{"4", "warn", 4, "regressed", "::error "},
 		{"5", "fail", 5, "inconclusive", "::error "},
 		{"5", "warn", 0, "inconclusive", "::warning file=.github/workflows/ci.yml,title=takt verify::inconclusive"},
-		{"6", "warn", 6, "invalid", "::error "},
+		{"6", "warn", 6, "invalid", "::error file=.github/workflows/ci.yml,title=takt verify::invalid: why it failed\n"},
 		{"7", "fail", 7, "base does not run", "::error "},
 		{"8", "fail", 8, "head does not run", "::error "},
 		{"1", "fail", 1, "failed", "::error "},
 		{"130", "warn", 130, "failed", "::error "},
 		{"0", "nonsense", 2, "", "::error "},
 	} {
-		o := newJob(t).github().set("FAKE_CODE", c.code, "VERIFY_INCONCLUSIVE", c.inconclusive, "FAKE_STDERR", "why it failed\n").script()
+		o := newJob(t).github().set("FAKE_CODE", c.code, "VERIFY_INCONCLUSIVE", c.inconclusive, "FAKE_STDERR", "progress\ntakt: why it `failed`\n").script()
 		name := c.code + " " + c.inconclusive
 		if o.code != c.want {
 			t.Errorf("%s: exit code %d, want %d: %s", name, o.code, c.want, o.errs)
@@ -283,10 +283,10 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%s: the summary does not begin with three lines:\n%s", name, o.summary)
 		}
 		judged := c.code == "0" || c.code == "4" || c.code == "5"
-		if judged != strings.Contains(o.summary, "| p99 |") || judged == strings.Contains(o.summary, "why it failed") {
+		if judged != strings.Contains(o.summary, "| p99 |") || judged == strings.Contains(o.summary, "`why it failed`") {
 			t.Errorf("%s: summary\n%s", name, o.summary)
 		}
-		if !strings.Contains(o.errs, "why it failed") {
+		if !strings.Contains(o.errs, "why it `failed`") {
 			t.Errorf("%s: the log does not show what takt printed", name)
 		}
 	}
