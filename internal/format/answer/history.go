@@ -87,12 +87,17 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 func historySeries(p *page.Page, h history.History, g *history.Group, s *history.Series) {
 	first := s.Points[0].Level
 	last := s.Points[len(s.Points)-1].Level
-	levels := page.Amount(s.Unit, last)
+	levels := page.Amount(s.Unit, last) + ","
 	if len(s.Changes) > 0 {
 		levels = page.Amount(s.Unit, first) + " → " + levels
 	}
 	p.Linef("")
-	p.Linef("%s %s  %s  %s", page.Left(page.Clean(s.Metric), 10), paintHistory(p, s.Verdict, page.Left(string(s.Verdict), 12)), levels, spreadText(h, s))
+	word := paintHistory(p, s.Verdict, page.Left(string(s.Verdict), 12))
+	rest := page.Wrap(joined(levels)+" "+spreadText(h, s), page.Width-25)
+	p.Linef("%s %s  %s", page.Left(page.Clean(s.Metric), 10), word, rest[0])
+	for _, line := range rest[1:] {
+		p.Linef("%25s%s", "", line)
+	}
 	if len(s.Changes) > 0 {
 		for _, line := range historyPlot(s) {
 			p.Linef("%s", line)
@@ -110,15 +115,18 @@ func historySeries(p *page.Page, h history.History, g *history.Group, s *history
 
 // spreadText is the noise of a series, and how soon a change shows in it.
 func spreadText(h history.History, s *history.Series) string {
-	t := "spread " + relative(s, s.Noise.Spread)
+	t := "spread " + joined(relative(s, s.Noise.Spread))
 	if s.Noise.Outliers > 0 {
 		t += ", " + page.Plural(s.Noise.Outliers, "outlier")
 	}
 	if s.Noise.Delay > 0 && s.Verdict != history.Inconclusive {
-		t += fmt.Sprintf("; %s shows after %d", relative(s, detectable(h, s)), s.Noise.Delay)
+		t += "; " + joined(fmt.Sprintf("%s shows after %d", relative(s, detectable(h, s)), s.Noise.Delay))
 	}
 	return t
 }
+
+// joined is a text that no line break divides.
+func joined(s string) string { return strings.ReplaceAll(s, " ", page.NoBreak) }
 
 // relative writes a size of a change: in per cent, or in percentage points.
 func relative(s *history.Series, v float64) string {
