@@ -294,3 +294,49 @@ func TestFoldKnowsHosts(t *testing.T) {
 		t.Errorf("%v, %v", hosts, whole.Warnings)
 	}
 }
+
+// With LeaveOut a report that is refused leaves no trace.
+func TestFoldLeavesOut(t *testing.T) {
+	all := recordShards(recordedOps(rand.New(rand.NewPCG(11, 12)), 3, 100, 0), 3, 3, false)
+	o := merge.Options{ID: "01W", AllowMissing: true, LeaveOut: true}
+	want := asJSON(t, mustMerge(t, []*takt.Report{all[0], all[2]}, o))
+	for name, change := range map[string]func(p *takt.Report){
+		"no shard":              func(p *takt.Report) { p.Schedule.Shard = "" },
+		"the first again":       func(p *takt.Report) { p.Schedule.Shard = "1/3" },
+		"another run":           func(p *takt.Report) { p.Schedule.RunGroup = "x" },
+		"no group":              func(p *takt.Report) { p.Schedule.RunGroup = "" },
+		"another label":         func(p *takt.Report) { p.Labels = map[string]string{"branch": "b"} },
+		"another length":        func(p *takt.Report) { p.IntervalS = 3 },
+		"a damaged interval":    func(p *takt.Report) { p.Intervals[2].ServiceHDR = "nonsense" },
+		"a wrong interval":      func(p *takt.Report) { p.Intervals[2].T = 1 },
+		"a damaged histogram":   func(p *takt.Report) { p.Latency["send_delay"] = takt.Latency{Count: 3, HDR: "nonsense"} },
+		"a histogram of others": func(p *takt.Report) { p.Latency["connect"] = takt.Latency{Count: 99} },
+	} {
+		parts := copied(t, all)
+		if name == "another label" {
+			parts[0].Labels = map[string]string{"branch": "a"}
+		}
+		change(parts[1])
+		f := merge.New(o)
+		for i, p := range parts {
+			if err := f.Add(p); (err != nil) != (i == 1) {
+				t.Errorf("%s: shard %d: %v", name, i+1, err)
+			}
+		}
+		got, err := f.Report()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if name == "another label" {
+			delete(got.Labels, "branch")
+			got.Warnings = slices.DeleteFunc(got.Warnings, func(w takt.Warning) bool { return w.Code == "shards_differ" })
+		}
+		if got := asJSON(t, got); got != want {
+			t.Errorf("%s: %s\nwant\n%s", name, got, want)
+		}
+		if err := f.Add(copied(t, all)[1]); err != nil && name != "another label" {
+			t.Errorf("%s: the right report is refused afterwards: %v", name, err)
+		}
+	}
+}
