@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -60,6 +61,7 @@ func TestRealImage(t *testing.T) {
 	version, _ := engine(t, "git", "describe", "--tags", "--always", "--dirty")
 	checkImage(t, "takt", strings.TrimSpace(version))
 	checkMount(t, target.URL)
+	checkFleet(t, target.URL)
 	serveShell(t, false)
 	serveShell(t, true)
 	if out, _ := engine(t, "docker", "inspect", "-f", "{{.Config.User}} {{.Config.WorkingDir}} {{.Config.Entrypoint}} {{len .RootFS.Layers}}", "takt"); out != "10001:10001 /data [/takt] 3\n" {
@@ -104,6 +106,36 @@ func checkMount(t *testing.T, target string) {
 	if said, code := run("--user", fmt.Sprintf("%d:%d", owner, owner)); code != 0 {
 		t.Errorf("with --user: exit code %d: %s", code, said)
 	}
+}
+
+// A fleet of containers without anything that they may write, not even a home: nobody warns, and the
+// exit codes are those of the run. The image has no shell, so the arguments are takt's own.
+func checkFleet(t *testing.T, target string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	l.Close()
+	run := func(args ...string) (string, int) {
+		strict := []string{"run", "--rm", "--network", "host", "--read-only", "--tmpfs", "/data:ro", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "-e", "TAKT_FLEET_TOKEN", "-e", "TAKT_NO_STORE=true", "takt"}
+		return engine(t, "docker", append(strict, args...)...)
+	}
+	t.Setenv("TAKT_FLEET_TOKEN", strings.Repeat("0f", 32))
+	var shards sync.WaitGroup
+	for range 2 {
+		shards.Go(func() {
+			if out, code := run("shard", "--fleet", at); code != 0 || strings.Contains(out, "warning") {
+				t.Errorf("shard: exit code %d: %s", code, out)
+			}
+		})
+	}
+	out, code := run("fleet", "--shards", "2", "--listen", at, "--join-timeout", "1m", "--", "http", "--rate", "50/s", "-z", "1s", "--assert", "ok==50", target)
+	if code != 0 || !strings.Contains(out, "PASS ok==50") || strings.Contains(out, "stored") || strings.Contains(out, "warning:") {
+		t.Errorf("fleet: exit code %d: %s", code, out)
+	}
+	shards.Wait()
 }
 
 // The image from a clone alone, as docker build -f docker/Dockerfile . makes it.

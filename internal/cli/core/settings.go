@@ -142,7 +142,7 @@ func (p *FlagParser) Fill(env Env, cmd *cobra.Command) {
 		if !IsSetting(f) || p.IsGiven(f.Name) {
 			return
 		}
-		name := envName(f.Name)
+		name := Variable(f.Name)
 		if v := env.Getenv(name); v != "" {
 			p.put(f, v, Origin{FromEnvironment, name})
 			return

@@ -9,8 +9,8 @@ import (
 	"github.com/taktload/takt/internal/engine"
 )
 
-// envName is the variable of a flag: max-in-flight is TAKT_MAX_IN_FLIGHT.
-func envName(flag string) string {
+// Variable is the environment variable of a flag: TAKT_MAX_IN_FLIGHT of max-in-flight.
+func Variable(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
@@ -20,10 +20,10 @@ func (e Env) warnNearMisses(known CommandFlags) {
 	if e.Environ == nil {
 		return
 	}
-	names := append([]string{envName(ConfigFlag), engine.ShardsVariable}, StoreVariables()...)
+	names := append([]string{Variable(ConfigFlag), engine.ShardsVariable}, StoreVariables()...)
 	for _, command := range slices.Sorted(maps.Keys(known)) {
 		for _, name := range settingNames(known[command]) {
-			names = append(names, envName(name))
+			names = append(names, Variable(name))
 		}
 	}
 	for _, v := range e.Environ() {

@@ -3,9 +3,10 @@ package fleetcmd
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
-	"strings"
+	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,10 +38,13 @@ type manifestCommand struct {
 	env    core.Env
 	fleet  *manifest.Fleet
 	writer manifest.Writer
+
+	warnings []string
 }
 
 func newEngine(env core.Env, engine manifest.Engine) *cobra.Command {
 	k := &manifestCommand{env: env, fleet: manifest.Default(), writer: engine.New()}
+	k.fleet.Endless = engine.Endless
 	c := &cobra.Command{Use: engine.Name + " --shards N [flags] -- COMMAND…", Short: engine.Short, Long: engine.Long, Example: engine.Example}
 	return core.Define(c, func(fs *pflag.FlagSet) {
 		value.Declare(fs, value.GroupLoad, k.fleet.AddFlags)
@@ -50,32 +54,66 @@ func newEngine(env core.Env, engine manifest.Engine) *cobra.Command {
 
 // validate reports every fault at once.
 func (k *manifestCommand) validate(args []string) (faults []error) {
-	err := k.load(args)
-	faults = append(k.writer.Validate(k.fleet), k.fleet.Validate()...)
-	return core.AppendError(faults, err)
+	wrong := k.load(args)
+	return slices.Concat(k.writer.Validate(k.fleet), k.fleet.Validate(), wrong)
 }
 
-// load checks the load command, and stores what a manifest needs of it. Settings of this
-// process's environment are not used: no shard has them.
-func (k *manifestCommand) load(command []string) error {
-	if len(command) == 0 || strings.HasPrefix(command[0], "-") {
-		k.fleet.Span = 1 // the missing command is fault enough
-		return errors.New("takt fleet needs a load command after --, as in -- http --rate 1k/s -z 30s http://shop/")
+// load checks the command after --, and stores what a manifest needs of it. Settings of this
+// process's environment are not used: the processes of the fleet have another one.
+func (k *manifestCommand) load(command []string) []error {
+	k.fleet.Span = unknownSpan
+	gatherer := &fleetCommand{env: k.env}
+	if faults := gatherer.checkCommand(command); len(faults) > 0 {
+		return faults
 	}
-	k.fleet.Command = command
 	env := k.env
 	env.Getenv, env.Environ = func(string) string { return "" }, nil
-	rows, err := env.LoadSettings(command)
+	env.Fleet = new(fleet.Gatherer) // a load then refuses what a fleet cannot do
+	i, err := env.Inspect(command)
 	if err != nil {
-		k.fleet.Span = 1
-		return err
+		return afterDashes(core.Unjoin(err))
 	}
-	k.fleet.Span = span(rows)
+	k.fleet.Command = command
+	k.fleet.Span = 0 // of several runs: nobody knows
+	if !core.RunsAnother(i.Command) {
+		k.fleet.Span, k.fleet.Drain = span(i.Command.Flags())
+	}
+	names := env.Names(command)
+	k.fleet.Reads, k.fleet.Writes = names.Reads, names.Writes
+	k.warn(names.Secrets)
 	return nil
 }
 
+// unknownSpan makes a wrong command the only fault: how long it runs matters later.
+const unknownSpan = 1
+
+func afterDashes(faults []error) []error {
+	for i, fault := range faults {
+		faults[i] = fmt.Errorf("after --: %w", fault)
+	}
+	return faults
+}
+
+// warn says what is probably a mistake in the load command.
+func (k *manifestCommand) warn(secrets []string) {
+	for _, name := range secrets {
+		k.warnings = append(k.warnings, fmt.Sprintf("this text contains the value of --%s, which may be a secret; better leave the flag out, and set %s for the gatherer and the shards", name, core.Variable(name)))
+	}
+	for _, word := range k.fleet.Command {
+		if at := loopback.FindString(word); at != "" {
+			k.warnings = append(k.warnings, fmt.Sprintf("%s is the machine or the container of each shard itself; give an address that all of them reach", at))
+		}
+	}
+}
+
+// loopback matches the start of a URL of this machine.
+var loopback = regexp.MustCompile(`https?://(127\.[0-9.]+|localhost|\[::1\])`)
+
 func (k *manifestCommand) run(context.Context, []string) error {
 	k.fleet.Token = string(fleet.NewToken())
+	for _, warning := range k.warnings {
+		fmt.Fprintln(k.env.Stderr, "takt: warning:", warning)
+	}
 	_, err := io.WriteString(k.env.Stdout, k.writer.Text(k.fleet))
 	return err
 }

@@ -5,28 +5,28 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/taktload/takt/internal/cli/core"
 	"github.com/taktload/takt/internal/engine"
 )
 
-// span is how long the load of these settings lasts, with its warm-up and drain; 0: nobody knows
-// before the run, as of a closed loop with a number of requests, or of a log.
-func span(rows []core.SettingRow) time.Duration {
+// span is how long the load of a command with these flags lasts, with its warm-up and its drain; 0:
+// nobody knows before the run, as of a closed loop with a number of requests, or of a log.
+func span(flags *pflag.FlagSet) (whole, drain time.Duration) {
 	options := engine.Defaults()
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	options.AddFlags(fs)
-	for _, row := range rows {
-		if f := fs.Lookup(row.Name); f != nil && row.Value != "" && f.Value.Set(row.Value) != nil {
-			return 0
+	fs.VisitAll(func(f *pflag.Flag) {
+		if given := flags.Lookup(f.Name); given != nil && given.Value.String() != "" {
+			_ = f.Value.Set(given.Value.String()) // the command has checked it
 		}
-	}
+	})
+	drain = options.Drain.Duration()
 	spec, err := options.Spec()
 	if err != nil {
-		return 0
+		return 0, drain
 	}
 	s, err := spec.Schedule()
 	if err != nil || s.End() <= 0 {
-		return 0
+		return 0, drain
 	}
-	return s.End() + options.Drain.Duration()
+	return s.End() + drain, drain
 }

@@ -29,7 +29,8 @@ func (e host) planCall(args []string, rules shell.Rules) (shell.Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	return plan, e.check(plan.Args)
+	_, err = e.Inspect(plan.Args)
+	return plan, err
 }
 
 // confine applies the rules to a command line, and to the one after --.
@@ -40,7 +41,7 @@ func (e host) confine(args []string, rules shell.Rules) (shell.Plan, error) {
 		return shell.Plan{}, core.UnknownCommand(cmd, args[depth])
 	}
 	end := len(args) // end of this command's words; another command may follow after --
-	if i := slices.Index(args, "--"); i >= 0 && hasInner(cmd) {
+	if i := slices.Index(args, "--"); i >= 0 && core.RunsAnother(cmd) {
 		end = i
 	}
 	k := &confined{env: e.Env, rules: rules, cmd: cmd, args: slices.Clone(args[:end]), shown: slices.Clone(args[:end]), words: args[:end]}
@@ -54,27 +55,6 @@ func (e host) confine(args []string, rules shell.Rules) (shell.Plan, error) {
 		plan.Secret = plan.Secret || inner.Secret
 	}
 	return plan, errors.Join(k.faults...)
-}
-
-// hasInner reports whether a command runs another command, given after --.
-func hasInner(cmd *cobra.Command) bool {
-	return slices.Contains([]string{"capacity", "verify"}, cmd.Name())
-}
-
-// check returns the faults of a command line, without running it.
-func (e host) check(args []string) error {
-	e.Args = args
-	root := e.Root(e.Env)
-	parsed, err := core.ParseFlags(e.Env, root, args)
-	if err == nil {
-		cmd, depth := core.FindCommand(root, args)
-		err = core.Usage(cmd, core.MoreFaults(cmd, parsed[min(depth+1, len(parsed)):])) // the first is --, or --help
-	}
-	var all *core.UsageError
-	if errors.As(err, &all) {
-		return errors.Join(all.Faults...)
-	}
-	return err
 }
 
 // confined is the command line of one command, word by word.
@@ -237,7 +217,7 @@ func (k *confined) below(name string) (string, error) {
 func (k *confined) argument(word string, i, of int) {
 	switch name := k.cmd.Name(); {
 	case slices.Contains([]string{"runs", "collate", "compare", "show", "verify", "capacity", "help"}, name),
-		name == "replay" && i < of-1:
+		core.IsLog(k.cmd, i, of):
 		for one := range strings.SplitSeq(word, ",") { // members of a group
 			if _, err := k.below(one); err != nil && one != "" {
 				k.deny("%s: %v", one, err)

@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type Engine struct {
 	Short   string // one line of help
 	Long    string
 	Example string
+	Endless bool // nothing ends the fleet from outside
 
 	New func() Writer // with default options
 }
@@ -38,7 +40,7 @@ type Writer interface {
 
 // Engines lists the engines in the order of help.
 func Engines() []Engine {
-	return []Engine{kubernetesEngine(), sshEngine()}
+	return []Engine{kubernetesEngine(), slurmEngine(), swarmEngine(), sshEngine()}
 }
 
 // Fleet is what all engines know of a fleet: two programs, the gatherer and n shards.
@@ -46,13 +48,16 @@ type Fleet struct {
 	Name    string // of what the engine creates
 	Shards  int
 	Command []string // the load command, which the gatherer passes to the shards
-	Files   []string // files that Command reads, on the gatherer and on each shard
+	Reads   []string // files that Command reads, on the gatherer and on each shard
+	Writes  []string // files that Command writes, on the gatherer
 
 	Port        int           // where the gatherer listens
 	JoinTimeout time.Duration // limit for the start of all shards
-	AllowLost   string        // share of shards that may be lost; "": none
+	AllowLost   float64       // share of the shards that may be lost
+	Endless     bool          // Deadline does not apply
 	Deadline    time.Duration // limit of the whole; 0: JoinTimeout + Span and a reserve
-	Span        time.Duration // of the load with warm-up and drain; 0: unknown
+	Span        time.Duration // of the load with its warm-up and drain; 0: unknown
+	Drain       time.Duration // the part of Span in which open operations end
 
 	Image  string // with takt as its entrypoint
 	CPUs   int    // whole cores of each shard
@@ -71,7 +76,10 @@ func (f *Fleet) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&f.Name), "name", "`NAME` of the fleet, from which the names of its parts begin")
 	fs.IntVar(&f.Port, "port", f.Port, "the gatherer listens on `PORT`")
 	fs.Var(value.Duration(&f.JoinTimeout), "join-timeout", "fail if not all shards have joined after `TIME`")
-	fs.Var(value.Text(&f.AllowLost), "allow-lost", "go on while at most `PERCENT` of the shards are lost, such as 10%; the run is invalid all the same")
+	fs.Var(value.Share(&f.AllowLost), "allow-lost", "go on while at most this `SHARE` of the shards is lost, such as 10%; the run is invalid all the same")
+	if f.Endless {
+		return
+	}
 	fs.Var(value.Duration(&f.Deadline), "deadline", "the engine ends the whole after `TIME` (default: --join-timeout, the load, its drain and a reserve)")
 }
 
@@ -82,14 +90,19 @@ func (f *Fleet) AddImageFlag(fs *pflag.FlagSet) {
 
 // AddSizeFlags declares the cores and the memory of a shard.
 func (f *Fleet) AddSizeFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&f.CPUs, "cpus", f.CPUs, "`N` whole cores for each shard")
+	f.addCPUsFlag(fs)
 	fs.Var(value.Text(&f.Memory), "memory", "`SIZE` of memory for each shard, such as 512Mi or 2Gi")
+}
+
+func (f *Fleet) addCPUsFlag(fs *pflag.FlagSet) {
+	fs.IntVar(&f.CPUs, "cpus", f.CPUs, "`N` whole cores for each shard")
 }
 
 // The limits of a fleet. Engines have their own limits, too.
 const (
 	maxShards = 10_000
 	maxCPUs   = 1024
+	mostLost  = 0.5
 	maxName   = 40 // Kubernetes allows 63 letters, and appends to the name
 )
 
@@ -97,7 +110,6 @@ const (
 var (
 	goodName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 	goodSize = regexp.MustCompile(`^[1-9][0-9]{0,8}[KMGT]i$`)
-	goodLost = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?%$`)
 )
 
 // Validate returns every fault that does not depend on the engine.
@@ -108,10 +120,10 @@ func (f *Fleet) Validate() []error {
 	faults.If(len(f.Name) > maxName || !goodName.MatchString(f.Name), "--name is %.60q; use at most %d lower-case letters, digits and dashes, and begin with a letter", f.Name, maxName)
 	faults.Range("port", f.Port, 1, 65535)
 	faults.If(f.JoinTimeout <= 0, "--join-timeout is %v; give a time above 0", f.JoinTimeout)
-	faults.If(f.AllowLost != "" && !goodLost.MatchString(f.AllowLost), "--allow-lost is %.60q; give a percentage such as 10%%", f.AllowLost)
+	faults.If(f.AllowLost < 0 || f.AllowLost > mostLost, "--allow-lost is %s; give a share from 0%% to 50%%", value.Share(&f.AllowLost))
 	faults.If(f.Deadline < 0, "--deadline is %v; give a time above 0", f.Deadline)
 	faults.If(f.Deadline > 0 && f.Deadline <= f.JoinTimeout+f.Span, "--deadline is %v, but the shards may need %v to join and %v for their load; give more than %v", f.Deadline, f.JoinTimeout, f.Span, f.JoinTimeout+f.Span)
-	faults.If(f.Deadline == 0 && f.Span == 0, "takt does not know how long the command runs; give a limit of the whole with --deadline, such as --deadline 1h")
+	faults.If(f.Deadline == 0 && f.Span == 0 && !f.Endless, "takt does not know how long the command runs; give a limit of the whole with --deadline, such as --deadline 1h")
 	faults.Range("cpus", f.CPUs, 1, maxCPUs)
 	faults.If(!goodSize.MatchString(f.Memory), "--memory is %.60q; give a size such as 512Mi or 2Gi", f.Memory)
 	for _, word := range f.Command {
@@ -132,11 +144,14 @@ func (f *Fleet) Limit() time.Duration {
 // engine that ends a fleet too late costs less than one that ends a good run.
 const reserve = 2 * time.Minute
 
+// MayLose is how many shards may be lost.
+func (f *Fleet) MayLose() int { return int(math.Floor(f.AllowLost * float64(f.Shards))) }
+
 // Gatherer returns the words after takt that start the gatherer on an address such as :8400.
 func (f *Fleet) Gatherer(listen string) []string {
 	words := []string{"fleet", "--shards", strconv.Itoa(f.Shards), "--listen", listen, "--join-timeout", f.JoinTimeout.String()}
-	if f.AllowLost != "" {
-		words = append(words, "--allow-lost", f.AllowLost)
+	if f.AllowLost > 0 {
+		words = append(words, "--allow-lost", value.Share(&f.AllowLost).String())
 	}
 	return append(append(words, "--"), f.Command...)
 }
