@@ -340,3 +340,15 @@ func TestFoldLeavesOut(t *testing.T) {
 		}
 	}
 }
+
+// A shard that ends a little after a full second has no second of its own.
+func TestEnd(t *testing.T) {
+	for _, c := range []struct{ before, t, span, want float64 }{
+		{2, 3, 1, 3}, {2, 3.0004, 1, 3}, {2, 3.2, 1, 3.2}, {3, 3.0004, 1, 3.0004}, {0, 0.02, 1, 0.02}, {0, 1.01, 1, 1}, {2, 2.7, 1, 2.7},
+		{6, 8.01, 2, 8}, {8, 8.01, 2, 8.01}, {0, 0, 1, 0},
+	} {
+		if got := merge.End(c.before, c.t, c.span); got != c.want {
+			t.Errorf("an interval of %v s from %v to %v counts as one to %v, want %v", c.span, c.before, c.t, got, c.want)
+		}
+	}
+}
