@@ -157,8 +157,8 @@ func (k *kubernetesCluster) get(what, path string) string {
 func TestRealKubernetesRun(t *testing.T) {
 	k := kubernetesOf(t)
 	const hostile = "$(TAKT_FLEET_TOKEN) $$(HOME) $HOME `id` \"q\" 's' \\ 🙂 é : # - & * ! % @ ~\n\t\u2028\u0085\x7f"
-	out, code := k.run("whole", []string{"--shards", "4"},
-		[]string{"http", "--rate", "400/s", "-z", "2s", "--method", "POST", "--body", hostile, "-o", "json=-", k.target.URL + "/"}, nil)
+	command := []string{"http", "--rate", "400/s", "-z", "2s", "--method", "POST", "--body", hostile, "-o", "json=-", k.target.URL + "/"}
+	out, code := k.run("whole", []string{"--shards", "4", "--nodes", "takt.test/pool=load"}, command, nil)
 	if code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
@@ -180,10 +180,14 @@ func TestRealKubernetesRun(t *testing.T) {
 		t.Errorf("the Job of the shards: %s", got)
 	}
 	if got := k.get("pods -l job-name=whole-shards", "{.items[*].spec.nodeName}"); len(strings.Fields(got)) != 4 || !differ(strings.Fields(got)) {
-		t.Errorf("the shards ran on %s, want one on each node", got)
+		t.Errorf("the shards ran on %s, want one on each node, also the one with a taint", got)
 	}
 	if got := k.get("pods -l app.kubernetes.io/instance=whole", "{.items[*].status.qosClass}"); strings.ReplaceAll(got, "Guaranteed", "") != "    " {
 		t.Errorf("the pods are of the classes %s, want Guaranteed", got)
+	}
+	// The same command again must not show the report of the first run.
+	if out, code := k.run("whole", []string{"--shards", "4", "--nodes", "takt.test/pool=load"}, command, nil); code != 1 || !strings.Contains(out, "field is immutable") || strings.Contains(out, "condition met") {
+		t.Errorf("once more: exit code %d:\n%s", code, out)
 	}
 }
 
@@ -269,7 +273,7 @@ func TestRealKubernetesMissingShard(t *testing.T) {
 	k := kubernetesOf(t)
 	out, code := k.run("missing", []string{"--shards", "5", "--cpus", "7", "--join-timeout", "5s"},
 		[]string{"http", "--rate", "100/s", "-z", "1s", k.target.URL + "/"}, nil)
-	if code != core.ExitFailed || !strings.Contains(out, "4 of 5 shards have joined") || k.count.Load() != 0 {
+	if code != core.ExitFailed || !strings.Contains(out, "3 of 5 shards have joined") || k.count.Load() != 0 {
 		t.Errorf("exit code %d, %d requests:\n%s", code, k.count.Load(), out)
 	}
 	k.until("the Job has failed", func() bool {
