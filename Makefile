@@ -24,7 +24,7 @@ demo: build ## takt http against takt's own freezing target: response beside ser
 test: ## all tests that need Go only; -race where things happen at once (about 3 minutes)
 	@scripts/test
 
-test-real: ## takt against the clock, and one suite for each protocol, store, client and web server, against real servers that scripts/servers fetches and starts (at most 12 minutes)
+test-real: ## takt against the clock, and one suite for each protocol, store, client, web server and cluster, against real servers that scripts/servers fetches and starts (at most 14 minutes)
 	@scripts/test-real
 
 test-wide: ## further versions of servers, Docker, Kubernetes, and example drivers, by hand (about 6 minutes; the first time 7 more)

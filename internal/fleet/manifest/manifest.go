@@ -40,7 +40,7 @@ type Writer interface {
 
 // Engines lists the engines in the order of help.
 func Engines() []Engine {
-	return []Engine{kubernetesEngine(), sshEngine()}
+	return []Engine{kubernetesEngine(), slurmEngine(), swarmEngine(), sshEngine()}
 }
 
 // Fleet is what all engines know of a fleet: two programs, the gatherer and n shards.
@@ -91,8 +91,12 @@ func (f *Fleet) AddImageFlag(fs *pflag.FlagSet) {
 
 // AddSizeFlags declares the cores and the memory of a shard.
 func (f *Fleet) AddSizeFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&f.CPUs, "cpus", f.CPUs, "`N` whole cores for each shard")
+	f.addCPUsFlag(fs)
 	fs.Var(value.Text(&f.Memory), "memory", "`SIZE` of memory for each shard, such as 512Mi or 2Gi")
+}
+
+func (f *Fleet) addCPUsFlag(fs *pflag.FlagSet) {
+	fs.IntVar(&f.CPUs, "cpus", f.CPUs, "`N` whole cores for each shard")
 }
 
 // The limits of a fleet. Engines have their own limits, too.

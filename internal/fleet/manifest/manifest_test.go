@@ -47,6 +47,12 @@ func TestGolden(t *testing.T) {
 		{"kubernetes-all.yaml", all, &kubernetes{namespace: "perf", secret: "load-test", queue: "batch", configMap: "bodies", kept: time.Hour, nodes: []string{"pool=load", "example.com/disk=1"}}},
 		{"kubernetes-volume.yaml", example(), &kubernetes{claim: "logs"}},
 		{"kubernetes-words.yaml", words, &kubernetes{}},
+		{"slurm.sh", example(), slurm{}},
+		{"slurm-all.sh", all, slurm{}},
+		{"slurm-words.sh", words, slurm{}},
+		{"swarm.yaml", example(), &swarm{network: overlayNetwork, perNode: 1}},
+		{"swarm-all.yaml", all, &swarm{network: hostNetwork, node: "load-1.example.com", folder: "/srv/load", perNode: 4}},
+		{"swarm-words.yaml", words, &swarm{network: overlayNetwork, perNode: 1}},
 		{"ssh.sh", example(), &ssh{program: "takt", hosts: []string{"load1", "ann@load2"}}},
 		{"ssh-all.sh", all, &ssh{program: "~/bin/takt", hosts: []string{"load1"}, address: "ci.example.com"}},
 		{"ssh-words.sh", words, &ssh{program: "takt", hosts: []string{"load1"}}},
@@ -119,9 +125,12 @@ func TestComment(t *testing.T) {
 	f.Reads = []string{"a\nb: c", "d\re"}
 	for _, text := range []string{
 		(&kubernetes{claim: "c", configMap: "x"}).Text(f), (&ssh{program: "takt", hosts: []string{"h"}}).Text(f),
+		slurm{}.Text(f), (&swarm{folder: "/srv"}).Text(f),
 	} {
 		head, _, _ := strings.Cut(text, "\napiVersion")
 		head, _, _ = strings.Cut(head, "\nset -u")
+		head, _, _ = strings.Cut(head, "\n\ncommand ")
+		head, _, _ = strings.Cut(head, "\nversion: ")
 		for line := range strings.Lines(head) {
 			if !strings.HasPrefix(line, "#") || strings.Contains(line, "\r") {
 				t.Errorf("%q is not a line of a comment", line)
@@ -161,6 +170,18 @@ func TestRefusals(t *testing.T) {
 		{func(f *Fleet) {}, &kubernetes{nodes: []string{"load"}}, `--nodes is "load"`},
 		{func(f *Fleet) {}, &kubernetes{nodes: []string{"a=b\nc: d"}}, `--nodes is "a=b\nc: d"`},
 		{func(f *Fleet) {}, &kubernetes{kept: -1}, "--keep is -1ns"},
+		{func(f *Fleet) { f.Span = 0 }, slurm{}, "such as --deadline 1h"},
+		{func(f *Fleet) { f.CPUs = 1025 }, slurm{}, "--cpus is 1025"},
+		{func(f *Fleet) {}, &swarm{network: hostNetwork, perNode: 1}, "--network host needs --gatherer-node"},
+		{func(f *Fleet) {}, &swarm{node: "{{.Node.ID}}", perNode: 1}, `--gatherer-node is "{{.Node.ID}}"`},
+		{func(f *Fleet) {}, &swarm{folder: "/srv/{{.Node.ID}}", perNode: 1}, `--folder is "/srv/{{.Node.ID}}"`},
+		{func(f *Fleet) {}, &swarm{folder: "srv", perNode: 1}, `--folder is "srv"; give an absolute path`},
+		{func(f *Fleet) {}, &swarm{}, "--per-node is 0"},
+		{func(f *Fleet) { f.Image = "" }, &swarm{perNode: 1}, "--image is empty"},
+		{func(f *Fleet) { f.Reads = []string{"b.json"} }, &swarm{perNode: 1}, `reads "b.json", and no container has this file; copy it`},
+		{func(f *Fleet) { f.Reads = []string{"/etc/b.json"} }, &swarm{folder: "/srv", perNode: 1}, "give a name below --folder"},
+		{func(f *Fleet) { f.Reads = []string{"a/../../b"} }, &swarm{folder: "/srv", perNode: 1}, "give a name below --folder"},
+		{func(f *Fleet) { f.Writes = []string{"r.json"} }, &swarm{perNode: 1}, `would write "r.json" in its container`},
 		{func(f *Fleet) {}, &ssh{program: "takt"}, "--hosts is missing"},
 		{func(f *Fleet) {}, &ssh{program: "takt", hosts: []string{"a,-oProxyCommand=id"}}, `--hosts has "-oProxyCommand=id"`},
 		{func(f *Fleet) {}, &ssh{program: "takt", hosts: []string{"a;id"}}, `--hosts has "a;id"`},
@@ -201,5 +222,47 @@ func TestLimit(t *testing.T) {
 	}
 	if f.Shards, f.AllowLost = 40, 0.07; f.MayLose() != 2 {
 		t.Errorf("%d of 40 shards may be lost at 7%%", f.MayLose())
+	}
+}
+
+// bash reads each word back. sbatch refuses a script with carriage returns, and reads lines that
+// begin with #SBATCH.
+func TestBashWords(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	odd := append(hostile(), "a\n#SBATCH --ntasks=9\n", "a\r\nb", `\'`, "\x01'\\1", "\x019")
+	text := bashWords(odd)
+	if strings.ContainsAny(text, "\r\n") {
+		t.Errorf("%q has more than one line", text)
+	}
+	cmd := exec.Command(bash)
+	cmd.Stdin = strings.NewReader(`printf '%s\0' ` + text)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Join(odd, "\x00") + "\x00"; string(out) != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}
+
+// Docker replaces $$ by $ and expands $NAME.
+func TestComposeText(t *testing.T) {
+	for _, word := range hostile() {
+		text := composeText(word)
+		if back := strings.ReplaceAll(text, "$$", "$"); back != word || strings.Count(text, "$")%2 == 1 {
+			t.Errorf("%q becomes %q, and then %q", word, text, back)
+		}
+	}
+}
+
+// Slurm counts whole minutes, and its notice comes up to a minute early.
+func TestSlurmMinutes(t *testing.T) {
+	for limit, want := range map[time.Duration]int{time.Second: 3, time.Minute: 3, 61 * time.Second: 4, time.Hour: 62} {
+		if got := slurmMinutes(limit); got != want {
+			t.Errorf("%v becomes %d minutes, want %d", limit, got, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 )
@@ -23,4 +24,35 @@ func shellWords(words []string) string {
 		quoted[i] = shellWord(word)
 	}
 	return strings.Join(quoted, " ")
+}
+
+// bashWords are words as bash reads them back, on one line.
+func bashWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = shellWord(word)
+		if strings.ContainsFunc(word, unicode.IsControl) {
+			quoted[i] = bashEscaped(word)
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// bashEscaped is a word as $'...', with escapes for control characters.
+func bashEscaped(word string) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for _, r := range word {
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < 0x80 && unicode.IsControl(r):
+			fmt.Fprintf(&b, `\%03o`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
 }

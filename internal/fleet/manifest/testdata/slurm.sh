@@ -1,0 +1,45 @@
+#!/bin/bash
+# A gatherer of takt and its shards, in one allocation of Slurm.
+#   sbatch --wait fleet.sh; echo $?
+# The exit code is that of the run. Options on the command line of sbatch replace those below.
+#SBATCH --job-name=takt
+#SBATCH --output=takt-%j.log
+#SBATCH --ntasks=4
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=2
+#SBATCH --time=10
+# The script gets TERM before the limit, and ends the run.
+#SBATCH --signal=B:TERM@60
+# A run that was interrupted is not repeated, and the gatherer decides what a lost node means.
+#SBATCH --no-requeue
+#SBATCH --no-kill
+
+command -v takt >/dev/null || { echo "takt is not in PATH on $(hostname)" >&2; exit 1; }
+
+# A secret of this job. Slurm stores the script and the environment of sbatch, but not this.
+TAKT_FLEET_TOKEN=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n')
+export TAKT_FLEET_TOKEN
+unset TAKT_FLEET_TOKEN_FILE
+
+# --export: sbatch --export=NONE would keep the token from the shards.
+# --cpus-per-task: srun 22.05 to 23.02 does not take it from sbatch.
+# --kill-on-bad-exit, --wait, --no-kill: a lost shard ends the run by the gatherer, with a report.
+srun --ntasks=4 --cpus-per-task=2 --export=ALL --mpi=none --input=none --label \
+  --kill-on-bad-exit=0 --wait=0 --no-kill \
+  takt shard --fleet "$(hostname):8400" --join-timeout 5m0s &
+shards=$!
+takt fleet --shards 4 --listen :8400 --join-timeout 5m0s -- http --rate 400/s -z 10s http://shop/ &
+gatherer=$!
+
+# wait ends when a signal comes; the gatherer ends the run first.
+trap 'kill -TERM "$gatherer" 2>/dev/null' TERM INT
+wait "$gatherer"
+while kill -0 "$gatherer" 2>/dev/null; do wait "$gatherer"; done
+wait "$gatherer"
+code=$?
+
+for _ in $(seq 30); do
+  kill -0 "$shards" 2>/dev/null || break
+  sleep 1
+done
+exit "$code"
