@@ -128,9 +128,9 @@ func (k *kubernetesCluster) until(what string, met func() bool) {
 	}
 }
 
-// pids are the processes of the shards of a fleet, by the names of their pods.
-func (k *kubernetesCluster) pids(name string) map[string]int {
-	out, _ := k.shell("kubectl get pods -l job-name=" + name + "-shards -o name")
+// pids are the processes of a Job, by the names of their pods.
+func (k *kubernetesCluster) pids(job string) map[string]int {
+	out, _ := k.shell("kubectl get pods -l job-name=" + job + " -o name")
 	all := map[string]int{}
 	for _, pod := range strings.Fields(out) {
 		pod = strings.TrimPrefix(pod, "pod/")
@@ -244,7 +244,7 @@ func TestRealKubernetesKilledShard(t *testing.T) {
 			began := time.Now()
 			out, code := k.run(c.name, []string{"--shards", "3"}, []string{"http", "--rate", "300/s", "-z", "60s", k.target.URL + "/"}, func() {
 				k.until("the load begins", func() bool { return k.count.Load() > 100 })
-				pids = k.pids(c.name)
+				pids = k.pids(c.name + "-shards")
 				for pod, pid := range pids {
 					began = time.Now()
 					c.end(k, pod, pid)
@@ -268,6 +268,31 @@ func TestRealKubernetesKilledShard(t *testing.T) {
 	}
 }
 
+// Without the gatherer, shards end their load, and their Job fails.
+func TestRealKubernetesKilledGatherer(t *testing.T) {
+	k := kubernetesOf(t)
+	var pids map[string]int
+	out, code := k.run("alone", []string{"--shards", "2"}, []string{"http", "--rate", "200/s", "-z", "60s", k.target.URL + "/"}, func() {
+		k.until("the load begins", func() bool { return k.count.Load() > 100 })
+		pids = k.pids("alone-shards")
+		for _, pid := range k.pids("alone-gatherer") {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if code != 137 {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if len(pids) != 2 {
+		t.Errorf("the processes are %v", pids)
+	}
+	for _, pid := range pids {
+		k.until("all shards have ended", func() bool { return !alive(pid) })
+	}
+	k.until("the Job has failed", func() bool { return k.get("job alone-shards", "{.status.conditions[-1].type}") == "Failed" })
+}
+
 // A pod that no node has room for: the gatherer says who is missing, and no load was sent.
 func TestRealKubernetesMissingShard(t *testing.T) {
 	k := kubernetesOf(t)
@@ -286,7 +311,7 @@ func TestRealKubernetesAllowLost(t *testing.T) {
 	k := kubernetesOf(t)
 	out, code := k.run("spare", []string{"--shards", "4", "--allow-lost", "25%"}, []string{"http", "--rate", "200/s", "-z", "6s", k.target.URL + "/"}, func() {
 		k.until("the load begins", func() bool { return k.count.Load() > 100 })
-		for _, pid := range k.pids("spare") {
+		for _, pid := range k.pids("spare-shards") {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Error(err)
 			}

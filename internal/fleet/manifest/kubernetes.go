@@ -62,6 +62,7 @@ func (k *kubernetes) Validate(f *Fleet) []error {
 		faults.If(!goodLabel.MatchString(label), "--nodes is %.60q; give a label of nodes as KEY=VALUE, such as pool=load", label)
 	}
 	faults.If(k.kept < 0 || k.kept.Seconds() > math.MaxInt32, "--keep is %v; give a time from 0 to 68 years", k.kept)
+	faults.If(!goodImage.MatchString(f.Image), "--image is %.60q; give the name of an image, such as registry.example.com/takt:1.0", f.Image)
 	faults.If(k.configMap != "" && k.claim != "", "both --config-map and --volume-claim are given; keep one")
 	faults.Add(k.files(f)...)
 	for _, name := range f.Writes {
@@ -69,6 +70,9 @@ func (k *kubernetes) Validate(f *Fleet) []error {
 	}
 	return faults
 }
+
+// goodImage matches the names of images. The first lines of the manifest contain it.
+var goodImage = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._/:@]*$`)
 
 // goodLabel matches a label with a value.
 var goodLabel = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?=[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
@@ -130,6 +134,9 @@ func (p parts) head() string {
 
 // needs says what must exist before the manifest is applied.
 func (p parts) needs(kubectl string) (lines []string) {
+	if p.isLocal() {
+		lines = append(lines, "", fmt.Sprintf("The nodes must have the image %s, as after: kind load docker-image %s. For one of a registry give --image.", p.Image, p.Image))
+	}
 	if p.secret != "" {
 		lines = append(lines, "", "The Secret has the token, and each setting that must not be in a manifest, such as TAKT_BEARER:", "",
 			fmt.Sprintf(`  %s create secret generic %s --from-literal=TAKT_FLEET_TOKEN="$(openssl rand -hex 32)"`, kubectl, p.secret))

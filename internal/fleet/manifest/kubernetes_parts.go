@@ -19,9 +19,6 @@ const (
 	shardPart    = "shard"
 )
 
-// user is the user of takt's image.
-const user = 10001
-
 // Where the files of the command are, and where takt stores its runs; as in docker/Dockerfile.
 const (
 	filesFolder = "/files"
@@ -190,10 +187,7 @@ func (p parts) pod(component string, words []string, cpus int, grace time.Durati
 			{"terminationGracePeriodSeconds", seconds(grace)},
 			{"automountServiceAccountToken", false},
 			{"enableServiceLinks", false}, // for a Service takt they would be settings such as TAKT_PORT
-			{"securityContext", object{
-				{"runAsNonRoot", true}, {"runAsUser", user}, {"runAsGroup", user}, {"fsGroup", user},
-				{"seccompProfile", object{{"type", "RuntimeDefault"}}},
-			}},
+			{"securityContext", object{{"runAsNonRoot", true}, {"seccompProfile", object{{"type", "RuntimeDefault"}}}}}, // no user: OpenShift chooses one, and refuses others
 			{"nodeSelector", selector}, {"tolerations", tolerations}, {"topologySpreadConstraints", spread},
 			{"containers", list{p.container(component, words, cpus)}},
 			{"volumes", p.volumes()},
@@ -206,7 +200,7 @@ func (p parts) container(component string, words []string, cpus int) object {
 	// with static CPU manager gives the container cores of its own.
 	size := object{{"cpu", cpus}, {"memory", p.Memory}}
 	c := object{
-		{"name", "takt"}, {"image", p.Image}, {"args", kubernetesArgs(words)},
+		{"name", "takt"}, {"image", p.Image}, {"imagePullPolicy", p.pulled()}, {"args", kubernetesArgs(words)},
 		{"env", p.env(component)},
 		{"envFrom", list{object{{"secretRef", object{{"name", p.secretName()}}}}}},
 		{"resources", object{{"requests", size}, {"limits", size}}},
@@ -222,6 +216,17 @@ func (p parts) container(component string, words []string, cpus int) object {
 		mounts = append(mounts, object{{"name", "files"}, {"mountPath", filesFolder}, {"readOnly", true}})
 	}
 	return append(c, field{"volumeMounts", mounts})
+}
+
+// isLocal reports whether the image has no registry, so that the nodes must have it already.
+func (p parts) isLocal() bool { return !strings.Contains(p.Image, "/") }
+
+// pulled says when a node gets the image: of a local one never, else as Kubernetes decides.
+func (p parts) pulled() any {
+	if p.isLocal() {
+		return "IfNotPresent"
+	}
+	return nil
 }
 
 // env are the variables of a container: those of takt's image, for images of others.

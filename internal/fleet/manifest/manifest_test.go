@@ -167,6 +167,8 @@ func TestRefusals(t *testing.T) {
 		{func(f *Fleet) { f.Writes = []string{"r.json"} }, &kubernetes{}, `would write "r.json" in its container`},
 		{func(f *Fleet) {}, &kubernetes{namespace: "a b"}, `--namespace is "a b"`},
 		{func(f *Fleet) {}, &kubernetes{configMap: "a", claim: "b"}, "both --config-map and --volume-claim are given"},
+		{func(f *Fleet) { f.Image = "" }, &kubernetes{}, `--image is ""`},
+		{func(f *Fleet) { f.Image = "a\nb: c" }, &kubernetes{}, `--image is "a\nb: c"`},
 		{func(f *Fleet) {}, &kubernetes{nodes: []string{"load"}}, `--nodes is "load"`},
 		{func(f *Fleet) {}, &kubernetes{nodes: []string{"a=b\nc: d"}}, `--nodes is "a=b\nc: d"`},
 		{func(f *Fleet) {}, &kubernetes{kept: -1}, "--keep is -1ns"},
