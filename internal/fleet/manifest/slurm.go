@@ -58,7 +58,8 @@ func slurmMinutes(limit time.Duration) int {
 const slurmOptions = `#!/bin/bash
 # A gatherer of takt and its shards, in one allocation of Slurm.
 #   sbatch --wait fleet.sh; echo $?
-# The exit code is that of the run. Options on the command line of sbatch replace those below.
+# The exit code is that of the run, and the report is in %[1]s-JOB.log.
+# Options on the command line of sbatch replace those below.
 #SBATCH --job-name=%[1]s
 #SBATCH --output=%[1]s-%%j.log
 #SBATCH --ntasks=%[2]d

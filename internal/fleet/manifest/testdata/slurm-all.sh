@@ -1,7 +1,8 @@
 #!/bin/bash
 # A gatherer of takt and its shards, in one allocation of Slurm.
 #   sbatch --wait fleet.sh; echo $?
-# The exit code is that of the run. Options on the command line of sbatch replace those below.
+# The exit code is that of the run, and the report is in peak-JOB.log.
+# Options on the command line of sbatch replace those below.
 #SBATCH --job-name=peak
 #SBATCH --output=peak-%j.log
 #SBATCH --ntasks=40
