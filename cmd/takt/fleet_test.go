@@ -251,9 +251,9 @@ func made(m *fleet.Member, k, n, seconds int) (*takt.Report, error) {
 		return nil, err
 	}
 	report := madeUp(k, n, seconds)
-	for _, iv := range report.Intervals {
+	for _, iv := range report.Intervals[:10] { // five times as fast as real ones
 		r.Second(live.Snapshot{Interval: iv})
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond)
 	}
 	return report, r.Deliver(report, "")
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -88,12 +87,7 @@ func (k *kubernetesCluster) shell(script string) (string, int) {
 // code. whenApplied is called in the meantime.
 func (k *kubernetesCluster) run(name string, flags, command []string, whenApplied func()) (string, int) {
 	k.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	l.Close()
-	args := append([]string{"fleet", "manifest", "kubernetes", "--name", name, "--port", fmt.Sprint(l.Addr().(*net.TCPAddr).Port)}, flags...)
+	args := append([]string{"fleet", "manifest", "kubernetes", "--name", name, "--port", freePort(k.t)}, flags...)
 	var text, errs bytes.Buffer
 	env := core.Env{Stdin: strings.NewReader(""), Stdout: &text, Stderr: &errs, Getenv: func(string) string { return "" }, Interrupt: k.t.Context()}
 	if code := cli.Main(env, append(append(args, "--"), command...)); code != 0 {

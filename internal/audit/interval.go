@@ -60,12 +60,12 @@ func (c *checker) interval(field string, iv takt.Interval) {
 	c.errors(field+".errors", iv)
 	c.within(field+".in_flight_max", float64(iv.InFlightMax), maxCount)
 	c.within(field+".schedule_lag_p99_us", iv.ScheduleLagP99, maxMicros)
-	h, err := c.reader.read(iv.ServiceHDR)
+	h, err := c.reader.readInterval(iv.ServiceHDR)
 	if err != nil {
 		c.fault("%s.service_hdr: %v", field, err)
 	}
 	c.service += min(h.Count(), maxCount)
-	if h, err = c.reader.read(iv.HDR); err != nil {
+	if h, err = c.reader.readInterval(iv.HDR); err != nil {
 		c.fault("%s.hdr: %v", field, err)
 		return
 	}

@@ -224,7 +224,7 @@ func reportOf(shard string, words []string, seconds int) *takt.Report {
 func load(seen *[]takt.Interval) Load {
 	return Load{
 		ID: "01WHOLE", Words: func(shard string) []string { return []string{"http", "--shard", shard, "group"} },
-		Begin: func(live.Head) {}, Second: func(s live.Snapshot) { *seen = append(*seen, s.Interval) },
+		Begin: func(live.Head, time.Time) {}, Second: func(s live.Snapshot) { *seen = append(*seen, s.Interval) },
 	}
 }
 
@@ -361,8 +361,8 @@ func TestLost(t *testing.T) {
 		reports int // of the others
 	}{
 		{name: "killed in the middle", change: func(f *fake) { f.at(3, f.Close) }, err: "shard 2/4 (h) was lost: its process ended", told: "the run ends here", ok: 3 * 3, took: 5 * time.Second, reports: 3},
-		{name: "silent in the middle", change: func(f *fake) { f.at(3, f.hang) }, err: "nothing came from it for", ok: 3 * 7, took: 9 * time.Second, reports: 3},
-		{name: "silent at the end", change: func(f *fake) { f.at(10, f.hang) }, err: "nothing came from it for", ok: 3 * 10, took: 16 * time.Second, reports: 3},
+		{name: "silent in the middle", change: func(f *fake) { f.at(3, f.hang) }, err: "nothing came from it for", ok: 3 * 9, took: 11 * time.Second, reports: 3},
+		{name: "silent at the end", change: func(f *fake) { f.at(10, f.hang) }, err: "nothing came from it for", ok: 3 * 10, took: 18 * time.Second, reports: 3},
 		{name: "told to end", change: func(f *fake) { f.early = "it was stopped by SIGTERM"; f.seconds = 3 }, err: "shard 2/4 (h) was lost: it was stopped by SIGTERM", ok: 4 * 3, took: 5 * time.Second, reports: 3},
 		{name: "killed, and one may be", spare: 1, change: func(f *fake) { f.at(3, f.Close) }, ok: 3 * 10, took: 12 * time.Second, reports: 3},
 		{name: "told to end, and one may be", spare: 1, change: func(f *fake) { f.early = "it was stopped by SIGTERM"; f.seconds = 3 }, ok: 3*10 + 3, took: 12 * time.Second, reports: 3},
@@ -443,7 +443,7 @@ func TestPlaceIsFree(t *testing.T) {
 					t.Errorf("a third shard: %v", err)
 				}
 			}
-			time.Sleep(5 * time.Second)
+			time.Sleep(7 * time.Second)
 		}
 		all = append(all, w.another(2, nil, ended))
 		var seen []takt.Interval

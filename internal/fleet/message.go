@@ -20,7 +20,7 @@ const protocol = "takt-fleet"
 
 const (
 	beat    = time.Second      // between two lines at least, in both directions
-	silence = 3 * beat         // after which the other side counts as lost
+	silence = 5 * beat         // after which the other side counts as lost: a virtual machine that is moved stands still for up to 3 s
 	maxLine = 64 << 20         // size of a line in bytes; a report of a day has some megabytes
 	greet   = 10 * time.Second // most time for the request that opens a connection
 )

@@ -52,7 +52,7 @@ func TestTextOfOddShards(t *testing.T) {
 	}{
 		"old":        {map[string]any{"shards": 2, "parts": []any{map[string]any{"shard": "1/2", "achieved_per_s": 5.0, "verdict": "valid"}}}, "1 shard shard achieved verdict 1/2 5/s valid"},
 		"unknown":    {map[string]any{"shards": 2.0, "parts": []any{part(1, 2, 0, 5, "valid"), part(2, 2, 1, 0, "valid")}}, "2 shards shard achieved lag p99 p99 CPU verdict 2/2 100/s 1µs – 42 % valid 1/2 100/s – 5µs 42 % valid"},
-		"hosts":      {map[string]any{"shards": 1, "parts": []any{map[string]any{"shard": "1/1\x1b[31m", "host": strings.Repeat("h", 30) + "\n"}}}, "shard host achieved verdict 1/1·[31m " + strings.Repeat("h", 23) + "… 0/s"},
+		"hosts":      {map[string]any{"shards": 1, "parts": []any{map[string]any{"shard": "1/1\x1b[31m", "host": strings.Repeat("h", 30) + "\n"}}}, "shard host achieved verdict 1/1·[31m " + strings.Repeat("h", 19) + "… 0/s"},
 		"no shards":  {map[string]any{"parts": []any{part(1, 2, 0, 5, "valid")}}, ""},
 		"no list":    {map[string]any{"shards": 2, "parts": "all"}, ""},
 		"no objects": {map[string]any{"shards": 2, "parts": []any{1.0, nil, map[string]any{"shard": 1}}}, ""},

@@ -60,19 +60,71 @@ func (s *Sparse) AddTo(h *Histogram) error {
 		if page == nil {
 			continue
 		}
-		for j, low := range page {
-			i := p<<pageBits + j
-			n := int64(low)
-			if s.high != nil {
-				n += int64(s.high[i] << 32)
-			}
+		for j := range page {
+			n := s.count(page, p, j)
 			if n == 0 {
 				continue
 			}
-			if err := h.add(valueAt(i), n); err != nil {
+			if err := h.add(valueAt(p<<pageBits+j), n); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// Reset empties s, and keeps its memory.
+func (s *Sparse) Reset() {
+	for _, page := range s.pages {
+		if page != nil {
+			clear(page[:])
+		}
+	}
+	clear(s.high)
+	s.total = 0
+}
+
+// Quantile is that of a Histogram with the same values.
+func (s *Sparse) Quantile(q float64) time.Duration {
+	if s.total == 0 {
+		return 0
+	}
+	rank := int64(min(rankOf(q, float64(s.total)), float64(s.total)))
+	below := int64(0)
+	for p, page := range s.pages {
+		if page == nil {
+			continue
+		}
+		for j := range page {
+			if below += s.count(page, p, j); below >= rank {
+				return valueAt(p<<pageBits+j+1) - 1
+			}
+		}
+	}
+	return s.Max() // cannot happen, unless the total is beyond what a float64 can say
+}
+
+// count is the count of one value.
+func (s *Sparse) count(page *[pageSize]uint32, p, j int) int64 {
+	n := int64(page[j])
+	if len(s.high) > 0 {
+		n += int64(s.high[p<<pageBits+j] << 32)
+	}
+	return n
+}
+
+// Max is the upper end of the highest bucket in use; 0 for an empty histogram.
+func (s *Sparse) Max() time.Duration {
+	for p := len(s.pages) - 1; p >= 0; p-- {
+		page := s.pages[p]
+		if page == nil {
+			continue
+		}
+		for j := pageSize - 1; j >= 0; j-- {
+			if s.count(page, p, j) > 0 {
+				return valueAt(p<<pageBits+j+1) - 1
+			}
+		}
+	}
+	return 0
 }

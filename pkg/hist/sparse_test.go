@@ -33,6 +33,26 @@ func TestSparse(t *testing.T) {
 	}
 }
 
+// Quantiles are those of a Histogram, also after other values.
+func TestSparseQuantiles(t *testing.T) {
+	var s Sparse
+	var d Decoder
+	for name, h := range some() {
+		s.Reset()
+		if err := s.Merge(&d, h.Encode()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, want := s.Max(), h.Max(); got != want {
+			t.Errorf("%s: max %d, want %d", name, got, want)
+		}
+		for _, q := range []float64{0, 1e-9, 0.01, 0.5, 0.75, 0.9, 0.99, 0.999, 0.999999, 1} {
+			if got, want := s.Quantile(q), h.Quantile(q); got != want {
+				t.Errorf("%s: quantile %v is %d, want %d", name, q, got, want)
+			}
+		}
+	}
+}
+
 // Counts beyond 32 bits, in one step and in many, are exact; a sum beyond 63 is refused.
 func TestSparseCounts(t *testing.T) {
 	var s Sparse

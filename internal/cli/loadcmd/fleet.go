@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -53,7 +54,8 @@ func (l *load) afar(ctx context.Context, out core.Outputs, head takt.Report, arg
 	report, err := l.env.Fleet.Run(ctx, fleet.Load{
 		ID: head.ID, Abort: l.env.Abort, Settings: l.settings(head),
 		Words: func(shard string) []string { return l.shardWords(shard, head.ID, args) },
-		Begin: func(known live.Head) {
+		Begin: func(known live.Head, start time.Time) {
+			l.startAt = start
 			mine := l.liveHead(known.End, &takt.Driver{OneWay: known.OneWay})
 			mine.Receives, mine.Room = known.Receives, known.Room
 			watch = l.watch(ctx, out, nil, mine)

@@ -56,6 +56,7 @@ type load struct {
 	group      string
 	named      map[string]string // labels of the system under test
 	brokeOff   error             // what ended the run early: its list of operations or its driver
+	startAt    time.Time         // when the run starts, if that is known; zero: unknown
 	quitByKey  atomic.Bool       // the SIGINT of the run is that of the view's key q
 }
 
@@ -164,7 +165,6 @@ func (l *load) validate(args []string) []error {
 	faults = core.AppendError(faults, l.store.CheckLimit())
 	faults = append(faults, l.checkStdin()...)
 	faults = append(faults, l.requirements.Validate()...)
-	faults = append(faults, l.checkFleet()...)
 	conditions, bad := parseConditions(l.aborts, l.engine.Closed())
 	l.conditions, faults = conditions, append(faults, bad...)
 	faults = append(faults, l.checkAnswers()...)
@@ -174,6 +174,7 @@ func (l *load) validate(args []string) []error {
 	}
 	l.outputs.RowsFirst = l.driver.ShowsRows != nil && l.driver.ShowsRows()
 	faults = append(faults, l.outputs.Validate(l.env, format.Parse)...)
+	faults = append(faults, l.checkFleet()...)
 	for _, d := range l.outputs.Opened {
 		faults = core.AppendError(faults, overwrites(d, args))
 		if d.Format.Asked && l.driver.Look == nil {
@@ -357,6 +358,7 @@ func (l *load) once(ctx context.Context, number int, args []string) error {
 
 // here makes the run in this process.
 func (l *load) here(ctx context.Context, out core.Outputs, head takt.Report, number int) (*takt.Report, *journal, error) {
+	l.startAt = time.Time(l.engine.StartAt)
 	look := l.look(ctx)
 	source, err := l.source(ctx)
 	if err != nil {

@@ -162,7 +162,7 @@ func (l *load) view(head live.Head) *view {
 	}
 	v := &view{
 		screen: s, state: live.New(head), palette: l.palette(), messages: l.messages, quit: l.quit(),
-		startAt: time.Time(l.engine.StartAt), notBefore: time.Now().Add(settled),
+		startAt: l.startAt, notBefore: time.Now().Add(settled),
 	}
 	if head.End < 0 && head.Requests > 0 && !asked {
 		v.notBefore = time.Now().Add(shortest)

@@ -2,6 +2,8 @@ package runscmd_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -140,5 +142,37 @@ func TestMergeOfARunGroup(t *testing.T) {
 	code, _, errs = clitest.Call(t.Context(), cli.Main, "merge", "--store", db, "--run-group", "daily")
 	if code != core.ExitFailed || !strings.Contains(errs, `there is no shard of the run group "daily"`) {
 		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// Many shards of a group are told in one line, and the worst of them in the report.
+func TestMergeOfManyShards(t *testing.T) {
+	const n = 25
+	dir, db := t.TempDir(), filepath.Join(t.TempDir(), "takt.db")
+	text, err := os.ReadFile(wholeShards + "/1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := 1; k <= n; k++ {
+		var r takt.Report
+		err := json.Unmarshal(text, &r)
+		r.ID, r.Schedule.Shard, r.Schedule.RunGroup = fmt.Sprint("01R", k), fmt.Sprintf("%d/%d", k, n), "many"
+		out, bad := json.Marshal(r)
+		if err = errors.Join(err, bad, os.WriteFile(filepath.Join(dir, fmt.Sprint(k, ".json")), out, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, _ := filepath.Glob(dir + "/*.json")
+	if code, _, errs := clitest.Call(t.Context(), cli.Main, append([]string{"store", "import", "--store", db}, files...)...); code != core.ExitOK {
+		t.Fatal(errs)
+	}
+	_, want, _ := clitest.Call(t.Context(), cli.Main, "merge", "--no-store", dir)
+	code, out, errs := clitest.Call(t.Context(), cli.Main, "merge", "--store", db, "--no-store", "--run-group", "many")
+	if code != core.ExitOK || !strings.Contains(errs, "takt: merging 25 shards of many; takt runs run_group=many lists them\n") || strings.Count(errs, "\n") != 1 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	id := regexp.MustCompile(`(?m)^id .*$`)
+	if id.ReplaceAllString(out, "") != id.ReplaceAllString(want, "") || !strings.Contains(out, "the worst 5 of 25 shards") {
+		t.Errorf("from the store\n%s\nfrom the folder\n%s", out, want)
 	}
 }

@@ -76,7 +76,7 @@ func (f *Fleet) AddFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Text(&f.Name), "name", "`NAME` of the fleet, from which the names of its parts begin")
 	fs.IntVar(&f.Port, "port", f.Port, "the gatherer listens on `PORT`")
 	fs.Var(value.Duration(&f.JoinTimeout), "join-timeout", "fail if not all shards have joined after `TIME`")
-	fs.Var(value.Percent(&f.AllowLost), "allow-lost", "go on while at most `PERCENT` of the shards are lost; the run is invalid all the same")
+	fs.Var(value.Share(&f.AllowLost), "allow-lost", "go on while at most this `SHARE` of the shards is lost, such as 10%; the run is invalid all the same")
 	if f.Endless {
 		return
 	}
@@ -120,7 +120,7 @@ func (f *Fleet) Validate() []error {
 	faults.If(len(f.Name) > maxName || !goodName.MatchString(f.Name), "--name is %.60q; use at most %d lower-case letters, digits and dashes, and begin with a letter", f.Name, maxName)
 	faults.Range("port", f.Port, 1, 65535)
 	faults.If(f.JoinTimeout <= 0, "--join-timeout is %v; give a time above 0", f.JoinTimeout)
-	faults.If(f.AllowLost < 0 || f.AllowLost > mostLost, "--allow-lost is %s; give a percentage from 0%% to 50%%", value.Percent(&f.AllowLost))
+	faults.If(f.AllowLost < 0 || f.AllowLost > mostLost, "--allow-lost is %s; give a share from 0%% to 50%%", value.Share(&f.AllowLost))
 	faults.If(f.Deadline < 0, "--deadline is %v; give a time above 0", f.Deadline)
 	faults.If(f.Deadline > 0 && f.Deadline <= f.JoinTimeout+f.Span, "--deadline is %v, but the shards may need %v to join and %v for their load; give more than %v", f.Deadline, f.JoinTimeout, f.Span, f.JoinTimeout+f.Span)
 	faults.If(f.Deadline == 0 && f.Span == 0 && !f.Endless, "takt does not know how long the command runs; give a limit of the whole with --deadline, such as --deadline 1h")
@@ -151,7 +151,7 @@ func (f *Fleet) MayLose() int { return int(math.Floor(f.AllowLost * float64(f.Sh
 func (f *Fleet) Gatherer(listen string) []string {
 	words := []string{"fleet", "--shards", strconv.Itoa(f.Shards), "--listen", listen, "--join-timeout", f.JoinTimeout.String()}
 	if f.AllowLost > 0 {
-		words = append(words, "--allow-lost", value.Percent(&f.AllowLost).String())
+		words = append(words, "--allow-lost", value.Share(&f.AllowLost).String())
 	}
 	return append(append(words, "--"), f.Command...)
 }

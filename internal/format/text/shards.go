@@ -93,7 +93,7 @@ func ShardTable(list []Shard, n int) (table [][]string, words int) {
 }
 
 // longestHost is the part of a host's name that is shown, in runes.
-const longestHost = 24
+const longestHost = 20
 
 // orDash is a figure, or a dash if it is unknown.
 func orDash(v float64, format func(float64) string) string {

@@ -26,6 +26,8 @@ type Fold struct {
 	strays  []string        // faults of reports that are not shards
 	found   map[string]bool // shards that were added, "2/3"
 	shared  shared
+	command []string                // of the first shard: each has another
+	first   int                     // number of the first shard so far
 	latency map[string]*hist.Sparse // by name
 	grids   map[float64]*grid       // by the length of an interval
 	status  map[string]uint64
@@ -82,7 +84,7 @@ func byNumber(a, b shard) int { return cmp.Compare(a.k, b.k) }
 // small is s with only what Report needs besides the sums. What shards have in common is shared.
 func (f *Fold) small(s shard) shard {
 	r := *s.Report
-	r.Labels, r.Variables, r.Command = share(f.shared, r.Labels), share(f.shared, r.Variables), share(f.shared, r.Command)
+	r.Labels, r.Variables = share(f.shared, r.Labels), share(f.shared, r.Variables)
 	r.Schedule.Stages = share(f.shared, r.Schedule.Stages)
 	r.Latency = map[string]takt.Latency{}
 	for _, name := range []string{takt.LatencyResponse, takt.LatencySend, takt.LatencyScheduleLag} {
@@ -91,7 +93,10 @@ func (f *Fold) small(s shard) shard {
 			r.Latency[name] = l
 		}
 	}
-	r.Intervals, r.Status, r.Errors, r.Assertions = nil, nil, nil, nil
+	if f.first == 0 || s.k < f.first {
+		f.first, f.command = s.k, r.Command
+	}
+	r.Command, r.Intervals, r.Status, r.Errors, r.Assertions = nil, nil, nil, nil, nil
 	s.Report = &r
 	return s
 }
@@ -179,7 +184,7 @@ func (f *Fold) Report() (*takt.Report, error) {
 		return nil, missing
 	}
 	whole := together(list)
-	whole.ID = f.options.ID
+	whole.ID, whole.Command = f.options.ID, f.command
 	whole.Status, whole.Errors = maps.Clone(f.status), f.errors.list()
 	whole.IntervalS = longest(list)
 	var err error

@@ -87,6 +87,7 @@ func oddShards(t *testing.T, n int) []*takt.Report {
 		if i%3 == 1 {
 			*p = *coarser(t, p)
 		}
+		p.Command = []string{"takt", "--shard", p.Schedule.Shard}
 		p.Generator.CPUS, p.Generator.WaitedS = rnd.Float64(), rnd.Float64()*1e-9
 		p.Generator.HostClass = fmt.Sprint("class ", i%2)
 		p.Tool.Version = fmt.Sprint("0.", i%3)

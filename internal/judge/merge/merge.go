@@ -32,7 +32,6 @@ func together(list []shard) *takt.Report {
 		SchemaVersion: first.SchemaVersion,
 		Tool:          first.Tool,
 		Kind:          first.Kind,
-		Command:       first.Command,
 		Labels:        map[string]string{},
 		Variables:     wholeVariables(list),
 		WarmupS:       first.WarmupS,
