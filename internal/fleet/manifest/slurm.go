@@ -85,7 +85,7 @@ export TAKT_FLEET_TOKEN
 unset TAKT_FLEET_TOKEN_FILE
 
 # --export: sbatch --export=NONE would keep the token from the shards.
-# --cpus-per-task: srun 22.05 to 23.02 does not take it from sbatch.
+# --cpus-per-task: srun 22.05 to 23.02 ignores that of sbatch.
 # --kill-on-bad-exit, --wait, --no-kill: a lost shard ends the run by the gatherer, with a report.
 srun --ntasks=%[1]d --cpus-per-task="${SLURM_CPUS_PER_TASK:-%[2]d}" --export=ALL --mpi=none --input=none --label \
   --kill-on-bad-exit=0 --wait=0 --no-kill \
