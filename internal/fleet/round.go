@@ -37,7 +37,7 @@ type round struct {
 	folding sync.Mutex // guards the fields below
 	fold    *merge.Fold
 	hosts   map[string]string // by shard; the fold reads it
-	only    *takt.Report // report of the only shard; nil: there are several
+	only    *takt.Report      // report of the only shard; nil: there are several
 }
 
 // endGrace is the time that a member has for its report after the drain.
