@@ -1,4 +1,4 @@
-package apmserver
+package process
 
 import (
 	"syscall"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package apmserver
+package process
 
 import (
 	"os"
