@@ -7,38 +7,47 @@ import (
 )
 
 // sampleTime is the time between two readings. The kernel keeps the peak memory itself, so
-// only the last reading before the server's end matters. Frequent readings are for a server
-// that ends by itself.
+// only the last reading before a process's end matters. Frequent readings are for processes that
+// end by themselves.
 const sampleTime = 250 * time.Millisecond
 
-// Usage is the usage of the server's process between two instants.
+// Usage is the usage of processes between two instants.
 type Usage struct {
-	MaxRSS int64         // peak memory in bytes since its start; 0: unknown
+	MaxRSS int64         // sum of the processes' peaks of memory since their start, bytes; 0: unknown
 	CPU    time.Duration // CPU time between the instants
 }
 
-// Watched reads a server's process until Usage is called.
+// Watched reads processes until Usage is called.
 type Watched struct {
-	first, last proc.Process
-	known       bool
+	find        func() []int
+	first, last map[int]proc.Process
+	peak        int64
 	quit, done  chan struct{}
 }
 
-// Watch begins to read the process; pid 0: it is unknown.
+// Watch begins to read a process; pid 0: it is unknown.
 func Watch(pid int) *Watched {
-	w := &Watched{quit: make(chan struct{}), done: make(chan struct{})}
-	w.first, w.known = proc.Of(pid)
-	w.last = w.first
+	return WatchAll(func() []int { return []int{pid} })
+}
+
+// WatchAll begins to read the processes that find returns at the beginning and at the end.
+func WatchAll(find func() []int) *Watched {
+	w := &Watched{find: find, first: map[int]proc.Process{}, last: map[int]proc.Process{}, quit: make(chan struct{}), done: make(chan struct{})}
+	pids := find()
+	w.read(pids)
+	for pid, p := range w.last {
+		w.first[pid] = p
+	}
+	known := len(w.first) > 0
 	go func() {
 		defer close(w.done)
 		tick := time.NewTicker(sampleTime)
 		defer tick.Stop()
-		for w.known {
+		for known {
 			select {
 			case <-tick.C:
-				w.read(pid)
+				w.read(pids)
 			case <-w.quit:
-				w.read(pid)
 				return
 			}
 		}
@@ -46,15 +55,29 @@ func Watch(pid int) *Watched {
 	return w
 }
 
-func (w *Watched) read(pid int) {
-	if p, ok := proc.Of(pid); ok {
-		w.last = p
+// read reads processes that still exist.
+func (w *Watched) read(pids []int) {
+	var sum int64
+	for _, pid := range pids {
+		if p, ok := proc.Of(pid); ok {
+			w.last[pid] = p
+			sum += p.MaxRSS
+		}
 	}
+	w.peak = max(w.peak, sum)
 }
 
 // Usage ends the watch and returns the usage.
-func (w *Watched) Usage() Usage {
+func (w *Watched) Usage() (u Usage) {
 	close(w.quit)
 	<-w.done
-	return Usage{MaxRSS: w.last.MaxRSS, CPU: w.last.CPU - w.first.CPU}
+	if len(w.first) == 0 {
+		return u
+	}
+	w.read(w.find())
+	for pid, p := range w.last {
+		u.CPU += p.CPU - w.first[pid].CPU
+	}
+	u.MaxRSS = w.peak
+	return u
 }

@@ -40,6 +40,7 @@ func (s *series) addFlags(fs *pflag.FlagSet) {
 
 func (s *series) validate(v *verifyCommand, command []string) (faults value.Faults) {
 	s.count = s.most
+	v.options.Also = v.git.serverMetrics()
 	if s.pairs == pairsAuto {
 		faults = core.AppendError(faults, v.options.CheckPairs(s.most, ""))
 	} else if n, err := strconv.Atoi(s.pairs); err != nil || n < 1 {

@@ -1,0 +1,282 @@
+package verifycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/taktload/takt/internal/checkout"
+	"github.com/taktload/takt/internal/cli/core"
+	"github.com/taktload/takt/internal/engine"
+	"github.com/taktload/takt/internal/judge/stored"
+	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/process"
+	"github.com/taktload/takt/internal/service"
+	"github.com/taktload/takt/pkg/takt"
+)
+
+// pair is the two commits of --git, with their servers.
+type pair struct {
+	*commits
+	repository *checkout.Repository
+	sides      [2]*commitSide // by verify.DuetBase and verify.DuetHead
+}
+
+// commitSide is one commit and its server.
+type commitSide struct {
+	*commits
+	name   string // base or head
+	commit checkout.Commit
+	built  *checkout.Built
+	server *service.Server // nil: it does not run
+}
+
+// prepare checks out and builds both commits.
+func (c *commits) prepare(ctx context.Context, v *verifyCommand) (*pair, error) {
+	cache, err := v.env.UnderHome(core.CacheHome, "git")
+	if err != nil {
+		return nil, err
+	}
+	p := &pair{commits: c}
+	if p.repository, err = checkout.Open(ctx, ".", cache); err != nil {
+		return nil, err
+	}
+	base, head, err := p.repository.Range(ctx, c.commits)
+	if err != nil {
+		return nil, core.ExitWith(core.ExitUsage, fmt.Errorf("--git %s: %w", c.commits, err))
+	}
+	out := v.env.Stderr
+	if head.Name == "HEAD" && p.repository.Changed(ctx) {
+		fmt.Fprintf(out, "verify: the working tree has changes that are not in HEAD; --git %s, without dots, compares with them\n", base.Name)
+	}
+	if base.Tree == head.Tree {
+		fmt.Fprintln(out, "verify: both commits have the same files, so a difference is chance")
+	}
+	for i, commit := range []checkout.Commit{base, head} {
+		p.sides[i] = &commitSide{commits: c, name: sideName(i), commit: commit}
+		if err := p.sides[i].make(ctx, p.repository, out); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// make builds the commit, and says so.
+func (s *commitSide) make(ctx context.Context, r *checkout.Repository, out io.Writer) (err error) {
+	s.built, err = r.Build(ctx, s.commit, s.build)
+	var failed *checkout.BuildError
+	if errors.As(err, &failed) {
+		fmt.Fprintf(out, "verify: the end of the output of --build, at %s %s:\n", s.name, s.commit)
+		process.Print(out, failed.Tail, false)
+		return s.fault(err)
+	}
+	if err != nil {
+		return s.wrong(err)
+	}
+	how := "is built already"
+	if s.built.Took > 0 {
+		how = fmt.Sprintf("was built in %.3g s", s.built.Took.Seconds())
+	}
+	fmt.Fprintf(out, "verify: %s: %s %s, in %s\n", s.name, s.commit, how, s.built.Folder)
+	return nil
+}
+
+// fault is an error of the commit, whose exit code says which side it is.
+func (s *commitSide) fault(err error) error {
+	code := core.ExitBase
+	if s.name == "head" {
+		code = core.ExitHead
+	}
+	return core.ExitWith(code, s.wrong(err))
+}
+
+func (s *commitSide) wrong(err error) error { return fmt.Errorf("%s %s: %w", s.name, s.commit, err) }
+
+// close ends the servers, and lets others remove the builds.
+func (p *pair) close() {
+	for _, s := range p.sides {
+		if s != nil {
+			s.stop()
+			if s.built != nil {
+				s.built.Close()
+			}
+		}
+	}
+}
+
+// start starts the server, unless it runs.
+func (s *commitSide) start(ctx context.Context, out io.Writer) (err error) {
+	if s.server != nil {
+		return nil
+	}
+	s.server, err = service.Start(ctx, service.Options{
+		Command: s.run, Folder: s.built.Folder, Env: checkout.Environment((&exec.Cmd{}).Environ()),
+		Ready: s.when, Patience: s.wait, Grace: s.grace,
+	})
+	if err != nil {
+		return s.failed(err, out)
+	}
+	return nil
+}
+
+func (s *commitSide) stop() {
+	if s.server != nil {
+		s.server.Stop()
+		s.server = nil
+	}
+}
+
+// failed shows the last output of a server, and returns an error with the exit code of its side.
+func (s *commitSide) failed(err error, out io.Writer) error {
+	var failed *service.Failed
+	if !errors.As(err, &failed) {
+		return s.wrong(err)
+	}
+	if len(failed.Tail) > 0 {
+		fmt.Fprintf(out, "verify: the end of the output of --run, at %s %s:\n", s.name, s.commit)
+		process.Print(out, failed.Tail, false)
+	}
+	return s.fault(err)
+}
+
+// visit is one run against the server of a side. It implements core.Side for a whole run.
+type visit struct {
+	*commitSide
+	ctx     context.Context // ends when the server ends
+	cancel  context.CancelCauseFunc
+	watched *process.Watched
+}
+
+// visit starts the server for a run. The caller calls leave.
+func (s *commitSide) visit(ctx context.Context, out io.Writer) (*visit, error) {
+	if err := s.start(ctx, out); err != nil {
+		return nil, err
+	}
+	r := &visit{commitSide: s}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	go func(done <-chan struct{}, failure func() error) {
+		select {
+		case <-done:
+			r.cancel(failure())
+		case <-r.ctx.Done():
+		}
+	}(s.server.Done(), s.server.Failure)
+	return r, nil
+}
+
+// within returns a context that ends with ctx and with the server.
+func (r *visit) within(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	inner, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
+	return inner, cancel
+}
+
+// leave ends the run, and the server unless it runs on. It returns the error of a server that ended
+// during the run.
+func (r *visit) leave(out io.Writer) error {
+	died := context.Cause(r.ctx)
+	r.cancel(nil)
+	if !r.keep {
+		r.stop()
+	}
+	var failed *service.Failed
+	if errors.As(died, &failed) {
+		return r.failed(died, out)
+	}
+	return nil
+}
+
+// side is that of base or head.
+func (p *pair) side(name string) *commitSide {
+	if name == sideName(verify.DuetHead) {
+		return p.sides[verify.DuetHead]
+	}
+	return p.sides[verify.DuetBase]
+}
+
+// address names the server in messages.
+func (s *commitSide) address() string {
+	return fmt.Sprintf("the server of %s on port %d", s.commit.Short(), s.server.Port)
+}
+
+// words are those of the load, with the server's port and labels of the revision.
+func (s *commitSide) words(load []string) (words []string) {
+	for _, w := range append(slices.Clone(load), s.labels()...) {
+		words = append(words, s.server.WithPort(w))
+	}
+	return words
+}
+
+func (s *commitSide) labels() (words []string) {
+	for _, l := range [][2]string{
+		{stored.LabelRevision, s.commit.Hash}, {stored.LabelRevisionDate, s.commit.Date}, {stored.LabelBranch, s.commit.Branch},
+	} {
+		if l[1] != "" {
+			words = append(words, "--label", l[0]+"="+l[1])
+		}
+	}
+	return words
+}
+
+// Source implements core.Side: the run has the whole schedule.
+func (r *visit) Source(all takt.Source, _ time.Duration) (takt.Source, error) { return all, nil }
+
+// Join implements core.Side.
+func (r *visit) Join(*engine.Plan, core.Known) { r.watched = r.server.Watch() }
+
+// Over adds the server's figures to the report, and how it was started to the settings. The port is
+// another one in each run, and runs with different settings cannot be compared.
+func (r *visit) Over(report *takt.Report) {
+	r.figures(report)
+	for name, v := range report.Variables {
+		if text, ok := v.(string); ok {
+			report.Variables[name] = r.server.PlaceOf(text)
+		}
+	}
+	start := "for each run"
+	if r.keep {
+		start = "once"
+	}
+	report.Variables["server_start"], report.Variables["server_run"] = start, r.run
+	if r.build != "" {
+		report.Variables["server_build"] = r.build
+	}
+	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
+}
+
+// figures adds memory and CPU of the server's processes.
+func (r *visit) figures(report *takt.Report) {
+	if r.watched == nil {
+		return
+	}
+	used := r.watched.Usage()
+	if used.MaxRSS == 0 {
+		return
+	}
+	if report.Extra == nil {
+		report.Extra = map[string]any{}
+	}
+	report.Extra["max_rss"] = float64(used.MaxRSS)
+	c, w := report.Counts, report.WarmupCounts
+	if n := c.OK + c.Failed + w.OK + w.Failed; n > 0 && used.CPU > 0 {
+		report.Extra["server_cpu"] = used.CPU.Seconds() * 1e6 / float64(n)
+	}
+}
+
+// note adds the commits to a judgement.
+func (p *pair) note(j *verify.Judgement) {
+	j.Head.Commit = p.sides[verify.DuetHead].told()
+	for i := range j.Comparisons {
+		j.Comparisons[i].Base.Commit = p.sides[verify.DuetBase].told()
+	}
+}
+
+func (s *commitSide) told() *verify.Commit {
+	c := s.commit
+	return &verify.Commit{Name: c.Name, Hash: c.Hash, Date: c.Date, Branch: c.Branch, Subject: c.Subject}
+}
