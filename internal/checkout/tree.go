@@ -38,7 +38,11 @@ func (r *Repository) borrow(ctx context.Context, gitDir string) error {
 	if err := os.MkdirAll(filepath.Join(gitDir, "objects", "info"), 0o755); err != nil {
 		return err
 	}
-	err := write("objects/info/alternates", quoted(r.objects())+"\n"+quoted(r.snapshots())+"\n")
+	lenders := quoted(r.objects()) + "\n"
+	if exists(r.snapshots()) {
+		lenders += quoted(r.snapshots()) + "\n"
+	}
+	err := write("objects/info/alternates", lenders)
 	if shallow, missing := os.ReadFile(filepath.Join(r.common, "shallow")); missing == nil {
 		err = errors.Join(err, write("shallow", string(shallow)))
 	}
