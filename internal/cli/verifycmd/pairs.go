@@ -114,6 +114,7 @@ func (s *series) judge(b *block) (verify.Judgement, error) {
 		return verify.Judgement{}, core.ExitWith(core.ExitUsage, few)
 	}
 	b.warm = true
+	s.estimate(b)
 	for {
 		one, other, err := b.fitPair(len(b.base))
 		if errors.Is(err, errBudget) {
@@ -180,6 +181,19 @@ func (s *series) announce(b *block) {
 	if few := b.verifyCommand.options.CheckPairs(s.count, ""); few != nil {
 		fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: %v\n", few)
 	}
+}
+
+// estimate says how long the series takes if no pair is disturbed.
+func (s *series) estimate(b *block) {
+	each := b.used() / time.Duration(b.made)
+	fmt.Fprintf(b.verifyCommand.env.Stderr, "verify: a pair takes about %.2g s, so %s %s about %v\n", each.Seconds(), pairsOf(s.count), takes(s.count), (each * time.Duration(s.count)).Round(time.Second))
+}
+
+func takes(n int) string {
+	if n == 1 {
+		return "takes"
+	}
+	return "take"
 }
 
 // step decides whether to make another pair. If --pairs N is too small to prove anything (few),

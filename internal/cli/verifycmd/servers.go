@@ -268,15 +268,15 @@ func (r *visit) figures(report *takt.Report) {
 	}
 }
 
-// note adds the commits to a judgement.
+// note adds the commits to a judgement, and names the sides of a duet by them.
 func (p *pair) note(j *verify.Judgement) {
-	j.Head.Commit = p.sides[verify.DuetHead].told()
+	p.sides[verify.DuetHead].describe(&j.Head)
 	for i := range j.Comparisons {
-		j.Comparisons[i].Base.Commit = p.sides[verify.DuetBase].told()
+		p.sides[verify.DuetBase].describe(&j.Comparisons[i].Base)
 	}
 }
 
-func (s *commitSide) told() *verify.Commit {
+func (s *commitSide) describe(side *verify.Side) {
 	c := s.commit
-	return &verify.Commit{Name: c.Name, Hash: c.Hash, Date: c.Date, Branch: c.Branch, Subject: c.Subject}
+	side.Commit = &verify.Commit{Name: c.Name, Hash: c.Hash, Date: c.Date, Branch: c.Branch, Subject: c.Subject}
 }
