@@ -17,6 +17,8 @@ type Commit struct {
 	Branch  string `json:"branch"`  // "": unknown
 	Subject string `json:"subject"` // the first line of the message
 
+	Merge   bool   `json:"merge"`   // it has several parents
+
 	object string // hash of the commit to check out
 }
 
@@ -158,6 +160,27 @@ func (r *Repository) WorkingTree(ctx context.Context) (Commit, error) {
 	at.Name, at.Hash, at.Tree = "the working tree", at.Hash+"-dirty", tree
 	at.Subject = "changes on " + at.Subject
 	return at, err
+}
+
+// History lists the commits after from up to to, along the first parents: a merge is one step, as it
+// was for those who use the branch.
+func (r *Repository) History(ctx context.Context, from, to Commit) (list []Commit, err error) {
+	end, dirty := strings.CutSuffix(to.Hash, "-dirty")
+	out, err := r.git(ctx, "log", "--first-parent", "--reverse", "--no-show-signature", "--format=%H%x00%T%x00%cI%x00%P%x00%s", from.object+".."+end)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\x00", 5)
+		if len(f) < 5 {
+			return nil, fmt.Errorf("git describes a commit as %q, not as hashes, a date and a subject", line)
+		}
+		list = append(list, Commit{Hash: f[0], Tree: f[1], Date: f[2], Merge: strings.Contains(f[3], " "), Subject: f[4], object: f[0]})
+	}
+	if dirty {
+		list = append(list, to)
+	}
+	return list, nil
 }
 
 // Changed reports whether the working tree differs from HEAD.

@@ -23,6 +23,8 @@ type commits struct {
 	wait    time.Duration
 	grace   time.Duration
 	keep    bool // the servers run on between runs
+	bisect  bool
+	most    int // most pairs of a bisection
 
 	when service.Ready
 }
@@ -42,6 +44,11 @@ func (c *commits) addFlags(fs *pflag.FlagSet) {
 	fs.Var(value.Duration(&c.wait), "ready-timeout", "give up when a server is not ready after `TIME` (default 1m)")
 	fs.Var(value.Duration(&c.grace), "stop-timeout", "kill a server that has not ended `TIME` after SIGTERM (default 10s)")
 	fs.BoolVar(&c.keep, "keep-running", false, "start each server once; without it each run, and each round of a duet, has a freshly started server, since two starts of one program differ")
+}
+
+func (c *commits) addBisectFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&c.bisect, "bisect", false, "if head is worse, find the first commit that is, along the first parents")
+	fs.IntVar(&c.most, "bisect-pairs", 100, "at most `N` pairs of runs for --bisect")
 }
 
 func (c *commits) on() bool { return c.commits != "" }
@@ -65,6 +72,9 @@ func (c *commits) validate(v *verifyCommand, command []string) (faults value.Fau
 	faults.If(len(command) == 0 || strings.HasPrefix(command[0], "-"), "--git needs the load after --, with {{.Port}} in its URL: -- http --rate 500/s -z 5s 'http://127.0.0.1:{{.Port}}/'")
 	faults.If(c.fixed(command) && c.ready == "", "neither the load nor --ready has {{.Port}}; write it in the URL of the load, or give --ready if the server has a port of its own")
 	faults.If(c.fixed(command) && (c.keep || v.duet.on), "both servers run at the same time, so they need two ports; write {{.Port}} in --run and in the URL of the load")
+	faults.If(c.bisect && v.duet.on, "--bisect compares runs, and --duet makes no runs; leave --duet out")
+	faults.If(c.most < 1, "bad --bisect-pairs %d; give a number above 0", c.most)
+	faults.If(v.env.Typed("bisect-pairs") && !c.bisect, "--bisect-pairs limits --bisect; leave it out, or give --bisect")
 	v.base, v.head = []string{"base"}, []string{"head"} // their servers have no addresses yet
 	return faults
 }
@@ -74,7 +84,7 @@ func (c *commits) fixed(command []string) bool { return !service.HasPort(command
 
 // idle refuses flags that would do nothing without --git.
 func (c *commits) idle(v *verifyCommand) (faults value.Faults) {
-	for _, name := range []string{"build", "run", "ready", "ready-status", "ready-timeout", "stop-timeout", "keep-running"} {
+	for _, name := range []string{"build", "run", "ready", "ready-status", "ready-timeout", "stop-timeout", "keep-running", "bisect", "bisect-pairs"} {
 		faults.If(v.env.Typed(name), "--%s is for --git; leave it out, or give --git BASE..HEAD", name)
 	}
 	return faults

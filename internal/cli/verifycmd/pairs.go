@@ -30,6 +30,7 @@ type series struct {
 
 	count     int
 	disturbed int // spare as a number
+	last      *block
 }
 
 func (s *series) addFlags(fs *pflag.FlagSet) {
@@ -79,6 +80,7 @@ func setsFlag(command []string, name string) bool {
 func (s *series) run(ctx context.Context, v *verifyCommand, command []string) (verify.Judgement, error) {
 	v.options.Lift = append(slices.Clone(v.options.Lift), placeVariables()...)
 	b := s.block(ctx, v, command)
+	s.last = b
 	j, err := s.judge(b)
 	if signal := core.SignalOf(ctx); err != nil && signal != nil {
 		err = core.ExitBy(signal, b.stopped(signal))

@@ -277,6 +277,10 @@ func (p *pair) note(j *verify.Judgement) {
 }
 
 func (s *commitSide) describe(side *verify.Side) {
-	c := s.commit
-	side.Commit = &verify.Commit{Name: c.Name, Hash: c.Hash, Date: c.Date, Branch: c.Branch, Subject: c.Subject}
+	c := told(s.commit)
+	side.Commit = &c
+}
+
+func told(c checkout.Commit) verify.Commit {
+	return verify.Commit{Name: c.Name, Hash: c.Hash, Date: c.Date, Branch: c.Branch, Subject: c.Subject}
 }

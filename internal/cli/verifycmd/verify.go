@@ -69,6 +69,7 @@ which and why. With --git takt builds two commits and starts their servers itsel
 func (v *verifyCommand) addFlags(fs *pflag.FlagSet) {
 	value.Declare(fs, value.GroupSides, v.addSideFlags, "base", "head", "vary")
 	value.Declare(fs, value.GroupServer, v.git.addFlags, "git", "build", "run", "ready")
+	value.Declare(fs, value.GroupServer, v.git.addBisectFlags, "bisect")
 	value.Declare(fs, value.GroupJudgement, v.addJudgementFlags, "metric", "tolerance", "confidence")
 	value.Declare(fs, value.GroupLoad, v.addBudgetFlag, "budget")
 }
@@ -189,8 +190,12 @@ func (v *verifyCommand) judgeCommits(ctx context.Context, args []string) (j veri
 		return j, err
 	}
 	defer v.servers.close()
-	if j, err = v.compared(ctx, args); err == nil {
-		v.servers.note(&j)
+	if j, err = v.compared(ctx, args); err != nil {
+		return j, err
+	}
+	v.servers.note(&j)
+	if v.git.bisect && j.Verdict == verify.Regressed {
+		err = v.hunt(ctx, &j)
 	}
 	return j, err
 }

@@ -65,8 +65,9 @@ type Judgement struct {
 	Duet           *DuetFacts   `json:"duet,omitempty"`      // facts about the duet; nil: not a duet
 	Futile         bool         `json:"futile,omitempty"`    // ended early, because the rest of the series would most probably not conclude either
 	Head           Side         `json:"head"`
-	Comparisons    []Comparison `json:"comparisons"` // one, or one for each earlier revision, newest first
-	Advice         []string     `json:"advice"`      // sentences: what was found, and what to do
+	Comparisons    []Comparison `json:"comparisons"`      // one, or one for each earlier revision, newest first
+	Bisect         []Culprit    `json:"bisect,omitempty"` // where the regressed metrics became worse; nil: not searched
+	Advice         []string     `json:"advice"`           // sentences: what was found, and what to do
 }
 
 // Note adds the disturbed pairs of a series, with advice about them.
@@ -85,7 +86,7 @@ type Side struct {
 
 // Commit is the commit of a side.
 type Commit struct {
-	Name    string `json:"name"` // as the user wrote it
+	Name    string `json:"name,omitempty"` // as the user wrote it
 	Hash    string `json:"hash"`
 	Date    string `json:"date"`             // RFC 3339
 	Branch  string `json:"branch,omitempty"` // "": unknown
@@ -117,6 +118,24 @@ type Finding struct {
 	Needed     int         `json:"needed,omitempty"` // pairs, or a duet's slices, that conclude in 19 of 20 cases; or about the runs of each side
 	Pairs      []float64   `json:"pairs,omitempty"`  // differences of the single pairs, in their order; as Difference
 	Least      bool        `json:"least,omitempty"`  // Needed is not a forecast, but the least number that can prove anything
+}
+
+// Culprit says in which commit a metric became worse.
+type Culprit struct {
+	Metric  string    `json:"metric"`
+	Found   bool      `json:"found"`   // Chance reaches the confidence
+	Chance  float64   `json:"chance"`  // that the first worse commit is among Commits
+	Pairs   int       `json:"pairs"`   // pairs that were made for it
+	Commits []Suspect `json:"commits"` // the first worse commit; several if those before it were skipped, or the likely ones if none was found
+}
+
+// Suspect is a commit that may be the first worse one.
+type Suspect struct {
+	Commit
+	Chance  float64 `json:"chance"`            // to be the first worse one
+	Pairs   int     `json:"pairs"`             // pairs of this commit
+	Skipped string  `json:"skipped,omitempty"` // why the commit could not be compared
+	Merge   bool    `json:"merge,omitempty"`   // it has several parents
 }
 
 // Verify judges head against base. With inPairs, the i-th runs of both sides are a pair, and what

@@ -1,0 +1,134 @@
+package bisect
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/taktload/takt/internal/judge/stats"
+)
+
+// history is a simulated history: its commits are worse from one on.
+type history struct {
+	r      *rand.Rand
+	n, bad int
+	change float64
+	spread float64   // of a pair
+	heavy  bool      // tails like Student's t with 3 degrees of freedom
+	jumps  float64   // probability of a pair that a pause of the machine spoils
+	luck   []float64 // what the layout of a build adds to each commit
+	broken map[int]bool
+}
+
+// noise of a pair.
+func (h *history) noise() float64 {
+	v := h.r.NormFloat64()
+	if h.heavy {
+		var squares float64
+		for range 3 {
+			x := h.r.NormFloat64()
+			squares += x * x
+		}
+		v /= math.Sqrt(squares) // t3 has the standard deviation √3
+	}
+	if h.r.Float64() < h.jumps {
+		v += 10 * float64(2*h.r.IntN(2)-1)
+	}
+	return v * h.spread
+}
+
+func (h *history) value(commit int) float64 {
+	v := h.noise() + h.luck[commit]
+	if commit >= h.bad {
+		v += h.change
+	}
+	return v
+}
+
+// measured is what a series of pairs finds about the head.
+func (h *history) measured(pairs int) (change, spread float64) {
+	var d stats.Paired
+	for range pairs {
+		d = append(d, h.value(h.n-1))
+	}
+	_, spread = stats.MeanAndSD(d)
+	return d.Estimate(), spread
+}
+
+// search plays a search to its end.
+func (h *history) search(most int) (found, right bool, pairs, builds int) {
+	change, spread := h.measured(8)
+	s := New(h.n, change, spread)
+	seen := map[int]bool{}
+	for pairs < most {
+		first, last, chance := s.Found()
+		if chance >= 0.95 {
+			return true, h.bad >= first && h.bad <= last, pairs, len(seen)
+		}
+		at, ok := s.Next()
+		if !ok {
+			break
+		}
+		seen[at] = true
+		if h.broken[at] {
+			s.Skip(at)
+			continue
+		}
+		s.Add(at, h.value(at))
+		pairs++
+	}
+	return false, false, pairs, len(seen)
+}
+
+func newHistory(r *rand.Rand) *history {
+	h := &history{r: r, n: 40, change: math.Log(1.25), broken: map[int]bool{}}
+	h.bad = r.IntN(h.n)
+	h.luck = make([]float64, h.n)
+	return h
+}
+
+// How often is the answer right, and how many pairs does it need? 2000 histories of 40 commits of each
+// kind, with two commits that do not build.
+func TestSearch(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		set         func(h *history)
+		right       float64 // share of answers
+		found       float64 // share of histories with an answer
+		pairs, most float64 // mean, limit
+	}{
+		{"a spread of 2 %", func(h *history) { h.spread = 0.02 }, 0.95, 0.99, 12, 100},
+		{"a spread of 5 %", func(h *history) { h.spread = 0.05 }, 0.95, 0.99, 14, 100},
+		{"a spread of 10 %", func(h *history) { h.spread = 0.10 }, 0.94, 0.97, 30, 100},
+		{"heavy tails", func(h *history) { h.spread, h.heavy = 0.05, true }, 0.94, 0.97, 22, 100},
+		{"one pair in ten is spoilt", func(h *history) { h.spread, h.jumps = 0.05, 0.1 }, 0.94, 0.90, 40, 100},
+		{"builds differ by 2 %", func(h *history) {
+			h.spread = 0.03
+			for i := range h.luck {
+				h.luck[i] = 0.02 * h.r.NormFloat64()
+			}
+		}, 0.95, 0.98, 16, 100},
+	} {
+		var answers, right, pairs, builds float64
+		const trials = 2000
+		for seed := range trials {
+			h := newHistory(rand.New(rand.NewPCG(uint64(seed), 7)))
+			test.set(h)
+			for range 2 {
+				h.broken[h.r.IntN(h.n-1)] = true
+			}
+			found, good, n, built := h.search(int(test.most))
+			if found {
+				answers++
+			}
+			if good {
+				right++
+			}
+			pairs, builds = pairs+float64(n), builds+float64(built)
+		}
+		t.Logf("%s: %.1f %% answers, %.1f %% of them right, %.1f pairs, %.1f builds", test.name, 100*answers/trials, 100*right/answers, pairs/trials, builds/trials)
+		if right/answers < test.right || answers/trials < test.found || pairs/trials > test.pairs {
+			t.Errorf("%s: want %.0f %% right, %.0f %% answers, at most %.0f pairs", test.name, 100*test.right, 100*test.found, test.pairs)
+		}
+	}
+}
