@@ -213,6 +213,29 @@ func TestVerifyGitFails(t *testing.T) {
 	}
 }
 
+// The first slower commit is found beside one that does not build and one that does not start.
+func TestVerifyBisect(t *testing.T) {
+	if racetest.On {
+		t.Skip("processes; they are tested without the race detector")
+	}
+	dir := commitsOf(t, "touch 1", "echo broken >2.go", "rm 2.go; sed -i 's/20 \\*/80 */' main.go", "touch 4", "sed -i 's/^func main() {/&\\npanic(5)/' main.go", "sed -i /panic.5/d main.go", "touch 7")
+	judgement := filepath.Join(filepath.Dir(dir), "j.json")
+	code, said := verifyGit(t, dir, "--bisect", "--git", "c0..c7", "--build", buildServer, "--run", runServer, "--pairs", "7", "--metric", "p50", "-o", "json="+judgement,
+		"--", "http", "-n", "6", "-c", "2", portURL)
+	var j struct{ Bisect []verify.Culprit }
+	readJSON(t, judgement, &j)
+	if code != 4 || len(j.Bisect) != 1 || !j.Bisect[0].Found || len(j.Bisect[0].Commits) != 2 {
+		t.Fatalf("exit code %d, %+v\n%s", code, j, said)
+	}
+	broken, slow := j.Bisect[0].Commits[0], j.Bisect[0].Commits[1]
+	if broken.Hash != gitIn(t, dir, "git rev-parse c2") || !strings.Contains(broken.Skipped, "the build failed") || slow.Hash != gitIn(t, dir, "git rev-parse c3") || slow.Skipped != "" {
+		t.Errorf("%+v\n%s", j, said)
+	}
+	if !strings.Contains(said, "  - p50: the first worse commit is ") {
+		t.Error(said)
+	}
+}
+
 // The flags of --git that do not go together are named at once.
 func TestVerifyGitFlags(t *testing.T) {
 	dir := commitsOf(t)
@@ -226,6 +249,8 @@ func TestVerifyGitFlags(t *testing.T) {
 		{[]string{"--git", "c0..", "--run", "x", "--", "http", "-n", "1", "http://127.0.0.1:80/"}, "neither the load nor --ready has {{.Port}}"},
 		{[]string{"--git", "c0..", "--run", "x", "--ready", "tcp:a:1", "--duet", "--", "http", "--rate", "500/s", "-z", "5s", "http://127.0.0.1:80/"}, "both servers run at the same time"},
 		{[]string{"--git", "c0..", "--run", "x", "--ready", "udp", "--", "http", "-n", "1", portURL}, `bad --ready "udp"`},
+		{[]string{"--git", "c0..", "--run", "x", "--bisect", "--duet", "--", "http", "--rate", "500/s", "-z", "5s", portURL}, "--bisect compares runs"},
+		{[]string{"--git", "c0..", "--run", "x", "--bisect", "--bisect-pairs", "0", "--", "http", "-n", "1", portURL}, "bad --bisect-pairs 0"},
 		{[]string{"--build", "x"}, "--build is for --git"},
 	} {
 		if code, said := verifyGit(t, dir, test.args...); code != 2 || !strings.Contains(said, test.said) {

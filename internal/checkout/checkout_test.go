@@ -116,6 +116,32 @@ func TestRange(t *testing.T) {
 	}
 }
 
+// A merge is one step of the history, and so is the changed working tree.
+func TestHistory(t *testing.T) {
+	dir := repository(t)
+	sh(t, dir, `git checkout -q -b side v1; echo a >a; git add a; git commit -qm side; git checkout -q main; git merge -q --no-ff -m 'a merge' side; echo new >n`)
+	r := open(t, dir)
+	from, to, err := r.Range(t.Context(), "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.History(t.Context(), from, to)
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	if list[0].Subject != `second "commit"` || list[0].Merge || list[1].Subject != "a merge" || !list[1].Merge || list[2] != to {
+		t.Errorf("%+v", list)
+	}
+	for _, c := range list {
+		if _, err := r.Build(t.Context(), c, "test -e file"); err != nil {
+			t.Error(err)
+		}
+	}
+	if list, err := r.History(t.Context(), list[1], from); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
 // A build is made once, from all files of the commit, in the folder of the user; the repository stays
 // as it is.
 func TestBuild(t *testing.T) {

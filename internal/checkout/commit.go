@@ -17,7 +17,7 @@ type Commit struct {
 	Branch  string `json:"branch"`  // "": unknown
 	Subject string `json:"subject"` // the first line of the message
 
-	Merge   bool   `json:"merge"`   // it has several parents
+	Merge bool `json:"merge"` // it has several parents
 
 	object string // hash of the commit to check out
 }

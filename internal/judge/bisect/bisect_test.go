@@ -97,17 +97,17 @@ func TestSearch(t *testing.T) {
 		found       float64 // share of histories with an answer
 		pairs, most float64 // mean, limit
 	}{
-		{"a spread of 2 %", func(h *history) { h.spread = 0.02 }, 0.95, 0.99, 12, 100},
-		{"a spread of 5 %", func(h *history) { h.spread = 0.05 }, 0.95, 0.99, 14, 100},
-		{"a spread of 10 %", func(h *history) { h.spread = 0.10 }, 0.94, 0.97, 30, 100},
-		{"heavy tails", func(h *history) { h.spread, h.heavy = 0.05, true }, 0.94, 0.97, 22, 100},
-		{"one pair in ten is spoilt", func(h *history) { h.spread, h.jumps = 0.05, 0.1 }, 0.94, 0.90, 40, 100},
+		{"a spread of 2 %", func(h *history) { h.spread = 0.02 }, 0.99, 0.99, 8, 100},
+		{"a spread of 5 %", func(h *history) { h.spread = 0.05 }, 0.98, 0.99, 10, 100},
+		{"a spread of 10 %", func(h *history) { h.spread = 0.10 }, 0.97, 0.99, 22, 100},
+		{"heavy tails", func(h *history) { h.spread, h.heavy = 0.05, true }, 0.98, 0.99, 10, 100},
+		{"one pair in ten is spoilt", func(h *history) { h.spread, h.jumps = 0.05, 0.1 }, 0.97, 0.95, 38, 100},
 		{"builds differ by 2 %", func(h *history) {
 			h.spread = 0.03
 			for i := range h.luck {
 				h.luck[i] = 0.02 * h.r.NormFloat64()
 			}
-		}, 0.95, 0.98, 16, 100},
+		}, 0.98, 0.99, 9, 100},
 	} {
 		var answers, right, pairs, builds float64
 		const trials = 2000
@@ -130,5 +130,81 @@ func TestSearch(t *testing.T) {
 		if right/answers < test.right || answers/trials < test.found || pairs/trials > test.pairs {
 			t.Errorf("%s: want %.0f %% right, %.0f %% answers, at most %.0f pairs", test.name, 100*test.right, 100*test.found, test.pairs)
 		}
+	}
+}
+
+// Commits that cannot be compared, beside the first slower one, are part of the answer.
+func TestSkippedNeighbours(t *testing.T) {
+	s := New(10, 0.2, 0.01)
+	for _, i := range []int{4, 5} {
+		s.Skip(i)
+	}
+	for range 3 {
+		s.Add(3, 0)
+		s.Add(6, 0.2)
+	}
+	if first, last, chance := s.Found(); first != 4 || last != 6 || chance < 0.99 {
+		t.Errorf("%d to %d, %v", first, last, chance)
+	}
+	if got := s.Likely(0.2); len(got) != 3 || got[0] != 4 {
+		t.Errorf("%v", got)
+	}
+}
+
+// If nothing between base and head can be compared, the answer is all of it.
+func TestNothingCanBeCompared(t *testing.T) {
+	s := New(4, 0.2, 0.01)
+	for {
+		at, ok := s.Next()
+		if !ok {
+			break
+		}
+		s.Skip(at)
+	}
+	if first, last, chance := s.Found(); first != 0 || last != 3 || math.Abs(chance-1) > 1e-9 {
+		t.Errorf("%d to %d, %v", first, last, chance)
+	}
+	one := New(1, 0.2, 0.01)
+	if _, ok := one.Next(); ok {
+		t.Error("the head itself was to be compared")
+	}
+	if _, last, chance := one.Found(); last != 0 || chance != 1 {
+		t.Error(last, chance)
+	}
+}
+
+// No single pair decides, however large its difference is.
+func TestOnePairIsNotEnough(t *testing.T) {
+	for _, value := range []float64{-1e9, 0, 0.2, 1e9} {
+		s := New(2, 0.2, 1e-9)
+		s.Add(0, value)
+		if _, _, chance := s.Found(); !(chance >= 0.5 && chance <= 1-wrongPair+1e-9) {
+			t.Errorf("%v: %v", value, chance)
+		}
+	}
+}
+
+// Half of the probability goes to the commits that are expected, and other pairs can refute that.
+func TestExpect(t *testing.T) {
+	s := New(40, 0.2, 0.05)
+	s.Expect(10, 20)
+	p := s.Chances()
+	if math.Abs(p[10]-(0.25+0.5/40)) > 1e-9 || math.Abs(p[10]-p[20]) > 1e-9 {
+		t.Errorf("%v", p[10])
+	}
+	for range 8 {
+		s.Add(29, 0)
+		s.Add(30, 0.2)
+	}
+	if _, last, chance := s.Found(); last != 30 || chance < 0.95 {
+		t.Error(last, chance)
+	}
+	s = New(40, 0.2, 0.05)
+	for range 8 { // the same, in comparison with the head
+		s.AddToHead(29, -0.2)
+		s.AddToHead(30, 0)
+	}
+	if _, last, chance := s.Found(); last != 30 || chance < 0.95 {
+		t.Error(last, chance)
 	}
 }

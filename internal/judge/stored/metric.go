@@ -64,9 +64,9 @@ func serverMetrics() []Metric {
 		{Name: "latency", Unit: Milliseconds},                  // 1000 ÷ accepted requests a second, hey-apm's "ms / request"
 		{Name: "index", Unit: Ratio, Higher: true},             // documents indexed ÷ expected
 		{Name: "max_rss", Unit: Bytes},                         // of the server's processes
-		{Name: "server_cpu", Unit: Microseconds},               // of the server's processes, per operation that ended
 		{Name: "efficiency", Unit: Number, Higher: true},       // accepted bytes a minute ÷ max_rss
 		{Name: "accepted_requests", Unit: Number, Higher: true},
+		{Name: "server_cpu", Unit: Microseconds}, // of the server's processes, per operation that ended
 	}
 }
 
