@@ -251,6 +251,7 @@ func TestVerifyGitFlags(t *testing.T) {
 		{[]string{"--git", "c0..", "--run", "x", "--ready", "udp", "--", "http", "-n", "1", portURL}, `bad --ready "udp"`},
 		{[]string{"--git", "c0..", "--run", "x", "--bisect", "--duet", "--", "http", "--rate", "500/s", "-z", "5s", portURL}, "--bisect compares runs"},
 		{[]string{"--git", "c0..", "--run", "x", "--bisect", "--bisect-pairs", "0", "--", "http", "-n", "1", portURL}, "bad --bisect-pairs 0"},
+		{[]string{"--git", "c0..", "--run", "x", "--server-cpus", "3-1", "--", "http", "-n", "1", portURL}, `"3-1" is not a list of CPUs`},
 		{[]string{"--build", "x"}, "--build is for --git"},
 	} {
 		if code, said := verifyGit(t, dir, test.args...); code != 2 || !strings.Contains(said, test.said) {

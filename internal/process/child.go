@@ -17,12 +17,15 @@ type Child struct {
 }
 
 // Launch starts the command. Its output goes to cmd.Stdout and cmd.Stderr.
-func Launch(cmd *exec.Cmd) (*Child, error) {
+func Launch(cmd *exec.Cmd) (*Child, error) { return LaunchOn(cmd, nil) }
+
+// LaunchOn is Launch on these CPUs; nil: on all.
+func LaunchOn(cmd *exec.Cmd, cpus []int) (*Child, error) {
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	cmd.SysProcAttr = ownGroup()
 	cmd.WaitDelay = time.Second // for output of a grandchild that outlives the group
 	started := make(chan error)
-	go c.watch(started)
+	go c.watch(cpus, started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", cmd.Path, err)
 	}
@@ -31,10 +34,10 @@ func Launch(cmd *exec.Cmd) (*Child, error) {
 
 // watch starts the process and waits for its end. It stays in its thread, because Linux kills
 // the process when the starting thread ends.
-func (c *Child) watch(started chan<- error) {
+func (c *Child) watch(cpus []int, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := c.cmd.Start()
+	err := onCPUs(cpus, c.cmd.Start)
 	started <- err
 	if err != nil {
 		return

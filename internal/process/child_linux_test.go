@@ -2,11 +2,17 @@ package process
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/taktload/takt/internal/proc"
 )
 
 // What a command leaves behind in its group is killed with its end.
@@ -50,5 +56,31 @@ func TestGroupThatIsDeaf(t *testing.T) {
 	}
 	if c.cmd.ProcessState.String() != "signal: killed" {
 		t.Error(c.cmd.ProcessState)
+	}
+}
+
+// A process and what it starts have the CPUs that were chosen; later ones have all again.
+func TestLaunchOn(t *testing.T) {
+	all := slices.Concat(proc.Cores()...)
+	last := all[len(all)-1]
+	for _, test := range []struct {
+		cpus []int
+		want string
+	}{{[]int{last}, fmt.Sprint(last)}, {nil, ""}} {
+		var out bytes.Buffer
+		cmd := exec.Command("sh", "-c", "(grep Cpus_allowed_list /proc/self/status)")
+		cmd.Stdout = &out
+		c, err := LaunchOn(cmd, test.cpus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-c.Done()
+		got := strings.TrimSpace(strings.TrimPrefix(out.String(), "Cpus_allowed_list:"))
+		if want := cmp.Or(test.want, proc.CPUList(all)); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if _, err := LaunchOn(exec.Command("true"), []int{1000}); err == nil {
+		t.Error("a process was started on a CPU that does not exist")
 	}
 }

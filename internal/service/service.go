@@ -23,6 +23,7 @@ type Options struct {
 	Env      []string      // its environment, besides PORT
 	Ready    Ready         // when it is ready
 	Patience time.Duration // longest time until it is ready
+	CPUs     []int         // CPUs that the server may use; nil: all
 	Grace    time.Duration // time to end by itself before it is killed
 }
 
@@ -59,7 +60,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	cmd.Env = append(o.Env, "PORT="+strconv.Itoa(port), s.mark)
 	cmd.Stdout = io.MultiWriter(s.log, seen)
 	cmd.Stderr = cmd.Stdout
-	if s.child, err = process.Launch(cmd); err != nil {
+	if s.child, err = process.LaunchOn(cmd, o.CPUs); err != nil {
 		return nil, err
 	}
 	if err := s.await(ctx, seen.found); err != nil {
@@ -78,13 +79,11 @@ func (s *Server) await(ctx context.Context, found <-chan struct{}) error {
 	why := "no line of its output matches " + strings.TrimPrefix(s.options.Ready.text, "log:")
 	for {
 		if s.options.Ready.line == nil {
-			ready, said := s.options.Ready.answers(over)
+			ready, said := s.options.Ready.answers(ctx) // may end after the patience; ended by it, it would say so and not why
 			if ready && s.alive() {
 				return nil
 			}
-			if over.Err() == nil {
-				why = said
-			}
+			why = said
 		}
 		select {
 		case <-found:

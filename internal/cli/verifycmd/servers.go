@@ -14,6 +14,7 @@ import (
 	"github.com/taktload/takt/internal/engine"
 	"github.com/taktload/takt/internal/judge/stored"
 	"github.com/taktload/takt/internal/judge/verify"
+	"github.com/taktload/takt/internal/proc"
 	"github.com/taktload/takt/internal/process"
 	"github.com/taktload/takt/internal/service"
 	"github.com/taktload/takt/pkg/takt"
@@ -116,7 +117,7 @@ func (s *commitSide) start(ctx context.Context, out io.Writer) (err error) {
 	}
 	s.server, err = service.Start(ctx, service.Options{
 		Command: s.run, Folder: s.built.Folder, Env: checkout.Environment((&exec.Cmd{}).Environ()),
-		Ready: s.when, Patience: s.wait, Grace: s.grace,
+		CPUs: s.numbers, Ready: s.when, Patience: s.wait, Grace: s.grace,
 	})
 	if err != nil {
 		return s.failed(err, out)
@@ -245,6 +246,9 @@ func (r *visit) Over(report *takt.Report) {
 	report.Variables["server_start"], report.Variables["server_run"] = start, r.run
 	if r.build != "" {
 		report.Variables["server_build"] = r.build
+	}
+	if len(r.numbers) > 0 {
+		report.Variables["server_cpus"] = proc.CPUList(r.numbers)
 	}
 	report.ComparabilityKey = engine.ComparabilityKey(report.Variables, report.Generator.HostClass)
 }
